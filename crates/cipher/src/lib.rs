@@ -1,0 +1,9 @@
+#![deny(unsafe_code)]
+//! Block ciphers and authenticated modes over byte slices, chosen by name, at the speed of the CPU at hand.
+//!
+//! Not here: keys and where they come from (`sealstone-keys`), file formats (`sealstone-seal`).
+
+pub mod aead;
+pub mod backend;
+mod mode;
+pub mod registry;

@@ -1,0 +1,2 @@
+//! The `sealstone` binary.
+fn main() {}
