@@ -1,2 +1,34 @@
-//! xtask
-fn main() {}
+#![forbid(unsafe_code)]
+//! Chores of this repository: `tidy` checks the house rules, `test` runs every check and every test and counts them.
+//!
+//! Not here: anything that ships, and the installation of packages (the Makefile).
+
+mod code_text;
+mod dependencies;
+mod files;
+mod suite;
+mod tally;
+mod tidy;
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let outcome = match words.as_slice() {
+        ["tidy"] => tidy::run(),
+        ["test"] => suite::run(),
+        _ => {
+            eprintln!("usage: cargo run -p xtask -- tidy|test");
+            return ExitCode::from(2);
+        }
+    };
+    match outcome {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::from(1),
+        Err(error) => {
+            eprintln!("xtask: {error:#}");
+            ExitCode::from(2)
+        }
+    }
+}

@@ -1,0 +1,62 @@
+//! `xtask tidy`: runs the rules of `files` and `dependencies` over what git tracks and is about to track.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result, bail};
+
+use crate::{dependencies, files};
+
+/// Prints every finding; returns whether there was none.
+pub(crate) fn run() -> Result<bool> {
+    let root = root();
+    let paths = tracked(&root)?;
+    let mut found = Vec::new();
+    for path in &paths {
+        let full = root.join(path);
+        let kind = std::fs::symlink_metadata(&full).with_context(|| format!("look at {path}"))?.file_type();
+        if !kind.is_file() {
+            found.push(format!("{path}: not a plain file"));
+            continue;
+        }
+        found.extend(files::findings(path, &std::fs::read(&full).with_context(|| format!("read {path}"))?));
+    }
+    let metadata = output(Command::new(cargo()).args(["metadata", "--no-deps", "--format-version", "1"]), &root)?;
+    let members = dependencies::members(&metadata, &root)?;
+    found.extend(dependencies::violations(&members));
+    for line in &found {
+        println!("tidy: {line}");
+    }
+    println!("tidy: {} files, {} members, {} findings", paths.len(), members.len(), found.len());
+    Ok(found.is_empty())
+}
+
+/// The workspace's folder.
+pub(crate) fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).expect("dev/xtask lies two folders down").to_path_buf()
+}
+
+/// The cargo that runs us.
+pub(crate) fn cargo() -> String {
+    std::env::var("CARGO").unwrap_or_else(|_| "cargo".into())
+}
+
+/// Tracked files, and new ones that git does not ignore; deleted ones are left out. Stable order.
+fn tracked(root: &Path) -> Result<Vec<String>> {
+    let list = output(
+        Command::new("git").args(["ls-files", "-z", "--cached", "--others", "--exclude-standard", "--deduplicate"]),
+        root,
+    )?;
+    let mut paths: Vec<String> = list.split('\0').filter(|path| !path.is_empty()).map(String::from).collect();
+    paths.retain(|path| std::fs::symlink_metadata(root.join(path)).is_ok());
+    paths.sort();
+    Ok(paths)
+}
+
+fn output(command: &mut Command, root: &Path) -> Result<String> {
+    let output = command.current_dir(root).output().with_context(|| format!("run {command:?}"))?;
+    if !output.status.success() {
+        bail!("{command:?} failed: {}", String::from_utf8_lossy(&output.stderr).trim());
+    }
+    String::from_utf8(output.stdout).with_context(|| format!("output of {command:?} is not UTF-8"))
+}
