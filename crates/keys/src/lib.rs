@@ -1,2 +1,93 @@
 #![forbid(unsafe_code)]
-//! TODO
+//! Keys: what a secret is, where it comes from, and how one secret becomes many.
+//!
+//! A key-encryption key (KEK) comes from a [`KeySource`] and wraps the data key (DEK) of one sealed file; see
+//! `docs/formats.md` for the chain. Not here: ciphers (`sealstone-cipher`) and sealed formats (`sealstone-seal`).
+
+mod error;
+pub mod file;
+mod hkdf;
+mod secret;
+
+pub use error::KeyError;
+pub use hkdf::{SUBKEY_BYTES_MAX, subkey};
+pub use secret::Secret;
+
+use std::fmt;
+
+/// Longest key id, in bytes of UTF-8. Every sealed file has room for exactly this many in its header.
+pub const KEY_ID_BYTES_MAX: usize = 64;
+
+/// Which key: the name of a key and the version of it. Versions count up from 1, one for each rotation.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct KeyRef {
+    /// Name of the key, 1 to [`KEY_ID_BYTES_MAX`] bytes, as [`check_key_id`] allows it.
+    pub id: String,
+    /// Version of the key, from 1.
+    pub version: u32,
+}
+
+impl fmt::Display for KeyRef {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} version {}", self.id, self.version)
+    }
+}
+
+/// A place that holds key-encryption keys: a key file, a key server.
+pub trait KeySource: Send + Sync {
+    /// The key under which new files are wrapped, and its name.
+    ///
+    /// # Errors
+    /// Whatever keeps the source from answering.
+    fn current(&self) -> Result<(KeyRef, Secret), KeyError>;
+
+    /// The secret of exactly the key `key`, which may be an older version.
+    ///
+    /// # Errors
+    /// [`KeyError::OtherKey`] and [`KeyError::MissingVersion`] say what the source has instead.
+    fn get(&self, key: &KeyRef) -> Result<Secret, KeyError>;
+
+    /// Where this is, for messages: `key file /etc/sealstone.key`.
+    fn describe(&self) -> String;
+}
+
+/// Whether `id` may name a key: 1 to [`KEY_ID_BYTES_MAX`] bytes of letters, digits and `- _ . : / @`.
+///
+/// The set is narrow because ids are printed, typed on command lines and written into headers.
+///
+/// # Errors
+/// [`KeyError::BadId`] says what is wrong with it.
+pub fn check_key_id(id: &str) -> Result<(), KeyError> {
+    let bad = |found: String| Err(KeyError::BadId { found });
+    if id.is_empty() {
+        return bad("it is empty".into());
+    }
+    if id.len() > KEY_ID_BYTES_MAX {
+        return bad(format!("it has {} bytes, at most {KEY_ID_BYTES_MAX} are allowed", id.len()));
+    }
+    match id.chars().find(|c| !c.is_alphanumeric() && !"-_.:/@".contains(*c)) {
+        Some(other) => bad(format!("it holds {other:?}; letters, digits and - _ . : / @ are allowed")),
+        None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn key_ref_reads_as_a_phrase() {
+        let key = KeyRef { id: "orders".into(), version: 3 };
+        assert_eq!(key.to_string(), "orders version 3");
+    }
+
+    #[test]
+    fn key_ids_are_printable_and_fit_the_header() {
+        for good in ["a", "orders-2025", "hsm1/db:7@seoul", "한국", &"k".repeat(64)] {
+            check_key_id(good).unwrap();
+        }
+        for bad in ["", "two words", "line\nbreak", "quo\"te", "back\\slash", "\u{1b}[31m", &"k".repeat(65)] {
+            assert!(matches!(check_key_id(bad), Err(KeyError::BadId { .. })), "{bad:?}");
+        }
+    }
+}

@@ -1,0 +1,97 @@
+//! A secret of 32 bytes that is never printed and zeroed when dropped. Not here: where secrets come from.
+
+use std::fmt;
+
+use zeroize::{Zeroize, ZeroizeOnDrop};
+
+use crate::KeyError;
+
+/// A key of 32 bytes. Zeroed on drop; `Debug` prints its length only; has no `Clone`, `Display` or comparison.
+///
+/// The bytes live on the heap, so that moving a `Secret` copies a pointer and leaves no key on an old stack frame.
+pub struct Secret(Box<[u8; Secret::BYTES]>);
+
+impl Secret {
+    /// Length of every secret, in bytes.
+    pub const BYTES: usize = 32;
+
+    /// Takes over a copy of `bytes`. The caller still owns, and zeroes, the original.
+    #[must_use]
+    pub fn from_bytes(bytes: &[u8; Self::BYTES]) -> Self {
+        let mut secret = Self::zero();
+        secret.0.copy_from_slice(bytes);
+        secret
+    }
+
+    /// Draws a fresh secret from the operating system.
+    ///
+    /// # Errors
+    /// [`KeyError::Random`] when the system has no randomness to give; nothing weaker is used instead.
+    pub fn random() -> Result<Self, KeyError> {
+        let mut secret = Self::zero();
+        getrandom::fill(secret.0.as_mut_slice()).map_err(|source| KeyError::Random(source.to_string()))?;
+        Ok(secret)
+    }
+
+    /// The key bytes. Never log, print or compare them.
+    #[must_use]
+    pub fn as_bytes(&self) -> &[u8; Self::BYTES] {
+        &self.0
+    }
+
+    /// The key bytes, to be filled in place by code that derives or unwraps them.
+    #[must_use]
+    pub fn as_bytes_mut(&mut self) -> &mut [u8; Self::BYTES] {
+        &mut self.0
+    }
+
+    /// A secret of zero bytes, to be filled with [`Secret::as_bytes_mut`].
+    #[must_use]
+    pub fn zero() -> Self {
+        Self(Box::new([0; Self::BYTES]))
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Secret({} bytes)", Self::BYTES)
+    }
+}
+
+impl Zeroize for Secret {
+    fn zeroize(&mut self) {
+        self.0.as_mut_slice().zeroize();
+    }
+}
+
+impl Drop for Secret {
+    fn drop(&mut self) {
+        self.zeroize();
+    }
+}
+
+impl ZeroizeOnDrop for Secret {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn debug_shows_the_length_and_nothing_else() {
+        let secret = Secret::from_bytes(&[0xAB; 32]);
+        assert_eq!(format!("{secret:?}"), "Secret(32 bytes)");
+        assert_eq!(format!("{secret:#?}"), "Secret(32 bytes)");
+    }
+
+    #[test]
+    fn zeroize_clears_the_bytes() {
+        let mut secret = Secret::from_bytes(&[0xAB; 32]);
+        secret.zeroize();
+        assert_eq!(secret.as_bytes(), &[0; 32]);
+    }
+
+    #[test]
+    fn two_random_secrets_differ() {
+        assert_ne!(Secret::random().unwrap().as_bytes(), Secret::random().unwrap().as_bytes());
+    }
+}
