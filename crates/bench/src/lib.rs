@@ -4,7 +4,9 @@
 //! Knows the cipher table (names, standing, limits) and nothing of keys, seals or drivers: a store that
 //! encrypts looks like any other.
 
+pub mod merge;
 pub mod plan;
+pub mod report;
 pub mod results;
 pub mod store;
 pub mod workload;

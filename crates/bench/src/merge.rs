@@ -1,0 +1,162 @@
+//! Several result sets side by side: a name for each run, and what keeps them from being compared.
+//!
+//! Merging never mixes figures: every run keeps its own baseline and its own verdicts.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use crate::results::{Results, SCHEMA};
+
+/// Runs to show in one report.
+#[derive(Clone, Debug)]
+pub struct Merged {
+    /// The runs, in the order given.
+    pub runs: Vec<Results>,
+    /// The file each run came from.
+    pub sources: Vec<PathBuf>,
+}
+
+/// Why result files cannot be shown together.
+#[derive(Debug, thiserror::Error)]
+pub enum MergeError {
+    /// No file was named.
+    #[error("no results to report on\nname the results.json of at least one comparison")]
+    Empty,
+    /// A file cannot be opened or read.
+    #[error("cannot read results {}: {source}", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// What the operating system said.
+        source: std::io::Error,
+    },
+    /// A file is not a result set of the schema this build reads.
+    #[error("results {} have schema {found}, this build reads schema {SCHEMA}\nreport on them with Sealstone {version}, which wrote them, or measure again", path.display())]
+    Schema {
+        /// The file.
+        path: PathBuf,
+        /// The schema it states.
+        found: u64,
+        /// The version of Sealstone it states.
+        version: String,
+    },
+    /// A file is damaged, or no result set at all.
+    #[error("{} is not a result set: {source}\nname a results.json that sealstone compare wrote", path.display())]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// Where and why it could not be understood.
+        source: serde_json::Error,
+    },
+}
+
+/// Reads every result file in `paths`, in order.
+///
+/// # Errors
+/// `MergeError`: no path, a file that cannot be read, of another schema, or damaged.
+pub fn read(paths: &[PathBuf]) -> Result<Merged, MergeError> {
+    if paths.is_empty() {
+        return Err(MergeError::Empty);
+    }
+    let runs = paths.iter().map(|path| read_one(path)).collect::<Result<_, _>>()?;
+    Ok(Merged { runs, sources: paths.to_vec() })
+}
+
+fn read_one(path: &Path) -> Result<Results, MergeError> {
+    /// The part of every schema that says which it is.
+    #[derive(serde::Deserialize)]
+    struct Head {
+        schema: u64,
+        #[serde(default)]
+        version: String,
+    }
+    let damaged = |source| MergeError::Damaged { path: path.to_owned(), source };
+    let text = std::fs::read(path).map_err(|source| MergeError::Read { path: path.to_owned(), source })?;
+    let head: Head = serde_json::from_slice(&text).map_err(damaged)?;
+    if head.schema != u64::from(SCHEMA) {
+        return Err(MergeError::Schema { path: path.to_owned(), found: head.schema, version: head.version });
+    }
+    serde_json::from_slice(&text).map_err(damaged)
+}
+
+/// A name for each run: the machine's label, with run number and start time where one machine ran more than once.
+pub fn labels(runs: &[Results]) -> Vec<String> {
+    let mut times = BTreeMap::<&str, usize>::new();
+    for run in runs {
+        *times.entry(&run.machine.label).or_default() += 1;
+    }
+    let mut seen = BTreeMap::<&str, usize>::new();
+    runs.iter()
+        .map(|run| {
+            let name = &run.machine.label;
+            let number = seen.entry(name).or_default();
+            *number += 1;
+            match times[name.as_str()] {
+                1 => name.clone(),
+                _ => format!("{name}, run {number} ({})", run.started_at),
+            }
+        })
+        .collect()
+}
+
+/// What differs between the runs and bears on comparing them, in sentences: settings, engine, versions.
+pub fn differences(runs: &[Results]) -> Vec<String> {
+    let labels = labels(runs);
+    let mut found = Vec::new();
+    let mut differ = |what: &str, values: Vec<String>| {
+        if values.windows(2).any(|pair| pair[0] != pair[1]) {
+            let each = labels.iter().zip(&values).map(|(label, value)| format!("{value} on {label}"));
+            found.push(format!("{what} differs: {}", each.collect::<Vec<_>>().join("; ")));
+        }
+    };
+    differ("Sealstone version", runs.iter().map(|run| run.version.clone()).collect());
+    differ(
+        "engine",
+        runs.iter()
+            .map(|run| {
+                let assertions = if run.engine.assertions { ", with assertions" } else { "" };
+                format!("{} {} ({}{assertions})", run.engine.name, run.engine.version, run.engine.build)
+            })
+            .collect(),
+    );
+    let mut names: Vec<&String> = runs.iter().flat_map(|run| run.engine.settings.keys()).collect();
+    names.sort();
+    names.dedup();
+    for name in names {
+        let values = runs.iter().map(|run| run.engine.settings.get(name).cloned().unwrap_or_else(|| "not set".into()));
+        differ(&format!("engine setting {name}"), values.collect());
+    }
+    for (name, values) in plan_settings(runs) {
+        differ(&format!("setting {name}"), values);
+    }
+    found
+}
+
+/// Every setting that bears on the figures, with its value in each run. Where results are put does not.
+fn plan_settings(runs: &[Results]) -> Vec<(String, Vec<String>)> {
+    let tables: Vec<serde_json::Map<String, serde_json::Value>> = runs
+        .iter()
+        .map(|run| match serde_json::to_value(&run.plan) {
+            Ok(serde_json::Value::Object(table)) => table,
+            _ => serde_json::Map::new(),
+        })
+        .collect();
+    let mut names: Vec<&String> = tables.iter().flat_map(|table| table.keys()).collect();
+    names.sort();
+    names.dedup();
+    names
+        .into_iter()
+        .filter(|name| !matches!(name.as_str(), "out" | "keep"))
+        .map(|name| (name.clone(), tables.iter().map(|table| plain(table.get(name))).collect()))
+        .collect()
+}
+
+fn plain(value: Option<&serde_json::Value>) -> String {
+    use serde_json::Value;
+    match value {
+        None | Some(Value::Null) => "not set".into(),
+        Some(Value::String(text)) => text.clone(),
+        Some(Value::Array(items)) => items.iter().map(|item| plain(Some(item))).collect::<Vec<_>>().join(","),
+        Some(other) => other.to_string(),
+    }
+}

@@ -1,0 +1,87 @@
+//! The report: one self-contained HTML file, and the answer on one terminal screen.
+//!
+//! It shows what `Results` holds and judges nothing of its own.
+
+pub mod figures;
+pub mod summary;
+
+use crate::results::{Results, SCHEMA};
+
+/// What surrounds the figures in a report.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// Title of the page; absent: made from what was measured.
+    pub title: Option<String>,
+    /// Names of the raw data files, relative to the report; absent: `results.json` and `results.csv` beside it for
+    /// one run, none for several.
+    pub raw_data: Option<Vec<String>>,
+}
+
+/// Why no report could be made.
+#[derive(Debug, thiserror::Error)]
+pub enum ReportError {
+    /// There are no results.
+    #[error("no results to report on\nname the results.json of at least one comparison")]
+    Empty,
+    /// A result set has another schema.
+    #[error(
+        "results of {run} have schema {found}, this build reads schema {SCHEMA}\nreport on them with Sealstone {version}, which wrote them, or measure again"
+    )]
+    Schema {
+        /// Which run.
+        run: String,
+        /// The schema it states.
+        found: u32,
+        /// The version of Sealstone it states.
+        version: String,
+    },
+    /// A result set contradicts itself.
+    #[error("results of {run} are damaged: {what}\nuse the results.json as sealstone compare wrote it")]
+    Damaged {
+        /// Which run.
+        run: String,
+        /// What is wrong.
+        what: String,
+    },
+    /// A chart could not be drawn.
+    #[error("cannot draw a chart: {0}\nthis is a fault of Sealstone, please report it")]
+    Drawing(String),
+    /// The page could not be put together.
+    #[error("cannot put the report together: {0}\nthis is a fault of Sealstone, please report it")]
+    Template(#[from] minijinja::Error),
+}
+
+/// One HTML file for one run or several: no script, and nothing that is fetched from elsewhere.
+///
+/// # Errors
+/// `ReportError`: no results, another schema, results that contradict themselves.
+pub fn html(results: &[Results]) -> Result<String, ReportError> {
+    html_with(results, &Options::default())
+}
+
+/// As `html`, with a title and the names of raw data files of the caller's choice.
+///
+/// # Errors
+/// As `html`.
+pub fn html_with(results: &[Results], options: &Options) -> Result<String, ReportError> {
+    let _ = options;
+    check(results)?;
+    Ok(String::new())
+}
+
+/// That every run is of this schema and its indices point at something.
+fn check(results: &[Results]) -> Result<(), ReportError> {
+    if results.is_empty() {
+        return Err(ReportError::Empty);
+    }
+    for (run, name) in results.iter().zip(crate::merge::labels(results)) {
+        if run.schema != SCHEMA {
+            return Err(ReportError::Schema { run: name, found: run.schema, version: run.version.clone() });
+        }
+        if let Some(cell) = run.cells.iter().find(|cell| cell.variant >= run.variants.len()) {
+            let what = format!("workload {} names variant {} of {}", cell.workload, cell.variant, run.variants.len());
+            return Err(ReportError::Damaged { run: name, what });
+        }
+    }
+    Ok(())
+}
