@@ -1,6 +1,41 @@
 //! Authenticated encryption with associated data, over byte slices, in place.
 
-use crate::registry::Limits;
+use std::fmt;
+
+use crate::backend::Backend;
+use crate::block::SetKey;
+use crate::mode::ctr_mac::CtrMac;
+use crate::mode::gcm::Gcm;
+use crate::registry::{Cipher, Limits};
+
+/// Sets `key` (`cipher.key_bytes` long) for the cipher's authenticated mode on `backend`: GCM for 128-bit blocks,
+/// counter mode plus an independent MAC for 64-bit blocks. All choices are made here, once.
+///
+/// # Errors
+/// `Error::KeyLength`.
+///
+/// Source: SP 800-38D for GCM; counter mode plus MAC is our design, see docs/formats.md.
+///
+/// ```
+/// use sealstone_cipher::{aead::aead, backend::Backend, registry::cipher};
+///
+/// let key = aead(cipher("aes-256")?, &[7; 32], Backend::auto())?;
+/// let mut data = *b"a page of some file";
+/// let tag = key.seal(&[0; 12], b"file 1, page 0", &mut data)?;
+/// key.open(&[0; 12], b"file 1, page 0", &mut data, &tag)?;
+/// assert_eq!(&data, b"a page of some file");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn aead(cipher: &'static Cipher, key: &[u8], backend: Backend) -> Result<Box<dyn Aead>, Error> {
+    cipher.check_key(key)?;
+    match cipher.set_key {
+        SetKey::Block128 { gcm: Some(gcm), .. } => gcm(key, backend),
+        SetKey::Block128 { counter, gcm: None } => {
+            Ok(Box::new(Gcm::new(cipher.limits, counter(key, backend)?, backend)))
+        }
+        SetKey::Block64 { counter } => Ok(Box::new(CtrMac::new(cipher, key, |subkey| counter(subkey, backend))?)),
+    }
+}
 
 /// A keyed AEAD. One object serves many threads at once; its key is zeroed on drop.
 ///
@@ -14,21 +49,27 @@ pub trait Aead: Send + Sync {
     /// How much this key may protect. The caller counts.
     fn limits(&self) -> Limits;
 
-    /// Name of the backend in use, such as `avx512`.
+    /// Name of the backend that the block cipher uses, such as `avx512`.
     fn backend(&self) -> &'static str;
 
     /// Encrypts `data` in place and returns the 16-byte tag over `associated` and the ciphertext.
     ///
     /// # Errors
     /// `Error::NonceLength`, `Error::MessageTooLong`; `data` is untouched.
-    fn seal(&self, nonce: &[u8], associated: &[u8], data: &mut [u8]) -> Result<[u8; 16], crate::aead::Error>;
+    fn seal(&self, nonce: &[u8], associated: &[u8], data: &mut [u8]) -> Result<[u8; 16], Error>;
 
     /// Checks `tag` in constant time, then decrypts `data` in place.
     ///
     /// # Errors
-    /// `Error::Authentication` whatever the cause; `data` then holds zeros, never plaintext.
-    fn open(&self, nonce: &[u8], associated: &[u8], data: &mut [u8], tag: &[u8; 16])
-        -> Result<(), crate::aead::Error>;
+    /// `Error::Authentication` whatever the cause; `Error::NonceLength` and `Error::MessageTooLong` for arguments
+    /// that no sealed message has. In each case `data` then holds zeros, never plaintext.
+    fn open(&self, nonce: &[u8], associated: &[u8], data: &mut [u8], tag: &[u8; 16]) -> Result<(), Error>;
+}
+
+impl fmt::Debug for dyn Aead {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Aead").field("backend", &self.backend()).finish_non_exhaustive()
+    }
 }
 
 /// What can go wrong in a cipher call.

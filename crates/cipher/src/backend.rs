@@ -1,11 +1,147 @@
 //! Backends: named sets of CPU instructions, each value a proof that this CPU has them.
+//!
+//! The choice is made once, when a key is set. Not here: the instructions themselves (`arch`).
+
+use crate::arch::{self, Isa};
 
 /// An instruction set that ciphers may use. A value exists only where the CPU has the instructions,
 /// so holding one is the proof that fast paths need.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Backend(pub(crate) Kind);
+pub struct Backend(pub(crate) Isa);
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Kind {
-    Portable,
+impl Backend {
+    /// The fastest backend this CPU has.
+    pub fn auto() -> Self {
+        arch::lines().iter().rev().find_map(|line| line.isa).map_or(Self::portable(), Self)
+    }
+
+    /// The backend without special instructions, which every CPU has: constant time, and slower.
+    pub fn portable() -> Self {
+        Self(Isa::Portable(arch::Portable))
+    }
+
+    /// The backend called `name`, or the fastest one for `auto`; case does not matter.
+    ///
+    /// # Errors
+    /// `BackendError::Unknown` for a name that is in no table, with the nearest names;
+    /// `BackendError::Missing` for one that this CPU cannot run, with the CPU features it lacks. There is no fallback:
+    /// whoever forces a backend gets that one or none.
+    pub fn by_name(name: &str) -> Result<Self, BackendError> {
+        if name.eq_ignore_ascii_case("auto") {
+            return Ok(Self::auto());
+        }
+        let Some(line) = arch::lines().iter().find(|line| line.name.eq_ignore_ascii_case(name)) else {
+            return Err(BackendError::Unknown { name: name.to_owned(), nearest: nearest(name) });
+        };
+        line.isa.map(Self).ok_or_else(|| BackendError::Missing { name: line.name, features: line.missing.clone() })
+    }
+
+    /// The names of all backends this build knows, slowest first, whether or not this CPU can run them.
+    pub fn all_names() -> Vec<&'static str> {
+        arch::lines().iter().map(|line| line.name).collect()
+    }
+
+    /// The backends that this CPU can run, slowest first.
+    pub fn available() -> Vec<Self> {
+        arch::lines().iter().filter_map(|line| line.isa).map(Self).collect()
+    }
+
+    /// The name in flags and reports, such as `avx512`.
+    pub fn name(self) -> &'static str {
+        self.0.name()
+    }
+
+    /// Those features of this CPU that matter to ciphers, under the names the Rust compiler gives them, such as `vaes`.
+    pub fn cpu_features() -> Vec<&'static str> {
+        arch::cpu_features()
+    }
+}
+
+/// Why a backend cannot be had by its name.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum BackendError {
+    /// No backend has this name.
+    #[error("unknown backend {name:?}; did you mean {}?\nknown backends: auto, {}", .nearest.join(" or "), Backend::all_names().join(", "))]
+    Unknown {
+        /// The name asked for.
+        name: String,
+        /// The known names most like it, the most likely one first; at least one.
+        nearest: Vec<&'static str>,
+    },
+    /// This CPU cannot run it.
+    #[error("backend {name} needs CPU features that this machine lacks: {}\nthis machine can run: auto, {}", .features.join(", "), available_names())]
+    Missing {
+        /// The name asked for.
+        name: &'static str,
+        /// The CPU features it lacks; at least one.
+        features: Vec<&'static str>,
+    },
+}
+
+fn available_names() -> String {
+    Backend::available().into_iter().map(Backend::name).collect::<Vec<_>>().join(", ")
+}
+
+/// The known names most like `name`: the best one, and any other that comes close to it.
+fn nearest(name: &str) -> Vec<&'static str> {
+    let wanted = name.to_ascii_lowercase();
+    let mut ranked: Vec<(f64, &'static str)> = ["auto"]
+        .into_iter()
+        .chain(Backend::all_names())
+        .map(|known| (strsim::jaro_winkler(&wanted, known), known))
+        .collect();
+    ranked.sort_by(|a, b| b.0.total_cmp(&a.0));
+    let best = ranked[0].0;
+    ranked.into_iter().take(2).filter(|(likeness, _)| *likeness > best - 0.1).map(|(_, known)| known).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_available_backend_is_found_by_its_name() {
+        let available = Backend::available();
+        assert_eq!(available[0], Backend::portable());
+        assert_eq!(available.last(), Some(&Backend::auto()));
+        for backend in available {
+            assert_eq!(Backend::by_name(backend.name()), Ok(backend));
+            assert_eq!(Backend::by_name(&backend.name().to_uppercase()), Ok(backend));
+        }
+        assert_eq!(Backend::by_name("auto"), Ok(Backend::auto()));
+    }
+
+    #[test]
+    fn a_name_is_available_or_its_error_says_what_is_missing() {
+        for name in Backend::all_names() {
+            match Backend::by_name(name) {
+                Ok(backend) => assert!(Backend::available().contains(&backend)),
+                Err(BackendError::Missing { name: found, features }) => {
+                    assert_eq!(found, name);
+                    assert!(!features.is_empty());
+                    for feature in features {
+                        assert!(!Backend::cpu_features().contains(&feature), "{feature} is there");
+                    }
+                }
+                Err(error) => panic!("{name}: {error}"),
+            }
+        }
+    }
+
+    #[test]
+    fn unknown_names_get_the_nearest() {
+        let error = Backend::by_name("avx-512").unwrap_err();
+        let BackendError::Unknown { nearest, .. } = &error else { panic!("{error}") };
+        assert_eq!(nearest[0], "avx512");
+        assert!(error.to_string().starts_with("unknown backend \"avx-512\"; did you mean avx512"));
+        assert!(matches!(Backend::by_name("").unwrap_err(), BackendError::Unknown { .. }));
+    }
+
+    #[test]
+    fn missing_features_read_as_one_sentence() {
+        let error = BackendError::Missing { name: "avx512", features: vec!["gfni", "vaes"] };
+        assert!(
+            error.to_string().starts_with("backend avx512 needs CPU features that this machine lacks: gfni, vaes\nthis machine can run: auto, portable")
+        );
+    }
 }

@@ -5,5 +5,7 @@
 
 pub mod aead;
 pub mod backend;
+mod block;
+pub mod ctr;
 mod mode;
 pub mod registry;

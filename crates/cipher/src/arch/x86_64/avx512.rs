@@ -1,0 +1,175 @@
+//! 512-bit registers with VAES and VPCLMULQDQ: four blocks a vector.
+
+use std::arch::x86_64::*;
+
+use crate::arch::{AesLanes, Kernel};
+
+/// 512-bit vectors with AES, carry-less multiplication and GFNI.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Avx512(());
+
+impl Avx512 {
+    /// To be called only after the CPU was found to have all features this set is made of.
+    pub(super) fn proven() -> Self {
+        Self(())
+    }
+}
+
+/// Calls intrinsics.
+macro_rules! proven {
+    ($call:expr) => {{
+        // SAFETY: `self` is a token, made only on a CPU that has the instructions. Loads and stores go through
+        // references that hold as many bytes as are moved, and need no alignment.
+        unsafe { $call }
+    }};
+}
+
+/// A mask of the first `bytes` bytes, at most 64.
+#[inline(always)]
+fn first_bytes(bytes: usize) -> __mmask64 {
+    assert!(bytes <= 64, "at most a vector");
+    if bytes == 64 { u64::MAX } else { (1 << bytes) - 1 }
+}
+
+impl AesLanes for Avx512 {
+    type Vector = __m512i;
+
+    const BLOCKS: usize = 4;
+
+    fn name(self) -> &'static str {
+        "avx512"
+    }
+
+    #[inline(always)]
+    fn enter<K: Kernel<Self>>(self, kernel: K) -> K::Output {
+        #[target_feature(
+            enable = "ssse3,sse4.1,aes,pclmulqdq,avx,avx2,avx512f,avx512bw,avx512vl,avx512dq,avx512vbmi,gfni,vaes,vpclmulqdq"
+        )]
+        fn entry<K: Kernel<Avx512>>(kernel: K, token: Avx512) -> K::Output {
+            kernel.run(token)
+        }
+        // SAFETY: the token exists, so the CPU has the features.
+        unsafe { entry(kernel, self) }
+    }
+
+    #[inline(always)]
+    fn zero(self) -> __m512i {
+        proven!(_mm512_setzero_si512())
+    }
+    #[inline(always)]
+    fn splat(self, block: &[u8; 16]) -> __m512i {
+        proven!(_mm512_broadcast_i32x4(_mm_loadu_si128(block.as_ptr().cast())))
+    }
+    #[inline(always)]
+    fn first(self, block: &[u8; 16]) -> __m512i {
+        proven!(_mm512_zextsi128_si512(_mm_loadu_si128(block.as_ptr().cast())))
+    }
+    #[inline(always)]
+    fn to_block(self, v: __m512i) -> [u8; 16] {
+        let mut block = [0; 16];
+        proven!(_mm_storeu_si128(block.as_mut_ptr().cast(), _mm512_castsi512_si128(v)));
+        block
+    }
+    #[inline(always)]
+    fn load(self, bytes: &[u8]) -> __m512i {
+        let bytes: &[u8; 64] = bytes.first_chunk().expect("a whole vector");
+        proven!(_mm512_loadu_si512(bytes.as_ptr().cast()))
+    }
+    #[inline(always)]
+    fn store(self, v: __m512i, bytes: &mut [u8]) {
+        let bytes: &mut [u8; 64] = bytes.first_chunk_mut().expect("a whole vector");
+        proven!(_mm512_storeu_si512(bytes.as_mut_ptr().cast(), v));
+    }
+    #[inline(always)]
+    fn load_partial(self, bytes: &[u8]) -> __m512i {
+        let mask = first_bytes(bytes.len());
+        proven!(_mm512_maskz_loadu_epi8(mask, bytes.as_ptr().cast()))
+    }
+    #[inline(always)]
+    fn store_partial(self, v: __m512i, bytes: &mut [u8]) {
+        let mask = first_bytes(bytes.len());
+        proven!(_mm512_mask_storeu_epi8(bytes.as_mut_ptr().cast(), mask, v));
+    }
+
+    #[inline(always)]
+    fn xor(self, a: __m512i, b: __m512i) -> __m512i {
+        proven!(_mm512_xor_si512(a, b))
+    }
+    #[inline(always)]
+    fn fold(self, v: __m512i) -> __m512i {
+        proven!({
+            let v = _mm256_xor_si256(_mm512_castsi512_si256(v), _mm512_extracti64x4_epi64::<1>(v));
+            let v = _mm_xor_si128(_mm256_castsi256_si128(v), _mm256_extracti128_si256::<1>(v));
+            _mm512_zextsi128_si512(v)
+        })
+    }
+    #[inline(always)]
+    fn reverse_bytes(self, v: __m512i) -> __m512i {
+        proven!({
+            let order = _mm_setr_epi8(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
+            _mm512_shuffle_epi8(v, _mm512_broadcast_i32x4(order))
+        })
+    }
+    #[inline(always)]
+    fn swap_halves(self, v: __m512i) -> __m512i {
+        proven!(_mm512_shuffle_epi32::<0b01_00_11_10>(v))
+    }
+    #[inline(always)]
+    fn low_to_high(self, v: __m512i) -> __m512i {
+        proven!(_mm512_bslli_epi128::<8>(v))
+    }
+    #[inline(always)]
+    fn high_to_low(self, v: __m512i) -> __m512i {
+        proven!(_mm512_bsrli_epi128::<8>(v))
+    }
+
+    #[inline(always)]
+    fn counters(self, block: &[u8; 16]) -> __m512i {
+        // The exchange of the last four bytes undoes itself.
+        let base = self.counter_blocks(self.splat(block));
+        proven!(_mm512_add_epi32(base, _mm512_setr_epi32(0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0, 3)))
+    }
+    #[inline(always)]
+    fn count(self, counters: __m512i, by: u32) -> __m512i {
+        let by = by as i32;
+        proven!(_mm512_add_epi32(counters, _mm512_broadcast_i32x4(_mm_setr_epi32(0, 0, 0, by))))
+    }
+    #[inline(always)]
+    fn counter_blocks(self, counters: __m512i) -> __m512i {
+        proven!({
+            let order = _mm_setr_epi8(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 15, 14, 13, 12);
+            _mm512_shuffle_epi8(counters, _mm512_broadcast_i32x4(order))
+        })
+    }
+
+    #[inline(always)]
+    fn aes_round(self, v: __m512i, round_key: __m512i) -> __m512i {
+        proven!(_mm512_aesenc_epi128(v, round_key))
+    }
+    #[inline(always)]
+    fn aes_last_round(self, v: __m512i, round_key: __m512i) -> __m512i {
+        proven!(_mm512_aesenclast_epi128(v, round_key))
+    }
+    #[inline(always)]
+    fn aes_sub_word(self, word: u32) -> u32 {
+        // ShiftRows moves nothing where all four columns are equal.
+        proven!(_mm_cvtsi128_si32(_mm_aesenclast_si128(_mm_set1_epi32(word as i32), _mm_setzero_si128())) as u32)
+    }
+
+    #[inline(always)]
+    fn multiply_low(self, a: __m512i, b: __m512i) -> __m512i {
+        proven!(_mm512_clmulepi64_epi128::<0x00>(a, b))
+    }
+    #[inline(always)]
+    fn multiply_high(self, a: __m512i, b: __m512i) -> __m512i {
+        proven!(_mm512_clmulepi64_epi128::<0x11>(a, b))
+    }
+    #[inline(always)]
+    fn multiply_low_high(self, a: __m512i, b: __m512i) -> __m512i {
+        proven!(_mm512_clmulepi64_epi128::<0x10>(a, b))
+    }
+    #[inline(always)]
+    fn multiply_high_low(self, a: __m512i, b: __m512i) -> __m512i {
+        proven!(_mm512_clmulepi64_epi128::<0x01>(a, b))
+    }
+}

@@ -1,0 +1,179 @@
+//! 128-bit registers with AES-NI and PCLMULQDQ: one block a vector, in SSE encoding and in AVX encoding.
+//!
+//! The two differ in nothing but the encoding: AVX has three operands and saves the copies.
+
+use std::arch::x86_64::*;
+
+use crate::arch::{AesLanes, Kernel};
+
+/// Defines a token and its lanes.
+macro_rules! xmm_lanes {
+    ($(#[$doc:meta])* $token:ident, $name:literal, $features:literal) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub(crate) struct $token(());
+
+        impl $token {
+            /// To be called only after the CPU was found to have all features this set is made of.
+            pub(super) fn proven() -> Self {
+                Self(())
+            }
+        }
+
+        impl AesLanes for $token {
+            type Vector = __m128i;
+
+            const BLOCKS: usize = 1;
+
+            fn name(self) -> &'static str {
+                $name
+            }
+
+            #[inline(always)]
+            fn enter<K: Kernel<Self>>(self, kernel: K) -> K::Output {
+                #[target_feature(enable = $features)]
+                fn entry<K: Kernel<$token>>(kernel: K, token: $token) -> K::Output {
+                    kernel.run(token)
+                }
+                // SAFETY: the token exists, so the CPU has the features.
+                unsafe { entry(kernel, self) }
+            }
+
+            #[inline(always)]
+            fn zero(self) -> __m128i {
+                proven!(_mm_setzero_si128())
+            }
+            #[inline(always)]
+            fn splat(self, block: &[u8; 16]) -> __m128i {
+                proven!(_mm_loadu_si128(block.as_ptr().cast()))
+            }
+            #[inline(always)]
+            fn first(self, block: &[u8; 16]) -> __m128i {
+                self.splat(block)
+            }
+            #[inline(always)]
+            fn to_block(self, v: __m128i) -> [u8; 16] {
+                let mut block = [0; 16];
+                self.store(v, &mut block);
+                block
+            }
+            #[inline(always)]
+            fn load(self, bytes: &[u8]) -> __m128i {
+                let bytes: &[u8; 16] = bytes.first_chunk().expect("a whole vector");
+                proven!(_mm_loadu_si128(bytes.as_ptr().cast()))
+            }
+            #[inline(always)]
+            fn store(self, v: __m128i, bytes: &mut [u8]) {
+                let bytes: &mut [u8; 16] = bytes.first_chunk_mut().expect("a whole vector");
+                proven!(_mm_storeu_si128(bytes.as_mut_ptr().cast(), v));
+            }
+            #[inline(always)]
+            fn load_partial(self, bytes: &[u8]) -> __m128i {
+                let mut block = [0; 16];
+                block[..bytes.len()].copy_from_slice(bytes);
+                self.splat(&block)
+            }
+            #[inline(always)]
+            fn store_partial(self, v: __m128i, bytes: &mut [u8]) {
+                bytes.copy_from_slice(&self.to_block(v)[..bytes.len()]);
+            }
+
+            #[inline(always)]
+            fn xor(self, a: __m128i, b: __m128i) -> __m128i {
+                proven!(_mm_xor_si128(a, b))
+            }
+            #[inline(always)]
+            fn fold(self, v: __m128i) -> __m128i {
+                v
+            }
+            #[inline(always)]
+            fn reverse_bytes(self, v: __m128i) -> __m128i {
+                proven!(_mm_shuffle_epi8(v, _mm_setr_epi8(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0)))
+            }
+            #[inline(always)]
+            fn swap_halves(self, v: __m128i) -> __m128i {
+                proven!(_mm_shuffle_epi32::<0b01_00_11_10>(v))
+            }
+            #[inline(always)]
+            fn low_to_high(self, v: __m128i) -> __m128i {
+                proven!(_mm_slli_si128::<8>(v))
+            }
+            #[inline(always)]
+            fn high_to_low(self, v: __m128i) -> __m128i {
+                proven!(_mm_srli_si128::<8>(v))
+            }
+
+            #[inline(always)]
+            fn counters(self, block: &[u8; 16]) -> __m128i {
+                // The exchange of the last four bytes undoes itself.
+                self.counter_blocks(self.splat(block))
+            }
+            #[inline(always)]
+            fn count(self, counters: __m128i, by: u32) -> __m128i {
+                proven!(_mm_add_epi32(counters, _mm_setr_epi32(0, 0, 0, by as i32)))
+            }
+            #[inline(always)]
+            fn counter_blocks(self, counters: __m128i) -> __m128i {
+                proven!(_mm_shuffle_epi8(
+                    counters,
+                    _mm_setr_epi8(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 15, 14, 13, 12)
+                ))
+            }
+
+            #[inline(always)]
+            fn aes_round(self, v: __m128i, round_key: __m128i) -> __m128i {
+                proven!(_mm_aesenc_si128(v, round_key))
+            }
+            #[inline(always)]
+            fn aes_last_round(self, v: __m128i, round_key: __m128i) -> __m128i {
+                proven!(_mm_aesenclast_si128(v, round_key))
+            }
+            #[inline(always)]
+            fn aes_sub_word(self, word: u32) -> u32 {
+                // ShiftRows moves nothing where all four columns are equal.
+                proven!(
+                    _mm_cvtsi128_si32(_mm_aesenclast_si128(_mm_set1_epi32(word as i32), _mm_setzero_si128())) as u32
+                )
+            }
+
+            #[inline(always)]
+            fn multiply_low(self, a: __m128i, b: __m128i) -> __m128i {
+                proven!(_mm_clmulepi64_si128::<0x00>(a, b))
+            }
+            #[inline(always)]
+            fn multiply_high(self, a: __m128i, b: __m128i) -> __m128i {
+                proven!(_mm_clmulepi64_si128::<0x11>(a, b))
+            }
+            #[inline(always)]
+            fn multiply_low_high(self, a: __m128i, b: __m128i) -> __m128i {
+                proven!(_mm_clmulepi64_si128::<0x10>(a, b))
+            }
+            #[inline(always)]
+            fn multiply_high_low(self, a: __m128i, b: __m128i) -> __m128i {
+                proven!(_mm_clmulepi64_si128::<0x01>(a, b))
+            }
+        }
+    };
+}
+
+/// Calls intrinsics.
+macro_rules! proven {
+    ($call:expr) => {{
+        // SAFETY: `self` is a token, made only on a CPU that has the instructions. Loads and stores go through
+        // references to 16 bytes and need no alignment.
+        unsafe { $call }
+    }};
+}
+
+xmm_lanes!(
+    /// 128-bit AES and carry-less multiplication.
+    Aesni,
+    "aesni",
+    "ssse3,sse4.1,aes,pclmulqdq"
+);
+xmm_lanes!(
+    /// 128-bit AES and carry-less multiplication in AVX encoding, and 256-bit integer vectors.
+    Avx2,
+    "avx2",
+    "ssse3,sse4.1,aes,pclmulqdq,avx,avx2"
+);

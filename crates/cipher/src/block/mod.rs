@@ -1,0 +1,38 @@
+//! Block ciphers: one file each, all behind one trait that takes many blocks at a time.
+//!
+//! Only the forward direction: counter modes never decrypt a block. Modes are in `mode`.
+
+pub(crate) mod aes;
+pub(crate) mod aria;
+pub(crate) mod blowfish;
+pub(crate) mod tdes;
+
+use crate::aead::{Aead, Error};
+use crate::backend::Backend;
+use crate::mode::{Counter64, Counter128};
+
+/// How to set a key on a backend, by block length.
+///
+/// Keys arrive as long as the table of ciphers says, or the functions return `Error::KeyLength`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum SetKey {
+    /// 16-byte blocks.
+    Block128 {
+        /// The block cipher alone, for modes to build on.
+        counter: fn(&[u8], Backend) -> Result<Box<dyn Counter128>, Error>,
+        /// GCM as a whole, where the cipher brings one that is faster than its parts put together.
+        gcm: Option<fn(&[u8], Backend) -> Result<Box<dyn Aead>, Error>>,
+    },
+    /// 8-byte blocks.
+    Block64 {
+        /// The block cipher alone, for modes to build on.
+        counter: fn(&[u8], Backend) -> Result<Box<dyn Counter64>, Error>,
+    },
+}
+
+/// A keyed block cipher that zeroes its key schedule on drop.
+pub(crate) trait BlockEncrypt<const BLOCK_BYTES: usize>: Send + Sync {
+    /// Encrypts each of `blocks` in place. Independent blocks are handed over together so that an implementation
+    /// may work on several at once.
+    fn encrypt_blocks(&self, blocks: &mut [[u8; BLOCK_BYTES]]);
+}

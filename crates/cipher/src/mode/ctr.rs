@@ -1,0 +1,142 @@
+//! Counter mode (SP 800-38A, 6.5) over any block cipher: key streams for the other modes, and [`Ctr`]
+//! itself. Which cipher and backend stand behind it was decided when the key was set.
+
+use zeroize::Zeroize;
+
+use super::{Counter64, Counter128};
+use crate::aead::Error;
+use crate::block::BlockEncrypt;
+use crate::ctr::Ctr;
+
+/// Blocks of key stream made at a time: enough to fill wide registers, small enough for the stack.
+const BATCH: usize = 32;
+
+/// Counter mode of a plain block cipher, where no backend brings a fused one.
+pub(crate) struct BlockCounter<C>(pub(crate) C);
+
+impl<C: BlockEncrypt<16>> Counter128 for BlockCounter<C> {
+    fn backend(&self) -> &'static str {
+        "portable"
+    }
+
+    fn encrypt_block(&self, block: &mut [u8; 16]) {
+        self.0.encrypt_blocks(std::slice::from_mut(block));
+    }
+
+    fn xor_keystream32(&self, counter: &[u8; 16], data: &mut [u8]) {
+        let (prefix, low) = counter.split_at(12);
+        let mut count = u32::from_be_bytes(low.try_into().expect("four of sixteen bytes"));
+        xor_batches(&self.0, data, |block| {
+            block[..12].copy_from_slice(prefix);
+            block[12..].copy_from_slice(&count.to_be_bytes());
+            count = count.wrapping_add(1);
+        });
+    }
+}
+
+impl<C: BlockEncrypt<8>> Counter64 for BlockCounter<C> {
+    fn backend(&self) -> &'static str {
+        "portable"
+    }
+
+    fn xor_keystream64(&self, counter: u64, data: &mut [u8]) {
+        let mut count = counter;
+        xor_batches(&self.0, data, |block| {
+            *block = count.to_be_bytes();
+            count = count.wrapping_add(1);
+        });
+    }
+}
+
+/// XORs `data` with the encryption of the counter blocks that `next` writes one after the other.
+#[inline(always)]
+fn xor_batches<const N: usize>(cipher: &impl BlockEncrypt<N>, data: &mut [u8], mut next: impl FnMut(&mut [u8; N])) {
+    let mut stream = [[0; N]; BATCH];
+    for piece in data.chunks_mut(BATCH * N) {
+        let blocks = &mut stream[..piece.len().div_ceil(N)];
+        blocks.iter_mut().for_each(&mut next);
+        cipher.encrypt_blocks(blocks);
+        for (byte, key) in piece.iter_mut().zip(blocks.as_flattened()) {
+            *byte ^= key;
+        }
+    }
+    stream.as_flattened_mut().zeroize();
+}
+
+/// [`Ctr`] over 16-byte blocks.
+pub(crate) struct Ctr128(pub(crate) Box<dyn Counter128>);
+
+impl Ctr for Ctr128 {
+    fn block_bytes(&self) -> usize {
+        16
+    }
+
+    fn backend(&self) -> &'static str {
+        self.0.backend()
+    }
+
+    fn apply(&self, initial_counter_block: &[u8], offset_bytes: u64, data: &mut [u8]) -> Result<(), Error> {
+        let found = initial_counter_block.len();
+        let initial: [u8; 16] = initial_counter_block.try_into().map_err(|_| Error::NonceLength { found, want: 16 })?;
+        let mut counter = u128::from_be_bytes(initial).wrapping_add(u128::from(offset_bytes / 16));
+        let (head, mut rest) = split_head(data, (offset_bytes % 16) as usize, 16);
+        if !head.is_empty() {
+            let mut block = counter.to_be_bytes();
+            self.0.encrypt_block(&mut block);
+            xor_tail(head, &block, (offset_bytes % 16) as usize);
+            block.zeroize();
+            counter = counter.wrapping_add(1);
+        }
+        // The cipher counts in the last 32 bits alone, so a carry beyond them starts a new run.
+        while !rest.is_empty() {
+            let run_blocks = (1_u64 << 32) - u64::from(counter as u32);
+            let run_bytes = usize::try_from(run_blocks * 16).unwrap_or(usize::MAX).min(rest.len());
+            let (run, after) = rest.split_at_mut(run_bytes);
+            self.0.xor_keystream32(&counter.to_be_bytes(), run);
+            counter = counter.wrapping_add(u128::from(run_blocks));
+            rest = after;
+        }
+        Ok(())
+    }
+}
+
+/// [`Ctr`] over 8-byte blocks.
+pub(crate) struct Ctr64(pub(crate) Box<dyn Counter64>);
+
+impl Ctr for Ctr64 {
+    fn block_bytes(&self) -> usize {
+        8
+    }
+
+    fn backend(&self) -> &'static str {
+        self.0.backend()
+    }
+
+    fn apply(&self, initial_counter_block: &[u8], offset_bytes: u64, data: &mut [u8]) -> Result<(), Error> {
+        let found = initial_counter_block.len();
+        let initial: [u8; 8] = initial_counter_block.try_into().map_err(|_| Error::NonceLength { found, want: 8 })?;
+        let mut counter = u64::from_be_bytes(initial).wrapping_add(offset_bytes / 8);
+        let (head, rest) = split_head(data, (offset_bytes % 8) as usize, 8);
+        if !head.is_empty() {
+            let mut stream = [0; 8];
+            self.0.xor_keystream64(counter, &mut stream);
+            xor_tail(head, &stream, (offset_bytes % 8) as usize);
+            stream.zeroize();
+            counter = counter.wrapping_add(1);
+        }
+        self.0.xor_keystream64(counter, rest);
+        Ok(())
+    }
+}
+
+/// Cuts off the bytes of `data` that complete a block of which `skip` bytes were used before.
+fn split_head(data: &mut [u8], skip: usize, block_bytes: usize) -> (&mut [u8], &mut [u8]) {
+    let head_bytes = if skip == 0 { 0 } else { (block_bytes - skip).min(data.len()) };
+    data.split_at_mut(head_bytes)
+}
+
+fn xor_tail(data: &mut [u8], block: &[u8], skip: usize) {
+    for (byte, key) in data.iter_mut().zip(&block[skip..]) {
+        *byte ^= key;
+    }
+}

@@ -1,0 +1,111 @@
+//! Counter mode plus an independent MAC: the AEAD for 64-bit blocks, for which GCM is not defined.
+//!
+//! Our design; docs/formats.md repeats it for other implementers. From the given key come two subkeys by BLAKE3 in
+//! key-derivation mode, one context string a cipher and purpose. Data is encrypted in counter mode from the nonce
+//! on; the tag is keyed BLAKE3, cut to 16 bytes, over
+//!
+//! `nonce (8) ‖ length of associated data (8, little-endian) ‖ length of ciphertext (8, little-endian) ‖
+//! associated data ‖ ciphertext`
+//!
+//! Both lengths stand in front at fixed width, so no two inputs run together. The MAC covers the ciphertext
+//! (encrypt-then-MAC), so forged data is refused before anything is decrypted. BLAKE3 derives the subkeys because
+//! it makes the MAC already: HKDF would bring in a second hash function for the same promise.
+
+use subtle::ConstantTimeEq;
+use zeroize::{Zeroize, Zeroizing};
+
+use super::Counter64;
+use crate::aead::{Aead, Error};
+use crate::registry::{Cipher, Limits};
+
+/// The key of one cipher in this mode.
+pub(crate) struct CtrMac {
+    cipher: Box<dyn Counter64>,
+    mac_key: Zeroizing<[u8; blake3::KEY_LEN]>,
+    limits: Limits,
+}
+
+impl CtrMac {
+    /// Derives both subkeys from `key`, as long as `line` says, and sets the block cipher's by `keyed`.
+    ///
+    /// # Errors
+    /// What `keyed` returns.
+    pub(crate) fn new(
+        line: &Cipher,
+        key: &[u8],
+        keyed: impl FnOnce(&[u8]) -> Result<Box<dyn Counter64>, Error>,
+    ) -> Result<Self, Error> {
+        let mut cipher_key = Zeroizing::new(vec![0; line.key_bytes]);
+        derive(line, "cipher key", key, &mut cipher_key);
+        let mut mac_key = Zeroizing::new([0; blake3::KEY_LEN]);
+        derive(line, "mac key", key, &mut *mac_key);
+        Ok(Self { cipher: keyed(&cipher_key)?, mac_key, limits: line.limits })
+    }
+
+    fn tag(&self, nonce: [u8; 8], associated: &[u8], ciphertext: &[u8]) -> [u8; 16] {
+        let mut mac = blake3::Hasher::new_keyed(&self.mac_key);
+        mac.update(&nonce);
+        mac.update(&(associated.len() as u64).to_le_bytes());
+        mac.update(&(ciphertext.len() as u64).to_le_bytes());
+        mac.update(associated);
+        mac.update(ciphertext);
+        let hash = mac.finalize();
+        mac.zeroize();
+        let (tag, _) = hash.as_bytes().split_first_chunk().expect("32 bytes hold 16");
+        *tag
+    }
+
+    fn check_length(&self, data: &[u8]) -> Result<(), Error> {
+        let (found, limit) = (data.len() as u64, self.limits.message_bytes);
+        if found > limit { Err(Error::MessageTooLong { found, limit }) } else { Ok(()) }
+    }
+}
+
+/// Fills `subkey` from `key`, bound to the cipher and the purpose.
+fn derive(line: &Cipher, purpose: &str, key: &[u8], subkey: &mut [u8]) {
+    let mut kdf = blake3::Hasher::new_derive_key(&format!("sealstone 2026-11 ctr+mac v1 {} {purpose}", line.name));
+    kdf.update(key);
+    let mut output = kdf.finalize_xof();
+    output.fill(subkey);
+    output.zeroize();
+    kdf.zeroize();
+}
+
+fn nonce_of(nonce: &[u8]) -> Result<[u8; 8], Error> {
+    nonce.try_into().map_err(|_| Error::NonceLength { found: nonce.len(), want: 8 })
+}
+
+impl Aead for CtrMac {
+    fn nonce_bytes(&self) -> usize {
+        8
+    }
+
+    fn limits(&self) -> Limits {
+        self.limits
+    }
+
+    fn backend(&self) -> &'static str {
+        self.cipher.backend()
+    }
+
+    fn seal(&self, nonce: &[u8], associated: &[u8], data: &mut [u8]) -> Result<[u8; 16], Error> {
+        let nonce = nonce_of(nonce)?;
+        self.check_length(data)?;
+        self.cipher.xor_keystream64(u64::from_be_bytes(nonce), data);
+        Ok(self.tag(nonce, associated, data))
+    }
+
+    fn open(&self, nonce: &[u8], associated: &[u8], data: &mut [u8], tag: &[u8; 16]) -> Result<(), Error> {
+        // A wrong length is the caller's error and told apart; it depends on no secret.
+        let checked = nonce_of(nonce).and_then(|nonce| self.check_length(data).map(|()| nonce));
+        let nonce = checked.inspect_err(|_| data.zeroize())?;
+        let expected = self.tag(nonce, associated, data);
+        if bool::from(expected.ct_eq(tag)) {
+            self.cipher.xor_keystream64(u64::from_be_bytes(nonce), data);
+            Ok(())
+        } else {
+            data.zeroize();
+            Err(Error::Authentication)
+        }
+    }
+}
