@@ -1,0 +1,46 @@
+#!/bin/sh
+# Installs what a build needs and this machine lacks: a C++ compiler and RocksDB (argument `system`), or what builds
+# RocksDB from source (argument `bundled`). Says what it does; does nothing, and needs no network, where all is there.
+set -eu
+
+engine=${1:-system}
+
+has_header() {
+	printf '#include <%s>\n' "$1" | c++ -std=c++20 -E -x c++ - >/dev/null 2>&1
+}
+
+has_libclang() {
+	ldconfig -p 2>/dev/null | grep -q 'libclang[-.]' || ls /usr/lib/llvm-*/lib/libclang*.so* >/dev/null 2>&1
+}
+
+missing=
+command -v c++ >/dev/null 2>&1 || missing="$missing g++"
+case $engine in
+system) has_header rocksdb/c.h || missing="$missing librocksdb-dev" ;;
+bundled) has_libclang || missing="$missing libclang-dev" ;;
+*) echo "setup: the engine is system or bundled, not $engine" >&2 && exit 2 ;;
+esac
+
+command -v cargo >/dev/null 2>&1 || {
+	echo "setup: cargo is missing: install Rust first, see https://rustup.rs" >&2
+	exit 2
+}
+[ -n "$missing" ] || exit 0
+
+command -v apt-get >/dev/null 2>&1 || {
+	echo "setup: missing:$missing (names as in Debian); install them, then try again" >&2
+	exit 2
+}
+as_root=
+if [ "$(id -u)" -ne 0 ]; then
+	command -v sudo >/dev/null 2>&1 || {
+		echo "setup: missing:$missing; as root run: apt-get install --no-install-recommends$missing" >&2
+		exit 2
+	}
+	as_root=sudo
+fi
+echo "setup: installing$missing" >&2
+$as_root apt-get update -qq >&2
+# the package list holds names without blanks, one word each
+# shellcheck disable=SC2086
+$as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $missing >&2
