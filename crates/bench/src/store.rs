@@ -50,6 +50,11 @@ impl Record {
         Self::default()
     }
 
+    /// An empty record with room for `values` values of `bytes` bytes together.
+    pub fn with_capacity(values: usize, bytes: usize) -> Self {
+        Self { bytes: Vec::with_capacity(bytes), ends: Vec::with_capacity(values) }
+    }
+
     /// Drops all values and keeps the memory.
     pub fn clear(&mut self) {
         self.bytes.clear();
@@ -82,6 +87,11 @@ impl Record {
     /// All values in order.
     pub fn iter(&self) -> impl Iterator<Item = &[u8]> {
         (0..self.len()).map(|field| self.get(field).expect("in range"))
+    }
+
+    /// All values joined, without what separates them.
+    pub fn joined(&self) -> &[u8] {
+        &self.bytes
     }
 
     /// Bytes of all values together.
