@@ -4,6 +4,7 @@
 //! A key-encryption key (KEK) comes from a [`KeySource`] and wraps the data key (DEK) of one sealed file; see
 //! `docs/formats.md` for the chain. Not here: ciphers (`sealstone-cipher`) and sealed formats (`sealstone-seal`).
 
+pub mod ephemeral;
 mod error;
 pub mod file;
 mod hkdf;

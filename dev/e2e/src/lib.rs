@@ -1,1 +1,7 @@
-//! e2e
+#![forbid(unsafe_code)]
+//! What the end-to-end tests share: the binary under test, and a way to run it and hold it to its words.
+//!
+//! Not here: the tests themselves (`tests/`).
+
+pub mod binary;
+pub mod transcript;

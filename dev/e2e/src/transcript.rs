@@ -1,0 +1,91 @@
+//! Runs a program to its end and keeps all it said, so that tests can compare texts word for word.
+
+use std::io::Read;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// Longest that a run may take before the test gives up on it.
+const PATIENCE: Duration = Duration::from_secs(300);
+
+/// What a finished program left.
+#[derive(Debug)]
+pub struct Transcript {
+    /// Exit code; absent when a signal ended it.
+    pub code: Option<i32>,
+    /// All of stdout.
+    pub stdout: String,
+    /// All of stderr.
+    pub stderr: String,
+}
+
+impl Transcript {
+    /// Asserts exit code 0 and hands back stdout.
+    ///
+    /// # Panics
+    /// On any other exit code.
+    pub fn done(self) -> String {
+        assert_eq!(self.code, Some(0), "stdout:\n{}\nstderr:\n{}", self.stdout, self.stderr);
+        self.stdout
+    }
+
+    /// Asserts exit code 2, an empty stdout, and exactly the text `want` on stderr.
+    ///
+    /// # Panics
+    /// On anything else.
+    pub fn fails_with(self, want: &str) {
+        assert_eq!(self.stderr, want);
+        assert_eq!((self.code, self.stdout.as_str()), (Some(2), ""));
+    }
+}
+
+/// A command that runs the `sealstone` under test in `dir`, without colour and with stdin closed.
+pub fn sealstone(dir: &Path, arguments: &[&str]) -> Command {
+    plain(crate::binary::sealstone(), dir, arguments)
+}
+
+/// As [`sealstone`], for any program.
+pub fn plain(program: &Path, dir: &Path, arguments: &[&str]) -> Command {
+    let mut command = Command::new(program);
+    command.args(arguments).current_dir(dir).stdin(Stdio::null()).env("NO_COLOR", "1").env_remove("COLUMNS");
+    command
+}
+
+/// Runs `command` to its end.
+///
+/// # Panics
+/// When it cannot be started, or takes longer than five minutes.
+pub fn run(command: &mut Command) -> Transcript {
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
+    finish(child.unwrap_or_else(|error| panic!("cannot start {command:?}: {error}")))
+}
+
+/// Waits for `child`, started with stdout and stderr piped, and keeps what it says until its end.
+///
+/// # Panics
+/// When it takes longer than five minutes; it is killed then.
+pub fn finish(mut child: Child) -> Transcript {
+    let stdout = child.stdout.take().map(|pipe| thread::spawn(move || text(pipe)));
+    let stderr = child.stderr.take().map(|pipe| thread::spawn(move || text(pipe)));
+    let begin = Instant::now();
+    let status = loop {
+        if let Some(status) = child.try_wait().expect("a child of ours") {
+            break status;
+        }
+        if begin.elapsed() > PATIENCE {
+            let _ = child.kill();
+            panic!("gave up on process {} after {PATIENCE:?}", child.id());
+        }
+        thread::sleep(Duration::from_millis(5));
+    };
+    let join =
+        |pipe: Option<thread::JoinHandle<String>>| pipe.map_or(String::new(), |pipe| pipe.join().expect("reads"));
+    Transcript { code: status.code(), stdout: join(stdout), stderr: join(stderr) }
+}
+
+fn text(mut pipe: impl Read) -> String {
+    let mut bytes = Vec::new();
+    pipe.read_to_end(&mut bytes).expect("a pipe of ours");
+    String::from_utf8_lossy(&bytes).into_owned()
+}
