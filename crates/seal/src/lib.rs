@@ -1,2 +1,25 @@
 #![forbid(unsafe_code)]
-//! TODO
+//! Sealed files: authenticated encryption for whole files, as pages or as append-only frames.
+//!
+//! Pure: byte slices in, byte slices out. The bytes of both formats stand in `docs/formats.md`. Not here: files,
+//! offsets on disk, retries (`adapters/*` read and write), ciphers (`sealstone-cipher`), keys (`sealstone-keys`).
+//!
+//! A sealed file begins with a header of [`HEADER_BYTES`] that names cipher, key and layout and carries the file's
+//! own data key, wrapped. Then come pages ([`paged`]: tables, small control files) or frames ([`frame`]: logs).
+//!
+//! A file is written once, front to back, by the one writer that [`SealedFile::create`] allows; so no counter is
+//! ever used twice under one key.
+
+mod error;
+mod file;
+pub mod frame;
+mod header;
+pub mod paged;
+mod segment;
+
+pub use error::{FramePart, SealError};
+pub use file::SealedFile;
+pub use header::{FORMAT_VERSION, HEADER_BYTES, HeaderInfo, Layout, MAGIC, inspect, is_sealed};
+
+/// Length of an authentication tag, in bytes.
+pub const TAG_BYTES: usize = 16;

@@ -1,0 +1,142 @@
+//! What can go wrong with a sealed file. The messages name page, frame and key; the adapter puts the file's name
+//! before them, since a seal does not know it. Never holds key bytes or data.
+
+use sealstone_keys::{KeyError, KeyRef};
+
+/// Which part of a frame failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FramePart {
+    /// The length and its tag.
+    Head,
+    /// The data and its tag.
+    Body,
+}
+
+/// Why a sealed file, or a piece of it, cannot be had. Displays without the file's name.
+#[derive(Debug, thiserror::Error)]
+pub enum SealError {
+    /// The file does not begin as a sealed file does.
+    #[error(
+        "not a sealed file\n\
+         it holds plain data or something else; nothing in the clear is read where sealed files are expected"
+    )]
+    NotSealed,
+    /// The header cannot be one that this program wrote.
+    #[error("damaged header: {found}\nrestore the file from a backup")]
+    Damaged {
+        /// What was found.
+        found: String,
+    },
+    /// The file was written by a newer program.
+    #[error(
+        "sealed in format version {found}, this program knows version {known}\n\
+         use the version of sealstone that wrote it, or a newer one"
+    )]
+    UnsupportedVersion {
+        /// Version found.
+        found: u16,
+        /// Newest version known.
+        known: u16,
+    },
+    /// The header names a cipher that this build lacks.
+    #[error(
+        "sealed with cipher number {id}, which this program does not know\n\
+         use the version of sealstone that wrote it, or a newer one"
+    )]
+    UnknownCipher {
+        /// The number in the header.
+        id: u16,
+    },
+    /// The file has the other layout.
+    #[error("sealed as {found}, expected {want}\nthe file is not the one that belongs here")]
+    WrongLayout {
+        /// Layout found.
+        found: &'static str,
+        /// Layout wanted.
+        want: &'static str,
+    },
+    /// The key named in the header does not open it.
+    #[error(
+        "key {key} from {place} does not open the header: another key bears the same name, or the header was changed\n\
+         give the key source that sealed this file; if it is the right one, restore the file from a backup"
+    )]
+    WrongKey {
+        /// The key that the header names.
+        key: KeyRef,
+        /// Where the key came from.
+        place: String,
+    },
+    /// A page is not what was sealed there.
+    #[error(
+        "page {page} at byte {offset} failed authentication: changed, moved, or from another file\n\
+         restore the file from a backup"
+    )]
+    Page {
+        /// Page number, from 0.
+        page: u64,
+        /// Where the page starts, in stored bytes from the beginning of the file.
+        offset: u64,
+    },
+    /// A frame is not what was sealed there.
+    #[error(
+        "frame {index} at byte {offset} failed authentication in its {}: changed, moved, or from another file\n\
+         restore the file from a backup", match part { FramePart::Head => "head", FramePart::Body => "body" }
+    )]
+    Frame {
+        /// Frame number, from 0.
+        index: u64,
+        /// Where the frame starts, in stored bytes from the beginning of the file.
+        offset: u64,
+        /// What failed.
+        part: FramePart,
+    },
+    /// The end of the file is missing.
+    #[error("incomplete: {found}\nits writer was stopped, or the file was cut; restore it from a backup")]
+    Unfinished {
+        /// What shows that the end is missing.
+        found: String,
+    },
+    /// A read reaches beyond the end of the file.
+    #[error("read of {bytes} bytes at {offset}, the file holds {available}")]
+    PastEnd {
+        /// First byte asked for, in bytes of data.
+        offset: u64,
+        /// Bytes asked for.
+        bytes: u64,
+        /// Bytes of data in the file.
+        available: u64,
+    },
+    /// A page length that the format does not have.
+    #[error("pages of {found} bytes; a page has a power of two from {min} to {max} bytes")]
+    PageBytes {
+        /// Length asked for, in bytes.
+        found: u32,
+        /// Shortest, in bytes.
+        min: u32,
+        /// Longest, in bytes.
+        max: u32,
+    },
+    /// A second writer, or a writer for a file that was opened for reading.
+    #[error(
+        "a sealed file is written once, from the beginning, by one writer\n\
+         create a new file instead; writing on under the same key would repeat a nonce"
+    )]
+    WrittenOnce,
+    /// The format has no room for more data in one file under this cipher.
+    #[error("cipher {cipher} allows no more data in one file: {limit}\nstart a new file, or take another cipher")]
+    LimitReached {
+        /// Name of the cipher.
+        cipher: &'static str,
+        /// Which limit.
+        limit: String,
+    },
+    /// The key could not be had.
+    #[error(transparent)]
+    Key(#[from] KeyError),
+    /// The operating system gave no randomness.
+    #[error("no randomness from the operating system: {0}")]
+    Random(String),
+    /// The cipher refused its key or input: a bug of ours.
+    #[error("cipher call failed: {0}\nthis is a bug in sealstone; please report it")]
+    Cipher(sealstone_cipher::aead::Error),
+}

@@ -1,0 +1,206 @@
+//! One sealed file: its data key, and the chain from the key-encryption key to the subkey of a segment.
+//! Not here: pages and frames.
+
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use sealstone_cipher::aead::{Aead, aead};
+use sealstone_cipher::backend::Backend;
+use sealstone_cipher::registry::Cipher;
+use sealstone_keys::{KeyRef, KeySource, Secret, check_key_id, subkey};
+use zeroize::Zeroizing;
+
+use crate::frame::FRAME_BYTES_MAX;
+use crate::header::{self, FILE_ID_BYTES, FORMAT_VERSION, HEADER_BYTES, HeaderInfo, Layout, SALT_BYTES};
+use crate::paged::{PAGE_BYTES_MAX, PAGE_BYTES_MIN};
+use crate::segment::{SEGMENTS_MAX, SegmentKeys, nonce};
+use crate::{SealError, TAG_BYTES};
+
+/// Longest key of any cipher that may seal files, in bytes.
+const KEY_BYTES_MAX: usize = 64;
+
+/// The keys of one sealed file, ready to seal or open its pages or frames. Cheap to clone; clones share everything.
+#[derive(Clone)]
+pub struct SealedFile(Arc<Inner>);
+
+struct Inner {
+    info: HeaderInfo,
+    dek: Secret,
+    backend: Backend,
+    segments: SegmentKeys,
+    /// Set while a writer may still be taken: after `create`, until the first one is.
+    writable: AtomicBool,
+}
+
+impl SealedFile {
+    /// Makes the keys of a new file and the header that the file must begin with.
+    ///
+    /// - `keys`: its current key wraps the file's data key
+    /// - `cipher`: seals header and data alike
+    /// - `layout`: pages or frames
+    ///
+    /// Every call draws a fresh data key and file id; nothing of an older file of the same name fits the new one.
+    ///
+    /// # Errors
+    /// [`SealError::Key`], [`SealError::Random`], [`SealError::PageBytes`], [`SealError::LimitReached`] if the cipher's
+    /// limits have no room for a single page or frame.
+    pub fn create(
+        keys: &dyn KeySource,
+        cipher: &'static Cipher,
+        backend: Backend,
+        layout: Layout,
+    ) -> Result<(Self, [u8; HEADER_BYTES]), SealError> {
+        let segment_units = segment_units(cipher, layout)?;
+        let (key, kek) = keys.current()?;
+        check_key_id(&key.id)?;
+        let mut file_id = [0; FILE_ID_BYTES];
+        let mut salt = [0; SALT_BYTES];
+        fill_random(&mut file_id)?;
+        fill_random(&mut salt)?;
+        let dek = Secret::random()?;
+        let info = HeaderInfo { format_version: FORMAT_VERSION, layout, cipher, key, file_id, segment_units };
+        let header = wrap(&info, &salt, &kek, &dek, backend)?;
+        Ok((Self::with(info, dek, backend, true), header))
+    }
+
+    /// Takes the keys of an existing file from its header.
+    ///
+    /// - `keys`: must hold the key that the header names
+    /// - `header`: the first [`HEADER_BYTES`] bytes of the file, or more
+    ///
+    /// # Errors
+    /// Those of [`crate::inspect`]; [`SealError::Key`] if the key is not there; [`SealError::WrongKey`] if it does not
+    /// fit or any bit of the header was changed.
+    pub fn open(keys: &dyn KeySource, backend: Backend, header: &[u8]) -> Result<Self, SealError> {
+        let parts = header::parse(header)?;
+        let kek = keys.get(&parts.info.key)?;
+        let mut dek = Secret::from_bytes(&parts.wrapped_dek);
+        let wrapper = wrapper(&parts.info, &parts.salt, &kek, backend)?;
+        wrapper
+            .open(&nonce(0)[12 - wrapper.nonce_bytes()..], &parts.associated, dek.as_bytes_mut(), &parts.tag)
+            .map_err(|error| match error {
+                sealstone_cipher::aead::Error::Authentication => {
+                    SealError::WrongKey { key: parts.info.key.clone(), place: keys.describe() }
+                }
+                other => SealError::Cipher(other),
+            })?;
+        Ok(Self::with(parts.info, dek, backend, false))
+    }
+
+    /// What the header says.
+    #[must_use]
+    pub fn info(&self) -> &HeaderInfo {
+        &self.0.info
+    }
+
+    /// The backend that seals and opens.
+    #[must_use]
+    pub fn backend(&self) -> Backend {
+        self.0.backend
+    }
+
+    fn with(info: HeaderInfo, dek: Secret, backend: Backend, writable: bool) -> Self {
+        let segments = SegmentKeys::new();
+        Self(Arc::new(Inner { info, dek, backend, segments, writable: AtomicBool::new(writable) }))
+    }
+
+    /// Claims the one writer that a new file may have.
+    pub(crate) fn claim_writer(&self) -> Result<(), SealError> {
+        if self.0.writable.swap(false, Ordering::AcqRel) { Ok(()) } else { Err(SealError::WrittenOnce) }
+    }
+
+    /// The keyed cipher of `segment`, set up on first use.
+    #[inline]
+    pub(crate) fn segment(&self, segment: u64) -> Result<&dyn Aead, SealError> {
+        let inner = &*self.0;
+        if segment >= SEGMENTS_MAX {
+            return Err(self.limit_reached(format!("{SEGMENTS_MAX} segments of {} units", inner.info.segment_units)));
+        }
+        inner.segments.get(segment, || {
+            let info = &inner.info;
+            let context: [&[u8]; 3] = [&info.file_id, &info.cipher.id.to_be_bytes(), &segment.to_be_bytes()];
+            keyed(info.cipher, inner.dek.as_bytes(), info.layout.name(), &context, inner.backend)
+        })
+    }
+
+    pub(crate) fn limit_reached(&self, limit: String) -> SealError {
+        SealError::LimitReached { cipher: self.0.info.cipher.name, limit }
+    }
+}
+
+impl fmt::Debug for SealedFile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SealedFile").field("info", &self.0.info).finish_non_exhaustive()
+    }
+}
+
+/// How much of a file may share one subkey under the limits of `cipher`: pages, or for frames blocks.
+fn segment_units(cipher: &'static Cipher, layout: Layout) -> Result<u64, SealError> {
+    let limits = cipher.limits;
+    let (unit_bytes, units_least) = match layout {
+        Layout::Paged { page_bytes } if header::is_page_bytes(page_bytes) => (u64::from(page_bytes), 1),
+        Layout::Paged { page_bytes } => {
+            return Err(SealError::PageBytes { found: page_bytes, min: PAGE_BYTES_MIN, max: PAGE_BYTES_MAX });
+        }
+        // a block of the cipher; every message takes at least one, so counting blocks counts messages too
+        Layout::Frames => {
+            let block_bytes = cipher.block_bytes as u64;
+            (block_bytes, 1 + u64::from(FRAME_BYTES_MAX).div_ceil(block_bytes))
+        }
+    };
+    let message_bytes = if let Layout::Paged { page_bytes } = layout { page_bytes } else { FRAME_BYTES_MAX };
+    let units = (limits.bytes_per_key / unit_bytes).min(limits.messages_per_key).min(1 << 40);
+    if units < units_least || limits.message_bytes < u64::from(message_bytes) {
+        let limit = format!("{} bytes under one key", limits.bytes_per_key);
+        return Err(SealError::LimitReached { cipher: cipher.name, limit });
+    }
+    Ok(units)
+}
+
+fn wrap(
+    info: &HeaderInfo,
+    salt: &[u8; SALT_BYTES],
+    kek: &Secret,
+    dek: &Secret,
+    backend: Backend,
+) -> Result<[u8; HEADER_BYTES], SealError> {
+    let wrapper = wrapper(info, salt, kek, backend)?;
+    let mut header = header::unwrapped(info, salt);
+    let mut wrapped = Zeroizing::new(*dek.as_bytes());
+    let tag: [u8; TAG_BYTES] = wrapper
+        .seal(&nonce(0)[12 - wrapper.nonce_bytes()..], &header, wrapped.as_mut_slice())
+        .map_err(SealError::Cipher)?;
+    header::put_wrapped(&mut header, wrapped.as_slice(), &tag);
+    Ok(header)
+}
+
+/// The cipher that wraps the data key. Its subkey is used for this one wrapping: the salt is drawn anew each time.
+fn wrapper(
+    info: &HeaderInfo,
+    salt: &[u8; SALT_BYTES],
+    kek: &Secret,
+    backend: Backend,
+) -> Result<Box<dyn Aead>, SealError> {
+    let KeyRef { id, version } = &info.key;
+    let context: [&[u8]; 5] =
+        [&info.file_id, salt, &info.cipher.id.to_be_bytes(), id.as_bytes(), &version.to_be_bytes()];
+    keyed(info.cipher, kek.as_bytes(), "wrap", &context, backend)
+}
+
+fn keyed(
+    cipher: &'static Cipher,
+    secret: &[u8],
+    purpose: &str,
+    context: &[&[u8]],
+    backend: Backend,
+) -> Result<Box<dyn Aead>, SealError> {
+    let mut key = Zeroizing::new([0; KEY_BYTES_MAX]);
+    let key = &mut key[..cipher.key_bytes];
+    subkey(secret, purpose, context, key);
+    aead(cipher, key, backend).map_err(SealError::Cipher)
+}
+
+fn fill_random(bytes: &mut [u8]) -> Result<(), SealError> {
+    getrandom::fill(bytes).map_err(|source| SealError::Random(source.to_string()))
+}

@@ -1,0 +1,498 @@
+//! Pages: the layout of files that are written once, front to back, and then read at random. Byte by byte in
+//! `docs/formats.md`. Not here: reading and writing files, and caching pages.
+//!
+//! Data is cut into pages of `page_bytes`; the last one may be shorter. Each is stored as its ciphertext and a 16-byte
+//! tag over file id, page number, length and "is the last". An empty file has one empty last page. A file without its
+//! last page does not open.
+//!
+//! ```
+//! # use sealstone_seal::{HEADER_BYTES, Layout, SealError, SealedFile, paged};
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # let dir = tempfile::tempdir()?;
+//! # let keys = sealstone_keys::file::KeyFile::create(dir.path().join("key"), "example")?;
+//! # let cipher = sealstone_cipher::registry::cipher("aes-256")?;
+//! # let backend = sealstone_cipher::backend::Backend::auto();
+//! // write
+//! let layout = Layout::Paged { page_bytes: paged::PAGE_BYTES_DEFAULT };
+//! let (file, header) = SealedFile::create(&keys, cipher, backend, layout)?;
+//! let mut stored = header.to_vec();
+//! let mut writer = paged::PageWriter::new(&file)?;
+//! writer.append(b"forty thousand orders", &mut stored)?;
+//! writer.finish(&mut stored)?;
+//!
+//! // read: the last page first, since it proves that the file is whole
+//! let file = SealedFile::open(&keys, backend, &stored)?;
+//! let last = paged::Shape::of(&file, stored.len() as u64)?.last_page();
+//! let mut buffer = stored[last.offset as usize..][..last.bytes].to_vec();
+//! let (pages, _last_page_data) = paged::Pages::open(&file, stored.len() as u64, &mut buffer)?;
+//!
+//! let span = pages.locate(6, 8)?;
+//! let mut buffer = stored[span.stored.offset as usize..][..span.stored.bytes].to_vec();
+//! let mut data = [0; 8];
+//! pages.read(&span, &mut buffer, &mut data)?;
+//! assert_eq!(&data, b"thousand");
+//! # Ok(())
+//! # }
+//! ```
+
+use crate::header::{FILE_ID_BYTES, HEADER_BYTES, Layout, is_page_bytes};
+use crate::segment::nonce;
+use crate::{SealError, SealedFile, TAG_BYTES};
+
+/// Shortest page, in bytes of data.
+pub const PAGE_BYTES_MIN: u32 = 4 << 10;
+/// Longest page, in bytes of data.
+pub const PAGE_BYTES_MAX: u32 = 64 << 10;
+/// Page length to take when nothing speaks for another: long enough that tags and key streams cost little, short
+/// enough that reading one record does not decrypt much more than a block of the engine.
+pub const PAGE_BYTES_DEFAULT: u32 = 16 << 10;
+
+/// A run of stored bytes: what to read from the file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stored {
+    /// First byte, counted from the beginning of the file, header included.
+    pub offset: u64,
+    /// Length in bytes, tags included.
+    pub bytes: usize,
+}
+
+/// Length of a whole paged file, header and tags included, that holds `logical_bytes` of data.
+///
+/// # Panics
+/// If `page_bytes` is 0.
+#[must_use]
+pub fn stored_bytes(page_bytes: u32, logical_bytes: u64) -> u64 {
+    let pages = logical_bytes.div_ceil(u64::from(page_bytes)).max(1);
+    HEADER_BYTES as u64 + logical_bytes + pages * TAG_BYTES as u64
+}
+
+/// Bytes of data in a whole paged file of `stored_bytes`, header and tags included. Only arithmetic: whether the
+/// last page is really there, [`Pages::open`] finds out.
+///
+/// # Errors
+/// [`SealError::PageBytes`]; [`SealError::Unfinished`] if no finished file has this length.
+pub fn logical_bytes(page_bytes: u32, stored_bytes: u64) -> Result<u64, SealError> {
+    Shape::new(page_bytes, stored_bytes).map(|shape| shape.logical_bytes)
+}
+
+/// How many pages a file has, and where they lie.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shape {
+    page_bytes: u32,
+    pages: u64,
+    logical_bytes: u64,
+}
+
+impl Shape {
+    /// The shape of the sealed file `file` whose length on disk is `stored_bytes`.
+    ///
+    /// # Errors
+    /// [`SealError::WrongLayout`]; [`SealError::Unfinished`] if no finished file has this length.
+    pub fn of(file: &SealedFile, stored_bytes: u64) -> Result<Self, SealError> {
+        Self::new(page_bytes(file)?, stored_bytes)
+    }
+
+    fn new(page_bytes: u32, stored_bytes: u64) -> Result<Self, SealError> {
+        if !is_page_bytes(page_bytes) {
+            return Err(SealError::PageBytes { found: page_bytes, min: PAGE_BYTES_MIN, max: PAGE_BYTES_MAX });
+        }
+        let unfinished = |found: String| Err(SealError::Unfinished { found });
+        let Some(body) = stored_bytes.checked_sub((HEADER_BYTES + TAG_BYTES) as u64) else {
+            return unfinished(format!("{stored_bytes} bytes, shorter than a header and an empty last page"));
+        };
+        // `body` leaves out one tag, that of the last page
+        let stride = u64::from(page_bytes) + TAG_BYTES as u64;
+        let (full, last) = (body / stride, body % stride);
+        let cut_in = match last {
+            0 if full > 0 => Some(full),
+            more if more > u64::from(page_bytes) => Some(full + 1),
+            _ => None,
+        };
+        if let Some(page) = cut_in {
+            return unfinished(format!("its {stored_bytes} bytes end early in page {page}"));
+        }
+        Ok(Self { page_bytes, pages: full + 1, logical_bytes: full * u64::from(page_bytes) + last })
+    }
+
+    /// Bytes of data in the file.
+    #[must_use]
+    pub fn logical_bytes(&self) -> u64 {
+        self.logical_bytes
+    }
+
+    /// Bytes of data in a full page.
+    #[must_use]
+    pub fn page_bytes(&self) -> u32 {
+        self.page_bytes
+    }
+
+    /// Number of pages, at least 1.
+    #[must_use]
+    pub fn pages(&self) -> u64 {
+        self.pages
+    }
+
+    /// Where page `page` lies, ciphertext and tag.
+    ///
+    /// # Panics
+    /// If the file has no such page.
+    #[must_use]
+    pub fn page(&self, page: u64) -> Stored {
+        assert!(page < self.pages, "page {page} of {}", self.pages);
+        Stored { offset: page_offset(self.page_bytes, page), bytes: self.data_bytes(page) + TAG_BYTES }
+    }
+
+    /// Where the last page lies: what [`Pages::open`] wants to see.
+    #[must_use]
+    pub fn last_page(&self) -> Stored {
+        self.page(self.pages - 1)
+    }
+
+    /// Bytes of data in page `page`, which must be one of the file.
+    fn data_bytes(&self, page: u64) -> usize {
+        if page + 1 < self.pages {
+            self.page_bytes as usize
+        } else {
+            (self.logical_bytes - (self.pages - 1) * u64::from(self.page_bytes)) as usize
+        }
+    }
+}
+
+/// The pages that hold a stretch of data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Span {
+    /// Number of the first page, from 0.
+    pub first_page: u64,
+    /// Number of pages.
+    pub pages: u64,
+    /// What to read from the file: whole pages with their tags.
+    pub stored: Stored,
+    /// Bytes of the first page's data that come before the stretch.
+    pub skip_bytes: usize,
+    /// Bytes of data in the stretch, which may be fewer than asked for at the end of the file.
+    pub bytes: usize,
+}
+
+/// A sealed paged file whose last page has been seen, ready for reading at random. Cheap to clone.
+#[derive(Clone, Debug)]
+pub struct Pages {
+    file: SealedFile,
+    shape: Shape,
+}
+
+impl Pages {
+    /// Opens the last page, which proves that the file is whole, and so the file.
+    ///
+    /// - `stored_bytes`: length of the file on disk
+    /// - `last_page`: the stored bytes at [`Shape::last_page`], opened in place
+    ///
+    /// Returns the pages and the data of the last one, a slice of `last_page`, worth keeping: engines keep their
+    /// index of the file there.
+    ///
+    /// # Errors
+    /// Those of [`Shape::of`]; [`SealError::Unfinished`] if the file ends with a page that is not its last;
+    /// [`SealError::Page`]. `last_page` then holds no data.
+    pub fn open<'a>(
+        file: &SealedFile,
+        stored_bytes: u64,
+        last_page: &'a mut [u8],
+    ) -> Result<(Self, &'a mut [u8]), SealError> {
+        let shape = Shape::of(file, stored_bytes)?;
+        let pages = Self { file: file.clone(), shape };
+        let last = shape.pages - 1;
+        // a file cut between two pages ends with a page that is whole but is not the last; failing to open it wipes it
+        let copy = (shape.data_bytes(last) == shape.page_bytes as usize).then(|| last_page.to_vec());
+        match pages.open_stored(last, last_page) {
+            Ok(data_bytes) => Ok((pages, &mut last_page[..data_bytes])),
+            Err(error) => {
+                let cut = copy.is_some_and(|mut copy| pages.opens_as(last, false, &mut copy));
+                Err(if cut {
+                    SealError::Unfinished { found: format!("it ends with page {last}, which is not its last page") }
+                } else {
+                    error
+                })
+            }
+        }
+    }
+
+    /// The file's keys and header.
+    #[must_use]
+    pub fn file(&self) -> &SealedFile {
+        &self.file
+    }
+
+    /// The file's shape.
+    #[must_use]
+    pub fn shape(&self) -> Shape {
+        self.shape
+    }
+
+    /// Bytes of data in the file.
+    #[must_use]
+    pub fn logical_bytes(&self) -> u64 {
+        self.shape.logical_bytes
+    }
+
+    /// Opens page `page` in place.
+    ///
+    /// - `data`: its ciphertext, exactly as long as the page's data; holds the data afterwards
+    /// - `tag`: the 16 bytes stored after it
+    ///
+    /// # Errors
+    /// [`SealError::Page`] if the page is not what was sealed there, or has another length; [`SealError::PastEnd`]
+    /// if the file has no such page. `data` then holds no data of the file.
+    #[inline]
+    pub fn open_page(&self, page: u64, data: &mut [u8], tag: &[u8; TAG_BYTES]) -> Result<(), SealError> {
+        if page >= self.shape.pages {
+            return Err(SealError::PastEnd {
+                offset: page.saturating_mul(u64::from(self.shape.page_bytes)),
+                bytes: data.len() as u64,
+                available: self.shape.logical_bytes,
+            });
+        }
+        if data.len() != self.shape.data_bytes(page) {
+            return Err(self.bad_page(page));
+        }
+        let place = Place { page_bytes: self.shape.page_bytes, page, last: page + 1 == self.shape.pages };
+        match place.open(&self.file, data, tag) {
+            Ok(()) => Ok(()),
+            Err(SealError::Cipher(sealstone_cipher::aead::Error::Authentication)) => Err(self.bad_page(page)),
+            Err(other) => Err(other),
+        }
+    }
+
+    /// Opens page `page` in place, as it is stored: ciphertext, then tag. Returns how many bytes of data `stored`
+    /// begins with; what follows them is the tag.
+    ///
+    /// # Errors
+    /// As [`Pages::open_page`].
+    #[inline]
+    pub fn open_stored(&self, page: u64, stored: &mut [u8]) -> Result<usize, SealError> {
+        match stored.split_last_chunk_mut::<TAG_BYTES>() {
+            Some((data, tag)) => {
+                self.open_page(page, data, tag)?;
+                Ok(data.len())
+            }
+            None => Err(self.bad_page(page)),
+        }
+    }
+
+    /// Where the `bytes` of data from `offset` on lie; fewer if the file ends before.
+    ///
+    /// # Errors
+    /// [`SealError::PastEnd`] if `offset` is beyond the end. Right at the end is an empty span of no pages.
+    #[inline]
+    pub fn locate(&self, offset: u64, bytes: usize) -> Result<Span, SealError> {
+        let available = self.shape.logical_bytes;
+        let Some(left) = available.checked_sub(offset) else {
+            return Err(SealError::PastEnd { offset, bytes: bytes as u64, available });
+        };
+        let bytes = left.min(bytes as u64) as usize;
+        let page_bytes = u64::from(self.shape.page_bytes);
+        let first_page = offset / page_bytes;
+        let stored_offset = page_offset(self.shape.page_bytes, first_page);
+        if bytes == 0 {
+            let stored = Stored { offset: stored_offset, bytes: 0 };
+            return Ok(Span { first_page, pages: 0, stored, skip_bytes: 0, bytes: 0 });
+        }
+        let last_page = (offset + bytes as u64 - 1) / page_bytes;
+        let last = self.shape.page(last_page);
+        let stored = Stored { offset: stored_offset, bytes: (last.offset - stored_offset) as usize + last.bytes };
+        let skip_bytes = (offset % page_bytes) as usize;
+        Ok(Span { first_page, pages: last_page - first_page + 1, stored, skip_bytes, bytes })
+    }
+
+    /// Opens the pages of `span` and copies the stretch out.
+    ///
+    /// - `span`: from [`Pages::locate`]
+    /// - `stored`: the bytes at `span.stored`, opened in place
+    /// - `out`: receives `span.bytes` bytes; at least as long
+    ///
+    /// # Errors
+    /// As [`Pages::open_page`], or [`SealError::Page`] if `stored` is too short. `out` then holds nothing of the file.
+    ///
+    /// # Panics
+    /// If `out` is shorter than `span.bytes`.
+    pub fn read(&self, span: &Span, stored: &mut [u8], out: &mut [u8]) -> Result<(), SealError> {
+        let out = &mut out[..span.bytes];
+        let mut rest = stored;
+        let mut filled = 0;
+        let mut skip = span.skip_bytes;
+        for page in span.first_page..span.first_page + span.pages {
+            let page_stored = self.shape.page(page).bytes;
+            let opened = match rest.split_at_mut_checked(page_stored) {
+                Some((this, after)) => {
+                    rest = after;
+                    self.open_stored(page, this).map(|data_bytes| &this[..data_bytes])
+                }
+                None => {
+                    out.fill(0);
+                    return Err(self.bad_page(page));
+                }
+            };
+            let data = match opened {
+                Ok(data) => data,
+                Err(error) => {
+                    out.fill(0);
+                    return Err(error);
+                }
+            };
+            let take = (data.len() - skip).min(out.len() - filled);
+            out[filled..filled + take].copy_from_slice(&data[skip..skip + take]);
+            filled += take;
+            skip = 0;
+        }
+        Ok(())
+    }
+
+    fn opens_as(&self, page: u64, last: bool, stored: &mut [u8]) -> bool {
+        let place = Place { page_bytes: self.shape.page_bytes, page, last };
+        let opened = stored.split_last_chunk_mut().map(|(data, tag)| place.open(&self.file, data, tag).is_ok());
+        opened.unwrap_or(false)
+    }
+
+    #[cold]
+    fn bad_page(&self, page: u64) -> SealError {
+        SealError::Page { page, offset: page_offset(self.shape.page_bytes, page) }
+    }
+}
+
+/// The one writer of a new paged file: takes data in any portions, gives stored bytes.
+///
+/// A full page is sealed once more data follows it, the last page at [`PageWriter::finish`]; nothing is sealed twice.
+/// So up to a page of data waits here, and a file that was never finished does not open.
+#[derive(Debug)]
+pub struct PageWriter {
+    file: SealedFile,
+    page_bytes: u32,
+    /// Number of the page being filled.
+    page: u64,
+    /// Its data so far, up to a full page.
+    partial: Vec<u8>,
+}
+
+impl PageWriter {
+    /// The writer of the file that [`SealedFile::create`] has just made. Its stored bytes follow the header.
+    ///
+    /// # Errors
+    /// [`SealError::WrongLayout`]; [`SealError::WrittenOnce`] for a second writer, or for a file that was opened.
+    pub fn new(file: &SealedFile) -> Result<Self, SealError> {
+        let page_bytes = page_bytes(file)?;
+        file.claim_writer()?;
+        Ok(Self { file: file.clone(), page_bytes, page: 0, partial: Vec::with_capacity(page_bytes as usize) })
+    }
+
+    /// Bytes of data taken so far.
+    #[must_use]
+    pub fn logical_bytes(&self) -> u64 {
+        self.page * u64::from(self.page_bytes) + self.partial.len() as u64
+    }
+
+    /// Takes `data` and appends to `stored` every page that is full and followed by more data.
+    ///
+    /// # Errors
+    /// [`SealError::LimitReached`]. The file cannot be finished then; drop it.
+    pub fn append(&mut self, mut data: &[u8], stored: &mut Vec<u8>) -> Result<(), SealError> {
+        let page_bytes = self.page_bytes as usize;
+        stored.reserve(data.len() + data.len() / page_bytes * TAG_BYTES + TAG_BYTES);
+        while !data.is_empty() {
+            if self.partial.len() == page_bytes {
+                let start = stored.len();
+                stored.extend_from_slice(&self.partial);
+                self.partial.clear();
+                self.seal_from(start, false, stored)?;
+            }
+            if self.partial.is_empty() && data.len() > page_bytes {
+                let (full, rest) = data.split_at(page_bytes);
+                let start = stored.len();
+                stored.extend_from_slice(full);
+                self.seal_from(start, false, stored)?;
+                data = rest;
+            } else {
+                let take = data.len().min(page_bytes - self.partial.len());
+                self.partial.extend_from_slice(&data[..take]);
+                data = &data[take..];
+            }
+        }
+        Ok(())
+    }
+
+    /// Appends the last page to `stored`. Without it the file does not open.
+    ///
+    /// # Errors
+    /// [`SealError::LimitReached`].
+    pub fn finish(mut self, stored: &mut Vec<u8>) -> Result<(), SealError> {
+        let start = stored.len();
+        stored.extend_from_slice(&self.partial);
+        self.seal_from(start, true, stored)
+    }
+
+    /// Seals what `stored` holds from `start` on as the current page, in place, and adds the tag.
+    fn seal_from(&mut self, start: usize, last: bool, stored: &mut Vec<u8>) -> Result<(), SealError> {
+        let place = Place { page_bytes: self.page_bytes, page: self.page, last };
+        match place.seal(&self.file, &mut stored[start..]) {
+            Ok(tag) => {
+                stored.extend_from_slice(&tag);
+                self.page += 1;
+                Ok(())
+            }
+            Err(error) => {
+                // it holds data in the clear
+                stored.truncate(start);
+                Err(error)
+            }
+        }
+    }
+}
+
+/// What a page is bound to, besides its file.
+struct Place {
+    page_bytes: u32,
+    page: u64,
+    last: bool,
+}
+
+impl Place {
+    /// Segment, and first block within it.
+    fn segment(&self, file: &SealedFile) -> (u64, u64) {
+        let info = file.info();
+        let blocks_per_page = u64::from(self.page_bytes) / info.cipher.block_bytes as u64;
+        (self.page / info.segment_units, self.page % info.segment_units * blocks_per_page)
+    }
+
+    fn associated(&self, file: &SealedFile, data_bytes: usize) -> [u8; 32] {
+        let mut associated = [0; 32];
+        associated[..FILE_ID_BYTES].copy_from_slice(&file.info().file_id);
+        associated[16..24].copy_from_slice(&self.page.to_be_bytes());
+        associated[24..28].copy_from_slice(&(data_bytes as u32).to_be_bytes());
+        associated[28..32].copy_from_slice(&u32::from(self.last).to_be_bytes());
+        associated
+    }
+
+    /// Must be called once for each page of a file: `PageWriter` sees to that.
+    fn seal(&self, file: &SealedFile, data: &mut [u8]) -> Result<[u8; TAG_BYTES], SealError> {
+        let (segment, counter) = self.segment(file);
+        let keyed = file.segment(segment)?;
+        let associated = self.associated(file, data.len());
+        keyed.seal(&nonce(counter)[12 - keyed.nonce_bytes()..], &associated, data).map_err(SealError::Cipher)
+    }
+
+    #[inline]
+    fn open(&self, file: &SealedFile, data: &mut [u8], tag: &[u8; TAG_BYTES]) -> Result<(), SealError> {
+        let (segment, counter) = self.segment(file);
+        let keyed = file.segment(segment)?;
+        let associated = self.associated(file, data.len());
+        keyed.open(&nonce(counter)[12 - keyed.nonce_bytes()..], &associated, data, tag).map_err(SealError::Cipher)
+    }
+}
+
+fn page_bytes(file: &SealedFile) -> Result<u32, SealError> {
+    match file.info().layout {
+        Layout::Paged { page_bytes } => Ok(page_bytes),
+        other => Err(SealError::WrongLayout { found: other.name(), want: Layout::Paged { page_bytes: 0 }.name() }),
+    }
+}
+
+fn page_offset(page_bytes: u32, page: u64) -> u64 {
+    HEADER_BYTES as u64 + page.saturating_mul(u64::from(page_bytes) + TAG_BYTES as u64)
+}
