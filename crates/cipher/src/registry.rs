@@ -72,7 +72,7 @@ pub struct Cipher {
 }
 
 /// GCM over a 128-bit block cipher with a 12-byte nonce.
-const GCM_LIMITS: Limits = Limits {
+pub(crate) const GCM_LIMITS: Limits = Limits {
     bytes_per_key: 1 << 52,
     messages_per_key: 1 << 32,
     message_bytes: (1 << 36) - 32,
