@@ -4,7 +4,9 @@
 //! Knows the cipher table (names, standing, limits) and nothing of keys, seals or drivers: a store that
 //! encrypts looks like any other.
 
+pub mod memory_store;
 pub mod merge;
+pub mod null_store;
 pub mod plan;
 pub mod report;
 pub mod results;

@@ -3,8 +3,11 @@
 //! A workload decides what is asked of a store and in which order. It knows nothing of encryption, of how a run is
 //! timed, or of what becomes of the figures.
 
+mod batch;
 mod csv_records;
 pub mod distribution;
+mod loading;
+mod oltp;
 pub mod records;
 mod ycsb;
 
@@ -173,13 +176,16 @@ pub enum Error {
 type Make = fn(&'static Spec, &Sources) -> Result<Box<dyn Workload>, Error>;
 
 /// Every workload: how it wants to be run, and how it is made. Adding one is a file and a line here.
-static TABLE: [(Spec, Make); 6] = [
+static TABLE: [(Spec, Make); 9] = [
     (ycsb::A, ycsb::make),
     (ycsb::B, ycsb::make),
     (ycsb::C, ycsb::make),
     (ycsb::D, ycsb::make),
     (ycsb::E, ycsb::make),
     (ycsb::F, ycsb::make),
+    (oltp::OLTP, oltp::make),
+    (batch::LOAD, batch::make_load),
+    (batch::SCAN, batch::make_scan),
 ];
 
 /// The table of workloads, in the order of help and report.
@@ -207,7 +213,7 @@ pub fn workload(name: &str) -> Result<&'static Spec, Error> {
 /// A name that is not in the table, a CSV file that cannot be used, a size in the plan that is too small.
 pub fn build<S: AsRef<str>>(plan: &Plan, names: &[S]) -> Result<Vec<Box<dyn Workload>>, Error> {
     let entries = names.iter().map(|name| entry(name.as_ref())).collect::<Result<Vec<_>, _>>()?;
-    let sources = Sources { plan, records: OnceCell::new(), ycsb: OnceCell::new() };
+    let sources = Sources { plan, records: OnceCell::new(), ycsb: OnceCell::new(), batch: OnceCell::new() };
     entries.into_iter().map(|(spec, make)| make(spec, &sources)).collect()
 }
 
@@ -227,6 +233,7 @@ struct Sources<'a> {
     plan: &'a Plan,
     records: OnceCell<Arc<Records>>,
     ycsb: OnceCell<Arc<ycsb::DataSet>>,
+    batch: OnceCell<Arc<batch::DataSet>>,
 }
 
 impl Sources<'_> {

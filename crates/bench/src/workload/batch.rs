@@ -1,0 +1,258 @@
+//! `batch-load` and `batch-scan`: the two halves of a nightly batch. One writes a whole data set past log and memory
+//! table, the other reads all of it from a cold cache and checks every byte.
+
+use std::ops::Range;
+use std::sync::Arc;
+use std::time::Instant;
+
+use xxhash_rust::xxh3::xxh3_64;
+
+use super::loading::load_sorted;
+use super::records::Records;
+use super::{Client, Done, Error, Position, Recorder, Sources, Spec, Unit, Workload, shared, split};
+use crate::store::{Record, Row, Store, StoreError, Table};
+
+pub(super) const LOAD: Spec = Spec {
+    name: "batch-load",
+    description: "bulk insert of sorted rows into an empty store, as a direct-path load",
+    unit: Unit::Bytes,
+    dataset: "batch",
+    clients: Some(1),
+    cold: false,
+    from_empty: true,
+};
+
+pub(super) const SCAN: Spec = Spec {
+    name: "batch-scan",
+    description: "full scan from a cold cache, every row checked",
+    unit: Unit::Bytes,
+    dataset: "batch",
+    clients: Some(1),
+    cold: true,
+    from_empty: false,
+};
+
+/// Bytes of values in a chunk, about: large enough that a chunk is a file or more of its own.
+const CHUNK_BYTES: u64 = 16 << 20;
+
+/// The rows of both: row `n` has the zero-padded decimal `n` as key.
+#[derive(Debug)]
+pub(super) struct DataSet {
+    tables: [Arc<Table>; 1],
+    records: Arc<Records>,
+    rows: u64,
+    /// A round loads or scans the rows in so many pieces, one an operation.
+    chunks: u64,
+}
+
+impl DataSet {
+    fn new(sources: &Sources) -> Result<Self, Error> {
+        let records = sources.records()?;
+        let rows = (sources.plan.bytes as f64 / records.mean_bytes().max(1.0)) as u64;
+        if rows == 0 {
+            let message = format!("{} bytes are less than one row of the batch workloads", sources.plan.bytes);
+            return Err(Error::Plan(message));
+        }
+        let chunks = (sources.plan.bytes / CHUNK_BYTES).next_power_of_two().clamp(8, 64).min(rows);
+        let table = Table { id: 0, name: "batch".into(), fields: records.fields().to_vec() };
+        Ok(Self { tables: [Arc::new(table)], records, rows, chunks })
+    }
+
+    fn table(&self) -> &Table {
+        &self.tables[0]
+    }
+
+    fn chunk(&self, number: u64) -> Range<u64> {
+        split(self.rows, number as usize, self.chunks as usize)
+    }
+
+    fn bytes(&self) -> u64 {
+        (self.rows as f64 * self.records.mean_bytes()) as u64
+    }
+
+    fn generate(&self, numbers: Range<u64>) -> impl Iterator<Item = Row> {
+        let capacity = self.records.mean_bytes() as usize + 32;
+        numbers.map(move |number| {
+            let mut record = Record::with_capacity(self.records.fields().len(), capacity);
+            self.records.fill(number, &mut record);
+            (key(number), record)
+        })
+    }
+
+    fn load(&self, store: &dyn Store, part: usize, parts: usize, progress: &dyn Fn(u64)) -> Result<(), StoreError> {
+        load_sorted(store, self.table(), self.generate(split(self.rows, part, parts)), progress)
+    }
+}
+
+fn key(number: u64) -> Vec<u8> {
+    format!("{number:012}").into_bytes()
+}
+
+/// A fingerprint of rows in their order: keys, values, and where one value ends and the next begins.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Checksum(u64);
+
+impl Checksum {
+    fn add(&mut self, key: &[u8], record: &Record) {
+        let odd = 0x9E37_79B9_7F4A_7C15_u64;
+        let lengths =
+            record.iter().fold(0_u64, |sum, value| sum.wrapping_mul(odd).wrapping_add(value.len() as u64 + 1));
+        let row = xxh3_64(record.joined()) ^ lengths;
+        self.0 = (self.0.rotate_left(5) ^ row).wrapping_mul(odd).wrapping_add(xxh3_64(key));
+    }
+}
+
+/// Loads the data set, a chunk an operation.
+struct BatchLoad {
+    data: Arc<DataSet>,
+}
+
+pub(super) fn make_load(_spec: &'static Spec, sources: &Sources) -> Result<Box<dyn Workload>, Error> {
+    Ok(Box::new(BatchLoad { data: shared(&sources.batch, || DataSet::new(sources))? }))
+}
+
+impl Workload for BatchLoad {
+    fn spec(&self) -> &Spec {
+        &LOAD
+    }
+
+    fn tables(&self) -> &[Arc<Table>] {
+        &self.data.tables
+    }
+
+    fn load_rows(&self) -> u64 {
+        self.data.rows
+    }
+
+    fn load(&self, store: &dyn Store, part: usize, parts: usize, progress: &dyn Fn(u64)) -> Result<(), StoreError> {
+        self.data.load(store, part, parts, progress)
+    }
+
+    fn data_bytes(&self) -> u64 {
+        self.data.bytes()
+    }
+
+    fn operations(&self) -> u64 {
+        self.data.chunks
+    }
+
+    fn client(&self, at: Position) -> Box<dyn Client> {
+        Box::new(LoadClient { data: Arc::clone(&self.data), chunks: at.share(self.data.chunks) })
+    }
+}
+
+struct LoadClient {
+    data: Arc<DataSet>,
+    chunks: Range<u64>,
+}
+
+impl Client for LoadClient {
+    fn next(&mut self, store: &dyn Store, recorder: &mut dyn Recorder) -> Result<Done, StoreError> {
+        let bulk =
+            store.bulk().ok_or_else(|| StoreError("batch-load needs bulk loading, which this store lacks".into()))?;
+        let chunk = self.chunks.next().ok_or_else(|| past_the_end("batch-load"))?;
+        let rows = self.data.chunk(chunk);
+        let wanted = rows.end - rows.start;
+        let mut bytes = 0;
+        let start = Instant::now();
+        let mut generated = self.data.generate(rows).inspect(|(_, record)| bytes += record.bytes() as u64);
+        let loaded = bulk.bulk_load(self.data.table(), &mut generated)?;
+        recorder.record("load", start);
+        drop(generated);
+        if loaded != wanted {
+            return Err(StoreError(format!("bulk loading took {loaded} rows of {wanted}")));
+        }
+        Ok(Done { rows: loaded, bytes })
+    }
+}
+
+/// A client was asked for more operations than `Position::share` gives it.
+fn past_the_end(workload: &str) -> StoreError {
+    StoreError(format!("{workload} was asked for a piece beyond its share; this is a bug, please report it"))
+}
+
+/// Scans the data set, a chunk an operation.
+struct BatchScan {
+    data: Arc<DataSet>,
+    /// What scanning each chunk must give.
+    checksums: Arc<Vec<Checksum>>,
+}
+
+pub(super) fn make_scan(_spec: &'static Spec, sources: &Sources) -> Result<Box<dyn Workload>, Error> {
+    let data = shared(&sources.batch, || DataSet::new(sources))?;
+    let mut record = Record::new();
+    let mut checksum = |chunk| {
+        let mut checksum = Checksum::default();
+        for number in data.chunk(chunk) {
+            data.records.fill(number, &mut record);
+            checksum.add(&key(number), &record);
+        }
+        checksum
+    };
+    let checksums = Arc::new((0..data.chunks).map(&mut checksum).collect());
+    Ok(Box::new(BatchScan { data, checksums }))
+}
+
+impl Workload for BatchScan {
+    fn spec(&self) -> &Spec {
+        &SCAN
+    }
+
+    fn tables(&self) -> &[Arc<Table>] {
+        &self.data.tables
+    }
+
+    fn load_rows(&self) -> u64 {
+        self.data.rows
+    }
+
+    fn load(&self, store: &dyn Store, part: usize, parts: usize, progress: &dyn Fn(u64)) -> Result<(), StoreError> {
+        self.data.load(store, part, parts, progress)
+    }
+
+    fn data_bytes(&self) -> u64 {
+        self.data.bytes()
+    }
+
+    fn operations(&self) -> u64 {
+        self.data.chunks
+    }
+
+    fn client(&self, at: Position) -> Box<dyn Client> {
+        let chunks = at.share(self.data.chunks);
+        Box::new(ScanClient { data: Arc::clone(&self.data), checksums: Arc::clone(&self.checksums), chunks })
+    }
+}
+
+struct ScanClient {
+    data: Arc<DataSet>,
+    checksums: Arc<Vec<Checksum>>,
+    chunks: Range<u64>,
+}
+
+impl Client for ScanClient {
+    fn next(&mut self, store: &dyn Store, recorder: &mut dyn Recorder) -> Result<Done, StoreError> {
+        let chunk = self.chunks.next().ok_or_else(|| past_the_end("batch-scan"))?;
+        let rows = self.data.chunk(chunk);
+        // one more than there are, where the table ends, so that rows too many are noticed too
+        let asked = rows.end - rows.start + u64::from(rows.end == self.data.rows);
+        let mut checksum = Checksum::default();
+        let mut bytes = 0;
+        let start = Instant::now();
+        let found = store.scan(self.data.table(), &key(rows.start), asked as usize, &mut |key, record| {
+            checksum.add(key, record);
+            bytes += record.bytes() as u64;
+        })? as u64;
+        recorder.record("scan", start);
+        if found != rows.end - rows.start {
+            let wanted = rows.end - rows.start;
+            return Err(StoreError(format!("scanning batch from row {} gave {found} rows of {wanted}", rows.start)));
+        }
+        if checksum != self.checksums[chunk as usize] {
+            let Range { start, end } = rows;
+            let message = format!("rows {start} to {} of batch are not what was loaded: checksum mismatch", end - 1);
+            return Err(StoreError(message));
+        }
+        Ok(Done { rows: found, bytes })
+    }
+}

@@ -1,0 +1,389 @@
+//! `oltp`: an order-entry mix of 80 % reading and 20 % updating transactions by 80 clients, after the study that asked
+//! what encryption costs such a system.
+//!
+//! In the spirit of TPC-C and much smaller; its figures are not TPC-C's. Customers belong to districts; an order takes
+//! items from stock and puts its total on the customer's account; a payment takes it off. What was ordered and paid is
+//! kept in several tables, so that a lost or half-applied transaction shows as books that do not balance.
+//!
+//! Every transaction locks in the order customer, stock by ascending number, district; so none can wait for another
+//! in a circle.
+
+mod books;
+mod tables;
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use rand::rngs::SmallRng;
+use rand::{RngExt, SeedableRng};
+
+use self::books::Books;
+use self::tables::{
+    BYTES_PER_CUSTOMER, CUSTOMER, DISTRICT, DataSet, Key, LINE, LOADED_LINES, ORDER, PAID, STOCK, customer, district,
+    line, order, stock,
+};
+use super::distribution::{HotSpot, stream};
+use super::loading::load_sorted;
+use super::{Client, Done, Error, Position, Recorder, Sources, Spec, Unit, Workload, split};
+use crate::store::{Record, Store, StoreError, Table, Transaction};
+
+pub(super) const OLTP: Spec = Spec {
+    name: "oltp",
+    description: "order entry by 80 clients: 80 % reading, 20 % updating transactions",
+    unit: Unit::Operations,
+    dataset: "oltp",
+    clients: Some(80),
+    cold: false,
+    from_empty: false,
+};
+
+/// So many of the customers and items are hot: a fifth, which gets nine tenths of the requests. They lie together, so
+/// that the pages they fill stay cached.
+const HOT_PART: f64 = 0.2;
+const HOT_SHARE: f64 = 0.9;
+
+/// Fewest and most lines of a new order.
+const LINES: (usize, usize) = (5, 10);
+/// Most pieces in a line of a new order.
+const QUANTITY_MAX: i64 = 10;
+/// Pieces added to an item's stock when fewer than `STOCK_LOW` would be left.
+const STOCK_REFILL: i64 = 1_000;
+const STOCK_LOW: i64 = 20;
+/// Most cents in a payment.
+const PAYMENT_CENTS_MAX: i64 = 500_000;
+/// Orders of a district that a stock-level check looks through, the newest.
+const CHECKED_ORDERS: i64 = 2;
+
+/// The transactions, with the share of each in percent. The first three only read.
+const MIX: [(&str, u8); 5] =
+    [("order-status", 30), ("customer-lookup", 30), ("stock-level", 20), ("payment", 10), ("new-order", 10)];
+
+/// The workload.
+struct Oltp {
+    data: Arc<DataSet>,
+    operations: u64,
+}
+
+pub(super) fn make(_spec: &'static Spec, sources: &Sources) -> Result<Box<dyn Workload>, Error> {
+    let plan = sources.plan;
+    Ok(Box::new(Oltp { data: Arc::new(DataSet::new(plan.bytes, plan.seed)), operations: plan.operations }))
+}
+
+impl Workload for Oltp {
+    fn spec(&self) -> &Spec {
+        &OLTP
+    }
+
+    fn tables(&self) -> &[Arc<Table>] {
+        &self.data.tables
+    }
+
+    fn load_rows(&self) -> u64 {
+        self.data.districts + self.data.customers * (3 + LOADED_LINES)
+    }
+
+    fn load(&self, store: &dyn Store, part: usize, parts: usize, progress: &dyn Fn(u64)) -> Result<(), StoreError> {
+        let districts = split(self.data.districts, part, parts);
+        if districts.is_empty() {
+            return Ok(());
+        }
+        [DISTRICT, CUSTOMER, STOCK, ORDER, LINE].into_iter().try_for_each(|table| {
+            load_sorted(store, &self.data.tables[table], self.data.rows(table, districts.clone()), progress)
+        })
+    }
+
+    fn data_bytes(&self) -> u64 {
+        self.data.customers * BYTES_PER_CUSTOMER
+    }
+
+    fn operations(&self) -> u64 {
+        self.operations
+    }
+
+    fn client(&self, at: Position) -> Box<dyn Client> {
+        let place = [at.round, at.slice, at.client].map(|number| number as u64);
+        let hot = |count: u64| HotSpot::new(count, (count as f64 * HOT_PART) as u64, HOT_SHARE);
+        Box::new(OltpClient {
+            customers: hot(self.data.customers),
+            items: hot(self.data.items()),
+            random: stream(self.data.seed, OLTP.name, &place),
+            data: Arc::clone(&self.data),
+            lines: Vec::new(),
+            memory: Memory::default(),
+        })
+    }
+
+    fn check(&self, store: &dyn Store) -> Result<(), StoreError> {
+        Books::read(&self.data, store)?.balance()
+    }
+}
+
+/// A line of a new order.
+#[derive(Clone, Copy, Debug)]
+struct NewLine {
+    item: u64,
+    quantity: i64,
+}
+
+/// What a client asks for, drawn before the transaction begins, because a conflict runs its body again.
+#[derive(Clone, Copy, Debug)]
+enum Request<'a> {
+    OrderStatus { customer: u64 },
+    CustomerLookup { customer: u64 },
+    StockLevel { district: u64 },
+    Payment { customer: u64, amount_cents: i64 },
+    NewOrder { customer: u64, lines: &'a [NewLine] },
+}
+
+struct OltpClient {
+    data: Arc<DataSet>,
+    customers: HotSpot,
+    items: HotSpot,
+    random: SmallRng,
+    lines: Vec<NewLine>,
+    memory: Memory,
+}
+
+/// What a client reuses from transaction to transaction.
+#[derive(Default)]
+struct Memory {
+    key: Vec<u8>,
+    row: Record,
+    changed: Record,
+}
+
+impl OltpClient {
+    /// Draws the lines of a new order into `lines`: different items, ascending, since that is the order of locking.
+    fn draw_lines(&mut self) {
+        self.lines.clear();
+        let count = self.random.random_range(LINES.0..=LINES.1);
+        while self.lines.len() < count {
+            let item = self.items.draw(&mut self.random);
+            let quantity = self.random.random_range(1..=QUANTITY_MAX);
+            if self.lines.iter().all(|line| line.item != item) {
+                self.lines.push(NewLine { item, quantity });
+            }
+        }
+        self.lines.sort_unstable_by_key(|line| line.item);
+    }
+
+    /// Draws which transaction of `MIX` comes next.
+    fn draw_transaction(&mut self) -> usize {
+        let mut left = self.random.random_range(0..100_u8);
+        let chosen = MIX.iter().position(|&(_, share)| left.checked_sub(share).map(|rest| left = rest).is_none());
+        chosen.expect("the shares add up to 100")
+    }
+}
+
+impl Client for OltpClient {
+    fn next(&mut self, store: &dyn Store, recorder: &mut dyn Recorder) -> Result<Done, StoreError> {
+        let Some(transactional) = store.transactional() else {
+            return Err(StoreError("oltp needs atomic transactions, which this store lacks".into()));
+        };
+        let chosen = self.draw_transaction();
+        let customer = self.customers.draw(&mut self.random);
+        let text_seed = self.random.random();
+        let request = match chosen {
+            0 => Request::OrderStatus { customer },
+            1 => Request::CustomerLookup { customer },
+            2 => Request::StockLevel { district: self.data.district_of(customer) },
+            3 => Request::Payment { customer, amount_cents: self.random.random_range(1..=PAYMENT_CENTS_MAX) },
+            _ => {
+                self.draw_lines();
+                Request::NewOrder { customer, lines: &self.lines }
+            }
+        };
+        let mut done = Done::default();
+        let start = Instant::now();
+        transactional.transaction(&mut |transaction| {
+            let memory = &mut self.memory;
+            let mut work = Work { data: &self.data, transaction, memory, text_seed, done: Done::default() };
+            work.run(request)?;
+            done = work.done;
+            Ok(())
+        })?;
+        recorder.record(MIX[chosen].0, start);
+        Ok(done)
+    }
+}
+
+/// One transaction at work.
+struct Work<'a> {
+    data: &'a DataSet,
+    transaction: &'a mut dyn Transaction,
+    memory: &'a mut Memory,
+    /// Decides the texts of new rows.
+    text_seed: u64,
+    done: Done,
+}
+
+impl Work<'_> {
+    fn run(&mut self, request: Request) -> Result<(), StoreError> {
+        match request {
+            Request::OrderStatus { customer } => self.order_status(customer),
+            Request::CustomerLookup { customer } => self.customer_lookup(customer),
+            Request::StockLevel { district } => self.stock_level(district),
+            Request::Payment { customer, amount_cents } => self.payment(customer, amount_cents),
+            Request::NewOrder { customer, lines } => self.new_order(customer, lines),
+        }
+    }
+
+    /// Reads a row that must be there into `memory.row`.
+    fn read(&mut self, table: usize, key: Key, for_update: bool) -> Result<(), StoreError> {
+        key.write(&mut self.memory.key);
+        let Memory { key, row, .. } = &mut *self.memory;
+        if !self.transaction.read(&self.data.tables[table], key, for_update, row)? {
+            let (key, table) = (String::from_utf8_lossy(key), &self.data.tables[table].name);
+            return Err(StoreError(format!("row {key} of {table} is not in the store, although it was committed")));
+        }
+        self.done.rows += 1;
+        self.done.bytes += row.bytes() as u64;
+        Ok(())
+    }
+
+    /// Number field `field` of `memory.row`, which is of table `table`.
+    fn number(&self, table: usize, field: usize) -> Result<i64, StoreError> {
+        tables::number(&self.data.tables[table], &self.memory.row, field)
+    }
+
+    /// Writes `memory.row` back with `changes` to its number fields.
+    fn rewrite(&mut self, table: usize, key: Key, changes: &[(usize, i64)]) -> Result<(), StoreError> {
+        tables::change(&self.memory.row, changes, &mut self.memory.changed);
+        self.write(table, key)
+    }
+
+    /// Writes a new row with `numbers` and random texts.
+    fn create(&mut self, table: usize, key: Key, numbers: &[i64], random: &mut SmallRng) -> Result<(), StoreError> {
+        self.memory.changed.clear();
+        numbers.iter().for_each(|&number| tables::push_number(number, &mut self.memory.changed));
+        tables::push_texts(table, random, &mut self.memory.changed);
+        self.done.rows += 1;
+        self.write(table, key)
+    }
+
+    /// Writes `memory.changed`.
+    fn write(&mut self, table: usize, key: Key) -> Result<(), StoreError> {
+        key.write(&mut self.memory.key);
+        self.done.bytes += self.memory.changed.bytes() as u64;
+        self.transaction.put(&self.data.tables[table], &self.memory.key, &self.memory.changed)
+    }
+
+    /// A customer asks how the last order stands: customer, order, its lines.
+    fn order_status(&mut self, customer: u64) -> Result<(), StoreError> {
+        self.read(CUSTOMER, Key::One(customer), false)?;
+        let last = self.number(CUSTOMER, customer::LAST_ORDER)?;
+        let name = self.number(CUSTOMER, customer::NUMBER)?;
+        let district = self.data.district_of(customer);
+        self.read(ORDER, Key::Two(district, last), false)?;
+        let owner = self.number(ORDER, order::CUSTOMER)?;
+        if owner != name {
+            let message = format!("customer {name}'s last order {district}/{last} belongs to customer {owner}");
+            return Err(StoreError(message));
+        }
+        for line in 0..self.number(ORDER, order::LINE_COUNT)? as u64 {
+            self.read(LINE, Key::Three(district, last, line), false)?;
+        }
+        Ok(())
+    }
+
+    /// A customer's account: customer and district.
+    fn customer_lookup(&mut self, customer: u64) -> Result<(), StoreError> {
+        self.read(CUSTOMER, Key::One(customer), false)?;
+        self.read(DISTRICT, Key::One(self.data.district_of(customer)), false)
+    }
+
+    /// Is enough left of what a district ordered last? District, its newest orders, their lines, the stock of each.
+    fn stock_level(&mut self, district: u64) -> Result<(), StoreError> {
+        self.read(DISTRICT, Key::One(district), false)?;
+        let next = self.number(DISTRICT, district::NEXT_ORDER)?;
+        for number in (next - CHECKED_ORDERS).max(0)..next {
+            self.read(ORDER, Key::Two(district, number), false)?;
+            for line in 0..self.number(ORDER, order::LINE_COUNT)? as u64 {
+                self.read(LINE, Key::Three(district, number, line), false)?;
+                let item = self.number(LINE, line::ITEM)? as u64;
+                self.read(STOCK, Key::One(item), false)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// A customer pays: off the account, into the district's till, and a receipt.
+    fn payment(&mut self, customer: u64, amount_cents: i64) -> Result<(), StoreError> {
+        self.read(CUSTOMER, Key::One(customer), true)?;
+        let name = self.number(CUSTOMER, customer::NUMBER)?;
+        let changes = [
+            (customer::BALANCE, self.number(CUSTOMER, customer::BALANCE)? - amount_cents),
+            (customer::PAID, self.number(CUSTOMER, customer::PAID)? + amount_cents),
+            (customer::PAYMENTS, self.number(CUSTOMER, customer::PAYMENTS)? + 1),
+        ];
+        self.rewrite(CUSTOMER, Key::One(customer), &changes)?;
+
+        let district = self.data.district_of(customer);
+        self.read(DISTRICT, Key::One(district), true)?;
+        let payments = self.number(DISTRICT, district::PAYMENTS)?;
+        let changes = [
+            (district::PAID, self.number(DISTRICT, district::PAID)? + amount_cents),
+            (district::PAYMENTS, payments + 1),
+        ];
+        self.rewrite(DISTRICT, Key::One(district), &changes)?;
+        let mut random = SmallRng::seed_from_u64(self.text_seed);
+        self.create(PAID, Key::Two(district, payments), &[name, amount_cents], &mut random)
+    }
+
+    /// A customer orders: off the stock, onto the account, and the order with its lines.
+    fn new_order(&mut self, customer: u64, lines: &[NewLine]) -> Result<(), StoreError> {
+        self.read(CUSTOMER, Key::One(customer), true)?;
+        let customer_row = std::mem::take(&mut self.memory.row);
+        let result = self.order_items(customer, &customer_row, lines);
+        self.memory.row = customer_row;
+        result
+    }
+
+    fn order_items(&mut self, customer: u64, customer_row: &Record, lines: &[NewLine]) -> Result<(), StoreError> {
+        let of_customer = |work: &Self, field| tables::number(&work.data.tables[CUSTOMER], customer_row, field);
+        let mut amounts = [0; LINES.1];
+        for (line, amount) in lines.iter().zip(&mut amounts) {
+            *amount = line.quantity * self.take_from_stock(*line)?;
+        }
+        let total: i64 = amounts.iter().sum();
+
+        let district = self.data.district_of(customer);
+        self.read(DISTRICT, Key::One(district), true)?;
+        let number = self.number(DISTRICT, district::NEXT_ORDER)?;
+        let ordered = self.number(DISTRICT, district::ORDERED)? + total;
+        let changes = [(district::NEXT_ORDER, number + 1), (district::ORDERED, ordered)];
+        self.rewrite(DISTRICT, Key::One(district), &changes)?;
+
+        let changes = [
+            (customer::BALANCE, of_customer(self, customer::BALANCE)? + total),
+            (customer::ORDERED, of_customer(self, customer::ORDERED)? + total),
+            (customer::ORDERS, of_customer(self, customer::ORDERS)? + 1),
+            (customer::LAST_ORDER, number),
+        ];
+        tables::change(customer_row, &changes, &mut self.memory.changed);
+        self.write(CUSTOMER, Key::One(customer))?;
+
+        let mut random = SmallRng::seed_from_u64(self.text_seed);
+        let numbers = [of_customer(self, customer::NUMBER)?, lines.len() as i64, total];
+        self.create(ORDER, Key::Two(district, number), &numbers, &mut random)?;
+        for (at, (line, amount)) in (0..).zip(lines.iter().zip(amounts)) {
+            let numbers = [line.item as i64, line.quantity, amount];
+            self.create(LINE, Key::Three(district, number, at), &numbers, &mut random)?;
+        }
+        Ok(())
+    }
+
+    /// Takes what `line` asks for from stock. Returns the price of a piece, in cents.
+    fn take_from_stock(&mut self, line: NewLine) -> Result<i64, StoreError> {
+        self.read(STOCK, Key::One(line.item), true)?;
+        let left = self.number(STOCK, stock::QUANTITY)? - line.quantity;
+        let refill = i64::from(left < STOCK_LOW);
+        let changes = [
+            (stock::QUANTITY, left + refill * STOCK_REFILL),
+            (stock::SOLD, self.number(STOCK, stock::SOLD)? + line.quantity),
+            (stock::REFILLS, self.number(STOCK, stock::REFILLS)? + refill),
+        ];
+        self.rewrite(STOCK, Key::One(line.item), &changes)?;
+        self.number(STOCK, stock::PRICE)
+    }
+}
