@@ -2,10 +2,18 @@
 //!
 //! It shows what `Results` holds and judges nothing of its own.
 
+mod axis;
+mod canvas;
+mod charts;
 pub mod figures;
+mod index;
+mod page;
 pub mod summary;
+mod tables;
 
 use crate::results::{Results, SCHEMA};
+
+const TEMPLATE: &str = "report.html";
 
 /// What surrounds the figures in a report.
 #[derive(Clone, Debug, Default)]
@@ -64,9 +72,12 @@ pub fn html(results: &[Results]) -> Result<String, ReportError> {
 /// # Errors
 /// As `html`.
 pub fn html_with(results: &[Results], options: &Options) -> Result<String, ReportError> {
-    let _ = options;
     check(results)?;
-    Ok(String::new())
+    let mut templates = minijinja::Environment::new();
+    // the name's ending turns on escaping
+    templates.add_template(TEMPLATE, include_str!("../../templates/report.html"))?;
+    let page = minijinja::value::Serde(page::Page::new(results, options)?);
+    Ok(templates.get_template(TEMPLATE)?.render(page)?)
 }
 
 /// That every run is of this schema and its indices point at something.

@@ -1,0 +1,34 @@
+//! Writes reports of made-up results into a directory, for looking at the design. Nothing in them was measured.
+//!
+//! `cargo run -p sealstone-bench --example sample_report -- DIRECTORY`
+
+#[path = "../tests/fixtures/mod.rs"]
+mod fixtures;
+
+use std::path::PathBuf;
+
+use sealstone_bench::report::{self, Options, summary};
+use sealstone_bench::results::Results;
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let directory = PathBuf::from(std::env::args().nth(1).ok_or("name the directory to write to")?);
+    std::fs::create_dir_all(&directory)?;
+    let samples: [(&str, Vec<Results>); 9] = [
+        ("ordinary", vec![fixtures::ordinary()]),
+        ("alone", vec![fixtures::alone()]),
+        ("large", vec![fixtures::large()]),
+        ("interrupted", vec![fixtures::interrupted()]),
+        ("undecided", vec![fixtures::undecided()]),
+        ("two-machines", fixtures::two_machines()),
+        ("korean", vec![fixtures::korean()]),
+        ("extreme", vec![fixtures::extreme()]),
+        ("hostile", vec![fixtures::hostile()]),
+    ];
+    for (name, results) in samples {
+        let options = Options { title: Some(format!("MADE-UP DATA, nothing was measured ({name})")), raw_data: None };
+        let path = directory.join(format!("{name}.html"));
+        std::fs::write(&path, report::html_with(&results, &options)?)?;
+        println!("=== {}\n{}", path.display(), summary::screen(&results[0], 80, false));
+    }
+    Ok(())
+}

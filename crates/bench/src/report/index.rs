@@ -1,0 +1,83 @@
+//! Finds cells by workload and variant, and fixes the order and colour in which variants are shown. Shared by the
+//! charts, the tables and the terminal summary.
+
+use super::canvas::Ink;
+use crate::results::{Cell, Results, Sample, Variant};
+use crate::workload::Unit;
+
+/// One run, ready to be shown.
+pub(super) struct Run<'a> {
+    /// What was measured.
+    pub(super) results: &'a Results,
+    /// Name of the run: its machine, told apart from the others.
+    pub(super) label: String,
+    /// Workloads in the order in which they were measured.
+    pub(super) workloads: Vec<&'a str>,
+    /// Number of the variant that the others are compared with.
+    pub(super) baseline: Option<usize>,
+}
+
+impl<'a> Run<'a> {
+    pub(super) fn new(results: &'a Results, label: String) -> Self {
+        let mut workloads: Vec<&str> = Vec::new();
+        for cell in &results.cells {
+            if !workloads.contains(&cell.workload.as_str()) {
+                workloads.push(&cell.workload);
+            }
+        }
+        let baseline = results.variants.iter().position(|variant| variant.cipher.is_none());
+        Self { results, label, workloads, baseline }
+    }
+
+    /// The cell of `variant` under `workload`, unless the run ended before it.
+    pub(super) fn cell(&self, workload: &str, variant: usize) -> Option<&'a Cell> {
+        self.results.cells.iter().find(|cell| cell.variant == variant && cell.workload == workload)
+    }
+
+    /// The cells of `workload`, each with its variant, in the order of the variants.
+    pub(super) fn cells(&self, workload: &str) -> Vec<(&'a Variant, &'a Cell)> {
+        let variants = self.results.variants.iter().enumerate();
+        variants.filter_map(|(number, variant)| Some((variant, self.cell(workload, number)?))).collect()
+    }
+
+    /// The baseline's cell of `workload`.
+    pub(super) fn baseline_cell(&self, workload: &str) -> Option<&'a Cell> {
+        self.cell(workload, self.baseline?)
+    }
+
+    /// The colour of variant number `variant` in every chart.
+    pub(super) fn ink(&self, variant: usize) -> Ink {
+        match self.baseline {
+            Some(baseline) if variant == baseline => Ink::Baseline,
+            Some(baseline) if variant > baseline => Ink::Series(variant - 1),
+            _ => Ink::Series(variant),
+        }
+    }
+
+    /// The operations that were timed under `workload`, by name.
+    pub(super) fn operations(&self, workload: &str) -> Vec<&'a str> {
+        let mut names: Vec<&str> =
+            self.cells(workload).iter().flat_map(|(_, cell)| cell.latency.keys()).map(String::as_str).collect();
+        names.sort_unstable();
+        names.dedup();
+        names
+    }
+}
+
+/// Throughput of one slice, in `unit` a second.
+fn throughput(sample: &Sample, unit: Unit) -> f64 {
+    let amount = match unit {
+        Unit::Operations => sample.operations,
+        Unit::Bytes => sample.bytes,
+    };
+    if sample.elapsed_s > 0.0 { amount as f64 / sample.elapsed_s } else { 0.0 }
+}
+
+/// Lowest and highest throughput of the slices of `cell`, if there are any.
+pub(super) fn spread(cell: &Cell) -> Option<(f64, f64)> {
+    let values = cell.samples.iter().map(|sample| throughput(sample, cell.unit));
+    values.fold(None, |ends: Option<(f64, f64)>, value| match ends {
+        None => Some((value, value)),
+        Some((low, high)) => Some((low.min(value), high.max(value))),
+    })
+}
