@@ -14,6 +14,7 @@
 #![allow(unsafe_code)]
 
 mod portable;
+pub(crate) mod tsc;
 #[cfg(target_arch = "x86_64")]
 mod x86_64;
 
@@ -69,10 +70,12 @@ pub(crate) trait AesLanes: Copy + Send + Sync + 'static {
     fn load_partial(self, bytes: &[u8]) -> Self::Vector;
     /// Fills `bytes`, at most `BYTES`, with the first bytes of `v`.
     fn store_partial(self, v: Self::Vector, bytes: &mut [u8]);
+    /// The first `bytes` bytes of `v`, at most `BYTES`, followed by zeros.
+    fn keep(self, v: Self::Vector, bytes: usize) -> Self::Vector;
 
     /// Exclusive or.
     fn xor(self, a: Self::Vector, b: Self::Vector) -> Self::Vector;
-    /// Exclusive or of all lanes, in the first lane; the others hold anything.
+    /// Exclusive or of all lanes, in the first lane; the others hold zeros.
     fn fold(self, v: Self::Vector) -> Self::Vector;
     /// Each lane with its 16 bytes in reverse order.
     fn reverse_bytes(self, v: Self::Vector) -> Self::Vector;
@@ -107,21 +110,25 @@ pub(crate) trait AesLanes: Copy + Send + Sync + 'static {
     fn multiply_high_low(self, a: Self::Vector, b: Self::Vector) -> Self::Vector;
 }
 
-/// Words of 128 bits for bitsliced ciphers: four rows of four bytes, row 0 first, and logic on them.
-pub(crate) trait Words: Copy + Send + Sync + 'static {
+/// Logic on words of any width.
+pub(crate) trait Logic: Copy {
     /// A word in registers.
     type Word: Copy;
 
+    /// Exclusive or.
+    fn xor(self, a: Self::Word, b: Self::Word) -> Self::Word;
+    /// And.
+    fn and(self, a: Self::Word, b: Self::Word) -> Self::Word;
+}
+
+/// Words of 128 bits for bitsliced ciphers: four rows of four bytes, row 0 first.
+pub(crate) trait Words: Logic {
     /// From its four rows, each little-endian.
     fn rows(self, rows: [u32; 4]) -> Self::Word;
     /// From 16 bytes, row by row.
     fn load(self, bytes: &[u8; 16]) -> Self::Word;
     /// To 16 bytes, row by row.
     fn store(self, w: Self::Word, bytes: &mut [u8; 16]);
-    /// Exclusive or.
-    fn xor(self, a: Self::Word, b: Self::Word) -> Self::Word;
-    /// And.
-    fn and(self, a: Self::Word, b: Self::Word) -> Self::Word;
     /// Each byte shifted left by `N` bits within its 64-bit half; what crosses a byte is the caller's to mask.
     fn shift_left<const N: i32>(self, w: Self::Word) -> Self::Word;
     /// Each byte shifted right by `N` bits within its 64-bit half; what crosses a byte is the caller's to mask.
@@ -173,7 +180,7 @@ impl Isa {
     /// The name of the backend.
     pub(crate) fn name(self) -> &'static str {
         match self {
-            Self::Portable(_) => "portable",
+            Self::Portable(token) => token.name(),
             #[cfg(target_arch = "x86_64")]
             Self::Aesni(token) => token.name(),
             #[cfg(target_arch = "x86_64")]
@@ -207,14 +214,25 @@ pub(crate) struct Line {
     pub(crate) isa: Option<Isa>,
 }
 
+impl Line {
+    #[cfg_attr(not(target_arch = "x86_64"), expect(dead_code, reason = "no detected set on this architecture yet"))]
+    fn new(name: &'static str, detected: Result<Isa, Vec<&'static str>>) -> Self {
+        match detected {
+            Ok(isa) => Self { name, missing: Vec::new(), isa: Some(isa) },
+            Err(missing) => Self { name, missing, isa: None },
+        }
+    }
+}
+
 /// All instruction sets by name, slowest first; the CPU is asked once.
 pub(crate) fn lines() -> &'static [Line] {
     static LINES: LazyLock<Vec<Line>> = LazyLock::new(|| {
-        let mut lines =
-            vec![Line { name: "portable", missing: Vec::new(), isa: Some(Isa::Portable(Portable)) }];
+        let portable = Line { name: Portable.name(), missing: Vec::new(), isa: Some(Isa::Portable(Portable)) };
         #[cfg(target_arch = "x86_64")]
-        lines.extend(x86_64::lines());
-        lines
+        let detected = x86_64::lines();
+        #[cfg(not(target_arch = "x86_64"))]
+        let detected = [];
+        [portable].into_iter().chain(detected).collect()
     });
     &LINES
 }

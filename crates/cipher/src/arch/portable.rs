@@ -3,17 +3,24 @@
 //! On x86-64 the words are SSE2 registers, which that architecture always has; elsewhere they are arrays, which
 //! compilers turn into whatever vectors there are.
 
-use super::Words;
+use super::{Logic, Words};
 
 /// The token of the portable instruction set, which needs no proof.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Portable;
 
+impl Portable {
+    /// The name of the backend.
+    pub(crate) fn name(self) -> &'static str {
+        "portable"
+    }
+}
+
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2", not(miri)))]
 mod sse2 {
     use std::arch::x86_64::*;
 
-    use super::{Portable, Words};
+    use super::{Logic, Portable, Words};
 
     /// Calls SSE2 intrinsics.
     macro_rules! sse2 {
@@ -24,9 +31,20 @@ mod sse2 {
         }};
     }
 
-    impl Words for Portable {
+    impl Logic for Portable {
         type Word = __m128i;
 
+        #[inline(always)]
+        fn xor(self, a: __m128i, b: __m128i) -> __m128i {
+            sse2!(_mm_xor_si128(a, b))
+        }
+        #[inline(always)]
+        fn and(self, a: __m128i, b: __m128i) -> __m128i {
+            sse2!(_mm_and_si128(a, b))
+        }
+    }
+
+    impl Words for Portable {
         #[inline(always)]
         fn rows(self, [a, b, c, d]: [u32; 4]) -> __m128i {
             sse2!(_mm_setr_epi32(a as i32, b as i32, c as i32, d as i32))
@@ -38,14 +56,6 @@ mod sse2 {
         #[inline(always)]
         fn store(self, w: __m128i, bytes: &mut [u8; 16]) {
             sse2!(_mm_storeu_si128(bytes.as_mut_ptr().cast(), w));
-        }
-        #[inline(always)]
-        fn xor(self, a: __m128i, b: __m128i) -> __m128i {
-            sse2!(_mm_xor_si128(a, b))
-        }
-        #[inline(always)]
-        fn and(self, a: __m128i, b: __m128i) -> __m128i {
-            sse2!(_mm_and_si128(a, b))
         }
         #[inline(always)]
         fn shift_left<const N: i32>(self, w: __m128i) -> __m128i {
@@ -91,9 +101,21 @@ mod sse2 {
 }
 
 #[cfg(any(not(all(target_arch = "x86_64", target_feature = "sse2")), miri))]
-impl Words for Portable {
+impl Logic for Portable {
     type Word = [u32; 4];
 
+    #[inline(always)]
+    fn xor(self, a: [u32; 4], b: [u32; 4]) -> [u32; 4] {
+        [a[0] ^ b[0], a[1] ^ b[1], a[2] ^ b[2], a[3] ^ b[3]]
+    }
+    #[inline(always)]
+    fn and(self, a: [u32; 4], b: [u32; 4]) -> [u32; 4] {
+        [a[0] & b[0], a[1] & b[1], a[2] & b[2], a[3] & b[3]]
+    }
+}
+
+#[cfg(any(not(all(target_arch = "x86_64", target_feature = "sse2")), miri))]
+impl Words for Portable {
     #[inline(always)]
     fn rows(self, rows: [u32; 4]) -> [u32; 4] {
         rows
@@ -108,14 +130,6 @@ impl Words for Portable {
         for (row, value) in bytes.chunks_exact_mut(4).zip(w) {
             row.copy_from_slice(&value.to_le_bytes());
         }
-    }
-    #[inline(always)]
-    fn xor(self, a: [u32; 4], b: [u32; 4]) -> [u32; 4] {
-        [a[0] ^ b[0], a[1] ^ b[1], a[2] ^ b[2], a[3] ^ b[3]]
-    }
-    #[inline(always)]
-    fn and(self, a: [u32; 4], b: [u32; 4]) -> [u32; 4] {
-        [a[0] & b[0], a[1] & b[1], a[2] & b[2], a[3] & b[3]]
     }
     #[inline(always)]
     fn shift_left<const N: i32>(self, w: [u32; 4]) -> [u32; 4] {

@@ -1,34 +1,262 @@
-//! AES (FIPS 197) by the `aes` crate: provisional, until the backends take this file.
+//! AES with 128, 192 and 256-bit keys (FIPS 197), as counter mode and GCM need it: many counter blocks at a time.
+//!
+//! With AES instructions the rounds are theirs, over vectors of the width at hand (`lanes`, `gcm`); without them AES
+//! is bitsliced (`bitsliced`). Both take the same time whatever the key and the data.
+//!
+//! Only the forward direction: counter modes never decrypt a block.
 
-use cipher::{Array, BlockCipherEncrypt, KeyInit};
+mod bitsliced;
+mod gcm;
+mod lanes;
+#[cfg(test)]
+mod reference;
 
-use super::BlockEncrypt;
+use zeroize::Zeroize;
+
 use crate::aead::{Aead, Error};
+use crate::arch::{AesLanes, AesSetup, Portable};
 use crate::backend::Backend;
 use crate::mode::Counter128;
-use crate::mode::ctr::BlockCounter;
 use crate::mode::gcm::Gcm;
-use crate::registry::cipher;
+use crate::registry::GCM_LIMITS;
 
-struct Aes<C>(C);
+/// AES for counter modes under `key` of 16, 24 or 32 bytes. The key schedule is zeroed on drop.
+///
+/// # Errors
+/// `Error::KeyLength`.
+pub(crate) fn aes_counter(key: &[u8], backend: Backend) -> Result<Box<dyn Counter128>, Error> {
+    struct Setup<'a>(&'a [u8]);
+    impl AesSetup for Setup<'_> {
+        type Output = Result<Box<dyn Counter128>, Error>;
 
-impl<C: BlockCipherEncrypt<BlockSize = cipher::consts::U16> + Send + Sync> BlockEncrypt<16> for Aes<C> {
-    fn encrypt_blocks(&self, blocks: &mut [[u8; 16]]) {
-        self.0.encrypt_blocks(Array::cast_slice_from_core_mut(blocks));
+        fn with_aes<L: AesLanes>(self, lanes: L) -> Self::Output {
+            match self.0.len() {
+                16 => Ok(lanes::Aes::<L, 10>::boxed(lanes, self.0)),
+                24 => Ok(lanes::Aes::<L, 12>::boxed(lanes, self.0)),
+                32 => Ok(lanes::Aes::<L, 14>::boxed(lanes, self.0)),
+                found => Err(Error::KeyLength { found, want: 32 }),
+            }
+        }
+
+        fn without_aes(self, portable: Portable) -> Self::Output {
+            match self.0.len() {
+                16 | 24 | 32 => Ok(bitsliced::Aes::boxed(portable, self.0)),
+                found => Err(Error::KeyLength { found, want: 32 }),
+            }
+        }
+    }
+    backend.0.set_up_aes(Setup(key))
+}
+
+/// AES-GCM (SP 800-38D) with 12-byte nonces and 16-byte tags under `key` of 16, 24 or 32 bytes. All that is derived
+/// from the key is zeroed on drop.
+///
+/// # Errors
+/// `Error::KeyLength`.
+pub(crate) fn aes_gcm(key: &[u8], backend: Backend) -> Result<Box<dyn Aead>, Error> {
+    struct Setup<'a>(&'a [u8], Backend);
+    impl AesSetup for Setup<'_> {
+        type Output = Result<Box<dyn Aead>, Error>;
+
+        fn with_aes<L: AesLanes>(self, lanes: L) -> Self::Output {
+            match self.0.len() {
+                16 => Ok(gcm::AesGcm::<L, 10>::boxed(lanes, GCM_LIMITS, self.0)),
+                24 => Ok(gcm::AesGcm::<L, 12>::boxed(lanes, GCM_LIMITS, self.0)),
+                32 => Ok(gcm::AesGcm::<L, 14>::boxed(lanes, GCM_LIMITS, self.0)),
+                found => Err(Error::KeyLength { found, want: 32 }),
+            }
+        }
+
+        fn without_aes(self, _: Portable) -> Self::Output {
+            Ok(Box::new(Gcm::new(GCM_LIMITS, aes_counter(self.0, self.1)?, self.1)))
+        }
+    }
+    backend.0.set_up_aes(Setup(key, backend))
+}
+
+/// The most rounds: those of a 256-bit key.
+const ROUNDS_MAX: usize = 14;
+
+/// The round keys in the order of their use, zeroed on drop.
+struct RoundKeys([[u8; 16]; ROUNDS_MAX + 1]);
+
+impl Drop for RoundKeys {
+    fn drop(&mut self) {
+        self.0.as_flattened_mut().zeroize();
     }
 }
 
-/// Sets a key of 16 or 32 bytes.
-pub(crate) fn aes_counter(key: &[u8], _backend: Backend) -> Result<Box<dyn Counter128>, Error> {
-    let wrong = |_| Error::KeyLength { found: key.len(), want: 32 };
-    Ok(match key.len() {
-        16 => Box::new(BlockCounter(Aes(aes::Aes128::new_from_slice(key).map_err(wrong)?))),
-        _ => Box::new(BlockCounter(Aes(aes::Aes256::new_from_slice(key).map_err(wrong)?))),
-    })
+/// The S-box on each byte of a word, in constant time.
+trait SubWord {
+    fn sub_word(&self, word: u32) -> u32;
 }
 
-/// Sets a key of 16 or 32 bytes for GCM.
-pub(crate) fn aes_gcm(key: &[u8], backend: Backend) -> Result<Box<dyn Aead>, Error> {
-    let limits = cipher("aes-256").expect("in the table").limits;
-    Ok(Box::new(Gcm::new(limits, aes_counter(key, backend)?, backend)))
+impl RoundKeys {
+    fn zero() -> Self {
+        Self([[0; 16]; ROUNDS_MAX + 1])
+    }
+
+    /// Expands `key`, of (rounds - 6) words, as FIPS 197, 5.2 does; words are little-endian here.
+    #[inline(always)]
+    fn expand(&mut self, key: &[u8], rounds: usize, s_box: &impl SubWord) {
+        let key_words = rounds - 6;
+        assert_eq!(key.len(), 4 * key_words, "a key of {rounds} rounds");
+        let words = self.0.as_flattened_mut();
+        words[..key.len()].copy_from_slice(key);
+        let mut previous = word(words, key_words - 1);
+        let mut constant = 1_u32;
+        for i in key_words..4 * (rounds + 1) {
+            if i % key_words == 0 {
+                previous = s_box.sub_word(previous.rotate_right(8)) ^ constant;
+                constant = (constant << 1) ^ ((constant >> 7) * 0x11b);
+            } else if key_words > 6 && i % key_words == 4 {
+                previous = s_box.sub_word(previous);
+            }
+            previous ^= word(words, i - key_words);
+            words[4 * i..4 * i + 4].copy_from_slice(&previous.to_le_bytes());
+        }
+    }
+}
+
+#[inline(always)]
+fn word(words: &[u8], i: usize) -> u32 {
+    u32::from_le_bytes(*words[4 * i..].first_chunk().expect("a word"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LENGTH_MAX: usize = 1100;
+
+    fn pattern(seed: u8, bytes: usize) -> Vec<u8> {
+        (0..bytes).map(|i| (i * 167 + i / 256).to_le_bytes()[0] ^ seed.wrapping_mul(59)).collect()
+    }
+
+    /// A counter block whose last 32 bits are `count`.
+    fn counter(count: u32) -> [u8; 16] {
+        let mut counter = *pattern(3, 16).first_chunk().unwrap();
+        *counter.last_chunk_mut().unwrap() = count.to_be_bytes();
+        counter
+    }
+
+    fn keys() -> impl Iterator<Item = Vec<u8>> {
+        [16, 24, 32].into_iter().map(|bytes| pattern(7, bytes))
+    }
+
+    /// FIPS 197, appendix C.
+    #[test]
+    fn published_blocks() {
+        let plaintext: [u8; 16] = std::array::from_fn(|i| i as u8 * 0x11);
+        for (key_bytes, want) in [
+            (16, 0x69c4_e0d8_6a7b_0430_d8cd_b780_70b4_c55a_u128),
+            (24, 0xdda9_7ca4_864c_dfe0_6eaf_70a0_ec0d_7191),
+            (32, 0x8ea2_b7ca_5167_45bf_eafc_4990_4b49_6089),
+        ] {
+            let key: Vec<u8> = (0..key_bytes).collect();
+            assert_eq!(reference::Aes::new(&key).encrypt(plaintext), want.to_be_bytes(), "reference");
+            for backend in Backend::available() {
+                let mut block = plaintext;
+                aes_counter(&key, backend).unwrap().encrypt_block(&mut block);
+                assert_eq!(block, want.to_be_bytes(), "{} with {key_bytes} bytes of key", backend.name());
+            }
+        }
+    }
+
+    #[test]
+    fn every_backend_agrees_with_the_reference_on_every_length_of_keystream() {
+        for key in keys() {
+            let reference = reference::Aes::new(&key);
+            for count in [0, 0x0000_00fe, 0xffff_ffff, 0xffff_fff0, 0xffff_ffde, 0x00ff_fff7] {
+                let stream = reference.keystream(counter(count), LENGTH_MAX);
+                for backend in Backend::available() {
+                    let aes = aes_counter(&key, backend).unwrap();
+                    assert_eq!(aes.backend(), backend.name());
+                    for bytes in 0..=LENGTH_MAX {
+                        // Each length at another alignment, between bytes that must stay.
+                        let mut buffer = vec![0xa5; LENGTH_MAX + 70];
+                        let start = bytes % 67;
+                        let plaintext = pattern(bytes as u8, bytes);
+                        buffer[start..start + bytes].copy_from_slice(&plaintext);
+                        aes.xor_keystream32(&counter(count), &mut buffer[start..start + bytes]);
+                        let want: Vec<u8> = plaintext.iter().zip(&stream).map(|(byte, key)| byte ^ key).collect();
+                        let place = format!("{}, {bytes} bytes from counter {count:#x}", backend.name());
+                        assert_eq!(buffer[start..start + bytes], want, "{place}");
+                        let outside = buffer[..start].iter().chain(&buffer[start + bytes..]);
+                        assert!(outside.into_iter().all(|byte| *byte == 0xa5), "{place}: wrote outside");
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn every_backend_seals_and_opens_every_length_as_the_reference_does() {
+        let nonce = *counter(0).first_chunk::<12>().unwrap();
+        for key in keys() {
+            let reference = reference::Aes::new(&key);
+            let stream = reference.keystream(counter(1), 16 + LENGTH_MAX);
+            let gcms: Vec<_> =
+                Backend::available().into_iter().map(|backend| aes_gcm(&key, backend).unwrap()).collect();
+            for bytes in 0..=LENGTH_MAX {
+                let associated = pattern(9, [0, 1, 13, 16, 29, 32, 130, 600][bytes % 8]);
+                let plaintext = pattern(bytes as u8, bytes);
+                let (ciphertext, tag) = reference.seal(&stream, &associated, &plaintext);
+                for gcm in &gcms {
+                    let place = format!("{}, {bytes} bytes", gcm.backend());
+                    let mut buffer = vec![0xa5; LENGTH_MAX + 70];
+                    let start = bytes % 67;
+                    let data = &mut buffer[start..start + bytes];
+                    data.copy_from_slice(&plaintext);
+                    assert_eq!(gcm.seal(&nonce, &associated, data), Ok(tag), "{place}");
+                    assert_eq!(data, ciphertext, "{place}");
+                    assert_eq!(gcm.open(&nonce, &associated, data, &tag), Ok(()), "{place}");
+                    assert_eq!(data, plaintext, "{place}");
+                    data.copy_from_slice(&ciphertext);
+                    let mut wrong = tag;
+                    wrong[bytes % 16] ^= 1 << (bytes % 8);
+                    assert_eq!(gcm.open(&nonce, &associated, data, &wrong), Err(Error::Authentication), "{place}");
+                    assert!(data.iter().all(|byte| *byte == 0), "{place}: left data behind");
+                    let outside = buffer[..start].iter().chain(&buffer[start + bytes..]);
+                    assert!(outside.into_iter().all(|byte| *byte == 0xa5), "{place}: wrote outside");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn long_messages_agree() {
+        let nonce = *counter(0).first_chunk::<12>().unwrap();
+        let key = pattern(7, 32);
+        let reference = reference::Aes::new(&key);
+        for bytes in [4096, 16384, 16385, 33_001] {
+            let stream = reference.keystream(counter(1), 16 + bytes);
+            let (ciphertext, tag) = reference.seal(&stream, b"page 1", &pattern(1, bytes));
+            for backend in Backend::available() {
+                let gcm = aes_gcm(&key, backend).unwrap();
+                let mut data = pattern(1, bytes);
+                assert_eq!(gcm.seal(&nonce, b"page 1", &mut data), Ok(tag), "{} {bytes}", backend.name());
+                assert!(data == ciphertext, "{} {bytes}", backend.name());
+                assert_eq!(gcm.open(&nonce, b"page 1", &mut data, &tag), Ok(()), "{} {bytes}", backend.name());
+                assert!(data == pattern(1, bytes), "{} {bytes}", backend.name());
+            }
+        }
+    }
+
+    #[test]
+    fn wrong_lengths_are_errors() {
+        for backend in Backend::available() {
+            for found in [0, 15, 17, 31, 33] {
+                let want = Error::KeyLength { found, want: 32 };
+                assert_eq!(aes_counter(&vec![1; found], backend).err(), Some(want));
+                assert_eq!(aes_gcm(&vec![1; found], backend).err(), Some(want));
+            }
+            let gcm = aes_gcm(&[1; 16], backend).unwrap();
+            let mut data = [7; 40];
+            assert_eq!(gcm.seal(&[0; 11], &[], &mut data), Err(Error::NonceLength { found: 11, want: 12 }));
+            assert_eq!(data, [7; 40]);
+            assert_eq!(gcm.open(&[0; 13], &[], &mut data, &[0; 16]), Err(Error::NonceLength { found: 13, want: 12 }));
+            assert_eq!(data, [0; 40]);
+        }
+    }
 }

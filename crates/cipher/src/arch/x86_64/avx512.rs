@@ -4,24 +4,10 @@ use std::arch::x86_64::*;
 
 use crate::arch::{AesLanes, Kernel};
 
-/// 512-bit vectors with AES, carry-less multiplication and GFNI.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Avx512(());
-
-impl Avx512 {
-    /// To be called only after the CPU was found to have all features this set is made of.
-    pub(super) fn proven() -> Self {
-        Self(())
-    }
-}
-
-/// Calls intrinsics.
-macro_rules! proven {
-    ($call:expr) => {{
-        // SAFETY: `self` is a token, made only on a CPU that has the instructions. Loads and stores go through
-        // references that hold as many bytes as are moved, and need no alignment.
-        unsafe { $call }
-    }};
+token! {
+    /// 512-bit vectors with AES, carry-less multiplication and GFNI.
+    Avx512: "ssse3" "sse4.1" "aes" "pclmulqdq" "avx" "avx2" "avx512f" "avx512bw" "avx512vl" "avx512dq" "avx512vbmi"
+        "gfni" "vaes" "vpclmulqdq"
 }
 
 /// A mask of the first `bytes` bytes, at most 64.
@@ -42,14 +28,7 @@ impl AesLanes for Avx512 {
 
     #[inline(always)]
     fn enter<K: Kernel<Self>>(self, kernel: K) -> K::Output {
-        #[target_feature(
-            enable = "ssse3,sse4.1,aes,pclmulqdq,avx,avx2,avx512f,avx512bw,avx512vl,avx512dq,avx512vbmi,gfni,vaes,vpclmulqdq"
-        )]
-        fn entry<K: Kernel<Avx512>>(kernel: K, token: Avx512) -> K::Output {
-            kernel.run(token)
-        }
-        // SAFETY: the token exists, so the CPU has the features.
-        unsafe { entry(kernel, self) }
+        self.enter_kernel(kernel)
     }
 
     #[inline(always)]
@@ -89,6 +68,11 @@ impl AesLanes for Avx512 {
     fn store_partial(self, v: __m512i, bytes: &mut [u8]) {
         let mask = first_bytes(bytes.len());
         proven!(_mm512_mask_storeu_epi8(bytes.as_mut_ptr().cast(), mask, v));
+    }
+    #[inline(always)]
+    fn keep(self, v: __m512i, bytes: usize) -> __m512i {
+        let mask = first_bytes(bytes);
+        proven!(_mm512_maskz_mov_epi8(mask, v))
     }
 
     #[inline(always)]

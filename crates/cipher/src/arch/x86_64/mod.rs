@@ -1,5 +1,45 @@
 //! The instruction sets of x86-64: which features each is made of, and the check that the CPU has them.
 
+/// Defines a token: made only by `detect`, and `enter` runs a kernel compiled for exactly the features that `detect`
+/// asked the CPU for.
+macro_rules! token {
+    ($(#[$doc:meta])* $token:ident: $($feature:tt)*) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub(crate) struct $token(());
+
+        impl $token {
+            /// The token, if the CPU and its operating system have all the features; else those they lack.
+            pub(super) fn detect() -> Result<Self, Vec<&'static str>> {
+                let mut missing = Vec::new();
+                $(if !std::arch::is_x86_feature_detected!($feature) {
+                    missing.push($feature);
+                })*
+                if missing.is_empty() { Ok(Self(())) } else { Err(missing) }
+            }
+
+            #[inline(always)]
+            fn enter_kernel<K: crate::arch::Kernel<Self>>(self, kernel: K) -> K::Output {
+                #[target_feature($(enable = $feature),*)]
+                fn entry<K: crate::arch::Kernel<$token>>(kernel: K, token: $token) -> K::Output {
+                    kernel.run(token)
+                }
+                // SAFETY: the token exists, so `detect` found all the features of `entry`.
+                unsafe { entry(kernel, self) }
+            }
+        }
+    };
+}
+
+/// Calls intrinsics on behalf of a token.
+macro_rules! proven {
+    ($call:expr) => {{
+        // SAFETY: the method's `self` is a token, made only on a CPU that has the instructions. Loads and stores go
+        // through references that hold as many bytes as are moved, and need no alignment.
+        unsafe { $call }
+    }};
+}
+
 mod avx512;
 mod xmm;
 
@@ -8,28 +48,12 @@ use super::{Isa, Line};
 pub(crate) use avx512::Avx512;
 pub(crate) use xmm::{Aesni, Avx2};
 
-/// The features a set is made of that this CPU (or its operating system) lacks.
-macro_rules! lacking {
-    ($($feature:tt)*) => {{
-        let mut missing: Vec<&'static str> = Vec::new();
-        $(if !std::arch::is_x86_feature_detected!($feature) {
-            missing.push($feature);
-        })*
-        missing
-    }};
-}
-
 /// The instruction sets of this architecture, slowest first.
 pub(super) fn lines() -> [Line; 3] {
-    let aesni = lacking!("ssse3" "sse4.1" "aes" "pclmulqdq");
-    let avx2 = lacking!("ssse3" "sse4.1" "aes" "pclmulqdq" "avx" "avx2");
-    let avx512 = lacking!("ssse3" "sse4.1" "aes" "pclmulqdq" "avx" "avx2" "avx512f" "avx512bw" "avx512vl" "avx512dq"
-        "avx512vbmi" "gfni" "vaes" "vpclmulqdq");
-    // Each token is made here alone, and only where its list of missing features came back empty.
     [
-        Line { name: "aesni", isa: aesni.is_empty().then(|| Isa::Aesni(Aesni::proven())), missing: aesni },
-        Line { name: "avx2", isa: avx2.is_empty().then(|| Isa::Avx2(Avx2::proven())), missing: avx2 },
-        Line { name: "avx512", isa: avx512.is_empty().then(|| Isa::Avx512(Avx512::proven())), missing: avx512 },
+        Line::new("aesni", Aesni::detect().map(Isa::Aesni)),
+        Line::new("avx2", Avx2::detect().map(Isa::Avx2)),
+        Line::new("avx512", Avx512::detect().map(Isa::Avx512)),
     ]
 }
 

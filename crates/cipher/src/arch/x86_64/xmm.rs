@@ -8,18 +8,7 @@ use crate::arch::{AesLanes, Kernel};
 
 /// Defines a token and its lanes.
 macro_rules! xmm_lanes {
-    ($(#[$doc:meta])* $token:ident, $name:literal, $features:literal) => {
-        $(#[$doc])*
-        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-        pub(crate) struct $token(());
-
-        impl $token {
-            /// To be called only after the CPU was found to have all features this set is made of.
-            pub(super) fn proven() -> Self {
-                Self(())
-            }
-        }
-
+    ($token:ident, $name:literal) => {
         impl AesLanes for $token {
             type Vector = __m128i;
 
@@ -31,12 +20,7 @@ macro_rules! xmm_lanes {
 
             #[inline(always)]
             fn enter<K: Kernel<Self>>(self, kernel: K) -> K::Output {
-                #[target_feature(enable = $features)]
-                fn entry<K: Kernel<$token>>(kernel: K, token: $token) -> K::Output {
-                    kernel.run(token)
-                }
-                // SAFETY: the token exists, so the CPU has the features.
-                unsafe { entry(kernel, self) }
+                self.enter_kernel(kernel)
             }
 
             #[inline(always)]
@@ -69,13 +53,25 @@ macro_rules! xmm_lanes {
             }
             #[inline(always)]
             fn load_partial(self, bytes: &[u8]) -> __m128i {
-                let mut block = [0; 16];
-                block[..bytes.len()].copy_from_slice(bytes);
-                self.splat(&block)
+                self.splat(&read_partial(bytes).to_le_bytes())
             }
             #[inline(always)]
             fn store_partial(self, v: __m128i, bytes: &mut [u8]) {
-                bytes.copy_from_slice(&self.to_block(v)[..bytes.len()]);
+                write_partial(u128::from_le_bytes(self.to_block(v)), bytes);
+            }
+            #[inline(always)]
+            fn keep(self, v: __m128i, bytes: usize) -> __m128i {
+                const MASKS: [u8; 32] = {
+                    let mut masks = [0; 32];
+                    let mut i = 0;
+                    while i < 16 {
+                        masks[i] = 0xff;
+                        i += 1;
+                    }
+                    masks
+                };
+                let mask = self.load(&MASKS[16 - bytes..]);
+                proven!(_mm_and_si128(v, mask))
             }
 
             #[inline(always)]
@@ -156,24 +152,51 @@ macro_rules! xmm_lanes {
     };
 }
 
-/// Calls intrinsics.
-macro_rules! proven {
-    ($call:expr) => {{
-        // SAFETY: `self` is a token, made only on a CPU that has the instructions. Loads and stores go through
-        // references to 16 bytes and need no alignment.
-        unsafe { $call }
-    }};
+token! {
+    /// 128-bit AES and carry-less multiplication.
+    Aesni: "ssse3" "sse4.1" "aes" "pclmulqdq"
+}
+token! {
+    /// 128-bit AES and carry-less multiplication in AVX encoding, and 256-bit integer vectors.
+    Avx2: "ssse3" "sse4.1" "aes" "pclmulqdq" "avx" "avx2"
+}
+xmm_lanes!(Aesni, "aesni");
+xmm_lanes!(Avx2, "avx2");
+
+/// `bytes`, at most 16, as a little-endian number. Reads overlap instead of looping: which bytes are read depends on
+/// the length alone.
+#[inline(always)]
+fn read_partial(bytes: &[u8]) -> u128 {
+    let n = bytes.len();
+    if n >= 8 {
+        let low = u64::from_le_bytes(*bytes.first_chunk().expect("at least 8"));
+        let high = u64::from_le_bytes(*bytes.last_chunk().expect("at least 8"));
+        u128::from(low) | u128::from(high) << (8 * (n - 8))
+    } else if n >= 4 {
+        let low = u32::from_le_bytes(*bytes.first_chunk().expect("at least 4"));
+        let high = u32::from_le_bytes(*bytes.last_chunk().expect("at least 4"));
+        u128::from(u64::from(low) | u64::from(high) << (8 * (n - 4)))
+    } else if n >= 1 {
+        let (first, middle, last) = (bytes[0], bytes[n / 2], bytes[n - 1]);
+        u128::from(u32::from(first) | u32::from(middle) << (8 * (n / 2)) | u32::from(last) << (8 * (n - 1)))
+    } else {
+        0
+    }
 }
 
-xmm_lanes!(
-    /// 128-bit AES and carry-less multiplication.
-    Aesni,
-    "aesni",
-    "ssse3,sse4.1,aes,pclmulqdq"
-);
-xmm_lanes!(
-    /// 128-bit AES and carry-less multiplication in AVX encoding, and 256-bit integer vectors.
-    Avx2,
-    "avx2",
-    "ssse3,sse4.1,aes,pclmulqdq,avx,avx2"
-);
+/// Fills `bytes`, at most 16, from a little-endian number, with overlapping writes.
+#[inline(always)]
+fn write_partial(value: u128, bytes: &mut [u8]) {
+    let n = bytes.len();
+    if n >= 8 {
+        *bytes.first_chunk_mut().expect("at least 8") = (value as u64).to_le_bytes();
+        *bytes.last_chunk_mut().expect("at least 8") = ((value >> (8 * (n - 8))) as u64).to_le_bytes();
+    } else if n >= 4 {
+        *bytes.first_chunk_mut().expect("at least 4") = (value as u32).to_le_bytes();
+        *bytes.last_chunk_mut().expect("at least 4") = ((value >> (8 * (n - 4))) as u32).to_le_bytes();
+    } else if n >= 1 {
+        bytes[0] = value as u8;
+        bytes[n / 2] = (value >> (8 * (n / 2))) as u8;
+        bytes[n - 1] = (value >> (8 * (n - 1))) as u8;
+    }
+}
