@@ -4,8 +4,12 @@
 //! Not here: keys and where they come from (`sealstone-keys`), file formats (`sealstone-seal`).
 
 pub mod aead;
+mod arch;
 pub mod backend;
 mod block;
 pub mod ctr;
 mod mode;
 pub mod registry;
+pub mod speed;
+#[cfg(any(test, feature = "testing"))]
+pub mod testing;

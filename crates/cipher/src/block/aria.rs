@@ -43,3 +43,14 @@ impl<const ROUND_KEYS: usize> BlockEncrypt<16> for Aria<ROUND_KEYS> {
         self.0.encrypt_blocks(Array::cast_slice_from_core_mut(blocks));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    /// Compiles only while the crate's zeroing is switched on.
+    #[test]
+    fn schedules_are_zeroed_on_drop() {
+        fn zeroed<T: zeroize::ZeroizeOnDrop>() {}
+        zeroed::<aria::Aria128>();
+        zeroed::<aria::Aria256>();
+    }
+}

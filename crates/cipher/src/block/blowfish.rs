@@ -38,3 +38,30 @@ impl BlockEncrypt<8> for Blowfish {
         self.0.encrypt_blocks(Array::cast_slice_from_core_mut(blocks));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::vectors::{Case, vectors};
+
+    /// All published vectors, whatever their key length.
+    #[test]
+    fn published_vectors_of_every_key_length() {
+        let mut lengths = std::collections::BTreeSet::new();
+        for vector in vectors().iter().filter(|vector| vector.cipher == "blowfish") {
+            let Case::Block { plaintext, ciphertext } = &vector.case else { continue };
+            let mut blocks = plaintext.clone();
+            Blowfish::new(&vector.key).unwrap().encrypt_blocks(blocks.as_chunks_mut().0);
+            assert_eq!(&blocks, ciphertext, "{}", vector.place);
+            lengths.insert(vector.key.len());
+        }
+        assert!((4..=24).all(|length| lengths.contains(&length)), "{lengths:?}");
+    }
+
+    /// Compiles only while the crate's zeroing is switched on.
+    #[test]
+    fn schedules_are_zeroed_on_drop() {
+        fn zeroed<T: zeroize::ZeroizeOnDrop>() {}
+        zeroed::<blowfish::Blowfish>();
+    }
+}

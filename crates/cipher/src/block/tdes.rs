@@ -28,3 +28,13 @@ impl BlockEncrypt<8> for Tdes {
         self.0.encrypt_blocks(Array::cast_slice_from_core_mut(blocks));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    /// Compiles only while the crate's zeroing is switched on.
+    #[test]
+    fn schedules_are_zeroed_on_drop() {
+        fn zeroed<T: zeroize::ZeroizeOnDrop>() {}
+        zeroed::<des::TdesEde3>();
+    }
+}

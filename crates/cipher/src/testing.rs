@@ -1,0 +1,487 @@
+//! The conformance suite: what every implementation of a cipher must pass, fast or slow, ours or a plug-in's.
+//!
+//! It takes a way to set a key and checks published vectors, lengths on every boundary, counters just below a carry,
+//! misaligned buffers, pieces against the whole, forgeries and refused arguments, each against a plain
+//! [`reference`]. A failed check panics with the cipher, the backend and the input's shape; what could not be
+//! checked is counted in the [`Summary`]. Speed is not its business.
+
+pub mod reference;
+pub mod vectors;
+
+use std::fmt::Write;
+
+use crate::aead::{Aead, Error};
+use crate::ctr::Ctr;
+use crate::registry::{Cipher, Mode};
+use vectors::{Case, Vector, vectors};
+
+/// Sets a key for an AEAD under test.
+pub type MakeAead<'a> = &'a dyn Fn(&[u8]) -> Result<Box<dyn Aead>, Error>;
+
+/// Sets a key for a counter mode under test.
+pub type MakeCtr<'a> = &'a dyn Fn(&[u8]) -> Result<Box<dyn Ctr>, Error>;
+
+/// What a run of the suite looked at.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Summary {
+    /// Known answers compared.
+    pub vectors: usize,
+    /// Messages compared with the reference.
+    pub messages: usize,
+    /// Forgeries refused.
+    pub forgeries: usize,
+    /// Vectors for which the table offers nothing, such as another key length: each with its place and the reason.
+    pub not_offered: Vec<String>,
+}
+
+/// Message lengths in bytes around every boundary that an implementation may have: the block, small vectors of
+/// blocks, 255 blocks (every possible tail of a wide loop), batches and 16 KiB.
+pub fn lengths(block_bytes: usize) -> Vec<usize> {
+    let mut lengths: Vec<usize> = (0..=2 * block_bytes + 1).collect();
+    for blocks in [3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 32, 33, 47, 48, 63, 64, 65, 96, 127, 128, 129, 192, 255, 256] {
+        lengths.extend([blocks * block_bytes - 1, blocks * block_bytes, blocks * block_bytes + 1]);
+    }
+    lengths.extend([1000, 1500, 4095, 4096, 4097, 16383, 16384, 16385]);
+    lengths.sort_unstable();
+    lengths.dedup();
+    lengths
+}
+
+/// Pseudorandom bytes that are the same in every run.
+pub fn bytes(label: &str, count: usize) -> Vec<u8> {
+    let mut output = vec![0; count];
+    blake3::Hasher::new_derive_key("sealstone conformance suite 2026-11")
+        .update(label.as_bytes())
+        .finalize_xof()
+        .fill(&mut output);
+    output
+}
+
+/// A buffer that begins `offset` bytes after an aligned address and is fenced: writes outside `data` are seen.
+struct Misaligned {
+    memory: Vec<u8>,
+    start: usize,
+    count: usize,
+}
+
+impl Misaligned {
+    const FENCE: u8 = 0xa5;
+    const ALIGN_BYTES: usize = 64;
+
+    fn new(data: &[u8], offset: usize) -> Self {
+        let mut memory = vec![Self::FENCE; data.len() + 3 * Self::ALIGN_BYTES];
+        let start = memory.as_ptr().align_offset(Self::ALIGN_BYTES) + Self::ALIGN_BYTES / 2 + offset;
+        memory[start..start + data.len()].copy_from_slice(data);
+        Self { memory, start, count: data.len() }
+    }
+
+    fn data(&mut self) -> &mut [u8] {
+        &mut self.memory[self.start..self.start + self.count]
+    }
+
+    fn check_fence(&self, what: &str) {
+        let outside = self.memory[..self.start].iter().chain(&self.memory[self.start + self.count..]);
+        assert!(outside.into_iter().all(|byte| *byte == Self::FENCE), "{what}: wrote outside its buffer");
+    }
+}
+
+/// Checks an AEAD: `make` sets a key of `cipher.key_bytes` bytes for the cipher's authenticated mode.
+///
+/// # Panics
+/// At the first failed check, naming it.
+pub fn aead_conformance(cipher: &'static Cipher, make: MakeAead) -> Summary {
+    let mut summary = Summary::default();
+    aead_vectors(cipher, make, &mut summary);
+    aead_lengths(cipher, make, &mut summary);
+    aead_counters(cipher, make, &mut summary);
+    aead_forgeries(cipher, make, &mut summary);
+    aead_arguments(cipher, make);
+    aead_threads(cipher, make);
+    assert!(summary.vectors > 0, "{}: no vector was of use: {:?}", cipher.name, summary.not_offered);
+    summary
+}
+
+/// Checks a counter mode: `make` sets a key of `cipher.key_bytes` bytes.
+///
+/// # Panics
+/// At the first failed check, naming it.
+pub fn ctr_conformance(cipher: &'static Cipher, make: MakeCtr) -> Summary {
+    let mut summary = Summary::default();
+    ctr_vectors(cipher, make, &mut summary);
+    ctr_lengths(cipher, make, &mut summary);
+    ctr_pieces(cipher, make);
+    ctr_arguments(cipher, make);
+    assert!(summary.vectors > 0, "{}: no vector was of use: {:?}", cipher.name, summary.not_offered);
+    summary
+}
+
+fn of(cipher: &Cipher) -> impl Iterator<Item = &'static Vector> {
+    vectors().iter().filter(move |vector| vector.cipher == cipher.name)
+}
+
+/// The key of `vector` at the length the table offers. Blowfish repeats its key, so shorter keys that divide 16 do.
+fn offered_key(cipher: &Cipher, vector: &Vector, summary: &mut Summary) -> Option<Vec<u8>> {
+    let (found, want) = (vector.key.len(), cipher.key_bytes);
+    if found == want {
+        Some(vector.key.clone())
+    } else if cipher.name == "blowfish" && want.is_multiple_of(found) {
+        Some(vector.key.repeat(want / found))
+    } else {
+        summary.not_offered.push(format!("{}: key of {found} bytes is not offered", vector.place));
+        None
+    }
+}
+
+fn aead_vectors(cipher: &'static Cipher, make: MakeAead, summary: &mut Summary) {
+    for vector in of(cipher) {
+        let Case::Aead { nonce, associated, plaintext, ciphertext, tag } = &vector.case else { continue };
+        let Some(key) = offered_key(cipher, vector, summary) else { continue };
+        let aead = make(&key).expect("a key of the right length");
+        let what = format!("{} on {}, {} ({})", cipher.name, aead.backend(), vector.place, vector.source);
+        let mut opened = ciphertext.clone();
+        let result = aead.open(nonce, associated, &mut opened, tag);
+        if nonce.len() != aead.nonce_bytes() {
+            let refused = Error::NonceLength { found: nonce.len(), want: aead.nonce_bytes() };
+            assert_eq!(result, Err(refused), "{what}: nonce");
+            assert_zeroed(&opened, &what);
+            // This nonce the implementation must refuse; it still tells whether the reference can be trusted.
+            if let (Mode::Gcm, Some(plaintext)) = (cipher.mode, plaintext) {
+                let mut sealed = plaintext.clone();
+                let found = reference::gcm(&reference::block_cipher(cipher, &key), nonce, associated, &mut sealed);
+                assert_eq!((&sealed, &found), (ciphertext, tag), "reference, {what}");
+            }
+        } else if let Some(plaintext) = plaintext {
+            assert_eq!(result, Ok(()), "{what}: open");
+            assert_eq!(&opened, plaintext, "{what}: open");
+            let mut sealed = plaintext.clone();
+            assert_eq!(aead.seal(nonce, associated, &mut sealed).as_ref(), Ok(tag), "{what}: tag");
+            assert_eq!(&sealed, ciphertext, "{what}: seal");
+        } else {
+            assert_eq!(result, Err(Error::Authentication), "{what}: must not open");
+            assert_zeroed(&opened, &what);
+        }
+        summary.vectors += 1;
+    }
+}
+
+fn assert_zeroed(data: &[u8], what: &str) {
+    assert!(data.iter().all(|byte| *byte == 0), "{what}: data is not zeroed after a failure");
+}
+
+/// Seals and opens one message at one alignment and compares with the reference.
+fn compare_aead(
+    cipher: &Cipher,
+    (key, aead): (&[u8], &dyn Aead),
+    nonce: &[u8],
+    associated: &[u8],
+    plaintext: &[u8],
+    offset: usize,
+) {
+    let what = format!(
+        "{} on {}, {} bytes, {} associated, offset {offset}",
+        cipher.name,
+        aead.backend(),
+        plaintext.len(),
+        associated.len()
+    );
+    let mut ciphertext = plaintext.to_vec();
+    let tag = reference::seal(cipher, key, nonce, associated, &mut ciphertext);
+    let associated = Misaligned::new(associated, offset / 2);
+    let associated = &associated.memory[associated.start..associated.start + associated.count];
+
+    let mut buffer = Misaligned::new(plaintext, offset);
+    let found = aead.seal(nonce, associated, buffer.data());
+    assert!(buffer.data() == ciphertext, "{what}: ciphertext differs");
+    assert_eq!(found, Ok(tag), "{what}: tag differs");
+    buffer.check_fence(&what);
+
+    let mut buffer = Misaligned::new(&ciphertext, offset);
+    assert_eq!(aead.open(nonce, associated, buffer.data(), &tag), Ok(()), "{what}: does not open");
+    assert!(buffer.data() == plaintext, "{what}: opens to something else");
+    buffer.check_fence(&what);
+}
+
+fn aead_lengths(cipher: &'static Cipher, make: MakeAead, summary: &mut Summary) {
+    let key = bytes("key", cipher.key_bytes);
+    let aead = make(&key).expect("a key of the right length");
+    let (text, associated) = (bytes("text", 16385), bytes("associated", 600));
+    for (i, length) in lengths(cipher.block_bytes).into_iter().enumerate() {
+        let nonce = bytes(&format!("nonce {length}"), cipher.nonce_bytes());
+        let associated = &associated[..[0, 1, 16, 13, 31, 64, 512, 600][i % 8]];
+        let offsets: &[usize] = if length <= 80 { &[0, 1, 7, 13] } else { &[[0, 1, 3, 8, 15][i % 5]] };
+        for offset in offsets {
+            compare_aead(cipher, (&key, &*aead), &nonce, associated, &text[..length], *offset);
+            summary.messages += 1;
+        }
+    }
+    for associated_bytes in 0..associated.len() {
+        let nonce = bytes(&format!("associated {associated_bytes}"), cipher.nonce_bytes());
+        compare_aead(cipher, (&key, &*aead), &nonce, &associated[..associated_bytes], &text[..associated_bytes % 3], 0);
+        summary.messages += 1;
+    }
+}
+
+/// Nonces whose counters carry within the message. GCM counts in 32 bits of its own that no allowed message
+/// exhausts; the nonce is the first counter block for 64-bit blocks alone.
+fn aead_counters(cipher: &'static Cipher, make: MakeAead, summary: &mut Summary) {
+    let key = bytes("counter key", cipher.key_bytes);
+    let aead = make(&key).expect("a key of the right length");
+    let text = bytes("counter text", 300 * 16);
+    for low in [u64::MAX, u64::from(u32::MAX), 0xffff, 0xff] {
+        for below in [0, 1, 7, 31, 32, 255] {
+            let mut nonce = vec![0xff; cipher.nonce_bytes()];
+            let tail = nonce.len() - 8;
+            nonce[tail..].copy_from_slice(&low.wrapping_sub(below).to_be_bytes());
+            compare_aead(cipher, (&key, &*aead), &nonce, b"", &text, 0);
+            summary.messages += 1;
+        }
+    }
+}
+
+fn aead_forgeries(cipher: &'static Cipher, make: MakeAead, summary: &mut Summary) {
+    let key = bytes("forgery key", cipher.key_bytes);
+    let aead = make(&key).expect("a key of the right length");
+    let nonce = bytes("forgery nonce", cipher.nonce_bytes());
+    let associated = bytes("forgery associated", 21);
+    for length in [0, 1, 37, 4101] {
+        let mut sealed = bytes("forgery text", length);
+        let tag = aead.seal(&nonce, &associated, &mut sealed).expect("allowed arguments");
+        let mut refused =
+            |nonce: &[u8], associated: &[u8], ciphertext: &[u8], tag: &[u8; 16], what: &dyn Fn() -> String| {
+                let mut data = ciphertext.to_vec();
+                let result = aead.open(nonce, associated, &mut data, tag);
+                let what = || format!("{} on {}, {length} bytes: {}", cipher.name, aead.backend(), what());
+                assert_eq!(result, Err(Error::Authentication), "{}", what());
+                assert_zeroed(&data, &what());
+                summary.forgeries += 1;
+            };
+        for (at, bit) in (0..16).flat_map(|at| (0..8).map(move |bit| (at, bit))) {
+            let mut forged = tag;
+            forged[at] ^= 1 << bit;
+            refused(&nonce, &associated, &sealed, &forged, &|| format!("bit {bit} of tag byte {at}"));
+        }
+        let step = if length > 100 { 61 } else { 1 };
+        for at in (0..length).step_by(step).chain(length.checked_sub(1)) {
+            let mut forged = sealed.clone();
+            forged[at] ^= 1 << (at % 8);
+            refused(&nonce, &associated, &forged, &tag, &|| format!("ciphertext byte {at}"));
+        }
+        for at in 0..associated.len() {
+            let mut forged = associated.clone();
+            forged[at] ^= 1 << (at % 8);
+            refused(&nonce, &forged, &sealed, &tag, &|| format!("associated byte {at}"));
+        }
+        for at in 0..nonce.len() {
+            let mut forged = nonce.clone();
+            forged[at] ^= 1 << (at % 8);
+            refused(&forged, &associated, &sealed, &tag, &|| format!("nonce byte {at}"));
+        }
+        let padded = [&sealed[..], &[0]].concat();
+        refused(&nonce, &associated, &padded, &tag, &|| "a zero byte more".to_owned());
+        refused(&nonce, &[&associated[..], &[0]].concat(), &sealed, &tag, &|| "an associated zero more".to_owned());
+        refused(&nonce, &associated[1..], &sealed, &tag, &|| "first associated byte gone".to_owned());
+        refused(&nonce, &associated, &sealed, &[0; 16], &|| "a tag of zeros".to_owned());
+        if length > 0 {
+            refused(&nonce, &associated, &sealed[..length - 1], &tag, &|| "last byte gone".to_owned());
+            let (moved, rest) = sealed.split_at(1);
+            let longer = [&associated[..], moved].concat();
+            refused(&nonce, &longer, rest, &tag, &|| "a byte moved to the associated data".to_owned());
+        }
+        let other = make(&bytes("another key", cipher.key_bytes)).expect("a key of the right length");
+        let mut data = sealed.clone();
+        assert_eq!(other.open(&nonce, &associated, &mut data, &tag), Err(Error::Authentication), "another key opens");
+        assert_zeroed(&data, cipher.name);
+        assert_eq!(aead.open(&nonce, &associated, &mut sealed, &tag), Ok(()), "the true message no longer opens");
+    }
+}
+
+fn aead_arguments(cipher: &'static Cipher, make: MakeAead) {
+    for found in [0, cipher.key_bytes - 1, cipher.key_bytes + 1] {
+        let want = cipher.key_bytes;
+        assert_eq!(make(&vec![0; found]).err(), Some(Error::KeyLength { found, want }), "{} key", cipher.name);
+    }
+    let key = bytes("printed key", cipher.key_bytes);
+    let aead = make(&key).expect("a key of the right length");
+    assert_prints_no_key(&format!("{aead:?} {aead:#?}"), &key);
+    assert_eq!(aead.nonce_bytes(), cipher.nonce_bytes());
+    assert_eq!(aead.limits(), cipher.limits);
+    for found in [0, aead.nonce_bytes() - 1, aead.nonce_bytes() + 1, 16] {
+        let refused = Error::NonceLength { found, want: aead.nonce_bytes() };
+        let (nonce, mut data) = (vec![0; found], *b"text");
+        assert_eq!(aead.seal(&nonce, b"", &mut data), Err(refused));
+        assert_eq!(&data, b"text", "{}: seal changed data it refused", cipher.name);
+        assert_eq!(aead.open(&nonce, b"", &mut data, &[0; 16]), Err(refused));
+        assert_zeroed(&data, cipher.name);
+    }
+    // Only where the limit fits in memory can it be overstepped.
+    let limit = cipher.limits.message_bytes;
+    if limit <= 64 << 20 {
+        let refused = Error::MessageTooLong { found: limit + 1, limit };
+        let (nonce, mut data) = (vec![0; aead.nonce_bytes()], vec![7; limit as usize + 1]);
+        assert_eq!(aead.seal(&nonce, b"", &mut data), Err(refused));
+        assert!(data.iter().all(|byte| *byte == 7), "{}: seal changed data it refused", cipher.name);
+        assert_eq!(aead.open(&nonce, b"", &mut data, &[0; 16]), Err(refused));
+        assert_zeroed(&data, cipher.name);
+    }
+}
+
+/// Looks for any four bytes of `key` in a row, as hexadecimal or as a list of numbers.
+fn assert_prints_no_key(printed: &str, key: &[u8]) {
+    let printed = printed.to_lowercase().replace(char::is_whitespace, "");
+    for window in key.windows(4) {
+        let mut digits = String::new();
+        window.iter().for_each(|byte| write!(digits, "{byte:02x}").expect("strings grow"));
+        let numbers = window.iter().map(u8::to_string).collect::<Vec<_>>().join(",");
+        assert!(!printed.contains(&digits) && !printed.contains(&numbers), "Debug prints key bytes");
+    }
+}
+
+/// One object serves many threads at once.
+fn aead_threads(cipher: &'static Cipher, make: MakeAead) {
+    let key = bytes("thread key", cipher.key_bytes);
+    let aead = &*make(&key).expect("a key of the right length");
+    let text = bytes("thread text", 1000);
+    std::thread::scope(|scope| {
+        for thread in 0..4 {
+            let (key, text) = (&key, &text);
+            scope.spawn(move || {
+                for message in 0..16 {
+                    let nonce = bytes(&format!("thread {thread} {message}"), aead.nonce_bytes());
+                    compare_aead(cipher, (key, aead), &nonce, b"shared", text, 0);
+                }
+            });
+        }
+    });
+}
+
+fn ctr_vectors(cipher: &'static Cipher, make: MakeCtr, summary: &mut Summary) {
+    for vector in of(cipher) {
+        let what = format!("{} ({})", vector.place, vector.source);
+        match &vector.case {
+            Case::Block { plaintext, ciphertext } => {
+                let Some(key) = offered_key(cipher, vector, summary) else { continue };
+                let ctr = make(&key).expect("a key of the right length");
+                // The key stream under a counter block is that block's encryption.
+                for (plain, encrypted) in
+                    plaintext.chunks(cipher.block_bytes).zip(ciphertext.chunks(cipher.block_bytes))
+                {
+                    let mut block = vec![0; cipher.block_bytes];
+                    assert_eq!(ctr.apply(plain, 0, &mut block), Ok(()));
+                    assert_eq!(block, encrypted, "{what} on {}", ctr.backend());
+                }
+            }
+            Case::Ctr { counter, plaintext, ciphertext } => {
+                let Some(key) = offered_key(cipher, vector, summary) else { continue };
+                let ctr = make(&key).expect("a key of the right length");
+                for (from, to) in [(plaintext, ciphertext), (ciphertext, plaintext)] {
+                    let mut data = from.clone();
+                    assert_eq!(ctr.apply(counter, 0, &mut data), Ok(()));
+                    assert_eq!(&data, to, "{what} on {}", ctr.backend());
+                }
+            }
+            Case::Aead { .. } => continue,
+        }
+        summary.vectors += 1;
+    }
+}
+
+/// Counter blocks that carry soon: into the second, third, fifth and ninth byte, and around the end.
+fn counters(block_bytes: usize) -> Vec<Vec<u8>> {
+    let mut counters = vec![vec![0; block_bytes]];
+    for ones in [1, 2, 4, 8, 16] {
+        for below in [0, 1, 2, 31, 32, 200] {
+            let mut counter = bytes("counter", block_bytes);
+            let fixed = block_bytes.saturating_sub(ones);
+            counter[fixed..].fill(0xff);
+            counter[block_bytes - 1] -= below;
+            counters.push(counter);
+        }
+    }
+    counters
+}
+
+fn ctr_lengths(cipher: &'static Cipher, make: MakeCtr, summary: &mut Summary) {
+    let key = bytes("ctr key", cipher.key_bytes);
+    let ctr = make(&key).expect("a key of the right length");
+    let encrypt = reference::block_cipher(cipher, &key);
+    let text = bytes("ctr text", 16385);
+    let counters = counters(cipher.block_bytes);
+    let compare = |counter: &[u8], length: usize, offset: usize| {
+        let what =
+            format!("{} on {}, counter {counter:02x?}, {length} bytes, offset {offset}", cipher.name, ctr.backend());
+        let mut expected = text[..length].to_vec();
+        reference::ctr(&encrypt, counter, cipher.block_bytes, &mut expected);
+        let mut buffer = Misaligned::new(&text[..length], offset);
+        assert_eq!(ctr.apply(counter, 0, buffer.data()), Ok(()), "{what}");
+        assert!(buffer.data() == expected, "{what}: differs from the reference");
+        buffer.check_fence(&what);
+    };
+    for (i, length) in lengths(cipher.block_bytes).into_iter().enumerate() {
+        for offset in [0, 1, 5, 8] {
+            compare(&counters[i % counters.len()], length, offset);
+            summary.messages += 1;
+        }
+    }
+    for counter in &counters {
+        for blocks in [1, 2, 33, 64, 255] {
+            compare(counter, blocks * cipher.block_bytes + 3, 0);
+            summary.messages += 1;
+        }
+    }
+}
+
+/// Pieces taken each at its own offset, in reverse order, give what one call gives; and large offsets count on.
+fn ctr_pieces(cipher: &'static Cipher, make: MakeCtr) {
+    let ctr = make(&bytes("piece key", cipher.key_bytes)).expect("a key of the right length");
+    let text = bytes("piece text", 5000);
+    for counter in counters(cipher.block_bytes) {
+        let mut whole = text.clone();
+        assert_eq!(ctr.apply(&counter, 0, &mut whole), Ok(()));
+        for piece_bytes in [1, 7, cipher.block_bytes - 1, cipher.block_bytes + 1, 61, 1023, 4999] {
+            let mut pieces = text.clone();
+            for (i, piece) in pieces.chunks_mut(piece_bytes).enumerate().rev() {
+                assert_eq!(ctr.apply(&counter, (i * piece_bytes) as u64, piece), Ok(()));
+            }
+            assert!(pieces == whole, "{} on {}: pieces of {piece_bytes} bytes differ", cipher.name, ctr.backend());
+        }
+    }
+    let ones = (1_u64 << 32).wrapping_mul(cipher.block_bytes as u64);
+    for offset_bytes in [ones - 100, ones, ones + 3, u64::MAX - 7000] {
+        let (initial, mut far) = (bytes("far counter", cipher.block_bytes), text.clone());
+        assert_eq!(ctr.apply(&initial, offset_bytes, &mut far), Ok(()));
+        let mut near = text.clone();
+        let skip = (offset_bytes % cipher.block_bytes as u64) as usize;
+        let counter = advance(&initial, offset_bytes / cipher.block_bytes as u64);
+        assert_eq!(ctr.apply(&counter, skip as u64, &mut near), Ok(()));
+        assert!(far == near, "{} on {}: offset {offset_bytes} differs", cipher.name, ctr.backend());
+    }
+}
+
+/// The counter block `blocks` after `counter`.
+fn advance(counter: &[u8], blocks: u64) -> Vec<u8> {
+    let mut sum = counter.to_vec();
+    let mut carry = u128::from(blocks);
+    for byte in sum.iter_mut().rev() {
+        carry += u128::from(*byte);
+        *byte = carry as u8;
+        carry >>= 8;
+    }
+    sum
+}
+
+fn ctr_arguments(cipher: &'static Cipher, make: MakeCtr) {
+    for found in [0, cipher.key_bytes - 1, cipher.key_bytes + 1] {
+        let want = cipher.key_bytes;
+        assert_eq!(make(&vec![0; found]).err(), Some(Error::KeyLength { found, want }), "{} key", cipher.name);
+    }
+    let key = bytes("printed key", cipher.key_bytes);
+    let ctr = make(&key).expect("a key of the right length");
+    assert_prints_no_key(&format!("{ctr:?} {ctr:#?}"), &key);
+    assert_eq!(ctr.block_bytes(), cipher.block_bytes);
+    for found in [0, 1, 12, cipher.block_bytes + 1] {
+        let mut data = *b"text";
+        let refused = Error::NonceLength { found, want: cipher.block_bytes };
+        assert_eq!(ctr.apply(&vec![0; found], 0, &mut data), Err(refused));
+        assert_eq!(&data, b"text");
+    }
+}

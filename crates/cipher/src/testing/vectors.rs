@@ -1,0 +1,208 @@
+//! The published vectors under `vectors/`, read and checked: known answers for blocks, counter mode and AEADs.
+//!
+//! A malformed file stops the program: a vector that is skipped by accident proves nothing.
+
+use std::sync::LazyLock;
+
+/// The files, compiled in so that a test needs no path. A new cipher or mode adds its line here.
+const FILES: &[(&str, &str)] = &[
+    ("aes.txt", include_str!("../../../../vectors/aes.txt")),
+    ("aes-ctr.txt", include_str!("../../../../vectors/aes-ctr.txt")),
+    ("aes-gcm.txt", include_str!("../../../../vectors/aes-gcm.txt")),
+    ("aria.txt", include_str!("../../../../vectors/aria.txt")),
+    ("aria-ctr.txt", include_str!("../../../../vectors/aria-ctr.txt")),
+    ("aria-gcm.txt", include_str!("../../../../vectors/aria-gcm.txt")),
+    ("aria-gcm-wycheproof.txt", include_str!("../../../../vectors/aria-gcm-wycheproof.txt")),
+    ("3des.txt", include_str!("../../../../vectors/3des.txt")),
+    ("3des-ctr.txt", include_str!("../../../../vectors/3des-ctr.txt")),
+    ("3des-ctr-mac.txt", include_str!("../../../../vectors/3des-ctr-mac.txt")),
+    ("blowfish.txt", include_str!("../../../../vectors/blowfish.txt")),
+    ("blowfish-ctr.txt", include_str!("../../../../vectors/blowfish-ctr.txt")),
+    ("blowfish-ctr-mac.txt", include_str!("../../../../vectors/blowfish-ctr-mac.txt")),
+];
+
+/// What a vector is about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Case {
+    /// Whole blocks, each encrypted alone.
+    Block {
+        /// Plaintext, whole blocks.
+        plaintext: Vec<u8>,
+        /// Ciphertext, as long.
+        ciphertext: Vec<u8>,
+    },
+    /// Counter mode over the whole block.
+    Ctr {
+        /// The first counter block.
+        counter: Vec<u8>,
+        /// Plaintext, any length.
+        plaintext: Vec<u8>,
+        /// Ciphertext, as long.
+        ciphertext: Vec<u8>,
+    },
+    /// The cipher's authenticated mode.
+    Aead {
+        /// Nonce, of any length: implementations refuse those they do not offer.
+        nonce: Vec<u8>,
+        /// Associated data.
+        associated: Vec<u8>,
+        /// Plaintext, or nothing where opening must fail.
+        plaintext: Option<Vec<u8>>,
+        /// Ciphertext.
+        ciphertext: Vec<u8>,
+        /// The tag, 16 bytes.
+        tag: [u8; 16],
+    },
+}
+
+/// One known answer.
+#[derive(Clone, Debug)]
+pub struct Vector {
+    /// Name of the cipher, as in the table of ciphers.
+    pub cipher: &'static str,
+    /// File and line where its fields begin, such as `aes.txt:12`.
+    pub place: String,
+    /// Who published it.
+    pub source: &'static str,
+    /// The key, of any length: implementations use those they offer.
+    pub key: Vec<u8>,
+    /// The rest.
+    pub case: Case,
+}
+
+/// All vectors, in the order of the files.
+///
+/// # Panics
+/// If a file is malformed.
+pub fn vectors() -> &'static [Vector] {
+    static VECTORS: LazyLock<Vec<Vector>> =
+        LazyLock::new(|| FILES.iter().flat_map(|(file, text)| parse(file, text)).collect());
+    &VECTORS
+}
+
+fn parse(file: &str, text: &'static str) -> Vec<Vector> {
+    let mut vectors = Vec::new();
+    let mut section = None;
+    let mut source = None;
+    let mut fields = Fields::default();
+    for (line, number) in text.lines().chain([""]).zip(1..) {
+        let place = || format!("{file}:{number}");
+        if let Some(comment) = line.strip_prefix('#') {
+            source = comment.trim().strip_prefix("source:").map(str::trim).or(source);
+        } else if let Some(heading) = line.strip_prefix('[') {
+            let heading = heading.strip_suffix(']').and_then(|heading| heading.split_once(' '));
+            section = Some(heading.unwrap_or_else(|| panic!("{}: not a section: {line}", place())));
+        } else if let Some((name, value)) = line.split_once('=') {
+            fields.first_line.get_or_insert(number);
+            fields.values.push((name.trim(), value.trim()));
+        } else if !line.trim().is_empty() {
+            panic!("{}: neither comment, section nor field: {line}", place());
+        } else if let Some(first) = fields.first_line {
+            let (cipher, kind) = section.unwrap_or_else(|| panic!("{}: vector outside a section", place()));
+            let source = source.take().unwrap_or_else(|| panic!("{}: vector without its source", place()));
+            vectors.push(std::mem::take(&mut fields).vector(cipher, kind, source, format!("{file}:{first}")));
+        }
+    }
+    assert!(!vectors.is_empty(), "{file}: no vectors");
+    vectors
+}
+
+/// The fields of the vector being read.
+#[derive(Default)]
+struct Fields {
+    first_line: Option<usize>,
+    values: Vec<(&'static str, &'static str)>,
+}
+
+impl Fields {
+    fn vector(mut self, cipher: &'static str, kind: &str, source: &'static str, place: String) -> Vector {
+        let key = self.take(&place, "key");
+        let case = match kind {
+            "block" => {
+                Case::Block { plaintext: self.take(&place, "plaintext"), ciphertext: self.take(&place, "ciphertext") }
+            }
+            "ctr" => Case::Ctr {
+                counter: self.take(&place, "counter"),
+                plaintext: self.take(&place, "plaintext"),
+                ciphertext: self.take(&place, "ciphertext"),
+            },
+            "aead" => Case::Aead {
+                nonce: self.take(&place, "nonce"),
+                associated: self.take(&place, "associated"),
+                plaintext: if self.invalid(&place) { None } else { Some(self.take(&place, "plaintext")) },
+                ciphertext: self.take(&place, "ciphertext"),
+                tag: self
+                    .take(&place, "tag")
+                    .try_into()
+                    .unwrap_or_else(|tag: Vec<u8>| panic!("{place}: tag of {} bytes", tag.len())),
+            },
+            other => panic!("{place}: unknown kind {other}"),
+        };
+        assert!(self.values.is_empty(), "{place}: fields left over: {:?}", self.values);
+        Vector { cipher, place, source, key, case }
+    }
+
+    /// Removes the field `name` and reads its hexadecimal digits.
+    fn take(&mut self, place: &str, name: &str) -> Vec<u8> {
+        let at = self.values.iter().position(|(found, _)| *found == name);
+        let at = at.unwrap_or_else(|| panic!("{place}: no field {name}"));
+        let (_, digits) = self.values.remove(at);
+        hex(digits).unwrap_or_else(|| panic!("{place}: {name} is not hexadecimal"))
+    }
+
+    /// Removes the field `result` and tells whether it says `invalid`.
+    fn invalid(&mut self, place: &str) -> bool {
+        let Some(at) = self.values.iter().position(|(name, _)| *name == "result") else { return false };
+        match self.values.remove(at).1 {
+            "invalid" => true,
+            other => panic!("{place}: unknown result {other}"),
+        }
+    }
+}
+
+fn hex(digits: &str) -> Option<Vec<u8>> {
+    let nibble = |digit: u8| char::from(digit).to_digit(16).map(|value| value as u8);
+    let pairs = digits.as_bytes().chunks(2);
+    pairs.map(|pair| if let [high, low] = pair { Some(nibble(*high)? << 4 | nibble(*low)?) } else { None }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::registry::ciphers;
+
+    /// A cipher without known answers, or an answer for a cipher that is not there, proves nothing.
+    #[test]
+    fn every_cipher_has_vectors_of_every_kind_and_no_vector_is_lost() {
+        for vector in vectors() {
+            assert!(ciphers().iter().any(|cipher| cipher.name == vector.cipher), "{}", vector.place);
+            assert!(!vector.source.is_empty(), "{}", vector.place);
+        }
+        for cipher in ciphers() {
+            let count = |wanted: fn(&Case) -> bool| {
+                vectors().iter().filter(|vector| vector.cipher == cipher.name && wanted(&vector.case)).count()
+            };
+            assert!(count(|case| matches!(case, Case::Block { .. })) > 0, "{} block", cipher.name);
+            assert!(count(|case| matches!(case, Case::Ctr { .. })) > 0, "{} ctr", cipher.name);
+            assert!(count(|case| matches!(case, Case::Aead { .. })) > 0, "{} aead", cipher.name);
+        }
+    }
+
+    #[test]
+    fn malformed_files_are_refused() {
+        let head = "[aes-128 block]\n# source: x\n";
+        for (text, complaint) in [
+            (format!("{head}key = 00\nplaintext = 00\n"), "no field ciphertext"),
+            (format!("{head}key = 0\nplaintext =\nciphertext =\n"), "not hexadecimal"),
+            (format!("{head}key =\nplaintext =\nciphertext =\niv =\n"), "left over"),
+            ("[aes-128 block]\nkey =\nplaintext =\nciphertext =\n".to_owned(), "without its source"),
+            ("# source: x\nkey =\n".to_owned(), "outside a section"),
+            ("# only a comment\n".to_owned(), "no vectors"),
+        ] {
+            let text: &'static str = text.leak();
+            let panic = std::panic::catch_unwind(|| parse("test", text)).unwrap_err();
+            let message = panic.downcast_ref::<String>().expect("a formatted message");
+            assert!(message.contains(complaint), "{message}");
+        }
+    }
+}
