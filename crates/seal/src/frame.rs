@@ -525,3 +525,68 @@ impl FrameIndex {
         Ok(data)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cursor(block_bytes: u64, segment_units: u64) -> Cursor {
+        let next = FramePlace { index: 0, stored_offset: 512, logical_offset: 0, bytes: 0, segment: 0, counter: 0 };
+        Cursor { block_bytes, segment_units, next }
+    }
+
+    /// Whatever the lengths, every message has counters of its own within its segment, and none passes the end.
+    #[test]
+    fn no_counter_is_used_twice() {
+        for (block_bytes, segment_units) in [(8, 1 << 20), (16, 70_000), (8, 131_073)] {
+            let mut cursor = cursor(block_bytes, segment_units);
+            let (mut free, mut segment) = (0, 0);
+            let mut state = 1u64;
+            for round in 0..20_000u64 {
+                state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+                let bytes = match round % 3 {
+                    0 => (state >> 50) as u32 + 1,
+                    1 => (state >> 60) as u32 + 1,
+                    _ => (state >> 44) as u32 + 1,
+                };
+                let place = cursor.place(bytes).unwrap();
+                if place.segment == segment {
+                    assert_eq!(place.counter, free);
+                } else {
+                    assert_eq!((place.segment, place.counter), (segment + 1, 0));
+                    assert!(free + cursor.blocks(bytes) > segment_units, "a segment was left early");
+                }
+                segment = place.segment;
+                // the head takes one, the body the blocks after it
+                free = place.counter + 1 + u64::from(bytes).div_ceil(block_bytes);
+                assert!(free <= segment_units, "a segment holds more than its key may");
+                cursor.advance(&place);
+                assert_eq!(cursor.next.index, round + 1);
+            }
+            assert!(segment > 0, "no segment was passed");
+        }
+    }
+
+    #[test]
+    fn lengths_that_no_frame_has_have_no_place() {
+        let cursor = cursor(8, 1000);
+        assert!(cursor.place(0).is_none());
+        assert!(cursor.place(FRAME_BYTES_MAX + 1).is_none());
+        assert!(cursor.place(u32::MAX).is_none());
+        assert!(cursor.place(999 * 8).is_some());
+        assert!(cursor.place(999 * 8 + 1).is_none());
+    }
+
+    #[test]
+    fn only_unwritten_sectors_count_as_zeros() {
+        // frame at 100, part up to 200: within one sector, so it must be zeros from the frame on
+        assert!(ends_in_zeros(100, 100, &[0; 100]));
+        assert!(!ends_in_zeros(100, 120, &[0; 100]));
+        // part from 500 to 600: the sector at 512 must be zeros
+        let mut part = [0; 100];
+        part[..12].fill(1);
+        assert!(ends_in_zeros(480, 500, &part));
+        part[12] = 1;
+        assert!(!ends_in_zeros(480, 500, &part));
+    }
+}

@@ -112,6 +112,11 @@ pub fn inspect(header: &[u8]) -> Result<HeaderInfo, SealError> {
 pub(crate) fn parse(header: &[u8]) -> Result<Parts, SealError> {
     let damaged = |found: &str| Err(SealError::Damaged { found: found.into() });
     let known = header.len().min(MAGIC.len());
+    let start = &header[..header.len().min(HEADER_BYTES)];
+    if start.iter().all(|byte| *byte == 0) {
+        // what a power cut leaves of a file whose length reached the disk before its data
+        return Err(SealError::Unfinished { found: format!("the header is {} zero bytes", start.len()) });
+    }
     if header[..known] != MAGIC[..known] {
         return Err(SealError::NotSealed);
     }

@@ -50,3 +50,41 @@ pub(crate) fn nonce(counter: u64) -> [u8; 12] {
     nonce[4..].copy_from_slice(&counter.to_be_bytes());
     nonce
 }
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+
+    use sealstone_cipher::backend::Backend;
+    use sealstone_cipher::registry::cipher;
+
+    use super::*;
+
+    #[test]
+    fn each_key_is_set_up_once_and_is_the_right_one() {
+        let aes = cipher("aes-128").unwrap();
+        let keys = SegmentKeys::new();
+        let made = Cell::new(0);
+        let tag_by = |keyed: &dyn Aead| keyed.seal(&[0; 12], b"", &mut []).unwrap();
+        let segments: Vec<u64> = (0..40).chain([1000, 4095, 4096]).collect();
+        for _ in 0..3 {
+            for &segment in &segments {
+                let key = [segment.to_le_bytes(), [7; 8]].concat();
+                let make = || sealstone_cipher::aead::aead(aes, &key, Backend::portable());
+                let counted = || {
+                    made.set(made.get() + 1);
+                    make()
+                };
+                assert_eq!(tag_by(keys.get(segment, counted).unwrap()), tag_by(make().unwrap().as_ref()));
+            }
+        }
+        assert_eq!(made.get(), segments.len());
+        assert_eq!(keys.get(50, || Err("no key")).err(), Some("no key"));
+    }
+
+    #[test]
+    fn nonces_are_big_endian_and_right_aligned() {
+        assert_eq!(nonce(0x0102), [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 2]);
+        assert_eq!(nonce(u64::MAX)[..4], [0; 4]);
+    }
+}

@@ -1,0 +1,70 @@
+//! Makes the golden files of the current format version in a directory: one of pages and one of frames for every
+//! cipher that has none there yet. What is there already stays as it is, since proving that *old* files still open
+//! is what golden files are for.
+//!
+//! `cargo run -p sealstone-seal --example golden -- vectors/formats`
+
+use std::error::Error;
+use std::fs;
+use std::io::Write;
+use std::path::Path;
+
+use sealstone_cipher::backend::Backend;
+use sealstone_cipher::registry::{Cipher, ciphers};
+use sealstone_keys::file::KeyFile;
+use sealstone_seal::frame::FrameWriter;
+use sealstone_seal::paged::{PAGE_BYTES_MIN, PageWriter};
+use sealstone_seal::{FORMAT_VERSION, Layout, SealedFile};
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let dir = std::env::args_os().nth(1).ok_or("give the directory of the golden files")?;
+    let dir = Path::new(&dir);
+    let key_path = dir.join(format!("v{FORMAT_VERSION}.key"));
+    let keys = if key_path.exists() { KeyFile::open(&key_path)? } else { KeyFile::create(&key_path, "golden")? };
+    for cipher in ciphers() {
+        for (layout, seal) in [("paged", paged as Seal), ("frames", frames)] {
+            let path = dir.join(format!("v{FORMAT_VERSION}-{}-{layout}", cipher.name));
+            if path.exists() {
+                println!("{} stays", path.display());
+                continue;
+            }
+            let stored = seal(&keys, cipher)?;
+            fs::File::create_new(&path)?.write_all(&stored)?;
+            println!("{} made, {} bytes", path.display(), stored.len());
+        }
+    }
+    Ok(())
+}
+
+type Seal = fn(&KeyFile, &'static Cipher) -> Result<Vec<u8>, Box<dyn Error>>;
+
+/// What all golden files hold: the numbers from 0 on, seven digits and a line end each.
+fn content(bytes: usize) -> Vec<u8> {
+    (0..).flat_map(|number| format!("{number:07}\n").into_bytes()).take(bytes).collect()
+}
+
+/// 9,000 bytes: two pages and a shorter last one.
+fn paged(keys: &KeyFile, cipher: &'static Cipher) -> Result<Vec<u8>, Box<dyn Error>> {
+    let layout = Layout::Paged { page_bytes: PAGE_BYTES_MIN };
+    let (file, header) = SealedFile::create(keys, cipher, Backend::auto(), layout)?;
+    let mut stored = header.to_vec();
+    let mut writer = PageWriter::new(&file)?;
+    writer.append(&content(9000), &mut stored)?;
+    writer.finish(&mut stored)?;
+    Ok(stored)
+}
+
+/// 3,110 bytes in five frames of uneven length.
+fn frames(keys: &KeyFile, cipher: &'static Cipher) -> Result<Vec<u8>, Box<dyn Error>> {
+    let (file, header) = SealedFile::create(keys, cipher, Backend::auto(), Layout::Frames)?;
+    let mut stored = header.to_vec();
+    let mut writer = FrameWriter::new(&file)?;
+    let content = content(3110);
+    let mut rest = content.as_slice();
+    for bytes in [1, 8, 100, 3000, 1] {
+        let (part, later) = rest.split_at(bytes);
+        writer.append(part, &mut stored)?;
+        rest = later;
+    }
+    Ok(stored)
+}

@@ -1,0 +1,374 @@
+//! Frames: a cut end is an end, anything else that changed is damage.
+
+use sealstone_cipher::registry::{cipher, ciphers};
+use sealstone_seal::frame::{End, FRAME_BYTES_MAX, FrameIndex, FrameReader, FrameWriter, HEAD_BYTES, OVERHEAD_BYTES};
+use sealstone_seal::{FramePart, HEADER_BYTES, Layout, SealError};
+
+use crate::fixture::{aes, create, data, each_flip, open, read_frames, read_frames_of, seal_frames, thorough};
+
+const LENGTHS: [usize; 6] = [1, 100, 15, 700, 16, 40];
+
+fn parts() -> Vec<Vec<u8>> {
+    LENGTHS.iter().map(|len| data(*len)).collect()
+}
+
+fn sealed(name: &str) -> Vec<u8> {
+    let parts = parts();
+    let parts: Vec<&[u8]> = parts.iter().map(Vec::as_slice).collect();
+    seal_frames(cipher(name).unwrap(), &parts)
+}
+
+/// Where the frames of `sealed` start, and where the last one ends.
+fn starts() -> Vec<usize> {
+    let mut starts = vec![HEADER_BYTES];
+    for len in LENGTHS {
+        starts.push(starts.last().unwrap() + OVERHEAD_BYTES + len);
+    }
+    starts
+}
+
+/// The frame that holds the stored byte `at`.
+fn frame_at(at: usize) -> usize {
+    starts().partition_point(|start| *start <= at) - 1
+}
+
+fn assert_frame_error<T: std::fmt::Debug>(result: Result<T, SealError>, frame: usize) {
+    match result {
+        Err(SealError::Frame { index, offset, .. }) => {
+            assert_eq!((index as usize, offset as usize), (frame, starts()[frame]));
+        }
+        other => panic!("frame {frame}: {other:?}"),
+    }
+}
+
+#[test]
+fn every_cipher_reads_back_what_it_sealed_in_any_portions() {
+    for cipher in ciphers() {
+        let stored = sealed(cipher.name);
+        assert_eq!(stored.len(), *starts().last().unwrap());
+        let file = open(&stored).unwrap();
+        for portion in [1, 3, 20, 21, 64, 1000, stored.len()] {
+            let (frames, end) = read_frames_of(&file, &stored, portion).unwrap();
+            assert_eq!((frames, end), (parts(), End::Clean), "{} by {portion}", cipher.name);
+        }
+    }
+}
+
+#[test]
+fn a_file_without_frames_is_an_empty_log() {
+    let (_, stored) = create(aes(), Layout::Frames);
+    assert_eq!(read_frames(&stored).unwrap(), (vec![], End::Clean));
+    assert_eq!(seal_frames(aes(), &[b"", b""]).len(), HEADER_BYTES);
+}
+
+#[test]
+fn long_portions_are_split() {
+    let max = FRAME_BYTES_MAX as usize;
+    let data = data(2 * max + 5);
+    let stored = seal_frames(aes(), &[&data]);
+    assert_eq!(stored.len(), HEADER_BYTES + data.len() + 3 * OVERHEAD_BYTES);
+    let (frames, end) = read_frames_of(&open(&stored).unwrap(), &stored, 100_000).unwrap();
+    assert_eq!(frames.iter().map(Vec::len).collect::<Vec<_>>(), [max, max, 5]);
+    assert_eq!((frames.concat(), end), (data, End::Clean));
+}
+
+#[test]
+fn a_cut_file_ends_where_its_last_whole_frame_does() {
+    for name in ["aes-256", "3des"] {
+        let (stored, parts) = (sealed(name), parts());
+        let file = open(&stored).unwrap();
+        for bytes in HEADER_BYTES..stored.len() {
+            let whole = starts().iter().filter(|start| **start <= bytes).count() - 1;
+            let (frames, end) = read_frames_of(&file, &stored[..bytes], usize::MAX).unwrap();
+            assert_eq!(frames, parts[..whole]);
+            let offset = starts()[whole];
+            let want = match bytes - offset {
+                0 => End::Clean,
+                torn => End::Torn { offset: offset as u64, bytes: torn as u64 },
+            };
+            assert_eq!(end, want, "{bytes} bytes");
+        }
+    }
+}
+
+#[test]
+fn no_bit_of_a_frame_may_change() {
+    for cipher in ciphers() {
+        let stored = sealed(cipher.name);
+        let file = open(&stored).unwrap();
+        each_flip(&stored, HEADER_BYTES, thorough(cipher.name), |at, changed| {
+            assert_frame_error(read_frames_of(&file, changed, usize::MAX), frame_at(at));
+        });
+    }
+}
+
+#[test]
+fn a_changed_length_is_damage_even_at_the_end() {
+    // a length that reaches past the end of the file would otherwise pass for a torn frame
+    let stored = sealed("aes-256");
+    let last = starts()[LENGTHS.len() - 1];
+    for length in [0, 1, 39, 41, 1000, FRAME_BYTES_MAX, FRAME_BYTES_MAX + 1, u32::MAX] {
+        let mut changed = stored.clone();
+        changed[last..last + 4].copy_from_slice(&length.to_be_bytes());
+        assert_frame_error(read_frames(&changed), LENGTHS.len() - 1);
+    }
+    let mut changed = stored;
+    changed[last + 3] ^= 1;
+    assert_eq!(
+        read_frames(&changed).unwrap_err().to_string(),
+        format!(
+            "frame 5 at byte {last} failed authentication in its head: changed, moved, or from another file\n\
+             restore the file from a backup"
+        )
+    );
+}
+
+#[test]
+fn the_part_that_failed_is_named() {
+    let stored = sealed("aes-256");
+    for (at, part) in [(0, FramePart::Head), (19, FramePart::Head), (20, FramePart::Body), (119, FramePart::Body)] {
+        let mut changed = stored.clone();
+        changed[starts()[1] + at] ^= 0x80;
+        match read_frames(&changed) {
+            Err(SealError::Frame { index: 1, part: found, .. }) => assert_eq!(found, part),
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+#[test]
+fn frames_cannot_be_moved_repeated_or_left_out() {
+    // all of one length, so that every exchange keeps the offsets
+    let part = data(50);
+    let stored = seal_frames(aes(), &[part.as_slice(); 5]);
+    let stride = 50 + OVERHEAD_BYTES;
+    let frame = |number: usize| HEADER_BYTES + number * stride..HEADER_BYTES + (number + 1) * stride;
+    let index_of = |changed: &[u8]| match read_frames(changed) {
+        Err(SealError::Frame { index, .. }) => index as usize,
+        other => panic!("{other:?}"),
+    };
+    for one in 0..5 {
+        for two in 0..5 {
+            if one != two {
+                let mut changed = stored.clone();
+                changed[frame(one)].copy_from_slice(&stored[frame(two)]);
+                assert_eq!(index_of(&changed), one);
+                changed[frame(two)].copy_from_slice(&stored[frame(one)]);
+                assert_eq!(index_of(&changed), one.min(two));
+            }
+        }
+        // left out, and repeated in between; leaving out the last is a cut, which cannot be seen
+        let without = [&stored[..frame(one).start], &stored[frame(one).end..]].concat();
+        if one < 4 {
+            assert_eq!(index_of(&without), one);
+        } else {
+            assert_eq!(read_frames(&without).unwrap().0.len(), 4);
+        }
+        let twice = [&stored[..frame(one).end], &stored[frame(one).start..]].concat();
+        assert_eq!(index_of(&twice), one + 1);
+    }
+}
+
+#[test]
+fn frames_of_another_file_do_not_fit() {
+    // the same data under the same key, as an older log of the same name would be
+    for cipher in ciphers() {
+        let (one, two) = (sealed(cipher.name), sealed(cipher.name));
+        for number in 0..LENGTHS.len() {
+            let place = starts()[number]..starts()[number + 1];
+            let mut mixed = one.clone();
+            mixed[place.clone()].copy_from_slice(&two[place.clone()]);
+            assert_frame_error(read_frames(&mixed), number);
+            // as a log that was cut and then grew by stale frames
+            let stale = [&one[..place.start], &two[place.start..]].concat();
+            assert_frame_error(read_frames(&stale), number);
+        }
+    }
+}
+
+#[test]
+fn a_body_does_not_pass_for_a_head_nor_a_head_for_a_body() {
+    let stored = seal_frames(aes(), &[&[0; 4], &[0; 4]]);
+    let mut changed = stored.clone();
+    let (head_tag, body_tag) = (HEADER_BYTES + 4..HEADER_BYTES + 20, HEADER_BYTES + 24..HEADER_BYTES + 40);
+    changed[head_tag].copy_from_slice(&stored[body_tag]);
+    assert!(matches!(read_frames(&changed), Err(SealError::Frame { part: FramePart::Head, .. })));
+}
+
+#[test]
+fn zeros_to_the_end_are_a_torn_tail() {
+    // sectors that were allocated and never written, after a power cut
+    let (stored, parts) = (sealed("aes-256"), parts());
+    for cut in starts().into_iter().chain((HEADER_BYTES..stored.len()).step_by(512)) {
+        let whole = starts().iter().filter(|start| **start <= cut).count() - 1;
+        for len in [stored.len(), stored.len() + 1, stored.len() + 5000] {
+            let mut changed = stored[..cut].to_vec();
+            changed.resize(len, 0);
+            for portion in [7, 512, usize::MAX] {
+                let (frames, end) = read_frames_of(&open(&stored).unwrap(), &changed, portion).unwrap();
+                assert_eq!(frames, parts[..whole], "cut at {cut}");
+                let offset = starts()[whole] as u64;
+                let bytes = len as u64 - offset;
+                assert_eq!(end, if bytes == 0 { End::Clean } else { End::Torn { offset, bytes } });
+            }
+        }
+    }
+}
+
+#[test]
+fn zeros_anywhere_never_yield_wrong_data() {
+    let (stored, parts) = (sealed("aes-256"), parts());
+    let file = open(&stored).unwrap();
+    let (mut torn, mut damaged) = (0, 0);
+    for cut in HEADER_BYTES..stored.len() {
+        let mut changed = stored[..cut].to_vec();
+        changed.resize(stored.len(), 0);
+        match read_frames_of(&file, &changed, usize::MAX) {
+            Ok((frames, _)) => {
+                assert_eq!(frames, parts[..frames.len()]);
+                torn += 1;
+            }
+            Err(SealError::Frame { .. }) => damaged += 1,
+            Err(other) => panic!("{other}"),
+        }
+    }
+    assert!(torn > 0 && damaged > 0, "{torn} torn, {damaged} damaged");
+}
+
+#[test]
+fn zeros_followed_by_anything_are_damage() {
+    let stored = sealed("aes-256");
+    let file = open(&stored).unwrap();
+    for frame in 0..LENGTHS.len() {
+        let place = starts()[frame]..starts()[frame + 1];
+        let mut changed = stored.clone();
+        changed[place.clone()].fill(0);
+        if frame + 1 == LENGTHS.len() {
+            assert!(matches!(read_frames(&changed).unwrap().1, End::Torn { .. }));
+            changed.extend_from_slice(&[0; 2000]);
+            changed.push(1);
+        }
+        for portion in [1, 512, usize::MAX] {
+            assert_frame_error(read_frames_of(&file, &changed, portion), frame);
+        }
+    }
+}
+
+#[test]
+fn an_error_stays() {
+    let mut stored = sealed("aes-256");
+    stored[starts()[2]] ^= 1;
+    let mut reader = FrameReader::new(&open(&stored).unwrap()).unwrap();
+    reader.push(&stored[HEADER_BYTES..]);
+    assert!(reader.next_frame().unwrap().is_some() && reader.next_frame().unwrap().is_some());
+    for _ in 0..3 {
+        assert!(matches!(reader.next_frame(), Err(SealError::Frame { index: 2, .. })));
+        assert!(matches!(reader.end(), Err(SealError::Frame { index: 2, .. })));
+        reader.push(&[0; 100]);
+    }
+}
+
+#[test]
+fn a_log_can_be_followed_while_it_grows() {
+    let (file, mut stored) = create(aes(), Layout::Frames);
+    let mut writer = FrameWriter::new(&file).unwrap();
+    let mut reader = FrameReader::new(&file).unwrap();
+    for round in 0..50usize {
+        let part = data(round * 7 + 1);
+        writer.append(&part, &mut stored).unwrap();
+        // the frame arrives in two pieces
+        let half = (reader.next_offset() as usize + stored.len()) / 2;
+        reader.push(&stored[reader.next_offset() as usize..half]);
+        assert!(reader.next_frame().unwrap().is_none());
+        assert!(matches!(reader.end().unwrap(), End::Torn { .. }));
+        reader.push(&stored[half..]);
+        assert_eq!(reader.next_frame().unwrap().unwrap().data, part);
+        assert!(reader.next_frame().unwrap().is_none());
+        assert_eq!(reader.end().unwrap(), End::Clean);
+    }
+    assert_eq!(writer.logical_bytes(), reader.logical_bytes());
+}
+
+#[test]
+fn the_index_finds_every_byte() {
+    let (stored, whole) = (sealed("aria-256"), parts().concat());
+    let file = open(&stored).unwrap();
+    let mut index = FrameIndex::new(&file).unwrap();
+    while let Some(place) = {
+        let at = index.next_offset() as usize;
+        index.add(&stored[at..stored.len().min(at + HEAD_BYTES)], stored.len() as u64).unwrap()
+    } {
+        assert_eq!(place.stored_end(), index.next_offset());
+    }
+    assert_eq!((index.frames(), index.logical_bytes()), (LENGTHS.len() as u64, whole.len() as u64));
+    for offset in 0..whole.len() {
+        let place = *index.find(offset as u64).unwrap();
+        let mut body = stored[place.body_offset() as usize..][..place.body_bytes()].to_vec();
+        let data = index.open(&place, &mut body).unwrap();
+        assert_eq!(data[offset - place.logical_offset as usize], whole[offset]);
+    }
+    assert!(index.find(whole.len() as u64).is_none());
+
+    // the same from a reader
+    let mut read = FrameIndex::new(&file).unwrap();
+    let mut reader = FrameReader::new(&file).unwrap();
+    reader.push(&stored[HEADER_BYTES..]);
+    while let Some(frame) = reader.next_frame().unwrap() {
+        assert!(read.add_read(&frame.place));
+        assert!(!read.add_read(&frame.place));
+    }
+    assert_eq!(read.logical_bytes(), index.logical_bytes());
+
+    // a changed head and a changed body are found, a cut file is shorter
+    let place = *index.find(200).unwrap();
+    let mut body = stored[place.body_offset() as usize..][..place.body_bytes()].to_vec();
+    body[0] ^= 1;
+    assert!(matches!(index.open(&place, &mut body), Err(SealError::Frame { index: 3, part: FramePart::Body, .. })));
+    assert!(body[..place.bytes as usize].iter().all(|byte| *byte == 0), "a failed frame left data behind");
+    assert!(matches!(index.open(&place, &mut body[1..]), Err(SealError::Frame { .. })));
+    let mut cut = FrameIndex::new(&file).unwrap();
+    let mut head = stored[HEADER_BYTES..][..HEAD_BYTES].to_vec();
+    assert_eq!(cut.add(&head, starts()[1] as u64 - 1).unwrap(), None);
+    head[19] ^= 1;
+    assert!(matches!(cut.add(&head, stored.len() as u64), Err(SealError::Frame { index: 0, .. })));
+}
+
+#[test]
+fn the_keys_of_another_segment_take_over_in_time() {
+    // 3DES: 2^20 blocks under one subkey, which 9 MB in frames of uneven length pass in the middle of a frame
+    let parts: Vec<Vec<u8>> = (0..160).map(|number| data(57_000 + number * 13)).collect();
+    let stored = seal_frames(cipher("3des").unwrap(), &parts.iter().map(Vec::as_slice).collect::<Vec<_>>());
+    assert!(stored.len() > 9_000_000);
+    let (frames, end) = read_frames_of(&open(&stored).unwrap(), &stored, 1 << 20).unwrap();
+    assert_eq!((frames, end), (parts, End::Clean));
+}
+
+#[test]
+fn no_two_frames_share_a_key_stream() {
+    // of zeros, the ciphertext is the key stream itself
+    for cipher in ciphers() {
+        let zeros = vec![0; 4096];
+        let lengths: Vec<usize> = (1..60).map(|number| number * 13 % 100 + 16).collect();
+        let parts: Vec<&[u8]> = lengths.iter().map(|len| &zeros[..*len]).collect();
+        let (frames, mut at) = (seal_frames(cipher, &parts), HEADER_BYTES);
+        let mut blocks = Vec::new();
+        for len in lengths {
+            let body = &frames[at + HEAD_BYTES..][..len];
+            blocks.extend(body.chunks_exact(8).map(<[u8]>::to_vec));
+            at += len + OVERHEAD_BYTES;
+        }
+        let all = blocks.len();
+        blocks.sort_unstable();
+        blocks.dedup();
+        assert_eq!(blocks.len(), all, "{}", cipher.name);
+    }
+}
+
+#[test]
+fn nothing_in_the_clear_is_stored() {
+    let marker = b"MARKER-IN-THE-CLEAR";
+    for cipher in ciphers() {
+        let stored = seal_frames(cipher, &[marker, &marker.repeat(50)]);
+        assert!(!stored.windows(8).any(|window| window == &marker[..8]), "{}", cipher.name);
+    }
+}

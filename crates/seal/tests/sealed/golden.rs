@@ -1,0 +1,62 @@
+//! Files sealed by earlier builds still open. They lie in `vectors/formats`, with the key that sealed them; the
+//! example `golden` makes them for new ciphers and never replaces one.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+use sealstone_cipher::backend::Backend;
+use sealstone_cipher::registry::{by_id, cipher};
+use sealstone_keys::file::KeyFile;
+use sealstone_seal::frame::End;
+use sealstone_seal::{Layout, SealedFile, inspect};
+
+use crate::fixture::{read_frames_of, read_paged_of};
+
+fn content(bytes: usize) -> Vec<u8> {
+    (0..).flat_map(|number| format!("{number:07}\n").into_bytes()).take(bytes).collect()
+}
+
+/// The golden key, copied to where its mode can be 0600: version control does not keep modes.
+fn golden_key(dir: &Path) -> KeyFile {
+    let scratch = tempfile::tempdir().unwrap();
+    let path = scratch.path().join("v1.key");
+    fs::copy(dir.join("v1.key"), &path).unwrap();
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
+    KeyFile::open(&path).unwrap()
+}
+
+#[test]
+fn files_of_format_version_1_open() {
+    let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../vectors/formats");
+    let keys = golden_key(&dir);
+    let mut seen = Vec::new();
+    for entry in fs::read_dir(&dir).unwrap() {
+        let name = entry.unwrap().file_name().into_string().unwrap();
+        let Some(name) = name.strip_prefix("v1-") else { continue };
+        let (cipher_name, layout) = name.rsplit_once('-').unwrap();
+        let stored = fs::read(dir.join(format!("v1-{name}"))).unwrap();
+        assert_eq!(inspect(&stored).unwrap().cipher.name, cipher(cipher_name).unwrap().name, "{name}");
+        let file = SealedFile::open(&keys, Backend::auto(), &stored).unwrap();
+        assert_eq!(by_id(file.info().cipher.id).unwrap().name, cipher_name);
+        assert_eq!((file.info().key.id.as_str(), file.info().key.version), ("golden", 1));
+        match layout {
+            "paged" => {
+                assert_eq!(file.info().layout, Layout::Paged { page_bytes: 4096 });
+                assert_eq!(read_paged_of(&file, &stored).unwrap(), content(9000), "{name}");
+            }
+            "frames" => {
+                let (frames, end) = read_frames_of(&file, &stored, usize::MAX).unwrap();
+                assert_eq!(frames.iter().map(Vec::len).collect::<Vec<_>>(), [1, 8, 100, 3000, 1], "{name}");
+                assert_eq!((frames.concat(), end), (content(3110), End::Clean), "{name}");
+            }
+            other => panic!("{other}"),
+        }
+        seen.push(name.to_owned());
+    }
+    for cipher in ["aes-128", "aes-256", "aria-128", "aria-256", "3des", "blowfish"] {
+        for layout in ["paged", "frames"] {
+            assert!(seen.contains(&format!("{cipher}-{layout}")), "the golden file of {cipher} in {layout} is gone");
+        }
+    }
+}

@@ -1,0 +1,7 @@
+//! Sealed files from outside: what is written reads back, and nothing else does.
+
+mod fixture;
+mod frames;
+mod golden;
+mod header;
+mod paged;
