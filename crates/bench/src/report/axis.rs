@@ -9,6 +9,8 @@ pub(super) struct Axis {
     logarithmic: bool,
     /// Values to mark, with their text.
     pub(super) ticks: Vec<(f64, String)>,
+    /// The value that others are seen against, if it is to stand out.
+    pub(super) reference: Option<f64>,
 }
 
 impl Axis {
@@ -21,7 +23,7 @@ impl Axis {
         let last = (high / step + 1e-9).floor() as i64;
         let ticks =
             (first..=last).map(|number| number as f64 * step).map(|value| (value, text(value, places))).collect();
-        Self { low, high, logarithmic: false, ticks }
+        Self { low, high, logarithmic: false, ticks, reference: None }
     }
 
     /// A logarithmic scale of times in microseconds around `low` and `high`, with at most `aim` ticks. Values that
@@ -29,7 +31,7 @@ impl Axis {
     pub(super) fn micros(low: f64, high: f64, aim: usize) -> Self {
         let high = if high.is_finite() && high > 0.0 { high } else { 1.0 };
         let low = if low.is_finite() && low > 0.0 && low <= high { low } else { high / 10.0 };
-        let (low, high) = (low / 1.15, high * 1.15);
+        let (low, high) = (low / 1.2, high * 1.2);
         let within = |mantissas: &[f64], every: i32| -> Vec<f64> {
             let decades = (low.log10().floor() as i32)..=(high.log10().ceil() as i32);
             decades
@@ -43,11 +45,17 @@ impl Axis {
         let ticks = choices.iter().map(|(mantissas, every)| within(mantissas, *every)).find(|ticks| ticks.len() <= aim);
         let mut ticks = ticks.unwrap_or_default();
         if ticks.len() < 2 {
-            ticks = vec![low * 1.15, high / 1.15];
+            ticks = vec![low * 1.2, high / 1.2];
             ticks.dedup_by(|a, b| (*a / *b - 1.0).abs() < 0.2);
         }
         let ticks = ticks.into_iter().map(|value| (value, trimmed(&figures::micros(value)))).collect();
-        Self { low, high, logarithmic: true, ticks }
+        Self { low, high, logarithmic: true, ticks, reference: None }
+    }
+
+    /// The same scale with `value` as the reference.
+    pub(super) fn against(mut self, value: f64) -> Self {
+        self.reference = Some(value);
+        self
     }
 
     /// Where `value` stands, 0 at the lower end and 1 at the upper; beyond the ends it stands at them.

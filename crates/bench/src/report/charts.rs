@@ -95,6 +95,10 @@ fn panel(
             let half = text_px(text) / 2.0;
             canvas.text(text, (x.clamp(half, width - half), bottom + 11.0), Anchor::Middle, Ink::Muted)?;
         }
+        if let Some(value) = axis.reference {
+            let x = frame.x(axis, value);
+            canvas.line(&[(x, 4.0), (x, bottom)], Ink::Axis, 1.5)?;
+        }
         canvas.text(unit, ((left + right) / 2.0, bottom + 27.0), Anchor::Middle, Ink::Muted)?;
         for (number, row) in rows.iter().enumerate() {
             let middle = frame.middles[number];
@@ -245,7 +249,7 @@ pub(super) fn forest(groups: &[(String, Vec<Interval>)]) -> Result<Vec<Chart>, R
             };
             format!("{sign}{text}")
         };
-        Axis::linear(lowest - margin, highest + margin, aim, text)
+        Axis::linear(lowest - margin, highest + margin, aim, text).against(0.0)
     };
     if all().count() + groups.len() > FOREST_ROWS {
         let chart = |(title, intervals): &(String, Vec<Interval>)| {
@@ -289,8 +293,6 @@ fn intervals_panel(
         let Some(interval) = intervals[number] else { return Ok(()) };
         let overhead = &interval.overhead;
         let y = frame.middles[number];
-        let zero = frame.x(axis, 0.0);
-        canvas.line(&[(zero, y - 11.0), (zero, y + 11.0)], Ink::Axis, 1.5)?;
         let (low, high) = (overhead.low - 1.0, overhead.high - 1.0);
         let (from, to) = (frame.x(axis, low), frame.x(axis, high));
         canvas.line(&[(from, y), (to, y)], interval.ink, 2.25)?;
@@ -360,7 +362,11 @@ pub(super) fn cpu(run: &Run) -> Result<Vec<Chart>, ReportError> {
         let seconds = || cells.iter().flat_map(|(_, cell)| &cell.cpu);
         let end_s = seconds().map(|second| second.at_s + 1.0).fold(1.0, f64::max);
         let busiest = seconds().map(|second| second.user + second.system).fold(0.0, f64::max);
-        let cores = busiest.max(run.results.machine.cores as f64).max(1.0);
+        // sampling may see a little more than there is
+        let cores = match run.results.machine.cores as f64 {
+            cores if cores >= 1.0 && busiest <= cores * 1.25 => cores,
+            _ => busiest.ceil().max(1.0),
+        };
         let axis = Axis::linear(0.0, end_s, 4, |value, places| format!("{value:.places$}"));
         let rows = rows_of(run, &cells, |cell| figures::share(cell.saturation.cpu_share));
         let description = describe("Share of all cores in use", &titled(workload), &rows);
@@ -387,7 +393,7 @@ pub(super) fn cpu(run: &Run) -> Result<Vec<Chart>, ReportError> {
             canvas.line(&both, ink, 1.25)?;
             canvas.line(&[(frame.left, floor), (frame.right, floor)], Ink::Axis, 1.0)
         })?;
-        let note = format!("{}; strip height: {} cores", clients(&cells), plain((cores * 10.0).round() / 10.0));
+        let note = format!("0 to {} cores", plain(cores));
         charts.push(Chart { title: titled(workload), note, svg, narrow: None });
     }
     Ok(charts)
@@ -432,7 +438,7 @@ pub(super) fn time_split(run: &Run) -> Result<Vec<Chart>, ReportError> {
         let high = if high > 0.0 { high } else { 1.0 };
         let axis = Axis::linear(0.0, high, 4, |value, _| plain(value / factor));
         let time = if factor > 1.0 { "ms" } else { "µs" };
-        let unit = format!("CPU {time} {}", if bytes { "a megabyte" } else { "an operation" });
+        let unit = format!("CPU {time} {}", if bytes { "per megabyte" } else { "per operation" });
         let svg = panel((NARROW_PX, BAR_PX), &description, &rows, (&axis, &unit), |canvas, frame, number| {
             let cell = cells[number].1;
             let y = frame.middles[number];
@@ -459,7 +465,14 @@ pub(super) fn time_split(run: &Run) -> Result<Vec<Chart>, ReportError> {
 pub(super) fn size(run: &Run) -> Result<Vec<Chart>, ReportError> {
     let chart = |workload: &&str| {
         let cells = run.cells(workload);
-        let rows = rows_of(run, &cells, |cell| figures::bytes(cell.disk_bytes));
+        let baseline = run.baseline_cell(workload);
+        let rows = rows_of(run, &cells, |cell| match baseline {
+            Some(baseline) if baseline.variant != cell.variant && baseline.disk_bytes > 0 => {
+                let ratio = cell.disk_bytes as f64 / baseline.disk_bytes as f64;
+                format!("{}, {}", figures::bytes(cell.disk_bytes), figures::change(ratio))
+            }
+            _ => figures::bytes(cell.disk_bytes),
+        });
         let high = cells.iter().map(|(_, cell)| cell.disk_bytes as f64).fold(0.0, f64::max);
         let (axis, unit) = from_zero(high, "B");
         let description = describe("Size on disk", &titled(workload), &rows);

@@ -9,7 +9,7 @@ use super::tables::{self, Table};
 use super::{Options, ReportError, figures};
 use crate::merge;
 use crate::plan::{Plan, Policy};
-use crate::results::{EngineFacts, Machine, Results};
+use crate::results::{Cell, EngineFacts, Machine, Results};
 
 /// The whole page.
 #[derive(Serialize)]
@@ -185,28 +185,35 @@ fn summary(results: &Results) -> String {
         results.engine.version,
         results.machine.label,
         plan.rounds,
-        results.started_at,
+        when(&results.started_at),
         figures::seconds(results.elapsed_s),
         results.version
     )
 }
 
+/// A time as a person reads it, to the minute.
+fn when(rfc3339: &str) -> String {
+    match rfc3339.parse::<jiff::Timestamp>() {
+        Ok(time) => time.strftime("%Y-%m-%d %H:%M UTC").to_string(),
+        Err(_) => rfc3339.to_owned(),
+    }
+}
+
 /// What an early end left unmeasured.
 pub(super) fn interrupted(run: &Run) -> String {
     let results = run.results;
-    let rounds = |number: usize| {
-        let cells = results.cells.iter().filter(move |cell| cell.variant == number);
-        cells.flat_map(|cell| &cell.samples).map(|sample| sample.round + 1).max().unwrap_or(0)
-    };
-    let fewest = (0..results.variants.len()).map(rounds).min().unwrap_or(0);
+    let rounds = |cell: &Cell| cell.samples.iter().map(|sample| sample.round + 1).max().unwrap_or(0);
+    let fewest = results.cells.iter().map(rounds).min().unwrap_or(0);
     let missing: Vec<&str> =
         (results.plan.workloads.iter().map(String::as_str)).filter(|name| !run.workloads.contains(name)).collect();
     let mut text = format!(
-        "This comparison was ended early, after {}. What is shown is whole, but rests on fewer rounds than planned \
-         ({fewest} of {}).",
-        figures::seconds(results.elapsed_s),
-        results.plan.rounds
+        "This comparison was ended early, after {}. What is shown is whole",
+        figures::seconds(results.elapsed_s)
     );
+    match results.plan.rounds {
+        planned if fewest < planned => text += &format!(", but rests on as few as {fewest} of {planned} rounds."),
+        _ => text += ".",
+    }
     if !missing.is_empty() {
         text += &format!(" Not measured: {}.", missing.join(", "));
     }

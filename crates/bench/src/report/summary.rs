@@ -1,11 +1,271 @@
 //! The answer on one terminal screen. Not the report: that is HTML and has everything.
 
-use crate::results::Results;
+use anstyle::{AnsiColor, Style};
+use unicode_width::UnicodeWidthStr;
 
-/// The recommendation, a table of every variant and workload, and what to heed, in lines of at most `width` columns.
+use super::canvas::shorten;
+use super::index::Run;
+use super::{figures, page, tables};
+use crate::results::{Cell, Results, Verdict};
+
+/// Lines that the table may take before it is written more tersely.
+const TABLE_LINES: usize = 22;
+
+/// Columns of a variant's label before it is cut.
+const LABEL_COLUMNS: usize = 20;
+
+/// Entries shown of a list before the rest is left to the report.
+const LIST_ENTRIES: usize = 3;
+
+/// The recommendation, a table of every variant and workload, and what to heed, in lines of at most `width` columns
+/// (never fewer than 40) and on one screen of about 40 lines.
 ///
-/// `colour` puts ANSI colours around verdicts; without them the text says the same. Ends with a newline.
+/// `colour` puts ANSI colours around verdicts; without them the text says the same. Ends with a newline. The caller
+/// adds where the report lies.
 pub fn screen(results: &Results, width: usize, colour: bool) -> String {
-    let _ = (width, colour);
-    format!("{}\n", results.recommendation.answer)
+    let paper = Paper { width: width.max(40), colour };
+    let run = Run::new(results, results.machine.label.clone());
+    let mut lines = Vec::new();
+    if results.interrupted {
+        lines.extend(paper.wrapped("", &page::interrupted(&run), AnsiColor::Yellow.on_default().bold()));
+        lines.push(String::new());
+    }
+    let recommendation = &results.recommendation;
+    lines.extend(paper.wrapped("", &recommendation.answer, Style::new().bold()));
+    let taken = recommendation.ranking.iter().find(|ranked| Some(&ranked.label) == recommendation.take.as_ref());
+    lines.extend(paper.list("", taken.map_or(&[], |ranked| ranked.reasons.as_slice()), Style::new()));
+    lines.push(String::new());
+    lines.extend(paper.table(&run));
+    lines.push(String::new());
+    lines.extend(paper.wrapped("", &setting(results), Style::new().dimmed()));
+    for (title, entries) in [
+        ("could not conclude: ", recommendation.open_questions.as_slice()),
+        ("limit: ", recommendation.warnings.as_slice()),
+        ("warning: ", page::warnings(results).as_slice()),
+    ] {
+        lines.extend(paper.list(title, entries, AnsiColor::Yellow.on_default()));
+    }
+    lines.join("\n") + "\n"
+}
+
+/// On what was measured, and how often.
+fn setting(results: &Results) -> String {
+    let slices = results.cells.iter().map(|cell| cell.samples.len()).max().unwrap_or(0);
+    format!(
+        "{} {} on {}; medians of {slices} slices in {} rounds; {} records",
+        results.engine.name,
+        results.engine.version,
+        results.machine.label,
+        results.plan.rounds,
+        figures::count(results.plan.records)
+    )
+}
+
+/// A text with the style it is shown in.
+struct Styled {
+    text: String,
+    style: Style,
+}
+
+/// `text` without the control characters by which a hostile name could take over the terminal.
+fn clean(text: &str) -> String {
+    text.chars().map(|character| if character.is_control() { ' ' } else { character }).collect()
+}
+
+/// A name as a table shows it.
+fn name(text: &str) -> String {
+    shorten(&clean(text), LABEL_COLUMNS)
+}
+
+fn plain(text: impl Into<String>) -> Styled {
+    Styled { text: text.into(), style: Style::new() }
+}
+
+/// How wide a line may be, and whether it may be coloured.
+struct Paper {
+    width: usize,
+    colour: bool,
+}
+
+/// One column of the table: a variant, with a text for each workload.
+type Column = Vec<Styled>;
+
+impl Paper {
+    fn styled(&self, text: &str, style: Style) -> String {
+        match self.colour && !style.is_plain() && !text.is_empty() {
+            true => format!("{style}{text}{style:#}"),
+            false => text.to_owned(),
+        }
+    }
+
+    /// `text` after `title`, in lines that fit.
+    fn wrapped(&self, title: &str, text: &str, style: Style) -> Vec<String> {
+        let options = textwrap::Options::new(self.width).initial_indent(title).subsequent_indent(match title {
+            "" => "",
+            _ => "  ",
+        });
+        textwrap::wrap(&clean(text), options).into_iter().map(|line| self.styled(&line, style)).collect()
+    }
+
+    /// The first `LIST_ENTRIES` of `entries`, each after `title`, and how many more there are.
+    fn list(&self, title: &str, entries: &[String], style: Style) -> Vec<String> {
+        let start = if title.is_empty() { "- " } else { title };
+        let shown = entries.iter().take(LIST_ENTRIES).flat_map(|entry| self.wrapped(start, entry, style));
+        let mut lines: Vec<String> = shown.collect();
+        if entries.len() > LIST_ENTRIES {
+            lines.push(self.styled(&format!("{start}{} more in the report", entries.len() - LIST_ENTRIES), style));
+        }
+        lines
+    }
+
+    /// A row for each workload, a column for each variant; in several blocks where the columns do not fit, and
+    /// tersely where the blocks do not fit.
+    fn table(&self, run: &Run) -> Vec<String> {
+        let order: Vec<usize> = tables::ranked(run).into_iter().map(|(number, _)| number).collect();
+        let names: Column = row_names(run);
+        let rows = names.len();
+        let layout = |terse: bool| {
+            let columns: Vec<Column> =
+                run.baseline.iter().chain(&order).map(|number| column(run, *number, terse)).collect();
+            self.blocks(&names, columns)
+        };
+        let lines = |blocks: &[Vec<Column>]| blocks.len() * (rows + 1);
+        let mut terse = false;
+        let mut blocks = layout(terse);
+        if lines(&blocks) > TABLE_LINES {
+            terse = true;
+            blocks = layout(terse);
+        }
+        let mut left_out = 0;
+        while lines(&blocks) > TABLE_LINES + rows && blocks.len() > 1 {
+            left_out += blocks.pop().map_or(0, |block| block.len());
+        }
+        let mut text = Vec::new();
+        for (number, block) in blocks.iter().enumerate() {
+            if number > 0 {
+                text.push(String::new());
+            }
+            text.extend(self.block(&names, block));
+        }
+        if left_out > 0 {
+            text.push(format!("{left_out} more variants in the report"));
+        }
+        text.extend(self.wrapped("", &key(run, terse), Style::new().dimmed()));
+        text
+    }
+
+    /// Columns in groups that fit the width beside the names of the rows.
+    fn blocks(&self, names: &Column, columns: Vec<Column>) -> Vec<Vec<Column>> {
+        let mut blocks: Vec<Vec<Column>> = Vec::new();
+        let mut used = self.width + 1;
+        for column in columns {
+            let needed = 2 + column_width(&column);
+            if used + needed > self.width {
+                used = column_width(names);
+                blocks.push(Vec::new());
+            }
+            used += needed;
+            if let Some(block) = blocks.last_mut() {
+                block.push(column);
+            }
+        }
+        blocks
+    }
+
+    fn block(&self, names: &Column, columns: &[Column]) -> Vec<String> {
+        let name_width = column_width(names);
+        let line = |row: usize| {
+            let mut line = self.padded(&names[row], name_width, false);
+            for column in columns {
+                line += "  ";
+                line += &self.padded(&column[row], column_width(column), true);
+            }
+            line.trim_end().to_owned()
+        };
+        (0..names.len()).map(line).collect()
+    }
+
+    fn padded(&self, entry: &Styled, width: usize, right: bool) -> String {
+        let gap = " ".repeat(width.saturating_sub(entry.text.width()));
+        let text = self.styled(&entry.text, entry.style);
+        if right { gap + &text } else { text + &gap }
+    }
+}
+
+fn column_width(column: &Column) -> usize {
+    column.iter().map(|entry| entry.text.width()).max().unwrap_or(0)
+}
+
+/// The first column: what the rows are.
+fn row_names(run: &Run) -> Column {
+    let head = Style::new().bold();
+    let mut names = vec![Styled { text: "workload".into(), style: head }, plain("backend")];
+    names.extend(run.workloads.iter().map(|workload| plain(name(workload))));
+    if !run.results.recommendation.ranking.is_empty() {
+        names.push(plain("all workloads"));
+    }
+    names
+}
+
+/// A variant's column: its name, its backend, a figure for each workload, and the one for all.
+fn column(run: &Run, number: usize, terse: bool) -> Column {
+    let variant = &run.results.variants[number];
+    let mut column = vec![
+        Styled { text: name(&variant.label), style: Style::new().bold() },
+        plain(name(variant.backend.as_deref().unwrap_or("–"))),
+    ];
+    column.extend(
+        run.workloads.iter().map(|workload| run.cell(workload, number).map_or(plain("–"), |cell| entry(cell, terse))),
+    );
+    let ranked = run.results.recommendation.ranking.iter().find(|ranked| ranked.label == variant.label);
+    column.push(plain(match ranked {
+        Some(ranked) if Some(number) != run.baseline => figures::change(ranked.ratio),
+        _ => String::new(),
+    }));
+    column
+}
+
+/// A cell's overhead, or its throughput if it is the baseline.
+fn entry(cell: &Cell, terse: bool) -> Styled {
+    let Some(overhead) = &cell.overhead else { return plain(figures::rate(cell.throughput, cell.unit)) };
+    let (text, style) = match overhead.verdict {
+        Verdict::NoDifference => {
+            (String::from(if terse { "=" } else { "no difference" }), AnsiColor::Green.on_default())
+        }
+        Verdict::Costs => (figures::overhead(overhead), AnsiColor::Yellow.on_default()),
+        Verdict::Gains => (figures::overhead(overhead), AnsiColor::Green.on_default()),
+        Verdict::CannotConclude if terse => ("?".into(), Style::new().italic()),
+        Verdict::CannotConclude => {
+            (format!("unclear {}", half_width(&figures::overhead(overhead))), Style::new().italic())
+        }
+    };
+    let text = if terse { text.replace(" %", "").replace(' ', "") } else { text };
+    Styled { text: if tables::below_saturation(cell) { text + "*" } else { text }, style }
+}
+
+/// `± 31` out of `−4.0 % ± 31`.
+fn half_width(overhead: &str) -> &str {
+    overhead.find('±').map_or("", |at| &overhead[at..])
+}
+
+/// What the signs in the table mean; only those that occur.
+fn key(run: &Run, terse: bool) -> String {
+    let compared = || run.results.cells.iter().filter(|cell| cell.overhead.is_some());
+    let has = |verdict: Verdict| {
+        compared().any(|cell| cell.overhead.as_ref().is_some_and(|overhead| overhead.verdict == verdict))
+    };
+    if compared().next().is_none() {
+        return "throughput; nothing was measured against it".into();
+    }
+    let mut text = String::from("throughput in %, ± 95 % confidence interval, against no encryption; minus is slower");
+    if terse && has(Verdict::NoDifference) {
+        text += "; = no difference";
+    }
+    if terse && has(Verdict::CannotConclude) {
+        text += "; ? cannot conclude";
+    }
+    if compared().any(tables::below_saturation) {
+        text += "; * below saturation, so idle time may hide the cost";
+    }
+    text
 }

@@ -185,11 +185,10 @@ pub(super) fn throughput(run: &Run) -> Table {
         "#Change",
         "#95 % interval",
         "#Pairs",
-        "#CPU an operation",
+        "#CPU per operation",
         "Verdict",
     ];
-    let note =
-        "Change, interval and verdict: throughput against no encryption. CPU an operation: against no encryption.";
+    let note = "Change, interval and verdict: throughput against no encryption. CPU per operation: likewise.";
     by_workload(run, "Throughput and overhead", note, &heads, |_, cell| {
         let rate = |value| figure(figures::rate(value, cell.unit));
         let ends = match spread(cell) {
