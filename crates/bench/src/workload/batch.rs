@@ -256,3 +256,118 @@ impl Client for ScanClient {
         Ok(Done { rows: found, bytes })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::memory_store::MemoryStore;
+    use crate::workload::build;
+    use crate::workload::testing::{Journal, Names, alone, load, make, plan, run};
+
+    fn both() -> Vec<Box<dyn Workload>> {
+        build(&plan(), &["batch-load", "batch-scan"]).unwrap()
+    }
+
+    #[test]
+    fn what_the_load_writes_in_slices_the_scan_finds_in_others() {
+        let workloads = both();
+        let [writer, reader] = &workloads[..] else { unreachable!() };
+        let store = Journal::default();
+        let mut written = Done::default();
+        for slice in 0..3 {
+            let at = Position { slice, slices: 3, ..alone(0, 0) };
+            let share = at.share(writer.operations());
+            let (names, done) = run(&mut *writer.client(at), &store, share.end - share.start);
+            assert_eq!(names.count("load") as u64, share.end - share.start);
+            written.rows += done.rows;
+            written.bytes += done.bytes;
+        }
+        let keys: Vec<String> = store.take().iter().map(|call| call.split(' ').nth(2).unwrap().to_owned()).collect();
+        assert!(keys.is_sorted_by(|a, b| a < b), "ascending over all chunks");
+        assert_eq!((written.rows, written.bytes), (400, 400_000));
+        assert_eq!((writer.load_rows(), writer.data_bytes()), (400, 400_000));
+
+        let (names, read) = run(&mut *reader.client(alone(1, 1)), &store, reader.operations());
+        assert_eq!(names.count("scan") as u64, reader.operations());
+        assert_eq!((read.rows, read.bytes), (400, 400_000));
+    }
+
+    #[test]
+    fn loading_is_in_bulk_where_the_store_can_and_row_by_row_where_not() {
+        let workload = make(&plan(), "batch-scan");
+        for (plain, call) in [(false, "bulk "), (true, "insert ")] {
+            let store = Journal { plain, ..Journal::default() };
+            assert_eq!(load(&*workload, &store, 3), 400);
+            assert!(store.take().iter().all(|line| line.starts_with(call)));
+            run(&mut *workload.client(alone(0, 0)), &store, workload.operations());
+        }
+    }
+
+    /// What the scan says of a store after `spoil`.
+    fn scan_error(spoil: impl FnOnce(&MemoryStore, &Table)) -> String {
+        let workload = make(&plan(), "batch-scan");
+        let store = MemoryStore::new();
+        load(&*workload, &store, 1);
+        spoil(&store, &workload.tables()[0]);
+        let mut client = workload.client(alone(0, 0));
+        let results = (0..workload.operations()).map(|_| client.next(&store, &mut Names::default()));
+        results.filter_map(Result::err).map(|error| error.to_string()).next().expect("an error")
+    }
+
+    #[test]
+    fn the_scan_notices_wrong_data() {
+        let wrong = "rows 50 to 99 of batch are not what was loaded: checksum mismatch";
+        let changed = scan_error(|store, table| {
+            let mut record = Record::new();
+            store.read(table, &key(70), None, &mut record).unwrap();
+            let flipped = [&[record.get(3).unwrap()[0] ^ 1], &record.get(3).unwrap()[1..]].concat();
+            store.update(table, &key(70), &[(3, &flipped)]).unwrap();
+        });
+        assert_eq!(changed, wrong);
+        let swapped = scan_error(|store, table| {
+            let [mut one, mut two] = [Record::new(), Record::new()];
+            store.read(table, &key(60), None, &mut one).unwrap();
+            store.read(table, &key(61), None, &mut two).unwrap();
+            store.insert(table, &key(60), &two).unwrap();
+            store.insert(table, &key(61), &one).unwrap();
+        });
+        assert_eq!(swapped, wrong);
+        let shifted = scan_error(|store, table| {
+            let mut record = Record::new();
+            store.read(table, &key(99), None, &mut record).unwrap();
+            let (one, two) = (record.get(0).unwrap().to_vec(), record.get(1).unwrap().to_vec());
+            let joined = [&one[..], &two[..]].concat();
+            store.update(table, &key(99), &[(0, &joined[..99]), (1, &joined[99..])]).unwrap();
+        });
+        assert_eq!(shifted, wrong);
+    }
+
+    #[test]
+    fn the_scan_notices_rows_too_few_and_too_many() {
+        let workload = make(&plan(), "batch-scan");
+        let empty = workload.client(alone(0, 0)).next(&MemoryStore::new(), &mut Names::default());
+        assert_eq!(empty.unwrap_err().to_string(), "scanning batch from row 0 gave 0 rows of 50");
+        let more = scan_error(|store, table| store.insert(table, b"000000000400", &Record::new()).unwrap());
+        assert_eq!(more, "scanning batch from row 350 gave 51 rows of 50");
+        let between = scan_error(|store, table| store.insert(table, b"000000000060x", &Record::new()).unwrap());
+        assert_eq!(between, "rows 50 to 99 of batch are not what was loaded: checksum mismatch");
+    }
+
+    #[test]
+    fn a_load_needs_a_store_that_can() {
+        let store = Journal { plain: true, ..Journal::default() };
+        let mut client = both()[0].client(alone(0, 0));
+        let error = client.next(&store, &mut Names::default()).unwrap_err();
+        assert_eq!(error.to_string(), "batch-load needs bulk loading, which this store lacks");
+    }
+
+    #[test]
+    fn nothing_is_done_beyond_the_share() {
+        let workload = &both()[0];
+        let store = MemoryStore::new();
+        let mut client = workload.client(alone(0, 0));
+        run(&mut *client, &store, workload.operations());
+        let error = client.next(&store, &mut Names::default()).unwrap_err().to_string();
+        assert_eq!(error, "batch-load was asked for a piece beyond its share; this is a bug, please report it");
+    }
+}

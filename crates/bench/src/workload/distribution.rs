@@ -230,3 +230,190 @@ impl AcknowledgedCounter {
         self.acknowledged.load(Ordering::Acquire)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::workload::testing::{assert_distributed, tally};
+
+    const DRAWS: usize = 1_000_000;
+
+    fn random() -> SmallRng {
+        stream(7, "test", &[])
+    }
+
+    /// The share of draws below `rank`, from the formula of the drawing solved for `u`. `items` are drawn from;
+    /// `first` were there at the beginning; `zetan` is summed over `items`.
+    fn share_below(rank: u64, items: u64, first: u64, zetan: f64) -> f64 {
+        let (n, zeta2) = (items as f64, 1.0 + 0.5_f64.powf(0.99));
+        let eta = (1.0 - (2.0 / first as f64).powf(0.01)) / (1.0 - zeta2 / zetan);
+        match rank {
+            0 => 0.0,
+            1 => 1.0 / zetan,
+            _ if rank >= items => 1.0,
+            _ => (((rank as f64 / n).powf(0.01) - 1.0 + eta) / eta).clamp(zeta2 / zetan, 1.0),
+        }
+    }
+
+    fn zipfian_shares(items: u64, first: u64) -> Vec<f64> {
+        let zetan: f64 = (1..=items).map(|i| (i as f64).powf(-0.99)).sum();
+        let below = |rank| share_below(rank, items, first, zetan);
+        (0..items).map(|rank| below(rank + 1) - below(rank)).collect()
+    }
+
+    #[test]
+    fn hashes_as_ycsb_does() {
+        let known = [
+            (0, 6_284_781_860_667_377_211),
+            (1, 8_517_097_267_634_966_620),
+            (2, 1_820_151_046_732_198_393),
+            (3, 4_052_466_453_699_787_802),
+            (999, 2_071_219_101_098_386_137),
+        ];
+        known.into_iter().for_each(|(number, hash)| assert_eq!(fnv(number), hash));
+    }
+
+    #[test]
+    fn the_inner_sum_is_that_of_ten_billion_items() {
+        // by Euler and Maclaurin from the thousandth term on
+        let (m, n, theta) = (1_000.0_f64, ScrambledZipfian::INNER_LAST as f64, 0.99);
+        let tail = (n.powf(1.0 - theta) - m.powf(1.0 - theta)) / (1.0 - theta)
+            + (n.powf(-theta) - m.powf(-theta)) / 2.0
+            + theta / 12.0 * (m.powf(-theta - 1.0) - n.powf(-theta - 1.0));
+        let zetan = zeta(0, 1_000, 0.0) + tail;
+        assert!((zetan - ScrambledZipfian::INNER_ZETAN).abs() < 1e-8, "{zetan}");
+    }
+
+    #[test]
+    fn ranks_follow_the_published_formula() {
+        for items in [3_u64, 10, 1_000, 123_456] {
+            let zipfian = Zipfian::new(items);
+            let (n, theta) = (items as f64, 0.99_f64);
+            let zetan: f64 = (1..=items).map(|i| 1.0 / (i as f64).powf(theta)).sum();
+            let alpha = 1.0 / (1.0 - theta);
+            let eta = (1.0 - (2.0 / n).powf(1.0 - theta)) / (1.0 - (1.0 + 0.5_f64.powf(theta)) / zetan);
+            for step in 0..20_000 {
+                let u = f64::from(step) / 20_000.0;
+                let uz = u * zetan;
+                let rank = match uz {
+                    _ if uz < 1.0 => 0,
+                    _ if uz < 1.0 + 0.5_f64.powf(theta) => 1,
+                    _ => (n * (eta * u - eta + 1.0).powf(alpha)).floor() as u64,
+                };
+                assert_eq!(zipfian.rank(u), rank, "u = {u}, {items} items");
+            }
+            assert!(zipfian.rank(1.0 - f64::EPSILON / 2.0) < items);
+        }
+    }
+
+    #[test]
+    fn one_and_two_items_are_drawn_too() {
+        let mut random = random();
+        for items in [0, 1, 2] {
+            let zipfian = Zipfian::new(items);
+            assert!((0..1_000).all(|_| zipfian.rank(random.random()) < items.max(1)));
+        }
+        let mut latest = Latest::new(0);
+        assert!((0..10).flat_map(|last| [last; 100]).all(|last| latest.draw(last, &mut random) <= last));
+    }
+
+    #[test]
+    fn zipfian_ranks_have_their_shares() {
+        let (zipfian, mut random) = (Zipfian::new(1_000), random());
+        let counts = tally((0..DRAWS).map(|_| zipfian.rank(random.random())), 1_000);
+        assert_distributed(&counts, &zipfian_shares(1_000, 1_000));
+    }
+
+    #[test]
+    fn the_method_of_gray_is_close_to_the_zipf_law() {
+        let zetan: f64 = (1..=1_000).map(|i| f64::from(i).powf(-0.99)).sum();
+        let law = (1..=1_000).map(|i| f64::from(i).powf(-0.99) / zetan);
+        let distance: f64 = zipfian_shares(1_000, 1_000).iter().zip(law).map(|(a, b)| (a - b).abs()).sum();
+        assert!(distance / 2.0 < 0.03, "{distance}");
+    }
+
+    #[test]
+    fn a_zipfian_that_grew_is_one_that_was_made_so_but_for_eta() {
+        let mut grown = Zipfian::new(1_000);
+        grown.grow(1_500);
+        grown.grow(1_200);
+        assert_eq!(grown.items, 1_500);
+        assert!((grown.zetan - Zipfian::new(1_500).zetan).abs() < 1e-12);
+        let mut random = random();
+        let counts = tally((0..DRAWS).map(|_| grown.rank(random.random())), 1_500);
+        assert_distributed(&counts, &zipfian_shares(1_500, 1_000));
+    }
+
+    #[test]
+    fn scrambled_zipfian_items_have_the_shares_of_the_ranks_that_hash_to_them() {
+        const ITEMS: usize = 1_000;
+        const RANKS: u64 = 1 << 20;
+        let inner = ScrambledZipfian::INNER_LAST + 1;
+        let below = |rank| share_below(rank, inner, inner, ScrambledZipfian::INNER_ZETAN);
+        let mut shares = vec![0.0; ITEMS];
+        for rank in 0..RANKS {
+            shares[(fnv(rank) % ITEMS as u64) as usize] += below(rank + 1) - below(rank);
+        }
+        // the ten billion others, none above one in thirty million, spread evenly
+        let rest = 1.0 - below(RANKS);
+        shares.iter_mut().for_each(|share| *share += rest / ITEMS as f64);
+        let (scrambled, mut random) = (ScrambledZipfian::new(ITEMS as u64), random());
+        let counts = tally((0..DRAWS).map(|_| scrambled.draw(&mut random)), ITEMS);
+        assert_distributed(&counts, &shares);
+    }
+
+    #[test]
+    fn latest_is_the_last_minus_a_zipfian_rank() {
+        let (mut latest, mut random) = (Latest::new(999), random());
+        let mut shares = zipfian_shares(999, 999);
+        shares.push(0.0);
+        shares.reverse();
+        let counts = tally((0..DRAWS).map(|_| latest.draw(999, &mut random)), 1_000);
+        assert_eq!(counts[0], 0, "item 0 is never drawn, as in YCSB");
+        assert_distributed(&counts, &shares);
+
+        let mut shares = zipfian_shares(1_499, 999);
+        shares.push(0.0);
+        shares.reverse();
+        let counts = tally((0..DRAWS).map(|_| latest.draw(1_499, &mut random)), 1_500);
+        assert_distributed(&counts, &shares);
+    }
+
+    #[test]
+    fn a_hot_spot_gets_its_share() {
+        let (spot, mut random) = (HotSpot::new(100, 20, 0.9), random());
+        let share = |item| if item < 20 { 0.9 / 20.0 + 0.1 / 100.0 } else { 0.1 / 100.0 };
+        let counts = tally((0..DRAWS).map(|_| spot.draw(&mut random)), 100);
+        assert_distributed(&counts, &(0..100).map(share).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn streams_differ_by_seed_name_and_place_and_are_uniform() {
+        let first = |seed, name, place: &[u64]| stream(seed, name, place).random::<u64>();
+        assert_eq!(first(1, "a", &[1, 2]), first(1, "a", &[1, 2]));
+        let others = [first(2, "a", &[1, 2]), first(1, "b", &[1, 2]), first(1, "a", &[2, 1]), first(1, "a", &[1])];
+        assert!(others.iter().all(|&other| other != first(1, "a", &[1, 2])), "{others:?}");
+        let counts = tally((0..100_000).map(|place| first(1, "a", &[place]) % 100), 100);
+        assert_distributed(&counts, &[0.01; 100]);
+    }
+
+    #[test]
+    fn a_counter_acknowledges_up_to_the_first_gap() {
+        let counter = AcknowledgedCounter::new(10);
+        assert_eq!((counter.take(), counter.take(), counter.take()), (10, 11, 12));
+        assert_eq!(counter.acknowledged(), 10);
+        counter.acknowledge(12);
+        counter.acknowledge(11);
+        assert_eq!(counter.acknowledged(), 10);
+        counter.acknowledge(10);
+        assert_eq!(counter.acknowledged(), 13);
+    }
+
+    #[test]
+    fn a_counter_serves_many_threads() {
+        let counter = AcknowledgedCounter::new(0);
+        let work = || (0..10_000).for_each(|_| counter.acknowledge(counter.take()));
+        std::thread::scope(|scope| (0..4).for_each(|_| drop(scope.spawn(work))));
+        assert_eq!((counter.acknowledged(), counter.take()), (40_000, 40_000));
+    }
+}

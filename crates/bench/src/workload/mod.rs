@@ -9,6 +9,8 @@ pub mod distribution;
 mod loading;
 mod oltp;
 pub mod records;
+#[cfg(test)]
+mod testing;
 mod ycsb;
 
 use std::cell::OnceCell;
@@ -222,10 +224,14 @@ fn entry(name: &str) -> Result<&'static (Spec, Make), Error> {
         name: name.to_owned(),
         nearest: names()
             .into_iter()
-            .max_by(|a, b| strsim::jaro_winkler(name, a).total_cmp(&strsim::jaro_winkler(name, b)))
+            .max_by(|a, b| likeness(name, a).total_cmp(&likeness(name, b)))
             .expect("the table is not empty"),
         known: names().join(", "),
     })
+}
+
+fn likeness(asked: &str, name: &str) -> f64 {
+    strsim::jaro_winkler(&asked.to_lowercase(), name)
 }
 
 /// What the workloads of one comparison share, made when first needed.
@@ -255,4 +261,67 @@ fn shared<T>(cell: &OnceCell<Arc<T>>, make: impl FnOnce() -> Result<T, Error>) -
     }
     let value = Arc::new(make()?);
     Ok(Arc::clone(cell.get_or_init(|| value)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::workload::testing::plan;
+
+    #[test]
+    fn the_table_has_every_workload_once() {
+        assert_eq!(names(), ["a", "b", "c", "d", "e", "f", "oltp", "batch-load", "batch-scan"]);
+        for spec in workloads() {
+            assert_eq!(workload(spec.name).unwrap().description, spec.description);
+            assert!(spec.description.len() <= 72, "{}", spec.name);
+        }
+        let built = build(&plan(), &names()).unwrap();
+        assert!(built.iter().map(|workload| workload.spec().name).eq(names()));
+    }
+
+    #[test]
+    fn an_unknown_name_gets_the_nearest_one() {
+        let error = |name: &str| workload(name).unwrap_err().to_string();
+        let known = "workloads are a, b, c, d, e, f, oltp, batch-load, batch-scan";
+        assert_eq!(error("bach-scan"), format!("unknown workload `bach-scan`; did you mean `batch-scan`?\n{known}"));
+        assert_eq!(error("OLTP"), format!("unknown workload `OLTP`; did you mean `oltp`?\n{known}"));
+        assert_eq!(error("A"), format!("unknown workload `A`; did you mean `a`?\n{known}"));
+        assert!(build(&plan(), &["a", "g"]).is_err());
+    }
+
+    #[test]
+    fn parts_are_contiguous_and_equal_but_for_one() {
+        for (total, parts) in [(0, 3), (2, 5), (10, 3), (100, 7), (1 << 50, 9)] {
+            let mut next = 0;
+            for part in 0..parts {
+                let range = split(total, part, parts);
+                assert_eq!(range.start, next);
+                assert!((total / parts as u64..=total.div_ceil(parts as u64)).contains(&(range.end - range.start)));
+                next = range.end;
+            }
+            assert_eq!(next, total);
+        }
+    }
+
+    #[test]
+    fn shares_of_all_slices_and_clients_make_up_the_round() {
+        let mut next = 0;
+        for slice in 0..3 {
+            for client in 0..4 {
+                let at = Position { variant: 0, round: 0, slice, slices: 3, client, clients: 4 };
+                let share = at.share(1_003);
+                assert_eq!(share.start, next);
+                next = share.end;
+            }
+        }
+        assert_eq!(next, 1_003);
+    }
+
+    #[test]
+    fn no_records_at_all_are_an_error() {
+        let error = build(&Plan { records: 0, ..plan() }, &["a"]).err().unwrap().to_string();
+        assert_eq!(error, "the workloads a to f need at least 1 record, not 0");
+        let error = build(&Plan { bytes: 10, ..plan() }, &["batch-load"]).err().unwrap().to_string();
+        assert_eq!(error, "10 bytes are less than one row of the batch workloads");
+    }
 }

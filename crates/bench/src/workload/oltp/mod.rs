@@ -387,3 +387,214 @@ impl Work<'_> {
         self.number(STOCK, stock::PRICE)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::memory_store::MemoryStore;
+    use crate::workload::testing::{Journal, Names, alone, assert_distributed, load, make, plan, run};
+
+    /// A loaded store, its workload, and a number field of one row that can be changed.
+    fn loaded() -> (Box<dyn Workload>, MemoryStore) {
+        let (workload, store) = (make(&plan(), "oltp"), MemoryStore::new());
+        load(&*workload, &store, 3);
+        (workload, store)
+    }
+
+    #[test]
+    fn loading_writes_what_it_announces_and_books_that_balance() {
+        for (plain, call) in [(false, "bulk "), (true, "insert ")] {
+            let (workload, store) = (make(&plan(), "oltp"), Journal { plain, ..Journal::default() });
+            let rows = load(&*workload, &store, 3);
+            let calls = store.take();
+            assert_eq!((rows, calls.len() as u64), (workload.load_rows(), workload.load_rows()));
+            assert!(calls.iter().all(|line| line.starts_with(call)));
+            workload.check(&store).unwrap();
+        }
+    }
+
+    #[test]
+    fn the_data_has_the_size_asked_for() {
+        let (workload, store) = loaded();
+        let mut bytes = 0;
+        for table in workload.tables() {
+            store.scan(table, b"", usize::MAX, &mut |_, record| bytes += record.bytes() as u64).unwrap();
+        }
+        let asked = plan().bytes;
+        assert!((asked - 900..=asked).contains(&workload.data_bytes()));
+        assert!((asked * 95 / 100..asked * 105 / 100).contains(&bytes), "{bytes} bytes stored, {asked} asked for");
+    }
+
+    #[test]
+    fn every_customer_belongs_to_the_district_that_has_it() {
+        for bytes in [0, 50_000, 99_000, 101_000, 1_234_567] {
+            let data = DataSet::new(bytes, 1);
+            let mut customers = 0;
+            for district in 0..data.districts {
+                for customer in data.customers_of(district) {
+                    assert_eq!(data.district_of(customer), district);
+                    customers += 1;
+                }
+            }
+            assert_eq!(customers, data.customers);
+        }
+    }
+
+    #[test]
+    fn four_fifths_of_the_transactions_only_read() {
+        let (workload, store) = loaded();
+        let (names, done) = run(&mut *workload.client(alone(0, 0)), &store, 10_000);
+        let counts: Vec<u64> = MIX.iter().map(|(name, _)| names.count(name) as u64).collect();
+        assert_eq!(counts.iter().sum::<u64>(), 10_000);
+        assert_distributed(&counts, &MIX.map(|(_, share)| f64::from(share) / 100.0));
+        assert!(done.rows > 50_000);
+
+        let journal = Journal { store, ..Journal::default() };
+        let mut client = workload.client(alone(0, 1));
+        for _ in 0..1_000 {
+            let mut names = Names::default();
+            client.next(&journal, &mut names).unwrap();
+            let reads = ["order-status", "customer-lookup", "stock-level"].contains(&names.0[0]);
+            let calls = journal.take();
+            assert_eq!(reads, !calls.iter().any(|call| call.starts_with("put ") || call.starts_with("lock ")));
+            assert_eq!(calls.iter().filter(|call| *call == "begin").count(), 1);
+        }
+    }
+
+    #[test]
+    fn locks_are_taken_in_one_order() {
+        let (workload, store) = loaded();
+        let journal = Journal { store, ..Journal::default() };
+        run(&mut *workload.client(alone(0, 0)), &journal, 2_000);
+        let calls = journal.take();
+        let mut orders = 0;
+        for transaction in calls.split(|call| call == "begin") {
+            let lock = |call: &String| {
+                let (table, key) = call.strip_prefix("lock ")?.split_once(' ')?;
+                let table = ["customer", "stock", "district"].iter().position(|name| *name == table).unwrap();
+                Some((table, key.to_owned()))
+            };
+            let locks: Vec<_> = transaction.iter().filter_map(lock).collect();
+            assert!(locks.is_sorted_by(|a, b| a < b), "{locks:?}");
+            // whatever is written and was there before was locked first
+            for put in transaction.iter().filter_map(|call| call.strip_prefix("put ")) {
+                let mut words = put.split(' ');
+                let name = format!("lock {} {}", words.next().unwrap(), words.next().unwrap());
+                let new = ["orders", "order_line", "payment"].iter().any(|table| put.starts_with(table));
+                assert!(new || transaction.contains(&name), "{name}");
+            }
+            orders += usize::from(locks.len() > 2);
+        }
+        assert!(orders > 100);
+    }
+
+    #[test]
+    fn two_variants_are_asked_the_same_and_two_rounds_are_not() {
+        let calls = |variant, round| {
+            let (workload, store) = loaded();
+            let journal = Journal { store, ..Journal::default() };
+            run(&mut *workload.client(alone(variant, round)), &journal, 500);
+            journal.take()
+        };
+        let first = calls(0, 0);
+        assert_eq!(first, calls(1, 0));
+        assert_ne!(first, calls(1, 1));
+    }
+
+    #[test]
+    fn the_books_balance_after_many_clients_at_once() {
+        let (workload, store) = loaded();
+        assert_eq!(workload.spec().clients, Some(80));
+        let client = |client| {
+            let mut client = workload.client(Position { client, clients: 80, ..alone(0, 0) });
+            run(&mut *client, &store, 100);
+        };
+        std::thread::scope(|scope| (0..80).for_each(|number| drop(scope.spawn(move || client(number)))));
+        workload.check(&store).unwrap();
+        let mut payments = 0;
+        store.scan(&workload.tables()[PAID], b"", usize::MAX, &mut |_, _| payments += 1).unwrap();
+        assert!((600..1_000).contains(&payments), "{payments} payments in 8,000 transactions");
+    }
+
+    /// What the check says after number field `field` of row `key` of table `table` was raised by one.
+    fn check_error(table: usize, key: Key, field: usize) -> String {
+        let (workload, store) = loaded();
+        run(&mut *workload.client(alone(0, 0)), &store, 500);
+        let table = &workload.tables()[table];
+        let (mut name, mut row, mut changed) = (Vec::new(), Record::new(), Record::new());
+        key.write(&mut name);
+        assert!(store.read(table, &name, None, &mut row).unwrap());
+        let value = tables::number(table, &row, field).unwrap();
+        tables::change(&row, &[(field, value + 1)], &mut changed);
+        store.insert(table, &name, &changed).unwrap();
+        let error = workload.check(&store).unwrap_err().to_string();
+        // figures depend on the draws
+        let mut hidden = String::new();
+        for character in error.chars() {
+            match character.is_ascii_digit() {
+                true if hidden.ends_with('#') => {}
+                true => hidden.push('#'),
+                false => hidden.push(character),
+            }
+        }
+        hidden
+    }
+
+    #[test]
+    fn the_check_notices_what_was_applied_in_part() {
+        let books = |left: &str, right: &str| {
+            format!("the books of oltp do not balance: {left} #, {right} #\na transaction was lost or applied in part")
+        };
+        let one = Key::One(0);
+        assert_eq!(
+            check_error(DISTRICT, one, district::PAID),
+            books("cents of all payments", "cents paid in districts")
+        );
+        assert_eq!(
+            check_error(DISTRICT, one, district::NEXT_ORDER),
+            books("orders in the store", "orders counted by districts")
+        );
+        assert_eq!(
+            check_error(ORDER, Key::Two(0, 0), order::TOTAL),
+            books("cents of all orders", "cents ordered by customers")
+        );
+        assert_eq!(
+            check_error(LINE, Key::Three(0, 0, 0), line::QUANTITY),
+            books("pieces of all order lines", "pieces taken from stock")
+        );
+        assert_eq!(
+            check_error(CUSTOMER, one, customer::ORDERS),
+            books("orders in the store", "orders counted by customers")
+        );
+        let balance = check_error(CUSTOMER, one, customer::BALANCE);
+        assert!(balance.starts_with("customer # ordered for # cents and paid #, yet the balance is #"), "{balance}");
+        let stock = check_error(STOCK, one, stock::SOLD);
+        assert!(stock.starts_with("an item of which # pieces were sold and # times # refilled has # left"), "{stock}");
+    }
+
+    #[test]
+    fn rows_that_are_gone_or_damaged_are_errors() {
+        let workload = make(&plan(), "oltp");
+        let next = |store: &dyn Store| workload.client(alone(0, 0)).next(store, &mut Names::default());
+        let gone = next(&MemoryStore::new()).unwrap_err().to_string();
+        assert!(
+            gone.starts_with("row 00") && gone.ends_with(" is not in the store, although it was committed"),
+            "{gone}"
+        );
+        let plain = next(&Journal { plain: true, ..Journal::default() }).unwrap_err().to_string();
+        assert_eq!(plain, "oltp needs atomic transactions, which this store lacks");
+
+        let (workload, store) = loaded();
+        let mut name = Vec::new();
+        Key::One(0).write(&mut name);
+        store.update(&workload.tables()[CUSTOMER], &name, &[(customer::PAID, b"1x")]).unwrap();
+        let damaged = workload.check(&store).unwrap_err().to_string();
+        assert_eq!(damaged, "a row of customer came back damaged: paid_cents is no number");
+        let empty = workload.check(&MemoryStore::new()).unwrap_err().to_string();
+        assert_eq!(
+            empty,
+            "the books of oltp do not balance: customers in the store 0, customers loaded 444\n\
+             a transaction was lost or applied in part"
+        );
+    }
+}

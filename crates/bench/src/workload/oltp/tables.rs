@@ -14,7 +14,7 @@ use crate::workload::split;
 
 /// Bytes of values that loading writes for each customer: its row, its stock item, its order of five lines, and its
 /// share of a district.
-pub(super) const BYTES_PER_CUSTOMER: u64 = 1_000;
+pub(super) const BYTES_PER_CUSTOMER: u64 = 900;
 /// Fewest customers, and so items: an order must find different ones for its lines.
 const ITEMS_MIN: u64 = 50;
 /// Customers in a district.
