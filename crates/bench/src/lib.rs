@@ -4,11 +4,22 @@
 //! Knows the cipher table (names, standing, limits) and nothing of keys, seals or drivers: a store that
 //! encrypts looks like any other.
 
+pub mod compare;
+pub mod machine;
+pub mod measure;
 pub mod memory_store;
 pub mod merge;
 pub mod null_store;
 pub mod plan;
+pub mod progress;
+pub mod recommend;
 pub mod report;
 pub mod results;
+pub mod runner;
+pub mod saturation;
+pub mod schedule;
+pub mod statistics;
+mod stoppable;
 pub mod store;
+mod summary;
 pub mod workload;

@@ -1,8 +1,16 @@
-//! The settings of a comparison: one TOML table, one set of flags.
+//! The settings of a comparison: one TOML table, one set of flags. Reads them, and says what is wrong with them
+//! before anything is measured; runs nothing itself.
 
-use std::path::PathBuf;
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
 
+use sealstone_cipher::backend::{Backend, BackendError};
+use sealstone_cipher::registry::{self, UnknownCipher};
 use serde::{Deserialize, Serialize};
+use toml::de::{DeTable, DeValue};
+
+use crate::results::Variant;
+use crate::{machine, workload};
 
 /// Which ciphers a recommendation may name.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -17,8 +25,19 @@ pub enum Policy {
     Kcmvp,
 }
 
+impl Policy {
+    /// The word for flags and reports: `any`, `fips`, `kcmvp`.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Any => "any",
+            Self::Fips => "fips",
+            Self::Kcmvp => "kcmvp",
+        }
+    }
+}
+
 /// Every setting of a comparison, defaults filled in.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Plan {
     /// Cipher names; `none` is the baseline and is added where it is missing.
@@ -31,15 +50,22 @@ pub struct Plan {
     pub records: u64,
     /// CSV file to take records from, instead of YCSB's own.
     pub records_from: Option<PathBuf>,
-    /// Operations a round, for workloads counted in operations.
+    /// Operations in one pass, for workloads counted in operations. A round has one pass, or several where one would
+    /// be too short to measure (see `slice_ms`).
     pub operations: u64,
     /// Client threads, where the workload does not fix them.
     pub threads: usize,
     /// Rounds.
     pub rounds: usize,
-    /// The store's cache, in bytes; absent: sized to the data.
+    /// Pairs of slices that a ratio rests on, at least.
+    pub pairs: usize,
+    /// A measured slice lasts at least about this many milliseconds; shorter passes are repeated until it does.
+    pub slice_ms: u64,
+    /// The store's cache, in bytes; absent: sized to the data. In TOML also text such as `"512MiB"`.
+    #[serde(deserialize_with = "size::optional")]
     pub cache: Option<u64>,
-    /// Bytes of record values for `oltp` and the batch workloads.
+    /// Bytes of record values for `oltp` and the batch workloads. In TOML also text such as `"2GB"`.
+    #[serde(deserialize_with = "size::required")]
     pub bytes: u64,
     /// Operations a second (open loop); absent: as fast as it goes.
     pub target: Option<f64>,
@@ -64,6 +90,8 @@ impl Default for Plan {
             operations: 100_000,
             threads: 8,
             rounds: 3,
+            pairs: 24,
+            slice_ms: 200,
             cache: None,
             bytes: 256_000_000,
             target: None,
@@ -72,5 +100,377 @@ impl Default for Plan {
             out: "sealstone-results".into(),
             keep: None,
         }
+    }
+}
+
+/// What is wrong with a plan.
+#[derive(Debug, thiserror::Error)]
+pub enum PlanError {
+    /// The file cannot be read.
+    #[error("cannot read the plan {}: {source}", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// Not TOML, or a value of the wrong type.
+    #[error("{}:{line}: {message}", path.display())]
+    Syntax {
+        /// The file.
+        path: PathBuf,
+        /// Line, from 1.
+        line: usize,
+        /// What was found.
+        message: String,
+    },
+    /// A key that is no setting.
+    #[error("{}:{line}: unknown setting {key:?}; did you mean {nearest}?\nsettings: {}", path.display(), settings().join(", "))]
+    UnknownKey {
+        /// The file.
+        path: PathBuf,
+        /// Line, from 1.
+        line: usize,
+        /// The key found.
+        key: String,
+        /// The setting most like it.
+        nearest: String,
+    },
+    /// A value that makes no sense.
+    #[error("{setting} is {found}: {reason}")]
+    Value {
+        /// The setting, as in the TOML table.
+        setting: &'static str,
+        /// Its value.
+        found: String,
+        /// Why it cannot be, and what could.
+        reason: String,
+    },
+    /// Not in the cipher table.
+    #[error("{0}\n`none` is the baseline, without encryption")]
+    Cipher(#[from] UnknownCipher),
+    /// Not in the workload table, or impossible with these settings.
+    #[error(transparent)]
+    Workload(#[from] workload::Error),
+    /// A backend this CPU lacks, or no backend at all.
+    #[error(transparent)]
+    Backend(#[from] BackendError),
+    /// The stores would not fit on the disk.
+    #[error(
+        "the stores need about {} in {}, and {} are free there\nchoose fewer records or bytes, fewer ciphers, or another \
+         directory",
+        human_bytes(*need_bytes), dir.display(), human_bytes(*free_bytes)
+    )]
+    Space {
+        /// Directory of the stores.
+        dir: PathBuf,
+        /// Bytes needed, estimated.
+        need_bytes: u64,
+        /// Bytes free.
+        free_bytes: u64,
+    },
+    /// The caches would not fit in memory.
+    #[error(
+        "a cache of {} for each of {variants} stores needs {}, and {} of memory are available\nchoose a smaller cache \
+         or fewer ciphers",
+        human_bytes(*cache_bytes), human_bytes(cache_bytes.saturating_mul(*variants as u64)), human_bytes(*available_bytes)
+    )]
+    Memory {
+        /// Cache of one store, in bytes.
+        cache_bytes: u64,
+        /// Stores open at once.
+        variants: usize,
+        /// Memory available, in bytes.
+        available_bytes: u64,
+    },
+}
+
+impl Plan {
+    /// Reads a plan from the TOML file `path`; what it does not set has its default. Relative paths in it are
+    /// relative to the current directory.
+    ///
+    /// # Errors
+    /// `PlanError::Read`, `Syntax`, `UnknownKey`. Values are checked by [`Plan::check`].
+    pub fn read(path: &Path) -> Result<Self, PlanError> {
+        let text = std::fs::read_to_string(path).map_err(|source| PlanError::Read { path: path.to_owned(), source })?;
+        Self::from_toml(&text, path)
+    }
+
+    /// Reads a plan from TOML `text`; `path` is named in errors only.
+    ///
+    /// # Errors
+    /// `PlanError::Syntax`, `UnknownKey`.
+    pub fn from_toml(text: &str, path: &Path) -> Result<Self, PlanError> {
+        let line_of =
+            |offset: usize| text.as_bytes()[..offset.min(text.len())].iter().filter(|&&b| b == b'\n').count() + 1;
+        let syntax = |error: toml::de::Error| PlanError::Syntax {
+            path: path.to_owned(),
+            line: line_of(error.span().map_or(0, |span| span.start)),
+            message: error.message().trim_end().replace('\n', "; "),
+        };
+        let table = DeTable::parse(text).map_err(syntax)?;
+        let known = settings();
+        for (key, value) in table.get_ref() {
+            let name: &str = key.get_ref();
+            if !known.iter().any(|setting| setting == name) {
+                let nearest = nearest(name, known.iter().map(String::as_str)).to_owned();
+                return Err(PlanError::UnknownKey {
+                    path: path.to_owned(),
+                    line: line_of(key.span().start),
+                    key: name.to_owned(),
+                    nearest,
+                });
+            }
+            if matches!(value.get_ref(), DeValue::Table(_)) {
+                let message = format!("{name} is a table; a plan is one flat table of settings");
+                return Err(PlanError::Syntax { path: path.to_owned(), line: line_of(key.span().start), message });
+            }
+        }
+        toml::from_str(text).map_err(syntax)
+    }
+
+    /// The plan as TOML, all settings included.
+    pub fn to_toml(&self) -> String {
+        toml::to_string(self).expect("a plan is a flat table of plain values")
+    }
+
+    /// Checks every setting for itself: names known, numbers within reason. Touches no disk but `records_from`.
+    ///
+    /// # Errors
+    /// `PlanError::Value`, `Cipher`, `Workload`, `Backend`: the first that is wrong.
+    pub fn check(&self) -> Result<(), PlanError> {
+        self.check_names()?;
+        let within = |setting, found: u64, least: u64, most: u64, what: &str| {
+            let reason = match found {
+                _ if found < least => format!("{what}, so at least {least}"),
+                _ if found > most => format!("{what}, so at most {most}"),
+                _ => return Ok(()),
+            };
+            Err(PlanError::Value { setting, found: found.to_string(), reason })
+        };
+        if self.records == 0 {
+            return Err(value("records", 0, "a data set has at least one record"));
+        }
+        within("records", self.records, 1, 1 << 40, "row numbers are kept in 40 bits")?;
+        if self.operations == 0 {
+            return Err(value("operations", 0, "a pass without operations measures nothing"));
+        }
+        within("operations", self.operations, 1, 1 << 40, "a pass ends within a lifetime")?;
+        if self.threads == 0 {
+            return Err(value("threads", 0, "somebody has to run the operations; take 1 or more"));
+        }
+        within("threads", self.threads as u64, 1, 10_000, "every client is a thread of its own")?;
+        if self.rounds == 0 {
+            return Err(value("rounds", 0, "nothing would be measured; take 1 or more"));
+        }
+        within("rounds", self.rounds as u64, 1, 10_000, "rounds repeat the whole comparison")?;
+        within("pairs", self.pairs as u64, 6, 100_000, "an interval needs six pairs and is no better with a million")?;
+        within("slice-ms", self.slice_ms, 1, 3_600_000, "a slice lasts from a millisecond to an hour")?;
+        within("bytes", self.bytes, 100_000, 1 << 50, "a data set lies between 100 kB and a petabyte")?;
+        if let Some(cache) = self.cache {
+            within("cache", cache, 1 << 20, 1 << 50, "a cache lies between a mebibyte and a petabyte")?;
+        }
+        if let Some(target) = self.target
+            && !(target.is_finite() && target > 0.0)
+        {
+            let reason = "operations a second must be a number above 0; leave it out to run as fast as it goes";
+            return Err(value("target", target, reason));
+        }
+        if let Some(path) = &self.records_from
+            && let Err(error) = std::fs::File::open(path)
+        {
+            return Err(value("records-from", path.display(), &format!("it cannot be opened: {error}")));
+        }
+        Ok(())
+    }
+
+    fn check_names(&self) -> Result<(), PlanError> {
+        for (setting, list) in [("ciphers", &self.ciphers), ("accel", &self.accel), ("workloads", &self.workloads)] {
+            if list.is_empty() {
+                return Err(value(setting, "empty", "name at least one"));
+            }
+        }
+        for (at, name) in self.workloads.iter().enumerate() {
+            workload::workload(name)?;
+            if self.workloads[..at].contains(name) {
+                return Err(value("workloads", name, "it is listed twice; for more of it, raise rounds or pairs"));
+            }
+        }
+        self.variants().map(drop)
+    }
+
+    /// What is compared: every cipher with every backend, the baseline first, labels unique. Also notes for the
+    /// reader: a baseline that was added, two backends that are the same one.
+    ///
+    /// # Errors
+    /// `PlanError::Cipher`, `PlanError::Backend`.
+    pub fn variants(&self) -> Result<(Vec<Variant>, Vec<String>), PlanError> {
+        let mut notes = Vec::new();
+        let mut backends = Vec::new();
+        for accel in &self.accel {
+            backends.push((accel.as_str(), Backend::by_name(accel)?));
+        }
+        for (at, (accel, found)) in backends.iter().enumerate() {
+            if let Some((before, _)) = backends[..at].iter().find(|(_, earlier)| earlier == found) {
+                let name = found.name();
+                notes.push(match accel == before {
+                    true => format!("accel lists {accel} twice: the two are one backend ({name}), measured twice"),
+                    false => format!("accel {before} and {accel} are the same backend on this CPU: {name}"),
+                });
+            }
+        }
+        let is_none = |name: &&String| name.eq_ignore_ascii_case("none");
+        let baselines = self.ciphers.iter().filter(is_none).count();
+        if baselines == 0 {
+            notes.push("added `none`, the baseline that every cost is measured against".into());
+        }
+        let mut labels = HashMap::new();
+        let mut variants = Vec::new();
+        let mut add = |label: String, cipher: Option<&str>, accel: &str, backend: Option<&str>| {
+            let count = labels.entry(label.clone()).or_insert(0);
+            *count += 1;
+            let label = if *count == 1 { label } else { format!("{label} ({count})") };
+            let (cipher, backend) = (cipher.map(String::from), backend.map(String::from));
+            variants.push(Variant { label, cipher, accel: accel.into(), backend });
+        };
+        for _ in 0..baselines.max(1) {
+            add("none".into(), None, "auto", None);
+        }
+        for name in self.ciphers.iter().filter(|name| !is_none(name)) {
+            let cipher = registry::cipher(name)?;
+            for (accel, backend) in &backends {
+                let label = if accel.eq_ignore_ascii_case("auto") {
+                    cipher.name.into()
+                } else {
+                    format!("{} {accel}", cipher.name)
+                };
+                add(label, Some(cipher.name), accel, Some(backend.name()));
+            }
+        }
+        Ok((variants, notes))
+    }
+
+    /// Estimates the bytes that one loaded store of data set `dataset` (`ycsb`, `oltp`, `batch`) takes.
+    pub fn data_bytes(&self, dataset: &str) -> u64 {
+        match dataset {
+            // ten fields of 100 bytes, a key of about 23, lengths
+            "ycsb" => {
+                let record_bytes = self.records_from.as_deref().and_then(csv_record_bytes).unwrap_or(1_000);
+                self.records.saturating_mul(record_bytes + 60)
+            }
+            _ => self.bytes.saturating_add(self.bytes / 5),
+        }
+    }
+
+    /// Directory whose file system will hold the stores: `keep`, or else `out`.
+    pub fn stores_dir(&self) -> &Path {
+        self.keep.as_deref().unwrap_or(&self.out)
+    }
+
+    /// Checks that the stores fit on the disk and a cache that was set fits in memory.
+    ///
+    /// `datasets` names the data sets that will be loaded, each into one store a variant.
+    ///
+    /// # Errors
+    /// `PlanError::Space`, `PlanError::Memory`.
+    pub fn check_room(&self, variants: usize, datasets: &[&str]) -> Result<(), PlanError> {
+        // log-structured stores hold up to about twice their data while they compact
+        let stores = |dataset: &&str| self.data_bytes(dataset).saturating_mul(2 * variants as u64);
+        let need_bytes = match self.keep {
+            Some(_) => datasets.iter().map(stores).fold(0, u64::saturating_add),
+            None => datasets.iter().map(stores).max().unwrap_or(0),
+        };
+        let dir = self.stores_dir();
+        if let Some(free_bytes) = machine::free_bytes(dir)
+            && need_bytes > free_bytes
+        {
+            return Err(PlanError::Space { dir: dir.to_owned(), need_bytes, free_bytes });
+        }
+        if let (Some(cache_bytes), Some(available_bytes)) = (self.cache, machine::memory_available_bytes())
+            && cache_bytes.saturating_mul(variants as u64) > available_bytes
+        {
+            return Err(PlanError::Memory { cache_bytes, variants, available_bytes });
+        }
+        Ok(())
+    }
+}
+
+/// Reads a number of bytes: `4096`, `512MiB`, `2GB` (powers of ten), `1.5 GiB` (powers of two).
+///
+/// # Errors
+/// Text that is no such number; says what was found and what would do.
+pub fn parse_bytes(text: &str) -> Result<u64, String> {
+    let size: bytesize::ByteSize = text
+        .trim()
+        .parse()
+        .map_err(|_| format!("{text:?} is no size; write bytes, or a number with kB, MB, GB, KiB, MiB, GiB"))?;
+    Ok(size.as_u64())
+}
+
+/// A number of bytes for people, such as `2.0 GB` (powers of ten).
+pub fn human_bytes(bytes: u64) -> String {
+    bytesize::ByteSize(bytes).display().si().to_string()
+}
+
+/// The names of all settings, as in the TOML table.
+pub fn settings() -> Vec<String> {
+    // every optional one filled in, so that none is left out of the table
+    let full = Plan {
+        records_from: Some("x".into()),
+        cache: Some(0),
+        target: Some(1.0),
+        keep: Some("x".into()),
+        ..Plan::default()
+    };
+    toml::Table::try_from(full).map(|table| table.keys().cloned().collect()).unwrap_or_default()
+}
+
+/// The name among `names` that is most like `name`; empty if there are none.
+pub fn nearest<'a>(name: &str, names: impl Iterator<Item = &'a str>) -> &'a str {
+    let wanted = name.to_lowercase().replace('_', "-");
+    let distance = |candidate: &&str| strsim::damerau_levenshtein(&wanted, candidate);
+    names.min_by_key(distance).unwrap_or("")
+}
+
+fn value(setting: &'static str, found: impl ToString, reason: &str) -> PlanError {
+    PlanError::Value { setting, found: found.to_string(), reason: reason.into() }
+}
+
+/// Bytes of values in an average record of the CSV file `path`, from its first megabyte.
+fn csv_record_bytes(path: &Path) -> Option<u64> {
+    use std::io::Read;
+    let mut head = Vec::new();
+    std::fs::File::open(path).ok()?.take(1 << 20).read_to_end(&mut head).ok()?;
+    let lines = head.iter().filter(|&&byte| byte == b'\n').count() as u64;
+    Some((head.len() as u64 / lines.max(1)).max(1))
+}
+
+/// Sizes in TOML: whole numbers, or text with a unit.
+mod size {
+    use serde::de::Error;
+    use serde::{Deserialize, Deserializer};
+
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Size {
+        Bytes(u64),
+        Text(String),
+    }
+
+    impl Size {
+        fn bytes<E: Error>(self) -> Result<u64, E> {
+            match self {
+                Self::Bytes(bytes) => Ok(bytes),
+                Self::Text(text) => super::parse_bytes(&text).map_err(E::custom),
+            }
+        }
+    }
+
+    pub(super) fn required<'de, D: Deserializer<'de>>(from: D) -> Result<u64, D::Error> {
+        Size::deserialize(from)?.bytes()
+    }
+
+    pub(super) fn optional<'de, D: Deserializer<'de>>(from: D) -> Result<Option<u64>, D::Error> {
+        Option::<Size>::deserialize(from)?.map(Size::bytes).transpose()
     }
 }

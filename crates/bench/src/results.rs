@@ -3,6 +3,8 @@
 //! Everything the report shows is here; the report computes nothing of its own.
 
 use std::collections::BTreeMap;
+use std::io::Write;
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
@@ -110,8 +112,12 @@ pub struct Cell {
     pub samples: Vec<Sample>,
     /// Median throughput over the samples, in `unit` a second.
     pub throughput: f64,
-    /// Latency by operation, over all samples.
+    /// Latency by operation, over all samples; with a target rate, from the moment an operation was due.
     pub latency: BTreeMap<String, Latency>,
+    /// With a target rate: latency by operation from its actual start. Empty in a closed loop, where `latency` is
+    /// just that.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub service: BTreeMap<String, Latency>,
     /// CPU use second by second, measured slices joined.
     pub cpu: Vec<CpuSecond>,
     /// Where CPU time went, over all samples.
@@ -120,6 +126,9 @@ pub struct Cell {
     pub cache_hit_rate: Option<f64>,
     /// Bytes on disk after the last sample.
     pub disk_bytes: u64,
+    /// Share of the CPU time that the load generator itself takes, 0 to 1, where that could be found out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub generator_share: Option<f64>,
     /// What held the run back.
     pub saturation: Saturation,
     /// Cost against the baseline; absent for the baseline itself.
@@ -145,25 +154,25 @@ pub struct Sample {
     pub cpu_user_s: f64,
     /// CPU seconds of the process, system.
     pub cpu_system_s: f64,
-    /// CPU seconds inside the cipher.
+    /// CPU seconds inside the cipher, within the slice.
     pub cipher_cpu_s: f64,
-    /// CPU seconds inside file operations.
+    /// CPU seconds inside file operations, within the slice.
     pub io_cpu_s: f64,
     /// Wall seconds inside file operations, summed over threads.
     pub io_wall_s: f64,
     /// CPU seconds of background work after the slice, until the store was quiet.
     pub settle_cpu_s: f64,
-    /// Bytes read from files.
+    /// Bytes read from files, background work after the slice included.
     pub read_bytes: u64,
-    /// Bytes written to files.
+    /// Bytes written to files, background work after the slice included.
     pub written_bytes: u64,
-    /// Bytes encrypted.
+    /// Bytes encrypted, background work after the slice included.
     pub encrypted_bytes: u64,
-    /// Bytes decrypted.
+    /// Bytes decrypted, background work after the slice included.
     pub decrypted_bytes: u64,
-    /// Cache hits.
+    /// Cache hits within the slice.
     pub cache_hits: u64,
-    /// Cache misses.
+    /// Cache misses within the slice.
     pub cache_misses: u64,
 }
 
@@ -242,9 +251,9 @@ pub enum Verdict {
 pub struct Overhead {
     /// Throughput ratio to the baseline (1 = equal, 0.9 = a tenth slower).
     pub ratio: f64,
-    /// Lower end of the 95 % confidence interval of the ratio.
+    /// Lower end of the 95 % confidence interval of the ratio; with too few pairs for one, the smallest ratio seen.
     pub low: f64,
-    /// Upper end.
+    /// Upper end; with too few pairs, the largest ratio seen.
     pub high: f64,
     /// Number of pairs.
     pub pairs: usize,
@@ -252,7 +261,8 @@ pub struct Overhead {
     pub verdict: Verdict,
     /// In words: `no difference (± 1.2 %)`, `costs 4.0 % ± 1.5`, `cannot conclude (…)`.
     pub words: String,
-    /// The same for CPU seconds an operation (ratio above 1 = more CPU).
+    /// The same for CPU seconds an operation (or a byte, as the throughput counts), background work after the slice
+    /// included: median over the pairs (ratio above 1 = more CPU).
     pub cpu_ratio: f64,
 }
 
@@ -284,4 +294,113 @@ pub struct Ranked {
     pub ratio: f64,
     /// Reasons with figures.
     pub reasons: Vec<String>,
+}
+
+/// Results could not be written.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot write {}: {source}", path.display())]
+pub struct WriteError {
+    /// The file.
+    pub path: PathBuf,
+    /// Why.
+    pub source: std::io::Error,
+}
+
+impl Results {
+    /// Writes the results to the file `path` as JSON, indented, fields in the order of the schema. The file appears
+    /// whole or not at all.
+    ///
+    /// # Errors
+    /// `WriteError`; a file that was there before is as it was.
+    pub fn write_json(&self, path: &Path) -> Result<(), WriteError> {
+        write_whole(path, |file| {
+            serde_json::to_writer_pretty(&mut *file, self)?;
+            file.write_all(b"\n")
+        })
+    }
+
+    /// Writes every sample to the file `path` as CSV, one row a sample, numbers with units in the column names.
+    ///
+    /// # Errors
+    /// As [`Results::write_json`].
+    pub fn write_csv(&self, path: &Path) -> Result<(), WriteError> {
+        /// What a row says besides its sample.
+        #[derive(Serialize)]
+        struct Row<'a> {
+            workload: &'a str,
+            variant: &'a str,
+            cipher: &'a str,
+            backend: &'a str,
+            clients: usize,
+        }
+        write_whole(path, |file| {
+            let mut csv = csv::WriterBuilder::new().has_headers(false).from_writer(file);
+            csv.write_record(["workload", "variant", "cipher", "backend", "clients"].iter().chain(&SAMPLE_COLUMNS))?;
+            for cell in &self.cells {
+                let variant = &self.variants[cell.variant];
+                for sample in &cell.samples {
+                    let row = Row {
+                        workload: &cell.workload,
+                        variant: &variant.label,
+                        cipher: variant.cipher.as_deref().unwrap_or("none"),
+                        backend: variant.backend.as_deref().unwrap_or(""),
+                        clients: cell.clients,
+                    };
+                    csv.serialize((row, sample))?;
+                }
+            }
+            csv.flush()
+        })
+    }
+}
+
+/// The fields of `Sample`, in order.
+const SAMPLE_COLUMNS: [&str; 18] = [
+    "round",
+    "slice",
+    "operations",
+    "rows",
+    "bytes",
+    "elapsed_s",
+    "cpu_user_s",
+    "cpu_system_s",
+    "cipher_cpu_s",
+    "io_cpu_s",
+    "io_wall_s",
+    "settle_cpu_s",
+    "read_bytes",
+    "written_bytes",
+    "encrypted_bytes",
+    "decrypted_bytes",
+    "cache_hits",
+    "cache_misses",
+];
+
+/// Writes a file under a temporary name beside `path`, then puts it in place.
+fn write_whole(path: &Path, fill: impl FnOnce(&mut dyn Write) -> std::io::Result<()>) -> Result<(), WriteError> {
+    let write = || {
+        let dir = path.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        std::fs::create_dir_all(dir)?;
+        let mut file = tempfile::Builder::new().prefix(".sealstone-").tempfile_in(dir)?;
+        let mut buffered = std::io::BufWriter::new(file.as_file_mut());
+        fill(&mut buffered)?;
+        buffered.flush()?;
+        drop(buffered);
+        readable_by_all(file.as_file())?;
+        file.persist(path)?;
+        Ok(())
+    };
+    write().map_err(|source| WriteError { path: path.to_owned(), source })
+}
+
+/// Temporary files are private; results are meant to be shown.
+fn readable_by_all(file: &std::fs::File) -> std::io::Result<()> {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        file.set_permissions(std::fs::Permissions::from_mode(0o644))?;
+    }
+    #[cfg(not(unix))]
+    let _ = file;
+    Ok(())
 }

@@ -1,0 +1,735 @@
+//! A whole comparison: loads every data set into one store a variant, runs interleaved slices round by round, and
+//! gathers the results. How one slice runs is in `runner`; what the figures mean is in `summary` and `statistics`.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Instant;
+
+use crate::machine;
+use crate::measure::CpuTime;
+use crate::null_store::NullStore;
+use crate::plan::{Plan, PlanError, human_bytes};
+use crate::progress::{Estimate, Observer, Phase, Progress};
+use crate::results::{Results, Sample, Variant};
+use crate::runner::{RunError, Runner, SliceOutcome, Work, counted};
+use crate::schedule::{Pace, Slicing, orders, slicing};
+use crate::stoppable::Stoppable;
+use crate::store::{Engine, Record, Store, StoreError, StoreOptions};
+use crate::summary::{self, Measured};
+use crate::workload::{self, Position, Workload};
+
+/// Why a comparison has no results.
+#[derive(Debug, thiserror::Error)]
+pub enum CompareError {
+    /// The settings cannot be used.
+    #[error(transparent)]
+    Plan(#[from] PlanError),
+    /// A directory for the stores cannot be made, is not empty, or cannot be removed.
+    #[error("{} for the stores: {reason}", dir.display())]
+    Directory {
+        /// The directory.
+        dir: PathBuf,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// The store failed. The figures of the whole comparison are void.
+    #[error("{doing} failed on {variant}: {source}")]
+    Store {
+        /// What was attempted, such as `loading ycsb` or `workload a`.
+        doing: String,
+        /// Label of the variant.
+        variant: String,
+        /// What the store said.
+        source: StoreError,
+    },
+    /// The clients could not be started.
+    #[error("workload {workload}: {source}")]
+    Run {
+        /// The workload.
+        workload: String,
+        /// Why.
+        source: RunError,
+    },
+    /// Stopped before a single pair of slices was complete.
+    #[error("stopped before anything was measured")]
+    Stopped,
+}
+
+/// Runs the comparison that `plan` describes on `engine`, and tells `observer` how it goes.
+///
+/// The stores lie in `plan.keep`, or in a directory beside the results that is removed at the end. Setting `stop`
+/// ends the run after the current operations: what was measured by then is returned, marked as interrupted.
+/// Writes no report; that is `results` and `report`.
+///
+/// # Errors
+/// `CompareError`: settings that cannot be, a disk too small, a store that fails. Nothing measured before an error of
+/// a store is returned: a store that failed once has no believable figures.
+pub fn run(
+    plan: &Plan,
+    engine: &dyn Engine,
+    observer: &dyn Observer,
+    stop: &AtomicBool,
+) -> Result<Results, CompareError> {
+    plan.check()?;
+    let workloads = workload::build(plan, &plan.workloads).map_err(PlanError::from)?;
+    run_workloads(plan, &workloads, engine, observer, stop)
+}
+
+/// As [`run`], with workloads of the caller's own instead of those that `plan.workloads` names.
+///
+/// # Errors
+/// As [`run`].
+pub fn run_workloads(
+    plan: &Plan,
+    workloads: &[Box<dyn Workload>],
+    engine: &dyn Engine,
+    observer: &dyn Observer,
+    stop: &AtomicBool,
+) -> Result<Results, CompareError> {
+    let (variants, notes) = plan.variants()?;
+    let groups = Group::all(workloads);
+    let names: Vec<&str> = groups.iter().map(|group| group.dataset).collect();
+    plan.check_room(variants.len(), &names)?;
+    let started_at = jiff::Timestamp::now();
+    let (begin, machine_begin) = (Instant::now(), machine::Busy::now());
+    let cpu_begin = CpuTime::now();
+
+    let work_dir = WorkDir::create(plan)?;
+    let mut comparison = Comparison::new(plan, &variants, engine, observer, stop);
+    notes.iter().for_each(|note| comparison.warn(note.clone()));
+    comparison.expect_lengths(&groups);
+    let mut interrupted = false;
+    for group in &groups {
+        match comparison.run_group(group, &work_dir.path.join(group.dataset)) {
+            Ok(()) => {}
+            Err(Halt::Stopped) => {
+                interrupted = true;
+                break;
+            }
+            Err(Halt::Failed(error)) => return Err(error),
+        }
+    }
+    let Comparison { measured, mut warnings, settings, .. } = comparison;
+    work_dir.remove()?;
+    if measured.iter().all(|cell| cell.samples.is_empty()) {
+        return Err(CompareError::Stopped);
+    }
+    warnings.extend(machine::Busy::now().warnings(&machine_begin, CpuTime::now().since(cpu_begin).total_s()));
+    let mut engine = engine.facts();
+    engine.settings.extend(settings);
+    Ok(summary::results(summary::Run {
+        plan,
+        variants,
+        measured,
+        engine,
+        warnings,
+        interrupted,
+        started_at: started_at.to_string(),
+        elapsed_s: begin.elapsed().as_secs_f64(),
+    }))
+}
+
+/// Workloads that share one data set, and so one store a variant.
+struct Group<'a> {
+    dataset: &'static str,
+    /// Each with its number in the whole list. Those that load the data themselves come first.
+    workloads: Vec<(usize, &'a dyn Workload)>,
+}
+
+impl<'a> Group<'a> {
+    /// In the order in which the data sets first appear.
+    fn all(workloads: &'a [Box<dyn Workload>]) -> Vec<Self> {
+        let mut groups: Vec<Self> = Vec::new();
+        for (number, workload) in workloads.iter().enumerate() {
+            let dataset = workload.spec().dataset;
+            let entry = (number, workload.as_ref());
+            match groups.iter_mut().find(|group| group.dataset == dataset) {
+                Some(group) => group.workloads.push(entry),
+                None => groups.push(Self { dataset, workloads: vec![entry] }),
+            }
+        }
+        for group in &mut groups {
+            group.workloads.sort_by_key(|(_, workload)| !workload.spec().from_empty);
+        }
+        groups
+    }
+
+    fn first(&self) -> &'a dyn Workload {
+        self.workloads[0].1
+    }
+
+    fn loads_itself(&self) -> bool {
+        self.first().spec().from_empty
+    }
+}
+
+/// Why a run does not go on.
+enum Halt {
+    Stopped,
+    Failed(CompareError),
+}
+
+impl From<CompareError> for Halt {
+    fn from(error: CompareError) -> Self {
+        Self::Failed(error)
+    }
+}
+
+/// Where the stores lie.
+struct WorkDir {
+    path: PathBuf,
+    temporary: Option<tempfile::TempDir>,
+}
+
+impl WorkDir {
+    fn create(plan: &Plan) -> Result<Self, CompareError> {
+        let failed = |dir: &Path, error: std::io::Error| CompareError::Directory {
+            dir: dir.to_owned(),
+            reason: format!("it cannot be created: {error}"),
+        };
+        if let Some(keep) = &plan.keep {
+            std::fs::create_dir_all(keep).map_err(|error| failed(keep, error))?;
+            let taken = std::fs::read_dir(keep).map_err(|error| failed(keep, error))?.next().is_some();
+            if taken {
+                let reason = "it is not empty\nname an empty or new directory; nothing in it was touched".into();
+                return Err(CompareError::Directory { dir: keep.clone(), reason });
+            }
+            return Ok(Self { path: keep.clone(), temporary: None });
+        }
+        let out = &plan.out;
+        std::fs::create_dir_all(out).map_err(|error| failed(out, error))?;
+        let temporary =
+            tempfile::Builder::new().prefix("stores-").tempdir_in(out).map_err(|error| failed(out, error))?;
+        Ok(Self { path: temporary.path().to_owned(), temporary: Some(temporary) })
+    }
+
+    fn remove(self) -> Result<(), CompareError> {
+        let Some(temporary) = self.temporary else { return Ok(()) };
+        temporary.close().map_err(|error| CompareError::Directory {
+            dir: self.path,
+            reason: format!("it cannot be removed: {error}\nremove it by hand; it holds test data only"),
+        })
+    }
+}
+
+/// The open stores of one data set, one a variant.
+struct Stores {
+    dirs: Vec<PathBuf>,
+    open: Vec<Box<dyn Store>>,
+    options: StoreOptions,
+    /// Whether everything that fits is in the caches.
+    warm: bool,
+}
+
+/// Which slice of a workload: its passes are numbered over the whole comparison.
+#[derive(Clone, Copy)]
+struct At {
+    pass: usize,
+    passes: usize,
+    slice: usize,
+    slices: usize,
+}
+
+/// A workload ready to be measured.
+struct Ready<'a> {
+    number: usize,
+    workload: &'a dyn Workload,
+    slicing: Slicing,
+    orders: Vec<Vec<usize>>,
+    next_pass: usize,
+    task: usize,
+}
+
+struct Comparison<'a> {
+    plan: &'a Plan,
+    variants: &'a [Variant],
+    engine: &'a dyn Engine,
+    observer: &'a dyn Observer,
+    stop: &'a AtomicBool,
+    runner: Runner,
+    estimate: Mutex<Estimate>,
+    load_tasks: BTreeMap<&'static str, usize>,
+    run_tasks: BTreeMap<usize, usize>,
+    measured: Vec<Measured>,
+    warnings: Vec<String>,
+    settings: BTreeMap<String, String>,
+}
+
+impl<'a> Comparison<'a> {
+    fn new(
+        plan: &'a Plan,
+        variants: &'a [Variant],
+        engine: &'a dyn Engine,
+        observer: &'a dyn Observer,
+        stop: &'a AtomicBool,
+    ) -> Self {
+        Self {
+            plan,
+            variants,
+            engine,
+            observer,
+            stop,
+            runner: Runner::default(),
+            estimate: Mutex::new(Estimate::new()),
+            load_tasks: BTreeMap::new(),
+            run_tasks: BTreeMap::new(),
+            measured: Vec::new(),
+            warnings: Vec::new(),
+            settings: BTreeMap::new(),
+        }
+    }
+
+    fn warn(&mut self, warning: String) {
+        self.observer.note(&warning);
+        self.warnings.push(warning);
+    }
+
+    fn go_on(&self) -> Result<(), Halt> {
+        if self.stop.load(Ordering::Relaxed) { Err(Halt::Stopped) } else { Ok(()) }
+    }
+
+    fn failed(&self, doing: String, variant: usize) -> impl FnOnce(StoreError) -> Halt {
+        let variant = self.variants[variant].label.clone();
+        move |source| Halt::Failed(CompareError::Store { doing, variant, source })
+    }
+
+    fn estimate(&self) -> std::sync::MutexGuard<'_, Estimate> {
+        self.estimate.lock().expect("no code that holds this lock panics")
+    }
+
+    /// First guesses of how long everything takes, so that the time left means something from the start.
+    fn expect_lengths(&mut self, groups: &[Group]) {
+        const LOAD_BYTES_A_SECOND: f64 = 50e6;
+        let variants = self.variants.len() as f64;
+        for group in groups {
+            let load_s = self.plan.data_bytes(group.dataset) as f64 * variants / LOAD_BYTES_A_SECOND;
+            let task = self.estimate().add(load_s);
+            self.load_tasks.insert(group.dataset, task);
+            for (number, _) in &group.workloads {
+                let run_s = self.plan.pairs as f64 * self.plan.slice_ms as f64 / 1e3 * variants * 1.2;
+                let task = self.estimate().add(run_s);
+                self.run_tasks.insert(*number, task);
+            }
+        }
+    }
+
+    fn run_group(&mut self, group: &Group<'a>, dir: &Path) -> Result<(), Halt> {
+        self.go_on()?;
+        let mut stores = self.prepare(group, dir)?;
+        let load_task = self.load_tasks[group.dataset];
+        if !group.loads_itself() {
+            self.load(group, &mut stores)?;
+        }
+        let mut ready = Vec::new();
+        for &(number, workload) in &group.workloads {
+            ready.push(self.warm_up(number, workload, &mut stores)?);
+        }
+        self.estimate().done(load_task, 1.0);
+        for round in 0..self.plan.rounds {
+            for workload in &mut ready {
+                self.run_round(workload, &mut stores, round)?;
+            }
+        }
+        for workload in &ready {
+            self.check(workload, &stores)?;
+        }
+        drop(stores);
+        if self.plan.keep.is_none() {
+            remove_dir(dir)?;
+        }
+        Ok(())
+    }
+
+    /// Sizes the cache and names the directories; opens the stores unless a workload will do so.
+    fn prepare(&mut self, group: &Group, dir: &Path) -> Result<Stores, Halt> {
+        let mut tables = Vec::new();
+        for (_, workload) in &group.workloads {
+            for table in workload.tables() {
+                if !tables.iter().any(|known: &std::sync::Arc<crate::store::Table>| known.id == table.id) {
+                    tables.push(table.clone());
+                }
+            }
+        }
+        let data_bytes = match group.first().data_bytes() {
+            0 => self.plan.data_bytes(group.dataset),
+            bytes => bytes,
+        };
+        let cache_bytes = self.cache_bytes(group, data_bytes);
+        let dirs = self.variants.iter().map(|variant| dir.join(directory_name(&variant.label))).collect();
+        let mut stores = Stores { dirs, open: Vec::new(), options: StoreOptions { cache_bytes, tables }, warm: false };
+        if !group.loads_itself() {
+            self.open_fresh(group.dataset, &mut stores)?;
+        }
+        Ok(stores)
+    }
+
+    /// The cache of one store: as set, or large enough for the data as long as memory is.
+    fn cache_bytes(&mut self, group: &Group, data_bytes: u64) -> u64 {
+        const LEAST: u64 = 64 << 20;
+        let dataset = group.dataset;
+        let wanted = data_bytes.saturating_add(data_bytes / 10 * 3).max(LEAST);
+        let cache_bytes = self.plan.cache.unwrap_or_else(|| {
+            // half of what is there: the other half is for the page cache and everybody else
+            let share =
+                machine::memory_available_bytes().map_or(u64::MAX, |free| free / 2 / self.variants.len() as u64);
+            wanted.min(share.max(LEAST))
+        });
+        self.settings.insert(
+            format!("cache ({dataset})"),
+            format!("{} for {} of data", human_bytes(cache_bytes), human_bytes(data_bytes)),
+        );
+        let warm = group.workloads.iter().any(|(_, workload)| !workload.spec().cold);
+        if cache_bytes < data_bytes && warm && !group.loads_itself() {
+            self.warn(format!(
+                "the cache of {} is smaller than the {} of data set {dataset}: its workloads also measure the disk",
+                human_bytes(cache_bytes),
+                human_bytes(data_bytes)
+            ));
+        }
+        cache_bytes
+    }
+
+    /// Closes and removes what there is, and opens an empty store for every variant.
+    fn open_fresh(&self, dataset: &str, stores: &mut Stores) -> Result<(), Halt> {
+        stores.open.clear();
+        stores.warm = false;
+        for dir in &stores.dirs {
+            remove_dir(dir)?;
+            std::fs::create_dir_all(dir).map_err(|error| CompareError::Directory {
+                dir: dir.clone(),
+                reason: format!("it cannot be created: {error}"),
+            })?;
+        }
+        for (number, (variant, dir)) in self.variants.iter().zip(&stores.dirs).enumerate() {
+            let store = self.engine.open(variant, dir, &stores.options);
+            stores.open.push(store.map_err(self.failed(format!("opening a store for {dataset}"), number))?);
+        }
+        Ok(())
+    }
+
+    /// Loads the data set into every store, in parts side by side.
+    fn load(&mut self, group: &Group, stores: &mut Stores) -> Result<(), Halt> {
+        let workload = group.first();
+        let task = self.load_tasks[group.dataset];
+        let parts = machine::cores().min(8);
+        let rows = workload.load_rows();
+        let begin = Instant::now();
+        for (variant, store) in stores.open.iter().enumerate() {
+            self.go_on()?;
+            let store = Stoppable::new(store.as_ref(), self.stop);
+            let loaded = AtomicU64::new(0);
+            let this = &*self;
+            let progress = |written: u64| {
+                let done = loaded.fetch_add(written, Ordering::Relaxed) + written;
+                let share = (variant as f64 + done as f64 / rows.max(1) as f64) / this.variants.len() as f64;
+                let mut estimate = this.estimate();
+                if share > 0.02 {
+                    estimate.expect(task, begin.elapsed().as_secs_f64() / share);
+                }
+                estimate.done(task, share);
+                drop(estimate);
+                this.tell(Phase::Load, group.dataset, variant, 0, done.min(rows), rows);
+            };
+            let results: Vec<Result<(), StoreError>> = std::thread::scope(|scope| {
+                let (store, progress) = (&store, &progress);
+                let threads: Vec<_> =
+                    (0..parts).map(|part| scope.spawn(move || workload.load(store, part, parts, progress))).collect();
+                let joined = threads.into_iter().map(|thread| thread.join());
+                joined.map(|result| result.unwrap_or_else(|panic| std::panic::resume_unwind(panic))).collect()
+            });
+            self.go_on()?;
+            let loading = || format!("loading data set {}", group.dataset);
+            results.into_iter().collect::<Result<(), _>>().map_err(self.failed(loading(), variant))?;
+            store.quiesce().map_err(self.failed(loading(), variant))?;
+        }
+        Ok(())
+    }
+
+    /// Runs the workload without counting, finds out how fast it is, and cuts its rounds into slices.
+    fn warm_up(&mut self, number: usize, workload: &'a dyn Workload, stores: &mut Stores) -> Result<Ready<'a>, Halt> {
+        let spec = workload.spec();
+        let clients = self.clients(workload) as u64;
+        let most_slices = usize::try_from(workload.operations() / clients.max(1)).unwrap_or(usize::MAX).max(1);
+        let slice_s = self.plan.slice_ms as f64 / 1e3;
+        let generator_cpu_s = self.generator_cpu_s(workload);
+        if spec.from_empty {
+            self.open_fresh(spec.dataset, stores)?;
+        } else if !spec.cold {
+            self.fill_caches(workload, stores)?;
+        }
+        // parts of a pass that are long enough to tell the speed from; all of it for a load, which others build on
+        let slices = if spec.from_empty { 1 } else { most_slices.min(64) };
+        let mut pass_s = f64::INFINITY;
+        let mut parts = 0;
+        for variant in 0..self.variants.len() {
+            let mut elapsed_s = 0.0;
+            let mut part = 0;
+            loop {
+                self.tell(Phase::WarmUp, spec.name, variant, 0, variant as u64, self.variants.len() as u64);
+                let at = At { pass: 0, passes: 1, slice: part, slices };
+                let (outcome, _) = self.slice(workload, stores, variant, at)?;
+                elapsed_s += outcome.elapsed_s;
+                part += 1;
+                // the last part counts: the first ones find caches cold
+                pass_s = f64::min(pass_s, outcome.elapsed_s * slices as f64);
+                // every variant does what the first one did, so that all stores go on alike
+                let enough = if variant == 0 { elapsed_s >= slice_s } else { part >= parts };
+                if part == slices || enough {
+                    break;
+                }
+            }
+            parts = part;
+        }
+        let pace = Pace {
+            pass_s,
+            slice_s,
+            round_slices: self.plan.pairs.div_ceil(self.plan.rounds),
+            most_slices,
+            joinable: !spec.from_empty,
+        };
+        let slicing = slicing(pace);
+        let blocks = slicing.round_slices() * self.plan.rounds;
+        let variants = self.variants.len();
+        let slice_s = pass_s * slicing.passes as f64 / slicing.slices as f64;
+        let task = self.run_tasks[&number];
+        self.estimate().expect(task, slice_s * (blocks * variants) as f64 * 1.1);
+        if slice_s < self.plan.slice_ms as f64 / 2e3 {
+            self.warn(format!(
+                "{}: slices of {:.0} ms are shorter than the {} ms wanted; more records or operations would narrow its \
+                 intervals",
+                spec.name,
+                slice_s * 1e3,
+                self.plan.slice_ms
+            ));
+        }
+        for variant in 0..variants {
+            let cell = Measured::new(variant, number, spec.clone(), clients as usize);
+            self.measured.push(Measured { generator_cpu_s, ..cell });
+        }
+        let seed = self.plan.seed.wrapping_mul(31).wrapping_add(number as u64);
+        Ok(Ready { number, workload, slicing, orders: orders(variants, blocks, seed), next_pass: 1, task })
+    }
+
+    fn clients(&self, workload: &dyn Workload) -> usize {
+        workload.spec().clients.unwrap_or(self.plan.threads).max(1)
+    }
+
+    /// Reads everything once, as far as the caches hold it.
+    fn fill_caches(&self, workload: &dyn Workload, stores: &mut Stores) -> Result<(), Halt> {
+        const STRIDE: usize = 4_096;
+        if stores.warm || stores.options.cache_bytes < workload.data_bytes() {
+            return Ok(());
+        }
+        for (variant, store) in stores.open.iter().enumerate() {
+            self.tell(Phase::WarmUp, workload.spec().name, variant, 0, variant as u64, self.variants.len() as u64);
+            for table in &stores.options.tables {
+                let mut next = Vec::new();
+                loop {
+                    self.go_on()?;
+                    let mut last = Vec::new();
+                    let mut keep_last = |key: &[u8], _: &Record| {
+                        last.clear();
+                        last.extend_from_slice(key);
+                    };
+                    let failed = self.failed(format!("reading table {}", table.name), variant);
+                    let count = store.scan(table, &next, STRIDE, &mut keep_last).map_err(failed)?;
+                    if count < STRIDE {
+                        break;
+                    }
+                    // the smallest key after the last one
+                    last.push(0);
+                    next = last;
+                }
+            }
+        }
+        stores.warm = true;
+        Ok(())
+    }
+
+    /// CPU seconds that the load generator itself takes for one operation, where that can be found out.
+    fn generator_cpu_s(&mut self, workload: &dyn Workload) -> Option<f64> {
+        const OPERATIONS: u64 = 20_000;
+        let spec = workload.spec();
+        if spec.cold || spec.from_empty {
+            return None;
+        }
+        let store = NullStore::new();
+        let rows = usize::try_from(workload.load_rows()).ok()?.max(1);
+        workload.load(&store, 0, rows.div_ceil(1_000), &|_| {}).ok()?;
+        let clients = self.clients(workload);
+        let operations = workload.operations();
+        let slices = usize::try_from(operations / OPERATIONS.max(clients as u64)).ok()?.max(1);
+        let at = At { pass: 0, passes: 1, slice: 0, slices };
+        let work = work(workload, self.variants.len(), at, clients);
+        let outcome = self.runner.run_slice(&store, work, None, self.stop).ok()?;
+        (outcome.operations > 0).then(|| outcome.cpu.total_s() / outcome.operations as f64)
+    }
+
+    /// One round of one workload: blocks of one slice a variant.
+    fn run_round(&mut self, ready: &mut Ready, stores: &mut Stores, round: usize) -> Result<(), Halt> {
+        let Slicing { slices, passes, repeats } = ready.slicing;
+        let spec = ready.workload.spec();
+        if !spec.cold && !spec.from_empty {
+            self.fill_caches(ready.workload, stores)?;
+        }
+        let round_slices = ready.slicing.round_slices();
+        let total = (ready.orders.len() * self.variants.len()) as u64;
+        for repeat in 0..repeats {
+            if spec.from_empty {
+                self.open_fresh(spec.dataset, stores)?;
+            }
+            for slice in 0..slices {
+                let in_round = repeat * slices + slice;
+                let block = round * round_slices + in_round;
+                let at = At { pass: ready.next_pass, passes, slice, slices };
+                let mut outcomes: Vec<Option<(SliceOutcome, Sample)>> = self.variants.iter().map(|_| None).collect();
+                for (position, &variant) in ready.orders[block].iter().enumerate() {
+                    let done = (block * self.variants.len() + position) as u64;
+                    self.estimate().done(ready.task, done as f64 / total as f64);
+                    self.tell(Phase::Measure, spec.name, variant, round, done, total);
+                    outcomes[variant] = Some(self.slice(ready.workload, stores, variant, at)?);
+                }
+                // only now that the block is whole does any of it count
+                for (variant, outcome) in outcomes.into_iter().flatten().enumerate() {
+                    self.count(ready.number, variant, outcome, round, in_round);
+                }
+            }
+            ready.next_pass += passes;
+        }
+        self.estimate().done(ready.task, (round + 1) as f64 / self.plan.rounds as f64);
+        for variant in 0..self.variants.len() {
+            let bytes = stores.open[variant].disk_bytes();
+            let bytes = bytes.map_err(self.failed("measuring the size on disk".into(), variant))?;
+            self.cell(ready.number, variant).disk_bytes = bytes;
+        }
+        Ok(())
+    }
+
+    fn cell(&mut self, workload: usize, variant: usize) -> &mut Measured {
+        let found = self.measured.iter_mut().find(|cell| cell.workload == workload && cell.variant == variant);
+        found.expect("warm_up has made the cells of every workload")
+    }
+
+    fn count(&mut self, workload: usize, variant: usize, outcome: (SliceOutcome, Sample), round: usize, slice: usize) {
+        let (outcome, sample) = outcome;
+        let cell = self.cell(workload, variant);
+        cell.samples.push(Sample { round, slice, ..sample });
+        cell.latencies.merge(&outcome.latencies);
+        cell.cpu.push(&outcome.readings, outcome.elapsed_s, outcome.cpu);
+    }
+
+    /// Runs one slice, then lets the store come to rest, so that its background work falls into no other slice.
+    fn slice(
+        &mut self,
+        workload: &dyn Workload,
+        stores: &mut Stores,
+        variant: usize,
+        at: At,
+    ) -> Result<(SliceOutcome, Sample), Halt> {
+        self.go_on()?;
+        let spec = workload.spec();
+        let doing = || format!("workload {}", spec.name);
+        let store = stores.open[variant].as_ref();
+        if spec.cold {
+            stores.warm = false;
+            store.drop_caches().map_err(self.failed(doing(), variant))?;
+        }
+        let work = work(workload, variant, at, self.clients(workload));
+        let before = store.counters();
+        let outcome = match self.runner.run_slice(store, work, self.plan.target, self.stop) {
+            Ok(outcome) => outcome,
+            Err(RunError::Store(source)) => return Err(self.failed(doing(), variant)(source)),
+            Err(source) => return Err(CompareError::Run { workload: spec.name.into(), source }.into()),
+        };
+        if outcome.interrupted {
+            return Err(Halt::Stopped);
+        }
+        let cpu = CpuTime::now();
+        store.quiesce().map_err(self.failed(doing(), variant))?;
+        let settle_cpu_s = CpuTime::now().since(cpu).total_s();
+        let all = counted(before, store.counters());
+        let within = outcome.counters;
+        let sample = Sample {
+            round: 0,
+            slice: 0,
+            operations: outcome.operations,
+            rows: outcome.done.rows,
+            bytes: outcome.done.bytes,
+            elapsed_s: outcome.elapsed_s,
+            cpu_user_s: outcome.cpu.user_s,
+            cpu_system_s: outcome.cpu.system_s,
+            cipher_cpu_s: within.cipher_cpu_s,
+            io_cpu_s: within.io_cpu_s,
+            io_wall_s: within.io_wall_s,
+            settle_cpu_s,
+            read_bytes: all.read_bytes,
+            written_bytes: all.written_bytes,
+            encrypted_bytes: all.encrypted_bytes,
+            decrypted_bytes: all.decrypted_bytes,
+            cache_hits: within.cache_hits,
+            cache_misses: within.cache_misses,
+        };
+        Ok((outcome, sample))
+    }
+
+    /// Lets the workload check that the stores hold what it left there.
+    fn check(&self, ready: &Ready, stores: &Stores) -> Result<(), Halt> {
+        let name = ready.workload.spec().name;
+        for (variant, store) in stores.open.iter().enumerate() {
+            self.go_on()?;
+            self.tell(Phase::Check, name, variant, 0, variant as u64, self.variants.len() as u64);
+            let failed = self.failed(format!("checking the store after workload {name}"), variant);
+            ready.workload.check(store.as_ref()).map_err(failed)?;
+        }
+        Ok(())
+    }
+
+    fn tell(&self, phase: Phase, workload: &str, variant: usize, round: usize, done: u64, total: u64) {
+        let (share, left_s) = self.estimate().now();
+        self.observer.progress(&Progress {
+            phase,
+            workload: workload.to_owned(),
+            variant: self.variants[variant].label.clone(),
+            round,
+            rounds: self.plan.rounds,
+            done,
+            total,
+            share,
+            left_s,
+        });
+    }
+}
+
+/// The clients of one slice, each with its share of the operations.
+fn work(workload: &dyn Workload, variant: usize, at: At, clients: usize) -> Vec<Work> {
+    let operations = workload.operations();
+    let clients_of = |client| {
+        (at.pass..at.pass + at.passes).map(move |round| {
+            let place = Position { variant, round, slice: at.slice, slices: at.slices, client, clients };
+            let share = place.share(operations);
+            (workload.client(place), share.end - share.start)
+        })
+    };
+    (0..clients).map(|client| clients_of(client).collect()).collect()
+}
+
+/// The label of a variant as a directory name: `none (2)` becomes `none-2`.
+fn directory_name(label: &str) -> String {
+    label
+        .split(|character: char| !character.is_ascii_alphanumeric())
+        .filter(|part| !part.is_empty())
+        .collect::<Vec<_>>()
+        .join("-")
+}
+
+/// Removes `dir` and all in it, if it is there.
+fn remove_dir(dir: &Path) -> Result<(), CompareError> {
+    match std::fs::remove_dir_all(dir) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            Err(CompareError::Directory { dir: dir.to_owned(), reason: format!("it cannot be removed: {error}") })
+        }
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,267 @@
+//! Runs one slice: client threads that start together, each doing its share of operations, closed loop or open.
+//! Decides nothing about which slices run, or what becomes of the figures.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Condvar, Mutex};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::measure::{CpuReading, CpuTime, Latencies, sample_cpu};
+use crate::store::{Counters, Store, StoreError};
+use crate::workload::{Client, Done};
+
+/// The work of one thread: clients one after the other, each with the number of operations it does.
+pub type Work = Vec<(Box<dyn Client>, u64)>;
+
+/// What one slice gave.
+#[derive(Clone, Default)]
+pub struct SliceOutcome {
+    /// Operations done.
+    pub operations: u64,
+    /// Rows and bytes touched.
+    pub done: Done,
+    /// Wall seconds from the common start until the last client ended.
+    pub elapsed_s: f64,
+    /// CPU time of the process in that time.
+    pub cpu: CpuTime,
+    /// Readings of the CPU time within the slice.
+    pub readings: Vec<CpuReading>,
+    /// Latencies of all clients.
+    pub latencies: Latencies,
+    /// What the store counted in that time.
+    pub counters: Counters,
+    /// Ended early by `stop`: the figures are not those of a whole slice.
+    pub interrupted: bool,
+}
+
+/// Why a slice gave nothing.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    /// A client's operation failed.
+    #[error("{0}")]
+    Store(#[from] StoreError),
+    /// The system would not give a thread.
+    #[error("cannot start client thread {number} of {clients}: {source}\ntry fewer threads, or raise `ulimit -u`")]
+    Thread {
+        /// Number of the thread, from 1.
+        number: usize,
+        /// Threads wanted.
+        clients: usize,
+        /// Why.
+        source: std::io::Error,
+    },
+}
+
+/// Runs slices, and keeps the memory of their recorders from one to the next.
+#[derive(Default)]
+pub struct Runner {
+    recorders: Vec<Latencies>,
+}
+
+impl Runner {
+    /// Runs `work`, one thread each, on `store` until all of it is done or `stop` is set.
+    ///
+    /// With `target` (operations a second, all clients together) operation k of client i is due at a time fixed
+    /// before the slice begins, whatever the ones before it took; its latency counts from there.
+    ///
+    /// # Errors
+    /// The first error of any client, which ends the others after their current operation.
+    pub fn run_slice(
+        &mut self,
+        store: &dyn Store,
+        work: Vec<Work>,
+        target: Option<f64>,
+        stop: &AtomicBool,
+    ) -> Result<SliceOutcome, RunError> {
+        let clients = work.len();
+        let recorders = &mut self.recorders;
+        recorders.resize_with(recorders.len().max(clients), Latencies::default);
+        let gate = Gate::default();
+        let (failed, sampled) = (AtomicBool::new(false), AtomicBool::new(false));
+        let end_now = || failed.load(Ordering::Relaxed) || stop.load(Ordering::Relaxed);
+
+        let (mut outcome, ends) = thread::scope(|scope| {
+            let mut threads = Vec::with_capacity(clients);
+            for (number, (work, recorder)) in work.into_iter().zip(recorders.iter_mut()).enumerate() {
+                recorder.clear(target.is_some());
+                let (gate, failed, end_now) = (&gate, &failed, &end_now);
+                let client = move || {
+                    let begin = gate.wait()?;
+                    let pace = target.map(|rate| Pace::new(begin, rate, number, clients));
+                    let result = run_client(store, work, pace, recorder, end_now);
+                    if result.is_err() {
+                        failed.store(true, Ordering::Relaxed);
+                    }
+                    Some(result)
+                };
+                match thread::Builder::new().name(format!("client {number}")).spawn_scoped(scope, client) {
+                    Ok(thread) => threads.push(thread),
+                    Err(source) => {
+                        gate.open(None);
+                        return Err(RunError::Thread { number: number + 1, clients, source });
+                    }
+                }
+            }
+            gate.wait_for(clients);
+            let counters = store.counters();
+            let (begin, cpu) = (Instant::now(), CpuTime::now());
+            let sampler = sample_cpu(scope, begin, cpu, &sampled);
+            gate.open(Some(begin));
+
+            let ends = threads.into_iter().map(|thread| joined(thread).expect("the gate was opened with a start"));
+            let ends: Vec<_> = ends.collect();
+            let mut outcome = SliceOutcome {
+                cpu: CpuTime::now().since(cpu),
+                counters: counted(counters, store.counters()),
+                ..SliceOutcome::default()
+            };
+            sampled.store(true, Ordering::Release);
+            sampler.thread().unpark();
+            outcome.readings = joined(sampler);
+            let ends = ends.into_iter().collect::<Result<Vec<_>, _>>()?;
+            let end = ends.iter().map(|client| client.end).max().unwrap_or(begin);
+            outcome.elapsed_s = end.duration_since(begin).as_secs_f64();
+            Ok((outcome, ends))
+        })?;
+        for (client, recorder) in ends.iter().zip(&self.recorders) {
+            outcome.operations += client.operations;
+            outcome.done.rows += client.done.rows;
+            outcome.done.bytes += client.done.bytes;
+            outcome.interrupted |= !client.finished;
+            outcome.latencies.merge(recorder);
+        }
+        Ok(outcome)
+    }
+}
+
+/// The result of `thread`; a panic in it goes on in this one.
+fn joined<T>(thread: thread::ScopedJoinHandle<'_, T>) -> T {
+    thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+}
+
+/// What was counted between two readings.
+pub fn counted(before: Counters, after: Counters) -> Counters {
+    Counters {
+        cipher_cpu_s: (after.cipher_cpu_s - before.cipher_cpu_s).max(0.0),
+        io_cpu_s: (after.io_cpu_s - before.io_cpu_s).max(0.0),
+        io_wall_s: (after.io_wall_s - before.io_wall_s).max(0.0),
+        read_bytes: after.read_bytes.saturating_sub(before.read_bytes),
+        written_bytes: after.written_bytes.saturating_sub(before.written_bytes),
+        encrypted_bytes: after.encrypted_bytes.saturating_sub(before.encrypted_bytes),
+        decrypted_bytes: after.decrypted_bytes.saturating_sub(before.decrypted_bytes),
+        cache_hits: after.cache_hits.saturating_sub(before.cache_hits),
+        cache_misses: after.cache_misses.saturating_sub(before.cache_misses),
+    }
+}
+
+/// What one client thread did.
+struct ClientOutcome {
+    operations: u64,
+    done: Done,
+    end: Instant,
+    finished: bool,
+}
+
+fn run_client(
+    store: &dyn Store,
+    work: Work,
+    mut pace: Option<Pace>,
+    recorder: &mut Latencies,
+    end_now: &dyn Fn() -> bool,
+) -> Result<ClientOutcome, StoreError> {
+    let mut outcome = ClientOutcome { operations: 0, done: Done::default(), end: Instant::now(), finished: true };
+    'work: for (mut client, operations) in work {
+        for _ in 0..operations {
+            if end_now() {
+                outcome.finished = false;
+                break 'work;
+            }
+            if let Some(pace) = &mut pace {
+                recorder.set_late(pace.wait());
+            }
+            let done = client.next(store, recorder)?;
+            outcome.operations += 1;
+            outcome.done.rows += done.rows;
+            outcome.done.bytes += done.bytes;
+        }
+    }
+    outcome.end = Instant::now();
+    Ok(outcome)
+}
+
+/// The due times of one client in an open loop.
+struct Pace {
+    begin: Instant,
+    interval_s: f64,
+    offset_s: f64,
+    operation: u64,
+}
+
+impl Pace {
+    fn new(begin: Instant, rate: f64, client: usize, clients: usize) -> Self {
+        exact_sleep();
+        let interval_s = clients as f64 / rate;
+        Self { begin, interval_s, offset_s: client as f64 / rate, operation: 0 }
+    }
+
+    /// Sleeps until the next operation is due, and says how long it has been due by then.
+    fn wait(&mut self) -> Duration {
+        let after_s = self.offset_s + self.operation as f64 * self.interval_s;
+        self.operation += 1;
+        let due = self.begin + Duration::from_secs_f64(after_s);
+        let now = Instant::now();
+        if now < due {
+            thread::sleep(due - now);
+        }
+        due.elapsed()
+    }
+}
+
+/// Asks that sleeps of this thread end on time. Otherwise Linux ends them up to 50 microseconds late, which would
+/// count as latency of the store.
+fn exact_sleep() {
+    // where it is refused, sleeps are merely less exact
+    #[cfg(target_os = "linux")]
+    let _ = nix::sys::prctl::set_timerslack(1);
+}
+
+/// Holds clients back until all are ready, then lets them go at once: a barrier that can also be called off.
+#[derive(Default)]
+struct Gate {
+    state: Mutex<GateState>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct GateState {
+    ready: usize,
+    /// Once opened: the common start, or nothing if the slice was called off.
+    open: Option<Option<Instant>>,
+}
+
+impl Gate {
+    /// Waits until the gate opens. Returns the common start, or none if the slice was called off.
+    fn wait(&self) -> Option<Instant> {
+        let mut state = self.state.lock().expect("no code that holds this lock panics");
+        state.ready += 1;
+        self.changed.notify_all();
+        loop {
+            if let Some(begin) = state.open {
+                return begin;
+            }
+            state = self.changed.wait(state).expect("no code that holds this lock panics");
+        }
+    }
+
+    fn wait_for(&self, clients: usize) {
+        let mut state = self.state.lock().expect("no code that holds this lock panics");
+        while state.ready < clients {
+            state = self.changed.wait(state).expect("no code that holds this lock panics");
+        }
+    }
+
+    fn open(&self, begin: Option<Instant>) {
+        self.state.lock().expect("no code that holds this lock panics").open = Some(begin);
+        self.changed.notify_all();
+    }
+}

@@ -1,0 +1,417 @@
+//! From paired slices to a ratio, its confidence interval and a verdict in words. Knows nothing of stores or clocks.
+//!
+//! A pair is one slice of a variant and the slice of the baseline that ran next to it; what enters here is the
+//! logarithm of the ratio of their throughputs. The estimate is their 20 % trimmed mean with the standard error of
+//! Tukey and McLaughlin (Yuen 1974, Biometrika 61; Wilcox, Introduction to Robust Estimation and Hypothesis Testing,
+//! 4.3): a hiccup of the machine in a few slices moves neither. Slices that follow each other resemble each other, so
+//! the standard error is widened by sqrt((1 + r) / (1 - r)), the large-sample factor for a first-order
+//! autoregressive series (Zwiers and von Storch 1995, Journal of Climate 8, section 2), where r is the lag-one
+//! autocorrelation, corrected for its bias of -(1 + 4 r) / n in short series (Marriott and Pope 1954, Biometrika 41)
+//! and never below zero. The interval uses Student's t. The tests below simulate what this gives.
+//!
+//! One comparison asks the question many times over (every variant under every workload), so a verdict counts as
+//! proven only after Holm's correction (1979, Scandinavian Journal of Statistics 6): in at most one comparison of
+//! twenty is any difference claimed where there is none. The intervals shown are those of the single question.
+
+use statrs::distribution::{ContinuousCDF, StudentsT};
+
+use crate::results::Verdict;
+
+/// Confidence of the intervals shown.
+pub const CONFIDENCE: f64 = 0.95;
+
+/// Differences up to this share are never claimed: two stores with the same content differ that much by the way
+/// their files and memory happen to lie.
+pub const MARGIN: f64 = 0.01;
+
+/// An interval whose half width exceeds this share is too wide to speak of "no difference".
+pub const NARROW: f64 = 0.05;
+
+/// Fewest pairs from which anything is concluded.
+pub const FEWEST_PAIRS: usize = 6;
+
+/// Share of the pairs set aside at each end.
+const TRIM: f64 = 0.2;
+
+/// Autocorrelation above this cannot be told from a trend in so short a series.
+const MOST_AUTOCORRELATION: f64 = 0.8;
+
+/// A ratio as estimated from pairs, on the scale of logarithms.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Estimate {
+    /// Logarithm of the ratio.
+    pub log_ratio: f64,
+    /// Its standard error.
+    pub standard_error: f64,
+    /// Degrees of freedom.
+    pub freedom: f64,
+    /// Number of pairs.
+    pub pairs: usize,
+}
+
+impl Estimate {
+    /// Estimates a ratio from `log_ratios`: the logarithm of each pair's ratio, in the order of time. None if there
+    /// are fewer than [`FEWEST_PAIRS`] or one is not a number.
+    pub fn from_pairs(log_ratios: &[f64]) -> Option<Self> {
+        let pairs = log_ratios.len();
+        if pairs < FEWEST_PAIRS || !log_ratios.iter().all(|value| value.is_finite()) {
+            return None;
+        }
+        let mut sorted = log_ratios.to_vec();
+        sorted.sort_by(f64::total_cmp);
+        let n = pairs as f64;
+        let trimmed = (n * TRIM) as usize;
+        let kept = &sorted[trimmed..pairs - trimmed];
+        let log_ratio = mean(kept);
+
+        let (least, most) = (kept[0], kept[kept.len() - 1]);
+        let winsorised: Vec<f64> = log_ratios.iter().map(|value| value.clamp(least, most)).collect();
+        let centre = mean(&winsorised);
+        let squares: f64 = winsorised.iter().map(|value| (value - centre).powi(2)).sum();
+        let share_kept = 1.0 - 2.0 * trimmed as f64 / n;
+        let alone = (squares / (n - 1.0)).sqrt() / (share_kept * n.sqrt());
+        let correlation = autocorrelation(&winsorised, centre, squares);
+        let standard_error = alone * ((1.0 + correlation) / (1.0 - correlation)).sqrt();
+        Some(Self { log_ratio, standard_error, freedom: kept.len() as f64 - 1.0, pairs })
+    }
+
+    /// The ratio.
+    pub fn ratio(&self) -> f64 {
+        self.log_ratio.exp()
+    }
+
+    /// The interval of the ratio at `confidence`, such as 0.95.
+    pub fn interval(&self, confidence: f64) -> (f64, f64) {
+        let half = self.standard_error * self.student().inverse_cdf(0.5 + confidence / 2.0);
+        ((self.log_ratio - half).exp(), (self.log_ratio + half).exp())
+    }
+
+    /// Probability of an estimate at least this far from equality (in either direction) if the true ratio were
+    /// within `margin` of it.
+    pub fn p_beyond(&self, margin: f64) -> f64 {
+        let beyond = self.log_ratio.abs() - margin.ln_1p();
+        match self.standard_error {
+            _ if beyond <= 0.0 => 1.0,
+            error if error > 0.0 => (2.0 * self.student().sf(beyond / error)).min(1.0),
+            _ => 0.0,
+        }
+    }
+
+    fn student(&self) -> StudentsT {
+        StudentsT::new(0.0, 1.0, self.freedom).expect("there are at least two degrees of freedom")
+    }
+}
+
+/// Lag-one autocorrelation of `values` around `centre`, where `squares` is the sum of their squared deviations;
+/// corrected for bias, between 0 and `MOST_AUTOCORRELATION`.
+fn autocorrelation(values: &[f64], centre: f64, squares: f64) -> f64 {
+    if squares <= 0.0 {
+        return 0.0;
+    }
+    let products: f64 = values.windows(2).map(|pair| (pair[0] - centre) * (pair[1] - centre)).sum();
+    let n = values.len() as f64;
+    // solves found = r - (1 + 4 r) / n for r
+    let corrected = if n > 4.0 { (products / squares * n + 1.0) / (n - 4.0) } else { products / squares };
+    corrected.clamp(0.0, MOST_AUTOCORRELATION)
+}
+
+/// A verdict and the words for it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Judgement {
+    /// The verdict.
+    pub verdict: Verdict,
+    /// In words, with the figures.
+    pub words: String,
+}
+
+/// Judges all ratios of one comparison together.
+///
+/// - `Costs`, `Gains`: the difference exceeds [`MARGIN`] even after Holm's correction for the number of ratios.
+/// - `NoDifference`: the 95 % interval reaches into the margin around equality and is no wider than [`NARROW`] to
+///   each side.
+/// - `CannotConclude`: the interval is too wide; or it lies outside the margin, but among so many ratios one such is
+///   to be expected by chance; or there are too few pairs (`None`).
+pub fn judge(estimates: &[Option<Estimate>]) -> Vec<Judgement> {
+    let single: Vec<Option<f64>> = estimates.iter().map(|estimate| Some(estimate.as_ref()?.p_beyond(MARGIN))).collect();
+    let present: Vec<f64> = single.iter().flatten().copied().collect();
+    let mut together = holm(&present).into_iter();
+    let questions = present.len();
+    let mut judgements = Vec::with_capacity(estimates.len());
+    for (estimate, single) in estimates.iter().zip(&single) {
+        judgements.push(match (estimate, single) {
+            (Some(estimate), Some(single)) => {
+                judge_one(estimate, *single, together.next().expect("one for each"), questions)
+            }
+            _ => Judgement {
+                verdict: Verdict::CannotConclude,
+                words: format!("cannot conclude (fewer than {FEWEST_PAIRS} pairs of slices; more rounds would help)"),
+            },
+        });
+    }
+    judgements
+}
+
+fn judge_one(estimate: &Estimate, single: f64, together: f64, questions: usize) -> Judgement {
+    const CHANCE: f64 = 1.0 - CONFIDENCE;
+    let (low, high) = estimate.interval(CONFIDENCE);
+    let half = (high - low) / 2.0;
+    let percent = |share: f64| format!("{:.1}", share.abs() * 100.0);
+    if together < CHANCE {
+        let ratio = estimate.ratio();
+        let (verdict, word) = if ratio < 1.0 { (Verdict::Costs, "costs") } else { (Verdict::Gains, "gains") };
+        let mut words = format!("{word} {} % ± {}", percent(1.0 - ratio), percent(half));
+        if ratio < 0.5 {
+            words.push_str(&format!(", takes {:.1} times as long", 1.0 / ratio));
+        }
+        return Judgement { verdict, words };
+    }
+    let range = between(low, high);
+    if single < CHANCE {
+        let words = format!(
+            "cannot conclude ({range}, but one such among {questions} ratios can be chance; more rounds would help)"
+        );
+        return Judgement { verdict: Verdict::CannotConclude, words };
+    }
+    if half > NARROW {
+        let words = format!("cannot conclude ({range}; more rounds would help)");
+        return Judgement { verdict: Verdict::CannotConclude, words };
+    }
+    let words = if low <= 1.0 && high >= 1.0 {
+        format!("no difference (± {} %)", percent(f64::max(1.0 - low, high - 1.0)))
+    } else {
+        format!("no difference beyond {:.0} % ({range})", MARGIN * 100.0)
+    };
+    Judgement { verdict: Verdict::NoDifference, words }
+}
+
+/// An interval of ratios in words, such as `between 3.0 % slower and 8.1 % faster`.
+pub fn between(low: f64, high: f64) -> String {
+    let percent = |ratio: f64| (ratio - 1.0).abs() * 100.0;
+    match (low < 1.0, high < 1.0) {
+        (true, true) => format!("between {:.1} and {:.1} % slower", percent(high), percent(low)),
+        (false, false) => format!("between {:.1} and {:.1} % faster", percent(low), percent(high)),
+        _ => format!("between {:.1} % slower and {:.1} % faster", percent(low), percent(high)),
+    }
+}
+
+/// Holm's step-down correction: for each of `p`, the smallest family-wise error rate at which it is rejected.
+pub fn holm(p: &[f64]) -> Vec<f64> {
+    let mut order: Vec<usize> = (0..p.len()).collect();
+    order.sort_by(|&a, &b| p[a].total_cmp(&p[b]));
+    let mut corrected = vec![1.0; p.len()];
+    let mut most: f64 = 0.0;
+    for (rank, &at) in order.iter().enumerate() {
+        most = most.max(p[at] * (p.len() - rank) as f64).min(1.0);
+        corrected[at] = most;
+    }
+    corrected
+}
+
+/// Median of `values`; 0 for none.
+pub fn median(values: &[f64]) -> f64 {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    match sorted.len() {
+        0 => 0.0,
+        n if n % 2 == 1 => sorted[n / 2],
+        n => (sorted[n / 2 - 1] + sorted[n / 2]) / 2.0,
+    }
+}
+
+fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len() as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use rand::rngs::SmallRng;
+    use rand::{RngExt, SeedableRng};
+
+    use super::*;
+    use crate::plan::Plan;
+
+    /// How the slices of a simulated machine scatter.
+    #[derive(Clone, Copy)]
+    struct Noise {
+        /// Standard deviation of a slice.
+        sd: f64,
+        /// Correlation of a slice with the one before it.
+        correlation: f64,
+        /// Whether each store has a series of its own, rather than the machine one for all.
+        per_store: bool,
+        /// Change of the machine's speed from begin to end.
+        drift: f64,
+        /// Share of slices that are held up, by 15 % on average.
+        hiccups: f64,
+    }
+
+    const DEFAULT: Noise = Noise { sd: 0.03, correlation: 0.3, per_store: false, drift: 0.2, hiccups: 0.0 };
+
+    fn normal(random: &mut SmallRng) -> f64 {
+        let (u, v) = (1.0 - random.random::<f64>(), random.random::<f64>());
+        (-2.0 * u.ln()).sqrt() * (std::f64::consts::TAU * v).cos()
+    }
+
+    /// The log ratios of `pairs` pairs, run in the order that comparisons use, where the truth is `log_ratio`.
+    fn simulate(random: &mut SmallRng, noise: Noise, pairs: usize, log_ratio: f64) -> Vec<f64> {
+        let fresh = (1.0 - noise.correlation * noise.correlation).sqrt();
+        let mut state = [normal(random), normal(random)];
+        let orders = crate::schedule::orders(2, pairs, random.random());
+        let mut ratios = Vec::new();
+        for (pair, order) in orders.iter().enumerate() {
+            let mut speed = [0.0; 2];
+            for (position, &variant) in order.iter().enumerate() {
+                let series = if noise.per_store { variant } else { 0 };
+                state[series] = noise.correlation * state[series] + fresh * normal(random);
+                let time = (2 * pair + position) as f64 / (2 * pairs) as f64;
+                let hiccup =
+                    if random.random::<f64>() < noise.hiccups { 0.15 * random.random::<f64>().ln() } else { 0.0 };
+                speed[variant] = noise.sd * state[series] - noise.drift * time + hiccup;
+            }
+            ratios.push(speed[1] - speed[0] + log_ratio);
+        }
+        ratios
+    }
+
+    fn shares(noise: Noise, workloads: usize, log_ratio: f64) -> [f64; 3] {
+        let plan = Plan::default();
+        let mut random = SmallRng::seed_from_u64(7);
+        let runs = 2_000;
+        let (mut claimed, mut all_equal, mut covered) = (0, 0, 0);
+        for _ in 0..runs {
+            let estimates: Vec<Option<Estimate>> = (0..workloads)
+                .map(|_| Estimate::from_pairs(&simulate(&mut random, noise, plan.pairs, log_ratio)))
+                .collect();
+            let judgements = judge(&estimates);
+            let claims = |verdict| matches!(verdict, Verdict::Costs | Verdict::Gains);
+            claimed += usize::from(judgements.iter().any(|judgement| claims(judgement.verdict)));
+            all_equal += usize::from(judgements.iter().all(|judgement| judgement.verdict == Verdict::NoDifference));
+            for estimate in estimates.iter().flatten() {
+                let (low, high) = estimate.interval(CONFIDENCE);
+                covered += usize::from(low.ln() <= log_ratio && log_ratio <= high.ln());
+            }
+        }
+        [claimed as f64 / runs as f64, all_equal as f64 / runs as f64, covered as f64 / (runs * workloads) as f64]
+    }
+
+    #[test]
+    fn the_baseline_against_itself_is_no_difference_in_19_of_20_runs() {
+        for noise in [DEFAULT, Noise { correlation: 0.0, ..DEFAULT }, Noise { hiccups: 0.05, ..DEFAULT }] {
+            let [claimed, equal, covered] = shares(noise, 7, 0.0);
+            assert!(claimed <= 0.05, "a difference is claimed in {claimed} of the runs");
+            assert!(equal >= 0.95, "all workloads show no difference in {equal} of the runs");
+            assert!((0.93..=0.97).contains(&covered), "95 % intervals cover {covered}");
+        }
+    }
+
+    #[test]
+    fn stores_that_stay_fast_or_slow_for_a_while_make_it_cautious_not_wrong() {
+        let [claimed, _, covered] = shares(Noise { per_store: true, ..DEFAULT }, 7, 0.0);
+        assert!(claimed <= 0.05, "a difference is claimed in {claimed} of the runs");
+        assert!(covered >= 0.92, "95 % intervals cover {covered}");
+    }
+
+    #[test]
+    fn a_tenth_is_found_and_named() {
+        let truth = 0.9_f64.ln();
+        let [claimed, _, covered] = shares(DEFAULT, 1, truth);
+        assert!(claimed >= 0.95, "found in {claimed} of the runs");
+        assert!((0.93..=0.97).contains(&covered), "95 % intervals cover {covered}");
+        // and among fourteen questions, in each of them
+        let mut random = SmallRng::seed_from_u64(8);
+        let pairs = Plan::default().pairs;
+        let (mut found, runs) = (0, 300);
+        for _ in 0..runs {
+            let estimates: Vec<_> = (0..14)
+                .map(|at| {
+                    Estimate::from_pairs(&simulate(&mut random, DEFAULT, pairs, if at == 0 { truth } else { 0.0 }))
+                })
+                .collect();
+            found += usize::from(judge(&estimates)[0].verdict == Verdict::Costs);
+        }
+        assert!(found as f64 >= 0.95 * runs as f64, "found in {found} of {runs}");
+    }
+
+    #[test]
+    fn trimming_ignores_a_few_wild_pairs() {
+        let mut values = vec![-0.10, -0.11, -0.09, -0.10, -0.105, -0.095, -0.10, -0.11, -0.09, -0.10];
+        let calm = Estimate::from_pairs(&values).unwrap();
+        values[3] = 5.0;
+        let wild = Estimate::from_pairs(&values).unwrap();
+        assert!((calm.log_ratio - wild.log_ratio).abs() < 0.005 && wild.standard_error < 0.02);
+    }
+
+    #[test]
+    fn known_t_interval() {
+        // six pairs, one trimmed at each end: kept 2..5, winsorised 2,2,3,4,5,5; by hand
+        let estimate = Estimate::from_pairs(&[1.0, 6.0, 3.0, 4.0, 2.0, 5.0]).unwrap();
+        assert_eq!((estimate.log_ratio, estimate.freedom, estimate.pairs), (3.5, 3.0, 6));
+        let variance = 9.5 / 5.0_f64;
+        assert!((estimate.standard_error - variance.sqrt() / (4.0 / 6.0 * 6.0_f64.sqrt())).abs() < 1e-12);
+        let (low, high) = estimate.interval(0.95);
+        // t with 3 degrees of freedom at 0.975, from the tables
+        let half = 3.182_446 * estimate.standard_error;
+        assert!((low.ln() - (3.5 - half)).abs() < 1e-5 && (high.ln() - (3.5 + half)).abs() < 1e-5);
+    }
+
+    #[test]
+    fn holm_by_hand() {
+        let corrected = holm(&[0.01, 0.04, 0.03, 0.005]);
+        let want = [0.03, 0.06, 0.06, 0.02];
+        assert!(corrected.iter().zip(want).all(|(found, want)| (found - want).abs() < 1e-12), "{corrected:?}");
+        assert!(holm(&[]).is_empty());
+    }
+
+    fn words(log_ratio: f64, standard_error: f64) -> Judgement {
+        let estimate = Estimate { log_ratio, standard_error, freedom: 15.0, pairs: 24 };
+        judge(&[Some(estimate)]).remove(0)
+    }
+
+    #[test]
+    fn verdicts_in_words() {
+        let cost = words(0.9_f64.ln(), 0.005);
+        assert_eq!((cost.verdict, cost.words.as_str()), (Verdict::Costs, "costs 10.0 % ± 1.0"));
+        let slow = words(0.25_f64.ln(), 0.005);
+        assert_eq!(slow.words, "costs 75.0 % ± 0.3, takes 4.0 times as long");
+        let gain = words(1.2_f64.ln(), 0.005);
+        assert_eq!((gain.verdict, gain.words.as_str()), (Verdict::Gains, "gains 20.0 % ± 1.3"));
+        let equal = words(0.002, 0.004);
+        assert_eq!((equal.verdict, equal.words.as_str()), (Verdict::NoDifference, "no difference (± 1.1 %)"));
+        let margin = words(-0.015, 0.004);
+        assert_eq!(margin.verdict, Verdict::NoDifference);
+        assert_eq!(margin.words, "no difference beyond 1 % (between 0.6 and 2.3 % slower)");
+        let wide = words(0.01, 0.04);
+        assert_eq!(wide.verdict, Verdict::CannotConclude);
+        assert_eq!(wide.words, "cannot conclude (between 7.2 % slower and 10.0 % faster; more rounds would help)");
+        let few = judge(&[None]).remove(0);
+        assert_eq!(few.verdict, Verdict::CannotConclude);
+    }
+
+    #[test]
+    fn one_odd_ratio_among_many_is_left_open() {
+        let odd = Estimate { log_ratio: -0.035, standard_error: 0.01, freedom: 15.0, pairs: 24 };
+        let even = Estimate { log_ratio: 0.0, ..odd };
+        assert_eq!(judge(&[Some(odd)])[0].verdict, Verdict::Costs);
+        let mut many = vec![Some(even); 13];
+        many.push(Some(odd));
+        let last = judge(&many).pop().unwrap();
+        assert_eq!(last.verdict, Verdict::CannotConclude);
+        assert!(last.words.contains("among 14 ratios"), "{}", last.words);
+    }
+
+    #[test]
+    fn identical_slices_and_broken_numbers() {
+        let same = Estimate::from_pairs(&[0.0; 12]).unwrap();
+        assert_eq!(same.interval(0.95), (1.0, 1.0));
+        assert_eq!(judge(&[Some(same)])[0].verdict, Verdict::NoDifference);
+        let slower = Estimate::from_pairs(&[-0.5; 12]).unwrap();
+        assert_eq!(judge(&[Some(slower)])[0].verdict, Verdict::Costs);
+        assert!(Estimate::from_pairs(&[f64::NAN; 12]).is_none());
+        assert!(Estimate::from_pairs(&[0.0; FEWEST_PAIRS - 1]).is_none());
+    }
+
+    #[test]
+    fn medians() {
+        assert_eq!((median(&[]), median(&[3.0]), median(&[4.0, 1.0]), median(&[9.0, 1.0, 2.0])), (0.0, 3.0, 2.5, 2.0));
+    }
+}

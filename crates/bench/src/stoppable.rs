@@ -1,0 +1,86 @@
+//! A store that refuses to take more once a comparison was told to stop, so that a long load ends soon. Everything
+//! else is handed on to the store inside.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use crate::store::{BulkLoad, Counters, Record, Row, Store, StoreError, Table, Transactional};
+
+/// A store whose writes end with an error once `stop` is set.
+pub(crate) struct Stoppable<'a> {
+    inner: &'a dyn Store,
+    stop: &'a AtomicBool,
+}
+
+impl<'a> Stoppable<'a> {
+    pub(crate) fn new(inner: &'a dyn Store, stop: &'a AtomicBool) -> Self {
+        Self { inner, stop }
+    }
+
+    fn go_on(&self) -> Result<(), StoreError> {
+        match self.stop.load(Ordering::Relaxed) {
+            true => Err(StoreError("stopped".into())),
+            false => Ok(()),
+        }
+    }
+}
+
+impl Store for Stoppable<'_> {
+    fn read(&self, table: &Table, key: &[u8], fields: Option<&[usize]>, into: &mut Record) -> Result<bool, StoreError> {
+        self.inner.read(table, key, fields, into)
+    }
+
+    fn scan(
+        &self,
+        table: &Table,
+        start: &[u8],
+        count: usize,
+        each: &mut dyn FnMut(&[u8], &Record),
+    ) -> Result<usize, StoreError> {
+        self.inner.scan(table, start, count, each)
+    }
+
+    fn insert(&self, table: &Table, key: &[u8], record: &Record) -> Result<(), StoreError> {
+        self.go_on()?;
+        self.inner.insert(table, key, record)
+    }
+
+    fn update(&self, table: &Table, key: &[u8], changes: &[(usize, &[u8])]) -> Result<bool, StoreError> {
+        self.go_on()?;
+        self.inner.update(table, key, changes)
+    }
+
+    fn counters(&self) -> Counters {
+        self.inner.counters()
+    }
+
+    fn disk_bytes(&self) -> Result<u64, StoreError> {
+        self.inner.disk_bytes()
+    }
+
+    fn quiesce(&self) -> Result<(), StoreError> {
+        self.inner.quiesce()
+    }
+
+    fn drop_caches(&self) -> Result<(), StoreError> {
+        self.inner.drop_caches()
+    }
+
+    fn bulk(&self) -> Option<&dyn BulkLoad> {
+        self.inner.bulk().map(|_| self as &dyn BulkLoad)
+    }
+
+    fn transactional(&self) -> Option<&dyn Transactional> {
+        self.inner.transactional()
+    }
+}
+
+impl BulkLoad for Stoppable<'_> {
+    fn bulk_load(&self, table: &Table, rows: &mut dyn Iterator<Item = Row>) -> Result<u64, StoreError> {
+        self.go_on()?;
+        let bulk = self.inner.bulk().ok_or_else(|| StoreError("this store has no bulk loading".into()))?;
+        // rows that are cut short are as good as an error: the caller learns of it below and uses nothing of them
+        let loaded = bulk.bulk_load(table, &mut rows.take_while(|_| self.go_on().is_ok()))?;
+        self.go_on()?;
+        Ok(loaded)
+    }
+}

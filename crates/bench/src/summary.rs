@@ -1,0 +1,240 @@
+//! From raw samples to cells: medians, shares, verdicts, and what the reader must be warned of. Measures nothing.
+
+use std::collections::BTreeMap;
+
+use crate::measure::{CpuTimeline, Latencies};
+use crate::plan::Plan;
+use crate::results::{Cell, EngineFacts, Overhead, Results, SCHEMA, Sample, Saturation, TimeSplit, Variant, Verdict};
+use crate::saturation::{self, Evidence};
+use crate::statistics::{self, Estimate, Judgement};
+use crate::workload::{Spec, Unit};
+use crate::{machine, recommend};
+
+/// What was measured of one variant under one workload.
+pub(crate) struct Measured {
+    pub(crate) variant: usize,
+    /// Number of the workload in the plan.
+    pub(crate) workload: usize,
+    pub(crate) spec: Spec,
+    pub(crate) clients: usize,
+    /// CPU seconds of the load generator itself for one operation.
+    pub(crate) generator_cpu_s: Option<f64>,
+    pub(crate) samples: Vec<Sample>,
+    pub(crate) latencies: Latencies,
+    pub(crate) cpu: CpuTimeline,
+    pub(crate) disk_bytes: u64,
+}
+
+impl Measured {
+    pub(crate) fn new(variant: usize, workload: usize, spec: Spec, clients: usize) -> Self {
+        Self {
+            variant,
+            workload,
+            spec,
+            clients,
+            generator_cpu_s: None,
+            samples: Vec::new(),
+            latencies: Latencies::default(),
+            cpu: CpuTimeline::default(),
+            disk_bytes: 0,
+        }
+    }
+}
+
+/// A comparison that has ended.
+pub(crate) struct Run<'a> {
+    pub(crate) plan: &'a Plan,
+    pub(crate) variants: Vec<Variant>,
+    pub(crate) measured: Vec<Measured>,
+    pub(crate) engine: EngineFacts,
+    pub(crate) warnings: Vec<String>,
+    pub(crate) interrupted: bool,
+    pub(crate) started_at: String,
+    pub(crate) elapsed_s: f64,
+}
+
+/// Draws the results together.
+pub(crate) fn results(run: Run) -> Results {
+    let Run { plan, variants, mut measured, engine, mut warnings, interrupted, started_at, elapsed_s } = run;
+    measured.retain(|cell| !cell.samples.is_empty());
+    measured.sort_by_key(|cell| (cell.workload, cell.variant));
+    let cells = cells(plan, &measured);
+    warn_of_run(plan, &engine, &cells, interrupted, &mut warnings);
+    let recommendation = recommend::recommend(plan, &variants, &cells);
+    Results {
+        schema: SCHEMA,
+        version: env!("CARGO_PKG_VERSION").into(),
+        started_at,
+        elapsed_s,
+        interrupted,
+        command: std::env::args().collect(),
+        plan: plan.clone(),
+        machine: machine::facts(plan.stores_dir()),
+        engine,
+        variants,
+        cells,
+        recommendation,
+        warnings,
+    }
+}
+
+fn cells(plan: &Plan, measured: &[Measured]) -> Vec<Cell> {
+    let cores = machine::cores();
+    let mut cells: Vec<Cell> = measured.iter().map(|cell| self::cell(plan, cell, cores)).collect();
+    // the pairs of every cell that is not the baseline, with the number of the cell
+    let mut pairs: Vec<(usize, Vec<Pair>)> = Vec::new();
+    for (number, cell) in measured.iter().enumerate().filter(|(_, cell)| cell.variant != 0) {
+        let baseline = measured.iter().find(|other| other.workload == cell.workload && other.variant == 0);
+        pairs.push((number, baseline.map_or_else(Vec::new, |baseline| paired(baseline, cell))));
+    }
+    let estimates: Vec<Option<Estimate>> = pairs
+        .iter()
+        .map(|(_, pairs)| Estimate::from_pairs(&pairs.iter().map(|pair| pair.log_throughput).collect::<Vec<_>>()))
+        .collect();
+    let judgements = statistics::judge(&estimates);
+    for (((number, pairs), estimate), judgement) in pairs.iter().zip(&estimates).zip(judgements) {
+        let saturation = &cells[*number].saturation;
+        cells[*number].overhead = Some(overhead(pairs, *estimate, judgement, saturation));
+    }
+    cells
+}
+
+fn overhead(pairs: &[Pair], estimate: Option<Estimate>, judgement: Judgement, saturation: &Saturation) -> Overhead {
+    let ratios: Vec<f64> = pairs.iter().map(|pair| pair.log_throughput.exp().clamp(1e-9, 1e9)).collect();
+    let seen = || ratios.iter().fold((1e9, 1e-9), |(low, high), &ratio| (f64::min(low, ratio), f64::max(high, ratio)));
+    let (low, high) = estimate.map_or_else(seen, |estimate| estimate.interval(statistics::CONFIDENCE));
+    let cpu: Vec<f64> = pairs.iter().map(|pair| pair.log_cpu).filter(|value| value.is_finite()).collect();
+    let mut words = judgement.words;
+    // where something else held the run back, the throughput alone would mislead
+    if judgement.verdict != Verdict::CannotConclude && saturation::is_below(saturation) {
+        words.push_str("; below saturation");
+    }
+    Overhead {
+        ratio: estimate.map_or_else(|| statistics::median(&ratios), |estimate| estimate.ratio()),
+        low,
+        high,
+        pairs: pairs.len(),
+        verdict: judgement.verdict,
+        words,
+        cpu_ratio: statistics::median(&cpu).exp(),
+    }
+}
+
+/// Logarithms of the ratios of one slice to the baseline's slice of the same block.
+struct Pair {
+    log_throughput: f64,
+    log_cpu: f64,
+}
+
+fn paired(baseline: &Measured, cell: &Measured) -> Vec<Pair> {
+    let place = |sample: &Sample| (sample.round, sample.slice);
+    let of_baseline: BTreeMap<_, _> = baseline.samples.iter().map(|sample| (place(sample), sample)).collect();
+    let unit = cell.spec.unit;
+    let pairs = cell.samples.iter().filter_map(|sample| Some((of_baseline.get(&place(sample))?, sample)));
+    pairs
+        .map(|(base, sample)| Pair {
+            log_throughput: (throughput(sample, unit) / throughput(base, unit)).ln(),
+            log_cpu: (cpu_a_unit(sample, unit) / cpu_a_unit(base, unit)).ln(),
+        })
+        .collect()
+}
+
+fn amount(sample: &Sample, unit: Unit) -> f64 {
+    match unit {
+        Unit::Operations => sample.operations as f64,
+        Unit::Bytes => sample.bytes as f64,
+    }
+}
+
+fn throughput(sample: &Sample, unit: Unit) -> f64 {
+    if sample.elapsed_s > 0.0 { amount(sample, unit) / sample.elapsed_s } else { 0.0 }
+}
+
+fn cpu_a_unit(sample: &Sample, unit: Unit) -> f64 {
+    (sample.cpu_user_s + sample.cpu_system_s + sample.settle_cpu_s) / amount(sample, unit).max(1.0)
+}
+
+fn cell(plan: &Plan, measured: &Measured, cores: usize) -> Cell {
+    let Measured { samples, spec, .. } = measured;
+    let sum = |of: fn(&Sample) -> f64| samples.iter().map(of).sum::<f64>();
+    let cpu_s = sum(|sample| sample.cpu_user_s + sample.cpu_system_s);
+    let (cipher_s, io_s) = (sum(|sample| sample.cipher_cpu_s), sum(|sample| sample.io_cpu_s));
+    let operations = sum(|sample| sample.operations as f64);
+    let generator_share =
+        measured.generator_cpu_s.filter(|_| cpu_s > 0.0).map(|each_s| (each_s * operations / cpu_s).min(1.0));
+    let hits = sum(|sample| sample.cache_hits as f64);
+    let lookups = hits + sum(|sample| sample.cache_misses as f64);
+    let rates: Vec<f64> = samples.iter().map(|sample| throughput(sample, spec.unit)).collect();
+    let evidence = Evidence { samples, clients: measured.clients, cores, target: plan.target, generator_share };
+    Cell {
+        variant: measured.variant,
+        workload: spec.name.into(),
+        unit: spec.unit,
+        clients: measured.clients,
+        throughput: statistics::median(&rates),
+        latency: measured.latencies.response(),
+        service: measured.latencies.service(),
+        cpu: measured.cpu.seconds(),
+        time: TimeSplit {
+            cipher_s,
+            io_s,
+            other_s: (cpu_s - cipher_s - io_s).max(0.0),
+            io_wait_s: sum(|sample| sample.io_wall_s - sample.io_cpu_s).max(0.0),
+        },
+        cache_hit_rate: (lookups > 0.0).then(|| hits / lookups),
+        disk_bytes: measured.disk_bytes,
+        generator_share,
+        saturation: saturation::judge(&evidence),
+        overhead: None,
+        samples: samples.clone(),
+    }
+}
+
+fn warn_of_run(plan: &Plan, engine: &EngineFacts, cells: &[Cell], interrupted: bool, warnings: &mut Vec<String>) {
+    if interrupted {
+        warnings.push("the run was ended early: what is shown is whole, but rests on fewer slices than planned".into());
+    }
+    if engine.assertions {
+        warnings.push(format!(
+            "{} {} ({}) was built with assertions on: its baseline is slower than it need be, and overheads are \
+             understated",
+            engine.name, engine.version, engine.build
+        ));
+    }
+    if cfg!(debug_assertions) {
+        warnings.push("this is a debug build of Sealstone; its figures mean nothing, build it with --release".into());
+    }
+    // of workloads held back by nothing seen, once for all of them
+    let idle = workloads(cells, |cell| cell.overhead.is_some() && saturation::is_below(&cell.saturation));
+    if !idle.is_empty() && plan.target.is_none() {
+        warnings.push(format!(
+            "neither CPU nor I/O held back {}: a cost may be hidden in idle time; more clients (threads) would show it",
+            idle.join(", ")
+        ));
+    }
+    let generator = workloads(cells, |cell| cell.generator_share.is_some_and(|share| share > 0.2));
+    if !generator.is_empty() {
+        warnings.push(format!(
+            "the load generator takes more than a fifth of the CPU time in {}: overheads there are understated",
+            generator.join(", ")
+        ));
+    }
+    let cold = workloads(cells, |cell| cell.workload == "oltp" && cell.cache_hit_rate.is_some_and(|rate| rate < 0.95));
+    if !cold.is_empty() {
+        warnings.push(
+            "oltp: fewer than 95 % of the look-ups were answered by the cache; raise the cache or lower the bytes"
+                .into(),
+        );
+    }
+}
+
+/// Names of the workloads with a cell for which `is` holds, each once.
+fn workloads(cells: &[Cell], is: impl Fn(&Cell) -> bool) -> Vec<String> {
+    let mut names: Vec<String> = Vec::new();
+    for cell in cells.iter().filter(|cell| is(cell)) {
+        if !names.contains(&cell.workload) {
+            names.push(cell.workload.clone());
+        }
+    }
+    names
+}
