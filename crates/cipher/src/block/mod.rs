@@ -11,22 +11,23 @@ use crate::aead::{Aead, Error};
 use crate::backend::Backend;
 use crate::mode::{Counter64, Counter128};
 
-/// How to set a key on a backend, by block length.
-///
-/// Keys arrive as long as the table of ciphers says, or the functions return `Error::KeyLength`.
+/// Sets a key on a backend. It is as long as the table of ciphers says, or the result is `Error::KeyLength`.
+pub(crate) type SetOn<T> = fn(&[u8], Backend) -> Result<Box<T>, Error>;
+
+/// How to set a key, by block length.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum SetKey {
     /// 16-byte blocks.
     Block128 {
         /// The block cipher alone, for modes to build on.
-        counter: fn(&[u8], Backend) -> Result<Box<dyn Counter128>, Error>,
+        counter: SetOn<dyn Counter128>,
         /// GCM as a whole, where the cipher brings one that is faster than its parts put together.
-        gcm: Option<fn(&[u8], Backend) -> Result<Box<dyn Aead>, Error>>,
+        gcm: Option<SetOn<dyn Aead>>,
     },
     /// 8-byte blocks.
     Block64 {
         /// The block cipher alone, for modes to build on.
-        counter: fn(&[u8], Backend) -> Result<Box<dyn Counter64>, Error>,
+        counter: SetOn<dyn Counter64>,
     },
 }
 
