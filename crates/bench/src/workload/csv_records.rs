@@ -118,14 +118,14 @@ impl CsvRecords {
         // the header is checked like any record, and raggedness is reported in our words
         let mut reader = csv::ReaderBuilder::new().has_headers(false).flexible(true).from_reader(text.as_bytes());
         let mut record = csv::ByteRecord::new();
-        next(path, &mut reader, &mut record)?;
+        next(path, text, &mut reader, &mut record)?;
         let names = header(path, &record)?;
 
         let mut kinds = vec![None; names.len()];
         let mut csv = Self { fields: Vec::new(), bytes: Vec::new(), starts: vec![0], ends: Vec::new() };
-        while next(path, &mut reader, &mut record)? {
+        while next(path, text, &mut reader, &mut record)? {
             if record.len() != names.len() {
-                let line = line_of(&record);
+                let line = line_of(text, &record);
                 return Err(Error::Ragged { path: path.into(), line, found: record.len(), wanted: names.len() });
             }
             let start = csv.bytes.len();
@@ -194,20 +194,29 @@ fn decode(path: &Path, raw: Vec<u8>) -> Result<String, Error> {
     Err(Error::Encoding { path: path.into(), line, encoding })
 }
 
-/// The next record into `record`; whether there was one.
-fn next(path: &Path, reader: &mut csv::Reader<&[u8]>, record: &mut csv::ByteRecord) -> Result<bool, Error> {
+/// The next record of `text` into `record`; whether there was one.
+fn next(
+    path: &Path,
+    text: &str,
+    reader: &mut csv::Reader<&[u8]>,
+    record: &mut csv::ByteRecord,
+) -> Result<bool, Error> {
     let found = reader
         .read_byte_record(record)
         .map_err(|error| Error::Unreadable { path: path.into(), source: std::io::Error::other(error) })?;
     if found && record.as_slice().len() > RECORD_BYTES_MAX {
-        return Err(Error::TooLong { path: path.into(), line: line_of(record) });
+        return Err(Error::TooLong { path: path.into(), line: line_of(text, record) });
     }
     Ok(found)
 }
 
-/// Line on which `record` begins, from 1.
-fn line_of(record: &csv::ByteRecord) -> u64 {
-    record.position().map_or(1, csv::Position::line)
+/// Line of `text` on which `record` begins, from 1. The reader's own count stands before line ends that it skips.
+fn line_of(text: &str, record: &csv::ByteRecord) -> u64 {
+    let from = record.position().map_or(0, |position| position.byte() as usize).min(text.len());
+    let blank = text.as_bytes()[from..].iter().take_while(|octet| matches!(octet, b'\r' | b'\n')).count();
+    let before = &text.as_bytes()[..from + blank];
+    let ends = before.iter().zip(before.iter().skip(1).map(Some).chain([None]));
+    1 + ends.filter(|&(&octet, next)| octet == b'\n' || (octet == b'\r' && next != Some(&b'\n'))).count() as u64
 }
 
 /// The column names in `record`.
@@ -258,5 +267,162 @@ fn widest(one: Option<Kind>, other: Option<Kind>) -> Option<Kind> {
         (Some(one), Some(other)) if one == other => Some(one),
         (Some(Kind::Text), _) | (_, Some(Kind::Text)) => Some(Kind::Text),
         _ => Some(Kind::Decimal),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use super::*;
+    use crate::workload::testing::nhis_sample;
+
+    /// What becomes of a file that holds `bytes`: the records, or the error with the file called `FILE`.
+    fn read(bytes: &[u8]) -> Result<CsvRecords, String> {
+        let mut file = tempfile::NamedTempFile::new().unwrap();
+        file.write_all(bytes).unwrap();
+        let path = file.path().display().to_string();
+        CsvRecords::read(file.path()).map_err(|error| error.to_string().replace(&path, "FILE"))
+    }
+
+    fn error(bytes: impl AsRef<[u8]>) -> String {
+        read(bytes.as_ref()).unwrap_err()
+    }
+
+    fn names(csv: &CsvRecords) -> Vec<&str> {
+        csv.fields.iter().map(|field| field.name.as_str()).collect()
+    }
+
+    fn value(csv: &CsvRecords, row: u64, field: usize) -> &str {
+        std::str::from_utf8(csv.value(row, field)).unwrap()
+    }
+
+    #[test]
+    fn reads_quotes_line_ends_and_empty_values() {
+        let csv = read(b"id,name,note\r\n1,\"Kim, A\",\"said \"\"no\"\"\"\r\n2,,\"two\nlines\"\n\n3,Lee,").unwrap();
+        assert_eq!(names(&csv), ["id", "name", "note"]);
+        assert_eq!(csv.rows(), 3);
+        assert_eq!((value(&csv, 0, 0), value(&csv, 0, 1), value(&csv, 0, 2)), ("1", "Kim, A", "said \"no\""));
+        assert_eq!((value(&csv, 1, 1), value(&csv, 1, 2)), ("", "two\nlines"));
+        assert_eq!((value(&csv, 2, 0), value(&csv, 2, 2)), ("3", ""));
+        assert!((csv.mean_bytes() - 30.0 / 3.0).abs() < 1e-9, "{}", csv.mean_bytes());
+    }
+
+    #[test]
+    fn infers_kinds_over_all_rows() {
+        let kind = |values: &[&str]| {
+            let text = format!("header,b\n{}", values.iter().map(|value| format!("{value},x\n")).collect::<String>());
+            read(text.as_bytes()).unwrap().fields[0].kind
+        };
+        assert_eq!(kind(&["1", "-20", "", "0"]), Kind::Integer);
+        assert_eq!(kind(&["1", "2.50", "-0.5"]), Kind::Decimal);
+        assert_eq!(kind(&["2.5", "1"]), Kind::Decimal);
+        assert_eq!(kind(&["1", "2", "three"]), Kind::Text);
+        assert_eq!(kind(&["1", "x", "2.5"]), Kind::Text);
+        assert_eq!(kind(&["", ""]), Kind::Text);
+        // what a numeric column would not give back as it was
+        for text in ["007", "+1", "-0", "-", ".5", "5.", "1e5", "1 ", "1.2.3", "1234567890123456789", "00.5", "٣"] {
+            assert_eq!(kind(&[text]), Kind::Text, "{text}");
+        }
+        assert_eq!(kind(&["123456789012345678"]), Kind::Integer);
+    }
+
+    #[test]
+    fn reads_utf8_with_and_without_a_mark_and_cp949() {
+        let text = "이름,나이,거주지\n김철수,41,서울\n이영희,28,똠방각하\n";
+        let (cp949, _, lossy) = encoding_rs::EUC_KR.encode(text);
+        assert!(!lossy && std::str::from_utf8(&cp949).is_err());
+        let marked = [b"\xef\xbb\xbf", text.as_bytes()].concat();
+        for bytes in [text.as_bytes(), &marked, &cp949] {
+            let csv = read(bytes).unwrap();
+            assert_eq!(names(&csv), ["이름", "나이", "거주지"]);
+            assert_eq!((value(&csv, 0, 0), value(&csv, 0, 2)), ("김철수", "서울"));
+            // 똠 is in CP949 and not in plain EUC-KR
+            assert_eq!(value(&csv, 1, 2), "똠방각하");
+            assert_eq!(csv.fields[1].kind, Kind::Integer);
+        }
+    }
+
+    #[test]
+    fn says_which_line_is_in_another_encoding() {
+        let mixed = [&b"a,b\n1,"[..], "가나\n2,다\n".as_bytes(), b"3,\xb0\xff\n4,x\n"].concat();
+        assert_eq!(error(mixed), "FILE, line 4: not UTF-8\nsave the whole file as UTF-8 or as CP949");
+        let korean = encoding_rs::EUC_KR.encode("a,b\n1,가나\n2,다\n").0;
+        let mixed = [&korean[..], b"3,\xff\xff\n"].concat();
+        assert_eq!(error(mixed), "FILE, line 4: not CP949\nsave the whole file as UTF-8 or as CP949");
+        let utf16: Vec<u8> = "\u{feff}a,b\n1,2\n".encode_utf16().flat_map(u16::to_le_bytes).collect();
+        assert_eq!(error(utf16), "FILE, line 1: not UTF-8\nsave the whole file as UTF-8 or as CP949");
+    }
+
+    #[test]
+    fn refuses_files_without_records() {
+        let empty = "FILE is empty\nwrite a header line with the column names, then one record a line";
+        assert_eq!(error(""), empty);
+        assert_eq!(error("\u{feff}"), empty);
+        assert_eq!(error("\r\n\n"), empty);
+        let header_only = "FILE has a header line and no records\nwrite one record a line below it";
+        assert_eq!(error("a,b\n"), header_only);
+        assert_eq!(error("a,b"), header_only);
+    }
+
+    #[test]
+    fn refuses_headers_that_name_no_columns() {
+        assert_eq!(
+            error("1,2.5,-3\n4,5,6\n"),
+            "FILE, line 1: only numbers, where the column names should be\nwrite a header line above the records"
+        );
+        assert_eq!(
+            error("a,,c\n1,2,3\n"),
+            "FILE, line 1: column 2 has no name\nname it in the header line, or remove the column"
+        );
+        assert_eq!(
+            error("a,b,c, a\n1,2,3,4\n"),
+            "FILE, line 1: columns 1 and 4 are both called `a`\nrename one of them"
+        );
+    }
+
+    #[test]
+    fn refuses_ragged_records_with_their_line() {
+        let next = "add or remove fields there, or quote a field that holds a comma";
+        assert_eq!(error("a,b\n1,2\n3\n"), format!("FILE, line 3: 1 field, the header has 2\n{next}"));
+        assert_eq!(error("a,b\n1,2,3\n"), format!("FILE, line 2: 3 fields, the header has 2\n{next}"));
+        // lines are counted through quoted line ends and blank lines
+        for end in ["\n", "\r\n", "\r"] {
+            let text = "a,b\n\"1\n1\",2\n\n3,4,5\n".replace('\n', end);
+            assert_eq!(error(text), format!("FILE, line 5: 3 fields, the header has 2\n{next}"), "{end:?}");
+        }
+    }
+
+    #[test]
+    fn refuses_a_quote_left_open_over_a_mebibyte() {
+        let text = format!("a,b\n1,2\n3,\"4\n{}", "5,6\n".repeat(300_000));
+        let wanted = "FILE, line 3: a record of more than 1 MiB begins here\nis a quote left open, or is this no CSV file?";
+        assert_eq!(error(text), wanted);
+    }
+
+    #[test]
+    fn says_why_a_file_cannot_be_read() {
+        let error = |path: &str| CsvRecords::read(Path::new(path)).unwrap_err().to_string();
+        assert_eq!(error("/no/such.csv"), "cannot read records from /no/such.csv: No such file or directory (os error 2)");
+        assert_eq!(error("/"), "cannot read records from /: Is a directory (os error 21)");
+    }
+
+    #[test]
+    fn reads_the_health_checks_of_2016() {
+        let Some(path) = nhis_sample() else { return };
+        let csv = CsvRecords::read(&path).unwrap();
+        assert_eq!((csv.rows(), csv.fields.len()), (30_094, 34));
+        let kind = |name: &str| csv.fields.iter().find(|field| field.name == name).unwrap().kind;
+        assert_eq!(kind("기준년도"), Kind::Integer);
+        assert_eq!(kind("시력(좌)"), Kind::Decimal);
+        assert_eq!(kind("음주여부"), Kind::Text, "empty throughout");
+        assert_eq!(value(&csv, 0, 0), "2016");
+        assert_eq!(value(&csv, csv.rows() - 1, 1), "1000000");
+
+        let text = std::fs::read_to_string(&path).unwrap();
+        let (cp949, _, lossy) = encoding_rs::EUC_KR.encode(&text);
+        assert!(!lossy);
+        let same = read(&cp949).unwrap();
+        assert_eq!((same.fields, same.bytes, same.ends), (csv.fields, csv.bytes, csv.ends));
     }
 }

@@ -106,3 +106,102 @@ pub(super) fn printable(random: &mut SmallRng, value: &mut [u8]) {
     let rest = words.into_remainder();
     rest.copy_from_slice(&word()[..rest.len()]);
 }
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use super::*;
+    use crate::plan::Plan;
+    use crate::store::Store;
+    use crate::workload::build;
+    use crate::workload::distribution::stream;
+    use crate::workload::testing::{Journal, alone, assert_distributed, load, make, nhis_sample, plan, run, tally};
+
+    fn csv_file() -> tempfile::NamedTempFile {
+        let mut file = tempfile::NamedTempFile::new().unwrap();
+        file.write_all("name,age\nann,31\nbob,\nchris,7\n".as_bytes()).unwrap();
+        file
+    }
+
+    #[test]
+    fn ycsb_records_depend_on_seed_and_number_alone() {
+        let fill = |seed, number| {
+            let mut record = Record::new();
+            record.push(b"left over");
+            Records::ycsb(seed).fill(number, &mut record);
+            record
+        };
+        assert_eq!(fill(1, 5), fill(1, 5));
+        assert_ne!(fill(1, 5), fill(1, 6));
+        assert_ne!(fill(1, 5), fill(2, 5));
+        assert_eq!((fill(1, 5).len(), fill(1, 5).bytes()), (10, 1_000));
+    }
+
+    #[test]
+    fn printable_characters_are_even() {
+        let mut value = vec![0; 99_999];
+        printable(&mut stream(1, "test", &[]), &mut value);
+        let counts = tally(value.iter().map(|octet| u64::from(octet - b' ')), 64);
+        assert_distributed(&counts, &[1.0 / 64.0; 64]);
+    }
+
+    #[test]
+    fn csv_rows_repeat_under_fresh_keys() {
+        let file = csv_file();
+        let plan = Plan { records: 7, records_from: Some(file.path().into()), ..plan() };
+        let (store, workload) = (Journal::default(), make(&plan, "a"));
+        assert_eq!(load(&*workload, &store, 2), 7);
+        let rows: Vec<String> = store.take().iter().map(|call| call.splitn(4, ' ').nth(3).unwrap().to_owned()).collect();
+        assert_eq!(rows, ["ann|31", "bob|", "chris|7", "ann|31", "bob|", "chris|7", "ann|31"]);
+        let mut keys = 0;
+        store.scan(&workload.tables()[0], b"user", 100, &mut |_, _| keys += 1).unwrap();
+        assert_eq!(keys, 7);
+        let kinds: Vec<_> = workload.tables()[0].fields.iter().map(|field| field.kind).collect();
+        assert_eq!(kinds, [Kind::Text, Kind::Integer]);
+    }
+
+    #[test]
+    fn updates_write_what_the_column_holds_elsewhere() {
+        let file = csv_file();
+        let plan = Plan { records: 50, records_from: Some(file.path().into()), ..plan() };
+        let (store, workload) = (Journal::default(), make(&plan, "a"));
+        load(&*workload, &store, 1);
+        store.take();
+        run(&mut *workload.client(alone(0, 0)), &store, 12_000);
+        let columns = [["ann", "bob", "chris"], ["31", "", "7"]];
+        let mut cells = Vec::new();
+        for call in store.take().iter().filter(|call| call.starts_with("update ")) {
+            let words: Vec<&str> = call.splitn(5, ' ').collect();
+            let field: usize = words[3].parse().unwrap();
+            let value = columns[field].iter().position(|value| *value == words[4]).expect("a value of that column");
+            cells.push((field * 3 + value) as u64);
+        }
+        assert_distributed(&tally(cells, 6), &[1.0 / 6.0; 6]);
+    }
+
+    #[test]
+    fn a_csv_that_cannot_be_used_stops_every_workload_that_needs_it() {
+        let plan = Plan { records_from: Some("/no/such.csv".into()), ..plan() };
+        for name in ["a", "batch-load", "batch-scan"] {
+            let error = build(&plan, &[name]).err().unwrap().to_string();
+            assert_eq!(error, "cannot read records from /no/such.csv: No such file or directory (os error 2)");
+        }
+        assert!(build(&plan, &["oltp"]).is_ok());
+    }
+
+    #[test]
+    fn real_records_pass_through_every_workload_that_takes_them() {
+        let Some(path) = nhis_sample() else { return };
+        let plan = Plan { records: 40_000, operations: 2_000, bytes: 500_000, records_from: Some(path), ..plan() };
+        let names = ["a", "b", "c", "d", "e", "f", "batch-load", "batch-scan"];
+        let (ycsb, batch) = (Journal::default(), Journal::default());
+        for workload in build(&plan, &names).unwrap() {
+            let store = if workload.spec().dataset == "ycsb" { &ycsb } else { &batch };
+            if workload.spec().name == "a" {
+                load(&*workload, store, 2);
+            }
+            run(&mut *workload.client(alone(0, 0)), store, workload.operations());
+        }
+    }
+}
