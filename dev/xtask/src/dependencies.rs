@@ -40,6 +40,8 @@ pub(crate) fn members(metadata: &str, root: &Path) -> Result<Vec<Member>> {
             let dependencies = package["dependencies"].as_array().context("package without dependencies")?;
             let paths = dependencies.iter().filter_map(|dependency| dependency["path"].as_str());
             let mut uses: Vec<String> = paths.filter_map(|path| folder(Path::new(path))).collect();
+            // a package may name itself, to switch a feature on for its own tests
+            uses.retain(|used| *used != own);
             uses.sort();
             uses.dedup();
             Ok(Member { folder: own, uses })
