@@ -1,5 +1,5 @@
-//! Makes the golden files of the current format version in a directory: one of pages and one of frames for every
-//! cipher that has none there yet. What is there already stays as it is, since proving that *old* files still open
+//! Makes the golden files of the current format version in a directory, as hexadecimal text: one of pages and one of
+//! frames for every cipher that has none there yet. What is there already stays as it is, since proving that *old* files still open
 //! is what golden files are for.
 //!
 //! `cargo run -p sealstone-seal --example golden -- vectors/formats`
@@ -23,17 +23,22 @@ fn main() -> Result<(), Box<dyn Error>> {
     let keys = if key_path.exists() { KeyFile::open(&key_path)? } else { KeyFile::create(&key_path, "golden")? };
     for cipher in ciphers() {
         for (layout, seal) in [("paged", paged as Seal), ("frames", frames)] {
-            let path = dir.join(format!("v{FORMAT_VERSION}-{}-{layout}", cipher.name));
+            let path = dir.join(format!("v{FORMAT_VERSION}-{}-{layout}.hex", cipher.name));
             if path.exists() {
                 println!("{} stays", path.display());
                 continue;
             }
             let stored = seal(&keys, cipher)?;
-            fs::File::create_new(&path)?.write_all(&stored)?;
+            fs::File::create_new(&path)?.write_all(hex(&stored).as_bytes())?;
             println!("{} made, {} bytes", path.display(), stored.len());
         }
     }
     Ok(())
+}
+
+fn hex(bytes: &[u8]) -> String {
+    let line = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).chain(["\n".into()]).collect::<String>();
+    bytes.chunks(48).map(line).collect()
 }
 
 type Seal = fn(&KeyFile, &'static Cipher) -> Result<Vec<u8>, Box<dyn Error>>;

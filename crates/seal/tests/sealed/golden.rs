@@ -1,5 +1,5 @@
-//! Files sealed by earlier builds still open. They lie in `vectors/formats`, with the key that sealed them; the
-//! example `golden` makes them for new ciphers and never replaces one.
+//! Files sealed by earlier builds still open. They lie in `vectors/formats` as hexadecimal text, with the key that sealed
+//! them; the example `golden` makes them for new ciphers and never replaces one.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -15,6 +15,11 @@ use crate::fixture::{read_frames_of, read_paged_of};
 
 fn content(bytes: usize) -> Vec<u8> {
     (0..).flat_map(|number| format!("{number:07}\n").into_bytes()).take(bytes).collect()
+}
+
+fn from_hex(text: &str) -> Vec<u8> {
+    let digits: Vec<u32> = text.chars().filter_map(|digit| digit.to_digit(16)).collect();
+    digits.chunks_exact(2).map(|pair| (pair[0] << 4 | pair[1]) as u8).collect()
 }
 
 /// The golden key, copied to where its mode can be 0600: version control does not keep modes.
@@ -33,9 +38,9 @@ fn files_of_format_version_1_open() {
     let mut seen = Vec::new();
     for entry in fs::read_dir(&dir).unwrap() {
         let name = entry.unwrap().file_name().into_string().unwrap();
-        let Some(name) = name.strip_prefix("v1-") else { continue };
+        let Some(name) = name.strip_prefix("v1-").and_then(|name| name.strip_suffix(".hex")) else { continue };
         let (cipher_name, layout) = name.rsplit_once('-').unwrap();
-        let stored = fs::read(dir.join(format!("v1-{name}"))).unwrap();
+        let stored = from_hex(&fs::read_to_string(dir.join(format!("v1-{name}.hex"))).unwrap());
         assert_eq!(inspect(&stored).unwrap().cipher.name, cipher(cipher_name).unwrap().name, "{name}");
         let file = SealedFile::open(&keys, Backend::auto(), &stored).unwrap();
         assert_eq!(by_id(file.info().cipher.id).unwrap().name, cipher_name);
