@@ -4,4 +4,5 @@
 //! Not here: the tests themselves (`tests/`).
 
 pub mod binary;
+pub mod crash_load;
 pub mod transcript;

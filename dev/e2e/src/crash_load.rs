@@ -1,0 +1,65 @@
+//! The writes of the crash test: what step number n of a thread does, known to the process that writes and to the one
+//! that checks. Not here: starting, killing and checking (`tests/crash.rs`).
+
+use sealstone_rocksdb::DbOptions;
+
+/// Threads that write at once.
+pub const THREADS: u8 = 4;
+/// Length of one acknowledgement: thread and step number.
+pub const ACK_BYTES: usize = 9;
+/// Pairs of keys that each thread writes to, over and over.
+pub const PAIRS: u64 = 500;
+
+/// One atomic write: a pair of keys gets the same value, or is deleted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Step {
+    /// Which thread.
+    pub thread: u8,
+    /// Which start of the writer.
+    pub round: u64,
+    /// Which step, from 0.
+    pub number: u64,
+}
+
+impl Step {
+    /// Step `number` of `thread` in `round`.
+    pub fn new(thread: u8, round: u64, number: u64) -> Self {
+        Self { thread, round, number }
+    }
+
+    /// Which pair it writes: scattered, each once in `PAIRS` steps.
+    pub fn pair(&self) -> u64 {
+        // 211 and 500 share no factor
+        (self.number * 211 + self.round * 17) % PAIRS
+    }
+
+    /// The two keys, far apart in the key space.
+    pub fn keys(&self) -> [Vec<u8>; 2] {
+        keys(self.thread, self.pair())
+    }
+
+    /// What both keys get; absent: both are deleted.
+    pub fn value(&self) -> Option<Vec<u8>> {
+        if self.number % 11 == 7 {
+            return None;
+        }
+        let text = format!("round {} step {} of thread {};", self.round, self.number, self.thread);
+        Some(text.into_bytes().repeat(1 + (self.number % 13) as usize))
+    }
+}
+
+/// The keys of pair `pair` of `thread`.
+pub fn keys(thread: u8, pair: u64) -> [Vec<u8>; 2] {
+    ["left", "right"].map(|side| format!("{side}-{thread}-{pair:04}").into_bytes())
+}
+
+/// Small memory and files, so that logs roll, tables are written and compacted all the time.
+pub fn options() -> DbOptions {
+    let defaults = DbOptions::default();
+    let text = format!(
+        "{};write_buffer_size=131072;target_file_size_base=131072;max_bytes_for_level_base=524288;\
+         level0_file_num_compaction_trigger=2;max_background_jobs=2",
+        defaults.text
+    );
+    DbOptions { text, ..defaults }
+}
