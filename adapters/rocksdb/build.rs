@@ -1,1 +1,59 @@
-fn main() {}
+//! Compiles the C++ shim against RocksDB: the system library by default, or the source that `librocksdb-sys` carries
+//! (feature `bundled`). It does not build RocksDB itself.
+
+use std::path::{Path, PathBuf};
+use std::{env, fs};
+
+const SOURCES: [&str; 3] = ["shim/counting_fs.cc", "shim/database.cc", "shim/sealed_fs.cc"];
+const HEADERS: [&str; 2] = ["shim/file_systems.h", "shim/sealstone.h"];
+
+fn main() {
+    for file in SOURCES.iter().chain(&HEADERS) {
+        println!("cargo:rerun-if-changed={file}");
+    }
+    let mut shim = cc::Build::new();
+    shim.cpp(true).std("c++20").define("NDEBUG", None).opt_level(2).extra_warnings(true).files(SOURCES);
+    if env::var_os("CARGO_FEATURE_BUNDLED").is_some() {
+        // librocksdb-sys links its library itself and names its headers here
+        println!("cargo:rerun-if-env-changed=DEP_ROCKSDB_CARGO_MANIFEST_DIR");
+        let source = env::var_os("DEP_ROCKSDB_CARGO_MANIFEST_DIR").expect("librocksdb-sys says where its source is");
+        shim.flag("-isystem").flag(PathBuf::from(source).join("rocksdb/include"));
+        // that library is built without run-time type information, so classes derived from its own must do without
+        shim.flag("-fno-rtti");
+        // link order: the shim needs the library, so the library comes after it
+        shim.compile("sealstone_rocksdb_shim");
+        return;
+    }
+    for variable in ["ROCKSDB_INCLUDE_DIR", "ROCKSDB_LIB_DIR"] {
+        println!("cargo:rerun-if-env-changed={variable}");
+    }
+    if let Some(headers) = env::var_os("ROCKSDB_INCLUDE_DIR") {
+        shim.flag("-isystem").flag(headers);
+    }
+    if !has_header(&shim) {
+        println!(
+            "cargo::error=the headers of RocksDB were not found; on Debian or Ubuntu: apt-get install librocksdb-dev \
+             (or name their directory in ROCKSDB_INCLUDE_DIR, or build RocksDB from source with --features bundled)"
+        );
+        return;
+    }
+    shim.compile("sealstone_rocksdb_shim");
+    if let Some(library) = env::var_os("ROCKSDB_LIB_DIR") {
+        println!("cargo:rustc-link-search=native={}", Path::new(&library).display());
+    }
+    println!("cargo:rustc-link-lib=dylib=rocksdb");
+}
+
+/// Whether the compiler that will compile the shim finds RocksDB's headers.
+fn has_header(shim: &cc::Build) -> bool {
+    let probe = PathBuf::from(env::var_os("OUT_DIR").expect("set by cargo")).join("probe.cc");
+    fs::write(&probe, "#if !__has_include(<rocksdb/file_system.h>)\n#error missing\n#endif\n")
+        .expect("OUT_DIR is writable");
+    let mut only = cc::Build::new();
+    only.cpp(true).std("c++20").cargo_metadata(false).cargo_warnings(false).file(probe);
+    if let Some(headers) = env::var_os("ROCKSDB_INCLUDE_DIR") {
+        only.flag("-isystem").flag(headers);
+    }
+    // an unusable compiler is reported by the real compilation
+    shim.get_compiler().is_like_msvc() || only.try_expand().is_ok()
+}

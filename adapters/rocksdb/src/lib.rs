@@ -1,1 +1,29 @@
-//! RocksDB
+#![deny(unsafe_code)]
+//! RocksDB with every file sealed: an environment for RocksDB that encrypts and authenticates what it stores, and the
+//! embedded store that Sealstone measures.
+//!
+//! - [`SealedEnv`] is the environment, for a database opened here or (feature `rust-rocksdb`) with the crate `rocksdb`.
+//! - [`RocksDb`] is the engine for `sealstone_bench`: sealed and unsealed stores, measured alike.
+//! - [`rest`] says what is sealed in a directory, and checks all of it.
+//!
+//! Not here: the sealed formats (`sealstone-seal`), keys (`sealstone-keys`), workloads (`sealstone-bench`).
+//!
+//! Links the system's RocksDB (`apt-get install librocksdb-dev`), or builds one from source with feature `bundled`.
+
+mod directory;
+mod engine;
+mod env;
+#[allow(unsafe_code)]
+mod ffi;
+mod file_system;
+mod library;
+mod meter;
+mod record;
+pub mod rest;
+mod store;
+mod transaction;
+
+pub use engine::RocksDb;
+pub use env::{DbOptions, SealedEnv, Sealing};
+pub use ffi::{Backups, Code, Db, Error, IoCounts, Iterator, Range, TableWriter, Transaction, WriteBatch, version};
+pub use store::RocksStore;

@@ -1,0 +1,550 @@
+// RocksDB's C++ interface behind plain C functions, as far as Sealstone's Rust code uses it. RocksDB's own C interface
+// is not used because it drops status codes, lacks parts in older versions, and allocates for every value read.
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "file_systems.h"
+#include "rocksdb/cache.h"
+#if __has_include("rocksdb/advanced_cache.h")
+#include "rocksdb/advanced_cache.h"
+#endif
+#include "rocksdb/convenience.h"
+#include "rocksdb/db.h"
+#include "rocksdb/options.h"
+#include "rocksdb/sst_file_writer.h"
+#include "rocksdb/statistics.h"
+#include "rocksdb/table.h"
+#include "rocksdb/utilities/backup_engine.h"
+#include "rocksdb/utilities/checkpoint.h"
+#include "rocksdb/utilities/transaction.h"
+#include "rocksdb/utilities/transaction_db.h"
+#include "rocksdb/version.h"
+#include "rocksdb/write_batch.h"
+
+using rocksdb::DB;
+using rocksdb::PinnableSlice;
+using rocksdb::ReadOptions;
+using rocksdb::Slice;
+using rocksdb::Status;
+using rocksdb::TransactionDB;
+using rocksdb::WriteOptions;
+
+struct sealstone_cache {
+  std::shared_ptr<rocksdb::Cache> cache;
+};
+
+struct sealstone_db {
+  std::unique_ptr<DB> db;                // a TransactionDB where `transactions` is set
+  TransactionDB* transactions = nullptr;  // the same object
+  DB* base = nullptr;                    // the database under the lock table, or the same object
+  std::shared_ptr<rocksdb::Statistics> statistics;
+};
+
+struct sealstone_batch {
+  rocksdb::WriteBatch batch;
+};
+
+struct sealstone_iterator {
+  std::string lower, upper;
+  Slice lower_slice, upper_slice;
+  std::unique_ptr<rocksdb::Iterator> iterator;
+};
+
+struct sealstone_transaction {
+  rocksdb::ColumnFamilyHandle* family = nullptr;
+  std::unique_ptr<rocksdb::Transaction> transaction;
+};
+
+struct sealstone_table_writer {
+  rocksdb::Options options;
+  std::unique_ptr<rocksdb::SstFileWriter> writer;
+};
+
+struct sealstone_backup {
+  std::unique_ptr<rocksdb::BackupEngine> engine;
+};
+
+namespace {
+
+// A logger for databases that must leave no log file: it holds options and file names, and would lie outside the seal.
+class NoLog : public rocksdb::Logger {
+ public:
+  using rocksdb::Logger::Logv;
+  void Logv(const char* /*format*/, va_list /*arguments*/) override {}
+};
+
+Slice AsSlice(const uint8_t* data, size_t bytes) { return Slice(reinterpret_cast<const char*>(data), bytes); }
+
+sealstone_bytes AsBytes(const Slice& slice) {
+  return {reinterpret_cast<const uint8_t*>(slice.data()), slice.size()};
+}
+
+int32_t Report(const Status& status, sealstone_error* error) {
+  if (status.ok()) {
+    return 0;
+  }
+  const std::string text = status.ToString();
+  error->code = static_cast<int32_t>(status.code());
+  error->subcode = static_cast<int32_t>(status.subcode());
+  error->text = static_cast<char*>(malloc(text.size() + 1));
+  error->text_bytes = 0;
+  if (error->text != nullptr) {
+    memcpy(error->text, text.data(), text.size());
+    error->text_bytes = text.size();
+  }
+  return error->code;
+}
+
+// `DB::Open` gives a plain pointer in older versions and an owning one in newer ones.
+template <typename Base>
+Status Open(const rocksdb::Options& options, const std::string& path, std::unique_ptr<Base>* db) {
+  if constexpr (requires { Base::Open(options, path, db); }) {
+    return Base::Open(options, path, db);
+  } else {
+    Base* opened = nullptr;
+    Status status = Base::Open(options, path, &opened);
+    db->reset(opened);
+    return status;
+  }
+}
+
+// The engine's settings that no options text can express.
+Status Complete(const sealstone_env* env, const sealstone_cache* cache, uint32_t flags, rocksdb::Options* options,
+                std::shared_ptr<rocksdb::Statistics>* statistics) {
+  options->env = env->env.get();
+  options->info_log = std::make_shared<NoLog>();
+  if ((flags & SEALSTONE_STATISTICS) != 0) {
+    *statistics = rocksdb::CreateDBStatistics();
+    (*statistics)->set_stats_level(rocksdb::StatsLevel::kExceptHistogramOrTimers);
+    options->statistics = *statistics;
+  }
+  if (cache != nullptr) {
+    auto* table = options->table_factory->GetOptions<rocksdb::BlockBasedTableOptions>();
+    if (table == nullptr) {
+      return Status::InvalidArgument("a block cache needs block-based tables");
+    }
+    table->block_cache = cache->cache;
+  }
+  return Status::OK();
+}
+
+void Entry(const rocksdb::Iterator& iterator, sealstone_entry* entry) {
+  entry->valid = iterator.Valid() ? 1 : 0;
+  if (entry->valid != 0) {
+    entry->key = AsBytes(iterator.key());
+    entry->value = AsBytes(iterator.value());
+  }
+}
+
+int32_t Found(const Status& status, const PinnableSlice& value, sealstone_sink sink, void* context, int32_t* found,
+              sealstone_error* error) {
+  *found = status.ok() ? 1 : 0;
+  if (status.ok()) {
+    sink(context, 0, reinterpret_cast<const uint8_t*>(value.data()), value.size());
+    return 0;
+  }
+  return status.IsNotFound() ? 0 : Report(status, error);
+}
+
+WriteOptions Writing(int32_t sync) {
+  WriteOptions options;
+  options.sync = sync != 0;
+  return options;
+}
+
+}  // namespace
+
+extern "C" {
+
+void sealstone_text_free(char* text) { free(text); }
+
+// ---- environments --------------------------------------------------------------------------------------------------
+
+sealstone_env* sealstone_env_new(uint32_t base, int32_t count, const sealstone_seal_ops* ops, const void* seal) {
+  auto env = std::make_unique<sealstone_env>();
+  std::shared_ptr<rocksdb::FileSystem> files = rocksdb::FileSystem::Default();
+  if (base == SEALSTONE_BASE_MEMORY) {
+    env->memory.reset(rocksdb::NewMemEnv(rocksdb::Env::Default()));
+    files = env->memory->GetFileSystem();
+  }
+  env->counters = std::make_shared<sealstone::IoCounters>();
+  if (count != 0) {
+    files = sealstone::NewCountingFileSystem(files, env->counters);
+  }
+  if (seal != nullptr) {
+    files = sealstone::NewSealedFileSystem(files, *ops, seal);
+  }
+  env->env = rocksdb::NewCompositeEnv(files);
+  return env.release();
+}
+
+void sealstone_env_free(sealstone_env* env) { delete env; }
+
+void sealstone_env_io(const sealstone_env* env, sealstone_io* into) {
+  const sealstone::IoCounters& counters = *env->counters;
+  into->read_bytes = counters.read_bytes.load(std::memory_order_relaxed);
+  into->written_bytes = counters.written_bytes.load(std::memory_order_relaxed);
+  into->wall_ns = counters.wall_ns.load(std::memory_order_relaxed);
+  into->cpu_ns = counters.cpu_ns.load(std::memory_order_relaxed);
+}
+
+// RocksDB declares this struct in db/c.cc alone; this is its layout from the first version on.
+struct rocksdb_env_t {
+  rocksdb::Env* rep;
+  bool is_default;
+};
+
+void* sealstone_env_into_c(sealstone_env* env) {
+  // A memory base would have to live as long as the result, which has room for one owner only; its file system is
+  // shared and keeps itself alive.
+  auto* handle = new rocksdb_env_t{env->env.release(), false};
+  delete env;
+  return handle;
+}
+
+// ---- caches --------------------------------------------------------------------------------------------------------
+
+sealstone_cache* sealstone_cache_new(uint64_t capacity_bytes) {
+  return new sealstone_cache{rocksdb::NewLRUCache(static_cast<size_t>(capacity_bytes))};
+}
+void sealstone_cache_free(sealstone_cache* cache) { delete cache; }
+void sealstone_cache_empty(sealstone_cache* cache) { cache->cache->EraseUnRefEntries(); }
+
+// ---- databases -----------------------------------------------------------------------------------------------------
+
+int32_t sealstone_db_open(const sealstone_env* env, const char* path, size_t path_bytes, const char* options,
+                          size_t options_bytes, const sealstone_cache* cache, uint32_t flags, sealstone_db** db,
+                          sealstone_error* error) {
+  rocksdb::ConfigOptions config;
+  config.invoke_prepare_options = false;
+  rocksdb::Options parsed;
+  Status status = rocksdb::GetOptionsFromString(config, rocksdb::Options(), std::string(options, options_bytes),
+                                                &parsed);
+  if (!status.ok()) {
+    return Report(status, error);
+  }
+  auto opened = std::make_unique<sealstone_db>();
+  status = Complete(env, cache, flags, &parsed, &opened->statistics);
+  if (!status.ok()) {
+    return Report(status, error);
+  }
+  const std::string name(path, path_bytes);
+  if ((flags & SEALSTONE_TRANSACTIONS) != 0) {
+    TransactionDB* transactions = nullptr;
+    rocksdb::TransactionDBOptions settings;
+    settings.transaction_lock_timeout = 1000;  // ms
+    status = TransactionDB::Open(parsed, settings, name, &transactions);
+    opened->db.reset(transactions);
+    opened->transactions = transactions;
+    opened->base = transactions == nullptr ? nullptr : transactions->GetBaseDB();
+  } else {
+    status = Open<DB>(parsed, name, &opened->db);
+    opened->base = opened->db.get();
+  }
+  if (!status.ok()) {
+    return Report(status, error);
+  }
+  *db = opened.release();
+  return 0;
+}
+
+int32_t sealstone_db_close(sealstone_db* db, sealstone_error* error) {
+  const Status status = db->db->Close();
+  delete db;
+  return Report(status, error);
+}
+
+int32_t sealstone_db_get(sealstone_db* db, const uint8_t* key, size_t key_bytes, sealstone_sink sink, void* context,
+                         int32_t* found, sealstone_error* error) {
+  PinnableSlice value;
+  const Status status = db->base->Get(ReadOptions(), db->base->DefaultColumnFamily(), AsSlice(key, key_bytes), &value);
+  return Found(status, value, sink, context, found, error);
+}
+
+int32_t sealstone_db_multi_get(sealstone_db* db, size_t count, const sealstone_bytes* keys, sealstone_sink sink,
+                               void* context, sealstone_error* error) {
+  std::vector<Slice> slices;
+  slices.reserve(count);
+  for (size_t i = 0; i < count; i++) {
+    slices.push_back(AsSlice(keys[i].data, keys[i].bytes));
+  }
+  std::vector<PinnableSlice> values(count);
+  std::vector<Status> statuses(count);
+  db->base->MultiGet(ReadOptions(), db->base->DefaultColumnFamily(), count, slices.data(), values.data(),
+                     statuses.data());
+  for (const Status& status : statuses) {
+    if (!status.ok() && !status.IsNotFound()) {
+      return Report(status, error);
+    }
+  }
+  for (size_t i = 0; i < count; i++) {
+    if (statuses[i].ok()) {
+      sink(context, i, reinterpret_cast<const uint8_t*>(values[i].data()), values[i].size());
+    }
+  }
+  return 0;
+}
+
+int32_t sealstone_db_put(sealstone_db* db, const uint8_t* key, size_t key_bytes, const uint8_t* value,
+                         size_t value_bytes, int32_t sync, int32_t locked, sealstone_error* error) {
+  DB* target = locked != 0 ? db->db.get() : db->base;
+  return Report(target->Put(Writing(sync), target->DefaultColumnFamily(), AsSlice(key, key_bytes),
+                            AsSlice(value, value_bytes)),
+                error);
+}
+
+int32_t sealstone_db_delete(sealstone_db* db, const uint8_t* key, size_t key_bytes, int32_t sync,
+                            sealstone_error* error) {
+  DB* target = db->db.get();
+  return Report(target->Delete(Writing(sync), target->DefaultColumnFamily(), AsSlice(key, key_bytes)), error);
+}
+
+int32_t sealstone_db_flush(sealstone_db* db, sealstone_error* error) {
+  return Report(db->base->Flush(rocksdb::FlushOptions()), error);
+}
+
+int32_t sealstone_db_sync_wal(sealstone_db* db, sealstone_error* error) { return Report(db->base->SyncWAL(), error); }
+
+int32_t sealstone_db_compact(sealstone_db* db, sealstone_error* error) {
+  rocksdb::CompactRangeOptions options;
+  options.bottommost_level_compaction = rocksdb::BottommostLevelCompaction::kForce;
+  return Report(db->base->CompactRange(options, nullptr, nullptr), error);
+}
+
+int32_t sealstone_db_verify_checksum(sealstone_db* db, sealstone_error* error) {
+  return Report(db->base->VerifyChecksum(), error);
+}
+
+int32_t sealstone_db_checkpoint(sealstone_db* db, const char* path, size_t path_bytes, sealstone_error* error) {
+  rocksdb::Checkpoint* created = nullptr;
+  Status status = rocksdb::Checkpoint::Create(db->db.get(), &created);
+  const std::unique_ptr<rocksdb::Checkpoint> checkpoint(created);
+  if (status.ok()) {
+    status = checkpoint->CreateCheckpoint(std::string(path, path_bytes));
+  }
+  return Report(status, error);
+}
+
+int32_t sealstone_db_ingest(sealstone_db* db, size_t count, const sealstone_bytes* paths, int32_t move,
+                            sealstone_error* error) {
+  std::vector<std::string> files;
+  files.reserve(count);
+  for (size_t i = 0; i < count; i++) {
+    files.emplace_back(reinterpret_cast<const char*>(paths[i].data), paths[i].bytes);
+  }
+  rocksdb::IngestExternalFileOptions options;
+  options.move_files = move != 0;
+  options.write_global_seqno = false;  // would rewrite a few bytes in the middle of a sealed file
+  return Report(db->base->IngestExternalFile(files, options), error);
+}
+
+int32_t sealstone_db_property(sealstone_db* db, const char* name, size_t name_bytes, uint64_t* value) {
+  return db->base->GetIntProperty(Slice(name, name_bytes), value) ? 1 : 0;
+}
+
+void sealstone_db_cache_counts(const sealstone_db* db, uint64_t* hits, uint64_t* misses) {
+  *hits = 0;
+  *misses = 0;
+  if (db->statistics != nullptr) {
+    *hits = db->statistics->getTickerCount(rocksdb::BLOCK_CACHE_DATA_HIT);
+    *misses = db->statistics->getTickerCount(rocksdb::BLOCK_CACHE_DATA_MISS);
+  }
+}
+
+// ---- write batches -------------------------------------------------------------------------------------------------
+
+sealstone_batch* sealstone_batch_new(void) { return new sealstone_batch; }
+void sealstone_batch_free(sealstone_batch* batch) { delete batch; }
+
+void sealstone_batch_put(sealstone_batch* batch, const uint8_t* key, size_t key_bytes, const uint8_t* value,
+                         size_t value_bytes) {
+  batch->batch.Put(AsSlice(key, key_bytes), AsSlice(value, value_bytes)).PermitUncheckedError();
+}
+
+void sealstone_batch_delete(sealstone_batch* batch, const uint8_t* key, size_t key_bytes) {
+  batch->batch.Delete(AsSlice(key, key_bytes)).PermitUncheckedError();
+}
+
+int32_t sealstone_db_write(sealstone_db* db, sealstone_batch* batch, int32_t sync, sealstone_error* error) {
+  return Report(db->db->Write(Writing(sync), &batch->batch), error);
+}
+
+// ---- iterators -----------------------------------------------------------------------------------------------------
+
+sealstone_iterator* sealstone_iterator_new(sealstone_db* db, const sealstone_iterator_options* options) {
+  auto made = std::make_unique<sealstone_iterator>();
+  ReadOptions reading;
+  reading.readahead_size = options->readahead_bytes;
+  reading.fill_cache = options->fill_cache != 0;
+  if (options->lower.data != nullptr) {
+    made->lower.assign(reinterpret_cast<const char*>(options->lower.data), options->lower.bytes);
+    made->lower_slice = made->lower;
+    reading.iterate_lower_bound = &made->lower_slice;
+  }
+  if (options->upper.data != nullptr) {
+    made->upper.assign(reinterpret_cast<const char*>(options->upper.data), options->upper.bytes);
+    made->upper_slice = made->upper;
+    reading.iterate_upper_bound = &made->upper_slice;
+  }
+  made->iterator.reset(db->base->NewIterator(reading, db->base->DefaultColumnFamily()));
+  return made.release();
+}
+
+void sealstone_iterator_free(sealstone_iterator* iterator) { delete iterator; }
+
+void sealstone_iterator_first(sealstone_iterator* iterator, sealstone_entry* entry) {
+  iterator->iterator->SeekToFirst();
+  Entry(*iterator->iterator, entry);
+}
+void sealstone_iterator_last(sealstone_iterator* iterator, sealstone_entry* entry) {
+  iterator->iterator->SeekToLast();
+  Entry(*iterator->iterator, entry);
+}
+void sealstone_iterator_seek(sealstone_iterator* iterator, const uint8_t* key, size_t key_bytes,
+                             sealstone_entry* entry) {
+  iterator->iterator->Seek(AsSlice(key, key_bytes));
+  Entry(*iterator->iterator, entry);
+}
+void sealstone_iterator_seek_for_prev(sealstone_iterator* iterator, const uint8_t* key, size_t key_bytes,
+                                      sealstone_entry* entry) {
+  iterator->iterator->SeekForPrev(AsSlice(key, key_bytes));
+  Entry(*iterator->iterator, entry);
+}
+void sealstone_iterator_next(sealstone_iterator* iterator, sealstone_entry* entry) {
+  iterator->iterator->Next();
+  Entry(*iterator->iterator, entry);
+}
+void sealstone_iterator_prev(sealstone_iterator* iterator, sealstone_entry* entry) {
+  iterator->iterator->Prev();
+  Entry(*iterator->iterator, entry);
+}
+int32_t sealstone_iterator_status(const sealstone_iterator* iterator, sealstone_error* error) {
+  return Report(iterator->iterator->status(), error);
+}
+
+// ---- transactions --------------------------------------------------------------------------------------------------
+
+sealstone_transaction* sealstone_transaction_new(sealstone_db* db, int32_t sync) {
+  auto made = std::make_unique<sealstone_transaction>();
+  sealstone_transaction_restart(db, made.get(), sync);
+  return made.release();
+}
+
+void sealstone_transaction_free(sealstone_transaction* transaction) { delete transaction; }
+
+void sealstone_transaction_restart(sealstone_db* db, sealstone_transaction* transaction, int32_t sync) {
+  rocksdb::TransactionOptions options;
+  options.deadlock_detect = true;
+  transaction->family = db->base->DefaultColumnFamily();
+  rocksdb::Transaction* old = transaction->transaction.release();
+  transaction->transaction.reset(db->transactions->BeginTransaction(Writing(sync), options, old));
+}
+
+int32_t sealstone_transaction_get(sealstone_transaction* transaction, const uint8_t* key, size_t key_bytes,
+                                  int32_t for_update, sealstone_sink sink, void* context, int32_t* found,
+                                  sealstone_error* error) {
+  PinnableSlice value;
+  rocksdb::Transaction& inside = *transaction->transaction;
+  const Slice name = AsSlice(key, key_bytes);
+  const Status status = for_update != 0 ? inside.GetForUpdate(ReadOptions(), transaction->family, name, &value)
+                                        : inside.Get(ReadOptions(), transaction->family, name, &value);
+  return Found(status, value, sink, context, found, error);
+}
+
+int32_t sealstone_transaction_put(sealstone_transaction* transaction, const uint8_t* key, size_t key_bytes,
+                                  const uint8_t* value, size_t value_bytes, sealstone_error* error) {
+  return Report(transaction->transaction->Put(AsSlice(key, key_bytes), AsSlice(value, value_bytes)), error);
+}
+
+int32_t sealstone_transaction_delete(sealstone_transaction* transaction, const uint8_t* key, size_t key_bytes,
+                                     sealstone_error* error) {
+  return Report(transaction->transaction->Delete(AsSlice(key, key_bytes)), error);
+}
+
+int32_t sealstone_transaction_commit(sealstone_transaction* transaction, sealstone_error* error) {
+  return Report(transaction->transaction->Commit(), error);
+}
+
+int32_t sealstone_transaction_rollback(sealstone_transaction* transaction, sealstone_error* error) {
+  return Report(transaction->transaction->Rollback(), error);
+}
+
+// ---- table files ---------------------------------------------------------------------------------------------------
+
+int32_t sealstone_table_writer_open(sealstone_db* db, const char* path, size_t path_bytes,
+                                    sealstone_table_writer** writer, sealstone_error* error) {
+  auto made = std::make_unique<sealstone_table_writer>();
+  made->options = db->base->GetOptions();
+  made->writer = std::make_unique<rocksdb::SstFileWriter>(rocksdb::EnvOptions(), made->options);
+  const Status status = made->writer->Open(std::string(path, path_bytes));
+  if (!status.ok()) {
+    return Report(status, error);
+  }
+  *writer = made.release();
+  return 0;
+}
+
+void sealstone_table_writer_free(sealstone_table_writer* writer) { delete writer; }
+
+int32_t sealstone_table_writer_put(sealstone_table_writer* writer, const uint8_t* key, size_t key_bytes,
+                                   const uint8_t* value, size_t value_bytes, sealstone_error* error) {
+  return Report(writer->writer->Put(AsSlice(key, key_bytes), AsSlice(value, value_bytes)), error);
+}
+
+uint64_t sealstone_table_writer_bytes(sealstone_table_writer* writer) { return writer->writer->FileSize(); }
+
+int32_t sealstone_table_writer_finish(sealstone_table_writer* writer, sealstone_error* error) {
+  return Report(writer->writer->Finish(), error);
+}
+
+// ---- backups -------------------------------------------------------------------------------------------------------
+
+int32_t sealstone_backup_open(const sealstone_env* env, const char* path, size_t path_bytes, sealstone_backup** backup,
+                              sealstone_error* error) {
+  rocksdb::BackupEngineOptions options(std::string(path, path_bytes), env->env.get());
+  rocksdb::BackupEngine* opened = nullptr;
+  const Status status = rocksdb::BackupEngine::Open(options, env->env.get(), &opened);
+  if (!status.ok()) {
+    return Report(status, error);
+  }
+  *backup = new sealstone_backup{std::unique_ptr<rocksdb::BackupEngine>(opened)};
+  return 0;
+}
+
+void sealstone_backup_free(sealstone_backup* backup) { delete backup; }
+
+int32_t sealstone_backup_create(sealstone_backup* backup, sealstone_db* db, sealstone_error* error) {
+  return Report(backup->engine->CreateNewBackup(db->db.get()), error);
+}
+
+int32_t sealstone_backup_verify(sealstone_backup* backup, uint32_t id, int32_t checksums, sealstone_error* error) {
+  return Report(backup->engine->VerifyBackup(id, checksums != 0), error);
+}
+
+int32_t sealstone_backup_restore(sealstone_backup* backup, const char* path, size_t path_bytes,
+                                 sealstone_error* error) {
+  const std::string name(path, path_bytes);
+  return Report(backup->engine->RestoreDBFromLatestBackup(name, name), error);
+}
+
+uint32_t sealstone_backup_latest(sealstone_backup* backup) {
+  std::vector<rocksdb::BackupInfo> infos;
+  backup->engine->GetBackupInfo(&infos);
+  return infos.empty() ? 0 : infos.back().backup_id;
+}
+
+// ---- the library ---------------------------------------------------------------------------------------------------
+
+void sealstone_version(int32_t* major, int32_t* minor, int32_t* patch) {
+  *major = *minor = *patch = 0;
+  const std::string version = rocksdb::GetRocksVersionAsString(true);
+  sscanf(version.c_str(), "%d.%d.%d", major, minor, patch);
+}
+
+}  // extern "C"

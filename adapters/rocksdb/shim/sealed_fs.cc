@@ -1,0 +1,671 @@
+// A file system that stores every file sealed in another one. What the bytes mean is Rust's business
+// (`sealstone_seal_ops`); this file moves them and answers RocksDB in RocksDB's terms.
+//
+// The classes derive from RocksDB's abstract ones and not from its wrappers, so that a method this file does not know
+// of is refused or goes through those it does, and never reaches the stored bytes behind the seal's back.
+
+#include <cstring>
+#include <utility>
+
+#include "file_systems.h"
+
+namespace sealstone {
+namespace {
+
+using rocksdb::DBOptions;
+using rocksdb::DirFsyncOptions;
+using rocksdb::Env;
+using rocksdb::FileAttributes;
+using rocksdb::FileLock;
+using rocksdb::FileOptions;
+using rocksdb::FileSystem;
+using rocksdb::FSDirectory;
+using rocksdb::FSRandomAccessFile;
+using rocksdb::FSRandomRWFile;
+using rocksdb::FSSequentialFile;
+using rocksdb::FSWritableFile;
+using rocksdb::ImmutableDBOptions;
+using rocksdb::IODebugContext;
+using rocksdb::IOOptions;
+using rocksdb::IOStatus;
+using rocksdb::Slice;
+using rocksdb::Status;
+using rocksdb::Temperature;
+
+// `seal` and the functions that know what it is. Shared by the file system and its open files.
+class Seal {
+ public:
+  Seal(const sealstone_seal_ops& ops, const void* seal) : ops(ops), seal(seal) {}
+  ~Seal() { ops.release(seal); }
+  Seal(const Seal&) = delete;
+  Seal& operator=(const Seal&) = delete;
+
+  const sealstone_seal_ops ops;
+  const void* const seal;
+};
+using SealPtr = std::shared_ptr<const Seal>;
+
+// A stored file, with the status of its last failure, for the length of one call.
+struct Raw {
+  Raw(const FSRandomAccessFile& file, const IOOptions& options, IODebugContext* dbg)
+      : file(file), options(options), dbg(dbg), calls{this, &Raw::Read} {}
+
+  static int32_t Read(const void* self, uint64_t offset, size_t bytes, uint8_t* into, size_t* got) {
+    auto* raw = static_cast<const Raw*>(self);
+    char* scratch = reinterpret_cast<char*>(into);
+    Slice result;
+    raw->status = raw->file.Read(offset, bytes, raw->options, &result, scratch, raw->dbg);
+    if (!raw->status.ok()) {
+      return 1;
+    }
+    if (result.data() != scratch && !result.empty()) {
+      memmove(scratch, result.data(), result.size());
+    }
+    *got = result.size();
+    return 0;
+  }
+
+  const FSRandomAccessFile& file;
+  const IOOptions& options;
+  IODebugContext* const dbg;
+  mutable IOStatus status;
+  const sealstone_raw calls;
+};
+
+// What Rust's answer is in RocksDB's terms. `raw` is null where nothing was read.
+IOStatus Answer(int32_t code, const sealstone_message& message, const Raw* raw) {
+  const Slice text(message.text, message.text_bytes);
+  switch (code) {
+    case SEALSTONE_OK:
+      return IOStatus::OK();
+    case SEALSTONE_DAMAGED:
+      return IOStatus::Corruption(text);
+    case SEALSTONE_REFUSED:
+      return IOStatus::InvalidArgument(text);
+    case SEALSTONE_READ_FAILED:
+      return raw != nullptr ? raw->status : IOStatus::IOError("a read failed without saying why");
+    default:
+      return IOStatus::IOError(text);
+  }
+}
+
+// How the file below is to be opened: memory maps and direct I/O are about stored bytes, which RocksDB never sees.
+FileOptions Below(const FileOptions& options) {
+  FileOptions below = options;
+  below.use_direct_reads = false;
+  below.use_direct_writes = false;
+  return below;
+}
+
+IOStatus RefuseMaps(const std::string& name, const FileOptions& options) {
+  if (options.use_mmap_reads || options.use_mmap_writes) {
+    return IOStatus::NotSupported(name, "a sealed file cannot be mapped into memory; set allow_mmap_reads and "
+                                        "allow_mmap_writes to false");
+  }
+  return IOStatus::OK();
+}
+
+// Logs and manifests are appended to and must be readable after a crash: frames. Everything else is written once.
+uint32_t LayoutFor(const std::string& path) {
+  const std::string name = path.substr(path.find_last_of('/') + 1);
+  const size_t digits = name.find_first_not_of("0123456789");
+  const bool log = digits != std::string::npos && digits > 0 && name.compare(digits, std::string::npos, ".log") == 0;
+  const std::string manifest = "MANIFEST-";
+  const bool is_manifest = name.compare(0, manifest.size(), manifest) == 0 &&
+                           name.find_first_not_of("0123456789", manifest.size()) == std::string::npos;
+  return log || is_manifest ? SEALSTONE_FRAMES : SEALSTONE_PAGED;
+}
+
+// A stored file and its reader in Rust.
+class SealedContent {
+ public:
+  // Opens `name` in `files`, whatever its format.
+  static IOStatus Open(FileSystem& files, const SealPtr& seal, const std::string& name, const FileOptions& options,
+                       IODebugContext* dbg, std::unique_ptr<SealedContent>* result) {
+    IOStatus status = RefuseMaps(name, options);
+    std::unique_ptr<FSRandomAccessFile> target;
+    if (status.ok()) {
+      status = files.NewRandomAccessFile(name, Below(options), &target, dbg);
+    }
+    uint64_t stored_bytes = 0;
+    if (status.ok()) {
+      status = files.GetFileSize(name, options.io_options, &stored_bytes, dbg);
+    }
+    if (!status.ok()) {
+      return status;
+    }
+    sealstone_message message;
+    message.text_bytes = 0;
+    void* reader = nullptr;
+    uint64_t page_bytes = 0;
+    Raw raw(*target, options.io_options, dbg);
+    const int32_t code = seal->ops.open(seal->seal, name.data(), name.size(), stored_bytes, &raw.calls, &reader,
+                                        &page_bytes, &message);
+    if (code != SEALSTONE_OK) {
+      return Answer(code, message, &raw);
+    }
+    result->reset(new SealedContent(seal, std::move(target), reader, page_bytes));
+    return IOStatus::OK();
+  }
+
+  ~SealedContent() { seal_->ops.reader_free(reader_); }
+  SealedContent(const SealedContent&) = delete;
+  SealedContent& operator=(const SealedContent&) = delete;
+
+  IOStatus Read(uint64_t offset, size_t n, const IOOptions& options, Slice* result, char* scratch,
+                IODebugContext* dbg) const {
+    sealstone_message message;
+    message.text_bytes = 0;
+    Raw raw(*target_, options, dbg);
+    size_t got = 0;
+    const int32_t code =
+        seal_->ops.read(reader_, &raw.calls, offset, n, reinterpret_cast<uint8_t*>(scratch), &got, &message);
+    *result = Slice(scratch, code == SEALSTONE_OK ? got : 0);
+    return Answer(code, message, &raw);
+  }
+
+  IOStatus Size(const IOOptions& options, uint64_t* bytes, IODebugContext* dbg) const {
+    sealstone_message message;
+    message.text_bytes = 0;
+    Raw raw(*target_, options, dbg);
+    return Answer(seal_->ops.size(reader_, &raw.calls, bytes, &message), message, &raw);
+  }
+
+  FSRandomAccessFile& target() const { return *target_; }
+  size_t page_bytes() const { return page_bytes_; }
+
+ private:
+  SealedContent(SealPtr seal, std::unique_ptr<FSRandomAccessFile> target, void* reader, uint64_t page_bytes)
+      : seal_(std::move(seal)), target_(std::move(target)), reader_(reader), page_bytes_(page_bytes) {}
+
+  const SealPtr seal_;
+  const std::unique_ptr<FSRandomAccessFile> target_;
+  void* const reader_;
+  const size_t page_bytes_;
+};
+
+class SealedRandomAccessFile : public FSRandomAccessFile {
+ public:
+  explicit SealedRandomAccessFile(std::unique_ptr<SealedContent> content) : content_(std::move(content)) {}
+
+  IOStatus Read(uint64_t offset, size_t n, const IOOptions& options, Slice* result, char* scratch,
+                IODebugContext* dbg) const override {
+    return content_->Read(offset, n, options, result, scratch, dbg);
+  }
+
+  // MultiRead and ReadAsync of the base class go through Read. Prefetch stays "not supported": RocksDB then reads
+  // ahead into a buffer of its own, many pages in one read, instead of asking for one block after another.
+
+  // RocksDB rounds what it reads ahead to multiples of this, so that no page is opened twice.
+  size_t GetRequiredBufferAlignment() const override { return content_->page_bytes(); }
+
+  size_t GetUniqueId(char* id, size_t max_size) const override { return content_->target().GetUniqueId(id, max_size); }
+  void Hint(AccessPattern pattern) override { content_->target().Hint(pattern); }
+  IOStatus InvalidateCache(size_t /*offset*/, size_t /*length*/) override {
+    return content_->target().InvalidateCache(0, 0);
+  }
+  Temperature GetTemperature() const override { return content_->target().GetTemperature(); }
+
+  // In newer versions an override.
+  virtual IOStatus GetFileSize(uint64_t* bytes) { return content_->Size(IOOptions(), bytes, nullptr); }
+
+ private:
+  const std::unique_ptr<SealedContent> content_;
+};
+
+class SealedSequentialFile : public FSSequentialFile {
+ public:
+  explicit SealedSequentialFile(std::unique_ptr<SealedContent> content) : content_(std::move(content)) {}
+
+  IOStatus Read(size_t n, const IOOptions& options, Slice* result, char* scratch, IODebugContext* dbg) override {
+    IOStatus status = content_->Read(position_, n, options, result, scratch, dbg);
+    position_ += result->size();
+    return status;
+  }
+
+  IOStatus Skip(uint64_t n) override {
+    uint64_t bytes = 0;
+    IOStatus status = content_->Size(IOOptions(), &bytes, nullptr);
+    if (status.ok()) {
+      position_ = n < bytes - position_ ? position_ + n : bytes;
+    }
+    return status;
+  }
+
+  size_t GetRequiredBufferAlignment() const override { return content_->page_bytes(); }
+  IOStatus InvalidateCache(size_t /*offset*/, size_t /*length*/) override {
+    return content_->target().InvalidateCache(0, 0);
+  }
+  Temperature GetTemperature() const override { return content_->target().GetTemperature(); }
+
+ private:
+  const std::unique_ptr<SealedContent> content_;
+  uint64_t position_ = 0;
+};
+
+// Writes a new file. A paged file ends with the first Sync, Fsync or Close: RocksDB calls none of them before all of
+// a table is written, and only with its last page is the file one that can be opened, so syncing less would be of no
+// use. Frames are synced as often as asked.
+class SealedWritableFile : public FSWritableFile {
+ public:
+  SealedWritableFile(const FileOptions& options, SealPtr seal, std::unique_ptr<FSWritableFile> target, void* writer,
+                     uint32_t layout)
+      : FSWritableFile(options),
+        seal_(std::move(seal)),
+        target_(std::move(target)),
+        writer_(writer),
+        paged_(layout == SEALSTONE_PAGED) {}
+
+  ~SealedWritableFile() override {
+    if (!closed_) {
+      // some callers in RocksDB leave closing to the destructor
+      Close(IOOptions(), nullptr).PermitUncheckedError();
+    }
+    failed_.PermitUncheckedError();
+    seal_->ops.writer_free(writer_);
+  }
+
+  using FSWritableFile::Append;
+  IOStatus Append(const Slice& data, const IOOptions& options, IODebugContext* dbg) override {
+    if (!failed_.ok()) {
+      return failed_;
+    }
+    sealstone_bytes stored;
+    sealstone_message message;
+    message.text_bytes = 0;
+    const int32_t code = seal_->ops.append(writer_, reinterpret_cast<const uint8_t*>(data.data()), data.size(),
+                                           &stored, &message);
+    IOStatus status = Answer(code, message, nullptr);
+    if (status.ok()) {
+      status = Store(stored, options, dbg);
+    }
+    if (status.ok()) {
+      bytes_ += data.size();
+    } else {
+      // what is stored from here on would not fit what was counted: nothing more may follow
+      failed_ = status;
+    }
+    return status;
+  }
+
+  IOStatus Truncate(uint64_t size, const IOOptions& /*options*/, IODebugContext* /*dbg*/) override {
+    return size == bytes_ ? IOStatus::OK() : IOStatus::NotSupported("a sealed file cannot be cut");
+  }
+
+  IOStatus Close(const IOOptions& options, IODebugContext* dbg) override {
+    if (closed_) {
+      return IOStatus::OK();
+    }
+    closed_ = true;
+    IOStatus status = Finish(options, dbg);
+    IOStatus closing = target_->Close(options, dbg);
+    return status.ok() ? closing : status;
+  }
+
+  IOStatus Flush(const IOOptions& options, IODebugContext* dbg) override {
+    return failed_.ok() ? target_->Flush(options, dbg) : failed_;
+  }
+  IOStatus Sync(const IOOptions& options, IODebugContext* dbg) override {
+    IOStatus status = Finish(options, dbg);
+    return status.ok() ? target_->Sync(options, dbg) : status;
+  }
+  IOStatus Fsync(const IOOptions& options, IODebugContext* dbg) override {
+    IOStatus status = Finish(options, dbg);
+    return status.ok() ? target_->Fsync(options, dbg) : status;
+  }
+  // A frame file's Sync touches nothing but the file below.
+  bool IsSyncThreadSafe() const override { return !paged_ && target_->IsSyncThreadSafe(); }
+
+  uint64_t GetFileSize(const IOOptions& /*options*/, IODebugContext* /*dbg*/) override { return bytes_; }
+
+  // Asks the system to begin writing out what is stored so far.
+  IOStatus RangeSync(uint64_t /*offset*/, uint64_t /*bytes*/, const IOOptions& options, IODebugContext* dbg) override {
+    return target_->RangeSync(0, stored_bytes_, options, dbg);
+  }
+  void PrepareWrite(size_t /*offset*/, size_t length, const IOOptions& options, IODebugContext* dbg) override {
+    target_->PrepareWrite(stored_bytes_, length, options, dbg);
+  }
+  IOStatus Allocate(uint64_t /*offset*/, uint64_t bytes, const IOOptions& options, IODebugContext* dbg) override {
+    return target_->Allocate(stored_bytes_, bytes, options, dbg);
+  }
+  void SetPreallocationBlockSize(size_t size) override { target_->SetPreallocationBlockSize(size); }
+  void GetPreallocationStatus(size_t* block_size, size_t* last_allocated_block) override {
+    target_->GetPreallocationStatus(block_size, last_allocated_block);
+  }
+
+  void SetWriteLifeTimeHint(Env::WriteLifeTimeHint hint) override { target_->SetWriteLifeTimeHint(hint); }
+  Env::WriteLifeTimeHint GetWriteLifeTimeHint() override { return target_->GetWriteLifeTimeHint(); }
+  void SetIOPriority(Env::IOPriority priority) override { target_->SetIOPriority(priority); }
+  Env::IOPriority GetIOPriority() override { return target_->GetIOPriority(); }
+  size_t GetUniqueId(char* id, size_t max_size) const override { return target_->GetUniqueId(id, max_size); }
+  IOStatus InvalidateCache(size_t /*offset*/, size_t /*length*/) override { return target_->InvalidateCache(0, 0); }
+
+  // Stores the header.
+  IOStatus Begin(const sealstone_bytes& header, const IOOptions& options, IODebugContext* dbg) {
+    failed_ = Store(header, options, dbg);
+    return failed_;
+  }
+
+ private:
+  IOStatus Store(const sealstone_bytes& stored, const IOOptions& options, IODebugContext* dbg) {
+    if (stored.bytes == 0) {
+      return IOStatus::OK();
+    }
+    stored_bytes_ += stored.bytes;
+    return target_->Append(Slice(reinterpret_cast<const char*>(stored.data), stored.bytes), options, dbg);
+  }
+
+  // Stores the last page of a paged file, once. Touches nothing of a frame file, whose Sync may run beside Append.
+  IOStatus Finish(const IOOptions& options, IODebugContext* dbg) {
+    if (!paged_ || !failed_.ok()) {
+      return paged_ ? failed_ : IOStatus::OK();
+    }
+    sealstone_bytes stored;
+    sealstone_message message;
+    message.text_bytes = 0;
+    const int32_t code = seal_->ops.finish(writer_, &stored, &message);
+    IOStatus status = Answer(code, message, nullptr);
+    if (status.ok()) {
+      status = Store(stored, options, dbg);
+    }
+    if (!status.ok()) {
+      failed_ = status;
+    }
+    return status;
+  }
+
+  const SealPtr seal_;
+  const std::unique_ptr<FSWritableFile> target_;
+  void* const writer_;
+  const bool paged_;
+  bool closed_ = false;
+  uint64_t bytes_ = 0;
+  uint64_t stored_bytes_ = 0;
+  IOStatus failed_;
+};
+
+// An existing paged file that is to be brought to stable storage, as after taking a table file over.
+class SyncOnlyFile : public FSWritableFile {
+ public:
+  SyncOnlyFile(const FileOptions& options, std::unique_ptr<FSWritableFile> target, uint64_t bytes)
+      : FSWritableFile(options), target_(std::move(target)), bytes_(bytes) {}
+
+  using FSWritableFile::Append;
+  IOStatus Append(const Slice& /*data*/, const IOOptions& /*options*/, IODebugContext* /*dbg*/) override {
+    return IOStatus::NotSupported("a sealed file is written once and cannot be appended to");
+  }
+  IOStatus Truncate(uint64_t size, const IOOptions& /*options*/, IODebugContext* /*dbg*/) override {
+    return size == bytes_ ? IOStatus::OK() : IOStatus::NotSupported("a sealed file cannot be cut");
+  }
+  IOStatus Close(const IOOptions& options, IODebugContext* dbg) override { return target_->Close(options, dbg); }
+  IOStatus Flush(const IOOptions& options, IODebugContext* dbg) override { return target_->Flush(options, dbg); }
+  IOStatus Sync(const IOOptions& options, IODebugContext* dbg) override { return target_->Sync(options, dbg); }
+  IOStatus Fsync(const IOOptions& options, IODebugContext* dbg) override { return target_->Fsync(options, dbg); }
+  uint64_t GetFileSize(const IOOptions& /*options*/, IODebugContext* /*dbg*/) override { return bytes_; }
+
+ private:
+  const std::unique_ptr<FSWritableFile> target_;
+  const uint64_t bytes_;
+};
+
+class SealedFileSystem : public FileSystem {
+ public:
+  SealedFileSystem(std::shared_ptr<FileSystem> target, SealPtr seal)
+      : target_(std::move(target)), seal_(std::move(seal)) {}
+
+  const char* Name() const override { return "SealstoneSealedFileSystem"; }
+
+  // ---- opening files
+
+  IOStatus NewSequentialFile(const std::string& name, const FileOptions& options,
+                             std::unique_ptr<FSSequentialFile>* result, IODebugContext* dbg) override {
+    result->reset();
+    std::unique_ptr<SealedContent> content;
+    IOStatus status = SealedContent::Open(*target_, seal_, name, options, dbg, &content);
+    if (status.ok()) {
+      *result = std::make_unique<SealedSequentialFile>(std::move(content));
+    }
+    return status;
+  }
+
+  IOStatus NewRandomAccessFile(const std::string& name, const FileOptions& options,
+                               std::unique_ptr<FSRandomAccessFile>* result, IODebugContext* dbg) override {
+    result->reset();
+    std::unique_ptr<SealedContent> content;
+    IOStatus status = SealedContent::Open(*target_, seal_, name, options, dbg, &content);
+    if (status.ok()) {
+      *result = std::make_unique<SealedRandomAccessFile>(std::move(content));
+    }
+    return status;
+  }
+
+  IOStatus NewWritableFile(const std::string& name, const FileOptions& options,
+                           std::unique_ptr<FSWritableFile>* result, IODebugContext* dbg) override {
+    result->reset();
+    IOStatus status = RefuseMaps(name, options);
+    if (!status.ok()) {
+      return status;
+    }
+    // the key first: without one, no file must be made or emptied
+    sealstone_bytes header;
+    sealstone_message message;
+    message.text_bytes = 0;
+    void* writer = nullptr;
+    const uint32_t layout = LayoutFor(name);
+    const int32_t code =
+        seal_->ops.create(seal_->seal, layout, name.data(), name.size(), &writer, &header, &message);
+    if (code != SEALSTONE_OK) {
+      return Answer(code, message, nullptr);
+    }
+    std::unique_ptr<FSWritableFile> target;
+    status = target_->NewWritableFile(name, Below(options), &target, dbg);
+    if (!status.ok()) {
+      seal_->ops.writer_free(writer);
+      return status;
+    }
+    auto file = std::make_unique<SealedWritableFile>(options, seal_, std::move(target), writer, layout);
+    status = file->Begin(header, options.io_options, dbg);
+    if (status.ok()) {
+      *result = std::move(file);
+    }
+    return status;
+  }
+
+  IOStatus ReopenWritableFile(const std::string& name, const FileOptions& options,
+                              std::unique_ptr<FSWritableFile>* result, IODebugContext* dbg) override {
+    result->reset();
+    if (target_->FileExists(name, options.io_options, dbg).IsNotFound()) {
+      return NewWritableFile(name, options, result, dbg);
+    }
+    if (LayoutFor(name) == SEALSTONE_FRAMES) {
+      // RocksDB only asks for this to trim or continue a file, and takes a new one instead
+      return IOStatus::NotSupported(name, "a sealed log cannot be continued");
+    }
+    uint64_t bytes = 0;
+    IOStatus status = GetFileSize(name, options.io_options, &bytes, dbg);
+    std::unique_ptr<FSWritableFile> target;
+    if (status.ok()) {
+      status = target_->ReopenWritableFile(name, Below(options), &target, dbg);
+    }
+    if (status.ok()) {
+      *result = std::make_unique<SyncOnlyFile>(options, std::move(target), bytes);
+    }
+    return status;
+  }
+
+  // Recycling a log saves no time here: the new one gets a key of its own, and nothing of the old one fits it.
+  IOStatus ReuseWritableFile(const std::string& name, const std::string& old_name, const FileOptions& options,
+                             std::unique_ptr<FSWritableFile>* result, IODebugContext* dbg) override {
+    result->reset();
+    IOStatus status = target_->RenameFile(old_name, name, options.io_options, dbg);
+    return status.ok() ? NewWritableFile(name, options, result, dbg) : status;
+  }
+
+  // NewRandomRWFile and NewMemoryMappedFileBuffer of the base class refuse.
+
+  // A log file holds options, file names and sometimes keys of records, in the clear.
+  IOStatus NewLogger(const std::string& name, const IOOptions& /*options*/, std::shared_ptr<rocksdb::Logger>* result,
+                     IODebugContext* /*dbg*/) override {
+    result->reset();
+    return IOStatus::NotSupported(name, "no log file is written beside sealed files");
+  }
+
+  // ---- facts about files
+
+  // Length of the content. A paged file that is not whole is an error here already, so that it is named as damaged
+  // and not merely as one of unexpected length.
+  IOStatus GetFileSize(const std::string& name, const IOOptions& options, uint64_t* bytes,
+                       IODebugContext* dbg) override {
+    FileOptions reading;
+    reading.io_options = options;
+    std::unique_ptr<SealedContent> content;
+    IOStatus status = SealedContent::Open(*target_, seal_, name, reading, dbg, &content);
+    return status.ok() ? content->Size(options, bytes, dbg) : status;
+  }
+
+  // As the base class does it; but a file that is not sealed, or not whole yet, is listed with its stored length: a
+  // listing must not fail for it.
+  IOStatus GetChildrenFileAttributes(const std::string& directory, const IOOptions& options,
+                                     std::vector<FileAttributes>* result, IODebugContext* dbg) override {
+    IOStatus status = target_->GetChildrenFileAttributes(directory, options, result, dbg);
+    if (status.ok()) {
+      for (FileAttributes& file : *result) {
+        uint64_t bytes = 0;
+        bool is_directory = false;
+        const std::string name = directory + "/" + file.name;
+        if (target_->IsDirectory(name, options, &is_directory, dbg).ok() && !is_directory &&
+            GetFileSize(name, options, &bytes, dbg).ok()) {
+          file.size_bytes = bytes;
+        }
+      }
+    }
+    return status;
+  }
+
+  // ---- passed on as they are
+
+  Status RegisterDbPaths(const std::vector<std::string>& paths) override { return target_->RegisterDbPaths(paths); }
+  Status UnregisterDbPaths(const std::vector<std::string>& paths) override {
+    return target_->UnregisterDbPaths(paths);
+  }
+  IOStatus NewDirectory(const std::string& name, const IOOptions& options, std::unique_ptr<FSDirectory>* result,
+                        IODebugContext* dbg) override {
+    return target_->NewDirectory(name, options, result, dbg);
+  }
+  IOStatus FileExists(const std::string& name, const IOOptions& options, IODebugContext* dbg) override {
+    return target_->FileExists(name, options, dbg);
+  }
+  IOStatus GetChildren(const std::string& directory, const IOOptions& options, std::vector<std::string>* result,
+                       IODebugContext* dbg) override {
+    return target_->GetChildren(directory, options, result, dbg);
+  }
+  IOStatus DeleteFile(const std::string& name, const IOOptions& options, IODebugContext* dbg) override {
+    return target_->DeleteFile(name, options, dbg);
+  }
+  IOStatus CreateDir(const std::string& name, const IOOptions& options, IODebugContext* dbg) override {
+    return target_->CreateDir(name, options, dbg);
+  }
+  IOStatus CreateDirIfMissing(const std::string& name, const IOOptions& options, IODebugContext* dbg) override {
+    return target_->CreateDirIfMissing(name, options, dbg);
+  }
+  IOStatus DeleteDir(const std::string& name, const IOOptions& options, IODebugContext* dbg) override {
+    return target_->DeleteDir(name, options, dbg);
+  }
+  IOStatus GetFileModificationTime(const std::string& name, const IOOptions& options, uint64_t* time,
+                                   IODebugContext* dbg) override {
+    return target_->GetFileModificationTime(name, options, time, dbg);
+  }
+  IOStatus RenameFile(const std::string& from, const std::string& to, const IOOptions& options,
+                      IODebugContext* dbg) override {
+    return target_->RenameFile(from, to, options, dbg);
+  }
+  IOStatus LinkFile(const std::string& from, const std::string& to, const IOOptions& options,
+                    IODebugContext* dbg) override {
+    return target_->LinkFile(from, to, options, dbg);
+  }
+  IOStatus NumFileLinks(const std::string& name, const IOOptions& options, uint64_t* count,
+                        IODebugContext* dbg) override {
+    return target_->NumFileLinks(name, options, count, dbg);
+  }
+  IOStatus AreFilesSame(const std::string& one, const std::string& other, const IOOptions& options, bool* same,
+                        IODebugContext* dbg) override {
+    return target_->AreFilesSame(one, other, options, same, dbg);
+  }
+  IOStatus LockFile(const std::string& name, const IOOptions& options, FileLock** lock, IODebugContext* dbg) override {
+    return target_->LockFile(name, options, lock, dbg);
+  }
+  IOStatus UnlockFile(FileLock* lock, const IOOptions& options, IODebugContext* dbg) override {
+    return target_->UnlockFile(lock, options, dbg);
+  }
+  IOStatus GetTestDirectory(const IOOptions& options, std::string* path, IODebugContext* dbg) override {
+    return target_->GetTestDirectory(options, path, dbg);
+  }
+  IOStatus GetAbsolutePath(const std::string& path, const IOOptions& options, std::string* result,
+                           IODebugContext* dbg) override {
+    return target_->GetAbsolutePath(path, options, result, dbg);
+  }
+  IOStatus GetFreeSpace(const std::string& path, const IOOptions& options, uint64_t* bytes,
+                        IODebugContext* dbg) override {
+    return target_->GetFreeSpace(path, options, bytes, dbg);
+  }
+  IOStatus IsDirectory(const std::string& path, const IOOptions& options, bool* is_directory,
+                       IODebugContext* dbg) override {
+    return target_->IsDirectory(path, options, is_directory, dbg);
+  }
+  void SanitizeFileOptions(FileOptions* options) const override { target_->SanitizeFileOptions(options); }
+  FileOptions OptimizeForLogRead(const FileOptions& options) const override {
+    return target_->OptimizeForLogRead(options);
+  }
+  FileOptions OptimizeForManifestRead(const FileOptions& options) const override {
+    return target_->OptimizeForManifestRead(options);
+  }
+  FileOptions OptimizeForLogWrite(const FileOptions& options, const DBOptions& db) const override {
+    return target_->OptimizeForLogWrite(options, db);
+  }
+  FileOptions OptimizeForManifestWrite(const FileOptions& options) const override {
+    return target_->OptimizeForManifestWrite(options);
+  }
+  FileOptions OptimizeForCompactionTableWrite(const FileOptions& options,
+                                              const ImmutableDBOptions& db) const override {
+    return target_->OptimizeForCompactionTableWrite(options, db);
+  }
+  FileOptions OptimizeForCompactionTableRead(const FileOptions& options, const ImmutableDBOptions& db) const override {
+    return target_->OptimizeForCompactionTableRead(options, db);
+  }
+  FileOptions OptimizeForBlobFileRead(const FileOptions& options, const ImmutableDBOptions& db) const override {
+    return target_->OptimizeForBlobFileRead(options, db);
+  }
+
+  // ---- overrides in newer versions, unused in older ones
+
+  // Syncing concerns the stored file.
+  virtual IOStatus SyncFile(const std::string& name, const FileOptions& options, const IOOptions& io_options,
+                            bool use_fsync, IODebugContext* dbg) {
+    return SyncStored(target_.get(), name, Below(options), io_options, use_fsync, dbg);
+  }
+  // Neither asynchronous reads nor prefetching, nor buffers handed over.
+  virtual void SupportedOps(int64_t& operations) { operations = 0; }
+
+ private:
+  template <typename Target>
+  static IOStatus SyncStored(Target* target, const std::string& name, const FileOptions& options,
+                             const IOOptions& io_options, bool use_fsync, IODebugContext* dbg) {
+    if constexpr (requires { target->SyncFile(name, options, io_options, use_fsync, dbg); }) {
+      return target->SyncFile(name, options, io_options, use_fsync, dbg);
+    } else {
+      return IOStatus::NotSupported("SyncFile");
+    }
+  }
+
+  const std::shared_ptr<FileSystem> target_;
+  const SealPtr seal_;
+};
+
+}  // namespace
+
+std::shared_ptr<rocksdb::FileSystem> NewSealedFileSystem(const std::shared_ptr<rocksdb::FileSystem>& target,
+                                                         const sealstone_seal_ops& ops, const void* seal) {
+  return std::make_shared<SealedFileSystem>(target, std::make_shared<const Seal>(ops, seal));
+}
+
+}  // namespace sealstone

@@ -1,0 +1,267 @@
+// The C interface between Sealstone's Rust code and RocksDB's C++ code. Nothing else is shared between the two.
+//
+// Conventions:
+// - Every pointer is non-null unless it says so. Lengths are in bytes. Text is UTF-8 without a final zero.
+// - A function that can fail returns a code: 0, or one of RocksDB's `Status::Code` values; the text is then in `error`.
+// - Every object that a `_new` or `_open` function returns has exactly one owner, which hands it to the matching
+//   `_free` or `_close` once. Objects keep alive what they need of each other only where this file says so.
+// - Threads: an env, a cache and a database serve any number of threads at once. An iterator, a transaction, a table
+//   writer and a backup engine belong to one thread at a time.
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+// ---- errors --------------------------------------------------------------------------------------------------------
+
+// Filled in by a function that fails; `text` is then to be given to `sealstone_text_free`.
+typedef struct sealstone_error {
+  int32_t code;     // rocksdb::Status::Code
+  int32_t subcode;  // rocksdb::Status::SubCode
+  char* text;
+  size_t text_bytes;
+} sealstone_error;
+
+void sealstone_text_free(char* text);
+
+// ---- what Rust does for the sealed file system ---------------------------------------------------------------------
+
+// Codes that the functions of `sealstone_seal_ops` return.
+enum {
+  SEALSTONE_OK = 0,
+  SEALSTONE_DAMAGED = 1,        // authentication failed, truncated, not sealed: `message` says what
+  SEALSTONE_REFUSED = 2,        // no such key, wrong key, not supported: `message` says what
+  SEALSTONE_READ_FAILED = 3,    // the `read` function of `sealstone_raw` failed; it kept its own status
+  SEALSTONE_BUG = 4,            // a panic was caught: `message` says where
+};
+
+// The text of a failure, in memory of the C++ side.
+typedef struct sealstone_message {
+  char text[1024];
+  size_t text_bytes;
+} sealstone_message;
+
+// Reading of the file as it is stored. `read` puts up to `bytes` bytes from `offset` on into `into` and their number
+// into `got` (fewer only at the end of the file); it returns 0, or anything else after a failure.
+typedef struct sealstone_raw {
+  const void* file;
+  int32_t (*read)(const void* file, uint64_t offset, size_t bytes, uint8_t* into, size_t* got);
+} sealstone_raw;
+
+// Bytes that Rust owns; valid until the next call with the same writer.
+typedef struct sealstone_bytes {
+  const uint8_t* data;
+  size_t bytes;
+} sealstone_bytes;
+
+enum { SEALSTONE_PAGED = 0, SEALSTONE_FRAMES = 1 };
+
+// `seal` is what was given to `sealstone_env_new`; it serves any number of threads at once.
+typedef struct sealstone_seal_ops {
+  // Gives up `seal`; called once, when the file system ends.
+  void (*release)(const void* seal);
+
+  // Begins a file of `layout`. `stored` is to be written first.
+  int32_t (*create)(const void* seal, uint32_t layout, const char* name, size_t name_bytes, void** writer,
+                    sealstone_bytes* stored, sealstone_message* message);
+  // Seals `data`; `stored` is to be appended to the file and may be empty. One thread at a time.
+  int32_t (*append)(void* writer, const uint8_t* data, size_t bytes, sealstone_bytes* stored,
+                    sealstone_message* message);
+  // Ends a file; `stored` is to be appended. No `append` may follow.
+  int32_t (*finish)(void* writer, sealstone_bytes* stored, sealstone_message* message);
+  void (*writer_free)(void* writer);
+
+  // Opens a file of `stored_bytes` bytes for reading, whatever its layout. `page_bytes` is the length of the pieces
+  // in which reading is cheapest.
+  int32_t (*open)(const void* seal, const char* name, size_t name_bytes, uint64_t stored_bytes,
+                  const sealstone_raw* raw, void** reader, uint64_t* page_bytes, sealstone_message* message);
+  // Reads up to `bytes` bytes of content from `offset` on into `into`, their number into `got` (fewer only at the end
+  // of the file). Any number of threads at once. After a failure nothing of `into` is content.
+  int32_t (*read)(const void* reader, const sealstone_raw* raw, uint64_t offset, size_t bytes, uint8_t* into,
+                  size_t* got, sealstone_message* message);
+  // Length of the content, in bytes, as of now.
+  int32_t (*size)(const void* reader, const sealstone_raw* raw, uint64_t* bytes, sealstone_message* message);
+  void (*reader_free)(void* reader);
+} sealstone_seal_ops;
+
+// ---- environments --------------------------------------------------------------------------------------------------
+
+typedef struct sealstone_env sealstone_env;
+
+// What the file system counted since the env was made, below the seal.
+typedef struct sealstone_io {
+  uint64_t read_bytes;
+  uint64_t written_bytes;
+  uint64_t wall_ns;  // inside reads, writes and syncs, summed over threads
+  uint64_t cpu_ns;   // the same, CPU time, extrapolated from samples
+} sealstone_io;
+
+enum { SEALSTONE_BASE_DEFAULT = 0, SEALSTONE_BASE_MEMORY = 1 };
+
+// An env over the operating system's files or over memory: counting where `count` is not 0, then sealing where `seal`
+// is not null. `ops` is copied. Takes over `seal`. Never null.
+sealstone_env* sealstone_env_new(uint32_t base, int32_t count, const sealstone_seal_ops* ops, const void* seal);
+void sealstone_env_free(sealstone_env* env);
+void sealstone_env_io(const sealstone_env* env, sealstone_io* into);
+// Turns `env` into RocksDB's own `rocksdb_env_t`, which `rocksdb_env_destroy` ends. Takes over `env`.
+void* sealstone_env_into_c(sealstone_env* env);
+
+// ---- caches --------------------------------------------------------------------------------------------------------
+
+typedef struct sealstone_cache sealstone_cache;
+
+sealstone_cache* sealstone_cache_new(uint64_t capacity_bytes);
+// A database keeps its own reference: the cache may be freed first.
+void sealstone_cache_free(sealstone_cache* cache);
+// Drops every entry that nobody is using.
+void sealstone_cache_empty(sealstone_cache* cache);
+
+// ---- databases -----------------------------------------------------------------------------------------------------
+
+typedef struct sealstone_db sealstone_db;
+
+enum {
+  SEALSTONE_TRANSACTIONS = 1,  // opens a TransactionDB
+  SEALSTONE_STATISTICS = 2,    // tickers only
+};
+
+// Opens the database in `path` with RocksDB's own options text. No log file is written. `env` and `cache` (which may
+// be null) must outlive the database.
+int32_t sealstone_db_open(const sealstone_env* env, const char* path, size_t path_bytes, const char* options,
+                          size_t options_bytes, const sealstone_cache* cache, uint32_t flags, sealstone_db** db,
+                          sealstone_error* error);
+// Ends the database. Its iterators and transactions must be gone.
+int32_t sealstone_db_close(sealstone_db* db, sealstone_error* error);
+
+// Hands a found value to `sink`, during the call; `index` is the position of its key.
+typedef void (*sealstone_sink)(void* context, size_t index, const uint8_t* value, size_t value_bytes);
+
+// Puts 1 into `found` and hands the value to `sink`, or puts 0.
+int32_t sealstone_db_get(sealstone_db* db, const uint8_t* key, size_t key_bytes, sealstone_sink sink, void* context,
+                         int32_t* found, sealstone_error* error);
+// As `sealstone_db_get` for `count` keys at once; `sink` is called for those found, in ascending order of index.
+int32_t sealstone_db_multi_get(sealstone_db* db, size_t count, const sealstone_bytes* keys, sealstone_sink sink,
+                               void* context, sealstone_error* error);
+// `locked`: through the lock table of a TransactionDB, so that transactions are not overwritten.
+int32_t sealstone_db_put(sealstone_db* db, const uint8_t* key, size_t key_bytes, const uint8_t* value,
+                         size_t value_bytes, int32_t sync, int32_t locked, sealstone_error* error);
+int32_t sealstone_db_delete(sealstone_db* db, const uint8_t* key, size_t key_bytes, int32_t sync,
+                            sealstone_error* error);
+int32_t sealstone_db_flush(sealstone_db* db, sealstone_error* error);
+int32_t sealstone_db_sync_wal(sealstone_db* db, sealstone_error* error);
+// Compacts everything, bottommost level included.
+int32_t sealstone_db_compact(sealstone_db* db, sealstone_error* error);
+int32_t sealstone_db_verify_checksum(sealstone_db* db, sealstone_error* error);
+int32_t sealstone_db_checkpoint(sealstone_db* db, const char* path, size_t path_bytes, sealstone_error* error);
+// Takes over sorted table files; `move` links them instead of copying.
+int32_t sealstone_db_ingest(sealstone_db* db, size_t count, const sealstone_bytes* paths, int32_t move,
+                            sealstone_error* error);
+// An integer property by RocksDB's name; returns 0 where there is none.
+int32_t sealstone_db_property(sealstone_db* db, const char* name, size_t name_bytes, uint64_t* value);
+// Data block cache hits and misses since opening.
+void sealstone_db_cache_counts(const sealstone_db* db, uint64_t* hits, uint64_t* misses);
+
+// ---- write batches -------------------------------------------------------------------------------------------------
+
+typedef struct sealstone_batch sealstone_batch;
+
+sealstone_batch* sealstone_batch_new(void);
+void sealstone_batch_free(sealstone_batch* batch);
+void sealstone_batch_put(sealstone_batch* batch, const uint8_t* key, size_t key_bytes, const uint8_t* value,
+                         size_t value_bytes);
+void sealstone_batch_delete(sealstone_batch* batch, const uint8_t* key, size_t key_bytes);
+int32_t sealstone_db_write(sealstone_db* db, sealstone_batch* batch, int32_t sync, sealstone_error* error);
+
+// ---- iterators -----------------------------------------------------------------------------------------------------
+
+typedef struct sealstone_iterator sealstone_iterator;
+
+typedef struct sealstone_iterator_options {
+  uint64_t readahead_bytes;  // 0: RocksDB decides
+  int32_t fill_cache;
+  sealstone_bytes lower;  // inclusive; copied; `data` null: none
+  sealstone_bytes upper;  // exclusive; copied; `data` null: none
+} sealstone_iterator_options;
+
+// Where an iterator stands; the bytes are valid until it moves. `valid` is 0 past either end and after a failure.
+typedef struct sealstone_entry {
+  int32_t valid;
+  sealstone_bytes key;
+  sealstone_bytes value;
+} sealstone_entry;
+
+sealstone_iterator* sealstone_iterator_new(sealstone_db* db, const sealstone_iterator_options* options);
+void sealstone_iterator_free(sealstone_iterator* iterator);
+void sealstone_iterator_first(sealstone_iterator* iterator, sealstone_entry* entry);
+void sealstone_iterator_last(sealstone_iterator* iterator, sealstone_entry* entry);
+void sealstone_iterator_seek(sealstone_iterator* iterator, const uint8_t* key, size_t key_bytes,
+                             sealstone_entry* entry);
+void sealstone_iterator_seek_for_prev(sealstone_iterator* iterator, const uint8_t* key, size_t key_bytes,
+                                      sealstone_entry* entry);
+// Only while the entry is valid.
+void sealstone_iterator_next(sealstone_iterator* iterator, sealstone_entry* entry);
+void sealstone_iterator_prev(sealstone_iterator* iterator, sealstone_entry* entry);
+int32_t sealstone_iterator_status(const sealstone_iterator* iterator, sealstone_error* error);
+
+// ---- transactions --------------------------------------------------------------------------------------------------
+
+typedef struct sealstone_transaction sealstone_transaction;
+
+// Only on a database opened with SEALSTONE_TRANSACTIONS.
+sealstone_transaction* sealstone_transaction_new(sealstone_db* db, int32_t sync);
+// Rolls back what was not committed.
+void sealstone_transaction_free(sealstone_transaction* transaction);
+// Begins anew in the same memory; what was not committed is rolled back.
+void sealstone_transaction_restart(sealstone_db* db, sealstone_transaction* transaction, int32_t sync);
+int32_t sealstone_transaction_get(sealstone_transaction* transaction, const uint8_t* key, size_t key_bytes,
+                                  int32_t for_update, sealstone_sink sink, void* context, int32_t* found,
+                                  sealstone_error* error);
+int32_t sealstone_transaction_put(sealstone_transaction* transaction, const uint8_t* key, size_t key_bytes,
+                                  const uint8_t* value, size_t value_bytes, sealstone_error* error);
+int32_t sealstone_transaction_delete(sealstone_transaction* transaction, const uint8_t* key, size_t key_bytes,
+                                     sealstone_error* error);
+int32_t sealstone_transaction_commit(sealstone_transaction* transaction, sealstone_error* error);
+int32_t sealstone_transaction_rollback(sealstone_transaction* transaction, sealstone_error* error);
+
+// ---- table files ---------------------------------------------------------------------------------------------------
+
+typedef struct sealstone_table_writer sealstone_table_writer;
+
+// A writer of sorted table files with the options of `db`, which must outlive it.
+int32_t sealstone_table_writer_open(sealstone_db* db, const char* path, size_t path_bytes,
+                                    sealstone_table_writer** writer, sealstone_error* error);
+void sealstone_table_writer_free(sealstone_table_writer* writer);
+int32_t sealstone_table_writer_put(sealstone_table_writer* writer, const uint8_t* key, size_t key_bytes,
+                                   const uint8_t* value, size_t value_bytes, sealstone_error* error);
+uint64_t sealstone_table_writer_bytes(sealstone_table_writer* writer);
+int32_t sealstone_table_writer_finish(sealstone_table_writer* writer, sealstone_error* error);
+
+// ---- backups -------------------------------------------------------------------------------------------------------
+
+typedef struct sealstone_backup sealstone_backup;
+
+// `env` must outlive the engine.
+int32_t sealstone_backup_open(const sealstone_env* env, const char* path, size_t path_bytes, sealstone_backup** backup,
+                              sealstone_error* error);
+void sealstone_backup_free(sealstone_backup* backup);
+int32_t sealstone_backup_create(sealstone_backup* backup, sealstone_db* db, sealstone_error* error);
+// Compares sizes, and with `checksums` also contents.
+int32_t sealstone_backup_verify(sealstone_backup* backup, uint32_t id, int32_t checksums, sealstone_error* error);
+// Newest backup into an empty directory.
+int32_t sealstone_backup_restore(sealstone_backup* backup, const char* path, size_t path_bytes,
+                                 sealstone_error* error);
+// Number of the newest backup, 0 where there is none.
+uint32_t sealstone_backup_latest(sealstone_backup* backup);
+
+// ---- the library ---------------------------------------------------------------------------------------------------
+
+// Version of the library that is loaded, not of the headers.
+void sealstone_version(int32_t* major, int32_t* minor, int32_t* patch);
+
+#ifdef __cplusplus
+}
+#endif

@@ -1,0 +1,125 @@
+//! The engine: opens RocksDB stores, sealed or not, all with the same settings, and says what those are. Not here: what
+//! an open store does (`store`).
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
+
+use sealstone_bench::results::{EngineFacts, Variant};
+use sealstone_bench::store::{Engine, Store, StoreError, StoreOptions};
+use sealstone_cipher::backend::Backend;
+use sealstone_cipher::registry::{self, Cipher};
+use sealstone_keys::KeySource;
+use sealstone_seal::paged::PAGE_BYTES_DEFAULT;
+
+use crate::directory::{check, explain};
+use crate::env::{DbOptions, Environment, Sealing};
+use crate::ffi::Base;
+use crate::library;
+use crate::store::RocksStore;
+
+/// Length of a data block of a table, in bytes.
+const BLOCK_BYTES: u32 = 16 << 10;
+/// Bytes that a full scan reads ahead, and a compaction too.
+pub(crate) const READAHEAD_BYTES: u64 = 2 << 20;
+/// Size of a memory table, in bytes.
+const WRITE_BUFFER_BYTES: u64 = 64 << 20;
+
+/// RocksDB as an engine for comparisons.
+pub struct RocksDb {
+    keys: Arc<dyn KeySource>,
+    page_bytes: u32,
+}
+
+impl RocksDb {
+    /// An engine whose sealed stores take their keys from `keys`.
+    pub fn new(keys: Arc<dyn KeySource>) -> Self {
+        Self { keys, page_bytes: PAGE_BYTES_DEFAULT }
+    }
+
+    /// The same with sealed pages of `page_bytes` bytes of data: a power of two from 4096 to 65536.
+    #[must_use]
+    pub fn with_page_bytes(self, page_bytes: u32) -> Self {
+        Self { page_bytes, ..self }
+    }
+
+    /// As [`Engine::open`], with the store's own type: its database serves tests and tools.
+    ///
+    /// # Errors
+    /// As [`Engine::open`].
+    pub fn open_store(
+        &self,
+        variant: &Variant,
+        dir: &Path,
+        options: &StoreOptions,
+    ) -> Result<RocksStore, StoreError> {
+        let cipher = variant.cipher.as_deref().map(cipher_called).transpose()?;
+        let backend = Backend::by_name(&variant.accel).map_err(|error| StoreError(error.to_string()))?;
+        check(dir, cipher)?;
+        fs::create_dir_all(dir).map_err(|error| {
+            StoreError(format!("cannot make directory {}: {error}\ngive a directory that can be made", dir.display()))
+        })?;
+        let sealing = cipher.map(|cipher| Sealing {
+            keys: Arc::clone(&self.keys),
+            cipher,
+            backend,
+            page_bytes: self.page_bytes,
+        });
+        let environment = Environment::new(Base::Files, sealing);
+        let db_options = DbOptions {
+            text: settings().iter().map(|(name, value)| format!("{name}={value};")).collect(),
+            cache_bytes: Some(options.cache_bytes),
+            transactions: true,
+        };
+        let db = environment.open(dir, &db_options).map_err(|error| explain("open", dir, &error))?;
+        Ok(RocksStore::new(db, environment.meter, dir))
+    }
+}
+
+impl Engine for RocksDb {
+    fn facts(&self) -> EngineFacts {
+        let mut facts: BTreeMap<String, String> =
+            settings().into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
+        facts.insert("sync".into(), "false, as YCSB's RocksDB binding: a write is durable when the system writes it".into());
+        facts.insert("sealed page bytes".into(), self.page_bytes.to_string());
+        facts.insert("block cache".into(), "LRU, plain blocks; sized by the comparison".into());
+        facts.insert("record format".into(), "field name and value, each after its length, as YCSB's RocksDB binding".into());
+        EngineFacts {
+            name: "rocksdb".into(),
+            version: library::version(),
+            build: library::build().into(),
+            assertions: library::has_assertions(),
+            settings: facts,
+        }
+    }
+
+    fn open(&self, variant: &Variant, dir: &Path, options: &StoreOptions) -> Result<Box<dyn Store>, StoreError> {
+        self.open_store(variant, dir, options).map(|store| Box::new(store) as Box<dyn Store>)
+    }
+}
+
+fn cipher_called(name: &str) -> Result<&'static Cipher, StoreError> {
+    registry::cipher(name).map_err(|error| StoreError(error.to_string()))
+}
+
+/// RocksDB's options that differ from its defaults, by RocksDB's own names; the same for every variant.
+fn settings() -> Vec<(&'static str, String)> {
+    let table = format!("{{block_size={BLOCK_BYTES};filter_policy=bloomfilter:10:false;}}");
+    vec![
+        ("create_if_missing", "true".into()),
+        ("block_based_table_factory", table),
+        // most of what is measured is the cost of encryption, and compressing would hide it
+        ("compression", "kNoCompression".into()),
+        ("write_buffer_size", WRITE_BUFFER_BYTES.to_string()),
+        ("max_write_buffer_number", "3".into()),
+        ("max_background_jobs", "2".into()),
+        ("compaction_readahead_size", READAHEAD_BYTES.to_string()),
+        // RocksDB's default takes damage in the middle of a log for its end, and drops what follows without a word
+        ("wal_recovery_mode", "kTolerateCorruptedTailRecords".into()),
+        ("track_and_verify_wals_in_manifest", "true".into()),
+        ("max_open_files", "-1".into()),
+        ("stats_dump_period_sec", "0".into()),
+        ("stats_persist_period_sec", "0".into()),
+    ]
+}

@@ -1,0 +1,151 @@
+//! Sealed environments: what RocksDB is given instead of the operating system's files. Not here: which settings the
+//! measured engine uses (`engine`).
+
+use std::path::Path;
+use std::sync::Arc;
+
+use sealstone_cipher::backend::Backend;
+use sealstone_cipher::registry::Cipher;
+use sealstone_keys::KeySource;
+use sealstone_seal::paged::PAGE_BYTES_DEFAULT;
+
+use crate::ffi::{Backups, Base, Cache, Db, Env, Error};
+use crate::file_system::SealedFiles;
+use crate::meter::CipherMeter;
+
+/// How new files are sealed. Existing files are read as their own headers say.
+#[derive(Clone)]
+pub struct Sealing {
+    /// Where keys come from.
+    pub keys: Arc<dyn KeySource>,
+    /// Cipher of new files.
+    pub cipher: &'static Cipher,
+    /// Instruction set to use.
+    pub backend: Backend,
+    /// Bytes of data in a page of a table file: a power of two from 4096 to 65536.
+    pub page_bytes: u32,
+}
+
+impl Sealing {
+    /// With pages of the default length.
+    pub fn new(keys: Arc<dyn KeySource>, cipher: &'static Cipher, backend: Backend) -> Self {
+        Self { keys, cipher, backend, page_bytes: PAGE_BYTES_DEFAULT }
+    }
+}
+
+/// An environment with its counters, sealed or not.
+#[derive(Clone, Debug)]
+pub(crate) struct Environment {
+    pub(crate) env: Arc<Env>,
+    pub(crate) meter: Arc<CipherMeter>,
+}
+
+impl Environment {
+    /// On `base`, counting, and sealed where `sealing` is given.
+    pub(crate) fn new(base: Base, sealing: Option<Sealing>) -> Self {
+        let meter = Arc::new(CipherMeter::default());
+        let files = sealing.map(|sealing| {
+            let Sealing { keys, cipher, backend, page_bytes } = sealing;
+            SealedFiles::new(keys, cipher, backend, page_bytes, Arc::clone(&meter))
+        });
+        Self { env: Arc::new(Env::new(base, true, files)), meter }
+    }
+
+    /// Opens a database in it.
+    pub(crate) fn open(&self, path: &Path, options: &DbOptions) -> Result<Db, Error> {
+        let cache = options.cache_bytes.map(|bytes| Arc::new(Cache::new(bytes)));
+        Db::open(Arc::clone(&self.env), path, &options.text, cache, options.transactions)
+    }
+}
+
+/// How a database is opened.
+#[derive(Clone, Debug)]
+pub struct DbOptions {
+    /// RocksDB's own options text, such as `create_if_missing=true;write_buffer_size=1048576`.
+    pub text: String,
+    /// Size of the block cache in bytes; absent: RocksDB's default.
+    pub cache_bytes: Option<u64>,
+    /// Whether transactions can be made.
+    pub transactions: bool,
+}
+
+impl Default for DbOptions {
+    /// Creates what is missing; damage in the middle of a log is an error instead of the silent end of the log, which
+    /// is RocksDB's default.
+    fn default() -> Self {
+        let text = "create_if_missing=true;wal_recovery_mode=kTolerateCorruptedTailRecords;\
+                    track_and_verify_wals_in_manifest=true";
+        Self { text: text.into(), cache_bytes: None, transactions: false }
+    }
+}
+
+/// An environment in which every file is stored sealed: encrypted, authenticated, bound to its place.
+///
+/// ```
+/// use std::sync::Arc;
+/// use sealstone_rocksdb::{DbOptions, SealedEnv};
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let dir = tempfile::tempdir()?;
+/// let keys = sealstone_keys::file::KeyFile::create(dir.path().join("key"), "example")?;
+/// let env = SealedEnv::new(Arc::new(keys), sealstone_cipher::registry::cipher("aes-256")?, sealstone_cipher::backend::Backend::auto());
+/// let db = env.open(&dir.path().join("db"), &DbOptions::default())?;
+/// db.put(b"17", b"seventeen", false)?;
+/// assert_eq!(db.get(b"17")?.as_deref(), Some(&b"seventeen"[..]));
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Debug)]
+pub struct SealedEnv(Environment);
+
+impl SealedEnv {
+    /// On the operating system's files.
+    ///
+    /// - `keys`: its current key wraps the key of every new file; asked again for every file that is opened
+    /// - `cipher`: seals new files
+    /// - `backend`: instruction set to use
+    pub fn new(keys: Arc<dyn KeySource>, cipher: &'static Cipher, backend: Backend) -> Self {
+        Self::with(Sealing::new(keys, cipher, backend))
+    }
+
+    /// As [`SealedEnv::new`], with every choice open.
+    pub fn with(sealing: Sealing) -> Self {
+        Self(Environment::new(Base::Files, Some(sealing)))
+    }
+
+    /// On files in memory, gone with the environment: for tests.
+    pub fn in_memory(sealing: Sealing) -> Self {
+        Self(Environment::new(Base::Memory, Some(sealing)))
+    }
+
+    /// Opens the database in directory `path`.
+    ///
+    /// # Errors
+    /// No key, another key, damage, files in the clear, a directory in use; the message names the file. Options that
+    /// RocksDB does not know.
+    pub fn open(&self, path: &Path, options: &DbOptions) -> Result<Db, Error> {
+        self.0.open(path, options)
+    }
+
+    /// Opens or begins a directory of backups, sealed as the database is.
+    ///
+    /// # Errors
+    /// As [`SealedEnv::open`].
+    pub fn backups(&self, path: &Path) -> Result<Backups, Error> {
+        Backups::open(Arc::clone(&self.0.env), path)
+    }
+
+    /// What was read and written below the seal so far.
+    pub fn io(&self) -> crate::IoCounts {
+        self.0.env.io()
+    }
+
+    /// The environment for the crate `rocksdb`, for `rocksdb::Options::set_env`. It keeps what it needs.
+    ///
+    /// # Panics
+    /// If a clone of this environment, or a database opened with it, still lives.
+    #[cfg(feature = "rust-rocksdb")]
+    pub fn into_rust_rocksdb(self) -> rocksdb::Env {
+        let env = Arc::try_unwrap(self.0.env).expect("the environment has one owner");
+        env.into_rust_rocksdb()
+    }
+}

@@ -1,0 +1,1468 @@
+//! The boundary to RocksDB: C declarations of the shim, the callbacks it makes, and small owned wrappers around its
+//! objects. The only file of this crate with `unsafe`; everything else is built on the wrappers.
+//!
+//! What crosses the boundary is described in `shim/sealstone.h`. Not here: sealing (`file_system`), settings
+//! (`engine`), records (`store`).
+//!
+//! Rules kept here, on which every `SAFETY` line relies:
+//! - *Owner.* Each wrapper holds the one pointer to its object, got from a `_new` or `_open` function and never null,
+//!   and gives it to the matching `_free` once, in `Drop`. Lifetimes and `Arc`s keep alive what an object needs.
+//! - *Slices.* Pointer and length always come from one live Rust slice, or from the shim, which promises bytes that
+//!   stay valid until the next call on the same object; they are copied or borrowed no longer than that.
+//! - *Threads.* `Env`, `Cache` and `Db` serve many threads at once, as the header says, hence `Sync`. The others are
+//!   used through `&mut` by one thread at a time, hence only `Send`.
+//! - *Panics.* No panic leaves a callback: each is caught and told to the shim as an error.
+
+use std::any::Any;
+use std::ffi::c_void;
+use std::marker::PhantomData;
+use std::os::unix::ffi::OsStrExt;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::path::Path;
+use std::ptr::{self, NonNull};
+use std::sync::Arc;
+
+use crate::file_system::{Failure, FileLayout, RawFailed, RawRead, Reader, SealedFiles, Writer};
+
+/// What RocksDB said when a call failed.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{text}")]
+pub struct Error {
+    /// The kind of failure.
+    pub code: Code,
+    /// RocksDB's own words, with file names.
+    pub text: String,
+}
+
+/// Kinds of failure, as far as callers act differently on them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Code {
+    /// Data that does not authenticate, does not fit its checksum or is missing.
+    Corruption,
+    /// A combination that this build of RocksDB cannot do.
+    NotSupported,
+    /// A wrong argument, also a key that is missing or wrong.
+    InvalidArgument,
+    /// The operating system refused.
+    Io,
+    /// No room left on the device.
+    NoSpace,
+    /// A lock of another transaction was in the way: roll back and try again.
+    Conflict,
+    /// Anything else.
+    Other,
+}
+
+impl Code {
+    /// From `Status::Code` and `Status::SubCode`.
+    fn new(code: i32, subcode: i32) -> Self {
+        const NO_SPACE: i32 = 4;
+        match code {
+            2 => Self::Corruption,
+            3 => Self::NotSupported,
+            4 => Self::InvalidArgument,
+            5 if subcode == NO_SPACE => Self::NoSpace,
+            5 => Self::Io,
+            9 | 11 | 12 | 13 => Self::Conflict,
+            _ => Self::Other,
+        }
+    }
+}
+
+mod c {
+    //! The declarations of `shim/sealstone.h`, one to one and in its order.
+
+    use std::ffi::{c_char, c_void};
+
+    #[repr(C)]
+    pub(super) struct Error {
+        pub(super) code: i32,
+        pub(super) subcode: i32,
+        pub(super) text: *mut c_char,
+        pub(super) text_bytes: usize,
+    }
+
+    pub(super) const OK: i32 = 0;
+    pub(super) const DAMAGED: i32 = 1;
+    pub(super) const REFUSED: i32 = 2;
+    pub(super) const READ_FAILED: i32 = 3;
+    pub(super) const BUG: i32 = 4;
+
+    #[repr(C)]
+    pub(super) struct Message {
+        pub(super) text: [u8; 1024],
+        pub(super) text_bytes: usize,
+    }
+
+    #[repr(C)]
+    pub(super) struct Raw {
+        pub(super) file: *const c_void,
+        pub(super) read: unsafe extern "C" fn(*const c_void, u64, usize, *mut u8, *mut usize) -> i32,
+    }
+
+    #[repr(C)]
+    #[derive(Clone, Copy)]
+    pub(super) struct Bytes {
+        pub(super) data: *const u8,
+        pub(super) bytes: usize,
+    }
+
+    pub(super) const PAGED: u32 = 0;
+    pub(super) const FRAMES: u32 = 1;
+
+    type Create = unsafe extern "C" fn(
+        *const c_void,
+        u32,
+        *const c_char,
+        usize,
+        *mut *mut c_void,
+        *mut Bytes,
+        *mut Message,
+    ) -> i32;
+    type Open = unsafe extern "C" fn(
+        *const c_void,
+        *const c_char,
+        usize,
+        u64,
+        *const Raw,
+        *mut *mut c_void,
+        *mut u64,
+        *mut Message,
+    ) -> i32;
+    type Read = unsafe extern "C" fn(
+        *const c_void,
+        *const Raw,
+        u64,
+        usize,
+        *mut u8,
+        *mut usize,
+        *mut Message,
+    ) -> i32;
+
+    #[repr(C)]
+    pub(super) struct SealOps {
+        pub(super) release: unsafe extern "C" fn(*const c_void),
+        pub(super) create: Create,
+        pub(super) append:
+            unsafe extern "C" fn(*mut c_void, *const u8, usize, *mut Bytes, *mut Message) -> i32,
+        pub(super) finish: unsafe extern "C" fn(*mut c_void, *mut Bytes, *mut Message) -> i32,
+        pub(super) writer_free: unsafe extern "C" fn(*mut c_void),
+        pub(super) open: Open,
+        pub(super) read: Read,
+        pub(super) size: unsafe extern "C" fn(*const c_void, *const Raw, *mut u64, *mut Message) -> i32,
+        pub(super) reader_free: unsafe extern "C" fn(*mut c_void),
+    }
+
+    #[repr(C)]
+    #[derive(Default)]
+    pub(super) struct Io {
+        pub(super) read_bytes: u64,
+        pub(super) written_bytes: u64,
+        pub(super) wall_ns: u64,
+        pub(super) cpu_ns: u64,
+    }
+
+    pub(super) const BASE_DEFAULT: u32 = 0;
+    pub(super) const BASE_MEMORY: u32 = 1;
+    pub(super) const TRANSACTIONS: u32 = 1;
+    pub(super) const STATISTICS: u32 = 2;
+
+    pub(super) type Sink = unsafe extern "C" fn(*mut c_void, usize, *const u8, usize);
+
+    #[repr(C)]
+    pub(super) struct IteratorOptions {
+        pub(super) readahead_bytes: u64,
+        pub(super) fill_cache: i32,
+        pub(super) lower: Bytes,
+        pub(super) upper: Bytes,
+    }
+
+    #[repr(C)]
+    pub(super) struct Entry {
+        pub(super) valid: i32,
+        pub(super) key: Bytes,
+        pub(super) value: Bytes,
+    }
+
+    /// Declares types that only the shim looks into.
+    macro_rules! opaque {
+        ($($name:ident),*) => { $(#[repr(C)] pub(super) struct $name { _private: [u8; 0] })* };
+    }
+    opaque!(Env, Cache, Db, Batch, Iterator, Transaction, TableWriter, Backup);
+
+    unsafe extern "C" {
+        pub(super) fn sealstone_text_free(text: *mut c_char);
+
+        pub(super) fn sealstone_env_new(base: u32, count: i32, ops: *const SealOps, seal: *const c_void) -> *mut Env;
+        pub(super) fn sealstone_env_free(env: *mut Env);
+        pub(super) fn sealstone_env_io(env: *const Env, into: *mut Io);
+        #[cfg(feature = "rust-rocksdb")]
+        pub(super) fn sealstone_env_into_c(env: *mut Env) -> *mut c_void;
+
+        pub(super) fn sealstone_cache_new(capacity_bytes: u64) -> *mut Cache;
+        pub(super) fn sealstone_cache_free(cache: *mut Cache);
+        pub(super) fn sealstone_cache_empty(cache: *mut Cache);
+
+        pub(super) fn sealstone_db_open(
+            env: *const Env,
+            path: *const c_char,
+            path_bytes: usize,
+            options: *const c_char,
+            options_bytes: usize,
+            cache: *const Cache,
+            flags: u32,
+            db: *mut *mut Db,
+            error: *mut Error,
+        ) -> i32;
+        pub(super) fn sealstone_db_close(db: *mut Db, error: *mut Error) -> i32;
+        pub(super) fn sealstone_db_get(
+            db: *mut Db,
+            key: *const u8,
+            key_bytes: usize,
+            sink: Sink,
+            context: *mut c_void,
+            found: *mut i32,
+            error: *mut Error,
+        ) -> i32;
+        pub(super) fn sealstone_db_multi_get(
+            db: *mut Db,
+            count: usize,
+            keys: *const Bytes,
+            sink: Sink,
+            context: *mut c_void,
+            error: *mut Error,
+        ) -> i32;
+        pub(super) fn sealstone_db_put(
+            db: *mut Db,
+            key: *const u8,
+            key_bytes: usize,
+            value: *const u8,
+            value_bytes: usize,
+            sync: i32,
+            locked: i32,
+            error: *mut Error,
+        ) -> i32;
+        pub(super) fn sealstone_db_delete(
+            db: *mut Db,
+            key: *const u8,
+            key_bytes: usize,
+            sync: i32,
+            error: *mut Error,
+        ) -> i32;
+        pub(super) fn sealstone_db_flush(db: *mut Db, error: *mut Error) -> i32;
+        pub(super) fn sealstone_db_sync_wal(db: *mut Db, error: *mut Error) -> i32;
+        pub(super) fn sealstone_db_compact(db: *mut Db, error: *mut Error) -> i32;
+        pub(super) fn sealstone_db_verify_checksum(db: *mut Db, error: *mut Error) -> i32;
+        pub(super) fn sealstone_db_checkpoint(
+            db: *mut Db,
+            path: *const c_char,
+            path_bytes: usize,
+            error: *mut Error,
+        ) -> i32;
+        pub(super) fn sealstone_db_ingest(
+            db: *mut Db,
+            count: usize,
+            paths: *const Bytes,
+            move_files: i32,
+            error: *mut Error,
+        ) -> i32;
+        pub(super) fn sealstone_db_property(
+            db: *mut Db,
+            name: *const c_char,
+            name_bytes: usize,
+            value: *mut u64,
+        ) -> i32;
+        pub(super) fn sealstone_db_cache_counts(db: *const Db, hits: *mut u64, misses: *mut u64);
+
+        pub(super) fn sealstone_batch_new() -> *mut Batch;
+        pub(super) fn sealstone_batch_free(batch: *mut Batch);
+        pub(super) fn sealstone_batch_put(
+            batch: *mut Batch,
+            key: *const u8,
+            key_bytes: usize,
+            value: *const u8,
+            value_bytes: usize,
+        );
+        pub(super) fn sealstone_batch_delete(batch: *mut Batch, key: *const u8, key_bytes: usize);
+        pub(super) fn sealstone_db_write(db: *mut Db, batch: *mut Batch, sync: i32, error: *mut Error) -> i32;
+
+        pub(super) fn sealstone_iterator_new(db: *mut Db, options: *const IteratorOptions) -> *mut Iterator;
+        pub(super) fn sealstone_iterator_free(iterator: *mut Iterator);
+        pub(super) fn sealstone_iterator_first(iterator: *mut Iterator, entry: *mut Entry);
+        pub(super) fn sealstone_iterator_last(iterator: *mut Iterator, entry: *mut Entry);
+        pub(super) fn sealstone_iterator_seek(
+            iterator: *mut Iterator,
+            key: *const u8,
+            key_bytes: usize,
+            entry: *mut Entry,
+        );
+        pub(super) fn sealstone_iterator_seek_for_prev(
+            iterator: *mut Iterator,
+            key: *const u8,
+            key_bytes: usize,
+            entry: *mut Entry,
+        );
+        pub(super) fn sealstone_iterator_next(iterator: *mut Iterator, entry: *mut Entry);
+        pub(super) fn sealstone_iterator_prev(iterator: *mut Iterator, entry: *mut Entry);
+        pub(super) fn sealstone_iterator_status(iterator: *const Iterator, error: *mut Error) -> i32;
+
+        pub(super) fn sealstone_transaction_new(db: *mut Db, sync: i32) -> *mut Transaction;
+        pub(super) fn sealstone_transaction_free(transaction: *mut Transaction);
+        pub(super) fn sealstone_transaction_restart(db: *mut Db, transaction: *mut Transaction, sync: i32);
+        pub(super) fn sealstone_transaction_get(
+            transaction: *mut Transaction,
+            key: *const u8,
+            key_bytes: usize,
+            for_update: i32,
+            sink: Sink,
+            context: *mut c_void,
+            found: *mut i32,
+            error: *mut Error,
+        ) -> i32;
+        pub(super) fn sealstone_transaction_put(
+            transaction: *mut Transaction,
+            key: *const u8,
+            key_bytes: usize,
+            value: *const u8,
+            value_bytes: usize,
+            error: *mut Error,
+        ) -> i32;
+        pub(super) fn sealstone_transaction_delete(
+            transaction: *mut Transaction,
+            key: *const u8,
+            key_bytes: usize,
+            error: *mut Error,
+        ) -> i32;
+        pub(super) fn sealstone_transaction_commit(transaction: *mut Transaction, error: *mut Error) -> i32;
+        pub(super) fn sealstone_transaction_rollback(transaction: *mut Transaction, error: *mut Error) -> i32;
+
+        pub(super) fn sealstone_table_writer_open(
+            db: *mut Db,
+            path: *const c_char,
+            path_bytes: usize,
+            writer: *mut *mut TableWriter,
+            error: *mut Error,
+        ) -> i32;
+        pub(super) fn sealstone_table_writer_free(writer: *mut TableWriter);
+        pub(super) fn sealstone_table_writer_put(
+            writer: *mut TableWriter,
+            key: *const u8,
+            key_bytes: usize,
+            value: *const u8,
+            value_bytes: usize,
+            error: *mut Error,
+        ) -> i32;
+        pub(super) fn sealstone_table_writer_bytes(writer: *mut TableWriter) -> u64;
+        pub(super) fn sealstone_table_writer_finish(writer: *mut TableWriter, error: *mut Error) -> i32;
+
+        pub(super) fn sealstone_backup_open(
+            env: *const Env,
+            path: *const c_char,
+            path_bytes: usize,
+            backup: *mut *mut Backup,
+            error: *mut Error,
+        ) -> i32;
+        pub(super) fn sealstone_backup_free(backup: *mut Backup);
+        pub(super) fn sealstone_backup_create(backup: *mut Backup, db: *mut Db, error: *mut Error) -> i32;
+        pub(super) fn sealstone_backup_verify(backup: *mut Backup, id: u32, checksums: i32, error: *mut Error) -> i32;
+        pub(super) fn sealstone_backup_restore(
+            backup: *mut Backup,
+            path: *const c_char,
+            path_bytes: usize,
+            error: *mut Error,
+        ) -> i32;
+        pub(super) fn sealstone_backup_latest(backup: *mut Backup) -> u32;
+
+        pub(super) fn sealstone_version(major: *mut i32, minor: *mut i32, patch: *mut i32);
+    }
+}
+
+// ---- errors ---------------------------------------------------------------------------------------------------------
+
+/// Makes a call that fills in an error when it fails, and takes the error over.
+fn call(function: impl FnOnce(*mut c::Error) -> i32) -> Result<(), Error> {
+    let mut raw = c::Error { code: 0, subcode: 0, text: ptr::null_mut(), text_bytes: 0 };
+    if function(&mut raw) == 0 {
+        return Ok(());
+    }
+    let text = if raw.text.is_null() {
+        "out of memory".to_owned()
+    } else {
+        // SAFETY: the shim promises `text_bytes` readable bytes at `text`, which is not null.
+        let bytes = unsafe { std::slice::from_raw_parts(raw.text.cast::<u8>(), raw.text_bytes) };
+        let text = String::from_utf8_lossy(bytes).into_owned();
+        // SAFETY: ours to free, once; `bytes` is not used any more.
+        unsafe { c::sealstone_text_free(raw.text) };
+        text
+    };
+    Err(Error { code: Code::new(raw.code, raw.subcode), text })
+}
+
+fn path_bytes(path: &Path) -> &[u8] {
+    path.as_os_str().as_bytes()
+}
+
+fn as_bytes(slice: &[u8]) -> c::Bytes {
+    c::Bytes { data: slice.as_ptr(), bytes: slice.len() }
+}
+
+/// A slice of what the shim points at.
+///
+/// # Safety
+/// `bytes.data` points to `bytes.bytes` readable bytes that live and do not change for `'a`.
+unsafe fn from_bytes<'a>(bytes: c::Bytes) -> &'a [u8] {
+    if bytes.bytes == 0 {
+        return &[];
+    }
+    // SAFETY: promised by the caller.
+    unsafe { std::slice::from_raw_parts(bytes.data, bytes.bytes) }
+}
+
+/// Where found values go.
+struct Sink<'a> {
+    /// Gets the position of the key, and the value, which lives during the call only.
+    found: &'a mut dyn FnMut(usize, &[u8]),
+    /// A panic of `found`, to go on once the shim has returned.
+    panic: Option<Box<dyn Any + Send>>,
+}
+
+/// Passes a found value to the `Sink` that `context` points at.
+///
+/// # Safety
+/// `context` points at a `Sink` that lives and is used by nobody else during the call, `value` at `value_bytes`
+/// readable bytes.
+unsafe extern "C" fn deliver(context: *mut c_void, index: usize, value: *const u8, value_bytes: usize) {
+    // SAFETY: promised by the caller.
+    let (sink, value) =
+        unsafe { (&mut *context.cast::<Sink<'_>>(), from_bytes(c::Bytes { data: value, bytes: value_bytes })) };
+    if sink.panic.is_none() {
+        sink.panic = catch_unwind(AssertUnwindSafe(|| (sink.found)(index, value))).err();
+    }
+}
+
+/// Makes a call that hands found values to `found`, through `deliver` and the context given.
+fn call_with_sink(
+    found: &mut dyn FnMut(usize, &[u8]),
+    function: impl FnOnce(*mut c_void, *mut c::Error) -> i32,
+) -> Result<(), Error> {
+    let mut sink = Sink { found, panic: None };
+    let result = call(|error| function((&raw mut sink).cast(), error));
+    if let Some(panic) = sink.panic {
+        resume_unwind(panic);
+    }
+    result
+}
+
+// ---- environments ---------------------------------------------------------------------------------------------------
+
+/// On what an environment stores its files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Base {
+    /// The operating system's files.
+    Files,
+    /// Memory: gone with the environment.
+    Memory,
+}
+
+/// What an environment counted below the seal since it was made.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct IoCounts {
+    /// Bytes read.
+    pub read_bytes: u64,
+    /// Bytes written.
+    pub written_bytes: u64,
+    /// Wall time inside reads, writes and syncs, summed over threads.
+    pub wall_ns: u64,
+    /// CPU time of the same, extrapolated from samples.
+    pub cpu_ns: u64,
+}
+
+/// An environment of RocksDB: where and how files are stored.
+#[derive(Debug)]
+pub(crate) struct Env(NonNull<c::Env>);
+
+// SAFETY: a RocksDB Env may be used from any thread.
+unsafe impl Send for Env {}
+// SAFETY: a RocksDB Env serves many threads at once, and so do the shim's file systems and `SealedFiles`.
+unsafe impl Sync for Env {}
+
+impl Env {
+    /// An environment on `base` that counts where `count` is set, and seals where `seal` is given.
+    pub(crate) fn new(base: Base, count: bool, seal: Option<SealedFiles>) -> Self {
+        let base = match base {
+            Base::Files => c::BASE_DEFAULT,
+            Base::Memory => c::BASE_MEMORY,
+        };
+        let seal = seal.map_or(ptr::null(), |seal| Arc::into_raw(Arc::new(seal)).cast());
+        // SAFETY: the operations fit the type behind `seal`; the shim copies them and takes `seal` over.
+        let env = unsafe { c::sealstone_env_new(base, i32::from(count), &SEAL_OPS, seal) };
+        Self(NonNull::new(env).expect("the shim never returns null"))
+    }
+
+    /// What was counted so far.
+    pub(crate) fn io(&self) -> IoCounts {
+        let mut io = c::Io::default();
+        // SAFETY: rule *Owner*; `io` is ours.
+        unsafe { c::sealstone_env_io(self.0.as_ptr(), &mut io) };
+        IoCounts {
+            read_bytes: io.read_bytes,
+            written_bytes: io.written_bytes,
+            wall_ns: io.wall_ns,
+            cpu_ns: io.cpu_ns,
+        }
+    }
+
+    /// The environment of the crate `rocksdb`.
+    #[cfg(feature = "rust-rocksdb")]
+    pub(crate) fn into_rust_rocksdb(self) -> rocksdb::Env {
+        let env = self.0.as_ptr();
+        std::mem::forget(self);
+        // SAFETY: `env` was ours alone and is given away; the result is a `rocksdb_env_t` with one owner, which
+        // `rocksdb::Env` ends with `rocksdb_env_destroy`.
+        unsafe { rocksdb::Env::from_raw(c::sealstone_env_into_c(env).cast()) }
+    }
+}
+
+impl Drop for Env {
+    fn drop(&mut self) {
+        // SAFETY: rule *Owner*.
+        unsafe { c::sealstone_env_free(self.0.as_ptr()) }
+    }
+}
+
+// ---- callbacks of the sealed file system ----------------------------------------------------------------------------
+
+/// The functions that the shim calls; `seal` is an `Arc<SealedFiles>`, a writer a `Box<Writer>`, a reader a
+/// `Box<Reader>`.
+static SEAL_OPS: c::SealOps = c::SealOps {
+    release: seal_release,
+    create: seal_create,
+    append: seal_append,
+    finish: seal_finish,
+    writer_free: seal_writer_free,
+    open: seal_open,
+    read: seal_read,
+    size: seal_size,
+    reader_free: seal_reader_free,
+};
+
+/// The file as it is stored, read through the shim.
+struct ShimFile<'a>(&'a c::Raw);
+
+impl RawRead for ShimFile<'_> {
+    fn read_at(&self, offset: u64, into: &mut [u8]) -> Result<usize, RawFailed> {
+        let mut got = 0;
+        // SAFETY: the shim's own function with its own file; `into` is writable for its whole length.
+        let code = unsafe { (self.0.read)(self.0.file, offset, into.len(), into.as_mut_ptr(), &mut got) };
+        if code != 0 || got > into.len() { Err(RawFailed) } else { Ok(got) }
+    }
+}
+
+/// Runs the body of a callback; tells the shim of failures and panics.
+///
+/// # Safety
+/// `message` points to a writable `Message`.
+unsafe fn guarded(message: *mut c::Message, body: impl FnOnce() -> Result<(), Failure>) -> i32 {
+    let (code, text) = match catch_unwind(AssertUnwindSafe(body)) {
+        Ok(Ok(())) => return c::OK,
+        Ok(Err(Failure::Raw)) => return c::READ_FAILED,
+        Ok(Err(Failure::Damaged(text))) => (c::DAMAGED, text),
+        Ok(Err(Failure::Refused(text))) => (c::REFUSED, text),
+        Err(_) => (c::BUG, "a bug in sealstone: a sealing function panicked, please report it".to_owned()),
+    };
+    // SAFETY: promised by the caller.
+    let message = unsafe { &mut *message };
+    let mut bytes = text.len().min(message.text.len());
+    while !text.is_char_boundary(bytes) {
+        bytes -= 1;
+    }
+    message.text[..bytes].copy_from_slice(&text.as_bytes()[..bytes]);
+    message.text_bytes = bytes;
+    code
+}
+
+/// # Safety
+/// `seal` is from `Arc::into_raw` and not used afterwards.
+unsafe extern "C" fn seal_release(seal: *const c_void) {
+    // SAFETY: promised by the caller: the shim calls this once, at the end of the file system.
+    let seal = unsafe { Arc::from_raw(seal.cast::<SealedFiles>()) };
+    let _ = catch_unwind(AssertUnwindSafe(|| drop(seal)));
+}
+
+/// # Safety
+/// As `shim/sealstone.h` says of `create`.
+unsafe extern "C" fn seal_create(
+    seal: *const c_void,
+    layout: u32,
+    name: *const std::ffi::c_char,
+    name_bytes: usize,
+    writer: *mut *mut c_void,
+    stored: *mut c::Bytes,
+    message: *mut c::Message,
+) -> i32 {
+    // SAFETY: `message` is the shim's; inside: `seal` lives as long as the file system, `name` during the call, and
+    // `writer` and `stored` are the shim's to be written.
+    unsafe {
+        guarded(message, || {
+            let seal = &*seal.cast::<SealedFiles>();
+            let name = from_bytes(c::Bytes { data: name.cast(), bytes: name_bytes });
+            let layout = match layout {
+                c::PAGED => FileLayout::Paged,
+                c::FRAMES => FileLayout::Frames,
+                other => return Err(Failure::Refused(format!("unknown layout {other}"))),
+            };
+            let made = Box::new(seal.create(layout, &String::from_utf8_lossy(name))?);
+            *stored = as_bytes(made.stored());
+            *writer = Box::into_raw(made).cast();
+            Ok(())
+        })
+    }
+}
+
+/// # Safety
+/// As `shim/sealstone.h` says of `append`.
+unsafe extern "C" fn seal_append(
+    writer: *mut c_void,
+    data: *const u8,
+    bytes: usize,
+    stored: *mut c::Bytes,
+    message: *mut c::Message,
+) -> i32 {
+    // SAFETY: `message` and `stored` are the shim's; `writer` is from `seal_create`, used by this thread alone, and
+    // `data` lives during the call.
+    unsafe {
+        guarded(message, || {
+            let writer = &mut *writer.cast::<Writer>();
+            *stored = as_bytes(writer.append(from_bytes(c::Bytes { data, bytes }))?);
+            Ok(())
+        })
+    }
+}
+
+/// # Safety
+/// As `shim/sealstone.h` says of `finish`.
+unsafe extern "C" fn seal_finish(writer: *mut c_void, stored: *mut c::Bytes, message: *mut c::Message) -> i32 {
+    // SAFETY: as in `seal_append`.
+    unsafe {
+        guarded(message, || {
+            let writer = &mut *writer.cast::<Writer>();
+            *stored = as_bytes(writer.finish()?);
+            Ok(())
+        })
+    }
+}
+
+/// # Safety
+/// `writer` is from `seal_create` and not used afterwards.
+unsafe extern "C" fn seal_writer_free(writer: *mut c_void) {
+    // SAFETY: promised by the caller.
+    let writer = unsafe { Box::from_raw(writer.cast::<Writer>()) };
+    let _ = catch_unwind(AssertUnwindSafe(|| drop(writer)));
+}
+
+/// # Safety
+/// As `shim/sealstone.h` says of `open`.
+unsafe extern "C" fn seal_open(
+    seal: *const c_void,
+    name: *const std::ffi::c_char,
+    name_bytes: usize,
+    stored_bytes: u64,
+    raw: *const c::Raw,
+    reader: *mut *mut c_void,
+    page_bytes: *mut u64,
+    message: *mut c::Message,
+) -> i32 {
+    // SAFETY: `message`, `reader` and `page_bytes` are the shim's; `seal` lives as long as the file system, `name` and
+    // `raw` during the call.
+    unsafe {
+        guarded(message, || {
+            let seal = &*seal.cast::<SealedFiles>();
+            let name = from_bytes(c::Bytes { data: name.cast(), bytes: name_bytes });
+            let made = seal.open(&String::from_utf8_lossy(name), stored_bytes, &ShimFile(&*raw))?;
+            *page_bytes = made.page_bytes();
+            *reader = Box::into_raw(Box::new(made)).cast();
+            Ok(())
+        })
+    }
+}
+
+/// # Safety
+/// As `shim/sealstone.h` says of `read`.
+unsafe extern "C" fn seal_read(
+    reader: *const c_void,
+    raw: *const c::Raw,
+    offset: u64,
+    bytes: usize,
+    into: *mut u8,
+    got: *mut usize,
+    message: *mut c::Message,
+) -> i32 {
+    // SAFETY: `message` and `got` are the shim's; `reader` is from `seal_open` and shared only by reference; `into`
+    // is writable for `bytes` bytes that nobody else looks at, and initialised by the shim's caller or about to be
+    // written as plain bytes.
+    unsafe {
+        guarded(message, || {
+            let reader = &*reader.cast::<Reader>();
+            let into = if bytes == 0 { &mut [][..] } else { std::slice::from_raw_parts_mut(into, bytes) };
+            *got = reader.read(&ShimFile(&*raw), offset, into)?;
+            Ok(())
+        })
+    }
+}
+
+/// # Safety
+/// As `shim/sealstone.h` says of `size`.
+unsafe extern "C" fn seal_size(
+    reader: *const c_void,
+    raw: *const c::Raw,
+    bytes: *mut u64,
+    message: *mut c::Message,
+) -> i32 {
+    // SAFETY: as in `seal_read`.
+    unsafe {
+        guarded(message, || {
+            *bytes = (*reader.cast::<Reader>()).size(&ShimFile(&*raw))?;
+            Ok(())
+        })
+    }
+}
+
+/// # Safety
+/// `reader` is from `seal_open` and not used afterwards.
+unsafe extern "C" fn seal_reader_free(reader: *mut c_void) {
+    // SAFETY: promised by the caller.
+    let reader = unsafe { Box::from_raw(reader.cast::<Reader>()) };
+    let _ = catch_unwind(AssertUnwindSafe(|| drop(reader)));
+}
+
+// ---- caches ---------------------------------------------------------------------------------------------------------
+
+/// A block cache (LRU).
+#[derive(Debug)]
+pub(crate) struct Cache(NonNull<c::Cache>);
+
+// SAFETY: a RocksDB cache may be used from any thread.
+unsafe impl Send for Cache {}
+// SAFETY: a RocksDB cache serves many threads at once.
+unsafe impl Sync for Cache {}
+
+impl Cache {
+    /// A cache for `capacity_bytes` bytes.
+    pub(crate) fn new(capacity_bytes: u64) -> Self {
+        // SAFETY: no requirements.
+        let cache = unsafe { c::sealstone_cache_new(capacity_bytes) };
+        Self(NonNull::new(cache).expect("the shim never returns null"))
+    }
+
+    /// Drops every entry that nobody is using.
+    pub(crate) fn empty(&self) {
+        // SAFETY: rule *Owner*.
+        unsafe { c::sealstone_cache_empty(self.0.as_ptr()) }
+    }
+}
+
+impl Drop for Cache {
+    fn drop(&mut self) {
+        // SAFETY: rule *Owner*.
+        unsafe { c::sealstone_cache_free(self.0.as_ptr()) }
+    }
+}
+
+// ---- databases ------------------------------------------------------------------------------------------------------
+
+/// An open RocksDB database. Ends (and gives up its lock) when dropped; [`Db::close`] also says how that went.
+///
+/// Keys and values are any bytes. All methods may be called from many threads at once.
+#[derive(Debug)]
+pub struct Db {
+    db: NonNull<c::Db>,
+    transactions: bool,
+    cache: Option<Arc<Cache>>,
+    env: Arc<Env>,
+}
+
+// SAFETY: a RocksDB database may be used from any thread.
+unsafe impl Send for Db {}
+// SAFETY: a RocksDB database serves many threads at once.
+unsafe impl Sync for Db {}
+
+impl Db {
+    /// Opens the database in `path` with RocksDB's options text `options`; with `transactions` as a TransactionDB.
+    pub(crate) fn open(
+        env: Arc<Env>,
+        path: &Path,
+        options: &str,
+        cache: Option<Arc<Cache>>,
+        transactions: bool,
+    ) -> Result<Self, Error> {
+        let mut db = ptr::null_mut();
+        let name = path_bytes(path);
+        let flags = c::STATISTICS | if transactions { c::TRANSACTIONS } else { 0 };
+        let cache_pointer = cache.as_ref().map_or(ptr::null(), |cache| cache.0.as_ptr().cast_const());
+        // SAFETY: rule *Slices*; `env` and `cache` outlive the database because it keeps their `Arc`s.
+        call(|error| unsafe {
+            c::sealstone_db_open(
+                env.0.as_ptr(),
+                name.as_ptr().cast(),
+                name.len(),
+                options.as_ptr().cast(),
+                options.len(),
+                cache_pointer,
+                flags,
+                &mut db,
+                error,
+            )
+        })?;
+        let db = NonNull::new(db).expect("the shim fills it in when it succeeds");
+        Ok(Self { db, transactions, cache, env })
+    }
+
+    /// Ends the database and says whether its last writes went well. Without a sync the newest writes may still be in
+    /// the hands of the operating system.
+    ///
+    /// # Errors
+    /// I/O.
+    pub fn close(self) -> Result<(), Error> {
+        let mut this = std::mem::ManuallyDrop::new(self);
+        // SAFETY: `this` is never dropped and its `db` not used again, so it is closed once.
+        let closed = call(|error| unsafe { c::sealstone_db_close(this.db.as_ptr(), error) });
+        // SAFETY: the fields are dropped once, after the database that needs them, and not used again.
+        unsafe {
+            ptr::drop_in_place(&mut this.cache);
+            ptr::drop_in_place(&mut this.env);
+        }
+        closed
+    }
+
+    /// The environment it stores its files in.
+    pub(crate) fn env(&self) -> &Env {
+        &self.env
+    }
+
+    /// Its block cache, where it was opened with one.
+    pub(crate) fn cache(&self) -> Option<&Cache> {
+        self.cache.as_deref()
+    }
+
+    /// Whether it was opened for transactions.
+    pub fn has_transactions(&self) -> bool {
+        self.transactions
+    }
+
+    /// Looks `key` up and hands its value to `found`, during the call. Returns whether it was there.
+    ///
+    /// # Errors
+    /// I/O, corruption, failed authentication.
+    pub fn get_with(&self, key: &[u8], mut found: impl FnMut(&[u8])) -> Result<bool, Error> {
+        let mut there = 0;
+        // SAFETY: rules *Owner* and *Slices*; `sink` is the context that `deliver` expects and outlives the call.
+        call_with_sink(&mut |_, value| found(value), |sink, error| unsafe {
+            c::sealstone_db_get(
+                self.db.as_ptr(),
+                key.as_ptr(),
+                key.len(),
+                deliver,
+                sink,
+                &mut there,
+                error,
+            )
+        })?;
+        Ok(there != 0)
+    }
+
+    /// The value of `key`, if it is there.
+    ///
+    /// # Errors
+    /// As [`Db::get_with`].
+    pub fn get(&self, key: &[u8]) -> Result<Option<Vec<u8>>, Error> {
+        let mut value = None;
+        self.get_with(key, |found| value = Some(found.to_vec()))?;
+        Ok(value)
+    }
+
+    /// The values of several keys, in their order, read together.
+    ///
+    /// # Errors
+    /// As [`Db::get_with`].
+    pub fn multi_get(&self, keys: &[&[u8]]) -> Result<Vec<Option<Vec<u8>>>, Error> {
+        let names: Vec<c::Bytes> = keys.iter().map(|key| as_bytes(key)).collect();
+        let mut values = vec![None; keys.len()];
+        let mut found = |index: usize, value: &[u8]| values[index] = Some(value.to_vec());
+        // SAFETY: as in `get_with`; `names` holds as many slices as said.
+        call_with_sink(&mut found, |sink, error| unsafe {
+            c::sealstone_db_multi_get(
+                self.db.as_ptr(),
+                names.len(),
+                names.as_ptr(),
+                deliver,
+                sink,
+                error,
+            )
+        })?;
+        Ok(values)
+    }
+
+    /// Writes `value` under `key`, new or not. With `sync` it is on stable storage on return; without, a crash of the
+    /// machine (not of the process) may lose it.
+    ///
+    /// # Errors
+    /// I/O, a full disk, a lock held too long by a transaction.
+    pub fn put(&self, key: &[u8], value: &[u8], sync: bool) -> Result<(), Error> {
+        self.put_locked(key, value, sync, self.transactions)
+    }
+
+    /// As [`Db::put`]; without `locked` it pays no heed to transactions.
+    pub(crate) fn put_locked(&self, key: &[u8], value: &[u8], sync: bool, locked: bool) -> Result<(), Error> {
+        // SAFETY: rules *Owner* and *Slices*.
+        call(|error| unsafe {
+            c::sealstone_db_put(
+                self.db.as_ptr(),
+                key.as_ptr(),
+                key.len(),
+                value.as_ptr(),
+                value.len(),
+                i32::from(sync),
+                i32::from(locked),
+                error,
+            )
+        })
+    }
+
+    /// Removes `key`, if it is there.
+    ///
+    /// # Errors
+    /// As [`Db::put`].
+    pub fn delete(&self, key: &[u8], sync: bool) -> Result<(), Error> {
+        // SAFETY: rules *Owner* and *Slices*.
+        call(|error| unsafe {
+            c::sealstone_db_delete(self.db.as_ptr(), key.as_ptr(), key.len(), i32::from(sync), error)
+        })
+    }
+
+    /// Writes all of `batch`, or nothing of it.
+    ///
+    /// # Errors
+    /// As [`Db::put`].
+    pub fn write(&self, batch: &mut WriteBatch, sync: bool) -> Result<(), Error> {
+        // SAFETY: rule *Owner* for both.
+        call(|error| unsafe { c::sealstone_db_write(self.db.as_ptr(), batch.0.as_ptr(), i32::from(sync), error) })
+    }
+
+    /// Writes what is in memory into table files.
+    ///
+    /// # Errors
+    /// I/O, a full disk.
+    pub fn flush(&self) -> Result<(), Error> {
+        // SAFETY: rule *Owner*.
+        call(|error| unsafe { c::sealstone_db_flush(self.db.as_ptr(), error) })
+    }
+
+    /// Brings the write-ahead log to stable storage.
+    ///
+    /// # Errors
+    /// I/O.
+    pub fn sync_wal(&self) -> Result<(), Error> {
+        // SAFETY: rule *Owner*.
+        call(|error| unsafe { c::sealstone_db_sync_wal(self.db.as_ptr(), error) })
+    }
+
+    /// Rewrites every table file, bottommost level included; with a sealed environment also re-encrypts them.
+    ///
+    /// # Errors
+    /// I/O, a full disk, corruption.
+    pub fn compact(&self) -> Result<(), Error> {
+        // SAFETY: rule *Owner*.
+        call(|error| unsafe { c::sealstone_db_compact(self.db.as_ptr(), error) })
+    }
+
+    /// Reads every table file and checks RocksDB's own checksums.
+    ///
+    /// # Errors
+    /// The first damage found.
+    pub fn verify_checksum(&self) -> Result<(), Error> {
+        // SAFETY: rule *Owner*.
+        call(|error| unsafe { c::sealstone_db_verify_checksum(self.db.as_ptr(), error) })
+    }
+
+    /// Makes a copy of the database as of now in `path`, which must not exist; table files are hard-linked.
+    ///
+    /// # Errors
+    /// I/O, an existing `path`.
+    pub fn checkpoint(&self, path: &Path) -> Result<(), Error> {
+        let name = path_bytes(path);
+        // SAFETY: rules *Owner* and *Slices*.
+        call(|error| unsafe {
+            c::sealstone_db_checkpoint(self.db.as_ptr(), name.as_ptr().cast(), name.len(), error)
+        })
+    }
+
+    /// Takes over table files made by a [`TableWriter`]; `move_files` links them instead of copying.
+    ///
+    /// # Errors
+    /// I/O, files that overlap each other; nothing is taken over then.
+    pub fn ingest(&self, files: &[&Path], move_files: bool) -> Result<(), Error> {
+        let names: Vec<c::Bytes> = files.iter().map(|path| as_bytes(path_bytes(path))).collect();
+        // SAFETY: rules *Owner* and *Slices*; `names` holds as many slices as said.
+        call(|error| unsafe {
+            c::sealstone_db_ingest(self.db.as_ptr(), names.len(), names.as_ptr(), i32::from(move_files), error)
+        })
+    }
+
+    /// An integer property, such as `rocksdb.num-running-compactions`; absent where RocksDB has no such property.
+    pub fn property(&self, name: &str) -> Option<u64> {
+        let mut value = 0;
+        // SAFETY: rules *Owner* and *Slices*.
+        let known =
+            unsafe { c::sealstone_db_property(self.db.as_ptr(), name.as_ptr().cast(), name.len(), &mut value) };
+        (known != 0).then_some(value)
+    }
+
+    /// Data block lookups since opening that the block cache answered, and that it did not.
+    pub(crate) fn cache_counts(&self) -> (u64, u64) {
+        let (mut hits, mut misses) = (0, 0);
+        // SAFETY: rule *Owner*.
+        unsafe { c::sealstone_db_cache_counts(self.db.as_ptr(), &mut hits, &mut misses) };
+        (hits, misses)
+    }
+
+    /// An iterator over `range` as of now, standing nowhere yet.
+    pub fn iterator(&self, range: Range<'_>) -> Iterator<'_> {
+        let bound = |bound: Option<&[u8]>| bound.map_or(c::Bytes { data: ptr::null(), bytes: 0 }, as_bytes);
+        let options = c::IteratorOptions {
+            readahead_bytes: range.readahead_bytes,
+            fill_cache: i32::from(range.fill_cache),
+            lower: bound(range.lower),
+            upper: bound(range.upper),
+        };
+        // SAFETY: rules *Owner* and *Slices*; the shim copies the bounds.
+        let iterator = unsafe { c::sealstone_iterator_new(self.db.as_ptr(), &options) };
+        let iterator = NonNull::new(iterator).expect("the shim never returns null");
+        let none = c::Bytes { data: ptr::null(), bytes: 0 };
+        Iterator { iterator, entry: c::Entry { valid: 0, key: none, value: none }, db: PhantomData }
+    }
+
+    /// Begins a transaction.
+    ///
+    /// # Errors
+    /// [`Code::NotSupported`] where the database was not opened for transactions.
+    pub fn transaction(&self, sync: bool) -> Result<Transaction<'_>, Error> {
+        if !self.transactions {
+            let text = "the database was not opened for transactions".to_owned();
+            return Err(Error { code: Code::NotSupported, text });
+        }
+        // SAFETY: rule *Owner*; it was opened with transactions.
+        let transaction = unsafe { c::sealstone_transaction_new(self.db.as_ptr(), i32::from(sync)) };
+        Ok(Transaction {
+            transaction: NonNull::new(transaction).expect("the shim never returns null"),
+            sync,
+            db: self,
+        })
+    }
+
+    /// Begins a table file at `path` with this database's options, to be ingested later.
+    ///
+    /// # Errors
+    /// I/O.
+    pub fn table_writer(&self, path: &Path) -> Result<TableWriter<'_>, Error> {
+        let name = path_bytes(path);
+        let mut writer = ptr::null_mut();
+        // SAFETY: rules *Owner* and *Slices*.
+        call(|error| unsafe {
+            c::sealstone_table_writer_open(self.db.as_ptr(), name.as_ptr().cast(), name.len(), &mut writer, error)
+        })?;
+        let writer = NonNull::new(writer).expect("the shim fills it in when it succeeds");
+        Ok(TableWriter { writer, db: PhantomData })
+    }
+}
+
+impl Drop for Db {
+    fn drop(&mut self) {
+        // SAFETY: rule *Owner*; `close` never lets this run.
+        let _ = call(|error| unsafe { c::sealstone_db_close(self.db.as_ptr(), error) });
+    }
+}
+
+// ---- write batches --------------------------------------------------------------------------------------------------
+
+/// Writes that take effect together.
+#[derive(Debug)]
+pub struct WriteBatch(NonNull<c::Batch>);
+
+// SAFETY: a write batch is plain memory; rule *Threads*.
+unsafe impl Send for WriteBatch {}
+
+impl WriteBatch {
+    /// An empty batch.
+    pub fn new() -> Self {
+        // SAFETY: no requirements.
+        Self(NonNull::new(unsafe { c::sealstone_batch_new() }).expect("the shim never returns null"))
+    }
+
+    /// Adds a write.
+    pub fn put(&mut self, key: &[u8], value: &[u8]) {
+        // SAFETY: rules *Owner* and *Slices*.
+        unsafe {
+            c::sealstone_batch_put(self.0.as_ptr(), key.as_ptr(), key.len(), value.as_ptr(), value.len());
+        }
+    }
+
+    /// Adds a removal.
+    pub fn delete(&mut self, key: &[u8]) {
+        // SAFETY: rules *Owner* and *Slices*.
+        unsafe { c::sealstone_batch_delete(self.0.as_ptr(), key.as_ptr(), key.len()) }
+    }
+}
+
+impl Default for WriteBatch {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Drop for WriteBatch {
+    fn drop(&mut self) {
+        // SAFETY: rule *Owner*.
+        unsafe { c::sealstone_batch_free(self.0.as_ptr()) }
+    }
+}
+
+// ---- iterators ------------------------------------------------------------------------------------------------------
+
+/// What an iterator runs over, and how.
+#[derive(Clone, Copy, Debug)]
+pub struct Range<'a> {
+    /// First key, inclusive.
+    pub lower: Option<&'a [u8]>,
+    /// Last key, exclusive.
+    pub upper: Option<&'a [u8]>,
+    /// Bytes to read ahead; 0 lets RocksDB decide.
+    pub readahead_bytes: u64,
+    /// Whether what is read goes into the block cache.
+    pub fill_cache: bool,
+}
+
+impl Default for Range<'_> {
+    fn default() -> Self {
+        Self { lower: None, upper: None, readahead_bytes: 0, fill_cache: true }
+    }
+}
+
+/// A position in a database as of the iterator's making.
+pub struct Iterator<'db> {
+    iterator: NonNull<c::Iterator>,
+    entry: c::Entry,
+    db: PhantomData<&'db Db>,
+}
+
+// SAFETY: an iterator may move between threads; rule *Threads*.
+unsafe impl Send for Iterator<'_> {}
+
+impl Iterator<'_> {
+    /// Goes to the first entry.
+    pub fn first(&mut self) {
+        // SAFETY: rule *Owner*; the entry is ours.
+        unsafe { c::sealstone_iterator_first(self.iterator.as_ptr(), &mut self.entry) }
+    }
+
+    /// Goes to the last entry.
+    pub fn last(&mut self) {
+        // SAFETY: as in `first`.
+        unsafe { c::sealstone_iterator_last(self.iterator.as_ptr(), &mut self.entry) }
+    }
+
+    /// Goes to the first entry whose key is `key` or greater.
+    pub fn seek(&mut self, key: &[u8]) {
+        // SAFETY: as in `first`; rule *Slices*.
+        unsafe { c::sealstone_iterator_seek(self.iterator.as_ptr(), key.as_ptr(), key.len(), &mut self.entry) }
+    }
+
+    /// Goes to the last entry whose key is `key` or smaller.
+    pub fn seek_for_prev(&mut self, key: &[u8]) {
+        // SAFETY: as in `seek`.
+        unsafe {
+            c::sealstone_iterator_seek_for_prev(self.iterator.as_ptr(), key.as_ptr(), key.len(), &mut self.entry);
+        }
+    }
+
+    /// Goes to the next entry; stays past the end.
+    pub fn advance(&mut self) {
+        if self.entry.valid != 0 {
+            // SAFETY: as in `first`; it stands on an entry.
+            unsafe { c::sealstone_iterator_next(self.iterator.as_ptr(), &mut self.entry) }
+        }
+    }
+
+    /// Goes to the entry before; stays before the beginning.
+    pub fn back(&mut self) {
+        if self.entry.valid != 0 {
+            // SAFETY: as in `first`; it stands on an entry.
+            unsafe { c::sealstone_iterator_prev(self.iterator.as_ptr(), &mut self.entry) }
+        }
+    }
+
+    /// Key and value where it stands; nothing past either end and after a failure, which [`Iterator::status`] tells.
+    pub fn entry(&self) -> Option<(&[u8], &[u8])> {
+        if self.entry.valid == 0 {
+            return None;
+        }
+        // SAFETY: the shim's bytes are valid until the iterator moves, which needs `&mut self`.
+        Some(unsafe { (from_bytes(self.entry.key), from_bytes(self.entry.value)) })
+    }
+
+    /// Whether it came here without failure.
+    ///
+    /// # Errors
+    /// I/O, corruption, failed authentication: the iterator then stopped early.
+    pub fn status(&self) -> Result<(), Error> {
+        // SAFETY: rule *Owner*.
+        call(|error| unsafe { c::sealstone_iterator_status(self.iterator.as_ptr(), error) })
+    }
+}
+
+impl Drop for Iterator<'_> {
+    fn drop(&mut self) {
+        // SAFETY: rule *Owner*; the database it needs is borrowed.
+        unsafe { c::sealstone_iterator_free(self.iterator.as_ptr()) }
+    }
+}
+
+// ---- transactions ---------------------------------------------------------------------------------------------------
+
+/// A pessimistic transaction: what it writes and what it reads for update is locked until it ends. Dropped without a
+/// commit, it is rolled back.
+#[derive(Debug)]
+pub struct Transaction<'db> {
+    transaction: NonNull<c::Transaction>,
+    sync: bool,
+    db: &'db Db,
+}
+
+// SAFETY: a transaction may move between threads; rule *Threads*.
+unsafe impl Send for Transaction<'_> {}
+
+impl Transaction<'_> {
+    /// Looks `key` up, own writes included, and hands the value to `found`; `for_update` locks it. Returns whether it
+    /// was there.
+    ///
+    /// # Errors
+    /// [`Code::Conflict`] where another transaction holds the lock; I/O, corruption, failed authentication.
+    pub fn get_with(
+        &mut self,
+        key: &[u8],
+        for_update: bool,
+        mut found: impl FnMut(&[u8]),
+    ) -> Result<bool, Error> {
+        let mut there = 0;
+        // SAFETY: rules *Owner* and *Slices*; `sink` is the context that `deliver` expects and outlives the call.
+        call_with_sink(&mut |_, value| found(value), |sink, error| unsafe {
+            c::sealstone_transaction_get(
+                self.transaction.as_ptr(),
+                key.as_ptr(),
+                key.len(),
+                i32::from(for_update),
+                deliver,
+                sink,
+                &mut there,
+                error,
+            )
+        })?;
+        Ok(there != 0)
+    }
+
+    /// Writes `value` under `key`, seen by others after the commit.
+    ///
+    /// # Errors
+    /// [`Code::Conflict`] where another transaction holds the lock.
+    pub fn put(&mut self, key: &[u8], value: &[u8]) -> Result<(), Error> {
+        // SAFETY: rules *Owner* and *Slices*.
+        call(|error| unsafe {
+            c::sealstone_transaction_put(
+                self.transaction.as_ptr(),
+                key.as_ptr(),
+                key.len(),
+                value.as_ptr(),
+                value.len(),
+                error,
+            )
+        })
+    }
+
+    /// Removes `key`, seen by others after the commit.
+    ///
+    /// # Errors
+    /// As [`Transaction::put`].
+    pub fn delete(&mut self, key: &[u8]) -> Result<(), Error> {
+        // SAFETY: rules *Owner* and *Slices*.
+        call(|error| unsafe {
+            c::sealstone_transaction_delete(self.transaction.as_ptr(), key.as_ptr(), key.len(), error)
+        })
+    }
+
+    /// Makes its writes durable as the database's are, all together, and gives up its locks.
+    ///
+    /// # Errors
+    /// I/O, a full disk; nothing is written then.
+    pub fn commit(&mut self) -> Result<(), Error> {
+        // SAFETY: rule *Owner*.
+        call(|error| unsafe { c::sealstone_transaction_commit(self.transaction.as_ptr(), error) })
+    }
+
+    /// Forgets its writes and gives up its locks.
+    ///
+    /// # Errors
+    /// A transaction that has ended already.
+    pub fn rollback(&mut self) -> Result<(), Error> {
+        // SAFETY: rule *Owner*.
+        call(|error| unsafe { c::sealstone_transaction_rollback(self.transaction.as_ptr(), error) })
+    }
+
+    /// Begins anew, as a transaction of its own; what was not committed is rolled back.
+    pub fn restart(&mut self) {
+        // SAFETY: rule *Owner* for both; it was begun on this database.
+        unsafe {
+            c::sealstone_transaction_restart(self.db.db.as_ptr(), self.transaction.as_ptr(), i32::from(self.sync));
+        }
+    }
+}
+
+impl Drop for Transaction<'_> {
+    fn drop(&mut self) {
+        // SAFETY: rule *Owner*; the database it needs is borrowed.
+        unsafe { c::sealstone_transaction_free(self.transaction.as_ptr()) }
+    }
+}
+
+// ---- table files ----------------------------------------------------------------------------------------------------
+
+/// Writes a table file outside the database, to be taken over by [`Db::ingest`].
+#[derive(Debug)]
+pub struct TableWriter<'db> {
+    writer: NonNull<c::TableWriter>,
+    db: PhantomData<&'db Db>,
+}
+
+// SAFETY: a table writer may move between threads; rule *Threads*.
+unsafe impl Send for TableWriter<'_> {}
+
+impl TableWriter<'_> {
+    /// Adds an entry; keys come in strictly ascending order.
+    ///
+    /// # Errors
+    /// [`Code::InvalidArgument`] for a key out of order; I/O, a full disk.
+    pub fn put(&mut self, key: &[u8], value: &[u8]) -> Result<(), Error> {
+        // SAFETY: rules *Owner* and *Slices*.
+        call(|error| unsafe {
+            c::sealstone_table_writer_put(
+                self.writer.as_ptr(),
+                key.as_ptr(),
+                key.len(),
+                value.as_ptr(),
+                value.len(),
+                error,
+            )
+        })
+    }
+
+    /// Bytes of the file so far.
+    pub fn bytes(&self) -> u64 {
+        // SAFETY: rule *Owner*.
+        unsafe { c::sealstone_table_writer_bytes(self.writer.as_ptr()) }
+    }
+
+    /// Ends the file and brings it to stable storage.
+    ///
+    /// # Errors
+    /// I/O, a full disk, an empty file.
+    pub fn finish(self) -> Result<(), Error> {
+        // SAFETY: rule *Owner*.
+        call(|error| unsafe { c::sealstone_table_writer_finish(self.writer.as_ptr(), error) })
+    }
+}
+
+impl Drop for TableWriter<'_> {
+    fn drop(&mut self) {
+        // SAFETY: rule *Owner*; the database it needs is borrowed.
+        unsafe { c::sealstone_table_writer_free(self.writer.as_ptr()) }
+    }
+}
+
+// ---- backups --------------------------------------------------------------------------------------------------------
+
+/// A directory of backups, stored through the same environment as the database and so sealed like it.
+#[derive(Debug)]
+pub struct Backups {
+    backup: NonNull<c::Backup>,
+    // ended after the engine
+    _env: Arc<Env>,
+}
+
+// SAFETY: a backup engine may move between threads; rule *Threads*.
+unsafe impl Send for Backups {}
+
+impl Backups {
+    /// Opens or begins the backups in `path`.
+    pub(crate) fn open(env: Arc<Env>, path: &Path) -> Result<Self, Error> {
+        let name = path_bytes(path);
+        let mut backup = ptr::null_mut();
+        // SAFETY: rule *Slices*; the environment outlives the engine, which keeps its `Arc`.
+        call(|error| unsafe {
+            c::sealstone_backup_open(env.0.as_ptr(), name.as_ptr().cast(), name.len(), &mut backup, error)
+        })?;
+        let backup = NonNull::new(backup).expect("the shim fills it in when it succeeds");
+        Ok(Self { backup, _env: env })
+    }
+
+    /// Backs `db` up as of now; table files that an earlier backup holds are not copied again. Returns its number.
+    ///
+    /// # Errors
+    /// I/O, a full disk.
+    pub fn create(&mut self, db: &Db) -> Result<u32, Error> {
+        // SAFETY: rule *Owner* for both.
+        call(|error| unsafe { c::sealstone_backup_create(self.backup.as_ptr(), db.db.as_ptr(), error) })?;
+        Ok(self.latest())
+    }
+
+    /// Checks sizes and contents of backup `id`.
+    ///
+    /// # Errors
+    /// The first damage found.
+    pub fn verify(&mut self, id: u32) -> Result<(), Error> {
+        // SAFETY: rule *Owner*.
+        call(|error| unsafe { c::sealstone_backup_verify(self.backup.as_ptr(), id, 1, error) })
+    }
+
+    /// Restores the newest backup into `path`.
+    ///
+    /// # Errors
+    /// I/O, damage, no backup.
+    pub fn restore(&mut self, path: &Path) -> Result<(), Error> {
+        let name = path_bytes(path);
+        // SAFETY: rules *Owner* and *Slices*.
+        call(|error| unsafe {
+            c::sealstone_backup_restore(self.backup.as_ptr(), name.as_ptr().cast(), name.len(), error)
+        })
+    }
+
+    /// Number of the newest backup, 0 where there is none.
+    pub fn latest(&mut self) -> u32 {
+        // SAFETY: rule *Owner*.
+        unsafe { c::sealstone_backup_latest(self.backup.as_ptr()) }
+    }
+}
+
+impl Drop for Backups {
+    fn drop(&mut self) {
+        // SAFETY: rule *Owner*.
+        unsafe { c::sealstone_backup_free(self.backup.as_ptr()) }
+    }
+}
+
+// ---- the library ----------------------------------------------------------------------------------------------------
+
+/// Version of the RocksDB that is loaded: major, minor, patch.
+pub fn version() -> (i32, i32, i32) {
+    let (mut major, mut minor, mut patch) = (0, 0, 0);
+    // SAFETY: three integers of ours.
+    unsafe { c::sealstone_version(&mut major, &mut minor, &mut patch) };
+    (major, minor, patch)
+}

@@ -1,0 +1,454 @@
+//! Sealing as the file system sees it: new files get a key and a format, existing ones are read by their header. The
+//! C++ half (`shim/sealed_fs.cc`) moves the stored bytes.
+//!
+//! Not here: the formats (`sealstone-seal`), and who calls (`ffi`).
+
+use std::fmt;
+use std::sync::{Arc, Mutex};
+
+use sealstone_cipher::backend::Backend;
+use sealstone_cipher::registry::Cipher;
+use sealstone_keys::KeySource;
+use sealstone_seal::frame::{FrameReader, FrameWriter};
+use sealstone_seal::paged::{PageWriter, Pages, Shape};
+use sealstone_seal::{HEADER_BYTES, Layout, SealError, SealedFile, TAG_BYTES, is_sealed};
+
+use crate::meter::CipherMeter;
+
+/// How much of a frame file is fetched at once.
+const FRAMES_READ_BYTES: usize = 256 << 10;
+/// Read buffers up to this size are kept by their thread: RocksDB reads ahead by 2 MiB.
+const KEPT_BUFFER_BYTES: usize = 4 << 20;
+
+/// Reading of stored bytes failed; whoever does the reading knows why.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct RawFailed;
+
+/// A file as it is stored.
+pub(crate) trait RawRead {
+    /// Reads up to `into.len()` stored bytes from `offset` on; fewer only at the end of the file.
+    fn read_at(&self, offset: u64, into: &mut [u8]) -> Result<usize, RawFailed>;
+}
+
+/// Why a file could not be read or written; texts begin with the file's name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Failure {
+    /// What is stored is not what was sealed.
+    Damaged(String),
+    /// The file may be sound, but it cannot be had: no key, another key, unknown format, used up.
+    Refused(String),
+    /// Reading failed below.
+    Raw,
+}
+
+impl From<RawFailed> for Failure {
+    fn from(_: RawFailed) -> Self {
+        Self::Raw
+    }
+}
+
+/// The format of a new file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum FileLayout {
+    /// Written once, then read at random.
+    Paged,
+    /// Appended to, and readable up to where a crash cut it.
+    Frames,
+}
+
+/// Makes and opens sealed files. Serves many threads at once.
+pub(crate) struct SealedFiles {
+    keys: Arc<dyn KeySource>,
+    cipher: &'static Cipher,
+    backend: Backend,
+    page_bytes: u32,
+    meter: Arc<CipherMeter>,
+}
+
+impl SealedFiles {
+    /// New files get `cipher` and pages of `page_bytes`; existing ones are read as their headers say. `meter` counts.
+    pub(crate) fn new(
+        keys: Arc<dyn KeySource>,
+        cipher: &'static Cipher,
+        backend: Backend,
+        page_bytes: u32,
+        meter: Arc<CipherMeter>,
+    ) -> Self {
+        Self { keys, cipher, backend, page_bytes, meter }
+    }
+
+    /// Begins a file called `name` under a fresh key.
+    pub(crate) fn create(&self, layout: FileLayout, name: &str) -> Result<Writer, Failure> {
+        let layout = match layout {
+            FileLayout::Paged => Layout::Paged { page_bytes: self.page_bytes },
+            FileLayout::Frames => Layout::Frames,
+        };
+        let told = |error| failure(name, None, error);
+        let (file, header) = SealedFile::create(&*self.keys, self.cipher, self.backend, layout).map_err(told)?;
+        let kind = match layout {
+            Layout::Paged { .. } => Kind::Pages(Some(PageWriter::new(&file).map_err(told)?)),
+            Layout::Frames => Kind::Frames(FrameWriter::new(&file).map_err(told)?),
+        };
+        Ok(Writer { name: name.to_owned(), file, kind, stored: header.to_vec(), meter: Arc::clone(&self.meter) })
+    }
+
+    /// Opens the file called `name`, of `stored_bytes` bytes, by its header. A paged file proves by its last page that
+    /// it is whole.
+    pub(crate) fn open(&self, name: &str, stored_bytes: u64, raw: &dyn RawRead) -> Result<Reader, Failure> {
+        let mut header = [0; HEADER_BYTES];
+        let got = raw.read_at(0, &mut header)?;
+        if got < HEADER_BYTES && is_log_name(name) && (got == 0 || is_sealed_so_far(&header[..got])) {
+            // its writer was stopped before the header was whole: the most torn of torn tails
+            return Ok(Reader::new(name, None, Arc::clone(&self.meter), Content::Nothing));
+        }
+        let file = SealedFile::open(&*self.keys, self.backend, &header[..got])
+            .map_err(|error| failure(name, None, error))?;
+        let told = |error| failure(name, Some(&file), error);
+        let content = match file.info().layout {
+            Layout::Paged { .. } => {
+                let last = Shape::of(&file, stored_bytes).map_err(told)?.last_page();
+                let mut stored = vec![0; last.bytes];
+                let got = raw.read_at(last.offset, &mut stored)?;
+                stored.truncate(got);
+                let opened = self.meter.decrypting(got, || {
+                    let (pages, data) = Pages::open(&file, stored_bytes, &mut stored)?;
+                    Ok((pages, data.len()))
+                });
+                let (pages, data_bytes) = opened.map_err(told)?;
+                stored.truncate(data_bytes);
+                Content::Pages { pages, last_page: stored.into_boxed_slice() }
+            }
+            Layout::Frames => Content::Frames(Mutex::new(FrameStream::new(&file).map_err(told)?)),
+        };
+        Ok(Reader::new(name, Some(file), Arc::clone(&self.meter), content))
+    }
+}
+
+impl fmt::Debug for SealedFiles {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SealedFiles")
+            .field("keys", &self.keys.describe())
+            .field("cipher", &self.cipher.name)
+            .field("backend", &self.backend.name())
+            .field("page_bytes", &self.page_bytes)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Whether RocksDB names its write-ahead logs like this: digits and `.log`.
+pub(crate) fn is_log_name(name: &str) -> bool {
+    let base = name.rsplit('/').next().unwrap_or(name);
+    base.strip_suffix(".log").is_some_and(|number| !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit()))
+}
+
+/// Whether `prefix`, shorter than a header, is how a sealed file begins.
+fn is_sealed_so_far(prefix: &[u8]) -> bool {
+    is_sealed(prefix) || sealstone_seal::MAGIC.starts_with(prefix)
+}
+
+/// Names the file, and once its header is known also cipher and key, in the first line of what the seal said.
+fn failure(name: &str, file: Option<&SealedFile>, error: SealError) -> Failure {
+    let text = error.to_string();
+    let (first, rest) = text.split_once('\n').map_or((text.as_str(), None), |(first, rest)| (first, Some(rest)));
+    let mut told = format!("{name}: {first}");
+    if let Some(file) = file {
+        let info = file.info();
+        told.push_str(&format!(" (sealed with {} under key {})", info.cipher.name, info.key));
+    }
+    if let Some(rest) = rest {
+        told.push('\n');
+        told.push_str(rest);
+    }
+    match error {
+        SealError::NotSealed
+        | SealError::Damaged { .. }
+        | SealError::Unfinished { .. }
+        | SealError::Page { .. }
+        | SealError::Frame { .. }
+        | SealError::PastEnd { .. }
+        | SealError::WrongLayout { .. } => Failure::Damaged(told),
+        _ => Failure::Refused(told),
+    }
+}
+
+// ---- writing --------------------------------------------------------------------------------------------------------
+
+/// Writes one sealed file: takes data, gives what is to be stored.
+pub(crate) struct Writer {
+    name: String,
+    file: SealedFile,
+    kind: Kind,
+    /// What the last call gave.
+    stored: Vec<u8>,
+    meter: Arc<CipherMeter>,
+}
+
+enum Kind {
+    /// None once the last page is sealed.
+    Pages(Option<PageWriter>),
+    Frames(FrameWriter),
+}
+
+impl Writer {
+    /// What the last call gave to be stored; after `create` the header.
+    pub(crate) fn stored(&self) -> &[u8] {
+        &self.stored
+    }
+
+    /// Seals `data`. Returns what is to be stored now, which for pages may be nothing yet.
+    pub(crate) fn append(&mut self, data: &[u8]) -> Result<&[u8], Failure> {
+        let Self { kind, stored, meter, .. } = self;
+        stored.clear();
+        let appended = match kind {
+            Kind::Pages(Some(pages)) => meter.encrypting(data.len(), || pages.append(data, stored)),
+            Kind::Pages(None) => Err(SealError::WrittenOnce),
+            Kind::Frames(frames) => meter.encrypting(data.len(), || frames.append(data, stored)),
+        };
+        appended.map_err(|error| failure(&self.name, Some(&self.file), error))?;
+        Ok(&self.stored)
+    }
+
+    /// Ends the file: returns what is to be stored last. A second call gives nothing.
+    pub(crate) fn finish(&mut self) -> Result<&[u8], Failure> {
+        let Self { kind, stored, meter, .. } = self;
+        stored.clear();
+        if let Kind::Pages(pages) = kind
+            && let Some(pages) = pages.take()
+        {
+            // its data was counted when it came
+            meter
+                .encrypting(0, || pages.finish(stored))
+                .map_err(|error| failure(&self.name, Some(&self.file), error))?;
+        }
+        Ok(&self.stored)
+    }
+}
+
+// ---- reading --------------------------------------------------------------------------------------------------------
+
+/// Reads one sealed file. Serves many threads at once.
+pub(crate) struct Reader {
+    name: String,
+    file: Option<SealedFile>,
+    meter: Arc<CipherMeter>,
+    content: Content,
+}
+
+enum Content {
+    /// A log that ends before its header does.
+    Nothing,
+    Pages {
+        pages: Pages,
+        /// Data of the last page: RocksDB keeps a table's footer and index there and reads them first.
+        last_page: Box<[u8]>,
+    },
+    Frames(Mutex<FrameStream>),
+}
+
+impl Reader {
+    fn new(name: &str, file: Option<SealedFile>, meter: Arc<CipherMeter>, content: Content) -> Self {
+        Self { name: name.to_owned(), file, meter, content }
+    }
+
+    /// Length of the pieces in which reading is cheapest: reads that begin and end at multiples of it open no page
+    /// twice.
+    pub(crate) fn page_bytes(&self) -> u64 {
+        match &self.content {
+            Content::Pages { pages, .. } => u64::from(pages.shape().page_bytes()),
+            Content::Frames(_) | Content::Nothing => 4096,
+        }
+    }
+
+    /// Reads up to `into.len()` bytes of data from `offset` on; fewer only at the end of the file. After a failure
+    /// `into` holds no data of the file.
+    pub(crate) fn read(&self, raw: &dyn RawRead, offset: u64, into: &mut [u8]) -> Result<usize, Failure> {
+        let read = match &self.content {
+            Content::Nothing => Ok(0),
+            Content::Pages { pages, last_page } => self.read_pages(pages, last_page, raw, offset, into),
+            Content::Frames(stream) => {
+                let mut stream = stream.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+                stream.read(self, raw, offset, into)
+            }
+        };
+        if read.is_err() {
+            into.fill(0);
+        }
+        read
+    }
+
+    /// Bytes of data in the file as of now.
+    pub(crate) fn size(&self, raw: &dyn RawRead) -> Result<u64, Failure> {
+        match &self.content {
+            Content::Nothing => Ok(0),
+            Content::Pages { pages, .. } => Ok(pages.logical_bytes()),
+            Content::Frames(stream) => {
+                let mut stream = stream.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+                while stream.advance(self, raw)? {}
+                Ok(stream.end())
+            }
+        }
+    }
+
+    fn read_pages(
+        &self,
+        pages: &Pages,
+        last_page: &[u8],
+        raw: &dyn RawRead,
+        offset: u64,
+        into: &mut [u8],
+    ) -> Result<usize, Failure> {
+        let shape = pages.shape();
+        if offset >= shape.logical_bytes() {
+            return Ok(0);
+        }
+        let span = pages.locate(offset, into.len()).map_err(|error| self.told(error))?;
+        let into = &mut into[..span.bytes];
+        let mut skip = span.skip_bytes;
+        let mut filled = 0;
+        // the last page is here already
+        let has_last = span.first_page + span.pages == shape.pages() && span.pages > 0;
+        let to_fetch = if has_last { span.pages - 1 } else { span.pages };
+        if to_fetch > 0 {
+            let stride = shape.page_bytes() as usize + TAG_BYTES;
+            let mut buffer = Buffer::take(to_fetch as usize * stride);
+            let got = raw.read_at(span.stored.offset, buffer.as_mut())?;
+            let short = &mut [][..];
+            for index in 0..to_fetch {
+                let page = span.first_page + index;
+                let start = index as usize * stride;
+                let stored = if start + stride <= got { &mut buffer.as_mut()[start..start + stride] } else { &mut *short };
+                let data_bytes = self
+                    .meter
+                    .decrypting(stored.len(), || pages.open_stored(page, stored))
+                    .map_err(|error| self.told(error))?;
+                let take = (data_bytes - skip).min(into.len() - filled);
+                into[filled..filled + take].copy_from_slice(&stored[skip..skip + take]);
+                filled += take;
+                skip = 0;
+            }
+        }
+        if has_last {
+            let rest = into.len() - filled;
+            into[filled..].copy_from_slice(&last_page[skip..skip + rest]);
+            filled += rest;
+        }
+        Ok(filled)
+    }
+
+    fn told(&self, error: SealError) -> Failure {
+        failure(&self.name, self.file.as_ref(), error)
+    }
+}
+
+/// A place in a file of frames, moving forward; going back means starting anew, which RocksDB does not do with logs.
+struct FrameStream {
+    file: SealedFile,
+    reader: FrameReader,
+    /// Data of the newest frame read, and where it starts.
+    frame: Vec<u8>,
+    frame_offset: u64,
+    fetched: Vec<u8>,
+}
+
+impl FrameStream {
+    fn new(file: &SealedFile) -> Result<Self, SealError> {
+        let reader = FrameReader::new(file)?;
+        Ok(Self { file: file.clone(), reader, frame: Vec::new(), frame_offset: 0, fetched: Vec::new() })
+    }
+
+    /// Where the data read so far ends.
+    fn end(&self) -> u64 {
+        self.frame_offset + self.frame.len() as u64
+    }
+
+    fn read(
+        &mut self,
+        of: &Reader,
+        raw: &dyn RawRead,
+        mut offset: u64,
+        into: &mut [u8],
+    ) -> Result<usize, Failure> {
+        if offset < self.frame_offset {
+            *self = Self::new(&self.file).map_err(|error| of.told(error))?;
+        }
+        let mut filled = 0;
+        while filled < into.len() {
+            if offset >= self.end() {
+                if self.advance(of, raw)? {
+                    continue;
+                }
+                break;
+            }
+            let start = (offset - self.frame_offset) as usize;
+            let take = (self.frame.len() - start).min(into.len() - filled);
+            into[filled..filled + take].copy_from_slice(&self.frame[start..start + take]);
+            filled += take;
+            offset += take as u64;
+        }
+        Ok(filled)
+    }
+
+    /// Goes to the next frame; false at the end of the file, torn or not. It may have grown when asked again.
+    fn advance(&mut self, of: &Reader, raw: &dyn RawRead) -> Result<bool, Failure> {
+        loop {
+            let Self { reader, frame, frame_offset, .. } = self;
+            let next = of.meter.decrypting(0, || {
+                Ok(reader.next_frame()?.map(|found| {
+                    frame.clear();
+                    frame.extend_from_slice(found.data);
+                    *frame_offset = found.place.logical_offset;
+                    found.data.len()
+                }))
+            });
+            match next.map_err(|error| of.told(error))? {
+                Some(bytes) => {
+                    of.meter.decrypted(bytes);
+                    return Ok(true);
+                }
+                None => {
+                    self.fetched.resize(FRAMES_READ_BYTES, 0);
+                    let got = raw.read_at(self.reader.next_offset(), &mut self.fetched)?;
+                    if got == 0 {
+                        self.reader.end().map_err(|error| of.told(error))?;
+                        return Ok(false);
+                    }
+                    self.reader.push(&self.fetched[..got]);
+                }
+            }
+        }
+    }
+}
+
+// ---- buffers --------------------------------------------------------------------------------------------------------
+
+/// A read buffer that goes back to its thread, so that no read allocates.
+struct Buffer {
+    bytes: Vec<u8>,
+    length: usize,
+}
+
+thread_local!(static SPARE: std::cell::Cell<Vec<u8>> = const { std::cell::Cell::new(Vec::new()) });
+
+impl Buffer {
+    fn take(length: usize) -> Self {
+        let mut bytes = SPARE.take();
+        if bytes.len() < length {
+            bytes.resize(length, 0);
+        }
+        Self { bytes, length }
+    }
+}
+
+impl AsMut<[u8]> for Buffer {
+    fn as_mut(&mut self) -> &mut [u8] {
+        &mut self.bytes[..self.length]
+    }
+}
+
+impl Drop for Buffer {
+    fn drop(&mut self) {
+        if self.bytes.len() <= KEPT_BUFFER_BYTES {
+            SPARE.set(std::mem::take(&mut self.bytes));
+        }
+    }
+}

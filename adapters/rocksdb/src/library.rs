@@ -1,0 +1,62 @@
+//! Facts about the RocksDB that is linked: version, where it came from, whether its assertions are on. Not here:
+//! settings (`engine`).
+
+/// How it came into this program.
+pub(crate) fn build() -> &'static str {
+    if cfg!(feature = "bundled") { "bundled source" } else { "system library" }
+}
+
+/// Its version, such as `7.8.3`.
+pub(crate) fn version() -> String {
+    let (major, minor, patch) = crate::ffi::version();
+    format!("{major}.{minor}.{patch}")
+}
+
+/// Whether it was built with assertions: it then calls `__assert_fail`, is slower, and makes any overhead look smaller
+/// than it is. False where the library cannot be found.
+#[cfg(not(feature = "bundled"))]
+pub(crate) fn has_assertions() -> bool {
+    static ASSERTIONS: std::sync::OnceLock<bool> = std::sync::OnceLock::new();
+    *ASSERTIONS.get_or_init(|| {
+        let loaded = std::fs::read_to_string("/proc/self/maps").unwrap_or_default();
+        let path = loaded.lines().filter_map(|line| line.find('/').map(|at| &line[at..])).find(|path| {
+            path.rsplit('/').next().is_some_and(|name| name.starts_with("librocksdb") && name.contains(".so"))
+        });
+        path.and_then(|path| std::fs::read(path).ok()).is_some_and(|library| imports_assertions(&library))
+    })
+}
+
+/// The bundled source is compiled without assertions.
+#[cfg(feature = "bundled")]
+pub(crate) fn has_assertions() -> bool {
+    false
+}
+
+/// Whether the shared library `elf` imports the function that a failed `assert` calls.
+#[cfg(not(feature = "bundled"))]
+fn imports_assertions(elf: &[u8]) -> bool {
+    use object::{Object, ObjectSymbol};
+    object::File::parse(elf).is_ok_and(|file| {
+        file.dynamic_symbols().any(|symbol| symbol.is_undefined() && symbol.name() == Ok("__assert_fail"))
+    })
+}
+
+#[cfg(all(test, not(feature = "bundled")))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_loaded_library_is_found_and_read() {
+        assert!(std::fs::read_to_string("/proc/self/maps").unwrap().contains("librocksdb"));
+        // a program that asserts nothing, and no ELF file at all
+        assert!(!imports_assertions(b"no library"));
+        has_assertions();
+    }
+
+    #[test]
+    fn the_version_is_a_version() {
+        let version = version();
+        let parts: Vec<u32> = version.split('.').map(|part| part.parse().unwrap()).collect();
+        assert!(parts.len() == 3 && parts[0] >= 7, "{version}");
+    }
+}

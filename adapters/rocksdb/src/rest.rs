@@ -1,0 +1,1 @@
+//! What is sealed in a directory, and whether all of it is whole.

@@ -1,0 +1,383 @@
+//! An open store: records in RocksDB, sealed or not. Not here: how a record is laid out (`record`), transactions
+//! (`transaction`), how a store is opened (`engine`).
+
+use std::cell::Cell;
+use std::fs::{self, File};
+use std::hash::{BuildHasher, RandomState};
+use std::ops::{Deref, DerefMut};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+use nix::fcntl::{PosixFadviseAdvice, posix_fadvise};
+use sealstone_bench::store::{BulkLoad, Counters, Record, Row, Store, StoreError, Table, Transactional};
+
+use crate::directory::explain;
+use crate::engine::READAHEAD_BYTES;
+use crate::ffi::{Db, Error, Range};
+use crate::meter::CipherMeter;
+use crate::record;
+
+/// Updates of different keys rarely wait for each other.
+const STRIPES: usize = 256;
+/// Scans of at least this many rows read ahead from the start and pass the block cache by.
+const LONG_SCAN_ROWS: usize = 10_000;
+/// A table file made for bulk loading ends at about this size, in bytes.
+const BULK_FILE_BYTES: u64 = 64 << 20;
+/// How often `quiesce` looks.
+const POLL: Duration = Duration::from_millis(20);
+
+/// A store in a RocksDB database.
+pub struct RocksStore {
+    db: Db,
+    meter: Arc<CipherMeter>,
+    dir: PathBuf,
+    /// An update reads, changes and writes under one of these, so that no other update of the same key is lost.
+    stripes: Box<[Mutex<()>]>,
+    hasher: RandomState,
+    /// Whether a transaction was ever begun: from then on single writes heed the locks of transactions.
+    pub(crate) transacting: AtomicBool,
+    bulk_files: AtomicU64,
+}
+
+impl RocksStore {
+    pub(crate) fn new(db: Db, meter: Arc<CipherMeter>, dir: &Path) -> Self {
+        Self {
+            db,
+            meter,
+            dir: dir.to_owned(),
+            stripes: (0..STRIPES).map(|_| Mutex::new(())).collect(),
+            hasher: RandomState::new(),
+            transacting: AtomicBool::new(false),
+            bulk_files: AtomicU64::new(0),
+        }
+    }
+
+    /// The database itself.
+    pub fn db(&self) -> &Db {
+        &self.db
+    }
+
+    /// Ends the store and says whether its last writes went well.
+    ///
+    /// # Errors
+    /// I/O.
+    pub fn close(self) -> Result<(), StoreError> {
+        let Self { db, dir, .. } = self;
+        db.close().map_err(|error| explain("close", &dir, &error))
+    }
+
+    pub(crate) fn told(&self, attempt: &str, error: &Error) -> StoreError {
+        explain(attempt, &self.dir, error)
+    }
+
+    /// Every lock on updates, so that none is under way.
+    pub(crate) fn all_stripes(&self) -> Vec<MutexGuard<'_, ()>> {
+        self.stripes.iter().map(|stripe| stripe.lock().unwrap_or_else(PoisonError::into_inner)).collect()
+    }
+
+    fn stripe(&self, key: &[u8]) -> MutexGuard<'_, ()> {
+        let index = self.hasher.hash_one(key) as usize % STRIPES;
+        self.stripes[index].lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Files of the store, with their lengths; one that vanishes meanwhile is left out.
+    fn files(&self) -> Result<Vec<(PathBuf, u64)>, StoreError> {
+        let cannot = |error| StoreError(format!("cannot read directory {}: {error}", self.dir.display()));
+        let mut files = Vec::new();
+        for entry in fs::read_dir(&self.dir).map_err(cannot)? {
+            let entry = entry.map_err(cannot)?;
+            if let Ok(facts) = entry.metadata()
+                && facts.is_file()
+            {
+                files.push((entry.path(), facts.len()));
+            }
+        }
+        Ok(files)
+    }
+
+    fn property(&self, name: &str) -> u64 {
+        self.db.property(name).unwrap_or(0)
+    }
+}
+
+impl Store for RocksStore {
+    fn read(
+        &self,
+        table: &Table,
+        key: &[u8],
+        fields: Option<&[usize]>,
+        into: &mut Record,
+    ) -> Result<bool, StoreError> {
+        into.clear();
+        let mut scratch = Scratch::take();
+        record::put_key(table, key, &mut scratch.key);
+        let mut decoded = Ok(());
+        let found = self
+            .db
+            .get_with(&scratch.key, |value| decoded = record::decode(table, value, fields, into))
+            .map_err(|error| self.told("read from", &error))?;
+        decoded.map(|()| found)
+    }
+
+    fn scan(
+        &self,
+        table: &Table,
+        start: &[u8],
+        count: usize,
+        each: &mut dyn FnMut(&[u8], &Record),
+    ) -> Result<usize, StoreError> {
+        let mut scratch = Scratch::take();
+        record::put_key(table, start, &mut scratch.key);
+        // the keys of the next table are not of this one
+        let after = table.id.checked_add(1).map(|next| [next]);
+        let long = count >= LONG_SCAN_ROWS;
+        let mut rows = self.db.iterator(Range {
+            upper: after.as_ref().map(|after| after.as_slice()),
+            readahead_bytes: if long { READAHEAD_BYTES } else { 0 },
+            fill_cache: !long,
+            ..Range::default()
+        });
+        let Scratch { key: first, record: row, .. } = &mut *scratch;
+        rows.seek(first);
+        let mut done = 0;
+        while done < count {
+            let Some((key, value)) = rows.entry() else { break };
+            record::decode(table, value, None, row)?;
+            each(&key[1..], row);
+            done += 1;
+            if done < count {
+                rows.advance();
+            }
+        }
+        rows.status().map_err(|error| self.told("read from", &error))?;
+        Ok(done)
+    }
+
+    fn insert(&self, table: &Table, key: &[u8], record: &Record) -> Result<(), StoreError> {
+        let mut scratch = Scratch::take();
+        record::put_key(table, key, &mut scratch.key);
+        record::encode(table, record, &mut scratch.value)?;
+        let locked = self.transacting.load(Ordering::Acquire);
+        self.db
+            .put_locked(&scratch.key, &scratch.value, false, locked)
+            .map_err(|error| self.told("write to", &error))
+    }
+
+    fn update(&self, table: &Table, key: &[u8], changes: &[(usize, &[u8])]) -> Result<bool, StoreError> {
+        let mut scratch = Scratch::take();
+        record::put_key(table, key, &mut scratch.key);
+        let stripe = self.stripe(&scratch.key);
+        if self.transacting.load(Ordering::Acquire) {
+            drop(stripe);
+            return self.update_in_transaction(table, key, changes);
+        }
+        let Scratch { key, value, .. } = &mut *scratch;
+        let mut merged = Ok(());
+        let found = self
+            .db
+            .get_with(key, |stored| merged = record::merge(table, stored, changes, value))
+            .map_err(|error| self.told("read from", &error))?;
+        merged?;
+        if found {
+            self.db.put_locked(key, value, false, false).map_err(|error| self.told("write to", &error))?;
+        }
+        Ok(found)
+    }
+
+    fn counters(&self) -> Counters {
+        let io = self.db.env().io();
+        let (cache_hits, cache_misses) = self.db.cache_counts();
+        Counters {
+            cipher_cpu_s: self.meter.cpu_s(),
+            io_cpu_s: io.cpu_ns as f64 / 1e9,
+            io_wall_s: io.wall_ns as f64 / 1e9,
+            read_bytes: io.read_bytes,
+            written_bytes: io.written_bytes,
+            encrypted_bytes: self.meter.encrypted_bytes(),
+            decrypted_bytes: self.meter.decrypted_bytes(),
+            cache_hits,
+            cache_misses,
+        }
+    }
+
+    fn disk_bytes(&self) -> Result<u64, StoreError> {
+        Ok(self.files()?.iter().map(|(_, bytes)| bytes).sum())
+    }
+
+    fn quiesce(&self) -> Result<(), StoreError> {
+        const WORK: [&str; 4] = [
+            "rocksdb.num-running-compactions",
+            "rocksdb.num-running-flushes",
+            "rocksdb.compaction-pending",
+            "rocksdb.mem-table-flush-pending",
+        ];
+        while WORK.iter().any(|name| self.property(name) > 0) {
+            if self.property("rocksdb.background-errors") > 0 {
+                return Err(StoreError(format!(
+                    "background work of the store in {} failed\nsee whether the device is full or damaged",
+                    self.dir.display()
+                )));
+            }
+            thread::sleep(POLL);
+        }
+        Ok(())
+    }
+
+    fn drop_caches(&self) -> Result<(), StoreError> {
+        // what is still in memory alone would be read from there
+        self.db.flush().map_err(|error| self.told("flush", &error))?;
+        if let Some(cache) = self.db.cache() {
+            cache.empty();
+        }
+        for (path, _) in self.files()? {
+            let cannot = |error: &dyn std::fmt::Display| {
+                StoreError(format!("cannot drop {} from the page cache: {error}", path.display()))
+            };
+            match File::open(&path) {
+                Ok(file) => {
+                    // dirty pages stay, so write them first
+                    file.sync_data().map_err(|error| cannot(&error))?;
+                    posix_fadvise(&file, 0, 0, PosixFadviseAdvice::POSIX_FADV_DONTNEED)
+                        .map_err(|error| cannot(&error))?;
+                }
+                // compaction may remove files meanwhile
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+                Err(error) => return Err(cannot(&error)),
+            }
+        }
+        Ok(())
+    }
+
+    fn bulk(&self) -> Option<&dyn BulkLoad> {
+        Some(self)
+    }
+
+    fn transactional(&self) -> Option<&dyn Transactional> {
+        self.db.has_transactions().then_some(self)
+    }
+}
+
+impl BulkLoad for RocksStore {
+    /// Writes table files and links them into the database, all at once.
+    fn bulk_load(&self, table: &Table, rows: &mut dyn Iterator<Item = Row>) -> Result<u64, StoreError> {
+        let mut files = BulkFiles { paths: Vec::new() };
+        let loaded = self.write_tables(table, rows, &mut files)?;
+        let paths: Vec<&Path> = files.paths.iter().map(PathBuf::as_path).collect();
+        if !paths.is_empty() {
+            self.db.ingest(&paths, true).map_err(|error| self.told("bulk-load into", &error))?;
+        }
+        Ok(loaded)
+    }
+}
+
+impl RocksStore {
+    fn write_tables(
+        &self,
+        table: &Table,
+        rows: &mut dyn Iterator<Item = Row>,
+        files: &mut BulkFiles,
+    ) -> Result<u64, StoreError> {
+        let told = |error: Error| self.told("bulk-load into", &error);
+        let mut scratch = Scratch::take();
+        let mut last_key = Vec::new();
+        let mut writer = None;
+        let mut loaded = 0;
+        for (key, row) in rows {
+            let Scratch { key: stored_key, value, .. } = &mut *scratch;
+            record::put_key(table, &key, stored_key);
+            value.clear();
+            record::encode(table, &row, value)?;
+            if loaded > 0 && *stored_key <= last_key {
+                return Err(StoreError(format!(
+                    "row {} of a bulk load into table {} is out of order\nsort the rows by key, each key once",
+                    loaded + 1,
+                    table.name
+                )));
+            }
+            let current = match &mut writer {
+                Some(current) => current,
+                None => {
+                    let number = self.bulk_files.fetch_add(1, Ordering::Relaxed);
+                    let path = self.dir.join(format!("bulk-{}-{number}.sst", std::process::id()));
+                    files.paths.push(path.clone());
+                    writer.insert(self.db.table_writer(&path).map_err(told)?)
+                }
+            };
+            current.put(stored_key, value).map_err(told)?;
+            loaded += 1;
+            last_key.clone_from(stored_key);
+            if current.bytes() >= BULK_FILE_BYTES
+                && let Some(full) = writer.take()
+            {
+                full.finish().map_err(told)?;
+            }
+        }
+        if let Some(rest) = writer {
+            rest.finish().map_err(told)?;
+        }
+        Ok(loaded)
+    }
+}
+
+/// Table files on their way into a database; those still there are removed in the end.
+struct BulkFiles {
+    paths: Vec<PathBuf>,
+}
+
+impl Drop for BulkFiles {
+    fn drop(&mut self) {
+        for path in &self.paths {
+            // after a move into the database it is gone already
+            let _ = fs::remove_file(path);
+        }
+    }
+}
+
+/// Memory that a thread uses again for each operation; empty when taken.
+#[derive(Default)]
+pub(crate) struct Scratch {
+    /// A stored key.
+    pub(crate) key: Vec<u8>,
+    /// A stored record.
+    pub(crate) value: Vec<u8>,
+    /// A record read.
+    pub(crate) record: Record,
+}
+
+thread_local!(static SPARE: Cell<Option<Box<Scratch>>> = const { Cell::new(None) });
+
+impl Scratch {
+    /// This thread's, or new.
+    pub(crate) fn take() -> Lent {
+        let mut scratch = SPARE.take().unwrap_or_default();
+        scratch.key.clear();
+        scratch.value.clear();
+        Lent(scratch)
+    }
+}
+
+/// Gives its memory back to the thread when dropped.
+pub(crate) struct Lent(Box<Scratch>);
+
+impl Deref for Lent {
+    type Target = Scratch;
+
+    fn deref(&self) -> &Scratch {
+        &self.0
+    }
+}
+
+impl DerefMut for Lent {
+    fn deref_mut(&mut self) -> &mut Scratch {
+        &mut self.0
+    }
+}
+
+impl Drop for Lent {
+    fn drop(&mut self) {
+        SPARE.set(Some(std::mem::take(&mut self.0)));
+    }
+}

@@ -1,0 +1,125 @@
+//! Atomic transactions over records: RocksDB's pessimistic transactions, run again after a conflict. Not here: single
+//! reads and writes (`store`).
+
+use std::sync::atomic::Ordering;
+use std::thread;
+use std::time::Duration;
+
+use sealstone_bench::store::{Record, StoreError, Table, Transactional};
+
+use crate::ffi::{self, Code, Error};
+use crate::record;
+use crate::store::{RocksStore, Scratch};
+
+/// How often a transaction that runs into others is tried before that is an error. With a lock timeout of a second and
+/// deadlocks found at once, so many failures in a row mean that something holds a lock for good.
+const ATTEMPTS: u32 = 1000;
+/// Longest wait before the next attempt.
+const PAUSE_MAX: Duration = Duration::from_millis(5);
+
+impl Transactional for RocksStore {
+    fn transaction(
+        &self,
+        body: &mut dyn FnMut(&mut dyn sealstone_bench::store::Transaction) -> Result<(), StoreError>,
+    ) -> Result<(), StoreError> {
+        if !self.transacting.load(Ordering::Acquire) {
+            // once no update is under way, all later ones will take the locks of transactions
+            let _none_under_way = self.all_stripes();
+            self.transacting.store(true, Ordering::Release);
+        }
+        let inner = self.db().transaction(false).map_err(|error| self.told("begin a transaction on", &error))?;
+        let mut running = Running { store: self, inner, conflict: false };
+        for attempt in 1..=ATTEMPTS {
+            let outcome = body(&mut running).and_then(|()| {
+                running.inner.commit().map_err(|error| running.told("commit to", &error))
+            });
+            match outcome {
+                Ok(()) => return Ok(()),
+                Err(error) if !running.conflict || attempt == ATTEMPTS => return Err(error),
+                Err(_) => {
+                    running.conflict = false;
+                    running.inner.rollback().map_err(|error| self.told("roll back on", &error))?;
+                    running.inner.restart();
+                    thread::sleep(PAUSE_MAX.min(Duration::from_micros(50) * attempt));
+                }
+            }
+        }
+        unreachable!("the last attempt returns")
+    }
+}
+
+impl RocksStore {
+    /// An update that heeds the locks of transactions.
+    pub(crate) fn update_in_transaction(
+        &self,
+        table: &Table,
+        key: &[u8],
+        changes: &[(usize, &[u8])],
+    ) -> Result<bool, StoreError> {
+        let mut found = false;
+        let mut scratch = Scratch::take();
+        let Scratch { key: stored_key, value, .. } = &mut *scratch;
+        record::put_key(table, key, stored_key);
+        for attempt in 1..=ATTEMPTS {
+            let outcome = (|| {
+                let mut inner = self.db().transaction(false)?;
+                value.clear();
+                let mut merged = Ok(());
+                found = inner.get_with(stored_key, true, |stored| merged = record::merge(table, stored, changes, value))?;
+                if let Err(error) = merged {
+                    return Ok(Err(error));
+                }
+                if found {
+                    inner.put(stored_key, value)?;
+                }
+                inner.commit()?;
+                Ok(Ok(()))
+            })();
+            match outcome {
+                Ok(done) => return done.map(|()| found),
+                Err(Error { code: Code::Conflict, .. }) if attempt < ATTEMPTS => {
+                    thread::sleep(PAUSE_MAX.min(Duration::from_micros(50) * attempt));
+                }
+                Err(error) => return Err(self.told("write to", &error)),
+            }
+        }
+        unreachable!("the last attempt returns")
+    }
+}
+
+/// A transaction under way.
+struct Running<'store> {
+    store: &'store RocksStore,
+    inner: ffi::Transaction<'store>,
+    /// Whether an operation failed because of another transaction.
+    conflict: bool,
+}
+
+impl Running<'_> {
+    fn told(&mut self, attempt: &str, error: &Error) -> StoreError {
+        self.conflict |= error.code == Code::Conflict;
+        self.store.told(attempt, error)
+    }
+}
+
+impl sealstone_bench::store::Transaction for Running<'_> {
+    fn read(&mut self, table: &Table, key: &[u8], for_update: bool, into: &mut Record) -> Result<bool, StoreError> {
+        into.clear();
+        let mut scratch = Scratch::take();
+        record::put_key(table, key, &mut scratch.key);
+        let mut decoded = Ok(());
+        let found = self
+            .inner
+            .get_with(&scratch.key, for_update, |value| decoded = record::decode(table, value, None, into))
+            .map_err(|error| self.told("read from", &error))?;
+        decoded.map(|()| found)
+    }
+
+    fn put(&mut self, table: &Table, key: &[u8], record: &Record) -> Result<(), StoreError> {
+        let mut scratch = Scratch::take();
+        let Scratch { key: stored_key, value, .. } = &mut *scratch;
+        record::put_key(table, key, stored_key);
+        record::encode(table, record, value)?;
+        self.inner.put(stored_key, value).map_err(|error| self.told("write to", &error))
+    }
+}

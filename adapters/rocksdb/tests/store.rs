@@ -1,0 +1,229 @@
+//! The store as a benchmark uses it, sealed and unsealed alike. Not here: what sealing must withstand (`sealed.rs`).
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use sealstone_bench::results::Variant;
+use sealstone_bench::store::{Engine, Field, Kind, Record, Store, StoreError, StoreOptions, Table};
+use sealstone_keys::EphemeralKey;
+use sealstone_rocksdb::{RocksDb, RocksStore};
+
+const CIPHERS: [Option<&str>; 5] = [None, Some("aes-256"), Some("aria-256"), Some("3des"), Some("blowfish")];
+
+fn table(id: u8, name: &str) -> Arc<Table> {
+    let fields = (0..3).map(|i| Field { name: format!("field{i}"), kind: Kind::Text }).collect();
+    Arc::new(Table { id, name: name.into(), fields })
+}
+
+fn variant(cipher: Option<&str>) -> Variant {
+    let label = cipher.unwrap_or("none").to_owned();
+    Variant { label, cipher: cipher.map(str::to_owned), accel: "auto".into(), backend: None }
+}
+
+fn record(values: [&str; 3]) -> Record {
+    let mut record = Record::new();
+    values.iter().for_each(|value| record.push(value.as_bytes()));
+    record
+}
+
+fn key(number: u32) -> Vec<u8> {
+    format!("user{number:08}").into_bytes()
+}
+
+fn engine() -> RocksDb {
+    RocksDb::new(Arc::new(EphemeralKey::new().unwrap()))
+}
+
+fn open(engine: &RocksDb, cipher: Option<&str>, dir: &Path) -> RocksStore {
+    let options = StoreOptions { cache_bytes: 8 << 20, tables: vec![table(1, "t"), table(2, "u")] };
+    engine.open_store(&variant(cipher), dir, &options).unwrap()
+}
+
+#[test]
+fn records_come_back_also_after_reopening() {
+    for cipher in CIPHERS {
+        let (engine, dir) = (engine(), tempfile::tempdir().unwrap());
+        let (t, u) = (table(1, "t"), table(2, "u"));
+        let mut found = Record::new();
+        for round in 0..3 {
+            let store = open(&engine, cipher, dir.path());
+            for n in 0..500 {
+                let there = store.read(&t, &key(n), None, &mut found).unwrap();
+                assert_eq!(there, round > 0, "{cipher:?} {n}");
+                if there {
+                    let changed = if n % 2 == 0 { format!("changed {}", round - 1) } else { "b".into() };
+                    assert_eq!(found, record(["a", &changed, &n.to_string()]));
+                }
+            }
+            for n in 0..500 {
+                store.insert(&t, &key(n), &record(["a", "b", &n.to_string()])).unwrap();
+            }
+            for n in (0..500).step_by(2) {
+                let changed = format!("changed {round}");
+                assert!(store.update(&t, &key(n), &[(1, changed.as_bytes())]).unwrap());
+            }
+            assert!(!store.update(&t, b"nobody", &[(1, b"x")]).unwrap());
+            assert!(!store.read(&u, &key(1), None, &mut found).unwrap());
+            assert!(store.read(&t, &key(3), Some(&[2, 0]), &mut found).unwrap());
+            assert_eq!(found.iter().collect::<Vec<_>>(), [&b"3"[..], b"a"]);
+            store.quiesce().unwrap();
+            if round == 1 {
+                store.drop_caches().unwrap();
+                assert!(store.read(&t, &key(4), None, &mut found).unwrap());
+            }
+            assert!(store.disk_bytes().unwrap() > 10_000);
+            let counters = store.counters();
+            assert!(counters.written_bytes > 10_000 && counters.io_wall_s > 0.0, "{counters:?}");
+            assert_eq!(counters.encrypted_bytes > 10_000, cipher.is_some(), "{counters:?}");
+            assert_eq!(counters.cipher_cpu_s > 0.0, cipher.is_some(), "{counters:?}");
+            store.close().unwrap();
+        }
+    }
+}
+
+#[test]
+fn scans_stay_in_their_table_and_in_order() {
+    for cipher in CIPHERS {
+        let (engine, dir) = (engine(), tempfile::tempdir().unwrap());
+        let store = open(&engine, cipher, dir.path());
+        let (t, u) = (table(1, "t"), table(2, "u"));
+        for n in 0..300 {
+            store.insert(&t, &key(n), &record(["a", "b", &n.to_string()])).unwrap();
+            store.insert(&u, &key(n), &record(["", "", ""])).unwrap();
+        }
+        for count in [0, 1, 10, 1000, 20_000, usize::MAX] {
+            let mut keys = Vec::new();
+            let got = store
+                .scan(&t, &key(100), count, &mut |key, record| {
+                    assert_eq!(record.get(0), Some(&b"a"[..]));
+                    keys.push(key.to_vec());
+                })
+                .unwrap();
+            assert_eq!(got, count.min(200));
+            assert_eq!(keys, (100..100 + got as u32).map(key).collect::<Vec<_>>());
+        }
+        assert_eq!(store.scan(&t, b"zzz", 5, &mut |_, _| panic!("nothing there")).unwrap(), 0);
+    }
+}
+
+#[test]
+fn bulk_loading_is_all_or_nothing() {
+    for cipher in CIPHERS {
+        let (engine, dir) = (engine(), tempfile::tempdir().unwrap());
+        let store = open(&engine, cipher, dir.path());
+        let t = table(1, "t");
+        let row = |n: u32| (key(n), record(["a", "b", &n.to_string()]));
+        assert_eq!(store.bulk().unwrap().bulk_load(&t, &mut (0..20_000).map(row)).unwrap(), 20_000);
+        assert_eq!(store.bulk().unwrap().bulk_load(&t, &mut std::iter::empty()).unwrap(), 0);
+        let error = store.bulk().unwrap().bulk_load(&t, &mut [row(30_000), row(30_001), row(30_001)].into_iter());
+        assert!(error.unwrap_err().0.starts_with("row 3 of a bulk load into table t is out of order"));
+        let mut rows = 0;
+        store.scan(&t, b"", usize::MAX, &mut |_, _| rows += 1).unwrap();
+        assert_eq!(rows, 20_000);
+        store.close().unwrap();
+        let names: Vec<_> =
+            std::fs::read_dir(dir.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        assert!(!names.iter().any(|name| name.to_string_lossy().starts_with("bulk-")), "{names:?}");
+        let store = open(&engine, cipher, dir.path());
+        let mut found = Record::new();
+        assert!(store.read(&t, &key(19_999), None, &mut found).unwrap());
+    }
+}
+
+#[test]
+fn updates_side_by_side_lose_nothing_before_and_during_transactions() {
+    let (engine, dir) = (engine(), tempfile::tempdir().unwrap());
+    let store = open(&engine, Some("aes-256"), dir.path());
+    let t = table(1, "t");
+    store.insert(&t, b"k", &record(["", "", ""])).unwrap();
+    let rounds = AtomicU64::new(0);
+    std::thread::scope(|scope| {
+        for field in 0..3 {
+            let (store, t, rounds) = (&store, &t, &rounds);
+            scope.spawn(move || {
+                for n in 0..300 {
+                    let value = n.to_string();
+                    assert!(store.update(t, b"k", &[(field, value.as_bytes())]).unwrap());
+                    let mut found = Record::new();
+                    store.read(t, b"k", None, &mut found).unwrap();
+                    assert_eq!(found.get(field), Some(value.as_bytes()));
+                    if rounds.fetch_add(1, Ordering::Relaxed) == 300 {
+                        store.transactional().unwrap().transaction(&mut |_| Ok(())).unwrap();
+                    }
+                }
+            });
+        }
+    });
+}
+
+#[test]
+fn transactions_are_atomic_and_isolated() {
+    for cipher in [None, Some("aes-256")] {
+        let (engine, dir) = (engine(), tempfile::tempdir().unwrap());
+        let store = open(&engine, cipher, dir.path());
+        let t = table(1, "t");
+        let accounts = 8u32;
+        for n in 0..accounts {
+            store.insert(&t, &key(n), &record(["100", "", ""])).unwrap();
+        }
+        let balance = |record: &Record| -> i64 {
+            std::str::from_utf8(record.get(0).unwrap()).unwrap().parse().unwrap()
+        };
+        std::thread::scope(|scope| {
+            for thread in 0..4u32 {
+                let (store, t) = (&store, &t);
+                scope.spawn(move || {
+                    for n in 0..100u32 {
+                        let (from, to) = ((n * 7 + thread) % accounts, (n * 3 + thread * 5 + 1) % accounts);
+                        if from == to {
+                            continue;
+                        }
+                        store
+                            .transactional()
+                            .unwrap()
+                            .transaction(&mut |transaction| {
+                                let (mut a, mut b) = (Record::new(), Record::new());
+                                assert!(transaction.read(t, &key(from), true, &mut a)?);
+                                assert!(transaction.read(t, &key(to), true, &mut b)?);
+                                transaction.put(t, &key(from), &record([&(balance(&a) - 1).to_string(), "", ""]))?;
+                                transaction.put(t, &key(to), &record([&(balance(&b) + 1).to_string(), "", ""]))
+                            })
+                            .unwrap();
+                    }
+                });
+            }
+        });
+        let balances: BTreeMap<u32, i64> = (0..accounts)
+            .map(|n| {
+                let mut found = Record::new();
+                assert!(store.read(&t, &key(n), None, &mut found).unwrap());
+                (n, balance(&found))
+            })
+            .collect();
+        assert_eq!(balances.values().sum::<i64>(), i64::from(accounts) * 100, "{balances:?}");
+
+        // a body that fails leaves nothing behind, and its error comes back as it was
+        let failed = store.transactional().unwrap().transaction(&mut |transaction| {
+            transaction.put(&t, b"new", &record(["1", "", ""]))?;
+            let mut own = Record::new();
+            assert!(transaction.read(&t, b"new", false, &mut own)?);
+            Err(StoreError("changed my mind".into()))
+        });
+        assert_eq!(failed.unwrap_err().0, "changed my mind");
+        assert!(!store.read(&t, b"new", None, &mut Record::new()).unwrap());
+    }
+}
+
+#[test]
+fn the_engine_says_what_it_is() {
+    let facts = engine().facts();
+    assert_eq!(facts.name, "rocksdb");
+    assert!(facts.version.split('.').count() == 3, "{}", facts.version);
+    assert_eq!(facts.build == "bundled source", cfg!(feature = "bundled"));
+    assert!(facts.settings.contains_key("compression") && facts.settings.contains_key("sync"));
+    if cfg!(feature = "bundled") {
+        assert!(!facts.assertions);
+    }
+}
