@@ -1,6 +1,4 @@
 #![deny(unsafe_code)]
-// Where no backend has AES instructions, the kernels written for them wait for one.
-#![cfg_attr(not(target_arch = "x86_64"), allow(dead_code))]
 //! Block ciphers and authenticated modes over byte slices, chosen by name, at the speed of the CPU at hand.
 //!
 //! [`registry`] says which ciphers there are and how much one key may protect, [`backend`] which instructions to use;
@@ -8,6 +6,9 @@
 //! an observer of time and memory learns from each cipher stands in docs/side-channels.md.
 //!
 //! Not here: keys and where they come from (`sealstone-keys`), file formats (`sealstone-seal`).
+
+// Where no backend has AES instructions, the kernels written for them wait for one.
+#![cfg_attr(not(target_arch = "x86_64"), allow(dead_code))]
 
 pub mod aead;
 mod arch;
