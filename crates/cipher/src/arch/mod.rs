@@ -77,6 +77,8 @@ pub(crate) trait AesLanes: Copy + Send + Sync + 'static {
     fn xor(self, a: Self::Vector, b: Self::Vector) -> Self::Vector;
     /// Exclusive or of all lanes, in the first lane; the others hold zeros.
     fn fold(self, v: Self::Vector) -> Self::Vector;
+    /// The first lane of `first`, then the lanes of `rest` but its last one.
+    fn prepend(self, first: Self::Vector, rest: Self::Vector) -> Self::Vector;
     /// Each lane with its 16 bytes in reverse order.
     fn reverse_bytes(self, v: Self::Vector) -> Self::Vector;
     /// Each lane with its 64-bit halves exchanged.
@@ -104,10 +106,6 @@ pub(crate) trait AesLanes: Copy + Send + Sync + 'static {
     fn multiply_low(self, a: Self::Vector, b: Self::Vector) -> Self::Vector;
     /// Carry-less product of the high halves.
     fn multiply_high(self, a: Self::Vector, b: Self::Vector) -> Self::Vector;
-    /// Carry-less product of `a`'s low and `b`'s high half.
-    fn multiply_low_high(self, a: Self::Vector, b: Self::Vector) -> Self::Vector;
-    /// Carry-less product of `a`'s high and `b`'s low half.
-    fn multiply_high_low(self, a: Self::Vector, b: Self::Vector) -> Self::Vector;
 }
 
 /// Logic on words of any width.

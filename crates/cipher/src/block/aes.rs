@@ -11,7 +11,7 @@ mod lanes;
 #[cfg(test)]
 mod reference;
 
-use zeroize::Zeroize;
+use zeroize::optimization_barrier;
 
 use crate::aead::{Aead, Error};
 use crate::arch::{AesLanes, AesSetup, Portable};
@@ -82,7 +82,8 @@ struct RoundKeys([[u8; 16]; ROUNDS_MAX + 1]);
 
 impl Drop for RoundKeys {
     fn drop(&mut self) {
-        self.0.as_flattened_mut().zeroize();
+        self.0.as_flattened_mut().fill(0);
+        optimization_barrier(self);
     }
 }
 

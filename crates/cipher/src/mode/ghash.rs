@@ -9,7 +9,7 @@
 
 mod portable;
 
-use zeroize::Zeroize;
+use zeroize::optimization_barrier;
 
 use crate::arch::{AesLanes, AesSetup, Kernel, Portable};
 use crate::backend::Backend;
@@ -77,32 +77,53 @@ const SLOTS: usize = 40;
 /// H^(n + 1), H^n .. H for batches of n blocks, in descending order, then zeros: blocks that are multiplied by them
 /// in order end with H. A vector may be loaded from any power on. H^n lies at a multiple of 64 bytes.
 #[repr(C, align(64))]
-pub(crate) struct Powers([u8; 16 * SLOTS]);
+pub(crate) struct Powers {
+    powers: [u8; 16 * SLOTS],
+    /// The sum of each power's halves, in both halves: Karatsuba's third factor.
+    sums: [u8; 16 * SLOTS],
+}
 
 impl Powers {
     /// To be set by [`set_powers`].
     pub(crate) fn zero() -> Self {
-        Self([0; 16 * SLOTS])
+        Self { powers: [0; 16 * SLOTS], sums: [0; 16 * SLOTS] }
     }
 
-    /// The slots from H^`exponent` on.
+    /// Where H^`exponent` starts.
     #[inline(always)]
-    fn from(&self, exponent: usize) -> &[u8] {
-        &self.0[16 * (SLOTS - 4 - exponent)..]
+    fn at(exponent: usize) -> usize {
+        16 * (SLOTS - 4 - exponent)
     }
 
-    /// Sets H^`exponent` and, where a vector has more lanes, the next lower powers.
+    /// H^`exponent` in the first lane of a vector, and lower powers in the others.
     #[inline(always)]
-    fn set(&mut self, exponent: usize, bytes: &[u8]) {
-        let start = 16 * (SLOTS - 4 - exponent);
-        self.0[start..start + bytes.len()].copy_from_slice(bytes);
+    fn get<L: AesLanes>(&self, lanes: L, exponent: usize) -> Factor<L> {
+        let at = Self::at(exponent);
+        Factor { value: lanes.load(&self.powers[at..]), sum: lanes.load(&self.sums[at..]) }
+    }
+
+    /// Sets H^`exponent` in the first lane of a vector and lower powers in the others.
+    #[inline(always)]
+    fn set<L: AesLanes>(&mut self, lanes: L, exponent: usize, powers: L::Vector) {
+        let at = Self::at(exponent);
+        lanes.store(powers, &mut self.powers[at..]);
+        lanes.store(lanes.xor(powers, lanes.swap_halves(powers)), &mut self.sums[at..]);
     }
 }
 
 impl Drop for Powers {
     fn drop(&mut self) {
-        self.0.zeroize();
+        self.powers.fill(0);
+        self.sums.fill(0);
+        optimization_barrier(self);
     }
+}
+
+/// A vector to multiply with.
+struct Factor<L: AesLanes> {
+    value: L::Vector,
+    /// The sum of the halves, in both halves.
+    sum: L::Vector,
 }
 
 struct SetPowers<'a> {
@@ -122,32 +143,37 @@ impl<L: AesLanes> Kernel<L> for SetPowers<'_> {
 /// Computes the powers of `h`.
 #[inline(always)]
 pub(crate) fn set_powers<L: AesLanes>(lanes: L, h: &[u8; 16], powers: &mut Powers) {
-    let unit = lanes.first(&field_key(h).to_le_bytes());
-    powers.set(1, &lanes.to_block(unit));
+    let unit = lanes.splat(&field_key(h).to_le_bytes());
+    // The first vector: in rising order, so that what a store leaves after its power is overwritten or zero.
+    let mut top = unit;
+    powers.set(lanes, 1, lanes.keep(unit, 16));
     for exponent in 2..=L::BLOCKS {
-        let half = lanes.load(powers.from(exponent / 2));
-        let rest = lanes.load(powers.from(exponent - exponent / 2));
-        powers.set(exponent, &lanes.to_block(multiply(lanes, half, rest)));
+        top = multiply(lanes, top, unit);
+        let lower = powers.get(lanes, exponent - 1).value;
+        powers.set(lanes, exponent, lanes.prepend(top, lower));
     }
     // With all powers up to n known, n more come from them by multiplying with H^n: no long chain.
     let mut known = L::BLOCKS;
     while known < BATCH * L::BLOCKS {
-        let top = lanes.splat(powers.from(known).first_chunk().expect("a block"));
         for exponent in (L::BLOCKS..=known).step_by(L::BLOCKS) {
-            let product = multiply(lanes, lanes.load(powers.from(exponent)), top);
-            let start = 16 * (SLOTS - 4 - known - exponent);
-            lanes.store(product, &mut powers.0[start..]);
+            let product = multiply(lanes, powers.get(lanes, exponent).value, top);
+            powers.set(lanes, known + exponent, product);
         }
         known *= 2;
+        top = lanes.splat(powers.powers[Powers::at(known)..].first_chunk().expect("a block"));
     }
-    let top = lanes.first(powers.from(known).first_chunk().expect("a block"));
-    powers.set(known + 1, &lanes.to_block(multiply(lanes, top, unit)));
+    let next = multiply(lanes, top, unit);
+    let lower = powers.get(lanes, known).value;
+    powers.set(lanes, known + 1, lanes.prepend(next, lower));
 }
 
 /// A sum of products, not yet reduced: one a lane.
+///
+/// Three multiplications a product instead of four (Karatsuba): carry-less multipliers are fewer than AES units.
 pub(crate) struct Products<L: AesLanes> {
     low: L::Vector,
-    middle: L::Vector,
+    /// (low + high) times (low + high).
+    both: L::Vector,
     high: L::Vector,
 }
 
@@ -155,28 +181,29 @@ impl<L: AesLanes> Products<L> {
     /// The empty sum.
     #[inline(always)]
     pub(crate) fn zero(lanes: L) -> Self {
-        Self { low: lanes.zero(), middle: lanes.zero(), high: lanes.zero() }
+        Self { low: lanes.zero(), both: lanes.zero(), high: lanes.zero() }
     }
 
     /// Adds the products of `a` and the powers from H^`exponent` downwards.
     #[inline(always)]
     pub(crate) fn add(&mut self, lanes: L, a: L::Vector, powers: &Powers, exponent: usize) {
-        self.add_product(lanes, a, lanes.load(powers.from(exponent)));
+        self.add_product(lanes, a, &powers.get(lanes, exponent));
     }
 
     #[inline(always)]
-    fn add_product(&mut self, lanes: L, a: L::Vector, b: L::Vector) {
-        self.low = lanes.xor(self.low, lanes.multiply_low(a, b));
-        self.high = lanes.xor(self.high, lanes.multiply_high(a, b));
-        let middle = lanes.xor(lanes.multiply_low_high(a, b), lanes.multiply_high_low(a, b));
-        self.middle = lanes.xor(self.middle, middle);
+    fn add_product(&mut self, lanes: L, a: L::Vector, b: &Factor<L>) {
+        let sum = lanes.xor(a, lanes.swap_halves(a));
+        self.low = lanes.xor(self.low, lanes.multiply_low(a, b.value));
+        self.high = lanes.xor(self.high, lanes.multiply_high(a, b.value));
+        self.both = lanes.xor(self.both, lanes.multiply_low(sum, b.sum));
     }
 
     /// Reduces each lane: the sum times x^-128, modulo the field's polynomial.
     #[inline(always)]
     fn reduce(self, lanes: L) -> L::Vector {
-        let low = lanes.xor(self.low, lanes.low_to_high(self.middle));
-        let high = lanes.xor(self.high, lanes.high_to_low(self.middle));
+        let middle = lanes.xor(self.both, lanes.xor(self.low, self.high));
+        let low = lanes.xor(self.low, lanes.low_to_high(middle));
+        let high = lanes.xor(self.high, lanes.high_to_low(middle));
         // x^-64 = x^64 + x^63 + x^62 + x^57, so a low half times this, added one half up, makes itself vanish.
         let inverse = lanes.splat(&(MODULUS >> 64).to_le_bytes());
         let once = lanes.xor(lanes.swap_halves(low), lanes.multiply_low(low, inverse));
@@ -194,7 +221,7 @@ impl<L: AesLanes> Products<L> {
 #[inline(always)]
 fn multiply<L: AesLanes>(lanes: L, a: L::Vector, b: L::Vector) -> L::Vector {
     let mut product = Products::zero(lanes);
-    product.add_product(lanes, a, b);
+    product.add_product(lanes, a, &Factor { value: b, sum: lanes.xor(b, lanes.swap_halves(b)) });
     product.reduce(lanes)
 }
 

@@ -88,6 +88,13 @@ impl AesLanes for Avx512 {
         })
     }
     #[inline(always)]
+    fn prepend(self, first: __m512i, rest: __m512i) -> __m512i {
+        proven!(_mm512_inserti32x4::<0>(
+            _mm512_shuffle_i32x4::<0b10_01_00_00>(rest, rest),
+            _mm512_castsi512_si128(first)
+        ))
+    }
+    #[inline(always)]
     fn reverse_bytes(self, v: __m512i) -> __m512i {
         proven!({
             let order = _mm_setr_epi8(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
@@ -147,13 +154,5 @@ impl AesLanes for Avx512 {
     #[inline(always)]
     fn multiply_high(self, a: __m512i, b: __m512i) -> __m512i {
         proven!(_mm512_clmulepi64_epi128::<0x11>(a, b))
-    }
-    #[inline(always)]
-    fn multiply_low_high(self, a: __m512i, b: __m512i) -> __m512i {
-        proven!(_mm512_clmulepi64_epi128::<0x10>(a, b))
-    }
-    #[inline(always)]
-    fn multiply_high_low(self, a: __m512i, b: __m512i) -> __m512i {
-        proven!(_mm512_clmulepi64_epi128::<0x01>(a, b))
     }
 }

@@ -83,6 +83,10 @@ macro_rules! xmm_lanes {
                 v
             }
             #[inline(always)]
+            fn prepend(self, first: __m128i, _: __m128i) -> __m128i {
+                first
+            }
+            #[inline(always)]
             fn reverse_bytes(self, v: __m128i) -> __m128i {
                 proven!(_mm_shuffle_epi8(v, _mm_setr_epi8(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0)))
             }
@@ -139,14 +143,6 @@ macro_rules! xmm_lanes {
             #[inline(always)]
             fn multiply_high(self, a: __m128i, b: __m128i) -> __m128i {
                 proven!(_mm_clmulepi64_si128::<0x11>(a, b))
-            }
-            #[inline(always)]
-            fn multiply_low_high(self, a: __m128i, b: __m128i) -> __m128i {
-                proven!(_mm_clmulepi64_si128::<0x10>(a, b))
-            }
-            #[inline(always)]
-            fn multiply_high_low(self, a: __m128i, b: __m128i) -> __m128i {
-                proven!(_mm_clmulepi64_si128::<0x01>(a, b))
             }
         }
     };

@@ -9,7 +9,7 @@
 //!   columns too far right, so the row below is found k columns further on, and four rounds later all is back in
 //!   place. Round keys are laid out accordingly.
 
-use zeroize::{Zeroize, Zeroizing};
+use zeroize::{Zeroizing, optimization_barrier};
 
 use super::{ROUNDS_MAX, RoundKeys, SubWord};
 use crate::arch::{Logic, Portable, Words};
@@ -105,7 +105,8 @@ impl Aes {
 
 impl Drop for Aes {
     fn drop(&mut self) {
-        self.keys.as_flattened_mut().as_flattened_mut().zeroize();
+        self.keys.as_flattened_mut().as_flattened_mut().fill(0);
+        optimization_barrier(self);
     }
 }
 

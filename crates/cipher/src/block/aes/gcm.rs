@@ -4,11 +4,11 @@
 //! Sealing hashes the batch before the one it encrypts; opening hashes the batch it decrypts, and wipes what it
 //! decrypted where the tag turns out wrong.
 
-use subtle::ConstantTimeEq;
-use zeroize::Zeroize;
+use std::hint::black_box;
 
-use super::RoundKeys;
-use super::lanes::{encrypt, expand, last_round, round, take_counters, whiten, xor_whole};
+use subtle::ConstantTimeEq;
+
+use super::lanes::{LaneKeys, encrypt, last_round, round, take_counters, whiten, xor_whole};
 use crate::aead::{Aead, Error};
 use crate::arch::{AesLanes, Kernel};
 use crate::mode::ghash::{BATCH, Powers, Products, absorb, absorb_batch, lengths, set_powers};
@@ -18,14 +18,14 @@ use crate::registry::Limits;
 pub(super) struct AesGcm<L, const R: usize> {
     lanes: L,
     limits: Limits,
-    keys: RoundKeys,
+    keys: LaneKeys,
     powers: Powers,
 }
 
 impl<L: AesLanes, const R: usize> AesGcm<L, R> {
     /// Sets `key`, of (R - 6) words, in place, so that no copy stays behind.
     pub(super) fn boxed(lanes: L, limits: Limits, key: &[u8]) -> Box<dyn Aead> {
-        let mut gcm = Box::new(Self { lanes, limits, keys: RoundKeys::zero(), powers: Powers::zero() });
+        let mut gcm = Box::new(Self { lanes, limits, keys: LaneKeys::zero(), powers: Powers::zero() });
         let Self { keys, powers, .. } = &mut *gcm;
         lanes.enter(SetKey::<R> { key, keys, powers });
         gcm
@@ -46,7 +46,7 @@ impl<L: AesLanes, const R: usize> AesGcm<L, R> {
 
 struct SetKey<'a, const R: usize> {
     key: &'a [u8],
-    keys: &'a mut RoundKeys,
+    keys: &'a mut LaneKeys,
     powers: &'a mut Powers,
 }
 
@@ -55,7 +55,7 @@ impl<L: AesLanes, const R: usize> Kernel<L> for SetKey<'_, R> {
 
     #[inline(always)]
     fn run(self, lanes: L) {
-        expand::<L, R>(lanes, self.keys, self.key);
+        self.keys.expand::<L, R>(lanes, self.key);
         let mut hash_key = [lanes.zero()];
         encrypt::<L, R, 1>(lanes, self.keys, &mut hash_key);
         set_powers(lanes, &lanes.to_block(hash_key[0]), self.powers);
@@ -82,12 +82,12 @@ impl<L: AesLanes, const R: usize> Aead for AesGcm<L, R> {
 
     fn open(&self, nonce: &[u8], associated: &[u8], data: &mut [u8], tag: &[u8; 16]) -> Result<(), Error> {
         // A wrong length is the caller's error and told apart; it depends on no secret.
-        let counter = self.check(nonce, data).inspect_err(|_| data.zeroize())?;
+        let counter = self.check(nonce, data).inspect_err(|_| data.fill(0))?;
         let expected = self.lanes.enter(Crypt::<L, R, false> { gcm: self, counter, associated, data });
         if bool::from(expected.ct_eq(tag)) {
             Ok(())
         } else {
-            data.zeroize();
+            data.fill(0);
             Err(Error::Authentication)
         }
     }
@@ -152,7 +152,7 @@ impl<L: AesLanes, const R: usize, const SEAL: bool> Kernel<L> for Crypt<'_, L, R
 #[inline(always)]
 fn encrypt_and_hash<L: AesLanes, const R: usize>(
     lanes: L,
-    keys: &RoundKeys,
+    keys: &LaneKeys,
     powers: &Powers,
     counters: &mut L::Vector,
     hash: L::Vector,
@@ -162,13 +162,17 @@ fn encrypt_and_hash<L: AesLanes, const R: usize>(
     let mut stream = take_counters::<L, BATCH>(lanes, counters);
     whiten(lanes, keys, &mut stream);
     let mut products = Products::zero(lanes);
-    let mut carried = hash;
-    for (i, vector) in hashed.chunks_exact(L::BYTES).enumerate() {
-        round(lanes, keys, i + 1, &mut stream);
-        let blocks = lanes.xor(lanes.reverse_bytes(lanes.load(vector)), carried);
-        carried = lanes.zero();
+    // Compilers would unroll this loop and put all products first; then nothing runs side by side. They cannot where
+    // they do not know its length.
+    for i in 1..black_box(BATCH) {
+        round(lanes, keys, i, &mut stream);
+        let blocks = lanes.reverse_bytes(lanes.load(&hashed[i * L::BYTES..]));
         products.add(lanes, blocks, powers, (BATCH - i) * L::BLOCKS);
     }
+    // The first vector takes in the hash so far, which may just be ready by now.
+    round(lanes, keys, BATCH, &mut stream);
+    let first = lanes.xor(lanes.reverse_bytes(lanes.load(hashed)), hash);
+    products.add(lanes, first, powers, BATCH * L::BLOCKS);
     for r in BATCH + 1..R {
         round(lanes, keys, r, &mut stream);
     }
@@ -182,7 +186,7 @@ fn encrypt_and_hash<L: AesLanes, const R: usize>(
 #[inline(always)]
 fn crypt_rest<L: AesLanes, const R: usize, const N: usize, const SEAL: bool>(
     lanes: L,
-    keys: &RoundKeys,
+    keys: &LaneKeys,
     powers: &Powers,
     counters: L::Vector,
     hash: L::Vector,

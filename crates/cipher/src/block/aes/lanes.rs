@@ -3,6 +3,8 @@
 //! Eight vectors are in flight at once, so that one's round hides behind the others'. Fewer go together where less is
 //! left: a message's last bytes take one pass, not one pass a vector.
 
+use zeroize::optimization_barrier;
+
 use super::{ROUNDS_MAX, RoundKeys, SubWord};
 use crate::arch::{AesLanes, Kernel};
 use crate::mode::Counter128;
@@ -18,16 +20,45 @@ impl<L: AesLanes> SubWord for LanesSBox<L> {
     }
 }
 
-/// Expands `key` for `R` rounds.
-#[inline(always)]
-pub(super) fn expand<L: AesLanes, const R: usize>(lanes: L, keys: &mut RoundKeys, key: &[u8]) {
-    const { assert!(R == 10 || R == 12 || R == ROUNDS_MAX) };
-    keys.expand(key, R, &LanesSBox(lanes));
+/// The round keys in the order of their use, each in every lane of a vector. Zeroed on drop.
+///
+/// They are spread when the key is set: spreading costs a step on the execution units that the rounds need.
+#[repr(C, align(64))]
+pub(super) struct LaneKeys([u8; 64 * (ROUNDS_MAX + 1)]);
+
+impl LaneKeys {
+    /// To be set by `expand`.
+    pub(super) fn zero() -> Self {
+        Self([0; 64 * (ROUNDS_MAX + 1)])
+    }
+
+    /// Expands `key`, of (R - 6) words, for `R` rounds.
+    #[inline(always)]
+    pub(super) fn expand<L: AesLanes, const R: usize>(&mut self, lanes: L, key: &[u8]) {
+        const { assert!(L::BYTES <= 64 && R <= ROUNDS_MAX) };
+        let mut plain = RoundKeys::zero();
+        plain.expand(key, R, &LanesSBox(lanes));
+        for (r, key) in plain.0[..=R].iter().enumerate() {
+            lanes.store(lanes.splat(key), &mut self.0[r * L::BYTES..]);
+        }
+    }
+
+    #[inline(always)]
+    fn get<L: AesLanes>(&self, lanes: L, r: usize) -> L::Vector {
+        lanes.load(&self.0[r * L::BYTES..])
+    }
+}
+
+impl Drop for LaneKeys {
+    fn drop(&mut self) {
+        self.0.fill(0);
+        optimization_barrier(self);
+    }
 }
 
 /// Encrypts `N` vectors in place.
 #[inline(always)]
-pub(super) fn encrypt<L: AesLanes, const R: usize, const N: usize>(lanes: L, keys: &RoundKeys, v: &mut [L::Vector; N]) {
+pub(super) fn encrypt<L: AesLanes, const R: usize, const N: usize>(lanes: L, keys: &LaneKeys, v: &mut [L::Vector; N]) {
     whiten(lanes, keys, v);
     for r in 1..R {
         round(lanes, keys, r, v);
@@ -37,8 +68,8 @@ pub(super) fn encrypt<L: AesLanes, const R: usize, const N: usize>(lanes: L, key
 
 /// The key addition before the first round.
 #[inline(always)]
-pub(super) fn whiten<L: AesLanes, const N: usize>(lanes: L, keys: &RoundKeys, v: &mut [L::Vector; N]) {
-    let key = lanes.splat(&keys.0[0]);
+pub(super) fn whiten<L: AesLanes, const N: usize>(lanes: L, keys: &LaneKeys, v: &mut [L::Vector; N]) {
+    let key = keys.get(lanes, 0);
     for v in v {
         *v = lanes.xor(*v, key);
     }
@@ -46,8 +77,8 @@ pub(super) fn whiten<L: AesLanes, const N: usize>(lanes: L, keys: &RoundKeys, v:
 
 /// Round `r`, from 1 on, but not the last one.
 #[inline(always)]
-pub(super) fn round<L: AesLanes, const N: usize>(lanes: L, keys: &RoundKeys, r: usize, v: &mut [L::Vector; N]) {
-    let key = lanes.splat(&keys.0[r]);
+pub(super) fn round<L: AesLanes, const N: usize>(lanes: L, keys: &LaneKeys, r: usize, v: &mut [L::Vector; N]) {
+    let key = keys.get(lanes, r);
     for v in v {
         *v = lanes.aes_round(*v, key);
     }
@@ -57,10 +88,10 @@ pub(super) fn round<L: AesLanes, const N: usize>(lanes: L, keys: &RoundKeys, r: 
 #[inline(always)]
 pub(super) fn last_round<L: AesLanes, const R: usize, const N: usize>(
     lanes: L,
-    keys: &RoundKeys,
+    keys: &LaneKeys,
     v: &mut [L::Vector; N],
 ) {
-    let key = lanes.splat(&keys.0[R]);
+    let key = keys.get(lanes, R);
     for v in v {
         *v = lanes.aes_last_round(*v, key);
     }
@@ -88,13 +119,13 @@ pub(super) fn xor_whole<L: AesLanes>(lanes: L, stream: &[L::Vector], data: &mut 
 /// AES of `R` rounds.
 pub(super) struct Aes<L, const R: usize> {
     lanes: L,
-    keys: RoundKeys,
+    keys: LaneKeys,
 }
 
 impl<L: AesLanes, const R: usize> Aes<L, R> {
     /// Sets `key`, of (R - 6) words, in place, so that no copy stays behind.
     pub(super) fn boxed(lanes: L, key: &[u8]) -> Box<dyn Counter128> {
-        let mut aes = Box::new(Self { lanes, keys: RoundKeys::zero() });
+        let mut aes = Box::new(Self { lanes, keys: LaneKeys::zero() });
         lanes.enter(Expand::<R> { key, keys: &mut aes.keys });
         aes
     }
@@ -102,7 +133,7 @@ impl<L: AesLanes, const R: usize> Aes<L, R> {
 
 struct Expand<'a, const R: usize> {
     key: &'a [u8],
-    keys: &'a mut RoundKeys,
+    keys: &'a mut LaneKeys,
 }
 
 impl<L: AesLanes, const R: usize> Kernel<L> for Expand<'_, R> {
@@ -110,12 +141,12 @@ impl<L: AesLanes, const R: usize> Kernel<L> for Expand<'_, R> {
 
     #[inline(always)]
     fn run(self, lanes: L) {
-        expand::<L, R>(lanes, self.keys, self.key);
+        self.keys.expand::<L, R>(lanes, self.key);
     }
 }
 
 struct EncryptBlock<'a, const R: usize> {
-    keys: &'a RoundKeys,
+    keys: &'a LaneKeys,
     block: &'a mut [u8; 16],
 }
 
@@ -131,7 +162,7 @@ impl<L: AesLanes, const R: usize> Kernel<L> for EncryptBlock<'_, R> {
 }
 
 struct XorKeystream<'a, const R: usize> {
-    keys: &'a RoundKeys,
+    keys: &'a LaneKeys,
     counter: &'a [u8; 16],
     data: &'a mut [u8],
 }
@@ -163,7 +194,7 @@ impl<L: AesLanes, const R: usize> Kernel<L> for XorKeystream<'_, R> {
 #[inline(always)]
 fn xor_rest<L: AesLanes, const R: usize, const N: usize>(
     lanes: L,
-    keys: &RoundKeys,
+    keys: &LaneKeys,
     counters: L::Vector,
     rest: &mut [u8],
 ) {
