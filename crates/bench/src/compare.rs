@@ -450,17 +450,67 @@ impl<'a> Comparison<'a> {
     /// Runs the workload without counting, finds out how fast it is, and cuts its rounds into slices.
     fn warm_up(&mut self, number: usize, workload: &'a dyn Workload, stores: &mut Stores) -> Result<Ready<'a>, Halt> {
         let spec = workload.spec();
-        let clients = self.clients(workload) as u64;
-        let most_slices = usize::try_from(workload.operations() / clients.max(1)).unwrap_or(usize::MAX).max(1);
-        let slice_s = self.plan.slice_ms as f64 / 1e3;
+        let clients = self.clients(workload);
+        let most_slices = usize::try_from(workload.operations() / clients as u64).unwrap_or(usize::MAX).max(1);
         let generator_cpu_s = self.generator_cpu_s(workload);
         if spec.from_empty {
             self.open_fresh(spec.dataset, stores)?;
         } else if !spec.cold {
             self.fill_caches(workload, stores)?;
         }
-        // parts of a pass that are long enough to tell the speed from; all of it for a load, which others build on
-        let slices = if spec.from_empty { 1 } else { most_slices.min(64) };
+        let (mut pass_s, mut next_pass) = self.time_pass(workload, stores)?;
+        let slice_s = self.plan.slice_ms as f64 / 1e3;
+        let cut = |pass_s| {
+            let round_slices = self.plan.pairs.div_ceil(self.plan.rounds);
+            slicing(Pace { pass_s, slice_s, round_slices, most_slices, joinable: !spec.from_empty })
+        };
+        let mut slicing = cut(pass_s);
+        if slicing.passes > 1 {
+            // much of so short a pass was the start of its clients; joined ones show its own speed
+            let at = At { pass: next_pass, passes: slicing.passes, slice: 0, slices: 1 };
+            pass_s = f64::INFINITY;
+            for variant in 0..self.variants.len() {
+                let (outcome, _) = self.slice(workload, stores, variant, at)?;
+                pass_s = f64::min(pass_s, outcome.elapsed_s / at.passes as f64);
+            }
+            next_pass += at.passes;
+            slicing = cut(pass_s);
+        }
+        let found_s = pass_s * slicing.passes as f64 / slicing.slices as f64;
+        if found_s < slice_s / 2.0 {
+            self.warn(format!(
+                "{}: slices of {:.0} ms are shorter than the {} ms wanted; more records or bytes would narrow its \
+                 intervals",
+                spec.name,
+                found_s * 1e3,
+                self.plan.slice_ms
+            ));
+        }
+        let variants = self.variants.len();
+        for variant in 0..variants {
+            let cell = Measured::new(variant, number, spec.clone(), clients);
+            self.measured.push(Measured { generator_cpu_s, ..cell });
+        }
+        let blocks = slicing.round_slices() * self.plan.rounds;
+        let task = self.run_tasks[&number];
+        self.estimate().expect(task, found_s * (blocks * variants) as f64 * 1.1);
+        let seed = self.plan.seed.wrapping_mul(31).wrapping_add(number as u64);
+        Ok(Ready { number, workload, slicing, orders: orders(variants, blocks, seed), next_pass, task })
+    }
+
+    /// Runs parts of passes for about the time of a slice, the same ones on every variant. Returns how long a whole
+    /// pass takes on the fastest one, in seconds, and the number of the first pass that was not begun.
+    fn time_pass(&mut self, workload: &dyn Workload, stores: &mut Stores) -> Result<(f64, usize), Halt> {
+        // enough operations to be more than the start of their clients
+        const PART_OPERATIONS: u64 = 1_000;
+        const MOST_PARTS: usize = 1_000;
+        let spec = workload.spec();
+        let slice_s = self.plan.slice_ms as f64 / 1e3;
+        // a load is run whole, because others build on what it leaves
+        let slices = match spec.from_empty {
+            true => 1,
+            false => (workload.operations() / PART_OPERATIONS.max(self.clients(workload) as u64)).clamp(1, 64) as usize,
+        };
         let mut pass_s = f64::INFINITY;
         let mut parts = 0;
         for variant in 0..self.variants.len() {
@@ -468,48 +518,20 @@ impl<'a> Comparison<'a> {
             let mut part = 0;
             loop {
                 self.tell(Phase::WarmUp, spec.name, variant, 0, variant as u64, self.variants.len() as u64);
-                let at = At { pass: 0, passes: 1, slice: part, slices };
+                let at = At { pass: part / slices, passes: 1, slice: part % slices, slices };
                 let (outcome, _) = self.slice(workload, stores, variant, at)?;
                 elapsed_s += outcome.elapsed_s;
                 part += 1;
-                // the last part counts: the first ones find caches cold
                 pass_s = f64::min(pass_s, outcome.elapsed_s * slices as f64);
                 // every variant does what the first one did, so that all stores go on alike
-                let enough = if variant == 0 { elapsed_s >= slice_s } else { part >= parts };
-                if part == slices || enough {
+                let enough = if variant == 0 { elapsed_s >= slice_s || part == MOST_PARTS } else { part == parts };
+                if enough || spec.from_empty {
                     break;
                 }
             }
             parts = part;
         }
-        let pace = Pace {
-            pass_s,
-            slice_s,
-            round_slices: self.plan.pairs.div_ceil(self.plan.rounds),
-            most_slices,
-            joinable: !spec.from_empty,
-        };
-        let slicing = slicing(pace);
-        let blocks = slicing.round_slices() * self.plan.rounds;
-        let variants = self.variants.len();
-        let slice_s = pass_s * slicing.passes as f64 / slicing.slices as f64;
-        let task = self.run_tasks[&number];
-        self.estimate().expect(task, slice_s * (blocks * variants) as f64 * 1.1);
-        if slice_s < self.plan.slice_ms as f64 / 2e3 {
-            self.warn(format!(
-                "{}: slices of {:.0} ms are shorter than the {} ms wanted; more records or operations would narrow its \
-                 intervals",
-                spec.name,
-                slice_s * 1e3,
-                self.plan.slice_ms
-            ));
-        }
-        for variant in 0..variants {
-            let cell = Measured::new(variant, number, spec.clone(), clients as usize);
-            self.measured.push(Measured { generator_cpu_s, ..cell });
-        }
-        let seed = self.plan.seed.wrapping_mul(31).wrapping_add(number as u64);
-        Ok(Ready { number, workload, slicing, orders: orders(variants, blocks, seed), next_pass: 1, task })
+        Ok((pass_s, parts.div_ceil(slices)))
     }
 
     fn clients(&self, workload: &dyn Workload) -> usize {

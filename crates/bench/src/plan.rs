@@ -474,3 +474,139 @@ mod size {
         Option::<Size>::deserialize(from)?.map(Size::bytes).transpose()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn labels(ciphers: &[&str], accel: &[&str]) -> (Vec<String>, Vec<String>) {
+        let list = |names: &[&str]| names.iter().map(|name| String::from(*name)).collect();
+        let plan = Plan { ciphers: list(ciphers), accel: list(accel), ..Plan::default() };
+        let (variants, notes) = plan.variants().unwrap();
+        (variants.into_iter().map(|variant| variant.label).collect(), notes)
+    }
+
+    #[test]
+    fn the_baseline_comes_first_and_is_added_where_missing() {
+        let (found, notes) = labels(&["aes-256", "none"], &["auto"]);
+        assert_eq!((found, notes.len()), (vec!["none".to_owned(), "aes-256".into()], 0));
+        let (found, notes) = labels(&["aria-256"], &["auto"]);
+        assert_eq!(found, ["none", "aria-256"]);
+        assert!(notes[0].starts_with("added `none`"), "{notes:?}");
+    }
+
+    #[test]
+    fn labels_are_unique() {
+        assert_eq!(labels(&["none", "none"], &["auto"]).0, ["none", "none (2)"]);
+        assert_eq!(labels(&["none", "aes-256", "AES-256"], &["auto"]).0, ["none", "aes-256", "aes-256 (2)"]);
+        let (found, _) = labels(&["none", "aes-256", "aria-256"], &["auto", "portable"]);
+        assert_eq!(found, ["none", "aes-256", "aes-256 portable", "aria-256", "aria-256 portable"]);
+    }
+
+    #[test]
+    fn one_backend_under_two_names_is_said() {
+        let best = Backend::auto().name();
+        let (_, notes) = labels(&["none", "aes-256"], &["auto", best]);
+        assert!(notes[0].contains("same backend") && notes[0].contains(best), "{notes:?}");
+        assert!(labels(&["none", "aes-256"], &["auto", "auto"]).1[0].contains("twice"));
+    }
+
+    fn read(text: &str) -> Result<Plan, PlanError> {
+        Plan::from_toml(text, Path::new("plan.toml"))
+    }
+
+    #[test]
+    fn toml_fills_in_what_is_missing_and_reads_sizes() {
+        let plan =
+            read("records = 5\ncache = \"512MiB\"\nbytes = \"2GB\"\npolicy = \"kcmvp\"\nslice-ms = 50\n").unwrap();
+        assert_eq!((plan.records, plan.cache, plan.bytes), (5, Some(512 << 20), 2_000_000_000));
+        assert_eq!((plan.policy, plan.slice_ms, plan.threads), (Policy::Kcmvp, 50, Plan::default().threads));
+        assert_eq!(read("").unwrap(), Plan::default());
+    }
+
+    #[test]
+    fn a_plan_survives_its_own_toml() {
+        let full = Plan { cache: Some(1 << 30), target: Some(5e3), keep: Some("k".into()), ..Plan::default() };
+        for plan in [full, Plan::default()] {
+            assert_eq!(read(&plan.to_toml()).unwrap(), plan);
+        }
+    }
+
+    #[test]
+    fn mistakes_in_toml_are_named_with_their_line() {
+        let message = |text| read(text).unwrap_err().to_string();
+        let unknown = message("records = 5\n\nthread = 4\n");
+        assert!(unknown.starts_with("plan.toml:3: unknown setting \"thread\"; did you mean threads?\n"), "{unknown}");
+        for setting in ["records-from", "cache", "target", "keep", "slice-ms"] {
+            assert!(unknown.contains(setting), "{setting} is not listed in: {unknown}");
+        }
+        assert!(message("slice_ms = 4").contains("did you mean slice-ms?"));
+        assert!(message("records = 5\nrounds = \"many\"\n").starts_with("plan.toml:2: "));
+        assert!(message("bytes = \"2 parsecs\"\n").contains("no size"));
+        assert!(message("records = \n").starts_with("plan.toml:1: "));
+        assert!(message("[records]\nx = 1\n").contains("one flat table"));
+    }
+
+    #[test]
+    fn every_absurd_value_is_refused_with_its_reason() {
+        let refused = |plan: Plan, setting: &str| match plan.check() {
+            Err(PlanError::Value { setting: found, reason, .. }) => {
+                assert_eq!(found, setting);
+                assert!(!reason.is_empty());
+            }
+            other => panic!("{setting}: {other:?}"),
+        };
+        let plan = Plan::default;
+        refused(Plan { records: 0, ..plan() }, "records");
+        refused(Plan { records: u64::MAX, ..plan() }, "records");
+        refused(Plan { operations: 0, ..plan() }, "operations");
+        refused(Plan { threads: 0, ..plan() }, "threads");
+        refused(Plan { threads: 1_000_000, ..plan() }, "threads");
+        refused(Plan { rounds: 0, ..plan() }, "rounds");
+        refused(Plan { pairs: 5, ..plan() }, "pairs");
+        refused(Plan { slice_ms: 0, ..plan() }, "slice-ms");
+        refused(Plan { bytes: 0, ..plan() }, "bytes");
+        refused(Plan { cache: Some(0), ..plan() }, "cache");
+        for target in [0.0, -1.0, f64::NAN, f64::INFINITY] {
+            refused(Plan { target: Some(target), ..plan() }, "target");
+        }
+        refused(Plan { records_from: Some("/does/not/exist.csv".into()), ..plan() }, "records-from");
+        refused(Plan { workloads: vec![], ..plan() }, "workloads");
+        refused(Plan { ciphers: vec![], ..plan() }, "ciphers");
+        refused(Plan { accel: vec![], ..plan() }, "accel");
+        refused(Plan { workloads: vec!["a".into(), "a".into()], ..plan() }, "workloads");
+        plan().check().unwrap();
+    }
+
+    #[test]
+    fn unknown_names_come_with_the_nearest_one() {
+        let message = |plan: Plan| plan.check().unwrap_err().to_string();
+        let plan = Plan::default;
+        assert!(message(Plan { ciphers: vec!["aria256".into()], ..plan() }).contains("did you mean aria-256"));
+        let workload = message(Plan { workloads: vec!["batch-lod".into()], ..plan() });
+        assert!(workload.contains("batch-load"), "{workload}");
+        let backend = message(Plan { accel: vec!["portabel".into()], ..plan() });
+        assert!(backend.contains("portable"), "{backend}");
+    }
+
+    #[test]
+    fn a_disk_or_memory_too_small_is_told_before_anything_runs() {
+        let huge = Plan { records: 1 << 40, ..Plan::default() };
+        let error = huge.check_room(3, &["ycsb"]).unwrap_err();
+        assert!(matches!(error, PlanError::Space { .. }), "{error}");
+        assert!(error.to_string().contains("are free there"), "{error}");
+        let hungry = Plan { records: 10, cache: Some(1 << 49), ..Plan::default() };
+        assert!(matches!(hungry.check_room(3, &["ycsb"]), Err(PlanError::Memory { .. })));
+        Plan { records: 10, ..Plan::default() }.check_room(3, &["ycsb"]).unwrap();
+    }
+
+    #[test]
+    fn sizes() {
+        for (text, bytes) in [("4096", 4_096), ("2GB", 2_000_000_000), ("512MiB", 512 << 20), (" 1.5 GiB ", 3 << 29)] {
+            assert_eq!(parse_bytes(text), Ok(bytes), "{text}");
+        }
+        for text in ["", "GB", "-1", "2 parsecs", "1e99999"] {
+            assert!(parse_bytes(text).is_err(), "{text}");
+        }
+    }
+}

@@ -158,12 +158,15 @@ fn answer(best: &Candidate, tied: &[String]) -> String {
         1 => format!("under workload {}", best.cells[0].workload),
         count => format!("over {count} workloads"),
     };
+    let narrow = (best.high / best.low).ln() / 2.0 <= statistics::NARROW;
+    let range = statistics::between(best.low, best.high);
     let cost = match (1.0 - best.ratio) * 100.0 {
-        percent if best.low <= 1.0 && best.high >= 1.0 && percent.abs() < 5.0 => {
-            format!("it costs nothing that could be told from noise {workloads} (ratio {:.3})", best.ratio)
+        _ if !narrow => format!("what it costs {workloads} cannot be concluded yet ({range}); more rounds would help"),
+        _ if best.low <= 1.0 && best.high >= 1.0 => {
+            format!("it costs nothing that could be told from noise {workloads} ({range})")
         }
-        percent if percent > 0.0 => format!("it costs {percent:.1} % of the throughput {workloads}"),
-        percent => format!("its throughput is {:.1} % higher than without encryption {workloads}", -percent),
+        percent if percent > 0.0 => format!("it costs {percent:.1} % of the throughput {workloads} ({range})"),
+        percent => format!("its throughput is {:.1} % higher than without encryption {workloads} ({range})", -percent),
     };
     let others: Vec<&str> = tied.iter().filter(|other| *other != label).map(String::as_str).collect();
     match others.len() {
@@ -386,6 +389,7 @@ mod tests {
     fn what_stays_open_is_said() {
         let found = recommend(&plan(Policy::Any), &variants(&THREE), &cells([0.9, 0.9, 0.9], 0.2));
         assert_eq!(found.open_questions.len(), 6);
+        assert!(found.answer.contains("cannot be concluded yet"), "{}", found.answer);
         assert_eq!(found.open_questions[0], "aes-256 under a: words");
     }
 }

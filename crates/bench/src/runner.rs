@@ -265,3 +265,97 @@ impl Gate {
         self.changed.notify_all();
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::memory_store::MemoryStore;
+    use crate::workload::Recorder;
+
+    /// A client whose operation number `stall_at` takes 200 ms, while the others take no time.
+    struct Stalling {
+        operation: u64,
+        stall_at: Option<u64>,
+    }
+
+    impl Client for Stalling {
+        fn next(&mut self, _: &dyn Store, recorder: &mut dyn Recorder) -> Result<Done, StoreError> {
+            let start = Instant::now();
+            if Some(self.operation) == self.stall_at {
+                thread::sleep(Duration::from_millis(200));
+            }
+            self.operation += 1;
+            recorder.record("read", start);
+            Ok(Done { rows: 1, bytes: 10 })
+        }
+    }
+
+    fn stalling(clients: usize, operations: u64, stall_at: Option<u64>) -> Vec<Work> {
+        let client = |number| -> Work {
+            let stall_at = stall_at.filter(|_| number == 0);
+            vec![(Box::new(Stalling { operation: 0, stall_at }), operations)]
+        };
+        (0..clients).map(client).collect()
+    }
+
+    fn run(work: Vec<Work>, target: Option<f64>) -> SliceOutcome {
+        let stop = AtomicBool::new(false);
+        Runner::default().run_slice(&MemoryStore::new(), work, target, &stop).unwrap_or_else(|error| panic!("{error}"))
+    }
+
+    #[test]
+    fn all_work_of_all_clients_is_done_and_counted() {
+        let mut runner = Runner::default();
+        let stop = AtomicBool::new(false);
+        for clients in [1, 3, 50] {
+            let work = stalling(clients, 40, None);
+            let outcome = runner.run_slice(&MemoryStore::new(), work, None, &stop).unwrap();
+            let all = clients as u64 * 40;
+            assert_eq!((outcome.operations, outcome.done.rows, outcome.done.bytes), (all, all, all * 10));
+            assert_eq!(outcome.latencies.response()["read"].count, all);
+            assert!(outcome.elapsed_s > 0.0 && !outcome.interrupted);
+        }
+    }
+
+    #[test]
+    fn a_stall_hides_in_a_closed_loop_and_shows_in_an_open_one() {
+        // 400 operations at 1000 a second; the 200 ms stall at the hundredth makes about 200 of them late
+        let closed = run(stalling(1, 400, Some(100)), None);
+        let open = run(stalling(1, 400, Some(100)), Some(1_000.0));
+        let slow = 50_000.0;
+        let closed = &closed.latencies.response()["read"];
+        assert!(closed.p95_us < slow && closed.max_us >= 200_000.0, "{closed:?}");
+        let (response, service) = (open.latencies.response(), open.latencies.service());
+        assert!(response["read"].p95_us >= slow, "{response:?}");
+        assert!(service["read"].p95_us < slow, "{service:?}");
+    }
+
+    #[test]
+    fn an_open_loop_keeps_its_rate_over_all_clients() {
+        let outcome = run(stalling(4, 100, None), Some(2_000.0));
+        // the last of 400 operations is due 199.5 ms after the start
+        assert!((0.19..0.6).contains(&outcome.elapsed_s), "{}", outcome.elapsed_s);
+    }
+
+    #[test]
+    fn stop_ends_clients_between_operations() {
+        let stop = AtomicBool::new(true);
+        let outcome = Runner::default().run_slice(&MemoryStore::new(), stalling(2, 1_000, None), None, &stop).unwrap();
+        assert!(outcome.interrupted && outcome.operations == 0);
+    }
+
+    #[test]
+    fn the_first_error_ends_the_others() {
+        struct Failing;
+        impl Client for Failing {
+            fn next(&mut self, _: &dyn Store, _: &mut dyn Recorder) -> Result<Done, StoreError> {
+                Err(StoreError("disk full".into()))
+            }
+        }
+        let mut work = stalling(3, u64::MAX, None);
+        work.push(vec![(Box::new(Failing), 1)]);
+        let stop = AtomicBool::new(false);
+        let error = Runner::default().run_slice(&MemoryStore::new(), work, None, &stop).err().unwrap();
+        assert_eq!(error.to_string(), "disk full");
+    }
+}

@@ -1,0 +1,154 @@
+//! An engine in memory that can be told to be slow, to fail, and to set the stop flag; it writes down what is asked
+//! of it.
+
+use std::collections::HashMap;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use sealstone_bench::memory_store::MemoryStore;
+use sealstone_bench::results::{EngineFacts, Variant};
+use sealstone_bench::store::{
+    BulkLoad, Counters, Engine, Record, Store, StoreError, StoreOptions, Table, Transactional,
+};
+
+/// What was asked of a store, other than reads and writes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Event {
+    Open(String),
+    DropCaches(String),
+    /// The end of a load or of a slice.
+    Quiesce(String),
+}
+
+/// What goes wrong, counted over the reads of all stores.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Trouble {
+    /// This read fails.
+    pub(crate) fail_at_read: Option<u64>,
+    /// At this read the stop flag is set.
+    pub(crate) stop_at_read: Option<u64>,
+    /// At this insert the stop flag is set.
+    pub(crate) stop_at_insert: Option<u64>,
+}
+
+#[derive(Default)]
+pub(crate) struct Shared {
+    pub(crate) events: Mutex<Vec<Event>>,
+    pub(crate) stop: AtomicBool,
+    reads: AtomicU64,
+    inserts: AtomicU64,
+}
+
+#[derive(Default)]
+pub(crate) struct FakeEngine {
+    /// How long a read takes, by variant label.
+    pub(crate) read_delay: HashMap<&'static str, Duration>,
+    pub(crate) trouble: Trouble,
+    pub(crate) shared: Arc<Shared>,
+}
+
+impl FakeEngine {
+    pub(crate) fn events(&self) -> Vec<Event> {
+        self.shared.events.lock().unwrap().clone()
+    }
+}
+
+impl Engine for FakeEngine {
+    fn facts(&self) -> EngineFacts {
+        EngineFacts { name: "memory".into(), version: "1".into(), build: "test".into(), ..EngineFacts::default() }
+    }
+
+    fn open(&self, variant: &Variant, dir: &Path, _options: &StoreOptions) -> Result<Box<dyn Store>, StoreError> {
+        let empty = std::fs::read_dir(dir).map_err(|error| StoreError(error.to_string()))?.next().is_none();
+        assert!(empty, "a store is opened in {}, which is not empty", dir.display());
+        std::fs::write(dir.join("data"), &variant.label).map_err(|error| StoreError(error.to_string()))?;
+        let store = FakeStore {
+            label: variant.label.clone(),
+            inner: MemoryStore::new(),
+            delay: self.read_delay.get(variant.label.as_str()).copied(),
+            trouble: self.trouble,
+            shared: Arc::clone(&self.shared),
+        };
+        store.log(Event::Open);
+        Ok(Box::new(store))
+    }
+}
+
+struct FakeStore {
+    label: String,
+    inner: MemoryStore,
+    delay: Option<Duration>,
+    trouble: Trouble,
+    shared: Arc<Shared>,
+}
+
+impl FakeStore {
+    fn log(&self, event: fn(String) -> Event) {
+        self.shared.events.lock().unwrap().push(event(self.label.clone()));
+    }
+}
+
+impl Store for FakeStore {
+    fn read(&self, table: &Table, key: &[u8], fields: Option<&[usize]>, into: &mut Record) -> Result<bool, StoreError> {
+        let number = self.shared.reads.fetch_add(1, Ordering::Relaxed);
+        if Some(number) == self.trouble.stop_at_read {
+            self.shared.stop.store(true, Ordering::Relaxed);
+        }
+        if Some(number) == self.trouble.fail_at_read {
+            return Err(StoreError("page 7 of 000012.sst failed authentication".into()));
+        }
+        if let Some(delay) = self.delay {
+            std::thread::sleep(delay);
+        }
+        self.inner.read(table, key, fields, into)
+    }
+
+    fn scan(
+        &self,
+        table: &Table,
+        start: &[u8],
+        count: usize,
+        each: &mut dyn FnMut(&[u8], &Record),
+    ) -> Result<usize, StoreError> {
+        self.inner.scan(table, start, count, each)
+    }
+
+    fn insert(&self, table: &Table, key: &[u8], record: &Record) -> Result<(), StoreError> {
+        if Some(self.shared.inserts.fetch_add(1, Ordering::Relaxed)) == self.trouble.stop_at_insert {
+            self.shared.stop.store(true, Ordering::Relaxed);
+        }
+        self.inner.insert(table, key, record)
+    }
+
+    fn update(&self, table: &Table, key: &[u8], changes: &[(usize, &[u8])]) -> Result<bool, StoreError> {
+        self.inner.update(table, key, changes)
+    }
+
+    fn counters(&self) -> Counters {
+        self.inner.counters()
+    }
+
+    fn disk_bytes(&self) -> Result<u64, StoreError> {
+        Ok(1_234)
+    }
+
+    fn quiesce(&self) -> Result<(), StoreError> {
+        self.log(Event::Quiesce);
+        self.inner.quiesce()
+    }
+
+    fn drop_caches(&self) -> Result<(), StoreError> {
+        self.log(Event::DropCaches);
+        self.inner.drop_caches()
+    }
+
+    fn bulk(&self) -> Option<&dyn BulkLoad> {
+        self.inner.bulk()
+    }
+
+    fn transactional(&self) -> Option<&dyn Transactional> {
+        self.inner.transactional()
+    }
+}

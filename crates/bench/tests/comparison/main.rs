@@ -1,0 +1,317 @@
+//! Whole comparisons on a store in memory: what is run in which order, what ends a run, and what is kept of it.
+
+mod engine;
+
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use engine::{Event, FakeEngine, Trouble};
+use sealstone_bench::compare::{self, CompareError};
+use sealstone_bench::merge;
+use sealstone_bench::plan::Plan;
+use sealstone_bench::progress::{Observer, Phase, Progress};
+use sealstone_bench::results::{Cell, Results, Sample, Verdict};
+use serde_json::Value;
+
+/// A plan that takes about a second.
+fn plan(dir: &Path, ciphers: &[&str], workloads: &[&str]) -> Plan {
+    let list = |names: &[&str]| names.iter().map(|name| String::from(*name)).collect();
+    Plan {
+        ciphers: list(ciphers),
+        workloads: list(workloads),
+        records: 1_000,
+        operations: 2_000,
+        threads: 4,
+        rounds: 2,
+        pairs: 8,
+        slice_ms: 5,
+        bytes: 200_000,
+        out: dir.join("out"),
+        ..Plan::default()
+    }
+}
+
+fn run(plan: &Plan, engine: &FakeEngine) -> Result<Results, CompareError> {
+    compare::run(plan, engine, &(), &engine.shared.stop)
+}
+
+/// Files and directories below `dir`, itself not counted.
+fn left_in(dir: &Path) -> Vec<PathBuf> {
+    let Ok(entries) = std::fs::read_dir(dir) else { return Vec::new() };
+    entries.map(|entry| entry.unwrap().path()).collect()
+}
+
+#[test]
+fn every_cell_has_whole_pairs_and_the_stores_are_gone() {
+    let dir = tempfile::tempdir().unwrap();
+    let plan = plan(dir.path(), &["none", "aes-256", "aria-256"], &["a", "e"]);
+    let results = run(&plan, &FakeEngine::default()).unwrap();
+    assert!(!results.interrupted);
+    assert_eq!(results.variants.iter().map(|variant| variant.label.as_str()).collect::<Vec<_>>(), plan.ciphers);
+    assert_eq!(results.cells.len(), 6);
+    for cells in results.cells.chunks(3) {
+        let places =
+            |cell: usize| cells[cell].samples.iter().map(|sample| (sample.round, sample.slice)).collect::<Vec<_>>();
+        assert!(places(0).len() >= plan.pairs);
+        assert!(places(0).is_sorted(), "{:?}", places(0));
+        assert!(places(0) == places(1) && places(0) == places(2));
+        assert!(cells[0].overhead.is_none());
+        for cell in &cells[1..] {
+            assert_eq!(cell.overhead.as_ref().unwrap().pairs, cell.samples.len());
+            // the same work was done on every variant; what a scan finds depends on who inserted first
+            let done = |cell: &Cell| {
+                let bytes = |sample: &Sample| if cell.workload == "a" { sample.bytes } else { 0 };
+                cell.samples.iter().map(|sample| (sample.operations, bytes(sample))).collect::<Vec<_>>()
+            };
+            assert_eq!(done(cell), done(&cells[0]));
+        }
+        for cell in cells {
+            assert_eq!((cell.clients, cell.disk_bytes), (4, 1_234));
+            let counted: u64 = cell.latency.values().map(|latency| latency.count).sum();
+            assert_eq!(counted, cell.samples.iter().map(|sample| sample.operations).sum::<u64>());
+            assert!(cell.throughput > 0.0 && !cell.cpu.is_empty() && cell.service.is_empty());
+            assert!(cell.generator_share.is_some(), "{}", cell.workload);
+        }
+    }
+    assert_eq!(left_in(&plan.out), Vec::<PathBuf>::new());
+}
+
+#[test]
+fn variants_take_turns_and_each_takes_every_place() {
+    let dir = tempfile::tempdir().unwrap();
+    let engine = FakeEngine::default();
+    let plan = plan(dir.path(), &["none", "aes-256"], &["c"]);
+    let results = run(&plan, &engine).unwrap();
+    let quiet: Vec<String> = engine
+        .events()
+        .into_iter()
+        .filter_map(|event| match event {
+            Event::Quiesce(label) => Some(label),
+            _ => None,
+        })
+        .collect();
+    // the last ones are the measured slices: load and warm-up come before
+    let slices = 2 * results.cells[0].samples.len();
+    let measured = &quiet[quiet.len() - slices..];
+    let mut first = 0;
+    for block in measured.chunks(2) {
+        assert_ne!(block[0], block[1]);
+        first += usize::from(block[0] == "none");
+    }
+    assert!(first.abs_diff(slices / 4) <= 1, "the baseline was first in {first} of {} blocks", slices / 2);
+}
+
+#[test]
+fn a_slow_store_costs_and_the_recommendation_follows() {
+    let dir = tempfile::tempdir().unwrap();
+    let delay = [("none", 200), ("aes-256", 800), ("aria-256", 200)];
+    let engine = FakeEngine {
+        read_delay: delay.map(|(label, us)| (label, Duration::from_micros(us))).into(),
+        ..FakeEngine::default()
+    };
+    let plan = Plan { operations: 100, pairs: 12, ..plan(dir.path(), &["none", "aes-256", "aria-256"], &["c"]) };
+    let results = run(&plan, &engine).unwrap();
+    let overhead = results.cells[1].overhead.as_ref().unwrap();
+    assert_eq!(overhead.verdict, Verdict::Costs, "{}", overhead.words);
+    assert!((0.1..0.6).contains(&overhead.ratio), "{}", overhead.ratio);
+    assert!(
+        overhead.words.contains("times as long") && overhead.words.ends_with("below saturation"),
+        "{}",
+        overhead.words
+    );
+    assert_eq!(results.cells[1].saturation.by, "none");
+    assert_eq!(results.recommendation.take.as_deref(), Some("aria-256"), "{}", results.recommendation.answer);
+    assert!(results.warnings.iter().any(|warning| warning.starts_with("neither CPU nor I/O held back c")));
+}
+
+#[test]
+fn stopping_keeps_whole_blocks_only() {
+    let dir = tempfile::tempdir().unwrap();
+    // a pass of 400 reads lasts at least 10 ms, so it is cut, and never joined: the warm-up takes at most two passes
+    // on each store, and measuring at least four on each
+    let plan = Plan { operations: 400, rounds: 4, ..plan(dir.path(), &["none", "aes-256"], &["c"]) };
+    let delay = [("none", Duration::from_micros(100)), ("aes-256", Duration::from_micros(100))];
+    let slow = |trouble| FakeEngine { read_delay: delay.into(), trouble, ..FakeEngine::default() };
+    let whole = run(&plan, &slow(Trouble::default())).unwrap().cells[0].samples.len();
+    let engine = slow(Trouble { stop_at_read: Some(2_400), ..Trouble::default() });
+    let results = run(&plan, &engine).unwrap();
+    assert!(results.interrupted);
+    let samples: Vec<usize> = results.cells.iter().map(|cell| cell.samples.len()).collect();
+    assert!(samples.len() == 2 && samples[0] == samples[1] && samples[0] < whole, "{samples:?} of {whole}");
+    for cell in &results.cells {
+        let counted: u64 = cell.latency.values().map(|latency| latency.count).sum();
+        assert_eq!(counted, cell.samples.iter().map(|sample| sample.operations).sum::<u64>());
+    }
+    assert!(results.warnings.iter().any(|warning| warning.contains("ended early")));
+    assert_eq!(left_in(&plan.out), Vec::<PathBuf>::new());
+}
+
+#[test]
+fn stopping_before_anything_was_measured_is_an_error() {
+    let dir = tempfile::tempdir().unwrap();
+    let plan = plan(dir.path(), &["none", "aes-256"], &["a"]);
+    let trouble = Trouble { stop_at_insert: Some(500), ..Trouble::default() };
+    let engine = FakeEngine { trouble, ..FakeEngine::default() };
+    assert!(matches!(run(&plan, &engine), Err(CompareError::Stopped)));
+    // and the load ended there, instead of going on to the second store
+    assert!(!engine.events().contains(&Event::Quiesce("aes-256".into())));
+    assert_eq!(left_in(&plan.out), Vec::<PathBuf>::new());
+}
+
+#[test]
+fn a_store_that_fails_ends_everything_with_its_name() {
+    let dir = tempfile::tempdir().unwrap();
+    let plan = plan(dir.path(), &["none", "aes-256"], &["a", "c"]);
+    let trouble = Trouble { fail_at_read: Some(9_000), ..Trouble::default() };
+    let error = run(&plan, &FakeEngine { trouble, ..FakeEngine::default() }).unwrap_err().to_string();
+    let named = ["none", "aes-256"]
+        .iter()
+        .any(|label| error.ends_with(&format!("failed on {label}: page 7 of 000012.sst failed authentication")));
+    assert!(error.starts_with("workload ") && named, "{error}");
+    assert_eq!(left_in(&plan.out), Vec::<PathBuf>::new());
+}
+
+#[test]
+fn a_load_starts_from_empty_and_a_cold_scan_from_cold() {
+    let dir = tempfile::tempdir().unwrap();
+    let engine = FakeEngine::default();
+    let plan = plan(dir.path(), &["none", "aes-256"], &["batch-scan", "batch-load"]);
+    let results = run(&plan, &engine).unwrap();
+    let events = engine.events();
+    let count = |event: &Event| events.iter().filter(|other| *other == event).count();
+    for label in ["none", "aes-256"] {
+        // once to warm up, and at least once a round
+        assert!(count(&Event::Open(label.into())) > plan.rounds, "{events:?}");
+        let cold =
+            results.cells.iter().filter(|cell| cell.workload == "batch-scan").map(|cell| cell.samples.len()).max();
+        assert!(count(&Event::DropCaches(label.into())) >= cold.unwrap());
+    }
+    // the cells are in the order of the plan, although the load has to run first
+    assert_eq!(results.cells[0].workload, "batch-scan");
+    for cell in &results.cells {
+        assert!(cell.clients == 1 && cell.samples.iter().all(|sample| sample.bytes > 0), "{}", cell.workload);
+    }
+}
+
+#[test]
+fn oltp_runs_with_its_own_clients() {
+    let dir = tempfile::tempdir().unwrap();
+    let results = run(&plan(dir.path(), &["none", "none"], &["oltp"]), &FakeEngine::default()).unwrap();
+    assert_eq!(results.variants[1].label, "none (2)");
+    assert_eq!(results.cells[0].clients, 80);
+    assert!(results.recommendation.take.is_none() && results.recommendation.ranking.is_empty());
+}
+
+#[test]
+fn stores_are_kept_where_asked_and_nothing_there_is_overwritten() {
+    let dir = tempfile::tempdir().unwrap();
+    let keep = dir.path().join("kept");
+    let plan = Plan { keep: Some(keep.clone()), ..plan(dir.path(), &["none", "aes-256"], &["c"]) };
+    run(&plan, &FakeEngine::default()).unwrap();
+    for label in ["none", "aes-256"] {
+        assert!(keep.join("ycsb").join(label).join("data").is_file());
+    }
+    let error = run(&plan, &FakeEngine::default()).unwrap_err().to_string();
+    assert!(error.contains("is not empty"), "{error}");
+    assert!(keep.join("ycsb/none/data").is_file());
+}
+
+#[test]
+fn an_open_loop_holds_its_rate_and_keeps_both_latencies() {
+    let dir = tempfile::tempdir().unwrap();
+    let plan = Plan { target: Some(4_000.0), operations: 200, ..plan(dir.path(), &["none", "aes-256"], &["c"]) };
+    let results = run(&plan, &FakeEngine::default()).unwrap();
+    for cell in &results.cells {
+        assert!((2_000.0..4_600.0).contains(&cell.throughput), "{} a second", cell.throughput);
+        let (response, service) = (&cell.latency["read"], &cell.service["read"]);
+        assert!(response.count == service.count && response.mean_us >= service.mean_us);
+    }
+}
+
+#[test]
+fn progress_goes_from_nothing_to_all() {
+    #[derive(Default)]
+    struct Watcher(Mutex<Vec<Progress>>);
+    impl Observer for Watcher {
+        fn progress(&self, progress: &Progress) {
+            self.0.lock().unwrap().push(progress.clone());
+        }
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let watcher = Watcher::default();
+    let plan = plan(dir.path(), &["none", "aes-256"], &["a"]);
+    compare::run(&plan, &FakeEngine::default(), &watcher, &AtomicBool::new(false)).unwrap();
+    let seen = watcher.0.into_inner().unwrap();
+    for phase in [Phase::Load, Phase::WarmUp, Phase::Measure, Phase::Check] {
+        assert!(seen.iter().any(|progress| progress.phase == phase), "{phase:?}");
+    }
+    assert!(seen.iter().all(|progress| progress.done <= progress.total && progress.left_s >= 0.0));
+    assert!(seen.iter().all(|progress| (0.0..=1.0).contains(&progress.share)));
+    assert!(seen.last().unwrap().share > 0.9, "{:?}", seen.last());
+}
+
+#[test]
+fn a_plan_that_cannot_be_is_refused_before_anything_is_touched() {
+    let dir = tempfile::tempdir().unwrap();
+    let engine = FakeEngine::default();
+    for plan in [
+        Plan { threads: 0, ..plan(dir.path(), &["none"], &["a"]) },
+        plan(dir.path(), &["none", "aes-257"], &["a"]),
+        plan(dir.path(), &["none"], &["z"]),
+        Plan { records: 1 << 39, ..plan(dir.path(), &["none"], &["a"]) },
+    ] {
+        assert!(matches!(run(&plan, &engine), Err(CompareError::Plan(_))));
+    }
+    assert!(engine.events().is_empty() && !dir.path().join("out").exists());
+}
+
+/// Equal but for the last digit of floating-point numbers, which reading JSON may round.
+fn assert_same(a: &Value, b: &Value) {
+    match (a, b) {
+        (Value::Object(a), Value::Object(b)) => {
+            assert!(a.keys().eq(b.keys()));
+            a.iter().for_each(|(key, value)| assert_same(value, &b[key]));
+        }
+        (Value::Array(a), Value::Array(b)) => {
+            assert_eq!(a.len(), b.len());
+            a.iter().zip(b).for_each(|(a, b)| assert_same(a, b));
+        }
+        (Value::Number(a), Value::Number(b)) if a.is_f64() => {
+            let (a, b) = (a.as_f64().unwrap(), b.as_f64().unwrap());
+            assert!((a - b).abs() <= 1e-14 * a.abs(), "{a} is not {b}");
+        }
+        _ => assert_eq!(a, b),
+    }
+}
+
+#[test]
+fn results_survive_their_files() {
+    let dir = tempfile::tempdir().unwrap();
+    let plan = plan(dir.path(), &["none", "aes-256"], &["a", "c"]);
+    let results = run(&plan, &FakeEngine::default()).unwrap();
+    let (json, csv) = (dir.path().join("new/results.json"), dir.path().join("new/results.csv"));
+    results.write_json(&json).unwrap();
+    results.write_csv(&csv).unwrap();
+    let read = merge::read(std::slice::from_ref(&json)).unwrap().runs.remove(0);
+    assert_same(&serde_json::to_value(&read).unwrap(), &serde_json::to_value(&results).unwrap());
+
+    let mut rows = csv::Reader::from_path(&csv).unwrap();
+    let headers = rows.headers().unwrap().clone();
+    let fields = serde_json::to_value(&results.cells[0].samples[0]).unwrap();
+    for field in fields.as_object().unwrap().keys() {
+        assert!(headers.iter().any(|header| header == field), "no column {field}");
+    }
+    let rows: Vec<csv::StringRecord> = rows.records().collect::<Result<_, _>>().unwrap();
+    assert_eq!(rows.len(), results.cells.iter().map(|cell| cell.samples.len()).sum::<usize>());
+    let column = |name: &str| headers.iter().position(|header| header == name).unwrap();
+    let first = &results.cells[0].samples[0];
+    assert_eq!(&rows[0][column("variant")], "none");
+    assert_eq!(rows[0][column("operations")].parse::<u64>().unwrap(), first.operations);
+    assert_eq!(rows[0][column("elapsed_s")].parse::<f64>().unwrap(), first.elapsed_s);
+    assert_eq!(rows[0][column("cache_misses")].parse::<u64>().unwrap(), first.cache_misses);
+    // a file in the way is an error that names it
+    let blocked = results.write_json(&json.join("x")).unwrap_err().to_string();
+    assert!(blocked.contains("results.json"), "{blocked}");
+}
