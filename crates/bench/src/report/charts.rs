@@ -1,6 +1,8 @@
 //! The charts of one run: throughput, overhead, latency, CPU use, time split, size. Each is a set of small panels, one
 //! a workload, that stand side by side on a wide page and one below the other on a phone.
 
+use unicode_width::UnicodeWidthStr;
+
 use super::ReportError;
 use super::axis::Axis;
 use super::canvas::{Anchor, Canvas, Ink, Mark, draw, shorten, text_px};
@@ -75,7 +77,7 @@ fn panel(
     let labels = widest(&mut rows.iter().filter(|row| row.ink.is_some()).map(|row| &row.label));
     let values = widest(&mut rows.iter().map(|row| &row.value));
     // labels too long to stand beside the bars stand above them
-    let above = labels > width * 0.32;
+    let above = labels > width * 0.36;
     let left = if above { 2.0 } else { labels + 8.0 };
     let right = width - values - 10.0;
     let row_px = bar + 9.0 + if above { 16.0 } else { 0.0 };
@@ -88,12 +90,15 @@ fn panel(
     }
     let bottom = y + 2.0;
     draw(width, bottom + 36.0, description, |canvas| {
-        for (value, text) in &axis.ticks {
+        let labelled = labelled(axis, right - left);
+        for (number, (value, text)) in axis.ticks.iter().enumerate() {
             let x = frame.x(axis, *value);
             canvas.line(&[(x, 4.0), (x, bottom)], Ink::Grid, 1.0)?;
-            // the outermost labels stay on the sheet
-            let half = text_px(text) / 2.0;
-            canvas.text(text, (x.clamp(half, width - half), bottom + 11.0), Anchor::Middle, Ink::Muted)?;
+            if labelled(number) {
+                // the outermost labels stay on the sheet
+                let half = text_px(text) / 2.0;
+                canvas.text(text, (x.clamp(half, width - half), bottom + 11.0), Anchor::Middle, Ink::Muted)?;
+            }
         }
         if let Some(value) = axis.reference {
             let x = frame.x(axis, value);
@@ -118,6 +123,23 @@ fn panel(
         }
         Ok(())
     })
+}
+
+/// Which ticks of an axis `length` pixels long have room for their text: every one, or every second, or … so that
+/// the reference is among them.
+fn labelled(axis: &Axis, length: f64) -> impl Fn(usize) -> bool {
+    let ticks = &axis.ticks;
+    let kept = ticks.iter().position(|(value, _)| Some(*value) == axis.reference).unwrap_or(0);
+    let x = |number: usize| axis.position(ticks[number].0) * length;
+    let fits = |stride: &usize| {
+        let chosen: Vec<usize> = (kept % stride..ticks.len()).step_by(*stride).collect();
+        chosen.windows(2).all(|pair| {
+            let room = (text_px(&ticks[pair[0]].1) + text_px(&ticks[pair[1]].1)) / 2.0 + 5.0;
+            x(pair[1]) - x(pair[0]) >= room
+        })
+    };
+    let stride = (1..=ticks.len()).find(fits).unwrap_or(1);
+    move |number| number % stride == kept % stride
 }
 
 /// The sentence that says what a chart shows, for those who cannot see it.
@@ -253,7 +275,7 @@ pub(super) fn forest(groups: &[(String, Vec<Interval>)]) -> Result<Vec<Chart>, R
     };
     if all().count() + groups.len() > FOREST_ROWS {
         let chart = |(title, intervals): &(String, Vec<Interval>)| {
-            let svg = intervals_panel(NARROW_PX, title, &[("", intervals.as_slice())], &axis(4))?;
+            let svg = intervals_panel(NARROW_PX, title, &[("", intervals.as_slice())], &axis(5))?;
             Ok(Chart { title: title.clone(), note: String::new(), svg, narrow: None })
         };
         return groups.iter().map(chart).collect();
@@ -262,8 +284,16 @@ pub(super) fn forest(groups: &[(String, Vec<Interval>)]) -> Result<Vec<Chart>, R
         groups.iter().map(|(title, intervals)| (title.as_str(), intervals.as_slice())).collect();
     let names = groups.iter().map(|(title, _)| *title).collect::<Vec<_>>().join(", ");
     let svg = intervals_panel(WIDE_PX, &names, &groups, &axis(9))?;
-    let narrow = Some(intervals_panel(NARROW_PX, &names, &groups, &axis(4))?);
+    let narrow = Some(intervals_panel(NARROW_PX, &names, &groups, &axis(5))?);
     Ok(vec![Chart { title: String::new(), note: String::new(), svg, narrow }])
+}
+
+/// The verdict in its own words where they are few, else in ours.
+fn in_words(overhead: &Overhead) -> String {
+    match overhead.words.width() {
+        1..=32 => overhead.words.clone(),
+        _ => format!("{} ({})", figures::verdict(overhead.verdict), figures::overhead(overhead)),
+    }
 }
 
 fn intervals_panel(
@@ -281,7 +311,7 @@ fn intervals_panel(
         }
         for interval in *members {
             let value = match width {
-                WIDE_PX => shorten(&interval.overhead.words, 40),
+                WIDE_PX => in_words(&interval.overhead),
                 _ => figures::overhead(&interval.overhead),
             };
             rows.push(Row { label: interval.label.clone(), value, ink: Some(interval.ink) });
@@ -434,10 +464,13 @@ pub(super) fn time_split(run: &Run) -> Result<Vec<Chart>, ReportError> {
         let description = describe("Share of CPU time inside the cipher", &titled(workload), &rows);
         let high = cells.iter().map(|(_, cell)| per_work(cell, total(cell))).fold(0.0, f64::max);
         let bytes = cells.iter().any(|(_, cell)| cell.unit == Unit::Bytes);
-        let factor = if high >= 10_000.0 { 1000.0 } else { 1.0 };
+        let (factor, time) = match high {
+            _ if high >= 1e7 => (1e6, "s"),
+            _ if high >= 1e4 => (1e3, "ms"),
+            _ => (1.0, "µs"),
+        };
         let high = if high > 0.0 { high } else { 1.0 };
         let axis = Axis::linear(0.0, high, 4, |value, _| plain(value / factor));
-        let time = if factor > 1.0 { "ms" } else { "µs" };
         let unit = format!("CPU {time} {}", if bytes { "per megabyte" } else { "per operation" });
         let svg = panel((NARROW_PX, BAR_PX), &description, &rows, (&axis, &unit), |canvas, frame, number| {
             let cell = cells[number].1;

@@ -11,11 +11,13 @@ pub const MINUS: char = '\u{2212}';
 pub struct Prefix {
     /// 1, 1000, …
     pub factor: f64,
-    /// Nothing, `k`, `M`, `G`, `T`.
+    /// Nothing, `k`, `M`, `G`, `T`, ….
     pub letter: &'static str,
 }
 
-const PREFIXES: [Prefix; 5] = [
+const PREFIXES: [Prefix; 7] = [
+    Prefix { factor: 1e18, letter: "E" },
+    Prefix { factor: 1e15, letter: "P" },
     Prefix { factor: 1e12, letter: "T" },
     Prefix { factor: 1e9, letter: "G" },
     Prefix { factor: 1e6, letter: "M" },
@@ -26,7 +28,7 @@ const PREFIXES: [Prefix; 5] = [
 /// The largest prefix not above `value`, judged after rounding to three digits (999.7 counts as 1 k).
 pub fn prefix(value: f64) -> Prefix {
     let rounded = value.abs() * 1.0005;
-    PREFIXES.into_iter().find(|prefix| rounded >= prefix.factor).unwrap_or(PREFIXES[4])
+    PREFIXES.into_iter().find(|prefix| rounded >= prefix.factor).unwrap_or(PREFIXES[6])
 }
 
 /// `value` with three significant digits and no prefix: `0.123`, `1.23`, `12.3`, `1234`; nothing below a thousandth.
@@ -193,7 +195,7 @@ mod tests {
             (999.7, "1.00 k ops/s"),
             (12_345.0, "12.3 k ops/s"),
             (123_456.0, "123 k ops/s"),
-            (1e15, "1000 T ops/s"),
+            (1e15, "1.00 P ops/s"),
             (f64::NAN, "– ops/s"),
         ] {
             assert_eq!(rate(value, Unit::Operations), wanted);

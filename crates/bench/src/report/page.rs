@@ -161,13 +161,12 @@ fn section(number: usize, run: &Run, alone: bool, options: &Options) -> Result<S
         warnings: warnings(results),
         ranking: tables::ranking(run),
         charts: all_charts(run)?,
-        tables: vec![
-            tables::throughput(run),
+        tables: [
+            vec![tables::throughput(run)],
             tables::latency(run),
-            tables::cpu(run),
-            tables::time_split(run),
-            tables::size(run),
-        ],
+            vec![tables::cpu(run), tables::time_split(run), tables::size(run)],
+        ]
+        .concat(),
         subjects: vec![tables::variants(run), tables::workloads(run)],
         machine: machine(&results.machine),
         engine: engine(&results.engine),
@@ -304,7 +303,7 @@ fn all_charts(run: &Run) -> Result<Vec<Charts>, ReportError> {
         plain(
             "cpu",
             "CPU use over time",
-            "Cores in use, second by second: light in user code, dark in the kernel. Figure at the right: mean share of \
+            "Cores in use, second by second: pale in user code, full colour in the kernel. Figure at the right: mean share of \
              all cores.",
             charts::cpu(run)?,
         ),

@@ -11,7 +11,7 @@ use crate::results::{Cell, Results, Verdict};
 /// Lines that the table may take before it is written more tersely.
 const TABLE_LINES: usize = 22;
 
-/// Columns of a variant's label before it is cut.
+/// Columns of a label before it is cut, where two of them fit beside each other.
 const LABEL_COLUMNS: usize = 20;
 
 /// Entries shown of a list before the rest is left to the report.
@@ -73,8 +73,8 @@ fn clean(text: &str) -> String {
 }
 
 /// A name as a table shows it.
-fn name(text: &str) -> String {
-    shorten(&clean(text), LABEL_COLUMNS)
+fn name(text: &str, columns: usize) -> String {
+    shorten(&clean(text), columns)
 }
 
 fn plain(text: impl Into<String>) -> Styled {
@@ -122,11 +122,12 @@ impl Paper {
     /// tersely where the blocks do not fit.
     fn table(&self, run: &Run) -> Vec<String> {
         let order: Vec<usize> = tables::ranked(run).into_iter().map(|(number, _)| number).collect();
-        let names: Column = row_names(run);
+        let label_columns = LABEL_COLUMNS.min((self.width - 2) / 2);
+        let names: Column = row_names(run, label_columns);
         let rows = names.len();
         let layout = |terse: bool| {
             let columns: Vec<Column> =
-                run.baseline.iter().chain(&order).map(|number| column(run, *number, terse)).collect();
+                run.baseline.iter().chain(&order).map(|number| column(run, *number, label_columns, terse)).collect();
             self.blocks(&names, columns)
         };
         let lines = |blocks: &[Vec<Column>]| blocks.len() * (rows + 1);
@@ -197,10 +198,10 @@ fn column_width(column: &Column) -> usize {
 }
 
 /// The first column: what the rows are.
-fn row_names(run: &Run) -> Column {
+fn row_names(run: &Run, label_columns: usize) -> Column {
     let head = Style::new().bold();
     let mut names = vec![Styled { text: "workload".into(), style: head }, plain("backend")];
-    names.extend(run.workloads.iter().map(|workload| plain(name(workload))));
+    names.extend(run.workloads.iter().map(|workload| plain(name(workload, label_columns))));
     if !run.results.recommendation.ranking.is_empty() {
         names.push(plain("all workloads"));
     }
@@ -208,11 +209,11 @@ fn row_names(run: &Run) -> Column {
 }
 
 /// A variant's column: its name, its backend, a figure for each workload, and the one for all.
-fn column(run: &Run, number: usize, terse: bool) -> Column {
+fn column(run: &Run, number: usize, label_columns: usize, terse: bool) -> Column {
     let variant = &run.results.variants[number];
     let mut column = vec![
-        Styled { text: name(&variant.label), style: Style::new().bold() },
-        plain(name(variant.backend.as_deref().unwrap_or("–"))),
+        Styled { text: name(&variant.label, label_columns), style: Style::new().bold() },
+        plain(name(variant.backend.as_deref().unwrap_or("–"), label_columns)),
     ];
     column.extend(
         run.workloads.iter().map(|workload| run.cell(workload, number).map_or(plain("–"), |cell| entry(cell, terse))),

@@ -1,5 +1,6 @@
 //! The tables of one run: the ranking, and the figures behind every chart.
 
+use std::collections::BTreeMap;
 use std::iter::once;
 
 use serde::Serialize;
@@ -7,11 +8,12 @@ use serde::Serialize;
 use super::charts::titled;
 use super::figures;
 use super::index::{Run, spread};
-use crate::results::{Cell, Overhead, Ranked, Sample, Variant, Verdict};
+use crate::results::{Cell, Latency, Overhead, Ranked, Sample, Variant, Verdict};
+use crate::saturation;
 use crate::workload::{self, Unit};
 
 /// A table as the template writes it.
-#[derive(Debug, Serialize)]
+#[derive(Clone, Debug, Serialize)]
 pub(super) struct Table {
     /// What it holds, for its caption and for links to it.
     pub(super) title: String,
@@ -24,7 +26,7 @@ pub(super) struct Table {
 }
 
 /// A column's head.
-#[derive(Debug, Serialize)]
+#[derive(Clone, Debug, Serialize)]
 pub(super) struct Column {
     text: String,
     /// Whether it holds figures, which stand at the right.
@@ -32,7 +34,7 @@ pub(super) struct Column {
 }
 
 /// One entry.
-#[derive(Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default, Serialize)]
 pub(super) struct Datum {
     text: String,
     /// A second line of less weight.
@@ -75,9 +77,18 @@ fn missing() -> Datum {
     figure("–")
 }
 
-/// Whether the cell did not use the machine up, so that its overhead may be hidden by idle time.
+/// Whether the cell did not use the machine up, so that part of its cost may be hidden by idle time.
 pub(super) fn below_saturation(cell: &Cell) -> bool {
-    matches!(cell.saturation.by.as_str(), "none" | "target")
+    saturation::is_below(&cell.saturation)
+}
+
+/// What the dagger in `verdict` means, if it occurs.
+fn dagger(runs: &[&Run]) -> &'static str {
+    let mut cells = runs.iter().flat_map(|run| &run.results.cells);
+    match cells.any(|cell| cell.overhead.is_some() && below_saturation(cell)) {
+        true => " † below saturation: idle time may hide a part of the cost.",
+        false => "",
+    }
 }
 
 /// An overhead with its verdict beneath.
@@ -89,7 +100,7 @@ fn verdict(overhead: &Overhead, unsaturated: bool) -> Datum {
         Verdict::CannotConclude => "figure open",
     };
     let note = match unsaturated {
-        true => format!("{}, below saturation", figures::verdict(overhead.verdict)),
+        true => format!("{} †", figures::verdict(overhead.verdict)),
         false => figures::verdict(overhead.verdict).to_owned(),
     };
     Datum { class, note, ..figure(figures::overhead(overhead)) }
@@ -149,9 +160,11 @@ pub(super) fn ranking(run: &Run) -> Table {
     }
     Table {
         title: "Ranking".into(),
-        note: "Throughput against no encryption with its 95 % confidence interval; minus is slower. All workloads: \
-               the geometric mean."
-            .into(),
+        note: format!(
+            "Throughput against no encryption with its 95 % confidence interval; minus is slower. All workloads: the \
+             geometric mean.{}",
+            dagger(&[run])
+        ),
         columns,
         rows,
     }
@@ -212,29 +225,48 @@ pub(super) fn throughput(run: &Run) -> Table {
     })
 }
 
-/// Latency percentiles of every operation.
-pub(super) fn latency(run: &Run) -> Table {
+/// Latency percentiles of every operation; with a target rate, once from when it was due and once from its start.
+pub(super) fn latency(run: &Run) -> Vec<Table> {
+    let began = "Counted from the moment an operation began.";
+    let due = "Counted from the moment an operation was due.";
+    match run.results.cells.iter().any(|cell| !cell.service.is_empty()) {
+        false => vec![percentiles(run, "Latency", began, |cell| &cell.latency)],
+        true => vec![
+            percentiles(run, "Latency", due, |cell| &cell.latency),
+            percentiles(run, "Service time", began, |cell| &cell.service),
+        ],
+    }
+}
+
+fn percentiles<'a>(
+    run: &Run<'a>,
+    title: &str,
+    note: &str,
+    timed: impl Fn(&'a Cell) -> &'a BTreeMap<String, Latency>,
+) -> Table {
     let heads =
         ["Workload", "Operation", "Variant", "#Operations", "#Mean", "#p50", "#p95", "#p99", "#p99.9", "#Largest"];
     let mut rows = Vec::new();
     for workload in &run.workloads {
-        let operations = run.operations(workload);
         let cells = run.cells(workload);
-        let timed = |operation: &str| cells.iter().filter(|(_, cell)| cell.latency.contains_key(operation)).count();
-        let group: usize = operations.iter().map(|operation| timed(operation)).sum();
-        let mut first_of_workload = true;
-        for operation in operations {
-            let mut first_of_operation = true;
-            for (_, cell) in &cells {
-                let Some(latency) = cell.latency.get(operation) else { continue };
+        let of = |operation: &str| -> Vec<(usize, &Latency)> {
+            cells.iter().filter_map(|(_, cell)| Some((cell.variant, timed(cell).get(operation)?))).collect()
+        };
+        let operations: Vec<_> =
+            run.operations(workload).into_iter().map(|operation| (operation, of(operation))).collect();
+        let mut of_workload: usize = operations.iter().map(|(_, latencies)| latencies.len()).sum();
+        for (operation, latencies) in &operations {
+            let mut of_operation = latencies.len();
+            for (variant, latency) in latencies {
                 let mut row = Vec::new();
-                if std::mem::take(&mut first_of_workload) {
-                    row.push(Datum { span: group, ..head(*workload) });
+                for (name, rows) in [(*workload, &mut of_workload), (*operation, &mut of_operation)] {
+                    // only the first row of a group names it
+                    match std::mem::take(rows) {
+                        0 => {}
+                        span => row.push(Datum { span, ..head(name) }),
+                    }
                 }
-                if std::mem::take(&mut first_of_operation) {
-                    row.push(Datum { span: timed(operation), ..head(operation) });
-                }
-                row.extend([variant_head(run, cell.variant), figure(figures::count(latency.count))]);
+                row.extend([variant_head(run, *variant), figure(figures::count(latency.count))]);
                 let times =
                     [latency.mean_us, latency.p50_us, latency.p95_us, latency.p99_us, latency.p999_us, latency.max_us];
                 row.extend(times.map(|time_us| figure(figures::micros(time_us))));
@@ -242,11 +274,7 @@ pub(super) fn latency(run: &Run) -> Table {
             }
         }
     }
-    let note = match run.results.plan.target {
-        Some(_) => "Counted from the moment an operation was due.",
-        None => "Counted from the moment an operation began.",
-    };
-    Table { title: "Latency".into(), note: note.into(), columns: columns(heads), rows }
+    Table { title: title.into(), note: note.into(), columns: columns(heads), rows }
 }
 
 fn sum(cell: &Cell, of: impl Fn(&Sample) -> f64) -> f64 {
@@ -259,8 +287,18 @@ fn sum_bytes(cell: &Cell, of: impl Fn(&Sample) -> u64) -> Datum {
 
 /// CPU use, cache and saturation.
 pub(super) fn cpu(run: &Run) -> Table {
-    let heads = ["#Clients", "#User", "#Kernel", "#Afterwards", "#Of all cores", "#Cache hits", "Held back by"];
-    let note = "CPU seconds over all slices. Afterwards: background work until the store was quiet again.";
+    let heads = [
+        "#Clients",
+        "#User",
+        "#Kernel",
+        "#Afterwards",
+        "#Of all cores",
+        "#Load generator",
+        "#Cache hits",
+        "Held back by",
+    ];
+    let note = "CPU seconds over all slices. Afterwards: background work until the store was quiet again. Load generator: its own \
+                share of the CPU time.";
     by_workload(run, "CPU use and saturation", note, &heads, |_, cell| {
         vec![
             figure(cell.clients.to_string()),
@@ -268,6 +306,7 @@ pub(super) fn cpu(run: &Run) -> Table {
             figure(figures::seconds(sum(cell, |sample| sample.cpu_system_s))),
             figure(figures::seconds(sum(cell, |sample| sample.settle_cpu_s))),
             figure(figures::share(cell.saturation.cpu_share)),
+            figure(cell.generator_share.map_or("–".into(), figures::share)),
             figure(cell.cache_hit_rate.map_or("–".into(), figures::share)),
             Datum { note: cell.saturation.reason.clone(), ..words(saturated_by(&cell.saturation.by)) },
         ]
@@ -429,7 +468,10 @@ pub(super) fn across(runs: &[Run]) -> Table {
     }
     Table {
         title: "Overhead by machine".into(),
-        note: "Each run against its own baseline, with 95 % confidence intervals; minus is slower.".into(),
+        note: format!(
+            "Each run against its own baseline, with 95 % confidence intervals; minus is slower.{}",
+            dagger(&runs.iter().collect::<Vec<_>>())
+        ),
         columns: columns(["Workload", "Variant"].into_iter().chain(heads.iter().map(String::as_str))),
         rows,
     }

@@ -1,0 +1,465 @@
+//! The report and the terminal summary over made-up results of many shapes: well-formed, self-contained, complete,
+//! safe against hostile names, and within the width of a terminal.
+
+mod fixtures;
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
+use scraper::{ElementRef, Html, Selector};
+use sealstone_bench::merge::{self, MergeError};
+use sealstone_bench::report::{self, Options, ReportError, figures, summary};
+use sealstone_bench::results::Results;
+use unicode_width::UnicodeWidthStr;
+
+/// Every shape of results, by name.
+fn shapes() -> Vec<(&'static str, Vec<Results>)> {
+    vec![
+        ("ordinary", vec![fixtures::ordinary()]),
+        ("alone", vec![fixtures::alone()]),
+        ("large", vec![fixtures::large()]),
+        ("interrupted", vec![fixtures::interrupted()]),
+        ("undecided", vec![fixtures::undecided()]),
+        ("two machines", fixtures::two_machines()),
+        ("same machine twice", vec![fixtures::ordinary(), fixtures::ordinary()]),
+        ("korean", vec![fixtures::korean()]),
+        ("extreme", vec![fixtures::extreme()]),
+        ("hostile", vec![fixtures::hostile()]),
+        ("hostile twice", vec![fixtures::hostile(), fixtures::hostile()]),
+        ("nothing measured", vec![nothing_measured()]),
+    ]
+}
+
+/// Ended before the first slice.
+fn nothing_measured() -> Results {
+    let mut results = fixtures::interrupted();
+    results.cells.clear();
+    results.recommendation = Default::default();
+    results
+}
+
+fn html(results: &[Results]) -> String {
+    report::html(results).unwrap()
+}
+
+fn select<'a>(page: &'a Html, selector: &str) -> Vec<ElementRef<'a>> {
+    page.select(&Selector::parse(selector).unwrap()).collect()
+}
+
+fn text(element: &ElementRef) -> String {
+    element.text().collect::<Vec<_>>().join(" ").split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+fn whole_text(page: &Html) -> String {
+    text(&select(page, "body")[0])
+}
+
+/// The drawings of a page, as they stand in it.
+fn drawings(html: &str) -> Vec<&str> {
+    html.match_indices("<svg").map(|(from, _)| &html[from..from + html[from..].find("</svg>").unwrap() + 6]).collect()
+}
+
+#[test]
+fn pages_are_well_formed() {
+    for (name, results) in shapes() {
+        let html = html(&results);
+        let page = Html::parse_document(&html);
+        assert!(page.errors.is_empty(), "{name}: {:?}", page.errors);
+        for svg in drawings(&html) {
+            roxmltree::Document::parse(svg).unwrap_or_else(|error| panic!("{name}: {error}\n{svg}"));
+        }
+        for word in ["NaN", "inf ", "undefined", "none(", "None", "Some("] {
+            assert!(!whole_text(&page).contains(word), "{name}: {word}");
+        }
+    }
+}
+
+#[test]
+fn pages_fetch_nothing_and_run_nothing() {
+    for (name, results) in shapes() {
+        let html = html(&results);
+        let page = Html::parse_document(&html);
+        let fetching = "script, link, img, image, iframe, object, embed, audio, video, source, base, form, use, [src], \
+                        [srcset], [style], [onerror], [onload], [onclick]";
+        assert!(select(&page, fetching).is_empty(), "{name}");
+        for element in select(&page, "*") {
+            for (attribute, value) in element.value().attrs() {
+                let is_link = attribute == "href";
+                assert!(!is_link || value.starts_with('#') || value.starts_with("./"), "{name}: {attribute}={value}");
+                assert!(
+                    !attribute.starts_with("on") && !value.starts_with("javascript:"),
+                    "{name}: {attribute}={value}"
+                );
+            }
+        }
+        let style = text(&select(&page, "style")[0]);
+        assert!(!style.contains("url(") && !style.contains("@import") && !style.contains("//"), "{name}");
+    }
+}
+
+#[test]
+fn links_and_headings_are_in_order() {
+    for (name, results) in shapes() {
+        let html = html(&results);
+        let page = Html::parse_document(&html);
+        let ids: Vec<&str> = select(&page, "[id]").iter().filter_map(|element| element.value().id()).collect();
+        assert_eq!(ids.iter().collect::<BTreeSet<_>>().len(), ids.len(), "{name}: an id stands twice");
+        for link in select(&page, "a[href^='#']") {
+            let target = &link.value().attr("href").unwrap()[1..];
+            assert!(ids.contains(&target), "{name}: nothing has the id {target}");
+        }
+        let mut before = 0;
+        for heading in select(&page, "h1, h2, h3, h4, h5, h6") {
+            let level = heading.value().name()[1..].parse::<usize>().unwrap();
+            assert!(level <= before + 1, "{name}: h{level} after h{before}");
+            assert!(!text(&heading).is_empty(), "{name}");
+            before = level;
+        }
+        assert_eq!(select(&page, "h1").len(), 1, "{name}");
+    }
+}
+
+#[test]
+fn hostile_names_are_shown_as_text() {
+    let page = Html::parse_document(&html(&[fixtures::hostile()]));
+    let attack = fixtures::hostile().machine.cpu;
+    let squeezed = attack.split_whitespace().collect::<Vec<_>>().join(" ");
+    // command line, version, workload, labels, warnings, facts: at least once each
+    assert!(whole_text(&page).matches(&squeezed).count() > 20);
+    assert!(select(&page, "body script, body img, body style").is_empty());
+
+    let options = Options {
+        title: Some("</title><script>alert(1)</script>".into()),
+        raw_data: Some(vec!["javascript:alert(1)".into(), "//example.org/x".into(), "a b#c.json".into()]),
+    };
+    let html = report::html_with(&[fixtures::ordinary()], &options).unwrap();
+    let page = Html::parse_document(&html);
+    assert!(select(&page, "script").is_empty());
+    for link in
+        select(&page, "a").iter().filter_map(|link| link.value().attr("href")).filter(|href| !href.starts_with('#'))
+    {
+        assert!(link.starts_with("./") && !link.contains(':') && !link.contains(' ') && !link.contains('#'), "{link}");
+    }
+}
+
+#[test]
+fn every_colour_drawn_follows_the_theme() {
+    let html = html(&[fixtures::large()]);
+    let style = &html[..html.find("</style>").unwrap()];
+    let mut seen = BTreeSet::new();
+    for svg in drawings(&html) {
+        let drawing = roxmltree::Document::parse(svg).unwrap();
+        for node in drawing.descendants() {
+            for attribute in ["fill", "stroke"] {
+                let Some(colour) = node.attribute(attribute).filter(|colour| *colour != "none") else { continue };
+                assert!(
+                    style.contains(&format!("[{attribute}=\"{colour}\"]{{{attribute}:var(--")),
+                    "{attribute} {colour}"
+                );
+                seen.insert(colour.to_owned());
+            }
+        }
+    }
+    assert!(seen.len() > 12, "{seen:?}");
+}
+
+#[test]
+fn charts_speak_to_those_who_cannot_see_them() {
+    let results = fixtures::large();
+    let html = html(std::slice::from_ref(&results));
+    let page = Html::parse_document(&html);
+    let charts = select(&page, "svg");
+    // nine workloads: throughput, overhead, time, CPU, size; 16 operations
+    assert_eq!(charts.len(), 5 * 9 + 16);
+    for chart in charts {
+        let description = chart.value().attr("aria-label").unwrap();
+        assert_eq!(chart.value().attr("role"), Some("img"));
+        for variant in &results.variants[1..] {
+            assert!(description.contains(&variant.label), "{description}");
+        }
+    }
+    for table in select(&page, "table") {
+        assert!(table.value().attr("aria-label").is_some_and(|label| !label.is_empty()));
+        assert!(
+            table
+                .ancestors()
+                .filter_map(ElementRef::wrap)
+                .any(|parent| parent.value().classes().any(|class| class == "scroll"))
+        );
+    }
+}
+
+/// Text on a chart must stay on the sheet: checked with a generous estimate of its width.
+#[test]
+fn chart_text_stays_on_the_sheet() {
+    for (name, results) in shapes() {
+        for svg in drawings(&html(&results)) {
+            let drawing = roxmltree::Document::parse(svg).unwrap();
+            let sheet: Vec<f64> =
+                drawing.root_element().attribute("viewBox").unwrap().split(' ').map(|n| n.parse().unwrap()).collect();
+            for node in drawing.descendants().filter(|node| node.has_tag_name("text")) {
+                let number = |name: &str| node.attribute(name).unwrap().parse::<f64>().unwrap();
+                let width = node.text().unwrap_or("").trim().width() as f64 * number("font-size") * 0.56;
+                let left = match node.attribute("text-anchor").unwrap() {
+                    "start" => number("x"),
+                    "middle" => number("x") - width / 2.0,
+                    _ => number("x") - width,
+                };
+                assert!(left >= -8.0 && left + width <= sheet[2] + 8.0, "{name}: {:?} leaves the sheet", node.text());
+                assert!((0.0..=sheet[3]).contains(&number("y")), "{name}: {:?}", node.text());
+            }
+        }
+    }
+}
+
+#[test]
+fn tables_hold_every_figure() {
+    let results = fixtures::ordinary();
+    let page = Html::parse_document(&html(std::slice::from_ref(&results)));
+    let all: Vec<String> = select(&page, "table").iter().map(text).collect();
+    let [throughput, latency] = ["Throughput and overhead", "Latency"]
+        .map(|title| text(&select(&page, &format!("table[aria-label='{title}']"))[0]));
+    for cell in &results.cells {
+        assert!(throughput.contains(&figures::rate(cell.throughput, cell.unit)));
+        if let Some(overhead) = &cell.overhead {
+            assert!(throughput.contains(&overhead.words), "{}", overhead.words);
+            assert!(throughput.contains(&figures::interval(overhead)));
+            assert!(all[0].contains(&figures::overhead(overhead)), "the ranking lacks {}", overhead.words);
+        }
+        for (operation, percentiles) in &cell.latency {
+            assert!(latency.contains(operation));
+            for time_us in [percentiles.p50_us, percentiles.p95_us, percentiles.p99_us, percentiles.p999_us] {
+                assert!(latency.contains(&figures::micros(time_us)));
+            }
+        }
+    }
+    // every row of a table has as many columns as its head, spans counted
+    for table in select(&page, "table") {
+        let columns = table.select(&Selector::parse("thead th").unwrap()).count();
+        let mut open: Vec<usize> = Vec::new();
+        for row in table.select(&Selector::parse("tbody tr").unwrap()) {
+            open.retain(|rows| *rows > 0);
+            let spanned = open.len();
+            open.iter_mut().for_each(|rows| *rows -= 1);
+            let mut own = 0;
+            for entry in row.child_elements() {
+                own += 1;
+                let span: usize = entry.value().attr("rowspan").map_or(1, |span| span.parse().unwrap());
+                open.push(span - 1);
+            }
+            open.retain(|rows| *rows > 0);
+            assert_eq!(own + spanned, columns, "{}", text(&row));
+        }
+    }
+}
+
+#[test]
+fn the_answer_comes_first_and_an_early_end_before_it() {
+    let results = fixtures::interrupted();
+    let html = html(std::slice::from_ref(&results));
+    let place = |text: &str| html.find(text).unwrap_or_else(|| panic!("the page lacks {text}"));
+    let order = [
+        "ended early, after 51.0 s",
+        &results.recommendation.answer,
+        "only 1 of 3 rounds was measured",
+        "Ranking",
+        "run-1-overhead\"",
+        "run-1-throughput\"",
+        "run-1-latency\"",
+        "run-1-tables\"",
+        "run-1-setting\"",
+        "6.1.0-18-amd64",
+        "run-1-rerun\"",
+        "results.json",
+        "sealstone compare --out",
+        "batch-scan",
+    ];
+    // the contents at the top name the sections too
+    let html_after_contents = html.find("</nav>").unwrap();
+    let mut before = 0;
+    for mark in &order[..order.len() - 1] {
+        let found = if mark.starts_with("run-1") {
+            html[html_after_contents..].find(&format!("id=\"{mark}")).unwrap() + html_after_contents
+        } else {
+            place(mark)
+        };
+        assert!(found > before, "{mark} stands too early");
+        before = found;
+    }
+    assert!(html.contains("Not measured: batch-scan."));
+    assert!(html.contains("as few as 1 of 3 rounds"));
+}
+
+#[test]
+fn what_bears_on_trust_is_said() {
+    let results = fixtures::undecided();
+    let page = Html::parse_document(&html(std::slice::from_ref(&results)));
+    let text = whole_text(&page);
+    assert!(text.contains("was built with assertions: its baseline is slower, so overheads are understated"));
+    assert!(text.contains("What could not be concluded what aes-256 costs: between 36 % and nothing"));
+    assert!(text.contains("cannot conclude"));
+
+    let large = whole_text(&Html::parse_document(&html(&[fixtures::large()])));
+    assert!(large.contains("3des: 64-bit blocks; one key reaches its limit"));
+    assert!(large.contains("not to be recommended"));
+    assert!(large.contains("† below saturation"));
+}
+
+#[test]
+fn a_target_rate_shows_both_clocks() {
+    let mut results = fixtures::ordinary();
+    results.plan.target = Some(5000.0);
+    for cell in &mut results.cells {
+        cell.service = cell.latency.clone();
+    }
+    let text = whole_text(&Html::parse_document(&html(&[results])));
+    assert!(text.contains("Latency Counted from the moment an operation was due."));
+    assert!(text.contains("Service time Counted from the moment an operation began."));
+    assert!(text.contains("at 5000 operations a second"));
+}
+
+#[test]
+fn several_runs_stand_side_by_side() {
+    let runs = fixtures::two_machines();
+    let page = Html::parse_document(&html(&runs));
+    let text_of = whole_text(&page);
+    let across = text(&select(&page, "table[aria-label='Overhead by machine']")[0]);
+    for run in &runs {
+        assert!(across.contains(&run.machine.label));
+        for cell in &run.cells {
+            if let Some(overhead) = &cell.overhead {
+                assert!(across.contains(&figures::overhead(overhead)));
+            }
+        }
+    }
+    assert!(
+        text_of.contains("engine differs: rocksdb 7.8.3 (system library) on Example CPU 9000, 8 cores; rocksdb 9.0.1")
+    );
+    assert!(text_of.contains("setting workloads differs: a,b,c,e,oltp,batch-load,batch-scan on"));
+    assert_eq!(select(&page, "article").len(), 2);
+}
+
+#[test]
+fn results_that_cannot_be_shown_are_refused() {
+    assert!(matches!(report::html(&[]), Err(ReportError::Empty)));
+
+    let mut future = fixtures::ordinary();
+    (future.schema, future.version) = (2, "3.1.0".into());
+    let error = report::html(&[fixtures::ordinary(), future]).unwrap_err().to_string();
+    assert!(error.contains("have schema 2, this build reads schema 1\nreport on them with Sealstone 3.1.0"), "{error}");
+
+    let mut damaged = fixtures::ordinary();
+    damaged.cells[0].variant = 9;
+    let error = report::html(&[damaged]).unwrap_err().to_string();
+    assert!(error.contains("workload a names variant 9 of 3"), "{error}");
+}
+
+#[test]
+fn result_files_are_read_and_named() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = |name: &str, content: &str| -> PathBuf {
+        let path = directory.path().join(name);
+        std::fs::write(&path, content).unwrap();
+        path
+    };
+    let first = directory.path().join("first.json");
+    fixtures::ordinary().write_json(&first).unwrap();
+    let mut again = fixtures::ordinary();
+    again.started_at = "2026-03-03T10:00:00Z".into();
+    let second = directory.path().join("second.json");
+    again.write_json(&second).unwrap();
+
+    let merged = merge::read(&[first.clone(), second]).unwrap();
+    assert_eq!(merged.runs.len(), 2);
+    assert_eq!(
+        merge::labels(&merged.runs),
+        [
+            "Example CPU 9000, 8 cores, run 1 (2026-03-02T09:14:05Z)",
+            "Example CPU 9000, 8 cores, run 2 (2026-03-03T10:00:00Z)"
+        ]
+    );
+    assert!(merge::differences(&merged.runs).is_empty());
+    assert!(report::html(&merged.runs).unwrap().contains("run 2 (2026-03-03T10:00:00Z)"));
+
+    assert!(matches!(merge::read(&[]), Err(MergeError::Empty)));
+    let refused = |path: PathBuf| merge::read(&[first.clone(), path]).unwrap_err().to_string();
+    assert!(refused(directory.path().join("none.json")).starts_with("cannot read results"));
+    assert!(refused(file("text.json", "hello")).contains("text.json is not a result set: expected value at line 1"));
+    assert!(refused(file("other.json", "{\"a\":1}")).contains("missing field `schema`"));
+    assert!(refused(file("cut.json", "{\"schema\":1,\"version\":\"0.1.0\"}")).contains("missing field"));
+    let future = refused(file("future.json", "{\"schema\":7,\"version\":\"9.9\",\"shape\":{}}"));
+    assert!(future.contains("have schema 7, this build reads schema 1\nreport on them with Sealstone 9.9"), "{future}");
+}
+
+/// `text` without colour.
+fn uncoloured(text: &str) -> String {
+    let mut plain = String::new();
+    let mut rest = text;
+    while let Some(at) = rest.find('\u{1b}') {
+        plain += &rest[..at];
+        rest = &rest[at + rest[at..].find('m').unwrap() + 1..];
+    }
+    plain + rest
+}
+
+#[test]
+fn the_summary_fits_the_terminal() {
+    for (name, results) in shapes() {
+        for width in [40, 80, 132] {
+            let screen = summary::screen(&results[0], width, false);
+            for line in screen.lines() {
+                assert!(line.width() <= width, "{name}: {} columns of {width}: {line}", line.width());
+                assert!(!line.chars().any(char::is_control), "{name}: {line:?}");
+            }
+            assert!(screen.ends_with('\n') && !screen.contains("NaN"), "{name}");
+            assert_eq!(uncoloured(&summary::screen(&results[0], width, true)), screen, "{name}");
+        }
+        let lines = summary::screen(&results[0], 80, false).lines().count();
+        assert!(lines <= 40, "{name}: {lines} lines");
+    }
+}
+
+#[test]
+fn the_summary_and_the_report_agree() {
+    for results in [fixtures::ordinary(), fixtures::interrupted(), fixtures::undecided(), fixtures::korean()] {
+        let screen = summary::screen(&results, 200, false);
+        let page = whole_text(&Html::parse_document(&html(std::slice::from_ref(&results))));
+        assert!(screen.contains(&results.recommendation.answer) && page.contains(&results.recommendation.answer));
+        let mut figures_seen = 0;
+        for entry in screen.lines().flat_map(|line| line.split("  ")).map(|entry| entry.trim().trim_end_matches('*')) {
+            if entry.starts_with(|first: char| first.is_ascii_digit() || "+−".contains(first)) {
+                figures_seen += 1;
+                assert!(page.contains(entry), "the report lacks {entry}");
+            }
+        }
+        assert!(figures_seen >= 4, "{screen}");
+    }
+}
+
+#[test]
+fn the_summary_is_a_table_of_short_verdicts() {
+    let screen = summary::screen(&fixtures::ordinary(), 80, false);
+    let wanted = "\
+workload               none        aes-256        aria-256
+backend                   –         avx512          avx512
+a               118 k ops/s  no difference    −5.8 % ± 1.6
+b               118 k ops/s  no difference    −5.8 % ± 1.6
+c               118 k ops/s  no difference    −2.3 % ± 1.6
+e              4.20 k ops/s  no difference    −5.8 % ± 1.6
+oltp           9.80 k ops/s  no difference   no difference
+batch-load         180 MB/s  −2.4 % ± 1.3*  −11.6 % ± 1.6*
+batch-scan        1.35 GB/s  −3.1 % ± 1.3*  −15.1 % ± 1.6*
+all workloads                       −1.2 %          −5.8 %
+";
+    assert!(screen.contains(wanted), "{screen}");
+    assert!(summary::screen(&fixtures::undecided(), 80, false).contains("unclear ± 31.0"));
+}
+
+#[test]
+fn names_cannot_take_over_the_terminal() {
+    let mut results = fixtures::ordinary();
+    results.variants[1].label = "\u{1b}]0;owned\u{7}".into();
+    results.recommendation.answer = "take \u{1b}[2J it\nnow".into();
+    let screen = summary::screen(&results, 80, false);
+    assert!(!screen.contains('\u{1b}') && !screen.contains('\u{7}'), "{screen:?}");
+}
