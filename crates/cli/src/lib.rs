@@ -1,2 +1,59 @@
 #![forbid(unsafe_code)]
-//! TODO
+//! The command line: parses, calls the libraries, prints. Data goes to stdout, talk to stderr.
+//!
+//! Not here: how anything is done. Ciphers, keys, seals, the engine, measurement and the report are libraries, and a
+//! user of those libraries can do all that this binary does.
+
+mod ciphers;
+mod compare;
+mod count;
+mod flags;
+mod interrupt;
+mod keys;
+mod message;
+mod progress;
+mod report;
+mod rest;
+mod settings;
+mod shell;
+mod speed;
+mod table;
+mod terminal;
+mod workloads;
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use clap::FromArgMatches;
+
+use crate::flags::{Command, Sealstone};
+use crate::message::Answer;
+
+/// The definition of every command and flag, from which help, completions and manual pages are made.
+pub fn definition() -> clap::Command {
+    flags::definition()
+}
+
+/// Runs the command line `arguments` (the program's name first) and returns the exit code: 0 done, 1 a negative
+/// answer (damage found), 2 an error.
+pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
+    let parsed = definition().try_get_matches_from(arguments).and_then(|found| Sealstone::from_arg_matches(&found));
+    let outcome = match parsed {
+        Ok(parsed) => dispatch(parsed.command),
+        Err(error) => message::usage(&error),
+    };
+    message::exit_code(outcome)
+}
+
+fn dispatch(command: Command) -> anyhow::Result<Answer> {
+    match command {
+        Command::Compare(flags) => compare::run(&flags),
+        Command::Report(flags) => report::run(&flags),
+        Command::Ciphers(flags) => ciphers::run(&flags),
+        Command::Workloads(flags) => workloads::run(&flags),
+        Command::Keys(command) => keys::run(&command),
+        Command::Rest(command) => rest::run(&command),
+        Command::Completions(flags) => shell::completions(&flags),
+        Command::Man(flags) => shell::manual(&flags),
+    }
+}

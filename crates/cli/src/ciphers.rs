@@ -1,0 +1,108 @@
+//! `sealstone ciphers`: the table of ciphers, with standing and limits; with `--speed`, what they do on this machine.
+
+use sealstone_bench::plan::human_bytes;
+use sealstone_cipher::registry::{self, Cipher};
+use serde_json::{Value, json};
+
+use crate::flags::CiphersFlags;
+use crate::message::{Answer, print, print_json};
+use crate::table::{SCREEN, Table, wrap};
+use crate::{speed, terminal};
+
+/// Schema of the JSON that this command prints.
+const SCHEMA: u32 = 1;
+
+/// Prints the table, or measures.
+pub(crate) fn run(flags: &CiphersFlags) -> anyhow::Result<Answer> {
+    let ciphers = chosen(flags.ciphers.as_deref())?;
+    if flags.speed {
+        return speed::run(flags, &ciphers);
+    }
+    if flags.json {
+        let ciphers: Vec<Value> = ciphers.iter().map(|cipher| as_json(cipher)).collect();
+        print_json(&json!({"schema": SCHEMA, "ciphers": ciphers}))?;
+    } else {
+        print(&text(&ciphers))?;
+    }
+    Ok(Answer::Done)
+}
+
+/// The ciphers named, in the table's order when none is named.
+fn chosen(names: Option<&[String]>) -> anyhow::Result<Vec<&'static Cipher>> {
+    match names {
+        None => Ok(registry::ciphers().iter().collect()),
+        Some(names) => Ok(names.iter().map(|name| registry::cipher(name)).collect::<Result<_, _>>()?),
+    }
+}
+
+fn text(ciphers: &[&Cipher]) -> String {
+    let mut table = Table::new(["CIPHER", ">BLOCK", ">KEY", "MODE", "STANDING", "APPROVED", ">A KEY FOR", "SOURCE"]);
+    for cipher in ciphers {
+        table.row([
+            cipher.name.to_string(),
+            (cipher.block_bytes * 8).to_string(),
+            (cipher.key_bytes * 8).to_string(),
+            cipher.mode.word().to_string(),
+            cipher.standing.word().to_string(),
+            approved(cipher).to_string(),
+            human_bytes(cipher.limits.bytes_per_key),
+            cipher.source.to_string(),
+        ]);
+    }
+    let mut text = table.render(terminal::stdout());
+    let caveats: Vec<_> = ciphers.iter().filter_map(|cipher| cipher.caveat.map(|caveat| (cipher, caveat))).collect();
+    if !caveats.is_empty() {
+        text.push('\n');
+    }
+    for (cipher, caveat) in caveats {
+        let lines = wrap(&format!("{}: {caveat}", cipher.name), SCREEN - 2);
+        text.push_str(&lines.join("\n  "));
+        text.push('\n');
+    }
+    text
+}
+
+fn approved(cipher: &Cipher) -> &'static str {
+    match (cipher.fips, cipher.kcmvp) {
+        (true, true) => "FIPS KCMVP",
+        (true, false) => "FIPS",
+        (false, true) => "KCMVP",
+        (false, false) => "-",
+    }
+}
+
+fn as_json(cipher: &Cipher) -> Value {
+    json!({
+        "name": cipher.name,
+        "id": cipher.id,
+        "block_bytes": cipher.block_bytes,
+        "key_bytes": cipher.key_bytes,
+        "mode": cipher.mode.word(),
+        "standing": cipher.standing.word(),
+        "source": cipher.source,
+        "fips": cipher.fips,
+        "kcmvp": cipher.kcmvp,
+        "limits": {
+            "bytes_per_key": cipher.limits.bytes_per_key,
+            "messages_per_key": cipher.limits.messages_per_key,
+            "message_bytes": cipher.limits.message_bytes,
+            "source": cipher.limits.source,
+        },
+        "caveat": cipher.caveat,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_table_fits_the_screen() {
+        let all: Vec<&Cipher> = registry::ciphers().iter().collect();
+        let text = text(&all);
+        assert!(text.lines().all(|line| line.chars().count() <= SCREEN), "{text}");
+        for cipher in all {
+            assert!(text.contains(cipher.name));
+        }
+    }
+}

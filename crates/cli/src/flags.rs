@@ -1,0 +1,372 @@
+//! Every command and flag: the one table from which help, completions and manual pages are made.
+//!
+//! Parsing does nothing else; what a value means is decided where it is used.
+
+use std::path::PathBuf;
+
+use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
+use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum, ValueHint};
+use sealstone_bench::plan::{Plan, Policy, parse_bytes};
+use sealstone_bench::workload;
+use sealstone_cipher::backend::Backend;
+use sealstone_cipher::registry;
+use sealstone_cipher::speed::Work;
+
+use crate::count;
+
+const EXAMPLES: &str = "\
+Examples:
+  sealstone compare
+      what encrypting at rest costs on this machine, in about two minutes
+  sealstone compare --ciphers none,aes-256,aria-256,3des --workloads a,b,c
+      these ciphers under these workloads
+  sealstone ciphers --speed
+      how fast each cipher is, by buffer size
+  sealstone keys new store.key
+      a key of your own
+
+Exit codes: 0 done, 1 negative answer (damage found), 2 error";
+
+const COMPARE_EXAMPLES: &str = "\
+Examples:
+  sealstone compare
+      the default ciphers and workloads
+  sealstone compare --accel auto,portable
+      with the CPU's AES instructions and without, side by side
+  sealstone compare --records-from people.csv --records 1M --workloads a,b,c,d,e,f
+      your own records, repeated under fresh keys up to a million
+  sealstone compare --policy kcmvp --ciphers none,aria-256
+      recommend only what the Korean validation list allows
+  sealstone compare --print-config > compare.toml
+      every setting as a file, for: sealstone compare --config compare.toml
+
+Ctrl-C ends the run, keeps what was measured and writes the report; a second one
+aborts at once.";
+
+/// Heading of the flags that are no settings of the comparison.
+const OPTIONS: &str = "Options";
+
+/// The whole definition, with the defaults of the comparison's settings in their help.
+pub(crate) fn definition() -> clap::Command {
+    let defaults = toml::Table::try_from(Plan::default()).unwrap_or_default();
+    Sealstone::command().mut_subcommand("compare", |mut compare| {
+        for (setting, value) in defaults {
+            let value = match value {
+                toml::Value::Array(names) => names.iter().filter_map(toml::Value::as_str).collect::<Vec<_>>().join(","),
+                toml::Value::String(text) => text,
+                other => other.to_string(),
+            };
+            compare = compare.mut_arg(setting.replace('-', "_"), |flag| {
+                let help = flag.get_help().map(ToString::to_string).unwrap_or_default();
+                flag.help(format!("{help} [default: {value}]"))
+            });
+        }
+        compare
+    })
+}
+
+/// Encrypt a data store with the cipher you choose, and measure what it costs
+#[derive(Debug, Parser)]
+#[command(name = "sealstone", version, after_help = EXAMPLES, max_term_width = 100)]
+#[command(subcommand_required = true, arg_required_else_help = true)]
+pub(crate) struct Sealstone {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Measure what encryption costs, cipher by cipher and workload by workload
+    Compare(Box<CompareFlags>),
+    /// Redraw the report from results.json files, merging several machines into one
+    Report(ReportFlags),
+    /// List the ciphers with standing and limits, or measure their speed
+    Ciphers(CiphersFlags),
+    /// List the workloads
+    Workloads(WorkloadsFlags),
+    /// Make and look at key files
+    #[command(subcommand)]
+    Keys(KeysCommand),
+    /// Look at sealed directories
+    #[command(subcommand)]
+    Rest(RestCommand),
+    /// Print the completion script of a shell
+    Completions(CompletionsFlags),
+    /// Print the manual page
+    Man(ManFlags),
+}
+
+#[derive(Args, Debug)]
+#[command(after_help = COMPARE_EXAMPLES)]
+pub(crate) struct CompareFlags {
+    #[command(flatten)]
+    pub(crate) plan: PlanFlags,
+    /// TOML file with any of these settings; flags come before it
+    #[arg(long, help_heading = OPTIONS, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) config: Option<PathBuf>,
+    /// Print the settings in force as TOML and stop
+    #[arg(long, help_heading = OPTIONS)]
+    pub(crate) print_config: bool,
+    /// Seal with the key in FILE [default: a random key, forgotten at the end]
+    #[arg(long, help_heading = OPTIONS, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) key: Option<PathBuf>,
+    /// Print the results as JSON instead of the answer
+    #[arg(long, help_heading = OPTIONS)]
+    pub(crate) json: bool,
+    /// No progress, only the answer
+    #[arg(long, short, help_heading = OPTIONS)]
+    pub(crate) quiet: bool,
+}
+
+/// The settings of a comparison; what is absent comes from the file or the defaults.
+#[derive(Args, Debug, Default)]
+#[command(next_help_heading = "What to compare")]
+pub(crate) struct PlanFlags {
+    /// Ciphers, and `none` for the baseline
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = Suggest(cipher_names))]
+    pub(crate) ciphers: Option<Vec<String>>,
+    /// CPU instructions to use: auto, or backends by name
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = Suggest(accel_names))]
+    pub(crate) accel: Option<Vec<String>>,
+    /// Workloads (see: sealstone workloads)
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = Suggest(workload_names))]
+    pub(crate) workloads: Option<Vec<String>>,
+    /// Which ciphers may be recommended
+    #[arg(long, value_enum)]
+    pub(crate) policy: Option<PolicyName>,
+    /// Records in the YCSB data set
+    #[arg(long, value_name = "N", value_parser = count::parse)]
+    pub(crate) records: Option<u64>,
+    /// Take the records from a CSV file (UTF-8 or CP949)
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) records_from: Option<PathBuf>,
+    /// Bytes of records for oltp and the batch workloads
+    #[arg(long, value_name = "SIZE", value_parser = parse_bytes)]
+    pub(crate) bytes: Option<u64>,
+    /// Operations a round
+    #[arg(long, value_name = "N", value_parser = count::parse)]
+    pub(crate) operations: Option<u64>,
+    /// Client threads, where the workload does not fix them
+    #[arg(long, value_name = "N")]
+    pub(crate) threads: Option<usize>,
+    /// Rounds; more of them narrow the confidence intervals
+    #[arg(long, value_name = "N")]
+    pub(crate) rounds: Option<usize>,
+    /// Pairs of measurements a ratio rests on, at least
+    #[arg(long, value_name = "N")]
+    pub(crate) pairs: Option<usize>,
+    /// Milliseconds that one measurement lasts, at least
+    #[arg(long, value_name = "MS")]
+    pub(crate) slice_ms: Option<u64>,
+    /// Cache of the store [default: sized to the data]
+    #[arg(long, value_name = "SIZE", value_parser = parse_bytes)]
+    pub(crate) cache: Option<u64>,
+    /// Operations a second (open loop) [default: as fast as it goes]
+    #[arg(long, value_name = "RATE")]
+    pub(crate) target: Option<f64>,
+    /// Seed of every random draw
+    #[arg(long, value_name = "N")]
+    pub(crate) seed: Option<u64>,
+    /// Directory for report.html, results.json and results.csv
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub(crate) out: Option<PathBuf>,
+    /// Leave the sealed stores in DIR for inspection
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub(crate) keep: Option<PathBuf>,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct ReportFlags {
+    /// results.json of one or more runs
+    #[arg(required = true, value_name = "RESULTS", value_hint = ValueHint::FilePath)]
+    pub(crate) results: Vec<PathBuf>,
+    /// The file to write
+    #[arg(long, value_name = "FILE", default_value = "report.html", value_hint = ValueHint::FilePath)]
+    pub(crate) out: PathBuf,
+    /// Print the results, merged, as JSON, and write no file
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct CiphersFlags {
+    /// Only these ciphers
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = Suggest(cipher_names_only))]
+    pub(crate) ciphers: Option<Vec<String>>,
+    /// Measure GB/s and cycles a byte by buffer size on this machine
+    #[arg(long)]
+    pub(crate) speed: bool,
+    /// With --speed: CPU instructions to use: auto, or backends by name
+    #[arg(long, value_name = "LIST", value_delimiter = ',', requires = "speed", value_parser = Suggest(accel_names))]
+    pub(crate) accel: Option<Vec<String>>,
+    /// With --speed: buffer sizes
+    #[arg(long, value_name = "LIST", value_delimiter = ',', requires = "speed", value_parser = parse_bytes)]
+    pub(crate) sizes: Option<Vec<u64>>,
+    /// With --speed: what to do with the buffers
+    #[arg(long, value_enum, requires = "speed", default_value_t = WorkName::Seal)]
+    pub(crate) work: WorkName,
+    /// With --speed: seconds a measurement
+    #[arg(long, value_name = "S", requires = "speed", default_value_t = 0.2)]
+    pub(crate) seconds: f64,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct WorkloadsFlags {
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum KeysCommand {
+    /// Make a key file with a fresh random key
+    New {
+        /// The file to make; it must not exist
+        #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
+        file: PathBuf,
+        /// Name of the key, stored with everything it seals [default: random]
+        #[arg(long, value_name = "ID")]
+        id: Option<String>,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Show id and versions of a key file, never its secrets
+    Show {
+        /// The key file
+        #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
+        file: PathBuf,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum RestCommand {
+    /// Show what is sealed, with which cipher, key id and version; needs no key
+    Status {
+        /// The directory of the store
+        #[arg(value_name = "DIR", value_hint = ValueHint::DirPath)]
+        dir: PathBuf,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Check every page and frame; exit code 1 when damage is found
+    Verify {
+        /// The directory of the store
+        #[arg(value_name = "DIR", value_hint = ValueHint::DirPath)]
+        dir: PathBuf,
+        /// The key file
+        #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+        key: PathBuf,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct CompletionsFlags {
+    /// The shell
+    #[arg(value_name = "SHELL")]
+    pub(crate) shell: clap_complete::Shell,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct ManFlags {
+    /// Write one page for each command into DIR [default: the main page to stdout]
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub(crate) out: Option<PathBuf>,
+}
+
+/// `Policy` as the parser wants it.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum PolicyName {
+    /// Every cipher in good standing
+    Any,
+    /// Approved under FIPS 140
+    Fips,
+    /// On the Korean validation list
+    Kcmvp,
+}
+
+impl From<PolicyName> for Policy {
+    fn from(name: PolicyName) -> Self {
+        match name {
+            PolicyName::Any => Self::Any,
+            PolicyName::Fips => Self::Fips,
+            PolicyName::Kcmvp => Self::Kcmvp,
+        }
+    }
+}
+
+/// `Work` as the parser wants it.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum WorkName {
+    /// Encrypt and authenticate
+    Seal,
+    /// Authenticate and decrypt
+    Open,
+    /// Counter mode alone
+    Ctr,
+}
+
+impl From<WorkName> for Work {
+    fn from(name: WorkName) -> Self {
+        match name {
+            WorkName::Seal => Self::Seal,
+            WorkName::Open => Self::Open,
+            WorkName::Ctr => Self::Ctr,
+        }
+    }
+}
+
+/// Offers names to completions and refuses none: the library that owns the table does, with its own words.
+#[derive(Clone)]
+struct Suggest(fn() -> Vec<&'static str>);
+
+impl TypedValueParser for Suggest {
+    type Value = String;
+
+    fn parse_ref(
+        &self,
+        command: &clap::Command,
+        argument: Option<&clap::Arg>,
+        value: &std::ffi::OsStr,
+    ) -> Result<String, clap::Error> {
+        StringValueParser::new().parse_ref(command, argument, value)
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        Some(Box::new((self.0)().into_iter().map(PossibleValue::new)))
+    }
+}
+
+fn cipher_names_only() -> Vec<&'static str> {
+    registry::ciphers().iter().map(|cipher| cipher.name).collect()
+}
+
+fn cipher_names() -> Vec<&'static str> {
+    [vec!["none"], cipher_names_only()].concat()
+}
+
+fn accel_names() -> Vec<&'static str> {
+    [vec!["auto"], Backend::all_names()].concat()
+}
+
+fn workload_names() -> Vec<&'static str> {
+    workload::workloads().map(|workload| workload.name).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn the_definition_is_sound() {
+        crate::definition().debug_assert();
+    }
+}

@@ -1,0 +1,105 @@
+//! What a command ends with: an answer, or an error worded for its reader.
+//!
+//! Errors of the libraries carry their next step as a second line; here they only get their frame.
+
+use std::io::Write;
+use std::process::ExitCode;
+
+use crate::terminal;
+
+/// How a command that did its work ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Answer {
+    /// Done; exit code 0.
+    Done,
+    /// The answer is no (damage was found); exit code 1.
+    Negative,
+}
+
+/// Turns an outcome into the exit code, and an error into a message on stderr. A reader of our output who left
+/// (a broken pipe) is not an error.
+pub(crate) fn exit_code(outcome: anyhow::Result<Answer>) -> ExitCode {
+    match outcome {
+        Ok(Answer::Done) => ExitCode::SUCCESS,
+        Ok(Answer::Negative) => ExitCode::from(1),
+        Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
+        Err(error) => {
+            report(&format!("{error:#}"));
+            ExitCode::from(2)
+        }
+    }
+}
+
+/// Writes `sealstone: <what>` to stderr; further lines of `text`, the next steps, are indented.
+pub(crate) fn report(text: &str) {
+    let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+    let name = terminal::stderr().strong("sealstone:");
+    let mut message = format!("{name} {}\n", lines.next().unwrap_or("unknown error"));
+    lines.for_each(|line| message.push_str(&format!("  {line}\n")));
+    // nobody is left to hear that stderr is closed
+    let _ = std::io::stderr().write_all(message.as_bytes());
+}
+
+/// Says `text` on stderr: progress and remarks, never data.
+pub(crate) fn say(text: &str) {
+    let _ = writeln!(std::io::stderr(), "{text}");
+}
+
+/// Writes `text` to stdout.
+///
+/// # Errors
+/// What the operating system says; a broken pipe among it.
+pub(crate) fn print(text: &str) -> anyhow::Result<()> {
+    let mut stdout = std::io::stdout().lock();
+    stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()).map_err(cannot_write)
+}
+
+/// Writes `value` to stdout as indented JSON.
+///
+/// # Errors
+/// As `print`.
+pub(crate) fn print_json(value: &impl serde::Serialize) -> anyhow::Result<()> {
+    let mut text = serde_json::to_string_pretty(value)?;
+    text.push('\n');
+    print(&text)
+}
+
+/// Words a failed write to stdout.
+pub(crate) fn cannot_write(error: std::io::Error) -> anyhow::Error {
+    anyhow::Error::new(error).context("cannot write to stdout")
+}
+
+/// Answers what the parser found: help and version are wanted output, all else is an error with its next step.
+pub(crate) fn usage(error: &clap::Error) -> anyhow::Result<Answer> {
+    use clap::error::ErrorKind;
+    match error.kind() {
+        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
+            error.print().map_err(cannot_write)?;
+            Ok(Answer::Done)
+        }
+        ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
+            anyhow::bail!("no command given\ntry: sealstone --help")
+        }
+        _ => {
+            let text = error.render().to_string();
+            anyhow::bail!("{}", text.strip_prefix("error: ").unwrap_or(&text))
+        }
+    }
+}
+
+fn is_broken_pipe(error: &anyhow::Error) -> bool {
+    let broken = |cause: &std::io::Error| cause.kind() == std::io::ErrorKind::BrokenPipe;
+    error.chain().any(|cause| cause.downcast_ref::<std::io::Error>().is_some_and(broken))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_broken_pipe_is_no_error() {
+        let pipe = cannot_write(std::io::Error::from(std::io::ErrorKind::BrokenPipe));
+        assert!(is_broken_pipe(&pipe));
+        assert!(!is_broken_pipe(&cannot_write(std::io::Error::from(std::io::ErrorKind::StorageFull))));
+    }
+}

@@ -1,0 +1,47 @@
+//! `sealstone report`: redraws the report of one run, or merges the runs of several machines into one.
+
+use std::path::Path;
+
+use anyhow::Context;
+use sealstone_bench::merge::{self, Merged};
+use sealstone_bench::report::{self, Options, summary};
+use serde_json::json;
+
+use crate::flags::ReportFlags;
+use crate::message::{Answer, print, print_json};
+use crate::table::SCREEN;
+use crate::terminal;
+
+/// Schema of the JSON that this command prints; the runs in it have their own.
+const SCHEMA: u32 = 1;
+
+/// Writes the report, prints each run's answer, and last the report's path.
+pub(crate) fn run(flags: &ReportFlags) -> anyhow::Result<Answer> {
+    let merged = merge::read(&flags.results)?;
+    if flags.json {
+        let differences = merge::differences(&merged.runs);
+        print_json(&json!({"schema": SCHEMA, "runs": merged.runs, "differences": differences}))?;
+        return Ok(Answer::Done);
+    }
+    let options = Options { raw_data: raw_data(&merged, &flags.out), ..Options::default() };
+    let page = report::html_with(&merged.runs, &options)?;
+    std::fs::write(&flags.out, page).with_context(|| format!("cannot write the report {}", flags.out.display()))?;
+    let mut text = String::new();
+    for run in &merged.runs {
+        text.push_str(&summary::screen(run, SCREEN, terminal::stdout().colour()));
+        text.push('\n');
+    }
+    for difference in merge::differences(&merged.runs) {
+        text.push_str(&format!("{difference}\n"));
+    }
+    print(&format!("{text}{}\n", flags.out.display()))?;
+    Ok(Answer::Done)
+}
+
+/// Names of the raw data, where all of it lies beside the report and can be found from there.
+fn raw_data(merged: &Merged, report: &Path) -> Option<Vec<String>> {
+    let folder = |path: &Path| path.parent().map(Path::to_path_buf);
+    let beside = merged.sources.iter().all(|source| folder(source) == folder(report));
+    let name = |path: &std::path::PathBuf| path.file_name().map(|name| name.to_string_lossy().into_owned());
+    if beside { merged.sources.iter().map(name).collect() } else { Some(Vec::new()) }
+}

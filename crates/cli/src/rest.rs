@@ -1,0 +1,131 @@
+//! `sealstone rest`: what is sealed in a directory, and whether all of it is whole.
+
+use std::path::Path;
+
+use anyhow::bail;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use sealstone_bench::plan::human_bytes;
+use sealstone_cipher::backend::Backend;
+use sealstone_keys::file::KeyFile;
+use sealstone_keys::{KeyRef, KeySource};
+use sealstone_rocksdb::rest::{self, Finding, Status, Verification};
+
+use crate::flags::RestCommand;
+use crate::message::{Answer, print, print_json};
+use crate::table::Table;
+use crate::terminal;
+
+/// Most files or findings that are listed; JSON lists all.
+const LISTED_MAX: usize = 20;
+
+/// Runs one of the commands.
+pub(crate) fn run(command: &RestCommand) -> anyhow::Result<Answer> {
+    match command {
+        RestCommand::Status { dir, json } => show_status(dir, *json),
+        RestCommand::Verify { dir, key, json } => verify(dir, key, *json),
+    }
+}
+
+/// What is sealed in `dir`; a directory in which nothing is sealed is an error, since it is hardly the one meant.
+fn status(dir: &Path) -> anyhow::Result<Status> {
+    let status = rest::status(dir)?;
+    if status.totals.is_empty() {
+        let files = status.files.len();
+        bail!("no sealed file in {} ({files} files)\ngive the directory of a sealed store", dir.display());
+    }
+    Ok(status)
+}
+
+fn show_status(dir: &Path, json: bool) -> anyhow::Result<Answer> {
+    let status = status(dir)?;
+    if json {
+        print_json(&status)?
+    } else {
+        print(&status_text(&status))?
+    }
+    Ok(Answer::Done)
+}
+
+fn status_text(status: &Status) -> String {
+    let mut table = Table::new(["CIPHER", ">FILES", ">ON DISK", ">VERSION", "KEY"]);
+    for total in &status.totals {
+        table.row([
+            total.cipher.to_string(),
+            total.files.to_string(),
+            human_bytes(total.stored_bytes),
+            total.key_version.to_string(),
+            total.key_id.clone(),
+        ]);
+    }
+    let mut text = table.render(terminal::stdout());
+    if status.not_sealed.is_empty() {
+        text.push_str("\nevery file that holds something is sealed\n");
+    } else {
+        text.push_str(&format!("\n{} files are not sealed:\n", status.not_sealed.len()));
+        list(&mut text, status.not_sealed.iter().cloned());
+    }
+    text
+}
+
+fn verify(dir: &Path, key: &Path, json: bool) -> anyhow::Result<Answer> {
+    let keys = KeyFile::open(key)?;
+    // a key that is not there is an error of the caller, not damage of the store
+    for total in status(dir)?.totals {
+        keys.get(&KeyRef { id: total.key_id, version: total.key_version })?;
+    }
+    let bar = ProgressBar::with_draw_target(Some(1), ProgressDrawTarget::stderr());
+    bar.set_style(ProgressStyle::with_template("{bar:24} {bytes}, {eta} left  {msg}").expect("a valid template"));
+    let found = rest::verify(dir, &keys, Backend::auto(), &mut |progress| {
+        bar.set_length(progress.total_bytes);
+        bar.set_position(progress.done_bytes);
+        bar.set_message(progress.file.to_string());
+    });
+    bar.finish_and_clear();
+    let found = found?;
+    if json {
+        print_json(&found)?
+    } else {
+        print(&verification_text(&found))?
+    }
+    Ok(if found.is_whole() { Answer::Done } else { Answer::Negative })
+}
+
+fn verification_text(found: &Verification) -> String {
+    let checked = human_bytes(found.stored_bytes);
+    let verdict = match found.failures.len() {
+        0 => "all of it is sealed and whole".to_string(),
+        1 => "1 failure".to_string(),
+        failures => format!("{failures} failures"),
+    };
+    let mut text = format!(
+        "{} files, {} pages and {} frames checked ({checked}): {verdict}\n",
+        found.files, found.pages, found.frames
+    );
+    for (title, findings) in
+        [("not as it was sealed:", &found.failures), ("left by a crash, put right by recovery:", &found.notes)]
+    {
+        if !findings.is_empty() {
+            text.push_str(&format!("\n{title}\n"));
+            list(&mut text, findings.iter().map(finding_text));
+        }
+    }
+    text
+}
+
+fn finding_text(finding: &Finding) -> String {
+    let place = match (finding.page, finding.frame) {
+        (Some(page), _) => format!(", page {page}"),
+        (_, Some(frame)) => format!(", frame {frame}"),
+        (None, None) => String::new(),
+    };
+    format!("{}{place}: {}", finding.file, finding.what.lines().next().unwrap_or_default())
+}
+
+fn list(text: &mut String, mut lines: impl ExactSizeIterator<Item = String>) {
+    for line in lines.by_ref().take(LISTED_MAX) {
+        text.push_str(&format!("  {line}\n"));
+    }
+    if lines.len() > 0 {
+        text.push_str(&format!("  and {} more; --json lists all\n", lines.len()));
+    }
+}

@@ -1,0 +1,116 @@
+//! From flags to a plan: the defaults, then the TOML file, then the flags.
+
+use sealstone_bench::plan::{Plan, PlanError};
+
+use crate::flags::{CompareFlags, PlanFlags};
+
+/// The plan in force. Its values are not checked yet.
+///
+/// # Errors
+/// A TOML file that cannot be read or is not a plan.
+pub(crate) fn plan(flags: &CompareFlags) -> Result<Plan, PlanError> {
+    let mut plan = match &flags.config {
+        Some(path) => Plan::read(path)?,
+        None => Plan::default(),
+    };
+    apply(&flags.plan, &mut plan);
+    Ok(plan)
+}
+
+/// Puts every flag given in the place of its setting.
+fn apply(flags: &PlanFlags, plan: &mut Plan) {
+    fn set<T: Clone>(flag: &Option<T>, setting: &mut T) {
+        if let Some(value) = flag {
+            setting.clone_from(value);
+        }
+    }
+    fn set_optional<T: Clone>(flag: &Option<T>, setting: &mut Option<T>) {
+        if flag.is_some() {
+            setting.clone_from(flag);
+        }
+    }
+    set(&flags.ciphers, &mut plan.ciphers);
+    set(&flags.accel, &mut plan.accel);
+    set(&flags.workloads, &mut plan.workloads);
+    set(&flags.policy.map(Into::into), &mut plan.policy);
+    set(&flags.records, &mut plan.records);
+    set_optional(&flags.records_from, &mut plan.records_from);
+    set(&flags.bytes, &mut plan.bytes);
+    set(&flags.operations, &mut plan.operations);
+    set(&flags.threads, &mut plan.threads);
+    set(&flags.rounds, &mut plan.rounds);
+    set(&flags.pairs, &mut plan.pairs);
+    set(&flags.slice_ms, &mut plan.slice_ms);
+    set_optional(&flags.cache, &mut plan.cache);
+    set_optional(&flags.target, &mut plan.target);
+    set(&flags.seed, &mut plan.seed);
+    set(&flags.out, &mut plan.out);
+    set_optional(&flags.keep, &mut plan.keep);
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+    use crate::flags::{Command, Sealstone};
+
+    fn compare(words: &[&str]) -> CompareFlags {
+        let words = ["sealstone", "compare"].iter().chain(words);
+        match Sealstone::try_parse_from(words).unwrap().command {
+            Command::Compare(flags) => *flags,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn no_flags_are_the_defaults() {
+        assert_eq!(plan(&compare(&[])).unwrap(), Plan::default());
+    }
+
+    #[test]
+    fn every_setting_has_its_flag() {
+        // a value unlike the default for each; what `settings()` lists must be covered by it
+        let values = [
+            ("ciphers", "none,3des"),
+            ("accel", "portable"),
+            ("workloads", "f"),
+            ("policy", "kcmvp"),
+            ("records", "12k"),
+            ("records-from", "x.csv"),
+            ("bytes", "3GB"),
+            ("operations", "7"),
+            ("threads", "3"),
+            ("rounds", "9"),
+            ("pairs", "99"),
+            ("slice-ms", "77"),
+            ("cache", "64MiB"),
+            ("target", "5.5"),
+            ("seed", "42"),
+            ("out", "elsewhere"),
+            ("keep", "kept"),
+        ];
+        let mut names: Vec<String> = values.iter().map(|(name, _)| (*name).to_string()).collect();
+        names.sort();
+        let mut settings = sealstone_bench::plan::settings();
+        settings.sort();
+        assert_eq!(names, settings);
+        let usual = toml::Table::try_from(Plan::default()).unwrap();
+        for (name, value) in values {
+            let changed = plan(&compare(&[&format!("--{name}"), value])).unwrap();
+            let changed = toml::Table::try_from(changed).unwrap();
+            assert_ne!(changed.get(name), usual.get(name), "--{name}");
+            let others = |table: &toml::Table| table.iter().filter(|(key, _)| *key != name).count();
+            assert_eq!(others(&changed), others(&usual), "--{name} changed other settings");
+        }
+    }
+
+    #[test]
+    fn flags_come_before_the_file() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("plan.toml");
+        std::fs::write(&file, "records = 5\nrounds = 2\n").unwrap();
+        let read = plan(&compare(&["--config", file.to_str().unwrap(), "--rounds", "4"])).unwrap();
+        assert_eq!((read.records, read.rounds, read.threads), (5, 4, Plan::default().threads));
+    }
+}

@@ -1,0 +1,124 @@
+//! Text tables for one screen: columns as wide as their widest cell, the last one wrapped at 80.
+
+use crate::terminal::Style;
+
+/// Columns on a screen that every terminal has.
+pub(crate) const SCREEN: usize = 80;
+
+const GAP: &str = "  ";
+
+/// A table under construction.
+#[derive(Debug)]
+pub(crate) struct Table {
+    /// Heading, and whether the column's cells stand to the right (numbers).
+    columns: Vec<(String, bool)>,
+    rows: Vec<Vec<String>>,
+}
+
+impl Table {
+    /// An empty table; a heading that begins with `>` stands to the right, as its cells do.
+    pub(crate) fn new(headings: impl IntoIterator<Item = impl AsRef<str>>) -> Self {
+        let column = |heading: &str| match heading.strip_prefix('>') {
+            Some(heading) => (heading.to_string(), true),
+            None => (heading.to_string(), false),
+        };
+        Self { columns: headings.into_iter().map(|heading| column(heading.as_ref())).collect(), rows: Vec::new() }
+    }
+
+    /// Adds a row: one cell a column.
+    pub(crate) fn row(&mut self, cells: impl IntoIterator<Item = impl Into<String>>) {
+        let cells: Vec<String> = cells.into_iter().map(Into::into).collect();
+        assert_eq!(cells.len(), self.columns.len(), "one cell a column");
+        self.rows.push(cells);
+    }
+
+    /// The text, each line ended by a newline and none longer than the screen, unless the columns before the last
+    /// fill it already.
+    pub(crate) fn render(&self, style: Style) -> String {
+        let last = self.columns.len() - 1;
+        let width = |column: usize| {
+            let cells = self.rows.iter().map(|row| row[column].chars().count());
+            cells.chain([self.columns[column].0.len()]).max().unwrap_or(0)
+        };
+        let mut widths: Vec<usize> = (0..=last).map(width).collect();
+        let before: usize = widths[..last].iter().map(|width| width + GAP.len()).sum();
+        widths[last] = widths[last].min(SCREEN.saturating_sub(before).max(8));
+        let headings = self.columns.iter().map(|(heading, _)| heading.clone()).collect::<Vec<_>>();
+        let mut text = String::new();
+        for line in self.lines(&headings, &widths) {
+            text.push_str(&style.strong(&line));
+            text.push('\n');
+        }
+        for row in &self.rows {
+            for line in self.lines(row, &widths) {
+                text.push_str(&line);
+                text.push('\n');
+            }
+        }
+        text
+    }
+
+    fn lines(&self, cells: &[String], widths: &[usize]) -> Vec<String> {
+        let last = widths.len() - 1;
+        let wrapped = wrap(&cells[last], widths[last]);
+        let mut lines = Vec::with_capacity(wrapped.len());
+        for (index, end) in wrapped.iter().enumerate() {
+            let mut line = String::new();
+            for column in 0..last {
+                let cell = if index == 0 { cells[column].as_str() } else { "" };
+                let width = widths[column];
+                let padded = if self.columns[column].1 { format!("{cell:>width$}") } else { format!("{cell:<width$}") };
+                line.push_str(&padded);
+                line.push_str(GAP);
+            }
+            let width = widths[last];
+            line.push_str(&if self.columns[last].1 { format!("{end:>width$}") } else { end.clone() });
+            lines.push(line.trim_end().to_string());
+        }
+        lines
+    }
+}
+
+/// Breaks `text` between words into lines of at most `width` characters; a longer word stands alone. At least one line.
+pub(crate) fn wrap(text: &str, width: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for word in text.split_whitespace() {
+        let line = lines.last_mut().expect("never empty");
+        let used = line.chars().count();
+        if used > 0 && used + 1 + word.chars().count() > width {
+            lines.push(word.to_string());
+        } else {
+            if used > 0 {
+                line.push(' ');
+            }
+            line.push_str(word);
+        }
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_line_up_and_the_last_wraps() {
+        let mut table = Table::new(["NAME", ">SIZE", "REMARK"]);
+        table.row(["a", "1", &"word ".repeat(20)]);
+        table.row(["longer", "100", "short"]);
+        let text = table.render(crate::terminal::stdout());
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(lines[0], "NAME    SIZE  REMARK");
+        assert!(lines[1].starts_with("a          1  word word"));
+        assert!(lines[2].starts_with("              word"));
+        assert_eq!(*lines.last().unwrap(), "longer   100  short");
+        assert!(lines.iter().all(|line| line.chars().count() <= SCREEN));
+    }
+
+    #[test]
+    fn wrapping_loses_no_word() {
+        assert_eq!(wrap("", 10), [""]);
+        assert_eq!(wrap("one two three", 7), ["one two", "three"]);
+        assert_eq!(wrap("unbreakable x", 3), ["unbreakable", "x"]);
+    }
+}

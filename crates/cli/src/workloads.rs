@@ -1,0 +1,40 @@
+//! `sealstone workloads`: the table of workloads.
+
+use sealstone_bench::workload::{Spec, workloads};
+use serde_json::{Value, json};
+
+use crate::flags::WorkloadsFlags;
+use crate::message::{Answer, print, print_json};
+use crate::table::Table;
+use crate::terminal;
+
+/// Schema of the JSON that this command prints.
+const SCHEMA: u32 = 1;
+
+/// Prints the table.
+pub(crate) fn run(flags: &WorkloadsFlags) -> anyhow::Result<Answer> {
+    if flags.json {
+        let workloads: Vec<Value> = workloads().map(as_json).collect();
+        print_json(&json!({"schema": SCHEMA, "workloads": workloads}))?;
+    } else {
+        let mut table = Table::new(["WORKLOAD", "DATA SET", ">CLIENTS", "WHAT IT DOES"]);
+        for spec in workloads() {
+            let clients = spec.clients.map_or("--threads".to_string(), |clients| clients.to_string());
+            table.row([spec.name, spec.dataset, &clients, spec.description]);
+        }
+        print(&table.render(terminal::stdout()))?;
+    }
+    Ok(Answer::Done)
+}
+
+fn as_json(spec: &Spec) -> Value {
+    json!({
+        "name": spec.name,
+        "description": spec.description,
+        "data_set": spec.dataset,
+        "unit": spec.unit,
+        "clients": spec.clients,
+        "cold": spec.cold,
+        "from_empty": spec.from_empty,
+    })
+}
