@@ -1,1 +1,434 @@
-//! What is sealed in a directory, and whether all of it is whole.
+//! Data at rest: what in a directory is sealed, how and under which key ([`status`]), and whether all of it is whole
+//! ([`verify`]). Both read stored files as they are and never through RocksDB, so they need no lock and change nothing;
+//! of a store in use they see the moment.
+//!
+//! Not here: printing (`sealstone-cli`), repair (there is none: restore from a backup).
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+
+use sealstone_bench::store::StoreError;
+use sealstone_cipher::backend::Backend;
+use sealstone_keys::KeySource;
+use sealstone_seal::frame::{End, FrameReader};
+use sealstone_seal::paged::{self, Pages, Shape};
+use sealstone_seal::{HEADER_BYTES, HeaderInfo, Layout, SealError, SealedFile, TAG_BYTES, inspect};
+use serde::Serialize;
+
+use crate::file_system::is_log_name;
+
+/// Version of both reports.
+pub const SCHEMA: u32 = 1;
+/// Stored bytes that are read at once.
+const CHUNK_BYTES: usize = 1 << 20;
+
+/// What a directory holds.
+#[derive(Clone, Debug, Serialize)]
+pub struct Status {
+    /// Version of this report: 1.
+    pub schema: u32,
+    /// The directory.
+    pub dir: PathBuf,
+    /// Every file below it, in order of name.
+    pub files: Vec<FileStatus>,
+    /// Sums by cipher and key.
+    pub totals: Vec<Total>,
+    /// Names of the files that hold something and are not sealed, or cannot be read.
+    pub not_sealed: Vec<String>,
+    /// Bytes on disk of all files.
+    pub stored_bytes: u64,
+}
+
+/// One file.
+#[derive(Clone, Debug, Serialize)]
+pub struct FileStatus {
+    /// Name, from the directory on.
+    pub name: String,
+    /// Bytes on disk.
+    pub stored_bytes: u64,
+    /// What it is.
+    #[serde(flatten)]
+    pub state: State,
+}
+
+/// What a file is, judged by its header alone.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "state", rename_all = "snake_case")]
+pub enum State {
+    /// Sealed.
+    Sealed(Sealed),
+    /// It holds nothing, as a lock file.
+    Empty,
+    /// It holds something in the clear.
+    NotSealed,
+    /// It cannot be read, or begins as a sealed file and does not go on as one.
+    Unreadable {
+        /// Why.
+        why: String,
+    },
+}
+
+/// How a file is sealed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Sealed {
+    /// `pages` or `frames`.
+    pub format: &'static str,
+    /// Bytes of data in a page, where there are pages.
+    pub page_bytes: Option<u32>,
+    /// Cipher name.
+    pub cipher: &'static str,
+    /// Name of the key that wraps the file's own.
+    pub key_id: String,
+    /// Version of that key.
+    pub key_version: u32,
+    /// Bytes of data in it; absent for frames, whose lengths only the key tells.
+    pub logical_bytes: Option<u64>,
+}
+
+/// Sum over the files of one cipher and key.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Total {
+    /// Cipher name.
+    pub cipher: &'static str,
+    /// Name of the key.
+    pub key_id: String,
+    /// Version of the key.
+    pub key_version: u32,
+    /// Files.
+    pub files: u64,
+    /// Bytes on disk.
+    pub stored_bytes: u64,
+}
+
+/// How far [`verify`] has come.
+#[derive(Clone, Copy, Debug)]
+pub struct Progress<'a> {
+    /// The file being checked.
+    pub file: &'a str,
+    /// Stored bytes checked so far, over all files.
+    pub done_bytes: u64,
+    /// Stored bytes to check, over all files.
+    pub total_bytes: u64,
+}
+
+/// What [`verify`] found.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Verification {
+    /// Version of this report: 1.
+    pub schema: u32,
+    /// The directory.
+    pub dir: PathBuf,
+    /// Files checked.
+    pub files: u64,
+    /// Pages that are whole.
+    pub pages: u64,
+    /// Frames that are whole.
+    pub frames: u64,
+    /// Stored bytes read.
+    pub stored_bytes: u64,
+    /// Everything that is not as it was sealed.
+    pub failures: Vec<Finding>,
+    /// What a crash leaves behind and recovery puts right.
+    pub notes: Vec<Finding>,
+}
+
+impl Verification {
+    /// Whether everything is sealed and whole.
+    pub fn is_whole(&self) -> bool {
+        self.failures.is_empty()
+    }
+}
+
+/// One thing found in a file.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Finding {
+    /// Name, from the directory on.
+    pub file: String,
+    /// Page it is about, from 0, if it is about one.
+    pub page: Option<u64>,
+    /// Frame it is about, from 0, if it is about one.
+    pub frame: Option<u64>,
+    /// What was found, in words.
+    pub what: String,
+}
+
+/// Says of every file below `dir` whether and how it is sealed. Needs no key.
+///
+/// # Errors
+/// A directory that cannot be read.
+pub fn status(dir: &Path) -> Result<Status, StoreError> {
+    let mut files = Vec::new();
+    let mut totals: BTreeMap<(&'static str, String, u32), (u64, u64)> = BTreeMap::new();
+    for (name, stored_bytes) in list(dir)? {
+        let state = match state(&dir.join(&name), stored_bytes) {
+            Ok(state) => state,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+            Err(error) => State::Unreadable { why: error.to_string() },
+        };
+        if let State::Sealed(sealed) = &state {
+            let total = totals.entry((sealed.cipher, sealed.key_id.clone(), sealed.key_version)).or_default();
+            *total = (total.0 + 1, total.1 + stored_bytes);
+        }
+        files.push(FileStatus { name, stored_bytes, state });
+    }
+    let not_sealed = files
+        .iter()
+        .filter(|file| matches!(file.state, State::NotSealed | State::Unreadable { .. }))
+        .map(|file| file.name.clone())
+        .collect();
+    let totals = totals
+        .into_iter()
+        .map(|((cipher, key_id, key_version), (files, stored_bytes))| Total {
+            cipher,
+            key_id,
+            key_version,
+            files,
+            stored_bytes,
+        })
+        .collect();
+    let stored_bytes = files.iter().map(|file| file.stored_bytes).sum();
+    Ok(Status { schema: SCHEMA, dir: dir.to_owned(), files, totals, not_sealed, stored_bytes })
+}
+
+/// Opens every page and frame of every file below `dir` and reports all that fail.
+///
+/// - `keys`: must hold the keys that the files name
+/// - `backend`: instruction set to use
+/// - `progress`: called about once a megabyte
+///
+/// # Errors
+/// A directory that cannot be read. What is wrong with a file is not an error but a failure in the report.
+pub fn verify(
+    dir: &Path,
+    keys: &dyn KeySource,
+    backend: Backend,
+    progress: &mut dyn FnMut(Progress<'_>),
+) -> Result<Verification, StoreError> {
+    let files = list(dir)?;
+    let total_bytes = files.iter().map(|(_, bytes)| bytes).sum();
+    let mut report = Verification { schema: SCHEMA, dir: dir.to_owned(), ..Verification::default() };
+    for (name, _) in &files {
+        let mut check = Check { name, keys, backend, report: &mut report, progress: &mut *progress, total_bytes };
+        check.tell();
+        match File::open(dir.join(name)).and_then(|file| check.file(&file)) {
+            Ok(()) => {}
+            // compaction removes files while the store is in use
+            Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+            Err(error) => check.fail(None, None, format!("cannot be read: {error}")),
+        }
+        report.files += 1;
+    }
+    Ok(report)
+}
+
+/// The check of one file.
+struct Check<'a> {
+    name: &'a str,
+    keys: &'a dyn KeySource,
+    backend: Backend,
+    report: &'a mut Verification,
+    progress: &'a mut dyn FnMut(Progress<'_>),
+    total_bytes: u64,
+}
+
+impl Check<'_> {
+    fn file(&mut self, file: &File) -> io::Result<()> {
+        let stored_bytes = file.metadata()?.len();
+        if stored_bytes == 0 {
+            return Ok(());
+        }
+        let header = read_header(file)?;
+        if header.len() < HEADER_BYTES && is_log_name(self.name) && sealstone_seal::MAGIC.starts_with(&header[..header.len().min(8)]) {
+            self.note(format!("ends within its header, after {stored_bytes} bytes: its writer was stopped there"));
+            return Ok(());
+        }
+        let sealed = match SealedFile::open(self.keys, self.backend, &header) {
+            Ok(sealed) => sealed,
+            Err(error) => {
+                self.fail_with(&error);
+                return Ok(());
+            }
+        };
+        match sealed.info().layout {
+            Layout::Paged { .. } => self.pages(file, &sealed, stored_bytes),
+            Layout::Frames => self.frames(file, &sealed),
+        }
+    }
+
+    fn pages(&mut self, file: &File, sealed: &SealedFile, stored_bytes: u64) -> io::Result<()> {
+        let shape = match Shape::of(sealed, stored_bytes) {
+            Ok(shape) => shape,
+            Err(error) => {
+                self.fail_with(&error);
+                return Ok(());
+            }
+        };
+        let last = shape.last_page();
+        let mut stored = vec![0; last.bytes];
+        file.read_exact_at(&mut stored, last.offset)?;
+        let pages = match Pages::open(sealed, stored_bytes, &mut stored) {
+            Ok((pages, _)) => {
+                self.report.pages += 1;
+                pages
+            }
+            Err(error) => {
+                self.fail_with(&error);
+                match Pages::unproven(sealed, stored_bytes) {
+                    Ok(pages) => pages,
+                    Err(_) => return Ok(()),
+                }
+            }
+        };
+        let stride = shape.page_bytes() as usize + TAG_BYTES;
+        let at_once = (CHUNK_BYTES / stride).max(1) as u64;
+        let before_last = shape.pages() - 1;
+        let mut first = 0;
+        while first < before_last {
+            let count = at_once.min(before_last - first);
+            stored.resize(count as usize * stride, 0);
+            file.read_exact_at(&mut stored, shape.page(first).offset)?;
+            for (page, stored) in (first..).zip(stored.chunks_exact_mut(stride)) {
+                match pages.open_stored(page, stored) {
+                    Ok(_) => self.report.pages += 1,
+                    Err(error) => self.fail_with(&error),
+                }
+            }
+            self.done(stored.len() as u64);
+            first += count;
+        }
+        self.done(last.bytes as u64);
+        Ok(())
+    }
+
+    fn frames(&mut self, file: &File, sealed: &SealedFile) -> io::Result<()> {
+        let mut reader = match FrameReader::new(sealed) {
+            Ok(reader) => reader,
+            Err(error) => {
+                self.fail_with(&error);
+                return Ok(());
+            }
+        };
+        let mut stored = vec![0; CHUNK_BYTES];
+        loop {
+            loop {
+                match reader.next_frame() {
+                    Ok(Some(_)) => self.report.frames += 1,
+                    Ok(None) => break,
+                    Err(error) => {
+                        self.fail_with(&error);
+                        return Ok(());
+                    }
+                }
+            }
+            let got = file.read_at(&mut stored, reader.next_offset())?;
+            if got == 0 {
+                break;
+            }
+            reader.push(&stored[..got]);
+            self.done(got as u64);
+        }
+        match reader.end() {
+            Ok(End::Clean) => {}
+            Ok(End::Torn { offset, bytes }) => {
+                self.note(format!(
+                    "ends within a frame: {bytes} bytes from byte {offset} on; its writer was stopped there, and \
+                     recovery ends before them"
+                ));
+            }
+            Err(error) => self.fail_with(&error),
+        }
+        Ok(())
+    }
+
+    fn done(&mut self, bytes: u64) {
+        self.report.stored_bytes += bytes;
+        self.tell();
+    }
+
+    fn tell(&mut self) {
+        (self.progress)(Progress {
+            file: self.name,
+            done_bytes: self.report.stored_bytes,
+            total_bytes: self.total_bytes,
+        });
+    }
+
+    fn fail_with(&mut self, error: &SealError) {
+        let (page, frame) = match error {
+            SealError::Page { page, .. } => (Some(*page), None),
+            SealError::Frame { index, .. } => (None, Some(*index)),
+            _ => (None, None),
+        };
+        self.fail(page, frame, error.to_string());
+    }
+
+    fn fail(&mut self, page: Option<u64>, frame: Option<u64>, what: String) {
+        self.report.failures.push(Finding { file: self.name.to_owned(), page, frame, what });
+    }
+
+    fn note(&mut self, what: String) {
+        self.report.notes.push(Finding { file: self.name.to_owned(), page: None, frame: None, what });
+    }
+}
+
+/// What the header of one file says.
+fn state(path: &Path, stored_bytes: u64) -> io::Result<State> {
+    if stored_bytes == 0 {
+        return Ok(State::Empty);
+    }
+    let header = read_header(&File::open(path)?)?;
+    Ok(match inspect(&header) {
+        Ok(info) => sealed(info, stored_bytes),
+        Err(SealError::NotSealed) => State::NotSealed,
+        Err(error) => State::Unreadable { why: error.to_string() },
+    })
+}
+
+fn sealed(info: HeaderInfo, stored_bytes: u64) -> State {
+    let page_bytes = match info.layout {
+        Layout::Paged { page_bytes } => Some(page_bytes),
+        Layout::Frames => None,
+    };
+    State::Sealed(Sealed {
+        format: info.layout.name(),
+        page_bytes,
+        cipher: info.cipher.name,
+        key_id: info.key.id,
+        key_version: info.key.version,
+        logical_bytes: page_bytes.and_then(|page_bytes| paged::logical_bytes(page_bytes, stored_bytes).ok()),
+    })
+}
+
+fn read_header(file: &File) -> io::Result<Vec<u8>> {
+    let mut header = Vec::with_capacity(HEADER_BYTES);
+    file.take(HEADER_BYTES as u64).read_to_end(&mut header)?;
+    Ok(header)
+}
+
+/// Every file below `dir` with its length, by name from `dir` on, in order.
+fn list(dir: &Path) -> Result<Vec<(String, u64)>, StoreError> {
+    let mut files = Vec::new();
+    let mut directories = vec![PathBuf::new()];
+    while let Some(below) = directories.pop() {
+        let here = dir.join(&below);
+        let cannot = |error: io::Error| {
+            StoreError(format!("cannot read directory {}: {error}\ngive the directory of a store", here.display()))
+        };
+        for entry in fs::read_dir(&here).map_err(cannot)? {
+            let entry = entry.map_err(cannot)?;
+            let name = below.join(entry.file_name());
+            match entry.metadata() {
+                Ok(facts) if facts.is_dir() => directories.push(name),
+                Ok(facts) if facts.is_file() => files.push((name.to_string_lossy().into_owned(), facts.len())),
+                Ok(_) => {}
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                Err(error) => return Err(cannot(error)),
+            }
+        }
+    }
+    files.sort();
+    Ok(files)
+}

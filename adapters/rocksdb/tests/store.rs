@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use sealstone_bench::results::Variant;
 use sealstone_bench::store::{Engine, Field, Kind, Record, Store, StoreError, StoreOptions, Table};
-use sealstone_keys::EphemeralKey;
+use sealstone_keys::ephemeral::EphemeralKey;
 use sealstone_rocksdb::{RocksDb, RocksStore};
 
 const CIPHERS: [Option<&str>; 5] = [None, Some("aes-256"), Some("aria-256"), Some("3des"), Some("blowfish")];

@@ -215,6 +215,15 @@ impl Pages {
         }
     }
 
+    /// The pages of a file whose end was not proven, for looking at what is left of a damaged one. Each page still
+    /// authenticates, but that the file is whole does not follow.
+    ///
+    /// # Errors
+    /// Those of [`Shape::of`].
+    pub fn unproven(file: &SealedFile, stored_bytes: u64) -> Result<Self, SealError> {
+        Ok(Self { file: file.clone(), shape: Shape::of(file, stored_bytes)? })
+    }
+
     /// The file's keys and header.
     #[must_use]
     pub fn file(&self) -> &SealedFile {
