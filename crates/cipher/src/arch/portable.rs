@@ -58,6 +58,10 @@ mod sse2 {
             sse2!(_mm_storeu_si128(bytes.as_mut_ptr().cast(), w));
         }
         #[inline(always)]
+        fn multiply(self, a: __m128i, b: __m128i) -> __m128i {
+            sse2!(_mm_mul_epu32(a, b))
+        }
+        #[inline(always)]
         fn shift_left<const N: i32>(self, w: __m128i) -> __m128i {
             sse2!(_mm_slli_epi64::<N>(w))
         }
@@ -130,6 +134,11 @@ impl Words for Portable {
         for (row, value) in bytes.chunks_exact_mut(4).zip(w) {
             row.copy_from_slice(&value.to_le_bytes());
         }
+    }
+    #[inline(always)]
+    fn multiply(self, a: [u32; 4], b: [u32; 4]) -> [u32; 4] {
+        let (low, high) = (u64::from(a[0]) * u64::from(b[0]), u64::from(a[2]) * u64::from(b[2]));
+        [low as u32, (low >> 32) as u32, high as u32, (high >> 32) as u32]
     }
     #[inline(always)]
     fn shift_left<const N: i32>(self, w: [u32; 4]) -> [u32; 4] {

@@ -6,6 +6,7 @@
 //! Only the forward direction: counter modes never decrypt a block.
 
 mod bitsliced;
+mod bitsliced_gcm;
 mod gcm;
 mod lanes;
 #[cfg(test)]
@@ -17,7 +18,6 @@ use crate::aead::{Aead, Error};
 use crate::arch::{AesLanes, AesSetup, Portable};
 use crate::backend::Backend;
 use crate::mode::Counter128;
-use crate::mode::gcm::Gcm;
 use crate::registry::GCM_LIMITS;
 
 /// AES for counter modes under `key` of 16, 24 or 32 bytes. The key schedule is zeroed on drop.
@@ -67,8 +67,14 @@ pub(crate) fn aes_gcm(key: &[u8], backend: Backend) -> Result<Box<dyn Aead>, Err
             }
         }
 
-        fn without_aes(self, _: Portable) -> Self::Output {
-            Ok(Box::new(Gcm::new(GCM_LIMITS, aes_counter(self.0, self.1)?, self.1)))
+        fn without_aes(self, portable: Portable) -> Self::Output {
+            match self.0.len() {
+                16 | 24 | 32 => {
+                    let aes = bitsliced::Aes::boxed(portable, self.0);
+                    Ok(bitsliced_gcm::BitslicedGcm::boxed(aes, self.1, GCM_LIMITS))
+                }
+                found => Err(Error::KeyLength { found, want: 32 }),
+            }
         }
     }
     backend.0.set_up_aes(Setup(key, backend))

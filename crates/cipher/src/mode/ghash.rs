@@ -30,8 +30,8 @@ impl GhashKey {
                 key
             }
 
-            fn without_aes(self, _: Portable) -> Box<dyn Hash> {
-                Box::new(portable::Key::new(self.0))
+            fn without_aes(self, words: Portable) -> Box<dyn Hash> {
+                portable::Key::boxed(words, self.0)
             }
         }
         Self(backend.0.set_up_aes(Setup(h)))

@@ -46,61 +46,80 @@ impl Aes {
         aes
     }
 
-    /// Key stream of `BLOCKS` blocks from the counter block `counter` on.
-    fn keystream(&self, counter: &[u8; 16], stream: &mut [[u8; 16]; BLOCKS]) {
+    /// The block of key stream at `counter`; and XORs `data` (any length) with the stream after it.
+    pub(super) fn xor_after_first_block(&self, counter: &[u8; 16], data: &mut [u8]) -> [u8; 16] {
+        let mut stream = Zeroizing::new([[[0; 16]; BLOCKS]; 2]);
+        let used = if data.len() < 16 * BLOCKS {
+            self.keystream(counter, stream.first_chunk_mut::<1>().expect("one of two"));
+            BLOCKS
+        } else {
+            self.keystream(counter, &mut stream);
+            2 * BLOCKS
+        };
+        let [first, after @ ..] = &stream.as_flattened()[..used] else { unreachable!("eight blocks or more") };
+        let (head, rest) = data.split_at_mut(data.len().min(16 * (used - 1)));
+        xor(head, after.as_flattened());
+        self.xor_keystream32(&advanced(counter, used), rest);
+        *first
+    }
+
+    /// Key stream of as many blocks as `stream` holds, from the counter block `counter` on.
+    fn keystream<const GROUPS: usize>(&self, counter: &[u8; 16], stream: &mut [[[u8; 16]; BLOCKS]; GROUPS]) {
         let words = self.words;
         let mut rows = rows(counter);
-        let first = u32::from_be_bytes(*counter.last_chunk().expect("four of sixteen bytes"));
-        let mut state = [words.rows([0; 4]); BLOCKS];
-        for (i, block) in (0..).zip(&mut state) {
+        let mut count = u32::from_be_bytes(*counter.last_chunk().expect("four of sixteen bytes"));
+        let mut states = [[words.rows([0; 4]); BLOCKS]; GROUPS];
+        for block in states.as_flattened_mut() {
             // The counter is the last column: one of its bytes ends each row.
-            for (row, byte) in rows.iter_mut().zip(u32::wrapping_add(first, i).to_be_bytes()) {
+            for (row, byte) in rows.iter_mut().zip(count.to_be_bytes()) {
                 *row = *row & 0x00ff_ffff | u32::from(byte) << 24;
             }
             *block = words.rows(rows);
+            count = count.wrapping_add(1);
         }
-        self.encrypt(words, &mut state);
-        for (block, bytes) in state.into_iter().zip(stream) {
-            words.store(words.transpose(block), bytes);
+        self.encrypt(words, &mut states);
+        for (block, bytes) in states.as_flattened().iter().zip(stream.as_flattened_mut()) {
+            words.store(words.transpose(*block), bytes);
         }
     }
 
-    /// Encrypts eight blocks, row by row, in place.
-    #[inline(always)]
-    fn encrypt<W: Words>(&self, words: W, state: &mut State<W>) {
-        exchange_bits(words, state);
-        let mut keys = self.keys[..=self.rounds].iter();
-        let mut add_next_key = |state: &mut State<W>| add_key(words, state, keys.next().expect("one key a round"));
-        add_next_key(state);
-        let mut left = self.rounds;
-        loop {
-            *state = sub_bytes(words, *state);
-            *state = mix_columns::<W, 1>(words, *state);
-            add_next_key(state);
-            *state = sub_bytes(words, *state);
-            if left == 2 {
-                break;
-            }
-            *state = mix_columns::<W, 2>(words, *state);
-            add_next_key(state);
-            *state = sub_bytes(words, *state);
-            *state = mix_columns::<W, 3>(words, *state);
-            add_next_key(state);
-            *state = sub_bytes(words, *state);
-            if left == 4 {
-                break;
-            }
-            *state = mix_columns::<W, 0>(words, *state);
-            add_next_key(state);
-            left -= 4;
+    /// Encrypts groups of eight blocks, row by row, in place. A round is a long chain of steps that wait for each
+    /// other, so that two groups take turns by the round.
+    fn encrypt<W: Words, const GROUPS: usize>(&self, words: W, states: &mut [State<W>; GROUPS]) {
+        let [first, middle @ ..] = &self.keys[..=self.rounds] else { unreachable!("rounds") };
+        for state in states.iter_mut() {
+            exchange_bits(words, state);
+            add_key(words, state, first);
         }
-        add_next_key(state);
-        if left == 2 {
-            // Ten and fourteen rounds end with two rounds' ShiftRows outstanding.
-            *state = state.map(|word| words.rotate_odd_rows_2(word));
+        let [middle @ .., last] = middle else { unreachable!("rounds") };
+        for (n, key) in (1..).zip(middle) {
+            for state in states.iter_mut() {
+                match n % 4 {
+                    0 => round::<W, 0>(words, state, key),
+                    1 => round::<W, 1>(words, state, key),
+                    2 => round::<W, 2>(words, state, key),
+                    _ => round::<W, 3>(words, state, key),
+                }
+            }
         }
-        exchange_bits(words, state);
+        for state in states.iter_mut() {
+            *state = sub_bytes(words, *state);
+            add_key(words, state, last);
+            if self.rounds % 4 == 2 {
+                // Ten and fourteen rounds end with two rounds' ShiftRows outstanding.
+                *state = state.map(|word| words.rotate_odd_rows_2(word));
+            }
+            exchange_bits(words, state);
+        }
     }
+}
+
+/// A round but the last, `K` modulo four.
+#[inline(never)]
+fn round<W: Words, const K: usize>(words: W, state: &mut State<W>, key: &SlicedKey) {
+    let mut next = mix_columns::<W, K>(words, sub_bytes(words, *state));
+    add_key(words, &mut next, key);
+    *state = next;
 }
 
 impl Drop for Aes {
@@ -273,23 +292,38 @@ impl Counter128 for Aes {
     }
 
     fn encrypt_block(&self, block: &mut [u8; 16]) {
-        let mut stream = Zeroizing::new([[0; 16]; BLOCKS]);
+        let mut stream = Zeroizing::new([[[0; 16]; BLOCKS]]);
         self.keystream(block, &mut stream);
-        *block = stream[0];
+        *block = stream[0][0];
     }
 
     fn xor_keystream32(&self, counter: &[u8; 16], data: &mut [u8]) {
         let mut counter = *counter;
-        let mut stream = Zeroizing::new([[0; 16]; BLOCKS]);
-        for piece in data.chunks_mut(16 * BLOCKS) {
-            self.keystream(&counter, &mut stream);
-            for (byte, key) in piece.iter_mut().zip(stream.as_flattened()) {
-                *byte ^= key;
+        let mut stream = Zeroizing::new([[[0; 16]; BLOCKS]; 2]);
+        for piece in data.chunks_mut(2 * 16 * BLOCKS) {
+            if piece.len() > 16 * BLOCKS {
+                self.keystream(&counter, &mut stream);
+            } else {
+                self.keystream(&counter, stream.first_chunk_mut::<1>().expect("one of two"));
             }
-            let low: &mut [u8; 4] = counter.last_chunk_mut().expect("four of sixteen bytes");
-            *low = u32::from_be_bytes(*low).wrapping_add(BLOCKS as u32).to_be_bytes();
+            xor(piece, stream.as_flattened().as_flattened());
+            counter = advanced(&counter, 2 * BLOCKS);
         }
     }
+}
+
+fn xor(data: &mut [u8], stream: &[u8]) {
+    for (byte, key) in data.iter_mut().zip(stream) {
+        *byte ^= key;
+    }
+}
+
+/// The counter block `blocks` after `counter`.
+fn advanced(counter: &[u8; 16], blocks: usize) -> [u8; 16] {
+    let mut counter = *counter;
+    let low: &mut [u8; 4] = counter.last_chunk_mut().expect("four of sixteen bytes");
+    *low = u32::from_be_bytes(*low).wrapping_add(blocks as u32).to_be_bytes();
+    counter
 }
 
 #[cfg(test)]

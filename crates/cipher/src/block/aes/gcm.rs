@@ -30,18 +30,22 @@ impl<L: AesLanes, const R: usize> AesGcm<L, R> {
         lanes.enter(SetKey::<R> { key, keys, powers });
         gcm
     }
+}
 
-    fn check(&self, nonce: &[u8], data: &[u8]) -> Result<[u8; 16], Error> {
-        let (found, limit) = (data.len() as u64, self.limits.message_bytes);
-        if found > limit {
-            return Err(Error::MessageTooLong { found, limit });
-        }
-        let nonce: &[u8; 12] = nonce.try_into().map_err(|_| Error::NonceLength { found: nonce.len(), want: 12 })?;
-        let mut counter = [0; 16];
-        counter[..12].copy_from_slice(nonce);
-        counter[15] = 1;
-        Ok(counter)
+/// The first counter block: it masks the tag, data starts with the next one (SP 800-38D, 7.1).
+///
+/// # Errors
+/// `Error::NonceLength`, `Error::MessageTooLong`.
+pub(super) fn first_counter(limits: &Limits, nonce: &[u8], data: &[u8]) -> Result<[u8; 16], Error> {
+    let (found, limit) = (data.len() as u64, limits.message_bytes);
+    if found > limit {
+        return Err(Error::MessageTooLong { found, limit });
     }
+    let nonce: &[u8; 12] = nonce.try_into().map_err(|_| Error::NonceLength { found: nonce.len(), want: 12 })?;
+    let mut counter = [0; 16];
+    counter[..12].copy_from_slice(nonce);
+    counter[15] = 1;
+    Ok(counter)
 }
 
 struct SetKey<'a, const R: usize> {
@@ -76,13 +80,13 @@ impl<L: AesLanes, const R: usize> Aead for AesGcm<L, R> {
     }
 
     fn seal(&self, nonce: &[u8], associated: &[u8], data: &mut [u8]) -> Result<[u8; 16], Error> {
-        let counter = self.check(nonce, data)?;
+        let counter = first_counter(&self.limits, nonce, data)?;
         Ok(self.lanes.enter(Crypt::<L, R, true> { gcm: self, counter, associated, data }))
     }
 
     fn open(&self, nonce: &[u8], associated: &[u8], data: &mut [u8], tag: &[u8; 16]) -> Result<(), Error> {
         // A wrong length is the caller's error and told apart; it depends on no secret.
-        let counter = self.check(nonce, data).inspect_err(|_| data.fill(0))?;
+        let counter = first_counter(&self.limits, nonce, data).inspect_err(|_| data.fill(0))?;
         let expected = self.lanes.enter(Crypt::<L, R, false> { gcm: self, counter, associated, data });
         if bool::from(expected.ct_eq(tag)) {
             Ok(())
@@ -96,7 +100,7 @@ impl<L: AesLanes, const R: usize> Aead for AesGcm<L, R> {
 /// Encrypts (`SEAL`) or decrypts `data` and computes the tag.
 struct Crypt<'a, L, const R: usize, const SEAL: bool> {
     gcm: &'a AesGcm<L, R>,
-    /// The first counter block: it masks the tag, data starts with the next one (SP 800-38D, 7.1).
+    /// From [`first_counter`].
     counter: [u8; 16],
     associated: &'a [u8],
     data: &'a mut [u8],

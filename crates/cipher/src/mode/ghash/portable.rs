@@ -1,141 +1,167 @@
 //! GHASH with integer multiplication alone: no tables and no branches on data, so constant time wherever the CPU's
-//! 64-bit multiplier is.
+//! multiplier is.
 //!
-//! A carry-less product comes from ordinary ones by "holes": if of every four bits at most one is set, partial sums
-//! of up to 15 ones stay within their four bits, and the lowest of these is the carry-less sum. Each operand splits
-//! into four such numbers. The fixed operand, a power of H, is split once when the key is set; its top four bits are
-//! handled apart, since with them a sum could reach 16.
+//! A carry-less product comes from ordinary ones by "holes": if of every four bits at most one is set, sums of up to
+//! fifteen ones stay within their four bits, and the lowest of these is the carry-less sum. An operand of 32 bits
+//! splits into four such numbers of eight ones at most. The fixed operands, powers of H, are split when the key is
+//! set. A product of 128 bits takes nine of 32 (Karatsuba, twice), and two blocks are multiplied side by side.
 
-use zeroize::{Zeroize, ZeroizeOnDrop};
+use std::array::from_fn;
+
+use zeroize::optimization_barrier;
 
 use super::{Hash, MODULUS, field_key, lengths};
+use crate::arch::{Logic, Words};
 
 /// Blocks multiplied before their sum is reduced.
-const BATCH: usize = 4;
+const BATCH: usize = 8;
 
 /// Every fourth bit.
-const HOLES: u64 = 0x1111_1111_1111_1111;
+const HOLES: u32 = 0x1111_1111;
 
-/// A 64-bit operand, split.
-#[derive(Clone, Copy, Default, Zeroize)]
-struct Split {
-    /// Bits 0..60 by position modulo 4.
-    classes: [u64; 4],
-    /// All ones where bit 60, 61, 62, 63 is set, else zero.
-    top: [u64; 4],
+/// Nine operands of 32 bits that make up two numbers of 128, one in each half of a word.
+type Operands<W> = [<W as Logic>::Word; 9];
+
+/// Two powers of H as operands, each split in four.
+type Split<W> = [[<W as Logic>::Word; 4]; 9];
+
+/// H^2 and H^1, H^4 and H^3, and so on. Zeroed on drop.
+pub(super) struct Key<W: Words> {
+    words: W,
+    pairs: [Split<W>; BATCH / 2],
 }
 
-impl Split {
-    fn new(y: u64) -> Self {
-        let body = y & (u64::MAX >> 4);
-        Self {
-            classes: [0, 1, 2, 3].map(|c| body & HOLES << c),
-            top: [60, 61, 62, 63].map(|bit| 0_u64.wrapping_sub(y >> bit & 1)),
-        }
-    }
-}
-
-/// A power of H: its low half, its high half, and their sum for Karatsuba's middle product.
-type Power = [Split; 3];
-
-fn split(value: u128) -> Power {
-    let (low, high) = (value as u64, (value >> 64) as u64);
-    [Split::new(low), Split::new(high), Split::new(low ^ high)]
-}
-
-/// H^1 .. H^BATCH.
-#[derive(Default, Zeroize, ZeroizeOnDrop)]
-pub(super) struct Key([Power; BATCH]);
-
-/// A sum of carry-less products of 64-bit numbers, by class, before masking.
-#[derive(Clone, Copy, Default)]
-struct Sum {
-    classes: [u128; 4],
-    top: u128,
-}
-
-impl Sum {
-    /// Adds `x` times `y`.
-    #[inline(always)]
-    fn add(&mut self, x: u64, y: &Split) {
-        let parts = [0, 1, 2, 3].map(|c| u128::from(x & HOLES << c));
-        for (c, sum) in self.classes.iter_mut().enumerate() {
-            for (i, part) in parts.iter().enumerate() {
-                *sum ^= part * u128::from(y.classes[(4 + c - i) % 4]);
-            }
-        }
-        for (i, mask) in y.top.iter().enumerate() {
-            self.top ^= u128::from(x & mask) << (60 + i);
-        }
-    }
-
-    #[inline(always)]
-    fn value(&self) -> u128 {
-        let holes = u128::from(HOLES) << 64 | u128::from(HOLES);
-        self.classes.iter().enumerate().fold(self.top, |sum, (c, class)| sum ^ class & holes << c)
-    }
-}
-
-/// The low 256-bit number's low half vanishes: once times x^-64, modulo the polynomial (see the lanes' `reduce`).
-#[inline(always)]
-fn fold_low(low: u128) -> u128 {
-    const { assert!(MODULUS >> 64 == 0xc200_0000_0000_0000) };
-    let half = low as u64;
-    let wide = u128::from(half);
-    low >> 64 ^ wide << 64 ^ wide << 63 ^ wide << 62 ^ wide << 57
-}
-
-impl Key {
-    pub(super) fn new(h: &[u8; 16]) -> Self {
+impl<W: Words> Key<W> {
+    /// Sets `h` in place, so that no copy stays behind.
+    pub(super) fn boxed(words: W, h: &[u8; 16]) -> Box<Self> {
+        let mut key = Box::new(Self { words, pairs: [[[words.rows([0; 4]); 4]; 9]; BATCH / 2] });
         let unit = field_key(h);
-        let mut key = Self::default();
-        key.0[0] = split(unit);
-        let mut power = unit;
+        let mut powers = [unit; BATCH];
+        key.pairs[0] = split(words, operands(words, [0, unit]));
         for i in 1..BATCH {
-            power = key.absorb_blocks(0, &[power]);
-            key.0[i] = split(power);
+            powers[i] = key.absorb(0, &[powers[i - 1]]);
         }
+        for (pair, powers) in key.pairs.iter_mut().zip(powers.chunks_exact(2)) {
+            *pair = split(words, operands(words, [powers[1], powers[0]]));
+        }
+        powers.fill(0);
+        optimization_barrier(&powers);
         key
     }
 
     /// Takes at most `BATCH` blocks into the hash.
-    #[inline(always)]
-    fn absorb_blocks(&self, hash: u128, blocks: &[u128]) -> u128 {
-        let mut sums = [Sum::default(); 3];
-        let mut carried = hash;
-        for (block, power) in blocks.iter().zip(self.0[..blocks.len()].iter().rev()) {
-            let x = block ^ carried;
-            carried = 0;
-            let (low, high) = (x as u64, (x >> 64) as u64);
-            for (sum, (half, y)) in sums.iter_mut().zip([low, high, low ^ high].into_iter().zip(power)) {
-                sum.add(half, y);
-            }
+    fn absorb(&self, hash: u128, blocks: &[u128]) -> u128 {
+        // The last block meets H; where their number is odd, a zero block goes first.
+        let count = blocks.len().div_ceil(2);
+        let mut padded = [0; BATCH];
+        let padded = &mut padded[..2 * count];
+        padded[2 * count - blocks.len()..].copy_from_slice(blocks);
+        padded[2 * count - blocks.len()] ^= hash;
+        let zero = self.words.rows([0; 4]);
+        let mut pairs = [[zero; 9]; BATCH / 2];
+        for (operands_of_pair, blocks) in pairs.iter_mut().rev().zip(padded.rchunks_exact(2)) {
+            *operands_of_pair = operands(self.words, [blocks[0], blocks[1]]);
         }
-        let [low, high, both] = sums.map(|sum| sum.value());
+        let mut products = [0; 9];
+        for (i, product) in products.iter_mut().enumerate() {
+            let mut sums = [zero; 4];
+            for (x, y) in pairs.iter().rev().zip(&self.pairs[..count]) {
+                add_product(self.words, &mut sums, x[i], &y[i]);
+            }
+            *product = value(self.words, sums);
+        }
+        let [low, high, both] = [0, 3, 6].map(|i| karatsuba(products[i], products[i + 1], products[i + 2]));
         let middle = both ^ low ^ high;
         high ^ middle >> 64 ^ fold_low(fold_low(low ^ middle << 64))
     }
 
-    fn absorb(&self, hash: u128, bytes: &[u8]) -> u128 {
-        let mut hash = hash;
-        let (batches, rest) = bytes.as_chunks::<{ 16 * BATCH }>();
-        for batch in batches {
-            let (blocks, _) = batch.as_chunks::<16>();
-            let blocks: [u128; BATCH] = std::array::from_fn(|i| u128::from_be_bytes(blocks[i]));
-            hash = self.absorb_blocks(hash, &blocks);
-        }
-        for piece in rest.chunks(16) {
-            let mut block = [0; 16];
-            block[..piece.len()].copy_from_slice(piece);
-            hash = self.absorb_blocks(hash, &[u128::from_be_bytes(block)]);
-        }
-        hash
+    /// Takes `bytes`, any length, padded with zeros to whole blocks, into the hash.
+    fn absorb_bytes(&self, hash: u128, bytes: &[u8]) -> u128 {
+        bytes.chunks(16 * BATCH).fold(hash, |hash, batch| {
+            let mut blocks = [0; BATCH];
+            let (whole, rest) = batch.as_chunks::<16>();
+            for (number, block) in blocks.iter_mut().zip(whole) {
+                *number = u128::from_be_bytes(*block);
+            }
+            if !rest.is_empty() {
+                let mut block = [0; 16];
+                block[..rest.len()].copy_from_slice(rest);
+                blocks[whole.len()] = u128::from_be_bytes(block);
+            }
+            self.absorb(hash, &blocks[..batch.len().div_ceil(16)])
+        })
     }
 }
 
-impl Hash for Key {
+impl<W: Words> Drop for Key<W> {
+    fn drop(&mut self) {
+        self.pairs = [[[self.words.rows([0; 4]); 4]; 9]; BATCH / 2];
+        optimization_barrier(self);
+    }
+}
+
+/// The operands of two numbers: quarters, then sums of quarters as Karatsuba's method wants them.
+#[inline(always)]
+fn operands<W: Words>(words: W, numbers: [u128; 2]) -> Operands<W> {
+    let quarter = |i: u32| words.rows([(numbers[0] >> (32 * i)) as u32, 0, (numbers[1] >> (32 * i)) as u32, 0]);
+    let [a, b, c, d] = [quarter(0), quarter(1), quarter(2), quarter(3)];
+    let (ac, bd) = (words.xor(a, c), words.xor(b, d));
+    [a, b, words.xor(a, b), c, d, words.xor(c, d), ac, bd, words.xor(ac, bd)]
+}
+
+#[inline(always)]
+fn classes<W: Words>(words: W, x: W::Word) -> [W::Word; 4] {
+    from_fn(|class| words.and(x, words.rows([HOLES << class; 4])))
+}
+
+fn split<W: Words>(words: W, operands: Operands<W>) -> Split<W> {
+    operands.map(|operand| classes(words, operand))
+}
+
+/// Adds `x` times `y` to `sums`: by class, of whose four bits only the lowest counts.
+#[inline(always)]
+fn add_product<W: Words>(words: W, sums: &mut [W::Word; 4], x: W::Word, y: &[W::Word; 4]) {
+    let x = classes(words, x);
+    for (class, sum) in sums.iter_mut().enumerate() {
+        for (i, part) in x.iter().enumerate() {
+            *sum = words.xor(*sum, words.multiply(*part, y[(4 + class - i) % 4]));
+        }
+    }
+}
+
+/// Both halves' products, cleared of what is not carry-less, added.
+#[inline(always)]
+fn value<W: Words>(words: W, sums: [W::Word; 4]) -> u64 {
+    let mut value = words.rows([0; 4]);
+    for (class, sum) in sums.into_iter().enumerate() {
+        value = words.xor(value, words.and(sum, words.rows([HOLES << class; 4])));
+    }
+    let mut bytes = [0; 16];
+    words.store(value, &mut bytes);
+    let both = u128::from_le_bytes(bytes);
+    both as u64 ^ (both >> 64) as u64
+}
+
+/// The product of 128 bits from those of the low halves, the high halves, and the sums of halves.
+#[inline(always)]
+fn karatsuba(low: u64, high: u64, both: u64) -> u128 {
+    u128::from(low) ^ u128::from(low ^ high ^ both) << 32 ^ u128::from(high) << 64
+}
+
+/// A number times x^-64, modulo the polynomial (see the lanes' `reduce`).
+#[inline(always)]
+fn fold_low(number: u128) -> u128 {
+    const { assert!(MODULUS >> 64 == 0xc200_0000_0000_0000) };
+    let low = u128::from(number as u64);
+    number >> 64 ^ low << 64 ^ low << 63 ^ low << 62 ^ low << 57
+}
+
+impl<W: Words + Send + Sync> Hash for Key<W>
+where
+    W::Word: Send + Sync,
+{
     fn tag_input(&self, associated: &[u8], ciphertext: &[u8]) -> [u8; 16] {
-        let hash = self.absorb(self.absorb(0, associated), ciphertext);
-        self.absorb_blocks(hash, &[lengths(associated, ciphertext.len())]).to_be_bytes()
+        let hash = self.absorb_bytes(self.absorb_bytes(0, associated), ciphertext);
+        self.absorb(hash, &[lengths(associated, ciphertext.len())]).to_be_bytes()
     }
 }
