@@ -70,6 +70,10 @@ fn frames(keys: &KeyFile, cipher: &'static Cipher) -> Result<Vec<u8>, Box<dyn Er
         let (part, later) = rest.split_at(bytes);
         writer.append(part, &mut stored)?;
         rest = later;
+        if bytes == 100 {
+            let record = file.synced_record(stored.len() as u64)?;
+            stored[record.offset as usize..][..record.bytes.len()].copy_from_slice(&record.bytes);
+        }
     }
     Ok(stored)
 }

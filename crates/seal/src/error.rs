@@ -96,6 +96,17 @@ pub enum SealError {
         /// What shows that the end is missing.
         found: String,
     },
+    /// A file of frames ends before what its writer knew to be on stable storage.
+    #[error(
+        "cut short: it ends at byte {end}, and {synced} bytes of it were synced\n\
+         no crash does that; restore the file from a backup"
+    )]
+    CutShort {
+        /// Where the last whole frame ends, in stored bytes from the beginning of the file.
+        end: u64,
+        /// How much was synced, in stored bytes.
+        synced: u64,
+    },
     /// A read reaches beyond the end of the file.
     #[error("read of {bytes} bytes at {offset}, the file holds {available}")]
     PastEnd {

@@ -9,6 +9,7 @@ use sealstone_cipher::aead::{Aead, aead};
 use sealstone_cipher::backend::Backend;
 use sealstone_cipher::registry::Cipher;
 use sealstone_keys::{KeyRef, KeySource, Secret, check_key_id, subkey};
+use subtle::ConstantTimeEq;
 use zeroize::Zeroizing;
 
 use crate::frame::FRAME_BYTES_MAX;
@@ -20,6 +21,15 @@ use crate::{SealError, TAG_BYTES};
 /// Longest key of any cipher that may seal files, in bytes.
 const KEY_BYTES_MAX: usize = 64;
 
+/// How much of a file of frames was synced, with its tag: to be written over the same record in the header.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SyncedRecord {
+    /// Where it stands, in stored bytes from the beginning of the file.
+    pub offset: u64,
+    /// The record.
+    pub bytes: [u8; header::SYNCED_RECORD_BYTES],
+}
+
 /// The keys of one sealed file, ready to seal or open its pages or frames. Cheap to clone; clones share everything.
 #[derive(Clone)]
 pub struct SealedFile(Arc<Inner>);
@@ -29,6 +39,8 @@ struct Inner {
     dek: Secret,
     backend: Backend,
     segments: SegmentKeys,
+    /// What the header said was synced, in stored bytes; of a paged file 0.
+    synced_bytes: u64,
     /// Set while a writer may still be taken: after `create`, until the first one is.
     writable: AtomicBool,
 }
@@ -60,8 +72,12 @@ impl SealedFile {
         fill_random(&mut salt)?;
         let dek = Secret::random()?;
         let info = HeaderInfo { format_version: FORMAT_VERSION, layout, cipher, key, file_id, segment_units };
-        let header = wrap(&info, &salt, &kek, &dek, backend)?;
-        Ok((Self::with(info, dek, backend, true), header))
+        let mut header = wrap(&info, &salt, &kek, &dek, backend)?;
+        let file = Self::with(info, dek, backend, 0, true);
+        if layout == Layout::Frames {
+            header::put_synced(&mut header, &file.synced_record(HEADER_BYTES as u64)?.bytes);
+        }
+        Ok((file, header))
     }
 
     /// Takes the keys of an existing file from its header.
@@ -85,7 +101,41 @@ impl SealedFile {
                 }
                 other => SealError::Cipher(other),
             })?;
-        Ok(Self::with(parts.info, dek, backend, false))
+        let frames = parts.info.layout == Layout::Frames;
+        let (synced_bytes, _) = parts.synced.split_first_chunk().expect("the record begins with a length");
+        let synced_bytes = u64::from_be_bytes(*synced_bytes);
+        let file = Self::with(parts.info, dek, backend, synced_bytes, false);
+        if frames && !bool::from(file.synced_record(synced_bytes)?.bytes.ct_eq(&parts.synced)) {
+            return Err(SealError::Damaged { found: "the record of what was synced was changed".into() });
+        }
+        Ok(file)
+    }
+
+    /// How much of the file its writer knew to be on stable storage when the header was read, in stored bytes. A file
+    /// of frames that ends before was cut, not torn by a crash. Of a paged file, which proves its own end, 0.
+    #[must_use]
+    pub fn synced_bytes(&self) -> u64 {
+        self.0.synced_bytes
+    }
+
+    /// What the writer of a file of frames is to write into the header once the first `stored_bytes` bytes of the file
+    /// are on stable storage: from then on no reader takes an earlier end for that of a crash.
+    ///
+    /// Writing it may itself be lost in a crash; the record before it then stands. It must never reach the disk before
+    /// what it speaks of. Lengths may only grow. Serves any number of threads.
+    ///
+    /// # Errors
+    /// [`SealError::Cipher`].
+    pub fn synced_record(&self, stored_bytes: u64) -> Result<SyncedRecord, SealError> {
+        let inner = &*self.0;
+        let keyed = keyed(inner.info.cipher, inner.dek.as_bytes(), "synced", &[&inner.info.file_id], inner.backend)?;
+        let nonce = &nonce(stored_bytes)[12 - keyed.nonce_bytes()..];
+        // Each length is its own nonce, and sealed to the same tag whenever it is asked for: it encrypts nothing.
+        let tag = keyed.seal(nonce, &inner.info.file_id, &mut []).map_err(SealError::Cipher)?;
+        let mut bytes = [0; header::SYNCED_RECORD_BYTES];
+        bytes[..8].copy_from_slice(&stored_bytes.to_be_bytes());
+        bytes[8..].copy_from_slice(&tag);
+        Ok(SyncedRecord { offset: header::SYNCED_AT as u64, bytes })
     }
 
     /// What the header says.
@@ -100,9 +150,10 @@ impl SealedFile {
         self.0.backend
     }
 
-    fn with(info: HeaderInfo, dek: Secret, backend: Backend, writable: bool) -> Self {
+    fn with(info: HeaderInfo, dek: Secret, backend: Backend, synced_bytes: u64, writable: bool) -> Self {
         let segments = SegmentKeys::new();
-        Self(Arc::new(Inner { info, dek, backend, segments, writable: AtomicBool::new(writable) }))
+        let writable = AtomicBool::new(writable);
+        Self(Arc::new(Inner { info, dek, backend, segments, synced_bytes, writable }))
     }
 
     /// Claims the one writer that a new file may have.

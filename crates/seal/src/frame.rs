@@ -4,7 +4,8 @@
 //! A frame is a head (its length, and a tag that proves the length) and a body (ciphertext, and its tag). Frames are
 //! never rewritten. A file that ends within a frame, or in zeros, ends there: that is what a crash leaves behind.
 //! Anything else that fails authentication is damage. So a frame that was changed, moved, repeated or left out is
-//! found; frames cut off at the end of the file are not, and cannot be.
+//! found. So are frames cut off at the end, as far as the header says that they were synced; what was never synced may
+//! be missing after a crash, and then nobody can tell.
 //!
 //! ```
 //! # use sealstone_seal::{HEADER_BYTES, Layout, SealedFile, frame::{End, FrameReader, FrameWriter}};
@@ -404,11 +405,13 @@ impl FrameReader {
     /// How the file ends, once every stored byte was handed over and [`FrameReader::next_frame`] gave None.
     ///
     /// # Errors
-    /// [`SealError::Frame`] if a frame was damaged.
+    /// [`SealError::Frame`] if a frame was damaged; [`SealError::CutShort`] if more than this was synced.
     pub fn end(&self) -> Result<End, SealError> {
         let offset = self.cursor.next.stored_offset;
+        let synced = self.file.synced_bytes();
         match self.state {
             State::Failed(place, part) => Err(place.failed(part)),
+            _ if offset < synced => Err(SealError::CutShort { end: offset, synced }),
             State::Head if offset == self.pushed_end => Ok(End::Clean),
             _ => Ok(End::Torn { offset, bytes: self.pushed_end - offset }),
         }
@@ -430,163 +433,4 @@ fn ends_in_zeros(frame_offset: u64, part_offset: u64, part: &[u8]) -> bool {
     let sector = (last - last % SECTOR_BYTES).max(frame_offset);
     // a sector that begins before the part holds bytes of the head too, which was genuine and so not all zeros
     sector >= part_offset && part[(sector - part_offset) as usize..].iter().all(|byte| *byte == 0)
-}
-
-/// Where every frame of a file lies, for reading at random and for the length of the data. Filled by walking the
-/// heads, without opening the bodies.
-#[derive(Clone, Debug)]
-pub struct FrameIndex {
-    file: SealedFile,
-    cursor: Cursor,
-    places: Vec<FramePlace>,
-}
-
-impl FrameIndex {
-    /// An index of no frames yet.
-    ///
-    /// # Errors
-    /// [`SealError::WrongLayout`].
-    pub fn new(file: &SealedFile) -> Result<Self, SealError> {
-        Ok(Self { file: file.clone(), cursor: Cursor::new(file)?, places: Vec::new() })
-    }
-
-    /// Where the next head lies, in stored bytes from the beginning of the file; [`HEAD_BYTES`] long.
-    #[must_use]
-    pub fn next_offset(&self) -> u64 {
-        self.cursor.next.stored_offset
-    }
-
-    /// Adds the frame whose head is at [`FrameIndex::next_offset`].
-    ///
-    /// - `head`: its stored bytes, or fewer where the file ends
-    /// - `stored_bytes`: length of the file on disk
-    ///
-    /// Returns None where the file ends, cleanly or within this frame; it may grow and be tried again.
-    ///
-    /// # Errors
-    /// [`SealError::Frame`] if the head is not what was sealed there. A file whose last sectors were never written
-    /// fails so too; a [`FrameReader`] tells that from damage.
-    pub fn add(&mut self, head: &[u8], stored_bytes: u64) -> Result<Option<FramePlace>, SealError> {
-        let Some(head) = head.first_chunk::<HEAD_BYTES>() else { return Ok(None) };
-        let place = self.cursor.open_head(&self.file, head)?;
-        if place.stored_end() > stored_bytes {
-            return Ok(None);
-        }
-        self.cursor.advance(&place);
-        self.places.push(place);
-        Ok(Some(place))
-    }
-
-    /// Adds a frame that a [`FrameReader`] has read, if it is the next one.
-    pub fn add_read(&mut self, place: &FramePlace) -> bool {
-        let next = place.stored_offset == self.cursor.next.stored_offset && place.index == self.cursor.next.index;
-        if next {
-            self.cursor.advance(place);
-            self.places.push(*place);
-        }
-        next
-    }
-
-    /// Bytes of data in the frames added so far.
-    #[must_use]
-    pub fn logical_bytes(&self) -> u64 {
-        self.cursor.next.logical_offset
-    }
-
-    /// Number of frames added so far.
-    #[must_use]
-    pub fn frames(&self) -> u64 {
-        self.cursor.next.index
-    }
-
-    /// The frame that holds the byte of data at `logical_offset`; None beyond the end.
-    #[must_use]
-    pub fn find(&self, logical_offset: u64) -> Option<&FramePlace> {
-        if logical_offset >= self.logical_bytes() {
-            return None;
-        }
-        let after = self.places.partition_point(|place| place.logical_offset <= logical_offset);
-        self.places.get(after.checked_sub(1)?)
-    }
-
-    /// Opens the body of one frame in place and returns its data.
-    ///
-    /// - `place`: from [`FrameIndex::find`]
-    /// - `body`: the [`FramePlace::body_bytes`] stored bytes at [`FramePlace::body_offset`]
-    ///
-    /// # Errors
-    /// [`SealError::Frame`]; `body` then holds no data of the file.
-    pub fn open<'a>(&self, place: &FramePlace, body: &'a mut [u8]) -> Result<&'a mut [u8], SealError> {
-        if body.len() != place.body_bytes() {
-            return Err(place.failed(FramePart::Body));
-        }
-        let (data, tag) = body.split_last_chunk_mut().ok_or_else(|| place.failed(FramePart::Body))?;
-        place.open(&self.file, FramePart::Body, data, tag)?;
-        Ok(data)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn cursor(block_bytes: u64, segment_units: u64) -> Cursor {
-        let next = FramePlace { index: 0, stored_offset: 512, logical_offset: 0, bytes: 0, segment: 0, counter: 0 };
-        Cursor { block_bytes, segment_units, next }
-    }
-
-    /// Whatever the lengths, every message has counters of its own within its segment, and none passes the end.
-    #[test]
-    fn no_counter_is_used_twice() {
-        for (block_bytes, segment_units) in [(8, 1 << 20), (16, 70_000), (8, 131_073)] {
-            let mut cursor = cursor(block_bytes, segment_units);
-            let (mut free, mut segment) = (0, 0);
-            let mut state = 1u64;
-            for round in 0..20_000u64 {
-                state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-                let bytes = match round % 3 {
-                    0 => (state >> 50) as u32 + 1,
-                    1 => (state >> 60) as u32 + 1,
-                    _ => (state >> 44) as u32 + 1,
-                };
-                let place = cursor.place(bytes).unwrap();
-                if place.segment == segment {
-                    assert_eq!(place.counter, free);
-                } else {
-                    assert_eq!((place.segment, place.counter), (segment + 1, 0));
-                    assert!(free + cursor.blocks(bytes) > segment_units, "a segment was left early");
-                }
-                segment = place.segment;
-                // the head takes one, the body the blocks after it
-                free = place.counter + 1 + u64::from(bytes).div_ceil(block_bytes);
-                assert!(free <= segment_units, "a segment holds more than its key may");
-                cursor.advance(&place);
-                assert_eq!(cursor.next.index, round + 1);
-            }
-            assert!(segment > 0, "no segment was passed");
-        }
-    }
-
-    #[test]
-    fn lengths_that_no_frame_has_have_no_place() {
-        let cursor = cursor(8, 1000);
-        assert!(cursor.place(0).is_none());
-        assert!(cursor.place(FRAME_BYTES_MAX + 1).is_none());
-        assert!(cursor.place(u32::MAX).is_none());
-        assert!(cursor.place(999 * 8).is_some());
-        assert!(cursor.place(999 * 8 + 1).is_none());
-    }
-
-    #[test]
-    fn only_unwritten_sectors_count_as_zeros() {
-        // frame at 100, part up to 200: within one sector, so it must be zeros from the frame on
-        assert!(ends_in_zeros(100, 100, &[0; 100]));
-        assert!(!ends_in_zeros(100, 120, &[0; 100]));
-        // part from 500 to 600: the sector at 512 must be zeros
-        let mut part = [0; 100];
-        part[..12].fill(1);
-        assert!(ends_in_zeros(480, 500, &part));
-        part[12] = 1;
-        assert!(!ends_in_zeros(480, 500, &part));
-    }
 }

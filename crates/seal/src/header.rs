@@ -38,6 +38,11 @@ const KEY_ID_AT: usize = 72;
 const DEK_AT: usize = KEY_ID_AT + KEY_ID_BYTES_MAX;
 const TAG_AT: usize = DEK_AT + DEK_BYTES;
 const END: usize = TAG_AT + TAG_BYTES;
+/// Where a file of frames says how much of it was synced: a length and its tag, rewritten as the file grows.
+pub(crate) const SYNCED_AT: usize = 480;
+/// Length of that record, in bytes.
+pub(crate) const SYNCED_RECORD_BYTES: usize = 8 + TAG_BYTES;
+const SYNCED_END: usize = SYNCED_AT + SYNCED_RECORD_BYTES;
 
 /// Where the header must be zero: gaps that a later version may use.
 const RESERVED: [std::ops::Range<usize>; 4] = [11..12, 14..16, 20..24, 69..72];
@@ -84,12 +89,15 @@ pub struct HeaderInfo {
 
 /// A header taken apart, not yet authenticated.
 pub(crate) struct Parts {
-    /// The header as it was read, with zeros for the wrapped key and its tag: what the tag is over.
+    /// The header as it was read, with zeros for the wrapped key, its tag and the record of what was synced: what the
+    /// tag is over.
     pub(crate) associated: [u8; HEADER_BYTES],
     pub(crate) info: HeaderInfo,
     pub(crate) salt: [u8; SALT_BYTES],
     pub(crate) wrapped_dek: [u8; DEK_BYTES],
     pub(crate) tag: [u8; TAG_BYTES],
+    /// The record of what was synced, zeros in a paged file.
+    pub(crate) synced: [u8; SYNCED_RECORD_BYTES],
 }
 
 /// Whether `prefix`, the beginning of a file, is that of a sealed file. Needs 8 bytes to say yes.
@@ -133,7 +141,7 @@ pub(crate) fn parse(header: &[u8]) -> Result<Parts, SealError> {
         return Err(SealError::UnsupportedVersion { found: format_version, known: FORMAT_VERSION });
     }
     let zero = |range: std::ops::Range<usize>| header[range].iter().all(|byte| *byte == 0);
-    if !RESERVED.into_iter().all(zero) || !zero(END..HEADER_BYTES) {
+    if !RESERVED.into_iter().all(zero) || !zero(END..SYNCED_AT) || !zero(SYNCED_END..HEADER_BYTES) {
         return damaged("bytes that version 1 leaves zero are not");
     }
     let page_bytes = u32::from_be_bytes(take(header, PAGE_BYTES_AT));
@@ -144,6 +152,9 @@ pub(crate) fn parse(header: &[u8]) -> Result<Parts, SealError> {
         2 => return damaged("frames with a page length"),
         _ => return damaged("unknown layout"),
     };
+    if layout != Layout::Frames && !zero(SYNCED_AT..SYNCED_END) {
+        return damaged("pages with a record of what was synced");
+    }
     let segment_units = u64::from_be_bytes(take(header, SEGMENT_UNITS_AT));
     if !(1..=SEGMENT_UNITS_MAX).contains(&segment_units) {
         return damaged("impossible segment length");
@@ -163,12 +174,14 @@ pub(crate) fn parse(header: &[u8]) -> Result<Parts, SealError> {
     let key = KeyRef { id: key_id.to_owned(), version: u32::from_be_bytes(take(header, KEY_VERSION_AT)) };
     let mut associated = *header;
     associated[DEK_AT..END].fill(0);
+    associated[SYNCED_AT..SYNCED_END].fill(0);
     Ok(Parts {
         associated,
         info: HeaderInfo { format_version, layout, cipher, key, file_id: take(header, FILE_ID_AT), segment_units },
         salt: take(header, SALT_AT),
         wrapped_dek: take(header, DEK_AT),
         tag: take(header, TAG_AT),
+        synced: take(header, SYNCED_AT),
     })
 }
 
@@ -200,6 +213,11 @@ pub(crate) fn unwrapped(info: &HeaderInfo, salt: &[u8; SALT_BYTES]) -> [u8; HEAD
 pub(crate) fn put_wrapped(header: &mut [u8; HEADER_BYTES], wrapped_dek: &[u8], tag: &[u8; TAG_BYTES]) {
     header[DEK_AT..TAG_AT].copy_from_slice(wrapped_dek);
     header[TAG_AT..END].copy_from_slice(tag);
+}
+
+/// Puts the record of what was synced where it belongs.
+pub(crate) fn put_synced(header: &mut [u8; HEADER_BYTES], record: &[u8; SYNCED_RECORD_BYTES]) {
+    header[SYNCED_AT..SYNCED_END].copy_from_slice(record);
 }
 
 /// Whether a page may have `page_bytes` bytes of data.

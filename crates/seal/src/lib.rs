@@ -18,7 +18,7 @@ pub mod paged;
 mod segment;
 
 pub use error::{FramePart, SealError};
-pub use file::SealedFile;
+pub use file::{SealedFile, SyncedRecord};
 pub use header::{FORMAT_VERSION, HEADER_BYTES, HeaderInfo, Layout, MAGIC, inspect, is_sealed};
 
 /// Length of an authentication tag, in bytes.

@@ -1,7 +1,7 @@
 //! Frames: a cut end is an end, anything else that changed is damage.
 
 use sealstone_cipher::registry::{cipher, ciphers};
-use sealstone_seal::frame::{End, FRAME_BYTES_MAX, FrameIndex, FrameReader, FrameWriter, HEAD_BYTES, OVERHEAD_BYTES};
+use sealstone_seal::frame::{End, FRAME_BYTES_MAX, FrameReader, FrameWriter, HEAD_BYTES, OVERHEAD_BYTES};
 use sealstone_seal::{FramePart, HEADER_BYTES, Layout, SealError};
 
 use crate::fixture::{aes, create, data, each_flip, open, read_frames, read_frames_of, seal_frames, thorough};
@@ -289,48 +289,53 @@ fn a_log_can_be_followed_while_it_grows() {
     assert_eq!(writer.logical_bytes(), reader.logical_bytes());
 }
 
+/// Writes down in the header that the first `synced` bytes are on stable storage.
+fn record_sync(stored: &mut [u8], synced: u64) {
+    let record = open(stored).unwrap().synced_record(synced).unwrap();
+    stored[record.offset as usize..][..record.bytes.len()].copy_from_slice(&record.bytes);
+}
+
 #[test]
-fn the_index_finds_every_byte() {
-    let (stored, whole) = (sealed("aria-256"), parts().concat());
-    let file = open(&stored).unwrap();
-    let mut index = FrameIndex::new(&file).unwrap();
-    while let Some(place) = {
-        let at = index.next_offset() as usize;
-        index.add(&stored[at..stored.len().min(at + HEAD_BYTES)], stored.len() as u64).unwrap()
-    } {
-        assert_eq!(place.stored_end(), index.next_offset());
+fn what_was_synced_cannot_be_cut_off() {
+    for cipher in ciphers() {
+        let mut stored = sealed(cipher.name);
+        assert_eq!(open(&stored).unwrap().synced_bytes(), HEADER_BYTES as u64, "a new file has its header alone");
+        let synced = starts()[4];
+        record_sync(&mut stored, synced as u64);
+        assert_eq!(open(&stored).unwrap().synced_bytes(), synced as u64);
+        assert_eq!(read_frames(&stored).unwrap(), (parts(), End::Clean));
+        for bytes in HEADER_BYTES..stored.len() {
+            let read = read_frames(&stored[..bytes]);
+            if bytes >= synced {
+                let (frames, _) = read.unwrap_or_else(|error| panic!("{} cut to {bytes}: {error}", cipher.name));
+                assert!(frames.len() >= 4);
+            } else {
+                let end = starts()[frame_at(bytes)] as u64;
+                assert!(matches!(read, Err(SealError::CutShort { end: e, synced: s }) if (e, s) == (end, synced as u64)));
+                let mut zeros = stored.clone();
+                zeros[bytes..].fill(0);
+                assert!(read_frames(&zeros).is_err(), "{} zeroed from {bytes}", cipher.name);
+            }
+        }
     }
-    assert_eq!((index.frames(), index.logical_bytes()), (LENGTHS.len() as u64, whole.len() as u64));
-    for offset in 0..whole.len() {
-        let place = *index.find(offset as u64).unwrap();
-        let mut body = stored[place.body_offset() as usize..][..place.body_bytes()].to_vec();
-        let data = index.open(&place, &mut body).unwrap();
-        assert_eq!(data[offset - place.logical_offset as usize], whole[offset]);
-    }
-    assert!(index.find(whole.len() as u64).is_none());
+}
 
-    // the same from a reader
-    let mut read = FrameIndex::new(&file).unwrap();
-    let mut reader = FrameReader::new(&file).unwrap();
-    reader.push(&stored[HEADER_BYTES..]);
-    while let Some(frame) = reader.next_frame().unwrap() {
-        assert!(read.add_read(&frame.place));
-        assert!(!read.add_read(&frame.place));
+#[test]
+fn the_record_of_syncs_cannot_be_made_up() {
+    let stored = sealed("aes-256");
+    let mut raised = stored.clone();
+    record_sync(&mut raised, 700);
+    // another file's record, another length under this tag, none at all
+    let mut foreign = sealed("aes-256");
+    foreign[480..504].copy_from_slice(&raised[480..504]);
+    let mut lowered = raised.clone();
+    lowered[480..488].copy_from_slice(&stored[480..488]);
+    let mut none = raised.clone();
+    none[480..504].fill(0);
+    for forged in [foreign, lowered, none] {
+        let error = open(&forged).unwrap_err().to_string();
+        assert!(error.starts_with("damaged header: the record of what was synced was changed\n"), "{error}");
     }
-    assert_eq!(read.logical_bytes(), index.logical_bytes());
-
-    // a changed head and a changed body are found, a cut file is shorter
-    let place = *index.find(200).unwrap();
-    let mut body = stored[place.body_offset() as usize..][..place.body_bytes()].to_vec();
-    body[0] ^= 1;
-    assert!(matches!(index.open(&place, &mut body), Err(SealError::Frame { index: 3, part: FramePart::Body, .. })));
-    assert!(body[..place.bytes as usize].iter().all(|byte| *byte == 0), "a failed frame left data behind");
-    assert!(matches!(index.open(&place, &mut body[1..]), Err(SealError::Frame { .. })));
-    let mut cut = FrameIndex::new(&file).unwrap();
-    let mut head = stored[HEADER_BYTES..][..HEAD_BYTES].to_vec();
-    assert_eq!(cut.add(&head, starts()[1] as u64 - 1).unwrap(), None);
-    head[19] ^= 1;
-    assert!(matches!(cut.add(&head, stored.len() as u64), Err(SealError::Frame { index: 0, .. })));
 }
 
 #[test]
