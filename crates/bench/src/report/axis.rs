@@ -113,7 +113,7 @@ mod tests {
     fn logarithmic_ticks_are_few_and_at_least_one() {
         assert_eq!(texts(&Axis::micros(3.0, 8000.0, 5)), ["10 µs", "100 µs", "1 ms"]);
         assert_eq!(texts(&Axis::micros(10.0, 25.0, 5)), ["10 µs", "20 µs"]);
-        assert_eq!(texts(&Axis::micros(0.0, 0.0, 5)).len(), 2);
+        assert!(!texts(&Axis::micros(0.0, 0.0, 5)).is_empty());
         for exponent in 0..12 {
             let axis = Axis::micros(1.0, 10f64.powi(exponent), 5);
             assert!((1..=5).contains(&axis.ticks.len()), "{exponent}: {:?}", texts(&axis));

@@ -12,7 +12,7 @@ use crate::results::{Cell, CpuSecond, Overhead, Variant, Verdict};
 use crate::workload::Unit;
 
 /// Natural width of a panel: what a phone shows without scaling it down much.
-const NARROW_PX: f64 = 344.0;
+pub(super) const NARROW_PX: f64 = 344.0;
 
 /// Natural width of a chart that takes the whole column of a wide page.
 const WIDE_PX: f64 = 800.0;

@@ -8,6 +8,7 @@ mod charts;
 pub mod figures;
 mod index;
 mod page;
+mod percentiles;
 pub mod summary;
 mod tables;
 

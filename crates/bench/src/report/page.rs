@@ -6,7 +6,7 @@ use super::canvas::{self, Ink};
 use super::charts::{self, Chart, Interval};
 use super::index::Run;
 use super::tables::{self, Table};
-use super::{Options, ReportError, figures};
+use super::{Options, ReportError, figures, percentiles};
 use crate::merge;
 use crate::plan::{Plan, Policy};
 use crate::results::{Cell, EngineFacts, Machine, Results};
@@ -72,6 +72,8 @@ struct Charts {
     /// How to read them.
     note: String,
     legend: Vec<Key>,
+    /// Shown only when asked for.
+    folded: bool,
     panels: Vec<Chart>,
 }
 
@@ -255,12 +257,20 @@ fn overhead_charts() -> Charts {
             Key { swatch: None, mark: "○", text: "no difference" },
             Key { swatch: None, mark: "◆", text: "cannot conclude" },
         ],
+        folded: false,
         panels: Vec::new(),
     }
 }
 
 fn all_charts(run: &Run) -> Result<Vec<Charts>, ReportError> {
-    let plain = |id, title, note: &str, panels| Charts { id, title, note: note.into(), legend: Vec::new(), panels };
+    let plain = |id, title, note: &str, panels| Charts {
+        id,
+        title,
+        note: note.into(),
+        legend: Vec::new(),
+        folded: false,
+        panels,
+    };
     let latency_note = match run.results.plan.target {
         None => "Figure at the right: 99th percentile.".into(),
         Some(rate) => format!(
@@ -286,6 +296,15 @@ fn all_charts(run: &Run) -> Result<Vec<Charts>, ReportError> {
                 Key { swatch: None, mark: "▲", text: "99.9 % of operations were as fast" },
             ],
             ..plain("latency", "Latency", &latency_note, charts::latency(run)?)
+        },
+        Charts {
+            folded: true,
+            ..plain(
+                "percentiles",
+                "Latency by percentile",
+                "The whole distribution: to the right, ever rarer operations. Both scales are logarithmic.",
+                percentiles::curves(run)?,
+            )
         },
         Charts {
             legend: vec![
