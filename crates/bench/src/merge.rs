@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use crate::report::figures;
 use crate::results::{Results, SCHEMA};
 
 /// Runs to show in one report.
@@ -93,7 +94,7 @@ pub fn labels(runs: &[Results]) -> Vec<String> {
             *number += 1;
             match times[name.as_str()] {
                 1 => name.clone(),
-                _ => format!("{name}, run {number} ({})", run.started_at),
+                _ => format!("{name}, run {number} ({})", figures::moment(&run.started_at)),
             }
         })
         .collect()

@@ -374,12 +374,12 @@ fn result_files_are_read_and_named() {
     assert_eq!(
         merge::labels(&merged.runs),
         [
-            "Example CPU 9000, 8 cores, run 1 (2026-03-02T09:14:05Z)",
-            "Example CPU 9000, 8 cores, run 2 (2026-03-03T10:00:00Z)"
+            "Example CPU 9000, 8 cores, run 1 (2026-03-02 09:14 UTC)",
+            "Example CPU 9000, 8 cores, run 2 (2026-03-03 10:00 UTC)"
         ]
     );
     assert!(merge::differences(&merged.runs).is_empty());
-    assert!(report::html(&merged.runs).unwrap().contains("run 2 (2026-03-03T10:00:00Z)"));
+    assert!(report::html(&merged.runs).unwrap().contains("run 2 (2026-03-03 10:00 UTC)"));
 
     assert!(matches!(merge::read(&[]), Err(MergeError::Empty)));
     let refused = |path: PathBuf| merge::read(&[first.clone(), path]).unwrap_err().to_string();

@@ -186,11 +186,7 @@ pub(super) fn titled(workload: &str) -> String {
 }
 
 fn clients(cells: &[(&Variant, &Cell)]) -> String {
-    match cells.first().map(|(_, cell)| cell.clients) {
-        Some(1) => "1 client".into(),
-        Some(clients) => format!("{clients} clients"),
-        None => String::new(),
-    }
+    cells.first().map_or(String::new(), |(_, cell)| figures::counted(cell.clients, "client"))
 }
 
 /// Median throughput by variant, with the spread of the slices.
@@ -219,7 +215,7 @@ pub(super) fn throughput(run: &Run) -> Result<Vec<Chart>, ReportError> {
 
 /// A line with end caps, visible on a bar and beside it.
 fn whisker(canvas: &Canvas, (low, high): (f64, f64), y: f64) -> Result<(), ReportError> {
-    for (ink, width) in [(Ink::Surface, 3.5), (Ink::Text, 1.25)] {
+    for (ink, width) in [(Ink::Surface, 3.0), (Ink::Text, 1.25)] {
         canvas.line(&[(low, y), (high, y)], ink, width)?;
         for x in [low, high] {
             canvas.line(&[(x, y - 3.5), (x, y + 3.5)], ink, width)?;

@@ -95,6 +95,11 @@ pub fn count(value: u64) -> String {
     grouped
 }
 
+/// A number with what it counts: `1 round`, `3 rounds`.
+pub fn counted(value: usize, one: &str) -> String {
+    format!("{} {one}{}", count(value as u64), if value == 1 { "" } else { "s" })
+}
+
 /// A time given in microseconds: `12.3 µs`, `1.23 ms`, `4.56 s`.
 pub fn micros(value_us: f64) -> String {
     if !value_us.is_finite() {
@@ -118,6 +123,14 @@ pub fn seconds(value_s: f64) -> String {
         0..60 if value_s < 59.95 => micros(value_s * 1e6),
         0..3600 => format!("{} min {:02} s", whole / 60, whole % 60),
         _ => format!("{} h {:02} min", whole / 3600, whole % 3600 / 60),
+    }
+}
+
+/// A point in time, given in RFC 3339, to the minute; text that is none stays as it is.
+pub fn moment(rfc3339: &str) -> String {
+    match rfc3339.parse::<jiff::Timestamp>() {
+        Ok(time) => time.strftime("%Y-%m-%d %H:%M UTC").to_string(),
+        Err(_) => rfc3339.to_owned(),
     }
 }
 
@@ -225,6 +238,8 @@ mod tests {
         assert_eq!(seconds(59.99), "1 min 00 s");
         assert_eq!(seconds(123.4), "2 min 03 s");
         assert_eq!(seconds(3725.0), "1 h 02 min");
+        assert_eq!(moment("2026-03-02T10:14:05.25+01:00"), "2026-03-02 09:14 UTC");
+        assert_eq!(moment("yesterday"), "yesterday");
     }
 
     #[test]

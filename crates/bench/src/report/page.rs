@@ -181,23 +181,15 @@ fn section(number: usize, run: &Run, alone: bool, options: &Options) -> Result<S
 fn summary(results: &Results) -> String {
     let plan = &results.plan;
     format!(
-        "{} {} on {}; {} rounds; begun {}, {} in all; Sealstone {}",
+        "{} {} on {}; {}; begun {}, {} in all; Sealstone {}",
         results.engine.name,
         results.engine.version,
         results.machine.label,
-        plan.rounds,
-        when(&results.started_at),
+        figures::counted(plan.rounds, "round"),
+        figures::moment(&results.started_at),
         figures::seconds(results.elapsed_s),
         results.version
     )
-}
-
-/// A time as a person reads it, to the minute.
-fn when(rfc3339: &str) -> String {
-    match rfc3339.parse::<jiff::Timestamp>() {
-        Ok(time) => time.strftime("%Y-%m-%d %H:%M UTC").to_string(),
-        Err(_) => rfc3339.to_owned(),
-    }
 }
 
 /// What an early end left unmeasured.

@@ -52,11 +52,12 @@ pub fn screen(results: &Results, width: usize, colour: bool) -> String {
 fn setting(results: &Results) -> String {
     let slices = results.cells.iter().map(|cell| cell.samples.len()).max().unwrap_or(0);
     format!(
-        "{} {} on {}; medians of {slices} slices in {} rounds; {} records",
+        "{} {} on {}; medians of {} in {}; {} records",
         results.engine.name,
         results.engine.version,
         results.machine.label,
-        results.plan.rounds,
+        figures::counted(slices, "slice"),
+        figures::counted(results.plan.rounds, "round"),
         figures::count(results.plan.records)
     )
 }

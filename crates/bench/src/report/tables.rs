@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::iter::once;
 
 use serde::Serialize;
+use unicode_width::UnicodeWidthStr;
 
 use super::charts::titled;
 use super::figures;
@@ -39,7 +40,7 @@ pub(super) struct Datum {
     text: String,
     /// A second line of less weight.
     note: String,
-    /// Class for the style sheet: `figure`, `words`, `head`, `costs`, `gains`, `same`, `open`.
+    /// Class for the style sheet: `figure`, `words`, `head`, `long`, `costs`, `gains`, `same`, `open`.
     class: &'static str,
     /// Rows it spans.
     span: usize,
@@ -56,7 +57,10 @@ fn figure(text: impl Into<String>) -> Datum {
 }
 
 fn head(text: impl Into<String>) -> Datum {
-    Datum { class: "head", ..words(text) }
+    let text: String = text.into();
+    // a name stays on one line unless it is too long for that
+    let class = if text.width() <= 24 { "head" } else { "head long" };
+    Datum { class, ..words(text) }
 }
 
 /// Column heads; those that begin with `#` are of figures.
