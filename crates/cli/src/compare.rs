@@ -63,6 +63,10 @@ fn keys(file: Option<&Path>, keep: Option<&Path>) -> anyhow::Result<Arc<dyn KeyS
         return Ok(Arc::new(KeyFile::open(file)?));
     }
     let Some(keep) = keep else { return Ok(Arc::new(EphemeralKey::new()?)) };
+    // a directory that is in use already will be refused, and needs no key
+    if std::fs::read_dir(keep).is_ok_and(|mut entries| entries.next().is_some()) {
+        return Ok(Arc::new(EphemeralKey::new()?));
+    }
     let file = beside(keep);
     let key = if file.exists() { KeyFile::open(&file)? } else { KeyFile::create(&file, "compare")? };
     say(&format!("the stores kept in {} are sealed with the key in {}", keep.display(), file.display()));

@@ -67,7 +67,7 @@ pub(crate) fn definition() -> clap::Command {
 
 /// Encrypt a data store with the cipher you choose, and measure what it costs
 #[derive(Debug, Parser)]
-#[command(name = "sealstone", version, after_help = EXAMPLES, max_term_width = 100)]
+#[command(name = "sealstone", version, after_help = EXAMPLES, max_term_width = 80)]
 #[command(subcommand_required = true, arg_required_else_help = true)]
 pub(crate) struct Sealstone {
     #[command(subcommand)]
@@ -97,7 +97,7 @@ pub(crate) enum Command {
 }
 
 #[derive(Args, Debug)]
-#[command(after_help = COMPARE_EXAMPLES)]
+#[command(after_help = COMPARE_EXAMPLES, allow_negative_numbers = true)]
 pub(crate) struct CompareFlags {
     #[command(flatten)]
     pub(crate) plan: PlanFlags,
@@ -147,16 +147,16 @@ pub(crate) struct PlanFlags {
     #[arg(long, value_name = "N", value_parser = count::parse)]
     pub(crate) operations: Option<u64>,
     /// Client threads, where the workload does not fix them
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = count::parse_small)]
     pub(crate) threads: Option<usize>,
     /// Rounds; more of them narrow the confidence intervals
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = count::parse_small)]
     pub(crate) rounds: Option<usize>,
     /// Pairs of measurements a ratio rests on, at least
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = count::parse_small)]
     pub(crate) pairs: Option<usize>,
     /// Milliseconds that one measurement lasts, at least
-    #[arg(long, value_name = "MS")]
+    #[arg(long, value_name = "MS", value_parser = count::parse)]
     pub(crate) slice_ms: Option<u64>,
     /// Cache of the store [default: sized to the data]
     #[arg(long, value_name = "SIZE", value_parser = parse_bytes)]
@@ -165,7 +165,7 @@ pub(crate) struct PlanFlags {
     #[arg(long, value_name = "RATE")]
     pub(crate) target: Option<f64>,
     /// Seed of every random draw
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = count::parse)]
     pub(crate) seed: Option<u64>,
     /// Directory for report.html, results.json and results.csv
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]

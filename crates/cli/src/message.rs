@@ -24,10 +24,31 @@ pub(crate) fn exit_code(outcome: anyhow::Result<Answer>) -> ExitCode {
         Ok(Answer::Negative) => ExitCode::from(1),
         Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
-            report(&format!("{error:#}"));
+            report(&words(&error));
             ExitCode::from(2)
         }
     }
+}
+
+/// The words of an error and of its causes, one after the other on the first line, next steps below. A cause that the
+/// words before it quote already is left out.
+fn words(error: &anyhow::Error) -> String {
+    let mut head = String::new();
+    let mut steps = Vec::new();
+    for cause in error.chain() {
+        let text = cause.to_string();
+        let mut lines = text.lines();
+        let first = lines.next().unwrap_or_default();
+        if head.contains(first) {
+            continue;
+        }
+        if !head.is_empty() {
+            head.push_str(": ");
+        }
+        head.push_str(first);
+        steps.extend(lines.map(String::from));
+    }
+    [vec![head], steps].concat().join("\n")
 }
 
 /// Writes `sealstone: <what>` to stderr; further lines of `text`, the next steps, are indented.
@@ -95,6 +116,20 @@ fn is_broken_pipe(error: &anyhow::Error) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[derive(Debug, thiserror::Error)]
+    #[error("cannot read x: {source}\nlook for it")]
+    struct Quoting {
+        source: std::io::Error,
+    }
+
+    #[test]
+    fn causes_are_said_once() {
+        let quoting = Quoting { source: std::io::Error::other("gone") };
+        assert_eq!(words(&anyhow::Error::new(quoting)), "cannot read x: gone\nlook for it");
+        let context = anyhow::Error::new(std::io::Error::other("gone")).context("cannot write y\ntry z");
+        assert_eq!(words(&context), "cannot write y: gone\ntry z");
+    }
 
     #[test]
     fn a_broken_pipe_is_no_error() {
