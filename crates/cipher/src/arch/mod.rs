@@ -244,3 +244,16 @@ pub(crate) fn cpu_features() -> Vec<&'static str> {
     #[cfg(not(target_arch = "x86_64"))]
     return Vec::new();
 }
+
+/// What `value` leaves in its memory when dropped. For types without padding, whose drop frees nothing.
+#[cfg(test)]
+pub(crate) fn left_after_drop<T>(value: T) -> Vec<u8> {
+    let mut place = std::mem::ManuallyDrop::new(value);
+    let start: *mut T = &mut *place;
+    // SAFETY: the value is dropped here and nowhere else. Its memory stays, and the caller promises that all of it
+    // is initialised and owns nothing.
+    unsafe {
+        std::ptr::drop_in_place(start);
+        std::slice::from_raw_parts(start.cast::<u8>(), size_of::<T>()).to_vec()
+    }
+}

@@ -104,78 +104,133 @@ mod sse2 {
     }
 }
 
-#[cfg(any(not(all(target_arch = "x86_64", target_feature = "sse2")), miri))]
-impl Logic for Portable {
-    type Word = [u32; 4];
+/// Words as arrays of their rows.
+#[cfg(any(test, not(all(target_arch = "x86_64", target_feature = "sse2")), miri))]
+macro_rules! array_words {
+    ($token:ident) => {
+        impl Logic for $token {
+            type Word = [u32; 4];
 
-    #[inline(always)]
-    fn xor(self, a: [u32; 4], b: [u32; 4]) -> [u32; 4] {
-        [a[0] ^ b[0], a[1] ^ b[1], a[2] ^ b[2], a[3] ^ b[3]]
-    }
-    #[inline(always)]
-    fn and(self, a: [u32; 4], b: [u32; 4]) -> [u32; 4] {
-        [a[0] & b[0], a[1] & b[1], a[2] & b[2], a[3] & b[3]]
-    }
+            #[inline(always)]
+            fn xor(self, a: [u32; 4], b: [u32; 4]) -> [u32; 4] {
+                [a[0] ^ b[0], a[1] ^ b[1], a[2] ^ b[2], a[3] ^ b[3]]
+            }
+            #[inline(always)]
+            fn and(self, a: [u32; 4], b: [u32; 4]) -> [u32; 4] {
+                [a[0] & b[0], a[1] & b[1], a[2] & b[2], a[3] & b[3]]
+            }
+        }
+
+        impl Words for $token {
+            #[inline(always)]
+            fn rows(self, rows: [u32; 4]) -> [u32; 4] {
+                rows
+            }
+            #[inline(always)]
+            fn load(self, bytes: &[u8; 16]) -> [u32; 4] {
+                let (rows, _) = bytes.as_chunks::<4>();
+                [0, 1, 2, 3].map(|r| u32::from_le_bytes(rows[r]))
+            }
+            #[inline(always)]
+            fn store(self, w: [u32; 4], bytes: &mut [u8; 16]) {
+                for (row, value) in bytes.chunks_exact_mut(4).zip(w) {
+                    row.copy_from_slice(&value.to_le_bytes());
+                }
+            }
+            #[inline(always)]
+            fn multiply(self, a: [u32; 4], b: [u32; 4]) -> [u32; 4] {
+                let (low, high) = (u64::from(a[0]) * u64::from(b[0]), u64::from(a[2]) * u64::from(b[2]));
+                [low as u32, (low >> 32) as u32, high as u32, (high >> 32) as u32]
+            }
+            #[inline(always)]
+            fn shift_left<const N: i32>(self, w: [u32; 4]) -> [u32; 4] {
+                // Bits that would cross into the other row of a half are masked by the caller, as those that cross a byte.
+                w.map(|row| row << N)
+            }
+            #[inline(always)]
+            fn shift_right<const N: i32>(self, w: [u32; 4]) -> [u32; 4] {
+                w.map(|row| row >> N)
+            }
+            #[inline(always)]
+            fn rotate_rows_1(self, [a, b, c, d]: [u32; 4]) -> [u32; 4] {
+                [b, c, d, a]
+            }
+            #[inline(always)]
+            fn rotate_rows_2(self, [a, b, c, d]: [u32; 4]) -> [u32; 4] {
+                [c, d, a, b]
+            }
+            #[inline(always)]
+            fn rotate_columns_1(self, w: [u32; 4]) -> [u32; 4] {
+                w.map(|row| row.rotate_right(8))
+            }
+            #[inline(always)]
+            fn rotate_columns_2(self, w: [u32; 4]) -> [u32; 4] {
+                w.map(|row| row.rotate_right(16))
+            }
+            #[inline(always)]
+            fn rotate_columns_3(self, w: [u32; 4]) -> [u32; 4] {
+                w.map(|row| row.rotate_right(24))
+            }
+            #[inline(always)]
+            fn rotate_odd_rows_2(self, [a, b, c, d]: [u32; 4]) -> [u32; 4] {
+                [a, b.rotate_right(16), c, d.rotate_right(16)]
+            }
+            #[inline(always)]
+            fn transpose(self, w: [u32; 4]) -> [u32; 4] {
+                let bytes = w.map(u32::to_le_bytes);
+                [0, 1, 2, 3].map(|c| u32::from_le_bytes([bytes[0][c], bytes[1][c], bytes[2][c], bytes[3][c]]))
+            }
+        }
+    };
 }
 
 #[cfg(any(not(all(target_arch = "x86_64", target_feature = "sse2")), miri))]
-impl Words for Portable {
-    #[inline(always)]
-    fn rows(self, rows: [u32; 4]) -> [u32; 4] {
-        rows
+array_words!(Portable);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Clone, Copy)]
+    struct Arrays;
+    array_words!(Arrays);
+
+    fn stored<W: Words>(words: W, w: W::Word) -> [u8; 16] {
+        let mut bytes = [0; 16];
+        words.store(w, &mut bytes);
+        bytes
     }
-    #[inline(always)]
-    fn load(self, bytes: &[u8; 16]) -> [u32; 4] {
-        let (rows, _) = bytes.as_chunks::<4>();
-        [0, 1, 2, 3].map(|r| u32::from_le_bytes(rows[r]))
+
+    /// Everything that ciphers are made of, on two words of 16 bytes.
+    fn results<W: Words>(words: W, a: &[u8; 16], b: &[u8; 16]) -> Vec<[u8; 16]> {
+        let (v, w) = (words.load(a), words.load(b));
+        let mask = words.rows([0x0f0f_0f0f; 4]);
+        [
+            words.rows([1, 0x203, 0x0405_0607, 0xffff_ffff]),
+            words.xor(v, w),
+            words.and(v, w),
+            words.multiply(v, w),
+            words.shift_left::<4>(words.and(v, mask)),
+            words.and(words.shift_right::<4>(v), mask),
+            words.rotate_rows_1(v),
+            words.rotate_rows_2(v),
+            words.rotate_columns_1(v),
+            words.rotate_columns_2(v),
+            words.rotate_columns_3(v),
+            words.rotate_odd_rows_2(v),
+            words.transpose(v),
+        ]
+        .map(|w| stored(words, w))
+        .to_vec()
     }
-    #[inline(always)]
-    fn store(self, w: [u32; 4], bytes: &mut [u8; 16]) {
-        for (row, value) in bytes.chunks_exact_mut(4).zip(w) {
-            row.copy_from_slice(&value.to_le_bytes());
+
+    #[test]
+    fn arrays_do_what_registers_do() {
+        for seed in 0..64_u8 {
+            let a = std::array::from_fn(|i| (i as u8).wrapping_mul(37) ^ seed.wrapping_mul(101));
+            let b = std::array::from_fn(|i| (i as u8).wrapping_mul(151).wrapping_add(seed));
+            assert_eq!(results(Portable, &a, &b), results(Arrays, &a, &b));
+            assert_eq!(stored(Arrays, Arrays.transpose(Arrays.transpose(Arrays.load(&a)))), a);
         }
-    }
-    #[inline(always)]
-    fn multiply(self, a: [u32; 4], b: [u32; 4]) -> [u32; 4] {
-        let (low, high) = (u64::from(a[0]) * u64::from(b[0]), u64::from(a[2]) * u64::from(b[2]));
-        [low as u32, (low >> 32) as u32, high as u32, (high >> 32) as u32]
-    }
-    #[inline(always)]
-    fn shift_left<const N: i32>(self, w: [u32; 4]) -> [u32; 4] {
-        // Bits that would cross into the other row of a half are masked by the caller, as those that cross a byte.
-        w.map(|row| row << N)
-    }
-    #[inline(always)]
-    fn shift_right<const N: i32>(self, w: [u32; 4]) -> [u32; 4] {
-        w.map(|row| row >> N)
-    }
-    #[inline(always)]
-    fn rotate_rows_1(self, [a, b, c, d]: [u32; 4]) -> [u32; 4] {
-        [b, c, d, a]
-    }
-    #[inline(always)]
-    fn rotate_rows_2(self, [a, b, c, d]: [u32; 4]) -> [u32; 4] {
-        [c, d, a, b]
-    }
-    #[inline(always)]
-    fn rotate_columns_1(self, w: [u32; 4]) -> [u32; 4] {
-        w.map(|row| row.rotate_right(8))
-    }
-    #[inline(always)]
-    fn rotate_columns_2(self, w: [u32; 4]) -> [u32; 4] {
-        w.map(|row| row.rotate_right(16))
-    }
-    #[inline(always)]
-    fn rotate_columns_3(self, w: [u32; 4]) -> [u32; 4] {
-        w.map(|row| row.rotate_right(24))
-    }
-    #[inline(always)]
-    fn rotate_odd_rows_2(self, [a, b, c, d]: [u32; 4]) -> [u32; 4] {
-        [a, b.rotate_right(16), c, d.rotate_right(16)]
-    }
-    #[inline(always)]
-    fn transpose(self, w: [u32; 4]) -> [u32; 4] {
-        let bytes = w.map(u32::to_le_bytes);
-        [0, 1, 2, 3].map(|c| u32::from_le_bytes([bytes[0][c], bytes[1][c], bytes[2][c], bytes[3][c]]))
     }
 }

@@ -363,6 +363,7 @@ pub(crate) mod reference {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::arch::left_after_drop;
 
     /// A splitmix64 stream: repeatable, and good enough to fill buffers.
     fn bytes(seed: u64, n: usize) -> Vec<u8> {
@@ -409,5 +410,13 @@ mod tests {
         for backend in Backend::available() {
             assert_eq!(GhashKey::new(&h, backend).tag_input(&[], &ciphertext), want, "{}", backend.name());
         }
+    }
+
+    #[test]
+    fn powers_are_zeroed() {
+        let powers = Powers { powers: [7; 16 * SLOTS], sums: [7; 16 * SLOTS] };
+        assert!(left_after_drop(powers).iter().all(|byte| *byte == 0));
+        let key = *portable::Key::boxed(Portable, &[7; 16]);
+        assert!(left_after_drop(key).iter().all(|byte| *byte == 0));
     }
 }

@@ -9,7 +9,7 @@
 //!   columns too far right, so the row below is found k columns further on, and four rounds later all is back in
 //!   place. Round keys are laid out accordingly.
 
-use zeroize::{Zeroizing, optimization_barrier};
+use zeroize::optimization_barrier;
 
 use super::{ROUNDS_MAX, RoundKeys, SubWord};
 use crate::arch::{Logic, Portable, Words};
@@ -24,11 +24,31 @@ type State<W> = [<W as Logic>::Word; 8];
 /// One round key, each bit spread over a byte.
 type SlicedKey = [[u8; 16]; 8];
 
+/// The round keys in the order of their use, zeroed on drop.
+struct SlicedKeys([SlicedKey; ROUNDS_MAX + 1]);
+
+impl Drop for SlicedKeys {
+    fn drop(&mut self) {
+        self.0.as_flattened_mut().as_flattened_mut().fill(0);
+        optimization_barrier(self);
+    }
+}
+
 /// AES of `rounds` rounds; the key is zeroed on drop.
 pub(super) struct Aes {
     words: Portable,
-    keys: [SlicedKey; ROUNDS_MAX + 1],
+    keys: SlicedKeys,
     rounds: usize,
+}
+
+/// Key stream of `GROUPS` times eight blocks, zeroed on drop.
+struct Stream<const GROUPS: usize>([[[u8; 16]; BLOCKS]; GROUPS]);
+
+impl<const GROUPS: usize> Drop for Stream<GROUPS> {
+    fn drop(&mut self) {
+        self.0.as_flattened_mut().as_flattened_mut().fill(0);
+        optimization_barrier(self);
+    }
 }
 
 /// What SubBytes adds to each byte (FIPS 197, 5.1.1).
@@ -37,10 +57,11 @@ const S_BOX_CONSTANT: u8 = 0x63;
 impl Aes {
     /// Sets `key`, 16, 24 or 32 bytes, in place, so that no copy stays behind.
     pub(super) fn boxed(words: Portable, key: &[u8]) -> Box<Self> {
-        let mut aes = Box::new(Self { words, keys: [[[0; 16]; 8]; ROUNDS_MAX + 1], rounds: key.len() / 4 + 6 });
+        let mut aes =
+            Box::new(Self { words, keys: SlicedKeys([[[0; 16]; 8]; ROUNDS_MAX + 1]), rounds: key.len() / 4 + 6 });
         let mut plain = RoundKeys::zero();
         plain.expand(key, aes.rounds, &Scalar);
-        for (n, (sliced, key)) in aes.keys.iter_mut().zip(&plain.0[..=aes.rounds]).enumerate() {
+        for (n, (sliced, key)) in aes.keys.0.iter_mut().zip(&plain.0[..=aes.rounds]).enumerate() {
             slice_key(sliced, key, n);
         }
         aes
@@ -48,15 +69,15 @@ impl Aes {
 
     /// The block of key stream at `counter`; and XORs `data` (any length) with the stream after it.
     pub(super) fn xor_after_first_block(&self, counter: &[u8; 16], data: &mut [u8]) -> [u8; 16] {
-        let mut stream = Zeroizing::new([[[0; 16]; BLOCKS]; 2]);
+        let mut stream = Stream([[[0; 16]; BLOCKS]; 2]);
         let used = if data.len() < 16 * BLOCKS {
-            self.keystream(counter, stream.first_chunk_mut::<1>().expect("one of two"));
+            self.keystream(counter, stream.0.first_chunk_mut::<1>().expect("one of two"));
             BLOCKS
         } else {
-            self.keystream(counter, &mut stream);
+            self.keystream(counter, &mut stream.0);
             2 * BLOCKS
         };
-        let [first, after @ ..] = &stream.as_flattened()[..used] else { unreachable!("eight blocks or more") };
+        let [first, after @ ..] = &stream.0.as_flattened()[..used] else { unreachable!("eight blocks or more") };
         let (head, rest) = data.split_at_mut(data.len().min(16 * (used - 1)));
         xor(head, after.as_flattened());
         self.xor_keystream32(&advanced(counter, used), rest);
@@ -86,7 +107,7 @@ impl Aes {
     /// Encrypts groups of eight blocks, row by row, in place. A round is a long chain of steps that wait for each
     /// other, so that two groups take turns by the round.
     fn encrypt<W: Words, const GROUPS: usize>(&self, words: W, states: &mut [State<W>; GROUPS]) {
-        let [first, middle @ ..] = &self.keys[..=self.rounds] else { unreachable!("rounds") };
+        let [first, middle @ ..] = &self.keys.0[..=self.rounds] else { unreachable!("rounds") };
         for state in states.iter_mut() {
             exchange_bits(words, state);
             add_key(words, state, first);
@@ -120,13 +141,6 @@ fn round<W: Words, const K: usize>(words: W, state: &mut State<W>, key: &SlicedK
     let mut next = mix_columns::<W, K>(words, sub_bytes(words, *state));
     add_key(words, &mut next, key);
     *state = next;
-}
-
-impl Drop for Aes {
-    fn drop(&mut self) {
-        self.keys.as_flattened_mut().as_flattened_mut().fill(0);
-        optimization_barrier(self);
-    }
 }
 
 /// The rows of a block, byte c of row r being column c.
@@ -292,21 +306,21 @@ impl Counter128 for Aes {
     }
 
     fn encrypt_block(&self, block: &mut [u8; 16]) {
-        let mut stream = Zeroizing::new([[[0; 16]; BLOCKS]]);
-        self.keystream(block, &mut stream);
-        *block = stream[0][0];
+        let mut stream = Stream([[[0; 16]; BLOCKS]]);
+        self.keystream(block, &mut stream.0);
+        *block = stream.0[0][0];
     }
 
     fn xor_keystream32(&self, counter: &[u8; 16], data: &mut [u8]) {
         let mut counter = *counter;
-        let mut stream = Zeroizing::new([[[0; 16]; BLOCKS]; 2]);
+        let mut stream = Stream([[[0; 16]; BLOCKS]; 2]);
         for piece in data.chunks_mut(2 * 16 * BLOCKS) {
             if piece.len() > 16 * BLOCKS {
-                self.keystream(&counter, &mut stream);
+                self.keystream(&counter, &mut stream.0);
             } else {
-                self.keystream(&counter, stream.first_chunk_mut::<1>().expect("one of two"));
+                self.keystream(&counter, stream.0.first_chunk_mut::<1>().expect("one of two"));
             }
-            xor(piece, stream.as_flattened().as_flattened());
+            xor(piece, stream.0.as_flattened().as_flattened());
             counter = advanced(&counter, 2 * BLOCKS);
         }
     }
@@ -329,6 +343,7 @@ fn advanced(counter: &[u8; 16], blocks: usize) -> [u8; 16] {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::arch::left_after_drop;
     use crate::block::aes::reference;
 
     #[test]
@@ -337,5 +352,11 @@ mod tests {
             let want = u32::from_ne_bytes([reference::s_box(x); 4]);
             assert_eq!(Scalar.sub_word(u32::from_ne_bytes([x; 4])), want, "S-box of {x:#04x}");
         }
+    }
+
+    #[test]
+    fn keys_and_streams_are_zeroed() {
+        assert!(left_after_drop(SlicedKeys([[[7; 16]; 8]; ROUNDS_MAX + 1])).iter().all(|byte| *byte == 0));
+        assert!(left_after_drop(Stream([[[7; 16]; BLOCKS]; 2])).iter().all(|byte| *byte == 0));
     }
 }

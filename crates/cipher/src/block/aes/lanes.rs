@@ -223,3 +223,15 @@ impl<L: AesLanes, const R: usize> Counter128 for Aes<L, R> {
         self.lanes.enter(XorKeystream::<R> { keys: &self.keys, counter, data });
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::arch::left_after_drop;
+
+    #[test]
+    fn keys_are_zeroed() {
+        assert!(left_after_drop(LaneKeys([7; 64 * (ROUNDS_MAX + 1)])).iter().all(|byte| *byte == 0));
+        assert!(left_after_drop(RoundKeys([[7; 16]; ROUNDS_MAX + 1])).iter().all(|byte| *byte == 0));
+    }
+}
