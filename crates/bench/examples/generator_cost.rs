@@ -75,6 +75,8 @@ fn main() -> ExitCode {
         println!("{:<12} {per_operation:>14.0} {per_row:>10.1} {share_text:>22}", workload.spec().name);
         too_much |= workload.spec().dataset == "ycsb" && share > CPU_SHARE_MAX;
     }
-    println!("\nthe figures of oltp include copying rows out of the null store, those of batch-scan a walk through memory");
+    println!(
+        "\nthe figures of oltp include copying rows out of the null store, those of batch-scan a walk through memory"
+    );
     ExitCode::from(u8::from(too_much))
 }

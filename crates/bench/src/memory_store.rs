@@ -51,7 +51,7 @@ fn put(rows: &mut BTreeMap<Vec<u8>, Entry>, key: &[u8], record: Record) {
 /// Copies the values of `record`, or those listed in `fields`, into `into`.
 fn copy(record: &Record, fields: Option<&[usize]>, into: &mut Record) {
     match fields {
-        None => record.iter().for_each(|value| into.push(value)),
+        None => into.copy_from(record),
         Some(fields) => fields.iter().for_each(|&field| into.push(record.get(field).unwrap_or_default())),
     }
 }

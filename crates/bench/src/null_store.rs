@@ -29,7 +29,7 @@ impl NullStore {
     fn copy(&self, table: &Table, into: &mut Record) -> bool {
         into.clear();
         let first = self.firsts[usize::from(table.id)].get();
-        first.map(|record| record.iter().for_each(|value| into.push(value))).is_some()
+        first.map(|record| into.copy_from(record)).is_some()
     }
 }
 

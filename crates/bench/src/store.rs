@@ -61,6 +61,12 @@ impl Record {
         self.ends.clear();
     }
 
+    /// Takes over all values of `other` and keeps the memory.
+    pub fn copy_from(&mut self, other: &Self) {
+        self.bytes.clone_from(&other.bytes);
+        self.ends.clone_from(&other.ends);
+    }
+
     /// Appends a value (decimal ASCII for numbers, UTF-8 for text; empty means absent).
     pub fn push(&mut self, value: &[u8]) {
         self.bytes.extend_from_slice(value);

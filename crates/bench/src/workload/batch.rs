@@ -85,7 +85,7 @@ impl DataSet {
 }
 
 fn key(number: u64) -> Vec<u8> {
-    format!("{number:012}").into_bytes()
+    format!("{number:016}").into_bytes()
 }
 
 /// A fingerprint of rows in their order: keys, values, and where one value ends and the next begins.
@@ -347,9 +347,9 @@ mod tests {
         let workload = make(&plan(), "batch-scan");
         let empty = workload.client(alone(0, 0)).next(&MemoryStore::new(), &mut Names::default());
         assert_eq!(empty.unwrap_err().to_string(), "scanning batch from row 0 gave 0 rows of 50");
-        let more = scan_error(|store, table| store.insert(table, b"000000000400", &Record::new()).unwrap());
+        let more = scan_error(|store, table| store.insert(table, b"0000000000000400", &Record::new()).unwrap());
         assert_eq!(more, "scanning batch from row 350 gave 51 rows of 50");
-        let between = scan_error(|store, table| store.insert(table, b"000000000060x", &Record::new()).unwrap());
+        let between = scan_error(|store, table| store.insert(table, b"0000000000000060x", &Record::new()).unwrap());
         assert_eq!(between, "rows 50 to 99 of batch are not what was loaded: checksum mismatch");
     }
 

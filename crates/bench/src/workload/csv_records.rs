@@ -195,12 +195,7 @@ fn decode(path: &Path, raw: Vec<u8>) -> Result<String, Error> {
 }
 
 /// The next record of `text` into `record`; whether there was one.
-fn next(
-    path: &Path,
-    text: &str,
-    reader: &mut csv::Reader<&[u8]>,
-    record: &mut csv::ByteRecord,
-) -> Result<bool, Error> {
+fn next(path: &Path, text: &str, reader: &mut csv::Reader<&[u8]>, record: &mut csv::ByteRecord) -> Result<bool, Error> {
     let found = reader
         .read_byte_record(record)
         .map_err(|error| Error::Unreadable { path: path.into(), source: std::io::Error::other(error) })?;
@@ -396,14 +391,18 @@ mod tests {
     #[test]
     fn refuses_a_quote_left_open_over_a_mebibyte() {
         let text = format!("a,b\n1,2\n3,\"4\n{}", "5,6\n".repeat(300_000));
-        let wanted = "FILE, line 3: a record of more than 1 MiB begins here\nis a quote left open, or is this no CSV file?";
+        let wanted =
+            "FILE, line 3: a record of more than 1 MiB begins here\nis a quote left open, or is this no CSV file?";
         assert_eq!(error(text), wanted);
     }
 
     #[test]
     fn says_why_a_file_cannot_be_read() {
         let error = |path: &str| CsvRecords::read(Path::new(path)).unwrap_err().to_string();
-        assert_eq!(error("/no/such.csv"), "cannot read records from /no/such.csv: No such file or directory (os error 2)");
+        assert_eq!(
+            error("/no/such.csv"),
+            "cannot read records from /no/such.csv: No such file or directory (os error 2)"
+        );
         assert_eq!(error("/"), "cannot read records from /: Is a directory (os error 21)");
     }
 

@@ -152,7 +152,8 @@ mod tests {
         let plan = Plan { records: 7, records_from: Some(file.path().into()), ..plan() };
         let (store, workload) = (Journal::default(), make(&plan, "a"));
         assert_eq!(load(&*workload, &store, 2), 7);
-        let rows: Vec<String> = store.take().iter().map(|call| call.splitn(4, ' ').nth(3).unwrap().to_owned()).collect();
+        let rows: Vec<String> =
+            store.take().iter().map(|call| call.splitn(4, ' ').nth(3).unwrap().to_owned()).collect();
         assert_eq!(rows, ["ann|31", "bob|", "chris|7", "ann|31", "bob|", "chris|7", "ann|31"]);
         let mut keys = 0;
         store.scan(&workload.tables()[0], b"user", 100, &mut |_, _| keys += 1).unwrap();

@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 use std::io::Write;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Instant;
 
 use rand::RngExt;
@@ -69,6 +69,8 @@ pub(super) struct DataSet {
     count: u64,
     seed: u64,
     variants: Mutex<HashMap<usize, Arc<Growth>>>,
+    /// As it is after loading; its sum is costly, so it is taken once, and only where it is needed.
+    latest: OnceLock<Latest>,
 }
 
 /// The records of one variant's store.
@@ -76,8 +78,8 @@ pub(super) struct DataSet {
 struct Growth {
     /// Gives the numbers of new records.
     counter: AcknowledgedCounter,
-    /// Kept at the size of the last client made, since its sum is costly from scratch.
-    latest: Mutex<Latest>,
+    /// Kept at the size of the last client made, so that the next need not add what is new once more.
+    latest: Mutex<Option<Latest>>,
 }
 
 impl DataSet {
@@ -89,14 +91,21 @@ impl DataSet {
         let records = sources.records()?;
         let table = Table { id: 0, name: "usertable".into(), fields: records.fields().to_vec() };
         let variants = Mutex::default();
-        Ok(Self { tables: [Arc::new(table)], records, count: plan.records, seed: plan.seed, variants })
+        Ok(Self {
+            tables: [Arc::new(table)],
+            records,
+            count: plan.records,
+            seed: plan.seed,
+            variants,
+            latest: OnceLock::new(),
+        })
     }
 
     fn growth(&self, variant: usize) -> Arc<Growth> {
         let mut variants = self.variants.lock().expect("no code that holds this lock panics");
         let new = || {
             let counter = AcknowledgedCounter::new(self.count);
-            Arc::new(Growth { counter, latest: Mutex::new(Latest::new(self.count - 1)) })
+            Arc::new(Growth { counter, latest: Mutex::default() })
         };
         Arc::clone(variants.entry(variant).or_insert_with(new))
     }
@@ -164,6 +173,8 @@ impl Workload for Ycsb {
         let growth = self.data.growth(at.variant);
         let keys = if self.mix.latest {
             let mut latest = growth.latest.lock().expect("no code that holds this lock panics");
+            let loaded = || self.data.latest.get_or_init(|| Latest::new(self.data.count - 1)).clone();
+            let latest = latest.get_or_insert_with(loaded);
             latest.grow(growth.counter.acknowledged() - 1);
             Keys::Latest(latest.clone())
         } else {

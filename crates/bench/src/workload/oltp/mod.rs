@@ -441,6 +441,20 @@ mod tests {
     }
 
     #[test]
+    fn keys_sort_by_their_numbers() {
+        let name = |key: Key| {
+            let mut name = Vec::new();
+            key.write(&mut name);
+            String::from_utf8(name).unwrap()
+        };
+        assert_eq!(name(Key::One(0)), "000000000000");
+        assert_eq!(name(Key::One(907)), "000000000907");
+        assert_eq!(name(Key::One(999_999_999_999)), "999999999999");
+        assert_eq!(name(Key::Two(12, 30)), "0000000012-0000000030");
+        assert_eq!(name(Key::Three(12, 30, 9)), "0000000012-0000000030-09");
+    }
+
+    #[test]
     fn four_fifths_of_the_transactions_only_read() {
         let (workload, store) = loaded();
         let (names, done) = run(&mut *workload.client(alone(0, 0)), &store, 10_000);

@@ -119,16 +119,39 @@ pub(super) enum Key {
 }
 
 impl Key {
+    /// Bytes of the longest key.
+    const BYTES_MAX: usize = 24;
+
     /// The key as stored, into `into`, cleared first: decimal with leading zeros, so that it sorts by number.
     pub(super) fn write(self, into: &mut Vec<u8>) {
         into.clear();
         match self {
-            Self::One(number) => write!(into, "{number:010}"),
-            Self::Two(district, number) => write!(into, "{district:08}-{number:010}"),
-            Self::Three(district, order, line) => write!(into, "{district:08}-{order:010}-{line:02}"),
+            Self::One(number) => push_digits(number, 12, into),
+            Self::Two(district, number) => {
+                push_digits(district, 10, into);
+                into.push(b'-');
+                push_digits(number.cast_unsigned(), 10, into);
+            }
+            Self::Three(district, order, line) => {
+                Self::Two(district, order).write(into);
+                into.push(b'-');
+                push_digits(line, 2, into);
+            }
         }
-        .expect("writing to memory does not fail");
     }
+}
+
+/// Appends `number` in decimal, with leading zeros up to `width` digits. By hand, since formatting would be half of
+/// what a transaction costs the load generator.
+fn push_digits(mut number: u64, width: usize, into: &mut Vec<u8>) {
+    let mut digits = [b'0'; 20];
+    let mut first = digits.len();
+    while number > 0 {
+        first -= 1;
+        digits[first] += (number % 10) as u8;
+        number /= 10;
+    }
+    into.extend_from_slice(&digits[first.min(digits.len() - width)..]);
 }
 
 /// Number field `field` of `record`.
@@ -217,7 +240,7 @@ impl DataSet {
 
     /// A row of table `table` with `numbers` and text that depends on `key` alone.
     pub(super) fn row(&self, table: usize, key: Key, numbers: &[i64]) -> Row {
-        let mut bytes = Vec::with_capacity(24);
+        let mut bytes = Vec::with_capacity(Key::BYTES_MAX);
         key.write(&mut bytes);
         let place = match key {
             Key::One(one) => [one, 0, 0],
