@@ -30,8 +30,11 @@ pub(crate) fn run(command: &RestCommand) -> anyhow::Result<Answer> {
 fn status(dir: &Path) -> anyhow::Result<Status> {
     let status = rest::status(dir)?;
     if status.totals.is_empty() {
-        let files = status.files.len();
-        bail!("no sealed file in {} ({files} files)\ngive the directory of a sealed store", dir.display());
+        let files = match status.files.len() {
+            1 => "1 file".to_string(),
+            files => format!("{files} files"),
+        };
+        bail!("no sealed file in {} ({files})\ngive the directory of a sealed store", dir.display());
     }
     Ok(status)
 }

@@ -1,0 +1,255 @@
+//! The command line when nothing is wrong: what the commands print and leave behind, as text and as JSON, and how they
+//! behave in pipes and under Ctrl-C.
+//!
+//! Not here: errors (`cli_errors.rs`), and what the figures mean.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::thread;
+use std::time::Duration;
+
+use sealstone_e2e::transcript::{finish, run, sealstone};
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// Settings of a comparison that is as short as one can be.
+const TINY: [&str; 10] = ["--records", "2k", "--operations", "500", "--rounds", "1", "--pairs", "6", "--slice-ms", "1"];
+
+fn empty() -> TempDir {
+    tempfile::tempdir().expect("a temporary directory")
+}
+
+fn compare(dir: &Path, more: &[&str]) -> Command {
+    sealstone(dir, &[&["compare"], &TINY[..], more].concat())
+}
+
+/// Parses what a command printed as JSON, and asserts its schema version.
+fn json(text: &str) -> Value {
+    let value: Value = serde_json::from_str(text).unwrap_or_else(|error| panic!("{error} in:\n{text}"));
+    assert_eq!(value["schema"], 1, "{text}");
+    value
+}
+
+#[test]
+fn compare_answers_and_leaves_report_and_data() {
+    let dir = empty();
+    let out = run(&mut compare(
+        dir.path(),
+        &["--ciphers", "none,aes-256", "--workloads", "a,oltp,batch-load,batch-scan", "--bytes", "2MB"],
+    ));
+    let screen = out.done();
+    assert_eq!(screen.lines().last(), Some("sealstone-results/report.html"));
+    assert!(screen.lines().all(|line| line.chars().count() <= 80), "{screen}");
+    for part in ["aes-256", "oltp", "batch-load", "batch-scan", "%"] {
+        assert!(screen.contains(part), "{part} is not in:\n{screen}");
+    }
+    let results = dir.path().join("sealstone-results");
+    let data = json(&fs::read_to_string(results.join("results.json")).unwrap());
+    assert_eq!(data["interrupted"], false);
+    assert_eq!(data["cells"].as_array().unwrap().len(), 8);
+    assert_eq!(data["engine"]["name"], "rocksdb");
+    let page = fs::read_to_string(results.join("report.html")).unwrap();
+    assert!(page.starts_with("<!DOCTYPE html>") || page.starts_with("<!doctype html>"));
+    assert!(page.contains("aes-256") && !page.contains("src=\"http"));
+    let table = fs::read_to_string(results.join("results.csv")).unwrap();
+    let samples: usize =
+        data["cells"].as_array().unwrap().iter().map(|cell| cell["samples"].as_array().unwrap().len()).sum();
+    assert_eq!(table.lines().count(), 1 + samples);
+    let mut left: Vec<String> = fs::read_dir(&results)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned())
+        .collect();
+    left.sort();
+    assert_eq!(left, ["report.html", "results.csv", "results.json"]);
+
+    // the report can be drawn again, alone and merged with itself
+    let again =
+        run(&mut sealstone(dir.path(), &["report", "sealstone-results/results.json", "--out", "again.html"])).done();
+    assert_eq!(again.lines().last(), Some("again.html"));
+    assert!(dir.path().join("again.html").is_file());
+    let twice = ["report", "sealstone-results/results.json", "sealstone-results/results.json", "--json"];
+    let merged = json(&run(&mut sealstone(dir.path(), &twice)).done());
+    assert_eq!(merged["runs"].as_array().unwrap().len(), 2);
+}
+
+#[test]
+fn compare_prints_its_results_as_json() {
+    let dir = empty();
+    let transcript = run(&mut compare(dir.path(), &["--ciphers", "none", "--workloads", "c", "--json", "--quiet"]));
+    assert!(transcript.stderr.ends_with("sealstone-results/report.html\n"), "{}", transcript.stderr);
+    let data = json(&transcript.done());
+    assert_eq!(data["plan"]["records"], 2000);
+    assert_eq!(fs::read_to_string(dir.path().join("sealstone-results/results.json")).unwrap().trim().len() > 100, true);
+}
+
+#[test]
+fn settings_go_through_a_file() {
+    let dir = empty();
+    let printed = run(&mut compare(dir.path(), &["--print-config", "--ciphers", "none,3des", "--target", "50"])).done();
+    fs::write(dir.path().join("plan.toml"), &printed).unwrap();
+    let again = run(&mut sealstone(dir.path(), &["compare", "--config", "plan.toml", "--print-config"])).done();
+    assert_eq!(again, printed);
+    let changed =
+        run(&mut sealstone(dir.path(), &["compare", "--config", "plan.toml", "--records", "7", "--print-config"]))
+            .done();
+    assert_eq!(changed, printed.replace("records = 2000\n", "records = 7\n"));
+}
+
+#[test]
+fn kept_stores_can_be_inspected_and_checked() {
+    let dir = empty();
+    let arguments = ["--ciphers", "none,aes-256,3des", "--workloads", "a", "--keep", "kept", "--quiet"];
+    let transcript = run(&mut compare(dir.path(), &arguments));
+    assert_eq!(transcript.stderr.lines().next(), Some("the stores kept in kept are sealed with the key in kept.key"));
+    transcript.done();
+
+    let status = json(&run(&mut sealstone(dir.path(), &["rest", "status", "kept", "--json"])).done());
+    let ciphers: Vec<&str> =
+        status["totals"].as_array().unwrap().iter().map(|total| total["cipher"].as_str().unwrap()).collect();
+    assert_eq!(ciphers, ["3des", "aes-256"]);
+    let text = run(&mut sealstone(dir.path(), &["rest", "status", "kept/ycsb/aes-256"])).done();
+    assert!(text.starts_with("CIPHER   FILES  "), "{text}");
+    assert!(text.ends_with("every file that holds something is sealed\n"), "{text}");
+
+    let verify = |key: &str, more: &[&str]| {
+        run(&mut sealstone(dir.path(), &[&["rest", "verify", "kept/ycsb/aes-256", "--key", key], more].concat()))
+    };
+    let whole = verify("kept.key", &[]).done();
+    assert!(whole.ends_with(": all of it is sealed and whole\n"), "{whole}");
+    // the unencrypted baseline beside it is not sealed, and a check of everything says so
+    let everything = run(&mut sealstone(dir.path(), &["rest", "verify", "kept", "--key", "kept.key"]));
+    assert_eq!(everything.code, Some(1));
+
+    run(&mut sealstone(dir.path(), &["keys", "new", "other.key", "--id", "other"])).done();
+    verify("other.key", &[]).fails_with(
+        "sealstone: key compare version 1 not found in key file other.key (it holds key other)\n  \
+         give the key file or server that holds key compare\n",
+    );
+    run(&mut sealstone(dir.path(), &["keys", "new", "namesake.key", "--id", "compare"])).done();
+    let namesake = verify("namesake.key", &[]);
+    assert_eq!(namesake.code, Some(1), "{}", namesake.stderr);
+
+    let store = dir.path().join("kept/ycsb/aes-256");
+    let table = fs::read_dir(&store)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.extension().is_some_and(|ending| ending == "sst" || ending == "log"))
+        .max_by_key(|path| fs::metadata(path).unwrap().len())
+        .expect("the store has files");
+    let mut bytes = fs::read(&table).unwrap();
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 1;
+    fs::write(&table, bytes).unwrap();
+    let damaged = verify("kept.key", &[]);
+    assert_eq!(damaged.code, Some(1), "{}", damaged.stderr);
+    let name = table.file_name().unwrap().to_str().unwrap();
+    assert!(damaged.stdout.contains(": 1 failure\n") && damaged.stdout.contains(name), "{}", damaged.stdout);
+    let found = verify("kept.key", &["--json"]);
+    assert_eq!(found.code, Some(1));
+    assert_eq!(json(&found.stdout)["failures"][0]["file"], name);
+}
+
+#[test]
+fn tables_speak_json_too() {
+    let dir = empty();
+    let ciphers = json(&run(&mut sealstone(dir.path(), &["ciphers", "--json"])).done());
+    let names: Vec<&str> =
+        ciphers["ciphers"].as_array().unwrap().iter().map(|cipher| cipher["name"].as_str().unwrap()).collect();
+    assert!(names.starts_with(&["aes-128", "aes-256", "aria-128", "aria-256"]), "{names:?}");
+    let workloads = json(&run(&mut sealstone(dir.path(), &["workloads", "--json"])).done());
+    assert_eq!(workloads["workloads"].as_array().unwrap().len(), 9);
+    let arguments = ["ciphers", "--speed", "--ciphers", "aes-256,3des", "--sizes", "64,4KiB", "--seconds", "0.01"];
+    let speeds = json(&run(&mut sealstone(dir.path(), &[&arguments[..], &["--json"]].concat())).done());
+    assert_eq!(speeds["speeds"].as_array().unwrap().len(), 4);
+    assert!(speeds["speeds"][0]["gb_per_s"].as_f64().unwrap() > 0.0);
+    let text = run(&mut sealstone(dir.path(), &arguments)).done();
+    assert!(
+        text.contains("4 KiB") && text.contains("GB/s") && text.contains("backends of this CPU: portable"),
+        "{text}"
+    );
+    let new = json(&run(&mut sealstone(dir.path(), &["keys", "new", "a.key", "--id", "orders", "--json"])).done());
+    assert_eq!((&new["id"], &new["versions"][0]["version"]), (&"orders".into(), &1.into()));
+    let shown = json(&run(&mut sealstone(dir.path(), &["keys", "show", "a.key", "--json"])).done());
+    assert_eq!(shown, new);
+}
+
+#[test]
+fn secrets_are_never_shown() {
+    let dir = empty();
+    let made = run(&mut sealstone(dir.path(), &["keys", "new", "a.key"]));
+    let shown = run(&mut sealstone(dir.path(), &["keys", "show", "a.key"]));
+    let file = fs::read_to_string(dir.path().join("a.key")).unwrap();
+    let secret = file.split('"').find(|part| part.len() == 64).expect("64 hex digits");
+    for text in [&made.stdout, &made.stderr, &shown.stdout, &shown.stderr] {
+        assert!(!text.contains(&secret[..8]), "{text}");
+    }
+}
+
+#[test]
+fn every_command_has_help_with_examples_within_the_screen() {
+    let dir = empty();
+    for command in ["", "compare", "report", "ciphers", "workloads", "keys", "rest", "completions", "man"] {
+        let arguments: Vec<&str> = [command, "--help"].into_iter().filter(|word| !word.is_empty()).collect();
+        let help = run(&mut sealstone(dir.path(), &arguments)).done();
+        assert!(help.contains("Usage: sealstone"), "{help}");
+        assert!(help.lines().all(|line| line.chars().count() <= 100), "{help}");
+        assert_eq!(help.contains("Examples:"), command.is_empty() || command == "compare");
+    }
+    let version = run(&mut sealstone(dir.path(), &["--version"])).done();
+    assert_eq!(version, format!("sealstone {}\n", env!("CARGO_PKG_VERSION")));
+}
+
+#[test]
+fn completions_and_manual_pages_are_made() {
+    let dir = empty();
+    for shell in ["bash", "elvish", "fish", "powershell", "zsh"] {
+        let script = run(&mut sealstone(dir.path(), &["completions", shell])).done();
+        assert!(script.contains("records-from") && script.contains("aria-256"), "{shell}");
+    }
+    // a shell that is there reads the script without complaint
+    let script = run(&mut sealstone(dir.path(), &["completions", "bash"])).done();
+    fs::write(dir.path().join("sealstone.bash"), script).unwrap();
+    assert!(Command::new("bash").args(["-n", "sealstone.bash"]).current_dir(dir.path()).status().unwrap().success());
+    let page = run(&mut sealstone(dir.path(), &["man"])).done();
+    assert!(page.contains(".TH sealstone 1"), "{page}");
+    run(&mut sealstone(dir.path(), &["man", "--out", "man"])).done();
+    let compare = fs::read_to_string(dir.path().join("man/sealstone-compare.1")).unwrap();
+    assert!(compare.contains("slice\\-ms"), "{compare}");
+    assert!(dir.path().join("man/sealstone-rest-verify.1").is_file());
+}
+
+#[test]
+fn a_reader_who_leaves_is_no_error() {
+    let dir = empty();
+    for arguments in [&["ciphers"][..], &["man"], &["completions", "bash"], &["compare", "--help"]] {
+        let mut child = sealstone(dir.path(), arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        drop(child.stdout.take());
+        let transcript = finish(child);
+        assert_eq!((transcript.code, transcript.stderr.as_str()), (Some(0), ""), "{arguments:?}");
+    }
+}
+
+#[test]
+fn ctrl_c_keeps_what_was_measured() {
+    let dir = empty();
+    let arguments =
+        ["compare", "--records", "2k", "--operations", "200", "--rounds", "1000", "--ciphers", "none,aes-256"];
+    let more = ["--workloads", "c", "--slice-ms", "20", "--pairs", "6"];
+    let mut command = sealstone(dir.path(), &[&arguments[..], &more].concat());
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let id = child.id();
+    let waiting = thread::spawn(move || finish(child));
+    thread::sleep(Duration::from_secs(8));
+    assert!(!waiting.is_finished(), "a thousand rounds take longer than that");
+    assert!(Command::new("kill").args(["-INT", &id.to_string()]).status().unwrap().success());
+    let transcript = waiting.join().unwrap();
+    assert!(transcript.stderr.contains("\nstopping: "), "{}", transcript.stderr);
+    assert_eq!(transcript.code, Some(1), "{}", transcript.stderr);
+    assert_eq!(transcript.stdout.lines().last(), Some("sealstone-results/report.html"));
+    let data = json(&fs::read_to_string(dir.path().join("sealstone-results/results.json")).unwrap());
+    assert_eq!(data["interrupted"], true);
+    let samples = data["cells"][0]["samples"].as_array().unwrap().len();
+    assert!(samples > 0, "something was measured in eight seconds");
+    assert!(dir.path().join("sealstone-results/report.html").is_file());
+}

@@ -1,0 +1,357 @@
+//! The exact text of every error of the command line: what was attempted, on what, what was found, what to do next.
+//!
+//! Not here: what the commands do when nothing is wrong (`cli.rs`).
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+use sealstone_e2e::transcript::{plain, run, sealstone};
+use tempfile::TempDir;
+
+/// Runs `arguments` in `dir`; they must fail with exit code 2, nothing on stdout, and the text `want` on stderr.
+fn fails(dir: &Path, arguments: &[&str], want: &str) {
+    println!("sealstone {}", arguments.join(" "));
+    run(&mut sealstone(dir, arguments)).fails_with(want);
+}
+
+fn empty() -> TempDir {
+    tempfile::tempdir().expect("a temporary directory")
+}
+
+/// Writes a private file, as a key file must be.
+fn write_private(path: &Path, content: &[u8]) {
+    fs::write(path, content).unwrap();
+    fs::set_permissions(path, fs::Permissions::from_mode(0o600)).unwrap();
+}
+
+#[test]
+fn unknown_names_come_with_the_nearest() {
+    let dir = empty();
+    let known = "  known ciphers: aes-128, aes-256, aria-128, aria-256, 3des, blowfish\n";
+    fails(
+        dir.path(),
+        &["compare", "--ciphers", "none,aes-265"],
+        &format!(
+            "sealstone: unknown cipher \"aes-265\"; did you mean aes-256?\n{known}  `none` is the baseline, without encryption\n"
+        ),
+    );
+    fails(
+        dir.path(),
+        &["ciphers", "--ciphers", "aria256"],
+        &format!("sealstone: unknown cipher \"aria256\"; did you mean aria-256?\n{known}"),
+    );
+    fails(
+        dir.path(),
+        &["compare", "--workloads", "a,bach-load"],
+        "sealstone: unknown workload `bach-load`; did you mean `batch-load`?\n  \
+         workloads are a, b, c, d, e, f, oltp, batch-load, batch-scan\n",
+    );
+    fails(
+        dir.path(),
+        &["compare", "--recors", "5"],
+        "sealstone: unexpected argument '--recors' found\n  tip: a similar argument exists: '--records'\n  \
+         Usage: sealstone compare --records <N>\n  For more information, try '--help'.\n",
+    );
+    fails(
+        dir.path(),
+        &["compar"],
+        "sealstone: unrecognized subcommand 'compar'\n  tip: a similar subcommand exists: 'compare'\n  \
+         Usage: sealstone <COMMAND>\n  For more information, try '--help'.\n",
+    );
+    fails(dir.path(), &[], "sealstone: no command given\n  try: sealstone --help\n");
+    // names of backends depend on the CPU, and so does the end of the second line
+    let transcript = run(&mut sealstone(dir.path(), &["compare", "--accel", "portible"]));
+    assert!(
+        transcript.stderr.starts_with(
+            "sealstone: unknown backend \"portible\"; did you mean portable?\n  known backends: auto, portable"
+        ),
+        "{}",
+        transcript.stderr
+    );
+    assert_eq!((transcript.code, transcript.stdout.as_str()), (Some(2), ""));
+}
+
+#[test]
+fn absurd_settings_say_why() {
+    let dir = empty();
+    for (flag, value, want) in [
+        ("--records", "0", "records is 0: a data set has at least one record"),
+        ("--operations", "0", "operations is 0: a pass without operations measures nothing"),
+        ("--threads", "0", "threads is 0: somebody has to run the operations; take 1 or more"),
+        ("--threads", "99999999", "threads is 99999999: every client is a thread of its own, so at most 10000"),
+        ("--rounds", "0", "rounds is 0: nothing would be measured; take 1 or more"),
+        ("--bytes", "10", "bytes is 10: a data set lies between 100 kB and a petabyte, so at least 100000"),
+        ("--cache", "5", "cache is 5: a cache lies between a mebibyte and a petabyte, so at least 1048576"),
+        (
+            "--target",
+            "-1",
+            "target is -1: operations a second must be a number above 0; leave it out to run as fast as it goes",
+        ),
+        (
+            "--target",
+            "nan",
+            "target is NaN: operations a second must be a number above 0; leave it out to run as fast as it goes",
+        ),
+        ("--workloads", "a,a", "workloads is a: it is listed twice; for more of it, raise rounds or pairs"),
+    ] {
+        fails(dir.path(), &["compare", flag, value], &format!("sealstone: {want}\n"));
+    }
+    let count = "want a whole number below 2^64 such as 5000, 1_000_000, 100k or 5M";
+    for (flag, value, want) in [
+        ("--records <N>", "many", count),
+        ("--records <N>", "-1", count),
+        ("--records <N>", "99999999999999999999", count),
+        ("--seed <N>", "x", count),
+        ("--threads <N>", "1.5", count),
+        ("--bytes <SIZE>", "lots", "\"lots\" is no size; write bytes, or a number with kB, MB, GB, KiB, MiB, GiB"),
+        ("--target <RATE>", "fast", "invalid float literal"),
+    ] {
+        let name = flag.split(' ').next().unwrap();
+        let want =
+            format!("sealstone: invalid value '{value}' for '{flag}': {want}\n  For more information, try '--help'.\n");
+        fails(dir.path(), &["compare", name, value], &want);
+    }
+    fails(
+        dir.path(),
+        &["compare", "--policy", "nist"],
+        "sealstone: invalid value 'nist' for '--policy <POLICY>'\n  [possible values: any, fips, kcmvp]\n  \
+         For more information, try '--help'.\n",
+    );
+    fails(
+        dir.path(),
+        &["ciphers", "--speed", "--sizes", "0"],
+        "sealstone: a buffer of 0 bytes is not possible\n  try sizes from 1 to 1GiB, such as: --sizes 64,4KiB,1MiB\n",
+    );
+    fails(
+        dir.path(),
+        &["ciphers", "--speed", "--seconds", "0"],
+        "sealstone: a measurement of 0 seconds is not possible\n  try: --seconds 0.2\n",
+    );
+    fails(
+        dir.path(),
+        &["ciphers", "--speed", "--sizes", "1,2,3,4,5,6,7"],
+        "sealstone: 7 sizes do not fit side by side\n  take up to 6, or add --json\n",
+    );
+}
+
+#[test]
+fn too_much_for_this_machine_is_said_before_the_run() {
+    let dir = empty();
+    let transcript = run(&mut sealstone(dir.path(), &["compare", "--workloads", "a", "--records", "100G"]));
+    let lines: Vec<&str> = transcript.stderr.lines().collect();
+    assert!(
+        lines[0].starts_with("sealstone: the stores need about ") && lines[0].ends_with(" are free there"),
+        "{lines:?}"
+    );
+    assert_eq!(lines[1], "  choose fewer records or bytes, fewer ciphers, or another directory");
+    assert_eq!(transcript.code, Some(2));
+    let transcript = run(&mut sealstone(dir.path(), &["compare", "--workloads", "a", "--cache", "900TB"]));
+    assert!(transcript.stderr.starts_with("sealstone: a cache of 900.0 TB for each of 3 stores needs 2.7 PB, and "));
+    assert!(transcript.stderr.ends_with("\n  choose a smaller cache or fewer ciphers\n"));
+    assert_eq!(transcript.code, Some(2));
+}
+
+#[test]
+fn a_settings_file_is_wrong_with_its_line() {
+    let dir = empty();
+    for (content, want) in [
+        ("rounds = 2\nrecords = \"many\"\n", "plan.toml:2: invalid type: string \"many\", expected u64\n"),
+        ("records = 5\n[a\n", "plan.toml:2: unclosed table, expected `]`\n"),
+        (
+            "recods = 5\n",
+            "plan.toml:1: unknown setting \"recods\"; did you mean records?\n  settings: accel, bytes, cache, \
+             ciphers, keep, operations, out, pairs, policy, records, records-from, rounds, seed, slice-ms, target, \
+             threads, workloads\n",
+        ),
+        (
+            "bytes = \"2 gigs\"\n",
+            "plan.toml:1: \"2 gigs\" is no size; write bytes, or a number with kB, MB, GB, KiB, MiB, GiB\n",
+        ),
+    ] {
+        fs::write(dir.path().join("plan.toml"), content).unwrap();
+        fails(dir.path(), &["compare", "--config", "plan.toml"], &format!("sealstone: {want}"));
+    }
+    fails(
+        dir.path(),
+        &["compare", "--config", "nowhere.toml"],
+        "sealstone: cannot read the plan nowhere.toml: No such file or directory (os error 2)\n",
+    );
+}
+
+#[test]
+fn a_csv_file_is_wrong_with_its_line() {
+    let dir = empty();
+    let quote = "  add or remove fields there, or quote a field that holds a comma\n";
+    for (content, want) in [
+        (&b"a,b\n1,2\n3\n"[..], format!("people.csv, line 3: 1 field, the header has 2\n{quote}")),
+        (b"a,b\n1,2\n3,4,5\n", format!("people.csv, line 3: 3 fields, the header has 2\n{quote}")),
+        (b"a,b\n1,\xff\xfe\n", "people.csv, line 2: not UTF-8\n  save the whole file as UTF-8 or as CP949\n".into()),
+        (b"a,b\n", "people.csv has a header line and no records\n  write one record a line below it\n".into()),
+    ] {
+        fs::write(dir.path().join("people.csv"), content).unwrap();
+        let arguments = ["compare", "--records-from", "people.csv", "--workloads", "a", "--records", "100"];
+        fails(dir.path(), &arguments, &format!("sealstone: {want}"));
+    }
+    fails(
+        dir.path(),
+        &["compare", "--records-from", "nowhere.csv"],
+        "sealstone: records-from is nowhere.csv: it cannot be opened: No such file or directory (os error 2)\n",
+    );
+}
+
+#[test]
+fn key_files_are_never_overwritten_guessed_or_quoted() {
+    let dir = empty();
+    let path = |name: &str| dir.path().join(name);
+    run(&mut sealstone(dir.path(), &["keys", "new", "store.key"])).done();
+    let before = fs::read(path("store.key")).unwrap();
+    fails(
+        dir.path(),
+        &["keys", "new", "store.key"],
+        "sealstone: store.key exists already and was left as it is: overwriting a key file would lose every file \
+         sealed under it\n  choose another path, or move the old key file to safety first\n",
+    );
+    assert_eq!(fs::read(path("store.key")).unwrap(), before);
+    fails(
+        dir.path(),
+        &["keys", "new", "nowhere/store.key"],
+        "sealstone: cannot create key file nowhere/store.key: No such file or directory (os error 2)\n",
+    );
+    fails(
+        dir.path(),
+        &["keys", "new", "other.key", "--id", "two words"],
+        "sealstone: not a key id: it holds ' '; letters, digits and - _ . : / @ are allowed\n",
+    );
+    for command in [&["keys", "show", "missing.key"][..], &["compare", "--key", "missing.key"]] {
+        fails(
+            dir.path(),
+            command,
+            "sealstone: no key file at missing.key\n  make one with: sealstone keys new missing.key\n",
+        );
+    }
+    fs::set_permissions(path("store.key"), fs::Permissions::from_mode(0o644)).unwrap();
+    fails(
+        dir.path(),
+        &["keys", "show", "store.key"],
+        "sealstone: key file store.key is open to others than its owner (mode 0644)\n  \
+         close it with: chmod 600 store.key; if others may have read it, rotate the key\n",
+    );
+    let text = String::from_utf8(before).unwrap();
+    let secret: String = text.split('"').find(|part| part.len() == 64).expect("64 hex digits").to_string();
+    write_private(&path("bad.key"), text.replace("secret = \"", "secret = \"x").as_bytes());
+    let transcript = run(&mut sealstone(dir.path(), &["keys", "show", "bad.key"]));
+    assert!(transcript.stderr.starts_with("sealstone: key file bad.key, line "), "{}", transcript.stderr);
+    assert!(!transcript.stderr.contains(&secret[..8]) && transcript.code == Some(2));
+}
+
+#[test]
+fn directories_that_are_not_ours_are_left_alone() {
+    let dir = empty();
+    fs::create_dir(dir.path().join("photos")).unwrap();
+    fs::write(dir.path().join("photos/cat.txt"), "cat").unwrap();
+    run(&mut sealstone(dir.path(), &["keys", "new", "store.key"])).done();
+    let want = "sealstone: no sealed file in photos (1 file)\n  give the directory of a sealed store\n";
+    fails(dir.path(), &["rest", "status", "photos"], want);
+    fails(dir.path(), &["rest", "verify", "photos", "--key", "store.key"], want);
+    fails(
+        dir.path(),
+        &["compare", "--workloads", "a", "--records", "100", "--keep", "photos"],
+        "sealstone: photos for the stores: it is not empty\n  name an empty or new directory; nothing in it was touched\n",
+    );
+    assert_eq!(fs::read_dir(dir.path().join("photos")).unwrap().count(), 1);
+    assert!(!dir.path().join("photos.key").exists());
+    let transcript = run(&mut sealstone(dir.path(), &["rest", "status", "nowhere"]));
+    assert!(transcript.stderr.contains("No such file or directory"), "{}", transcript.stderr);
+    assert_eq!(transcript.code, Some(2));
+}
+
+#[test]
+fn results_that_are_none_are_refused() {
+    let dir = empty();
+    fails(
+        dir.path(),
+        &["report", "nowhere.json"],
+        "sealstone: cannot read results nowhere.json: No such file or directory (os error 2)\n",
+    );
+    fs::write(dir.path().join("empty.json"), "{}").unwrap();
+    fails(
+        dir.path(),
+        &["report", "empty.json"],
+        "sealstone: empty.json is not a result set: missing field `schema` at line 1 column 2\n  \
+         name a results.json that sealstone compare wrote\n",
+    );
+    fs::write(dir.path().join("newer.json"), r#"{"schema": 99, "version": "9.9"}"#).unwrap();
+    fails(
+        dir.path(),
+        &["report", "newer.json"],
+        "sealstone: results newer.json have schema 99, this build reads schema 1\n  \
+         report on them with Sealstone 9.9, which wrote them, or measure again\n",
+    );
+}
+
+#[test]
+fn places_that_cannot_be_written_are_found_before_the_run() {
+    let dir = empty();
+    fs::write(dir.path().join("file"), "x").unwrap();
+    fails(
+        dir.path(),
+        &["compare", "--workloads", "a", "--records", "100", "--out", "file"],
+        "sealstone: cannot write results into file: File exists (os error 17)\n  name another directory with --out\n",
+    );
+    fails(dir.path(), &["man", "--out", "file"], "sealstone: cannot make the folder file: File exists (os error 17)\n");
+}
+
+/// As user `nobody` where the tests run as root, who may write everywhere.
+#[test]
+fn no_permission_is_said() {
+    use std::os::unix::fs::MetadataExt;
+    use std::os::unix::process::CommandExt;
+    const NOBODY: u32 = 65534;
+    let dir = empty();
+    let closed = dir.path().join("closed");
+    fs::create_dir(&closed).unwrap();
+    let mut command =
+        sealstone(dir.path(), &["compare", "--workloads", "a", "--records", "100", "--out", "closed/out"]);
+    if fs::metadata(&closed).unwrap().uid() == 0 {
+        // the build's folder may be closed to others, so the binary comes along
+        let binary = dir.path().join("sealstone");
+        fs::copy(sealstone_e2e::binary::sealstone(), &binary).unwrap();
+        fs::set_permissions(&binary, fs::Permissions::from_mode(0o755)).unwrap();
+        fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o755)).unwrap();
+        let arguments: Vec<String> = command.get_args().map(|word| word.to_string_lossy().into_owned()).collect();
+        let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+        command = plain(&binary, dir.path(), &arguments);
+        command.uid(NOBODY).gid(NOBODY);
+    }
+    fs::set_permissions(&closed, fs::Permissions::from_mode(0o555)).unwrap();
+    run(&mut command).fails_with(
+        "sealstone: cannot write results into closed/out: Permission denied (os error 13)\n  \
+         name another directory with --out\n",
+    );
+    fs::set_permissions(&closed, fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+#[test]
+fn a_full_disk_is_one_clear_error() {
+    let dir = empty();
+    // a limit on the size of files stands in for a disk that fills up under the stores
+    let limited = |arguments: &str| {
+        let binary = sealstone_e2e::binary::sealstone().display();
+        let script = format!("trap '' XFSZ; ulimit -f 2000; exec '{binary}' {arguments}");
+        run(&mut plain(Path::new("bash"), dir.path(), &["-c", &script]))
+    };
+    let settings = "--ciphers none,aes-256 --workloads a --records 20k --operations 1000 --pairs 6 --slice-ms 1";
+    let transcript = limited(&format!("compare --quiet {settings}"));
+    assert_eq!((transcript.code, transcript.stdout.as_str()), (Some(2), ""), "{}", transcript.stderr);
+    assert!(transcript.stderr.starts_with("sealstone: loading ycsb failed on "), "{}", transcript.stderr);
+    assert!(transcript.stderr.contains("File too large"), "{}", transcript.stderr);
+    assert!(!dir.path().join("sealstone-results/results.json").exists());
+
+    let stdout = fs::File::options().write(true).open("/dev/full").unwrap();
+    let child =
+        sealstone(dir.path(), &["ciphers"]).stdout(stdout).stderr(std::process::Stdio::piped()).spawn().unwrap();
+    let transcript = sealstone_e2e::transcript::finish(child);
+    assert_eq!(transcript.stderr, "sealstone: cannot write to stdout: No space left on device (os error 28)\n");
+    assert_eq!(transcript.code, Some(2));
+}
