@@ -18,7 +18,7 @@ use crate::schedule::{Pace, Slicing, orders, slicing};
 use crate::stoppable::Stoppable;
 use crate::store::{Engine, Record, Store, StoreError, StoreOptions};
 use crate::summary::{self, Measured};
-use crate::workload::{self, Position, Workload};
+use crate::workload::{self, Position, Unit, Workload};
 
 /// Why a comparison has no results.
 #[derive(Debug, thiserror::Error)]
@@ -116,7 +116,8 @@ pub fn run_workloads(
     if measured.iter().all(|cell| cell.samples.is_empty()) {
         return Err(CompareError::Stopped);
     }
-    warnings.extend(machine::Busy::now().warnings(&machine_begin, CpuTime::now().since(cpu_begin).total_s()));
+    let machine = machine::Busy::now().since(machine_begin);
+    warnings.extend(machine.warnings(CpuTime::now().since(cpu_begin).total_s()));
     let mut engine = engine.facts();
     engine.settings.extend(settings);
     Ok(summary::results(summary::Run {
@@ -369,7 +370,8 @@ impl<'a> Comparison<'a> {
     fn cache_bytes(&mut self, group: &Group, data_bytes: u64) -> u64 {
         const LEAST: u64 = 64 << 20;
         let dataset = group.dataset;
-        let wanted = data_bytes.saturating_add(data_bytes / 10 * 3).max(LEAST);
+        // keys, names and lengths come on top of the values, and old versions until they are compacted away
+        let wanted = data_bytes.saturating_mul(2).saturating_add(LEAST);
         let cache_bytes = self.plan.cache.unwrap_or_else(|| {
             // half of what is there: the other half is for the page cache and everybody else
             let share =
@@ -462,7 +464,7 @@ impl<'a> Comparison<'a> {
         let slice_s = self.plan.slice_ms as f64 / 1e3;
         let cut = |pass_s| {
             let round_slices = self.plan.pairs.div_ceil(self.plan.rounds);
-            slicing(Pace { pass_s, slice_s, round_slices, most_slices, joinable: !spec.from_empty })
+            slicing(Pace { pass_s, slice_s, round_slices, most_slices, joinable: !spec.from_empty && !spec.cold })
         };
         let mut slicing = cut(pass_s);
         if slicing.passes > 1 {
@@ -506,11 +508,13 @@ impl<'a> Comparison<'a> {
         const MOST_PARTS: usize = 1_000;
         let spec = workload.spec();
         let slice_s = self.plan.slice_ms as f64 / 1e3;
-        // a load is run whole, because others build on what it leaves
-        let slices = match spec.from_empty {
-            true => 1,
-            false => (workload.operations() / PART_OPERATIONS.max(self.clients(workload) as u64)).clamp(1, 64) as usize,
+        let part_operations = match spec.unit {
+            Unit::Operations => PART_OPERATIONS.max(self.clients(workload) as u64),
+            // each of them is a long one
+            Unit::Bytes => self.clients(workload) as u64,
         };
+        // a load is run whole, because others build on what it leaves
+        let slices = if spec.from_empty { 1 } else { (workload.operations() / part_operations).clamp(1, 64) as usize };
         let mut pass_s = f64::INFINITY;
         let mut parts = 0;
         for variant in 0..self.variants.len() {
@@ -640,6 +644,7 @@ impl<'a> Comparison<'a> {
         cell.samples.push(Sample { round, slice, ..sample });
         cell.latencies.merge(&outcome.latencies);
         cell.cpu.push(&outcome.readings, outcome.elapsed_s, outcome.cpu);
+        cell.machine = cell.machine.plus(outcome.machine);
     }
 
     /// Runs one slice, then lets the store come to rest, so that its background work falls into no other slice.

@@ -95,16 +95,41 @@ impl Busy {
         Self { busy: all - at(3) - at(4) - stolen, stolen, all, cpus: lines.count(), up_s: 0.0 }
     }
 
-    /// Warns of what disturbed a run since `begin` in which this process used `cpu_s` CPU seconds.
-    pub fn warnings(&self, begin: &Self, cpu_s: f64) -> Vec<String> {
-        let all = self.all.saturating_sub(begin.all) as f64;
-        let capacity_s = (self.up_s - begin.up_s) * self.cpus as f64;
+    /// What passed since `earlier`.
+    pub fn since(self, earlier: Self) -> Self {
+        Self {
+            busy: self.busy.saturating_sub(earlier.busy),
+            stolen: self.stolen.saturating_sub(earlier.stolen),
+            all: self.all.saturating_sub(earlier.all),
+            cpus: self.cpus,
+            up_s: (self.up_s - earlier.up_s).max(0.0),
+        }
+    }
+
+    /// Two stretches of time together.
+    pub fn plus(self, other: Self) -> Self {
+        Self {
+            busy: self.busy + other.busy,
+            stolen: self.stolen + other.stolen,
+            all: self.all + other.all,
+            cpus: self.cpus.max(other.cpus),
+            up_s: self.up_s + other.up_s,
+        }
+    }
+
+    /// Share of the CPUs that was not idle, the host's part of a virtual machine included; 0 if unknown.
+    pub fn share(self) -> f64 {
+        if self.all == 0 { 0.0 } else { (self.busy + self.stolen) as f64 / self.all as f64 }
+    }
+
+    /// Warns of what disturbed this process in this stretch of time, in which it used `cpu_s` CPU seconds.
+    pub fn warnings(self, cpu_s: f64) -> Vec<String> {
+        let (all, capacity_s) = (self.all as f64, self.up_s * self.cpus as f64);
         if all <= 0.0 || capacity_s <= 0.0 {
             return Vec::new();
         }
-        let busy = self.busy.saturating_sub(begin.busy) as f64 / all;
-        let stolen = self.stolen.saturating_sub(begin.stolen) as f64 / all;
-        let others = busy - cpu_s / capacity_s;
+        let others = self.busy as f64 / all - cpu_s / capacity_s;
+        let stolen = self.stolen as f64 / all;
         let mut warnings = Vec::new();
         if others > 0.1 {
             warnings.push(format!(
@@ -208,10 +233,12 @@ mod tests {
         assert_eq!((begin.busy, begin.stolen, begin.all, begin.cpus), (160, 20, 1_000, 2));
         // ten seconds of two CPUs: 2,000 ticks, of which 1,000 busy; this process used 5 of the 10 busy seconds
         let later = Busy { busy: 1_160, stolen: 120, all: 3_000, up_s: 10.0, ..begin };
-        let warnings = later.warnings(&begin, 5.0);
+        let warnings = later.since(begin).warnings(5.0);
         assert!(warnings[0].contains("25 %") && warnings[1].contains("5 %"), "{warnings:?}");
-        assert!(later.warnings(&Busy { stolen: 119, ..begin }, 10.0).is_empty());
-        assert!(Busy::default().warnings(&Busy::default(), 1.0).is_empty());
+        assert!(later.since(Busy { stolen: 119, ..begin }).warnings(10.0).is_empty());
+        assert!(Busy::default().warnings(1.0).is_empty());
+        assert_eq!(later.since(begin).share(), 0.55);
+        assert_eq!(later.since(begin).plus(later.since(begin)).all, 4_000);
     }
 
     #[test]

@@ -6,6 +6,7 @@ use std::sync::{Condvar, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use crate::machine::Busy;
 use crate::measure::{CpuReading, CpuTime, Latencies, sample_cpu};
 use crate::store::{Counters, Store, StoreError};
 use crate::workload::{Client, Done};
@@ -24,6 +25,8 @@ pub struct SliceOutcome {
     pub elapsed_s: f64,
     /// CPU time of the process in that time.
     pub cpu: CpuTime,
+    /// How busy the whole machine was in that time, other programs included.
+    pub machine: Busy,
     /// Readings of the CPU time within the slice.
     pub readings: Vec<CpuReading>,
     /// Latencies of all clients.
@@ -104,6 +107,7 @@ impl Runner {
             }
             gate.wait_for(clients);
             let counters = store.counters();
+            let machine = Busy::now();
             let (begin, cpu) = (Instant::now(), CpuTime::now());
             let sampler = sample_cpu(scope, begin, cpu, &sampled);
             gate.open(Some(begin));
@@ -113,6 +117,7 @@ impl Runner {
             let mut outcome = SliceOutcome {
                 cpu: CpuTime::now().since(cpu),
                 counters: counted(counters, store.counters()),
+                machine: Busy::now().since(machine),
                 ..SliceOutcome::default()
             };
             sampled.store(true, Ordering::Release);

@@ -21,6 +21,8 @@ pub struct Evidence<'a> {
     pub target: Option<f64>,
     /// Share of the CPU time that the load generator takes itself, 0 to 1, if known.
     pub generator_share: Option<f64>,
+    /// Share of the machine's CPUs in use, other programs included, 0 to 1; 0 if unknown.
+    pub machine_share: f64,
 }
 
 /// Says what held the run back, with the figures.
@@ -54,6 +56,12 @@ pub fn judge(evidence: &Evidence) -> Saturation {
         ("target", reason)
     } else if cpu_share >= CPU_FULL {
         ("cpu", format!("{all_cores} {} busy", percent(cpu_share)))
+    } else if evidence.machine_share >= CPU_FULL {
+        let machine = percent(evidence.machine_share);
+        (
+            "cpu",
+            format!("{all_cores} {machine} busy, {} by this run and the rest by other programs", percent(cpu_share)),
+        )
     } else if client_share >= CPU_FULL {
         let who = if clients == 1 { "the one client".to_owned() } else { format!("the {clients} clients") };
         let reason = format!(
@@ -108,7 +116,14 @@ mod tests {
             ..Sample::default()
         };
         let samples = [sample.clone(), sample];
-        judge(&Evidence { samples: &samples, clients, cores: 4, target, generator_share: Some(0.03) })
+        judge(&Evidence {
+            samples: &samples,
+            clients,
+            cores: 4,
+            target,
+            generator_share: Some(0.03),
+            machine_share: 0.0,
+        })
     }
 
     #[test]
@@ -129,6 +144,22 @@ mod tests {
     }
 
     #[test]
+    fn cpu_that_other_programs_take_holds_back_too() {
+        let samples = [Sample { operations: 1, elapsed_s: 1.0, cpu_user_s: 0.5, ..Sample::default() }];
+        let evidence = Evidence {
+            samples: &samples,
+            clients: 8,
+            cores: 2,
+            target: None,
+            generator_share: None,
+            machine_share: 0.99,
+        };
+        let found = judge(&evidence);
+        assert_eq!(found.by, "cpu");
+        assert_eq!(found.reason, "the 2 cores were 99 % busy, 25 % by this run and the rest by other programs");
+    }
+
+    #[test]
     fn a_target_holds_back_only_if_it_was_reached() {
         let held = judged(1.0, 0.0, 8, Some(1_000.0));
         assert_eq!(held.by, "target");
@@ -144,7 +175,14 @@ mod tests {
 
     #[test]
     fn nothing_measured_is_no_division_by_zero() {
-        let none = judge(&Evidence { samples: &[], clients: 1, cores: 1, target: None, generator_share: None });
+        let none = judge(&Evidence {
+            samples: &[],
+            clients: 1,
+            cores: 1,
+            target: None,
+            generator_share: None,
+            machine_share: 0.0,
+        });
         assert_eq!((none.by.as_str(), none.cpu_share), ("none", 0.0));
     }
 }

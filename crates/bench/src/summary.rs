@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::machine::Busy;
 use crate::measure::{CpuTimeline, Latencies};
 use crate::plan::Plan;
 use crate::results::{Cell, EngineFacts, Overhead, Results, SCHEMA, Sample, Saturation, TimeSplit, Variant, Verdict};
@@ -23,6 +24,8 @@ pub(crate) struct Measured {
     pub(crate) latencies: Latencies,
     pub(crate) cpu: CpuTimeline,
     pub(crate) disk_bytes: u64,
+    /// How busy the whole machine was during the samples.
+    pub(crate) machine: Busy,
 }
 
 impl Measured {
@@ -37,6 +40,7 @@ impl Measured {
             latencies: Latencies::default(),
             cpu: CpuTimeline::default(),
             disk_bytes: 0,
+            machine: Busy::default(),
         }
     }
 }
@@ -165,7 +169,14 @@ fn cell(plan: &Plan, measured: &Measured, cores: usize) -> Cell {
     let hits = sum(|sample| sample.cache_hits as f64);
     let lookups = hits + sum(|sample| sample.cache_misses as f64);
     let rates: Vec<f64> = samples.iter().map(|sample| throughput(sample, spec.unit)).collect();
-    let evidence = Evidence { samples, clients: measured.clients, cores, target: plan.target, generator_share };
+    let evidence = Evidence {
+        samples,
+        clients: measured.clients,
+        cores,
+        target: plan.target,
+        generator_share,
+        machine_share: measured.machine.share(),
+    };
     Cell {
         variant: measured.variant,
         workload: spec.name.into(),
