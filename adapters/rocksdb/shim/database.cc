@@ -1,6 +1,7 @@
 // RocksDB's C++ interface behind plain C functions, as far as Sealstone's Rust code uses it. RocksDB's own C interface
 // is not used because it drops status codes, lacks parts in older versions, and allocates for every value read.
 
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -16,6 +17,7 @@
 #endif
 #include "rocksdb/convenience.h"
 #include "rocksdb/db.h"
+#include "rocksdb/listener.h"
 #include "rocksdb/options.h"
 #include "rocksdb/sst_file_writer.h"
 #include "rocksdb/statistics.h"
@@ -39,11 +41,18 @@ struct sealstone_cache {
   std::shared_ptr<rocksdb::Cache> cache;
 };
 
+// Remembers that a write of the database failed.
+struct FailureWatch : public rocksdb::EventListener {
+  std::atomic<bool> failed{false};
+  void OnBackgroundError(rocksdb::BackgroundErrorReason, Status*) override { failed.store(true); }
+};
+
 struct sealstone_db {
   std::unique_ptr<DB> db;                // a TransactionDB where `transactions` is set
   TransactionDB* transactions = nullptr;  // the same object
   DB* base = nullptr;                    // the database under the lock table, or the same object
   std::shared_ptr<rocksdb::Statistics> statistics;
+  std::shared_ptr<FailureWatch> watch = std::make_shared<FailureWatch>();
 };
 
 struct sealstone_batch {
@@ -234,6 +243,7 @@ int32_t sealstone_db_open(const sealstone_env* env, const char* path, size_t pat
   if (!status.ok()) {
     return Report(status, error);
   }
+  parsed.listeners.push_back(opened->watch);
   const std::string name(path, path_bytes);
   if ((flags & SEALSTONE_TRANSACTIONS) != 0) {
     TransactionDB* transactions = nullptr;
@@ -255,7 +265,13 @@ int32_t sealstone_db_open(const sealstone_env* env, const char* path, size_t pat
 }
 
 int32_t sealstone_db_close(sealstone_db* db, sealstone_error* error) {
-  const Status status = db->db->Close();
+  // what a clean end leaves in the log cannot be cut off later: a log's header says how much of it was synced
+  // RocksDB built with assertions ends the process when a log is synced that could not be written (a full disk)
+  Status status = db->watch->failed.load() ? Status::OK() : db->db->SyncWAL();
+  const Status closing = db->db->Close();
+  if (status.ok() || status.IsNotSupported()) {
+    status = closing;
+  }
   delete db;
   return Report(status, error);
 }

@@ -4,7 +4,9 @@
 // The classes derive from RocksDB's abstract ones and not from its wrappers, so that a method this file does not know
 // of is refused or goes through those it does, and never reaches the stored bytes behind the seal's back.
 
+#include <atomic>
 #include <cstring>
+#include <mutex>
 #include <utility>
 
 #include "file_systems.h"
@@ -116,6 +118,16 @@ uint32_t LayoutFor(const std::string& path) {
   return log || is_manifest ? SEALSTONE_FRAMES : SEALSTONE_PAGED;
 }
 
+bool IsIdentity(const std::string& path) { return path.substr(path.find_last_of('/') + 1) == "IDENTITY"; }
+
+// The answer to opening or reading a file. RocksDB asserts that reading the file IDENTITY fails with an I/O error only.
+IOStatus ReadAnswer(bool identity, int32_t code, const sealstone_message& message, const Raw& raw) {
+  if (identity && code != SEALSTONE_OK && code != SEALSTONE_READ_FAILED) {
+    return IOStatus::IOError(Slice(message.text, message.text_bytes));
+  }
+  return Answer(code, message, &raw);
+}
+
 // A stored file and its reader in Rust.
 class SealedContent {
  public:
@@ -142,9 +154,9 @@ class SealedContent {
     const int32_t code = seal->ops.open(seal->seal, name.data(), name.size(), stored_bytes, &raw.calls, &reader,
                                         &page_bytes, &message);
     if (code != SEALSTONE_OK) {
-      return Answer(code, message, &raw);
+      return ReadAnswer(IsIdentity(name), code, message, raw);
     }
-    result->reset(new SealedContent(seal, std::move(target), reader, page_bytes));
+    result->reset(new SealedContent(seal, std::move(target), reader, page_bytes, IsIdentity(name)));
     return IOStatus::OK();
   }
 
@@ -161,7 +173,7 @@ class SealedContent {
     const int32_t code =
         seal_->ops.read(reader_, &raw.calls, offset, n, reinterpret_cast<uint8_t*>(scratch), &got, &message);
     *result = Slice(scratch, code == SEALSTONE_OK ? got : 0);
-    return Answer(code, message, &raw);
+    return ReadAnswer(identity_, code, message, raw);
   }
 
   IOStatus Size(const IOOptions& options, uint64_t* bytes, IODebugContext* dbg) const {
@@ -175,13 +187,19 @@ class SealedContent {
   size_t page_bytes() const { return page_bytes_; }
 
  private:
-  SealedContent(SealPtr seal, std::unique_ptr<FSRandomAccessFile> target, void* reader, uint64_t page_bytes)
-      : seal_(std::move(seal)), target_(std::move(target)), reader_(reader), page_bytes_(page_bytes) {}
+  SealedContent(SealPtr seal, std::unique_ptr<FSRandomAccessFile> target, void* reader, uint64_t page_bytes,
+                bool identity)
+      : seal_(std::move(seal)),
+        target_(std::move(target)),
+        reader_(reader),
+        page_bytes_(page_bytes),
+        identity_(identity) {}
 
   const SealPtr seal_;
   const std::unique_ptr<FSRandomAccessFile> target_;
   void* const reader_;
   const size_t page_bytes_;
+  const bool identity_;
 };
 
 class SealedRandomAccessFile : public FSRandomAccessFile {
@@ -241,6 +259,44 @@ class SealedSequentialFile : public FSSequentialFile {
  private:
   const std::unique_ptr<SealedContent> content_;
   uint64_t position_ = 0;
+};
+
+// Keeps the record in a log's header that says how much of it is on stable storage. The record is written after what
+// it speaks of was synced, and is itself synced by the next sync: a crash leaves the one before it.
+class SyncRecord {
+ public:
+  SyncRecord(SealPtr seal, void* syncer, std::unique_ptr<FSRandomRWFile> header)
+      : seal_(std::move(seal)), syncer_(syncer), header_(std::move(header)) {}
+  ~SyncRecord() { seal_->ops.syncer_free(syncer_); }
+  SyncRecord(const SyncRecord&) = delete;
+  SyncRecord& operator=(const SyncRecord&) = delete;
+
+  // The first `stored_bytes` bytes are on stable storage. Any number of threads at once.
+  IOStatus Advance(uint64_t stored_bytes, const IOOptions& options, IODebugContext* dbg) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (stored_bytes <= recorded_) {
+      return IOStatus::OK();
+    }
+    sealstone_record record;
+    sealstone_message message;
+    message.text_bytes = 0;
+    IOStatus status = Answer(seal_->ops.synced(syncer_, stored_bytes, &record, &message), message, nullptr);
+    if (status.ok()) {
+      const Slice bytes(reinterpret_cast<const char*>(record.bytes), sizeof(record.bytes));
+      status = header_->Write(record.offset, bytes, options, dbg);
+    }
+    if (status.ok()) {
+      recorded_ = stored_bytes;
+    }
+    return status;
+  }
+
+ private:
+  const SealPtr seal_;
+  void* const syncer_;
+  const std::unique_ptr<FSRandomRWFile> header_;
+  std::mutex mutex_;
+  uint64_t recorded_ = 0;
 };
 
 // Writes a new file. A paged file ends with the first Sync, Fsync or Close: RocksDB calls none of them before all of
@@ -306,14 +362,12 @@ class SealedWritableFile : public FSWritableFile {
     return failed_.ok() ? target_->Flush(options, dbg) : failed_;
   }
   IOStatus Sync(const IOOptions& options, IODebugContext* dbg) override {
-    IOStatus status = Finish(options, dbg);
-    return status.ok() ? target_->Sync(options, dbg) : status;
+    return SyncBy([&] { return target_->Sync(options, dbg); }, options, dbg);
   }
   IOStatus Fsync(const IOOptions& options, IODebugContext* dbg) override {
-    IOStatus status = Finish(options, dbg);
-    return status.ok() ? target_->Fsync(options, dbg) : status;
+    return SyncBy([&] { return target_->Fsync(options, dbg); }, options, dbg);
   }
-  // A frame file's Sync touches nothing but the file below.
+  // A frame file's Sync touches nothing but the file below and its header.
   bool IsSyncThreadSafe() const override { return !paged_ && target_->IsSyncThreadSafe(); }
 
   uint64_t GetFileSize(const IOOptions& /*options*/, IODebugContext* /*dbg*/) override { return bytes_; }
@@ -340,8 +394,10 @@ class SealedWritableFile : public FSWritableFile {
   size_t GetUniqueId(char* id, size_t max_size) const override { return target_->GetUniqueId(id, max_size); }
   IOStatus InvalidateCache(size_t /*offset*/, size_t /*length*/) override { return target_->InvalidateCache(0, 0); }
 
-  // Stores the header.
-  IOStatus Begin(const sealstone_bytes& header, const IOOptions& options, IODebugContext* dbg) {
+  // Stores the header. `record` is null for a paged file.
+  IOStatus Begin(const sealstone_bytes& header, std::unique_ptr<SyncRecord> record, const IOOptions& options,
+                 IODebugContext* dbg) {
+    record_ = std::move(record);
     failed_ = Store(header, options, dbg);
     return failed_;
   }
@@ -351,8 +407,23 @@ class SealedWritableFile : public FSWritableFile {
     if (stored.bytes == 0) {
       return IOStatus::OK();
     }
+    IOStatus status = target_->Append(Slice(reinterpret_cast<const char*>(stored.data), stored.bytes), options, dbg);
+    // counted once it is with the file below, since a sync beside this may speak of all that is counted
     stored_bytes_ += stored.bytes;
-    return target_->Append(Slice(reinterpret_cast<const char*>(stored.data), stored.bytes), options, dbg);
+    return status;
+  }
+
+  template <typename TargetSync>
+  IOStatus SyncBy(TargetSync sync, const IOOptions& options, IODebugContext* dbg) {
+    IOStatus status = Finish(options, dbg);
+    const uint64_t stored_bytes = stored_bytes_;
+    if (status.ok()) {
+      status = sync();
+    }
+    if (status.ok() && record_ != nullptr) {
+      status = record_->Advance(stored_bytes, options, dbg);
+    }
+    return status;
   }
 
   // Stores the last page of a paged file, once. Touches nothing of a frame file, whose Sync may run beside Append.
@@ -380,7 +451,8 @@ class SealedWritableFile : public FSWritableFile {
   const bool paged_;
   bool closed_ = false;
   uint64_t bytes_ = 0;
-  uint64_t stored_bytes_ = 0;
+  std::atomic<uint64_t> stored_bytes_ = 0;
+  std::unique_ptr<SyncRecord> record_;
   IOStatus failed_;
 };
 
@@ -451,20 +523,33 @@ class SealedFileSystem : public FileSystem {
     sealstone_message message;
     message.text_bytes = 0;
     void* writer = nullptr;
+    void* syncer = nullptr;
     const uint32_t layout = LayoutFor(name);
     const int32_t code =
-        seal_->ops.create(seal_->seal, layout, name.data(), name.size(), &writer, &header, &message);
+        seal_->ops.create(seal_->seal, layout, name.data(), name.size(), &writer, &syncer, &header, &message);
     if (code != SEALSTONE_OK) {
       return Answer(code, message, nullptr);
     }
     std::unique_ptr<FSWritableFile> target;
+    std::unique_ptr<FSRandomRWFile> header_file;
     status = target_->NewWritableFile(name, Below(options), &target, dbg);
+    if (status.ok() && syncer != nullptr) {
+      // opened now, since the file may be renamed before it is synced
+      status = target_->NewRandomRWFile(name, Below(options), &header_file, dbg);
+    }
     if (!status.ok()) {
       seal_->ops.writer_free(writer);
+      if (syncer != nullptr) {
+        seal_->ops.syncer_free(syncer);
+      }
       return status;
     }
     auto file = std::make_unique<SealedWritableFile>(options, seal_, std::move(target), writer, layout);
-    status = file->Begin(header, options.io_options, dbg);
+    std::unique_ptr<SyncRecord> record;
+    if (syncer != nullptr) {
+      record = std::make_unique<SyncRecord>(seal_, syncer, std::move(header_file));
+    }
+    status = file->Begin(header, std::move(record), options.io_options, dbg);
     if (status.ok()) {
       *result = std::move(file);
     }

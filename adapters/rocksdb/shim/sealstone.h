@@ -58,6 +58,12 @@ typedef struct sealstone_bytes {
   size_t bytes;
 } sealstone_bytes;
 
+// What is to be written over a file's header once more of the file is on stable storage.
+typedef struct sealstone_record {
+  uint64_t offset;
+  uint8_t bytes[24];
+} sealstone_record;
+
 enum { SEALSTONE_PAGED = 0, SEALSTONE_FRAMES = 1 };
 
 // `seal` is what was given to `sealstone_env_new`; it serves any number of threads at once.
@@ -65,15 +71,19 @@ typedef struct sealstone_seal_ops {
   // Gives up `seal`; called once, when the file system ends.
   void (*release)(const void* seal);
 
-  // Begins a file of `layout`. `stored` is to be written first.
+  // Begins a file of `layout`. `stored` is to be written first. `syncer` is null for a paged file.
   int32_t (*create)(const void* seal, uint32_t layout, const char* name, size_t name_bytes, void** writer,
-                    sealstone_bytes* stored, sealstone_message* message);
+                    void** syncer, sealstone_bytes* stored, sealstone_message* message);
   // Seals `data`; `stored` is to be appended to the file and may be empty. One thread at a time.
   int32_t (*append)(void* writer, const uint8_t* data, size_t bytes, sealstone_bytes* stored,
                     sealstone_message* message);
   // Ends a file; `stored` is to be appended. No `append` may follow.
   int32_t (*finish)(void* writer, sealstone_bytes* stored, sealstone_message* message);
   void (*writer_free)(void* writer);
+  // The record that the first `stored_bytes` bytes of the file are on stable storage. Any number of threads at once,
+  // also beside `append`.
+  int32_t (*synced)(const void* syncer, uint64_t stored_bytes, sealstone_record* record, sealstone_message* message);
+  void (*syncer_free)(void* syncer);
 
   // Opens a file of `stored_bytes` bytes for reading, whatever its layout. `page_bytes` is the length of the pieces
   // in which reading is cheapest.

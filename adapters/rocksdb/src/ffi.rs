@@ -22,7 +22,7 @@ use std::path::Path;
 use std::ptr::{self, NonNull};
 use std::sync::Arc;
 
-use crate::file_system::{Failure, FileLayout, RawFailed, RawRead, Reader, SealedFiles, Writer};
+use crate::file_system::{Failure, FileLayout, RawFailed, RawRead, Reader, SealedFiles, Syncer, Writer};
 
 /// What RocksDB said when a call failed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -110,11 +110,18 @@ mod c {
     pub(super) const PAGED: u32 = 0;
     pub(super) const FRAMES: u32 = 1;
 
+    #[repr(C)]
+    pub(super) struct Record {
+        pub(super) offset: u64,
+        pub(super) bytes: [u8; 24],
+    }
+
     type Create = unsafe extern "C" fn(
         *const c_void,
         u32,
         *const c_char,
         usize,
+        *mut *mut c_void,
         *mut *mut c_void,
         *mut Bytes,
         *mut Message,
@@ -129,24 +136,17 @@ mod c {
         *mut u64,
         *mut Message,
     ) -> i32;
-    type Read = unsafe extern "C" fn(
-        *const c_void,
-        *const Raw,
-        u64,
-        usize,
-        *mut u8,
-        *mut usize,
-        *mut Message,
-    ) -> i32;
+    type Read = unsafe extern "C" fn(*const c_void, *const Raw, u64, usize, *mut u8, *mut usize, *mut Message) -> i32;
 
     #[repr(C)]
     pub(super) struct SealOps {
         pub(super) release: unsafe extern "C" fn(*const c_void),
         pub(super) create: Create,
-        pub(super) append:
-            unsafe extern "C" fn(*mut c_void, *const u8, usize, *mut Bytes, *mut Message) -> i32,
+        pub(super) append: unsafe extern "C" fn(*mut c_void, *const u8, usize, *mut Bytes, *mut Message) -> i32,
         pub(super) finish: unsafe extern "C" fn(*mut c_void, *mut Bytes, *mut Message) -> i32,
         pub(super) writer_free: unsafe extern "C" fn(*mut c_void),
+        pub(super) synced: unsafe extern "C" fn(*const c_void, u64, *mut Record, *mut Message) -> i32,
+        pub(super) syncer_free: unsafe extern "C" fn(*mut c_void),
         pub(super) open: Open,
         pub(super) read: Read,
         pub(super) size: unsafe extern "C" fn(*const c_void, *const Raw, *mut u64, *mut Message) -> i32,
@@ -504,12 +504,7 @@ impl Env {
         let mut io = c::Io::default();
         // SAFETY: rule *Owner*; `io` is ours.
         unsafe { c::sealstone_env_io(self.0.as_ptr(), &mut io) };
-        IoCounts {
-            read_bytes: io.read_bytes,
-            written_bytes: io.written_bytes,
-            wall_ns: io.wall_ns,
-            cpu_ns: io.cpu_ns,
-        }
+        IoCounts { read_bytes: io.read_bytes, written_bytes: io.written_bytes, wall_ns: io.wall_ns, cpu_ns: io.cpu_ns }
     }
 
     /// The environment of the crate `rocksdb`.
@@ -540,6 +535,8 @@ static SEAL_OPS: c::SealOps = c::SealOps {
     append: seal_append,
     finish: seal_finish,
     writer_free: seal_writer_free,
+    synced: seal_synced,
+    syncer_free: seal_syncer_free,
     open: seal_open,
     read: seal_read,
     size: seal_size,
@@ -597,11 +594,12 @@ unsafe extern "C" fn seal_create(
     name: *const std::ffi::c_char,
     name_bytes: usize,
     writer: *mut *mut c_void,
+    syncer: *mut *mut c_void,
     stored: *mut c::Bytes,
     message: *mut c::Message,
 ) -> i32 {
     // SAFETY: `message` is the shim's; inside: `seal` lives as long as the file system, `name` during the call, and
-    // `writer` and `stored` are the shim's to be written.
+    // `writer`, `syncer` and `stored` are the shim's to be written.
     unsafe {
         guarded(message, || {
             let seal = &*seal.cast::<SealedFiles>();
@@ -613,6 +611,7 @@ unsafe extern "C" fn seal_create(
             };
             let made = Box::new(seal.create(layout, &String::from_utf8_lossy(name))?);
             *stored = as_bytes(made.stored());
+            *syncer = made.syncer().map_or(ptr::null_mut(), |made| Box::into_raw(Box::new(made)).cast());
             *writer = Box::into_raw(made).cast();
             Ok(())
         })
@@ -658,6 +657,32 @@ unsafe extern "C" fn seal_writer_free(writer: *mut c_void) {
     // SAFETY: promised by the caller.
     let writer = unsafe { Box::from_raw(writer.cast::<Writer>()) };
     let _ = catch_unwind(AssertUnwindSafe(|| drop(writer)));
+}
+
+/// # Safety
+/// As `shim/sealstone.h` says of `synced`.
+unsafe extern "C" fn seal_synced(
+    syncer: *const c_void,
+    stored_bytes: u64,
+    record: *mut c::Record,
+    message: *mut c::Message,
+) -> i32 {
+    // SAFETY: `message` and `record` are the shim's; `syncer` is from `seal_create` and shared only by reference.
+    unsafe {
+        guarded(message, || {
+            let made = (*syncer.cast::<Syncer>()).synced(stored_bytes)?;
+            *record = c::Record { offset: made.offset, bytes: made.bytes };
+            Ok(())
+        })
+    }
+}
+
+/// # Safety
+/// `syncer` is from `seal_create` and not used afterwards.
+unsafe extern "C" fn seal_syncer_free(syncer: *mut c_void) {
+    // SAFETY: promised by the caller.
+    let syncer = unsafe { Box::from_raw(syncer.cast::<Syncer>()) };
+    let _ = catch_unwind(AssertUnwindSafe(|| drop(syncer)));
 }
 
 /// # Safety
@@ -817,8 +842,8 @@ impl Db {
         Ok(Self { db, transactions, cache, env })
     }
 
-    /// Ends the database and says whether its last writes went well. Without a sync the newest writes may still be in
-    /// the hands of the operating system.
+    /// Ends the database: syncs its log, so that no part of it can be cut off later unnoticed, and says whether its last
+    /// writes went well. Dropping it does the same without saying.
     ///
     /// # Errors
     /// I/O.
@@ -857,15 +882,7 @@ impl Db {
         let mut there = 0;
         // SAFETY: rules *Owner* and *Slices*; `sink` is the context that `deliver` expects and outlives the call.
         call_with_sink(&mut |_, value| found(value), |sink, error| unsafe {
-            c::sealstone_db_get(
-                self.db.as_ptr(),
-                key.as_ptr(),
-                key.len(),
-                deliver,
-                sink,
-                &mut there,
-                error,
-            )
+            c::sealstone_db_get(self.db.as_ptr(), key.as_ptr(), key.len(), deliver, sink, &mut there, error)
         })?;
         Ok(there != 0)
     }
@@ -890,14 +907,7 @@ impl Db {
         let mut found = |index: usize, value: &[u8]| values[index] = Some(value.to_vec());
         // SAFETY: as in `get_with`; `names` holds as many slices as said.
         call_with_sink(&mut found, |sink, error| unsafe {
-            c::sealstone_db_multi_get(
-                self.db.as_ptr(),
-                names.len(),
-                names.as_ptr(),
-                deliver,
-                sink,
-                error,
-            )
+            c::sealstone_db_multi_get(self.db.as_ptr(), names.len(), names.as_ptr(), deliver, sink, error)
         })?;
         Ok(values)
     }
@@ -991,9 +1001,7 @@ impl Db {
     pub fn checkpoint(&self, path: &Path) -> Result<(), Error> {
         let name = path_bytes(path);
         // SAFETY: rules *Owner* and *Slices*.
-        call(|error| unsafe {
-            c::sealstone_db_checkpoint(self.db.as_ptr(), name.as_ptr().cast(), name.len(), error)
-        })
+        call(|error| unsafe { c::sealstone_db_checkpoint(self.db.as_ptr(), name.as_ptr().cast(), name.len(), error) })
     }
 
     /// Takes over table files made by a [`TableWriter`]; `move_files` links them instead of copying.
@@ -1012,8 +1020,7 @@ impl Db {
     pub fn property(&self, name: &str) -> Option<u64> {
         let mut value = 0;
         // SAFETY: rules *Owner* and *Slices*.
-        let known =
-            unsafe { c::sealstone_db_property(self.db.as_ptr(), name.as_ptr().cast(), name.len(), &mut value) };
+        let known = unsafe { c::sealstone_db_property(self.db.as_ptr(), name.as_ptr().cast(), name.len(), &mut value) };
         (known != 0).then_some(value)
     }
 
@@ -1052,11 +1059,7 @@ impl Db {
         }
         // SAFETY: rule *Owner*; it was opened with transactions.
         let transaction = unsafe { c::sealstone_transaction_new(self.db.as_ptr(), i32::from(sync)) };
-        Ok(Transaction {
-            transaction: NonNull::new(transaction).expect("the shim never returns null"),
-            sync,
-            db: self,
-        })
+        Ok(Transaction { transaction: NonNull::new(transaction).expect("the shim never returns null"), sync, db: self })
     }
 
     /// Begins a table file at `path` with this database's options, to be ingested later.
@@ -1246,12 +1249,7 @@ impl Transaction<'_> {
     ///
     /// # Errors
     /// [`Code::Conflict`] where another transaction holds the lock; I/O, corruption, failed authentication.
-    pub fn get_with(
-        &mut self,
-        key: &[u8],
-        for_update: bool,
-        mut found: impl FnMut(&[u8]),
-    ) -> Result<bool, Error> {
+    pub fn get_with(&mut self, key: &[u8], for_update: bool, mut found: impl FnMut(&[u8])) -> Result<bool, Error> {
         let mut there = 0;
         // SAFETY: rules *Owner* and *Slices*; `sink` is the context that `deliver` expects and outlives the call.
         call_with_sink(&mut |_, value| found(value), |sink, error| unsafe {

@@ -11,7 +11,7 @@ use sealstone_cipher::registry::Cipher;
 use sealstone_keys::KeySource;
 use sealstone_seal::frame::{FrameReader, FrameWriter};
 use sealstone_seal::paged::{PageWriter, Pages, Shape};
-use sealstone_seal::{HEADER_BYTES, Layout, SealError, SealedFile, TAG_BYTES, is_sealed};
+use sealstone_seal::{HEADER_BYTES, Layout, SealError, SealedFile, SyncedRecord, TAG_BYTES, is_sealed};
 
 use crate::meter::CipherMeter;
 
@@ -101,8 +101,15 @@ impl SealedFiles {
             // its writer was stopped before the header was whole: the most torn of torn tails
             return Ok(Reader::new(name, None, Arc::clone(&self.meter), Content::Nothing));
         }
-        let file = SealedFile::open(&*self.keys, self.backend, &header[..got])
-            .map_err(|error| failure(name, None, error))?;
+        let file = match SealedFile::open(&*self.keys, self.backend, &header[..got]) {
+            // a log that is being written may have had its record of syncs rewritten while it was read
+            Err(SealError::Damaged { .. }) => {
+                let got = raw.read_at(0, &mut header)?;
+                SealedFile::open(&*self.keys, self.backend, &header[..got])
+            }
+            first => first,
+        };
+        let file = file.map_err(|error| failure(name, None, error))?;
         let told = |error| failure(name, Some(&file), error);
         let content = match file.info().layout {
             Layout::Paged { .. } => {
@@ -163,6 +170,7 @@ fn failure(name: &str, file: Option<&SealedFile>, error: SealError) -> Failure {
         SealError::NotSealed
         | SealError::Damaged { .. }
         | SealError::Unfinished { .. }
+        | SealError::CutShort { .. }
         | SealError::Page { .. }
         | SealError::Frame { .. }
         | SealError::PastEnd { .. }
@@ -183,6 +191,19 @@ pub(crate) struct Writer {
     meter: Arc<CipherMeter>,
 }
 
+/// Says how much of a file of frames is on stable storage. Serves many threads at once, beside the writer.
+pub(crate) struct Syncer {
+    name: String,
+    file: SealedFile,
+}
+
+impl Syncer {
+    /// What to write over the file's header now that its first `stored_bytes` bytes are on stable storage.
+    pub(crate) fn synced(&self, stored_bytes: u64) -> Result<SyncedRecord, Failure> {
+        self.file.synced_record(stored_bytes).map_err(|error| failure(&self.name, Some(&self.file), error))
+    }
+}
+
 enum Kind {
     /// None once the last page is sealed.
     Pages(Option<PageWriter>),
@@ -193,6 +214,12 @@ impl Writer {
     /// What the last call gave to be stored; after `create` the header.
     pub(crate) fn stored(&self) -> &[u8] {
         &self.stored
+    }
+
+    /// What keeps the header's record of syncs, for a file of frames.
+    pub(crate) fn syncer(&self) -> Option<Syncer> {
+        let frames = matches!(self.kind, Kind::Frames(_));
+        frames.then(|| Syncer { name: self.name.clone(), file: self.file.clone() })
     }
 
     /// Seals `data`. Returns what is to be stored now, which for pages may be nothing yet.
@@ -316,7 +343,8 @@ impl Reader {
             for index in 0..to_fetch {
                 let page = span.first_page + index;
                 let start = index as usize * stride;
-                let stored = if start + stride <= got { &mut buffer.as_mut()[start..start + stride] } else { &mut *short };
+                let stored =
+                    if start + stride <= got { &mut buffer.as_mut()[start..start + stride] } else { &mut *short };
                 let data_bytes = self
                     .meter
                     .decrypting(stored.len(), || pages.open_stored(page, stored))
@@ -361,13 +389,7 @@ impl FrameStream {
         self.frame_offset + self.frame.len() as u64
     }
 
-    fn read(
-        &mut self,
-        of: &Reader,
-        raw: &dyn RawRead,
-        mut offset: u64,
-        into: &mut [u8],
-    ) -> Result<usize, Failure> {
+    fn read(&mut self, of: &Reader, raw: &dyn RawRead, mut offset: u64, into: &mut [u8]) -> Result<usize, Failure> {
         if offset < self.frame_offset {
             *self = Self::new(&self.file).map_err(|error| of.told(error))?;
         }

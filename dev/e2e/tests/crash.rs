@@ -87,7 +87,7 @@ fn run_and_kill(dir: &Path, key: &Path, cipher: &str, sync: bool, round: u64, af
 fn check(dir: &Path, key: &Path, cipher: &str, round: u64, acks: &HashMap<u8, u64>, known: &mut Known) {
     let keys_source = Arc::new(KeyFile::open(key).expect("the key file"));
     if dir.exists() {
-        let report = rest::verify(dir, &*keys_source, &mut |_| ()).expect("a readable directory");
+        let report = rest::verify(dir, &*keys_source, Backend::auto(), &mut |_| ()).expect("a readable directory");
         assert!(report.is_whole(), "{cipher} round {round}: a kill looks like damage: {report:?}");
     }
     let env = SealedEnv::new(keys_source, sealstone_cipher::registry::cipher(cipher).expect("known"), Backend::auto());
