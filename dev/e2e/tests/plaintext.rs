@@ -77,9 +77,30 @@ fn no_plaintext_is_left_in_a_sealed_directory() {
     }
     fs::write(scratch.path().join("people.csv"), csv).expect("room");
     let arguments = [
-        "compare", "--quiet", "--records-from", "people.csv", "--records", "3000", "--operations", "3000", "--threads", "4",
-        "--rounds", "1", "--pairs", "1", "--bytes", "4MB", "--ciphers", "none,aes-256,aria-256,3des,blowfish",
-        "--workloads", "a,e,f,oltp,batch-load,batch-scan", "--keep", "kept", "--out", "out",
+        "compare",
+        "--quiet",
+        "--records-from",
+        "people.csv",
+        "--records",
+        "3000",
+        "--operations",
+        "3000",
+        "--threads",
+        "4",
+        "--rounds",
+        "1",
+        "--pairs",
+        "1",
+        "--bytes",
+        "4MB",
+        "--ciphers",
+        "none,aes-256,aria-256,3des,blowfish",
+        "--workloads",
+        "a,e,f,oltp,batch-load,batch-scan",
+        "--keep",
+        "kept",
+        "--out",
+        "out",
     ];
     run(&mut sealstone(scratch.path(), &arguments)).done();
     let kept = scratch.path().join("kept");
@@ -105,7 +126,11 @@ fn no_plaintext_is_left_in_a_sealed_directory() {
 
 #[test]
 fn the_search_knows_its_disguises() {
-    for (prefix, encoded) in [("", "UExBTlRFRC1NQVJLRVItcTdaeDI="), ("a", "YVBMQU5URUQtTUFSS0VSLXE3WngyYg=="), ("ab", "YWJQTEFOVEVELU1BUktFUi1xN1p4MmI=")] {
+    for (prefix, encoded) in [
+        ("", "UExBTlRFRC1NQVJLRVItcTdaeDI="),
+        ("a", "YVBMQU5URUQtTUFSS0VSLXE3WngyYg=="),
+        ("ab", "YWJQTEFOVEVELU1BUktFUi1xN1p4MmI="),
+    ] {
         let needle = base64_inside(MARKER.as_bytes(), prefix.len());
         assert!(contains(encoded.as_bytes(), &needle), "{prefix}: {}", String::from_utf8_lossy(&needle));
     }

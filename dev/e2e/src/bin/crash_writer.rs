@@ -13,7 +13,9 @@ use sealstone_rocksdb::{Db, SealedEnv, WriteBatch};
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let [dir, key, cipher, round, sync] = arguments.as_slice() else { panic!("crash_writer DIR KEY CIPHER ROUND SYNC") };
+    let [dir, key, cipher, round, sync] = arguments.as_slice() else {
+        panic!("crash_writer DIR KEY CIPHER ROUND SYNC")
+    };
     let round: u64 = round.parse().expect("ROUND is a number");
     let sync = sync == "sync";
     let keys = Arc::new(KeyFile::open(key).expect("the key file"));
