@@ -209,7 +209,7 @@ mod tests {
 
     #[test]
     fn the_longest_mount_point_wins_and_the_last_of_equals() {
-        assert_eq!(file_system(MOUNTS, Path::new("/home/x")), "ext4 on /dev/vda1");
+        assert_eq!(file_system(MOUNTS, Path::new("/opt/x")), "ext4 on /dev/vda1");
         assert_eq!(file_system(MOUNTS, Path::new("/srv/my data/db")), "xfs on /dev/sdb");
         assert_eq!(file_system(MOUNTS, Path::new("/srv/other")), "zfs on tank/srv");
         assert_eq!(file_system(MOUNTS, Path::new("/srvx")), "ext4 on /dev/vda1");
