@@ -138,7 +138,7 @@ static CIPHERS: [Cipher; 6] = [
         kcmvp: true,
         limits: GCM_LIMITS,
         caveat: None,
-        set_key: SetKey::Block128 { counter: aria::keyed_128, gcm: None },
+        set_key: SetKey::Block128 { counter: aria::aria_counter, gcm: None },
     },
     Cipher {
         name: "aria-256",
@@ -152,7 +152,7 @@ static CIPHERS: [Cipher; 6] = [
         kcmvp: true,
         limits: GCM_LIMITS,
         caveat: None,
-        set_key: SetKey::Block128 { counter: aria::keyed_256, gcm: None },
+        set_key: SetKey::Block128 { counter: aria::aria_counter, gcm: None },
     },
     Cipher {
         name: "3des",

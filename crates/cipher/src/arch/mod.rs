@@ -5,6 +5,7 @@
 //! relies on. Algorithms are written elsewhere, once, over the traits of this module:
 //!
 //! - [`AesLanes`]: vectors of 128-bit blocks with AES rounds and carry-less products;
+//! - [`ByteLanes`]: vectors of bytes with affine maps and inversion in GF(2^8);
 //! - [`Words`]: the 128-bit words of plain logic that bitsliced ciphers are made of.
 //!
 //! A new instruction set is one file that implements the traits, one line in [`lines`] and one in the `Isa` table;
@@ -13,6 +14,7 @@
 //! Not here: any cipher or mode.
 #![allow(unsafe_code)]
 
+pub(crate) mod byte_lanes;
 mod portable;
 pub(crate) mod tsc;
 #[cfg(target_arch = "x86_64")]
@@ -20,6 +22,7 @@ mod x86_64;
 
 use std::sync::LazyLock;
 
+pub(crate) use byte_lanes::{ByteLanes, ByteSetup};
 pub(crate) use portable::Portable;
 
 /// An algorithm to run with the instructions of `L`.
@@ -137,6 +140,8 @@ pub(crate) trait Words: Logic {
     fn rotate_rows_1(self, w: Self::Word) -> Self::Word;
     /// Row r takes row r + 2 modulo 4.
     fn rotate_rows_2(self, w: Self::Word) -> Self::Word;
+    /// Rows 0 and 3 exchanged.
+    fn exchange_outer_rows(self, w: Self::Word) -> Self::Word;
     /// Each row rotated right by 8 bits: byte c takes byte c + 1 modulo 4.
     fn rotate_columns_1(self, w: Self::Word) -> Self::Word;
     /// Each row rotated by 16 bits: byte c takes byte c + 2 modulo 4.
@@ -182,11 +187,11 @@ impl Isa {
         match self {
             Self::Portable(token) => token.name(),
             #[cfg(target_arch = "x86_64")]
-            Self::Aesni(token) => token.name(),
+            Self::Aesni(token) => AesLanes::name(token),
             #[cfg(target_arch = "x86_64")]
-            Self::Avx2(token) => token.name(),
+            Self::Avx2(token) => AesLanes::name(token),
             #[cfg(target_arch = "x86_64")]
-            Self::Avx512(token) => token.name(),
+            Self::Avx512(token) => AesLanes::name(token),
         }
     }
 

@@ -78,6 +78,10 @@ mod sse2 {
             sse2!(_mm_shuffle_epi32::<0b01_00_11_10>(w))
         }
         #[inline(always)]
+        fn exchange_outer_rows(self, w: __m128i) -> __m128i {
+            sse2!(_mm_shuffle_epi32::<0b00_10_01_11>(w))
+        }
+        #[inline(always)]
         fn rotate_columns_1(self, w: __m128i) -> __m128i {
             sse2!(_mm_or_si128(_mm_srli_epi32::<8>(w), _mm_slli_epi32::<24>(w)))
         }
@@ -160,6 +164,10 @@ macro_rules! array_words {
                 [c, d, a, b]
             }
             #[inline(always)]
+            fn exchange_outer_rows(self, [a, b, c, d]: [u32; 4]) -> [u32; 4] {
+                [d, b, c, a]
+            }
+            #[inline(always)]
             fn rotate_columns_1(self, w: [u32; 4]) -> [u32; 4] {
                 w.map(|row| row.rotate_right(8))
             }
@@ -218,6 +226,7 @@ mod tests {
             words.rotate_columns_2(v),
             words.rotate_columns_3(v),
             words.rotate_odd_rows_2(v),
+            words.exchange_outer_rows(v),
             words.transpose(v),
         ]
         .map(|w| stored(words, w))

@@ -5,7 +5,7 @@
 //!
 //! Only the forward direction: counter modes never decrypt a block.
 
-mod bitsliced;
+pub(super) mod bitsliced;
 mod bitsliced_gcm;
 mod gcm;
 mod lanes;

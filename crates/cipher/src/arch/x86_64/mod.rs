@@ -41,12 +41,31 @@ macro_rules! proven {
 }
 
 mod avx512;
+mod bytes_xmm;
+mod bytes_ymm;
+mod bytes_zmm;
 mod xmm;
 
 use super::{Isa, Line};
 
 pub(crate) use avx512::Avx512;
 pub(crate) use xmm::{Aesni, Avx2};
+
+/// The order of 16 bytes that the ShiftRows of AES (FIPS 197, 5.1.2) puts back in place.
+const BEFORE_SHIFT_ROWS: [u8; 16] = [0, 13, 10, 7, 4, 1, 14, 11, 8, 5, 2, 15, 12, 9, 6, 3];
+/// The order of 16 bytes that InvShiftRows (FIPS 197, 5.3.1) puts back in place.
+const BEFORE_INVERSE_SHIFT_ROWS: [u8; 16] = [0, 5, 10, 15, 4, 9, 14, 3, 8, 13, 2, 7, 12, 1, 6, 11];
+
+/// 0xff for each bit of `bits` that is set, the lowest first.
+const fn byte_mask(bits: u16) -> [u8; 16] {
+    let mut mask = [0; 16];
+    let mut i = 0;
+    while i < 16 {
+        mask[i] = (bits >> i & 1) as u8 * 0xff;
+        i += 1;
+    }
+    mask
+}
 
 /// The instruction sets of this architecture, slowest first.
 pub(super) fn lines() -> [Line; 3] {

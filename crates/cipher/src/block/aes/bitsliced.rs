@@ -19,7 +19,7 @@ use crate::mode::Counter128;
 const BLOCKS: usize = 8;
 
 /// Bit i of eight blocks' bytes is word i.
-type State<W> = [<W as Logic>::Word; 8];
+pub(in crate::block) type State<W> = [<W as Logic>::Word; 8];
 
 /// One round key, each bit spread over a byte.
 type SlicedKey = [[u8; 16]; 8];
@@ -174,7 +174,7 @@ fn add_key<W: Words>(words: W, state: &mut State<W>, key: &SlicedKey) {
 
 /// Exchanges the number of a word with the number of a bit in its byte: from blocks to bits and back.
 #[inline(always)]
-fn exchange_bits<W: Words>(words: W, state: &mut State<W>) {
+pub(in crate::block) fn exchange_bits<W: Words>(words: W, state: &mut State<W>) {
     for i in [0, 2, 4, 6] {
         exchange::<W, 1>(words, state, i, i + 1, 0x55);
     }
@@ -230,7 +230,7 @@ fn mix_columns<W: Words, const K: usize>(words: W, a: State<W>) -> State<W> {
 /// The S-box without its constant, on every byte. Names are those of the paper: U0 and S0 are the highest bits.
 #[inline(always)]
 #[rustfmt::skip]
-fn sub_bytes<L: Logic>(logic: L, state: State<L>) -> State<L> {
+pub(in crate::block) fn sub_bytes<L: Logic>(logic: L, state: State<L>) -> State<L> {
     let [u7, u6, u5, u4, u3, u2, u1, u0] = state;
     macro_rules! circuit {
         ($($out:ident = $a:ident $op:ident $b:ident;)*) => {

@@ -1,0 +1,200 @@
+//! Vectors of bytes, for ciphers whose S-boxes are affine maps around the inversion of GF(2^8): many blocks at once,
+//! with no table in memory.
+//!
+//! A cipher lays its blocks out in one of two ways. *Sliced*: vector i holds byte i of many blocks, so that moving bytes
+//! within a block costs nothing. *In rows*: a vector holds whole blocks of 16 bytes, as in memory, for messages too
+//! short to fill the other.
+//!
+//! Not here: the ciphers.
+
+use super::{Isa, Kernel, Portable};
+
+/// Vectors of [`ByteLanes::LANES`] bytes and the instructions on them. The value is the proof that the CPU has them.
+///
+/// Lanes come in groups of 16, which instructions that move bytes do not leave. The field is that of AES:
+/// GF(2^8) modulo x^8 + x^4 + x^3 + x + 1, 0 being its own inverse. An affine map is a `MATRIX` over GF(2), whose row for
+/// bit i of the result is byte 7 - i, and a `CONSTANT` (0 to 255) that is added.
+pub(crate) trait ByteLanes: Copy + Send + Sync + 'static {
+    /// A vector in registers.
+    type Bytes: Copy;
+
+    /// Bytes in a vector: 16, 32 or 64.
+    const LANES: usize;
+    /// Groups of 16 lanes, and so blocks in a vector that holds rows.
+    const GROUPS: usize = Self::LANES / 16;
+
+    /// The name of the backend.
+    fn name(self) -> &'static str;
+
+    /// Runs `kernel`, compiled for these instructions.
+    fn enter<K: Kernel<Self>>(self, kernel: K) -> K::Output;
+
+    /// `byte` in every lane.
+    fn splat(self, byte: u8) -> Self::Bytes;
+    /// The byte that `four` holds four times, in every lane; faster than `splat` from memory.
+    fn splat_four(self, four: &[u8; 4]) -> Self::Bytes;
+    /// `block` in every group.
+    fn splat_block(self, block: &[u8; 16]) -> Self::Bytes;
+    /// The first `LANES` bytes of `bytes`, which must hold as many.
+    fn load(self, bytes: &[u8]) -> Self::Bytes;
+    /// Writes `v` to the first `LANES` bytes of `bytes`, which must hold as many.
+    fn store(self, v: Self::Bytes, bytes: &mut [u8]);
+    /// XORs `bytes`, at most `LANES`, with the first bytes of `v`.
+    fn xor_partial(self, v: Self::Bytes, bytes: &mut [u8]);
+
+    /// Exclusive or.
+    fn xor(self, a: Self::Bytes, b: Self::Bytes) -> Self::Bytes;
+    /// Exclusive or of three.
+    fn xor3(self, a: Self::Bytes, b: Self::Bytes, c: Self::Bytes) -> Self::Bytes;
+    /// Sums of bytes, modulo 2^8.
+    fn add8(self, a: Self::Bytes, b: Self::Bytes) -> Self::Bytes;
+    /// Sums of 32-bit little-endian words, modulo 2^32.
+    fn add32(self, a: Self::Bytes, b: Self::Bytes) -> Self::Bytes;
+    /// `below` where `v` is less than `limit`, unsigned; `rest` elsewhere.
+    fn choose_below(self, v: Self::Bytes, limit: u8, below: u8, rest: u8) -> Self::Bytes;
+    /// Lane i of each group from `a` where bit i of `A` is set, else from `b`.
+    fn select<const A: u16>(self, a: Self::Bytes, b: Self::Bytes) -> Self::Bytes;
+    /// Lane i of each group takes lane `from[i]`, less than 16.
+    fn shuffle(self, v: Self::Bytes, from: &[u8; 16]) -> Self::Bytes;
+    /// Lanes 0 to 7 of each group of `a` and `b` in turn.
+    fn interleave_low(self, a: Self::Bytes, b: Self::Bytes) -> Self::Bytes;
+    /// Lanes 8 to 15 of each group of `a` and `b` in turn.
+    fn interleave_high(self, a: Self::Bytes, b: Self::Bytes) -> Self::Bytes;
+
+    /// The affine map after inversion.
+    fn invert_affine<const MATRIX: u64, const CONSTANT: i32>(self, v: Self::Bytes) -> Self::Bytes;
+    /// Inversion after the affine map.
+    fn affine_invert<const MATRIX: u64, const CONSTANT: i32>(self, v: Self::Bytes) -> Self::Bytes;
+}
+
+/// An array of sixteen, `$value` for each `$i`, a constant: vectors stay in registers only where nothing is left to index
+/// at run time.
+macro_rules! sixteen {
+    ($i:ident, $value:expr) => {
+        sixteen!($i, $value, 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15)
+    };
+    ($i:ident, $value:expr, $($n:literal)*) => {
+        [$({
+            const $i: usize = $n;
+            $value
+        }),*]
+    };
+}
+pub(crate) use sixteen;
+
+/// Rows and columns of the 16 x 16 bytes in each group exchanged: lane j of vector i becomes lane i of vector j.
+#[inline(always)]
+pub(crate) fn transpose<L: ByteLanes>(lanes: L, v: [L::Bytes; 16]) -> [L::Bytes; 16] {
+    // Rows and columns have four bits of number each. A step moves the highest bit of the row to the lowest of the
+    // column and the highest of the column to the lowest of the row; four steps exchange the two.
+    let v = transpose_step(lanes, v);
+    let v = transpose_step(lanes, v);
+    let v = transpose_step(lanes, v);
+    transpose_step(lanes, v)
+}
+
+#[inline(always)]
+fn transpose_step<L: ByteLanes>(lanes: L, v: [L::Bytes; 16]) -> [L::Bytes; 16] {
+    sixteen!(I, {
+        let (a, b) = (v[I / 2], v[I / 2 + 8]);
+        if I.is_multiple_of(2) { lanes.interleave_low(a, b) } else { lanes.interleave_high(a, b) }
+    })
+}
+
+/// For each lane, the number of its block such that [`transpose`] of sliced blocks gives them in order.
+pub(crate) const fn block_order(groups: usize) -> [u8; 64] {
+    let mut order = [0; 64];
+    let mut lane = 0;
+    while lane < 16 * groups {
+        order[lane] = (lane % 16 * groups + lane / 16) as u8;
+        lane += 1;
+    }
+    order
+}
+
+/// What is set up once for the instruction set at hand, by a cipher with and without vectors of bytes.
+pub(crate) trait ByteSetup {
+    /// What is set up.
+    type Output;
+
+    /// With vectors of bytes.
+    fn with_bytes<L: ByteLanes>(self, lanes: L) -> Self::Output;
+    /// Without them.
+    fn without_bytes(self, portable: Portable) -> Self::Output;
+}
+
+impl Isa {
+    /// Sets up `job` for this instruction set.
+    pub(crate) fn set_up_bytes<S: ByteSetup>(self, job: S) -> S::Output {
+        match self {
+            Self::Portable(portable) => job.without_bytes(portable),
+            #[cfg(target_arch = "x86_64")]
+            Self::Aesni(token) => job.with_bytes(token),
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx2(token) => job.with_bytes(token),
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx512(token) => job.with_bytes(token),
+        }
+    }
+}
+
+/// The matrix that changes nothing.
+#[cfg(target_arch = "x86_64")]
+pub(super) const IDENTITY: u64 = 0x0102_0408_1020_4080;
+
+/// An affine map as two tables of 16: one for the low, one for the high four bits of a byte; results are added.
+///
+/// It takes the place of an instruction for affine maps where there is one for the S-box of AES alone, which is
+/// an affine map too (FIPS 197, 5.1.1) and has to be undone.
+#[cfg(target_arch = "x86_64")]
+pub(super) struct Nibbles {
+    /// For the low bits, with the constant.
+    pub(super) low: [u8; 16],
+    /// For the high bits.
+    pub(super) high: [u8; 16],
+    /// Whether the map changes nothing.
+    pub(super) identity: bool,
+}
+
+#[cfg(target_arch = "x86_64")]
+impl Nibbles {
+    /// The affine map of AES after inversion, and what undoes it.
+    const AES: (u64, u8) = (0xf1e3_c78f_1f3e_7cf8, 0x63);
+    const AES_UNDONE: (u64, u8) = (0xa449_9225_4a94_2952, 0x05);
+
+    /// What makes of the S-box of AES the map `matrix`, `constant` after inversion.
+    pub(super) const fn after_aes(matrix: u64, constant: i32) -> Self {
+        Self::composed((matrix, constant as u8), Self::AES_UNDONE)
+    }
+
+    /// What makes of the inverse S-box of AES inversion after the map `matrix`, `constant`.
+    pub(super) const fn before_inverse_aes(matrix: u64, constant: i32) -> Self {
+        Self::composed(Self::AES, (matrix, constant as u8))
+    }
+
+    const fn composed(outer: (u64, u8), inner: (u64, u8)) -> Self {
+        let (mut low, mut high) = ([0; 16], [0; 16]);
+        let zero = apply(outer, apply(inner, 0));
+        let mut identity = true;
+        let mut nibble = 0;
+        while nibble < 16 {
+            low[nibble as usize] = apply(outer, apply(inner, nibble));
+            high[nibble as usize] = apply(outer, apply(inner, nibble << 4)) ^ zero;
+            identity = identity && low[nibble as usize] == nibble && high[nibble as usize] == nibble << 4;
+            nibble += 1;
+        }
+        Self { low, high, identity }
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+const fn apply((matrix, constant): (u64, u8), x: u8) -> u8 {
+    let rows = matrix.to_be_bytes();
+    let mut y = constant;
+    let mut bit = 0;
+    while bit < 8 {
+        y ^= ((rows[bit] & x).count_ones() as u8 & 1) << bit;
+        bit += 1;
+    }
+    y
+}

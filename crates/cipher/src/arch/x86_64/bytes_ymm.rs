@@ -1,0 +1,139 @@
+//! 256-bit vectors of bytes: inversion by the last round of AES on each half, affine maps by shuffles.
+
+use std::arch::x86_64::*;
+
+use zeroize::optimization_barrier;
+
+use super::Avx2;
+use crate::arch::Kernel;
+use crate::arch::byte_lanes::{ByteLanes, Nibbles};
+
+impl Avx2 {
+    #[inline(always)]
+    fn nibbles(self, v: __m256i, map: &Nibbles) -> __m256i {
+        if map.identity {
+            return v;
+        }
+        let (low, high) = (self.splat_block(&map.low), self.splat_block(&map.high));
+        proven!({
+            let mask = _mm256_set1_epi8(0x0f);
+            let low = _mm256_shuffle_epi8(low, _mm256_and_si256(v, mask));
+            let high = _mm256_shuffle_epi8(high, _mm256_and_si256(_mm256_srli_epi16::<4>(v), mask));
+            _mm256_xor_si256(low, high)
+        })
+    }
+}
+
+/// Applies a 128-bit instruction to both halves.
+macro_rules! halves {
+    ($v:expr, $intrinsic:ident) => {
+        proven!({
+            let low = $intrinsic(_mm256_castsi256_si128($v), _mm_setzero_si128());
+            let high = $intrinsic(_mm256_extracti128_si256::<1>($v), _mm_setzero_si128());
+            _mm256_set_m128i(high, low)
+        })
+    };
+}
+
+impl ByteLanes for Avx2 {
+    type Bytes = __m256i;
+
+    const LANES: usize = 32;
+
+    fn name(self) -> &'static str {
+        crate::arch::AesLanes::name(self)
+    }
+
+    #[inline(always)]
+    fn enter<K: Kernel<Self>>(self, kernel: K) -> K::Output {
+        crate::arch::AesLanes::enter(self, kernel)
+    }
+
+    #[inline(always)]
+    fn splat(self, byte: u8) -> __m256i {
+        proven!(_mm256_set1_epi8(byte as i8))
+    }
+    #[inline(always)]
+    fn splat_four(self, four: &[u8; 4]) -> __m256i {
+        proven!(_mm256_set1_epi32(i32::from_le_bytes(*four)))
+    }
+    #[inline(always)]
+    fn splat_block(self, block: &[u8; 16]) -> __m256i {
+        proven!(_mm256_broadcastsi128_si256(_mm_loadu_si128(block.as_ptr().cast())))
+    }
+    #[inline(always)]
+    fn load(self, bytes: &[u8]) -> __m256i {
+        let bytes: &[u8; 32] = bytes.first_chunk().expect("a whole vector");
+        proven!(_mm256_loadu_si256(bytes.as_ptr().cast()))
+    }
+    #[inline(always)]
+    fn store(self, v: __m256i, bytes: &mut [u8]) {
+        let bytes: &mut [u8; 32] = bytes.first_chunk_mut().expect("a whole vector");
+        proven!(_mm256_storeu_si256(bytes.as_mut_ptr().cast(), v));
+    }
+    #[inline(always)]
+    fn xor_partial(self, v: __m256i, bytes: &mut [u8]) {
+        let mut buffer = [0; 32];
+        buffer[..bytes.len()].copy_from_slice(bytes);
+        self.store(self.xor(self.load(&buffer), v), &mut buffer);
+        bytes.copy_from_slice(&buffer[..bytes.len()]);
+        // Beyond the data lies key stream.
+        buffer.fill(0);
+        optimization_barrier(&buffer);
+    }
+
+    #[inline(always)]
+    fn xor(self, a: __m256i, b: __m256i) -> __m256i {
+        proven!(_mm256_xor_si256(a, b))
+    }
+    #[inline(always)]
+    fn xor3(self, a: __m256i, b: __m256i, c: __m256i) -> __m256i {
+        proven!(_mm256_xor_si256(_mm256_xor_si256(a, b), c))
+    }
+    #[inline(always)]
+    fn add8(self, a: __m256i, b: __m256i) -> __m256i {
+        proven!(_mm256_add_epi8(a, b))
+    }
+    #[inline(always)]
+    fn add32(self, a: __m256i, b: __m256i) -> __m256i {
+        proven!(_mm256_add_epi32(a, b))
+    }
+    #[inline(always)]
+    fn choose_below(self, v: __m256i, limit: u8, below: u8, rest: u8) -> __m256i {
+        proven!({
+            let reached = _mm256_cmpeq_epi8(_mm256_max_epu8(v, _mm256_set1_epi8(limit as i8)), v);
+            _mm256_blendv_epi8(_mm256_set1_epi8(below as i8), _mm256_set1_epi8(rest as i8), reached)
+        })
+    }
+    #[inline(always)]
+    fn select<const A: u16>(self, a: __m256i, b: __m256i) -> __m256i {
+        let mask = self.splat_block(const { &super::byte_mask(A) });
+        proven!(_mm256_blendv_epi8(b, a, mask))
+    }
+    #[inline(always)]
+    fn shuffle(self, v: __m256i, from: &[u8; 16]) -> __m256i {
+        let from = self.splat_block(from);
+        proven!(_mm256_shuffle_epi8(v, from))
+    }
+    #[inline(always)]
+    fn interleave_low(self, a: __m256i, b: __m256i) -> __m256i {
+        proven!(_mm256_unpacklo_epi8(a, b))
+    }
+    #[inline(always)]
+    fn interleave_high(self, a: __m256i, b: __m256i) -> __m256i {
+        proven!(_mm256_unpackhi_epi8(a, b))
+    }
+
+    #[inline(always)]
+    fn invert_affine<const MATRIX: u64, const CONSTANT: i32>(self, v: __m256i) -> __m256i {
+        let v = self.shuffle(v, &super::BEFORE_SHIFT_ROWS);
+        let s_box = halves!(v, _mm_aesenclast_si128);
+        self.nibbles(s_box, const { &Nibbles::after_aes(MATRIX, CONSTANT) })
+    }
+    #[inline(always)]
+    fn affine_invert<const MATRIX: u64, const CONSTANT: i32>(self, v: __m256i) -> __m256i {
+        let v = self.nibbles(v, const { &Nibbles::before_inverse_aes(MATRIX, CONSTANT) });
+        let v = self.shuffle(v, &super::BEFORE_INVERSE_SHIFT_ROWS);
+        halves!(v, _mm_aesdeclast_si128)
+    }
+}

@@ -1,0 +1,347 @@
+//! ARIA over vectors of bytes, and counter mode of it.
+//!
+//! A long message is sliced: vector i holds byte i of as many blocks as there are lanes. Then the diffusion layer is
+//! XORs alone, and counters need no loading: a message's counters differ in few bytes. A short one stays in rows, a
+//! block being 16 lanes: that costs more a block, but one block takes no longer than four.
+
+use zeroize::optimization_barrier;
+
+use super::{DIFFUSION, ROUNDS_MAX, RoundKeys, Rounds, schedule};
+use crate::arch::byte_lanes::{block_order, sixteen, transpose};
+use crate::arch::{ByteLanes, Kernel};
+use crate::mode::Counter128;
+
+// The S-boxes (RFC 5794, 2.4.2) as matrix and constant of the affine map that comes after inversion in S1 and S2, and
+// before it in their inverses.
+const S1: (u64, i32) = (0xf1e3_c78f_1f3e_7cf8, 0x63);
+const S2: (u64, i32) = (0xeafc_b7c3_c273_c66f, 0xe2);
+const S1_INVERSE: (u64, i32) = (0xa449_9225_4a94_2952, 0x05);
+const S2_INVERSE: (u64, i32) = (0x1864_50c7_37d6_bdc9, 0x2c);
+
+/// [`DIFFUSION`] as seven ways to move the bytes of a block.
+const MOVES: [[u8; 16]; 7] = {
+    let mut moves = [[0; 16]; 7];
+    let mut i = 0;
+    while i < 16 {
+        let mut k = 0;
+        while k < 7 {
+            moves[k][i] = DIFFUSION[i][k] as u8;
+            k += 1;
+        }
+        i += 1;
+    }
+    moves
+};
+
+/// The last four bytes of a block reversed, so that they count as a little-endian number and back.
+const REVERSE_COUNT: [u8; 16] = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 15, 14, 13, 12];
+
+/// Vectors in rows that go together at most.
+const ROWS_MAX: usize = 4;
+
+/// Number i in the last four bytes of block i, little-endian.
+const NUMBERS: [[u8; 16]; 4 * ROWS_MAX] = {
+    let mut numbers = [[0; 16]; 4 * ROWS_MAX];
+    let mut i = 0;
+    while i < numbers.len() {
+        numbers[i][12] = i as u8;
+        i += 1;
+    }
+    numbers
+};
+
+/// The round keys in the order of their use. Zeroed on drop.
+pub(super) struct LaneKeys {
+    rows: RoundKeys,
+    /// Each byte four times, as vectors are filled from memory at no cost.
+    sliced: [[[u8; 4]; 16]; ROUNDS_MAX + 1],
+}
+
+impl Drop for LaneKeys {
+    fn drop(&mut self) {
+        self.sliced.as_flattened_mut().as_flattened_mut().fill(0);
+        optimization_barrier(self);
+    }
+}
+
+/// ARIA of `R` rounds: 12, 14 or 16.
+pub(super) struct Aria<L, const R: usize> {
+    lanes: L,
+    keys: LaneKeys,
+}
+
+impl<L: ByteLanes, const R: usize> Aria<L, R> {
+    /// Sets `key`, of 4 (R - 8) bytes, in place, so that no copy stays behind.
+    pub(super) fn boxed(lanes: L, key: &[u8]) -> Box<dyn Counter128> {
+        const { assert!(R <= ROUNDS_MAX && R.is_multiple_of(2)) };
+        let keys = LaneKeys { rows: RoundKeys::zero(), sliced: [[[0; 4]; 16]; ROUNDS_MAX + 1] };
+        let mut aria = Box::new(Self { lanes, keys });
+        lanes.enter(Expand::<R> { key, keys: &mut aria.keys });
+        aria
+    }
+}
+
+impl<L: ByteLanes, const R: usize> Counter128 for Aria<L, R> {
+    fn backend(&self) -> &'static str {
+        self.lanes.name()
+    }
+
+    fn encrypt_block(&self, block: &mut [u8; 16]) {
+        self.lanes.enter(EncryptBlock::<R> { keys: &self.keys, block });
+    }
+
+    fn xor_keystream32(&self, counter: &[u8; 16], data: &mut [u8]) {
+        self.lanes.enter(XorKeystream::<R> { keys: &self.keys, counter, data });
+    }
+}
+
+struct Expand<'a, const R: usize> {
+    key: &'a [u8],
+    keys: &'a mut LaneKeys,
+}
+
+impl<L: ByteLanes, const R: usize> Kernel<L> for Expand<'_, R> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self, lanes: L) {
+        let Self { key, keys: LaneKeys { rows, sliced } } = self;
+        schedule(key, R, &LanesRounds(lanes), rows);
+        for (sliced, row) in sliced.iter_mut().zip(&rows.0[..=R]) {
+            for (four, byte) in sliced.iter_mut().zip(row) {
+                *four = [*byte; 4];
+            }
+        }
+    }
+}
+
+struct EncryptBlock<'a, const R: usize> {
+    keys: &'a LaneKeys,
+    block: &'a mut [u8; 16],
+}
+
+impl<L: ByteLanes, const R: usize> Kernel<L> for EncryptBlock<'_, R> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self, lanes: L) {
+        let plaintext = *self.block;
+        let mut v = [lanes.splat_block(&plaintext)];
+        encrypt_rows::<L, R, 1>(lanes, self.keys, &mut v);
+        self.block.fill(0);
+        lanes.xor_partial(v[0], self.block);
+    }
+}
+
+struct XorKeystream<'a, const R: usize> {
+    keys: &'a LaneKeys,
+    counter: &'a [u8; 16],
+    data: &'a mut [u8],
+}
+
+impl<L: ByteLanes, const R: usize> Kernel<L> for XorKeystream<'_, R> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self, lanes: L) {
+        let Self { keys, data, .. } = self;
+        let mut counter = *self.counter;
+        let mut batches = data.chunks_exact_mut(16 * L::LANES);
+        for batch in &mut batches {
+            let stream = sliced_keystream::<L, R>(lanes, keys, &counter);
+            for (vector, stream) in batch.chunks_exact_mut(L::LANES).zip(stream) {
+                lanes.store(lanes.xor(lanes.load(vector), stream), vector);
+            }
+            let low: &mut [u8; 4] = counter.last_chunk_mut().expect("four of sixteen bytes");
+            *low = u32::from_be_bytes(*low).wrapping_add(L::LANES as u32).to_be_bytes();
+        }
+        let rest = batches.into_remainder();
+        match rest.len().div_ceil(L::LANES) {
+            0 => (),
+            1 => xor_rest(lanes, rows_keystream::<L, R, 1>(lanes, keys, &counter), rest),
+            2 => xor_rest(lanes, rows_keystream::<L, R, 2>(lanes, keys, &counter), rest),
+            3 | ROWS_MAX => xor_rest(lanes, rows_keystream::<L, R, ROWS_MAX>(lanes, keys, &counter), rest),
+            _ => xor_rest(lanes, sliced_keystream::<L, R>(lanes, keys, &counter), rest),
+        }
+    }
+}
+
+/// XORs `rest`, at most `N` vectors, with `stream`.
+#[inline(always)]
+fn xor_rest<L: ByteLanes, const N: usize>(lanes: L, stream: [L::Bytes; N], rest: &mut [u8]) {
+    for (vector, stream) in rest.chunks_mut(L::LANES).zip(stream) {
+        if vector.len() == L::LANES {
+            lanes.store(lanes.xor(lanes.load(vector), stream), vector);
+        } else {
+            lanes.xor_partial(stream, vector);
+        }
+    }
+}
+
+/// Key stream of `LANES` blocks from `counter` on, in the order of memory.
+#[inline(always)]
+fn sliced_keystream<L: ByteLanes, const R: usize>(lanes: L, keys: &LaneKeys, counter: &[u8; 16]) -> [L::Bytes; 16] {
+    transpose(lanes, encrypt_sliced::<L, R>(lanes, keys, sliced_counters(lanes, counter)))
+}
+
+/// Counter blocks from `counter` on, sliced, in the order that [`transpose`] asks for.
+#[inline(always)]
+fn sliced_counters<L: ByteLanes>(lanes: L, counter: &[u8; 16]) -> [L::Bytes; 16] {
+    let order = lanes.load(const { &block_order(L::GROUPS) });
+    let mut x = sixteen!(I, lanes.splat(counter[I]));
+    let low = counter[15];
+    x[15] = lanes.add8(x[15], order);
+    // The last byte wraps once at most. From there on the bytes above it are those of the next number.
+    if usize::from(low) + L::LANES > 256 {
+        let upper = u32::from_be_bytes([0, counter[12], counter[13], counter[14]]);
+        let [_, a, b, c] = upper.to_be_bytes();
+        let [_, next_a, next_b, next_c] = upper.wrapping_add(1).to_be_bytes();
+        let wraps_at = 0_u8.wrapping_sub(low);
+        x[12] = lanes.choose_below(order, wraps_at, a, next_a);
+        x[13] = lanes.choose_below(order, wraps_at, b, next_b);
+        x[14] = lanes.choose_below(order, wraps_at, c, next_c);
+    }
+    x
+}
+
+/// Encrypts sliced blocks.
+#[inline(always)]
+fn encrypt_sliced<L: ByteLanes, const R: usize>(lanes: L, keys: &LaneKeys, x: [L::Bytes; 16]) -> [L::Bytes; 16] {
+    let mut x = add_sliced(lanes, x, &keys.sliced[0]);
+    let mut r = 1;
+    while r < R - 1 {
+        x = diffuse_sliced(lanes, substitute_sliced::<L, true>(lanes, x), &keys.sliced[r]);
+        x = diffuse_sliced(lanes, substitute_sliced::<L, false>(lanes, x), &keys.sliced[r + 1]);
+        r += 2;
+    }
+    x = diffuse_sliced(lanes, substitute_sliced::<L, true>(lanes, x), &keys.sliced[R - 1]);
+    add_sliced(lanes, substitute_sliced::<L, false>(lanes, x), &keys.sliced[R])
+}
+
+#[inline(always)]
+fn add_sliced<L: ByteLanes>(lanes: L, x: [L::Bytes; 16], key: &[[u8; 4]; 16]) -> [L::Bytes; 16] {
+    sixteen!(I, lanes.xor(x[I], lanes.splat_four(&key[I])))
+}
+
+/// The substitution layers (RFC 5794, 2.4.2): type 1 in `ODD` rounds, else type 2.
+#[inline(always)]
+fn substitute_sliced<L: ByteLanes, const ODD: bool>(lanes: L, x: [L::Bytes; 16]) -> [L::Bytes; 16] {
+    sixteen!(I, {
+        match if ODD { I % 4 } else { (I + 2) % 4 } {
+            0 => lanes.invert_affine::<{ S1.0 }, { S1.1 }>(x[I]),
+            1 => lanes.invert_affine::<{ S2.0 }, { S2.1 }>(x[I]),
+            2 => lanes.affine_invert::<{ S1_INVERSE.0 }, { S1_INVERSE.1 }>(x[I]),
+            _ => lanes.affine_invert::<{ S2_INVERSE.0 }, { S2_INVERSE.1 }>(x[I]),
+        }
+    })
+}
+
+/// The diffusion layer and the addition of the next round's key.
+#[inline(always)]
+fn diffuse_sliced<L: ByteLanes>(lanes: L, x: [L::Bytes; 16], key: &[[u8; 4]; 16]) -> [L::Bytes; 16] {
+    sixteen!(I, {
+        const FROM: [usize; 7] = DIFFUSION[I];
+        // The compiler sees the pairs that recur.
+        let p = lanes.xor(x[FROM[1]], x[FROM[2]]);
+        let q = lanes.xor(x[FROM[3]], x[FROM[4]]);
+        let r = lanes.xor(x[FROM[5]], x[FROM[6]]);
+        lanes.xor3(lanes.xor3(x[FROM[0]], p, q), r, lanes.splat_four(&key[I]))
+    })
+}
+
+/// Key stream of `N` vectors from `counter` on.
+#[inline(always)]
+fn rows_keystream<L: ByteLanes, const R: usize, const N: usize>(
+    lanes: L,
+    keys: &LaneKeys,
+    counter: &[u8; 16],
+) -> [L::Bytes; N] {
+    const { assert!(N <= ROWS_MAX) };
+    let numbers = NUMBERS.as_flattened();
+    let first = lanes.shuffle(lanes.splat_block(counter), &REVERSE_COUNT);
+    let mut v = [first; N];
+    for (i, v) in v.iter_mut().enumerate() {
+        *v = lanes.shuffle(lanes.add32(*v, lanes.load(&numbers[i * L::LANES..])), &REVERSE_COUNT);
+    }
+    encrypt_rows::<L, R, N>(lanes, keys, &mut v);
+    v
+}
+
+/// Encrypts blocks in rows in place.
+#[inline(always)]
+fn encrypt_rows<L: ByteLanes, const R: usize, const N: usize>(lanes: L, keys: &LaneKeys, v: &mut [L::Bytes; N]) {
+    let keys = &keys.rows.0;
+    add_rows(lanes, &keys[0], v);
+    let mut r = 1;
+    while r < R {
+        substitute_rows::<L, true, N>(lanes, v);
+        diffuse_rows(lanes, v, &keys[r]);
+        substitute_rows::<L, false, N>(lanes, v);
+        if r + 1 < R {
+            diffuse_rows(lanes, v, &keys[r + 1]);
+        }
+        r += 2;
+    }
+    add_rows(lanes, &keys[R], v);
+}
+
+#[inline(always)]
+fn add_rows<L: ByteLanes, const N: usize>(lanes: L, key: &[u8; 16], v: &mut [L::Bytes; N]) {
+    for v in v {
+        *v = lanes.xor(*v, lanes.splat_block(key));
+    }
+}
+
+/// As [`substitute_sliced`]: byte 4 i + k of a block takes S-box k.
+#[inline(always)]
+fn substitute_rows<L: ByteLanes, const ODD: bool, const N: usize>(lanes: L, v: &mut [L::Bytes; N]) {
+    for v in v {
+        let s1 = lanes.invert_affine::<{ S1.0 }, { S1.1 }>(*v);
+        let s2 = lanes.invert_affine::<{ S2.0 }, { S2.1 }>(*v);
+        let s1_inverse = lanes.affine_invert::<{ S1_INVERSE.0 }, { S1_INVERSE.1 }>(*v);
+        let s2_inverse = lanes.affine_invert::<{ S2_INVERSE.0 }, { S2_INVERSE.1 }>(*v);
+        let forward = lanes.select::<0x5555>(s1, s2);
+        let inverse = lanes.select::<0x5555>(s1_inverse, s2_inverse);
+        *v = if ODD { lanes.select::<0x3333>(forward, inverse) } else { lanes.select::<0xcccc>(forward, inverse) };
+    }
+}
+
+/// As [`diffuse_sliced`].
+#[inline(always)]
+fn diffuse_rows<L: ByteLanes, const N: usize>(lanes: L, v: &mut [L::Bytes; N], key: &[u8; 16]) {
+    for v in v {
+        let x = *v;
+        let [a, b, c, d, e, f, g] = &MOVES;
+        let abc = lanes.xor3(lanes.shuffle(x, a), lanes.shuffle(x, b), lanes.shuffle(x, c));
+        let def = lanes.xor3(lanes.shuffle(x, d), lanes.shuffle(x, e), lanes.shuffle(x, f));
+        *v = lanes.xor3(abc, def, lanes.xor(lanes.shuffle(x, g), lanes.splat_block(key)));
+    }
+}
+
+/// The rounds of the key schedule.
+struct LanesRounds<L>(L);
+
+impl<L: ByteLanes> Rounds for LanesRounds<L> {
+    #[inline(always)]
+    fn round<const ODD: bool>(&self, block: &mut [u8; 16], add: &[u8; 16]) {
+        let lanes = self.0;
+        let mut v = [lanes.splat_block(block)];
+        substitute_rows::<L, ODD, 1>(lanes, &mut v);
+        diffuse_rows(lanes, &mut v, add);
+        block.fill(0);
+        lanes.xor_partial(v[0], block);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::arch::left_after_drop;
+
+    #[test]
+    fn keys_are_zeroed() {
+        let rows = RoundKeys([[7; 16]; ROUNDS_MAX + 1]);
+        let keys = LaneKeys { rows, sliced: [[[7; 4]; 16]; ROUNDS_MAX + 1] };
+        assert!(left_after_drop(keys).iter().all(|byte| *byte == 0));
+    }
+}
