@@ -48,24 +48,15 @@ impl RocksDb {
     ///
     /// # Errors
     /// As [`Engine::open`].
-    pub fn open_store(
-        &self,
-        variant: &Variant,
-        dir: &Path,
-        options: &StoreOptions,
-    ) -> Result<RocksStore, StoreError> {
+    pub fn open_store(&self, variant: &Variant, dir: &Path, options: &StoreOptions) -> Result<RocksStore, StoreError> {
         let cipher = variant.cipher.as_deref().map(cipher_called).transpose()?;
         let backend = Backend::by_name(&variant.accel).map_err(|error| StoreError(error.to_string()))?;
         check(dir, cipher)?;
         fs::create_dir_all(dir).map_err(|error| {
             StoreError(format!("cannot make directory {}: {error}\ngive a directory that can be made", dir.display()))
         })?;
-        let sealing = cipher.map(|cipher| Sealing {
-            keys: Arc::clone(&self.keys),
-            cipher,
-            backend,
-            page_bytes: self.page_bytes,
-        });
+        let sealing =
+            cipher.map(|cipher| Sealing { keys: Arc::clone(&self.keys), cipher, backend, page_bytes: self.page_bytes });
         let environment = Environment::new(Base::Files, sealing);
         let db_options = DbOptions {
             text: settings().iter().map(|(name, value)| format!("{name}={value};")).collect(),
@@ -81,10 +72,16 @@ impl Engine for RocksDb {
     fn facts(&self) -> EngineFacts {
         let mut facts: BTreeMap<String, String> =
             settings().into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
-        facts.insert("sync".into(), "false, as YCSB's RocksDB binding: a write is durable when the system writes it".into());
+        facts.insert(
+            "sync".into(),
+            "false, as YCSB's RocksDB binding: a write is durable when the system writes it".into(),
+        );
         facts.insert("sealed page bytes".into(), self.page_bytes.to_string());
         facts.insert("block cache".into(), "LRU, plain blocks; sized by the comparison".into());
-        facts.insert("record format".into(), "field name and value, each after its length, as YCSB's RocksDB binding".into());
+        facts.insert(
+            "record format".into(),
+            "field name and value, each after its length, as YCSB's RocksDB binding".into(),
+        );
         EngineFacts {
             name: "rocksdb".into(),
             version: library::version(),

@@ -64,9 +64,9 @@ pub(crate) fn merge(
     let mut changed = 0;
     for pair in Pairs(stored) {
         let (name, value) = pair.map_err(|Cut| cut(table))?;
-        let change = changes.iter().find(|(field, _)| {
-            table.fields.get(*field).is_some_and(|field| field.name.as_bytes() == name)
-        });
+        let change = changes
+            .iter()
+            .find(|(field, _)| table.fields.get(*field).is_some_and(|field| field.name.as_bytes() == name));
         changed += usize::from(change.is_some());
         put(name, into);
         put(change.map_or(value, |(_, value)| value), into);

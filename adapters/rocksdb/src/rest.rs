@@ -241,7 +241,10 @@ impl Check<'_> {
             return Ok(());
         }
         let header = read_header(file)?;
-        if header.len() < HEADER_BYTES && is_log_name(self.name) && sealstone_seal::MAGIC.starts_with(&header[..header.len().min(8)]) {
+        if header.len() < HEADER_BYTES
+            && is_log_name(self.name)
+            && sealstone_seal::MAGIC.starts_with(&header[..header.len().min(8)])
+        {
             self.note(format!("ends within its header, after {stored_bytes} bytes: its writer was stopped there"));
             return Ok(());
         }

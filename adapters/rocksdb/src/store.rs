@@ -104,13 +104,7 @@ impl RocksStore {
 }
 
 impl Store for RocksStore {
-    fn read(
-        &self,
-        table: &Table,
-        key: &[u8],
-        fields: Option<&[usize]>,
-        into: &mut Record,
-    ) -> Result<bool, StoreError> {
+    fn read(&self, table: &Table, key: &[u8], fields: Option<&[usize]>, into: &mut Record) -> Result<bool, StoreError> {
         into.clear();
         let mut scratch = Scratch::take();
         record::put_key(table, key, &mut scratch.key);
@@ -161,9 +155,7 @@ impl Store for RocksStore {
         record::put_key(table, key, &mut scratch.key);
         record::encode(table, record, &mut scratch.value)?;
         let locked = self.transacting.load(Ordering::Acquire);
-        self.db
-            .put_locked(&scratch.key, &scratch.value, false, locked)
-            .map_err(|error| self.told("write to", &error))
+        self.db.put_locked(&scratch.key, &scratch.value, false, locked).map_err(|error| self.told("write to", &error))
     }
 
     fn update(&self, table: &Table, key: &[u8], changes: &[(usize, &[u8])]) -> Result<bool, StoreError> {

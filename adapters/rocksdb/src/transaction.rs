@@ -30,9 +30,8 @@ impl Transactional for RocksStore {
         let inner = self.db().transaction(false).map_err(|error| self.told("begin a transaction on", &error))?;
         let mut running = Running { store: self, inner, conflict: false };
         for attempt in 1..=ATTEMPTS {
-            let outcome = body(&mut running).and_then(|()| {
-                running.inner.commit().map_err(|error| running.told("commit to", &error))
-            });
+            let outcome = body(&mut running)
+                .and_then(|()| running.inner.commit().map_err(|error| running.told("commit to", &error)));
             match outcome {
                 Ok(()) => return Ok(()),
                 Err(error) if !running.conflict || attempt == ATTEMPTS => return Err(error),
@@ -65,7 +64,8 @@ impl RocksStore {
                 let mut inner = self.db().transaction(false)?;
                 value.clear();
                 let mut merged = Ok(());
-                found = inner.get_with(stored_key, true, |stored| merged = record::merge(table, stored, changes, value))?;
+                found =
+                    inner.get_with(stored_key, true, |stored| merged = record::merge(table, stored, changes, value))?;
                 if let Err(error) = merged {
                     return Ok(Err(error));
                 }

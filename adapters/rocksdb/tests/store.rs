@@ -123,8 +123,7 @@ fn bulk_loading_is_all_or_nothing() {
         store.scan(&t, b"", usize::MAX, &mut |_, _| rows += 1).unwrap();
         assert_eq!(rows, 20_000);
         store.close().unwrap();
-        let names: Vec<_> =
-            std::fs::read_dir(dir.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        let names: Vec<_> = std::fs::read_dir(dir.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
         assert!(!names.iter().any(|name| name.to_string_lossy().starts_with("bulk-")), "{names:?}");
         let store = open(&engine, cipher, dir.path());
         let mut found = Record::new();
@@ -168,9 +167,8 @@ fn transactions_are_atomic_and_isolated() {
         for n in 0..accounts {
             store.insert(&t, &key(n), &record(["100", "", ""])).unwrap();
         }
-        let balance = |record: &Record| -> i64 {
-            std::str::from_utf8(record.get(0).unwrap()).unwrap().parse().unwrap()
-        };
+        let balance =
+            |record: &Record| -> i64 { std::str::from_utf8(record.get(0).unwrap()).unwrap().parse().unwrap() };
         std::thread::scope(|scope| {
             for thread in 0..4u32 {
                 let (store, t) = (&store, &t);

@@ -1,0 +1,122 @@
+//! What sealing costs by length of page: loads, scans and reads at random, cold and warm, and prints the throughput of
+//! each against the unsealed store. For choosing a page length; comparisons proper are made with `sealstone compare`.
+//!
+//! `cargo run --release --example page_length -- [CIPHER] [MEGABYTES]`
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use sealstone_bench::results::Variant;
+use sealstone_bench::store::{Field, Kind, Record, Store, StoreError, StoreOptions, Table};
+use sealstone_keys::ephemeral::EphemeralKey;
+use sealstone_rocksdb::RocksDb;
+
+const ROUNDS: usize = 3;
+const READS: u32 = 5000;
+
+fn main() -> Result<(), StoreError> {
+    let mut arguments = std::env::args().skip(1);
+    let cipher = arguments.next().unwrap_or_else(|| "aes-256".into());
+    let megabytes: u32 = arguments.next().and_then(|text| text.parse().ok()).unwrap_or(128);
+    let fields = (0..10).map(|n| Field { name: format!("field{n}"), kind: Kind::Text }).collect();
+    let table = Arc::new(Table { id: 1, name: "usertable".into(), fields });
+    let keys = Arc::new(EphemeralKey::new().map_err(|error| StoreError(error.to_string()))?);
+    println!("{cipher}, {megabytes} MB, best of {ROUNDS} rounds; operations or megabytes a second");
+    print!("{:>10}", "page");
+    for column in ["load", "put", "scan", "decrypt", "short", "cold get", "warm get", "cold MB"] {
+        print!(" {column:>9}");
+    }
+    println!();
+    for page_bytes in [0, 4096, 8192, 16384, 32768] {
+        let engine = RocksDb::new(keys.clone()).with_page_bytes(page_bytes.max(4096));
+        let cipher = (page_bytes > 0).then(|| cipher.clone());
+        let variant = Variant { label: String::new(), cipher, accel: "auto".into(), backend: None };
+        let mut best = [0f64; 8];
+        for _ in 0..ROUNDS {
+            let figures = round(&engine, &variant, &table, megabytes)?;
+            best.iter_mut().zip(figures).for_each(|(best, figure)| *best = best.max(figure));
+        }
+        print!("{page_bytes:>10}");
+        best.iter().for_each(|figure| print!(" {figure:>9.0}"));
+        println!();
+    }
+    Ok(())
+}
+
+fn round(engine: &RocksDb, variant: &Variant, table: &Arc<Table>, megabytes: u32) -> Result<[f64; 8], StoreError> {
+    let dir = tempfile::tempdir().map_err(|error| StoreError(error.to_string()))?;
+    let options = StoreOptions { cache_bytes: 512 << 20, tables: vec![table.clone()] };
+    let store = engine.open_store(variant, dir.path(), &options)?;
+    let rows = megabytes * 1000;
+    let mut random = 1u64;
+    let mut record = Record::new();
+    let mut filled = || {
+        record.clear();
+        for _ in 0..10 {
+            let value: Vec<u8> = (0..100).map(|_| draw(&mut random) as u8).collect();
+            record.push(&value);
+        }
+        record.clone()
+    };
+    let sample: Vec<Record> = (0..1000).map(|_| filled()).collect();
+    let key = |n: u32| format!("user{n:010}").into_bytes();
+
+    let start = Instant::now();
+    let mut loaded = (0..rows).map(|n| (key(n), sample[n as usize % 1000].clone()));
+    store.bulk().expect("RocksDB loads in bulk").bulk_load(table, &mut loaded)?;
+    let load = f64::from(megabytes) / start.elapsed().as_secs_f64();
+
+    store.drop_caches()?;
+    let before = store.counters();
+    let start = Instant::now();
+    let scanned = store.scan(table, b"", usize::MAX, &mut |_, _| ())?;
+    let elapsed = start.elapsed().as_secs_f64();
+    assert_eq!(scanned, rows as usize);
+    let after = store.counters();
+    let scan = f64::from(megabytes) / elapsed;
+    let scan_cipher = f64::from(megabytes) / (after.cipher_cpu_s - before.cipher_cpu_s).max(1e-9);
+
+    store.drop_caches()?;
+    let start = Instant::now();
+    for _ in 0..READS / 10 {
+        let from = draw(&mut random) as u32 % rows;
+        store.scan(table, &key(from), 50, &mut |_, _| ())?;
+    }
+    let short = f64::from(READS / 10) / start.elapsed().as_secs_f64();
+
+    store.drop_caches()?;
+    let mut found = Record::new();
+    let mut gets = |count: u32, random: &mut u64| -> Result<f64, StoreError> {
+        let start = Instant::now();
+        for _ in 0..count {
+            let n = draw(random) as u32 % rows;
+            assert!(store.read(table, &key(n), None, &mut found)?);
+        }
+        Ok(f64::from(count) / start.elapsed().as_secs_f64())
+    };
+    let decrypted = store.counters().decrypted_bytes;
+    let cold = gets(READS, &mut random)?;
+    let decrypted = (store.counters().decrypted_bytes - decrypted) as f64 / 1e6;
+    for _ in 0..4 {
+        gets(READS * 10, &mut random)?;
+    }
+    let warm = gets(READS * 20, &mut random)?;
+
+    let start = Instant::now();
+    for n in 0..rows.min(50_000) {
+        store.insert(table, &key(n), &sample[n as usize % 1000])?;
+    }
+    store.db().flush().map_err(|error| StoreError(error.text))?;
+    let put = f64::from(rows.min(50_000)) / start.elapsed().as_secs_f64();
+    store.close()?;
+    let cipher = if variant.cipher.is_some() { [scan_cipher, decrypted] } else { [0.0; 2] };
+    Ok([load, put, scan, cipher[0], short, cold, warm, cipher[1]])
+}
+
+/// A pseudo-random number, good enough to spread reads (xorshift64*).
+fn draw(state: &mut u64) -> u64 {
+    *state ^= *state >> 12;
+    *state ^= *state << 25;
+    *state ^= *state >> 27;
+    state.wrapping_mul(0x2545_F491_4F6C_DD1D) >> 16
+}
