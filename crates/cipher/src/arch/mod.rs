@@ -6,7 +6,8 @@
 //!
 //! - [`AesLanes`]: vectors of 128-bit blocks with AES rounds and carry-less products;
 //! - [`ByteLanes`]: vectors of bytes with affine maps and inversion in GF(2^8);
-//! - [`Words`]: the 128-bit words of plain logic that bitsliced ciphers are made of.
+//! - [`Words`]: the 128-bit words of plain logic that bitsliced ciphers are made of;
+//! - [`Planes`]: words as wide as the registers, each bit a lane of its own, for ciphers computed as circuits.
 //!
 //! A new instruction set is one file that implements the traits, one line in [`lines`] and one in the `Isa` table;
 //! no cipher file names an instruction set.
@@ -15,6 +16,7 @@
 #![allow(unsafe_code)]
 
 pub(crate) mod byte_lanes;
+mod planes;
 mod portable;
 pub(crate) mod tsc;
 #[cfg(target_arch = "x86_64")]
@@ -23,6 +25,9 @@ mod x86_64;
 use std::sync::LazyLock;
 
 pub(crate) use byte_lanes::{ByteLanes, ByteSetup};
+#[cfg(test)]
+pub(crate) use planes::Arrays;
+pub(crate) use planes::{Planes, PlanesSetup};
 pub(crate) use portable::Portable;
 
 /// An algorithm to run with the instructions of `L`.
@@ -205,6 +210,19 @@ impl Isa {
             Self::Avx2(token) => job.with_aes(token),
             #[cfg(target_arch = "x86_64")]
             Self::Avx512(token) => job.with_aes(token),
+        }
+    }
+
+    /// Sets up `job` for the bit planes of this instruction set.
+    pub(crate) fn set_up_planes<S: PlanesSetup>(self, job: S) -> S::Output {
+        match self {
+            Self::Portable(token) => job.with(token),
+            #[cfg(target_arch = "x86_64")]
+            Self::Aesni(token) => job.with(token),
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx2(token) => job.with(token),
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx512(token) => job.with(token),
         }
     }
 }

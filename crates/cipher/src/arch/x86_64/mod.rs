@@ -19,7 +19,7 @@ macro_rules! token {
             }
 
             #[inline(always)]
-            fn enter_kernel<K: crate::arch::Kernel<Self>>(self, kernel: K) -> K::Output {
+            pub(super) fn enter_kernel<K: crate::arch::Kernel<Self>>(self, kernel: K) -> K::Output {
                 #[target_feature($(enable = $feature),*)]
                 fn entry<K: crate::arch::Kernel<$token>>(kernel: K, token: $token) -> K::Output {
                     kernel.run(token)
@@ -44,6 +44,7 @@ mod avx512;
 mod bytes_xmm;
 mod bytes_ymm;
 mod bytes_zmm;
+mod planes;
 mod xmm;
 
 use super::{Isa, Line};
