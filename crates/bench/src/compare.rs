@@ -1,6 +1,8 @@
 //! A whole comparison: loads every data set into one store a variant, runs interleaved slices round by round, and
 //! gathers the results. How one slice runs is in `runner`; what the figures mean is in `summary` and `statistics`.
 
+mod warm_up;
+
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
@@ -9,16 +11,16 @@ use std::time::Instant;
 
 use crate::machine;
 use crate::measure::CpuTime;
-use crate::null_store::NullStore;
 use crate::plan::{Plan, PlanError, human_bytes};
 use crate::progress::{Estimate, Observer, Phase, Progress};
 use crate::results::{Results, Sample, Variant};
 use crate::runner::{RunError, Runner, SliceOutcome, Work, counted};
-use crate::schedule::{Pace, Slicing, orders, slicing};
+use crate::schedule::Slicing;
 use crate::stoppable::Stoppable;
-use crate::store::{Engine, Record, Store, StoreError, StoreOptions};
+use crate::store::{Engine, Store, StoreError, StoreOptions};
 use crate::summary::{self, Measured};
-use crate::workload::{self, Position, Unit, Workload};
+use crate::work_dir::{WorkDir, directory_name, remove_dir};
+use crate::workload::{self, Position, Workload};
 
 /// Why a comparison has no results.
 #[derive(Debug, thiserror::Error)]
@@ -175,43 +177,6 @@ enum Halt {
 impl From<CompareError> for Halt {
     fn from(error: CompareError) -> Self {
         Self::Failed(error)
-    }
-}
-
-/// Where the stores lie.
-struct WorkDir {
-    path: PathBuf,
-    temporary: Option<tempfile::TempDir>,
-}
-
-impl WorkDir {
-    fn create(plan: &Plan) -> Result<Self, CompareError> {
-        let failed = |dir: &Path, error: std::io::Error| CompareError::Directory {
-            dir: dir.to_owned(),
-            reason: format!("it cannot be created: {error}"),
-        };
-        if let Some(keep) = &plan.keep {
-            std::fs::create_dir_all(keep).map_err(|error| failed(keep, error))?;
-            let taken = std::fs::read_dir(keep).map_err(|error| failed(keep, error))?.next().is_some();
-            if taken {
-                let reason = "it is not empty\nname an empty or new directory; nothing in it was touched".into();
-                return Err(CompareError::Directory { dir: keep.clone(), reason });
-            }
-            return Ok(Self { path: keep.clone(), temporary: None });
-        }
-        let out = &plan.out;
-        std::fs::create_dir_all(out).map_err(|error| failed(out, error))?;
-        let temporary =
-            tempfile::Builder::new().prefix("stores-").tempdir_in(out).map_err(|error| failed(out, error))?;
-        Ok(Self { path: temporary.path().to_owned(), temporary: Some(temporary) })
-    }
-
-    fn remove(self) -> Result<(), CompareError> {
-        let Some(temporary) = self.temporary else { return Ok(()) };
-        temporary.close().map_err(|error| CompareError::Directory {
-            dir: self.path,
-            reason: format!("it cannot be removed: {error}\nremove it by hand; it holds test data only"),
-        })
     }
 }
 
@@ -449,148 +414,8 @@ impl<'a> Comparison<'a> {
         Ok(())
     }
 
-    /// Runs the workload without counting, finds out how fast it is, and cuts its rounds into slices.
-    fn warm_up(&mut self, number: usize, workload: &'a dyn Workload, stores: &mut Stores) -> Result<Ready<'a>, Halt> {
-        let spec = workload.spec();
-        let clients = self.clients(workload);
-        let most_slices = usize::try_from(workload.operations() / clients as u64).unwrap_or(usize::MAX).max(1);
-        let generator_cpu_s = self.generator_cpu_s(workload);
-        if spec.from_empty {
-            self.open_fresh(spec.dataset, stores)?;
-        } else if !spec.cold {
-            self.fill_caches(workload, stores)?;
-        }
-        let (mut pass_s, mut next_pass) = self.time_pass(workload, stores)?;
-        let slice_s = self.plan.slice_ms as f64 / 1e3;
-        let cut = |pass_s| {
-            let round_slices = self.plan.pairs.div_ceil(self.plan.rounds);
-            slicing(Pace { pass_s, slice_s, round_slices, most_slices, joinable: !spec.from_empty && !spec.cold })
-        };
-        let mut slicing = cut(pass_s);
-        if slicing.passes > 1 {
-            // much of so short a pass was the start of its clients; joined ones show its own speed
-            let at = At { pass: next_pass, passes: slicing.passes, slice: 0, slices: 1 };
-            pass_s = f64::INFINITY;
-            for variant in 0..self.variants.len() {
-                let (outcome, _) = self.slice(workload, stores, variant, at)?;
-                pass_s = f64::min(pass_s, outcome.elapsed_s / at.passes as f64);
-            }
-            next_pass += at.passes;
-            slicing = cut(pass_s);
-        }
-        let found_s = pass_s * slicing.passes as f64 / slicing.slices as f64;
-        if found_s < slice_s / 2.0 {
-            self.warn(format!(
-                "{}: slices of {:.0} ms are shorter than the {} ms wanted; more records or bytes would narrow its \
-                 intervals",
-                spec.name,
-                found_s * 1e3,
-                self.plan.slice_ms
-            ));
-        }
-        let variants = self.variants.len();
-        for variant in 0..variants {
-            let cell = Measured::new(variant, number, spec.clone(), clients);
-            self.measured.push(Measured { generator_cpu_s, ..cell });
-        }
-        let blocks = slicing.round_slices() * self.plan.rounds;
-        let task = self.run_tasks[&number];
-        self.estimate().expect(task, found_s * (blocks * variants) as f64 * 1.1);
-        let seed = self.plan.seed.wrapping_mul(31).wrapping_add(number as u64);
-        Ok(Ready { number, workload, slicing, orders: orders(variants, blocks, seed), next_pass, task })
-    }
-
-    /// Runs parts of passes for about the time of a slice, the same ones on every variant. Returns how long a whole
-    /// pass takes on the fastest one, in seconds, and the number of the first pass that was not begun.
-    fn time_pass(&mut self, workload: &dyn Workload, stores: &mut Stores) -> Result<(f64, usize), Halt> {
-        // enough operations to be more than the start of their clients
-        const PART_OPERATIONS: u64 = 1_000;
-        const MOST_PARTS: usize = 1_000;
-        let spec = workload.spec();
-        let slice_s = self.plan.slice_ms as f64 / 1e3;
-        let part_operations = match spec.unit {
-            Unit::Operations => PART_OPERATIONS.max(self.clients(workload) as u64),
-            // each of them is a long one
-            Unit::Bytes => self.clients(workload) as u64,
-        };
-        // a load is run whole, because others build on what it leaves
-        let slices = if spec.from_empty { 1 } else { (workload.operations() / part_operations).clamp(1, 64) as usize };
-        let mut pass_s = f64::INFINITY;
-        let mut parts = 0;
-        for variant in 0..self.variants.len() {
-            let mut elapsed_s = 0.0;
-            let mut part = 0;
-            loop {
-                self.tell(Phase::WarmUp, spec.name, variant, 0, variant as u64, self.variants.len() as u64);
-                let at = At { pass: part / slices, passes: 1, slice: part % slices, slices };
-                let (outcome, _) = self.slice(workload, stores, variant, at)?;
-                elapsed_s += outcome.elapsed_s;
-                part += 1;
-                pass_s = f64::min(pass_s, outcome.elapsed_s * slices as f64);
-                // every variant does what the first one did, so that all stores go on alike
-                let enough = if variant == 0 { elapsed_s >= slice_s || part == MOST_PARTS } else { part == parts };
-                if enough || spec.from_empty {
-                    break;
-                }
-            }
-            parts = part;
-        }
-        Ok((pass_s, parts.div_ceil(slices)))
-    }
-
     fn clients(&self, workload: &dyn Workload) -> usize {
         workload.spec().clients.unwrap_or(self.plan.threads).max(1)
-    }
-
-    /// Reads everything once, as far as the caches hold it.
-    fn fill_caches(&self, workload: &dyn Workload, stores: &mut Stores) -> Result<(), Halt> {
-        const STRIDE: usize = 4_096;
-        if stores.warm || stores.options.cache_bytes < workload.data_bytes() {
-            return Ok(());
-        }
-        for (variant, store) in stores.open.iter().enumerate() {
-            self.tell(Phase::WarmUp, workload.spec().name, variant, 0, variant as u64, self.variants.len() as u64);
-            for table in &stores.options.tables {
-                let mut next = Vec::new();
-                loop {
-                    self.go_on()?;
-                    let mut last = Vec::new();
-                    let mut keep_last = |key: &[u8], _: &Record| {
-                        last.clear();
-                        last.extend_from_slice(key);
-                    };
-                    let failed = self.failed(format!("reading table {}", table.name), variant);
-                    let count = store.scan(table, &next, STRIDE, &mut keep_last).map_err(failed)?;
-                    if count < STRIDE {
-                        break;
-                    }
-                    // the smallest key after the last one
-                    last.push(0);
-                    next = last;
-                }
-            }
-        }
-        stores.warm = true;
-        Ok(())
-    }
-
-    /// CPU seconds that the load generator itself takes for one operation, where that can be found out.
-    fn generator_cpu_s(&mut self, workload: &dyn Workload) -> Option<f64> {
-        const OPERATIONS: u64 = 20_000;
-        let spec = workload.spec();
-        if spec.cold || spec.from_empty {
-            return None;
-        }
-        let store = NullStore::new();
-        let rows = usize::try_from(workload.load_rows()).ok()?.max(1);
-        workload.load(&store, 0, rows.div_ceil(1_000), &|_| {}).ok()?;
-        let clients = self.clients(workload);
-        let operations = workload.operations();
-        let slices = usize::try_from(operations / OPERATIONS.max(clients as u64)).ok()?.max(1);
-        let at = At { pass: 0, passes: 1, slice: 0, slices };
-        let work = work(workload, self.variants.len(), at, clients);
-        let outcome = self.runner.run_slice(&store, work, None, self.stop).ok()?;
-        (outcome.operations > 0).then(|| outcome.cpu.total_s() / outcome.operations as f64)
     }
 
     /// One round of one workload: blocks of one slice a variant.
@@ -740,23 +565,4 @@ fn work(workload: &dyn Workload, variant: usize, at: At, clients: usize) -> Vec<
         })
     };
     (0..clients).map(|client| clients_of(client).collect()).collect()
-}
-
-/// The label of a variant as a directory name: `none (2)` becomes `none-2`.
-fn directory_name(label: &str) -> String {
-    label
-        .split(|character: char| !character.is_ascii_alphanumeric())
-        .filter(|part| !part.is_empty())
-        .collect::<Vec<_>>()
-        .join("-")
-}
-
-/// Removes `dir` and all in it, if it is there.
-fn remove_dir(dir: &Path) -> Result<(), CompareError> {
-    match std::fs::remove_dir_all(dir) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-            Err(CompareError::Directory { dir: dir.to_owned(), reason: format!("it cannot be removed: {error}") })
-        }
-        _ => Ok(()),
-    }
 }

@@ -22,4 +22,5 @@ pub mod statistics;
 mod stoppable;
 pub mod store;
 mod summary;
+mod work_dir;
 pub mod workload;

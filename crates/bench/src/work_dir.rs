@@ -1,0 +1,62 @@
+//! The directories in which the stores of a comparison lie while it runs. Nothing that was there before is touched.
+
+use std::path::{Path, PathBuf};
+
+use crate::compare::CompareError;
+use crate::plan::Plan;
+
+/// Where the stores lie.
+pub(crate) struct WorkDir {
+    pub(crate) path: PathBuf,
+    temporary: Option<tempfile::TempDir>,
+}
+
+impl WorkDir {
+    pub(crate) fn create(plan: &Plan) -> Result<Self, CompareError> {
+        let failed = |dir: &Path, error: std::io::Error| CompareError::Directory {
+            dir: dir.to_owned(),
+            reason: format!("it cannot be created: {error}"),
+        };
+        if let Some(keep) = &plan.keep {
+            std::fs::create_dir_all(keep).map_err(|error| failed(keep, error))?;
+            let taken = std::fs::read_dir(keep).map_err(|error| failed(keep, error))?.next().is_some();
+            if taken {
+                let reason = "it is not empty\nname an empty or new directory; nothing in it was touched".into();
+                return Err(CompareError::Directory { dir: keep.clone(), reason });
+            }
+            return Ok(Self { path: keep.clone(), temporary: None });
+        }
+        let out = &plan.out;
+        std::fs::create_dir_all(out).map_err(|error| failed(out, error))?;
+        let temporary =
+            tempfile::Builder::new().prefix("stores-").tempdir_in(out).map_err(|error| failed(out, error))?;
+        Ok(Self { path: temporary.path().to_owned(), temporary: Some(temporary) })
+    }
+
+    pub(crate) fn remove(self) -> Result<(), CompareError> {
+        let Some(temporary) = self.temporary else { return Ok(()) };
+        temporary.close().map_err(|error| CompareError::Directory {
+            dir: self.path,
+            reason: format!("it cannot be removed: {error}\nremove it by hand; it holds test data only"),
+        })
+    }
+}
+
+/// The label of a variant as a directory name: `none (2)` becomes `none-2`.
+pub(crate) fn directory_name(label: &str) -> String {
+    label
+        .split(|character: char| !character.is_ascii_alphanumeric())
+        .filter(|part| !part.is_empty())
+        .collect::<Vec<_>>()
+        .join("-")
+}
+
+/// Removes `dir` and all in it, if it is there.
+pub(crate) fn remove_dir(dir: &Path) -> Result<(), CompareError> {
+    match std::fs::remove_dir_all(dir) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            Err(CompareError::Directory { dir: dir.to_owned(), reason: format!("it cannot be removed: {error}") })
+        }
+        _ => Ok(()),
+    }
+}
