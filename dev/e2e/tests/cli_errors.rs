@@ -344,7 +344,11 @@ fn a_full_disk_is_one_clear_error() {
     let settings = "--ciphers none,aes-256 --workloads a --records 20k --operations 1000 --pairs 6 --slice-ms 1";
     let transcript = limited(&format!("compare --quiet {settings}"));
     assert_eq!((transcript.code, transcript.stdout.as_str()), (Some(2), ""), "{}", transcript.stderr);
-    assert!(transcript.stderr.starts_with("sealstone: loading data set ycsb failed on none: cannot write "), "{}", transcript.stderr);
+    assert!(
+        transcript.stderr.starts_with("sealstone: loading data set ycsb failed on none: cannot write "),
+        "{}",
+        transcript.stderr
+    );
     assert!(transcript.stderr.contains("File too large"), "{}", transcript.stderr);
     assert!(!dir.path().join("sealstone-results/results.json").exists());
 

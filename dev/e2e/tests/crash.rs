@@ -86,7 +86,11 @@ fn run_and_kill(dir: &Path, key: &Path, cipher: &str, sync: bool, round: u64, af
 /// Reopens the database and compares it with what was acknowledged.
 fn check(dir: &Path, key: &Path, cipher: &str, round: u64, acks: &HashMap<u8, u64>, known: &mut Known) {
     let keys_source = Arc::new(KeyFile::open(key).expect("the key file"));
-    let env = SealedEnv::new(Arc::clone(&keys_source) as _, sealstone_cipher::registry::cipher(cipher).expect("known"), Backend::auto());
+    let env = SealedEnv::new(
+        Arc::clone(&keys_source) as _,
+        sealstone_cipher::registry::cipher(cipher).expect("known"),
+        Backend::auto(),
+    );
     let db = env.open(dir, &options()).unwrap_or_else(|error| panic!("{cipher} round {round}: {error}"));
     for thread in 0..THREADS {
         let done = acks.get(&thread).map_or(0, |last| last + 1);

@@ -311,7 +311,9 @@ fn what_was_synced_cannot_be_cut_off() {
                 assert!(frames.len() >= 4);
             } else {
                 let end = starts()[frame_at(bytes)] as u64;
-                assert!(matches!(read, Err(SealError::CutShort { end: e, synced: s }) if (e, s) == (end, synced as u64)));
+                assert!(
+                    matches!(read, Err(SealError::CutShort { end: e, synced: s }) if (e, s) == (end, synced as u64))
+                );
                 let mut zeros = stored.clone();
                 zeros[bytes..].fill(0);
                 assert!(read_frames(&zeros).is_err(), "{} zeroed from {bytes}", cipher.name);
