@@ -116,14 +116,13 @@ fn a_slow_store_costs_and_the_recommendation_follows() {
     let overhead = results.cells[1].overhead.as_ref().unwrap();
     assert_eq!(overhead.verdict, Verdict::Costs, "{}", overhead.words);
     assert!((0.1..0.6).contains(&overhead.ratio), "{}", overhead.ratio);
-    assert!(
-        overhead.words.contains("times as long") && overhead.words.ends_with("below saturation"),
-        "{}",
-        overhead.words
-    );
-    assert_eq!(results.cells[1].saturation.by, "none");
+    assert!(overhead.words.contains("times as long"), "{}", overhead.words);
+    // sleeping stores saturate nothing, unless other programs keep the machine busy meanwhile
+    let idle = results.cells[1].saturation.by == "none";
+    assert_eq!(overhead.words.ends_with("below saturation"), idle, "{}", overhead.words);
+    let warned = results.warnings.iter().any(|warning| warning.starts_with("neither CPU nor I/O held back c"));
+    assert!(warned || !idle, "{:?}", results.warnings);
     assert_eq!(results.recommendation.take.as_deref(), Some("aria-256"), "{}", results.recommendation.answer);
-    assert!(results.warnings.iter().any(|warning| warning.starts_with("neither CPU nor I/O held back c")));
 }
 
 #[test]
