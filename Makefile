@@ -22,6 +22,7 @@ else
 $(error ENGINE is system or bundled, not $(ENGINE))
 endif
 
+MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
 .PHONY: help compare test install setup setup-lints clean
 
@@ -31,7 +32,7 @@ help:
 	@echo 'make test               every check and every test'
 	@echo 'make install            install the command sealstone with cargo'
 	@echo 'make clean              remove what was built'
-	@echo 'ENGINE=bundled          with any of these: build RocksDB from source instead of linking the system library'
+	@echo 'ENGINE=bundled          with compare and install: build RocksDB from source instead of linking the system library'
 
 compare: setup
 	cargo build --release --locked --package sealstone-cli $(FEATURES)
