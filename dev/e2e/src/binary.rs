@@ -30,6 +30,6 @@ fn build() -> PathBuf {
     assert!(output.status.success(), "cannot build sealstone:\n{}", String::from_utf8_lossy(&output.stderr));
     let stdout = String::from_utf8(output.stdout).expect("cargo prints UTF-8");
     let messages = stdout.lines().filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok());
-    let executables = messages.filter_map(|message| message["executable"].as_str().map(PathBuf::from));
-    executables.last().expect("cargo names the executable it built")
+    let mut executables = messages.filter_map(|message| message["executable"].as_str().map(PathBuf::from));
+    executables.next_back().expect("cargo names the executable it built")
 }
