@@ -370,7 +370,7 @@ fn trial(master: &Master, rng: &mut SmallRng, number: usize, tally: &mut Tally) 
         }
     };
     tally.entry((kind(&name), change_name)).or_default()[counted] += 1;
-    if number % VERIFY_EVERY == 0 && counted != 2 {
+    if number.is_multiple_of(VERIFY_EVERY) && counted != 2 {
         let scratch = scratch();
         lay(&files, scratch.path());
         let found = rest::verify(scratch.path(), &*master.keys, Backend::auto(), &mut |_| ());
