@@ -81,13 +81,6 @@ struct sealstone_backup {
 
 namespace {
 
-// A logger for databases that must leave no log file: it holds options and file names, and would lie outside the seal.
-class NoLog : public rocksdb::Logger {
- public:
-  using rocksdb::Logger::Logv;
-  void Logv(const char* /*format*/, va_list /*arguments*/) override {}
-};
-
 Slice AsSlice(const uint8_t* data, size_t bytes) { return Slice(reinterpret_cast<const char*>(data), bytes); }
 
 sealstone_bytes AsBytes(const Slice& slice) {
@@ -127,7 +120,7 @@ Status Open(const rocksdb::Options& options, const std::string& path, std::uniqu
 Status Complete(const sealstone_env* env, const sealstone_cache* cache, uint32_t flags, rocksdb::Options* options,
                 std::shared_ptr<rocksdb::Statistics>* statistics) {
   options->env = env->env.get();
-  options->info_log = std::make_shared<NoLog>();
+  options->info_log = std::make_shared<sealstone::NoLog>();
   if ((flags & SEALSTONE_STATISTICS) != 0) {
     *statistics = rocksdb::CreateDBStatistics();
     (*statistics)->set_stats_level(rocksdb::StatsLevel::kExceptHistogramOrTimers);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstdarg>
 #include <cstdint>
 #include <memory>
 
@@ -10,6 +11,15 @@
 #include "sealstone.h"
 
 namespace sealstone {
+
+// A logger for databases that must leave no log file: it holds options, file names and sometimes keys of records, and
+// would lie outside the seal.
+class NoLog : public rocksdb::Logger {
+ public:
+  NoLog() : Logger(rocksdb::InfoLogLevel::HEADER_LEVEL) {}
+  using rocksdb::Logger::Logv;
+  void Logv(const char* /*format*/, va_list /*arguments*/) override {}
+};
 
 // What the counting file system adds up. Many threads at once.
 struct IoCounters {

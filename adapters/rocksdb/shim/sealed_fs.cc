@@ -183,6 +183,12 @@ class SealedContent {
     return Answer(seal_->ops.size(reader_, &raw.calls, bytes, &message), message, &raw);
   }
 
+  // About where the content at `offset` is stored: near enough to be fetched beforehand.
+  uint64_t StoredOffset(uint64_t offset) const {
+    constexpr uint64_t kTagBytes = 16;
+    return offset + offset / page_bytes_ * kTagBytes;
+  }
+
   FSRandomAccessFile& target() const { return *target_; }
   size_t page_bytes() const { return page_bytes_; }
 
@@ -204,11 +210,19 @@ class SealedContent {
 
 class SealedRandomAccessFile : public FSRandomAccessFile {
  public:
+  // Reads of single blocks are shorter, reads ahead are longer.
+  static constexpr size_t kReadAheadBytes = 128 * 1024;
+
   explicit SealedRandomAccessFile(std::unique_ptr<SealedContent> content) : content_(std::move(content)) {}
 
   IOStatus Read(uint64_t offset, size_t n, const IOOptions& options, Slice* result, char* scratch,
                 IODebugContext* dbg) const override {
-    return content_->Read(offset, n, options, result, scratch, dbg);
+    IOStatus status = content_->Read(offset, n, options, result, scratch, dbg);
+    if (n >= kReadAheadBytes && result->size() == n && status.ok()) {
+      // RocksDB is reading ahead and will want what follows: let the system fetch it while this is being used
+      content_->target().Prefetch(content_->StoredOffset(offset + n), n, options, dbg).PermitUncheckedError();
+    }
+    return status;
   }
 
   // MultiRead and ReadAsync of the base class go through Read. Prefetch stays "not supported": RocksDB then reads
@@ -588,11 +602,11 @@ class SealedFileSystem : public FileSystem {
 
   // NewRandomRWFile and NewMemoryMappedFileBuffer of the base class refuse.
 
-  // A log file holds options, file names and sometimes keys of records, in the clear.
-  IOStatus NewLogger(const std::string& name, const IOOptions& /*options*/, std::shared_ptr<rocksdb::Logger>* result,
-                     IODebugContext* /*dbg*/) override {
-    result->reset();
-    return IOStatus::NotSupported(name, "no log file is written beside sealed files");
+  // No log file is written. Refusing would be clearer, but newer versions then do not open the database.
+  IOStatus NewLogger(const std::string& /*name*/, const IOOptions& /*options*/,
+                     std::shared_ptr<rocksdb::Logger>* result, IODebugContext* /*dbg*/) override {
+    *result = std::make_shared<NoLog>();
+    return IOStatus::OK();
   }
 
   // ---- facts about files

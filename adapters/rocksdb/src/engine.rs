@@ -11,10 +11,9 @@ use sealstone_bench::store::{Engine, Store, StoreError, StoreOptions};
 use sealstone_cipher::backend::Backend;
 use sealstone_cipher::registry::{self, Cipher};
 use sealstone_keys::KeySource;
-use sealstone_seal::paged::PAGE_BYTES_DEFAULT;
 
 use crate::directory::{check, explain};
-use crate::env::{DbOptions, Environment, Sealing};
+use crate::env::{DbOptions, Environment, PAGE_BYTES, Sealing};
 use crate::ffi::Base;
 use crate::library;
 use crate::store::RocksStore;
@@ -35,7 +34,7 @@ pub struct RocksDb {
 impl RocksDb {
     /// An engine whose sealed stores take their keys from `keys`.
     pub fn new(keys: Arc<dyn KeySource>) -> Self {
-        Self { keys, page_bytes: PAGE_BYTES_DEFAULT }
+        Self { keys, page_bytes: PAGE_BYTES }
     }
 
     /// The same with sealed pages of `page_bytes` bytes of data: a power of two from 4096 to 65536.

@@ -7,11 +7,15 @@ use std::sync::Arc;
 use sealstone_cipher::backend::Backend;
 use sealstone_cipher::registry::Cipher;
 use sealstone_keys::KeySource;
-use sealstone_seal::paged::PAGE_BYTES_DEFAULT;
 
 use crate::ffi::{Backups, Base, Cache, Db, Env, Error};
 use crate::file_system::SealedFiles;
 use crate::meter::CipherMeter;
+
+/// Bytes of data in a page of a table file when nothing speaks for another length: 4096. A block of a table begins and
+/// ends anywhere, so reading one opens its own length and about a page more; short pages keep that small. Scans gain
+/// next to nothing from longer ones, since they read many pages at once.
+pub const PAGE_BYTES: u32 = 4096;
 
 /// How new files are sealed. Existing files are read as their own headers say.
 #[derive(Clone)]
@@ -27,9 +31,9 @@ pub struct Sealing {
 }
 
 impl Sealing {
-    /// With pages of the default length.
+    /// With pages of [`PAGE_BYTES`].
     pub fn new(keys: Arc<dyn KeySource>, cipher: &'static Cipher, backend: Backend) -> Self {
-        Self { keys, cipher, backend, page_bytes: PAGE_BYTES_DEFAULT }
+        Self { keys, cipher, backend, page_bytes: PAGE_BYTES }
     }
 }
 

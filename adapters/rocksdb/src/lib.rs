@@ -10,6 +10,10 @@
 //!
 //! Links the system's RocksDB (`apt-get install librocksdb-dev`), or builds one from source with feature `bundled`.
 
+// links the library that librocksdb-sys builds
+#[cfg(feature = "bundled")]
+use librocksdb_sys as _;
+
 mod directory;
 mod engine;
 mod env;
@@ -24,6 +28,6 @@ mod store;
 mod transaction;
 
 pub use engine::RocksDb;
-pub use env::{DbOptions, SealedEnv, Sealing};
+pub use env::{DbOptions, PAGE_BYTES, SealedEnv, Sealing};
 pub use ffi::{Backups, Code, Db, Error, IoCounts, Iterator, Range, TableWriter, Transaction, WriteBatch, version};
 pub use store::RocksStore;

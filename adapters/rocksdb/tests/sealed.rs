@@ -741,7 +741,7 @@ fn status_needs_no_key_and_says_everything() {
     assert_eq!(total.stored_bytes, status.stored_bytes);
     let table = status.files.iter().find(|file| file.name.ends_with(".sst")).unwrap();
     let rest::State::Sealed(sealed) = &table.state else { panic!("{table:?}") };
-    assert_eq!((sealed.format, sealed.page_bytes), ("pages", Some(16384)));
+    assert_eq!((sealed.format, sealed.page_bytes), ("pages", Some(4096)));
     assert!(sealed.logical_bytes.unwrap() < table.stored_bytes);
     let log = status.files.iter().find(|file| file.name.ends_with(".log")).unwrap();
     assert!(matches!(&log.state, rest::State::Sealed(sealed) if sealed.format == "frames"));
