@@ -5,6 +5,8 @@
 #include <time.h>
 
 #include <algorithm>
+#include <cstdint>
+#include <iterator>
 #include <utility>
 
 #include "file_systems.h"
@@ -30,10 +32,27 @@ using rocksdb::Slice;
 
 using Counters = std::shared_ptr<IoCounters>;
 
-// Reading the CPU clock of a thread is a system call; a small read from the page cache costs hardly more. So small
-// calls are sampled, one in `kSampleEvery` a thread, and large ones always measured.
-constexpr uint32_t kSampleEvery = 16;
-constexpr size_t kLargeBytes = 32 * 1024;
+// For how many calls a measured one stands, by bytes. Reading the CPU clock of a thread is a system call, and the two
+// that a measurement takes may cost more than a short read from the page cache; these keep them near a hundredth of
+// what is measured.
+struct Sampling {
+  size_t below_bytes;
+  uint32_t every;
+};
+constexpr Sampling kSampling[] = {{32 * 1024, 64}, {512 * 1024, 8}, {SIZE_MAX, 1}};
+
+// For calls that are rare and long: syncs.
+constexpr size_t kAlways = SIZE_MAX;
+
+// For how many calls of this thread this one stands: 0 for most, which are not measured.
+uint32_t Weight(size_t bytes) {
+  thread_local uint32_t calls[std::size(kSampling)] = {};
+  size_t index = 0;
+  while (index + 1 < std::size(kSampling) && bytes >= kSampling[index].below_bytes) {
+    index++;
+  }
+  return calls[index]++ % kSampling[index].every == 0 ? kSampling[index].every : 0;
+}
 
 uint64_t Nanoseconds(clockid_t clock) {
   timespec now;
@@ -57,11 +76,7 @@ uint64_t ClockCostNs() {
 // Measures one call, from its construction to its end.
 class Timer {
  public:
-  Timer(const Counters& counters, bool always) : counters_(*counters), weight_(1) {
-    if (!always) {
-      thread_local uint32_t calls = 0;
-      weight_ = calls++ % kSampleEvery == 0 ? kSampleEvery : 0;
-    }
+  Timer(const Counters& counters, size_t bytes) : counters_(*counters), weight_(Weight(bytes)) {
     if (weight_ != 0) {
       cpu_begin_ = Nanoseconds(CLOCK_THREAD_CPUTIME_ID);
     }
@@ -81,7 +96,7 @@ class Timer {
 
  private:
   IoCounters& counters_;
-  uint64_t weight_;
+  const uint64_t weight_;
   uint64_t cpu_begin_ = 0;
   uint64_t wall_begin_;
 };
@@ -98,7 +113,7 @@ class CountingSequentialFile : public FSSequentialFileOwnerWrapper {
       : FSSequentialFileOwnerWrapper(std::move(target)), counters_(std::move(counters)) {}
 
   IOStatus Read(size_t n, const IOOptions& options, Slice* result, char* scratch, IODebugContext* dbg) override {
-    Timer timer(counters_, n >= kLargeBytes);
+    Timer timer(counters_, n);
     IOStatus status = target()->Read(n, options, result, scratch, dbg);
     AddRead(counters_, status, result->size());
     return status;
@@ -106,7 +121,7 @@ class CountingSequentialFile : public FSSequentialFileOwnerWrapper {
 
   IOStatus PositionedRead(uint64_t offset, size_t n, const IOOptions& options, Slice* result, char* scratch,
                           IODebugContext* dbg) override {
-    Timer timer(counters_, n >= kLargeBytes);
+    Timer timer(counters_, n);
     IOStatus status = target()->PositionedRead(offset, n, options, result, scratch, dbg);
     AddRead(counters_, status, result->size());
     return status;
@@ -123,14 +138,18 @@ class CountingRandomAccessFile : public FSRandomAccessFileOwnerWrapper {
 
   IOStatus Read(uint64_t offset, size_t n, const IOOptions& options, Slice* result, char* scratch,
                 IODebugContext* dbg) const override {
-    Timer timer(counters_, n >= kLargeBytes);
+    Timer timer(counters_, n);
     IOStatus status = target()->Read(offset, n, options, result, scratch, dbg);
     AddRead(counters_, status, result->size());
     return status;
   }
 
   IOStatus MultiRead(FSReadRequest* requests, size_t count, const IOOptions& options, IODebugContext* dbg) override {
-    Timer timer(counters_, true);
+    size_t bytes = 0;
+    for (size_t i = 0; i < count; i++) {
+      bytes += requests[i].len;
+    }
+    Timer timer(counters_, bytes);
     IOStatus status = target()->MultiRead(requests, count, options, dbg);
     for (size_t i = 0; i < count; i++) {
       AddRead(counters_, requests[i].status, requests[i].result.size());
@@ -140,7 +159,7 @@ class CountingRandomAccessFile : public FSRandomAccessFileOwnerWrapper {
 
   // Asking the system to read ahead is reading: time counts here, bytes when they are fetched.
   IOStatus Prefetch(uint64_t offset, size_t n, const IOOptions& options, IODebugContext* dbg) override {
-    Timer timer(counters_, n >= kLargeBytes);
+    Timer timer(counters_, n);
     return target()->Prefetch(offset, n, options, dbg);
   }
 
@@ -154,38 +173,38 @@ class CountingWritableFile : public FSWritableFileOwnerWrapper {
       : FSWritableFileOwnerWrapper(std::move(target)), counters_(std::move(counters)) {}
 
   IOStatus Append(const Slice& data, const IOOptions& options, IODebugContext* dbg) override {
-    Timer timer(counters_, data.size() >= kLargeBytes);
+    Timer timer(counters_, data.size());
     return Count(target()->Append(data, options, dbg), data);
   }
   IOStatus Append(const Slice& data, const IOOptions& options, const DataVerificationInfo& verification,
                   IODebugContext* dbg) override {
-    Timer timer(counters_, data.size() >= kLargeBytes);
+    Timer timer(counters_, data.size());
     return Count(target()->Append(data, options, verification, dbg), data);
   }
   IOStatus PositionedAppend(const Slice& data, uint64_t offset, const IOOptions& options,
                             IODebugContext* dbg) override {
-    Timer timer(counters_, data.size() >= kLargeBytes);
+    Timer timer(counters_, data.size());
     return Count(target()->PositionedAppend(data, offset, options, dbg), data);
   }
   IOStatus PositionedAppend(const Slice& data, uint64_t offset, const IOOptions& options,
                             const DataVerificationInfo& verification, IODebugContext* dbg) override {
-    Timer timer(counters_, data.size() >= kLargeBytes);
+    Timer timer(counters_, data.size());
     return Count(target()->PositionedAppend(data, offset, options, verification, dbg), data);
   }
   IOStatus Sync(const IOOptions& options, IODebugContext* dbg) override {
-    Timer timer(counters_, true);
+    Timer timer(counters_, kAlways);
     return target()->Sync(options, dbg);
   }
   IOStatus Fsync(const IOOptions& options, IODebugContext* dbg) override {
-    Timer timer(counters_, true);
+    Timer timer(counters_, kAlways);
     return target()->Fsync(options, dbg);
   }
   IOStatus RangeSync(uint64_t offset, uint64_t bytes, const IOOptions& options, IODebugContext* dbg) override {
-    Timer timer(counters_, true);
+    Timer timer(counters_, kAlways);
     return target()->RangeSync(offset, bytes, options, dbg);
   }
   IOStatus Close(const IOOptions& options, IODebugContext* dbg) override {
-    Timer timer(counters_, true);
+    Timer timer(counters_, kAlways);
     return target()->Close(options, dbg);
   }
 
@@ -206,12 +225,12 @@ class CountingDirectory : public FSDirectoryWrapper {
       : FSDirectoryWrapper(std::move(target)), counters_(std::move(counters)) {}
 
   IOStatus Fsync(const IOOptions& options, IODebugContext* dbg) override {
-    Timer timer(counters_, true);
+    Timer timer(counters_, kAlways);
     return FSDirectoryWrapper::Fsync(options, dbg);
   }
   IOStatus FsyncWithDirOptions(const IOOptions& options, IODebugContext* dbg,
                                const rocksdb::DirFsyncOptions& reason) override {
-    Timer timer(counters_, true);
+    Timer timer(counters_, kAlways);
     return FSDirectoryWrapper::FsyncWithDirOptions(options, dbg, reason);
   }
 

@@ -75,6 +75,10 @@ impl Engine for RocksDb {
             "sync".into(),
             "false, as YCSB's RocksDB binding: a write is durable when the system writes it".into(),
         );
+        facts.insert(
+            "database".into(),
+            "a TransactionDB for every workload; single writes go past its locks until the first transaction".into(),
+        );
         facts.insert("sealed page bytes".into(), self.page_bytes.to_string());
         facts.insert("block cache".into(), "LRU, plain blocks; sized by the comparison".into());
         facts.insert(

@@ -17,8 +17,9 @@ use crate::meter::CipherMeter;
 
 /// How much of a frame file is fetched at once.
 const FRAMES_READ_BYTES: usize = 256 << 10;
-/// Read buffers up to this size are kept by their thread: RocksDB reads ahead by 2 MiB.
-const KEPT_BUFFER_BYTES: usize = 4 << 20;
+/// Stored bytes of pages that are fetched and opened at once: few enough to stay in the CPU's cache from the read to the
+/// copy into RocksDB's buffer.
+const PIECE_BYTES: usize = 256 << 10;
 
 /// Reading of stored bytes failed; whoever does the reading knows why.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -335,25 +336,32 @@ impl Reader {
         // the last page is here already
         let has_last = span.first_page + span.pages == shape.pages() && span.pages > 0;
         let to_fetch = if has_last { span.pages - 1 } else { span.pages };
-        if to_fetch > 0 {
-            let stride = shape.page_bytes() as usize + TAG_BYTES;
-            let mut buffer = Buffer::take(to_fetch as usize * stride);
-            let got = raw.read_at(span.stored.offset, buffer.as_mut())?;
-            let short = &mut [][..];
-            for index in 0..to_fetch {
-                let page = span.first_page + index;
-                let start = index as usize * stride;
-                let stored =
-                    if start + stride <= got { &mut buffer.as_mut()[start..start + stride] } else { &mut *short };
-                let data_bytes = self
-                    .meter
-                    .decrypting(stored.len(), || pages.open_stored(page, stored))
-                    .map_err(|error| self.told(error))?;
-                let take = (data_bytes - skip).min(into.len() - filled);
-                into[filled..filled + take].copy_from_slice(&stored[skip..skip + take]);
+        let mut page = span.first_page;
+        let end = page + to_fetch;
+        let stride = shape.page_bytes() as usize + TAG_BYTES;
+        let at_once = (PIECE_BYTES / stride).max(1) as u64;
+        while page < end {
+            let count = at_once.min(end - page);
+            let mut buffer = Buffer::take(count as usize * stride);
+            let stored = buffer.as_mut();
+            let got = raw.read_at(shape.page(page).offset, stored)?;
+            // a page that is not there in full must fail as one that is wrong
+            stored[got..].fill(0);
+            self.meter
+                .decrypting(stored.len(), || {
+                    (page..)
+                        .zip(stored.chunks_exact_mut(stride))
+                        .try_for_each(|(page, stored)| pages.open_stored(page, stored).map(|_| ()))
+                })
+                .map_err(|error| self.told(error))?;
+            for opened in stored.chunks_exact(stride) {
+                let data = &opened[skip..stride - TAG_BYTES];
+                let take = data.len().min(into.len() - filled);
+                into[filled..filled + take].copy_from_slice(&data[..take]);
                 filled += take;
                 skip = 0;
             }
+            page += count;
         }
         if has_last {
             let rest = into.len() - filled;
@@ -469,8 +477,6 @@ impl AsMut<[u8]> for Buffer {
 
 impl Drop for Buffer {
     fn drop(&mut self) {
-        if self.bytes.len() <= KEPT_BUFFER_BYTES {
-            SPARE.set(std::mem::take(&mut self.bytes));
-        }
+        SPARE.set(std::mem::take(&mut self.bytes));
     }
 }

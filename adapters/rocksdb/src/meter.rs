@@ -7,10 +7,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use nix::time::{ClockId, clock_gettime};
 
-/// Reading the CPU clock of a thread is a system call, which costs as much as encrypting a short record. So small
-/// calls are sampled, one in this many a thread, and large ones always measured.
-const SAMPLE_EVERY: u64 = 16;
-const LARGE_BYTES: usize = 32 << 10;
+/// For how many calls a measured one stands, by bytes. Reading the CPU clock of a thread is a system call: the two that
+/// a measurement takes may cost more than a microsecond, as much as encrypting ten kilobytes. These keep them near a
+/// hundredth of what is measured.
+const SAMPLING: [(usize, u64); 3] = [(32 << 10, 64), (512 << 10, 8), (usize::MAX, 1)];
 
 /// Totals since it was made. Serves many threads at once; all values only grow.
 #[derive(Debug, Default)]
@@ -58,7 +58,7 @@ impl CipherMeter {
 
     #[inline]
     fn timed<T>(&self, bytes: usize, work: impl FnOnce() -> T) -> T {
-        let weight = if bytes >= LARGE_BYTES { 1 } else { sampled() };
+        let weight = weight(bytes);
         if weight == 0 {
             return work();
         }
@@ -70,13 +70,14 @@ impl CipherMeter {
     }
 }
 
-/// For how many calls this one stands: `SAMPLE_EVERY` once in as many calls of this thread, else 0.
+/// For how many calls of this thread this one stands: 0 for most, which are not measured.
 #[inline]
-fn sampled() -> u64 {
-    thread_local!(static CALLS: Cell<u64> = const { Cell::new(0) });
-    let calls = CALLS.get();
-    CALLS.set(calls + 1);
-    if calls.is_multiple_of(SAMPLE_EVERY) { SAMPLE_EVERY } else { 0 }
+fn weight(bytes: usize) -> u64 {
+    thread_local!(static CALLS: [Cell<u64>; SAMPLING.len()] = const { [const { Cell::new(0) }; SAMPLING.len()] });
+    let class = SAMPLING.iter().position(|(below, _)| bytes < *below).unwrap_or(SAMPLING.len() - 1);
+    let every = SAMPLING[class].1;
+    let call = CALLS.with(|calls| calls[class].replace(calls[class].get() + 1));
+    if call.is_multiple_of(every) { every } else { 0 }
 }
 
 fn thread_cpu_ns() -> u64 {

@@ -340,8 +340,10 @@ fn backups_verify_and_restore() {
     let shared = site.path("backup/shared_checksum");
     let table = &tables(&shared)[0];
     change(table, |bytes| bytes[page_range(2).start] ^= 1);
+    // newer versions of RocksDB name the file but not what was wrong with it
     let error = backups.verify(1).unwrap_err();
-    assert!(error.text.contains("page 2 "), "{error}");
+    assert!(error.text.contains(table.file_name().unwrap().to_str().unwrap()), "{error}");
+    assert_eq!(site.verify("backup").failures.iter().map(|f| f.page).collect::<Vec<_>>(), [Some(2)]);
 }
 
 #[test]
