@@ -26,6 +26,8 @@ const STRIPES: usize = 256;
 const LONG_SCAN_ROWS: usize = 10_000;
 /// A table file made for bulk loading ends at about this size, in bytes.
 const BULK_FILE_BYTES: u64 = 64 << 20;
+/// How the names of such files begin until the database takes them over.
+const BULK_PREFIX: &str = "bulk-";
 /// How often `quiesce` looks.
 const POLL: Duration = Duration::from_millis(20);
 
@@ -44,6 +46,7 @@ pub struct RocksStore {
 
 impl RocksStore {
     pub(crate) fn new(db: Db, meter: Arc<CipherMeter>, dir: &Path) -> Self {
+        remove_left_over(dir);
         Self {
             db,
             meter,
@@ -293,7 +296,7 @@ impl RocksStore {
                 Some(current) => current,
                 None => {
                     let number = self.bulk_files.fetch_add(1, Ordering::Relaxed);
-                    let path = self.dir.join(format!("bulk-{}-{number}.sst", std::process::id()));
+                    let path = self.dir.join(format!("{BULK_PREFIX}{number}.sst"));
                     files.paths.push(path.clone());
                     writer.insert(self.db.table_writer(&path).map_err(told)?)
                 }
@@ -311,6 +314,15 @@ impl RocksStore {
             rest.finish().map_err(told)?;
         }
         Ok(loaded)
+    }
+}
+
+/// Removes what a bulk load left behind that was killed. The database is open, and so locked: no other load is under way.
+fn remove_left_over(dir: &Path) {
+    let entries = fs::read_dir(dir).into_iter().flatten().flatten();
+    for entry in entries.filter(|entry| entry.file_name().to_string_lossy().starts_with(BULK_PREFIX)) {
+        // one that stays does no harm: RocksDB does not know its name
+        let _ = fs::remove_file(entry.path());
     }
 }
 
