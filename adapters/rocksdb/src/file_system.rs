@@ -11,7 +11,7 @@ use sealstone_cipher::registry::Cipher;
 use sealstone_keys::KeySource;
 use sealstone_seal::frame::{FrameReader, FrameWriter};
 use sealstone_seal::paged::{PageWriter, Pages, Shape};
-use sealstone_seal::{HEADER_BYTES, Layout, SealError, SealedFile, SyncedRecord, TAG_BYTES, is_sealed};
+use sealstone_seal::{HEADER_BYTES, Layout, SealError, SealedFile, SyncedRecord, TAG_BYTES};
 
 use crate::meter::CipherMeter;
 
@@ -98,8 +98,8 @@ impl SealedFiles {
     pub(crate) fn open(&self, name: &str, stored_bytes: u64, raw: &dyn RawRead) -> Result<Reader, Failure> {
         let mut header = [0; HEADER_BYTES];
         let got = raw.read_at(0, &mut header)?;
-        if got < HEADER_BYTES && is_log_name(name) && (got == 0 || is_sealed_so_far(&header[..got])) {
-            // its writer was stopped before the header was whole: the most torn of torn tails
+        if got == 0 && is_log_name(name) {
+            // its writer was stopped before it wrote the header, which it does in one piece
             return Ok(Reader::new(name, None, Arc::clone(&self.meter), Content::Nothing));
         }
         let file = match SealedFile::open(&*self.keys, self.backend, &header[..got]) {
@@ -113,6 +113,10 @@ impl SealedFiles {
         let file = file.map_err(|error| failure(name, None, error))?;
         let told = |error| failure(name, Some(&file), error);
         let content = match file.info().layout {
+            // a whole file of another kind, put here to be taken for a log that ends at once
+            layout @ Layout::Paged { .. } if is_log_name(name) || is_manifest_name(name) => {
+                return Err(told(SealError::WrongLayout { found: layout.name(), want: Layout::Frames.name() }));
+            }
             Layout::Paged { .. } => {
                 let last = Shape::of(&file, stored_bytes).map_err(told)?.last_page();
                 let mut stored = vec![0; last.bytes];
@@ -149,9 +153,10 @@ pub(crate) fn is_log_name(name: &str) -> bool {
     base.strip_suffix(".log").is_some_and(|number| !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit()))
 }
 
-/// Whether `prefix`, shorter than a header, is how a sealed file begins.
-fn is_sealed_so_far(prefix: &[u8]) -> bool {
-    is_sealed(prefix) || sealstone_seal::MAGIC.starts_with(prefix)
+/// Whether RocksDB names its manifests like this: `MANIFEST-` and digits.
+fn is_manifest_name(name: &str) -> bool {
+    let base = name.rsplit('/').next().unwrap_or(name);
+    base.strip_prefix("MANIFEST-").is_some_and(|number| number.bytes().all(|b| b.is_ascii_digit()))
 }
 
 /// Names the file, and once its header is known also cipher and key, in the first line of what the seal said.

@@ -407,7 +407,7 @@ fn a_torn_log_ends_where_it_is_torn() {
     let log = logs(&dir).pop().unwrap();
     let whole = fs::read(&log).unwrap();
     // anything from all but the last byte to nothing at all
-    for bytes in [whole.len() - 1, whole.len() - 100, whole.len() / 2, 600, 513, 512, 511, 100, 7, 0] {
+    for bytes in [whole.len() - 1, whole.len() - 100, whole.len() / 2, 600, 513, 512, 0] {
         let torn = copy(&dir, &site.path("torn"));
         fs::write(torn.join(log.file_name().unwrap()), &whole[..bytes]).unwrap();
         let report = site.verify("torn");
@@ -416,6 +416,21 @@ fn a_torn_log_ends_where_it_is_torn() {
         assert_eq!(report.notes.len(), usize::from(!clean), "{bytes}: {:?}", report.notes);
         let count = read_all(&site.open("torn").unwrap(), 0).unwrap();
         assert!(count < 300 && (bytes < 5000 || count > 100), "{bytes}: {count}");
+    }
+}
+
+#[test]
+fn a_log_cut_within_its_header_is_refused() {
+    let site = Site::new();
+    let dir = crashed(&site, "db", 300);
+    let log = logs(&dir).pop().unwrap();
+    let whole = fs::read(&log).unwrap();
+    for bytes in [511, 100, 7, 1] {
+        let cut = copy(&dir, &site.path("cut"));
+        fs::write(cut.join(log.file_name().unwrap()), &whole[..bytes]).unwrap();
+        assert!(!site.verify("cut").is_whole(), "{bytes}");
+        let error = site.open("cut").unwrap_err().to_string();
+        assert!(error.contains(".log: incomplete: the header has"), "{bytes}: {error}");
     }
 }
 
