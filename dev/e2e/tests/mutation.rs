@@ -3,7 +3,8 @@
 //!
 //! One outcome lies between: a write-ahead log cut short after a crash reads as a shorter log, since that is what a
 //! crash leaves behind. It is accepted only where the log was not synced, and only if what remains is exactly the
-//! state after some earlier write. All outcomes are counted and printed.
+//! state after some earlier write. One change is left out because no seal of a single file can notice it: putting back an
+//! older whole log or manifest (SECURITY.md, "Going back in time"). All outcomes are counted and printed.
 
 use std::collections::BTreeMap;
 use std::fs;
