@@ -133,14 +133,17 @@ class CountingSequentialFile : public FSSequentialFileOwnerWrapper {
 
 class CountingRandomAccessFile : public FSRandomAccessFileOwnerWrapper {
  public:
-  CountingRandomAccessFile(std::unique_ptr<FSRandomAccessFile>&& target, Counters counters)
-      : FSRandomAccessFileOwnerWrapper(std::move(target)), counters_(std::move(counters)) {}
+  CountingRandomAccessFile(std::unique_ptr<FSRandomAccessFile>&& target, Counters counters, bool reads_as_sealed)
+      : FSRandomAccessFileOwnerWrapper(std::move(target)), counters_(std::move(counters)), reads_as_sealed_(reads_as_sealed) {}
 
   IOStatus Read(uint64_t offset, size_t n, const IOOptions& options, Slice* result, char* scratch,
                 IODebugContext* dbg) const override {
     Timer timer(counters_, n);
     IOStatus status = target()->Read(offset, n, options, result, scratch, dbg);
     AddRead(counters_, status, result->size());
+    if (reads_as_sealed_ && status.ok() && result->size() == n) {
+      FetchNext(*target(), offset + n, n, options, dbg);
+    }
     return status;
   }
 
@@ -159,12 +162,16 @@ class CountingRandomAccessFile : public FSRandomAccessFileOwnerWrapper {
 
   // Asking the system to read ahead is reading: time counts here, bytes when they are fetched.
   IOStatus Prefetch(uint64_t offset, size_t n, const IOOptions& options, IODebugContext* dbg) override {
+    if (reads_as_sealed_) {
+      return IOStatus::NotSupported("Prefetch");  // what the sealed file system says, and why, stands there
+    }
     Timer timer(counters_, n);
     return target()->Prefetch(offset, n, options, dbg);
   }
 
  private:
   const Counters counters_;
+  const bool reads_as_sealed_;
 };
 
 class CountingWritableFile : public FSWritableFileOwnerWrapper {
@@ -240,8 +247,8 @@ class CountingDirectory : public FSDirectoryWrapper {
 
 class CountingFileSystem : public rocksdb::FileSystemWrapper {
  public:
-  CountingFileSystem(const std::shared_ptr<rocksdb::FileSystem>& target, Counters counters)
-      : FileSystemWrapper(target), counters_(std::move(counters)) {}
+  CountingFileSystem(const std::shared_ptr<rocksdb::FileSystem>& target, Counters counters, bool reads_as_sealed)
+      : FileSystemWrapper(target), counters_(std::move(counters)), reads_as_sealed_(reads_as_sealed) {}
 
   const char* Name() const override { return "SealstoneCountingFileSystem"; }
 
@@ -251,7 +258,8 @@ class CountingFileSystem : public rocksdb::FileSystemWrapper {
   }
   IOStatus NewRandomAccessFile(const std::string& name, const FileOptions& options,
                                std::unique_ptr<FSRandomAccessFile>* result, IODebugContext* dbg) override {
-    return Wrap<CountingRandomAccessFile>(FileSystemWrapper::NewRandomAccessFile(name, options, result, dbg), result);
+    return Wrap<CountingRandomAccessFile>(FileSystemWrapper::NewRandomAccessFile(name, options, result, dbg), result,
+                                          reads_as_sealed_);
   }
   IOStatus NewWritableFile(const std::string& name, const FileOptions& options,
                            std::unique_ptr<FSWritableFile>* result, IODebugContext* dbg) override {
@@ -287,22 +295,24 @@ class CountingFileSystem : public rocksdb::FileSystemWrapper {
     }
   }
 
-  template <typename Counting, typename File>
-  IOStatus Wrap(IOStatus status, std::unique_ptr<File>* result) {
+  template <typename Counting, typename File, typename... Settings>
+  IOStatus Wrap(IOStatus status, std::unique_ptr<File>* result, Settings... settings) {
     if (status.ok()) {
-      *result = std::make_unique<Counting>(std::move(*result), counters_);
+      *result = std::make_unique<Counting>(std::move(*result), counters_, settings...);
     }
     return status;
   }
 
   const Counters counters_;
+  const bool reads_as_sealed_;
 };
 
 }  // namespace
 
 std::shared_ptr<rocksdb::FileSystem> NewCountingFileSystem(const std::shared_ptr<rocksdb::FileSystem>& target,
-                                                           const std::shared_ptr<IoCounters>& counters) {
-  return std::make_shared<CountingFileSystem>(target, counters);
+                                                           const std::shared_ptr<IoCounters>& counters,
+                                                           bool reads_as_sealed) {
+  return std::make_shared<CountingFileSystem>(target, counters, reads_as_sealed);
 }
 
 }  // namespace sealstone

@@ -177,7 +177,7 @@ sealstone_env* sealstone_env_new(uint32_t base, int32_t count, const sealstone_s
   }
   env->counters = std::make_shared<sealstone::IoCounters>();
   if (count != 0) {
-    files = sealstone::NewCountingFileSystem(files, env->counters);
+    files = sealstone::NewCountingFileSystem(files, env->counters, seal == nullptr);
   }
   if (seal != nullptr) {
     files = sealstone::NewSealedFileSystem(files, *ops, seal);
@@ -320,9 +320,12 @@ int32_t sealstone_db_flush(sealstone_db* db, sealstone_error* error) {
 
 int32_t sealstone_db_sync_wal(sealstone_db* db, sealstone_error* error) { return Report(db->base->SyncWAL(), error); }
 
-int32_t sealstone_db_compact(sealstone_db* db, sealstone_error* error) {
+int32_t sealstone_db_compact(sealstone_db* db, int32_t rewrite, sealstone_error* error) {
   rocksdb::CompactRangeOptions options;
-  options.bottommost_level_compaction = rocksdb::BottommostLevelCompaction::kForce;
+  if (rewrite != 0) {
+    // optimized: not those again that this compaction itself has just written
+    options.bottommost_level_compaction = rocksdb::BottommostLevelCompaction::kForceOptimized;
+  }
   return Report(db->base->CompactRange(options, nullptr, nullptr), error);
 }
 

@@ -210,17 +210,13 @@ class SealedContent {
 
 class SealedRandomAccessFile : public FSRandomAccessFile {
  public:
-  // Reads of single blocks are shorter, reads ahead are longer.
-  static constexpr size_t kReadAheadBytes = 128 * 1024;
-
   explicit SealedRandomAccessFile(std::unique_ptr<SealedContent> content) : content_(std::move(content)) {}
 
   IOStatus Read(uint64_t offset, size_t n, const IOOptions& options, Slice* result, char* scratch,
                 IODebugContext* dbg) const override {
     IOStatus status = content_->Read(offset, n, options, result, scratch, dbg);
-    if (n >= kReadAheadBytes && result->size() == n && status.ok()) {
-      // RocksDB is reading ahead and will want what follows: let the system fetch it while this is being used
-      content_->target().Prefetch(content_->StoredOffset(offset + n), n, options, dbg).PermitUncheckedError();
+    if (status.ok() && result->size() == n) {
+      FetchNext(content_->target(), content_->StoredOffset(offset + n), n, options, dbg);
     }
     return status;
   }

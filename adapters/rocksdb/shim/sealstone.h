@@ -163,8 +163,8 @@ int32_t sealstone_db_delete(sealstone_db* db, const uint8_t* key, size_t key_byt
                             sealstone_error* error);
 int32_t sealstone_db_flush(sealstone_db* db, sealstone_error* error);
 int32_t sealstone_db_sync_wal(sealstone_db* db, sealstone_error* error);
-// Compacts everything, bottommost level included.
-int32_t sealstone_db_compact(sealstone_db* db, sealstone_error* error);
+// Merges all levels into the bottommost one; with `rewrite` also rewrites what lay there before.
+int32_t sealstone_db_compact(sealstone_db* db, int32_t rewrite, sealstone_error* error);
 int32_t sealstone_db_verify_checksum(sealstone_db* db, sealstone_error* error);
 int32_t sealstone_db_checkpoint(sealstone_db* db, const char* path, size_t path_bytes, sealstone_error* error);
 // Takes over sorted table files; `move` links them instead of copying.

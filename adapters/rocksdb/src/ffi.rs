@@ -251,7 +251,7 @@ mod c {
         ) -> i32;
         pub(super) fn sealstone_db_flush(db: *mut Db, error: *mut Error) -> i32;
         pub(super) fn sealstone_db_sync_wal(db: *mut Db, error: *mut Error) -> i32;
-        pub(super) fn sealstone_db_compact(db: *mut Db, error: *mut Error) -> i32;
+        pub(super) fn sealstone_db_compact(db: *mut Db, rewrite: i32, error: *mut Error) -> i32;
         pub(super) fn sealstone_db_verify_checksum(db: *mut Db, error: *mut Error) -> i32;
         pub(super) fn sealstone_db_checkpoint(
             db: *mut Db,
@@ -795,6 +795,15 @@ impl Drop for Cache {
 
 // ---- databases ------------------------------------------------------------------------------------------------------
 
+/// What a compaction does with table files that lie in the bottommost level already.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Bottommost {
+    /// They stay as they are, where nothing from above has to be merged into them.
+    Leave,
+    /// They are rewritten, and with a sealed environment re-encrypted.
+    Rewrite,
+}
+
 /// An open RocksDB database. Ends (and gives up its lock) when dropped; [`Db::close`] also says how that went.
 ///
 /// Keys and values are any bytes. All methods may be called from many threads at once.
@@ -976,13 +985,14 @@ impl Db {
         call(|error| unsafe { c::sealstone_db_sync_wal(self.db.as_ptr(), error) })
     }
 
-    /// Rewrites every table file, bottommost level included; with a sealed environment also re-encrypts them.
+    /// Writes what is in memory into table files and merges all levels into the bottommost one.
     ///
     /// # Errors
     /// I/O, a full disk, corruption.
-    pub fn compact(&self) -> Result<(), Error> {
+    pub fn compact(&self, bottommost: Bottommost) -> Result<(), Error> {
+        let rewrite = i32::from(bottommost == Bottommost::Rewrite);
         // SAFETY: rule *Owner*.
-        call(|error| unsafe { c::sealstone_db_compact(self.db.as_ptr(), error) })
+        call(|error| unsafe { c::sealstone_db_compact(self.db.as_ptr(), rewrite, error) })
     }
 
     /// Reads every table file and checks RocksDB's own checksums.

@@ -29,5 +29,7 @@ mod transaction;
 
 pub use engine::RocksDb;
 pub use env::{DbOptions, PAGE_BYTES, SealedEnv, Sealing};
-pub use ffi::{Backups, Code, Db, Error, IoCounts, Iterator, Range, TableWriter, Transaction, WriteBatch, version};
+pub use ffi::{
+    Backups, Bottommost, Code, Db, Error, IoCounts, Iterator, Range, TableWriter, Transaction, WriteBatch, version,
+};
 pub use store::RocksStore;

@@ -16,7 +16,7 @@ use sealstone_bench::store::{BulkLoad, Counters, Record, Row, Store, StoreError,
 
 use crate::directory::explain;
 use crate::engine::READAHEAD_BYTES;
-use crate::ffi::{Db, Error, Range};
+use crate::ffi::{Bottommost, Db, Error, Range};
 use crate::meter::CipherMeter;
 use crate::record;
 
@@ -219,6 +219,10 @@ impl Store for RocksStore {
             thread::sleep(POLL);
         }
         Ok(())
+    }
+
+    fn merge_layers(&self) -> Result<(), StoreError> {
+        self.db.compact(Bottommost::Leave).map_err(|error| self.told("compact", &error))
     }
 
     fn drop_caches(&self) -> Result<(), StoreError> {

@@ -12,7 +12,7 @@ use sealstone_cipher::backend::Backend;
 use sealstone_cipher::registry;
 use sealstone_keys::ephemeral::EphemeralKey;
 use sealstone_keys::file::KeyFile;
-use sealstone_rocksdb::{Code, Db, DbOptions, Error, Range, RocksDb, SealedEnv, Sealing, WriteBatch, rest};
+use sealstone_rocksdb::{Bottommost, Code, Db, DbOptions, Error, Range, RocksDb, SealedEnv, Sealing, WriteBatch, rest};
 
 const PAGE_BYTES: u32 = 4096;
 const STRIDE: u64 = PAGE_BYTES as u64 + 16;
@@ -52,7 +52,7 @@ impl Site {
         let db = self.open(name).unwrap();
         fill(&db, 0..2000, 0);
         db.flush().unwrap();
-        db.compact().unwrap();
+        db.compact(Bottommost::Rewrite).unwrap();
         db.close().unwrap();
     }
 
@@ -178,7 +178,7 @@ fn nothing_is_stored_in_the_clear() {
     fill(&db, 0..1000, 0);
     db.flush().unwrap();
     fill(&db, 1000..1200, 0);
-    db.compact().unwrap();
+    db.compact(Bottommost::Rewrite).unwrap();
     db.checkpoint(&site.path("checkpoint")).unwrap();
     site.env().backups(&site.path("backup")).unwrap().create(&db).unwrap();
     fill(&db, 1200..1300, 0);
@@ -251,7 +251,7 @@ fn batches_deletions_and_compaction() {
     batch.put(&key(0), &value(0, 0));
     db.write(&mut batch, true).unwrap();
     db.delete(&key(1), false).unwrap();
-    db.compact().unwrap();
+    db.compact(Bottommost::Rewrite).unwrap();
     assert_eq!(read_all(&db, 0).unwrap(), 499);
     db.verify_checksum().unwrap();
     drop(db);
@@ -312,7 +312,7 @@ fn checkpoints_open_as_databases_of_their_own() {
     fill(&db, 1000..1100, 0);
     db.checkpoint(&site.path("checkpoint")).unwrap();
     fill(&db, 0..1100, 1);
-    db.compact().unwrap();
+    db.compact(Bottommost::Rewrite).unwrap();
     assert_eq!(read_all(&site.open("checkpoint").unwrap(), 0).unwrap(), 1100);
     assert_eq!(read_all(&db, 1).unwrap(), 1100);
     assert!(site.verify("checkpoint").is_whole());
@@ -488,7 +488,7 @@ fn a_table_left_unfinished_by_a_crash_is_swept_up() {
     fs::write(dir.join("000779.sst"), b"").unwrap();
     let db = site.open("db").unwrap();
     assert_eq!(read_all(&db, 0).unwrap(), 300);
-    db.compact().unwrap();
+    db.compact(Bottommost::Rewrite).unwrap();
     drop(db);
     assert!(!tables(&dir).iter().any(|path| path.to_string_lossy().contains("00077")));
 }

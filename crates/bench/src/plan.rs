@@ -57,9 +57,10 @@ pub struct Plan {
     pub threads: usize,
     /// Rounds.
     pub rounds: usize,
-    /// Pairs of slices that a ratio rests on, at least.
+    /// Pairs of slices that each round adds to a ratio, at least.
     pub pairs: usize,
-    /// A measured slice lasts at least about this many milliseconds; shorter passes are repeated until it does.
+    /// A measured slice lasts at least about this many milliseconds, and three times that with cold caches or an empty
+    /// store to begin with; shorter passes are repeated until it does.
     pub slice_ms: u64,
     /// The store's cache, in bytes; absent: sized to the data. In TOML also text such as `"512MiB"`.
     #[serde(deserialize_with = "size::optional")]
@@ -91,7 +92,7 @@ impl Default for Plan {
             threads: 8,
             rounds: 3,
             pairs: 24,
-            slice_ms: 200,
+            slice_ms: 50,
             cache: None,
             bytes: 256_000_000,
             target: None,
@@ -264,7 +265,13 @@ impl Plan {
             return Err(value("rounds", 0, "nothing would be measured; take 1 or more"));
         }
         within("rounds", self.rounds as u64, 1, 10_000, "rounds repeat the whole comparison")?;
-        within("pairs", self.pairs as u64, 6, 100_000, "an interval needs six pairs and is no better with a million")?;
+        within(
+            "pairs",
+            self.pairs as u64,
+            6,
+            100_000,
+            "an interval needs six pairs and is no better with many thousands",
+        )?;
         within("slice-ms", self.slice_ms, 1, 3_600_000, "a slice lasts from a millisecond to an hour")?;
         within("bytes", self.bytes, 100_000, 1 << 50, "a data set lies between 100 kB and a petabyte")?;
         if let Some(cache) = self.cache {

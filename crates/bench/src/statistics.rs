@@ -75,6 +75,25 @@ impl Estimate {
         Some(Self { log_ratio, standard_error, freedom: kept.len() as f64 - 1.0, pairs })
     }
 
+    /// Estimates a ratio from the pairs of whole rounds, where something may have put a whole round off: the place that
+    /// files happened to get on a disk. Then pairs of a round agree with each other and not with those of another
+    /// round, and the spread between rounds is what the estimate can be trusted to. None as in [`Self::from_pairs`].
+    pub fn from_rounds(rounds: &[Vec<f64>]) -> Option<Self> {
+        let all = Self::from_pairs(&rounds.concat())?;
+        let rounds: Vec<f64> = rounds.iter().filter(|pairs| !pairs.is_empty()).map(|pairs| mean(pairs)).collect();
+        if rounds.len() < 2 {
+            return Some(all);
+        }
+        let n = rounds.len() as f64;
+        let centre = mean(&rounds);
+        let squares: f64 = rounds.iter().map(|round| (round - centre).powi(2)).sum();
+        let between = (squares / (n - 1.0) / n).sqrt();
+        if between <= all.standard_error {
+            return Some(all);
+        }
+        Some(Self { standard_error: between, freedom: n - 1.0, ..all })
+    }
+
     /// The ratio.
     pub fn ratio(&self) -> f64 {
         self.log_ratio.exp()
@@ -280,7 +299,7 @@ mod tests {
         let (mut claimed, mut all_equal, mut covered) = (0, 0, 0);
         for _ in 0..runs {
             let estimates: Vec<Option<Estimate>> = (0..workloads)
-                .map(|_| Estimate::from_pairs(&simulate(&mut random, noise, plan.pairs, log_ratio)))
+                .map(|_| Estimate::from_pairs(&simulate(&mut random, noise, plan.pairs * plan.rounds, log_ratio)))
                 .collect();
             let judgements = judge(&estimates);
             let claims = |verdict| matches!(verdict, Verdict::Costs | Verdict::Gains);
@@ -311,6 +330,28 @@ mod tests {
         assert!(covered >= 0.92, "95 % intervals cover {covered}");
     }
 
+    /// Two stores with the same content, of which each round one lies better on the disk by far.
+    #[test]
+    fn rounds_that_disagree_prove_nothing_however_many_pairs_they_have() {
+        let mut random = SmallRng::seed_from_u64(9);
+        let (mut claimed, runs) = (0, 1_000);
+        for _ in 0..runs {
+            let rounds: Vec<Vec<f64>> = (0..3)
+                .map(|_| {
+                    let luck = random.random_range(-0.2..0.2);
+                    (0..24).map(|_| luck + random.random_range(-0.1..0.1)).collect()
+                })
+                .collect();
+            let estimate = Estimate::from_rounds(&rounds);
+            claimed += usize::from(matches!(judge(&[estimate])[0].verdict, Verdict::Costs | Verdict::Gains));
+        }
+        assert!(claimed <= 60, "a difference is claimed in {claimed} of {runs}");
+        // and rounds that agree are worth all their pairs
+        let agreeing = vec![vec![-0.1, -0.12, -0.08, -0.11, -0.09, -0.1]; 3];
+        assert_eq!(Estimate::from_rounds(&agreeing), Estimate::from_pairs(&agreeing.concat()));
+        assert_eq!(Estimate::from_rounds(&[]), None);
+    }
+
     #[test]
     fn a_tenth_is_found_and_named() {
         let truth = 0.9_f64.ln();
@@ -319,7 +360,7 @@ mod tests {
         assert!((0.93..=0.97).contains(&covered), "95 % intervals cover {covered}");
         // and among fourteen questions, in each of them
         let mut random = SmallRng::seed_from_u64(8);
-        let pairs = Plan::default().pairs;
+        let pairs = Plan::default().pairs * Plan::default().rounds;
         let (mut found, runs) = (0, 300);
         for _ in 0..runs {
             let estimates: Vec<_> = (0..14)

@@ -61,6 +61,10 @@ impl Store for Stoppable<'_> {
         self.inner.quiesce()
     }
 
+    fn merge_layers(&self) -> Result<(), StoreError> {
+        self.inner.merge_layers()
+    }
+
     fn drop_caches(&self) -> Result<(), StoreError> {
         self.inner.drop_caches()
     }

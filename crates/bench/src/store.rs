@@ -203,6 +203,15 @@ pub trait Store: Send + Sync {
     /// A background error of the engine.
     fn quiesce(&self) -> Result<(), StoreError>;
 
+    /// Merges what loading left in layers, so that stores loaded alike are laid out alike, however their background
+    /// work went meanwhile. Nothing to do for a store without layers.
+    ///
+    /// # Errors
+    /// I/O, a full disk.
+    fn merge_layers(&self) -> Result<(), StoreError> {
+        Ok(())
+    }
+
     /// Empties the store's own cache and asks the operating system to forget its files' pages.
     ///
     /// # Errors

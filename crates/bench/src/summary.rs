@@ -91,16 +91,25 @@ fn cells(plan: &Plan, measured: &[Measured]) -> Vec<Cell> {
         let baseline = measured.iter().find(|other| other.workload == cell.workload && other.variant == 0);
         pairs.push((number, baseline.map_or_else(Vec::new, |baseline| paired(baseline, cell))));
     }
-    let estimates: Vec<Option<Estimate>> = pairs
-        .iter()
-        .map(|(_, pairs)| Estimate::from_pairs(&pairs.iter().map(|pair| pair.log_throughput).collect::<Vec<_>>()))
-        .collect();
+    let estimates: Vec<Option<Estimate>> =
+        pairs.iter().map(|(number, pairs)| estimate(&measured[*number].spec, pairs)).collect();
     let judgements = statistics::judge(&estimates);
     for (((number, pairs), estimate), judgement) in pairs.iter().zip(&estimates).zip(judgements) {
         let saturation = &cells[*number].saturation;
         cells[*number].overhead = Some(overhead(pairs, *estimate, judgement, saturation));
     }
     cells
+}
+
+fn estimate(spec: &Spec, pairs: &[Pair]) -> Option<Estimate> {
+    if spec.cold {
+        let rounds = pairs.chunk_by(|a, b| a.round == b.round);
+        Estimate::from_rounds(
+            &rounds.map(|pairs| pairs.iter().map(|pair| pair.log_throughput).collect()).collect::<Vec<_>>(),
+        )
+    } else {
+        Estimate::from_pairs(&pairs.iter().map(|pair| pair.log_throughput).collect::<Vec<_>>())
+    }
 }
 
 fn overhead(pairs: &[Pair], estimate: Option<Estimate>, judgement: Judgement, saturation: &Saturation) -> Overhead {
@@ -126,6 +135,7 @@ fn overhead(pairs: &[Pair], estimate: Option<Estimate>, judgement: Judgement, sa
 
 /// Logarithms of the ratios of one slice to the baseline's slice of the same block.
 struct Pair {
+    round: usize,
     log_throughput: f64,
     log_cpu: f64,
 }
@@ -137,6 +147,7 @@ fn paired(baseline: &Measured, cell: &Measured) -> Vec<Pair> {
     let pairs = cell.samples.iter().filter_map(|sample| Some((of_baseline.get(&place(sample))?, sample)));
     pairs
         .map(|(base, sample)| Pair {
+            round: sample.round,
             log_throughput: (throughput(sample, unit) / throughput(base, unit)).ln(),
             log_cpu: (cpu_a_unit(sample, unit) / cpu_a_unit(base, unit)).ln(),
         })

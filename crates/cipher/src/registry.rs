@@ -3,7 +3,7 @@
 //! Help texts, tests, benches and the report iterate over it; adding a cipher is one file and one line here.
 
 use crate::aead::Error;
-use crate::block::{SetKey, aes, aria, blowfish, tdes};
+use crate::block::{SetKey, aes, aria, blowfish, hight, lea, pipo, seed, tdes};
 
 /// Who stands behind a cipher, and so when it may be used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -97,7 +97,7 @@ const BLOCK64_LIMITS: Limits = Limits {
 };
 
 /// The table. Ids stand in sealed files: a new cipher takes the next number, a withdrawn one leaves a gap.
-static CIPHERS: [Cipher; 6] = [
+static CIPHERS: [Cipher; 13] = [
     Cipher {
         name: "aes-128",
         id: 1,
@@ -183,6 +183,104 @@ static CIPHERS: [Cipher; 6] = [
         limits: BLOCK64_LIMITS,
         caveat: Some("no standard stands behind it; 64-bit blocks (Sweet32); its table look-ups leak through caches"),
         set_key: SetKey::Block64 { counter: blowfish::keyed },
+    },
+    Cipher {
+        name: "seed-128",
+        id: 7,
+        block_bytes: 16,
+        key_bytes: 16,
+        mode: Mode::Gcm,
+        standing: Standing::National,
+        source: "RFC 4269, TTAS.KO-12.0004",
+        fips: false,
+        kcmvp: true,
+        limits: GCM_LIMITS,
+        caveat: None,
+        set_key: SetKey::Block128 { counter: seed::counter, gcm: None },
+    },
+    Cipher {
+        name: "lea-128",
+        id: 8,
+        block_bytes: 16,
+        key_bytes: 16,
+        mode: Mode::Gcm,
+        standing: Standing::National,
+        source: "ISO/IEC 29192-2, KS X 3246",
+        fips: false,
+        kcmvp: true,
+        limits: GCM_LIMITS,
+        caveat: None,
+        set_key: SetKey::Block128 { counter: lea::counter, gcm: None },
+    },
+    Cipher {
+        name: "lea-192",
+        id: 9,
+        block_bytes: 16,
+        key_bytes: 24,
+        mode: Mode::Gcm,
+        standing: Standing::National,
+        source: "ISO/IEC 29192-2, KS X 3246",
+        fips: false,
+        kcmvp: true,
+        limits: GCM_LIMITS,
+        caveat: None,
+        set_key: SetKey::Block128 { counter: lea::counter, gcm: None },
+    },
+    Cipher {
+        name: "lea-256",
+        id: 10,
+        block_bytes: 16,
+        key_bytes: 32,
+        mode: Mode::Gcm,
+        standing: Standing::National,
+        source: "ISO/IEC 29192-2, KS X 3246",
+        fips: false,
+        kcmvp: true,
+        limits: GCM_LIMITS,
+        caveat: None,
+        set_key: SetKey::Block128 { counter: lea::counter, gcm: None },
+    },
+    Cipher {
+        name: "hight",
+        id: 11,
+        block_bytes: 8,
+        key_bytes: 16,
+        mode: Mode::CtrMac,
+        standing: Standing::National,
+        source: "ISO/IEC 18033-3, TTAS.KO-12.0040",
+        fips: false,
+        kcmvp: true,
+        limits: BLOCK64_LIMITS,
+        caveat: Some("64-bit blocks (Sweet32): never a gigabyte under one key"),
+        set_key: SetKey::Block64 { counter: hight::counter },
+    },
+    Cipher {
+        name: "pipo-128",
+        id: 12,
+        block_bytes: 8,
+        key_bytes: 16,
+        mode: Mode::CtrMac,
+        standing: Standing::Experimental,
+        source: "Kim et al., ICISC 2020",
+        fips: false,
+        kcmvp: false,
+        limits: BLOCK64_LIMITS,
+        caveat: Some("a research design: no standard, little analysis so far; 64-bit blocks (Sweet32)"),
+        set_key: SetKey::Block64 { counter: pipo::counter },
+    },
+    Cipher {
+        name: "pipo-256",
+        id: 13,
+        block_bytes: 8,
+        key_bytes: 32,
+        mode: Mode::CtrMac,
+        standing: Standing::Experimental,
+        source: "Kim et al., ICISC 2020",
+        fips: false,
+        kcmvp: false,
+        limits: BLOCK64_LIMITS,
+        caveat: Some("a research design: no standard, little analysis so far; 64-bit blocks (Sweet32)"),
+        set_key: SetKey::Block64 { counter: pipo::counter },
     },
 ];
 

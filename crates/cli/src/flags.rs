@@ -152,7 +152,7 @@ pub(crate) struct PlanFlags {
     /// Rounds; more of them narrow the confidence intervals
     #[arg(long, value_name = "N", value_parser = count::parse_small)]
     pub(crate) rounds: Option<usize>,
-    /// Pairs of measurements a ratio rests on, at least
+    /// Pairs of measurements that a round adds to each ratio, at least
     #[arg(long, value_name = "N", value_parser = count::parse_small)]
     pub(crate) pairs: Option<usize>,
     /// Milliseconds that one measurement lasts, at least

@@ -6,7 +6,7 @@ use crate::progress::Phase;
 use crate::schedule::{Pace, orders, slicing};
 use crate::store::Record;
 use crate::summary::Measured;
-use crate::workload::{Unit, Workload};
+use crate::workload::{Spec, Unit, Workload};
 
 impl<'a> Comparison<'a> {
     /// Runs the workload without counting, finds out how fast it is, and cuts its rounds into slices.
@@ -26,11 +26,9 @@ impl<'a> Comparison<'a> {
             self.fill_caches(workload, stores)?;
         }
         let (mut pass_s, mut next_pass) = self.time_pass(workload, stores)?;
-        let slice_s = self.plan.slice_ms as f64 / 1e3;
-        let cut = |pass_s| {
-            let round_slices = self.plan.pairs.div_ceil(self.plan.rounds);
-            slicing(Pace { pass_s, slice_s, round_slices, most_slices, joinable: !spec.from_empty && !spec.cold })
-        };
+        let joinable = !spec.from_empty && !spec.cold;
+        let (round_slices, slice_s) = (self.plan.pairs, self.slice_s(spec));
+        let cut = |pass_s| slicing(Pace { pass_s, slice_s, round_slices, most_slices, joinable });
         let mut slicing = cut(pass_s);
         if slicing.passes > 1 {
             // much of so short a pass was the start of its clients; joined ones show its own speed
@@ -46,11 +44,11 @@ impl<'a> Comparison<'a> {
         let found_s = pass_s * slicing.passes as f64 / slicing.slices as f64;
         if found_s < slice_s / 2.0 {
             self.warn(format!(
-                "{}: slices of {:.0} ms are shorter than the {} ms wanted; more records or bytes would narrow its \
+                "{}: slices of {:.0} ms are shorter than the {:.0} ms wanted; more records or bytes would narrow its \
                  intervals",
                 spec.name,
                 found_s * 1e3,
-                self.plan.slice_ms
+                slice_s * 1e3
             ));
         }
         let variants = self.variants.len();
@@ -65,14 +63,21 @@ impl<'a> Comparison<'a> {
         Ok(Ready { number, workload, slicing, orders: orders(variants, blocks, seed), next_pass, task })
     }
 
-    /// Runs parts of passes for about the time of a slice, the same ones on every variant. Returns how long a whole
-    /// pass takes on the fastest one, in seconds, and the number of the first pass that was not begun.
+    /// How long a slice of a workload is to be, in seconds: with an empty store or cold caches to begin with, long enough
+    /// to be more than its beginning.
+    fn slice_s(&self, spec: &Spec) -> f64 {
+        let slice_s = self.plan.slice_ms as f64 / 1e3;
+        if spec.from_empty || spec.cold { 3.0 * slice_s } else { slice_s }
+    }
+
+    /// Runs parts of passes for a fraction of a second, the same ones on every variant. Returns how long a whole pass
+    /// takes on the fastest one, in seconds, and the number of the first pass that was not begun.
     fn time_pass(&mut self, workload: &dyn Workload, stores: &mut Stores) -> Result<(f64, usize), Halt> {
         // enough operations to be more than the start of their clients
         const PART_OPERATIONS: u64 = 1_000;
         const MOST_PARTS: usize = 1_000;
+        const ENOUGH_S: f64 = 0.2;
         let spec = workload.spec();
-        let slice_s = self.plan.slice_ms as f64 / 1e3;
         let part_operations = match spec.unit {
             Unit::Operations => PART_OPERATIONS.max(self.clients(workload) as u64),
             // each of them is a long one
@@ -91,14 +96,14 @@ impl<'a> Comparison<'a> {
                 let (outcome, _) = self.slice(workload, stores, variant, at)?;
                 elapsed_s += outcome.elapsed_s;
                 part += 1;
-                pass_s = f64::min(pass_s, outcome.elapsed_s * slices as f64);
                 // every variant does what the first one did, so that all stores go on alike
-                let enough = if variant == 0 { elapsed_s >= slice_s || part == MOST_PARTS } else { part == parts };
+                let enough = if variant == 0 { elapsed_s >= ENOUGH_S || part == MOST_PARTS } else { part == parts };
                 if enough || spec.from_empty {
                     break;
                 }
             }
             parts = part;
+            pass_s = f64::min(pass_s, elapsed_s / part as f64 * slices as f64);
         }
         Ok((pass_s, parts.div_ceil(slices)))
     }

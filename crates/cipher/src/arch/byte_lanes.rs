@@ -7,64 +7,27 @@
 //!
 //! Not here: the ciphers.
 
-use super::{Isa, Kernel, Portable};
+use super::{Isa, Lanes, Portable};
 
-/// Vectors of [`ByteLanes::LANES`] bytes and the instructions on them. The value is the proof that the CPU has them.
+/// Vectors with affine maps and inversion of their bytes. The value is the proof that the CPU has them.
 ///
-/// Lanes come in groups of 16, which instructions that move bytes do not leave. The field is that of AES:
-/// GF(2^8) modulo x^8 + x^4 + x^3 + x + 1, 0 being its own inverse. An affine map is a `MATRIX` over GF(2), whose row for
+/// A lane is a byte. The field is that of AES: GF(2^8) modulo x^8 + x^4 + x^3 + x + 1, 0 being its own inverse. An affine map is a `MATRIX` over GF(2), whose row for
 /// bit i of the result is byte 7 - i, and a `CONSTANT` (0 to 255) that is added.
-pub(crate) trait ByteLanes: Copy + Send + Sync + 'static {
-    /// A vector in registers.
-    type Bytes: Copy;
-
-    /// Bytes in a vector: 16, 32 or 64.
-    const LANES: usize;
-    /// Groups of 16 lanes, and so blocks in a vector that holds rows.
-    const GROUPS: usize = Self::LANES / 16;
-
-    /// The name of the backend.
-    fn name(self) -> &'static str;
-
-    /// Runs `kernel`, compiled for these instructions.
-    fn enter<K: Kernel<Self>>(self, kernel: K) -> K::Output;
-
-    /// `byte` in every lane.
-    fn splat(self, byte: u8) -> Self::Bytes;
-    /// The byte that `four` holds four times, in every lane; faster than `splat` from memory.
-    fn splat_four(self, four: &[u8; 4]) -> Self::Bytes;
+pub(crate) trait ByteLanes: Lanes {
     /// `block` in every group.
-    fn splat_block(self, block: &[u8; 16]) -> Self::Bytes;
-    /// The first `LANES` bytes of `bytes`, which must hold as many.
-    fn load(self, bytes: &[u8]) -> Self::Bytes;
-    /// Writes `v` to the first `LANES` bytes of `bytes`, which must hold as many.
-    fn store(self, v: Self::Bytes, bytes: &mut [u8]);
-    /// XORs `bytes`, at most `LANES`, with the first bytes of `v`.
-    fn xor_partial(self, v: Self::Bytes, bytes: &mut [u8]);
+    fn splat_block(self, block: &[u8; 16]) -> Self::Vector;
 
-    /// Exclusive or.
-    fn xor(self, a: Self::Bytes, b: Self::Bytes) -> Self::Bytes;
-    /// Exclusive or of three.
-    fn xor3(self, a: Self::Bytes, b: Self::Bytes, c: Self::Bytes) -> Self::Bytes;
-    /// Sums of bytes, modulo 2^8.
-    fn add8(self, a: Self::Bytes, b: Self::Bytes) -> Self::Bytes;
-    /// Sums of 32-bit little-endian words, modulo 2^32.
-    fn add32(self, a: Self::Bytes, b: Self::Bytes) -> Self::Bytes;
-    /// `below` where `v` is less than `limit`, unsigned; `rest` elsewhere.
-    fn choose_below(self, v: Self::Bytes, limit: u8, below: u8, rest: u8) -> Self::Bytes;
     /// Lane i of each group from `a` where bit i of `A` is set, else from `b`.
-    fn select<const A: u16>(self, a: Self::Bytes, b: Self::Bytes) -> Self::Bytes;
+    fn select<const A: u16>(self, a: Self::Vector, b: Self::Vector) -> Self::Vector;
     /// Lane i of each group takes lane `from[i]`, less than 16.
-    fn shuffle(self, v: Self::Bytes, from: &[u8; 16]) -> Self::Bytes;
-    /// Lanes 0 to 7 of each group of `a` and `b` in turn.
-    fn interleave_low(self, a: Self::Bytes, b: Self::Bytes) -> Self::Bytes;
-    /// Lanes 8 to 15 of each group of `a` and `b` in turn.
-    fn interleave_high(self, a: Self::Bytes, b: Self::Bytes) -> Self::Bytes;
+    fn shuffle(self, v: Self::Vector, from: &[u8; 16]) -> Self::Vector;
 
+    /// The affine map.
+    fn affine<const MATRIX: u64, const CONSTANT: i32>(self, v: Self::Vector) -> Self::Vector;
     /// The affine map after inversion.
-    fn invert_affine<const MATRIX: u64, const CONSTANT: i32>(self, v: Self::Bytes) -> Self::Bytes;
+    fn invert_affine<const MATRIX: u64, const CONSTANT: i32>(self, v: Self::Vector) -> Self::Vector;
     /// Inversion after the affine map.
-    fn affine_invert<const MATRIX: u64, const CONSTANT: i32>(self, v: Self::Bytes) -> Self::Bytes;
+    fn affine_invert<const MATRIX: u64, const CONSTANT: i32>(self, v: Self::Vector) -> Self::Vector;
 }
 
 /// An array of sixteen, `$value` for each `$i`, a constant: vectors stay in registers only where nothing is left to index
@@ -84,7 +47,7 @@ pub(crate) use sixteen;
 
 /// Rows and columns of the 16 x 16 bytes in each group exchanged: lane j of vector i becomes lane i of vector j.
 #[inline(always)]
-pub(crate) fn transpose<L: ByteLanes>(lanes: L, v: [L::Bytes; 16]) -> [L::Bytes; 16] {
+pub(crate) fn transpose<L: ByteLanes>(lanes: L, v: [L::Vector; 16]) -> [L::Vector; 16] {
     // Rows and columns have four bits of number each. A step moves the highest bit of the row to the lowest of the
     // column and the highest of the column to the lowest of the row; four steps exchange the two.
     let v = transpose_step(lanes, v);
@@ -94,7 +57,7 @@ pub(crate) fn transpose<L: ByteLanes>(lanes: L, v: [L::Bytes; 16]) -> [L::Bytes;
 }
 
 #[inline(always)]
-fn transpose_step<L: ByteLanes>(lanes: L, v: [L::Bytes; 16]) -> [L::Bytes; 16] {
+fn transpose_step<L: ByteLanes>(lanes: L, v: [L::Vector; 16]) -> [L::Vector; 16] {
     sixteen!(I, {
         let (a, b) = (v[I / 2], v[I / 2 + 8]);
         if I.is_multiple_of(2) { lanes.interleave_low(a, b) } else { lanes.interleave_high(a, b) }
@@ -161,6 +124,11 @@ impl Nibbles {
     /// The affine map of AES after inversion, and what undoes it.
     const AES: (u64, u8) = (0xf1e3_c78f_1f3e_7cf8, 0x63);
     const AES_UNDONE: (u64, u8) = (0xa449_9225_4a94_2952, 0x05);
+
+    /// The map alone.
+    pub(super) const fn affine(matrix: u64, constant: i32) -> Self {
+        Self::composed((matrix, constant as u8), (IDENTITY, 0))
+    }
 
     /// What makes of the S-box of AES the map `matrix`, `constant` after inversion.
     pub(super) const fn after_aes(matrix: u64, constant: i32) -> Self {

@@ -5,7 +5,8 @@
 //! relies on. Algorithms are written elsewhere, once, over the traits of this module:
 //!
 //! - [`AesLanes`]: vectors of 128-bit blocks with AES rounds and carry-less products;
-//! - [`ByteLanes`]: vectors of bytes with affine maps and inversion in GF(2^8);
+//! - [`Lanes`]: vectors of bytes and 32-bit words with logic, additions and rotations;
+//! - [`ByteLanes`]: those with affine maps and inversion in GF(2^8) as well;
 //! - [`Words`]: the 128-bit words of plain logic that bitsliced ciphers are made of;
 //! - [`Planes`]: words as wide as the registers, each bit a lane of its own, for ciphers computed as circuits.
 //!
@@ -16,6 +17,7 @@
 #![allow(unsafe_code)]
 
 pub(crate) mod byte_lanes;
+mod lanes;
 mod planes;
 mod portable;
 pub(crate) mod tsc;
@@ -25,6 +27,7 @@ mod x86_64;
 use std::sync::LazyLock;
 
 pub(crate) use byte_lanes::{ByteLanes, ByteSetup};
+pub(crate) use lanes::{Lanes, LanesSetup};
 #[cfg(test)]
 pub(crate) use planes::Arrays;
 pub(crate) use planes::{Planes, PlanesSetup};

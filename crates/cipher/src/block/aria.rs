@@ -6,7 +6,7 @@
 //!
 //! Only the forward direction: counter modes never decrypt a block.
 
-mod bitsliced;
+pub(super) mod bitsliced;
 mod lanes;
 
 use zeroize::{Zeroizing, optimization_barrier};

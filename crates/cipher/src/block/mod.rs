@@ -5,7 +5,13 @@
 pub(crate) mod aes;
 pub(crate) mod aria;
 pub(crate) mod blowfish;
+mod byte_sliced;
+pub(crate) mod hight;
+pub(crate) mod lea;
+pub(crate) mod pipo;
+pub(crate) mod seed;
 pub(crate) mod tdes;
+mod word_sliced;
 
 use crate::aead::{Aead, Error};
 use crate::backend::Backend;
@@ -36,4 +42,17 @@ pub(crate) trait BlockEncrypt<const BLOCK_BYTES: usize>: Send + Sync {
     /// Encrypts each of `blocks` in place. Independent blocks are handed over together so that an implementation
     /// may work on several at once.
     fn encrypt_blocks(&self, blocks: &mut [[u8; BLOCK_BYTES]]);
+}
+
+/// A keyed block cipher, both ways, that zeroes its key schedule on drop.
+pub(crate) trait BlockCipher<const BLOCK_BYTES: usize>: Send + Sync {
+    /// Name of the backend in use.
+    fn backend(&self) -> &'static str;
+
+    /// Encrypts each of `blocks` in place. Independent blocks are handed over together, so that several are worked on
+    /// at once.
+    fn encrypt_blocks(&self, blocks: &mut [[u8; BLOCK_BYTES]]);
+
+    /// Decrypts each of `blocks` in place.
+    fn decrypt_blocks(&self, blocks: &mut [[u8; BLOCK_BYTES]]);
 }

@@ -3,8 +3,8 @@
 use std::arch::x86_64::*;
 
 use super::Aesni;
+use crate::arch::AesLanes;
 use crate::arch::byte_lanes::{ByteLanes, Nibbles};
-use crate::arch::{AesLanes, Kernel};
 
 impl Aesni {
     #[inline(always)]
@@ -22,67 +22,11 @@ impl Aesni {
 }
 
 impl ByteLanes for Aesni {
-    type Bytes = __m128i;
-
-    const LANES: usize = 16;
-
-    fn name(self) -> &'static str {
-        AesLanes::name(self)
-    }
-
-    #[inline(always)]
-    fn enter<K: Kernel<Self>>(self, kernel: K) -> K::Output {
-        AesLanes::enter(self, kernel)
-    }
-
-    #[inline(always)]
-    fn splat(self, byte: u8) -> __m128i {
-        proven!(_mm_set1_epi8(byte as i8))
-    }
-    #[inline(always)]
-    fn splat_four(self, four: &[u8; 4]) -> __m128i {
-        proven!(_mm_set1_epi32(i32::from_le_bytes(*four)))
-    }
     #[inline(always)]
     fn splat_block(self, block: &[u8; 16]) -> __m128i {
         AesLanes::splat(self, block)
     }
-    #[inline(always)]
-    fn load(self, bytes: &[u8]) -> __m128i {
-        AesLanes::load(self, bytes)
-    }
-    #[inline(always)]
-    fn store(self, v: __m128i, bytes: &mut [u8]) {
-        AesLanes::store(self, v, bytes);
-    }
-    #[inline(always)]
-    fn xor_partial(self, v: __m128i, bytes: &mut [u8]) {
-        self.store_partial(AesLanes::xor(self, self.load_partial(bytes), v), bytes);
-    }
 
-    #[inline(always)]
-    fn xor(self, a: __m128i, b: __m128i) -> __m128i {
-        proven!(_mm_xor_si128(a, b))
-    }
-    #[inline(always)]
-    fn xor3(self, a: __m128i, b: __m128i, c: __m128i) -> __m128i {
-        proven!(_mm_xor_si128(_mm_xor_si128(a, b), c))
-    }
-    #[inline(always)]
-    fn add8(self, a: __m128i, b: __m128i) -> __m128i {
-        proven!(_mm_add_epi8(a, b))
-    }
-    #[inline(always)]
-    fn add32(self, a: __m128i, b: __m128i) -> __m128i {
-        proven!(_mm_add_epi32(a, b))
-    }
-    #[inline(always)]
-    fn choose_below(self, v: __m128i, limit: u8, below: u8, rest: u8) -> __m128i {
-        proven!({
-            let reached = _mm_cmpeq_epi8(_mm_max_epu8(v, _mm_set1_epi8(limit as i8)), v);
-            _mm_blendv_epi8(_mm_set1_epi8(below as i8), _mm_set1_epi8(rest as i8), reached)
-        })
-    }
     #[inline(always)]
     fn select<const A: u16>(self, a: __m128i, b: __m128i) -> __m128i {
         let mask = AesLanes::splat(self, const { &super::byte_mask(A) });
@@ -92,15 +36,11 @@ impl ByteLanes for Aesni {
     fn shuffle(self, v: __m128i, from: &[u8; 16]) -> __m128i {
         proven!(_mm_shuffle_epi8(v, AesLanes::splat(self, from)))
     }
-    #[inline(always)]
-    fn interleave_low(self, a: __m128i, b: __m128i) -> __m128i {
-        proven!(_mm_unpacklo_epi8(a, b))
-    }
-    #[inline(always)]
-    fn interleave_high(self, a: __m128i, b: __m128i) -> __m128i {
-        proven!(_mm_unpackhi_epi8(a, b))
-    }
 
+    #[inline(always)]
+    fn affine<const MATRIX: u64, const CONSTANT: i32>(self, v: __m128i) -> __m128i {
+        self.nibbles(v, const { &Nibbles::affine(MATRIX, CONSTANT) })
+    }
     #[inline(always)]
     fn invert_affine<const MATRIX: u64, const CONSTANT: i32>(self, v: __m128i) -> __m128i {
         let v = self.shuffle(v, &super::BEFORE_SHIFT_ROWS);

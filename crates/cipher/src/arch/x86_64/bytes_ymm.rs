@@ -2,10 +2,7 @@
 
 use std::arch::x86_64::*;
 
-use zeroize::optimization_barrier;
-
 use super::Avx2;
-use crate::arch::Kernel;
 use crate::arch::byte_lanes::{ByteLanes, Nibbles};
 
 impl Avx2 {
@@ -36,75 +33,11 @@ macro_rules! halves {
 }
 
 impl ByteLanes for Avx2 {
-    type Bytes = __m256i;
-
-    const LANES: usize = 32;
-
-    fn name(self) -> &'static str {
-        crate::arch::AesLanes::name(self)
-    }
-
-    #[inline(always)]
-    fn enter<K: Kernel<Self>>(self, kernel: K) -> K::Output {
-        crate::arch::AesLanes::enter(self, kernel)
-    }
-
-    #[inline(always)]
-    fn splat(self, byte: u8) -> __m256i {
-        proven!(_mm256_set1_epi8(byte as i8))
-    }
-    #[inline(always)]
-    fn splat_four(self, four: &[u8; 4]) -> __m256i {
-        proven!(_mm256_set1_epi32(i32::from_le_bytes(*four)))
-    }
     #[inline(always)]
     fn splat_block(self, block: &[u8; 16]) -> __m256i {
         proven!(_mm256_broadcastsi128_si256(_mm_loadu_si128(block.as_ptr().cast())))
     }
-    #[inline(always)]
-    fn load(self, bytes: &[u8]) -> __m256i {
-        let bytes: &[u8; 32] = bytes.first_chunk().expect("a whole vector");
-        proven!(_mm256_loadu_si256(bytes.as_ptr().cast()))
-    }
-    #[inline(always)]
-    fn store(self, v: __m256i, bytes: &mut [u8]) {
-        let bytes: &mut [u8; 32] = bytes.first_chunk_mut().expect("a whole vector");
-        proven!(_mm256_storeu_si256(bytes.as_mut_ptr().cast(), v));
-    }
-    #[inline(always)]
-    fn xor_partial(self, v: __m256i, bytes: &mut [u8]) {
-        let mut buffer = [0; 32];
-        buffer[..bytes.len()].copy_from_slice(bytes);
-        self.store(self.xor(self.load(&buffer), v), &mut buffer);
-        bytes.copy_from_slice(&buffer[..bytes.len()]);
-        // Beyond the data lies key stream.
-        buffer.fill(0);
-        optimization_barrier(&buffer);
-    }
 
-    #[inline(always)]
-    fn xor(self, a: __m256i, b: __m256i) -> __m256i {
-        proven!(_mm256_xor_si256(a, b))
-    }
-    #[inline(always)]
-    fn xor3(self, a: __m256i, b: __m256i, c: __m256i) -> __m256i {
-        proven!(_mm256_xor_si256(_mm256_xor_si256(a, b), c))
-    }
-    #[inline(always)]
-    fn add8(self, a: __m256i, b: __m256i) -> __m256i {
-        proven!(_mm256_add_epi8(a, b))
-    }
-    #[inline(always)]
-    fn add32(self, a: __m256i, b: __m256i) -> __m256i {
-        proven!(_mm256_add_epi32(a, b))
-    }
-    #[inline(always)]
-    fn choose_below(self, v: __m256i, limit: u8, below: u8, rest: u8) -> __m256i {
-        proven!({
-            let reached = _mm256_cmpeq_epi8(_mm256_max_epu8(v, _mm256_set1_epi8(limit as i8)), v);
-            _mm256_blendv_epi8(_mm256_set1_epi8(below as i8), _mm256_set1_epi8(rest as i8), reached)
-        })
-    }
     #[inline(always)]
     fn select<const A: u16>(self, a: __m256i, b: __m256i) -> __m256i {
         let mask = self.splat_block(const { &super::byte_mask(A) });
@@ -115,15 +48,11 @@ impl ByteLanes for Avx2 {
         let from = self.splat_block(from);
         proven!(_mm256_shuffle_epi8(v, from))
     }
-    #[inline(always)]
-    fn interleave_low(self, a: __m256i, b: __m256i) -> __m256i {
-        proven!(_mm256_unpacklo_epi8(a, b))
-    }
-    #[inline(always)]
-    fn interleave_high(self, a: __m256i, b: __m256i) -> __m256i {
-        proven!(_mm256_unpackhi_epi8(a, b))
-    }
 
+    #[inline(always)]
+    fn affine<const MATRIX: u64, const CONSTANT: i32>(self, v: __m256i) -> __m256i {
+        self.nibbles(v, const { &Nibbles::affine(MATRIX, CONSTANT) })
+    }
     #[inline(always)]
     fn invert_affine<const MATRIX: u64, const CONSTANT: i32>(self, v: __m256i) -> __m256i {
         let v = self.shuffle(v, &super::BEFORE_SHIFT_ROWS);

@@ -44,6 +44,7 @@ mod avx512;
 mod bytes_xmm;
 mod bytes_ymm;
 mod bytes_zmm;
+mod lanes;
 mod planes;
 mod xmm;
 

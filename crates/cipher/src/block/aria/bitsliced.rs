@@ -194,7 +194,7 @@ fn substitute<W: Words, const ODD: bool>(words: W, state: &mut State<W>) {
 
 /// The linear map of each byte whose row i is byte i of `ROWS`.
 #[inline(always)]
-fn linear<W: Words, const ROWS: u64>(words: W, x: &State<W>) -> State<W> {
+pub(in crate::block) fn linear<W: Words, const ROWS: u64>(words: W, x: &State<W>) -> State<W> {
     macro_rules! each_row {
         ($($i:literal)*) => {
             [$({

@@ -53,13 +53,13 @@ const NUMBERS: [[u8; 16]; 4 * ROWS_MAX] = {
 /// The round keys in the order of their use. Zeroed on drop.
 pub(super) struct LaneKeys {
     rows: RoundKeys,
-    /// Each byte four times, as vectors are filled from memory at no cost.
-    sliced: [[[u8; 4]; 16]; ROUNDS_MAX + 1],
+    /// Each byte four times: vectors are filled with words from memory at no cost.
+    sliced: [[u32; 16]; ROUNDS_MAX + 1],
 }
 
 impl Drop for LaneKeys {
     fn drop(&mut self) {
-        self.sliced.as_flattened_mut().as_flattened_mut().fill(0);
+        self.sliced.as_flattened_mut().fill(0);
         optimization_barrier(self);
     }
 }
@@ -74,7 +74,7 @@ impl<L: ByteLanes, const R: usize> Aria<L, R> {
     /// Sets `key`, of 4 (R - 8) bytes, in place, so that no copy stays behind.
     pub(super) fn boxed(lanes: L, key: &[u8]) -> Box<dyn Counter128> {
         const { assert!(R <= ROUNDS_MAX && R.is_multiple_of(2)) };
-        let keys = LaneKeys { rows: RoundKeys::zero(), sliced: [[[0; 4]; 16]; ROUNDS_MAX + 1] };
+        let keys = LaneKeys { rows: RoundKeys::zero(), sliced: [[0; 16]; ROUNDS_MAX + 1] };
         let mut aria = Box::new(Self { lanes, keys });
         lanes.enter(Expand::<R> { key, keys: &mut aria.keys });
         aria
@@ -109,7 +109,7 @@ impl<L: ByteLanes, const R: usize> Kernel<L> for Expand<'_, R> {
         schedule(key, R, &LanesRounds(lanes), rows);
         for (sliced, row) in sliced.iter_mut().zip(&rows.0[..=R]) {
             for (four, byte) in sliced.iter_mut().zip(row) {
-                *four = [*byte; 4];
+                *four = u32::from_ne_bytes([*byte; 4]);
             }
         }
     }
@@ -146,17 +146,17 @@ impl<L: ByteLanes, const R: usize> Kernel<L> for XorKeystream<'_, R> {
     fn run(self, lanes: L) {
         let Self { keys, data, .. } = self;
         let mut counter = *self.counter;
-        let mut batches = data.chunks_exact_mut(16 * L::LANES);
+        let mut batches = data.chunks_exact_mut(16 * L::BYTES);
         for batch in &mut batches {
             let stream = sliced_keystream::<L, R>(lanes, keys, &counter);
-            for (vector, stream) in batch.chunks_exact_mut(L::LANES).zip(stream) {
+            for (vector, stream) in batch.chunks_exact_mut(L::BYTES).zip(stream) {
                 lanes.store(lanes.xor(lanes.load(vector), stream), vector);
             }
             let low: &mut [u8; 4] = counter.last_chunk_mut().expect("four of sixteen bytes");
-            *low = u32::from_be_bytes(*low).wrapping_add(L::LANES as u32).to_be_bytes();
+            *low = u32::from_be_bytes(*low).wrapping_add(L::BYTES as u32).to_be_bytes();
         }
         let rest = batches.into_remainder();
-        match rest.len().div_ceil(L::LANES) {
+        match rest.len().div_ceil(L::BYTES) {
             0 => (),
             1 => xor_rest(lanes, rows_keystream::<L, R, 1>(lanes, keys, &counter), rest),
             2 => xor_rest(lanes, rows_keystream::<L, R, 2>(lanes, keys, &counter), rest),
@@ -168,9 +168,9 @@ impl<L: ByteLanes, const R: usize> Kernel<L> for XorKeystream<'_, R> {
 
 /// XORs `rest`, at most `N` vectors, with `stream`.
 #[inline(always)]
-fn xor_rest<L: ByteLanes, const N: usize>(lanes: L, stream: [L::Bytes; N], rest: &mut [u8]) {
-    for (vector, stream) in rest.chunks_mut(L::LANES).zip(stream) {
-        if vector.len() == L::LANES {
+fn xor_rest<L: ByteLanes, const N: usize>(lanes: L, stream: [L::Vector; N], rest: &mut [u8]) {
+    for (vector, stream) in rest.chunks_mut(L::BYTES).zip(stream) {
+        if vector.len() == L::BYTES {
             lanes.store(lanes.xor(lanes.load(vector), stream), vector);
         } else {
             lanes.xor_partial(stream, vector);
@@ -178,21 +178,21 @@ fn xor_rest<L: ByteLanes, const N: usize>(lanes: L, stream: [L::Bytes; N], rest:
     }
 }
 
-/// Key stream of `LANES` blocks from `counter` on, in the order of memory.
+/// Key stream of `BYTES` blocks from `counter` on, in the order of memory.
 #[inline(always)]
-fn sliced_keystream<L: ByteLanes, const R: usize>(lanes: L, keys: &LaneKeys, counter: &[u8; 16]) -> [L::Bytes; 16] {
+fn sliced_keystream<L: ByteLanes, const R: usize>(lanes: L, keys: &LaneKeys, counter: &[u8; 16]) -> [L::Vector; 16] {
     transpose(lanes, encrypt_sliced::<L, R>(lanes, keys, sliced_counters(lanes, counter)))
 }
 
 /// Counter blocks from `counter` on, sliced, in the order that [`transpose`] asks for.
 #[inline(always)]
-fn sliced_counters<L: ByteLanes>(lanes: L, counter: &[u8; 16]) -> [L::Bytes; 16] {
+fn sliced_counters<L: ByteLanes>(lanes: L, counter: &[u8; 16]) -> [L::Vector; 16] {
     let order = lanes.load(const { &block_order(L::GROUPS) });
     let mut x = sixteen!(I, lanes.splat(counter[I]));
     let low = counter[15];
     x[15] = lanes.add8(x[15], order);
     // The last byte wraps once at most. From there on the bytes above it are those of the next number.
-    if usize::from(low) + L::LANES > 256 {
+    if usize::from(low) + L::BYTES > 256 {
         let upper = u32::from_be_bytes([0, counter[12], counter[13], counter[14]]);
         let [_, a, b, c] = upper.to_be_bytes();
         let [_, next_a, next_b, next_c] = upper.wrapping_add(1).to_be_bytes();
@@ -206,7 +206,7 @@ fn sliced_counters<L: ByteLanes>(lanes: L, counter: &[u8; 16]) -> [L::Bytes; 16]
 
 /// Encrypts sliced blocks.
 #[inline(always)]
-fn encrypt_sliced<L: ByteLanes, const R: usize>(lanes: L, keys: &LaneKeys, x: [L::Bytes; 16]) -> [L::Bytes; 16] {
+fn encrypt_sliced<L: ByteLanes, const R: usize>(lanes: L, keys: &LaneKeys, x: [L::Vector; 16]) -> [L::Vector; 16] {
     let mut x = add_sliced(lanes, x, &keys.sliced[0]);
     let mut r = 1;
     while r < R - 1 {
@@ -219,13 +219,13 @@ fn encrypt_sliced<L: ByteLanes, const R: usize>(lanes: L, keys: &LaneKeys, x: [L
 }
 
 #[inline(always)]
-fn add_sliced<L: ByteLanes>(lanes: L, x: [L::Bytes; 16], key: &[[u8; 4]; 16]) -> [L::Bytes; 16] {
-    sixteen!(I, lanes.xor(x[I], lanes.splat_four(&key[I])))
+fn add_sliced<L: ByteLanes>(lanes: L, x: [L::Vector; 16], key: &[u32; 16]) -> [L::Vector; 16] {
+    sixteen!(I, lanes.xor(x[I], lanes.splat32(key[I])))
 }
 
 /// The substitution layers (RFC 5794, 2.4.2): type 1 in `ODD` rounds, else type 2.
 #[inline(always)]
-fn substitute_sliced<L: ByteLanes, const ODD: bool>(lanes: L, x: [L::Bytes; 16]) -> [L::Bytes; 16] {
+fn substitute_sliced<L: ByteLanes, const ODD: bool>(lanes: L, x: [L::Vector; 16]) -> [L::Vector; 16] {
     sixteen!(I, {
         match if ODD { I % 4 } else { (I + 2) % 4 } {
             0 => lanes.invert_affine::<{ S1.0 }, { S1.1 }>(x[I]),
@@ -238,14 +238,14 @@ fn substitute_sliced<L: ByteLanes, const ODD: bool>(lanes: L, x: [L::Bytes; 16])
 
 /// The diffusion layer and the addition of the next round's key.
 #[inline(always)]
-fn diffuse_sliced<L: ByteLanes>(lanes: L, x: [L::Bytes; 16], key: &[[u8; 4]; 16]) -> [L::Bytes; 16] {
+fn diffuse_sliced<L: ByteLanes>(lanes: L, x: [L::Vector; 16], key: &[u32; 16]) -> [L::Vector; 16] {
     sixteen!(I, {
         const FROM: [usize; 7] = DIFFUSION[I];
         // The compiler sees the pairs that recur.
         let p = lanes.xor(x[FROM[1]], x[FROM[2]]);
         let q = lanes.xor(x[FROM[3]], x[FROM[4]]);
         let r = lanes.xor(x[FROM[5]], x[FROM[6]]);
-        lanes.xor3(lanes.xor3(x[FROM[0]], p, q), r, lanes.splat_four(&key[I]))
+        lanes.xor3(lanes.xor3(x[FROM[0]], p, q), r, lanes.splat32(key[I]))
     })
 }
 
@@ -255,13 +255,13 @@ fn rows_keystream<L: ByteLanes, const R: usize, const N: usize>(
     lanes: L,
     keys: &LaneKeys,
     counter: &[u8; 16],
-) -> [L::Bytes; N] {
+) -> [L::Vector; N] {
     const { assert!(N <= ROWS_MAX) };
     let numbers = NUMBERS.as_flattened();
     let first = lanes.shuffle(lanes.splat_block(counter), &REVERSE_COUNT);
     let mut v = [first; N];
     for (i, v) in v.iter_mut().enumerate() {
-        *v = lanes.shuffle(lanes.add32(*v, lanes.load(&numbers[i * L::LANES..])), &REVERSE_COUNT);
+        *v = lanes.shuffle(lanes.add32(*v, lanes.load(&numbers[i * L::BYTES..])), &REVERSE_COUNT);
     }
     encrypt_rows::<L, R, N>(lanes, keys, &mut v);
     v
@@ -269,7 +269,7 @@ fn rows_keystream<L: ByteLanes, const R: usize, const N: usize>(
 
 /// Encrypts blocks in rows in place.
 #[inline(always)]
-fn encrypt_rows<L: ByteLanes, const R: usize, const N: usize>(lanes: L, keys: &LaneKeys, v: &mut [L::Bytes; N]) {
+fn encrypt_rows<L: ByteLanes, const R: usize, const N: usize>(lanes: L, keys: &LaneKeys, v: &mut [L::Vector; N]) {
     let keys = &keys.rows.0;
     add_rows(lanes, &keys[0], v);
     let mut r = 1;
@@ -286,7 +286,7 @@ fn encrypt_rows<L: ByteLanes, const R: usize, const N: usize>(lanes: L, keys: &L
 }
 
 #[inline(always)]
-fn add_rows<L: ByteLanes, const N: usize>(lanes: L, key: &[u8; 16], v: &mut [L::Bytes; N]) {
+fn add_rows<L: ByteLanes, const N: usize>(lanes: L, key: &[u8; 16], v: &mut [L::Vector; N]) {
     for v in v {
         *v = lanes.xor(*v, lanes.splat_block(key));
     }
@@ -294,7 +294,7 @@ fn add_rows<L: ByteLanes, const N: usize>(lanes: L, key: &[u8; 16], v: &mut [L::
 
 /// As [`substitute_sliced`]: byte 4 i + k of a block takes S-box k.
 #[inline(always)]
-fn substitute_rows<L: ByteLanes, const ODD: bool, const N: usize>(lanes: L, v: &mut [L::Bytes; N]) {
+fn substitute_rows<L: ByteLanes, const ODD: bool, const N: usize>(lanes: L, v: &mut [L::Vector; N]) {
     for v in v {
         let s1 = lanes.invert_affine::<{ S1.0 }, { S1.1 }>(*v);
         let s2 = lanes.invert_affine::<{ S2.0 }, { S2.1 }>(*v);
@@ -308,7 +308,7 @@ fn substitute_rows<L: ByteLanes, const ODD: bool, const N: usize>(lanes: L, v: &
 
 /// As [`diffuse_sliced`].
 #[inline(always)]
-fn diffuse_rows<L: ByteLanes, const N: usize>(lanes: L, v: &mut [L::Bytes; N], key: &[u8; 16]) {
+fn diffuse_rows<L: ByteLanes, const N: usize>(lanes: L, v: &mut [L::Vector; N], key: &[u8; 16]) {
     for v in v {
         let x = *v;
         let [a, b, c, d, e, f, g] = &MOVES;
@@ -341,7 +341,7 @@ mod tests {
     #[test]
     fn keys_are_zeroed() {
         let rows = RoundKeys([[7; 16]; ROUNDS_MAX + 1]);
-        let keys = LaneKeys { rows, sliced: [[[7; 4]; 16]; ROUNDS_MAX + 1] };
+        let keys = LaneKeys { rows, sliced: [[7; 16]; ROUNDS_MAX + 1] };
         assert!(left_after_drop(keys).iter().all(|byte| *byte == 0));
     }
 }

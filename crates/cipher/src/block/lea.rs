@@ -1,0 +1,160 @@
+//! LEA with 128, 192 and 256-bit keys (ISO/IEC 29192-2:2019; Hong et al., WISA 2013, LNCS 8267; KS X 3246): additions,
+//! rotations and exclusive ors of 32-bit words, on as many blocks at a time as a vector has words. No table and no
+//! branch depends on key or data, so it is constant time on every backend.
+
+use zeroize::optimization_barrier;
+
+use super::word_sliced::{WordCipher, WordSliced};
+use crate::aead::Error;
+use crate::arch::{Lanes, LanesSetup};
+use crate::backend::Backend;
+use crate::block::BlockCipher;
+use crate::mode::Counter128;
+
+/// LEA for counter modes under `key` of 16, 24 or 32 bytes. The key schedule is zeroed on drop.
+///
+/// # Errors
+/// `Error::KeyLength`.
+pub(crate) fn counter(key: &[u8], backend: Backend) -> Result<Box<dyn Counter128>, Error> {
+    struct Setup<'a>(&'a [u8]);
+    impl LanesSetup for Setup<'_> {
+        type Output = Box<dyn Counter128>;
+
+        fn with<L: Lanes>(self, lanes: L) -> Self::Output {
+            keyed(lanes, self.0)
+        }
+    }
+    check(key)?;
+    Ok(backend.0.set_up_lanes(Setup(key)))
+}
+
+/// LEA for whole blocks, both ways, under `key` of 16, 24 or 32 bytes. The key schedule is zeroed on drop.
+///
+/// # Errors
+/// `Error::KeyLength`.
+pub(crate) fn block(key: &[u8], backend: Backend) -> Result<Box<dyn BlockCipher<16>>, Error> {
+    struct Setup<'a>(&'a [u8]);
+    impl LanesSetup for Setup<'_> {
+        type Output = Box<dyn BlockCipher<16>>;
+
+        fn with<L: Lanes>(self, lanes: L) -> Self::Output {
+            keyed(lanes, self.0)
+        }
+    }
+    check(key)?;
+    Ok(backend.0.set_up_lanes(Setup(key)))
+}
+
+fn check(key: &[u8]) -> Result<(), Error> {
+    match key.len() {
+        16 | 24 | 32 => Ok(()),
+        found => Err(Error::KeyLength { found, want: 32 }),
+    }
+}
+
+/// Sets the key in place, so that no copy stays behind.
+fn keyed<L: Lanes>(lanes: L, key: &[u8]) -> Box<WordSliced<L, Lea>> {
+    let mut lea = Box::new(WordSliced { lanes, cipher: Lea { keys: [[0; 6]; ROUNDS_MAX], rounds: 0 } });
+    lea.cipher.expand(key);
+    lea
+}
+
+/// The most rounds: those of a 256-bit key.
+const ROUNDS_MAX: usize = 32;
+
+/// The constants of the key schedule.
+const DELTA: [u32; 8] =
+    [0xc3ef_e9db, 0x4462_6b02, 0x79e2_7c8a, 0x78df_30ec, 0x715e_a49e, 0xc785_da0a, 0xe04e_f22a, 0xe5c4_0957];
+
+/// How far each word of the key state is rotated.
+const KEY_ROTATION: [u32; 6] = [1, 3, 6, 11, 13, 17];
+
+/// LEA under one key. The key is zeroed on drop.
+struct Lea {
+    /// The six words of each round's key.
+    keys: [[u32; 6]; ROUNDS_MAX],
+    /// 24, 28 or 32.
+    rounds: usize,
+}
+
+impl Lea {
+    /// Expands `key` of 16, 24 or 32 bytes.
+    fn expand(&mut self, key: &[u8]) {
+        let words = key.len() / 4;
+        self.rounds = 16 + key.len() / 2;
+        let mut state = [0; 8];
+        for (word, bytes) in state.iter_mut().zip(key.as_chunks::<4>().0) {
+            *word = u32::from_le_bytes(*bytes);
+        }
+        for (round, keys) in self.keys[..self.rounds].iter_mut().enumerate() {
+            let delta = DELTA[round % words];
+            // a round moves six words of the state on: all of it, or with 256 bits the next six
+            let first = if words == 8 { 6 * round } else { 0 };
+            for (i, rotation) in KEY_ROTATION.iter().enumerate().take(words.min(6)) {
+                let word = &mut state[(first + i) % words];
+                *word = word.wrapping_add(delta.rotate_left((round + i) as u32)).rotate_left(*rotation);
+            }
+            *keys = match words {
+                4 => [state[0], state[1], state[2], state[1], state[3], state[1]],
+                _ => std::array::from_fn(|i| state[(first + i) % words]),
+            };
+        }
+        state.fill(0);
+        optimization_barrier(&state);
+    }
+}
+
+impl Drop for Lea {
+    fn drop(&mut self) {
+        self.keys.as_flattened_mut().fill(0);
+        optimization_barrier(self);
+    }
+}
+
+impl<L: Lanes> WordCipher<L> for Lea {
+    const BIG_ENDIAN: bool = false;
+
+    #[inline(always)]
+    fn encrypt<const M: usize>(&self, lanes: L, blocks: &mut [[L::Vector; 4]; M]) {
+        // Four rounds bring each word back to its place, so that none has to be moved.
+        let (fours, _) = self.keys[..self.rounds].as_chunks::<4>();
+        for [a, b, c, d] in fours {
+            for x in &mut *blocks {
+                *x = round(lanes, round(lanes, round(lanes, round(lanes, *x, a), b), c), d);
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn decrypt<const M: usize>(&self, lanes: L, blocks: &mut [[L::Vector; 4]; M]) {
+        for key in self.keys[..self.rounds].iter().rev() {
+            for x in &mut *blocks {
+                *x = round_back(lanes, *x, key);
+            }
+        }
+    }
+}
+
+#[inline(always)]
+fn round<L: Lanes>(lanes: L, [x0, x1, x2, x3]: [L::Vector; 4], key: &[u32; 6]) -> [L::Vector; 4] {
+    [
+        lanes.rotate32::<9>(lanes.add32(mixed(lanes, x0, key[0]), mixed(lanes, x1, key[1]))),
+        lanes.rotate32::<27>(lanes.add32(mixed(lanes, x1, key[2]), mixed(lanes, x2, key[3]))),
+        lanes.rotate32::<29>(lanes.add32(mixed(lanes, x2, key[4]), mixed(lanes, x3, key[5]))),
+        x0,
+    ]
+}
+
+#[inline(always)]
+fn round_back<L: Lanes>(lanes: L, [y0, y1, y2, y3]: [L::Vector; 4], key: &[u32; 6]) -> [L::Vector; 4] {
+    let x0 = y3;
+    let x1 = mixed(lanes, lanes.sub32(lanes.rotate32::<23>(y0), mixed(lanes, x0, key[0])), key[1]);
+    let x2 = mixed(lanes, lanes.sub32(lanes.rotate32::<5>(y1), mixed(lanes, x1, key[2])), key[3]);
+    let x3 = mixed(lanes, lanes.sub32(lanes.rotate32::<3>(y2), mixed(lanes, x2, key[4])), key[5]);
+    [x0, x1, x2, x3]
+}
+
+#[inline(always)]
+fn mixed<L: Lanes>(lanes: L, x: L::Vector, key: u32) -> L::Vector {
+    lanes.xor(x, lanes.splat32(key))
+}

@@ -1,0 +1,120 @@
+//! SEED with a 128-bit key (RFC 4269, TTAS.KO-12.0004/R1; ISO/IEC 18033-3), as many blocks at a time as a vector has
+//! words.
+//!
+//! Both S-boxes are affine maps around inversion in GF(2^8), so no backend keeps them in tables: vectors of bytes have
+//! instructions for it (`lanes`), and without them SEED is bitsliced (`bitsliced`). Both take the same time whatever the
+//! key and the data.
+
+mod bitsliced;
+mod lanes;
+
+use zeroize::{Zeroizing, optimization_barrier};
+
+use crate::aead::Error;
+use crate::arch::{ByteLanes, ByteSetup, Lanes, Portable};
+use crate::backend::Backend;
+use crate::block::BlockCipher;
+use crate::mode::Counter128;
+
+/// SEED for counter modes under `key` of 16 bytes. The key schedule is zeroed on drop.
+///
+/// # Errors
+/// `Error::KeyLength`.
+pub(crate) fn counter(key: &[u8], backend: Backend) -> Result<Box<dyn Counter128>, Error> {
+    struct Setup<'a>(&'a [u8; 16]);
+    impl ByteSetup for Setup<'_> {
+        type Output = Box<dyn Counter128>;
+
+        fn with_bytes<L: ByteLanes>(self, lanes: L) -> Self::Output {
+            lanes::keyed(lanes, self.0)
+        }
+
+        fn without_bytes(self, portable: Portable) -> Self::Output {
+            bitsliced::keyed(portable, self.0)
+        }
+    }
+    Ok(backend.0.set_up_bytes(Setup(checked(key)?)))
+}
+
+/// SEED for whole blocks, both ways, under `key` of 16 bytes. The key schedule is zeroed on drop.
+///
+/// # Errors
+/// `Error::KeyLength`.
+pub(crate) fn block(key: &[u8], backend: Backend) -> Result<Box<dyn BlockCipher<16>>, Error> {
+    struct Setup<'a>(&'a [u8; 16]);
+    impl ByteSetup for Setup<'_> {
+        type Output = Box<dyn BlockCipher<16>>;
+
+        fn with_bytes<L: ByteLanes>(self, lanes: L) -> Self::Output {
+            lanes::keyed(lanes, self.0)
+        }
+
+        fn without_bytes(self, portable: Portable) -> Self::Output {
+            bitsliced::keyed(portable, self.0)
+        }
+    }
+    Ok(backend.0.set_up_bytes(Setup(checked(key)?)))
+}
+
+fn checked(key: &[u8]) -> Result<&[u8; 16], Error> {
+    key.try_into().map_err(|_| Error::KeyLength { found: key.len(), want: 16 })
+}
+
+const ROUNDS: usize = 16;
+
+/// The constants KC of the key schedule (RFC 4269, 2.5): the golden ratio, rotated by one bit each round.
+const GOLDEN: u32 = 0x9e37_79b9;
+
+/// The masks m0 to m3 of the function G (RFC 4269, 2.4).
+const MASKS: [u8; 4] = [0xfc, 0xf3, 0xcf, 0x3f];
+
+/// The two words of each round's key, zeroed on drop.
+struct RoundKeys([[u32; 2]; ROUNDS]);
+
+impl Drop for RoundKeys {
+    fn drop(&mut self) {
+        self.0.as_flattened_mut().fill(0);
+        optimization_barrier(self);
+    }
+}
+
+/// The function G of a single word, in constant time.
+trait Mix {
+    fn mix(&self, word: u32) -> u32;
+}
+
+/// Expands `key` as RFC 4269, 2.5 does.
+#[inline(always)]
+fn schedule(key: &[u8; 16], with: &impl Mix, keys: &mut RoundKeys) {
+    let mut left = Zeroizing::new(u64::from_be_bytes(*key.first_chunk().expect("8 of 16")));
+    let mut right = Zeroizing::new(u64::from_be_bytes(*key.last_chunk().expect("8 of 16")));
+    for (round, key) in keys.0.iter_mut().enumerate() {
+        let constant = GOLDEN.rotate_left(round as u32);
+        let (a, b) = ((*left >> 32) as u32, *left as u32);
+        let (c, d) = ((*right >> 32) as u32, *right as u32);
+        key[0] = with.mix(a.wrapping_add(c).wrapping_sub(constant));
+        key[1] = with.mix(b.wrapping_sub(d).wrapping_add(constant));
+        if round % 2 == 0 {
+            *left = left.rotate_right(8);
+        } else {
+            *right = right.rotate_left(8);
+        }
+    }
+}
+
+/// The second half of the function G (RFC 4269, 2.4), for the bytes `y` behind the S-boxes: each byte of the result is
+/// the sum of all four of its word, of each without two bits.
+#[inline(always)]
+fn mix_masked<L: Lanes>(lanes: L, y: L::Vector) -> L::Vector {
+    const fn mask(even: usize, odd: usize) -> u32 {
+        u32::from_le_bytes([MASKS[even], MASKS[odd], MASKS[even], MASKS[odd]])
+    }
+    // Byte i takes byte i + k under mask 2 i + k. For k and for k + 2 the masks of even and odd bytes are exchanged, so
+    // that what comes from k = 2 and k = 3 can be summed before a rotation by two bytes.
+    let next = lanes.rotate32::<24>(y);
+    let near = lanes
+        .xor(lanes.and(y, lanes.splat32(const { mask(0, 2) })), lanes.and(next, lanes.splat32(const { mask(1, 3) })));
+    let far = lanes
+        .xor(lanes.and(y, lanes.splat32(const { mask(2, 0) })), lanes.and(next, lanes.splat32(const { mask(3, 1) })));
+    lanes.xor(near, lanes.rotate32::<16>(far))
+}

@@ -1,0 +1,257 @@
+//! Ciphers of four 32-bit words, over vectors of words: vector i holds word i of as many blocks as it has words.
+//!
+//! Here are counter mode and whole blocks for all of them; a cipher adds its rounds ([`WordCipher`]). Two sets of vectors
+//! go through the rounds together where there is enough to do, so that one works while the other waits.
+
+use crate::arch::{Kernel, Lanes};
+use crate::block::BlockCipher;
+use crate::mode::Counter128;
+
+/// A keyed cipher of four words, which zeroes its round keys on drop.
+pub(super) trait WordCipher<L: Lanes>: Send + Sync {
+    /// Whether words stand big-endian in a block.
+    const BIG_ENDIAN: bool;
+    /// Whether eight sets of blocks take no longer than one; else two are in flight.
+    const EIGHT_AT_ONCE: bool = false;
+
+    /// Encrypts `M` sets of blocks, each as its four words.
+    fn encrypt<const M: usize>(&self, lanes: L, blocks: &mut [[L::Vector; 4]; M]);
+    /// Decrypts `M` sets of blocks, each as its four words.
+    fn decrypt<const M: usize>(&self, lanes: L, blocks: &mut [[L::Vector; 4]; M]);
+}
+
+/// A cipher with the instructions to run it.
+pub(super) struct WordSliced<L, C> {
+    pub(super) lanes: L,
+    pub(super) cipher: C,
+}
+
+/// Block numbers as the words of a set lie: word j of group g is that of block j * groups + g.
+const fn block_numbers(groups: usize) -> [u8; 64] {
+    let mut numbers = [0; 64];
+    let mut word = 0;
+    while word < 4 * groups {
+        numbers[4 * word] = (word % 4 * groups + word / 4) as u8;
+        word += 1;
+    }
+    numbers
+}
+
+impl<L: Lanes, C: WordCipher<L>> Counter128 for WordSliced<L, C> {
+    fn backend(&self) -> &'static str {
+        self.lanes.name()
+    }
+
+    fn encrypt_block(&self, block: &mut [u8; 16]) {
+        self.lanes.enter(CryptBlocks::<C, true> { cipher: &self.cipher, blocks: std::slice::from_mut(block) });
+    }
+
+    fn xor_keystream32(&self, counter: &[u8; 16], data: &mut [u8]) {
+        self.lanes.enter(XorKeystream { cipher: &self.cipher, counter, data });
+    }
+}
+
+impl<L: Lanes, C: WordCipher<L>> BlockCipher<16> for WordSliced<L, C> {
+    fn backend(&self) -> &'static str {
+        self.lanes.name()
+    }
+
+    fn encrypt_blocks(&self, blocks: &mut [[u8; 16]]) {
+        self.lanes.enter(CryptBlocks::<C, true> { cipher: &self.cipher, blocks });
+    }
+
+    fn decrypt_blocks(&self, blocks: &mut [[u8; 16]]) {
+        self.lanes.enter(CryptBlocks::<C, false> { cipher: &self.cipher, blocks });
+    }
+}
+
+struct XorKeystream<'a, C> {
+    cipher: &'a C,
+    counter: &'a [u8; 16],
+    data: &'a mut [u8],
+}
+
+impl<L: Lanes, C: WordCipher<L>> Kernel<L> for XorKeystream<'_, C> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self, lanes: L) {
+        if C::EIGHT_AT_ONCE {
+            self.run_sets::<L, 8>(lanes);
+        } else {
+            self.run_sets::<L, 2>(lanes);
+        }
+    }
+}
+
+impl<C> XorKeystream<'_, C> {
+    /// With `M` sets of blocks in flight.
+    #[inline(always)]
+    fn run_sets<L: Lanes, const M: usize>(self, lanes: L)
+    where
+        C: WordCipher<L>,
+    {
+        let Self { cipher, counter, data } = self;
+        let mut counter = Counter::<L>::new::<C>(lanes, counter);
+        let mut batches = data.chunks_exact_mut(4 * L::BYTES * M);
+        for batch in &mut batches {
+            xor(lanes, &counter.keystream::<C, M>(lanes, cipher), batch);
+        }
+        let rest = batches.into_remainder();
+        if rest.len() > 4 * L::BYTES {
+            xor_rest(lanes, &counter.keystream::<C, M>(lanes, cipher), rest);
+        } else if !rest.is_empty() {
+            xor_rest(lanes, &counter.keystream::<C, 1>(lanes, cipher), rest);
+        }
+    }
+}
+
+/// Counter blocks still to come.
+struct Counter<L: Lanes> {
+    /// The first three words of a block, in every word of a vector.
+    prefix: [L::Vector; 3],
+    /// The last word, which counts: that of the first block of the next set.
+    next: u32,
+}
+
+impl<L: Lanes> Counter<L> {
+    #[inline(always)]
+    fn new<C: WordCipher<L>>(lanes: L, counter: &[u8; 16]) -> Self {
+        let (words, _) = counter.as_chunks::<4>();
+        let word = |i: usize| if C::BIG_ENDIAN { u32::from_be_bytes(words[i]) } else { u32::from_le_bytes(words[i]) };
+        let prefix = [lanes.splat32(word(0)), lanes.splat32(word(1)), lanes.splat32(word(2))];
+        Self { prefix, next: u32::from_be_bytes(words[3]) }
+    }
+
+    /// Key stream of the next `M` sets, in the order of memory.
+    #[inline(always)]
+    fn keystream<C: WordCipher<L>, const M: usize>(&mut self, lanes: L, cipher: &C) -> [[L::Vector; 4]; M] {
+        let numbers = lanes.load(const { &block_numbers(L::GROUPS) });
+        let [a, b, c] = self.prefix;
+        let mut blocks = [[a, b, c, numbers]; M];
+        for set in &mut blocks {
+            let count = lanes.add32(numbers, lanes.splat32(self.next));
+            set[3] = if C::BIG_ENDIAN { count } else { lanes.swap_bytes32(count) };
+            self.next = self.next.wrapping_add(L::BYTES as u32 / 4);
+        }
+        cipher.encrypt(lanes, &mut blocks);
+        for set in &mut blocks {
+            *set = transpose(lanes, ordered::<L, C>(lanes, *set));
+        }
+        blocks
+    }
+}
+
+/// XORs `batch`, as long as `stream`, with it.
+#[inline(always)]
+fn xor<L: Lanes, const M: usize>(lanes: L, stream: &[[L::Vector; 4]; M], batch: &mut [u8]) {
+    for (vector, stream) in batch.chunks_exact_mut(L::BYTES).zip(stream.as_flattened()) {
+        lanes.store(lanes.xor(lanes.load(vector), *stream), vector);
+    }
+}
+
+/// XORs `rest`, at most as long as `stream`, with the beginning of it.
+#[inline(always)]
+fn xor_rest<L: Lanes, const M: usize>(lanes: L, stream: &[[L::Vector; 4]; M], rest: &mut [u8]) {
+    for (vector, stream) in rest.chunks_mut(L::BYTES).zip(stream.as_flattened()) {
+        if vector.len() == L::BYTES {
+            lanes.store(lanes.xor(lanes.load(vector), *stream), vector);
+        } else {
+            lanes.xor_partial(*stream, vector);
+        }
+    }
+}
+
+struct CryptBlocks<'a, C, const ENCRYPT: bool> {
+    cipher: &'a C,
+    blocks: &'a mut [[u8; 16]],
+}
+
+impl<L: Lanes, C: WordCipher<L>, const ENCRYPT: bool> Kernel<L> for CryptBlocks<'_, C, ENCRYPT> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self, lanes: L) {
+        if C::EIGHT_AT_ONCE {
+            self.run_sets::<L, 8>(lanes);
+        } else {
+            self.run_sets::<L, 2>(lanes);
+        }
+    }
+}
+
+impl<C, const ENCRYPT: bool> CryptBlocks<'_, C, ENCRYPT> {
+    /// With `M` sets of blocks in flight.
+    #[inline(always)]
+    fn run_sets<L: Lanes, const M: usize>(self, lanes: L)
+    where
+        C: WordCipher<L>,
+    {
+        let Self { cipher, blocks } = self;
+        let mut batches = blocks.as_flattened_mut().chunks_exact_mut(4 * L::BYTES * M);
+        for batch in &mut batches {
+            crypt::<L, C, ENCRYPT, M>(lanes, cipher, batch);
+        }
+        let mut batches = batches.into_remainder().chunks_exact_mut(4 * L::BYTES);
+        for batch in &mut batches {
+            crypt::<L, C, ENCRYPT, 1>(lanes, cipher, batch);
+        }
+        let rest = batches.into_remainder();
+        if !rest.is_empty() {
+            let mut batch = [0; 256];
+            batch[..rest.len()].copy_from_slice(rest);
+            crypt::<L, C, ENCRYPT, 1>(lanes, cipher, &mut batch[..4 * L::BYTES]);
+            rest.copy_from_slice(&batch[..rest.len()]);
+            batch.fill(0);
+            zeroize::optimization_barrier(&batch);
+        }
+    }
+}
+
+/// Encrypts or decrypts `batch`, which holds `M` sets of blocks.
+#[inline(always)]
+fn crypt<L: Lanes, C: WordCipher<L>, const ENCRYPT: bool, const M: usize>(lanes: L, cipher: &C, batch: &mut [u8]) {
+    let zero = lanes.splat(0);
+    let mut blocks = [[zero; 4]; M];
+    for (set, bytes) in blocks.iter_mut().zip(batch.chunks_exact(4 * L::BYTES)) {
+        for (vector, bytes) in set.iter_mut().zip(bytes.chunks_exact(L::BYTES)) {
+            *vector = lanes.load(bytes);
+        }
+        *set = ordered::<L, C>(lanes, transpose(lanes, *set));
+    }
+    if ENCRYPT {
+        cipher.encrypt(lanes, &mut blocks);
+    } else {
+        cipher.decrypt(lanes, &mut blocks);
+    }
+    for (set, bytes) in blocks.iter().zip(batch.chunks_exact_mut(4 * L::BYTES)) {
+        let set = transpose(lanes, ordered::<L, C>(lanes, *set));
+        for (vector, bytes) in set.iter().zip(bytes.chunks_exact_mut(L::BYTES)) {
+            lanes.store(*vector, bytes);
+        }
+    }
+}
+
+/// Words of a block between the order of the cipher and that of memory, little-endian.
+#[inline(always)]
+fn ordered<L: Lanes, C: WordCipher<L>>(lanes: L, set: [L::Vector; 4]) -> [L::Vector; 4] {
+    if C::BIG_ENDIAN {
+        let [a, b, c, d] = set;
+        [lanes.swap_bytes32(a), lanes.swap_bytes32(b), lanes.swap_bytes32(c), lanes.swap_bytes32(d)]
+    } else {
+        set
+    }
+}
+
+/// Rows and columns of the 4 x 4 words in each group exchanged.
+#[inline(always)]
+fn transpose<L: Lanes>(lanes: L, [a, b, c, d]: [L::Vector; 4]) -> [L::Vector; 4] {
+    let (ab_low, ab_high) = (lanes.interleave_low32(a, b), lanes.interleave_high32(a, b));
+    let (cd_low, cd_high) = (lanes.interleave_low32(c, d), lanes.interleave_high32(c, d));
+    [
+        lanes.interleave_low64(ab_low, cd_low),
+        lanes.interleave_high64(ab_low, cd_low),
+        lanes.interleave_low64(ab_high, cd_high),
+        lanes.interleave_high64(ab_high, cd_high),
+    ]
+}
