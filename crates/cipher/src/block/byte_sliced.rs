@@ -8,10 +8,10 @@ use crate::mode::Counter64;
 
 /// A keyed cipher of eight bytes, which zeroes its round keys on drop.
 pub(super) trait ByteCipher<L: Lanes>: Send + Sync {
-    /// Encrypts a set of blocks, given and returned as their eight bytes in the order of memory.
-    fn encrypt(&self, lanes: L, blocks: [L::Vector; 8]) -> [L::Vector; 8];
-    /// Decrypts a set of blocks.
-    fn decrypt(&self, lanes: L, blocks: [L::Vector; 8]) -> [L::Vector; 8];
+    /// Encrypts `M` sets of blocks, each as its eight bytes in the order of memory.
+    fn encrypt<const M: usize>(&self, lanes: L, blocks: &mut [[L::Vector; 8]; M]);
+    /// Decrypts `M` sets of blocks.
+    fn decrypt<const M: usize>(&self, lanes: L, blocks: &mut [[L::Vector; 8]; M]);
 }
 
 /// A cipher with the instructions to run it.
@@ -68,16 +68,42 @@ impl<L: Lanes, C: ByteCipher<L>> Kernel<L> for XorKeystream<'_, C> {
     #[inline(always)]
     fn run(self, lanes: L) {
         let Self { cipher, mut counter, data } = self;
-        for batch in data.chunks_mut(8 * L::BYTES) {
-            let stream = to_memory(lanes, cipher.encrypt(lanes, counters(lanes, counter)));
-            for (vector, stream) in batch.chunks_mut(L::BYTES).zip(stream) {
-                if vector.len() == L::BYTES {
-                    lanes.store(lanes.xor(lanes.load(vector), stream), vector);
-                } else {
-                    lanes.xor_partial(stream, vector);
-                }
+        let mut rest = data;
+        // Two sets go through the rounds together where registers hold them, so that one works while the other waits.
+        if L::BYTES == 64 {
+            while rest.len() > 8 * L::BYTES {
+                let (batch, after) = rest.split_at_mut(rest.len().min(16 * L::BYTES));
+                xor_keystream::<L, C, 2>(lanes, cipher, &mut counter, batch);
+                rest = after;
             }
-            counter = counter.wrapping_add(L::BYTES as u64);
+        }
+        for batch in rest.chunks_mut(8 * L::BYTES) {
+            xor_keystream::<L, C, 1>(lanes, cipher, &mut counter, batch);
+        }
+    }
+}
+
+/// XORs `batch`, at most `M` sets of blocks, with the key stream from `counter` on, which moves on.
+#[inline(always)]
+fn xor_keystream<L: Lanes, C: ByteCipher<L>, const M: usize>(
+    lanes: L,
+    cipher: &C,
+    counter: &mut u64,
+    batch: &mut [u8],
+) {
+    let mut sets = [[lanes.splat(0); 8]; M];
+    for set in &mut sets {
+        *set = counters(lanes, *counter);
+        *counter = counter.wrapping_add(L::BYTES as u64);
+    }
+    cipher.encrypt(lanes, &mut sets);
+    for (set, bytes) in sets.iter().zip(batch.chunks_mut(8 * L::BYTES)) {
+        for (vector, stream) in bytes.chunks_mut(L::BYTES).zip(to_memory(lanes, *set)) {
+            if vector.len() == L::BYTES {
+                lanes.store(lanes.xor(lanes.load(vector), stream), vector);
+            } else {
+                lanes.xor_partial(stream, vector);
+            }
         }
     }
 }
@@ -149,9 +175,13 @@ fn crypt<L: Lanes, C: ByteCipher<L>, const ENCRYPT: bool>(lanes: L, cipher: &C, 
     for (vector, bytes) in blocks.iter_mut().zip(batch.chunks_exact(L::BYTES)) {
         *vector = lanes.load(bytes);
     }
-    let blocks = from_memory(lanes, blocks);
-    let blocks = if ENCRYPT { cipher.encrypt(lanes, blocks) } else { cipher.decrypt(lanes, blocks) };
-    for (vector, bytes) in to_memory(lanes, blocks).into_iter().zip(batch.chunks_exact_mut(L::BYTES)) {
+    let mut sets = [from_memory(lanes, blocks)];
+    if ENCRYPT {
+        cipher.encrypt(lanes, &mut sets);
+    } else {
+        cipher.decrypt(lanes, &mut sets);
+    }
+    for (vector, bytes) in to_memory(lanes, sets[0]).into_iter().zip(batch.chunks_exact_mut(L::BYTES)) {
         lanes.store(vector, bytes);
     }
 }

@@ -114,30 +114,44 @@ impl Drop for Hight {
 
 impl<L: Lanes> ByteCipher<L> for Hight {
     #[inline(always)]
-    fn encrypt(&self, lanes: L, [p7, p6, p5, p4, p3, p2, p1, p0]: [L::Vector; 8]) -> [L::Vector; 8] {
-        let [x0, x2, x4, x6] = whiten(lanes, [p0, p2, p4, p6], &self.whitening[0]);
-        let mut x = [x0, p1, x2, p3, x4, p5, x6, p7];
-        for key in &self.keys {
-            let [x0, x1, x2, x3, x4, x5, x6, x7] = round(lanes, x, key);
-            x = [x7, x0, x1, x2, x3, x4, x5, x6];
+    fn encrypt<const M: usize>(&self, lanes: L, blocks: &mut [[L::Vector; 8]; M]) {
+        for x in &mut *blocks {
+            let [p7, p6, p5, p4, p3, p2, p1, p0] = *x;
+            let [x0, x2, x4, x6] = whiten(lanes, [p0, p2, p4, p6], &self.whitening[0]);
+            *x = [x0, p1, x2, p3, x4, p5, x6, p7];
         }
-        // the last round does not turn
-        let [x7, x0, x1, x2, x3, x4, x5, x6] = x;
-        let [x0, x2, x4, x6] = whiten(lanes, [x0, x2, x4, x6], &self.whitening[1]);
-        [x7, x6, x5, x4, x3, x2, x1, x0]
+        for key in &self.keys {
+            for x in &mut *blocks {
+                let [x0, x1, x2, x3, x4, x5, x6, x7] = round(lanes, *x, key);
+                *x = [x7, x0, x1, x2, x3, x4, x5, x6];
+            }
+        }
+        for x in blocks {
+            // the last round does not turn
+            let [x7, x0, x1, x2, x3, x4, x5, x6] = *x;
+            let [x0, x2, x4, x6] = whiten(lanes, [x0, x2, x4, x6], &self.whitening[1]);
+            *x = [x7, x6, x5, x4, x3, x2, x1, x0];
+        }
     }
 
     #[inline(always)]
-    fn decrypt(&self, lanes: L, [c7, c6, c5, c4, c3, c2, c1, c0]: [L::Vector; 8]) -> [L::Vector; 8] {
-        let [x0, x2, x4, x6] = whiten_back(lanes, [c0, c2, c4, c6], &self.whitening[1]);
-        let mut x = [c7, x0, c1, x2, c3, x4, c5, x6];
-        for key in self.keys.iter().rev() {
-            let [x7, x0, x1, x2, x3, x4, x5, x6] = x;
-            x = round_back(lanes, [x0, x1, x2, x3, x4, x5, x6, x7], key);
+    fn decrypt<const M: usize>(&self, lanes: L, blocks: &mut [[L::Vector; 8]; M]) {
+        for x in &mut *blocks {
+            let [c7, c6, c5, c4, c3, c2, c1, c0] = *x;
+            let [x0, x2, x4, x6] = whiten_back(lanes, [c0, c2, c4, c6], &self.whitening[1]);
+            *x = [c7, x0, c1, x2, c3, x4, c5, x6];
         }
-        let [x0, x1, x2, x3, x4, x5, x6, x7] = x;
-        let [x0, x2, x4, x6] = whiten_back(lanes, [x0, x2, x4, x6], &self.whitening[0]);
-        [x7, x6, x5, x4, x3, x2, x1, x0]
+        for key in self.keys.iter().rev() {
+            for x in &mut *blocks {
+                let [x7, x0, x1, x2, x3, x4, x5, x6] = *x;
+                *x = round_back(lanes, [x0, x1, x2, x3, x4, x5, x6, x7], key);
+            }
+        }
+        for x in blocks {
+            let [x0, x1, x2, x3, x4, x5, x6, x7] = *x;
+            let [x0, x2, x4, x6] = whiten_back(lanes, [x0, x2, x4, x6], &self.whitening[0]);
+            *x = [x7, x6, x5, x4, x3, x2, x1, x0];
+        }
     }
 }
 

@@ -80,27 +80,36 @@ struct Lea {
 impl Lea {
     /// Expands `key` of 16, 24 or 32 bytes.
     fn expand(&mut self, key: &[u8]) {
-        let words = key.len() / 4;
         self.rounds = 16 + key.len() / 2;
         let mut state = [0; 8];
         for (word, bytes) in state.iter_mut().zip(key.as_chunks::<4>().0) {
             *word = u32::from_le_bytes(*bytes);
         }
-        for (round, keys) in self.keys[..self.rounds].iter_mut().enumerate() {
-            let delta = DELTA[round % words];
-            // a round moves six words of the state on: all of it, or with 256 bits the next six
-            let first = if words == 8 { 6 * round } else { 0 };
-            for (i, rotation) in KEY_ROTATION.iter().enumerate().take(words.min(6)) {
-                let word = &mut state[(first + i) % words];
-                *word = word.wrapping_add(delta.rotate_left((round + i) as u32)).rotate_left(*rotation);
-            }
-            *keys = match words {
-                4 => [state[0], state[1], state[2], state[1], state[3], state[1]],
-                _ => std::array::from_fn(|i| state[(first + i) % words]),
-            };
+        let keys = &mut self.keys[..self.rounds];
+        match key.len() {
+            16 => schedule::<4>(&mut state, keys),
+            24 => schedule::<6>(&mut state, keys),
+            _ => schedule::<8>(&mut state, keys),
         }
         state.fill(0);
         optimization_barrier(&state);
+    }
+}
+
+/// The round keys from a key of `WORDS` words.
+fn schedule<const WORDS: usize>(state: &mut [u32; 8], keys: &mut [[u32; 6]]) {
+    for (round, keys) in keys.iter_mut().enumerate() {
+        let delta = DELTA[round % WORDS].rotate_left(round as u32);
+        // A round moves six words of the state on: all of it, or with 256 bits the next six.
+        let first = if WORDS == 8 { 6 * round } else { 0 };
+        for (i, key) in keys.iter_mut().enumerate().take(WORDS) {
+            let word = &mut state[(first + i) % WORDS];
+            *word = word.wrapping_add(delta.rotate_left(i as u32)).rotate_left(KEY_ROTATION[i]);
+            *key = *word;
+        }
+        if WORDS == 4 {
+            *keys = [state[0], state[1], state[2], state[1], state[3], state[1]];
+        }
     }
 }
 

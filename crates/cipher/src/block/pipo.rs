@@ -95,21 +95,27 @@ impl Drop for Pipo {
 
 impl<L: Lanes> ByteCipher<L> for Pipo {
     #[inline(always)]
-    fn encrypt(&self, lanes: L, blocks: [L::Vector; 8]) -> [L::Vector; 8] {
-        let mut x = add(lanes, blocks, &self.keys[0]);
-        for key in &self.keys[1..=self.rounds] {
-            x = add(lanes, rotate(lanes, substitute(lanes, x)), key);
+    fn encrypt<const M: usize>(&self, lanes: L, blocks: &mut [[L::Vector; 8]; M]) {
+        for x in &mut *blocks {
+            *x = add(lanes, *x, &self.keys[0]);
         }
-        x
+        for key in &self.keys[1..=self.rounds] {
+            for x in &mut *blocks {
+                *x = add(lanes, rotate(lanes, substitute(lanes, *x)), key);
+            }
+        }
     }
 
     #[inline(always)]
-    fn decrypt(&self, lanes: L, blocks: [L::Vector; 8]) -> [L::Vector; 8] {
-        let mut x = blocks;
+    fn decrypt<const M: usize>(&self, lanes: L, blocks: &mut [[L::Vector; 8]; M]) {
         for key in self.keys[1..=self.rounds].iter().rev() {
-            x = substitute_back(lanes, rotate_back(lanes, add(lanes, x, key)));
+            for x in &mut *blocks {
+                *x = substitute_back(lanes, rotate_back(lanes, add(lanes, *x, key)));
+            }
         }
-        add(lanes, x, &self.keys[0])
+        for x in blocks {
+            *x = add(lanes, *x, &self.keys[0]);
+        }
     }
 }
 

@@ -11,8 +11,8 @@ use crate::mode::Counter128;
 pub(super) trait WordCipher<L: Lanes>: Send + Sync {
     /// Whether words stand big-endian in a block.
     const BIG_ENDIAN: bool;
-    /// Whether eight sets of blocks take no longer than one; else two are in flight.
-    const EIGHT_AT_ONCE: bool = false;
+    /// Sets of blocks in flight where there is enough to do: 2, 4 or 8.
+    const SETS: usize = 2;
 
     /// Encrypts `M` sets of blocks, each as its four words.
     fn encrypt<const M: usize>(&self, lanes: L, blocks: &mut [[L::Vector; 4]; M]);
@@ -76,10 +76,10 @@ impl<L: Lanes, C: WordCipher<L>> Kernel<L> for XorKeystream<'_, C> {
 
     #[inline(always)]
     fn run(self, lanes: L) {
-        if C::EIGHT_AT_ONCE {
-            self.run_sets::<L, 8>(lanes);
-        } else {
-            self.run_sets::<L, 2>(lanes);
+        match C::SETS {
+            8 => self.run_sets::<L, 8>(lanes),
+            4 => self.run_sets::<L, 4>(lanes),
+            _ => self.run_sets::<L, 2>(lanes),
         }
     }
 }
@@ -98,10 +98,11 @@ impl<C> XorKeystream<'_, C> {
             xor(lanes, &counter.keystream::<C, M>(lanes, cipher), batch);
         }
         let rest = batches.into_remainder();
-        if rest.len() > 4 * L::BYTES {
-            xor_rest(lanes, &counter.keystream::<C, M>(lanes, cipher), rest);
-        } else if !rest.is_empty() {
-            xor_rest(lanes, &counter.keystream::<C, 1>(lanes, cipher), rest);
+        match rest.len().div_ceil(4 * L::BYTES) {
+            0 => (),
+            1 => xor_rest(lanes, &counter.keystream::<C, 1>(lanes, cipher), rest),
+            2 if M > 2 => xor_rest(lanes, &counter.keystream::<C, 2>(lanes, cipher), rest),
+            _ => xor_rest(lanes, &counter.keystream::<C, M>(lanes, cipher), rest),
         }
     }
 }
@@ -172,10 +173,10 @@ impl<L: Lanes, C: WordCipher<L>, const ENCRYPT: bool> Kernel<L> for CryptBlocks<
 
     #[inline(always)]
     fn run(self, lanes: L) {
-        if C::EIGHT_AT_ONCE {
-            self.run_sets::<L, 8>(lanes);
-        } else {
-            self.run_sets::<L, 2>(lanes);
+        match C::SETS {
+            8 => self.run_sets::<L, 8>(lanes),
+            4 => self.run_sets::<L, 4>(lanes),
+            _ => self.run_sets::<L, 2>(lanes),
         }
     }
 }
