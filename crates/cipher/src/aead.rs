@@ -30,10 +30,10 @@ pub fn aead(cipher: &'static Cipher, key: &[u8], backend: Backend) -> Result<Box
     cipher.check_key(key)?;
     match cipher.set_key {
         SetKey::Block128 { gcm: Some(gcm), .. } => gcm(key, backend),
-        SetKey::Block128 { counter, gcm: None } => {
+        SetKey::Block128 { counter, gcm: None, .. } => {
             Ok(Box::new(Gcm::new(cipher.limits, counter(key, backend)?, backend)))
         }
-        SetKey::Block64 { counter } => Ok(Box::new(CtrMac::new(cipher, key, |subkey| counter(subkey, backend))?)),
+        SetKey::Block64 { counter, .. } => Ok(Box::new(CtrMac::new(cipher, key, |subkey| counter(subkey, backend))?)),
     }
 }
 
@@ -93,6 +93,14 @@ pub enum Error {
         found: usize,
         /// Length wanted, in bytes.
         want: usize,
+    },
+    /// The data is not a whole number of blocks.
+    #[error("{found} bytes are not whole blocks of {block_bytes} bytes")]
+    PartialBlock {
+        /// Length given, in bytes.
+        found: usize,
+        /// Block length, in bytes.
+        block_bytes: usize,
     },
     /// The message is longer than the mode allows.
     #[error("message of {found} bytes, at most {limit}")]

@@ -33,7 +33,7 @@ pub fn ctr(cipher: &'static Cipher, key: &[u8], backend: Backend) -> Result<Box<
     cipher.check_key(key)?;
     Ok(match cipher.set_key {
         SetKey::Block128 { counter, .. } => Box::new(Ctr128(counter(key, backend)?)),
-        SetKey::Block64 { counter } => Box::new(Ctr64(counter(key, backend)?)),
+        SetKey::Block64 { counter, .. } => Box::new(Ctr64(counter(key, backend)?)),
     })
 }
 

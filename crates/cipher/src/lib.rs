@@ -14,6 +14,7 @@ pub mod aead;
 mod arch;
 pub mod backend;
 mod block;
+pub mod blocks;
 pub mod ctr;
 mod mode;
 pub mod registry;

@@ -97,7 +97,7 @@ const BLOCK64_LIMITS: Limits = Limits {
 };
 
 /// The table. Ids stand in sealed files: a new cipher takes the next number, a withdrawn one leaves a gap.
-static CIPHERS: [Cipher; 13] = [
+static CIPHERS: [Cipher; 15] = [
     Cipher {
         name: "aes-128",
         id: 1,
@@ -110,7 +110,21 @@ static CIPHERS: [Cipher; 13] = [
         kcmvp: false,
         limits: GCM_LIMITS,
         caveat: None,
-        set_key: SetKey::Block128 { counter: aes::aes_counter, gcm: Some(aes::aes_gcm) },
+        set_key: SetKey::Block128 { counter: aes::aes_counter, gcm: Some(aes::aes_gcm), block: aes::aes_block },
+    },
+    Cipher {
+        name: "aes-192",
+        id: 14,
+        block_bytes: 16,
+        key_bytes: 24,
+        mode: Mode::Gcm,
+        standing: Standing::Standard,
+        source: "FIPS 197",
+        fips: true,
+        kcmvp: false,
+        limits: GCM_LIMITS,
+        caveat: None,
+        set_key: SetKey::Block128 { counter: aes::aes_counter, gcm: Some(aes::aes_gcm), block: aes::aes_block },
     },
     Cipher {
         name: "aes-256",
@@ -124,7 +138,7 @@ static CIPHERS: [Cipher; 13] = [
         kcmvp: false,
         limits: GCM_LIMITS,
         caveat: None,
-        set_key: SetKey::Block128 { counter: aes::aes_counter, gcm: Some(aes::aes_gcm) },
+        set_key: SetKey::Block128 { counter: aes::aes_counter, gcm: Some(aes::aes_gcm), block: aes::aes_block },
     },
     Cipher {
         name: "aria-128",
@@ -138,7 +152,21 @@ static CIPHERS: [Cipher; 13] = [
         kcmvp: true,
         limits: GCM_LIMITS,
         caveat: None,
-        set_key: SetKey::Block128 { counter: aria::aria_counter, gcm: None },
+        set_key: SetKey::Block128 { counter: aria::aria_counter, gcm: None, block: aria::aria_block },
+    },
+    Cipher {
+        name: "aria-192",
+        id: 15,
+        block_bytes: 16,
+        key_bytes: 24,
+        mode: Mode::Gcm,
+        standing: Standing::National,
+        source: "RFC 5794, KS X 1213",
+        fips: false,
+        kcmvp: true,
+        limits: GCM_LIMITS,
+        caveat: None,
+        set_key: SetKey::Block128 { counter: aria::aria_counter, gcm: None, block: aria::aria_block },
     },
     Cipher {
         name: "aria-256",
@@ -152,7 +180,7 @@ static CIPHERS: [Cipher; 13] = [
         kcmvp: true,
         limits: GCM_LIMITS,
         caveat: None,
-        set_key: SetKey::Block128 { counter: aria::aria_counter, gcm: None },
+        set_key: SetKey::Block128 { counter: aria::aria_counter, gcm: None, block: aria::aria_block },
     },
     Cipher {
         name: "3des",
@@ -166,7 +194,7 @@ static CIPHERS: [Cipher; 13] = [
         kcmvp: false,
         limits: TDES_LIMITS,
         caveat: Some("NIST disallows it for new encryption since 2024; at most 8 MiB under one key"),
-        set_key: SetKey::Block64 { counter: tdes::keyed },
+        set_key: SetKey::Block64 { counter: tdes::keyed, block: tdes::block },
     },
     // The cipher takes 4 to 56 bytes of key. 16 are what its libraries and protocols default to; more would not
     // mend its 64-bit block, and one line of this table is one key length.
@@ -182,7 +210,7 @@ static CIPHERS: [Cipher; 13] = [
         kcmvp: false,
         limits: BLOCK64_LIMITS,
         caveat: Some("no standard stands behind it; 64-bit blocks (Sweet32); its table look-ups leak through caches"),
-        set_key: SetKey::Block64 { counter: blowfish::keyed },
+        set_key: SetKey::Block64 { counter: blowfish::keyed, block: blowfish::block },
     },
     Cipher {
         name: "seed-128",
@@ -196,7 +224,7 @@ static CIPHERS: [Cipher; 13] = [
         kcmvp: true,
         limits: GCM_LIMITS,
         caveat: None,
-        set_key: SetKey::Block128 { counter: seed::counter, gcm: None },
+        set_key: SetKey::Block128 { counter: seed::counter, gcm: None, block: seed::block },
     },
     Cipher {
         name: "lea-128",
@@ -210,7 +238,7 @@ static CIPHERS: [Cipher; 13] = [
         kcmvp: true,
         limits: GCM_LIMITS,
         caveat: None,
-        set_key: SetKey::Block128 { counter: lea::counter, gcm: None },
+        set_key: SetKey::Block128 { counter: lea::counter, gcm: None, block: lea::block },
     },
     Cipher {
         name: "lea-192",
@@ -224,7 +252,7 @@ static CIPHERS: [Cipher; 13] = [
         kcmvp: true,
         limits: GCM_LIMITS,
         caveat: None,
-        set_key: SetKey::Block128 { counter: lea::counter, gcm: None },
+        set_key: SetKey::Block128 { counter: lea::counter, gcm: None, block: lea::block },
     },
     Cipher {
         name: "lea-256",
@@ -238,7 +266,7 @@ static CIPHERS: [Cipher; 13] = [
         kcmvp: true,
         limits: GCM_LIMITS,
         caveat: None,
-        set_key: SetKey::Block128 { counter: lea::counter, gcm: None },
+        set_key: SetKey::Block128 { counter: lea::counter, gcm: None, block: lea::block },
     },
     Cipher {
         name: "hight",
@@ -252,7 +280,7 @@ static CIPHERS: [Cipher; 13] = [
         kcmvp: true,
         limits: BLOCK64_LIMITS,
         caveat: Some("64-bit blocks (Sweet32): never a gigabyte under one key"),
-        set_key: SetKey::Block64 { counter: hight::counter },
+        set_key: SetKey::Block64 { counter: hight::counter, block: hight::block },
     },
     Cipher {
         name: "pipo-128",
@@ -266,7 +294,7 @@ static CIPHERS: [Cipher; 13] = [
         kcmvp: false,
         limits: BLOCK64_LIMITS,
         caveat: Some("a research design: no standard, little analysis so far; 64-bit blocks (Sweet32)"),
-        set_key: SetKey::Block64 { counter: pipo::counter },
+        set_key: SetKey::Block64 { counter: pipo::counter, block: pipo::block },
     },
     Cipher {
         name: "pipo-256",
@@ -280,7 +308,7 @@ static CIPHERS: [Cipher; 13] = [
         kcmvp: false,
         limits: BLOCK64_LIMITS,
         caveat: Some("a research design: no standard, little analysis so far; 64-bit blocks (Sweet32)"),
-        set_key: SetKey::Block64 { counter: pipo::counter },
+        set_key: SetKey::Block64 { counter: pipo::counter, block: pipo::block },
     },
 ];
 
@@ -402,9 +430,23 @@ mod tests {
     /// Ids stand in files on disk, so the numbers given out so far are fixed here too.
     #[test]
     fn ids_given_out_stay() {
-        for (name, id) in
-            [("aes-128", 1), ("aes-256", 2), ("aria-128", 3), ("aria-256", 4), ("3des", 5), ("blowfish", 6)]
-        {
+        for (name, id) in [
+            ("aes-128", 1),
+            ("aes-256", 2),
+            ("aria-128", 3),
+            ("aria-256", 4),
+            ("3des", 5),
+            ("blowfish", 6),
+            ("seed-128", 7),
+            ("lea-128", 8),
+            ("lea-192", 9),
+            ("lea-256", 10),
+            ("hight", 11),
+            ("pipo-128", 12),
+            ("pipo-256", 13),
+            ("aes-192", 14),
+            ("aria-192", 15),
+        ] {
             assert_eq!(cipher(name).map(|cipher| cipher.id), Ok(id));
         }
     }

@@ -110,6 +110,11 @@ pub(crate) trait AesLanes: Copy + Send + Sync + 'static {
     fn aes_round(self, v: Self::Vector, round_key: Self::Vector) -> Self::Vector;
     /// The last AES round, without MixColumns.
     fn aes_last_round(self, v: Self::Vector, round_key: Self::Vector) -> Self::Vector;
+    /// One round of the equivalent inverse cipher: InvShiftRows, InvSubBytes, InvMixColumns, AddRoundKey (FIPS 197,
+    /// 5.3.5).
+    fn aes_round_back(self, v: Self::Vector, round_key: Self::Vector) -> Self::Vector;
+    /// The last round of the equivalent inverse cipher, without InvMixColumns.
+    fn aes_last_round_back(self, v: Self::Vector, round_key: Self::Vector) -> Self::Vector;
     /// The AES S-box on each byte of `word` (FIPS 197, SubWord).
     fn aes_sub_word(self, word: u32) -> u32;
 

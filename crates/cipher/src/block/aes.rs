@@ -1,14 +1,14 @@
-//! AES with 128, 192 and 256-bit keys (FIPS 197), as counter mode and GCM need it: many counter blocks at a time.
+//! AES with 128, 192 and 256-bit keys (FIPS 197): many blocks at a time, for counter mode, GCM and whole blocks both
+//! ways.
 //!
 //! With AES instructions the rounds are theirs, over vectors of the width at hand (`lanes`, `gcm`); without them AES
 //! is bitsliced (`bitsliced`). Both take the same time whatever the key and the data.
-//!
-//! Only the forward direction: counter modes never decrypt a block.
 
 pub(super) mod bitsliced;
 mod bitsliced_gcm;
 mod gcm;
 mod lanes;
+mod lanes_blocks;
 #[cfg(test)]
 mod reference;
 
@@ -17,6 +17,7 @@ use zeroize::optimization_barrier;
 use crate::aead::{Aead, Error};
 use crate::arch::{AesLanes, AesSetup, Portable};
 use crate::backend::Backend;
+use crate::block::BlockCipher;
 use crate::mode::Counter128;
 use crate::registry::GCM_LIMITS;
 
@@ -34,6 +35,34 @@ pub(crate) fn aes_counter(key: &[u8], backend: Backend) -> Result<Box<dyn Counte
                 16 => Ok(lanes::Aes::<L, 10>::boxed(lanes, self.0)),
                 24 => Ok(lanes::Aes::<L, 12>::boxed(lanes, self.0)),
                 32 => Ok(lanes::Aes::<L, 14>::boxed(lanes, self.0)),
+                found => Err(Error::KeyLength { found, want: 32 }),
+            }
+        }
+
+        fn without_aes(self, portable: Portable) -> Self::Output {
+            match self.0.len() {
+                16 | 24 | 32 => Ok(bitsliced::Aes::boxed(portable, self.0)),
+                found => Err(Error::KeyLength { found, want: 32 }),
+            }
+        }
+    }
+    backend.0.set_up_aes(Setup(key))
+}
+
+/// AES for whole blocks, both ways, under `key` of 16, 24 or 32 bytes. The key schedules are zeroed on drop.
+///
+/// # Errors
+/// `Error::KeyLength`.
+pub(crate) fn aes_block(key: &[u8], backend: Backend) -> Result<Box<dyn BlockCipher<16>>, Error> {
+    struct Setup<'a>(&'a [u8]);
+    impl AesSetup for Setup<'_> {
+        type Output = Result<Box<dyn BlockCipher<16>>, Error>;
+
+        fn with_aes<L: AesLanes>(self, lanes: L) -> Self::Output {
+            match self.0.len() {
+                16 => Ok(lanes_blocks::AesBlocks::<L, 10>::boxed(lanes, self.0)),
+                24 => Ok(lanes_blocks::AesBlocks::<L, 12>::boxed(lanes, self.0)),
+                32 => Ok(lanes_blocks::AesBlocks::<L, 14>::boxed(lanes, self.0)),
                 found => Err(Error::KeyLength { found, want: 32 }),
             }
         }
@@ -166,6 +195,8 @@ mod tests {
                 let mut block = plaintext;
                 aes_counter(&key, backend).unwrap().encrypt_block(&mut block);
                 assert_eq!(block, want.to_be_bytes(), "{} with {key_bytes} bytes of key", backend.name());
+                aes_block(&key, backend).unwrap().decrypt_blocks(std::slice::from_mut(&mut block));
+                assert_eq!(block, plaintext, "{} back with {key_bytes} bytes of key", backend.name());
             }
         }
     }
@@ -257,6 +288,7 @@ mod tests {
                 let want = Error::KeyLength { found, want: 32 };
                 assert_eq!(aes_counter(&vec![1; found], backend).err(), Some(want));
                 assert_eq!(aes_gcm(&vec![1; found], backend).err(), Some(want));
+                assert_eq!(aes_block(&vec![1; found], backend).err(), Some(want));
             }
             let gcm = aes_gcm(&[1; 16], backend).unwrap();
             let mut data = [7; 40];

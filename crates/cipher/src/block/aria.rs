@@ -1,22 +1,23 @@
-//! ARIA with 128 and 256-bit keys (RFC 5794), as counter modes need it: many counter blocks at a time.
+//! ARIA with 128, 192 and 256-bit keys (RFC 5794): many blocks at a time, for counter modes and for whole blocks both
+//! ways. Decryption is encryption under another key schedule (2.3), so it takes the same paths.
 //!
 //! All four S-boxes are affine maps around the inversion of AES's field, so no backend keeps them in tables: vectors of
 //! bytes have instructions for it (`lanes`), and without them ARIA is bitsliced (`bitsliced`). Both take the same time
 //! whatever the key and the data.
-//!
-//! Only the forward direction: counter modes never decrypt a block.
 
 pub(super) mod bitsliced;
 mod lanes;
+mod lanes_blocks;
 
 use zeroize::{Zeroizing, optimization_barrier};
 
 use crate::aead::Error;
 use crate::arch::{ByteLanes, ByteSetup, Portable};
 use crate::backend::Backend;
+use crate::block::BlockCipher;
 use crate::mode::Counter128;
 
-/// ARIA under a `key` of 16 or 32 bytes. The key schedule is zeroed on drop.
+/// ARIA for counter modes under a `key` of 16, 24 or 32 bytes. The key schedule is zeroed on drop.
 ///
 /// # Errors
 /// `Error::KeyLength`.
@@ -28,6 +29,7 @@ pub(crate) fn aria_counter(key: &[u8], backend: Backend) -> Result<Box<dyn Count
         fn with_bytes<L: ByteLanes>(self, lanes: L) -> Self::Output {
             match self.0.len() {
                 16 => Ok(lanes::Aria::<L, 12>::boxed(lanes, self.0)),
+                24 => Ok(lanes::Aria::<L, 14>::boxed(lanes, self.0)),
                 32 => Ok(lanes::Aria::<L, 16>::boxed(lanes, self.0)),
                 found => Err(Error::KeyLength { found, want: 32 }),
             }
@@ -36,7 +38,38 @@ pub(crate) fn aria_counter(key: &[u8], backend: Backend) -> Result<Box<dyn Count
         fn without_bytes(self, portable: Portable) -> Self::Output {
             match self.0.len() {
                 16 => Ok(bitsliced::Aria::boxed(portable, self.0, 12)),
+                24 => Ok(bitsliced::Aria::boxed(portable, self.0, 14)),
                 32 => Ok(bitsliced::Aria::boxed(portable, self.0, 16)),
+                found => Err(Error::KeyLength { found, want: 32 }),
+            }
+        }
+    }
+    backend.0.set_up_bytes(Setup(key))
+}
+
+/// ARIA for whole blocks, both ways, under a `key` of 16, 24 or 32 bytes. The key schedules are zeroed on drop.
+///
+/// # Errors
+/// `Error::KeyLength`.
+pub(crate) fn aria_block(key: &[u8], backend: Backend) -> Result<Box<dyn BlockCipher<16>>, Error> {
+    struct Setup<'a>(&'a [u8]);
+    impl ByteSetup for Setup<'_> {
+        type Output = Result<Box<dyn BlockCipher<16>>, Error>;
+
+        fn with_bytes<L: ByteLanes>(self, lanes: L) -> Self::Output {
+            match self.0.len() {
+                16 => Ok(lanes_blocks::AriaBlocks::<L, 12>::boxed(lanes, self.0)),
+                24 => Ok(lanes_blocks::AriaBlocks::<L, 14>::boxed(lanes, self.0)),
+                32 => Ok(lanes_blocks::AriaBlocks::<L, 16>::boxed(lanes, self.0)),
+                found => Err(Error::KeyLength { found, want: 32 }),
+            }
+        }
+
+        fn without_bytes(self, portable: Portable) -> Self::Output {
+            match self.0.len() {
+                16 => Ok(bitsliced::AriaBlocks::boxed(portable, self.0, 12)),
+                24 => Ok(bitsliced::AriaBlocks::boxed(portable, self.0, 14)),
+                32 => Ok(bitsliced::AriaBlocks::boxed(portable, self.0, 16)),
                 found => Err(Error::KeyLength { found, want: 32 }),
             }
         }
@@ -75,6 +108,19 @@ struct RoundKeys([[u8; 16]; ROUNDS_MAX + 1]);
 impl RoundKeys {
     fn zero() -> Self {
         Self([[0; 16]; ROUNDS_MAX + 1])
+    }
+}
+
+/// Makes of the keys of encryption in `rounds` rounds those of decryption (RFC 5794, 2.2): in reverse order, all but the
+/// first and the last through the diffusion layer.
+fn reverse(keys: &mut RoundKeys, rounds: usize) {
+    let keys = &mut keys.0[..=rounds];
+    keys.reverse();
+    for key in &mut keys[1..rounds] {
+        let plain = Zeroizing::new(*key);
+        for (byte, from) in key.iter_mut().zip(DIFFUSION) {
+            *byte = from.into_iter().fold(0, |sum, i| sum ^ plain[i]);
+        }
     }
 }
 
@@ -140,13 +186,15 @@ mod tests {
     /// The `aria` crate, which shares no code with this one: one block at a time, S-boxes in tables.
     fn reference(key: &[u8]) -> impl Fn([u8; 16]) -> [u8; 16] {
         let short = aria::Aria128::new_from_slice(key).ok();
+        let middle = aria::Aria192::new_from_slice(key).ok();
         let long = aria::Aria256::new_from_slice(key).ok();
         move |block| {
             let mut block = Array::from(block);
-            match (&short, &long) {
-                (Some(aria), _) => aria.encrypt_block(&mut block),
-                (_, Some(aria)) => aria.encrypt_block(&mut block),
-                _ => panic!("a key of 16 or 32 bytes"),
+            match (&short, &middle, &long) {
+                (Some(aria), _, _) => aria.encrypt_block(&mut block),
+                (_, Some(aria), _) => aria.encrypt_block(&mut block),
+                (_, _, Some(aria)) => aria.encrypt_block(&mut block),
+                _ => panic!("a key of 16, 24 or 32 bytes"),
             }
             block.into()
         }
@@ -156,14 +204,18 @@ mod tests {
     #[test]
     fn published_blocks() {
         let plaintext: [u8; 16] = std::array::from_fn(|i| i as u8 * 0x11);
-        for (key_bytes, want) in
-            [(16, 0xd718_fbd6_ab64_4c73_9da9_5f3b_e645_1778_u128), (32, 0xf92b_d7c7_9fb7_2e2f_2b8f_80c1_972d_24fc)]
-        {
+        for (key_bytes, want) in [
+            (16, 0xd718_fbd6_ab64_4c73_9da9_5f3b_e645_1778_u128),
+            (24, 0x2644_9c18_05db_e7aa_25a4_68ce_263a_9e79),
+            (32, 0xf92b_d7c7_9fb7_2e2f_2b8f_80c1_972d_24fc),
+        ] {
             let key: Vec<u8> = (0..key_bytes).collect();
             for backend in Backend::available() {
                 let mut block = plaintext;
                 aria_counter(&key, backend).unwrap().encrypt_block(&mut block);
                 assert_eq!(block, want.to_be_bytes(), "{} with {key_bytes} bytes of key", backend.name());
+                aria_block(&key, backend).unwrap().decrypt_blocks(std::slice::from_mut(&mut block));
+                assert_eq!(block, plaintext, "{} back with {key_bytes} bytes of key", backend.name());
             }
         }
     }
@@ -171,7 +223,7 @@ mod tests {
     #[test]
     fn every_backend_agrees_with_the_reference_on_every_length_of_keystream() {
         const LENGTH_MAX: usize = 2300;
-        for key_bytes in [16, 32] {
+        for key_bytes in [16, 24, 32] {
             let key = bytes("aria key", key_bytes);
             let reference = reference(&key);
             for first in [0_u32, 0x0000_00fe, 0xffff_ffff, 0xffff_ffc0, 0xffff_ffde, 0x00ff_fff7, 0x1234_ff81] {
@@ -205,7 +257,7 @@ mod tests {
     #[test]
     fn every_backend_agrees_with_the_reference_on_many_keys() {
         for seed in 0..500 {
-            let key = bytes(&format!("aria key {seed}"), [16, 32][seed % 2]);
+            let key = bytes(&format!("aria key {seed}"), [16, 24, 32][seed % 3]);
             let block: [u8; 16] = bytes(&format!("aria block {seed}"), 16).try_into().unwrap();
             let want = reference(&key)(block);
             for backend in Backend::available() {
@@ -219,9 +271,10 @@ mod tests {
     #[test]
     fn wrong_lengths_are_errors() {
         for backend in Backend::available() {
-            for found in [0, 15, 17, 24, 31, 33] {
+            for found in [0, 15, 17, 23, 25, 31, 33] {
                 let want = Error::KeyLength { found, want: 32 };
                 assert_eq!(aria_counter(&vec![1; found], backend).err(), Some(want));
+                assert_eq!(aria_block(&vec![1; found], backend).err(), Some(want));
             }
         }
     }

@@ -1,9 +1,9 @@
 //! Blowfish (Schneier, FSE 1993), by the `blowfish` crate: key-dependent table look-ups, so not constant time, on
 //! every backend. Setting a key costs 521 block encryptions.
 
-use cipher::{Array, BlockCipherEncrypt, KeyInit};
+use cipher::{Array, BlockCipherDecrypt, BlockCipherEncrypt, KeyInit};
 
-use super::BlockEncrypt;
+use super::{BlockCipher, BlockEncrypt};
 use crate::aead::Error;
 use crate::backend::Backend;
 use crate::mode::Counter64;
@@ -14,10 +14,21 @@ use crate::mode::ctr::BlockCounter;
 /// # Errors
 /// `Error::KeyLength`.
 pub(crate) fn keyed(key: &[u8], _backend: Backend) -> Result<Box<dyn Counter64>, Error> {
-    if key.len() != 16 {
-        return Err(Error::KeyLength { found: key.len(), want: 16 });
-    }
+    check(key)?;
     Ok(Box::new(BlockCounter(Blowfish::new(key)?)))
+}
+
+/// Sets a 16-byte `key` for whole blocks, both ways.
+///
+/// # Errors
+/// `Error::KeyLength`.
+pub(crate) fn block(key: &[u8], _backend: Backend) -> Result<Box<dyn BlockCipher<8>>, Error> {
+    check(key)?;
+    Ok(Box::new(Blowfish::new(key)?))
+}
+
+fn check(key: &[u8]) -> Result<(), Error> {
+    if key.len() == 16 { Ok(()) } else { Err(Error::KeyLength { found: key.len(), want: 16 }) }
 }
 
 /// A keyed Blowfish, big-endian words as its author published, zeroed on drop.
@@ -39,6 +50,20 @@ impl BlockEncrypt<8> for Blowfish {
     }
 }
 
+impl BlockCipher<8> for Blowfish {
+    fn backend(&self) -> &'static str {
+        "portable"
+    }
+
+    fn encrypt_blocks(&self, blocks: &mut [[u8; 8]]) {
+        self.0.encrypt_blocks(Array::cast_slice_from_core_mut(blocks));
+    }
+
+    fn decrypt_blocks(&self, blocks: &mut [[u8; 8]]) {
+        self.0.decrypt_blocks(Array::cast_slice_from_core_mut(blocks));
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -51,8 +76,11 @@ mod tests {
         for vector in vectors().iter().filter(|vector| vector.cipher == "blowfish") {
             let Case::Block { plaintext, ciphertext } = &vector.case else { continue };
             let mut blocks = plaintext.clone();
-            Blowfish::new(&vector.key).unwrap().encrypt_blocks(blocks.as_chunks_mut().0);
+            let blowfish = Blowfish::new(&vector.key).unwrap();
+            BlockEncrypt::encrypt_blocks(&blowfish, blocks.as_chunks_mut().0);
             assert_eq!(&blocks, ciphertext, "{}", vector.place);
+            blowfish.decrypt_blocks(blocks.as_chunks_mut().0);
+            assert_eq!(&blocks, plaintext, "{}", vector.place);
             lengths.insert(vector.key.len());
         }
         assert!((4..=24).all(|length| lengths.contains(&length)), "{lengths:?}");

@@ -1,6 +1,7 @@
 //! Block ciphers: one file each, all behind one trait that takes many blocks at a time.
 //!
-//! Only the forward direction: counter modes never decrypt a block. Modes are in `mode`.
+//! A cipher has up to two forms: one for counter modes, which never decrypt a block and count by themselves, and one for
+//! whole blocks both ways. What one form needs the other does not pay for. Modes are in `mode`.
 
 pub(crate) mod aes;
 pub(crate) mod aria;
@@ -29,11 +30,15 @@ pub(crate) enum SetKey {
         counter: SetOn<dyn Counter128>,
         /// GCM as a whole, where the cipher brings one that is faster than its parts put together.
         gcm: Option<SetOn<dyn Aead>>,
+        /// Whole blocks, both ways.
+        block: SetOn<dyn BlockCipher<16>>,
     },
     /// 8-byte blocks.
     Block64 {
         /// The block cipher alone, for modes to build on.
         counter: SetOn<dyn Counter64>,
+        /// Whole blocks, both ways.
+        block: SetOn<dyn BlockCipher<8>>,
     },
 }
 

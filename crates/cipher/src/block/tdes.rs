@@ -1,5 +1,5 @@
-//! Triple DES with three keys (FIPS 46-3; SP 800-67r2, TDEA keying option 1) for counter mode. Single DES and two-key
-//! variants are not offered.
+//! Triple DES with three keys (FIPS 46-3; SP 800-67r2, TDEA keying option 1) for counter mode and for whole blocks both
+//! ways. Single DES and two-key variants are not offered.
 //!
 //! Bitsliced (Biham, A fast new DES implementation in software, FSE 1997): plane i holds bit i of as many blocks as a
 //! register has bits, S-boxes are circuits, and all permutations are a matter of which plane is taken. No table and no
@@ -7,10 +7,12 @@
 //! all that fit: about what a table-driven Triple DES takes for five to twelve blocks, by backend and rival.
 //!
 //! - The final permutation of one DES and the initial one of the next cancel out, so 48 rounds follow each other.
-//! - Counters are made as planes; only the key stream is transposed, in 64 x 64 bits.
+//! - Counters are made as planes; only the key stream is transposed, in 64 x 64 bits. Whole blocks are transposed on the
+//!   way in, too, and decrypted by the round keys in reverse.
 //!
 //! Bits are numbered from 0 here, in the standard's order; its tables count from 1.
 
+mod blocks;
 mod s_boxes;
 
 use zeroize::optimization_barrier;
@@ -20,6 +22,8 @@ use crate::arch::{Kernel, Planes, PlanesSetup};
 use crate::backend::Backend;
 use crate::mode::Counter64;
 use s_boxes::s_box;
+
+pub(crate) use blocks::block;
 
 /// Sets `key`: 24 bytes, K1 then K2 then K3. The lowest bit of each byte (DES's parity) is ignored.
 ///
@@ -199,7 +203,7 @@ impl<P: Planes> Kernel<P> for XorKeystream<'_> {
         let mut rows = [planes.splat(0); 64];
         for piece in self.data.chunks_mut(64 * P::BYTES) {
             count(planes, counter, &mut state);
-            encrypt(planes, self.keys, &mut state);
+            rounds::<P, false>(planes, self.keys, &mut state);
             transpose_and_xor(planes, state.as_flattened(), &mut rows, piece);
             counter = counter.wrapping_add(64 * P::WORDS as u64);
         }
@@ -255,13 +259,13 @@ fn count<P: Planes>(planes: P, counter: u64, state: &mut [[P::Plane; 32]; 2]) {
     }
 }
 
-/// The 48 rounds.
+/// The 48 rounds, with the keys in reverse where it goes `BACK`.
 #[inline(always)]
-fn encrypt<P: Planes>(planes: P, keys: &RoundKeys, state: &mut [[P::Plane; 32]; 2]) {
+fn rounds<P: Planes, const BACK: bool>(planes: P, keys: &RoundKeys, state: &mut [[P::Plane; 32]; 2]) {
     let [left, right] = state;
     let (mut left, mut right) = (left, right);
-    for (r, key) in keys.0.iter().enumerate() {
-        round(planes, key, left, right);
+    for r in 0..ROUNDS {
+        round(planes, &keys.0[if BACK { ROUNDS - 1 - r } else { r }], left, right);
         // DES ends without the exchange of halves.
         if r % 16 != 15 {
             std::mem::swap(&mut left, &mut right);

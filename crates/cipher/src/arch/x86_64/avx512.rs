@@ -142,6 +142,14 @@ impl AesLanes for Avx512 {
         proven!(_mm512_aesenclast_epi128(v, round_key))
     }
     #[inline(always)]
+    fn aes_round_back(self, v: __m512i, round_key: __m512i) -> __m512i {
+        proven!(_mm512_aesdec_epi128(v, round_key))
+    }
+    #[inline(always)]
+    fn aes_last_round_back(self, v: __m512i, round_key: __m512i) -> __m512i {
+        proven!(_mm512_aesdeclast_epi128(v, round_key))
+    }
+    #[inline(always)]
     fn aes_sub_word(self, word: u32) -> u32 {
         // ShiftRows moves nothing where all four columns are equal.
         proven!(_mm_cvtsi128_si32(_mm_aesenclast_si128(_mm_set1_epi32(word as i32), _mm_setzero_si128())) as u32)

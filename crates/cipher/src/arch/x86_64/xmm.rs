@@ -129,6 +129,14 @@ macro_rules! xmm_lanes {
                 proven!(_mm_aesenclast_si128(v, round_key))
             }
             #[inline(always)]
+            fn aes_round_back(self, v: __m128i, round_key: __m128i) -> __m128i {
+                proven!(_mm_aesdec_si128(v, round_key))
+            }
+            #[inline(always)]
+            fn aes_last_round_back(self, v: __m128i, round_key: __m128i) -> __m128i {
+                proven!(_mm_aesdeclast_si128(v, round_key))
+            }
+            #[inline(always)]
             fn aes_sub_word(self, word: u32) -> u32 {
                 // ShiftRows moves nothing where all four columns are equal.
                 proven!(

@@ -13,6 +13,8 @@ use zeroize::optimization_barrier;
 
 use super::{ROUNDS_MAX, RoundKeys, SubWord};
 use crate::arch::{Logic, Portable, Words};
+use crate::block::BlockCipher;
+use crate::block::aria::bitsliced::linear;
 use crate::mode::Counter128;
 
 /// Blocks encrypted together.
@@ -104,6 +106,55 @@ impl Aes {
         }
     }
 
+    /// Encrypts or decrypts `blocks` in place, two groups of eight at a time.
+    fn crypt_blocks<const ENCRYPT: bool>(&self, blocks: &mut [[u8; 16]]) {
+        for piece in blocks.chunks_mut(2 * BLOCKS) {
+            if piece.len() > BLOCKS {
+                self.crypt_groups::<ENCRYPT, 2>(piece);
+            } else {
+                self.crypt_groups::<ENCRYPT, 1>(piece);
+            }
+        }
+    }
+
+    /// Encrypts or decrypts `blocks`, at most `GROUPS` times eight.
+    fn crypt_groups<const ENCRYPT: bool, const GROUPS: usize>(&self, blocks: &mut [[u8; 16]]) {
+        let words = self.words;
+        let mut states = [[words.rows([0; 4]); BLOCKS]; GROUPS];
+        for (state, block) in states.as_flattened_mut().iter_mut().zip(&*blocks) {
+            *state = words.rows(rows(block));
+        }
+        if ENCRYPT {
+            self.encrypt(words, &mut states);
+        } else {
+            states.iter_mut().for_each(|state| self.decrypt(words, state));
+        }
+        for (state, block) in states.as_flattened().iter().zip(blocks) {
+            words.store(words.transpose(*state), block);
+        }
+    }
+
+    /// Decrypts eight blocks, row by row, in place: the steps of `encrypt` undone one after the other.
+    fn decrypt<W: Words>(&self, words: W, state: &mut State<W>) {
+        let [first, middle @ .., last] = &self.keys.0[..=self.rounds] else { unreachable!("rounds") };
+        exchange_bits(words, state);
+        if self.rounds % 4 == 2 {
+            *state = state.map(|word| words.rotate_odd_rows_2(word));
+        }
+        add_key(words, state, last);
+        *state = sub_bytes_back(words, *state);
+        for (n, key) in middle.iter().enumerate().rev().map(|(i, key)| (i + 1, key)) {
+            match n % 4 {
+                0 => round_back::<W, 0>(words, state, key),
+                1 => round_back::<W, 1>(words, state, key),
+                2 => round_back::<W, 2>(words, state, key),
+                _ => round_back::<W, 3>(words, state, key),
+            }
+        }
+        add_key(words, state, first);
+        exchange_bits(words, state);
+    }
+
     /// Encrypts groups of eight blocks, row by row, in place. A round is a long chain of steps that wait for each
     /// other, so that two groups take turns by the round.
     fn encrypt<W: Words, const GROUPS: usize>(&self, words: W, states: &mut [State<W>; GROUPS]) {
@@ -133,6 +184,13 @@ impl Aes {
             exchange_bits(words, state);
         }
     }
+}
+
+/// The inverse of [`round`], before the substitution is undone.
+#[inline(never)]
+fn round_back<W: Words, const K: usize>(words: W, state: &mut State<W>, key: &SlicedKey) {
+    add_key(words, state, key);
+    *state = sub_bytes_back(words, mix_columns_back::<W, K>(words, *state));
 }
 
 /// A round but the last, `K` modulo four.
@@ -225,6 +283,39 @@ fn mix_columns<W: Words, const K: usize>(words: W, a: State<W>) -> State<W> {
         mixed[bit] = words.xor(mixed[bit], sums[7]);
     }
     mixed
+}
+
+/// The inverse of [`mix_columns`]. It is MixColumns after a + 4(a + c), c being the byte two below (the polynomial of
+/// InvMixColumns is that of MixColumns times 4x^2 + 5).
+#[inline(always)]
+fn mix_columns_back<W: Words, const K: usize>(words: W, a: State<W>) -> State<W> {
+    let sums = a.map(|word| {
+        let two_below = words.rotate_rows_2(word);
+        words.xor(word, if K.is_multiple_of(2) { two_below } else { words.rotate_columns_2(two_below) })
+    });
+    let fours = double(words, double(words, sums));
+    let mut mixed = a;
+    for (word, four) in mixed.iter_mut().zip(fours) {
+        *word = words.xor(*word, four);
+    }
+    mix_columns::<W, K>(words, mixed)
+}
+
+/// Each byte times 2 in the field of AES.
+#[inline(always)]
+fn double<L: Logic>(logic: L, [a, b, c, d, e, f, g, h]: State<L>) -> State<L> {
+    [h, logic.xor(a, h), b, logic.xor(c, h), logic.xor(d, h), e, f, g]
+}
+
+/// The linear map that undoes the matrix of the S-box (FIPS 197, 5.1.1): byte i from the top is the row for bit i.
+const MATRIX_UNDONE: u64 = 0xa449_9225_4a94_2952;
+
+/// The inverse of [`sub_bytes`], by the same circuit: it is inversion and then the matrix, so that inversion alone, which
+/// undoes itself, lies between two inverse matrices.
+#[inline(always)]
+fn sub_bytes_back<W: Words>(words: W, state: State<W>) -> State<W> {
+    let inverted = sub_bytes(words, linear::<W, MATRIX_UNDONE>(words, &state));
+    linear::<W, MATRIX_UNDONE>(words, &inverted)
 }
 
 /// The S-box without its constant, on every byte. Names are those of the paper: U0 and S0 are the highest bits.
@@ -323,6 +414,20 @@ impl Counter128 for Aes {
             xor(piece, stream.0.as_flattened().as_flattened());
             counter = advanced(&counter, 2 * BLOCKS);
         }
+    }
+}
+
+impl BlockCipher<16> for Aes {
+    fn backend(&self) -> &'static str {
+        self.words.name()
+    }
+
+    fn encrypt_blocks(&self, blocks: &mut [[u8; 16]]) {
+        self.crypt_blocks::<true>(blocks);
+    }
+
+    fn decrypt_blocks(&self, blocks: &mut [[u8; 16]]) {
+        self.crypt_blocks::<false>(blocks);
     }
 }
 

@@ -43,8 +43,23 @@ impl LaneKeys {
         }
     }
 
+    /// Sets the keys of the equivalent inverse cipher to those of `forward` (FIPS 197, 5.3.5): in reverse order, all
+    /// but the first and the last through InvMixColumns.
     #[inline(always)]
-    fn get<L: AesLanes>(&self, lanes: L, r: usize) -> L::Vector {
+    pub(super) fn invert<L: AesLanes, const R: usize>(&mut self, lanes: L, forward: &Self) {
+        let zero = lanes.zero();
+        for r in 0..=R {
+            let mut key = forward.get(lanes, R - r);
+            if r != 0 && r != R {
+                // What the last round substitutes and shifts, the inverse round shifts and substitutes back.
+                key = lanes.aes_round_back(lanes.aes_last_round(key, zero), zero);
+            }
+            lanes.store(key, &mut self.0[r * L::BYTES..]);
+        }
+    }
+
+    #[inline(always)]
+    pub(super) fn get<L: AesLanes>(&self, lanes: L, r: usize) -> L::Vector {
         lanes.load(&self.0[r * L::BYTES..])
     }
 }

@@ -8,10 +8,11 @@
 //! - The diffusion layer is a product of four maps (Kwon et al.: New block cipher: ARIA, ICISC 2003): each byte takes
 //!   the others of its row; each row takes three rows; bytes move within rows; each row takes three rows.
 
-use zeroize::optimization_barrier;
+use zeroize::{Zeroizing, optimization_barrier};
 
-use super::{DIFFUSION, ROUNDS_MAX, RoundKeys, Rounds, schedule};
+use super::{DIFFUSION, ROUNDS_MAX, RoundKeys, Rounds, reverse, schedule};
 use crate::arch::{Portable, Words};
+use crate::block::BlockCipher;
 use crate::block::aes::bitsliced::{State, exchange_bits, sub_bytes};
 use crate::mode::Counter128;
 
@@ -96,14 +97,22 @@ impl Aria {
         let mut aria = Box::new(Self { words, keys: SlicedKeys([[[0; 16]; 8]; ROUNDS_MAX + 1]), rounds });
         let mut plain = RoundKeys::zero();
         schedule(key, rounds, &WordsRounds(words), &mut plain);
-        for (r, (sliced, key)) in aria.keys.0.iter_mut().zip(&mut plain.0[..=rounds]).enumerate() {
+        aria.set(&plain);
+        aria
+    }
+
+    /// Lays out the round keys `plain`.
+    fn set(&mut self, plain: &RoundKeys) {
+        let rounds = self.rounds;
+        for (r, (sliced, key)) in self.keys.0.iter_mut().zip(&plain.0[..=rounds]).enumerate() {
+            let mut key = Zeroizing::new(*key);
             // Behind round r, of which round 0 is none, and before round r + 1.
             if r == rounds {
-                add(key, &AFTER[1]);
+                add(&mut key, &AFTER[1]);
             } else {
-                add(key, &BEFORE[r % 2]);
+                add(&mut key, &BEFORE[r % 2]);
                 if r > 0 {
-                    add(key, &DIFFUSED[(r - 1) % 2]);
+                    add(&mut key, &DIFFUSED[(r - 1) % 2]);
                 }
             }
             for (bit, word) in sliced.iter_mut().enumerate() {
@@ -112,7 +121,21 @@ impl Aria {
                 }
             }
         }
-        aria
+    }
+
+    /// Encrypts `blocks` in place.
+    fn encrypt_blocks(&self, blocks: &mut [[u8; 16]]) {
+        let words = self.words;
+        for piece in blocks.chunks_mut(BLOCKS) {
+            let mut state = [words.rows([0; 4]); BLOCKS];
+            for (word, block) in state.iter_mut().zip(&*piece) {
+                *word = words.load(block);
+            }
+            self.encrypt(words, &mut state);
+            for (word, block) in state.into_iter().zip(piece) {
+                words.store(word, block);
+            }
+        }
     }
 
     /// Key stream of `BLOCKS` blocks from the counter block `counter` on.
@@ -287,6 +310,40 @@ impl Counter128 for Aria {
             let low: &mut [u8; 4] = counter.last_chunk_mut().expect("four of sixteen bytes");
             *low = u32::from_be_bytes(*low).wrapping_add(BLOCKS as u32).to_be_bytes();
         }
+    }
+}
+
+/// ARIA for whole blocks: encryption under the key schedule of each direction.
+pub(super) struct AriaBlocks {
+    forward: Aria,
+    back: Aria,
+}
+
+impl AriaBlocks {
+    /// Sets `key`, of 4 (`rounds` - 8) bytes, in place, so that no copy stays behind.
+    pub(super) fn boxed(words: Portable, key: &[u8], rounds: usize) -> Box<Self> {
+        let zero = || Aria { words, keys: SlicedKeys([[[0; 16]; 8]; ROUNDS_MAX + 1]), rounds };
+        let mut aria = Box::new(Self { forward: zero(), back: zero() });
+        let mut plain = RoundKeys::zero();
+        schedule(key, rounds, &WordsRounds(words), &mut plain);
+        aria.forward.set(&plain);
+        reverse(&mut plain, rounds);
+        aria.back.set(&plain);
+        aria
+    }
+}
+
+impl BlockCipher<16> for AriaBlocks {
+    fn backend(&self) -> &'static str {
+        self.forward.words.name()
+    }
+
+    fn encrypt_blocks(&self, blocks: &mut [[u8; 16]]) {
+        self.forward.encrypt_blocks(blocks);
+    }
+
+    fn decrypt_blocks(&self, blocks: &mut [[u8; 16]]) {
+        self.back.encrypt_blocks(blocks);
     }
 }
 

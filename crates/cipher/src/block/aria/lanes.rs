@@ -37,7 +37,7 @@ const MOVES: [[u8; 16]; 7] = {
 const REVERSE_COUNT: [u8; 16] = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 15, 14, 13, 12];
 
 /// Vectors in rows that go together at most.
-const ROWS_MAX: usize = 4;
+pub(super) const ROWS_MAX: usize = 4;
 
 /// Number i in the last four bytes of block i, little-endian.
 const NUMBERS: [[u8; 16]; 4 * ROWS_MAX] = {
@@ -52,9 +52,26 @@ const NUMBERS: [[u8; 16]; 4 * ROWS_MAX] = {
 
 /// The round keys in the order of their use. Zeroed on drop.
 pub(super) struct LaneKeys {
-    rows: RoundKeys,
+    pub(super) rows: RoundKeys,
     /// Each byte four times: vectors are filled with words from memory at no cost.
     sliced: [[u32; 16]; ROUNDS_MAX + 1],
+}
+
+impl LaneKeys {
+    /// To be set.
+    pub(super) fn zero() -> Self {
+        Self { rows: RoundKeys::zero(), sliced: [[0; 16]; ROUNDS_MAX + 1] }
+    }
+
+    /// Lays out the keys in `rows` for sliced blocks too.
+    #[inline(always)]
+    pub(super) fn slice(&mut self, rounds: usize) {
+        for (sliced, row) in self.sliced.iter_mut().zip(&self.rows.0[..=rounds]) {
+            for (four, byte) in sliced.iter_mut().zip(row) {
+                *four = u32::from_ne_bytes([*byte; 4]);
+            }
+        }
+    }
 }
 
 impl Drop for LaneKeys {
@@ -74,8 +91,7 @@ impl<L: ByteLanes, const R: usize> Aria<L, R> {
     /// Sets `key`, of 4 (R - 8) bytes, in place, so that no copy stays behind.
     pub(super) fn boxed(lanes: L, key: &[u8]) -> Box<dyn Counter128> {
         const { assert!(R <= ROUNDS_MAX && R.is_multiple_of(2)) };
-        let keys = LaneKeys { rows: RoundKeys::zero(), sliced: [[0; 16]; ROUNDS_MAX + 1] };
-        let mut aria = Box::new(Self { lanes, keys });
+        let mut aria = Box::new(Self { lanes, keys: LaneKeys::zero() });
         lanes.enter(Expand::<R> { key, keys: &mut aria.keys });
         aria
     }
@@ -105,13 +121,9 @@ impl<L: ByteLanes, const R: usize> Kernel<L> for Expand<'_, R> {
 
     #[inline(always)]
     fn run(self, lanes: L) {
-        let Self { key, keys: LaneKeys { rows, sliced } } = self;
-        schedule(key, R, &LanesRounds(lanes), rows);
-        for (sliced, row) in sliced.iter_mut().zip(&rows.0[..=R]) {
-            for (four, byte) in sliced.iter_mut().zip(row) {
-                *four = u32::from_ne_bytes([*byte; 4]);
-            }
-        }
+        let Self { key, keys } = self;
+        schedule(key, R, &LanesRounds(lanes), &mut keys.rows);
+        keys.slice(R);
     }
 }
 
@@ -206,7 +218,11 @@ fn sliced_counters<L: ByteLanes>(lanes: L, counter: &[u8; 16]) -> [L::Vector; 16
 
 /// Encrypts sliced blocks.
 #[inline(always)]
-fn encrypt_sliced<L: ByteLanes, const R: usize>(lanes: L, keys: &LaneKeys, x: [L::Vector; 16]) -> [L::Vector; 16] {
+pub(super) fn encrypt_sliced<L: ByteLanes, const R: usize>(
+    lanes: L,
+    keys: &LaneKeys,
+    x: [L::Vector; 16],
+) -> [L::Vector; 16] {
     let mut x = add_sliced(lanes, x, &keys.sliced[0]);
     let mut r = 1;
     while r < R - 1 {
@@ -269,7 +285,11 @@ fn rows_keystream<L: ByteLanes, const R: usize, const N: usize>(
 
 /// Encrypts blocks in rows in place.
 #[inline(always)]
-fn encrypt_rows<L: ByteLanes, const R: usize, const N: usize>(lanes: L, keys: &LaneKeys, v: &mut [L::Vector; N]) {
+pub(super) fn encrypt_rows<L: ByteLanes, const R: usize, const N: usize>(
+    lanes: L,
+    keys: &LaneKeys,
+    v: &mut [L::Vector; N],
+) {
     let keys = &keys.rows.0;
     add_rows(lanes, &keys[0], v);
     let mut r = 1;
@@ -319,7 +339,7 @@ fn diffuse_rows<L: ByteLanes, const N: usize>(lanes: L, v: &mut [L::Vector; N], 
 }
 
 /// The rounds of the key schedule.
-struct LanesRounds<L>(L);
+pub(super) struct LanesRounds<L>(pub(super) L);
 
 impl<L: ByteLanes> Rounds for LanesRounds<L> {
     #[inline(always)]
