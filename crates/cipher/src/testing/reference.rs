@@ -1,7 +1,13 @@
 //! The modes once more, as plainly as their standards state them: one block at a time, GHASH bit by bit, no backend.
 //!
-//! Slow, not constant time in every part, and for tests only. Its block ciphers are the RustCrypto crates, so it
-//! shares no code with what it checks, save the tables of ciphers that have no implementation of ours yet.
+//! Slow, not constant time in every part, and for tests only. Its block ciphers are the RustCrypto crates, or plain ones
+//! of our own below where there is no crate of their generation; it shares no code with what it checks, save the tables
+//! of ciphers that have no implementation of ours yet.
+
+mod hight;
+mod lea;
+mod pipo;
+mod seed;
 
 use cipher::{Array, BlockCipherEncrypt, BlockSizeUser, KeyInit};
 
@@ -25,14 +31,20 @@ pub fn block_cipher(cipher: &Cipher, key: &[u8]) -> EncryptBlock {
     }
     match cipher.name {
         "aes-128" => keyed::<aes::Aes128>(key),
+        "aes-192" => keyed::<aes::Aes192>(key),
         "aes-256" => keyed::<aes::Aes256>(key),
         "aria-128" => keyed::<aria::Aria128>(key),
+        "aria-192" => keyed::<aria::Aria192>(key),
         "aria-256" => keyed::<aria::Aria256>(key),
         "3des" => keyed::<des::TdesEde3>(key),
         "blowfish" => {
             assert_eq!(key.len(), cipher.key_bytes);
             keyed::<blowfish::Blowfish>(key)
         }
+        "seed-128" => Box::new(seed::keyed(key)),
+        "lea-128" | "lea-192" | "lea-256" => Box::new(lea::keyed(key)),
+        "hight" => Box::new(hight::keyed(key)),
+        "pipo-128" | "pipo-256" => Box::new(pipo::keyed(key)),
         name => panic!("no reference for {name}"),
     }
 }
