@@ -94,6 +94,9 @@ pub enum Error {
         /// Length wanted, in bytes.
         want: usize,
     },
+    /// The padding is not what padding looks like: wrong key, wrong initialisation vector or changed data.
+    #[error("wrong padding")]
+    Padding,
     /// The data is not a whole number of blocks.
     #[error("{found} bytes are not whole blocks of {block_bytes} bytes")]
     PartialBlock {

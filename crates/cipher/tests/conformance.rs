@@ -5,9 +5,14 @@ use aes_gcm::aead::array::Array;
 use aes_gcm::aead::{AeadInOut, KeyInit};
 use sealstone_cipher::aead::{Aead, aead};
 use sealstone_cipher::backend::Backend;
+use sealstone_cipher::blocks::blocks;
+use sealstone_cipher::cbc::cbc;
+use sealstone_cipher::cmac::cmac;
 use sealstone_cipher::ctr::ctr;
 use sealstone_cipher::registry::{Cipher, cipher, ciphers};
-use sealstone_cipher::testing::{Summary, aead_conformance, bytes, ctr_conformance, lengths};
+use sealstone_cipher::testing::{
+    Summary, aead_conformance, blocks_conformance, bytes, cbc_conformance, cmac_conformance, ctr_conformance, lengths,
+};
 
 /// Vectors of Blowfish with keys of 4 to 24 bytes that do not divide the 16 offered. `block/blowfish.rs` tests them.
 const BLOWFISH_OTHER_KEYS: usize = 19;
@@ -48,6 +53,36 @@ macro_rules! on_every_backend {
                 let name = stringify!($name);
                 every_cipher("ctr_conforms", name, |cipher, backend| {
                     ctr_conformance(cipher, &|key| ctr(cipher, key, backend))
+                });
+            })*
+        }
+
+        mod blocks_conform {
+            use super::*;
+            $(#[test] fn $name() {
+                let name = stringify!($name);
+                every_cipher("blocks_conform", name, |cipher, backend| {
+                    blocks_conformance(cipher, &|key| blocks(cipher, key, backend))
+                });
+            })*
+        }
+
+        mod cbc_conforms {
+            use super::*;
+            $(#[test] fn $name() {
+                let name = stringify!($name);
+                every_cipher("cbc_conforms", name, |cipher, backend| {
+                    cbc_conformance(cipher, &|key| cbc(cipher, key, backend))
+                });
+            })*
+        }
+
+        mod cmac_conforms {
+            use super::*;
+            $(#[test] fn $name() {
+                let name = stringify!($name);
+                every_cipher("cmac_conforms", name, |cipher, backend| {
+                    cmac_conformance(cipher, &|key| cmac(cipher, key, backend))
                 });
             })*
         }

@@ -68,6 +68,60 @@ pub fn ctr(encrypt: &EncryptBlock, counter: &[u8], counting_bytes: usize, data: 
     }
 }
 
+/// CBC encryption of `data`, whole blocks (SP 800-38A, 6.2).
+pub fn cbc(encrypt: &EncryptBlock, iv: &[u8], data: &mut [u8]) {
+    let mut previous = iv.to_vec();
+    for block in data.chunks_mut(iv.len()) {
+        for (byte, previous) in block.iter_mut().zip(&previous) {
+            *byte ^= previous;
+        }
+        encrypt(block);
+        previous.copy_from_slice(block);
+    }
+}
+
+/// The CMAC over `message` (SP 800-38B, 6.2), with blocks of 8 or 16 bytes.
+pub fn cmac(encrypt: &EncryptBlock, block_bytes: usize, message: &[u8]) -> Vec<u8> {
+    // Blocks as numbers; those of 8 bytes are the low half.
+    let bits = 8 * block_bytes as u32;
+    let number = |bytes: &[u8]| bytes.iter().fold(0_u128, |sum, byte| sum << 8 | u128::from(*byte));
+    let bytes = |number: u128| number.to_be_bytes()[16 - block_bytes..].to_vec();
+    let encrypt = |block: u128| {
+        let mut block = bytes(block);
+        encrypt(&mut block);
+        number(&block)
+    };
+    let double = |x: u128| {
+        let reduction = if x >> (bits - 1) & 1 == 0 {
+            0
+        } else if bits == 128 {
+            0x87
+        } else {
+            0x1b
+        };
+        let doubled = x << 1;
+        (if bits == 128 { doubled } else { doubled & u128::from(u64::MAX) }) ^ reduction
+    };
+    let k1 = double(encrypt(0));
+    let count = message.len().div_ceil(block_bytes).max(1);
+    let mut sum = 0;
+    for i in 0..count {
+        let rest = &message[i * block_bytes..];
+        let mut block = rest[..rest.len().min(block_bytes)].to_vec();
+        let mut subkey = 0;
+        if i + 1 == count {
+            subkey = k1;
+            if block.len() < block_bytes {
+                subkey = double(k1);
+                block.push(0x80);
+                block.resize(block_bytes, 0);
+            }
+        }
+        sum = encrypt(sum ^ number(&block) ^ subkey);
+    }
+    bytes(sum)
+}
+
 /// Seals `data` in place under the cipher's authenticated mode and returns the tag.
 pub fn seal(cipher: &Cipher, key: &[u8], nonce: &[u8], associated: &[u8], data: &mut [u8]) -> [u8; 16] {
     match cipher.mode {

@@ -1,4 +1,5 @@
-//! The published vectors under `vectors/`, read and checked: known answers for blocks, counter mode and AEADs.
+//! The published vectors under `vectors/`, read and checked: known answers for blocks, counter mode, CBC, CMAC and
+//! AEADs.
 //!
 //! A malformed file stops the program: a vector that is skipped by accident proves nothing.
 
@@ -34,6 +35,14 @@ const FILES: &[(&str, &str)] = &[
     ("pipo.txt", include_str!("../../../../vectors/pipo.txt")),
     ("pipo-ctr.txt", include_str!("../../../../vectors/pipo-ctr.txt")),
     ("pipo-ctr-mac.txt", include_str!("../../../../vectors/pipo-ctr-mac.txt")),
+    ("aes-cbc.txt", include_str!("../../../../vectors/aes-cbc.txt")),
+    ("aria-cbc.txt", include_str!("../../../../vectors/aria-cbc.txt")),
+    ("seed-cbc.txt", include_str!("../../../../vectors/seed-cbc.txt")),
+    ("3des-cbc.txt", include_str!("../../../../vectors/3des-cbc.txt")),
+    ("blowfish-cbc.txt", include_str!("../../../../vectors/blowfish-cbc.txt")),
+    ("aes-cmac.txt", include_str!("../../../../vectors/aes-cmac.txt")),
+    ("aria-cmac-wycheproof.txt", include_str!("../../../../vectors/aria-cmac-wycheproof.txt")),
+    ("3des-cmac.txt", include_str!("../../../../vectors/3des-cmac.txt")),
 ];
 
 /// What a vector is about.
@@ -54,6 +63,24 @@ pub enum Case {
         plaintext: Vec<u8>,
         /// Ciphertext, as long.
         ciphertext: Vec<u8>,
+    },
+    /// Cipher block chaining.
+    Cbc {
+        /// The initialisation vector, one block.
+        iv: Vec<u8>,
+        /// Plaintext, whole blocks.
+        plaintext: Vec<u8>,
+        /// Ciphertext, as long.
+        ciphertext: Vec<u8>,
+    },
+    /// CMAC.
+    Cmac {
+        /// The message, any length.
+        message: Vec<u8>,
+        /// The tag, one block.
+        tag: Vec<u8>,
+        /// Whether the tag is right.
+        valid: bool,
     },
     /// The cipher's authenticated mode.
     Aead {
@@ -140,6 +167,16 @@ impl Fields {
                 counter: self.take(&place, "counter"),
                 plaintext: self.take(&place, "plaintext"),
                 ciphertext: self.take(&place, "ciphertext"),
+            },
+            "cbc" => Case::Cbc {
+                iv: self.take(&place, "iv"),
+                plaintext: self.take(&place, "plaintext"),
+                ciphertext: self.take(&place, "ciphertext"),
+            },
+            "cmac" => Case::Cmac {
+                message: self.take(&place, "message"),
+                tag: self.take(&place, "tag"),
+                valid: !self.invalid(&place),
             },
             "aead" => Case::Aead {
                 nonce: self.take(&place, "nonce"),

@@ -1,0 +1,220 @@
+//! Cipher block chaining by the name of the cipher, for old data and for systems that prescribe it.
+//!
+//! It protects nothing against change: whoever changes a block of the ciphertext changes the next block of the plaintext
+//! bit by bit, unseen. And whoever can ask whether a padding is right decrypts, so check a MAC over iv and ciphertext
+//! before decrypting, and tell no one why data was refused. For storage take [`crate::aead`].
+
+use std::fmt;
+
+use subtle::{Choice, ConstantTimeEq, ConstantTimeGreater, ConstantTimeLess};
+use zeroize::Zeroize;
+
+use crate::aead::Error;
+use crate::backend::Backend;
+use crate::blocks::{Blocks, blocks};
+use crate::registry::Cipher;
+
+/// Bytes decrypted at a time: several passes of the widest backend, and small enough for the stack.
+const BATCH_BYTES: usize = 8192;
+
+/// Sets `key` (`cipher.key_bytes` long) for CBC on `backend`. All choices are made here, once.
+///
+/// # Errors
+/// `Error::KeyLength`.
+///
+/// Source: SP 800-38A, 6.2.
+///
+/// ```
+/// use sealstone_cipher::cbc::{cbc, pad, unpad};
+/// use sealstone_cipher::{backend::Backend, registry::cipher};
+///
+/// let aria = cbc(cipher("aria-256")?, &[7; 32], Backend::auto())?;
+/// let iv = [0x3c; 16]; // unpredictable, and another one for every message
+/// let mut data = b"any length".to_vec();
+/// pad(&mut data, aria.block_bytes());
+/// aria.encrypt(&iv, &mut data)?;
+/// aria.decrypt(&iv, &mut data)?;
+/// unpad(&mut data, aria.block_bytes())?;
+/// assert_eq!(data, b"any length");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn cbc(cipher: &'static Cipher, key: &[u8], backend: Backend) -> Result<Cbc, Error> {
+    Ok(Cbc(blocks(cipher, key, backend)?))
+}
+
+/// CBC keyed with one cipher. One object serves many threads at once; its key is zeroed on drop.
+///
+/// Each block waits for the one before it when encrypting, so that takes one block at a time whatever the backend;
+/// decryption takes many. With `3des`, and on `portable` with every cipher whose S-boxes are circuits there (AES, ARIA,
+/// SEED), a pass costs the same for one block as for many, so encryption is slow.
+///
+/// The caller owns the iv: nobody may be able to predict it, and no two messages under one key may share it
+/// (SP 800-38A, appendix C).
+pub struct Cbc(Box<dyn Blocks>);
+
+impl Cbc {
+    /// Block length in bytes, and so the length of the iv: 8 or 16.
+    pub fn block_bytes(&self) -> usize {
+        self.0.block_bytes()
+    }
+
+    /// Name of the backend that the block cipher uses, such as `avx512`.
+    pub fn backend(&self) -> &'static str {
+        self.0.backend()
+    }
+
+    /// Encrypts `data` (whole blocks, see [`pad`]) in place, from the initialisation vector `iv` (one block) on.
+    ///
+    /// # Errors
+    /// `Error::NonceLength` where `iv` is not one block long, `Error::PartialBlock` where `data` is no whole number of
+    /// blocks; `data` is untouched.
+    pub fn encrypt(&self, iv: &[u8], data: &mut [u8]) -> Result<(), Error> {
+        self.check(iv, data)?;
+        let block_bytes = self.block_bytes();
+        let mut previous = [0; 16];
+        let previous = &mut previous[..block_bytes];
+        previous.copy_from_slice(iv);
+        for block in data.chunks_exact_mut(block_bytes) {
+            xor(block, previous);
+            self.0.encrypt(block)?;
+            previous.copy_from_slice(block);
+        }
+        Ok(())
+    }
+
+    /// Decrypts `data` (whole blocks) in place, from the initialisation vector `iv` (one block) on.
+    ///
+    /// # Errors
+    /// `Error::NonceLength` where `iv` is not one block long, `Error::PartialBlock` where `data` is no whole number of
+    /// blocks; `data` is untouched.
+    pub fn decrypt(&self, iv: &[u8], data: &mut [u8]) -> Result<(), Error> {
+        self.check(iv, data)?;
+        let block_bytes = self.block_bytes();
+        // The last block of ciphertext before the batch, then the batch itself: public, both of them.
+        let mut ciphertext = [0; 16 + BATCH_BYTES];
+        ciphertext[..block_bytes].copy_from_slice(iv);
+        for batch in data.chunks_mut(BATCH_BYTES) {
+            ciphertext[block_bytes..block_bytes + batch.len()].copy_from_slice(batch);
+            self.0.decrypt(batch)?;
+            xor(batch, &ciphertext);
+            ciphertext.copy_within(batch.len()..batch.len() + block_bytes, 0);
+        }
+        Ok(())
+    }
+
+    fn check(&self, iv: &[u8], data: &[u8]) -> Result<(), Error> {
+        let block_bytes = self.block_bytes();
+        if iv.len() != block_bytes {
+            return Err(Error::NonceLength { found: iv.len(), want: block_bytes });
+        }
+        if !data.len().is_multiple_of(block_bytes) {
+            return Err(Error::PartialBlock { found: data.len(), block_bytes });
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Debug for Cbc {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Cbc").field("backend", &self.backend()).finish_non_exhaustive()
+    }
+}
+
+/// XORs `data` with the beginning of `other`.
+fn xor(data: &mut [u8], other: &[u8]) {
+    for (byte, other) in data.iter_mut().zip(other) {
+        *byte ^= other;
+    }
+}
+
+/// Appends 1 to `block_bytes` bytes (1 to 255), each of which says how many they are, so that `data` is whole blocks.
+///
+/// Source: PKCS #7 (RFC 5652, 6.3).
+///
+/// # Panics
+/// If `block_bytes` is 0 or more than 255.
+pub fn pad(data: &mut Vec<u8>, block_bytes: usize) {
+    assert!((1..=255).contains(&block_bytes), "padding to blocks of {block_bytes} bytes");
+    let count = block_bytes - data.len() % block_bytes;
+    data.resize(data.len() + count, count as u8);
+}
+
+/// Removes what [`pad`] appended. The time it takes depends on the length of `data` alone.
+///
+/// # Errors
+/// `Error::Padding` whatever is wrong; `data` is then empty and its memory zeroed. An answer to others that differs by
+/// this outcome, in words or in time, gives them the plaintext.
+///
+/// # Panics
+/// If `block_bytes` is 0 or more than 255.
+pub fn unpad(data: &mut Vec<u8>, block_bytes: usize) -> Result<(), Error> {
+    assert!((1..=255).contains(&block_bytes), "padding to blocks of {block_bytes} bytes");
+    let count = match data.last() {
+        Some(last) if data.len().is_multiple_of(block_bytes) => *last,
+        _ => {
+            data.zeroize();
+            return Err(Error::Padding);
+        }
+    };
+    let mut right = !count.ct_eq(&0) & !count.ct_gt(&(block_bytes as u8));
+    for (byte, i) in data.iter().rev().take(block_bytes).zip(0_u8..) {
+        let padding: Choice = i.ct_lt(&count);
+        right &= !padding | byte.ct_eq(&count);
+    }
+    if bool::from(right) {
+        data.truncate(data.len() - usize::from(count));
+        Ok(())
+    } else {
+        data.zeroize();
+        Err(Error::Padding)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::bytes;
+
+    #[test]
+    fn padding_comes_off_again() {
+        for block_bytes in [1, 8, 16, 255] {
+            for length in 0..600 {
+                let text = bytes("padded", length);
+                let mut data = text.clone();
+                pad(&mut data, block_bytes);
+                assert!(data.len() > length && data.len() <= length + block_bytes);
+                assert!(data.len().is_multiple_of(block_bytes));
+                assert_eq!(unpad(&mut data, block_bytes), Ok(()));
+                assert_eq!(data, text);
+            }
+        }
+    }
+
+    /// Every last byte on every block that is right in all but one place.
+    #[test]
+    fn wrong_padding_is_one_error() {
+        let refused = |data: &[u8], block_bytes: usize| {
+            let mut data = data.to_vec();
+            assert_eq!(unpad(&mut data, block_bytes), Err(Error::Padding), "{data:?}");
+            assert!(data.is_empty());
+        };
+        for block_bytes in [8, 16] {
+            refused(&[], block_bytes);
+            refused(&vec![1; block_bytes + 1], block_bytes);
+            refused(&vec![1; block_bytes - 1], block_bytes);
+            for last in 0..=255 {
+                let good = usize::from(last);
+                let data = vec![last; 2 * block_bytes];
+                if (1..=block_bytes).contains(&good) {
+                    for wrong in 1..good {
+                        let mut data = data.clone();
+                        data[2 * block_bytes - 1 - wrong] ^= 0x40;
+                        refused(&data, block_bytes);
+                    }
+                } else {
+                    refused(&data, block_bytes);
+                }
+            }
+        }
+    }
+}
