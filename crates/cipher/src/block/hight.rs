@@ -2,7 +2,8 @@
 //! and exclusive ors of bytes, on as many blocks at a time as a vector has bytes. No table and no branch depends on key
 //! or data, so it is constant time on every backend.
 //!
-//! The standard numbers bytes from the right, P7 being the first in memory; so do the names here.
+//! The paper writes a block as P7 to P0 and a key as MK15 to MK0; byte i in memory is Pi and MKi here, as in KISA's
+//! reference code and its vectors.
 
 use zeroize::optimization_barrier;
 
@@ -87,17 +88,16 @@ fn four_times(byte: u8) -> u32 {
 
 impl Hight {
     fn expand(&mut self, key: &[u8; 16]) {
-        let master = |i: usize| key[15 - i];
         for i in 0..4 {
-            self.whitening[0][i] = four_times(master(12 + i));
-            self.whitening[1][i] = four_times(master(i));
+            self.whitening[0][i] = four_times(key[12 + i]);
+            self.whitening[1][i] = four_times(key[i]);
         }
         for (round, keys) in self.keys.iter_mut().enumerate() {
             for (j, subkey) in keys.iter_mut().enumerate() {
                 let number = 4 * round + j;
                 // sixteen subkeys use each byte of the key once, eight by eight, turned by one each time
                 let (turn, half, place) = (number / 16, number % 16 / 8 * 8, number % 8);
-                let byte = master(half + (place + 8 - turn) % 8);
+                let byte = key[half + (place + 8 - turn) % 8];
                 *subkey = four_times(byte.wrapping_add(DELTA[number]));
             }
         }
@@ -116,7 +116,7 @@ impl<L: Lanes> ByteCipher<L> for Hight {
     #[inline(always)]
     fn encrypt<const M: usize>(&self, lanes: L, blocks: &mut [[L::Vector; 8]; M]) {
         for x in &mut *blocks {
-            let [p7, p6, p5, p4, p3, p2, p1, p0] = *x;
+            let [p0, p1, p2, p3, p4, p5, p6, p7] = *x;
             let [x0, x2, x4, x6] = whiten(lanes, [p0, p2, p4, p6], &self.whitening[0]);
             *x = [x0, p1, x2, p3, x4, p5, x6, p7];
         }
@@ -130,14 +130,14 @@ impl<L: Lanes> ByteCipher<L> for Hight {
             // the last round does not turn
             let [x7, x0, x1, x2, x3, x4, x5, x6] = *x;
             let [x0, x2, x4, x6] = whiten(lanes, [x0, x2, x4, x6], &self.whitening[1]);
-            *x = [x7, x6, x5, x4, x3, x2, x1, x0];
+            *x = [x0, x1, x2, x3, x4, x5, x6, x7];
         }
     }
 
     #[inline(always)]
     fn decrypt<const M: usize>(&self, lanes: L, blocks: &mut [[L::Vector; 8]; M]) {
         for x in &mut *blocks {
-            let [c7, c6, c5, c4, c3, c2, c1, c0] = *x;
+            let [c0, c1, c2, c3, c4, c5, c6, c7] = *x;
             let [x0, x2, x4, x6] = whiten_back(lanes, [c0, c2, c4, c6], &self.whitening[1]);
             *x = [c7, x0, c1, x2, c3, x4, c5, x6];
         }
@@ -150,7 +150,7 @@ impl<L: Lanes> ByteCipher<L> for Hight {
         for x in blocks {
             let [x0, x1, x2, x3, x4, x5, x6, x7] = *x;
             let [x0, x2, x4, x6] = whiten_back(lanes, [x0, x2, x4, x6], &self.whitening[0]);
-            *x = [x7, x6, x5, x4, x3, x2, x1, x0];
+            *x = [x0, x1, x2, x3, x4, x5, x6, x7];
         }
     }
 }
