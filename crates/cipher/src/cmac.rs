@@ -31,11 +31,11 @@ use crate::registry::Cipher;
 pub fn cmac(cipher: &'static Cipher, key: &[u8], backend: Backend) -> Result<Cmac, Error> {
     let blocks = blocks(cipher, key, backend)?;
     let block_bytes = blocks.block_bytes();
-    let mut cmac = Cmac { blocks, whole: [0; 16], partial: [0; 16] };
-    let whole = &mut cmac.whole[..block_bytes];
+    let mut cmac = Cmac { blocks, subkeys: Box::new(Subkeys { whole: [0; 16], partial: [0; 16] }) };
+    let Subkeys { whole, partial } = &mut *cmac.subkeys;
+    let (whole, partial) = (&mut whole[..block_bytes], &mut partial[..block_bytes]);
     cmac.blocks.encrypt(whole)?;
     double(whole);
-    let partial = &mut cmac.partial[..block_bytes];
     partial.copy_from_slice(whole);
     double(partial);
     Ok(cmac)
@@ -50,6 +50,12 @@ pub fn cmac(cipher: &'static Cipher, key: &[u8], backend: Backend) -> Result<Cma
 /// Under one key at most 2^48 messages with blocks of 16 bytes, 2^21 with those of 8 (SP 800-38B, appendix B).
 pub struct Cmac {
     blocks: Box<dyn Blocks>,
+    /// On the heap, where moving the object leaves no copy behind.
+    subkeys: Box<Subkeys>,
+}
+
+/// What is added to the last block. Zeroed on drop.
+struct Subkeys {
     /// Added to the last block where it is whole: K1.
     whole: [u8; 16],
     /// Added to the last block where it had to be filled up: K2.
@@ -83,10 +89,10 @@ impl Cmac {
         }
         xor(state, last);
         if last.len() == block_bytes {
-            xor(state, &self.whole);
+            xor(state, &self.subkeys.whole);
         } else {
             state[last.len()] ^= 0x80;
-            xor(state, &self.partial);
+            xor(state, &self.subkeys.partial);
         }
         self.encrypt(state);
         state.to_vec()
@@ -114,7 +120,7 @@ impl fmt::Debug for Cmac {
     }
 }
 
-impl Drop for Cmac {
+impl Drop for Subkeys {
     fn drop(&mut self) {
         self.whole.zeroize();
         self.partial.zeroize();
@@ -143,6 +149,7 @@ fn double(block: &mut [u8]) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::arch::left_after_drop;
     use crate::registry::ciphers;
 
     #[test]
@@ -157,6 +164,12 @@ mod tests {
             tag.push(0);
             assert_eq!(cmac.verify(b"message", &tag), Err(Error::Authentication));
         }
+    }
+
+    #[test]
+    fn subkeys_are_zeroed() {
+        let subkeys = Subkeys { whole: [7; 16], partial: [7; 16] };
+        assert!(left_after_drop(subkeys).iter().all(|byte| *byte == 0));
     }
 
     /// The subkeys of SP 800-38B, D.1: 2 E(0) and 4 E(0).

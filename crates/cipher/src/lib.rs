@@ -2,7 +2,8 @@
 //! Block ciphers and authenticated modes over byte slices, chosen by name, at the speed of the CPU at hand.
 //!
 //! [`registry`] says which ciphers there are and how much one key may protect, [`backend`] which instructions to use;
-//! [`aead`] and [`ctr`] set a key and encrypt, [`cbc`] and [`cmac`] are for old data, all over [`blocks`]; [`speed`] measures; `testing` (a feature) is the conformance suite. What
+//! [`aead`] and [`ctr`] set a key and encrypt, [`cbc`] and [`cmac`] are for old data, all over [`blocks`]; [`speed`] measures; `rustcrypto` (a feature) has the traits of the
+//! ecosystem; `testing` (a feature) is the conformance suite. What
 //! an observer of time and memory learns from each cipher stands in docs/side-channels.md.
 //!
 //! Not here: keys and where they come from (`sealstone-keys`), file formats (`sealstone-seal`).
@@ -20,6 +21,8 @@ pub mod cmac;
 pub mod ctr;
 mod mode;
 pub mod registry;
+#[cfg(feature = "rustcrypto")]
+pub mod rustcrypto;
 pub mod speed;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
