@@ -24,12 +24,13 @@ endif
 
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
-.PHONY: help compare test install setup setup-lints clean
+.PHONY: help compare rivals test install setup setup-rivals setup-lints clean
 
 help:
 	@echo 'make compare            measure what encryption at rest costs on this machine; ends with the path of the report'
 	@echo 'make compare ARGS=...   the same with flags of your own, see: sealstone compare --help'
 	@echo 'make test               every check and every test'
+	@echo 'make rivals             our ciphers beside OpenSSL and the crate lea: GB/s by message size, in one run'
 	@echo 'make install            install the command sealstone with cargo'
 	@echo 'make clean              remove what was built'
 	@echo 'ENGINE=bundled          with compare and install: build RocksDB from source instead of linking the system library'
@@ -38,7 +39,7 @@ compare: setup
 	cargo build --release --locked --package sealstone-cli $(FEATURES)
 	@"$$CARGO_TARGET_DIR/release/sealstone" compare $(ARGS)
 
-test: setup setup-lints
+test: setup setup-rivals setup-lints
 	@cargo run --quiet --locked --package xtask -- test
 
 install: setup
@@ -46,6 +47,12 @@ install: setup
 
 setup:
 	@sh dev/setup.sh $(ENGINE)
+
+setup-rivals:
+	@sh dev/setup.sh rivals
+
+rivals: setup setup-rivals
+	cargo run --release --locked --package sealstone-rivals -- $(ARGS)
 
 setup-lints:
 	@cargo fmt --version >/dev/null 2>&1 && cargo clippy --version >/dev/null 2>&1 \

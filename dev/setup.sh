@@ -1,6 +1,6 @@
 #!/bin/sh
-# Installs what a build needs and this machine lacks: a C++ compiler and RocksDB (argument `system`), or what builds
-# RocksDB from source (argument `bundled`). Says what it does; does nothing, and needs no network, where all is there.
+# Installs what a build needs and this machine lacks: a C++ compiler and RocksDB (argument `system`), what builds RocksDB
+# from source (argument `bundled`), or the OpenSSL to compare ciphers with (argument `rivals`). Says what it does; does nothing, and needs no network, where all is there.
 set -eu
 
 engine=${1:-system}
@@ -18,6 +18,10 @@ command -v c++ >/dev/null 2>&1 || missing="$missing g++"
 case $engine in
 system) has_header rocksdb/c.h || missing="$missing librocksdb-dev" ;;
 bundled) has_libclang || missing="$missing libclang-dev" ;;
+rivals)
+	has_header openssl/evp.h || missing="$missing libssl-dev"
+	command -v pkg-config >/dev/null 2>&1 || missing="$missing pkg-config"
+	;;
 *) echo "setup: the engine is system or bundled, not $engine" >&2 && exit 2 ;;
 esac
 

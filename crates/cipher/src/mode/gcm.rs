@@ -4,7 +4,7 @@
 //! lengths and shorter tags, which the standard allows, are not offered.
 
 use subtle::ConstantTimeEq;
-use zeroize::Zeroize;
+use zeroize::{Zeroize, optimization_barrier};
 
 use super::Counter128;
 use super::ghash::GhashKey;
@@ -17,6 +17,28 @@ pub(crate) struct Gcm {
     cipher: Box<dyn Counter128>,
     ghash: GhashKey,
     limits: Limits,
+}
+
+/// Key stream made at once with the mask of the tag, in bytes: what the widest backend makes in one go.
+const STREAM_BYTES: usize = 1024;
+
+/// The beginning of a key stream: the mask of the tag, then what the data is encrypted with. Blocks of its own for the
+/// mask would cost as much as many blocks of data. Zeroed on drop.
+struct Stream([u8; STREAM_BYTES]);
+
+impl Stream {
+    /// As much as a message of `bytes` bytes needs, at most all of it.
+    fn fill(&mut self, gcm: &Gcm, nonce: &[u8; 12], bytes: usize) {
+        let bytes = bytes.saturating_add(16).min(STREAM_BYTES);
+        gcm.cipher.xor_keystream32(&Gcm::counter(nonce, 1), &mut self.0[..bytes]);
+    }
+}
+
+impl Drop for Stream {
+    fn drop(&mut self) {
+        self.0.fill(0);
+        optimization_barrier(self);
+    }
 }
 
 impl Gcm {
@@ -37,13 +59,24 @@ impl Gcm {
         counter
     }
 
-    fn tag(&self, nonce: &[u8; 12], associated: &[u8], ciphertext: &[u8]) -> [u8; 16] {
-        let mut tag = Self::counter(nonce, 1);
-        self.cipher.encrypt_block(&mut tag);
-        for (byte, hash) in tag.iter_mut().zip(self.ghash.tag_input(associated, ciphertext)) {
-            *byte ^= hash;
+    /// What `associated` and `ciphertext` hash to, under the mask at the head of `stream`.
+    fn tag(&self, stream: &Stream, associated: &[u8], ciphertext: &[u8]) -> [u8; 16] {
+        let mut tag = self.ghash.tag_input(associated, ciphertext);
+        for (byte, mask) in tag.iter_mut().zip(&stream.0) {
+            *byte ^= mask;
         }
         tag
+    }
+
+    /// XORs all of `data` with the key stream, of which `stream` is the beginning.
+    fn apply(&self, stream: &Stream, nonce: &[u8; 12], data: &mut [u8]) {
+        let (head, rest) = data.split_at_mut(data.len().min(STREAM_BYTES - 16));
+        for (byte, key) in head.iter_mut().zip(&stream.0[16..]) {
+            *byte ^= key;
+        }
+        if !rest.is_empty() {
+            self.cipher.xor_keystream32(&Self::counter(nonce, 1 + (STREAM_BYTES / 16) as u8), rest);
+        }
     }
 
     fn check<'n>(&self, nonce: &'n [u8], data: &[u8]) -> Result<&'n [u8; 12], Error> {
@@ -70,16 +103,20 @@ impl Aead for Gcm {
 
     fn seal(&self, nonce: &[u8], associated: &[u8], data: &mut [u8]) -> Result<[u8; 16], Error> {
         let nonce = self.check(nonce, data)?;
-        self.cipher.xor_keystream32(&Self::counter(nonce, 2), data);
-        Ok(self.tag(nonce, associated, data))
+        let mut stream = Stream([0; STREAM_BYTES]);
+        stream.fill(self, nonce, data.len());
+        self.apply(&stream, nonce, data);
+        Ok(self.tag(&stream, associated, data))
     }
 
     fn open(&self, nonce: &[u8], associated: &[u8], data: &mut [u8], tag: &[u8; 16]) -> Result<(), Error> {
         // A wrong length is the caller's error and told apart; it depends on no secret.
         let nonce = self.check(nonce, data).inspect_err(|_| data.zeroize())?;
-        let expected = self.tag(nonce, associated, data);
+        let mut stream = Stream([0; STREAM_BYTES]);
+        stream.fill(self, nonce, data.len());
+        let expected = self.tag(&stream, associated, data);
         if bool::from(expected.ct_eq(tag)) {
-            self.cipher.xor_keystream32(&Self::counter(nonce, 2), data);
+            self.apply(&stream, nonce, data);
             Ok(())
         } else {
             data.zeroize();

@@ -48,8 +48,8 @@ impl<L: ByteLanes> Mix for LanesMix<L> {
 
 impl<L: ByteLanes> WordCipher<L> for Seed {
     const BIG_ENDIAN: bool = true;
-    // the chain through a round is long, and 32 registers hold four sets
-    const SETS: usize = if L::BYTES == 64 { 4 } else { 2 };
+    // the chain through a round is long
+    const SETS: usize = 4;
 
     #[inline(always)]
     fn encrypt<const M: usize>(&self, lanes: L, blocks: &mut [[L::Vector; 4]; M]) {

@@ -1,0 +1,58 @@
+//! Botan, built from the source that its crate brings.
+
+use botan::{BlockCipher, Cipher, CipherDirection, Version};
+
+use crate::{FromBlocks, Library, Rival, RivalAead};
+
+/// Botan of this build.
+pub fn library() -> Library {
+    let version = Version::current().map(|version| format!("{}.{}", version.major, version.minor));
+    Library { name: format!("Botan {}", version.unwrap_or_default()), ctr, gcm }
+}
+
+/// Its name and block length.
+fn named(cipher: &str) -> Option<(&'static str, usize)> {
+    Some(match cipher {
+        "aes-128" => ("AES-128", 16),
+        "aes-192" => ("AES-192", 16),
+        "aes-256" => ("AES-256", 16),
+        "aria-128" => ("ARIA-128", 16),
+        "aria-192" => ("ARIA-192", 16),
+        "aria-256" => ("ARIA-256", 16),
+        "seed-128" => ("SEED", 16),
+        "3des" => ("TripleDES", 8),
+        "blowfish" => ("Blowfish", 8),
+        _ => return None,
+    })
+}
+
+/// From its block ciphers, which take many blocks in one call: its counter mode is a Botan `StreamCipher`, which has no
+/// interface in C and so none in Rust.
+fn ctr(cipher: &str, key: &[u8]) -> Option<Box<dyn Rival>> {
+    let (name, block_bytes) = named(cipher)?;
+    let mut keyed = BlockCipher::new(name).ok()?;
+    keyed.set_key(key).ok()?;
+    Some(Box::new(FromBlocks::new(block_bytes, move |blocks: &mut [u8]| {
+        keyed.encrypt_in_place(blocks).expect("whole blocks");
+    })))
+}
+
+fn gcm(cipher: &str, key: &[u8]) -> Option<Box<dyn RivalAead>> {
+    let (name, 16) = named(cipher)? else { return None };
+    let mut keyed = Cipher::new(format!("{name}/GCM"), CipherDirection::Encrypt).ok()?;
+    keyed.set_key(key).ok()?;
+    Some(Box::new(Gcm { keyed }))
+}
+
+struct Gcm {
+    keyed: Cipher,
+}
+
+impl RivalAead for Gcm {
+    fn seal(&mut self, nonce: &[u8; 12], data: &mut [u8]) -> [u8; 16] {
+        let sealed = self.keyed.process(nonce, data).expect("a nonce of twelve bytes");
+        let (text, tag) = sealed.split_at(data.len());
+        data.copy_from_slice(text);
+        tag.try_into().expect("a tag of sixteen bytes")
+    }
+}

@@ -1,0 +1,79 @@
+//! Other libraries' ciphers behind one interface: to check that ours give the same answers, and how much faster.
+//!
+//! Not here: our ciphers.
+
+#[cfg(feature = "botan")]
+pub mod botan;
+pub mod contest;
+pub mod lea;
+pub mod openssl;
+
+/// A keyed cipher of some library.
+pub trait Rival {
+    /// XORs `data` with the key stream whose first block encrypts `counter`, one block long; the whole block counts up,
+    /// big-endian.
+    fn ctr(&mut self, counter: &[u8], data: &mut [u8]);
+}
+
+/// A keyed AEAD of some library.
+pub trait RivalAead {
+    /// Encrypts `data` in place under a `nonce` of 12 bytes, without associated data, and returns the tag.
+    fn seal(&mut self, nonce: &[u8; 12], data: &mut [u8]) -> [u8; 16];
+}
+
+/// A library: its name, and what it has under the name and key of one of our ciphers.
+pub struct Library {
+    /// Name and version.
+    pub name: String,
+    /// Counter mode, where the library has the cipher.
+    pub ctr: fn(cipher: &str, key: &[u8]) -> Option<Box<dyn Rival>>,
+    /// GCM, where the library has it.
+    pub gcm: fn(cipher: &str, key: &[u8]) -> Option<Box<dyn RivalAead>>,
+}
+
+/// All libraries of this build.
+pub fn libraries() -> Vec<Library> {
+    vec![
+        openssl::library(),
+        lea::library(),
+        #[cfg(feature = "botan")]
+        botan::library(),
+    ]
+}
+
+/// Counter mode from single blocks, for libraries that do not offer it with a cipher: counter blocks are written,
+/// encrypted all together, and added.
+pub(crate) struct FromBlocks<E> {
+    block_bytes: usize,
+    stream: Vec<u8>,
+    encrypt: E,
+}
+
+impl<E: FnMut(&mut [u8])> FromBlocks<E> {
+    /// `encrypt` encrypts whole blocks of `block_bytes` in place.
+    pub(crate) fn new(block_bytes: usize, encrypt: E) -> Self {
+        Self { block_bytes, stream: Vec::new(), encrypt }
+    }
+}
+
+impl<E: FnMut(&mut [u8])> Rival for FromBlocks<E> {
+    fn ctr(&mut self, counter: &[u8], data: &mut [u8]) {
+        let blocks = data.len().div_ceil(self.block_bytes);
+        self.stream.resize(blocks * self.block_bytes, 0);
+        if self.block_bytes == 8 {
+            let first = u64::from_be_bytes(counter.try_into().expect("a block"));
+            for (i, block) in self.stream.as_chunks_mut::<8>().0.iter_mut().enumerate() {
+                *block = first.wrapping_add(i as u64).to_be_bytes();
+            }
+        } else {
+            let first = u128::from_be_bytes(counter.try_into().expect("a block"));
+            for (i, block) in self.stream.as_chunks_mut::<16>().0.iter_mut().enumerate() {
+                *block = first.wrapping_add(i as u128).to_be_bytes();
+            }
+        }
+        (self.encrypt)(&mut self.stream);
+        for (byte, key) in data.iter_mut().zip(&self.stream) {
+            *byte ^= key;
+        }
+    }
+}

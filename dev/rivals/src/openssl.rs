@@ -1,0 +1,90 @@
+//! The system's OpenSSL, through its EVP interface; ciphers that it calls legacy come from its legacy provider.
+
+use std::sync::LazyLock;
+
+use openssl::cipher::Cipher;
+use openssl::cipher_ctx::CipherCtx;
+use openssl::provider::Provider;
+
+use crate::{FromBlocks, Library, Rival, RivalAead};
+
+/// OpenSSL as it is installed.
+pub fn library() -> Library {
+    let version = openssl::version::version();
+    Library {
+        name: version.split(" (").next().unwrap_or(version).split_whitespace().take(2).collect::<Vec<_>>().join(" "),
+        ctr,
+        gcm,
+    }
+}
+
+/// The providers, which must live as long as what they provide.
+static PROVIDERS: LazyLock<Vec<Provider>> = LazyLock::new(|| {
+    ["default", "legacy"].into_iter().filter_map(|name| Provider::try_load(None, name, true).ok()).collect()
+});
+
+fn fetch(name: &str) -> Option<Cipher> {
+    LazyLock::force(&PROVIDERS);
+    Cipher::fetch(None, name, None).ok()
+}
+
+fn ctr(cipher: &str, key: &[u8]) -> Option<Box<dyn Rival>> {
+    let family = cipher.to_ascii_uppercase();
+    if let Some(found) = fetch(&format!("{family}-CTR")) {
+        let mut context = CipherCtx::new().ok()?;
+        context.encrypt_init(Some(&found), Some(key), None).ok()?;
+        return Some(Box::new(Native { context }));
+    }
+    let (name, block_bytes) = match cipher {
+        "seed-128" => ("SEED-ECB", 16),
+        "3des" => ("DES-EDE3-ECB", 8),
+        "blowfish" => ("BF-ECB", 8),
+        _ => return None,
+    };
+    let found = fetch(name)?;
+    let mut context = CipherCtx::new().ok()?;
+    context.encrypt_init(Some(&found), Some(key), None).ok()?;
+    context.set_padding(false);
+    // the interface wants room for a block more than it writes
+    let mut encrypted = Vec::new();
+    Some(Box::new(FromBlocks::new(block_bytes, move |blocks: &mut [u8]| {
+        encrypted.resize(blocks.len() + block_bytes, 0);
+        context.cipher_update(blocks, Some(&mut encrypted)).expect("whole blocks");
+        blocks.copy_from_slice(&encrypted[..blocks.len()]);
+    })))
+}
+
+struct Native {
+    context: CipherCtx,
+}
+
+impl Rival for Native {
+    fn ctr(&mut self, counter: &[u8], data: &mut [u8]) {
+        self.context.encrypt_init(None, None, Some(counter)).expect("a counter block");
+        let bytes = data.len();
+        self.context.cipher_update_inplace(data, bytes).expect("a stream cipher takes any length");
+    }
+}
+
+fn gcm(cipher: &str, key: &[u8]) -> Option<Box<dyn RivalAead>> {
+    let found = fetch(&format!("{}-GCM", cipher.to_ascii_uppercase()))?;
+    let mut context = CipherCtx::new().ok()?;
+    context.encrypt_init(Some(&found), Some(key), None).ok()?;
+    Some(Box::new(Gcm { context }))
+}
+
+struct Gcm {
+    context: CipherCtx,
+}
+
+impl RivalAead for Gcm {
+    fn seal(&mut self, nonce: &[u8; 12], data: &mut [u8]) -> [u8; 16] {
+        self.context.encrypt_init(None, None, Some(nonce)).expect("a nonce");
+        let bytes = data.len();
+        self.context.cipher_update_inplace(data, bytes).expect("a stream cipher takes any length");
+        self.context.cipher_final(&mut []).expect("nothing is left over");
+        let mut tag = [0; 16];
+        self.context.tag(&mut tag).expect("the tag of a sealed message");
+        tag
+    }
+}
