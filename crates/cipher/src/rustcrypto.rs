@@ -1,4 +1,4 @@
-//! The traits of the RustCrypto crates [`cipher`] and [`aead`](::aead) on types of ours, one block cipher and one AEAD for
+//! The traits of the RustCrypto crates `cipher` and `aead` on types of ours, one block cipher and one AEAD for
 //! each line of the table of ciphers, so that modes and protocols written over these traits run on our backends.
 //!
 //! Keys are set on [`Backend::auto`]; a clone shares the key schedule, which is zeroed with the last one. Where the
