@@ -2,7 +2,7 @@
 //!
 //! It takes a way to set a key and checks published vectors, lengths on every boundary, counters just below a carry,
 //! misaligned buffers, pieces against the whole, forgeries and refused arguments, each against a plain
-//! [`reference`]. A failed check panics with the cipher, the backend and the input's shape; what could not be
+//! [`mod@reference`]. A failed check panics with the cipher, the backend and the input's shape; what could not be
 //! checked is counted in the [`Summary`]. Speed is not its business.
 
 mod blocks;
