@@ -28,7 +28,8 @@ fn write_private(path: &Path, content: &[u8]) {
 #[test]
 fn unknown_names_come_with_the_nearest() {
     let dir = empty();
-    let known = "  known ciphers: aes-128, aes-192, aes-256, aria-128, aria-192, aria-256, 3des, blowfish, seed-128, lea-128, lea-192, lea-256, hight, pipo-128, pipo-256\n";
+    let known = "  known ciphers: aes-128, aes-192, aes-256, aria-128, aria-192, aria-256, seed-128, lea-128, \
+         lea-192, lea-256, hight, pipo-128, pipo-256, 3des, blowfish\n";
     fails(
         dir.path(),
         &["compare", "--ciphers", "none,aes-265"],

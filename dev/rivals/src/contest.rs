@@ -2,12 +2,15 @@
 
 use std::time::{Duration, Instant};
 
-/// Something to be timed: a name, and a call that works through the bytes it is given.
-pub struct Contestant<'a> {
+/// Works through one message, the bytes it is given.
+pub type Call = dyn FnMut(&mut [u8]);
+
+/// Something to be timed.
+pub struct Contestant {
     /// Whose it is.
     pub name: String,
     /// One message.
-    pub call: Box<dyn FnMut(&mut [u8]) + 'a>,
+    pub call: Box<Call>,
 }
 
 /// Speeds of one contestant.

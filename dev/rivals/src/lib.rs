@@ -26,10 +26,13 @@ pub struct Library {
     /// Name and version.
     pub name: String,
     /// Counter mode, where the library has the cipher.
-    pub ctr: fn(cipher: &str, key: &[u8]) -> Option<Box<dyn Rival>>,
+    pub ctr: SetKey<dyn Rival>,
     /// GCM, where the library has it.
-    pub gcm: fn(cipher: &str, key: &[u8]) -> Option<Box<dyn RivalAead>>,
+    pub gcm: SetKey<dyn RivalAead>,
 }
+
+/// Sets a key for the cipher of our name, where there is such a one.
+pub type SetKey<T> = fn(cipher: &str, key: &[u8]) -> Option<Box<T>>;
 
 /// All libraries of this build.
 pub fn libraries() -> Vec<Library> {

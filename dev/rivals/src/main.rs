@@ -1,6 +1,7 @@
 //! Prints how fast our ciphers are beside those of other libraries: every cipher in counter mode and in GCM, by message
 //! size and backend, all contestants in turn in one run.
 
+use std::hint::black_box;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
@@ -46,27 +47,25 @@ fn main() -> Result<()> {
     println!("GB/s, median of {} rounds of {} us a contestant, one thread;", flags.rounds, flags.turn_us);
     println!("last line: our fastest against the fastest rival, median (and 10 to 90 % of the rounds)");
     for cipher in ciphers {
-        let counters: Maker = Box::new(|| counter_contestants(cipher, &backends, &libraries));
-        table(&format!("{} counter mode", cipher.name), &flags, backends.len(), &counters)?;
+        let counters = counter_contestants(cipher, &backends, &libraries).context("setting keys")?;
+        table(&format!("{} counter mode", cipher.name), &flags, backends.len(), counters);
         if cipher.mode == Mode::Gcm {
-            let gcms: Maker = Box::new(|| gcm_contestants(cipher, &backends, &libraries));
-            table(&format!("{} GCM", cipher.name), &flags, backends.len(), &gcms)?;
+            let gcms = gcm_contestants(cipher, &backends, &libraries).context("setting keys")?;
+            table(&format!("{} GCM", cipher.name), &flags, backends.len(), gcms);
         }
     }
     Ok(())
 }
 
-type Maker<'a> = Box<dyn Fn() -> Result<Vec<Contestant<'a>>> + 'a>;
-
 fn key(cipher: &Cipher) -> Vec<u8> {
     (0..cipher.key_bytes).map(|i| (i * 37 + 11) as u8).collect()
 }
 
-fn counter_contestants<'a>(
+fn counter_contestants(
     cipher: &'static Cipher,
     backends: &[Backend],
     libraries: &[Library],
-) -> Result<Vec<Contestant<'a>>> {
+) -> Result<Vec<Contestant>> {
     let (key, counter) = (key(cipher), vec![3; cipher.block_bytes]);
     let mut contestants: Vec<Contestant> = Vec::new();
     for backend in backends {
@@ -83,29 +82,28 @@ fn counter_contestants<'a>(
     Ok(contestants)
 }
 
-fn gcm_contestants<'a>(
-    cipher: &'static Cipher,
-    backends: &[Backend],
-    libraries: &[Library],
-) -> Result<Vec<Contestant<'a>>> {
+fn gcm_contestants(cipher: &'static Cipher, backends: &[Backend], libraries: &[Library]) -> Result<Vec<Contestant>> {
     let key = key(cipher);
     let mut contestants: Vec<Contestant> = Vec::new();
     for backend in backends {
         let keyed = aead(cipher, &key, *backend)?;
-        let call = move |data: &mut [u8]| drop(keyed.seal(&[3; 12], &[], data).expect("a nonce of twelve bytes"));
+        let call = move |data: &mut [u8]| {
+            black_box(keyed.seal(&[3; 12], &[], data).expect("a nonce of twelve bytes"));
+        };
         contestants.push(Contestant { name: format!("ours, {}", backend.name()), call: Box::new(call) });
     }
     for library in libraries {
         let Some(mut rival) = (library.gcm)(cipher.name, &key) else { continue };
-        let call = move |data: &mut [u8]| drop(rival.seal(&[3; 12], data));
+        let call = move |data: &mut [u8]| {
+            black_box(rival.seal(&[3; 12], data));
+        };
         contestants.push(Contestant { name: library.name.clone(), call: Box::new(call) });
     }
     Ok(contestants)
 }
 
 /// Times `contestants`, of which the first `ours` are ours, and prints them.
-fn table(title: &str, flags: &Flags, ours: usize, contestants: &Maker) -> Result<()> {
-    let mut contestants = contestants().context("setting keys")?;
+fn table(title: &str, flags: &Flags, ours: usize, mut contestants: Vec<Contestant>) {
     let turn = Duration::from_micros(flags.turn_us);
     let by_size: Vec<Vec<Speeds>> =
         flags.sizes.iter().map(|&bytes| time(&mut contestants, bytes, flags.rounds, turn)).collect();
@@ -119,7 +117,6 @@ fn table(title: &str, flags: &Flags, ours: usize, contestants: &Maker) -> Result
         let ratios: String = by_size.iter().map(|speeds| format!("{:>20}", against(speeds, ours))).collect();
         println!("{:<18}{ratios}", "ratio");
     }
-    Ok(())
 }
 
 /// The fastest of ours against the fastest of the others.
