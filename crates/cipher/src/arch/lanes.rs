@@ -242,7 +242,7 @@ fn from_words(words: [u32; 4]) -> [u8; 16] {
 #[cfg(any(not(all(target_arch = "x86_64", target_feature = "sse2")), miri))]
 array_lanes!(super::Portable, "portable");
 
-/// Vectors as arrays, where `Portable` has registers: to test the code of other architectures on this one.
+// Vectors as arrays, where `Portable` has registers: to test the code of other architectures on this one.
 #[cfg(test)]
 array_lanes!(super::Arrays, "arrays");
 
