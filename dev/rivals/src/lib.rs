@@ -1,3 +1,4 @@
+#![forbid(unsafe_code)]
 //! Other libraries' ciphers behind one interface: to check that ours give the same answers, and how much faster.
 //!
 //! Not here: our ciphers.

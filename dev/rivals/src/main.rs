@@ -1,3 +1,4 @@
+#![forbid(unsafe_code)]
 //! Prints how fast our ciphers are beside those of other libraries: every cipher in counter mode and in GCM, by message
 //! size and backend, all contestants in turn in one run.
 
