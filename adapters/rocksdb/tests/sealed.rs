@@ -419,6 +419,28 @@ fn a_torn_log_ends_where_it_is_torn() {
     }
 }
 
+/// RocksDB writes control files under another name first; a kill there leaves part of one, which nobody misses.
+#[test]
+fn a_file_left_unfinished_under_its_first_name_is_no_damage() {
+    let site = Site::new();
+    site.filled("db");
+    let dir = site.path("db");
+    let options = fs::read_dir(&dir).unwrap().map(|entry| entry.unwrap().path());
+    let options = options.filter(|path| path.file_name().unwrap().to_str().unwrap().starts_with("OPTIONS-"));
+    let options = options.max().expect("a database has its options in a file");
+    let whole = fs::read(&options).unwrap();
+    for bytes in [512, 600, whole.len() - 1] {
+        let unfinished = dir.join("OPTIONS-000999.dbtmp");
+        fs::write(&unfinished, &whole[..bytes]).unwrap();
+        let report = site.verify("db");
+        assert!(report.is_whole() && report.notes.len() == 1, "{bytes}: {report:?}");
+        // under its own name it is damage
+        fs::rename(&unfinished, dir.join("OPTIONS-000999")).unwrap();
+        assert!(!site.verify("db").is_whole(), "{bytes}");
+        fs::remove_file(dir.join("OPTIONS-000999")).unwrap();
+    }
+}
+
 #[test]
 fn a_log_cut_within_its_header_is_refused() {
     let site = Site::new();

@@ -345,7 +345,8 @@ mod tests {
             let estimate = Estimate::from_rounds(&rounds);
             claimed += usize::from(matches!(judge(&[estimate])[0].verdict, Verdict::Costs | Verdict::Gains));
         }
-        assert!(claimed <= 60, "a difference is claimed in {claimed} of {runs}");
+        // a little more than one in twenty, since such luck is not normally distributed
+        assert!(claimed <= 80, "a difference is claimed in {claimed} of {runs}");
         // and rounds that agree are worth all their pairs
         let agreeing = vec![vec![-0.1, -0.12, -0.08, -0.11, -0.09, -0.1]; 3];
         assert_eq!(Estimate::from_rounds(&agreeing), Estimate::from_pairs(&agreeing.concat()));

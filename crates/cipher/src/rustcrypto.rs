@@ -208,8 +208,6 @@ types! {
     "aria-128": Aria128(U16, U16, U64), Aria128Gcm(U12);
     "aria-192": Aria192(U24, U16, U64), Aria192Gcm(U12);
     "aria-256": Aria256(U32, U16, U64), Aria256Gcm(U12);
-    "3des": TripleDes(U24, U8, U512), TripleDesCtrMac(U8);
-    "blowfish": Blowfish(U16, U8, U128), BlowfishCtrMac(U8);
     "seed-128": Seed128(U16, U16, U64), Seed128Gcm(U12);
     "lea-128": Lea128(U16, U16, U64), Lea128Gcm(U12);
     "lea-192": Lea192(U24, U16, U64), Lea192Gcm(U12);
@@ -217,6 +215,8 @@ types! {
     "hight": Hight(U16, U8, U128), HightCtrMac(U8);
     "pipo-128": Pipo128(U16, U8, U128), Pipo128CtrMac(U8);
     "pipo-256": Pipo256(U32, U8, U128), Pipo256CtrMac(U8);
+    "3des": TripleDes(U24, U8, U512), TripleDesCtrMac(U8);
+    "blowfish": Blowfish(U16, U8, U128), BlowfishCtrMac(U8);
 }
 
 #[cfg(test)]

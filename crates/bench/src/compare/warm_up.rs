@@ -70,14 +70,14 @@ impl<'a> Comparison<'a> {
         if spec.from_empty || spec.cold { 3.0 * slice_s } else { slice_s }
     }
 
-    /// Runs parts of passes for a fraction of a second, the same ones on every variant. Returns how long a whole pass
+    /// Runs parts of passes for the time of a few slices, the same ones on every variant. Returns how long a whole pass
     /// takes on the fastest one, in seconds, and the number of the first pass that was not begun.
     fn time_pass(&mut self, workload: &dyn Workload, stores: &mut Stores) -> Result<(f64, usize), Halt> {
         // enough operations to be more than the start of their clients
         const PART_OPERATIONS: u64 = 1_000;
         const MOST_PARTS: usize = 1_000;
-        const ENOUGH_S: f64 = 0.2;
         let spec = workload.spec();
+        let enough_s = 4.0 * self.plan.slice_ms as f64 / 1e3;
         let part_operations = match spec.unit {
             Unit::Operations => PART_OPERATIONS.max(self.clients(workload) as u64),
             // each of them is a long one
@@ -97,7 +97,7 @@ impl<'a> Comparison<'a> {
                 elapsed_s += outcome.elapsed_s;
                 part += 1;
                 // every variant does what the first one did, so that all stores go on alike
-                let enough = if variant == 0 { elapsed_s >= ENOUGH_S || part == MOST_PARTS } else { part == parts };
+                let enough = if variant == 0 { elapsed_s >= enough_s || part == MOST_PARTS } else { part == parts };
                 if enough || spec.from_empty {
                     break;
                 }
