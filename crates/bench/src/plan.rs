@@ -59,7 +59,7 @@ pub struct Plan {
     pub rounds: usize,
     /// Pairs of slices that each round adds to a ratio, at least.
     pub pairs: usize,
-    /// A measured slice lasts at least about this many milliseconds, and three times that with cold caches or an empty
+    /// A measured slice lasts at least about this many milliseconds, and twice that with cold caches or an empty
     /// store to begin with; shorter passes are repeated until it does.
     pub slice_ms: u64,
     /// The store's cache, in bytes; absent: sized to the data. In TOML also text such as `"512MiB"`.
@@ -88,7 +88,7 @@ impl Default for Plan {
             workloads: ["a", "b", "c", "e", "oltp", "batch-load", "batch-scan"].map(String::from).to_vec(),
             records: 100_000,
             records_from: None,
-            operations: 100_000,
+            operations: 50_000,
             threads: 8,
             rounds: 3,
             pairs: 24,

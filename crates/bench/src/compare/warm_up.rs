@@ -67,7 +67,7 @@ impl<'a> Comparison<'a> {
     /// to be more than its beginning.
     fn slice_s(&self, spec: &Spec) -> f64 {
         let slice_s = self.plan.slice_ms as f64 / 1e3;
-        if spec.from_empty || spec.cold { 3.0 * slice_s } else { slice_s }
+        if spec.from_empty || spec.cold { 2.0 * slice_s } else { slice_s }
     }
 
     /// Runs parts of passes for the time of a few slices, the same ones on every variant. Returns how long a whole pass

@@ -42,13 +42,6 @@ pub(crate) enum SetKey {
     },
 }
 
-/// A keyed block cipher that zeroes its key schedule on drop.
-pub(crate) trait BlockEncrypt<const BLOCK_BYTES: usize>: Send + Sync {
-    /// Encrypts each of `blocks` in place. Independent blocks are handed over together so that an implementation
-    /// may work on several at once.
-    fn encrypt_blocks(&self, blocks: &mut [[u8; BLOCK_BYTES]]);
-}
-
 /// A keyed block cipher, both ways, that zeroes its key schedule on drop.
 pub(crate) trait BlockCipher<const BLOCK_BYTES: usize>: Send + Sync {
     /// Name of the backend in use.

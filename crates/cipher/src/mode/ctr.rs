@@ -1,67 +1,11 @@
-//! Counter mode (SP 800-38A, 6.5) over any block cipher: key streams for the other modes, and [`Ctr`]
-//! itself. Which cipher and backend stand behind it was decided when the key was set.
+//! Counter mode (SP 800-38A, 6.5): [`Ctr`] over any block cipher that makes key streams. Which cipher and backend stand
+//! behind it was decided when the key was set.
 
 use zeroize::Zeroize;
 
 use super::{Counter64, Counter128};
 use crate::aead::Error;
-use crate::block::BlockEncrypt;
 use crate::ctr::Ctr;
-
-/// Blocks of key stream made at a time: enough to fill wide registers, small enough for the stack.
-const BATCH: usize = 32;
-
-/// Counter mode of a plain block cipher, where no backend brings a fused one.
-pub(crate) struct BlockCounter<C>(pub(crate) C);
-
-impl<C: BlockEncrypt<16>> Counter128 for BlockCounter<C> {
-    fn backend(&self) -> &'static str {
-        "portable"
-    }
-
-    fn encrypt_block(&self, block: &mut [u8; 16]) {
-        self.0.encrypt_blocks(std::slice::from_mut(block));
-    }
-
-    fn xor_keystream32(&self, counter: &[u8; 16], data: &mut [u8]) {
-        let (prefix, low) = counter.split_at(12);
-        let mut count = u32::from_be_bytes(low.try_into().expect("four of sixteen bytes"));
-        xor_batches(&self.0, data, |block| {
-            block[..12].copy_from_slice(prefix);
-            block[12..].copy_from_slice(&count.to_be_bytes());
-            count = count.wrapping_add(1);
-        });
-    }
-}
-
-impl<C: BlockEncrypt<8>> Counter64 for BlockCounter<C> {
-    fn backend(&self) -> &'static str {
-        "portable"
-    }
-
-    fn xor_keystream64(&self, counter: u64, data: &mut [u8]) {
-        let mut count = counter;
-        xor_batches(&self.0, data, |block| {
-            *block = count.to_be_bytes();
-            count = count.wrapping_add(1);
-        });
-    }
-}
-
-/// XORs `data` with the encryption of the counter blocks that `next` writes one after the other.
-#[inline(always)]
-fn xor_batches<const N: usize>(cipher: &impl BlockEncrypt<N>, data: &mut [u8], mut next: impl FnMut(&mut [u8; N])) {
-    let mut stream = [[0; N]; BATCH];
-    for piece in data.chunks_mut(BATCH * N) {
-        let blocks = &mut stream[..piece.len().div_ceil(N)];
-        blocks.iter_mut().for_each(&mut next);
-        cipher.encrypt_blocks(blocks);
-        for (byte, key) in piece.iter_mut().zip(blocks.as_flattened()) {
-            *byte ^= key;
-        }
-    }
-    stream.as_flattened_mut().zeroize();
-}
 
 /// [`Ctr`] over 16-byte blocks.
 pub(crate) struct Ctr128(pub(crate) Box<dyn Counter128>);
