@@ -134,7 +134,9 @@ class CountingSequentialFile : public FSSequentialFileOwnerWrapper {
 class CountingRandomAccessFile : public FSRandomAccessFileOwnerWrapper {
  public:
   CountingRandomAccessFile(std::unique_ptr<FSRandomAccessFile>&& target, Counters counters, bool reads_as_sealed)
-      : FSRandomAccessFileOwnerWrapper(std::move(target)), counters_(std::move(counters)), reads_as_sealed_(reads_as_sealed) {}
+      : FSRandomAccessFileOwnerWrapper(std::move(target)),
+        counters_(std::move(counters)),
+        reads_as_sealed_(reads_as_sealed) {}
 
   IOStatus Read(uint64_t offset, size_t n, const IOOptions& options, Slice* result, char* scratch,
                 IODebugContext* dbg) const override {
