@@ -195,6 +195,8 @@ struct Stores {
     options: StoreOptions,
     /// Whether everything that fits is in the caches.
     warm: bool,
+    /// Whether a workload with cold caches has read the files.
+    read_cold: bool,
 }
 
 /// Which slice of a workload: its passes are numbered over the whole comparison.
@@ -333,7 +335,13 @@ impl<'a> Comparison<'a> {
         };
         let cache_bytes = self.cache_bytes(group, data_bytes);
         let dirs = self.variants.iter().map(|variant| dir.join(directory_name(&variant.label))).collect();
-        let mut stores = Stores { dirs, open: Vec::new(), options: StoreOptions { cache_bytes, tables }, warm: false };
+        let mut stores = Stores {
+            dirs,
+            open: Vec::new(),
+            options: StoreOptions { cache_bytes, tables },
+            warm: false,
+            read_cold: false,
+        };
         if !group.loads_itself() {
             self.open_fresh(group.dataset, &mut stores)?;
         }
@@ -372,6 +380,7 @@ impl<'a> Comparison<'a> {
     fn open_fresh(&self, dataset: &str, stores: &mut Stores) -> Result<(), Halt> {
         stores.open.clear();
         stores.warm = false;
+        stores.read_cold = false;
         for dir in &stores.dirs {
             remove_dir(dir)?;
             std::fs::create_dir_all(dir).map_err(|error| CompareError::Directory {
@@ -386,28 +395,38 @@ impl<'a> Comparison<'a> {
         Ok(())
     }
 
-    /// Loads the data set into every store, in parts side by side.
+    /// Loads the data set into every store, which the time left counts as a task of its own.
     fn load(&mut self, group: &Group, stores: &mut Stores) -> Result<(), Halt> {
-        let workload = group.first();
         let task = self.load_tasks[group.dataset];
+        let begin = Instant::now();
+        self.fill_stores(group.first(), stores, &|this, share| {
+            let mut estimate = this.estimate();
+            if share > 0.02 {
+                estimate.expect(task, begin.elapsed().as_secs_f64() / share);
+            }
+            estimate.done(task, share);
+        })
+    }
+
+    /// Loads the data set into every store, in parts side by side, and tells `progress` what share of it is done.
+    fn fill_stores(
+        &self,
+        workload: &dyn Workload,
+        stores: &mut Stores,
+        progress: &(dyn Fn(&Self, f64) + Sync),
+    ) -> Result<(), Halt> {
+        let dataset = workload.spec().dataset;
         let parts = machine::cores().min(8);
         let rows = workload.load_rows();
-        let begin = Instant::now();
         for (variant, store) in stores.open.iter().enumerate() {
             self.go_on()?;
             let store = Stoppable::new(store.as_ref(), self.stop);
             let loaded = AtomicU64::new(0);
-            let this = &*self;
             let progress = |written: u64| {
                 let done = loaded.fetch_add(written, Ordering::Relaxed) + written;
-                let share = (variant as f64 + done as f64 / rows.max(1) as f64) / this.variants.len() as f64;
-                let mut estimate = this.estimate();
-                if share > 0.02 {
-                    estimate.expect(task, begin.elapsed().as_secs_f64() / share);
-                }
-                estimate.done(task, share);
-                drop(estimate);
-                this.tell(Phase::Load, group.dataset, variant, 0, done.min(rows), rows);
+                let share = (variant as f64 + done as f64 / rows.max(1) as f64) / self.variants.len() as f64;
+                progress(self, share);
+                self.tell(Phase::Load, dataset, variant, 0, done.min(rows), rows);
             };
             let results: Vec<Result<(), StoreError>> = std::thread::scope(|scope| {
                 let (store, progress) = (&store, &progress);
@@ -417,7 +436,7 @@ impl<'a> Comparison<'a> {
                 joined.map(|result| result.unwrap_or_else(|panic| std::panic::resume_unwind(panic))).collect()
             });
             self.go_on()?;
-            let loading = || format!("loading data set {}", group.dataset);
+            let loading = || format!("loading data set {dataset}");
             results.into_iter().collect::<Result<(), _>>().map_err(self.failed(loading(), variant))?;
             store.merge_layers().map_err(self.failed(loading(), variant))?;
             store.quiesce().map_err(self.failed(loading(), variant))?;
@@ -441,7 +460,13 @@ impl<'a> Comparison<'a> {
         for repeat in 0..repeats {
             if spec.from_empty {
                 self.open_fresh(spec.dataset, stores)?;
+            } else if spec.cold && stores.read_cold {
+                // how fast files are read depends on where they lie: many loads, each read once, tell the cipher's part
+                // from that of the place
+                self.open_fresh(spec.dataset, stores)?;
+                self.fill_stores(ready.workload, stores, &|_, _| ())?;
             }
+            stores.read_cold |= spec.cold;
             for slice in 0..slices {
                 let in_round = repeat * slices + slice;
                 let block = round * round_slices + in_round;
@@ -455,7 +480,9 @@ impl<'a> Comparison<'a> {
                 }
                 // only now that the block is whole does any of it count
                 for (variant, outcome) in outcomes.into_iter().flatten().enumerate() {
-                    self.count(ready.number, variant, outcome, round, in_round);
+                    let load = if spec.cold { repeat } else { 0 };
+                    let (outcome, sample) = outcome;
+                    self.count(ready.number, variant, outcome, Sample { round, slice: in_round, load, ..sample });
                 }
             }
             ready.next_pass += passes;
@@ -474,10 +501,9 @@ impl<'a> Comparison<'a> {
         found.expect("warm_up has made the cells of every workload")
     }
 
-    fn count(&mut self, workload: usize, variant: usize, outcome: (SliceOutcome, Sample), round: usize, slice: usize) {
-        let (outcome, sample) = outcome;
+    fn count(&mut self, workload: usize, variant: usize, outcome: SliceOutcome, sample: Sample) {
         let cell = self.cell(workload, variant);
-        cell.samples.push(Sample { round, slice, ..sample });
+        cell.samples.push(sample);
         cell.latencies.merge(&outcome.latencies);
         cell.cpu.push(&outcome.readings, outcome.elapsed_s, outcome.cpu);
         cell.machine = cell.machine.plus(outcome.machine);
@@ -519,6 +545,7 @@ impl<'a> Comparison<'a> {
         let sample = Sample {
             round: 0,
             slice: 0,
+            load: 0,
             operations: outcome.operations,
             rows: outcome.done.rows,
             bytes: outcome.done.bytes,

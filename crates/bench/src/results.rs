@@ -142,6 +142,9 @@ pub struct Sample {
     pub round: usize,
     /// Slice within the round, from 0.
     pub slice: usize,
+    /// Which load of the round left the files that a slice with cold caches read, from 0; otherwise 0.
+    #[serde(default)]
+    pub load: usize,
     /// Operations done.
     pub operations: u64,
     /// Rows touched.
@@ -355,9 +358,10 @@ impl Results {
 }
 
 /// The fields of `Sample`, in order.
-const SAMPLE_COLUMNS: [&str; 18] = [
+const SAMPLE_COLUMNS: [&str; 19] = [
     "round",
     "slice",
+    "load",
     "operations",
     "rows",
     "bytes",

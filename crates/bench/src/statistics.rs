@@ -75,18 +75,21 @@ impl Estimate {
         Some(Self { log_ratio, standard_error, freedom: kept.len() as f64 - 1.0, pairs })
     }
 
-    /// Estimates a ratio from the pairs of whole rounds, where something may have put a whole round off: the place that
-    /// files happened to get on a disk. Then pairs of a round agree with each other and not with those of another
-    /// round, and the spread between rounds is what the estimate can be trusted to. None as in [`Self::from_pairs`].
-    pub fn from_rounds(rounds: &[Vec<f64>]) -> Option<Self> {
-        let all = Self::from_pairs(&rounds.concat())?;
-        let rounds: Vec<f64> = rounds.iter().filter(|pairs| !pairs.is_empty()).map(|pairs| mean(pairs)).collect();
-        if rounds.len() < 2 {
+    /// Estimates a ratio from groups of pairs, where something may have put a whole group off: the place that files got
+    /// on a disk when they were written. Then pairs of a group agree with each other and not with those of another one,
+    /// and the spread between groups is what the estimate can be trusted to. None as in [`Self::from_pairs`].
+    pub fn from_groups(groups: &[Vec<f64>]) -> Option<Self> {
+        let all = Self::from_pairs(&groups.concat())?;
+        let means: Vec<f64> = groups.iter().filter(|pairs| !pairs.is_empty()).map(|pairs| mean(pairs)).collect();
+        if let Some(of_means) = Self::from_pairs(&means) {
+            return Some(Self { pairs: all.pairs, ..of_means });
+        }
+        if means.len() < 2 {
             return Some(all);
         }
-        let n = rounds.len() as f64;
-        let centre = mean(&rounds);
-        let squares: f64 = rounds.iter().map(|round| (round - centre).powi(2)).sum();
+        let n = means.len() as f64;
+        let centre = mean(&means);
+        let squares: f64 = means.iter().map(|group| (group - centre).powi(2)).sum();
         let between = (squares / (n - 1.0) / n).sqrt();
         if between <= all.standard_error {
             return Some(all);
@@ -330,27 +333,29 @@ mod tests {
         assert!(covered >= 0.92, "95 % intervals cover {covered}");
     }
 
-    /// Two stores with the same content, of which each round one lies better on the disk by far.
+    /// Two stores with the same content, of which after each load one lies better on the disk by far.
     #[test]
-    fn rounds_that_disagree_prove_nothing_however_many_pairs_they_have() {
+    fn loads_that_disagree_prove_nothing_however_many_pairs_they_have() {
         let mut random = SmallRng::seed_from_u64(9);
-        let (mut claimed, runs) = (0, 1_000);
-        for _ in 0..runs {
-            let rounds: Vec<Vec<f64>> = (0..3)
-                .map(|_| {
-                    let luck = random.random_range(-0.2..0.2);
-                    (0..24).map(|_| luck + random.random_range(-0.1..0.1)).collect()
-                })
-                .collect();
-            let estimate = Estimate::from_rounds(&rounds);
-            claimed += usize::from(matches!(judge(&[estimate])[0].verdict, Verdict::Costs | Verdict::Gains));
+        for (loads, pairs) in [(3, 24), (36, 2)] {
+            let (mut claimed, runs) = (0, 1_000);
+            for _ in 0..runs {
+                let groups: Vec<Vec<f64>> = (0..loads)
+                    .map(|_| {
+                        let luck = random.random_range(-0.2..0.2);
+                        (0..pairs).map(|_| luck + random.random_range(-0.1..0.1)).collect()
+                    })
+                    .collect();
+                let estimate = Estimate::from_groups(&groups);
+                claimed += usize::from(matches!(judge(&[estimate])[0].verdict, Verdict::Costs | Verdict::Gains));
+            }
+            // a little more than one in twenty, since such luck is not normally distributed
+            assert!(claimed <= 80, "{loads} loads: a difference is claimed in {claimed} of {runs}");
         }
-        // a little more than one in twenty, since such luck is not normally distributed
-        assert!(claimed <= 80, "a difference is claimed in {claimed} of {runs}");
-        // and rounds that agree are worth all their pairs
+        // few groups that agree are worth all their pairs
         let agreeing = vec![vec![-0.1, -0.12, -0.08, -0.11, -0.09, -0.1]; 3];
-        assert_eq!(Estimate::from_rounds(&agreeing), Estimate::from_pairs(&agreeing.concat()));
-        assert_eq!(Estimate::from_rounds(&[]), None);
+        assert_eq!(Estimate::from_groups(&agreeing), Estimate::from_pairs(&agreeing.concat()));
+        assert_eq!(Estimate::from_groups(&[]), None);
     }
 
     #[test]

@@ -103,9 +103,9 @@ fn cells(plan: &Plan, measured: &[Measured]) -> Vec<Cell> {
 
 fn estimate(spec: &Spec, pairs: &[Pair]) -> Option<Estimate> {
     if spec.cold {
-        let rounds = pairs.chunk_by(|a, b| a.round == b.round);
-        Estimate::from_rounds(
-            &rounds.map(|pairs| pairs.iter().map(|pair| pair.log_throughput).collect()).collect::<Vec<_>>(),
+        let loads = pairs.chunk_by(|a, b| (a.round, a.load) == (b.round, b.load));
+        Estimate::from_groups(
+            &loads.map(|pairs| pairs.iter().map(|pair| pair.log_throughput).collect()).collect::<Vec<_>>(),
         )
     } else {
         Estimate::from_pairs(&pairs.iter().map(|pair| pair.log_throughput).collect::<Vec<_>>())
@@ -136,6 +136,7 @@ fn overhead(pairs: &[Pair], estimate: Option<Estimate>, judgement: Judgement, sa
 /// Logarithms of the ratios of one slice to the baseline's slice of the same block.
 struct Pair {
     round: usize,
+    load: usize,
     log_throughput: f64,
     log_cpu: f64,
 }
@@ -148,6 +149,7 @@ fn paired(baseline: &Measured, cell: &Measured) -> Vec<Pair> {
     pairs
         .map(|(base, sample)| Pair {
             round: sample.round,
+            load: sample.load,
             log_throughput: (throughput(sample, unit) / throughput(base, unit)).ln(),
             log_cpu: (cpu_a_unit(sample, unit) / cpu_a_unit(base, unit)).ln(),
         })

@@ -45,7 +45,8 @@ pub struct Spec {
     pub dataset: &'static str,
     /// Number of clients, where the workload itself fixes it (80 for `oltp`, 1 for the batches).
     pub clients: Option<usize>,
-    /// Caches are dropped before every slice.
+    /// Caches are dropped before every slice, and the data is loaded anew before every pass over it; so it may share its
+    /// data set only with workloads that leave it as it was loaded.
     pub cold: bool,
     /// Starts every round with an empty store (the workload is itself a load).
     pub from_empty: bool,
