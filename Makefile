@@ -4,6 +4,9 @@
 ENGINE ?= system
 # more flags for `make compare`, such as ARGS="--ciphers none,aria-256"
 ARGS ?=
+# for `make fuzz`: what to check (a file of dev/fuzz/fuzz_targets), and how many seconds long
+TARGET ?= ciphers
+SECONDS ?= 60
 
 CACHE := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/sealstone
 SYSTEM_CXXFLAGS := $(CXXFLAGS)
@@ -24,13 +27,14 @@ endif
 
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
-.PHONY: help compare rivals test install setup setup-rivals setup-lints clean
+.PHONY: help compare rivals fuzz test install setup setup-rivals setup-fuzz setup-lints clean
 
 help:
 	@echo 'make compare            measure what encryption at rest costs on this machine; ends with the path of the report'
 	@echo 'make compare ARGS=...   the same with flags of your own, see: sealstone compare --help'
 	@echo 'make test               every check and every test'
 	@echo 'make rivals             our ciphers beside OpenSSL and the crate lea: GB/s by message size, in one run'
+	@echo 'make fuzz               look for inputs on which backends differ, or a damaged file opens; TARGET=ciphers or seals, SECONDS=60'
 	@echo 'make install            install the command sealstone with cargo'
 	@echo 'make clean              remove what was built'
 	@echo 'ENGINE=bundled          with compare and install: build RocksDB from source instead of linking the system library'
@@ -53,6 +57,15 @@ setup-rivals:
 
 rivals: setup setup-rivals
 	cargo run --release --locked --package sealstone-rivals -- $(ARGS)
+
+# what is found lies beside the build, since a fuzzer writes thousands of files
+fuzz: setup-fuzz
+	@mkdir -p "$(CACHE)/fuzz/$(TARGET)"
+	cargo fuzz run --fuzz-dir dev/fuzz --sanitizer none --features libfuzzer $(TARGET) "$(CACHE)/fuzz/$(TARGET)" -- \
+		-max_total_time=$(SECONDS) -artifact_prefix="$(CACHE)/fuzz/$(TARGET)-"
+
+setup-fuzz:
+	@cargo fuzz --version >/dev/null 2>&1 || cargo install --locked cargo-fuzz
 
 setup-lints:
 	@cargo fmt --version >/dev/null 2>&1 && cargo clippy --version >/dev/null 2>&1 \

@@ -1,0 +1,133 @@
+//! A sealed file of any content, damaged in any way, gives back what was sealed or an error: never other data, never a
+//! panic.
+
+use arbitrary::{Result, Unstructured};
+use sealstone_cipher::backend::Backend;
+use sealstone_cipher::registry::{Cipher, ciphers};
+use sealstone_keys::{KeyError, KeyRef, KeySource, Secret};
+use sealstone_seal::frame::{FrameReader, FrameWriter};
+use sealstone_seal::paged::{PAGE_BYTES_MIN, PageWriter, Pages, Shape};
+use sealstone_seal::{HEADER_BYTES, Layout, SealError, SealedFile, inspect};
+
+/// Most bytes of data in a file: some pages of the shortest kind.
+const DATA_BYTES_MAX: usize = 5 * PAGE_BYTES_MIN as usize;
+
+/// One key for all inputs: what is fuzzed is the files.
+struct OneKey;
+
+impl KeySource for OneKey {
+    fn current(&self) -> std::result::Result<(KeyRef, Secret), KeyError> {
+        Ok((KeyRef { id: "fuzz".into(), version: 1 }, Secret::from_bytes(&[7; Secret::BYTES])))
+    }
+
+    fn get(&self, _key: &KeyRef) -> std::result::Result<Secret, KeyError> {
+        self.current().map(|(_, secret)| secret)
+    }
+
+    fn describe(&self) -> String {
+        "the fuzzer's key".into()
+    }
+}
+
+/// Seals `parts` one after the other, each a frame where the layout has frames.
+fn seal(cipher: &'static Cipher, layout: Layout, parts: &[Vec<u8>]) -> std::result::Result<Vec<u8>, SealError> {
+    let (file, header) = SealedFile::create(&OneKey, cipher, Backend::auto(), layout)?;
+    let mut stored = header.to_vec();
+    match layout {
+        Layout::Paged { .. } => {
+            let mut writer = PageWriter::new(&file)?;
+            parts.iter().try_for_each(|part| writer.append(part, &mut stored))?;
+            writer.finish(&mut stored)?;
+        }
+        Layout::Frames => {
+            let mut writer = FrameWriter::new(&file)?;
+            parts.iter().try_for_each(|part| writer.append(part, &mut stored))?;
+        }
+    }
+    Ok(stored)
+}
+
+/// All that opens of `stored`, from its beginning up to the first thing that does not: what a reader was given before it
+/// met an error.
+fn open(stored: &[u8]) -> Vec<u8> {
+    let mut data = Vec::new();
+    // without a key: must not panic, whatever it says
+    let _ = inspect(stored);
+    let Ok(file) = SealedFile::open(&OneKey, Backend::auto(), stored) else { return data };
+    match file.info().layout {
+        Layout::Paged { .. } => {
+            let Ok(shape) = Shape::of(&file, stored.len() as u64) else { return data };
+            let last = shape.last_page();
+            let mut last_page = stored[last.offset as usize..][..last.bytes].to_vec();
+            let Ok((pages, _)) = Pages::open(&file, stored.len() as u64, &mut last_page) else { return data };
+            for page in 0..shape.pages() {
+                let place = shape.page(page);
+                let mut bytes = stored[place.offset as usize..][..place.bytes].to_vec();
+                let Ok(data_bytes) = pages.open_stored(page, &mut bytes) else { break };
+                data.extend_from_slice(&bytes[..data_bytes]);
+            }
+        }
+        Layout::Frames => {
+            let Ok(mut reader) = FrameReader::new(&file) else { return data };
+            reader.push(&stored[HEADER_BYTES..]);
+            while let Ok(Some(frame)) = reader.next_frame() {
+                data.extend_from_slice(frame.data);
+            }
+            let _ = reader.end();
+        }
+    }
+    data
+}
+
+/// Changes `stored` as the input says: bytes, lengths, stretches put elsewhere.
+fn damage(input: &mut Unstructured, stored: &mut Vec<u8>) -> Result<()> {
+    for _ in 0..input.int_in_range(0..=3)? {
+        if stored.is_empty() {
+            return Ok(());
+        }
+        let at = input.choose_index(stored.len())?;
+        match input.int_in_range(0..=4)? {
+            0 => stored[at] ^= input.int_in_range(1..=255)?,
+            1 => stored.truncate(at),
+            2 => stored.extend_from_within(at..),
+            3 => {
+                let (from, bytes) = (input.choose_index(stored.len())?, input.int_in_range(1..=5000)?);
+                let bytes = bytes.min(stored.len() - from.max(at));
+                stored.copy_within(from..from + bytes, at);
+            }
+            _ => {
+                let bytes = input.int_in_range(1..=64)?.min(stored.len() - at);
+                input.fill_buffer(&mut stored[at..at + bytes])?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn run(input: &mut Unstructured) -> Result<()> {
+    let cipher = input.choose(ciphers())?;
+    let layout = if input.arbitrary()? { Layout::Frames } else { Layout::Paged { page_bytes: PAGE_BYTES_MIN } };
+    let mut parts = Vec::new();
+    for _ in 0..input.int_in_range(0..=4)? {
+        let bytes = input.int_in_range(1..=DATA_BYTES_MAX / 4)?;
+        parts.push(vec![input.arbitrary::<u8>()?; bytes]);
+    }
+    let Ok(mut stored) = seal(cipher, layout, &parts) else {
+        panic!("cannot seal {} parts with {} in {}", parts.len(), cipher.name, layout.name());
+    };
+    let data = parts.concat();
+    assert!(open(&stored) == data, "{} in {}: not what was sealed", cipher.name, layout.name());
+    damage(input, &mut stored)?;
+    let found = open(&stored);
+    assert!(data.starts_with(&found), "{} in {}: other data than was sealed", cipher.name, layout.name());
+    Ok(())
+}
+
+/// Checks one input, whatever it is: as a sealed file of its own, and as damage to one.
+///
+/// # Panics
+/// If a reader is given anything but a beginning of what was sealed.
+pub fn check(input: &[u8]) {
+    open(input);
+    let _ = run(&mut Unstructured::new(input));
+}

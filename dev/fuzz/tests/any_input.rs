@@ -1,0 +1,21 @@
+//! Some hundred pseudorandom inputs for each check, the same in every run; `make fuzz` searches on from there.
+
+use sealstone_cipher::testing::bytes;
+
+fn feed(check: fn(&[u8]), label: &str, inputs: usize) {
+    for i in 0..inputs {
+        // lengths that leave room for all choices, and some that do not
+        let input_bytes = [0, 1, 17, 60, 100, 200, 400, 3000][i % 8];
+        check(&bytes(&format!("{label} {i}"), input_bytes));
+    }
+}
+
+#[test]
+fn backends_agree() {
+    feed(sealstone_fuzz::ciphers::check, "ciphers", 800);
+}
+
+#[test]
+fn damage_never_gives_other_data() {
+    feed(sealstone_fuzz::seals::check, "seals", 4000);
+}
