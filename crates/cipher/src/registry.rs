@@ -152,7 +152,7 @@ static CIPHERS: [Cipher; 15] = [
         kcmvp: true,
         limits: GCM_LIMITS,
         caveat: None,
-        set_key: SetKey::Block128 { counter: aria::aria_counter, gcm: None, block: aria::aria_block },
+        set_key: SetKey::Block128 { counter: aria::aria_counter, gcm: Some(aria::aria_gcm), block: aria::aria_block },
     },
     Cipher {
         name: "aria-192",
@@ -166,7 +166,7 @@ static CIPHERS: [Cipher; 15] = [
         kcmvp: true,
         limits: GCM_LIMITS,
         caveat: None,
-        set_key: SetKey::Block128 { counter: aria::aria_counter, gcm: None, block: aria::aria_block },
+        set_key: SetKey::Block128 { counter: aria::aria_counter, gcm: Some(aria::aria_gcm), block: aria::aria_block },
     },
     Cipher {
         name: "aria-256",
@@ -180,7 +180,7 @@ static CIPHERS: [Cipher; 15] = [
         kcmvp: true,
         limits: GCM_LIMITS,
         caveat: None,
-        set_key: SetKey::Block128 { counter: aria::aria_counter, gcm: None, block: aria::aria_block },
+        set_key: SetKey::Block128 { counter: aria::aria_counter, gcm: Some(aria::aria_gcm), block: aria::aria_block },
     },
     Cipher {
         name: "seed-128",

@@ -7,7 +7,7 @@
 //!
 //! Not here: the ciphers.
 
-use super::{Isa, Lanes, Portable};
+use super::{AesLanes, Isa, Lanes, Portable};
 
 /// Vectors with affine maps and inversion of their bytes. The value is the proof that the CPU has them.
 ///
@@ -82,6 +82,13 @@ pub(crate) trait ByteSetup {
 
     /// With vectors of bytes.
     fn with_bytes<L: ByteLanes>(self, lanes: L) -> Self::Output;
+    /// With vectors of bytes and carry-less multiplication, both of 64 bytes.
+    fn with_wide_bytes<L: ByteLanes + AesLanes>(self, lanes: L) -> Self::Output
+    where
+        Self: Sized,
+    {
+        self.with_bytes(lanes)
+    }
     /// Without them.
     fn without_bytes(self, portable: Portable) -> Self::Output;
 }
@@ -96,7 +103,7 @@ impl Isa {
             #[cfg(target_arch = "x86_64")]
             Self::Avx2(token) => job.with_bytes(token),
             #[cfg(target_arch = "x86_64")]
-            Self::Avx512(token) => job.with_bytes(token),
+            Self::Avx512(token) => job.with_wide_bytes(token),
         }
     }
 }

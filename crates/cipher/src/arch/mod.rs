@@ -7,6 +7,7 @@
 //! - [`AesLanes`]: vectors of 128-bit blocks with AES rounds and carry-less products;
 //! - [`Lanes`]: vectors of bytes and 32-bit words with logic, additions and rotations;
 //! - [`ByteLanes`]: those with affine maps and inversion in GF(2^8) as well;
+//! - [`TableLanes`]: those with look-ups in tables of 256 bytes;
 //! - [`Words`]: the 128-bit words of plain logic that bitsliced ciphers are made of;
 //! - [`Planes`]: words as wide as the registers, each bit a lane of its own, for ciphers computed as circuits.
 //!
@@ -20,6 +21,7 @@ pub(crate) mod byte_lanes;
 mod lanes;
 mod planes;
 mod portable;
+pub(crate) mod table_lanes;
 pub(crate) mod tsc;
 #[cfg(target_arch = "x86_64")]
 mod x86_64;
@@ -32,6 +34,7 @@ pub(crate) use lanes::{Lanes, LanesSetup};
 pub(crate) use planes::Arrays;
 pub(crate) use planes::{Planes, PlanesSetup};
 pub(crate) use portable::Portable;
+pub(crate) use table_lanes::{TableLanes, TableSetup};
 
 /// An algorithm to run with the instructions of `L`.
 ///

@@ -6,16 +6,19 @@
 //! whatever the key and the data.
 
 pub(super) mod bitsliced;
+mod gcm;
 mod lanes;
 mod lanes_blocks;
 
 use zeroize::{Zeroizing, optimization_barrier};
 
-use crate::aead::Error;
-use crate::arch::{ByteLanes, ByteSetup, Portable};
+use crate::aead::{Aead, Error};
+use crate::arch::{AesLanes, ByteLanes, ByteSetup, Portable};
 use crate::backend::Backend;
 use crate::block::BlockCipher;
 use crate::mode::Counter128;
+use crate::mode::gcm::Gcm;
+use crate::registry::GCM_LIMITS;
 
 /// ARIA for counter modes under a `key` of 16, 24 or 32 bytes. The key schedule is zeroed on drop.
 ///
@@ -45,6 +48,37 @@ pub(crate) fn aria_counter(key: &[u8], backend: Backend) -> Result<Box<dyn Count
         }
     }
     backend.0.set_up_bytes(Setup(key))
+}
+
+/// ARIA-GCM (SP 800-38D) with 12-byte nonces and 16-byte tags under a `key` of 16, 24 or 32 bytes. All that is derived
+/// from the key is zeroed on drop.
+///
+/// # Errors
+/// `Error::KeyLength`.
+pub(crate) fn aria_gcm(key: &[u8], backend: Backend) -> Result<Box<dyn Aead>, Error> {
+    struct Setup<'a>(&'a [u8], Backend);
+    impl ByteSetup for Setup<'_> {
+        type Output = Result<Box<dyn Aead>, Error>;
+
+        /// With narrow vectors the key stream takes so much longer than its hash that nothing is won side by side.
+        fn with_bytes<L: ByteLanes>(self, _lanes: L) -> Self::Output {
+            Ok(Box::new(Gcm::new(GCM_LIMITS, aria_counter(self.0, self.1)?, self.1)))
+        }
+
+        fn with_wide_bytes<L: ByteLanes + AesLanes>(self, lanes: L) -> Self::Output {
+            match self.0.len() {
+                16 => Ok(gcm::AriaGcm::<L, 12>::boxed(lanes, GCM_LIMITS, self.0)),
+                24 => Ok(gcm::AriaGcm::<L, 14>::boxed(lanes, GCM_LIMITS, self.0)),
+                32 => Ok(gcm::AriaGcm::<L, 16>::boxed(lanes, GCM_LIMITS, self.0)),
+                found => Err(Error::KeyLength { found, want: 32 }),
+            }
+        }
+
+        fn without_bytes(self, _portable: Portable) -> Self::Output {
+            Ok(Box::new(Gcm::new(GCM_LIMITS, aria_counter(self.0, self.1)?, self.1)))
+        }
+    }
+    backend.0.set_up_bytes(Setup(key, backend))
 }
 
 /// ARIA for whole blocks, both ways, under a `key` of 16, 24 or 32 bytes. The key schedules are zeroed on drop.

@@ -1,14 +1,17 @@
-//! Blowfish (Schneier, FSE 1993): key-dependent table look-ups, so not constant time, on every backend. Setting a key
-//! costs 521 block encryptions, one after the other.
+//! Blowfish (Schneier, FSE 1993): key-dependent table look-ups, so not constant time but where vectors read whole tables
+//! (`sliced`). Setting a key costs 521 block encryptions, one after the other.
 //!
-//! Several blocks go through the rounds side by side: one alone would wait for its own look-ups.
+//! In the plain form several blocks go through the rounds side by side: one alone would wait for its own look-ups.
 
 mod pi;
+mod sliced;
 
 use zeroize::optimization_barrier;
 
 use super::BlockCipher;
+use super::by_length::ByLength;
 use crate::aead::Error;
+use crate::arch::{TableLanes, TableSetup};
 use crate::backend::Backend;
 use crate::mode::Counter64;
 
@@ -16,19 +19,58 @@ use crate::mode::Counter64;
 ///
 /// # Errors
 /// `Error::KeyLength`.
-pub(crate) fn keyed(key: &[u8], _backend: Backend) -> Result<Box<dyn Counter64>, Error> {
+pub(crate) fn keyed(key: &[u8], backend: Backend) -> Result<Box<dyn Counter64>, Error> {
+    struct Setup<'a>(&'a [u8]);
+    impl TableSetup for Setup<'_> {
+        type Output = Box<dyn Counter64>;
+
+        fn with_tables<L: TableLanes>(self, lanes: L) -> Self::Output {
+            let short = Blowfish::boxed(self.0);
+            let long = sliced::Planes::boxed(lanes, &short);
+            Box::new(ByLength::<dyn Counter64> {
+                short,
+                long,
+                batch_bytes: 8 * L::BYTES,
+                worth_bytes: SLICED_BYTES_MIN,
+            })
+        }
+        fn without_tables(self) -> Self::Output {
+            Blowfish::boxed(self.0)
+        }
+    }
     check(key)?;
-    Ok(Blowfish::boxed(key))
+    Ok(backend.0.set_up_tables(Setup(key)))
 }
 
 /// Sets a 16-byte `key` for whole blocks, both ways.
 ///
 /// # Errors
 /// `Error::KeyLength`.
-pub(crate) fn block(key: &[u8], _backend: Backend) -> Result<Box<dyn BlockCipher<8>>, Error> {
+pub(crate) fn block(key: &[u8], backend: Backend) -> Result<Box<dyn BlockCipher<8>>, Error> {
+    struct Setup<'a>(&'a [u8]);
+    impl TableSetup for Setup<'_> {
+        type Output = Box<dyn BlockCipher<8>>;
+
+        fn with_tables<L: TableLanes>(self, lanes: L) -> Self::Output {
+            let short = Blowfish::boxed(self.0);
+            let long = sliced::Planes::boxed(lanes, &short);
+            Box::new(ByLength::<dyn BlockCipher<8>> {
+                short,
+                long,
+                batch_bytes: 8 * L::BYTES,
+                worth_bytes: SLICED_BYTES_MIN,
+            })
+        }
+        fn without_tables(self) -> Self::Output {
+            Blowfish::boxed(self.0)
+        }
+    }
     check(key)?;
-    Ok(Blowfish::boxed(key))
+    Ok(backend.0.set_up_tables(Setup(key)))
 }
+
+/// What is worth a set of sliced blocks, in bytes: the plain form takes as long for them.
+const SLICED_BYTES_MIN: usize = 128;
 
 fn check(key: &[u8]) -> Result<(), Error> {
     if key.len() == 16 { Ok(()) } else { Err(Error::KeyLength { found: key.len(), want: 16 }) }

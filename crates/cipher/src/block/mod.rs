@@ -6,6 +6,7 @@
 pub(crate) mod aes;
 pub(crate) mod aria;
 pub(crate) mod blowfish;
+mod by_length;
 mod byte_sliced;
 pub(crate) mod hight;
 pub(crate) mod lea;

@@ -4,7 +4,8 @@
 //! Bitsliced (Biham, A fast new DES implementation in software, FSE 1997): plane i holds bit i of as many blocks as a
 //! register has bits, S-boxes are circuits, and all permutations are a matter of which plane is taken. No table and no
 //! branch depends on key or data, so it is constant time on every backend. A pass costs the same for one block as for
-//! all that fit: about what a table-driven Triple DES takes for five to twelve blocks, by backend and rival.
+//! all that fit: about what a table-driven Triple DES takes for five to twelve blocks, by backend and rival. Where vectors
+//! can look up whole tables, short messages take these instead (`bytes`).
 //!
 //! - The final permutation of one DES and the initial one of the next cancel out, so 48 rounds follow each other.
 //! - Counters are made as planes; only the key stream is transposed, in 64 x 64 bits. Whole blocks are transposed on the
@@ -13,14 +14,18 @@
 //! Bits are numbered from 0 here, in the standard's order; its tables count from 1.
 
 mod blocks;
+mod bytes;
 mod s_boxes;
 
 use zeroize::optimization_barrier;
 
 use crate::aead::Error;
-use crate::arch::{Kernel, Planes, PlanesSetup};
+use crate::arch::{ByteLanes, Kernel, Planes, PlanesSetup, TableLanes, TableSetup};
 use crate::backend::Backend;
+use crate::block::BlockCipher;
+use crate::block::by_length::ByLength;
 use crate::mode::Counter64;
+use bytes::ByteKeys;
 use s_boxes::s_box;
 
 pub(crate) use blocks::block;
@@ -31,7 +36,7 @@ pub(crate) use blocks::block;
 /// `Error::KeyLength`.
 pub(crate) fn keyed(key: &[u8], backend: Backend) -> Result<Box<dyn Counter64>, Error> {
     match key.try_into() {
-        Ok(key) => Ok(backend.0.set_up_planes(Setup(key))),
+        Ok(key) => Ok(backend.0.set_up_tables(ByLengthSetup { key, circuits: backend.0.set_up_planes(Setup(key)) })),
         Err(_) => Err(Error::KeyLength { found: key.len(), want: 24 }),
     }
 }
@@ -46,6 +51,51 @@ impl PlanesSetup for Setup<'_> {
         let mut tdes = Box::new(Tdes { planes, keys: RoundKeys::zero() });
         tdes.keys.expand(self.0);
         tdes
+    }
+}
+
+/// The circuits under one key, and where there are look-ups in vectors also these, for short messages.
+struct ByLengthSetup<'a, T: ?Sized> {
+    key: &'a [u8; 24],
+    circuits: Box<T>,
+}
+
+impl<'a, T: ?Sized> ByLengthSetup<'a, T> {
+    /// What a pass of the circuits takes on vectors with look-ups, in bytes.
+    const BATCH_BYTES: usize = 4096;
+    /// From how many bytes on a pass takes no longer than the look-ups.
+    const CIRCUIT_BYTES_MIN: usize = 2048;
+}
+
+impl TableSetup for ByLengthSetup<'_, dyn Counter64> {
+    type Output = Box<dyn Counter64>;
+
+    fn with_tables<L: TableLanes + ByteLanes>(self, lanes: L) -> Self::Output {
+        Box::new(ByLength::<dyn Counter64> {
+            short: ByteKeys::boxed(lanes, self.key),
+            long: self.circuits,
+            batch_bytes: Self::BATCH_BYTES,
+            worth_bytes: Self::CIRCUIT_BYTES_MIN,
+        })
+    }
+    fn without_tables(self) -> Self::Output {
+        self.circuits
+    }
+}
+
+impl TableSetup for ByLengthSetup<'_, dyn BlockCipher<8>> {
+    type Output = Box<dyn BlockCipher<8>>;
+
+    fn with_tables<L: TableLanes + ByteLanes>(self, lanes: L) -> Self::Output {
+        Box::new(ByLength::<dyn BlockCipher<8>> {
+            short: ByteKeys::boxed(lanes, self.key),
+            long: self.circuits,
+            batch_bytes: Self::BATCH_BYTES,
+            worth_bytes: Self::CIRCUIT_BYTES_MIN,
+        })
+    }
+    fn without_tables(self) -> Self::Output {
+        self.circuits
     }
 }
 

@@ -1,6 +1,6 @@
 //! Galois/Counter Mode (SP 800-38D) with 12-byte nonces and 16-byte tags, over any 128-bit block cipher.
 //!
-//! AES has fused versions of its own beside its block cipher; this is the one for all others. Nonces of other
+//! AES and ARIA have fused versions of their own beside their block ciphers; this is the one for all others. Nonces of other
 //! lengths and shorter tags, which the standard allows, are not offered.
 
 use subtle::ConstantTimeEq;
@@ -28,9 +28,9 @@ struct Stream([u8; STREAM_BYTES]);
 
 impl Stream {
     /// As much as a message of `bytes` bytes needs, at most all of it.
-    fn fill(&mut self, gcm: &Gcm, nonce: &[u8; 12], bytes: usize) {
+    fn fill(&mut self, gcm: &Gcm, counter: &[u8; 16], bytes: usize) {
         let bytes = bytes.saturating_add(16).min(STREAM_BYTES);
-        gcm.cipher.xor_keystream32(&Gcm::counter(nonce, 1), &mut self.0[..bytes]);
+        gcm.cipher.xor_keystream32(counter, &mut self.0[..bytes]);
     }
 }
 
@@ -39,6 +39,22 @@ impl Drop for Stream {
         self.0.fill(0);
         optimization_barrier(self);
     }
+}
+
+/// The first counter block: it masks the tag, data starts with the next one (SP 800-38D, 7.1).
+///
+/// # Errors
+/// `Error::NonceLength`, `Error::MessageTooLong`.
+pub(crate) fn first_counter(limits: &Limits, nonce: &[u8], data: &[u8]) -> Result<[u8; 16], Error> {
+    let (found, limit) = (data.len() as u64, limits.message_bytes);
+    if found > limit {
+        return Err(Error::MessageTooLong { found, limit });
+    }
+    let nonce: &[u8; 12] = nonce.try_into().map_err(|_| Error::NonceLength { found: nonce.len(), want: 12 })?;
+    let mut counter = [0; 16];
+    counter[..12].copy_from_slice(nonce);
+    counter[15] = 1;
+    Ok(counter)
 }
 
 impl Gcm {
@@ -51,14 +67,6 @@ impl Gcm {
         Self { cipher, ghash, limits }
     }
 
-    /// The counter block with count `count` under `nonce`; 1 masks the tag, data starts at 2 (SP 800-38D, 7.1).
-    fn counter(nonce: &[u8; 12], count: u8) -> [u8; 16] {
-        let mut counter = [0; 16];
-        counter[..12].copy_from_slice(nonce);
-        counter[15] = count;
-        counter
-    }
-
     /// What `associated` and `ciphertext` hash to, under the mask at the head of `stream`.
     fn tag(&self, stream: &Stream, associated: &[u8], ciphertext: &[u8]) -> [u8; 16] {
         let mut tag = self.ghash.tag_input(associated, ciphertext);
@@ -68,23 +76,17 @@ impl Gcm {
         tag
     }
 
-    /// XORs all of `data` with the key stream, of which `stream` is the beginning.
-    fn apply(&self, stream: &Stream, nonce: &[u8; 12], data: &mut [u8]) {
+    /// XORs all of `data` with the key stream, of which `stream` is the beginning; `counter` is the first counter block.
+    fn apply(&self, stream: &Stream, counter: &[u8; 16], data: &mut [u8]) {
         let (head, rest) = data.split_at_mut(data.len().min(STREAM_BYTES - 16));
         for (byte, key) in head.iter_mut().zip(&stream.0[16..]) {
             *byte ^= key;
         }
         if !rest.is_empty() {
-            self.cipher.xor_keystream32(&Self::counter(nonce, 1 + (STREAM_BYTES / 16) as u8), rest);
+            let mut counter = *counter;
+            counter[15] += (STREAM_BYTES / 16) as u8;
+            self.cipher.xor_keystream32(&counter, rest);
         }
-    }
-
-    fn check<'n>(&self, nonce: &'n [u8], data: &[u8]) -> Result<&'n [u8; 12], Error> {
-        let (found, limit) = (data.len() as u64, self.limits.message_bytes);
-        if found > limit {
-            return Err(Error::MessageTooLong { found, limit });
-        }
-        nonce.try_into().map_err(|_| Error::NonceLength { found: nonce.len(), want: 12 })
     }
 }
 
@@ -102,21 +104,21 @@ impl Aead for Gcm {
     }
 
     fn seal(&self, nonce: &[u8], associated: &[u8], data: &mut [u8]) -> Result<[u8; 16], Error> {
-        let nonce = self.check(nonce, data)?;
+        let counter = first_counter(&self.limits, nonce, data)?;
         let mut stream = Stream([0; STREAM_BYTES]);
-        stream.fill(self, nonce, data.len());
-        self.apply(&stream, nonce, data);
+        stream.fill(self, &counter, data.len());
+        self.apply(&stream, &counter, data);
         Ok(self.tag(&stream, associated, data))
     }
 
     fn open(&self, nonce: &[u8], associated: &[u8], data: &mut [u8], tag: &[u8; 16]) -> Result<(), Error> {
         // A wrong length is the caller's error and told apart; it depends on no secret.
-        let nonce = self.check(nonce, data).inspect_err(|_| data.zeroize())?;
+        let counter = first_counter(&self.limits, nonce, data).inspect_err(|_| data.zeroize())?;
         let mut stream = Stream([0; STREAM_BYTES]);
-        stream.fill(self, nonce, data.len());
+        stream.fill(self, &counter, data.len());
         let expected = self.tag(&stream, associated, data);
         if bool::from(expected.ct_eq(tag)) {
-            self.apply(&stream, nonce, data);
+            self.apply(&stream, &counter, data);
             Ok(())
         } else {
             data.zeroize();

@@ -46,6 +46,7 @@ mod bytes_ymm;
 mod bytes_zmm;
 mod lanes;
 mod planes;
+mod tables_zmm;
 mod xmm;
 
 use super::{Isa, Line};

@@ -6,10 +6,10 @@
 use subtle::ConstantTimeEq;
 
 use super::bitsliced::Aes;
-use super::gcm::first_counter;
 use crate::aead::{Aead, Error};
 use crate::backend::Backend;
 use crate::mode::Counter128;
+use crate::mode::gcm::first_counter;
 use crate::mode::ghash::GhashKey;
 use crate::registry::Limits;
 

@@ -11,6 +11,7 @@ use subtle::ConstantTimeEq;
 use super::lanes::{LaneKeys, encrypt, last_round, round, take_counters, whiten, xor_whole};
 use crate::aead::{Aead, Error};
 use crate::arch::{AesLanes, Kernel};
+use crate::mode::gcm::first_counter;
 use crate::mode::ghash::{BATCH, Powers, Products, absorb, absorb_batch, lengths, set_powers};
 use crate::registry::Limits;
 
@@ -30,22 +31,6 @@ impl<L: AesLanes, const R: usize> AesGcm<L, R> {
         lanes.enter(SetKey::<R> { key, keys, powers });
         gcm
     }
-}
-
-/// The first counter block: it masks the tag, data starts with the next one (SP 800-38D, 7.1).
-///
-/// # Errors
-/// `Error::NonceLength`, `Error::MessageTooLong`.
-pub(super) fn first_counter(limits: &Limits, nonce: &[u8], data: &[u8]) -> Result<[u8; 16], Error> {
-    let (found, limit) = (data.len() as u64, limits.message_bytes);
-    if found > limit {
-        return Err(Error::MessageTooLong { found, limit });
-    }
-    let nonce: &[u8; 12] = nonce.try_into().map_err(|_| Error::NonceLength { found: nonce.len(), want: 12 })?;
-    let mut counter = [0; 16];
-    counter[..12].copy_from_slice(nonce);
-    counter[15] = 1;
-    Ok(counter)
 }
 
 struct SetKey<'a, const R: usize> {

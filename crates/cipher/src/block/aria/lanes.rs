@@ -111,9 +111,9 @@ impl<L: ByteLanes, const R: usize> Counter128 for Aria<L, R> {
     }
 }
 
-struct Expand<'a, const R: usize> {
-    key: &'a [u8],
-    keys: &'a mut LaneKeys,
+pub(super) struct Expand<'a, const R: usize> {
+    pub(super) key: &'a [u8],
+    pub(super) keys: &'a mut LaneKeys,
 }
 
 impl<L: ByteLanes, const R: usize> Kernel<L> for Expand<'_, R> {
@@ -145,10 +145,11 @@ impl<L: ByteLanes, const R: usize> Kernel<L> for EncryptBlock<'_, R> {
     }
 }
 
-struct XorKeystream<'a, const R: usize> {
-    keys: &'a LaneKeys,
-    counter: &'a [u8; 16],
-    data: &'a mut [u8],
+/// XORs `data` with the key stream that `counter` begins.
+pub(super) struct XorKeystream<'a, const R: usize> {
+    pub(super) keys: &'a LaneKeys,
+    pub(super) counter: &'a [u8; 16],
+    pub(super) data: &'a mut [u8],
 }
 
 impl<L: ByteLanes, const R: usize> Kernel<L> for XorKeystream<'_, R> {
@@ -193,7 +194,18 @@ fn xor_rest<L: ByteLanes, const N: usize>(lanes: L, stream: [L::Vector; N], rest
 /// Key stream of `BYTES` blocks from `counter` on, in the order of memory.
 #[inline(always)]
 fn sliced_keystream<L: ByteLanes, const R: usize>(lanes: L, keys: &LaneKeys, counter: &[u8; 16]) -> [L::Vector; 16] {
-    transpose(lanes, encrypt_sliced::<L, R>(lanes, keys, sliced_counters(lanes, counter)))
+    keystream_beside::<L, R>(lanes, keys, counter, &mut ())
+}
+
+/// As [`sliced_keystream`], with the steps of `beside` between the rounds.
+#[inline(always)]
+pub(super) fn keystream_beside<L: ByteLanes, const R: usize>(
+    lanes: L,
+    keys: &LaneKeys,
+    counter: &[u8; 16],
+    beside: &mut impl Beside<L>,
+) -> [L::Vector; 16] {
+    transpose(lanes, encrypt_beside::<L, R>(lanes, keys, sliced_counters(lanes, counter), beside))
 }
 
 /// Counter blocks from `counter` on, sliced, in the order that [`transpose`] asks for.
@@ -223,15 +235,47 @@ pub(super) fn encrypt_sliced<L: ByteLanes, const R: usize>(
     keys: &LaneKeys,
     x: [L::Vector; 16],
 ) -> [L::Vector; 16] {
+    encrypt_beside::<L, R>(lanes, keys, x, &mut ())
+}
+
+/// Work that goes on while blocks are encrypted and has nothing to do with them: the CPU runs both side by side where
+/// their instructions alternate.
+pub(super) trait Beside<L> {
+    /// Does a part of it. Called sixteen times or more a batch; may do nothing.
+    fn step(&mut self, lanes: L);
+}
+
+impl<L> Beside<L> for () {
+    #[inline(always)]
+    fn step(&mut self, _lanes: L) {}
+}
+
+/// As [`encrypt_sliced`], with the steps of `beside` between the rounds.
+#[inline(always)]
+fn encrypt_beside<L: ByteLanes, const R: usize>(
+    lanes: L,
+    keys: &LaneKeys,
+    x: [L::Vector; 16],
+    beside: &mut impl Beside<L>,
+) -> [L::Vector; 16] {
     let mut x = add_sliced(lanes, x, &keys.sliced[0]);
     let mut r = 1;
     while r < R - 1 {
         x = diffuse_sliced(lanes, substitute_sliced::<L, true>(lanes, x), &keys.sliced[r]);
+        beside.step(lanes);
         x = diffuse_sliced(lanes, substitute_sliced::<L, false>(lanes, x), &keys.sliced[r + 1]);
+        beside.step(lanes);
+        if R < ROUNDS_MAX {
+            // there are fewer rounds than steps
+            beside.step(lanes);
+        }
         r += 2;
     }
     x = diffuse_sliced(lanes, substitute_sliced::<L, true>(lanes, x), &keys.sliced[R - 1]);
-    add_sliced(lanes, substitute_sliced::<L, false>(lanes, x), &keys.sliced[R])
+    beside.step(lanes);
+    x = add_sliced(lanes, substitute_sliced::<L, false>(lanes, x), &keys.sliced[R]);
+    beside.step(lanes);
+    x
 }
 
 #[inline(always)]

@@ -1,11 +1,12 @@
 //! Triple DES for whole blocks, both ways.
 //!
 //! A pass takes [`Planes::WORDS`] times 64 blocks and costs the same for one of them: few blocks at a time, such as the
-//! chain of CBC encryption or a CMAC, are slow here. It is the price of constant time.
+//! chain of CBC encryption or a CMAC, are slow here, also where look-ups in vectors take them. It is the price of constant
+//! time.
 
 use zeroize::optimization_barrier;
 
-use super::{ROW, RoundKeys, TO_STATE, rounds};
+use super::{ByLengthSetup, ROW, RoundKeys, TO_STATE, rounds};
 use crate::aead::Error;
 use crate::arch::{Kernel, Planes, PlanesSetup};
 use crate::backend::Backend;
@@ -17,7 +18,7 @@ use crate::block::BlockCipher;
 /// `Error::KeyLength`.
 pub(crate) fn block(key: &[u8], backend: Backend) -> Result<Box<dyn BlockCipher<8>>, Error> {
     match key.try_into() {
-        Ok(key) => Ok(backend.0.set_up_planes(Setup(key))),
+        Ok(key) => Ok(backend.0.set_up_tables(ByLengthSetup { key, circuits: backend.0.set_up_planes(Setup(key)) })),
         Err(_) => Err(Error::KeyLength { found: key.len(), want: 24 }),
     }
 }

@@ -1,0 +1,65 @@
+//! One cipher of eight bytes in two forms: one that is quick for few blocks, one that takes many at once and costs the same
+//! for all of a batch and for a part of it.
+
+use crate::block::BlockCipher;
+use crate::mode::Counter64;
+
+/// Both forms under one key.
+pub(super) struct ByLength<T: ?Sized> {
+    pub(super) short: Box<T>,
+    pub(super) long: Box<T>,
+    /// What the long form takes at once, in bytes.
+    pub(super) batch_bytes: usize,
+    /// From how many bytes on a part of a batch is worth a whole one.
+    pub(super) worth_bytes: usize,
+}
+
+impl<T: ?Sized> ByLength<T> {
+    /// How many of `bytes` bytes go to the long form.
+    fn long_bytes(&self, bytes: usize) -> usize {
+        let rest = bytes % self.batch_bytes;
+        if rest < self.worth_bytes { bytes - rest } else { bytes }
+    }
+}
+
+impl Counter64 for ByLength<dyn Counter64> {
+    fn backend(&self) -> &'static str {
+        self.long.backend()
+    }
+
+    fn xor_keystream64(&self, counter: u64, data: &mut [u8]) {
+        let (long, short) = data.split_at_mut(self.long_bytes(data.len()));
+        if !long.is_empty() {
+            self.long.xor_keystream64(counter, long);
+        }
+        if !short.is_empty() {
+            self.short.xor_keystream64(counter.wrapping_add(long.len() as u64 / 8), short);
+        }
+    }
+}
+
+impl BlockCipher<8> for ByLength<dyn BlockCipher<8>> {
+    fn backend(&self) -> &'static str {
+        self.long.backend()
+    }
+
+    fn encrypt_blocks(&self, blocks: &mut [[u8; 8]]) {
+        let (long, short) = blocks.split_at_mut(self.long_bytes(8 * blocks.len()) / 8);
+        if !long.is_empty() {
+            self.long.encrypt_blocks(long);
+        }
+        if !short.is_empty() {
+            self.short.encrypt_blocks(short);
+        }
+    }
+
+    fn decrypt_blocks(&self, blocks: &mut [[u8; 8]]) {
+        let (long, short) = blocks.split_at_mut(self.long_bytes(8 * blocks.len()) / 8);
+        if !long.is_empty() {
+            self.long.decrypt_blocks(long);
+        }
+        if !short.is_empty() {
+            self.short.decrypt_blocks(short);
+        }
+    }
+}
