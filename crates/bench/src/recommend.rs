@@ -413,6 +413,33 @@ mod tests {
     }
 
     #[test]
+    fn the_baseline_against_itself_is_answered_too() {
+        let both = variants(&[THREE[0], ("none (2)", None, "auto")]);
+        let answer = |ratio, half| {
+            let cells = [
+                cell(0, "a", 1.0, half),
+                cell(0, "c", 1.0, half),
+                cell(1, "a", ratio, half),
+                cell(1, "c", ratio, half),
+            ];
+            recommend(&plan(Policy::Any), &both, &cells).answer
+        };
+        for (ratio, half, want) in [
+            (1.0, 0.02, "none (2) against none: no difference (between "),
+            // twenty standard errors off, but within what two stores with the same content differ by
+            (1.009, 0.001, "none (2) against none: no difference (between "),
+            (0.9, 0.02, "none (2) against none: differ, though they do the same"),
+            (1.1, 0.02, "none (2) against none: differ, though they do the same"),
+            (1.0, 0.3, "none (2) against none: cannot be told apart yet: more rounds would help (between "),
+            (0.9, 0.3, "none (2) against none: cannot be told apart yet: more rounds would help (between "),
+        ] {
+            let found = answer(ratio, half);
+            assert!(found.starts_with(want), "{ratio} ± {half}: {found}");
+            assert!(found.ends_with("; nothing to recommend: no cipher was measured"), "{found}");
+        }
+    }
+
+    #[test]
     fn what_stays_open_is_said() {
         let found = recommend(&plan(Policy::Any), &variants(&THREE), &cells([0.9, 0.9, 0.9], 0.2));
         assert_eq!(found.open_questions.len(), 6);
