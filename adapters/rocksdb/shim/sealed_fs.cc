@@ -5,9 +5,15 @@
 // of is refused or goes through those it does, and never reaches the stored bytes behind the seal's back.
 
 #include <atomic>
+#include <condition_variable>
 #include <cstring>
+#include <functional>
 #include <mutex>
+#include <string>
+#include <system_error>
+#include <thread>
 #include <utility>
+#include <vector>
 
 #include "file_systems.h"
 
@@ -309,15 +315,135 @@ class SyncRecord {
   uint64_t recorded_ = 0;
 };
 
+// Does on a thread of its own what one file needs done with the data that it is given, one piece after the other, while
+// whoever gave it goes on. A piece that fails is reported at the next call, and no later one is begun.
+class WriteBehind {
+ public:
+  using Work = std::function<IOStatus(const Slice&)>;
+
+  WriteBehind() : thread_([this] { Run(); }) {}
+
+  ~WriteBehind() {
+    {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      ended_ = true;
+    }
+    changed_.notify_all();
+    thread_.join();
+    status_.PermitUncheckedError();
+  }
+  WriteBehind(const WriteBehind&) = delete;
+  WriteBehind& operator=(const WriteBehind&) = delete;
+
+  // Begins with a file; `work` stores a piece of it.
+  void Begin(Work work) {
+    work_ = std::move(work);
+    status_ = IOStatus::OK();
+  }
+
+  // Takes a copy of `data`, to be worked on next. Waits for the piece before it, so that at most one is under way.
+  IOStatus Post(const Slice& data) {
+    // while the thread may still be at the piece before
+    next_.assign(data.data(), data.size());
+    std::unique_lock<std::mutex> lock(mutex_);
+    changed_.wait(lock, [this] { return !busy_; });
+    if (status_.ok()) {
+      std::swap(piece_, next_);
+      busy_ = true;
+      changed_.notify_all();
+    }
+    return status_;
+  }
+
+  // Waits until everything taken is done.
+  IOStatus Wait() {
+    std::unique_lock<std::mutex> lock(mutex_);
+    changed_.wait(lock, [this] { return !busy_; });
+    return status_;
+  }
+
+ private:
+  void Run() {
+    std::unique_lock<std::mutex> lock(mutex_);
+    for (;;) {
+      changed_.wait(lock, [this] { return busy_ || ended_; });
+      if (!busy_) {
+        return;
+      }
+      lock.unlock();
+      IOStatus status = work_(piece_);
+      lock.lock();
+      if (status_.ok()) {
+        status_ = status;
+      }
+      busy_ = false;
+      changed_.notify_all();
+    }
+  }
+
+  Work work_;
+  std::string next_;  // of the thread that posts
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::string piece_;
+  bool busy_ = false;
+  bool ended_ = false;
+  IOStatus status_;
+  std::thread thread_;  // last, since it uses all of the above
+};
+
+// Threads that files take for as long as they are written, with the memory that they have grown into.
+class WriteBehinds {
+ public:
+  // Null where the system gives no more threads.
+  std::unique_ptr<WriteBehind> Take(WriteBehind::Work work) {
+    std::unique_ptr<WriteBehind> taken;
+    {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      if (!idle_.empty()) {
+        taken = std::move(idle_.back());
+        idle_.pop_back();
+      }
+    }
+    if (taken == nullptr) {
+      try {
+        taken = std::make_unique<WriteBehind>();
+      } catch (const std::system_error&) {
+        return nullptr;
+      }
+    }
+    taken->Begin(std::move(work));
+    return taken;
+  }
+
+  // Takes back one with nothing under way.
+  void GiveBack(std::unique_ptr<WriteBehind> idle) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (idle_.size() < kIdleMax) {
+      idle_.push_back(std::move(idle));
+    }
+  }
+
+ private:
+  static constexpr size_t kIdleMax = 4;
+
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<WriteBehind>> idle_;
+};
+
 // Writes a new file. A paged file ends with the first Sync, Fsync or Close: RocksDB calls none of them before all of
 // a table is written, and only with its last page is the file one that can be opened, so syncing less would be of no
 // use. Frames are synced as often as asked.
+//
+// RocksDB writes tables in pieces of up to a megabyte. From the second such piece on they are sealed and stored behind
+// its back: where a core is idle, building a table then costs no more time than without a seal.
 class SealedWritableFile : public FSWritableFile {
  public:
-  SealedWritableFile(const FileOptions& options, SealPtr seal, std::unique_ptr<FSWritableFile> target, void* writer,
-                     uint32_t layout)
+  SealedWritableFile(const FileOptions& options, SealPtr seal, std::shared_ptr<WriteBehinds> behinds,
+                     std::unique_ptr<FSWritableFile> target, void* writer, uint32_t layout)
       : FSWritableFile(options),
         seal_(std::move(seal)),
+        behinds_(std::move(behinds)),
         target_(std::move(target)),
         writer_(writer),
         paged_(layout == SEALSTONE_PAGED) {}
@@ -328,6 +454,7 @@ class SealedWritableFile : public FSWritableFile {
       Close(IOOptions(), nullptr).PermitUncheckedError();
     }
     failed_.PermitUncheckedError();
+    behind_.reset();
     seal_->ops.writer_free(writer_);
   }
 
@@ -336,14 +463,14 @@ class SealedWritableFile : public FSWritableFile {
     if (!failed_.ok()) {
       return failed_;
     }
-    sealstone_bytes stored;
-    sealstone_message message;
-    message.text_bytes = 0;
-    const int32_t code = seal_->ops.append(writer_, reinterpret_cast<const uint8_t*>(data.data()), data.size(),
-                                           &stored, &message);
-    IOStatus status = Answer(code, message, nullptr);
-    if (status.ok()) {
-      status = Store(stored, options, dbg);
+    IOStatus status;
+    if (paged_ && data.size() >= kBehindBytes && ++large_pieces_ > 1 && StartBehind()) {
+      status = behind_->Post(data);
+    } else {
+      status = Drain();
+      if (status.ok()) {
+        status = SealAndStore(data, options, dbg);
+      }
     }
     if (status.ok()) {
       bytes_ += data.size();
@@ -369,7 +496,8 @@ class SealedWritableFile : public FSWritableFile {
   }
 
   IOStatus Flush(const IOOptions& options, IODebugContext* dbg) override {
-    return failed_.ok() ? target_->Flush(options, dbg) : failed_;
+    // RocksDB flushes after every piece; of a paged file nothing is of use before its end
+    return failed_.ok() && !paged_ ? target_->Flush(options, dbg) : failed_;
   }
   IOStatus Sync(const IOOptions& options, IODebugContext* dbg) override {
     return SyncBy([&] { return target_->Sync(options, dbg); }, options, dbg);
@@ -384,13 +512,18 @@ class SealedWritableFile : public FSWritableFile {
 
   // Asks the system to begin writing out what is stored so far.
   IOStatus RangeSync(uint64_t /*offset*/, uint64_t /*bytes*/, const IOOptions& options, IODebugContext* dbg) override {
-    return target_->RangeSync(0, stored_bytes_, options, dbg);
+    IOStatus status = Drain();
+    return status.ok() ? target_->RangeSync(0, stored_bytes_, options, dbg) : status;
   }
   void PrepareWrite(size_t /*offset*/, size_t length, const IOOptions& options, IODebugContext* dbg) override {
-    target_->PrepareWrite(stored_bytes_, length, options, dbg);
+    // a paged file prepares when it stores, on whatever thread that is
+    if (!paged_) {
+      target_->PrepareWrite(stored_bytes_, length, options, dbg);
+    }
   }
   IOStatus Allocate(uint64_t /*offset*/, uint64_t bytes, const IOOptions& options, IODebugContext* dbg) override {
-    return target_->Allocate(stored_bytes_, bytes, options, dbg);
+    IOStatus status = Drain();
+    return status.ok() ? target_->Allocate(stored_bytes_, bytes, options, dbg) : status;
   }
   void SetPreallocationBlockSize(size_t size) override { target_->SetPreallocationBlockSize(size); }
   void GetPreallocationStatus(size_t* block_size, size_t* last_allocated_block) override {
@@ -413,9 +546,37 @@ class SealedWritableFile : public FSWritableFile {
   }
 
  private:
+  // Shorter pieces are sealed before another thread would have begun.
+  static constexpr size_t kBehindBytes = 256 << 10;
+
+  // Whether there is a thread to seal behind RocksDB's back; where the system gives none, RocksDB's own does it.
+  bool StartBehind() {
+    if (behind_ == nullptr && !no_thread_) {
+      behind_ = behinds_->Take([this](const Slice& data) { return SealAndStore(data, IOOptions(), nullptr); });
+      no_thread_ = behind_ == nullptr;
+    }
+    return behind_ != nullptr;
+  }
+
+  // Waits until all that was appended is stored.
+  IOStatus Drain() { return behind_ != nullptr ? behind_->Wait() : IOStatus::OK(); }
+
+  IOStatus SealAndStore(const Slice& data, const IOOptions& options, IODebugContext* dbg) {
+    sealstone_bytes stored;
+    sealstone_message message;
+    message.text_bytes = 0;
+    const int32_t code = seal_->ops.append(writer_, reinterpret_cast<const uint8_t*>(data.data()), data.size(),
+                                           &stored, &message);
+    IOStatus status = Answer(code, message, nullptr);
+    return status.ok() ? Store(stored, options, dbg) : status;
+  }
+
   IOStatus Store(const sealstone_bytes& stored, const IOOptions& options, IODebugContext* dbg) {
     if (stored.bytes == 0) {
       return IOStatus::OK();
+    }
+    if (paged_) {
+      target_->PrepareWrite(stored_bytes_, stored.bytes, options, dbg);
     }
     IOStatus status = target_->Append(Slice(reinterpret_cast<const char*>(stored.data), stored.bytes), options, dbg);
     // counted once it is with the file below, since a sync beside this may speak of all that is counted
@@ -438,8 +599,18 @@ class SealedWritableFile : public FSWritableFile {
 
   // Stores the last page of a paged file, once. Touches nothing of a frame file, whose Sync may run beside Append.
   IOStatus Finish(const IOOptions& options, IODebugContext* dbg) {
-    if (!paged_ || !failed_.ok()) {
-      return paged_ ? failed_ : IOStatus::OK();
+    if (!paged_) {
+      return IOStatus::OK();
+    }
+    IOStatus drained = Drain();
+    if (behind_ != nullptr) {
+      behinds_->GiveBack(std::move(behind_));
+    }
+    if (failed_.ok()) {
+      failed_ = drained;
+    }
+    if (!failed_.ok()) {
+      return failed_;
     }
     sealstone_bytes stored;
     sealstone_message message;
@@ -456,6 +627,7 @@ class SealedWritableFile : public FSWritableFile {
   }
 
   const SealPtr seal_;
+  const std::shared_ptr<WriteBehinds> behinds_;
   const std::unique_ptr<FSWritableFile> target_;
   void* const writer_;
   const bool paged_;
@@ -464,6 +636,9 @@ class SealedWritableFile : public FSWritableFile {
   std::atomic<uint64_t> stored_bytes_ = 0;
   std::unique_ptr<SyncRecord> record_;
   IOStatus failed_;
+  uint64_t large_pieces_ = 0;
+  bool no_thread_ = false;
+  std::unique_ptr<WriteBehind> behind_;  // last, since its thread uses all of the above
 };
 
 // An existing paged file that is to be brought to stable storage, as after taking a table file over.
@@ -554,7 +729,7 @@ class SealedFileSystem : public FileSystem {
       }
       return status;
     }
-    auto file = std::make_unique<SealedWritableFile>(options, seal_, std::move(target), writer, layout);
+    auto file = std::make_unique<SealedWritableFile>(options, seal_, behinds_, std::move(target), writer, layout);
     std::unique_ptr<SyncRecord> record;
     if (syncer != nullptr) {
       record = std::make_unique<SyncRecord>(seal_, syncer, std::move(header_file));
@@ -754,6 +929,7 @@ class SealedFileSystem : public FileSystem {
 
   const std::shared_ptr<FileSystem> target_;
   const SealPtr seal_;
+  const std::shared_ptr<WriteBehinds> behinds_ = std::make_shared<WriteBehinds>();
 };
 
 }  // namespace

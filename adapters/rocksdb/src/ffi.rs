@@ -627,8 +627,8 @@ unsafe extern "C" fn seal_append(
     stored: *mut c::Bytes,
     message: *mut c::Message,
 ) -> i32 {
-    // SAFETY: `message` and `stored` are the shim's; `writer` is from `seal_create`, used by this thread alone, and
-    // `data` lives during the call.
+    // SAFETY: `message` and `stored` are the shim's; `writer` is from `seal_create`, used by one thread at a time,
+    // and `data` lives during the call.
     unsafe {
         guarded(message, || {
             let writer = &mut *writer.cast::<Writer>();

@@ -64,6 +64,7 @@ pub(crate) struct SealedFiles {
     backend: Backend,
     page_bytes: u32,
     meter: Arc<CipherMeter>,
+    spare: Arc<Spare>,
 }
 
 impl SealedFiles {
@@ -75,7 +76,7 @@ impl SealedFiles {
         page_bytes: u32,
         meter: Arc<CipherMeter>,
     ) -> Self {
-        Self { keys, cipher, backend, page_bytes, meter }
+        Self { keys, cipher, backend, page_bytes, meter, spare: Arc::default() }
     }
 
     /// Begins a file called `name` under a fresh key.
@@ -90,7 +91,10 @@ impl SealedFiles {
             Layout::Paged { .. } => Kind::Pages(Some(PageWriter::new(&file).map_err(told)?)),
             Layout::Frames => Kind::Frames(FrameWriter::new(&file).map_err(told)?),
         };
-        Ok(Writer { name: name.to_owned(), file, kind, stored: header.to_vec(), meter: Arc::clone(&self.meter) })
+        let mut stored = self.spare.take();
+        stored.extend_from_slice(&header);
+        let (meter, spare) = (Arc::clone(&self.meter), Arc::clone(&self.spare));
+        Ok(Writer { name: name.to_owned(), file, kind, stored, meter, spare })
     }
 
     /// Opens the file called `name`, of `stored_bytes` bytes, by its header. A paged file proves by its last page that
@@ -195,6 +199,36 @@ pub(crate) struct Writer {
     /// What the last call gave.
     stored: Vec<u8>,
     meter: Arc<CipherMeter>,
+    spare: Arc<Spare>,
+}
+
+impl Drop for Writer {
+    fn drop(&mut self) {
+        self.spare.give_back(std::mem::take(&mut self.stored));
+    }
+}
+
+/// Memory of writers that have ended, for the next ones: to grow a megabyte anew for each file costs as much as to seal it.
+#[derive(Default)]
+struct Spare(Mutex<Vec<Vec<u8>>>);
+
+impl Spare {
+    /// Most that is kept, in buffers and bytes each.
+    const BUFFERS_MAX: usize = 4;
+    const BYTES_MAX: usize = 4 << 20;
+
+    /// An empty buffer.
+    fn take(&self) -> Vec<u8> {
+        self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner).pop().unwrap_or_default()
+    }
+
+    fn give_back(&self, mut buffer: Vec<u8>) {
+        let mut buffers = self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        if buffers.len() < Self::BUFFERS_MAX && (1..=Self::BYTES_MAX).contains(&buffer.capacity()) {
+            buffer.clear();
+            buffers.push(buffer);
+        }
+    }
 }
 
 /// Says how much of a file of frames is on stable storage. Serves many threads at once, beside the writer.
