@@ -108,6 +108,38 @@ fn scans_stay_in_their_table_and_in_order() {
     }
 }
 
+/// Tables are sealed and stored behind the back of whoever builds them: a device that fills up meanwhile is told all the
+/// same. A limit on the length of files stands in for the device; it holds for a process, so this test runs itself.
+#[test]
+fn a_load_onto_a_full_device_fails() {
+    const NAME: &str = "a_load_onto_a_full_device_fails";
+    if std::env::var_os("SEALSTONE_FILE_LIMIT").is_none() {
+        let limited = format!("trap '' XFSZ; ulimit -f 6000; exec \"$0\" --exact {NAME} --nocapture");
+        let this = std::env::current_exe().unwrap();
+        let mut child = std::process::Command::new("bash");
+        let output = child.arg("-c").arg(limited).arg(this).env("SEALSTONE_FILE_LIMIT", "").output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
+        return;
+    }
+    for cipher in CIPHERS {
+        let (engine, dir) = (engine(), tempfile::tempdir().unwrap());
+        let store = open(&engine, cipher, dir.path());
+        let t = table(1, "t");
+        let row = |n| (key(n), record(["a", &"b".repeat(2000), "c"]));
+        let bulk = store.bulk().unwrap();
+        let error = bulk.bulk_load(&t, &mut (0..20_000).map(row)).unwrap_err().0;
+        assert!(error.contains("File too large"), "{cipher:?}: {error}");
+        // nothing of it is there, and less still fits
+        let mut found = Record::new();
+        assert!(!store.read(&t, &key(0), None, &mut found).unwrap());
+        assert_eq!(bulk.bulk_load(&t, &mut (0..2_000).map(row)).unwrap(), 2_000);
+        assert!(store.read(&t, &key(1_999), None, &mut found).unwrap());
+        store.close().unwrap();
+        let sealed = open(&engine, cipher, dir.path());
+        assert_eq!(sealed.scan(&t, b"", usize::MAX, &mut |_, _| ()).unwrap(), 2_000, "{cipher:?}");
+    }
+}
+
 #[test]
 fn bulk_loading_is_all_or_nothing() {
     for cipher in CIPHERS {
