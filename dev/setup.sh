@@ -1,6 +1,7 @@
 #!/bin/sh
 # Installs what a build needs and this machine lacks: a C++ compiler and RocksDB (argument `system`), what builds RocksDB
-# from source (argument `bundled`), or the OpenSSL to compare ciphers with (argument `rivals`). Says what it does; does nothing, and needs no network, where all is there.
+# from source (argument `bundled`), the OpenSSL to compare ciphers with (argument `rivals`), or the key servers that tests
+# start (argument `kmip`). Says what it does; does nothing, and needs no network, where all is there.
 set -eu
 
 engine=${1:-system}
@@ -13,6 +14,13 @@ has_libclang() {
 	ldconfig -p 2>/dev/null | grep -q 'libclang[-.]' || ls /usr/lib/llvm-*/lib/libclang*.so* >/dev/null 2>&1
 }
 
+cache=${XDG_CACHE_HOME:-$HOME/.cache}/sealstone
+
+# PyKMIP wants ssl.wrap_socket, which Python 3.12 took away
+has_pykmip() {
+	"$1" -W ignore -c 'import kmip.services.server.server, ssl; ssl.wrap_socket' >/dev/null 2>&1
+}
+
 missing=
 command -v c++ >/dev/null 2>&1 || missing="$missing g++"
 case $engine in
@@ -21,6 +29,10 @@ bundled) has_libclang || missing="$missing libclang-dev" ;;
 rivals)
 	has_header openssl/evp.h || missing="$missing libssl-dev"
 	command -v pkg-config >/dev/null 2>&1 || missing="$missing pkg-config"
+	;;
+kmip)
+	has_pykmip "$cache/pykmip/bin/python" || has_pykmip /usr/bin/python3 || missing="$missing python3-pykmip"
+	command -v go >/dev/null 2>&1 || missing="$missing golang-go"
 	;;
 *) echo "setup: the engine is system or bundled, not $engine" >&2 && exit 2 ;;
 esac

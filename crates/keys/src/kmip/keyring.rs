@@ -266,9 +266,8 @@ impl Keyring {
     pub fn rotate(&self, key: &str) -> Result<NewKey, KmipError> {
         let attempted = format!("rotate key {key}");
         let mut connection = self.client.connection(attempted.as_str());
-        let family = resolve(&mut connection, key)?;
+        let mut family = resolve(&mut connection, key)?;
         let old = family.current().unwrap_or(family.newest()).clone();
-        let number = family.newest().version + 1;
         let symmetric = old.attributes.object_type == Some(ObjectType::SYMMETRIC_KEY);
         let active = old.attributes.state == Some(State::ACTIVE);
         if symmetric && active && connection.call(&Query)?.operations.contains(&Operation::REKEY) {
@@ -278,24 +277,25 @@ impl Keyring {
                 activate(&mut connection, &id)?;
             }
             let name = attributes.names.first().cloned().unwrap_or_else(|| id.clone());
-            return Ok(NewKey { id, name, version: number, origin: Origin::Replaced });
+            return Ok(NewKey { id, name, version: family.newest().version + 1, origin: Origin::Replaced });
         }
-        let base = if family.by_id { old.attributes.names.first().cloned() } else { Some(key.to_owned()) };
-        let Some(base) = base.filter(|_| !family.by_id || family.versions.len() == 1) else {
-            return Err(KmipError::NotPossible {
-                attempted,
-                found: format!("it has no name, and {} does not replace keys itself", connection.server()),
-                next: "make a key with a name with sealstone keys new, and rotate to that".into(),
-            });
+        let base = match old.attributes.names.first() {
+            Some(name) => split_version(name).0.to_owned(),
+            None => {
+                return Err(KmipError::NotPossible {
+                    attempted,
+                    found: format!("it has no name, and {} does not replace keys itself", connection.server()),
+                    next: "make a key with a name with sealstone keys new, and use that".into(),
+                });
+            }
         };
-        let (base, number) = match split_version(&base) {
-            (base, Some(own)) if family.by_id => (base.to_owned(), own + 1),
-            _ => (base, number),
-        };
+        if base != key {
+            family = by_name(&mut connection, &base)?.unwrap_or(family);
+        }
+        let number = family.newest().version + 1;
         let name = versioned(&base, number);
         free(&mut connection, &name)?;
-        let material_bits = old.attributes.length_bits;
-        let kind = match (symmetric, old.attributes.algorithm, material_bits) {
+        let kind = match (symmetric, old.attributes.algorithm, old.attributes.length_bits) {
             (true, Some(algorithm), Some(length_bits)) => KeyKind { algorithm: Some(algorithm), length_bits },
             _ => self.kind_of_secret(&attempted, &mut connection, &old)?,
         };
@@ -530,26 +530,35 @@ pub(super) fn resolve(connection: &mut Connection, key: &str) -> Result<Family, 
     if let Some(found) = by_id(connection, key)? {
         return Ok(Family { key: key.to_owned(), by_id: true, versions: vec![found] });
     }
-    let mut versions = Vec::new();
-    let mut missing = 0;
-    for number in 1.. {
-        match one_named(connection, &versioned(key, number))? {
-            Some(attributes) => {
-                add_chain(connection, &mut versions, number, attributes)?;
-                missing = 0;
-            }
-            None => missing += 1,
-        }
-        // a name that was never a key's has no versions either
-        if missing > VERSION_GAP_MAX || (versions.is_empty() && missing > 1 && split_version(key).1.is_some()) {
-            break;
-        }
+    match by_name(connection, key)? {
+        Some(family) => Ok(family),
+        None => Err(KmipError::NoKey { key: key.to_owned(), server: connection.server() }),
     }
-    if versions.is_empty() {
-        return Err(KmipError::NoKey { key: key.to_owned(), server: connection.server() });
+}
+
+/// The key named `name` in all its versions; where `name` is that of a later version, that version alone.
+fn by_name(connection: &mut Connection, name: &str) -> Result<Option<Family>, KmipError> {
+    let mut versions = Vec::new();
+    if let Some(number) = split_version(name).1 {
+        if let Some(attributes) = one_named(connection, name)? {
+            add_chain(connection, &mut versions, number, attributes)?;
+        }
+    } else {
+        let (mut number, mut missing) = (1, 0);
+        while missing <= VERSION_GAP_MAX {
+            match one_named(connection, &versioned(name, number))? {
+                Some(attributes) => {
+                    add_chain(connection, &mut versions, number, attributes)?;
+                    missing = 0;
+                }
+                None => missing += 1,
+            }
+            number += 1;
+        }
     }
     versions.sort_by_key(|version: &KeyVersion| version.version);
-    Ok(Family { key: key.to_owned(), by_id: false, versions })
+    let family = Family { key: name.to_owned(), by_id: false, versions };
+    Ok((!family.versions.is_empty()).then_some(family))
 }
 
 /// Adds the object with `attributes`, named as version `number`, and those it replaced one after the other: they lost

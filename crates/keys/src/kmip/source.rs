@@ -8,7 +8,7 @@
 
 use std::collections::HashMap;
 use std::fmt;
-use std::sync::Mutex;
+use std::sync::{Mutex, PoisonError};
 
 use super::KmipError;
 use super::client::Connection;
@@ -25,8 +25,10 @@ pub struct KmipSource {
     keyring: Keyring,
     family: Family,
     cipher: Option<String>,
-    /// Secrets by unique identifier.
+    /// Secrets by unique identifier. Held for a look, never while a server is asked.
     secrets: Mutex<HashMap<String, Secret>>,
+    /// Held while a server is asked, so that a key wanted by many at once is asked for once.
+    asking: Mutex<()>,
 }
 
 impl fmt::Debug for KmipSource {
@@ -59,7 +61,13 @@ impl KmipSource {
         }
         let cipher = current.and_then(|current| current.attributes.cipher());
         drop(connection);
-        Ok(Self { keyring, family, cipher, secrets: Mutex::new(secrets) })
+        Ok(Self { keyring, family, cipher, secrets: Mutex::new(secrets), asking: Mutex::new(()) })
+    }
+
+    /// The secret of the object `id`, if it is kept.
+    fn kept(&self, id: &str) -> Option<Secret> {
+        let secrets = self.secrets.lock().unwrap_or_else(PoisonError::into_inner);
+        secrets.get(id).map(|secret| Secret::from_bytes(secret.as_bytes()))
     }
 
     /// The key in all its versions, as they were when it was opened.
@@ -85,10 +93,12 @@ impl KeySource for KmipSource {
     /// The secret of the object with the unique identifier `key.id`, got from the server the first time. The version is
     /// for people: an identifier is never given twice.
     fn get(&self, key: &KeyRef) -> Result<Secret, KeyError> {
-        // held while the server is asked, so that a key wanted by many at once is asked for once
-        let mut secrets = self.secrets.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-        if let Some(secret) = secrets.get(&key.id) {
-            return Ok(Secret::from_bytes(secret.as_bytes()));
+        if let Some(secret) = self.kept(&key.id) {
+            return Ok(secret);
+        }
+        let _asking = self.asking.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(secret) = self.kept(&key.id) {
+            return Ok(secret);
         }
         let mut connection = self.keyring.client().connection(format!("get key {key}"));
         let attributes = match connection.call(&GetAttributes { id: key.id.clone() }) {
@@ -111,7 +121,7 @@ impl KeySource for KmipSource {
         }
         let got = secret(&mut connection, &key.id)?;
         let copy = Secret::from_bytes(got.as_bytes());
-        secrets.insert(key.id.clone(), got);
+        self.secrets.lock().unwrap_or_else(PoisonError::into_inner).insert(key.id.clone(), got);
         Ok(copy)
     }
 

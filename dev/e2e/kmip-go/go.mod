@@ -1,0 +1,3 @@
+module sealstone.test/kmip-go
+
+go 1.24
