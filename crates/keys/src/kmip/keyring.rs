@@ -662,7 +662,7 @@ mod tests {
 
     #[test]
     fn the_newest_active_version_is_current() {
-        let version = |version, state| KeyVersion {
+        let version = |version: u32, state| KeyVersion {
             id: version.to_string(),
             version,
             attributes: Attributes { state: Some(state), ..Attributes::default() },
