@@ -307,7 +307,7 @@ impl Proxy {
         self.delay_ms.store(delay.as_millis() as u64, Ordering::Relaxed);
     }
 
-    /// The connection is cut after this many more bytes from the server; `u64::MAX` for never.
+    /// The connection is cut after this many more bytes from the server, once; later ones are left alone.
     pub fn cut_after(&self, bytes: u64) {
         self.allowed_bytes.store(bytes, Ordering::Relaxed);
     }
@@ -333,7 +333,9 @@ fn pass(mut from: TcpStream, mut to: TcpStream, delay_ms: &AtomicU64, allowed_by
         thread::sleep(Duration::from_millis(delay_ms.load(Ordering::Relaxed)));
         let allowed = allowed_bytes.load(Ordering::Relaxed);
         let passed = bytes.min(usize::try_from(allowed).unwrap_or(usize::MAX));
-        if allowed != u64::MAX {
+        if passed < bytes {
+            allowed_bytes.store(u64::MAX, Ordering::Relaxed);
+        } else if allowed != u64::MAX {
             allowed_bytes.store(allowed - passed as u64, Ordering::Relaxed);
         }
         if to.write_all(&buffer[..passed]).is_err() || passed < bytes {

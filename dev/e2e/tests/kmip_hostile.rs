@@ -76,7 +76,8 @@ fn an_answer_that_claims_to_be_endless_is_refused_at_once() {
 
 #[test]
 fn deep_nesting_and_many_items_are_refused() {
-    let deep = (0..1000).fold(Item::structure(Tag::ATTRIBUTE, vec![]), |inner, _| Item::structure(Tag::ATTRIBUTE, vec![inner]));
+    let deep = (0..1000)
+        .fold(Item::structure(Tag::ATTRIBUTE, vec![]), |inner, _| Item::structure(Tag::ATTRIBUTE, vec![inner]));
     let (text, requests) = refusal(vec![versions(), answer(Operation::GET_ATTRIBUTES, vec![deep])]);
     assert!(text.contains("more than 24 structures inside one another"), "{text}");
     assert_eq!(requests, 2);
@@ -106,8 +107,7 @@ fn another_key_than_the_one_asked_for_is_refused() {
         Item::text(Tag::UNIQUE_IDENTIFIER, "another"),
         Item::structure(Tag::SYMMETRIC_KEY, vec![Item::structure(Tag::KEY_BLOCK, block)]),
     ];
-    let answers =
-        vec![versions(), answer(Operation::GET_ATTRIBUTES, attributes), answer(Operation::GET, key)];
+    let answers = vec![versions(), answer(Operation::GET_ATTRIBUTES, attributes), answer(Operation::GET, key)];
     let (text, _) = refusal(answers);
     assert_eq!(text, "key orders on HERE cannot be used: the server gave \"another\" instead");
 }
@@ -115,6 +115,7 @@ fn another_key_than_the_one_asked_for_is_refused() {
 #[test]
 fn a_server_of_older_versions_is_named() {
     let old = answer(Operation::DISCOVER_VERSIONS, vec![version(Version { major: 1, minor: 0 })]);
-    let want = "cannot get key orders: no key server gave an answer (HERE: it speaks none of the versions 1.2 to 2.1 of KMIP)";
+    let want =
+        "cannot get key orders: no key server gave an answer (HERE: it speaks none of the versions 1.2 to 2.1 of KMIP)";
     assert_eq!(refusal(vec![old]), (want.into(), 1));
 }

@@ -49,7 +49,11 @@ pub struct Server {
 
 impl fmt::Display for Server {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.host.contains(':') { write!(f, "[{}]:{}", self.host, self.port) } else { write!(f, "{}:{}", self.host, self.port) }
+        if self.host.contains(':') {
+            write!(f, "[{}]:{}", self.host, self.port)
+        } else {
+            write!(f, "{}:{}", self.host, self.port)
+        }
     }
 }
 
@@ -284,7 +288,10 @@ mod tests {
     #[test]
     fn whatever_is_wrong_is_named() {
         assert_eq!(refusal("kms1:5696"), "\"kms1:5696\" does not begin with kmip:");
-        assert_eq!(refusal("kmip://kms1/k?cert=c&ca=a"), "it names no private key of the client certificate: key= is missing");
+        assert_eq!(
+            refusal("kmip://kms1/k?cert=c&ca=a"),
+            "it names no private key of the client certificate: key= is missing"
+        );
         assert_eq!(refusal(&format!("kmip://kms1:x/k?{FILES}")), "\"kms1:x\" is not HOST or HOST:PORT");
         assert_eq!(refusal(&format!("kmip:///k?{FILES}")), "\"\" is not HOST or HOST:PORT");
         assert_eq!(refusal(&format!("kmip://a/k?{FILES}&cert=d")), "cert stands there twice");

@@ -53,8 +53,7 @@ impl Attributes {
     /// As items with their own tags, in the order of the standard: how KMIP 2.x has them.
     fn items(&self) -> Vec<Item> {
         let name = |name: &String| {
-            let parts =
-                vec![Item::text(Tag::NAME_VALUE, name), Item::enumeration(Tag::NAME_TYPE, NameType::TEXT.0)];
+            let parts = vec![Item::text(Tag::NAME_VALUE, name), Item::enumeration(Tag::NAME_TYPE, NameType::TEXT.0)];
             Item::structure(Tag::NAME, parts)
         };
         let mut items = Vec::new();

@@ -142,10 +142,11 @@ impl Connection<'_> {
     ) -> Result<Option<R::Answer>, KmipError> {
         let server = link.server;
         let version = link.version;
-        let answered = link.exchange(R::OPERATION, request.payload(version)).and_then(|response| match response.outcome {
-            Ok(payload) => R::answer(payload).map(Ok).map_err(|error| Fault::lasting(not_kmip(&error))),
-            Err(failure) => Ok(Err(failure)),
-        });
+        let answered =
+            link.exchange(R::OPERATION, request.payload(version)).and_then(|response| match response.outcome {
+                Ok(payload) => R::answer(payload).map(Ok).map_err(|error| Fault::lasting(not_kmip(&error))),
+                Err(failure) => Ok(Err(failure)),
+            });
         match answered {
             Ok(Ok(answer)) => {
                 self.link = Some(link);
@@ -309,7 +310,8 @@ impl Link {
                     continue;
                 }
             };
-            let shared = |version: &&Version| spoken.contains(version) && wanted.is_none_or(|wanted| wanted == **version);
+            let shared =
+                |version: &&Version| spoken.contains(version) && wanted.is_none_or(|wanted| wanted == **version);
             return match Version::KNOWN.iter().find(shared) {
                 Some(version) => {
                     self.version = *version;

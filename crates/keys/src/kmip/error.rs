@@ -158,7 +158,7 @@ pub enum KmipError {
         next: String,
     },
     /// A new key was made and could not be made Active.
-    #[error("{cause}\nthe new key {id} {left}; the keys that were there are as before")]
+    #[error("{}\nthe new key {id} {left}; the keys that were there are as before", first_line(cause))]
     NotActivated {
         /// Unique identifier of the new key.
         id: String,
@@ -173,7 +173,13 @@ pub enum KmipError {
 }
 
 impl KmipError {
-    /// Whether the server says that there is no such object, or hides it.
+    /// Whether the server says that there is no such object.
+    pub(crate) fn is_missing(&self) -> bool {
+        let missing = [ResultReason::ITEM_NOT_FOUND, ResultReason::OBJECT_NOT_FOUND];
+        matches!(self, Self::Refused { reason, .. } if missing.contains(reason))
+    }
+
+    /// Whether the server says that there is no such object, hides it, or takes its identifier for none.
     pub(crate) fn is_not_found(&self) -> bool {
         let hidden = [
             ResultReason::ITEM_NOT_FOUND,
@@ -194,6 +200,10 @@ impl KmipError {
         ];
         matches!(self, Self::Refused { reason, .. } if unable.contains(reason))
     }
+}
+
+fn first_line(error: &KmipError) -> String {
+    error.to_string().lines().next().unwrap_or_default().to_owned()
 }
 
 fn told(message: &str) -> String {

@@ -123,9 +123,9 @@ impl Check {
     /// Whether every server answered, has the key, and gave it out.
     #[must_use]
     pub fn passed(&self) -> bool {
-        self.servers.iter().all(|server| {
-            server.outcome.as_ref().is_ok_and(|found| found.key.as_ref().is_none_or(Result::is_ok))
-        })
+        self.servers
+            .iter()
+            .all(|server| server.outcome.as_ref().is_ok_and(|found| found.key.as_ref().is_none_or(Result::is_ok)))
     }
 }
 
@@ -274,7 +274,12 @@ impl Keyring {
             let id = connection.call(&Rekey { id: old.id })?;
             let attributes = connection.call(&GetAttributes { id: id.clone() })?;
             if attributes.state != Some(State::ACTIVE) {
-                activate(&mut connection, &id)?;
+                // not destroyed when that fails: it has the name now, and leads to the key before it
+                made_active(&mut connection, &id).map_err(|cause| KmipError::NotActivated {
+                    id: id.clone(),
+                    cause: Box::new(cause),
+                    left: "stays on the server, Pre-Active",
+                })?;
             }
             let name = attributes.names.first().cloned().unwrap_or_else(|| id.clone());
             return Ok(NewKey { id, name, version: family.newest().version + 1, origin: Origin::Replaced });
@@ -309,7 +314,7 @@ impl Keyring {
     pub fn activate(&self, key: &str) -> Result<(), KmipError> {
         let mut connection = self.client.connection(format!("activate key {key}"));
         let id = exact(&mut connection, key)?.id;
-        connection.call(&Activate { id })
+        made_active(&mut connection, &id)
     }
 
     /// Revokes the one object `key`: it becomes Compromised where the reason is a compromise, else Deactivated.
@@ -368,9 +373,8 @@ impl Keyring {
 
     /// The kind of key for a new key `name` of `cipher`.
     fn new_kind(&self, attempted: &str, name: &str, cipher: &str) -> Result<KeyKind, KmipError> {
-        let not_possible = |found: String, next: String| {
-            Err(KmipError::NotPossible { attempted: attempted.to_owned(), found, next })
-        };
+        let not_possible =
+            |found: String, next: String| Err(KmipError::NotPossible { attempted: attempted.to_owned(), found, next });
         if let Err(error) = check_key_id(name) {
             return not_possible(error.to_string(), "choose another name".into());
         }
@@ -453,12 +457,21 @@ fn described(name: &str, kind: KeyKind, usage_mask: UsageMask) -> Attributes {
 
 /// Makes the new key `id` Active, or takes it away again.
 fn activate(connection: &mut Connection, id: &str) -> Result<(), KmipError> {
-    let Err(cause) = connection.call(&Activate { id: id.to_owned() }) else { return Ok(()) };
+    let Err(cause) = made_active(connection, id) else { return Ok(()) };
     let left = match connection.call(&Destroy { id: id.to_owned() }) {
         Ok(()) => "was destroyed again",
-        Err(_) => "is left on the server and protects nothing",
+        Err(_) => "may be left on the server",
     };
     Err(KmipError::NotActivated { id: id.to_owned(), cause: Box::new(cause), left })
+}
+
+/// Makes the object `id` Active. Where the answer was lost, its state tells whether it was done.
+fn made_active(connection: &mut Connection, id: &str) -> Result<(), KmipError> {
+    let Err(cause) = connection.call(&Activate { id: id.to_owned() }) else { return Ok(()) };
+    match connection.call(&GetAttributes { id: id.to_owned() }) {
+        Ok(attributes) if attributes.state == Some(State::ACTIVE) => Ok(()),
+        _ => Err(cause),
+    }
 }
 
 /// Refuses a name that an object has already.
@@ -502,37 +515,44 @@ fn one_named(connection: &mut Connection, name: &str) -> Result<Option<Attribute
     Ok(found.pop())
 }
 
-/// The object with the unique identifier `key`, if there is one.
-fn by_id(connection: &mut Connection, key: &str) -> Result<Option<KeyVersion>, KmipError> {
+/// The object with the unique identifier `key`; if there is none, the server's refusal.
+fn by_id(connection: &mut Connection, key: &str) -> Result<Result<KeyVersion, KmipError>, KmipError> {
     match connection.call(&GetAttributes { id: key.to_owned() }) {
-        Ok(attributes) => Ok(Some(KeyVersion { id: key.to_owned(), version: 1, attributes })),
-        Err(error) if error.is_not_found() => Ok(None),
+        Ok(attributes) => Ok(Ok(KeyVersion { id: key.to_owned(), version: 1, attributes })),
+        Err(refused) if refused.is_not_found() => Ok(Err(refused)),
         Err(error) => Err(error),
     }
 }
 
+/// What to say of a key that was found neither by identifier, which the server `refused`, nor by name.
+fn not_found(connection: &Connection, key: &str, refused: KmipError) -> KmipError {
+    if refused.is_missing() { KmipError::NoKey { key: key.to_owned(), server: connection.server() } } else { refused }
+}
+
 /// The one object that has `key` as unique identifier or as name.
 fn exact(connection: &mut Connection, key: &str) -> Result<KeyVersion, KmipError> {
-    if let Some(found) = by_id(connection, key)? {
-        return Ok(found);
-    }
+    let refused = match by_id(connection, key)? {
+        Ok(found) => return Ok(found),
+        Err(refused) => refused,
+    };
     match one_named(connection, key)? {
         Some(attributes) => {
             let id = attributes.unique_identifier.clone().unwrap_or_default();
             Ok(KeyVersion { id, version: split_version(key).1.unwrap_or(1), attributes })
         }
-        None => Err(KmipError::NoKey { key: key.to_owned(), server: connection.server() }),
+        None => Err(not_found(connection, key, refused)),
     }
 }
 
 /// The key `key` in all its versions: by unique identifier first, then by name.
 pub(super) fn resolve(connection: &mut Connection, key: &str) -> Result<Family, KmipError> {
-    if let Some(found) = by_id(connection, key)? {
-        return Ok(Family { key: key.to_owned(), by_id: true, versions: vec![found] });
-    }
+    let refused = match by_id(connection, key)? {
+        Ok(found) => return Ok(Family { key: key.to_owned(), by_id: true, versions: vec![found] }),
+        Err(refused) => refused,
+    };
     match by_name(connection, key)? {
         Some(family) => Ok(family),
-        None => Err(KmipError::NoKey { key: key.to_owned(), server: connection.server() }),
+        None => Err(not_found(connection, key, refused)),
     }
 }
 
@@ -667,8 +687,7 @@ mod tests {
             version,
             attributes: Attributes { state: Some(state), ..Attributes::default() },
         };
-        let versions =
-            vec![version(1, State::DEACTIVATED), version(2, State::ACTIVE), version(3, State::PRE_ACTIVE)];
+        let versions = vec![version(1, State::DEACTIVATED), version(2, State::ACTIVE), version(3, State::PRE_ACTIVE)];
         let family = Family { key: "orders".into(), by_id: false, versions };
         assert_eq!(family.current().unwrap().version, 2);
         assert_eq!(family.newest().version, 3);

@@ -80,10 +80,8 @@ pub fn encode_request(
         Item::integer(Tag::MAXIMUM_RESPONSE_SIZE, response_bytes_max),
         Item::integer(Tag::BATCH_COUNT, 1),
     ];
-    let batch_item = vec![
-        Item::enumeration(Tag::OPERATION, operation.0),
-        Item::structure(Tag::REQUEST_PAYLOAD, payload),
-    ];
+    let batch_item =
+        vec![Item::enumeration(Tag::OPERATION, operation.0), Item::structure(Tag::REQUEST_PAYLOAD, payload)];
     let message = vec![Item::structure(Tag::REQUEST_HEADER, header), Item::structure(Tag::BATCH_ITEM, batch_item)];
     Item::structure(Tag::REQUEST_MESSAGE, message).encode()
 }
@@ -139,7 +137,8 @@ pub fn decode_response(bytes: &[u8], operation: Operation, limits: &Limits) -> R
         ResultStatus::SUCCESS if item.has(Tag::RESPONSE_PAYLOAD) => Ok(item.payload(Tag::RESPONSE_PAYLOAD)?),
         ResultStatus::SUCCESS => Ok(Payload { path: item.path.clone(), items: Vec::new() }),
         status => {
-            let reason = item.optional_enumeration(Tag::RESULT_REASON)?.map_or(ResultReason::GENERAL_FAILURE, ResultReason);
+            let reason =
+                item.optional_enumeration(Tag::RESULT_REASON)?.map_or(ResultReason::GENERAL_FAILURE, ResultReason);
             let said = item.optional_text(Tag::RESULT_MESSAGE)?.unwrap_or_default();
             let clean = |c: char| if c.is_control() { ' ' } else { c };
             let mut message: String = said.chars().take(MESSAGE_CHARS_MAX).map(clean).collect();
@@ -225,7 +224,8 @@ impl Payload {
     }
 
     pub(crate) fn integer(&mut self, tag: Tag) -> Result<i32, Malformed> {
-        let number = self.typed(tag, |value| if let Value::Integer(number) = value { Ok(number) } else { Err(value) })?;
+        let number =
+            self.typed(tag, |value| if let Value::Integer(number) = value { Ok(number) } else { Err(value) })?;
         self.required(tag, number)
     }
 
@@ -259,8 +259,7 @@ mod tests {
             Item { tag: Tag::TIME_STAMP, value: Value::DateTime(0) },
             Item::integer(Tag::BATCH_COUNT, 1),
         ];
-        let message =
-            vec![Item::structure(Tag::RESPONSE_HEADER, header), Item::structure(Tag::BATCH_ITEM, parts)];
+        let message = vec![Item::structure(Tag::RESPONSE_HEADER, header), Item::structure(Tag::BATCH_ITEM, parts)];
         Item::structure(Tag::RESPONSE_MESSAGE, message).encode().to_vec()
     }
 
@@ -320,9 +319,6 @@ mod tests {
         let odd = response(vec![Item::integer(Tag::RESULT_STATUS, 0)]);
         assert_eq!(decode(&odd).unwrap_err(), "Response Message > Batch Item > Result Status: Integer is not its type");
         let request = encode_request(Version::V1_2, Operation::GET, vec![], 0);
-        assert_eq!(
-            decode(&request).unwrap_err(),
-            "message: begins with Request Message, not with Response Message"
-        );
+        assert_eq!(decode(&request).unwrap_err(), "message: begins with Request Message, not with Response Message");
     }
 }

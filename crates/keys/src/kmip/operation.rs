@@ -142,10 +142,7 @@ impl Request for Create {
     const REPEATABLE: bool = false;
 
     fn payload(&self, version: Version) -> Vec<Item> {
-        vec![
-            Item::enumeration(Tag::OBJECT_TYPE, ObjectType::SYMMETRIC_KEY.0),
-            self.attributes.for_new_object(version),
-        ]
+        vec![Item::enumeration(Tag::OBJECT_TYPE, ObjectType::SYMMETRIC_KEY.0), self.attributes.for_new_object(version)]
     }
 
     fn answer(mut payload: Payload) -> Result<Self::Answer, Malformed> {
@@ -333,10 +330,8 @@ impl Request for Revoke {
 
     fn payload(&self, _: Version) -> Vec<Item> {
         let reason = vec![Item::enumeration(Tag::REVOCATION_REASON_CODE, self.reason.0)];
-        let mut payload = vec![
-            Item::text(Tag::UNIQUE_IDENTIFIER, &self.id),
-            Item::structure(Tag::REVOCATION_REASON, reason),
-        ];
+        let mut payload =
+            vec![Item::text(Tag::UNIQUE_IDENTIFIER, &self.id), Item::structure(Tag::REVOCATION_REASON, reason)];
         let since = |seconds| Item { tag: Tag::COMPROMISE_OCCURRENCE_DATE, value: Value::DateTime(seconds) };
         payload.extend(self.compromised_since.map(since));
         payload

@@ -103,7 +103,7 @@ impl KeySource for KmipSource {
         let mut connection = self.keyring.client().connection(format!("get key {key}"));
         let attributes = match connection.call(&GetAttributes { id: key.id.clone() }) {
             Ok(attributes) => attributes,
-            Err(error) if error.is_not_found() => {
+            Err(error) if error.is_missing() => {
                 return Err(KmipError::NoKey { key: key.to_string(), server: connection.server() }.into());
             }
             Err(error) => return Err(error.into()),

@@ -285,11 +285,7 @@ struct Head {
 impl Head {
     fn read(header: &[u8; HEADER_BYTES]) -> Self {
         let [a, b, c, type_code, length @ ..] = *header;
-        Self {
-            tag: Tag(u32::from_be_bytes([0, a, b, c])),
-            type_code,
-            value_bytes: u32::from_be_bytes(length) as usize,
-        }
+        Self { tag: Tag(u32::from_be_bytes([0, a, b, c])), type_code, value_bytes: u32::from_be_bytes(length) as usize }
     }
 }
 
@@ -432,10 +428,7 @@ mod tests {
     fn the_examples_of_the_standard() {
         let with = |value| Item { tag: ANY, value };
         let secret = |text| Zeroizing::new(hex(text));
-        let compound = vec![
-            Item::enumeration(Tag(0x42_0004), 254),
-            Item::integer(Tag(0x42_0005), 255),
-        ];
+        let compound = vec![Item::enumeration(Tag(0x42_0004), 254), Item::integer(Tag(0x42_0005), 255)];
         for (item, want) in [
             (with(Value::Integer(8)), "42 00 20 | 02 | 00 00 00 04 | 00 00 00 08 00 00 00 00"),
             (with(Value::LongInteger(123456789000000000)), "420020 | 03 | 00000008 | 01B69B4BA5749200"),
@@ -445,10 +438,7 @@ mod tests {
             ),
             (with(Value::Enumeration(255)), "420020 | 05 | 00000004 | 000000FF00000000"),
             (with(Value::Boolean(true)), "420020 | 06 | 00000008 | 0000000000000001"),
-            (
-                with(Value::Text("Hello World".into())),
-                "420020 | 07 | 0000000B | 48656C6C6F20576F726C640000000000",
-            ),
+            (with(Value::Text("Hello World".into())), "420020 | 07 | 0000000B | 48656C6C6F20576F726C640000000000"),
             (with(Value::Bytes(secret("010203"))), "420020 | 08 | 00000003 | 0102030000000000"),
             (with(Value::DateTime(0x47DA67F8)), "420020 | 09 | 00000008 | 0000000047DA67F8"),
             (with(Value::Interval(864000)), "420020 | 0A | 00000004 | 000D2F0000000000"),
@@ -467,12 +457,24 @@ mod tests {
     #[test]
     fn whatever_is_not_as_the_standard_says_is_refused_with_its_place() {
         assert_eq!(refusal(""), "message (byte 0): ends after 0 bytes, where an item of at least 8 stands");
-        assert_eq!(refusal("420020 02 00000004 00000008 00000001"), "Compromise Date (byte 0): padding that is not zero");
+        assert_eq!(
+            refusal("420020 02 00000004 00000008 00000001"),
+            "Compromise Date (byte 0): padding that is not zero"
+        );
         assert_eq!(refusal("420020 02 00000008 0000000800000001"), "Compromise Date (byte 0): Integer of 8 bytes");
-        assert_eq!(refusal("420020 06 00000008 0000000000000002"), "Compromise Date (byte 0): Boolean that is neither 0 nor 1");
+        assert_eq!(
+            refusal("420020 06 00000008 0000000000000002"),
+            "Compromise Date (byte 0): Boolean that is neither 0 nor 1"
+        );
         assert_eq!(refusal("420020 04 00000004 0000000000000002"), "Compromise Date (byte 0): Big Integer of 4 bytes");
-        assert_eq!(refusal("420020 07 00000001 FF00000000000000"), "Compromise Date (byte 0): Text String that is not UTF-8");
-        assert_eq!(refusal("420020 0C 00000008 0000000000000002"), "Compromise Date (byte 0): type 0c, which TTLV does not have");
+        assert_eq!(
+            refusal("420020 07 00000001 FF00000000000000"),
+            "Compromise Date (byte 0): Text String that is not UTF-8"
+        );
+        assert_eq!(
+            refusal("420020 0C 00000008 0000000000000002"),
+            "Compromise Date (byte 0): type 0c, which TTLV does not have"
+        );
         assert_eq!(
             refusal("120020 02 00000004 0000000000000000"),
             "message (byte 0): tag 0x120020, which is neither of KMIP nor an extension"
