@@ -118,13 +118,12 @@ pub fn check(input: &[u8]) {
 fn check_bytes(input: &[u8]) {
     decode_within(input, &Limits::RESPONSE);
     decode_within(input, &LOW);
-    if let Some(header) = input.first_chunk::<HEADER_BYTES>() {
-        if let Ok(bytes) = message_bytes(header, Tag::RESPONSE_MESSAGE, &LOW) {
-            assert!(bytes <= LOW.bytes_max);
-        }
+    if let Some(header) = input.first_chunk::<HEADER_BYTES>()
+        && let Ok(bytes) = message_bytes(header, Tag::RESPONSE_MESSAGE, &LOW)
+    {
+        assert!(bytes <= LOW.bytes_max);
     }
-    let whole = [&input[..], &inside_a_response(input)[..]];
-    for bytes in whole {
+    for bytes in [input, &inside_a_response(input)] {
         answer::<DiscoverVersions>(bytes);
         answer::<Query>(bytes);
         answer::<Locate>(bytes);

@@ -106,10 +106,10 @@ impl Connection<'_> {
     /// used, with what each did; [`KmipError::Uncertain`] if it was sent, is not repeatable, and had no answer.
     pub fn call<R: Request>(&mut self, request: &R) -> Result<R::Answer, KmipError> {
         let mut faults = Faults::new(self.client.address.servers.len());
-        if let Some(link) = self.link.take() {
-            if let Some(answer) = self.try_link(link, request, &mut faults)? {
-                return Ok(answer);
-            }
+        if let Some(link) = self.link.take()
+            && let Some(answer) = self.try_link(link, request, &mut faults)?
+        {
+            return Ok(answer);
         }
         for round in 0..self.rounds {
             if round > 0 {

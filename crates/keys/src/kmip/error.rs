@@ -172,6 +172,7 @@ pub enum KmipError {
     Random(String),
 }
 
+#[cfg(feature = "kmip")]
 impl KmipError {
     /// Whether the server says that there is no such object.
     pub(crate) fn is_missing(&self) -> bool {

@@ -247,7 +247,7 @@ pub fn message_bytes(header: &[u8; HEADER_BYTES], expected: Tag, limits: &Limits
         format!("begins with {}, not with {expected}", head.tag)
     } else if head.type_code != 0x01 {
         format!("has type {:02x}, not Structure", head.type_code)
-    } else if head.value_bytes % 8 != 0 {
+    } else if !head.value_bytes.is_multiple_of(8) {
         format!("{} bytes long, not a multiple of 8", head.value_bytes)
     } else if head.value_bytes > limits.bytes_max.saturating_sub(HEADER_BYTES) {
         format!("{} bytes long, at most {} are accepted", head.value_bytes + HEADER_BYTES, limits.bytes_max)
@@ -351,7 +351,7 @@ impl Decoder<'_> {
             at += HEADER_BYTES + self.head(at, end)?.value_bytes.next_multiple_of(8);
             children += 1;
         }
-        if value_bytes % 8 != 0 {
+        if !value_bytes.is_multiple_of(8) {
             return Err(self.fault(start, format!("Structure of {value_bytes} bytes, not a multiple of 8")));
         }
         if children > self.items_left {
@@ -371,7 +371,7 @@ impl Decoder<'_> {
         let fits = match code {
             0x02 | 0x05 | 0x0A => value_bytes == 4,
             0x03 | 0x06 | 0x09 | 0x0B => value_bytes == 8,
-            0x04 => value_bytes > 0 && value_bytes % 8 == 0,
+            0x04 => value_bytes > 0 && value_bytes.is_multiple_of(8),
             _ => true,
         };
         if !fits {
