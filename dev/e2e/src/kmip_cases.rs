@@ -357,6 +357,13 @@ pub fn faults(mut place: Place) {
          nothing was opened and nothing was written; mend the first server's fault, or name another with server="
     );
 
+    // two of them down: each is named
+    let other = free_port();
+    let url = place.certificates.url(down, "orders", &format!("&server=localhost:{other}&retries=0"));
+    let error = KmipSource::open(&url).unwrap_err().to_string();
+    let want = format!("(127.0.0.1:{down}: connection refused; localhost:{other}: connection refused)");
+    assert!(error.contains(&want), "wanted {want} in:\n{error}");
+
     // the first is down, the second answers
     let both = format!("&server=127.0.0.1:{port}");
     let source = KmipSource::open(&place.certificates.url(down, "orders", &both)).unwrap();
