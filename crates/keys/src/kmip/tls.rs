@@ -6,6 +6,7 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
+use rustls::client::Resumption;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
 use rustls::{ClientConfig, RootCertStore};
@@ -41,10 +42,12 @@ pub(super) fn config(address: &Address) -> Result<Arc<ClientConfig>, KmipError> 
     let versions = ClientConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
         .map_err(|error| fault(CERT, &address.cert, error.to_string()))?;
-    let config = versions
+    let mut config = versions
         .with_root_certificates(roots)
         .with_client_auth_cert(chain, key)
         .map_err(|error| fault(KEY, &address.key, format!("it does not fit the certificate: {error}")))?;
+    // each connection proves both certificates anew; and PyKMIP refuses every request on a resumed session
+    config.resumption = Resumption::disabled();
     Ok(Arc::new(config))
 }
 
