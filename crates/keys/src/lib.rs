@@ -2,16 +2,20 @@
 //! Keys: what a secret is, where it comes from, and how one secret becomes many.
 //!
 //! A key-encryption key (KEK) comes from a [`KeySource`] and wraps the data key (DEK) of one sealed file; see
-//! `docs/formats.md` for the chain. Not here: ciphers (`sealstone-cipher`) and sealed formats (`sealstone-seal`).
+//! `docs/formats.md` for the chain. [`source::open`] opens whatever source a user names. Not here: ciphers
+//! (`sealstone-cipher`) and sealed formats (`sealstone-seal`).
 
 pub mod ephemeral;
 mod error;
 pub mod file;
 mod hkdf;
+mod passphrase;
 mod secret;
+pub mod source;
 
 pub use error::KeyError;
 pub use hkdf::{SUBKEY_BYTES_MAX, subkey};
+pub use passphrase::{Ask, Cost, PASSPHRASE_BYTES_MAX, Passphrase};
 pub use secret::Secret;
 
 use std::fmt;
