@@ -5,7 +5,7 @@ use std::thread;
 use std::time::Duration;
 
 use sealstone_cipher::backend::Backend;
-use sealstone_keys::{KeyError, KeySource};
+use sealstone_keys::KeySource;
 use sealstone_seal::{HEADER_BYTES, SealError, SealedFile};
 
 /// How long to wait before a header that did not open is read again: whoever is writing it copies some hundred bytes,
@@ -44,7 +44,7 @@ pub(crate) fn open<E>(
 }
 
 /// Does `attempt` with `header`, and again with what `read` gives as long as the header may be a mixture. What fails for
-/// good costs a few milliseconds more.
+/// good is tried once and costs a millisecond more.
 pub(crate) fn settled<T, E>(
     mut header: Header,
     mut read: impl FnMut(&mut [u8]) -> Result<usize, E>,
@@ -57,8 +57,11 @@ pub(crate) fn settled<T, E>(
         }
         thread::sleep(pause);
         let again = Header::read(&mut read)?;
-        // the same bytes after a while are no mixture, and what they gave they would give again
-        if !pause.is_zero() && again.stored() == header.stored() {
+        if again.stored() == header.stored() {
+            // they would give the same again; and after a while they are no mixture
+            if pause.is_zero() {
+                continue;
+            }
             break;
         }
         header = again;
@@ -68,12 +71,7 @@ pub(crate) fn settled<T, E>(
 }
 
 fn may_be_a_mixture(error: &SealError) -> bool {
-    matches!(
-        error,
-        SealError::Damaged { .. }
-            | SealError::WrongKey { .. }
-            | SealError::Key(KeyError::MissingVersion { .. } | KeyError::OtherKey { .. })
-    )
+    matches!(error, SealError::Damaged { .. } | SealError::WrongKey { .. } | SealError::Key(_))
 }
 
 #[cfg(test)]

@@ -28,6 +28,11 @@ pub fn is_kmip(spec: &str) -> bool {
     spec.starts_with("kmip:")
 }
 
+#[cfg(feature = "kmip")]
+fn kmip(spec: &str) -> Result<Arc<dyn KeySource>, KeyError> {
+    Ok(Arc::new(crate::kmip::KmipSource::open(spec)?))
+}
+
 #[cfg(not(feature = "kmip"))]
 fn kmip(spec: &str) -> Result<Arc<dyn KeySource>, KeyError> {
     Err(KeyError::NoKmip { spec: spec.to_owned() })
