@@ -169,7 +169,7 @@ fn rotate(key: &KeyFile, json: bool) -> anyhow::Result<Answer> {
     let new = key.rotate()?;
     let file = key.path().display();
     say(&format!(
-        "{new} seals new files from now on; keep a new copy of {file}\n\
+        "key {new} seals new files from now on; keep a new copy of {file}\n\
          bring what is there under it with: sealstone rest rotate DIR --key {file}"
     ));
     show(&key.summary(), json)
