@@ -317,6 +317,9 @@ pub(crate) enum KeysCommand {
         /// File with the passphrase of the new key file
         #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
         out_passphrase_file: Option<PathBuf>,
+        /// Give the new key file no passphrase, although KEY has one
+        #[arg(long, conflicts_with_all = ["protect", "out_passphrase_file"])]
+        unprotected: bool,
         #[command(flatten)]
         passphrase: PassphraseFlag,
         /// Print JSON

@@ -50,10 +50,20 @@ pub(crate) fn run(command: &KeysCommand) -> anyhow::Result<Answer> {
             let key = key_source::open_file(key_file(key)?, passphrase.passphrase_file.as_deref())?;
             retire(&key, *version, store, *json)
         }
-        Export { key, out, version, protect, out_passphrase_file, passphrase, json } => {
+        Export { key, out, version, protect, out_passphrase_file, unprotected, passphrase, json } => {
             let key = key_source::open_file(key_file(key)?, passphrase.passphrase_file.as_deref())?;
             let new = match out_passphrase_file {
-                None if !protect => None,
+                None if !protect => {
+                    if key.summary().protection.is_some() && !unprotected {
+                        bail!(
+                            "{} has a passphrase, and {} would have none\n\
+                             give it one with --protect or --out-passphrase-file, or say --unprotected",
+                            key.describe(),
+                            out.display()
+                        );
+                    }
+                    None
+                }
                 named => key_source::new_passphrase(*protect, named.as_deref(), out)?,
             };
             let made = key.export(*version, out, new.as_ref().map(|passphrase| (passphrase, Cost::default())))?;

@@ -291,6 +291,17 @@ fn versions_go_from_file_to_file() {
     assert_eq!(again.stderr, "key file a.key has all of it already\n");
     again.done();
 
+    // and does not come out of it unnoticed
+    let out = ["keys", "export", "safe.key", "--passphrase-file", "pass", "--version", "1", "--out", "plain.key"];
+    fails(
+        dir,
+        &out,
+        "sealstone: key file safe.key has a passphrase, and plain.key would have none\n  \
+         give it one with --protect or --out-passphrase-file, or say --unprotected\n",
+    );
+    let plain = keys(dir, &[&out[..], &["--unprotected", "--json"]].concat());
+    assert_eq!(json(&plain.done())["protected"], false);
+
     fails(
         dir,
         &["keys", "export", "a.key", "--out", "safe.key"],
