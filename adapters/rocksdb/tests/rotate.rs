@@ -10,8 +10,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use sealstone_cipher::backend::Backend;
 use sealstone_cipher::registry;
+use sealstone_keys::KeyRef;
 use sealstone_keys::file::KeyFile;
-use sealstone_keys::{KeyRef, KeySource};
 use sealstone_rocksdb::{Db, DbOptions, SealedEnv, rest};
 use sealstone_seal::paged::PageWriter;
 use sealstone_seal::{Layout, SealedFile};
@@ -257,7 +257,9 @@ fn what_cannot_be_brought_along_is_named_and_left_as_it_is() {
     let named: Vec<&str> = done.failures.iter().map(|finding| finding.file.as_str()).collect();
     assert_eq!(named, ["damaged.sst", "namesake.sst"]);
     for finding in &done.failures {
-        assert!(finding.what.starts_with("key orders version 1 from key file ") && finding.what.contains("does not open"));
+        assert!(
+            finding.what.starts_with("key orders version 1 from key file ") && finding.what.contains("does not open")
+        );
     }
     let after = ["damaged", "namesake"].map(|name| fs::read(site.path(&format!("db/{name}.sst"))).unwrap());
     assert!(before == after);

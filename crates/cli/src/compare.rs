@@ -58,11 +58,7 @@ fn prepare(out: &Path) -> anyhow::Result<()> {
 }
 
 /// The key of the run: the user's, or a fresh one. Stores that stay get a key that stays, in a file beside them.
-fn keys(
-    spec: Option<&str>,
-    passphrase_file: Option<&Path>,
-    keep: Option<&Path>,
-) -> anyhow::Result<Arc<dyn KeySource>> {
+fn keys(spec: Option<&str>, passphrase_file: Option<&Path>, keep: Option<&Path>) -> anyhow::Result<Arc<dyn KeySource>> {
     if let Some(spec) = spec {
         return key_source::open(spec, passphrase_file);
     }

@@ -24,8 +24,8 @@ use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use zeroize::Zeroizing;
 
-pub use format::{FORMAT_PLAIN, FORMAT_PROTECTED};
 use format::{Content, FILE_BYTES_MAX, Protection, Stored, Version};
+pub use format::{FORMAT_PLAIN, FORMAT_PROTECTED};
 
 use crate::passphrase::Stretched;
 use crate::{Ask, Cost, KeyError, KeyRef, KeySource, Passphrase, Secret, check_key_id};
@@ -356,7 +356,8 @@ impl KeySource for KeyFile {
         if key.id != self.id {
             return Err(KeyError::OtherKey { wanted: key.clone(), place: self.describe(), id: self.id.clone() });
         }
-        let find = |state: &State| state.content.find(key.version).map(|found| Secret::from_bytes(found.secret.as_bytes()));
+        let find =
+            |state: &State| state.content.find(key.version).map(|found| Secret::from_bytes(found.secret.as_bytes()));
         if let Some(secret) = find(&self.held()) {
             return Ok(secret);
         }

@@ -116,7 +116,9 @@ impl Cost {
             return Err(format!("its passphrase asks for {lanes} lanes, at most {LANES_MAX} are allowed"));
         }
         if memory_kib > MEMORY_KIB_MAX {
-            return Err(format!("its passphrase asks for {memory_kib} KiB of memory, at most {MEMORY_KIB_MAX} are allowed"));
+            return Err(format!(
+                "its passphrase asks for {memory_kib} KiB of memory, at most {MEMORY_KIB_MAX} are allowed"
+            ));
         }
         if u64::from(memory_kib) * u64::from(passes) > WORK_KIB_MAX {
             return Err(format!(

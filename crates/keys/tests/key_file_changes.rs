@@ -244,7 +244,8 @@ fn odd_times_survive() {
     let path = dir.path().join("a.key");
     let created = "a \\\"time\\\" \\n of \\u001b its own";
     let secret = "0f".repeat(32);
-    let text = format!("format = 1\nid = \"orders\"\n[[keys]]\nversion = 1\ncreated = \"{created}\"\nsecret = \"{secret}\"\n");
+    let text =
+        format!("format = 1\nid = \"orders\"\n[[keys]]\nversion = 1\ncreated = \"{created}\"\nsecret = \"{secret}\"\n");
     fs::write(&path, text).unwrap();
     fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
     let key = KeyFile::open(&path).unwrap();

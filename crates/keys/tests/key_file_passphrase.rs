@@ -57,8 +57,7 @@ fn nothing_of_the_secret_stands_in_the_file() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("a.key");
     let key = KeyFile::create_protected(&path, "orders", &passphrase("correct horse"), Cost::default()).unwrap();
-    let secret: String =
-        key.current().unwrap().1.as_bytes().iter().map(|byte| format!("{byte:02x}")).collect();
+    let secret: String = key.current().unwrap().1.as_bytes().iter().map(|byte| format!("{byte:02x}")).collect();
     let text = fs::read_to_string(&path).unwrap();
     assert!(text.contains("format = 2\n") && text.contains("memory_kib = 65536\npasses = 3\nlanes = 4\n"), "{text}");
     assert!(!text.contains(&secret) && !text.contains("horse"));

@@ -204,14 +204,14 @@ pub(crate) fn unwrap(keys: &dyn KeySource, parts: &Parts, backend: Backend) -> R
     let kek = keys.get(&parts.info.key)?;
     let mut dek = Secret::from_bytes(&parts.wrapped_dek);
     let wrapper = wrapper(&parts.info, &parts.salt, &kek, backend)?;
-    wrapper
-        .open(&nonce(0)[12 - wrapper.nonce_bytes()..], &parts.associated, dek.as_bytes_mut(), &parts.tag)
-        .map_err(|error| match error {
+    wrapper.open(&nonce(0)[12 - wrapper.nonce_bytes()..], &parts.associated, dek.as_bytes_mut(), &parts.tag).map_err(
+        |error| match error {
             sealstone_cipher::aead::Error::Authentication => {
                 SealError::WrongKey { key: parts.info.key.clone(), place: keys.describe() }
             }
             other => SealError::Cipher(other),
-        })?;
+        },
+    )?;
     Ok(dek)
 }
 

@@ -76,7 +76,8 @@ fn a_key_is_made_rotated_retired_and_its_store_comes_along() {
     let files = status["totals"][0]["files"].as_u64().unwrap();
     let refused = keys(dir, &["keys", "retire", "a.key", "--version", "1", "--store", "db"]);
     let (first, second) = refused.stderr.split_once('\n').unwrap();
-    let start = format!("sealstone: key orders version 1 was not retired: {files} files are still under it in db, such as ");
+    let start =
+        format!("sealstone: key orders version 1 was not retired: {files} files are still under it in db, such as ");
     assert!(first.starts_with(&start) && dir.join("db").join(&first[start.len()..]).is_file(), "{first}");
     assert_eq!(second, "  bring them under the newest version first, with: sealstone rest rotate db --key a.key\n");
     assert_eq!((refused.code, refused.stdout.as_str()), (Some(2), ""));
@@ -260,7 +261,11 @@ fn a_passphrase_is_asked_for_on_the_terminal_and_not_shown() {
     assert!(!dir.path().join("a.key").exists());
     let made = on_terminal("keys new a.key --id orders --protect", "correct horse\ncorrect horse");
     assert_eq!(made.code, Some(0), "{}", made.stdout);
-    assert!(made.stdout.contains("new passphrase of a.key: ") && made.stdout.contains("once more: "), "{}", made.stdout);
+    assert!(
+        made.stdout.contains("new passphrase of a.key: ") && made.stdout.contains("once more: "),
+        "{}",
+        made.stdout
+    );
     let checked = on_terminal("keys check a.key", "correct horse");
     assert_eq!(checked.code, Some(0), "{}", checked.stdout);
     assert!(checked.stdout.contains("passphrase of a.key: ") && checked.stdout.contains("wraps and unwraps"));
@@ -366,7 +371,10 @@ fn a_check_says_what_it_measured() {
     let dir = dir.path();
     keys(dir, &["keys", "new", "a.key", "--id", "orders"]).done();
     let checked = json(&keys(dir, &["keys", "check", "a.key", "--json"]).done());
-    assert_eq!((&checked["id"], &checked["version"], &checked["source"]), (&"orders".into(), &1.into(), &"key file a.key".into()));
+    assert_eq!(
+        (&checked["id"], &checked["version"], &checked["source"]),
+        (&"orders".into(), &1.into(), &"key file a.key".into())
+    );
     for figure in ["open_ms", "get_ms", "wrap_ms", "unwrap_ms"] {
         assert!(checked[figure].as_f64().unwrap() > 0.0, "{figure}");
     }

@@ -7,9 +7,7 @@ use sealstone_keys::{KeyError, KeyRef, KeySource, Secret};
 use sealstone_seal::frame::{End, FrameWriter};
 use sealstone_seal::{HEADER_BYTES, Layout, Rewrapped, SealError, SealedFile, inspect, rewrap};
 
-use crate::fixture::{
-    FixedKeys, aes, create, data, open, read_frames_of, read_paged_of, seal_frames, seal_paged,
-};
+use crate::fixture::{FixedKeys, aes, create, data, open, read_frames_of, read_paged_of, seal_frames, seal_paged};
 
 /// Both versions, the second of them current.
 fn rotated() -> FixedKeys {
