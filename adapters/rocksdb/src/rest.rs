@@ -432,7 +432,7 @@ fn list(dir: &Path) -> Result<Vec<(String, u64)>, StoreError> {
     let mut files = Vec::new();
     let mut directories = vec![PathBuf::new()];
     while let Some(below) = directories.pop() {
-        let here = dir.join(&below);
+        let here = if below.as_os_str().is_empty() { dir.to_owned() } else { dir.join(&below) };
         let cannot = |error: io::Error| {
             StoreError(format!("cannot read directory {}: {error}\ngive the directory of a store", here.display()))
         };

@@ -40,7 +40,8 @@ impl fmt::Display for KeyRef {
 
 /// A place that holds key-encryption keys: a key file, a key server.
 pub trait KeySource: Send + Sync {
-    /// The key under which new files are wrapped, and its name.
+    /// The key under which new files are wrapped, and its name. Asked for every file that is made, so that a key that was
+    /// rotated meanwhile is used at once.
     ///
     /// # Errors
     /// Whatever keeps the source from answering.

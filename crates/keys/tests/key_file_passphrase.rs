@@ -217,3 +217,21 @@ fn a_passphrase_file_is_one_private_line() {
     let missing = Passphrase::from_file(&path).unwrap_err().to_string();
     assert!(missing.starts_with("cannot read passphrase file ") && missing.contains("No such file"), "{missing}");
 }
+
+/// A file of an earlier build, also read by a program in another language (`vectors/formats/README.md`).
+#[test]
+fn protected_files_of_format_2_open() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("golden.key");
+    fs::copy(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../vectors/formats/key-format-2.key"), &path).unwrap();
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
+    let key = open(&path, "sealstone golden").unwrap();
+    for (version, want) in [
+        (1, "9ceeb2d1e94720259dc5f708f17c03a431dfe1cb6fce6eaa7cc88735819b6d6a"),
+        (2, "c9d49c23015ba8c2eb9b0daa0e1e3f29cc6d8d67d394a058d8877989f3f3db7a"),
+    ] {
+        let secret = key.get(&KeyRef { id: "golden".into(), version }).unwrap();
+        let found: String = secret.as_bytes().iter().map(|byte| format!("{byte:02x}")).collect();
+        assert_eq!(found, want, "version {version}");
+    }
+}

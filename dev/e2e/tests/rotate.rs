@@ -19,13 +19,16 @@ use sealstone_e2e::transcript::{run, sealstone};
 use sealstone_keys::KeySource;
 use sealstone_keys::file::KeyFile;
 use sealstone_rocksdb::{SealedEnv, rest};
-use sealstone_seal::{HEADER_BYTES, SealError, SealedFile};
+use sealstone_seal::paged::PageWriter;
+use sealstone_seal::{HEADER_BYTES, Layout, SealError, SealedFile};
 
 /// Kills in all, over all ciphers; `SEALSTONE_KILLS` overrides it.
 const KILLS: u64 = 200;
 const CIPHERS: [&str; 4] = ["aes-256", "aria-256", "3des", "lea-128"];
 /// Starts of the writer for each cipher; the store is opened and checked after each.
 const ROUNDS: u64 = 2;
+/// Files in a folder of the store beside those that the writer makes, so that most kills meet a rotation at work.
+const MORE_FILES: usize = 300;
 
 #[test]
 fn a_rotation_killed_anywhere_leaves_every_file_openable() {
@@ -36,6 +39,7 @@ fn a_rotation_killed_anywhere_leaves_every_file_openable() {
         let scratch = tempfile::tempdir().expect("a directory");
         let place = scratch.path();
         let key = Arc::new(KeyFile::create(place.join("key"), "rotate-test").expect("a key file"));
+        add_files(place, &key, cipher);
         let mut rng = SmallRng::seed_from_u64(7);
         let mut partly = 0;
         let mut acknowledged = 0;
@@ -65,11 +69,26 @@ fn a_rotation_killed_anywhere_leaves_every_file_openable() {
         }
         assert!(acknowledged > kills, "{cipher}: the writer hardly wrote");
         summary += &format!(
-            "{cipher}: {} rotations killed, {partly} of them halfway, {acknowledged} acknowledged writes, 0 lost\n",
+            "{cipher}: {} rotations killed, {partly} left several versions, {acknowledged} acknowledged writes, 0 lost\n",
             kills * ROUNDS
         );
     }
     std::io::stderr().write_all(summary.as_bytes()).expect("stderr");
+}
+
+/// Puts sealed files into a folder of the store.
+fn add_files(place: &Path, key: &KeyFile, cipher: &str) {
+    fs::create_dir_all(place.join("db/more")).expect("a directory");
+    let layout = Layout::Paged { page_bytes: 4096 };
+    for number in 0..MORE_FILES {
+        let (file, header) =
+            SealedFile::create(key, registry::cipher(cipher).expect("known"), Backend::auto(), layout).expect("a key");
+        let mut stored = header.to_vec();
+        let mut pages = PageWriter::new(&file).expect("the first writer");
+        pages.append(format!("file {number}").as_bytes(), &mut stored).expect("a short file");
+        pages.finish(&mut stored).expect("a short file");
+        fs::write(place.join(format!("db/more/{number:04}.sealed")), stored).expect("a file");
+    }
 }
 
 /// The process that writes to the store.
@@ -99,7 +118,7 @@ impl Writer {
     /// Waits until there is something to rotate.
     fn wait_for_files(&self, place: &Path) {
         for _ in 0..1000 {
-            if rest::status(&place.join("db")).is_ok_and(|status| status.files.len() > 8) {
+            if rest::status(&place.join("db")).is_ok_and(|status| status.files.len() > MORE_FILES + 8) {
                 return;
             }
             std::thread::sleep(Duration::from_millis(10));
@@ -138,8 +157,11 @@ fn rotate_and_kill(place: &Path, after: Duration) {
 fn every_header_opens(place: &Path, key: &KeyFile) -> usize {
     let db = place.join("db");
     let mut versions = Vec::new();
-    for entry in fs::read_dir(&db).expect("a directory") {
-        let path = entry.expect("an entry").path();
+    for found in rest::status(&db).expect("a directory").files {
+        let path = db.join(&found.name);
+        if found.state == rest::State::Empty {
+            continue;
+        }
         // the writer removes files
         let Ok(file) = File::open(&path) else { continue };
         let mut header = Vec::new();
