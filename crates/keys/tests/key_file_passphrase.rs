@@ -126,7 +126,7 @@ fn no_part_of_it_can_be_changed() {
     let refused = |text: String| {
         assert_ne!(text, good, "nothing was changed");
         fs::write(&path, text).unwrap();
-        open(&path, "one").err().expect("a refusal")
+        open(&path, "one").expect_err("a refusal")
     };
     let wrong = |text: String| assert!(matches!(refused(text), KeyError::WrongPassphrase { .. }));
     wrong(good.replace("id = \"orders\"", "id = \"order\""));
