@@ -241,6 +241,9 @@ pub(crate) enum KeysCommand {
         /// Name of the key, stored with everything it seals [default: random]
         #[arg(long, value_name = "ID")]
         id: Option<String>,
+        /// On a key server: the cipher that the key is for [default: aes-256]
+        #[arg(long, value_name = "NAME", value_parser = Suggest(cipher_names_only))]
+        cipher: Option<String>,
         /// Protect the key file by a passphrase, asked for unless a file with it is named
         #[arg(long)]
         protect: bool,

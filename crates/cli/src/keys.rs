@@ -1,5 +1,8 @@
 //! `sealstone keys`: makes, shows, rotates and retires keys. Secrets never appear.
 
+#[cfg(feature = "kmip")]
+mod kmip;
+
 use std::hash::{BuildHasher, RandomState};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -24,9 +27,15 @@ const SCHEMA: u32 = 1;
 /// Runs one of the commands.
 pub(crate) fn run(command: &KeysCommand) -> anyhow::Result<Answer> {
     use KeysCommand::{Check, Export, Import, List, New, Retire, Rotate, Show};
+    if let Some(answer) = on_server(command)? {
+        return Ok(answer);
+    }
     match command {
-        New { key, id, protect, passphrase, json } => {
+        New { key, id, cipher, protect, passphrase, json } => {
             let file = key_file(key)?;
+            if let Some(cipher) = cipher {
+                bail!("a key file is not bound to {cipher}: its key serves every cipher\nleave --cipher out");
+            }
             let passphrase = key_source::new_passphrase(*protect, passphrase.passphrase_file.as_deref(), file)?;
             let id = id.clone().unwrap_or_else(|| some_id(file));
             let key = match &passphrase {
@@ -84,6 +93,44 @@ pub(crate) fn run(command: &KeysCommand) -> anyhow::Result<Answer> {
     }
 }
 
+/// Does the command if it is about a key on a key server, and not alike for every source.
+#[cfg(feature = "kmip")]
+fn on_server(command: &KeysCommand) -> anyhow::Result<Option<Answer>> {
+    use KeysCommand::{Export, Import, New, Retire, Rotate, Show};
+    let answer = match command {
+        New { key, id, cipher, json, .. } if source::is_kmip(key) => {
+            kmip::new(key, id.as_deref(), cipher.as_deref(), *json)?
+        }
+        Show { key, json } if source::is_kmip(key) => kmip::show(key, *json)?,
+        Rotate { key, json, .. } if source::is_kmip(key) => kmip::rotate(key, *json)?,
+        Retire { key, version, store, json, .. } if source::is_kmip(key) => kmip::retire(key, *version, store, *json)?,
+        Export { key, .. } | Import { key, .. } if source::is_kmip(key) => {
+            bail!(
+                "the keys of a key server do not go in and out of key files\n\
+                 what is sealed is under keys derived from them; use the server's own tools for copies"
+            )
+        }
+        _ => return Ok(None),
+    };
+    Ok(Some(answer))
+}
+
+#[cfg(not(feature = "kmip"))]
+fn on_server(_: &KeysCommand) -> anyhow::Result<Option<Answer>> {
+    Ok(None)
+}
+
+/// The keys on the server `spec`.
+#[cfg(feature = "kmip")]
+fn server_keys(spec: &str) -> anyhow::Result<Vec<Value>> {
+    kmip::list(spec)
+}
+
+#[cfg(not(feature = "kmip"))]
+fn server_keys(spec: &str) -> anyhow::Result<Vec<Value>> {
+    Err(KeyError::NoKmip { spec: spec.to_owned() }.into())
+}
+
 /// The key file that `spec` names, for what is done to key files; a key server is not one.
 fn key_file(spec: &str) -> anyhow::Result<&Path> {
     if source::is_kmip(spec) {
@@ -122,20 +169,36 @@ fn show(key: &Summary, json: bool) -> anyhow::Result<Answer> {
 
 fn list(specs: &[String], json: bool) -> anyhow::Result<Answer> {
     let mut keys = Vec::new();
+    let mut on_servers = Vec::new();
     for spec in specs {
-        let path = key_file(spec)?;
-        if path.is_dir() {
+        let path = Path::new(spec);
+        if source::is_kmip(spec) {
+            on_servers.extend(server_keys(spec)?);
+        } else if path.is_dir() {
             keys.extend(key_files_in(path)?);
         } else {
             keys.push(KeyFile::inspect(path)?);
         }
     }
     if json {
-        print_json(&json!({"schema": SCHEMA, "keys": keys.iter().map(facts).collect::<Vec<_>>()}))?;
+        let all: Vec<Value> = keys.iter().map(facts).chain(on_servers).collect();
+        print_json(&json!({"schema": SCHEMA, "keys": all}))?;
         return Ok(Answer::Done);
     }
+    let mut text = String::new();
+    if !keys.is_empty() {
+        text.push_str(&file_table(&keys));
+    }
+    if !on_servers.is_empty() {
+        text.push_str(&server_table(&on_servers));
+    }
+    print(&text)?;
+    Ok(Answer::Done)
+}
+
+fn file_table(keys: &[Summary]) -> String {
     let mut table = Table::new(["KEY", ">VERSIONS", ">NEWEST", "MADE", "PASSPHRASE", "FILE"]);
-    for key in &keys {
+    for key in keys {
         let (newest, created) = key.versions.last().expect("a key has a version");
         table.row([
             key.id.clone(),
@@ -146,8 +209,16 @@ fn list(specs: &[String], json: bool) -> anyhow::Result<Answer> {
             key.path.display().to_string(),
         ]);
     }
-    print(&table.render(terminal::stdout()))?;
-    Ok(Answer::Done)
+    table.render(terminal::stdout())
+}
+
+fn server_table(keys: &[Value]) -> String {
+    let text = |value: &Value| value.as_str().map_or_else(|| "-".to_string(), printable);
+    let mut table = Table::new(["KEY", "CIPHER", "STATE", "ID ON THE SERVER"]);
+    for key in keys {
+        table.row([text(&key["names"][0]), text(&key["cipher"]), text(&key["state"]), text(&key["id"])]);
+    }
+    table.render(terminal::stdout())
 }
 
 /// The key files directly in `dir`, by name; other files are passed over.
@@ -193,32 +264,34 @@ fn retire(key: &KeyFile, version: u32, stores: &[PathBuf], json: bool) -> anyhow
     if key.current()?.0 == wanted {
         return Err(KeyError::Newest { key: wanted, place: key.describe() }.into());
     }
-    let mut checked = 0;
-    for store in stores {
-        let found = rest::protected(store, &wanted)?;
-        if let Some(example) = found.example {
-            let (files, shown) = (found.files, store.display());
-            let are = if files == 1 { "1 file is".to_string() } else { format!("{files} files are") };
-            bail!(
-                "key {wanted} was not retired: {are} still under it in {shown}, such as {example}\n\
-                 bring them under the newest version first, with: sealstone rest rotate {shown} --key {}",
-                key.path().display()
-            );
-        }
-        if found.sealed_files == 0 {
-            bail!(
-                "key {wanted} was not retired: no sealed file in {}\ngive the directory of a sealed store",
-                store.display()
-            );
-        }
-        checked += found.sealed_files;
-    }
+    let checked = still_protected(&wanted, stores, &key.path().display().to_string())?;
     key.retire(version)?;
     say(&match stores {
         [] => format!("key {wanted} is retired; no store was looked at"),
         _ => format!("key {wanted} is retired; none of {checked} sealed files is under it"),
     });
     show(&key.summary(), json)
+}
+
+/// Refuses if anything in `stores` is under `key` of the source `spec`; else says how many sealed files were looked at.
+fn still_protected(key: &KeyRef, stores: &[PathBuf], spec: &str) -> anyhow::Result<u64> {
+    let mut checked = 0;
+    for store in stores {
+        let found = rest::protected(store, key)?;
+        let shown = store.display();
+        if let Some(example) = found.example {
+            let are = if found.files == 1 { "1 file is".to_string() } else { format!("{} files are", found.files) };
+            bail!(
+                "key {key} was not retired: {are} still under it in {shown}, such as {example}\n\
+                 bring them under the newest version first, with: sealstone rest rotate {shown} --key {spec}"
+            );
+        }
+        if found.sealed_files == 0 {
+            bail!("key {key} was not retired: no sealed file in {shown}\ngive the directory of a sealed store");
+        }
+        checked += found.sealed_files;
+    }
+    Ok(checked)
 }
 
 /// What `check` measured, in milliseconds.
