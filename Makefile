@@ -27,14 +27,14 @@ endif
 
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
-.PHONY: help compare rivals fuzz test install setup setup-rivals setup-fuzz setup-lints clean
+.PHONY: help compare rivals fuzz test install setup setup-rivals setup-kmip setup-fuzz setup-lints clean
 
 help:
 	@echo 'make compare            measure what encryption at rest costs on this machine; ends with the path of the report'
 	@echo 'make compare ARGS=...   the same with flags of your own, see: sealstone compare --help'
 	@echo 'make test               every check and every test'
 	@echo 'make rivals             our ciphers beside OpenSSL and the crate lea: GB/s by message size, in one run'
-	@echo 'make fuzz               look for inputs on which backends differ, or a damaged file opens; TARGET=ciphers or seals, SECONDS=60'
+	@echo 'make fuzz               look for inputs on which backends differ, or a damaged file opens; TARGET=ciphers, seals or kmip, SECONDS=60'
 	@echo 'make install            install the command sealstone with cargo'
 	@echo 'make clean              remove what was built'
 	@echo 'ENGINE=bundled          with compare and install: build RocksDB from source instead of linking the system library'
@@ -43,7 +43,7 @@ compare: setup
 	cargo build --release --locked --package sealstone-cli $(FEATURES)
 	@"$$CARGO_TARGET_DIR/release/sealstone" compare $(ARGS)
 
-test: setup setup-rivals setup-lints
+test: setup setup-rivals setup-kmip setup-lints
 	@cargo run --quiet --locked --package xtask -- test
 
 install: setup
@@ -54,6 +54,10 @@ setup:
 
 setup-rivals:
 	@sh dev/setup.sh rivals
+
+# the key servers that the tests start; a test whose server cannot be had here says SKIP
+setup-kmip:
+	@sh dev/setup.sh kmip
 
 rivals: setup setup-rivals
 	cargo run --release --locked --package sealstone-rivals -- $(ARGS)

@@ -1,6 +1,7 @@
 #!/bin/sh
 # Installs what a build needs and this machine lacks: a C++ compiler and RocksDB (argument `system`), what builds RocksDB
-# from source (argument `bundled`), or the OpenSSL to compare ciphers with (argument `rivals`). Says what it does; does nothing, and needs no network, where all is there.
+# from source (argument `bundled`), the OpenSSL to compare ciphers with (argument `rivals`), or the key servers that tests
+# start (argument `kmip`). Says what it does; does nothing, and needs no network, where all is there.
 set -eu
 
 engine=${1:-system}
@@ -13,6 +14,27 @@ has_libclang() {
 	ldconfig -p 2>/dev/null | grep -q 'libclang[-.]' || ls /usr/lib/llvm-*/lib/libclang*.so* >/dev/null 2>&1
 }
 
+cache=${XDG_CACHE_HOME:-$HOME/.cache}/sealstone
+
+# PyKMIP wants ssl.wrap_socket, which Python 3.12 took away
+has_pykmip() {
+	"$1" -W ignore -c 'import kmip.services.server.server, ssl; ssl.wrap_socket' >/dev/null 2>&1
+}
+
+# into the cache, with an older Python if there is one
+pykmip_by_pip() {
+	for python in python3.11 python3.10 python3.9; do
+		command -v "$python" >/dev/null 2>&1 || continue
+		echo "setup: installing PyKMIP for $python in $cache/pykmip" >&2
+		"$python" -m venv "$cache/pykmip" &&
+			"$cache/pykmip/bin/python" -m pip install --quiet 'PyKMIP==0.10.0' 'SQLAlchemy<2' >&2 &&
+			has_pykmip "$cache/pykmip/bin/python" && return
+	done
+	echo "setup: no PyKMIP: it needs Python 3.11 or older; $optional" >&2
+}
+
+# what is said where something cannot be had, and the build can do without
+optional=
 missing=
 command -v c++ >/dev/null 2>&1 || missing="$missing g++"
 case $engine in
@@ -21,6 +43,17 @@ bundled) has_libclang || missing="$missing libclang-dev" ;;
 rivals)
 	has_header openssl/evp.h || missing="$missing libssl-dev"
 	command -v pkg-config >/dev/null 2>&1 || missing="$missing pkg-config"
+	;;
+kmip)
+	optional='the tests that need it will be skipped'
+	if ! has_pykmip "$cache/pykmip/bin/python" && ! has_pykmip /usr/bin/python3; then
+		if [ -x /usr/bin/python3 ] && ! /usr/bin/python3 -W ignore -c 'import ssl; ssl.wrap_socket' 2>/dev/null; then
+			pykmip_by_pip
+		else
+			missing="$missing python3-pykmip"
+		fi
+	fi
+	command -v go >/dev/null 2>&1 || missing="$missing golang-go"
 	;;
 *) echo "setup: the engine is system or bundled, not $engine" >&2 && exit 2 ;;
 esac
@@ -31,20 +64,22 @@ command -v cargo >/dev/null 2>&1 || {
 }
 [ -n "$missing" ] || exit 0
 
-command -v apt-get >/dev/null 2>&1 || {
-	echo "setup: missing:$missing (names as in Debian); install them, then try again" >&2
-	exit 2
+cannot() {
+	echo "setup: missing:$missing; $1" >&2
+	[ -n "$optional" ] || exit 2
+	echo "setup: $optional" >&2
+	exit 0
 }
+
+command -v apt-get >/dev/null 2>&1 || cannot "names as in Debian; install them, then try again"
 as_root=
 if [ "$(id -u)" -ne 0 ]; then
-	command -v sudo >/dev/null 2>&1 || {
-		echo "setup: missing:$missing; as root run: apt-get install --no-install-recommends$missing" >&2
-		exit 2
-	}
+	command -v sudo >/dev/null 2>&1 || cannot "as root run: apt-get install --no-install-recommends$missing"
 	as_root=sudo
 fi
 echo "setup: installing$missing" >&2
-$as_root apt-get update -qq >&2
+$as_root apt-get update -qq >&2 || cannot "apt-get update failed"
 # the package list holds names without blanks, one word each
 # shellcheck disable=SC2086
-$as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $missing >&2
+$as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $missing >&2 ||
+	cannot "apt-get install failed"

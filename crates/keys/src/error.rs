@@ -4,6 +4,7 @@ use std::io;
 use std::path::PathBuf;
 
 use crate::KeyRef;
+use crate::kmip::KmipError;
 
 /// Why a key could not be had.
 #[derive(Debug, thiserror::Error)]
@@ -238,6 +239,9 @@ pub enum KeyError {
     /// The operating system gave no randomness.
     #[error("no randomness from the operating system: {0}")]
     Random(String),
+    /// A key server gave no key.
+    #[error(transparent)]
+    Kmip(#[from] KmipError),
 }
 
 fn at_line(line: Option<usize>) -> String {

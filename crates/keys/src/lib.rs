@@ -9,6 +9,7 @@ pub mod ephemeral;
 mod error;
 pub mod file;
 mod hkdf;
+pub mod kmip;
 mod passphrase;
 mod secret;
 pub mod source;
@@ -55,6 +56,12 @@ pub trait KeySource: Send + Sync {
 
     /// Where this is, for messages: `key file /etc/sealstone.key`.
     fn describe(&self) -> String;
+
+    /// Name of the cipher that the current key is for, such as `aria-256`, where the source itself knows it: a key
+    /// server does, by the key's attributes. Choosing such a key chooses the cipher.
+    fn cipher(&self) -> Option<String> {
+        None
+    }
 }
 
 /// Whether `id` may name a key: 1 to [`KEY_ID_BYTES_MAX`] bytes of letters, digits and `- _ . : / @`.

@@ -5,4 +5,6 @@
 
 pub mod binary;
 pub mod crash_load;
+pub mod kmip_cases;
+pub mod kmip_server;
 pub mod transcript;

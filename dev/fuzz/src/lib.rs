@@ -5,4 +5,5 @@
 //! Not here: known answers and chosen edges (the conformance suite of `sealstone-cipher`).
 
 pub mod ciphers;
+pub mod kmip;
 pub mod seals;

@@ -19,3 +19,8 @@ fn backends_agree() {
 fn damage_never_gives_other_data() {
     feed(sealstone_fuzz::seals::check, "seals", 4000);
 }
+
+#[test]
+fn kmip_messages_decode_or_are_refused() {
+    feed(sealstone_fuzz::kmip::check, "kmip", 20_000);
+}

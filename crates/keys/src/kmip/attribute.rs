@@ -1,0 +1,323 @@
+//! What a server says about a key, and what it is told when a key is made: the attributes, in both their spellings.
+//!
+//! KMIP 1.x puts each attribute into a structure that names it in words; KMIP 2.x puts it under its own tag. The words
+//! are the names of the tags, so one table serves both. Attributes that mean nothing here are passed over.
+//!
+//! Source: OASIS KMIP 1.4, sections 2.1.1 and 3; KMIP 2.1, section 4.
+
+use super::enumeration::{CryptographicAlgorithm, LinkType, NameType, ObjectType, State, UsageMask};
+use super::message::Version;
+use super::tag::Tag;
+use super::ttlv::{Item, Malformed, Value};
+
+/// Attributes of one object; what is not known is `None` or empty.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Attributes {
+    /// The server's own name for the object, never given twice.
+    pub unique_identifier: Option<String>,
+    /// Names that people gave it.
+    pub names: Vec<String>,
+    /// Kind of object.
+    pub object_type: Option<ObjectType>,
+    /// What a key is for.
+    pub algorithm: Option<CryptographicAlgorithm>,
+    /// Length of the key, in bits.
+    pub length_bits: Option<i32>,
+    /// What it may be used for.
+    pub usage_mask: Option<UsageMask>,
+    /// State in its life.
+    pub state: Option<State>,
+    /// When the object was made, in seconds since 1970.
+    pub initial_date: Option<i64>,
+    /// When it became active, or will, in seconds since 1970.
+    pub activation_date: Option<i64>,
+    /// When it stopped being active, or will, in seconds since 1970.
+    pub deactivation_date: Option<i64>,
+    /// The object that this one replaced, by Re-key.
+    pub replaced: Option<String>,
+    /// The object that replaced this one, by Re-key.
+    pub replacement: Option<String>,
+}
+
+impl Attributes {
+    /// Name of our cipher that the object is for, such as `aria-256`: by its algorithm and length where KMIP has a code
+    /// for the algorithm, by a cipher's name within its own name where it is secret data, such as `orders-lea-256`.
+    #[must_use]
+    pub fn cipher(&self) -> Option<String> {
+        match self.object_type {
+            Some(ObjectType::SECRET_DATA) => self.names.iter().find_map(|name| cipher_in(name)).map(str::to_owned),
+            _ => cipher_of(self.algorithm?, self.length_bits?),
+        }
+    }
+
+    /// As items with their own tags, in the order of the standard: how KMIP 2.x has them.
+    fn items(&self) -> Vec<Item> {
+        let name = |name: &String| {
+            let parts = vec![Item::text(Tag::NAME_VALUE, name), Item::enumeration(Tag::NAME_TYPE, NameType::TEXT.0)];
+            Item::structure(Tag::NAME, parts)
+        };
+        let mut items = Vec::new();
+        items.extend(self.unique_identifier.as_ref().map(|id| Item::text(Tag::UNIQUE_IDENTIFIER, id)));
+        items.extend(self.names.iter().map(name));
+        items.extend(self.object_type.map(|kind| Item::enumeration(Tag::OBJECT_TYPE, kind.0)));
+        items.extend(self.algorithm.map(|code| Item::enumeration(Tag::CRYPTOGRAPHIC_ALGORITHM, code.0)));
+        items.extend(self.length_bits.map(|bits| Item::integer(Tag::CRYPTOGRAPHIC_LENGTH, bits)));
+        items.extend(self.usage_mask.map(|mask| Item::integer(Tag::CRYPTOGRAPHIC_USAGE_MASK, mask.0)));
+        items.extend(self.state.map(|state| Item::enumeration(Tag::STATE, state.0)));
+        items
+    }
+
+    /// One item for each attribute, spelled as KMIP 1.x has it.
+    fn items_by_name(&self) -> Vec<Item> {
+        let named = |item: Item| {
+            let name = item.tag.name().expect("every tag of `items` has a name");
+            let value = Item { tag: Tag::ATTRIBUTE_VALUE, value: item.value };
+            Item::structure(Tag::ATTRIBUTE, vec![Item::text(Tag::ATTRIBUTE_NAME, name), value])
+        };
+        self.items().into_iter().map(named).collect()
+    }
+
+    /// What stands in a request that makes an object, in the spelling of `version`.
+    pub(crate) fn for_new_object(&self, version: Version) -> Item {
+        if version.attributes_have_tags() {
+            Item::structure(Tag::ATTRIBUTES, self.items())
+        } else {
+            Item::structure(Tag::TEMPLATE_ATTRIBUTE, self.items_by_name())
+        }
+    }
+
+    /// What stands in a request that looks for objects, in the spelling of `version`.
+    pub(crate) fn for_search(&self, version: Version) -> Vec<Item> {
+        if version.attributes_have_tags() {
+            vec![Item::structure(Tag::ATTRIBUTES, self.items())]
+        } else {
+            self.items_by_name()
+        }
+    }
+
+    /// Reads the attributes among `items`, in whichever spelling they are.
+    ///
+    /// # Errors
+    /// [`Malformed`] if an attribute that means something here has another type than the standard says.
+    pub(crate) fn read(path: &[Tag], items: &[Item]) -> Result<Self, Malformed> {
+        let mut read = Self::default();
+        for item in items {
+            let path = [path, &[item.tag]].concat();
+            match (item.tag, &item.value) {
+                (Tag::ATTRIBUTES, Value::Structure(inner)) => {
+                    inner.iter().try_for_each(|item| read.take(&path, item.tag, &item.value))?;
+                }
+                (Tag::ATTRIBUTE, Value::Structure(inner)) => {
+                    let part = |tag| inner.iter().find(|item| item.tag == tag).map(|item| &item.value);
+                    let Some(Value::Text(name)) = part(Tag::ATTRIBUTE_NAME) else {
+                        return Err(Malformed::at(&path, "no Attribute Name"));
+                    };
+                    if let (Some(tag), Some(value)) = (Tag::named(name), part(Tag::ATTRIBUTE_VALUE)) {
+                        read.take(&path, tag, value)?;
+                    }
+                }
+                _ => {}
+            }
+        }
+        Ok(read)
+    }
+
+    /// Notes one attribute.
+    fn take(&mut self, path: &[Tag], tag: Tag, value: &Value) -> Result<(), Malformed> {
+        match (tag, value) {
+            (Tag::UNIQUE_IDENTIFIER, Value::Text(id)) => self.unique_identifier = Some(id.clone()),
+            (Tag::NAME, Value::Structure(inner)) => {
+                let is_text = |item: &&Item| item.tag == Tag::NAME_VALUE;
+                if let Some(Value::Text(name)) = inner.iter().find(is_text).map(|item| &item.value) {
+                    self.names.push(name.clone());
+                }
+            }
+            (Tag::OBJECT_TYPE, Value::Enumeration(number)) => self.object_type = Some(ObjectType(*number)),
+            (Tag::CRYPTOGRAPHIC_ALGORITHM, Value::Enumeration(number)) => {
+                self.algorithm = Some(CryptographicAlgorithm(*number));
+            }
+            (Tag::CRYPTOGRAPHIC_LENGTH, Value::Integer(bits)) => self.length_bits = Some(*bits),
+            (Tag::CRYPTOGRAPHIC_USAGE_MASK, Value::Integer(mask)) => self.usage_mask = Some(UsageMask(*mask)),
+            (Tag::STATE, Value::Enumeration(number)) => self.state = Some(State(*number)),
+            (Tag::INITIAL_DATE, Value::DateTime(seconds)) => self.initial_date = Some(*seconds),
+            (Tag::ACTIVATION_DATE, Value::DateTime(seconds)) => self.activation_date = Some(*seconds),
+            (Tag::DEACTIVATION_DATE, Value::DateTime(seconds)) => self.deactivation_date = Some(*seconds),
+            (Tag::LINK, Value::Structure(inner)) => self.take_link(inner),
+            (
+                Tag::UNIQUE_IDENTIFIER
+                | Tag::NAME
+                | Tag::OBJECT_TYPE
+                | Tag::CRYPTOGRAPHIC_ALGORITHM
+                | Tag::CRYPTOGRAPHIC_LENGTH
+                | Tag::CRYPTOGRAPHIC_USAGE_MASK
+                | Tag::STATE,
+                other,
+            ) => {
+                let path = [path, &[tag]].concat();
+                return Err(Malformed::at(&path, format!("{}, which this attribute is not", other.type_name())));
+            }
+            // a date in another spelling, or an attribute that means nothing here
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn take_link(&mut self, parts: &[Item]) {
+        let part = |tag| parts.iter().find(|item| item.tag == tag).map(|item| &item.value);
+        if let (Some(Value::Enumeration(kind)), Some(Value::Text(id))) =
+            (part(Tag::LINK_TYPE), part(Tag::LINKED_OBJECT_IDENTIFIER))
+        {
+            match LinkType(*kind) {
+                LinkType::REPLACED_OBJECT => self.replaced = Some(id.clone()),
+                LinkType::REPLACEMENT_OBJECT => self.replacement = Some(id.clone()),
+                _ => {}
+            }
+        }
+    }
+}
+
+/// Ciphers of ours for which KMIP has a code: name, code, key length in bits.
+const CODED: &[(&str, CryptographicAlgorithm, i32)] = &[
+    ("aes-128", CryptographicAlgorithm::AES, 128),
+    ("aes-192", CryptographicAlgorithm::AES, 192),
+    ("aes-256", CryptographicAlgorithm::AES, 256),
+    ("aria-128", CryptographicAlgorithm::ARIA, 128),
+    ("aria-192", CryptographicAlgorithm::ARIA, 192),
+    ("aria-256", CryptographicAlgorithm::ARIA, 256),
+    ("seed-128", CryptographicAlgorithm::SEED, 128),
+    ("3des", CryptographicAlgorithm::TRIPLE_DES, 192),
+    ("blowfish", CryptographicAlgorithm::BLOWFISH, 128),
+];
+
+/// Ciphers of ours for which KMIP has no code: name, key length in bits.
+const UNCODED: &[(&str, i32)] =
+    &[("lea-128", 128), ("lea-192", 192), ("lea-256", 256), ("hight", 128), ("pipo-128", 128), ("pipo-256", 256)];
+
+/// How a key for one of our ciphers is described to a server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct KeyKind {
+    /// Code of the algorithm; `None` where KMIP has none, and the key is kept as secret data whose name says the cipher.
+    pub algorithm: Option<CryptographicAlgorithm>,
+    /// Length of the key, in bits.
+    pub length_bits: i32,
+}
+
+impl KeyKind {
+    /// The kind of key for our cipher `cipher`, such as `aria-256`.
+    #[must_use]
+    pub fn of_cipher(cipher: &str) -> Option<Self> {
+        let coded = CODED.iter().find(|(name, ..)| *name == cipher);
+        let uncoded = UNCODED.iter().find(|(name, _)| *name == cipher);
+        match (coded, uncoded) {
+            (Some((_, algorithm, length_bits)), _) => {
+                Some(Self { algorithm: Some(*algorithm), length_bits: *length_bits })
+            }
+            (None, Some((_, length_bits))) => Some(Self { algorithm: None, length_bits: *length_bits }),
+            (None, None) => None,
+        }
+    }
+}
+
+/// Our cipher for an algorithm and a key length, in bits. 3DES is counted with its parity bits (192) or without (168);
+/// Blowfish takes keys of any length.
+fn cipher_of(algorithm: CryptographicAlgorithm, length_bits: i32) -> Option<String> {
+    let length_bits = match (algorithm, length_bits) {
+        (CryptographicAlgorithm::TRIPLE_DES, 168) => 192,
+        (CryptographicAlgorithm::BLOWFISH, 32..=448) => 128,
+        (_, bits) => bits,
+    };
+    let found = CODED.iter().find(|(_, code, bits)| *code == algorithm && *bits == length_bits);
+    found.map(|(name, ..)| (*name).to_owned())
+}
+
+/// The cipher that the name of an object says: one whose name stands in it, with no letter or digit beside.
+pub(crate) fn cipher_in(name: &str) -> Option<&'static str> {
+    let name = name.to_ascii_lowercase();
+    let stands = |cipher: &str| {
+        name.match_indices(cipher).any(|(at, _)| {
+            let before = name[..at].chars().next_back();
+            let after = name[at + cipher.len()..].chars().next();
+            !before.is_some_and(char::is_alphanumeric) && !after.is_some_and(char::is_alphanumeric)
+        })
+    };
+    let all = UNCODED.iter().map(|(name, _)| *name).chain(CODED.iter().map(|(name, ..)| *name));
+    all.into_iter().find(|cipher| stands(cipher))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn key(algorithm: CryptographicAlgorithm, length_bits: i32) -> Option<String> {
+        let object_type = Some(ObjectType::SYMMETRIC_KEY);
+        let key = Attributes {
+            object_type,
+            algorithm: Some(algorithm),
+            length_bits: Some(length_bits),
+            ..Attributes::default()
+        };
+        key.cipher()
+    }
+
+    fn secret(name: &str) -> Option<String> {
+        let object_type = Some(ObjectType::SECRET_DATA);
+        Attributes { object_type, names: vec![name.into()], ..Attributes::default() }.cipher()
+    }
+
+    #[test]
+    fn the_attributes_of_a_key_name_its_cipher() {
+        assert_eq!(key(CryptographicAlgorithm::AES, 192).as_deref(), Some("aes-192"));
+        assert_eq!(key(CryptographicAlgorithm::ARIA, 256).as_deref(), Some("aria-256"));
+        assert_eq!(key(CryptographicAlgorithm::SEED, 128).as_deref(), Some("seed-128"));
+        assert_eq!(key(CryptographicAlgorithm::TRIPLE_DES, 192).as_deref(), Some("3des"));
+        assert_eq!(key(CryptographicAlgorithm::TRIPLE_DES, 168).as_deref(), Some("3des"));
+        assert_eq!(key(CryptographicAlgorithm::BLOWFISH, 448).as_deref(), Some("blowfish"));
+        for none in [(CryptographicAlgorithm::AES, 512), (CryptographicAlgorithm::CAMELLIA, 256)] {
+            assert_eq!(key(none.0, none.1), None, "{none:?}");
+        }
+        assert_eq!(key(CryptographicAlgorithm(0x29), 128).as_deref(), Some("aria-128"));
+        assert_eq!(key(CryptographicAlgorithm::TRIPLE_DES, 112), None);
+    }
+
+    #[test]
+    fn the_name_of_secret_data_names_its_cipher() {
+        assert_eq!(secret("orders-lea-256").as_deref(), Some("lea-256"));
+        assert_eq!(secret("LEA-128/2").as_deref(), Some("lea-128"));
+        assert_eq!(secret("db_hight").as_deref(), Some("hight"));
+        for none in ["orders", "highting", "lea-2560", "azalea-256"] {
+            assert_eq!(secret(none), None, "{none}");
+        }
+    }
+
+    #[test]
+    fn both_spellings_are_read_alike() {
+        let told = Attributes {
+            names: vec!["orders".into()],
+            object_type: Some(ObjectType::SYMMETRIC_KEY),
+            algorithm: Some(CryptographicAlgorithm::ARIA),
+            length_bits: Some(256),
+            usage_mask: Some(UsageMask::KEK),
+            state: Some(State::ACTIVE),
+            ..Attributes::default()
+        };
+        for version in Version::KNOWN {
+            let read = Attributes::read(&[], &told.for_search(*version)).unwrap();
+            assert_eq!(read, told, "{version}");
+        }
+    }
+
+    #[test]
+    fn an_attribute_of_another_type_is_refused_and_an_unknown_one_passed_over() {
+        let items = [Item::structure(Tag::ATTRIBUTES, vec![Item::text(Tag::STATE, "Active")])];
+        let error = Attributes::read(&[Tag::RESPONSE_PAYLOAD], &items).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "Response Payload > Attributes > State: Text String, which this attribute is not"
+        );
+        let items = [Item::structure(
+            Tag::ATTRIBUTE,
+            vec![Item::text(Tag::ATTRIBUTE_NAME, "x-purpose"), Item::text(Tag::ATTRIBUTE_VALUE, "test")],
+        )];
+        assert_eq!(Attributes::read(&[], &items).unwrap(), Attributes::default());
+    }
+}

@@ -1,0 +1,236 @@
+//! What can go wrong with a key server, each told with the server, the key, and the next step. Never holds key bytes.
+
+use std::io;
+use std::path::PathBuf;
+
+use super::enumeration::{Operation, ResultReason, State};
+
+/// Why a key server gave no key, or did not do what it was asked.
+#[derive(Debug, thiserror::Error)]
+pub enum KmipError {
+    /// The address of the server is not one.
+    #[error(
+        "not the address of a KMIP server: {found}\n\
+         write kmip://HOST[:PORT]/KEY?cert=FILE&key=FILE&ca=FILE, or kmip:FILE.toml; see docs/guide/keys.md"
+    )]
+    Address {
+        /// What is wrong with it.
+        found: String,
+    },
+    /// A file named in the address cannot be used.
+    #[error(
+        "cannot use {} as {what}: {found}\n\
+         name another file, or mend this one", path.display()
+    )]
+    File {
+        /// What it was to be: `client certificate`.
+        what: &'static str,
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        found: String,
+    },
+    /// A file named in the address cannot be read.
+    #[error("cannot read {what} {}: {source}", path.display())]
+    Read {
+        /// What it was to be: `client certificate`.
+        what: &'static str,
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// No server gave an answer that could be used.
+    #[error(
+        "cannot {attempted}: no key server gave an answer ({})\n\
+         nothing was opened and nothing was written; mend the first server's fault, or name another with server=",
+        servers.join("; ")
+    )]
+    Unreachable {
+        /// What was attempted: `get key orders`.
+        attempted: String,
+        /// Each server, in the order tried, and what came of it: `kms1:5696, 3 times: connection refused`.
+        servers: Vec<String>,
+    },
+    /// A request that must not be sent twice had no answer.
+    #[error(
+        "cannot tell whether {server} did it: {attempted} was sent, then: {found}\n\
+         look with sealstone keys list whether it was done before you try again"
+    )]
+    Uncertain {
+        /// What was attempted.
+        attempted: String,
+        /// The server it was sent to.
+        server: String,
+        /// What came instead of an answer.
+        found: String,
+    },
+    /// The server refused.
+    #[error(
+        "cannot {attempted}: {server} refused {operation}: {reason}{}\n\
+         {}", told(message), refusal_hint(*reason)
+    )]
+    Refused {
+        /// What was attempted.
+        attempted: String,
+        /// The server.
+        server: String,
+        /// What it refused.
+        operation: Operation,
+        /// Why, as a code.
+        reason: ResultReason,
+        /// Why, in the server's words; may be empty.
+        message: String,
+    },
+    /// There is no such key.
+    #[error(
+        "no key {key} on {server}: nothing there has this unique identifier or name\n\
+         list the keys with sealstone keys list; a server also hides keys that belong to another client certificate"
+    )]
+    NoKey {
+        /// Unique identifier or name asked for.
+        key: String,
+        /// The server.
+        server: String,
+    },
+    /// Several objects have the name.
+    #[error(
+        "key {key} on {server} is not one key: {} have this name\n\
+         give the unique identifier instead of the name", ids.join(", ")
+    )]
+    Ambiguous {
+        /// Name asked for.
+        key: String,
+        /// The server.
+        server: String,
+        /// Unique identifiers of the objects.
+        ids: Vec<String>,
+    },
+    /// The key is in a state in which it must not be used for this.
+    #[error(
+        "key {key} on {server} is {state} and cannot {wanted}\n\
+         {}", state_hint(*state)
+    )]
+    WrongState {
+        /// Name or unique identifier.
+        key: String,
+        /// The server.
+        server: String,
+        /// State found.
+        state: State,
+        /// What it was to be used for: `protect new data`.
+        wanted: &'static str,
+    },
+    /// The key has too few bits, or is no key of ours to use.
+    #[error(
+        "key {key} on {server} cannot be used: {found}\n\
+         make one with sealstone keys new"
+    )]
+    Unusable {
+        /// Name or unique identifier.
+        key: String,
+        /// The server.
+        server: String,
+        /// What is wrong with it.
+        found: String,
+    },
+    /// A new key was to have a name that is taken.
+    #[error(
+        "{server} already has a key named {name} ({id}), which was left as it is\n\
+         choose another name, or rotate the key"
+    )]
+    NameTaken {
+        /// The name.
+        name: String,
+        /// The server.
+        server: String,
+        /// Unique identifier of the object that has it.
+        id: String,
+    },
+    /// What was asked for is not possible.
+    #[error("cannot {attempted}: {found}\n{next}")]
+    NotPossible {
+        /// What was attempted.
+        attempted: String,
+        /// Why not.
+        found: String,
+        /// What to do instead.
+        next: String,
+    },
+    /// A new key was made and could not be made Active.
+    #[error("{}\nthe new key {id} {left}; the keys that were there are as before", first_line(cause))]
+    NotActivated {
+        /// Unique identifier of the new key.
+        id: String,
+        /// What went wrong.
+        cause: Box<KmipError>,
+        /// What became of the new key: `was destroyed again`.
+        left: &'static str,
+    },
+    /// The operating system gave no randomness.
+    #[error("no randomness from the operating system: {0}")]
+    Random(String),
+}
+
+impl KmipError {
+    /// Whether the server says that there is no such object.
+    pub(crate) fn is_missing(&self) -> bool {
+        let missing = [ResultReason::ITEM_NOT_FOUND, ResultReason::OBJECT_NOT_FOUND];
+        matches!(self, Self::Refused { reason, .. } if missing.contains(reason))
+    }
+
+    /// Whether the server says that there is no such object, hides it, or takes its identifier for none.
+    pub(crate) fn is_not_found(&self) -> bool {
+        let hidden = [
+            ResultReason::ITEM_NOT_FOUND,
+            ResultReason::OBJECT_NOT_FOUND,
+            ResultReason::INVALID_FIELD,
+            ResultReason::PERMISSION_DENIED,
+        ];
+        matches!(self, Self::Refused { reason, .. } if hidden.contains(reason))
+    }
+
+    /// Whether the server says that it cannot do this at all, with any key.
+    pub(crate) fn is_inability(&self) -> bool {
+        let unable = [
+            ResultReason::OPERATION_NOT_SUPPORTED,
+            ResultReason::FEATURE_NOT_SUPPORTED,
+            ResultReason::INVALID_FIELD,
+            ResultReason::CRYPTOGRAPHIC_FAILURE,
+        ];
+        matches!(self, Self::Refused { reason, .. } if unable.contains(reason))
+    }
+}
+
+fn first_line(error: &KmipError) -> String {
+    error.to_string().lines().next().unwrap_or_default().to_owned()
+}
+
+fn told(message: &str) -> String {
+    if message.is_empty() { String::new() } else { format!(" ({message})") }
+}
+
+fn refusal_hint(reason: ResultReason) -> &'static str {
+    match reason {
+        ResultReason::PERMISSION_DENIED | ResultReason::AUTHENTICATION_NOT_SUCCESSFUL => {
+            "see on the server what the owner of the client certificate may do"
+        }
+        ResultReason::ITEM_NOT_FOUND | ResultReason::OBJECT_NOT_FOUND => "list the keys with sealstone keys list",
+        ResultReason::OPERATION_NOT_SUPPORTED | ResultReason::FEATURE_NOT_SUPPORTED => {
+            "this server cannot do it; sealstone keys check shows what it can do"
+        }
+        _ => "the server's own log says more",
+    }
+}
+
+fn state_hint(state: State) -> &'static str {
+    match state {
+        State::PRE_ACTIVE => "activate it on the server, or make a new one with sealstone keys rotate",
+        State::DEACTIVATED => "it still opens old data; make a new version with sealstone keys rotate",
+        State::COMPROMISED => "it was revoked as compromised: restore the data from elsewhere under another key",
+        State::DESTROYED | State::DESTROYED_COMPROMISED => {
+            "its material is gone for good; what was sealed under it opens from a backup of the key server alone"
+        }
+        _ => "see the key server",
+    }
+}

@@ -1,0 +1,146 @@
+//! One key of a key server as a [`KeySource`]: found once, kept in memory, never asked for again.
+//!
+//! What is sealed names the key by the server's unique identifier, so it stays readable when names move on the server.
+//! The secret is never the key itself but derived from it, `subkey(material, "kmip kek", [unique identifier])`: so a key
+//! of any length serves, and the same key used elsewhere tells nothing about ours.
+//!
+//! Not here: making and changing keys (`keyring`).
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::{Mutex, PoisonError};
+
+use super::KmipError;
+use super::client::Connection;
+use super::enumeration::State;
+use super::keyring::{Family, Keyring, PROTECT, get, resolve};
+use super::operation::GetAttributes;
+use crate::{KeyError, KeyRef, KeySource, Secret, check_key_id, subkey};
+
+/// What only an Active or a Deactivated key may be used for.
+const OPEN: &str = "open old data";
+
+/// A key on a server. Zeroes what it keeps when dropped; `Debug` shows no key.
+pub struct KmipSource {
+    keyring: Keyring,
+    family: Family,
+    cipher: Option<String>,
+    /// Secrets by unique identifier. Held for a look, never while a server is asked.
+    secrets: Mutex<HashMap<String, Secret>>,
+    /// Held while a server is asked, so that a key wanted by many at once is asked for once.
+    asking: Mutex<()>,
+}
+
+impl fmt::Debug for KmipSource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "KmipSource({})", self.describe())
+    }
+}
+
+impl KmipSource {
+    /// Finds the key that `url` names, and gets it where it is Active: `kmip://host[:5696]/KEY?cert=…&key=…&ca=…`, or
+    /// `kmip:FILE.toml`.
+    ///
+    /// KEY is a unique identifier or a name. Of a name's versions the newest Active one is current. Where none is
+    /// Active, the source opens all the same, for old data, and [`KeySource::current`] says why it has no key.
+    ///
+    /// # Errors
+    /// [`KeyError::Kmip`] with all that can be wrong with the address, the servers, and the key.
+    pub fn open(url: &str) -> Result<Self, KeyError> {
+        let keyring = Keyring::open(url)?;
+        let Some(key) = keyring.address().key_id.clone() else {
+            let found = "it names no key: write it after the server, kmip://HOST/KEY, or as key_id in the file";
+            return Err(KmipError::Address { found: found.into() }.into());
+        };
+        let mut connection = keyring.client().connection(format!("get key {key}"));
+        let family = resolve(&mut connection, &key)?;
+        let mut secrets = HashMap::new();
+        let current = family.current();
+        if let Some(current) = current {
+            secrets.insert(current.id.clone(), secret(&mut connection, &current.id)?);
+        }
+        let cipher = current.and_then(|current| current.attributes.cipher());
+        drop(connection);
+        Ok(Self { keyring, family, cipher, secrets: Mutex::new(secrets), asking: Mutex::new(()) })
+    }
+
+    /// The secret of the object `id`, if it is kept.
+    fn kept(&self, id: &str) -> Option<Secret> {
+        let secrets = self.secrets.lock().unwrap_or_else(PoisonError::into_inner);
+        secrets.get(id).map(|secret| Secret::from_bytes(secret.as_bytes()))
+    }
+
+    /// The key in all its versions, as they were when it was opened.
+    #[must_use]
+    pub fn family(&self) -> &Family {
+        &self.family
+    }
+}
+
+impl KeySource for KmipSource {
+    fn current(&self) -> Result<(KeyRef, Secret), KeyError> {
+        let key = &self.family.key;
+        let server = self.keyring.address().place();
+        let Some(current) = self.family.current() else {
+            let state = self.family.newest().state(key, &server)?;
+            return Err(KmipError::WrongState { key: key.clone(), server, state, wanted: PROTECT }.into());
+        };
+        let key = KeyRef { id: current.id.clone(), version: current.version };
+        let secret = self.get(&key)?;
+        Ok((key, secret))
+    }
+
+    /// The secret of the object with the unique identifier `key.id`, got from the server the first time. The version is
+    /// for people: an identifier is never given twice.
+    fn get(&self, key: &KeyRef) -> Result<Secret, KeyError> {
+        if let Some(secret) = self.kept(&key.id) {
+            return Ok(secret);
+        }
+        let _asking = self.asking.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(secret) = self.kept(&key.id) {
+            return Ok(secret);
+        }
+        let mut connection = self.keyring.client().connection(format!("get key {key}"));
+        let attributes = match connection.call(&GetAttributes { id: key.id.clone() }) {
+            Ok(attributes) => attributes,
+            Err(error) if error.is_missing() => {
+                return Err(KmipError::NoKey { key: key.to_string(), server: connection.server() }.into());
+            }
+            Err(error) => return Err(error.into()),
+        };
+        let server = connection.server();
+        match attributes.state {
+            Some(State::ACTIVE | State::DEACTIVATED) => {}
+            Some(state) => {
+                return Err(KmipError::WrongState { key: key.to_string(), server, state, wanted: OPEN }.into());
+            }
+            None => {
+                let found = "the server does not say in which state it is".into();
+                return Err(KmipError::Unusable { key: key.to_string(), server, found }.into());
+            }
+        }
+        let got = secret(&mut connection, &key.id)?;
+        let copy = Secret::from_bytes(got.as_bytes());
+        self.secrets.lock().unwrap_or_else(PoisonError::into_inner).insert(key.id.clone(), got);
+        Ok(copy)
+    }
+
+    fn describe(&self) -> String {
+        format!("KMIP server {}, key {}", self.keyring.address().place(), self.family.key)
+    }
+
+    fn cipher(&self) -> Option<String> {
+        self.cipher.clone()
+    }
+}
+
+/// Gets the key `id` and derives our secret from it.
+fn secret(connection: &mut Connection, id: &str) -> Result<Secret, KmipError> {
+    if let Err(error) = check_key_id(id) {
+        return Err(KmipError::Unusable { key: id.to_owned(), server: connection.server(), found: error.to_string() });
+    }
+    let material = get(connection, id)?;
+    let mut secret = Secret::zero();
+    subkey(&material.bytes, "kmip kek", &[id.as_bytes()], secret.as_bytes_mut());
+    Ok(secret)
+}

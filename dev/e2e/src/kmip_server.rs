@@ -1,0 +1,416 @@
+//! Real KMIP servers on loopback, each in a directory and on a port of its own, with certificates made for it; a proxy
+//! that delays or cuts; and a TLS server that answers junk, since no real one does.
+//!
+//! Not here: what is asked of them (`kmip_cases`, `tests/`).
+
+use std::fs;
+use std::io::{Read, Write};
+use std::net::{Shutdown, TcpListener, TcpStream};
+use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use nix::sys::signal::{Signal, killpg};
+use nix::unistd::Pid;
+use rcgen::{
+    BasicConstraints, CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair, KeyUsagePurpose,
+};
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::server::WebPkiClientVerifier;
+use rustls::{RootCertStore, ServerConfig, ServerConnection, StreamOwned};
+use tempfile::TempDir;
+
+/// How long a server may take to start.
+const START: Duration = Duration::from_secs(30);
+
+/// A directory with an authority, a server's and a client's certificate (`ca`, `server`, `client`), and the same of a
+/// stranger (`other-ca`, `other-client`), each as `NAME.pem` and `NAME-key.pem`.
+pub struct Certificates {
+    dir: TempDir,
+}
+
+impl Certificates {
+    /// Makes them all.
+    ///
+    /// # Panics
+    /// If that fails.
+    #[must_use]
+    pub fn make() -> Self {
+        let dir = tempfile::tempdir().expect("a directory");
+        let authority = |name: &str| {
+            let mut params = CertificateParams::default();
+            params.distinguished_name.push(DnType::CommonName, name);
+            params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+            params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
+            let key = KeyPair::generate().expect("a key");
+            let certificate = params.self_signed(&key).expect("a certificate");
+            write(&dir.path().join(format!("{name}.pem")), &certificate.pem());
+            Issuer::new(params, key)
+        };
+        let signed = |name: &str, purpose, issuer: &Issuer<'_, KeyPair>| {
+            let mut params = CertificateParams::new(vec!["127.0.0.1".into(), "localhost".into()]).expect("names");
+            params.distinguished_name.push(DnType::CommonName, name);
+            params.extended_key_usages = vec![purpose];
+            params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
+            let key = KeyPair::generate().expect("a key");
+            let certificate = params.signed_by(&key, issuer).expect("a certificate");
+            write(&dir.path().join(format!("{name}.pem")), &certificate.pem());
+            write(&dir.path().join(format!("{name}-key.pem")), &key.serialize_pem());
+        };
+        let ca = authority("ca");
+        signed("server", ExtendedKeyUsagePurpose::ServerAuth, &ca);
+        signed("client", ExtendedKeyUsagePurpose::ClientAuth, &ca);
+        let other = authority("other-ca");
+        signed("other-client", ExtendedKeyUsagePurpose::ClientAuth, &other);
+        Self { dir }
+    }
+
+    /// Path of the file `name`, such as `ca.pem`.
+    #[must_use]
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.dir.path().join(name)
+    }
+
+    /// The query of an address with the client `client` and the authority `ca`.
+    #[must_use]
+    pub fn query(&self, client: &str, ca: &str) -> String {
+        let path = |name: String| self.path(&name).display().to_string();
+        format!(
+            "cert={}&key={}&ca={}",
+            path(format!("{client}.pem")),
+            path(format!("{client}-key.pem")),
+            path(format!("{ca}.pem"))
+        )
+    }
+
+    /// An address of the key `key` on the server at `port`, with `more` in its query, such as `&retries=0`.
+    #[must_use]
+    pub fn url(&self, port: u16, key: &str, more: &str) -> String {
+        format!("kmip://127.0.0.1:{port}/{key}?{}{more}", self.query("client", "ca"))
+    }
+}
+
+/// A file that only its owner may read.
+fn write(path: &Path, text: &str) {
+    let mut options = fs::OpenOptions::new();
+    let mut file = options.write(true).create_new(true).mode(0o600).open(path).expect("a new file");
+    file.write_all(text.as_bytes()).expect("written");
+}
+
+/// Which server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// PyKMIP: versions 1.0 to 2.0, no Re-key.
+    PyKmip,
+    /// The server of github.com/ovh/kmip-go: versions 1.0 to 1.4, with Re-key.
+    Go,
+}
+
+impl Kind {
+    /// What starts it here, or why it cannot be started.
+    ///
+    /// # Errors
+    /// The reason, for a SKIP.
+    pub fn find(self) -> Result<PathBuf, String> {
+        static PYKMIP: OnceLock<Result<PathBuf, String>> = OnceLock::new();
+        static GO: OnceLock<Result<PathBuf, String>> = OnceLock::new();
+        match self {
+            Self::PyKmip => PYKMIP.get_or_init(find_pykmip).clone(),
+            Self::Go => GO.get_or_init(build_go).clone(),
+        }
+    }
+}
+
+/// Where programs that tests need are kept between runs.
+fn cache() -> PathBuf {
+    let base = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
+    base.unwrap_or_else(|| PathBuf::from(std::env::var_os("HOME").unwrap_or_default()).join(".cache")).join("sealstone")
+}
+
+/// A Python that has PyKMIP: the one that `dev/setup.sh kmip` made, or the system's.
+fn find_pykmip() -> Result<PathBuf, String> {
+    let candidates = [cache().join("pykmip/bin/python"), PathBuf::from("/usr/bin/python3")];
+    let works = |python: &&PathBuf| {
+        let program = "import kmip.services.server.server, ssl; ssl.wrap_socket";
+        let run = Command::new(python).args(["-W", "ignore", "-c", program]).stderr(Stdio::null()).status();
+        run.is_ok_and(|status| status.success())
+    };
+    let found = candidates.iter().find(works);
+    found.cloned().ok_or_else(|| "no Python with PyKMIP here; sh dev/setup.sh kmip installs it".into())
+}
+
+/// Builds the server in Go, outside the clone.
+fn build_go() -> Result<PathBuf, String> {
+    let target = cache().join("kmip-go/kmip-go");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("kmip-go");
+    let run = Command::new("go").args(["build", "-o"]).arg(&target).arg(".").current_dir(folder).output();
+    match run {
+        Err(error) => Err(format!("no go here ({error}); sh dev/setup.sh kmip installs it")),
+        Ok(output) if !output.status.success() => {
+            let said = String::from_utf8_lossy(&output.stderr);
+            // a fault of ours is a failure, not a skip
+            assert!(!said.contains("main.go:"), "dev/e2e/kmip-go does not build:\n{said}");
+            Err(format!("go cannot build the server: {}", said.lines().last().unwrap_or_default()))
+        }
+        Ok(_) => Ok(target),
+    }
+}
+
+/// A running server. Ends with the value, at once and whatever it was doing.
+pub struct Server {
+    child: Child,
+    /// Port on 127.0.0.1.
+    pub port: u16,
+    dir: TempDir,
+}
+
+impl Server {
+    /// Starts a server of `kind`, found at `program`, and waits until it listens.
+    ///
+    /// # Panics
+    /// If it does not come up, with what it said.
+    #[must_use]
+    pub fn start(kind: Kind, program: &Path, certificates: &Certificates) -> Self {
+        let dir = tempfile::tempdir().expect("a directory");
+        let port = free_port();
+        let log = fs::File::create(dir.path().join("said.txt")).expect("a log");
+        let mut command = Command::new(program);
+        match kind {
+            Kind::PyKmip => {
+                let config = dir.path().join("server.conf");
+                fs::write(&config, pykmip_config(dir.path(), port, certificates)).expect("a configuration");
+                let start = "from kmip.services.server.server import main; main()";
+                command.args(["-W", "ignore", "-c", start, "-f"]).arg(config).arg("-l").arg(dir.path().join("log.txt"));
+            }
+            Kind::Go => {
+                command.arg(format!("127.0.0.1:{port}"));
+                command.args(["server.pem", "server-key.pem", "ca.pem"].map(|name| certificates.path(name)));
+            }
+        }
+        // a group of its own: PyKMIP has processes of its own, which must end with it
+        let child = command
+            .current_dir(dir.path())
+            .stdin(Stdio::null())
+            .stdout(log.try_clone().expect("a log"))
+            .stderr(log)
+            .process_group(0)
+            .spawn()
+            .expect("the server starts");
+        let mut server = Self { child, port, dir };
+        server.wait();
+        server
+    }
+
+    fn wait(&mut self) {
+        let start = Instant::now();
+        while TcpStream::connect(("127.0.0.1", self.port)).is_err() {
+            let ended = self.child.try_wait().expect("a child");
+            assert!(ended.is_none() && start.elapsed() < START, "the server did not come up:\n{}", self.said());
+            thread::sleep(Duration::from_millis(30));
+        }
+    }
+
+    /// What the server printed and logged.
+    #[must_use]
+    pub fn said(&self) -> String {
+        let read = |name| fs::read_to_string(self.dir.path().join(name)).unwrap_or_default();
+        format!("{}\n{}", read("said.txt"), read("log.txt"))
+    }
+
+    /// Ends the server at once, as a power cut does.
+    pub fn kill(&mut self) {
+        let group = Pid::from_raw(self.child.id() as i32);
+        // it may have ended by itself
+        let _ = killpg(group, Signal::SIGKILL);
+        let _ = self.child.wait();
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
+
+fn pykmip_config(dir: &Path, port: u16, certificates: &Certificates) -> String {
+    let path = |name| certificates.path(name).display().to_string();
+    let (certificate, key, ca) = (path("server.pem"), path("server-key.pem"), path("ca.pem"));
+    let dir = dir.display();
+    format!(
+        "[server]\nhostname=127.0.0.1\nport={port}\ncertificate_path={certificate}\nkey_path={key}\nca_path={ca}\n\
+         auth_suite=TLS1.2\npolicy_path={dir}\nenable_tls_client_auth=True\nlogging_level=INFO\n\
+         database_path={dir}/pykmip.db\n"
+    )
+}
+
+/// A port on 127.0.0.1 on which nobody listens.
+///
+/// # Panics
+/// If there is none.
+#[must_use]
+pub fn free_port() -> u16 {
+    TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).expect("a free port").port()
+}
+
+/// A proxy before a server: passes bytes on, later if told so, or not at all.
+pub struct Proxy {
+    /// Port on 127.0.0.1.
+    pub port: u16,
+    delay_ms: Arc<AtomicU64>,
+    /// Bytes that the server may still send before the connection is cut.
+    allowed_bytes: Arc<AtomicU64>,
+    connections: Arc<AtomicU64>,
+    ended: Arc<AtomicBool>,
+}
+
+impl Proxy {
+    /// Listens on a port of its own and passes everything on to `to`.
+    ///
+    /// # Panics
+    /// If it cannot listen.
+    #[must_use]
+    pub fn start(to: u16) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let proxy = Self {
+            port: listener.local_addr().expect("an address").port(),
+            delay_ms: Arc::default(),
+            allowed_bytes: Arc::new(AtomicU64::new(u64::MAX)),
+            connections: Arc::default(),
+            ended: Arc::default(),
+        };
+        let (delay_ms, allowed_bytes) = (proxy.delay_ms.clone(), proxy.allowed_bytes.clone());
+        let (connections, ended) = (proxy.connections.clone(), proxy.ended.clone());
+        thread::spawn(move || {
+            for client in listener.incoming().map_while(Result::ok) {
+                if ended.load(Ordering::Relaxed) {
+                    return;
+                }
+                connections.fetch_add(1, Ordering::Relaxed);
+                let Ok(server) = TcpStream::connect(("127.0.0.1", to)) else { continue };
+                let ends = (client.try_clone().expect("a socket"), server.try_clone().expect("a socket"));
+                thread::spawn(move || pass(client, server, &AtomicU64::new(0), &AtomicU64::new(u64::MAX)));
+                let (delay_ms, allowed_bytes) = (delay_ms.clone(), allowed_bytes.clone());
+                thread::spawn(move || pass(ends.1, ends.0, &delay_ms, &allowed_bytes));
+            }
+        });
+        proxy
+    }
+
+    /// From now on each piece from the server is held back for this long.
+    pub fn delay(&self, delay: Duration) {
+        self.delay_ms.store(delay.as_millis() as u64, Ordering::Relaxed);
+    }
+
+    /// The connection is cut after this many more bytes from the server, once; later ones are left alone.
+    pub fn cut_after(&self, bytes: u64) {
+        self.allowed_bytes.store(bytes, Ordering::Relaxed);
+    }
+
+    /// How many connections there were.
+    #[must_use]
+    pub fn connections(&self) -> u64 {
+        self.connections.load(Ordering::Relaxed)
+    }
+}
+
+impl Drop for Proxy {
+    fn drop(&mut self) {
+        self.ended.store(true, Ordering::Relaxed);
+        let _ = TcpStream::connect(("127.0.0.1", self.port));
+    }
+}
+
+/// Passes bytes on until either side ends.
+fn pass(mut from: TcpStream, mut to: TcpStream, delay_ms: &AtomicU64, allowed_bytes: &AtomicU64) {
+    let mut buffer = [0; 4096];
+    while let Ok(bytes @ 1..) = from.read(&mut buffer) {
+        thread::sleep(Duration::from_millis(delay_ms.load(Ordering::Relaxed)));
+        let allowed = allowed_bytes.load(Ordering::Relaxed);
+        let passed = bytes.min(usize::try_from(allowed).unwrap_or(usize::MAX));
+        if passed < bytes {
+            allowed_bytes.store(u64::MAX, Ordering::Relaxed);
+        } else if allowed != u64::MAX {
+            allowed_bytes.store(allowed - passed as u64, Ordering::Relaxed);
+        }
+        if to.write_all(&buffer[..passed]).is_err() || passed < bytes {
+            break;
+        }
+    }
+    let _ = to.shutdown(Shutdown::Both);
+    let _ = from.shutdown(Shutdown::Both);
+}
+
+/// A TLS server that answers every request with the same bytes, whatever was asked.
+pub struct Junk {
+    /// Port on 127.0.0.1.
+    pub port: u16,
+    requests: Arc<AtomicU64>,
+    ended: Arc<AtomicBool>,
+}
+
+impl Junk {
+    /// Listens on a port of its own. `answers` are given in turn, the last one again and again.
+    ///
+    /// # Panics
+    /// If it cannot listen.
+    #[must_use]
+    pub fn start(certificates: &Certificates, answers: Vec<Vec<u8>>) -> Self {
+        let config = server_config(certificates);
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let port = listener.local_addr().expect("an address").port();
+        let (requests, ended) = (Arc::<AtomicU64>::default(), Arc::<AtomicBool>::default());
+        let (counted, over) = (requests.clone(), ended.clone());
+        thread::spawn(move || {
+            for socket in listener.incoming().map_while(Result::ok) {
+                if over.load(Ordering::Relaxed) {
+                    return;
+                }
+                let session = ServerConnection::new(config.clone()).expect("a session");
+                let mut stream = StreamOwned::new(session, socket);
+                let mut request = [0; 65536];
+                while let Ok(1..) = stream.read(&mut request) {
+                    let turn = counted.fetch_add(1, Ordering::Relaxed) as usize;
+                    if stream.write_all(&answers[turn.min(answers.len() - 1)]).is_err() {
+                        break;
+                    }
+                }
+            }
+        });
+        Self { port, requests, ended }
+    }
+
+    /// How many requests came.
+    #[must_use]
+    pub fn requests(&self) -> u64 {
+        self.requests.load(Ordering::Relaxed)
+    }
+}
+
+impl Drop for Junk {
+    fn drop(&mut self) {
+        self.ended.store(true, Ordering::Relaxed);
+        let _ = TcpStream::connect(("127.0.0.1", self.port));
+    }
+}
+
+fn server_config(certificates: &Certificates) -> Arc<ServerConfig> {
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let one = |name| CertificateDer::from_pem_file(certificates.path(name)).expect("a certificate");
+    let mut roots = RootCertStore::empty();
+    roots.add(one("ca.pem")).expect("an authority");
+    let clients = WebPkiClientVerifier::builder_with_provider(roots.into(), provider.clone());
+    let key = PrivateKeyDer::from_pem_file(certificates.path("server-key.pem")).expect("a key");
+    let config = ServerConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .expect("versions")
+        .with_client_cert_verifier(clients.build().expect("a verifier"))
+        .with_single_cert(vec![one("server.pem")], key)
+        .expect("a certificate with its key");
+    Arc::new(config)
+}
