@@ -717,7 +717,14 @@ class SealedFileSystem : public FileSystem {
     }
     std::unique_ptr<FSWritableFile> target;
     std::unique_ptr<FSRandomRWFile> header_file;
-    status = target_->NewWritableFile(name, Below(options), &target, dbg);
+    // A file that is in the way is removed, not emptied. So a stored file has one header as long as it lives, and a
+    // rotation that read it can never write into the header of another file.
+    if (target_->FileExists(name, options.io_options, dbg).ok()) {
+      status = target_->DeleteFile(name, options.io_options, dbg);
+    }
+    if (status.ok()) {
+      status = target_->NewWritableFile(name, Below(options), &target, dbg);
+    }
     if (status.ok() && syncer != nullptr) {
       // opened now, since the file may be renamed before it is synced
       status = target_->NewRandomRWFile(name, Below(options), &header_file, dbg);

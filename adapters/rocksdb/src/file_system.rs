@@ -11,9 +11,10 @@ use sealstone_cipher::registry::Cipher;
 use sealstone_keys::KeySource;
 use sealstone_seal::frame::{FrameReader, FrameWriter};
 use sealstone_seal::paged::{PageWriter, Pages, Shape};
-use sealstone_seal::{HEADER_BYTES, Layout, SealError, SealedFile, SyncedRecord, TAG_BYTES};
+use sealstone_seal::{Layout, SealError, SealedFile, SyncedRecord, TAG_BYTES};
 
 use crate::meter::CipherMeter;
+use crate::opening::{self, Header};
 
 /// How much of a frame file is fetched at once.
 const FRAMES_READ_BYTES: usize = 256 << 10;
@@ -100,20 +101,13 @@ impl SealedFiles {
     /// Opens the file called `name`, of `stored_bytes` bytes, by its header. A paged file proves by its last page that
     /// it is whole.
     pub(crate) fn open(&self, name: &str, stored_bytes: u64, raw: &dyn RawRead) -> Result<Reader, Failure> {
-        let mut header = [0; HEADER_BYTES];
-        let got = raw.read_at(0, &mut header)?;
-        if got == 0 && is_log_name(name) {
+        let mut read = |into: &mut [u8]| raw.read_at(0, into);
+        let header = Header::read(&mut read)?;
+        if header.got == 0 && is_log_name(name) {
             // its writer was stopped before it wrote the header, which it does in one piece
             return Ok(Reader::new(name, None, Arc::clone(&self.meter), Content::Nothing));
         }
-        let file = match SealedFile::open(&*self.keys, self.backend, &header[..got]) {
-            // a log that is being written may have had its record of syncs rewritten while it was read
-            Err(SealError::Damaged { .. }) => {
-                let got = raw.read_at(0, &mut header)?;
-                SealedFile::open(&*self.keys, self.backend, &header[..got])
-            }
-            first => first,
-        };
+        let file = opening::open(&*self.keys, self.backend, header, read)?;
         let file = file.map_err(|error| failure(name, None, error))?;
         let told = |error| failure(name, Some(&file), error);
         let content = match file.info().layout {

@@ -22,6 +22,7 @@ mod ffi;
 mod file_system;
 mod library;
 mod meter;
+mod opening;
 mod record;
 pub mod rest;
 mod store;

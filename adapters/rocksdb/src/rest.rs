@@ -1,8 +1,10 @@
 //! Data at rest: what in a directory is sealed, how and under which key ([`status`]), and whether all of it is whole
 //! ([`verify`]). Both read stored files as they are and never through RocksDB, so they need no lock and change nothing;
-//! of a store in use they see the moment.
+//! of a store in use they see the moment. [`rotate`] brings all of it under the current key, data untouched.
 //!
 //! Not here: printing (`sealstone-cli`), repair (there is none: restore from a backup).
+
+mod rotate;
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -18,7 +20,10 @@ use sealstone_seal::paged::{self, Pages, Shape};
 use sealstone_seal::{HEADER_BYTES, HeaderInfo, Layout, SealError, SealedFile, TAG_BYTES, inspect};
 use serde::Serialize;
 
-/// Version of both reports.
+use crate::opening::{self, Header};
+pub use rotate::{Protected, Rotation, RotationProgress, protected, rotate};
+
+/// Version of the reports.
 pub const SCHEMA: u32 = 1;
 /// Stored bytes that are read at once.
 const CHUNK_BYTES: usize = 1 << 20;
@@ -238,8 +243,9 @@ impl Check<'_> {
         if stored_bytes == 0 {
             return Ok(());
         }
-        let header = read_header(file)?;
-        let sealed = match SealedFile::open(self.keys, self.backend, &header) {
+        let mut read = |into: &mut [u8]| read_start(file, into);
+        let header = Header::read(&mut read)?;
+        let sealed = match opening::open(self.keys, self.backend, header, read)? {
             Ok(sealed) => sealed,
             Err(error) => {
                 self.fail_with(&error);
@@ -401,6 +407,20 @@ fn sealed(info: HeaderInfo, stored_bytes: u64) -> State {
     })
 }
 
+/// Fills `into` from the beginning of the file, as far as it reaches.
+fn read_start(file: &File, into: &mut [u8]) -> io::Result<usize> {
+    let mut got = 0;
+    while got < into.len() {
+        match file.read_at(&mut into[got..], got as u64) {
+            Ok(0) => break,
+            Ok(more) => got += more,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(got)
+}
+
 fn read_header(file: &File) -> io::Result<Vec<u8>> {
     let mut header = Vec::with_capacity(HEADER_BYTES);
     file.take(HEADER_BYTES as u64).read_to_end(&mut header)?;
@@ -412,7 +432,7 @@ fn list(dir: &Path) -> Result<Vec<(String, u64)>, StoreError> {
     let mut files = Vec::new();
     let mut directories = vec![PathBuf::new()];
     while let Some(below) = directories.pop() {
-        let here = dir.join(&below);
+        let here = if below.as_os_str().is_empty() { dir.to_owned() } else { dir.join(&below) };
         let cannot = |error: io::Error| {
             StoreError(format!("cannot read directory {}: {error}\ngive the directory of a store", here.display()))
         };

@@ -16,7 +16,7 @@ use crate::flags::CompareFlags;
 use crate::message::{Answer, print, print_json, say};
 use crate::progress::Display;
 use crate::table::SCREEN;
-use crate::{interrupt, settings, terminal};
+use crate::{interrupt, key_source, settings, terminal};
 
 /// Measures, prints the answer, and last the path of the report. An interrupted run has a report too, and a negative
 /// answer: its question is not fully answered.
@@ -28,7 +28,7 @@ pub(crate) fn run(flags: &CompareFlags) -> anyhow::Result<Answer> {
         return Ok(Answer::Done);
     }
     prepare(&plan.out)?;
-    let keys = keys(flags.key.as_deref(), plan.keep.as_deref())?;
+    let keys = keys(flags.key.as_deref(), flags.passphrase_file.as_deref(), plan.keep.as_deref())?;
     let stop = interrupt::install(plan.stores_dir())?;
     let display = Display::new(flags.quiet);
     let measured = compare::run(&plan, &RocksDb::new(keys), &display, &stop);
@@ -58,9 +58,9 @@ fn prepare(out: &Path) -> anyhow::Result<()> {
 }
 
 /// The key of the run: the user's, or a fresh one. Stores that stay get a key that stays, in a file beside them.
-fn keys(file: Option<&Path>, keep: Option<&Path>) -> anyhow::Result<Arc<dyn KeySource>> {
-    if let Some(file) = file {
-        return Ok(Arc::new(KeyFile::open(file)?));
+fn keys(spec: Option<&str>, passphrase_file: Option<&Path>, keep: Option<&Path>) -> anyhow::Result<Arc<dyn KeySource>> {
+    if let Some(spec) = spec {
+        return key_source::open(spec, passphrase_file);
     }
     let Some(keep) = keep else { return Ok(Arc::new(EphemeralKey::new()?)) };
     // a directory that is in use already will be refused, and needs no key
@@ -104,9 +104,9 @@ mod tests {
     fn kept_stores_get_a_key_that_stays() {
         let dir = tempfile::tempdir().unwrap();
         let keep = dir.path().join("kept");
-        let (first, _) = keys(None, Some(&keep)).unwrap().current().unwrap();
+        let (first, _) = keys(None, None, Some(&keep)).unwrap().current().unwrap();
         assert_eq!(first.id, "compare");
-        let again = keys(None, Some(&keep)).unwrap();
+        let again = keys(None, None, Some(&keep)).unwrap();
         again.get(&first).unwrap();
         assert!(dir.path().join("kept.key").is_file());
     }

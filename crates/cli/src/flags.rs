@@ -84,10 +84,10 @@ pub(crate) enum Command {
     Ciphers(CiphersFlags),
     /// List the workloads
     Workloads(WorkloadsFlags),
-    /// Make and look at key files
+    /// Make, rotate and retire keys
     #[command(subcommand)]
     Keys(KeysCommand),
-    /// Look at sealed directories
+    /// Look at sealed directories, check them, rotate their keys
     #[command(subcommand)]
     Rest(RestCommand),
     /// Print the completion script of a shell
@@ -107,9 +107,12 @@ pub(crate) struct CompareFlags {
     /// Print the settings in force as TOML and stop
     #[arg(long, help_heading = OPTIONS)]
     pub(crate) print_config: bool,
-    /// Seal with the key in FILE [default: a random key, forgotten at the end]
+    /// Seal with this key: a key file, or kmip:... [default: a random key, forgotten at the end]
+    #[arg(long, help_heading = OPTIONS, value_name = "KEY", value_hint = ValueHint::FilePath)]
+    pub(crate) key: Option<String>,
+    /// File with the passphrase of the key file [default: as SEALSTONE_PASSPHRASE_FILE says, or asked for]
     #[arg(long, help_heading = OPTIONS, value_name = "FILE", value_hint = ValueHint::FilePath)]
-    pub(crate) key: Option<PathBuf>,
+    pub(crate) passphrase_file: Option<PathBuf>,
     /// Print the results as JSON instead of the answer
     #[arg(long, help_heading = OPTIONS)]
     pub(crate) json: bool,
@@ -220,25 +223,139 @@ pub(crate) struct WorkloadsFlags {
     pub(crate) json: bool,
 }
 
+/// The passphrase of the key file that a command opens.
+#[derive(Args, Debug)]
+pub(crate) struct PassphraseFlag {
+    /// File with the passphrase of the key file [default: as SEALSTONE_PASSPHRASE_FILE says, or asked for]
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) passphrase_file: Option<PathBuf>,
+}
+
 #[derive(Debug, Subcommand)]
 pub(crate) enum KeysCommand {
-    /// Make a key file with a fresh random key
+    /// Make a fresh random key
     New {
-        /// The file to make; it must not exist
-        #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
-        file: PathBuf,
+        /// The key file to make, which must not exist; or kmip:...
+        #[arg(value_name = "KEY", value_hint = ValueHint::FilePath)]
+        key: String,
         /// Name of the key, stored with everything it seals [default: random]
         #[arg(long, value_name = "ID")]
         id: Option<String>,
+        /// On a key server: the cipher that the key is for [default: aes-256]
+        #[arg(long, value_name = "NAME", value_parser = Suggest(cipher_names_only))]
+        cipher: Option<String>,
+        /// Protect the key file by a passphrase, asked for unless a file with it is named
+        #[arg(long)]
+        protect: bool,
+        #[command(flatten)]
+        passphrase: PassphraseFlag,
         /// Print JSON
         #[arg(long)]
         json: bool,
     },
-    /// Show id and versions of a key file, never its secrets
+    /// List keys: one line for each key file, or key of a server
+    List {
+        /// Key files, directories of key files, or kmip:...
+        #[arg(required = true, value_name = "KEY", value_hint = ValueHint::AnyPath)]
+        keys: Vec<String>,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Show id and versions of a key, never its secrets; needs no passphrase
     Show {
-        /// The key file
-        #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
-        file: PathBuf,
+        /// The key file, or kmip:...
+        #[arg(value_name = "KEY", value_hint = ValueHint::FilePath)]
+        key: String,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Add a fresh version, which seals new files from now on
+    Rotate {
+        /// The key file, or kmip:...
+        #[arg(value_name = "KEY", value_hint = ValueHint::FilePath)]
+        key: String,
+        #[command(flatten)]
+        passphrase: PassphraseFlag,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Remove an old version, unless a store is still under it
+    Retire {
+        /// The key file, or kmip:...
+        #[arg(value_name = "KEY", value_hint = ValueHint::FilePath)]
+        key: String,
+        /// The version to remove
+        #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+        version: u32,
+        /// Every store that was ever sealed with this key
+        #[arg(long, value_name = "DIR", num_args = 1.., required_unless_present = "unchecked")]
+        #[arg(value_hint = ValueHint::DirPath)]
+        store: Vec<PathBuf>,
+        /// Look at no store: what is under that version is lost
+        #[arg(long, conflicts_with = "store")]
+        unchecked: bool,
+        #[command(flatten)]
+        passphrase: PassphraseFlag,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Write one version into a key file of its own
+    Export {
+        /// The key file, or kmip:...
+        #[arg(value_name = "KEY", value_hint = ValueHint::FilePath)]
+        key: String,
+        /// The key file to make; it must not exist
+        #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+        out: PathBuf,
+        /// The version [default: the newest]
+        #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+        version: Option<u32>,
+        /// Protect the new key file by a passphrase, asked for unless a file with it is named
+        #[arg(long)]
+        protect: bool,
+        /// File with the passphrase of the new key file
+        #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+        out_passphrase_file: Option<PathBuf>,
+        /// Give the new key file no passphrase, although KEY has one
+        #[arg(long, conflicts_with_all = ["protect", "out_passphrase_file"])]
+        unprotected: bool,
+        #[command(flatten)]
+        passphrase: PassphraseFlag,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Add the versions of another key file of the same id
+    Import {
+        /// The key file that gets them, or kmip:...
+        #[arg(value_name = "KEY", value_hint = ValueHint::FilePath)]
+        key: String,
+        /// The key file that has them
+        #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+        from: PathBuf,
+        /// Only this version [default: all that KEY lacks]
+        #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+        version: Option<u32>,
+        /// File with the passphrase of the other key file
+        #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+        from_passphrase_file: Option<PathBuf>,
+        #[command(flatten)]
+        passphrase: PassphraseFlag,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Prove that a key can be had and used: wraps and unwraps a probe, and says how long that took
+    Check {
+        /// The key file, or kmip:...
+        #[arg(value_name = "KEY", value_hint = ValueHint::FilePath)]
+        key: String,
+        #[command(flatten)]
+        passphrase: PassphraseFlag,
         /// Print JSON
         #[arg(long)]
         json: bool,
@@ -261,9 +378,25 @@ pub(crate) enum RestCommand {
         /// The directory of the store
         #[arg(value_name = "DIR", value_hint = ValueHint::DirPath)]
         dir: PathBuf,
-        /// The key file
-        #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
-        key: PathBuf,
+        /// The key file, or kmip:...
+        #[arg(long, value_name = "KEY", value_hint = ValueHint::FilePath)]
+        key: String,
+        #[command(flatten)]
+        passphrase: PassphraseFlag,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Bring every file under the newest version of its key; touches no data, and the store may be in use
+    Rotate {
+        /// The directory of the store
+        #[arg(value_name = "DIR", value_hint = ValueHint::DirPath)]
+        dir: PathBuf,
+        /// The key file, or kmip:...
+        #[arg(long, value_name = "KEY", value_hint = ValueHint::FilePath)]
+        key: String,
+        #[command(flatten)]
+        passphrase: PassphraseFlag,
         /// Print JSON
         #[arg(long)]
         json: bool,

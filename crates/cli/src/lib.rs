@@ -9,6 +9,7 @@ mod compare;
 mod count;
 mod flags;
 mod interrupt;
+mod key_source;
 mod keys;
 mod message;
 mod progress;

@@ -6,14 +6,13 @@ use anyhow::bail;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use sealstone_bench::plan::human_bytes;
 use sealstone_cipher::backend::Backend;
-use sealstone_keys::file::KeyFile;
 use sealstone_keys::{KeyRef, KeySource};
-use sealstone_rocksdb::rest::{self, Finding, Status, Verification};
+use sealstone_rocksdb::rest::{self, Finding, Rotation, Status, Verification};
 
 use crate::flags::RestCommand;
 use crate::message::{Answer, print, print_json};
 use crate::table::Table;
-use crate::terminal;
+use crate::{key_source, terminal};
 
 /// Most files or findings that are listed; JSON lists all.
 const LISTED_MAX: usize = 20;
@@ -22,7 +21,12 @@ const LISTED_MAX: usize = 20;
 pub(crate) fn run(command: &RestCommand) -> anyhow::Result<Answer> {
     match command {
         RestCommand::Status { dir, json } => show_status(dir, *json),
-        RestCommand::Verify { dir, key, json } => verify(dir, key, *json),
+        RestCommand::Verify { dir, key, passphrase, json } => {
+            verify(dir, &*key_source::open(key, passphrase.passphrase_file.as_deref())?, *json)
+        }
+        RestCommand::Rotate { dir, key, passphrase, json } => {
+            rotate(dir, &*key_source::open(key, passphrase.passphrase_file.as_deref())?, *json)
+        }
     }
 }
 
@@ -70,15 +74,14 @@ fn status_text(status: &Status) -> String {
     text
 }
 
-fn verify(dir: &Path, key: &Path, json: bool) -> anyhow::Result<Answer> {
-    let keys = KeyFile::open(key)?;
+fn verify(dir: &Path, keys: &dyn KeySource, json: bool) -> anyhow::Result<Answer> {
     // a key that is not there is an error of the caller, not damage of the store
     for total in status(dir)?.totals {
         keys.get(&KeyRef { id: total.key_id, version: total.key_version })?;
     }
     let bar = ProgressBar::with_draw_target(Some(1), ProgressDrawTarget::stderr());
     bar.set_style(ProgressStyle::with_template("{bar:24} {bytes}, {eta} left  {msg}").expect("a valid template"));
-    let found = rest::verify(dir, &keys, Backend::auto(), &mut |progress| {
+    let found = rest::verify(dir, keys, Backend::auto(), &mut |progress| {
         bar.set_length(progress.total_bytes);
         bar.set_position(progress.done_bytes);
         bar.set_message(progress.file.to_string());
@@ -112,6 +115,43 @@ fn verification_text(found: &Verification) -> String {
             list(&mut text, findings.iter().map(finding_text));
         }
     }
+    text
+}
+
+fn rotate(dir: &Path, keys: &dyn KeySource, json: bool) -> anyhow::Result<Answer> {
+    status(dir)?;
+    let bar = ProgressBar::with_draw_target(Some(1), ProgressDrawTarget::stderr());
+    bar.set_style(ProgressStyle::with_template("{bar:24} {pos} of {len} files  {msg}").expect("a valid template"));
+    let done = rest::rotate(dir, keys, &mut |progress| {
+        bar.set_length(progress.total_files);
+        bar.set_position(progress.done_files);
+        bar.set_message(progress.file.to_string());
+    });
+    bar.finish_and_clear();
+    let done = done?;
+    if json {
+        print_json(&done)?
+    } else {
+        print(&rotation_text(&done))?
+    }
+    Ok(if done.is_complete() { Answer::Done } else { Answer::Negative })
+}
+
+fn rotation_text(done: &Rotation) -> String {
+    let Rotation { key_id, key_version, files, rewrapped, failures, seconds, .. } = done;
+    let milliseconds = (seconds * 1000.0).ceil();
+    if failures.is_empty() {
+        return format!(
+            "{files} files are under key {key_id} version {key_version}, {rewrapped} of them brought there in \
+             {milliseconds} ms\n"
+        );
+    }
+    let mut text = format!(
+        "{rewrapped} files brought under key {key_id} version {key_version} in {milliseconds} ms, {} of {files} could \
+         not be and are as they were:\n",
+        failures.len()
+    );
+    list(&mut text, failures.iter().map(finding_text));
     text
 }
 

@@ -30,7 +30,7 @@ pub enum KeyError {
     /// The file system refused.
     #[error("cannot {action} key file {}: {source}", path.display())]
     Io {
-        /// What was attempted: `read`, `create`.
+        /// What was attempted: `read`, `create`, `lock`, `replace`.
         action: &'static str,
         /// The key file.
         path: PathBuf,
@@ -101,6 +101,134 @@ pub enum KeyError {
         place: String,
         /// The versions that are there, ascending.
         available: Vec<u32>,
+    },
+    /// The key file is protected, and nobody gave the passphrase.
+    #[error(
+        "key file {} is protected by a passphrase, and none was given\n\
+         name a file that holds it with --passphrase-file or in SEALSTONE_PASSPHRASE_FILE", path.display()
+    )]
+    NoPassphrase {
+        /// The key file.
+        path: PathBuf,
+    },
+    /// The passphrase is another one.
+    #[error(
+        "the passphrase does not open key file {}: it is another one, or the file was changed\n\
+         give the passphrase it was made with; if it is the right one, restore the file from a copy", path.display()
+    )]
+    WrongPassphrase {
+        /// The key file.
+        path: PathBuf,
+    },
+    /// What was given is no passphrase.
+    #[error("no passphrase in {place}: {found}\na passphrase is one line of 1 to 1024 bytes")]
+    BadPassphrase {
+        /// Where it was to come from.
+        place: String,
+        /// What is wrong with it.
+        found: String,
+    },
+    /// The file with the passphrase cannot be read.
+    #[error("cannot read passphrase file {}: {source}", path.display())]
+    PassphraseFile {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// Others than the owner may read or write the file with the passphrase.
+    #[error(
+        "passphrase file {} is open to others than its owner (mode {mode:04o})\n\
+         close it with: chmod 600 {}; if others may have read it, take another passphrase", path.display(), path.display()
+    )]
+    PassphraseOpen {
+        /// The file.
+        path: PathBuf,
+        /// Permission bits found.
+        mode: u32,
+    },
+    /// The passphrase could not be stretched into a key.
+    #[error("cannot work out the key of a passphrase in {memory_kib} KiB of memory: {found}\nmake memory free")]
+    Stretch {
+        /// Memory it takes, in KiB.
+        memory_kib: u32,
+        /// What went wrong.
+        found: String,
+    },
+    /// The key file is no longer where this process read it.
+    #[error(
+        "key file {} is gone since this process read it\n\
+         put it back from a copy; nothing new is sealed without it", path.display()
+    )]
+    Gone {
+        /// Where it was.
+        path: PathBuf,
+    },
+    /// The key file holds another key than when this process read it.
+    #[error(
+        "key file {} now holds key {id}, and held key {was} when this process read it\n\
+         put the file of key {was} back, or start again with the new one", path.display()
+    )]
+    Replaced {
+        /// The key file.
+        path: PathBuf,
+        /// Id of the key it held.
+        was: String,
+        /// Id of the key it holds.
+        id: String,
+    },
+    /// The key file is protected otherwise than when this process read it.
+    #[error(
+        "key file {} is protected otherwise than when this process read it\n\
+         start again, with the passphrase that it has now", path.display()
+    )]
+    ProtectionChanged {
+        /// The key file.
+        path: PathBuf,
+    },
+    /// The newest version was to be retired.
+    #[error(
+        "key {key} is the newest in {place}: it seals new files and cannot be retired\n\
+         rotate the key, bring every store to the new version with: sealstone rest rotate, then retire this one"
+    )]
+    Newest {
+        /// The key.
+        key: KeyRef,
+        /// The source, as [`crate::KeySource::describe`] tells it.
+        place: String,
+    },
+    /// Two keys bear one name.
+    #[error(
+        "key {key} is in {place} already, with another secret\n\
+         two keys bear this name; nothing was changed, keep them in files of their own"
+    )]
+    Conflict {
+        /// The key.
+        key: KeyRef,
+        /// The source, as [`crate::KeySource::describe`] tells it.
+        place: String,
+    },
+    /// A key file with one more version would be too long to be read.
+    #[error(
+        "key file {} would have {bytes} bytes, at most {bytes_max} are allowed\n\
+         retire versions that protect nothing any more", path.display()
+    )]
+    Full {
+        /// The key file.
+        path: PathBuf,
+        /// Length it would have.
+        bytes: usize,
+        /// Longest that is read.
+        bytes_max: u64,
+    },
+    /// A key server is named, and this program cannot speak to one.
+    #[error(
+        "kmip not built in: {spec} names a key server\n\
+         build sealstone with the feature kmip, or give a key file"
+    )]
+    NoKmip {
+        /// The key source asked for.
+        spec: String,
     },
     /// Not a name for a key.
     #[error("not a key id: {found}")]

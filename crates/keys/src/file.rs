@@ -1,7 +1,8 @@
-//! The key file: a small TOML text that holds every version of one key, readable by its owner alone.
+//! The key file: a small TOML text that holds every version of one key, readable by its owner alone, and protected by
+//! a passphrase if its owner wants that.
 //!
-//! Not here: a passphrase over the file, and key servers. The file *is* the key; whoever reads it opens everything
-//! sealed under it.
+//! Without a passphrase the file *is* the key; whoever reads it opens everything sealed under it. Not here: key servers,
+//! and asking people for passphrases (`sealstone-cli`).
 //!
 //! ```toml
 //! format = 1
@@ -13,41 +14,57 @@
 //! secret = "64 hex digits"
 //! ```
 
-use std::fmt;
-use std::fs::{self, File, OpenOptions};
-use std::io::{self, Read, Write};
+mod format;
+mod replace;
+
+use std::fs::{self, File};
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
+use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
-use serde::Deserialize;
-use zeroize::{Zeroize, Zeroizing};
+use zeroize::Zeroizing;
 
-use crate::{KeyError, KeyRef, KeySource, Secret, check_key_id};
+use format::{Content, FILE_BYTES_MAX, Protection, Stored, Version};
+pub use format::{FORMAT_PLAIN, FORMAT_PROTECTED};
 
-/// Format of key files that this program writes, and the newest it reads.
-pub const FORMAT: i64 = 1;
-
-/// Longest key file that is read: room for some four hundred versions.
-const FILE_BYTES_MAX: u64 = 64 * 1024;
-
-/// One version of the key.
-#[derive(Debug)]
-struct Version {
-    version: u32,
-    created: String,
-    secret: Secret,
-}
+use crate::passphrase::Stretched;
+use crate::{Ask, Cost, KeyError, KeyRef, KeySource, Passphrase, Secret, check_key_id};
 
 /// The key of one key file, in all its versions. The newest wraps new files.
+///
+/// One that lives long sees what other processes do to the file: each [`KeySource::current`] looks whether the file
+/// changed, and reads it again if so. Serves many threads at once.
 #[derive(Debug)]
 pub struct KeyFile {
     path: PathBuf,
     id: String,
-    /// Ascending by version, never empty.
-    versions: Vec<Version>,
+    /// The passphrase's key, of a protected file.
+    stretched: Option<Stretched>,
+    state: RwLock<State>,
+}
+
+/// The file as it was last read.
+#[derive(Debug)]
+struct State {
+    stamp: Stamp,
+    content: Content,
+}
+
+/// What a key file shows without its passphrase.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Summary {
+    /// Where the file is.
+    pub path: PathBuf,
+    /// Name of the key.
+    pub id: String,
+    /// What its passphrase costs to try, if it has one.
+    pub protection: Option<Cost>,
+    /// Every version, ascending, with the time it was made (RFC 3339).
+    pub versions: Vec<(u32, String)>,
 }
 
 impl KeyFile {
-    /// Makes a key file at `path` with one fresh random key named `id`, version 1, and mode 0600.
+    /// Makes a key file at `path` with one fresh random key named `id`, version 1, and mode 0600, without a passphrase.
     ///
     /// Returns once file and directory entry are on disk, so that nothing is sealed under a key that a power cut
     /// could take away.
@@ -56,61 +73,77 @@ impl KeyFile {
     /// [`KeyError::Exists`] if anything is at `path` (it stays as it is), [`KeyError::BadId`], [`KeyError::Random`],
     /// [`KeyError::Io`]; after an error no new key file is left behind.
     pub fn create(path: impl AsRef<Path>, id: &str) -> Result<Self, KeyError> {
-        let path = path.as_ref();
-        check_key_id(id)?;
-        let first = Version { version: 1, created: now(), secret: Secret::random()? };
-        let key = Self { path: path.to_owned(), id: id.to_owned(), versions: vec![first] };
-        let text = key.to_text();
-
-        let io_error = |source| KeyError::Io { action: "create", path: path.to_owned(), source };
-        let mut file = match create_private(path) {
-            Ok(file) => file,
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-                return Err(KeyError::Exists { path: path.to_owned() });
-            }
-            Err(error) => return Err(io_error(error)),
-        };
-        let written = file.write_all(text.as_bytes()).and_then(|()| file.sync_all()).and_then(|()| sync_parent(path));
-        if let Err(error) = written {
-            // half a key file helps nobody and would block the next try; it was made a moment ago by this call
-            let _ = fs::remove_file(path);
-            return Err(io_error(error));
-        }
-        Ok(key)
+        Self::create_as(path.as_ref(), id, None)
     }
 
-    /// Reads the key file at `path`.
+    /// As [`KeyFile::create`], protected by `passphrase` at `cost`.
+    ///
+    /// # Errors
+    /// As [`KeyFile::create`], and [`KeyError::Stretch`].
+    pub fn create_protected(
+        path: impl AsRef<Path>,
+        id: &str,
+        passphrase: &Passphrase,
+        cost: Cost,
+    ) -> Result<Self, KeyError> {
+        check_key_id(id)?;
+        Self::create_as(path.as_ref(), id, Some(Stretched::fresh(passphrase, cost)?))
+    }
+
+    fn create_as(path: &Path, id: &str, stretched: Option<Stretched>) -> Result<Self, KeyError> {
+        check_key_id(id)?;
+        let first = Version { version: 1, created: now(), secret: Secret::random()? };
+        Self::write_new(path, Content { id: id.to_owned(), versions: vec![first] }, stretched)
+    }
+
+    fn write_new(path: &Path, content: Content, stretched: Option<Stretched>) -> Result<Self, KeyError> {
+        let io_error = |source: io::Error| match source.kind() {
+            io::ErrorKind::AlreadyExists => KeyError::Exists { path: path.to_owned() },
+            _ => KeyError::Io { action: "create", path: path.to_owned(), source },
+        };
+        let text = content.to_text(path, stretched.as_ref())?;
+        replace::create(path, text.as_bytes()).map_err(io_error)?;
+        let stamp = Stamp::of(&fs::metadata(path).map_err(io_error)?);
+        let id = content.id.clone();
+        Ok(Self { path: path.to_owned(), id, stretched, state: RwLock::new(State { stamp, content }) })
+    }
+
+    /// Reads the key file at `path`, which has no passphrase.
     ///
     /// # Errors
     /// [`KeyError::NoFile`]; [`KeyError::Permissions`] if group or others may read or write it;
-    /// [`KeyError::NewerFormat`]; [`KeyError::Garbled`] with the line, never quoting the file; [`KeyError::Io`].
+    /// [`KeyError::NewerFormat`]; [`KeyError::Garbled`] with the line, never quoting the file; [`KeyError::Io`];
+    /// [`KeyError::NoPassphrase`] if it has one.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, KeyError> {
+        Self::open_with(path, &|path| Err(KeyError::NoPassphrase { path: path.to_owned() }))
+    }
+
+    /// Reads the key file at `path`; `passphrase` is asked if it has one, and is not kept.
+    ///
+    /// # Errors
+    /// As [`KeyFile::open`]; those of `passphrase`; [`KeyError::WrongPassphrase`]; [`KeyError::Stretch`].
+    pub fn open_with(path: impl AsRef<Path>, passphrase: Ask<'_>) -> Result<Self, KeyError> {
         let path = path.as_ref();
-        let io_error = |source| KeyError::Io { action: "read", path: path.to_owned(), source };
-        let found = match fs::metadata(path) {
-            Ok(found) => found,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                return Err(KeyError::NoFile { path: path.to_owned() });
-            }
-            Err(error) => return Err(io_error(error)),
+        let (stamp, stored) = read(path)?;
+        let stretched = match stored.protection {
+            Some(Protection { cost, salt }) => Some(Stretched::new(&passphrase(path)?, cost, salt)?),
+            None => None,
         };
-        // before opening: opening a pipe would wait for its writer
-        let garbled = |found: String| KeyError::Garbled { path: path.to_owned(), line: None, found };
-        if !found.is_file() {
-            return Err(garbled("not a regular file".into()));
-        }
-        let mut file = File::open(path).map_err(io_error)?;
-        // on the open file, so that what was checked is what is read
-        let found = file.metadata().map_err(io_error)?;
-        check_private(path, &found)?;
-        if found.len() > FILE_BYTES_MAX {
-            return Err(garbled(format!("{} bytes, a key file has at most {FILE_BYTES_MAX}", found.len())));
-        }
-        // room for all of it at once: a vector that grows leaves copies behind
-        let mut bytes = Zeroizing::new(Vec::with_capacity(FILE_BYTES_MAX as usize + 1));
-        (&mut file).take(FILE_BYTES_MAX).read_to_end(&mut bytes).map_err(io_error)?;
-        let text = std::str::from_utf8(&bytes).map_err(|_| garbled("not a text file".into()))?;
-        Self::parse(path, text)
+        let content = stored.open(path, stretched.as_ref())?;
+        let id = content.id.clone();
+        Ok(Self { path: path.to_owned(), id, stretched, state: RwLock::new(State { stamp, content }) })
+    }
+
+    /// Reads what the key file at `path` shows without its passphrase, and so without knowing that it is genuine.
+    ///
+    /// # Errors
+    /// As [`KeyFile::open`], but for the passphrase.
+    pub fn inspect(path: impl AsRef<Path>) -> Result<Summary, KeyError> {
+        let path = path.as_ref();
+        let (_, stored) = read(path)?;
+        let versions = stored.versions().map(|(version, created)| (version, created.to_owned())).collect();
+        let protection = stored.protection.map(|protection| protection.cost);
+        Ok(Summary { path: path.to_owned(), id: stored.id, protection, versions })
     }
 
     /// Name of the key.
@@ -125,85 +158,212 @@ impl KeyFile {
         &self.path
     }
 
-    /// Every version in the file, ascending, with the time it was made (RFC 3339).
-    pub fn versions(&self) -> impl Iterator<Item = (u32, &str)> {
-        self.versions.iter().map(|version| (version.version, version.created.as_str()))
+    /// Every version in the file as it was last read, ascending, with the time it was made (RFC 3339).
+    pub fn versions(&self) -> impl Iterator<Item = (u32, String)> {
+        self.summary().versions.into_iter()
     }
 
-    fn to_text(&self) -> Zeroizing<String> {
-        // with room for all of it, so that no grown-out copy of a secret stays in memory
-        let mut text = Zeroizing::new(String::with_capacity(1024 + self.versions.len() * 256));
-        text.push_str(
-            "# Sealstone key file. Whoever reads it can open every file sealed under this key;\n\
-             # without it those files are lost. Keep a copy in a safe place, apart from the data.\n",
-        );
-        text.push_str(&format!("format = {FORMAT}\nid = \"{}\"\n", self.id));
-        for version in &self.versions {
-            text.push_str(&format!("\n[[keys]]\nversion = {}\n", version.version));
-            text.push_str(&format!("created = \"{}\"\nsecret = \"", version.created));
-            for byte in version.secret.as_bytes() {
-                text.push(char::from_digit(u32::from(byte >> 4), 16).expect("four bits"));
-                text.push(char::from_digit(u32::from(byte & 15), 16).expect("four bits"));
+    /// What the file showed when it was last read.
+    #[must_use]
+    pub fn summary(&self) -> Summary {
+        let versions = &self.held().content.versions;
+        Summary {
+            path: self.path.clone(),
+            id: self.id.clone(),
+            protection: self.stretched.as_ref().map(|stretched| stretched.cost),
+            versions: versions.iter().map(|version| (version.version, version.created.clone())).collect(),
+        }
+    }
+
+    /// Adds a fresh version, which seals new files from now on; the older ones stay. Returns the new one.
+    ///
+    /// The file is written whole under another name beside it and then put in its place, so that a kill at any point
+    /// leaves the old file or the new one. Processes that rotate at once take turns, and each adds a version.
+    ///
+    /// # Errors
+    /// Those of reading the file; [`KeyError::Random`], [`KeyError::Full`], [`KeyError::Io`]. The file is then as it
+    /// was, unless only the sync of its directory failed.
+    pub fn rotate(&self) -> Result<KeyRef, KeyError> {
+        self.change(|content| {
+            let Some(version) = content.newest().version.checked_add(1) else {
+                let found = "it holds the last version that there can be".into();
+                return Err(KeyError::Garbled { path: self.path.clone(), line: None, found });
+            };
+            content.add(Version { version, created: now(), secret: Secret::random()? });
+            Ok(KeyRef { id: content.id.clone(), version })
+        })
+    }
+
+    /// Takes version `version` out of the file: whatever is still wrapped under it can no longer be opened with this
+    /// file. The caller has made sure that nothing is.
+    ///
+    /// # Errors
+    /// [`KeyError::Newest`], [`KeyError::MissingVersion`], and as [`KeyFile::rotate`].
+    pub fn retire(&self, version: u32) -> Result<(), KeyError> {
+        let key = KeyRef { id: self.id.clone(), version };
+        self.change(|content| {
+            if content.find(version).is_none() {
+                return Err(self.missing(&key, content));
             }
-            text.push_str("\"\n");
-        }
-        text
+            if content.newest().version == version {
+                return Err(KeyError::Newest { key: key.clone(), place: self.describe() });
+            }
+            content.versions.retain(|found| found.version != version);
+            Ok(())
+        })
     }
 
-    fn parse(path: &Path, text: &str) -> Result<Self, KeyError> {
-        let garbled = |line, found: String| KeyError::Garbled { path: path.to_owned(), line, found };
-        // the parser's own message quotes the line, and the line may hold the secret: only its place is passed on
-        let place = |error: toml::de::Error| {
-            let line = error.span().map(|span| text[..span.start].matches('\n').count() + 1);
-            garbled(line, "not what stands in a key file".into())
+    /// Writes one version (absent: the newest) into a key file of its own at `path`, protected if a passphrase is given.
+    ///
+    /// # Errors
+    /// [`KeyError::MissingVersion`], and as [`KeyFile::create_protected`].
+    pub fn export(
+        &self,
+        version: Option<u32>,
+        path: impl AsRef<Path>,
+        passphrase: Option<(&Passphrase, Cost)>,
+    ) -> Result<Self, KeyError> {
+        self.refresh()?;
+        let version = {
+            let state = self.held();
+            let content = &state.content;
+            let wanted = version.unwrap_or(content.newest().version);
+            let Some(found) = content.find(wanted) else {
+                return Err(self.missing(&KeyRef { id: self.id.clone(), version: wanted }, content));
+            };
+            let secret = Secret::from_bytes(found.secret.as_bytes());
+            Version { version: found.version, created: found.created.clone(), secret }
         };
-        let head: Head = toml::from_str(text).map_err(place)?;
-        if head.format > FORMAT {
-            return Err(KeyError::NewerFormat { path: path.to_owned(), found: head.format, known: FORMAT });
+        let stretched = passphrase.map(|(passphrase, cost)| Stretched::fresh(passphrase, cost)).transpose()?;
+        Self::write_new(path.as_ref(), Content { id: self.id.clone(), versions: vec![version] }, stretched)
+    }
+
+    /// Adds the versions of `from` (or the one that is named) that this file lacks. Returns those that were added. A
+    /// version newer than all here seals new files from then on.
+    ///
+    /// # Errors
+    /// [`KeyError::OtherKey`] if `from` holds a key of another name, [`KeyError::Conflict`] if a version is here with
+    /// another secret, [`KeyError::MissingVersion`], and as [`KeyFile::rotate`]; nothing is then added.
+    pub fn import(&self, from: &Self, version: Option<u32>) -> Result<Vec<u32>, KeyError> {
+        let wanted = |version| KeyRef { id: self.id.clone(), version };
+        let offered: Vec<u32> = match version {
+            Some(version) => vec![version],
+            None => from.versions().map(|(version, _)| version).collect(),
+        };
+        let times: Vec<(u32, String)> = from.versions().collect();
+        let mut new = Vec::new();
+        for version in offered {
+            let secret = from.get(&wanted(version))?;
+            let created = times.iter().find(|(found, _)| *found == version).map(|(_, created)| created.clone());
+            new.push(Version { version, created: created.unwrap_or_else(now), secret });
         }
-        if head.format != FORMAT {
-            return Err(garbled(None, format!("format {} was never used", head.format)));
+        self.change(|content| {
+            let mut added = Vec::new();
+            for version in new {
+                match content.find(version.version) {
+                    // a person waits for this, not an attacker: both files lie open before the process
+                    Some(found) if found.secret.as_bytes() == version.secret.as_bytes() => {}
+                    Some(_) => return Err(KeyError::Conflict { key: wanted(version.version), place: self.describe() }),
+                    None => {
+                        added.push(version.version);
+                        content.add(version);
+                    }
+                }
+            }
+            Ok(added)
+        })
+    }
+
+    /// Reads the file, changes what is in it, and puts the result in its place, alone among all processes.
+    fn change<T>(&self, edit: impl FnOnce(&mut Content) -> Result<T, KeyError>) -> Result<T, KeyError> {
+        let io_error = |action| {
+            move |source: io::Error| match source.kind() {
+                io::ErrorKind::NotFound => KeyError::Gone { path: self.path.clone() },
+                _ => KeyError::Io { action, path: self.path.clone(), source },
+            }
+        };
+        // where a link leads, so that the link stays one
+        let real = fs::canonicalize(&self.path).map_err(io_error("read"))?;
+        let old = replace::lock(&real).map_err(io_error("lock"))?;
+        let mut content = self.reread()?.content;
+        let done = edit(&mut content)?;
+        let text = content.to_text(&self.path, self.stretched.as_ref())?;
+        replace::replace(&real, text.as_bytes(), &old).map_err(io_error("replace"))?;
+        let stamp = Stamp::of(&fs::metadata(&real).map_err(io_error("read"))?);
+        *self.held_mut() = State { stamp, content };
+        Ok(done)
+    }
+
+    /// Reads the file again if it changed.
+    fn refresh(&self) -> Result<(), KeyError> {
+        let found = fs::metadata(&self.path).map_err(|source| match source.kind() {
+            io::ErrorKind::NotFound => KeyError::Gone { path: self.path.clone() },
+            _ => KeyError::Io { action: "read", path: self.path.clone(), source },
+        })?;
+        if self.held().stamp == Stamp::of(&found) {
+            return Ok(());
         }
-        let body: Body = toml::from_str(text).map_err(place)?;
-        check_key_id(&body.id).map_err(|error| garbled(None, error.to_string()))?;
-        let mut versions: Vec<Version> = body
-            .keys
-            .into_iter()
-            .map(|entry| Version { version: entry.version, created: entry.created, secret: entry.secret.0 })
-            .collect();
-        versions.sort_by_key(|version| version.version);
-        if versions.is_empty() {
-            return Err(garbled(None, "it holds no key".into()));
+        let state = self.reread()?;
+        *self.held_mut() = state;
+        Ok(())
+    }
+
+    fn reread(&self) -> Result<State, KeyError> {
+        let (stamp, stored) = read(&self.path).map_err(|error| match error {
+            KeyError::NoFile { path } => KeyError::Gone { path },
+            other => other,
+        })?;
+        if stored.id != self.id {
+            return Err(KeyError::Replaced { path: self.path.clone(), was: self.id.clone(), id: stored.id });
         }
-        if versions[0].version == 0 {
-            return Err(garbled(None, "a key has version 0, versions count from 1".into()));
+        let known = self.stretched.as_ref().map(|Stretched { cost, salt, .. }| Protection { cost: *cost, salt: *salt });
+        if stored.protection != known {
+            return Err(KeyError::ProtectionChanged { path: self.path.clone() });
         }
-        if let Some(twice) = versions.windows(2).find(|pair| pair[0].version == pair[1].version) {
-            return Err(garbled(None, format!("version {} stands there twice", twice[0].version)));
-        }
-        Ok(Self { path: path.to_owned(), id: body.id, versions })
+        // A version that another process just added must not seal anything that outlives it in a power cut. A directory
+        // that cannot be synced is not ours to sync.
+        let _ = replace::sync_parent(&self.path);
+        Ok(State { stamp, content: stored.open(&self.path, self.stretched.as_ref())? })
+    }
+
+    fn missing(&self, key: &KeyRef, content: &Content) -> KeyError {
+        let available = content.versions.iter().map(|version| version.version).collect();
+        KeyError::MissingVersion { wanted: key.clone(), place: self.describe(), available }
+    }
+
+    fn held(&self) -> RwLockReadGuard<'_, State> {
+        self.state.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn held_mut(&self) -> RwLockWriteGuard<'_, State> {
+        self.state.write().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl KeySource for KeyFile {
+    /// Looks whether the file changed (one `stat`) and reads it again if so. A file that can no longer be read is an
+    /// error, although its older content is still known: nothing new is to be sealed under a key that may be gone.
     fn current(&self) -> Result<(KeyRef, Secret), KeyError> {
-        let newest = self.versions.last().expect("checked when the file was read");
+        self.refresh()?;
+        let state = self.held();
+        let newest = state.content.newest();
         let key = KeyRef { id: self.id.clone(), version: newest.version };
         Ok((key, Secret::from_bytes(newest.secret.as_bytes())))
     }
 
+    /// Looks at the file only for a version that it did not have when it was last read.
     fn get(&self, key: &KeyRef) -> Result<Secret, KeyError> {
         if key.id != self.id {
             return Err(KeyError::OtherKey { wanted: key.clone(), place: self.describe(), id: self.id.clone() });
         }
-        match self.versions.iter().find(|version| version.version == key.version) {
-            Some(version) => Ok(Secret::from_bytes(version.secret.as_bytes())),
-            None => Err(KeyError::MissingVersion {
-                wanted: key.clone(),
-                place: self.describe(),
-                available: self.versions.iter().map(|version| version.version).collect(),
-            }),
+        let find =
+            |state: &State| state.content.find(key.version).map(|found| Secret::from_bytes(found.secret.as_bytes()));
+        if let Some(secret) = find(&self.held()) {
+            return Ok(secret);
         }
+        self.refresh()?;
+        let state = self.held();
+        find(&state).ok_or_else(|| self.missing(key, &state.content))
     }
 
     fn describe(&self) -> String {
@@ -211,96 +371,64 @@ impl KeySource for KeyFile {
     }
 }
 
-/// The part that every format has.
-#[derive(Deserialize)]
-struct Head {
-    format: i64,
+/// What tells one state of a file from another.
+#[derive(Debug, PartialEq, Eq)]
+struct Stamp {
+    #[cfg(unix)]
+    place: (u64, u64),
+    #[cfg(unix)]
+    times: [i64; 4],
+    #[cfg(not(unix))]
+    modified: Option<std::time::SystemTime>,
+    bytes: u64,
 }
 
-/// Format 1, whole.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Body {
-    #[serde(rename = "format")]
-    _format: i64,
-    id: String,
-    #[serde(default)]
-    keys: Vec<Entry>,
+impl Stamp {
+    #[cfg(unix)]
+    fn of(found: &fs::Metadata) -> Self {
+        use std::os::unix::fs::MetadataExt;
+        let times = [found.mtime(), found.mtime_nsec(), found.ctime(), found.ctime_nsec()];
+        Self { place: (found.dev(), found.ino()), times, bytes: found.len() }
+    }
+
+    #[cfg(not(unix))]
+    fn of(found: &fs::Metadata) -> Self {
+        Self { modified: found.modified().ok(), bytes: found.len() }
+    }
 }
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Entry {
-    version: u32,
-    created: String,
-    secret: HexSecret,
-}
-
-/// 64 hex digits, decoded straight from the text into the secret.
-struct HexSecret(Secret);
-
-impl<'de> Deserialize<'de> for HexSecret {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Visitor;
-        impl serde::de::Visitor<'_> for Visitor {
-            type Value = HexSecret;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                write!(f, "{} hex digits", 2 * Secret::BYTES)
-            }
-            fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<HexSecret, E> {
-                from_hex(text).map(HexSecret).ok_or_else(|| E::custom("not 64 hex digits"))
-            }
-            fn visit_string<E: serde::de::Error>(self, mut text: String) -> Result<HexSecret, E> {
-                let secret = self.visit_str(&text);
-                text.zeroize();
-                secret
-            }
+/// Reads a key file as far as that goes without its passphrase.
+fn read(path: &Path) -> Result<(Stamp, Stored), KeyError> {
+    let io_error = |source| KeyError::Io { action: "read", path: path.to_owned(), source };
+    let found = match fs::metadata(path) {
+        Ok(found) => found,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            return Err(KeyError::NoFile { path: path.to_owned() });
         }
-        deserializer.deserialize_str(Visitor)
+        Err(error) => return Err(io_error(error)),
+    };
+    // before opening: opening a pipe would wait for its writer
+    let garbled = |found: String| KeyError::Garbled { path: path.to_owned(), line: None, found };
+    if !found.is_file() {
+        return Err(garbled("not a regular file".into()));
     }
-}
-
-fn from_hex(text: &str) -> Option<Secret> {
-    let digits = text.as_bytes();
-    if digits.len() != 2 * Secret::BYTES {
-        return None;
+    let mut file = File::open(path).map_err(io_error)?;
+    // on the open file, so that what was checked is what is read
+    let found = file.metadata().map_err(io_error)?;
+    check_private(path, &found)?;
+    if found.len() > FILE_BYTES_MAX {
+        return Err(garbled(format!("{} bytes, a key file has at most {FILE_BYTES_MAX}", found.len())));
     }
-    let mut secret = Secret::zero();
-    for (byte, pair) in secret.as_bytes_mut().iter_mut().zip(digits.chunks_exact(2)) {
-        let high = char::from(pair[0]).to_digit(16)?;
-        let low = char::from(pair[1]).to_digit(16)?;
-        *byte = (high << 4 | low) as u8;
-    }
-    Some(secret)
+    // room for all of it at once: a vector that grows leaves copies behind
+    let mut bytes = Zeroizing::new(Vec::with_capacity(FILE_BYTES_MAX as usize + 1));
+    (&mut file).take(FILE_BYTES_MAX).read_to_end(&mut bytes).map_err(io_error)?;
+    let text = std::str::from_utf8(&bytes).map_err(|_| garbled("not a text file".into()))?;
+    Ok((Stamp::of(&found), Stored::parse(path, text)?))
 }
 
 fn now() -> String {
     let now = jiff::Timestamp::now();
     now.round(jiff::Unit::Second).unwrap_or(now).to_string()
-}
-
-/// Creates `path`, which must not exist (not even as a link), for the owner alone.
-fn create_private(path: &Path) -> io::Result<File> {
-    let mut options = OpenOptions::new();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::OpenOptionsExt;
-        options.mode(0o600);
-    }
-    options.open(path)
-}
-
-/// Makes the directory entry of `path` survive a power cut.
-fn sync_parent(path: &Path) -> io::Result<()> {
-    #[cfg(unix)]
-    {
-        let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        File::open(parent)?.sync_all()?;
-    }
-    #[cfg(not(unix))]
-    let _ = path;
-    Ok(())
 }
 
 #[cfg(unix)]

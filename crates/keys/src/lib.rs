@@ -2,17 +2,21 @@
 //! Keys: what a secret is, where it comes from, and how one secret becomes many.
 //!
 //! A key-encryption key (KEK) comes from a [`KeySource`] and wraps the data key (DEK) of one sealed file; see
-//! `docs/formats.md` for the chain. Not here: ciphers (`sealstone-cipher`) and sealed formats (`sealstone-seal`).
+//! `docs/formats.md` for the chain. [`source::open`] opens whatever source a user names. Not here: ciphers
+//! (`sealstone-cipher`) and sealed formats (`sealstone-seal`).
 
 pub mod ephemeral;
 mod error;
 pub mod file;
 mod hkdf;
 pub mod kmip;
+mod passphrase;
 mod secret;
+pub mod source;
 
 pub use error::KeyError;
 pub use hkdf::{SUBKEY_BYTES_MAX, subkey};
+pub use passphrase::{Ask, Cost, PASSPHRASE_BYTES_MAX, Passphrase};
 pub use secret::Secret;
 
 use std::fmt;
@@ -37,7 +41,8 @@ impl fmt::Display for KeyRef {
 
 /// A place that holds key-encryption keys: a key file, a key server.
 pub trait KeySource: Send + Sync {
-    /// The key under which new files are wrapped, and its name.
+    /// The key under which new files are wrapped, and its name. Asked for every file that is made, so that a key that was
+    /// rotated meanwhile is used at once.
     ///
     /// # Errors
     /// Whatever keeps the source from answering.

@@ -13,7 +13,7 @@ use subtle::ConstantTimeEq;
 use zeroize::Zeroizing;
 
 use crate::frame::FRAME_BYTES_MAX;
-use crate::header::{self, FILE_ID_BYTES, FORMAT_VERSION, HEADER_BYTES, HeaderInfo, Layout, SALT_BYTES};
+use crate::header::{self, FILE_ID_BYTES, FORMAT_VERSION, HEADER_BYTES, HeaderInfo, Layout, Parts, SALT_BYTES};
 use crate::paged::{PAGE_BYTES_MAX, PAGE_BYTES_MIN};
 use crate::segment::{SEGMENTS_MAX, SegmentKeys, nonce};
 use crate::{SealError, TAG_BYTES};
@@ -90,17 +90,7 @@ impl SealedFile {
     /// fit or any bit of the header was changed.
     pub fn open(keys: &dyn KeySource, backend: Backend, header: &[u8]) -> Result<Self, SealError> {
         let parts = header::parse(header)?;
-        let kek = keys.get(&parts.info.key)?;
-        let mut dek = Secret::from_bytes(&parts.wrapped_dek);
-        let wrapper = wrapper(&parts.info, &parts.salt, &kek, backend)?;
-        wrapper
-            .open(&nonce(0)[12 - wrapper.nonce_bytes()..], &parts.associated, dek.as_bytes_mut(), &parts.tag)
-            .map_err(|error| match error {
-                sealstone_cipher::aead::Error::Authentication => {
-                    SealError::WrongKey { key: parts.info.key.clone(), place: keys.describe() }
-                }
-                other => SealError::Cipher(other),
-            })?;
+        let dek = unwrap(keys, &parts, backend)?;
         let frames = parts.info.layout == Layout::Frames;
         let (synced_bytes, _) = parts.synced.split_first_chunk().expect("the record begins with a length");
         let synced_bytes = u64::from_be_bytes(*synced_bytes);
@@ -209,7 +199,24 @@ fn segment_units(cipher: &'static Cipher, layout: Layout) -> Result<u64, SealErr
     Ok(units)
 }
 
-fn wrap(
+/// Opens the data key that a header carries, and with it proves the header.
+pub(crate) fn unwrap(keys: &dyn KeySource, parts: &Parts, backend: Backend) -> Result<Secret, SealError> {
+    let kek = keys.get(&parts.info.key)?;
+    let mut dek = Secret::from_bytes(&parts.wrapped_dek);
+    let wrapper = wrapper(&parts.info, &parts.salt, &kek, backend)?;
+    wrapper.open(&nonce(0)[12 - wrapper.nonce_bytes()..], &parts.associated, dek.as_bytes_mut(), &parts.tag).map_err(
+        |error| match error {
+            sealstone_cipher::aead::Error::Authentication => {
+                SealError::WrongKey { key: parts.info.key.clone(), place: keys.describe() }
+            }
+            other => SealError::Cipher(other),
+        },
+    )?;
+    Ok(dek)
+}
+
+/// The header of `info` that carries `dek` wrapped under `kek`.
+pub(crate) fn wrap(
     info: &HeaderInfo,
     salt: &[u8; SALT_BYTES],
     kek: &Secret,
@@ -252,6 +259,7 @@ fn keyed(
     aead(cipher, key, backend).map_err(SealError::Cipher)
 }
 
-fn fill_random(bytes: &mut [u8]) -> Result<(), SealError> {
+/// Fills `bytes` from the operating system's generator.
+pub(crate) fn fill_random(bytes: &mut [u8]) -> Result<(), SealError> {
     getrandom::fill(bytes).map_err(|source| SealError::Random(source.to_string()))
 }

@@ -44,6 +44,12 @@ pub(crate) const SYNCED_AT: usize = 480;
 pub(crate) const SYNCED_RECORD_BYTES: usize = 8 + TAG_BYTES;
 const SYNCED_END: usize = SYNCED_AT + SYNCED_RECORD_BYTES;
 
+/// What changes when the data key is wrapped under another key: salt to tag, with the key's name between. Segment length
+/// and unused bytes of the key id lie in it and stay as they are; the record of what was synced lies behind it.
+pub(crate) const REWRAPPED: std::ops::Range<usize> = SALT_AT..END;
+/// Length of that, in bytes.
+pub(crate) const REWRAPPED_BYTES: usize = END - SALT_AT;
+
 /// Where the header must be zero: gaps that a later version may use.
 const RESERVED: [std::ops::Range<usize>; 4] = [11..12, 14..16, 20..24, 69..72];
 

@@ -15,11 +15,13 @@ mod file;
 pub mod frame;
 mod header;
 pub mod paged;
+mod rewrap;
 mod segment;
 
 pub use error::{FramePart, SealError};
 pub use file::{SealedFile, SyncedRecord};
 pub use header::{FORMAT_VERSION, HEADER_BYTES, HeaderInfo, Layout, MAGIC, inspect, is_sealed};
+pub use rewrap::{Rewrapped, rewrap};
 
 /// Length of an authentication tag, in bytes.
 pub const TAG_BYTES: usize = 16;

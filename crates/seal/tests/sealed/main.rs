@@ -5,3 +5,4 @@ mod frames;
 mod golden;
 mod header;
 mod paged;
+mod rewrap;

@@ -1,0 +1,333 @@
+//! Rotation of the key-encryption key of a store: every sealed file is brought under the current version of its key by
+//! wrapping its data key anew. No data is touched, and the store may be open and written meanwhile.
+//!
+//! A header is rewritten in place, 144 bytes within its first sector, in one write. A kill leaves each file under the
+//! old version or the new one, and the next run goes on. Not here: new data keys and other ciphers, which take
+//! rewriting all data.
+
+use std::collections::HashSet;
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io;
+use std::os::unix::fs::{FileExt, MetadataExt};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use sealstone_bench::store::StoreError;
+use sealstone_cipher::backend::Backend;
+use sealstone_keys::{KeyError, KeyRef, KeySource, Secret};
+use sealstone_seal::{SealError, inspect, rewrap};
+use serde::Serialize;
+
+use super::{Finding, SCHEMA, list, read_start, status};
+use crate::opening::{self, Header};
+
+/// Files that are open at once, waiting to be synced.
+const BATCH: usize = 256;
+/// Syncs at once: the device answers many in the time of one.
+const SYNC_THREADS: usize = 16;
+/// Passes over a store before giving up: each brings along the files that were made since the one before.
+const PASSES_MAX: u32 = 20;
+/// Passes after which a header that is not whole is what a crash left behind, which nothing opens under any key.
+const UNFINISHED_PASSES: u32 = 4;
+/// Pause before a further pass. A process that asked for the key just before it was rotated has made its file by then.
+const SETTLE: Duration = Duration::from_millis(50);
+
+/// What [`rotate`] did.
+#[derive(Clone, Debug, Serialize)]
+pub struct Rotation {
+    /// Version of this report: 1.
+    pub schema: u32,
+    /// The directory.
+    pub dir: PathBuf,
+    /// Name of the key that everything is under now.
+    pub key_id: String,
+    /// Version of that key.
+    pub key_version: u32,
+    /// Sealed files that are there.
+    pub files: u64,
+    /// Files brought under that version by this run.
+    pub rewrapped: u64,
+    /// Passes over the directory; the last one found nothing left to do.
+    pub passes: u32,
+    /// Files that could not be brought under it, and why. They are as they were.
+    pub failures: Vec<Finding>,
+    /// How long it took, in seconds.
+    pub seconds: f64,
+}
+
+impl Rotation {
+    /// Whether every sealed file is under the current key.
+    pub fn is_complete(&self) -> bool {
+        self.failures.is_empty()
+    }
+}
+
+/// How far [`rotate`] has come.
+#[derive(Clone, Copy, Debug)]
+pub struct RotationProgress<'a> {
+    /// The file that was looked at last.
+    pub file: &'a str,
+    /// Files looked at in this pass.
+    pub done_files: u64,
+    /// Files to look at in this pass.
+    pub total_files: u64,
+}
+
+/// Brings every sealed file below `dir` under the current key of `keys`. Returns once that is on disk.
+///
+/// - `keys`: must hold every version that files are under, and the new one as its current one
+/// - `progress`: called for every file
+///
+/// Passes over the directory follow each other until one finds nothing left under an older version, since a store in use
+/// makes files all the time. Files that vanish are no error. Links to a file elsewhere are the same file.
+///
+/// # Errors
+/// A directory that cannot be read, or in which another rotation is at work; a key that cannot be had, before anything
+/// is changed; files under an older version that keep appearing. What is wrong with a file is not an error but a failure
+/// in the report. In each case every file opens under the version that its header names.
+pub fn rotate(
+    dir: &Path,
+    keys: &dyn KeySource,
+    progress: &mut dyn FnMut(RotationProgress<'_>),
+) -> Result<Rotation, StoreError> {
+    let begin = Instant::now();
+    let _alone = alone(dir)?;
+    let told = |error: KeyError| StoreError(error.to_string());
+    let (key, kek) = keys.current().map_err(told)?;
+    for total in status(dir)?.totals {
+        keys.get(&KeyRef { id: total.key_id, version: total.key_version }).map_err(told)?;
+    }
+    let mut rewrapped = 0;
+    let mut run = Run { dir, keys, key: &key, kek: &kek, settled: HashSet::new() };
+    for pass in 1..=PASSES_MAX {
+        if pass > 1 {
+            thread::sleep(SETTLE);
+        }
+        let found = run.pass(progress)?;
+        rewrapped += found.rewrapped;
+        if found.rewrapped == 0 && (found.unfinished == 0 || pass >= UNFINISHED_PASSES) {
+            return Ok(Rotation {
+                schema: SCHEMA,
+                dir: dir.to_owned(),
+                key_version: key.version,
+                files: found.files,
+                rewrapped,
+                passes: pass,
+                failures: found.failures,
+                seconds: begin.elapsed().as_secs_f64(),
+                key_id: key.id.clone(),
+            });
+        }
+    }
+    Err(StoreError(format!(
+        "files under older versions of key {} keep appearing in {}\n\
+         a process that writes there does not see version {}: restart it with the new key, then run this again",
+        key.id,
+        dir.display(),
+        key.version
+    )))
+}
+
+/// What is still wrapped under one version of a key.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Protected {
+    /// Sealed files in the directory.
+    pub sealed_files: u64,
+    /// Those under that version.
+    pub files: u64,
+    /// One of them, by name from the directory on.
+    pub example: Option<String>,
+}
+
+/// Says what below `dir` is wrapped under exactly `key`, so that a version is not retired before nothing is. Headers of
+/// the other files are synced: the answer also holds after a power cut, if the rotation before was killed.
+///
+/// # Errors
+/// A directory or file that cannot be read: then nobody knows.
+pub fn protected(dir: &Path, key: &KeyRef) -> Result<Protected, StoreError> {
+    let mut found = Protected { sealed_files: 0, files: 0, example: None };
+    let mut open = Vec::new();
+    for (name, _) in list(dir)? {
+        let path = dir.join(&name);
+        let cannot = |error: io::Error| {
+            StoreError(format!(
+                "cannot read {}: {error}\nwithout it nobody knows which key it is under; give this user access",
+                path.display()
+            ))
+        };
+        let file = match File::open(&path) {
+            Ok(file) => file,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+            Err(error) => return Err(cannot(error)),
+        };
+        let mut read = |into: &mut [u8]| read_start(&file, into);
+        let header = Header::read(&mut read).map_err(cannot)?;
+        let looked = opening::settled(header, read, |header| inspect(header.stored())).map_err(cannot)?;
+        // what is damaged or not sealed opens under no key
+        let Ok(info) = looked else { continue };
+        found.sealed_files += 1;
+        if info.key == *key {
+            found.files += 1;
+            found.example.get_or_insert(name);
+        }
+        open.push((path, file));
+        if open.len() == BATCH {
+            sync(std::mem::take(&mut open))?;
+        }
+    }
+    sync(open)?;
+    Ok(found)
+}
+
+/// One rotation of one store.
+struct Run<'a> {
+    dir: &'a Path,
+    keys: &'a dyn KeySource,
+    key: &'a KeyRef,
+    kek: &'a Secret,
+    /// Files (device, number) whose headers are under the new key, on disk.
+    settled: HashSet<(u64, u64)>,
+}
+
+/// What one pass found.
+#[derive(Default)]
+struct Pass {
+    /// Sealed files.
+    files: u64,
+    /// Those brought under the new key.
+    rewrapped: u64,
+    /// Files without a whole header: another pass has to look at them.
+    unfinished: u64,
+    failures: Vec<Finding>,
+}
+
+/// What became of one file.
+enum Outcome {
+    /// Gone, empty, or not sealed.
+    Nothing,
+    /// Under the new key, and so it was.
+    Current(File),
+    /// Brought under the new key.
+    Rewrapped(File),
+    /// It has no whole header yet, or another file bears its name by now.
+    Unfinished,
+    /// It is as it was.
+    Failed(String),
+}
+
+impl Run<'_> {
+    fn pass(&mut self, progress: &mut dyn FnMut(RotationProgress<'_>)) -> Result<Pass, StoreError> {
+        let mut pass = Pass::default();
+        let files = list(self.dir)?;
+        let total_files = files.len() as u64;
+        let mut open = Vec::new();
+        let mut seen = HashSet::new();
+        for (done_files, (name, _)) in files.into_iter().enumerate() {
+            progress(RotationProgress { file: &name, done_files: done_files as u64, total_files });
+            let path = self.dir.join(&name);
+            let outcome = self.file(&path).unwrap_or_else(|error| match error.kind() {
+                io::ErrorKind::NotFound => Outcome::Nothing,
+                _ => Outcome::Failed(error.to_string()),
+            });
+            let (file, rewrapped) = match outcome {
+                Outcome::Nothing => continue,
+                Outcome::Unfinished => {
+                    pass.unfinished += 1;
+                    continue;
+                }
+                Outcome::Failed(what) => {
+                    pass.files += 1;
+                    pass.failures.push(Finding { file: name, page: None, frame: None, what });
+                    continue;
+                }
+                Outcome::Current(file) => (file, 0),
+                Outcome::Rewrapped(file) => (file, 1),
+            };
+            pass.files += 1;
+            pass.rewrapped += rewrapped;
+            let Some(place) = place(&file) else { continue };
+            // one that was under the new key already may have been left unsynced by a run that was killed
+            if (rewrapped > 0 || !self.settled.contains(&place)) && seen.insert(place) {
+                open.push((path, file));
+                self.settled.insert(place);
+            }
+            if open.len() == BATCH {
+                sync(std::mem::take(&mut open))?;
+            }
+        }
+        sync(open)?;
+        Ok(pass)
+    }
+
+    fn file(&self, path: &Path) -> io::Result<Outcome> {
+        let file = File::open(path)?;
+        let mut read = |into: &mut [u8]| read_start(&file, into);
+        let header = Header::read(&mut read)?;
+        if header.got == 0 {
+            return Ok(Outcome::Nothing);
+        }
+        let rewrapped = opening::settled(header, read, |header| {
+            let info = inspect(header.stored())?;
+            if info.key.id == self.key.id && info.key.version > self.key.version {
+                // the key was rotated again since this run began; what is newer stays so
+                self.keys.get(&info.key)?;
+                return Ok(None);
+            }
+            rewrap(self.keys, (self.key, self.kek), Backend::auto(), header.stored())
+        })?;
+        match rewrapped {
+            Ok(None) => Ok(Outcome::Current(file)),
+            Ok(Some(rewrapped)) => {
+                // The same file, whatever bears its name by now: a stored file has one data key as long as it lives.
+                let writable = OpenOptions::new().read(true).write(true).open(path)?;
+                if place(&writable) != place(&file) {
+                    return Ok(Outcome::Unfinished);
+                }
+                writable.write_all_at(&rewrapped.bytes, rewrapped.offset)?;
+                Ok(Outcome::Rewrapped(writable))
+            }
+            Err(SealError::NotSealed) => Ok(Outcome::Nothing),
+            Err(SealError::Unfinished { .. }) => Ok(Outcome::Unfinished),
+            Err(error) => Ok(Outcome::Failed(error.to_string())),
+        }
+    }
+}
+
+/// Which file this is, under whatever names.
+fn place(file: &File) -> Option<(u64, u64)> {
+    file.metadata().ok().map(|found| (found.dev(), found.ino()))
+}
+
+/// Puts what was written to `files` on disk, many at a time.
+fn sync(files: Vec<(PathBuf, File)>) -> Result<(), StoreError> {
+    let next = AtomicUsize::new(0);
+    let work = || -> Result<(), StoreError> {
+        while let Some((path, file)) = files.get(next.fetch_add(1, Ordering::Relaxed)) {
+            file.sync_data().map_err(|error| {
+                StoreError(format!("cannot sync {}: {error}\ncheck the device, then run this again", path.display()))
+            })?;
+        }
+        Ok(())
+    };
+    thread::scope(|scope| {
+        let threads: Vec<_> = (0..SYNC_THREADS.min(files.len())).map(|_| scope.spawn(work)).collect();
+        threads.into_iter().try_for_each(|thread| thread.join().expect("syncing does not panic"))
+    })
+}
+
+/// Keeps other rotations out of `dir` until it is dropped, or the process ends.
+fn alone(dir: &Path) -> Result<File, StoreError> {
+    let cannot = |error: io::Error| {
+        StoreError(format!("cannot read directory {}: {error}\ngive the directory of a store", dir.display()))
+    };
+    let handle = File::open(dir).map_err(cannot)?;
+    match handle.try_lock() {
+        Ok(()) => Ok(handle),
+        Err(TryLockError::WouldBlock) => {
+            Err(StoreError(format!("another rotation is at work in {}\nwait for its end", dir.display())))
+        }
+        Err(TryLockError::Error(error)) => Err(cannot(error)),
+    }
+}

@@ -1,0 +1,70 @@
+//! Opens the key source that a user names: a key file, or a key server. Not here: what each of them is.
+
+use std::sync::Arc;
+
+use crate::file::KeyFile;
+use crate::{Ask, KeyError, KeySource};
+
+/// Opens the source `spec`.
+///
+/// - `spec`: the path of a key file; `kmip://HOST:PORT/KEY-ID…` or `kmip:FILE.toml` for a key server
+/// - `passphrase`: asked for the passphrase of a key file that has one
+///
+/// A key file whose name begins with `kmip:` is reached as `./kmip:…`.
+///
+/// # Errors
+/// Whatever keeps the source from being opened; [`KeyError::NoKmip`] for a key server if this program was built without
+/// the feature `kmip`.
+pub fn open(spec: &str, passphrase: Ask<'_>) -> Result<Arc<dyn KeySource>, KeyError> {
+    if is_kmip(spec) {
+        return kmip(spec);
+    }
+    Ok(Arc::new(KeyFile::open_with(spec, passphrase)?))
+}
+
+/// Whether `spec` names a key server.
+#[must_use]
+pub fn is_kmip(spec: &str) -> bool {
+    spec.starts_with("kmip:")
+}
+
+#[cfg(feature = "kmip")]
+fn kmip(spec: &str) -> Result<Arc<dyn KeySource>, KeyError> {
+    Ok(Arc::new(crate::kmip::KmipSource::open(spec)?))
+}
+
+#[cfg(not(feature = "kmip"))]
+fn kmip(spec: &str) -> Result<Arc<dyn KeySource>, KeyError> {
+    Err(KeyError::NoKmip { spec: spec.to_owned() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_is_a_key_file() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("kmip:odd name");
+        let made = KeyFile::create(&path, "orders").unwrap();
+        let never = |_: &std::path::Path| panic!("asked for a passphrase");
+        let opened = open(path.to_str().unwrap(), &never).unwrap();
+        assert_eq!(opened.current().unwrap().1.as_bytes(), made.current().unwrap().1.as_bytes());
+        assert!(matches!(open("/nonexistent/x.key", &never), Err(KeyError::NoFile { .. })));
+    }
+
+    #[cfg(not(feature = "kmip"))]
+    #[test]
+    fn a_key_server_needs_the_feature() {
+        for spec in ["kmip://kms.example:5696/17", "kmip:kms.toml"] {
+            let error = open(spec, &|_| unreachable!("no passphrase")).err().expect("no such source").to_string();
+            assert_eq!(
+                error,
+                format!(
+                    "kmip not built in: {spec} names a key server\n\
+                     build sealstone with the feature kmip, or give a key file"
+                )
+            );
+        }
+    }
+}
