@@ -13,6 +13,7 @@ mod keys;
 mod message;
 mod progress;
 mod report;
+mod reseal;
 mod rest;
 mod settings;
 mod shell;

@@ -4,5 +4,6 @@
 //! Not here: the tests themselves (`tests/`).
 
 pub mod binary;
+pub mod crash_check;
 pub mod crash_load;
 pub mod transcript;
