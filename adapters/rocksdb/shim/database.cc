@@ -193,6 +193,16 @@ Status Complete(const sealstone_env* env, const sealstone_cache* cache, uint32_t
   return Status::OK();
 }
 
+// Without force, for which older versions ask: deletions that somebody else forbade stay forbidden.
+template <typename Base>
+Status AllowDeletions(Base* db) {
+  if constexpr (requires { db->EnableFileDeletions(false); }) {
+    return db->EnableFileDeletions(false);
+  } else {
+    return db->EnableFileDeletions();
+  }
+}
+
 void Entry(const rocksdb::Iterator& iterator, sealstone_entry* entry) {
   entry->valid = iterator.Valid() ? 1 : 0;
   if (entry->valid != 0) {
@@ -556,6 +566,12 @@ int32_t sealstone_db_move_blobs(sealstone_db* db, int32_t on, sealstone_error* e
 
 int32_t sealstone_db_flush_all(sealstone_db* db, sealstone_error* error) {
   return Report(db->base->Flush(rocksdb::FlushOptions(), db->families), error);
+}
+
+int32_t sealstone_db_sweep(sealstone_db* db, sealstone_error* error) {
+  // allowing deletions again is what makes RocksDB look through the directories; who forbade them before is heeded
+  const Status status = db->base->DisableFileDeletions();
+  return Report(status.ok() ? AllowDeletions(db->base) : status, error);
 }
 
 void sealstone_db_compactions(const sealstone_db* db, uint64_t* begun, uint64_t* ended) {

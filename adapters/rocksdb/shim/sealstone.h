@@ -214,6 +214,8 @@ int32_t sealstone_db_rewrite(sealstone_db* db, uint32_t family, const char* dire
 int32_t sealstone_db_move_blobs(sealstone_db* db, int32_t on, sealstone_error* error);
 // Flushes all column families, and with data to flush begins a new log. What was being flushed before is in place too.
 int32_t sealstone_db_flush_all(sealstone_db* db, sealstone_error* error);
+// Looks through the directories and removes every file that is not needed, also those that an earlier opening left.
+int32_t sealstone_db_sweep(sealstone_db* db, sealstone_error* error);
 // How many compactions were begun since opening, into `begun`, and how many of the first of them have all ended, into
 // `ended`: a compaction counts as ended once its files are part of the database.
 void sealstone_db_compactions(const sealstone_db* db, uint64_t* begun, uint64_t* ended);

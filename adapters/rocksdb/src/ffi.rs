@@ -312,6 +312,7 @@ mod c {
         ) -> i32;
         pub(super) fn sealstone_db_move_blobs(db: *mut Db, on: i32, error: *mut Error) -> i32;
         pub(super) fn sealstone_db_flush_all(db: *mut Db, error: *mut Error) -> i32;
+        pub(super) fn sealstone_db_sweep(db: *mut Db, error: *mut Error) -> i32;
         pub(super) fn sealstone_db_compactions(db: *const Db, begun: *mut u64, ended: *mut u64);
         pub(super) fn sealstone_db_log_directory(db: *mut Db, sink: Sink, context: *mut c_void);
 
@@ -1283,6 +1284,15 @@ impl Db {
     pub(crate) fn flush_all(&self) -> Result<(), Error> {
         // SAFETY: rule *Owner*.
         call(|error| unsafe { c::sealstone_db_flush_all(self.db.as_ptr(), error) })
+    }
+
+    /// Looks through the directories and removes every file that is not needed, also those that an earlier opening left.
+    ///
+    /// # Errors
+    /// I/O.
+    pub(crate) fn sweep(&self) -> Result<(), Error> {
+        // SAFETY: rule *Owner*.
+        call(|error| unsafe { c::sealstone_db_sweep(self.db.as_ptr(), error) })
     }
 
     /// How many compactions were begun since opening, and how many of the first of them have all ended.

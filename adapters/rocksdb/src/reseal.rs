@@ -224,9 +224,14 @@ pub fn open(dir: &Path, sealing: Sealing, from_plain: bool) -> Result<Db, StoreE
         }
         Some(first) => {
             return Err(StoreError(format!(
-                "{} files of the store in {shown} are not sealed, such as {first}\n\
-                 if sealing it was interrupted, add --from-plain; if not, somebody put them there: restore a backup",
-                plain.len()
+                "{} not sealed{}: {first}\n\
+                 if sealing it was interrupted, add --from-plain; if not, somebody put {} there: restore a backup",
+                match plain.len() {
+                    1 => format!("1 file of the store in {shown} is"),
+                    files => format!("{files} files of the store in {shown} are"),
+                },
+                if plain.len() == 1 { "" } else { ", among them" },
+                if plain.len() == 1 { "it" } else { "them" }
             )));
         }
     };
@@ -423,15 +428,15 @@ impl Work<'_> {
         while !self.pace.is_stopped() {
             let older_compactions = self.db.compactions().1 < begun_before;
             let tasks = self.tasks()?;
-            if tasks.is_empty() && !older_compactions {
-                break;
-            }
             let left: u64 = tasks.iter().map(|task| task.bytes).sum();
             let done = self.state.done_bytes.load(Ordering::Acquire);
             self.state.total_bytes.fetch_max(done + left, Ordering::AcqRel);
             // what others rewrote meanwhile is done too
             let total = self.state.total_bytes.load(Ordering::Acquire);
             self.state.done_bytes.fetch_max(total - left, Ordering::AcqRel);
+            if tasks.is_empty() && !older_compactions {
+                break;
+            }
             let mut moved = false;
             for task in tasks {
                 if self.pace.is_stopped() {
@@ -644,6 +649,7 @@ impl Work<'_> {
                 }
                 return Ok(());
             }
+            self.db.sweep().map_err(|error| self.told(&error))?;
             thread::sleep(TICK);
         }
     }

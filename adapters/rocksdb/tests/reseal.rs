@@ -345,7 +345,7 @@ fn a_conversion_goes_on_in_another_process_s_place() {
     // half sealed, it opens for nobody who expects a sealed store
     assert!(site.open("seed-128").and_then(|db| db.verify_checksum()).is_err());
     let without = reseal::open(&site.path(), site.sealing("seed-128"), false).unwrap_err();
-    assert!(without.0.contains("are not sealed, such as") && without.0.contains("--from-plain"), "{without}");
+    assert!(without.0.contains(" not sealed") && without.0.contains("--from-plain"), "{without}");
     let db = reseal::open(&site.path(), site.sealing("seed-128"), true).unwrap();
     let report = run(&db, "seed-128");
     assert_eq!(report.left, []);
@@ -465,7 +465,7 @@ fn blobs_move_along() {
     assert_eq!(run(&db, "aria-256").left, []);
     // and back again, so that numbers of old and new blob files are mixed up
     let report = run(&db, "aes-256");
-    assert_eq!(left(&report), [""; 0]);
+    assert_eq!(left(&report), [""; 0], "{report:?}");
     assert_eq!(db.get(&key(1)).unwrap().unwrap(), large(1));
     db.close().unwrap();
     assert!(site.verify().is_whole());
