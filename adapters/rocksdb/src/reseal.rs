@@ -403,7 +403,7 @@ impl Work<'_> {
         // compactions that began before now may still make files under the old cipher
         let (begun_before, _) = self.db.compactions();
         self.db.flush_all().map_err(|error| self.told(&error))?;
-        self.end_log()?;
+        self.end_logs()?;
         self.control_files()?;
         let moves_blobs = self.db.live_files().iter().any(|file| file.kind == LiveKind::Blob);
         if moves_blobs {
@@ -542,26 +542,42 @@ impl Work<'_> {
         Ok(rewritten != Rewrite::InUse)
     }
 
-    /// Ends a write-ahead log that is not under the cipher and key. A flush has ended it already if it held anything
-    /// that was not in tables; if not, only a write makes RocksDB begin a new one.
-    fn end_log(&mut self) -> Result<(), ResealError> {
-        if self.old_logs()? {
+    /// Ends every write-ahead log that is not under the cipher and key. A flush has done so already if they held anything
+    /// that was not in tables. If not, RocksDB keeps even empty ones, of earlier openings too, until there is something to
+    /// flush.
+    fn end_logs(&mut self) -> Result<(), ResealError> {
+        let sweep = || self.db.sweep().map_err(|error| self.told(&error));
+        sweep()?;
+        if self.has_old_log()? {
             let key = format!("sealstone-reseal-{:016x}", random());
             self.db.delete(key.as_bytes(), false).map_err(|error| self.told(&error))?;
             self.db.flush_all().map_err(|error| self.told(&error))?;
+            sweep()?;
         }
         Ok(())
     }
 
-    /// Whether the newest log is not under the cipher and key. Those before it go as soon as RocksDB comes to it.
-    fn old_logs(&self) -> Result<bool, ResealError> {
+    fn has_old_log(&self) -> Result<bool, ResealError> {
+        Ok(self.logs()?.into_iter().any(|(_, wanted)| !wanted))
+    }
+
+    /// Whether the log that is being written is under the cipher and key; then nothing needs those that are not.
+    fn is_log_new(&self) -> Result<bool, ResealError> {
+        Ok(self.logs()?.into_iter().max().is_none_or(|(_, wanted)| wanted))
+    }
+
+    /// The write-ahead logs, by number, and whether each is under the cipher and key.
+    fn logs(&self) -> Result<Vec<(u64, bool)>, ResealError> {
         let dir = self.db.log_dir();
-        let newest = names(&dir)?
-            .into_iter()
-            .filter(|name| is_log_name(name))
-            .max_by_key(|name| name.trim_end_matches(".log").parse::<u64>().unwrap_or(0));
-        let under = newest.and_then(|name| facts(&dir.join(name)).ok());
-        Ok(under.is_some_and(|(bytes, under)| bytes > 0 && !self.is_wanted(under.as_ref())))
+        let mut logs = Vec::new();
+        for name in names(&dir)?.into_iter().filter(|name| is_log_name(name)) {
+            // one that is gone is no longer a log, and one without a header holds nothing
+            if let Ok((1.., under)) = facts(&dir.join(&name)) {
+                let number = name.trim_end_matches(".log").parse().unwrap_or(0);
+                logs.push((number, self.is_wanted(under.as_ref())));
+            }
+        }
+        Ok(logs)
     }
 
     fn is_wanted(&self, under: Option<&Under>) -> bool {
@@ -660,7 +676,7 @@ impl Work<'_> {
         directories.insert(self.db.log_dir());
         let own = fs::canonicalize(self.db.dir()).unwrap_or_else(|_| self.db.dir().to_owned());
         let live_numbers: BTreeSet<u64> = live.iter().map(|file| file.number).collect();
-        let log_ended = !self.old_logs()?;
+        let log_ended = self.is_log_new()?;
         let look = Some((&live_numbers, log_ended));
         let mut left = left_beside(self.db.dir(), self.cipher, &self.key, look).map_err(ResealError::Engine)?;
         for other in directories {

@@ -93,7 +93,11 @@ fn report_text(report: &Report, flags: &ResealFlags, cipher: &Cipher) -> String 
         text.push_str("every file of the store is sealed so\n");
     } else {
         let bytes = left.iter().map(|left| left.stored_bytes).sum();
-        text.push_str(&format!("\n{} files, {} are left:\n", left.len(), human_bytes(bytes)));
+        let count = match left.len() {
+            1 => "1 file is".to_string(),
+            files => format!("{files} files are"),
+        };
+        text.push_str(&format!("\n{count} left ({}):\n", human_bytes(bytes)));
         list(&mut text, left.iter().map(|left| line(left)));
         text.push_str(&format!("to go on: {}\n", command(flags, cipher)));
     }

@@ -166,7 +166,7 @@ fn ctrl_c_ends_it_and_says_how_to_go_on() {
     assert!(shares.len() == 2 && shares.iter().all(|share| *share > 0.0), "{status}");
     assert!((shares.iter().sum::<f64>() - 100.0).abs() < 0.01, "{status}");
 
-    let words: Vec<&str> = last.split(' ').skip(3).collect();
+    let words: Vec<&str> = last.split(' ').skip(4).collect();
     let text = run(&mut sealstone(dir.path(), &words)).done();
     assert!(text.ends_with("every file of the store is sealed so\n"), "{text}");
     check(&env(&key, "aria-256").open_stored(&dir.path().join("db")).expect("it opens"));
@@ -198,7 +198,7 @@ fn wrong_words_and_wrong_directories_are_refused() {
     at("db", "missing.key")
         .fails_with("sealstone: no key file at missing.key\n  make one with: sealstone keys new missing.key\n");
     at("nowhere", "orders.key").fails_with(
-        "sealstone: cannot read directory nowhere: No such file or directory (os error 2)\n  \
+        "sealstone: cannot read directory nowhere/: No such file or directory (os error 2)\n  \
          give the directory of a store\n",
     );
     fs::create_dir(dir.path().join("photos")).expect("room");

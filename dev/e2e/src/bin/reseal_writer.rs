@@ -27,6 +27,8 @@ fn main() {
     let sealing = Sealing::new(keys, ciphers[0], Backend::auto());
     let from_plain = from == "plain";
     let env = if from_plain { SealedEnv::converting(sealing) } else { SealedEnv::with(sealing) };
+    // slow enough that most kills meet it at work
+    let rate_bytes_s = if from_plain { 1_000_000 } else { 4_000_000 };
     let db = env.open(Path::new(dir), &options()).expect("the database opens");
     std::thread::scope(|scope| {
         for thread in 0..THREADS {
@@ -35,7 +37,7 @@ fn main() {
         }
         for number in 0.. {
             acknowledge(RESEAL_BEGINS, number);
-            let reseal = Reseal::new(&db, ciphers[number as usize % 2]).rate(4_000_000);
+            let reseal = Reseal::new(&db, ciphers[number as usize % 2]).rate(rate_bytes_s);
             let report = reseal.run(&AtomicBool::new(false), &mut |_| ()).expect("it reseals");
             assert!(report.is_finished(), "{report:?}");
             acknowledge(RESEAL_ENDS, number);
