@@ -588,8 +588,15 @@ impl Work<'_> {
     /// clear beside a plain database, is one of them.
     fn control_files(&mut self) -> Result<(), ResealError> {
         let dir = self.db.dir().to_owned();
-        for name in names(&dir)? {
+        let names = names(&dir)?;
+        let newest = names.iter().filter_map(|name| options_number(name, "")).max();
+        for name in names {
             let path = dir.join(&name);
+            if options_number(&name, ".dbtmp").is_some_and(|number| Some(number) < newest) {
+                // left by a kill; RocksDB has written a newer one since, and never comes back to this
+                let _ = fs::remove_file(&path);
+                continue;
+            }
             if kind(&name) != Kind::Written {
                 continue;
             }
@@ -764,6 +771,11 @@ fn kind(name: &str) -> Kind {
         _ if name.starts_with("OPTIONS-") || name.starts_with("LOG.old.") => Kind::Written,
         _ => Kind::Foreign,
     }
+}
+
+/// The number of the `OPTIONS` file called `name`, if that is one that ends with `ending`.
+fn options_number(name: &str, ending: &str) -> Option<u64> {
+    name.strip_prefix("OPTIONS-")?.strip_suffix(ending)?.parse().ok()
 }
 
 /// Bytes on disk of a file, and what it is sealed with; nothing for a plain one.

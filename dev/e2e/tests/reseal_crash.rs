@@ -29,6 +29,8 @@ const CIPHERS: [[&str; 2]; 3] = [["aes-256", "aria-256"], ["seed-128", "3des"], 
 const FINISH_EVERY: u64 = 3;
 /// Steps of each thread that a plain database holds in the beginning.
 const PLAIN_STEPS: u64 = 3000;
+/// And entries beside those.
+const BALLAST: u32 = 12_000;
 
 fn kills() -> u64 {
     std::env::var("SEALSTONE_KILLS").ok().map_or(KILLS, |text| text.parse().expect("a number"))
@@ -156,6 +158,9 @@ fn every_acknowledged_write_survives_a_kill_during_a_conversion() {
         if round % 2 == 0 || round == kills {
             victim.finish(&db, "aes-256", &about);
             known.check(&db, round, &acks, &about);
+            for (key, value) in (0..BALLAST).map(ballast) {
+                assert!(db.get(&key).expect("a readable database") == Some(value), "{about}: ballast is missing");
+            }
             db.close().expect("a clean end");
             victim.verify(&about);
             assert!(rest::status(&victim.dir()).expect("a directory").not_sealed.is_empty(), "{about}");
@@ -171,7 +176,12 @@ fn every_acknowledged_write_survives_a_kill_during_a_conversion() {
     std::io::stderr().write_all(summary.as_bytes()).expect("stderr");
 }
 
-/// A database in the clear, with the steps of round 0 in several tables.
+/// Content that is only there to be converted, so that this takes its time.
+fn ballast(n: u32) -> (Vec<u8>, Vec<u8>) {
+    (format!("ballast-{n:06}").into_bytes(), format!("ballast {n}").into_bytes().repeat(40))
+}
+
+/// A database in the clear, with the steps of round 0 and the ballast in several tables.
 fn plain(victim: &Victim, dir: &Path) {
     let variant = Variant { label: String::new(), cipher: None, accel: "auto".into(), backend: None };
     let store = RocksDb::new(victim.keys.clone())
@@ -190,6 +200,13 @@ fn plain(victim: &Victim, dir: &Path) {
             store.db().write(&mut batch, false).expect("a write");
         }
         if number % 700 == 500 {
+            store.db().flush().expect("a flush");
+        }
+    }
+    for n in 0..BALLAST {
+        let (key, value) = ballast(n);
+        store.db().put(&key, &value, false).expect("a write");
+        if n % 1000 == 999 {
             store.db().flush().expect("a flush");
         }
     }

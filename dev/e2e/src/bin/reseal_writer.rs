@@ -27,9 +27,13 @@ fn main() {
     let sealing = Sealing::new(keys, ciphers[0], Backend::auto());
     let from_plain = from == "plain";
     let env = if from_plain { SealedEnv::converting(sealing) } else { SealedEnv::with(sealing) };
-    // slow enough that most kills meet it at work
-    let rate_bytes_s = if from_plain { 1_000_000 } else { 4_000_000 };
-    let db = env.open(Path::new(dir), &options()).expect("the database opens");
+    // slow enough that most kills meet it at work; RocksDB's own compactions would be done with a plain store at once
+    let rate_bytes_s = 4_000_000;
+    let mut options = options();
+    if from_plain {
+        options.text.push_str(";disable_auto_compactions=true");
+    }
+    let db = env.open(Path::new(dir), &options).expect("the database opens");
     std::thread::scope(|scope| {
         for thread in 0..THREADS {
             let db = &db;
