@@ -56,9 +56,11 @@ const HELD: Duration = Duration::from_secs(5);
 const HELD_IN_LEVEL_0: Duration = Duration::from_secs(1);
 /// How long RocksDB is given to remove what it no longer needs.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// The name under which RocksDB writes `IDENTITY` before it gets its own. A leftover of this name is swept up when the
-/// database is opened.
-const TEMPORARY: &str = "000000.dbtmp";
+/// The name of a copy before it gets its own. RocksDB sweeps leftovers of such names up when a database is opened, and
+/// takes this number itself only when it makes one.
+const TEMPORARY: &str = "000001.dbtmp";
+/// The name under which RocksDB writes `IDENTITY` while it opens a database. It never sweeps this one up.
+const TEMPORARY_IDENTITY: &str = "000000.dbtmp";
 /// Bytes of a control file that are copied at once.
 const COPY_BYTES: usize = 64 << 10;
 
@@ -516,7 +518,7 @@ impl Work<'_> {
         let path = task.file.directory.join(&task.file.name);
         let needed_bytes = task.bytes + task.bytes / 16 + (1 << 20);
         if let Ok(device) = statvfs(&task.file.directory) {
-            let free_bytes = device.blocks_available() as u64 * device.fragment_size() as u64;
+            let free_bytes = device.blocks_available() * device.fragment_size();
             if free_bytes < needed_bytes {
                 return Err(ResealError::NoRoom { file: path, needed_bytes, free_bytes });
             }
@@ -592,7 +594,8 @@ impl Work<'_> {
         let newest = names.iter().filter_map(|name| options_number(name, "")).max();
         for name in names {
             let path = dir.join(&name);
-            if options_number(&name, ".dbtmp").is_some_and(|number| Some(number) < newest) {
+            if options_number(&name, ".dbtmp").is_some_and(|number| Some(number) < newest) || name == TEMPORARY_IDENTITY
+            {
                 // left by a kill; RocksDB has written a newer one since, and never comes back to this
                 let _ = fs::remove_file(&path);
                 continue;
