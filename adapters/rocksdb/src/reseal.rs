@@ -402,6 +402,22 @@ type Under = (u16, KeyRef);
 
 impl Work<'_> {
     fn run(&mut self) -> Result<(), ResealError> {
+        loop {
+            self.pass()?;
+            // after a rotation meanwhile, what was rewritten under the key before is to be rewritten too
+            if self.pace.is_stopped() || !self.is_key_old()? {
+                return Ok(());
+            }
+            self.key = self.files.keys().current()?.0;
+        }
+    }
+
+    fn is_key_old(&self) -> Result<bool, ResealError> {
+        Ok(self.files.keys().current()?.0 != self.key)
+    }
+
+    /// Brings everything under the key that was current at the beginning, or ends early when it no longer is.
+    fn pass(&mut self) -> Result<(), ResealError> {
         // compactions that began before now may still make files under the old cipher
         let (begun_before, _) = self.db.compactions();
         self.db.flush_all().map_err(|error| self.told(&error))?;
@@ -427,7 +443,7 @@ impl Work<'_> {
     }
 
     fn tables(&mut self, begun_before: u64) -> Result<(), ResealError> {
-        while !self.pace.is_stopped() {
+        while !self.pace.is_stopped() && !self.is_key_old()? {
             let older_compactions = self.db.compactions().1 < begun_before;
             let tasks = self.tasks()?;
             let left: u64 = tasks.iter().map(|task| task.bytes).sum();
@@ -441,7 +457,7 @@ impl Work<'_> {
             }
             let mut moved = false;
             for task in tasks {
-                if self.pace.is_stopped() {
+                if self.pace.is_stopped() || self.is_key_old()? {
                     break;
                 }
                 moved |= self.rewrite(&task)?;
@@ -455,8 +471,6 @@ impl Work<'_> {
 
     /// The tables that are to be rewritten, deepest level first: what lies above may be merged down before its turn.
     fn tasks(&mut self) -> Result<Vec<Task>, ResealError> {
-        // a rotation meanwhile: what was rewritten under the key before is to be rewritten too
-        self.key = self.files.keys().current()?.0;
         let live = self.db.live_files();
         let mut old_blobs: HashMap<u32, (u64, u64)> = HashMap::new();
         for file in live.iter().filter(|file| file.kind == LiveKind::Blob) {
@@ -513,8 +527,8 @@ impl Work<'_> {
 
     /// Whether there is less to do than before.
     fn rewrite(&mut self, task: &Task) -> Result<bool, ResealError> {
-        // RocksDB takes a failed compaction for a reason to write no more, so what can be foreseen is
-        self.files.keys().current()?;
+        // RocksDB takes a failed compaction for a reason to write no more, so what can be foreseen is: that the key is
+        // there was just seen, and that there is room is now
         let path = task.file.directory.join(&task.file.name);
         let needed_bytes = task.bytes + task.bytes / 16 + (1 << 20);
         if let Ok(device) = statvfs(&task.file.directory) {
