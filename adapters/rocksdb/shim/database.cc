@@ -1,11 +1,14 @@
 // RocksDB's C++ interface behind plain C functions, as far as Sealstone's Rust code uses it. RocksDB's own C interface
 // is not used because it drops status codes, lacks parts in older versions, and allocates for every value read.
 
+#include <algorithm>
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <map>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <utility>
 #include <vector>
@@ -18,17 +21,20 @@
 #include "rocksdb/convenience.h"
 #include "rocksdb/db.h"
 #include "rocksdb/listener.h"
+#include "rocksdb/metadata.h"
 #include "rocksdb/options.h"
 #include "rocksdb/sst_file_writer.h"
 #include "rocksdb/statistics.h"
 #include "rocksdb/table.h"
 #include "rocksdb/utilities/backup_engine.h"
 #include "rocksdb/utilities/checkpoint.h"
+#include "rocksdb/utilities/options_util.h"
 #include "rocksdb/utilities/transaction.h"
 #include "rocksdb/utilities/transaction_db.h"
 #include "rocksdb/version.h"
 #include "rocksdb/write_batch.h"
 
+using rocksdb::ColumnFamilyHandle;
 using rocksdb::DB;
 using rocksdb::PinnableSlice;
 using rocksdb::ReadOptions;
@@ -41,10 +47,22 @@ struct sealstone_cache {
   std::shared_ptr<rocksdb::Cache> cache;
 };
 
-// Remembers that a write of the database failed.
-struct FailureWatch : public rocksdb::EventListener {
+// Remembers that a write of the database failed, and which compactions are running.
+struct Watch : public rocksdb::EventListener {
   std::atomic<bool> failed{false};
   void OnBackgroundError(rocksdb::BackgroundErrorReason, Status*) override { failed.store(true); }
+
+  std::mutex mutex;
+  uint64_t begun = 0;
+  std::map<int, uint64_t> running;  // by job, the how manieth it is
+  void OnCompactionBegin(DB*, const rocksdb::CompactionJobInfo& job) override {
+    const std::lock_guard<std::mutex> lock(mutex);
+    running[job.job_id] = begun++;
+  }
+  void OnCompactionCompleted(DB*, const rocksdb::CompactionJobInfo& job) override {
+    const std::lock_guard<std::mutex> lock(mutex);
+    running.erase(job.job_id);
+  }
 };
 
 struct sealstone_db {
@@ -52,7 +70,10 @@ struct sealstone_db {
   TransactionDB* transactions = nullptr;  // the same object
   DB* base = nullptr;                    // the database under the lock table, or the same object
   std::shared_ptr<rocksdb::Statistics> statistics;
-  std::shared_ptr<FailureWatch> watch = std::make_shared<FailureWatch>();
+  std::shared_ptr<Watch> watch = std::make_shared<Watch>();
+  std::vector<ColumnFamilyHandle*> families;  // of all column families that are open
+  bool owns_families = false;
+  std::vector<std::pair<ColumnFamilyHandle*, rocksdb::ColumnFamilyOptions>> before_moving_blobs;
 };
 
 struct sealstone_batch {
@@ -116,6 +137,42 @@ Status Open(const rocksdb::Options& options, const std::string& path, std::uniqu
   }
 }
 
+// The same for a database with several column families.
+template <typename Base>
+Status OpenFamilies(const rocksdb::DBOptions& options, const std::string& path,
+                    const std::vector<rocksdb::ColumnFamilyDescriptor>& families,
+                    std::vector<ColumnFamilyHandle*>* handles, std::unique_ptr<Base>* db) {
+  if constexpr (requires { Base::Open(options, path, families, handles, db); }) {
+    return Base::Open(options, path, families, handles, db);
+  } else {
+    Base* opened = nullptr;
+    Status status = Base::Open(options, path, families, handles, &opened);
+    db->reset(opened);
+    return status;
+  }
+}
+
+// What a database was last opened with. One that has no OPTIONS file gets the defaults.
+Status StoredOptions(rocksdb::Env* env, const std::string& path, rocksdb::DBOptions* options,
+                     std::vector<rocksdb::ColumnFamilyDescriptor>* families) {
+  rocksdb::ConfigOptions config;
+  config.env = env;
+  config.ignore_unknown_options = true;  // heeded for files of newer versions only
+  // leaving a merge operator or a compaction filter out would change what a rewritten table holds
+  config.ignore_unsupported_options = false;
+  Status status = rocksdb::LoadLatestOptions(config, path, options, families);
+  if (status.IsNotFound()) {
+    options->env = env;
+    std::vector<std::string> names;
+    status = DB::ListColumnFamilies(*options, path, &names);
+    families->clear();
+    for (const std::string& name : names) {
+      families->emplace_back(name, rocksdb::ColumnFamilyOptions());
+    }
+  }
+  return status;
+}
+
 // The engine's settings that no options text can express.
 Status Complete(const sealstone_env* env, const sealstone_cache* cache, uint32_t flags, rocksdb::Options* options,
                 std::shared_ptr<rocksdb::Statistics>* statistics) {
@@ -134,6 +191,16 @@ Status Complete(const sealstone_env* env, const sealstone_cache* cache, uint32_t
     table->block_cache = cache->cache;
   }
   return Status::OK();
+}
+
+// Without force, for which older versions ask: deletions that somebody else forbade stay forbidden.
+template <typename Base>
+Status AllowDeletions(Base* db) {
+  if constexpr (requires { db->EnableFileDeletions(false); }) {
+    return db->EnableFileDeletions(false);
+  } else {
+    return db->EnableFileDeletions();
+  }
 }
 
 void Entry(const rocksdb::Iterator& iterator, sealstone_entry* entry) {
@@ -253,6 +320,37 @@ int32_t sealstone_db_open(const sealstone_env* env, const char* path, size_t pat
   if (!status.ok()) {
     return Report(status, error);
   }
+  opened->families.push_back(opened->base->DefaultColumnFamily());
+  *db = opened.release();
+  return 0;
+}
+
+int32_t sealstone_db_open_stored(const sealstone_env* env, const char* path, size_t path_bytes, int32_t strict_log,
+                                 sealstone_db** db, sealstone_error* error) {
+  const std::string name(path, path_bytes);
+  auto opened = std::make_unique<sealstone_db>();
+  rocksdb::DBOptions options;
+  std::vector<rocksdb::ColumnFamilyDescriptor> families;
+  Status status = StoredOptions(env->env.get(), name, &options, &families);
+  if (!status.ok()) {
+    return Report(status, error);
+  }
+  options.env = env->env.get();
+  options.info_log = std::make_shared<sealstone::NoLog>();
+  options.listeners.push_back(opened->watch);
+  options.create_if_missing = false;
+  options.error_if_exists = false;
+  options.allow_mmap_reads = false;
+  options.allow_mmap_writes = false;
+  if (strict_log != 0 && options.wal_recovery_mode != rocksdb::WALRecoveryMode::kAbsoluteConsistency) {
+    options.wal_recovery_mode = rocksdb::WALRecoveryMode::kTolerateCorruptedTailRecords;
+  }
+  status = OpenFamilies<DB>(options, name, families, &opened->families, &opened->db);
+  if (!status.ok()) {
+    return Report(status, error);
+  }
+  opened->base = opened->db.get();
+  opened->owns_families = true;
   *db = opened.release();
   return 0;
 }
@@ -261,6 +359,11 @@ int32_t sealstone_db_close(sealstone_db* db, sealstone_error* error) {
   // what a clean end leaves in the log cannot be cut off later: a log's header says how much of it was synced
   // RocksDB built with assertions ends the process when a log is synced that could not be written (a full disk)
   Status status = db->watch->failed.load() ? Status::OK() : db->db->SyncWAL();
+  if (db->owns_families) {
+    for (ColumnFamilyHandle* family : db->families) {
+      db->db->DestroyColumnFamilyHandle(family).PermitUncheckedError();
+    }
+  }
   const Status closing = db->db->Close();
   if (status.ok() || status.IsNotSupported()) {
     status = closing;
@@ -367,6 +470,122 @@ void sealstone_db_cache_counts(const sealstone_db* db, uint64_t* hits, uint64_t*
     *hits = db->statistics->getTickerCount(rocksdb::BLOCK_CACHE_DATA_HIT);
     *misses = db->statistics->getTickerCount(rocksdb::BLOCK_CACHE_DATA_MISS);
   }
+}
+
+// ---- rewriting files of an open database ---------------------------------------------------------------------------
+
+void sealstone_db_live_files(sealstone_db* db, sealstone_live_file_sink sink, void* context) {
+  for (size_t i = 0; i < db->families.size(); i++) {
+    rocksdb::ColumnFamilyMetaData family;
+    db->base->GetColumnFamilyMetaData(db->families[i], &family);
+    sealstone_live_file file{};
+    file.family = static_cast<uint32_t>(i);
+    for (const rocksdb::LevelMetaData& level : family.levels) {
+      file.level = level.level;
+      for (const rocksdb::SstFileMetaData& table : level.files) {
+        file.directory = AsBytes(table.directory);
+        file.name = AsBytes(table.relative_filename);
+        file.number = table.file_number;
+        file.oldest_blob = table.oldest_blob_file_number;
+        sink(context, &file);
+      }
+    }
+    file.level = -1;
+    file.oldest_blob = 0;
+    for (const rocksdb::BlobMetaData& blob : family.blob_files) {
+      // older versions put a slash before the name
+      const size_t begin = blob.blob_file_name.find_first_not_of('/');
+      file.directory = AsBytes(blob.blob_file_path);
+      file.name = AsBytes(Slice(blob.blob_file_name.data() + begin, blob.blob_file_name.size() - begin));
+      file.number = blob.blob_file_number;
+      sink(context, &file);
+    }
+  }
+}
+
+int32_t sealstone_db_rewrite(sealstone_db* db, uint32_t family, const char* directory, size_t directory_bytes,
+                             const char* name, size_t name_bytes, int32_t level, int32_t* outcome,
+                             sealstone_error* error) {
+  ColumnFamilyHandle* handle = db->families[family];
+  rocksdb::CompactionOptions options;
+  options.compression = rocksdb::kDisableCompressionOption;  // what the column family's own options say
+  options.max_subcompactions = 1;                             // all of it in this thread
+  const std::string table(name, name_bytes);
+  // where the table lies now, for databases that are spread over several directories
+  const rocksdb::Options settings = db->base->GetOptions(handle);
+  int path = -1;
+  for (size_t i = 0; i < settings.cf_paths.size(); i++) {
+    if (settings.cf_paths[i].path == std::string(directory, directory_bytes)) {
+      path = static_cast<int>(i);
+    }
+  }
+  const Status status = db->base->CompactFiles(options, handle, {table}, level, path);
+  *outcome = SEALSTONE_REWRITTEN;
+  if (status.IsAborted()) {
+    *outcome = SEALSTONE_IN_USE;
+    return 0;
+  }
+  if (status.IsInvalidArgument()) {
+    rocksdb::ColumnFamilyMetaData now;
+    db->base->GetColumnFamilyMetaData(handle, &now);
+    bool there = false;
+    for (const rocksdb::SstFileMetaData& file : now.levels[static_cast<size_t>(level)].files) {
+      there = there || file.relative_filename == table;
+    }
+    if (!there) {
+      *outcome = SEALSTONE_GONE;
+      return 0;
+    }
+  }
+  return Report(status, error);
+}
+
+int32_t sealstone_db_move_blobs(sealstone_db* db, int32_t on, sealstone_error* error) {
+  Status status;
+  if (on == 0) {
+    for (const auto& [family, before] : db->before_moving_blobs) {
+      const Status restored = db->base->SetOptions(
+          family, {{"enable_blob_garbage_collection", before.enable_blob_garbage_collection ? "true" : "false"},
+                   {"blob_garbage_collection_age_cutoff", std::to_string(before.blob_garbage_collection_age_cutoff)}});
+      status = status.ok() ? restored : status;
+    }
+    db->before_moving_blobs.clear();
+    return Report(status, error);
+  }
+  for (ColumnFamilyHandle* family : db->families) {
+    rocksdb::ColumnFamilyMetaData files;
+    db->base->GetColumnFamilyMetaData(family, &files);
+    if (status.ok() && !files.blob_files.empty()) {
+      db->before_moving_blobs.emplace_back(family, db->base->GetOptions(family));
+      status = db->base->SetOptions(family, {{"enable_blob_garbage_collection", "true"},
+                                             {"blob_garbage_collection_age_cutoff", "1.0"}});
+    }
+  }
+  return Report(status, error);
+}
+
+int32_t sealstone_db_flush_all(sealstone_db* db, sealstone_error* error) {
+  return Report(db->base->Flush(rocksdb::FlushOptions(), db->families), error);
+}
+
+int32_t sealstone_db_sweep(sealstone_db* db, sealstone_error* error) {
+  // allowing deletions again is what makes RocksDB look through the directories; who forbade them before is heeded
+  const Status status = db->base->DisableFileDeletions();
+  return Report(status.ok() ? AllowDeletions(db->base) : status, error);
+}
+
+void sealstone_db_compactions(const sealstone_db* db, uint64_t* begun, uint64_t* ended) {
+  const std::lock_guard<std::mutex> lock(db->watch->mutex);
+  *begun = db->watch->begun;
+  *ended = *begun;
+  for (const auto& [job, position] : db->watch->running) {
+    *ended = std::min(*ended, position);
+  }
+}
+
+void sealstone_db_log_directory(sealstone_db* db, sealstone_sink sink, void* context) {
+  const std::string directory = db->base->GetDBOptions().wal_dir;
+  sink(context, 0, reinterpret_cast<const uint8_t*>(directory.data()), directory.size());
 }
 
 // ---- write batches -------------------------------------------------------------------------------------------------

@@ -474,6 +474,7 @@ class SealedWritableFile : public FSWritableFile {
     }
     if (status.ok()) {
       bytes_ += data.size();
+      seal_->ops.appended(data.size());
     } else {
       // what is stored from here on would not fit what was counted: nothing more may follow
       failed_ = status;

@@ -77,6 +77,9 @@ typedef struct sealstone_seal_ops {
   // Seals `data`; `stored` is to be appended to the file and may be empty. One thread at a time.
   int32_t (*append)(void* writer, const uint8_t* data, size_t bytes, sealstone_bytes* stored,
                     sealstone_message* message);
+  // Called by RocksDB's own thread once it has handed over `bytes` bytes, sealed by now or not: waits where that thread is
+  // limited.
+  void (*appended)(size_t bytes);
   // Ends a file; `stored` is to be appended. No `append` may follow.
   int32_t (*finish)(void* writer, sealstone_bytes* stored, sealstone_message* message);
   void (*writer_free)(void* writer);
@@ -144,6 +147,12 @@ enum {
 int32_t sealstone_db_open(const sealstone_env* env, const char* path, size_t path_bytes, const char* options,
                           size_t options_bytes, const sealstone_cache* cache, uint32_t flags, sealstone_db** db,
                           sealstone_error* error);
+// Opens the database in `path` with the options and all the column families that it was last opened with, as its own
+// file OPTIONS says; an option that this program cannot make (a merge operator of another program) is an error.
+// `strict_log`: damage in the middle of a log is an error, even where those options take it for the log's end. No log
+// file is written. `env` must outlive the database.
+int32_t sealstone_db_open_stored(const sealstone_env* env, const char* path, size_t path_bytes, int32_t strict_log,
+                                 sealstone_db** db, sealstone_error* error);
 // Ends the database. Its iterators and transactions must be gone.
 int32_t sealstone_db_close(sealstone_db* db, sealstone_error* error);
 
@@ -174,6 +183,47 @@ int32_t sealstone_db_ingest(sealstone_db* db, size_t count, const sealstone_byte
 int32_t sealstone_db_property(sealstone_db* db, const char* name, size_t name_bytes, uint64_t* value);
 // Data block cache hits and misses since opening.
 void sealstone_db_cache_counts(const sealstone_db* db, uint64_t* hits, uint64_t* misses);
+
+// ---- rewriting files of an open database ---------------------------------------------------------------------------
+
+// A table or blob file of the newest version of a database. The bytes are valid during the call that hands it over.
+typedef struct sealstone_live_file {
+  sealstone_bytes directory;
+  sealstone_bytes name;  // within the directory
+  uint64_t number;
+  uint64_t oldest_blob;  // number of the oldest blob file that a table refers to; 0: none
+  uint32_t family;       // index of the column family
+  int32_t level;         // of a table; -1 for a blob file
+} sealstone_live_file;
+
+typedef void (*sealstone_live_file_sink)(void* context, const sealstone_live_file* file);
+
+// Hands every table and blob file to `sink`.
+void sealstone_db_live_files(sealstone_db* db, sealstone_live_file_sink sink, void* context);
+
+enum {
+  SEALSTONE_REWRITTEN = 0,
+  SEALSTONE_IN_USE = 1,  // a compaction has it at the moment
+  SEALSTONE_GONE = 2,    // it is no longer there, or on another level
+};
+
+// Rewrites one table file into its own level, in the calling thread; puts what came of it into `outcome`. Tables of its
+// level that share a key with it (versions of one key, kept for a snapshot) are merged with it.
+int32_t sealstone_db_rewrite(sealstone_db* db, uint32_t family, const char* directory, size_t directory_bytes,
+                             const char* name, size_t name_bytes, int32_t level, int32_t* outcome,
+                             sealstone_error* error);
+// While `on` is not 0, whoever rewrites a table also moves all its values out of blob files into new ones. With 0 the
+// settings are what they were.
+int32_t sealstone_db_move_blobs(sealstone_db* db, int32_t on, sealstone_error* error);
+// Flushes all column families, and with data to flush begins a new log. What was being flushed before is in place too.
+int32_t sealstone_db_flush_all(sealstone_db* db, sealstone_error* error);
+// Looks through the directories and removes every file that is not needed, also those that an earlier opening left.
+int32_t sealstone_db_sweep(sealstone_db* db, sealstone_error* error);
+// How many compactions were begun since opening, into `begun`, and how many of the first of them have all ended, into
+// `ended`: a compaction counts as ended once its files are part of the database.
+void sealstone_db_compactions(const sealstone_db* db, uint64_t* begun, uint64_t* ended);
+// Hands the directory of the logs to `sink`; empty where it is that of the database.
+void sealstone_db_log_directory(sealstone_db* db, sealstone_sink sink, void* context);
 
 // ---- write batches -------------------------------------------------------------------------------------------------
 

@@ -47,10 +47,17 @@ pub(crate) struct Environment {
 impl Environment {
     /// On `base`, counting, and sealed where `sealing` is given.
     pub(crate) fn new(base: Base, sealing: Option<Sealing>) -> Self {
+        Self::reading(base, sealing, false)
+    }
+
+    /// As [`Environment::new`]; with `plain`, files that are not sealed are read as they are.
+    fn reading(base: Base, sealing: Option<Sealing>, plain: bool) -> Self {
         let meter = Arc::new(CipherMeter::default());
         let files = sealing.map(|sealing| {
             let Sealing { keys, cipher, backend, page_bytes } = sealing;
-            SealedFiles::new(keys, cipher, backend, page_bytes, Arc::clone(&meter))
+            let files = SealedFiles::new(keys, cipher, backend, page_bytes, Arc::clone(&meter));
+            files.set_reads_plain(plain);
+            files
         });
         Self { env: Arc::new(Env::new(base, true, files)), meter }
     }
@@ -116,6 +123,13 @@ impl SealedEnv {
         Self(Environment::new(Base::Files, Some(sealing)))
     }
 
+    /// On the operating system's files, for the time of a conversion: files that are not sealed are read as they are.
+    /// New files are sealed, and [`Reseal`](crate::reseal::Reseal) rewrites the others; once it finds none left, plain
+    /// files are refused again. Until then whoever can write in the directory can make the database read what they like.
+    pub fn converting(sealing: Sealing) -> Self {
+        Self(Environment::reading(Base::Files, Some(sealing), true))
+    }
+
     /// On files in memory, gone with the environment: for tests.
     pub fn in_memory(sealing: Sealing) -> Self {
         Self(Environment::new(Base::Memory, Some(sealing)))
@@ -128,6 +142,16 @@ impl SealedEnv {
     /// RocksDB does not know.
     pub fn open(&self, path: &Path, options: &DbOptions) -> Result<Db, Error> {
         self.0.open(path, options)
+    }
+
+    /// Opens the existing database in directory `path` with the options and all the column families that it was last
+    /// opened with, which RocksDB keeps beside the data. For tools that did not write the database.
+    ///
+    /// # Errors
+    /// As [`SealedEnv::open`]; also options that only the program that wrote them can make, such as a merge operator.
+    pub fn open_stored(&self, path: &Path) -> Result<Db, Error> {
+        let converting = self.0.env.sealed_files().is_some_and(|files| files.reads_plain());
+        Db::open_stored(Arc::clone(&self.0.env), path, !converting)
     }
 
     /// Opens or begins a directory of backups, sealed as the database is.

@@ -18,11 +18,12 @@ use std::ffi::c_void;
 use std::marker::PhantomData;
 use std::os::unix::ffi::OsStrExt;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::ptr::{self, NonNull};
 use std::sync::Arc;
 
 use crate::file_system::{Failure, FileLayout, RawFailed, RawRead, Reader, SealedFiles, Syncer, Writer};
+use crate::pace;
 
 /// What RocksDB said when a call failed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -143,6 +144,7 @@ mod c {
         pub(super) release: unsafe extern "C" fn(*const c_void),
         pub(super) create: Create,
         pub(super) append: unsafe extern "C" fn(*mut c_void, *const u8, usize, *mut Bytes, *mut Message) -> i32,
+        pub(super) appended: extern "C" fn(usize),
         pub(super) finish: unsafe extern "C" fn(*mut c_void, *mut Bytes, *mut Message) -> i32,
         pub(super) writer_free: unsafe extern "C" fn(*mut c_void),
         pub(super) synced: unsafe extern "C" fn(*const c_void, u64, *mut Record, *mut Message) -> i32,
@@ -184,6 +186,21 @@ mod c {
         pub(super) value: Bytes,
     }
 
+    #[repr(C)]
+    pub(super) struct LiveFile {
+        pub(super) directory: Bytes,
+        pub(super) name: Bytes,
+        pub(super) number: u64,
+        pub(super) oldest_blob: u64,
+        pub(super) family: u32,
+        pub(super) level: i32,
+    }
+
+    pub(super) type LiveFileSink = unsafe extern "C" fn(*mut c_void, *const LiveFile);
+
+    pub(super) const REWRITTEN: i32 = 0;
+    pub(super) const IN_USE: i32 = 1;
+
     /// Declares types that only the shim looks into.
     macro_rules! opaque {
         ($($name:ident),*) => { $(#[repr(C)] pub(super) struct $name { _private: [u8; 0] })* };
@@ -211,6 +228,14 @@ mod c {
             options_bytes: usize,
             cache: *const Cache,
             flags: u32,
+            db: *mut *mut Db,
+            error: *mut Error,
+        ) -> i32;
+        pub(super) fn sealstone_db_open_stored(
+            env: *const Env,
+            path: *const c_char,
+            path_bytes: usize,
+            strict_log: i32,
             db: *mut *mut Db,
             error: *mut Error,
         ) -> i32;
@@ -273,6 +298,24 @@ mod c {
             value: *mut u64,
         ) -> i32;
         pub(super) fn sealstone_db_cache_counts(db: *const Db, hits: *mut u64, misses: *mut u64);
+
+        pub(super) fn sealstone_db_live_files(db: *mut Db, sink: LiveFileSink, context: *mut c_void);
+        pub(super) fn sealstone_db_rewrite(
+            db: *mut Db,
+            family: u32,
+            directory: *const c_char,
+            directory_bytes: usize,
+            name: *const c_char,
+            name_bytes: usize,
+            level: i32,
+            outcome: *mut i32,
+            error: *mut Error,
+        ) -> i32;
+        pub(super) fn sealstone_db_move_blobs(db: *mut Db, on: i32, error: *mut Error) -> i32;
+        pub(super) fn sealstone_db_flush_all(db: *mut Db, error: *mut Error) -> i32;
+        pub(super) fn sealstone_db_sweep(db: *mut Db, error: *mut Error) -> i32;
+        pub(super) fn sealstone_db_compactions(db: *const Db, begun: *mut u64, ended: *mut u64);
+        pub(super) fn sealstone_db_log_directory(db: *mut Db, sink: Sink, context: *mut c_void);
 
         pub(super) fn sealstone_batch_new() -> *mut Batch;
         pub(super) fn sealstone_batch_free(batch: *mut Batch);
@@ -477,9 +520,9 @@ pub struct IoCounts {
     pub cpu_ns: u64,
 }
 
-/// An environment of RocksDB: where and how files are stored.
+/// An environment of RocksDB: where and how files are stored, and what seals them, which the shim shares.
 #[derive(Debug)]
-pub(crate) struct Env(NonNull<c::Env>);
+pub(crate) struct Env(NonNull<c::Env>, Option<Arc<SealedFiles>>);
 
 // SAFETY: a RocksDB Env may be used from any thread.
 unsafe impl Send for Env {}
@@ -493,10 +536,16 @@ impl Env {
             Base::Files => c::BASE_DEFAULT,
             Base::Memory => c::BASE_MEMORY,
         };
-        let seal = seal.map_or(ptr::null(), |seal| Arc::into_raw(Arc::new(seal)).cast());
+        let kept = seal.map(Arc::new);
+        let seal = kept.as_ref().map_or(ptr::null(), |seal| Arc::into_raw(Arc::clone(seal)).cast());
         // SAFETY: the operations fit the type behind `seal`; the shim copies them and takes `seal` over.
         let env = unsafe { c::sealstone_env_new(base, i32::from(count), &SEAL_OPS, seal) };
-        Self(NonNull::new(env).expect("the shim never returns null"))
+        Self(NonNull::new(env).expect("the shim never returns null"), kept)
+    }
+
+    /// What seals its files, where they are sealed.
+    pub(crate) fn sealed_files(&self) -> Option<&Arc<SealedFiles>> {
+        self.1.as_ref()
     }
 
     /// What was counted so far.
@@ -509,8 +558,9 @@ impl Env {
 
     /// The environment of the crate `rocksdb`.
     #[cfg(feature = "rust-rocksdb")]
-    pub(crate) fn into_rust_rocksdb(self) -> rocksdb::Env {
+    pub(crate) fn into_rust_rocksdb(mut self) -> rocksdb::Env {
         let env = self.0.as_ptr();
+        self.1 = None;
         std::mem::forget(self);
         // SAFETY: `env` was ours alone and is given away; the result is a `rocksdb_env_t` with one owner, which
         // `rocksdb::Env` ends with `rocksdb_env_destroy`.
@@ -533,6 +583,7 @@ static SEAL_OPS: c::SealOps = c::SealOps {
     release: seal_release,
     create: seal_create,
     append: seal_append,
+    appended: seal_appended,
     finish: seal_finish,
     writer_free: seal_writer_free,
     synced: seal_synced,
@@ -636,6 +687,12 @@ unsafe extern "C" fn seal_append(
             Ok(())
         })
     }
+}
+
+/// As `shim/sealstone.h` says of `appended`.
+extern "C" fn seal_appended(bytes: usize) {
+    // what went wrong in waiting is no reason not to write
+    let _ = catch_unwind(|| pace::wrote(bytes));
 }
 
 /// # Safety
@@ -813,6 +870,47 @@ pub struct Db {
     transactions: bool,
     cache: Option<Arc<Cache>>,
     env: Arc<Env>,
+    dir: PathBuf,
+}
+
+/// A table or blob file of the newest version of a database.
+#[derive(Clone, Debug)]
+pub(crate) struct LiveFile {
+    /// Its directory.
+    pub(crate) directory: PathBuf,
+    /// Its name in there.
+    pub(crate) name: String,
+    /// The number in its name, never used twice.
+    pub(crate) number: u64,
+    /// Which column family it belongs to.
+    pub(crate) family: u32,
+    /// What it is.
+    pub(crate) kind: LiveKind,
+}
+
+/// What a live file is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum LiveKind {
+    /// A table.
+    Table {
+        /// Its level.
+        level: i32,
+        /// Number of the oldest blob file that it refers to, if any.
+        oldest_blob: Option<u64>,
+    },
+    /// Values outside tables.
+    Blob,
+}
+
+/// What came of rewriting a table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Rewrite {
+    /// A new file holds its content.
+    Done,
+    /// A compaction has it at the moment.
+    InUse,
+    /// It is no longer there, or on another level.
+    Gone,
 }
 
 // SAFETY: a RocksDB database may be used from any thread.
@@ -848,7 +946,27 @@ impl Db {
             )
         })?;
         let db = NonNull::new(db).expect("the shim fills it in when it succeeds");
-        Ok(Self { db, transactions, cache, env })
+        Ok(Self { db, transactions, cache, env, dir: path.to_owned() })
+    }
+
+    /// Opens the existing database in `path` with the options and all the column families that it was last opened with.
+    /// `strict_log`: damage in the middle of a log is an error in any case.
+    pub(crate) fn open_stored(env: Arc<Env>, path: &Path, strict_log: bool) -> Result<Self, Error> {
+        let mut db = ptr::null_mut();
+        let name = path_bytes(path);
+        // SAFETY: rule *Slices*; `env` outlives the database because it keeps its `Arc`.
+        call(|error| unsafe {
+            c::sealstone_db_open_stored(
+                env.0.as_ptr(),
+                name.as_ptr().cast(),
+                name.len(),
+                i32::from(strict_log),
+                &mut db,
+                error,
+            )
+        })?;
+        let db = NonNull::new(db).expect("the shim fills it in when it succeeds");
+        Ok(Self { db, transactions: false, cache: None, env, dir: path.to_owned() })
     }
 
     /// Ends the database: syncs its log, so that no part of it can be cut off later unnoticed, and says whether its last
@@ -864,8 +982,14 @@ impl Db {
         unsafe {
             ptr::drop_in_place(&mut this.cache);
             ptr::drop_in_place(&mut this.env);
+            ptr::drop_in_place(&mut this.dir);
         }
         closed
+    }
+
+    /// The directory it was opened in.
+    pub fn dir(&self) -> &Path {
+        &self.dir
     }
 
     /// The environment it stores its files in.
@@ -1085,6 +1209,118 @@ impl Db {
         })?;
         let writer = NonNull::new(writer).expect("the shim fills it in when it succeeds");
         Ok(TableWriter { writer, db: PhantomData })
+    }
+}
+
+// ---- rewriting files of an open database ----------------------------------------------------------------------------
+
+/// Adds a file to the `Vec<LiveFile>` that `context` points at.
+///
+/// # Safety
+/// `context` points at a `Vec<LiveFile>` that nobody else uses during the call, `file` at a file of the shim.
+unsafe extern "C" fn add_live_file(context: *mut c_void, file: *const c::LiveFile) {
+    // SAFETY: promised by the caller; the shim's bytes are valid during the call.
+    let (files, file, directory, name) = unsafe {
+        let file = &*file;
+        (&mut *context.cast::<Vec<LiveFile>>(), file, from_bytes(file.directory), from_bytes(file.name))
+    };
+    let kind = match file.level {
+        level @ 0.. => LiveKind::Table { level, oldest_blob: (file.oldest_blob != 0).then_some(file.oldest_blob) },
+        _ => LiveKind::Blob,
+    };
+    files.push(LiveFile {
+        directory: PathBuf::from(std::ffi::OsStr::from_bytes(directory)),
+        name: String::from_utf8_lossy(name).into_owned(),
+        number: file.number,
+        family: file.family,
+        kind,
+    });
+}
+
+impl Db {
+    /// Every table and blob file of its newest version.
+    pub(crate) fn live_files(&self) -> Vec<LiveFile> {
+        let mut files: Vec<LiveFile> = Vec::new();
+        // SAFETY: rule *Owner*; `files` is the context that `add_live_file` expects and outlives the call.
+        unsafe { c::sealstone_db_live_files(self.db.as_ptr(), add_live_file, (&raw mut files).cast()) };
+        files
+    }
+
+    /// Rewrites the table `file`, got from [`Db::live_files`], on its own level, in this thread. Blobs are not rewritten.
+    ///
+    /// # Errors
+    /// I/O, a full disk, damage.
+    pub(crate) fn rewrite(&self, file: &LiveFile) -> Result<Rewrite, Error> {
+        let LiveKind::Table { level, .. } = file.kind else { return Ok(Rewrite::Gone) };
+        let directory = path_bytes(&file.directory);
+        let mut outcome = 0;
+        // SAFETY: rules *Owner* and *Slices*; the family is one of this database, since the file is.
+        call(|error| unsafe {
+            c::sealstone_db_rewrite(
+                self.db.as_ptr(),
+                file.family,
+                directory.as_ptr().cast(),
+                directory.len(),
+                file.name.as_ptr().cast(),
+                file.name.len(),
+                level,
+                &mut outcome,
+                error,
+            )
+        })?;
+        Ok(match outcome {
+            c::REWRITTEN => Rewrite::Done,
+            c::IN_USE => Rewrite::InUse,
+            _ => Rewrite::Gone,
+        })
+    }
+
+    /// While `on`, whoever rewrites a table moves its values out of blob files into new ones.
+    ///
+    /// # Errors
+    /// I/O: RocksDB writes changed options down.
+    pub(crate) fn move_blobs(&self, on: bool) -> Result<(), Error> {
+        // SAFETY: rule *Owner*.
+        call(|error| unsafe { c::sealstone_db_move_blobs(self.db.as_ptr(), i32::from(on), error) })
+    }
+
+    /// Writes what is in memory into table files, for all column families; if there was anything, a new log begins.
+    ///
+    /// # Errors
+    /// I/O, a full disk.
+    pub(crate) fn flush_all(&self) -> Result<(), Error> {
+        // SAFETY: rule *Owner*.
+        call(|error| unsafe { c::sealstone_db_flush_all(self.db.as_ptr(), error) })
+    }
+
+    /// Looks through the directories and removes every file that is not needed, also those that an earlier opening left.
+    ///
+    /// # Errors
+    /// I/O.
+    pub(crate) fn sweep(&self) -> Result<(), Error> {
+        // SAFETY: rule *Owner*.
+        call(|error| unsafe { c::sealstone_db_sweep(self.db.as_ptr(), error) })
+    }
+
+    /// How many compactions were begun since opening, and how many of the first of them have all ended.
+    pub(crate) fn compactions(&self) -> (u64, u64) {
+        let (mut begun, mut ended) = (0, 0);
+        // SAFETY: rule *Owner*; two integers of ours.
+        unsafe { c::sealstone_db_compactions(self.db.as_ptr(), &mut begun, &mut ended) };
+        (begun, ended)
+    }
+
+    /// The directory of its logs.
+    pub(crate) fn log_dir(&self) -> PathBuf {
+        let mut dir = PathBuf::new();
+        // SAFETY: rule *Owner*; `sink` is the context that `deliver` expects and outlives the call.
+        let got =
+            call_with_sink(&mut |_, found| dir = PathBuf::from(std::ffi::OsStr::from_bytes(found)), |sink, _| unsafe {
+                c::sealstone_db_log_directory(self.db.as_ptr(), deliver, sink);
+                0
+            });
+        debug_assert!(got.is_ok(), "it cannot fail");
+        if dir.as_os_str().is_empty() { self.dir.clone() } else { dir }
     }
 }
 

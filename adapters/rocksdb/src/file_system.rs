@@ -4,14 +4,15 @@
 //! Not here: the formats (`sealstone-seal`), and who calls (`ffi`).
 
 use std::fmt;
-use std::sync::{Arc, Mutex};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use sealstone_cipher::backend::Backend;
 use sealstone_cipher::registry::Cipher;
 use sealstone_keys::KeySource;
 use sealstone_seal::frame::{FrameReader, FrameWriter};
 use sealstone_seal::paged::{PageWriter, Pages, Shape};
-use sealstone_seal::{Layout, SealError, SealedFile, SyncedRecord, TAG_BYTES};
+use sealstone_seal::{Layout, SealError, SealedFile, SyncedRecord, TAG_BYTES, is_sealed};
 
 use crate::meter::CipherMeter;
 use crate::opening::{self, Header};
@@ -61,11 +62,15 @@ pub(crate) enum FileLayout {
 /// Makes and opens sealed files. Serves many threads at once.
 pub(crate) struct SealedFiles {
     keys: Arc<dyn KeySource>,
-    cipher: &'static Cipher,
+    cipher: RwLock<&'static Cipher>,
     backend: Backend,
     page_bytes: u32,
     meter: Arc<CipherMeter>,
     spare: Arc<Spare>,
+    /// Whether files that are not sealed are read as they are.
+    reads_plain: AtomicBool,
+    /// Held by whoever reseals a database of this environment.
+    pub(crate) resealing: Mutex<()>,
 }
 
 impl SealedFiles {
@@ -77,7 +82,41 @@ impl SealedFiles {
         page_bytes: u32,
         meter: Arc<CipherMeter>,
     ) -> Self {
-        Self { keys, cipher, backend, page_bytes, meter, spare: Arc::default() }
+        Self {
+            keys,
+            cipher: RwLock::new(cipher),
+            backend,
+            page_bytes,
+            meter,
+            spare: Arc::default(),
+            reads_plain: AtomicBool::new(false),
+            resealing: Mutex::new(()),
+        }
+    }
+
+    /// Where its keys come from.
+    pub(crate) fn keys(&self) -> &dyn KeySource {
+        &*self.keys
+    }
+
+    /// The cipher of new files.
+    pub(crate) fn cipher(&self) -> &'static Cipher {
+        *self.cipher.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// From now on new files get `cipher`.
+    pub(crate) fn set_cipher(&self, cipher: &'static Cipher) {
+        *self.cipher.write().unwrap_or_else(PoisonError::into_inner) = cipher;
+    }
+
+    /// Whether files that are not sealed are read as they are, for the time of a conversion.
+    pub(crate) fn reads_plain(&self) -> bool {
+        self.reads_plain.load(Ordering::Acquire)
+    }
+
+    /// Begins or ends the reading of files that are not sealed.
+    pub(crate) fn set_reads_plain(&self, reads_plain: bool) {
+        self.reads_plain.store(reads_plain, Ordering::Release);
     }
 
     /// Begins a file called `name` under a fresh key.
@@ -87,7 +126,7 @@ impl SealedFiles {
             FileLayout::Frames => Layout::Frames,
         };
         let told = |error| failure(name, None, error);
-        let (file, header) = SealedFile::create(&*self.keys, self.cipher, self.backend, layout).map_err(told)?;
+        let (file, header) = SealedFile::create(&*self.keys, self.cipher(), self.backend, layout).map_err(told)?;
         let kind = match layout {
             Layout::Paged { .. } => Kind::Pages(Some(PageWriter::new(&file).map_err(told)?)),
             Layout::Frames => Kind::Frames(FrameWriter::new(&file).map_err(told)?),
@@ -106,6 +145,9 @@ impl SealedFiles {
         if header.got == 0 && is_log_name(name) {
             // its writer was stopped before it wrote the header, which it does in one piece
             return Ok(Reader::new(name, None, Arc::clone(&self.meter), Content::Nothing));
+        }
+        if self.reads_plain() && !is_sealed(header.stored()) {
+            return Ok(Reader::new(name, None, Arc::clone(&self.meter), Content::Plain { bytes: stored_bytes }));
         }
         let file = opening::open(&*self.keys, self.backend, header, read)?;
         let file = file.map_err(|error| failure(name, None, error))?;
@@ -138,9 +180,10 @@ impl fmt::Debug for SealedFiles {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("SealedFiles")
             .field("keys", &self.keys.describe())
-            .field("cipher", &self.cipher.name)
+            .field("cipher", &self.cipher().name)
             .field("backend", &self.backend.name())
             .field("page_bytes", &self.page_bytes)
+            .field("reads_plain", &self.reads_plain())
             .finish_non_exhaustive()
     }
 }
@@ -152,7 +195,7 @@ pub(crate) fn is_log_name(name: &str) -> bool {
 }
 
 /// Whether RocksDB names its manifests like this: `MANIFEST-` and digits.
-fn is_manifest_name(name: &str) -> bool {
+pub(crate) fn is_manifest_name(name: &str) -> bool {
     let base = name.rsplit('/').next().unwrap_or(name);
     base.strip_prefix("MANIFEST-").is_some_and(|number| number.bytes().all(|b| b.is_ascii_digit()))
 }
@@ -298,6 +341,11 @@ pub(crate) struct Reader {
 enum Content {
     /// A log that ends before its header does.
     Nothing,
+    /// A file that is not sealed, during a conversion.
+    Plain {
+        /// Its length when it was opened: nobody writes on such a file.
+        bytes: u64,
+    },
     Pages {
         pages: Pages,
         /// Data of the last page: RocksDB keeps a table's footer and index there and reads them first.
@@ -316,7 +364,7 @@ impl Reader {
     pub(crate) fn page_bytes(&self) -> u64 {
         match &self.content {
             Content::Pages { pages, .. } => u64::from(pages.shape().page_bytes()),
-            Content::Frames(_) | Content::Nothing => 4096,
+            Content::Frames(_) | Content::Nothing | Content::Plain { .. } => 4096,
         }
     }
 
@@ -325,6 +373,7 @@ impl Reader {
     pub(crate) fn read(&self, raw: &dyn RawRead, offset: u64, into: &mut [u8]) -> Result<usize, Failure> {
         let read = match &self.content {
             Content::Nothing => Ok(0),
+            Content::Plain { .. } => raw.read_at(offset, into).map_err(Failure::from),
             Content::Pages { pages, last_page } => self.read_pages(pages, last_page, raw, offset, into),
             Content::Frames(stream) => {
                 let mut stream = stream.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
@@ -341,6 +390,7 @@ impl Reader {
     pub(crate) fn size(&self, raw: &dyn RawRead) -> Result<u64, Failure> {
         match &self.content {
             Content::Nothing => Ok(0),
+            Content::Plain { bytes } => Ok(*bytes),
             Content::Pages { pages, .. } => Ok(pages.logical_bytes()),
             Content::Frames(stream) => {
                 let mut stream = stream.lock().unwrap_or_else(std::sync::PoisonError::into_inner);

@@ -41,6 +41,10 @@ pub struct Status {
     pub totals: Vec<Total>,
     /// Names of the files that hold something and are not sealed, or cannot be read.
     pub not_sealed: Vec<String>,
+    /// Bytes on disk of those.
+    pub not_sealed_bytes: u64,
+    /// What share of all bytes on disk that is, in percent.
+    pub not_sealed_percent: f64,
     /// Bytes on disk of all files.
     pub stored_bytes: u64,
 }
@@ -92,7 +96,7 @@ pub struct Sealed {
 }
 
 /// Sum over the files of one cipher and key.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Total {
     /// Cipher name.
     pub cipher: &'static str,
@@ -104,6 +108,8 @@ pub struct Total {
     pub files: u64,
     /// Bytes on disk.
     pub stored_bytes: u64,
+    /// What share of all bytes on disk that is, in percent.
+    pub share_percent: f64,
 }
 
 /// How far [`verify`] has come.
@@ -177,11 +183,12 @@ pub fn status(dir: &Path) -> Result<Status, StoreError> {
         }
         files.push(FileStatus { name, stored_bytes, state });
     }
-    let not_sealed = files
-        .iter()
-        .filter(|file| matches!(file.state, State::NotSealed | State::Unreadable { .. }))
-        .map(|file| file.name.clone())
-        .collect();
+    let all_bytes = files.iter().map(|file| file.stored_bytes).sum();
+    let percent = |bytes: u64| if bytes == 0 { 0.0 } else { 100.0 * bytes as f64 / all_bytes as f64 };
+    let open = files.iter().filter(|file| matches!(file.state, State::NotSealed | State::Unreadable { .. }));
+    let (not_sealed, lengths): (Vec<String>, Vec<u64>) =
+        open.map(|file| (file.name.clone(), file.stored_bytes)).unzip();
+    let not_sealed_bytes = lengths.iter().sum();
     let totals = totals
         .into_iter()
         .map(|((cipher, key_id, key_version), (files, stored_bytes))| Total {
@@ -190,10 +197,19 @@ pub fn status(dir: &Path) -> Result<Status, StoreError> {
             key_version,
             files,
             stored_bytes,
+            share_percent: percent(stored_bytes),
         })
         .collect();
-    let stored_bytes = files.iter().map(|file| file.stored_bytes).sum();
-    Ok(Status { schema: SCHEMA, dir: dir.to_owned(), files, totals, not_sealed, stored_bytes })
+    Ok(Status {
+        schema: SCHEMA,
+        dir: dir.to_owned(),
+        files,
+        totals,
+        not_sealed,
+        not_sealed_bytes,
+        not_sealed_percent: percent(not_sealed_bytes),
+        stored_bytes: all_bytes,
+    })
 }
 
 /// Opens every page and frame of every file below `dir` and reports all that fail.

@@ -43,6 +43,18 @@ Examples:
 Ctrl-C ends the run, keeps what was measured and writes the report; a second one
 aborts at once.";
 
+const RESEAL_EXAMPLES: &str = "\
+Examples:
+  sealstone rest reseal orders --key orders.key --cipher aria-256
+      every file under ARIA
+  sealstone rest reseal orders --key orders.key
+      every file under the newest version of its key, the cipher stays
+  sealstone rest reseal orders --key orders.key --from-plain
+      a plain RocksDB store becomes a sealed one
+
+Ctrl-C ends after the file at hand. The same command goes on from there, also
+after a crash.";
+
 /// Heading of the flags that are no settings of the comparison.
 const OPTIONS: &str = "Options";
 
@@ -401,6 +413,33 @@ pub(crate) enum RestCommand {
         #[arg(long)]
         json: bool,
     },
+    /// Rewrite a store that no process has open, under another cipher or the newest key
+    #[command(after_help = RESEAL_EXAMPLES)]
+    Reseal(ResealFlags),
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct ResealFlags {
+    /// The directory of the store
+    #[arg(value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub(crate) dir: PathBuf,
+    /// The key file, or kmip:...; its newest version wraps the keys of new files
+    #[arg(long, value_name = "KEY", value_hint = ValueHint::FilePath)]
+    pub(crate) key: String,
+    #[command(flatten)]
+    pub(crate) passphrase: PassphraseFlag,
+    /// Cipher of the new files [default: the key's, where a key server knows it; else the store's; else aes-256]
+    #[arg(long, value_name = "CIPHER", value_parser = Suggest(cipher_names_only))]
+    pub(crate) cipher: Option<String>,
+    /// Bytes a second, at most [default: as fast as it goes]
+    #[arg(long, value_name = "SIZE", value_parser = parse_bytes)]
+    pub(crate) rate: Option<u64>,
+    /// Seal a store that is in the clear; until it is done, plain files in it are trusted
+    #[arg(long)]
+    pub(crate) from_plain: bool,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 #[derive(Args, Debug)]

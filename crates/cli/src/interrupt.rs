@@ -16,14 +16,25 @@ use crate::message::say;
 /// # Errors
 /// A handler that is set already.
 pub(crate) fn install(stores: &Path) -> anyhow::Result<Arc<AtomicBool>> {
+    install_saying(
+        "stopping: finishing the current operations and keeping what was measured; Ctrl-C again aborts at once",
+        format!("aborted; unfinished stores may be left in {}", stores.display()),
+    )
+}
+
+/// As [`install`], with other words: what the first Ctrl-C does, and what the second one did.
+///
+/// # Errors
+/// A handler that is set already.
+pub(crate) fn install_saying(first: &'static str, second: String) -> anyhow::Result<Arc<AtomicBool>> {
     let asked = Arc::new(AtomicBool::new(false));
-    let (seen, stores) = (Arc::clone(&asked), stores.to_owned());
+    let seen = Arc::clone(&asked);
     ctrlc::set_handler(move || {
         if !seen.swap(true, Ordering::SeqCst) {
-            say("\nstopping: finishing the current operations and keeping what was measured; Ctrl-C again aborts at once");
+            say(&format!("\n{first}"));
             return;
         }
-        say(&format!("\naborted; unfinished stores may be left in {}", stores.display()));
+        say(&format!("\n{second}"));
         // an orderly exit would wait for the engine's threads, and the user has waited once already
         let _ = kill(Pid::this(), Signal::SIGKILL);
     })

@@ -14,6 +14,7 @@ mod keys;
 mod message;
 mod progress;
 mod report;
+mod reseal;
 mod rest;
 mod settings;
 mod shell;

@@ -11,6 +11,7 @@ use sealstone_rocksdb::rest::{self, Finding, Rotation, Status, Verification};
 
 use crate::flags::RestCommand;
 use crate::message::{Answer, print, print_json};
+use crate::reseal;
 use crate::table::Table;
 use crate::{key_source, terminal};
 
@@ -27,13 +28,16 @@ pub(crate) fn run(command: &RestCommand) -> anyhow::Result<Answer> {
         RestCommand::Rotate { dir, key, passphrase, json } => {
             rotate(dir, &*key_source::open(key, passphrase.passphrase_file.as_deref())?, *json)
         }
+        RestCommand::Reseal(flags) => reseal::run(flags),
     }
 }
 
-/// What is sealed in `dir`; a directory in which nothing is sealed is an error, since it is hardly the one meant.
+/// What is sealed in `dir`; a directory in which nothing is sealed and which is no store either is an error, since it is
+/// hardly the one meant.
 fn status(dir: &Path) -> anyhow::Result<Status> {
     let status = rest::status(dir)?;
-    if status.totals.is_empty() {
+    let is_store = status.files.iter().any(|file| file.name == "CURRENT");
+    if status.totals.is_empty() && !is_store {
         let files = match status.files.len() {
             1 => "1 file".to_string(),
             files => format!("{files} files"),
@@ -54,15 +58,21 @@ fn show_status(dir: &Path, json: bool) -> anyhow::Result<Answer> {
 }
 
 fn status_text(status: &Status) -> String {
-    let mut table = Table::new(["CIPHER", ">FILES", ">ON DISK", ">VERSION", "KEY"]);
+    let mut table = Table::new(["CIPHER", ">FILES", ">ON DISK", ">SHARE", ">VERSION", "KEY"]);
     for total in &status.totals {
         table.row([
             total.cipher.to_string(),
             total.files.to_string(),
             human_bytes(total.stored_bytes),
+            share(total.share_percent),
             total.key_version.to_string(),
             total.key_id.clone(),
         ]);
+    }
+    if !status.not_sealed.is_empty() {
+        let files = status.not_sealed.len().to_string();
+        let bytes = human_bytes(status.not_sealed_bytes);
+        table.row(["not sealed".into(), files, bytes, share(status.not_sealed_percent), "–".into(), "–".into()]);
     }
     let mut text = table.render(terminal::stdout());
     if status.not_sealed.is_empty() {
@@ -72,6 +82,15 @@ fn status_text(status: &Status) -> String {
         list(&mut text, status.not_sealed.iter().cloned());
     }
     text
+}
+
+/// A share in percent, of which a little is never shown as nothing, nor nearly all as all.
+fn share(percent: f64) -> String {
+    match percent {
+        percent if percent > 0.0 && percent < 0.1 => "< 0.1 %".into(),
+        percent if percent < 100.0 && percent > 99.9 => "> 99.9 %".into(),
+        percent => format!("{percent:.1} %"),
+    }
 }
 
 fn verify(dir: &Path, keys: &dyn KeySource, json: bool) -> anyhow::Result<Answer> {
@@ -164,7 +183,8 @@ fn finding_text(finding: &Finding) -> String {
     format!("{}{place}: {}", finding.file, finding.what.lines().next().unwrap_or_default())
 }
 
-fn list(text: &mut String, mut lines: impl ExactSizeIterator<Item = String>) {
+/// Adds `lines` to `text`, indented, as many as a reader bears.
+pub(crate) fn list(text: &mut String, mut lines: impl ExactSizeIterator<Item = String>) {
     for line in lines.by_ref().take(LISTED_MAX) {
         text.push_str(&format!("  {line}\n"));
     }

@@ -7,6 +7,10 @@ use sealstone_rocksdb::DbOptions;
 pub const THREADS: u8 = 4;
 /// Length of one acknowledgement: thread and step number.
 pub const ACK_BYTES: usize = 9;
+/// In place of a thread: a resealing began.
+pub const RESEAL_BEGINS: u8 = 0xfe;
+/// In place of a thread: a resealing ended.
+pub const RESEAL_ENDS: u8 = 0xff;
 /// Pairs of keys that each thread writes to, over and over.
 pub const PAIRS: u64 = 500;
 

@@ -4,6 +4,7 @@
 //! Not here: the tests themselves (`tests/`).
 
 pub mod binary;
+pub mod crash_check;
 pub mod crash_load;
 pub mod kmip_cases;
 pub mod kmip_server;

@@ -1,0 +1,147 @@
+//! `sealstone rest reseal`: rewrites a closed store under another cipher or key, or seals a plain one.
+//!
+//! Not here: how (`sealstone_rocksdb::reseal`), and stores that a program has open, which that program reseals itself.
+
+use std::path::Path;
+
+use anyhow::bail;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use sealstone_bench::plan::human_bytes;
+use sealstone_cipher::backend::Backend;
+use sealstone_cipher::registry::{self, Cipher};
+use sealstone_keys::KeyRef;
+use sealstone_rocksdb::Sealing;
+use sealstone_rocksdb::reseal::{self, Left, Report, Reseal, Why};
+use sealstone_rocksdb::rest::{self, State};
+
+use crate::flags::ResealFlags;
+use crate::interrupt;
+use crate::key_source;
+use crate::message::{Answer, print, print_json};
+use crate::rest::list;
+
+/// Cipher of a plain store that is to be sealed with no cipher named.
+const FIRST_CIPHER: &str = "aes-256";
+
+/// Reseals; the answer is negative where something is left to do.
+pub(crate) fn run(flags: &ResealFlags) -> anyhow::Result<Answer> {
+    let named = flags.cipher.as_deref().map(registry::cipher).transpose()?;
+    let keys = key_source::open(&flags.key, flags.passphrase.passphrase_file.as_deref())?;
+    let cipher = match (named, keys.cipher()) {
+        (Some(cipher), _) => cipher,
+        (None, Some(of_key)) => registry::cipher(&of_key)?,
+        (None, None) => present_cipher(&flags.dir)?,
+    };
+    if flags.rate == Some(0) {
+        bail!("a rate of 0 bytes a second never ends\nleave --rate out to reseal as fast as it goes");
+    }
+    let db = reseal::open(&flags.dir, Sealing::new(keys, cipher, Backend::auto()), flags.from_plain)?;
+    let stop = interrupt::install_saying(
+        "stopping after the file at hand; Ctrl-C again ends at once, and nothing is lost either way",
+        format!("ended at once; to go on: {}", command(flags, cipher)),
+    )?;
+    let bar = ProgressBar::with_draw_target(Some(1), ProgressDrawTarget::stderr());
+    let style = "{bar:24} {bytes} of {total_bytes}, {eta} left  {msg}";
+    bar.set_style(ProgressStyle::with_template(style).expect("a valid template"));
+    let resealed = Reseal::new(&db, cipher).rate(flags.rate.unwrap_or(0)).run(&stop, &mut |progress| {
+        bar.set_length(progress.total_bytes);
+        bar.set_position(progress.done_bytes);
+        bar.set_message(progress.file.clone());
+    });
+    bar.finish_and_clear();
+    let closed = db.close();
+    let mut report = resealed?;
+    closed?;
+    // the end of the database removed what was not needed any more
+    let key = KeyRef { id: report.key_id.clone(), version: report.key_version };
+    report.left = reseal::left(&flags.dir, cipher, &key)?;
+    if flags.json {
+        print_json(&report)?;
+    } else {
+        print(&report_text(&report, flags, cipher))?;
+    }
+    Ok(if report.is_finished() { Answer::Done } else { Answer::Negative })
+}
+
+/// The cipher of the store in `dir`, as its newest control file tells it.
+fn present_cipher(dir: &Path) -> anyhow::Result<&'static Cipher> {
+    let status = rest::status(dir)?;
+    let current = status.files.iter().find(|file| file.name == "CURRENT");
+    let name = match current.map(|file| &file.state) {
+        Some(State::Sealed(sealed)) => sealed.cipher,
+        _ => FIRST_CIPHER,
+    };
+    Ok(registry::cipher(name)?)
+}
+
+fn report_text(report: &Report, flags: &ResealFlags, cipher: &Cipher) -> String {
+    let files = match report.files {
+        1 => "1 file".to_string(),
+        files => format!("{files} files"),
+    };
+    let mut text = format!(
+        "{files}, {} rewritten in {:.1} s under {} and key {} version {}\n",
+        human_bytes(report.rewritten_bytes),
+        report.elapsed_s,
+        report.cipher,
+        report.key_id,
+        report.key_version
+    );
+    let is_foreign = |left: &&Left| left.why == Why::Foreign;
+    let (foreign, left): (Vec<&Left>, Vec<&Left>) = report.left.iter().partition(is_foreign);
+    if left.is_empty() {
+        text.push_str("every file of the store is sealed so\n");
+    } else {
+        let bytes = left.iter().map(|left| left.stored_bytes).sum();
+        let count = match left.len() {
+            1 => "1 file is".to_string(),
+            files => format!("{files} files are"),
+        };
+        text.push_str(&format!("\n{count} left ({}):\n", human_bytes(bytes)));
+        list(&mut text, left.iter().map(|left| line(left)));
+        text.push_str(&format!("to go on: {}\n", command(flags, cipher)));
+    }
+    if !foreign.is_empty() {
+        text.push_str("\nbeside the store:\n");
+        list(&mut text, foreign.iter().map(|left| line(left)));
+    }
+    text
+}
+
+fn line(left: &Left) -> String {
+    let plain = if left.plain { "in the clear, " } else { "" };
+    format!("{}: {plain}{}", left.file, left.why.words())
+}
+
+/// The command that goes on where this one ended.
+fn command(flags: &ResealFlags, cipher: &Cipher) -> String {
+    let key = quoted(Path::new(&flags.key));
+    let mut words = vec!["sealstone rest reseal".to_string(), quoted(&flags.dir), "--key".into(), key];
+    if let Some(file) = &flags.passphrase.passphrase_file {
+        words.extend(["--passphrase-file".to_string(), quoted(file)]);
+    }
+    words.extend(["--cipher".to_string(), cipher.name.to_string()]);
+    if flags.from_plain {
+        words.push("--from-plain".into());
+    }
+    words.join(" ")
+}
+
+/// A path as a shell reads it.
+fn quoted(path: &Path) -> String {
+    let text = path.display().to_string();
+    let is_plain = |c: char| c.is_alphanumeric() || "/._-+:@%".contains(c);
+    if !text.is_empty() && text.chars().all(is_plain) { text } else { format!("'{}'", text.replace('\'', "'\\''")) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_are_quoted_for_the_shell() {
+        assert_eq!(quoted(Path::new("/data/orders-2.db")), "/data/orders-2.db");
+        assert_eq!(quoted(Path::new("my data")), "'my data'");
+        assert_eq!(quoted(Path::new("it's")), "'it'\\''s'");
+    }
+}

@@ -1,0 +1,91 @@
+//! What the crash tests know of a database that was killed: which writes were acknowledged, and whether all of them are
+//! there. Not here: what the writes are (`crash_load`), starting and killing (`tests/`).
+
+use std::collections::HashMap;
+use std::io::Read;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use sealstone_rocksdb::Db;
+
+use crate::crash_load::{ACK_BYTES, PAIRS, Step, THREADS, keys};
+
+/// What a killed writer said: the last step of each thread that it acknowledged, by thread.
+pub type Acks = HashMap<u8, u64>;
+
+/// Starts `writer`, kills it `after` a while, and returns what it said on stdout.
+///
+/// # Panics
+/// If it cannot be started, ended by itself, or did not count its steps in order.
+pub fn run_and_kill(writer: &mut Command, after: Duration) -> Acks {
+    let mut writer = writer.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().expect("the writer starts");
+    let mut stdout = writer.stdout.take().expect("piped");
+    let reader = std::thread::spawn(move || {
+        let mut bytes = Vec::new();
+        stdout.read_to_end(&mut bytes).expect("a pipe");
+        bytes
+    });
+    std::thread::sleep(after);
+    let early = writer.try_wait().expect("a child of ours");
+    assert!(early.is_none(), "the writer ended by itself: {early:?}");
+    writer.kill().expect("SIGKILL");
+    writer.wait().expect("a child of ours");
+    let bytes = reader.join().expect("the reader ends with the writer");
+    let mut last = Acks::new();
+    for ack in bytes.chunks_exact(ACK_BYTES) {
+        let number = u64::from_be_bytes(ack[1..].try_into().expect("eight bytes"));
+        let before = last.insert(ack[0], number);
+        assert_eq!(before.map_or(0, |before| before + 1), number, "acknowledgements come in order");
+    }
+    last
+}
+
+/// What is known of each pair: its last acknowledged step, or none. A later step may have happened unacknowledged.
+#[derive(Clone, Debug, Default)]
+pub struct Ledger(HashMap<(u8, u64), Step>);
+
+impl Ledger {
+    /// Takes what was acknowledged in `round` for known.
+    pub fn note(&mut self, round: u64, acks: &Acks) {
+        for (&thread, last) in acks.iter().filter(|(thread, _)| **thread < THREADS) {
+            for number in (last + 1).saturating_sub(PAIRS)..=*last {
+                let step = Step::new(thread, round, number);
+                self.0.insert((thread, step.pair()), step);
+            }
+        }
+    }
+
+    /// Compares `db` with what is known and with what was acknowledged in `round`, which is known from then on.
+    ///
+    /// # Panics
+    /// If an acknowledged write is missing, or an atomic one is there by half; `about` says where that was.
+    pub fn check(&mut self, db: &Db, round: u64, acks: &Acks, about: &str) {
+        self.note(round, acks);
+        for thread in 0..THREADS {
+            let done = acks.get(&thread).map_or(0, |last| last + 1);
+            // the one step that may have reached the database without its acknowledgement reaching us
+            let in_flight = Step::new(thread, round, done);
+            for pair in 0..PAIRS {
+                let last = self.0.get(&(thread, pair)).copied();
+                let found = pair_value(db, thread, pair, about);
+                let acknowledged = found == last.and_then(|step| step.value());
+                let unacknowledged = in_flight.pair() == pair && found == in_flight.value();
+                assert!(
+                    acknowledged || unacknowledged,
+                    "{about}: pair {pair} of thread {thread} should hold {last:?}, found {:?}",
+                    found.map(|value| String::from_utf8_lossy(&value).into_owned())
+                );
+                if !acknowledged {
+                    self.0.insert((thread, pair), in_flight);
+                }
+            }
+        }
+    }
+}
+
+/// What both keys of a pair hold; they were written together, so they must agree.
+fn pair_value(db: &Db, thread: u8, pair: u64, about: &str) -> Option<Vec<u8>> {
+    let [left, right] = keys(thread, pair).map(|key| db.get(&key).expect("a readable database"));
+    assert!(left == right, "{about}: half of an atomic write of pair {pair} of thread {thread}");
+    left
+}
