@@ -33,7 +33,9 @@ pub(crate) fn run() -> Result<bool> {
 
 /// The workspace's folder.
 pub(crate) fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).expect("dev/xtask lies two folders down").to_path_buf()
+    // as cargo says now: a cached build may come from another place
+    let own = std::env::var_os("CARGO_MANIFEST_DIR").unwrap_or_else(|| env!("CARGO_MANIFEST_DIR").into());
+    Path::new(&own).ancestors().nth(2).expect("dev/xtask lies two folders down").to_path_buf()
 }
 
 /// The cargo that runs us.
