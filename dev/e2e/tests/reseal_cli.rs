@@ -198,7 +198,7 @@ fn wrong_words_and_wrong_directories_are_refused() {
     at("db", "missing.key")
         .fails_with("sealstone: no key file at missing.key\n  make one with: sealstone keys new missing.key\n");
     at("nowhere", "orders.key").fails_with(
-        "sealstone: cannot read directory nowhere/: No such file or directory (os error 2)\n  \
+        "sealstone: cannot read directory nowhere: No such file or directory (os error 2)\n  \
          give the directory of a store\n",
     );
     fs::create_dir(dir.path().join("photos")).expect("room");
