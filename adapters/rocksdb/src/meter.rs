@@ -108,8 +108,9 @@ mod tests {
         let meter = CipherMeter::default();
         let begin = thread_cpu_ns();
         let mut sum = 0u64;
+        // long enough that an interruption of the machine within a sample, which counts for many calls, does not show
         for round in 0..3200u64 {
-            meter.decrypting(100, || (0..2000).for_each(|i| sum = std::hint::black_box(sum ^ (i * round))));
+            meter.decrypting(100, || (0..40_000).for_each(|i| sum = std::hint::black_box(sum ^ (i * round))));
         }
         let whole = (thread_cpu_ns() - begin) as f64 / 1e9;
         assert_eq!((meter.decrypted_bytes(), meter.encrypted_bytes()), (320_000, 0));
