@@ -248,7 +248,9 @@ fn what_cannot_be_brought_along_is_named_and_left_as_it_is() {
     let other = Site::new();
     other.seal("namesake.sst", b"table");
     fs::copy(other.path("namesake.sst"), site.path("db/namesake.sst")).unwrap();
-    File::options().write(true).open(site.path("db/damaged.sst")).unwrap().write_all_at(&[0xEE], 150).unwrap();
+    let mut damaged = fs::read(site.path("db/damaged.sst")).unwrap();
+    damaged[150] ^= 0xEE;
+    fs::write(site.path("db/damaged.sst"), damaged).unwrap();
     let before = ["damaged", "namesake"].map(|name| fs::read(site.path(&format!("db/{name}.sst"))).unwrap());
     site.key.rotate().unwrap();
     let done = site.rotate("db");

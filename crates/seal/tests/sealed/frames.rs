@@ -314,9 +314,12 @@ fn what_was_synced_cannot_be_cut_off() {
                 assert!(
                     matches!(read, Err(SealError::CutShort { end: e, synced: s }) if (e, s) == (end, synced as u64))
                 );
-                let mut zeros = stored.clone();
-                zeros[bytes..].fill(0);
-                assert!(read_frames(&zeros).is_err(), "{} zeroed from {bytes}", cipher.name);
+                // a tag that happens to end in zeros is not changed by zeroing them
+                if stored[bytes..synced].iter().any(|byte| *byte != 0) {
+                    let mut zeros = stored.clone();
+                    zeros[bytes..].fill(0);
+                    assert!(read_frames(&zeros).is_err(), "{} zeroed from {bytes}", cipher.name);
+                }
             }
         }
     }
