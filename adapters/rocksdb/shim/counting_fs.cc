@@ -5,6 +5,7 @@
 #include <time.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
 #include <iterator>
 #include <utility>
@@ -44,9 +45,18 @@ constexpr Sampling kSampling[] = {{32 * 1024, 64}, {512 * 1024, 8}, {SIZE_MAX, 1
 // For calls that are rare and long: syncs.
 constexpr size_t kAlways = SIZE_MAX;
 
+// The number that a thread's first call has. Threads that make few calls, such as the clients of one short slice, would
+// each have their first one measured and counted for many if all began at 0; so they begin all over the range.
+uint32_t FirstCall() {
+  static std::atomic<uint32_t> threads{0};
+  // odd, so that a run of threads meets every remainder equally often
+  return threads.fetch_add(1, std::memory_order_relaxed) * 37;
+}
+
 // For how many calls of this thread this one stands: 0 for most, which are not measured.
 uint32_t Weight(size_t bytes) {
-  thread_local uint32_t calls[std::size(kSampling)] = {};
+  static_assert(std::size(kSampling) == 3);
+  thread_local uint32_t calls[] = {FirstCall(), FirstCall(), FirstCall()};
   size_t index = 0;
   while (index + 1 < std::size(kSampling) && bytes >= kSampling[index].below_bytes) {
     index++;

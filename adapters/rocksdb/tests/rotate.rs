@@ -2,8 +2,8 @@
 //! meanwhile. Not here: kills (`dev/e2e`), the bytes of a header (`sealstone-seal`).
 
 use std::collections::BTreeMap;
-use std::fs::{self, File};
-use std::os::unix::fs::{FileExt, PermissionsExt};
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
