@@ -96,7 +96,7 @@ pub fn run_workloads(
     plan.check_room(variants.len(), &names)?;
     let started_at = jiff::Timestamp::now();
     let (begin, machine_begin) = (Instant::now(), machine::Busy::now());
-    let cpu_begin = CpuTime::now();
+    let cpu_begin = CpuTime::with_ended_children();
 
     let work_dir = WorkDir::create(plan)?;
     let mut comparison = Comparison::new(plan, &variants, engine, observer, stop);
@@ -119,7 +119,7 @@ pub fn run_workloads(
         return Err(CompareError::Stopped);
     }
     let machine = machine::Busy::now().since(machine_begin);
-    warnings.extend(machine.warnings(CpuTime::now().since(cpu_begin).total_s()));
+    warnings.extend(machine.warnings(CpuTime::with_ended_children().since(cpu_begin).total_s()));
     let mut engine = engine.facts();
     engine.settings.extend(settings);
     Ok(summary::results(summary::Run {
@@ -535,9 +535,10 @@ impl<'a> Comparison<'a> {
         if outcome.interrupted {
             return Err(Halt::Stopped);
         }
-        let cpu = CpuTime::now();
+        let servers = store.servers();
+        let cpu = CpuTime::with(&servers);
         store.quiesce().map_err(self.failed(doing(), variant))?;
-        let settle_cpu_s = CpuTime::now().since(cpu).total_s();
+        let settle_cpu_s = CpuTime::with(&servers).since(cpu).total_s();
         let all = counted(before, store.counters());
         let within = outcome.counters;
         // compaction writes new files, of which nothing is in the cache

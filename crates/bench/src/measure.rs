@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use hdrhistogram::Histogram;
 use nix::sys::resource::{UsageWho, getrusage};
+use nix::unistd::{SysconfVar, sysconf};
 use nix::sys::time::TimeValLike;
 
 use crate::results::{CpuSecond, Latency};
@@ -134,7 +135,7 @@ fn table(list: &[(&'static str, LatencyHistogram)]) -> BTreeMap<String, Latency>
     used.map(|(operation, histogram)| ((*operation).to_owned(), histogram.latency())).collect()
 }
 
-/// CPU seconds of this process, all threads together, since it began.
+/// CPU seconds of processes, all threads together, since they began.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct CpuTime {
     /// In user code.
@@ -144,12 +145,44 @@ pub struct CpuTime {
 }
 
 impl CpuTime {
-    /// CPU time so far.
+    /// CPU time of this process so far.
     pub fn now() -> Self {
+        Self::usage(UsageWho::RUSAGE_SELF)
+    }
+
+    /// CPU time so far of this process and of the processes `servers`, as far as they live. What a server used is known
+    /// to a hundredth of a second.
+    pub fn with(servers: &[u32]) -> Self {
+        servers.iter().map(|pid| Self::of(*pid)).fold(Self::now(), Self::plus)
+    }
+
+    /// CPU time of this process so far, and of its children that have ended.
+    pub fn with_ended_children() -> Self {
+        Self::now().plus(Self::usage(UsageWho::RUSAGE_CHILDREN))
+    }
+
+    fn usage(who: UsageWho) -> Self {
         // the call fails for bad arguments only
-        let usage = getrusage(UsageWho::RUSAGE_SELF).expect("getrusage of this process");
+        let usage = getrusage(who).expect("getrusage of this process");
         let seconds = |time: nix::sys::time::TimeVal| time.num_microseconds() as f64 / 1e6;
         Self { user_s: seconds(usage.user_time()), system_s: seconds(usage.system_time()) }
+    }
+
+    /// CPU time of process `pid`; none if there is no such process (proc(5), `/proc/PID/stat`).
+    fn of(pid: u32) -> Self {
+        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+        let ticks_a_second = sysconf(SysconfVar::CLK_TCK).ok().flatten().unwrap_or(100) as f64;
+        // the name in brackets may hold blanks and brackets; behind it the state is the 3rd field, user time the 14th
+        let behind_name = stat.rsplit_once(')').map_or("", |(_, rest)| rest);
+        let mut ticks = behind_name.split_whitespace().skip(11).map(|ticks| ticks.parse().unwrap_or(0.0));
+        let mut seconds = || ticks.next().unwrap_or(0.0) / ticks_a_second;
+        Self { user_s: seconds(), system_s: seconds() }
+    }
+
+    /// Both together.
+    #[must_use]
+    pub fn plus(self, other: Self) -> Self {
+        Self { user_s: self.user_s + other.user_s, system_s: self.system_s + other.system_s }
     }
 
     /// What was used since `earlier`.
@@ -171,9 +204,11 @@ const SAMPLING: Duration = Duration::from_millis(100);
 
 /// Starts a thread in `scope` that reads the CPU time until `done` is set, and returns its readings.
 ///
-/// `begin` is when the slice began, `cpu` the CPU time at that moment. Unpark the thread to end it at once.
+/// `servers` are the processes whose CPU time counts with this one's; `begin` is when the slice began, `cpu` the CPU time
+/// at that moment. Unpark the thread to end it at once.
 pub fn sample_cpu<'scope>(
     scope: &'scope thread::Scope<'scope, '_>,
+    servers: &'scope [u32],
     begin: Instant,
     cpu: CpuTime,
     done: &'scope AtomicBool,
@@ -188,7 +223,7 @@ pub fn sample_cpu<'scope>(
             }
             let now = Instant::now();
             if now >= due {
-                readings.push((now.duration_since(begin).as_secs_f64(), CpuTime::now().since(cpu)));
+                readings.push((now.duration_since(begin).as_secs_f64(), CpuTime::with(servers).since(cpu)));
                 due += SAMPLING;
             }
         }
@@ -307,10 +342,27 @@ mod tests {
     }
 
     #[test]
+    fn a_server_counts_with_this_process() {
+        let mut server = std::process::Command::new("sh").args(["-c", "while :; do :; done"]).spawn().unwrap();
+        let before = CpuTime::with(&[server.id()]);
+        let alone = CpuTime::now();
+        let used = || CpuTime::with(&[server.id()]).since(before).total_s() - CpuTime::now().since(alone).total_s();
+        // however busy the machine is, the loop gets its turn some time
+        while used() < 0.05 {
+            thread::sleep(Duration::from_millis(10));
+        }
+        let children = CpuTime::with_ended_children();
+        server.kill().unwrap();
+        server.wait().unwrap();
+        assert!(CpuTime::with_ended_children().since(children).total_s() >= 0.04);
+        assert_eq!(CpuTime::of(server.id()), CpuTime::default());
+    }
+
+    #[test]
     fn the_sampler_ends_when_told() {
         let done = AtomicBool::new(false);
         let readings = thread::scope(|scope| {
-            let sampler = sample_cpu(scope, Instant::now(), CpuTime::now(), &done);
+            let sampler = sample_cpu(scope, &[], Instant::now(), CpuTime::now(), &done);
             thread::sleep(Duration::from_millis(250));
             done.store(true, Ordering::Release);
             sampler.thread().unpark();

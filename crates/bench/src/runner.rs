@@ -80,6 +80,7 @@ impl Runner {
         let recorders = &mut self.recorders;
         recorders.resize_with(recorders.len().max(clients), Latencies::default);
         let gate = Gate::default();
+        let servers = store.servers();
         let (failed, sampled) = (AtomicBool::new(false), AtomicBool::new(false));
         let end_now = || failed.load(Ordering::Relaxed) || stop.load(Ordering::Relaxed);
 
@@ -108,14 +109,14 @@ impl Runner {
             gate.wait_for(clients);
             let counters = store.counters();
             let machine = Busy::now();
-            let (begin, cpu) = (Instant::now(), CpuTime::now());
-            let sampler = sample_cpu(scope, begin, cpu, &sampled);
+            let (begin, cpu) = (Instant::now(), CpuTime::with(&servers));
+            let sampler = sample_cpu(scope, &servers, begin, cpu, &sampled);
             gate.open(Some(begin));
 
             let ends = threads.into_iter().map(|thread| joined(thread).expect("the gate was opened with a start"));
             let ends: Vec<_> = ends.collect();
             let mut outcome = SliceOutcome {
-                cpu: CpuTime::now().since(cpu),
+                cpu: CpuTime::with(&servers).since(cpu),
                 counters: counted(counters, store.counters()),
                 machine: Busy::now().since(machine),
                 ..SliceOutcome::default()

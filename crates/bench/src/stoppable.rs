@@ -44,6 +44,11 @@ impl Store for Stoppable<'_> {
         self.inner.insert(table, key, record)
     }
 
+    fn insert_many(&self, table: &Table, rows: &[Row]) -> Result<(), StoreError> {
+        self.go_on()?;
+        self.inner.insert_many(table, rows)
+    }
+
     fn update(&self, table: &Table, key: &[u8], changes: &[(usize, &[u8])]) -> Result<bool, StoreError> {
         self.go_on()?;
         self.inner.update(table, key, changes)
@@ -67,6 +72,10 @@ impl Store for Stoppable<'_> {
 
     fn drop_caches(&self) -> Result<(), StoreError> {
         self.inner.drop_caches()
+    }
+
+    fn servers(&self) -> Vec<u32> {
+        self.inner.servers()
     }
 
     fn bulk(&self) -> Option<&dyn BulkLoad> {

@@ -182,6 +182,15 @@ pub trait Store: Send + Sync {
     /// As `read`, and a full disk.
     fn insert(&self, table: &Table, key: &[u8], record: &Record) -> Result<(), StoreError>;
 
+    /// Writes whole records that a data set is loaded with, as `insert` does each. A store behind a network takes them in
+    /// one message.
+    ///
+    /// # Errors
+    /// As `insert`; some of `rows` may then be written.
+    fn insert_many(&self, table: &Table, rows: &[Row]) -> Result<(), StoreError> {
+        rows.iter().try_for_each(|(key, record)| self.insert(table, key, record))
+    }
+
     /// Replaces single fields of an existing record, leaving the others. Returns whether the key was there.
     ///
     /// # Errors
@@ -217,6 +226,12 @@ pub trait Store: Send + Sync {
     /// # Errors
     /// I/O.
     fn drop_caches(&self) -> Result<(), StoreError>;
+
+    /// Ids of the processes of this machine that do the store's work, where it is not this process alone. Their CPU time
+    /// counts as the store's.
+    fn servers(&self) -> Vec<u32> {
+        Vec::new()
+    }
 
     /// Bulk loading past the write path, where the engine has it.
     fn bulk(&self) -> Option<&dyn BulkLoad> {

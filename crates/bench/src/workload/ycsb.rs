@@ -14,7 +14,7 @@ use rand::rngs::SmallRng;
 use super::distribution::{AcknowledgedCounter, Latest, ScrambledZipfian, fnv, stream};
 use super::records::Records;
 use super::{Client, Done, Error, Position, Recorder, Sources, Spec, Unit, Workload, shared, split};
-use crate::store::{Record, Store, StoreError, Table};
+use crate::store::{Record, Row, Store, StoreError, Table};
 
 const fn spec(name: &'static str, description: &'static str) -> Spec {
     Spec { name, description, unit: Unit::Operations, dataset: "ycsb", clients: None, cold: false, from_empty: false }
@@ -29,6 +29,9 @@ pub(super) const F: Spec = spec("f", "YCSB f: 50 % reads, 50 % read-modify-write
 
 /// Longest scan, in records; the shortest is 1.
 const SCAN_RECORDS_MAX: usize = 100;
+
+/// Records that loading hands to the store at once.
+const LOAD_ROWS: usize = 256;
 
 /// Shares of the operations, in percent; what is left of 100 is read-modify-write.
 #[derive(Clone, Copy, Debug)]
@@ -145,20 +148,21 @@ impl Workload for Ycsb {
     }
 
     fn load(&self, store: &dyn Store, part: usize, parts: usize, progress: &dyn Fn(u64)) -> Result<(), StoreError> {
-        let mut key = Vec::new();
-        let mut record = Record::new();
-        let mut unreported = 0;
-        for number in split(self.data.count, part, parts) {
-            key_name(number, &mut key);
-            self.data.records.fill(number, &mut record);
-            store.insert(&self.data.tables[0], &key, &record)?;
-            unreported += 1;
-            if unreported == 256 {
-                progress(std::mem::take(&mut unreported));
+        let mut rows: Vec<Row> = vec![Row::default(); LOAD_ROWS];
+        let mut numbers = split(self.data.count, part, parts);
+        loop {
+            let mut filled = 0;
+            for ((key, record), number) in rows.iter_mut().zip(numbers.by_ref()) {
+                key_name(number, key);
+                self.data.records.fill(number, record);
+                filled += 1;
             }
+            if filled == 0 {
+                return Ok(());
+            }
+            store.insert_many(&self.data.tables[0], &rows[..filled])?;
+            progress(filled as u64);
         }
-        progress(unreported);
-        Ok(())
     }
 
     fn data_bytes(&self) -> u64 {
