@@ -93,7 +93,7 @@ pub fn run_workloads(
     let (variants, notes) = plan.variants()?;
     let groups = Group::all(workloads);
     let names: Vec<&str> = groups.iter().map(|group| group.dataset).collect();
-    plan.check_room(variants.len(), &names)?;
+    plan.check_room(variants.len() * plan.members(), &names)?;
     let started_at = jiff::Timestamp::now();
     let (begin, machine_begin) = (Instant::now(), machine::Busy::now());
     let cpu_begin = CpuTime::with_ended_children();
@@ -357,8 +357,8 @@ impl<'a> Comparison<'a> {
         let wanted = stored_bytes.saturating_mul(2).saturating_add(LEAST);
         let cache_bytes = self.plan.cache.unwrap_or_else(|| {
             // half of what is there: the other half is for the page cache and everybody else
-            let share =
-                machine::memory_available_bytes().map_or(u64::MAX, |free| free / 2 / self.variants.len() as u64);
+            let share = machine::memory_available_bytes()
+                .map_or(u64::MAX, |free| free / 2 / (self.variants.len() * self.plan.members()) as u64);
             wanted.min(share.max(LEAST))
         });
         self.settings.insert(

@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 
 use hdrhistogram::Histogram;
 use nix::sys::resource::{UsageWho, getrusage};
-use nix::unistd::{SysconfVar, sysconf};
 use nix::sys::time::TimeValLike;
+use nix::unistd::{SysconfVar, sysconf};
 
 use crate::results::{CpuSecond, Latency};
 use crate::workload::Recorder;

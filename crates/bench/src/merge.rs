@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use crate::plan::Plan;
 use crate::report::figures;
 use crate::results::{Results, SCHEMA};
 
@@ -80,17 +81,30 @@ fn read_one(path: &Path) -> Result<Results, MergeError> {
     serde_json::from_slice(&text).map_err(damaged)
 }
 
-/// A name for each run: the machine's label, with run number and start time where one machine ran more than once.
+/// A name for each run: the machine's label; with the number of members and of records where runs differ in it; with run
+/// number and start time where that still leaves two of a name.
 pub fn labels(runs: &[Results]) -> Vec<String> {
-    let mut times = BTreeMap::<&str, usize>::new();
+    let differ = |of: fn(&Plan) -> u64| runs.windows(2).any(|pair| of(&pair[0].plan) != of(&pair[1].plan));
+    let (by_members, by_records) = (differ(|plan| plan.members() as u64), differ(|plan| plan.records));
+    let name = |run: &Results| {
+        let mut name = run.machine.label.clone();
+        if by_members {
+            name += &format!(", {}", figures::counted(run.plan.members(), "member"));
+        }
+        if by_records {
+            name += &format!(", {} records", figures::count(run.plan.records));
+        }
+        name
+    };
+    let mut times = BTreeMap::<String, usize>::new();
     for run in runs {
-        *times.entry(&run.machine.label).or_default() += 1;
+        *times.entry(name(run)).or_default() += 1;
     }
-    let mut seen = BTreeMap::<&str, usize>::new();
+    let mut seen = BTreeMap::<String, usize>::new();
     runs.iter()
         .map(|run| {
-            let name = &run.machine.label;
-            let number = seen.entry(name).or_default();
+            let name = name(run);
+            let number = seen.entry(name.clone()).or_default();
             *number += 1;
             match times[name.as_str()] {
                 1 => name.clone(),

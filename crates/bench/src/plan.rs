@@ -40,6 +40,10 @@ impl Policy {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Plan {
+    /// Name of the store: `rocksdb`, `mongodb`.
+    pub store: String,
+    /// Members of each store's replica set; a comparison of its own for each number. 1 for a store in this process.
+    pub nodes: Vec<usize>,
     /// Cipher names; `none` is the baseline and is added where it is missing.
     pub ciphers: Vec<String>,
     /// Backends: `auto` or names.
@@ -83,6 +87,8 @@ pub struct Plan {
 impl Default for Plan {
     fn default() -> Self {
         Self {
+            store: "rocksdb".into(),
+            nodes: vec![1],
             ciphers: ["none", "aes-256", "aria-256"].map(String::from).to_vec(),
             accel: vec!["auto".into()],
             workloads: ["a", "b", "c", "e", "oltp", "batch-load", "batch-scan"].map(String::from).to_vec(),
@@ -103,6 +109,9 @@ impl Default for Plan {
         }
     }
 }
+
+/// Most members of a replica set.
+const NODES_MAX: usize = 50;
 
 /// What is wrong with a plan.
 #[derive(Debug, thiserror::Error)]
@@ -172,15 +181,15 @@ pub enum PlanError {
     },
     /// The caches would not fit in memory.
     #[error(
-        "a cache of {} for each of {variants} stores needs {}, and {} of memory are available\nchoose a smaller cache \
+        "a cache of {} for each of {stores} stores needs {}, and {} of memory are available\nchoose a smaller cache \
          or fewer ciphers",
-        human_bytes(*cache_bytes), human_bytes(cache_bytes.saturating_mul(*variants as u64)), human_bytes(*available_bytes)
+        human_bytes(*cache_bytes), human_bytes(cache_bytes.saturating_mul(*stores as u64)), human_bytes(*available_bytes)
     )]
     Memory {
         /// Cache of one store, in bytes.
         cache_bytes: u64,
         /// Stores open at once.
-        variants: usize,
+        stores: usize,
         /// Memory available, in bytes.
         available_bytes: u64,
     },
@@ -195,6 +204,19 @@ impl Plan {
     pub fn read(path: &Path) -> Result<Self, PlanError> {
         let text = std::fs::read_to_string(path).map_err(|source| PlanError::Read { path: path.to_owned(), source })?;
         Self::from_toml(&text, path)
+    }
+
+    /// As [`Plan::read`]; what the file does not set is as in `usual`.
+    ///
+    /// # Errors
+    /// As [`Plan::read`].
+    pub fn read_over(path: &Path, usual: &Self) -> Result<Self, PlanError> {
+        let text = std::fs::read_to_string(path).map_err(|source| PlanError::Read { path: path.to_owned(), source })?;
+        // tells what is wrong with the file, by line
+        Self::from_toml(&text, path)?;
+        let mut table = toml::Table::try_from(usual).expect("a plan is a flat table of plain values");
+        table.extend(text.parse::<toml::Table>().expect("it was parsed above"));
+        Ok(table.try_into().expect("each value was read above"))
     }
 
     /// Reads a plan from TOML `text`; `path` is named in errors only.
@@ -291,7 +313,29 @@ impl Plan {
         Ok(())
     }
 
+    /// One plan for each number of members, in the order given.
+    #[must_use]
+    pub fn by_nodes(&self) -> Vec<Self> {
+        self.nodes.iter().map(|nodes| Self { nodes: vec![*nodes], ..self.clone() }).collect()
+    }
+
+    /// Members of each store's replica set, the first number of them if there are several.
+    pub fn members(&self) -> usize {
+        self.nodes.first().copied().unwrap_or(1)
+    }
+
     fn check_names(&self) -> Result<(), PlanError> {
+        if self.nodes.is_empty() {
+            return Err(value("nodes", "empty", "name at least one number of members"));
+        }
+        for (at, nodes) in self.nodes.iter().enumerate() {
+            if !(1..=NODES_MAX).contains(nodes) {
+                return Err(value("nodes", nodes, "a replica set has 1 to 50 members"));
+            }
+            if self.nodes[..at].contains(nodes) {
+                return Err(value("nodes", nodes, "it is listed twice; for more of it, raise rounds or pairs"));
+            }
+        }
         for (setting, list) in [("ciphers", &self.ciphers), ("accel", &self.accel), ("workloads", &self.workloads)] {
             if list.is_empty() {
                 return Err(value(setting, "empty", "name at least one"));
@@ -376,16 +420,17 @@ impl Plan {
 
     /// Checks that the stores fit on the disk and a cache that was set fits in memory.
     ///
-    /// `datasets` names the data sets that will be loaded, each into one store a variant.
+    /// - `stores`: how many copies of each data set there are: one a variant, or one for each member of its replica set
+    /// - `datasets`: names of the data sets that will be loaded
     ///
     /// # Errors
     /// `PlanError::Space`, `PlanError::Memory`.
-    pub fn check_room(&self, variants: usize, datasets: &[&str]) -> Result<(), PlanError> {
+    pub fn check_room(&self, stores: usize, datasets: &[&str]) -> Result<(), PlanError> {
         // log-structured stores hold up to about twice their data while they compact
-        let stores = |dataset: &&str| self.data_bytes(dataset).saturating_mul(2 * variants as u64);
+        let bytes = |dataset: &&str| self.data_bytes(dataset).saturating_mul(2 * stores as u64);
         let need_bytes = match self.keep {
-            Some(_) => datasets.iter().map(stores).fold(0, u64::saturating_add),
-            None => datasets.iter().map(stores).max().unwrap_or(0),
+            Some(_) => datasets.iter().map(bytes).fold(0, u64::saturating_add),
+            None => datasets.iter().map(bytes).max().unwrap_or(0),
         };
         let dir = self.stores_dir();
         if let Some(free_bytes) = machine::free_bytes(dir)
@@ -394,9 +439,9 @@ impl Plan {
             return Err(PlanError::Space { dir: dir.to_owned(), need_bytes, free_bytes });
         }
         if let (Some(cache_bytes), Some(available_bytes)) = (self.cache, machine::memory_available_bytes())
-            && cache_bytes.saturating_mul(variants as u64) > available_bytes
+            && cache_bytes.saturating_mul(stores as u64) > available_bytes
         {
-            return Err(PlanError::Memory { cache_bytes, variants, available_bytes });
+            return Err(PlanError::Memory { cache_bytes, stores, available_bytes });
         }
         Ok(())
     }

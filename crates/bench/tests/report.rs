@@ -379,6 +379,13 @@ fn result_files_are_read_and_named() {
         ]
     );
     assert!(merge::differences(&merged.runs).is_empty());
+    let mut sets = merged.runs.clone();
+    (sets[0].plan.nodes, sets[1].plan.nodes) = (vec![1], vec![3]);
+    assert_eq!(
+        merge::labels(&sets),
+        ["Example CPU 9000, 8 cores, 1 member", "Example CPU 9000, 8 cores, 3 members"],
+        "the number of members says which is which"
+    );
     assert!(report::html(&merged.runs).unwrap().contains("run 2 (2026-03-03 10:00 UTC)"));
 
     assert!(matches!(merge::read(&[]), Err(MergeError::Empty)));

@@ -12,7 +12,7 @@ use sealstone_cipher::backend::Backend;
 use sealstone_cipher::registry;
 use sealstone_cipher::speed::Work;
 
-use crate::count;
+use crate::{count, stores};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -64,9 +64,8 @@ pub(crate) fn definition() -> clap::Command {
     Sealstone::command().mut_subcommand("compare", |mut compare| {
         for (setting, value) in defaults {
             let value = match value {
-                toml::Value::Array(names) => names.iter().filter_map(toml::Value::as_str).collect::<Vec<_>>().join(","),
-                toml::Value::String(text) => text,
-                other => other.to_string(),
+                toml::Value::Array(values) => values.into_iter().map(plain).collect::<Vec<_>>().join(","),
+                other => plain(other),
             };
             compare = compare.mut_arg(setting.replace('-', "_"), |flag| {
                 let help = flag.get_help().map(ToString::to_string).unwrap_or_default();
@@ -75,6 +74,14 @@ pub(crate) fn definition() -> clap::Command {
         }
         compare
     })
+}
+
+/// A value as a flag has it.
+fn plain(value: toml::Value) -> String {
+    match value {
+        toml::Value::String(text) => text,
+        other => other.to_string(),
+    }
 }
 
 /// Encrypt a data store with the cipher you choose, and measure what it costs
@@ -137,8 +144,14 @@ pub(crate) struct CompareFlags {
 #[derive(Args, Debug, Default)]
 #[command(next_help_heading = "What to compare")]
 pub(crate) struct PlanFlags {
+    /// The store to encrypt: rocksdb, within this process, or mongodb, with servers started on this machine
+    #[arg(long, value_name = "STORE", value_parser = Suggest(store_names))]
+    pub(crate) store: Option<String>,
+    /// Members of each replica set, with --store mongodb; a comparison of its own for each number
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = count::parse_small)]
+    pub(crate) nodes: Option<Vec<usize>>,
     /// Ciphers, and `none` for the baseline
-    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = Suggest(cipher_names))]
+    #[arg(long, visible_alias = "at-rest", value_name = "LIST", value_delimiter = ',', value_parser = Suggest(cipher_names))]
     pub(crate) ciphers: Option<Vec<String>>,
     /// CPU instructions to use: auto, or backends by name
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = Suggest(accel_names))]
@@ -517,6 +530,10 @@ impl TypedValueParser for Suggest {
     fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
         Some(Box::new((self.0)().into_iter().map(PossibleValue::new)))
     }
+}
+
+fn store_names() -> Vec<&'static str> {
+    stores::stores().iter().map(|store| store.name).collect()
 }
 
 fn cipher_names_only() -> Vec<&'static str> {

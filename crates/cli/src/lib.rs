@@ -19,6 +19,7 @@ mod rest;
 mod settings;
 mod shell;
 mod speed;
+mod stores;
 mod table;
 mod terminal;
 mod workloads;

@@ -1,17 +1,26 @@
-//! From flags to a plan: the defaults, then the TOML file, then the flags.
+//! From flags to a plan: the defaults of the store, then the TOML file, then the flags.
 
 use sealstone_bench::plan::{Plan, PlanError};
 
 use crate::flags::{CompareFlags, PlanFlags};
+use crate::stores;
 
 /// The plan in force. Its values are not checked yet.
 ///
 /// # Errors
 /// A TOML file that cannot be read or is not a plan.
 pub(crate) fn plan(flags: &CompareFlags) -> Result<Plan, PlanError> {
+    let named = match &flags.config {
+        Some(path) => Plan::read(path)?.store,
+        None => Plan::default().store,
+    };
+    let named = flags.plan.store.as_ref().unwrap_or(&named);
+    // a store that is not in the table is found out when it is looked for
+    let mut usual = Plan { store: named.clone(), ..Plan::default() };
+    stores::store(named).into_iter().for_each(|store| (store.adjust)(&mut usual));
     let mut plan = match &flags.config {
-        Some(path) => Plan::read(path)?,
-        None => Plan::default(),
+        Some(path) => Plan::read_over(path, &usual)?,
+        None => usual,
     };
     apply(&flags.plan, &mut plan);
     Ok(plan)
@@ -29,6 +38,8 @@ fn apply(flags: &PlanFlags, plan: &mut Plan) {
             setting.clone_from(flag);
         }
     }
+    set(&flags.store, &mut plan.store);
+    set(&flags.nodes, &mut plan.nodes);
     set(&flags.ciphers, &mut plan.ciphers);
     set(&flags.accel, &mut plan.accel);
     set(&flags.workloads, &mut plan.workloads);
@@ -72,6 +83,8 @@ mod tests {
     fn every_setting_has_its_flag() {
         // a value unlike the default for each; what `settings()` lists must be covered by it
         let values = [
+            ("store", "mongodb"),
+            ("nodes", "3,6"),
             ("ciphers", "none,3des"),
             ("accel", "portable"),
             ("workloads", "f"),
