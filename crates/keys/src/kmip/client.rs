@@ -9,8 +9,8 @@
 
 use std::fmt;
 use std::io::{self, Read, Write};
-use std::net::{TcpStream, ToSocketAddrs};
-use std::sync::Arc;
+use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
+use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -349,8 +349,10 @@ impl Link {
 /// Connects to the first of the server's addresses that accepts.
 fn connect(client: &Client, server: usize, deadline: Instant) -> io::Result<TcpStream> {
     let server = &client.address.servers[server];
+    let (host, port) = (server.host.clone(), server.port);
+    let addresses = look_up(move || Ok((host.as_str(), port).to_socket_addrs()?.collect()), deadline)?;
     let mut last = io::Error::new(io::ErrorKind::NotFound, "the host name has no address");
-    for address in (server.host.as_str(), server.port).to_socket_addrs()? {
+    for address in addresses {
         let left = deadline.saturating_duration_since(Instant::now());
         if left.is_zero() {
             return Err(io::ErrorKind::TimedOut.into());
@@ -364,6 +366,21 @@ fn connect(client: &Client, server: usize, deadline: Instant) -> io::Result<TcpS
         }
     }
     Err(last)
+}
+
+/// What `resolve` finds, if that is before `deadline`. The system gives looking up a name no limit that could be set, so a
+/// thread does it, which is left alone if it takes too long.
+fn look_up(
+    resolve: impl FnOnce() -> io::Result<Vec<SocketAddr>> + Send + 'static,
+    deadline: Instant,
+) -> io::Result<Vec<SocketAddr>> {
+    let (sender, found) = mpsc::channel();
+    // where nobody waits any longer, the answer is of no use
+    thread::Builder::new().name("kmip look-up".into()).spawn(move || drop(sender.send(resolve())))?;
+    let left = deadline.saturating_duration_since(Instant::now());
+    found
+        .recv_timeout(left)
+        .unwrap_or_else(|_| Err(io::Error::new(io::ErrorKind::TimedOut, "looking up the host name took too long")))
 }
 
 /// A socket on which nothing waits beyond a deadline, however slowly bytes drip in.
@@ -396,5 +413,28 @@ impl Write for Timed {
 
     fn flush(&mut self) -> io::Result<()> {
         self.socket.flush()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn looking_up_a_name_ends_in_time() {
+        let address: SocketAddr = "127.0.0.1:5696".parse().unwrap();
+        let late = Instant::now() + Duration::from_secs(600);
+        assert_eq!(look_up(move || Ok(vec![address]), late).unwrap(), [address]);
+        let failed = look_up(|| Err(io::Error::other("no such name")), late).unwrap_err();
+        assert_eq!(failed.to_string(), "no such name");
+
+        // one that never answers
+        let (_kept, never) = mpsc::channel::<()>();
+        let hangs = move || {
+            let _ = never.recv();
+            Ok(Vec::new())
+        };
+        let error = look_up(hangs, Instant::now() + Duration::from_millis(20)).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::TimedOut);
     }
 }
