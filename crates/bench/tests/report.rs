@@ -386,6 +386,14 @@ fn result_files_are_read_and_named() {
         ["Example CPU 9000, 8 cores, 1 member", "Example CPU 9000, 8 cores, 3 members"],
         "the number of members says which is which"
     );
+    // a store that does not tell where time goes has no chart of it, rather than one of zeros
+    let page = report::html(&sets).unwrap();
+    assert!(page.contains("Where CPU time goes") && page.contains("Time and bytes"));
+    for cell in sets.iter_mut().flat_map(|run| &mut run.cells) {
+        (cell.time.cipher_s, cell.time.io_s) = (0.0, 0.0);
+    }
+    let page = report::html(&sets).unwrap();
+    assert!(!page.contains("Where CPU time goes") && !page.contains("Time and bytes"));
     assert!(report::html(&merged.runs).unwrap().contains("run 2 (2026-03-03 10:00 UTC)"));
 
     assert!(matches!(merge::read(&[]), Err(MergeError::Empty)));

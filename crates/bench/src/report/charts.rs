@@ -450,8 +450,12 @@ fn per_work(cell: &Cell, seconds: f64) -> f64 {
     if done > 0.0 { seconds * 1e6 / done } else { 0.0 }
 }
 
-/// CPU time in the cipher, in file operations and elsewhere, for each operation or megabyte.
+/// CPU time in the cipher, in file operations and elsewhere, for each operation or megabyte; none where the store does not
+/// tell.
 pub(super) fn time_split(run: &Run) -> Result<Vec<Chart>, ReportError> {
+    if !run.tells_time() {
+        return Ok(Vec::new());
+    }
     let chart = |workload: &&str| {
         let cells = run.cells(workload);
         let total = |cell: &Cell| cell.time.cipher_s + cell.time.io_s + cell.time.other_s;

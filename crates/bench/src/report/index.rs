@@ -29,6 +29,11 @@ impl<'a> Run<'a> {
         Self { results, label, workloads, baseline }
     }
 
+    /// Whether the store told the time it spent in file operations and the cipher: a server does not.
+    pub(super) fn tells_time(&self) -> bool {
+        self.results.cells.iter().any(|cell| cell.time.cipher_s + cell.time.io_s > 0.0)
+    }
+
     /// The cell of `variant` under `workload`, unless the run ended before it.
     pub(super) fn cell(&self, workload: &str, variant: usize) -> Option<&'a Cell> {
         self.results.cells.iter().find(|cell| cell.variant == variant && cell.workload == workload)

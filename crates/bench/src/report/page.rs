@@ -166,7 +166,9 @@ fn section(number: usize, run: &Run, alone: bool, options: &Options) -> Result<S
         tables: [
             vec![tables::throughput(run)],
             tables::latency(run),
-            vec![tables::cpu(run), tables::time_split(run), tables::size(run)],
+            vec![tables::cpu(run)],
+            tables::time_split(run),
+            vec![tables::size(run)],
         ]
         .concat(),
         subjects: vec![tables::variants(run), tables::workloads(run)],

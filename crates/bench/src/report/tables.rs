@@ -327,8 +327,11 @@ fn saturated_by(by: &str) -> &str {
     }
 }
 
-/// Where CPU time went, and the bytes that went through files and cipher.
-pub(super) fn time_split(run: &Run) -> Table {
+/// Where CPU time went, and the bytes that went through files and cipher; none where the store does not tell.
+pub(super) fn time_split(run: &Run) -> Vec<Table> {
+    if !run.tells_time() {
+        return Vec::new();
+    }
     let heads = [
         "#In the cipher",
         "#In file operations",
@@ -341,7 +344,7 @@ pub(super) fn time_split(run: &Run) -> Table {
         "#Decrypted",
     ];
     let note = "CPU seconds over all slices; waiting is wall time, summed over threads.";
-    by_workload(run, "Time and bytes", note, &heads, |_, cell| {
+    let table = by_workload(run, "Time and bytes", note, &heads, |_, cell| {
         let time = &cell.time;
         let total = time.cipher_s + time.io_s + time.other_s;
         vec![
@@ -355,7 +358,8 @@ pub(super) fn time_split(run: &Run) -> Table {
             sum_bytes(cell, |sample| sample.encrypted_bytes),
             sum_bytes(cell, |sample| sample.decrypted_bytes),
         ]
-    })
+    });
+    vec![table]
 }
 
 /// Size on disk.
