@@ -71,7 +71,7 @@ pub(crate) fn results(run: Run) -> Results {
         started_at,
         elapsed_s,
         interrupted,
-        command: std::env::args().collect(),
+        command: std::env::args().map(|word| without_password(&word)).collect(),
         plan: plan.clone(),
         machine: machine::facts(plan.stores_dir()),
         engine,
@@ -160,6 +160,16 @@ fn amount(sample: &Sample, unit: Unit) -> f64 {
     match unit {
         Unit::Operations => sample.operations as f64,
         Unit::Bytes => sample.bytes as f64,
+    }
+}
+
+/// A word of a command line, without the password of an address in it: results are passed on.
+fn without_password(word: &str) -> String {
+    let Some((scheme, rest)) = word.split_once("://") else { return word.to_owned() };
+    let authority = rest.split(['/', '?']).next().unwrap_or(rest);
+    match authority.rsplit_once('@').and_then(|(user, _)| user.split_once(':')) {
+        Some((user, password)) => format!("{scheme}://{user}:***{}", &rest[user.len() + 1 + password.len()..]),
+        None => word.to_owned(),
     }
 }
 
