@@ -272,3 +272,20 @@ fn workloads(cells: &[Cell], is: impl Fn(&Cell) -> bool) -> Vec<String> {
     }
     names
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_command_line_keeps_no_password() {
+        for (word, want) in [
+            ("--records=5", "--records=5"),
+            ("mongodb://db.example:27017/x?w=1", "mongodb://db.example:27017/x?w=1"),
+            ("none=mongodb://me:s3:cr@db.example/x?a=b@c:d", "none=mongodb://me:***@db.example/x?a=b@c:d"),
+            ("mongodb://me@db.example", "mongodb://me@db.example"),
+        ] {
+            assert_eq!(without_password(word), want);
+        }
+    }
+}
