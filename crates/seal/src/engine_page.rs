@@ -346,28 +346,43 @@ impl EnginePages {
     /// Seals `page` into `block`, which is [`OVERHEAD_BYTES`] longer.
     ///
     /// # Errors
-    /// [`EnginePageError::Buffer`], [`EnginePageError::TooLong`], [`EnginePageError::Random`],
-    /// [`EnginePageError::Cipher`]. `block` then holds nothing of the page.
+    /// As [`EnginePages::seal_in_place`].
     pub fn seal(&self, page: &[u8], block: &mut [u8]) -> Result<(), EnginePageError> {
         let wanted = page.len() + OVERHEAD_BYTES;
         if block.len() != wanted {
             block.fill(0);
             return Err(EnginePageError::Buffer { found: block.len(), wanted });
         }
-        let in_parts = page.len() as u64 > self.cipher.limits.message_bytes;
+        block[HEADER_BYTES..][..page.len()].copy_from_slice(page);
+        self.seal_in_place(block)
+    }
+
+    /// Seals the page that lies in `block` between room for the header ([`HEADER_BYTES`]) and room for the tag.
+    ///
+    /// # Errors
+    /// [`EnginePageError::Buffer`], [`EnginePageError::TooLong`], [`EnginePageError::Random`],
+    /// [`EnginePageError::Cipher`]. `block` then holds nothing of the page.
+    pub fn seal_in_place(&self, block: &mut [u8]) -> Result<(), EnginePageError> {
+        self.seal_somewhere(block).inspect_err(|_| block.fill(0))
+    }
+
+    fn seal_somewhere(&self, block: &mut [u8]) -> Result<(), EnginePageError> {
+        let Some(bytes) = block.len().checked_sub(OVERHEAD_BYTES) else {
+            return Err(EnginePageError::Buffer { found: block.len(), wanted: OVERHEAD_BYTES });
+        };
+        let in_parts = bytes as u64 > self.cipher.limits.message_bytes;
         if in_parts && self.cipher.mode == Mode::Gcm {
-            block.fill(0);
-            return Err(EnginePageError::TooLong { bytes: page.len(), cipher: self.cipher.name });
+            return Err(EnginePageError::TooLong { bytes, cipher: self.cipher.name });
         }
-        let units = if in_parts { 1 } else { units(self.cipher, page.len()) };
+        let units = if in_parts { 1 } else { units(self.cipher, bytes) };
         loop {
             let sealing = self.sealing.read().unwrap_or_else(PoisonError::into_inner);
             let counter = sealing.next.fetch_add(units, Ordering::Relaxed);
             if counter.saturating_add(units) <= units_per_key(self.cipher) {
-                return self.seal_at(&sealing, counter, in_parts, page, block).inspect_err(|_| block.fill(0));
+                return self.seal_at(&sealing, counter, in_parts, block);
             }
             drop(sealing);
-            self.renew(units).inspect_err(|_| block.fill(0))?;
+            self.renew(units)?;
         }
     }
 
@@ -376,7 +391,6 @@ impl EnginePages {
         sealing: &Sealing,
         counter: u64,
         in_parts: bool,
-        page: &[u8],
         block: &mut [u8],
     ) -> Result<(), EnginePageError> {
         let kek = &self.keys[self.current];
@@ -389,10 +403,9 @@ impl EnginePages {
             counter,
             in_parts,
         };
-        let (sealed, tag_place) = block.split_at_mut(HEADER_BYTES + page.len());
+        let (sealed, tag_place) = block.split_last_chunk_mut().expect("the length was checked");
         let (header, data) = sealed.split_first_chunk_mut().expect("the length was checked");
         put(header, &info);
-        data.copy_from_slice(page);
         let nonce = nonce(counter);
         let nonce = &nonce[12 - sealing.keyed.nonce_bytes()..];
         let tag = if in_parts {
@@ -401,7 +414,7 @@ impl EnginePages {
         } else {
             sealing.keyed.seal(nonce, header, data)
         };
-        tag_place.copy_from_slice(&tag.map_err(EnginePageError::Cipher)?);
+        *tag_place = tag.map_err(EnginePageError::Cipher)?;
         Ok(())
     }
 
@@ -417,14 +430,25 @@ impl EnginePages {
     /// Opens `block` into `page`, which is [`OVERHEAD_BYTES`] shorter.
     ///
     /// # Errors
+    /// As [`EnginePages::open_in_place`].
+    pub fn open(&self, block: &[u8], page: &mut [u8]) -> Result<(), EnginePageError> {
+        if let Some(ciphertext) = block.get(HEADER_BYTES..HEADER_BYTES + page.len()) {
+            page.copy_from_slice(ciphertext);
+        }
+        self.open_in_place(block, page)
+    }
+
+    /// Opens `block`, whose ciphertext (all of it but [`HEADER_BYTES`] before and the tag after it) was copied to `page`.
+    ///
+    /// # Errors
     /// Those of [`inspect`]; [`EnginePageError::OtherCipher`], [`EnginePageError::MissingVersion`],
     /// [`EnginePageError::OtherKey`], [`EnginePageError::Changed`], [`EnginePageError::Buffer`]. `page` then holds
     /// nothing of the data.
-    pub fn open(&self, block: &[u8], page: &mut [u8]) -> Result<(), EnginePageError> {
-        self.open_into(block, page).inspect_err(|_| page.fill(0))
+    pub fn open_in_place(&self, block: &[u8], page: &mut [u8]) -> Result<(), EnginePageError> {
+        self.open_somewhere(block, page).inspect_err(|_| page.fill(0))
     }
 
-    fn open_into(&self, block: &[u8], page: &mut [u8]) -> Result<(), EnginePageError> {
+    fn open_somewhere(&self, block: &[u8], page: &mut [u8]) -> Result<(), EnginePageError> {
         let info = inspect(block)?;
         if block.len() < OVERHEAD_BYTES {
             return Err(EnginePageError::Damaged { found: format!("it ends after {} bytes", block.len()) });
@@ -486,14 +510,12 @@ impl EnginePages {
         page: &mut [u8],
     ) -> Result<(), EnginePageError> {
         let (sealed, tag) = block.split_last_chunk().expect("the length was checked");
-        let (header, data) = sealed.split_at(HEADER_BYTES);
         let nonce = nonce(info.counter);
         let nonce = &nonce[12 - keyed.nonce_bytes()..];
-        page.copy_from_slice(data);
         let opened = if info.in_parts {
             keyed.open(nonce, sealed, &mut [], tag)
         } else {
-            keyed.open(nonce, header, page, tag)
+            keyed.open(nonce, &sealed[..HEADER_BYTES], page, tag)
         };
         opened.map_err(|error| match error {
             CipherError::Authentication | CipherError::MessageTooLong { .. } => EnginePageError::Changed {
