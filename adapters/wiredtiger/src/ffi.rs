@@ -273,9 +273,19 @@ pub(crate) unsafe extern "C" fn wiredtiger_extension_init(
     let outcome = catch_unwind(AssertUnwindSafe(|| {
         // SAFETY: as the caller promises.
         let settings = unsafe { settings(config) };
-        let named = settings.as_ref().ok().and_then(|settings| settings.series.clone());
-        // SAFETY: as the caller promises.
-        let table = unsafe { Table::find(connection, named.as_deref()) }?;
+        let named = settings.as_ref().ok().and_then(|settings| settings.series.as_deref());
+        // SAFETY: as the caller promises. Where program and symbols agree on a series, its log serves for whatever is
+        // wrong with the settings.
+        let table = unsafe { Table::find(connection, None) };
+        if let Ok(table) = &table {
+            log = table.log()?;
+        }
+        let table = match table {
+            Ok(table) => series::choose(table.found, named).map(|_| table)?,
+            // SAFETY: as the caller promises.
+            Err(_) if named.is_some() => unsafe { Table::find(connection, named) }?,
+            Err(error) => return Err(error),
+        };
         log = table.log()?;
         let encryptor = Arc::new(Encryptor::open(&settings?)?);
         log.print(ptr::null_mut(), &encryptor.greeting(), false);

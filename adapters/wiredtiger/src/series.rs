@@ -101,7 +101,7 @@ pub enum SeriesError {
     /// Settings and version disagree.
     #[error(
         "the extension's config says series {wanted}, and this server has WiredTiger {found}, series {series}\n\
-         write series=\"{series}\" or leave it out; nothing of WiredTiger was called"
+         write series=\"{series}\" or leave it out; nothing was opened"
     )]
     Disagree {
         /// What the settings say.
@@ -246,7 +246,7 @@ mod tests {
         assert_eq!(
             error.to_string(),
             "the extension's config says series 8.0, and this server has WiredTiger 10.0.2, series 6.0\n\
-             write series=\"6.0\" or leave it out; nothing of WiredTiger was called"
+             write series=\"6.0\" or leave it out; nothing was opened"
         );
     }
 
