@@ -366,6 +366,21 @@ impl KeySource for KeyFile {
         find(&state).ok_or_else(|| self.missing(key, &state.content))
     }
 
+    fn all(&self) -> Result<Vec<(KeyRef, Secret)>, KeyError> {
+        self.refresh()?;
+        let state = self.held();
+        let versions = state.content.versions.iter();
+        let named = |version: &Version| {
+            let key = KeyRef { id: self.id.clone(), version: version.version };
+            (key, Secret::from_bytes(version.secret.as_bytes()))
+        };
+        Ok(versions.map(named).collect())
+    }
+
+    fn name(&self) -> Result<String, KeyError> {
+        Ok(self.id.clone())
+    }
+
     fn describe(&self) -> String {
         format!("key file {}", self.path.display())
     }

@@ -54,6 +54,22 @@ pub trait KeySource: Send + Sync {
     /// [`KeyError::OtherKey`] and [`KeyError::MissingVersion`] say what the source has instead.
     fn get(&self, key: &KeyRef) -> Result<Secret, KeyError>;
 
+    /// Every version that opens data, ascending, the current one among them: for who must not ask again later.
+    ///
+    /// # Errors
+    /// As [`KeySource::current`] and [`KeySource::get`]; a version that must no longer be used is left out.
+    fn all(&self) -> Result<Vec<(KeyRef, Secret)>, KeyError> {
+        Ok(vec![self.current()?])
+    }
+
+    /// What the key is called over all its versions: the id of a key file, and what a key server was asked for.
+    ///
+    /// # Errors
+    /// As [`KeySource::current`].
+    fn name(&self) -> Result<String, KeyError> {
+        Ok(self.current()?.0.id)
+    }
+
     /// Where this is, for messages: `key file /etc/sealstone.key`.
     fn describe(&self) -> String;
 

@@ -19,7 +19,7 @@ use crate::segment::{SEGMENTS_MAX, SegmentKeys, nonce};
 use crate::{SealError, TAG_BYTES};
 
 /// Longest key of any cipher that may seal files, in bytes.
-const KEY_BYTES_MAX: usize = 64;
+pub(crate) const KEY_BYTES_MAX: usize = 64;
 
 /// How much of a file of frames was synced, with its tag: to be written over the same record in the header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

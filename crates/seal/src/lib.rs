@@ -6,10 +6,12 @@
 //!
 //! A sealed file begins with a header of [`HEADER_BYTES`] that names cipher, key and layout and carries the file's
 //! own data key, wrapped. Then come pages ([`paged`]: tables, small control files) or frames ([`frame`]: logs).
+//! Engines that seal single blocks and tell nothing of their place have a format of their own, [`engine_page`].
 //!
 //! A file is written once, front to back, by the one writer that [`SealedFile::create`] allows; so no counter is
 //! ever used twice under one key.
 
+pub mod engine_page;
 mod error;
 mod file;
 pub mod frame;

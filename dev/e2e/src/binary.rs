@@ -1,8 +1,11 @@
-//! Finds the binary under test: the one named by `SEALSTONE_BIN`, or else one that cargo builds now.
+//! Finds the binary under test, the one named by `SEALSTONE_BIN`, and the extension for WiredTiger beside it, or else
+//! has cargo build them now.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
+
+use serde_json::Value;
 
 /// Path of the `sealstone` under test.
 ///
@@ -16,20 +19,45 @@ pub fn sealstone() -> &'static Path {
             assert!(path.is_file(), "SEALSTONE_BIN names {}, which is no file", path.display());
             path
         }
-        None => build(),
+        None => {
+            let built = build(&["--package", "sealstone-cli", "--bin", "sealstone"]);
+            let executable = |message: &Value| message["executable"].as_str().map(PathBuf::from);
+            built.iter().filter_map(executable).next_back().expect("cargo names the executable it built")
+        }
     })
 }
 
-fn build() -> PathBuf {
+/// Path of the extension under test, `libsealstone_wiredtiger.so`.
+///
+/// # Panics
+/// As [`sealstone`].
+pub fn wiredtiger_extension() -> &'static Path {
+    static FOUND: OnceLock<PathBuf> = OnceLock::new();
+    FOUND.get_or_init(|| {
+        let beside = std::env::var_os("SEALSTONE_BIN")
+            .map(|path| Path::new(&path).with_file_name("libsealstone_wiredtiger.so"))
+            .filter(|path| path.is_file());
+        let built = || {
+            let built = build(&["--package", "sealstone-wiredtiger", "--lib"]);
+            let names = built.iter().filter_map(|message| message["filenames"].as_array()).flatten();
+            let paths = names.filter_map(|name| name.as_str().map(PathBuf::from));
+            paths.filter(|path| path.ends_with("libsealstone_wiredtiger.so")).next_back().expect("cargo names the library")
+        };
+        let path = beside.unwrap_or_else(built);
+        std::fs::canonicalize(&path).expect("the extension is there")
+    })
+}
+
+/// What cargo says of what it built.
+fn build(what: &[&str]) -> Vec<Value> {
     let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".into());
     let output = Command::new(cargo)
-        .args(["build", "--package", "sealstone-cli", "--bin", "sealstone", "--message-format", "json"])
+        .args(["build", "--message-format", "json"])
+        .args(what)
         .current_dir(env!("CARGO_MANIFEST_DIR"))
         .output()
         .expect("cargo starts");
     assert!(output.status.success(), "cannot build sealstone:\n{}", String::from_utf8_lossy(&output.stderr));
     let stdout = String::from_utf8(output.stdout).expect("cargo prints UTF-8");
-    let messages = stdout.lines().filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok());
-    let mut executables = messages.filter_map(|message| message["executable"].as_str().map(PathBuf::from));
-    executables.next_back().expect("cargo names the executable it built")
+    stdout.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
 }

@@ -8,4 +8,6 @@ pub mod crash_check;
 pub mod crash_load;
 pub mod kmip_cases;
 pub mod kmip_server;
+pub mod mongod;
 pub mod transcript;
+pub mod wiredtiger_files;

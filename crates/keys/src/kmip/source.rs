@@ -125,6 +125,23 @@ impl KeySource for KmipSource {
         Ok(copy)
     }
 
+    /// Those versions that are Active or Deactivated, each got from the server the first time.
+    fn all(&self) -> Result<Vec<(KeyRef, Secret)>, KeyError> {
+        let mut all = Vec::new();
+        for version in &self.family.versions {
+            if matches!(version.attributes.state, Some(State::ACTIVE | State::DEACTIVATED)) {
+                let key = KeyRef { id: version.id.clone(), version: version.version };
+                let secret = self.get(&key)?;
+                all.push((key, secret));
+            }
+        }
+        Ok(all)
+    }
+
+    fn name(&self) -> Result<String, KeyError> {
+        Ok(self.family.key.clone())
+    }
+
     fn describe(&self) -> String {
         format!("KMIP server {}, key {}", self.keyring.address().place(), self.family.key)
     }

@@ -1,5 +1,6 @@
 //! Sealed files from outside: what is written reads back, and nothing else does.
 
+mod engine_page;
 mod fixture;
 mod frames;
 mod golden;

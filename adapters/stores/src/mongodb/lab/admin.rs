@@ -1,0 +1,68 @@
+//! Commands to one server of a lab. Not here: when they are given (`replica_set`).
+
+use std::time::Duration;
+
+use mongodb::bson::{Bson, Document, doc};
+use mongodb::options::{ClientOptions, ServerAddress};
+use mongodb::sync::Client;
+
+use super::{LabError, Mongod};
+
+/// How long a server of this machine may take to be found.
+const FIND_LIMIT: Duration = Duration::from_secs(10);
+
+/// Runs `command` on the database `admin` of `server`.
+///
+/// # Errors
+/// [`LabError::Command`].
+pub(super) fn run(server: &Mongod, attempt: &'static str, command: Document) -> Result<Document, LabError> {
+    connect(server)
+        .and_then(|client| client.database("admin").run_command(command).run())
+        .map_err(|error| told(server, attempt, &error))
+}
+
+fn connect(server: &Mongod) -> mongodb::error::Result<Client> {
+    let address = ServerAddress::Tcp { host: "127.0.0.1".into(), port: Some(server.port()) };
+    let options = ClientOptions::builder()
+        .hosts(vec![address])
+        .direct_connection(true)
+        .server_selection_timeout(FIND_LIMIT)
+        .connect_timeout(FIND_LIMIT)
+        .build();
+    Client::with_options(options)
+}
+
+fn told(server: &Mongod, attempt: &'static str, error: &mongodb::error::Error) -> LabError {
+    let found = error.to_string();
+    LabError::Command { attempt, port: server.port(), found, log: server.log_path() }
+}
+
+/// The configuration of the replica set, as `server` knows it.
+///
+/// # Errors
+/// As [`run`].
+pub(super) fn configuration(server: &Mongod) -> Result<Document, LabError> {
+    let attempt = "read the replica set's configuration";
+    let answer = run(server, attempt, doc! { "replSetGetConfig": 1 })?;
+    answer.get_document("config").cloned().map_err(|error| LabError::Command {
+        attempt,
+        port: server.port(),
+        found: error.to_string(),
+        log: server.log_path(),
+    })
+}
+
+/// What `server` says of the replica set; `None` where it does not answer, or is in none yet.
+pub(super) fn status(server: &Mongod) -> Option<Document> {
+    run(server, "read the replica set's state", doc! { "replSetGetStatus": 1 }).ok()
+}
+
+/// A number, however the server sends it.
+pub(super) fn number(document: &Document, name: &str) -> Option<i64> {
+    match document.get(name)? {
+        Bson::Int32(number) => Some(i64::from(*number)),
+        Bson::Int64(number) => Some(*number),
+        Bson::Double(number) => Some(*number as i64),
+        _ => None,
+    }
+}

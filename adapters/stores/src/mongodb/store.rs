@@ -1,0 +1,399 @@
+//! The store: records as documents, one collection a table. Not here: how a record becomes a document (`document`),
+//! transactions (`transaction`), how servers are reached (`connection`).
+
+use std::collections::{HashMap, HashSet};
+use std::fs::{self, File};
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use mongodb::bson::{Document, RawDocumentBuf, Timestamp, doc};
+use mongodb::error::{Error as DriverError, ErrorKind, WriteFailure};
+use mongodb::options::WriteConcern;
+use mongodb::sync::Collection;
+use nix::fcntl::{PosixFadviseAdvice, posix_fadvise};
+use sealstone_bench::store::{BulkLoad, Counters, Record, Row, Store, StoreError, Table, Transactional};
+
+use super::connection::{Error, MongoDb, Topology, number};
+use super::document::{ID, Layout, id};
+
+/// Documents that bulk loading sends at once, and their bytes: below what one message may hold.
+const BATCH_ROWS: usize = 1_000;
+const BATCH_BYTES: usize = 8 << 20;
+/// Documents of a scan that one answer holds at most.
+const ANSWER_ROWS: usize = 10_000;
+/// How often `quiesce` looks.
+const POLL: Duration = Duration::from_millis(50);
+/// How long secondaries may take to catch up.
+const CATCH_UP_LIMIT: Duration = Duration::from_secs(600);
+
+/// What the server answers to a command that the user may not give, or that it does not know.
+const UNAUTHORIZED: i32 = 13;
+const UNKNOWN_COMMAND: i32 = 59;
+const NOT_SUPPORTED: i32 = 115;
+const NAMESPACE_EXISTS: i32 = 48;
+const DUPLICATE_KEY: i32 = 11000;
+
+/// A table's collection, and how its records are laid out.
+#[derive(Debug)]
+pub(super) struct Place {
+    pub(super) collection: Collection<RawDocumentBuf>,
+    pub(super) layout: Layout,
+}
+
+/// A store in MongoDB. Reads and writes are acknowledged as the connection's options and the server's defaults say.
+///
+/// Counters come from the server that is primary: bytes through its block manager and journal, and its cache. They also
+/// hold what other clients did, and are zero where the user may not ask.
+#[derive(Debug)]
+pub struct MongoDbStore {
+    pub(super) server: MongoDb,
+    places: HashMap<u8, Place>,
+    counted: Mutex<Counted>,
+}
+
+/// What a server counted, and what was added up of it: a server that starts again begins at zero.
+#[derive(Debug, Default)]
+struct Counted {
+    last: [u64; 4],
+    sum: [u64; 4],
+}
+
+impl MongoDbStore {
+    pub(super) fn open(server: MongoDb, tables: &[Arc<Table>]) -> Result<Self, Error> {
+        let mut places = HashMap::new();
+        for table in tables {
+            match server.inner.database.create_collection(&table.name).run() {
+                Err(error) if code(&error) != Some(NAMESPACE_EXISTS) => {
+                    return Err(server.inner.place.told(&format!("make collection {} in", table.name), &error));
+                }
+                _ => {}
+            }
+            let collection = server.inner.database.collection(&table.name);
+            places.insert(table.id, Place { collection, layout: Layout::new(table) });
+        }
+        let store = Self { server, places, counted: Mutex::default() };
+        // what others did before is not this store's
+        let before = store.server_counters();
+        *store.counted.lock().unwrap_or_else(PoisonError::into_inner) = Counted { last: before.unwrap_or_default(), sum: [0; 4] };
+        Ok(store)
+    }
+
+    /// The connection.
+    #[must_use]
+    pub fn server(&self) -> &MongoDb {
+        &self.server
+    }
+
+    pub(super) fn place(&self, table: &Table) -> Result<&Place, StoreError> {
+        self.places.get(&table.id).ok_or_else(|| {
+            StoreError(format!(
+                "table {} is not among those the store was opened with\nthis is a bug in sealstone; please report it",
+                table.name
+            ))
+        })
+    }
+
+    /// The collection of the table with the number `table`.
+    pub(super) fn collection(&self, table: u8) -> Option<&Collection<RawDocumentBuf>> {
+        self.places.get(&table).map(|place| &place.collection)
+    }
+
+    pub(super) fn told(&self, attempt: &str, table: &Table, error: &DriverError) -> StoreError {
+        self.server.inner.place.told_of(attempt, table, error)
+    }
+
+    fn failed(&self, attempt: &str, error: &DriverError) -> StoreError {
+        self.server.inner.place.told(attempt, error).into()
+    }
+
+    /// Bytes read, bytes written, pages asked of the cache, pages read into it.
+    fn server_counters(&self) -> Option<[u64; 4]> {
+        let status = self.server.inner.server_status().ok()?;
+        let engine = status.get_document("wiredTiger").ok()?;
+        let count = |section: &str, name: &str| {
+            engine.get_document(section).ok().and_then(|section| number(section, name)).unwrap_or(0) as u64
+        };
+        let (blocks, cache) = ("block-manager", "cache");
+        Some([
+            count(blocks, "bytes read"),
+            count(blocks, "bytes written") + count("log", "log bytes written"),
+            count(cache, "pages requested from the cache"),
+            count(cache, "pages read into cache"),
+        ])
+    }
+
+    /// Has the primary write all it holds to its files.
+    fn checkpoint(&self) -> Result<(), StoreError> {
+        match self.server.inner.admin(doc! { "fsync": 1 }) {
+            Err(error) if !may_be_refused(&error) => Err(self.failed("flush", &error)),
+            _ => Ok(()),
+        }
+    }
+
+    /// Waits until every member that is up has what the primary has now.
+    fn catch_up(&self) -> Result<(), StoreError> {
+        let begin = Instant::now();
+        let mut wanted: Option<Timestamp> = None;
+        loop {
+            let status = match self.server.inner.admin(doc! { "replSetGetStatus": 1 }) {
+                Err(error) if may_be_refused(&error) => return Ok(()),
+                outcome => outcome.map_err(|error| self.failed("ask for the members of", &error))?,
+            };
+            let members: Vec<&Document> =
+                status.get_array("members").into_iter().flatten().filter_map(|member| member.as_document()).collect();
+            let applied = |member: &Document| member.get_document("optime").and_then(|time| time.get_timestamp("ts")).ok();
+            let up = |member: &&&Document| number(member, "health") == Some(1) && matches!(number(member, "state"), Some(1 | 2));
+            let times: Vec<Option<Timestamp>> = members.iter().filter(up).map(|member| applied(member)).collect();
+            let goal = *wanted.get_or_insert(times.iter().flatten().max().copied().unwrap_or(Timestamp { time: 0, increment: 0 }));
+            if times.iter().all(|time| time.is_some_and(|time| time >= goal)) {
+                return Ok(());
+            }
+            if begin.elapsed() > CATCH_UP_LIMIT {
+                return Err(StoreError(format!(
+                    "the secondaries did not catch up within {} s\nsee whether they are slower than the primary",
+                    CATCH_UP_LIMIT.as_secs()
+                )));
+            }
+            thread::sleep(POLL);
+        }
+    }
+
+    /// Sends one batch of a bulk load. Returns the keys that came in, also of a batch that failed.
+    fn load_batch(&self, table: &Table, place: &Place, keys: Vec<String>, batch: Vec<RawDocumentBuf>) -> (Vec<String>, Result<(), StoreError>) {
+        let concern = place.collection.write_concern().cloned().unwrap_or_default();
+        let durable = WriteConcern::builder().w(concern.w).w_timeout(concern.w_timeout).journal(true).build();
+        match place.collection.insert_many(batch).ordered(false).write_concern(durable).run() {
+            Ok(_) => (keys, Ok(())),
+            Err(error) => {
+                let told = self.told("load into", table, &error);
+                let ErrorKind::InsertMany(errors) = &*error.kind else {
+                    // nobody knows which of them came in; others may have been there before, and are not ours to remove
+                    return (Vec::new(), Err(told));
+                };
+                let failed: HashSet<usize> = errors.write_errors.iter().flatten().map(|one| one.index).collect();
+                let came_in = keys.into_iter().enumerate().filter(|(at, _)| !failed.contains(at));
+                (came_in.map(|(_, key)| key).collect(), Err(told))
+            }
+        }
+    }
+
+    /// Removes what a load that failed had brought in, as far as the servers answer.
+    fn unload(&self, place: &Place, batches: &[Vec<String>]) {
+        for keys in batches {
+            // the error that is told is the one of the load
+            let _ = place.collection.delete_many(doc! { ID: { "$in": keys } }).run();
+        }
+    }
+}
+
+/// Whether `error` says that the user may not do this, or that this kind of server does not have it.
+fn may_be_refused(error: &DriverError) -> bool {
+    matches!(code(error), Some(UNAUTHORIZED | UNKNOWN_COMMAND | NOT_SUPPORTED))
+}
+
+/// The code of a command or a write that failed.
+pub(super) fn code(error: &DriverError) -> Option<i32> {
+    match &*error.kind {
+        ErrorKind::Command(error) => Some(error.code),
+        ErrorKind::Write(WriteFailure::WriteError(error)) => Some(error.code),
+        _ => None,
+    }
+}
+
+/// Whether `error` says that the key is there already.
+pub(super) fn is_duplicate(error: &DriverError) -> bool {
+    code(error) == Some(DUPLICATE_KEY)
+}
+
+impl Store for MongoDbStore {
+    fn read(&self, table: &Table, key: &[u8], fields: Option<&[usize]>, into: &mut Record) -> Result<bool, StoreError> {
+        into.clear();
+        let place = self.place(table)?;
+        let mut find = place.collection.find_one(doc! { ID: id(key) });
+        if let Some(fields) = fields {
+            let mut projection: Document = fields.iter().map(|&field| (place.layout.name(field).to_owned(), 1.into())).collect();
+            projection.insert(ID, i32::from(fields.is_empty()));
+            find = find.projection(projection);
+        }
+        let found = find.run().map_err(|error| self.told("read from", table, &error))?;
+        match found {
+            Some(document) => place.layout.decode(table, &document, fields, into).map(|()| true),
+            None => Ok(false),
+        }
+    }
+
+    fn scan(
+        &self,
+        table: &Table,
+        start: &[u8],
+        count: usize,
+        each: &mut dyn FnMut(&[u8], &Record),
+    ) -> Result<usize, StoreError> {
+        let place = self.place(table)?;
+        // to the server, a limit of 0 is none
+        if count == 0 {
+            return Ok(0);
+        }
+        let told = |error: DriverError| self.told("scan", table, &error);
+        let mut find = place.collection.find(doc! { ID: { "$gte": id(start) } }).sort(doc! { ID: 1 });
+        find = find.batch_size(count.min(ANSWER_ROWS) as u32);
+        if let Ok(limit) = i64::try_from(count) {
+            find = find.limit(limit);
+        }
+        let mut rows = find.run().map_err(told)?;
+        let (mut key, mut record) = (Vec::new(), Record::new());
+        let mut done = 0;
+        while done < count && rows.advance().map_err(told)? {
+            place.layout.decode_row(table, rows.current(), &mut key, &mut record)?;
+            each(&key, &record);
+            done += 1;
+        }
+        Ok(done)
+    }
+
+    fn insert(&self, table: &Table, key: &[u8], record: &Record) -> Result<(), StoreError> {
+        let place = self.place(table)?;
+        let document = place.layout.encode(key, record);
+        let inserted = match place.collection.insert_one(&document).run() {
+            // not new after all
+            Err(error) if is_duplicate(&error) => {
+                let replaced = place.collection.replace_one(doc! { ID: id(key) }, &document).upsert(true).run();
+                replaced.map(drop)
+            }
+            outcome => outcome.map(drop),
+        };
+        inserted.map_err(|error| self.told("write to", table, &error))
+    }
+
+    fn update(&self, table: &Table, key: &[u8], changes: &[(usize, &[u8])]) -> Result<bool, StoreError> {
+        let place = self.place(table)?;
+        let changed = place.layout.encode_changes(changes);
+        if changed.is_empty() {
+            return self.read(table, key, Some(&[]), &mut Record::new());
+        }
+        let changed = Document::try_from(changed)
+            .map_err(|error| StoreError(format!("cannot write to {}: {error}", table.name)))?;
+        let outcome = place.collection.update_one(doc! { ID: id(key) }, changed).run();
+        outcome.map(|done| done.matched_count > 0).map_err(|error| self.told("write to", table, &error))
+    }
+
+    fn counters(&self) -> Counters {
+        let now = self.server_counters();
+        let mut counted = self.counted.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(now) = now {
+            let Counted { last, sum } = &mut *counted;
+            for ((sum, last), now) in sum.iter_mut().zip(last).zip(now) {
+                // another server, or the same one started again, counts from zero
+                *sum += now.checked_sub(*last).unwrap_or(now);
+                *last = now;
+            }
+        }
+        let [read_bytes, written_bytes, asked, cache_misses] = counted.sum;
+        let cache_hits = asked.saturating_sub(cache_misses);
+        Counters { read_bytes, written_bytes, cache_hits, cache_misses, ..Counters::default() }
+    }
+
+    /// The files in the data directories, where those are known: of all members together. Else what the server says of
+    /// this database: of one copy, after its last checkpoint.
+    fn disk_bytes(&self) -> Result<u64, StoreError> {
+        let dirs = &self.server.inner.data_dirs;
+        if dirs.is_empty() {
+            let answer = self.server.inner.database.run_command(doc! { "dbStats": 1 }).run();
+            let answer = answer.map_err(|error| self.failed("ask for the size of", &error))?;
+            return Ok(number(&answer, "totalSize").unwrap_or(0) as u64);
+        }
+        let mut bytes = 0;
+        dirs.iter().try_for_each(|dir| each_file(dir, &mut |_, length| bytes += length))?;
+        Ok(bytes)
+    }
+
+    /// Has the primary write a checkpoint, and waits until the secondaries have caught up; without the rights for that
+    /// it returns at once.
+    fn quiesce(&self) -> Result<(), StoreError> {
+        if self.server.inner.topology == Topology::ReplicaSet {
+            self.catch_up()?;
+        }
+        self.checkpoint()
+    }
+
+    /// Has the primary write a checkpoint, and asks the system to forget the pages of the data directories that are
+    /// known. The server's own cache stays as it is: only a server that is started again begins without.
+    fn drop_caches(&self) -> Result<(), StoreError> {
+        self.checkpoint()?;
+        let forget = &mut |path: &Path, _| {
+            // a file that has gone meanwhile has no pages
+            if let Ok(file) = File::open(path) {
+                let _ = posix_fadvise(&file, 0, 0, PosixFadviseAdvice::POSIX_FADV_DONTNEED);
+            }
+        };
+        self.server.inner.data_dirs.iter().try_for_each(|dir| each_file(dir, forget))
+    }
+
+    fn bulk(&self) -> Option<&dyn BulkLoad> {
+        Some(self)
+    }
+
+    fn transactional(&self) -> Option<&dyn Transactional> {
+        (self.server.inner.topology != Topology::Single).then_some(self)
+    }
+}
+
+/// Loading in batches: in the journal before it is acknowledged. What came in is removed after an error that the servers
+/// told; when they no longer answer, or the client is killed, half a load may stay, as there is no load past the write
+/// path here.
+impl BulkLoad for MongoDbStore {
+    fn bulk_load(&self, table: &Table, rows: &mut dyn Iterator<Item = Row>) -> Result<u64, StoreError> {
+        let place = self.place(table)?;
+        let mut loaded: Vec<Vec<String>> = Vec::new();
+        let mut last: Option<Vec<u8>> = None;
+        let mut count = 0;
+        let (mut keys, mut batch, mut bytes) = (Vec::new(), Vec::new(), 0);
+        loop {
+            let row = rows.next();
+            let ended = row.is_none();
+            if let Some((key, record)) = row {
+                count += 1;
+                if last.as_ref().is_some_and(|last| *last >= key) {
+                    self.unload(place, &loaded);
+                    return Err(StoreError(format!(
+                        "row {count} of a bulk load into table {} is out of order\nsort the rows by key, each key once",
+                        table.name
+                    )));
+                }
+                let document = place.layout.encode(&key, &record);
+                bytes += document.as_bytes().len();
+                keys.push(id(&key));
+                batch.push(document);
+                last = Some(key);
+            }
+            if !batch.is_empty() && (ended || batch.len() == BATCH_ROWS || bytes >= BATCH_BYTES) {
+                let (came_in, outcome) = self.load_batch(table, place, std::mem::take(&mut keys), std::mem::take(&mut batch));
+                loaded.push(came_in);
+                if let Err(error) = outcome {
+                    self.unload(place, &loaded);
+                    return Err(error);
+                }
+                bytes = 0;
+            }
+            if ended {
+                return Ok(count);
+            }
+        }
+    }
+}
+
+/// Calls `each` with path and length of every file in `dir` and below; one that vanishes meanwhile is left out.
+fn each_file(dir: &Path, each: &mut dyn FnMut(&Path, u64)) -> Result<(), StoreError> {
+    let cannot = |error| StoreError(format!("cannot read directory {}: {error}\nsee that it may be read", dir.display()));
+    for entry in fs::read_dir(dir).map_err(cannot)? {
+        let Ok(entry) = entry else { continue };
+        match entry.metadata() {
+            Ok(facts) if facts.is_dir() => each_file(&entry.path(), each)?,
+            Ok(facts) if facts.is_file() => each(&entry.path(), facts.len()),
+            _ => {}
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,139 @@
+//! Real servers and replica sets: started, ended, found again by another process, grown. Not here: what is sealed in
+//! them (`dev/e2e`).
+
+use std::fs;
+use std::path::Path;
+use std::time::Duration;
+
+use sealstone_stores::mongodb::lab::{LabError, Mongod, MongodOptions, ReplicaSet, find_mongod};
+
+const LIMIT: Duration = Duration::from_secs(180);
+
+/// Whether there is a mongod; says SKIP where not.
+fn available(name: &str) -> bool {
+    let found = find_mongod(None);
+    if let Err(error) = &found {
+        println!("SKIP: {name}: {}", error.to_string().lines().next().unwrap_or_default());
+    }
+    found.is_ok()
+}
+
+fn options() -> MongodOptions {
+    MongodOptions::default()
+}
+
+fn runs(pid: i32) -> bool {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    stat.rsplit_once(") ").is_some_and(|(_, rest)| !rest.starts_with('Z'))
+}
+
+#[test]
+fn a_server_starts_ends_and_is_found_again() {
+    if !available("a_server_starts_ends_and_is_found_again") {
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let mut server = Mongod::start(dir.path(), options()).unwrap();
+    let (port, pid) = (server.port(), server.pid().expect("it runs"));
+    assert!(runs(pid));
+    assert!(matches!(Mongod::start(dir.path(), options()), Err(LabError::Running { .. })));
+
+    server.kill().unwrap();
+    assert!(!server.is_running() && !runs(pid));
+    server.start_again().unwrap();
+    assert_eq!(server.port(), port);
+    server.stop().unwrap();
+    server.start_again().unwrap();
+
+    // as another process does it
+    let pid = server.pid().unwrap();
+    server.leave_running();
+    assert!(runs(pid));
+    let mut found = Mongod::open(dir.path()).unwrap();
+    assert_eq!((found.pid(), found.port()), (Some(pid), port));
+    drop(found);
+    assert_eq!(Mongod::open(dir.path()).unwrap().pid(), None, "it ends with the value");
+}
+
+#[test]
+fn a_start_that_fails_says_why_and_leaves_no_process() {
+    if !available("a_start_that_fails_says_why_and_leaves_no_process") {
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let start = |name: &str, options: MongodOptions| Mongod::start(&dir.path().join(name), options).unwrap_err();
+
+    let error = start("a", MongodOptions { arguments: vec!["--noSuchFlag".into()], ..options() }).to_string();
+    assert!(error.contains("noSuchFlag"), "{error}");
+
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let error = start("b", MongodOptions { port: Some(port), ..options() }).to_string();
+    assert!(error.contains("Address already in use"), "{error}");
+
+    let config = "extensions=[/nonexistent/x.so=(early_load=true)]".to_string();
+    let error = start("c", MongodOptions { engine_config: Some(config), ..options() }).to_string();
+    assert!(error.contains("/nonexistent/x.so"), "{error}");
+
+    let program = Some("/nonexistent/mongod".into());
+    let error = start("d", MongodOptions { program, ..options() });
+    assert!(matches!(error, LabError::NoProgram { .. }), "{error}");
+
+    for name in ["a", "b", "c"] {
+        assert_eq!(Mongod::open(&dir.path().join(name)).unwrap().pid(), None);
+        assert!(!anybody_in(&dir.path().join(name)));
+    }
+}
+
+/// Whether any process names `dir` in its command line.
+fn anybody_in(dir: &Path) -> bool {
+    let dir = dir.canonicalize().unwrap().display().to_string();
+    let processes = fs::read_dir("/proc").unwrap().flatten().filter_map(|entry| fs::read(entry.path().join("cmdline")).ok());
+    processes.map(|line| String::from_utf8_lossy(&line).into_owned()).any(|line| line.contains(&dir))
+}
+
+#[test]
+fn a_replica_set_grows_shrinks_and_hands_over() {
+    if !available("a_replica_set_grows_shrinks_and_hands_over") {
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let lab = dir.path().join("lab");
+    let mut set = ReplicaSet::start(&lab, &[options(), options(), options()]).unwrap();
+    assert_eq!((set.members().len(), set.pids().len()), (3, 3));
+    assert!(set.uri().ends_with("/?replicaSet=sealstone"), "{}", set.uri());
+    assert!(matches!(ReplicaSet::open(&lab), Err(LabError::InUse { .. })));
+    assert!(matches!(ReplicaSet::start(&lab, &[options()]), Err(LabError::NotEmpty { .. })));
+
+    let added = set.add_member(options(), LIMIT).unwrap();
+    set.remove_member(added).unwrap();
+    let before = set.primary().expect("a primary");
+    set.replace_member(before, options(), LIMIT).unwrap();
+    assert_ne!(set.primary(), Some(before));
+    set.wait_for_sync(LIMIT).unwrap();
+
+    let pids = set.pids();
+    set.leave_running();
+    let mut set = ReplicaSet::open(&lab).unwrap();
+    assert!(set.is_complete());
+    assert_eq!(set.pids(), pids);
+    set.stop().unwrap();
+    set.start_again().unwrap();
+    assert!(set.status().iter().all(|member| ["PRIMARY", "SECONDARY"].contains(&member.state.as_str())));
+    drop(set);
+    assert!(!anybody_in(&lab), "members end with the value");
+}
+
+#[test]
+fn a_set_that_cannot_be_is_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    for nodes in [0, 8] {
+        let error = ReplicaSet::start(dir.path(), &vec![options(); nodes]).unwrap_err();
+        assert!(matches!(error, LabError::Members { .. }), "{error}");
+    }
+    fs::write(dir.path().join("something"), "else").unwrap();
+    assert!(matches!(ReplicaSet::start(dir.path(), &[options()]), Err(LabError::NotEmpty { .. })));
+    assert!(matches!(ReplicaSet::open(dir.path()), Err(LabError::NoLab { .. })));
+    fs::write(dir.path().join("lab.toml"), "name = ").unwrap();
+    assert!(matches!(ReplicaSet::open(dir.path()), Err(LabError::BadState { .. })));
+}

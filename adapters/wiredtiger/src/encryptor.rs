@@ -1,0 +1,265 @@
+//! The keys and the cipher of one opening of a data directory, and what is said about them. Keys are fetched once, here;
+//! nothing asks for one later. Not here: WiredTiger (`ffi`), and the bytes of a block (`sealstone_seal::engine_page`).
+
+use std::path::Path;
+
+use sealstone_cipher::backend::{Backend, BackendError};
+use sealstone_cipher::registry::{self, Cipher, UnknownCipher};
+use sealstone_keys::{KeyError, Passphrase, source};
+use sealstone_seal::engine_page::{EnginePageError, EnginePages, OVERHEAD_BYTES};
+
+use crate::series::{SeriesError, Version};
+use crate::settings::{Settings, SettingsError};
+
+/// Names a file with the passphrase where the settings do not.
+const PASSPHRASE_VARIABLE: &str = "SEALSTONE_PASSPHRASE_FILE";
+
+/// Why the extension does not go on.
+#[derive(Debug, thiserror::Error)]
+pub enum ExtensionError {
+    /// The settings are wrong.
+    #[error(transparent)]
+    Settings(#[from] SettingsError),
+    /// WiredTiger is one that we do not know.
+    #[error(transparent)]
+    Series(#[from] SeriesError),
+    /// After it was called, WiredTiger says that it is another one.
+    #[error(
+        "this server's WiredTiger calls itself {told} now, and {found} before\n\
+         two of them are loaded; say which series it is in the extension's config, or load one only"
+    )]
+    OtherVersion {
+        /// What it says when it is asked.
+        told: Version,
+        /// What was found before.
+        found: Version,
+    },
+    /// The keys cannot be had.
+    #[error(transparent)]
+    Key(#[from] KeyError),
+    /// No cipher is named, and the key source knows none.
+    #[error(
+        "no cipher is named, and {place} knows none for its key\n\
+         add one to the extension's config, such as cipher=aria-256"
+    )]
+    NoCipher {
+        /// The key source.
+        place: String,
+    },
+    /// No cipher has this name.
+    #[error(transparent)]
+    Cipher(#[from] UnknownCipher),
+    /// The backend cannot be had.
+    #[error(transparent)]
+    Backend(#[from] BackendError),
+    /// The key in `encryption=(keyid=…)` is another one than the source has.
+    #[error(
+        "encryption=(keyid=\"{wanted}\") names another key than {place}, which has key {held}\n\
+         write keyid=\"{held}\", or give the source of key {wanted}"
+    )]
+    OtherKeyId {
+        /// What the configuration says.
+        wanted: String,
+        /// What the source has.
+        held: String,
+        /// The key source.
+        place: String,
+    },
+    /// `encryption=(keyid=…)` is missing.
+    #[error(
+        "encryption=(…) names no key\n\
+         write encryption=(name={},keyid=\"{held}\")",
+        crate::NAME
+    )]
+    NoKeyId {
+        /// What the source has.
+        held: String,
+    },
+    /// A secret in the configuration, which servers write to their log.
+    #[error(
+        "encryption=(secretkey=…) is never used: servers write their configuration to their log\n\
+         leave it out, and take it for known to whoever reads the log; the key comes from the extension's config=(key=…)"
+    )]
+    SecretKey,
+    /// A block or a page failed.
+    #[error(transparent)]
+    Page(#[from] EnginePageError),
+    /// WiredTiger refused what it was asked.
+    #[error("WiredTiger refused to {attempted} (error {code})\nits own message says why")]
+    Refused {
+        /// What was asked.
+        attempted: &'static str,
+        /// What it returned.
+        code: i32,
+    },
+    /// A bug of ours.
+    #[error("sealstone failed within {place}: {found}\nthis is a bug in sealstone; please report it")]
+    Panic {
+        /// In which call.
+        place: &'static str,
+        /// What was found.
+        found: String,
+    },
+}
+
+/// Seals and opens for one opening of one data directory. Serves many threads at once.
+#[derive(Debug)]
+pub struct Encryptor {
+    pages: EnginePages,
+    name: String,
+    place: String,
+}
+
+impl Encryptor {
+    /// Fetches every version of the key that `settings` name, and draws the salt of this opening.
+    ///
+    /// # Errors
+    /// [`ExtensionError`] with all that can be wrong with key, cipher and backend. There is no fallback.
+    pub fn open(settings: &Settings) -> Result<Self, ExtensionError> {
+        let from_file = |path: &Path| match passphrase_file(settings) {
+            Some(file) => Passphrase::from_file(file),
+            None => Err(KeyError::NoPassphrase { path: path.to_owned() }),
+        };
+        let backend = Backend::by_name(settings.accel.as_deref().unwrap_or("auto"))?;
+        let named = settings.cipher.as_deref().map(registry::cipher).transpose()?;
+        let source = source::open(&settings.key, &from_file)?;
+        let place = source.describe();
+        let cipher = match (named, source.cipher()) {
+            (None, None) => return Err(ExtensionError::NoCipher { place }),
+            // who names one means it
+            (Some(cipher), _) => cipher,
+            (None, Some(attribute)) => registry::cipher(&attribute)?,
+        };
+        let (current, _) = source.current()?;
+        let pages = EnginePages::new(source.all()?, &current, &place, cipher, backend)?;
+        Ok(Self { pages, name: source.name()?, place })
+    }
+
+    /// Whether `keyid`, from `encryption=(keyid=…)`, names the key that was fetched.
+    ///
+    /// # Errors
+    /// [`ExtensionError::OtherKeyId`], [`ExtensionError::NoKeyId`].
+    pub fn check_key_id(&self, keyid: &str) -> Result<(), ExtensionError> {
+        match keyid {
+            "" => Err(ExtensionError::NoKeyId { held: self.name.clone() }),
+            _ if keyid == self.name => Ok(()),
+            _ => Err(ExtensionError::OtherKeyId {
+                wanted: keyid.to_owned(),
+                held: self.name.clone(),
+                place: self.place.clone(),
+            }),
+        }
+    }
+
+    /// The pages of this opening.
+    #[must_use]
+    pub fn pages(&self) -> &EnginePages {
+        &self.pages
+    }
+
+    /// How much longer a block is than what is in it, in bytes.
+    #[must_use]
+    pub fn overhead_bytes(&self) -> usize {
+        OVERHEAD_BYTES
+    }
+
+    /// What the server's log says once it is ready.
+    #[must_use]
+    pub fn greeting(&self) -> String {
+        let Self { pages, place, .. } = self;
+        let cipher = pages.cipher();
+        let others: Vec<String> =
+            pages.keys().filter(|(key, _)| *key != pages.key()).map(|(key, _)| key.version.to_string()).collect();
+        let also = match others.as_slice() {
+            [] => String::new(),
+            [one] => format!("; version {one} opens old data"),
+            many => format!("; versions {} open old data", many.join(", ")),
+        };
+        let (mode, backend) = (cipher.mode.word(), pages.backend().name());
+        format!("sealing with {} in {mode} ({backend}) under key {} from {place}{also}", cipher.name, pages.key())
+    }
+
+    /// What speaks against the cipher, where something does.
+    #[must_use]
+    pub fn warning(&self) -> Option<String> {
+        let cipher: &Cipher = self.pages.cipher();
+        let caveat = cipher.caveat?;
+        Some(format!("warning: {} is {}: {caveat}", cipher.name, cipher.standing.word()))
+    }
+}
+
+/// The file with the passphrase of a key file that has one.
+fn passphrase_file(settings: &Settings) -> Option<std::path::PathBuf> {
+    let variable = || std::env::var_os(PASSPHRASE_VARIABLE).filter(|value| !value.is_empty()).map(Into::into);
+    settings.passphrase_file.clone().or_else(variable)
+}
+
+#[cfg(test)]
+mod tests {
+    use sealstone_keys::Cost;
+    use sealstone_keys::file::KeyFile;
+
+    use super::*;
+
+    fn settings(key: &Path, cipher: &str) -> Settings {
+        Settings::parse(&format!("key=\"{}\",cipher={cipher},accel=portable", key.display())).unwrap()
+    }
+
+    #[test]
+    fn it_says_what_it_seals_with() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("orders.key");
+        let key = KeyFile::create(&path, "orders").unwrap();
+        let encryptor = Encryptor::open(&settings(&path, "aria-256")).unwrap();
+        let place = format!("key file {}", path.display());
+        assert_eq!(
+            encryptor.greeting(),
+            format!("sealing with aria-256 in gcm (portable) under key orders version 1 from {place}")
+        );
+        assert_eq!(encryptor.warning(), None);
+        key.rotate().unwrap();
+        key.rotate().unwrap();
+        let encryptor = Encryptor::open(&settings(&path, "3des")).unwrap();
+        assert!(encryptor.greeting().ends_with(&format!("version 3 from {place}; versions 1, 2 open old data")));
+        assert!(encryptor.warning().unwrap().starts_with("warning: 3des is legacy: "));
+        encryptor.check_key_id("orders").unwrap();
+        let error = encryptor.check_key_id("others").unwrap_err().to_string();
+        assert_eq!(
+            error,
+            format!(
+                "encryption=(keyid=\"others\") names another key than {place}, which has key orders\n\
+                 write keyid=\"orders\", or give the source of key others"
+            )
+        );
+        assert!(matches!(encryptor.check_key_id(""), Err(ExtensionError::NoKeyId { .. })));
+    }
+
+    #[test]
+    fn without_key_cipher_or_passphrase_nothing_opens() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("orders.key");
+        assert!(matches!(
+            Encryptor::open(&settings(&path, "aes-256")),
+            Err(ExtensionError::Key(KeyError::NoFile { .. }))
+        ));
+        let passphrase = Passphrase::new("open sesame".into(), "the test").unwrap();
+        let cost = Cost { memory_kib: 64, passes: 1, lanes: 1 };
+        KeyFile::create_protected(&path, "orders", &passphrase, cost).unwrap();
+        let with = |word: &str| {
+            let file = dir.path().join(word);
+            std::fs::write(&file, word).unwrap();
+            let mode = std::os::unix::fs::PermissionsExt::from_mode(0o600);
+            std::fs::set_permissions(&file, mode).unwrap();
+            Encryptor::open(&Settings { passphrase_file: Some(file), ..settings(&path, "aes-256") })
+        };
+        with("open sesame").unwrap();
+        assert!(matches!(with("open"), Err(ExtensionError::Key(KeyError::WrongPassphrase { .. }))));
+        let plain = dir.path().join("plain.key");
+        KeyFile::create(&plain, "orders").unwrap();
+        assert!(matches!(Encryptor::open(&settings(&plain, "ares")), Err(ExtensionError::Cipher(_))));
+        let no_cipher = Settings { cipher: None, ..settings(&plain, "aes-256") };
+        assert!(matches!(Encryptor::open(&no_cipher), Err(ExtensionError::NoCipher { .. })));
+        let no_backend = Settings { accel: Some("sse9".into()), ..settings(&plain, "aes-256") };
+        assert!(matches!(Encryptor::open(&no_backend), Err(ExtensionError::Backend(_))));
+    }
+}

@@ -1,0 +1,37 @@
+#![deny(unsafe_code)]
+//! Encryption at rest for WiredTiger, and so for an unmodified MongoDB: an extension that seals every page and every
+//! journal record with the cipher and the key that its configuration names.
+//!
+//! `mongod --wiredTigerEngineConfigString` takes it (one line):
+//!
+//! ```text
+//! extensions=[/path/libsealstone_wiredtiger.so=(early_load=true,config=(key="/path/orders.key",cipher=aria-256))],
+//! encryption=(name=sealstone,keyid="orders")
+//! ```
+//!
+//! - [`settings`] is what stands in `config=(…)`.
+//! - [`series`] says which release of WiredTiger loads us, since the places of its functions differ.
+//! - [`Encryptor`] is the keys and the cipher of one opening; [`Callbacks`] calls it as WiredTiger does.
+//!
+//! Not here: the format of a block (`sealstone_seal::engine_page`), keys (`sealstone-keys`), and what stays in the clear
+//! whatever an encryptor does (SECURITY.md).
+
+mod encryptor;
+#[allow(unsafe_code)]
+mod ffi;
+mod image;
+pub mod series;
+pub mod settings;
+
+pub use encryptor::{Encryptor, ExtensionError};
+pub use ffi::Callbacks;
+
+/// The name that `encryption=(name=…)` gives.
+pub const NAME: &str = "sealstone";
+
+/// Bytes of a page before the sealed block: WiredTiger's page header (28) and block header (12), in the clear, and the
+/// length of what follows (4).
+pub const PAGE_SKIP_BYTES: usize = 28 + 12 + 4;
+
+/// Bytes of a journal record before the sealed block: its header (16), in the clear, and the length of what follows (4).
+pub const RECORD_SKIP_BYTES: usize = 16 + 4;

@@ -1,0 +1,267 @@
+//! Release series: where in WiredTiger's table of functions those stand that an extension calls. The places differ by
+//! release, and a wrong one calls another function with our arguments; so nothing is called before the series is sure.
+//!
+//! Three things speak for a series: the version of WiredTiger in the running program, what the settings say, and the
+//! names of the two functions in the program's symbol table. Not here: reading them (`image`, `ffi`).
+
+use std::fmt;
+
+/// One release series of MongoDB, and the WiredTiger in it.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Series {
+    /// MongoDB's name of it, such as `6.0`.
+    pub name: &'static str,
+    /// Versions of WiredTiger that belong to it: major, minor, and the lowest patch.
+    versions: &'static [(u32, u32, u32)],
+    /// Place of `add_encryptor` in `WT_CONNECTION`, counted from 1.
+    pub add_encryptor: usize,
+    /// Place of `get_extension_api` in `WT_CONNECTION`, counted from 1.
+    pub get_extension_api: usize,
+}
+
+/// All that are known. 5.0 had WiredTiger 10.0.0 and 10.0.1, and after 8.0 the places changed again.
+pub static SERIES: [Series; 3] = [
+    Series { name: "6.0", versions: &[(10, 0, 2)], add_encryptor: 15, get_extension_api: 20 },
+    Series { name: "7.0", versions: &[(11, 2, 0)], add_encryptor: 15, get_extension_api: 20 },
+    Series { name: "8.0", versions: &[(11, 3, 0)], add_encryptor: 16, get_extension_api: 21 },
+];
+
+/// A version of WiredTiger.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Version {
+    /// Major.
+    pub major: u32,
+    /// Minor.
+    pub minor: u32,
+    /// Patch.
+    pub patch: u32,
+}
+
+impl fmt::Display for Version {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{}.{}", self.major, self.minor, self.patch)
+    }
+}
+
+impl Version {
+    /// Reads a version out of WiredTiger's own line, `WiredTiger 10.0.2: (December 21, 2021)`.
+    #[must_use]
+    pub fn in_line(line: &str) -> Option<Self> {
+        let (numbers, _) = line.strip_prefix("WiredTiger ")?.split_once(':')?;
+        let mut parts = numbers.split('.').map(str::parse);
+        let (Some(Ok(major)), Some(Ok(minor)), Some(Ok(patch)), None) =
+            (parts.next(), parts.next(), parts.next(), parts.next())
+        else {
+            return None;
+        };
+        Some(Self { major, minor, patch })
+    }
+}
+
+/// What the symbol table of the running program says about the two places.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Symbols {
+    /// The program has none, or none for these functions.
+    None,
+    /// The functions bear these names.
+    Named {
+        /// At the place of `add_encryptor`.
+        add_encryptor: String,
+        /// At the place of `get_extension_api`.
+        get_extension_api: String,
+    },
+}
+
+/// Why no series can be named.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SeriesError {
+    /// A series in the settings that is none.
+    #[error("unknown series {name:?} in the extension's config\nknown are {}", known())]
+    UnknownName {
+        /// The name.
+        name: String,
+    },
+    /// A version of WiredTiger that belongs to no series known.
+    #[error(
+        "this server has WiredTiger {found}, which this extension does not know; nothing of it was called\n\
+         known are {}; take a sealstone made for this server, or a server of a known series",
+        known()
+    )]
+    UnknownVersion {
+        /// The version.
+        found: Version,
+    },
+    /// No version is to be found, and the settings name no series.
+    #[error(
+        "cannot tell which WiredTiger this server has; nothing of it was called\n\
+         say it in the extension's config, such as series=\"6.0\"; known are {}",
+        known()
+    )]
+    NoVersion,
+    /// Settings and version disagree.
+    #[error(
+        "the extension's config says series {wanted}, and this server has WiredTiger {found}, series {series}\n\
+         write series=\"{series}\" or leave it out; nothing was opened"
+    )]
+    Disagree {
+        /// What the settings say.
+        wanted: &'static str,
+        /// The version.
+        found: Version,
+        /// The series it belongs to.
+        series: &'static str,
+    },
+    /// The functions at the two places are others.
+    #[error(
+        "this server's WiredTiger is not laid out as series {series}: its functions are {add_encryptor} and \
+         {get_extension_api} where add_encryptor and get_extension_api were expected\n\
+         take a sealstone made for this server; nothing of it was called"
+    )]
+    OtherLayout {
+        /// The series that was expected.
+        series: &'static str,
+        /// Function at the place of `add_encryptor`.
+        add_encryptor: String,
+        /// Function at the place of `get_extension_api`.
+        get_extension_api: String,
+    },
+    /// Only the version speaks for the series.
+    #[error(
+        "this server has WiredTiger {found}, which is in series {series}, and no symbols that would prove it\n\
+         if it is MongoDB {series}, say so in the extension's config: series=\"{series}\""
+    )]
+    Unproved {
+        /// The version.
+        found: Version,
+        /// The series it belongs to.
+        series: &'static str,
+    },
+}
+
+/// The series that `found` (the version of WiredTiger in the running program) and `wanted` (the settings) agree on.
+///
+/// # Errors
+/// [`SeriesError::UnknownName`], [`SeriesError::UnknownVersion`], [`SeriesError::NoVersion`], [`SeriesError::Disagree`].
+pub fn choose(found: Option<Version>, wanted: Option<&str>) -> Result<&'static Series, SeriesError> {
+    let wanted = match wanted {
+        None => None,
+        Some(name) => match SERIES.iter().find(|series| series.name == name) {
+            Some(series) => Some(series),
+            None => return Err(SeriesError::UnknownName { name: name.to_owned() }),
+        },
+    };
+    match (found, wanted) {
+        (None, None) => Err(SeriesError::NoVersion),
+        (None, Some(wanted)) => Ok(wanted),
+        (Some(found), wanted) => {
+            let Some(series) = SERIES.iter().find(|series| series.has(found)) else {
+                return Err(SeriesError::UnknownVersion { found });
+            };
+            match wanted {
+                Some(wanted) if wanted != series => {
+                    Err(SeriesError::Disagree { wanted: wanted.name, found, series: series.name })
+                }
+                _ => Ok(series),
+            }
+        }
+    }
+}
+
+impl Series {
+    fn has(&self, version: Version) -> bool {
+        let Version { major, minor, patch } = version;
+        self.versions.iter().any(|known| (known.0, known.1) == (major, minor) && known.2 <= patch)
+    }
+
+    /// Whether the functions at the two places are the right ones, as far as `symbols` tell. Where they tell nothing, the
+    /// settings must have named the series (`named`).
+    ///
+    /// # Errors
+    /// [`SeriesError::OtherLayout`], [`SeriesError::Unproved`].
+    pub fn prove(&self, symbols: &Symbols, found: Option<Version>, named: bool) -> Result<(), SeriesError> {
+        // compilers put endings behind the name of a function that they made another one of
+        let is = |name: &str, want: &str| {
+            name.strip_prefix(want).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+        };
+        match (symbols, found) {
+            (Symbols::Named { add_encryptor, get_extension_api }, _) => {
+                if is(add_encryptor, "__conn_add_encryptor") && is(get_extension_api, "__conn_get_extension_api") {
+                    return Ok(());
+                }
+                Err(SeriesError::OtherLayout {
+                    series: self.name,
+                    add_encryptor: add_encryptor.clone(),
+                    get_extension_api: get_extension_api.clone(),
+                })
+            }
+            (Symbols::None, Some(found)) if !named => Err(SeriesError::Unproved { found, series: self.name }),
+            (Symbols::None, _) => Ok(()),
+        }
+    }
+}
+
+fn known() -> String {
+    let one = |series: &Series| {
+        let versions = series.versions.iter().map(|(major, minor, patch)| format!("{major}.{minor}.{patch}"));
+        format!("{} (WiredTiger {})", series.name, versions.collect::<Vec<_>>().join(", "))
+    };
+    SERIES.iter().map(one).collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn version(major: u32, minor: u32, patch: u32) -> Version {
+        Version { major, minor, patch }
+    }
+
+    #[test]
+    fn versions_are_read_out_of_wiredtigers_line() {
+        assert_eq!(Version::in_line("WiredTiger 10.0.2: (December 21, 2021)"), Some(version(10, 0, 2)));
+        for other in
+            ["WiredTiger", "WiredTiger 10.0.2", "WiredTiger 10.0: (x)", "WiredTiger 1.2.3.4: (x)", "Wired 1.2.3: x"]
+        {
+            assert_eq!(Version::in_line(other), None, "{other}");
+        }
+    }
+
+    #[test]
+    fn version_and_settings_must_agree() {
+        for (found, wanted, series) in [
+            (Some(version(10, 0, 2)), None, "6.0"),
+            (Some(version(11, 2, 0)), Some("7.0"), "7.0"),
+            (Some(version(11, 3, 1)), None, "8.0"),
+            (None, Some("6.0"), "6.0"),
+        ] {
+            assert_eq!(choose(found, wanted).unwrap().name, series);
+        }
+        assert_eq!(choose(None, None), Err(SeriesError::NoVersion));
+        for unknown in [version(10, 0, 1), version(12, 0, 0), version(11, 0, 0), version(3, 2, 1)] {
+            assert_eq!(choose(Some(unknown), None), Err(SeriesError::UnknownVersion { found: unknown }));
+            assert_eq!(choose(Some(unknown), Some("6.0")), Err(SeriesError::UnknownVersion { found: unknown }));
+        }
+        assert!(matches!(choose(None, Some("5.0")), Err(SeriesError::UnknownName { .. })));
+        let error = choose(Some(version(10, 0, 2)), Some("8.0")).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "the extension's config says series 8.0, and this server has WiredTiger 10.0.2, series 6.0\n\
+             write series=\"6.0\" or leave it out; nothing was opened"
+        );
+    }
+
+    #[test]
+    fn symbols_prove_or_refute_a_layout() {
+        let named = |add: &str, get: &str| Symbols::Named { add_encryptor: add.into(), get_extension_api: get.into() };
+        let series = &SERIES[0];
+        let found = Some(version(10, 0, 2));
+        series.prove(&named("__conn_add_encryptor", "__conn_get_extension_api"), found, false).unwrap();
+        series.prove(&named("__conn_add_encryptor.isra.0", "__conn_get_extension_api"), None, true).unwrap();
+        for other in [named("__conn_add_extractor", "__conn_get_extension_api"), named("__conn_add_encryptors", "x")] {
+            let refused = series.prove(&other, found, true);
+            assert!(matches!(refused, Err(SeriesError::OtherLayout { .. })), "{refused:?}");
+        }
+        series.prove(&Symbols::None, found, true).unwrap();
+        assert!(matches!(series.prove(&Symbols::None, found, false), Err(SeriesError::Unproved { .. })));
+    }
+}

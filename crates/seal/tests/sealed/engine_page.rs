@@ -1,0 +1,271 @@
+//! Blocks for engines that tell nothing of their place: what is sealed opens again, under the right key and cipher alone,
+//! and no writer uses a nonce twice.
+
+use std::collections::HashSet;
+
+use sealstone_cipher::aead::aead;
+use sealstone_cipher::backend::Backend;
+use sealstone_cipher::registry::{Mode, cipher, ciphers};
+use sealstone_keys::{KeyRef, Secret, subkey};
+use sealstone_seal::engine_page::{
+    EnginePageError, EnginePages, Fingerprint, HEADER_BYTES, OVERHEAD_BYTES, inspect,
+};
+
+use crate::fixture::data;
+
+/// A key named `orders` in versions whose secrets repeat the byte.
+fn keys(versions: &[(u32, u8)]) -> Vec<(KeyRef, Secret)> {
+    let key = |version| KeyRef { id: "orders".into(), version };
+    versions.iter().map(|(version, byte)| (key(*version), Secret::from_bytes(&[*byte; 32]))).collect()
+}
+
+fn pages(versions: &[(u32, u8)], name: &str) -> EnginePages {
+    let keys = keys(versions);
+    let current = keys.last().unwrap().0.clone();
+    EnginePages::new(keys, &current, "the test keys", cipher(name).unwrap(), Backend::auto()).unwrap()
+}
+
+fn seal(pages: &EnginePages, page: &[u8]) -> Vec<u8> {
+    let mut block = vec![0xEE; page.len() + OVERHEAD_BYTES];
+    pages.seal(page, &mut block).unwrap();
+    block
+}
+
+fn open(pages: &EnginePages, block: &[u8]) -> Result<Vec<u8>, EnginePageError> {
+    let mut page = vec![0xEE; block.len().saturating_sub(OVERHEAD_BYTES)];
+    let opened = pages.open(block, &mut page);
+    if opened.is_err() {
+        assert!(page.iter().all(|byte| *byte == 0), "a page that failed is not empty");
+    }
+    opened.map(|()| page)
+}
+
+#[test]
+fn what_is_sealed_opens_in_this_opening_and_in_later_ones() {
+    for cipher in ciphers() {
+        let writer = pages(&[(1, 0x11)], cipher.name);
+        let reader = pages(&[(1, 0x11)], cipher.name);
+        for bytes in [0, 1, 7, 100, 4096, 30000] {
+            let page = data(bytes);
+            let block = seal(&writer, &page);
+            let info = inspect(&block).unwrap();
+            assert_eq!((info.cipher, info.key_version, info.in_parts), (cipher, 1, false));
+            assert_eq!(info.fingerprint, writer.keys().next().unwrap().1);
+            assert_eq!(inspect(&block[..HEADER_BYTES]).unwrap(), info);
+            for by in [&writer, &reader, &reader] {
+                assert_eq!(open(by, &block).unwrap(), page, "{}, {bytes} bytes", cipher.name);
+            }
+        }
+    }
+}
+
+/// The chain of keys and the associated data are as `docs/formats.md` says: done again by hand.
+#[test]
+fn a_block_is_what_the_document_says() {
+    for cipher in ciphers() {
+        let writer = pages(&[(7, 0x22)], cipher.name);
+        let page = data(1000);
+        seal(&writer, &page);
+        let block = seal(&writer, &page);
+        let mut header = b"\x89SP\x01".to_vec();
+        header.extend(cipher.id.to_be_bytes());
+        header.extend([0, 0]);
+        header.extend(7u32.to_be_bytes());
+        let mut fingerprint = [0; 8];
+        subkey(&[0x22; 32], "engine page key", &[b"orders"], &mut fingerprint);
+        header.extend(fingerprint);
+        let salt: [u8; 16] = block[20..36].try_into().unwrap();
+        header.extend(salt);
+        let counter: u64 = if cipher.mode == Mode::Gcm { 1 } else { 1000 / 8 };
+        header.extend(counter.to_be_bytes());
+        assert_eq!(block[..HEADER_BYTES], header, "{}", cipher.name);
+        let mut key = vec![0; cipher.key_bytes];
+        subkey(&[0x22; 32], "engine page", &[&salt, &cipher.id.to_be_bytes()], &mut key);
+        let keyed = aead(cipher, &key, Backend::portable()).unwrap();
+        let nonce = [[0; 4].as_slice(), &counter.to_be_bytes()].concat();
+        let (sealed, tag) = block[HEADER_BYTES..].split_last_chunk().unwrap();
+        let mut opened = sealed.to_vec();
+        keyed.open(&nonce[12 - keyed.nonce_bytes()..], &header, &mut opened, tag).unwrap();
+        assert_eq!(opened, page);
+    }
+}
+
+#[test]
+fn no_changed_bit_opens() {
+    for name in ["aes-256", "aria-256", "3des"] {
+        let writer = pages(&[(1, 0x11)], name);
+        let block = seal(&writer, &data(33));
+        for bit in 0..block.len() * 8 {
+            let mut damaged = block.clone();
+            damaged[bit / 8] ^= 1 << (bit % 8);
+            open(&writer, &damaged).unwrap_err();
+        }
+        for bytes in 0..block.len() {
+            open(&writer, &block[..bytes]).unwrap_err();
+        }
+        let longer = [&block[..], b"x"].concat();
+        assert!(matches!(open(&writer, &longer), Err(EnginePageError::Changed { .. })));
+        open(&writer, &block).unwrap();
+    }
+}
+
+#[test]
+fn keys_are_told_apart() {
+    let old = pages(&[(1, 0x11)], "aria-256");
+    let rotated = pages(&[(1, 0x11), (2, 0x22)], "aria-256");
+    let (first, second) = (seal(&old, b"first"), seal(&rotated, b"second"));
+    assert_eq!(open(&rotated, &first).unwrap(), b"first");
+    assert_eq!(open(&rotated, &second).unwrap(), b"second");
+    assert_eq!(inspect(&second).unwrap().key_version, 2);
+    let fingerprint = inspect(&second).unwrap().fingerprint;
+    let missing = open(&old, &second).unwrap_err().to_string();
+    assert_eq!(
+        missing,
+        format!(
+            "a block is sealed under key version 2 (fingerprint {fingerprint}), not found in the test keys, which has \
+             orders version 1\n\
+             give the key source that still holds this version, or the one this data was sealed with"
+        )
+    );
+    let wrong = pages(&[(1, 0x99), (2, 0x98)], "aria-256");
+    let own = wrong.keys().nth(1).unwrap().1;
+    assert_eq!(
+        open(&wrong, &second).unwrap_err().to_string(),
+        format!(
+            "wrong key: a block is sealed under fingerprint {fingerprint}, and key orders version 2 from the test keys has \
+             {own}\n\
+             another key bears this version; give the key source this data was sealed with"
+        )
+    );
+    let other = pages(&[(1, 0x11), (2, 0x22)], "aes-256");
+    assert_eq!(
+        open(&other, &first).unwrap_err().to_string(),
+        "a block is sealed with aria-256, and this opening is set to aes-256\n\
+         start with cipher aria-256; to change the cipher, let an empty data directory be filled anew (initial sync)"
+    );
+    let mut changed = first.clone();
+    changed[HEADER_BYTES] ^= 1;
+    assert_eq!(
+        open(&rotated, &changed).unwrap_err().to_string(),
+        "a block of 65 bytes under key orders version 1 (aria-256, from the test keys) failed authentication: it was \
+         changed after it was sealed\n\
+         restore the file from a backup, or resync this member"
+    );
+}
+
+#[test]
+fn what_is_no_block_is_said() {
+    let reader = pages(&[(1, 0x11)], "aes-256");
+    let block = seal(&reader, b"page");
+    for other in [&b""[..], b"plain text that is long enough to be a block of some page of data", &block[..43]] {
+        assert!(matches!(open(&reader, other), Err(EnginePageError::NotSealed { .. })));
+    }
+    let with = |at: usize, byte: u8| {
+        let mut changed = block.clone();
+        changed[at] = byte;
+        inspect(&changed).unwrap_err()
+    };
+    assert!(matches!(with(3, 2), EnginePageError::UnsupportedVersion { found: 2 }));
+    assert!(matches!(with(3, 0), EnginePageError::Damaged { .. }));
+    assert!(matches!(with(4, 0xFF), EnginePageError::UnknownCipher { .. }));
+    assert!(matches!(with(6, 2), EnginePageError::Damaged { .. }));
+    assert!(matches!(with(7, 1), EnginePageError::Damaged { .. }));
+    assert!(matches!(open(&reader, &block[..HEADER_BYTES]), Err(EnginePageError::Damaged { .. })));
+    let mut short = [0xEE; 8];
+    assert!(matches!(reader.seal(b"page", &mut short), Err(EnginePageError::Buffer { found: 8, wanted: 64 })));
+    assert_eq!(short, [0; 8]);
+    assert!(matches!(reader.seal_in_place(&mut short), Err(EnginePageError::Buffer { .. })));
+    let absent = KeyRef { id: "orders".into(), version: 3 };
+    let refused = EnginePages::new(keys(&[(1, 1)]), &absent, "x", cipher("aes-256").unwrap(), Backend::auto());
+    assert!(matches!(refused, Err(EnginePageError::Key(_))));
+}
+
+/// Many threads seal at once; every unit of every salt is used once, and no salt beyond what its cipher allows.
+#[test]
+fn no_nonce_is_used_twice() {
+    for (name, page_bytes, pages_each) in [("aes-256", 100, 2000), ("3des", 20_000, 250), ("hight", 999, 200)] {
+        let writer = pages(&[(1, 0x11)], name);
+        let page = data(page_bytes);
+        let blocks: Vec<Vec<u8>> = std::thread::scope(|scope| {
+            let threads: Vec<_> = (0..4)
+                .map(|_| {
+                    scope.spawn(|| {
+                        (0..pages_each).map(|_| seal(&writer, &page)[..HEADER_BYTES].to_vec()).collect::<Vec<_>>()
+                    })
+                })
+                .collect();
+            threads.into_iter().flat_map(|thread| thread.join().unwrap()).collect()
+        });
+        let line = cipher(name).unwrap();
+        let units = if line.mode == Mode::Gcm { 1 } else { page_bytes.div_ceil(8) as u64 };
+        let mut used: Vec<([u8; 16], u64)> = Vec::new();
+        for block in &blocks {
+            let info = inspect(block).unwrap();
+            used.push((info.salt, info.counter));
+        }
+        used.sort_unstable();
+        for pair in used.windows(2) {
+            assert!(pair[0].0 != pair[1].0 || pair[0].1 + units <= pair[1].1, "{name}: {pair:?} overlap");
+        }
+        let salts: HashSet<[u8; 16]> = used.iter().map(|(salt, _)| *salt).collect();
+        if name == "3des" {
+            // 20 MB at 8 MiB a key
+            assert_eq!(salts.len(), 3, "{name}");
+            assert!(used.iter().all(|(_, counter)| counter + units <= 1 << 20));
+        } else {
+            assert_eq!(salts.len(), 1, "{name}");
+        }
+    }
+}
+
+/// A page longer than its cipher allows under one key: sealed in parts under keys of their own.
+#[test]
+fn long_pages_are_sealed_in_parts() {
+    let writer = pages(&[(1, 0x11)], "3des");
+    let reader = pages(&[(1, 0x11)], "3des");
+    let page = data((8 << 20) + 4097);
+    let block = seal(&writer, &page);
+    assert!(inspect(&block).unwrap().in_parts);
+    assert!(open(&reader, &block).unwrap() == page);
+    // the same data under the next counter shares no part of the ciphertext
+    let again = seal(&writer, &page);
+    for at in [0, 8 << 20] {
+        let range = HEADER_BYTES + at..HEADER_BYTES + at + 4096;
+        assert_ne!(block[range.clone()], again[range.clone()]);
+        assert_ne!(block[range.clone()], page[at..at + 4096]);
+    }
+    for at in [HEADER_BYTES, HEADER_BYTES + (8 << 20) + 5, block.len() - 1, 6] {
+        let mut damaged = block.clone();
+        damaged[at] ^= 1;
+        open(&reader, &damaged).unwrap_err();
+    }
+    // what fits a key is not
+    assert!(!inspect(&seal(&writer, &page[..8 << 20])).unwrap().in_parts);
+}
+
+/// One reader meets more salts than it keeps keys for.
+#[test]
+fn blocks_of_very_many_openings_open() {
+    let reader = pages(&[(1, 0x11)], "aes-128");
+    let blocks: Vec<Vec<u8>> = (0..1100u32).map(|n| seal(&pages(&[(1, 0x11)], "aes-128"), &n.to_be_bytes())).collect();
+    for _ in 0..2 {
+        for (n, block) in blocks.iter().enumerate() {
+            assert_eq!(open(&reader, block).unwrap(), (n as u32).to_be_bytes());
+        }
+    }
+}
+
+#[test]
+fn fingerprints_tell_keys_apart_and_print_as_hexadecimal() {
+    let [one, two] = [0x11, 0x12].map(|byte| {
+        let key = KeyRef { id: "orders".into(), version: 1 };
+        Fingerprint::of(&key, &Secret::from_bytes(&[byte; 32]))
+    });
+    assert_ne!(one, two);
+    assert_eq!(Fingerprint([0, 1, 2, 3, 4, 5, 254, 255]).to_string(), "000102030405feff");
+    let debugged = format!("{:?}", pages(&[(1, 0x11)], "aes-256"));
+    assert_eq!(
+        debugged,
+        "EnginePages { cipher: \"aes-256\", key: KeyRef { id: \"orders\", version: 1 }, .. }"
+    );
+}

@@ -1,0 +1,458 @@
+//! A real, unmodified mongod with our extension: what it does with sealed data, and what it refuses.
+//!
+//! Not here: replica sets and `sealstone mongo` (`mongo_*.rs`), WiredTiger by itself (`wiredtiger.rs`).
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use bson::{Binary, Document, doc, spec::BinarySubtype};
+use sealstone_e2e::binary::wiredtiger_extension;
+use sealstone_e2e::kmip_cases::Place;
+use sealstone_e2e::kmip_server::Kind;
+use sealstone_e2e::mongod::{self, Dead, Mongod};
+use sealstone_e2e::wiredtiger_files::{assert_no_nonce_twice, blocks, blocks_of, change_under_checksum, files};
+use sealstone_keys::KeySource;
+use sealstone_keys::file::KeyFile;
+use sealstone_keys::kmip::Keyring;
+use tempfile::TempDir;
+
+/// Stands in every document.
+const MARKER: &[u8] = b"PLAINTEXT-MARKER-7141";
+
+/// A data directory, its key file beside it, and the program to run on it.
+struct DataDirectory {
+    program: PathBuf,
+    dir: TempDir,
+}
+
+impl DataDirectory {
+    /// `None`, with a SKIP for `test`, where there is no mongod.
+    fn new(test: &str) -> Option<Self> {
+        match mongod::find() {
+            Ok(program) => Some(Self { program, dir: tempfile::tempdir().unwrap() }),
+            Err(reason) => {
+                println!("SKIP: {test}: {reason}");
+                None
+            }
+        }
+    }
+
+    fn dir(&self) -> &Path {
+        self.dir.path()
+    }
+
+    fn db(&self) -> PathBuf {
+        self.dir().join("db")
+    }
+
+    fn key(&self) -> PathBuf {
+        self.dir().join("orders.key")
+    }
+
+    fn start(&self, engine: &str) -> Result<Mongod, Dead> {
+        Mongod::start(&self.program, self.dir(), engine)
+    }
+
+    /// With the key file and `cipher`.
+    fn sealed(&self, cipher: &str) -> Mongod {
+        match self.start(&engine(&self.key().display().to_string(), cipher, "orders", "")) {
+            Ok(server) => server,
+            Err(dead) => panic!("mongod does not start:\n{}", dead.log),
+        }
+    }
+
+    /// Starts it with another key, cipher or key id, which must be refused with `what`, before anything else fails.
+    fn refused(&self, engine: &str, what: &str) {
+        match self.start(engine) {
+            Ok(_) => panic!("mongod started, and was to refuse: {what}"),
+            Err(dead) => dead.assert_says_first(what),
+        }
+    }
+}
+
+fn engine(key: &str, cipher: &str, keyid: &str, more: &str) -> String {
+    let extension = wiredtiger_extension().display();
+    let cipher = if cipher.is_empty() { String::new() } else { format!(",cipher={cipher}") };
+    format!(
+        "extensions=[{extension}=(early_load=true,config=(key=\"{key}\"{cipher}{more}))],\
+         encryption=(name=sealstone,keyid=\"{keyid}\")"
+    )
+}
+
+/// Documents numbered from `first` on, each with the marker and some bytes that do not compress.
+fn documents(first: i32, count: i32) -> Vec<Document> {
+    let one = |n: i32| {
+        let mut state = n as u64 + 1;
+        let mut noise = Vec::new();
+        for _ in 0..40 {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            noise.extend((state >> 24).to_le_bytes());
+        }
+        let noise = Binary { subtype: BinarySubtype::Generic, bytes: noise };
+        let name = format!("{}-{n}", std::str::from_utf8(MARKER).unwrap());
+        doc! { "_id": n, "name": name, "group": n % 10, "noise": noise }
+    };
+    (first..first + count).map(one).collect()
+}
+
+fn load(server: &Mongod, first: i32, count: i32) {
+    for from in (first..first + count).step_by(1000) {
+        server.insert("orders", documents(from, 1000.min(first + count - from)));
+    }
+}
+
+/// The files in `dir` that hold the marker.
+fn with_marker(dir: &Path) -> Vec<PathBuf> {
+    let holds = |file: &PathBuf| memchr::memmem::find(&fs::read(file).unwrap(), MARKER).is_some();
+    files(dir).into_iter().filter(holds).collect()
+}
+
+fn copy(from: &Path, to: &Path) {
+    for file in files(from) {
+        let target = to.join(file.strip_prefix(from).unwrap());
+        fs::create_dir_all(target.parent().unwrap()).unwrap();
+        fs::copy(&file, target).unwrap();
+    }
+}
+
+#[test]
+fn sealed_data_lives_through_restart_and_kill() {
+    let Some(place) = DataDirectory::new("sealed_data_lives_through_restart_and_kill") else { return };
+    KeyFile::create(place.key(), "orders").unwrap();
+    let server = place.sealed("aria-256");
+    let greeting = &server.sealstone()[0];
+    assert!(greeting.starts_with("sealing with aria-256 in gcm ("), "{greeting}");
+    assert!(greeting.contains(") under key orders version 1 from key file "), "{greeting}");
+    load(&server, 0, 5000);
+    let index = doc! { "key": { "name": 1 }, "name": "by_name" };
+    server.command(doc! { "createIndexes": "orders", "indexes": [index] });
+    let groups = doc! { "$group": { "_id": "$group", "n": { "$sum": 1 } } };
+    let answer = server.command(doc! { "aggregate": "orders", "pipeline": [groups], "cursor": {} });
+    let groups = answer.get_document("cursor").unwrap().get_array("firstBatch").unwrap();
+    assert_eq!(groups.len(), 10);
+    assert!(groups.iter().all(|group| group.as_document().unwrap().get_i32("n") == Ok(500)));
+    server.stop();
+
+    let server = place.sealed("aria-256");
+    assert_eq!(server.count("orders"), 5000);
+    load(&server, 5000, 1000);
+    server.kill();
+
+    // what was acknowledged is in the journal
+    let server = place.sealed("aria-256");
+    assert_eq!(server.count("orders"), 6000);
+    let name = format!("{}-5999", std::str::from_utf8(MARKER).unwrap());
+    let found = server.command(doc! { "find": "orders", "filter": { "name": name }, "hint": "by_name" });
+    assert_eq!(found.get_document("cursor").unwrap().get_array("firstBatch").unwrap().len(), 1);
+    load(&server, 6000, 500);
+    server.checkpoint();
+    server.kill();
+
+    assert_eq!(with_marker(&place.db()), Vec::<PathBuf>::new());
+    let blocks = blocks(&place.db());
+    assert!(blocks.iter().all(|block| block.info.cipher.name == "aria-256" && block.info.key_version == 1));
+    let sealed: BTreeSet<&str> = blocks
+        .iter()
+        .map(|block| block.file.file_name().unwrap().to_str().unwrap().split(['-', '.']).next().unwrap())
+        .collect();
+    for kind in ["collection", "index", "WiredTiger", "_mdb_catalog", "WiredTigerLog"] {
+        assert!(sealed.contains(kind), "no sealed block in files of {kind}: {sealed:?}");
+    }
+    // three openings, and a salt for each
+    let salts: BTreeSet<[u8; 16]> = blocks.iter().map(|block| block.info.salt).collect();
+    assert!(salts.len() >= 3, "{} salts", salts.len());
+    assert_no_nonce_twice(&blocks);
+    clear_files_are_those_of_the_guide(&place.db());
+}
+
+/// What holds no sealed block is what SECURITY.md lists.
+fn clear_files_are_those_of_the_guide(db: &Path) {
+    let known = ["WiredTiger", "WiredTiger.lock", "WiredTiger.turtle", "mongod.lock", "storage.bson", "diagnostic.data"];
+    let security = include_str!("../../../SECURITY.md");
+    for file in files(db) {
+        let path = file.strip_prefix(db).unwrap().to_str().unwrap();
+        let first = path.split('/').next().unwrap();
+        if known.contains(&first) {
+            assert!(security.contains(&format!("`{first}`")), "SECURITY.md does not tell of {first}");
+        } else {
+            // log files that are made ready and hold nothing yet
+            let ready = path.contains("WiredTigerPreplog");
+            assert!(ready || path.ends_with(".wt") || path.contains("WiredTigerLog."), "{path} is of no known kind");
+        }
+    }
+}
+
+/// The same without the extension: the marker is found, so looking for it is a test.
+#[test]
+fn without_the_extension_the_marker_is_there() {
+    let Some(place) = DataDirectory::new("without_the_extension_the_marker_is_there") else { return };
+    let server = place.start("").unwrap_or_else(|dead| panic!("{}", dead.log));
+    load(&server, 0, 1000);
+    server.stop();
+    assert_ne!(with_marker(&place.db()), Vec::<PathBuf>::new());
+    assert!(blocks(&place.db()).is_empty());
+    // and what is there is not taken for sealed data
+    KeyFile::create(place.key(), "orders").unwrap();
+    let engine = engine(&place.key().display().to_string(), "aria-256", "orders", "");
+    assert!(place.start(&engine).is_err(), "plain data was opened as sealed data");
+    let server = place.start("").unwrap_or_else(|dead| panic!("{}", dead.log));
+    assert_eq!(server.count("orders"), 1000);
+}
+
+#[test]
+fn a_rotated_key_seals_new_blocks_and_opens_old_ones() {
+    let Some(place) = DataDirectory::new("a_rotated_key_seals_new_blocks_and_opens_old_ones") else { return };
+    let key = KeyFile::create(place.key(), "orders").unwrap();
+    let server = place.sealed("aes-256");
+    load(&server, 0, 3000);
+    server.stop();
+    key.rotate().unwrap();
+    let server = place.sealed("aes-256");
+    let greeting = &server.sealstone()[0];
+    assert!(greeting.contains("under key orders version 2 from"), "{greeting}");
+    assert!(greeting.ends_with("; version 1 opens old data"), "{greeting}");
+    assert_eq!(server.count("orders"), 3000);
+    load(&server, 3000, 1000);
+    server.stop();
+    let versions: BTreeSet<u32> = blocks(&place.db()).iter().map(|block| block.info.key_version).collect();
+    assert_eq!(versions, BTreeSet::from([1, 2]));
+
+    // the new version alone does not open the old blocks
+    let newest = place.dir().join("newest.key");
+    key.export(Some(2), &newest, None).unwrap();
+    let only_new = engine(&newest.display().to_string(), "aes-256", "orders", "");
+    match place.start(&only_new) {
+        // where what is read at the start is all new, the first read of old data is refused
+        Ok(server) => {
+            let count = doc! { "aggregate": "orders", "pipeline": [{ "$match": { "noise": 1 } }], "cursor": {} };
+            assert!(server.try_command("test", &count).is_none_or(|answer| answer.get("ok") == Some(&0.0.into())));
+            server.died().assert_says_first("a block is sealed under key version 1 (fingerprint ");
+        }
+        Err(dead) => dead.assert_says_first("a block is sealed under key version 1 (fingerprint "),
+    }
+    let server = place.sealed("aes-256");
+    assert_eq!(server.count("orders"), 4000);
+}
+
+/// A copy of the files is opened elsewhere, and both are written: their blocks share no nonce.
+#[test]
+fn copies_that_are_both_written_share_no_nonce() {
+    let Some(place) = DataDirectory::new("copies_that_are_both_written_share_no_nonce") else { return };
+    KeyFile::create(place.key(), "orders").unwrap();
+    let server = place.sealed("aria-256");
+    load(&server, 0, 2000);
+    server.stop();
+    let other = tempfile::tempdir().unwrap();
+    copy(&place.db(), &other.path().join("db"));
+    let before = blocks(&place.db()).len();
+    let engine = engine(&place.key().display().to_string(), "aria-256", "orders", "");
+    let here = place.sealed("aria-256");
+    let there = Mongod::start(&place.program, other.path(), &engine).unwrap_or_else(|dead| panic!("{}", dead.log));
+    for server in [&here, &there] {
+        assert_eq!(server.count("orders"), 2000);
+    }
+    // the same data in both, so that equal keys and nonces would show
+    for from in [2000, 3000, 4000] {
+        for server in [&here, &there] {
+            load(server, from, 1000);
+        }
+    }
+    here.stop();
+    there.stop();
+    let mut all = blocks(&place.db());
+    let here = all.len();
+    all.extend(blocks(&other.path().join("db")));
+    assert!(here > before && all.len() > here + before, "{before} blocks, then {here}, and {} in both", all.len());
+    assert_no_nonce_twice(&all);
+}
+
+#[test]
+fn what_does_not_fit_is_refused_and_nothing_is_damaged() {
+    let Some(place) = DataDirectory::new("what_does_not_fit_is_refused_and_nothing_is_damaged") else { return };
+    KeyFile::create(place.key(), "orders").unwrap();
+    let server = place.sealed("aria-256");
+    load(&server, 0, 2000);
+    server.stop();
+    let key = place.key().display().to_string();
+
+    let wrong = place.dir().join("wrong.key");
+    KeyFile::create(&wrong, "orders").unwrap();
+    let wrong = wrong.display().to_string();
+    place.refused(&engine(&wrong, "aria-256", "orders", ""), "wrong key: a block is sealed under fingerprint ");
+    let other = place.dir().join("other.key");
+    KeyFile::create(&other, "others").unwrap();
+    let other = other.display().to_string();
+    place.refused(&engine(&other, "aria-256", "others", ""), "wrong key: a block is sealed under fingerprint ");
+    place.refused(&engine(&key, "aria-256", "others", ""), " names another key than key file ");
+    place.refused(&engine(&key, "aria-256", "", ""), "names no key; write encryption=(name=sealstone,keyid=");
+    let secret = engine(&key, "aria-256", "orders", "").replace("keyid=", "secretkey=abc,keyid=");
+    place.refused(&secret, "(secretkey=…) is never used");
+    place.refused(&engine(&key, "aes-256", "orders", ""), "a block is sealed with aria-256, and this opening is set to aes-256");
+    place.refused(&engine(&key, "", "orders", ""), "no cipher is named, and key file ");
+    place.refused(&engine(&key, "aria-265", "orders", ""), "unknown cipher");
+    place.refused(&engine(&key, "aria-256", "orders", ",accel=sse9"), "unknown backend");
+    place.refused(&engine(&key, "aria-256", "orders", ",speed=high"), "unknown setting");
+    place.refused(&engine(&key, "aria-256", "orders", ",series=\"8.0\""), "says series 8.0, and this server has WiredTiger ");
+    let missing = place.dir().join("missing.key").display().to_string();
+    place.refused(&engine(&missing, "aria-256", "orders", ""), "no key file at ");
+    place.refused(&engine("kmip://127.0.0.1:1/orders", "aria-256", "orders", ""), "kmip");
+
+    let server = place.sealed("aria-256");
+    assert_eq!(server.count("orders"), 2000);
+    load(&server, 2000, 100);
+    assert_eq!(server.count("orders"), 2100);
+    server.stop();
+}
+
+/// A page that was changed so that WiredTiger's checksum does not notice.
+#[test]
+fn a_changed_page_is_refused() {
+    let Some(place) = DataDirectory::new("a_changed_page_is_refused") else { return };
+    KeyFile::create(place.key(), "orders").unwrap();
+    let server = place.sealed("aes-256");
+    load(&server, 0, 3000);
+    server.stop();
+    let mut found: Vec<_> = blocks(&place.db())
+        .into_iter()
+        .filter(|block| block.file.file_name().unwrap().to_str().unwrap().starts_with("collection-"))
+        .collect();
+    // the file with the most of them is that of the orders; what is read of it meets a changed block
+    let largest = found.iter().map(|block| block.bytes).max().unwrap();
+    let file = found.iter().find(|block| block.bytes == largest).unwrap().file.clone();
+    found.retain(|block| block.file == file && block.bytes > 200);
+    assert!(!found.is_empty());
+    for block in &found {
+        change_under_checksum(&file, block.at + 100);
+    }
+    let key = place.key().display().to_string();
+    let dead = match place.start(&engine(&key, "aes-256", "orders", "")) {
+        Ok(server) => {
+            let all = doc! { "aggregate": "orders", "pipeline": [{ "$match": { "noise": 1 } }], "cursor": {} };
+            assert!(server.try_command("test", &all).is_none_or(|answer| answer.get("ok") == Some(&0.0.into())));
+            server.died()
+        }
+        Err(dead) => dead,
+    };
+    dead.assert_says_first(" failed authentication: it was changed after it was sealed");
+    assert!(dead.sealstone().iter().any(|line| line.contains("under key orders version 1 (aes-256, from key file ")));
+    for block in &found {
+        change_under_checksum(&file, block.at + 100);
+    }
+    let server = place.sealed("aes-256");
+    assert_eq!(server.count("orders"), 3000);
+}
+
+/// A changed record of the journal stops recovery: it is no torn end.
+#[test]
+fn a_changed_journal_is_refused() {
+    let Some(place) = DataDirectory::new("a_changed_journal_is_refused") else { return };
+    KeyFile::create(place.key(), "orders").unwrap();
+    let server = place.sealed("aes-256");
+    server.checkpoint();
+    load(&server, 0, 2000);
+    server.kill();
+    let journal: Vec<PathBuf> =
+        files(&place.db()).into_iter().filter(|file| file.to_str().unwrap().contains("WiredTigerLog.")).collect();
+    let records: Vec<_> = journal.iter().flat_map(|file| blocks_of(file)).filter(|block| block.bytes > 10_000).collect();
+    let record = records.last().expect("a record with documents");
+    change_under_checksum(&record.file, record.at + 100);
+    let engine = engine(&place.key().display().to_string(), "aes-256", "orders", "");
+    place.refused(&engine, " failed authentication: it was changed after it was sealed");
+    change_under_checksum(&record.file, record.at + 100);
+    let server = place.sealed("aes-256");
+    assert_eq!(server.count("orders"), 2000);
+}
+
+/// A 64-bit cipher: asked for by name, with a warning; documents longer than it allows under one key.
+#[test]
+fn a_cipher_of_64_bit_blocks_changes_its_key_in_time() {
+    let Some(place) = DataDirectory::new("a_cipher_of_64_bit_blocks_changes_its_key_in_time") else { return };
+    KeyFile::create(place.key(), "orders").unwrap();
+    let server = place.sealed("3des");
+    let said = server.sealstone();
+    assert!(said[0].starts_with("sealing with 3des in ctr+mac ("), "{said:?}");
+    assert!(said[1].starts_with("warning: 3des is legacy: NIST disallows it"), "{said:?}");
+    let mut state = 1u64;
+    let mut noise = Vec::new();
+    while noise.len() < 12 << 20 {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        noise.extend_from_slice(&(state >> 16).to_le_bytes()[..6]);
+    }
+    let long = |n: i32| {
+        let bytes = noise.clone();
+        doc! { "_id": n, "noise": Binary { subtype: BinarySubtype::Generic, bytes } }
+    };
+    for n in 0..2 {
+        server.insert("long", vec![long(n)]);
+    }
+    load(&server, 0, 10_000);
+    server.stop();
+    let server = place.sealed("3des");
+    let found = server.command(doc! { "find": "long", "filter": { "_id": 1 } });
+    let batch = found.get_document("cursor").unwrap().get_array("firstBatch").unwrap();
+    assert_eq!(batch[0].as_document().unwrap(), &long(1));
+    assert_eq!(server.count("orders"), 10_000);
+    server.stop();
+    let blocks = blocks(&place.db());
+    assert_no_nonce_twice(&blocks);
+    assert!(blocks.iter().any(|block| block.info.in_parts));
+    for block in blocks.iter().filter(|block| !block.info.in_parts) {
+        let used = block.info.counter + (block.bytes as u64 - 60).div_ceil(8);
+        assert!(used <= 1 << 20, "{used} blocks of 3DES under one key");
+    }
+}
+
+/// The key comes from a key server, once: later the server may be gone, until the next start.
+#[test]
+fn a_key_server_is_asked_at_the_start() {
+    let test = "a_key_server_is_asked_at_the_start";
+    let Some(place) = DataDirectory::new(test) else { return };
+    let Some(mut kms) = Place::start(Kind::PyKmip, test) else { return };
+    let url = |key: &str| kms.certificates.url(kms.server.port, key, "&retries=0");
+    let ring = Keyring::open(&url("")).unwrap();
+    ring.create("orders", "aria-256").unwrap();
+    let engine_of = |cipher: &str| engine(&url("orders"), cipher, "orders", "");
+    // the key says what cipher it is for
+    let sealed = engine_of("");
+    let start = || place.start(&sealed).unwrap_or_else(|dead| panic!("{}", dead.log));
+    let server = start();
+    let greeting = &server.sealstone()[0];
+    assert!(greeting.starts_with("sealing with aria-256 in gcm ("), "{greeting}");
+    assert!(greeting.contains(" from KMIP server 127.0.0.1:"), "{greeting}");
+    load(&server, 0, 1000);
+    server.stop();
+    ring.rotate("orders").unwrap();
+    let server = start();
+    assert!(server.sealstone()[0].ends_with("; version 1 opens old data"), "{:?}", server.sealstone());
+    let source = sealstone_keys::kmip::KmipSource::open(&url("orders")).unwrap();
+    assert_eq!(source.all().unwrap().len(), 2);
+    kms.server.kill();
+    load(&server, 1000, 1000);
+    assert_eq!(server.count("orders"), 2000);
+    server.kill();
+    place.refused(&sealed, "no key server gave an answer");
+    let versions: BTreeSet<u32> = blocks(&place.db()).iter().map(|block| block.info.key_version).collect();
+    assert_eq!(versions, BTreeSet::from([1, 2]));
+}
+
+/// The passphrase of a key file comes from a file that the settings or the environment name.
+#[test]
+fn a_protected_key_file_needs_its_passphrase() {
+    let Some(place) = DataDirectory::new("a_protected_key_file_needs_its_passphrase") else { return };
+    let word = place.dir().join("word");
+    fs::write(&word, "open sesame\n").unwrap();
+    assert!(Command::new("chmod").arg("600").arg(&word).status().unwrap().success());
+    let passphrase = sealstone_keys::Passphrase::from_file(&word).unwrap();
+    let cost = sealstone_keys::Cost { memory_kib: 64, passes: 1, lanes: 1 };
+    KeyFile::create_protected(place.key(), "orders", &passphrase, cost).unwrap();
+    let key = place.key().display().to_string();
+    place.refused(&engine(&key, "lea-256", "orders", ""), "is protected by a passphrase, and none was given");
+    let more = format!(",passphrase_file=\"{}\"", word.display());
+    let server = place.start(&engine(&key, "lea-256", "orders", &more)).unwrap_or_else(|dead| panic!("{}", dead.log));
+    load(&server, 0, 10);
+    server.stop();
+    fs::write(&word, "open says me\n").unwrap();
+    place.refused(&engine(&key, "lea-256", "orders", &more), "the passphrase does not open key file ");
+}
