@@ -322,6 +322,27 @@ impl MongoDb {
         MongoDbStore::open(self.clone(), &options.tables)
     }
 
+    /// Where the servers are, without what is secret in their address.
+    pub(super) fn place(&self) -> &str {
+        &self.inner.place.shown
+    }
+
+    /// The first of `tables` whose collection holds something.
+    ///
+    /// # Errors
+    /// [`Error::Server`].
+    pub fn holding<'a>(&self, tables: &'a [Arc<Table>]) -> Result<Option<&'a Table>, Error> {
+        for table in tables {
+            let collection = self.inner.database.collection::<Document>(&table.name);
+            let found = collection.find_one(Document::new()).run();
+            let found = found.map_err(|error| self.inner.place.told(&format!("look into collection {} of", table.name), &error))?;
+            if found.is_some() {
+                return Ok(Some(table));
+            }
+        }
+        Ok(None)
+    }
+
     /// Removes the collections of `tables` with all they hold.
     ///
     /// # Errors

@@ -51,6 +51,19 @@ pub struct MongoDbStore {
     pub(super) server: MongoDb,
     places: HashMap<u8, Place>,
     counted: Mutex<Counted>,
+    /// Processes of this machine that do its work.
+    pids: Vec<u32>,
+    /// What ends with the store, after all else of it.
+    _servers: Servers,
+}
+
+/// Servers, or what is loaded into them, that are there for one store.
+struct Servers(Option<Box<dyn Send + Sync>>);
+
+impl std::fmt::Debug for Servers {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(if self.0.is_some() { "its own" } else { "others" })
+    }
 }
 
 /// What a server counted, and what was added up of it: a server that starts again begins at zero.
@@ -73,7 +86,8 @@ impl MongoDbStore {
             let collection = server.inner.database.collection(&table.name);
             places.insert(table.id, Place { collection, layout: Layout::new(table) });
         }
-        let store = Self { server, places, counted: Mutex::default() };
+        let (counted, pids) = (Mutex::default(), Vec::new());
+        let store = Self { server, places, counted, pids, _servers: Servers(None) };
         // what others did before is not this store's
         let before = store.server_counters();
         *store.counted.lock().unwrap_or_else(PoisonError::into_inner) = Counted { last: before.unwrap_or_default(), sum: [0; 4] };
@@ -84,6 +98,11 @@ impl MongoDbStore {
     #[must_use]
     pub fn server(&self) -> &MongoDb {
         &self.server
+    }
+
+    /// The same store, on servers of its own: `pids` are their processes on this machine, and `servers` is dropped with it.
+    pub(super) fn with_servers(self, pids: Vec<u32>, servers: Box<dyn Send + Sync>) -> Self {
+        Self { pids, _servers: Servers(Some(servers)), ..self }
     }
 
     pub(super) fn place(&self, table: &Table) -> Result<&Place, StoreError> {
@@ -267,6 +286,13 @@ impl Store for MongoDbStore {
         inserted.map_err(|error| self.told("write to", table, &error))
     }
 
+    fn insert_many(&self, table: &Table, rows: &[Row]) -> Result<(), StoreError> {
+        let place = self.place(table)?;
+        let documents = rows.iter().map(|(key, record)| place.layout.encode(key, record));
+        place.collection.insert_many(documents).ordered(false).run().map_err(|error| self.told("load into", table, &error))?;
+        Ok(())
+    }
+
     fn update(&self, table: &Table, key: &[u8], changes: &[(usize, &[u8])]) -> Result<bool, StoreError> {
         let place = self.place(table)?;
         let changed = place.layout.encode_changes(changes);
@@ -329,6 +355,10 @@ impl Store for MongoDbStore {
             }
         };
         self.server.inner.data_dirs.iter().try_for_each(|dir| each_file(dir, forget))
+    }
+
+    fn servers(&self) -> Vec<u32> {
+        self.pids.clone()
     }
 
     fn bulk(&self) -> Option<&dyn BulkLoad> {

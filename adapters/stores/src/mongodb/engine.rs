@@ -1,0 +1,176 @@
+//! MongoDB as an engine for comparisons: a replica set of its own for every variant, started on this machine
+//! ([`LabEngine`]), or clusters that others run, one for each variant ([`ClusterEngine`]). Not here: what a store does
+//! (`store`), how servers are started (`lab`).
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use sealstone_bench::results::{EngineFacts, Variant};
+use sealstone_bench::store::{Engine, Store, StoreError, StoreOptions, Table};
+
+use super::engine_options::EngineOptions;
+use super::lab::{MongodOptions, ReplicaSet};
+use super::{MongoDb, MongoDbOptions};
+
+/// The least cache that mongod takes, in GiB.
+const CACHE_GIB_MIN: f64 = 0.25;
+
+/// What the replica sets of a comparison have in common.
+#[derive(Clone, Debug)]
+pub struct LabOptions {
+    /// The server; without it as [`find_mongod`](super::lab::find_mongod) finds it.
+    pub program: Option<PathBuf>,
+    /// Members of each set, 1 to 7.
+    pub members: usize,
+    /// What the servers of a sealed variant load; cipher and backend in it are replaced by the variant's. Without it there
+    /// is no sealed variant.
+    pub seal: Option<EngineOptions>,
+    /// How the store is asked; address and data directories in it are replaced by the set's.
+    pub client: MongoDbOptions,
+    /// Whether the data directories are kept, so that the servers must end in good order.
+    pub keep: bool,
+}
+
+/// Starts a replica set for every store that is opened, and ends it with the store.
+#[derive(Debug)]
+pub struct LabEngine {
+    options: LabOptions,
+    facts: Mutex<Option<EngineFacts>>,
+}
+
+impl LabEngine {
+    /// An engine that starts its sets as `options` say.
+    #[must_use]
+    pub fn new(options: LabOptions) -> Self {
+        Self { options, facts: Mutex::default() }
+    }
+
+    /// How each member of the set of `variant` is started.
+    fn member(&self, variant: &Variant, store: &StoreOptions) -> Result<MongodOptions, StoreError> {
+        let mut engine_config = None;
+        if let Some(cipher) = &variant.cipher {
+            let Some(seal) = &self.options.seal else {
+                let label = &variant.label;
+                return Err(StoreError(format!("cannot seal {label}: there is no extension to load\nname one with --extension")));
+            };
+            let accel = Some(variant.accel.clone()).filter(|accel| accel != "auto");
+            let seal = EngineOptions { cipher: Some(cipher.clone()), accel, ..seal.clone() };
+            engine_config = Some(seal.engine_config().map_err(told)?);
+        }
+        let cache_gb = (store.cache_bytes as f64 / f64::from(1 << 30)).max(CACHE_GIB_MIN);
+        Ok(MongodOptions { program: self.options.program.clone(), cache_gb, engine_config, ..MongodOptions::default() })
+    }
+}
+
+fn told(error: impl std::fmt::Display) -> StoreError {
+    StoreError(error.to_string())
+}
+
+impl Engine for LabEngine {
+    fn facts(&self) -> EngineFacts {
+        let known = self.facts.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let mut facts = known.unwrap_or_else(unknown);
+        facts.settings.insert("members".into(), self.options.members.to_string());
+        facts.settings.insert("servers".into(), "on this machine, a replica set for each variant, all at once".into());
+        facts
+    }
+
+    fn open(&self, variant: &Variant, dir: &Path, options: &StoreOptions) -> Result<Box<dyn Store>, StoreError> {
+        let members = vec![self.member(variant, options)?; self.options.members];
+        let mut set = ReplicaSet::start(dir, &members).map_err(told)?;
+        let client = MongoDbOptions { uri: set.uri(), data_dirs: set.data_dirs(), ..self.options.client.clone() };
+        let server = MongoDb::connect(&client).map_err(told)?;
+        let store = server.open_store(options).map_err(told)?;
+        self.facts.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_with(|| server.facts());
+        let pids = set.pids().into_iter().filter_map(|pid| u32::try_from(pid).ok()).collect();
+        Ok(Box::new(store.with_servers(pids, Box::new(Running { set, keep: self.options.keep }))))
+    }
+}
+
+/// The servers of one store, which end with it.
+struct Running {
+    set: ReplicaSet,
+    keep: bool,
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // what is removed at once need not be left in good order; what cannot be stopped, the set's own end kills
+        if self.keep {
+            let _ = self.set.stop();
+        }
+    }
+}
+
+/// A cluster of servers that others run, for each variant.
+#[derive(Debug)]
+pub struct ClusterEngine {
+    /// Label of a variant, and how its cluster is reached.
+    clusters: Vec<(String, MongoDbOptions)>,
+    facts: Mutex<Option<EngineFacts>>,
+}
+
+impl ClusterEngine {
+    /// An engine on `clusters`: the label of each variant, such as `none` or `aria-256`, and how its cluster is reached.
+    /// Only collections that are empty or not there are used, and they are removed with the store.
+    #[must_use]
+    pub fn new(clusters: Vec<(String, MongoDbOptions)>) -> Self {
+        Self { clusters, facts: Mutex::default() }
+    }
+}
+
+impl Engine for ClusterEngine {
+    fn facts(&self) -> EngineFacts {
+        let mut facts = self.facts.lock().unwrap_or_else(PoisonError::into_inner).clone().unwrap_or_else(unknown);
+        facts.settings.insert("servers".into(), "clusters of the user's own, one for each variant".into());
+        facts
+    }
+
+    fn open(&self, variant: &Variant, _dir: &Path, options: &StoreOptions) -> Result<Box<dyn Store>, StoreError> {
+        let label = &variant.label;
+        let (_, client) = self.clusters.iter().find(|(name, _)| name == label).ok_or_else(|| {
+            let names: Vec<_> = self.clusters.iter().map(|(name, _)| name.as_str()).collect();
+            StoreError(format!(
+                "no cluster for {label}: there are clusters for {}\nname it with --cluster '{label}=mongodb://…'",
+                names.join(", ")
+            ))
+        })?;
+        let server = MongoDb::connect(client).map_err(told)?;
+        if let Some(table) = server.holding(&options.tables).map_err(told)? {
+            return Err(StoreError(format!(
+                "collection {} at {} holds records already, and none of them would be ours to remove\n\
+                 name an empty database in the address",
+                table.name,
+                server.place()
+            )));
+        }
+        let store = server.open_store(options).map_err(told)?;
+        self.facts.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_with(|| server.facts());
+        let tables = options.tables.clone();
+        Ok(Box::new(store.with_servers(Vec::new(), Box::new(Loaded { server, tables }))))
+    }
+}
+
+/// The collections of one store, which are removed with it.
+struct Loaded {
+    server: MongoDb,
+    tables: Vec<Arc<Table>>,
+}
+
+impl Drop for Loaded {
+    fn drop(&mut self) {
+        // a server that has gone keeps them, and the next comparison there says so
+        let _ = self.server.remove(&self.tables);
+    }
+}
+
+/// What is known before a server was asked.
+fn unknown() -> EngineFacts {
+    EngineFacts {
+        name: "mongodb".into(),
+        version: "unknown".into(),
+        build: "server".into(),
+        assertions: false,
+        settings: std::collections::BTreeMap::new(),
+    }
+}
