@@ -120,6 +120,8 @@ pub(crate) enum Command {
 pub(crate) struct CompareFlags {
     #[command(flatten)]
     pub(crate) plan: PlanFlags,
+    #[command(flatten)]
+    pub(crate) mongodb: MongoDbFlags,
     /// TOML file with any of these settings; flags come before it
     #[arg(long, help_heading = OPTIONS, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) config: Option<PathBuf>,
@@ -201,6 +203,40 @@ pub(crate) struct PlanFlags {
     /// Leave the sealed stores in DIR for inspection
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) keep: Option<PathBuf>,
+}
+
+/// How MongoDB is run and asked.
+#[derive(Args, Debug, Default)]
+#[command(next_help_heading = "With --store mongodb")]
+pub(crate) struct MongoDbFlags {
+    /// The server program [default: SEALSTONE_MONGOD, or mongod on the search path]
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) mongod: Option<PathBuf>,
+    /// The extension that seals its files [default: SEALSTONE_WT_EXTENSION, or the one beside this program]
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) extension: Option<PathBuf>,
+    /// A cluster of your own for one cipher or for none, instead of servers started here: aria-256=mongodb://... or
+    /// aria-256=@FILE with the address in the file; once for each
+    #[arg(long, value_name = "CIPHER=URL", conflicts_with_all = ["mongod", "extension", "nodes"])]
+    pub(crate) cluster: Vec<String>,
+    /// What acknowledges a write: majority, or a number of members
+    #[arg(long, value_name = "CONCERN")]
+    pub(crate) write_concern: Option<String>,
+    /// Whether a write must be in the journal before it is acknowledged
+    #[arg(long, value_name = "BOOL")]
+    pub(crate) journal: Option<bool>,
+    /// Who is read from: primary, primaryPreferred, secondary, secondaryPreferred, nearest
+    #[arg(long, value_name = "WHO")]
+    pub(crate) read_preference: Option<String>,
+    /// What is read: local, available, majority, linearizable
+    #[arg(long, value_name = "LEVEL")]
+    pub(crate) read_concern: Option<String>,
+    /// Authorities that the certificates of your clusters are checked with; turns TLS on
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) tls_ca_file: Option<PathBuf>,
+    /// Certificate and key to show to your clusters; turns TLS on
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) tls_certificate_key_file: Option<PathBuf>,
 }
 
 #[derive(Args, Debug)]

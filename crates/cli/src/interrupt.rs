@@ -22,6 +22,20 @@ pub(crate) fn install(stores: &Path) -> anyhow::Result<Arc<AtomicBool>> {
     )
 }
 
+/// Kills the processes that this one started: servers of a lab, which would go on for nobody.
+fn end_servers() {
+    let Ok(processes) = std::fs::read_dir("/proc") else { return };
+    let pids = processes.flatten().filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
+    for pid in pids {
+        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+        // behind the name in brackets come the state and the parent (proc(5))
+        let parent = stat.rsplit_once(')').and_then(|(_, rest)| rest.split_whitespace().nth(1)?.parse::<u32>().ok());
+        if parent == Some(std::process::id()) {
+            let _ = kill(Pid::from_raw(pid), Signal::SIGKILL);
+        }
+    }
+}
+
 /// As [`install`], with other words: what the first Ctrl-C does, and what the second one did.
 ///
 /// # Errors
@@ -35,6 +49,7 @@ pub(crate) fn install_saying(first: &'static str, second: String) -> anyhow::Res
             return;
         }
         say(&format!("\n{second}"));
+        end_servers();
         // an orderly exit would wait for the engine's threads, and the user has waited once already
         let _ = kill(Pid::this(), Signal::SIGKILL);
     })

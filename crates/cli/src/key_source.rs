@@ -67,7 +67,7 @@ fn prompt(text: &str) -> Result<Passphrase, KeyError> {
 }
 
 /// The file that holds the passphrase, if one is named.
-fn named(passphrase_file: Option<&Path>) -> Option<PathBuf> {
+pub(crate) fn named(passphrase_file: Option<&Path>) -> Option<PathBuf> {
     let variable = || std::env::var_os(VARIABLE).filter(|value: &OsString| !value.is_empty()).map(PathBuf::from);
     passphrase_file.map(Path::to_owned).or_else(variable)
 }
