@@ -67,7 +67,7 @@ pub enum ExtensionError {
     },
     /// `encryption=(keyid=…)` is missing.
     #[error(
-        "encryption=(…) names no key\n\
+        "encryption.keyid is missing\n\
          write encryption=(name={},keyid=\"{held}\")",
         crate::NAME
     )]
@@ -77,8 +77,8 @@ pub enum ExtensionError {
     },
     /// A secret in the configuration, which servers write to their log.
     #[error(
-        "encryption=(secretkey=…) is never used: servers write their configuration to their log\n\
-         leave it out, and take it for known to whoever reads the log; the key comes from the extension's config=(key=…)"
+        "encryption.secretkey is never used: servers write their configuration to their log\n\
+         leave it out, and take it for known to whoever reads the log; the key comes from the extension's config"
     )]
     SecretKey,
     /// A block or a page failed.
