@@ -337,7 +337,8 @@ fn a_server_that_dies_is_told_in_time() {
     for (_dir, servers) in servers("a_server_that_dies_is_told_in_time") {
         let Servers::One(mut server) = servers else { continue };
         let t = table(1, "t");
-        let options = MongoDbOptions { uri: server.uri(), ..MongoDbOptions::default() };
+        // a single server acknowledges what is in memory alone, unless it is asked for more
+        let options = MongoDbOptions { uri: server.uri(), journal: Some(true), ..MongoDbOptions::default() };
         let store = MongoDb::connect(&options).unwrap();
         let store = store.open_store(&StoreOptions { cache_bytes: 0, tables: vec![t.clone()] }).unwrap();
         store.insert(&t, &key(1), &record_of(b"1")).unwrap();
