@@ -27,7 +27,7 @@ endif
 
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
-.PHONY: help compare rivals fuzz test install setup setup-rivals setup-kmip setup-fuzz setup-lints clean
+.PHONY: help compare rivals fuzz test install setup setup-rivals setup-kmip setup-mongod setup-fuzz setup-lints clean
 
 help:
 	@echo 'make compare            measure what encryption at rest costs on this machine; ends with the path of the report'
@@ -43,7 +43,7 @@ compare: setup
 	cargo build --release --locked --package sealstone-cli $(FEATURES)
 	@"$$CARGO_TARGET_DIR/release/sealstone" compare $(ARGS)
 
-test: setup setup-rivals setup-kmip setup-lints
+test: setup setup-rivals setup-kmip setup-mongod setup-lints
 	@cargo run --quiet --locked --package xtask -- test
 
 install: setup
@@ -58,6 +58,11 @@ setup-rivals:
 # the key servers that the tests start; a test whose server cannot be had here says SKIP
 setup-kmip:
 	@sh dev/setup.sh kmip
+
+# the server and the engine that the tests start; a test whose program cannot be had here says SKIP
+setup-mongod:
+	@sh dev/setup.sh mongod
+	@sh dev/setup.sh wiredtiger
 
 rivals: setup setup-rivals
 	cargo run --release --locked --package sealstone-rivals -- $(ARGS)

