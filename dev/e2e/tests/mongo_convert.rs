@@ -26,7 +26,8 @@ const BEFORE: u64 = 2_000;
 const LIMIT: Duration = Duration::from_secs(300);
 
 fn table() -> Arc<Table> {
-    let fields = vec![Field { name: "note".into(), kind: Kind::Text }, Field { name: "number".into(), kind: Kind::Integer }];
+    let fields =
+        vec![Field { name: "note".into(), kind: Kind::Text }, Field { name: "number".into(), kind: Kind::Integer }];
     Arc::new(Table { id: 1, name: "orders".into(), fields })
 }
 
@@ -42,7 +43,8 @@ fn record(number: u64) -> Record {
 }
 
 fn open(uri: String, table: &Arc<Table>) -> MongoDbStore {
-    let options = MongoDbOptions { uri, write_concern: Some("majority".into()), threads: 2, ..MongoDbOptions::default() };
+    let options =
+        MongoDbOptions { uri, write_concern: Some("majority".into()), threads: 2, ..MongoDbOptions::default() };
     let tables = vec![Arc::clone(table)];
     MongoDb::connect(&options).unwrap().open_store(&StoreOptions { cache_bytes: 0, tables }).unwrap()
 }
@@ -50,7 +52,8 @@ fn open(uri: String, table: &Arc<Table>) -> MongoDbStore {
 /// What `sealstone mongo check` finds, and its exit code.
 fn check(dir: &Path) -> (Option<i32>, Value) {
     let transcript = run(&mut sealstone(dir, &["mongo", "check", ".", "--json"]));
-    let report = serde_json::from_str(&transcript.stdout).unwrap_or_else(|error| panic!("{error}: {}", transcript.stderr));
+    let report =
+        serde_json::from_str(&transcript.stdout).unwrap_or_else(|error| panic!("{error}: {}", transcript.stderr));
     (transcript.code, report)
 }
 

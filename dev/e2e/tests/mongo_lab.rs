@@ -10,7 +10,9 @@ use std::time::{Duration, Instant};
 
 use sealstone_e2e::binary::wiredtiger_extension;
 use sealstone_e2e::transcript::{Transcript, run, sealstone};
-use sealstone_stores::mongodb::lab::find_mongod;
+use sealstone_keys::file::KeyFile;
+use sealstone_stores::mongodb::engine_options::EngineOptions;
+use sealstone_stores::mongodb::lab::{Mongod, MongodOptions, find_mongod};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -73,7 +75,10 @@ fn a_sealed_lab_goes_up_and_down_and_up_again() {
     assert!(started["uri"].as_str().unwrap().ends_with("/?replicaSet=sealstone"));
 
     let again = mongo(dir.path(), &["lab", "up", "--dir", "lab"]);
-    let want = format!("sealstone: a lab runs in {} already: process ", dir.path().join("lab").canonicalize().unwrap().display());
+    let want = format!(
+        "sealstone: a lab runs in {} already: process ",
+        dir.path().join("lab").canonicalize().unwrap().display()
+    );
     assert!(again.stderr.starts_with(&want), "{}", again.stderr);
     assert_eq!(again.code, Some(2));
 
@@ -203,7 +208,8 @@ fn a_lab_that_cannot_start_leaves_no_process() {
     assert!(failed.stderr.contains("cannot start mongod in ") && failed.stderr.contains("not.so"), "{}", failed.stderr);
     assert_eq!(mongo(dir.path(), &["lab", "down", "lab"]).done(), "nothing ran\n");
     let lab = dir.path().join("lab").canonicalize().unwrap().display().to_string();
-    let processes = fs::read_dir("/proc").unwrap().flatten().filter_map(|entry| fs::read(entry.path().join("cmdline")).ok());
+    let processes =
+        fs::read_dir("/proc").unwrap().flatten().filter_map(|entry| fs::read(entry.path().join("cmdline")).ok());
     let mut lines = processes.map(|line| String::from_utf8_lossy(&line).into_owned());
     assert!(!lines.any(|line| line.contains(&lab)));
     fails(
@@ -211,6 +217,35 @@ fn a_lab_that_cannot_start_leaves_no_process() {
         &["lab", "up", "--dir", "lab"],
         &format!("sealstone: {lab} is not empty and no lab\n  take a new or an empty directory\n"),
     );
+}
+
+#[test]
+fn a_directory_is_opened_as_it_was_made_and_else_left_alone() {
+    if !available("a_directory_is_opened_as_it_was_made_and_else_left_alone") {
+        return;
+    }
+    let dir = empty();
+    let key = KeyFile::create(dir.path().join("orders.key"), "orders").unwrap();
+    let sealing = EngineOptions {
+        extension: wiredtiger_extension().to_owned(),
+        key: key.path().canonicalize().unwrap().display().to_string(),
+        key_id: "orders".into(),
+        cipher: Some("aes-256".into()),
+        passphrase_file: None,
+        accel: None,
+    };
+    let plain = MongodOptions::default();
+    let sealed = MongodOptions { engine_config: Some(sealing.engine_config().unwrap()), ..plain.clone() };
+    for (name, made, other) in [("plain", &plain, &sealed), ("sealed", &sealed, &plain)] {
+        let mut server = Mongod::start(&dir.path().join(name), made.clone()).unwrap();
+        server.stop().unwrap();
+        server.set_options(other.clone());
+        let refused = server.start_again().unwrap_err().to_string();
+        println!("{refused}");
+        assert!(!server.is_running());
+        server.set_options(made.clone());
+        server.start_again().unwrap();
+    }
 }
 
 #[test]
