@@ -88,7 +88,8 @@ fn a_start_that_fails_says_why_and_leaves_no_process() {
 /// Whether any process names `dir` in its command line.
 fn anybody_in(dir: &Path) -> bool {
     let dir = dir.canonicalize().unwrap().display().to_string();
-    let processes = fs::read_dir("/proc").unwrap().flatten().filter_map(|entry| fs::read(entry.path().join("cmdline")).ok());
+    let processes =
+        fs::read_dir("/proc").unwrap().flatten().filter_map(|entry| fs::read(entry.path().join("cmdline")).ok());
     processes.map(|line| String::from_utf8_lossy(&line).into_owned()).any(|line| line.contains(&dir))
 }
 

@@ -2,6 +2,8 @@
 //!
 //! Parsing does nothing else; what a value means is decided where it is used.
 
+mod mongo;
+
 use std::path::PathBuf;
 
 use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
@@ -13,6 +15,8 @@ use sealstone_cipher::registry;
 use sealstone_cipher::speed::Work;
 
 use crate::{count, stores};
+
+pub(crate) use mongo::{LabCommand, LabUpFlags, MongoCommand, OptionsFormat, SealingFlags};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -109,6 +113,9 @@ pub(crate) enum Command {
     /// Look at sealed directories, check them, rotate their keys
     #[command(subcommand)]
     Rest(RestCommand),
+    /// MongoDB with its files sealed: options, what is sealed, servers to try it on
+    #[command(subcommand)]
+    Mongo(MongoCommand),
     /// Print the completion script of a shell
     Completions(CompletionsFlags),
     /// Print the manual page

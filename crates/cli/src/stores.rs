@@ -145,7 +145,8 @@ impl Engine for OneRun {
 
 /// A cluster as a flag names it: `CIPHER=URL`, or `CIPHER=@FILE` with the address in the file.
 fn cluster(text: &str, client: &MongoDbOptions) -> anyhow::Result<(String, MongoDbOptions)> {
-    let Some((label, place)) = text.split_once('=').filter(|(label, _)| !label.is_empty() && !label.contains("://")) else {
+    let Some((label, place)) = text.split_once('=').filter(|(label, _)| !label.is_empty() && !label.contains("://"))
+    else {
         anyhow::bail!("a cluster without a cipher\nname it as CIPHER=URL, such as none=mongodb://db1.example/test");
     };
     let uri = match place.strip_prefix('@') {
@@ -177,7 +178,9 @@ fn server_seal(flags: &CompareFlags, plan: &Plan) -> anyhow::Result<(Option<Engi
         None => {
             let file = match &plan.keep {
                 Some(keep) => beside(keep),
-                None => own.insert(tempfile::tempdir().context("cannot make a directory for the key")?).path().join("key"),
+                None => {
+                    own.insert(tempfile::tempdir().context("cannot make a directory for the key")?).path().join("key")
+                }
             };
             kept_key(&file, plan.keep.as_deref())?;
             (absolute(&file)?, "compare".into())

@@ -11,7 +11,8 @@ use std::time::Duration;
 use mongodb::bson::{Document, doc};
 use mongodb::error::{Error as DriverError, ErrorKind, WriteFailure};
 use mongodb::options::{
-    Acknowledgment, ClientOptions, ReadConcern, ReadPreference, SelectionCriteria, Tls, TlsOptions, WriteConcern,
+    Acknowledgment, ClientOptions, ReadConcern, ReadConcernLevel, ReadPreference, SelectionCriteria, Tls, TlsOptions,
+    WriteConcern,
 };
 use mongodb::sync::{Client, Database};
 use percent_encoding::percent_decode_str;
@@ -33,7 +34,9 @@ const SPARE_CONNECTIONS: u32 = 4;
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The address is none.
-    #[error("cannot use the MongoDB address {shown}: {found}\nwrite mongodb://HOST:PORT/, for a replica set mongodb://HOST,HOST/?replicaSet=NAME")]
+    #[error(
+        "cannot use the MongoDB address {shown}: {found}\nwrite mongodb://HOST:PORT/, for a replica set mongodb://HOST,HOST/?replicaSet=NAME"
+    )]
     Address {
         /// The address without user and password.
         shown: String,
@@ -142,7 +145,8 @@ impl Place {
             secrets.iter().map(|secret| percent_decode_str(secret).decode_utf8_lossy().into_owned()).collect();
         secrets.extend(decoded);
         // an address that was written wrong is quoted in pieces
-        let pieces: Vec<String> = secrets.iter().flat_map(|secret| secret.split(['@', '/', '?', ':'])).map(String::from).collect();
+        let pieces: Vec<String> =
+            secrets.iter().flat_map(|secret| secret.split(['@', '/', '?', ':'])).map(String::from).collect();
         secrets.extend(pieces);
         secrets.retain(|secret| !secret.is_empty());
         Self { shown, secrets, find_limit_s: FIND_LIMIT.as_secs() }
@@ -168,32 +172,40 @@ impl Place {
     }
 
     fn words(&self, error: &DriverError) -> (String, &'static str) {
-        const REACH: &str = "see whether the servers run and can be reached from here, and whether they want TLS (tls=true)";
+        const REACH: &str =
+            "see whether the servers run and can be reached from here, and whether they want TLS (tls=true)";
         const LOG: &str = "look at the server's log";
         match &*error.kind {
-            ErrorKind::ServerSelection { message } => (self.unreachable(message), REACH),
+            ErrorKind::ServerSelection { message, .. } => (self.unreachable(message), REACH),
             ErrorKind::Io(source) => (source.to_string(), REACH),
             ErrorKind::ConnectionPoolCleared { .. } => ("the connection broke".into(), REACH),
-            ErrorKind::DnsResolve { message } => (message.clone(), "see whether the name is written right"),
+            ErrorKind::DnsResolve { message, .. } => (message.clone(), "see whether the name is written right"),
             ErrorKind::Authentication { .. } => refused("it refused user and password"),
-            ErrorKind::InvalidTlsConfig { message } => (message.clone(), "see whether the files for TLS are right"),
+            ErrorKind::InvalidTlsConfig { message, .. } => (message.clone(), "see whether the files for TLS are right"),
             ErrorKind::Command(error) => match error.code {
                 18 => refused("it refused user and password"),
                 13 => refused(&error.message),
-                10107 | 13435 => (error.message.clone(), "the address leads to a secondary: add replicaSet=NAME, and take directConnection out"),
+                10107 | 13435 => (
+                    error.message.clone(),
+                    "the address leads to a secondary: add replicaSet=NAME, and take directConnection out",
+                ),
                 _ => (format!("{} (code {})", error.message, error.code), LOG),
             },
-            ErrorKind::Write(WriteFailure::WriteError(error)) => (format!("{} (code {})", error.message, error.code), LOG),
-            ErrorKind::Write(WriteFailure::WriteConcernError(error)) => {
-                (format!("{} (code {})", error.message, error.code), "see whether enough members of the replica set run")
+            ErrorKind::Write(WriteFailure::WriteError(error)) => {
+                (format!("{} (code {})", error.message, error.code), LOG)
             }
+            ErrorKind::Write(WriteFailure::WriteConcernError(error)) => (
+                format!("{} (code {})", error.message, error.code),
+                "see whether enough members of the replica set run",
+            ),
             ErrorKind::InsertMany(errors) => match (&errors.write_errors, &errors.write_concern_error) {
                 (Some(all), _) if !all.is_empty() => {
                     (format!("{} (code {}; {} of them failed)", all[0].message, all[0].code, all.len()), LOG)
                 }
-                (_, Some(error)) => {
-                    (format!("{} (code {})", error.message, error.code), "see whether enough members of the replica set run")
-                }
+                (_, Some(error)) => (
+                    format!("{} (code {})", error.message, error.code),
+                    "see whether enough members of the replica set run",
+                ),
                 _ => ("it refused documents".into(), LOG),
             },
             kind => (kind.to_string(), LOG),
@@ -223,7 +235,10 @@ impl Place {
 }
 
 fn refused(found: &str) -> (String, &'static str) {
-    (found.into(), "check user, password and authSource of the address, and the user's roles (readWrite, clusterMonitor)")
+    (
+        found.into(),
+        "check user, password and authSource of the address, and the user's roles (readWrite, clusterMonitor)",
+    )
 }
 
 /// A connection to servers that run. Many threads share one.
@@ -262,7 +277,7 @@ impl MongoDb {
         let hello = client.database("admin").run_command(doc! { "hello": 1 }).run().map_err(told)?;
         let build = client.database("admin").run_command(doc! { "buildInfo": 1 }).run().map_err(told)?;
         let topology = match () {
-            () if hello.get_str("msg") .is_ok_and(|text| text == "isdbgrid") => Topology::Sharded,
+            () if hello.get_str("msg").is_ok_and(|text| text == "isdbgrid") => Topology::Sharded,
             () if hello.contains_key("setName") => Topology::ReplicaSet,
             () => Topology::Single,
         };
@@ -292,7 +307,7 @@ impl MongoDb {
         let mut add = |name: &str, value: String| drop(settings.insert(name.to_owned(), value));
         add("topology", format!("{topology:?}"));
         add("write concern", client.write_concern().map_or("server's default".into(), shown_write_concern));
-        add("read concern", client.read_concern().map_or("server's default".into(), |concern| concern.level.as_str().into()));
+        add("read concern", client.read_concern().map_or("server's default".into(), shown_read_concern));
         add("read preference", client.selection_criteria().map_or("primary".into(), shown_criteria));
         if let Some(cache) = self.cache_bytes() {
             add("cache bytes of the primary", cache.to_string());
@@ -335,12 +350,19 @@ impl MongoDb {
         for table in tables {
             let collection = self.inner.database.collection::<Document>(&table.name);
             let found = collection.find_one(Document::new()).run();
-            let found = found.map_err(|error| self.inner.place.told(&format!("look into collection {} of", table.name), &error))?;
+            let found = found
+                .map_err(|error| self.inner.place.told(&format!("look into collection {} of", table.name), &error))?;
             if found.is_some() {
                 return Ok(Some(table));
             }
         }
         Ok(None)
+    }
+
+    /// As [`MongoDb::open_store`], of collections that are there: makes none, and so works on a secondary.
+    #[must_use]
+    pub fn open_for_reading(&self, options: &StoreOptions) -> MongoDbStore {
+        MongoDbStore::over(self.clone(), &options.tables)
     }
 
     /// Removes the collections of `tables` with all they hold.
@@ -397,7 +419,7 @@ fn settings(options: &MongoDbOptions, place: &Place) -> Result<ClientOptions, Er
         return Err(wrong(format!("its scheme is {scheme}, not mongodb or mongodb+srv")));
     }
     let mut settings = ClientOptions::parse(&options.uri).run().map_err(|error| match &*error.kind {
-        ErrorKind::InvalidArgument { message } => wrong(message.clone()),
+        ErrorKind::InvalidArgument { message, .. } => wrong(message.clone()),
         _ => place.told("find", &error),
     })?;
     settings.app_name.get_or_insert_with(|| "sealstone".into());
@@ -497,6 +519,18 @@ fn shown_write_concern(concern: &WriteConcern) -> String {
         Some(false) => format!("{members}, not in the journal"),
         None => members,
     }
+}
+
+fn shown_read_concern(concern: &ReadConcern) -> String {
+    match &concern.level {
+        ReadConcernLevel::Local => "local",
+        ReadConcernLevel::Available => "available",
+        ReadConcernLevel::Majority => "majority",
+        ReadConcernLevel::Linearizable => "linearizable",
+        ReadConcernLevel::Snapshot => "snapshot",
+        _ => "other",
+    }
+    .into()
 }
 
 fn shown_criteria(criteria: &SelectionCriteria) -> String {

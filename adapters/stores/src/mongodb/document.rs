@@ -233,9 +233,28 @@ mod tests {
     #[test]
     fn every_value_comes_back_byte_for_byte() {
         let samples: [&[u8]; 22] = [
-            b"", b"0", b"-0", b"007", b"+1", b"42", b"-9223372036854775808", b"9223372036854775808", b"1.5", b"1.50",
-            b"1e5", b"1E+5", b"NaN", b"inf", b"-0.0", b"0.1", b"12345678901234567890.123456789012345678901234567890", b" 1",
-            "\u{c774}\u{b984}".as_bytes(), b"\xff\xfe", b"a\0b", b"\0",
+            b"",
+            b"0",
+            b"-0",
+            b"007",
+            b"+1",
+            b"42",
+            b"-9223372036854775808",
+            b"9223372036854775808",
+            b"1.5",
+            b"1.50",
+            b"1e5",
+            b"1E+5",
+            b"NaN",
+            b"inf",
+            b"-0.0",
+            b"0.1",
+            b"12345678901234567890.123456789012345678901234567890",
+            b" 1",
+            "\u{c774}\u{b984}".as_bytes(),
+            b"\xff\xfe",
+            b"a\0b",
+            b"\0",
         ];
         for kind in [Kind::Integer, Kind::Decimal, Kind::Text] {
             let table = table(&[("before", Kind::Text), ("value", kind), ("after", Kind::Text)]);
@@ -261,8 +280,15 @@ mod tests {
 
     #[test]
     fn keys_of_any_bytes_come_back_and_sort_alike() {
-        let mut keys: Vec<Vec<u8>> =
-            vec![b"".into(), b"a".into(), b"a\0".into(), b"a\x7f".into(), b"a\x80".into(), b"a\xff\xff".into(), b"b".into()];
+        let mut keys: Vec<Vec<u8>> = vec![
+            b"".into(),
+            b"a".into(),
+            b"a\0".into(),
+            b"a\x7f".into(),
+            b"a\x80".into(),
+            b"a\xff\xff".into(),
+            b"b".into(),
+        ];
         let (table, layout) = (table(&[]), Layout::new(&table(&[])));
         keys.sort();
         let ids: Vec<String> = keys.iter().map(|key| id(key)).collect();

@@ -51,7 +51,9 @@ impl LabEngine {
         if let Some(cipher) = &variant.cipher {
             let Some(seal) = &self.options.seal else {
                 let label = &variant.label;
-                return Err(StoreError(format!("cannot seal {label}: there is no extension to load\nname one with --extension")));
+                return Err(StoreError(format!(
+                    "cannot seal {label}: there is no extension to load\nname one with --extension"
+                )));
             };
             let accel = Some(variant.accel.clone()).filter(|accel| accel != "auto");
             let seal = EngineOptions { cipher: Some(cipher.clone()), accel, ..seal.clone() };

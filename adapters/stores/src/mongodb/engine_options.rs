@@ -96,9 +96,7 @@ impl EngineOptions {
     /// [`EngineOptionsError::Notation`].
     pub fn yaml(&self, data_dir: &Path) -> Result<String, EngineOptionsError> {
         let (data_dir, config) = (for_yaml(&data_dir.to_string_lossy()), for_yaml(&self.engine_config()?));
-        Ok(format!(
-            "storage:\n  dbPath: {data_dir}\n  wiredTiger:\n    engineConfig:\n      configString: {config}\n"
-        ))
+        Ok(format!("storage:\n  dbPath: {data_dir}\n  wiredTiger:\n    engineConfig:\n      configString: {config}\n"))
     }
 }
 
@@ -142,7 +140,11 @@ fn plain(what: &'static str, value: &str) -> Result<String, EngineOptionsError> 
 
 fn for_shell(text: &str) -> String {
     let harmless = |c: char| c.is_ascii_alphanumeric() || "/._-".contains(c);
-    if !text.is_empty() && text.chars().all(harmless) { text.into() } else { format!("'{}'", text.replace('\'', "'\\''")) }
+    if !text.is_empty() && text.chars().all(harmless) {
+        text.into()
+    } else {
+        format!("'{}'", text.replace('\'', "'\\''"))
+    }
 }
 
 fn for_yaml(text: &str) -> String {

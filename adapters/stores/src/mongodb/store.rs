@@ -75,7 +75,6 @@ struct Counted {
 
 impl MongoDbStore {
     pub(super) fn open(server: MongoDb, tables: &[Arc<Table>]) -> Result<Self, Error> {
-        let mut places = HashMap::new();
         for table in tables {
             match server.inner.database.create_collection(&table.name).run() {
                 Err(error) if code(&error) != Some(NAMESPACE_EXISTS) => {
@@ -83,15 +82,24 @@ impl MongoDbStore {
                 }
                 _ => {}
             }
-            let collection = server.inner.database.collection(&table.name);
-            places.insert(table.id, Place { collection, layout: Layout::new(table) });
         }
+        Ok(Self::over(server, tables))
+    }
+
+    /// Over collections that are there.
+    pub(super) fn over(server: MongoDb, tables: &[Arc<Table>]) -> Self {
+        let place = |table: &Arc<Table>| {
+            let collection = server.inner.database.collection(&table.name);
+            (table.id, Place { collection, layout: Layout::new(table) })
+        };
+        let places = tables.iter().map(place).collect();
         let (counted, pids) = (Mutex::default(), Vec::new());
         let store = Self { server, places, counted, pids, _servers: Servers(None) };
         // what others did before is not this store's
         let before = store.server_counters();
-        *store.counted.lock().unwrap_or_else(PoisonError::into_inner) = Counted { last: before.unwrap_or_default(), sum: [0; 4] };
-        Ok(store)
+        *store.counted.lock().unwrap_or_else(PoisonError::into_inner) =
+            Counted { last: before.unwrap_or_default(), sum: [0; 4] };
+        store
     }
 
     /// The connection.
@@ -162,10 +170,14 @@ impl MongoDbStore {
             };
             let members: Vec<&Document> =
                 status.get_array("members").into_iter().flatten().filter_map(|member| member.as_document()).collect();
-            let applied = |member: &Document| member.get_document("optime").and_then(|time| time.get_timestamp("ts")).ok();
-            let up = |member: &&&Document| number(member, "health") == Some(1) && matches!(number(member, "state"), Some(1 | 2));
+            let applied =
+                |member: &Document| member.get_document("optime").and_then(|time| time.get_timestamp("ts")).ok();
+            let up = |member: &&&Document| {
+                number(member, "health") == Some(1) && matches!(number(member, "state"), Some(1 | 2))
+            };
             let times: Vec<Option<Timestamp>> = members.iter().filter(up).map(|member| applied(member)).collect();
-            let goal = *wanted.get_or_insert(times.iter().flatten().max().copied().unwrap_or(Timestamp { time: 0, increment: 0 }));
+            let goal = *wanted
+                .get_or_insert(times.iter().flatten().max().copied().unwrap_or(Timestamp { time: 0, increment: 0 }));
             if times.iter().all(|time| time.is_some_and(|time| time >= goal)) {
                 return Ok(());
             }
@@ -180,7 +192,13 @@ impl MongoDbStore {
     }
 
     /// Sends one batch of a bulk load. Returns the keys that came in, also of a batch that failed.
-    fn load_batch(&self, table: &Table, place: &Place, keys: Vec<String>, batch: Vec<RawDocumentBuf>) -> (Vec<String>, Result<(), StoreError>) {
+    fn load_batch(
+        &self,
+        table: &Table,
+        place: &Place,
+        keys: Vec<String>,
+        batch: Vec<RawDocumentBuf>,
+    ) -> (Vec<String>, Result<(), StoreError>) {
         let concern = place.collection.write_concern().cloned().unwrap_or_default();
         let durable = WriteConcern::builder().w(concern.w).w_timeout(concern.w_timeout).journal(true).build();
         match place.collection.insert_many(batch).ordered(false).write_concern(durable).run() {
@@ -232,7 +250,8 @@ impl Store for MongoDbStore {
         let place = self.place(table)?;
         let mut find = place.collection.find_one(doc! { ID: id(key) });
         if let Some(fields) = fields {
-            let mut projection: Document = fields.iter().map(|&field| (place.layout.name(field).to_owned(), 1.into())).collect();
+            let mut projection: Document =
+                fields.iter().map(|&field| (place.layout.name(field).to_owned(), 1.into())).collect();
             projection.insert(ID, i32::from(fields.is_empty()));
             find = find.projection(projection);
         }
@@ -289,7 +308,12 @@ impl Store for MongoDbStore {
     fn insert_many(&self, table: &Table, rows: &[Row]) -> Result<(), StoreError> {
         let place = self.place(table)?;
         let documents = rows.iter().map(|(key, record)| place.layout.encode(key, record));
-        place.collection.insert_many(documents).ordered(false).run().map_err(|error| self.told("load into", table, &error))?;
+        place
+            .collection
+            .insert_many(documents)
+            .ordered(false)
+            .run()
+            .map_err(|error| self.told("load into", table, &error))?;
         Ok(())
     }
 
@@ -399,7 +423,8 @@ impl BulkLoad for MongoDbStore {
                 last = Some(key);
             }
             if !batch.is_empty() && (ended || batch.len() == BATCH_ROWS || bytes >= BATCH_BYTES) {
-                let (came_in, outcome) = self.load_batch(table, place, std::mem::take(&mut keys), std::mem::take(&mut batch));
+                let (came_in, outcome) =
+                    self.load_batch(table, place, std::mem::take(&mut keys), std::mem::take(&mut batch));
                 loaded.push(came_in);
                 if let Err(error) = outcome {
                     self.unload(place, &loaded);
@@ -416,7 +441,8 @@ impl BulkLoad for MongoDbStore {
 
 /// Calls `each` with path and length of every file in `dir` and below; one that vanishes meanwhile is left out.
 fn each_file(dir: &Path, each: &mut dyn FnMut(&Path, u64)) -> Result<(), StoreError> {
-    let cannot = |error| StoreError(format!("cannot read directory {}: {error}\nsee that it may be read", dir.display()));
+    let cannot =
+        |error| StoreError(format!("cannot read directory {}: {error}\nsee that it may be read", dir.display()));
     for entry in fs::read_dir(dir).map_err(cannot)? {
         let Ok(entry) = entry else { continue };
         match entry.metadata() {

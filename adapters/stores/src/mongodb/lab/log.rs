@@ -44,7 +44,8 @@ pub(super) fn matters(text: &str, output: &str) -> Vec<String> {
         }
     }
     if said.is_empty() {
-        said = output.lines().filter(|line| !line.starts_with('{') && !line.trim().is_empty()).map(String::from).collect();
+        said =
+            output.lines().filter(|line| !line.starts_with('{') && !line.trim().is_empty()).map(String::from).collect();
     }
     said.truncate(LINES_MAX);
     said

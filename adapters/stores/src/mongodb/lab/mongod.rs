@@ -135,7 +135,8 @@ impl Mongod {
         let dir = dir.canonicalize().map_err(|error| io("look at", dir, error))?;
         let kept = match read_state(&dir)? {
             Some(state) => {
-                let before = Self { dir: dir.clone(), port: state.port, options: state.options, process: None, log_start: 0 };
+                let before =
+                    Self { dir: dir.clone(), port: state.port, options: state.options, process: None, log_start: 0 };
                 if let Some(pid) = state.pid.filter(|pid| before.owns(*pid)) {
                     return Err(LabError::Running { dir, pids: format!("process {pid}") });
                 }
@@ -410,7 +411,10 @@ impl Mongod {
     /// What the log says that matters, most important first.
     #[must_use]
     pub fn said(&self) -> Vec<String> {
-        log::matters(&read_from(&self.log_path(), self.log_start), &fs::read_to_string(self.output_path()).unwrap_or_default())
+        log::matters(
+            &read_from(&self.log_path(), self.log_start),
+            &fs::read_to_string(self.output_path()).unwrap_or_default(),
+        )
     }
 
     /// How it is started.

@@ -19,6 +19,8 @@ pub(super) const MEMBERS_MAX: usize = 7;
 const STATE_FILE: &str = "lab.toml";
 /// Held by the process that works on a lab.
 const LOCK_FILE: &str = "lab.lock";
+/// How the files of a lab itself begin, a key that was made for it among them.
+const OWN_FILES: &str = "lab.";
 /// Name of the set, where none is given.
 const NAME: &str = "sealstone";
 /// How often it is looked whether a set is where it should be.
@@ -68,7 +70,7 @@ pub struct MemberStatus {
 }
 
 impl ReplicaSet {
-    /// Starts a new set in `dir`, which must be empty or not there, and waits until it has a primary and all others
+    /// Starts a new set in `dir`, which must be empty or not there (but for files `lab.*`), and waits until it has a primary and all others
     /// have caught up.
     ///
     /// - `members`: how each is started, 1 to 7; the name of the set is that of the first, or `sealstone`
@@ -83,7 +85,7 @@ impl ReplicaSet {
         fs::create_dir_all(dir).map_err(|error| io("create directory", dir, error))?;
         let dir = dir.canonicalize().map_err(|error| io("look at", dir, error))?;
         let occupied = fs::read_dir(&dir).map_err(|error| io("read directory", &dir, error))?;
-        if occupied.flatten().any(|entry| entry.file_name() != LOCK_FILE) {
+        if occupied.flatten().any(|entry| !entry.file_name().to_string_lossy().starts_with(OWN_FILES)) {
             return Err(LabError::NotEmpty { dir });
         }
         let lock = lock(&dir)?;
@@ -217,7 +219,8 @@ impl ReplicaSet {
     pub fn status(&mut self) -> Vec<MemberStatus> {
         let seen = self.seen();
         let own_state = |address: &str| {
-            let member = seen.as_ref()?.iter().find(|member| member.get_str("name").is_ok_and(|name| name == address))?;
+            let member =
+                seen.as_ref()?.iter().find(|member| member.get_str("name").is_ok_and(|name| name == address))?;
             member.get_str("stateStr").ok().map(String::from)
         };
         let mut all = Vec::new();
@@ -239,8 +242,7 @@ impl ReplicaSet {
             let status = admin::status(server)?;
             (admin::number(&status, "myState") == Some(PRIMARY)).then_some(())
         };
-        (0..self.members.len())
-            .find(|at| self.members[*at].is_running() && is_primary(&self.members[*at]).is_some())
+        (0..self.members.len()).find(|at| self.members[*at].is_running() && is_primary(&self.members[*at]).is_some())
     }
 
     /// Waits until one member is primary, all others have caught up, and every one votes.
@@ -337,7 +339,8 @@ impl ReplicaSet {
 
     fn save_names(&self, dirs: &[PathBuf]) -> Result<(), LabError> {
         let name = |dir: &PathBuf| dir.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let state = State { name: self.name.clone(), complete: self.complete, members: dirs.iter().map(name).collect() };
+        let state =
+            State { name: self.name.clone(), complete: self.complete, members: dirs.iter().map(name).collect() };
         write_state(&self.dir.join(STATE_FILE), &state)
     }
 

@@ -1,0 +1,356 @@
+//! The store as a benchmark uses it, on a single real server and on a replica set. Not here: the servers themselves
+//! (`lab.rs`), what is sealed in them (`dev/e2e`).
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use sealstone_bench::memory_store::MemoryStore;
+use sealstone_bench::plan::Plan;
+use sealstone_bench::store::{Field, Kind, Record, Row, Store, StoreError, StoreOptions, Table};
+use sealstone_bench::workload::{self, Position, Recorder};
+use sealstone_stores::mongodb::lab::{Mongod, MongodOptions, ReplicaSet, find_mongod};
+use sealstone_stores::mongodb::{MongoDb, MongoDbOptions, MongoDbStore};
+
+/// Servers to test on; they end with the value.
+enum Servers {
+    One(Mongod),
+    Set(ReplicaSet),
+}
+
+/// A single server and a replica set, each in a directory of its own; none, with a SKIP, where there is no mongod.
+fn servers(name: &str) -> Vec<(tempfile::TempDir, Servers)> {
+    if let Err(error) = find_mongod(None) {
+        println!("SKIP: {name}: {}", error.to_string().lines().next().unwrap_or_default());
+        return Vec::new();
+    }
+    let dirs = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
+    let [one, set] = dirs;
+    let server = Mongod::start(one.path(), MongodOptions::default()).unwrap();
+    // one member is enough for transactions, and quick
+    let members = ReplicaSet::start(set.path(), &[MongodOptions::default()]).unwrap();
+    vec![(one, Servers::One(server)), (set, Servers::Set(members))]
+}
+
+impl Servers {
+    fn connect(&self) -> MongoDb {
+        let uri = match self {
+            Self::One(server) => server.uri(),
+            Self::Set(set) => set.uri(),
+        };
+        MongoDb::connect(&MongoDbOptions { uri, threads: 8, ..MongoDbOptions::default() }).unwrap()
+    }
+
+    fn open(&self, tables: &[Arc<Table>]) -> MongoDbStore {
+        self.connect().open_store(&StoreOptions { cache_bytes: 0, tables: tables.to_vec() }).unwrap()
+    }
+}
+
+fn table(id: u8, name: &str) -> Arc<Table> {
+    let field = |(name, kind): (&str, Kind)| Field { name: name.into(), kind };
+    let fields = [("text", Kind::Text), ("whole", Kind::Integer), ("a.$b", Kind::Decimal)];
+    Arc::new(Table { id, name: name.into(), fields: fields.map(field).into() })
+}
+
+fn record(values: [&[u8]; 3]) -> Record {
+    let mut record = Record::new();
+    values.iter().for_each(|value| record.push(value));
+    record
+}
+
+fn key(number: u64) -> Vec<u8> {
+    format!("user{number:08}").into_bytes()
+}
+
+/// A sequence that depends on nothing.
+struct Draws(u64);
+
+impl Draws {
+    fn below(&mut self, limit: u64) -> u64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) % limit
+    }
+
+    fn value(&mut self) -> Vec<u8> {
+        const VALUES: [&[u8]; 10] =
+            [b"", b"7", b"007", b"-3", b"2.5", b"2.50", b"\xff\x00\x80", b"a.b", "\u{ac00}".as_bytes(), b"$set"];
+        VALUES[self.below(VALUES.len() as u64) as usize].into()
+    }
+
+    fn record(&mut self) -> Record {
+        let values = [self.value(), self.value(), self.value()];
+        record([&values[0], &values[1], &values[2]])
+    }
+}
+
+fn all(store: &dyn Store, table: &Table, start: &[u8], count: usize) -> Vec<(Vec<u8>, Record)> {
+    let mut rows = Vec::new();
+    let got = store.scan(table, start, count, &mut |key, record| rows.push((key.to_vec(), record.clone()))).unwrap();
+    assert_eq!(got, rows.len());
+    rows
+}
+
+/// The same operations on this store and on one in memory give the same answers.
+#[test]
+fn it_answers_as_a_store_in_memory_does() {
+    for (_dir, servers) in servers("it_answers_as_a_store_in_memory_does") {
+        let tables = [table(1, "t"), table(2, "u")];
+        let (store, model) = (servers.open(&tables), MemoryStore::new());
+        let mut draws = Draws(1);
+        for step in 0..1500 {
+            let (table, key) = (&tables[draws.below(2) as usize], key(draws.below(60)));
+            match draws.below(5) {
+                0 => {
+                    let record = draws.record();
+                    store.insert(table, &key, &record).unwrap();
+                    model.insert(table, &key, &record).unwrap();
+                }
+                1 => {
+                    let (one, two) = (draws.value(), draws.value());
+                    let fields = [draws.below(3) as usize, draws.below(3) as usize];
+                    let changes = [(fields[0], one.as_slice()), (fields[1], two.as_slice())];
+                    let changed = store.update(table, &key, &changes).unwrap();
+                    assert_eq!(changed, model.update(table, &key, &changes).unwrap(), "step {step}");
+                }
+                2 => {
+                    let count = [0, 1, 7, usize::MAX][draws.below(4) as usize];
+                    assert_eq!(all(&store, table, &key, count), all(&model, table, &key, count), "step {step}");
+                }
+                _ => {
+                    let fields = [None, Some(&[2, 0][..]), Some(&[][..])][draws.below(3) as usize];
+                    let mut found = [record([b"left", b"over", b""]), Record::new()];
+                    let [ours, theirs] = &mut found;
+                    let there = store.read(table, &key, fields, ours).unwrap();
+                    assert_eq!(there, model.read(table, &key, fields, theirs).unwrap(), "step {step}");
+                    assert_eq!(ours, theirs, "step {step}");
+                }
+            }
+        }
+        assert!(!store.update(&tables[0], b"nobody", &[]).unwrap());
+    }
+}
+
+#[test]
+fn bulk_loading_is_all_or_nothing() {
+    for (_dir, servers) in servers("bulk_loading_is_all_or_nothing") {
+        let t = table(1, "t");
+        let store = servers.open(std::slice::from_ref(&t));
+        let bulk = store.bulk().unwrap();
+        let row = |n: u64| -> Row { (key(n), record([b"a", n.to_string().as_bytes(), b"1.25"])) };
+        assert_eq!(bulk.bulk_load(&t, &mut (0..2500).map(row)).unwrap(), 2500);
+        assert_eq!(bulk.bulk_load(&t, &mut std::iter::empty()).unwrap(), 0);
+
+        // out of order, after a batch went through
+        let error = bulk.bulk_load(&t, &mut (3000..4500).chain([10]).map(row)).unwrap_err().to_string();
+        assert!(error.starts_with("row 1501 of a bulk load into table t is out of order\n"), "{error}");
+        // a key that is there
+        let error = bulk.bulk_load(&t, &mut (2000..4500).map(row)).unwrap_err().to_string();
+        assert!(error.contains("(code 11000; "), "{error}");
+        let rows = all(&store, &t, b"", usize::MAX);
+        assert_eq!(rows.len(), 2500, "what was there stays, nothing else does");
+        assert_eq!(rows[2400], row(2400));
+    }
+}
+
+struct Nobody;
+
+impl Recorder for Nobody {
+    fn record(&mut self, _: &'static str, _: Instant) {}
+}
+
+#[test]
+fn every_workload_runs_and_finds_its_data_again() {
+    for (_dir, servers) in servers("every_workload_runs_and_finds_its_data_again") {
+        let plan = Plan { records: 400, operations: 300, bytes: 200_000, rounds: 1, seed: 7, ..Plan::default() };
+        let names = ["a", "b", "c", "d", "e", "f", "oltp", "batch-load", "batch-scan"];
+        let mut loaded: Vec<&str> = Vec::new();
+        for workload in workload::build(&plan, &names).unwrap() {
+            let spec = workload.spec();
+            let store = servers.open(workload.tables());
+            if spec.name == "oltp" && store.transactional().is_none() {
+                continue;
+            }
+            if !loaded.contains(&spec.dataset) {
+                store.server().remove(workload.tables()).unwrap();
+                workload.load(&store, 0, 1, &|_| ()).unwrap();
+                loaded.push(spec.dataset);
+            }
+            if spec.name == "batch-load" {
+                // what a slice loads is loaded into an empty store
+                store.server().remove(workload.tables()).unwrap();
+            }
+            let position = Position { variant: 0, round: 0, slice: 0, slices: 1, client: 0, clients: 1 };
+            let mut client = workload.client(position);
+            for _ in position.share(workload.operations()) {
+                client.next(&store, &mut Nobody).unwrap_or_else(|error| panic!("{}: {error}", spec.name));
+            }
+            drop(client);
+            workload.check(&store).unwrap_or_else(|error| panic!("{}: {error}", spec.name));
+        }
+    }
+}
+
+#[test]
+fn transactions_are_atomic_and_isolated() {
+    for (_dir, servers) in servers("transactions_are_atomic_and_isolated") {
+        let t = table(1, "t");
+        let store = servers.open(std::slice::from_ref(&t));
+        let Some(transactional) = store.transactional() else {
+            assert!(matches!(servers, Servers::One(_)));
+            continue;
+        };
+        let accounts = 6;
+        for n in 0..accounts {
+            store.insert(&t, &key(n), &record([b"", b"100", b""])).unwrap();
+        }
+        let balance =
+            |record: &Record| -> i64 { std::str::from_utf8(record.get(1).unwrap()).unwrap().parse().unwrap() };
+        std::thread::scope(|scope| {
+            for thread in 0..4 {
+                let (store, t) = (&store, &t);
+                scope.spawn(move || {
+                    let mut draws = Draws(thread);
+                    for _ in 0..40 {
+                        let (from, to) = (draws.below(accounts), draws.below(accounts));
+                        if from == to {
+                            continue;
+                        }
+                        let body = &mut |transaction: &mut dyn sealstone_bench::store::Transaction| {
+                            let (mut a, mut b) = (Record::new(), Record::new());
+                            assert!(transaction.read(t, &key(from), true, &mut a)?);
+                            assert!(transaction.read(t, &key(to), true, &mut b)?);
+                            let moved = |record: &Record, by: i64| (balance(record) + by).to_string().into_bytes();
+                            transaction.put(t, &key(from), &record_of(&moved(&a, -1)))?;
+                            transaction.put(t, &key(to), &record_of(&moved(&b, 1)))
+                        };
+                        store.transactional().unwrap().transaction(body).unwrap();
+                    }
+                });
+            }
+        });
+        let rows = all(&store, &t, b"", 100);
+        let balances: BTreeMap<_, _> = rows.iter().map(|(key, record)| (key.clone(), balance(record))).collect();
+        assert_eq!(balances.values().sum::<i64>(), accounts as i64 * 100, "{balances:?}");
+
+        // a body that fails leaves nothing behind, and its error comes back as it was
+        let failed = transactional.transaction(&mut |transaction| {
+            transaction.put(&t, b"new", &record([b"1", b"", b""]))?;
+            let mut own = Record::new();
+            assert!(transaction.read(&t, b"new", false, &mut own)?);
+            Err(StoreError("changed my mind".into()))
+        });
+        assert_eq!(failed.unwrap_err().0, "changed my mind");
+        assert!(!store.read(&t, b"new", None, &mut Record::new()).unwrap());
+    }
+}
+
+fn record_of(whole: &[u8]) -> Record {
+    record([b"", whole, b""])
+}
+
+/// Two transactions that each read both records for update and write one: under plain snapshots both would commit.
+#[test]
+fn what_is_read_for_update_is_locked() {
+    for (_dir, servers) in servers("what_is_read_for_update_is_locked") {
+        let t = table(1, "t");
+        let store = servers.open(std::slice::from_ref(&t));
+        let Some(transactional) = store.transactional() else { continue };
+        for n in 0..2 {
+            store.insert(&t, &key(n), &record_of(b"1")).unwrap();
+        }
+        let runs = AtomicU64::new(0);
+        transactional
+            .transaction(&mut |transaction| {
+                let (mut a, mut b) = (Record::new(), Record::new());
+                transaction.read(&t, &key(0), true, &mut a)?;
+                transaction.read(&t, &key(1), true, &mut b)?;
+                if runs.fetch_add(1, Ordering::Relaxed) == 0 {
+                    // somebody else changes what is only read here
+                    store.insert(&t, &key(1), &record_of(b"0")).unwrap();
+                }
+                transaction.put(&t, &key(0), &record_of(b.get(1).unwrap()))
+            })
+            .unwrap();
+        assert_eq!(runs.load(Ordering::Relaxed), 2, "run again after the conflict");
+        let mut found = Record::new();
+        store.read(&t, &key(0), None, &mut found).unwrap();
+        assert_eq!(found, record_of(b"0"));
+        store.read(&t, &key(1), None, &mut found).unwrap();
+        assert_eq!(found, record_of(b"0"), "a lock leaves nothing behind");
+    }
+}
+
+#[test]
+fn it_counts_and_settles() {
+    for (dir, servers) in servers("it_counts_and_settles") {
+        let t = table(1, "t");
+        let store = servers.open(std::slice::from_ref(&t));
+        let before = store.counters();
+        for n in 0..300 {
+            store.insert(&t, &key(n), &record([&[b'x'; 2000], b"1", b""])).unwrap();
+        }
+        store.quiesce().unwrap();
+        let after = store.counters();
+        assert!(after.written_bytes > before.written_bytes, "{after:?}");
+        assert!(after.cache_hits + after.cache_misses > before.cache_hits + before.cache_misses, "{after:?}");
+        assert!(store.disk_bytes().unwrap() > 0);
+        store.drop_caches().unwrap();
+        assert_eq!(all(&store, &t, b"", 1000).len(), 300);
+
+        let facts = store.server().facts();
+        assert_eq!(facts.name, "mongodb");
+        assert!(facts.version.split('.').count() >= 3 && !facts.assertions, "{facts:?}");
+        let uri = match &servers {
+            Servers::One(server) => server.uri(),
+            Servers::Set(set) => set.uri(),
+        };
+        let data_dirs = vec![dir.path().to_owned()];
+        let local = MongoDb::connect(&MongoDbOptions { uri, data_dirs, ..MongoDbOptions::default() }).unwrap();
+        let local = local.open_store(&StoreOptions { cache_bytes: 0, tables: vec![t.clone()] }).unwrap();
+        local.drop_caches().unwrap();
+        assert!(local.disk_bytes().unwrap() > store.disk_bytes().unwrap(), "all files, the journal among them");
+    }
+}
+
+#[test]
+fn a_hundred_threads_share_one_connection() {
+    for (_dir, servers) in servers("a_hundred_threads_share_one_connection") {
+        let t = table(1, "t");
+        let store = servers.open(std::slice::from_ref(&t));
+        std::thread::scope(|scope| {
+            for thread in 0..100u64 {
+                let (store, t) = (&store, &t);
+                scope.spawn(move || {
+                    for n in 0..5 {
+                        store.insert(t, &key(thread * 5 + n), &record_of(b"1")).unwrap();
+                    }
+                });
+            }
+        });
+        assert_eq!(all(&store, &t, b"", 1000).len(), 500);
+    }
+}
+
+#[test]
+fn a_server_that_dies_is_told_in_time() {
+    for (_dir, servers) in servers("a_server_that_dies_is_told_in_time") {
+        let Servers::One(mut server) = servers else { continue };
+        let t = table(1, "t");
+        // a single server acknowledges what is in memory alone, unless it is asked for more
+        let options = MongoDbOptions { uri: server.uri(), journal: Some(true), ..MongoDbOptions::default() };
+        let store = MongoDb::connect(&options).unwrap();
+        let store = store.open_store(&StoreOptions { cache_bytes: 0, tables: vec![t.clone()] }).unwrap();
+        store.insert(&t, &key(1), &record_of(b"1")).unwrap();
+        server.kill().unwrap();
+        let begin = Instant::now();
+        let error = store.insert(&t, &key(2), &record_of(b"1")).unwrap_err().to_string();
+        let want = format!("cannot write to collection t of MongoDB at {}: no server answered", server.address());
+        assert!(error.starts_with(&want) && error.lines().count() == 2, "{error}");
+        assert!(begin.elapsed() < Duration::from_secs(60));
+        // counters keep what they had
+        assert!(store.counters().cache_misses < u64::MAX);
+        server.start_again().unwrap();
+        assert!(store.read(&t, &key(1), None, &mut Record::new()).unwrap(), "and it is found again");
+    }
+}

@@ -1,0 +1,107 @@
+//! `sealstone mongo`: MongoDB with its files sealed: the options it is started with, what is sealed in a data directory,
+//! and real servers to try it on.
+
+mod check;
+mod lab;
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, bail};
+use sealstone_cipher::backend::Backend;
+use sealstone_cipher::registry;
+use sealstone_keys::file::KeyFile;
+use sealstone_keys::source;
+use sealstone_stores::mongodb::engine_options::{EngineOptions, find_extension};
+
+use crate::flags::{MongoCommand, OptionsFormat, SealingFlags};
+use crate::key_source;
+use crate::message::{Answer, print, say};
+
+/// Names a file with the passphrase, to us and to the extension.
+const PASSPHRASE_VARIABLE: &str = "SEALSTONE_PASSPHRASE_FILE";
+/// Taken where neither flag nor key name one.
+const FIRST_CIPHER: &str = "aes-256";
+
+/// Runs one of the commands.
+pub(crate) fn run(command: &MongoCommand) -> anyhow::Result<Answer> {
+    match command {
+        MongoCommand::Config { dbpath, key, sealing, format } => config(dbpath, key, sealing, *format),
+        MongoCommand::Check { dir, json } => check::run(dir, *json),
+        MongoCommand::Lab(command) => lab::run(command),
+    }
+}
+
+fn config(dbpath: &Path, key: &str, sealing: &SealingFlags, format: OptionsFormat) -> anyhow::Result<Answer> {
+    let options = engine_options(key, sealing)?;
+    let dbpath = absolute(dbpath)?;
+    print(&match format {
+        OptionsFormat::Options => format!("{}\n", options.command_line(&dbpath)?),
+        OptionsFormat::Yaml => options.yaml(&dbpath)?,
+    })?;
+    check::remark(&dbpath);
+    Ok(Answer::Done)
+}
+
+/// What the extension is told. The key is asked for here and now: options that lead to no key are none.
+fn engine_options(key: &str, sealing: &SealingFlags) -> anyhow::Result<EngineOptions> {
+    let named = sealing.cipher.as_deref().map(registry::cipher).transpose()?;
+    // an unknown name would be told by a server that does not start
+    if let Some(accel) = sealing.accel.as_deref().filter(|name| *name != "auto") {
+        Backend::by_name(accel)?;
+    }
+    let extension = find_extension(sealing.extension.as_deref())?;
+    let passphrase_file = passphrase_file(sealing)?;
+    let keys = key_source::open(key, passphrase_file.as_deref())?;
+    let cipher = match (named, keys.cipher()) {
+        (Some(cipher), _) => cipher,
+        (None, Some(of_key)) => registry::cipher(&of_key)?,
+        (None, None) => registry::cipher(FIRST_CIPHER)?,
+    };
+    if let Some(caveat) = cipher.caveat {
+        say(&format!("{}: {caveat}", cipher.name));
+    }
+    if passphrase_file.is_none() && !source::is_kmip(key) && KeyFile::inspect(key)?.protection.is_some() {
+        say(&format!(
+            "mongod cannot ask for the passphrase of {key}: name a file that holds it with --passphrase-file, or in \
+             {PASSPHRASE_VARIABLE} of its environment"
+        ));
+    }
+    Ok(EngineOptions {
+        extension,
+        key: absolute_key(key)?,
+        key_id: keys.name()?,
+        cipher: Some(cipher.name.into()),
+        passphrase_file,
+        accel: sealing.accel.clone(),
+    })
+}
+
+fn passphrase_file(sealing: &SealingFlags) -> anyhow::Result<Option<PathBuf>> {
+    let variable = || std::env::var_os(PASSPHRASE_VARIABLE).filter(|value| !value.is_empty()).map(PathBuf::from);
+    sealing.passphrase.passphrase_file.clone().or_else(variable).map(|path| absolute(&path)).transpose()
+}
+
+/// The key source as a server in another directory finds it.
+fn absolute_key(key: &str) -> anyhow::Result<String> {
+    let path = match key.strip_prefix("kmip:") {
+        Some(rest) if rest.starts_with("//") => return Ok(key.into()),
+        Some(rest) => return Ok(format!("kmip:{}", in_text(absolute(Path::new(rest))?)?)),
+        None => absolute(Path::new(key))?,
+    };
+    in_text(path)
+}
+
+fn in_text(path: PathBuf) -> anyhow::Result<String> {
+    match path.into_os_string().into_string() {
+        Ok(text) => Ok(text),
+        Err(path) => bail!("cannot write {} into the options: it is not UTF-8\nrename it", path.display()),
+    }
+}
+
+/// `path` from the root on, with no link left in it where it exists.
+fn absolute(path: &Path) -> anyhow::Result<PathBuf> {
+    if let Ok(path) = path.canonicalize() {
+        return Ok(path);
+    }
+    std::path::absolute(path).with_context(|| format!("cannot make {} an absolute path", path.display()))
+}

@@ -1,0 +1,163 @@
+//! A plaintext replica set becomes a sealed one, member by member, while a writer goes on: nothing acknowledged is lost,
+//! nothing is left in the clear.
+//!
+//! Not here: a single server with the extension (`mongod.rs`), the command line of labs (`mongo_lab.rs`).
+
+use std::fs;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
+
+use sealstone_bench::store::{Field, Kind, Record, Store, StoreOptions, Table};
+use sealstone_e2e::binary::wiredtiger_extension;
+use sealstone_e2e::transcript::{run, sealstone};
+use sealstone_keys::KeySource;
+use sealstone_keys::file::KeyFile;
+use sealstone_stores::mongodb::engine_options::EngineOptions;
+use sealstone_stores::mongodb::lab::{MongodOptions, ReplicaSet, find_mongod};
+use sealstone_stores::mongodb::{MongoDb, MongoDbOptions, MongoDbStore};
+use serde_json::Value;
+use std::sync::Arc;
+
+/// Stands in every record.
+const MARKER: &str = "PLANTED-MARKER-w4Tz9";
+/// Records there before the conversion begins.
+const BEFORE: u64 = 2_000;
+const LIMIT: Duration = Duration::from_secs(300);
+
+fn table() -> Arc<Table> {
+    let fields =
+        vec![Field { name: "note".into(), kind: Kind::Text }, Field { name: "number".into(), kind: Kind::Integer }];
+    Arc::new(Table { id: 1, name: "orders".into(), fields })
+}
+
+fn key(number: u64) -> Vec<u8> {
+    format!("order{number:09}").into_bytes()
+}
+
+fn record(number: u64) -> Record {
+    let mut record = Record::new();
+    record.push(format!("{MARKER} {number} {}", "x".repeat(200)).as_bytes());
+    record.push(number.to_string().as_bytes());
+    record
+}
+
+fn open(uri: String, table: &Arc<Table>) -> MongoDbStore {
+    let options =
+        MongoDbOptions { uri, write_concern: Some("majority".into()), threads: 2, ..MongoDbOptions::default() };
+    let tables = vec![Arc::clone(table)];
+    MongoDb::connect(&options).unwrap().open_store(&StoreOptions { cache_bytes: 0, tables }).unwrap()
+}
+
+/// What `sealstone mongo check` finds, and its exit code.
+fn check(dir: &Path) -> (Option<i32>, Value) {
+    let transcript = run(&mut sealstone(dir, &["mongo", "check", ".", "--json"]));
+    let report =
+        serde_json::from_str(&transcript.stdout).unwrap_or_else(|error| panic!("{error}: {}", transcript.stderr));
+    (transcript.code, report)
+}
+
+/// The files below `dir` that hold the marker.
+fn with_marker(dir: &Path) -> Vec<String> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(dir).unwrap().flatten() {
+        let path = entry.path();
+        if path.is_dir() {
+            found.extend(with_marker(&path));
+        } else if fs::read(&path).is_ok_and(|bytes| memchr::memmem::find(&bytes, MARKER.as_bytes()).is_some()) {
+            found.push(path.display().to_string());
+        }
+    }
+    found
+}
+
+#[test]
+fn a_rolling_conversion_loses_no_acknowledged_write() {
+    if let Err(error) = find_mongod(None) {
+        println!("SKIP: a_rolling_conversion_loses_no_acknowledged_write: {error}");
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let keys = KeyFile::create(dir.path().join("orders.key"), "orders").unwrap();
+    let sealing = EngineOptions {
+        extension: wiredtiger_extension().to_owned(),
+        key: keys.path().canonicalize().unwrap().display().to_string(),
+        key_id: keys.name().unwrap(),
+        cipher: Some("aria-256".into()),
+        passphrase_file: None,
+        accel: None,
+    };
+    // without compression a marker in the clear would be seen
+    let plain = ["--wiredTigerCollectionBlockCompressor", "none", "--wiredTigerJournalCompressor", "none"];
+    let plain = MongodOptions { arguments: plain.map(String::from).to_vec(), ..MongodOptions::default() };
+    let sealed = MongodOptions { engine_config: Some(sealing.engine_config().unwrap()), ..plain.clone() };
+
+    let mut set = ReplicaSet::start(&dir.path().join("lab"), &vec![plain; 3]).unwrap();
+    let table = table();
+    let store = open(set.uri(), &table);
+    store.bulk().unwrap().bulk_load(&table, &mut (0..BEFORE).map(|n| (key(n), record(n)))).unwrap();
+    store.quiesce().unwrap();
+    let (code, report) = check(&set.data_dirs()[0]);
+    assert_eq!(code, Some(1), "in the clear: {report:#}");
+    assert!(!with_marker(&set.data_dirs()[0]).is_empty(), "the marker can be found");
+
+    let (acknowledged, ended) = (AtomicU64::new(BEFORE), AtomicBool::new(false));
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let mut number = BEFORE;
+            while !ended.load(Ordering::Relaxed) {
+                // one that was not acknowledged is written again: the store's insert replaces
+                if store.insert(&table, &key(number), &record(number)).is_ok() {
+                    number += 1;
+                    acknowledged.store(number, Ordering::Relaxed);
+                }
+            }
+        });
+        // the writer ends, also when a step fails
+        let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+            for at in 0..3 {
+                let before = acknowledged.load(Ordering::Relaxed);
+                set.replace_member(at, sealed.clone(), LIMIT).unwrap();
+                let during = acknowledged.load(Ordering::Relaxed) - before;
+                println!("member {at} converted, {during} writes acknowledged meanwhile");
+            }
+        }));
+        ended.store(true, Ordering::Relaxed);
+        outcome.unwrap();
+    });
+    let written = acknowledged.into_inner();
+    assert!(written > BEFORE, "the writer went on");
+
+    set.wait_for_sync(LIMIT).unwrap();
+    store.quiesce().unwrap();
+    // each member has everything that was acknowledged
+    for server in set.members() {
+        let options = MongoDbOptions {
+            uri: server.uri(),
+            read_preference: Some("secondaryPreferred".into()),
+            ..MongoDbOptions::default()
+        };
+        let member = MongoDb::connect(&options).unwrap();
+        let mut next = 0;
+        let member = member.open_for_reading(&StoreOptions { cache_bytes: 0, tables: vec![table.clone()] });
+        member
+            .scan(&table, b"", usize::MAX, &mut |found, values| {
+                if next < written {
+                    assert_eq!((found, values), (key(next).as_slice(), &record(next)));
+                }
+                next += 1;
+            })
+            .unwrap();
+        // one more may have come in without being acknowledged
+        assert!(next == written || next == written + 1, "{next} of {written} on {}", server.address());
+    }
+    drop(store);
+    set.stop().unwrap();
+    for data in set.data_dirs() {
+        let (code, report) = check(&data);
+        assert_eq!(code, Some(0), "{report:#}");
+        assert_eq!(report["sealed"].as_array().unwrap().len(), 1, "one key, one cipher: {report:#}");
+        assert_eq!(report["sealed"][0]["cipher"], "aria-256");
+        assert_eq!(with_marker(&data), [String::new(); 0]);
+    }
+}

@@ -1,0 +1,296 @@
+//! `sealstone mongo`: labs that outlive their command, options with which a real mongod starts, what check tells, and
+//! the exact text of errors.
+//!
+//! Not here: what sealing must withstand (`mongod.rs`), conversion under load (`mongo_convert.rs`).
+
+use std::fs;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use sealstone_e2e::binary::wiredtiger_extension;
+use sealstone_e2e::transcript::{Transcript, run, sealstone};
+use sealstone_keys::file::KeyFile;
+use sealstone_stores::mongodb::engine_options::EngineOptions;
+use sealstone_stores::mongodb::lab::{Mongod, MongodOptions, find_mongod};
+use serde_json::Value;
+use tempfile::TempDir;
+
+fn empty() -> TempDir {
+    tempfile::tempdir().expect("a temporary directory")
+}
+
+fn available(name: &str) -> bool {
+    let found = find_mongod(None);
+    if let Err(error) = &found {
+        println!("SKIP: {name}: {}", error.to_string().lines().next().unwrap_or_default());
+    }
+    found.is_ok()
+}
+
+/// Runs the command with the extension named by its variable.
+fn mongo(dir: &Path, arguments: &[&str]) -> Transcript {
+    println!("sealstone mongo {}", arguments.join(" "));
+    let mut command = sealstone(dir, &[&["mongo"], arguments].concat());
+    run(command.env("SEALSTONE_WT_EXTENSION", wiredtiger_extension()))
+}
+
+fn fails(dir: &Path, arguments: &[&str], want: &str) {
+    mongo(dir, arguments).fails_with(want);
+}
+
+fn json(text: &str) -> Value {
+    serde_json::from_str(text).unwrap_or_else(|error| panic!("{error} in:\n{text}"))
+}
+
+fn pids(members: &Value) -> Vec<i64> {
+    members["members"].as_array().unwrap().iter().filter_map(|member| member["pid"].as_i64()).collect()
+}
+
+fn runs(pid: i64) -> bool {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    stat.rsplit_once(") ").is_some_and(|(_, rest)| !rest.starts_with('Z'))
+}
+
+/// Ends the lab in a directory, however the test ends.
+struct Down<'a>(&'a Path);
+
+impl Drop for Down<'_> {
+    fn drop(&mut self) {
+        run(&mut sealstone(self.0, &["mongo", "lab", "down", "lab"]));
+    }
+}
+
+#[test]
+fn a_sealed_lab_goes_up_and_down_and_up_again() {
+    if !available("a_sealed_lab_goes_up_and_down_and_up_again") {
+        return;
+    }
+    let dir = empty();
+    let _down = Down(dir.path());
+    let up = ["lab", "up", "--dir", "lab", "--nodes", "2", "--cipher", "aria-256", "--json"];
+    let started = json(&mongo(dir.path(), &up).done());
+    assert_eq!(pids(&started).len(), 2);
+    assert!(pids(&started).into_iter().all(runs));
+    assert!(started["uri"].as_str().unwrap().ends_with("/?replicaSet=sealstone"));
+
+    let again = mongo(dir.path(), &["lab", "up", "--dir", "lab"]);
+    let want = format!(
+        "sealstone: a lab runs in {} already: process ",
+        dir.path().join("lab").canonicalize().unwrap().display()
+    );
+    assert!(again.stderr.starts_with(&want), "{}", again.stderr);
+    assert_eq!(again.code, Some(2));
+
+    let status = mongo(dir.path(), &["lab", "status", "lab"]).done();
+    assert!(status.contains("PRIMARY") && status.contains("SECONDARY") && !status.contains(" no "), "{status}");
+    for member in started["members"].as_array().unwrap() {
+        let data = member["data_dir"].as_str().unwrap();
+        let text = mongo(dir.path(), &["check", data]).done();
+        assert!(text.contains("every block of data and every record of the journal is sealed\n"), "{text}");
+        for clear in ["WiredTiger.turtle: ", "storage.bson: ", "diagnostic.data/: ", "the server's log, "] {
+            assert!(text.contains(clear), "{clear} in:\n{text}");
+        }
+        assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+        let report = json(&mongo(dir.path(), &["check", data, "--json"]).done());
+        let unknown: Vec<&Value> =
+            report["files"].as_array().unwrap().iter().filter(|file| file["content"] == "unknown").collect();
+        assert!(unknown.is_empty(), "{unknown:#?}");
+        let journal = |file: &&Value| file["content"] == "journal" && file["standing"] == "sealed";
+        assert!(report["files"].as_array().unwrap().iter().any(|file| journal(&file)), "{report:#}");
+    }
+
+    assert_eq!(mongo(dir.path(), &["lab", "down", "lab"]).done(), "2 servers ended\n");
+    assert!(!pids(&started).into_iter().any(runs));
+    assert_eq!(mongo(dir.path(), &["lab", "status", "lab"]).code, Some(1), "none of them serves");
+    assert_eq!(mongo(dir.path(), &["lab", "down", "lab"]).done(), "nothing ran\n");
+    fails(
+        dir.path(),
+        &["lab", "up", "--dir", "lab", "--nodes", "3"],
+        &format!(
+            "sealstone: the lab in {} is started again as it was, and takes no settings\n  \
+             leave the flags out, or take another directory\n",
+            dir.path().join("lab").canonicalize().unwrap().display()
+        ),
+    );
+    let back = json(&mongo(dir.path(), &["lab", "up", "--dir", "lab", "--json"]).done());
+    assert_eq!(back["uri"], started["uri"], "the ports are kept");
+}
+
+#[test]
+fn a_lab_in_the_clear_is_told_so() {
+    if !available("a_lab_in_the_clear_is_told_so") {
+        return;
+    }
+    let dir = empty();
+    let _down = Down(dir.path());
+    let started = json(&mongo(dir.path(), &["lab", "up", "--dir", "lab", "--nodes", "1", "--json"]).done());
+    assert_eq!(started["members"][0]["sealed"], false);
+    mongo(dir.path(), &["lab", "down", "lab"]).done();
+    let data = started["members"][0]["data_dir"].as_str().unwrap();
+    let found = mongo(dir.path(), &["check", data]);
+    assert_eq!(found.code, Some(1));
+    assert!(found.stdout.contains("nothing is sealed:\n"), "{}", found.stdout);
+    assert!(found.stdout.contains("resync this member with the extension"), "{}", found.stdout);
+    // options for such a directory come with a warning
+    run(&mut sealstone(dir.path(), &["keys", "new", "orders.key"])).done();
+    let config = mongo(dir.path(), &["config", "--dbpath", data, "--key", "orders.key"]);
+    assert!(config.stderr.contains("holds data in the clear"), "{}", config.stderr);
+    config.done();
+}
+
+/// A mongod started by hand, as a user starts it.
+struct Server(Child);
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// Starts mongod in `dir` with `arguments` and waits until it says that it seals.
+fn starts_sealed(dir: &Path, arguments: &str, log: &str) {
+    let program = find_mongod(None).unwrap();
+    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let line = format!("exec {} {arguments} --bind_ip 127.0.0.1 --port {port} --nounixsocket", program.display());
+    let child = Command::new("sh").args(["-c", &line]).current_dir(dir).stdout(Stdio::null()).spawn().unwrap();
+    let mut server = Server(child);
+    let begin = Instant::now();
+    loop {
+        let said = fs::read_to_string(dir.join(log)).unwrap_or_default();
+        if said.contains("Waiting for connections") {
+            assert!(said.contains("sealing with aria-256"), "{said}");
+            return;
+        }
+        let ended = server.0.try_wait().unwrap();
+        assert!(ended.is_none() && begin.elapsed() < Duration::from_secs(120), "{ended:?}: {said}");
+        std::thread::sleep(Duration::from_millis(30));
+    }
+}
+
+#[test]
+fn mongod_starts_with_the_options_as_printed() {
+    if !available("mongod_starts_with_the_options_as_printed") {
+        return;
+    }
+    let dir = empty();
+    // names that a shell and the engine's notation have to quote
+    let home = dir.path().join("it's here");
+    fs::create_dir(&home).unwrap();
+    run(&mut sealstone(&home, &["keys", "new", "orders.key"])).done();
+    let config = |dbpath: &str, format: &str| {
+        fs::create_dir(home.join(dbpath)).unwrap();
+        let words = ["config", "--dbpath", dbpath, "--key", "orders.key", "--cipher", "aria-256", "--format", format];
+        mongo(&home, &words).done()
+    };
+    let options = config("one", "options");
+    starts_sealed(&home, &format!("{} --logpath one.log", options.trim_end()), "one.log");
+    assert!(mongo(&home, &["check", "one"]).done().contains("is sealed\n"));
+
+    let log = home.join("two.log").display().to_string().replace('\'', "''");
+    let yaml = format!("{}systemLog:\n  destination: file\n  path: '{log}'\n", config("two", "yaml"));
+    fs::write(home.join("mongod.conf"), yaml).unwrap();
+    starts_sealed(&home, "--config mongod.conf", "two.log");
+    assert!(mongo(&home, &["check", "two"]).done().contains("is sealed\n"));
+}
+
+#[test]
+fn a_lab_that_cannot_start_leaves_no_process() {
+    if !available("a_lab_that_cannot_start_leaves_no_process") {
+        return;
+    }
+    let dir = empty();
+    fs::write(dir.path().join("not.so"), "no library").unwrap();
+    let up = ["lab", "up", "--dir", "lab", "--cipher", "aria-256", "--extension", "not.so"];
+    let failed = mongo(dir.path(), &up);
+    assert_eq!((failed.code, failed.stdout.as_str()), (Some(2), ""));
+    assert!(failed.stderr.contains("cannot start mongod in ") && failed.stderr.contains("not.so"), "{}", failed.stderr);
+    assert_eq!(mongo(dir.path(), &["lab", "down", "lab"]).done(), "nothing ran\n");
+    let lab = dir.path().join("lab").canonicalize().unwrap().display().to_string();
+    let processes =
+        fs::read_dir("/proc").unwrap().flatten().filter_map(|entry| fs::read(entry.path().join("cmdline")).ok());
+    let mut lines = processes.map(|line| String::from_utf8_lossy(&line).into_owned());
+    assert!(!lines.any(|line| line.contains(&lab)));
+    fails(
+        dir.path(),
+        &["lab", "up", "--dir", "lab"],
+        &format!("sealstone: {lab} is not empty and no lab\n  take a new or an empty directory\n"),
+    );
+}
+
+#[test]
+fn a_directory_is_opened_as_it_was_made_and_else_left_alone() {
+    if !available("a_directory_is_opened_as_it_was_made_and_else_left_alone") {
+        return;
+    }
+    let dir = empty();
+    let key = KeyFile::create(dir.path().join("orders.key"), "orders").unwrap();
+    let sealing = EngineOptions {
+        extension: wiredtiger_extension().to_owned(),
+        key: key.path().canonicalize().unwrap().display().to_string(),
+        key_id: "orders".into(),
+        cipher: Some("aes-256".into()),
+        passphrase_file: None,
+        accel: None,
+    };
+    let plain = MongodOptions::default();
+    let sealed = MongodOptions { engine_config: Some(sealing.engine_config().unwrap()), ..plain.clone() };
+    for (name, made, other) in [("plain", &plain, &sealed), ("sealed", &sealed, &plain)] {
+        let mut server = Mongod::start(&dir.path().join(name), made.clone()).unwrap();
+        server.stop().unwrap();
+        server.set_options(other.clone());
+        let refused = server.start_again().unwrap_err().to_string();
+        println!("{refused}");
+        assert!(!server.is_running());
+        server.set_options(made.clone());
+        server.start_again().unwrap();
+    }
+}
+
+#[test]
+fn what_cannot_be_says_why() {
+    let dir = empty();
+    fails(
+        dir.path(),
+        &["lab", "up", "--dir", "lab", "--mongod", "/nonexistent/mongod"],
+        "sealstone: no mongod found: looked in /nonexistent/mongod\n  \
+         name one with --mongod or in SEALSTONE_MONGOD, or install one for tests with: sh dev/setup.sh mongod\n",
+    );
+    for nodes in ["0", "8", "1000000"] {
+        fails(
+            dir.path(),
+            &["lab", "up", "--dir", "lab", "--nodes", nodes],
+            &format!(
+                "sealstone: a lab of {nodes} members is not possible\n  \
+                 take 1 to 7: a replica set has no more voting members\n"
+            ),
+        );
+    }
+    for cache in ["0.1", "nan", "1e9"] {
+        let failed = mongo(dir.path(), &["lab", "up", "--dir", "lab", "--cache-gb", cache]);
+        assert!(failed.stderr.contains("take 0.25 to 10000\n"), "{}", failed.stderr);
+    }
+    fails(
+        dir.path(),
+        &["lab", "down", "lab"],
+        "sealstone: no lab in lab\n  start one with: sealstone mongo lab up --dir lab\n",
+    );
+    fails(
+        dir.path(),
+        &["check", "."],
+        "sealstone: no MongoDB data in .: there is no file WiredTiger\n  give the data directory of a server (--dbpath)\n",
+    );
+    fails(
+        dir.path(),
+        &["config", "--dbpath", "db", "--key", "orders.key", "--extension", "nothing.so"],
+        "sealstone: no libsealstone_wiredtiger.so found: looked in nothing.so\n  \
+         build it with: cargo build --release -p sealstone-wiredtiger; then name it with --extension or in \
+         SEALSTONE_WT_EXTENSION\n",
+    );
+    let failed = mongo(dir.path(), &["config", "--dbpath", "db", "--key", "orders.key"]);
+    assert!(failed.code == Some(2) && failed.stderr.contains("orders.key"), "{}", failed.stderr);
+    let failed = mongo(dir.path(), &["lab", "up", "--dir", "lab", "--cipher", "aria-265"]);
+    assert!(failed.stderr.contains("did you mean aria-256?"), "{}", failed.stderr);
+    assert!(!dir.path().join("lab").exists(), "nothing was made");
+}
