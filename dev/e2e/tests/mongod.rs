@@ -462,7 +462,10 @@ fn a_protected_key_file_needs_its_passphrase() {
     let cost = sealstone_keys::Cost { memory_kib: 64, passes: 1, lanes: 1 };
     KeyFile::create_protected(place.key(), "orders", &passphrase, cost).unwrap();
     let key = place.key().display().to_string();
-    place.refused(&engine(&key, "lea-256", "orders", ""), "is protected by a passphrase, and none was given");
+    place.refused(
+        &engine(&key, "lea-256", "orders", ""),
+        "is protected by a passphrase, and none was given: a server cannot ask",
+    );
     let more = format!(",passphrase_file=\"{}\"", word.display());
     let server = place.start(&engine(&key, "lea-256", "orders", &more)).unwrap_or_else(|dead| panic!("{}", dead.log));
     load(&server, 0, 10);
