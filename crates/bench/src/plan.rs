@@ -110,8 +110,8 @@ impl Default for Plan {
     }
 }
 
-/// Most members of a replica set.
-const NODES_MAX: usize = 50;
+/// Most members of a replica set that vote.
+const NODES_MAX: usize = 7;
 
 /// What is wrong with a plan.
 #[derive(Debug, thiserror::Error)]
@@ -330,7 +330,7 @@ impl Plan {
         }
         for (at, nodes) in self.nodes.iter().enumerate() {
             if !(1..=NODES_MAX).contains(nodes) {
-                return Err(value("nodes", nodes, "a replica set has 1 to 50 members"));
+                return Err(value("nodes", nodes, "a replica set has 1 to 7 members that vote"));
             }
             if self.nodes[..at].contains(nodes) {
                 return Err(value("nodes", nodes, "it is listed twice; for more of it, raise rounds or pairs"));

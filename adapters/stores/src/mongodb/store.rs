@@ -230,6 +230,15 @@ fn may_be_refused(error: &DriverError) -> bool {
     matches!(code(error), Some(UNAUTHORIZED | UNKNOWN_COMMAND | NOT_SUPPORTED))
 }
 
+/// Whether all that failed of many inserts is that some were there before.
+fn has_duplicates(error: &DriverError) -> bool {
+    let ErrorKind::InsertMany(errors) = &*error.kind else { return false };
+    let failed = errors.write_errors.iter().flatten();
+    errors.write_concern_error.is_none()
+        && failed.clone().count() > 0
+        && failed.clone().all(|one| one.code == DUPLICATE_KEY)
+}
+
 /// The code of a command or a write that failed.
 pub(super) fn code(error: &DriverError) -> Option<i32> {
     match &*error.kind {
@@ -308,13 +317,13 @@ impl Store for MongoDbStore {
     fn insert_many(&self, table: &Table, rows: &[Row]) -> Result<(), StoreError> {
         let place = self.place(table)?;
         let documents = rows.iter().map(|(key, record)| place.layout.encode(key, record));
-        place
-            .collection
-            .insert_many(documents)
-            .ordered(false)
-            .run()
-            .map_err(|error| self.told("load into", table, &error))?;
-        Ok(())
+        match place.collection.insert_many(documents).ordered(false).run() {
+            // some are not new; which ones does not matter, as writing a record again changes nothing
+            Err(error) if has_duplicates(&error) => {
+                rows.iter().try_for_each(|(key, record)| self.insert(table, key, record))
+            }
+            outcome => outcome.map(drop).map_err(|error| self.told("load into", table, &error)),
+        }
     }
 
     fn update(&self, table: &Table, key: &[u8], changes: &[(usize, &[u8])]) -> Result<bool, StoreError> {

@@ -1,0 +1,163 @@
+//! `sealstone compare --store mongodb`: replica sets that the comparison starts and ends, sealed and not, in one report for
+//! several numbers of members; clusters of the user's own; what cannot be. Not here: the figures (a measurement is no
+//! test), the store itself (`adapters/stores`).
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use sealstone_e2e::binary::wiredtiger_extension;
+use sealstone_e2e::transcript::{run, sealstone};
+use sealstone_stores::mongodb::lab::{Mongod, MongodOptions, find_mongod};
+use sealstone_stores::mongodb::{MongoDb, MongoDbOptions};
+use serde_json::Value;
+
+/// Small enough for a test: a measurement needs more.
+const SMALL: [&str; 17] = [
+    "compare",
+    "--store",
+    "mongodb",
+    "--records",
+    "300",
+    "--operations",
+    "200",
+    "--threads",
+    "4",
+    "--rounds",
+    "1",
+    "--pairs",
+    "6",
+    "--slice-ms",
+    "1",
+    "--workloads",
+    "a,e",
+];
+
+fn available(name: &str) -> bool {
+    let found = find_mongod(None);
+    if let Err(error) = &found {
+        println!("SKIP: {name}: {}", error.to_string().lines().next().unwrap_or_default());
+    }
+    found.is_ok()
+}
+
+fn compare(dir: &Path, more: &[&str]) -> Command {
+    let mut command = sealstone(dir, &[&SMALL[..], more].concat());
+    command.env("SEALSTONE_WT_EXTENSION", wiredtiger_extension());
+    command
+}
+
+fn results(path: &Path) -> Value {
+    serde_json::from_slice(&fs::read(path).unwrap()).unwrap()
+}
+
+/// Whether a process has `dir` in its command line.
+fn is_used(dir: &Path) -> bool {
+    let dir = dir.canonicalize().unwrap();
+    let processes = fs::read_dir("/proc").unwrap().flatten();
+    processes.filter_map(|entry| fs::read(entry.path().join("cmdline")).ok()).any(|line| {
+        let line = String::from_utf8_lossy(&line).into_owned();
+        line.contains(dir.to_str().unwrap())
+    })
+}
+
+#[test]
+fn sets_of_several_sizes_are_measured_and_gone() {
+    if !available("sets_of_several_sizes_are_measured_and_gone") {
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let said = run(&mut compare(dir.path(), &["--at-rest", "none,aes-256", "--nodes", "1,3", "--out", "out"])).done();
+    assert!(said.contains("1 member\n") && said.contains("3 members\n"), "{said}");
+    assert!(said.ends_with("out/report.html\n"), "{said}");
+    for (file, members) in [("results-1-member.json", "1"), ("results-3-members.json", "3")] {
+        let results = results(&dir.path().join("out").join(file));
+        assert_eq!(results["engine"]["name"], "mongodb");
+        assert!(results["engine"]["version"].as_str().unwrap().contains('.'), "{}", results["engine"]);
+        assert_eq!(results["engine"]["settings"]["members"], members);
+        let cells = results["cells"].as_array().unwrap();
+        assert_eq!(cells.len(), 4);
+        for cell in cells {
+            let samples = cell["samples"].as_array().unwrap();
+            let sum = |field: &str| samples.iter().map(|sample| sample[field].as_f64().unwrap()).sum::<f64>();
+            assert!(sum("operations") > 0.0 && cell["disk_bytes"].as_u64().unwrap() > 0, "{cell}");
+            // the servers' work counts: this process alone knows its CPU time to the microsecond, they to 10 ms
+            assert!(sum("cpu_user_s") + sum("cpu_system_s") > 0.0);
+        }
+    }
+    let page = fs::read_to_string(dir.path().join("out/report.html")).unwrap();
+    assert!(page.contains("3 members") && page.contains("results-1-member.json"));
+    assert!(!is_used(dir.path()), "a server was left behind");
+    // the key of the run is gone, and so are the stores
+    let left: Vec<_> = fs::read_dir(dir.path().join("out")).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert_eq!(left.len(), 5, "{left:?}");
+}
+
+#[test]
+fn what_is_kept_is_sealed_and_opens_again() {
+    if !available("what_is_kept_is_sealed_and_opens_again") {
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let arguments = ["--at-rest", "none,aria-256", "--nodes", "1", "--out", "out", "--keep", "kept"];
+    run(&mut compare(dir.path(), &arguments)).done();
+    assert!(!is_used(dir.path()));
+    let sealed = dir.path().join("kept/ycsb/aria-256/member-1/data");
+    let check = run(&mut sealstone(dir.path(), &["mongo", "check", sealed.to_str().unwrap()])).done();
+    assert!(check.contains("aria-256"), "{check}");
+    assert!(dir.path().join("kept.key").is_file());
+}
+
+#[test]
+fn clusters_of_the_user_are_used_and_left_as_they_were() {
+    if !available("clusters_of_the_user_are_used_and_left_as_they_were") {
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let server = Mongod::start(&dir.path().join("theirs"), MongodOptions::default()).unwrap();
+    let place =
+        |database: &str| format!("{}/{database}", server.uri().trim_end_matches('/').split('?').next().unwrap());
+    fs::write(dir.path().join("address"), place("second")).unwrap();
+    let clusters = [format!("--cluster=none={}", place("first")), "--cluster=aes-256=@address".to_owned()];
+    let arguments = [&clusters[0], &clusters[1], "--at-rest=none,aes-256", "--out=out"];
+    run(&mut compare(dir.path(), &arguments)).done();
+    assert_eq!(results(&dir.path().join("out/results.json"))["engine"]["name"], "mongodb");
+
+    // what holds records of others is refused, and not touched
+    let client = |database: &str| {
+        MongoDb::connect(&MongoDbOptions { uri: place(database), threads: 1, ..MongoDbOptions::default() }).unwrap()
+    };
+    let table = sealstone_bench::store::Table { id: 1, name: "usertable".into(), fields: Vec::new() };
+    let tables = vec![std::sync::Arc::new(table)];
+    assert!(client("first").holding(&tables).unwrap().is_none(), "what was loaded is gone");
+    let options = sealstone_bench::store::StoreOptions { cache_bytes: 0, tables: tables.clone() };
+    let theirs = client("first").open_store(&options).unwrap();
+    let record = sealstone_bench::store::Record::new();
+    sealstone_bench::store::Store::insert(&theirs, &tables[0], b"theirs", &record).unwrap();
+    let refused = run(&mut compare(dir.path(), &arguments));
+    assert_eq!(refused.code, Some(2));
+    assert!(refused.stderr.contains("holds records already"), "{}", refused.stderr);
+    assert!(client("first").holding(&tables).unwrap().is_some());
+
+    // a variant without a cluster
+    let missing = run(&mut compare(dir.path(), &[&clusters[1], "--at-rest=none,aes-256", "--out=out"]));
+    assert_eq!(missing.code, Some(2));
+    assert!(missing.stderr.contains("no cluster for none: there are clusters for aes-256"), "{}", missing.stderr);
+}
+
+#[test]
+fn what_cannot_be_is_said_before_anything_starts() {
+    let dir = tempfile::tempdir().unwrap();
+    let fails = |arguments: &[&str], want: &str| {
+        let refused = run(&mut compare(dir.path(), arguments));
+        assert_eq!(refused.code, Some(2), "{}", refused.stderr);
+        assert!(refused.stderr.contains(want), "{}", refused.stderr);
+    };
+    fails(&["--mongod", "/nonexistent/mongod"], "no mongod found: looked in /nonexistent/mongod");
+    fails(&["--cluster", "mongodb://db.example"], "a cluster without a cipher");
+    fails(&["--cluster", "none=@/nonexistent"], "cannot read the address of cluster none from /nonexistent");
+    fails(&["--nodes", "0"], "0");
+    fails(&["--nodes", "3,3"], "it is listed twice");
+    fails(&["--nodes", "8"], "a replica set has 1 to 7 members that vote");
+    fails(&["--nodes", "1,3", "--keep", "kept"], "stores are kept of one comparison only");
+}
