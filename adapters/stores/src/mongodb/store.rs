@@ -2,6 +2,7 @@
 //! transactions (`transaction`), how servers are reached (`connection`).
 
 use std::collections::{HashMap, HashSet};
+use std::fmt;
 use std::fs::{self, File};
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -10,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use mongodb::bson::{Document, RawDocumentBuf, Timestamp, doc};
 use mongodb::error::{Error as DriverError, ErrorKind, WriteFailure};
-use mongodb::options::WriteConcern;
+use mongodb::options::{Acknowledgment, WriteConcern};
 use mongodb::sync::Collection;
 use nix::fcntl::{PosixFadviseAdvice, posix_fadvise};
 use sealstone_bench::store::{BulkLoad, Counters, Record, Row, Store, StoreError, Table, Transactional};
@@ -36,7 +37,6 @@ const NAMESPACE_EXISTS: i32 = 48;
 const DUPLICATE_KEY: i32 = 11000;
 
 /// A table's collection, and how its records are laid out.
-#[derive(Debug)]
 pub(super) struct Place {
     pub(super) collection: Collection<RawDocumentBuf>,
     pub(super) layout: Layout,
@@ -46,7 +46,6 @@ pub(super) struct Place {
 ///
 /// Counters come from the server that is primary: bytes through its block manager and journal, and its cache. They also
 /// hold what other clients did, and are zero where the user may not ask.
-#[derive(Debug)]
 pub struct MongoDbStore {
     pub(super) server: MongoDb,
     places: HashMap<u8, Place>,
@@ -58,6 +57,12 @@ pub struct MongoDbStore {
 struct Counted {
     last: [u64; 4],
     sum: [u64; 4],
+}
+
+impl fmt::Debug for MongoDbStore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("MongoDbStore").field("server", &self.server).finish_non_exhaustive()
+    }
 }
 
 impl MongoDbStore {
@@ -181,7 +186,9 @@ impl MongoDbStore {
         batch: Vec<RawDocumentBuf>,
     ) -> (Vec<String>, Result<(), StoreError>) {
         let concern = place.collection.write_concern().cloned().unwrap_or_default();
-        let durable = WriteConcern::builder().w(concern.w).w_timeout(concern.w_timeout).journal(true).build();
+        let in_set = self.server.inner.topology != Topology::Single;
+        let members = concern.w.or(in_set.then_some(Acknowledgment::Majority));
+        let durable = WriteConcern::builder().w(members).w_timeout(concern.w_timeout).journal(true).build();
         match place.collection.insert_many(batch).ordered(false).write_concern(durable).run() {
             Ok(_) => (keys, Ok(())),
             Err(error) => {
