@@ -1,7 +1,7 @@
 //! The keys and the cipher of one opening of a data directory, and what is said about them. Keys are fetched once, here;
 //! nothing asks for one later. Not here: WiredTiger (`ffi`), and the bytes of a block (`sealstone_seal::engine_page`).
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use sealstone_cipher::backend::{Backend, BackendError};
 use sealstone_cipher::registry::{self, Cipher, UnknownCipher};
@@ -37,6 +37,15 @@ pub enum ExtensionError {
     /// The keys cannot be had.
     #[error(transparent)]
     Key(#[from] KeyError),
+    /// The key file has a passphrase, and nobody gave it.
+    #[error(
+        "key file {} is protected by a passphrase, and none was given: a server cannot ask\n\
+         name a file that holds it: passphrase_file=\"/path\" in the extension's config, or {PASSPHRASE_VARIABLE}", key_file.display()
+    )]
+    NoPassphrase {
+        /// The key file.
+        key_file: PathBuf,
+    },
     /// No cipher is named, and the key source knows none.
     #[error(
         "no cipher is named, and {place} knows none for its key\n\
@@ -67,7 +76,7 @@ pub enum ExtensionError {
     },
     /// `encryption=(keyid=…)` is missing.
     #[error(
-        "encryption=(…) names no key\n\
+        "encryption.keyid is missing\n\
          write encryption=(name={},keyid=\"{held}\")",
         crate::NAME
     )]
@@ -77,8 +86,8 @@ pub enum ExtensionError {
     },
     /// A secret in the configuration, which servers write to their log.
     #[error(
-        "encryption=(secretkey=…) is never used: servers write their configuration to their log\n\
-         leave it out, and take it for known to whoever reads the log; the key comes from the extension's config=(key=…)"
+        "encryption.secretkey is never used: servers write their configuration to their log\n\
+         leave it out, and take it for known to whoever reads the log; the key comes from the extension's config"
     )]
     SecretKey,
     /// A block or a page failed.
@@ -122,7 +131,10 @@ impl Encryptor {
         };
         let backend = Backend::by_name(settings.accel.as_deref().unwrap_or("auto"))?;
         let named = settings.cipher.as_deref().map(registry::cipher).transpose()?;
-        let source = source::open(&settings.key, &from_file)?;
+        let source = source::open(&settings.key, &from_file).map_err(|error| match error {
+            KeyError::NoPassphrase { path } => ExtensionError::NoPassphrase { key_file: path },
+            other => other.into(),
+        })?;
         let place = source.describe();
         let cipher = match (named, source.cipher()) {
             (None, None) => return Err(ExtensionError::NoCipher { place }),
@@ -189,7 +201,7 @@ impl Encryptor {
 }
 
 /// The file with the passphrase of a key file that has one.
-fn passphrase_file(settings: &Settings) -> Option<std::path::PathBuf> {
+fn passphrase_file(settings: &Settings) -> Option<PathBuf> {
     let variable = || std::env::var_os(PASSPHRASE_VARIABLE).filter(|value| !value.is_empty()).map(Into::into);
     settings.passphrase_file.clone().or_else(variable)
 }

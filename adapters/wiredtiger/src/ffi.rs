@@ -479,6 +479,18 @@ mod tests {
 
     use super::*;
 
+    #[test]
+    fn a_panic_becomes_an_error() {
+        let log = Log(ptr::null_mut());
+        assert_eq!(guarded(log, ptr::null_mut(), "test", UNREADABLE, || panic!("on purpose")), UNREADABLE);
+        assert_eq!(guarded(log, ptr::null_mut(), "test", FAILED, || Ok(())), 0);
+        let told = panicked("encrypt", &String::from("out of range"));
+        assert_eq!(
+            told.to_string(),
+            "sealstone failed within encrypt: out of range\nthis is a bug in sealstone; please report it"
+        );
+    }
+
     /// The places that WiredTiger's own header gives, counted in pointers.
     #[test]
     fn structures_are_laid_out_as_wiredtigers() {

@@ -22,9 +22,9 @@ pub struct Settings {
 
 /// Every name that may stand in the settings, with what it means.
 pub const NAMES: [(&str, &str); 5] = [
-    ("key", "key source: absolute path of a key file, kmip://…, or kmip:/absolute/FILE.toml"),
+    ("key", "key source: absolute path of a key file, kmip://HOST/KEY, or kmip:/absolute/FILE.toml"),
     ("cipher", "name of the cipher, such as aria-256"),
-    ("accel", "backend of the cipher: auto (the default), portable, …"),
+    ("accel", "backend of the cipher: auto (the default), portable and so on"),
     ("passphrase_file", "absolute path of the file with the passphrase of the key file"),
     ("series", "release series of MongoDB: 6.0, 7.0 or 8.0"),
 ];
@@ -58,7 +58,7 @@ pub enum SettingsError {
     /// No key source is named.
     #[error(
         "no key source in the extension's config\n\
-         add config=(key=\"/path/of.key\") or config=(key=\"kmip://…\"); nothing is sealed without a key"
+         add config=(key=\"/path/of.key\") or config=(key=\"kmip://HOST/KEY\"); nothing is sealed without a key"
     )]
     NoKey,
     /// A path that depends on where the server was started.

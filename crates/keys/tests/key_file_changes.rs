@@ -39,6 +39,10 @@ fn rotating_adds_a_version_and_keeps_the_older_ones() {
     assert_eq!(versions(&read), [1, 2, 3]);
     assert_eq!(read.get(&orders(1)).unwrap().as_bytes(), first.as_bytes());
     assert_eq!(read.get(&orders(3)).unwrap().as_bytes(), newest.as_bytes());
+    let all: Vec<_> = read.all().unwrap();
+    assert_eq!(all.iter().map(|(key, _)| key.clone()).collect::<Vec<_>>(), [orders(1), orders(2), orders(3)]);
+    assert_eq!((all[0].1.as_bytes(), all[2].1.as_bytes()), (first.as_bytes(), newest.as_bytes()));
+    assert_eq!(read.name().unwrap(), "orders");
     assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o7777, 0o600);
     assert_eq!(names(dir.path()), ["a.key"]);
 }

@@ -262,6 +262,13 @@ struct Kek {
     fingerprint: Fingerprint,
 }
 
+/// Who sealed a block: the key, and the salt that was drawn.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+struct Writer {
+    fingerprint: Fingerprint,
+    salt: [u8; SALT_BYTES],
+}
+
 /// What seals until its limits are spent: a subkey under a fresh salt, and how much of it was used.
 struct Sealing {
     salt: [u8; SALT_BYTES],
@@ -278,8 +285,8 @@ pub struct EnginePages {
     keys: Vec<Kek>,
     current: usize,
     sealing: RwLock<Sealing>,
-    /// Subkeys of other openings that opened a block, by fingerprint and salt.
-    opened: RwLock<HashMap<([u8; 8], [u8; SALT_BYTES]), Box<dyn Aead>>>,
+    /// Subkeys of other openings that opened a block.
+    opened: RwLock<HashMap<Writer, Box<dyn Aead>>>,
 }
 
 impl fmt::Debug for EnginePages {
@@ -467,20 +474,20 @@ impl EnginePages {
                 return self.open_under(&*sealing.keyed, kek, &info, block, page);
             }
         }
-        let name = (kek.fingerprint.0, info.salt);
-        if let Some(keyed) = self.opened.read().unwrap_or_else(PoisonError::into_inner).get(&name) {
+        let writer = Writer { fingerprint: kek.fingerprint, salt: info.salt };
+        if let Some(keyed) = self.opened.read().unwrap_or_else(PoisonError::into_inner).get(&writer) {
             return self.open_under(keyed.as_ref(), kek, &info, block, page);
         }
         let keyed = page_key(kek, &info.salt, self.cipher, self.backend)?;
         self.open_under(keyed.as_ref(), kek, &info, block, page)?;
         // kept now that a block proved it: salts that somebody made up push no others out
         let mut opened = self.opened.write().unwrap_or_else(PoisonError::into_inner);
-        if opened.len() >= OPENED_MAX && !opened.contains_key(&name) {
-            // any one: names are hashed with a random key, so the first is as good as drawn
+        if opened.len() >= OPENED_MAX && !opened.contains_key(&writer) {
+            // any one: they are hashed with a random key, so the first is as good as drawn
             let one = opened.keys().next().copied();
             one.and_then(|one| opened.remove(&one));
         }
-        opened.insert(name, keyed);
+        opened.insert(writer, keyed);
         Ok(())
     }
 

@@ -40,8 +40,8 @@ pub fn wiredtiger_extension() -> &'static Path {
         let built = || {
             let built = build(&["--package", "sealstone-wiredtiger", "--lib"]);
             let names = built.iter().filter_map(|message| message["filenames"].as_array()).flatten();
-            let paths = names.filter_map(|name| name.as_str().map(PathBuf::from));
-            paths.filter(|path| path.ends_with("libsealstone_wiredtiger.so")).next_back().expect("cargo names the library")
+            let mut paths = names.filter_map(|name| name.as_str().map(PathBuf::from));
+            paths.rfind(|path| path.ends_with("libsealstone_wiredtiger.so")).expect("cargo names the library")
         };
         let path = beside.unwrap_or_else(built);
         std::fs::canonicalize(&path).expect("the extension is there")

@@ -192,6 +192,13 @@ pub fn names_and_versions(place: &Place) {
     // old data: by the identifier in its header, though the name may have moved on
     assert_eq!(source.get(&key).unwrap().as_bytes(), secret.as_bytes());
 
+    // what still opens data: all of it, but what was taken out of use for good
+    let all = source.all().unwrap();
+    let usable = |state| matches!(state, Some(State::ACTIVE | State::DEACTIVATED));
+    let wanted = source.family().versions.iter().filter(|one| usable(one.attributes.state)).map(|one| one.version);
+    assert_eq!(all.iter().map(|(key, _)| key.version).collect::<Vec<_>>(), wanted.collect::<Vec<_>>());
+    assert_eq!((all.last().unwrap().1.as_bytes(), source.name().unwrap()), (other.as_bytes(), "orders".to_owned()));
+
     // by an older version's identifier: the next version of its name, or a refusal where it was replaced already
     match (place.kind, keyring.rotate(&first.id)) {
         (Kind::PyKmip, Ok(fourth)) => assert_eq!((fourth.version, fourth.name.as_str()), (4, "orders/4")),

@@ -40,7 +40,8 @@ impl Dead {
     pub fn assert_says_first(&self, what: &str) {
         let ours = self.log.lines().position(|line| line.contains("sealstone: ") && line.contains(what));
         let errors = |line: &str| line.contains("\"s\":\"E\"") || line.contains("\"s\":\"F\"");
-        let first = self.log.lines().position(|line| errors(line) || line.contains("sealstone: ") && line.contains(what));
+        let first =
+            self.log.lines().position(|line| errors(line) || line.contains("sealstone: ") && line.contains(what));
         assert!(ours.is_some() && ours == first, "wanted {what:?} first, found:\n{}", self.log);
     }
 }

@@ -141,7 +141,10 @@ fn what_does_not_fit_is_refused() {
     database.fill(&config, 0, 100);
     let with = |settings: &str| database.wt(&database.config(settings), &["list"]);
     refused(&with(",cipher=aes-256"), "a block is sealed with aria-256, and this opening is set to aes-256");
-    refused(&with(",cipher=aria-256,series=\"6.0\""), "says series 6.0, and this server has WiredTiger 11.3.1, series 8.0");
+    refused(
+        &with(",cipher=aria-256,series=\"6.0\""),
+        "says series 6.0, and this server has WiredTiger 11.3.1, series 8.0",
+    );
     refused(&with(",cipher=aria-256,series=\"9.9\""), "unknown series \"9.9\"");
     refused(&with(",cipher=aria-256,color=red"), "unknown setting \"color\"");
     let other = config.replace("keyid=\"orders\"", "keyid=\"others\"");
@@ -163,7 +166,8 @@ fn a_changed_page_is_refused() {
     let config = database.config(",cipher=aes-256");
     database.fill(&config, 0, 2000);
     let table = database.db().join("t.wt");
-    let found: Vec<_> = blocks(&database.db()).into_iter().filter(|block| block.file == table && block.bytes > 200).collect();
+    let found: Vec<_> =
+        blocks(&database.db()).into_iter().filter(|block| block.file == table && block.bytes > 200).collect();
     assert!(!found.is_empty());
     let change = || found.iter().for_each(|block| change_under_checksum(&table, block.at + 100));
     change();

@@ -1,10 +1,11 @@
-//! A sealed file of any content, damaged in any way, gives back what was sealed or an error: never other data, never a
-//! panic.
+//! A sealed file, or a block for an engine, of any content, damaged in any way, gives back what was sealed or an error:
+//! never other data, never a panic.
 
 use arbitrary::{Result, Unstructured};
 use sealstone_cipher::backend::Backend;
 use sealstone_cipher::registry::{Cipher, ciphers};
 use sealstone_keys::{KeyError, KeyRef, KeySource, Secret};
+use sealstone_seal::engine_page::{self, EnginePages, OVERHEAD_BYTES};
 use sealstone_seal::frame::{FrameReader, FrameWriter};
 use sealstone_seal::paged::{PAGE_BYTES_MIN, PageWriter, Pages, Shape};
 use sealstone_seal::{HEADER_BYTES, Layout, SealError, SealedFile, inspect};
@@ -123,11 +124,35 @@ fn run(input: &mut Unstructured) -> Result<()> {
     Ok(())
 }
 
-/// Checks one input, whatever it is: as a sealed file of its own, and as damage to one.
+/// A block for an engine: as it was sealed it opens, changed in any way it does not.
+fn run_engine_page(input: &mut Unstructured) -> Result<()> {
+    let cipher = input.choose(ciphers())?;
+    let key = KeyRef { id: "fuzz".into(), version: 1 };
+    let keys = vec![(key.clone(), Secret::from_bytes(&[7; Secret::BYTES]))];
+    let pages = EnginePages::new(keys, &key, "the fuzzer's key", cipher, Backend::auto()).expect("a key and a cipher");
+    let page = vec![input.arbitrary::<u8>()?; input.int_in_range(0..=5000)?];
+    let mut block = vec![0; page.len() + OVERHEAD_BYTES];
+    pages.seal(&page, &mut block).expect("a page is sealed");
+    let sealed = block.clone();
+    damage(input, &mut block)?;
+    let mut opened = vec![0xEE; block.len().saturating_sub(OVERHEAD_BYTES)];
+    match pages.open(&block, &mut opened) {
+        Ok(()) => assert!(block == sealed && opened == page, "{}: a changed block was opened", cipher.name),
+        Err(error) => {
+            assert!(block != sealed, "{}: {error}", cipher.name);
+            assert!(opened.iter().all(|byte| *byte == 0), "{}: a page that failed is not empty", cipher.name);
+        }
+    }
+    Ok(())
+}
+
+/// Checks one input, whatever it is: as a sealed file or block of its own, and as damage to one.
 ///
 /// # Panics
 /// If a reader is given anything but a beginning of what was sealed.
 pub fn check(input: &[u8]) {
     open(input);
+    let _ = engine_page::inspect(input);
     let _ = run(&mut Unstructured::new(input));
+    let _ = run_engine_page(&mut Unstructured::new(input));
 }
