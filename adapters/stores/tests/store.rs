@@ -308,7 +308,17 @@ fn it_counts_and_settles() {
         let data_dirs = vec![dir.path().to_owned()];
         let local = MongoDb::connect(&MongoDbOptions { uri, data_dirs, ..MongoDbOptions::default() }).unwrap();
         let local = local.open_store(&StoreOptions { cache_bytes: 0, tables: vec![t.clone()] }).unwrap();
+        // read into the cache by now, and not read again until it was emptied
+        let row = |n: u64| -> Row { (key(n), record([&[b'y'; 2000], b"1", b""])) };
+        local.bulk().unwrap().bulk_load(&t, &mut (1000..6000).map(row)).unwrap();
+        let misses = || {
+            let before = local.counters().cache_misses;
+            assert_eq!(all(&local, &t, b"", usize::MAX).len(), 5300);
+            local.counters().cache_misses - before
+        };
+        misses();
         local.drop_caches().unwrap();
+        assert!(misses() > 0, "the cache was emptied");
         assert!(local.disk_bytes().unwrap() > store.disk_bytes().unwrap(), "all files, the journal among them");
     }
 }

@@ -26,6 +26,9 @@ const BATCH_BYTES: usize = 8 << 20;
 const ANSWER_ROWS: usize = 10_000;
 /// How often `quiesce` looks.
 const POLL: Duration = Duration::from_millis(50);
+/// Size of a cache that is to be emptied, and how long it may take.
+const SMALL_CACHE_BYTES: i64 = 1 << 20;
+const EMPTY_LIMIT: Duration = Duration::from_secs(5);
 /// How long secondaries may take to catch up.
 const CATCH_UP_LIMIT: Duration = Duration::from_secs(600);
 
@@ -175,6 +178,35 @@ impl MongoDbStore {
             }
             thread::sleep(POLL);
         }
+    }
+
+    /// Has the primary's cache shrink until hardly anything is in it, and gives it its size again.
+    fn empty_cache(&self) -> Result<(), StoreError> {
+        let figure = |name: &str| -> Result<i64, StoreError> {
+            let status =
+                self.server.inner.server_status().map_err(|error| self.failed("ask for the cache of", &error))?;
+            let cache = status.get_document("wiredTiger").and_then(|engine| engine.get_document("cache"));
+            Ok(cache.ok().and_then(|cache| number(cache, name)).unwrap_or(0))
+        };
+        let resize = |bytes: i64| {
+            let command = doc! { "setParameter": 1, "wiredTigerEngineRuntimeConfig": format!("cache_size={bytes}") };
+            self.server.inner.admin(command).map(drop).map_err(|error| self.failed("change the cache of", &error))
+        };
+        let size = figure("maximum bytes configured")?;
+        if size == 0 {
+            return Ok(());
+        }
+        resize(SMALL_CACHE_BYTES)?;
+        let begin = Instant::now();
+        let emptied = loop {
+            match figure("bytes currently in the cache") {
+                // what is in use stays, however long one waits
+                Ok(bytes) if bytes > SMALL_CACHE_BYTES && begin.elapsed() < EMPTY_LIMIT => thread::sleep(POLL),
+                outcome => break outcome,
+            }
+        };
+        resize(size)?;
+        emptied.map(drop)
     }
 
     /// Sends one batch of a bulk load. Returns the keys that came in, also of a batch that failed.
@@ -344,10 +376,14 @@ impl Store for MongoDbStore {
         self.checkpoint()
     }
 
-    /// Has the primary write a checkpoint, and asks the system to forget the pages of the data directories that are
-    /// known. The server's own cache stays as it is: only a server that is started again begins without.
+    /// Has the primary write a checkpoint. Where the data directories are known, its cache is emptied too, and the system
+    /// asked to forget their files; servers elsewhere, which others may be using, keep their cache.
     fn drop_caches(&self) -> Result<(), StoreError> {
         self.checkpoint()?;
+        if self.server.inner.data_dirs.is_empty() {
+            return Ok(());
+        }
+        self.empty_cache()?;
         let forget = &mut |path: &Path, _| {
             // a file that has gone meanwhile has no pages
             if let Ok(file) = File::open(path) {
