@@ -74,7 +74,9 @@ fn with_marker(dir: &Path) -> Vec<String> {
 #[test]
 fn a_rolling_conversion_loses_no_acknowledged_write() {
     if let Err(error) = find_mongod(None) {
-        println!("SKIP: a_rolling_conversion_loses_no_acknowledged_write: {error}");
+        let reason = error.to_string();
+        let reason = reason.lines().next().unwrap_or_default();
+        println!("SKIP: a_rolling_conversion_loses_no_acknowledged_write: {reason}");
         return;
     }
     let dir = tempfile::tempdir().unwrap();
@@ -158,6 +160,6 @@ fn a_rolling_conversion_loses_no_acknowledged_write() {
         assert_eq!(code, Some(0), "{report:#}");
         assert_eq!(report["sealed"].as_array().unwrap().len(), 1, "one key, one cipher: {report:#}");
         assert_eq!(report["sealed"][0]["cipher"], "aria-256");
-        assert_eq!(with_marker(&data), [String::new(); 0]);
+        assert_eq!(with_marker(&data), Vec::<String>::new());
     }
 }

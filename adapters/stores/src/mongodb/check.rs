@@ -118,6 +118,8 @@ pub struct FileReport {
     pub other_blocks: u64,
     /// The first reason.
     pub other: Option<String>,
+    /// What a file holds that no encryptor gets to see.
+    pub holds: Option<&'static str>,
     /// What to do about a file that is in the clear.
     pub remedy: Option<&'static str>,
 }
@@ -155,43 +157,43 @@ impl Report {
 pub const ASIDE: &[(&str, &str, &str)] = &[
     (
         "WiredTiger.turtle",
-        "where the engine's catalogue lies, its settings, the key id",
-        "holds no record: none needed, or keep the directory on an encrypted volume",
+        "where the engine's catalogue lies, its settings, the key id, no record",
+        "none needed, or an encrypted volume",
     ),
     ("WiredTiger.lock", "a fixed text", "none needed"),
     ("WiredTiger", "the engine's version", "none needed"),
-    ("mongod.lock", "the number of the process", "none needed"),
-    ("storage.bson", "how the directory was set up", "holds no record: none needed"),
+    ("mongod.lock", "the process id", "none needed"),
+    ("storage.bson", "how the directory was set up", "none needed"),
     (
         "diagnostic.data/",
         "metrics second by second, host and collection names",
-        "start with --setParameter diagnosticDataCollectionEnabled=false, or put it on an encrypted volume",
+        "--setParameter diagnosticDataCollectionEnabled=false, or an encrypted volume",
     ),
     (
         "_tmp/",
         "records that a sort or an index build put aside",
-        "put it on memory or on an encrypted volume, or start with --setParameter allowDiskUseByDefault=false",
+        "memory (tmpfs) or an encrypted volume; --setParameter allowDiskUseByDefault=false",
     ),
     (
         "rollback/",
         "records that a member took back after an election",
-        "start with --setParameter createRollbackDataFiles=false, or remove it when it is no longer needed",
+        "an encrypted volume, or remove it when it is no longer needed; --setParameter createRollbackDataFiles=false loses them",
     ),
     (
         "mongod.log",
         "slow queries with their values",
-        "put the log on an encrypted volume, and raise operationProfiling.slowOpThresholdMs",
+        "an encrypted volume, a higher operationProfiling.slowOpThresholdMs",
     ),
 ];
 
 /// What lies elsewhere.
 const ELSEWHERE: &[(&str, &str)] = &[
     (
-        "the server's log, wherever systemLog.path leads",
-        "put it on an encrypted volume, and raise operationProfiling.slowOpThresholdMs: slow queries stand in it with their values",
+        "the log, wherever systemLog.path leads (slow queries with their values)",
+        "an encrypted volume, a higher operationProfiling.slowOpThresholdMs",
     ),
-    ("memory that is swapped out, and core dumps", "encrypt or turn off swap; limit core dumps to 0"),
-    ("dumps that mongodump wrote", "encrypt them where they are written"),
+    ("swap and core dumps (memory)", "encrypted swap or none; no core dumps"),
+    ("what mongodump wrote (records)", "encrypt it where it is written"),
 ];
 
 /// What to do about data in the clear.
@@ -311,8 +313,9 @@ fn look_at(dir: &Path, name: &str) -> Result<Option<FileReport>, CheckError> {
         Content::Journal => scan_journal(&file, bytes, &mut found).map_err(cannot)?,
         Content::Aside | Content::Unknown => {}
     }
+    let known = aside(name).filter(|_| content == Content::Aside);
     let (standing, remedy) = match content {
-        Content::Aside => (Standing::AlwaysClear, aside(name).map(|(.., remedy)| *remedy)),
+        Content::Aside => (Standing::AlwaysClear, known.map(|(.., remedy)| *remedy)),
         Content::Unknown => (Standing::Unknown, Some(NOT_OURS)),
         _ if found.clear_blocks > 0 => (Standing::Clear, Some(SEAL_IT)),
         _ if found.other_blocks > 0 => (Standing::Clear, Some(LOOK_AT_IT)),
@@ -331,6 +334,7 @@ fn look_at(dir: &Path, name: &str) -> Result<Option<FileReport>, CheckError> {
         clear_bytes,
         other_blocks,
         other,
+        holds: known.map(|(_, holds, _)| *holds),
         remedy,
     }))
 }

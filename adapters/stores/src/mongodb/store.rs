@@ -2,6 +2,7 @@
 //! transactions (`transaction`), how servers are reached (`connection`).
 
 use std::collections::{HashMap, HashSet};
+use std::fmt;
 use std::fs::{self, File};
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -10,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use mongodb::bson::{Document, RawDocumentBuf, Timestamp, doc};
 use mongodb::error::{Error as DriverError, ErrorKind, WriteFailure};
-use mongodb::options::WriteConcern;
+use mongodb::options::{Acknowledgment, WriteConcern};
 use mongodb::sync::Collection;
 use nix::fcntl::{PosixFadviseAdvice, posix_fadvise};
 use sealstone_bench::store::{BulkLoad, Counters, Record, Row, Store, StoreError, Table, Transactional};
@@ -25,6 +26,9 @@ const BATCH_BYTES: usize = 8 << 20;
 const ANSWER_ROWS: usize = 10_000;
 /// How often `quiesce` looks.
 const POLL: Duration = Duration::from_millis(50);
+/// Size of a cache that is to be emptied, and how long it may take.
+const SMALL_CACHE_BYTES: i64 = 1 << 20;
+const EMPTY_LIMIT: Duration = Duration::from_secs(5);
 /// How long secondaries may take to catch up.
 const CATCH_UP_LIMIT: Duration = Duration::from_secs(600);
 
@@ -36,7 +40,6 @@ const NAMESPACE_EXISTS: i32 = 48;
 const DUPLICATE_KEY: i32 = 11000;
 
 /// A table's collection, and how its records are laid out.
-#[derive(Debug)]
 pub(super) struct Place {
     pub(super) collection: Collection<RawDocumentBuf>,
     pub(super) layout: Layout,
@@ -46,7 +49,6 @@ pub(super) struct Place {
 ///
 /// Counters come from the server that is primary: bytes through its block manager and journal, and its cache. They also
 /// hold what other clients did, and are zero where the user may not ask.
-#[derive(Debug)]
 pub struct MongoDbStore {
     pub(super) server: MongoDb,
     places: HashMap<u8, Place>,
@@ -71,6 +73,12 @@ impl std::fmt::Debug for Servers {
 struct Counted {
     last: [u64; 4],
     sum: [u64; 4],
+}
+
+impl fmt::Debug for MongoDbStore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("MongoDbStore").field("server", &self.server).finish_non_exhaustive()
+    }
 }
 
 impl MongoDbStore {
@@ -191,6 +199,35 @@ impl MongoDbStore {
         }
     }
 
+    /// Has the primary's cache shrink until hardly anything is in it, and gives it its size again.
+    fn empty_cache(&self) -> Result<(), StoreError> {
+        let figure = |name: &str| -> Result<i64, StoreError> {
+            let status =
+                self.server.inner.server_status().map_err(|error| self.failed("ask for the cache of", &error))?;
+            let cache = status.get_document("wiredTiger").and_then(|engine| engine.get_document("cache"));
+            Ok(cache.ok().and_then(|cache| number(cache, name)).unwrap_or(0))
+        };
+        let resize = |bytes: i64| {
+            let command = doc! { "setParameter": 1, "wiredTigerEngineRuntimeConfig": format!("cache_size={bytes}") };
+            self.server.inner.admin(command).map(drop).map_err(|error| self.failed("change the cache of", &error))
+        };
+        let size = figure("maximum bytes configured")?;
+        if size == 0 {
+            return Ok(());
+        }
+        resize(SMALL_CACHE_BYTES)?;
+        let begin = Instant::now();
+        let emptied = loop {
+            match figure("bytes currently in the cache") {
+                // what is in use stays, however long one waits
+                Ok(bytes) if bytes > SMALL_CACHE_BYTES && begin.elapsed() < EMPTY_LIMIT => thread::sleep(POLL),
+                outcome => break outcome,
+            }
+        };
+        resize(size)?;
+        emptied.map(drop)
+    }
+
     /// Sends one batch of a bulk load. Returns the keys that came in, also of a batch that failed.
     fn load_batch(
         &self,
@@ -200,7 +237,9 @@ impl MongoDbStore {
         batch: Vec<RawDocumentBuf>,
     ) -> (Vec<String>, Result<(), StoreError>) {
         let concern = place.collection.write_concern().cloned().unwrap_or_default();
-        let durable = WriteConcern::builder().w(concern.w).w_timeout(concern.w_timeout).journal(true).build();
+        let in_set = self.server.inner.topology != Topology::Single;
+        let members = concern.w.or(in_set.then_some(Acknowledgment::Majority));
+        let durable = WriteConcern::builder().w(members).w_timeout(concern.w_timeout).journal(true).build();
         match place.collection.insert_many(batch).ordered(false).write_concern(durable).run() {
             Ok(_) => (keys, Ok(())),
             Err(error) => {
@@ -377,10 +416,14 @@ impl Store for MongoDbStore {
         self.checkpoint()
     }
 
-    /// Has the primary write a checkpoint, and asks the system to forget the pages of the data directories that are
-    /// known. The server's own cache stays as it is: only a server that is started again begins without.
+    /// Has the primary write a checkpoint. Where the data directories are known, its cache is emptied too, and the system
+    /// asked to forget their files; servers elsewhere, which others may be using, keep their cache.
     fn drop_caches(&self) -> Result<(), StoreError> {
         self.checkpoint()?;
+        if self.server.inner.data_dirs.is_empty() {
+            return Ok(());
+        }
+        self.empty_cache()?;
         let forget = &mut |path: &Path, _| {
             // a file that has gone meanwhile has no pages
             if let Ok(file) = File::open(path) {

@@ -18,7 +18,8 @@ Examples:
   sealstone mongo lab down lab
       ends them; lab up --dir lab starts them again with their data
 
-All listen on 127.0.0.1 alone. Remove the directory to be rid of the data.";
+All listen on 127.0.0.1 alone. Ctrl-C while they start leaves those that did: end
+them with lab down. Remove the directory to be rid of the data.";
 
 /// How the options of a server are written.
 #[derive(Clone, Copy, Debug, ValueEnum)]

@@ -65,7 +65,8 @@ fn text(report: &Report) -> String {
         let name = file.name.split_inclusive('/').next().unwrap_or(&file.name);
         if !told.contains(&name) {
             told.push(name);
-            remedy(&mut text, name, file.remedy.unwrap_or_default());
+            let what = file.holds.map_or(name.to_string(), |holds| format!("{name} ({holds})"));
+            remedy(&mut text, &what, file.remedy.unwrap_or_default());
         }
     }
     report.elsewhere.iter().for_each(|(what, step)| remedy(&mut text, what, step));

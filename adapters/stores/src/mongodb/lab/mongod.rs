@@ -247,6 +247,8 @@ impl Mongod {
             add("--wiredTigerEngineConfigString", config.into());
         }
         arguments.extend(["--logappend", "--nounixsocket"].map(OsString::from));
+        // a member waits 15 s for clients to turn elsewhere; nothing is gained by that here
+        arguments.extend(["--setParameter", "shutdownTimeoutMillisForSignaledShutdown=100"].map(OsString::from));
         arguments.extend(self.options.arguments.iter().map(OsString::from));
         arguments
     }
