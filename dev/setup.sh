@@ -57,8 +57,8 @@ wiredtiger_by_cmake() {
 	if "$python" -m pip download --quiet --no-deps --no-binary :all: --dest "$work" 'wiredtiger==11.3.1' >&2 &&
 		tar -xzf "$work"/wiredtiger-11.3.1.tar.gz -C "$work" &&
 		cmake -S "$work/wiredtiger-11.3.1" -B "$work/build" -DCMAKE_BUILD_TYPE=Release -DENABLE_STRICT=0 \
-			-DENABLE_PYTHON=0 -DENABLE_CPPSUITE=0 -DENABLE_MODEL=0 >&2 &&
-		cmake --build "$work/build" --target wt --parallel >&2; then
+			-DENABLE_PYTHON=0 -DENABLE_CPPSUITE=0 -DENABLE_MODEL=0 >/dev/null &&
+		cmake --build "$work/build" --target wt --parallel "$(nproc)" >/dev/null; then
 		mkdir -p "$cache/wiredtiger"
 		cp -P "$work"/build/libwiredtiger.so* "$work/build/wt" "$cache/wiredtiger/"
 	else

@@ -17,7 +17,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
 /// How long a server may take to start or to end.
-const PATIENCE: Duration = Duration::from_secs(120);
+const PATIENCE: Duration = Duration::from_secs(300);
 
 /// What a server says when it does not start, or dies.
 #[derive(Debug)]
@@ -95,6 +95,8 @@ impl Mongod {
         command.args(["-c", "ulimit -c 0; exec \"$@\"", "sh"]).arg(program);
         command.arg("--dbpath").arg(&db).arg("--bind_ip").arg(dir.join("m.sock")).arg("--nounixsocket");
         command.arg("--logpath").arg(dir.join("log.txt")).args(["--wiredTigerCacheSizeGB", "0.25"]);
+        // a checkpoint when a test asks for one, and none by the clock
+        command.args(["--syncdelay", "0"]);
         if !engine.is_empty() {
             command.args(["--wiredTigerEngineConfigString", engine]);
         }
