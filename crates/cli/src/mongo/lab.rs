@@ -3,8 +3,10 @@
 use std::path::Path;
 
 use anyhow::bail;
+use sealstone_cipher::registry;
 use sealstone_keys::file::KeyFile;
-use sealstone_stores::mongodb::lab::{LabError, MemberStatus, MongodOptions, ReplicaSet};
+use sealstone_stores::mongodb::engine_options::find_extension;
+use sealstone_stores::mongodb::lab::{LabError, MemberStatus, MongodOptions, ReplicaSet, find_mongod};
 use serde_json::json;
 
 use crate::flags::{LabCommand, LabUpFlags};
@@ -87,7 +89,10 @@ fn members(flags: &LabUpFlags) -> anyhow::Result<Vec<MongodOptions>> {
     if !CACHE_GB.contains(&cache_gb) {
         bail!("a cache of {cache_gb} GB is not possible\ntake {} to {}", CACHE_GB.start(), CACHE_GB.end());
     }
-    let program = sealstone_stores::mongodb::lab::find_mongod(flags.mongod.as_deref())?;
+    if let Some(cipher) = &flags.sealing.cipher {
+        registry::cipher(cipher)?;
+    }
+    let program = find_mongod(flags.mongod.as_deref())?;
     let options =
         MongodOptions { program: Some(program), cache_gb, engine_config: engine_config(flags)?, ..Default::default() };
     Ok(vec![options; nodes])
@@ -99,8 +104,7 @@ fn engine_config(flags: &LabUpFlags) -> anyhow::Result<Option<String>> {
         Some(key) => key.clone(),
         None if sealing.cipher.is_some() => {
             // told before the key is made
-            sealstone_cipher::registry::cipher(sealing.cipher.as_deref().unwrap_or_default())?;
-            sealstone_stores::mongodb::engine_options::find_extension(sealing.extension.as_deref())?;
+            find_extension(sealing.extension.as_deref())?;
             new_key(&flags.dir)?
         }
         None if sealing.extension.is_some() || sealing.accel.is_some() => {
