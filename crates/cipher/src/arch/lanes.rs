@@ -45,6 +45,11 @@ pub(crate) trait Lanes: Copy + Send + Sync + 'static {
     fn xor3(self, a: Self::Vector, b: Self::Vector, c: Self::Vector) -> Self::Vector {
         self.xor(self.xor(a, b), c)
     }
+    /// Exclusive or of `a` and the bits of `b` that `mask` has.
+    #[inline(always)]
+    fn xor_masked(self, a: Self::Vector, b: Self::Vector, mask: Self::Vector) -> Self::Vector {
+        self.xor(a, self.and(b, mask))
+    }
 
     /// Sums of bytes, modulo 2^8.
     fn add8(self, a: Self::Vector, b: Self::Vector) -> Self::Vector;

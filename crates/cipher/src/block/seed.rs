@@ -68,7 +68,7 @@ const GOLDEN: u32 = 0x9e37_79b9;
 /// The masks m0 to m3 of the function G (RFC 4269, 2.4).
 const MASKS: [u8; 4] = [0xfc, 0xf3, 0xcf, 0x3f];
 
-/// The two words of each round's key, zeroed on drop.
+/// Of each round's key the first word and the sum of both, which meet the halves' second words alone. Zeroed on drop.
 struct RoundKeys([[u32; 2]; ROUNDS]);
 
 impl Drop for RoundKeys {
@@ -93,7 +93,7 @@ fn schedule(key: &[u8; 16], with: &impl Mix, keys: &mut RoundKeys) {
         let (a, b) = ((*left >> 32) as u32, *left as u32);
         let (c, d) = ((*right >> 32) as u32, *right as u32);
         key[0] = with.mix(a.wrapping_add(c).wrapping_sub(constant));
-        key[1] = with.mix(b.wrapping_sub(d).wrapping_add(constant));
+        key[1] = key[0] ^ with.mix(b.wrapping_sub(d).wrapping_add(constant));
         if round % 2 == 0 {
             *left = left.rotate_right(8);
         } else {
@@ -112,9 +112,9 @@ fn mix_masked<L: Lanes>(lanes: L, y: L::Vector) -> L::Vector {
     // Byte i takes byte i + k under mask 2 i + k. For k and for k + 2 the masks of even and odd bytes are exchanged, so
     // that what comes from k = 2 and k = 3 can be summed before a rotation by two bytes.
     let next = lanes.rotate32::<24>(y);
-    let near = lanes
-        .xor(lanes.and(y, lanes.splat32(const { mask(0, 2) })), lanes.and(next, lanes.splat32(const { mask(1, 3) })));
-    let far = lanes
-        .xor(lanes.and(y, lanes.splat32(const { mask(2, 0) })), lanes.and(next, lanes.splat32(const { mask(3, 1) })));
+    let near = lanes.and(y, lanes.splat32(const { mask(0, 2) }));
+    let near = lanes.xor_masked(near, next, lanes.splat32(const { mask(1, 3) }));
+    let far = lanes.and(y, lanes.splat32(const { mask(2, 0) }));
+    let far = lanes.xor_masked(far, next, lanes.splat32(const { mask(3, 1) }));
     lanes.xor(near, lanes.rotate32::<16>(far))
 }

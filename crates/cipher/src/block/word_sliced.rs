@@ -1,7 +1,7 @@
 //! Ciphers of four 32-bit words, over vectors of words: vector i holds word i of as many blocks as it has words.
 //!
-//! Here are counter mode and whole blocks for all of them; a cipher adds its rounds ([`WordCipher`]). Two sets of vectors
-//! go through the rounds together where there is enough to do, so that one works while the other waits.
+//! Here are counter mode and whole blocks for all of them; a cipher adds its rounds ([`WordCipher`]). Some sets of
+//! vectors go through the rounds together where there is enough to do, so that one works while the other waits.
 
 use crate::arch::{Kernel, Lanes};
 use crate::block::BlockCipher;
@@ -11,7 +11,7 @@ use crate::mode::Counter128;
 pub(super) trait WordCipher<L: Lanes>: Send + Sync {
     /// Whether words stand big-endian in a block.
     const BIG_ENDIAN: bool;
-    /// Sets of blocks in flight where there is enough to do: 2, 4 or 8.
+    /// Sets of blocks in flight where there is enough to do: 2 or 8.
     const SETS: usize = 2;
 
     /// Encrypts `M` sets of blocks, each as its four words.
@@ -78,7 +78,6 @@ impl<L: Lanes, C: WordCipher<L>> Kernel<L> for XorKeystream<'_, C> {
     fn run(self, lanes: L) {
         match C::SETS {
             8 => self.run_sets::<L, 8>(lanes),
-            4 => self.run_sets::<L, 4>(lanes),
             _ => self.run_sets::<L, 2>(lanes),
         }
     }
@@ -102,6 +101,7 @@ impl<C> XorKeystream<'_, C> {
             0 => (),
             1 => xor_rest(lanes, &counter.keystream::<C, 1>(lanes, cipher), rest),
             2 if M > 2 => xor_rest(lanes, &counter.keystream::<C, 2>(lanes, cipher), rest),
+            3 | 4 if M > 4 => xor_rest(lanes, &counter.keystream::<C, 4>(lanes, cipher), rest),
             _ => xor_rest(lanes, &counter.keystream::<C, M>(lanes, cipher), rest),
         }
     }
@@ -175,7 +175,6 @@ impl<L: Lanes, C: WordCipher<L>, const ENCRYPT: bool> Kernel<L> for CryptBlocks<
     fn run(self, lanes: L) {
         match C::SETS {
             8 => self.run_sets::<L, 8>(lanes),
-            4 => self.run_sets::<L, 4>(lanes),
             _ => self.run_sets::<L, 2>(lanes),
         }
     }
@@ -193,7 +192,13 @@ impl<C, const ENCRYPT: bool> CryptBlocks<'_, C, ENCRYPT> {
         for batch in &mut batches {
             crypt::<L, C, ENCRYPT, M>(lanes, cipher, batch);
         }
-        let mut batches = batches.into_remainder().chunks_exact_mut(4 * L::BYTES);
+        let mut rest = batches.into_remainder();
+        if M > 4 && rest.len() >= 16 * L::BYTES {
+            let (batch, after) = rest.split_at_mut(16 * L::BYTES);
+            crypt::<L, C, ENCRYPT, 4>(lanes, cipher, batch);
+            rest = after;
+        }
+        let mut batches = rest.chunks_exact_mut(4 * L::BYTES);
         for batch in &mut batches {
             crypt::<L, C, ENCRYPT, 1>(lanes, cipher, batch);
         }

@@ -255,8 +255,8 @@ pub(crate) fn absorb<L: AesLanes>(lanes: L, powers: &Powers, hash: L::Vector, by
     products.hash(lanes)
 }
 
-/// Adds `rest`, not empty and less than a batch, to `products`, such that `after` more blocks can follow; the hash so
-/// far goes in with the first block.
+/// Adds `rest`, not empty and at most a batch, to `products`, such that `after` more blocks, at most one, can follow; the
+/// hash so far goes in with the first block.
 #[inline(always)]
 fn add_rest<L: AesLanes>(
     lanes: L,
@@ -281,7 +281,7 @@ fn add_rest<L: AesLanes>(
     }
 }
 
-/// Takes `rest` (less than a batch) and the block of lengths, and gives GHASH as bytes.
+/// Takes `rest` (at most a batch) and the block of lengths, and gives GHASH as bytes.
 #[inline(always)]
 pub(crate) fn finish<L: AesLanes>(lanes: L, powers: &Powers, hash: L::Vector, rest: &[u8], lengths: u128) -> L::Vector {
     let mut products = Products::zero(lanes);

@@ -38,11 +38,14 @@ const FILES: &[(&str, &str)] = &[
     ("aes-cbc.txt", include_str!("../../../../vectors/aes-cbc.txt")),
     ("aria-cbc.txt", include_str!("../../../../vectors/aria-cbc.txt")),
     ("seed-cbc.txt", include_str!("../../../../vectors/seed-cbc.txt")),
+    ("lea-cbc.txt", include_str!("../../../../vectors/lea-cbc.txt")),
+    ("hight-cbc.txt", include_str!("../../../../vectors/hight-cbc.txt")),
     ("3des-cbc.txt", include_str!("../../../../vectors/3des-cbc.txt")),
     ("blowfish-cbc.txt", include_str!("../../../../vectors/blowfish-cbc.txt")),
     ("aes-cmac.txt", include_str!("../../../../vectors/aes-cmac.txt")),
     ("aria-cmac-wycheproof.txt", include_str!("../../../../vectors/aria-cmac-wycheproof.txt")),
     ("3des-cmac.txt", include_str!("../../../../vectors/3des-cmac.txt")),
+    ("hight-cmac.txt", include_str!("../../../../vectors/hight-cmac.txt")),
 ];
 
 /// What a vector is about.

@@ -254,6 +254,10 @@ lanes! {
             proven!(_mm512_ternarylogic_epi64::<0x96>(a, b, c))
         }
         #[inline(always)]
+        fn xor_masked(self, a: __m512i, b: __m512i, mask: __m512i) -> __m512i {
+            proven!(_mm512_ternarylogic_epi64::<0x78>(a, b, mask))
+        }
+        #[inline(always)]
         fn rotate8<const N: i32>(self, v: __m512i) -> __m512i {
             proven!(_mm512_gf2p8affine_epi64_epi8::<0>(v, _mm512_set1_epi64(const { rotation_matrix(N) })))
         }

@@ -1,14 +1,16 @@
 //! ARIA-GCM (SP 800-38D) in one pass: the rounds of one batch of counter blocks and the hash of a batch of ciphertext side
 //! by side, since neither waits for the other.
 //!
-//! The first batch of key stream begins with the mask of the tag, which would cost as much as many blocks if it were
-//! encrypted alone. Sealing hashes the batch before the one it encrypts; opening hashes the batch it decrypts, and wipes
-//! what it decrypted where the tag turns out wrong.
+//! The block that masks the tag would take as long as many blocks if it were encrypted alone: a short message has it in one
+//! batch with its own blocks, a long one beside its first batch. Sealing hashes the batch before the one it encrypts;
+//! opening hashes the batch it decrypts, and wipes what it decrypted where the tag turns out wrong.
 
 use subtle::ConstantTimeEq;
 use zeroize::optimization_barrier;
 
-use super::lanes::{Beside, Expand, LaneKeys, XorKeystream, encrypt_rows, keystream_beside};
+use super::lanes::{
+    Beside, Expand, LaneKeys, ROWS_MAX, RowRounds, XorKeystream, encrypt_rows, keystream_beside, xor_rest,
+};
 use crate::aead::{Aead, Error};
 use crate::arch::{AesLanes, ByteLanes, Kernel, Lanes};
 use crate::mode::gcm::first_counter;
@@ -96,12 +98,12 @@ struct Crypt<'a, L, const R: usize, const SEAL: bool> {
     data: &'a mut [u8],
 }
 
-/// Bytes in the widest batch of key stream.
-const STREAM_BYTES: usize = 1024;
+/// Bytes in a batch of key stream.
+const BATCH_BYTES: usize = 1024;
 
-/// The beginning of a key stream: the mask of the tag, then what the first data is encrypted with. Zeroed on drop.
+/// The key stream of a short message: the mask of the tag, then what the data is encrypted with. Zeroed on drop.
 #[repr(align(64))]
-struct Stream([u8; STREAM_BYTES]);
+struct Stream([u8; 16 + BATCH_BYTES]);
 
 impl Drop for Stream {
     fn drop(&mut self) {
@@ -115,87 +117,83 @@ impl<L: ByteLanes + AesLanes, const R: usize, const SEAL: bool> Kernel<L> for Cr
 
     #[inline(always)]
     fn run(self, lanes: L) -> [u8; 16] {
-        const { assert!(batch_bytes::<L>() == STREAM_BYTES && <L as AesLanes>::BYTES == <L as Lanes>::BYTES) };
+        const { assert!(16 * <L as Lanes>::BYTES == BATCH_BYTES && 2 * BATCH * <L as AesLanes>::BYTES == BATCH_BYTES) };
+        if self.data.len() < BATCH_BYTES { self.run_short(lanes) } else { self.run_long(lanes) }
+    }
+}
+
+impl<L: ByteLanes + AesLanes, const R: usize, const SEAL: bool> Crypt<'_, L, R, SEAL> {
+    /// For less than a batch: the whole key stream at once, then the hash.
+    #[inline(always)]
+    fn run_short(self, lanes: L) -> [u8; 16] {
+        let Self { gcm: AriaGcm { keys, powers, .. }, counter, associated, data } = self;
+        let lengths = lengths(associated, data.len());
+        let hash = absorb(lanes, powers, lanes.zero(), associated);
+        let mut stream = Stream([0; 16 + BATCH_BYTES]);
+        let needed = &mut stream.0[..16 + data.len()];
+        Lanes::enter(lanes, XorKeystream::<R> { keys, counter: &counter, data: needed });
+        if SEAL {
+            xor_bytes(data, &stream.0[16..]);
+        }
+        let mut tag = lanes.to_block(finish_all(lanes, powers, hash, data, lengths));
+        if !SEAL {
+            xor_bytes(data, &stream.0[16..]);
+        }
+        xor_bytes(&mut tag, &stream.0);
+        tag
+    }
+
+    /// For a batch and more.
+    #[inline(always)]
+    fn run_long(self, lanes: L) -> [u8; 16] {
         let Self { gcm: AriaGcm { keys, powers, .. }, mut counter, associated, data } = self;
         let lengths = lengths(associated, data.len());
         let mut hash = absorb(lanes, powers, lanes.zero(), associated);
-        let mut stream = Stream([0; STREAM_BYTES]);
-        let head_bytes = batch_bytes::<L>() - 16;
-        let hash = if data.len() < head_bytes + batch_bytes::<L>() {
-            // too short for anything to go side by side
-            let bytes = 16 + data.len().min(head_bytes);
-            Lanes::enter(lanes, XorKeystream::<R> { keys, counter: &counter, data: &mut stream.0[..bytes] });
-            count_batch::<L>(&mut counter);
-            if SEAL {
-                xor_all::<L, R>(lanes, keys, &stream, &counter, data);
-                finish_all(lanes, powers, hash, data, lengths)
-            } else {
-                let hash = finish_all(lanes, powers, hash, data, lengths);
-                xor_all::<L, R>(lanes, keys, &stream, &counter, data);
-                hash
-            }
-        } else if SEAL {
-            let bytes = batch_bytes::<L>();
-            Lanes::enter(lanes, XorKeystream::<R> { keys, counter: &counter, data: &mut stream.0[..bytes] });
-            xor_bytes(&mut data[..head_bytes], &stream.0[16..]);
-            let mut shifted = [0; STREAM_BYTES];
-            shift(lanes, hash, &data[..head_bytes], &mut shifted);
-            hash = lanes.zero();
-            let mut start = head_bytes;
-            while start + bytes <= data.len() {
-                count_batch::<L>(&mut counter);
-                let (before, after) = data.split_at_mut(start);
-                let hashed = if start == head_bytes { &shifted[..] } else { &before[start - bytes..] };
-                let batch;
-                (batch, hash) = keystream_and_hash::<L, R>(lanes, keys, powers, &counter, hash, hashed);
-                xor_batch(lanes, batch, &mut after[..bytes]);
-                start += bytes;
-            }
-            count_batch::<L>(&mut counter);
-            Lanes::enter(lanes, XorKeystream::<R> { keys, counter: &counter, data: &mut data[start..] });
-            finish_all(lanes, powers, hash, &data[start - bytes..], lengths)
-        } else {
-            let (head, rest) = data.split_at_mut(head_bytes);
-            let mut shifted = [0; STREAM_BYTES];
-            shift(lanes, hash, head, &mut shifted);
-            hash = lanes.zero();
-            let mut start = 0;
-            let mut of_head = true;
-            while of_head || start + batch_bytes::<L>() <= rest.len() {
-                let bytes = if of_head { &mut shifted[..] } else { &mut rest[start..] };
-                let batch;
-                (batch, hash) = keystream_and_hash::<L, R>(lanes, keys, powers, &counter, hash, bytes);
-                if of_head {
-                    xor_batch(lanes, batch, &mut stream.0[..batch_bytes::<L>()]);
-                    of_head = false;
-                } else {
-                    xor_batch(lanes, batch, &mut bytes[..batch_bytes::<L>()]);
-                    start += batch_bytes::<L>();
-                }
-                count_batch::<L>(&mut counter);
-            }
-            xor_bytes(head, &stream.0[16..]);
-            let tail = &mut rest[start..];
+        let mut mask = RowRounds::<L, R>::new(lanes, keys, &counter);
+        count(&mut counter, 1);
+        let (first, _) = data.split_at_mut(BATCH_BYTES);
+        if !SEAL {
+            hash = absorb(lanes, powers, hash, first);
+        }
+        let stream = keystream_beside::<L, R>(lanes, keys, &counter, &mut mask);
+        xor_batch(lanes, stream, first);
+        let mut start = BATCH_BYTES;
+        while start + BATCH_BYTES <= data.len() {
+            count(&mut counter, BATCH_BYTES / 16);
+            let (before, after) = data.split_at_mut(start);
+            let hashed = if SEAL { &before[start - BATCH_BYTES..] } else { &after[..] };
+            let stream;
+            (stream, hash) = keystream_and_hash::<L, R>(lanes, keys, powers, &counter, hash, hashed);
+            xor_batch(lanes, stream, &mut after[..BATCH_BYTES]);
+            start += BATCH_BYTES;
+        }
+        count(&mut counter, BATCH_BYTES / 16);
+        let hash = if !SEAL {
+            let tail = &mut data[start..];
             let hash = finish_all(lanes, powers, hash, tail, lengths);
             Lanes::enter(lanes, XorKeystream::<R> { keys, counter: &counter, data: tail });
             hash
+        } else if data.len() - start > ROWS_MAX * <L as Lanes>::BYTES {
+            let (before, tail) = data.split_at_mut(start);
+            let hashed = &before[start - BATCH_BYTES..];
+            let (stream, hash) = keystream_and_hash::<L, R>(lanes, keys, powers, &counter, hash, hashed);
+            xor_rest(lanes, stream, tail);
+            finish_all(lanes, powers, hash, tail, lengths)
+        } else {
+            Lanes::enter(lanes, XorKeystream::<R> { keys, counter: &counter, data: &mut data[start..] });
+            finish_all(lanes, powers, hash, &data[start - BATCH_BYTES..], lengths)
         };
         let mut tag = lanes.to_block(hash);
-        xor_bytes(&mut tag, &stream.0);
+        lanes.xor_partial(mask.finish(lanes), &mut tag);
         tag
     }
 }
 
-/// Bytes of key stream in a batch of sliced blocks.
-const fn batch_bytes<L: Lanes>() -> usize {
-    16 * <L as Lanes>::BYTES
-}
-
-/// Goes on to the counter block of the next batch; no message is long enough to wrap.
+/// Goes on by `blocks` counter blocks; no message is long enough to wrap.
 #[inline(always)]
-fn count_batch<L: Lanes>(counter: &mut [u8; 16]) {
+fn count(counter: &mut [u8; 16], blocks: usize) {
     let low: &mut [u8; 4] = counter.last_chunk_mut().expect("four of sixteen bytes");
-    *low = u32::from_be_bytes(*low).wrapping_add(<L as Lanes>::BYTES as u32).to_be_bytes();
+    *low = u32::from_be_bytes(*low).wrapping_add(blocks as u32).to_be_bytes();
 }
 
 /// XORs `bytes` with the beginning of `stream`.
@@ -206,23 +204,7 @@ fn xor_bytes(bytes: &mut [u8], stream: &[u8]) {
     }
 }
 
-/// XORs `data` with the key stream of which `stream` holds the beginning, after the mask, and `counter` begins the rest.
-#[inline(always)]
-fn xor_all<L: ByteLanes, const R: usize>(
-    lanes: L,
-    keys: &LaneKeys,
-    stream: &Stream,
-    counter: &[u8; 16],
-    data: &mut [u8],
-) {
-    let (head, tail) = data.split_at_mut(data.len().min(batch_bytes::<L>() - 16));
-    xor_bytes(head, &stream.0[16..]);
-    if !tail.is_empty() {
-        lanes.enter(XorKeystream::<R> { keys, counter, data: tail });
-    }
-}
-
-/// XORs `bytes`, at most a batch of them, with `stream`.
+/// XORs `bytes`, a batch, with `stream`.
 #[inline(always)]
 fn xor_batch<L: ByteLanes>(lanes: L, stream: [L::Vector; 16], bytes: &mut [u8]) {
     for (vector, stream) in bytes.chunks_exact_mut(L::BYTES).zip(stream) {
@@ -230,23 +212,17 @@ fn xor_batch<L: ByteLanes>(lanes: L, stream: [L::Vector; 16], bytes: &mut [u8]) 
     }
 }
 
-/// Lays out `head` as a batch to be hashed that lacks its first block: with `hash`, which came before it, added to the
-/// second.
-#[inline(always)]
-fn shift<L: AesLanes>(lanes: L, hash: L::Vector, head: &[u8], batch: &mut [u8; STREAM_BYTES]) {
-    batch[16..16 + head.len()].copy_from_slice(head);
-    xor_bytes(&mut batch[16..32], &lanes.to_block(lanes.reverse_bytes(hash)));
-}
-
 /// Takes `rest`, any length, and the block of lengths, and gives GHASH as bytes.
 #[inline(always)]
 fn finish_all<L: AesLanes>(lanes: L, powers: &Powers, hash: L::Vector, rest: &[u8], lengths: u128) -> L::Vector {
-    let mut hash = hash;
-    let mut batches = rest.chunks_exact(BATCH * L::BYTES);
-    for batch in &mut batches {
+    let (mut hash, mut rest) = (hash, rest);
+    // The lengths go together with the last batch, even a whole one: each time the sum is reduced takes a while.
+    while rest.len() > BATCH * L::BYTES {
+        let (batch, after) = rest.split_at(BATCH * L::BYTES);
         hash = absorb_batch(lanes, powers, hash, batch);
+        rest = after;
     }
-    finish(lanes, powers, hash, batches.remainder(), lengths)
+    finish(lanes, powers, hash, rest, lengths)
 }
 
 /// The key stream of the batch that `counter` begins, and the hash with the batch `hashed` taken in.
@@ -259,7 +235,7 @@ fn keystream_and_hash<L: ByteLanes + AesLanes, const R: usize>(
     hash: <L as AesLanes>::Vector,
     hashed: &[u8],
 ) -> ([<L as Lanes>::Vector; 16], <L as AesLanes>::Vector) {
-    let mut hashing = Hashing { powers, hashed, products: Products::zero(lanes), carried: hash, next: 0 };
+    let mut hashing = Hashing::new(lanes, powers, hash, hashed);
     let stream = keystream_beside::<L, R>(lanes, keys, counter, &mut hashing);
     (stream, hashing.carried)
 }
@@ -273,6 +249,14 @@ struct Hashing<'a, L: AesLanes> {
     carried: L::Vector,
     /// Number of the next vector.
     next: usize,
+}
+
+impl<'a, L: AesLanes> Hashing<'a, L> {
+    /// Goes on from `hash`.
+    #[inline(always)]
+    fn new(lanes: L, powers: &'a Powers, hash: L::Vector, hashed: &'a [u8]) -> Self {
+        Self { powers, hashed, products: Products::zero(lanes), carried: hash, next: 0 }
+    }
 }
 
 impl<L: AesLanes> Beside<L> for Hashing<'_, L> {

@@ -68,7 +68,7 @@ fn crypt<'a, const M: usize>(
         let keys = (portable.splat32(key[0]), portable.splat32(key[1]));
         for ((block, c), d) in blocks.iter().zip(&mut c).zip(&mut d) {
             *c = Lanes::xor(portable, block[2], keys.0);
-            *d = portable.xor3(block[3], keys.1, *c);
+            *d = portable.xor3(block[2], block[3], keys.1);
         }
         mix(portable, &mut d);
         add(portable, &mut c, &d);
