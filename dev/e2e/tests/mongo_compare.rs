@@ -116,7 +116,7 @@ fn clusters_of_the_user_are_used_and_left_as_they_were() {
     let dir = tempfile::tempdir().unwrap();
     let server = Mongod::start(&dir.path().join("theirs"), MongodOptions::default()).unwrap();
     let place =
-        |database: &str| format!("{}/{database}", server.uri().trim_end_matches('/').split('?').next().unwrap());
+        |database: &str| format!("{}/{database}", server.uri().split('?').next().unwrap().trim_end_matches('/'));
     fs::write(dir.path().join("address"), place("second")).unwrap();
     let clusters = [format!("--cluster=none={}", place("first")), "--cluster=aes-256=@address".to_owned()];
     let arguments = [&clusters[0], &clusters[1], "--at-rest=none,aes-256", "--out=out"];
