@@ -167,16 +167,23 @@ fn sealed_data_lives_through_restart_and_kill() {
     clear_files_are_those_of_the_guide(&place.db());
 }
 
-/// What holds no sealed block is what SECURITY.md lists.
+/// What holds no sealed block is what SECURITY.md and the guide list.
 fn clear_files_are_those_of_the_guide(db: &Path) {
     let known =
         ["WiredTiger", "WiredTiger.lock", "WiredTiger.turtle", "mongod.lock", "storage.bson", "diagnostic.data"];
-    let security = include_str!("../../../SECURITY.md");
+    let texts = [
+        ("SECURITY.md", include_str!("../../../SECURITY.md")),
+        ("the guide", include_str!("../../../docs/guide/mongodb.md")),
+    ];
     for file in files(db) {
         let path = file.strip_prefix(db).unwrap().to_str().unwrap();
         let first = path.split('/').next().unwrap();
         if known.contains(&first) {
-            assert!(security.contains(&format!("`{first}`")), "SECURITY.md does not tell of {first}");
+            for (name, text) in texts {
+                // a directory has a slash behind it
+                let told = text.contains(&format!("`{first}`")) || text.contains(&format!("`{first}/`"));
+                assert!(told, "{name} does not tell of {first}");
+            }
         } else {
             // log files that are made ready and hold nothing yet
             let ready = path.contains("WiredTigerPreplog");
