@@ -25,6 +25,14 @@ else
 $(error ENGINE is system or bundled, not $(ENGINE))
 endif
 
+# the first report comes sooner without the driver of a server that it does not need
+ifeq (,$(findstring mongodb,$(ARGS)))
+COMPARE_FEATURES := --no-default-features --features kmip
+else
+COMPARE_FEATURES := --package sealstone-wiredtiger
+COMPARE_SETUP := setup-mongod
+endif
+
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
 .PHONY: help compare rivals fuzz test install setup setup-rivals setup-kmip setup-mongod setup-fuzz setup-lints clean
@@ -39,11 +47,11 @@ help:
 	@echo 'make clean              remove what was built'
 	@echo 'ENGINE=bundled          with compare and install: build RocksDB from source instead of linking the system library'
 
-compare: setup
-	cargo build --release --locked --package sealstone-cli $(FEATURES)
+compare: setup $(COMPARE_SETUP)
+	cargo build --release --locked --package sealstone-cli $(COMPARE_FEATURES) $(FEATURES)
 	@"$$CARGO_TARGET_DIR/release/sealstone" compare $(ARGS)
 
-test: setup setup-rivals setup-kmip setup-mongod setup-lints
+test: setup setup-rivals setup-kmip setup-mongod setup-wiredtiger setup-lints
 	@cargo run --quiet --locked --package xtask -- test
 
 install: setup
@@ -62,6 +70,8 @@ setup-kmip:
 # the server and the engine that the tests start; a test whose program cannot be had here says SKIP
 setup-mongod:
 	@sh dev/setup.sh mongod
+
+setup-wiredtiger:
 	@sh dev/setup.sh wiredtiger
 
 rivals: setup setup-rivals

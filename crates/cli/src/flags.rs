@@ -2,6 +2,7 @@
 //!
 //! Parsing does nothing else; what a value means is decided where it is used.
 
+#[cfg(feature = "mongodb")]
 mod mongo;
 
 use std::path::PathBuf;
@@ -16,6 +17,7 @@ use sealstone_cipher::speed::Work;
 
 use crate::{count, stores};
 
+#[cfg(feature = "mongodb")]
 pub(crate) use mongo::{LabCommand, LabUpFlags, MongoCommand, OptionsFormat, SealingFlags};
 
 const EXAMPLES: &str = "\
@@ -113,6 +115,7 @@ pub(crate) enum Command {
     /// Look at sealed directories, check them, rotate their keys
     #[command(subcommand)]
     Rest(RestCommand),
+    #[cfg(feature = "mongodb")]
     /// MongoDB with its files sealed: options, what is sealed, servers to try it on
     #[command(subcommand)]
     Mongo(MongoCommand),
@@ -127,6 +130,7 @@ pub(crate) enum Command {
 pub(crate) struct CompareFlags {
     #[command(flatten)]
     pub(crate) plan: PlanFlags,
+    #[cfg(feature = "mongodb")]
     #[command(flatten)]
     pub(crate) mongodb: MongoDbFlags,
     /// TOML file with any of these settings; flags come before it
@@ -213,6 +217,7 @@ pub(crate) struct PlanFlags {
 }
 
 /// How MongoDB is run and asked.
+#[cfg(feature = "mongodb")]
 #[derive(Args, Debug, Default)]
 #[command(next_help_heading = "With --store mongodb")]
 pub(crate) struct MongoDbFlags {

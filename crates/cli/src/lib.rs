@@ -12,6 +12,7 @@ mod interrupt;
 mod key_source;
 mod keys;
 mod message;
+#[cfg(feature = "mongodb")]
 mod mongo;
 mod progress;
 mod report;
@@ -57,6 +58,7 @@ fn dispatch(command: Command) -> anyhow::Result<Answer> {
         Command::Workloads(flags) => workloads::run(&flags),
         Command::Keys(command) => keys::run(&command),
         Command::Rest(command) => rest::run(&command),
+        #[cfg(feature = "mongodb")]
         Command::Mongo(command) => mongo::run(&command),
         Command::Completions(flags) => shell::completions(&flags),
         Command::Man(flags) => shell::manual(&flags),
