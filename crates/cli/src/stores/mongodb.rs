@@ -6,7 +6,6 @@ use anyhow::Context;
 use sealstone_bench::plan::Plan;
 use sealstone_bench::results::{EngineFacts, Variant};
 use sealstone_bench::store::{Engine, Store, StoreError, StoreOptions};
-use sealstone_keys::file::KeyFile;
 use sealstone_stores::mongodb::engine_options::{EngineOptions, find_extension};
 use sealstone_stores::mongodb::lab::find_mongod;
 use sealstone_stores::mongodb::{ClusterEngine, LabEngine, LabOptions, MongoDbOptions};
