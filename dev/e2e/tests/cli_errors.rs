@@ -162,8 +162,8 @@ fn a_settings_file_is_wrong_with_its_line() {
         (
             "recods = 5\n",
             "plan.toml:1: unknown setting \"recods\"; did you mean records?\n  settings: accel, bytes, cache, \
-             ciphers, keep, operations, out, pairs, policy, records, records-from, rounds, seed, slice-ms, target, \
-             threads, workloads\n",
+             ciphers, keep, nodes, operations, out, pairs, policy, records, records-from, rounds, seed, slice-ms, \
+             store, target, threads, workloads\n",
         ),
         (
             "bytes = \"2 gigs\"\n",
