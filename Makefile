@@ -35,7 +35,7 @@ endif
 
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
-.PHONY: help compare rivals fuzz test install setup setup-rivals setup-kmip setup-mongod setup-fuzz setup-lints clean
+.PHONY: help compare rivals fuzz test install setup setup-rivals setup-kmip setup-mongod setup-wiredtiger setup-fuzz setup-lints clean
 
 help:
 	@echo 'make compare            measure what encryption at rest costs on this machine; ends with the path of the report'
