@@ -37,6 +37,15 @@ pub fn aead(cipher: &'static Cipher, key: &[u8], backend: Backend) -> Result<Box
     }
 }
 
+/// What a message is bound to.
+#[derive(Clone, Copy, Debug)]
+pub struct Context<'a> {
+    /// Its nonce, [`Aead::nonce_bytes`] long.
+    pub nonce: &'a [u8],
+    /// Its associated data, any length.
+    pub associated: &'a [u8],
+}
+
 /// A keyed AEAD. One object serves many threads at once; its key is zeroed on drop.
 ///
 /// The caller owns nonce uniqueness: under one key no nonce may seal two messages. For 128-bit blocks the
@@ -57,6 +66,17 @@ pub trait Aead: Send + Sync {
     /// # Errors
     /// `Error::NonceLength`, `Error::MessageTooLong`; `data` is untouched.
     fn seal(&self, nonce: &[u8], associated: &[u8], data: &mut [u8]) -> Result<[u8; 16], Error>;
+
+    /// Seals two messages under this key: one without data, bound to `head`, and `data`, bound to `body`. The same as
+    /// [`Aead::seal`] for each, and quicker where one block takes as long as several: a frame of a log is such a pair.
+    /// Returns both tags, the head's first.
+    ///
+    /// # Errors
+    /// As [`Aead::seal`].
+    fn seal_with_head(&self, head: Context<'_>, body: Context<'_>, data: &mut [u8]) -> Result<[[u8; 16]; 2], Error> {
+        let head = self.seal(head.nonce, head.associated, &mut [])?;
+        Ok([head, self.seal(body.nonce, body.associated, data)?])
+    }
 
     /// Checks `tag` in constant time, then decrypts `data` in place.
     ///

@@ -11,7 +11,7 @@ pub mod vectors;
 
 use std::fmt::Write;
 
-use crate::aead::{Aead, Error};
+use crate::aead::{Aead, Context, Error};
 use crate::ctr::Ctr;
 use crate::registry::{Cipher, Mode};
 use vectors::{Case, Vector, vectors};
@@ -198,6 +198,18 @@ fn compare_aead(
     assert_eq!(found, Ok(tag), "{what}: tag differs");
     buffer.check_fence(&what);
 
+    // a message without data beside it, bound to something else
+    let head_associated = &associated[associated.len() / 3..];
+    let mut head_nonce = nonce.to_vec();
+    head_nonce[0] ^= 0x80;
+    let head_tag = reference::seal(cipher, key, &head_nonce, head_associated, &mut []);
+    let head = Context { nonce: &head_nonce, associated: head_associated };
+    let mut buffer = Misaligned::new(plaintext, offset);
+    let found = aead.seal_with_head(head, Context { nonce, associated }, buffer.data());
+    assert!(buffer.data() == ciphertext, "{what}: ciphertext differs beside a head");
+    assert_eq!(found, Ok([head_tag, tag]), "{what}: tags differ beside a head");
+    buffer.check_fence(&what);
+
     let mut buffer = Misaligned::new(&ciphertext, offset);
     assert_eq!(aead.open(nonce, associated, buffer.data(), &tag), Ok(()), "{what}: does not open");
     assert!(buffer.data() == plaintext, "{what}: opens to something else");
@@ -313,6 +325,12 @@ fn aead_arguments(cipher: &'static Cipher, make: MakeAead) {
         let (nonce, mut data) = (vec![0; found], *b"text");
         assert_eq!(aead.seal(&nonce, b"", &mut data), Err(refused));
         assert_eq!(&data, b"text", "{}: seal changed data it refused", cipher.name);
+        let (wrong, right) = (vec![0; found], vec![0; aead.nonce_bytes()]);
+        for nonces in [[&wrong, &right], [&right, &wrong]] {
+            let [head, body] = nonces.map(|nonce| Context { nonce, associated: b"" });
+            assert_eq!(aead.seal_with_head(head, body, &mut data), Err(refused));
+            assert_eq!(&data, b"text", "{}: seal changed data it refused", cipher.name);
+        }
         assert_eq!(aead.open(&nonce, b"", &mut data, &[0; 16]), Err(refused));
         assert_zeroed(&data, cipher.name);
     }

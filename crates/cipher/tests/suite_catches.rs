@@ -2,14 +2,14 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use sealstone_cipher::aead::{Aead, Error, aead};
+use sealstone_cipher::aead::{Aead, Context, Error, aead};
 use sealstone_cipher::backend::Backend;
 use sealstone_cipher::ctr::{Ctr, ctr};
 use sealstone_cipher::registry::{Limits, cipher, ciphers};
 use sealstone_cipher::testing::{aead_conformance, ctr_conformance};
 
 /// Faults of an AEAD.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 enum Fault {
     /// Compares 15 bytes of the tag.
     ShortTag,
@@ -21,6 +21,8 @@ enum Fault {
     LongNonce,
     /// Encrypts the last byte wrongly, at one length.
     WrongAt(usize),
+    /// Binds the body of a pair to what its head is bound to.
+    MixesPair,
     /// Writes a refused message.
     TouchesRefused,
     /// Tells failures apart.
@@ -54,6 +56,12 @@ impl Aead for FaultyAead {
             Fault::TouchesRefused => self.0.seal(nonce, associated, data).inspect_err(|_| data.fill(0)),
             _ => self.0.seal(nonce, associated, data),
         }
+    }
+
+    fn seal_with_head(&self, head: Context<'_>, body: Context<'_>, data: &mut [u8]) -> Result<[[u8; 16]; 2], Error> {
+        let tag = self.seal(head.nonce, head.associated, &mut [])?;
+        let associated = if self.1 == Fault::MixesPair { head.associated } else { body.associated };
+        Ok([tag, self.seal(body.nonce, associated, data)?])
     }
 
     fn open(&self, nonce: &[u8], associated: &[u8], data: &mut [u8], tag: &[u8; 16]) -> Result<(), Error> {
@@ -101,6 +109,7 @@ fn faulty_aeads_are_caught() {
             Fault::WrongAt(1),
             Fault::WrongAt(255 * line.block_bytes),
             Fault::WrongAt(16385),
+            Fault::MixesPair,
             Fault::TouchesRefused,
             Fault::TwoErrors,
         ] {

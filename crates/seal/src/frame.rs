@@ -35,6 +35,8 @@
 //! # }
 //! ```
 
+use sealstone_cipher::aead::Context;
+
 use crate::header::{FILE_ID_BYTES, HEADER_BYTES, Layout};
 use crate::segment::nonce;
 use crate::{FramePart, SealError, SealedFile, TAG_BYTES};
@@ -101,10 +103,14 @@ impl FramePlace {
         nonce(if part == FramePart::Head { self.counter } else { self.counter + 1 })
     }
 
-    fn seal(&self, file: &SealedFile, part: FramePart, data: &mut [u8]) -> Result<[u8; TAG_BYTES], SealError> {
+    /// Encrypts `data`; returns the tags of head and body.
+    fn seal(&self, file: &SealedFile, data: &mut [u8]) -> Result<[[u8; TAG_BYTES]; 2], SealError> {
         let keyed = file.segment(self.segment)?;
-        let nonce = &self.nonce(part)[12 - keyed.nonce_bytes()..];
-        keyed.seal(nonce, &self.associated(file, part), data).map_err(SealError::Cipher)
+        let parts = [FramePart::Head, FramePart::Body];
+        let (nonces, associated) = (parts.map(|part| self.nonce(part)), parts.map(|part| self.associated(file, part)));
+        let context =
+            |part: usize| Context { nonce: &nonces[part][12 - keyed.nonce_bytes()..], associated: &associated[part] };
+        keyed.seal_with_head(context(0), context(1), data).map_err(SealError::Cipher)
     }
 
     fn open(
@@ -246,12 +252,13 @@ impl FrameWriter {
 
     fn append_frame(&mut self, data: &[u8], stored: &mut Vec<u8>) -> Result<(), SealError> {
         let place = self.cursor.place(data.len() as u32).expect("chunks are 1 to FRAME_BYTES_MAX bytes");
-        let head_tag = place.seal(&self.file, FramePart::Head, &mut [])?;
         stored.extend_from_slice(&place.bytes.to_be_bytes());
-        stored.extend_from_slice(&head_tag);
-        let start = stored.len();
+        let head = stored.len();
+        stored.extend_from_slice(&[0; TAG_BYTES]);
+        let body = stored.len();
         stored.extend_from_slice(data);
-        let body_tag = place.seal(&self.file, FramePart::Body, &mut stored[start..])?;
+        let [head_tag, body_tag] = place.seal(&self.file, &mut stored[body..])?;
+        stored[head..body].copy_from_slice(&head_tag);
         stored.extend_from_slice(&body_tag);
         self.cursor.advance(&place);
         Ok(())

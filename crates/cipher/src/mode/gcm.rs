@@ -8,7 +8,7 @@ use zeroize::{Zeroize, optimization_barrier};
 
 use super::Counter128;
 use super::ghash::GhashKey;
-use crate::aead::{Aead, Error};
+use crate::aead::{Aead, Context, Error};
 use crate::backend::Backend;
 use crate::registry::Limits;
 
@@ -55,6 +55,21 @@ pub(crate) fn first_counter(limits: &Limits, nonce: &[u8], data: &[u8]) -> Resul
     counter[..12].copy_from_slice(nonce);
     counter[15] = 1;
     Ok(counter)
+}
+
+/// A message without data that is sealed beside another one.
+pub(crate) struct Head<'a> {
+    /// From [`first_counter`].
+    pub(crate) counter: [u8; 16],
+    pub(crate) associated: &'a [u8],
+}
+
+impl<'a> Head<'a> {
+    /// # Errors
+    /// `Error::NonceLength`.
+    pub(crate) fn new(limits: &Limits, context: Context<'a>) -> Result<Self, Error> {
+        Ok(Self { counter: first_counter(limits, context.nonce, &[])?, associated: context.associated })
+    }
 }
 
 impl Gcm {

@@ -295,6 +295,16 @@ pub(crate) fn finish<L: AesLanes>(lanes: L, powers: &Powers, hash: L::Vector, re
     lanes.reverse_bytes(products.hash(lanes))
 }
 
+/// GHASH, as bytes, of `associated`, any length, and no data.
+#[inline(always)]
+pub(crate) fn hash_head<L: AesLanes>(lanes: L, powers: &Powers, associated: &[u8]) -> L::Vector {
+    // the lengths go together with the last batch
+    let batches = associated.len().saturating_sub(1) / (BATCH * L::BYTES);
+    let (whole, rest) = associated.split_at(batches * BATCH * L::BYTES);
+    let hash = absorb(lanes, powers, lanes.zero(), whole);
+    finish(lanes, powers, hash, rest, lengths(associated, 0))
+}
+
 /// A hash key for vectors with carry-less multiplication.
 struct LanesKey<L> {
     lanes: L,

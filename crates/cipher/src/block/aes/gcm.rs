@@ -9,10 +9,10 @@ use std::hint::black_box;
 use subtle::ConstantTimeEq;
 
 use super::lanes::{LaneKeys, encrypt, last_round, round, take_counters, whiten, xor_whole};
-use crate::aead::{Aead, Error};
+use crate::aead::{Aead, Context, Error};
 use crate::arch::{AesLanes, Kernel};
-use crate::mode::gcm::first_counter;
-use crate::mode::ghash::{BATCH, Powers, Products, absorb, absorb_batch, lengths, set_powers};
+use crate::mode::gcm::{Head, first_counter};
+use crate::mode::ghash::{BATCH, Powers, Products, absorb, absorb_batch, hash_head, lengths, set_powers};
 use crate::registry::Limits;
 
 /// AES of `R` rounds in GCM.
@@ -66,13 +66,22 @@ impl<L: AesLanes, const R: usize> Aead for AesGcm<L, R> {
 
     fn seal(&self, nonce: &[u8], associated: &[u8], data: &mut [u8]) -> Result<[u8; 16], Error> {
         let counter = first_counter(&self.limits, nonce, data)?;
-        Ok(self.lanes.enter(Crypt::<L, R, true> { gcm: self, counter, associated, data }))
+        let [_, tag] = self.lanes.enter(Crypt::<L, R, true> { gcm: self, head: None, counter, associated, data });
+        Ok(tag)
+    }
+
+    fn seal_with_head(&self, head: Context<'_>, body: Context<'_>, data: &mut [u8]) -> Result<[[u8; 16]; 2], Error> {
+        let head = Some(Head::new(&self.limits, head)?);
+        let counter = first_counter(&self.limits, body.nonce, data)?;
+        let associated = body.associated;
+        Ok(self.lanes.enter(Crypt::<L, R, true> { gcm: self, head, counter, associated, data }))
     }
 
     fn open(&self, nonce: &[u8], associated: &[u8], data: &mut [u8], tag: &[u8; 16]) -> Result<(), Error> {
         // A wrong length is the caller's error and told apart; it depends on no secret.
         let counter = first_counter(&self.limits, nonce, data).inspect_err(|_| data.fill(0))?;
-        let expected = self.lanes.enter(Crypt::<L, R, false> { gcm: self, counter, associated, data });
+        let crypt = Crypt::<L, R, false> { gcm: self, head: None, counter, associated, data };
+        let [_, expected] = self.lanes.enter(crypt);
         if bool::from(expected.ct_eq(tag)) {
             Ok(())
         } else {
@@ -82,9 +91,10 @@ impl<L: AesLanes, const R: usize> Aead for AesGcm<L, R> {
     }
 }
 
-/// Encrypts (`SEAL`) or decrypts `data` and computes the tag.
+/// Encrypts (`SEAL`) or decrypts `data` and computes the tags: of the head, zeros if there is none, and of the message.
 struct Crypt<'a, L, const R: usize, const SEAL: bool> {
     gcm: &'a AesGcm<L, R>,
+    head: Option<Head<'a>>,
     /// From [`first_counter`].
     counter: [u8; 16],
     associated: &'a [u8],
@@ -92,14 +102,22 @@ struct Crypt<'a, L, const R: usize, const SEAL: bool> {
 }
 
 impl<L: AesLanes, const R: usize, const SEAL: bool> Kernel<L> for Crypt<'_, L, R, SEAL> {
-    type Output = [u8; 16];
+    type Output = [[u8; 16]; 2];
 
     #[inline(always)]
-    fn run(self, lanes: L) -> [u8; 16] {
-        let Self { gcm: AesGcm { keys, powers, .. }, counter, associated, data } = self;
+    fn run(self, lanes: L) -> [[u8; 16]; 2] {
+        let Self { gcm: AesGcm { keys, powers, .. }, head, counter, associated, data } = self;
         let lengths = lengths(associated, data.len());
         let mut mask = [lanes.first(&counter)];
-        encrypt::<L, R, 1>(lanes, keys, &mut mask);
+        let mut head_tag = [0; 16];
+        if let Some(head) = head {
+            let mut masks = [mask[0], lanes.first(&head.counter)];
+            encrypt::<L, R, 2>(lanes, keys, &mut masks);
+            head_tag = lanes.to_block(lanes.xor(hash_head(lanes, powers, head.associated), masks[1]));
+            mask = [masks[0]];
+        } else {
+            encrypt::<L, R, 1>(lanes, keys, &mut mask);
+        }
         let mut hash = absorb(lanes, powers, lanes.zero(), associated);
         let mut counters = lanes.count(lanes.counters(&counter), 1);
 
@@ -133,7 +151,7 @@ impl<L: AesLanes, const R: usize, const SEAL: bool> Kernel<L> for Crypt<'_, L, R
             3 | 4 => crypt_rest::<L, R, 4, SEAL>(lanes, keys, powers, counters, hash, rest, lengths),
             _ => crypt_rest::<L, R, BATCH, SEAL>(lanes, keys, powers, counters, hash, rest, lengths),
         };
-        lanes.to_block(lanes.xor(lanes.reverse_bytes(hash), mask[0]))
+        [head_tag, lanes.to_block(lanes.xor(lanes.reverse_bytes(hash), mask[0]))]
     }
 }
 

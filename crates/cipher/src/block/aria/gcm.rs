@@ -1,8 +1,8 @@
 //! ARIA-GCM (SP 800-38D) in one pass: the rounds of one batch of counter blocks and the hash of a batch of ciphertext side
 //! by side, since neither waits for the other.
 //!
-//! The block that masks the tag would take as long as many blocks if it were encrypted alone: a short message has it in one
-//! batch with its own blocks, a long one beside its first batch. Sealing hashes the batch before the one it encrypts;
+//! The blocks that mask tags would take as long as many blocks if they were encrypted alone: a short message has them in a
+//! vector beside its own, a long one beside its first batch. Sealing hashes the batch before the one it encrypts;
 //! opening hashes the batch it decrypts, and wipes what it decrypted where the tag turns out wrong.
 
 use subtle::ConstantTimeEq;
@@ -10,11 +10,12 @@ use zeroize::optimization_barrier;
 
 use super::lanes::{
     Beside, Expand, LaneKeys, ROWS_MAX, RowRounds, XorKeystream, encrypt_rows, keystream_beside, xor_rest,
+    xor_rows_beside,
 };
-use crate::aead::{Aead, Error};
+use crate::aead::{Aead, Context, Error};
 use crate::arch::{AesLanes, ByteLanes, Kernel, Lanes};
-use crate::mode::gcm::first_counter;
-use crate::mode::ghash::{BATCH, Powers, Products, absorb, absorb_batch, finish, lengths, set_powers};
+use crate::mode::gcm::{Head, first_counter};
+use crate::mode::ghash::{BATCH, Powers, Products, absorb, absorb_batch, finish, hash_head, lengths, set_powers};
 use crate::registry::Limits;
 
 /// ARIA of `R` rounds in GCM.
@@ -73,13 +74,23 @@ impl<L: ByteLanes + AesLanes, const R: usize> Aead for AriaGcm<L, R> {
 
     fn seal(&self, nonce: &[u8], associated: &[u8], data: &mut [u8]) -> Result<[u8; 16], Error> {
         let counter = first_counter(&self.limits, nonce, data)?;
-        Ok(Lanes::enter(self.lanes, Crypt::<L, R, true> { gcm: self, counter, associated, data }))
+        let crypt = Crypt::<L, R, true> { gcm: self, head: None, counter, associated, data };
+        let [_, tag] = Lanes::enter(self.lanes, crypt);
+        Ok(tag)
+    }
+
+    fn seal_with_head(&self, head: Context<'_>, body: Context<'_>, data: &mut [u8]) -> Result<[[u8; 16]; 2], Error> {
+        let head = Some(Head::new(&self.limits, head)?);
+        let counter = first_counter(&self.limits, body.nonce, data)?;
+        let associated = body.associated;
+        Ok(Lanes::enter(self.lanes, Crypt::<L, R, true> { gcm: self, head, counter, associated, data }))
     }
 
     fn open(&self, nonce: &[u8], associated: &[u8], data: &mut [u8], tag: &[u8; 16]) -> Result<(), Error> {
         // A wrong length is the caller's error and told apart; it depends on no secret.
         let counter = first_counter(&self.limits, nonce, data).inspect_err(|_| data.fill(0))?;
-        let expected = Lanes::enter(self.lanes, Crypt::<L, R, false> { gcm: self, counter, associated, data });
+        let crypt = Crypt::<L, R, false> { gcm: self, head: None, counter, associated, data };
+        let [_, expected] = Lanes::enter(self.lanes, crypt);
         if bool::from(expected.ct_eq(tag)) {
             Ok(())
         } else {
@@ -89,9 +100,11 @@ impl<L: ByteLanes + AesLanes, const R: usize> Aead for AriaGcm<L, R> {
     }
 }
 
-/// Encrypts (`SEAL`) or decrypts `data` and computes the tag.
+/// Encrypts (`SEAL`) or decrypts `data` and computes the tags: of the head, meaningless if there is none, and of the
+/// message.
 struct Crypt<'a, L, const R: usize, const SEAL: bool> {
     gcm: &'a AriaGcm<L, R>,
+    head: Option<Head<'a>>,
     /// The counter block that masks the tag.
     counter: [u8; 16],
     associated: &'a [u8],
@@ -101,61 +114,69 @@ struct Crypt<'a, L, const R: usize, const SEAL: bool> {
 /// Bytes in a batch of key stream.
 const BATCH_BYTES: usize = 1024;
 
-/// The key stream of a short message: the mask of the tag, then what the data is encrypted with. Zeroed on drop.
-#[repr(align(64))]
-struct Stream([u8; 16 + BATCH_BYTES]);
-
-impl Drop for Stream {
-    fn drop(&mut self) {
-        self.0.fill(0);
-        optimization_barrier(self);
-    }
-}
-
 impl<L: ByteLanes + AesLanes, const R: usize, const SEAL: bool> Kernel<L> for Crypt<'_, L, R, SEAL> {
-    type Output = [u8; 16];
+    type Output = [[u8; 16]; 2];
 
     #[inline(always)]
-    fn run(self, lanes: L) -> [u8; 16] {
+    fn run(self, lanes: L) -> [[u8; 16]; 2] {
         const { assert!(16 * <L as Lanes>::BYTES == BATCH_BYTES && 2 * BATCH * <L as AesLanes>::BYTES == BATCH_BYTES) };
         if self.data.len() < BATCH_BYTES { self.run_short(lanes) } else { self.run_long(lanes) }
     }
 }
 
 impl<L: ByteLanes + AesLanes, const R: usize, const SEAL: bool> Crypt<'_, L, R, SEAL> {
-    /// For less than a batch: the whole key stream at once, then the hash.
+    /// For less than a batch.
     #[inline(always)]
-    fn run_short(self, lanes: L) -> [u8; 16] {
-        let Self { gcm: AriaGcm { keys, powers, .. }, counter, associated, data } = self;
+    fn run_short(self, lanes: L) -> [[u8; 16]; 2] {
+        let first = self.first_blocks(lanes);
+        let Self { gcm: AriaGcm { keys, powers, .. }, head, mut counter, associated, data } = self;
+        count(&mut counter, 1);
         let lengths = lengths(associated, data.len());
-        let hash = absorb(lanes, powers, lanes.zero(), associated);
-        let mut stream = Stream([0; 16 + BATCH_BYTES]);
-        let needed = &mut stream.0[..16 + data.len()];
-        Lanes::enter(lanes, XorKeystream::<R> { keys, counter: &counter, data: needed });
-        if SEAL {
-            xor_bytes(data, &stream.0[16..]);
-        }
-        let mut tag = lanes.to_block(finish_all(lanes, powers, hash, data, lengths));
+        let mut hash = absorb(lanes, powers, lanes.zero(), associated);
         if !SEAL {
-            xor_bytes(data, &stream.0[16..]);
+            hash = finish_all(lanes, powers, hash, data, lengths);
         }
-        xor_bytes(&mut tag, &stream.0);
-        tag
+        let masks = match data.len().div_ceil(<L as Lanes>::BYTES) {
+            0 => xor_rows_beside::<L, R, 1>(lanes, keys, &counter, data, first),
+            1 => xor_rows_beside::<L, R, 2>(lanes, keys, &counter, data, first),
+            2 => xor_rows_beside::<L, R, 3>(lanes, keys, &counter, data, first),
+            3 | ROWS_MAX => xor_rows_beside::<L, R, { ROWS_MAX + 1 }>(lanes, keys, &counter, data, first),
+            _ => {
+                let mut masks = RowRounds::<L, R>::new(lanes, keys, first);
+                xor_rest(lanes, &keystream_beside::<L, R>(lanes, keys, &counter, &mut masks), data);
+                masks.finish(lanes)
+            }
+        };
+        if SEAL {
+            hash = finish_all(lanes, powers, hash, data, lengths);
+        }
+        tags(lanes, powers, masks, hash, head)
+    }
+
+    /// The counter blocks that mask the tags, of the message and of the head, in a vector.
+    #[inline(always)]
+    fn first_blocks(&self, lanes: L) -> <L as Lanes>::Vector {
+        let mut blocks = [self.counter; BATCH_BYTES / 256];
+        if let Some(head) = &self.head {
+            blocks[1] = head.counter;
+        }
+        Lanes::load(lanes, blocks.as_flattened())
     }
 
     /// For a batch and more.
     #[inline(always)]
-    fn run_long(self, lanes: L) -> [u8; 16] {
-        let Self { gcm: AriaGcm { keys, powers, .. }, mut counter, associated, data } = self;
+    fn run_long(self, lanes: L) -> [[u8; 16]; 2] {
+        let first = self.first_blocks(lanes);
+        let Self { gcm: AriaGcm { keys, powers, .. }, head, mut counter, associated, data } = self;
         let lengths = lengths(associated, data.len());
         let mut hash = absorb(lanes, powers, lanes.zero(), associated);
-        let mut mask = RowRounds::<L, R>::new(lanes, keys, &counter);
+        let mut masks = RowRounds::<L, R>::new(lanes, keys, first);
         count(&mut counter, 1);
         let (first, _) = data.split_at_mut(BATCH_BYTES);
         if !SEAL {
             hash = absorb(lanes, powers, hash, first);
         }
-        let stream = keystream_beside::<L, R>(lanes, keys, &counter, &mut mask);
+        let stream = keystream_beside::<L, R>(lanes, keys, &counter, &mut masks);
         xor_batch(lanes, stream, first);
         let mut start = BATCH_BYTES;
         while start + BATCH_BYTES <= data.len() {
@@ -177,16 +198,32 @@ impl<L: ByteLanes + AesLanes, const R: usize, const SEAL: bool> Crypt<'_, L, R, 
             let (before, tail) = data.split_at_mut(start);
             let hashed = &before[start - BATCH_BYTES..];
             let (stream, hash) = keystream_and_hash::<L, R>(lanes, keys, powers, &counter, hash, hashed);
-            xor_rest(lanes, stream, tail);
+            xor_rest(lanes, &stream, tail);
             finish_all(lanes, powers, hash, tail, lengths)
         } else {
             Lanes::enter(lanes, XorKeystream::<R> { keys, counter: &counter, data: &mut data[start..] });
             finish_all(lanes, powers, hash, &data[start - BATCH_BYTES..], lengths)
         };
-        let mut tag = lanes.to_block(hash);
-        lanes.xor_partial(mask.finish(lanes), &mut tag);
-        tag
+        tags(lanes, powers, masks.finish(lanes), hash, head)
     }
+}
+
+/// The tags of head and message: the hash of each under its mask.
+#[inline(always)]
+fn tags<L: ByteLanes + AesLanes>(
+    lanes: L,
+    powers: &Powers,
+    masks: <L as Lanes>::Vector,
+    hash: <L as AesLanes>::Vector,
+    head: Option<Head<'_>>,
+) -> [[u8; 16]; 2] {
+    let mut tags = [lanes.to_block(hash), [0; 16]];
+    if let Some(head) = head {
+        tags[1] = lanes.to_block(hash_head(lanes, powers, head.associated));
+    }
+    lanes.xor_partial(masks, tags.as_flattened_mut());
+    let [message, head] = tags;
+    [head, message]
 }
 
 /// Goes on by `blocks` counter blocks; no message is long enough to wrap.
@@ -194,14 +231,6 @@ impl<L: ByteLanes + AesLanes, const R: usize, const SEAL: bool> Crypt<'_, L, R, 
 fn count(counter: &mut [u8; 16], blocks: usize) {
     let low: &mut [u8; 4] = counter.last_chunk_mut().expect("four of sixteen bytes");
     *low = u32::from_be_bytes(*low).wrapping_add(blocks as u32).to_be_bytes();
-}
-
-/// XORs `bytes` with the beginning of `stream`.
-#[inline(always)]
-fn xor_bytes(bytes: &mut [u8], stream: &[u8]) {
-    for (byte, key) in bytes.iter_mut().zip(stream) {
-        *byte ^= key;
-    }
 }
 
 /// XORs `bytes`, a batch, with `stream`.

@@ -171,22 +171,22 @@ impl<L: ByteLanes, const R: usize> Kernel<L> for XorKeystream<'_, R> {
         let rest = batches.into_remainder();
         match rest.len().div_ceil(L::BYTES) {
             0 => (),
-            1 => xor_rest(lanes, rows_keystream::<L, R, 1>(lanes, keys, &counter), rest),
-            2 => xor_rest(lanes, rows_keystream::<L, R, 2>(lanes, keys, &counter), rest),
-            3 | ROWS_MAX => xor_rest(lanes, rows_keystream::<L, R, ROWS_MAX>(lanes, keys, &counter), rest),
-            _ => xor_rest(lanes, sliced_keystream::<L, R>(lanes, keys, &counter), rest),
+            1 => xor_rows::<L, R, 1>(lanes, keys, &counter, rest),
+            2 => xor_rows::<L, R, 2>(lanes, keys, &counter, rest),
+            3 | ROWS_MAX => xor_rows::<L, R, ROWS_MAX>(lanes, keys, &counter, rest),
+            _ => xor_rest(lanes, &sliced_keystream::<L, R>(lanes, keys, &counter), rest),
         }
     }
 }
 
-/// XORs `rest`, at most `N` vectors, with `stream`.
+/// XORs `rest`, no longer than `stream`, with it.
 #[inline(always)]
-pub(super) fn xor_rest<L: ByteLanes, const N: usize>(lanes: L, stream: [L::Vector; N], rest: &mut [u8]) {
+pub(super) fn xor_rest<L: ByteLanes>(lanes: L, stream: &[L::Vector], rest: &mut [u8]) {
     for (vector, stream) in rest.chunks_mut(L::BYTES).zip(stream) {
         if vector.len() == L::BYTES {
-            lanes.store(lanes.xor(lanes.load(vector), stream), vector);
+            lanes.store(lanes.xor(lanes.load(vector), *stream), vector);
         } else {
-            lanes.xor_partial(stream, vector);
+            lanes.xor_partial(*stream, vector);
         }
     }
 }
@@ -328,22 +328,44 @@ fn diffuse_sliced<L: ByteLanes>(lanes: L, x: [L::Vector; 16], key: &[u32; 16]) -
     }
 }
 
-/// Key stream of `N` vectors from `counter` on.
+/// XORs `rest`, at most `N` vectors, with the key stream from `counter` on.
 #[inline(always)]
-fn rows_keystream<L: ByteLanes, const R: usize, const N: usize>(
+fn xor_rows<L: ByteLanes, const R: usize, const N: usize>(
     lanes: L,
     keys: &LaneKeys,
     counter: &[u8; 16],
-) -> [L::Vector; N] {
-    const { assert!(N <= ROWS_MAX) };
+    rest: &mut [u8],
+) {
+    let mut v = [lanes.splat_block(counter); N];
+    set_counters(lanes, counter, &mut v);
+    encrypt_rows::<L, R, N>(lanes, keys, &mut v);
+    xor_rest(lanes, &v, rest);
+}
+
+/// As [`xor_rows`], with at most `N` - 1 vectors, and encrypts the blocks `first` beside it.
+#[inline(always)]
+pub(super) fn xor_rows_beside<L: ByteLanes, const R: usize, const N: usize>(
+    lanes: L,
+    keys: &LaneKeys,
+    counter: &[u8; 16],
+    rest: &mut [u8],
+    first: L::Vector,
+) -> L::Vector {
+    let mut v = [first; N];
+    set_counters(lanes, counter, &mut v[1..]);
+    encrypt_rows::<L, R, N>(lanes, keys, &mut v);
+    xor_rest(lanes, &v[1..], rest);
+    v[0]
+}
+
+/// Fills `v`, at most [`ROWS_MAX`] vectors, with counter blocks from `counter` on.
+#[inline(always)]
+fn set_counters<L: ByteLanes>(lanes: L, counter: &[u8; 16], v: &mut [L::Vector]) {
     let numbers = NUMBERS.as_flattened();
     let first = lanes.shuffle(lanes.splat_block(counter), &REVERSE_COUNT);
-    let mut v = [first; N];
     for (i, v) in v.iter_mut().enumerate() {
-        *v = lanes.shuffle(lanes.add32(*v, lanes.load(&numbers[i * L::BYTES..])), &REVERSE_COUNT);
+        *v = lanes.shuffle(lanes.add32(first, lanes.load(&numbers[i * L::BYTES..])), &REVERSE_COUNT);
     }
-    encrypt_rows::<L, R, N>(lanes, keys, &mut v);
-    v
 }
 
 /// Encrypts blocks in rows in place.
@@ -401,7 +423,7 @@ fn diffuse_rows<L: ByteLanes, const N: usize>(lanes: L, v: &mut [L::Vector; N], 
     }
 }
 
-/// A vector of equal blocks in rows on its way through `R` rounds, one at a step.
+/// A vector of blocks in rows on its way through `R` rounds, one at a step.
 pub(super) struct RowRounds<'a, L: ByteLanes, const R: usize> {
     keys: &'a RoundKeys,
     v: [L::Vector; 1],
@@ -410,16 +432,16 @@ pub(super) struct RowRounds<'a, L: ByteLanes, const R: usize> {
 }
 
 impl<'a, L: ByteLanes, const R: usize> RowRounds<'a, L, R> {
-    /// `block`, to be encrypted.
+    /// `blocks`, to be encrypted.
     #[inline(always)]
-    pub(super) fn new(lanes: L, keys: &'a LaneKeys, block: &[u8; 16]) -> Self {
+    pub(super) fn new(lanes: L, keys: &'a LaneKeys, blocks: L::Vector) -> Self {
         let keys = &keys.rows;
-        let mut v = [lanes.splat_block(block)];
+        let mut v = [blocks];
         add_rows(lanes, &keys.0[0], &mut v);
         Self { keys, v, next: 1 }
     }
 
-    /// The block encrypted, after whatever rounds are left.
+    /// The blocks encrypted, after whatever rounds are left.
     #[inline(always)]
     pub(super) fn finish(mut self, lanes: L) -> L::Vector {
         while self.next <= R {
