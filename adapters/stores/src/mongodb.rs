@@ -18,5 +18,5 @@ mod store;
 mod transaction;
 
 pub use connection::{Error, MongoDb, MongoDbOptions};
-pub use engine::{ClusterEngine, LabEngine, LabOptions};
+pub use engine::{CACHE_BYTES_MIN, ClusterEngine, LabEngine, LabOptions};
 pub use store::MongoDbStore;

@@ -509,14 +509,14 @@ impl<'a> Comparison<'a> {
         cell.machine = cell.machine.plus(outcome.machine);
     }
 
-    /// Runs one slice, then lets the store come to rest, so that its background work falls into no other slice.
-    fn slice(
+    /// Runs one slice, after which the store may have work to do.
+    fn unsettled_slice(
         &mut self,
         workload: &dyn Workload,
         stores: &mut Stores,
         variant: usize,
         at: At,
-    ) -> Result<(SliceOutcome, Sample), Halt> {
+    ) -> Result<SliceOutcome, Halt> {
         self.go_on()?;
         let spec = workload.spec();
         let doing = || format!("workload {}", spec.name);
@@ -526,7 +526,6 @@ impl<'a> Comparison<'a> {
             store.drop_caches().map_err(self.failed(doing(), variant))?;
         }
         let work = work(workload, variant, at, self.clients(workload));
-        let before = store.counters();
         let outcome = match self.runner.run_slice(store, work, self.plan.target, self.stop) {
             Ok(outcome) => outcome,
             Err(RunError::Store(source)) => return Err(self.failed(doing(), variant)(source)),
@@ -535,14 +534,30 @@ impl<'a> Comparison<'a> {
         if outcome.interrupted {
             return Err(Halt::Stopped);
         }
+        // compaction writes new files, of which nothing is in the cache
+        let counters = outcome.counters;
+        stores.warm &= 20 * counters.cache_misses <= counters.cache_hits + counters.cache_misses;
+        Ok(outcome)
+    }
+
+    /// Runs one slice, then lets the store come to rest, so that its background work falls into no other slice.
+    fn slice(
+        &mut self,
+        workload: &dyn Workload,
+        stores: &mut Stores,
+        variant: usize,
+        at: At,
+    ) -> Result<(SliceOutcome, Sample), Halt> {
+        let before = stores.open[variant].counters();
+        let outcome = self.unsettled_slice(workload, stores, variant, at)?;
+        let doing = || format!("workload {}", workload.spec().name);
+        let store = stores.open[variant].as_ref();
         let servers = store.servers();
         let cpu = CpuTime::with(&servers);
         store.quiesce().map_err(self.failed(doing(), variant))?;
         let settle_cpu_s = CpuTime::with(&servers).since(cpu).total_s();
         let all = counted(before, store.counters());
         let within = outcome.counters;
-        // compaction writes new files, of which nothing is in the cache
-        stores.warm &= 20 * within.cache_misses <= within.cache_hits + within.cache_misses;
         let sample = Sample {
             round: 0,
             slice: 0,

@@ -438,12 +438,20 @@ impl Plan {
         {
             return Err(PlanError::Space { dir: dir.to_owned(), need_bytes, free_bytes });
         }
-        if let (Some(cache_bytes), Some(available_bytes)) = (self.cache, machine::memory_available_bytes())
-            && cache_bytes.saturating_mul(stores as u64) > available_bytes
-        {
-            return Err(PlanError::Memory { cache_bytes, stores, available_bytes });
+        self.cache.map_or(Ok(()), |cache_bytes| check_memory(cache_bytes, stores))
+    }
+}
+
+/// Checks that `stores` caches of `cache_bytes` fit in memory.
+///
+/// # Errors
+/// `PlanError::Memory`.
+pub fn check_memory(cache_bytes: u64, stores: usize) -> Result<(), PlanError> {
+    match machine::memory_available_bytes() {
+        Some(available_bytes) if cache_bytes.saturating_mul(stores as u64) > available_bytes => {
+            Err(PlanError::Memory { cache_bytes, stores, available_bytes })
         }
-        Ok(())
+        _ => Ok(()),
     }
 }
 

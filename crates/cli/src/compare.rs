@@ -30,9 +30,9 @@ pub(crate) fn run(flags: &CompareFlags) -> anyhow::Result<Answer> {
     prepare(&plan.out)?;
     let stop = interrupt::install(plan.stores_dir())?;
     let display = Display::new(flags.quiet);
-    let runs = measure(&plan, store, flags, &display, &stop);
+    let measured = measure(&plan, store, flags, &display, &stop);
     display.end();
-    let runs = runs?;
+    let (runs, failed) = measured?;
 
     // the figures took minutes or hours: they are shown even where they cannot be written
     let written = write(&runs, &plan.out);
@@ -52,27 +52,33 @@ pub(crate) fn run(flags: &CompareFlags) -> anyhow::Result<Answer> {
         }
         print(&format!("{}\n", written?.display()))?;
     }
+    if let Some(error) = failed {
+        return Err(error);
+    }
     Ok(if runs.iter().any(|results| results.interrupted) { Answer::Negative } else { Answer::Done })
 }
 
-/// One run for each number of members, up to the one that was interrupted.
+/// One run for each number of members, up to the one that was interrupted, or that failed with the error beside them: what
+/// was measured before is an answer, too.
 fn measure(
     plan: &Plan,
     store: &StoreKind,
     flags: &CompareFlags,
     display: &Display,
     stop: &AtomicBool,
-) -> anyhow::Result<Vec<Results>> {
+) -> anyhow::Result<(Vec<Results>, Option<anyhow::Error>)> {
     let mut runs: Vec<Results> = Vec::new();
+    let mut failed = None;
     for plan in plan.by_nodes() {
-        let engine = (store.engine)(flags, &plan)?;
-        match compare::run(&plan, &*engine, display, stop) {
+        let outcome = (store.engine)(flags, &plan)
+            .and_then(|engine| compare::run(&plan, &*engine, display, stop).map_err(anyhow::Error::new));
+        match outcome {
             Ok(results) => runs.push(results),
-            // what was measured before is an answer, too
-            Err(CompareError::Stopped) if !runs.is_empty() => break,
-            Err(error) => return Err(error.into()),
+            Err(error) if runs.is_empty() => return Err(error),
+            Err(error) if matches!(error.downcast_ref(), Some(CompareError::Stopped)) => break,
+            Err(error) => failed = Some(error.context(format!("cannot compare {}", members(plan.members())))),
         }
-        if runs.iter().any(|results| results.interrupted) {
+        if failed.is_some() || runs.iter().any(|results| results.interrupted) {
             break;
         }
     }
@@ -81,7 +87,7 @@ fn measure(
     {
         last.interrupted = true;
     }
-    Ok(runs)
+    Ok((runs, failed))
 }
 
 /// Makes the directory for the results and finds out before the run, not after it, whether they can be written.

@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use anyhow::Context;
 use nix::sys::signal::{Signal, kill};
@@ -22,18 +23,44 @@ pub(crate) fn install(stores: &Path) -> anyhow::Result<Arc<AtomicBool>> {
     )
 }
 
-/// Kills the processes that this one started: servers of a lab, which would go on for nobody.
+/// Sets a handler that ends the process, and the servers it has started, at the first Ctrl-C: `saying` tells what is left.
+///
+/// # Errors
+/// A handler that is set already.
+#[cfg(feature = "mongodb")]
+pub(crate) fn install_ending_servers(saying: String) -> anyhow::Result<()> {
+    ctrlc::set_handler(move || {
+        say(&format!("\n{saying}"));
+        end_servers();
+        // as a shell tells of a process that SIGINT has ended
+        std::process::exit(130);
+    })
+    .context("cannot listen for Ctrl-C")
+}
+
+/// Kills the processes that this one started: servers of a lab, which would go on for nobody. Looks again until there are
+/// none, since this process may be starting another one.
 fn end_servers() {
-    let Ok(processes) = std::fs::read_dir("/proc") else { return };
+    while end_running_servers() {
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+/// Whether there were any.
+fn end_running_servers() -> bool {
+    let Ok(processes) = std::fs::read_dir("/proc") else { return false };
     let pids = processes.flatten().filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
+    let mut found = false;
     for pid in pids {
         let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
         // behind the name in brackets come the state and the parent (proc(5))
-        let parent = stat.rsplit_once(')').and_then(|(_, rest)| rest.split_whitespace().nth(1)?.parse::<u32>().ok());
-        if parent == Some(std::process::id()) {
-            let _ = kill(Pid::from_raw(pid), Signal::SIGKILL);
+        let mut facts = stat.rsplit_once(')').map_or("", |(_, facts)| facts).split_whitespace();
+        let (state, parent) = (facts.next(), facts.next().and_then(|parent| parent.parse::<u32>().ok()));
+        if parent == Some(std::process::id()) && state != Some("Z") {
+            found |= kill(Pid::from_raw(pid), Signal::SIGKILL).is_ok();
         }
     }
+    found
 }
 
 /// As [`install`], with other words: what the first Ctrl-C does, and what the second one did.

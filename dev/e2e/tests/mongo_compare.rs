@@ -4,8 +4,12 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
 
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 use sealstone_e2e::binary::wiredtiger_extension;
 use sealstone_e2e::transcript::{run, sealstone};
 use sealstone_stores::mongodb::lab::{Mongod, MongodOptions, find_mongod};
@@ -61,6 +65,17 @@ fn is_used(dir: &Path) -> bool {
     })
 }
 
+/// The processes that `parent` has started.
+fn servers(parent: u32) -> Vec<i32> {
+    let processes = fs::read_dir("/proc").unwrap().flatten();
+    let pids = processes.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
+    let parent_of = |pid: &i32| -> Option<u32> {
+        let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+        stat.rsplit_once(')')?.1.split_whitespace().nth(1)?.parse().ok()
+    };
+    pids.filter(|pid| parent_of(pid) == Some(parent)).collect()
+}
+
 #[test]
 fn sets_of_several_sizes_are_measured_and_gone() {
     if !available("sets_of_several_sizes_are_measured_and_gone") {
@@ -106,6 +121,59 @@ fn what_is_kept_is_sealed_and_opens_again() {
     let check = run(&mut sealstone(dir.path(), &["mongo", "check", sealed.to_str().unwrap()])).done();
     assert!(check.contains("aria-256"), "{check}");
     assert!(dir.path().join("kept.key").is_file());
+}
+
+#[test]
+fn servers_that_are_killed_cost_no_earlier_result() {
+    if !available("servers_that_are_killed_cost_no_earlier_result") {
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let mut command = compare(dir.path(), &["--at-rest", "none", "--nodes", "1,3", "--out", "out"]);
+    let mut comparison = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    // the third member is of the second run
+    let begin = Instant::now();
+    while servers(comparison.id()).len() < 3 {
+        assert!(begin.elapsed() < Duration::from_secs(300) && comparison.try_wait().unwrap().is_none());
+        thread::sleep(Duration::from_millis(20));
+    }
+    for pid in servers(comparison.id()) {
+        let _ = kill(Pid::from_raw(pid), Signal::SIGKILL);
+    }
+    let said = comparison.wait_with_output().unwrap();
+    let (stdout, stderr) = (String::from_utf8_lossy(&said.stdout), String::from_utf8_lossy(&said.stderr));
+    assert_eq!(said.status.code(), Some(2), "{stderr}");
+    assert!(stderr.contains("sealstone: cannot compare 3 members: "), "{stderr}");
+    // the run before is shown, and written
+    assert!(stdout.contains("ended early") && stdout.trim_end().ends_with("out/report.html"), "{stdout}");
+    assert_eq!(results(&dir.path().join("out/results.json"))["engine"]["settings"]["members"], "1");
+    assert!(!is_used(dir.path()), "a server was left behind");
+}
+
+#[test]
+fn a_second_interrupt_ends_the_servers_too() {
+    if !available("a_second_interrupt_ends_the_servers_too") {
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let mut command = compare(dir.path(), &["--at-rest", "none", "--nodes", "3", "--out", "out"]);
+    let mut comparison = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    let begin = Instant::now();
+    while servers(comparison.id()).len() < 3 {
+        assert!(begin.elapsed() < Duration::from_secs(300) && comparison.try_wait().unwrap().is_none());
+        thread::sleep(Duration::from_millis(20));
+    }
+    for _ in 0..2 {
+        kill(Pid::from_raw(comparison.id() as i32), Signal::SIGINT).unwrap();
+        thread::sleep(Duration::from_millis(200));
+    }
+    let said = comparison.wait_with_output().unwrap();
+    assert!(String::from_utf8_lossy(&said.stderr).contains("aborted; unfinished stores may be left in"));
+    let begin = Instant::now();
+    while is_used(dir.path()) {
+        assert!(begin.elapsed() < Duration::from_secs(20), "a server was left behind");
+        thread::sleep(Duration::from_millis(20));
+    }
 }
 
 #[test]

@@ -9,10 +9,12 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 use sealstone_e2e::binary::wiredtiger_extension;
 use sealstone_e2e::kmip_cases::Place;
 use sealstone_e2e::kmip_server::Kind;
-use sealstone_e2e::transcript::{Transcript, run, sealstone};
+use sealstone_e2e::transcript::{Transcript, finish, run, sealstone};
 use sealstone_keys::file::KeyFile;
 use sealstone_keys::kmip::Keyring;
 use sealstone_stores::mongodb::engine_options::EngineOptions;
@@ -54,6 +56,13 @@ fn pids(members: &Value) -> Vec<i64> {
 fn runs(pid: i64) -> bool {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     stat.rsplit_once(") ").is_some_and(|(_, rest)| !rest.starts_with('Z'))
+}
+
+/// Whether a process has `dir` in its command line.
+fn is_used(dir: &Path) -> bool {
+    let processes = fs::read_dir("/proc").unwrap().flatten();
+    let lines = processes.filter_map(|entry| fs::read(entry.path().join("cmdline")).ok());
+    lines.into_iter().any(|line| String::from_utf8_lossy(&line).contains(dir.to_str().unwrap()))
 }
 
 /// Ends the lab in a directory, however the test ends.
@@ -250,16 +259,40 @@ fn a_lab_that_cannot_start_leaves_no_process() {
     assert_eq!((failed.code, failed.stdout.as_str()), (Some(2), ""));
     assert!(failed.stderr.contains("cannot start mongod in ") && failed.stderr.contains("not.so"), "{}", failed.stderr);
     assert_eq!(mongo(dir.path(), &["lab", "down", "lab"]).done(), "nothing ran\n");
-    let lab = dir.path().join("lab").canonicalize().unwrap().display().to_string();
-    let processes =
-        fs::read_dir("/proc").unwrap().flatten().filter_map(|entry| fs::read(entry.path().join("cmdline")).ok());
-    let mut lines = processes.map(|line| String::from_utf8_lossy(&line).into_owned());
-    assert!(!lines.any(|line| line.contains(&lab)));
+    let lab = dir.path().join("lab").canonicalize().unwrap();
+    assert!(!is_used(&lab));
+    let lab = lab.display();
     fails(
         dir.path(),
         &["lab", "up", "--dir", "lab"],
         &format!("sealstone: {lab} is not empty and no lab\n  take a new or an empty directory\n"),
     );
+}
+
+#[test]
+fn an_interrupted_start_leaves_no_process() {
+    if !available("an_interrupted_start_leaves_no_process") {
+        return;
+    }
+    let dir = empty();
+    let lab = dir.path().join("lab");
+    let mut command = sealstone(dir.path(), &["mongo", "lab", "up", "--dir", "lab", "--nodes", "3"]);
+    let mut up = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    let begin = Instant::now();
+    while !lab.exists() || !is_used(&lab.canonicalize().unwrap()) {
+        assert!(begin.elapsed() < Duration::from_secs(60) && up.try_wait().unwrap().is_none());
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    kill(Pid::from_raw(up.id() as i32), Signal::SIGINT).unwrap();
+    let said = finish(up);
+    assert_eq!(said.code, Some(130), "{}", said.stderr);
+    assert!(said.stderr.contains("ended; what was made is left in lab"), "{}", said.stderr);
+    let begin = Instant::now();
+    while is_used(&lab.canonicalize().unwrap()) {
+        assert!(begin.elapsed() < Duration::from_secs(20), "a server was left behind");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    assert_eq!(mongo(dir.path(), &["lab", "up", "--dir", "lab"]).code, Some(2), "half a lab is none");
 }
 
 #[test]

@@ -12,8 +12,8 @@ use super::engine_options::EngineOptions;
 use super::lab::{MongodOptions, ReplicaSet};
 use super::{MongoDb, MongoDbOptions};
 
-/// The least cache that mongod takes, in GiB.
-const CACHE_GIB_MIN: f64 = 0.25;
+/// The least cache that mongod takes, in bytes.
+pub const CACHE_BYTES_MIN: u64 = 256 << 20;
 
 /// What the replica sets of a comparison have in common.
 #[derive(Clone, Debug)]
@@ -59,7 +59,7 @@ impl LabEngine {
             let seal = EngineOptions { cipher: Some(cipher.clone()), accel, ..seal.clone() };
             engine_config = Some(seal.engine_config().map_err(told)?);
         }
-        let cache_gb = (store.cache_bytes as f64 / f64::from(1 << 30)).max(CACHE_GIB_MIN);
+        let cache_gb = store.cache_bytes.max(CACHE_BYTES_MIN) as f64 / f64::from(1 << 30);
         Ok(MongodOptions { program: self.options.program.clone(), cache_gb, engine_config, ..MongodOptions::default() })
     }
 }

@@ -12,7 +12,7 @@ use serde_json::json;
 use crate::flags::{LabCommand, LabUpFlags};
 use crate::message::{Answer, print, print_json, say};
 use crate::table::Table;
-use crate::terminal;
+use crate::{interrupt, terminal};
 
 /// Schema of the JSON that these commands print.
 const SCHEMA: u32 = 1;
@@ -31,6 +31,7 @@ pub(crate) fn run(command: &LabCommand) -> anyhow::Result<Answer> {
 }
 
 fn up(flags: &LabUpFlags) -> anyhow::Result<Answer> {
+    interrupt::install_ending_servers(format!("ended; what was made is left in {}", flags.dir.display()))?;
     let mut set = match ReplicaSet::open(&flags.dir) {
         Ok(set) => again(set, flags)?,
         Err(LabError::NoLab { .. }) => ReplicaSet::start(&flags.dir, &members(flags)?)?,

@@ -3,12 +3,12 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
-use sealstone_bench::plan::Plan;
+use sealstone_bench::plan::{Plan, check_memory};
 use sealstone_bench::results::{EngineFacts, Variant};
 use sealstone_bench::store::{Engine, Store, StoreError, StoreOptions};
 use sealstone_stores::mongodb::engine_options::{EngineOptions, find_extension};
 use sealstone_stores::mongodb::lab::find_mongod;
-use sealstone_stores::mongodb::{ClusterEngine, LabEngine, LabOptions, MongoDbOptions};
+use sealstone_stores::mongodb::{CACHE_BYTES_MIN, ClusterEngine, LabEngine, LabOptions, MongoDbOptions};
 use tempfile::TempDir;
 
 use super::{beside, kept_key};
@@ -44,6 +44,9 @@ pub(super) fn engine(flags: &CompareFlags, plan: &Plan) -> anyhow::Result<Box<dy
         let clusters = flags.mongodb.cluster.iter().map(|text| cluster(text, &client));
         return Ok(Box::new(ClusterEngine::new(clusters.collect::<anyhow::Result<_>>()?)));
     }
+    // each server of every set takes that much, whatever the plan says
+    let cache_bytes = plan.cache.unwrap_or(0).max(CACHE_BYTES_MIN);
+    check_memory(cache_bytes, plan.variants()?.0.len() * plan.members())?;
     let sealed = plan.ciphers.iter().any(|cipher| !cipher.eq_ignore_ascii_case("none"));
     let (seal, key) = if sealed { server_seal(flags, plan)? } else { (None, None) };
     let options = LabOptions {
