@@ -4,6 +4,8 @@
 ENGINE ?= system
 # more flags for `make compare`, such as ARGS="--ciphers none,aria-256"
 ARGS ?=
+# where `make install` puts the command (bin) and what MongoDB loads (lib/sealstone, where the command looks for it)
+CARGO_ROOT := $(or $(CARGO_INSTALL_ROOT),$(CARGO_HOME),$(HOME)/.cargo)
 # for `make fuzz`: what to check (a file of dev/fuzz/fuzz_targets), and how many seconds long
 TARGET ?= ciphers
 SECONDS ?= 60
@@ -43,7 +45,7 @@ help:
 	@echo 'make test               every check and every test'
 	@echo 'make rivals             our ciphers beside OpenSSL and the crate lea: GB/s by message size, in one run'
 	@echo 'make fuzz               look for inputs on which backends differ, or a damaged file opens; TARGET=ciphers, seals or kmip, SECONDS=60'
-	@echo 'make install            install the command sealstone with cargo'
+	@echo 'make install            install the command sealstone with cargo, and the extension that MongoDB loads'
 	@echo 'make clean              remove what was built'
 	@echo 'ENGINE=bundled          with compare and install: build RocksDB from source instead of linking the system library'
 
@@ -55,7 +57,9 @@ test: setup setup-rivals setup-kmip setup-mongod setup-wiredtiger setup-lints
 	@cargo run --quiet --locked --package xtask -- test
 
 install: setup
-	cargo install --locked --path crates/cli $(subst sealstone-cli/,,$(FEATURES))
+	cargo install --locked --path crates/cli --root "$(CARGO_ROOT)" $(subst sealstone-cli/,,$(FEATURES))
+	cargo build --release --locked --package sealstone-wiredtiger
+	@install -D "$$CARGO_TARGET_DIR/release/libsealstone_wiredtiger.so" "$(CARGO_ROOT)/lib/sealstone/libsealstone_wiredtiger.so"
 
 setup:
 	@sh dev/setup.sh $(ENGINE)

@@ -363,7 +363,7 @@ pub(crate) enum KeysCommand {
         /// The version to remove
         #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
         version: u32,
-        /// Every store that was ever sealed with this key
+        /// Every store that was ever sealed with this key: directories of RocksDB, data directories of MongoDB
         #[arg(long, value_name = "DIR", num_args = 1.., required_unless_present = "unchecked")]
         #[arg(value_hint = ValueHint::DirPath)]
         store: Vec<PathBuf>,

@@ -2,6 +2,8 @@
 
 #[cfg(feature = "kmip")]
 mod kmip;
+#[cfg(feature = "mongodb")]
+mod mongodb;
 
 use std::hash::{BuildHasher, RandomState};
 use std::path::{Path, PathBuf};
@@ -11,7 +13,7 @@ use anyhow::bail;
 use sealstone_cipher::backend::Backend;
 use sealstone_cipher::registry;
 use sealstone_keys::file::{KeyFile, Summary};
-use sealstone_keys::{Cost, KeyError, KeyRef, KeySource, check_key_id, source};
+use sealstone_keys::{Cost, KeyError, KeyRef, KeySource, Secret, check_key_id, source};
 use sealstone_rocksdb::rest;
 use sealstone_seal::{Layout, SealedFile};
 use serde_json::{Value, json};
@@ -264,7 +266,7 @@ fn retire(key: &KeyFile, version: u32, stores: &[PathBuf], json: bool) -> anyhow
     if key.current()?.0 == wanted {
         return Err(KeyError::Newest { key: wanted, place: key.describe() }.into());
     }
-    let checked = still_protected(&wanted, stores, &key.path().display().to_string())?;
+    let checked = still_protected(&wanted, &|| key.get(&wanted), stores, &key.path().display().to_string())?;
     key.retire(version)?;
     say(&match stores {
         [] => format!("key {wanted} is retired; no store was looked at"),
@@ -273,10 +275,38 @@ fn retire(key: &KeyFile, version: u32, stores: &[PathBuf], json: bool) -> anyhow
     show(&key.summary(), json)
 }
 
+/// As [`still_protected`] for a data directory of MongoDB; `None` if `dir` is something else.
+#[cfg(feature = "mongodb")]
+fn sealed_by_server(
+    dir: &Path,
+    key: &KeyRef,
+    secret: &dyn Fn() -> Result<Secret, KeyError>,
+) -> anyhow::Result<Option<u64>> {
+    if !mongodb::is_data_directory(dir) {
+        return Ok(None);
+    }
+    mongodb::still_protected(dir, key, &secret()?).map(Some)
+}
+
+#[cfg(not(feature = "mongodb"))]
+fn sealed_by_server(_: &Path, _: &KeyRef, _: &dyn Fn() -> Result<Secret, KeyError>) -> anyhow::Result<Option<u64>> {
+    Ok(None)
+}
+
 /// Refuses if anything in `stores` is under `key` of the source `spec`; else says how many sealed files were looked at.
-fn still_protected(key: &KeyRef, stores: &[PathBuf], spec: &str) -> anyhow::Result<u64> {
+/// `secret` gives the key's secret, which is asked for where the files name it by its fingerprint alone.
+fn still_protected(
+    key: &KeyRef,
+    secret: &dyn Fn() -> Result<Secret, KeyError>,
+    stores: &[PathBuf],
+    spec: &str,
+) -> anyhow::Result<u64> {
     let mut checked = 0;
     for store in stores {
+        if let Some(sealed_files) = sealed_by_server(store, key, secret)? {
+            checked += sealed_files;
+            continue;
+        }
         let found = rest::protected(store, key)?;
         let shown = store.display();
         if let Some(example) = found.example {

@@ -2,6 +2,7 @@
 //! and real servers to try it on.
 
 mod check;
+mod key_server;
 mod lab;
 
 use std::path::{Path, PathBuf};

@@ -6,7 +6,6 @@
 use std::fs;
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
-use std::os::unix::fs::OpenOptionsExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -17,13 +16,12 @@ use std::time::{Duration, Instant};
 
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
-use rcgen::{
-    BasicConstraints, CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair, KeyUsagePurpose,
-};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::server::WebPkiClientVerifier;
 use rustls::{RootCertStore, ServerConfig, ServerConnection, StreamOwned};
+use sealstone_stores::mongodb::lab::certificates::{Authority, CertificateUse};
+use sealstone_stores::mongodb::lab::{cache_directory, find_pykmip};
 use tempfile::TempDir;
 
 /// How long a server may take to start.
@@ -43,31 +41,11 @@ impl Certificates {
     #[must_use]
     pub fn make() -> Self {
         let dir = tempfile::tempdir().expect("a directory");
-        let authority = |name: &str| {
-            let mut params = CertificateParams::default();
-            params.distinguished_name.push(DnType::CommonName, name);
-            params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-            params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
-            let key = KeyPair::generate().expect("a key");
-            let certificate = params.self_signed(&key).expect("a certificate");
-            write(&dir.path().join(format!("{name}.pem")), &certificate.pem());
-            Issuer::new(params, key)
-        };
-        let signed = |name: &str, purpose, issuer: &Issuer<'_, KeyPair>| {
-            let mut params = CertificateParams::new(vec!["127.0.0.1".into(), "localhost".into()]).expect("names");
-            params.distinguished_name.push(DnType::CommonName, name);
-            params.extended_key_usages = vec![purpose];
-            params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
-            let key = KeyPair::generate().expect("a key");
-            let certificate = params.signed_by(&key, issuer).expect("a certificate");
-            write(&dir.path().join(format!("{name}.pem")), &certificate.pem());
-            write(&dir.path().join(format!("{name}-key.pem")), &key.serialize_pem());
-        };
+        let authority = |name| Authority::make(dir.path(), name).expect("an authority");
         let ca = authority("ca");
-        signed("server", ExtendedKeyUsagePurpose::ServerAuth, &ca);
-        signed("client", ExtendedKeyUsagePurpose::ClientAuth, &ca);
-        let other = authority("other-ca");
-        signed("other-client", ExtendedKeyUsagePurpose::ClientAuth, &other);
+        ca.sign("server", CertificateUse::Server).expect("a certificate");
+        ca.sign("client", CertificateUse::Client).expect("a certificate");
+        authority("other-ca").sign("other-client", CertificateUse::Client).expect("a certificate");
         Self { dir }
     }
 
@@ -96,13 +74,6 @@ impl Certificates {
     }
 }
 
-/// A file that only its owner may read.
-fn write(path: &Path, text: &str) {
-    let mut options = fs::OpenOptions::new();
-    let mut file = options.write(true).create_new(true).mode(0o600).open(path).expect("a new file");
-    file.write_all(text.as_bytes()).expect("written");
-}
-
 /// Which server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
@@ -121,33 +92,19 @@ impl Kind {
         static PYKMIP: OnceLock<Result<PathBuf, String>> = OnceLock::new();
         static GO: OnceLock<Result<PathBuf, String>> = OnceLock::new();
         match self {
-            Self::PyKmip => PYKMIP.get_or_init(find_pykmip).clone(),
+            Self::PyKmip => PYKMIP
+                .get_or_init(|| {
+                    find_pykmip().map_err(|error| error.to_string().lines().next().unwrap_or_default().into())
+                })
+                .clone(),
             Self::Go => GO.get_or_init(build_go).clone(),
         }
     }
 }
 
-/// Where programs that tests need are kept between runs.
-fn cache() -> PathBuf {
-    let base = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
-    base.unwrap_or_else(|| PathBuf::from(std::env::var_os("HOME").unwrap_or_default()).join(".cache")).join("sealstone")
-}
-
-/// A Python that has PyKMIP: the one that `dev/setup.sh kmip` made, or the system's.
-fn find_pykmip() -> Result<PathBuf, String> {
-    let candidates = [cache().join("pykmip/bin/python"), PathBuf::from("/usr/bin/python3")];
-    let works = |python: &&PathBuf| {
-        let program = "import kmip.services.server.server, ssl; ssl.wrap_socket";
-        let run = Command::new(python).args(["-W", "ignore", "-c", program]).stderr(Stdio::null()).status();
-        run.is_ok_and(|status| status.success())
-    };
-    let found = candidates.iter().find(works);
-    found.cloned().ok_or_else(|| "no Python with PyKMIP here; sh dev/setup.sh kmip installs it".into())
-}
-
 /// Builds the server in Go, outside the clone.
 fn build_go() -> Result<PathBuf, String> {
-    let target = cache().join("kmip-go/kmip-go");
+    let target = cache_directory().join("kmip-go/kmip-go");
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("kmip-go");
     let run = Command::new("go").args(["build", "-o"]).arg(&target).arg(".").current_dir(folder).output();
     match run {

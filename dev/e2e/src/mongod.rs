@@ -1,23 +1,23 @@
-//! One real mongod, in a directory of its own and on a socket in it, so that it takes no port at all; and commands to it,
-//! a document each way. For what happens below the server: files, kills, refusals.
+//! One real mongod of a lab, as tests want it that look below the server: commands to it, a document each way, kills, and what
+//! its log says when it refuses.
 //!
-//! Not here: replica sets and the driver (`sealstone_stores`), and what its files hold (`wiredtiger_files`).
+//! Not here: how it starts, ends and is found (`sealstone_stores`), what its files hold (`wiredtiger_files`).
 
 use std::fs;
-use std::io::{Read, Write};
-use std::os::unix::net::UnixStream;
-use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use bson::{Bson, Document, doc};
-use nix::sys::signal::{Signal, kill};
-use nix::unistd::Pid;
+use bson::{Document, doc};
+use mongodb::options::ClientOptions;
+use mongodb::sync::Client;
+use nix::sys::resource::{Resource, getrlimit, setrlimit};
+use sealstone_stores::mongodb::lab::{self, LabError, MongodOptions};
 
-/// How long a server may take to start or to end.
+/// How long a server may take to start, or to die of what it met.
 const PATIENCE: Duration = Duration::from_secs(300);
+/// How long a server of this machine may take to be found.
+const FIND_LIMIT: Duration = Duration::from_secs(10);
 
 /// What a server says when it does not start, or dies.
 #[derive(Debug)]
@@ -46,37 +46,20 @@ impl Dead {
     }
 }
 
-/// The program, or why it is not here: `SEALSTONE_MONGOD`, what `dev/setup.sh mongod` installed, or the `PATH`.
-///
-/// # Errors
-/// The reason, for a SKIP.
-pub fn find() -> Result<PathBuf, String> {
-    if let Some(path) = std::env::var_os("SEALSTONE_MONGOD") {
-        return Ok(PathBuf::from(path));
-    }
-    let installed = cache().join("mongod/bin/mongod");
-    if installed.is_file() {
-        return Ok(installed);
-    }
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let found = std::env::split_paths(&path).map(|dir| dir.join("mongod")).find(|path| path.is_file());
-    found.ok_or_else(|| "no mongod here; sh dev/setup.sh mongod installs one".into())
-}
-
-/// Where programs that tests need are kept between runs.
-pub(crate) fn cache() -> PathBuf {
-    let base = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
-    base.unwrap_or_else(|| PathBuf::from(std::env::var_os("HOME").unwrap_or_default()).join(".cache")).join("sealstone")
+/// Data directory of the server that is started in `dir`.
+#[must_use]
+pub fn data_dir(dir: &Path) -> PathBuf {
+    dir.join("data")
 }
 
 /// A running server. Ends with the value, at once.
 pub struct Mongod {
-    child: Child,
-    dir: PathBuf,
+    server: lab::Mongod,
+    client: Client,
 }
 
 impl Mongod {
-    /// Starts a server on the data directory `dir/db`, which is made if it is not there.
+    /// Starts a server in `dir`; what it had there before stays.
     ///
     /// - `engine`: what goes to `--wiredTigerEngineConfigString`; empty for none
     ///
@@ -84,51 +67,36 @@ impl Mongod {
     /// [`Dead`] with what it logged, if it ends before it answers.
     ///
     /// # Panics
-    /// If it neither answers nor ends.
-    pub fn start(program: &Path, dir: &Path, engine: &str) -> Result<Self, Dead> {
-        let db = dir.join("db");
-        fs::create_dir_all(&db).expect("a directory");
-        let _ = fs::remove_file(dir.join("log.txt"));
-        let _ = fs::remove_file(dir.join("m.sock"));
+    /// If it cannot be started at all.
+    pub fn start(dir: &Path, engine: &str) -> Result<Self, Dead> {
         // no core files: a server that refuses damaged data aborts
-        let mut command = Command::new("sh");
-        command.args(["-c", "ulimit -c 0; exec \"$@\"", "sh"]).arg(program);
-        command.arg("--dbpath").arg(&db).arg("--bind_ip").arg(dir.join("m.sock")).arg("--nounixsocket");
-        command.arg("--logpath").arg(dir.join("log.txt")).args(["--wiredTigerCacheSizeGB", "0.25"]);
-        // a checkpoint when a test asks for one, and none by the clock
-        command.args(["--syncdelay", "0"]);
-        if !engine.is_empty() {
-            command.args(["--wiredTigerEngineConfigString", engine]);
-        }
-        let output = fs::File::create(dir.join("said.txt")).expect("a file");
-        let child = command
-            .current_dir(dir)
-            .env_remove("SEALSTONE_PASSPHRASE_FILE")
-            .stdin(Stdio::null())
-            .stdout(output.try_clone().expect("a file"))
-            .stderr(output)
-            .process_group(0)
-            .spawn()
-            .expect("sh starts");
-        let mut server = Self { child, dir: dir.to_owned() };
-        let start = Instant::now();
-        loop {
-            if server.try_command("admin", &doc! { "ping": 1 }).is_some() {
-                return Ok(server);
-            }
-            if server.child.try_wait().expect("a child").is_some() {
-                return Err(server.dead());
-            }
-            assert!(start.elapsed() < PATIENCE, "mongod neither answers nor ends:\n{}", server.log());
-            thread::sleep(Duration::from_millis(50));
-        }
+        let (_, most) = getrlimit(Resource::RLIMIT_CORE).expect("a limit");
+        setrlimit(Resource::RLIMIT_CORE, 0, most).expect("a lower limit");
+        // what is read is of this start alone
+        let _ = fs::remove_file(dir.join("mongod.log"));
+        let options = MongodOptions {
+            engine_config: Some(engine.to_owned()).filter(|engine| !engine.is_empty()),
+            // a checkpoint when a test asks for one, and none by the clock
+            arguments: ["--syncdelay", "0"].map(String::from).to_vec(),
+            environment: vec![("SEALSTONE_PASSPHRASE_FILE".into(), String::new())],
+            start_limit_s: PATIENCE.as_secs(),
+            ..MongodOptions::default()
+        };
+        let server = match lab::Mongod::start(dir, options) {
+            Ok(server) => server,
+            Err(LabError::Start { log, .. }) => return Err(Dead { log: read(&log) }),
+            Err(error) => panic!("{error}"),
+        };
+        let mut options = ClientOptions::parse(server.uri()).run().expect("an address");
+        options.server_selection_timeout = Some(FIND_LIMIT);
+        let client = Client::with_options(options).expect("a client");
+        Ok(Self { server, client })
     }
 
-    /// What it logged, and what it said besides.
+    /// What it logged.
     #[must_use]
     pub fn log(&self) -> String {
-        let read = |name| fs::read(self.dir.join(name)).map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
-        format!("{}{}", read("said.txt").unwrap_or_default(), read("log.txt").unwrap_or_default())
+        read(&self.server.log_path())
     }
 
     /// The messages of our extension, in order, without its name.
@@ -137,34 +105,12 @@ impl Mongod {
         said(&self.log())
     }
 
-    fn dead(&self) -> Dead {
-        Dead { log: self.log() }
-    }
-
-    /// Runs one command on the database `db`; `None` if the server does not answer, or has died.
-    #[must_use]
-    pub fn try_command(&self, db: &str, command: &Document) -> Option<Document> {
-        const OP_MSG: i32 = 2013;
-        let mut body = command.clone();
-        body.insert("$db", db);
-        let body = body.to_vec().expect("a document");
-        // header: length, request, response to, operation; then flags, and one section of kind 0
-        let length = (16 + 4 + 1 + body.len()) as i32;
-        let mut message = Vec::new();
-        for number in [length, 1, 0, OP_MSG, 0] {
-            message.extend(number.to_le_bytes());
-        }
-        message.push(0);
-        message.extend(body);
-        let mut stream = UnixStream::connect(self.dir.join("m.sock")).ok()?;
-        stream.set_read_timeout(Some(PATIENCE)).ok()?;
-        stream.write_all(&message).ok()?;
-        let mut head = [0; 21];
-        stream.read_exact(&mut head).ok()?;
-        let length = i32::from_le_bytes(*head.first_chunk().expect("four bytes"));
-        let mut answer = vec![0; usize::try_from(length).ok()?.checked_sub(head.len())?];
-        stream.read_exact(&mut answer).ok()?;
-        Document::from_reader(answer.as_slice()).ok()
+    /// Runs one command on the database `db`.
+    ///
+    /// # Errors
+    /// The server refuses it, does not answer, or has died.
+    pub fn try_command(&self, db: &str, command: Document) -> mongodb::error::Result<Document> {
+        self.client.database(db).run_command(command).run()
     }
 
     /// Runs one command on the database `test`.
@@ -172,11 +118,11 @@ impl Mongod {
     /// # Panics
     /// If it fails.
     pub fn command(&self, command: Document) -> Document {
-        let Some(answer) = self.try_command("test", &command) else {
-            panic!("{command}: no answer; the log ends with:\n{}", end_of(&self.log()));
-        };
-        assert_eq!(answer.get("ok"), Some(&Bson::Double(1.0)), "{command}: {answer}");
-        assert!(!answer.contains_key("writeErrors"), "{command}: {answer}");
+        let words = command.keys().next().cloned().unwrap_or_default();
+        let answer = self
+            .try_command("test", command)
+            .unwrap_or_else(|error| panic!("{words}: {error}; the log ends with:\n{}", end_of(&self.log())));
+        assert!(!answer.contains_key("writeErrors"), "{words}: {answer}");
         answer
     }
 
@@ -197,7 +143,7 @@ impl Mongod {
 
     /// Writes a checkpoint, so that the data files hold all that there is.
     pub fn checkpoint(&self) {
-        self.try_command("admin", &doc! { "fsync": 1 }).expect("an answer");
+        self.try_command("admin", doc! { "fsync": 1 }).expect("a checkpoint");
     }
 
     /// Ends it in order.
@@ -205,23 +151,13 @@ impl Mongod {
     /// # Panics
     /// If it does not end, or says that something failed.
     pub fn stop(mut self) {
-        kill(self.pid(), Signal::SIGTERM).expect("a signal");
-        let start = Instant::now();
-        loop {
-            match self.child.try_wait().expect("a child") {
-                Some(status) => {
-                    assert!(status.success(), "mongod ended with {status}:\n{}", end_of(&self.log()));
-                    return;
-                }
-                None => assert!(start.elapsed() < PATIENCE, "mongod does not end:\n{}", end_of(&self.log())),
-            }
-            thread::sleep(Duration::from_millis(50));
-        }
+        self.server.stop().unwrap_or_else(|error| panic!("{error}\n{}", end_of(&self.log())));
+        assert!(self.log().contains("\"exitCode\":0"), "mongod ended with an error:\n{}", end_of(&self.log()));
     }
 
     /// Ends it at once, as a power cut of the process does.
     pub fn kill(mut self) {
-        self.end();
+        self.server.kill().expect("a signal");
     }
 
     /// Waits until it has died of what it met.
@@ -231,28 +167,16 @@ impl Mongod {
     #[must_use]
     pub fn died(mut self) -> Dead {
         let start = Instant::now();
-        while self.child.try_wait().expect("a child").is_none() {
+        while self.server.is_running() {
             assert!(start.elapsed() < PATIENCE, "mongod lives on:\n{}", end_of(&self.log()));
             thread::sleep(Duration::from_millis(50));
         }
-        self.dead()
-    }
-
-    fn pid(&self) -> Pid {
-        Pid::from_raw(self.child.id() as i32)
-    }
-
-    fn end(&mut self) {
-        // it may have ended by itself
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+        Dead { log: self.log() }
     }
 }
 
-impl Drop for Mongod {
-    fn drop(&mut self) {
-        self.end();
-    }
+fn read(log: &Path) -> String {
+    String::from_utf8_lossy(&fs::read(log).unwrap_or_default()).into_owned()
 }
 
 /// The messages of our extension in a log.

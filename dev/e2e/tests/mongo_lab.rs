@@ -15,10 +15,12 @@ use sealstone_e2e::binary::wiredtiger_extension;
 use sealstone_e2e::kmip_cases::Place;
 use sealstone_e2e::kmip_server::Kind;
 use sealstone_e2e::transcript::{Transcript, finish, run, sealstone};
+use sealstone_keys::KeySource;
 use sealstone_keys::file::KeyFile;
-use sealstone_keys::kmip::Keyring;
+use sealstone_keys::kmip::{Keyring, KmipSource};
+use sealstone_seal::engine_page::Fingerprint;
 use sealstone_stores::mongodb::engine_options::EngineOptions;
-use sealstone_stores::mongodb::lab::{Mongod, MongodOptions, find_mongod};
+use sealstone_stores::mongodb::lab::{KeyServer, Mongod, MongodOptions, ReplicaSet, find_mongod, find_pykmip};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -58,11 +60,12 @@ fn runs(pid: i64) -> bool {
     stat.rsplit_once(") ").is_some_and(|(_, rest)| !rest.starts_with('Z'))
 }
 
-/// Whether a process has `dir` in its command line.
-fn is_used(dir: &Path) -> bool {
-    let processes = fs::read_dir("/proc").unwrap().flatten();
-    let lines = processes.filter_map(|entry| fs::read(entry.path().join("cmdline")).ok());
-    lines.into_iter().any(|line| String::from_utf8_lossy(&line).contains(dir.to_str().unwrap()))
+/// Command lines of the processes that have something to do with the directory `lab`.
+fn processes_in(lab: &Path) -> Vec<String> {
+    let lab = lab.canonicalize().unwrap().display().to_string();
+    let lines =
+        fs::read_dir("/proc").unwrap().flatten().filter_map(|entry| fs::read(entry.path().join("cmdline")).ok());
+    lines.map(|line| String::from_utf8_lossy(&line).into_owned()).filter(|line| line.contains(&lab)).collect()
 }
 
 /// Ends the lab in a directory, however the test ends.
@@ -70,7 +73,8 @@ struct Down<'a>(&'a Path);
 
 impl Drop for Down<'_> {
     fn drop(&mut self) {
-        run(&mut sealstone(self.0, &["mongo", "lab", "down", "lab"]));
+        let labs = ["lab", "sealstone-lab"].into_iter().filter(|lab| self.0.join(lab).exists());
+        labs.for_each(|lab| drop(run(&mut sealstone(self.0, &["mongo", "lab", "down", lab]))));
     }
 }
 
@@ -188,6 +192,171 @@ fn a_lab_takes_its_key_from_a_key_server() {
     assert_eq!(mongo(dir.path(), &["lab", "down", "lab"]).done(), "nothing ran\n");
 }
 
+/// Whether there is a PyKMIP; says SKIP where not.
+fn has_key_server(name: &str) -> bool {
+    let found = find_pykmip();
+    if let Err(error) = &found {
+        println!("SKIP: {name}: {}", error.to_string().lines().next().unwrap_or_default());
+    }
+    found.is_ok()
+}
+
+/// The lines as the guide has them: the key lives in a key server of the lab's own, which comes first and goes last.
+#[test]
+fn a_lab_has_a_key_server_of_its_own() {
+    let test = "a_lab_has_a_key_server_of_its_own";
+    if !available(test) || !has_key_server(test) {
+        return;
+    }
+    let dir = empty();
+    let _down = Down(dir.path());
+    let up = ["lab", "up", "--nodes", "3", "--cipher", "aria-256", "--kmip"];
+    let told = mongo(dir.path(), &up);
+    assert!(told.stderr.contains("made key lab-aria-256 on the key server at 127.0.0.1:"), "{}", told.stderr);
+    assert!(told.done().contains("\nkey server 127.0.0.1:"));
+    let lab = dir.path().join("sealstone-lab").canonicalize().unwrap();
+    let standing = || json(&mongo(dir.path(), &["lab", "status", "--json"]).stdout);
+    let started = standing();
+    assert_eq!(pids(&started).len(), 3);
+    let (address, key_server) = (&started["key_server"]["address"], started["key_server"]["pid"].as_i64().unwrap());
+    assert!(runs(key_server));
+
+    // everything is under the key that the server has
+    let spec = format!("kmip:{}", lab.join("lab.kms/key.toml").display());
+    let (key, secret) = KmipSource::open(&spec).unwrap().current().unwrap();
+    let fingerprint = Fingerprint::of(&key, &secret).to_string();
+    for member in started["members"].as_array().unwrap() {
+        let report = json(&mongo(dir.path(), &["check", member["data_dir"].as_str().unwrap(), "--json"]).done());
+        let shares = report["sealed"].as_array().unwrap();
+        assert_eq!(shares.len(), 1, "{shares:?}");
+        assert_eq!(
+            (&shares[0]["cipher"], &shares[0]["fingerprint"]),
+            (&"aria-256".into(), &fingerprint.clone().into())
+        );
+    }
+    let keys = run(&mut sealstone(dir.path(), &["keys", "show", &spec])).done();
+    assert!(keys.contains("lab-aria-256") && keys.contains("Active"), "{keys}");
+
+    assert_eq!(mongo(dir.path(), &["lab", "down"]).done(), "4 servers ended\n");
+    assert_eq!(processes_in(&lab), Vec::<String>::new());
+    let status = mongo(dir.path(), &["lab", "status"]);
+    assert_eq!(status.code, Some(1));
+    assert!(status.stdout.contains(": down; its key: kmip:"), "{}", status.stdout);
+    assert_eq!(mongo(dir.path(), &["lab", "down"]).done(), "nothing ran\n");
+    let anew = mongo(dir.path(), &up);
+    assert!(anew.stderr.contains("is started again as it was, and takes no settings\n"), "{}", anew.stderr);
+    mongo(dir.path(), &["lab", "up"]).done();
+    let back = standing();
+    assert_eq!((&back["key_server"]["address"], &back["uri"]), (address, &started["uri"]), "the ports are kept");
+    mongo(dir.path(), &["lab", "status"]).done();
+
+    // without it the members go on, and none that has ended starts
+    let pid = back["key_server"]["pid"].as_i64().unwrap();
+    kill(Pid::from_raw(pid as i32), Signal::SIGKILL).unwrap();
+    wait_until("the key server has ended", || !runs(pid));
+    assert_eq!(mongo(dir.path(), &["lab", "status"]).code, Some(1), "not all of it runs");
+    let mut set = ReplicaSet::open(&lab).unwrap();
+    set.member_mut(0).stop().unwrap();
+    let refused = set.member_mut(0).start_again().unwrap_err().to_string();
+    set.leave_running();
+    assert!(refused.contains("no key server gave an answer"), "{refused}");
+    assert_eq!(mongo(dir.path(), &["lab", "down"]).done(), "2 servers ended\n");
+    assert_eq!(processes_in(&lab), Vec::<String>::new());
+
+    mongo(dir.path(), &["lab", "up"]).done();
+    assert_eq!(standing()["key_server"]["address"], *address);
+    assert_eq!(mongo(dir.path(), &["lab", "down"]).done(), "4 servers ended\n");
+    assert_eq!(processes_in(&lab), Vec::<String>::new());
+}
+
+/// Where the members do not start, the key server goes, too; a start that was broken off is ended by `lab down`.
+#[test]
+fn a_key_server_without_a_lab_is_not_left_behind() {
+    let test = "a_key_server_without_a_lab_is_not_left_behind";
+    if !available(test) || !has_key_server(test) {
+        return;
+    }
+    let dir = empty();
+    let _down = Down(dir.path());
+    fs::write(dir.path().join("not.so"), "no library").unwrap();
+    let failed = mongo(dir.path(), &["lab", "up", "--dir", "lab", "--kmip", "--extension", "not.so"]);
+    assert!(failed.stderr.contains("cannot start mongod in "), "{}", failed.stderr);
+    assert_eq!(failed.code, Some(2));
+    wait_until("no process is left", || processes_in(&dir.path().join("lab")).is_empty());
+
+    let lab = dir.path().join("sealstone-lab");
+    KeyServer::start(&lab, "lab-aes-256").unwrap().leave_running();
+    assert!(!processes_in(&lab).is_empty());
+    let refused = mongo(dir.path(), &["lab", "up", "--kmip"]);
+    assert!(refused.stderr.contains("a lab runs in "), "{}", refused.stderr);
+    assert_eq!(refused.code, Some(2));
+    assert!(!processes_in(&lab).is_empty(), "it was left alone");
+    assert_eq!(mongo(dir.path(), &["lab", "down"]).done(), "1 server ended\n");
+    assert_eq!(processes_in(&lab), Vec::<String>::new());
+    // and its directory serves the next attempt
+    mongo(dir.path(), &["lab", "up", "--nodes", "1", "--kmip"]).done();
+    assert_eq!(mongo(dir.path(), &["lab", "down"]).done(), "2 servers ended\n");
+}
+
+/// A version is retired when no block in any data directory is under it.
+#[test]
+fn a_version_that_still_seals_a_server_is_not_retired() {
+    let test = "a_version_that_still_seals_a_server_is_not_retired";
+    if !available(test) {
+        return;
+    }
+    let dir = empty();
+    let keys = |arguments: &[&str]| run(&mut sealstone(dir.path(), &[&["keys"], arguments].concat()));
+    keys(&["new", "orders.key", "--id", "orders"]).done();
+    keys(&["new", "other.key", "--id", "other"]).done();
+    let start = |name: &str, key: &str| {
+        let sealing = EngineOptions {
+            extension: wiredtiger_extension().to_owned(),
+            key: dir.path().join(format!("{key}.key")).canonicalize().unwrap().display().to_string(),
+            key_id: key.into(),
+            cipher: Some("aes-256".into()),
+            passphrase_file: None,
+            accel: None,
+        };
+        let sealed = MongodOptions { engine_config: Some(sealing.engine_config().unwrap()), ..Default::default() };
+        Mongod::start(&dir.path().join(name), sealed).unwrap().stop().unwrap();
+    };
+    start("old", "orders");
+    keys(&["rotate", "orders.key"]).done();
+    start("new", "orders");
+    // the same number, and another key
+    start("others", "other");
+    Mongod::start(&dir.path().join("plain"), MongodOptions::default()).unwrap().stop().unwrap();
+
+    let retire = |stores: &[&str]| keys(&[&["retire", "orders.key", "--version", "1", "--store"], stores].concat());
+    let refused = retire(&["new/data", "others/data", "old/data"]);
+    let (first, second) = refused.stderr.split_once('\n').unwrap();
+    assert!(first.starts_with("sealstone: key orders version 1 was not retired: "), "{first}");
+    assert!(first.contains(" still under it in old/data, such as in "), "{first}");
+    assert_eq!(
+        second,
+        "  let that member sync anew with the newest version first, which rewrites all of it (docs/guide/mongodb.md)\n"
+    );
+    assert_eq!((refused.code, refused.stdout.as_str()), (Some(2), ""));
+    retire(&["plain/data"]).fails_with(
+        "sealstone: key orders version 1 was not retired: no sealed block in plain/data\n  \
+         give the data directory of a sealed server\n",
+    );
+    let retired = retire(&["new/data", "others/data"]);
+    assert!(retired.stderr.starts_with("key orders version 1 is retired; none of "), "{}", retired.stderr);
+    retired.done();
+    // what is under the newest one opens as ever
+    start("new", "orders");
+}
+
+fn wait_until(what: &str, is_so: impl Fn() -> bool) {
+    let begin = Instant::now();
+    while !is_so() {
+        assert!(begin.elapsed() < Duration::from_secs(60), "it took too long until {what}");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
 /// A mongod started by hand, as a user starts it.
 struct Server(Child);
 
@@ -259,9 +428,8 @@ fn a_lab_that_cannot_start_leaves_no_process() {
     assert_eq!((failed.code, failed.stdout.as_str()), (Some(2), ""));
     assert!(failed.stderr.contains("cannot start mongod in ") && failed.stderr.contains("not.so"), "{}", failed.stderr);
     assert_eq!(mongo(dir.path(), &["lab", "down", "lab"]).done(), "nothing ran\n");
-    let lab = dir.path().join("lab").canonicalize().unwrap();
-    assert!(!is_used(&lab));
-    let lab = lab.display();
+    assert_eq!(processes_in(&dir.path().join("lab")), Vec::<String>::new());
+    let lab = dir.path().join("lab").canonicalize().unwrap().display().to_string();
     fails(
         dir.path(),
         &["lab", "up", "--dir", "lab"],
@@ -279,7 +447,7 @@ fn an_interrupted_start_leaves_no_process() {
     let mut command = sealstone(dir.path(), &["mongo", "lab", "up", "--dir", "lab", "--nodes", "3"]);
     let mut up = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
     let begin = Instant::now();
-    while !lab.exists() || !is_used(&lab.canonicalize().unwrap()) {
+    while !lab.exists() || processes_in(&lab).is_empty() {
         assert!(begin.elapsed() < Duration::from_secs(60) && up.try_wait().unwrap().is_none());
         std::thread::sleep(Duration::from_millis(10));
     }
@@ -288,7 +456,7 @@ fn an_interrupted_start_leaves_no_process() {
     assert_eq!(said.code, Some(130), "{}", said.stderr);
     assert!(said.stderr.contains("ended; what was made is left in lab"), "{}", said.stderr);
     let begin = Instant::now();
-    while is_used(&lab.canonicalize().unwrap()) {
+    while !processes_in(&lab).is_empty() {
         assert!(begin.elapsed() < Duration::from_secs(20), "a server was left behind");
         std::thread::sleep(Duration::from_millis(20));
     }
@@ -352,6 +520,13 @@ fn what_cannot_be_says_why() {
         &["lab", "down", "lab"],
         "sealstone: no lab in lab\n  start one with: sealstone mongo lab up --dir lab\n",
     );
+    fails(
+        dir.path(),
+        &["lab", "down"],
+        "sealstone: no lab in sealstone-lab\n  start one with: sealstone mongo lab up --dir sealstone-lab\n",
+    );
+    let failed = mongo(dir.path(), &["lab", "up", "--kmip", "--key", "orders.key"]);
+    assert!(failed.stderr.contains("cannot be used with"), "{}", failed.stderr);
     fails(
         dir.path(),
         &["check", "."],

@@ -35,14 +35,14 @@ pub struct LabOptions {
 #[derive(Debug)]
 pub struct LabEngine {
     options: LabOptions,
-    facts: Mutex<Option<EngineFacts>>,
+    facts: Facts,
 }
 
 impl LabEngine {
     /// An engine that starts its sets as `options` say.
     #[must_use]
     pub fn new(options: LabOptions) -> Self {
-        Self { options, facts: Mutex::default() }
+        Self { options, facts: Facts::default() }
     }
 
     /// How each member of the set of `variant` is started.
@@ -70,8 +70,7 @@ fn told(error: impl std::fmt::Display) -> StoreError {
 
 impl Engine for LabEngine {
     fn facts(&self) -> EngineFacts {
-        let known = self.facts.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        let mut facts = known.unwrap_or_else(unknown);
+        let mut facts = self.facts.get();
         facts.settings.insert("members".into(), self.options.members.to_string());
         facts.settings.insert("servers".into(), "on this machine, a replica set for each variant, all at once".into());
         facts
@@ -83,7 +82,7 @@ impl Engine for LabEngine {
         let client = MongoDbOptions { uri: set.uri(), data_dirs: set.data_dirs(), ..self.options.client.clone() };
         let server = MongoDb::connect(&client).map_err(told)?;
         let store = server.open_store(options).map_err(told)?;
-        self.facts.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_with(|| server.facts());
+        self.facts.learn(&server);
         let pids = set.pids().into_iter().filter_map(|pid| u32::try_from(pid).ok()).collect();
         Ok(Box::new(store.with_servers(pids, Box::new(Running { set, keep: self.options.keep }))))
     }
@@ -109,7 +108,7 @@ impl Drop for Running {
 pub struct ClusterEngine {
     /// Label of a variant, and how its cluster is reached.
     clusters: Vec<(String, MongoDbOptions)>,
-    facts: Mutex<Option<EngineFacts>>,
+    facts: Facts,
 }
 
 impl ClusterEngine {
@@ -117,13 +116,13 @@ impl ClusterEngine {
     /// Only collections that are empty or not there are used, and they are removed with the store.
     #[must_use]
     pub fn new(clusters: Vec<(String, MongoDbOptions)>) -> Self {
-        Self { clusters, facts: Mutex::default() }
+        Self { clusters, facts: Facts::default() }
     }
 }
 
 impl Engine for ClusterEngine {
     fn facts(&self) -> EngineFacts {
-        let mut facts = self.facts.lock().unwrap_or_else(PoisonError::into_inner).clone().unwrap_or_else(unknown);
+        let mut facts = self.facts.get();
         facts.settings.insert("servers".into(), "clusters of the user's own, one for each variant".into());
         facts
     }
@@ -147,7 +146,7 @@ impl Engine for ClusterEngine {
             )));
         }
         let store = server.open_store(options).map_err(told)?;
-        self.facts.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_with(|| server.facts());
+        self.facts.learn(&server);
         let tables = options.tables.clone();
         Ok(Box::new(store.with_servers(Vec::new(), Box::new(Loaded { server, tables }))))
     }
@@ -166,13 +165,23 @@ impl Drop for Loaded {
     }
 }
 
-/// What is known before a server was asked.
-fn unknown() -> EngineFacts {
-    EngineFacts {
-        name: "mongodb".into(),
-        version: "unknown".into(),
-        build: "server".into(),
-        assertions: false,
-        settings: std::collections::BTreeMap::new(),
+/// What the first server that was opened said of itself: those of an engine are alike.
+#[derive(Debug, Default)]
+struct Facts(Mutex<Option<EngineFacts>>);
+
+impl Facts {
+    fn learn(&self, server: &MongoDb) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_with(|| server.facts());
+    }
+
+    fn get(&self) -> EngineFacts {
+        let known = self.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        known.unwrap_or_else(|| EngineFacts {
+            name: "mongodb".into(),
+            version: "unknown".into(),
+            build: "server".into(),
+            assertions: false,
+            settings: std::collections::BTreeMap::new(),
+        })
     }
 }

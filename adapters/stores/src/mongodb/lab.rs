@@ -1,5 +1,5 @@
-//! Real servers on this machine, for tests and experiments: single ones and replica sets, each in a directory of its
-//! own, listening on 127.0.0.1 alone, on ports that the system chose.
+//! Real servers on this machine, for tests and experiments: single ones, replica sets and a key server beside them, each
+//! in a directory of its own, listening on 127.0.0.1 alone, on ports that the system chose.
 //!
 //! What runs where stands in the directory, so that one process may start a lab and another end it. A signal is sent
 //! to a process only after its command line has named the directory.
@@ -7,13 +7,21 @@
 //! Not here: servers that others run, which are reached by their address ([`MongoDb`](super::MongoDb)).
 
 mod admin;
+pub mod certificates;
+mod key_server;
 mod log;
 mod mongod;
+mod process;
+mod program;
 mod replica_set;
+mod state;
 
+use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 
-pub use mongod::{Mongod, MongodOptions, find_mongod};
+pub use key_server::{KeyServer, KeyServerStatus};
+pub use mongod::{Mongod, MongodOptions};
+pub use program::{cache_directory, find_mongod, find_pykmip};
 pub use replica_set::{MemberStatus, ReplicaSet};
 
 /// Why a lab is not as it was wanted. No message holds a password or a key.
@@ -25,6 +33,15 @@ pub enum LabError {
          name one with --mongod or in SEALSTONE_MONGOD, or install one for tests with: sh dev/setup.sh mongod"
     )]
     NoProgram {
+        /// Where it was looked for.
+        looked: String,
+    },
+    /// No key server to start.
+    #[error(
+        "no key server (PyKMIP) found: looked in {looked}\n\
+         install it with: sh dev/setup.sh kmip; or name a key on a server of your own with --key kmip:..."
+    )]
+    NoKeyServer {
         /// Where it was looked for.
         looked: String,
     },
@@ -49,8 +66,10 @@ pub enum LabError {
         found: String,
     },
     /// The server ended, or did not answer, when it was started.
-    #[error("cannot start mongod in {}: {found}\n{}its log is {}", dir.display(), lines(said), log.display())]
+    #[error("cannot start {server} in {}: {found}\n{}its log is {}", dir.display(), lines(said), log.display())]
     Start {
+        /// What it is: `mongod`, `the key server`.
+        server: &'static str,
         /// Directory of the server.
         dir: PathBuf,
         /// How it ended.
@@ -61,8 +80,10 @@ pub enum LabError {
         log: PathBuf,
     },
     /// The server did not end.
-    #[error("mongod (process {pid}) in {} did not end within {limit_s} s\nlook at {}", dir.display(), log.display())]
+    #[error("{server} (process {pid}) in {} did not end within {limit_s} s\nlook at {}", dir.display(), log.display())]
     Stop {
+        /// What it is: `mongod`, `the key server`.
+        server: &'static str,
         /// The process.
         pid: i32,
         /// Directory of the server.
@@ -144,6 +165,12 @@ pub enum LabError {
 
 fn lines(said: &[String]) -> String {
     said.iter().map(|line| format!("{line}\n")).collect()
+}
+
+/// A port on 127.0.0.1 that nobody has now.
+fn free_port() -> Result<u16, LabError> {
+    let chosen = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr());
+    chosen.map(|address| address.port()).map_err(|error| io("find a free port on", Path::new("127.0.0.1"), error))
 }
 
 fn io(attempt: &'static str, path: &Path, source: std::io::Error) -> LabError {

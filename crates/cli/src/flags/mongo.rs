@@ -7,16 +7,21 @@ use clap::{Args, Subcommand, ValueEnum, ValueHint};
 use super::{PassphraseFlag, Suggest, accel_names, cipher_names_only};
 use crate::count;
 
+/// Where a lab is, where nobody says.
+const LAB_DIR: &str = "sealstone-lab";
+
 const LAB_EXAMPLES: &str = "\
 Examples:
-  sealstone mongo lab up --dir lab
-      three servers in the clear, as a replica set
-  sealstone mongo lab up --dir lab --nodes 3 --cipher aria-256
-      the same sealed, under a key made for it: lab/lab.key
-  sealstone mongo lab up --dir lab --cipher aria-256 --key kmip:kms.toml
-      the same under a key of a key server
-  sealstone mongo lab down lab
-      ends them; lab up --dir lab starts them again with their data
+  sealstone mongo lab up
+      three servers in the clear, as a replica set, in ./sealstone-lab
+  sealstone mongo lab up --nodes 3 --cipher aria-256
+      the same sealed, under a key file made for it: sealstone-lab/lab.key
+  sealstone mongo lab up --nodes 3 --cipher aria-256 --kmip
+      the same under a key of a key server (PyKMIP), which is started beside it
+  sealstone mongo lab up --cipher aria-256 --key kmip:kms.toml
+      the same under a key of a key server of your own
+  sealstone mongo lab down
+      ends them; lab up starts them again with their data
 
 All listen on 127.0.0.1 alone. Ctrl-C while they start leaves those that did: end
 them with lab down. Remove the directory to be rid of the data.";
@@ -84,16 +89,16 @@ pub(crate) enum LabCommand {
     /// End the servers of a lab; their data stay
     Down {
         /// The directory of the lab
-        #[arg(value_name = "DIR", value_hint = ValueHint::DirPath)]
+        #[arg(value_name = "DIR", default_value = LAB_DIR, value_hint = ValueHint::DirPath)]
         dir: PathBuf,
         /// Print JSON
         #[arg(long)]
         json: bool,
     },
-    /// Show how the members of a lab stand; exit code 1 when not all of them serve
+    /// Show how the servers of a lab stand; exit code 1 when not all of them serve
     Status {
         /// The directory of the lab
-        #[arg(value_name = "DIR", value_hint = ValueHint::DirPath)]
+        #[arg(value_name = "DIR", default_value = LAB_DIR, value_hint = ValueHint::DirPath)]
         dir: PathBuf,
         /// Print JSON
         #[arg(long)]
@@ -104,7 +109,7 @@ pub(crate) enum LabCommand {
 #[derive(Args, Debug)]
 pub(crate) struct LabUpFlags {
     /// The directory of the lab: new or empty, or that of a lab which has ended
-    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    #[arg(long, value_name = "DIR", default_value = LAB_DIR, value_hint = ValueHint::DirPath)]
     pub(crate) dir: PathBuf,
     /// Members, 1 to 7 [default: 3]
     #[arg(long, value_name = "N", value_parser = count::parse_small)]
@@ -112,6 +117,9 @@ pub(crate) struct LabUpFlags {
     /// Seal with this key: a key file, or kmip:... [default: a new key file in the lab, if a cipher is named]
     #[arg(long, value_name = "KEY", value_hint = ValueHint::FilePath)]
     pub(crate) key: Option<String>,
+    /// Start a key server (PyKMIP) beside the members, and seal with a key made in it
+    #[arg(long, conflicts_with = "key")]
+    pub(crate) kmip: bool,
     #[command(flatten)]
     pub(crate) sealing: SealingFlags,
     /// Cache of each member, in gigabytes [default: 0.25, the least]

@@ -4,10 +4,10 @@
 use std::path::PathBuf;
 
 use anyhow::bail;
-use sealstone_keys::kmip::Keyring;
 use sealstone_keys::kmip::enumeration::{RevocationReason, State};
 use sealstone_keys::kmip::keyring::{Family, KeyVersion, NewKey, Origin};
-use sealstone_keys::{KeyError, KeyRef};
+use sealstone_keys::kmip::{Keyring, KmipSource};
+use sealstone_keys::{KeyError, KeyRef, KeySource};
 use serde_json::{Value, json};
 
 use super::{SCHEMA, still_protected};
@@ -79,7 +79,8 @@ pub(super) fn retire(spec: &str, version: u32, stores: &[PathBuf], json: bool) -
     if family.current().is_none_or(|current| current.version <= version) {
         return Err(KeyError::Newest { key, place: format!("key server {server}") }.into());
     }
-    let checked = still_protected(&key, stores, spec)?;
+    let secret = || KmipSource::open(spec)?.get(&key);
+    let checked = still_protected(&key, &secret, stores, spec)?;
     keyring.revoke(&found.id, RevocationReason::SUPERSEDED).map_err(KeyError::from)?;
     say(&match stores {
         [] => format!("key {key} is deactivated; no store was looked at"),

@@ -1,14 +1,18 @@
 //! `sealstone mongo lab`: a replica set on this machine that outlives the command which started it.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::bail;
 use sealstone_cipher::registry;
 use sealstone_keys::file::KeyFile;
 use sealstone_stores::mongodb::engine_options::find_extension;
-use sealstone_stores::mongodb::lab::{LabError, MemberStatus, MongodOptions, ReplicaSet, find_mongod};
+use sealstone_stores::mongodb::lab::{
+    KeyServer, KeyServerStatus, LabError, MemberStatus, MongodOptions, ReplicaSet, find_mongod,
+};
+use serde::Serialize;
 use serde_json::json;
 
+use super::key_server;
 use crate::flags::{LabCommand, LabUpFlags};
 use crate::message::{Answer, print, print_json, say};
 use crate::table::Table;
@@ -32,24 +36,31 @@ pub(crate) fn run(command: &LabCommand) -> anyhow::Result<Answer> {
 
 fn up(flags: &LabUpFlags) -> anyhow::Result<Answer> {
     interrupt::install_ending_servers(format!("ended; what was made is left in {}", flags.dir.display()))?;
-    let mut set = match ReplicaSet::open(&flags.dir) {
+    let (mut set, mut kms) = match ReplicaSet::open(&flags.dir) {
         Ok(set) => again(set, flags)?,
-        Err(LabError::NoLab { .. }) => ReplicaSet::start(&flags.dir, &members(flags)?)?,
+        Err(LabError::NoLab { .. }) => start(flags)?,
         Err(error) => return Err(error.into()),
     };
-    let (members, uri, dir) = (set.status(), set.uri(), set.dir().display().to_string());
+    let standing = Standing::of(&mut set, kms.as_mut().map(KeyServer::status));
     set.leave_running();
-    if flags.json {
-        print_json(&json!({"schema": SCHEMA, "dir": dir, "uri": uri, "members": members}))?;
-    } else {
-        print(&format!("{uri}\n\n{}", table(&members)))?;
+    if let Some(kms) = kms {
+        kms.leave_running();
+    }
+    standing.print(flags.json)?;
+    if !flags.json {
         say(&format!("to end it: sealstone mongo lab down {}", flags.dir.display()));
     }
     Ok(Answer::Done)
 }
 
-/// Starts a lab that was there before, as it was.
-fn again(mut set: ReplicaSet, flags: &LabUpFlags) -> anyhow::Result<ReplicaSet> {
+/// Starts a new lab, its key server first.
+fn start(flags: &LabUpFlags) -> anyhow::Result<(ReplicaSet, Option<KeyServer>)> {
+    let (members, kms) = members(flags)?;
+    Ok((ReplicaSet::start(&flags.dir, &members)?, kms))
+}
+
+/// Starts a lab that was there before, as it was, its key server first.
+fn again(mut set: ReplicaSet, flags: &LabUpFlags) -> anyhow::Result<(ReplicaSet, Option<KeyServer>)> {
     let dir = set.dir().to_owned();
     let pids = set.pids();
     if !pids.is_empty() {
@@ -63,6 +74,7 @@ fn again(mut set: ReplicaSet, flags: &LabUpFlags) -> anyhow::Result<ReplicaSet> 
     let sealing = &flags.sealing;
     let anew = flags.nodes.is_some()
         || flags.key.is_some()
+        || flags.kmip
         || flags.cache_gb.is_some()
         || flags.mongod.is_some()
         || sealing.cipher.is_some()
@@ -76,12 +88,15 @@ fn again(mut set: ReplicaSet, flags: &LabUpFlags) -> anyhow::Result<ReplicaSet> 
             dir.display()
         );
     }
+    let mut kms = KeyServer::open(&dir)?;
+    kms.as_mut().map_or(Ok(()), KeyServer::start_again)?;
     set.start_again()?;
-    Ok(set)
+    Ok((set, kms))
 }
 
-/// How the members of a new lab are started. What keeps one from starting is told before any has.
-fn members(flags: &LabUpFlags) -> anyhow::Result<Vec<MongodOptions>> {
+/// How the members of a new lab are started, and the key server that they need. What keeps one from starting is told
+/// before any has.
+fn members(flags: &LabUpFlags) -> anyhow::Result<(Vec<MongodOptions>, Option<KeyServer>)> {
     let nodes = flags.nodes.unwrap_or(NODES);
     if !(1..=7).contains(&nodes) {
         return Err(LabError::Members { nodes }.into());
@@ -94,34 +109,51 @@ fn members(flags: &LabUpFlags) -> anyhow::Result<Vec<MongodOptions>> {
         registry::cipher(cipher)?;
     }
     let program = find_mongod(flags.mongod.as_deref())?;
-    let options =
-        MongodOptions { program: Some(program), cache_gb, engine_config: engine_config(flags)?, ..Default::default() };
-    Ok(vec![options; nodes])
-}
-
-fn engine_config(flags: &LabUpFlags) -> anyhow::Result<Option<String>> {
-    let sealing = &flags.sealing;
-    let key = match &flags.key {
-        Some(key) => key.clone(),
-        None if sealing.cipher.is_some() => {
-            // told before the key is made
-            find_extension(sealing.extension.as_deref())?;
-            new_key(&flags.dir)?
-        }
-        None if sealing.extension.is_some() || sealing.accel.is_some() => {
-            bail!("nothing says what to seal with\nname a cipher with --cipher, or a key with --key")
-        }
-        None => return Ok(None),
+    let (key, kms) = key(flags)?;
+    let engine_config = match key {
+        Some(key) => Some(super::engine_options(&key, &flags.sealing)?.engine_config()?),
+        None => None,
     };
-    Ok(Some(super::engine_options(&key, sealing)?.engine_config()?))
+    let options = MongodOptions { program: Some(program), cache_gb, engine_config, ..Default::default() };
+    Ok((vec![options; nodes], kms))
 }
 
-/// Makes the key of a lab, or finds the one of an attempt before.
-fn new_key(dir: &Path) -> anyhow::Result<String> {
+/// The key source of a new lab, if it is to be sealed, and the key server if that is to be its own.
+fn key(flags: &LabUpFlags) -> anyhow::Result<(Option<String>, Option<KeyServer>)> {
+    let sealing = &flags.sealing;
+    if let Some(key) = &flags.key {
+        return Ok((Some(key.clone()), None));
+    }
+    if flags.kmip || sealing.cipher.is_some() {
+        // told before the key is made
+        find_extension(sealing.extension.as_deref())?;
+        refuse_occupied(&flags.dir)?;
+    }
+    if flags.kmip {
+        let cipher = sealing.cipher.as_deref().unwrap_or(super::FIRST_CIPHER);
+        let (kms, key) = key_server::start(&flags.dir, cipher)?;
+        return Ok((Some(key), Some(kms)));
+    }
+    if sealing.cipher.is_some() {
+        return Ok((Some(new_key(&flags.dir)?), None));
+    }
+    if sealing.extension.is_some() || sealing.accel.is_some() {
+        bail!("nothing says what to seal with\nname a cipher with --cipher, or a key with --key or --kmip");
+    }
+    Ok((None, None))
+}
+
+/// Refuses a directory that holds more than what an attempt before may have left: the key, the key server.
+fn refuse_occupied(dir: &Path) -> anyhow::Result<()> {
     let occupied = std::fs::read_dir(dir).into_iter().flatten().flatten();
     if occupied.map(|entry| entry.file_name()).any(|name| !name.to_string_lossy().starts_with("lab.")) {
         return Err(LabError::NotEmpty { dir: dir.to_owned() }.into());
     }
+    Ok(())
+}
+
+/// Makes the key file of a lab, or finds the one of an attempt before.
+fn new_key(dir: &Path) -> anyhow::Result<String> {
     let file = dir.join("lab.key");
     if !file.exists() {
         if let Err(error) = std::fs::create_dir_all(dir) {
@@ -134,11 +166,28 @@ fn new_key(dir: &Path) -> anyhow::Result<String> {
 }
 
 fn down(dir: &Path, json: bool) -> anyhow::Result<Answer> {
-    let mut set = ReplicaSet::open(dir)?;
-    let ended = set.pids().len();
-    set.stop()?;
+    let mut ended = 0;
+    let found = match ReplicaSet::open(dir) {
+        Ok(mut set) => {
+            ended = set.pids().len();
+            set.stop()?;
+            None
+        }
+        // one whose start was broken off may have a key server and no member yet
+        Err(error @ LabError::NoLab { .. }) => Some(error),
+        Err(error) => return Err(error.into()),
+    };
+    // last: until then a member may be started and need its key
+    match (KeyServer::open(dir)?, found) {
+        (Some(mut kms), _) => {
+            ended += usize::from(kms.pid().is_some());
+            kms.stop()?;
+        }
+        (None, Some(error)) => return Err(error.into()),
+        (None, None) => {}
+    }
     if json {
-        print_json(&json!({"schema": SCHEMA, "dir": set.dir(), "ended": ended}))?;
+        print_json(&json!({"schema": SCHEMA, "dir": dir.canonicalize()?, "ended": ended}))?;
     } else {
         print(&match ended {
             0 => "nothing ran\n".to_string(),
@@ -150,16 +199,47 @@ fn down(dir: &Path, json: bool) -> anyhow::Result<Answer> {
 }
 
 fn status(dir: &Path, json: bool) -> anyhow::Result<Answer> {
-    let mut set = ReplicaSet::open(dir)?;
-    let (members, uri, dir) = (set.status(), set.uri(), set.dir().to_owned());
-    set.leave_running();
-    if json {
-        print_json(&json!({"schema": SCHEMA, "dir": dir, "uri": uri, "members": members}))?;
-    } else {
-        print(&format!("{uri}\n\n{}", table(&members)))?;
+    // each is let go of before the next is taken: what fails meanwhile ends no server
+    let mut kms = KeyServer::open(dir)?;
+    let kms_status = kms.as_mut().map(KeyServer::status);
+    if let Some(kms) = kms {
+        kms.leave_running();
     }
-    let serves = |member: &MemberStatus| matches!(member.state.as_str(), "PRIMARY" | "SECONDARY");
-    Ok(if members.iter().all(serves) { Answer::Done } else { Answer::Negative })
+    let mut set = ReplicaSet::open(dir)?;
+    let standing = Standing::of(&mut set, kms_status);
+    set.leave_running();
+    standing.print(json)?;
+    Ok(if standing.serves() { Answer::Done } else { Answer::Negative })
+}
+
+/// How a lab stands.
+#[derive(Serialize)]
+struct Standing {
+    schema: u32,
+    dir: PathBuf,
+    uri: String,
+    members: Vec<MemberStatus>,
+    key_server: Option<KeyServerStatus>,
+}
+
+impl Standing {
+    fn of(set: &mut ReplicaSet, key_server: Option<KeyServerStatus>) -> Self {
+        Self { schema: SCHEMA, dir: set.dir().to_owned(), uri: set.uri(), members: set.status(), key_server }
+    }
+
+    /// Whether all servers do what they are there for.
+    fn serves(&self) -> bool {
+        let serves = |member: &MemberStatus| matches!(member.state.as_str(), "PRIMARY" | "SECONDARY");
+        self.members.iter().all(serves) && self.key_server.as_ref().is_none_or(|kms| kms.pid.is_some())
+    }
+
+    fn print(&self, json: bool) -> anyhow::Result<()> {
+        if json {
+            return print_json(self);
+        }
+        let kms = self.key_server.as_ref().map(|kms| format!("\n{}", key_server::line(kms))).unwrap_or_default();
+        print(&format!("{}\n\n{}{kms}", self.uri, table(&self.members)))
+    }
 }
 
 fn table(members: &[MemberStatus]) -> String {

@@ -4,32 +4,30 @@
 use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions};
 use std::io::{Read, Seek, SeekFrom};
-use std::net::TcpListener;
-use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use nix::sys::signal::{Signal, kill};
-use nix::unistd::Pid;
+use nix::sys::signal::Signal;
 use serde::{Deserialize, Serialize};
 
-use super::{LabError, io, log};
+use super::process::Process;
+use super::{LabError, find_mongod, free_port, io, log, state};
 
-/// Names the program where no option does.
-const VARIABLE: &str = "SEALSTONE_MONGOD";
 /// What stands in the directory of a server.
 const STATE_FILE: &str = "mongod.toml";
 /// How long a server may take to end after it was asked to.
 const STOP_LIMIT: Duration = Duration::from_secs(120);
-/// How often it is looked whether a server has started or ended.
+/// How often it is looked whether a server has started.
 const POLL: Duration = Duration::from_millis(20);
 /// How often a new server may meet a port that was free just before.
 const PORT_TRIES: u32 = 5;
 /// How long a server that was there before waits for its port, which a connection to it may still hold.
 const PORT_LIMIT: Duration = Duration::from_secs(10);
+/// What the errors call it.
+const SERVER: &str = "mongod";
 /// What no process but a server in this directory is asked to end with.
 const NOT_ENDED: &str = "end the process by hand";
 
@@ -91,38 +89,6 @@ pub struct Mongod {
     log_start: u64,
 }
 
-#[derive(Debug)]
-struct Process {
-    pid: i32,
-    /// Only where this process started it; one that has ended is a zombie until it is waited for.
-    child: Option<Child>,
-}
-
-/// Finds the program: `named`, else what the environment names in `SEALSTONE_MONGOD`, else the one that
-/// `dev/setup.sh mongod` installed, else the one on the search path.
-///
-/// # Errors
-/// [`LabError::NoProgram`]; a name that was given and leads to no file is not passed over.
-pub fn find_mongod(named: Option<&Path>) -> Result<PathBuf, LabError> {
-    let variable = || std::env::var_os(VARIABLE).filter(|value| !value.is_empty()).map(PathBuf::from);
-    if let Some(path) = named.map(Path::to_owned).or_else(variable) {
-        return match path.is_file() {
-            true => Ok(std::path::absolute(&path).unwrap_or(path)),
-            false => Err(LabError::NoProgram { looked: path.display().to_string() }),
-        };
-    }
-    let cached = cache_directory().join("mongod/bin/mongod");
-    let search = std::env::var_os("PATH").unwrap_or_default();
-    let on_path = std::env::split_paths(&search).map(|dir| dir.join("mongod"));
-    let found = [cached.clone()].into_iter().chain(on_path).find(|path| path.is_file());
-    found.ok_or_else(|| LabError::NoProgram { looked: format!("{} and on the search path", cached.display()) })
-}
-
-fn cache_directory() -> PathBuf {
-    let base = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
-    base.unwrap_or_else(|| PathBuf::from(std::env::var_os("HOME").unwrap_or_default()).join(".cache")).join("sealstone")
-}
-
 impl Mongod {
     /// Starts a server in `dir`, which is made if it is not there, and waits until it answers. A directory that had a
     /// server keeps its data and its port.
@@ -133,17 +99,13 @@ impl Mongod {
     pub fn start(dir: &Path, options: MongodOptions) -> Result<Self, LabError> {
         fs::create_dir_all(dir).map_err(|error| io("create directory", dir, error))?;
         let dir = dir.canonicalize().map_err(|error| io("look at", dir, error))?;
-        let kept = match read_state(&dir)? {
-            Some(state) => {
-                let before =
-                    Self { dir: dir.clone(), port: state.port, options: state.options, process: None, log_start: 0 };
-                if let Some(pid) = state.pid.filter(|pid| before.owns(*pid)) {
-                    return Err(LabError::Running { dir, pids: format!("process {pid}") });
-                }
-                Some(state.port)
-            }
-            None => None,
-        };
+        let kept: Option<State> = state::read(&dir.join(STATE_FILE))?;
+        if let Some(pid) = kept.as_ref().and_then(|kept| kept.pid)
+            && Process::found(pid, &data_dir(&dir)).is_some()
+        {
+            return Err(LabError::Running { dir, pids: format!("process {pid}") });
+        }
+        let kept = kept.map(|kept| kept.port);
         let port = options.port.or(kept).map_or_else(free_port, Ok)?;
         let chosen = options.port.is_none() && kept.is_none();
         let mut server = Self { dir, port, options, process: None, log_start: 0 };
@@ -166,12 +128,11 @@ impl Mongod {
     /// [`LabError::NoLab`], [`LabError::BadState`].
     pub fn open(dir: &Path) -> Result<Self, LabError> {
         let dir = dir.canonicalize().map_err(|error| io("look at", dir, error))?;
-        let Some(state) = read_state(&dir)? else { return Err(LabError::NoLab { dir }) };
-        let mut server = Self { dir, port: state.port, options: state.options, process: None, log_start: 0 };
-        if let Some(pid) = state.pid.filter(|pid| server.owns(*pid)) {
-            server.process = Some(Process { pid, child: None });
-        }
-        Ok(server)
+        let Some(State { port, pid, options }) = state::read(&dir.join(STATE_FILE))? else {
+            return Err(LabError::NoLab { dir });
+        };
+        let process = pid.and_then(|pid| Process::found(pid, &data_dir(&dir)));
+        Ok(Self { dir, port, options, process, log_start: 0 })
     }
 
     /// Starts a server that has ended, in the same directory and on the same port, and waits until it answers.
@@ -223,8 +184,9 @@ impl Mongod {
                 source,
                 step: "give a mongod that this machine can run",
             })?;
-        let pid = child.id() as i32;
-        self.process = Some(Process { pid, child: Some(child) });
+        let process = Process::started(child, &data);
+        let pid = process.pid();
+        self.process = Some(process);
         let started = self.save(Some(pid)).and_then(|()| self.wait_until_ready());
         if started.is_err() {
             self.end_at_once();
@@ -257,7 +219,7 @@ impl Mongod {
         let begin = Instant::now();
         let limit = Duration::from_secs(self.options.start_limit_s);
         loop {
-            let ended = self.ended();
+            let ended = self.process.as_mut().and_then(Process::ended);
             let said = read_from(&self.log_path(), self.log_start);
             let found = match ended {
                 Some(status) => format!("it ended with {status}"),
@@ -270,14 +232,9 @@ impl Mongod {
             };
             let output = fs::read_to_string(self.output_path()).unwrap_or_default();
             let said = log::matters(&said, &output);
-            return Err(LabError::Start { dir: self.dir.clone(), found, said, log: self.log_path() });
+            let (dir, log) = (self.dir.clone(), self.log_path());
+            return Err(LabError::Start { server: SERVER, dir, found, said, log });
         }
-    }
-
-    /// How the server that was started here has ended, if it has.
-    fn ended(&mut self) -> Option<ExitStatus> {
-        let child = self.process.as_mut().and_then(|process| process.child.as_mut())?;
-        child.try_wait().ok().flatten()
     }
 
     fn port_was_taken(&self) -> bool {
@@ -301,20 +258,18 @@ impl Mongod {
     }
 
     fn signal(&mut self, signal: Signal) -> Result<(), LabError> {
-        if let Some(pid) = self.pid() {
-            kill(Pid::from_raw(pid), signal).map_err(|error| LabError::Io {
+        if let Some(process) = &mut self.process
+            && process.is_running()
+        {
+            let ended = process.end(signal, STOP_LIMIT).map_err(|source| LabError::Io {
                 attempt: "end mongod in",
                 path: self.dir.clone(),
-                source: error.into(),
+                source,
                 step: NOT_ENDED,
             })?;
-            let begin = Instant::now();
-            while !self.is_gone(pid) {
-                if begin.elapsed() > STOP_LIMIT {
-                    let (dir, log) = (self.dir.clone(), self.log_path());
-                    return Err(LabError::Stop { pid, dir, limit_s: STOP_LIMIT.as_secs(), log });
-                }
-                thread::sleep(POLL);
+            if !ended {
+                let (pid, dir, log) = (process.pid(), self.dir.clone(), self.log_path());
+                return Err(LabError::Stop { server: SERVER, pid, dir, limit_s: STOP_LIMIT.as_secs(), log });
             }
         }
         self.process = None;
@@ -323,13 +278,9 @@ impl Mongod {
 
     /// As [`Mongod::kill`], where nobody can be told that it did not work.
     fn end_at_once(&mut self) {
-        if let Some(pid) = self.pid() {
-            let _ = kill(Pid::from_raw(pid), Signal::SIGKILL);
-            if let Some(child) = self.process.as_mut().and_then(|process| process.child.as_mut()) {
-                let _ = child.wait();
-            }
+        if let Some(mut process) = self.process.take() {
+            process.end_at_once();
         }
-        self.process = None;
         // the directory may be gone by now
         let _ = self.save(None);
     }
@@ -346,28 +297,7 @@ impl Mongod {
 
     /// The process, if it runs.
     pub fn pid(&mut self) -> Option<i32> {
-        if self.ended().is_some() {
-            self.process = None;
-        }
-        let Process { pid, child } = self.process.as_ref()?;
-        (child.is_some() || self.owns(*pid)).then_some(*pid)
-    }
-
-    /// Whether process `pid`, which was ours, has let go of its files and its port.
-    fn is_gone(&mut self, pid: i32) -> bool {
-        if self.process.as_ref().is_some_and(|process| process.child.is_some()) {
-            return self.ended().is_some();
-        }
-        let facts = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-        // "PID (name) S …": the name may hold anything, a parenthesis too
-        facts.rsplit_once(") ").is_none_or(|(_, rest)| rest.starts_with(['Z', 'X']))
-    }
-
-    /// Whether process `pid` is a server in this directory: an ended one's number may be another's by now.
-    fn owns(&self, pid: i32) -> bool {
-        let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
-        let data = self.data_dir();
-        line.split(|byte| *byte == 0).any(|argument| argument == data.as_os_str().as_bytes())
+        self.process.as_mut().and_then(|process| process.is_running().then(|| process.pid()))
     }
 
     /// Port on 127.0.0.1.
@@ -397,7 +327,7 @@ impl Mongod {
     /// Data directory (`--dbpath`).
     #[must_use]
     pub fn data_dir(&self) -> PathBuf {
-        self.dir.join("data")
+        data_dir(&self.dir)
     }
 
     /// The log.
@@ -447,7 +377,7 @@ impl Mongod {
 
     fn save(&self, pid: Option<i32>) -> Result<(), LabError> {
         let state = State { port: self.port, pid, options: self.options.clone() };
-        write_state(&self.dir.join(STATE_FILE), &state)
+        state::write(&self.dir.join(STATE_FILE), &state)
     }
 }
 
@@ -459,28 +389,9 @@ impl Drop for Mongod {
     }
 }
 
-fn read_state(dir: &Path) -> Result<Option<State>, LabError> {
-    let path = dir.join(STATE_FILE);
-    let text = match fs::read_to_string(&path) {
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(io("read", &path, error)),
-        Ok(text) => text,
-    };
-    let bad = |error: toml::de::Error| LabError::BadState { path: path.clone(), found: error.message().into() };
-    toml::from_str(&text).map(Some).map_err(bad)
-}
-
-/// Writes `state` so that a reader finds the old or the new one, and no half.
-pub(super) fn write_state(path: &Path, state: &impl Serialize) -> Result<(), LabError> {
-    let text = toml::to_string(state).map_err(|error| io("write", path, std::io::Error::other(error)))?;
-    let new = path.with_extension("new");
-    fs::write(&new, text).and_then(|()| fs::rename(&new, path)).map_err(|error| io("write", path, error))
-}
-
-/// A port on 127.0.0.1 that nobody has now.
-fn free_port() -> Result<u16, LabError> {
-    let chosen = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr());
-    chosen.map(|address| address.port()).map_err(|error| io("find a free port on", Path::new("127.0.0.1"), error))
+/// Where the data lie; by it a process is known, too.
+fn data_dir(dir: &Path) -> PathBuf {
+    dir.join("data")
 }
 
 /// What `path` holds from `start` on; nothing if it is not there yet.

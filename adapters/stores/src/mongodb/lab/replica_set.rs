@@ -1,25 +1,22 @@
 //! A replica set of real servers: initiated, waited for, its members added, removed and filled anew. Not here: how a
 //! single server is started (`mongod`).
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use mongodb::bson::{Document, Timestamp, doc};
-use nix::fcntl::{Flock, FlockArg};
+use nix::fcntl::Flock;
 use serde::{Deserialize, Serialize};
 
-use super::mongod::write_state;
-use super::{LabError, Mongod, MongodOptions, admin, io};
+use super::{LabError, Mongod, MongodOptions, admin, io, state};
 
 /// Most members that vote.
 pub(super) const MEMBERS_MAX: usize = 7;
 /// What stands in the directory of a lab.
 const STATE_FILE: &str = "lab.toml";
-/// Held by the process that works on a lab.
-const LOCK_FILE: &str = "lab.lock";
-/// How the files of a lab itself begin, a key that was made for it among them.
+/// How the files of a lab itself begin, a key or a key server that was made for it among them.
 const OWN_FILES: &str = "lab.";
 /// Name of the set, where none is given.
 const NAME: &str = "sealstone";
@@ -88,7 +85,7 @@ impl ReplicaSet {
         if occupied.flatten().any(|entry| !entry.file_name().to_string_lossy().starts_with(OWN_FILES)) {
             return Err(LabError::NotEmpty { dir });
         }
-        let lock = lock(&dir)?;
+        let lock = state::lock(&dir)?;
         let name = members[0].replica_set.clone().unwrap_or_else(|| NAME.into());
         let mut set = Self { dir, name, members: Vec::new(), complete: false, _lock: lock };
         for options in members {
@@ -112,16 +109,10 @@ impl ReplicaSet {
     /// [`LabError::NoLab`], [`LabError::InUse`], [`LabError::BadState`].
     pub fn open(dir: &Path) -> Result<Self, LabError> {
         let path = dir.join(STATE_FILE);
-        let text = match fs::read_to_string(&path) {
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-                return Err(LabError::NoLab { dir: dir.to_owned() });
-            }
-            outcome => outcome.map_err(|error| io("read", &path, error))?,
-        };
+        let Some(state) = state::read::<State>(&path)? else { return Err(LabError::NoLab { dir: dir.to_owned() }) };
         let dir = dir.canonicalize().map_err(|error| io("look at", dir, error))?;
-        let lock = lock(&dir)?;
+        let lock = state::lock(&dir)?;
         let bad = |found: String| LabError::BadState { path: path.clone(), found };
-        let state: State = toml::from_str(&text).map_err(|error| bad(error.message().into()))?;
         let mut set = Self { dir, name: state.name, members: Vec::new(), complete: state.complete, _lock: lock };
         for member in state.members {
             if Path::new(&member).components().count() != 1 || member == ".." {
@@ -341,7 +332,7 @@ impl ReplicaSet {
         let name = |dir: &PathBuf| dir.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let state =
             State { name: self.name.clone(), complete: self.complete, members: dirs.iter().map(name).collect() };
-        write_state(&self.dir.join(STATE_FILE), &state)
+        state::write(&self.dir.join(STATE_FILE), &state)
     }
 
     fn initiate(&self) -> Result<(), LabError> {
@@ -476,11 +467,4 @@ fn members_of(status: &Document) -> Option<Vec<Document>> {
 /// Up to where a member has applied the operations.
 fn applied(member: &Document) -> Option<Timestamp> {
     member.get_document("optime").ok()?.get_timestamp("ts").ok()
-}
-
-fn lock(dir: &Path) -> Result<Flock<File>, LabError> {
-    let path = dir.join(LOCK_FILE);
-    let file = OpenOptions::new().create(true).truncate(false).write(true).open(&path);
-    let file = file.map_err(|error| io("create", &path, error))?;
-    Flock::lock(file, FlockArg::LockExclusiveNonblock).map_err(|_| LabError::InUse { dir: dir.to_owned() })
 }

@@ -1,0 +1,97 @@
+//! A process that a lab started, in this run of the program or in an earlier one: whether it is ours and runs, and its
+//! end. Not here: how it is started and waited for (`mongod`, `key_server`).
+
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, ExitStatus};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+
+/// How often it is looked whether a process has ended.
+const POLL: Duration = Duration::from_millis(20);
+
+/// A process, known by an argument that no other one has: an ended one's number may be another's by now.
+#[derive(Debug)]
+pub(super) struct Process {
+    pid: i32,
+    /// Only where this process started it; one that has ended is a zombie until it is waited for.
+    child: Option<Child>,
+    /// The argument.
+    mark: PathBuf,
+}
+
+impl Process {
+    /// One that was started here.
+    pub(super) fn started(child: Child, mark: &Path) -> Self {
+        Self { pid: child.id() as i32, child: Some(child), mark: mark.to_owned() }
+    }
+
+    /// The one that another process started as `pid`; `None` if it has ended.
+    pub(super) fn found(pid: i32, mark: &Path) -> Option<Self> {
+        is_marked(pid, mark).then(|| Self { pid, child: None, mark: mark.to_owned() })
+    }
+
+    /// Its number.
+    pub(super) fn pid(&self) -> i32 {
+        self.pid
+    }
+
+    /// How it has ended, if it was started here and has.
+    pub(super) fn ended(&mut self) -> Option<ExitStatus> {
+        self.child.as_mut()?.try_wait().ok().flatten()
+    }
+
+    /// Whether it runs, and is ours.
+    pub(super) fn is_running(&mut self) -> bool {
+        match self.child {
+            Some(_) => self.ended().is_none(),
+            None => is_marked(self.pid, &self.mark),
+        }
+    }
+
+    /// Sends `signal` to it, which runs, and waits; false if it has not ended within `limit`.
+    ///
+    /// # Errors
+    /// What the system said to the signal.
+    pub(super) fn end(&mut self, signal: Signal, limit: Duration) -> std::io::Result<bool> {
+        kill(Pid::from_raw(self.pid), signal)?;
+        let begin = Instant::now();
+        while !self.is_gone() {
+            if begin.elapsed() > limit {
+                return Ok(false);
+            }
+            thread::sleep(POLL);
+        }
+        Ok(true)
+    }
+
+    /// Ends it at once, where nobody can be told that it did not work.
+    pub(super) fn end_at_once(&mut self) {
+        if self.is_running() {
+            let _ = kill(Pid::from_raw(self.pid), Signal::SIGKILL);
+            if let Some(child) = &mut self.child {
+                let _ = child.wait();
+            }
+        }
+    }
+
+    /// Whether it, which was ours, has let go of its files and its port.
+    fn is_gone(&mut self) -> bool {
+        if self.child.is_some() {
+            return self.ended().is_some();
+        }
+        let facts = fs::read_to_string(format!("/proc/{}/stat", self.pid)).unwrap_or_default();
+        // "PID (name) S …": the name may hold anything, a parenthesis too
+        facts.rsplit_once(") ").is_none_or(|(_, rest)| rest.starts_with(['Z', 'X']))
+    }
+}
+
+/// Whether process `pid` runs and has the argument `mark`.
+fn is_marked(pid: i32, mark: &Path) -> bool {
+    let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    line.split(|byte| *byte == 0).any(|argument| argument == mark.as_os_str().as_bytes())
+}

@@ -1,0 +1,49 @@
+//! What a lab leaves in its directory for the next process: small files of state, and the lock of whoever works on it.
+//! Not here: what they say (`mongod`, `replica_set`, `key_server`).
+
+use std::fs::{self, File, OpenOptions};
+use std::io::ErrorKind;
+use std::path::Path;
+
+use nix::fcntl::{Flock, FlockArg};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use super::{LabError, io};
+
+/// Held by the process that works on a directory.
+const LOCK_FILE: &str = "lab.lock";
+
+/// Reads the state at `path`; `None` if there is none.
+///
+/// # Errors
+/// [`LabError::Io`], [`LabError::BadState`].
+pub(super) fn read<T: DeserializeOwned>(path: &Path) -> Result<Option<T>, LabError> {
+    let text = match fs::read_to_string(path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+        outcome => outcome.map_err(|error| io("read", path, error))?,
+    };
+    let bad = |error: toml::de::Error| LabError::BadState { path: path.to_owned(), found: error.message().into() };
+    toml::from_str(&text).map(Some).map_err(bad)
+}
+
+/// Writes `state` so that a reader finds the old or the new one, and no half.
+///
+/// # Errors
+/// [`LabError::Io`]; the old one is there then.
+pub(super) fn write(path: &Path, state: &impl Serialize) -> Result<(), LabError> {
+    let text = toml::to_string(state).map_err(|error| io("write", path, std::io::Error::other(error)))?;
+    let new = path.with_extension("new");
+    fs::write(&new, text).and_then(|()| fs::rename(&new, path)).map_err(|error| io("write", path, error))
+}
+
+/// Keeps other processes from working on `dir` as long as the value lives.
+///
+/// # Errors
+/// [`LabError::InUse`], [`LabError::Io`].
+pub(super) fn lock(dir: &Path) -> Result<Flock<File>, LabError> {
+    let path = dir.join(LOCK_FILE);
+    let file = OpenOptions::new().create(true).truncate(false).write(true).open(&path);
+    let file = file.map_err(|error| io("create", &path, error))?;
+    Flock::lock(file, FlockArg::LockExclusiveNonblock).map_err(|_| LabError::InUse { dir: dir.to_owned() })
+}
