@@ -23,19 +23,28 @@ pub(crate) fn install(stores: &Path) -> anyhow::Result<Arc<AtomicBool>> {
     )
 }
 
-/// Sets a handler that ends the process, and the servers it has started, at the first Ctrl-C: `saying` tells what is left.
+/// Runs `start`, which starts servers. At the first Ctrl-C they are ended, and this process too: `saying` tells what is left.
 ///
 /// # Errors
-/// A handler that is set already.
+/// A handler that is set already, or as `start`.
 #[cfg(feature = "mongodb")]
-pub(crate) fn install_ending_servers(saying: String) -> anyhow::Result<()> {
+pub(crate) fn ending_servers<T>(saying: String, start: impl FnOnce() -> anyhow::Result<T>) -> anyhow::Result<T> {
+    let asked = Arc::new(AtomicBool::new(false));
+    let seen = Arc::clone(&asked);
     ctrlc::set_handler(move || {
+        seen.store(true, Ordering::SeqCst);
         say(&format!("\n{saying}"));
         end_servers();
         // as a shell tells of a process that SIGINT has ended
         std::process::exit(130);
     })
-    .context("cannot listen for Ctrl-C")
+    .context("cannot listen for Ctrl-C")?;
+    let outcome = start();
+    // that a server was ended is no failure of its own
+    while asked.load(Ordering::SeqCst) {
+        std::thread::park();
+    }
+    outcome
 }
 
 /// Kills the processes that this one started: servers of a lab, which would go on for nobody. Looks again until there are

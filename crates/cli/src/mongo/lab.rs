@@ -35,12 +35,12 @@ pub(crate) fn run(command: &LabCommand) -> anyhow::Result<Answer> {
 }
 
 fn up(flags: &LabUpFlags) -> anyhow::Result<Answer> {
-    interrupt::install_ending_servers(format!("ended; what was made is left in {}", flags.dir.display()))?;
-    let (mut set, mut kms) = match ReplicaSet::open(&flags.dir) {
-        Ok(set) => again(set, flags)?,
-        Err(LabError::NoLab { .. }) => start(flags)?,
-        Err(error) => return Err(error.into()),
-    };
+    let left = format!("ended; what was made is left in {}", flags.dir.display());
+    let (mut set, mut kms) = interrupt::ending_servers(left, || match ReplicaSet::open(&flags.dir) {
+        Ok(set) => again(set, flags),
+        Err(LabError::NoLab { .. }) => start(flags),
+        Err(error) => Err(error.into()),
+    })?;
     let standing = Standing::of(&mut set, kms.as_mut().map(KeyServer::status));
     set.leave_running();
     if let Some(kms) = kms {
