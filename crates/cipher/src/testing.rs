@@ -44,6 +44,10 @@ pub fn lengths(block_bytes: usize) -> Vec<usize> {
     for blocks in [3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 32, 33, 47, 48, 63, 64, 65, 96, 127, 128, 129, 192, 255, 256] {
         lengths.extend([blocks * block_bytes - 1, blocks * block_bytes, blocks * block_bytes + 1]);
     }
+    // what is left after a batch of blocks
+    for blocks in [66, 68, 72, 76, 80, 136, 137] {
+        lengths.extend([blocks * block_bytes - 3, blocks * block_bytes, blocks * block_bytes + 5]);
+    }
     lengths.extend([1000, 1500, 4095, 4096, 4097, 16383, 16384, 16385]);
     lengths.sort_unstable();
     lengths.dedup();

@@ -22,6 +22,11 @@ impl Ctr for Ctr128 {
     fn apply(&self, initial_counter_block: &[u8], offset_bytes: u64, data: &mut [u8]) -> Result<(), Error> {
         let found = initial_counter_block.len();
         let initial: [u8; 16] = initial_counter_block.try_into().map_err(|_| Error::NonceLength { found, want: 16 })?;
+        // Most calls need no arithmetic, and short ones would wait for the counter block to be written and read again.
+        if offset_bytes == 0 && data.len() as u64 <= bytes_until_carry(&initial) {
+            self.0.xor_keystream32(&initial, data);
+            return Ok(());
+        }
         let mut counter = u128::from_be_bytes(initial).wrapping_add(u128::from(offset_bytes / 16));
         let (head, mut rest) = split_head(data, (offset_bytes % 16) as usize, 16);
         if !head.is_empty() {
@@ -33,11 +38,11 @@ impl Ctr for Ctr128 {
         }
         // The cipher counts in the last 32 bits alone, so a carry beyond them starts a new run.
         while !rest.is_empty() {
-            let run_blocks = (1_u64 << 32) - u64::from(counter as u32);
-            let run_bytes = usize::try_from(run_blocks * 16).unwrap_or(usize::MAX).min(rest.len());
-            let (run, after) = rest.split_at_mut(run_bytes);
-            self.0.xor_keystream32(&counter.to_be_bytes(), run);
-            counter = counter.wrapping_add(u128::from(run_blocks));
+            let block = counter.to_be_bytes();
+            let run = bytes_until_carry(&block);
+            let (run, after) = rest.split_at_mut(rest.len().min(usize::try_from(run).unwrap_or(usize::MAX)));
+            self.0.xor_keystream32(&block, run);
+            counter = counter.wrapping_add(run.len().div_ceil(16) as u128);
             rest = after;
         }
         Ok(())
@@ -71,6 +76,12 @@ impl Ctr for Ctr64 {
         self.0.xor_keystream64(counter, rest);
         Ok(())
     }
+}
+
+/// Length of the key stream from `counter` on until its last 32 bits are all used, in bytes.
+fn bytes_until_carry(counter: &[u8; 16]) -> u64 {
+    let low: &[u8; 4] = counter.last_chunk().expect("four of sixteen bytes");
+    ((1 << 32) - u64::from(u32::from_be_bytes(*low))) * 16
 }
 
 /// Cuts off the bytes of `data` that complete a block of which `skip` bytes were used before.

@@ -1,9 +1,10 @@
 //! ARIA-GCM (SP 800-38D) in one pass: the rounds of one batch of counter blocks and the hash of a batch of ciphertext side
 //! by side, since neither waits for the other.
 //!
-//! The blocks that mask tags would take as long as many blocks if they were encrypted alone: a short message has them in a
-//! vector beside its own, a long one beside its first batch. Sealing hashes the batch before the one it encrypts;
-//! opening hashes the batch it decrypts, and wipes what it decrypted where the tag turns out wrong.
+//! A few blocks take as long as many if they are encrypted alone. So a short message has those that mask its tags in a
+//! vector beside its own, and a long one has them, and a short tail, beside its first batch. Sealing hashes the batch
+//! before the one it encrypts; opening hashes the batch it decrypts, and wipes what it decrypted where the tag turns out
+//! wrong.
 
 use subtle::ConstantTimeEq;
 use zeroize::optimization_barrier;
@@ -113,6 +114,10 @@ struct Crypt<'a, L, const R: usize, const SEAL: bool> {
 
 /// Bytes in a batch of key stream.
 const BATCH_BYTES: usize = 1024;
+/// Vectors that a long message has encrypted beside its first batch if its tail fits into what the masks leave of them.
+const BESIDE: usize = 2;
+/// Bytes of such a tail.
+const TAIL_BYTES: usize = 16 * (4 * BESIDE - 2);
 
 impl<L: ByteLanes + AesLanes, const R: usize, const SEAL: bool> Kernel<L> for Crypt<'_, L, R, SEAL> {
     type Output = [[u8; 16]; 2];
@@ -142,9 +147,10 @@ impl<L: ByteLanes + AesLanes, const R: usize, const SEAL: bool> Crypt<'_, L, R, 
             2 => xor_rows_beside::<L, R, 3>(lanes, keys, &counter, data, first),
             3 | ROWS_MAX => xor_rows_beside::<L, R, { ROWS_MAX + 1 }>(lanes, keys, &counter, data, first),
             _ => {
-                let mut masks = RowRounds::<L, R>::new(lanes, keys, first);
+                let mut masks = RowRounds::<L, R, 1>::new(lanes, keys, [first]);
                 xor_rest(lanes, &keystream_beside::<L, R>(lanes, keys, &counter, &mut masks), data);
-                masks.finish(lanes)
+                let [masks] = masks.finish(lanes);
+                masks
             }
         };
         if SEAL {
@@ -166,18 +172,27 @@ impl<L: ByteLanes + AesLanes, const R: usize, const SEAL: bool> Crypt<'_, L, R, 
     /// For a batch and more.
     #[inline(always)]
     fn run_long(self, lanes: L) -> [[u8; 16]; 2] {
-        let first = self.first_blocks(lanes);
         let Self { gcm: AriaGcm { keys, powers, .. }, head, mut counter, associated, data } = self;
         let lengths = lengths(associated, data.len());
-        let mut hash = absorb(lanes, powers, lanes.zero(), associated);
-        let mut masks = RowRounds::<L, R>::new(lanes, keys, first);
+        let tail_bytes = data.len() % BATCH_BYTES;
+        let tail_beside = (1..=TAIL_BYTES).contains(&tail_bytes);
+        let mut beside = RowBlocks::masking(&counter, head.as_ref());
         count(&mut counter, 1);
-        let (first, _) = data.split_at_mut(BATCH_BYTES);
-        if !SEAL {
-            hash = absorb(lanes, powers, hash, first);
+        if tail_beside {
+            let mut of_tail = counter;
+            count(&mut of_tail, (data.len() - tail_bytes) / 16);
+            beside.set_tail(of_tail);
         }
-        let stream = keystream_beside::<L, R>(lanes, keys, &counter, &mut masks);
-        xor_batch(lanes, stream, first);
+        let mut hash = absorb(lanes, powers, lanes.zero(), associated);
+        let (batch, _) = data.split_at_mut(BATCH_BYTES);
+        if !SEAL {
+            hash = absorb(lanes, powers, hash, batch);
+        }
+        let masks = if tail_beside {
+            xor_batch_beside::<L, R, BESIDE>(lanes, keys, &counter, batch, &mut beside)
+        } else {
+            xor_batch_beside::<L, R, 1>(lanes, keys, &counter, batch, &mut beside)
+        };
         let mut start = BATCH_BYTES;
         while start + BATCH_BYTES <= data.len() {
             count(&mut counter, BATCH_BYTES / 16);
@@ -189,23 +204,89 @@ impl<L: ByteLanes + AesLanes, const R: usize, const SEAL: bool> Crypt<'_, L, R, 
             start += BATCH_BYTES;
         }
         count(&mut counter, BATCH_BYTES / 16);
-        let hash = if !SEAL {
-            let tail = &mut data[start..];
-            let hash = finish_all(lanes, powers, hash, tail, lengths);
-            Lanes::enter(lanes, XorKeystream::<R> { keys, counter: &counter, data: tail });
-            hash
-        } else if data.len() - start > ROWS_MAX * <L as Lanes>::BYTES {
-            let (before, tail) = data.split_at_mut(start);
-            let hashed = &before[start - BATCH_BYTES..];
-            let (stream, hash) = keystream_and_hash::<L, R>(lanes, keys, powers, &counter, hash, hashed);
+        let (before, tail) = data.split_at_mut(start);
+        if !SEAL {
+            hash = finish_all(lanes, powers, hash, tail, lengths);
+        }
+        let mut to_hash = start - BATCH_BYTES;
+        if tail_beside {
+            beside.xor_tail(lanes, tail);
+        } else if SEAL && tail_bytes > ROWS_MAX * <L as Lanes>::BYTES {
+            let stream;
+            (stream, hash) = keystream_and_hash::<L, R>(lanes, keys, powers, &counter, hash, &before[to_hash..]);
+            to_hash = start;
             xor_rest(lanes, &stream, tail);
-            finish_all(lanes, powers, hash, tail, lengths)
         } else {
-            Lanes::enter(lanes, XorKeystream::<R> { keys, counter: &counter, data: &mut data[start..] });
-            finish_all(lanes, powers, hash, &data[start - BATCH_BYTES..], lengths)
-        };
-        tags(lanes, powers, masks.finish(lanes), hash, head)
+            Lanes::enter(lanes, XorKeystream::<R> { keys, counter: &counter, data: tail });
+        }
+        if SEAL {
+            hash = finish_all(lanes, powers, hash, &data[to_hash..], lengths);
+        }
+        tags(lanes, powers, masks, hash, head)
     }
+}
+
+/// Blocks that a long message has encrypted beside its first batch: the masks of the two tags, the key stream of a short
+/// tail, and room to load a vector from the third on. Zeroed on drop.
+struct RowBlocks([[u8; 16]; 4 * BESIDE + 2]);
+
+impl RowBlocks {
+    /// For a message whose tag is masked by the block `counter`.
+    #[inline(always)]
+    fn masking(counter: &[u8; 16], head: Option<&Head<'_>>) -> Self {
+        let mut blocks = [[0; 16]; 4 * BESIDE + 2];
+        blocks[0] = *counter;
+        if let Some(head) = head {
+            blocks[1] = head.counter;
+        }
+        Self(blocks)
+    }
+
+    /// Adds those of a tail from `counter` on.
+    #[inline(always)]
+    fn set_tail(&mut self, mut counter: [u8; 16]) {
+        for block in &mut self.0[2..][..TAIL_BYTES / 16] {
+            *block = counter;
+            count(&mut counter, 1);
+        }
+    }
+
+    /// XORs `tail`, at most [`TAIL_BYTES`], with its key stream, once that is encrypted.
+    #[inline(always)]
+    fn xor_tail<L: ByteLanes>(&self, lanes: L, tail: &mut [u8]) {
+        let stream = self.0[2..].as_flattened();
+        for (vector, stream) in tail.chunks_mut(L::BYTES).zip(stream.chunks_exact(L::BYTES)) {
+            lanes.xor_partial(lanes.load(stream), vector);
+        }
+    }
+}
+
+impl Drop for RowBlocks {
+    fn drop(&mut self) {
+        self.0.as_flattened_mut().fill(0);
+        optimization_barrier(&self.0);
+    }
+}
+
+/// XORs a batch with the key stream from `counter` on, and encrypts the first `N` vectors of `beside` meanwhile. The first
+/// of them, encrypted.
+#[inline(always)]
+fn xor_batch_beside<L: ByteLanes + AesLanes, const R: usize, const N: usize>(
+    lanes: L,
+    keys: &LaneKeys,
+    counter: &[u8; 16],
+    batch: &mut [u8],
+    beside: &mut RowBlocks,
+) -> <L as Lanes>::Vector {
+    let beside = beside.0.as_flattened_mut();
+    let blocks = std::array::from_fn(|i| Lanes::load(lanes, &beside[i * <L as Lanes>::BYTES..]));
+    let mut rows = RowRounds::<L, R, N>::new(lanes, keys, blocks);
+    xor_batch(lanes, keystream_beside::<L, R>(lanes, keys, counter, &mut rows), batch);
+    let rows = rows.finish(lanes);
+    for (i, row) in rows.into_iter().enumerate() {
+        Lanes::store(lanes, row, &mut beside[i * <L as Lanes>::BYTES..]);
+    }
+    rows[0]
 }
 
 /// The tags of head and message: the hash of each under its mask.

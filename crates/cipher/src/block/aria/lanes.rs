@@ -423,35 +423,35 @@ fn diffuse_rows<L: ByteLanes, const N: usize>(lanes: L, v: &mut [L::Vector; N], 
     }
 }
 
-/// A vector of blocks in rows on its way through `R` rounds, one at a step.
-pub(super) struct RowRounds<'a, L: ByteLanes, const R: usize> {
+/// `N` vectors of blocks in rows on their way through `R` rounds, one at a step.
+pub(super) struct RowRounds<'a, L: ByteLanes, const R: usize, const N: usize> {
     keys: &'a RoundKeys,
-    v: [L::Vector; 1],
+    v: [L::Vector; N],
     /// Number of the next round.
     next: usize,
 }
 
-impl<'a, L: ByteLanes, const R: usize> RowRounds<'a, L, R> {
+impl<'a, L: ByteLanes, const R: usize, const N: usize> RowRounds<'a, L, R, N> {
     /// `blocks`, to be encrypted.
     #[inline(always)]
-    pub(super) fn new(lanes: L, keys: &'a LaneKeys, blocks: L::Vector) -> Self {
+    pub(super) fn new(lanes: L, keys: &'a LaneKeys, blocks: [L::Vector; N]) -> Self {
         let keys = &keys.rows;
-        let mut v = [blocks];
+        let mut v = blocks;
         add_rows(lanes, &keys.0[0], &mut v);
         Self { keys, v, next: 1 }
     }
 
     /// The blocks encrypted, after whatever rounds are left.
     #[inline(always)]
-    pub(super) fn finish(mut self, lanes: L) -> L::Vector {
+    pub(super) fn finish(mut self, lanes: L) -> [L::Vector; N] {
         while self.next <= R {
             self.step(lanes);
         }
-        self.v[0]
+        self.v
     }
 }
 
-impl<L: ByteLanes, const R: usize> Beside<L> for RowRounds<'_, L, R> {
+impl<L: ByteLanes, const R: usize, const N: usize> Beside<L> for RowRounds<'_, L, R, N> {
     #[inline(always)]
     fn step(&mut self, lanes: L) {
         let Self { keys, v, next } = self;
@@ -459,9 +459,9 @@ impl<L: ByteLanes, const R: usize> Beside<L> for RowRounds<'_, L, R> {
             return;
         }
         if *next % 2 == 1 {
-            substitute_rows::<L, true, 1>(lanes, v);
+            substitute_rows::<L, true, N>(lanes, v);
         } else {
-            substitute_rows::<L, false, 1>(lanes, v);
+            substitute_rows::<L, false, N>(lanes, v);
         }
         if *next < R {
             diffuse_rows(lanes, v, &keys.0[*next]);
