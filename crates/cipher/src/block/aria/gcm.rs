@@ -386,3 +386,15 @@ impl<L: AesLanes> Beside<L> for Hashing<'_, L> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::arch::left_after_drop;
+
+    #[test]
+    fn key_stream_beside_a_batch_is_zeroed() {
+        let blocks = RowBlocks([[7; 16]; 4 * BESIDE + 2]);
+        assert!(left_after_drop(blocks).iter().all(|byte| *byte == 0));
+    }
+}
