@@ -4,7 +4,7 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -76,6 +76,15 @@ fn servers(parent: u32) -> Vec<i32> {
     pids.filter(|pid| parent_of(pid) == Some(parent)).collect()
 }
 
+/// Waits until `comparison` has three servers running.
+fn wait_for_three_servers(comparison: &mut Child) {
+    let begin = Instant::now();
+    while servers(comparison.id()).len() < 3 {
+        assert!(begin.elapsed() < Duration::from_secs(300) && comparison.try_wait().unwrap().is_none());
+        thread::sleep(Duration::from_millis(20));
+    }
+}
+
 #[test]
 fn sets_of_several_sizes_are_measured_and_gone() {
     if !available("sets_of_several_sizes_are_measured_and_gone") {
@@ -132,11 +141,7 @@ fn servers_that_are_killed_cost_no_earlier_result() {
     let mut command = compare(dir.path(), &["--at-rest", "none", "--nodes", "1,3", "--out", "out"]);
     let mut comparison = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     // the third member is of the second run
-    let begin = Instant::now();
-    while servers(comparison.id()).len() < 3 {
-        assert!(begin.elapsed() < Duration::from_secs(300) && comparison.try_wait().unwrap().is_none());
-        thread::sleep(Duration::from_millis(20));
-    }
+    wait_for_three_servers(&mut comparison);
     for pid in servers(comparison.id()) {
         let _ = kill(Pid::from_raw(pid), Signal::SIGKILL);
     }
@@ -158,11 +163,7 @@ fn a_second_interrupt_ends_the_servers_too() {
     let dir = tempfile::tempdir().unwrap();
     let mut command = compare(dir.path(), &["--at-rest", "none", "--nodes", "3", "--out", "out"]);
     let mut comparison = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
-    let begin = Instant::now();
-    while servers(comparison.id()).len() < 3 {
-        assert!(begin.elapsed() < Duration::from_secs(300) && comparison.try_wait().unwrap().is_none());
-        thread::sleep(Duration::from_millis(20));
-    }
+    wait_for_three_servers(&mut comparison);
     for _ in 0..2 {
         kill(Pid::from_raw(comparison.id() as i32), Signal::SIGINT).unwrap();
         thread::sleep(Duration::from_millis(200));

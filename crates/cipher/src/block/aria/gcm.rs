@@ -162,11 +162,7 @@ impl<L: ByteLanes + AesLanes, const R: usize, const SEAL: bool> Crypt<'_, L, R, 
     /// The counter blocks that mask the tags, of the message and of the head, in a vector.
     #[inline(always)]
     fn first_blocks(&self, lanes: L) -> <L as Lanes>::Vector {
-        let mut blocks = [self.counter; BATCH_BYTES / 256];
-        if let Some(head) = &self.head {
-            blocks[1] = head.counter;
-        }
-        Lanes::load(lanes, blocks.as_flattened())
+        Lanes::load(lanes, mask_blocks::<{ BATCH_BYTES / 256 }>(&self.counter, self.head.as_ref()).as_flattened())
     }
 
     /// For a batch and more.
@@ -226,6 +222,17 @@ impl<L: ByteLanes + AesLanes, const R: usize, const SEAL: bool> Crypt<'_, L, R, 
     }
 }
 
+/// The counter blocks that mask the tags, of the message and of the head, and `N` - 2 more. Those without a use are the
+/// first once more: a block of zeros, encrypted, would be the key of the hash.
+#[inline(always)]
+fn mask_blocks<const N: usize>(counter: &[u8; 16], head: Option<&Head<'_>>) -> [[u8; 16]; N] {
+    let mut blocks = [*counter; N];
+    if let Some(head) = head {
+        blocks[1] = head.counter;
+    }
+    blocks
+}
+
 /// Blocks that a long message has encrypted beside its first batch: the masks of the two tags, the key stream of a short
 /// tail, and room to load a vector from the third on. Zeroed on drop.
 struct RowBlocks([[u8; 16]; 4 * BESIDE + 2]);
@@ -234,12 +241,7 @@ impl RowBlocks {
     /// For a message whose tag is masked by the block `counter`.
     #[inline(always)]
     fn masking(counter: &[u8; 16], head: Option<&Head<'_>>) -> Self {
-        let mut blocks = [[0; 16]; 4 * BESIDE + 2];
-        blocks[0] = *counter;
-        if let Some(head) = head {
-            blocks[1] = head.counter;
-        }
-        Self(blocks)
+        Self(mask_blocks(counter, head))
     }
 
     /// Adds those of a tail from `counter` on.
