@@ -4,10 +4,12 @@
 // The classes derive from RocksDB's abstract ones and not from its wrappers, so that a method this file does not know
 // of is refused or goes through those it does, and never reaches the stored bytes behind the seal's back.
 
+#include <algorithm>
 #include <atomic>
 #include <condition_variable>
 #include <cstring>
 #include <functional>
+#include <map>
 #include <mutex>
 #include <string>
 #include <system_error>
@@ -40,16 +42,186 @@ using rocksdb::Slice;
 using rocksdb::Status;
 using rocksdb::Temperature;
 
+// Puts the text of a failure into `message`.
+int32_t Failed(const Status& status, sealstone_message* message) {
+  if (status.IsNotFound() || status.IsPathNotFound()) {
+    return SEALSTONE_FILES_NOT_FOUND;
+  }
+  const std::string text = status.ToString();
+  message->text_bytes = std::min(text.size(), sizeof(message->text));
+  memcpy(message->text, text.data(), message->text_bytes);
+  return SEALSTONE_FILES_FAILED;
+}
+
+int32_t Said(const Status& status, sealstone_message* message) {
+  return status.ok() ? SEALSTONE_FILES_OK : Failed(status, message);
+}
+
+// Does `work`, which may throw where memory runs out; Rust takes no exceptions.
+template <typename Work>
+int32_t Guarded(sealstone_message* message, Work work) noexcept {
+  try {
+    return work();
+  } catch (...) {
+    constexpr char kText[] = "out of memory";
+    message->text_bytes = sizeof(kText) - 1;
+    memcpy(message->text, kText, message->text_bytes);
+    return SEALSTONE_FILES_FAILED;
+  }
+}
+
+// The stored files, as the catalogues are kept on them.
+class StoredFiles {
+ public:
+  explicit StoredFiles(std::shared_ptr<FileSystem> target)
+      : target_(std::move(target)),
+        calls{this, &Read, &Create, &Update, &Write, &Sync, &Free, &Rename, &Remove, &SyncDirectory, &Names} {}
+  StoredFiles(const StoredFiles&) = delete;
+  StoredFiles& operator=(const StoredFiles&) = delete;
+
+ private:
+  const std::shared_ptr<FileSystem> target_;
+
+  static FileSystem& Target(const void* files) { return *static_cast<const StoredFiles*>(files)->target_; }
+
+  static int32_t Read(const void* files, const char* path, size_t path_bytes, size_t bytes, sealstone_sink sink,
+                      void* context, sealstone_message* message) noexcept {
+    return Guarded(message, [&] {
+      const std::string name(path, path_bytes);
+      std::unique_ptr<FSSequentialFile> file;
+      IOStatus status = Target(files).FileExists(name, IOOptions(), nullptr);
+      if (status.ok()) {
+        status = Target(files).NewSequentialFile(name, FileOptions(), &file, nullptr);
+      }
+      constexpr size_t kPieceBytes = 64 << 10;
+      std::string piece(std::min(bytes, kPieceBytes), 0);
+      for (size_t rest = bytes; status.ok() && rest > 0;) {
+        Slice got;
+        status = file->Read(std::min(rest, piece.size()), IOOptions(), &got, piece.data(), nullptr);
+        if (!status.ok() || got.empty()) {
+          break;
+        }
+        sink(context, 0, reinterpret_cast<const uint8_t*>(got.data()), got.size());
+        rest -= got.size();
+      }
+      return Said(status, message);
+    });
+  }
+
+  static int32_t Create(const void* files, const char* path, size_t path_bytes, const uint8_t* data, size_t bytes,
+                        sealstone_message* message) noexcept {
+    return Guarded(message, [&] {
+      std::unique_ptr<FSWritableFile> file;
+      IOStatus status = Target(files).NewWritableFile(std::string(path, path_bytes), FileOptions(), &file, nullptr);
+      if (status.ok()) {
+        status = file->Append(Slice(reinterpret_cast<const char*>(data), bytes), IOOptions(), nullptr);
+      }
+      if (status.ok()) {
+        status = file->Flush(IOOptions(), nullptr);
+      }
+      if (status.ok()) {
+        status = file->Sync(IOOptions(), nullptr);
+      }
+      if (file != nullptr) {
+        IOStatus closed = file->Close(IOOptions(), nullptr);
+        status = status.ok() ? closed : status;
+      }
+      return Said(status, message);
+    });
+  }
+
+  static int32_t Update(const void* files, const char* path, size_t path_bytes, void** update,
+                        sealstone_message* message) noexcept {
+    return Guarded(message, [&] {
+      std::unique_ptr<FSRandomRWFile> file;
+      IOStatus status = Target(files).NewRandomRWFile(std::string(path, path_bytes), FileOptions(), &file, nullptr);
+      *update = file.release();
+      return Said(status, message);
+    });
+  }
+  static int32_t Write(void* update, uint64_t offset, const uint8_t* data, size_t bytes,
+                       sealstone_message* message) noexcept {
+    return Guarded(message, [&] {
+      const Slice slice(reinterpret_cast<const char*>(data), bytes);
+      return Said(static_cast<FSRandomRWFile*>(update)->Write(offset, slice, IOOptions(), nullptr), message);
+    });
+  }
+  static int32_t Sync(void* update, sealstone_message* message) noexcept {
+    return Guarded(message,
+                   [&] { return Said(static_cast<FSRandomRWFile*>(update)->Sync(IOOptions(), nullptr), message); });
+  }
+  static void Free(void* update) noexcept {
+    sealstone_message message;
+    Guarded(&message, [&] {
+      std::unique_ptr<FSRandomRWFile> file(static_cast<FSRandomRWFile*>(update));
+      file->Close(IOOptions(), nullptr).PermitUncheckedError();
+      return 0;
+    });
+  }
+
+  static int32_t Rename(const void* files, const char* from, size_t from_bytes, const char* to, size_t to_bytes,
+                        sealstone_message* message) noexcept {
+    return Guarded(message, [&] {
+      return Said(Target(files).RenameFile(std::string(from, from_bytes), std::string(to, to_bytes), IOOptions(),
+                                           nullptr),
+                  message);
+    });
+  }
+  static int32_t Remove(const void* files, const char* path, size_t path_bytes, sealstone_message* message) noexcept {
+    return Guarded(message, [&] {
+      const std::string name(path, path_bytes);
+      IOStatus status = Target(files).FileExists(name, IOOptions(), nullptr);
+      if (status.ok()) {
+        status = Target(files).DeleteFile(name, IOOptions(), nullptr);
+      }
+      return Said(status, message);
+    });
+  }
+  static int32_t SyncDirectory(const void* files, const char* path, size_t path_bytes,
+                               sealstone_message* message) noexcept {
+    return Guarded(message, [&] {
+      std::unique_ptr<FSDirectory> directory;
+      IOStatus status = Target(files).NewDirectory(std::string(path, path_bytes), IOOptions(), &directory, nullptr);
+      if (status.ok()) {
+        status = directory->Fsync(IOOptions(), nullptr);
+      }
+      return Said(status, message);
+    });
+  }
+  static int32_t Names(const void* files, const char* path, size_t path_bytes, sealstone_sink sink, void* context,
+                       sealstone_message* message) noexcept {
+    return Guarded(message, [&] {
+      std::vector<std::string> names;
+      IOStatus status = Target(files).GetChildren(std::string(path, path_bytes), IOOptions(), &names, nullptr);
+      for (const std::string& name : names) {
+        if (name != "." && name != "..") {
+          sink(context, 0, reinterpret_cast<const uint8_t*>(name.data()), name.size());
+        }
+      }
+      return Said(status, message);
+    });
+  }
+
+ public:
+  const sealstone_files calls;
+};
+
 // `seal` and the functions that know what it is. Shared by the file system and its open files.
 class Seal {
  public:
-  Seal(const sealstone_seal_ops& ops, const void* seal) : ops(ops), seal(seal) {}
+  Seal(const sealstone_seal_ops& ops, const void* seal, const std::shared_ptr<FileSystem>& target)
+      : ops(ops), seal(seal), files_(target) {
+    ops.attach(seal, &files_.calls);
+  }
   ~Seal() { ops.release(seal); }
   Seal(const Seal&) = delete;
   Seal& operator=(const Seal&) = delete;
 
   const sealstone_seal_ops ops;
   const void* const seal;
+
+ private:
+  const StoredFiles files_;
 };
 using SealPtr = std::shared_ptr<const Seal>;
 
@@ -92,6 +264,10 @@ IOStatus Answer(int32_t code, const sealstone_message& message, const Raw* raw) 
       return IOStatus::InvalidArgument(text);
     case SEALSTONE_READ_FAILED:
       return raw != nullptr ? raw->status : IOStatus::IOError("a read failed without saying why");
+    case SEALSTONE_IO_FAILED:
+      return std::string(message.text, message.text_bytes).find("No space left") != std::string::npos
+                 ? IOStatus::NoSpace(text)
+                 : IOStatus::IOError(text);
     default:
       return IOStatus::IOError(text);
   }
@@ -113,22 +289,21 @@ IOStatus RefuseMaps(const std::string& name, const FileOptions& options) {
   return IOStatus::OK();
 }
 
-// Logs and manifests are appended to and must be readable after a crash: frames. Everything else is written once.
-uint32_t LayoutFor(const std::string& path) {
+// Logs and manifests are appended to and must be readable after a crash. Everything else is written once.
+bool IsAppendedTo(const std::string& path) {
   const std::string name = path.substr(path.find_last_of('/') + 1);
   const size_t digits = name.find_first_not_of("0123456789");
   const bool log = digits != std::string::npos && digits > 0 && name.compare(digits, std::string::npos, ".log") == 0;
   const std::string manifest = "MANIFEST-";
-  const bool is_manifest = name.compare(0, manifest.size(), manifest) == 0 &&
-                           name.find_first_not_of("0123456789", manifest.size()) == std::string::npos;
-  return log || is_manifest ? SEALSTONE_FRAMES : SEALSTONE_PAGED;
+  return log || name.compare(0, manifest.size(), manifest) == 0;
 }
 
 bool IsIdentity(const std::string& path) { return path.substr(path.find_last_of('/') + 1) == "IDENTITY"; }
 
 // The answer to opening or reading a file. RocksDB asserts that reading the file IDENTITY fails with an I/O error only.
-IOStatus ReadAnswer(bool identity, int32_t code, const sealstone_message& message, const Raw& raw) {
-  if (identity && code != SEALSTONE_OK && code != SEALSTONE_READ_FAILED) {
+// Damage found in a log while it is being read must be one, too: some recovery modes take corruption for its end.
+IOStatus ReadAnswer(bool io_error, int32_t code, const sealstone_message& message, const Raw& raw) {
+  if (io_error && code != SEALSTONE_OK && code != SEALSTONE_READ_FAILED) {
     return IOStatus::IOError(Slice(message.text, message.text_bytes));
   }
   return Answer(code, message, &raw);
@@ -162,7 +337,8 @@ class SealedContent {
     if (code != SEALSTONE_OK) {
       return ReadAnswer(IsIdentity(name), code, message, raw);
     }
-    result->reset(new SealedContent(seal, std::move(target), reader, page_bytes, IsIdentity(name)));
+    result->reset(
+        new SealedContent(seal, std::move(target), reader, page_bytes, IsIdentity(name) || IsAppendedTo(name)));
     return IOStatus::OK();
   }
 
@@ -179,7 +355,7 @@ class SealedContent {
     const int32_t code =
         seal_->ops.read(reader_, &raw.calls, offset, n, reinterpret_cast<uint8_t*>(scratch), &got, &message);
     *result = Slice(scratch, code == SEALSTONE_OK ? got : 0);
-    return ReadAnswer(identity_, code, message, raw);
+    return ReadAnswer(io_errors_, code, message, raw);
   }
 
   IOStatus Size(const IOOptions& options, uint64_t* bytes, IODebugContext* dbg) const {
@@ -200,18 +376,18 @@ class SealedContent {
 
  private:
   SealedContent(SealPtr seal, std::unique_ptr<FSRandomAccessFile> target, void* reader, uint64_t page_bytes,
-                bool identity)
+                bool io_errors)
       : seal_(std::move(seal)),
         target_(std::move(target)),
         reader_(reader),
         page_bytes_(page_bytes),
-        identity_(identity) {}
+        io_errors_(io_errors) {}
 
   const SealPtr seal_;
   const std::unique_ptr<FSRandomAccessFile> target_;
   void* const reader_;
   const size_t page_bytes_;
-  const bool identity_;
+  const bool io_errors_;
 };
 
 class SealedRandomAccessFile : public FSRandomAccessFile {
@@ -277,8 +453,8 @@ class SealedSequentialFile : public FSSequentialFile {
   uint64_t position_ = 0;
 };
 
-// Keeps the record in a log's header that says how much of it is on stable storage. The record is written after what
-// it speaks of was synced, and is itself synced by the next sync: a crash leaves the one before it.
+// Keeps the record of how much of a log is on stable storage, which the catalogue has. It is written after what it speaks
+// of was synced, and is not synced itself: a crash leaves the one before it.
 class SyncRecord {
  public:
   SyncRecord(SealPtr seal, void* syncer, std::unique_ptr<FSRandomRWFile> header)
@@ -287,19 +463,27 @@ class SyncRecord {
   SyncRecord(const SyncRecord&) = delete;
   SyncRecord& operator=(const SyncRecord&) = delete;
 
+  // What the next sync promises is listed on stable storage.
+  IOStatus Before() {
+    sealstone_message message;
+    message.text_bytes = 0;
+    return Answer(seal_->ops.before_sync(syncer_, &message), message, nullptr);
+  }
+
   // The first `stored_bytes` bytes are on stable storage. Any number of threads at once.
   IOStatus Advance(uint64_t stored_bytes, const IOOptions& options, IODebugContext* dbg) {
     const std::lock_guard<std::mutex> lock(mutex_);
     if (stored_bytes <= recorded_) {
       return IOStatus::OK();
     }
-    sealstone_record record;
+    sealstone_mark mark;
+    mark.bytes_used = 0;
     sealstone_message message;
     message.text_bytes = 0;
-    IOStatus status = Answer(seal_->ops.synced(syncer_, stored_bytes, &record, &message), message, nullptr);
-    if (status.ok()) {
-      const Slice bytes(reinterpret_cast<const char*>(record.bytes), sizeof(record.bytes));
-      status = header_->Write(record.offset, bytes, options, dbg);
+    IOStatus status = Answer(seal_->ops.synced(syncer_, stored_bytes, &mark, &message), message, nullptr);
+    if (status.ok() && mark.bytes_used > 0) {
+      const Slice bytes(reinterpret_cast<const char*>(mark.bytes), mark.bytes_used);
+      status = header_->Write(mark.offset, bytes, options, dbg);
     }
     if (status.ok()) {
       recorded_ = stored_bytes;
@@ -440,13 +624,13 @@ class WriteBehinds {
 class SealedWritableFile : public FSWritableFile {
  public:
   SealedWritableFile(const FileOptions& options, SealPtr seal, std::shared_ptr<WriteBehinds> behinds,
-                     std::unique_ptr<FSWritableFile> target, void* writer, uint32_t layout)
+                     std::unique_ptr<FSWritableFile> target, void* writer, bool paged)
       : FSWritableFile(options),
         seal_(std::move(seal)),
         behinds_(std::move(behinds)),
         target_(std::move(target)),
         writer_(writer),
-        paged_(layout == SEALSTONE_PAGED) {}
+        paged_(paged) {}
 
   ~SealedWritableFile() override {
     if (!closed_) {
@@ -580,8 +764,10 @@ class SealedWritableFile : public FSWritableFile {
       target_->PrepareWrite(stored_bytes_, stored.bytes, options, dbg);
     }
     IOStatus status = target_->Append(Slice(reinterpret_cast<const char*>(stored.data), stored.bytes), options, dbg);
-    // counted once it is with the file below, since a sync beside this may speak of all that is counted
-    stored_bytes_ += stored.bytes;
+    // counted once it is with the file below, and only then: a sync beside this may record all that is counted
+    if (status.ok()) {
+      stored_bytes_ += stored.bytes;
+    }
     return status;
   }
 
@@ -589,6 +775,9 @@ class SealedWritableFile : public FSWritableFile {
   IOStatus SyncBy(TargetSync sync, const IOOptions& options, IODebugContext* dbg) {
     IOStatus status = Finish(options, dbg);
     const uint64_t stored_bytes = stored_bytes_;
+    if (status.ok() && record_ != nullptr) {
+      status = record_->Before();
+    }
     if (status.ok()) {
       status = sync();
     }
@@ -704,22 +893,21 @@ class SealedFileSystem : public FileSystem {
     if (!status.ok()) {
       return status;
     }
-    // the key first: without one, no file must be made or emptied
+    // The key first: without one, no file must be made or emptied. A file that is in the way is removed, not emptied. So
+    // a stored file has one header as long as it lives, and a rotation that read it can never write into the header of
+    // another file.
     sealstone_bytes header;
     sealstone_message message;
     message.text_bytes = 0;
     void* writer = nullptr;
     void* syncer = nullptr;
-    const uint32_t layout = LayoutFor(name);
     const int32_t code =
-        seal_->ops.create(seal_->seal, layout, name.data(), name.size(), &writer, &syncer, &header, &message);
+        seal_->ops.create(seal_->seal, name.data(), name.size(), &writer, &syncer, &header, &message);
     if (code != SEALSTONE_OK) {
       return Answer(code, message, nullptr);
     }
     std::unique_ptr<FSWritableFile> target;
     std::unique_ptr<FSRandomRWFile> header_file;
-    // A file that is in the way is removed, not emptied. So a stored file has one header as long as it lives, and a
-    // rotation that read it can never write into the header of another file.
     if (target_->FileExists(name, options.io_options, dbg).ok()) {
       status = target_->DeleteFile(name, options.io_options, dbg);
     }
@@ -737,7 +925,7 @@ class SealedFileSystem : public FileSystem {
       }
       return status;
     }
-    auto file = std::make_unique<SealedWritableFile>(options, seal_, behinds_, std::move(target), writer, layout);
+    auto file = std::make_unique<SealedWritableFile>(options, seal_, behinds_, std::move(target), writer, syncer == nullptr);
     std::unique_ptr<SyncRecord> record;
     if (syncer != nullptr) {
       record = std::make_unique<SyncRecord>(seal_, syncer, std::move(header_file));
@@ -755,7 +943,7 @@ class SealedFileSystem : public FileSystem {
     if (target_->FileExists(name, options.io_options, dbg).IsNotFound()) {
       return NewWritableFile(name, options, result, dbg);
     }
-    if (LayoutFor(name) == SEALSTONE_FRAMES) {
+    if (IsAppendedTo(name)) {
       // RocksDB only asks for this to trim or continue a file, and takes a new one instead
       return IOStatus::NotSupported(name, "a sealed log cannot be continued");
     }
@@ -775,7 +963,7 @@ class SealedFileSystem : public FileSystem {
   IOStatus ReuseWritableFile(const std::string& name, const std::string& old_name, const FileOptions& options,
                              std::unique_ptr<FSWritableFile>* result, IODebugContext* dbg) override {
     result->reset();
-    IOStatus status = target_->RenameFile(old_name, name, options.io_options, dbg);
+    IOStatus status = DeleteFile(old_name, options.io_options, dbg);
     return status.ok() ? NewWritableFile(name, options, result, dbg) : status;
   }
 
@@ -807,6 +995,7 @@ class SealedFileSystem : public FileSystem {
                                      std::vector<FileAttributes>* result, IODebugContext* dbg) override {
     IOStatus status = target_->GetChildrenFileAttributes(directory, options, result, dbg);
     if (status.ok()) {
+      std::erase_if(*result, [&](const FileAttributes& file) { return Hides(directory + "/" + file.name); });
       for (FileAttributes& file : *result) {
         uint64_t bytes = 0;
         bool is_directory = false;
@@ -831,14 +1020,23 @@ class SealedFileSystem : public FileSystem {
     return target_->NewDirectory(name, options, result, dbg);
   }
   IOStatus FileExists(const std::string& name, const IOOptions& options, IODebugContext* dbg) override {
-    return target_->FileExists(name, options, dbg);
+    return Hides(name) ? IOStatus::NotFound(name) : target_->FileExists(name, options, dbg);
   }
   IOStatus GetChildren(const std::string& directory, const IOOptions& options, std::vector<std::string>* result,
                        IODebugContext* dbg) override {
-    return target_->GetChildren(directory, options, result, dbg);
+    IOStatus status = target_->GetChildren(directory, options, result, dbg);
+    if (status.ok()) {
+      std::erase_if(*result, [&](const std::string& name) { return Hides(directory + "/" + name); });
+    }
+    return status;
   }
   IOStatus DeleteFile(const std::string& name, const IOOptions& options, IODebugContext* dbg) override {
-    return target_->DeleteFile(name, options, dbg);
+    sealstone_message message;
+    message.text_bytes = 0;
+    int32_t now = 1;
+    IOStatus status =
+        Answer(seal_->ops.remove(seal_->seal, name.data(), name.size(), &now, &message), message, nullptr);
+    return status.ok() && now != 0 ? target_->DeleteFile(name, options, dbg) : status;
   }
   IOStatus CreateDir(const std::string& name, const IOOptions& options, IODebugContext* dbg) override {
     return target_->CreateDir(name, options, dbg);
@@ -847,7 +1045,8 @@ class SealedFileSystem : public FileSystem {
     return target_->CreateDirIfMissing(name, options, dbg);
   }
   IOStatus DeleteDir(const std::string& name, const IOOptions& options, IODebugContext* dbg) override {
-    return target_->DeleteDir(name, options, dbg);
+    IOStatus status = Told(seal_->ops.remove_directory, name);
+    return status.ok() ? target_->DeleteDir(name, options, dbg) : status;
   }
   IOStatus GetFileModificationTime(const std::string& name, const IOOptions& options, uint64_t* time,
                                    IODebugContext* dbg) override {
@@ -855,11 +1054,28 @@ class SealedFileSystem : public FileSystem {
   }
   IOStatus RenameFile(const std::string& from, const std::string& to, const IOOptions& options,
                       IODebugContext* dbg) override {
-    return target_->RenameFile(from, to, options, dbg);
+    sealstone_message message;
+    message.text_bytes = 0;
+    const sealstone_seal_ops& ops = seal_->ops;
+    IOStatus status =
+        Answer(ops.rename(seal_->seal, from.data(), from.size(), to.data(), to.size(), &message), message, nullptr);
+    if (!status.ok()) {
+      return status;
+    }
+    status = target_->RenameFile(from, to, options, dbg);
+    message.text_bytes = 0;
+    IOStatus noted = Answer(
+        ops.renamed(seal_->seal, from.data(), from.size(), to.data(), to.size(), status.ok() ? 1 : 0, &message), message,
+        nullptr);
+    return status.ok() ? noted : status;
   }
   IOStatus LinkFile(const std::string& from, const std::string& to, const IOOptions& options,
                     IODebugContext* dbg) override {
-    return target_->LinkFile(from, to, options, dbg);
+    sealstone_message message;
+    message.text_bytes = 0;
+    IOStatus status = Answer(
+        seal_->ops.link(seal_->seal, from.data(), from.size(), to.data(), to.size(), &message), message, nullptr);
+    return status.ok() ? target_->LinkFile(from, to, options, dbg) : status;
   }
   IOStatus NumFileLinks(const std::string& name, const IOOptions& options, uint64_t* count,
                         IODebugContext* dbg) override {
@@ -870,10 +1086,34 @@ class SealedFileSystem : public FileSystem {
     return target_->AreFilesSame(one, other, options, same, dbg);
   }
   IOStatus LockFile(const std::string& name, const IOOptions& options, FileLock** lock, IODebugContext* dbg) override {
-    return target_->LockFile(name, options, lock, dbg);
+    IOStatus status = target_->LockFile(name, options, lock, dbg);
+    if (!status.ok()) {
+      return status;
+    }
+    status = Told(seal_->ops.locked, name);
+    if (!status.ok()) {
+      target_->UnlockFile(*lock, options, dbg).PermitUncheckedError();
+      *lock = nullptr;
+      return status;
+    }
+    const std::lock_guard<std::mutex> guard(locks_mutex_);
+    locks_[*lock] = name;
+    return status;
   }
   IOStatus UnlockFile(FileLock* lock, const IOOptions& options, IODebugContext* dbg) override {
-    return target_->UnlockFile(lock, options, dbg);
+    std::string name;
+    {
+      const std::lock_guard<std::mutex> guard(locks_mutex_);
+      const auto found = locks_.find(lock);
+      if (found != locks_.end()) {
+        name = found->second;
+        locks_.erase(found);
+      }
+    }
+    // what could not be put on stable storage now is what a crash would have left
+    IOStatus noted = name.empty() ? IOStatus::OK() : Told(seal_->ops.unlocked, name);
+    IOStatus status = target_->UnlockFile(lock, options, dbg);
+    return status.ok() ? noted : status;
   }
   IOStatus GetTestDirectory(const IOOptions& options, std::string* path, IODebugContext* dbg) override {
     return target_->GetTestDirectory(options, path, dbg);
@@ -925,6 +1165,15 @@ class SealedFileSystem : public FileSystem {
   virtual void SupportedOps(int64_t& operations) { operations = 0; }
 
  private:
+  bool Hides(const std::string& name) const { return seal_->ops.hides(seal_->seal, name.data(), name.size()) != 0; }
+
+  // Tells Rust of a file or directory.
+  IOStatus Told(int32_t (*what)(const void*, const char*, size_t, sealstone_message*), const std::string& name) const {
+    sealstone_message message;
+    message.text_bytes = 0;
+    return Answer(what(seal_->seal, name.data(), name.size(), &message), message, nullptr);
+  }
+
   template <typename Target>
   static IOStatus SyncStored(Target* target, const std::string& name, const FileOptions& options,
                              const IOOptions& io_options, bool use_fsync, IODebugContext* dbg) {
@@ -938,13 +1187,15 @@ class SealedFileSystem : public FileSystem {
   const std::shared_ptr<FileSystem> target_;
   const SealPtr seal_;
   const std::shared_ptr<WriteBehinds> behinds_ = std::make_shared<WriteBehinds>();
+  std::mutex locks_mutex_;
+  std::map<FileLock*, std::string> locks_;  // the lock files that are held, by name
 };
 
 }  // namespace
 
 std::shared_ptr<rocksdb::FileSystem> NewSealedFileSystem(const std::shared_ptr<rocksdb::FileSystem>& target,
                                                          const sealstone_seal_ops& ops, const void* seal) {
-  return std::make_shared<SealedFileSystem>(target, std::make_shared<const Seal>(ops, seal));
+  return std::make_shared<SealedFileSystem>(target, std::make_shared<const Seal>(ops, seal, target));
 }
 
 }  // namespace sealstone

@@ -37,6 +37,7 @@ enum {
   SEALSTONE_REFUSED = 2,        // no such key, wrong key, not supported: `message` says what
   SEALSTONE_READ_FAILED = 3,    // the `read` function of `sealstone_raw` failed; it kept its own status
   SEALSTONE_BUG = 4,            // a panic was caught: `message` says where
+  SEALSTONE_IO_FAILED = 5,      // an operation on stored files failed: `message` says which
 };
 
 // The text of a failure, in memory of the C++ side.
@@ -58,22 +59,54 @@ typedef struct sealstone_bytes {
   size_t bytes;
 } sealstone_bytes;
 
-// What is to be written over a file's header once more of the file is on stable storage.
-typedef struct sealstone_record {
+// What is to be written into a log's own header area after its first sync; nothing if `bytes_used` is 0.
+typedef struct sealstone_mark {
   uint64_t offset;
-  uint8_t bytes[24];
-} sealstone_record;
+  uint8_t bytes[16];
+  size_t bytes_used;
+} sealstone_mark;
 
-enum { SEALSTONE_PAGED = 0, SEALSTONE_FRAMES = 1 };
+// Receives bytes during the call that hands them over; see `sealstone_db_get`.
+typedef void (*sealstone_sink)(void* context, size_t index, const uint8_t* value, size_t value_bytes);
+
+enum { SEALSTONE_FILES_OK = 0, SEALSTONE_FILES_NOT_FOUND = 1, SEALSTONE_FILES_FAILED = 2 };
+
+// Operations on stored files that the catalogues are kept with. Functions return one of the codes above, and fill in
+// `message` with SEALSTONE_FILES_FAILED. Any number of threads at once; an `update` belongs to one thread at a time.
+typedef struct sealstone_files {
+  const void* files;
+  // Hands the first `bytes` bytes of a file, or all there are, to `sink`.
+  int32_t (*read)(const void* files, const char* path, size_t path_bytes, size_t bytes, sealstone_sink sink,
+                  void* context, sealstone_message* message);
+  // Puts a new file in place of what is there, holding `data` on stable storage.
+  int32_t (*create)(const void* files, const char* path, size_t path_bytes, const uint8_t* data, size_t bytes,
+                    sealstone_message* message);
+  // Opens an existing file for writing in place.
+  int32_t (*update)(const void* files, const char* path, size_t path_bytes, void** update, sealstone_message* message);
+  int32_t (*write)(void* update, uint64_t offset, const uint8_t* data, size_t bytes, sealstone_message* message);
+  int32_t (*sync)(void* update, sealstone_message* message);
+  void (*update_free)(void* update);
+  int32_t (*rename)(const void* files, const char* from, size_t from_bytes, const char* to, size_t to_bytes,
+                    sealstone_message* message);
+  int32_t (*remove)(const void* files, const char* path, size_t path_bytes, sealstone_message* message);
+  int32_t (*sync_directory)(const void* files, const char* path, size_t path_bytes, sealstone_message* message);
+  // Hands each name in a directory to `sink`.
+  int32_t (*names)(const void* files, const char* path, size_t path_bytes, sealstone_sink sink, void* context,
+                   sealstone_message* message);
+} sealstone_files;
 
 // `seal` is what was given to `sealstone_env_new`; it serves any number of threads at once.
 typedef struct sealstone_seal_ops {
   // Gives up `seal`; called once, when the file system ends.
   void (*release)(const void* seal);
 
-  // Begins a file of `layout`. `stored` is to be written first. `syncer` is null for a paged file.
-  int32_t (*create)(const void* seal, uint32_t layout, const char* name, size_t name_bytes, void** writer,
-                    void** syncer, sealstone_bytes* stored, sealstone_message* message);
+  // Says on which files the catalogues are kept, before any other call. `files` lives until `release`.
+  void (*attach)(const void* seal, const sealstone_files* files);
+
+  // Begins a file, which the catalogue lists from then on; what was called so is gone. `stored` is to be written first.
+  // `syncer` is null for a paged file, and not for a file of frames.
+  int32_t (*create)(const void* seal, const char* name, size_t name_bytes, void** writer, void** syncer,
+                    sealstone_bytes* stored, sealstone_message* message);
   // Seals `data`; `stored` is to be appended to the file and may be empty. One thread at a time.
   int32_t (*append)(void* writer, const uint8_t* data, size_t bytes, sealstone_bytes* stored,
                     sealstone_message* message);
@@ -83,9 +116,10 @@ typedef struct sealstone_seal_ops {
   // Ends a file; `stored` is to be appended. No `append` may follow.
   int32_t (*finish)(void* writer, sealstone_bytes* stored, sealstone_message* message);
   void (*writer_free)(void* writer);
-  // The record that the first `stored_bytes` bytes of the file are on stable storage. Any number of threads at once,
-  // also beside `append`.
-  int32_t (*synced)(const void* syncer, uint64_t stored_bytes, sealstone_record* record, sealstone_message* message);
+  // Before a file of frames is synced. Any number of threads at once, as the next one.
+  int32_t (*before_sync)(const void* syncer, sealstone_message* message);
+  // Records that the first `stored_bytes` bytes of the file are on stable storage; also beside `append`.
+  int32_t (*synced)(const void* syncer, uint64_t stored_bytes, sealstone_mark* mark, sealstone_message* message);
   void (*syncer_free)(void* syncer);
 
   // Opens a file of `stored_bytes` bytes for reading, whatever its layout. `page_bytes` is the length of the pieces
@@ -99,6 +133,24 @@ typedef struct sealstone_seal_ops {
   // Length of the content, in bytes, as of now.
   int32_t (*size)(const void* reader, const sealstone_raw* raw, uint64_t* bytes, sealstone_message* message);
   void (*reader_free)(void* reader);
+
+  // Before a file is removed. `now`: 1 if the caller is to remove it, 0 if it goes later and is hidden until then.
+  int32_t (*remove)(const void* seal, const char* name, size_t name_bytes, int32_t* now, sealstone_message* message);
+  // Before `to` becomes a link to `from`.
+  int32_t (*link)(const void* seal, const char* from, size_t from_bytes, const char* to, size_t to_bytes,
+                  sealstone_message* message);
+  // Before a file or directory is renamed, and after: `done` is 0 if that failed.
+  int32_t (*rename)(const void* seal, const char* from, size_t from_bytes, const char* to, size_t to_bytes,
+                    sealstone_message* message);
+  int32_t (*renamed)(const void* seal, const char* from, size_t from_bytes, const char* to, size_t to_bytes,
+                     int32_t done, sealstone_message* message);
+  // Whether nobody above the seal is to see this file: 1 or 0.
+  int32_t (*hides)(const void* seal, const char* name, size_t name_bytes);
+  // A lock file was taken: the store in its directory is being opened. It is about to be given up: it is being closed.
+  int32_t (*locked)(const void* seal, const char* name, size_t name_bytes, sealstone_message* message);
+  int32_t (*unlocked)(const void* seal, const char* name, size_t name_bytes, sealstone_message* message);
+  // Before a directory is removed.
+  int32_t (*remove_directory)(const void* seal, const char* name, size_t name_bytes, sealstone_message* message);
 } sealstone_seal_ops;
 
 // ---- environments --------------------------------------------------------------------------------------------------
@@ -156,10 +208,7 @@ int32_t sealstone_db_open_stored(const sealstone_env* env, const char* path, siz
 // Ends the database. Its iterators and transactions must be gone.
 int32_t sealstone_db_close(sealstone_db* db, sealstone_error* error);
 
-// Hands a found value to `sink`, during the call; `index` is the position of its key.
-typedef void (*sealstone_sink)(void* context, size_t index, const uint8_t* value, size_t value_bytes);
-
-// Puts 1 into `found` and hands the value to `sink`, or puts 0.
+// Puts 1 into `found` and hands the value to `sink`, with the position of its key, or puts 0.
 int32_t sealstone_db_get(sealstone_db* db, const uint8_t* key, size_t key_bytes, sealstone_sink sink, void* context,
                          int32_t* found, sealstone_error* error);
 // As `sealstone_db_get` for `count` keys at once; `sink` is called for those found, in ascending order of index.

@@ -54,8 +54,10 @@ impl RocksDb {
         fs::create_dir_all(dir).map_err(|error| {
             StoreError(format!("cannot make directory {}: {error}\ngive a directory that can be made", dir.display()))
         })?;
-        let sealing =
-            cipher.map(|cipher| Sealing { keys: Arc::clone(&self.keys), cipher, backend, page_bytes: self.page_bytes });
+        let sealing = cipher.map(|cipher| Sealing {
+            page_bytes: self.page_bytes,
+            ..Sealing::new(Arc::clone(&self.keys), cipher, backend)
+        });
         let environment = Environment::new(Base::Files, sealing);
         let db_options = DbOptions {
             text: settings().iter().map(|(name, value)| format!("{name}={value};")).collect(),

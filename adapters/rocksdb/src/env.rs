@@ -8,6 +8,7 @@ use sealstone_cipher::backend::Backend;
 use sealstone_cipher::registry::Cipher;
 use sealstone_keys::KeySource;
 
+use crate::anchor::Anchor;
 use crate::ffi::{Backups, Base, Cache, Db, Env, Error};
 use crate::file_system::SealedFiles;
 use crate::meter::CipherMeter;
@@ -28,12 +29,15 @@ pub struct Sealing {
     pub backend: Backend,
     /// Bytes of data in a page of a table file: a power of two from 4096 to 65536.
     pub page_bytes: u32,
+    /// What remembers outside the store how new it was, so that an older copy of all its files is an error. An environment
+    /// with an anchor is for one store.
+    pub anchor: Option<Arc<dyn Anchor>>,
 }
 
 impl Sealing {
-    /// With pages of [`PAGE_BYTES`].
+    /// With pages of [`PAGE_BYTES`], and no anchor.
     pub fn new(keys: Arc<dyn KeySource>, cipher: &'static Cipher, backend: Backend) -> Self {
-        Self { keys, cipher, backend, page_bytes: PAGE_BYTES }
+        Self { keys, cipher, backend, page_bytes: PAGE_BYTES, anchor: None }
     }
 }
 
@@ -54,8 +58,8 @@ impl Environment {
     fn reading(base: Base, sealing: Option<Sealing>, plain: bool) -> Self {
         let meter = Arc::new(CipherMeter::default());
         let files = sealing.map(|sealing| {
-            let Sealing { keys, cipher, backend, page_bytes } = sealing;
-            let files = SealedFiles::new(keys, cipher, backend, page_bytes, Arc::clone(&meter));
+            let Sealing { keys, cipher, backend, page_bytes, anchor } = sealing;
+            let files = SealedFiles::new(keys, cipher, backend, page_bytes, anchor, Arc::clone(&meter));
             files.set_reads_plain(plain);
             files
         });
@@ -81,12 +85,10 @@ pub struct DbOptions {
 }
 
 impl Default for DbOptions {
-    /// Creates what is missing; damage in the middle of a log is an error instead of the silent end of the log, which
-    /// is RocksDB's default.
+    /// Creates what is missing, and keeps to RocksDB's own defaults otherwise: damage in what was synced of a log stops the
+    /// opening in every recovery mode.
     fn default() -> Self {
-        let text = "create_if_missing=true;wal_recovery_mode=kTolerateCorruptedTailRecords;\
-                    track_and_verify_wals_in_manifest=true";
-        Self { text: text.into(), cache_bytes: None, transactions: false }
+        Self { text: "create_if_missing=true".into(), cache_bytes: None, transactions: false }
     }
 }
 

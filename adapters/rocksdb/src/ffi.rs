@@ -22,7 +22,8 @@ use std::path::{Path, PathBuf};
 use std::ptr::{self, NonNull};
 use std::sync::Arc;
 
-use crate::file_system::{Failure, FileLayout, RawFailed, RawRead, Reader, SealedFiles, Syncer, Writer};
+use crate::catalogue::raw::{RawError, RawFiles, RawUpdate};
+use crate::file_system::{Failure, RawFailed, RawRead, Reader, SealedFiles, Syncer, Writer};
 use crate::pace;
 
 /// What RocksDB said when a call failed.
@@ -88,6 +89,7 @@ mod c {
     pub(super) const REFUSED: i32 = 2;
     pub(super) const READ_FAILED: i32 = 3;
     pub(super) const BUG: i32 = 4;
+    pub(super) const IO_FAILED: i32 = 5;
 
     #[repr(C)]
     pub(super) struct Message {
@@ -108,18 +110,41 @@ mod c {
         pub(super) bytes: usize,
     }
 
-    pub(super) const PAGED: u32 = 0;
-    pub(super) const FRAMES: u32 = 1;
+    #[repr(C)]
+    pub(super) struct Mark {
+        pub(super) offset: u64,
+        pub(super) bytes: [u8; 16],
+        pub(super) bytes_used: usize,
+    }
+
+    pub(super) const FILES_OK: i32 = 0;
+    pub(super) const FILES_NOT_FOUND: i32 = 1;
+
+    type OnPath = unsafe extern "C" fn(*const c_void, *const c_char, usize, *mut Message) -> i32;
+    type OnTwoPaths =
+        unsafe extern "C" fn(*const c_void, *const c_char, usize, *const c_char, usize, *mut Message) -> i32;
 
     #[repr(C)]
-    pub(super) struct Record {
-        pub(super) offset: u64,
-        pub(super) bytes: [u8; 24],
+    pub(super) struct Files {
+        pub(super) files: *const c_void,
+        pub(super) read:
+            unsafe extern "C" fn(*const c_void, *const c_char, usize, usize, Sink, *mut c_void, *mut Message) -> i32,
+        pub(super) create:
+            unsafe extern "C" fn(*const c_void, *const c_char, usize, *const u8, usize, *mut Message) -> i32,
+        pub(super) update:
+            unsafe extern "C" fn(*const c_void, *const c_char, usize, *mut *mut c_void, *mut Message) -> i32,
+        pub(super) write: unsafe extern "C" fn(*mut c_void, u64, *const u8, usize, *mut Message) -> i32,
+        pub(super) sync: unsafe extern "C" fn(*mut c_void, *mut Message) -> i32,
+        pub(super) update_free: unsafe extern "C" fn(*mut c_void),
+        pub(super) rename: OnTwoPaths,
+        pub(super) remove: OnPath,
+        pub(super) sync_directory: OnPath,
+        pub(super) names:
+            unsafe extern "C" fn(*const c_void, *const c_char, usize, Sink, *mut c_void, *mut Message) -> i32,
     }
 
     type Create = unsafe extern "C" fn(
         *const c_void,
-        u32,
         *const c_char,
         usize,
         *mut *mut c_void,
@@ -142,17 +167,28 @@ mod c {
     #[repr(C)]
     pub(super) struct SealOps {
         pub(super) release: unsafe extern "C" fn(*const c_void),
+        pub(super) attach: unsafe extern "C" fn(*const c_void, *const Files),
         pub(super) create: Create,
         pub(super) append: unsafe extern "C" fn(*mut c_void, *const u8, usize, *mut Bytes, *mut Message) -> i32,
         pub(super) appended: extern "C" fn(usize),
         pub(super) finish: unsafe extern "C" fn(*mut c_void, *mut Bytes, *mut Message) -> i32,
         pub(super) writer_free: unsafe extern "C" fn(*mut c_void),
-        pub(super) synced: unsafe extern "C" fn(*const c_void, u64, *mut Record, *mut Message) -> i32,
+        pub(super) before_sync: unsafe extern "C" fn(*const c_void, *mut Message) -> i32,
+        pub(super) synced: unsafe extern "C" fn(*const c_void, u64, *mut Mark, *mut Message) -> i32,
         pub(super) syncer_free: unsafe extern "C" fn(*mut c_void),
         pub(super) open: Open,
         pub(super) read: Read,
         pub(super) size: unsafe extern "C" fn(*const c_void, *const Raw, *mut u64, *mut Message) -> i32,
         pub(super) reader_free: unsafe extern "C" fn(*mut c_void),
+        pub(super) remove: unsafe extern "C" fn(*const c_void, *const c_char, usize, *mut i32, *mut Message) -> i32,
+        pub(super) link: OnTwoPaths,
+        pub(super) rename: OnTwoPaths,
+        pub(super) renamed:
+            unsafe extern "C" fn(*const c_void, *const c_char, usize, *const c_char, usize, i32, *mut Message) -> i32,
+        pub(super) hides: unsafe extern "C" fn(*const c_void, *const c_char, usize) -> i32,
+        pub(super) locked: OnPath,
+        pub(super) unlocked: OnPath,
+        pub(super) remove_directory: OnPath,
     }
 
     #[repr(C)]
@@ -581,17 +617,27 @@ impl Drop for Env {
 /// `Box<Reader>`.
 static SEAL_OPS: c::SealOps = c::SealOps {
     release: seal_release,
+    attach: seal_attach,
     create: seal_create,
     append: seal_append,
     appended: seal_appended,
     finish: seal_finish,
     writer_free: seal_writer_free,
+    before_sync: seal_before_sync,
     synced: seal_synced,
     syncer_free: seal_syncer_free,
     open: seal_open,
     read: seal_read,
     size: seal_size,
     reader_free: seal_reader_free,
+    remove: seal_remove,
+    link: seal_link,
+    rename: seal_rename,
+    renamed: seal_renamed,
+    hides: seal_hides,
+    locked: seal_locked,
+    unlocked: seal_unlocked,
+    remove_directory: seal_remove_directory,
 };
 
 /// The file as it is stored, read through the shim.
@@ -616,6 +662,7 @@ unsafe fn guarded(message: *mut c::Message, body: impl FnOnce() -> Result<(), Fa
         Ok(Err(Failure::Raw)) => return c::READ_FAILED,
         Ok(Err(Failure::Damaged(text))) => (c::DAMAGED, text),
         Ok(Err(Failure::Refused(text))) => (c::REFUSED, text),
+        Ok(Err(Failure::Io(text))) => (c::IO_FAILED, text),
         Err(_) => (c::BUG, "a bug in sealstone: a sealing function panicked, please report it".to_owned()),
     };
     // SAFETY: promised by the caller.
@@ -637,11 +684,267 @@ unsafe extern "C" fn seal_release(seal: *const c_void) {
     let _ = catch_unwind(AssertUnwindSafe(|| drop(seal)));
 }
 
+/// The text that the shim points at.
+///
+/// # Safety
+/// `data` points to `bytes` readable bytes.
+unsafe fn text(data: *const std::ffi::c_char, bytes: usize) -> String {
+    // SAFETY: promised by the caller; copied before it returns.
+    String::from_utf8_lossy(unsafe { from_bytes(c::Bytes { data: data.cast(), bytes }) }).into_owned()
+}
+
+/// # Safety
+/// As `shim/sealstone.h` says of `attach`.
+unsafe extern "C" fn seal_attach(seal: *const c_void, files: *const c::Files) {
+    // SAFETY: `seal` lives as long as the file system, and `files` until `release`, before which the last use is.
+    let seal = unsafe { &*seal.cast::<SealedFiles>() };
+    let _ = catch_unwind(AssertUnwindSafe(|| seal.catalogues().attach(Box::new(ShimFiles(files)))));
+}
+
+/// Makes a callback that is told of one path.
+macro_rules! on_path {
+    ($callback:ident, $operation:literal, $method:ident) => {
+        /// # Safety
+        #[doc = concat!("As `shim/sealstone.h` says of `", $operation, "`.")]
+        unsafe extern "C" fn $callback(
+            seal: *const c_void,
+            name: *const std::ffi::c_char,
+            name_bytes: usize,
+            message: *mut c::Message,
+        ) -> i32 {
+            // SAFETY: `message` is the shim's; `seal` lives as long as the file system, `name` during the call.
+            unsafe {
+                guarded(message, || Ok((*seal.cast::<SealedFiles>()).catalogues().$method(&text(name, name_bytes))?))
+            }
+        }
+    };
+}
+on_path!(seal_locked, "locked", locked);
+on_path!(seal_unlocked, "unlocked", unlocked);
+on_path!(seal_remove_directory, "remove_directory", remove_directory);
+
+/// Makes a callback that is told of two paths.
+macro_rules! on_two_paths {
+    ($callback:ident, $operation:literal, $method:ident) => {
+        /// # Safety
+        #[doc = concat!("As `shim/sealstone.h` says of `", $operation, "`.")]
+        unsafe extern "C" fn $callback(
+            seal: *const c_void,
+            from: *const std::ffi::c_char,
+            from_bytes: usize,
+            to: *const std::ffi::c_char,
+            to_bytes: usize,
+            message: *mut c::Message,
+        ) -> i32 {
+            // SAFETY: `message` is the shim's; `seal` lives as long as the file system, the names during the call.
+            unsafe {
+                guarded(message, || {
+                    let seal = &*seal.cast::<SealedFiles>();
+                    Ok(seal.catalogues().$method(&text(from, from_bytes), &text(to, to_bytes))?)
+                })
+            }
+        }
+    };
+}
+on_two_paths!(seal_link, "link", link);
+on_two_paths!(seal_rename, "rename", rename);
+
+/// # Safety
+/// As `shim/sealstone.h` says of `renamed`.
+unsafe extern "C" fn seal_renamed(
+    seal: *const c_void,
+    from: *const std::ffi::c_char,
+    from_bytes: usize,
+    to: *const std::ffi::c_char,
+    to_bytes: usize,
+    done: i32,
+    message: *mut c::Message,
+) -> i32 {
+    // SAFETY: as in `seal_rename`.
+    unsafe {
+        guarded(message, || {
+            let seal = &*seal.cast::<SealedFiles>();
+            Ok(seal.catalogues().renamed(&text(from, from_bytes), &text(to, to_bytes), done != 0)?)
+        })
+    }
+}
+
+/// # Safety
+/// As `shim/sealstone.h` says of `remove`.
+unsafe extern "C" fn seal_remove(
+    seal: *const c_void,
+    name: *const std::ffi::c_char,
+    name_bytes: usize,
+    now: *mut i32,
+    message: *mut c::Message,
+) -> i32 {
+    // SAFETY: `message` and `now` are the shim's; `seal` lives as long as the file system, `name` during the call.
+    unsafe {
+        guarded(message, || {
+            *now = i32::from((*seal.cast::<SealedFiles>()).catalogues().remove(&text(name, name_bytes))?);
+            Ok(())
+        })
+    }
+}
+
+/// # Safety
+/// As `shim/sealstone.h` says of `hides`.
+unsafe extern "C" fn seal_hides(seal: *const c_void, name: *const std::ffi::c_char, name_bytes: usize) -> i32 {
+    // SAFETY: `seal` lives as long as the file system, `name` during the call.
+    let (seal, name) = unsafe { (&*seal.cast::<SealedFiles>(), text(name, name_bytes)) };
+    catch_unwind(AssertUnwindSafe(|| seal.catalogues().hides(&name))).map_or(0, i32::from)
+}
+
+/// The stored files that the catalogues are kept on, through the shim.
+struct ShimFiles(*const c::Files);
+
+// SAFETY: the shim's functions serve any number of threads at once, as `shim/sealstone.h` says.
+unsafe impl Send for ShimFiles {}
+// SAFETY: as above.
+unsafe impl Sync for ShimFiles {}
+
+impl ShimFiles {
+    fn calls(&self) -> &c::Files {
+        // SAFETY: the shim promises that it lives until `release`, which drops `self`.
+        unsafe { &*self.0 }
+    }
+}
+
+/// Calls a function of `c::Files`; true if what it is about is there.
+fn files_call(function: impl FnOnce(*mut c::Message) -> i32) -> Result<bool, RawError> {
+    let mut message = c::Message { text: [0; 1024], text_bytes: 0 };
+    match function(&mut message) {
+        c::FILES_OK => Ok(true),
+        c::FILES_NOT_FOUND => Ok(false),
+        _ => {
+            let bytes = &message.text[..message.text_bytes.min(message.text.len())];
+            Err(RawError(String::from_utf8_lossy(bytes).into_owned()))
+        }
+    }
+}
+
+fn must_exist(path: &str, found: bool) -> Result<(), RawError> {
+    if found { Ok(()) } else { Err(RawError(format!("{path}: no such file or directory"))) }
+}
+
+fn chars(path: &str) -> (*const std::ffi::c_char, usize) {
+    (path.as_ptr().cast(), path.len())
+}
+
+/// Makes a call that hands bytes to `take`.
+fn files_sink(
+    take: &mut dyn FnMut(&[u8]),
+    function: impl FnOnce(*mut c_void, *mut c::Message) -> i32,
+) -> Result<bool, RawError> {
+    let mut found = |_: usize, bytes: &[u8]| take(bytes);
+    let mut sink = Sink { found: &mut found, panic: None };
+    let result = files_call(|message| function((&raw mut sink).cast(), message));
+    if let Some(panic) = sink.panic {
+        resume_unwind(panic);
+    }
+    result
+}
+
+impl RawFiles for ShimFiles {
+    fn read(&self, path: &str, bytes: usize) -> Result<Option<Vec<u8>>, RawError> {
+        let (calls, (name, name_bytes)) = (self.calls(), chars(path));
+        let mut content = Vec::new();
+        // SAFETY: the shim's own function with its own files; `path` lives during the call.
+        let found = files_sink(&mut |piece| content.extend_from_slice(piece), |sink, message| unsafe {
+            (calls.read)(calls.files, name, name_bytes, bytes, deliver, sink, message)
+        })?;
+        Ok(found.then_some(content))
+    }
+
+    fn create(&self, path: &str, bytes: &[u8]) -> Result<(), RawError> {
+        let (calls, (name, name_bytes)) = (self.calls(), chars(path));
+        // SAFETY: as in `read`; `bytes` lives during the call.
+        let found = files_call(|message| unsafe {
+            (calls.create)(calls.files, name, name_bytes, bytes.as_ptr(), bytes.len(), message)
+        })?;
+        must_exist(path, found)
+    }
+
+    fn update(&self, path: &str) -> Result<Box<dyn RawUpdate>, RawError> {
+        let (calls, (name, name_bytes)) = (self.calls(), chars(path));
+        let mut update = ptr::null_mut();
+        // SAFETY: as in `read`; `update` is ours to be filled in.
+        let found =
+            files_call(|message| unsafe { (calls.update)(calls.files, name, name_bytes, &mut update, message) })?;
+        must_exist(path, found)?;
+        Ok(Box::new(ShimUpdate { update, write: calls.write, sync: calls.sync, free: calls.update_free }))
+    }
+
+    fn rename(&self, from: &str, to: &str) -> Result<(), RawError> {
+        let (calls, (one, one_bytes), (other, other_bytes)) = (self.calls(), chars(from), chars(to));
+        // SAFETY: as in `read`.
+        let found =
+            files_call(|message| unsafe { (calls.rename)(calls.files, one, one_bytes, other, other_bytes, message) })?;
+        must_exist(from, found)
+    }
+
+    fn remove(&self, path: &str) -> Result<(), RawError> {
+        let (calls, (name, name_bytes)) = (self.calls(), chars(path));
+        // SAFETY: as in `read`.
+        files_call(|message| unsafe { (calls.remove)(calls.files, name, name_bytes, message) }).map(|_| ())
+    }
+
+    fn sync_directory(&self, directory: &str) -> Result<(), RawError> {
+        let (calls, (name, name_bytes)) = (self.calls(), chars(directory));
+        // SAFETY: as in `read`.
+        let found = files_call(|message| unsafe { (calls.sync_directory)(calls.files, name, name_bytes, message) })?;
+        must_exist(directory, found)
+    }
+
+    fn names(&self, directory: &str) -> Result<Option<Vec<String>>, RawError> {
+        let (calls, (name, name_bytes)) = (self.calls(), chars(directory));
+        let mut names = Vec::new();
+        // SAFETY: as in `read`.
+        let found =
+            files_sink(&mut |found| names.push(String::from_utf8_lossy(found).into_owned()), |sink, message| unsafe {
+                (calls.names)(calls.files, name, name_bytes, deliver, sink, message)
+            })?;
+        Ok(found.then_some(names))
+    }
+}
+
+/// A stored file that is written in place.
+struct ShimUpdate {
+    update: *mut c_void,
+    write: unsafe extern "C" fn(*mut c_void, u64, *const u8, usize, *mut c::Message) -> i32,
+    sync: unsafe extern "C" fn(*mut c_void, *mut c::Message) -> i32,
+    free: unsafe extern "C" fn(*mut c_void),
+}
+
+// SAFETY: the object belongs to whoever holds it, and may be used from any one thread at a time.
+unsafe impl Send for ShimUpdate {}
+
+impl RawUpdate for ShimUpdate {
+    fn write(&mut self, offset: u64, bytes: &[u8]) -> Result<(), RawError> {
+        // SAFETY: `update` is the shim's, ours alone; `bytes` lives during the call.
+        let found =
+            files_call(|message| unsafe { (self.write)(self.update, offset, bytes.as_ptr(), bytes.len(), message) })?;
+        must_exist("a catalogue", found)
+    }
+
+    fn sync(&mut self) -> Result<(), RawError> {
+        // SAFETY: as in `write`.
+        let found = files_call(|message| unsafe { (self.sync)(self.update, message) })?;
+        must_exist("a catalogue", found)
+    }
+}
+
+impl Drop for ShimUpdate {
+    fn drop(&mut self) {
+        // SAFETY: ours to be given up, once.
+        unsafe { (self.free)(self.update) }
+    }
+}
+
 /// # Safety
 /// As `shim/sealstone.h` says of `create`.
 unsafe extern "C" fn seal_create(
     seal: *const c_void,
-    layout: u32,
     name: *const std::ffi::c_char,
     name_bytes: usize,
     writer: *mut *mut c_void,
@@ -654,15 +957,10 @@ unsafe extern "C" fn seal_create(
     unsafe {
         guarded(message, || {
             let seal = &*seal.cast::<SealedFiles>();
-            let name = from_bytes(c::Bytes { data: name.cast(), bytes: name_bytes });
-            let layout = match layout {
-                c::PAGED => FileLayout::Paged,
-                c::FRAMES => FileLayout::Frames,
-                other => return Err(Failure::Refused(format!("unknown layout {other}"))),
-            };
-            let made = Box::new(seal.create(layout, &String::from_utf8_lossy(name))?);
+            let made = Box::new(seal.create(&text(name, name_bytes))?);
+            let sync = made.syncer()?;
             *stored = as_bytes(made.stored());
-            *syncer = made.syncer().map_or(ptr::null_mut(), |made| Box::into_raw(Box::new(made)).cast());
+            *syncer = sync.map_or(ptr::null_mut(), |made| Box::into_raw(Box::new(made)).cast());
             *writer = Box::into_raw(made).cast();
             Ok(())
         })
@@ -717,18 +1015,26 @@ unsafe extern "C" fn seal_writer_free(writer: *mut c_void) {
 }
 
 /// # Safety
+/// As `shim/sealstone.h` says of `before_sync`.
+unsafe extern "C" fn seal_before_sync(syncer: *const c_void, message: *mut c::Message) -> i32 {
+    // SAFETY: `message` is the shim's; `syncer` is from `seal_create` and shared only by reference.
+    unsafe { guarded(message, || (*syncer.cast::<Syncer>()).before()) }
+}
+
+/// # Safety
 /// As `shim/sealstone.h` says of `synced`.
 unsafe extern "C" fn seal_synced(
     syncer: *const c_void,
     stored_bytes: u64,
-    record: *mut c::Record,
+    mark: *mut c::Mark,
     message: *mut c::Message,
 ) -> i32 {
-    // SAFETY: `message` and `record` are the shim's; `syncer` is from `seal_create` and shared only by reference.
+    // SAFETY: `message` and `mark` are the shim's; `syncer` is from `seal_create` and shared only by reference.
     unsafe {
         guarded(message, || {
-            let made = (*syncer.cast::<Syncer>()).synced(stored_bytes)?;
-            *record = c::Record { offset: made.offset, bytes: made.bytes };
+            if let Some(made) = (*syncer.cast::<Syncer>()).synced(stored_bytes)? {
+                *mark = c::Mark { offset: made.offset, bytes: made.bytes, bytes_used: made.bytes.len() };
+            }
             Ok(())
         })
     }

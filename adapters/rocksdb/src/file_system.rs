@@ -5,15 +5,19 @@
 
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 
 use sealstone_cipher::backend::Backend;
 use sealstone_cipher::registry::Cipher;
 use sealstone_keys::KeySource;
-use sealstone_seal::frame::{FrameReader, FrameWriter};
+use sealstone_seal::catalogue::FileId;
+use sealstone_seal::frame::{End, FrameReader, FrameWriter};
+use sealstone_seal::identity::{Kind as FileKind, rocksdb_name};
 use sealstone_seal::paged::{PageWriter, Pages, Shape};
-use sealstone_seal::{Layout, SealError, SealedFile, SyncedRecord, TAG_BYTES, is_sealed};
+use sealstone_seal::{HEADER_BYTES, Layout, SealError, SealedFile, SyncedMark, TAG_BYTES, is_sealed};
 
+use crate::anchor::Anchor;
+use crate::catalogue::{Catalogues, Refusal, Sealer, split};
 use crate::meter::CipherMeter;
 use crate::opening::{self, Header};
 
@@ -40,6 +44,8 @@ pub(crate) enum Failure {
     Damaged(String),
     /// The file may be sound, but it cannot be had: no key, another key, unknown format, used up.
     Refused(String),
+    /// An operation on stored files failed.
+    Io(String),
     /// Reading failed below.
     Raw,
 }
@@ -50,25 +56,22 @@ impl From<RawFailed> for Failure {
     }
 }
 
-/// The format of a new file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum FileLayout {
-    /// Written once, then read at random.
-    Paged,
-    /// Appended to, and readable up to where a crash cut it.
-    Frames,
+impl From<Refusal> for Failure {
+    fn from(refusal: Refusal) -> Self {
+        match refusal {
+            Refusal::Seal { path, error } => failure(&path, None, error),
+            Refusal::Raw(error) => Self::Io(error.0),
+        }
+    }
 }
 
 /// Makes and opens sealed files. Serves many threads at once.
 pub(crate) struct SealedFiles {
-    keys: Arc<dyn KeySource>,
-    cipher: RwLock<&'static Cipher>,
-    backend: Backend,
+    sealer: Arc<Sealer>,
     page_bytes: u32,
     meter: Arc<CipherMeter>,
     spare: Arc<Spare>,
-    /// Whether files that are not sealed are read as they are.
-    reads_plain: AtomicBool,
+    catalogues: Arc<Catalogues>,
     /// Held by whoever reseals a database of this environment.
     pub(crate) resealing: Mutex<()>,
 }
@@ -80,53 +83,55 @@ impl SealedFiles {
         cipher: &'static Cipher,
         backend: Backend,
         page_bytes: u32,
+        anchor: Option<Arc<dyn Anchor>>,
         meter: Arc<CipherMeter>,
     ) -> Self {
-        Self {
-            keys,
-            cipher: RwLock::new(cipher),
-            backend,
-            page_bytes,
-            meter,
-            spare: Arc::default(),
-            reads_plain: AtomicBool::new(false),
-            resealing: Mutex::new(()),
-        }
+        let reads_plain = AtomicBool::new(false);
+        let sealer = Arc::new(Sealer { keys, cipher: RwLock::new(cipher), backend, reads_plain, anchor });
+        let catalogues = Arc::new(Catalogues::new(Arc::clone(&sealer)));
+        Self { sealer, page_bytes, meter, spare: Arc::default(), catalogues, resealing: Mutex::new(()) }
     }
 
     /// Where its keys come from.
     pub(crate) fn keys(&self) -> &dyn KeySource {
-        &*self.keys
+        &*self.sealer.keys
+    }
+
+    /// Which files its directories have.
+    pub(crate) fn catalogues(&self) -> &Catalogues {
+        &self.catalogues
     }
 
     /// The cipher of new files.
     pub(crate) fn cipher(&self) -> &'static Cipher {
-        *self.cipher.read().unwrap_or_else(PoisonError::into_inner)
+        *self.sealer.cipher.read().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// From now on new files get `cipher`.
     pub(crate) fn set_cipher(&self, cipher: &'static Cipher) {
-        *self.cipher.write().unwrap_or_else(PoisonError::into_inner) = cipher;
+        *self.sealer.cipher.write().unwrap_or_else(PoisonError::into_inner) = cipher;
     }
 
     /// Whether files that are not sealed are read as they are, for the time of a conversion.
     pub(crate) fn reads_plain(&self) -> bool {
-        self.reads_plain.load(Ordering::Acquire)
+        self.sealer.reads_plain.load(Ordering::Acquire)
     }
 
     /// Begins or ends the reading of files that are not sealed.
     pub(crate) fn set_reads_plain(&self, reads_plain: bool) {
-        self.reads_plain.store(reads_plain, Ordering::Release);
+        self.sealer.reads_plain.store(reads_plain, Ordering::Release);
     }
 
-    /// Begins a file called `name` under a fresh key.
-    pub(crate) fn create(&self, layout: FileLayout, name: &str) -> Result<Writer, Failure> {
-        let layout = match layout {
-            FileLayout::Paged => Layout::Paged { page_bytes: self.page_bytes },
-            FileLayout::Frames => Layout::Frames,
-        };
+    /// Begins a file called `name` under a fresh key, and lists it. Whatever was called so is gone when this returns.
+    pub(crate) fn create(&self, name: &str) -> Result<Writer, Failure> {
+        let made = self.catalogues.identity(name)?;
+        let kind = made.identity.kind;
+        let layout = if kind.grows() { Layout::Frames } else { Layout::Paged { page_bytes: self.page_bytes } };
         let told = |error| failure(name, None, error);
-        let (file, header) = SealedFile::create(&*self.keys, self.cipher(), self.backend, layout).map_err(told)?;
+        let (file, header) =
+            SealedFile::create_as(&made.identity, self.keys(), self.cipher(), self.sealer.backend, layout)
+                .map_err(told)?;
+        self.catalogues.create(name, file.info())?;
         let kind = match layout {
             Layout::Paged { .. } => Kind::Pages(Some(PageWriter::new(&file).map_err(told)?)),
             Layout::Frames => Kind::Frames(FrameWriter::new(&file).map_err(told)?),
@@ -134,24 +139,33 @@ impl SealedFiles {
         let mut stored = self.spare.take();
         stored.extend_from_slice(&header);
         let (meter, spare) = (Arc::clone(&self.meter), Arc::clone(&self.spare));
-        Ok(Writer { name: name.to_owned(), file, kind, stored, meter, spare })
+        Ok(Writer { name: name.to_owned(), file, kind, stored, meter, spare, catalogues: Arc::clone(&self.catalogues) })
     }
 
-    /// Opens the file called `name`, of `stored_bytes` bytes, by its header. A paged file proves by its last page that
-    /// it is whole.
+    /// Opens the file called `name`, of `stored_bytes` bytes, by its header, if its directory's catalogue lists it. A
+    /// paged file proves by its last page that it is whole; a log is read once from end to end, so that damage in it
+    /// stops whoever opens it, whatever RocksDB makes of a failed read later.
     pub(crate) fn open(&self, name: &str, stored_bytes: u64, raw: &dyn RawRead) -> Result<Reader, Failure> {
         let mut read = |into: &mut [u8]| raw.read_at(0, into);
         let header = Header::read(&mut read)?;
-        if header.got == 0 && is_log_name(name) {
-            // its writer was stopped before it wrote the header, which it does in one piece
-            return Ok(Reader::new(name, None, Arc::clone(&self.meter), Content::Nothing));
-        }
         if self.reads_plain() && !is_sealed(header.stored()) {
-            return Ok(Reader::new(name, None, Arc::clone(&self.meter), Content::Plain { bytes: stored_bytes }));
+            let empty_log = header.got == 0 && is_log_name(name);
+            let content = if empty_log { Content::Nothing } else { Content::Plain { bytes: stored_bytes } };
+            return Ok(Reader::new(name, None, Arc::clone(&self.meter), content));
         }
-        let file = opening::open(&*self.keys, self.backend, header, read)?;
-        let file = file.map_err(|error| failure(name, None, error))?;
+        let file = match opening::open(self.keys(), self.sealer.backend, header, read)? {
+            Ok(file) => file,
+            Err(SealError::Unfinished { found }) if is_log_name(name) => {
+                return self.open_lost_log(name, found, stored_bytes, raw);
+            }
+            Err(error) => return Err(failure(name, None, error)),
+        };
         let told = |error| failure(name, Some(&file), error);
+        let synced_bytes = match self.catalogues.check(name, file.info()) {
+            Ok(synced_bytes) => synced_bytes,
+            Err(Refusal::Seal { path, error }) if path == name => return Err(told(error)),
+            Err(refusal) => return Err(refusal.into()),
+        };
         let content = match file.info().layout {
             // a whole file of another kind, put here to be taken for a log that ends at once
             layout @ Layout::Paged { .. } if is_log_name(name) || is_manifest_name(name) => {
@@ -170,34 +184,84 @@ impl SealedFiles {
                 stored.truncate(data_bytes);
                 Content::Pages { pages, last_page: stored.into_boxed_slice() }
             }
-            Layout::Frames => Content::Frames(Mutex::new(FrameStream::new(&file).map_err(told)?)),
+            Layout::Frames => {
+                let stream = || FrameStream::new(name, &file, synced_bytes).map_err(told);
+                let reader = Reader::new(name, Some(file.clone()), Arc::clone(&self.meter), Content::Nothing);
+                let mut whole = stream()?;
+                while whole.advance(&reader, raw)? {}
+                Content::Frames(Mutex::new(stream()?))
+            }
         };
         Ok(Reader::new(name, Some(file), Arc::clone(&self.meter), content))
+    }
+
+    /// Opens a log whose header is not there, `found` says how: what a power cut leaves of one that was never synced. Where
+    /// nothing follows it was empty, or is now; where something does, that is lost and RocksDB must see so.
+    fn open_lost_log(
+        &self,
+        name: &str,
+        found: String,
+        stored_bytes: u64,
+        raw: &dyn RawRead,
+    ) -> Result<Reader, Failure> {
+        match self.catalogues.synced(name)? {
+            Some(0) => {}
+            Some(synced) => return Err(failure(name, None, SealError::CutShort { end: 0, synced })),
+            None => return Err(failure(name, None, SealError::Unfinished { found })),
+        }
+        let mut offset = HEADER_BYTES as u64;
+        let mut piece = vec![0; FRAMES_READ_BYTES];
+        let mut empty = true;
+        while empty && offset < stored_bytes {
+            let got = raw.read_at(offset, &mut piece)?;
+            if got == 0 {
+                break;
+            }
+            empty = piece[..got].iter().all(|byte| *byte == 0);
+            offset += got as u64;
+        }
+        let content = if empty { Content::Nothing } else { Content::Torn(torn_record(0)) };
+        Ok(Reader::new(name, None, Arc::clone(&self.meter), content))
     }
 }
 
 impl fmt::Debug for SealedFiles {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("SealedFiles")
-            .field("keys", &self.keys.describe())
+            .field("keys", &self.keys().describe())
             .field("cipher", &self.cipher().name)
-            .field("backend", &self.backend.name())
+            .field("backend", &self.sealer.backend.name())
             .field("page_bytes", &self.page_bytes)
             .field("reads_plain", &self.reads_plain())
             .finish_non_exhaustive()
     }
 }
 
-/// Whether RocksDB names its write-ahead logs like this: digits and `.log`.
-pub(crate) fn is_log_name(name: &str) -> bool {
-    let base = name.rsplit('/').next().unwrap_or(name);
-    base.strip_suffix(".log").is_some_and(|number| !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit()))
+/// Whether `path` is that of a write-ahead log.
+pub(crate) fn is_log_name(path: &str) -> bool {
+    rocksdb_name(path.rsplit('/').next().unwrap_or(path)).0 == FileKind::Log
 }
 
-/// Whether RocksDB names its manifests like this: `MANIFEST-` and digits.
-pub(crate) fn is_manifest_name(name: &str) -> bool {
-    let base = name.rsplit('/').next().unwrap_or(name);
-    base.strip_prefix("MANIFEST-").is_some_and(|number| number.bytes().all(|b| b.is_ascii_digit()))
+/// Whether `path` is that of a manifest.
+pub(crate) fn is_manifest_name(path: &str) -> bool {
+    rocksdb_name(path.rsplit('/').next().unwrap_or(path)).0 == FileKind::Manifest
+}
+
+/// Length of a block of RocksDB's logs, in bytes, and of what precedes the data of a record in it.
+const LOG_BLOCK_BYTES: u64 = 32 << 10;
+const LOG_RECORD_HEADER_BYTES: u64 = 7;
+
+/// What follows the data of a log at `end` where a record was torn: bytes that RocksDB's reader takes for the beginning of
+/// a record that its writer did not complete. Without them the log would seem to end there on purpose, and the
+/// recovery modes that stop at a hole would go on behind it.
+///
+/// A record never begins in the last six bytes of a block; the writer fills those with zeros. So does this.
+fn torn_record(end: u64) -> Vec<u8> {
+    let room = LOG_BLOCK_BYTES - end % LOG_BLOCK_BYTES;
+    let filler = if room < LOG_RECORD_HEADER_BYTES { room as usize } else { 0 };
+    let mut torn = vec![0; filler];
+    torn.push(0xff);
+    torn
 }
 
 /// Names the file, and once its header is known also cipher and key, in the first line of what the seal said.
@@ -221,6 +285,11 @@ fn failure(name: &str, file: Option<&SealedFile>, error: SealError) -> Failure {
         | SealError::Page { .. }
         | SealError::Frame { .. }
         | SealError::PastEnd { .. }
+        | SealError::NoCatalogue
+        | SealError::NotListed
+        | SealError::OtherFile
+        | SealError::Missing { .. }
+        | SealError::Older { .. }
         | SealError::WrongLayout { .. } => Failure::Damaged(told),
         _ => Failure::Refused(told),
     }
@@ -237,6 +306,7 @@ pub(crate) struct Writer {
     stored: Vec<u8>,
     meter: Arc<CipherMeter>,
     spare: Arc<Spare>,
+    catalogues: Arc<Catalogues>,
 }
 
 impl Drop for Writer {
@@ -270,14 +340,25 @@ impl Spare {
 
 /// Says how much of a file of frames is on stable storage. Serves many threads at once, beside the writer.
 pub(crate) struct Syncer {
-    name: String,
-    file: SealedFile,
+    directory: String,
+    file_id: FileId,
+    mark: SyncedMark,
+    marked: OnceLock<()>,
+    catalogues: Arc<Catalogues>,
 }
 
 impl Syncer {
-    /// What to write over the file's header now that its first `stored_bytes` bytes are on stable storage.
-    pub(crate) fn synced(&self, stored_bytes: u64) -> Result<SyncedRecord, Failure> {
-        self.file.synced_record(stored_bytes).map_err(|error| failure(&self.name, Some(&self.file), error))
+    /// Before the file is synced: everything that the sync promises must be listed on stable storage.
+    pub(crate) fn before(&self) -> Result<(), Failure> {
+        Ok(self.catalogues.make_durable()?)
+    }
+
+    /// Records that the first `stored_bytes` bytes of the file are on stable storage. The first time, returns what is to
+    /// be written into the file's own header area.
+    pub(crate) fn synced(&self, stored_bytes: u64) -> Result<Option<SyncedMark>, Failure> {
+        self.catalogues.record_synced(&self.directory, &self.file_id, stored_bytes)?;
+        let first = self.marked.get().is_none() && self.marked.set(()).is_ok();
+        Ok(first.then_some(self.mark))
     }
 }
 
@@ -293,10 +374,14 @@ impl Writer {
         &self.stored
     }
 
-    /// What keeps the header's record of syncs, for a file of frames.
-    pub(crate) fn syncer(&self) -> Option<Syncer> {
-        let frames = matches!(self.kind, Kind::Frames(_));
-        frames.then(|| Syncer { name: self.name.clone(), file: self.file.clone() })
+    /// What keeps the record of syncs, for a file of frames.
+    pub(crate) fn syncer(&self) -> Result<Option<Syncer>, Failure> {
+        let Kind::Frames(_) = self.kind else { return Ok(None) };
+        let (directory, _) = split(&self.name);
+        let mark = self.file.synced_mark().map_err(|error| failure(&self.name, Some(&self.file), error))?;
+        let catalogues = Arc::clone(&self.catalogues);
+        let file_id = self.file.info().file_id;
+        Ok(Some(Syncer { directory, file_id, mark, marked: OnceLock::new(), catalogues }))
     }
 
     /// Seals `data`. Returns what is to be stored now, which for pages may be nothing yet.
@@ -341,6 +426,8 @@ pub(crate) struct Reader {
 enum Content {
     /// A log that ends before its header does.
     Nothing,
+    /// A log whose header is lost, with something behind it: the record that RocksDB is to see torn.
+    Torn(Vec<u8>),
     /// A file that is not sealed, during a conversion.
     Plain {
         /// Its length when it was opened: nobody writes on such a file.
@@ -364,7 +451,7 @@ impl Reader {
     pub(crate) fn page_bytes(&self) -> u64 {
         match &self.content {
             Content::Pages { pages, .. } => u64::from(pages.shape().page_bytes()),
-            Content::Frames(_) | Content::Nothing | Content::Plain { .. } => 4096,
+            Content::Frames(_) | Content::Nothing | Content::Torn(_) | Content::Plain { .. } => 4096,
         }
     }
 
@@ -373,6 +460,12 @@ impl Reader {
     pub(crate) fn read(&self, raw: &dyn RawRead, offset: u64, into: &mut [u8]) -> Result<usize, Failure> {
         let read = match &self.content {
             Content::Nothing => Ok(0),
+            Content::Torn(torn) => {
+                let rest = torn.get(usize::try_from(offset).unwrap_or(usize::MAX)..).unwrap_or_default();
+                let take = rest.len().min(into.len());
+                into[..take].copy_from_slice(&rest[..take]);
+                Ok(take)
+            }
             Content::Plain { .. } => raw.read_at(offset, into).map_err(Failure::from),
             Content::Pages { pages, last_page } => self.read_pages(pages, last_page, raw, offset, into),
             Content::Frames(stream) => {
@@ -390,12 +483,13 @@ impl Reader {
     pub(crate) fn size(&self, raw: &dyn RawRead) -> Result<u64, Failure> {
         match &self.content {
             Content::Nothing => Ok(0),
+            Content::Torn(torn) => Ok(torn.len() as u64),
             Content::Plain { bytes } => Ok(*bytes),
             Content::Pages { pages, .. } => Ok(pages.logical_bytes()),
             Content::Frames(stream) => {
                 let mut stream = stream.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
                 while stream.advance(self, raw)? {}
-                Ok(stream.end())
+                Ok(stream.end() + stream.torn.len() as u64)
             }
         }
     }
@@ -461,18 +555,30 @@ impl Reader {
 
 /// A place in a file of frames, moving forward; going back means starting anew, which RocksDB does not do with logs.
 struct FrameStream {
+    name: String,
     file: SealedFile,
+    synced_bytes: u64,
     reader: FrameReader,
     /// Data of the newest frame read, and where it starts.
     frame: Vec<u8>,
     frame_offset: u64,
+    /// At the end of a file that ends in a torn frame: what RocksDB is to see there.
+    torn: Vec<u8>,
     fetched: Vec<u8>,
 }
 
 impl FrameStream {
-    fn new(file: &SealedFile) -> Result<Self, SealError> {
-        let reader = FrameReader::new(file)?;
-        Ok(Self { file: file.clone(), reader, frame: Vec::new(), frame_offset: 0, fetched: Vec::new() })
+    fn new(name: &str, file: &SealedFile, synced_bytes: u64) -> Result<Self, SealError> {
+        Ok(Self {
+            name: name.to_owned(),
+            file: file.clone(),
+            synced_bytes,
+            reader: FrameReader::new(file, synced_bytes)?,
+            frame: Vec::new(),
+            frame_offset: 0,
+            torn: Vec::new(),
+            fetched: Vec::new(),
+        })
     }
 
     /// Where the data read so far ends.
@@ -482,7 +588,7 @@ impl FrameStream {
 
     fn read(&mut self, of: &Reader, raw: &dyn RawRead, mut offset: u64, into: &mut [u8]) -> Result<usize, Failure> {
         if offset < self.frame_offset {
-            *self = Self::new(&self.file).map_err(|error| of.told(error))?;
+            *self = Self::new(&self.name, &self.file, self.synced_bytes).map_err(|error| of.told(error))?;
         }
         let mut filled = 0;
         while filled < into.len() {
@@ -490,6 +596,10 @@ impl FrameStream {
                 if self.advance(of, raw)? {
                     continue;
                 }
+                let rest = self.torn.get((offset - self.end()) as usize..).unwrap_or_default();
+                let take = rest.len().min(into.len() - filled);
+                into[filled..filled + take].copy_from_slice(&rest[..take]);
+                filled += take;
                 break;
             }
             let start = (offset - self.frame_offset) as usize;
@@ -515,6 +625,7 @@ impl FrameStream {
             });
             match next.map_err(|error| of.told(error))? {
                 Some(bytes) => {
+                    self.torn.clear();
                     of.meter.decrypted(bytes);
                     return Ok(true);
                 }
@@ -522,7 +633,9 @@ impl FrameStream {
                     self.fetched.resize(FRAMES_READ_BYTES, 0);
                     let got = raw.read_at(self.reader.next_offset(), &mut self.fetched)?;
                     if got == 0 {
-                        self.reader.end().map_err(|error| of.told(error))?;
+                        let end = self.reader.end().map_err(|error| of.told(error))?;
+                        let torn = matches!(end, End::Torn { .. });
+                        self.torn = if torn { torn_record(self.end()) } else { Vec::new() };
                         return Ok(false);
                     }
                     self.reader.push(&self.fetched[..got]);

@@ -15,6 +15,8 @@
 #[cfg(feature = "bundled")]
 use librocksdb_sys as _;
 
+pub mod anchor;
+mod catalogue;
 mod directory;
 mod engine;
 mod env;

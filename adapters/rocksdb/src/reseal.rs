@@ -38,7 +38,7 @@ use serde::Serialize;
 use crate::directory::explain;
 use crate::env::{SealedEnv, Sealing};
 use crate::ffi::{Db, Error, LiveFile, LiveKind, Rewrite};
-use crate::file_system::{Failure, FileLayout, RawFailed, RawRead, SealedFiles, is_log_name, is_manifest_name};
+use crate::file_system::{Failure, RawFailed, RawRead, SealedFiles, is_log_name, is_manifest_name};
 use crate::pace::Pace;
 use crate::rest::{self, State};
 
@@ -639,7 +639,11 @@ impl Work<'_> {
     fn control_file(&self, path: &Path, bytes: u64) -> Result<(), ResealError> {
         let temporary = path.with_file_name(TEMPORARY);
         let copied = self.copy(path, bytes, &temporary).and_then(|()| {
-            fs::rename(&temporary, path)?;
+            let (from, to) = (temporary.to_string_lossy(), path.to_string_lossy());
+            self.files.catalogues().rename(&from, &to).map_err(Failure::from)?;
+            let renamed = fs::rename(&temporary, path);
+            self.files.catalogues().renamed(&from, &to, renamed.is_ok()).map_err(Failure::from)?;
+            renamed?;
             File::open(path.parent().unwrap_or(Path::new(".")))?.sync_all()?;
             Ok(())
         });
@@ -647,7 +651,7 @@ impl Work<'_> {
             let _ = fs::remove_file(&temporary);
             let text = match error {
                 CopyError::Io(error) => format!("{error}\nit is as it was; mend the cause and reseal again"),
-                CopyError::Seal(Failure::Damaged(text) | Failure::Refused(text)) => text,
+                CopyError::Seal(Failure::Damaged(text) | Failure::Refused(text) | Failure::Io(text)) => text,
                 CopyError::Seal(Failure::Raw) => "it cannot be read\ncheck the device".into(),
             };
             ResealError::Control { file: path.to_owned(), text }
@@ -658,7 +662,7 @@ impl Work<'_> {
         let name = path.to_string_lossy();
         let stored = StoredFile(File::open(path)?);
         let reader = self.files.open(&name, bytes, &stored)?;
-        let mut writer = self.files.create(FileLayout::Paged, &name)?;
+        let mut writer = self.files.create(&temporary.to_string_lossy())?;
         let mode = stored.0.metadata()?.permissions().mode();
         let mut copy = File::options().write(true).create(true).truncate(true).mode(mode).open(temporary)?;
         copy.write_all(writer.stored())?;

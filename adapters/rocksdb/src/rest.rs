@@ -11,20 +11,26 @@ use std::fs::{self, File};
 use std::io::{self, Read};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::Duration;
 
 use sealstone_bench::store::StoreError;
 use sealstone_cipher::backend::Backend;
 use sealstone_keys::KeySource;
 use sealstone_seal::frame::{End, FrameReader};
+use sealstone_seal::identity::{Kind, rocksdb_name};
 use sealstone_seal::paged::{self, Pages, Shape};
 use sealstone_seal::{HEADER_BYTES, HeaderInfo, Layout, SealError, SealedFile, TAG_BYTES, inspect};
 use serde::Serialize;
 
+use crate::catalogue::{Refusal, View};
 use crate::opening::{self, Header};
 pub use rotate::{Protected, Rotation, RotationProgress, protected, rotate};
 
 /// Version of the reports.
 pub const SCHEMA: u32 = 1;
+/// How long the files of a store in use may take to be what its catalogue says.
+const SETTLE: Duration = Duration::from_millis(100);
 /// Stored bytes that are read at once.
 const CHUNK_BYTES: usize = 1 << 20;
 
@@ -229,10 +235,13 @@ pub fn verify(
     let files = list(dir)?;
     let total_bytes = files.iter().map(|(_, bytes)| bytes).sum();
     let mut report = Verification { schema: SCHEMA, dir: dir.to_owned(), ..Verification::default() };
+    let mut view = View::new(keys, backend);
     for (name, _) in &files {
-        let mut check = Check { name, keys, backend, report: &mut report, progress: &mut *progress, total_bytes };
+        let path = dir.join(name);
+        let (view, progress) = (&mut view, &mut *progress);
+        let mut check = Check { name, path: &path, keys, backend, view, report: &mut report, progress, total_bytes };
         check.tell();
-        match File::open(dir.join(name)).and_then(|file| check.file(&file)) {
+        match File::open(&path).and_then(|file| check.file(&file)) {
             Ok(()) => {}
             // compaction removes files while the store is in use
             Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
@@ -240,37 +249,100 @@ pub fn verify(
         }
         report.files += 1;
     }
+    survey(dir, &files, &mut view, &mut report);
     Ok(report)
 }
 
+/// Compares the files of `dir` with what the catalogues list.
+fn survey(dir: &Path, files: &[(String, u64)], view: &mut View<'_>, report: &mut Verification) {
+    let mut directories: Vec<&str> =
+        files.iter().map(|(name, _)| name.rsplit_once('/').map_or("", |it| it.0)).collect();
+    directories.push("");
+    directories.sort_unstable();
+    directories.dedup();
+    for directory in directories {
+        let path = dir.join(directory);
+        let mut look = || view.survey(&path.to_string_lossy());
+        let found = look().and_then(|first| {
+            if first.is_empty() {
+                return Ok(first);
+            }
+            // files of a store in use come and go: what is wrong stays so
+            thread::sleep(SETTLE);
+            let again = look()?;
+            Ok(first.into_iter().filter(|(name, _)| again.iter().any(|(other, _)| other == name)).collect())
+        });
+        let wrong = match found {
+            Ok(wrong) => wrong,
+            Err(Refusal::Seal { path, error }) => vec![(path.rsplit('/').next().unwrap_or(&path).to_owned(), error)],
+            Err(Refusal::Raw(error)) => {
+                let what = format!("cannot be read: {}", error.0);
+                report.failures.push(Finding { file: directory.to_owned(), page: None, frame: None, what });
+                continue;
+            }
+        };
+        for (name, error) in wrong {
+            let file = if directory.is_empty() { name } else { format!("{directory}/{name}") };
+            if !report.failures.iter().any(|failure| failure.file == file) {
+                report.failures.push(Finding { file, page: None, frame: None, what: error.to_string() });
+            }
+        }
+    }
+}
+
 /// The check of one file.
-struct Check<'a> {
+struct Check<'a, 'k> {
     name: &'a str,
-    keys: &'a dyn KeySource,
+    path: &'a Path,
+    keys: &'k dyn KeySource,
     backend: Backend,
+    view: &'a mut View<'k>,
     report: &'a mut Verification,
     progress: &'a mut dyn FnMut(Progress<'_>),
     total_bytes: u64,
 }
 
-impl Check<'_> {
+impl Check<'_, '_> {
     fn file(&mut self, file: &File) -> io::Result<()> {
         let stored_bytes = file.metadata()?.len();
-        if stored_bytes == 0 {
+        let (kind, _) = rocksdb_name(self.name.rsplit('/').next().unwrap_or(self.name));
+        let path = self.path.to_string_lossy().into_owned();
+        if stored_bytes == 0 && kind == Kind::Loose {
             return Ok(());
         }
         let mut read = |into: &mut [u8]| read_start(file, into);
         let header = Header::read(&mut read)?;
         let sealed = match opening::open(self.keys, self.backend, header, read)? {
             Ok(sealed) => sealed,
+            Err(error @ SealError::Unfinished { .. }) if kind == Kind::Log => {
+                match self.view.synced(&path) {
+                    Ok(Some(0)) => self.note("holds nothing: it was never synced, and its writer was stopped".into()),
+                    Ok(Some(synced)) => self.fail_with(&SealError::CutShort { end: 0, synced }),
+                    _ => self.fail_with(&error),
+                }
+                return Ok(());
+            }
             Err(error) => {
                 self.fail_with(&error);
                 return Ok(());
             }
         };
+        let synced_bytes = match kind {
+            Kind::Loose | Kind::Catalogue => 0,
+            _ => match self.view.check(&path, sealed.info()) {
+                Ok(synced_bytes) => synced_bytes,
+                // removed meanwhile
+                Err(_) if !self.path.exists() => return Ok(()),
+                Err(Refusal::Seal { error, .. }) => {
+                    self.fail_with(&error);
+                    return Ok(());
+                }
+                Err(Refusal::Raw(error)) => return Err(io::Error::other(error.0)),
+            },
+        };
         match sealed.info().layout {
             Layout::Paged { .. } => self.pages(file, &sealed, stored_bytes),
-            Layout::Frames => self.frames(file, &sealed),
+            Layout::Frames => self.frames(file, &sealed, synced_bytes),
         }
     }
 
@@ -319,8 +391,8 @@ impl Check<'_> {
         Ok(())
     }
 
-    fn frames(&mut self, file: &File, sealed: &SealedFile) -> io::Result<()> {
-        let mut reader = match FrameReader::new(sealed) {
+    fn frames(&mut self, file: &File, sealed: &SealedFile, synced_bytes: u64) -> io::Result<()> {
+        let mut reader = match FrameReader::new(sealed, synced_bytes) {
             Ok(reader) => reader,
             Err(error) => {
                 self.fail_with(&error);
@@ -413,13 +485,14 @@ fn sealed(info: HeaderInfo, stored_bytes: u64) -> State {
         Layout::Paged { page_bytes } => Some(page_bytes),
         Layout::Frames => None,
     };
+    let logical_bytes = page_bytes.and_then(|_| paged::logical_bytes(&info, stored_bytes).ok());
     State::Sealed(Sealed {
         format: info.layout.name(),
         page_bytes,
         cipher: info.cipher.name,
         key_id: info.key.id,
         key_version: info.key.version,
-        logical_bytes: page_bytes.and_then(|page_bytes| paged::logical_bytes(page_bytes, stored_bytes).ok()),
+        logical_bytes,
     })
 }
 

@@ -1,6 +1,6 @@
-//! Makes the golden files of the current format version in a directory, as hexadecimal text: one of pages, one of frames
-//! and an engine page for every cipher that has none there yet. What is there already stays as it is, since proving that *old* files still open
-//! is what golden files are for.
+//! Makes the golden files of the current format version in a directory, as hexadecimal text: one of pages, one of frames,
+//! a catalogue and an engine page for every cipher that has none there yet. What is there already stays as it is, since
+//! proving that *old* files still open is what golden files are for.
 //!
 //! `cargo run -p sealstone-seal --example golden -- vectors/formats`
 
@@ -13,6 +13,7 @@ use sealstone_cipher::backend::Backend;
 use sealstone_cipher::registry::{Cipher, ciphers};
 use sealstone_keys::KeySource;
 use sealstone_keys::file::KeyFile;
+use sealstone_seal::catalogue::{Catalogue, CatalogueWriter, Change, Entry, State};
 use sealstone_seal::engine_page::{self, EnginePages, OVERHEAD_BYTES};
 use sealstone_seal::frame::FrameWriter;
 use sealstone_seal::paged::{PAGE_BYTES_MIN, PageWriter};
@@ -28,8 +29,13 @@ fn main() -> Result<(), Box<dyn Error>> {
         for (file, seal) in [
             (format!("v{FORMAT_VERSION}-{name}-paged.hex"), paged as Seal),
             (format!("v{FORMAT_VERSION}-{name}-frames.hex"), frames),
+            (format!("v{FORMAT_VERSION}-{name}-catalogue.hex"), catalogue),
             (format!("engine-page-v{}-{name}.hex", engine_page::FORMAT_VERSION), engine_page_of),
         ] {
+            // one with each size of blocks: the slots make them large
+            if file.ends_with("catalogue.hex") && !["aes-256", "3des"].contains(&name) {
+                continue;
+            }
             let path = dir.join(file);
             if path.exists() {
                 println!("{} stays", path.display());
@@ -77,11 +83,23 @@ fn frames(keys: &KeyFile, cipher: &'static Cipher) -> Result<Vec<u8>, Box<dyn Er
         let (part, later) = rest.split_at(bytes);
         writer.append(part, &mut stored)?;
         rest = later;
-        if bytes == 100 {
-            let record = file.synced_record(stored.len() as u64)?;
-            stored[record.offset as usize..][..record.bytes.len()].copy_from_slice(&record.bytes);
-        }
     }
+    let mark = file.synced_mark()?;
+    stored[mark.offset as usize..][..mark.bytes.len()].copy_from_slice(&mark.bytes);
+    Ok(stored)
+}
+
+/// Four files, one of them a log of which 9,000 bytes were synced, and one that a change added.
+fn catalogue(keys: &KeyFile, cipher: &'static Cipher) -> Result<Vec<u8>, Box<dyn Error>> {
+    let mut catalogue = Catalogue::new()?;
+    let entry = |id: u8, slot| Entry { file_id: [id; 16], adopted: false, slot, synced_bytes: 0, state: State::Live };
+    for (id, name, slot) in [(1, "CURRENT", None), (2, "MANIFEST-000005", Some(0)), (3, "000004.log", Some(1))] {
+        catalogue.apply(Change::Put { name: name.into(), entry: entry(id, slot) });
+    }
+    let mut stored = Vec::new();
+    let synced = [(1, [3; 16], 9000)];
+    let mut writer = CatalogueWriter::begin(&catalogue, &synced, keys, cipher, Backend::auto(), &mut stored)?;
+    writer.append(&[Change::Put { name: "000008.sst".into(), entry: entry(4, None) }], &mut stored)?;
     Ok(stored)
 }
 

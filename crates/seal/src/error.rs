@@ -3,15 +3,6 @@
 
 use sealstone_keys::{KeyError, KeyRef};
 
-/// Which part of a frame failed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum FramePart {
-    /// The length and its tag.
-    Head,
-    /// The data and its tag.
-    Body,
-}
-
 /// Why a sealed file, or a piece of it, cannot be had. Displays without the file's name.
 #[derive(Debug, thiserror::Error)]
 pub enum SealError {
@@ -79,16 +70,14 @@ pub enum SealError {
     },
     /// A frame is not what was sealed there.
     #[error(
-        "frame {index} at byte {offset} failed authentication in its {}: changed, moved, or from another file\n\
-         restore the file from a backup", match part { FramePart::Head => "head", FramePart::Body => "body" }
+        "frame {index} at byte {offset} failed authentication: changed, moved, or from another file\n\
+         restore the file from a backup"
     )]
     Frame {
         /// Frame number, from 0.
         index: u64,
         /// Where the frame starts, in stored bytes from the beginning of the file.
         offset: u64,
-        /// What failed.
-        part: FramePart,
     },
     /// The end of the file is missing.
     #[error("incomplete: {found}\nits writer was stopped, or the file was cut; restore it from a backup")]
@@ -106,6 +95,46 @@ pub enum SealError {
         end: u64,
         /// How much was synced, in stored bytes.
         synced: u64,
+    },
+    /// The directory has files of a store, and no catalogue of them.
+    #[error(
+        "the catalogue of its directory is missing: SEALSTONE-CATALOGUE-1 and SEALSTONE-CATALOGUE-2\n\
+         restore the whole directory from a backup; without its catalogue nobody knows which files belong to it"
+    )]
+    NoCatalogue,
+    /// The catalogue does not list a file of this name.
+    #[error(
+        "not listed in the catalogue of its directory: added, renamed, or put back after it was removed\n\
+         restore the whole directory from a backup, or remove this file if you know who put it there"
+    )]
+    NotListed,
+    /// The catalogue lists another file of this name.
+    #[error(
+        "another file than the catalogue of its directory lists under this name: an older one, or one from elsewhere\n\
+         restore the whole directory from a backup"
+    )]
+    OtherFile,
+    /// The catalogue lists a file that is not there.
+    #[error(
+        "missing: the catalogue of its directory lists it, and {synced} bytes of it were synced\n\
+         restore the whole directory from a backup"
+    )]
+    Missing {
+        /// How much of it was synced, in stored bytes; 0 where it is not counted.
+        synced: u64,
+    },
+    /// An anchor outside the store knows a newer state of it.
+    #[error(
+        "older than its anchor {anchor} remembers: {found}, and the anchor saw {newest}\n\
+         restore the newest files; to go back on purpose, remove the anchor first"
+    )]
+    Older {
+        /// Where the anchor is.
+        anchor: String,
+        /// The newest state that it saw.
+        newest: String,
+        /// The state found.
+        found: String,
     },
     /// A read reaches beyond the end of the file.
     #[error("read of {bytes} bytes at {offset}, the file holds {available}")]

@@ -13,21 +13,26 @@ use subtle::ConstantTimeEq;
 use zeroize::Zeroizing;
 
 use crate::frame::FRAME_BYTES_MAX;
-use crate::header::{self, FILE_ID_BYTES, FORMAT_VERSION, HEADER_BYTES, HeaderInfo, Layout, Parts, SALT_BYTES};
+use crate::header::{
+    self, FILE_ID_BYTES, FORMAT_VERSION, HEADER_BYTES, HeaderInfo, Layout, MARK_AT, MARK_BYTES, Parts, SALT_BYTES,
+    SLOT_BYTES,
+};
+use crate::identity::Identity;
 use crate::paged::{PAGE_BYTES_MAX, PAGE_BYTES_MIN};
+use crate::random::fill_random;
 use crate::segment::{SEGMENTS_MAX, SegmentKeys, nonce};
 use crate::{SealError, TAG_BYTES};
 
 /// Longest key of any cipher that may seal files, in bytes.
 pub(crate) const KEY_BYTES_MAX: usize = 64;
 
-/// How much of a file of frames was synced, with its tag: to be written over the same record in the header.
+/// Says that some of a file of frames was synced: to be written into its header area after the first sync, once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct SyncedRecord {
-    /// Where it stands, in stored bytes from the beginning of the file.
+pub struct SyncedMark {
+    /// Where it belongs, in stored bytes from the beginning of the file.
     pub offset: u64,
-    /// The record.
-    pub bytes: [u8; header::SYNCED_RECORD_BYTES],
+    /// The mark.
+    pub bytes: [u8; MARK_BYTES],
 }
 
 /// The keys of one sealed file, ready to seal or open its pages or frames. Cheap to clone; clones share everything.
@@ -39,14 +44,25 @@ struct Inner {
     dek: Secret,
     backend: Backend,
     segments: SegmentKeys,
-    /// What the header said was synced, in stored bytes; of a paged file 0.
-    synced_bytes: u64,
+    /// What the header said was synced.
+    synced: Synced,
     /// Set while a writer may still be taken: after `create`, until the first one is.
     writable: AtomicBool,
 }
 
+/// What a header says of syncs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Synced {
+    /// Nothing, or nothing yet.
+    Never,
+    /// Version 2: something was; the catalogue says how much.
+    Marked,
+    /// Version 1: so many stored bytes.
+    Bytes(u64),
+}
+
 impl SealedFile {
-    /// Makes the keys of a new file and the header that the file must begin with.
+    /// Makes the keys of a new file that belongs to no store, and the header area that the file must begin with.
     ///
     /// - `keys`: its current key wraps the file's data key
     /// - `cipher`: seals header and data alike
@@ -63,6 +79,24 @@ impl SealedFile {
         backend: Backend,
         layout: Layout,
     ) -> Result<(Self, [u8; HEADER_BYTES]), SealError> {
+        Self::create_as(&Identity::LOOSE, keys, cipher, backend, layout)
+    }
+
+    /// As [`SealedFile::create`], for a file that is `identity` within its store.
+    ///
+    /// # Errors
+    /// As [`SealedFile::create`]; [`SealError::WrongLayout`] if a file of that kind has the other layout.
+    pub fn create_as(
+        identity: &Identity,
+        keys: &dyn KeySource,
+        cipher: &'static Cipher,
+        backend: Backend,
+        layout: Layout,
+    ) -> Result<(Self, [u8; HEADER_BYTES]), SealError> {
+        if identity.kind.grows() != (layout == Layout::Frames) && *identity != Identity::LOOSE {
+            let want = if identity.kind.grows() { Layout::Frames } else { Layout::Paged { page_bytes: 0 } };
+            return Err(SealError::WrongLayout { found: layout.name(), want: want.name() });
+        }
         let segment_units = segment_units(cipher, layout)?;
         let (key, kek) = keys.current()?;
         check_key_id(&key.id)?;
@@ -71,61 +105,100 @@ impl SealedFile {
         fill_random(&mut file_id)?;
         fill_random(&mut salt)?;
         let dek = Secret::random()?;
-        let info = HeaderInfo { format_version: FORMAT_VERSION, layout, cipher, key, file_id, segment_units };
-        let mut header = wrap(&info, &salt, &kek, &dek, backend)?;
-        let file = Self::with(info, dek, backend, 0, true);
-        if layout == Layout::Frames {
-            header::put_synced(&mut header, &file.synced_record(HEADER_BYTES as u64)?.bytes);
-        }
-        Ok((file, header))
+        let info = HeaderInfo {
+            format_version: FORMAT_VERSION,
+            layout,
+            cipher,
+            key,
+            file_id,
+            identity: *identity,
+            segment_units,
+            wrapping: 0,
+        };
+        let slot = wrap(&info, &salt, &kek, &dek, backend)?;
+        Ok((Self::with(info, dek, backend, Synced::Never, true), header::area(&slot)))
     }
 
-    /// Takes the keys of an existing file from its header.
+    /// Takes the keys of an existing file from its header. Where the copy that was wrapped last does not open, the other
+    /// one does, if it is whole: a rotation that was killed, or a sector that a power cut tore.
     ///
-    /// - `keys`: must hold the key that the header names
-    /// - `header`: the first [`HEADER_BYTES`] bytes of the file, or more
+    /// - `keys`: must hold a key that the header names
+    /// - `header`: the first [`HEADER_BYTES`] bytes of the file, or all there are of a shorter file
     ///
     /// # Errors
     /// Those of [`crate::inspect`]; [`SealError::Key`] if the key is not there; [`SealError::WrongKey`] if it does not
     /// fit or any bit of the header was changed.
     pub fn open(keys: &dyn KeySource, backend: Backend, header: &[u8]) -> Result<Self, SealError> {
-        let parts = header::parse(header)?;
-        let dek = unwrap(keys, &parts, backend)?;
-        let frames = parts.info.layout == Layout::Frames;
-        let (synced_bytes, _) = parts.synced.split_first_chunk().expect("the record begins with a length");
-        let synced_bytes = u64::from_be_bytes(*synced_bytes);
-        let file = Self::with(parts.info, dek, backend, synced_bytes, false);
-        if frames && !bool::from(file.synced_record(synced_bytes)?.bytes.ct_eq(&parts.synced)) {
-            return Err(SealError::Damaged { found: "the record of what was synced was changed".into() });
-        }
+        let (parts, dek) = unwrap_any(keys, header::parse(header)?, backend)?;
+        let mut file = Self::with(parts.info, dek, backend, Synced::Never, false);
+        let info = file.info();
+        let synced = match (info.layout, info.format_version) {
+            (Layout::Paged { .. }, _) => Synced::Never,
+            (Layout::Frames, 1) => file.synced_of_version_1(&parts.synced)?,
+            (Layout::Frames, _) => file.synced_of_mark(&header[MARK_AT..MARK_AT + MARK_BYTES])?,
+        };
+        Arc::get_mut(&mut file.0).expect("it is not shared yet").synced = synced;
         Ok(file)
     }
 
-    /// How much of the file its writer knew to be on stable storage when the header was read, in stored bytes. A file
-    /// of frames that ends before was cut, not torn by a crash. Of a paged file, which proves its own end, 0.
+    /// Whether the header says that some of the file was synced. Of a paged file, which proves its own end, false.
     #[must_use]
-    pub fn synced_bytes(&self) -> u64 {
-        self.0.synced_bytes
+    pub fn was_synced(&self) -> bool {
+        match self.0.synced {
+            Synced::Never => false,
+            Synced::Marked => true,
+            Synced::Bytes(bytes) => bytes > self.info().header_bytes(),
+        }
     }
 
-    /// What the writer of a file of frames is to write into the header once the first `stored_bytes` bytes of the file
-    /// are on stable storage: from then on no reader takes an earlier end for that of a crash.
-    ///
-    /// Writing it may itself be lost in a crash; the record before it then stands. It must never reach the disk before
-    /// what it speaks of. Lengths may only grow. Serves any number of threads.
+    /// How much of a file of frames of version 1 its writer knew to be on stable storage, in stored bytes. Of a later
+    /// version the catalogue says it; then, and of paged files, 0.
+    #[must_use]
+    pub fn synced_bytes(&self) -> u64 {
+        if let Synced::Bytes(bytes) = self.0.synced { bytes } else { 0 }
+    }
+
+    /// What the writer of a file of frames is to write into the header area once any of it is on stable storage.
     ///
     /// # Errors
     /// [`SealError::Cipher`].
-    pub fn synced_record(&self, stored_bytes: u64) -> Result<SyncedRecord, SealError> {
+    pub fn synced_mark(&self) -> Result<SyncedMark, SealError> {
+        // nonce 0: the lengths that version 1 sealed under this key were never below 512
+        Ok(SyncedMark { offset: MARK_AT as u64, bytes: self.synced_tag(0)? })
+    }
+
+    fn synced_of_mark(&self, mark: &[u8]) -> Result<Synced, SealError> {
+        if mark.iter().all(|byte| *byte == 0) {
+            return Ok(Synced::Never);
+        }
+        if bool::from(self.synced_mark()?.bytes.ct_eq(mark)) {
+            Ok(Synced::Marked)
+        } else {
+            Err(SealError::Damaged { found: "the mark of a file that was synced was changed".into() })
+        }
+    }
+
+    fn synced_of_version_1(&self, record: &[u8; header::SYNCED_RECORD_BYTES]) -> Result<Synced, SealError> {
+        let (bytes, tag) = record.split_first_chunk().expect("the record begins with a length");
+        let bytes = u64::from_be_bytes(*bytes);
+        if bool::from(self.synced_tag(bytes)?.ct_eq(tag)) {
+            Ok(Synced::Bytes(bytes))
+        } else {
+            Err(SealError::Damaged { found: "the record of what was synced was changed".into() })
+        }
+    }
+
+    /// Each length is its own nonce, and sealed to the same tag whenever it is asked for: it encrypts nothing.
+    fn synced_tag(&self, bytes: u64) -> Result<[u8; TAG_BYTES], SealError> {
         let inner = &*self.0;
         let keyed = keyed(inner.info.cipher, inner.dek.as_bytes(), "synced", &[&inner.info.file_id], inner.backend)?;
-        let nonce = &nonce(stored_bytes)[12 - keyed.nonce_bytes()..];
-        // Each length is its own nonce, and sealed to the same tag whenever it is asked for: it encrypts nothing.
-        let tag = keyed.seal(nonce, &inner.info.file_id, &mut []).map_err(SealError::Cipher)?;
-        let mut bytes = [0; header::SYNCED_RECORD_BYTES];
-        bytes[..8].copy_from_slice(&stored_bytes.to_be_bytes());
-        bytes[8..].copy_from_slice(&tag);
-        Ok(SyncedRecord { offset: header::SYNCED_AT as u64, bytes })
+        let nonce = &nonce(bytes)[12 - keyed.nonce_bytes()..];
+        keyed.seal(nonce, &inner.info.file_id, &mut []).map_err(SealError::Cipher)
+    }
+
+    /// A keyed cipher for tags over `context`, under a subkey of this file with purpose `purpose`.
+    pub(crate) fn tagger(&self, purpose: &str, context: &[&[u8]]) -> Result<Box<dyn Aead>, SealError> {
+        keyed(self.info().cipher, self.0.dek.as_bytes(), purpose, context, self.0.backend)
     }
 
     /// What the header says.
@@ -140,10 +213,10 @@ impl SealedFile {
         self.0.backend
     }
 
-    fn with(info: HeaderInfo, dek: Secret, backend: Backend, synced_bytes: u64, writable: bool) -> Self {
+    fn with(info: HeaderInfo, dek: Secret, backend: Backend, synced: Synced, writable: bool) -> Self {
         let segments = SegmentKeys::new();
         let writable = AtomicBool::new(writable);
-        Self(Arc::new(Inner { info, dek, backend, segments, synced_bytes, writable }))
+        Self(Arc::new(Inner { info, dek, backend, segments, synced, writable }))
     }
 
     /// Claims the one writer that a new file may have.
@@ -199,7 +272,23 @@ fn segment_units(cipher: &'static Cipher, layout: Layout) -> Result<u64, SealErr
     Ok(units)
 }
 
-/// Opens the data key that a header carries, and with it proves the header.
+/// Opens the data key with the first of `copies` that opens, and returns it with that copy.
+pub(crate) fn unwrap_any(
+    keys: &dyn KeySource,
+    copies: Vec<Parts>,
+    backend: Backend,
+) -> Result<(Parts, Secret), SealError> {
+    let mut failed = None;
+    for parts in copies {
+        match unwrap(keys, &parts, backend) {
+            Ok(dek) => return Ok((parts, dek)),
+            Err(error) => failed = failed.or(Some(error)),
+        }
+    }
+    Err(failed.expect("a header that was parsed has a copy"))
+}
+
+/// Opens the data key that one copy of a header carries, and with it proves that copy.
 pub(crate) fn unwrap(keys: &dyn KeySource, parts: &Parts, backend: Backend) -> Result<Secret, SealError> {
     let kek = keys.get(&parts.info.key)?;
     let mut dek = Secret::from_bytes(&parts.wrapped_dek);
@@ -215,14 +304,14 @@ pub(crate) fn unwrap(keys: &dyn KeySource, parts: &Parts, backend: Backend) -> R
     Ok(dek)
 }
 
-/// The header of `info` that carries `dek` wrapped under `kek`.
+/// The copy of a header of `info` that carries `dek` wrapped under `kek`.
 pub(crate) fn wrap(
     info: &HeaderInfo,
     salt: &[u8; SALT_BYTES],
     kek: &Secret,
     dek: &Secret,
     backend: Backend,
-) -> Result<[u8; HEADER_BYTES], SealError> {
+) -> Result<[u8; SLOT_BYTES], SealError> {
     let wrapper = wrapper(info, salt, kek, backend)?;
     let mut header = header::unwrapped(info, salt);
     let mut wrapped = Zeroizing::new(*dek.as_bytes());
@@ -257,9 +346,4 @@ fn keyed(
     let key = &mut key[..cipher.key_bytes];
     subkey(secret, purpose, context, key);
     aead(cipher, key, backend).map_err(SealError::Cipher)
-}
-
-/// Fills `bytes` from the operating system's generator.
-pub(crate) fn fill_random(bytes: &mut [u8]) -> Result<(), SealError> {
-    getrandom::fill(bytes).map_err(|source| SealError::Random(source.to_string()))
 }

@@ -1,11 +1,12 @@
 //! Frames: the layout of append-only files, such as a write-ahead log, that must be readable up to where a crash cut
 //! them. Byte by byte in `docs/formats.md`. Not here: reading and writing files.
 //!
-//! A frame is a head (its length, and a tag that proves the length) and a body (ciphertext, and its tag). Frames are
-//! never rewritten. A file that ends within a frame, or in zeros, ends there: that is what a crash leaves behind.
-//! Anything else that fails authentication is damage. So a frame that was changed, moved, repeated or left out is
-//! found. So are frames cut off at the end, as far as the header says that they were synced; what was never synced may
-//! be missing after a crash, and then nobody can tell.
+//! A frame is a length, random bits of its nonce, ciphertext and a tag. Frames are never rewritten. Whoever reads says how
+//! much of the file was synced, which the store's catalogue knows: up to there every frame must be genuine. Beyond, a file
+//! that ends within a frame, or that lost a sector, ends there: that is what a power cut leaves behind of bytes that were
+//! not synced. Anything else that fails authentication is damage. So a frame that was changed, moved, repeated or left out
+//! is found, and so are frames cut off at the end, as far as they were synced; what was never synced may be missing after
+//! a crash, and then nobody can tell.
 //!
 //! ```
 //! # use sealstone_seal::{HEADER_BYTES, Layout, SealedFile, frame::{End, FrameReader, FrameWriter}};
@@ -23,7 +24,7 @@
 //!
 //! // read
 //! let file = SealedFile::open(&keys, backend, &stored)?;
-//! let mut reader = FrameReader::new(&file)?;
+//! let mut reader = FrameReader::new(&file, stored.len() as u64)?;
 //! reader.push(&stored[HEADER_BYTES..]); // in any portions
 //! let mut log = Vec::new();
 //! while let Some(frame) = reader.next_frame()? {
@@ -35,20 +36,21 @@
 //! # }
 //! ```
 
-use sealstone_cipher::aead::Context;
+mod v1;
 
-use crate::header::{FILE_ID_BYTES, HEADER_BYTES, Layout};
+use crate::header::{FILE_ID_BYTES, Layout};
+use crate::random::nonce_bits;
 use crate::segment::nonce;
-use crate::{FramePart, SealError, SealedFile, TAG_BYTES};
+use crate::{SealError, SealedFile, TAG_BYTES};
 
-/// Length of a frame's head, in bytes: length and tag.
-pub const HEAD_BYTES: usize = 4 + TAG_BYTES;
+/// Length of what precedes the ciphertext of a frame, in bytes: its length, and the random bits of its nonce.
+pub const HEAD_BYTES: usize = 8;
 /// Bytes that a frame adds to its data.
 pub const OVERHEAD_BYTES: usize = HEAD_BYTES + TAG_BYTES;
 /// Most data in one frame, in bytes; longer portions are split. Bounds what a reader must hold.
 pub const FRAME_BYTES_MAX: u32 = 1 << 20;
 
-/// What a crash can leave behind in blocks that were allocated and never written; the smallest disk sector.
+/// The least that a disk writes at once. A power cut leaves zeros in one that was allocated and never written.
 const SECTOR_BYTES: u64 = 512;
 
 /// Where a frame lies, in the file and in the data.
@@ -56,7 +58,7 @@ const SECTOR_BYTES: u64 = 512;
 pub struct FramePlace {
     /// Frame number, from 0.
     pub index: u64,
-    /// Where its head starts, in stored bytes from the beginning of the file.
+    /// Where it starts, in stored bytes from the beginning of the file.
     pub stored_offset: u64,
     /// Where its data starts, counted in data alone.
     pub logical_offset: u64,
@@ -64,73 +66,41 @@ pub struct FramePlace {
     pub bytes: u32,
     /// Segment whose subkey seals it.
     segment: u64,
-    /// First block of it within the segment: the head takes this one, the body those after it.
+    /// First block of it within the segment.
     counter: u64,
 }
 
 impl FramePlace {
-    /// Where its body starts, in stored bytes from the beginning of the file.
+    /// Length of it on disk.
     #[must_use]
-    pub fn body_offset(&self) -> u64 {
-        self.stored_offset + HEAD_BYTES as u64
+    pub fn stored_bytes(&self) -> usize {
+        self.bytes as usize + OVERHEAD_BYTES
     }
 
-    /// Length of its body on disk, ciphertext and tag.
-    #[must_use]
-    pub fn body_bytes(&self) -> usize {
-        self.bytes as usize + TAG_BYTES
-    }
-
-    /// Where the next frame starts, in stored bytes from the beginning of the file.
-    #[must_use]
-    pub fn stored_end(&self) -> u64 {
-        self.body_offset() + self.body_bytes() as u64
-    }
-
-    /// Both tags bind to file, frame number, place, length, and which of the two it is.
-    fn associated(&self, file: &SealedFile, part: FramePart) -> [u8; 40] {
-        let mut associated = [0; 40];
+    /// The tag binds to file, frame number, place and length.
+    fn associated(&self, file: &SealedFile) -> [u8; 36] {
+        let mut associated = [0; 36];
         associated[..FILE_ID_BYTES].copy_from_slice(&file.info().file_id);
         associated[16..24].copy_from_slice(&self.index.to_be_bytes());
         associated[24..32].copy_from_slice(&self.stored_offset.to_be_bytes());
         associated[32..36].copy_from_slice(&self.bytes.to_be_bytes());
-        let part: u32 = if part == FramePart::Head { 0 } else { 1 };
-        associated[36..40].copy_from_slice(&part.to_be_bytes());
         associated
     }
 
-    fn nonce(&self, part: FramePart) -> [u8; 12] {
-        nonce(if part == FramePart::Head { self.counter } else { self.counter + 1 })
-    }
-
-    /// Encrypts `data`; returns the tags of head and body.
-    fn seal(&self, file: &SealedFile, data: &mut [u8]) -> Result<[[u8; TAG_BYTES]; 2], SealError> {
-        let keyed = file.segment(self.segment)?;
-        let parts = [FramePart::Head, FramePart::Body];
-        let (nonces, associated) = (parts.map(|part| self.nonce(part)), parts.map(|part| self.associated(file, part)));
-        let context =
-            |part: usize| Context { nonce: &nonces[part][12 - keyed.nonce_bytes()..], associated: &associated[part] };
-        keyed.seal_with_head(context(0), context(1), data).map_err(SealError::Cipher)
-    }
-
-    fn open(
-        &self,
-        file: &SealedFile,
-        part: FramePart,
-        data: &mut [u8],
-        tag: &[u8; TAG_BYTES],
-    ) -> Result<(), SealError> {
-        let keyed = file.segment(self.segment)?;
-        let nonce = &self.nonce(part)[12 - keyed.nonce_bytes()..];
-        keyed.open(nonce, &self.associated(file, part), data, tag).map_err(|error| match error {
-            sealstone_cipher::aead::Error::Authentication => self.failed(part),
-            other => SealError::Cipher(other),
-        })
+    /// The nonce, right-aligned. Where it has room for random bits it does not depend on the lengths of the frames before,
+    /// so that key stream for the next frame can be made before its data are there.
+    fn nonce(&self, nonce_bytes: usize, random: u32) -> [u8; 12] {
+        let room = nonce_bytes == 12;
+        let mut nonce = nonce(if room { self.index } else { self.counter });
+        if room {
+            nonce[..4].copy_from_slice(&random.to_be_bytes());
+        }
+        nonce
     }
 
     #[cold]
-    fn failed(&self, part: FramePart) -> SealError {
-        SealError::Frame { index: self.index, offset: self.stored_offset, part }
+    fn failed(&self) -> SealError {
+        SealError::Frame { index: self.index, offset: self.stored_offset }
     }
 }
 
@@ -152,7 +122,7 @@ impl Cursor {
         }
         let next = FramePlace {
             index: 0,
-            stored_offset: HEADER_BYTES as u64,
+            stored_offset: info.frames_at(),
             logical_offset: 0,
             bytes: 0,
             segment: 0,
@@ -161,41 +131,32 @@ impl Cursor {
         Ok(Self { block_bytes: info.cipher.block_bytes as u64, segment_units: info.segment_units, next })
     }
 
-    /// Blocks of a segment that a frame of `bytes` takes: one for its head, and those of its body.
-    fn blocks(&self, bytes: u32) -> u64 {
+    /// Units of a segment that a frame of `bytes` takes: its blocks, and one for its tag.
+    fn units(&self, bytes: u32) -> u64 {
         1 + u64::from(bytes).div_ceil(self.block_bytes)
     }
 
     /// The place of the next frame if it has `bytes` of data: in the next segment where this one has no room left.
     /// None for a length that no frame has.
     fn place(&self, bytes: u32) -> Option<FramePlace> {
-        if bytes == 0 || bytes > FRAME_BYTES_MAX || self.blocks(bytes) > self.segment_units {
+        if bytes == 0 || bytes > FRAME_BYTES_MAX || self.units(bytes) > self.segment_units {
             return None;
         }
         let mut place = FramePlace { bytes, ..self.next };
-        if place.counter + self.blocks(bytes) > self.segment_units {
+        if place.counter + self.units(bytes) > self.segment_units {
             (place.segment, place.counter) = (place.segment + 1, 0);
         }
         Some(place)
     }
 
-    /// Reads a head and checks its tag.
-    fn open_head(&self, file: &SealedFile, head: &[u8; HEAD_BYTES]) -> Result<FramePlace, SealError> {
-        let (bytes, tag) = head.split_first_chunk().expect("a head is longer than its length");
-        let tag = tag.first_chunk().expect("the rest of a head is its tag");
-        let place = self.place(u32::from_be_bytes(*bytes)).ok_or_else(|| self.next.failed(FramePart::Head))?;
-        place.open(file, FramePart::Head, &mut [], tag)?;
-        Ok(place)
-    }
-
     fn advance(&mut self, place: &FramePlace) {
         self.next = FramePlace {
             index: place.index + 1,
-            stored_offset: place.stored_end(),
+            stored_offset: place.stored_offset + place.stored_bytes() as u64,
             logical_offset: place.logical_offset + u64::from(place.bytes),
             bytes: 0,
             segment: place.segment,
-            counter: place.counter + self.blocks(place.bytes),
+            counter: place.counter + self.units(place.bytes),
         };
     }
 }
@@ -208,7 +169,7 @@ pub struct FrameWriter {
 }
 
 impl FrameWriter {
-    /// The writer of the file that [`SealedFile::create`] has just made. Its stored bytes follow the header.
+    /// The writer of the file that [`SealedFile::create`] has just made. Its stored bytes follow the header area.
     ///
     /// # Errors
     /// [`SealError::WrongLayout`]; [`SealError::WrittenOnce`] for a second writer, or for a file that was opened: a
@@ -225,7 +186,7 @@ impl FrameWriter {
         self.cursor.next.logical_offset
     }
 
-    /// Length of the file once everything given out so far is written, in stored bytes, header included.
+    /// Length of the file once everything given out so far is written, in stored bytes, header area included.
     #[must_use]
     pub fn stored_bytes(&self) -> u64 {
         self.cursor.next.stored_offset
@@ -235,7 +196,7 @@ impl FrameWriter {
     /// is empty. The stored bytes must reach the file in this order; if writing them fails, the file takes no more.
     ///
     /// # Errors
-    /// [`SealError::LimitReached`]; `stored` is then as before, and the file takes no more.
+    /// [`SealError::LimitReached`], [`SealError::Random`]; `stored` is then as before, and the file takes no more.
     pub fn append(&mut self, data: &[u8], stored: &mut Vec<u8>) -> Result<(), SealError> {
         let start = stored.len();
         let frames = data.len().div_ceil(FRAME_BYTES_MAX as usize);
@@ -252,14 +213,16 @@ impl FrameWriter {
 
     fn append_frame(&mut self, data: &[u8], stored: &mut Vec<u8>) -> Result<(), SealError> {
         let place = self.cursor.place(data.len() as u32).expect("chunks are 1 to FRAME_BYTES_MAX bytes");
+        let keyed = self.file.segment(place.segment)?;
+        let random = if keyed.nonce_bytes() == 12 { nonce_bits()? } else { 0 };
+        let nonce = place.nonce(keyed.nonce_bytes(), random);
         stored.extend_from_slice(&place.bytes.to_be_bytes());
-        let head = stored.len();
-        stored.extend_from_slice(&[0; TAG_BYTES]);
+        stored.extend_from_slice(&random.to_be_bytes());
         let body = stored.len();
         stored.extend_from_slice(data);
-        let [head_tag, body_tag] = place.seal(&self.file, &mut stored[body..])?;
-        stored[head..body].copy_from_slice(&head_tag);
-        stored.extend_from_slice(&body_tag);
+        let nonce = &nonce[12 - keyed.nonce_bytes()..];
+        let tag = keyed.seal(nonce, &place.associated(&self.file), &mut stored[body..]).map_err(SealError::Cipher)?;
+        stored.extend_from_slice(&tag);
         self.cursor.advance(&place);
         Ok(())
     }
@@ -279,7 +242,7 @@ pub struct Frame<'a> {
 pub enum End {
     /// With a whole frame, or with none at all.
     Clean,
-    /// Within a frame, or in zeros: its writer was stopped there. What precedes `offset` is whole.
+    /// Within a frame, or in one that lost a sector: its writer was stopped there. What precedes `offset` is whole.
     Torn {
         /// Where the torn frame starts, in stored bytes from the beginning of the file.
         offset: u64,
@@ -291,66 +254,63 @@ pub enum End {
 /// What the reader makes of the bytes at its place.
 #[derive(Clone, Copy, Debug)]
 enum State {
-    /// At a head.
-    Head,
-    /// The head was genuine; the body follows.
-    Body(FramePlace),
-    /// A part failed, and zeros were all that was seen from within that part on: torn if zeros are all that comes.
-    Zeros(FramePlace, FramePart),
-    /// A part failed.
-    Failed(FramePlace, FramePart),
+    /// At a frame.
+    Frame,
+    /// A frame that was not synced lost a sector; nothing after it counts.
+    Torn,
+    /// A frame failed.
+    Failed(FramePlace),
 }
 
 /// Reads frames in order, from stored bytes handed over in any portions.
 #[derive(Debug)]
-pub struct FrameReader {
-    file: SealedFile,
-    cursor: Cursor,
-    state: State,
-    /// Stored bytes not yet used up, from `used` on.
-    buffer: Vec<u8>,
-    used: usize,
-    /// Stored bytes handed over so far, and the header before them.
-    pushed_end: u64,
+pub struct FrameReader(Version);
+
+#[derive(Debug)]
+enum Version {
+    One(v1::FrameReader),
+    Two(Reader),
 }
 
 impl FrameReader {
-    /// A reader at the first frame, right after the header.
+    /// A reader at the first frame, right after the header area.
+    ///
+    /// - `synced_bytes`: how much of the file is known to be on stable storage, in stored bytes; 0 if nobody knows. Of a
+    ///   file of version 1 its own header says it
     ///
     /// # Errors
     /// [`SealError::WrongLayout`].
-    pub fn new(file: &SealedFile) -> Result<Self, SealError> {
-        let cursor = Cursor::new(file)?;
-        Ok(Self {
-            file: file.clone(),
-            cursor,
-            state: State::Head,
-            buffer: Vec::new(),
-            used: 0,
-            pushed_end: HEADER_BYTES as u64,
-        })
+    pub fn new(file: &SealedFile, synced_bytes: u64) -> Result<Self, SealError> {
+        Ok(Self(match file.info().format_version {
+            1 => Version::One(v1::FrameReader::new(file)?),
+            _ => Version::Two(Reader::new(file, synced_bytes)?),
+        }))
     }
 
     /// Where in the file to read on: the byte after the last one handed over.
     #[must_use]
     pub fn next_offset(&self) -> u64 {
-        self.pushed_end
+        match &self.0 {
+            Version::One(reader) => reader.next_offset(),
+            Version::Two(reader) => reader.pushed_end,
+        }
     }
 
     /// Bytes of data in the frames read so far.
     #[must_use]
     pub fn logical_bytes(&self) -> u64 {
-        self.cursor.next.logical_offset
+        match &self.0 {
+            Version::One(reader) => reader.logical_bytes(),
+            Version::Two(reader) => reader.cursor.next.logical_offset,
+        }
     }
 
-    /// Hands over the stored bytes that follow those handed over before; the first come right after the header.
+    /// Hands over the stored bytes that follow those handed over before; the first come right after the header area.
     pub fn push(&mut self, stored: &[u8]) {
-        if self.used > 0 && self.used * 2 >= self.buffer.len() {
-            self.buffer.drain(..self.used);
-            self.used = 0;
+        match &mut self.0 {
+            Version::One(reader) => reader.push(stored),
+            Version::Two(reader) => reader.push(stored),
         }
-        self.buffer.extend_from_slice(stored);
-        self.pushed_end += stored.len() as u64;
     }
 
     /// The next frame, or None if more stored bytes are needed. At the end of the file ask [`FrameReader::end`] how
@@ -359,53 +319,9 @@ impl FrameReader {
     /// # Errors
     /// [`SealError::Frame`], again on every further call; nothing after a damaged frame can be read.
     pub fn next_frame(&mut self) -> Result<Option<Frame<'_>>, SealError> {
-        loop {
-            match self.state {
-                State::Head => {
-                    let Some(head) = self.buffer[self.used..].first_chunk::<HEAD_BYTES>() else { return Ok(None) };
-                    match self.cursor.open_head(&self.file, head) {
-                        Ok(place) => {
-                            self.used += HEAD_BYTES;
-                            self.state = State::Body(place);
-                        }
-                        Err(SealError::Frame { .. }) => {
-                            let place = self.cursor.next;
-                            let zeros = ends_in_zeros(place.stored_offset, place.stored_offset, head);
-                            self.fail(place, FramePart::Head, HEAD_BYTES, zeros);
-                        }
-                        Err(other) => return Err(other),
-                    }
-                }
-                State::Body(place) => {
-                    let start = self.used;
-                    let Some(body) = self.buffer[start..].get_mut(..place.body_bytes()) else { return Ok(None) };
-                    // a failed opening wipes the data, so look before
-                    let zeros = ends_in_zeros(place.stored_offset, place.body_offset(), body);
-                    let (data, tag) = body.split_last_chunk_mut().expect("a body ends with a tag");
-                    match place.open(&self.file, FramePart::Body, data, tag) {
-                        Ok(()) => {
-                            self.used += place.body_bytes();
-                            self.state = State::Head;
-                            self.cursor.advance(&place);
-                            let data = &self.buffer[start..start + place.bytes as usize];
-                            return Ok(Some(Frame { place, data }));
-                        }
-                        Err(SealError::Frame { .. }) => {
-                            self.fail(place, FramePart::Body, place.body_bytes(), zeros);
-                        }
-                        Err(other) => return Err(other),
-                    }
-                }
-                State::Zeros(place, part) => {
-                    if self.buffer[self.used..].iter().any(|byte| *byte != 0) {
-                        self.state = State::Failed(place, part);
-                        continue;
-                    }
-                    self.used = self.buffer.len();
-                    return Ok(None);
-                }
-                State::Failed(place, part) => return Err(place.failed(part)),
-            }
+        match &mut self.0 {
+            Version::One(reader) => reader.next_frame(),
+            Version::Two(reader) => reader.next_frame(),
         }
     }
 
@@ -414,30 +330,128 @@ impl FrameReader {
     /// # Errors
     /// [`SealError::Frame`] if a frame was damaged; [`SealError::CutShort`] if more than this was synced.
     pub fn end(&self) -> Result<End, SealError> {
-        let offset = self.cursor.next.stored_offset;
-        let synced = self.file.synced_bytes();
-        match self.state {
-            State::Failed(place, part) => Err(place.failed(part)),
-            _ if offset < synced => Err(SealError::CutShort { end: offset, synced }),
-            State::Head if offset == self.pushed_end => Ok(End::Clean),
-            _ => Ok(End::Torn { offset, bytes: self.pushed_end - offset }),
+        match &self.0 {
+            Version::One(reader) => reader.end(),
+            Version::Two(reader) => reader.end(),
         }
-    }
-
-    fn fail(&mut self, place: FramePlace, part: FramePart, part_bytes: usize, zeros: bool) {
-        self.used += part_bytes;
-        self.state = if zeros { State::Zeros(place, part) } else { State::Failed(place, part) };
     }
 }
 
-/// Whether `part`, a piece of a frame, could end in sectors that were never written: all zeros from a sector's
-/// beginning, or from the beginning of the frame, to the end of the part.
+/// The reader of the current version.
+#[derive(Debug)]
+struct Reader {
+    file: SealedFile,
+    cursor: Cursor,
+    synced_bytes: u64,
+    state: State,
+    /// Stored bytes not yet used up, from `used` on.
+    buffer: Vec<u8>,
+    used: usize,
+    /// Stored bytes handed over so far, and what precedes them.
+    pushed_end: u64,
+}
+
+impl Reader {
+    fn new(file: &SealedFile, synced_bytes: u64) -> Result<Self, SealError> {
+        let cursor = Cursor::new(file)?;
+        let pushed_end = cursor.next.stored_offset;
+        Ok(Self {
+            file: file.clone(),
+            cursor,
+            synced_bytes,
+            state: State::Frame,
+            buffer: Vec::new(),
+            used: 0,
+            pushed_end,
+        })
+    }
+
+    fn push(&mut self, stored: &[u8]) {
+        if self.used > 0 && self.used * 2 >= self.buffer.len() {
+            self.buffer.drain(..self.used);
+            self.used = 0;
+        }
+        self.buffer.extend_from_slice(stored);
+        self.pushed_end += stored.len() as u64;
+    }
+
+    fn next_frame(&mut self) -> Result<Option<Frame<'_>>, SealError> {
+        match self.state {
+            State::Frame => {}
+            State::Torn => {
+                self.used = self.buffer.len();
+                return Ok(None);
+            }
+            State::Failed(place) => return Err(place.failed()),
+        }
+        let next = self.cursor.next;
+        let unused = &mut self.buffer[self.used..];
+        let Some(head) = unused.first_chunk::<HEAD_BYTES>() else { return Ok(None) };
+        let [bytes, random] =
+            [&head[..4], &head[4..]].map(|word| u32::from_be_bytes(word.try_into().expect("4 bytes")));
+        let Some(place) = self.cursor.place(bytes) else {
+            let lost = lost_sector(next.stored_offset, unused, HEAD_BYTES);
+            return self.fail(next, lost);
+        };
+        let stored_bytes = place.stored_bytes();
+        if unused.len() < stored_bytes {
+            return Ok(None);
+        }
+        // a failed opening wipes the data, so look before
+        let lost = lost_sector(place.stored_offset, unused, stored_bytes);
+        let keyed = self.file.segment(place.segment)?;
+        let nonce = place.nonce(keyed.nonce_bytes(), random);
+        if keyed.nonce_bytes() != 12 && random != 0 {
+            return self.fail(place, lost);
+        }
+        let (data, tag) =
+            unused[HEAD_BYTES..stored_bytes].split_last_chunk_mut::<TAG_BYTES>().expect("a frame ends with a tag");
+        match keyed.open(&nonce[12 - keyed.nonce_bytes()..], &place.associated(&self.file), data, tag) {
+            Ok(()) => {
+                let start = self.used + HEAD_BYTES;
+                self.used += stored_bytes;
+                self.cursor.advance(&place);
+                Ok(Some(Frame { place, data: &self.buffer[start..start + place.bytes as usize] }))
+            }
+            Err(sealstone_cipher::aead::Error::Authentication) => self.fail(place, lost),
+            Err(other) => Err(SealError::Cipher(other)),
+        }
+    }
+
+    /// Takes the frame at `place` for torn if it may be, and else for damaged.
+    fn fail(&mut self, place: FramePlace, lost: bool) -> Result<Option<Frame<'_>>, SealError> {
+        if lost && place.stored_offset >= self.synced_bytes {
+            self.state = State::Torn;
+            self.used = self.buffer.len();
+            return Ok(None);
+        }
+        self.state = State::Failed(place);
+        Err(place.failed())
+    }
+
+    fn end(&self) -> Result<End, SealError> {
+        let offset = self.cursor.next.stored_offset;
+        match self.state {
+            State::Failed(place) => Err(place.failed()),
+            _ if offset < self.synced_bytes => Err(SealError::CutShort { end: offset, synced: self.synced_bytes }),
+            State::Frame if offset == self.pushed_end => Ok(End::Clean),
+            State::Frame | State::Torn => Ok(End::Torn { offset, bytes: self.pushed_end - offset }),
+        }
+    }
+}
+
+/// Whether a sector that the frame at `offset` lies in was never written since the frame was: what the frame has of it, and
+/// what follows there, is all zero.
 ///
-/// - `frame_offset`, `part_offset`: where frame and part start, in stored bytes from the beginning of the file
-/// - `part`: head or body as stored, not empty
-fn ends_in_zeros(frame_offset: u64, part_offset: u64, part: &[u8]) -> bool {
-    let last = part_offset + part.len() as u64 - 1;
-    let sector = (last - last % SECTOR_BYTES).max(frame_offset);
-    // a sector that begins before the part holds bytes of the head too, which was genuine and so not all zeros
-    sector >= part_offset && part[(sector - part_offset) as usize..].iter().all(|byte| *byte == 0)
+/// - `stored`: the stored bytes from the frame's beginning on, of which the frame takes `frame_bytes`
+fn lost_sector(offset: u64, stored: &[u8], frame_bytes: usize) -> bool {
+    let sector = SECTOR_BYTES as usize;
+    // the frame begins within a sector whose first bytes belong to others, which may have been written before
+    let first = (offset.next_multiple_of(SECTOR_BYTES) - offset) as usize;
+    let starts = std::iter::once(0).filter(|_| first > 0).chain((first..frame_bytes.min(stored.len())).step_by(sector));
+    starts.into_iter().any(|start| {
+        let end = if start < first { first } else { start + sector };
+        // an intact sector is random bytes, so nearly always its first ones settle it
+        stored[start..stored.len().min(end)].iter().all(|byte| *byte == 0)
+    })
 }

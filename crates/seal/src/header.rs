@@ -1,23 +1,38 @@
-//! The header of a sealed file: 512 bytes that say how the file is sealed, under which key, and carry its data key.
+//! The header of a sealed file: how the file is sealed, under which key, what it is within its store, and its data key.
 //! Byte by byte in `docs/formats.md`. Not here: the data after it.
+//!
+//! Version 2 stores the header twice, 4096 bytes apart, so that no torn write loses the only wrapped data key. Version 1,
+//! which is still read, stores it once.
+
+use std::ops::Range;
 
 use sealstone_cipher::registry::{self, Cipher};
 use sealstone_keys::{KEY_ID_BYTES_MAX, KeyRef, check_key_id};
 
+use crate::identity::{Identity, Kind, STORE_ID_BYTES};
 use crate::paged::{PAGE_BYTES_MAX, PAGE_BYTES_MIN};
 use crate::{SealError, TAG_BYTES};
 
-/// Length of the header, in bytes: one disk sector, so that re-wrapping the data key rewrites a single sector.
-pub const HEADER_BYTES: usize = 512;
+/// Length of what precedes the data in a file of the current version, in bytes: two slots for the header, each at the
+/// beginning of a 4096-byte block, since disks and file systems write no less than a sector and often a whole block.
+pub const HEADER_BYTES: usize = 2 * SLOT_STRIDE;
+
+/// Length of what precedes the data in a file of version 1, in bytes.
+pub const HEADER_BYTES_V1: usize = SLOT_BYTES;
+
+/// Length of one copy of the header, in bytes: one disk sector, so that re-wrapping the data key rewrites a single sector.
+pub(crate) const SLOT_BYTES: usize = 512;
+/// From one copy to the next, in bytes.
+pub(crate) const SLOT_STRIDE: usize = 4096;
 
 /// What every sealed file begins with. The first byte is no text, the last one is changed by a transfer as text.
 pub const MAGIC: [u8; 8] = *b"\x89SEALST\n";
 
 /// The format version written, and the newest that is read.
-pub const FORMAT_VERSION: u16 = 1;
+pub const FORMAT_VERSION: u16 = 2;
 
 /// Length of a file id, in bytes.
-pub(crate) const FILE_ID_BYTES: usize = 16;
+pub const FILE_ID_BYTES: usize = 16;
 /// Length of the salt of a wrapping, in bytes.
 pub(crate) const SALT_BYTES: usize = 16;
 /// Length of a data key, in bytes.
@@ -27,6 +42,7 @@ const SEGMENT_UNITS_MAX: u64 = 1 << 48;
 
 const VERSION_AT: usize = 8;
 const LAYOUT_AT: usize = 10;
+const KIND_AT: usize = 11;
 const CIPHER_AT: usize = 12;
 const PAGE_BYTES_AT: usize = 16;
 const FILE_ID_AT: usize = 24;
@@ -37,21 +53,34 @@ const KEY_ID_BYTES_AT: usize = 68;
 const KEY_ID_AT: usize = 72;
 const DEK_AT: usize = KEY_ID_AT + KEY_ID_BYTES_MAX;
 const TAG_AT: usize = DEK_AT + DEK_BYTES;
-const END: usize = TAG_AT + TAG_BYTES;
-/// Where a file of frames says how much of it was synced: a length and its tag, rewritten as the file grows.
+const TAG_END: usize = TAG_AT + TAG_BYTES;
+/// Version 2: how often the data key was wrapped, 0 for the first time.
+const WRAPPING_AT: usize = TAG_END;
+const WRAPPING_END: usize = WRAPPING_AT + 4;
+/// Version 2: the store the file was made for.
+const STORE_AT: usize = 192;
+/// Version 2: the number in the file's name.
+const NUMBER_AT: usize = STORE_AT + STORE_ID_BYTES;
+const END: usize = NUMBER_AT + 8;
+/// Version 1: where a file of frames says how much of it was synced, a length and its tag.
 pub(crate) const SYNCED_AT: usize = 480;
 /// Length of that record, in bytes.
 pub(crate) const SYNCED_RECORD_BYTES: usize = 8 + TAG_BYTES;
 const SYNCED_END: usize = SYNCED_AT + SYNCED_RECORD_BYTES;
+/// Version 2: where a file of frames says that some of it was synced, in stored bytes from its beginning.
+pub(crate) const MARK_AT: usize = 2048;
+/// Length of that mark, in bytes.
+pub(crate) const MARK_BYTES: usize = TAG_BYTES;
 
-/// What changes when the data key is wrapped under another key: salt to tag, with the key's name between. Segment length
-/// and unused bytes of the key id lie in it and stay as they are; the record of what was synced lies behind it.
-pub(crate) const REWRAPPED: std::ops::Range<usize> = SALT_AT..END;
-/// Length of that, in bytes.
-pub(crate) const REWRAPPED_BYTES: usize = END - SALT_AT;
+/// What changes in a slot when the data key is wrapped under another key, by format version. In version 1 salt to tag,
+/// with the key's name between; the record of what was synced, which a writer may be rewriting, lies behind it. From
+/// version 2 on the whole slot, so that one that was lost is written anew.
+pub(crate) const fn rewrapped(format_version: u16) -> Range<usize> {
+    if format_version == 1 { SALT_AT..TAG_END } else { 0..SLOT_BYTES }
+}
 
-/// Where the header must be zero: gaps that a later version may use.
-const RESERVED: [std::ops::Range<usize>; 4] = [11..12, 14..16, 20..24, 69..72];
+/// Where a slot must be zero, whatever its version: gaps that a later version may use.
+const RESERVED: [Range<usize>; 3] = [14..16, 20..24, 69..72];
 
 /// How a sealed file is laid out after its header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -89,44 +118,122 @@ pub struct HeaderInfo {
     pub key: KeyRef,
     /// Random name of this file, which every page and frame is bound to.
     pub file_id: [u8; FILE_ID_BYTES],
+    /// What the file is within its store; version 1 did not say.
+    pub identity: Identity,
     /// How much of the file shares one subkey: pages, or for frames blocks of the cipher.
     pub segment_units: u64,
+    /// How often the data key was wrapped, 0 for the first time; always 0 in version 1.
+    pub wrapping: u32,
 }
 
-/// A header taken apart, not yet authenticated.
+impl HeaderInfo {
+    /// Length of the header area, in bytes.
+    #[must_use]
+    pub fn header_bytes(&self) -> u64 {
+        if self.format_version == 1 { HEADER_BYTES_V1 as u64 } else { HEADER_BYTES as u64 }
+    }
+
+    /// Where the first frame of a file of frames starts, in stored bytes: after the header area, and in a catalogue after
+    /// the slots that say what was synced.
+    #[must_use]
+    pub fn frames_at(&self) -> u64 {
+        let slots = if self.identity.kind == Kind::Catalogue { crate::catalogue::SLOTS_BYTES } else { 0 };
+        self.header_bytes() + slots
+    }
+}
+
+/// One copy of a header taken apart, not yet authenticated.
+#[derive(Clone)]
 pub(crate) struct Parts {
-    /// The header as it was read, with zeros for the wrapped key, its tag and the record of what was synced: what the
+    /// The slot as it was read, with zeros for the wrapped key, its tag and the record of what was synced: what the
     /// tag is over.
-    pub(crate) associated: [u8; HEADER_BYTES],
+    pub(crate) associated: [u8; SLOT_BYTES],
     pub(crate) info: HeaderInfo,
     pub(crate) salt: [u8; SALT_BYTES],
     pub(crate) wrapped_dek: [u8; DEK_BYTES],
     pub(crate) tag: [u8; TAG_BYTES],
-    /// The record of what was synced, zeros in a paged file.
+    /// Version 1: the record of what was synced, zeros in a paged file.
     pub(crate) synced: [u8; SYNCED_RECORD_BYTES],
+    /// Where the slot lies, in stored bytes from the beginning of the file.
+    pub(crate) offset: usize,
 }
 
-/// Whether `prefix`, the beginning of a file, is that of a sealed file. Needs 8 bytes to say yes.
+/// Whether `prefix`, the beginning of a file, is that of a sealed file. Needs 8 bytes to say yes; with more than 4096 also
+/// says yes where only the second copy of the header is there.
 #[must_use]
 pub fn is_sealed(prefix: &[u8]) -> bool {
-    prefix.starts_with(&MAGIC)
+    prefix.starts_with(&MAGIC) || prefix.get(SLOT_STRIDE..).is_some_and(|second| second.starts_with(&MAGIC))
 }
 
 /// Reads what a header says without any key, and so without knowing that it is genuine.
 ///
-/// `header`: the first [`HEADER_BYTES`] bytes of the file, or more.
+/// `header`: the first [`HEADER_BYTES`] bytes of the file, or all there are of a shorter file.
 ///
 /// # Errors
 /// [`SealError::NotSealed`], [`SealError::Unfinished`] if the header is cut short, [`SealError::UnsupportedVersion`],
 /// [`SealError::UnknownCipher`], [`SealError::Damaged`].
 pub fn inspect(header: &[u8]) -> Result<HeaderInfo, SealError> {
-    parse(header).map(|parts| parts.info)
+    parse(header).map(|mut copies| copies.swap_remove(0).info)
 }
 
-pub(crate) fn parse(header: &[u8]) -> Result<Parts, SealError> {
+/// The keys that the copies of a header name: more than one while a rotation is at work, or after one was killed. Whoever
+/// retires a key must look at all of them.
+///
+/// # Errors
+/// As [`inspect`].
+pub fn keys_named(header: &[u8]) -> Result<Vec<KeyRef>, SealError> {
+    let mut keys: Vec<KeyRef> = parse(header)?.into_iter().map(|parts| parts.info.key).collect();
+    keys.dedup();
+    Ok(keys)
+}
+
+/// The copies of the header that can be ones, the one wrapped last first. At least one.
+pub(crate) fn parse(header: &[u8]) -> Result<Vec<Parts>, SealError> {
+    let first = parse_slot(header, 0);
+    if first.as_ref().is_ok_and(|parts| parts.info.format_version == 1) {
+        return first.map(|parts| vec![parts]);
+    }
+    // the second copy stands in for a first one that is damaged, and only then speaks alone
+    let second = header.get(SLOT_STRIDE..).filter(|second| second.starts_with(&MAGIC));
+    let second = second.map(|second| parse_slot(second, SLOT_STRIDE));
+    let mut copies: Vec<Parts> = Vec::with_capacity(2);
+    let failed = match first {
+        Ok(parts) => {
+            copies.push(parts);
+            None
+        }
+        Err(error) => Some(error),
+    };
+    if let Some(Ok(parts)) = second
+        && parts.info.format_version > 1
+    {
+        copies.push(parts);
+    }
+    if copies.is_empty() {
+        return Err(failed.expect("a copy that is none failed"));
+    }
+    if header.len() < HEADER_BYTES {
+        return Err(SealError::Unfinished {
+            found: format!("the header has {} of {HEADER_BYTES} bytes", header.len()),
+        });
+    }
+    copies.sort_by_key(|parts| std::cmp::Reverse(parts.info.wrapping));
+    // what no version 2 header holds; the mark of a synced log is checked with the key
+    let grows = copies[0].info.layout == Layout::Frames;
+    let mark = if grows { MARK_AT..MARK_AT + MARK_BYTES } else { MARK_AT..MARK_AT };
+    for gap in [SLOT_BYTES..mark.start, mark.end..SLOT_STRIDE, SLOT_STRIDE + SLOT_BYTES..HEADER_BYTES] {
+        if header[gap].iter().any(|byte| *byte != 0) {
+            return Err(SealError::Damaged { found: "bytes that version 2 leaves zero are not".into() });
+        }
+    }
+    Ok(copies)
+}
+
+/// Takes the slot at the beginning of `header` apart; it lies at `offset` of the file.
+fn parse_slot(header: &[u8], offset: usize) -> Result<Parts, SealError> {
     let damaged = |found: &str| Err(SealError::Damaged { found: found.into() });
     let known = header.len().min(MAGIC.len());
-    let start = &header[..header.len().min(HEADER_BYTES)];
+    let start = &header[..header.len().min(SLOT_BYTES)];
     if start.iter().all(|byte| *byte == 0) {
         // what a power cut leaves of a file whose length reached the disk before its data
         return Err(SealError::Unfinished { found: format!("the header is {} zero bytes", start.len()) });
@@ -134,24 +241,28 @@ pub(crate) fn parse(header: &[u8]) -> Result<Parts, SealError> {
     if header[..known] != MAGIC[..known] {
         return Err(SealError::NotSealed);
     }
-    let Some(header) = header.first_chunk::<HEADER_BYTES>() else {
+    let Some(slot) = header.first_chunk::<SLOT_BYTES>() else {
         return Err(SealError::Unfinished {
             found: format!("the header has {} of {HEADER_BYTES} bytes", header.len()),
         });
     };
-    let format_version = u16::from_be_bytes(take(header, VERSION_AT));
+    let format_version = u16::from_be_bytes(take(slot, VERSION_AT));
     if format_version == 0 {
         return damaged("format version 0 was never used");
     }
     if format_version > FORMAT_VERSION {
         return Err(SealError::UnsupportedVersion { found: format_version, known: FORMAT_VERSION });
     }
-    let zero = |range: std::ops::Range<usize>| header[range].iter().all(|byte| *byte == 0);
-    if !RESERVED.into_iter().all(zero) || !zero(END..SYNCED_AT) || !zero(SYNCED_END..HEADER_BYTES) {
-        return damaged("bytes that version 1 leaves zero are not");
+    let zero = |range: Range<usize>| slot[range].iter().all(|byte| *byte == 0);
+    let gaps: [Range<usize>; 3] = match format_version {
+        1 => [KIND_AT..KIND_AT + 1, TAG_END..SYNCED_AT, SYNCED_END..SLOT_BYTES],
+        _ => [WRAPPING_END..STORE_AT, END..SYNCED_AT, SYNCED_AT..SLOT_BYTES],
+    };
+    if !RESERVED.into_iter().chain(gaps).all(zero) {
+        return damaged(&format!("bytes that version {format_version} leaves zero are not"));
     }
-    let page_bytes = u32::from_be_bytes(take(header, PAGE_BYTES_AT));
-    let layout = match header[LAYOUT_AT] {
+    let page_bytes = u32::from_be_bytes(take(slot, PAGE_BYTES_AT));
+    let layout = match slot[LAYOUT_AT] {
         1 if is_page_bytes(page_bytes) => Layout::Paged { page_bytes },
         1 => return damaged("impossible page length"),
         2 if page_bytes == 0 => Layout::Frames,
@@ -161,41 +272,59 @@ pub(crate) fn parse(header: &[u8]) -> Result<Parts, SealError> {
     if layout != Layout::Frames && !zero(SYNCED_AT..SYNCED_END) {
         return damaged("pages with a record of what was synced");
     }
-    let segment_units = u64::from_be_bytes(take(header, SEGMENT_UNITS_AT));
+    let identity = match format_version {
+        1 => Identity::LOOSE,
+        _ => {
+            let Some(kind) = Kind::from_code(slot[KIND_AT]) else { return damaged("unknown kind of file") };
+            if kind.grows() != (layout == Layout::Frames) && kind != Kind::Loose {
+                return damaged("a kind of file that has the other layout");
+            }
+            Identity { kind, number: u64::from_be_bytes(take(slot, NUMBER_AT)), store: take(slot, STORE_AT) }
+        }
+    };
+    let segment_units = u64::from_be_bytes(take(slot, SEGMENT_UNITS_AT));
     if !(1..=SEGMENT_UNITS_MAX).contains(&segment_units) {
         return damaged("impossible segment length");
     }
-    let key_id_bytes = usize::from(header[KEY_ID_BYTES_AT]);
-    if key_id_bytes > KEY_ID_BYTES_MAX || !zero(KEY_ID_AT + key_id_bytes..DEK_AT) {
-        return damaged("impossible key id");
-    }
-    let Ok(key_id) = std::str::from_utf8(&header[KEY_ID_AT..KEY_ID_AT + key_id_bytes]) else {
-        return damaged("the key id is not text");
-    };
-    if check_key_id(key_id).is_err() {
-        return damaged("impossible key id");
-    }
-    let cipher_id = u16::from_be_bytes(take(header, CIPHER_AT));
+    let key = key_of(slot)?;
+    let cipher_id = u16::from_be_bytes(take(slot, CIPHER_AT));
     let cipher = registry::by_id(cipher_id).ok_or(SealError::UnknownCipher { id: cipher_id })?;
-    let key = KeyRef { id: key_id.to_owned(), version: u32::from_be_bytes(take(header, KEY_VERSION_AT)) };
-    let mut associated = *header;
-    associated[DEK_AT..END].fill(0);
+    let wrapping = if format_version == 1 { 0 } else { u32::from_be_bytes(take(slot, WRAPPING_AT)) };
+    let mut associated = *slot;
+    associated[DEK_AT..TAG_END].fill(0);
     associated[SYNCED_AT..SYNCED_END].fill(0);
+    let file_id = take(slot, FILE_ID_AT);
     Ok(Parts {
         associated,
-        info: HeaderInfo { format_version, layout, cipher, key, file_id: take(header, FILE_ID_AT), segment_units },
-        salt: take(header, SALT_AT),
-        wrapped_dek: take(header, DEK_AT),
-        tag: take(header, TAG_AT),
-        synced: take(header, SYNCED_AT),
+        info: HeaderInfo { format_version, layout, cipher, key, file_id, identity, segment_units, wrapping },
+        salt: take(slot, SALT_AT),
+        wrapped_dek: take(slot, DEK_AT),
+        tag: take(slot, TAG_AT),
+        synced: take(slot, SYNCED_AT),
+        offset,
     })
 }
 
-/// The header of `info` and `salt`, with zeros where the wrapped key and its tag will stand. This is also the
-/// associated data of the wrapping: every byte of the header but those two fields.
-pub(crate) fn unwrapped(info: &HeaderInfo, salt: &[u8; SALT_BYTES]) -> [u8; HEADER_BYTES] {
-    let mut header = [0; HEADER_BYTES];
-    let mut put = |at: usize, bytes: &[u8]| header[at..at + bytes.len()].copy_from_slice(bytes);
+fn key_of(slot: &[u8; SLOT_BYTES]) -> Result<KeyRef, SealError> {
+    let damaged = |found: &str| Err(SealError::Damaged { found: found.into() });
+    let key_id_bytes = usize::from(slot[KEY_ID_BYTES_AT]);
+    if key_id_bytes > KEY_ID_BYTES_MAX || slot[KEY_ID_AT + key_id_bytes..DEK_AT].iter().any(|byte| *byte != 0) {
+        return damaged("impossible key id");
+    }
+    let Ok(id) = std::str::from_utf8(&slot[KEY_ID_AT..KEY_ID_AT + key_id_bytes]) else {
+        return damaged("the key id is not text");
+    };
+    if check_key_id(id).is_err() {
+        return damaged("impossible key id");
+    }
+    Ok(KeyRef { id: id.to_owned(), version: u32::from_be_bytes(take(slot, KEY_VERSION_AT)) })
+}
+
+/// The slot of `info` and `salt`, with zeros where the wrapped key and its tag will be. This is also the associated data
+/// of the wrapping: every byte of the slot but those two fields.
+pub(crate) fn unwrapped(info: &HeaderInfo, salt: &[u8; SALT_BYTES]) -> [u8; SLOT_BYTES] {
+    let mut slot = [0; SLOT_BYTES];
+    let mut put = |at: usize, bytes: &[u8]| slot[at..at + bytes.len()].copy_from_slice(bytes);
     put(0, &MAGIC);
     put(VERSION_AT, &info.format_version.to_be_bytes());
     match info.layout {
@@ -212,18 +341,28 @@ pub(crate) fn unwrapped(info: &HeaderInfo, salt: &[u8; SALT_BYTES]) -> [u8; HEAD
     put(KEY_VERSION_AT, &info.key.version.to_be_bytes());
     put(KEY_ID_BYTES_AT, &[info.key.id.len() as u8]);
     put(KEY_ID_AT, info.key.id.as_bytes());
-    header
+    if info.format_version > 1 {
+        put(KIND_AT, &[info.identity.kind.code()]);
+        put(WRAPPING_AT, &info.wrapping.to_be_bytes());
+        put(STORE_AT, &info.identity.store);
+        put(NUMBER_AT, &info.identity.number.to_be_bytes());
+    }
+    slot
 }
 
 /// Puts the wrapped key and its tag where they belong.
-pub(crate) fn put_wrapped(header: &mut [u8; HEADER_BYTES], wrapped_dek: &[u8], tag: &[u8; TAG_BYTES]) {
-    header[DEK_AT..TAG_AT].copy_from_slice(wrapped_dek);
-    header[TAG_AT..END].copy_from_slice(tag);
+pub(crate) fn put_wrapped(slot: &mut [u8; SLOT_BYTES], wrapped_dek: &[u8], tag: &[u8; TAG_BYTES]) {
+    slot[DEK_AT..TAG_AT].copy_from_slice(wrapped_dek);
+    slot[TAG_AT..TAG_END].copy_from_slice(tag);
 }
 
-/// Puts the record of what was synced where it belongs.
-pub(crate) fn put_synced(header: &mut [u8; HEADER_BYTES], record: &[u8; SYNCED_RECORD_BYTES]) {
-    header[SYNCED_AT..SYNCED_END].copy_from_slice(record);
+/// What a new file begins with: `slot` twice, and zeros between.
+pub(crate) fn area(slot: &[u8; SLOT_BYTES]) -> [u8; HEADER_BYTES] {
+    let mut area = [0; HEADER_BYTES];
+    for copy in area.chunks_exact_mut(SLOT_STRIDE) {
+        copy[..SLOT_BYTES].copy_from_slice(slot);
+    }
+    area
 }
 
 /// Whether a page may have `page_bytes` bytes of data.
@@ -231,6 +370,6 @@ pub(crate) fn is_page_bytes(page_bytes: u32) -> bool {
     page_bytes.is_power_of_two() && (PAGE_BYTES_MIN..=PAGE_BYTES_MAX).contains(&page_bytes)
 }
 
-fn take<const N: usize>(header: &[u8; HEADER_BYTES], at: usize) -> [u8; N] {
-    header[at..].first_chunk().copied().expect("every field lies within the header")
+fn take<const N: usize>(slot: &[u8; SLOT_BYTES], at: usize) -> [u8; N] {
+    slot[at..].first_chunk().copied().expect("every field lies within the slot")
 }

@@ -4,25 +4,32 @@
 //! Pure: byte slices in, byte slices out. The bytes of both formats stand in `docs/formats.md`. Not here: files,
 //! offsets on disk, retries (`adapters/*` read and write), ciphers (`sealstone-cipher`), keys (`sealstone-keys`).
 //!
-//! A sealed file begins with a header of [`HEADER_BYTES`] that names cipher, key and layout and carries the file's
-//! own data key, wrapped. Then come pages ([`paged`]: tables, small control files) or frames ([`frame`]: logs).
+//! A sealed file begins with a header of [`HEADER_BYTES`] that names cipher, key and layout, says what the file is within
+//! its store ([`identity`]), and carries the file's own data key, wrapped. Then come pages ([`paged`]: tables, small
+//! control files) or frames ([`frame`]: logs). Which files a directory has, its [`catalogue`] says.
 //! Engines that seal single blocks and tell nothing of their place have a format of their own, [`engine_page`].
 //!
 //! A file is written once, front to back, by the one writer that [`SealedFile::create`] allows; so no counter is
 //! ever used twice under one key.
 
+pub mod catalogue;
 pub mod engine_page;
 mod error;
 mod file;
 pub mod frame;
 mod header;
+pub mod identity;
 pub mod paged;
+mod random;
 mod rewrap;
 mod segment;
 
-pub use error::{FramePart, SealError};
-pub use file::{SealedFile, SyncedRecord};
-pub use header::{FORMAT_VERSION, HEADER_BYTES, HeaderInfo, Layout, MAGIC, inspect, is_sealed};
+pub use error::SealError;
+pub use file::{SealedFile, SyncedMark};
+pub use header::{
+    FILE_ID_BYTES, FORMAT_VERSION, HEADER_BYTES, HEADER_BYTES_V1, HeaderInfo, Layout, MAGIC, inspect, is_sealed,
+    keys_named,
+};
 pub use rewrap::{Rewrapped, rewrap};
 
 /// Length of an authentication tag, in bytes.

@@ -35,7 +35,7 @@
 //! # }
 //! ```
 
-use crate::header::{FILE_ID_BYTES, HEADER_BYTES, Layout, is_page_bytes};
+use crate::header::{FILE_ID_BYTES, HEADER_BYTES, HeaderInfo, Layout};
 use crate::segment::nonce;
 use crate::{SealError, SealedFile, TAG_BYTES};
 
@@ -66,18 +66,19 @@ pub fn stored_bytes(page_bytes: u32, logical_bytes: u64) -> u64 {
     HEADER_BYTES as u64 + logical_bytes + pages * TAG_BYTES as u64
 }
 
-/// Bytes of data in a whole paged file of `stored_bytes`, header and tags included. Only arithmetic: whether the
-/// last page is really there, [`Pages::open`] finds out.
+/// Bytes of data in a whole paged file whose header says `info` and whose length on disk is `stored_bytes`. Only
+/// arithmetic: whether the last page is really there, [`Pages::open`] finds out.
 ///
 /// # Errors
-/// [`SealError::PageBytes`]; [`SealError::Unfinished`] if no finished file has this length.
-pub fn logical_bytes(page_bytes: u32, stored_bytes: u64) -> Result<u64, SealError> {
-    Shape::new(page_bytes, stored_bytes).map(|shape| shape.logical_bytes)
+/// [`SealError::WrongLayout`]; [`SealError::Unfinished`] if no finished file has this length.
+pub fn logical_bytes(info: &HeaderInfo, stored_bytes: u64) -> Result<u64, SealError> {
+    Shape::new(info, stored_bytes).map(|shape| shape.logical_bytes)
 }
 
 /// How many pages a file has, and where they lie.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shape {
+    header_bytes: u64,
     page_bytes: u32,
     pages: u64,
     logical_bytes: u64,
@@ -89,15 +90,14 @@ impl Shape {
     /// # Errors
     /// [`SealError::WrongLayout`]; [`SealError::Unfinished`] if no finished file has this length.
     pub fn of(file: &SealedFile, stored_bytes: u64) -> Result<Self, SealError> {
-        Self::new(page_bytes(file)?, stored_bytes)
+        Self::new(file.info(), stored_bytes)
     }
 
-    fn new(page_bytes: u32, stored_bytes: u64) -> Result<Self, SealError> {
-        if !is_page_bytes(page_bytes) {
-            return Err(SealError::PageBytes { found: page_bytes, min: PAGE_BYTES_MIN, max: PAGE_BYTES_MAX });
-        }
+    fn new(info: &HeaderInfo, stored_bytes: u64) -> Result<Self, SealError> {
+        let page_bytes = page_bytes(info)?;
+        let header_bytes = info.header_bytes();
         let unfinished = |found: String| Err(SealError::Unfinished { found });
-        let Some(body) = stored_bytes.checked_sub((HEADER_BYTES + TAG_BYTES) as u64) else {
+        let Some(body) = stored_bytes.checked_sub(header_bytes + TAG_BYTES as u64) else {
             return unfinished(format!("{stored_bytes} bytes, shorter than a header and an empty last page"));
         };
         // `body` leaves out one tag, that of the last page
@@ -111,7 +111,7 @@ impl Shape {
         if let Some(page) = cut_in {
             return unfinished(format!("its {stored_bytes} bytes end early in page {page}"));
         }
-        Ok(Self { page_bytes, pages: full + 1, logical_bytes: full * u64::from(page_bytes) + last })
+        Ok(Self { header_bytes, page_bytes, pages: full + 1, logical_bytes: full * u64::from(page_bytes) + last })
     }
 
     /// Bytes of data in the file.
@@ -139,13 +139,18 @@ impl Shape {
     #[must_use]
     pub fn page(&self, page: u64) -> Stored {
         assert!(page < self.pages, "page {page} of {}", self.pages);
-        Stored { offset: page_offset(self.page_bytes, page), bytes: self.data_bytes(page) + TAG_BYTES }
+        Stored { offset: self.page_offset(page), bytes: self.data_bytes(page) + TAG_BYTES }
     }
 
     /// Where the last page lies: what [`Pages::open`] wants to see.
     #[must_use]
     pub fn last_page(&self) -> Stored {
         self.page(self.pages - 1)
+    }
+
+    /// Where page `page` starts, in stored bytes from the beginning of the file, whether the file has it or not.
+    fn page_offset(&self, page: u64) -> u64 {
+        self.header_bytes + page.saturating_mul(u64::from(self.page_bytes) + TAG_BYTES as u64)
     }
 
     /// Bytes of data in page `page`, which must be one of the file.
@@ -299,7 +304,7 @@ impl Pages {
         let bytes = left.min(bytes as u64) as usize;
         let page_bytes = u64::from(self.shape.page_bytes);
         let first_page = offset / page_bytes;
-        let stored_offset = page_offset(self.shape.page_bytes, first_page);
+        let stored_offset = self.shape.page_offset(first_page);
         if bytes == 0 {
             let stored = Stored { offset: stored_offset, bytes: 0 };
             return Ok(Span { first_page, pages: 0, stored, skip_bytes: 0, bytes: 0 });
@@ -362,7 +367,7 @@ impl Pages {
 
     #[cold]
     fn bad_page(&self, page: u64) -> SealError {
-        SealError::Page { page, offset: page_offset(self.shape.page_bytes, page) }
+        SealError::Page { page, offset: self.shape.page_offset(page) }
     }
 }
 
@@ -386,7 +391,7 @@ impl PageWriter {
     /// # Errors
     /// [`SealError::WrongLayout`]; [`SealError::WrittenOnce`] for a second writer, or for a file that was opened.
     pub fn new(file: &SealedFile) -> Result<Self, SealError> {
-        let page_bytes = page_bytes(file)?;
+        let page_bytes = page_bytes(file.info())?;
         file.claim_writer()?;
         Ok(Self { file: file.clone(), page_bytes, page: 0, partial: Vec::with_capacity(page_bytes as usize) })
     }
@@ -495,13 +500,9 @@ impl Place {
     }
 }
 
-fn page_bytes(file: &SealedFile) -> Result<u32, SealError> {
-    match file.info().layout {
+fn page_bytes(info: &HeaderInfo) -> Result<u32, SealError> {
+    match info.layout {
         Layout::Paged { page_bytes } => Ok(page_bytes),
         other => Err(SealError::WrongLayout { found: other.name(), want: Layout::Paged { page_bytes: 0 }.name() }),
     }
-}
-
-fn page_offset(page_bytes: u32, page: u64) -> u64 {
-    HEADER_BYTES as u64 + page.saturating_mul(u64::from(page_bytes) + TAG_BYTES as u64)
 }

@@ -6,32 +6,42 @@ use sealstone_keys::{KeyRef, KeySource, Secret, check_key_id};
 use subtle::ConstantTimeEq;
 
 use crate::SealError;
-use crate::file::{fill_random, unwrap, wrap};
-use crate::header::{self, HEADER_BYTES, HeaderInfo, REWRAPPED, REWRAPPED_BYTES, SALT_BYTES};
+use crate::file::{unwrap, unwrap_any, wrap};
+use crate::header::{self, HeaderInfo, SALT_BYTES, SLOT_BYTES, SLOT_STRIDE};
+use crate::random::fill_random;
 
-/// What is to be written over the header of a file to put it under another key.
+/// What is to be written over each copy of the header of a file to put it under another key.
 ///
-/// One stretch within the first sector, which ends before the record of what was synced: the writer of a log may be
-/// rewriting that at the same time. Aligned so that it lies in one page of memory, from which the operating system
-/// copies it as a whole.
+/// At most one sector for each copy. The copies must be written in order, and each must be on stable storage
+/// before the next one is begun: then one of them is whole at any time.
+///
+/// Aligned so that it lies in one page of memory, from which the operating system copies it as a whole.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[repr(align(256))]
+#[repr(align(512))]
 pub struct Rewrapped {
-    /// The bytes.
-    pub bytes: [u8; REWRAPPED_BYTES],
-    /// Where they belong, in stored bytes from the beginning of the file.
-    pub offset: u64,
+    bytes: [u8; SLOT_BYTES],
+    length: usize,
+    /// Where they belong, in stored bytes from the beginning of the file: once for each copy, in the order of writing.
+    pub offsets: Vec<u64>,
+}
+
+impl Rewrapped {
+    /// The bytes, the same for every copy.
+    #[must_use]
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes[..self.length]
+    }
 }
 
 /// Wraps the data key of an existing file under the key `to`. File id, data key, cipher, layout and data stay; the salt
 /// is drawn anew.
 ///
-/// - `keys`: must hold the key that the header names
+/// - `keys`: must hold a key that the header names
 /// - `to`: the key that the file is to be under, and its secret
-/// - `header`: the first [`HEADER_BYTES`] bytes of the file, or more
+/// - `header`: the first [`crate::HEADER_BYTES`] bytes of the file, or all there are of a shorter file
 ///
-/// Returns nothing if the header names that key already. What is returned was opened again before, since the header
-/// holds the only copy of the data key.
+/// Returns nothing if every copy of the header is whole and names that key already. What is returned was opened again
+/// before, since the header holds the only copies of the data key.
 ///
 /// # Errors
 /// Those of [`crate::SealedFile::open`]: also when `header` was read while another process re-wrapped it, and is a mixture.
@@ -42,27 +52,45 @@ pub fn rewrap(
     backend: Backend,
     header: &[u8],
 ) -> Result<Option<Rewrapped>, SealError> {
-    let old = header::parse(header)?;
+    let copies = header::parse(header)?;
     let (key, kek) = to;
-    if old.info.key == *key {
-        return Ok(None);
+    let version = copies[0].info.format_version;
+    let wanted = if version == 1 { 1 } else { 2 };
+    let wrapping = copies.iter().map(|copy| copy.info.wrapping).max().expect("at least one copy");
+    let current = |copy: &header::Parts| copy.info.key == *key && copy.info.wrapping == wrapping;
+    if copies.len() == wanted && copies.iter().all(current) {
+        let own = OneKey { key, kek };
+        // a single copy is taken at its word, as whoever opens the file finds out; of two, one may be damaged
+        if wanted == 1 || copies.iter().all(|copy| unwrap(&own, copy, backend).is_ok()) {
+            return Ok(None);
+        }
     }
     check_key_id(&key.id)?;
-    let dek = unwrap(keys, &old, backend)?;
+    let (old, dek) = unwrap_any(keys, copies, backend)?;
     let mut salt = [0; SALT_BYTES];
     fill_random(&mut salt)?;
-    let info = HeaderInfo { key: key.clone(), ..old.info };
+    let info = HeaderInfo { key: key.clone(), wrapping: wrapping.wrapping_add(1), ..old.info };
     let new = wrap(&info, &salt, kek, &dek, backend)?;
+    let changed = header::rewrapped(version);
 
-    // as the file will be once they are written
-    let mut whole = *header.first_chunk::<HEADER_BYTES>().expect("a header that was parsed");
-    whole[REWRAPPED].copy_from_slice(&new[REWRAPPED]);
-    let again = unwrap(&OneKey { key, kek }, &header::parse(&whole)?, backend)?;
+    // as the copy will be once they are written
+    let mut whole = *header[old.offset..].first_chunk::<SLOT_BYTES>().expect("a copy that was parsed");
+    whole[changed.clone()].copy_from_slice(&new[changed.clone()]);
+    let again = header::parse(&header::area(&whole))?;
+    let again = unwrap(&OneKey { key, kek }, &again[0], backend)?;
     if !bool::from(again.as_bytes().ct_eq(dek.as_bytes())) {
         return Err(SealError::Damaged { found: "its data key does not survive being wrapped again".into() });
     }
-    let bytes = new[REWRAPPED].try_into().expect("a range of that length");
-    Ok(Some(Rewrapped { bytes, offset: REWRAPPED.start as u64 }))
+    let mut bytes = [0; SLOT_BYTES];
+    bytes[..changed.len()].copy_from_slice(&new[changed.clone()]);
+    let first = changed.start as u64;
+    // the copy that opened is written last
+    let offsets = match (version, old.offset) {
+        (1, _) => vec![first],
+        (_, 0) => vec![SLOT_STRIDE as u64 + first, first],
+        _ => vec![first, SLOT_STRIDE as u64 + first],
+    };
+    Ok(Some(Rewrapped { bytes, length: changed.len(), offsets }))
 }
 
 /// The key that was just used, for the check.

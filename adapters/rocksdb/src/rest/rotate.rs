@@ -285,7 +285,13 @@ impl Run<'_> {
                 if place(&writable) != place(&file) {
                     return Ok(Outcome::Unfinished);
                 }
-                writable.write_all_at(&rewrapped.bytes, rewrapped.offset)?;
+                // each copy is on stable storage before the next one is begun: one of them is whole at any time
+                let (last, before) = rewrapped.offsets.split_last().expect("a header has a copy");
+                for offset in before {
+                    writable.write_all_at(rewrapped.bytes(), *offset)?;
+                    writable.sync_data()?;
+                }
+                writable.write_all_at(rewrapped.bytes(), *last)?;
                 Ok(Outcome::Rewrapped(writable))
             }
             Err(SealError::NotSealed) => Ok(Outcome::Nothing),

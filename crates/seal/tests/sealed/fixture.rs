@@ -5,7 +5,7 @@ use sealstone_cipher::registry::{Cipher, cipher};
 use sealstone_keys::{KeyError, KeyRef, KeySource, Secret};
 use sealstone_seal::frame::{End, FrameReader, FrameWriter};
 use sealstone_seal::paged::{PageWriter, Pages, Shape};
-use sealstone_seal::{HEADER_BYTES, Layout, SealError, SealedFile};
+use sealstone_seal::{Layout, SealError, SealedFile};
 
 /// The shortest page, so that test files stay small.
 pub(crate) const PAGE_BYTES: u32 = 4096;
@@ -109,15 +109,25 @@ pub(crate) fn read_frames(stored: &[u8]) -> Result<(Vec<Vec<u8>>, End), SealErro
     read_frames_of(&open(stored)?, stored, usize::MAX)
 }
 
-/// Reads frames with the keys of `file`, handed over `portion` bytes at a time.
+/// Reads frames with the keys of `file`, handed over `portion` bytes at a time; nothing is known of what was synced.
 pub(crate) fn read_frames_of(
     file: &SealedFile,
     stored: &[u8],
     portion: usize,
 ) -> Result<(Vec<Vec<u8>>, End), SealError> {
-    let mut reader = FrameReader::new(file)?;
+    read_synced_frames_of(file, stored, portion, 0)
+}
+
+/// As [`read_frames_of`], of a file whose first `synced_bytes` are known to be on stable storage.
+pub(crate) fn read_synced_frames_of(
+    file: &SealedFile,
+    stored: &[u8],
+    portion: usize,
+    synced_bytes: usize,
+) -> Result<(Vec<Vec<u8>>, End), SealError> {
+    let mut reader = FrameReader::new(file, synced_bytes as u64)?;
     let mut frames = Vec::new();
-    let mut rest = &stored[HEADER_BYTES..];
+    let mut rest = &stored[file.info().header_bytes() as usize..];
     loop {
         while let Some(frame) = reader.next_frame()? {
             assert_eq!(frame.place.bytes as usize, frame.data.len());

@@ -1,10 +1,13 @@
-//! Frames: a cut end is an end, anything else that changed is damage.
+//! Frames: what was synced is all there or damaged; behind that, a cut end or a lost sector is an end, and anything else
+//! that changed is damage.
 
 use sealstone_cipher::registry::{cipher, ciphers};
 use sealstone_seal::frame::{End, FRAME_BYTES_MAX, FrameReader, FrameWriter, HEAD_BYTES, OVERHEAD_BYTES};
-use sealstone_seal::{FramePart, HEADER_BYTES, Layout, SealError};
+use sealstone_seal::{HEADER_BYTES, Layout, SealError};
 
-use crate::fixture::{aes, create, data, each_flip, open, read_frames, read_frames_of, seal_frames, thorough};
+use crate::fixture::{
+    aes, create, data, each_flip, open, read_frames, read_frames_of, read_synced_frames_of, seal_frames, thorough,
+};
 
 const LENGTHS: [usize; 6] = [1, 100, 15, 700, 16, 40];
 
@@ -97,43 +100,60 @@ fn no_bit_of_a_frame_may_change() {
         let stored = sealed(cipher.name);
         let file = open(&stored).unwrap();
         each_flip(&stored, HEADER_BYTES, thorough(cipher.name), |at, changed| {
-            assert_frame_error(read_frames_of(&file, changed, usize::MAX), frame_at(at));
+            let read = read_synced_frames_of(&file, changed, usize::MAX, stored.len());
+            match read {
+                // a length that reaches past the end: the rest of the file would not be there
+                Err(SealError::CutShort { end, .. }) => assert_eq!(end as usize, starts()[frame_at(at)]),
+                read => assert_frame_error(read, frame_at(at)),
+            }
         });
     }
 }
 
 #[test]
-fn a_changed_length_is_damage_even_at_the_end() {
-    // a length that reaches past the end of the file would otherwise pass for a torn frame
+fn a_changed_length_of_a_synced_frame_is_damage_or_a_cut() {
     let stored = sealed("aes-256");
+    let file = open(&stored).unwrap();
     let last = starts()[LENGTHS.len() - 1];
-    for length in [0, 1, 39, 41, 1000, FRAME_BYTES_MAX, FRAME_BYTES_MAX + 1, u32::MAX] {
+    let read = |length: u32, synced: usize| {
         let mut changed = stored.clone();
         changed[last..last + 4].copy_from_slice(&length.to_be_bytes());
-        assert_frame_error(read_frames(&changed), LENGTHS.len() - 1);
+        read_synced_frames_of(&file, &changed, usize::MAX, synced)
+    };
+    for length in [0, 1, 39, FRAME_BYTES_MAX + 1, u32::MAX] {
+        assert_frame_error(read(length, stored.len()), LENGTHS.len() - 1);
+        assert_frame_error(read(length, last), LENGTHS.len() - 1);
     }
-    let mut changed = stored;
-    changed[last + 3] ^= 1;
+    for length in [41, 1000, FRAME_BYTES_MAX] {
+        let cut = read(length, stored.len()).unwrap_err();
+        assert!(
+            matches!(cut, SealError::CutShort { end, synced } if (end, synced) == (last as u64, stored.len() as u64))
+        );
+        // nobody can tell it from a frame that was never written whole, and of that nothing was promised
+        assert!(matches!(read(length, last), Ok((_, End::Torn { .. }))));
+    }
     assert_eq!(
-        read_frames(&changed).unwrap_err().to_string(),
+        read(1, stored.len()).unwrap_err().to_string(),
         format!(
-            "frame 5 at byte {last} failed authentication in its head: changed, moved, or from another file\n\
+            "frame 5 at byte {last} failed authentication: changed, moved, or from another file\n\
              restore the file from a backup"
         )
     );
 }
 
 #[test]
-fn the_part_that_failed_is_named() {
-    let stored = sealed("aes-256");
-    for (at, part) in [(0, FramePart::Head), (19, FramePart::Head), (20, FramePart::Body), (119, FramePart::Body)] {
-        let mut changed = stored.clone();
-        changed[starts()[1] + at] ^= 0x80;
-        match read_frames(&changed) {
-            Err(SealError::Frame { index: 1, part: found, .. }) => assert_eq!(found, part),
-            other => panic!("{other:?}"),
-        }
-    }
+fn the_random_bits_of_a_nonce_differ_and_are_authenticated() {
+    let stored = seal_frames(aes(), &[[0; 100].as_slice(); 200]);
+    let stride = 100 + OVERHEAD_BYTES;
+    let mut bits: Vec<&[u8]> = (0..200).map(|frame| &stored[HEADER_BYTES + frame * stride + 4..][..4]).collect();
+    bits.sort_unstable();
+    bits.dedup();
+    assert!(bits.len() > 195, "{} of 200 differ", bits.len());
+    // a cipher whose nonce is all counter has no room for them, and none must be made up
+    let mut stored = sealed("3des");
+    assert_eq!(stored[starts()[0] + 4..][..4], [0; 4]);
+    stored[starts()[0] + 7] = 1;
+    assert_frame_error(read_frames(&stored), 0);
 }
 
 #[test]
@@ -187,30 +207,44 @@ fn frames_of_another_file_do_not_fit() {
 }
 
 #[test]
-fn a_body_does_not_pass_for_a_head_nor_a_head_for_a_body() {
-    let stored = seal_frames(aes(), &[&[0; 4], &[0; 4]]);
-    let mut changed = stored.clone();
-    let (head_tag, body_tag) = (HEADER_BYTES + 4..HEADER_BYTES + 20, HEADER_BYTES + 24..HEADER_BYTES + 40);
-    changed[head_tag].copy_from_slice(&stored[body_tag]);
-    assert!(matches!(read_frames(&changed), Err(SealError::Frame { part: FramePart::Head, .. })));
+fn a_lost_sector_ends_what_was_not_synced_and_damages_what_was() {
+    let (stored, parts) = (sealed("aes-256"), parts());
+    let file = open(&stored).unwrap();
+    for sector in (HEADER_BYTES..stored.len()).step_by(512) {
+        let mut changed = stored.clone();
+        let end = stored.len().min(sector + 512);
+        changed[sector..end].fill(0);
+        // the frame that holds the sector's first byte, unless that ends right before it
+        let hit = frame_at(sector);
+        for portion in [7, 512, usize::MAX] {
+            let (frames, ended) = read_frames_of(&file, &changed, portion).unwrap();
+            assert_eq!(frames, parts[..hit], "sector at {sector}");
+            assert!(matches!(ended, End::Torn { offset, .. } if offset == starts()[hit] as u64));
+        }
+        for synced in [starts()[hit] + 1, end, stored.len()] {
+            assert_frame_error(read_synced_frames_of(&file, &changed, usize::MAX, synced), hit);
+        }
+        // what was synced before is no concern
+        assert!(read_synced_frames_of(&file, &changed, usize::MAX, starts()[hit]).is_ok());
+    }
 }
 
 #[test]
 fn zeros_to_the_end_are_a_torn_tail() {
-    // sectors that were allocated and never written, after a power cut
+    // the length of a file reached the disk before its data
     let (stored, parts) = (sealed("aes-256"), parts());
-    for cut in starts().into_iter().chain((HEADER_BYTES..stored.len()).step_by(512)) {
+    let file = open(&stored).unwrap();
+    for cut in (HEADER_BYTES..stored.len() + 512).step_by(512) {
+        let cut = cut.min(stored.len());
         let whole = starts().iter().filter(|start| **start <= cut).count() - 1;
         for len in [stored.len(), stored.len() + 1, stored.len() + 5000] {
             let mut changed = stored[..cut].to_vec();
             changed.resize(len, 0);
-            for portion in [7, 512, usize::MAX] {
-                let (frames, end) = read_frames_of(&open(&stored).unwrap(), &changed, portion).unwrap();
-                assert_eq!(frames, parts[..whole], "cut at {cut}");
-                let offset = starts()[whole] as u64;
-                let bytes = len as u64 - offset;
-                assert_eq!(end, if bytes == 0 { End::Clean } else { End::Torn { offset, bytes } });
-            }
+            let (frames, end) = read_frames_of(&file, &changed, usize::MAX).unwrap();
+            assert_eq!(frames, parts[..whole], "cut at {cut}");
+            let offset = starts()[whole] as u64;
+            let bytes = len as u64 - offset;
+            assert_eq!(end, if bytes == 0 { End::Clean } else { End::Torn { offset, bytes } });
         }
     }
 }
@@ -236,29 +270,10 @@ fn zeros_anywhere_never_yield_wrong_data() {
 }
 
 #[test]
-fn zeros_followed_by_anything_are_damage() {
-    let stored = sealed("aes-256");
-    let file = open(&stored).unwrap();
-    for frame in 0..LENGTHS.len() {
-        let place = starts()[frame]..starts()[frame + 1];
-        let mut changed = stored.clone();
-        changed[place.clone()].fill(0);
-        if frame + 1 == LENGTHS.len() {
-            assert!(matches!(read_frames(&changed).unwrap().1, End::Torn { .. }));
-            changed.extend_from_slice(&[0; 2000]);
-            changed.push(1);
-        }
-        for portion in [1, 512, usize::MAX] {
-            assert_frame_error(read_frames_of(&file, &changed, portion), frame);
-        }
-    }
-}
-
-#[test]
 fn an_error_stays() {
     let mut stored = sealed("aes-256");
     stored[starts()[2]] ^= 1;
-    let mut reader = FrameReader::new(&open(&stored).unwrap()).unwrap();
+    let mut reader = FrameReader::new(&open(&stored).unwrap(), 0).unwrap();
     reader.push(&stored[HEADER_BYTES..]);
     assert!(reader.next_frame().unwrap().is_some() && reader.next_frame().unwrap().is_some());
     for _ in 0..3 {
@@ -272,7 +287,7 @@ fn an_error_stays() {
 fn a_log_can_be_followed_while_it_grows() {
     let (file, mut stored) = create(aes(), Layout::Frames);
     let mut writer = FrameWriter::new(&file).unwrap();
-    let mut reader = FrameReader::new(&file).unwrap();
+    let mut reader = FrameReader::new(&file, 0).unwrap();
     for round in 0..50usize {
         let part = data(round * 7 + 1);
         writer.append(&part, &mut stored).unwrap();
@@ -289,23 +304,14 @@ fn a_log_can_be_followed_while_it_grows() {
     assert_eq!(writer.logical_bytes(), reader.logical_bytes());
 }
 
-/// Writes down in the header that the first `synced` bytes are on stable storage.
-fn record_sync(stored: &mut [u8], synced: u64) {
-    let record = open(stored).unwrap().synced_record(synced).unwrap();
-    stored[record.offset as usize..][..record.bytes.len()].copy_from_slice(&record.bytes);
-}
-
 #[test]
 fn what_was_synced_cannot_be_cut_off() {
     for cipher in ciphers() {
-        let mut stored = sealed(cipher.name);
-        assert_eq!(open(&stored).unwrap().synced_bytes(), HEADER_BYTES as u64, "a new file has its header alone");
+        let stored = sealed(cipher.name);
+        let file = open(&stored).unwrap();
         let synced = starts()[4];
-        record_sync(&mut stored, synced as u64);
-        assert_eq!(open(&stored).unwrap().synced_bytes(), synced as u64);
-        assert_eq!(read_frames(&stored).unwrap(), (parts(), End::Clean));
         for bytes in HEADER_BYTES..stored.len() {
-            let read = read_frames(&stored[..bytes]);
+            let read = read_synced_frames_of(&file, &stored[..bytes], usize::MAX, synced);
             if bytes >= synced {
                 let (frames, _) = read.unwrap_or_else(|error| panic!("{} cut to {bytes}: {error}", cipher.name));
                 assert!(frames.len() >= 4);
@@ -318,7 +324,8 @@ fn what_was_synced_cannot_be_cut_off() {
                 if stored[bytes..synced].iter().any(|byte| *byte != 0) {
                     let mut zeros = stored.clone();
                     zeros[bytes..].fill(0);
-                    assert!(read_frames(&zeros).is_err(), "{} zeroed from {bytes}", cipher.name);
+                    let read = read_synced_frames_of(&file, &zeros, usize::MAX, synced);
+                    assert!(read.is_err(), "{} zeroed from {bytes}", cipher.name);
                 }
             }
         }
@@ -326,20 +333,23 @@ fn what_was_synced_cannot_be_cut_off() {
 }
 
 #[test]
-fn the_record_of_syncs_cannot_be_made_up() {
-    let stored = sealed("aes-256");
-    let mut raised = stored.clone();
-    record_sync(&mut raised, 700);
-    // another file's record, another length under this tag, none at all
-    let mut foreign = sealed("aes-256");
-    foreign[480..504].copy_from_slice(&raised[480..504]);
-    let mut lowered = raised.clone();
-    lowered[480..488].copy_from_slice(&stored[480..488]);
-    let mut none = raised.clone();
-    none[480..504].fill(0);
-    for forged in [foreign, lowered, none] {
-        let error = open(&forged).unwrap_err().to_string();
-        assert!(error.starts_with("damaged header: the record of what was synced was changed\n"), "{error}");
+fn the_mark_of_a_first_sync_cannot_be_made_up() {
+    for cipher in ciphers() {
+        let stored = sealed(cipher.name);
+        assert!(!open(&stored).unwrap().was_synced());
+        let mark = open(&stored).unwrap().synced_mark().unwrap();
+        let place = mark.offset as usize..mark.offset as usize + mark.bytes.len();
+        let mut marked = stored.clone();
+        marked[place.clone()].copy_from_slice(&mark.bytes);
+        assert!(open(&marked).unwrap().was_synced());
+        let mut foreign = sealed(cipher.name);
+        foreign[place.clone()].copy_from_slice(&mark.bytes);
+        let mut changed = marked;
+        changed[place.start] ^= 1;
+        for forged in [foreign, changed] {
+            let error = open(&forged).unwrap_err().to_string();
+            assert!(error.starts_with("damaged header: the mark of a file that was synced was changed\n"), "{error}");
+        }
     }
 }
 

@@ -9,9 +9,10 @@ use sealstone_cipher::backend::Backend;
 use sealstone_cipher::registry::{by_id, cipher, ciphers};
 use sealstone_keys::file::KeyFile;
 use sealstone_keys::{KeyRef, KeySource};
+use sealstone_seal::catalogue::Copy;
 use sealstone_seal::engine_page::{self, EnginePages, OVERHEAD_BYTES};
 use sealstone_seal::frame::End;
-use sealstone_seal::{Layout, SealedFile, inspect};
+use sealstone_seal::{FORMAT_VERSION, Layout, SealedFile, inspect};
 
 use crate::fixture::{read_frames_of, read_paged_of};
 
@@ -25,26 +26,44 @@ fn from_hex(text: &str) -> Vec<u8> {
 }
 
 /// The golden key, copied to where its mode can be 0600: version control does not keep modes.
-fn golden_key(dir: &Path) -> KeyFile {
+fn golden_key(dir: &Path, name: &str) -> KeyFile {
     let scratch = tempfile::tempdir().unwrap();
-    let path = scratch.path().join("v1.key");
-    fs::copy(dir.join("v1.key"), &path).unwrap();
+    let path = scratch.path().join(name);
+    fs::copy(dir.join(name), &path).unwrap();
     fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
     KeyFile::open(&path).unwrap()
 }
 
 #[test]
-fn files_of_format_version_1_open() {
+fn files_of_every_format_version_open() {
+    for version in 1..=FORMAT_VERSION {
+        files_open(version);
+    }
+}
+
+fn files_open(version: u16) {
     let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../vectors/formats");
-    let keys = golden_key(&dir);
+    let keys = golden_key(&dir, &format!("v{version}.key"));
     let mut seen = Vec::new();
     for entry in fs::read_dir(&dir).unwrap() {
         let name = entry.unwrap().file_name().into_string().unwrap();
-        let Some(name) = name.strip_prefix("v1-").and_then(|name| name.strip_suffix(".hex")) else { continue };
+        let Some(name) = name.strip_prefix(&format!("v{version}-")).and_then(|name| name.strip_suffix(".hex")) else {
+            continue;
+        };
         let (cipher_name, layout) = name.rsplit_once('-').unwrap();
-        let stored = from_hex(&fs::read_to_string(dir.join(format!("v1-{name}.hex"))).unwrap());
+        let stored = from_hex(&fs::read_to_string(dir.join(format!("v{version}-{name}.hex"))).unwrap());
         assert_eq!(inspect(&stored).unwrap().cipher.name, cipher(cipher_name).unwrap().name, "{name}");
+        if layout == "catalogue" {
+            let copy = Copy::read(&keys, Backend::auto(), &stored).unwrap();
+            let names: Vec<&str> = copy.catalogue.entries().map(|(name, _)| name).collect();
+            assert_eq!(names, ["000004.log", "000008.sst", "CURRENT", "MANIFEST-000005"], "{name}");
+            let log = copy.catalogue.get("000004.log").unwrap();
+            assert_eq!((copy.synced[&log.file_id], copy.catalogue.highest, copy.changes), (9000, 8, 1), "{name}");
+            seen.push(name.to_owned());
+            continue;
+        }
         let file = SealedFile::open(&keys, Backend::auto(), &stored).unwrap();
+        assert_eq!(file.info().format_version, version);
         assert_eq!(by_id(file.info().cipher.id).unwrap().name, cipher_name);
         assert_eq!((file.info().key.id.as_str(), file.info().key.version), ("golden", 1));
         match layout {
@@ -62,9 +81,13 @@ fn files_of_format_version_1_open() {
         seen.push(name.to_owned());
     }
     for cipher in ciphers() {
-        for layout in ["paged", "frames"] {
+        let catalogue = version > 1 && ["aes-256", "3des"].contains(&cipher.name);
+        for layout in ["paged", "frames", "catalogue"].into_iter().take(if catalogue { 3 } else { 2 }) {
             let name = format!("{}-{layout}", cipher.name);
-            assert!(seen.contains(&name), "{name} has no golden file, or lost it: see vectors/formats/README.md");
+            assert!(
+                seen.contains(&name),
+                "{name} of version {version} has no golden file, or lost it: see vectors/formats/README.md"
+            );
         }
     }
 }
@@ -72,7 +95,7 @@ fn files_of_format_version_1_open() {
 #[test]
 fn engine_pages_of_format_version_1_open() {
     let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../vectors/formats");
-    let keys = golden_key(&dir);
+    let keys = golden_key(&dir, "v1.key");
     let current = KeyRef { id: "golden".into(), version: 1 };
     for cipher in ciphers() {
         let path = dir.join(format!("engine-page-v1-{}.hex", cipher.name));

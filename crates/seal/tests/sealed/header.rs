@@ -1,9 +1,10 @@
-//! The header: no bit of it may change, and every refusal says which kind it is.
+//! The header: no bit of both copies of it may change, and every refusal says which kind it is.
 
 use sealstone_cipher::backend::Backend;
 use sealstone_cipher::registry::{cipher, ciphers};
 use sealstone_keys::KeyError;
 use sealstone_seal::frame::{FrameReader, FrameWriter};
+use sealstone_seal::identity::{Identity, Kind};
 use sealstone_seal::paged::{PageWriter, Shape};
 use sealstone_seal::{FORMAT_VERSION, HEADER_BYTES, Layout, SealError, SealedFile, inspect, is_sealed};
 
@@ -52,13 +53,23 @@ fn two_headers_of_one_key_share_nothing_random() {
     }
 }
 
+/// Changes both copies of the header alike.
+fn both(header: &[u8], at: usize, bytes: &[u8]) -> Vec<u8> {
+    let mut changed = header.to_vec();
+    for copy in [at, 4096 + at] {
+        changed[copy..copy + bytes.len()].copy_from_slice(bytes);
+    }
+    changed
+}
+
 #[test]
 fn no_bit_of_it_may_change() {
     for cipher in ciphers() {
         for layout in [PAGED, Layout::Frames] {
             let (_, header) = create(cipher, layout);
             open(&header).unwrap();
-            each_flip(&header, 0, true, |at, changed| {
+            each_flip(&header[..512], 0, true, |at, first| {
+                let changed = &both(&header, at, &first[at..=at]);
                 let error = open(changed).err().unwrap_or_else(|| panic!("byte {at} of a {} header", cipher.name));
                 let expected = match at {
                     0..8 => matches!(error, SealError::NotSealed),
@@ -77,6 +88,53 @@ fn no_bit_of_it_may_change() {
 }
 
 #[test]
+fn one_whole_copy_is_enough() {
+    for cipher in ciphers() {
+        for layout in [PAGED, Layout::Frames] {
+            let (file, header) = create(cipher, layout);
+            for slot in [0..512, 4096..4608] {
+                for lost in [slot.clone(), slot.start..slot.start + 4096] {
+                    let mut torn = header.clone();
+                    torn[lost].fill(0);
+                    assert!(is_sealed(&torn));
+                    assert_eq!(open(&torn).unwrap().info().file_id, file.info().file_id);
+                    assert_eq!(inspect(&torn).unwrap().key, file.info().key);
+                }
+                for at in slot {
+                    let mut changed = header.clone();
+                    changed[at] ^= 0x20;
+                    assert!(open(&changed).is_ok(), "byte {at}");
+                }
+            }
+            for at in (512..4096).chain(4608..HEADER_BYTES) {
+                let mut changed = header.clone();
+                changed[at] ^= 0x20;
+                assert!(matches!(open(&changed), Err(SealError::Damaged { .. })), "byte {at}");
+            }
+        }
+    }
+}
+
+#[test]
+fn it_says_what_the_file_is_within_its_store() {
+    for (kind, layout) in [(Kind::Log, Layout::Frames), (Kind::Table, PAGED), (Kind::Control, PAGED)] {
+        let identity = Identity { kind, number: 0x0102_0304_0506, store: [7; 16] };
+        let keys = FixedKeys::usual();
+        let (file, header) = SealedFile::create_as(&identity, &keys, aes(), Backend::auto(), layout).unwrap();
+        assert_eq!(file.info().identity, identity);
+        assert_eq!(open(&header).unwrap().info().identity, identity);
+        let other = if layout == PAGED { Layout::Frames } else { PAGED };
+        let refused = SealedFile::create_as(&identity, &keys, aes(), Backend::auto(), other);
+        assert!(matches!(refused, Err(SealError::WrongLayout { .. })));
+        // store, number, kind: all under the tag
+        for at in [192, 207, 208, 215] {
+            let changed = both(&header, at, &[0xEE]);
+            assert!(matches!(open(&changed), Err(SealError::WrongKey { .. })), "byte {at}");
+        }
+    }
+}
+
+#[test]
 fn every_shorter_header_is_unfinished() {
     let (_, header) = create(aes(), PAGED);
     for bytes in 0..HEADER_BYTES {
@@ -88,7 +146,7 @@ fn every_shorter_header_is_unfinished() {
 
 #[test]
 fn zeros_are_a_header_that_never_reached_the_disk() {
-    for bytes in [0, 1, 8, 511, 512, 5000] {
+    for bytes in [0, 1, 8, 511, 512, 5000, 9000] {
         assert!(matches!(inspect(&vec![0; bytes]), Err(SealError::Unfinished { .. })), "{bytes} bytes");
     }
 }
@@ -105,14 +163,13 @@ fn other_files_are_not_sealed() {
 fn forged_fields_are_refused() {
     let (_, header) = create(aes(), PAGED);
     let forged = |at: usize, bytes: &[u8]| {
-        let mut forged = header.clone();
-        forged[at..at + bytes.len()].copy_from_slice(bytes);
+        let forged = both(&header, at, bytes);
         // with a second version at hand, so that naming it does not fail for want of the key
         let keys = FixedKeys(vec![("orders", 2, 0x22), ("orders", 1, 0x11)]);
         SealedFile::open(&keys, Backend::auto(), &forged).unwrap_err()
     };
     let wrong_key = |error: SealError| assert!(matches!(error, SealError::WrongKey { .. }), "{error}");
-    assert!(matches!(forged(8, &[0, 2]), SealError::UnsupportedVersion { found: 2, known: 1 }));
+    assert!(matches!(forged(8, &[0, 3]), SealError::UnsupportedVersion { found: 3, known: 2 }));
     assert!(matches!(forged(8, &[0, 0]), SealError::Damaged { .. }));
     assert!(matches!(forged(12, &[0x7f, 0xff]), SealError::UnknownCipher { id: 0x7fff }));
     for other in ciphers().iter().filter(|other| other.id != aes().id) {
@@ -122,6 +179,8 @@ fn forged_fields_are_refused() {
     assert!(matches!(forged(16, &5000u32.to_be_bytes()), SealError::Damaged { .. }));
     assert!(matches!(forged(16, &(1u32 << 31).to_be_bytes()), SealError::Damaged { .. }));
     wrong_key(forged(10, &[2, 0, 0, 2, 0, 0, 0, 0, 0, 0]));
+    assert!(matches!(forged(11, &[99]), SealError::Damaged { .. }));
+    assert!(matches!(forged(11, &[1]), SealError::Damaged { .. }));
     assert!(matches!(forged(10, &[3]), SealError::Damaged { .. }));
     wrong_key(forged(24, &[0; 16]));
     wrong_key(forged(40, &[0; 16]));
@@ -142,7 +201,7 @@ fn forged_fields_are_refused() {
 #[test]
 fn another_file_s_wrapped_key_does_not_fit() {
     let ((_, mut one), (_, two)) = (create(aes(), PAGED), create(aes(), PAGED));
-    one[136..184].copy_from_slice(&two[136..184]);
+    one = both(&one, 136, &two[136..184]);
     assert!(matches!(open(&one), Err(SealError::WrongKey { .. })));
 }
 
@@ -206,7 +265,7 @@ fn layouts_are_not_mixed_up() {
     assert_eq!(message, "sealed as frames, expected pages\nthe file is not the one that belongs here");
     assert!(matches!(PageWriter::new(&frames), Err(SealError::WrongLayout { .. })));
     assert!(matches!(FrameWriter::new(&pages), Err(SealError::WrongLayout { .. })));
-    assert!(matches!(FrameReader::new(&pages), Err(SealError::WrongLayout { .. })));
+    assert!(matches!(FrameReader::new(&pages, 0), Err(SealError::WrongLayout { .. })));
 }
 
 #[test]

@@ -31,7 +31,7 @@ fn every_cipher_reads_back_what_it_sealed() {
             let data = data(len);
             let stored = seal_paged(cipher, &data);
             assert_eq!(stored.len() as u64, stored_bytes(PAGE_BYTES, len as u64), "{} {len}", cipher.name);
-            assert_eq!(logical_bytes(PAGE_BYTES, stored.len() as u64).unwrap(), len as u64);
+            assert_eq!(logical_bytes(open(&stored).unwrap().info(), stored.len() as u64).unwrap(), len as u64);
             assert_eq!(read_paged(&stored).unwrap(), data, "{} {len}", cipher.name);
         }
     }
@@ -266,22 +266,25 @@ fn no_two_pages_share_a_key_stream() {
 fn lengths_agree_both_ways() {
     for page_bytes in [4096, 16384, 65536] {
         let page = u64::from(page_bytes);
+        let file = create(aes(), Layout::Paged { page_bytes }).0;
+        let logical_bytes = |stored: u64| logical_bytes(file.info(), stored);
         for logical in [0, 1, page - 1, page, page + 1, 2 * page, 10 * page + 3, (1 << 50) + 1] {
             let stored = stored_bytes(page_bytes, logical);
-            assert_eq!(logical_bytes(page_bytes, stored).unwrap(), logical);
+            assert_eq!(logical_bytes(stored).unwrap(), logical);
         }
         // between two pages no length is that of a file: from a lone tag to a whole one
         let full = stored_bytes(page_bytes, page);
         for stored in full + 1..full + 17 {
-            assert!(matches!(logical_bytes(page_bytes, stored), Err(SealError::Unfinished { .. })), "{stored}");
+            assert!(matches!(logical_bytes(stored), Err(SealError::Unfinished { .. })), "{stored}");
         }
-        assert_eq!(logical_bytes(page_bytes, full + 17).unwrap(), page + 1);
-        for stored in 0..528 {
-            assert!(logical_bytes(page_bytes, stored).is_err(), "{stored}");
+        assert_eq!(logical_bytes(full + 17).unwrap(), page + 1);
+        for stored in 0..HEADER_BYTES as u64 + 16 {
+            assert!(logical_bytes(stored).is_err(), "{stored}");
         }
-        assert!(logical_bytes(page_bytes, u64::MAX).is_ok_and(|bytes| bytes > 1 << 60));
+        assert!(logical_bytes(u64::MAX).is_ok_and(|bytes| bytes > 1 << 60));
     }
-    assert!(matches!(logical_bytes(1000, 5000), Err(SealError::PageBytes { .. })));
+    let frames = create(aes(), Layout::Frames).0;
+    assert!(matches!(logical_bytes(frames.info(), 50_000), Err(SealError::WrongLayout { .. })));
 }
 
 #[test]

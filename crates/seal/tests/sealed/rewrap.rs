@@ -4,8 +4,8 @@
 use sealstone_cipher::backend::Backend;
 use sealstone_cipher::registry::ciphers;
 use sealstone_keys::{KeyError, KeyRef, KeySource, Secret};
-use sealstone_seal::frame::{End, FrameWriter};
-use sealstone_seal::{HEADER_BYTES, Layout, Rewrapped, SealError, SealedFile, inspect, rewrap};
+use sealstone_seal::frame::End;
+use sealstone_seal::{HEADER_BYTES, Layout, Rewrapped, SealError, SealedFile, inspect, keys_named, rewrap};
 
 use crate::fixture::{FixedKeys, aes, create, data, open, read_frames_of, read_paged_of, seal_frames, seal_paged};
 
@@ -25,7 +25,9 @@ fn to_current(keys: &dyn KeySource, stored: &[u8]) -> Result<Option<Rewrapped>, 
 }
 
 fn apply(stored: &mut [u8], rewrapped: &Rewrapped) {
-    stored[rewrapped.offset as usize..][..rewrapped.bytes.len()].copy_from_slice(&rewrapped.bytes);
+    for offset in &rewrapped.offsets {
+        stored[*offset as usize..][..rewrapped.bytes().len()].copy_from_slice(rewrapped.bytes());
+    }
 }
 
 #[test]
@@ -74,56 +76,57 @@ fn each_wrapping_has_a_salt_of_its_own() {
     let stored = seal_paged(aes(), b"data");
     let one = to_current(&rotated(), &stored).unwrap().unwrap();
     let two = to_current(&rotated(), &stored).unwrap().unwrap();
-    assert_eq!((one.offset, one.bytes.len()), (40, 144));
+    assert_eq!((one.offsets.as_slice(), one.bytes().len()), (&[4096, 0][..], 512));
     // salt, wrapped key, tag
-    for field in [0..16, 96..128, 128..144] {
-        assert_ne!(one.bytes[field.clone()], two.bytes[field]);
+    for field in [40..56, 136..168, 168..184] {
+        assert_ne!(one.bytes()[field.clone()], two.bytes()[field]);
     }
-    assert_eq!(one.bytes[16..96], two.bytes[16..96]);
+    assert_eq!(one.bytes()[56..136], two.bytes()[56..136]);
 }
 
+/// A reader in the middle of the write, or after a write that was torn, sees this: one copy is whole, and the file opens
+/// under one of the two keys.
 #[test]
-fn the_record_of_what_was_synced_is_left_to_its_writer() {
-    let (file, mut stored) = create(aes(), Layout::Frames);
-    let mut writer = FrameWriter::new(&file).unwrap();
-    let mut appended = Vec::new();
-    writer.append(&[7; 1000], &mut appended).unwrap();
-    stored.extend_from_slice(&appended);
-    let rewrapped = to_current(&rotated(), &stored).unwrap().unwrap();
-    assert!(rewrapped.offset as usize + rewrapped.bytes.len() <= 480);
-    // between reading and writing the header, the writer syncs
-    let record = file.synced_record(stored.len() as u64).unwrap();
-    stored[record.offset as usize..][..record.bytes.len()].copy_from_slice(&record.bytes);
-    apply(&mut stored, &rewrapped);
-    let opened = SealedFile::open(&newest(), Backend::auto(), &stored).unwrap();
-    assert_eq!(opened.synced_bytes(), stored.len() as u64);
-    assert_eq!(read_frames_of(&opened, &stored, usize::MAX).unwrap().0, [vec![7; 1000]]);
-}
-
-/// A reader in the middle of the write sees this. It must fail, whatever the keys at hand, so that it reads again.
-#[test]
-fn no_mixture_of_old_and_new_opens() {
+fn a_rotation_that_is_cut_anywhere_leaves_a_file_that_opens() {
     for layout in [Layout::Paged { page_bytes: 4096 }, Layout::Frames] {
-        let (_, old) = create(aes(), layout);
-        let mut new = old.clone();
+        let (file, old) = create(aes(), layout);
         let rewrapped = to_current(&rotated(), &old).unwrap().unwrap();
-        apply(&mut new, &rewrapped);
-        let first = old.iter().zip(&new).position(|(old, new)| old != new).unwrap();
-        let last = old.iter().zip(&new).rposition(|(old, new)| old != new).unwrap();
-        for at in first + 1..=last {
-            for mixed in [[&new[..at], &old[at..]].concat(), [&old[..at], &new[at..]].concat()] {
-                if mixed == old || mixed == new {
-                    continue;
-                }
-                let error = SealedFile::open(&rotated(), Backend::auto(), &mixed).unwrap_err();
-                assert!(matches!(error, SealError::WrongKey { .. } | SealError::Damaged { .. } | SealError::Key(_)));
-                // nor is one taken for a header to be wrapped again
-                if inspect(&mixed).is_ok_and(|info| info.key.version == 1) {
-                    assert!(to_current(&rotated(), &mixed).is_err());
+        let mut stored = old.clone();
+        for offset in &rewrapped.offsets {
+            let whole = stored.clone();
+            for cut in 0..=rewrapped.bytes().len() {
+                for garbage in [None, Some(0x00), Some(0xEE)] {
+                    stored.copy_from_slice(&whole);
+                    let (written, rest) = stored[*offset as usize..][..512].split_at_mut(cut);
+                    written.copy_from_slice(&rewrapped.bytes()[..cut]);
+                    if let Some(byte) = garbage {
+                        rest.fill(byte);
+                    }
+                    let opened = SealedFile::open(&rotated(), Backend::auto(), &stored).unwrap();
+                    assert_eq!(opened.info().file_id, file.info().file_id);
+                    // a run after that puts all of it under the new key
+                    let mut again = stored.clone();
+                    if let Some(rewrapped) = to_current(&rotated(), &stored).unwrap() {
+                        apply(&mut again, &rewrapped);
+                    }
+                    SealedFile::open(&newest(), Backend::auto(), &again).unwrap();
+                    assert_eq!(keys_named(&again).unwrap(), [KeyRef { id: "orders".into(), version: 2 }]);
                 }
             }
+            stored.copy_from_slice(&whole);
+            stored[*offset as usize..][..512].copy_from_slice(rewrapped.bytes());
         }
     }
+}
+
+#[test]
+fn a_key_that_any_copy_names_is_still_needed() {
+    let (_, mut stored) = create(aes(), Layout::Frames);
+    let rewrapped = to_current(&rotated(), &stored).unwrap().unwrap();
+    let first = rewrapped.offsets[0] as usize;
+    stored[first..first + 512].copy_from_slice(rewrapped.bytes());
+    let versions: Vec<u32> = keys_named(&stored).unwrap().iter().map(|key| key.version).collect();
+    assert_eq!(versions, [2, 1]);
 }
 
 #[test]
@@ -152,5 +155,6 @@ fn what_cannot_be_opened_is_not_wrapped_again() {
     assert!(matches!(to_current(&rotated(), b"plain data"), Err(SealError::NotSealed)));
     let mut damaged = stored.clone();
     damaged[140] ^= 1;
+    damaged[4096 + 140] ^= 1;
     assert!(matches!(to_current(&rotated(), &damaged), Err(SealError::WrongKey { .. })));
 }

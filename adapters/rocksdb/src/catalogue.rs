@@ -1,0 +1,427 @@
+//! The catalogue of each directory that sealed files are in: kept up to date as files come and go, and asked before one is
+//! opened. What it holds is `sealstone_seal::catalogue`; which file operation has which effect is decided here.
+//!
+//! Three rules keep it right through a crash, whatever of the unsynced writes survives:
+//! - A change is written before the operation that it speaks of, and is on stable storage before any log or manifest is
+//!   synced. So a file that anything was promised of is listed.
+//! - The removal of a log, a manifest or a control file is on stable storage before the file goes: `remove` defers it.
+//!   Tables and blob files go at once, since the manifest says which of them must be there.
+//! - A rename lists the file under its new name beside what had that name before, until the directory was synced.
+//!
+//! Not here: the file system's own calls (`shim/sealed_fs.cc`), sealing (`file_system`).
+
+mod directory;
+pub(crate) mod raw;
+
+use std::collections::{HashMap, HashSet};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
+
+use sealstone_cipher::backend::Backend;
+use sealstone_cipher::registry::Cipher;
+use sealstone_keys::KeySource;
+use sealstone_seal::catalogue::FileId;
+use sealstone_seal::identity::{Identity, Kind, rocksdb_name};
+use sealstone_seal::{HeaderInfo, SealError};
+
+use crate::anchor::Anchor;
+use directory::Directory;
+use raw::{RawError, RawFiles, SystemFiles};
+
+/// What seals a catalogue.
+pub(crate) struct Sealer {
+    pub(crate) keys: Arc<dyn KeySource>,
+    /// Cipher of new files.
+    pub(crate) cipher: RwLock<&'static Cipher>,
+    pub(crate) backend: Backend,
+    /// Whether files that are not sealed are read as they are.
+    pub(crate) reads_plain: AtomicBool,
+    /// What remembers how new a store is, if the user has something for it.
+    pub(crate) anchor: Option<Arc<dyn Anchor>>,
+}
+
+impl Sealer {
+    fn reading(&self) -> Reading<'_> {
+        Reading { keys: &*self.keys, backend: self.backend, reads_plain: self.reads_plain.load(Ordering::Acquire) }
+    }
+}
+
+/// What reads a catalogue.
+#[derive(Clone, Copy)]
+pub(crate) struct Reading<'a> {
+    pub(crate) keys: &'a dyn KeySource,
+    pub(crate) backend: Backend,
+    /// Whether files that are not sealed are taken as they are.
+    pub(crate) reads_plain: bool,
+}
+
+/// Why a catalogue does not allow something. Texts name the file.
+#[derive(Debug)]
+pub(crate) enum Refusal {
+    /// What is stored is not what the catalogue lists, or the catalogue itself is damaged.
+    Seal {
+        /// The file it is about.
+        path: String,
+        /// What is wrong.
+        error: SealError,
+    },
+    /// An operation on stored files failed.
+    Raw(RawError),
+}
+
+impl From<RawError> for Refusal {
+    fn from(error: RawError) -> Self {
+        Self::Raw(error)
+    }
+}
+
+fn refuse<T>(path: impl Into<String>, error: SealError) -> Result<T, Refusal> {
+    Err(Refusal::Seal { path: path.into(), error })
+}
+
+/// What a new file is within its store.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Made {
+    pub(crate) identity: Identity,
+}
+
+/// The catalogues of all directories that an environment has to do with. Serves any number of threads at once.
+pub(crate) struct Catalogues {
+    sealer: Arc<Sealer>,
+    files: OnceLock<Box<dyn RawFiles>>,
+    directories: Mutex<HashMap<String, Arc<Mutex<Directory>>>>,
+    /// Directories whose lock file this environment holds.
+    locked: Mutex<HashSet<String>>,
+    /// Whether a catalogue may have changes that are not on stable storage.
+    dirty: AtomicBool,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Directory and name of `path`; a directory is spelled one way only.
+pub(crate) fn split(path: &str) -> (String, &str) {
+    let (directory, name) = path.rsplit_once('/').unwrap_or((".", path));
+    (plain(directory), name)
+}
+
+/// `directory` without empty and idle components.
+fn plain(directory: &str) -> String {
+    let parts: Vec<&str> = directory.split('/').filter(|part| !part.is_empty() && *part != ".").collect();
+    match (directory.starts_with('/'), parts.is_empty()) {
+        (true, _) => format!("/{}", parts.join("/")),
+        (false, true) => ".".into(),
+        (false, false) => parts.join("/"),
+    }
+}
+
+impl Catalogues {
+    pub(crate) fn new(sealer: Arc<Sealer>) -> Self {
+        Self {
+            sealer,
+            files: OnceLock::new(),
+            directories: Mutex::default(),
+            locked: Mutex::default(),
+            dirty: AtomicBool::new(false),
+        }
+    }
+
+    /// Says on which files the catalogues are kept; once, before anything else.
+    pub(crate) fn attach(&self, files: Box<dyn RawFiles>) {
+        let _ = self.files.set(files);
+    }
+
+    fn files(&self) -> &dyn RawFiles {
+        &**self.files.get().expect("the file system attaches its files before it serves any call")
+    }
+
+    fn directory(&self, path: &str) -> Arc<Mutex<Directory>> {
+        let mut directories = lock(&self.directories);
+        Arc::clone(
+            directories.entry(path.to_owned()).or_insert_with(|| Arc::new(Mutex::new(Directory::new(path.to_owned())))),
+        )
+    }
+
+    fn is_locked(&self, directory: &str) -> bool {
+        lock(&self.locked).contains(directory)
+    }
+
+    /// Changes the catalogue of `directory`, of which this environment becomes the owner.
+    fn change<T>(
+        &self,
+        directory: &str,
+        change: impl FnOnce(&mut Directory, &Sealer, &dyn RawFiles) -> Result<T, Refusal>,
+    ) -> Result<T, Refusal> {
+        let found = self.directory(directory);
+        let mut found = lock(&found);
+        found.own(&self.sealer, self.files())?;
+        let changed = change(&mut found, &self.sealer, self.files());
+        if found.is_dirty() {
+            self.dirty.store(true, Ordering::Release);
+        }
+        changed
+    }
+
+    /// What a file that is about to be made at `path` is. Its id is listed with [`Catalogues::create`].
+    pub(crate) fn identity(&self, path: &str) -> Result<Made, Refusal> {
+        let (directory, name) = split(path);
+        let (kind, number) = rocksdb_name(name);
+        if kind == Kind::Loose {
+            return Ok(Made { identity: Identity::LOOSE });
+        }
+        let store = self.change(&directory, |found, sealer, files| found.store(sealer, files))?;
+        Ok(Made { identity: Identity { kind, number, store } })
+    }
+
+    /// Lists the file `info`, which is about to be made at `path`. Nothing is at `path` any more when this returns.
+    pub(crate) fn create(&self, path: &str, info: &HeaderInfo) -> Result<(), Refusal> {
+        if info.identity.kind == Kind::Loose {
+            return Ok(());
+        }
+        let (directory, name) = split(path);
+        self.change(&directory, |found, sealer, files| found.create(name, info, sealer, files))
+    }
+
+    /// Checks that the file `info` may be opened at `path`. Returns how much of it is known to be on stable storage, in
+    /// stored bytes; 0 where nothing is.
+    pub(crate) fn check(&self, path: &str, info: &HeaderInfo) -> Result<u64, Refusal> {
+        let (directory, name) = split(path);
+        if rocksdb_name(name).0 == Kind::Loose {
+            return Ok(0);
+        }
+        let found = self.directory(&directory);
+        let mut found = lock(&found);
+        found.load(self.sealer.reading(), self.files())?;
+        match found.check(name, info) {
+            // whoever owns the store may have made it since
+            Err(_) if !found.is_owned() => {
+                found.reload(self.sealer.reading(), self.files())?;
+                found.check(name, info)
+            }
+            checked => checked,
+        }
+        .or_else(|error| refuse(path, error))
+    }
+
+    /// How much of the file listed at `path` is known to be on stable storage, without looking at the file: for one whose
+    /// header cannot be read. None if no file is listed there.
+    pub(crate) fn synced(&self, path: &str) -> Result<Option<u64>, Refusal> {
+        let (directory, name) = split(path);
+        let found = self.directory(&directory);
+        let mut found = lock(&found);
+        found.load(self.sealer.reading(), self.files())?;
+        Ok(found.synced(name))
+    }
+
+    /// The first `synced_bytes` bytes of the log at `path`, whose id is `file_id`, are on stable storage.
+    pub(crate) fn record_synced(&self, directory: &str, file_id: &FileId, synced_bytes: u64) -> Result<(), Refusal> {
+        self.change(directory, |found, sealer, files| found.record_synced(file_id, synced_bytes, sealer, files))
+    }
+
+    /// Before anything is synced that promises something: puts every change on stable storage.
+    pub(crate) fn make_durable(&self) -> Result<(), Refusal> {
+        if !self.dirty.swap(false, Ordering::AcqRel) {
+            return Ok(());
+        }
+        let directories: Vec<_> = lock(&self.directories).values().cloned().collect();
+        for directory in directories {
+            if let Err(error) = lock(&directory).make_durable(&self.sealer, self.files()) {
+                self.dirty.store(true, Ordering::Release);
+                return Err(error);
+            }
+        }
+        Ok(())
+    }
+
+    /// Before the file at `path` is removed. Returns whether the caller is to remove it now; else it goes later, and is to
+    /// be hidden until then.
+    pub(crate) fn remove(&self, path: &str) -> Result<bool, Refusal> {
+        let (directory, name) = split(path);
+        let (kind, _) = rocksdb_name(name);
+        if matches!(kind, Kind::Loose | Kind::Catalogue) {
+            return Ok(true);
+        }
+        let wait = self.is_locked(&directory);
+        self.change(&directory, |found, sealer, files| found.remove(name, kind, wait, sealer, files))
+    }
+
+    /// Before `to` becomes a link to the file at `from`.
+    pub(crate) fn link(&self, from: &str, to: &str) -> Result<(), Refusal> {
+        let (directory, name) = split(to);
+        if rocksdb_name(name).0 == Kind::Loose {
+            return Ok(());
+        }
+        let Some((info, synced)) = self.look(from)? else { return Ok(()) };
+        self.change(&directory, |found, sealer, files| found.adopt(name, info.file_id, synced, sealer, files))
+    }
+
+    /// Before the file or directory at `from` gets the name `to`.
+    pub(crate) fn rename(&self, from: &str, to: &str) -> Result<(), Refusal> {
+        let ((from_directory, from_name), (to_directory, to_name)) = (split(from), split(to));
+        let (from_kind, to_kind) = (rocksdb_name(from_name).0, rocksdb_name(to_name).0);
+        if from_kind == Kind::Loose && to_kind == Kind::Loose {
+            // it may be a directory, whose catalogue then moves with it
+            return self.finish_below(&plain(from));
+        }
+        let moved = if to_kind == Kind::Loose { None } else { self.look(from)? };
+        if let Some((info, synced)) = moved {
+            self.change(&to_directory, |found, sealer, files| {
+                found.arrive(to_name, info.file_id, synced, sealer, files)?;
+                if from_directory == to_directory && from_kind != Kind::Loose {
+                    found.note_removed(from_name, sealer, files)?;
+                }
+                found.make_durable(sealer, files)
+            })?;
+        }
+        if from_kind != Kind::Loose && (from_directory != to_directory || to_kind == Kind::Loose) {
+            self.change(&from_directory, |found, sealer, files| {
+                found.note_removed(from_name, sealer, files)?;
+                found.make_durable(sealer, files)
+            })?;
+        }
+        Ok(())
+    }
+
+    /// After the rename, which went well or not.
+    pub(crate) fn renamed(&self, from: &str, to: &str, done: bool) -> Result<(), Refusal> {
+        let ((from_directory, from_name), (to_directory, to_name)) = (split(from), split(to));
+        if rocksdb_name(to_name).0 != Kind::Loose {
+            self.change(&to_directory, |found, sealer, files| found.settle(to_name, done, sealer, files))?;
+        }
+        if rocksdb_name(from_name).0 != Kind::Loose && !done {
+            self.change(&from_directory, |found, sealer, files| found.restore(from_name, sealer, files))?;
+        }
+        Ok(())
+    }
+
+    /// Whether whoever lists `directory` is not to see `name`.
+    pub(crate) fn hides(&self, path: &str) -> bool {
+        let (directory, name) = split(path);
+        if rocksdb_name(name).0 == Kind::Catalogue {
+            return true;
+        }
+        let found = lock(&self.directories).get(&directory).cloned();
+        found.is_some_and(|found| lock(&found).hides(name))
+    }
+
+    /// The lock file at `path` was taken: a store is being opened in its directory, and must be whole.
+    pub(crate) fn locked(&self, path: &str) -> Result<(), Refusal> {
+        let (directory, _) = split(path);
+        lock(&self.directories).remove(&directory);
+        lock(&self.locked).insert(directory.clone());
+        lock(&self.directory(&directory)).anchor();
+        let owned = self.change(&directory, |_, _, _| Ok(()));
+        if owned.is_err() {
+            lock(&self.locked).remove(&directory);
+            lock(&self.directories).remove(&directory);
+        }
+        match owned {
+            // no key, or another one: whoever opens a file next says it better, and nothing is written before
+            Err(Refusal::Seal { error: SealError::Key(_) | SealError::WrongKey { .. }, .. }) => Ok(()),
+            owned => owned,
+        }
+    }
+
+    /// The lock file at `path` is about to be given up: the store is being closed.
+    pub(crate) fn unlocked(&self, path: &str) -> Result<(), Refusal> {
+        let (directory, _) = split(path);
+        let none_left = {
+            let mut locked = lock(&self.locked);
+            locked.remove(&directory);
+            locked.is_empty()
+        };
+        // logs and tables of the store may be in further directories
+        if none_left { self.finish_below("") } else { self.finish(&directory) }
+    }
+
+    /// Before `directory` is removed: removes its catalogue if nothing else is there.
+    pub(crate) fn remove_directory(&self, directory: &str) -> Result<(), Refusal> {
+        let directory = plain(directory);
+        self.finish(&directory)?;
+        let names = self.files().names(&directory)?.unwrap_or_default();
+        if names.iter().all(|name| rocksdb_name(name).0 == Kind::Catalogue) {
+            for name in names {
+                self.files().remove(&format!("{directory}/{name}"))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Puts all on stable storage and forgets what is known of `directory`.
+    fn finish(&self, directory: &str) -> Result<(), Refusal> {
+        let found = lock(&self.directories).remove(directory);
+        found.map_or(Ok(()), |found| lock(&found).finish(&self.sealer, self.files()))
+    }
+
+    /// As [`Catalogues::finish`], for the directory `top` and all below it; all there are if `top` is empty.
+    fn finish_below(&self, top: &str) -> Result<(), Refusal> {
+        let below = format!("{top}/");
+        let taken: Vec<String> = lock(&self.directories)
+            .keys()
+            .filter(|path| top.is_empty() || *path == top || path.starts_with(&below))
+            .cloned()
+            .collect();
+        taken.into_iter().try_for_each(|path| self.finish(&path))
+    }
+
+    /// What the file at `path` is, checked against its own directory's catalogue, and how much of it was synced. None for
+    /// one that is not sealed.
+    fn look(&self, path: &str) -> Result<Option<(HeaderInfo, u64)>, Refusal> {
+        match directory::header(self.files(), path)? {
+            Some(Ok(info)) => {
+                let synced = self.check(path, &info)?;
+                Ok(Some((info, synced)))
+            }
+            Some(Err(SealError::NotSealed)) | None => Ok(None),
+            Some(Err(error)) => refuse(path, error),
+        }
+    }
+}
+
+/// The catalogues of directories that somebody else may be writing: a look from outside, on the operating system's files.
+pub(crate) struct View<'a> {
+    reading: Reading<'a>,
+    directories: HashMap<String, Directory>,
+}
+
+impl<'a> View<'a> {
+    pub(crate) fn new(keys: &'a dyn KeySource, backend: Backend) -> Self {
+        Self { reading: Reading { keys, backend, reads_plain: false }, directories: HashMap::new() }
+    }
+
+    fn directory(&mut self, path: &str) -> Result<&mut Directory, Refusal> {
+        let found = self.directories.entry(path.to_owned()).or_insert_with(|| Directory::new(path.to_owned()));
+        found.load(self.reading, &SystemFiles)?;
+        Ok(found)
+    }
+
+    /// As [`Catalogues::check`].
+    pub(crate) fn check(&mut self, path: &str, info: &HeaderInfo) -> Result<u64, Refusal> {
+        let (directory, name) = split(path);
+        if rocksdb_name(name).0 == Kind::Loose {
+            return Ok(0);
+        }
+        let reading = self.reading;
+        let found = self.directory(&directory)?;
+        found.check(name, info).or_else(|_| {
+            // whoever owns the store may have made it since
+            found.reload(reading, &SystemFiles)?;
+            found.check(name, info).or_else(|error| refuse(path, error))
+        })
+    }
+
+    /// How much of the file listed at `path` was synced, in stored bytes. None if no file is listed there.
+    pub(crate) fn synced(&mut self, path: &str) -> Result<Option<u64>, Refusal> {
+        let (directory, name) = split(path);
+        Ok(self.directory(&directory)?.synced(name))
+    }
+
+    /// What is wrong with the files of `directory` as a whole: missing, or there and not listed. By name.
+    pub(crate) fn survey(&mut self, directory: &str) -> Result<Vec<(String, SealError)>, Refusal> {
+        let reading = self.reading;
+        let found = self.directory(&plain(directory))?;
+        found.reload(reading, &SystemFiles)?;
+        found.survey(reading, &SystemFiles).map(|survey| survey.wrong)
+    }
+}

@@ -1,0 +1,704 @@
+//! One directory: its catalogue as it was read, and, for the environment that owns it, as it is being written. Not here:
+//! which operation calls what (`catalogue`).
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::PoisonError;
+
+use sealstone_seal::catalogue::{Catalogue, CatalogueWriter, Change, Copy, Entry, FileId, Slot, State};
+use sealstone_seal::identity::{CATALOGUE_NAMES, Kind, STORE_ID_BYTES, rocksdb_name};
+use sealstone_seal::{HEADER_BYTES, HeaderInfo, SealError, SealedFile, inspect};
+
+use super::raw::{RawError, RawFiles, RawUpdate};
+use super::{Reading, Refusal, Sealer, refuse};
+use crate::anchor::Mark;
+
+/// A catalogue is written anew once its changes take this many bytes more than what it began with.
+const GROWTH_BYTES: u64 = 1 << 20;
+
+/// A directory that sealed files are in.
+pub(super) struct Directory {
+    path: String,
+    /// None until it was looked for; `Some(None)` if there is no catalogue.
+    loaded: Option<Option<Loaded>>,
+    owned: bool,
+    /// Whether the user's anchor speaks of this directory: the one whose lock file was taken.
+    anchored: bool,
+}
+
+struct Loaded {
+    catalogue: Catalogue,
+    /// How many changes its generation has had.
+    changes: u64,
+    /// How much of each file was synced, in stored bytes.
+    synced: BTreeMap<FileId, u64>,
+    writing: Option<Writing>,
+    /// Files whose removal waits for the catalogue to be on stable storage.
+    removals: HashSet<String>,
+}
+
+/// The generation that this process writes.
+struct Writing {
+    writer: CatalogueWriter,
+    copies: [Box<dyn RawUpdate>; 2],
+    begun_bytes: u64,
+    slots: HashMap<FileId, Slot>,
+    /// Whether the first copy has something that is not on stable storage.
+    dirty: bool,
+    /// Whether a write failed: nothing after it would be read.
+    broken: bool,
+}
+
+/// What a look at all files of a directory gave.
+#[derive(Default)]
+pub(super) struct Survey {
+    /// What no crash explains.
+    pub(super) wrong: Vec<(String, SealError)>,
+    /// What is to be noted in the next generation.
+    changes: Vec<Change>,
+    /// Files to be removed once that is on stable storage.
+    removals: Vec<String>,
+}
+
+/// What the header of the file at `path` says; None if there is no file.
+pub(super) fn header(files: &dyn RawFiles, path: &str) -> Result<Option<Result<HeaderInfo, SealError>>, Refusal> {
+    Ok(files.read(path, HEADER_BYTES)?.map(|start| inspect(&start)))
+}
+
+/// Whether a file of this name is only ever renamed, and so of no use after a crash.
+fn is_temporary(name: &str) -> bool {
+    name.ends_with(".dbtmp") || name == "CURRENT.tmp"
+}
+
+fn live(file_id: FileId) -> Entry {
+    Entry { file_id, adopted: false, slot: None, synced_bytes: 0, state: State::Live }
+}
+
+impl Directory {
+    pub(super) fn new(path: String) -> Self {
+        Self { path, loaded: None, owned: false, anchored: false }
+    }
+
+    /// From now on the anchor, if there is one, speaks of this directory.
+    pub(super) fn anchor(&mut self) {
+        self.anchored = true;
+    }
+
+    pub(super) fn is_owned(&self) -> bool {
+        self.owned
+    }
+
+    pub(super) fn is_dirty(&self) -> bool {
+        self.writing().is_some_and(|writing| writing.dirty) || self.known().is_some_and(|it| !it.removals.is_empty())
+    }
+
+    pub(super) fn hides(&self, name: &str) -> bool {
+        self.known().is_some_and(|known| known.removals.contains(name))
+    }
+
+    fn known(&self) -> Option<&Loaded> {
+        self.loaded.as_ref()?.as_ref()
+    }
+
+    fn known_mut(&mut self) -> Option<&mut Loaded> {
+        self.loaded.as_mut()?.as_mut()
+    }
+
+    fn writing(&self) -> Option<&Writing> {
+        self.known()?.writing.as_ref()
+    }
+
+    fn file(&self, name: &str) -> String {
+        format!("{}/{name}", self.path)
+    }
+
+    // ---- reading ----------------------------------------------------------------------------------------------------
+
+    /// Reads the catalogue, unless that was done.
+    pub(super) fn load(&mut self, reading: Reading<'_>, files: &dyn RawFiles) -> Result<(), Refusal> {
+        if self.loaded.is_none() {
+            self.reload(reading, files)?;
+        }
+        Ok(())
+    }
+
+    /// Reads the catalogue: the newer of its two copies, and what either says was synced.
+    pub(super) fn reload(&mut self, reading: Reading<'_>, files: &dyn RawFiles) -> Result<(), Refusal> {
+        let mut best: Option<Copy> = None;
+        let mut failed = None;
+        let mut synced = BTreeMap::new();
+        for name in CATALOGUE_NAMES {
+            let path = self.file(name);
+            let Some(stored) = files.read(&path, usize::MAX)? else { continue };
+            match Copy::read(reading.keys, reading.backend, &stored) {
+                Ok(copy) => {
+                    for (file_id, bytes) in &copy.synced {
+                        let most: &mut u64 = synced.entry(*file_id).or_default();
+                        *most = (*bytes).max(*most);
+                    }
+                    if best.as_ref().is_none_or(|best| copy.age() > best.age()) {
+                        best = Some(copy);
+                    }
+                }
+                Err(error) => failed = failed.or(Some((path, error))),
+            }
+        }
+        let best = match (best, failed) {
+            (Some(best), _) => Some(best),
+            (None, Some((path, error))) => return refuse(path, error),
+            (None, None) => None,
+        };
+        self.loaded = Some(best.map(|best| Loaded {
+            catalogue: best.catalogue,
+            changes: best.changes,
+            synced,
+            writing: None,
+            removals: HashSet::new(),
+        }));
+        Ok(())
+    }
+
+    /// Whether the file `info` is the one that `name` lists. Returns how much of it was synced.
+    pub(super) fn check(&self, name: &str, info: &HeaderInfo) -> Result<u64, SealError> {
+        let (kind, number) = rocksdb_name(name);
+        let Some(known) = self.known() else {
+            return if info.format_version == 1 { Ok(0) } else { Err(SealError::NoCatalogue) };
+        };
+        let entry = known.catalogue.get(name).ok_or(SealError::NotListed)?;
+        let (adopted, listed) = match entry.state {
+            State::Live => (entry.adopted, info.file_id == entry.file_id),
+            State::Arriving { before: Some(before) } if info.file_id == before => (true, true),
+            State::Arriving { .. } => (true, info.file_id == entry.file_id),
+            State::Removed | State::Leftover => return Err(SealError::NotListed),
+        };
+        if !listed {
+            return Err(SealError::OtherFile);
+        }
+        let identity = info.identity;
+        if !adopted && (identity.kind, identity.number, identity.store) != (kind, number, known.catalogue.store) {
+            return Err(SealError::OtherFile);
+        }
+        Ok(known.synced.get(&info.file_id).copied().unwrap_or(0))
+    }
+
+    /// How much of the file listed under `name` was synced.
+    pub(super) fn synced(&self, name: &str) -> Option<u64> {
+        let known = self.known()?;
+        let entry =
+            known.catalogue.get(name).filter(|entry| !matches!(entry.state, State::Removed | State::Leftover))?;
+        Some(known.synced.get(&entry.file_id).copied().unwrap_or(0))
+    }
+
+    /// Compares the files that are there with those that are listed.
+    pub(super) fn survey(&self, reading: Reading<'_>, files: &dyn RawFiles) -> Result<Survey, Refusal> {
+        let mut survey = Survey::default();
+        let names: HashSet<String> = files.names(&self.path)?.unwrap_or_default().into_iter().collect();
+        let Some(known) = self.known() else {
+            for name in &names {
+                self.survey_uncatalogued(name, reading, files, &mut survey)?;
+            }
+            return Ok(survey);
+        };
+        for (name, entry) in known.catalogue.entries() {
+            self.survey_listed(name, entry, names.contains(name), files, &mut survey)?;
+        }
+        for name in &names {
+            if known.catalogue.get(name).is_none() {
+                self.survey_unlisted(name, known, reading, files, &mut survey)?;
+            }
+        }
+        Ok(survey)
+    }
+
+    /// A file where there is no catalogue: of version 1, or none of ours.
+    fn survey_uncatalogued(
+        &self,
+        name: &str,
+        reading: Reading<'_>,
+        files: &dyn RawFiles,
+        survey: &mut Survey,
+    ) -> Result<(), Refusal> {
+        let (kind, _) = rocksdb_name(name);
+        if matches!(kind, Kind::Loose | Kind::Catalogue) {
+            return Ok(());
+        }
+        match header(files, &self.file(name))? {
+            Some(Ok(info)) if info.format_version == 1 => {
+                // its id is only worth something if the header opens
+                let start = files.read(&self.file(name), HEADER_BYTES)?.unwrap_or_default();
+                if SealedFile::open(reading.keys, reading.backend, &start).is_ok() {
+                    let entry = Entry { adopted: true, ..live(info.file_id) };
+                    survey.changes.push(Change::Put { name: name.to_owned(), entry });
+                }
+            }
+            Some(Ok(_)) => survey.wrong.push((name.to_owned(), SealError::NoCatalogue)),
+            Some(Err(SealError::Unfinished { .. })) if kind == Kind::Log => {
+                // version 1 did not say more of a log that a crash caught at its creation
+                let entry = Entry { adopted: true, ..live([0; 16]) };
+                survey.changes.push(Change::Put { name: name.to_owned(), entry });
+            }
+            Some(Err(_)) | None => {}
+        }
+        Ok(())
+    }
+
+    fn survey_listed(
+        &self,
+        name: &str,
+        entry: &Entry,
+        there: bool,
+        files: &dyn RawFiles,
+        survey: &mut Survey,
+    ) -> Result<(), Refusal> {
+        let known = self.known().expect("a listed file has a catalogue");
+        let (kind, _) = rocksdb_name(name);
+        let forget = Change::Forget { name: name.to_owned() };
+        let synced = known.synced.get(&entry.file_id).copied().unwrap_or(0);
+        let missing = || (name.to_owned(), SealError::Missing { synced });
+        match (entry.state, there) {
+            (State::Removed, true) => survey.removals.push(name.to_owned()),
+            (State::Removed | State::Leftover, false) => survey.changes.push(forget),
+            (State::Leftover, true) => {}
+            (State::Live, true) => {}
+            (State::Live, false) => match kind {
+                // the manifest says whether it must be there
+                Kind::Table | Kind::Blob => survey.changes.push(forget),
+                Kind::Log | Kind::Manifest if synced == 0 => survey.changes.push(forget),
+                _ if is_temporary(name) => survey.changes.push(forget),
+                _ => survey.wrong.push(missing()),
+            },
+            (State::Arriving { before: None }, false) => survey.changes.push(forget),
+            (State::Arriving { before: Some(_) }, false) => survey.wrong.push(missing()),
+            (State::Arriving { before }, true) => match header(files, &self.file(name))? {
+                Some(Ok(info)) if info.file_id == entry.file_id => {
+                    let entry = Entry { state: State::Live, ..*entry };
+                    survey.changes.push(Change::Put { name: name.to_owned(), entry });
+                }
+                Some(Ok(info)) if Some(info.file_id) == before => {
+                    let entry = Entry { adopted: true, ..live(info.file_id) };
+                    survey.changes.push(Change::Put { name: name.to_owned(), entry });
+                }
+                _ => survey.wrong.push((name.to_owned(), SealError::OtherFile)),
+            },
+        }
+        Ok(())
+    }
+
+    /// A file that the catalogue does not know: it was made, and the change that lists it did not reach the disk, so that
+    /// nothing was promised of it; or somebody put it there.
+    fn survey_unlisted(
+        &self,
+        name: &str,
+        known: &Loaded,
+        reading: Reading<'_>,
+        files: &dyn RawFiles,
+        survey: &mut Survey,
+    ) -> Result<(), Refusal> {
+        let (kind, number) = rocksdb_name(name);
+        if matches!(kind, Kind::Loose | Kind::Catalogue) {
+            return Ok(());
+        }
+        let path = self.file(name);
+        let Some(start) = files.read(&path, HEADER_BYTES)? else { return Ok(()) };
+        let newest = number > known.catalogue.highest;
+        let mut leftover = Entry { state: State::Leftover, ..live([0; 16]) };
+        let explained = match SealedFile::open(reading.keys, reading.backend, &start) {
+            Ok(file) => {
+                let identity = file.info().identity;
+                leftover.file_id = file.info().file_id;
+                let own = (identity.kind, identity.number, identity.store) == (kind, number, known.catalogue.store);
+                is_temporary(name) || (own && newest && !file.was_synced())
+            }
+            Err(SealError::Unfinished { .. }) => is_temporary(name) || newest,
+            Err(SealError::NotSealed) => is_temporary(name) || reading.reads_plain,
+            Err(_) => is_temporary(name),
+        };
+        if !explained {
+            survey.wrong.push((name.to_owned(), SealError::NotListed));
+        } else if matches!(kind, Kind::Log | Kind::Manifest) && leftover_removable(&start) {
+            survey
+                .changes
+                .push(Change::Put { name: name.to_owned(), entry: Entry { state: State::Removed, ..leftover } });
+            survey.removals.push(name.to_owned());
+        } else if leftover_removable(&start) {
+            survey.changes.push(Change::Put { name: name.to_owned(), entry: leftover });
+        }
+        Ok(())
+    }
+
+    // ---- owning -----------------------------------------------------------------------------------------------------
+
+    /// Takes the directory over for writing: its files must be those that are listed, as far as a crash does not explain
+    /// a difference, and a new generation begins.
+    pub(super) fn own(&mut self, sealer: &Sealer, files: &dyn RawFiles) -> Result<(), Refusal> {
+        if self.owned {
+            return Ok(());
+        }
+        self.reload(sealer.reading(), files)?;
+        self.check_anchor(sealer)?;
+        let survey = self.survey(sealer.reading(), files)?;
+        let mut wrong = survey.wrong;
+        wrong.sort_by(|one, other| one.0.cmp(&other.0));
+        if let Some((name, error)) = wrong.into_iter().next() {
+            return refuse(self.file(&name), error);
+        }
+        if self.known().is_none() && !survey.changes.is_empty() {
+            self.loaded = Some(Some(Loaded::new(&self.path)?));
+        }
+        self.owned = true;
+        if self.known().is_some() {
+            for change in survey.changes {
+                self.known_mut().expect("just looked").catalogue.apply(change);
+            }
+            self.begin(sealer, files).inspect_err(|_| self.owned = false)?;
+            if !survey.removals.is_empty() {
+                for name in &survey.removals {
+                    files.remove(&self.file(name))?;
+                }
+                files.sync_directory(&self.path)?;
+                let gone: Vec<Change> = survey.removals.into_iter().map(|name| Change::Forget { name }).collect();
+                self.append(gone, sealer, files)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Compares the catalogue that was read with what the anchor remembers.
+    fn check_anchor(&self, sealer: &Sealer) -> Result<(), Refusal> {
+        let Some(anchor) = sealer.anchor.as_ref().filter(|_| self.anchored) else { return Ok(()) };
+        let Some(newest) = anchor.read().map_err(|error| RawError(error.0))? else { return Ok(()) };
+        let found = self.known().map(|known| Mark {
+            store: known.catalogue.store,
+            generation: known.catalogue.generation,
+            changes: known.changes,
+        });
+        match found {
+            Some(mark) if mark.store == newest.store && mark >= newest => Ok(()),
+            found => {
+                let found = match found {
+                    None => "the store has no catalogue".to_owned(),
+                    Some(mark) if mark.store != newest.store => "it is another store".to_owned(),
+                    Some(mark) => format!("the store is at {}.{}", mark.generation, mark.changes),
+                };
+                let newest = format!("{}.{}", newest.generation, newest.changes);
+                let error = SealError::Older { anchor: anchor.describe(), newest, found };
+                refuse(self.file(CATALOGUE_NAMES[0]), error)
+            }
+        }
+    }
+
+    /// Tells the anchor how new the store is, now that this is on stable storage.
+    fn advance_anchor(&self, sealer: &Sealer) -> Result<(), Refusal> {
+        let Some(anchor) = sealer.anchor.as_ref().filter(|_| self.anchored) else { return Ok(()) };
+        let Some(known) = self.known() else { return Ok(()) };
+        let Catalogue { store, generation, .. } = known.catalogue;
+        let mark = Mark { store, generation, changes: known.changes };
+        Ok(anchor.write(&mark).map_err(|error| RawError(error.0))?)
+    }
+
+    /// The id of the store; begins a catalogue if there is none.
+    pub(super) fn store(&mut self, sealer: &Sealer, files: &dyn RawFiles) -> Result<[u8; STORE_ID_BYTES], Refusal> {
+        if self.known().is_none() {
+            self.loaded = Some(Some(Loaded::new(&self.path)?));
+            self.begin(sealer, files)?;
+        }
+        Ok(self.known().expect("there is one by now").catalogue.store)
+    }
+
+    /// Writes the next generation of the catalogue, both copies, on stable storage. One copy is whole at any time.
+    fn begin(&mut self, sealer: &Sealer, files: &dyn RawFiles) -> Result<(), Refusal> {
+        let paths = CATALOGUE_NAMES.map(|name| self.file(name));
+        let directory = self.path.clone();
+        let known = self.known_mut().expect("only a directory with a catalogue is written");
+        if known.writing.is_some() {
+            // files that were removed are gone for good from here on
+            files.sync_directory(&directory)?;
+            let Loaded { catalogue, removals, .. } = known;
+            let gone: Vec<String> = catalogue
+                .entries()
+                .filter(|(name, entry)| entry.state == State::Removed && !removals.contains(*name))
+                .map(|(name, _)| name.to_owned())
+                .collect();
+            gone.into_iter().for_each(|name| catalogue.apply(Change::Forget { name }));
+        }
+        known.writing = None;
+        known.catalogue.generation += 1;
+        let slots: Vec<(u16, FileId, u64)> = known
+            .catalogue
+            .entries()
+            .filter_map(|(_, entry)| Some((entry.slot?, entry.file_id, known.synced.get(&entry.file_id).copied()?)))
+            .filter(|(_, _, synced)| *synced > 0)
+            .collect();
+        let mut stored = Vec::new();
+        let cipher = *sealer.cipher.read().unwrap_or_else(PoisonError::into_inner);
+        let writer =
+            CatalogueWriter::begin(&known.catalogue, &slots, &*sealer.keys, cipher, sealer.backend, &mut stored)
+                .or_else(|error| refuse(&paths[0], error))?;
+        for path in &paths {
+            let new = format!("{path}.new");
+            files.create(&new, &stored)?;
+            files.rename(&new, path)?;
+            files.sync_directory(&directory)?;
+        }
+        let copies = [files.update(&paths[0])?, files.update(&paths[1])?];
+        let begun_bytes = writer.stored_bytes();
+        known.changes = 0;
+        known.writing =
+            Some(Writing { writer, copies, begun_bytes, slots: HashMap::new(), dirty: false, broken: false });
+        self.advance_anchor(sealer)
+    }
+
+    /// Makes `changes`, in both copies; not yet on stable storage.
+    fn append(&mut self, changes: Vec<Change>, sealer: &Sealer, files: &dyn RawFiles) -> Result<(), Refusal> {
+        let full = self
+            .writing()
+            .is_none_or(|writing| writing.broken || writing.writer.stored_bytes() - writing.begun_bytes > GROWTH_BYTES);
+        let path = self.file(CATALOGUE_NAMES[0]);
+        if full {
+            let before = self.known().expect("a catalogue to change").catalogue.clone();
+            for change in changes {
+                self.known_mut().expect("just looked").catalogue.apply(change);
+            }
+            return self.begin(sealer, files).inspect_err(|_| {
+                if let Some(known) = self.known_mut() {
+                    known.catalogue = before;
+                }
+            });
+        }
+        let known = self.known_mut().expect("a catalogue to change");
+        let writing = known.writing.as_mut().expect("just looked");
+        let at = writing.writer.stored_bytes();
+        let mut stored = Vec::new();
+        // until all of it is written, nothing that follows would be read
+        writing.broken = true;
+        writing.writer.append(&changes, &mut stored).or_else(|error| refuse(path, error))?;
+        for copy in &mut writing.copies {
+            copy.write(at, &stored)?;
+        }
+        writing.broken = false;
+        writing.dirty = true;
+        known.changes = writing.writer.changes();
+        changes.into_iter().for_each(|change| known.catalogue.apply(change));
+        Ok(())
+    }
+
+    /// Puts every change on stable storage, and then removes the files whose removal waits for that.
+    pub(super) fn make_durable(&mut self, sealer: &Sealer, files: &dyn RawFiles) -> Result<(), Refusal> {
+        let directory = self.path.clone();
+        let Some(known) = self.known_mut() else { return Ok(()) };
+        if let Some(writing) = known.writing.as_mut().filter(|writing| writing.dirty) {
+            // one copy on stable storage is enough for a crash; the other one is against attackers, who see what is written
+            writing.copies[0].sync()?;
+            writing.dirty = false;
+            self.advance_anchor(sealer)?;
+        }
+        let Some(known) = self.known_mut() else { return Ok(()) };
+        for name in std::mem::take(&mut known.removals) {
+            files.remove(&format!("{directory}/{name}"))?;
+        }
+        Ok(())
+    }
+
+    /// Puts all on stable storage, before others may use the directory.
+    pub(super) fn finish(&mut self, sealer: &Sealer, files: &dyn RawFiles) -> Result<(), Refusal> {
+        self.make_durable(sealer, files)?;
+        if let Some(writing) = self.known_mut().and_then(|known| known.writing.as_mut()) {
+            writing.copies[1].sync()?;
+        }
+        Ok(())
+    }
+
+    // ---- changes ----------------------------------------------------------------------------------------------------
+
+    fn slot_for(&self, name: &str) -> Option<u16> {
+        let grows = matches!(rocksdb_name(name).0, Kind::Log | Kind::Manifest);
+        self.known().filter(|_| grows).and_then(|known| known.catalogue.free_slot())
+    }
+
+    /// Lists the file `info`, which is about to be made as `name`.
+    pub(super) fn create(
+        &mut self,
+        name: &str,
+        info: &HeaderInfo,
+        sealer: &Sealer,
+        files: &dyn RawFiles,
+    ) -> Result<(), Refusal> {
+        self.clear(name, sealer, files)?;
+        let entry = Entry { slot: self.slot_for(name), ..live(info.file_id) };
+        self.append(vec![Change::Put { name: name.to_owned(), entry }], sealer, files)
+    }
+
+    /// Lists a file from elsewhere, which is about to be linked to as `name`.
+    pub(super) fn adopt(
+        &mut self,
+        name: &str,
+        file_id: FileId,
+        synced: u64,
+        sealer: &Sealer,
+        files: &dyn RawFiles,
+    ) -> Result<(), Refusal> {
+        self.store(sealer, files)?;
+        let entry = Entry { adopted: true, synced_bytes: synced, ..live(file_id) };
+        self.append(vec![Change::Put { name: name.to_owned(), entry }], sealer, files)?;
+        self.known_mut().expect("just written").synced.insert(file_id, synced);
+        self.make_durable(sealer, files)
+    }
+
+    /// Lists a file that is about to get the name `name` by a rename, beside the one that has it.
+    pub(super) fn arrive(
+        &mut self,
+        name: &str,
+        file_id: FileId,
+        synced: u64,
+        sealer: &Sealer,
+        files: &dyn RawFiles,
+    ) -> Result<(), Refusal> {
+        self.store(sealer, files)?;
+        let known = self.known().expect("there is one by now");
+        let before = match known.catalogue.get(name) {
+            Some(Entry { state: State::Live | State::Arriving { .. }, file_id, .. }) => Some(*file_id),
+            Some(_) => {
+                self.clear(name, sealer, files)?;
+                None
+            }
+            None => None,
+        };
+        let state = State::Arriving { before };
+        let entry = Entry { adopted: true, synced_bytes: synced, state, ..live(file_id) };
+        self.append(vec![Change::Put { name: name.to_owned(), entry }], sealer, files)?;
+        self.known_mut().expect("just written").synced.insert(file_id, synced);
+        Ok(())
+    }
+
+    /// After a rename to `name`: it is done, in which case the directory is synced, or it failed.
+    pub(super) fn settle(
+        &mut self,
+        name: &str,
+        done: bool,
+        sealer: &Sealer,
+        files: &dyn RawFiles,
+    ) -> Result<(), Refusal> {
+        let found = self.known().and_then(|known| known.catalogue.get(name)).copied();
+        let Some(Entry { state: State::Arriving { before }, .. }) = found else { return Ok(()) };
+        let entry = found.expect("just matched");
+        if done {
+            files.sync_directory(&self.path)?;
+        }
+        let change = match (done, before) {
+            (true, _) => Change::Put { name: name.to_owned(), entry: Entry { state: State::Live, ..entry } },
+            (false, Some(before)) => {
+                Change::Put { name: name.to_owned(), entry: Entry { adopted: true, ..live(before) } }
+            }
+            (false, None) => Change::Forget { name: name.to_owned() },
+        };
+        self.append(vec![change], sealer, files)
+    }
+
+    /// Notes that `name` may be gone from now on.
+    pub(super) fn note_removed(&mut self, name: &str, sealer: &Sealer, files: &dyn RawFiles) -> Result<(), Refusal> {
+        let Some(entry) = self.known().and_then(|known| known.catalogue.get(name)).copied() else { return Ok(()) };
+        let entry = Entry { state: State::Removed, ..entry };
+        self.append(vec![Change::Put { name: name.to_owned(), entry }], sealer, files)
+    }
+
+    /// Takes that back: the file stayed where it is.
+    pub(super) fn restore(&mut self, name: &str, sealer: &Sealer, files: &dyn RawFiles) -> Result<(), Refusal> {
+        let Some(entry) = self.known().and_then(|known| known.catalogue.get(name)).copied() else { return Ok(()) };
+        let entry = Entry { state: State::Live, ..entry };
+        self.append(vec![Change::Put { name: name.to_owned(), entry }], sealer, files)
+    }
+
+    /// Before `name` is removed; `wait`: the store is open, and what must not go before the catalogue says so may wait.
+    /// Returns whether the caller is to remove it now.
+    pub(super) fn remove(
+        &mut self,
+        name: &str,
+        kind: Kind,
+        wait: bool,
+        sealer: &Sealer,
+        files: &dyn RawFiles,
+    ) -> Result<bool, Refusal> {
+        if self.known().is_none_or(|known| known.catalogue.get(name).is_none()) {
+            return Ok(true);
+        }
+        self.note_removed(name, sealer, files)?;
+        if matches!(kind, Kind::Table | Kind::Blob) || is_temporary(name) {
+            return Ok(true);
+        }
+        if wait {
+            self.known_mut().expect("just looked").removals.insert(name.to_owned());
+            return Ok(false);
+        }
+        self.make_durable(sealer, files)?;
+        Ok(true)
+    }
+
+    /// Makes sure that nothing is at `name`, for good, so that a new file there is the only one.
+    fn clear(&mut self, name: &str, sealer: &Sealer, files: &dyn RawFiles) -> Result<(), Refusal> {
+        let path = self.file(name);
+        let listed = self.known().is_some_and(|known| known.catalogue.get(name).is_some());
+        if !listed {
+            return Ok(files.remove(&path)?);
+        }
+        self.note_removed(name, sealer, files)?;
+        self.make_durable(sealer, files)?;
+        files.remove(&path)?;
+        Ok(files.sync_directory(&self.path)?)
+    }
+
+    /// Records that the first `synced_bytes` of a file are on stable storage. Lengths only grow.
+    pub(super) fn record_synced(
+        &mut self,
+        file_id: &FileId,
+        synced_bytes: u64,
+        sealer: &Sealer,
+        files: &dyn RawFiles,
+    ) -> Result<(), Refusal> {
+        let path = self.file(CATALOGUE_NAMES[0]);
+        let Some(known) = self.known_mut() else { return Ok(()) };
+        let recorded = known.synced.entry(*file_id).or_default();
+        if *recorded >= synced_bytes {
+            return Ok(());
+        }
+        *recorded = synced_bytes;
+        let Loaded { catalogue, writing, .. } = known;
+        let Some(writing) = writing.as_mut().filter(|writing| !writing.broken) else {
+            // the next generation takes it from here
+            return self.begin(sealer, files);
+        };
+        if !writing.slots.contains_key(file_id) {
+            let found = catalogue.entries().find(|(_, entry)| entry.file_id == *file_id);
+            match found.map(|(name, entry)| (name.to_owned(), *entry)) {
+                Some((_, Entry { slot: Some(slot), .. })) => {
+                    let slot = writing.writer.slot(slot, file_id).or_else(|error| refuse(&path, error))?;
+                    writing.slots.insert(*file_id, slot);
+                }
+                Some((name, entry)) => {
+                    return self.append(
+                        vec![Change::Put { name, entry: Entry { synced_bytes, ..entry } }],
+                        sealer,
+                        files,
+                    );
+                }
+                None => return Ok(()),
+            }
+        }
+        let slot = writing.slots.get_mut(file_id).expect("just made");
+        let record = slot.record(synced_bytes).or_else(|error| refuse(&path, error))?;
+        for copy in &mut writing.copies {
+            copy.write(record.offset, &record.bytes)?;
+        }
+        Ok(())
+    }
+}
+
+/// Whether a file that was found unlisted after a crash is sealed or empty, and not in the clear.
+fn leftover_removable(start: &[u8]) -> bool {
+    !matches!(inspect(start), Err(SealError::NotSealed))
+}
+
+impl Loaded {
+    fn new(directory: &str) -> Result<Self, Refusal> {
+        let catalogue = Catalogue::new().or_else(|error| refuse(directory, error))?;
+        Ok(Self { catalogue, changes: 0, synced: BTreeMap::new(), writing: None, removals: HashSet::new() })
+    }
+}

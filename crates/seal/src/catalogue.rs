@@ -1,0 +1,646 @@
+//! The catalogue of a directory: which sealed files belong there, by id, and how much of its logs was synced. With it a
+//! file that was added, renamed, emptied, removed, taken from elsewhere or put back in an older state is an error. Byte by
+//! byte in `docs/formats.md`. Not here: reading and writing files, and when (`adapters/*`).
+//!
+//! A catalogue is a sealed file of frames that begins with everything it lists and goes on with changes. It is stored
+//! twice, under two names, so that neither a torn write nor an attacker who puts back an older copy of one of them takes
+//! anything away. Between header and frames are slots for what changes too often to be a frame: how much of a log was
+//! synced. Each is there twice, and the two are written in turn, so that a torn write leaves the one before.
+
+use std::collections::BTreeMap;
+
+use sealstone_cipher::aead::Aead;
+use sealstone_cipher::backend::Backend;
+use sealstone_cipher::registry::Cipher;
+use sealstone_keys::KeySource;
+use subtle::ConstantTimeEq;
+
+use crate::frame::{FrameReader, FrameWriter};
+use crate::header::{FILE_ID_BYTES, HEADER_BYTES, Layout};
+use crate::identity::{Identity, Kind, STORE_ID_BYTES, rocksdb_name};
+use crate::random::fill_random;
+use crate::segment::nonce;
+use crate::{SealError, SealedFile, TAG_BYTES};
+
+/// How many logs and manifests may be under way at once with a slot of their own; what is synced of further ones becomes
+/// a frame.
+pub const SLOTS: u16 = 256;
+/// Length of one slot, in bytes: a divisor of a sector, so that no slot lies in two.
+const SLOT_BYTES: u64 = 64;
+/// Length of all slots, each twice, in bytes.
+pub(crate) const SLOTS_BYTES: u64 = 2 * SLOTS as u64 * SLOT_BYTES;
+/// Length of what a slot holds, in bytes: file id, synced bytes, tag.
+const RECORD_BYTES: usize = FILE_ID_BYTES + 8 + TAG_BYTES;
+/// Longest name, in bytes.
+const NAME_BYTES_MAX: usize = 255;
+
+/// Name of a file for good, drawn when it is made.
+pub type FileId = [u8; FILE_ID_BYTES];
+
+/// What is known of a name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum State {
+    /// The file is there.
+    Live,
+    /// The file was renamed to this name, which may not have reached the disk: the file that had the name before may still
+    /// have it, or nothing, if there was none.
+    Arriving {
+        /// The file that had the name before.
+        before: Option<FileId>,
+    },
+    /// The file was removed, which may not have reached the disk.
+    Removed,
+    /// A file found after a crash that the catalogue had not heard of, since the change was lost; nothing was promised of
+    /// it, and it is never opened.
+    Leftover,
+}
+
+/// A file of the directory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// Which file.
+    pub file_id: FileId,
+    /// Whether it came from elsewhere (a link, a rename, a file of version 1), so that what its header says of store, kind
+    /// and number speaks of where it was made.
+    pub adopted: bool,
+    /// The slot that says how much of it was synced, for files that grow.
+    pub slot: Option<u16>,
+    /// How much of it was synced, as far as frames say so; see [`Entry::slot`].
+    pub synced_bytes: u64,
+    /// What is known of it.
+    pub state: State,
+}
+
+/// One change of a catalogue. Names are names within the directory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// `name` is from now on this file.
+    Put {
+        /// Its name.
+        name: String,
+        /// What it is.
+        entry: Entry,
+    },
+    /// `name` is no longer there, for good.
+    Forget {
+        /// Its name.
+        name: String,
+    },
+}
+
+/// The files of one directory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Catalogue {
+    /// The store, drawn when the first file was made.
+    pub store: [u8; STORE_ID_BYTES],
+    /// How often the catalogue was written anew; only grows.
+    pub generation: u64,
+    /// The highest number that a name ever had.
+    pub highest: u64,
+    entries: BTreeMap<String, Entry>,
+}
+
+const BEGIN: u8 = 1;
+const PUT: u8 = 2;
+const FORGET: u8 = 3;
+
+impl Catalogue {
+    /// The catalogue of a new store.
+    ///
+    /// # Errors
+    /// [`SealError::Random`].
+    pub fn new() -> Result<Self, SealError> {
+        let mut store = [0; STORE_ID_BYTES];
+        fill_random(&mut store)?;
+        Ok(Self { store, generation: 0, highest: 0, entries: BTreeMap::new() })
+    }
+
+    /// What is known of `name`.
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<&Entry> {
+        self.entries.get(name)
+    }
+
+    /// All names, in order.
+    pub fn entries(&self) -> impl Iterator<Item = (&str, &Entry)> {
+        self.entries.iter().map(|(name, entry)| (name.as_str(), entry))
+    }
+
+    /// How many names there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// Whether there is none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    /// A slot that no file has.
+    #[must_use]
+    pub fn free_slot(&self) -> Option<u16> {
+        let mut taken = [false; SLOTS as usize];
+        for entry in self.entries.values() {
+            if let Some(slot) = entry.slot {
+                taken[usize::from(slot)] = true;
+            }
+        }
+        taken.iter().position(|taken| !taken).map(|slot| slot as u16)
+    }
+
+    /// Makes `change`.
+    pub fn apply(&mut self, change: Change) {
+        match change {
+            Change::Put { name, entry } => {
+                self.highest = self.highest.max(rocksdb_name(&name).1);
+                self.entries.insert(name, entry);
+            }
+            Change::Forget { name } => {
+                self.entries.remove(&name);
+            }
+        }
+    }
+
+    fn encode(&self, into: &mut Vec<u8>) {
+        into.push(BEGIN);
+        into.extend_from_slice(&self.store);
+        into.extend_from_slice(&self.generation.to_be_bytes());
+        into.extend_from_slice(&self.highest.to_be_bytes());
+        into.extend_from_slice(&(self.entries.len() as u64).to_be_bytes());
+        for (name, entry) in &self.entries {
+            put(name, entry, into);
+        }
+    }
+}
+
+fn put(name: &str, entry: &Entry, into: &mut Vec<u8>) {
+    into.push(PUT);
+    put_name(name, into);
+    into.extend_from_slice(&entry.file_id);
+    into.push(u8::from(entry.adopted));
+    into.extend_from_slice(&entry.slot.unwrap_or(u16::MAX).to_be_bytes());
+    into.extend_from_slice(&entry.synced_bytes.to_be_bytes());
+    let (state, before) = match entry.state {
+        State::Live => (0, None),
+        State::Arriving { before: None } => (1, None),
+        State::Arriving { before: Some(before) } => (2, Some(before)),
+        State::Removed => (3, None),
+        State::Leftover => (4, None),
+    };
+    into.push(state);
+    into.extend_from_slice(before.as_ref().map_or(&[], |before| before.as_slice()));
+}
+
+fn put_name(name: &str, into: &mut Vec<u8>) {
+    assert!(name.len() <= NAME_BYTES_MAX, "a name that a file system allows");
+    into.push(name.len() as u8);
+    into.extend_from_slice(name.as_bytes());
+}
+
+/// Takes records from decrypted bytes; what is missing or impossible is damage.
+struct Decoder<'a>(&'a [u8]);
+
+impl<'a> Decoder<'a> {
+    fn bytes(&mut self, count: usize) -> Result<&'a [u8], SealError> {
+        let (taken, rest) = self.0.split_at_checked(count).ok_or_else(|| damaged("a record ends early"))?;
+        self.0 = rest;
+        Ok(taken)
+    }
+
+    fn array<const N: usize>(&mut self) -> Result<[u8; N], SealError> {
+        Ok(self.bytes(N)?.try_into().expect("as many as asked for"))
+    }
+
+    fn number(&mut self) -> Result<u64, SealError> {
+        self.array().map(u64::from_be_bytes)
+    }
+
+    fn name(&mut self) -> Result<String, SealError> {
+        let [length] = self.array()?;
+        let name = std::str::from_utf8(self.bytes(usize::from(length))?).map_err(|_| damaged("a name is not text"))?;
+        Ok(name.to_owned())
+    }
+
+    fn entry(&mut self) -> Result<Entry, SealError> {
+        let file_id = self.array()?;
+        let [adopted] = self.array()?;
+        let slot = u16::from_be_bytes(self.array()?);
+        let synced_bytes = self.number()?;
+        let [state] = self.array()?;
+        let state = match state {
+            0 => State::Live,
+            1 => State::Arriving { before: None },
+            2 => State::Arriving { before: Some(self.array()?) },
+            3 => State::Removed,
+            4 => State::Leftover,
+            _ => return Err(damaged("an unknown state")),
+        };
+        let slot = match slot {
+            u16::MAX => None,
+            slot if slot < SLOTS => Some(slot),
+            _ => return Err(damaged("an impossible slot")),
+        };
+        Ok(Entry { file_id, adopted: adopted != 0, slot, synced_bytes, state })
+    }
+
+    fn catalogue(&mut self) -> Result<Catalogue, SealError> {
+        if self.array()? != [BEGIN] {
+            return Err(damaged("it does not begin with what it lists"));
+        }
+        let (store, generation, highest, count) = (self.array()?, self.number()?, self.number()?, self.number()?);
+        let mut catalogue = Catalogue { store, generation, highest, entries: BTreeMap::new() };
+        for _ in 0..count {
+            let change = self.change()?;
+            catalogue.apply(change);
+        }
+        Ok(catalogue)
+    }
+
+    fn change(&mut self) -> Result<Change, SealError> {
+        match self.array()? {
+            [PUT] => Ok(Change::Put { name: self.name()?, entry: self.entry()? }),
+            [FORGET] => Ok(Change::Forget { name: self.name()? }),
+            _ => Err(damaged("an unknown record")),
+        }
+    }
+}
+
+fn damaged(found: &str) -> SealError {
+    SealError::Damaged { found: format!("catalogue: {found}") }
+}
+
+/// Writes the catalogue of one generation: the bytes are to be stored in both copies, at the same offset of each.
+#[derive(Debug)]
+pub struct CatalogueWriter {
+    file: SealedFile,
+    frames: FrameWriter,
+    changes: u64,
+}
+
+impl CatalogueWriter {
+    /// Begins a generation that lists what `catalogue` does.
+    ///
+    /// - `synced`: how much of the file with each slot was synced, in stored bytes
+    /// - `stored`: receives the whole file so far
+    ///
+    /// # Errors
+    /// As [`SealedFile::create`].
+    pub fn begin(
+        catalogue: &Catalogue,
+        synced: &[(u16, FileId, u64)],
+        keys: &dyn KeySource,
+        cipher: &'static Cipher,
+        backend: Backend,
+        stored: &mut Vec<u8>,
+    ) -> Result<Self, SealError> {
+        let identity = Identity { kind: Kind::Catalogue, number: catalogue.generation, store: catalogue.store };
+        let (file, header) = SealedFile::create_as(&identity, keys, cipher, backend, Layout::Frames)?;
+        let start = stored.len();
+        stored.extend_from_slice(&header);
+        stored.resize(start + file.info().frames_at() as usize, 0);
+        let mut writer = Self { frames: FrameWriter::new(&file)?, file, changes: 0 };
+        for (slot, file_id, bytes) in synced {
+            let mut slot = writer.slot(*slot, file_id)?;
+            for record in [slot.record(*bytes)?, slot.record(*bytes)?] {
+                stored[start + record.offset as usize..][..record.bytes.len()].copy_from_slice(&record.bytes);
+            }
+        }
+        let mut listed = Vec::new();
+        catalogue.encode(&mut listed);
+        writer.frames.append(&listed, stored)?;
+        Ok(writer)
+    }
+
+    /// Appends `changes` to `stored`, as one frame.
+    ///
+    /// # Errors
+    /// As [`FrameWriter::append`].
+    pub fn append(&mut self, changes: &[Change], stored: &mut Vec<u8>) -> Result<(), SealError> {
+        let mut records = Vec::new();
+        for change in changes {
+            match change {
+                Change::Put { name, entry } => put(name, entry, &mut records),
+                Change::Forget { name } => {
+                    records.push(FORGET);
+                    put_name(name, &mut records);
+                }
+            }
+        }
+        self.frames.append(&records, stored)?;
+        self.changes += 1;
+        Ok(())
+    }
+
+    /// Length of the file once everything given out so far is written, in stored bytes.
+    #[must_use]
+    pub fn stored_bytes(&self) -> u64 {
+        self.frames.stored_bytes()
+    }
+
+    /// How many times something was appended.
+    #[must_use]
+    pub fn changes(&self) -> u64 {
+        self.changes
+    }
+
+    /// What says how much of the file `file_id`, which has `slot`, was synced.
+    ///
+    /// # Errors
+    /// [`SealError::Cipher`].
+    pub fn slot(&self, slot: u16, file_id: &FileId) -> Result<Slot, SealError> {
+        Slot::new(&self.file, slot, file_id)
+    }
+}
+
+/// What is to be written into both copies of a catalogue once more of a log is on stable storage.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SyncedRecord {
+    /// Where it belongs, in stored bytes from the beginning of the file.
+    pub offset: u64,
+    /// The record.
+    pub bytes: [u8; RECORD_BYTES],
+}
+
+/// The slot of one log.
+pub struct Slot {
+    keyed: Box<dyn Aead>,
+    slot: u16,
+    file_id: FileId,
+    second: bool,
+}
+
+impl Slot {
+    fn new(catalogue: &SealedFile, slot: u16, file_id: &FileId) -> Result<Self, SealError> {
+        let keyed = catalogue.tagger("synced slot", &[&slot.to_be_bytes(), file_id])?;
+        Ok(Self { keyed, slot, file_id: *file_id, second: false })
+    }
+
+    /// The record that the first `synced_bytes` stored bytes of the log are on stable storage. It must not be written
+    /// before they are. Writing it may itself be lost: the one before then still holds.
+    ///
+    /// # Errors
+    /// [`SealError::Cipher`].
+    pub fn record(&mut self, synced_bytes: u64) -> Result<SyncedRecord, SealError> {
+        let mut bytes = [0; RECORD_BYTES];
+        bytes[..FILE_ID_BYTES].copy_from_slice(&self.file_id);
+        bytes[FILE_ID_BYTES..FILE_ID_BYTES + 8].copy_from_slice(&synced_bytes.to_be_bytes());
+        bytes[FILE_ID_BYTES + 8..].copy_from_slice(&self.tag(synced_bytes)?);
+        let offset = slot_offset(self.slot, self.second);
+        self.second = !self.second;
+        Ok(SyncedRecord { offset, bytes })
+    }
+
+    /// Each length is its own nonce, and sealed to the same tag whenever it is asked for: it encrypts nothing.
+    fn tag(&self, synced_bytes: u64) -> Result<[u8; TAG_BYTES], SealError> {
+        let nonce = &nonce(synced_bytes)[12 - self.keyed.nonce_bytes()..];
+        self.keyed.seal(nonce, &self.file_id, &mut []).map_err(SealError::Cipher)
+    }
+
+    /// The most that either record says of this file; a torn or older one counts for nothing.
+    fn read(&self, stored: &[u8]) -> Result<u64, SealError> {
+        let mut most = 0;
+        for second in [false, true] {
+            let record = stored.get(slot_offset(self.slot, second) as usize..).and_then(<[u8]>::first_chunk);
+            let Some(record): Option<&[u8; RECORD_BYTES]> = record else { continue };
+            if record[..FILE_ID_BYTES] != self.file_id {
+                continue;
+            }
+            let bytes = u64::from_be_bytes(record[FILE_ID_BYTES..FILE_ID_BYTES + 8].try_into().expect("8 bytes"));
+            if bool::from(self.tag(bytes)?.ct_eq(&record[FILE_ID_BYTES + 8..])) {
+                most = most.max(bytes);
+            }
+        }
+        Ok(most)
+    }
+}
+
+impl std::fmt::Debug for Slot {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Slot").field("slot", &self.slot).finish_non_exhaustive()
+    }
+}
+
+fn slot_offset(slot: u16, second: bool) -> u64 {
+    HEADER_BYTES as u64 + u64::from(second) * SLOTS_BYTES / 2 + u64::from(slot) * SLOT_BYTES
+}
+
+/// What one copy of a catalogue says.
+#[derive(Clone, Debug)]
+pub struct Copy {
+    /// What it lists.
+    pub catalogue: Catalogue,
+    /// How many times something was appended to it.
+    pub changes: u64,
+    /// How much of each file with a slot was synced, in stored bytes.
+    pub synced: BTreeMap<FileId, u64>,
+}
+
+impl Copy {
+    /// Reads the copy whose stored bytes are `stored`.
+    ///
+    /// # Errors
+    /// As [`SealedFile::open`] and [`FrameReader::next_frame`]; [`SealError::Damaged`] if it is no catalogue.
+    pub fn read(keys: &dyn KeySource, backend: Backend, stored: &[u8]) -> Result<Self, SealError> {
+        let file = SealedFile::open(keys, backend, &stored[..stored.len().min(HEADER_BYTES)])?;
+        let info = file.info();
+        if info.identity.kind != Kind::Catalogue {
+            return Err(damaged(&format!("it is a {}", info.identity.kind.name())));
+        }
+        let frames_at = info.frames_at();
+        // all that it begins with was synced before it got its name
+        let mut reader = FrameReader::new(&file, frames_at + 1)?;
+        reader.push(stored.get(frames_at as usize..).unwrap_or_default());
+        let mut listed = Vec::new();
+        let mut catalogue: Option<Catalogue> = None;
+        let mut changes = 0;
+        while let Some(frame) = reader.next_frame()? {
+            match &mut catalogue {
+                Some(catalogue) => {
+                    let mut records = Decoder(frame.data);
+                    while !records.0.is_empty() {
+                        catalogue.apply(records.change()?);
+                    }
+                    changes += 1;
+                }
+                None => {
+                    // the list may be longer than a frame
+                    listed.extend_from_slice(frame.data);
+                    let mut records = Decoder(&listed);
+                    if frame.data.len() < crate::frame::FRAME_BYTES_MAX as usize {
+                        let begun = records.catalogue()?;
+                        if !records.0.is_empty() {
+                            return Err(damaged("more than it says that it lists"));
+                        }
+                        catalogue = Some(begun);
+                    }
+                }
+            }
+        }
+        reader.end()?;
+        let catalogue = catalogue.ok_or_else(|| damaged("what it lists is incomplete"))?;
+        if (catalogue.store, catalogue.generation) != (info.identity.store, info.identity.number) {
+            return Err(damaged("its header speaks of another store or generation"));
+        }
+        let mut synced = BTreeMap::new();
+        for entry in catalogue.entries.values() {
+            let bytes = match entry.slot {
+                Some(slot) => Slot::new(&file, slot, &entry.file_id)?.read(stored)?,
+                None => 0,
+            };
+            synced.insert(entry.file_id, bytes.max(entry.synced_bytes));
+        }
+        Ok(Self { catalogue, changes, synced })
+    }
+
+    /// How new it is: of two copies of one catalogue the one with more holds.
+    #[must_use]
+    pub fn age(&self) -> (u64, u64) {
+        (self.catalogue.generation, self.changes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use sealstone_cipher::registry::cipher;
+    use sealstone_keys::ephemeral::EphemeralKey;
+
+    use super::*;
+
+    fn entry(id: u8, slot: Option<u16>, state: State) -> Entry {
+        Entry { file_id: [id; 16], adopted: id % 2 == 1, slot, synced_bytes: 0, state }
+    }
+
+    fn filled() -> Catalogue {
+        let mut catalogue = Catalogue::new().unwrap();
+        for (id, name, slot, state) in [
+            (1, "CURRENT", None, State::Arriving { before: Some([9; 16]) }),
+            (2, "MANIFEST-000005", Some(0), State::Live),
+            (3, "000004.log", Some(255), State::Live),
+            (4, "000007.sst", None, State::Leftover),
+            (5, "IDENTITY", None, State::Arriving { before: None }),
+            (6, "000003.log", Some(7), State::Removed),
+        ] {
+            catalogue.apply(Change::Put { name: name.into(), entry: entry(id, slot, state) });
+        }
+        catalogue
+    }
+
+    fn begin(
+        catalogue: &Catalogue,
+        synced: &[(u16, FileId, u64)],
+        name: &str,
+    ) -> (EphemeralKey, CatalogueWriter, Vec<u8>) {
+        let keys = EphemeralKey::new().unwrap();
+        let mut stored = Vec::new();
+        let cipher = cipher(name).unwrap();
+        let writer = CatalogueWriter::begin(catalogue, synced, &keys, cipher, Backend::auto(), &mut stored).unwrap();
+        (keys, writer, stored)
+    }
+
+    fn read(keys: &EphemeralKey, stored: &[u8]) -> Result<Copy, SealError> {
+        Copy::read(keys, Backend::auto(), stored)
+    }
+
+    #[test]
+    fn what_is_written_is_read_back_with_every_change() {
+        for name in ["aes-256", "3des"] {
+            let mut catalogue = filled();
+            let (keys, mut writer, mut stored) = begin(&catalogue, &[(0, [2; 16], 9000), (255, [3; 16], 8192)], name);
+            assert_eq!(writer.stored_bytes(), stored.len() as u64);
+            let copy = read(&keys, &stored).unwrap();
+            assert_eq!((&copy.catalogue, copy.changes, catalogue.highest), (&catalogue, 0, 7));
+            assert_eq!((copy.synced[&[2; 16]], copy.synced[&[3; 16]], copy.synced[&[1; 16]]), (9000, 8192, 0));
+            let changes = [
+                Change::Put { name: "000012.log".into(), entry: entry(8, Some(1), State::Live) },
+                Change::Forget { name: "000003.log".into() },
+            ];
+            writer.append(&changes, &mut stored).unwrap();
+            changes.into_iter().for_each(|change| catalogue.apply(change));
+            let copy = read(&keys, &stored).unwrap();
+            assert_eq!((&copy.catalogue, copy.changes, catalogue.highest), (&catalogue, 1, 12));
+            // a torn change is none
+            let copy = read(&keys, &stored[..stored.len() - 1]).unwrap();
+            assert_eq!((copy.catalogue, copy.changes), (filled_like(&catalogue), 0));
+        }
+    }
+
+    /// What `filled` gives, of the store of `like`.
+    fn filled_like(like: &Catalogue) -> Catalogue {
+        Catalogue { store: like.store, ..filled() }
+    }
+
+    #[test]
+    fn the_newest_whole_record_of_a_slot_counts() {
+        let (keys, writer, mut stored) = begin(&filled(), &[], "aes-256");
+        let mut slot = writer.slot(0, &[2; 16]).unwrap();
+        let mut write = |stored: &mut Vec<u8>, bytes: u64| {
+            let record = slot.record(bytes).unwrap();
+            stored[record.offset as usize..][..record.bytes.len()].copy_from_slice(&record.bytes);
+            record.offset as usize
+        };
+        let mut at = Vec::new();
+        for bytes in [8200, 8300, 8400] {
+            at.push(write(&mut stored, bytes));
+            assert_eq!(read(&keys, &stored).unwrap().synced[&[2; 16]], bytes);
+        }
+        assert_eq!(at[0], at[2]);
+        assert!(at[0].abs_diff(at[1]) >= 4096, "one torn block holds at most one of the two");
+        stored[at[2] + 20] ^= 1;
+        assert_eq!(read(&keys, &stored).unwrap().synced[&[2; 16]], 8300);
+        // the slot of another file says nothing of this one
+        let other = writer.slot(0, &[5; 16]).unwrap().record(99_999).unwrap();
+        stored[at[1]..][..other.bytes.len()].copy_from_slice(&other.bytes);
+        assert_eq!(read(&keys, &stored).unwrap().synced[&[2; 16]], 0);
+        stored[at[1]..][..16].copy_from_slice(&[2; 16]);
+        assert_eq!(read(&keys, &stored).unwrap().synced[&[2; 16]], 0, "a record that was not sealed for this file");
+    }
+
+    #[test]
+    fn slots_run_out_and_come_back() {
+        let mut catalogue = Catalogue::new().unwrap();
+        for slot in 0..SLOTS {
+            assert_eq!(catalogue.free_slot(), Some(slot));
+            let entry = entry(1, Some(slot), State::Live);
+            catalogue.apply(Change::Put { name: format!("{slot:06}.log"), entry });
+        }
+        assert_eq!(catalogue.free_slot(), None);
+        catalogue.apply(Change::Forget { name: "000017.log".into() });
+        assert_eq!(catalogue.free_slot(), Some(17));
+    }
+
+    #[test]
+    fn a_list_longer_than_a_frame_is_read_whole() {
+        let mut catalogue = Catalogue::new().unwrap();
+        for number in 0..40_000 {
+            let entry = entry(2, None, State::Live);
+            catalogue.apply(Change::Put { name: format!("{number:06}.sst"), entry });
+        }
+        let (keys, mut writer, mut stored) = begin(&catalogue, &[], "aes-256");
+        assert!(stored.len() > 1 << 20);
+        let change = Change::Forget { name: "000000.sst".into() };
+        writer.append(std::slice::from_ref(&change), &mut stored).unwrap();
+        catalogue.apply(change);
+        assert_eq!(read(&keys, &stored).unwrap().catalogue, catalogue);
+    }
+
+    #[test]
+    fn a_catalogue_cut_or_changed_gives_an_error_or_an_older_state() {
+        let (keys, mut writer, mut stored) = begin(&filled(), &[(0, [2; 16], 9000)], "aes-256");
+        let listed = stored.len();
+        writer.append(&[Change::Forget { name: "CURRENT".into() }], &mut stored).unwrap();
+        for bytes in (0..stored.len()).step_by(97).chain([stored.len() - 1]) {
+            match read(&keys, &stored[..bytes]) {
+                Ok(copy) => assert!(bytes >= listed && copy.changes == 0, "cut to {bytes}"),
+                Err(_) => assert!(bytes < listed, "cut to {bytes}"),
+            }
+        }
+        for at in (HEADER_BYTES + SLOTS_BYTES as usize..stored.len()).step_by(7) {
+            let mut changed = stored.clone();
+            changed[at] ^= 0x10;
+            // a length that now reaches past the end looks like a change that was torn
+            assert!(read(&keys, &changed).map_or(true, |copy| at >= listed && copy.changes == 0), "changed at {at}");
+        }
+    }
+}

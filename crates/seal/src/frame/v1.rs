@@ -1,0 +1,285 @@
+//! Frames of format version 1: a head (length and a tag of its own) and a body (ciphertext and its tag). Read only, since
+//! nothing writes this version any more. Byte by byte in `docs/formats.md`.
+
+use super::{End, FRAME_BYTES_MAX, Frame, FramePlace, SECTOR_BYTES};
+use crate::header::{FILE_ID_BYTES, HEADER_BYTES_V1, Layout};
+use crate::segment::nonce;
+use crate::{SealError, SealedFile, TAG_BYTES};
+
+/// Length of a frame's head, in bytes: length and tag.
+const HEAD_BYTES: usize = 4 + TAG_BYTES;
+
+/// Which of the two tags of a frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum FramePart {
+    Head,
+    Body,
+}
+
+/// What version 1 computes of a place.
+trait Place {
+    fn body_offset(&self) -> u64;
+    fn body_bytes(&self) -> usize;
+    fn associated_v1(&self, file: &SealedFile, part: FramePart) -> [u8; 40];
+    fn open(&self, file: &SealedFile, part: FramePart, data: &mut [u8], tag: &[u8; TAG_BYTES])
+    -> Result<(), SealError>;
+}
+
+impl Place for FramePlace {
+    /// Where its body starts, in stored bytes from the beginning of the file.
+    fn body_offset(&self) -> u64 {
+        self.stored_offset + HEAD_BYTES as u64
+    }
+
+    /// Length of its body on disk, ciphertext and tag.
+    fn body_bytes(&self) -> usize {
+        self.bytes as usize + TAG_BYTES
+    }
+
+    /// Both tags bind to file, frame number, place, length, and which of the two it is.
+    fn associated_v1(&self, file: &SealedFile, part: FramePart) -> [u8; 40] {
+        let mut associated = [0; 40];
+        associated[..FILE_ID_BYTES].copy_from_slice(&file.info().file_id);
+        associated[16..24].copy_from_slice(&self.index.to_be_bytes());
+        associated[24..32].copy_from_slice(&self.stored_offset.to_be_bytes());
+        associated[32..36].copy_from_slice(&self.bytes.to_be_bytes());
+        let part: u32 = if part == FramePart::Head { 0 } else { 1 };
+        associated[36..40].copy_from_slice(&part.to_be_bytes());
+        associated
+    }
+
+    fn open(
+        &self,
+        file: &SealedFile,
+        part: FramePart,
+        data: &mut [u8],
+        tag: &[u8; TAG_BYTES],
+    ) -> Result<(), SealError> {
+        let keyed = file.segment(self.segment)?;
+        // the head takes the first block of a frame, the body those after it
+        let nonce = &nonce(if part == FramePart::Head { self.counter } else { self.counter + 1 });
+        let nonce = &nonce[12 - keyed.nonce_bytes()..];
+        keyed.open(nonce, &self.associated_v1(file, part), data, tag).map_err(|error| match error {
+            sealstone_cipher::aead::Error::Authentication => self.failed(),
+            other => SealError::Cipher(other),
+        })
+    }
+}
+
+/// Where the next frame begins. Writer and readers step through the same places, since each follows from the lengths
+/// before it.
+#[derive(Clone, Copy, Debug)]
+struct Cursor {
+    block_bytes: u64,
+    segment_units: u64,
+    /// The place of the next frame, its length not yet known.
+    next: FramePlace,
+}
+
+impl Cursor {
+    fn new(file: &SealedFile) -> Result<Self, SealError> {
+        let info = file.info();
+        if info.layout != Layout::Frames {
+            return Err(SealError::WrongLayout { found: info.layout.name(), want: Layout::Frames.name() });
+        }
+        let next = FramePlace {
+            index: 0,
+            stored_offset: HEADER_BYTES_V1 as u64,
+            logical_offset: 0,
+            bytes: 0,
+            segment: 0,
+            counter: 0,
+        };
+        Ok(Self { block_bytes: info.cipher.block_bytes as u64, segment_units: info.segment_units, next })
+    }
+
+    /// Blocks of a segment that a frame of `bytes` takes: one for its head, and those of its body.
+    fn blocks(&self, bytes: u32) -> u64 {
+        1 + u64::from(bytes).div_ceil(self.block_bytes)
+    }
+
+    /// The place of the next frame if it has `bytes` of data: in the next segment where this one has no room left.
+    /// None for a length that no frame has.
+    fn place(&self, bytes: u32) -> Option<FramePlace> {
+        if bytes == 0 || bytes > FRAME_BYTES_MAX || self.blocks(bytes) > self.segment_units {
+            return None;
+        }
+        let mut place = FramePlace { bytes, ..self.next };
+        if place.counter + self.blocks(bytes) > self.segment_units {
+            (place.segment, place.counter) = (place.segment + 1, 0);
+        }
+        Some(place)
+    }
+
+    /// Reads a head and checks its tag.
+    fn open_head(&self, file: &SealedFile, head: &[u8; HEAD_BYTES]) -> Result<FramePlace, SealError> {
+        let (bytes, tag) = head.split_first_chunk().expect("a head is longer than its length");
+        let tag = tag.first_chunk().expect("the rest of a head is its tag");
+        let place = self.place(u32::from_be_bytes(*bytes)).ok_or_else(|| self.next.failed())?;
+        place.open(file, FramePart::Head, &mut [], tag)?;
+        Ok(place)
+    }
+
+    fn advance(&mut self, place: &FramePlace) {
+        self.next = FramePlace {
+            index: place.index + 1,
+            stored_offset: place.body_offset() + place.body_bytes() as u64,
+            logical_offset: place.logical_offset + u64::from(place.bytes),
+            bytes: 0,
+            segment: place.segment,
+            counter: place.counter + self.blocks(place.bytes),
+        };
+    }
+}
+
+/// What the reader makes of the bytes at its place.
+#[derive(Clone, Copy, Debug)]
+enum State {
+    /// At a head.
+    Head,
+    /// The head was genuine; the body follows.
+    Body(FramePlace),
+    /// A part failed, and zeros were all that was seen from within that part on: torn if zeros are all that comes.
+    Zeros(FramePlace),
+    /// A part failed.
+    Failed(FramePlace),
+}
+
+/// Reads frames in order, from stored bytes handed over in any portions.
+#[derive(Debug)]
+pub(super) struct FrameReader {
+    file: SealedFile,
+    cursor: Cursor,
+    state: State,
+    /// Stored bytes not yet used up, from `used` on.
+    buffer: Vec<u8>,
+    used: usize,
+    /// Stored bytes handed over so far, and the header before them.
+    pushed_end: u64,
+}
+
+impl FrameReader {
+    /// A reader at the first frame, right after the header.
+    ///
+    /// # Errors
+    /// [`SealError::WrongLayout`].
+    pub(super) fn new(file: &SealedFile) -> Result<Self, SealError> {
+        let cursor = Cursor::new(file)?;
+        Ok(Self {
+            file: file.clone(),
+            cursor,
+            state: State::Head,
+            buffer: Vec::new(),
+            used: 0,
+            pushed_end: HEADER_BYTES_V1 as u64,
+        })
+    }
+
+    /// Where in the file to read on: the byte after the last one handed over.
+    pub(super) fn next_offset(&self) -> u64 {
+        self.pushed_end
+    }
+
+    /// Bytes of data in the frames read so far.
+    pub(super) fn logical_bytes(&self) -> u64 {
+        self.cursor.next.logical_offset
+    }
+
+    /// Hands over the stored bytes that follow those handed over before; the first come right after the header.
+    pub(super) fn push(&mut self, stored: &[u8]) {
+        if self.used > 0 && self.used * 2 >= self.buffer.len() {
+            self.buffer.drain(..self.used);
+            self.used = 0;
+        }
+        self.buffer.extend_from_slice(stored);
+        self.pushed_end += stored.len() as u64;
+    }
+
+    /// The next frame, or None if more stored bytes are needed. At the end of the file ask [`FrameReader::end`] how
+    /// it ended; a file that still grows may be read on later.
+    ///
+    /// # Errors
+    /// [`SealError::Frame`], again on every further call; nothing after a damaged frame can be read.
+    pub(super) fn next_frame(&mut self) -> Result<Option<Frame<'_>>, SealError> {
+        loop {
+            match self.state {
+                State::Head => {
+                    let Some(head) = self.buffer[self.used..].first_chunk::<HEAD_BYTES>() else { return Ok(None) };
+                    match self.cursor.open_head(&self.file, head) {
+                        Ok(place) => {
+                            self.used += HEAD_BYTES;
+                            self.state = State::Body(place);
+                        }
+                        Err(SealError::Frame { .. }) => {
+                            let place = self.cursor.next;
+                            let zeros = ends_in_zeros(place.stored_offset, place.stored_offset, head);
+                            self.fail(place, HEAD_BYTES, zeros);
+                        }
+                        Err(other) => return Err(other),
+                    }
+                }
+                State::Body(place) => {
+                    let start = self.used;
+                    let Some(body) = self.buffer[start..].get_mut(..place.body_bytes()) else { return Ok(None) };
+                    // a failed opening wipes the data, so look before
+                    let zeros = ends_in_zeros(place.stored_offset, place.body_offset(), body);
+                    let (data, tag) = body.split_last_chunk_mut().expect("a body ends with a tag");
+                    match place.open(&self.file, FramePart::Body, data, tag) {
+                        Ok(()) => {
+                            self.used += place.body_bytes();
+                            self.state = State::Head;
+                            self.cursor.advance(&place);
+                            let data = &self.buffer[start..start + place.bytes as usize];
+                            return Ok(Some(Frame { place, data }));
+                        }
+                        Err(SealError::Frame { .. }) => {
+                            self.fail(place, place.body_bytes(), zeros);
+                        }
+                        Err(other) => return Err(other),
+                    }
+                }
+                State::Zeros(place) => {
+                    if self.buffer[self.used..].iter().any(|byte| *byte != 0) {
+                        self.state = State::Failed(place);
+                        continue;
+                    }
+                    self.used = self.buffer.len();
+                    return Ok(None);
+                }
+                State::Failed(place) => return Err(place.failed()),
+            }
+        }
+    }
+
+    /// How the file ends, once every stored byte was handed over and [`FrameReader::next_frame`] gave None.
+    ///
+    /// # Errors
+    /// [`SealError::Frame`] if a frame was damaged; [`SealError::CutShort`] if more than this was synced.
+    pub(super) fn end(&self) -> Result<End, SealError> {
+        let offset = self.cursor.next.stored_offset;
+        let synced = self.file.synced_bytes();
+        match self.state {
+            State::Failed(place) => Err(place.failed()),
+            _ if offset < synced => Err(SealError::CutShort { end: offset, synced }),
+            State::Head if offset == self.pushed_end => Ok(End::Clean),
+            _ => Ok(End::Torn { offset, bytes: self.pushed_end - offset }),
+        }
+    }
+
+    fn fail(&mut self, place: FramePlace, part_bytes: usize, zeros: bool) {
+        self.used += part_bytes;
+        self.state = if zeros { State::Zeros(place) } else { State::Failed(place) };
+    }
+}
+
+/// Whether `part`, a piece of a frame, could end in sectors that were never written: all zeros from a sector's
+/// beginning, or from the beginning of the frame, to the end of the part.
+///
+/// - `frame_offset`, `part_offset`: where frame and part start, in stored bytes from the beginning of the file
+/// - `part`: head or body as stored, not empty
+fn ends_in_zeros(frame_offset: u64, part_offset: u64, part: &[u8]) -> bool {
+    let last = part_offset + part.len() as u64 - 1;
+    let sector = (last - last % SECTOR_BYTES).max(frame_offset);
+    // a sector that begins before the part holds bytes of the head too, which was genuine and so not all zeros
+    sector >= part_offset && part[(sector - part_offset) as usize..].iter().all(|byte| *byte == 0)
+}
