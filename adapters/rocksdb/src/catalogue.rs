@@ -26,6 +26,7 @@ use sealstone_seal::{HeaderInfo, SealError};
 
 use crate::anchor::Anchor;
 use directory::Directory;
+pub(crate) use directory::is_temporary;
 use raw::{RawError, RawFiles, SystemFiles};
 
 /// What seals a catalogue.
@@ -295,7 +296,13 @@ impl Catalogues {
         Ok(())
     }
 
-    /// Whether whoever lists `directory` is not to see `name`.
+    /// Writes every catalogue anew, under the cipher and key that are current now.
+    pub(crate) fn renew(&self) -> Result<(), Refusal> {
+        let directories: Vec<_> = lock(&self.directories).values().cloned().collect();
+        directories.into_iter().try_for_each(|directory| lock(&directory).renew(&self.sealer, self.files()))
+    }
+
+    /// Whether nobody above the seal is to see the file at `path`.
     pub(crate) fn hides(&self, path: &str) -> bool {
         let (directory, name) = split(path);
         if rocksdb_name(name).0 == Kind::Catalogue {
@@ -415,6 +422,12 @@ impl<'a> View<'a> {
     pub(crate) fn synced(&mut self, path: &str) -> Result<Option<u64>, Refusal> {
         let (directory, name) = split(path);
         Ok(self.directory(&directory)?.synced(name))
+    }
+
+    /// Whether the file at `path` is about to go, or was found after a crash: of no use to the store.
+    pub(crate) fn is_leaving(&mut self, path: &str) -> bool {
+        let (directory, name) = split(path);
+        self.directory(&directory).is_ok_and(|found| found.is_leaving(name))
     }
 
     /// What is wrong with the files of `directory` as a whole: missing, or there and not listed. By name.

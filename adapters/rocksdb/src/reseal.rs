@@ -32,6 +32,7 @@ use sealstone_bench::plan::human_bytes;
 use sealstone_bench::store::StoreError;
 use sealstone_cipher::registry::Cipher;
 use sealstone_keys::{KeyError, KeyRef};
+use sealstone_seal::identity::CATALOGUE_NAMES;
 use sealstone_seal::{HEADER_BYTES, inspect};
 use serde::Serialize;
 
@@ -632,7 +633,13 @@ impl Work<'_> {
                 Err(error) => return Err(error),
             }
         }
-        Ok(())
+        self.files.catalogues().renew().map_err(|refusal| {
+            let text = match Failure::from(refusal) {
+                Failure::Damaged(text) | Failure::Refused(text) | Failure::Io(text) => text,
+                Failure::Raw => "it cannot be read\ncheck the device".into(),
+            };
+            ResealError::Control { file: dir.join(CATALOGUE_NAMES[0]), text }
+        })
     }
 
     /// Copies one control file and puts the copy in its place.
@@ -764,7 +771,7 @@ enum Kind {
     Table(u64),
     /// A write-ahead log.
     Log,
-    /// A manifest, or the file that names it.
+    /// A manifest, the file that names it, or a copy of the catalogue.
     Manifest,
     /// Written once and then read, if at all: settings, identity, text logs of a plain database.
     Written,
@@ -786,7 +793,7 @@ fn kind(name: &str) -> Kind {
     match name {
         "CURRENT" => Kind::Manifest,
         "IDENTITY" | "LOG" => Kind::Written,
-        _ if is_manifest_name(name) => Kind::Manifest,
+        _ if is_manifest_name(name) || CATALOGUE_NAMES.contains(&name) => Kind::Manifest,
         _ if is_log_name(name) => Kind::Log,
         _ if name.ends_with(".dbtmp") => Kind::Temporary,
         _ if name.starts_with("OPTIONS-") || name.starts_with("LOG.old.") => Kind::Written,
@@ -875,6 +882,7 @@ mod tests {
             ("000004.log", Kind::Log),
             ("MANIFEST-000005", Kind::Manifest),
             ("CURRENT", Kind::Manifest),
+            ("SEALSTONE-CATALOGUE-2", Kind::Manifest),
             ("OPTIONS-000007", Kind::Written),
             ("IDENTITY", Kind::Written),
             ("LOG", Kind::Written),

@@ -20,10 +20,10 @@ use sealstone_keys::KeySource;
 use sealstone_seal::frame::{End, FrameReader};
 use sealstone_seal::identity::{Kind, rocksdb_name};
 use sealstone_seal::paged::{self, Pages, Shape};
-use sealstone_seal::{HEADER_BYTES, HeaderInfo, Layout, SealError, SealedFile, TAG_BYTES, inspect};
+use sealstone_seal::{HEADER_BYTES, HeaderInfo, Layout, SealError, SealedFile, TAG_BYTES, copies_agree, inspect};
 use serde::Serialize;
 
-use crate::catalogue::{Refusal, View};
+use crate::catalogue::{Refusal, View, is_temporary};
 use crate::opening::{self, Header};
 pub use rotate::{Protected, Rotation, RotationProgress, protected, rotate};
 
@@ -305,7 +305,8 @@ struct Check<'a, 'k> {
 impl Check<'_, '_> {
     fn file(&mut self, file: &File) -> io::Result<()> {
         let stored_bytes = file.metadata()?.len();
-        let (kind, _) = rocksdb_name(self.name.rsplit('/').next().unwrap_or(self.name));
+        let base = self.name.rsplit('/').next().unwrap_or(self.name);
+        let (kind, _) = rocksdb_name(base);
         let path = self.path.to_string_lossy().into_owned();
         if stored_bytes == 0 && kind == Kind::Loose {
             return Ok(());
@@ -327,12 +328,18 @@ impl Check<'_, '_> {
                 return Ok(());
             }
         };
+        let mut header = [0; HEADER_BYTES];
+        let got = read_start(file, &mut header)?;
+        if !copies_agree(&header[..got]) {
+            self.note("the copies of its header differ; `rest rotate` makes both whole again".into());
+        }
         let synced_bytes = match kind {
             Kind::Loose | Kind::Catalogue => 0,
+            _ if is_temporary(base) => 0,
             _ => match self.view.check(&path, sealed.info()) {
                 Ok(synced_bytes) => synced_bytes,
                 // removed meanwhile
-                Err(_) if !self.path.exists() => return Ok(()),
+                Err(_) if !self.path.exists() || self.view.is_leaving(&path) => return Ok(()),
                 Err(Refusal::Seal { error, .. }) => {
                     self.fail_with(&error);
                     return Ok(());

@@ -16,7 +16,7 @@ use sealstone_rocksdb::{Bottommost, Code, Db, DbOptions, Error, Range, RocksDb, 
 
 const PAGE_BYTES: u32 = 4096;
 const STRIDE: u64 = PAGE_BYTES as u64 + 16;
-const HEADER: u64 = 512;
+const HEADER: u64 = 8192;
 /// Stands in every value, so that it would be found if anything were stored in the clear.
 const MARKER: &str = "PLAINTEXT-MARKER";
 
@@ -407,15 +407,14 @@ fn a_torn_log_ends_where_it_is_torn() {
     let log = logs(&dir).pop().unwrap();
     let whole = fs::read(&log).unwrap();
     // anything from all but the last byte to nothing at all
-    for bytes in [whole.len() - 1, whole.len() - 100, whole.len() / 2, 600, 513, 512, 0] {
+    for bytes in [whole.len() - 1, whole.len() - 100, whole.len() / 2, 9000, 8193, 8192, 0] {
         let torn = copy(&dir, &site.path("torn"));
         fs::write(torn.join(log.file_name().unwrap()), &whole[..bytes]).unwrap();
         let report = site.verify("torn");
         assert!(report.is_whole(), "{bytes}: {:?}", report.failures);
-        let clean = [0, 512].contains(&bytes);
-        assert_eq!(report.notes.len(), usize::from(!clean), "{bytes}: {:?}", report.notes);
+        assert_eq!(report.notes.len(), usize::from(bytes != 8192), "{bytes}: {:?}", report.notes);
         let count = read_all(&site.open("torn").unwrap(), 0).unwrap();
-        assert!(count < 300 && (bytes < 5000 || count > 100), "{bytes}: {count}");
+        assert!(count < 300 && (bytes < 15_000 || count > 100), "{bytes}: {count}");
     }
 }
 
@@ -429,7 +428,7 @@ fn a_file_left_unfinished_under_its_first_name_is_no_damage() {
     let options = options.filter(|path| path.file_name().unwrap().to_str().unwrap().starts_with("OPTIONS-"));
     let options = options.max().expect("a database has its options in a file");
     let whole = fs::read(&options).unwrap();
-    for bytes in [512, 600, whole.len() - 1] {
+    for bytes in [8192, 600, whole.len() - 1] {
         let unfinished = dir.join("OPTIONS-000999.dbtmp");
         fs::write(&unfinished, &whole[..bytes]).unwrap();
         let report = site.verify("db");
@@ -442,17 +441,28 @@ fn a_file_left_unfinished_under_its_first_name_is_no_damage() {
 }
 
 #[test]
-fn a_log_cut_within_its_header_is_refused() {
+fn a_log_cut_within_its_header_is_refused_if_any_of_it_was_synced() {
     let site = Site::new();
-    let dir = crashed(&site, "db", 300);
-    let log = logs(&dir).pop().unwrap();
-    let whole = fs::read(&log).unwrap();
-    for bytes in [511, 100, 7, 1] {
-        let cut = copy(&dir, &site.path("cut"));
-        fs::write(cut.join(log.file_name().unwrap()), &whole[..bytes]).unwrap();
-        assert!(!site.verify("cut").is_whole(), "{bytes}");
-        let error = site.open("cut").unwrap_err().to_string();
-        assert!(error.contains(".log: incomplete: the header has"), "{bytes}: {error}");
+    for synced in [false, true] {
+        let db = site.open("live").unwrap();
+        fill(&db, 0..300, 0);
+        if synced {
+            db.sync_wal().unwrap();
+        }
+        let dir = copy(&site.path("live"), &site.path("db"));
+        drop(db);
+        let log = logs(&dir).pop().unwrap();
+        let whole = fs::read(&log).unwrap();
+        for bytes in [8191, 511, 100, 7, 1, 0] {
+            let cut = copy(&dir, &site.path("cut"));
+            fs::write(cut.join(log.file_name().unwrap()), &whole[..bytes]).unwrap();
+            assert_eq!(site.verify("cut").is_whole(), !synced, "{bytes}");
+            match site.open("cut") {
+                Ok(db) => assert!(!synced && read_all(&db, 0).unwrap() == 0, "{bytes}"),
+                Err(error) => assert!(synced && error.text.contains(".log: cut short: "), "{bytes}: {error}"),
+            }
+        }
+        fs::remove_dir_all(site.path("live")).unwrap();
     }
 }
 
@@ -468,7 +478,7 @@ fn a_log_cut_back_behind_what_was_synced_is_refused() {
     let log = logs(&dir).pop().unwrap();
     let whole = fs::read(&log).unwrap();
     assert!(whole.len() > synced + 1000);
-    for bytes in [synced - 1, synced / 2, 600, 512] {
+    for bytes in [synced - 1, synced / 2, 9000, 8192, 512, 0] {
         fs::write(&log, &whole[..bytes]).unwrap();
         let error = site.open("db").unwrap_err();
         assert!(error.code == Code::Corruption && error.text.contains(".log"), "{bytes}: {error}");
@@ -487,7 +497,7 @@ fn damage_in_the_middle_of_a_log_is_reported_and_not_taken_for_its_end() {
     let site = Site::new();
     let dir = crashed(&site, "db", 300);
     let log = logs(&dir).pop().unwrap();
-    for at in [600, 5000, 20_000] {
+    for at in [9000, 15_000, 25_000] {
         change(&log, |bytes| bytes[at] ^= 0x20);
         let error = site.open("db").unwrap_err();
         assert!(error.text.contains("frame ") && error.text.contains(".log"), "{error}");
@@ -505,9 +515,16 @@ fn a_table_left_unfinished_by_a_crash_is_swept_up() {
     let dir = crashed(&site, "db", 300);
     site.filled("other");
     let table = fs::read(&tables(&site.path("other"))[0]).unwrap();
-    fs::write(dir.join("000777.sst"), &table[..page_range(5).start]).unwrap();
-    fs::write(dir.join("000778.sst"), &table[..100]).unwrap();
+    // its directory entry reached the disk, and neither its data nor the catalogue that lists it
+    fs::write(dir.join("000777.sst"), vec![0; 20_000]).unwrap();
+    fs::write(dir.join("000778.sst"), vec![0; 100]).unwrap();
     fs::write(dir.join("000779.sst"), b"").unwrap();
+    // nothing of the kind explains a whole table that was made elsewhere
+    let planted = dir.join("000776.sst");
+    fs::write(&planted, &table[..page_range(5).start]).unwrap();
+    let error = site.open("db").unwrap_err().to_string();
+    assert!(error.contains("000776.sst: not listed in the catalogue of its directory"), "{error}");
+    fs::remove_file(&planted).unwrap();
     let db = site.open("db").unwrap();
     assert_eq!(read_all(&db, 0).unwrap(), 300);
     db.compact(Bottommost::Rewrite).unwrap();
@@ -536,11 +553,22 @@ fn a_changed_bit_anywhere_in_a_table_is_found() {
             change(&table, |bytes| bytes[at] ^= 0x40);
         }
     }
-    for at in [0, 8, 10, 12, 16, 24, 40, 56, 64, 68, 72, 140, 170, 184, 300, 511] {
+    for at in [0, 8, 10, 12, 16, 24, 40, 56, 64, 68, 72, 140, 170, 184, 192, 300, 511] {
+        // the other copy of the header stands in for one that is damaged
         change(&table, |bytes| bytes[at] ^= 1);
+        assert_eq!(read_all(&site.open("db").unwrap(), 0).unwrap(), 2000);
+        let report = site.verify("db");
+        assert!(
+            report.is_whole() && report.notes.iter().any(|note| note.what.contains("copies of its header")),
+            "{at}"
+        );
+        change(&table, |bytes| bytes[4096 + at] ^= 1);
         must_fail(&site, "db", &table, "");
         assert!(!site.verify("db").is_whole(), "header byte {at}");
-        change(&table, |bytes| bytes[at] ^= 1);
+        change(&table, |bytes| {
+            bytes[at] ^= 1;
+            bytes[4096 + at] ^= 1;
+        });
     }
     assert_eq!(read_all(&site.open("db").unwrap(), 0).unwrap(), 2000);
     assert!(site.verify("db").is_whole());
@@ -591,17 +619,17 @@ fn a_file_cut_anywhere_is_found() {
         page_range(pages - 1).end - 1,
         page_range(3).end,
         page_range(0).end,
-        529,
-        528,
+        8209,
+        8208,
+        8192,
+        8191,
         512,
-        511,
         8,
         0,
     ] {
         fs::write(&table, &whole[..bytes]).unwrap();
         must_fail(&site, "db", &table, "");
-        // an empty file is nothing that is not whole; RocksDB misses it
-        assert_eq!(site.verify("db").is_whole(), bytes == 0, "{bytes}");
+        assert!(!site.verify("db").is_whole(), "{bytes}");
     }
     let mut longer = whole.clone();
     longer.extend_from_slice(&[0; 100]);
@@ -622,7 +650,7 @@ fn small_control_files_are_guarded_too() {
     for prefix in ["CURRENT", "MANIFEST-", "OPTIONS-", "IDENTITY"] {
         let path = files(&site.path("db"), |name| name.starts_with(prefix)).pop().unwrap();
         let whole = fs::read(&path).unwrap();
-        change(&path, |bytes| bytes[530] ^= 1);
+        change(&path, |bytes| bytes[8210] ^= 1);
         assert!(!site.verify("db").is_whole(), "{prefix}");
         if ["CURRENT", "MANIFEST-"].contains(&prefix) {
             let error = site.open("db").unwrap_err();
@@ -643,8 +671,8 @@ fn a_log_replayed_from_an_older_version_is_refused() {
     let site2 = Site { dir: tempfile::tempdir().unwrap(), keys: site.keys.clone() };
     let dir2 = crashed(&site2, "db", 300);
     let log2 = logs(&dir2).pop().unwrap();
-    let mut mixed = fs::read(&log2).unwrap()[..512].to_vec();
-    mixed.extend_from_slice(&old[512..]);
+    let mut mixed = fs::read(&log2).unwrap()[..8192].to_vec();
+    mixed.extend_from_slice(&old[8192..]);
     fs::write(&log2, mixed).unwrap();
     let error = site2.open("db").unwrap_err();
     assert!(error.text.contains("frame 0 "), "{error}");
@@ -654,8 +682,7 @@ fn a_log_replayed_from_an_older_version_is_refused() {
 fn a_recycled_log_holds_nothing_of_the_old_one() {
     let site = Site::new();
     let mut options = options();
-    options.text = options.text.replace("kTolerateCorruptedTailRecords", "kPointInTimeRecovery");
-    options.text = options.text.replace("track_and_verify_wals_in_manifest=true", "recycle_log_file_num=2");
+    options.text.push_str(";recycle_log_file_num=2");
     let db = site.env().open(&site.path("db"), &options).unwrap();
     for round in 0..5 {
         fill(&db, 0..300, round);

@@ -187,6 +187,14 @@ pub fn keys_named(header: &[u8]) -> Result<Vec<KeyRef>, SealError> {
     Ok(keys)
 }
 
+/// Whether both copies of a header are the same, as they are but while a key is being rotated, or after one was damaged.
+/// True for version 1, which has one copy.
+#[must_use]
+pub fn copies_agree(header: &[u8]) -> bool {
+    let (first, second) = (header.get(..SLOT_BYTES), header.get(SLOT_STRIDE..SLOT_STRIDE + SLOT_BYTES));
+    inspect(header).is_ok_and(|info| info.format_version == 1) || (first.is_some() && first == second)
+}
+
 /// The copies of the header that can be ones, the one wrapped last first. At least one.
 pub(crate) fn parse(header: &[u8]) -> Result<Vec<Parts>, SealError> {
     let first = parse_slot(header, 0);

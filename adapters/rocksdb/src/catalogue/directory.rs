@@ -65,7 +65,7 @@ pub(super) fn header(files: &dyn RawFiles, path: &str) -> Result<Option<Result<H
 }
 
 /// Whether a file of this name is only ever renamed, and so of no use after a crash.
-fn is_temporary(name: &str) -> bool {
+pub(crate) fn is_temporary(name: &str) -> bool {
     name.ends_with(".dbtmp") || name == "CURRENT.tmp"
 }
 
@@ -161,7 +161,9 @@ impl Directory {
     pub(super) fn check(&self, name: &str, info: &HeaderInfo) -> Result<u64, SealError> {
         let (kind, number) = rocksdb_name(name);
         let Some(known) = self.known() else {
-            return if info.format_version == 1 { Ok(0) } else { Err(SealError::NoCatalogue) };
+            // files of no store need none, whatever they are called
+            let free = info.format_version == 1 || info.identity.kind == Kind::Loose;
+            return if free { Ok(0) } else { Err(SealError::NoCatalogue) };
         };
         let entry = known.catalogue.get(name).ok_or(SealError::NotListed)?;
         let (adopted, listed) = match entry.state {
@@ -178,6 +180,12 @@ impl Directory {
             return Err(SealError::OtherFile);
         }
         Ok(known.synced.get(&info.file_id).copied().unwrap_or(0))
+    }
+
+    /// Whether what is at `name` is about to go, or was found after a crash.
+    pub(super) fn is_leaving(&self, name: &str) -> bool {
+        let state = self.known().and_then(|known| known.catalogue.get(name)).map(|entry| entry.state);
+        matches!(state, Some(State::Removed | State::Leftover))
     }
 
     /// How much of the file listed under `name` was synced.
@@ -230,6 +238,7 @@ impl Directory {
                     survey.changes.push(Change::Put { name: name.to_owned(), entry });
                 }
             }
+            Some(Ok(info)) if info.identity.kind == Kind::Loose => {}
             Some(Ok(_)) => survey.wrong.push((name.to_owned(), SealError::NoCatalogue)),
             Some(Err(SealError::Unfinished { .. })) if kind == Kind::Log => {
                 // version 1 did not say more of a log that a crash caught at its creation
@@ -260,8 +269,8 @@ impl Directory {
             (State::Leftover, true) => {}
             (State::Live, true) => {}
             (State::Live, false) => match kind {
-                // the manifest says whether it must be there
-                Kind::Table | Kind::Blob => survey.changes.push(forget),
+                // the manifest says whether it must be there; if it must, it can be put back from a backup
+                Kind::Table | Kind::Blob => {}
                 Kind::Log | Kind::Manifest if synced == 0 => survey.changes.push(forget),
                 _ if is_temporary(name) => survey.changes.push(forget),
                 _ => survey.wrong.push(missing()),
@@ -496,6 +505,11 @@ impl Directory {
             files.remove(&format!("{directory}/{name}"))?;
         }
         Ok(())
+    }
+
+    /// Begins another generation, if there is a catalogue that this process writes.
+    pub(super) fn renew(&mut self, sealer: &Sealer, files: &dyn RawFiles) -> Result<(), Refusal> {
+        if self.writing().is_some() { self.begin(sealer, files) } else { Ok(()) }
     }
 
     /// Puts all on stable storage, before others may use the directory.
