@@ -22,6 +22,7 @@ mod env;
 mod ffi;
 mod file_system;
 mod library;
+mod manifest;
 mod meter;
 mod opening;
 mod pace;

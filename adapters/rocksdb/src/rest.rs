@@ -4,7 +4,10 @@
 //!
 //! Not here: printing (`sealstone-cli`), repair (there is none: restore from a backup).
 
+mod backup;
+mod content;
 mod rotate;
+mod verify;
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -21,7 +24,9 @@ use sealstone_seal::{HEADER_BYTES, HeaderInfo, Layout, SealError, SealedFile, TA
 use serde::Serialize;
 
 use crate::opening::{self, Header};
+use content::Contents;
 pub use rotate::{Protected, Rotation, RotationProgress, protected, rotate};
+pub use verify::{ComparedWith, Comparison};
 
 /// Version of the reports.
 pub const SCHEMA: u32 = 1;
@@ -138,6 +143,8 @@ pub struct Verification {
     pub frames: u64,
     /// Stored bytes read.
     pub stored_bytes: u64,
+    /// What the files of each directory were compared with.
+    pub compared: Vec<Comparison>,
     /// Everything that is not as it was sealed.
     pub failures: Vec<Finding>,
     /// What a crash leaves behind and recovery puts right.
@@ -212,7 +219,8 @@ pub fn status(dir: &Path) -> Result<Status, StoreError> {
     })
 }
 
-/// Opens every page and frame of every file below `dir` and reports all that fail.
+/// Opens every page and frame of every file below `dir`, compares the files of each database with the live set that its
+/// CURRENT and MANIFEST name, and reports all that fails.
 ///
 /// - `keys`: must hold the keys that the files name
 /// - `backend`: instruction set to use
@@ -226,7 +234,9 @@ pub fn verify(
     backend: Backend,
     progress: &mut dyn FnMut(Progress<'_>),
 ) -> Result<Verification, StoreError> {
-    let files = list(dir)?;
+    let mut files = list(dir)?;
+    let contents = Contents { keys, backend };
+    files.extend(verify::logs_elsewhere(dir, &files, contents));
     let total_bytes = files.iter().map(|(_, bytes)| bytes).sum();
     let mut report = Verification { schema: SCHEMA, dir: dir.to_owned(), ..Verification::default() };
     for (name, _) in &files {
@@ -240,6 +250,7 @@ pub fn verify(
         }
         report.files += 1;
     }
+    verify::compare(dir, &files, contents, &mut report);
     Ok(report)
 }
 
