@@ -310,6 +310,7 @@ fn what_a_crash_leaves_is_no_damage() {
     let table = only(&killed, "", ".sst");
     fs::copy(&table, killed.join("000999.sst")).unwrap();
     fs::copy(&table, killed.join("000007.dbtmp")).unwrap();
+    fs::write(killed.join("000996.sst"), &fs::read(&table).unwrap()[..600]).unwrap();
     fs::write(killed.join("000998.sst"), b"").unwrap();
     fs::write(killed.join("000997.log"), b"").unwrap();
     let found = site.verify(&killed);
@@ -317,8 +318,8 @@ fn what_a_crash_leaves_is_no_damage() {
     let ComparedWith::LiveSet { leftovers, tables: 1, logs: 2, .. } = &found.compared[0].with else {
         panic!("{:?}", found.compared)
     };
-    assert_eq!(leftovers, &["000007.dbtmp", "000998.sst", "000999.sst"]);
-    assert_eq!(found.notes.iter().map(|note| note.file.as_str()).collect::<Vec<_>>(), ["000997.log"]);
+    assert_eq!(leftovers, &["000007.dbtmp", "000996.sst", "000998.sst", "000999.sst"]);
+    assert_eq!(found.notes.iter().map(|note| note.file.as_str()).collect::<Vec<_>>(), ["000996.sst", "000997.log"]);
 }
 
 #[test]

@@ -12,7 +12,7 @@ use sealstone_seal::frame::FrameReader;
 use sealstone_seal::paged::{Pages, Shape};
 use sealstone_seal::{Layout, SealError, SealedFile};
 
-use super::{CHUNK_BYTES, read_start};
+use super::{CHUNK_BYTES, Check, Finding, Progress, Verification, read_start};
 use crate::opening::{self, Header};
 
 /// Why the content of a file could not be read.
@@ -76,6 +76,20 @@ impl Contents<'_> {
             }
         })?;
         Ok(content)
+    }
+
+    /// What is wrong with the seal of file `name` below `root`; nothing of one that is gone.
+    pub(super) fn check(&self, root: &Path, name: &str) -> Vec<Finding> {
+        let Self { keys, backend } = *self;
+        let mut report = Verification::default();
+        let mut progress = |_: Progress<'_>| ();
+        let mut check = Check { name, keys, backend, report: &mut report, progress: &mut progress, total_bytes: 0 };
+        match File::open(root.join(name)).and_then(|file| check.file(&file)) {
+            Ok(()) => {}
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => check.fail(None, None, format!("cannot be read: {error}")),
+        }
+        report.failures
     }
 
     /// The length of the content in bytes.

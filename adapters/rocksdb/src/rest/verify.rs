@@ -90,8 +90,10 @@ pub(super) fn compare(root: &Path, files: &[(String, u64)], contents: Contents<'
             of_logs.extend(fs::canonicalize(dir));
         }
     }
+    let mut found = Vec::new();
     for (below, names) in directories {
-        let mut look = Compare { root, below: &below, dir: root.join(&below), contents, report };
+        let mut look =
+            Compare { root, below: &below, dir: root.join(&below), contents, report: &mut *report, found: &mut found };
         let belongs_to_a_database = |dir: &Path| {
             fs::canonicalize(dir).is_ok_and(|dir| of_logs.contains(&dir))
                 || (dir.ends_with("archive") && dir.with_file_name("CURRENT").exists())
@@ -102,6 +104,7 @@ pub(super) fn compare(root: &Path, files: &[(String, u64)], contents: Contents<'
             look.without_current(&names);
         }
     }
+    report.failures.append(&mut found);
 }
 
 /// The names in each directory. A name from the root on holds no leading slash: the others lie elsewhere.
@@ -122,6 +125,8 @@ struct Compare<'a> {
     dir: PathBuf,
     contents: Contents<'a>,
     report: &'a mut Verification,
+    /// Failures beside those of the check of each file.
+    found: &'a mut Vec<Finding>,
 }
 
 /// What one look at a database found.
@@ -155,6 +160,9 @@ impl Compare<'_> {
             before = Some(std::mem::take(&mut look.failures));
             thread::sleep(PAUSE);
         };
+        if look.manifest.is_some() {
+            self.settle(&look);
+        }
         for (name, what) in look.failures {
             self.fail(name, what);
         }
@@ -169,6 +177,24 @@ impl Compare<'_> {
             None => ComparedWith::Unknown,
         };
         self.compared(with);
+    }
+
+    /// Judges again what the check of each file of this directory found, which may have met it half written. What is no
+    /// part of the live set harms nobody; what is was whole before the MANIFEST named it, so a second check tells.
+    fn settle(&mut self, look: &Look) {
+        let is_here = |finding: &Finding| finding.file.rsplit_once('/').unwrap_or(("", &finding.file)).0 == self.below;
+        let (here, others): (Vec<_>, Vec<_>) =
+            std::mem::take(&mut self.report.failures).into_iter().partition(|failure| is_here(failure));
+        self.report.failures = others;
+        let mut again = BTreeSet::new();
+        for failure in here {
+            if look.leftovers.contains(&failure.file) {
+                let what = format!("no part of the live set, so nobody misses it: {}", failure.what);
+                self.report.notes.push(Finding { what, ..failure });
+            } else if again.insert(failure.file.clone()) {
+                self.report.failures.extend(self.contents.check(self.root, &failure.file));
+            }
+        }
     }
 
     /// Compares what is there now with what CURRENT and MANIFEST name now.
@@ -434,8 +460,8 @@ impl Compare<'_> {
 
     /// Adds a failure, unless the check of that file found one already.
     fn fail(&mut self, name: String, what: String) {
-        if !self.report.failures.iter().any(|failure| failure.file == name) {
-            self.report.failures.push(finding(name, what));
+        if !self.report.failures.iter().chain(&*self.found).any(|failure| failure.file == name) {
+            self.found.push(finding(name, what));
         }
     }
 
