@@ -26,6 +26,9 @@ enum Part {
     Ignored,
 }
 
+/// Takes a record and the place in the file where its last fragment begins.
+type Each<'a> = dyn FnMut(u64, &[u8]) -> Result<(), ManifestError> + 'a;
+
 /// Puts fragments together to records. Memory: the record that has begun, and less than a block.
 pub(super) struct Records {
     /// Number of the file, as recyclable headers name it.
@@ -52,11 +55,7 @@ impl Records {
 
     /// Takes the next bytes of the file and hands each record that they complete to `record`, with the place in the file
     /// where its last fragment begins.
-    pub(super) fn push(
-        &mut self,
-        bytes: &[u8],
-        record: &mut dyn FnMut(u64, &[u8]) -> Result<(), ManifestError>,
-    ) -> Result<(), ManifestError> {
+    pub(super) fn push(&mut self, bytes: &[u8], record: &mut Each<'_>) -> Result<(), ManifestError> {
         self.pending.extend_from_slice(bytes);
         let mut read = 0;
         let result = loop {
@@ -80,11 +79,7 @@ impl Records {
     }
 
     /// Reads what stands at `from` in `pending`. Returns the bytes that it took, or nothing where more are needed.
-    fn fragment(
-        &mut self,
-        from: usize,
-        record: &mut dyn FnMut(u64, &[u8]) -> Result<(), ManifestError>,
-    ) -> Result<Option<usize>, ManifestError> {
+    fn fragment(&mut self, from: usize, record: &mut Each<'_>) -> Result<Option<usize>, ManifestError> {
         let pending = &self.pending[from..];
         if self.ended {
             return Ok((!pending.is_empty()).then_some(pending.len()));
