@@ -8,6 +8,7 @@
 #include <atomic>
 #include <cstdint>
 #include <iterator>
+#include <new>
 #include <utility>
 
 #include "file_systems.h"
@@ -309,8 +310,15 @@ class CountingFileSystem : public rocksdb::FileSystemWrapper {
 
   template <typename Counting, typename File, typename... Settings>
   IOStatus Wrap(IOStatus status, std::unique_ptr<File>* result, Settings... settings) {
-    if (status.ok()) {
+    if (!status.ok()) {
+      return status;
+    }
+    try {
       *result = std::make_unique<Counting>(std::move(*result), counters_, settings...);
+    } catch (const std::bad_alloc&) {
+      // RocksDB's own threads call this, and an exception would end the process there
+      result->reset();
+      return IOStatus::IOError("not enough memory");
     }
     return status;
   }

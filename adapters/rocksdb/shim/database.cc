@@ -9,6 +9,8 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <new>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -72,23 +74,25 @@ struct sealstone_db {
   std::shared_ptr<rocksdb::Statistics> statistics;
   std::shared_ptr<Watch> watch = std::make_shared<Watch>();
   std::vector<ColumnFamilyHandle*> families;  // of all column families that are open
-  bool owns_families = false;
+  size_t borrowed_families = 0;  // as many of the first of them belong to the database itself
   std::vector<std::pair<ColumnFamilyHandle*, rocksdb::ColumnFamilyOptions>> before_moving_blobs;
 };
 
 struct sealstone_batch {
   rocksdb::WriteBatch batch;
+  Status failure;  // what could not be added
 };
 
 struct sealstone_iterator {
   std::string lower, upper;
   Slice lower_slice, upper_slice;
   std::unique_ptr<rocksdb::Iterator> iterator;
+  Status failure;  // of moving, beside what the iterator itself knows
 };
 
 struct sealstone_transaction {
   rocksdb::ColumnFamilyHandle* family = nullptr;
-  std::unique_ptr<rocksdb::Transaction> transaction;
+  std::unique_ptr<rocksdb::Transaction> transaction;  // null: it could not begin anew
 };
 
 struct sealstone_table_writer {
@@ -108,20 +112,54 @@ sealstone_bytes AsBytes(const Slice& slice) {
   return {reinterpret_cast<const uint8_t*>(slice.data()), slice.size()};
 }
 
+// `text` may be lost where there is no memory; the codes are not.
+int32_t Fail(Status::Code code, Status::SubCode subcode, const char* text, size_t text_bytes, sealstone_error* error) {
+  error->code = static_cast<int32_t>(code);
+  error->subcode = static_cast<int32_t>(subcode);
+  error->text = static_cast<char*>(malloc(text_bytes + 1));
+  error->text_bytes = 0;
+  if (error->text != nullptr) {
+    memcpy(error->text, text, text_bytes);
+    error->text_bytes = text_bytes;
+  }
+  return error->code;
+}
+
 int32_t Report(const Status& status, sealstone_error* error) {
   if (status.ok()) {
     return 0;
   }
   const std::string text = status.ToString();
-  error->code = static_cast<int32_t>(status.code());
-  error->subcode = static_cast<int32_t>(status.subcode());
-  error->text = static_cast<char*>(malloc(text.size() + 1));
-  error->text_bytes = 0;
-  if (error->text != nullptr) {
-    memcpy(error->text, text.data(), text.size());
-    error->text_bytes = text.size();
+  return Fail(status.code(), status.subcode(), text.data(), text.size(), error);
+}
+
+// What to return where an exception was caught; to be called from the handler.
+int32_t Caught(sealstone_error* error) noexcept {
+  const auto fail = [error](Status::Code code, Status::SubCode subcode, const char* text) {
+    return Fail(code, subcode, text, strlen(text), error);
+  };
+  try {
+    throw;
+  } catch (const std::bad_alloc&) {
+    return fail(Status::kAborted, Status::kMemoryLimit, "not enough memory");
+  } catch (const std::length_error& thrown) {
+    return fail(Status::kInvalidArgument, Status::kNone, thrown.what());
+  } catch (const std::exception& thrown) {
+    return fail(Status::kAborted, Status::kNone, thrown.what());
+  } catch (...) {
+    return fail(Status::kAborted, Status::kNone, "RocksDB threw something that is no exception");
   }
-  return error->code;
+}
+
+// The same as a status, kept for a later call.
+Status CaughtStatus() noexcept {
+  try {
+    throw;
+  } catch (const std::bad_alloc&) {
+    return Status::MemoryLimit();  // without a text, which would take memory
+  } catch (...) {
+    return Status::Aborted(Status::kNone);
+  }
 }
 
 // `DB::Open` gives a plain pointer in older versions and an owning one in newer ones.
@@ -203,12 +241,26 @@ Status AllowDeletions(Base* db) {
   }
 }
 
-void Entry(const rocksdb::Iterator& iterator, sealstone_entry* entry) {
-  entry->valid = iterator.Valid() ? 1 : 0;
-  if (entry->valid != 0) {
-    entry->key = AsBytes(iterator.key());
-    entry->value = AsBytes(iterator.value());
+// The first failure of several calls.
+void Keep(const Status& status, Status* first) {
+  if (first->ok()) {
+    *first = status;
   }
+}
+
+// Moves an iterator and says where it stands then.
+template <typename Step>
+void Move(sealstone_iterator* iterator, sealstone_entry* entry, Step step) noexcept try {
+  rocksdb::Iterator& inside = *iterator->iterator;
+  step(inside);
+  entry->valid = inside.Valid() ? 1 : 0;
+  if (entry->valid != 0) {
+    entry->key = AsBytes(inside.key());
+    entry->value = AsBytes(inside.value());
+  }
+} catch (...) {
+  entry->valid = 0;
+  iterator->failure = CaughtStatus();
 }
 
 int32_t Found(const Status& status, const PinnableSlice& value, sealstone_sink sink, void* context, int32_t* found,
@@ -221,6 +273,14 @@ int32_t Found(const Status& status, const PinnableSlice& value, sealstone_sink s
   return status.IsNotFound() ? 0 : Report(status, error);
 }
 
+// The transaction inside; throws where it could not begin anew.
+rocksdb::Transaction& Begun(const sealstone_transaction* transaction) {
+  if (transaction->transaction == nullptr) {
+    throw std::bad_alloc();
+  }
+  return *transaction->transaction;
+}
+
 WriteOptions Writing(int32_t sync) {
   WriteOptions options;
   options.sync = sync != 0;
@@ -231,31 +291,41 @@ WriteOptions Writing(int32_t sync) {
 
 extern "C" {
 
-void sealstone_text_free(char* text) { free(text); }
+void sealstone_text_free(char* text) noexcept { free(text); }
 
 // ---- environments --------------------------------------------------------------------------------------------------
 
-sealstone_env* sealstone_env_new(uint32_t base, int32_t count, const sealstone_seal_ops* ops, const void* seal) {
-  auto env = std::make_unique<sealstone_env>();
-  std::shared_ptr<rocksdb::FileSystem> files = rocksdb::FileSystem::Default();
-  if (base == SEALSTONE_BASE_MEMORY) {
-    env->memory.reset(rocksdb::NewMemEnv(rocksdb::Env::Default()));
-    files = env->memory->GetFileSystem();
+sealstone_env* sealstone_env_new(uint32_t base, int32_t count, const sealstone_seal_ops* ops,
+                                 const void* seal) noexcept {
+  bool taken = false;
+  try {
+    auto env = std::make_unique<sealstone_env>();
+    std::shared_ptr<rocksdb::FileSystem> files = rocksdb::FileSystem::Default();
+    if (base == SEALSTONE_BASE_MEMORY) {
+      env->memory.reset(rocksdb::NewMemEnv(rocksdb::Env::Default()));
+      files = env->memory->GetFileSystem();
+    }
+    env->counters = std::make_shared<sealstone::IoCounters>();
+    if (count != 0) {
+      files = sealstone::NewCountingFileSystem(files, env->counters, seal == nullptr);
+    }
+    if (seal != nullptr) {
+      files = sealstone::NewSealedFileSystem(files, *ops, seal);
+      taken = true;
+    }
+    env->env = rocksdb::NewCompositeEnv(files);
+    return env.release();
+  } catch (...) {
+    if (seal != nullptr && !taken) {
+      ops->release(seal);
+    }
+    return nullptr;
   }
-  env->counters = std::make_shared<sealstone::IoCounters>();
-  if (count != 0) {
-    files = sealstone::NewCountingFileSystem(files, env->counters, seal == nullptr);
-  }
-  if (seal != nullptr) {
-    files = sealstone::NewSealedFileSystem(files, *ops, seal);
-  }
-  env->env = rocksdb::NewCompositeEnv(files);
-  return env.release();
 }
 
-void sealstone_env_free(sealstone_env* env) { delete env; }
+void sealstone_env_free(sealstone_env* env) noexcept { delete env; }
 
-void sealstone_env_io(const sealstone_env* env, sealstone_io* into) {
+void sealstone_env_io(const sealstone_env* env, sealstone_io* into) noexcept {
   const sealstone::IoCounters& counters = *env->counters;
   into->read_bytes = counters.read_bytes.load(std::memory_order_relaxed);
   into->written_bytes = counters.written_bytes.load(std::memory_order_relaxed);
@@ -269,27 +339,32 @@ struct rocksdb_env_t {
   bool is_default;
 };
 
-void* sealstone_env_into_c(sealstone_env* env) {
+void* sealstone_env_into_c(sealstone_env* env) noexcept {
   // A memory base would have to live as long as the result, which has room for one owner only; its file system is
   // shared and keeps itself alive.
-  auto* handle = new rocksdb_env_t{env->env.release(), false};
+  auto* handle = new (std::nothrow) rocksdb_env_t{nullptr, false};
+  if (handle != nullptr) {
+    handle->rep = env->env.release();
+  }
   delete env;
   return handle;
 }
 
 // ---- caches --------------------------------------------------------------------------------------------------------
 
-sealstone_cache* sealstone_cache_new(uint64_t capacity_bytes) {
+sealstone_cache* sealstone_cache_new(uint64_t capacity_bytes) noexcept try {
   return new sealstone_cache{rocksdb::NewLRUCache(static_cast<size_t>(capacity_bytes))};
+} catch (...) {
+  return nullptr;
 }
-void sealstone_cache_free(sealstone_cache* cache) { delete cache; }
-void sealstone_cache_empty(sealstone_cache* cache) { cache->cache->EraseUnRefEntries(); }
+void sealstone_cache_free(sealstone_cache* cache) noexcept { delete cache; }
+void sealstone_cache_empty(sealstone_cache* cache) noexcept { cache->cache->EraseUnRefEntries(); }
 
 // ---- databases -----------------------------------------------------------------------------------------------------
 
 int32_t sealstone_db_open(const sealstone_env* env, const char* path, size_t path_bytes, const char* options,
                           size_t options_bytes, const sealstone_cache* cache, uint32_t flags, sealstone_db** db,
-                          sealstone_error* error) {
+                          sealstone_error* error) noexcept try {
   rocksdb::ConfigOptions config;
   config.invoke_prepare_options = false;
   rocksdb::Options parsed;
@@ -321,12 +396,15 @@ int32_t sealstone_db_open(const sealstone_env* env, const char* path, size_t pat
     return Report(status, error);
   }
   opened->families.push_back(opened->base->DefaultColumnFamily());
+  opened->borrowed_families = 1;
   *db = opened.release();
   return 0;
+} catch (...) {
+  return Caught(error);
 }
 
 int32_t sealstone_db_open_stored(const sealstone_env* env, const char* path, size_t path_bytes, int32_t strict_log,
-                                 sealstone_db** db, sealstone_error* error) {
+                                 sealstone_db** db, sealstone_error* error) noexcept try {
   const std::string name(path, path_bytes);
   auto opened = std::make_unique<sealstone_db>();
   rocksdb::DBOptions options;
@@ -350,37 +428,40 @@ int32_t sealstone_db_open_stored(const sealstone_env* env, const char* path, siz
     return Report(status, error);
   }
   opened->base = opened->db.get();
-  opened->owns_families = true;
   *db = opened.release();
   return 0;
+} catch (...) {
+  return Caught(error);
 }
 
-int32_t sealstone_db_close(sealstone_db* db, sealstone_error* error) {
+int32_t sealstone_db_close(sealstone_db* db, sealstone_error* error) noexcept try {
+  const std::unique_ptr<sealstone_db> ended(db);
   // what a clean end leaves in the log cannot be cut off later: a log's header says how much of it was synced
   // RocksDB built with assertions ends the process when a log is synced that could not be written (a full disk)
   Status status = db->watch->failed.load() ? Status::OK() : db->db->SyncWAL();
-  if (db->owns_families) {
-    for (ColumnFamilyHandle* family : db->families) {
-      db->db->DestroyColumnFamilyHandle(family).PermitUncheckedError();
-    }
+  for (size_t i = db->borrowed_families; i < db->families.size(); i++) {
+    db->db->DestroyColumnFamilyHandle(db->families[i]).PermitUncheckedError();
   }
   const Status closing = db->db->Close();
   if (status.ok() || status.IsNotSupported()) {
     status = closing;
   }
-  delete db;
   return Report(status, error);
+} catch (...) {
+  return Caught(error);
 }
 
 int32_t sealstone_db_get(sealstone_db* db, const uint8_t* key, size_t key_bytes, sealstone_sink sink, void* context,
-                         int32_t* found, sealstone_error* error) {
+                         int32_t* found, sealstone_error* error) noexcept try {
   PinnableSlice value;
   const Status status = db->base->Get(ReadOptions(), db->base->DefaultColumnFamily(), AsSlice(key, key_bytes), &value);
   return Found(status, value, sink, context, found, error);
+} catch (...) {
+  return Caught(error);
 }
 
 int32_t sealstone_db_multi_get(sealstone_db* db, size_t count, const sealstone_bytes* keys, sealstone_sink sink,
-                               void* context, sealstone_error* error) {
+                               void* context, sealstone_error* error) noexcept try {
   std::vector<Slice> slices;
   slices.reserve(count);
   for (size_t i = 0; i < count; i++) {
@@ -401,42 +482,59 @@ int32_t sealstone_db_multi_get(sealstone_db* db, size_t count, const sealstone_b
     }
   }
   return 0;
+} catch (...) {
+  return Caught(error);
 }
 
 int32_t sealstone_db_put(sealstone_db* db, const uint8_t* key, size_t key_bytes, const uint8_t* value,
-                         size_t value_bytes, int32_t sync, int32_t locked, sealstone_error* error) {
+                         size_t value_bytes, int32_t sync, int32_t locked, sealstone_error* error) noexcept try {
   DB* target = locked != 0 ? db->db.get() : db->base;
   return Report(target->Put(Writing(sync), target->DefaultColumnFamily(), AsSlice(key, key_bytes),
                             AsSlice(value, value_bytes)),
                 error);
+} catch (...) {
+  return Caught(error);
 }
 
 int32_t sealstone_db_delete(sealstone_db* db, const uint8_t* key, size_t key_bytes, int32_t sync,
-                            sealstone_error* error) {
+                            sealstone_error* error) noexcept try {
   DB* target = db->db.get();
   return Report(target->Delete(Writing(sync), target->DefaultColumnFamily(), AsSlice(key, key_bytes)), error);
+} catch (...) {
+  return Caught(error);
 }
 
-int32_t sealstone_db_flush(sealstone_db* db, sealstone_error* error) {
+int32_t sealstone_db_flush(sealstone_db* db, sealstone_error* error) noexcept try {
   return Report(db->base->Flush(rocksdb::FlushOptions()), error);
+} catch (...) {
+  return Caught(error);
 }
 
-int32_t sealstone_db_sync_wal(sealstone_db* db, sealstone_error* error) { return Report(db->base->SyncWAL(), error); }
+int32_t sealstone_db_sync_wal(sealstone_db* db, sealstone_error* error) noexcept try {
+  return Report(db->base->SyncWAL(), error);
+} catch (...) {
+  return Caught(error);
+}
 
-int32_t sealstone_db_compact(sealstone_db* db, int32_t rewrite, sealstone_error* error) {
+int32_t sealstone_db_compact(sealstone_db* db, int32_t rewrite, sealstone_error* error) noexcept try {
   rocksdb::CompactRangeOptions options;
   if (rewrite != 0) {
     // optimized: not those again that this compaction itself has just written
     options.bottommost_level_compaction = rocksdb::BottommostLevelCompaction::kForceOptimized;
   }
   return Report(db->base->CompactRange(options, nullptr, nullptr), error);
+} catch (...) {
+  return Caught(error);
 }
 
-int32_t sealstone_db_verify_checksum(sealstone_db* db, sealstone_error* error) {
+int32_t sealstone_db_verify_checksum(sealstone_db* db, sealstone_error* error) noexcept try {
   return Report(db->base->VerifyChecksum(), error);
+} catch (...) {
+  return Caught(error);
 }
 
-int32_t sealstone_db_checkpoint(sealstone_db* db, const char* path, size_t path_bytes, sealstone_error* error) {
+int32_t sealstone_db_checkpoint(sealstone_db* db, const char* path, size_t path_bytes,
+                                sealstone_error* error) noexcept try {
   rocksdb::Checkpoint* created = nullptr;
   Status status = rocksdb::Checkpoint::Create(db->db.get(), &created);
   const std::unique_ptr<rocksdb::Checkpoint> checkpoint(created);
@@ -444,10 +542,12 @@ int32_t sealstone_db_checkpoint(sealstone_db* db, const char* path, size_t path_
     status = checkpoint->CreateCheckpoint(std::string(path, path_bytes));
   }
   return Report(status, error);
+} catch (...) {
+  return Caught(error);
 }
 
 int32_t sealstone_db_ingest(sealstone_db* db, size_t count, const sealstone_bytes* paths, int32_t move,
-                            sealstone_error* error) {
+                            sealstone_error* error) noexcept try {
   std::vector<std::string> files;
   files.reserve(count);
   for (size_t i = 0; i < count; i++) {
@@ -457,13 +557,17 @@ int32_t sealstone_db_ingest(sealstone_db* db, size_t count, const sealstone_byte
   options.move_files = move != 0;
   options.write_global_seqno = false;  // would rewrite a few bytes in the middle of a sealed file
   return Report(db->base->IngestExternalFile(files, options), error);
+} catch (...) {
+  return Caught(error);
 }
 
-int32_t sealstone_db_property(sealstone_db* db, const char* name, size_t name_bytes, uint64_t* value) {
+int32_t sealstone_db_property(sealstone_db* db, const char* name, size_t name_bytes, uint64_t* value) noexcept try {
   return db->base->GetIntProperty(Slice(name, name_bytes), value) ? 1 : 0;
+} catch (...) {
+  return 0;
 }
 
-void sealstone_db_cache_counts(const sealstone_db* db, uint64_t* hits, uint64_t* misses) {
+void sealstone_db_cache_counts(const sealstone_db* db, uint64_t* hits, uint64_t* misses) noexcept {
   *hits = 0;
   *misses = 0;
   if (db->statistics != nullptr) {
@@ -474,7 +578,8 @@ void sealstone_db_cache_counts(const sealstone_db* db, uint64_t* hits, uint64_t*
 
 // ---- rewriting files of an open database ---------------------------------------------------------------------------
 
-void sealstone_db_live_files(sealstone_db* db, sealstone_live_file_sink sink, void* context) {
+int32_t sealstone_db_live_files(sealstone_db* db, sealstone_live_file_sink sink, void* context,
+                                sealstone_error* error) noexcept try {
   for (size_t i = 0; i < db->families.size(); i++) {
     rocksdb::ColumnFamilyMetaData family;
     db->base->GetColumnFamilyMetaData(db->families[i], &family);
@@ -486,6 +591,7 @@ void sealstone_db_live_files(sealstone_db* db, sealstone_live_file_sink sink, vo
         file.directory = AsBytes(table.directory);
         file.name = AsBytes(table.relative_filename);
         file.number = table.file_number;
+        file.bytes = table.size;
         file.oldest_blob = table.oldest_blob_file_number;
         sink(context, &file);
       }
@@ -498,14 +604,18 @@ void sealstone_db_live_files(sealstone_db* db, sealstone_live_file_sink sink, vo
       file.directory = AsBytes(blob.blob_file_path);
       file.name = AsBytes(Slice(blob.blob_file_name.data() + begin, blob.blob_file_name.size() - begin));
       file.number = blob.blob_file_number;
+      file.bytes = blob.blob_file_size;
       sink(context, &file);
     }
   }
+  return 0;
+} catch (...) {
+  return Caught(error);
 }
 
 int32_t sealstone_db_rewrite(sealstone_db* db, uint32_t family, const char* directory, size_t directory_bytes,
                              const char* name, size_t name_bytes, int32_t level, int32_t* outcome,
-                             sealstone_error* error) {
+                             sealstone_error* error) noexcept try {
   ColumnFamilyHandle* handle = db->families[family];
   rocksdb::CompactionOptions options;
   options.compression = rocksdb::kDisableCompressionOption;  // what the column family's own options say
@@ -538,9 +648,11 @@ int32_t sealstone_db_rewrite(sealstone_db* db, uint32_t family, const char* dire
     }
   }
   return Report(status, error);
+} catch (...) {
+  return Caught(error);
 }
 
-int32_t sealstone_db_move_blobs(sealstone_db* db, int32_t on, sealstone_error* error) {
+int32_t sealstone_db_move_blobs(sealstone_db* db, int32_t on, sealstone_error* error) noexcept try {
   Status status;
   if (on == 0) {
     for (const auto& [family, before] : db->before_moving_blobs) {
@@ -562,19 +674,26 @@ int32_t sealstone_db_move_blobs(sealstone_db* db, int32_t on, sealstone_error* e
     }
   }
   return Report(status, error);
+} catch (...) {
+  return Caught(error);
 }
 
-int32_t sealstone_db_flush_all(sealstone_db* db, sealstone_error* error) {
+int32_t sealstone_db_flush_all(sealstone_db* db, sealstone_error* error) noexcept try {
   return Report(db->base->Flush(rocksdb::FlushOptions(), db->families), error);
+} catch (...) {
+  return Caught(error);
 }
 
-int32_t sealstone_db_sweep(sealstone_db* db, sealstone_error* error) {
+int32_t sealstone_db_sweep(sealstone_db* db, sealstone_error* error) noexcept try {
   // allowing deletions again is what makes RocksDB look through the directories; who forbade them before is heeded
   const Status status = db->base->DisableFileDeletions();
   return Report(status.ok() ? AllowDeletions(db->base) : status, error);
+} catch (...) {
+  return Caught(error);
 }
 
-void sealstone_db_compactions(const sealstone_db* db, uint64_t* begun, uint64_t* ended) {
+void sealstone_db_compactions(const sealstone_db* db, uint64_t* begun, uint64_t* ended) noexcept {
+  // locking a mutex of one's own fails only where it is used wrongly, which had better end the process
   const std::lock_guard<std::mutex> lock(db->watch->mutex);
   *begun = db->watch->begun;
   *ended = *begun;
@@ -583,32 +702,88 @@ void sealstone_db_compactions(const sealstone_db* db, uint64_t* begun, uint64_t*
   }
 }
 
-void sealstone_db_log_directory(sealstone_db* db, sealstone_sink sink, void* context) {
+int32_t sealstone_db_log_directory(sealstone_db* db, sealstone_sink sink, void* context,
+                                   sealstone_error* error) noexcept try {
   const std::string directory = db->base->GetDBOptions().wal_dir;
   sink(context, 0, reinterpret_cast<const uint8_t*>(directory.data()), directory.size());
+  return 0;
+} catch (...) {
+  return Caught(error);
+}
+
+int32_t sealstone_db_family_create(sealstone_db* db, const char* name, size_t name_bytes,
+                                   sealstone_error* error) noexcept try {
+  db->families.reserve(db->families.size() + 1);
+  ColumnFamilyHandle* family = nullptr;
+  const rocksdb::ColumnFamilyOptions options = db->base->GetOptions();
+  const Status status = db->base->CreateColumnFamily(options, std::string(name, name_bytes), &family);
+  if (status.ok()) {
+    db->families.push_back(family);
+  }
+  return Report(status, error);
+} catch (...) {
+  return Caught(error);
+}
+
+int32_t sealstone_db_family_drop(sealstone_db* db, sealstone_error* error) noexcept try {
+  Status status = db->base->DropColumnFamily(db->families.back());
+  if (status.ok()) {
+    status = db->base->DestroyColumnFamilyHandle(db->families.back());
+    db->families.pop_back();
+  }
+  return Report(status, error);
+} catch (...) {
+  return Caught(error);
+}
+
+int32_t sealstone_db_family_put(sealstone_db* db, uint32_t family, const uint8_t* key, size_t key_bytes,
+                                const uint8_t* value, size_t value_bytes, sealstone_error* error) noexcept try {
+  return Report(db->base->Put(WriteOptions(), db->families.at(family), AsSlice(key, key_bytes),
+                              AsSlice(value, value_bytes)),
+                error);
+} catch (...) {
+  return Caught(error);
+}
+
+int32_t sealstone_db_family_compact(sealstone_db* db, uint32_t family, sealstone_error* error) noexcept try {
+  return Report(db->base->CompactRange(rocksdb::CompactRangeOptions(), db->families.at(family), nullptr, nullptr),
+                error);
+} catch (...) {
+  return Caught(error);
 }
 
 // ---- write batches -------------------------------------------------------------------------------------------------
 
-sealstone_batch* sealstone_batch_new(void) { return new sealstone_batch; }
-void sealstone_batch_free(sealstone_batch* batch) { delete batch; }
+sealstone_batch* sealstone_batch_new(void) noexcept try {
+  return new sealstone_batch;
+} catch (...) {
+  return nullptr;
+}
+void sealstone_batch_free(sealstone_batch* batch) noexcept { delete batch; }
 
 void sealstone_batch_put(sealstone_batch* batch, const uint8_t* key, size_t key_bytes, const uint8_t* value,
-                         size_t value_bytes) {
-  batch->batch.Put(AsSlice(key, key_bytes), AsSlice(value, value_bytes)).PermitUncheckedError();
+                         size_t value_bytes) noexcept try {
+  Keep(batch->batch.Put(AsSlice(key, key_bytes), AsSlice(value, value_bytes)), &batch->failure);
+} catch (...) {
+  batch->failure = CaughtStatus();
 }
 
-void sealstone_batch_delete(sealstone_batch* batch, const uint8_t* key, size_t key_bytes) {
-  batch->batch.Delete(AsSlice(key, key_bytes)).PermitUncheckedError();
+void sealstone_batch_delete(sealstone_batch* batch, const uint8_t* key, size_t key_bytes) noexcept try {
+  Keep(batch->batch.Delete(AsSlice(key, key_bytes)), &batch->failure);
+} catch (...) {
+  batch->failure = CaughtStatus();
 }
 
-int32_t sealstone_db_write(sealstone_db* db, sealstone_batch* batch, int32_t sync, sealstone_error* error) {
-  return Report(db->db->Write(Writing(sync), &batch->batch), error);
+int32_t sealstone_db_write(sealstone_db* db, sealstone_batch* batch, int32_t sync,
+                           sealstone_error* error) noexcept try {
+  return Report(batch->failure.ok() ? db->db->Write(Writing(sync), &batch->batch) : batch->failure, error);
+} catch (...) {
+  return Caught(error);
 }
 
 // ---- iterators -----------------------------------------------------------------------------------------------------
 
-sealstone_iterator* sealstone_iterator_new(sealstone_db* db, const sealstone_iterator_options* options) {
+sealstone_iterator* sealstone_iterator_new(sealstone_db* db, const sealstone_iterator_options* options) noexcept try {
   auto made = std::make_unique<sealstone_iterator>();
   ReadOptions reading;
   reading.readahead_size = options->readahead_bytes;
@@ -625,91 +800,103 @@ sealstone_iterator* sealstone_iterator_new(sealstone_db* db, const sealstone_ite
   }
   made->iterator.reset(db->base->NewIterator(reading, db->base->DefaultColumnFamily()));
   return made.release();
+} catch (...) {
+  return nullptr;
 }
 
-void sealstone_iterator_free(sealstone_iterator* iterator) { delete iterator; }
+void sealstone_iterator_free(sealstone_iterator* iterator) noexcept { delete iterator; }
 
-void sealstone_iterator_first(sealstone_iterator* iterator, sealstone_entry* entry) {
-  iterator->iterator->SeekToFirst();
-  Entry(*iterator->iterator, entry);
+void sealstone_iterator_first(sealstone_iterator* iterator, sealstone_entry* entry) noexcept {
+  Move(iterator, entry, [](rocksdb::Iterator& inside) { inside.SeekToFirst(); });
 }
-void sealstone_iterator_last(sealstone_iterator* iterator, sealstone_entry* entry) {
-  iterator->iterator->SeekToLast();
-  Entry(*iterator->iterator, entry);
+void sealstone_iterator_last(sealstone_iterator* iterator, sealstone_entry* entry) noexcept {
+  Move(iterator, entry, [](rocksdb::Iterator& inside) { inside.SeekToLast(); });
 }
 void sealstone_iterator_seek(sealstone_iterator* iterator, const uint8_t* key, size_t key_bytes,
-                             sealstone_entry* entry) {
-  iterator->iterator->Seek(AsSlice(key, key_bytes));
-  Entry(*iterator->iterator, entry);
+                             sealstone_entry* entry) noexcept {
+  Move(iterator, entry, [=](rocksdb::Iterator& inside) { inside.Seek(AsSlice(key, key_bytes)); });
 }
 void sealstone_iterator_seek_for_prev(sealstone_iterator* iterator, const uint8_t* key, size_t key_bytes,
-                                      sealstone_entry* entry) {
-  iterator->iterator->SeekForPrev(AsSlice(key, key_bytes));
-  Entry(*iterator->iterator, entry);
+                                      sealstone_entry* entry) noexcept {
+  Move(iterator, entry, [=](rocksdb::Iterator& inside) { inside.SeekForPrev(AsSlice(key, key_bytes)); });
 }
-void sealstone_iterator_next(sealstone_iterator* iterator, sealstone_entry* entry) {
-  iterator->iterator->Next();
-  Entry(*iterator->iterator, entry);
+void sealstone_iterator_next(sealstone_iterator* iterator, sealstone_entry* entry) noexcept {
+  Move(iterator, entry, [](rocksdb::Iterator& inside) { inside.Next(); });
 }
-void sealstone_iterator_prev(sealstone_iterator* iterator, sealstone_entry* entry) {
-  iterator->iterator->Prev();
-  Entry(*iterator->iterator, entry);
+void sealstone_iterator_prev(sealstone_iterator* iterator, sealstone_entry* entry) noexcept {
+  Move(iterator, entry, [](rocksdb::Iterator& inside) { inside.Prev(); });
 }
-int32_t sealstone_iterator_status(const sealstone_iterator* iterator, sealstone_error* error) {
-  return Report(iterator->iterator->status(), error);
+int32_t sealstone_iterator_status(const sealstone_iterator* iterator, sealstone_error* error) noexcept try {
+  return Report(iterator->failure.ok() ? iterator->iterator->status() : iterator->failure, error);
+} catch (...) {
+  return Caught(error);
 }
 
 // ---- transactions --------------------------------------------------------------------------------------------------
 
-sealstone_transaction* sealstone_transaction_new(sealstone_db* db, int32_t sync) {
+sealstone_transaction* sealstone_transaction_new(sealstone_db* db, int32_t sync) noexcept try {
   auto made = std::make_unique<sealstone_transaction>();
   sealstone_transaction_restart(db, made.get(), sync);
-  return made.release();
+  return made->transaction == nullptr ? nullptr : made.release();
+} catch (...) {
+  return nullptr;
 }
 
-void sealstone_transaction_free(sealstone_transaction* transaction) { delete transaction; }
+void sealstone_transaction_free(sealstone_transaction* transaction) noexcept { delete transaction; }
 
-void sealstone_transaction_restart(sealstone_db* db, sealstone_transaction* transaction, int32_t sync) {
+void sealstone_transaction_restart(sealstone_db* db, sealstone_transaction* transaction, int32_t sync) noexcept try {
   rocksdb::TransactionOptions options;
   options.deadlock_detect = true;
   transaction->family = db->base->DefaultColumnFamily();
   rocksdb::Transaction* old = transaction->transaction.release();
   transaction->transaction.reset(db->transactions->BeginTransaction(Writing(sync), options, old));
+} catch (...) {
+  transaction->transaction.reset();
 }
 
 int32_t sealstone_transaction_get(sealstone_transaction* transaction, const uint8_t* key, size_t key_bytes,
                                   int32_t for_update, sealstone_sink sink, void* context, int32_t* found,
-                                  sealstone_error* error) {
+                                  sealstone_error* error) noexcept try {
   PinnableSlice value;
-  rocksdb::Transaction& inside = *transaction->transaction;
+  rocksdb::Transaction& inside = Begun(transaction);
   const Slice name = AsSlice(key, key_bytes);
   const Status status = for_update != 0 ? inside.GetForUpdate(ReadOptions(), transaction->family, name, &value)
                                         : inside.Get(ReadOptions(), transaction->family, name, &value);
   return Found(status, value, sink, context, found, error);
+} catch (...) {
+  return Caught(error);
 }
 
 int32_t sealstone_transaction_put(sealstone_transaction* transaction, const uint8_t* key, size_t key_bytes,
-                                  const uint8_t* value, size_t value_bytes, sealstone_error* error) {
-  return Report(transaction->transaction->Put(AsSlice(key, key_bytes), AsSlice(value, value_bytes)), error);
+                                  const uint8_t* value, size_t value_bytes, sealstone_error* error) noexcept try {
+  return Report(Begun(transaction).Put(AsSlice(key, key_bytes), AsSlice(value, value_bytes)), error);
+} catch (...) {
+  return Caught(error);
 }
 
 int32_t sealstone_transaction_delete(sealstone_transaction* transaction, const uint8_t* key, size_t key_bytes,
-                                     sealstone_error* error) {
-  return Report(transaction->transaction->Delete(AsSlice(key, key_bytes)), error);
+                                     sealstone_error* error) noexcept try {
+  return Report(Begun(transaction).Delete(AsSlice(key, key_bytes)), error);
+} catch (...) {
+  return Caught(error);
 }
 
-int32_t sealstone_transaction_commit(sealstone_transaction* transaction, sealstone_error* error) {
-  return Report(transaction->transaction->Commit(), error);
+int32_t sealstone_transaction_commit(sealstone_transaction* transaction, sealstone_error* error) noexcept try {
+  return Report(Begun(transaction).Commit(), error);
+} catch (...) {
+  return Caught(error);
 }
 
-int32_t sealstone_transaction_rollback(sealstone_transaction* transaction, sealstone_error* error) {
-  return Report(transaction->transaction->Rollback(), error);
+int32_t sealstone_transaction_rollback(sealstone_transaction* transaction, sealstone_error* error) noexcept try {
+  return Report(Begun(transaction).Rollback(), error);
+} catch (...) {
+  return Caught(error);
 }
 
 // ---- table files ---------------------------------------------------------------------------------------------------
 
 int32_t sealstone_table_writer_open(sealstone_db* db, const char* path, size_t path_bytes,
-                                    sealstone_table_writer** writer, sealstone_error* error) {
+                                    sealstone_table_writer** writer, sealstone_error* error) noexcept try {
   auto made = std::make_unique<sealstone_table_writer>();
   made->options = db->base->GetOptions();
   made->writer = std::make_unique<rocksdb::SstFileWriter>(rocksdb::EnvOptions(), made->options);
@@ -719,25 +906,31 @@ int32_t sealstone_table_writer_open(sealstone_db* db, const char* path, size_t p
   }
   *writer = made.release();
   return 0;
+} catch (...) {
+  return Caught(error);
 }
 
-void sealstone_table_writer_free(sealstone_table_writer* writer) { delete writer; }
+void sealstone_table_writer_free(sealstone_table_writer* writer) noexcept { delete writer; }
 
 int32_t sealstone_table_writer_put(sealstone_table_writer* writer, const uint8_t* key, size_t key_bytes,
-                                   const uint8_t* value, size_t value_bytes, sealstone_error* error) {
+                                   const uint8_t* value, size_t value_bytes, sealstone_error* error) noexcept try {
   return Report(writer->writer->Put(AsSlice(key, key_bytes), AsSlice(value, value_bytes)), error);
+} catch (...) {
+  return Caught(error);
 }
 
-uint64_t sealstone_table_writer_bytes(sealstone_table_writer* writer) { return writer->writer->FileSize(); }
+uint64_t sealstone_table_writer_bytes(sealstone_table_writer* writer) noexcept { return writer->writer->FileSize(); }
 
-int32_t sealstone_table_writer_finish(sealstone_table_writer* writer, sealstone_error* error) {
+int32_t sealstone_table_writer_finish(sealstone_table_writer* writer, sealstone_error* error) noexcept try {
   return Report(writer->writer->Finish(), error);
+} catch (...) {
+  return Caught(error);
 }
 
 // ---- backups -------------------------------------------------------------------------------------------------------
 
 int32_t sealstone_backup_open(const sealstone_env* env, const char* path, size_t path_bytes, sealstone_backup** backup,
-                              sealstone_error* error) {
+                              sealstone_error* error) noexcept try {
   rocksdb::BackupEngineOptions options(std::string(path, path_bytes), env->env.get());
   rocksdb::BackupEngine* opened = nullptr;
   const Status status = rocksdb::BackupEngine::Open(options, env->env.get(), &opened);
@@ -746,36 +939,49 @@ int32_t sealstone_backup_open(const sealstone_env* env, const char* path, size_t
   }
   *backup = new sealstone_backup{std::unique_ptr<rocksdb::BackupEngine>(opened)};
   return 0;
+} catch (...) {
+  return Caught(error);
 }
 
-void sealstone_backup_free(sealstone_backup* backup) { delete backup; }
+void sealstone_backup_free(sealstone_backup* backup) noexcept { delete backup; }
 
-int32_t sealstone_backup_create(sealstone_backup* backup, sealstone_db* db, sealstone_error* error) {
+int32_t sealstone_backup_create(sealstone_backup* backup, sealstone_db* db, sealstone_error* error) noexcept try {
   return Report(backup->engine->CreateNewBackup(db->db.get()), error);
+} catch (...) {
+  return Caught(error);
 }
 
-int32_t sealstone_backup_verify(sealstone_backup* backup, uint32_t id, int32_t checksums, sealstone_error* error) {
+int32_t sealstone_backup_verify(sealstone_backup* backup, uint32_t id, int32_t checksums,
+                                sealstone_error* error) noexcept try {
   return Report(backup->engine->VerifyBackup(id, checksums != 0), error);
+} catch (...) {
+  return Caught(error);
 }
 
 int32_t sealstone_backup_restore(sealstone_backup* backup, const char* path, size_t path_bytes,
-                                 sealstone_error* error) {
+                                 sealstone_error* error) noexcept try {
   const std::string name(path, path_bytes);
   return Report(backup->engine->RestoreDBFromLatestBackup(name, name), error);
+} catch (...) {
+  return Caught(error);
 }
 
-uint32_t sealstone_backup_latest(sealstone_backup* backup) {
+uint32_t sealstone_backup_latest(sealstone_backup* backup) noexcept try {
   std::vector<rocksdb::BackupInfo> infos;
   backup->engine->GetBackupInfo(&infos);
   return infos.empty() ? 0 : infos.back().backup_id;
+} catch (...) {
+  return 0;
 }
 
 // ---- the library ---------------------------------------------------------------------------------------------------
 
-void sealstone_version(int32_t* major, int32_t* minor, int32_t* patch) {
+void sealstone_version(int32_t* major, int32_t* minor, int32_t* patch) noexcept try {
   *major = *minor = *patch = 0;
   const std::string version = rocksdb::GetRocksVersionAsString(true);
   sscanf(version.c_str(), "%d.%d.%d", major, minor, patch);
+} catch (...) {
+  *major = *minor = *patch = 0;
 }
 
 }  // extern "C"

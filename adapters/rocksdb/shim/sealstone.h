@@ -12,8 +12,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
+// No exception crosses this interface, in either direction. A function that meets one (memory that is not there, a
+// thread that cannot be started, whatever RocksDB throws) fails as it does otherwise, and what RocksDB had begun by then
+// stays behind. One that gives a pointer then gives null.
 #ifdef __cplusplus
+#define SEALSTONE_NOEXCEPT noexcept
 extern "C" {
+#else
+#define SEALSTONE_NOEXCEPT
 #endif
 
 // ---- errors --------------------------------------------------------------------------------------------------------
@@ -26,7 +32,7 @@ typedef struct sealstone_error {
   size_t text_bytes;
 } sealstone_error;
 
-void sealstone_text_free(char* text);
+void sealstone_text_free(char* text) SEALSTONE_NOEXCEPT;
 
 // ---- what Rust does for the sealed file system ---------------------------------------------------------------------
 
@@ -67,7 +73,8 @@ typedef struct sealstone_mark {
 } sealstone_mark;
 
 // Receives bytes during the call that hands them over; see `sealstone_db_get`.
-typedef void (*sealstone_sink)(void* context, size_t index, const uint8_t* value, size_t value_bytes);
+typedef void (*sealstone_sink)(void* context, size_t index, const uint8_t* value, size_t value_bytes)
+    SEALSTONE_NOEXCEPT;
 
 enum { SEALSTONE_FILES_OK = 0, SEALSTONE_FILES_NOT_FOUND = 1, SEALSTONE_FILES_FAILED = 2 };
 
@@ -168,22 +175,24 @@ typedef struct sealstone_io {
 enum { SEALSTONE_BASE_DEFAULT = 0, SEALSTONE_BASE_MEMORY = 1 };
 
 // An env over the operating system's files or over memory: counting where `count` is not 0, then sealing where `seal`
-// is not null. `ops` is copied. Takes over `seal`. Never null.
-sealstone_env* sealstone_env_new(uint32_t base, int32_t count, const sealstone_seal_ops* ops, const void* seal);
-void sealstone_env_free(sealstone_env* env);
-void sealstone_env_io(const sealstone_env* env, sealstone_io* into);
-// Turns `env` into RocksDB's own `rocksdb_env_t`, which `rocksdb_env_destroy` ends. Takes over `env`.
-void* sealstone_env_into_c(sealstone_env* env);
+// is not null. `ops` is copied. Takes over `seal`, also when it fails.
+sealstone_env* sealstone_env_new(uint32_t base, int32_t count, const sealstone_seal_ops* ops, const void* seal)
+    SEALSTONE_NOEXCEPT;
+void sealstone_env_free(sealstone_env* env) SEALSTONE_NOEXCEPT;
+void sealstone_env_io(const sealstone_env* env, sealstone_io* into) SEALSTONE_NOEXCEPT;
+// Turns `env` into RocksDB's own `rocksdb_env_t`, which `rocksdb_env_destroy` ends. Takes over `env`, also when it
+// fails.
+void* sealstone_env_into_c(sealstone_env* env) SEALSTONE_NOEXCEPT;
 
 // ---- caches --------------------------------------------------------------------------------------------------------
 
 typedef struct sealstone_cache sealstone_cache;
 
-sealstone_cache* sealstone_cache_new(uint64_t capacity_bytes);
+sealstone_cache* sealstone_cache_new(uint64_t capacity_bytes) SEALSTONE_NOEXCEPT;
 // A database keeps its own reference: the cache may be freed first.
-void sealstone_cache_free(sealstone_cache* cache);
+void sealstone_cache_free(sealstone_cache* cache) SEALSTONE_NOEXCEPT;
 // Drops every entry that nobody is using.
-void sealstone_cache_empty(sealstone_cache* cache);
+void sealstone_cache_empty(sealstone_cache* cache) SEALSTONE_NOEXCEPT;
 
 // ---- databases -----------------------------------------------------------------------------------------------------
 
@@ -198,40 +207,42 @@ enum {
 // be null) must outlive the database.
 int32_t sealstone_db_open(const sealstone_env* env, const char* path, size_t path_bytes, const char* options,
                           size_t options_bytes, const sealstone_cache* cache, uint32_t flags, sealstone_db** db,
-                          sealstone_error* error);
+                          sealstone_error* error) SEALSTONE_NOEXCEPT;
 // Opens the database in `path` with the options and all the column families that it was last opened with, as its own
 // file OPTIONS says; an option that this program cannot make (a merge operator of another program) is an error.
 // `strict_log`: damage in the middle of a log is an error, even where those options take it for the log's end. No log
 // file is written. `env` must outlive the database.
 int32_t sealstone_db_open_stored(const sealstone_env* env, const char* path, size_t path_bytes, int32_t strict_log,
-                                 sealstone_db** db, sealstone_error* error);
+                                 sealstone_db** db, sealstone_error* error) SEALSTONE_NOEXCEPT;
 // Ends the database. Its iterators and transactions must be gone.
-int32_t sealstone_db_close(sealstone_db* db, sealstone_error* error);
+int32_t sealstone_db_close(sealstone_db* db, sealstone_error* error) SEALSTONE_NOEXCEPT;
 
 // Puts 1 into `found` and hands the value to `sink`, with the position of its key, or puts 0.
 int32_t sealstone_db_get(sealstone_db* db, const uint8_t* key, size_t key_bytes, sealstone_sink sink, void* context,
-                         int32_t* found, sealstone_error* error);
+                         int32_t* found, sealstone_error* error) SEALSTONE_NOEXCEPT;
 // As `sealstone_db_get` for `count` keys at once; `sink` is called for those found, in ascending order of index.
 int32_t sealstone_db_multi_get(sealstone_db* db, size_t count, const sealstone_bytes* keys, sealstone_sink sink,
-                               void* context, sealstone_error* error);
+                               void* context, sealstone_error* error) SEALSTONE_NOEXCEPT;
 // `locked`: through the lock table of a TransactionDB, so that transactions are not overwritten.
 int32_t sealstone_db_put(sealstone_db* db, const uint8_t* key, size_t key_bytes, const uint8_t* value,
-                         size_t value_bytes, int32_t sync, int32_t locked, sealstone_error* error);
+                         size_t value_bytes, int32_t sync, int32_t locked, sealstone_error* error) SEALSTONE_NOEXCEPT;
 int32_t sealstone_db_delete(sealstone_db* db, const uint8_t* key, size_t key_bytes, int32_t sync,
-                            sealstone_error* error);
-int32_t sealstone_db_flush(sealstone_db* db, sealstone_error* error);
-int32_t sealstone_db_sync_wal(sealstone_db* db, sealstone_error* error);
+                            sealstone_error* error) SEALSTONE_NOEXCEPT;
+int32_t sealstone_db_flush(sealstone_db* db, sealstone_error* error) SEALSTONE_NOEXCEPT;
+int32_t sealstone_db_sync_wal(sealstone_db* db, sealstone_error* error) SEALSTONE_NOEXCEPT;
 // Merges all levels into the bottommost one; with `rewrite` also rewrites what lay there before.
-int32_t sealstone_db_compact(sealstone_db* db, int32_t rewrite, sealstone_error* error);
-int32_t sealstone_db_verify_checksum(sealstone_db* db, sealstone_error* error);
-int32_t sealstone_db_checkpoint(sealstone_db* db, const char* path, size_t path_bytes, sealstone_error* error);
+int32_t sealstone_db_compact(sealstone_db* db, int32_t rewrite, sealstone_error* error) SEALSTONE_NOEXCEPT;
+int32_t sealstone_db_verify_checksum(sealstone_db* db, sealstone_error* error) SEALSTONE_NOEXCEPT;
+int32_t sealstone_db_checkpoint(sealstone_db* db, const char* path, size_t path_bytes, sealstone_error* error)
+    SEALSTONE_NOEXCEPT;
 // Takes over sorted table files; `move` links them instead of copying.
 int32_t sealstone_db_ingest(sealstone_db* db, size_t count, const sealstone_bytes* paths, int32_t move,
-                            sealstone_error* error);
+                            sealstone_error* error) SEALSTONE_NOEXCEPT;
 // An integer property by RocksDB's name; returns 0 where there is none.
-int32_t sealstone_db_property(sealstone_db* db, const char* name, size_t name_bytes, uint64_t* value);
+int32_t sealstone_db_property(sealstone_db* db, const char* name, size_t name_bytes, uint64_t* value)
+    SEALSTONE_NOEXCEPT;
 // Data block cache hits and misses since opening.
-void sealstone_db_cache_counts(const sealstone_db* db, uint64_t* hits, uint64_t* misses);
+void sealstone_db_cache_counts(const sealstone_db* db, uint64_t* hits, uint64_t* misses) SEALSTONE_NOEXCEPT;
 
 // ---- rewriting files of an open database ---------------------------------------------------------------------------
 
@@ -240,15 +251,17 @@ typedef struct sealstone_live_file {
   sealstone_bytes directory;
   sealstone_bytes name;  // within the directory
   uint64_t number;
+  uint64_t bytes;        // length
   uint64_t oldest_blob;  // number of the oldest blob file that a table refers to; 0: none
   uint32_t family;       // index of the column family
   int32_t level;         // of a table; -1 for a blob file
 } sealstone_live_file;
 
-typedef void (*sealstone_live_file_sink)(void* context, const sealstone_live_file* file);
+typedef void (*sealstone_live_file_sink)(void* context, const sealstone_live_file* file) SEALSTONE_NOEXCEPT;
 
 // Hands every table and blob file to `sink`.
-void sealstone_db_live_files(sealstone_db* db, sealstone_live_file_sink sink, void* context);
+int32_t sealstone_db_live_files(sealstone_db* db, sealstone_live_file_sink sink, void* context,
+                                sealstone_error* error) SEALSTONE_NOEXCEPT;
 
 enum {
   SEALSTONE_REWRITTEN = 0,
@@ -260,30 +273,44 @@ enum {
 // level that share a key with it (versions of one key, kept for a snapshot) are merged with it.
 int32_t sealstone_db_rewrite(sealstone_db* db, uint32_t family, const char* directory, size_t directory_bytes,
                              const char* name, size_t name_bytes, int32_t level, int32_t* outcome,
-                             sealstone_error* error);
+                             sealstone_error* error) SEALSTONE_NOEXCEPT;
 // While `on` is not 0, whoever rewrites a table also moves all its values out of blob files into new ones. With 0 the
 // settings are what they were.
-int32_t sealstone_db_move_blobs(sealstone_db* db, int32_t on, sealstone_error* error);
+int32_t sealstone_db_move_blobs(sealstone_db* db, int32_t on, sealstone_error* error) SEALSTONE_NOEXCEPT;
 // Flushes all column families, and with data to flush begins a new log. What was being flushed before is in place too.
-int32_t sealstone_db_flush_all(sealstone_db* db, sealstone_error* error);
+int32_t sealstone_db_flush_all(sealstone_db* db, sealstone_error* error) SEALSTONE_NOEXCEPT;
 // Looks through the directories and removes every file that is not needed, also those that an earlier opening left.
-int32_t sealstone_db_sweep(sealstone_db* db, sealstone_error* error);
+int32_t sealstone_db_sweep(sealstone_db* db, sealstone_error* error) SEALSTONE_NOEXCEPT;
 // How many compactions were begun since opening, into `begun`, and how many of the first of them have all ended, into
 // `ended`: a compaction counts as ended once its files are part of the database.
-void sealstone_db_compactions(const sealstone_db* db, uint64_t* begun, uint64_t* ended);
+void sealstone_db_compactions(const sealstone_db* db, uint64_t* begun, uint64_t* ended) SEALSTONE_NOEXCEPT;
 // Hands the directory of the logs to `sink`; empty where it is that of the database.
-void sealstone_db_log_directory(sealstone_db* db, sealstone_sink sink, void* context);
+int32_t sealstone_db_log_directory(sealstone_db* db, sealstone_sink sink, void* context, sealstone_error* error)
+    SEALSTONE_NOEXCEPT;
+
+// Begins a column family with the options of the default one, as the last of the database's families.
+int32_t sealstone_db_family_create(sealstone_db* db, const char* name, size_t name_bytes, sealstone_error* error)
+    SEALSTONE_NOEXCEPT;
+// Ends the last one, which must not be the only one.
+int32_t sealstone_db_family_drop(sealstone_db* db, sealstone_error* error) SEALSTONE_NOEXCEPT;
+// As `sealstone_db_put`, in the column family with index `family`.
+int32_t sealstone_db_family_put(sealstone_db* db, uint32_t family, const uint8_t* key, size_t key_bytes,
+                                const uint8_t* value, size_t value_bytes, sealstone_error* error) SEALSTONE_NOEXCEPT;
+// As `sealstone_db_compact`.
+int32_t sealstone_db_family_compact(sealstone_db* db, uint32_t family, sealstone_error* error) SEALSTONE_NOEXCEPT;
 
 // ---- write batches -------------------------------------------------------------------------------------------------
 
 typedef struct sealstone_batch sealstone_batch;
 
-sealstone_batch* sealstone_batch_new(void);
-void sealstone_batch_free(sealstone_batch* batch);
+// What `_put` and `_delete` cannot take (a key or value of 4 GiB), `sealstone_db_write` reports, and writes nothing.
+sealstone_batch* sealstone_batch_new(void) SEALSTONE_NOEXCEPT;
+void sealstone_batch_free(sealstone_batch* batch) SEALSTONE_NOEXCEPT;
 void sealstone_batch_put(sealstone_batch* batch, const uint8_t* key, size_t key_bytes, const uint8_t* value,
-                         size_t value_bytes);
-void sealstone_batch_delete(sealstone_batch* batch, const uint8_t* key, size_t key_bytes);
-int32_t sealstone_db_write(sealstone_db* db, sealstone_batch* batch, int32_t sync, sealstone_error* error);
+                         size_t value_bytes) SEALSTONE_NOEXCEPT;
+void sealstone_batch_delete(sealstone_batch* batch, const uint8_t* key, size_t key_bytes) SEALSTONE_NOEXCEPT;
+int32_t sealstone_db_write(sealstone_db* db, sealstone_batch* batch, int32_t sync, sealstone_error* error)
+    SEALSTONE_NOEXCEPT;
 
 // ---- iterators -----------------------------------------------------------------------------------------------------
 
@@ -296,45 +323,48 @@ typedef struct sealstone_iterator_options {
   sealstone_bytes upper;  // exclusive; copied; `data` null: none
 } sealstone_iterator_options;
 
-// Where an iterator stands; the bytes are valid until it moves. `valid` is 0 past either end and after a failure.
+// Where an iterator stands; the bytes are valid until it moves. `valid` is 0 past either end and after a failure, which
+// `sealstone_iterator_status` then reports.
 typedef struct sealstone_entry {
   int32_t valid;
   sealstone_bytes key;
   sealstone_bytes value;
 } sealstone_entry;
 
-sealstone_iterator* sealstone_iterator_new(sealstone_db* db, const sealstone_iterator_options* options);
-void sealstone_iterator_free(sealstone_iterator* iterator);
-void sealstone_iterator_first(sealstone_iterator* iterator, sealstone_entry* entry);
-void sealstone_iterator_last(sealstone_iterator* iterator, sealstone_entry* entry);
+sealstone_iterator* sealstone_iterator_new(sealstone_db* db, const sealstone_iterator_options* options)
+    SEALSTONE_NOEXCEPT;
+void sealstone_iterator_free(sealstone_iterator* iterator) SEALSTONE_NOEXCEPT;
+void sealstone_iterator_first(sealstone_iterator* iterator, sealstone_entry* entry) SEALSTONE_NOEXCEPT;
+void sealstone_iterator_last(sealstone_iterator* iterator, sealstone_entry* entry) SEALSTONE_NOEXCEPT;
 void sealstone_iterator_seek(sealstone_iterator* iterator, const uint8_t* key, size_t key_bytes,
-                             sealstone_entry* entry);
+                             sealstone_entry* entry) SEALSTONE_NOEXCEPT;
 void sealstone_iterator_seek_for_prev(sealstone_iterator* iterator, const uint8_t* key, size_t key_bytes,
-                                      sealstone_entry* entry);
+                                      sealstone_entry* entry) SEALSTONE_NOEXCEPT;
 // Only while the entry is valid.
-void sealstone_iterator_next(sealstone_iterator* iterator, sealstone_entry* entry);
-void sealstone_iterator_prev(sealstone_iterator* iterator, sealstone_entry* entry);
-int32_t sealstone_iterator_status(const sealstone_iterator* iterator, sealstone_error* error);
+void sealstone_iterator_next(sealstone_iterator* iterator, sealstone_entry* entry) SEALSTONE_NOEXCEPT;
+void sealstone_iterator_prev(sealstone_iterator* iterator, sealstone_entry* entry) SEALSTONE_NOEXCEPT;
+int32_t sealstone_iterator_status(const sealstone_iterator* iterator, sealstone_error* error) SEALSTONE_NOEXCEPT;
 
 // ---- transactions --------------------------------------------------------------------------------------------------
 
 typedef struct sealstone_transaction sealstone_transaction;
 
 // Only on a database opened with SEALSTONE_TRANSACTIONS.
-sealstone_transaction* sealstone_transaction_new(sealstone_db* db, int32_t sync);
+sealstone_transaction* sealstone_transaction_new(sealstone_db* db, int32_t sync) SEALSTONE_NOEXCEPT;
 // Rolls back what was not committed.
-void sealstone_transaction_free(sealstone_transaction* transaction);
-// Begins anew in the same memory; what was not committed is rolled back.
-void sealstone_transaction_restart(sealstone_db* db, sealstone_transaction* transaction, int32_t sync);
+void sealstone_transaction_free(sealstone_transaction* transaction) SEALSTONE_NOEXCEPT;
+// Begins anew in the same memory; what was not committed is rolled back. If it fails, so does every later call.
+void sealstone_transaction_restart(sealstone_db* db, sealstone_transaction* transaction, int32_t sync)
+    SEALSTONE_NOEXCEPT;
 int32_t sealstone_transaction_get(sealstone_transaction* transaction, const uint8_t* key, size_t key_bytes,
                                   int32_t for_update, sealstone_sink sink, void* context, int32_t* found,
-                                  sealstone_error* error);
+                                  sealstone_error* error) SEALSTONE_NOEXCEPT;
 int32_t sealstone_transaction_put(sealstone_transaction* transaction, const uint8_t* key, size_t key_bytes,
-                                  const uint8_t* value, size_t value_bytes, sealstone_error* error);
+                                  const uint8_t* value, size_t value_bytes, sealstone_error* error) SEALSTONE_NOEXCEPT;
 int32_t sealstone_transaction_delete(sealstone_transaction* transaction, const uint8_t* key, size_t key_bytes,
-                                     sealstone_error* error);
-int32_t sealstone_transaction_commit(sealstone_transaction* transaction, sealstone_error* error);
-int32_t sealstone_transaction_rollback(sealstone_transaction* transaction, sealstone_error* error);
+                                     sealstone_error* error) SEALSTONE_NOEXCEPT;
+int32_t sealstone_transaction_commit(sealstone_transaction* transaction, sealstone_error* error) SEALSTONE_NOEXCEPT;
+int32_t sealstone_transaction_rollback(sealstone_transaction* transaction, sealstone_error* error) SEALSTONE_NOEXCEPT;
 
 // ---- table files ---------------------------------------------------------------------------------------------------
 
@@ -342,12 +372,12 @@ typedef struct sealstone_table_writer sealstone_table_writer;
 
 // A writer of sorted table files with the options of `db`, which must outlive it.
 int32_t sealstone_table_writer_open(sealstone_db* db, const char* path, size_t path_bytes,
-                                    sealstone_table_writer** writer, sealstone_error* error);
-void sealstone_table_writer_free(sealstone_table_writer* writer);
+                                    sealstone_table_writer** writer, sealstone_error* error) SEALSTONE_NOEXCEPT;
+void sealstone_table_writer_free(sealstone_table_writer* writer) SEALSTONE_NOEXCEPT;
 int32_t sealstone_table_writer_put(sealstone_table_writer* writer, const uint8_t* key, size_t key_bytes,
-                                   const uint8_t* value, size_t value_bytes, sealstone_error* error);
-uint64_t sealstone_table_writer_bytes(sealstone_table_writer* writer);
-int32_t sealstone_table_writer_finish(sealstone_table_writer* writer, sealstone_error* error);
+                                   const uint8_t* value, size_t value_bytes, sealstone_error* error) SEALSTONE_NOEXCEPT;
+uint64_t sealstone_table_writer_bytes(sealstone_table_writer* writer) SEALSTONE_NOEXCEPT;
+int32_t sealstone_table_writer_finish(sealstone_table_writer* writer, sealstone_error* error) SEALSTONE_NOEXCEPT;
 
 // ---- backups -------------------------------------------------------------------------------------------------------
 
@@ -355,21 +385,22 @@ typedef struct sealstone_backup sealstone_backup;
 
 // `env` must outlive the engine.
 int32_t sealstone_backup_open(const sealstone_env* env, const char* path, size_t path_bytes, sealstone_backup** backup,
-                              sealstone_error* error);
-void sealstone_backup_free(sealstone_backup* backup);
-int32_t sealstone_backup_create(sealstone_backup* backup, sealstone_db* db, sealstone_error* error);
+                              sealstone_error* error) SEALSTONE_NOEXCEPT;
+void sealstone_backup_free(sealstone_backup* backup) SEALSTONE_NOEXCEPT;
+int32_t sealstone_backup_create(sealstone_backup* backup, sealstone_db* db, sealstone_error* error) SEALSTONE_NOEXCEPT;
 // Compares sizes, and with `checksums` also contents.
-int32_t sealstone_backup_verify(sealstone_backup* backup, uint32_t id, int32_t checksums, sealstone_error* error);
+int32_t sealstone_backup_verify(sealstone_backup* backup, uint32_t id, int32_t checksums, sealstone_error* error)
+    SEALSTONE_NOEXCEPT;
 // Newest backup into an empty directory.
 int32_t sealstone_backup_restore(sealstone_backup* backup, const char* path, size_t path_bytes,
-                                 sealstone_error* error);
+                                 sealstone_error* error) SEALSTONE_NOEXCEPT;
 // Number of the newest backup, 0 where there is none.
-uint32_t sealstone_backup_latest(sealstone_backup* backup);
+uint32_t sealstone_backup_latest(sealstone_backup* backup) SEALSTONE_NOEXCEPT;
 
 // ---- the library ---------------------------------------------------------------------------------------------------
 
 // Version of the library that is loaded, not of the headers.
-void sealstone_version(int32_t* major, int32_t* minor, int32_t* patch);
+void sealstone_version(int32_t* major, int32_t* minor, int32_t* patch) SEALSTONE_NOEXCEPT;
 
 #ifdef __cplusplus
 }

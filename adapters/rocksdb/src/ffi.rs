@@ -5,13 +5,15 @@
 //! (`engine`), records (`store`).
 //!
 //! Rules kept here, on which every `SAFETY` line relies:
-//! - *Owner.* Each wrapper holds the one pointer to its object, got from a `_new` or `_open` function and never null,
-//!   and gives it to the matching `_free` once, in `Drop`. Lifetimes and `Arc`s keep alive what an object needs.
+//! - *Owner.* Each wrapper holds the one pointer to its object, got from a `_new` or `_open` function and not null, and
+//!   gives it to the matching `_free` once, in `Drop`. Lifetimes and `Arc`s keep alive what an object needs.
 //! - *Slices.* Pointer and length always come from one live Rust slice, or from the shim, which promises bytes that
 //!   stay valid until the next call on the same object; they are copied or borrowed no longer than that.
 //! - *Threads.* `Env`, `Cache` and `Db` serve many threads at once, as the header says, hence `Sync`. The others are
 //!   used through `&mut` by one thread at a time, hence only `Send`.
-//! - *Panics.* No panic leaves a callback: each is caught and told to the shim as an error.
+//! - *Panics.* No panic leaves a callback: each is caught, and told to the shim as an error or resumed once the shim has
+//!   returned. Nor does an exception leave the shim: where there is no memory for an object, it gives null, and that is a
+//!   panic here.
 
 use std::any::Any;
 use std::ffi::c_void;
@@ -227,6 +229,7 @@ mod c {
         pub(super) directory: Bytes,
         pub(super) name: Bytes,
         pub(super) number: u64,
+        pub(super) bytes: u64,
         pub(super) oldest_blob: u64,
         pub(super) family: u32,
         pub(super) level: i32,
@@ -335,7 +338,12 @@ mod c {
         ) -> i32;
         pub(super) fn sealstone_db_cache_counts(db: *const Db, hits: *mut u64, misses: *mut u64);
 
-        pub(super) fn sealstone_db_live_files(db: *mut Db, sink: LiveFileSink, context: *mut c_void);
+        pub(super) fn sealstone_db_live_files(
+            db: *mut Db,
+            sink: LiveFileSink,
+            context: *mut c_void,
+            error: *mut Error,
+        ) -> i32;
         pub(super) fn sealstone_db_rewrite(
             db: *mut Db,
             family: u32,
@@ -351,7 +359,33 @@ mod c {
         pub(super) fn sealstone_db_flush_all(db: *mut Db, error: *mut Error) -> i32;
         pub(super) fn sealstone_db_sweep(db: *mut Db, error: *mut Error) -> i32;
         pub(super) fn sealstone_db_compactions(db: *const Db, begun: *mut u64, ended: *mut u64);
-        pub(super) fn sealstone_db_log_directory(db: *mut Db, sink: Sink, context: *mut c_void);
+        pub(super) fn sealstone_db_log_directory(
+            db: *mut Db,
+            sink: Sink,
+            context: *mut c_void,
+            error: *mut Error,
+        ) -> i32;
+        #[cfg(test)]
+        pub(super) fn sealstone_db_family_create(
+            db: *mut Db,
+            name: *const c_char,
+            name_bytes: usize,
+            error: *mut Error,
+        ) -> i32;
+        #[cfg(test)]
+        pub(super) fn sealstone_db_family_drop(db: *mut Db, error: *mut Error) -> i32;
+        #[cfg(test)]
+        pub(super) fn sealstone_db_family_put(
+            db: *mut Db,
+            family: u32,
+            key: *const u8,
+            key_bytes: usize,
+            value: *const u8,
+            value_bytes: usize,
+            error: *mut Error,
+        ) -> i32;
+        #[cfg(test)]
+        pub(super) fn sealstone_db_family_compact(db: *mut Db, family: u32, error: *mut Error) -> i32;
 
         pub(super) fn sealstone_batch_new() -> *mut Batch;
         pub(super) fn sealstone_batch_free(batch: *mut Batch);
@@ -477,6 +511,9 @@ fn call(function: impl FnOnce(*mut c::Error) -> i32) -> Result<(), Error> {
     Err(Error { code: Code::new(raw.code, raw.subcode), text })
 }
 
+/// What a panic says where the shim has no memory for an object.
+const NO_MEMORY: &str = "not enough memory for an object of RocksDB";
+
 fn path_bytes(path: &Path) -> &[u8] {
     path.as_os_str().as_bytes()
 }
@@ -576,7 +613,7 @@ impl Env {
         let seal = kept.as_ref().map_or(ptr::null(), |seal| Arc::into_raw(Arc::clone(seal)).cast());
         // SAFETY: the operations fit the type behind `seal`; the shim copies them and takes `seal` over.
         let env = unsafe { c::sealstone_env_new(base, i32::from(count), &SEAL_OPS, seal) };
-        Self(NonNull::new(env).expect("the shim never returns null"), kept)
+        Self(NonNull::new(env).expect(NO_MEMORY), kept)
     }
 
     /// What seals its files, where they are sealed.
@@ -600,7 +637,11 @@ impl Env {
         std::mem::forget(self);
         // SAFETY: `env` was ours alone and is given away; the result is a `rocksdb_env_t` with one owner, which
         // `rocksdb::Env` ends with `rocksdb_env_destroy`.
-        unsafe { rocksdb::Env::from_raw(c::sealstone_env_into_c(env).cast()) }
+        unsafe {
+            let handle = c::sealstone_env_into_c(env);
+            assert!(!handle.is_null(), "{NO_MEMORY}");
+            rocksdb::Env::from_raw(handle.cast())
+        }
     }
 }
 
@@ -1139,7 +1180,7 @@ impl Cache {
     pub(crate) fn new(capacity_bytes: u64) -> Self {
         // SAFETY: no requirements.
         let cache = unsafe { c::sealstone_cache_new(capacity_bytes) };
-        Self(NonNull::new(cache).expect("the shim never returns null"))
+        Self(NonNull::new(cache).expect(NO_MEMORY))
     }
 
     /// Drops every entry that nobody is using.
@@ -1188,6 +1229,9 @@ pub(crate) struct LiveFile {
     pub(crate) name: String,
     /// The number in its name, never used twice.
     pub(crate) number: u64,
+    /// Its length.
+    #[cfg(test)]
+    pub(crate) bytes: u64,
     /// Which column family it belongs to.
     pub(crate) family: u32,
     /// What it is.
@@ -1483,7 +1527,7 @@ impl Db {
         };
         // SAFETY: rules *Owner* and *Slices*; the shim copies the bounds.
         let iterator = unsafe { c::sealstone_iterator_new(self.db.as_ptr(), &options) };
-        let iterator = NonNull::new(iterator).expect("the shim never returns null");
+        let iterator = NonNull::new(iterator).expect(NO_MEMORY);
         let none = c::Bytes { data: ptr::null(), bytes: 0 };
         Iterator { iterator, entry: c::Entry { valid: 0, key: none, value: none }, db: PhantomData }
     }
@@ -1499,7 +1543,7 @@ impl Db {
         }
         // SAFETY: rule *Owner*; it was opened with transactions.
         let transaction = unsafe { c::sealstone_transaction_new(self.db.as_ptr(), i32::from(sync)) };
-        Ok(Transaction { transaction: NonNull::new(transaction).expect("the shim never returns null"), sync, db: self })
+        Ok(Transaction { transaction: NonNull::new(transaction).expect(NO_MEMORY), sync, db: self })
     }
 
     /// Begins a table file at `path` with this database's options, to be ingested later.
@@ -1520,36 +1564,99 @@ impl Db {
 
 // ---- rewriting files of an open database ----------------------------------------------------------------------------
 
-/// Adds a file to the `Vec<LiveFile>` that `context` points at.
+/// Where live files go.
+#[derive(Default)]
+struct LiveFiles {
+    files: Vec<LiveFile>,
+    /// A panic of taking one in, to go on once the shim has returned.
+    panic: Option<Box<dyn Any + Send>>,
+}
+
+/// Adds a file to the `LiveFiles` that `context` points at.
 ///
 /// # Safety
-/// `context` points at a `Vec<LiveFile>` that nobody else uses during the call, `file` at a file of the shim.
+/// `context` points at a `LiveFiles` that nobody else uses during the call, `file` at a file of the shim.
 unsafe extern "C" fn add_live_file(context: *mut c_void, file: *const c::LiveFile) {
     // SAFETY: promised by the caller; the shim's bytes are valid during the call.
-    let (files, file, directory, name) = unsafe {
+    let (into, file, directory, name) = unsafe {
         let file = &*file;
-        (&mut *context.cast::<Vec<LiveFile>>(), file, from_bytes(file.directory), from_bytes(file.name))
+        (&mut *context.cast::<LiveFiles>(), file, from_bytes(file.directory), from_bytes(file.name))
     };
-    let kind = match file.level {
-        level @ 0.. => LiveKind::Table { level, oldest_blob: (file.oldest_blob != 0).then_some(file.oldest_blob) },
-        _ => LiveKind::Blob,
+    let add = || {
+        let kind = match file.level {
+            level @ 0.. => LiveKind::Table { level, oldest_blob: (file.oldest_blob != 0).then_some(file.oldest_blob) },
+            _ => LiveKind::Blob,
+        };
+        into.files.push(LiveFile {
+            directory: PathBuf::from(std::ffi::OsStr::from_bytes(directory)),
+            name: String::from_utf8_lossy(name).into_owned(),
+            number: file.number,
+            #[cfg(test)]
+            bytes: file.bytes,
+            family: file.family,
+            kind,
+        });
     };
-    files.push(LiveFile {
-        directory: PathBuf::from(std::ffi::OsStr::from_bytes(directory)),
-        name: String::from_utf8_lossy(name).into_owned(),
-        number: file.number,
-        family: file.family,
-        kind,
-    });
+    if into.panic.is_none() {
+        into.panic = catch_unwind(AssertUnwindSafe(add)).err();
+    }
 }
 
 impl Db {
     /// Every table and blob file of its newest version.
-    pub(crate) fn live_files(&self) -> Vec<LiveFile> {
-        let mut files: Vec<LiveFile> = Vec::new();
-        // SAFETY: rule *Owner*; `files` is the context that `add_live_file` expects and outlives the call.
-        unsafe { c::sealstone_db_live_files(self.db.as_ptr(), add_live_file, (&raw mut files).cast()) };
-        files
+    ///
+    /// # Errors
+    /// No memory.
+    pub(crate) fn live_files(&self) -> Result<Vec<LiveFile>, Error> {
+        let mut live = LiveFiles::default();
+        // SAFETY: rule *Owner*; `live` is the context that `add_live_file` expects and outlives the call.
+        let got = call(|error| unsafe {
+            c::sealstone_db_live_files(self.db.as_ptr(), add_live_file, (&raw mut live).cast(), error)
+        });
+        if let Some(panic) = live.panic {
+            resume_unwind(panic);
+        }
+        got.map(|()| live.files)
+    }
+
+    /// Begins a column family with the options of the default one, as the last of its families.
+    #[cfg(test)]
+    pub(crate) fn create_family(&self, name: &str) -> Result<(), Error> {
+        // SAFETY: rules *Owner* and *Slices*; no other thread uses the families meanwhile, as tests see to.
+        call(|error| unsafe {
+            c::sealstone_db_family_create(self.db.as_ptr(), name.as_ptr().cast(), name.len(), error)
+        })
+    }
+
+    /// Ends the last column family, which must not be the only one.
+    #[cfg(test)]
+    pub(crate) fn drop_family(&self) -> Result<(), Error> {
+        // SAFETY: as in `create_family`.
+        call(|error| unsafe { c::sealstone_db_family_drop(self.db.as_ptr(), error) })
+    }
+
+    /// Writes into the column family with index `family`.
+    #[cfg(test)]
+    pub(crate) fn put_in(&self, family: u32, key: &[u8], value: &[u8]) -> Result<(), Error> {
+        // SAFETY: rules *Owner* and *Slices*; the shim checks `family`.
+        call(|error| unsafe {
+            c::sealstone_db_family_put(
+                self.db.as_ptr(),
+                family,
+                key.as_ptr(),
+                key.len(),
+                value.as_ptr(),
+                value.len(),
+                error,
+            )
+        })
+    }
+
+    /// Merges all levels of the column family with index `family`.
+    #[cfg(test)]
+    pub(crate) fn compact_family(&self, family: u32) -> Result<(), Error> {
+        // SAFETY: rule *Owner*; the shim checks `family`.
+        call(|error| unsafe { c::sealstone_db_family_compact(self.db.as_ptr(), family, error) })
     }
 
     /// Rewrites the table `file`, got from [`Db::live_files`], on its own level, in this thread. Blobs are not rewritten.
@@ -1617,16 +1724,17 @@ impl Db {
     }
 
     /// The directory of its logs.
-    pub(crate) fn log_dir(&self) -> PathBuf {
+    ///
+    /// # Errors
+    /// No memory.
+    pub(crate) fn log_dir(&self) -> Result<PathBuf, Error> {
         let mut dir = PathBuf::new();
         // SAFETY: rule *Owner*; `sink` is the context that `deliver` expects and outlives the call.
-        let got =
-            call_with_sink(&mut |_, found| dir = PathBuf::from(std::ffi::OsStr::from_bytes(found)), |sink, _| unsafe {
-                c::sealstone_db_log_directory(self.db.as_ptr(), deliver, sink);
-                0
-            });
-        debug_assert!(got.is_ok(), "it cannot fail");
-        if dir.as_os_str().is_empty() { self.dir.clone() } else { dir }
+        call_with_sink(
+            &mut |_, found| dir = PathBuf::from(std::ffi::OsStr::from_bytes(found)),
+            |sink, error| unsafe { c::sealstone_db_log_directory(self.db.as_ptr(), deliver, sink, error) },
+        )?;
+        Ok(if dir.as_os_str().is_empty() { self.dir.clone() } else { dir })
     }
 }
 
@@ -1650,7 +1758,7 @@ impl WriteBatch {
     /// An empty batch.
     pub fn new() -> Self {
         // SAFETY: no requirements.
-        Self(NonNull::new(unsafe { c::sealstone_batch_new() }).expect("the shim never returns null"))
+        Self(NonNull::new(unsafe { c::sealstone_batch_new() }).expect(NO_MEMORY))
     }
 
     /// Adds a write.

@@ -24,6 +24,7 @@ mod env;
 mod ffi;
 mod file_system;
 mod library;
+mod manifest;
 mod meter;
 mod opening;
 mod pace;

@@ -424,7 +424,8 @@ impl Work<'_> {
         self.db.flush_all().map_err(|error| self.told(&error))?;
         self.end_logs()?;
         self.control_files()?;
-        let moves_blobs = self.db.live_files().iter().any(|file| file.kind == LiveKind::Blob);
+        let live = self.db.live_files().map_err(|error| self.told(&error))?;
+        let moves_blobs = live.iter().any(|file| file.kind == LiveKind::Blob);
         if moves_blobs {
             self.db.move_blobs(true).map_err(|error| self.told(&error))?;
         }
@@ -472,7 +473,7 @@ impl Work<'_> {
 
     /// The tables that are to be rewritten, deepest level first: what lies above may be merged down before its turn.
     fn tasks(&mut self) -> Result<Vec<Task>, ResealError> {
-        let live = self.db.live_files();
+        let live = self.db.live_files().map_err(|error| self.told(&error))?;
         let mut old_blobs: HashMap<u32, (u64, u64)> = HashMap::new();
         for file in live.iter().filter(|file| file.kind == LiveKind::Blob) {
             if let Some((bytes, false)) = self.look(file) {
@@ -585,7 +586,7 @@ impl Work<'_> {
 
     /// The write-ahead logs, by number, and whether each is under the cipher and key.
     fn logs(&self) -> Result<Vec<(u64, bool)>, ResealError> {
-        let dir = self.db.log_dir();
+        let dir = self.db.log_dir().map_err(|error| self.told(&error))?;
         let mut logs = Vec::new();
         for name in names(&dir)?.into_iter().filter(|name| is_log_name(name)) {
             // one that is gone is no longer a log, and one without a header holds nothing
@@ -706,9 +707,9 @@ impl Work<'_> {
     }
 
     fn left(&self) -> Result<Vec<Left>, ResealError> {
-        let live = self.db.live_files();
+        let live = self.db.live_files().map_err(|error| self.told(&error))?;
         let mut directories: BTreeSet<PathBuf> = live.iter().map(|file| file.directory.clone()).collect();
-        directories.insert(self.db.log_dir());
+        directories.insert(self.db.log_dir().map_err(|error| self.told(&error))?);
         let own = fs::canonicalize(self.db.dir()).unwrap_or_else(|_| self.db.dir().to_owned());
         let live_numbers: BTreeSet<u64> = live.iter().map(|file| file.number).collect();
         let log_ended = self.is_log_new()?;

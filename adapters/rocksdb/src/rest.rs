@@ -4,7 +4,10 @@
 //!
 //! Not here: printing (`sealstone-cli`), repair (there is none: restore from a backup).
 
+mod backup;
+mod content;
 mod rotate;
+mod verify;
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -25,7 +28,9 @@ use serde::Serialize;
 
 use crate::catalogue::{Refusal, View, is_temporary};
 use crate::opening::{self, Header};
+use content::Contents;
 pub use rotate::{Protected, Rotation, RotationProgress, protected, rotate};
+pub use verify::{ComparedWith, Comparison};
 
 /// Version of the reports.
 pub const SCHEMA: u32 = 1;
@@ -144,6 +149,8 @@ pub struct Verification {
     pub frames: u64,
     /// Stored bytes read.
     pub stored_bytes: u64,
+    /// What the files of each directory were compared with.
+    pub compared: Vec<Comparison>,
     /// Everything that is not as it was sealed.
     pub failures: Vec<Finding>,
     /// What a crash leaves behind and recovery puts right.
@@ -218,7 +225,8 @@ pub fn status(dir: &Path) -> Result<Status, StoreError> {
     })
 }
 
-/// Opens every page and frame of every file below `dir` and reports all that fail.
+/// Opens every page and frame of every file below `dir`, compares the files of each database with the live set that its
+/// CURRENT and MANIFEST name, and reports all that fails.
 ///
 /// - `keys`: must hold the keys that the files name
 /// - `backend`: instruction set to use
@@ -232,7 +240,9 @@ pub fn verify(
     backend: Backend,
     progress: &mut dyn FnMut(Progress<'_>),
 ) -> Result<Verification, StoreError> {
-    let files = list(dir)?;
+    let mut files = list(dir)?;
+    let contents = Contents { keys, backend };
+    files.extend(verify::logs_elsewhere(dir, &files, contents));
     let total_bytes = files.iter().map(|(_, bytes)| bytes).sum();
     let mut report = Verification { schema: SCHEMA, dir: dir.to_owned(), ..Verification::default() };
     let mut view = View::new(keys, backend);
@@ -250,6 +260,7 @@ pub fn verify(
         report.files += 1;
     }
     survey(dir, &files, &mut view, &mut report);
+    verify::compare(dir, &files, contents, &mut report);
     Ok(report)
 }
 

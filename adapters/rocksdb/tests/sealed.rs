@@ -818,3 +818,30 @@ fn status_needs_no_key_and_says_everything() {
     assert!(wrong.failures.iter().all(|finding| finding.what.contains("orders version 1")), "{:?}", wrong.failures);
     assert_eq!(wrong.failures.len() as u64, total.files);
 }
+
+// ---- exceptions -----------------------------------------------------------------------------------------------------
+
+#[test]
+fn what_rocksdb_throws_is_an_error() {
+    let site = Site::new();
+    let mut options = options();
+    // a memtable that makes room for 2^60 entries at once
+    options.text.push_str(";allow_concurrent_memtable_write=false;memtable=vector:1152921504606846976");
+    let error = site.env().open(&site.path("db"), &options).unwrap_err();
+    assert!(error.text.contains("vector::reserve") || error.text.contains("not enough memory"), "{error:?}");
+}
+
+#[test]
+fn a_key_that_is_too_long_is_refused_and_not_left_out() {
+    let site = Site::new();
+    let db = site.open("db").unwrap();
+    // never written to, so that it takes no memory
+    let long = vec![0; (1 << 32) + 1];
+    let mut batch = WriteBatch::new();
+    batch.put(b"before", b"1");
+    batch.put(&long, b"2");
+    batch.put(b"after", b"3");
+    let error = db.write(&mut batch, false).unwrap_err();
+    assert_eq!(error.code, Code::InvalidArgument, "{error:?}");
+    assert_eq!((db.get(b"before").unwrap(), db.get(b"after").unwrap()), (None, None));
+}

@@ -7,7 +7,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use sealstone_bench::plan::human_bytes;
 use sealstone_cipher::backend::Backend;
 use sealstone_keys::{KeyRef, KeySource};
-use sealstone_rocksdb::rest::{self, Finding, Rotation, Status, Verification};
+use sealstone_rocksdb::rest::{self, ComparedWith, Comparison, Finding, Rotation, Status, Verification};
 
 use crate::flags::RestCommand;
 use crate::message::{Answer, print, print_json};
@@ -122,10 +122,19 @@ fn verification_text(found: &Verification) -> String {
         1 => "1 failure".to_string(),
         failures => format!("{failures} failures"),
     };
-    let mut text = format!(
+    let mut text = String::new();
+    for line in comparisons(found) {
+        text.push_str(&format!("{line}\n"));
+    }
+    let leftovers: Vec<String> = found.compared.iter().flat_map(leftovers).cloned().collect();
+    if !leftovers.is_empty() {
+        text.push_str("no part of it, left by a crash or being written:\n");
+        list(&mut text, leftovers.into_iter());
+    }
+    text.push_str(&format!(
         "{} files, {} pages and {} frames checked ({checked}): {verdict}\n",
         found.files, found.pages, found.frames
-    );
+    ));
     for (title, findings) in
         [("not as it was sealed:", &found.failures), ("left by a crash, put right by recovery:", &found.notes)]
     {
@@ -135,6 +144,43 @@ fn verification_text(found: &Verification) -> String {
         }
     }
     text
+}
+
+/// What the files of each directory were compared with, as many as a reader bears.
+fn comparisons(found: &Verification) -> Vec<String> {
+    let mut lines: Vec<String> = found.compared.iter().take(LISTED_MAX).map(comparison_text).collect();
+    if found.compared.len() > LISTED_MAX {
+        lines.push(format!("and {} more directories; --json lists all", found.compared.len() - LISTED_MAX));
+    }
+    lines
+}
+
+fn comparison_text(comparison: &Comparison) -> String {
+    let place = match comparison.directory.as_str() {
+        "" => String::new(),
+        directory => format!("{directory}: "),
+    };
+    let counted = |count: u64, what: &str| match count {
+        1 => format!("1 {what}"),
+        count => format!("{count} {what}s"),
+    };
+    match &comparison.with {
+        ComparedWith::LiveSet { manifest, tables, blob_files, logs, .. } => format!(
+            "{place}compared with the live set of {manifest}: {}, {}, {}",
+            counted(*tables, "table"),
+            counted(*blob_files, "blob file"),
+            counted(*logs, "log")
+        ),
+        ComparedWith::Nothing => format!("{place}no CURRENT and no trace of a database: each file by itself"),
+        ComparedWith::Unknown => format!("{place}compared with nothing: what belongs to the database is not known"),
+    }
+}
+
+fn leftovers(comparison: &Comparison) -> &[String] {
+    match &comparison.with {
+        ComparedWith::LiveSet { leftovers, .. } => leftovers,
+        ComparedWith::Nothing | ComparedWith::Unknown => &[],
+    }
 }
 
 fn rotate(dir: &Path, keys: &dyn KeySource, json: bool) -> anyhow::Result<Answer> {

@@ -4,7 +4,7 @@
 //! Not here: errors (`cli_errors.rs`), and what the figures mean.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::thread;
 use std::time::Duration;
@@ -116,6 +116,7 @@ fn kept_stores_can_be_inspected_and_checked() {
         run(&mut sealstone(dir.path(), &[&["rest", "verify", "kept/ycsb/aes-256", "--key", key], more].concat()))
     };
     let whole = verify("kept.key", &[]).done();
+    assert!(whole.starts_with("compared with the live set of MANIFEST-"), "{whole}");
     assert!(whole.ends_with(": all of it is sealed and whole\n"), "{whole}");
     // the unencrypted baseline beside it is not sealed, and a check of everything says so
     let everything = run(&mut sealstone(dir.path(), &["rest", "verify", "kept", "--key", "kept.key"]));
@@ -148,6 +149,66 @@ fn kept_stores_can_be_inspected_and_checked() {
     let found = verify("kept.key", &["--json"]);
     assert_eq!(found.code, Some(1));
     assert_eq!(json(&found.stdout)["failures"][0]["file"], name);
+}
+
+#[test]
+fn a_destroyed_store_is_not_called_whole() {
+    let dir = empty();
+    run(&mut compare(dir.path(), &["--ciphers", "none,aes-256", "--workloads", "a", "--keep", "kept", "--quiet"]))
+        .done();
+    let store = dir.path().join("kept/ycsb/aes-256");
+    let verify = |more: &[&str]| {
+        let arguments = [&["rest", "verify", "kept/ycsb/aes-256", "--key", "kept.key"], more].concat();
+        run(&mut sealstone(dir.path(), &arguments))
+    };
+    verify(&[]).done();
+    let kept: Vec<(PathBuf, Vec<u8>)> = fs::read_dir(&store)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .map(|path| (path.clone(), fs::read(path).unwrap()))
+        .collect();
+    let restore = || kept.iter().for_each(|(path, bytes)| fs::write(path, bytes).unwrap());
+    let of = |begin: &str, end: &str| {
+        let named = |path: &PathBuf| {
+            let name = path.file_name().unwrap().to_str().unwrap();
+            name.starts_with(begin) && name.ends_with(end)
+        };
+        kept.iter().map(|(path, _)| path).find(|path| named(path)).expect("the store has such a file").clone()
+    };
+    let name = |path: &Path| path.file_name().unwrap().to_str().unwrap().to_owned();
+    let (manifest, table, log) = (of("MANIFEST-", ""), of("", ".sst"), of("", ".log"));
+    let says = |what: &str| {
+        let found = verify(&[]);
+        assert_eq!(found.code, Some(1), "{}", found.stdout);
+        let (_, failures) = found.stdout.split_once("\n\nnot as it was sealed:\n").expect("failures are listed");
+        assert!(failures.lines().any(|line| line.starts_with(&format!("  {what}"))), "want {what:?} in {failures}");
+        restore();
+    };
+
+    fs::remove_file(&table).unwrap();
+    says(&format!("{}: missing: {} names a table on level ", name(&table), name(&manifest)));
+    fs::write(&table, b"").unwrap();
+    says(&format!("{}: empty, but {} names a table on level ", name(&table), name(&manifest)));
+    fs::write(&log, b"").unwrap();
+    says(&format!("{}: empty: a log has a header from its beginning on, and {} is newer", name(&log), name(&manifest)));
+    fs::write(&manifest, b"").unwrap();
+    says(&format!("{}: empty: CURRENT names it, and it should name the files of the database", name(&manifest)));
+    fs::write(store.join("CURRENT"), b"").unwrap();
+    says("CURRENT: empty: it should name the MANIFEST of the database");
+    fs::remove_file(store.join("CURRENT")).unwrap();
+    says(&format!("CURRENT: missing: {} and ", name(&log)));
+    kept.iter().for_each(|(path, _)| fs::write(path, b"").unwrap());
+    says("CURRENT: empty: it should name the MANIFEST of the database");
+    kept.iter().filter(|(path, _)| !path.ends_with("CURRENT")).for_each(|(path, _)| fs::remove_file(path).unwrap());
+    let found = verify(&["--json"]);
+    assert_eq!(found.code, Some(1));
+    let found = json(&found.stdout);
+    assert_eq!(found["failures"][0]["file"], name(&manifest));
+    assert_eq!(found["compared"][0]["compared_with"], "unknown");
+    restore();
+    let found = json(&verify(&["--json"]).done());
+    assert_eq!(found["compared"][0]["compared_with"], "live_set");
+    assert_eq!(found["compared"][0]["manifest"], name(&manifest));
 }
 
 #[test]

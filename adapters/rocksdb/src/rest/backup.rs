@@ -1,0 +1,76 @@
+//! Directories of RocksDB's backup engine, in which the files of a database lie apart: `private/N` holds CURRENT,
+//! MANIFEST and logs of backup `N`, `shared` or `shared_checksum` the tables and blob files of all backups, and `meta/N`
+//! lists what belongs to backup `N`. Not here: what the files hold (`rest`), live sets (`verify`).
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use super::State;
+use super::content::Contents;
+use super::verify::lengths;
+
+/// Longest list of the files of a backup.
+const META_BYTES_MAX: usize = 256 << 20;
+/// Directories in which files of several backups lie.
+const SHARED: [&str; 2] = ["shared_checksum", "shared"];
+
+/// The tables and blob files that the backups beside a directory share.
+pub(super) struct Shared {
+    files: BTreeMap<u64, Vec<(PathBuf, u64)>>,
+}
+
+impl Shared {
+    /// Those that may be file `number` of a database, with their lengths on disk.
+    pub(super) fn candidates(&self, number: u64, ending: &str) -> impl Iterator<Item = (PathBuf, u64)> {
+        let found = self.files.get(&number).into_iter().flatten();
+        found.filter(move |(path, _)| path.extension().is_some_and(|found| found == ending)).cloned()
+    }
+}
+
+/// What backups share, where `dir` is the private directory of one.
+pub(super) fn shared(dir: &Path) -> Option<Shared> {
+    let dir = dir.canonicalize().ok()?;
+    let private = dir.parent().filter(|parent| parent.ends_with("private"))?;
+    let root = private.parent().filter(|root| root.join("meta").is_dir())?;
+    let mut files: BTreeMap<u64, Vec<(PathBuf, u64)>> = BTreeMap::new();
+    for shared in SHARED.map(|name| root.join(name)) {
+        // a backup engine makes only the directory that it uses
+        for (name, bytes) in lengths(&shared).unwrap_or_default() {
+            let digits = name.split(|character: char| !character.is_ascii_digit()).next().unwrap_or_default();
+            if let Ok(number) = digits.parse() {
+                files.entry(number).or_default().push((shared.join(&name), bytes));
+            }
+        }
+    }
+    Some(Shared { files })
+}
+
+/// Where `dir` is the directory `meta` of backups, `files` what lies in it: the files that a backup lacks, and why.
+pub(super) fn missing(dir: &Path, files: &[(&str, State)], contents: Contents<'_>) -> Vec<(PathBuf, String)> {
+    let mut found = Vec::new();
+    let root = match dir.parent() {
+        Some(root) if dir.ends_with("meta") && root.join("private").is_dir() => root,
+        _ => return found,
+    };
+    for (name, _) in files.iter().filter(|(name, _)| name.bytes().all(|byte| byte.is_ascii_digit())) {
+        let meta = dir.join(name);
+        let content = match contents.small(&meta, META_BYTES_MAX) {
+            Ok(content) => content,
+            Err(unread) => {
+                let what = unread.told(&format!("it should list the files of backup {name}"));
+                found.push((meta, what));
+                continue;
+            }
+        };
+        let text = String::from_utf8_lossy(&content);
+        let listed = text.lines().filter_map(|line| line.split(' ').next()).map(Path::new);
+        let is_file = |path: &&Path| SHARED.iter().chain(&["private"]).any(|first| path.starts_with(first));
+        for path in listed.filter(is_file).map(|path| root.join(path)) {
+            // a backup that is being deleted loses its list first
+            if !path.exists() && meta.exists() {
+                found.push((path, format!("missing: backup {name} holds it\ntake another backup")));
+            }
+        }
+    }
+    found
+}
