@@ -2,11 +2,13 @@
 // of the library that is shipped.
 
 #include <atomic>
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <map>
 #include <memory>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -99,6 +101,22 @@ Status Apply(sealstone_families* db, size_t count, const sealstone_family_write*
                  : target->Put(family, AsSlice(writes[i].key), AsSlice(writes[i].value));
   }
   return status;
+}
+
+// Waits until RocksDB's own threads have nothing more to do: a job counts as running until it has removed its files.
+void Settle(sealstone_families* db) {
+  for (const char* running : {"rocksdb.num-running-flushes", "rocksdb.num-running-compactions"}) {
+    uint64_t jobs = 1;
+    while (db->db->GetIntProperty(running, &jobs) && jobs > 0) {
+      std::this_thread::sleep_for(std::chrono::microseconds(50));
+    }
+  }
+}
+
+// The status of what was done, once nothing is under way any more.
+int32_t Settled(sealstone_families* db, const Status& status, sealstone_error* error) {
+  Settle(db);
+  return Report(status, error);
 }
 
 }  // namespace
@@ -205,18 +223,19 @@ int32_t sealstone_families_sync_wal(sealstone_families* db, sealstone_error* err
 }
 
 int32_t sealstone_families_flush(sealstone_families* db, uint32_t family, sealstone_error* error) noexcept {
-  return Report(db->db->Flush(rocksdb::FlushOptions(), db->families[family]), error);
+  return Settled(db, db->db->Flush(rocksdb::FlushOptions(), db->families[family]), error);
 }
 
 int32_t sealstone_families_compact(sealstone_families* db, uint32_t family, sealstone_error* error) noexcept {
   rocksdb::CompactRangeOptions options;
   options.bottommost_level_compaction = rocksdb::BottommostLevelCompaction::kForceOptimized;
-  return Report(db->db->CompactRange(options, db->families[family], nullptr, nullptr), error);
+  return Settled(db, db->db->CompactRange(options, db->families[family], nullptr, nullptr), error);
 }
 
 int32_t sealstone_families_rewrite(sealstone_families* db, uint64_t* tables, sealstone_error* error) noexcept {
   *tables = 0;
   Status status = db->db->Flush(rocksdb::FlushOptions(), db->families);
+  Settle(db);
   for (size_t i = 0; i < db->families.size() && status.ok(); i++) {
     rocksdb::ColumnFamilyMetaData family;
     db->db->GetColumnFamilyMetaData(db->families[i], &family);
@@ -234,7 +253,7 @@ int32_t sealstone_families_rewrite(sealstone_families* db, uint64_t* tables, sea
       }
     }
   }
-  return Report(status, error);
+  return Settled(db, status, error);
 }
 
 int32_t sealstone_families_checkpoint(sealstone_families* db, const char* path, size_t path_bytes,
@@ -245,7 +264,7 @@ int32_t sealstone_families_checkpoint(sealstone_families* db, const char* path, 
   if (status.ok()) {
     status = checkpoint->CreateCheckpoint(std::string(path, path_bytes));
   }
-  return Report(status, error);
+  return Settled(db, status, error);
 }
 
 int32_t sealstone_families_prepare(sealstone_families* db, const char* name, size_t name_bytes, size_t count,

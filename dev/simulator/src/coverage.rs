@@ -14,6 +14,7 @@ const EXPECTED: &[&str] = &[
     "power cut",
     "kill",
     "several logs",
+    "a torn log before a later one",
     "entry lost: new",
     "entry lost: removed",
     "entry lost: renamed",

@@ -18,6 +18,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::random::Random;
 
+/// Bytes of the header of a record in RocksDB's logs.
+const RECORD_HEADER_BYTES: usize = 7;
+
 /// A file or directory, whatever its names.
 pub type Number = u64;
 
@@ -55,6 +58,8 @@ struct File {
     pieces: Vec<usize>,
     /// What was written over, after it was appended.
     overwritten: Vec<(usize, usize)>,
+    /// How an earlier power cut left its end, and whether that begins with zeros; it stays so.
+    flaw: Option<(Tail, bool)>,
 }
 
 /// One change of directories that was not synced.
@@ -152,6 +157,8 @@ pub struct Fate {
     pub whole: usize,
     /// What follows these.
     pub tail: Tail,
+    /// Whether what follows begins with zeros, as many as a record's header of RocksDB has bytes.
+    pub zeros_first: bool,
     /// What happened to it.
     pub loss: Loss,
     /// Its length on stable storage before the crash, in bytes.
@@ -505,12 +512,14 @@ impl Disk {
             let (content, loss) = file.after_cut(unit, random);
             let named = kept.contains(number);
             let (left, loss) = if named { (&content[..], loss) } else { (&[][..], Loss::All) };
-            cut.files.push(fate(*number, path, named, file, left, loss));
+            let fate = fate(*number, path, named, file, left, loss);
             if named {
+                let flaw = matches!(fate.tail, Tail::Short | Tail::Torn).then_some((fate.tail, fate.zeros_first));
                 let pieces = file.pieces.iter().copied().filter(|end| *end <= content.len()).collect();
-                let after = File { now: content.clone(), stable: content, pieces, ..File::default() };
+                let after = File { now: content.clone(), stable: content, pieces, flaw, ..File::default() };
                 disk.files.insert(*number, after);
             }
+            cut.files.push(fate);
         }
         cut.files.sort_by(|one, other| one.path.cmp(&other.path));
         (disk, cut)
@@ -602,7 +611,10 @@ fn fate(number: Number, path: String, named: bool, file: &File, left: &[u8], los
     } else {
         Tail::Torn
     };
-    Fate { number, path, named, pieces: file.pieces.len(), whole, tail, loss, stable_bytes: file.stable.len() }
+    let zeros_first = rest.iter().take(RECORD_HEADER_BYTES).all(|byte| *byte == 0);
+    let (tail, zeros_first) = file.flaw.unwrap_or((tail, zeros_first));
+    let (pieces, stable_bytes) = (file.pieces.len(), file.stable.len());
+    Fate { number, path, named, pieces, whole, tail, zeros_first, loss, stable_bytes }
 }
 
 impl File {

@@ -133,6 +133,8 @@ pub struct Events {
     pub crash: Option<(Kind, Call)>,
     /// The call that failed.
     pub fault: Option<(Kind, Call, Fault)>,
+    /// Whether a call on a manifest failed.
+    pub manifest_failed: bool,
 }
 
 struct State {
@@ -273,6 +275,7 @@ impl State {
         } else if self.full && matches!(call, Call::Append | Call::Create | Call::Link | Call::Directory) {
             verdict = Verdict::Fails(Refusal::NoSpace);
         }
+        self.events.manifest_failed |= kind == Kind::Manifest && !matches!(verdict, Verdict::Done);
         if let Some(log) = &mut self.log {
             let outcome = match (&verdict, crashes) {
                 (_, true) => "  <- crash",

@@ -14,9 +14,14 @@
 //! - *SkipAny.* For each key, the newest write that must be there, or a later one.
 //!
 //! And which databases may refuse to open: under Absolute, one with a log that holds a part of a record, and under
-//! TolerateTail, one with a log that lost something before its end. Under Absolute such a database *must* refuse, unless
-//! what was lost is in a table. A manifest of which more than the end was lost may be refused in every mode. Nothing else
-//! may be refused.
+//! TolerateTail, one with a log that lost something before its end, also if an earlier crash left it so and it is still
+//! needed for a prepared transaction. Under Absolute such a database *must* refuse, unless
+//! what was lost is in a table. A manifest of which more than the end was lost may be refused in every mode, and any database after a failed call on
+//! its manifest: RocksDB 7 then removes tables that the manifest may name (later versions keep them). Nothing else may be
+//! refused.
+//!
+//! A log that goes on behind a record whose header is zeros is beyond plain RocksDB, see [`Crash::is_beyond_plain`]: of
+//! plain RocksDB only what was synced is asked for then; of the sealed one, everything above.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -153,6 +158,8 @@ pub struct Crash {
     pub power: bool,
     /// What became of the files.
     pub cut: Cut,
+    /// Whether a call on a manifest failed before.
+    pub manifest_failed: bool,
 }
 
 impl Crash {
@@ -164,6 +171,13 @@ impl Crash {
         self.cut.files.iter().filter(|fate| fate.named && fate.is_of_database() && Kind::of(&fate.path) == Kind::Log)
     }
 
+    /// Whether a log holds more behind a record whose header is zeros. RocksDB takes such a header for the end of what was
+    /// written (its logs were once preallocated), and goes on 32 KiB later as if nothing were missing, in every mode. A
+    /// seal sees more.
+    pub fn is_beyond_plain(&self) -> bool {
+        self.logs().any(|log| log.tail == Tail::Torn && log.zeros_first)
+    }
+
     fn manifest_is_torn(&self) -> bool {
         let is =
             |fate: &&Fate| fate.is_of_database() && Kind::of(&fate.path) == Kind::Manifest && fate.tail == Tail::Torn;
@@ -172,7 +186,8 @@ impl Crash {
 
     /// Whether the database may refuse to open in `mode`.
     pub fn may_refuse(&self, mode: Mode) -> bool {
-        self.manifest_is_torn()
+        self.manifest_failed
+            || self.manifest_is_torn()
             || match mode {
                 Mode::Absolute => self.logs().any(|log| matches!(log.tail, Tail::Short | Tail::Torn)),
                 Mode::TolerateTail => self.logs().any(|log| log.tail == Tail::Torn),
@@ -238,7 +253,7 @@ pub fn state_is_allowed(history: &History, crash: &Crash, mode: Mode, found: &St
     let allowed = match mode {
         Mode::PointInTime | Mode::Absolute => behind_clean_ends(history, &logs, floor, found),
         Mode::TolerateTail => behind_any_ends(history, &logs, floor, 0, history.base.clone(), found),
-        Mode::SkipAny => return newest_of_each_key(history, found),
+        Mode::SkipAny => return newest_of_each_key(history, found, crash.power),
     };
     if allowed { Ok(()) } else { Err(explain(history, floor, found, "no state that the mode allows")) }
 }
@@ -278,7 +293,10 @@ fn behind_any_ends(history: &History, logs: &[LogUnits], floor: usize, at: usize
 }
 
 /// Whether each key is as its newest write that must be there left it, or a later one.
-fn newest_of_each_key(history: &History, found: &State) -> Result<(), String> {
+///
+/// # Errors
+/// The key that is not, in words.
+pub fn newest_of_each_key(history: &History, found: &State, power: bool) -> Result<(), String> {
     let mut keys: BTreeSet<&Key> = history.base.values.keys().chain(found.values.keys()).collect();
     for unit in &history.units {
         keys.extend(unit.act.writes(unit.id).0.iter().map(|(key, _)| key));
@@ -288,7 +306,7 @@ fn newest_of_each_key(history: &History, found: &State) -> Result<(), String> {
         for (index, unit) in history.units.iter().enumerate() {
             let (writes, id) = unit.act.writes(unit.id);
             if let Some((_, removed)) = writes.iter().rev().find(|(written, _)| written == key) {
-                if history.must_hold(index, key, true) {
+                if history.must_hold(index, key, power) {
                     allowed.clear();
                 }
                 allowed.push((!removed).then_some(id));

@@ -13,7 +13,7 @@ use sealstone_rocksdb::{Error, Sealing};
 
 use crate::disk::{Disk, Fate, Loss, Tail};
 use crate::files::{Call, Fault, Files, Kind, Plan};
-use crate::judge::{Act, Crash, History, Key, State, Unit, Writes, state_is_allowed};
+use crate::judge::{Act, Crash, History, Key, State, Unit, Writes, newest_of_each_key, state_is_allowed};
 use crate::keys::Keys;
 use crate::random::Random;
 use crate::scenario::{Attack, Ending, Epoch, Mode, Put, Scenario, Step};
@@ -261,7 +261,7 @@ impl Run<'_> {
             return None;
         }
         let (disk, cut) = if ending.power { ghost.cut_off(&mut self.random) } else { ghost.killed() };
-        let crash = Crash { power: ending.power, cut };
+        let crash = Crash { power: ending.power, cut, manifest_failed: files.events().manifest_failed };
         self.note_crash(&crash);
         if let Some(attack) = ending.attack {
             self.attack(disk, &crash, attack);
@@ -330,6 +330,12 @@ impl Run<'_> {
         let live = crash.cut.files.iter().filter(|fate| Kind::of(&fate.path) == Kind::Log && fate.pieces > 1).count();
         if live > 1 {
             self.hit("several logs");
+        }
+        let is_short = |fate: &Fate| fate.is_of_database() && matches!(fate.tail, Tail::Short | Tail::Torn);
+        let logs = || crash.cut.files.iter().filter(|fate| Kind::of(&fate.path) == Kind::Log);
+        let first = logs().find(|fate| is_short(fate)).map(|fate| fate.path.clone());
+        if first.is_some_and(|first| logs().any(|fate| fate.is_of_database() && fate.path > first && fate.whole > 1)) {
+            self.hit("a torn log before a later one");
         }
     }
 
@@ -543,7 +549,12 @@ impl Run<'_> {
                 Ok(found) => {
                     self.note(format!("    {}: opened", mode.name()));
                     self.hit(format!("opened: {mode:?}"));
-                    if let Err(text) = state_is_allowed(&self.history, crash, mode, &found) {
+                    let mut judged = state_is_allowed(&self.history, crash, mode, &found);
+                    if judged.is_err() && self.side == Side::Plain && crash.is_beyond_plain() {
+                        self.hit("beyond plain RocksDB: goes on behind a zeroed record");
+                        judged = newest_of_each_key(&self.history, &found, crash.power);
+                    }
+                    if let Err(text) = judged {
                         self.fail(format!("{}: {text}", mode.name()));
                     }
                     Some((open, found))
@@ -571,6 +582,7 @@ impl Run<'_> {
             let (disk, cut) = if power { ghost.cut_off(&mut self.random) } else { ghost.killed() };
             // what the first crash did to the logs still counts; the second one may add to it
             crash.cut.files.extend(cut.files);
+            crash.manifest_failed |= events.manifest_failed;
             files = self.files(disk);
             opened = self.open(&files, mode);
         } else {
@@ -663,7 +675,7 @@ impl Run<'_> {
                 Err(_) => self.hit("attack refused"),
                 Ok(mut open) => {
                     let found = self.state(open.db());
-                    let durable = Crash { power: true, cut: crash.cut.clone() };
+                    let durable = Crash { power: true, ..crash.clone() };
                     match found {
                         Err(_) => self.hit("attack refused"),
                         Ok(found) => match state_is_allowed(&self.history, &durable, mode, &found) {

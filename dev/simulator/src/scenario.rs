@@ -174,8 +174,10 @@ impl Scenario {
     /// The scenario of `seed`.
     pub fn new(seed: u64) -> Self {
         let mut random = Random::new(seed).fork(1);
-        let families = random.pick(&[1, 2, 2, 3]);
         let transactions = random.chance(35);
+        // A flush of the only family of a database with prepared transactions does not sync the logs before in RocksDB 7
+        // (later versions do): a commit that is flushed can outlive its prepare. With more families it does.
+        let families = if transactions { random.pick(&[2, 2, 3]) } else { random.pick(&[1, 2, 2, 3]) };
         // rarely more than two: each costs an opening in every mode
         let epochs = random.pick(&[1, 1, 1, 2, 2, 3]);
         let mut scenario = Self {
@@ -213,6 +215,10 @@ impl Scenario {
         let large = random.pick(&[0, 5, 40]);
         let syncs = random.pick(&[5, 20, 60]);
         let count = random.within(4, 36);
+        if random.chance(20) {
+            // many logs, none of them synced: whatever flushes a family syncs the logs before
+            return (0..count).map(|_| Step::Write { puts: self.puts(random, 30), sync: random.chance(3) }).collect();
+        }
         (0..count).map(|_| self.step(random, large, syncs)).collect()
     }
 
