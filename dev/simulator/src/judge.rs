@@ -281,7 +281,8 @@ fn behind_clean_ends(history: &History, logs: &[LogUnits], floor: usize, found: 
 fn behind_any_ends(history: &History, logs: &[LogUnits], floor: usize, at: usize, state: State, found: &State) -> bool {
     let Some(log) = logs.get(at) else { return state == *found };
     let forced = log.units.iter().filter(|position| **position < floor).count();
-    let fewest = if log.whole == log.units.len() { log.whole } else { forced };
+    let acknowledged = log.units.iter().filter(|position| **position < history.acknowledged).count();
+    let fewest = if log.whole == log.units.len() { acknowledged } else { forced };
     let mut state = state;
     for (index, position) in log.units.iter().enumerate().take(log.whole.max(forced)) {
         if index >= fewest && behind_any_ends(history, logs, floor, at + 1, state.clone(), found) {

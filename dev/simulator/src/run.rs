@@ -397,7 +397,7 @@ impl Run<'_> {
                 }
                 done.map(|_| ())
             }
-            Step::Checkpoint => self.checkpoint(open),
+            Step::Checkpoint => self.checkpoint(open, mode),
             Step::Read => self.read(open),
             Step::Reopen => self.reopen(open, mode),
         };
@@ -484,14 +484,14 @@ impl Run<'_> {
         Ok(())
     }
 
-    fn checkpoint(&mut self, open: &mut Open) -> Result<(), Error> {
+    fn checkpoint(&mut self, open: &mut Open, mode: Mode) -> Result<(), Error> {
         let path = format!("/copy{}", self.next_copy);
         self.next_copy += 1;
         open.db().checkpoint(Path::new(&path))?;
         if open.files.has_crashed() {
             return Ok(());
         }
-        let mut copy = self.open_at(&open.env, &path, Mode::Absolute)?;
+        let mut copy = self.open_at(&open.env, &path, mode)?;
         let found = self.state(&mut copy)?;
         if found.values != self.history.whole().values && !open.files.has_crashed() {
             self.fail(format!("the checkpoint {path} does not hold what was written"));
