@@ -18,6 +18,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::random::Random;
 
+/// How the paths of the database's files begin.
+const DATABASE: &str = "/db/";
+
 /// Bytes of the header of a record in RocksDB's logs.
 const RECORD_HEADER_BYTES: usize = 7;
 
@@ -159,6 +162,8 @@ pub struct Fate {
     pub tail: Tail,
     /// Whether what follows begins with zeros, as many as a record's header of RocksDB has bytes.
     pub zeros_first: bool,
+    /// Whether its end was so before.
+    pub flawed_before: bool,
     /// What happened to it.
     pub loss: Loss,
     /// Its length on stable storage before the crash, in bytes.
@@ -168,7 +173,7 @@ pub struct Fate {
 impl Fate {
     /// Whether it is a file of the database itself, and not of a copy of it.
     pub fn is_of_database(&self) -> bool {
-        self.path.starts_with("/db/")
+        self.path.starts_with(DATABASE)
     }
 }
 
@@ -505,7 +510,11 @@ impl Disk {
         let unit = random.pick(&[512, 4096]);
         let mut paths: BTreeMap<Number, String> = BTreeMap::new();
         for (path, number) in disk.paths().into_iter().chain(self.paths()) {
-            paths.entry(number).or_insert(path);
+            let known = paths.entry(number).or_insert_with(|| path.clone());
+            // of a file that a copy of the database shares with it, the name in the database
+            if !known.starts_with(DATABASE) && path.starts_with(DATABASE) {
+                *known = path;
+            }
         }
         for (number, file) in &self.files {
             let Some(path) = paths.remove(number) else { continue };
@@ -614,7 +623,8 @@ fn fate(number: Number, path: String, named: bool, file: &File, left: &[u8], los
     let zeros_first = rest.iter().take(RECORD_HEADER_BYTES).all(|byte| *byte == 0);
     let (tail, zeros_first) = file.flaw.unwrap_or((tail, zeros_first));
     let (pieces, stable_bytes) = (file.pieces.len(), file.stable.len());
-    Fate { number, path, named, pieces, whole, tail, zeros_first, loss, stable_bytes }
+    let flawed_before = file.flaw.is_some();
+    Fate { number, path, named, pieces, whole, tail, zeros_first, flawed_before, loss, stable_bytes }
 }
 
 impl File {

@@ -15,7 +15,7 @@
 //!
 //! And which databases may refuse to open: under Absolute, one with a log that holds a part of a record, and under
 //! TolerateTail, one with a log that lost something before its end, also if an earlier crash left it so and it is still
-//! needed for a prepared transaction. Under Absolute such a database *must* refuse, unless
+//! needed for a prepared transaction (then under PointInTime, too: tables are ahead of it). Under Absolute such a database *must* refuse, unless
 //! what was lost is in a table. A manifest of which more than the end was lost may be refused in every mode, and any database after a failed call on
 //! its manifest: RocksDB 7 then removes tables that the manifest may name (later versions keep them). Nothing else may be
 //! refused.
@@ -191,7 +191,8 @@ impl Crash {
             || match mode {
                 Mode::Absolute => self.logs().any(|log| matches!(log.tail, Tail::Short | Tail::Torn)),
                 Mode::TolerateTail => self.logs().any(|log| log.tail == Tail::Torn),
-                Mode::PointInTime | Mode::SkipAny => false,
+                Mode::PointInTime => self.logs().any(|log| log.flawed_before),
+                Mode::SkipAny => false,
             }
     }
 }
