@@ -266,7 +266,7 @@ fn behind_clean_ends(history: &History, logs: &[LogUnits], floor: usize, found: 
         for (index, position) in log.units.iter().enumerate() {
             if index < log.whole || *position < floor {
                 state.apply(&history.units[*position]);
-                if state == *found {
+                if *position + 1 >= floor && state == *found {
                     return true;
                 }
             }
@@ -282,8 +282,10 @@ fn behind_clean_ends(history: &History, logs: &[LogUnits], floor: usize, found: 
 fn behind_any_ends(history: &History, logs: &[LogUnits], floor: usize, at: usize, state: State, found: &State) -> bool {
     let Some(log) = logs.get(at) else { return state == *found };
     let forced = log.units.iter().filter(|position| **position < floor).count();
-    let acknowledged = log.units.iter().filter(|position| **position < history.acknowledged).count();
-    let fewest = if log.whole == log.units.len() { acknowledged } else { forced };
+    // of a log with a clean end all that is there is replayed, except for what was not acknowledged
+    let acknowledged = log.units[..log.whole].iter().filter(|position| **position < history.acknowledged).count();
+    let is_torn = log.whole < log.units.len() && matches!(log.tail, Tail::Short | Tail::Torn);
+    let fewest = if is_torn { forced } else { acknowledged };
     let mut state = state;
     for (index, position) in log.units.iter().enumerate().take(log.whole.max(forced)) {
         if index >= fewest && behind_any_ends(history, logs, floor, at + 1, state.clone(), found) {

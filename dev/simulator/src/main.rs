@@ -21,7 +21,7 @@ use sealstone_simulator::run::{Side, run};
 const SEEDS_A_PROCESS: u64 = 25;
 /// One seed in so many is run twice, and must do the same.
 const TWICE: u64 = 16;
-/// Failures that are printed.
+/// Failures that are printed without --all.
 const PRINTED: usize = 20;
 
 /// Runs plain and sealed RocksDB on a disk that loses what was not synced.
@@ -48,6 +48,9 @@ struct Arguments {
     /// Processes at once; 0: one for each core
     #[arg(long, default_value_t = 0)]
     jobs: usize,
+    /// Print every failure, not only the first ones
+    #[arg(long)]
+    all: bool,
     /// Run the seeds in this process and print lines for the one that started it
     #[arg(long, hide = true)]
     worker: bool,
@@ -137,7 +140,8 @@ fn watch(arguments: &Arguments) -> Result<ExitCode> {
             done
         })
     })?;
-    Ok(report(found.into_inner().expect("nobody panicked"), begin.elapsed()))
+    let printed = if arguments.all { usize::MAX } else { PRINTED };
+    Ok(report(found.into_inner().expect("nobody panicked"), begin.elapsed(), printed))
 }
 
 /// Runs one process of `seeds` seeds from `first` on, again behind a seed that killed it.
@@ -181,19 +185,19 @@ fn process(first: u64, seeds: u64, found: &Mutex<Found>) -> Result<()> {
     Ok(())
 }
 
-fn report(mut found: Found, took: Duration) -> ExitCode {
+fn report(mut found: Found, took: Duration, printed: usize) -> ExitCode {
     println!("{}", found.coverage.table());
     found.failures.sort();
     let missing = found.coverage.missing();
     for class in &missing {
         println!("never met: {class}");
     }
-    for (seed, failure) in found.failures.iter().take(PRINTED) {
+    for (seed, failure) in found.failures.iter().take(printed) {
         println!("seed {seed}: {failure}");
         println!("    replay: make soak SEED={seed}");
     }
-    if found.failures.len() > PRINTED {
-        println!("and {} more failures", found.failures.len() - PRINTED);
+    if found.failures.len() > printed {
+        println!("and {} more failures", found.failures.len() - printed);
     }
     println!(
         "{} seeds in {:.0} s, {} failures, {} classes never met",

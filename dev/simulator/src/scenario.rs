@@ -190,7 +190,7 @@ impl Scenario {
         };
         for epoch in 0..epochs {
             let steps = scenario.steps(&mut random);
-            let ending = ending(&mut random, steps.len(), epoch + 1 == epochs);
+            let ending = ending(&mut random, &steps, epoch + 1 == epochs);
             scenario.epochs.push(Epoch { steps, ending });
         }
         scenario
@@ -260,23 +260,34 @@ impl Scenario {
     }
 }
 
-fn ending(random: &mut Random, steps: usize, last: bool) -> Ending {
+fn ending(random: &mut Random, steps: &[Step], last: bool) -> Ending {
     let power = random.chance(75);
+    let mut from_step = random.below(steps.len());
+    let rare: Vec<usize> = (0..steps.len()).filter(|at| !matches!(steps[*at], Step::Write { .. })).collect();
+    if !rare.is_empty() && random.chance(60) {
+        from_step = random.pick(&rare);
+    }
+    let is_short =
+        matches!(steps[from_step], Step::Write { .. } | Step::Prepare { .. } | Step::End { .. } | Step::SyncLog);
+    let now = |random: &mut Random, most: usize| match is_short && random.chance(50) {
+        true => Trigger { kind: None, call: None, after: random.below(3) },
+        false => trigger(random, most),
+    };
     let mut plan = Plan::default();
     match random.below(100) {
         0..30 => {}
-        30..70 => plan.crash = Some(trigger(random, 40)),
+        30..70 => plan.crash = Some(now(random, 40)),
         _ => {
-            plan.fault = Some((trigger(random, 30), random.pick(&[Fault::Io, Fault::Io, Fault::NoSpace, Fault::Short])))
+            let fault = random.pick(&[Fault::Io, Fault::Io, Fault::NoSpace, Fault::Short]);
+            plan.fault = Some((now(random, 30), fault));
         }
     }
-    let from_step = random.below(steps);
     let attack = (last && !power && plan.fault.is_none() && random.chance(60))
         .then(|| random.pick(&[Attack::EmptyLog, Attack::CutLog]));
     let mut recovery = Plan::default();
     match random.below(100) {
-        0..20 => recovery.crash = Some(trigger(random, 60)),
-        20..40 => {
+        0..25 => recovery.crash = Some(trigger(random, 60)),
+        25..45 => {
             let fault = random.pick(&[Fault::Io, Fault::NoSpace, Fault::Short]);
             recovery.fault = Some((trigger(random, 60), fault));
         }
@@ -286,17 +297,29 @@ fn ending(random: &mut Random, steps: usize, last: bool) -> Ending {
     Ending { power, from_step, plan, attack, mode, recovery, rewrap: random.chance(5) }
 }
 
+/// Places at which a crash or a failure has the most to undo.
+const TENDER: [(Kind, Call); 10] = [
+    (Kind::Log, Call::Append),
+    (Kind::Log, Call::Sync),
+    (Kind::Manifest, Call::Append),
+    (Kind::Manifest, Call::Sync),
+    (Kind::Table, Call::Append),
+    (Kind::Table, Call::Sync),
+    (Kind::Table, Call::Remove),
+    (Kind::Control, Call::Rename),
+    (Kind::Directory, Call::SyncDirectory),
+    (Kind::Catalogue, Call::Sync),
+];
+
 /// Some call out of the first `most` or so, or out of the rarer ones of its kind.
 fn trigger(random: &mut Random, most: usize) -> Trigger {
-    let kinds = [Kind::Log, Kind::Manifest, Kind::Table, Kind::Control, Kind::Directory];
+    let kinds = [Kind::Log, Kind::Manifest, Kind::Table, Kind::Control, Kind::Directory, Kind::Catalogue];
     let calls = [
         Call::Open,
         Call::Create,
         Call::Read,
         Call::Append,
-        Call::Append,
         Call::Write,
-        Call::Sync,
         Call::Sync,
         Call::Look,
         Call::Remove,
@@ -304,9 +327,13 @@ fn trigger(random: &mut Random, most: usize) -> Trigger {
         Call::Link,
         Call::SyncDirectory,
     ];
-    match random.below(3) {
+    match random.below(4) {
         0 => Trigger { kind: None, call: None, after: random.below(most) },
         1 => Trigger { kind: None, call: Some(random.pick(&calls)), after: random.below(6) },
-        _ => Trigger { kind: Some(random.pick(&kinds)), call: None, after: random.below(10) },
+        2 => Trigger { kind: Some(random.pick(&kinds)), call: None, after: random.below(10) },
+        _ => {
+            let (kind, call) = random.pick(&TENDER);
+            Trigger { kind: Some(kind), call: Some(call), after: random.below(3) }
+        }
     }
 }
