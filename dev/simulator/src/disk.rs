@@ -175,6 +175,11 @@ impl Fate {
     pub fn is_of_database(&self) -> bool {
         self.path.starts_with(DATABASE)
     }
+
+    /// What of its end stays to be seen after the next crash.
+    fn flaw(&self) -> Option<(Tail, bool)> {
+        matches!(self.tail, Tail::Short | Tail::Torn).then_some((self.tail, self.zeros_first))
+    }
 }
 
 /// Which changes of directories a power cut lost.
@@ -364,6 +369,14 @@ impl Disk {
         Ok(())
     }
 
+    /// Whether a crash before left one of the database's files with an `ending` not as it was written.
+    pub fn has_flawed(&self, ending: &str) -> bool {
+        let is_flawed = |number| self.files.get(number).is_some_and(|file| file.flaw.is_some());
+        self.paths()
+            .iter()
+            .any(|(path, number)| path.starts_with(DATABASE) && path.ends_with(ending) && is_flawed(number))
+    }
+
     // ---- content
 
     /// The content as programs see it.
@@ -461,7 +474,11 @@ impl Disk {
         let mut cut = Cut::default();
         for (path, number) in self.paths() {
             let file = &self.files[&number];
-            cut.files.push(fate(number, path, true, file, &file.now, Loss::Nothing));
+            let fate = fate(number, path, true, file, &file.now, Loss::Nothing);
+            if let Some(file) = disk.files.get_mut(&number) {
+                file.flaw = fate.flaw();
+            }
+            cut.files.push(fate);
         }
         // what a killed process wrote is still to be written out by the system, but no other crash follows at once
         for file in disk.files.values_mut() {
@@ -523,7 +540,7 @@ impl Disk {
             let (left, loss) = if named { (&content[..], loss) } else { (&[][..], Loss::All) };
             let fate = fate(*number, path, named, file, left, loss);
             if named {
-                let flaw = matches!(fate.tail, Tail::Short | Tail::Torn).then_some((fate.tail, fate.zeros_first));
+                let flaw = fate.flaw();
                 let pieces = file.pieces.iter().copied().filter(|end| *end <= content.len()).collect();
                 let after = File { now: content.clone(), stable: content, pieces, flaw, ..File::default() };
                 disk.files.insert(*number, after);

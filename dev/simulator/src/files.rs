@@ -205,6 +205,11 @@ impl Files {
         state.crashed.take().unwrap_or_else(|| state.disk.clone())
     }
 
+    /// Whether a crash before left a log that does not end as it was written.
+    pub fn has_flawed_log(&self) -> bool {
+        self.state().disk.has_flawed(".log")
+    }
+
     /// A number that depends on every call so far, and how many there were.
     pub fn trace(&self) -> (u64, u64) {
         let state = self.state();

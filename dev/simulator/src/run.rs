@@ -365,6 +365,7 @@ impl Run<'_> {
     }
 
     fn step(&mut self, step: &Step, open: &mut Open, mode: Mode) -> Ended {
+        let had_torn_log = open.files.has_flawed_log();
         let done = match step {
             Step::Write { puts, sync } => return self.write(open, puts, *sync),
             Step::Prepare { puts, sync } => return self.prepare(open, puts, *sync),
@@ -403,6 +404,11 @@ impl Run<'_> {
         };
         match done {
             Ok(()) => Ended::Done,
+            Err(_) if matches!(step, Step::Checkpoint) && had_torn_log => {
+                // making a checkpoint reads the logs, and one that an earlier crash tore was still there
+                self.hit("no checkpoint with a torn log");
+                Ended::Failed
+            }
             Err(error) => {
                 self.refused_while_faulty(&open.files, &step.to_string(), &error);
                 Ended::Failed
