@@ -9,6 +9,9 @@ CARGO_ROOT := $(or $(CARGO_INSTALL_ROOT),$(CARGO_HOME),$(HOME)/.cargo)
 # for `make fuzz`: what to check (a file of dev/fuzz/fuzz_targets), and how many seconds long
 TARGET ?= ciphers
 SECONDS ?= 60
+# for `make soak`: how many minutes, or one seed to replay
+MINUTES ?= 10
+SEED ?=
 
 CACHE := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/sealstone
 SYSTEM_CXXFLAGS := $(CXXFLAGS)
@@ -37,7 +40,7 @@ endif
 
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
-.PHONY: help compare rivals fuzz test install setup setup-rivals setup-kmip setup-mongod setup-wiredtiger setup-fuzz setup-lints clean
+.PHONY: help compare rivals fuzz soak test install setup setup-rivals setup-kmip setup-mongod setup-wiredtiger setup-fuzz setup-lints clean
 
 help:
 	@echo 'make compare            measure what encryption at rest costs on this machine; ends with the path of the report'
@@ -46,6 +49,7 @@ help:
 	@echo 'make rivals             our ciphers beside OpenSSL and the crate lea: GB/s by message size, in one run'
 	@echo 'make fuzz               look for inputs on which backends differ, or a damaged file opens; TARGET=ciphers, seals or kmip, SECONDS=60'
 	@echo 'make install            install the command sealstone with cargo, and the extension that MongoDB loads'
+	@echo 'make soak               plain and sealed RocksDB on a disk that loses what was not synced; MINUTES=10, or SEED=17 to replay one'
 	@echo 'make clean              remove what was built'
 	@echo 'ENGINE=bundled          with compare and install: build RocksDB from source instead of linking the system library'
 
@@ -86,6 +90,9 @@ fuzz: setup-fuzz
 	@mkdir -p "$(CACHE)/fuzz/$(TARGET)"
 	cargo fuzz run --fuzz-dir dev/fuzz --sanitizer none --features libfuzzer $(TARGET) "$(CACHE)/fuzz/$(TARGET)" -- \
 		-max_total_time=$(SECONDS) -artifact_prefix="$(CACHE)/fuzz/$(TARGET)-"
+
+soak: setup
+	cargo run --release --locked --package sealstone-simulator -- $(if $(SEED),--seed $(SEED),--minutes $(MINUTES)) $(ARGS)
 
 setup-fuzz:
 	@cargo fuzz --version >/dev/null 2>&1 || cargo install --locked cargo-fuzz

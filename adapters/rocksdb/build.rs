@@ -5,14 +5,19 @@ use std::path::{Path, PathBuf};
 use std::{env, fs};
 
 const SOURCES: [&str; 3] = ["shim/counting_fs.cc", "shim/database.cc", "shim/sealed_fs.cc"];
-const HEADERS: [&str; 2] = ["shim/file_systems.h", "shim/sealstone.h"];
+/// More sources for feature `simulator`.
+const SIMULATOR_SOURCES: [&str; 2] = ["shim/base_fs.cc", "shim/families.cc"];
+const HEADERS: [&str; 3] = ["shim/base_files.h", "shim/file_systems.h", "shim/sealstone.h"];
 
 fn main() {
-    for file in SOURCES.iter().chain(&HEADERS) {
+    for file in SOURCES.iter().chain(&SIMULATOR_SOURCES).chain(&HEADERS) {
         println!("cargo:rerun-if-changed={file}");
     }
     let mut shim = cc::Build::new();
     shim.cpp(true).std("c++20").define("NDEBUG", None).opt_level(2).extra_warnings(true).files(SOURCES);
+    if env::var_os("CARGO_FEATURE_SIMULATOR").is_some() {
+        shim.files(SIMULATOR_SOURCES);
+    }
     if env::var_os("CARGO_FEATURE_BUNDLED").is_some() {
         // librocksdb-sys links its library itself and names its headers here
         println!("cargo:rerun-if-env-changed=DEP_ROCKSDB_CARGO_MANIFEST_DIR");

@@ -1,5 +1,5 @@
 //! The boundary to RocksDB: C declarations of the shim, the callbacks it makes, and small owned wrappers around its
-//! objects. The only file of this crate with `unsafe`; everything else is built on the wrappers.
+//! objects. With the files below `ffi/`, the only one of this crate with `unsafe`; everything else is built on the wrappers.
 //!
 //! What crosses the boundary is described in `shim/sealstone.h`. Not here: sealing (`file_system`), settings
 //! (`engine`), records (`store`).
@@ -27,6 +27,11 @@ use std::sync::Arc;
 use crate::catalogue::raw::{RawError, RawFiles, RawUpdate};
 use crate::file_system::{Failure, RawFailed, RawRead, Reader, SealedFiles, Syncer, Writer};
 use crate::pace;
+
+#[cfg(feature = "simulator")]
+pub(crate) mod base;
+#[cfg(feature = "simulator")]
+pub(crate) mod families;
 
 /// What RocksDB said when a call failed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

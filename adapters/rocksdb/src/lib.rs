@@ -5,6 +5,7 @@
 //! - [`SealedEnv`] is the environment, for a database opened here or (feature `rust-rocksdb`) with the crate `rocksdb`.
 //! - [`RocksDb`] is the engine for `sealstone_bench`: sealed and unsealed stores, measured alike.
 //! - [`rest`] says what is sealed in a directory, and checks all of it.
+//! - `simulated` (feature `simulator`) puts databases on files that a test keeps.
 //! - [`reseal`] rewrites an open database under another cipher or key, or seals a plain one.
 //!
 //! Not here: the sealed formats (`sealstone-seal`), keys (`sealstone-keys`), workloads (`sealstone-bench`).
@@ -31,6 +32,8 @@ mod pace;
 mod record;
 pub mod reseal;
 pub mod rest;
+#[cfg(feature = "simulator")]
+pub mod simulated;
 mod store;
 mod transaction;
 

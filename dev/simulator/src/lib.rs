@@ -1,0 +1,17 @@
+#![forbid(unsafe_code)]
+//! A simulator below the seal: plain and sealed RocksDB on a disk that a seed lets lose what was not synced.
+//!
+//! - [`scenario`] is what a seed stands for, the same for both.
+//! - [`run`] does it: RocksDB on sealed files or not, on [`files`], on a [`disk`].
+//! - [`judge`] says what each crash may leave, and [`coverage`] what a run has to have met.
+//!
+//! Not here: an attacker who does more than cut a log, and engines other than RocksDB.
+
+pub mod coverage;
+pub mod disk;
+pub mod files;
+pub mod judge;
+pub mod keys;
+pub mod random;
+pub mod run;
+pub mod scenario;
