@@ -346,3 +346,53 @@ fn a_file_in_the_way_of_a_new_one_is_removed_and_not_emptied() {
     assert_eq!(fs::read(&kept).unwrap(), before);
     assert_ne!(fs::read(&table).unwrap(), before);
 }
+
+/// Whoever bears our magic and cannot be read may need any version.
+#[test]
+fn a_header_that_cannot_be_read_keeps_every_version() {
+    let site = Site::new();
+    site.seal("db/000007.sst", b"data under version 1");
+    let header = fs::read(site.path("db/000007.sst")).unwrap();
+    let first = KeyRef { id: "orders".into(), version: 1 };
+    site.key.rotate().unwrap();
+    site.seal("db/000008.sst", b"data under version 2");
+    site.rotate("db");
+    let protected = || rest::protected(&site.path("db"), &first).map_err(|error| error.to_string());
+    assert_eq!(protected().map(|found| (found.sealed_files, found.files)), Ok((2, 0)));
+
+    let changed = |at: usize, value: u8| {
+        let mut bytes = header.clone();
+        bytes[at] = value;
+        bytes
+    };
+    let zeroed = {
+        let mut bytes = header.clone();
+        bytes[..512].fill(0);
+        bytes
+    };
+    let wrote_it = "retire the version with the version of sealstone that wrote this file, or a newer one";
+    let restore = "restore it from a backup, or move it elsewhere if the store opens without it, and retire the \
+                   version then";
+    // format version 257, cipher 0xff.., an impossible layout, and ends of files
+    for (what, bytes, advice) in [
+        ("a newer format", changed(8, 1), wrote_it),
+        ("a cipher of a newer program", changed(12, 0x7f), wrote_it),
+        ("an impossible layout", changed(10, 0x55), restore),
+        ("zeros in place of the header", zeroed, restore),
+        ("a header cut short", header[..100].to_vec(), restore),
+        ("a header without its last byte", header[..511].to_vec(), restore),
+        ("half a magic", header[..4].to_vec(), restore),
+    ] {
+        let path = site.path("db/000009.sst");
+        fs::write(&path, bytes).unwrap();
+        let refused = protected().expect_err(what);
+        let start = format!("nobody knows which key {} is under: ", path.display());
+        assert!(refused.starts_with(&start) && refused.ends_with(&format!("\n{advice}")), "{what}: {refused}");
+    }
+
+    // files that need no key
+    for bytes in [&b""[..], &[0; 5000], b"plain text", b"\x88SEALST\n"] {
+        fs::write(site.path("db/000009.sst"), bytes).unwrap();
+        assert_eq!(protected().map(|found| (found.sealed_files, found.files)), Ok((2, 0)));
+    }
+}

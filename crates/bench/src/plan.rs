@@ -19,9 +19,9 @@ pub enum Policy {
     /// Every cipher in good standing.
     #[default]
     Any,
-    /// Approved under FIPS 140.
+    /// Cipher and mode approved under FIPS 140.
     Fips,
-    /// On the Korean validation list.
+    /// Cipher and mode on the Korean validation list.
     Kcmvp,
 }
 

@@ -125,9 +125,13 @@ fn barred(policy: Policy, cipher: &Cipher, variant: &Variant, variants: &[Varian
         Standing::Standard | Standing::National => {}
     }
     if !allows(policy, cipher) {
-        return Some(match policy {
-            Policy::Fips => "not approved under FIPS 140".into(),
-            _ => "not on the Korean validation list (KCMVP)".into(),
+        let (list, has_cipher) = match policy {
+            Policy::Fips => ("approved under FIPS 140", cipher.fips),
+            _ => ("on the Korean validation list (KCMVP)", cipher.kcmvp),
+        };
+        return Some(match has_cipher {
+            true => format!("the cipher is {list}, its mode here ({}) is not", cipher.mode.word()),
+            false => format!("not {list}"),
         });
     }
     // a forced backend shows what other machines would get; nobody should force it where a better one is at hand
@@ -141,8 +145,8 @@ fn barred(policy: Policy, cipher: &Cipher, variant: &Variant, variants: &[Varian
 fn allows(policy: Policy, cipher: &Cipher) -> bool {
     match policy {
         Policy::Any => matches!(cipher.standing, Standing::Standard | Standing::National),
-        Policy::Fips => cipher.fips,
-        Policy::Kcmvp => cipher.kcmvp,
+        Policy::Fips => cipher.meets_fips(),
+        Policy::Kcmvp => cipher.meets_kcmvp(),
     }
 }
 
@@ -390,6 +394,20 @@ mod tests {
         assert!(korean.ranking.iter().any(|ranked| ranked.label == "aes-256" && !ranked.allowed));
         let fips = recommend(&plan(Policy::Fips), &variants(&THREE), &all);
         assert_eq!(fips.take.as_deref(), Some("aes-256"));
+    }
+
+    /// HIGHT is on the Korean list; counter mode with keyed BLAKE3, which it is sealed with here, is not.
+    #[test]
+    fn a_policy_is_about_cipher_and_mode() {
+        let two = variants(&[THREE[0], ("hight", Some("hight"), "auto"), THREE[2]]);
+        let all = [cell(0, "a", 1.0, 0.01), cell(1, "a", 0.99, 0.01), cell(2, "a", 0.8, 0.01)];
+        let korean = recommend(&plan(Policy::Kcmvp), &two, &all);
+        assert_eq!(korean.take.as_deref(), Some("aria-256"));
+        let hight = korean.ranking.iter().find(|ranked| ranked.label == "hight").unwrap();
+        let reason = "the cipher is on the Korean validation list (KCMVP), its mode here (ctr+mac) is not";
+        assert!(!hight.allowed && hight.reasons[0] == reason, "{:?}", hight.reasons);
+        let alone = recommend(&plan(Policy::Kcmvp), &two[..2], &all[..2]);
+        assert!(alone.take.is_none() && !alone.answer.contains("hight"), "{}", alone.answer);
     }
 
     #[test]

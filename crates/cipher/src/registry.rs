@@ -59,9 +59,9 @@ pub struct Cipher {
     pub standing: Standing,
     /// The specification, such as `FIPS 197`.
     pub source: &'static str,
-    /// Approved for new encryption under FIPS 140.
+    /// The block cipher is approved for new encryption under FIPS 140; see [`Cipher::meets_fips`] for the mode.
     pub fips: bool,
-    /// On the Korean validation list (KCMVP).
+    /// The block cipher is on the Korean validation list (KCMVP); see [`Cipher::meets_kcmvp`] for the mode.
     pub kcmvp: bool,
     /// How much one key may protect.
     pub limits: Limits,
@@ -387,6 +387,15 @@ impl Mode {
             Self::CtrMac => "ctr+mac",
         }
     }
+
+    /// Whether FIPS 140 (SP 800-38D) and the Korean validation list (KCMVP) have this mode. Counter mode plus keyed
+    /// BLAKE3 is our own and on no list, whatever the block cipher.
+    pub fn is_listed(self) -> bool {
+        match self {
+            Self::Gcm => true,
+            Self::CtrMac => false,
+        }
+    }
 }
 
 impl Cipher {
@@ -396,6 +405,17 @@ impl Cipher {
             Mode::Gcm => 12,
             Mode::CtrMac => 8,
         }
+    }
+
+    /// Whether what this line seals with, cipher and mode, is approved for new encryption under FIPS 140. The approval
+    /// of algorithms, that is: this library was not validated.
+    pub fn meets_fips(&self) -> bool {
+        self.fips && self.mode.is_listed()
+    }
+
+    /// Whether what this line seals with, cipher and mode, is on the Korean validation list (KCMVP). Algorithms, again.
+    pub fn meets_kcmvp(&self) -> bool {
+        self.kcmvp && self.mode.is_listed()
     }
 
     /// Whether `key` is as long as this cipher's keys are.
@@ -465,6 +485,20 @@ mod tests {
             assert!(cipher.standing.by_default() || cipher.caveat.is_some(), "{} needs its caveat", cipher.name);
         }
         assert_eq!(cipher("3des").unwrap().blocks_per_key(), 1 << 20);
+    }
+
+    /// What a policy allows is sealed with a mode of that list, too; BLAKE3 is on none.
+    #[test]
+    fn lists_are_met_by_cipher_and_mode() {
+        let names = |meets: fn(&Cipher) -> bool| -> Vec<&str> {
+            ciphers().iter().filter(|cipher| meets(cipher)).map(|cipher| cipher.name).collect()
+        };
+        assert_eq!(names(Cipher::meets_fips), ["aes-128", "aes-192", "aes-256"]);
+        assert_eq!(
+            names(Cipher::meets_kcmvp),
+            ["aria-128", "aria-192", "aria-256", "seed-128", "lea-128", "lea-192", "lea-256"]
+        );
+        assert!(cipher("hight").unwrap().kcmvp, "the block cipher alone is on the list");
     }
 
     #[test]

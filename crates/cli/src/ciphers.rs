@@ -63,7 +63,7 @@ fn text(ciphers: &[&Cipher]) -> String {
 }
 
 fn approved(cipher: &Cipher) -> &'static str {
-    match (cipher.fips, cipher.kcmvp) {
+    match (cipher.meets_fips(), cipher.meets_kcmvp()) {
         (true, true) => "FIPS KCMVP",
         (true, false) => "FIPS",
         (false, true) => "KCMVP",
@@ -80,8 +80,8 @@ fn as_json(cipher: &Cipher) -> Value {
         "mode": cipher.mode.word(),
         "standing": cipher.standing.word(),
         "source": cipher.source,
-        "fips": cipher.fips,
-        "kcmvp": cipher.kcmvp,
+        "fips": cipher.meets_fips(),
+        "kcmvp": cipher.meets_kcmvp(),
         "limits": {
             "bytes_per_key": cipher.limits.bytes_per_key,
             "messages_per_key": cipher.limits.messages_per_key,

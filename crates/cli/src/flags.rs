@@ -522,9 +522,9 @@ pub(crate) struct ManFlags {
 pub(crate) enum PolicyName {
     /// Every cipher in good standing
     Any,
-    /// Approved under FIPS 140
+    /// Cipher and mode approved under FIPS 140
     Fips,
-    /// On the Korean validation list
+    /// Cipher and mode on the Korean validation list
     Kcmvp,
 }
 

@@ -237,8 +237,9 @@ fn key_files_in(dir: &Path) -> anyhow::Result<Vec<Summary>> {
             Ok(key) => keys.push(key),
             // something else, or one that went away meanwhile
             Err(KeyError::Garbled { .. } | KeyError::NoFile { .. }) => {}
-            // open to others: a key file that is must not be passed over in silence, and other files often are
-            Err(KeyError::Permissions { .. }) if path.extension().is_none_or(|ending| ending != "key") => {}
+            // open to others or theirs: a key file that is must not be passed over in silence, and other files often are
+            Err(KeyError::Permissions { .. } | KeyError::Owner { .. })
+                if path.extension().is_none_or(|ending| ending != "key") => {}
             Err(error) => return Err(error.into()),
         }
     }
@@ -307,7 +308,8 @@ fn still_protected(
             checked += sealed_files;
             continue;
         }
-        let found = rest::protected(store, key)?;
+        let found =
+            rest::protected(store, key).map_err(|error| anyhow::anyhow!("key {key} was not retired: {error}"))?;
         let shown = store.display();
         if let Some(example) = found.example {
             let are = if found.files == 1 { "1 file is".to_string() } else { format!("{} files are", found.files) };

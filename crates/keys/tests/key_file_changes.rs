@@ -2,9 +2,13 @@
 //! them. Not here: what a key file must look like (`key_file.rs`), passphrases (`key_file_passphrase.rs`).
 
 use std::fs;
-use std::os::unix::fs::{PermissionsExt, symlink};
+use std::io::{BufRead, BufReader, Write};
+use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::Path;
+use std::process::{Command, Stdio};
 
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 use sealstone_keys::file::KeyFile;
 use sealstone_keys::{KeyError, KeyRef, KeySource};
 
@@ -257,4 +261,50 @@ fn odd_times_survive() {
     key.rotate().unwrap();
     assert_eq!(KeyFile::open(&path).unwrap().versions().next().unwrap(), before);
     assert_eq!(before.1, "a \"time\" \n of \u{1b} its own");
+}
+
+/// As soon as a process has put its file in place another one may put the next, and the first must not take that for its
+/// own. So the first is stopped in between, as often as a watcher is quick enough.
+#[test]
+fn who_rotates_sees_what_is_put_in_place_a_moment_later() {
+    const ROLE: &str = "SEALSTONE_TEST_ROTATES_WHEN_TOLD";
+    if let Some(path) = std::env::var_os(ROLE) {
+        let key = KeyFile::open(path).unwrap();
+        for line in std::io::stdin().lines() {
+            match line.unwrap().as_str() {
+                "rotate" => println!("\n@{}", key.rotate().unwrap().version),
+                _ => println!("\n@{}", key.current().unwrap().0.version),
+            }
+        }
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("a.key");
+    let other = KeyFile::create(&path, "orders").unwrap();
+    let mut first = Command::new(std::env::current_exe().unwrap())
+        .args(["who_rotates_sees_what_is_put_in_place_a_moment_later", "--exact", "--test-threads=1", "--nocapture"])
+        .env(ROLE, &path)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let process = Pid::from_raw(first.id().try_into().unwrap());
+    let (mut commands, answers) = (first.stdin.take().unwrap(), BufReader::new(first.stdout.take().unwrap()));
+    let mut answers = answers.lines().filter_map(|line| line.unwrap().strip_prefix('@')?.parse::<u32>().ok());
+    // it has opened the file
+    writeln!(commands, "current").unwrap();
+    assert_eq!(answers.next(), Some(1));
+    for round in 1..=20 {
+        let before = fs::metadata(&path).unwrap().ino();
+        writeln!(commands, "rotate").unwrap();
+        while fs::metadata(&path).unwrap().ino() == before {}
+        kill(process, Signal::SIGSTOP).unwrap();
+        assert_eq!(other.rotate().unwrap(), orders(2 * round + 1));
+        kill(process, Signal::SIGCONT).unwrap();
+        assert_eq!(answers.next(), Some(2 * round));
+        writeln!(commands, "current").unwrap();
+        assert_eq!(answers.next(), Some(2 * round + 1), "round {round}");
+    }
+    drop(commands);
+    assert!(first.wait().unwrap().success());
 }

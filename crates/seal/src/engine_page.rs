@@ -13,6 +13,7 @@ use std::sync::{PoisonError, RwLock};
 use sealstone_cipher::aead::{Aead, Error as CipherError, aead};
 use sealstone_cipher::backend::Backend;
 use sealstone_cipher::ctr::{Ctr, ctr};
+use sealstone_cipher::memory::{Forked, Generation};
 use sealstone_cipher::registry::{self, Cipher, Mode};
 use sealstone_keys::{KeyError, KeyRef, Secret, subkey};
 use zeroize::Zeroizing;
@@ -208,6 +209,9 @@ pub enum EnginePageError {
     /// The operating system gave no randomness.
     #[error("no randomness from the operating system: {0}\nnothing was sealed")]
     Random(String),
+    /// The keys were taken before this process was forked.
+    #[error(transparent)]
+    Forked(#[from] Forked),
     /// The current key is not among the keys.
     #[error(transparent)]
     Key(#[from] KeyError),
@@ -284,6 +288,8 @@ pub struct EnginePages {
     place: String,
     keys: Vec<Kek>,
     current: usize,
+    /// In which process: a child has the same counter and would seal under the same nonces.
+    opened_in: Generation,
     sealing: RwLock<Sealing>,
     /// Subkeys of other openings that opened a block.
     opened: RwLock<HashMap<Writer, Box<dyn Aead>>>,
@@ -324,7 +330,8 @@ impl EnginePages {
             .collect();
         let sealing = RwLock::new(Sealing::new(&keys[at], cipher, backend)?);
         let opened = RwLock::default();
-        Ok(Self { cipher, backend, place: place.into(), keys, current: at, sealing, opened })
+        let (opened_in, place) = (Generation::current(), place.into());
+        Ok(Self { cipher, backend, place, keys, current: at, opened_in, sealing, opened })
     }
 
     /// The key that seals.
@@ -367,13 +374,14 @@ impl EnginePages {
     /// Seals the page that lies in `block` between room for the header ([`HEADER_BYTES`]) and room for the tag.
     ///
     /// # Errors
-    /// [`EnginePageError::Buffer`], [`EnginePageError::TooLong`], [`EnginePageError::Random`],
+    /// [`EnginePageError::Buffer`], [`EnginePageError::TooLong`], [`EnginePageError::Random`], [`EnginePageError::Forked`],
     /// [`EnginePageError::Cipher`]. `block` then holds nothing of the page.
     pub fn seal_in_place(&self, block: &mut [u8]) -> Result<(), EnginePageError> {
         self.seal_somewhere(block).inspect_err(|_| block.fill(0))
     }
 
     fn seal_somewhere(&self, block: &mut [u8]) -> Result<(), EnginePageError> {
+        self.opened_in.check()?;
         let Some(bytes) = block.len().checked_sub(OVERHEAD_BYTES) else {
             return Err(EnginePageError::Buffer { found: block.len(), wanted: OVERHEAD_BYTES });
         };
@@ -449,13 +457,15 @@ impl EnginePages {
     ///
     /// # Errors
     /// Those of [`inspect`]; [`EnginePageError::OtherCipher`], [`EnginePageError::MissingVersion`],
-    /// [`EnginePageError::OtherKey`], [`EnginePageError::Changed`], [`EnginePageError::Buffer`]. `page` then holds
+    /// [`EnginePageError::OtherKey`], [`EnginePageError::Changed`], [`EnginePageError::Buffer`],
+    /// [`EnginePageError::Forked`]. `page` then holds
     /// nothing of the data.
     pub fn open_in_place(&self, block: &[u8], page: &mut [u8]) -> Result<(), EnginePageError> {
         self.open_somewhere(block, page).inspect_err(|_| page.fill(0))
     }
 
     fn open_somewhere(&self, block: &[u8], page: &mut [u8]) -> Result<(), EnginePageError> {
+        self.opened_in.check()?;
         let info = inspect(block)?;
         if block.len() < OVERHEAD_BYTES {
             return Err(EnginePageError::Damaged { found: format!("it ends after {} bytes", block.len()) });

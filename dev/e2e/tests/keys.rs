@@ -130,8 +130,17 @@ fn retiring_asks_for_stores_and_spares_the_newest() {
     fails(
         dir,
         &["keys", "retire", "a.key", "--version", "1", "--store", "nowhere"],
-        "sealstone: cannot read directory nowhere: No such file or directory (os error 2)\n  \
-         give the directory of a store\n",
+        "sealstone: key orders version 1 was not retired: cannot read directory nowhere: No such file or directory \
+         (os error 2)\n  give the directory of a store\n",
+    );
+    // begins as a sealed file, and no program of today wrote it
+    fs::write(dir.join("photos/000004.log"), [&b"\x89SEALST\n\x7f"[..], &[7; 600]].concat()).unwrap();
+    let refused = keys(dir, &["keys", "retire", "a.key", "--version", "1", "--store", "photos"]);
+    let start = "sealstone: key orders version 1 was not retired: nobody knows which key photos/000004.log is under: ";
+    assert!(refused.stderr.starts_with(start), "{}", refused.stderr);
+    assert_eq!(
+        (refused.code, versions_of(&json(&keys(dir, &["keys", "show", "a.key", "--json"]).done()))),
+        (Some(2), vec![1, 2])
     );
     let retired = keys(dir, &["keys", "retire", "a.key", "--version", "1", "--unchecked", "--json"]);
     assert_eq!(retired.stderr, "key orders version 1 is retired; no store was looked at\n");

@@ -20,7 +20,7 @@ use sealstone_keys::{KeyError, KeyRef, KeySource, Secret};
 use sealstone_seal::{SealError, inspect, rewrap};
 use serde::Serialize;
 
-use super::{Finding, SCHEMA, list, read_start, status};
+use super::{CHUNK_BYTES, Finding, SCHEMA, list, read_start, status};
 use crate::opening::{self, Header};
 
 /// Files that are open at once, waiting to be synced.
@@ -145,7 +145,8 @@ pub struct Protected {
 /// the other files are synced: the answer also holds after a power cut, if the rotation before was killed.
 ///
 /// # Errors
-/// A directory or file that cannot be read: then nobody knows.
+/// A directory or file that cannot be read: then nobody knows. So with a file that begins as a sealed one and whose header
+/// this program cannot read, be it newer, damaged or cut short, and with one whose header is zeros before other bytes.
 pub fn protected(dir: &Path, key: &KeyRef) -> Result<Protected, StoreError> {
     let mut found = Protected { sealed_files: 0, files: 0, example: None };
     let mut open = Vec::new();
@@ -164,9 +165,15 @@ pub fn protected(dir: &Path, key: &KeyRef) -> Result<Protected, StoreError> {
         };
         let mut read = |into: &mut [u8]| read_start(&file, into);
         let header = Header::read(&mut read).map_err(cannot)?;
+        let is_zero = header.stored().iter().all(|byte| *byte == 0);
         let looked = opening::settled(header, read, |header| inspect(header.stored())).map_err(cannot)?;
-        // what is damaged or not sealed opens under no key
-        let Ok(info) = looked else { continue };
+        let info = match looked {
+            Ok(info) => info,
+            Err(SealError::NotSealed) => continue,
+            // what a power cut leaves of a file of which nothing was on disk yet, or an empty file
+            Err(_) if is_zero && is_all_zero(&file).map_err(cannot)? => continue,
+            Err(error) => return Err(nobody_knows(&path, &error)),
+        };
         found.sealed_files += 1;
         if info.key == *key {
             found.files += 1;
@@ -179,6 +186,36 @@ pub fn protected(dir: &Path, key: &KeyRef) -> Result<Protected, StoreError> {
     }
     sync(open)?;
     Ok(found)
+}
+
+/// The refusal to say which key the file at `path` is under, because of `error` in its header.
+fn nobody_knows(path: &Path, error: &SealError) -> StoreError {
+    let words = error.to_string();
+    let found = words.lines().next().unwrap_or_default();
+    let advice = match error {
+        SealError::UnsupportedVersion { .. } | SealError::UnknownCipher { .. } => {
+            "retire the version with the version of sealstone that wrote this file, or a newer one"
+        }
+        _ => {
+            "restore it from a backup, or move it elsewhere if the store opens without it, and retire the version then"
+        }
+    };
+    StoreError(format!("nobody knows which key {} is under: {found}\n{advice}", path.display()))
+}
+
+/// Whether there is nothing but zeros in `file`.
+fn is_all_zero(file: &File) -> io::Result<bool> {
+    let mut chunk = vec![0; CHUNK_BYTES];
+    let mut at = 0;
+    loop {
+        match file.read_at(&mut chunk, at) {
+            Ok(0) => return Ok(true),
+            Ok(got) if chunk[..got].iter().any(|byte| *byte != 0) => return Ok(false),
+            Ok(got) => at += got as u64,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
 }
 
 /// One rotation of one store.

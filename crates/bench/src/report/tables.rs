@@ -445,7 +445,7 @@ pub(super) fn workloads(run: &Run) -> Table {
 }
 
 fn approvals(cipher: &sealstone_cipher::registry::Cipher) -> &'static str {
-    match (cipher.fips, cipher.kcmvp) {
+    match (cipher.meets_fips(), cipher.meets_kcmvp()) {
         (true, true) => "FIPS 140, KCMVP",
         (true, false) => "FIPS 140",
         (false, true) => "KCMVP",
