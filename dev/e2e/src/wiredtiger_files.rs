@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use sealstone_seal::engine_page::{EnginePageInfo, HEADER_BYTES, OVERHEAD_BYTES, inspect};
+use sealstone_seal::engine_page::{EnginePageInfo, HEADER_BYTES, inspect};
 use sealstone_wiredtiger::{PAGE_SKIP_BYTES, RECORD_SKIP_BYTES};
 
 /// Pages begin at multiples of this, in bytes.
@@ -22,6 +22,8 @@ pub struct Block {
     pub at: usize,
     /// Its length, in bytes.
     pub bytes: usize,
+    /// Length of the page or record in it, in bytes.
+    pub page_bytes: usize,
     /// What its header says.
     pub info: EnginePageInfo,
     /// Its tag.
@@ -82,7 +84,8 @@ pub fn blocks_of(file: &Path) -> Vec<Block> {
         let length = u32::from_le_bytes(*bytes[at - 4..].first_chunk()?) as usize;
         let block = bytes.get(at..start + length)?;
         let tag = *block.last_chunk()?;
-        (block.len() >= OVERHEAD_BYTES).then(|| Block { file: file.to_owned(), at, bytes: block.len(), info, tag })
+        let page_bytes = info.ciphertext(block.len()).ok()?.len();
+        Some(Block { file: file.to_owned(), at, bytes: block.len(), page_bytes, info, tag })
     };
     (0..bytes.len()).step_by(step).filter_map(one).collect()
 }
@@ -121,7 +124,7 @@ pub fn change_under_checksum(file: &Path, at: usize) {
 }
 
 /// CRC-32C (RFC 3720, B.4), bit by bit.
-fn crc32c(bytes: &[u8]) -> u32 {
+pub(crate) fn crc32c(bytes: &[u8]) -> u32 {
     let byte = |crc: u32, byte: &u8| {
         (0..8).fold(crc ^ u32::from(*byte), |crc, _| crc >> 1 ^ if crc & 1 == 1 { 0x82F6_3B78 } else { 0 })
     };
