@@ -1,4 +1,5 @@
-//! Instruction sets: the only place with CPU intrinsics and, with them, `unsafe`.
+//! Instruction sets and the memory that keys are kept in: the only place with CPU intrinsics and calls of the system
+//! and, with them, `unsafe`.
 //!
 //! An instruction set is a token type ([`Portable`] and, on x86-64, `Aesni`, `Avx2`, `Avx512`). A token is made only
 //! after the CPU was asked, so whoever holds one may call its instructions; that is what every `unsafe` block below
@@ -12,13 +13,14 @@
 //! - [`Planes`]: words as wide as the registers, each bit a lane of its own, for ciphers computed as circuits.
 //!
 //! A new instruction set is one file that implements the traits, one line in [`lines`] and one in the `Isa` table;
-//! no cipher file names an instruction set.
+//! no cipher file names an instruction set. `memory` is by itself.
 //!
 //! Not here: any cipher or mode.
 #![allow(unsafe_code)]
 
 pub(crate) mod byte_lanes;
 mod lanes;
+pub(crate) mod memory;
 mod planes;
 mod portable;
 pub(crate) mod table_lanes;

@@ -1,0 +1,209 @@
+//! Values in protected memory ([`Protected`]) and whether this process is still the one that made them ([`Generation`]).
+//! What both promise is said in `crate::memory`.
+//!
+//! Not here: the memory itself (`arena`, `pages`).
+
+mod arena;
+mod pages;
+#[cfg(all(test, target_os = "linux", not(miri)))]
+mod tests;
+
+use std::alloc::Layout;
+use std::fmt;
+use std::marker::PhantomData;
+use std::ops::{Deref, DerefMut};
+use std::ptr::NonNull;
+
+use arena::Slot;
+
+pub use arena::Protection;
+
+/// How much memory is set aside for keys in this process, and what the system granted for it.
+///
+/// What was not granted stands in the difference: `mapped_bytes - locked_bytes` may be written to swap.
+pub fn protection() -> Protection {
+    arena::protection()
+}
+
+/// This process was forked from the one that set a key or opened a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "this process was forked from the one that opened the file or set the key, and has no keys of it: both would use \
+     the same nonces\nopen files and keys again after the fork"
+)]
+pub struct Forked;
+
+/// Which process made something: taken when it is made, checked when it is used.
+///
+/// A nonce must not be used twice, and a forked child has a copy of every counter its parent has. So whoever counts
+/// nonces takes a `Generation` where the count begins and checks it before each use.
+///
+/// Detected is every copy of the address space within a running system: `fork`, `vfork` with a copy, `clone` without
+/// `CLONE_VM`, from whatever language, whether libc knows of it or not. Not detected is a memory image that is brought
+/// back as a whole: a virtual machine that is resumed from a snapshot twice, or a process restored by CRIU. There all
+/// memory, this mark too, is as it was.
+///
+/// ```
+/// use sealstone_cipher::memory::Generation;
+///
+/// let opened_in = Generation::current();
+/// opened_in.check()?; // before each use of a nonce
+/// # Ok::<(), sealstone_cipher::memory::Forked>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Generation {
+    mark: u32,
+    /// The process id where the system does not zero marks on fork, otherwise 0.
+    process: u32,
+}
+
+impl Generation {
+    /// The one of this process.
+    #[must_use]
+    pub fn current() -> Self {
+        let process = if arena::notices_forks() { 0 } else { std::process::id() };
+        Self { mark: arena::generation(), process }
+    }
+
+    /// Whether this process is the one in which it was taken. Costs two loads that are always in the cache on Linux (from
+    /// 4.14 on), and a system call elsewhere.
+    ///
+    /// # Errors
+    /// [`Forked`] in a child.
+    #[inline]
+    pub fn check(self) -> Result<(), Forked> {
+        let same = arena::is_current(self.mark) && (self.process == 0 || self.process == std::process::id());
+        if same { Ok(()) } else { Err(Forked) }
+    }
+}
+
+/// A value in memory that is kept out of swap and core dumps and wiped in a forked child, as far as the system grants
+/// it (see [`protection`]); zeroed on drop.
+///
+/// Moving it moves a pointer. The value itself is not moved, so it leaves no copies behind, except where it was made: so
+/// make it empty and fill it in place.
+///
+/// In a forked child the value is gone. Using it there panics with the words of [`Forked`], since zeros must not be
+/// taken for a key; [`Protected::check`] asks first. It is not dropped there either. Whoever forks (`fork` is unsafe in
+/// Rust for such reasons) must not hold a reference into the value across the fork.
+///
+/// ```
+/// use sealstone_cipher::memory::Protected;
+///
+/// let mut key = Protected::new([0; 32]);
+/// key.fill(7); // from where the key comes
+/// assert_eq!(key[31], 7);
+/// ```
+pub struct Protected<T: ?Sized> {
+    value: NonNull<T>,
+    slot: Slot,
+    owns: PhantomData<T>,
+}
+
+// SAFETY: it owns its value alone, as a `Box` does, and slots may be released by any thread.
+unsafe impl<T: ?Sized + Send> Send for Protected<T> {}
+// SAFETY: a shared one gives out shared references only, as a `Box` does.
+unsafe impl<T: ?Sized + Sync> Sync for Protected<T> {}
+
+impl<T> Protected<T> {
+    /// Moves `value`, of at most 128 KiB, into protected memory.
+    #[inline]
+    #[must_use]
+    pub fn new(value: T) -> Self {
+        const { assert!(size_of::<T>() <= arena::SLOT_BYTES_MAX && align_of::<T>() <= 4096) };
+        let slot = Slot::take(Layout::new::<T>());
+        let place = slot.start().cast::<T>();
+        // SAFETY: the slot is as long and as aligned as a `T`, and nobody else has it.
+        unsafe { place.write(value) };
+        Self { value: place, slot, owns: PhantomData }
+    }
+
+    /// The same as a trait object: `key.unsize(|key| key)` where the result's type is known.
+    ///
+    /// # Panics
+    /// If `coerce` returns another value than it is given.
+    #[inline]
+    #[must_use]
+    pub fn unsize<U: ?Sized>(mut self, coerce: for<'a> fn(&'a mut T) -> &'a mut U) -> Protected<U> {
+        let value = NonNull::from(coerce(&mut self));
+        let slot = self.slot;
+        assert!(value.cast::<u8>() == slot.start(), "a coercion keeps the place");
+        std::mem::forget(self);
+        // The reference that `coerce` returned lives no longer than the one it was given, so at this address it is the
+        // value or a part of it, and valid for as long as the value is.
+        Protected { value, slot, owns: PhantomData }
+    }
+}
+
+impl<T: ?Sized> Protected<T> {
+    /// Whether the value is there: not in a child that was forked since it was made.
+    ///
+    /// # Errors
+    /// [`Forked`] in a child.
+    #[inline]
+    pub fn check(&self) -> Result<(), Forked> {
+        if arena::is_current(self.slot.generation) { Ok(()) } else { Err(Forked) }
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn forked() -> ! {
+    panic!("{Forked}")
+}
+
+impl<T: ?Sized> Deref for Protected<T> {
+    type Target = T;
+
+    #[inline]
+    fn deref(&self) -> &T {
+        if !arena::is_current(self.slot.generation) {
+            forked();
+        }
+        // SAFETY: in the process that made it the value lives until drop, and `&self` allows shared references.
+        unsafe { self.value.as_ref() }
+    }
+}
+
+impl<T: ?Sized> DerefMut for Protected<T> {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut T {
+        if !arena::is_current(self.slot.generation) {
+            forked();
+        }
+        // SAFETY: as in `deref`, and `&mut self` allows an exclusive reference.
+        unsafe { self.value.as_mut() }
+    }
+}
+
+impl<T: ?Sized> AsRef<T> for Protected<T> {
+    #[inline]
+    fn as_ref(&self) -> &T {
+        self
+    }
+}
+
+impl<T: ?Sized + fmt::Debug> fmt::Debug for Protected<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.check() {
+            Ok(()) => (**self).fmt(f),
+            Err(Forked) => f.write_str("Protected(wiped by a fork)"),
+        }
+    }
+}
+
+impl<T: ?Sized> Drop for Protected<T> {
+    #[inline]
+    fn drop(&mut self) {
+        // zeros are no value of the type in general, and whatever it owned belongs to the parent
+        if !arena::is_current(self.slot.generation) {
+            return;
+        }
+        // SAFETY: the value is dropped here and nowhere else, in the process that made it; afterwards nothing refers to
+        // the slot.
+        unsafe {
+            self.value.drop_in_place();
+            self.slot.release();
+        }
+    }
+}

@@ -1,0 +1,10 @@
+//! Memory for keys: kept out of swap and core dumps, zeroed when freed, wiped in a forked child. And the mark by which
+//! whoever counts nonces notices that it was forked.
+//!
+//! [`Protected`] owns a value there, [`Generation`] is the mark, [`protection`] says what the system granted. All of
+//! it is best effort where the system has limits: without `RLIMIT_MEMLOCK` (`LimitMEMLOCK=` of a service) keys may be
+//! written to swap, and other systems than Linux grant none of it; freed memory is zeroed everywhere.
+//!
+//! Not protected: copies that a computation leaves in registers and on the stack, and data, which is everywhere.
+
+pub use crate::arch::memory::{Forked, Generation, Protected, Protection, protection};
