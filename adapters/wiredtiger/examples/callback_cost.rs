@@ -41,7 +41,8 @@ fn main() -> Result<(), Box<dyn Error>> {
                 item[24] = 7;
             }
             let encrypt = best_ns(|| callbacks.encrypt(black_box(&item), skip, &mut stored).is_ok());
-            let length = callbacks.encrypt(&item, skip, &mut stored).map_err(|code| format!("encrypt returned {code}"))?;
+            let length =
+                callbacks.encrypt(&item, skip, &mut stored).map_err(|code| format!("encrypt returned {code}"))?;
             // what WiredTiger sets once it is sealed
             let (size, at) = if bytes < 4096 { (length.next_multiple_of(128), 0) } else { (length, 28) };
             stored[at..at + 4].copy_from_slice(&u32::try_from(size)?.to_le_bytes());

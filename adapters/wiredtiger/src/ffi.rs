@@ -31,7 +31,8 @@ use sealstone_seal::engine_page::{EnginePageError, HEADER_BYTES, OVERHEAD_BYTES,
 use crate::NAME;
 use crate::encryptor::{Encryptor, ExtensionError};
 use crate::header::{
-    Bound, EXPANSION_BYTES, LENGTH_BYTES, PAGE_BYTES, RECORD_BYTES, Skip, TEXT_BYTES, check_fill, check_page, check_record,
+    Bound, EXPANSION_BYTES, LENGTH_BYTES, PAGE_BYTES, RECORD_BYTES, Skip, TEXT_BYTES, check_fill, check_page,
+    check_record,
 };
 use crate::image::Image;
 use crate::series::{self, Series, Symbols, Version};
@@ -674,6 +675,32 @@ mod tests {
              version 1: a length in a file was changed, or memory is damaged\n\
              nothing was read or written; restore the file from a backup, or resync this member"
         );
+    }
+
+    /// A forked child has the salt and the counter of its parent: it seals nothing, and opens nothing.
+    #[test]
+    fn a_forked_child_uses_no_nonce() {
+        let dir = tempfile::tempdir().unwrap();
+        let callbacks = callbacks(dir.path());
+        let item = vec![0x81; RECORD_BYTES + 100];
+        let mut stored = vec![0; item.len() + LENGTH_BYTES + EXPANSION_BYTES];
+        let mut opened = stored.clone();
+        callbacks.encrypt(&item, RECORD_BYTES, &mut stored).unwrap();
+        // SAFETY: the child calls nothing but the callbacks, which take no lock that another thread might hold, and ends
+        // without running what the test program does at its end.
+        let child = unsafe { libc::fork() };
+        if child == 0 {
+            let decrypted = callbacks.decrypt(&stored, RECORD_BYTES, &mut opened);
+            let encrypted = callbacks.encrypt(&item, RECORD_BYTES, &mut stored);
+            let refused = encrypted == Err(FAILED) && decrypted == Err(UNREADABLE);
+            // SAFETY: ends the child.
+            unsafe { libc::_exit(if refused { 0 } else { 1 }) };
+        }
+        let mut status = 0;
+        // SAFETY: waits for the child of this test.
+        assert_eq!(unsafe { libc::waitpid(child, &raw mut status, 0) }, child);
+        assert!(libc::WIFEXITED(status) && libc::WEXITSTATUS(status) == 0, "the child went on: {status:#x}");
+        callbacks.encrypt(&item, RECORD_BYTES, &mut stored).unwrap();
     }
 
     /// The places that WiredTiger's own header gives, counted in pointers.

@@ -123,7 +123,8 @@ fn no_other_length_opens() {
     for skip in [PAGE, RECORD, 0] {
         let mut stored = stored(&encryptor, &item(skip, 500), skip);
         let right = u32::from_le_bytes(stored[skip..skip + 4].try_into().unwrap());
-        for told in (0..stored.len() as u32 + 1).chain([1 << 31, u32::MAX - 1, u32::MAX]).filter(|told| *told != right) {
+        for told in (0..stored.len() as u32 + 1).chain([1 << 31, u32::MAX - 1, u32::MAX]).filter(|told| *told != right)
+        {
             stored[skip..skip + 4].copy_from_slice(&told.to_le_bytes());
             open(&encryptor, &stored, skip).unwrap_err();
         }
@@ -155,7 +156,8 @@ fn kinds_are_not_exchanged() {
     KeyFile::create(&path, "orders").unwrap();
     let encryptor = callbacks(&path, "aes-256");
     for sealed in [PAGE, RECORD, 0] {
-        let block = stored(&encryptor, &item(sealed, 4096 - PAGE_SKIP_BYTES - OVERHEAD_BYTES), sealed)[sealed + 4..].to_vec();
+        let block =
+            stored(&encryptor, &item(sealed, 4096 - PAGE_SKIP_BYTES - OVERHEAD_BYTES), sealed)[sealed + 4..].to_vec();
         let block = &block[..4096 - PAGE_SKIP_BYTES];
         for asked in [PAGE, RECORD, 0].into_iter().filter(|asked| *asked != sealed) {
             let mut moved = item(asked, 0);

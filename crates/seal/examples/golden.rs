@@ -38,7 +38,8 @@ fn main() -> Result<(), Box<dyn Error>> {
                 println!("{} stays", path.display());
                 continue;
             }
-            let keys = if file_is_engine_page { first_keys.as_ref().map_err(|error| error.to_string())? } else { &keys };
+            let keys =
+                if file_is_engine_page { first_keys.as_ref().map_err(|error| error.to_string())? } else { &keys };
             let stored = seal(keys, cipher)?;
             fs::File::create_new(&path)?.write_all(hex(&stored).as_bytes())?;
             println!("{} made, {} bytes", path.display(), stored.len());

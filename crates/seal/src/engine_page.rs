@@ -16,6 +16,7 @@ use std::sync::{PoisonError, RwLock};
 use sealstone_cipher::aead::{Aead, Error as CipherError, aead};
 use sealstone_cipher::backend::Backend;
 use sealstone_cipher::ctr::{Ctr, ctr};
+use sealstone_cipher::memory::Generation;
 use sealstone_cipher::registry::{Cipher, Mode};
 use sealstone_keys::{KeyError, KeyRef, Secret, subkey};
 use zeroize::Zeroizing;
@@ -119,6 +120,8 @@ pub struct EnginePages {
     place: String,
     keys: Vec<Kek>,
     current: usize,
+    /// In which process: a child has the same counter and would seal under the same nonces.
+    opened_in: Generation,
     sealing: RwLock<Sealing>,
     /// Subkeys of other openings that opened a block.
     opened: RwLock<HashMap<Writer, Box<dyn Aead>>>,
@@ -157,9 +160,10 @@ impl EnginePages {
             .into_iter()
             .map(|(key, secret)| Kek { fingerprint: Fingerprint::of(&key, &secret), key, secret })
             .collect();
+        let opened_in = Generation::current();
         let sealing = RwLock::new(Sealing::new(&keys[at], cipher, backend)?);
         let opened = RwLock::default();
-        Ok(Self { cipher, backend, place: place.into(), keys, current: at, sealing, opened })
+        Ok(Self { cipher, backend, place: place.into(), keys, current: at, opened_in, sealing, opened })
     }
 
     /// The key that seals.
@@ -204,7 +208,7 @@ impl EnginePages {
     ///
     /// # Errors
     /// [`EnginePageError::Buffer`], [`EnginePageError::TooLong`], [`EnginePageError::Random`],
-    /// [`EnginePageError::Cipher`]. `block` then contains nothing of the page.
+    /// [`EnginePageError::Cipher`], [`EnginePageError::Forked`]. `block` then contains nothing of the page.
     pub fn seal_in_place(
         &self,
         block: &mut [u8],
@@ -214,12 +218,8 @@ impl EnginePages {
         self.seal_somewhere(block, padding_bytes, place).inspect_err(|_| block.fill(0))
     }
 
-    fn seal_somewhere(
-        &self,
-        block: &mut [u8],
-        padding_bytes: usize,
-        place: Place<'_>,
-    ) -> Result<(), EnginePageError> {
+    fn seal_somewhere(&self, block: &mut [u8], padding_bytes: usize, place: Place<'_>) -> Result<(), EnginePageError> {
+        self.opened_in.check()?;
         let around = OVERHEAD_BYTES + padding_bytes.min(PADDING_BYTES_MAX);
         let bytes = match block.len().checked_sub(around) {
             Some(bytes) if padding_bytes <= PADDING_BYTES_MAX => bytes,
@@ -307,12 +307,13 @@ impl EnginePages {
     /// # Errors
     /// Those of [`inspect`]; [`EnginePageError::OtherCipher`], [`EnginePageError::MissingVersion`],
     /// [`EnginePageError::OtherKey`], [`EnginePageError::OtherPlace`], [`EnginePageError::Changed`],
-    /// [`EnginePageError::Buffer`]. `page` then contains nothing of the data.
+    /// [`EnginePageError::Buffer`], [`EnginePageError::Forked`]. `page` then contains nothing of the data.
     pub fn open_in_place(&self, block: &[u8], page: &mut [u8], place: Place<'_>) -> Result<(), EnginePageError> {
         self.open_somewhere(block, page, place).inspect_err(|_| page.fill(0))
     }
 
     fn open_somewhere(&self, block: &[u8], page: &mut [u8], place: Place<'_>) -> Result<(), EnginePageError> {
+        self.opened_in.check()?;
         let info = inspect(block)?;
         let wanted = info.ciphertext(block.len())?.len();
         if page.len() != wanted {

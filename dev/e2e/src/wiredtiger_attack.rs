@@ -104,7 +104,8 @@ pub fn units(db: &Path) -> Vec<Unit> {
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let bytes = fs::read(&path).expect("a file");
         let file = path.strip_prefix(db).expect("a file below it").to_owned();
-        let number = |at: usize| bytes.get(at..at + 4).map_or(0, |at| u32::from_le_bytes(at.try_into().unwrap()) as usize);
+        let number =
+            |at: usize| bytes.get(at..at + 4).map_or(0, |at| u32::from_le_bytes(at.try_into().unwrap()) as usize);
         if name.ends_with(".wt") {
             let mut at = 4096;
             while at + 4096 <= bytes.len() {
@@ -141,7 +142,8 @@ fn checksum_of(unit: &[u8], at: usize) -> u32 {
 #[must_use]
 pub fn hostile_values(field: Field, now: u64) -> Vec<u64> {
     let all = if field.bytes == 8 { u64::MAX } else { (1 << (8 * field.bytes)) - 1 };
-    let mut values = vec![0, 1, now.wrapping_sub(1), now.wrapping_add(1), now << 1, now >> 1, all, all >> 1, (all >> 1) + 1];
+    let mut values =
+        vec![0, 1, now.wrapping_sub(1), now.wrapping_add(1), now << 1, now >> 1, all, all >> 1, (all >> 1) + 1];
     match field.name {
         "page.type" => values.extend(0..=16),
         "page.flags" | "block.flags" | "record.flags" => values.extend((0..8).map(|bit| now ^ 1 << bit)),

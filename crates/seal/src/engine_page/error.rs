@@ -1,6 +1,7 @@
 //! Why a page was not sealed, or a block not opened. Not here: when (`engine_page`).
 
 use sealstone_cipher::aead::Error as CipherError;
+use sealstone_cipher::memory::Forked;
 use sealstone_keys::{KeyError, KeyRef};
 
 use super::Fingerprint;
@@ -129,6 +130,9 @@ pub enum EnginePageError {
         /// Name of the cipher.
         cipher: &'static str,
     },
+    /// The keys were taken before this process was forked.
+    #[error(transparent)]
+    Forked(#[from] Forked),
     /// The operating system gave no randomness.
     #[error("no randomness from the operating system: {0}\nnothing was sealed")]
     Random(String),

@@ -154,7 +154,10 @@ fn padding_is_zeros_and_of_its_length() {
     }
     let mut short = vec![0xEE; 100];
     for padding in [37, 65_536, usize::MAX] {
-        assert!(matches!(writer.seal_in_place(&mut short, padding, Place::UNKNOWN), Err(EnginePageError::Buffer { .. })));
+        assert!(matches!(
+            writer.seal_in_place(&mut short, padding, Place::UNKNOWN),
+            Err(EnginePageError::Buffer { .. })
+        ));
     }
 }
 
