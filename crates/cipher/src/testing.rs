@@ -9,6 +9,9 @@ mod blocks;
 pub mod reference;
 pub mod vectors;
 
+#[cfg(all(target_os = "linux", not(miri)))]
+pub use crate::arch::forked;
+
 use std::fmt::Write;
 
 use crate::aead::{Aead, Context, Error};

@@ -22,7 +22,7 @@ impl EphemeralKey {
 impl KeySource for EphemeralKey {
     fn current(&self) -> Result<(KeyRef, Secret), KeyError> {
         let key = KeyRef { id: self.id.clone(), version: 1 };
-        Ok((key, Secret::from_bytes(self.secret.as_bytes())))
+        Ok((key, self.secret.duplicate()?))
     }
 
     fn get(&self, key: &KeyRef) -> Result<Secret, KeyError> {
@@ -33,7 +33,7 @@ impl KeySource for EphemeralKey {
             let place = self.describe();
             return Err(KeyError::MissingVersion { wanted: key.clone(), place, available: vec![1] });
         }
-        Ok(Secret::from_bytes(self.secret.as_bytes()))
+        self.secret.duplicate()
     }
 
     fn describe(&self) -> String {

@@ -3,6 +3,8 @@
 use std::io;
 use std::path::PathBuf;
 
+use sealstone_cipher::memory::Forked;
+
 use crate::KeyRef;
 use crate::kmip::KmipError;
 
@@ -47,6 +49,20 @@ pub enum KeyError {
         path: PathBuf,
         /// Permission bits found.
         mode: u32,
+    },
+    /// The key file belongs to somebody else, who can read and replace it.
+    #[error(
+        "key file {} belongs to user {owner}, and this process runs as user {user}\n\
+         run this as user {owner}, or give the file to its reader with: chown {user} {}; if user {owner} should not have \
+         it, rotate the key", path.display(), path.display()
+    )]
+    Owner {
+        /// The key file.
+        path: PathBuf,
+        /// Number of the user that it belongs to.
+        owner: u32,
+        /// Number of the user that this process runs as.
+        user: u32,
     },
     /// The key file does not hold what a key file holds.
     #[error(
@@ -239,6 +255,9 @@ pub enum KeyError {
     /// The operating system gave no randomness.
     #[error("no randomness from the operating system: {0}")]
     Random(String),
+    /// The key was fetched before this process was forked.
+    #[error(transparent)]
+    Forked(#[from] Forked),
     /// A key server gave no key.
     #[error(transparent)]
     Kmip(#[from] KmipError),

@@ -48,6 +48,8 @@ pub struct KeyFile {
 struct State {
     stamp: Stamp,
     content: Content,
+    /// Open as long as its stamp is compared, since the number of a file that is gone may be given to the next one.
+    _file: File,
 }
 
 /// What a key file shows without its passphrase.
@@ -102,16 +104,17 @@ impl KeyFile {
             _ => KeyError::Io { action: "create", path: path.to_owned(), source },
         };
         let text = content.to_text(path, stretched.as_ref())?;
-        replace::create(path, text.as_bytes()).map_err(io_error)?;
-        let stamp = Stamp::of(&fs::metadata(path).map_err(io_error)?);
+        let file = replace::create(path, text.as_bytes()).map_err(io_error)?;
         let id = content.id.clone();
-        Ok(Self { path: path.to_owned(), id, stretched, state: RwLock::new(State { stamp, content }) })
+        let state = State::new(file, content).map_err(io_error)?;
+        Ok(Self { path: path.to_owned(), id, stretched, state: RwLock::new(state) })
     }
 
     /// Reads the key file at `path`, which has no passphrase.
     ///
     /// # Errors
-    /// [`KeyError::NoFile`]; [`KeyError::Permissions`] if group or others may read or write it;
+    /// [`KeyError::NoFile`]; [`KeyError::Permissions`] if group or others may read or write it; [`KeyError::Owner`] if it
+    /// belongs neither to the effective user nor to the superuser;
     /// [`KeyError::NewerFormat`]; [`KeyError::Garbled`] with the line, never quoting the file; [`KeyError::Io`];
     /// [`KeyError::NoPassphrase`] if it has one.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, KeyError> {
@@ -124,14 +127,15 @@ impl KeyFile {
     /// As [`KeyFile::open`]; those of `passphrase`; [`KeyError::WrongPassphrase`]; [`KeyError::Stretch`].
     pub fn open_with(path: impl AsRef<Path>, passphrase: Ask<'_>) -> Result<Self, KeyError> {
         let path = path.as_ref();
-        let (stamp, stored) = read(path)?;
+        let (file, stamp, stored) = read(path)?;
         let stretched = match stored.protection {
             Some(Protection { cost, salt }) => Some(Stretched::new(&passphrase(path)?, cost, salt)?),
             None => None,
         };
         let content = stored.open(path, stretched.as_ref())?;
         let id = content.id.clone();
-        Ok(Self { path: path.to_owned(), id, stretched, state: RwLock::new(State { stamp, content }) })
+        let state = State { stamp, content, _file: file };
+        Ok(Self { path: path.to_owned(), id, stretched, state: RwLock::new(state) })
     }
 
     /// Reads what the key file at `path` shows without its passphrase, and so without knowing that it is genuine.
@@ -140,7 +144,7 @@ impl KeyFile {
     /// As [`KeyFile::open`], but for the passphrase.
     pub fn inspect(path: impl AsRef<Path>) -> Result<Summary, KeyError> {
         let path = path.as_ref();
-        let (_, stored) = read(path)?;
+        let (_, _, stored) = read(path)?;
         let versions = stored.versions().map(|(version, created)| (version, created.to_owned())).collect();
         let protection = stored.protection.map(|protection| protection.cost);
         Ok(Summary { path: path.to_owned(), id: stored.id, protection, versions })
@@ -231,7 +235,7 @@ impl KeyFile {
             let Some(found) = content.find(wanted) else {
                 return Err(self.missing(&KeyRef { id: self.id.clone(), version: wanted }, content));
             };
-            let secret = Secret::from_bytes(found.secret.as_bytes());
+            let secret = found.secret.duplicate()?;
             Version { version: found.version, created: found.created.clone(), secret }
         };
         let stretched = passphrase.map(|(passphrase, cost)| Stretched::fresh(passphrase, cost)).transpose()?;
@@ -282,25 +286,33 @@ impl KeyFile {
                 _ => KeyError::Io { action, path: self.path.clone(), source },
             }
         };
-        // where a link leads, so that the link stays one
-        let real = fs::canonicalize(&self.path).map_err(io_error("read"))?;
-        let old = replace::lock(&real).map_err(io_error("lock"))?;
-        let mut content = self.reread()?.content;
+        let (real, old, mut content) = loop {
+            // where a link leads, so that the link stays one
+            let real = fs::canonicalize(&self.path).map_err(io_error("read"))?;
+            let old = replace::lock(&real).map_err(io_error("lock"))?;
+            let State { stamp, content, .. } = self.reread()?;
+            // what is locked, not what a link leads to by now
+            if stamp == Stamp::of(&old.metadata().map_err(io_error("read"))?) {
+                break (real, old, content);
+            }
+        };
         let done = edit(&mut content)?;
         let text = content.to_text(&self.path, self.stretched.as_ref())?;
-        replace::replace(&real, text.as_bytes(), &old).map_err(io_error("replace"))?;
-        let stamp = Stamp::of(&fs::metadata(&real).map_err(io_error("read"))?);
-        *self.held_mut() = State { stamp, content };
+        // The stamp is that of the file just written, whatever is at its place by now: as soon as it is there, another
+        // process may lock it and put the next one in its place, which this one must then see.
+        let new = replace::replace(&real, text.as_bytes(), &old).map_err(io_error("replace"))?;
+        *self.held_mut() = State::new(new, content).map_err(io_error("read"))?;
         Ok(done)
     }
 
-    /// Reads the file again if it changed.
+    /// Reads the file again if it changed, or if this process was forked since and has no secrets any more.
     fn refresh(&self) -> Result<(), KeyError> {
         let found = fs::metadata(&self.path).map_err(|source| match source.kind() {
             io::ErrorKind::NotFound => KeyError::Gone { path: self.path.clone() },
             _ => KeyError::Io { action: "read", path: self.path.clone(), source },
         })?;
-        if self.held().stamp == Stamp::of(&found) {
+        let same = self.held().stamp == Stamp::of(&found);
+        if same && !self.is_forked() {
             return Ok(());
         }
         let state = self.reread()?;
@@ -309,7 +321,7 @@ impl KeyFile {
     }
 
     fn reread(&self) -> Result<State, KeyError> {
-        let (stamp, stored) = read(&self.path).map_err(|error| match error {
+        let (file, stamp, stored) = read(&self.path).map_err(|error| match error {
             KeyError::NoFile { path } => KeyError::Gone { path },
             other => other,
         })?;
@@ -323,7 +335,15 @@ impl KeyFile {
         // A version that another process just added must not seal anything that outlives it in a power cut. A directory
         // that cannot be synced is not ours to sync.
         let _ = replace::sync_parent(&self.path);
-        Ok(State { stamp, content: stored.open(&self.path, self.stretched.as_ref())? })
+        if let Some(stretched) = &self.stretched {
+            stretched.key.check()?;
+        }
+        Ok(State { stamp, content: stored.open(&self.path, self.stretched.as_ref())?, _file: file })
+    }
+
+    /// Whether this process was forked since the file was read.
+    fn is_forked(&self) -> bool {
+        self.held().content.newest().secret.check().is_err()
     }
 
     fn missing(&self, key: &KeyRef, content: &Content) -> KeyError {
@@ -348,7 +368,7 @@ impl KeySource for KeyFile {
         let state = self.held();
         let newest = state.content.newest();
         let key = KeyRef { id: self.id.clone(), version: newest.version };
-        Ok((key, Secret::from_bytes(newest.secret.as_bytes())))
+        Ok((key, newest.secret.duplicate()?))
     }
 
     /// Looks at the file only for a version that it did not have when it was last read.
@@ -356,14 +376,13 @@ impl KeySource for KeyFile {
         if key.id != self.id {
             return Err(KeyError::OtherKey { wanted: key.clone(), place: self.describe(), id: self.id.clone() });
         }
-        let find =
-            |state: &State| state.content.find(key.version).map(|found| Secret::from_bytes(found.secret.as_bytes()));
-        if let Some(secret) = find(&self.held()) {
+        let find = |state: &State| state.content.find(key.version).map(|found| found.secret.duplicate());
+        if let Some(Ok(secret)) = find(&self.held()) {
             return Ok(secret);
         }
         self.refresh()?;
         let state = self.held();
-        find(&state).ok_or_else(|| self.missing(key, &state.content))
+        find(&state).unwrap_or_else(|| Err(self.missing(key, &state.content)))
     }
 
     fn all(&self) -> Result<Vec<(KeyRef, Secret)>, KeyError> {
@@ -372,9 +391,9 @@ impl KeySource for KeyFile {
         let versions = state.content.versions.iter();
         let named = |version: &Version| {
             let key = KeyRef { id: self.id.clone(), version: version.version };
-            (key, Secret::from_bytes(version.secret.as_bytes()))
+            Ok((key, version.secret.duplicate()?))
         };
-        Ok(versions.map(named).collect())
+        versions.map(named).collect()
     }
 
     fn name(&self) -> Result<String, KeyError> {
@@ -383,6 +402,13 @@ impl KeySource for KeyFile {
 
     fn describe(&self) -> String {
         format!("key file {}", self.path.display())
+    }
+}
+
+impl State {
+    /// Of `file`, which holds `content`.
+    fn new(file: File, content: Content) -> io::Result<Self> {
+        Ok(Self { stamp: Stamp::of(&file.metadata()?), content, _file: file })
     }
 }
 
@@ -413,7 +439,7 @@ impl Stamp {
 }
 
 /// Reads a key file as far as that goes without its passphrase.
-fn read(path: &Path) -> Result<(Stamp, Stored), KeyError> {
+fn read(path: &Path) -> Result<(File, Stamp, Stored), KeyError> {
     let io_error = |source| KeyError::Io { action: "read", path: path.to_owned(), source };
     let found = match fs::metadata(path) {
         Ok(found) => found,
@@ -438,7 +464,8 @@ fn read(path: &Path) -> Result<(Stamp, Stored), KeyError> {
     let mut bytes = Zeroizing::new(Vec::with_capacity(FILE_BYTES_MAX as usize + 1));
     (&mut file).take(FILE_BYTES_MAX).read_to_end(&mut bytes).map_err(io_error)?;
     let text = std::str::from_utf8(&bytes).map_err(|_| garbled("not a text file".into()))?;
-    Ok((Stamp::of(&found), Stored::parse(path, text)?))
+    let stored = Stored::parse(path, text)?;
+    Ok((file, Stamp::of(&found), stored))
 }
 
 fn now() -> String {
@@ -448,10 +475,16 @@ fn now() -> String {
 
 #[cfg(unix)]
 fn check_private(path: &Path, found: &fs::Metadata) -> Result<(), KeyError> {
-    use std::os::unix::fs::PermissionsExt;
+    use std::os::unix::fs::{MetadataExt, PermissionsExt};
     let mode = found.permissions().mode() & 0o7777;
     if mode & 0o077 != 0 {
         return Err(KeyError::Permissions { path: path.to_owned(), mode });
+    }
+    // Whoever owns the file reads it whatever the mode, and may put a key of theirs into it. The superuser may do so
+    // anyway.
+    let (owner, user) = (found.uid(), nix::unistd::geteuid().as_raw());
+    if owner != user && owner != 0 {
+        return Err(KeyError::Owner { path: path.to_owned(), owner, user });
     }
     Ok(())
 }

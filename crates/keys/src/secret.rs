@@ -2,14 +2,17 @@
 
 use std::fmt;
 
+use sealstone_cipher::memory::Protected;
 use zeroize::{Zeroize, ZeroizeOnDrop};
 
 use crate::KeyError;
 
 /// A key of 32 bytes. Zeroed on drop; `Debug` prints its length only; has no `Clone`, `Display` or comparison.
 ///
-/// The bytes live on the heap, so that moving a `Secret` copies a pointer and leaves no key on an old stack frame.
-pub struct Secret(Box<[u8; Secret::BYTES]>);
+/// The bytes are in protected memory ([`sealstone_cipher::memory`]): kept out of swap and core dumps as far as the system
+/// grants it, and gone in a forked child, where [`Secret::check`] is an error. Moving a `Secret` copies a pointer and
+/// leaves no key on an old stack frame.
+pub struct Secret(Protected<[u8; Secret::BYTES]>);
 
 impl Secret {
     /// Length of every secret, in bytes.
@@ -33,13 +36,37 @@ impl Secret {
         Ok(secret)
     }
 
+    /// Whether the secret is there: not in a child that was forked since it was made.
+    ///
+    /// # Errors
+    /// [`KeyError::Forked`] in a child.
+    pub fn check(&self) -> Result<(), KeyError> {
+        Ok(self.0.check()?)
+    }
+
+    /// The same secret a second time.
+    ///
+    /// # Errors
+    /// As [`Secret::check`].
+    pub fn duplicate(&self) -> Result<Self, KeyError> {
+        self.check()?;
+        Ok(Self::from_bytes(self.as_bytes()))
+    }
+
     /// The key bytes. Never log, print or compare them.
+    ///
+    /// # Panics
+    /// In a child that was forked since the secret was made, so that nothing is sealed under zeros; see
+    /// [`Secret::check`].
     #[must_use]
     pub fn as_bytes(&self) -> &[u8; Self::BYTES] {
         &self.0
     }
 
     /// The key bytes, to be filled in place by code that derives or unwraps them.
+    ///
+    /// # Panics
+    /// As [`Secret::as_bytes`].
     #[must_use]
     pub fn as_bytes_mut(&mut self) -> &mut [u8; Self::BYTES] {
         &mut self.0
@@ -48,7 +75,7 @@ impl Secret {
     /// A secret of zero bytes, to be filled with [`Secret::as_bytes_mut`].
     #[must_use]
     pub fn zero() -> Self {
-        Self(Box::new([0; Self::BYTES]))
+        Self(Protected::new([0; Self::BYTES]))
     }
 }
 
@@ -64,12 +91,7 @@ impl Zeroize for Secret {
     }
 }
 
-impl Drop for Secret {
-    fn drop(&mut self) {
-        self.zeroize();
-    }
-}
-
+// protected memory is zeroed when it is freed
 impl ZeroizeOnDrop for Secret {}
 
 #[cfg(test)]
@@ -88,6 +110,24 @@ mod tests {
         let mut secret = Secret::from_bytes(&[0xAB; 32]);
         secret.zeroize();
         assert_eq!(secret.as_bytes(), &[0; 32]);
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_forked_child_gets_an_error_and_no_zeros() {
+        use sealstone_cipher::testing::forked::{in_children, in_own_process};
+
+        in_own_process(module_path!(), "a_forked_child_gets_an_error_and_no_zeros", || {
+            let secret = Secret::from_bytes(&[0xAB; 32]);
+            in_children(|| {
+                let forked = |outcome: Result<(), KeyError>| matches!(outcome, Err(KeyError::Forked(_)));
+                forked(secret.check())
+                    && forked(secret.duplicate().map(drop))
+                    && std::panic::catch_unwind(|| secret.as_bytes()[0]).is_err()
+                    && Secret::random().is_ok_and(|own| own.check().is_ok())
+            });
+            assert_eq!(secret.duplicate().unwrap().as_bytes(), &[0xAB; 32]);
+        });
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! The key file as its users meet it: made once, private, and clear about whatever is wrong with it.
 
 use std::fs;
-use std::os::unix::fs::{PermissionsExt, symlink};
+use std::os::unix::fs::{MetadataExt, PermissionsExt, chown, symlink};
 use std::path::{Path, PathBuf};
 
 use sealstone_keys::file::KeyFile;
@@ -104,6 +104,29 @@ fn a_file_open_to_others_is_refused() {
         KeyFile::open(write_mode(dir.path(), key_file(&[1]).as_bytes(), mode)).unwrap();
         fs::set_permissions(dir.path().join("test.key"), fs::Permissions::from_mode(0o600)).unwrap();
     }
+}
+
+/// Whoever owns the file reads it whatever the mode, and may put another key into it.
+#[test]
+fn a_file_of_another_user_is_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = write(dir.path(), &key_file(&[1]));
+    let user = fs::metadata(&path).unwrap().uid();
+    KeyFile::open(&path).unwrap();
+    if chown(&path, Some(65534), None).is_err() {
+        println!("SKIP: a_file_of_another_user_is_refused: only the superuser may give files away");
+        return;
+    }
+    let shown = path.display();
+    let want = format!(
+        "key file {shown} belongs to user 65534, and this process runs as user {user}\n\
+         run this as user 65534, or give the file to its reader with: chown {user} {shown}; if user 65534 should not \
+         have it, rotate the key"
+    );
+    assert_eq!(KeyFile::open(&path).unwrap_err().to_string(), want);
+    assert!(matches!(KeyFile::inspect(&path), Err(KeyError::Owner { owner: 65534, .. })));
+    chown(&path, Some(user), None).unwrap();
+    KeyFile::open(&path).unwrap();
 }
 
 #[test]

@@ -4,6 +4,8 @@
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
+use std::sync::Barrier;
+use std::thread;
 
 use sealstone_keys::file::KeyFile;
 use sealstone_keys::{KeyError, KeyRef, KeySource};
@@ -257,4 +259,28 @@ fn odd_times_survive() {
     key.rotate().unwrap();
     assert_eq!(KeyFile::open(&path).unwrap().versions().next().unwrap(), before);
     assert_eq!(before.1, "a \"time\" \n of \u{1b} its own");
+}
+
+/// As soon as a process has put its file in place another one may put the next, and the first must not take that for its
+/// own.
+#[test]
+fn each_of_two_that_rotate_at_once_sees_the_other() {
+    let dir = tempfile::tempdir().unwrap();
+    for round in 0..60 {
+        let path = dir.path().join(format!("{round}.key"));
+        KeyFile::create(&path, "orders").unwrap();
+        let keys = [KeyFile::open(&path).unwrap(), KeyFile::open(&path).unwrap()];
+        let begin = Barrier::new(2);
+        thread::scope(|scope| {
+            for key in &keys {
+                scope.spawn(|| {
+                    begin.wait();
+                    key.rotate().unwrap();
+                });
+            }
+        });
+        for key in &keys {
+            assert_eq!((key.current().unwrap().0, versions(key)), (orders(3), vec![1, 2, 3]), "round {round}");
+        }
+    }
 }

@@ -1,6 +1,7 @@
 //! What can go wrong with a sealed file. The messages name page, frame and key; the adapter puts the file's name
 //! before them, since a seal does not know it. Never holds key bytes or data.
 
+use sealstone_cipher::memory::Forked;
 use sealstone_keys::{KeyError, KeyRef};
 
 /// Which part of a frame failed.
@@ -144,6 +145,9 @@ pub enum SealError {
     /// The key could not be had.
     #[error(transparent)]
     Key(#[from] KeyError),
+    /// The file was opened before this process was forked.
+    #[error(transparent)]
+    Forked(#[from] Forked),
     /// The operating system gave no randomness.
     #[error("no randomness from the operating system: {0}")]
     Random(String),

@@ -6,6 +6,7 @@
 use std::sync::OnceLock;
 
 use sealstone_cipher::aead::Aead;
+use sealstone_cipher::memory::{Forked, Generation};
 
 /// Runs of 1, 2, 4, … slots: run k begins at segment 2^k - 1. 32 of them hold every segment a file may have.
 const RUNS: usize = 32;
@@ -17,20 +18,30 @@ type Slot = OnceLock<Box<dyn Aead>>;
 
 /// The keyed ciphers of a file, made on first use and kept.
 ///
-/// Reading one costs two loads and takes no lock. A file under a cipher with roomy keys has one segment; a 3DES file
+/// Reading one costs a few loads and takes no lock. A file under a cipher with roomy keys has one segment; a 3DES file
 /// has one for every 8 MB, so the keys kept stay well under a thousandth of the data.
 pub(crate) struct SegmentKeys {
+    /// In which process: a forked child has the counters of its parent and would seal under the same nonces.
+    made_in: Generation,
     runs: [OnceLock<Box<[Slot]>>; RUNS],
 }
 
 impl SegmentKeys {
     pub(crate) fn new() -> Self {
-        Self { runs: [const { OnceLock::new() }; RUNS] }
+        Self { made_in: Generation::current(), runs: [const { OnceLock::new() }; RUNS] }
     }
 
     /// The keyed cipher of `segment` (below [`SEGMENTS_MAX`]); `make` sets the key on first use. Two threads may both
     /// make it; they make the same, and one of the two is dropped.
-    pub(crate) fn get<E>(&self, segment: u64, make: impl FnOnce() -> Result<Box<dyn Aead>, E>) -> Result<&dyn Aead, E> {
+    ///
+    /// # Errors
+    /// [`Forked`] in a child that was forked since; those of `make`.
+    pub(crate) fn get<E: From<Forked>>(
+        &self,
+        segment: u64,
+        make: impl FnOnce() -> Result<Box<dyn Aead>, E>,
+    ) -> Result<&dyn Aead, E> {
+        self.made_in.check()?;
         let run = (segment + 1).ilog2() as usize;
         let first = (1u64 << run) - 1;
         let slots = self.runs[run].get_or_init(|| (0..1u64 << run).map(|_| Slot::new()).collect());
@@ -59,6 +70,7 @@ mod tests {
     use sealstone_cipher::registry::cipher;
 
     use super::*;
+    use crate::SealError;
 
     #[test]
     fn each_key_is_set_up_once_and_is_the_right_one() {
@@ -70,7 +82,7 @@ mod tests {
         for _ in 0..3 {
             for &segment in &segments {
                 let key = [segment.to_le_bytes(), [7; 8]].concat();
-                let make = || sealstone_cipher::aead::aead(aes, &key, Backend::portable());
+                let make = || sealstone_cipher::aead::aead(aes, &key, Backend::portable()).map_err(SealError::Cipher);
                 let counted = || {
                     made.set(made.get() + 1);
                     make()
@@ -79,7 +91,7 @@ mod tests {
             }
         }
         assert_eq!(made.get(), segments.len());
-        assert_eq!(keys.get(50, || Err("no key")).err(), Some("no key"));
+        assert!(matches!(keys.get(50, || Err(SealError::WrittenOnce)), Err(SealError::WrittenOnce)));
     }
 
     #[test]

@@ -11,7 +11,7 @@ use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-use sealstone_seal::engine_page::{EnginePageError, HEADER_BYTES, inspect};
+use sealstone_seal::engine_page::{EnginePageError, HEADER_BYTES, MAGIC, inspect};
 use serde::Serialize;
 
 /// Step at which blocks of a data file begin, in bytes; the first holds the file's own description.
@@ -373,15 +373,17 @@ fn scan_data(file: &File, length: u64, found: &mut Found) -> io::Result<()> {
         // block: size on disk 4, checksum 4, flags 1, unused 3
         let (kind, flags) = (block[24], block[25]);
         let bytes = u64::from(u32::from_le_bytes(*block[28..].first_chunk().expect("in range")));
+        let fits = bytes > 0 && bytes % STEP_BYTES == 0 && at + bytes <= length;
         let is_block = (1..=PAGE_LAST).contains(&kind)
             && block[26] == 0
             && block[27] <= 1
             && block[36] <= 1
             && block[37..40] == [0; 3]
-            && bytes > 0
-            && bytes % STEP_BYTES == 0
-            && at + bytes <= length;
-        if is_block && kind != PAGE_LISTS {
+            && fits;
+        if !is_block && is_ours(&block[PAGE_AT..], fits && flags & PAGE_ENCRYPTED != 0) {
+            // of a release that this program does not know, or damaged; either way it may need its key
+            found.add_encrypted(&block[PAGE_AT..], if fits { bytes } else { STEP_BYTES });
+        } else if is_block && kind != PAGE_LISTS {
             if flags & PAGE_ENCRYPTED != 0 {
                 found.add_encrypted(&block[PAGE_AT..], bytes);
             } else {
@@ -392,6 +394,12 @@ fn scan_data(file: &File, length: u64, found: &mut Found) -> io::Result<()> {
         at += STEP_BYTES;
     }
     Ok(())
+}
+
+/// Whether `content`, before which there is no page header of a known kind, is a block of ours all the same. Chance
+/// puts the three bytes of the magic into terabytes of ciphertext here and there, so something else must fit, too.
+fn is_ours(content: &[u8], header_is_likely: bool) -> bool {
+    content.starts_with(&MAGIC) && (header_is_likely || inspect(content).is_ok())
 }
 
 /// Goes over the records of a journal file.
@@ -453,6 +461,34 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         assert!(matches!(check(dir.path()), Err(CheckError::NoData { .. })));
         assert!(matches!(check(&dir.path().join("nothing")), Err(CheckError::NoData { .. })));
+    }
+
+    /// A page header of a later release, or a damaged one, does not hide which key a block needs.
+    #[test]
+    fn a_block_of_ours_counts_whatever_is_before_it() {
+        let dir = tempfile::tempdir().unwrap();
+        fs::write(dir.path().join("WiredTiger"), "x").unwrap();
+        // format 1, cipher 2, no flags, key version 5
+        let content = [&MAGIC[..], &[1, 0, 2, 0, 0, 0, 0, 0, 5], &[0x33; HEADER_BYTES - 12]].concat();
+        let newer = [&MAGIC[..], &[9], &[0x44; HEADER_BYTES - 4]].concat();
+        let looked = |kind: u8, flags: u8, content: &[u8]| {
+            let mut bytes = vec![0; 3 * 4096];
+            bytes[4096 + 24] = kind;
+            bytes[4096 + 25] = flags;
+            bytes[4096 + 29] = 0x10;
+            bytes[4096 + PAGE_AT..][..content.len()].copy_from_slice(content);
+            fs::write(dir.path().join("a.wt"), bytes).unwrap();
+            let report = check(dir.path()).unwrap();
+            let file = report.files.into_iter().find(|file| file.name == "a.wt").unwrap();
+            (file.sealed.iter().map(|share| (share.key_version, share.blocks)).collect::<Vec<_>>(), file.other_blocks)
+        };
+        for (kind, flags) in [(7, PAGE_ENCRYPTED), (99, PAGE_ENCRYPTED), (99, 0), (0, 0)] {
+            assert_eq!(looked(kind, flags, &content), (vec![(5, 1)], 0), "page kind {kind}, flags {flags}");
+        }
+        for kind in [7, 99] {
+            assert_eq!(looked(kind, PAGE_ENCRYPTED, &newer), (vec![], 1), "page kind {kind}");
+        }
+        assert_eq!(looked(99, 0, &newer), (vec![], 0), "three bytes alone are chance");
     }
 
     #[test]

@@ -4,9 +4,9 @@
 //! Not here: the memory itself (`arena`, `pages`).
 
 mod arena;
-mod pages;
 #[cfg(all(test, target_os = "linux", not(miri)))]
-mod tests;
+mod linux_tests;
+mod pages;
 
 use std::alloc::Layout;
 use std::fmt;
@@ -205,5 +205,66 @@ impl<T: ?Sized> Drop for Protected<T> {
             self.value.drop_in_place();
             self.slot.release();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::panic::catch_unwind;
+    use std::sync::mpsc;
+    use std::thread;
+
+    use super::*;
+
+    #[test]
+    fn no_two_values_share_memory() {
+        let (send, receive) = mpsc::sync_channel::<(u8, Protected<[u8]>)>(64);
+        thread::scope(|scope| {
+            for thread in 0..4_u8 {
+                let send = send.clone();
+                scope.spawn(move || {
+                    for round in 0..if cfg!(miri) { 40 } else { 3000_u32 } {
+                        let mark = thread ^ (round as u8).wrapping_mul(37);
+                        let value = match round % 4 {
+                            0 => Protected::new([mark; 7]).unsize(|bytes| &mut bytes[..]),
+                            1 => Protected::new([mark; 100]).unsize(|bytes| &mut bytes[..]),
+                            2 => Protected::new([mark; 2048]).unsize(|bytes| &mut bytes[..]),
+                            _ => Protected::new([mark; 5000]).unsize(|bytes| &mut bytes[..]),
+                        };
+                        send.send((mark, value)).expect("somebody receives");
+                    }
+                });
+            }
+            drop(send);
+            // freed in another thread than they were made in, in another order
+            let mut held = Vec::new();
+            for (mark, value) in receive {
+                held.push((mark, value));
+                if held.len() == 100 {
+                    let last = held.len() - 1;
+                    held.swap(0, last);
+                    for (mark, value) in held.drain(20..) {
+                        assert!(value.iter().all(|byte| *byte == mark));
+                    }
+                }
+            }
+        });
+    }
+
+    #[test]
+    fn a_trait_object_is_the_value_it_was_made_of() {
+        trait Sum: Send {
+            fn sum(&self) -> u32;
+        }
+        impl<const N: usize> Sum for [u32; N] {
+            fn sum(&self) -> u32 {
+                self.iter().sum()
+            }
+        }
+        let sums: [Protected<dyn Sum>; 2] =
+            [Protected::new([1, 2, 3]).unsize(|sum| sum), Protected::new([4; 1000]).unsize(|sum| sum)];
+        assert_eq!(sums.map(|sum| thread::spawn(move || sum.sum()).join().expect("a sum")), [6, 4000]);
+        let elsewhere = || Protected::new([1_u32; 3]).unsize::<[u32; 3]>(|_| Box::leak(Box::new([2; 3])));
+        assert!(catch_unwind(elsewhere).is_err());
     }
 }

@@ -19,6 +19,8 @@
 #![allow(unsafe_code)]
 
 pub(crate) mod byte_lanes;
+#[cfg(all(any(test, feature = "testing"), target_os = "linux", not(miri)))]
+pub mod forked;
 mod lanes;
 pub(crate) mod memory;
 mod planes;

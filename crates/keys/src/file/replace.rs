@@ -7,12 +7,12 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 /// Puts a file of `text` at `path`, where nothing may be, for its owner alone. Returns once file and directory entry
-/// are on disk.
+/// are on disk, with the file, open.
 ///
 /// # Errors
 /// `AlreadyExists` if anything is at `path`, even a dangling link; it stays as it is. After any error nothing new is
 /// left behind.
-pub(super) fn create(path: &Path, text: &[u8]) -> io::Result<()> {
+pub(super) fn create(path: &Path, text: &[u8]) -> io::Result<File> {
     if fs::symlink_metadata(path).is_ok() {
         return Err(io::ErrorKind::AlreadyExists.into());
     }
@@ -29,17 +29,19 @@ pub(super) fn create(path: &Path, text: &[u8]) -> io::Result<()> {
     if made.is_err() {
         // made a moment ago by this call, under a name of its own
         let _ = fs::remove_file(&temporary);
-        return made;
+        made?;
     }
-    sync_parent(path)
+    sync_parent(path)?;
+    Ok(file)
 }
 
 /// Puts a file of `text` in the place of the key file at `path`, which [`lock`] holds. Until the last moment the old
-/// file is there, from then on the new one, whole; owner and group stay. Returns once both are on disk.
+/// file is there, from then on the new one, whole; owner and group stay. Returns once both are on disk, with the new file,
+/// open.
 ///
 /// # Errors
 /// What the system says; the old file is then still there, unless only the directory could not be synced.
-pub(super) fn replace(path: &Path, text: &[u8], old: &File) -> io::Result<()> {
+pub(super) fn replace(path: &Path, text: &[u8], old: &File) -> io::Result<File> {
     let temporary = beside(path, "new");
     // the lock is held, so what lies there was left by a process that was killed
     match fs::remove_file(&temporary) {
@@ -54,9 +56,10 @@ pub(super) fn replace(path: &Path, text: &[u8], old: &File) -> io::Result<()> {
         .and_then(|()| fs::rename(&temporary, path));
     if replaced.is_err() {
         let _ = fs::remove_file(&temporary);
-        return replaced;
+        replaced?;
     }
-    sync_parent(path)
+    sync_parent(path)?;
+    Ok(file)
 }
 
 /// Waits until no other process changes the key file at `path`, and keeps others from it until the file is dropped.

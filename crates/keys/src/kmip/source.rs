@@ -10,6 +10,8 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Mutex, PoisonError};
 
+use sealstone_cipher::memory::Generation;
+
 use super::KmipError;
 use super::client::Connection;
 use super::enumeration::State;
@@ -27,6 +29,8 @@ pub struct KmipSource {
     cipher: Option<String>,
     /// Secrets by unique identifier. Held for a look, never while a server is asked.
     secrets: Mutex<HashMap<String, Secret>>,
+    /// In which process the secrets were got.
+    opened_in: Generation,
     /// Held while a server is asked, so that a key wanted by many at once is asked for once.
     asking: Mutex<()>,
 }
@@ -61,13 +65,16 @@ impl KmipSource {
         }
         let cipher = current.and_then(|current| current.attributes.cipher());
         drop(connection);
-        Ok(Self { keyring, family, cipher, secrets: Mutex::new(secrets), asking: Mutex::new(()) })
+        let (secrets, asking, opened_in) = (Mutex::new(secrets), Mutex::new(()), Generation::current());
+        Ok(Self { keyring, family, cipher, secrets, asking, opened_in })
     }
 
     /// The secret of the object `id`, if it is kept.
-    fn kept(&self, id: &str) -> Option<Secret> {
+    fn kept(&self, id: &str) -> Result<Option<Secret>, KeyError> {
+        // a child has neither the secrets nor, under TLS, a connection of its own
+        self.opened_in.check()?;
         let secrets = self.secrets.lock().unwrap_or_else(PoisonError::into_inner);
-        secrets.get(id).map(|secret| Secret::from_bytes(secret.as_bytes()))
+        secrets.get(id).map(Secret::duplicate).transpose()
     }
 
     /// The key in all its versions, as they were when it was opened.
@@ -93,11 +100,11 @@ impl KeySource for KmipSource {
     /// The secret of the object with the unique identifier `key.id`, got from the server the first time. The version is
     /// for people: an identifier is never given twice.
     fn get(&self, key: &KeyRef) -> Result<Secret, KeyError> {
-        if let Some(secret) = self.kept(&key.id) {
+        if let Some(secret) = self.kept(&key.id)? {
             return Ok(secret);
         }
         let _asking = self.asking.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(secret) = self.kept(&key.id) {
+        if let Some(secret) = self.kept(&key.id)? {
             return Ok(secret);
         }
         let mut connection = self.keyring.client().connection(format!("get key {key}"));
@@ -120,7 +127,7 @@ impl KeySource for KmipSource {
             }
         }
         let got = secret(&mut connection, &key.id)?;
-        let copy = Secret::from_bytes(got.as_bytes());
+        let copy = got.duplicate()?;
         self.secrets.lock().unwrap_or_else(PoisonError::into_inner).insert(key.id.clone(), got);
         Ok(copy)
     }

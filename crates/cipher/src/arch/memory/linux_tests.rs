@@ -1,58 +1,15 @@
 //! What the memory for keys promises, seen from outside: by the system's own account of it, and from forked children.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::process::Command;
+use std::panic::catch_unwind;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc;
 use std::{fs, thread};
 
 use super::{Forked, Generation, Protected, protection};
+use crate::arch::forked::{WAYS, in_child, in_own_process};
 
-/// Runs `body` in a process that does nothing else, so that it may fork, or change the whole process. `name` is the
-/// test's.
-fn in_own_process(name: &str, body: impl FnOnce()) {
-    const MARK: &str = "SEALSTONE_TEST_IN_OWN_PROCESS";
-    if std::env::var_os(MARK).is_some() {
-        return body();
-    }
-    // as the test harness calls it: the path of this module below the crate, then the test
-    let module = module_path!().split_once("::").expect("a module of a crate").1;
-    let own = Command::new(std::env::current_exe().expect("this program"))
-        .args([&format!("{module}::{name}"), "--exact", "--test-threads=1", "--nocapture"])
-        .env(MARK, "1")
-        .output()
-        .expect("this program starts");
-    let said = String::from_utf8_lossy(&own.stdout);
-    assert!(own.status.success() && said.contains("1 passed"), "{said}{}", String::from_utf8_lossy(&own.stderr));
-}
-
-/// How a child comes to be: by libc, and by the system call that it does not know of.
-const WAYS: [fn() -> i32; 2] = [
-    // SAFETY: the child only does what `in_child` says.
-    || unsafe { libc::fork() },
-    // SAFETY: as above. Without a stack and without flags but the signal for the parent this is a fork.
-    || unsafe { libc::syscall(libc::SYS_clone, libc::SIGCHLD, 0, 0, 0, 0) as i32 },
-];
-
-/// Runs `body` in a forked child, which it ends; it must say yes within a minute.
-fn in_child(fork: fn() -> i32, body: impl FnOnce() -> bool) {
-    match fork() {
-        0 => {
-            // SAFETY: neither call touches memory of Rust; the child ends here and runs nothing of the parent's.
-            unsafe {
-                libc::alarm(60);
-                let right = catch_unwind(AssertUnwindSafe(body)).unwrap_or(false);
-                libc::_exit(if right { 0 } else { 1 })
-            }
-        }
-        child => {
-            assert!(child > 0, "fork: {}", std::io::Error::last_os_error());
-            let mut status = 0;
-            // SAFETY: `status` outlives the call, and `child` is a child of ours that nobody else waits for.
-            assert_eq!(unsafe { libc::waitpid(child, &mut status, 0) }, child);
-            assert!(libc::WIFEXITED(status) && libc::WEXITSTATUS(status) == 0, "the child ended with {status:#x}");
-        }
-    }
+/// Runs `body` in a process of its own, as the test `name`.
+fn alone(name: &str, body: impl FnOnce()) {
+    in_own_process(module_path!(), name, body);
 }
 
 /// The bytes at `start`, whoever they belong to.
@@ -63,7 +20,7 @@ fn seen(start: *const u8, bytes: usize) -> Vec<u8> {
 
 #[test]
 fn a_forked_child_has_no_keys_and_knows_it() {
-    in_own_process("a_forked_child_has_no_keys_and_knows_it", || {
+    alone("a_forked_child_has_no_keys_and_knows_it", || {
         let (generation, key) = (Generation::current(), Protected::new([7; 32]));
         let start = key.as_ptr();
         for fork in WAYS {
@@ -91,7 +48,7 @@ impl Drop for Counted<'_> {
 
 #[test]
 fn a_forked_child_may_drop_keys_and_make_its_own() {
-    in_own_process("a_forked_child_may_drop_keys_and_make_its_own", || {
+    alone("a_forked_child_may_drop_keys_and_make_its_own", || {
         let dropped = AtomicBool::new(false);
         for fork in WAYS {
             let key = Protected::new(Counted(&dropped, [7; 100]));
@@ -117,7 +74,7 @@ fn a_forked_child_may_drop_keys_and_make_its_own() {
 /// A child has none of the threads that held locks when it was made.
 #[test]
 fn a_child_forked_from_busy_threads_can_set_keys() {
-    in_own_process("a_child_forked_from_busy_threads_can_set_keys", || {
+    alone("a_child_forked_from_busy_threads_can_set_keys", || {
         let done = AtomicBool::new(false);
         thread::scope(|scope| {
             for _ in 0..4 {
@@ -145,7 +102,7 @@ fn a_child_forked_from_busy_threads_can_set_keys() {
 #[test]
 fn memory_is_zeroed_when_freed() {
     // where nobody else takes what was freed
-    in_own_process("memory_is_zeroed_when_freed", || {
+    alone("memory_is_zeroed_when_freed", || {
         let small = Protected::new([7; 33]);
         let large = Protected::new([7; 80_000]);
         let (small_at, large_at) = (small.as_ptr(), large.as_ptr());
@@ -206,7 +163,7 @@ fn the_system_locks_leaves_out_and_wipes() {
 
 #[test]
 fn where_nothing_more_may_be_locked_the_rest_is_counted() {
-    in_own_process("where_nothing_more_may_be_locked_the_rest_is_counted", || {
+    alone("where_nothing_more_may_be_locked_the_rest_is_counted", || {
         let limit = libc::rlimit { rlim_cur: 128 << 10, rlim_max: 128 << 10 };
         // SAFETY: plain system calls on this process, which runs nothing but this test.
         unsafe {
@@ -220,56 +177,4 @@ fn where_nothing_more_may_be_locked_the_rest_is_counted() {
         assert!(granted.mapped_bytes >= 1_000_000, "{granted:?}");
         assert!(keys.iter().enumerate().all(|(i, key)| **key == [i as u8; 1000]));
     });
-}
-
-#[test]
-fn no_two_values_share_memory() {
-    let (send, receive) = mpsc::sync_channel::<(u8, Protected<[u8]>)>(64);
-    thread::scope(|scope| {
-        for thread in 0..4_u8 {
-            let send = send.clone();
-            scope.spawn(move || {
-                for round in 0..3000_u32 {
-                    let mark = thread ^ (round as u8).wrapping_mul(37);
-                    let value = match round % 4 {
-                        0 => Protected::new([mark; 7]).unsize(|bytes| &mut bytes[..]),
-                        1 => Protected::new([mark; 100]).unsize(|bytes| &mut bytes[..]),
-                        2 => Protected::new([mark; 2048]).unsize(|bytes| &mut bytes[..]),
-                        _ => Protected::new([mark; 5000]).unsize(|bytes| &mut bytes[..]),
-                    };
-                    send.send((mark, value)).expect("somebody receives");
-                }
-            });
-        }
-        drop(send);
-        // freed in another thread than they were made in, in another order
-        let mut held = Vec::new();
-        for (mark, value) in receive {
-            held.push((mark, value));
-            if held.len() == 500 {
-                let last = held.len() - 1;
-                held.swap(0, last);
-                for (mark, value) in held.drain(100..) {
-                    assert!(value.iter().all(|byte| *byte == mark));
-                }
-            }
-        }
-    });
-}
-
-#[test]
-fn a_trait_object_is_the_value_it_was_made_of() {
-    trait Sum: Send {
-        fn sum(&self) -> u32;
-    }
-    impl<const N: usize> Sum for [u32; N] {
-        fn sum(&self) -> u32 {
-            self.iter().sum()
-        }
-    }
-    let sums: [Protected<dyn Sum>; 2] =
-        [Protected::new([1, 2, 3]).unsize(|sum| sum), Protected::new([4; 1000]).unsize(|sum| sum)];
-    assert_eq!(sums.map(|sum| thread::spawn(move || sum.sum()).join().expect("a sum")), [6, 4000]);
-    let elsewhere = || Protected::new([1_u32; 3]).unsize::<[u32; 3]>(|_| Box::leak(Box::new([2; 3])));
-    assert!(catch_unwind(elsewhere).is_err());
 }

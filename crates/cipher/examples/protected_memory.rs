@@ -1,0 +1,51 @@
+//! Prints what memory for keys costs beside a `Box` that is zeroed when dropped: making and dropping a value, and looking
+//! at one. Both in turn in one run, the quickest of many rounds each.
+//!
+//! cargo run --release -p sealstone-cipher --example protected_memory
+
+use std::hint::black_box;
+use std::time::Instant;
+
+use sealstone_cipher::memory::{Generation, Protected, protection};
+use zeroize::optimization_barrier;
+
+const ROUNDS: usize = 200;
+const CALLS: u32 = 5_000;
+
+/// Nanoseconds a call of each of `calls`.
+fn quickest<const N: usize>(mut calls: [&mut dyn FnMut(); N]) -> [f64; N] {
+    let mut best = [f64::INFINITY; N];
+    for _ in 0..ROUNDS {
+        for (call, best) in calls.iter_mut().zip(&mut best) {
+            let begin = Instant::now();
+            (0..CALLS).for_each(|_| call());
+            *best = best.min(begin.elapsed().as_secs_f64() * 1e9 / f64::from(CALLS));
+        }
+    }
+    best
+}
+
+fn row<const BYTES: usize>() {
+    let [protected, boxed] = quickest([&mut || drop(black_box(Protected::new(black_box([1_u8; BYTES])))), &mut || {
+        let mut value = black_box(Box::new(black_box([1_u8; BYTES])));
+        value.fill(0);
+        optimization_barrier(&*value);
+    }]);
+    println!("{BYTES:>6} bytes: protected {protected:>6.1} ns, box {boxed:>6.1} ns");
+}
+
+fn main() {
+    println!("made and dropped, one thread");
+    row::<32>();
+    row::<240>();
+    row::<1_500>();
+    row::<20_000>();
+    let (value, plain, opened_in) = (Protected::new([1_u8; 32]), Box::new([1_u8; 32]), Generation::current());
+    let [protected, boxed, check] = quickest([
+        &mut || drop(black_box(black_box(&value)[0])),
+        &mut || drop(black_box(black_box(&plain)[0])),
+        &mut || drop(black_box(black_box(opened_in).check())),
+    ]);
+    println!("looked at: protected {protected:.1} ns, box {boxed:.1} ns; generation checked: {check:.1} ns");
+    println!("{:?}", protection());
+}

@@ -1,0 +1,70 @@
+//! What a process that was forked from the one that seals must not do: seal under the same keys and nonces.
+#![cfg(target_os = "linux")]
+
+use sealstone_cipher::backend::Backend;
+use sealstone_cipher::registry::cipher;
+use sealstone_cipher::testing::forked::{in_children, in_own_process};
+use sealstone_keys::KeySource;
+use sealstone_keys::ephemeral::EphemeralKey;
+use sealstone_seal::engine_page::{EnginePageError, EnginePages, OVERHEAD_BYTES};
+use sealstone_seal::frame::FrameWriter;
+use sealstone_seal::paged::PageWriter;
+use sealstone_seal::{Layout, SealError, SealedFile};
+
+/// Parent and child have one salt and one counter.
+#[test]
+fn engine_pages_are_sealed_by_one_process_alone() {
+    in_own_process(module_path!(), "engine_pages_are_sealed_by_one_process_alone", || {
+        for name in ["aes-256", "3des"] {
+            let keys = EphemeralKey::new().unwrap();
+            let (current, _) = keys.current().unwrap();
+            let new = || {
+                let all = keys.all()?;
+                EnginePages::new(all, &current, "memory", cipher(name).unwrap(), Backend::auto())
+            };
+            let pages = new().unwrap();
+            let mut block = [0; 100 + OVERHEAD_BYTES];
+            pages.seal(&[7; 100], &mut block).unwrap();
+            in_children(|| {
+                let (mut again, mut opened) = ([1; 100 + OVERHEAD_BYTES], [1; 100]);
+                let forked = |outcome: Result<(), EnginePageError>| matches!(outcome, Err(EnginePageError::Forked(_)));
+                assert!(forked(pages.seal(&[7; 100], &mut again)));
+                assert_eq!(again, [0; 100 + OVERHEAD_BYTES]);
+                assert!(forked(pages.open(&block, &mut opened)));
+                assert_eq!(opened, [0; 100]);
+                let error = new().unwrap_err().to_string();
+                error.ends_with("open files and keys again after the fork")
+            });
+            let mut opened = [0; 100];
+            pages.open(&block, &mut opened).unwrap();
+            assert_eq!(opened, [7; 100]);
+        }
+    });
+}
+
+/// Parent and child have one data key, and write the same page and the same byte of a log next.
+#[test]
+fn a_file_is_written_by_one_process_alone() {
+    in_own_process(module_path!(), "a_file_is_written_by_one_process_alone", || {
+        let forked = |outcome: Result<(), SealError>| matches!(outcome, Err(SealError::Forked(_)));
+        let keys = EphemeralKey::new().unwrap();
+        for name in ["aes-256", "3des"] {
+            let create = |layout| SealedFile::create(&keys, cipher(name).unwrap(), Backend::auto(), layout).unwrap().0;
+            let mut pages = PageWriter::new(&create(Layout::Paged { page_bytes: 4096 })).unwrap();
+            let mut frames = FrameWriter::new(&create(Layout::Frames)).unwrap();
+            let data = [7; 5000];
+            let mut stored = [Vec::new(), Vec::new()];
+            pages.append(&data, &mut stored[0]).unwrap();
+            frames.append(&data, &mut stored[1]).unwrap();
+            let sealed = stored.clone();
+            in_children(|| {
+                forked(pages.append(&data, &mut stored[0]))
+                    && forked(frames.append(&data, &mut stored[1]))
+                    && stored == sealed
+            });
+            pages.append(&data, &mut stored[0]).unwrap();
+            frames.append(&data, &mut stored[1]).unwrap();
+            assert!(stored[0].len() > sealed[0].len() && stored[1].len() > sealed[1].len());
+        }
+    });
+}
