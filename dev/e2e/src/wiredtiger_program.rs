@@ -16,6 +16,9 @@ use crate::binary::wiredtiger_extension;
 /// Is in every value that [`Database::fill`] stores.
 pub const MARKER: &str = "PLAINTEXT-MARKER-7141";
 
+/// A journal in small files, since a test copies and searches them.
+pub const LOG: &str = "log=(enabled=true,file_max=1MB,prealloc=false)";
+
 /// How long a program may take to do what takes it a fraction of a second.
 const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -91,7 +94,7 @@ impl Database {
     #[must_use]
     pub fn config_of(&self, extension: &Path, settings: &str) -> String {
         format!(
-            "create,log=(enabled=true),extensions=[{}=(early_load=true,config=(key=\"{}\"{settings}))],\
+            "create,{LOG},extensions=[{}=(early_load=true,config=(key=\"{}\"{settings}))],\
              encryption=(name=sealstone,keyid=\"orders\")",
             extension.display(),
             self.key().display(),
@@ -102,7 +105,7 @@ impl Database {
     #[must_use]
     pub fn command(&self, library: &Path, db: &Path, config: &str, arguments: &[&str]) -> Command {
         let mut command = Command::new(self.program.join("wt"));
-        command.env("LD_LIBRARY_PATH", library).arg("-h").arg(db).args(["-C", config]).args(arguments);
+        command.env("LD_LIBRARY_PATH", library).args(["-R", "-h"]).arg(db).args(["-C", config]).args(arguments);
         command.current_dir(self.dir.path());
         command
     }

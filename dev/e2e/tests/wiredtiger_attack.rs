@@ -5,7 +5,6 @@
 //! `SEALSTONE_ATTACKS` says how many changes of headers are tried (250), `SEALSTONE_ATTACK_SEED` which of them; a failure
 //! prints what was changed.
 
-use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
@@ -16,7 +15,7 @@ use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
 use sealstone_e2e::wiredtiger_attack::{Attack, Field, Kind, Outcome, Tally, Unit, hostile_values, outcome, units};
 use sealstone_e2e::wiredtiger_files::files;
-use sealstone_e2e::wiredtiger_program::Database;
+use sealstone_e2e::wiredtiger_program::{Database, LOG};
 use sealstone_keys::file::KeyFile;
 
 /// A database that was written to three times: `checkpointed` twice, then killed, so that its newest rows are in the
@@ -200,7 +199,7 @@ fn exchanged_units_are_found_where_they_can_be() {
 /// Records of a database that is not encrypted, in the place of encrypted ones of the same length.
 fn records_in_the_clear(units: &[(Unit, Vec<u8>)], rng: &mut StdRng) -> Vec<Attack> {
     let Some(plain) = Database::new("records_in_the_clear") else { return Vec::new() };
-    let config = "create,log=(enabled=true)";
+    let config = &format!("create,{LOG}");
     plain.fill(config, 0, 400, "first");
     plain.fill(config, 0, 300, "second");
     plain.fill_and_kill(config, 200, 120, "forged");
