@@ -40,7 +40,7 @@ endif
 
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
-.PHONY: help compare rivals fuzz soak test install setup setup-rivals setup-kmip setup-mongod setup-wiredtiger setup-fuzz setup-lints clean
+.PHONY: help compare rivals fuzz soak test install sanitize setup setup-rivals setup-kmip setup-mongod setup-wiredtiger setup-fuzz setup-lints clean
 
 help:
 	@echo 'make compare            measure what encryption at rest costs on this machine; ends with the path of the report'
@@ -48,6 +48,7 @@ help:
 	@echo 'make test               every check and every test'
 	@echo 'make rivals             our ciphers beside OpenSSL and the crate lea: GB/s by message size, in one run'
 	@echo 'make fuzz               look for inputs on which backends differ, or a damaged file opens; TARGET=ciphers, seals or kmip, SECONDS=60'
+	@echo 'make sanitize           what crosses a language boundary under AddressSanitizer and ThreadSanitizer'
 	@echo 'make install            install the command sealstone with cargo, and the extension that MongoDB loads'
 	@echo 'make soak               plain and sealed RocksDB on a disk that loses what was not synced; MINUTES=10, or SEED=17 to replay one'
 	@echo 'make clean              remove what was built'
@@ -59,6 +60,11 @@ compare: setup $(COMPARE_SETUP)
 
 test: setup setup-rivals setup-kmip setup-mongod setup-wiredtiger setup-lints
 	@cargo run --quiet --locked --package xtask -- test
+
+# each builds everything once more, beside the other builds
+sanitize: setup setup-wiredtiger
+	@sh dev/sanitize.sh address
+	@sh dev/sanitize.sh thread
 
 install: setup
 	cargo install --locked --path crates/cli --root "$(CARGO_ROOT)" $(subst sealstone-cli/,,$(FEATURES))

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use sealstone_keys::file::KeyFile;
 use sealstone_wiredtiger::settings::Settings;
-use sealstone_wiredtiger::{Callbacks, Encryptor};
+use sealstone_wiredtiger::{Callbacks, Encryptor, PAGE_SKIP_BYTES, RECORD_SKIP_BYTES};
 
 /// Sizes of what is sealed, in bytes.
 const SIZES: [usize; 3] = [100, 4096, 32768];
@@ -30,13 +30,25 @@ fn main() -> Result<(), Box<dyn Error>> {
         let callbacks = Callbacks::new(encryptor);
         let expansion = callbacks.expansion_bytes().map_err(|code| format!("sizing returned {code}"))?;
         for bytes in SIZES {
-            let mut page = vec![7; bytes];
-            let mut block = vec![0; bytes + expansion];
-            let mut opened = vec![0; block.len()];
-            let encrypt = best_ns(|| callbacks.encrypt(black_box(&page), &mut block).is_ok());
-            let decrypt = best_ns(|| callbacks.decrypt(black_box(&block), &mut opened).is_ok());
-            assert_eq!(opened[..bytes], page, "{cipher}: what was opened is not what was sealed");
-            page[0] ^= 1;
+            // a journal record, or a page: header, then content
+            let skip = if bytes < 4096 { RECORD_SKIP_BYTES - 4 } else { PAGE_SKIP_BYTES - 4 };
+            let mut item = vec![0x87; skip + bytes];
+            item[..skip].fill(0);
+            let mut stored = vec![0; item.len() + 4 + expansion];
+            if bytes >= 4096 {
+                let whole = u32::try_from(item.len())?;
+                item[16..20].copy_from_slice(&whole.to_le_bytes());
+                item[24] = 7;
+            }
+            let encrypt = best_ns(|| callbacks.encrypt(black_box(&item), skip, &mut stored).is_ok());
+            let length =
+                callbacks.encrypt(&item, skip, &mut stored).map_err(|code| format!("encrypt returned {code}"))?;
+            // what WiredTiger sets once it is sealed
+            let (size, at) = if bytes < 4096 { (length.next_multiple_of(128), 0) } else { (length, 28) };
+            stored[at..at + 4].copy_from_slice(&u32::try_from(size)?.to_le_bytes());
+            let mut opened = vec![0; stored.len()];
+            let decrypt = best_ns(|| callbacks.decrypt(black_box(&stored), skip, &mut opened).is_ok());
+            assert_eq!(opened[skip..item.len()], item[skip..], "{cipher}: what was opened is not what was sealed");
             println!("{cipher:<10} {bytes:>7} {encrypt:>12.0} {decrypt:>12.0}   {backend}");
         }
     }

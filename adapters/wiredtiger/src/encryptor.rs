@@ -5,9 +5,10 @@ use std::path::{Path, PathBuf};
 
 use sealstone_cipher::backend::{Backend, BackendError};
 use sealstone_cipher::registry::{self, Cipher, UnknownCipher};
-use sealstone_keys::{KeyError, Passphrase, source};
-use sealstone_seal::engine_page::{EnginePageError, EnginePages, OVERHEAD_BYTES};
+use sealstone_keys::{KeyError, KeyRef, Passphrase, source};
+use sealstone_seal::engine_page::{EnginePageError, EnginePages};
 
+use crate::header::EXPANSION_BYTES;
 use crate::series::{SeriesError, Version};
 use crate::settings::{Settings, SettingsError};
 
@@ -90,6 +91,37 @@ pub enum ExtensionError {
          leave it out, and take it for known to whoever reads the log; the key comes from the extension's config"
     )]
     SecretKey,
+    /// WiredTiger passes lengths that it cannot mean.
+    #[error(
+        "WiredTiger asks to {call} {src_len} bytes into a buffer of {dst_len} under key {key}: a length in a file was changed, \
+         or memory is damaged\n\
+         nothing was read or written; restore the file from a backup, or resync this member"
+    )]
+    Lengths {
+        /// What it asks for.
+        call: &'static str,
+        /// Length of the source, in bytes.
+        src_len: usize,
+        /// Length of the destination, in bytes.
+        dst_len: usize,
+        /// The key that seals.
+        key: KeyRef,
+    },
+    /// What WiredTiger has before a block does not fit it.
+    #[error(
+        "the header of a {kind} was changed: {found}; its block has {bytes} bytes, and key {key} seals here\n\
+         restore the file from a backup, or resync this member"
+    )]
+    Header {
+        /// What the header is of.
+        kind: &'static str,
+        /// What was found.
+        found: String,
+        /// Length of the block, in bytes.
+        bytes: usize,
+        /// The key that seals.
+        key: KeyRef,
+    },
     /// A block or a page failed.
     #[error(transparent)]
     Page(#[from] EnginePageError),
@@ -169,10 +201,10 @@ impl Encryptor {
         &self.pages
     }
 
-    /// How much longer a block is than what is in it, in bytes.
+    /// How much longer a block may be than what is in it, in bytes.
     #[must_use]
-    pub fn overhead_bytes(&self) -> usize {
-        OVERHEAD_BYTES
+    pub fn expansion_bytes(&self) -> usize {
+        EXPANSION_BYTES
     }
 
     /// What the server's log says once it is ready.

@@ -9,7 +9,13 @@
 //! - *Owner.* An [`Object`] is made by [`Box::into_raw`], and taken back by `terminate`, which WiredTiger calls once for
 //!   each that it was given, when no other call is under way; or by us, if WiredTiger did not take it.
 //! - *Bytes.* WiredTiger gives a source of `src_len` readable and a destination of `dst_len` writable bytes, apart from
-//!   each other, for the time of the call. The destination may be uninitialised: it is written before it is read.
+//!   each other, for the time of the call, where the lengths are ones that it can mean: see `check_lengths`. The
+//!   destination may be uninitialised: it is written before it is read.
+//! - *Headers.* The source is in one buffer with what WiredTiger has before it: a header (of a page, of a journal record, or
+//!   none), and in `decrypt` the length of 4 bytes. In `decrypt` its value less `src_len` is the length of both, since
+//!   `src_len` was made of it; and a journal record is in the buffer as far as its own length says, since WiredTiger made
+//!   its checksum over all of it. In `encrypt` no value says it; allocations of so many bytes begin at multiples of 16, so
+//!   the remainder does, and bytes before the source are read only where it says that they are there.
 //! - *Threads.* WiredTiger calls one encryptor from many threads at once: all that they share is [`Sync`].
 //! - *Panics.* None leaves a callback: each becomes an error that is told.
 
@@ -20,10 +26,14 @@ use std::ptr;
 use std::slice;
 use std::sync::Arc;
 
-use sealstone_seal::engine_page::{EnginePageError, HEADER_BYTES, OVERHEAD_BYTES};
+use sealstone_seal::engine_page::{EnginePageError, HEADER_BYTES, OVERHEAD_BYTES, PlaceKind, inspect};
 
 use crate::NAME;
 use crate::encryptor::{Encryptor, ExtensionError};
+use crate::header::{
+    Bound, EXPANSION_BYTES, LENGTH_BYTES, PAGE_BYTES, RECORD_BYTES, Skip, TEXT_BYTES, check_fill, check_page,
+    check_record,
+};
 use crate::image::Image;
 use crate::series::{self, Series, Symbols, Version};
 use crate::settings::Settings;
@@ -138,6 +148,35 @@ fn guarded(
     }
 }
 
+/// Most bytes in one call: WiredTiger counts them, with its headers, in 32 bits.
+const BYTES_MAX: usize = u32::MAX as usize - PAGE_BYTES - LENGTH_BYTES - EXPANSION_BYTES;
+
+/// Looks at what WiredTiger passes before anything is done with it. A length that it reads from a file is in no way
+/// authenticated: one that is too small for the headers becomes, less their length, one near 2^64.
+///
+/// # Errors
+/// [`ExtensionError::Lengths`]: nothing was read or written.
+fn check_lengths(object: &Object, call: &'static str, bytes: Bytes) -> Result<(), ExtensionError> {
+    let Bytes { src, src_len, dst, dst_len, result_len } = bytes;
+    let least = if call == "encrypt" { src_len.saturating_add(OVERHEAD_BYTES) } else { 0 };
+    let null = src.is_null() || dst.is_null() || result_len.is_null();
+    if null || src_len > BYTES_MAX || dst_len > BYTES_MAX + EXPANSION_BYTES || dst_len < least {
+        let key = object.encryptor.pages().key().clone();
+        return Err(ExtensionError::Lengths { call, src_len, dst_len, key });
+    }
+    Ok(())
+}
+
+/// What WiredTiger passes to be sealed or opened.
+#[derive(Clone, Copy)]
+struct Bytes {
+    src: *mut u8,
+    src_len: usize,
+    dst: *mut u8,
+    dst_len: usize,
+    result_len: *mut usize,
+}
+
 unsafe extern "C" fn encrypt(
     iface: *mut Iface,
     session: *mut Session,
@@ -150,23 +189,41 @@ unsafe extern "C" fn encrypt(
     // SAFETY: WiredTiger passes what `init` or `customize` gave it (rule "owner").
     let object = unsafe { &*iface.cast::<Object>() };
     guarded(object.log, session, "encrypt", FAILED, || {
-        let bytes = src_len + OVERHEAD_BYTES;
-        if dst_len < bytes {
-            return Err(EnginePageError::Buffer { found: dst_len, wanted: bytes }.into());
-        }
+        check_lengths(object, "encrypt", Bytes { src, src_len, dst, dst_len, result_len })?;
+        // SAFETY: rules "bytes" and "headers"; the length was checked.
+        let bound = unsafe { bound_of_new(src, src_len, dst) };
+        let padding_bytes = bound.padding_bytes(src_len, dst_len);
+        let bytes = src_len + OVERHEAD_BYTES + padding_bytes;
         // SAFETY: rule "bytes": the source has src_len bytes, the destination at least `bytes`, all of which are written
         // here before the slice is made; the two do not overlap.
         let block = unsafe {
             ptr::write_bytes(dst, 0, HEADER_BYTES);
             ptr::copy_nonoverlapping(src, dst.add(HEADER_BYTES), src_len);
-            ptr::write_bytes(dst.add(HEADER_BYTES + src_len), 0, OVERHEAD_BYTES - HEADER_BYTES);
+            ptr::write_bytes(dst.add(HEADER_BYTES + src_len), 0, bytes - HEADER_BYTES - src_len);
             slice::from_raw_parts_mut(dst, bytes)
         };
-        object.encryptor.pages().seal_in_place(block)?;
+        object.encryptor.pages().seal_in_place(block, padding_bytes, bound.place())?;
         // SAFETY: WiredTiger passes a place for the length.
         unsafe { *result_len = bytes };
         Ok(())
     })
+}
+
+/// The header before what is to be sealed.
+///
+/// # Safety
+/// As WiredTiger calls `encrypt`; `src_len` was checked.
+unsafe fn bound_of_new(src: *const u8, src_len: usize, dst: *const u8) -> Bound {
+    // SAFETY: rule "bytes": so many bytes are there.
+    let beginning = unsafe { slice::from_raw_parts(src, src_len.min(TEXT_BYTES)) };
+    match Skip::of_new(src.addr(), dst.addr(), beginning) {
+        // SAFETY: rule "headers".
+        Skip::Page => Bound::new_page(unsafe { &*src.sub(PAGE_BYTES).cast() }, src_len),
+        // SAFETY: rule "headers".
+        Skip::Record => Bound::new_record(unsafe { &*src.sub(RECORD_BYTES).cast() }),
+        Skip::Text => Bound::TEXT,
+        Skip::Unknown => Bound::UNKNOWN,
+    }
 }
 
 unsafe extern "C" fn decrypt(
@@ -181,27 +238,68 @@ unsafe extern "C" fn decrypt(
     // SAFETY: WiredTiger passes what `init` or `customize` gave it (rule "owner").
     let object = unsafe { &*iface.cast::<Object>() };
     guarded(object.log, session, "decrypt", UNREADABLE, || {
-        // SAFETY: rule "bytes"; a length of 0 needs no readable byte.
-        let block = if src_len == 0 { &[] } else { unsafe { slice::from_raw_parts(src.cast_const(), src_len) } };
-        let bytes = src_len.saturating_sub(OVERHEAD_BYTES);
+        check_lengths(object, "decrypt", Bytes { src, src_len, dst, dst_len, result_len })?;
+        // SAFETY: rule "bytes"; the length was checked.
+        let block = unsafe { slice::from_raw_parts(src.cast_const(), src_len) };
+        let info = inspect(block)?;
+        let ciphertext = info.ciphertext(src_len)?;
+        let bytes = ciphertext.len();
         if dst_len < bytes {
             return Err(EnginePageError::Buffer { found: dst_len, wanted: bytes }.into());
         }
+        let bound = match info.kind {
+            PlaceKind::Unknown => Bound::UNKNOWN,
+            // SAFETY: rules "bytes" and "headers".
+            _ => unsafe { bound_of_stored(object, src, src_len) }?,
+        };
         let page: &mut [u8] = if bytes == 0 {
             &mut []
         } else {
-            // SAFETY: rule "bytes": the block is longer than header and tag, the destination has at least `bytes`, all of
-            // which are written here before the slice is made; the two do not overlap.
+            // SAFETY: rule "bytes": the ciphertext is in the block, the destination has at least `bytes`, all of which are
+            // written here before the slice is made; the two do not overlap.
             unsafe {
-                ptr::copy_nonoverlapping(src.add(HEADER_BYTES), dst, bytes);
+                ptr::copy_nonoverlapping(src.add(ciphertext.start), dst, bytes);
                 slice::from_raw_parts_mut(dst, bytes)
             }
         };
-        object.encryptor.pages().open_in_place(block, page)?;
+        object.encryptor.pages().open_in_place(block, page, bound.place())?;
         // SAFETY: WiredTiger passes a place for the length.
         unsafe { *result_len = bytes };
         Ok(())
     })
+}
+
+/// The header before a block, with what WiredTiger sets later checked.
+///
+/// # Safety
+/// As WiredTiger calls `decrypt`; `src_len` was checked.
+unsafe fn bound_of_stored(object: &Object, src: *const u8, src_len: usize) -> Result<Bound, ExtensionError> {
+    let changed = |kind, found| {
+        let key = object.encryptor.pages().key().clone();
+        ExtensionError::Header { kind, found, bytes: src_len, key }
+    };
+    // SAFETY: rule "headers": the length is always there, WiredTiger has just read it.
+    let told = u32::from_le_bytes(unsafe { *src.sub(LENGTH_BYTES).cast() });
+    match Skip::of_stored(told, src_len) {
+        Skip::Page => {
+            // SAFETY: rule "headers".
+            let header = unsafe { &*src.sub(LENGTH_BYTES + PAGE_BYTES).cast() };
+            check_page(header, src_len).map_err(|found| changed("page", found))?;
+            Ok(Bound::page(header))
+        }
+        Skip::Record => {
+            // SAFETY: rule "headers".
+            let header = unsafe { &*src.sub(LENGTH_BYTES + RECORD_BYTES).cast() };
+            if let Some(fill) = check_record(header, src_len).map_err(|found| changed("journal record", found))? {
+                // SAFETY: rule "headers": the whole record, as long as its header says, is in the buffer.
+                let fill = unsafe { slice::from_raw_parts(src.add(src_len), fill) };
+                check_fill(fill).map_err(|found| changed("journal record", found))?;
+            }
+            Ok(Bound::record(header))
+        }
+        Skip::Text => Ok(Bound::TEXT),
+        Skip::Unknown => Ok(Bound::UNKNOWN),
+    }
 }
 
 unsafe extern "C" fn sizing(iface: *mut Iface, session: *mut Session, expansion: *mut usize) -> c_int {
@@ -209,7 +307,7 @@ unsafe extern "C" fn sizing(iface: *mut Iface, session: *mut Session, expansion:
     let object = unsafe { &*iface.cast::<Object>() };
     guarded(object.log, session, "sizing", FAILED, || {
         // SAFETY: WiredTiger passes a place for the constant.
-        unsafe { *expansion = object.encryptor.overhead_bytes() };
+        unsafe { *expansion = object.encryptor.expansion_bytes() };
         Ok(())
     })
 }
@@ -436,33 +534,66 @@ impl Callbacks {
         if code == 0 { Ok(expansion) } else { Err(code) }
     }
 
-    /// Calls `encrypt`; returns the length of the result in `block`, in bytes.
+    /// Seals `item` but for its first `skip` bytes, which are a header, into `stored`, as WiredTiger does: header, length,
+    /// block. Returns how many bytes that are.
     ///
     /// # Errors
     /// What the callback returns.
-    pub fn encrypt(&self, page: &[u8], block: &mut [u8]) -> Result<usize, i32> {
-        // SAFETY: the object is ours and whole.
-        unsafe { self.crypt((*self.0).iface.encrypt, page, block) }
+    ///
+    /// # Panics
+    /// If `stored` is shorter than header, length, content and expansion, or a buffer does not begin at a multiple of 16,
+    /// as allocated ones do.
+    pub fn encrypt(&self, item: &[u8], skip: usize, stored: &mut [u8]) -> Result<usize, i32> {
+        let dst_len = item.len() - skip + self.expansion_bytes()?;
+        let start = skip + LENGTH_BYTES;
+        assert!(stored.len() >= start + dst_len, "{} bytes for {}", stored.len(), start + dst_len);
+        assert!(item.as_ptr().addr() % 16 == 0 && stored.as_ptr().addr() % 16 == 0, "a buffer that is not aligned");
+        let bytes = Bytes {
+            src: item[skip..].as_ptr().cast_mut(),
+            src_len: item.len() - skip,
+            dst: stored[start..].as_mut_ptr(),
+            dst_len,
+            result_len: &mut 0,
+        };
+        // SAFETY: the object is ours and whole; both buffers are as WiredTiger's are.
+        let block_bytes = unsafe { self.crypt((*self.0).iface.encrypt, bytes) }?;
+        stored[..skip].copy_from_slice(&item[..skip]);
+        let told = u32::try_from(start + block_bytes).expect("the callback checks the length");
+        stored[skip..start].copy_from_slice(&told.to_le_bytes());
+        Ok(start + block_bytes)
     }
 
-    /// Calls `decrypt`; returns the length of the result in `page`, in bytes.
+    /// Opens what [`Callbacks::encrypt`] made, as WiredTiger does, which takes the length in `stored` for what it says as
+    /// long as it is none beyond the end. Returns the length of header and content in `item`.
     ///
     /// # Errors
-    /// What the callback returns.
-    pub fn decrypt(&self, block: &[u8], page: &mut [u8]) -> Result<usize, i32> {
-        // SAFETY: the object is ours and whole.
-        unsafe { self.crypt((*self.0).iface.decrypt, block, page) }
+    /// What the callback returns; -1 where WiredTiger itself would refuse.
+    ///
+    /// # Panics
+    /// If `item` is shorter than `stored`.
+    pub fn decrypt(&self, stored: &[u8], skip: usize, item: &mut [u8]) -> Result<usize, i32> {
+        assert!(item.len() >= stored.len(), "{} bytes for {}", item.len(), stored.len());
+        let start = skip + LENGTH_BYTES;
+        let told = stored[skip..].first_chunk().map(|told| u32::from_le_bytes(*told) as usize);
+        let told = told.filter(|told| *told <= stored.len()).ok_or(-1)?;
+        let src_len = told.wrapping_sub(start);
+        let (src, dst) = (stored[start..].as_ptr().cast_mut(), item[skip..].as_mut_ptr());
+        let bytes = Bytes { src, src_len, dst, dst_len: src_len, result_len: &mut 0 };
+        // SAFETY: the object is ours and whole; both buffers are as WiredTiger's are, the length as well, right or wrong.
+        let page_bytes = unsafe { self.crypt((*self.0).iface.decrypt, bytes) }?;
+        item[..skip].copy_from_slice(&stored[..skip]);
+        Ok(skip + page_bytes)
     }
 
     /// # Safety
-    /// `call` is a callback of the object.
-    unsafe fn crypt(&self, call: Crypt, from: &[u8], to: &mut [u8]) -> Result<usize, i32> {
-        let mut bytes = 0;
-        let (from, from_len) = (from.as_ptr().cast_mut(), from.len());
-        // SAFETY: rule "bytes"; the source is only read.
-        let code =
-            unsafe { call(self.0.cast(), ptr::null_mut(), from, from_len, to.as_mut_ptr(), to.len(), &mut bytes) };
-        if code == 0 { Ok(bytes) } else { Err(code) }
+    /// `call` is a callback of the object, `bytes` what WiredTiger passes.
+    unsafe fn crypt(&self, call: Crypt, bytes: Bytes) -> Result<usize, i32> {
+        let Bytes { src, src_len, dst, dst_len, result_len } = bytes;
+        // SAFETY: as the caller promises; the source is only read.
+        unsafe {
+            let code = call(self.0.cast(), ptr::null_mut(), src, src_len, dst, dst_len, result_len);
+            if code == 0 { Ok(*result_len) } else { Err(code) }
+        }
     }
 }
 
@@ -489,6 +620,87 @@ mod tests {
             told.to_string(),
             "sealstone failed within encrypt: out of range\nthis is a bug in sealstone; please report it"
         );
+    }
+
+    fn callbacks(dir: &std::path::Path) -> Callbacks {
+        let key = dir.join("orders.key");
+        sealstone_keys::file::KeyFile::create(&key, "orders").unwrap();
+        let settings = Settings::parse(&format!("key=\"{}\",cipher=aes-256", key.display())).unwrap();
+        Callbacks::new(Encryptor::open(&settings).unwrap())
+    }
+
+    /// Lengths that WiredTiger cannot mean, and null: nothing is read, nothing is written.
+    #[test]
+    fn impossible_lengths_are_refused_before_anything_else() {
+        let dir = tempfile::tempdir().unwrap();
+        let callbacks = callbacks(dir.path());
+        let (src, mut dst, mut result) = ([0xEE_u8; 64], [0xEE_u8; 64], 7_usize);
+        let (from, to, result_len) = (src.as_ptr().cast_mut(), dst.as_mut_ptr(), &raw mut result);
+        let huge = [usize::MAX, usize::MAX - 43, usize::MAX / 2, usize::MAX / 2 + 1, 1 << 40, u32::MAX as usize + 1];
+        let bytes = |src, src_len, dst, dst_len, result_len| Bytes { src, src_len, dst, dst_len, result_len };
+        let none = ptr::null_mut;
+        let mut cases: Vec<Bytes> = huge.iter().map(|huge| bytes(from, *huge, to, *huge, result_len)).collect();
+        cases.extend(huge.iter().map(|huge| bytes(from, *huge, to, 64, result_len)));
+        cases.extend(huge.iter().map(|huge| bytes(from, 1, to, *huge, result_len)));
+        cases.extend([bytes(none(), 0, to, 64, result_len), bytes(from, 0, none(), 64, result_len)]);
+        cases.push(bytes(from, 0, to, 64, ptr::null_mut()));
+        for case in cases {
+            // SAFETY: the object is ours and whole. What the pointers lead to is not what the lengths say: that is what is
+            // tested, and where it is refused nothing is read.
+            let (sealed, opened) = unsafe {
+                let iface = &(*callbacks.0).iface;
+                (callbacks.crypt(iface.encrypt, case), callbacks.crypt(iface.decrypt, case))
+            };
+            assert_eq!((sealed, opened), (Err(FAILED), Err(UNREADABLE)), "{} {}", case.src_len, case.dst_len);
+        }
+        // too short for a header and a tag
+        for src_len in 0..64 {
+            // SAFETY: as above.
+            let opened = unsafe {
+                let case = bytes(from, src_len, to, src_len, result_len);
+                callbacks.crypt((*callbacks.0).iface.decrypt, case)
+            };
+            assert_eq!(opened, Err(UNREADABLE), "{src_len}");
+        }
+        assert_eq!((dst, result), ([0xEE; 64], 7));
+        let error = check_lengths(
+            // SAFETY: the object is ours and whole.
+            unsafe { &*callbacks.0 },
+            "decrypt",
+            bytes(from, usize::MAX - 3, to, usize::MAX - 3, result_len),
+        );
+        assert_eq!(
+            error.unwrap_err().to_string(),
+            "WiredTiger asks to decrypt 18446744073709551612 bytes into a buffer of 18446744073709551612 under key orders \
+             version 1: a length in a file was changed, or memory is damaged\n\
+             nothing was read or written; restore the file from a backup, or resync this member"
+        );
+    }
+
+    /// A forked child has the salt and the counter of its parent: it seals nothing, and opens nothing.
+    #[test]
+    fn a_forked_child_uses_no_nonce() {
+        let dir = tempfile::tempdir().unwrap();
+        let callbacks = callbacks(dir.path());
+        let item = vec![0x81; RECORD_BYTES + 100];
+        let mut stored = vec![0; item.len() + LENGTH_BYTES + EXPANSION_BYTES];
+        let mut opened = stored.clone();
+        callbacks.encrypt(&item, RECORD_BYTES, &mut stored).unwrap();
+        // SAFETY: the child calls nothing but the callbacks, which take no lock that another thread might hold, and ends
+        // without running what the test program does at its end.
+        let child = unsafe { libc::fork() };
+        if child == 0 {
+            let decrypted = callbacks.decrypt(&stored, RECORD_BYTES, &mut opened);
+            let encrypted = callbacks.encrypt(&item, RECORD_BYTES, &mut stored);
+            let refused = encrypted == Err(FAILED) && decrypted == Err(UNREADABLE);
+            // SAFETY: ends the child.
+            unsafe { libc::_exit(if refused { 0 } else { 1 }) };
+        }
+        let mut status = 0;
+        // SAFETY: waits for the child of this test.
+        assert_eq!(unsafe { libc::waitpid(child, &raw mut status, 0) }, child);
+        assert!(libc::WIFEXITED(status) && libc::WEXITSTATUS(status) == 0, "the child went on: {status:#x}");
+        callbacks.encrypt(&item, RECORD_BYTES, &mut stored).unwrap();
     }
 
     /// The places that WiredTiger's own header gives, counted in pointers.

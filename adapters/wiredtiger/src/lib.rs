@@ -19,6 +19,7 @@
 mod encryptor;
 #[allow(unsafe_code)]
 mod ffi;
+mod header;
 mod image;
 pub mod series;
 pub mod settings;

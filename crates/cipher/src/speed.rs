@@ -13,6 +13,13 @@ use crate::registry::Cipher;
 /// Buffer lengths in bytes worth a column: fields, log records, packets, and pages.
 pub const BUFFER_BYTES: [usize; 6] = [16, 64, 256, 1024, 4096, 16384];
 
+/// The time stamp counter of the CPU, where it has one that programs may read (x86-64): ticks at a fixed rate.
+#[inline]
+#[must_use]
+pub fn ticks() -> Option<u64> {
+    tsc::ticks()
+}
+
 /// What is measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Work {

@@ -14,7 +14,7 @@ use sealstone_cipher::registry::{Cipher, ciphers};
 use sealstone_keys::KeySource;
 use sealstone_keys::file::KeyFile;
 use sealstone_seal::catalogue::{Catalogue, CatalogueWriter, Change, Entry, State};
-use sealstone_seal::engine_page::{self, EnginePages, OVERHEAD_BYTES};
+use sealstone_seal::engine_page::{self, EnginePages, HEADER_BYTES, OVERHEAD_BYTES, Place, PlaceKind};
 use sealstone_seal::frame::FrameWriter;
 use sealstone_seal::paged::{PAGE_BYTES_MIN, PageWriter};
 use sealstone_seal::{FORMAT_VERSION, Layout, SealedFile};
@@ -23,6 +23,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     let dir = std::env::args_os().nth(1).ok_or("give the directory of the golden files")?;
     let dir = Path::new(&dir);
     let key_path = dir.join(format!("v{FORMAT_VERSION}.key"));
+    // engine pages of all versions are under the first key
+    let first_keys = KeyFile::open(dir.join("v1.key"));
     let keys = if key_path.exists() { KeyFile::open(&key_path)? } else { KeyFile::create(&key_path, "golden")? };
     for cipher in ciphers() {
         let name = cipher.name;
@@ -36,12 +38,15 @@ fn main() -> Result<(), Box<dyn Error>> {
             if file.ends_with("catalogue.hex") && !["aes-256", "3des"].contains(&name) {
                 continue;
             }
+            let file_is_engine_page = file.starts_with("engine-page");
             let path = dir.join(file);
             if path.exists() {
                 println!("{} stays", path.display());
                 continue;
             }
-            let stored = seal(&keys, cipher)?;
+            let keys =
+                if file_is_engine_page { first_keys.as_ref().map_err(|error| error.to_string())? } else { &keys };
+            let stored = seal(keys, cipher)?;
             fs::File::create_new(&path)?.write_all(hex(&stored).as_bytes())?;
             println!("{} made, {} bytes", path.display(), stored.len());
         }
@@ -103,12 +108,14 @@ fn catalogue(keys: &KeyFile, cipher: &'static Cipher) -> Result<Vec<u8>, Box<dyn
     Ok(stored)
 }
 
-/// A block of 3,000 bytes.
+/// A block of 3,000 bytes and 36 of padding, bound to a journal record with eight bytes of header.
 fn engine_page_of(keys: &KeyFile, cipher: &'static Cipher) -> Result<Vec<u8>, Box<dyn Error>> {
+    const PADDING_BYTES: usize = 36;
     let (current, _) = keys.current()?;
     let pages = EnginePages::new(keys.all()?, &current, &keys.describe(), cipher, Backend::auto())?;
     let page = content(3000);
-    let mut block = vec![0; page.len() + OVERHEAD_BYTES];
-    pages.seal(&page, &mut block)?;
+    let mut block = vec![0; page.len() + OVERHEAD_BYTES + PADDING_BYTES];
+    block[HEADER_BYTES..][..page.len()].copy_from_slice(&page);
+    pages.seal_in_place(&mut block, PADDING_BYTES, Place::new(PlaceKind::Record, b"01234567"))?;
     Ok(block)
 }

@@ -2,56 +2,68 @@
 //! stands alone: it names cipher, key and salt, and is sealed under a subkey of its own writer. Byte by byte in
 //! `docs/formats.md`.
 //!
-//! Not here: the engine (`adapters/wiredtiger`), and what knows its place: `paged`, `frame`. A block says nothing of its
-//! place, so one that was swapped with another of the same key goes unnoticed here; see SECURITY.md.
+//! Where the engine has a header of its own in the clear before a block, the block is bound to it: a [`Place`].
+//!
+//! Not here: the engine (`adapters/wiredtiger`), and what knows its place in a file: `paged`, `frame`. A block says nothing
+//! of that, so one that was swapped with another of the same key, header and all, goes unnoticed here; see SECURITY.md.
 
 use std::collections::HashMap;
 use std::fmt;
+use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{PoisonError, RwLock};
 
 use sealstone_cipher::aead::{Aead, Error as CipherError, aead};
 use sealstone_cipher::backend::Backend;
 use sealstone_cipher::ctr::{Ctr, ctr};
-use sealstone_cipher::memory::{Forked, Generation};
-use sealstone_cipher::registry::{self, Cipher, Mode};
+use sealstone_cipher::memory::Generation;
+use sealstone_cipher::registry::{Cipher, Mode};
 use sealstone_keys::{KeyError, KeyRef, Secret, subkey};
 use zeroize::Zeroizing;
 
-use crate::TAG_BYTES;
 use crate::file::KEY_BYTES_MAX;
-use crate::segment::nonce;
 
-/// What every block begins with; the first byte is no text.
-pub const MAGIC: [u8; 3] = *b"\x89SP";
+mod draw;
+mod error;
+mod header;
 
-/// The format version written, and the newest that is read.
-pub const FORMAT_VERSION: u8 = 1;
-
-/// Length of what stands before the ciphertext, in bytes.
-pub const HEADER_BYTES: usize = 44;
-
-/// How much longer a block is than the page in it, in bytes.
-pub const OVERHEAD_BYTES: usize = HEADER_BYTES + TAG_BYTES;
+pub use error::EnginePageError;
+pub use header::{
+    EnginePageInfo, FORMAT_VERSION, HEADER_BYTES, MAGIC, OVERHEAD_BYTES, PADDING_BYTES_MAX, PlaceKind, inspect,
+};
 
 /// Length of the salt that a writer draws, in bytes.
 pub const SALT_BYTES: usize = 16;
+
+/// Most bytes of an engine's header that a block is bound to.
+pub const BOUND_BYTES_MAX: usize = 32;
 
 /// Most opened subkeys that are kept for reading. An opening of the data directory makes one, a cipher with tight
 /// limits one more whenever they are spent: 1,024 are 8 GiB under 3DES.
 const OPENED_MAX: usize = 1024;
 
-const VERSION_AT: usize = 3;
-const CIPHER_AT: usize = 4;
-const FLAGS_AT: usize = 6;
-const RESERVED_AT: usize = 7;
-const KEY_VERSION_AT: usize = 8;
-const FINGERPRINT_AT: usize = 12;
-const SALT_AT: usize = 20;
-const COUNTER_AT: usize = 36;
+/// What an engine wants a block for, and what it says there in the clear, to which the block is bound.
+#[derive(Clone, Copy, Debug)]
+pub struct Place<'a> {
+    kind: PlaceKind,
+    bound: &'a [u8],
+}
 
-/// Set where the page is longer than its cipher allows under one key, and so sealed in parts.
-const IN_PARTS: u8 = 1;
+impl<'a> Place<'a> {
+    /// Nothing is known: the block is bound to no kind of place.
+    pub const UNKNOWN: Self = Self { kind: PlaceKind::Unknown, bound: &[] };
+
+    /// A place of the kind `kind` with `bound` in the engine's own header, at most [`BOUND_BYTES_MAX`] bytes: all that the
+    /// engine leaves as it is between sealing and opening.
+    ///
+    /// # Panics
+    /// If `bound` is longer.
+    #[must_use]
+    pub fn new(kind: PlaceKind, bound: &'a [u8]) -> Self {
+        assert!(bound.len() <= BOUND_BYTES_MAX, "{} bytes to be bound to", bound.len());
+        Self { kind, bound }
+    }
+}
 
 /// Eight bytes that tell one key version from all others and nothing about its secret, from which they are derived.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -77,186 +89,6 @@ impl fmt::Debug for Fingerprint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Fingerprint({self})")
     }
-}
-
-/// What a block says of itself, not yet authenticated.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct EnginePageInfo {
-    /// Version of the format.
-    pub format_version: u8,
-    /// The cipher.
-    pub cipher: &'static Cipher,
-    /// Version of the key.
-    pub key_version: u32,
-    /// Which key it is.
-    pub fingerprint: Fingerprint,
-    /// What the writer drew when it opened the data directory, or when the limits of its subkey were spent.
-    pub salt: [u8; SALT_BYTES],
-    /// Where the page began in what was sealed under that salt: never twice the same.
-    pub counter: u64,
-    /// Whether the page is longer than its cipher allows under one key.
-    pub in_parts: bool,
-}
-
-/// Why a page was not sealed, or a block not opened. Never holds key bytes or data.
-#[derive(Debug, thiserror::Error)]
-pub enum EnginePageError {
-    /// The block does not begin as one.
-    #[error(
-        "a block of {bytes} bytes is not sealed by sealstone\n\
-         its file is in the clear, or sealed by another program; nothing in the clear is read where sealed blocks are expected"
-    )]
-    NotSealed {
-        /// Length of the block, in bytes.
-        bytes: usize,
-    },
-    /// The block was written by a newer program.
-    #[error(
-        "a block is sealed in format version {found}, this program knows version {FORMAT_VERSION}\n\
-         use the version of sealstone that wrote it, or a newer one"
-    )]
-    UnsupportedVersion {
-        /// Version found.
-        found: u8,
-    },
-    /// The block names a cipher that this build lacks.
-    #[error(
-        "a block is sealed with cipher number {id}, which this program does not know\n\
-         use the version of sealstone that wrote it, or a newer one"
-    )]
-    UnknownCipher {
-        /// The number in the block.
-        id: u16,
-    },
-    /// The block cannot be one that this program wrote.
-    #[error("a damaged block: {found}\nrestore the file from a backup, or resync this member")]
-    Damaged {
-        /// What was found.
-        found: String,
-    },
-    /// The block is sealed with another cipher than this opening uses.
-    #[error(
-        "a block is sealed with {found}, and this opening is set to {wanted}\n\
-         start with cipher {found}; to change the cipher, let an empty data directory be filled anew (initial sync)"
-    )]
-    OtherCipher {
-        /// Cipher of the block.
-        found: &'static str,
-        /// Cipher of this opening.
-        wanted: &'static str,
-    },
-    /// No key of the source has the version that the block names.
-    #[error(
-        "a block is sealed under key version {version} (fingerprint {fingerprint}), not found in {place}, which has {held}\n\
-         give the key source that still holds this version, or the one this data was sealed with"
-    )]
-    MissingVersion {
-        /// Version that the block names.
-        version: u32,
-        /// Fingerprint that the block names.
-        fingerprint: Fingerprint,
-        /// Where the keys came from.
-        place: String,
-        /// What is there instead.
-        held: String,
-    },
-    /// The source has a key of that version, and it is another one.
-    #[error(
-        "wrong key: a block is sealed under fingerprint {fingerprint}, and key {key} from {place} has {own}\n\
-         another key bears this version; give the key source this data was sealed with"
-    )]
-    OtherKey {
-        /// The key that is there.
-        key: KeyRef,
-        /// Where the keys came from.
-        place: String,
-        /// Fingerprint that the block names.
-        fingerprint: Fingerprint,
-        /// Fingerprint of the key that is there.
-        own: Fingerprint,
-    },
-    /// The block is not what was sealed.
-    #[error(
-        "a block of {bytes} bytes under key {key} ({cipher}, from {place}) failed authentication: it was changed after it was sealed\n\
-         restore the file from a backup, or resync this member"
-    )]
-    Changed {
-        /// Length of the block, in bytes.
-        bytes: usize,
-        /// The key that it names.
-        key: KeyRef,
-        /// Where the key came from.
-        place: String,
-        /// Name of the cipher.
-        cipher: &'static str,
-    },
-    /// The buffer for the result has not the length of the result.
-    #[error("a buffer of {found} bytes for {wanted}\nthis is a bug in sealstone; please report it")]
-    Buffer {
-        /// Length of the buffer, in bytes.
-        found: usize,
-        /// Length wanted, in bytes.
-        wanted: usize,
-    },
-    /// A page longer than the format can hold.
-    #[error("a page of {bytes} bytes is too long for cipher {cipher}\nstore smaller records, or take another cipher")]
-    TooLong {
-        /// Length of the page, in bytes.
-        bytes: usize,
-        /// Name of the cipher.
-        cipher: &'static str,
-    },
-    /// The operating system gave no randomness.
-    #[error("no randomness from the operating system: {0}\nnothing was sealed")]
-    Random(String),
-    /// The keys were taken before this process was forked.
-    #[error(transparent)]
-    Forked(#[from] Forked),
-    /// The current key is not among the keys.
-    #[error(transparent)]
-    Key(#[from] KeyError),
-    /// The cipher refused its key or input: a bug of ours.
-    #[error("cipher call failed: {0}\nthis is a bug in sealstone; please report it")]
-    Cipher(CipherError),
-}
-
-/// Reads what a block says without any key, and so without knowing that it is genuine.
-///
-/// `block`: the block, or its first [`HEADER_BYTES`] bytes.
-///
-/// # Errors
-/// [`EnginePageError::NotSealed`], [`EnginePageError::UnsupportedVersion`], [`EnginePageError::UnknownCipher`],
-/// [`EnginePageError::Damaged`].
-pub fn inspect(block: &[u8]) -> Result<EnginePageInfo, EnginePageError> {
-    let (Some(header), true) = (block.first_chunk::<HEADER_BYTES>(), block.starts_with(&MAGIC)) else {
-        return Err(EnginePageError::NotSealed { bytes: block.len() });
-    };
-    let damaged = |found: &str| Err(EnginePageError::Damaged { found: found.into() });
-    let format_version = header[VERSION_AT];
-    if format_version == 0 {
-        return damaged("format version 0 was never used");
-    }
-    if format_version > FORMAT_VERSION {
-        return Err(EnginePageError::UnsupportedVersion { found: format_version });
-    }
-    if header[FLAGS_AT] & !IN_PARTS != 0 || header[RESERVED_AT] != 0 {
-        return damaged("bits that version 1 leaves zero are not");
-    }
-    let id = u16::from_be_bytes(take(header, CIPHER_AT));
-    let Some(cipher) = registry::by_id(id) else { return Err(EnginePageError::UnknownCipher { id }) };
-    Ok(EnginePageInfo {
-        format_version,
-        cipher,
-        key_version: u32::from_be_bytes(take(header, KEY_VERSION_AT)),
-        fingerprint: Fingerprint(take(header, FINGERPRINT_AT)),
-        salt: take(header, SALT_AT),
-        counter: u64::from_be_bytes(take(header, COUNTER_AT)),
-        in_parts: header[FLAGS_AT] & IN_PARTS != 0,
-    })
-}
-
-fn take<const N: usize>(header: &[u8; HEADER_BYTES], at: usize) -> [u8; N] {
-    *header[at..].first_chunk().expect("the field lies in the header")
 }
 
 /// One key version, in memory for as long as the engine is open.
@@ -328,10 +160,10 @@ impl EnginePages {
             .into_iter()
             .map(|(key, secret)| Kek { fingerprint: Fingerprint::of(&key, &secret), key, secret })
             .collect();
+        let opened_in = Generation::current();
         let sealing = RwLock::new(Sealing::new(&keys[at], cipher, backend)?);
         let opened = RwLock::default();
-        let (opened_in, place) = (Generation::current(), place.into());
-        Ok(Self { cipher, backend, place, keys, current: at, opened_in, sealing, opened })
+        Ok(Self { cipher, backend, place: place.into(), keys, current: at, opened_in, sealing, opened })
     }
 
     /// The key that seals.
@@ -357,7 +189,7 @@ impl EnginePages {
         self.backend
     }
 
-    /// Seals `page` into `block`, which is [`OVERHEAD_BYTES`] longer.
+    /// Seals `page` into `block`, which is [`OVERHEAD_BYTES`] longer, for no known place.
     ///
     /// # Errors
     /// As [`EnginePages::seal_in_place`].
@@ -368,22 +200,30 @@ impl EnginePages {
             return Err(EnginePageError::Buffer { found: block.len(), wanted });
         }
         block[HEADER_BYTES..][..page.len()].copy_from_slice(page);
-        self.seal_in_place(block)
+        self.seal_in_place(block, 0, Place::UNKNOWN)
     }
 
-    /// Seals the page that lies in `block` between room for the header ([`HEADER_BYTES`]) and room for the tag.
+    /// Seals the page in `block` for `place`. It is between room for the header ([`HEADER_BYTES`]) and room for
+    /// `padding_bytes` zeros and the tag.
     ///
     /// # Errors
-    /// [`EnginePageError::Buffer`], [`EnginePageError::TooLong`], [`EnginePageError::Random`], [`EnginePageError::Forked`],
-    /// [`EnginePageError::Cipher`]. `block` then holds nothing of the page.
-    pub fn seal_in_place(&self, block: &mut [u8]) -> Result<(), EnginePageError> {
-        self.seal_somewhere(block).inspect_err(|_| block.fill(0))
+    /// [`EnginePageError::Buffer`], [`EnginePageError::TooLong`], [`EnginePageError::Random`],
+    /// [`EnginePageError::Cipher`], [`EnginePageError::Forked`]. `block` then contains nothing of the page.
+    pub fn seal_in_place(
+        &self,
+        block: &mut [u8],
+        padding_bytes: usize,
+        place: Place<'_>,
+    ) -> Result<(), EnginePageError> {
+        self.seal_somewhere(block, padding_bytes, place).inspect_err(|_| block.fill(0))
     }
 
-    fn seal_somewhere(&self, block: &mut [u8]) -> Result<(), EnginePageError> {
+    fn seal_somewhere(&self, block: &mut [u8], padding_bytes: usize, place: Place<'_>) -> Result<(), EnginePageError> {
         self.opened_in.check()?;
-        let Some(bytes) = block.len().checked_sub(OVERHEAD_BYTES) else {
-            return Err(EnginePageError::Buffer { found: block.len(), wanted: OVERHEAD_BYTES });
+        let around = OVERHEAD_BYTES + padding_bytes.min(PADDING_BYTES_MAX);
+        let bytes = match block.len().checked_sub(around) {
+            Some(bytes) if padding_bytes <= PADDING_BYTES_MAX => bytes,
+            _ => return Err(EnginePageError::Buffer { found: block.len(), wanted: around }),
         };
         let in_parts = bytes as u64 > self.cipher.limits.message_bytes;
         if in_parts && self.cipher.mode == Mode::Gcm {
@@ -394,7 +234,20 @@ impl EnginePages {
             let sealing = self.sealing.read().unwrap_or_else(PoisonError::into_inner);
             let counter = sealing.next.fetch_add(units, Ordering::Relaxed);
             if counter.saturating_add(units) <= units_per_key(self.cipher) {
-                return self.seal_at(&sealing, counter, in_parts, block);
+                let kek = &self.keys[self.current];
+                let info = EnginePageInfo {
+                    format_version: FORMAT_VERSION,
+                    cipher: self.cipher,
+                    key_version: kek.key.version,
+                    fingerprint: kek.fingerprint,
+                    salt: sealing.salt,
+                    counter,
+                    drawn: draw::draw()?,
+                    padding_bytes,
+                    kind: place.kind,
+                    in_parts,
+                };
+                return self.seal_at(&*sealing.keyed, &info, place, block);
             }
             drop(sealing);
             self.renew(units)?;
@@ -403,33 +256,25 @@ impl EnginePages {
 
     fn seal_at(
         &self,
-        sealing: &Sealing,
-        counter: u64,
-        in_parts: bool,
+        keyed: &dyn Aead,
+        info: &EnginePageInfo,
+        place: Place<'_>,
         block: &mut [u8],
     ) -> Result<(), EnginePageError> {
-        let kek = &self.keys[self.current];
-        let info = EnginePageInfo {
-            format_version: FORMAT_VERSION,
-            cipher: self.cipher,
-            key_version: kek.key.version,
-            fingerprint: kek.fingerprint,
-            salt: sealing.salt,
-            counter,
-            in_parts,
-        };
-        let (sealed, tag_place) = block.split_last_chunk_mut().expect("the length was checked");
-        let (header, data) = sealed.split_first_chunk_mut().expect("the length was checked");
-        put(header, &info);
-        let nonce = nonce(counter);
-        let nonce = &nonce[12 - sealing.keyed.nonce_bytes()..];
-        let tag = if in_parts {
-            self.crypt_parts(kek, &info, data)?;
-            sealing.keyed.seal(nonce, sealed, &mut [])
+        let header = info.bytes();
+        let ciphertext = info.ciphertext(block.len())?;
+        block[..HEADER_BYTES].copy_from_slice(&header);
+        block[ciphertext.end..].fill(0);
+        let data = &mut block[ciphertext];
+        let nonce = &header[HEADER_BYTES - keyed.nonce_bytes()..];
+        let tag = if info.in_parts {
+            self.crypt_parts(&self.keys[self.current], info, data)?;
+            keyed.seal(nonce, &[&header, place.bound, data].concat(), &mut [])
         } else {
-            sealing.keyed.seal(nonce, header, data)
+            keyed.seal(nonce, Associated::of(&header, place).bytes(), data)
         };
-        *tag_place = tag.map_err(EnginePageError::Cipher)?;
+        let tag = tag.map_err(EnginePageError::Cipher)?;
+        *block.last_chunk_mut().expect("room for the tag") = tag;
         Ok(())
     }
 
@@ -442,35 +287,35 @@ impl EnginePages {
         Ok(())
     }
 
-    /// Opens `block` into `page`, which is [`OVERHEAD_BYTES`] shorter.
+    /// Opens `block` into `page`, as long as the page in it, where no place is known.
     ///
     /// # Errors
     /// As [`EnginePages::open_in_place`].
     pub fn open(&self, block: &[u8], page: &mut [u8]) -> Result<(), EnginePageError> {
-        if let Some(ciphertext) = block.get(HEADER_BYTES..HEADER_BYTES + page.len()) {
-            page.copy_from_slice(ciphertext);
+        if let Ok(range) = page_range(block)
+            && range.len() == page.len()
+        {
+            page.copy_from_slice(&block[range]);
         }
-        self.open_in_place(block, page)
+        self.open_in_place(block, page, Place::UNKNOWN)
     }
 
-    /// Opens `block`, whose ciphertext (all of it but [`HEADER_BYTES`] before and the tag after it) was copied to `page`.
+    /// Opens `block` at `place`, its ciphertext (the bytes at [`page_range`]) copied to `page`.
+    ///
+    /// A block that was sealed for no known place, so each of version 1, opens at any.
     ///
     /// # Errors
     /// Those of [`inspect`]; [`EnginePageError::OtherCipher`], [`EnginePageError::MissingVersion`],
-    /// [`EnginePageError::OtherKey`], [`EnginePageError::Changed`], [`EnginePageError::Buffer`],
-    /// [`EnginePageError::Forked`]. `page` then holds
-    /// nothing of the data.
-    pub fn open_in_place(&self, block: &[u8], page: &mut [u8]) -> Result<(), EnginePageError> {
-        self.open_somewhere(block, page).inspect_err(|_| page.fill(0))
+    /// [`EnginePageError::OtherKey`], [`EnginePageError::OtherPlace`], [`EnginePageError::Changed`],
+    /// [`EnginePageError::Buffer`], [`EnginePageError::Forked`]. `page` then contains nothing of the data.
+    pub fn open_in_place(&self, block: &[u8], page: &mut [u8], place: Place<'_>) -> Result<(), EnginePageError> {
+        self.open_somewhere(block, page, place).inspect_err(|_| page.fill(0))
     }
 
-    fn open_somewhere(&self, block: &[u8], page: &mut [u8]) -> Result<(), EnginePageError> {
+    fn open_somewhere(&self, block: &[u8], page: &mut [u8], place: Place<'_>) -> Result<(), EnginePageError> {
         self.opened_in.check()?;
         let info = inspect(block)?;
-        if block.len() < OVERHEAD_BYTES {
-            return Err(EnginePageError::Damaged { found: format!("it ends after {} bytes", block.len()) });
-        }
-        let wanted = block.len() - OVERHEAD_BYTES;
+        let wanted = info.ciphertext(block.len())?.len();
         if page.len() != wanted {
             return Err(EnginePageError::Buffer { found: page.len(), wanted });
         }
@@ -481,15 +326,15 @@ impl EnginePages {
         {
             let sealing = self.sealing.read().unwrap_or_else(PoisonError::into_inner);
             if sealing.salt == info.salt && kek.fingerprint == self.keys[self.current].fingerprint {
-                return self.open_under(&*sealing.keyed, kek, &info, block, page);
+                return self.open_under(&*sealing.keyed, kek, &info, block, page, place);
             }
         }
         let writer = Writer { fingerprint: kek.fingerprint, salt: info.salt };
         if let Some(keyed) = self.opened.read().unwrap_or_else(PoisonError::into_inner).get(&writer) {
-            return self.open_under(keyed.as_ref(), kek, &info, block, page);
+            return self.open_under(keyed.as_ref(), kek, &info, block, page, place);
         }
         let keyed = page_key(kek, &info.salt, self.cipher, self.backend)?;
-        self.open_under(keyed.as_ref(), kek, &info, block, page)?;
+        self.open_under(keyed.as_ref(), kek, &info, block, page, place)?;
         // kept now that a block proved it: salts that somebody made up push no others out
         let mut opened = self.opened.write().unwrap_or_else(PoisonError::into_inner);
         if opened.len() >= OPENED_MAX && !opened.contains_key(&writer) {
@@ -525,22 +370,42 @@ impl EnginePages {
         info: &EnginePageInfo,
         block: &[u8],
         page: &mut [u8],
+        place: Place<'_>,
     ) -> Result<(), EnginePageError> {
+        let place = match info.kind {
+            PlaceKind::Unknown => Place::UNKNOWN,
+            kind if kind == place.kind => place,
+            kind => {
+                return Err(EnginePageError::OtherPlace {
+                    key: kek.key.clone(),
+                    cipher: self.cipher.name,
+                    sealed: kind.word(),
+                    found: place.kind.word(),
+                });
+            }
+        };
+        let changed = || EnginePageError::Changed {
+            bytes: block.len(),
+            key: kek.key.clone(),
+            place: self.place.clone(),
+            cipher: self.cipher.name,
+        };
         let (sealed, tag) = block.split_last_chunk().expect("the length was checked");
-        let nonce = nonce(info.counter);
+        let (sealed, padding) = sealed.split_at(sealed.len() - info.padding_bytes);
+        // how many is in the header, which the tag covers
+        if padding.iter().any(|byte| *byte != 0) {
+            return Err(changed());
+        }
+        let nonce = info.nonce();
         let nonce = &nonce[12 - keyed.nonce_bytes()..];
         let opened = if info.in_parts {
-            keyed.open(nonce, sealed, &mut [], tag)
+            let (header, data) = sealed.split_at(info.header_bytes());
+            keyed.open(nonce, &[header, place.bound, data].concat(), &mut [], tag)
         } else {
-            keyed.open(nonce, &sealed[..HEADER_BYTES], page, tag)
+            keyed.open(nonce, Associated::of(&sealed[..info.header_bytes()], place).bytes(), page, tag)
         };
         opened.map_err(|error| match error {
-            CipherError::Authentication | CipherError::MessageTooLong { .. } => EnginePageError::Changed {
-                bytes: block.len(),
-                key: kek.key.clone(),
-                place: self.place.clone(),
-                cipher: self.cipher.name,
-            },
+            CipherError::Authentication | CipherError::MessageTooLong { .. } => changed(),
             other => EnginePageError::Cipher(other),
         })?;
         if info.in_parts { self.crypt_parts(kek, info, page) } else { Ok(()) }
@@ -550,9 +415,11 @@ impl EnginePages {
     /// a key of its own. The tag of the block covers the ciphertext.
     fn crypt_parts(&self, kek: &Kek, info: &EnginePageInfo, data: &mut [u8]) -> Result<(), EnginePageError> {
         let part_bytes = usize::try_from(self.cipher.limits.message_bytes).unwrap_or(usize::MAX);
+        let (id, counter, nonce) = (self.cipher.id.to_be_bytes(), info.counter.to_be_bytes(), info.nonce());
+        // in version 2 all that a nonce is made of
+        let own: &[u8] = if info.format_version == 1 { &counter } else { &nonce };
         for (number, part) in data.chunks_mut(part_bytes).enumerate() {
-            let (id, counter) = (self.cipher.id.to_be_bytes(), info.counter.to_be_bytes());
-            let context: [&[u8]; 4] = [&info.salt, &id, &counter, &(number as u64).to_be_bytes()];
+            let context: [&[u8]; 4] = [&info.salt, &id, own, &(number as u64).to_be_bytes()];
             let mut key = Zeroizing::new([0; KEY_BYTES_MAX]);
             let key = &mut key[..self.cipher.key_bytes];
             subkey(kek.secret.as_bytes(), "engine page part", &context, key);
@@ -602,14 +469,30 @@ fn page_key(
     aead(cipher, key, backend).map_err(EnginePageError::Cipher)
 }
 
-fn put(header: &mut [u8; HEADER_BYTES], info: &EnginePageInfo) {
-    header[..VERSION_AT].copy_from_slice(&MAGIC);
-    header[VERSION_AT] = info.format_version;
-    header[CIPHER_AT..FLAGS_AT].copy_from_slice(&info.cipher.id.to_be_bytes());
-    header[FLAGS_AT] = if info.in_parts { IN_PARTS } else { 0 };
-    header[RESERVED_AT] = 0;
-    header[KEY_VERSION_AT..FINGERPRINT_AT].copy_from_slice(&info.key_version.to_be_bytes());
-    header[FINGERPRINT_AT..SALT_AT].copy_from_slice(&info.fingerprint.0);
-    header[SALT_AT..COUNTER_AT].copy_from_slice(&info.salt);
-    header[COUNTER_AT..].copy_from_slice(&info.counter.to_be_bytes());
+/// What the tag of a block covers besides the data: its header, and what the engine says in the clear.
+struct Associated {
+    bytes: [u8; HEADER_BYTES + BOUND_BYTES_MAX],
+    len: usize,
+}
+
+impl Associated {
+    fn of(header: &[u8], place: Place<'_>) -> Self {
+        let mut bytes = [0; HEADER_BYTES + BOUND_BYTES_MAX];
+        let len = header.len() + place.bound.len();
+        bytes[..header.len()].copy_from_slice(header);
+        bytes[header.len()..len].copy_from_slice(place.bound);
+        Self { bytes, len }
+    }
+
+    fn bytes(&self) -> &[u8] {
+        &self.bytes[..self.len]
+    }
+}
+
+/// Where in `block` the ciphertext is, by its header: what is copied to where it is opened.
+///
+/// # Errors
+/// Those of [`inspect`]; [`EnginePageError::Damaged`] if the block is shorter than its header says.
+pub fn page_range(block: &[u8]) -> Result<Range<usize>, EnginePageError> {
+    inspect(block)?.ciphertext(block.len())
 }

@@ -10,4 +10,6 @@ pub mod kmip_cases;
 pub mod kmip_server;
 pub mod mongod;
 pub mod transcript;
+pub mod wiredtiger_attack;
 pub mod wiredtiger_files;
+pub mod wiredtiger_program;

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use sealstone_seal::engine_page::{EnginePageInfo, HEADER_BYTES, OVERHEAD_BYTES, inspect};
+use sealstone_seal::engine_page::{EnginePageInfo, HEADER_BYTES, inspect};
 use sealstone_wiredtiger::{PAGE_SKIP_BYTES, RECORD_SKIP_BYTES};
 
 /// Pages begin at multiples of this, in bytes.
@@ -22,6 +22,8 @@ pub struct Block {
     pub at: usize,
     /// Its length, in bytes.
     pub bytes: usize,
+    /// Length of the page or record in it, in bytes.
+    pub page_bytes: usize,
     /// What its header says.
     pub info: EnginePageInfo,
     /// Its tag.
@@ -82,7 +84,8 @@ pub fn blocks_of(file: &Path) -> Vec<Block> {
         let length = u32::from_le_bytes(*bytes[at - 4..].first_chunk()?) as usize;
         let block = bytes.get(at..start + length)?;
         let tag = *block.last_chunk()?;
-        (block.len() >= OVERHEAD_BYTES).then(|| Block { file: file.to_owned(), at, bytes: block.len(), info, tag })
+        let page_bytes = info.ciphertext(block.len()).ok()?.len();
+        Some(Block { file: file.to_owned(), at, bytes: block.len(), page_bytes, info, tag })
     };
     (0..bytes.len()).step_by(step).filter_map(one).collect()
 }
@@ -120,12 +123,23 @@ pub fn change_under_checksum(file: &Path, at: usize) {
     fs::write(file, bytes).expect("written");
 }
 
-/// CRC-32C (RFC 3720, B.4), bit by bit.
-fn crc32c(bytes: &[u8]) -> u32 {
-    let byte = |crc: u32, byte: &u8| {
-        (0..8).fold(crc ^ u32::from(*byte), |crc, _| crc >> 1 ^ if crc & 1 == 1 { 0x82F6_3B78 } else { 0 })
+/// CRC-32C (RFC 3720, B.4), a byte at a time.
+pub(crate) fn crc32c(bytes: &[u8]) -> u32 {
+    const TABLE: [u32; 256] = {
+        let mut table = [0; 256];
+        let mut byte = 0;
+        while byte < 256 {
+            let (mut crc, mut bit) = (byte as u32, 0);
+            while bit < 8 {
+                crc = crc >> 1 ^ if crc & 1 == 1 { 0x82F6_3B78 } else { 0 };
+                bit += 1;
+            }
+            table[byte] = crc;
+            byte += 1;
+        }
+        table
     };
-    !bytes.iter().fold(!0, byte)
+    !bytes.iter().fold(!0, |crc: u32, byte| crc >> 8 ^ TABLE[usize::from(crc as u8 ^ byte)])
 }
 
 #[cfg(test)]

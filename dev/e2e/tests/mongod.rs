@@ -337,9 +337,9 @@ fn a_changed_page_is_refused() {
         .filter(|block| block.file.file_name().unwrap().to_str().unwrap().starts_with("collection-"))
         .collect();
     // the file with the most of them is that of the orders; what is read of it meets a changed block
-    let largest = found.iter().map(|block| block.bytes).max().unwrap();
-    let file = found.iter().find(|block| block.bytes == largest).unwrap().file.clone();
-    found.retain(|block| block.file == file && block.bytes > 200);
+    let largest = found.iter().map(|block| block.page_bytes).max().unwrap();
+    let file = found.iter().find(|block| block.page_bytes == largest).unwrap().file.clone();
+    found.retain(|block| block.file == file && block.page_bytes > 200);
     assert!(!found.is_empty());
     for block in &found {
         change_under_checksum(&file, block.at + 100);
@@ -374,7 +374,7 @@ fn a_changed_journal_is_refused() {
     let journal: Vec<PathBuf> =
         files(&place.db()).into_iter().filter(|file| file.to_str().unwrap().contains("WiredTigerLog.")).collect();
     let records: Vec<_> =
-        journal.iter().flat_map(|file| blocks_of(file)).filter(|block| block.bytes > 10_000).collect();
+        journal.iter().flat_map(|file| blocks_of(file)).filter(|block| block.page_bytes > 10_000).collect();
     let record = records.last().expect("a record with documents");
     change_under_checksum(&record.file, record.at + 100);
     let engine = engine(&place.key().display().to_string(), "aes-256", "orders", "");
@@ -418,7 +418,7 @@ fn a_cipher_of_64_bit_blocks_changes_its_key_in_time() {
     assert_no_nonce_twice(&blocks);
     assert!(blocks.iter().any(|block| block.info.in_parts));
     for block in blocks.iter().filter(|block| !block.info.in_parts) {
-        let used = block.info.counter + (block.bytes as u64 - 60).div_ceil(8);
+        let used = block.info.counter + (block.page_bytes as u64).div_ceil(8);
         assert!(used <= 1 << 20, "{used} blocks of 3DES under one key");
     }
 }

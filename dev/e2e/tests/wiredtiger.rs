@@ -3,101 +3,11 @@
 //! Not here: a server (`mongod.rs`).
 
 use std::fs;
-use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use sealstone_e2e::binary::wiredtiger_extension;
 use sealstone_e2e::wiredtiger_files::{assert_no_nonce_twice, blocks, change_under_checksum, files};
+use sealstone_e2e::wiredtiger_program::{Database, MARKER, said};
 use sealstone_keys::file::KeyFile;
-use tempfile::TempDir;
-
-const MARKER: &str = "PLAINTEXT-MARKER-7141";
-
-/// The folder with `wt` and its library, or why there is none.
-fn find() -> Result<PathBuf, String> {
-    let base = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
-    let home = || PathBuf::from(std::env::var_os("HOME").unwrap_or_default()).join(".cache");
-    let dir = base.unwrap_or_else(home).join("sealstone/wiredtiger");
-    if dir.join("wt").is_file() { Ok(dir) } else { Err("no wt here; sh dev/setup.sh wiredtiger builds it".into()) }
-}
-
-/// A database with its key file beside it.
-struct Database {
-    program: PathBuf,
-    dir: TempDir,
-}
-
-impl Database {
-    fn new(test: &str) -> Option<Self> {
-        match find() {
-            Ok(program) => {
-                let dir = tempfile::tempdir().unwrap();
-                fs::create_dir(dir.path().join("db")).unwrap();
-                Some(Self { program, dir })
-            }
-            Err(reason) => {
-                println!("SKIP: {test}: {reason}");
-                None
-            }
-        }
-    }
-
-    fn db(&self) -> PathBuf {
-        self.dir.path().join("db")
-    }
-
-    fn key(&self) -> PathBuf {
-        self.dir.path().join("orders.key")
-    }
-
-    /// What `wiredtiger_open` is told; `settings` follow the key.
-    fn config(&self, settings: &str) -> String {
-        format!(
-            "create,log=(enabled=true),extensions=[{}=(early_load=true,config=(key=\"{}\"{settings}))],\
-             encryption=(name=sealstone,keyid=\"orders\")",
-            wiredtiger_extension().display(),
-            self.key().display(),
-        )
-    }
-
-    fn wt(&self, config: &str, arguments: &[&str]) -> Output {
-        self.wt_of(&self.program, config, arguments)
-    }
-
-    /// With the library in the folder `library`.
-    fn wt_of(&self, library: &Path, config: &str, arguments: &[&str]) -> Output {
-        let mut command = Command::new(self.program.join("wt"));
-        command.env("LD_LIBRARY_PATH", library).arg("-h").arg(self.db()).args(["-C", config]).args(arguments);
-        command.current_dir(self.dir.path()).output().expect("wt starts")
-    }
-
-    fn done(&self, config: &str, arguments: &[&str]) -> String {
-        let output = self.wt(config, arguments);
-        assert!(output.status.success(), "wt {arguments:?}: {output:?}");
-        String::from_utf8(output.stdout).unwrap()
-    }
-
-    /// Fills the table `t`: keys are numbers, values hold the marker.
-    fn fill(&self, config: &str, first: u32, count: u32) {
-        let dump = self.dir.path().join("dump.txt");
-        let mut text = String::from(
-            "WiredTiger Dump (WiredTiger Version 11.3.1)\nFormat=print\nHeader\ntable:t\nkey_format=S,value_format=S\nData\n",
-        );
-        for n in first..first + count {
-            text += &format!("{n:08}\\00\n{MARKER} {n} {}\\00\n", "x".repeat(200));
-        }
-        fs::write(&dump, text).unwrap();
-        self.done(config, &["load", "-f", dump.to_str().unwrap()]);
-    }
-
-    fn dump(&self, config: &str) -> String {
-        self.done(config, &["dump", "table:t"])
-    }
-}
-
-fn said(output: &Output) -> String {
-    format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
-}
 
 /// Asserts that it failed, and that our message `what` stands before any error of WiredTiger.
 fn refused(output: &Output, what: &str) {
@@ -114,14 +24,14 @@ fn sealed_tables_read_back_and_verify() {
     let Some(database) = Database::new("sealed_tables_read_back_and_verify") else { return };
     let key = KeyFile::create(database.key(), "orders").unwrap();
     let config = database.config(",cipher=lea-256");
-    database.fill(&config, 0, 2000);
+    database.fill(&config, 0, 2000, "first");
     let output = database.wt(&config, &["verify", "table:t"]);
     assert!(output.status.success() && said(&output).contains("sealing with lea-256 in gcm ("), "{output:?}");
     let dump = database.dump(&config);
     assert_eq!(dump.matches(MARKER).count(), 2000);
 
     key.rotate().unwrap();
-    database.fill(&config, 2000, 100);
+    database.fill(&config, 2000, 100, "first");
     assert_eq!(database.dump(&config).matches(MARKER).count(), 2100);
     let found = blocks(&database.db());
     assert!(found.iter().any(|block| block.info.key_version == 1));
@@ -138,7 +48,7 @@ fn what_does_not_fit_is_refused() {
     let Some(database) = Database::new("what_does_not_fit_is_refused") else { return };
     KeyFile::create(database.key(), "orders").unwrap();
     let config = database.config(",cipher=aria-256");
-    database.fill(&config, 0, 100);
+    database.fill(&config, 0, 100, "first");
     let with = |settings: &str| database.wt(&database.config(settings), &["list"]);
     refused(&with(",cipher=aes-256"), "a block is sealed with aria-256, and this opening is set to aes-256");
     refused(
@@ -151,11 +61,11 @@ fn what_does_not_fit_is_refused() {
     refused(&database.wt(&other, &["list"]), "names another key than key file ");
     // without the extension WiredTiger itself has no way in
     assert!(!database.wt("create,log=(enabled=true)", &["list"]).status.success());
-    fs::rename(database.key(), database.dir.path().join("away.key")).unwrap();
+    fs::rename(database.key(), database.dir().join("away.key")).unwrap();
     refused(&database.wt(&config, &["list"]), "no key file at ");
     KeyFile::create(database.key(), "orders").unwrap();
     refused(&database.wt(&config, &["list"]), "wrong key: a block is sealed under fingerprint ");
-    fs::rename(database.dir.path().join("away.key"), database.key()).unwrap();
+    fs::rename(database.dir().join("away.key"), database.key()).unwrap();
     assert_eq!(database.dump(&config).matches(MARKER).count(), 100);
 }
 
@@ -164,10 +74,10 @@ fn a_changed_page_is_refused() {
     let Some(database) = Database::new("a_changed_page_is_refused") else { return };
     KeyFile::create(database.key(), "orders").unwrap();
     let config = database.config(",cipher=aes-256");
-    database.fill(&config, 0, 2000);
+    database.fill(&config, 0, 2000, "first");
     let table = database.db().join("t.wt");
     let found: Vec<_> =
-        blocks(&database.db()).into_iter().filter(|block| block.file == table && block.bytes > 200).collect();
+        blocks(&database.db()).into_iter().filter(|block| block.file == table && block.page_bytes > 200).collect();
     assert!(!found.is_empty());
     let change = || found.iter().for_each(|block| change_under_checksum(&table, block.at + 100));
     change();
@@ -181,9 +91,9 @@ fn a_changed_page_is_refused() {
 fn without_symbols_the_series_must_be_named() {
     let Some(database) = Database::new("without_symbols_the_series_must_be_named") else { return };
     KeyFile::create(database.key(), "orders").unwrap();
-    let library = database.dir.path().join("lib");
+    let library = database.dir().join("lib");
     fs::create_dir(&library).unwrap();
-    for entry in fs::read_dir(&database.program).unwrap() {
+    for entry in fs::read_dir(database.program()).unwrap() {
         let from = entry.unwrap().path();
         let name = from.file_name().unwrap().to_str().unwrap();
         if name.starts_with("libwiredtiger") {

@@ -135,7 +135,8 @@ fn run_engine_page(input: &mut Unstructured) -> Result<()> {
     pages.seal(&page, &mut block).expect("a page is sealed");
     let sealed = block.clone();
     damage(input, &mut block)?;
-    let mut opened = vec![0xEE; block.len().saturating_sub(OVERHEAD_BYTES)];
+    let opened_bytes = engine_page::page_range(&block).map_or(block.len(), |range| range.len());
+    let mut opened = vec![0xEE; opened_bytes];
     match pages.open(&block, &mut opened) {
         Ok(()) => assert!(block == sealed && opened == page, "{}: a changed block was opened", cipher.name),
         Err(error) => {

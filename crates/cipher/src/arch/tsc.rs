@@ -3,6 +3,7 @@
 
 /// The counter now.
 #[cfg(target_arch = "x86_64")]
+#[inline]
 pub(crate) fn ticks() -> Option<u64> {
     // SAFETY: `rdtsc` belongs to every x86-64 CPU, reads no memory and writes two registers that the intrinsic names.
     Some(unsafe { core::arch::x86_64::_rdtsc() })

@@ -7,7 +7,9 @@ use sealstone_cipher::aead::aead;
 use sealstone_cipher::backend::Backend;
 use sealstone_cipher::registry::{Mode, cipher, ciphers};
 use sealstone_keys::{KeyRef, Secret, subkey};
-use sealstone_seal::engine_page::{EnginePageError, EnginePages, Fingerprint, HEADER_BYTES, OVERHEAD_BYTES, inspect};
+use sealstone_seal::engine_page::{
+    EnginePageError, EnginePages, Fingerprint, HEADER_BYTES, OVERHEAD_BYTES, Place, PlaceKind, inspect, page_range,
+};
 
 use crate::fixture::data;
 
@@ -30,7 +32,7 @@ fn seal(pages: &EnginePages, page: &[u8]) -> Vec<u8> {
 }
 
 fn open(pages: &EnginePages, block: &[u8]) -> Result<Vec<u8>, EnginePageError> {
-    let mut page = vec![0xEE; block.len().saturating_sub(OVERHEAD_BYTES)];
+    let mut page = vec![0xEE; page_range(block).map_or(0, |range| range.len())];
     let opened = pages.open(block, &mut page);
     if opened.is_err() {
         assert!(page.iter().all(|byte| *byte == 0), "a page that failed is not empty");
@@ -57,34 +59,105 @@ fn what_is_sealed_opens_in_this_opening_and_in_later_ones() {
     }
 }
 
-/// The chain of keys and the associated data are as `docs/formats.md` says: done again by hand.
+/// The chain of keys, the nonce and the associated data are as `docs/formats.md` says: done again by hand.
 #[test]
 fn a_block_is_what_the_document_says() {
     for cipher in ciphers() {
         let writer = pages(&[(7, 0x22)], cipher.name);
         let page = data(1000);
         seal(&writer, &page);
-        let block = seal(&writer, &page);
-        let mut header = b"\x89SP\x01".to_vec();
+        let mut block = vec![0xEE; page.len() + OVERHEAD_BYTES + 5];
+        block[HEADER_BYTES..][..page.len()].copy_from_slice(&page);
+        writer.seal_in_place(&mut block, 5, Place::new(PlaceKind::Page, b"around")).unwrap();
+        let mut header = b"\x89SP\x02".to_vec();
         header.extend(cipher.id.to_be_bytes());
-        header.extend([0, 0]);
+        header.extend([2, 0]);
         header.extend(7u32.to_be_bytes());
         let mut fingerprint = [0; 8];
         subkey(&[0x22; 32], "engine page key", &[b"orders"], &mut fingerprint);
         header.extend(fingerprint);
         let salt: [u8; 16] = block[20..36].try_into().unwrap();
         header.extend(salt);
-        let counter: u64 = if cipher.mode == Mode::Gcm { 1 } else { 1000 / 8 };
+        header.extend(5u16.to_be_bytes());
+        header.extend(&block[38..44]);
+        let counter: u32 = if cipher.mode == Mode::Gcm { 1 } else { 1000 / 8 };
         header.extend(counter.to_be_bytes());
         assert_eq!(block[..HEADER_BYTES], header, "{}", cipher.name);
         let mut key = vec![0; cipher.key_bytes];
         subkey(&[0x22; 32], "engine page", &[&salt, &cipher.id.to_be_bytes()], &mut key);
         let keyed = aead(cipher, &key, Backend::portable()).unwrap();
-        let nonce = [[0; 4].as_slice(), &counter.to_be_bytes()].concat();
         let (sealed, tag) = block[HEADER_BYTES..].split_last_chunk().unwrap();
+        let (sealed, padding) = sealed.split_at(1000);
+        assert_eq!(padding, [0; 5]);
         let mut opened = sealed.to_vec();
-        keyed.open(&nonce[12 - keyed.nonce_bytes()..], &header, &mut opened, tag).unwrap();
+        let associated = [&header, b"around".as_slice()].concat();
+        keyed.open(&header[48 - keyed.nonce_bytes()..], &associated, &mut opened, tag).unwrap();
         assert_eq!(opened, page);
+    }
+}
+
+/// A block opens where it was sealed for, with the same bytes around it; what is bound to nothing opens anywhere.
+#[test]
+fn a_block_is_bound_to_its_place() {
+    for cipher in ["aes-256", "hight"] {
+        let writer = pages(&[(1, 0x11)], cipher);
+        let sealed = |place| {
+            let mut block = vec![0; 20 + OVERHEAD_BYTES];
+            block[HEADER_BYTES..][..20].fill(7);
+            writer.seal_in_place(&mut block, 0, place).map(|()| block).unwrap()
+        };
+        let opens = |block: &[u8], place| {
+            let mut page = block[page_range(block).unwrap()].to_vec();
+            let opened = writer.open_in_place(block, &mut page, place);
+            assert_eq!(page, if opened.is_ok() { [7; 20] } else { [0; 20] });
+            opened
+        };
+        let (one, two) = (Place::new(PlaceKind::Page, b"one"), Place::new(PlaceKind::Page, b"two"));
+        let record = Place::new(PlaceKind::Record, b"one");
+        let block = sealed(one);
+        opens(&block, one).unwrap();
+        assert!(matches!(opens(&block, two), Err(EnginePageError::Changed { .. })));
+        assert!(matches!(opens(&block, Place::new(PlaceKind::Page, b"")), Err(EnginePageError::Changed { .. })));
+        assert_eq!(
+            opens(&block, record).unwrap_err().to_string(),
+            format!(
+                "a block under key orders version 1 ({cipher}) was sealed as a page and is in the place of a journal \
+                 record: files were changed\n\
+                 restore the files from a backup, or resync this member"
+            )
+        );
+        assert!(matches!(opens(&block, Place::UNKNOWN), Err(EnginePageError::OtherPlace { .. })));
+        let anywhere = sealed(Place::UNKNOWN);
+        for place in [one, two, record, Place::UNKNOWN] {
+            opens(&anywhere, place).unwrap();
+        }
+    }
+}
+
+/// Every byte of a block counts, those of the padding too.
+#[test]
+fn padding_is_zeros_and_of_its_length() {
+    let writer = pages(&[(1, 0x11)], "lea-128");
+    let mut block = vec![0xEE; 10 + OVERHEAD_BYTES + 500];
+    writer.seal_in_place(&mut block, 500, Place::UNKNOWN).unwrap();
+    let info = inspect(&block).unwrap();
+    assert_eq!((info.padding_bytes, info.ciphertext(block.len()).unwrap()), (500, 48..58));
+    let opened = open(&writer, &block).unwrap();
+    assert_eq!(opened, [0xEE; 10]);
+    for at in 0..block.len() {
+        let mut changed = block.clone();
+        changed[at] ^= 0x10;
+        open(&writer, &changed).unwrap_err();
+    }
+    for bytes in [0, 40, 48, 63, 563] {
+        assert!(info.ciphertext(bytes).is_err());
+    }
+    let mut short = vec![0xEE; 100];
+    for padding in [37, 65_536, usize::MAX] {
+        assert!(matches!(
+            writer.seal_in_place(&mut short, padding, Place::UNKNOWN),
+            Err(EnginePageError::Buffer { .. })
+        ));
     }
 }
 
@@ -145,7 +218,7 @@ fn keys_are_told_apart() {
     changed[HEADER_BYTES] ^= 1;
     assert_eq!(
         open(&rotated, &changed).unwrap_err().to_string(),
-        "a block of 65 bytes under key orders version 1 (aria-256, from the test keys) failed authentication: it was \
+        "a block of 69 bytes under key orders version 1 (aria-256, from the test keys) failed authentication: it was \
          changed after it was sealed\n\
          restore the file from a backup, or resync this member"
     );
@@ -163,16 +236,16 @@ fn what_is_no_block_is_said() {
         changed[at] = byte;
         inspect(&changed).unwrap_err()
     };
-    assert!(matches!(with(3, 2), EnginePageError::UnsupportedVersion { found: 2 }));
+    assert!(matches!(with(3, 3), EnginePageError::UnsupportedVersion { found: 3 }));
     assert!(matches!(with(3, 0), EnginePageError::Damaged { .. }));
     assert!(matches!(with(4, 0xFF), EnginePageError::UnknownCipher { .. }));
-    assert!(matches!(with(6, 2), EnginePageError::Damaged { .. }));
+    assert!(matches!(with(6, 8), EnginePageError::Damaged { .. }));
     assert!(matches!(with(7, 1), EnginePageError::Damaged { .. }));
     assert!(matches!(open(&reader, &block[..HEADER_BYTES]), Err(EnginePageError::Damaged { .. })));
     let mut short = [0xEE; 8];
-    assert!(matches!(reader.seal(b"page", &mut short), Err(EnginePageError::Buffer { found: 8, wanted: 64 })));
+    assert!(matches!(reader.seal(b"page", &mut short), Err(EnginePageError::Buffer { found: 8, wanted: 68 })));
     assert_eq!(short, [0; 8]);
-    assert!(matches!(reader.seal_in_place(&mut short), Err(EnginePageError::Buffer { .. })));
+    assert!(matches!(reader.seal_in_place(&mut short, 0, Place::UNKNOWN), Err(EnginePageError::Buffer { .. })));
     let absent = KeyRef { id: "orders".into(), version: 3 };
     let refused = EnginePages::new(keys(&[(1, 1)]), &absent, "x", cipher("aes-256").unwrap(), Backend::auto());
     assert!(matches!(refused, Err(EnginePageError::Key(_))));

@@ -10,7 +10,7 @@ use sealstone_cipher::registry::{by_id, cipher, ciphers};
 use sealstone_keys::file::KeyFile;
 use sealstone_keys::{KeyRef, KeySource};
 use sealstone_seal::catalogue::Copy;
-use sealstone_seal::engine_page::{self, EnginePages, OVERHEAD_BYTES};
+use sealstone_seal::engine_page::{self, EnginePages, Place, PlaceKind, page_range};
 use sealstone_seal::frame::End;
 use sealstone_seal::{FORMAT_VERSION, Layout, SealedFile, inspect};
 
@@ -93,19 +93,25 @@ fn files_open(version: u16) {
 }
 
 #[test]
-fn engine_pages_of_format_version_1_open() {
+fn engine_pages_of_every_format_version_open() {
     let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../vectors/formats");
     let keys = golden_key(&dir, "v1.key");
     let current = KeyRef { id: "golden".into(), version: 1 };
     for cipher in ciphers() {
-        let path = dir.join(format!("engine-page-v1-{}.hex", cipher.name));
-        let block = from_hex(&fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display())));
-        let info = engine_page::inspect(&block).unwrap();
-        assert_eq!((info.cipher, info.key_version), (cipher, 1));
         let key = (current.clone(), keys.get(&current).unwrap());
         let pages = EnginePages::new(vec![key], &current, "x", cipher, Backend::auto()).unwrap();
-        let mut page = vec![0; block.len() - OVERHEAD_BYTES];
-        pages.open(&block, &mut page).unwrap();
-        assert_eq!(page, content(3000), "{}", cipher.name);
+        for version in 1..=engine_page::FORMAT_VERSION {
+            let path = dir.join(format!("engine-page-v{version}-{}.hex", cipher.name));
+            let text = fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+            let block = from_hex(&text);
+            let info = engine_page::inspect(&block).unwrap();
+            assert_eq!((info.format_version, info.cipher, info.key_version), (version, cipher, 1));
+            let (padding_bytes, kind) = if version == 1 { (0, PlaceKind::Unknown) } else { (36, PlaceKind::Record) };
+            assert_eq!((info.padding_bytes, info.kind), (padding_bytes, kind));
+            let range = page_range(&block).unwrap();
+            let mut page = block[range].to_vec();
+            pages.open_in_place(&block, &mut page, Place::new(PlaceKind::Record, b"01234567")).unwrap();
+            assert_eq!(page, content(3000), "{}", cipher.name);
+        }
     }
 }

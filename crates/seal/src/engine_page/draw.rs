@@ -1,0 +1,87 @@
+//! The random part of a nonce. The counter alone keeps nonces apart within one run of a process; this keeps them apart
+//! when the memory of a process is brought back and runs on a second time, counter and all: a virtual machine that is
+//! resumed twice from one snapshot, a process restored from an image.
+//!
+//! Two sources, as each call may cost a few nanoseconds only. Bytes of the operating system's generator are drawn for
+//! [`BATCH`] blocks of a thread at once; they are different in the two lives from the next draw on. Until then only the
+//! CPU's time stamp is different, which is added to every block. What remains, exactly: up to [`BATCH`] blocks of each thread
+//! after the memory was brought back have equal nonces if a thread of the one life and that thread of the other seal a block
+//! under the same counter at the same tick.
+//!
+//! Not here: the counter (`engine_page`), forks, which are refused.
+
+use std::cell::Cell;
+use std::time::Instant;
+
+use sealstone_cipher::speed;
+
+use super::EnginePageError;
+use super::header::DRAWN_BYTES;
+
+/// How many blocks of a thread share one draw from the operating system.
+const BATCH: u32 = 256;
+
+thread_local! {
+    /// What was drawn, and for how many more blocks it is good.
+    static DRAWN: Cell<(u64, u32)> = const { Cell::new((0, 0)) };
+}
+
+/// Bytes for the next block of this thread.
+///
+/// # Errors
+/// [`EnginePageError::Random`].
+pub(super) fn draw() -> Result<[u8; DRAWN_BYTES], EnginePageError> {
+    let (drawn, left) = DRAWN.get();
+    let (drawn, left) = if left == 0 { (from_system()?, BATCH) } else { (drawn, left) };
+    DRAWN.set((drawn, left - 1));
+    let mixed = (drawn ^ time_stamp()).to_le_bytes();
+    Ok(*mixed.first_chunk().expect("six of eight bytes"))
+}
+
+#[cold]
+fn from_system() -> Result<u64, EnginePageError> {
+    let mut bytes = [0; 8];
+    getrandom::fill(&mut bytes).map_err(|source| EnginePageError::Random(source.to_string()))?;
+    Ok(u64::from_ne_bytes(bytes))
+}
+
+/// A count that is another one each time: ticks of the CPU, or nanoseconds where it shows none.
+fn time_stamp() -> u64 {
+    speed::ticks().unwrap_or_else(|| {
+        thread_local!(static START: Instant = Instant::now());
+        START.with(|start| u64::try_from(start.elapsed().as_nanos()).unwrap_or(u64::MAX))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+
+    /// The memory of this thread brought back again and again, as a snapshot would: what is drawn is never the same.
+    #[test]
+    fn memory_brought_back_draws_something_else() {
+        draw().unwrap();
+        let image = DRAWN.get();
+        let seen: HashSet<[u8; DRAWN_BYTES]> = (0..10_000)
+            .map(|_| {
+                DRAWN.set(image);
+                draw().unwrap()
+            })
+            .collect();
+        assert_eq!(seen.len(), 10_000);
+    }
+
+    #[test]
+    fn the_system_is_asked_again_after_a_batch() {
+        draw().unwrap();
+        let (first, left) = DRAWN.get();
+        for _ in 0..left {
+            draw().unwrap();
+            assert_eq!(DRAWN.get().0, first);
+        }
+        draw().unwrap();
+        assert_ne!(DRAWN.get().0, first);
+    }
+}
