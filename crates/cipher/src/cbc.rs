@@ -9,7 +9,7 @@ use std::fmt;
 use subtle::{Choice, ConstantTimeEq, ConstantTimeGreater, ConstantTimeLess};
 use zeroize::Zeroize;
 
-use crate::aead::Error;
+use crate::aead::{Error, revealed};
 use crate::backend::Backend;
 use crate::blocks::{Blocks, blocks};
 use crate::registry::Cipher;
@@ -161,8 +161,8 @@ pub fn unpad(data: &mut Vec<u8>, block_bytes: usize) -> Result<(), Error> {
         let padding: Choice = i.ct_lt(&count);
         right &= !padding | byte.ct_eq(&count);
     }
-    if bool::from(right) {
-        data.truncate(data.len() - usize::from(count));
+    if revealed(right.unwrap_u8()) == 1 {
+        data.truncate(data.len() - usize::from(revealed(count)));
         Ok(())
     } else {
         data.zeroize();
