@@ -89,6 +89,7 @@ rivals: setup setup-rivals
 # the times last: they want a quiet machine
 constant-time: setup-valgrind
 	cargo test --release --locked --package sealstone-cipher --test constant_time -- --nocapture
+	cargo test --release --locked --package sealstone-cipher --lib left_on_stack
 	cargo run --release --locked --package sealstone-cipher --example timing_leaks -- $(CALLS)
 
 setup-valgrind:

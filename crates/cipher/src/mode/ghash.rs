@@ -15,6 +15,7 @@ use zeroize::optimization_barrier;
 
 use crate::arch::{AesLanes, AesSetup, Kernel, Portable};
 use crate::backend::Backend;
+use crate::mode::gcm::wipe_stack;
 
 /// The powers of one hash key, zeroed on drop.
 pub(crate) struct GhashKey(Box<dyn Hash>);
@@ -416,15 +417,22 @@ impl<L: AesLanes, const SLOTS: usize> Kernel<L> for TagInput<'_, SLOTS> {
 impl<L: AesLanes> Hash for LanesKey<L> {
     fn tag_input(&self, associated: &[u8], ciphertext: &[u8]) -> [u8; 16] {
         let (lanes, short) = (self.lanes, &self.short);
-        if associated.len().max(ciphertext.len()) <= SHORT_BYTES {
-            return lanes.enter(TagInput { powers: short, associated, ciphertext });
+        let hash = if associated.len().max(ciphertext.len()) <= SHORT_BYTES {
+            lanes.enter(TagInput { powers: short, associated, ciphertext })
+        } else {
+            let long = self.long.get_or_init(|| {
+                let mut long = Box::new(LongPowers(Powers::zero()));
+                lanes.enter(Lengthen { short, long: &mut long.0 });
+                wipe_stack::<4096>();
+                long
+            });
+            lanes.enter(TagInput { powers: &long.0, associated, ciphertext })
+        };
+        // Sixteen registers do not hold all that is worked with at once, thirty-two do.
+        if L::BLOCKS == 1 {
+            wipe_stack::<1024>();
         }
-        let long = self.long.get_or_init(|| {
-            let mut long = Box::new(LongPowers(Powers::zero()));
-            lanes.enter(Lengthen { short, long: &mut long.0 });
-            long
-        });
-        lanes.enter(TagInput { powers: &long.0, associated, ciphertext })
+        hash
     }
 }
 

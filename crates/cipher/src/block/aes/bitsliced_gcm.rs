@@ -8,7 +8,7 @@ use crate::aead::{Aead, Error, is_tag};
 use crate::backend::Backend;
 use crate::ctr::Ctr;
 use crate::mode::Counter128;
-use crate::mode::gcm::{Mask, first_counter, wipe_stack};
+use crate::mode::gcm::{first_counter, wipe_stack};
 use crate::mode::ghash::GhashKey;
 use crate::registry::Limits;
 
@@ -32,6 +32,23 @@ impl BitslicedGcm {
     }
 }
 
+impl BitslicedGcm {
+    /// Encrypts `data`, whose key stream begins after the block `counter`, and returns the tag. Never part of its caller,
+    /// which overwrites the stack below itself.
+    #[inline(never)]
+    fn encrypt(&self, counter: &[u8; 16], associated: &[u8], data: &mut [u8]) -> [u8; 16] {
+        let mask = self.aes.xor_after_first_block(counter, data);
+        xor(mask, self.ghash.tag_input(associated, data))
+    }
+
+    /// Decrypts `data` as [`Self::encrypt`] encrypts it and returns the tag that it should have.
+    #[inline(never)]
+    fn decrypt(&self, counter: &[u8; 16], associated: &[u8], data: &mut [u8]) -> [u8; 16] {
+        let hash = self.ghash.tag_input(associated, data);
+        xor(self.aes.xor_after_first_block(counter, data), hash)
+    }
+}
+
 fn xor(a: [u8; 16], b: [u8; 16]) -> [u8; 16] {
     (u128::from_ne_bytes(a) ^ u128::from_ne_bytes(b)).to_ne_bytes()
 }
@@ -51,18 +68,17 @@ impl Aead for BitslicedGcm {
 
     fn seal(&self, nonce: &[u8], associated: &[u8], data: &mut [u8]) -> Result<[u8; 16], Error> {
         let counter = first_counter(&self.limits, nonce, data)?;
-        let mask = Mask(self.aes.xor_after_first_block(&counter, data));
-        wipe_stack::<4096>();
-        Ok(xor(mask.0, self.ghash.tag_input(associated, data)))
+        let tag = self.encrypt(&counter, associated, data);
+        wipe_stack::<8192>();
+        Ok(tag)
     }
 
     fn open(&self, nonce: &[u8], associated: &[u8], data: &mut [u8], tag: &[u8; 16]) -> Result<(), Error> {
         // A wrong length is the caller's error and told apart; it depends on no secret.
         let counter = first_counter(&self.limits, nonce, data).inspect_err(|_| data.fill(0))?;
-        let hash = self.ghash.tag_input(associated, data);
-        let mask = Mask(self.aes.xor_after_first_block(&counter, data));
-        wipe_stack::<4096>();
-        if is_tag(&xor(mask.0, hash), tag) {
+        let expected = self.decrypt(&counter, associated, data);
+        wipe_stack::<8192>();
+        if is_tag(&expected, tag) {
             Ok(())
         } else {
             data.fill(0);

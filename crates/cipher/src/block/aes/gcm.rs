@@ -11,7 +11,7 @@ use super::RoundKeys;
 use super::lanes::{LaneKeys, Schedule, encrypt, last_round, load_tail, round, take_counters, whiten, xor_whole};
 use crate::aead::{Aead, Context, Error, is_tag};
 use crate::arch::{AesLanes, Kernel};
-use crate::mode::gcm::{Head, Mask, first_counter};
+use crate::mode::gcm::{Head, Mask, first_counter, wipe_stack};
 use crate::mode::ghash::{
     BATCH, LONG, Powers, Products, SHORT, SHORT_BYTES, absorb, absorb_batch, field_key_in_lanes, hash_head, lengths,
 };
@@ -47,6 +47,7 @@ impl<L: AesLanes, const R: usize> AesGcm<L, R> {
         self.long.get_or_init(|| {
             let mut long = Box::new(Long { keys: LaneKeys::zero(), powers: Powers::zero() });
             self.lanes.enter(Lengthen::<R> { keys: &self.keys, powers: &self.powers, long: &mut long });
+            wipe_stack::<4096>();
             long
         })
     }
@@ -60,13 +61,18 @@ impl<L: AesLanes, const R: usize> AesGcm<L, R> {
         data: &mut [u8],
     ) -> [[u8; 16]; 2] {
         let head_bytes = head.as_ref().map_or(0, |head| head.associated.len());
-        if data.len().max(associated.len()).max(head_bytes) <= SHORT_BYTES {
+        let tags = if data.len().max(associated.len()).max(head_bytes) <= SHORT_BYTES {
             let (keys, powers) = (&self.keys, &self.powers);
             self.lanes.enter(Crypt::<_, R, SEAL, SHORT> { keys, powers, head, counter, associated, data })
         } else {
             let Long { keys, powers } = self.long();
             self.lanes.enter(Crypt::<_, R, SEAL, LONG> { keys, powers, head, counter, associated, data })
+        };
+        // Sixteen registers do not hold all that is worked with at once, thirty-two do.
+        if L::BLOCKS == 1 {
+            wipe_stack::<1024>();
         }
+        tags
     }
 }
 
