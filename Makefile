@@ -6,6 +6,8 @@ ENGINE ?= system
 ARGS ?=
 # where `make install` puts the command (bin) and what MongoDB loads (lib/sealstone, where the command looks for it)
 CARGO_ROOT := $(or $(CARGO_INSTALL_ROOT),$(CARGO_HOME),$(HOME)/.cargo)
+# for `make constant-time`: calls a measurement, and ciphers, such as CALLS="1000000 aes-256"
+CALLS ?= 200000
 # for `make fuzz`: what to check (a file of dev/fuzz/fuzz_targets), and how many seconds long
 TARGET ?= ciphers
 SECONDS ?= 60
@@ -41,12 +43,15 @@ endif
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
 .PHONY: help compare rivals fuzz soak test install sanitize setup setup-rivals setup-kmip setup-mongod setup-wiredtiger setup-fuzz setup-lints clean
+.PHONY: constant-time miri setup-valgrind setup-miri
 
 help:
 	@echo 'make compare            measure what encryption at rest costs on this machine; ends with the path of the report'
 	@echo 'make compare ARGS=...   the same with flags of your own, see: sealstone compare --help'
 	@echo 'make test               every check and every test'
-	@echo 'make rivals             our ciphers beside OpenSSL and the crate lea: GB/s by message size, in one run'
+	@echo 'make rivals             our ciphers beside OpenSSL, libgcrypt and the crate lea: GB/s, keys, ends of pages, in one run'
+	@echo 'make constant-time      whether secrets decide branches, addresses or times: valgrind, and statistics of times'
+	@echo 'make miri               unsafe Rust of the ciphers under Miri, on the backends that it can run'
 	@echo 'make fuzz               look for inputs on which backends differ, or a damaged file opens; TARGET=ciphers, seals or kmip, SECONDS=60'
 	@echo 'make sanitize           what crosses a language boundary under AddressSanitizer and ThreadSanitizer'
 	@echo 'make install            install the command sealstone with cargo, and the extension that MongoDB loads'
@@ -58,7 +63,7 @@ compare: setup $(COMPARE_SETUP)
 	cargo build --release --locked --package sealstone-cli $(COMPARE_FEATURES) $(FEATURES)
 	@"$$CARGO_TARGET_DIR/release/sealstone" compare $(ARGS)
 
-test: setup setup-rivals setup-kmip setup-mongod setup-wiredtiger setup-lints
+test: setup setup-valgrind setup-rivals setup-kmip setup-mongod setup-wiredtiger setup-lints
 	@cargo run --quiet --locked --package xtask -- test
 
 # each builds everything once more, beside the other builds
@@ -90,6 +95,26 @@ setup-wiredtiger:
 
 rivals: setup setup-rivals
 	cargo run --release --locked --package sealstone-rivals -- $(ARGS)
+
+# the times last: they want a quiet machine
+constant-time: setup-valgrind
+	cargo test --release --locked --package sealstone-cipher --test constant_time -- --nocapture
+	cargo test --release --locked --package sealstone-cipher --lib left_on_stack
+	cargo run --release --locked --package sealstone-cipher --example timing_leaks -- $(CALLS)
+
+setup-valgrind:
+	@sh dev/setup.sh valgrind
+
+# what Miri knows the instructions of: plain code (its `portable` has no registers either), then those of `aesni` and `avx2`
+MIRI := cargo +nightly miri test --locked --package sealstone-cipher --test every_call --target-dir "$(CACHE)/target-miri"
+
+miri: setup-miri
+	$(MIRI)
+	RUSTFLAGS='-C target-feature=+ssse3,+sse4.1,+aes,+pclmulqdq,+avx,+avx2' $(MIRI)
+
+setup-miri:
+	@cargo +nightly miri --version >/dev/null 2>&1 || rustup toolchain install nightly --profile minimal --component miri,rust-src \
+		|| { echo 'miri: no nightly toolchain with Miri could be had (rustup toolchain install nightly --component miri)' >&2; exit 2; }
 
 # what is found lies beside the build, since a fuzzer writes thousands of files
 fuzz: setup-fuzz

@@ -1,7 +1,8 @@
 #!/bin/sh
 # Installs what a build needs and this machine lacks: a C++ compiler and RocksDB (argument `system`), what builds RocksDB
-# from source (argument `bundled`), the OpenSSL to compare ciphers with (argument `rivals`), or the servers that tests
-# start: key servers (argument `kmip`), a mongod (argument `mongod`), WiredTiger's own program (argument `wiredtiger`).
+# from source (argument `bundled`), the libraries to compare ciphers with (argument `rivals`), the valgrind that a test runs
+# itself under (argument `valgrind`), or the servers that tests start: key servers (argument `kmip`), a mongod (argument
+# `mongod`), WiredTiger's own program (argument `wiredtiger`).
 # Says what it does; does nothing, and needs no network, where all is there.
 set -eu
 
@@ -77,6 +78,11 @@ bundled) has_libclang || missing="$missing libclang-dev" ;;
 rivals)
 	has_header openssl/evp.h || missing="$missing libssl-dev"
 	command -v pkg-config >/dev/null 2>&1 || missing="$missing pkg-config"
+	ldconfig -p 2>/dev/null | grep -q 'libgcrypt\.so\.20' || missing="$missing libgcrypt20"
+	;;
+valgrind)
+	optional='the test that needs it will be skipped'
+	command -v valgrind >/dev/null 2>&1 || missing="$missing valgrind"
 	;;
 kmip)
 	optional='the tests that need it will be skipped'

@@ -6,10 +6,9 @@
 
 use std::fmt;
 
-use subtle::{Choice, ConstantTimeEq, ConstantTimeGreater, ConstantTimeLess};
 use zeroize::Zeroize;
 
-use crate::aead::Error;
+use crate::aead::{Error, revealed};
 use crate::backend::Backend;
 use crate::blocks::{Blocks, blocks};
 use crate::registry::Cipher;
@@ -156,13 +155,16 @@ pub fn unpad(data: &mut Vec<u8>, block_bytes: usize) -> Result<(), Error> {
             return Err(Error::Padding);
         }
     };
-    let mut right = !count.ct_eq(&0) & !count.ct_gt(&(block_bytes as u8));
+    // 0 or 1 in plain arithmetic. The crate `subtle` has such comparisons too; in debug builds it asserts what they give, and
+    // that is a branch.
+    let is_less = |a: u8, b: u8| (u32::from(a).wrapping_sub(u32::from(b)) >> 31) as u8;
+    let differ = |a: u8, b: u8| (u32::from(a ^ b).wrapping_neg() >> 31) as u8;
+    let mut wrong = is_less(count, 1) | is_less(block_bytes as u8, count);
     for (byte, i) in data.iter().rev().take(block_bytes).zip(0_u8..) {
-        let padding: Choice = i.ct_lt(&count);
-        right &= !padding | byte.ct_eq(&count);
+        wrong |= is_less(i, count) & differ(*byte, count);
     }
-    if bool::from(right) {
-        data.truncate(data.len() - usize::from(count));
+    if revealed(wrong) == 0 {
+        data.truncate(data.len() - usize::from(revealed(count)));
         Ok(())
     } else {
         data.zeroize();

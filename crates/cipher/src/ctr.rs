@@ -8,7 +8,6 @@ use std::fmt;
 use crate::aead::Error;
 use crate::backend::Backend;
 use crate::block::SetKey;
-use crate::mode::ctr::{Ctr64, Ctr128};
 use crate::registry::Cipher;
 
 /// Sets `key` (`cipher.key_bytes` long) for counter mode on `backend`. All choices are made here, once.
@@ -31,10 +30,10 @@ use crate::registry::Cipher;
 /// ```
 pub fn ctr(cipher: &'static Cipher, key: &[u8], backend: Backend) -> Result<Box<dyn Ctr>, Error> {
     cipher.check_key(key)?;
-    Ok(match cipher.set_key {
-        SetKey::Block128 { counter, .. } => Box::new(Ctr128(counter(key, backend)?)),
-        SetKey::Block64 { counter, .. } => Box::new(Ctr64(counter(key, backend)?)),
-    })
+    match cipher.set_key {
+        SetKey::Block128 { counter, .. } => counter(key, backend).map(|keyed| keyed as Box<dyn Ctr>),
+        SetKey::Block64 { counter, .. } => counter(key, backend).map(|keyed| keyed as Box<dyn Ctr>),
+    }
 }
 
 /// Counter mode keyed with one cipher. One object serves many threads at once; its key is zeroed on drop.

@@ -19,6 +19,9 @@ use crate::ctr::Ctr;
 use crate::registry::{Cipher, Mode};
 use vectors::{Case, Vector, vectors};
 
+pub use crate::arch::memcheck;
+#[cfg(all(unix, not(miri)))]
+pub use crate::arch::page_end::{Behind, PageEnd};
 pub use blocks::{MakeBlocks, MakeCbc, MakeCmac, blocks_conformance, cbc_conformance, cmac_conformance};
 
 /// Sets a key for an AEAD under test.

@@ -2,7 +2,7 @@
 
 use botan::{BlockCipher, Cipher, CipherDirection, Version};
 
-use crate::{FromBlocks, Library, Rival, RivalAead};
+use crate::{Blocks, FromBlocks, Library, Rival, RivalAead};
 
 /// Botan of this build.
 pub fn library() -> Library {
@@ -32,9 +32,19 @@ fn ctr(cipher: &str, key: &[u8]) -> Option<Box<dyn Rival>> {
     let (name, block_bytes) = named(cipher)?;
     let mut keyed = BlockCipher::new(name).ok()?;
     keyed.set_key(key).ok()?;
-    Some(Box::new(FromBlocks::new(block_bytes, move |blocks: &mut [u8]| {
-        keyed.encrypt_in_place(blocks).expect("whole blocks");
-    })))
+    Some(Box::new(FromBlocks::new(block_bytes, WholeBlocks(keyed))))
+}
+
+struct WholeBlocks(BlockCipher);
+
+impl Blocks for WholeBlocks {
+    fn set_key(&mut self, key: &[u8]) {
+        self.0.set_key(key).expect("a key as long as the first");
+    }
+
+    fn encrypt(&mut self, blocks: &mut [u8]) {
+        self.0.encrypt_in_place(blocks).expect("whole blocks");
+    }
 }
 
 fn gcm(cipher: &str, key: &[u8]) -> Option<Box<dyn RivalAead>> {
@@ -49,6 +59,10 @@ struct Gcm {
 }
 
 impl RivalAead for Gcm {
+    fn set_key(&mut self, key: &[u8]) {
+        self.keyed.set_key(key).expect("a key as long as the first");
+    }
+
     fn seal(&mut self, nonce: &[u8; 12], data: &mut [u8]) -> [u8; 16] {
         let sealed = self.keyed.process(nonce, data).expect("a nonce of twelve bytes");
         let (text, tag) = sealed.split_at(data.len());

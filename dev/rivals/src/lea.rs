@@ -30,6 +30,10 @@ struct Lea<C> {
 }
 
 impl<C: NewCipher + StreamCipher> Rival for Lea<C> {
+    fn set_key(&mut self, key: &[u8]) {
+        self.key.copy_from_slice(key);
+    }
+
     fn ctr(&mut self, counter: &[u8], data: &mut [u8]) {
         // the crate ties a key to its counter, so that its key schedule is part of every message
         let (key, counter) = (GenericArray::from_slice(&self.key), GenericArray::from_slice(counter));

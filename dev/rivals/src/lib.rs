@@ -1,4 +1,4 @@
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
 //! Other libraries' ciphers behind one interface: to check that ours give the same answers, and how much faster.
 //!
 //! Not here: our ciphers.
@@ -6,11 +6,17 @@
 #[cfg(feature = "botan")]
 pub mod botan;
 pub mod contest;
+mod ffi;
+pub mod gcrypt;
 pub mod lea;
 pub mod openssl;
+pub mod page_ends;
 
 /// A keyed cipher of some library.
 pub trait Rival {
+    /// Sets another key, of the same length.
+    fn set_key(&mut self, key: &[u8]);
+
     /// XORs `data` with the key stream whose first block encrypts `counter`, one block long; the whole block counts up,
     /// big-endian.
     fn ctr(&mut self, counter: &[u8], data: &mut [u8]);
@@ -18,6 +24,9 @@ pub trait Rival {
 
 /// A keyed AEAD of some library.
 pub trait RivalAead {
+    /// Sets another key, of the same length.
+    fn set_key(&mut self, key: &[u8]);
+
     /// Encrypts `data` in place under a `nonce` of 12 bytes, without associated data, and returns the tag.
     fn seal(&mut self, nonce: &[u8; 12], data: &mut [u8]) -> [u8; 16];
 }
@@ -35,32 +44,44 @@ pub struct Library {
 /// Sets a key for the cipher of our name, where there is such a one.
 pub type SetKey<T> = fn(cipher: &str, key: &[u8]) -> Option<Box<T>>;
 
-/// All libraries of this build.
+/// All libraries of this build and this machine.
 pub fn libraries() -> Vec<Library> {
-    vec![
-        openssl::library(),
-        lea::library(),
-        #[cfg(feature = "botan")]
-        botan::library(),
-    ]
+    let mut libraries = vec![openssl::library(), lea::library()];
+    libraries.extend(gcrypt::library());
+    #[cfg(feature = "botan")]
+    libraries.push(botan::library());
+    libraries
+}
+
+/// A keyed block cipher of some library.
+pub(crate) trait Blocks {
+    /// Sets another key, of the same length.
+    fn set_key(&mut self, key: &[u8]);
+
+    /// Encrypts whole blocks in place.
+    fn encrypt(&mut self, blocks: &mut [u8]);
 }
 
 /// Counter mode from single blocks, for libraries that do not offer it with a cipher: counter blocks are written,
 /// encrypted all together, and added.
-pub(crate) struct FromBlocks<E> {
+pub(crate) struct FromBlocks<B> {
     block_bytes: usize,
     stream: Vec<u8>,
-    encrypt: E,
+    blocks: B,
 }
 
-impl<E: FnMut(&mut [u8])> FromBlocks<E> {
-    /// `encrypt` encrypts whole blocks of `block_bytes` in place.
-    pub(crate) fn new(block_bytes: usize, encrypt: E) -> Self {
-        Self { block_bytes, stream: Vec::new(), encrypt }
+impl<B: Blocks> FromBlocks<B> {
+    /// Over `blocks` of `block_bytes` bytes.
+    pub(crate) fn new(block_bytes: usize, blocks: B) -> Self {
+        Self { block_bytes, stream: Vec::new(), blocks }
     }
 }
 
-impl<E: FnMut(&mut [u8])> Rival for FromBlocks<E> {
+impl<B: Blocks> Rival for FromBlocks<B> {
+    fn set_key(&mut self, key: &[u8]) {
+        self.blocks.set_key(key);
+    }
+
     fn ctr(&mut self, counter: &[u8], data: &mut [u8]) {
         let blocks = data.len().div_ceil(self.block_bytes);
         self.stream.resize(blocks * self.block_bytes, 0);
@@ -75,7 +96,7 @@ impl<E: FnMut(&mut [u8])> Rival for FromBlocks<E> {
                 *block = first.wrapping_add(i as u128).to_be_bytes();
             }
         }
-        (self.encrypt)(&mut self.stream);
+        self.blocks.encrypt(&mut self.stream);
         for (byte, key) in data.iter_mut().zip(&self.stream) {
             *byte ^= key;
         }

@@ -1,22 +1,27 @@
 #![forbid(unsafe_code)]
 //! Prints how fast our ciphers are beside those of other libraries: every cipher in counter mode and in GCM, by message
-//! size and backend, all contestants in turn in one run.
+//! size and backend, all contestants in turn in one run; and the same with a fresh key for each message.
 
 use std::hint::black_box;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use clap::Parser;
+use clap::{Parser, ValueEnum};
 use sealstone_cipher::aead::aead;
 use sealstone_cipher::backend::Backend;
+use sealstone_cipher::blocks::blocks;
 use sealstone_cipher::ctr::ctr;
 use sealstone_cipher::registry::{self, Cipher, Mode};
-use sealstone_rivals::contest::{Contestant, Speeds, time};
-use sealstone_rivals::{Library, libraries};
+use sealstone_cipher::testing::Behind;
+use sealstone_rivals::contest::{Call, Contestant, Speeds, time};
+use sealstone_rivals::{Library, libraries, page_ends};
 
 #[derive(Parser)]
 #[command(version, about)]
 struct Flags {
+    /// What to measure
+    #[arg(long, value_delimiter = ',', default_values_t = [Rows::Sizes, Rows::Keys, Rows::PageEnds])]
+    rows: Vec<Rows>,
     /// Ciphers, by name [default: all]
     #[arg(long, value_delimiter = ',')]
     ciphers: Vec<String>,
@@ -34,6 +39,25 @@ struct Flags {
     turn_us: u64,
 }
 
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Rows {
+    /// Messages of many sizes under one key, GB/s
+    Sizes,
+    /// A key and one message of 64 bytes under it, nanoseconds
+    Keys,
+    /// Ours where buffers end with a page, by every length: time against that elsewhere
+    PageEnds,
+}
+
+impl std::fmt::Display for Rows {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.to_possible_value().expect("no row is hidden").get_name())
+    }
+}
+
+/// The message of [`Rows::Keys`], in bytes: a field or a small packet.
+const KEYED_BYTES: usize = 64;
+
 fn main() -> Result<()> {
     let flags = Flags::parse();
     let ciphers: Vec<&'static Cipher> = match flags.ciphers.as_slice() {
@@ -45,14 +69,77 @@ fn main() -> Result<()> {
         names => names.iter().map(|name| Backend::by_name(name)).collect::<Result<_, _>>()?,
     };
     let libraries = libraries();
-    println!("GB/s, median of {} rounds of {} us a contestant, one thread;", flags.rounds, flags.turn_us);
-    println!("last line: our fastest against the fastest rival, median (and 10 to 90 % of the rounds)");
-    for cipher in ciphers {
-        let counters = counter_contestants(cipher, &backends, &libraries).context("setting keys")?;
-        table(&format!("{} counter mode", cipher.name), &flags, backends.len(), counters);
-        if cipher.mode == Mode::Gcm {
-            let gcms = gcm_contestants(cipher, &backends, &libraries).context("setting keys")?;
-            table(&format!("{} GCM", cipher.name), &flags, backends.len(), gcms);
+    println!("median of {} rounds of {} us a contestant, one thread", flags.rounds, flags.turn_us);
+    if flags.rows.contains(&Rows::Sizes) {
+        println!("\nGB/s; last line: our fastest against the fastest rival, median (and 10 to 90 % of the rounds)");
+        for &cipher in &ciphers {
+            let counters = counter_contestants(cipher, &backends, &libraries).context("setting keys")?;
+            table(&format!("{} counter mode", cipher.name), &flags, backends.len(), counters);
+            if cipher.mode == Mode::Gcm {
+                let gcms = gcm_contestants(cipher, &backends, &libraries).context("setting keys")?;
+                table(&format!("{} GCM", cipher.name), &flags, backends.len(), gcms);
+            }
+        }
+    }
+    if flags.rows.contains(&Rows::Keys) {
+        println!(
+            "\na key and {KEYED_BYTES} bytes under it, ns; ours make a keyed object and drop it, the others set the key of"
+        );
+        println!(
+            "one that they have; speed: of ours in the last row against each, median (and 10 to 90 % of the rounds)"
+        );
+        for &cipher in &ciphers {
+            let counters = rekeyed_counters(cipher, &backends, &libraries);
+            key_table(&format!("{} counter mode", cipher.name), &flags, backends.len(), counters);
+            if cipher.mode == Mode::Gcm {
+                let gcms = rekeyed_gcms(cipher, &backends, &libraries);
+                key_table(&format!("{} GCM", cipher.name), &flags, backends.len(), gcms);
+            }
+        }
+    }
+    if flags.rows.contains(&Rows::PageEnds) {
+        let backend = *backends.last().context("no backend to measure")?;
+        println!(
+            "\ntime of a call whose buffer ends with a page against that of the same call elsewhere, lengths 1 to"
+        );
+        println!("{LENGTH_MAX} bytes, ours on {}; over: lengths beyond {}", backend.name(), page_ends::LIMIT);
+        println!(
+            "{:<24}{:<12}{:>8}{:>8}{:>8}{:>10}{:>8}",
+            "", "next page", "median", "99 %", "most", "at bytes", "over"
+        );
+        for cipher in ciphers {
+            page_end_rows(cipher, backend).context("measuring at page ends")?;
+        }
+    }
+    Ok(())
+}
+
+/// The longest message of [`Rows::PageEnds`], in bytes.
+const LENGTH_MAX: usize = 4200;
+
+/// One line for each mode of `cipher` and each kind of page behind the end.
+fn page_end_rows(cipher: &'static Cipher, backend: Backend) -> Result<()> {
+    let (key, block_bytes) = (key(cipher), cipher.block_bytes);
+    let (counter, nonce) = (vec![3; block_bytes], vec![3; cipher.nonce_bytes()]);
+    let (keyed_ctr, keyed_aead) = (ctr(cipher, &key, backend)?, aead(cipher, &key, backend)?);
+    let keyed_blocks = blocks(cipher, &key, backend)?;
+    let mut modes: [(&str, usize, Box<Call>); 3] = [
+        ("ctr", 1, Box::new(move |data: &mut [u8]| keyed_ctr.apply(&counter, 0, data).expect("a counter block"))),
+        (
+            cipher.mode.word(),
+            1,
+            Box::new(move |data: &mut [u8]| {
+                black_box(keyed_aead.seal(&nonce, &[], data).expect("a nonce of the right length"));
+            }),
+        ),
+        ("blocks", block_bytes, Box::new(move |data: &mut [u8]| keyed_blocks.encrypt(data).expect("whole blocks"))),
+    ];
+    for (mode, step, call) in &mut modes {
+        for (behind, words) in [(Behind::Untouched, "untouched"), (Behind::Unreadable, "unreadable")] {
+            let ratios = page_ends::measure(&mut **call, behind, (*step..=LENGTH_MAX).step_by(*step), 12)?;
+            let ((at, most), (_, median), (_, high)) = (ratios.at(1.0), ratios.at(0.5), ratios.at(0.99));
+            let name = format!("{} {mode}", cipher.name);
+            println!("{name:<24}{words:<12}{median:>8.2}{high:>8.2}{most:>8.2}{at:>10}{:>8}", ratios.over());
         }
     }
     Ok(())
@@ -101,6 +188,77 @@ fn gcm_contestants(cipher: &'static Cipher, backends: &[Backend], libraries: &[L
         contestants.push(Contestant { name: library.name.clone(), call: Box::new(call) });
     }
     Ok(contestants)
+}
+
+/// Key after key for each message: the number of the message makes it.
+struct Keys(Vec<u8>);
+
+impl Keys {
+    fn of(cipher: &Cipher) -> Self {
+        Self(key(cipher))
+    }
+
+    fn next(&mut self) -> &[u8] {
+        let number: &mut [u8; 8] = self.0.first_chunk_mut().expect("keys are longer");
+        *number = u64::from_le_bytes(*number).wrapping_add(0x0101_0101_0101_0101).to_le_bytes();
+        &self.0
+    }
+}
+
+fn rekeyed_counters(cipher: &'static Cipher, backends: &[Backend], libraries: &[Library]) -> Vec<Contestant> {
+    let counter = vec![3; cipher.block_bytes];
+    let mut contestants: Vec<Contestant> = Vec::new();
+    for &backend in backends {
+        let (mut keys, counter) = (Keys::of(cipher), counter.clone());
+        let call = move |data: &mut [u8]| {
+            let keyed = ctr(cipher, keys.next(), backend).expect("a key of the right length");
+            keyed.apply(&counter, 0, data).expect("a counter block");
+        };
+        contestants.push(Contestant { name: format!("ours, {}", backend.name()), call: Box::new(call) });
+    }
+    for library in libraries {
+        let Some(mut rival) = (library.ctr)(cipher.name, &key(cipher)) else { continue };
+        let (mut keys, counter) = (Keys::of(cipher), counter.clone());
+        let call = move |data: &mut [u8]| {
+            rival.set_key(keys.next());
+            rival.ctr(&counter, data);
+        };
+        contestants.push(Contestant { name: library.name.clone(), call: Box::new(call) });
+    }
+    contestants
+}
+
+fn rekeyed_gcms(cipher: &'static Cipher, backends: &[Backend], libraries: &[Library]) -> Vec<Contestant> {
+    let mut contestants: Vec<Contestant> = Vec::new();
+    for &backend in backends {
+        let mut keys = Keys::of(cipher);
+        let call = move |data: &mut [u8]| {
+            let keyed = aead(cipher, keys.next(), backend).expect("a key of the right length");
+            black_box(keyed.seal(&[3; 12], &[], data).expect("a nonce of twelve bytes"));
+        };
+        contestants.push(Contestant { name: format!("ours, {}", backend.name()), call: Box::new(call) });
+    }
+    for library in libraries {
+        let Some(mut rival) = (library.gcm)(cipher.name, &key(cipher)) else { continue };
+        let mut keys = Keys::of(cipher);
+        let call = move |data: &mut [u8]| {
+            rival.set_key(keys.next());
+            black_box(rival.seal(&[3; 12], data));
+        };
+        contestants.push(Contestant { name: library.name.clone(), call: Box::new(call) });
+    }
+    contestants
+}
+
+/// Times `contestants`, of which the first `ours` are ours, each on a key and a short message, and prints them.
+fn key_table(title: &str, flags: &Flags, ours: usize, mut contestants: Vec<Contestant>) {
+    let speeds = time(&mut contestants, KEYED_BYTES, flags.rounds, Duration::from_micros(flags.turn_us));
+    println!("\n{title}");
+    for (contestant, own) in contestants.iter().zip(&speeds) {
+        let ratio = speeds[ours - 1].against(own);
+        let cells = format!("{:.2} ({:.2}-{:.2})", ratio.at(0.5), ratio.at(0.1), ratio.at(0.9));
+        println!("{:<18}{:>10.0}{cells:>20}", contestant.name, KEYED_BYTES as f64 / own.median());
+    }
 }
 
 /// Times `contestants`, of which the first `ours` are ours, and prints them.

@@ -6,7 +6,7 @@ use openssl::cipher::Cipher;
 use openssl::cipher_ctx::CipherCtx;
 use openssl::provider::Provider;
 
-use crate::{FromBlocks, Library, Rival, RivalAead};
+use crate::{Blocks, FromBlocks, Library, Rival, RivalAead};
 
 /// OpenSSL as it is installed.
 pub fn library() -> Library {
@@ -45,13 +45,27 @@ fn ctr(cipher: &str, key: &[u8]) -> Option<Box<dyn Rival>> {
     let mut context = CipherCtx::new().ok()?;
     context.encrypt_init(Some(&found), Some(key), None).ok()?;
     context.set_padding(false);
-    // the interface wants room for a block more than it writes
-    let mut encrypted = Vec::new();
-    Some(Box::new(FromBlocks::new(block_bytes, move |blocks: &mut [u8]| {
-        encrypted.resize(blocks.len() + block_bytes, 0);
-        context.cipher_update(blocks, Some(&mut encrypted)).expect("whole blocks");
-        blocks.copy_from_slice(&encrypted[..blocks.len()]);
-    })))
+    Some(Box::new(FromBlocks::new(block_bytes, WholeBlocks { context, block_bytes, encrypted: Vec::new() })))
+}
+
+struct WholeBlocks {
+    context: CipherCtx,
+    block_bytes: usize,
+    encrypted: Vec<u8>,
+}
+
+impl Blocks for WholeBlocks {
+    fn set_key(&mut self, key: &[u8]) {
+        self.context.encrypt_init(None, Some(key), None).expect("a key as long as the first");
+        self.context.set_padding(false);
+    }
+
+    fn encrypt(&mut self, blocks: &mut [u8]) {
+        // the interface wants room for a block more than it writes
+        self.encrypted.resize(blocks.len() + self.block_bytes, 0);
+        self.context.cipher_update(blocks, Some(&mut self.encrypted)).expect("whole blocks");
+        blocks.copy_from_slice(&self.encrypted[..blocks.len()]);
+    }
 }
 
 struct Native {
@@ -59,6 +73,10 @@ struct Native {
 }
 
 impl Rival for Native {
+    fn set_key(&mut self, key: &[u8]) {
+        self.context.encrypt_init(None, Some(key), None).expect("a key as long as the first");
+    }
+
     fn ctr(&mut self, counter: &[u8], data: &mut [u8]) {
         self.context.encrypt_init(None, None, Some(counter)).expect("a counter block");
         let bytes = data.len();
@@ -78,6 +96,10 @@ struct Gcm {
 }
 
 impl RivalAead for Gcm {
+    fn set_key(&mut self, key: &[u8]) {
+        self.context.encrypt_init(None, Some(key), None).expect("a key as long as the first");
+    }
+
     fn seal(&mut self, nonce: &[u8; 12], data: &mut [u8]) -> [u8; 16] {
         self.context.encrypt_init(None, None, Some(nonce)).expect("a nonce");
         let bytes = data.len();

@@ -22,7 +22,13 @@ pub(crate) mod byte_lanes;
 #[cfg(all(any(test, feature = "testing"), target_os = "linux", not(miri)))]
 pub mod forked;
 mod lanes;
+#[cfg(any(test, feature = "testing"))]
+pub mod memcheck;
 pub(crate) mod memory;
+#[cfg(all(test, target_arch = "x86_64", not(miri)))]
+pub(crate) mod own_stack;
+#[cfg(all(any(test, feature = "testing"), unix, not(miri)))]
+pub(crate) mod page_end;
 mod planes;
 mod portable;
 pub(crate) mod table_lanes;
@@ -99,6 +105,8 @@ pub(crate) trait AesLanes: Copy + Send + Sync + 'static {
     fn prepend(self, first: Self::Vector, rest: Self::Vector) -> Self::Vector;
     /// Each lane with its 16 bytes in reverse order.
     fn reverse_bytes(self, v: Self::Vector) -> Self::Vector;
+    /// Byte i of each lane from byte `order[i]` of that lane, below 16; zero where that is 0x80.
+    fn shuffle_bytes(self, v: Self::Vector, order: &[u8; 16]) -> Self::Vector;
     /// Each lane with its 64-bit halves exchanged.
     fn swap_halves(self, v: Self::Vector) -> Self::Vector;
     /// Each lane shifted up by 64 bits: the low half becomes the high half.
@@ -122,8 +130,6 @@ pub(crate) trait AesLanes: Copy + Send + Sync + 'static {
     fn aes_round_back(self, v: Self::Vector, round_key: Self::Vector) -> Self::Vector;
     /// The last round of the equivalent inverse cipher, without InvMixColumns.
     fn aes_last_round_back(self, v: Self::Vector, round_key: Self::Vector) -> Self::Vector;
-    /// The AES S-box on each byte of `word` (FIPS 197, SubWord).
-    fn aes_sub_word(self, word: u32) -> u32;
 
     /// Carry-less product of the low halves.
     fn multiply_low(self, a: Self::Vector, b: Self::Vector) -> Self::Vector;

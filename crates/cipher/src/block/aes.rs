@@ -10,7 +10,7 @@ mod gcm;
 mod lanes;
 mod lanes_blocks;
 #[cfg(test)]
-mod reference;
+pub(crate) mod reference;
 
 use zeroize::optimization_barrier;
 
@@ -89,9 +89,9 @@ pub(crate) fn aes_gcm(key: &[u8], backend: Backend) -> Result<Box<dyn Aead>, Err
 
         fn with_aes<L: AesLanes>(self, lanes: L) -> Self::Output {
             match self.0.len() {
-                16 => Ok(gcm::AesGcm::<L, 10>::boxed(lanes, GCM_LIMITS, self.0)),
-                24 => Ok(gcm::AesGcm::<L, 12>::boxed(lanes, GCM_LIMITS, self.0)),
-                32 => Ok(gcm::AesGcm::<L, 14>::boxed(lanes, GCM_LIMITS, self.0)),
+                16 => Ok(gcm::AesGcm::<L, 10>::boxed(lanes, self.0)),
+                24 => Ok(gcm::AesGcm::<L, 12>::boxed(lanes, self.0)),
+                32 => Ok(gcm::AesGcm::<L, 14>::boxed(lanes, self.0)),
                 found => Err(Error::KeyLength { found, want: 32 }),
             }
         }
@@ -122,7 +122,7 @@ impl Drop for RoundKeys {
     }
 }
 
-/// The S-box on each byte of a word, in constant time.
+/// The S-box on each byte of a word, in constant time, without AES instructions.
 trait SubWord {
     fn sub_word(&self, word: u32) -> u32;
 }

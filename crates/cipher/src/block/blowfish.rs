@@ -13,7 +13,7 @@ use super::by_length::ByLength;
 use crate::aead::Error;
 use crate::arch::{TableLanes, TableSetup};
 use crate::backend::Backend;
-use crate::mode::Counter64;
+use crate::mode::{Counter64, counter_mode};
 
 /// Sets a 16-byte `key` for counter mode. All that is derived from it is zeroed on drop.
 ///
@@ -166,10 +166,6 @@ impl Drop for Blowfish {
 }
 
 impl Counter64 for Blowfish {
-    fn backend(&self) -> &'static str {
-        "portable"
-    }
-
     fn xor_keystream64(&self, counter: u64, data: &mut [u8]) {
         let mut counter = counter;
         let mut batches = data.chunks_exact_mut(8 * AT_ONCE);
@@ -202,6 +198,8 @@ impl Counter64 for Blowfish {
         optimization_barrier(&stream);
     }
 }
+
+counter_mode!(64, [] Blowfish, |_cipher| "portable");
 
 impl BlockCipher<8> for Blowfish {
     fn backend(&self) -> &'static str {

@@ -2,7 +2,7 @@
 //! for all of a batch and for a part of it.
 
 use crate::block::BlockCipher;
-use crate::mode::Counter64;
+use crate::mode::{Counter64, counter_mode};
 
 /// Both forms under one key.
 pub(super) struct ByLength<T: ?Sized> {
@@ -23,10 +23,6 @@ impl<T: ?Sized> ByLength<T> {
 }
 
 impl Counter64 for ByLength<dyn Counter64> {
-    fn backend(&self) -> &'static str {
-        self.long.backend()
-    }
-
     fn xor_keystream64(&self, counter: u64, data: &mut [u8]) {
         let (long, short) = data.split_at_mut(self.long_bytes(data.len()));
         if !long.is_empty() {
@@ -37,6 +33,8 @@ impl Counter64 for ByLength<dyn Counter64> {
         }
     }
 }
+
+counter_mode!(64, [] ByLength<dyn Counter64>, |cipher| cipher.long.backend());
 
 impl BlockCipher<8> for ByLength<dyn BlockCipher<8>> {
     fn backend(&self) -> &'static str {

@@ -4,7 +4,7 @@
 
 use crate::arch::{Kernel, Lanes};
 use crate::block::BlockCipher;
-use crate::mode::Counter64;
+use crate::mode::{Counter64, counter_mode};
 
 /// A keyed cipher of eight bytes, which zeroes its round keys on drop.
 pub(super) trait ByteCipher<L: Lanes>: Send + Sync {
@@ -33,14 +33,12 @@ const fn block_numbers(groups: usize) -> [u8; 64] {
 }
 
 impl<L: Lanes, C: ByteCipher<L>> Counter64 for ByteSliced<L, C> {
-    fn backend(&self) -> &'static str {
-        self.lanes.name()
-    }
-
     fn xor_keystream64(&self, counter: u64, data: &mut [u8]) {
         self.lanes.enter(XorKeystream { cipher: &self.cipher, counter, data });
     }
 }
+
+counter_mode!(64, [L: Lanes, C: ByteCipher<L>] ByteSliced<L, C>, |cipher| cipher.lanes.name());
 
 impl<L: Lanes, C: ByteCipher<L>> BlockCipher<8> for ByteSliced<L, C> {
     fn backend(&self) -> &'static str {

@@ -24,7 +24,7 @@ use crate::arch::{ByteLanes, Kernel, Planes, PlanesSetup, TableLanes, TableSetup
 use crate::backend::Backend;
 use crate::block::BlockCipher;
 use crate::block::by_length::ByLength;
-use crate::mode::Counter64;
+use crate::mode::{Counter64, counter_mode};
 use bytes::ByteKeys;
 use s_boxes::s_box;
 
@@ -228,14 +228,12 @@ struct Tdes<P> {
 }
 
 impl<P: Planes> Counter64 for Tdes<P> {
-    fn backend(&self) -> &'static str {
-        self.planes.backend()
-    }
-
     fn xor_keystream64(&self, counter: u64, data: &mut [u8]) {
         self.planes.enter_planes(XorKeystream { keys: &self.keys, counter, data });
     }
 }
+
+counter_mode!(64, [P: Planes] Tdes<P>, |cipher| cipher.planes.backend());
 
 struct XorKeystream<'a> {
     keys: &'a RoundKeys,

@@ -5,7 +5,7 @@
 
 use crate::arch::{Kernel, Lanes};
 use crate::block::BlockCipher;
-use crate::mode::Counter128;
+use crate::mode::{Counter128, counter_mode};
 
 /// A keyed cipher of four words, which zeroes its round keys on drop.
 pub(super) trait WordCipher<L: Lanes>: Send + Sync {
@@ -38,10 +38,6 @@ const fn block_numbers(groups: usize) -> [u8; 64] {
 }
 
 impl<L: Lanes, C: WordCipher<L>> Counter128 for WordSliced<L, C> {
-    fn backend(&self) -> &'static str {
-        self.lanes.name()
-    }
-
     fn encrypt_block(&self, block: &mut [u8; 16]) {
         self.lanes.enter(CryptBlocks::<C, true> { cipher: &self.cipher, blocks: std::slice::from_mut(block) });
     }
@@ -50,6 +46,8 @@ impl<L: Lanes, C: WordCipher<L>> Counter128 for WordSliced<L, C> {
         self.lanes.enter(XorKeystream { cipher: &self.cipher, counter, data });
     }
 }
+
+counter_mode!(128, [L: Lanes, C: WordCipher<L>] WordSliced<L, C>, |cipher| cipher.lanes.name());
 
 impl<L: Lanes, C: WordCipher<L>> BlockCipher<16> for WordSliced<L, C> {
     fn backend(&self) -> &'static str {

@@ -11,11 +11,10 @@
 //! (encrypt-then-MAC), so forged data is refused before anything is decrypted. BLAKE3 derives the subkeys because
 //! it makes the MAC already: HKDF would bring in a second hash function for the same promise.
 
-use subtle::ConstantTimeEq;
 use zeroize::{Zeroize, Zeroizing};
 
 use super::Counter64;
-use crate::aead::{Aead, Error};
+use crate::aead::{Aead, Error, is_tag};
 use crate::registry::{Cipher, Limits};
 
 /// The key of one cipher in this mode.
@@ -100,7 +99,7 @@ impl Aead for CtrMac {
         let checked = nonce_of(nonce).and_then(|nonce| self.check_length(data).map(|()| nonce));
         let nonce = checked.inspect_err(|_| data.zeroize())?;
         let expected = self.tag(nonce, associated, data);
-        if bool::from(expected.ct_eq(tag)) {
+        if is_tag(&expected, tag) {
             self.cipher.xor_keystream64(u64::from_be_bytes(nonce), data);
             Ok(())
         } else {

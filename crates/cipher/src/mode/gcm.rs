@@ -3,12 +3,11 @@
 //! AES and ARIA have fused versions of their own beside their block ciphers; this is the one for all others. Nonces of other
 //! lengths and shorter tags, which the standard allows, are not offered.
 
-use subtle::ConstantTimeEq;
 use zeroize::{Zeroize, optimization_barrier};
 
 use super::Counter128;
 use super::ghash::GhashKey;
-use crate::aead::{Aead, Context, Error};
+use crate::aead::{Aead, Context, Error, is_tag};
 use crate::backend::Backend;
 use crate::registry::Limits;
 
@@ -31,6 +30,33 @@ impl Stream {
     fn fill(&mut self, gcm: &Gcm, counter: &[u8; 16], bytes: usize) {
         let bytes = bytes.saturating_add(16).min(STREAM_BYTES);
         gcm.cipher.xor_keystream32(counter, &mut self.0[..bytes]);
+    }
+}
+
+/// Overwrites `BYTES` bytes of stack below the caller's frame, where what was called before kept what it found no register for.
+#[inline(never)]
+pub(crate) fn wipe_stack<const BYTES: usize>() {
+    let room = [0_u8; BYTES];
+    optimization_barrier(&room);
+}
+
+/// What masks a tag: the encryption of the first counter block. Tag and mask together give away the hash, and two hashes the
+/// key of it. Kept in memory that is zeroed, since what is kept in a register for long may be put anywhere on the stack.
+pub(crate) struct Mask(pub(crate) [u8; 16]);
+
+impl Mask {
+    /// Puts `mask` here; it comes back from here and not from a register.
+    #[inline(always)]
+    pub(crate) fn keep(&mut self, mask: [u8; 16]) {
+        self.0 = mask;
+        optimization_barrier(self);
+    }
+}
+
+impl Drop for Mask {
+    fn drop(&mut self) {
+        self.0.fill(0);
+        optimization_barrier(self);
     }
 }
 
@@ -79,6 +105,7 @@ impl Gcm {
         cipher.encrypt_block(&mut hash_key);
         let ghash = GhashKey::new(&hash_key, backend);
         hash_key.zeroize();
+        wipe_stack::<4096>();
         Self { cipher, ghash, limits }
     }
 
@@ -132,7 +159,7 @@ impl Aead for Gcm {
         let mut stream = Stream([0; STREAM_BYTES]);
         stream.fill(self, &counter, data.len());
         let expected = self.tag(&stream, associated, data);
-        if bool::from(expected.ct_eq(tag)) {
+        if is_tag(&expected, tag) {
             self.apply(&stream, &counter, data);
             Ok(())
         } else {

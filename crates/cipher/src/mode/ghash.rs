@@ -9,10 +9,13 @@
 
 mod portable;
 
+use std::sync::OnceLock;
+
 use zeroize::optimization_barrier;
 
 use crate::arch::{AesLanes, AesSetup, Kernel, Portable};
 use crate::backend::Backend;
+use crate::mode::gcm::wipe_stack;
 
 /// The powers of one hash key, zeroed on drop.
 pub(crate) struct GhashKey(Box<dyn Hash>);
@@ -25,8 +28,8 @@ impl GhashKey {
             type Output = Box<dyn Hash>;
 
             fn with_aes<L: AesLanes>(self, lanes: L) -> Box<dyn Hash> {
-                let mut key = Box::new(LanesKey { lanes, powers: Powers::zero() });
-                lanes.enter(SetPowers { h: self.0, powers: &mut key.powers });
+                let mut key = Box::new(LanesKey { lanes, short: Powers::zero(), long: OnceLock::new() });
+                lanes.enter(SetPowers { h: self.0, powers: &mut key.short });
                 key
             }
 
@@ -70,53 +73,115 @@ const MODULUS: u128 = 0xc200_0000_0000_0000_0000_0000_0000_0001;
 /// Vectors multiplied before their sum is reduced.
 pub(crate) const BATCH: usize = 8;
 
-/// Blocks in [`Powers`]: a vector that is empty but for H^(n + 1), n = 32 being the most blocks of a batch; n powers;
-/// a vector of zeros.
-const SLOTS: usize = 40;
+/// Slots of [`Powers`] for messages of any length: a vector that is empty but for H^(n + 1), n = 32 being the most blocks of
+/// a batch; n powers; a vector of zeros.
+pub(crate) const LONG: usize = 40;
 
-/// H^(n + 1), H^n .. H for batches of n blocks, in descending order, then zeros: blocks that are multiplied by them
-/// in order end with H. A vector may be loaded from any power on. H^n lies at a multiple of 64 bytes.
-#[repr(C, align(64))]
-pub(crate) struct Powers {
-    powers: [u8; 16 * SLOTS],
+/// Slots of [`Powers`] for short messages: as many powers as are made in three steps, and a vector of zeros.
+pub(crate) const SHORT: usize = 12;
+
+/// Bytes of data, and of associated data, that [`SHORT`] slots are enough for: with the lengths all that they have.
+pub(crate) const SHORT_BYTES: usize = 16 * (SHORT - 4 - 1);
+
+/// Powers of H in descending order, H last, then zeros: blocks that are multiplied by them in order end with H. A vector may
+/// be loaded from any power on.
+#[repr(C)]
+pub(crate) struct Powers<const SLOTS: usize> {
+    powers: [[u8; 16]; SLOTS],
     /// The sum of each power's halves, in both halves: Karatsuba's third factor.
-    sums: [u8; 16 * SLOTS],
+    sums: [[u8; 16]; SLOTS],
 }
 
-impl Powers {
-    /// To be set by [`set_powers`].
+/// Powers for messages of any length, such that H^n lies at a multiple of 64 bytes.
+#[repr(C, align(64))]
+pub(crate) struct LongPowers(pub(crate) Powers<LONG>);
+
+impl<const SLOTS: usize> Powers<SLOTS> {
+    /// To be set by [`Powers::set_all`].
     pub(crate) fn zero() -> Self {
-        Self { powers: [0; 16 * SLOTS], sums: [0; 16 * SLOTS] }
+        Self { powers: [[0; 16]; SLOTS], sums: [[0; 16]; SLOTS] }
     }
 
     /// Where H^`exponent` starts.
     #[inline(always)]
     fn at(exponent: usize) -> usize {
-        16 * (SLOTS - 4 - exponent)
+        SLOTS - 4 - exponent
+    }
+
+    /// Sets the powers of H, given as [`field_key_in_lanes`] makes it, in every lane.
+    #[inline(always)]
+    pub(crate) fn set_all<L: AesLanes>(&mut self, lanes: L, unit: L::Vector) {
+        const { assert!(matches!(L::BLOCKS, 1 | 4) && matches!(SLOTS, SHORT | LONG)) };
+        // Each power in every lane; the one of a vector's first lane comes last.
+        let (mut vector, mut top) = (unit, unit);
+        if L::BLOCKS == 4 {
+            let second = multiply(lanes, unit, unit);
+            let third = multiply(lanes, second, unit);
+            top = multiply(lanes, second, second);
+            vector = lanes.prepend(top, lanes.prepend(third, lanes.prepend(second, unit)));
+        }
+        self.set(lanes, L::BLOCKS, vector);
+        // With all powers up to n known, n more come from them by multiplying with H^n: no long chain.
+        let batch = if SLOTS == LONG { BATCH * L::BLOCKS } else { SHORT - 4 };
+        let mut known = L::BLOCKS;
+        while known < batch {
+            for exponent in (L::BLOCKS..=known).step_by(L::BLOCKS) {
+                let product = multiply(lanes, self.get(lanes, exponent).value, top);
+                self.set(lanes, known + exponent, product);
+            }
+            known *= 2;
+            top = multiply(lanes, top, top);
+        }
+        if SLOTS == LONG {
+            let next = multiply(lanes, top, unit);
+            let lower = self.get(lanes, known).value;
+            self.set(lanes, known + 1, lanes.prepend(next, lower));
+        }
+    }
+
+    /// H itself, in every lane.
+    #[inline(always)]
+    pub(crate) fn unit<L: AesLanes>(&self, lanes: L) -> L::Vector {
+        lanes.splat(&self.powers[Self::at(1)])
     }
 
     /// H^`exponent` in the first lane of a vector, and lower powers in the others.
     #[inline(always)]
     fn get<L: AesLanes>(&self, lanes: L, exponent: usize) -> Factor<L> {
         let at = Self::at(exponent);
-        Factor { value: lanes.load(&self.powers[at..]), sum: lanes.load(&self.sums[at..]) }
+        let (powers, sums) = (&self.powers[at..], &self.sums[at..]);
+        Factor { value: lanes.load(powers.as_flattened()), sum: lanes.load(sums.as_flattened()) }
     }
 
     /// Sets H^`exponent` in the first lane of a vector and lower powers in the others.
     #[inline(always)]
     fn set<L: AesLanes>(&mut self, lanes: L, exponent: usize, powers: L::Vector) {
         let at = Self::at(exponent);
-        lanes.store(powers, &mut self.powers[at..]);
-        lanes.store(lanes.xor(powers, lanes.swap_halves(powers)), &mut self.sums[at..]);
+        lanes.store(powers, self.powers[at..].as_flattened_mut());
+        lanes.store(lanes.xor(powers, lanes.swap_halves(powers)), self.sums[at..].as_flattened_mut());
     }
 }
 
-impl Drop for Powers {
+impl<const SLOTS: usize> Drop for Powers<SLOTS> {
     fn drop(&mut self) {
-        self.powers.fill(0);
-        self.sums.fill(0);
+        self.powers.as_flattened_mut().fill(0);
+        self.sums.as_flattened_mut().fill(0);
         optimization_barrier(self);
     }
+}
+
+/// [`field_key`] in the registers of `lanes`, which leaves nothing in memory: `h` and the result are in every lane.
+#[inline(always)]
+pub(crate) fn field_key_in_lanes<L: AesLanes>(lanes: L, h: L::Vector) -> L::Vector {
+    let h = lanes.reverse_bytes(h);
+    let x = lanes.splat(&(2 << 64 | 2_u128).to_le_bytes());
+    // Each half times x; a bit that leaves the low one belongs to the high one.
+    let (low, high) = (lanes.multiply_low(h, x), lanes.multiply_high(h, x));
+    let carry = lanes.high_to_low(high);
+    let modulus_high = lanes.splat(&(MODULUS >> 64).to_le_bytes());
+    const { assert!(MODULUS as u64 == 1) };
+    let reduced = lanes.xor(carry, lanes.low_to_high(lanes.multiply_low(carry, modulus_high)));
+    lanes.xor(lanes.xor(low, lanes.low_to_high(high)), reduced)
 }
 
 /// A vector to multiply with.
@@ -128,7 +193,7 @@ struct Factor<L: AesLanes> {
 
 struct SetPowers<'a> {
     h: &'a [u8; 16],
-    powers: &'a mut Powers,
+    powers: &'a mut Powers<SHORT>,
 }
 
 impl<L: AesLanes> Kernel<L> for SetPowers<'_> {
@@ -136,35 +201,22 @@ impl<L: AesLanes> Kernel<L> for SetPowers<'_> {
 
     #[inline(always)]
     fn run(self, lanes: L) {
-        set_powers(lanes, self.h, self.powers);
+        self.powers.set_all(lanes, field_key_in_lanes(lanes, lanes.splat(self.h)));
     }
 }
 
-/// Computes the powers of `h`.
-#[inline(always)]
-pub(crate) fn set_powers<L: AesLanes>(lanes: L, h: &[u8; 16], powers: &mut Powers) {
-    let unit = lanes.splat(&field_key(h).to_le_bytes());
-    // The first vector: in rising order, so that what a store leaves after its power is overwritten or zero.
-    let mut top = unit;
-    powers.set(lanes, 1, lanes.keep(unit, 16));
-    for exponent in 2..=L::BLOCKS {
-        top = multiply(lanes, top, unit);
-        let lower = powers.get(lanes, exponent - 1).value;
-        powers.set(lanes, exponent, lanes.prepend(top, lower));
+struct Lengthen<'a> {
+    short: &'a Powers<SHORT>,
+    long: &'a mut Powers<LONG>,
+}
+
+impl<L: AesLanes> Kernel<L> for Lengthen<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self, lanes: L) {
+        self.long.set_all(lanes, self.short.unit(lanes));
     }
-    // With all powers up to n known, n more come from them by multiplying with H^n: no long chain.
-    let mut known = L::BLOCKS;
-    while known < BATCH * L::BLOCKS {
-        for exponent in (L::BLOCKS..=known).step_by(L::BLOCKS) {
-            let product = multiply(lanes, powers.get(lanes, exponent).value, top);
-            powers.set(lanes, known + exponent, product);
-        }
-        known *= 2;
-        top = lanes.splat(powers.powers[Powers::at(known)..].first_chunk().expect("a block"));
-    }
-    let next = multiply(lanes, top, unit);
-    let lower = powers.get(lanes, known).value;
-    powers.set(lanes, known + 1, lanes.prepend(next, lower));
 }
 
 /// A sum of products, not yet reduced: one a lane.
@@ -186,7 +238,7 @@ impl<L: AesLanes> Products<L> {
 
     /// Adds the products of `a` and the powers from H^`exponent` downwards.
     #[inline(always)]
-    pub(crate) fn add(&mut self, lanes: L, a: L::Vector, powers: &Powers, exponent: usize) {
+    pub(crate) fn add<const SLOTS: usize>(&mut self, lanes: L, a: L::Vector, powers: &Powers<SLOTS>, exponent: usize) {
         self.add_product(lanes, a, &powers.get(lanes, exponent));
     }
 
@@ -225,9 +277,30 @@ fn multiply<L: AesLanes>(lanes: L, a: L::Vector, b: L::Vector) -> L::Vector {
     product.reduce(lanes)
 }
 
+impl<const SLOTS: usize> Powers<SLOTS> {
+    /// Takes whole batches into the hash, where there are powers for one; what remains comes back.
+    #[inline(always)]
+    fn absorb_batches<'a, L: AesLanes>(&self, lanes: L, hash: L::Vector, bytes: &'a [u8]) -> (L::Vector, &'a [u8]) {
+        if SLOTS == SHORT {
+            return (hash, bytes);
+        }
+        let mut hash = hash;
+        let mut batches = bytes.chunks_exact(BATCH * L::BYTES);
+        for batch in &mut batches {
+            hash = absorb_batch(lanes, self, hash, batch);
+        }
+        (hash, batches.remainder())
+    }
+}
+
 /// Takes the whole blocks of one batch, `BATCH * L::BYTES` bytes, into the hash.
 #[inline(always)]
-pub(crate) fn absorb_batch<L: AesLanes>(lanes: L, powers: &Powers, hash: L::Vector, bytes: &[u8]) -> L::Vector {
+pub(crate) fn absorb_batch<L: AesLanes, const SLOTS: usize>(
+    lanes: L,
+    powers: &Powers<SLOTS>,
+    hash: L::Vector,
+    bytes: &[u8],
+) -> L::Vector {
     let mut products = Products::zero(lanes);
     let mut carried = hash;
     for (i, vector) in bytes.chunks_exact(L::BYTES).enumerate() {
@@ -238,15 +311,15 @@ pub(crate) fn absorb_batch<L: AesLanes>(lanes: L, powers: &Powers, hash: L::Vect
     products.hash(lanes)
 }
 
-/// Takes `bytes`, any length, padded with zeros to whole blocks, into the hash.
+/// Takes `bytes`, any length that the powers are enough for, padded with zeros to whole blocks, into the hash.
 #[inline(always)]
-pub(crate) fn absorb<L: AesLanes>(lanes: L, powers: &Powers, hash: L::Vector, bytes: &[u8]) -> L::Vector {
-    let mut hash = hash;
-    let mut batches = bytes.chunks_exact(BATCH * L::BYTES);
-    for batch in &mut batches {
-        hash = absorb_batch(lanes, powers, hash, batch);
-    }
-    let rest = batches.remainder();
+pub(crate) fn absorb<L: AesLanes, const SLOTS: usize>(
+    lanes: L,
+    powers: &Powers<SLOTS>,
+    hash: L::Vector,
+    bytes: &[u8],
+) -> L::Vector {
+    let (hash, rest) = powers.absorb_batches(lanes, hash, bytes);
     if rest.is_empty() {
         return hash;
     }
@@ -258,9 +331,9 @@ pub(crate) fn absorb<L: AesLanes>(lanes: L, powers: &Powers, hash: L::Vector, by
 /// Adds `rest`, not empty and at most a batch, to `products`, such that `after` more blocks, at most one, can follow; the
 /// hash so far goes in with the first block.
 #[inline(always)]
-fn add_rest<L: AesLanes>(
+fn add_rest<L: AesLanes, const SLOTS: usize>(
     lanes: L,
-    powers: &Powers,
+    powers: &Powers<SLOTS>,
     products: &mut Products<L>,
     hash: L::Vector,
     rest: &[u8],
@@ -283,7 +356,13 @@ fn add_rest<L: AesLanes>(
 
 /// Takes `rest` (at most a batch) and the block of lengths, and gives GHASH as bytes.
 #[inline(always)]
-pub(crate) fn finish<L: AesLanes>(lanes: L, powers: &Powers, hash: L::Vector, rest: &[u8], lengths: u128) -> L::Vector {
+pub(crate) fn finish<L: AesLanes, const SLOTS: usize>(
+    lanes: L,
+    powers: &Powers<SLOTS>,
+    hash: L::Vector,
+    rest: &[u8],
+    lengths: u128,
+) -> L::Vector {
     let mut products = Products::zero(lanes);
     let mut last = lanes.first(&lengths.to_le_bytes());
     if rest.is_empty() {
@@ -297,7 +376,11 @@ pub(crate) fn finish<L: AesLanes>(lanes: L, powers: &Powers, hash: L::Vector, re
 
 /// GHASH, as bytes, of `associated`, any length, and no data.
 #[inline(always)]
-pub(crate) fn hash_head<L: AesLanes>(lanes: L, powers: &Powers, associated: &[u8]) -> L::Vector {
+pub(crate) fn hash_head<L: AesLanes, const SLOTS: usize>(
+    lanes: L,
+    powers: &Powers<SLOTS>,
+    associated: &[u8],
+) -> L::Vector {
     // the lengths go together with the last batch
     let batches = associated.len().saturating_sub(1) / (BATCH * L::BYTES);
     let (whole, rest) = associated.split_at(batches * BATCH * L::BYTES);
@@ -308,33 +391,48 @@ pub(crate) fn hash_head<L: AesLanes>(lanes: L, powers: &Powers, associated: &[u8
 /// A hash key for vectors with carry-less multiplication.
 struct LanesKey<L> {
     lanes: L,
-    powers: Powers,
+    short: Powers<SHORT>,
+    /// Made with the first long message.
+    long: OnceLock<Box<LongPowers>>,
 }
 
-struct TagInput<'a> {
-    powers: &'a Powers,
+struct TagInput<'a, const SLOTS: usize> {
+    powers: &'a Powers<SLOTS>,
     associated: &'a [u8],
     ciphertext: &'a [u8],
 }
 
-impl<L: AesLanes> Kernel<L> for TagInput<'_> {
+impl<L: AesLanes, const SLOTS: usize> Kernel<L> for TagInput<'_, SLOTS> {
     type Output = [u8; 16];
 
     #[inline(always)]
     fn run(self, lanes: L) -> [u8; 16] {
-        let mut hash = absorb(lanes, self.powers, lanes.zero(), self.associated);
-        let mut batches = self.ciphertext.chunks_exact(BATCH * L::BYTES);
-        for batch in &mut batches {
-            hash = absorb_batch(lanes, self.powers, hash, batch);
-        }
+        let hash = absorb(lanes, self.powers, lanes.zero(), self.associated);
+        let (hash, rest) = self.powers.absorb_batches(lanes, hash, self.ciphertext);
         let lengths = lengths(self.associated, self.ciphertext.len());
-        lanes.to_block(finish(lanes, self.powers, hash, batches.remainder(), lengths))
+        lanes.to_block(finish(lanes, self.powers, hash, rest, lengths))
     }
 }
 
 impl<L: AesLanes> Hash for LanesKey<L> {
     fn tag_input(&self, associated: &[u8], ciphertext: &[u8]) -> [u8; 16] {
-        self.lanes.enter(TagInput { powers: &self.powers, associated, ciphertext })
+        let (lanes, short) = (self.lanes, &self.short);
+        let hash = if associated.len().max(ciphertext.len()) <= SHORT_BYTES {
+            lanes.enter(TagInput { powers: short, associated, ciphertext })
+        } else {
+            let long = self.long.get_or_init(|| {
+                let mut long = Box::new(LongPowers(Powers::zero()));
+                lanes.enter(Lengthen { short, long: &mut long.0 });
+                wipe_stack::<4096>();
+                long
+            });
+            lanes.enter(TagInput { powers: &long.0, associated, ciphertext })
+        };
+        // Sixteen registers do not hold all that is worked with at once, thirty-two do.
+        if L::BLOCKS == 1 {
+            wipe_stack::<1024>();
+        }
+        hash
     }
 }
 
@@ -424,7 +522,7 @@ mod tests {
 
     #[test]
     fn powers_are_zeroed() {
-        let powers = Powers { powers: [7; 16 * SLOTS], sums: [7; 16 * SLOTS] };
+        let powers = LongPowers(Powers { powers: [[7; 16]; LONG], sums: [[7; 16]; LONG] });
         assert!(left_after_drop(powers).iter().all(|byte| *byte == 0));
         let key = *portable::Key::boxed(Portable, &[7; 16]);
         assert!(left_after_drop(key).iter().all(|byte| *byte == 0));

@@ -4,12 +4,15 @@ pub(crate) mod ctr;
 pub(crate) mod ctr_mac;
 pub(crate) mod gcm;
 pub(crate) mod ghash;
+#[cfg(all(test, target_arch = "x86_64", not(miri)))]
+mod left_on_stack;
 
-/// A keyed 128-bit block cipher as GCM needs it: many counter blocks at a time.
-pub(crate) trait Counter128: Send + Sync {
-    /// Name of the backend in use.
-    fn backend(&self) -> &'static str;
+use crate::ctr::Ctr;
+pub(crate) use ctr::counter_mode;
 
+/// A keyed 128-bit block cipher as GCM needs it: many counter blocks at a time. Counter mode of it is [`Ctr`], by
+/// [`counter_mode`], so that it takes no object of its own.
+pub(crate) trait Counter128: Ctr {
     /// Encrypts one 16-byte block in place.
     fn encrypt_block(&self, block: &mut [u8; 16]);
 
@@ -19,10 +22,7 @@ pub(crate) trait Counter128: Send + Sync {
 }
 
 /// A keyed 64-bit block cipher as counter mode needs it.
-pub(crate) trait Counter64: Send + Sync {
-    /// Name of the backend in use.
-    fn backend(&self) -> &'static str;
-
+pub(crate) trait Counter64: Ctr {
     /// XORs `data` (any length) with the key stream whose first block encrypts `counter`, big-endian; between blocks
     /// all 64 bits count up and wrap.
     fn xor_keystream64(&self, counter: u64, data: &mut [u8]);

@@ -17,6 +17,55 @@ fn first_bytes(bytes: usize) -> __mmask64 {
     if bytes == 64 { u64::MAX } else { (1 << bytes) - 1 }
 }
 
+/// Bytes of the smallest page of this architecture.
+const PAGE_BYTES: usize = 4096;
+
+/// Whether `bytes`, at most 64, lie in one page and the rest of 64 bytes from their beginning on does not.
+///
+/// A masked load or store that reaches into a page which is not there, or which nobody touched yet, gives the right result,
+/// but only after the CPU tried it and began again in microcode: some hundred nanoseconds. So it must not reach there.
+#[inline(always)]
+fn ends_short_of_next_page(bytes: &[u8]) -> bool {
+    let in_page = bytes.as_ptr().addr() % PAGE_BYTES;
+    in_page > PAGE_BYTES - 64 && in_page + bytes.len() <= PAGE_BYTES
+}
+
+/// Numbers from -64 to 127: as an order of bytes the 64 from place 64 + n on move each down by n, those from place 64 - n on
+/// up by n; what comes from outside is for a mask to drop.
+const PLACES: [u8; 192] = {
+    let mut places = [0; 192];
+    let mut i = 0;
+    while i < 192 {
+        places[i] = (i as u8).wrapping_sub(64);
+        i += 1;
+    }
+    places
+};
+
+impl Avx512 {
+    /// As `load_partial` for what [`ends_short_of_next_page`]: by the 64 bytes that end with these, which lie in the same
+    /// page.
+    #[inline(always)]
+    fn load_before_page_end(self, bytes: &[u8]) -> __m512i {
+        let before = 64 - bytes.len();
+        let start = bytes.as_ptr().wrapping_sub(before);
+        let order = AesLanes::load(self, &PLACES[64 + before..]);
+        // SAFETY: the token as elsewhere; the mask keeps bytes that are not of the slice from being loaded.
+        let v = unsafe { _mm512_maskz_loadu_epi8(u64::MAX.unbounded_shl(before as u32), start.cast()) };
+        proven!(_mm512_maskz_permutexvar_epi8(first_bytes(bytes.len()), order, v))
+    }
+
+    /// As `store_partial` for what [`ends_short_of_next_page`].
+    #[inline(always)]
+    fn store_before_page_end(self, v: __m512i, bytes: &mut [u8]) {
+        let before = 64 - bytes.len();
+        let start = bytes.as_mut_ptr().wrapping_sub(before);
+        let v = proven!(_mm512_permutexvar_epi8(AesLanes::load(self, &PLACES[64 - before..]), v));
+        // SAFETY: the token as elsewhere; the mask keeps bytes that are not of the slice from being stored.
+        unsafe { _mm512_mask_storeu_epi8(start.cast(), u64::MAX.unbounded_shl(before as u32), v) }
+    }
+}
+
 impl AesLanes for Avx512 {
     type Vector = __m512i;
 
@@ -61,11 +110,17 @@ impl AesLanes for Avx512 {
     }
     #[inline(always)]
     fn load_partial(self, bytes: &[u8]) -> __m512i {
+        if ends_short_of_next_page(bytes) {
+            return self.load_before_page_end(bytes);
+        }
         let mask = first_bytes(bytes.len());
         proven!(_mm512_maskz_loadu_epi8(mask, bytes.as_ptr().cast()))
     }
     #[inline(always)]
     fn store_partial(self, v: __m512i, bytes: &mut [u8]) {
+        if ends_short_of_next_page(bytes) {
+            return self.store_before_page_end(v, bytes);
+        }
         let mask = first_bytes(bytes.len());
         proven!(_mm512_mask_storeu_epi8(bytes.as_mut_ptr().cast(), mask, v));
     }
@@ -100,6 +155,11 @@ impl AesLanes for Avx512 {
             let order = _mm_setr_epi8(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
             _mm512_shuffle_epi8(v, _mm512_broadcast_i32x4(order))
         })
+    }
+    #[inline(always)]
+    fn shuffle_bytes(self, v: __m512i, order: &[u8; 16]) -> __m512i {
+        let order = self.splat(order);
+        proven!(_mm512_shuffle_epi8(v, order))
     }
     #[inline(always)]
     fn swap_halves(self, v: __m512i) -> __m512i {
@@ -148,11 +208,6 @@ impl AesLanes for Avx512 {
     #[inline(always)]
     fn aes_last_round_back(self, v: __m512i, round_key: __m512i) -> __m512i {
         proven!(_mm512_aesdeclast_epi128(v, round_key))
-    }
-    #[inline(always)]
-    fn aes_sub_word(self, word: u32) -> u32 {
-        // ShiftRows moves nothing where all four columns are equal.
-        proven!(_mm_cvtsi128_si32(_mm_aesenclast_si128(_mm_set1_epi32(word as i32), _mm_setzero_si128())) as u32)
     }
 
     #[inline(always)]

@@ -91,6 +91,11 @@ macro_rules! xmm_lanes {
                 proven!(_mm_shuffle_epi8(v, _mm_setr_epi8(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0)))
             }
             #[inline(always)]
+            fn shuffle_bytes(self, v: __m128i, order: &[u8; 16]) -> __m128i {
+                let order = self.splat(order);
+                proven!(_mm_shuffle_epi8(v, order))
+            }
+            #[inline(always)]
             fn swap_halves(self, v: __m128i) -> __m128i {
                 proven!(_mm_shuffle_epi32::<0b01_00_11_10>(v))
             }
@@ -114,10 +119,7 @@ macro_rules! xmm_lanes {
             }
             #[inline(always)]
             fn counter_blocks(self, counters: __m128i) -> __m128i {
-                proven!(_mm_shuffle_epi8(
-                    counters,
-                    _mm_setr_epi8(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 15, 14, 13, 12)
-                ))
+                proven!(_mm_shuffle_epi8(counters, _mm_setr_epi8(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 15, 14, 13, 12)))
             }
 
             #[inline(always)]
@@ -135,13 +137,6 @@ macro_rules! xmm_lanes {
             #[inline(always)]
             fn aes_last_round_back(self, v: __m128i, round_key: __m128i) -> __m128i {
                 proven!(_mm_aesdeclast_si128(v, round_key))
-            }
-            #[inline(always)]
-            fn aes_sub_word(self, word: u32) -> u32 {
-                // ShiftRows moves nothing where all four columns are equal.
-                proven!(
-                    _mm_cvtsi128_si32(_mm_aesenclast_si128(_mm_set1_epi32(word as i32), _mm_setzero_si128())) as u32
-                )
             }
 
             #[inline(always)]

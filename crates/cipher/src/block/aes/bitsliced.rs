@@ -15,7 +15,7 @@ use super::{ROUNDS_MAX, RoundKeys, SubWord};
 use crate::arch::{Logic, Portable, Words};
 use crate::block::BlockCipher;
 use crate::block::aria::bitsliced::linear;
-use crate::mode::Counter128;
+use crate::mode::{Counter128, counter_mode};
 
 /// Blocks encrypted together.
 const BLOCKS: usize = 8;
@@ -392,10 +392,6 @@ impl SubWord for Scalar {
 }
 
 impl Counter128 for Aes {
-    fn backend(&self) -> &'static str {
-        self.words.name()
-    }
-
     fn encrypt_block(&self, block: &mut [u8; 16]) {
         let mut stream = Stream([[[0; 16]; BLOCKS]]);
         self.keystream(block, &mut stream.0);
@@ -416,6 +412,8 @@ impl Counter128 for Aes {
         }
     }
 }
+
+counter_mode!(128, [] Aes, |cipher| cipher.words.name());
 
 impl BlockCipher<16> for Aes {
     fn backend(&self) -> &'static str {

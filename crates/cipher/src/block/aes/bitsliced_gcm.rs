@@ -3,13 +3,12 @@
 //! The block that masks the tag is the one before the data's first, so it costs no pass of its own: for a short
 //! message half the price.
 
-use subtle::ConstantTimeEq;
-
 use super::bitsliced::Aes;
-use crate::aead::{Aead, Error};
+use crate::aead::{Aead, Error, is_tag};
 use crate::backend::Backend;
+use crate::ctr::Ctr;
 use crate::mode::Counter128;
-use crate::mode::gcm::first_counter;
+use crate::mode::gcm::{first_counter, wipe_stack};
 use crate::mode::ghash::GhashKey;
 use crate::registry::Limits;
 
@@ -28,7 +27,25 @@ impl BitslicedGcm {
         let ghash = GhashKey::new(&hash_key, backend);
         hash_key.fill(0);
         zeroize::optimization_barrier(&hash_key);
+        wipe_stack::<4096>();
         Box::new(Self { aes, ghash, limits })
+    }
+}
+
+impl BitslicedGcm {
+    /// Encrypts `data`, whose key stream begins after the block `counter`, and returns the tag. Never part of its caller,
+    /// which overwrites the stack below itself.
+    #[inline(never)]
+    fn encrypt(&self, counter: &[u8; 16], associated: &[u8], data: &mut [u8]) -> [u8; 16] {
+        let mask = self.aes.xor_after_first_block(counter, data);
+        xor(mask, self.ghash.tag_input(associated, data))
+    }
+
+    /// Decrypts `data` as [`Self::encrypt`] encrypts it and returns the tag that it should have.
+    #[inline(never)]
+    fn decrypt(&self, counter: &[u8; 16], associated: &[u8], data: &mut [u8]) -> [u8; 16] {
+        let hash = self.ghash.tag_input(associated, data);
+        xor(self.aes.xor_after_first_block(counter, data), hash)
     }
 }
 
@@ -51,16 +68,17 @@ impl Aead for BitslicedGcm {
 
     fn seal(&self, nonce: &[u8], associated: &[u8], data: &mut [u8]) -> Result<[u8; 16], Error> {
         let counter = first_counter(&self.limits, nonce, data)?;
-        let mask = self.aes.xor_after_first_block(&counter, data);
-        Ok(xor(mask, self.ghash.tag_input(associated, data)))
+        let tag = self.encrypt(&counter, associated, data);
+        wipe_stack::<8192>();
+        Ok(tag)
     }
 
     fn open(&self, nonce: &[u8], associated: &[u8], data: &mut [u8], tag: &[u8; 16]) -> Result<(), Error> {
         // A wrong length is the caller's error and told apart; it depends on no secret.
         let counter = first_counter(&self.limits, nonce, data).inspect_err(|_| data.fill(0))?;
-        let hash = self.ghash.tag_input(associated, data);
-        let mask = self.aes.xor_after_first_block(&counter, data);
-        if bool::from(xor(mask, hash).ct_eq(tag)) {
+        let expected = self.decrypt(&counter, associated, data);
+        wipe_stack::<8192>();
+        if is_tag(&expected, tag) {
             Ok(())
         } else {
             data.fill(0);

@@ -5,38 +5,81 @@
 //! decrypted where the tag turns out wrong.
 
 use std::hint::black_box;
+use std::sync::OnceLock;
 
-use subtle::ConstantTimeEq;
-
-use super::lanes::{LaneKeys, encrypt, last_round, round, take_counters, whiten, xor_whole};
-use crate::aead::{Aead, Context, Error};
+use super::RoundKeys;
+use super::lanes::{LaneKeys, Schedule, encrypt, last_round, load_tail, round, take_counters, whiten, xor_whole};
+use crate::aead::{Aead, Context, Error, is_tag};
 use crate::arch::{AesLanes, Kernel};
-use crate::mode::gcm::{Head, first_counter};
-use crate::mode::ghash::{BATCH, Powers, Products, absorb, absorb_batch, hash_head, lengths, set_powers};
-use crate::registry::Limits;
+use crate::mode::gcm::{Head, Mask, first_counter, wipe_stack};
+use crate::mode::ghash::{
+    BATCH, LONG, Powers, Products, SHORT, SHORT_BYTES, absorb, absorb_batch, field_key_in_lanes, hash_head, lengths,
+};
+use crate::registry::{GCM_LIMITS, Limits};
 
-/// AES of `R` rounds in GCM.
+/// AES of `R` rounds in GCM. What short messages need is made with the key, the rest with the first longer one: whoever
+/// sets a key for each field or packet does not pay for what no message of it uses.
 pub(super) struct AesGcm<L, const R: usize> {
     lanes: L,
-    limits: Limits,
+    keys: RoundKeys,
+    powers: Powers<SHORT>,
+    long: OnceLock<Box<Long>>,
+}
+
+/// What messages of any length are worked through with.
+#[repr(C, align(64))]
+struct Long {
     keys: LaneKeys,
-    powers: Powers,
+    powers: Powers<LONG>,
 }
 
 impl<L: AesLanes, const R: usize> AesGcm<L, R> {
     /// Sets `key`, of (R - 6) words, in place, so that no copy stays behind.
-    pub(super) fn boxed(lanes: L, limits: Limits, key: &[u8]) -> Box<dyn Aead> {
-        let mut gcm = Box::new(Self { lanes, limits, keys: LaneKeys::zero(), powers: Powers::zero() });
+    pub(super) fn boxed(lanes: L, key: &[u8]) -> Box<dyn Aead> {
+        let (keys, powers) = (RoundKeys::zero(), Powers::zero());
+        let mut gcm = Box::new(Self { lanes, keys, powers, long: OnceLock::new() });
         let Self { keys, powers, .. } = &mut *gcm;
         lanes.enter(SetKey::<R> { key, keys, powers });
         gcm
+    }
+
+    fn long(&self) -> &Long {
+        self.long.get_or_init(|| {
+            let mut long = Box::new(Long { keys: LaneKeys::zero(), powers: Powers::zero() });
+            self.lanes.enter(Lengthen::<R> { keys: &self.keys, powers: &self.powers, long: &mut long });
+            wipe_stack::<4096>();
+            long
+        })
+    }
+
+    /// Encrypts (`SEAL`) or decrypts `data` and returns the tags of head and message, as [`Crypt`].
+    fn crypt<const SEAL: bool>(
+        &self,
+        head: Option<Head<'_>>,
+        counter: [u8; 16],
+        associated: &[u8],
+        data: &mut [u8],
+    ) -> [[u8; 16]; 2] {
+        let head_bytes = head.as_ref().map_or(0, |head| head.associated.len());
+        let tags = if data.len().max(associated.len()).max(head_bytes) <= SHORT_BYTES {
+            let (keys, powers) = (&self.keys, &self.powers);
+            self.lanes.enter(Crypt::<_, R, SEAL, SHORT> { keys, powers, head, counter, associated, data })
+        } else {
+            let Long { keys, powers } = self.long();
+            self.lanes.enter(Crypt::<_, R, SEAL, LONG> { keys, powers, head, counter, associated, data })
+        };
+        // Sixteen registers do not hold all that is worked with at once, thirty-two do.
+        if L::BLOCKS == 1 {
+            wipe_stack::<1024>();
+        }
+        tags
     }
 }
 
 struct SetKey<'a, const R: usize> {
     key: &'a [u8],
-    keys: &'a mut LaneKeys,
-    powers: &'a mut Powers,
+    keys: &'a mut RoundKeys,
+    powers: &'a mut Powers<SHORT>,
 }
 
 impl<L: AesLanes, const R: usize> Kernel<L> for SetKey<'_, R> {
@@ -44,10 +87,26 @@ impl<L: AesLanes, const R: usize> Kernel<L> for SetKey<'_, R> {
 
     #[inline(always)]
     fn run(self, lanes: L) {
-        self.keys.expand::<L, R>(lanes, self.key);
+        self.keys.expand_in_lanes::<L, R>(lanes, self.key);
         let mut hash_key = [lanes.zero()];
         encrypt::<L, R, 1>(lanes, self.keys, &mut hash_key);
-        set_powers(lanes, &lanes.to_block(hash_key[0]), self.powers);
+        self.powers.set_all(lanes, field_key_in_lanes(lanes, hash_key[0]));
+    }
+}
+
+struct Lengthen<'a, const R: usize> {
+    keys: &'a RoundKeys,
+    powers: &'a Powers<SHORT>,
+    long: &'a mut Long,
+}
+
+impl<L: AesLanes, const R: usize> Kernel<L> for Lengthen<'_, R> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self, lanes: L) {
+        self.long.keys.spread::<L, R>(lanes, self.keys);
+        self.long.powers.set_all(lanes, self.powers.unit(lanes));
     }
 }
 
@@ -57,7 +116,7 @@ impl<L: AesLanes, const R: usize> Aead for AesGcm<L, R> {
     }
 
     fn limits(&self) -> Limits {
-        self.limits
+        GCM_LIMITS
     }
 
     fn backend(&self) -> &'static str {
@@ -65,24 +124,22 @@ impl<L: AesLanes, const R: usize> Aead for AesGcm<L, R> {
     }
 
     fn seal(&self, nonce: &[u8], associated: &[u8], data: &mut [u8]) -> Result<[u8; 16], Error> {
-        let counter = first_counter(&self.limits, nonce, data)?;
-        let [_, tag] = self.lanes.enter(Crypt::<L, R, true> { gcm: self, head: None, counter, associated, data });
+        let counter = first_counter(&GCM_LIMITS, nonce, data)?;
+        let [_, tag] = self.crypt::<true>(None, counter, associated, data);
         Ok(tag)
     }
 
     fn seal_with_head(&self, head: Context<'_>, body: Context<'_>, data: &mut [u8]) -> Result<[[u8; 16]; 2], Error> {
-        let head = Some(Head::new(&self.limits, head)?);
-        let counter = first_counter(&self.limits, body.nonce, data)?;
-        let associated = body.associated;
-        Ok(self.lanes.enter(Crypt::<L, R, true> { gcm: self, head, counter, associated, data }))
+        let head = Some(Head::new(&GCM_LIMITS, head)?);
+        let counter = first_counter(&GCM_LIMITS, body.nonce, data)?;
+        Ok(self.crypt::<true>(head, counter, body.associated, data))
     }
 
     fn open(&self, nonce: &[u8], associated: &[u8], data: &mut [u8], tag: &[u8; 16]) -> Result<(), Error> {
         // A wrong length is the caller's error and told apart; it depends on no secret.
-        let counter = first_counter(&self.limits, nonce, data).inspect_err(|_| data.fill(0))?;
-        let crypt = Crypt::<L, R, false> { gcm: self, head: None, counter, associated, data };
-        let [_, expected] = self.lanes.enter(crypt);
-        if bool::from(expected.ct_eq(tag)) {
+        let counter = first_counter(&GCM_LIMITS, nonce, data).inspect_err(|_| data.fill(0))?;
+        let [_, expected] = self.crypt::<false>(None, counter, associated, data);
+        if is_tag(&expected, tag) {
             Ok(())
         } else {
             data.fill(0);
@@ -92,8 +149,9 @@ impl<L: AesLanes, const R: usize> Aead for AesGcm<L, R> {
 }
 
 /// Encrypts (`SEAL`) or decrypts `data` and computes the tags: of the head, zeros if there is none, and of the message.
-struct Crypt<'a, L, const R: usize, const SEAL: bool> {
-    gcm: &'a AesGcm<L, R>,
+struct Crypt<'a, S, const R: usize, const SEAL: bool, const SLOTS: usize> {
+    keys: &'a S,
+    powers: &'a Powers<SLOTS>,
     head: Option<Head<'a>>,
     /// From [`first_counter`].
     counter: [u8; 16],
@@ -101,32 +159,39 @@ struct Crypt<'a, L, const R: usize, const SEAL: bool> {
     data: &'a mut [u8],
 }
 
-impl<L: AesLanes, const R: usize, const SEAL: bool> Kernel<L> for Crypt<'_, L, R, SEAL> {
+impl<L: AesLanes, S: Schedule<L>, const R: usize, const SEAL: bool, const SLOTS: usize> Kernel<L>
+    for Crypt<'_, S, R, SEAL, SLOTS>
+{
     type Output = [[u8; 16]; 2];
 
     #[inline(always)]
     fn run(self, lanes: L) -> [[u8; 16]; 2] {
-        let Self { gcm: AesGcm { keys, powers, .. }, head, counter, associated, data } = self;
+        let Self { keys, powers, head, counter, associated, data } = self;
         let lengths = lengths(associated, data.len());
-        let mut mask = [lanes.first(&counter)];
-        let mut head_tag = [0; 16];
+        let (mut mask, mut head_tag) = (Mask([0; 16]), [0; 16]);
         if let Some(head) = head {
-            let mut masks = [mask[0], lanes.first(&head.counter)];
+            let mut masks = [lanes.first(&counter), lanes.first(&head.counter)];
             encrypt::<L, R, 2>(lanes, keys, &mut masks);
-            head_tag = lanes.to_block(lanes.xor(hash_head(lanes, powers, head.associated), masks[1]));
-            mask = [masks[0]];
+            let mut head_mask = Mask([0; 16]);
+            head_mask.keep(lanes.to_block(masks[1]));
+            mask.keep(lanes.to_block(masks[0]));
+            let hash = hash_head(lanes, powers, head.associated);
+            head_tag = lanes.to_block(lanes.xor(hash, lanes.first(&head_mask.0)));
         } else {
-            encrypt::<L, R, 1>(lanes, keys, &mut mask);
+            let mut masks = [lanes.first(&counter)];
+            encrypt::<L, R, 1>(lanes, keys, &mut masks);
+            mask.keep(lanes.to_block(masks[0]));
         }
         let mut hash = absorb(lanes, powers, lanes.zero(), associated);
         let mut counters = lanes.count(lanes.counters(&counter), 1);
 
         let batch_bytes = BATCH * L::BYTES;
-        let (whole, rest) = data.split_at_mut(data.len() / batch_bytes * batch_bytes);
+        let batches = if SLOTS == LONG { data.len() / batch_bytes } else { 0 };
+        let (whole, rest) = data.split_at_mut(batches * batch_bytes);
         if !SEAL {
             for batch in whole.chunks_exact_mut(batch_bytes) {
                 let stream;
-                (stream, hash) = encrypt_and_hash::<L, R>(lanes, keys, powers, &mut counters, hash, batch);
+                (stream, hash) = encrypt_and_hash::<L, R, SLOTS>(lanes, keys, powers, &mut counters, hash, batch);
                 xor_whole(lanes, &stream, batch);
             }
         } else if !whole.is_empty() {
@@ -138,29 +203,29 @@ impl<L: AesLanes, const R: usize, const SEAL: bool> Kernel<L> for Crypt<'_, L, R
                 let (before, batch) = whole.split_at_mut(start);
                 let hashed = &before[start - batch_bytes..];
                 let stream;
-                (stream, hash) = encrypt_and_hash::<L, R>(lanes, keys, powers, &mut counters, hash, hashed);
+                (stream, hash) = encrypt_and_hash::<L, R, SLOTS>(lanes, keys, powers, &mut counters, hash, hashed);
                 xor_whole(lanes, &stream, &mut batch[..batch_bytes]);
                 start += batch_bytes;
             }
             hash = absorb_batch(lanes, powers, hash, &whole[start - batch_bytes..]);
         }
         let hash = match rest.len().div_ceil(L::BYTES) {
-            0 => crypt_rest::<L, R, 0, SEAL>(lanes, keys, powers, counters, hash, rest, lengths),
-            1 => crypt_rest::<L, R, 1, SEAL>(lanes, keys, powers, counters, hash, rest, lengths),
-            2 => crypt_rest::<L, R, 2, SEAL>(lanes, keys, powers, counters, hash, rest, lengths),
-            3 | 4 => crypt_rest::<L, R, 4, SEAL>(lanes, keys, powers, counters, hash, rest, lengths),
-            _ => crypt_rest::<L, R, BATCH, SEAL>(lanes, keys, powers, counters, hash, rest, lengths),
+            0 => crypt_rest::<L, R, 0, SEAL, SLOTS>(lanes, keys, powers, counters, hash, rest, lengths),
+            1 => crypt_rest::<L, R, 1, SEAL, SLOTS>(lanes, keys, powers, counters, hash, rest, lengths),
+            2 => crypt_rest::<L, R, 2, SEAL, SLOTS>(lanes, keys, powers, counters, hash, rest, lengths),
+            3 | 4 => crypt_rest::<L, R, 4, SEAL, SLOTS>(lanes, keys, powers, counters, hash, rest, lengths),
+            _ => crypt_rest::<L, R, BATCH, SEAL, SLOTS>(lanes, keys, powers, counters, hash, rest, lengths),
         };
-        [head_tag, lanes.to_block(lanes.xor(lanes.reverse_bytes(hash), mask[0]))]
+        [head_tag, lanes.to_block(lanes.xor(lanes.reverse_bytes(hash), lanes.first(&mask.0)))]
     }
 }
 
 /// The key stream of one batch, and the hash with the batch `hashed` taken in: a vector of it goes beside each round.
 #[inline(always)]
-fn encrypt_and_hash<L: AesLanes, const R: usize>(
+fn encrypt_and_hash<L: AesLanes, const R: usize, const SLOTS: usize>(
     lanes: L,
-    keys: &LaneKeys,
-    powers: &Powers,
+    keys: &impl Schedule<L>,
+    powers: &Powers<SLOTS>,
     counters: &mut L::Vector,
     hash: L::Vector,
     hashed: &[u8],
@@ -191,10 +256,10 @@ fn encrypt_and_hash<L: AesLanes, const R: usize>(
 /// Encrypts or decrypts `rest`, at most `N` vectors and less than a batch, and takes its ciphertext and the lengths
 /// into the hash, which is now complete.
 #[inline(always)]
-fn crypt_rest<L: AesLanes, const R: usize, const N: usize, const SEAL: bool>(
+fn crypt_rest<L: AesLanes, const R: usize, const N: usize, const SEAL: bool, const SLOTS: usize>(
     lanes: L,
-    keys: &LaneKeys,
-    powers: &Powers,
+    keys: &impl Schedule<L>,
+    powers: &Powers<SLOTS>,
     counters: L::Vector,
     hash: L::Vector,
     rest: &mut [u8],
@@ -207,6 +272,7 @@ fn crypt_rest<L: AesLanes, const R: usize, const N: usize, const SEAL: bool>(
     let mut carried = hash;
     // The lengths come after the data's blocks.
     let mut exponent = rest.len().div_ceil(16) + 1;
+    let tail = load_tail(lanes, rest);
     for (vector, key) in rest.chunks_mut(L::BYTES).zip(stream) {
         let ciphertext = if vector.len() == L::BYTES {
             let input = lanes.load(vector);
@@ -214,10 +280,9 @@ fn crypt_rest<L: AesLanes, const R: usize, const N: usize, const SEAL: bool>(
             lanes.store(output, vector);
             if SEAL { output } else { input }
         } else {
-            let input = lanes.load_partial(vector);
-            let output = lanes.xor(input, key);
+            let output = lanes.xor(tail, key);
             lanes.store_partial(output, vector);
-            if SEAL { lanes.keep(output, vector.len()) } else { input }
+            if SEAL { lanes.keep(output, vector.len()) } else { tail }
         };
         products.add(lanes, lanes.xor(lanes.reverse_bytes(ciphertext), carried), powers, exponent);
         carried = lanes.zero();

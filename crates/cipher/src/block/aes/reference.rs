@@ -18,13 +18,13 @@ pub(super) fn s_box(x: u8) -> u8 {
 }
 
 /// AES with its S-box and round keys as tables.
-pub(super) struct Aes {
+pub(crate) struct Aes {
     s_box: Vec<u8>,
-    round_keys: Vec<[u8; 16]>,
+    pub(crate) round_keys: Vec<[u8; 16]>,
 }
 
 impl Aes {
-    pub(super) fn new(key: &[u8]) -> Self {
+    pub(crate) fn new(key: &[u8]) -> Self {
         let s_box: Vec<u8> = (0..=255).map(s_box).collect();
         let key_words = key.len() / 4;
         let mut words: Vec<[u8; 4]> = key.chunks(4).map(|word| word.try_into().unwrap()).collect();

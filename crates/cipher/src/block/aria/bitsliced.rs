@@ -14,7 +14,7 @@ use super::{DIFFUSION, ROUNDS_MAX, RoundKeys, Rounds, reverse, schedule};
 use crate::arch::{Portable, Words};
 use crate::block::BlockCipher;
 use crate::block::aes::bitsliced::{State, exchange_bits, sub_bytes};
-use crate::mode::Counter128;
+use crate::mode::{Counter128, counter_mode};
 
 /// Blocks encrypted together.
 const BLOCKS: usize = 8;
@@ -289,10 +289,6 @@ impl Rounds for WordsRounds {
 }
 
 impl Counter128 for Aria {
-    fn backend(&self) -> &'static str {
-        self.words.name()
-    }
-
     fn encrypt_block(&self, block: &mut [u8; 16]) {
         let mut stream = Stream([[0; 16]; BLOCKS]);
         self.keystream(block, &mut stream.0);
@@ -312,6 +308,8 @@ impl Counter128 for Aria {
         }
     }
 }
+
+counter_mode!(128, [] Aria, |cipher| cipher.words.name());
 
 /// ARIA for whole blocks: encryption under the key schedule of each direction.
 pub(super) struct AriaBlocks {

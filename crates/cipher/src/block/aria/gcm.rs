@@ -6,17 +6,18 @@
 //! before the one it encrypts; opening hashes the batch it decrypts, and wipes what it decrypted where the tag turns out
 //! wrong.
 
-use subtle::ConstantTimeEq;
 use zeroize::optimization_barrier;
 
 use super::lanes::{
     Beside, Expand, LaneKeys, ROWS_MAX, RowRounds, XorKeystream, encrypt_rows, keystream_beside, xor_rest,
     xor_rows_beside,
 };
-use crate::aead::{Aead, Context, Error};
+use crate::aead::{Aead, Context, Error, is_tag};
 use crate::arch::{AesLanes, ByteLanes, Kernel, Lanes};
 use crate::mode::gcm::{Head, first_counter};
-use crate::mode::ghash::{BATCH, Powers, Products, absorb, absorb_batch, finish, hash_head, lengths, set_powers};
+use crate::mode::ghash::{
+    BATCH, LONG, LongPowers, Powers, Products, absorb, absorb_batch, field_key_in_lanes, finish, hash_head, lengths,
+};
 use crate::registry::Limits;
 
 /// ARIA of `R` rounds in GCM.
@@ -24,15 +25,15 @@ pub(super) struct AriaGcm<L, const R: usize> {
     lanes: L,
     limits: Limits,
     keys: LaneKeys,
-    powers: Powers,
+    powers: LongPowers,
 }
 
 impl<L: ByteLanes + AesLanes, const R: usize> AriaGcm<L, R> {
     /// Sets `key`, of 4 (R - 8) bytes, in place, so that no copy stays behind.
     pub(super) fn boxed(lanes: L, limits: Limits, key: &[u8]) -> Box<dyn Aead> {
-        let mut gcm = Box::new(Self { lanes, limits, keys: LaneKeys::zero(), powers: Powers::zero() });
+        let mut gcm = Box::new(Self { lanes, limits, keys: LaneKeys::zero(), powers: LongPowers(Powers::zero()) });
         let Self { keys, powers, .. } = &mut *gcm;
-        Lanes::enter(lanes, SetKey::<R> { key, keys, powers });
+        Lanes::enter(lanes, SetKey::<R> { key, keys, powers: &mut powers.0 });
         gcm
     }
 }
@@ -40,7 +41,7 @@ impl<L: ByteLanes + AesLanes, const R: usize> AriaGcm<L, R> {
 struct SetKey<'a, const R: usize> {
     key: &'a [u8],
     keys: &'a mut LaneKeys,
-    powers: &'a mut Powers,
+    powers: &'a mut Powers<LONG>,
 }
 
 impl<L: ByteLanes + AesLanes, const R: usize> Kernel<L> for SetKey<'_, R> {
@@ -54,7 +55,7 @@ impl<L: ByteLanes + AesLanes, const R: usize> Kernel<L> for SetKey<'_, R> {
         encrypt_rows::<L, R, 1>(lanes, keys, &mut encrypted);
         let mut hash_key = [0; 16];
         lanes.xor_partial(encrypted[0], &mut hash_key);
-        set_powers(lanes, &hash_key, powers);
+        powers.set_all(lanes, field_key_in_lanes(lanes, AesLanes::splat(lanes, &hash_key)));
         hash_key.fill(0);
         optimization_barrier(&hash_key);
     }
@@ -92,7 +93,7 @@ impl<L: ByteLanes + AesLanes, const R: usize> Aead for AriaGcm<L, R> {
         let counter = first_counter(&self.limits, nonce, data).inspect_err(|_| data.fill(0))?;
         let crypt = Crypt::<L, R, false> { gcm: self, head: None, counter, associated, data };
         let [_, expected] = Lanes::enter(self.lanes, crypt);
-        if bool::from(expected.ct_eq(tag)) {
+        if is_tag(&expected, tag) {
             Ok(())
         } else {
             data.fill(0);
@@ -134,7 +135,7 @@ impl<L: ByteLanes + AesLanes, const R: usize, const SEAL: bool> Crypt<'_, L, R, 
     #[inline(always)]
     fn run_short(self, lanes: L) -> [[u8; 16]; 2] {
         let first = self.first_blocks(lanes);
-        let Self { gcm: AriaGcm { keys, powers, .. }, head, mut counter, associated, data } = self;
+        let Self { gcm: AriaGcm { keys, powers: LongPowers(powers), .. }, head, mut counter, associated, data } = self;
         count(&mut counter, 1);
         let lengths = lengths(associated, data.len());
         let mut hash = absorb(lanes, powers, lanes.zero(), associated);
@@ -168,7 +169,7 @@ impl<L: ByteLanes + AesLanes, const R: usize, const SEAL: bool> Crypt<'_, L, R, 
     /// For a batch and more.
     #[inline(always)]
     fn run_long(self, lanes: L) -> [[u8; 16]; 2] {
-        let Self { gcm: AriaGcm { keys, powers, .. }, head, mut counter, associated, data } = self;
+        let Self { gcm: AriaGcm { keys, powers: LongPowers(powers), .. }, head, mut counter, associated, data } = self;
         let lengths = lengths(associated, data.len());
         let tail_bytes = data.len() % BATCH_BYTES;
         let tail_beside = (1..=TAIL_BYTES).contains(&tail_bytes);
@@ -184,11 +185,11 @@ impl<L: ByteLanes + AesLanes, const R: usize, const SEAL: bool> Crypt<'_, L, R, 
         if !SEAL {
             hash = absorb(lanes, powers, hash, batch);
         }
-        let masks = if tail_beside {
-            xor_batch_beside::<L, R, BESIDE>(lanes, keys, &counter, batch, &mut beside)
+        if tail_beside {
+            xor_batch_beside::<L, R, BESIDE>(lanes, keys, &counter, batch, &mut beside);
         } else {
-            xor_batch_beside::<L, R, 1>(lanes, keys, &counter, batch, &mut beside)
-        };
+            xor_batch_beside::<L, R, 1>(lanes, keys, &counter, batch, &mut beside);
+        }
         let mut start = BATCH_BYTES;
         while start + BATCH_BYTES <= data.len() {
             count(&mut counter, BATCH_BYTES / 16);
@@ -218,7 +219,7 @@ impl<L: ByteLanes + AesLanes, const R: usize, const SEAL: bool> Crypt<'_, L, R, 
         if SEAL {
             hash = finish_all(lanes, powers, hash, &data[to_hash..], lengths);
         }
-        tags(lanes, powers, masks, hash, head)
+        tags(lanes, powers, beside.masks(lanes), hash, head)
     }
 }
 
@@ -253,6 +254,12 @@ impl RowBlocks {
         }
     }
 
+    /// The masks of the tags, once they are encrypted.
+    #[inline(always)]
+    fn masks<L: ByteLanes>(&self, lanes: L) -> L::Vector {
+        lanes.load(self.0.as_flattened())
+    }
+
     /// XORs `tail`, at most [`TAIL_BYTES`], with its key stream, once that is encrypted.
     #[inline(always)]
     fn xor_tail<L: ByteLanes>(&self, lanes: L, tail: &mut [u8]) {
@@ -270,8 +277,7 @@ impl Drop for RowBlocks {
     }
 }
 
-/// XORs a batch with the key stream from `counter` on, and encrypts the first `N` vectors of `beside` meanwhile. The first
-/// of them, encrypted.
+/// XORs a batch with the key stream from `counter` on, and encrypts the first `N` vectors of `beside` meanwhile.
 #[inline(always)]
 fn xor_batch_beside<L: ByteLanes + AesLanes, const R: usize, const N: usize>(
     lanes: L,
@@ -279,23 +285,23 @@ fn xor_batch_beside<L: ByteLanes + AesLanes, const R: usize, const N: usize>(
     counter: &[u8; 16],
     batch: &mut [u8],
     beside: &mut RowBlocks,
-) -> <L as Lanes>::Vector {
-    let beside = beside.0.as_flattened_mut();
-    let blocks = std::array::from_fn(|i| Lanes::load(lanes, &beside[i * <L as Lanes>::BYTES..]));
+) {
+    let of_beside = beside.0.as_flattened_mut();
+    let blocks = std::array::from_fn(|i| Lanes::load(lanes, &of_beside[i * <L as Lanes>::BYTES..]));
     let mut rows = RowRounds::<L, R, N>::new(lanes, keys, blocks);
     xor_batch(lanes, keystream_beside::<L, R>(lanes, keys, counter, &mut rows), batch);
-    let rows = rows.finish(lanes);
-    for (i, row) in rows.into_iter().enumerate() {
-        Lanes::store(lanes, row, &mut beside[i * <L as Lanes>::BYTES..]);
+    for (i, row) in rows.finish(lanes).into_iter().enumerate() {
+        Lanes::store(lanes, row, &mut of_beside[i * <L as Lanes>::BYTES..]);
     }
-    rows[0]
+    // So that masks and tail come back from there: kept in registers for long they might be put anywhere on the stack.
+    optimization_barrier(beside);
 }
 
 /// The tags of head and message: the hash of each under its mask.
 #[inline(always)]
 fn tags<L: ByteLanes + AesLanes>(
     lanes: L,
-    powers: &Powers,
+    powers: &Powers<LONG>,
     masks: <L as Lanes>::Vector,
     hash: <L as AesLanes>::Vector,
     head: Option<Head<'_>>,
@@ -326,7 +332,7 @@ fn xor_batch<L: ByteLanes>(lanes: L, stream: [L::Vector; 16], bytes: &mut [u8]) 
 
 /// Takes `rest`, any length, and the block of lengths, and gives GHASH as bytes.
 #[inline(always)]
-fn finish_all<L: AesLanes>(lanes: L, powers: &Powers, hash: L::Vector, rest: &[u8], lengths: u128) -> L::Vector {
+fn finish_all<L: AesLanes>(lanes: L, powers: &Powers<LONG>, hash: L::Vector, rest: &[u8], lengths: u128) -> L::Vector {
     let (mut hash, mut rest) = (hash, rest);
     // The lengths go together with the last batch, even a whole one: each time the sum is reduced takes a while.
     while rest.len() > BATCH * L::BYTES {
@@ -342,7 +348,7 @@ fn finish_all<L: AesLanes>(lanes: L, powers: &Powers, hash: L::Vector, rest: &[u
 fn keystream_and_hash<L: ByteLanes + AesLanes, const R: usize>(
     lanes: L,
     keys: &LaneKeys,
-    powers: &Powers,
+    powers: &Powers<LONG>,
     counter: &[u8; 16],
     hash: <L as AesLanes>::Vector,
     hashed: &[u8],
@@ -354,7 +360,7 @@ fn keystream_and_hash<L: ByteLanes + AesLanes, const R: usize>(
 
 /// The hash of a batch of key stream's length, vector by vector.
 struct Hashing<'a, L: AesLanes> {
-    powers: &'a Powers,
+    powers: &'a Powers<LONG>,
     hashed: &'a [u8],
     products: Products<L>,
     /// The hash so far, until the next vector takes it in.
@@ -366,7 +372,7 @@ struct Hashing<'a, L: AesLanes> {
 impl<'a, L: AesLanes> Hashing<'a, L> {
     /// Goes on from `hash`.
     #[inline(always)]
-    fn new(lanes: L, powers: &'a Powers, hash: L::Vector, hashed: &'a [u8]) -> Self {
+    fn new(lanes: L, powers: &'a Powers<LONG>, hash: L::Vector, hashed: &'a [u8]) -> Self {
         Self { powers, hashed, products: Products::zero(lanes), carried: hash, next: 0 }
     }
 }

@@ -9,7 +9,7 @@ use zeroize::optimization_barrier;
 use super::{DIFFUSION, ROUNDS_MAX, RoundKeys, Rounds, schedule};
 use crate::arch::byte_lanes::{block_order, sixteen, transpose};
 use crate::arch::{ByteLanes, Kernel};
-use crate::mode::Counter128;
+use crate::mode::{Counter128, counter_mode};
 
 // The S-boxes (RFC 5794, 2.4.2) as matrix and constant of the affine map that comes after inversion in S1 and S2, and
 // before it in their inverses.
@@ -98,10 +98,6 @@ impl<L: ByteLanes, const R: usize> Aria<L, R> {
 }
 
 impl<L: ByteLanes, const R: usize> Counter128 for Aria<L, R> {
-    fn backend(&self) -> &'static str {
-        self.lanes.name()
-    }
-
     fn encrypt_block(&self, block: &mut [u8; 16]) {
         self.lanes.enter(EncryptBlock::<R> { keys: &self.keys, block });
     }
@@ -110,6 +106,8 @@ impl<L: ByteLanes, const R: usize> Counter128 for Aria<L, R> {
         self.lanes.enter(XorKeystream::<R> { keys: &self.keys, counter, data });
     }
 }
+
+counter_mode!(128, [L: ByteLanes, const R: usize] Aria<L, R>, |cipher| cipher.lanes.name());
 
 pub(super) struct Expand<'a, const R: usize> {
     pub(super) key: &'a [u8],

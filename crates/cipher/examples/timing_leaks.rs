@@ -1,0 +1,182 @@
+//! Whether the time of a call depends on a secret: dudect's test (Reparaz, Balasch, Verbauwhede: Dude, is my code constant
+//! time?, DATE 2017), for every cipher, mode and backend that this CPU has; what valgrind cannot run, AVX-512, is tested by
+//! this alone.
+//!
+//! Calls with one fixed secret and calls with random ones come in random order. Welch's t-test compares the times of both
+//! classes: all of them, those below each of several percentiles (what interrupts a call is no leak, and hides one), and
+//! their squared distances from the mean. The largest |t| counts. Below 4.5 nothing was seen; above 10 there is a leak; in
+//! between the same call is measured again, since some of the many comparisons come out there by chance. Two toys that leak
+//! on purpose must be found. Not here: `tests/constant_time.rs`, which looks at instructions instead of times.
+//!
+//! `timing_leaks [CALLS] [CIPHER...]`; ends with an error where a leak was found that docs/side-channels.md does not name.
+
+use std::error::Error;
+use std::hint::black_box;
+use std::sync::LazyLock;
+use std::time::Instant;
+
+use sealstone_cipher::aead::aead;
+use sealstone_cipher::backend::Backend;
+use sealstone_cipher::blocks::blocks;
+use sealstone_cipher::ctr::ctr;
+use sealstone_cipher::registry::{Cipher, ciphers};
+use sealstone_cipher::testing::bytes;
+
+/// What docs/side-channels.md says not to be constant time.
+const LEAKY: [&str; 1] = ["blowfish"];
+/// Nothing seen below this |t|.
+const UNSEEN: f64 = 4.5;
+/// A leak above this |t|.
+const LEAK: f64 = 10.0;
+/// Bytes of a message: whole vectors and a tail, on every backend.
+const MESSAGE_BYTES: usize = 208;
+/// Percentiles, in hundredths of a class's share, above which times are left out.
+const CROPS: [f64; 8] = [0.2, 0.5, 0.75, 0.9, 0.95, 0.99, 0.999, 1.0];
+/// Secrets prepared for each class; more than a cache line predictor learns by heart.
+const PREPARED: usize = 4096;
+
+/// The secret of one class; shorter ones are its beginning.
+static FIXED: LazyLock<Vec<u8>> = LazyLock::new(|| bytes("the fixed secret", MESSAGE_BYTES));
+
+/// Works with one secret.
+type Job<'a> = dyn FnMut(&[u8]) + 'a;
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let mut arguments = std::env::args().skip(1);
+    let calls: usize = arguments.next().map_or(Ok(200_000), |calls| calls.parse())?;
+    let named: Vec<String> = arguments.collect();
+    println!("largest |t| of {calls} calls; up to {UNSEEN}: nothing seen; over {LEAK}: a leak");
+    let mut wrong = Vec::new();
+    let toys: [(&str, &mut Job); 2] = [("toy: early exit", &mut early_exit), ("toy: branch", &mut branch)];
+    for (name, toy) in toys {
+        let t = largest_t(toy, 64, calls);
+        println!("{name:<40}{t:>10.1}");
+        if t <= LEAK {
+            wrong.push(format!("{name}: leaks on purpose, and |t| is {t:.1}"));
+        }
+    }
+    for cipher in ciphers().iter().filter(|cipher| named.is_empty() || named.iter().any(|name| name == cipher.name)) {
+        for backend in Backend::available() {
+            wrong.extend(test(cipher, backend, calls)?);
+        }
+    }
+    if wrong.is_empty() { Ok(()) } else { Err(wrong.join("\n").into()) }
+}
+
+/// Prints the figures of one cipher on one backend; returns what should not be.
+fn test(cipher: &'static Cipher, backend: Backend, calls: usize) -> Result<Vec<String>, Box<dyn Error>> {
+    let key = bytes("key of a class", cipher.key_bytes);
+    let (nonce, counter) = (vec![5; cipher.nonce_bytes()], vec![5; cipher.block_bytes]);
+    let sealing = aead(cipher, &key, backend)?;
+    let (counting, whole) = (ctr(cipher, &key, backend)?, blocks(cipher, &key, backend)?);
+    let mut data = vec![0; MESSAGE_BYTES];
+    let mut by_data = |apply: &dyn Fn(&mut [u8])| {
+        let mut job = |secret: &[u8]| {
+            data.copy_from_slice(secret);
+            apply(black_box(&mut data));
+        };
+        settled_t(&mut job, MESSAGE_BYTES, calls)
+    };
+    let sealed = by_data(&|data| {
+        black_box(sealing.seal(&nonce, &[], data).expect("a nonce of the right length"));
+    });
+    let counted = by_data(&|data| counting.apply(&counter, 0, data).expect("a counter block"));
+    let encrypted = by_data(&|data| whole.encrypt(data).expect("whole blocks"));
+    let decrypted = by_data(&|data| whole.decrypt(data).expect("whole blocks"));
+    let mut message = vec![0; 40];
+    let mut with_key = |secret: &[u8]| {
+        let keyed = aead(cipher, secret, backend).expect("a key of the right length");
+        black_box(keyed.seal(&nonce, &[], &mut message).expect("a nonce of the right length"));
+    };
+    // setting a key takes longer
+    let keyed = settled_t(&mut with_key, cipher.key_bytes, calls / 4);
+    let figures = [
+        (cipher.mode.word(), sealed),
+        ("ctr", counted),
+        ("encrypt", encrypted),
+        ("decrypt", decrypted),
+        ("key", keyed),
+    ];
+    let cells: String = figures.iter().map(|(what, t)| format!("{what:>10}{t:>7.1}")).collect();
+    println!("{:<12}{:<10}{cells}", cipher.name, backend.name());
+    let leaks = figures.iter().filter(|(_, t)| *t > LEAK && !LEAKY.contains(&cipher.name));
+    Ok(leaks.map(|(what, t)| format!("{} on {}, {what}: |t| is {t:.1}", cipher.name, backend.name())).collect())
+}
+
+/// The largest |t|; where it is neither small nor large, that of a longer run.
+fn settled_t(job: &mut Job, secret_bytes: usize, calls: usize) -> f64 {
+    let mut t = largest_t(job, secret_bytes, calls);
+    for times in [2, 4] {
+        if t > UNSEEN {
+            t = largest_t(job, secret_bytes, calls * times);
+        }
+    }
+    t
+}
+
+/// The largest |t| of all comparisons of the two classes.
+fn largest_t(job: &mut Job, secret_bytes: usize, calls: usize) -> f64 {
+    // One secret for each call, whether fixed or random, so that both classes come from memory of the same kind.
+    let order = bytes(&format!("order {calls}"), PREPARED);
+    let mut secrets = bytes(&format!("random {calls}"), PREPARED * secret_bytes);
+    for (secret, order) in secrets.chunks_exact_mut(secret_bytes).zip(&order) {
+        if order & 1 == 1 {
+            secret.copy_from_slice(&FIXED[..secret_bytes]);
+        }
+    }
+    let mut place = vec![0; secret_bytes];
+    let mut times: [Vec<f64>; 2] = [Vec::with_capacity(calls), Vec::with_capacity(calls)];
+    for call in 0..calls + PREPARED {
+        let (class, start) = (order[call % PREPARED] & 1, call % PREPARED * secret_bytes);
+        place.copy_from_slice(&secrets[start..start + secret_bytes]);
+        let begin = Instant::now();
+        job(black_box(&place));
+        let time_ns = begin.elapsed().as_nanos() as f64;
+        // the first round warms up
+        if call >= PREPARED {
+            times[usize::from(class)].push(time_ns);
+        }
+    }
+    let mut all: Vec<f64> = times.concat();
+    all.sort_by(f64::total_cmp);
+    let mean = all.iter().sum::<f64>() / all.len() as f64;
+    let by_crop = CROPS.map(|crop| {
+        let most = all[((all.len() - 1) as f64 * crop) as usize];
+        let kept = times.each_ref().map(|times| times.iter().copied().filter(|time| *time <= most).collect::<Vec<_>>());
+        welch_t(&kept[0], &kept[1]).abs()
+    });
+    let squares = times.each_ref().map(|times| times.iter().map(|time| (time - mean).powi(2)).collect::<Vec<_>>());
+    by_crop.into_iter().fold(welch_t(&squares[0], &squares[1]).abs(), f64::max)
+}
+
+/// Welch's t of two samples; 0 where one has too few to say.
+fn welch_t(a: &[f64], b: &[f64]) -> f64 {
+    if a.len().min(b.len()) < 100 {
+        return 0.0;
+    }
+    let [(mean_a, share_a), (mean_b, share_b)] = [a, b].map(|sample| {
+        let count = sample.len() as f64;
+        let mean = sample.iter().sum::<f64>() / count;
+        (mean, sample.iter().map(|time| (time - mean).powi(2)).sum::<f64>() / (count - 1.0) / count)
+    });
+    let error = (share_a + share_b).sqrt();
+    if error == 0.0 { 0.0 } else { (mean_a - mean_b) / error }
+}
+
+/// Compares with the fixed secret byte by byte, and stops at the first that differs.
+fn early_exit(secret: &[u8]) {
+    for (a, b) in secret.iter().zip(&*FIXED) {
+        if black_box(a) != black_box(b) {
+            return;
+        }
+    }
+}
+
+/// Does more where a bit of the secret is set.
+fn branch(secret: &[u8]) {
+    for byte in secret {
+        if black_box(*byte) & 1 == 1 {
+            black_box((0..8).fold(*byte, |sum, i| black_box(sum).wrapping_mul(i | 3)));
+        }
+    }
+}

@@ -1,0 +1,172 @@
+//! Constant time, shown by valgrind: with keys and data marked as undefined, memcheck reports each branch and each address
+//! that depends on them. Every cipher and mode runs so, on every backend that valgrind knows the instructions of (it knows
+//! none of AVX-512: `examples/timing_leaks.rs` measures there). The program runs itself under valgrind.
+//!
+//! Blowfish, which docs/side-channels.md says not to be constant time, must be reported, and so must two toys that leak on
+//! purpose: a check that finds nothing there finds nothing anywhere.
+
+use std::collections::BTreeMap;
+use std::hint::black_box;
+use std::path::Path;
+use std::process::Command;
+
+use sealstone_cipher::aead::{Context, Error, aead};
+use sealstone_cipher::backend::Backend;
+use sealstone_cipher::blocks::blocks;
+use sealstone_cipher::cbc::{cbc, pad, unpad};
+use sealstone_cipher::cmac::cmac;
+use sealstone_cipher::ctr::ctr;
+use sealstone_cipher::registry::{Cipher, ciphers};
+use sealstone_cipher::testing::{bytes, memcheck};
+
+/// What is not constant time, and documented so.
+const LEAKY: [&str; 1] = ["blowfish"];
+
+/// Lengths of messages in bytes: each way through a mode at least once.
+const LENGTHS: [usize; 7] = [1, 16, 40, 112, 300, 1100, 2300];
+
+/// Begins the lines that tell the parent what was found.
+const LINE: &str = "memcheck:";
+
+#[test]
+fn secrets_decide_no_branch_and_no_address() {
+    if memcheck::is_running() {
+        return;
+    }
+    let name = "secrets_decide_no_branch_and_no_address";
+    if cfg!(not(all(target_os = "linux", target_arch = "x86_64"))) {
+        return println!("SKIP: {name}: requests to valgrind are written for Linux on x86-64");
+    }
+    if let Err(error) = Command::new("valgrind").arg("--version").output() {
+        return println!("SKIP: {name}: valgrind cannot be run: {error}; sh dev/setup.sh valgrind installs it");
+    }
+    let log = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("memcheck-{}.txt", std::process::id()));
+    let output = Command::new("valgrind")
+        .args(["--tool=memcheck", "--leak-check=no", "--error-limit=no", "--num-callers=30"])
+        .arg(format!("--log-file={}", log.display()))
+        .arg(std::env::current_exe().expect("a path to this program"))
+        .args(["--exact", "under_memcheck", "--nocapture", "--test-threads=1"])
+        .output()
+        .expect("valgrind, which was just asked for its version");
+    let (text, reports) = (String::from_utf8_lossy(&output.stdout), std::fs::read_to_string(&log).unwrap_or_default());
+    let _ = std::fs::remove_file(&log);
+    assert!(output.status.success(), "{}\n{text}\n{reports}", output.status);
+    let mut errors: BTreeMap<&str, u64> = BTreeMap::new();
+    for line in text.lines().filter_map(|line| line.split_once(LINE)).map(|(_, line)| line.trim()) {
+        let (what, count) = line.rsplit_once(' ').expect("what ran, and a number");
+        errors.insert(what, count.parse().expect("a number"));
+        println!("{what}: {count} reports");
+    }
+    check(&errors, &reports);
+}
+
+/// Whether all ran, and what had to be reported was, and nothing else.
+fn check(errors: &BTreeMap<&str, u64>, reports: &str) {
+    let leaky = |what: &str| what.starts_with("toy") || LEAKY.iter().any(|name| what.starts_with(name));
+    let missed: Vec<_> = errors.iter().filter(|(what, count)| leaky(what) && **count == 0).collect();
+    assert!(missed.is_empty(), "leaks on purpose, and nothing was reported: {missed:?}");
+    let found: Vec<_> = errors.iter().filter(|(what, count)| !leaky(what) && **count > 0).collect();
+    let some: String =
+        reports.lines().filter(|line| !line.contains("blowfish")).take(200).collect::<Vec<_>>().join("\n");
+    assert!(found.is_empty(), "a secret decides a branch or an address: {found:?}\n{some}");
+    for what in ["toy branch", "toy table"] {
+        assert!(errors.contains_key(what), "{what} did not run");
+    }
+    for cipher in ciphers() {
+        for backend in ["portable", "aesni", "avx2"].into_iter().filter(|name| Backend::by_name(name).is_ok()) {
+            let ran = errors.keys().any(|what| what.starts_with(&format!("{} {backend} ", cipher.name)));
+            assert!(ran, "{} on {backend} did not run under valgrind", cipher.name);
+        }
+    }
+}
+
+/// What runs under valgrind; by itself it checks nothing.
+#[test]
+fn under_memcheck() {
+    if !memcheck::is_running() {
+        return;
+    }
+    report("toy branch", || {
+        if secret("toy", 1)[0] & 1 == 1 {
+            black_box(());
+        }
+    });
+    report("toy table", || {
+        let table: Vec<u8> = (0..=255).collect();
+        black_box(table[usize::from(secret("toy", 1)[0])]);
+    });
+    for backend in Backend::available() {
+        for cipher in ciphers() {
+            let lengths = if LEAKY.contains(&cipher.name) { &LENGTHS[2..3] } else { &LENGTHS };
+            run(cipher, backend, lengths);
+        }
+    }
+}
+
+/// Prints how many errors memcheck reports of `job`.
+fn report(what: &str, job: impl FnOnce()) {
+    let before = memcheck::errors();
+    job();
+    println!("\n{LINE} {what} {}", memcheck::errors() - before);
+}
+
+/// `count` bytes that nobody may look at.
+fn secret(label: &str, count: usize) -> Vec<u8> {
+    let mut secret = bytes(label, count);
+    memcheck::make_undefined(&mut secret);
+    secret
+}
+
+fn run(cipher: &'static Cipher, backend: Backend, lengths: &[usize]) {
+    let (iv, nonce) = (bytes("iv", cipher.block_bytes), bytes("nonce", cipher.nonce_bytes()));
+    let key = || secret("key", cipher.key_bytes);
+    let named = |mode: &str| format!("{} {} {mode}", cipher.name, backend.name());
+    report(&named(cipher.mode.word()), || {
+        let keyed = aead(cipher, &key(), backend).unwrap();
+        for &length in lengths {
+            let mut data = secret("data", length);
+            let associated = secret("associated", length / 2);
+            let mut tag = keyed.seal(&nonce, &associated, &mut data).unwrap();
+            let mut other = data.clone();
+            assert_eq!(keyed.open(&nonce, &associated, &mut data, &tag), Ok(()));
+            tag[5] ^= 4;
+            assert_eq!(keyed.open(&nonce, &associated, &mut other, &tag), Err(Error::Authentication));
+            let (head, body) =
+                (Context { nonce: &nonce, associated: &iv }, Context { nonce: &nonce, associated: &associated });
+            keyed.seal_with_head(head, body, &mut data).unwrap();
+        }
+    });
+    report(&named("ctr"), || {
+        let keyed = ctr(cipher, &key(), backend).unwrap();
+        for &length in lengths {
+            keyed.apply(&iv, 0, &mut secret("data", length)).unwrap();
+            keyed.apply(&iv, 5, &mut secret("data", length)).unwrap();
+        }
+    });
+    report(&named("blocks"), || {
+        let keyed = blocks(cipher, &key(), backend).unwrap();
+        for length in lengths.iter().map(|length| length.next_multiple_of(16)) {
+            let mut data = secret("data", length);
+            keyed.encrypt(&mut data).unwrap();
+            keyed.decrypt(&mut data).unwrap();
+        }
+    });
+    report(&named("cbc"), || {
+        let keyed = cbc(cipher, &key(), backend).unwrap();
+        for &length in lengths {
+            let mut data = secret("data", length);
+            pad(&mut data, cipher.block_bytes);
+            keyed.encrypt(&iv, &mut data).unwrap();
+            keyed.decrypt(&iv, &mut data).unwrap();
+            unpad(&mut data, cipher.block_bytes).unwrap();
+        }
+    });
+    report(&named("cmac"), || {
+        let keyed = cmac(cipher, &key(), backend).unwrap();
+        for &length in &lengths[..lengths.len().min(4)] {
+            let data = secret("data", length);
+            let tag = keyed.mac(&data);
+            assert_eq!(keyed.verify(&data, &tag), Ok(()));
+        }
+    });
+}

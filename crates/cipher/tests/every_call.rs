@@ -1,0 +1,77 @@
+//! Every public call of every cipher on every backend, once each on a few lengths, against what `portable` gives: small enough
+//! to run under Miri (`make miri`), which checks each access to memory of the code that may do what Rust does not check.
+
+use sealstone_cipher::aead::{Aead, Context, Error, aead};
+use sealstone_cipher::backend::Backend;
+use sealstone_cipher::blocks::blocks;
+use sealstone_cipher::cbc::{cbc, pad, unpad};
+use sealstone_cipher::cmac::cmac;
+use sealstone_cipher::ctr::ctr;
+use sealstone_cipher::registry::{Cipher, ciphers};
+use sealstone_cipher::testing::bytes;
+
+/// Lengths in bytes: parts of blocks and of vectors, and more than a batch where that is affordable.
+const LENGTHS: &[usize] = if cfg!(miri) { &[0, 13, 70, 150] } else { &[0, 1, 13, 16, 63, 64, 70, 130, 500, 1100] };
+
+/// All that `cipher` makes of one message, one after the other.
+fn outputs(cipher: &'static Cipher, backend: Backend, length: usize) -> Vec<Vec<u8>> {
+    let key = bytes("every call key", cipher.key_bytes);
+    let (nonce, iv) = (bytes("nonce", cipher.nonce_bytes()), bytes("iv", cipher.block_bytes));
+    let plain = bytes("every call data", length);
+    let mut outputs = sealed(&*aead(cipher, &key, backend).unwrap(), &nonce, &plain);
+
+    let counting = ctr(cipher, &key, backend).unwrap();
+    for offset_bytes in [0, 3] {
+        let mut data = plain.clone();
+        counting.apply(&iv, offset_bytes, &mut data).unwrap();
+        outputs.push(data);
+    }
+    let (whole, chained) = (blocks(cipher, &key, backend).unwrap(), cbc(cipher, &key, backend).unwrap());
+    let mut padded = plain.clone();
+    pad(&mut padded, cipher.block_bytes);
+    let mut data = padded.clone();
+    whole.encrypt(&mut data).unwrap();
+    outputs.push(data.clone());
+    whole.decrypt(&mut data).unwrap();
+    assert_eq!(data, padded);
+    chained.encrypt(&iv, &mut data).unwrap();
+    outputs.push(data.clone());
+    chained.decrypt(&iv, &mut data).unwrap();
+    unpad(&mut data, cipher.block_bytes).unwrap();
+    assert_eq!(data, plain);
+    let mac = cmac(cipher, &key, backend).unwrap();
+    outputs.push(mac.mac(&plain));
+    assert_eq!(mac.verify(&plain, outputs.last().unwrap()), Ok(()));
+    outputs
+}
+
+fn sealed(keyed: &dyn Aead, nonce: &[u8], plain: &[u8]) -> Vec<Vec<u8>> {
+    let mut data = plain.to_vec();
+    let tag = keyed.seal(nonce, b"bound", &mut data).unwrap();
+    let mut outputs = vec![data.clone(), tag.to_vec()];
+    let mut damaged = data.clone();
+    assert_eq!(keyed.open(nonce, b"bound", &mut data, &tag), Ok(()));
+    assert_eq!(data, plain);
+    assert_eq!(keyed.open(nonce, b"other", &mut damaged, &tag), Err(Error::Authentication));
+    assert!(damaged.iter().all(|byte| *byte == 0));
+    let other: Vec<u8> = nonce.iter().map(|byte| byte ^ 1).collect();
+    let (head, body) = (Context { nonce: &other, associated: b"head" }, Context { nonce, associated: b"bound" });
+    let tags = keyed.seal_with_head(head, body, &mut data).unwrap();
+    outputs.extend(tags.map(|tag| tag.to_vec()));
+    outputs
+}
+
+#[test]
+fn every_backend_gives_what_portable_gives() {
+    let portable = Backend::by_name("portable").unwrap();
+    println!("backends: {:?}", Backend::available());
+    for cipher in ciphers() {
+        for &length in LENGTHS {
+            let wanted = outputs(cipher, portable, length);
+            for backend in Backend::available() {
+                let found = outputs(cipher, backend, length);
+                assert!(found == wanted, "{} on {}, {length} bytes", cipher.name, backend.name());
+            }
+        }
+    }
+}

@@ -1,0 +1,134 @@
+//! libgcrypt, loaded at run time where this machine has it: the one file here with `unsafe`. No header of it is needed to
+//! build, and nothing of it is linked.
+//!
+//! Not here: which of its ciphers are ours (`gcrypt`).
+#![allow(unsafe_code)]
+
+use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
+use std::ptr::{null, null_mut};
+use std::sync::LazyLock;
+
+/// Names of the library, as the dynamic linker knows it: the interface of 1.6 to 1.11.
+const NAME: &CStr = c"libgcrypt.so.20";
+
+/// `GCRYCTL_INITIALIZATION_FINISHED` of gcrypt.h.
+const INITIALIZATION_FINISHED: c_int = 38;
+
+type Handle = *mut c_void;
+
+/// The functions used, with the types that libgcrypt's reference manual gives them.
+struct Functions {
+    version: String,
+    open: unsafe extern "C" fn(*mut Handle, c_int, c_int, c_uint) -> c_uint,
+    close: unsafe extern "C" fn(Handle),
+    set_key: unsafe extern "C" fn(Handle, *const c_void, usize) -> c_uint,
+    set_counter: unsafe extern "C" fn(Handle, *const c_void, usize) -> c_uint,
+    set_nonce: unsafe extern "C" fn(Handle, *const c_void, usize) -> c_uint,
+    encrypt: unsafe extern "C" fn(Handle, *mut c_void, usize, *const c_void, usize) -> c_uint,
+    tag: unsafe extern "C" fn(Handle, *mut c_void, usize) -> c_uint,
+}
+
+static FUNCTIONS: LazyLock<Option<Functions>> = LazyLock::new(load);
+
+/// Opens the library, checks that it is there as a whole, and ends its set-up.
+fn load() -> Option<Functions> {
+    // SAFETY: the name ends with NUL; loading runs the constructors of a library of the system.
+    let library = unsafe { libc::dlopen(NAME.as_ptr(), libc::RTLD_NOW) };
+    if library.is_null() {
+        return None;
+    }
+    let find = |name: &CStr| {
+        // SAFETY: `library` was opened above and is never closed; the name ends with NUL.
+        let found = unsafe { libc::dlsym(library, name.as_ptr()) };
+        (!found.is_null()).then_some(found)
+    };
+    macro_rules! function {
+        ($name:literal as $type:ty) => {{
+            let found = find($name)?;
+            // SAFETY: the function of this name has this type in every libgcrypt of this interface.
+            unsafe { std::mem::transmute::<*mut c_void, $type>(found) }
+        }};
+    }
+    let check_version = function!(c"gcry_check_version" as unsafe extern "C" fn(*const c_char) -> *const c_char);
+    let control = function!(c"gcry_control" as unsafe extern "C" fn(c_int, ...) -> c_uint);
+    // SAFETY: NULL asks for the version; what comes back is static text, and the first call sets the library up.
+    let version = unsafe { check_version(null()) };
+    // SAFETY: this command takes an integer that it does not look at.
+    let failed = unsafe { control(INITIALIZATION_FINISHED, 0 as c_int) };
+    if version.is_null() || failed != 0 {
+        return None;
+    }
+    // SAFETY: static text that ends with NUL.
+    let version = unsafe { CStr::from_ptr(version) }.to_string_lossy().into_owned();
+    Some(Functions {
+        version,
+        open: function!(c"gcry_cipher_open" as unsafe extern "C" fn(*mut Handle, c_int, c_int, c_uint) -> c_uint),
+        close: function!(c"gcry_cipher_close" as unsafe extern "C" fn(Handle)),
+        set_key: function!(c"gcry_cipher_setkey" as unsafe extern "C" fn(Handle, *const c_void, usize) -> c_uint),
+        set_counter: function!(c"gcry_cipher_setctr" as unsafe extern "C" fn(Handle, *const c_void, usize) -> c_uint),
+        set_nonce: function!(c"gcry_cipher_setiv" as unsafe extern "C" fn(Handle, *const c_void, usize) -> c_uint),
+        encrypt: function!(
+            c"gcry_cipher_encrypt" as unsafe extern "C" fn(Handle, *mut c_void, usize, *const c_void, usize) -> c_uint
+        ),
+        tag: function!(c"gcry_cipher_gettag" as unsafe extern "C" fn(Handle, *mut c_void, usize) -> c_uint),
+    })
+}
+
+/// The library's version, where it is installed.
+pub(crate) fn version() -> Option<&'static str> {
+    FUNCTIONS.as_ref().map(|functions| functions.version.as_str())
+}
+
+/// A cipher of the library in one mode, one owner, one thread.
+pub(crate) struct Cipher {
+    functions: &'static Functions,
+    handle: Handle,
+}
+
+impl Cipher {
+    /// Number `algorithm` in mode `mode`, both as gcrypt.h has them; nothing where the library does not have it.
+    pub(crate) fn open(algorithm: c_int, mode: c_int) -> Option<Self> {
+        let functions = FUNCTIONS.as_ref()?;
+        let mut handle = null_mut();
+        // SAFETY: the place for the handle outlives the call; unknown numbers are an error.
+        let failed = unsafe { (functions.open)(&mut handle, algorithm, mode, 0) };
+        (failed == 0 && !handle.is_null()).then_some(Self { functions, handle })
+    }
+
+    /// Sets a key; whether it was taken.
+    pub(crate) fn set_key(&mut self, key: &[u8]) -> bool {
+        // SAFETY: the handle is open until drop; the library reads as many bytes as the slice has.
+        unsafe { (self.functions.set_key)(self.handle, key.as_ptr().cast(), key.len()) == 0 }
+    }
+
+    /// Sets the first counter block; whether it was taken.
+    pub(crate) fn set_counter(&mut self, counter: &[u8]) -> bool {
+        // SAFETY: as in `set_key`.
+        unsafe { (self.functions.set_counter)(self.handle, counter.as_ptr().cast(), counter.len()) == 0 }
+    }
+
+    /// Sets the nonce; whether it was taken.
+    pub(crate) fn set_nonce(&mut self, nonce: &[u8]) -> bool {
+        // SAFETY: as in `set_key`.
+        unsafe { (self.functions.set_nonce)(self.handle, nonce.as_ptr().cast(), nonce.len()) == 0 }
+    }
+
+    /// Encrypts `data` in place; whether it was.
+    pub(crate) fn encrypt(&mut self, data: &mut [u8]) -> bool {
+        // SAFETY: no input means in place; the library writes as many bytes as the slice has.
+        unsafe { (self.functions.encrypt)(self.handle, data.as_mut_ptr().cast(), data.len(), null(), 0) == 0 }
+    }
+
+    /// Fills `tag`; whether there was one of this length.
+    pub(crate) fn tag(&mut self, tag: &mut [u8]) -> bool {
+        // SAFETY: the library writes as many bytes as the slice has.
+        unsafe { (self.functions.tag)(self.handle, tag.as_mut_ptr().cast(), tag.len()) == 0 }
+    }
+}
+
+impl Drop for Cipher {
+    fn drop(&mut self) {
+        // SAFETY: opened in `open`, closed here alone.
+        unsafe { (self.functions.close)(self.handle) }
+    }
+}

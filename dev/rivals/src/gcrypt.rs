@@ -1,0 +1,71 @@
+//! The system's libgcrypt, where there is one. A handle is opened once; keys are set on it again and again, which is the
+//! cheapest way it has.
+
+use std::ffi::c_int;
+
+use crate::ffi::{self, Cipher};
+use crate::{Library, Rival, RivalAead};
+
+/// libgcrypt as it is installed.
+pub fn library() -> Option<Library> {
+    Some(Library { name: format!("libgcrypt {}", ffi::version()?), ctr, gcm })
+}
+
+// Numbers of gcrypt.h.
+const MODE_CTR: c_int = 6;
+const MODE_GCM: c_int = 9;
+
+/// Its number of a cipher of ours.
+fn number(cipher: &str) -> Option<c_int> {
+    Some(match cipher {
+        "3des" => 2,
+        "blowfish" => 4,
+        "aes-128" => 7,
+        "aes-192" => 8,
+        "aes-256" => 9,
+        "seed-128" => 309,
+        "aria-128" => 319,
+        "aria-192" => 320,
+        "aria-256" => 321,
+        _ => return None,
+    })
+}
+
+fn ctr(cipher: &str, key: &[u8]) -> Option<Box<dyn Rival>> {
+    let mut cipher = Cipher::open(number(cipher)?, MODE_CTR)?;
+    cipher.set_key(key).then(|| Box::new(Ctr(cipher)) as Box<dyn Rival>)
+}
+
+fn gcm(cipher: &str, key: &[u8]) -> Option<Box<dyn RivalAead>> {
+    let mut cipher = Cipher::open(number(cipher)?, MODE_GCM)?;
+    cipher.set_key(key).then(|| Box::new(Gcm(cipher)) as Box<dyn RivalAead>)
+}
+
+struct Ctr(Cipher);
+
+impl Rival for Ctr {
+    fn set_key(&mut self, key: &[u8]) {
+        assert!(self.0.set_key(key), "a key as long as the first");
+    }
+
+    fn ctr(&mut self, counter: &[u8], data: &mut [u8]) {
+        assert!(self.0.set_counter(counter), "a counter block");
+        assert!(self.0.encrypt(data), "a stream cipher takes any length");
+    }
+}
+
+struct Gcm(Cipher);
+
+impl RivalAead for Gcm {
+    fn set_key(&mut self, key: &[u8]) {
+        assert!(self.0.set_key(key), "a key as long as the first");
+    }
+
+    fn seal(&mut self, nonce: &[u8; 12], data: &mut [u8]) -> [u8; 16] {
+        assert!(self.0.set_nonce(nonce), "a nonce of twelve bytes");
+        assert!(self.0.encrypt(data), "a message of any length");
+        let mut tag = [0; 16];
+        assert!(self.0.tag(&mut tag), "the tag of a sealed message");
+        tag
+    }
+}
