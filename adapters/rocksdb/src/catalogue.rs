@@ -13,7 +13,7 @@
 mod directory;
 pub(crate) mod raw;
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
 
@@ -90,9 +90,9 @@ pub(crate) struct Made {
 pub(crate) struct Catalogues {
     sealer: Arc<Sealer>,
     files: OnceLock<Box<dyn RawFiles>>,
-    directories: Mutex<HashMap<String, Arc<Mutex<Directory>>>>,
+    directories: Mutex<BTreeMap<String, Arc<Mutex<Directory>>>>,
     /// Directories whose lock file this environment holds.
-    locked: Mutex<HashSet<String>>,
+    locked: Mutex<BTreeSet<String>>,
     /// Whether a catalogue may have changes that are not on stable storage.
     dirty: AtomicBool,
 }
@@ -203,6 +203,15 @@ impl Catalogues {
             checked => checked,
         }
         .or_else(|error| refuse(path, error))
+    }
+
+    /// Whether the file at `path` was found after a crash, and nothing was promised of it.
+    pub(crate) fn is_leftover(&self, path: &str) -> Result<bool, Refusal> {
+        let (directory, name) = split(path);
+        let found = self.directory(&directory);
+        let mut found = lock(&found);
+        found.load(self.sealer.reading(), self.files())?;
+        Ok(found.is_leftover(name))
     }
 
     /// How much of the file listed at `path` is known to be on stable storage, without looking at the file: for one whose
@@ -389,12 +398,12 @@ impl Catalogues {
 /// The catalogues of directories that somebody else may be writing: a look from outside, on the operating system's files.
 pub(crate) struct View<'a> {
     reading: Reading<'a>,
-    directories: HashMap<String, Directory>,
+    directories: BTreeMap<String, Directory>,
 }
 
 impl<'a> View<'a> {
     pub(crate) fn new(keys: &'a dyn KeySource, backend: Backend) -> Self {
-        Self { reading: Reading { keys, backend, reads_plain: false }, directories: HashMap::new() }
+        Self { reading: Reading { keys, backend, reads_plain: false }, directories: BTreeMap::new() }
     }
 
     fn directory(&mut self, path: &str) -> Result<&mut Directory, Refusal> {

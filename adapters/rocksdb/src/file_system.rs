@@ -160,6 +160,9 @@ impl SealedFiles {
             }
             Err(error) => return Err(failure(name, None, error)),
         };
+        if is_log_name(name) && self.catalogues.is_leftover(name)? {
+            return self.lost_log(name, stored_bytes, raw);
+        }
         let told = |error| failure(name, Some(&file), error);
         let synced_bytes = match self.catalogues.check(name, file.info()) {
             Ok(synced_bytes) => synced_bytes,
@@ -206,9 +209,15 @@ impl SealedFiles {
     ) -> Result<Reader, Failure> {
         match self.catalogues.synced(name)? {
             Some(0) => {}
+            None if self.catalogues.is_leftover(name)? => {}
             Some(synced) => return Err(failure(name, None, SealError::CutShort { end: 0, synced })),
             None => return Err(failure(name, None, SealError::Unfinished { found })),
         }
+        self.lost_log(name, stored_bytes, raw)
+    }
+
+    /// A log of which nothing can be had and nothing was promised: empty, or torn at its beginning.
+    fn lost_log(&self, name: &str, stored_bytes: u64, raw: &dyn RawRead) -> Result<Reader, Failure> {
         let mut offset = HEADER_BYTES as u64;
         let mut piece = vec![0; FRAMES_READ_BYTES];
         let mut empty = true;
@@ -386,6 +395,10 @@ impl Writer {
 
     /// Seals `data`. Returns what is to be stored now, which for pages may be nothing yet.
     pub(crate) fn append(&mut self, data: &[u8]) -> Result<&[u8], Failure> {
+        if self.file.info().identity.kind == FileKind::Manifest {
+            // what it says may reach the disk before it is synced, and names files that must then be listed
+            self.catalogues.make_durable()?;
+        }
         let Self { kind, stored, meter, .. } = self;
         stored.clear();
         let appended = match kind {
@@ -634,7 +647,7 @@ impl FrameStream {
                     let got = raw.read_at(self.reader.next_offset(), &mut self.fetched)?;
                     if got == 0 {
                         let end = self.reader.end().map_err(|error| of.told(error))?;
-                        let torn = matches!(end, End::Torn { .. });
+                        let torn = matches!(end, End::Torn { unwritten: false, .. });
                         self.torn = if torn { torn_record(self.end()) } else { Vec::new() };
                         return Ok(false);
                     }

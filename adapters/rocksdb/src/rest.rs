@@ -438,7 +438,7 @@ impl Check<'_, '_> {
         }
         match reader.end() {
             Ok(End::Clean) => {}
-            Ok(End::Torn { offset, bytes }) => {
+            Ok(End::Torn { offset, bytes, .. }) => {
                 self.note(format!(
                     "ends within a frame: {bytes} bytes from byte {offset} on; its writer was stopped there, and \
                      recovery ends before them"

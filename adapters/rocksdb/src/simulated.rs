@@ -107,8 +107,8 @@ impl SimulatedEnv {
     /// On `files`, sealed where `sealing` is given.
     pub fn new(files: Arc<dyn BaseFiles>, sealing: Option<Sealing>) -> Self {
         let seal = sealing.map(|sealing| {
-            let Sealing { keys, cipher, backend, page_bytes } = sealing;
-            SealedFiles::new(keys, cipher, backend, page_bytes, Arc::new(CipherMeter::default()))
+            let Sealing { keys, cipher, backend, page_bytes, anchor } = sealing;
+            SealedFiles::new(keys, cipher, backend, page_bytes, anchor, Arc::new(CipherMeter::default()))
         });
         Self(Arc::new(Env::on(files, seal)))
     }

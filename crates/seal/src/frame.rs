@@ -248,6 +248,8 @@ pub enum End {
         offset: u64,
         /// Bytes from there to the end.
         bytes: u64,
+        /// Whether all of these are zero: space that was allocated, and nothing that anybody wrote.
+        unwritten: bool,
     },
 }
 
@@ -257,7 +259,10 @@ enum State {
     /// At a frame.
     Frame,
     /// A frame that was not synced lost a sector; nothing after it counts.
-    Torn,
+    Torn {
+        /// Whether all that was seen from its beginning on is zero.
+        unwritten: bool,
+    },
     /// A frame failed.
     Failed(FramePlace),
 }
@@ -378,7 +383,9 @@ impl Reader {
     fn next_frame(&mut self) -> Result<Option<Frame<'_>>, SealError> {
         match self.state {
             State::Frame => {}
-            State::Torn => {
+            State::Torn { unwritten } => {
+                let unwritten = unwritten && is_zero(&self.buffer[self.used..]);
+                self.state = State::Torn { unwritten };
                 self.used = self.buffer.len();
                 return Ok(None);
             }
@@ -421,7 +428,8 @@ impl Reader {
     /// Takes the frame at `place` for torn if it may be, and else for damaged.
     fn fail(&mut self, place: FramePlace, lost: bool) -> Result<Option<Frame<'_>>, SealError> {
         if lost && place.stored_offset >= self.synced_bytes {
-            self.state = State::Torn;
+            // a head that is not zero is not: only a body was opened in place, and wiped
+            self.state = State::Torn { unwritten: is_zero(&self.buffer[self.used..]) };
             self.used = self.buffer.len();
             return Ok(None);
         }
@@ -435,9 +443,17 @@ impl Reader {
             State::Failed(place) => Err(place.failed()),
             _ if offset < self.synced_bytes => Err(SealError::CutShort { end: offset, synced: self.synced_bytes }),
             State::Frame if offset == self.pushed_end => Ok(End::Clean),
-            State::Frame | State::Torn => Ok(End::Torn { offset, bytes: self.pushed_end - offset }),
+            State::Frame => {
+                let unwritten = is_zero(&self.buffer[self.used..]);
+                Ok(End::Torn { offset, bytes: self.pushed_end - offset, unwritten })
+            }
+            State::Torn { unwritten } => Ok(End::Torn { offset, bytes: self.pushed_end - offset, unwritten }),
         }
     }
+}
+
+fn is_zero(bytes: &[u8]) -> bool {
+    bytes.iter().all(|byte| *byte == 0)
 }
 
 /// Whether a sector that the frame at `offset` lies in was never written since the frame was: what the frame has of it, and
@@ -452,6 +468,6 @@ fn lost_sector(offset: u64, stored: &[u8], frame_bytes: usize) -> bool {
     starts.into_iter().any(|start| {
         let end = if start < first { first } else { start + sector };
         // an intact sector is random bytes, so nearly always its first ones settle it
-        stored[start..stored.len().min(end)].iter().all(|byte| *byte == 0)
+        is_zero(&stored[start..stored.len().min(end)])
     })
 }

@@ -1,7 +1,7 @@
 //! One directory: its catalogue as it was read, and, for the environment that owns it, as it is being written. Not here:
 //! which operation calls what (`catalogue`).
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::PoisonError;
 
 use sealstone_seal::catalogue::{Catalogue, CatalogueWriter, Change, Copy, Entry, FileId, Slot, State};
@@ -33,7 +33,7 @@ struct Loaded {
     synced: BTreeMap<FileId, u64>,
     writing: Option<Writing>,
     /// Files whose removal waits for the catalogue to be on stable storage.
-    removals: HashSet<String>,
+    removals: BTreeSet<String>,
 }
 
 /// The generation that this process writes.
@@ -41,7 +41,7 @@ struct Writing {
     writer: CatalogueWriter,
     copies: [Box<dyn RawUpdate>; 2],
     begun_bytes: u64,
-    slots: HashMap<FileId, Slot>,
+    slots: BTreeMap<FileId, Slot>,
     /// Whether the first copy has something that is not on stable storage.
     dirty: bool,
     /// Whether a write failed: nothing after it would be read.
@@ -152,7 +152,7 @@ impl Directory {
             changes: best.changes,
             synced,
             writing: None,
-            removals: HashSet::new(),
+            removals: BTreeSet::new(),
         }));
         Ok(())
     }
@@ -182,6 +182,12 @@ impl Directory {
         Ok(known.synced.get(&info.file_id).copied().unwrap_or(0))
     }
 
+    /// Whether what is at `name` was found after a crash, and nothing was promised of it.
+    pub(super) fn is_leftover(&self, name: &str) -> bool {
+        let entry = self.known().and_then(|known| known.catalogue.get(name));
+        entry.is_some_and(|entry| entry.state == State::Leftover)
+    }
+
     /// Whether what is at `name` is about to go, or was found after a crash.
     pub(super) fn is_leaving(&self, name: &str) -> bool {
         let state = self.known().and_then(|known| known.catalogue.get(name)).map(|entry| entry.state);
@@ -199,7 +205,7 @@ impl Directory {
     /// Compares the files that are there with those that are listed.
     pub(super) fn survey(&self, reading: Reading<'_>, files: &dyn RawFiles) -> Result<Survey, Refusal> {
         let mut survey = Survey::default();
-        let names: HashSet<String> = files.names(&self.path)?.unwrap_or_default().into_iter().collect();
+        let names: BTreeSet<String> = files.names(&self.path)?.unwrap_or_default().into_iter().collect();
         let Some(known) = self.known() else {
             for name in &names {
                 self.survey_uncatalogued(name, reading, files, &mut survey)?;
@@ -323,12 +329,7 @@ impl Directory {
         };
         if !explained {
             survey.wrong.push((name.to_owned(), SealError::NotListed));
-        } else if matches!(kind, Kind::Log | Kind::Manifest) && leftover_removable(&start) {
-            survey
-                .changes
-                .push(Change::Put { name: name.to_owned(), entry: Entry { state: State::Removed, ..leftover } });
-            survey.removals.push(name.to_owned());
-        } else if leftover_removable(&start) {
+        } else if !matches!(inspect(&start), Err(SealError::NotSealed)) {
             survey.changes.push(Change::Put { name: name.to_owned(), entry: leftover });
         }
         Ok(())
@@ -419,12 +420,13 @@ impl Directory {
         let directory = self.path.clone();
         let known = self.known_mut().expect("only a directory with a catalogue is written");
         if known.writing.is_some() {
-            // files that were removed are gone for good from here on
+            // files that were removed are gone for good from here on, unless removing one failed
             files.sync_directory(&directory)?;
-            let Loaded { catalogue, removals, .. } = known;
+            let there: BTreeSet<String> = files.names(&directory)?.unwrap_or_default().into_iter().collect();
+            let Loaded { catalogue, .. } = known;
             let gone: Vec<String> = catalogue
                 .entries()
-                .filter(|(name, entry)| entry.state == State::Removed && !removals.contains(*name))
+                .filter(|(name, entry)| entry.state == State::Removed && !there.contains(*name))
                 .map(|(name, _)| name.to_owned())
                 .collect();
             gone.into_iter().for_each(|name| catalogue.apply(Change::Forget { name }));
@@ -452,7 +454,7 @@ impl Directory {
         let begun_bytes = writer.stored_bytes();
         known.changes = 0;
         known.writing =
-            Some(Writing { writer, copies, begun_bytes, slots: HashMap::new(), dirty: false, broken: false });
+            Some(Writing { writer, copies, begun_bytes, slots: BTreeMap::new(), dirty: false, broken: false });
         self.advance_anchor(sealer)
     }
 
@@ -705,14 +707,9 @@ impl Directory {
     }
 }
 
-/// Whether a file that was found unlisted after a crash is sealed or empty, and not in the clear.
-fn leftover_removable(start: &[u8]) -> bool {
-    !matches!(inspect(start), Err(SealError::NotSealed))
-}
-
 impl Loaded {
     fn new(directory: &str) -> Result<Self, Refusal> {
         let catalogue = Catalogue::new().or_else(|error| refuse(directory, error))?;
-        Ok(Self { catalogue, changes: 0, synced: BTreeMap::new(), writing: None, removals: HashSet::new() })
+        Ok(Self { catalogue, changes: 0, synced: BTreeMap::new(), writing: None, removals: BTreeSet::new() })
     }
 }

@@ -86,8 +86,7 @@ impl Contents<'_> {
         let mut progress = |_: Progress<'_>| ();
         let (path, mut view) = (root.join(name), View::new(keys, backend));
         let (view, progress) = (&mut view, &mut progress);
-        let mut check =
-            Check { name, path: &path, keys, backend, view, report: &mut report, progress, total_bytes: 0 };
+        let mut check = Check { name, path: &path, keys, backend, view, report: &mut report, progress, total_bytes: 0 };
         match File::open(&path).and_then(|file| check.file(&file)) {
             Ok(()) => {}
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}

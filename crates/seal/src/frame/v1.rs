@@ -262,7 +262,7 @@ impl FrameReader {
             State::Failed(place) => Err(place.failed()),
             _ if offset < synced => Err(SealError::CutShort { end: offset, synced }),
             State::Head if offset == self.pushed_end => Ok(End::Clean),
-            _ => Ok(End::Torn { offset, bytes: self.pushed_end - offset }),
+            _ => Ok(End::Torn { offset, bytes: self.pushed_end - offset, unwritten: false }),
         }
     }
 

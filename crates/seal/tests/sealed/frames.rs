@@ -87,7 +87,11 @@ fn a_cut_file_ends_where_its_last_whole_frame_does() {
             let offset = starts()[whole];
             let want = match bytes - offset {
                 0 => End::Clean,
-                torn => End::Torn { offset: offset as u64, bytes: torn as u64 },
+                torn => End::Torn {
+                    offset: offset as u64,
+                    bytes: torn as u64,
+                    unwritten: stored[offset..bytes].iter().all(|byte| *byte == 0),
+                },
             };
             assert_eq!(end, want, "{bytes} bytes");
         }
@@ -244,7 +248,8 @@ fn zeros_to_the_end_are_a_torn_tail() {
             assert_eq!(frames, parts[..whole], "cut at {cut}");
             let offset = starts()[whole] as u64;
             let bytes = len as u64 - offset;
-            assert_eq!(end, if bytes == 0 { End::Clean } else { End::Torn { offset, bytes } });
+            let unwritten = changed[offset as usize..].iter().all(|byte| *byte == 0);
+            assert_eq!(end, if bytes == 0 { End::Clean } else { End::Torn { offset, bytes, unwritten } });
         }
     }
 }
