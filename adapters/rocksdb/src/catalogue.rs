@@ -2,8 +2,8 @@
 //! opened. What it holds is `sealstone_seal::catalogue`; which file operation has which effect is decided here.
 //!
 //! Three rules keep it right through a crash, whatever of the unsynced writes survives:
-//! - A change is written before the operation that it speaks of, and is on stable storage before any log or manifest is
-//!   synced. So a file that anything was promised of is listed.
+//! - A change is written before the operation that it speaks of, and is on stable storage before a log is made, and before
+//!   anything is appended to a manifest. So a file that anything was promised of is listed.
 //! - The removal of a log, a manifest or a control file is on stable storage before the file goes: `remove` defers it.
 //!   Tables and blob files go at once, since the manifest says which of them must be there.
 //! - A rename lists the file under its new name beside what had that name before, until the directory was synced.
@@ -203,15 +203,6 @@ impl Catalogues {
             checked => checked,
         }
         .or_else(|error| refuse(path, error))
-    }
-
-    /// Whether the file at `path` was found after a crash, and nothing was promised of it.
-    pub(crate) fn is_leftover(&self, path: &str) -> Result<bool, Refusal> {
-        let (directory, name) = split(path);
-        let found = self.directory(&directory);
-        let mut found = lock(&found);
-        found.load(self.sealer.reading(), self.files())?;
-        Ok(found.is_leftover(name))
     }
 
     /// How much of the file listed at `path` is known to be on stable storage, without looking at the file: for one whose

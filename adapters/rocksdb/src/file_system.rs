@@ -160,9 +160,6 @@ impl SealedFiles {
             }
             Err(error) => return Err(failure(name, None, error)),
         };
-        if is_log_name(name) && self.catalogues.is_leftover(name)? {
-            return self.lost_log(name, stored_bytes, raw);
-        }
         let told = |error| failure(name, Some(&file), error);
         let synced_bytes = match self.catalogues.check(name, file.info()) {
             Ok(synced_bytes) => synced_bytes,
@@ -209,15 +206,9 @@ impl SealedFiles {
     ) -> Result<Reader, Failure> {
         match self.catalogues.synced(name)? {
             Some(0) => {}
-            None if self.catalogues.is_leftover(name)? => {}
             Some(synced) => return Err(failure(name, None, SealError::CutShort { end: 0, synced })),
             None => return Err(failure(name, None, SealError::Unfinished { found })),
         }
-        self.lost_log(name, stored_bytes, raw)
-    }
-
-    /// A log of which nothing can be had and nothing was promised: empty, or torn at its beginning.
-    fn lost_log(&self, name: &str, stored_bytes: u64, raw: &dyn RawRead) -> Result<Reader, Failure> {
         let mut offset = HEADER_BYTES as u64;
         let mut piece = vec![0; FRAMES_READ_BYTES];
         let mut empty = true;

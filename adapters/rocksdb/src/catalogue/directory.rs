@@ -182,12 +182,6 @@ impl Directory {
         Ok(known.synced.get(&info.file_id).copied().unwrap_or(0))
     }
 
-    /// Whether what is at `name` was found after a crash, and nothing was promised of it.
-    pub(super) fn is_leftover(&self, name: &str) -> bool {
-        let entry = self.known().and_then(|known| known.catalogue.get(name));
-        entry.is_some_and(|entry| entry.state == State::Leftover)
-    }
-
     /// Whether what is at `name` is about to go, or was found after a crash.
     pub(super) fn is_leaving(&self, name: &str) -> bool {
         let state = self.known().and_then(|known| known.catalogue.get(name)).map(|entry| entry.state);
@@ -314,19 +308,22 @@ impl Directory {
         }
         let path = self.file(name);
         let Some(start) = files.read(&path, HEADER_BYTES)? else { return Ok(()) };
-        let newest = number > known.catalogue.highest;
+        // a store whose first opening was cut off has no CURRENT, and RocksDB begins anew with the lowest numbers
+        let newest = number > known.catalogue.highest || known.catalogue.get("CURRENT").is_none();
         let mut leftover = Entry { state: State::Leftover, ..live([0; 16]) };
-        let explained = match SealedFile::open(reading.keys, reading.backend, &start) {
-            Ok(file) => {
-                let identity = file.info().identity;
-                leftover.file_id = file.info().file_id;
-                let own = (identity.kind, identity.number, identity.store) == (kind, number, known.catalogue.store);
-                is_temporary(name) || (own && newest && !file.was_synced())
-            }
-            Err(SealError::Unfinished { .. }) => is_temporary(name) || newest,
-            Err(SealError::NotSealed) => is_temporary(name) || reading.reads_plain,
-            Err(_) => is_temporary(name),
-        };
+        // a log is listed on stable storage before it is made
+        let explained = kind != Kind::Log
+            && match SealedFile::open(reading.keys, reading.backend, &start) {
+                Ok(file) => {
+                    let identity = file.info().identity;
+                    leftover.file_id = file.info().file_id;
+                    let own = (identity.kind, identity.number, identity.store) == (kind, number, known.catalogue.store);
+                    is_temporary(name) || (own && newest && !file.was_synced())
+                }
+                Err(SealError::Unfinished { .. }) => is_temporary(name) || newest,
+                Err(SealError::NotSealed) => is_temporary(name) || reading.reads_plain,
+                Err(_) => is_temporary(name),
+            };
         if !explained {
             survey.wrong.push((name.to_owned(), SealError::NotListed));
         } else if !matches!(inspect(&start), Err(SealError::NotSealed)) {
@@ -540,7 +537,10 @@ impl Directory {
     ) -> Result<(), Refusal> {
         self.clear(name, sealer, files)?;
         let entry = Entry { slot: self.slot_for(name), ..live(info.file_id) };
-        self.append(vec![Change::Put { name: name.to_owned(), entry }], sealer, files)
+        self.append(vec![Change::Put { name: name.to_owned(), entry }], sealer, files)?;
+        // A log that only a crash kept out of the catalogue could not be told from one that was added, and what survived of
+        // it would have to be left out. One sync for each log is little beside what is written to it.
+        if info.identity.kind == Kind::Log { self.make_durable(sealer, files) } else { Ok(()) }
     }
 
     /// Lists a file from elsewhere, which is about to be linked to as `name`.
