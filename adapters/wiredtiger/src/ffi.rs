@@ -547,7 +547,8 @@ impl Callbacks {
         let dst_len = item.len() - skip + self.expansion_bytes()?;
         let start = skip + LENGTH_BYTES;
         assert!(stored.len() >= start + dst_len, "{} bytes for {}", stored.len(), start + dst_len);
-        assert!(item.as_ptr().addr() % 16 == 0 && stored.as_ptr().addr() % 16 == 0, "a buffer that is not aligned");
+        let aligned = |buffer: &[u8]| buffer.as_ptr().addr().is_multiple_of(16);
+        assert!(aligned(item) && aligned(stored), "a buffer that is not aligned");
         let bytes = Bytes {
             src: item[skip..].as_ptr().cast_mut(),
             src_len: item.len() - skip,

@@ -189,7 +189,7 @@ impl EnginePageInfo {
         header[..VERSION_AT].copy_from_slice(&MAGIC);
         header[VERSION_AT] = FORMAT_VERSION;
         header[CIPHER_AT..FLAGS_AT].copy_from_slice(&self.cipher.id.to_be_bytes());
-        header[FLAGS_AT] = (self.kind as u8) << KIND_SHIFT | u8::from(self.in_parts) * IN_PARTS;
+        header[FLAGS_AT] = ((self.kind as u8) << KIND_SHIFT) | if self.in_parts { IN_PARTS } else { 0 };
         header[KEY_VERSION_AT..FINGERPRINT_AT].copy_from_slice(&self.key_version.to_be_bytes());
         header[FINGERPRINT_AT..SALT_AT].copy_from_slice(&self.fingerprint.0);
         header[SALT_AT..PADDING_AT].copy_from_slice(&self.salt);
