@@ -189,7 +189,7 @@ impl SealedFiles {
                 let reader = Reader::new(name, Some(file.clone()), Arc::clone(&self.meter), Content::Nothing);
                 let mut whole = stream()?;
                 while whole.advance(&reader, raw)? {}
-                Content::Frames(Mutex::new(stream()?))
+                Content::Frames(Box::new(Mutex::new(stream()?)))
             }
         };
         Ok(Reader::new(name, Some(file), Arc::clone(&self.meter), content))
@@ -442,7 +442,7 @@ enum Content {
         /// Data of the last page: RocksDB keeps a table's footer and index there and reads them first.
         last_page: Box<[u8]>,
     },
-    Frames(Mutex<FrameStream>),
+    Frames(Box<Mutex<FrameStream>>),
 }
 
 impl Reader {

@@ -262,7 +262,7 @@ unsafe extern "C" fn decrypt(
                 slice::from_raw_parts_mut(dst, bytes)
             }
         };
-        object.encryptor.pages().open_in_place(block, page, bound.place())?;
+        object.encryptor.pages().open_inspected(block, &info, page, bound.place())?;
         // SAFETY: WiredTiger passes a place for the length.
         unsafe { *result_len = bytes };
         Ok(())
@@ -544,10 +544,11 @@ impl Callbacks {
     /// If `stored` is shorter than header, length, content and expansion, or a buffer does not begin at a multiple of 16,
     /// as allocated ones do.
     pub fn encrypt(&self, item: &[u8], skip: usize, stored: &mut [u8]) -> Result<usize, i32> {
-        let dst_len = item.len() - skip + self.expansion_bytes()?;
+        let dst_len = item.len() - skip + EXPANSION_BYTES;
         let start = skip + LENGTH_BYTES;
         assert!(stored.len() >= start + dst_len, "{} bytes for {}", stored.len(), start + dst_len);
-        assert!(item.as_ptr().addr() % 16 == 0 && stored.as_ptr().addr() % 16 == 0, "a buffer that is not aligned");
+        let aligned = |buffer: &[u8]| buffer.as_ptr().addr().is_multiple_of(16);
+        assert!(aligned(item) && aligned(stored), "a buffer that is not aligned");
         let bytes = Bytes {
             src: item[skip..].as_ptr().cast_mut(),
             src_len: item.len() - skip,

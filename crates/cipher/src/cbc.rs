@@ -156,9 +156,9 @@ pub fn unpad(data: &mut Vec<u8>, block_bytes: usize) -> Result<(), Error> {
         }
     };
     // 0 or 1 in plain arithmetic. The crate `subtle` has such comparisons too; in debug builds it asserts what they give, and
-    // that is a branch.
-    let is_less = |a: u8, b: u8| (u32::from(a).wrapping_sub(u32::from(b)) >> 31) as u8;
-    let differ = |a: u8, b: u8| (u32::from(a ^ b).wrapping_neg() >> 31) as u8;
+    // that is a branch. The optimiser must not see that they are 0 or 1, or it makes branches of them, too.
+    let is_less = |a: u8, b: u8| std::hint::black_box((u32::from(a).wrapping_sub(u32::from(b)) >> 31) as u8);
+    let differ = |a: u8, b: u8| std::hint::black_box((u32::from(a ^ b).wrapping_neg() >> 31) as u8);
     let mut wrong = is_less(count, 1) | is_less(block_bytes as u8, count);
     for (byte, i) in data.iter().rev().take(block_bytes).zip(0_u8..) {
         wrong |= is_less(i, count) & differ(*byte, count);

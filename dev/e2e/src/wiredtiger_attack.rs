@@ -57,6 +57,10 @@ pub const RECORD_FIELDS: [Field; 5] = [
     field("encrypted length", 16, 4),
 ];
 
+/// The field that decides where WiredTiger takes the journal to end: a value that cannot be right, in a record that looks
+/// as if a crash had torn it, ends it there, and no encryptor is asked.
+pub const JOURNAL_END: &str = "record.len";
+
 /// Where the checksum of a record is in it.
 const RECORD_CHECKSUM_AT: usize = 4;
 
@@ -189,6 +193,7 @@ impl Attack {
         let names: Vec<&str> = fields.iter().map(|(field, _)| field.name).collect();
         let class = match names.as_slice() {
             [one] => (*one).to_owned(),
+            names if names.contains(&"record.len") => format!("{JOURNAL_END} and another"),
             _ if unit.kind == Kind::Page => "two fields of a page".to_owned(),
             _ => "two fields of a record".to_owned(),
         };
@@ -393,6 +398,13 @@ impl Tally {
     #[must_use]
     pub fn count(&self, outcome: Outcome) -> u32 {
         self.counts.values().filter_map(|counts| counts.get(&outcome)).sum()
+    }
+
+    /// How many came to `outcome` in classes whose name does not begin with `class`.
+    #[must_use]
+    pub fn count_outside(&self, class: &str, outcome: Outcome) -> u32 {
+        let outside = self.counts.iter().filter(|(name, _)| !name.starts_with(class));
+        outside.filter_map(|(_, counts)| counts.get(&outcome)).sum()
     }
 
     /// What was bad, one after another.

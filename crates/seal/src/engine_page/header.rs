@@ -175,11 +175,17 @@ impl EnginePageInfo {
     }
 
     /// The nonce of the block: its last 8 or 12 bytes, as the cipher takes them. In version 1 the counter; in version 2 the
-    /// end of the header, which is what was drawn and the counter.
+    /// end of the header: padding, what was drawn, and the counter.
     pub(super) fn nonce(&self) -> [u8; 12] {
         match self.format_version {
             1 => crate::segment::nonce(self.counter),
-            _ => *self.bytes().last_chunk().expect("a header is longer"),
+            _ => {
+                let mut nonce = [0; 12];
+                nonce[..2].copy_from_slice(&(self.padding_bytes as u16).to_be_bytes());
+                nonce[2..8].copy_from_slice(&self.drawn);
+                nonce[8..].copy_from_slice(&(self.counter as u32).to_be_bytes());
+                nonce
+            }
         }
     }
 
@@ -189,7 +195,7 @@ impl EnginePageInfo {
         header[..VERSION_AT].copy_from_slice(&MAGIC);
         header[VERSION_AT] = FORMAT_VERSION;
         header[CIPHER_AT..FLAGS_AT].copy_from_slice(&self.cipher.id.to_be_bytes());
-        header[FLAGS_AT] = ((self.kind as u8) << KIND_SHIFT) | (u8::from(self.in_parts) * IN_PARTS);
+        header[FLAGS_AT] = ((self.kind as u8) << KIND_SHIFT) | if self.in_parts { IN_PARTS } else { 0 };
         header[KEY_VERSION_AT..FINGERPRINT_AT].copy_from_slice(&self.key_version.to_be_bytes());
         header[FINGERPRINT_AT..SALT_AT].copy_from_slice(&self.fingerprint.0);
         header[SALT_AT..PADDING_AT].copy_from_slice(&self.salt);
