@@ -69,7 +69,7 @@ fn open(stored: &[u8]) -> Vec<u8> {
             }
         }
         Layout::Frames => {
-            let Ok(mut reader) = FrameReader::new(&file) else { return data };
+            let Ok(mut reader) = FrameReader::new(&file, 0) else { return data };
             reader.push(&stored[HEADER_BYTES..]);
             while let Ok(Some(frame)) = reader.next_frame() {
                 data.extend_from_slice(frame.data);

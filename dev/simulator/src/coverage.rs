@@ -101,7 +101,8 @@ impl Coverage {
         }
         let both = EXPECTED.iter().flat_map(|class| Side::BOTH.map(|side| (*class, side)));
         let sealed = EXPECTED_SEALED.iter().map(|class| (*class, Side::Sealed));
-        let missed = both.chain(sealed).filter(|(class, side)| self.count(class, *side) == 0);
+        let plain = EXPECTED_PLAIN.iter().map(|class| (*class, Side::Plain));
+        let missed = both.chain(sealed).chain(plain).filter(|(class, side)| self.count(class, *side) == 0);
         missed.map(|(class, side)| format!("{class} ({})", side.name())).collect()
     }
 
@@ -123,7 +124,7 @@ mod tests {
     #[test]
     fn a_class_that_was_never_met_is_missing() {
         let mut coverage = Coverage { seeds: ENOUGH_SEEDS, ..Coverage::default() };
-        for class in EXPECTED.iter().chain(EXPECTED_SEALED) {
+        for class in EXPECTED.iter().chain(EXPECTED_SEALED).chain(EXPECTED_PLAIN) {
             for side in Side::BOTH {
                 coverage.add(class, side);
             }
