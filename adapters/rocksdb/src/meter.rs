@@ -58,13 +58,25 @@ impl CipherMeter {
 
     #[inline]
     fn timed<T>(&self, bytes: usize, work: impl FnOnce() -> T) -> T {
+        self.timed_by(thread_cpu_ns, clock_cost_ns, bytes, work)
+    }
+
+    /// `clock` says the time of this thread in nanoseconds, of which reading it takes `clock_cost`.
+    #[inline]
+    fn timed_by<T>(
+        &self,
+        clock: impl Fn() -> u64,
+        clock_cost: impl Fn() -> u64,
+        bytes: usize,
+        work: impl FnOnce() -> T,
+    ) -> T {
         let weight = weight(bytes);
         if weight == 0 {
             return work();
         }
-        let begin = thread_cpu_ns();
+        let begin = clock();
         let result = work();
-        let spent = (thread_cpu_ns() - begin).saturating_sub(clock_cost_ns());
+        let spent = (clock() - begin).saturating_sub(clock_cost());
         self.cpu_ns.fetch_add(weight * spent, Ordering::Relaxed);
         result
     }
@@ -111,19 +123,40 @@ fn clock_cost_ns() -> u64 {
 mod tests {
     use super::*;
 
+    /// A thread's clock that goes on only where it is told to, and by what reading it takes.
+    struct Clock(Cell<u64>);
+
+    impl Clock {
+        const COST_NS: u64 = 300;
+
+        fn read(&self) -> u64 {
+            self.0.set(self.0.get() + Self::COST_NS);
+            self.0.get()
+        }
+    }
+
     #[test]
     fn sampling_comes_near_the_truth() {
-        let meter = CipherMeter::default();
-        let begin = thread_cpu_ns();
-        let mut sum = 0u64;
-        // long enough that an interruption of the machine within a sample, which counts for many calls, does not show
-        for round in 0..3200u64 {
-            meter.decrypting(100, || (0..40_000).for_each(|i| sum = std::hint::black_box(sum ^ (i * round))));
+        let (meter, clock) = (CipherMeter::default(), Clock(Cell::new(0)));
+        let mut whole_ns = 0;
+        for call in 0..64_000u64 {
+            // calls of 200 to 1,200 ns, in no step with those that are measured
+            let call_ns = 200 + call.wrapping_mul(2_654_435_761) % 1_001;
+            whole_ns += call_ns;
+            let work = || clock.0.set(clock.0.get() + call_ns);
+            meter.timed_by(|| clock.read(), || Clock::COST_NS, 100, work);
         }
-        let whole = (thread_cpu_ns() - begin) as f64 / 1e9;
-        assert_eq!((meter.decrypted_bytes(), meter.encrypted_bytes()), (320_000, 0));
-        let estimate = meter.cpu_s();
-        assert!((0.5..1.5).contains(&(estimate / whole)), "{estimate} of {whole}");
+        let ratio = meter.cpu_s() / (whole_ns as f64 / 1e9);
+        assert!((0.95..1.05).contains(&ratio), "{ratio}");
+    }
+
+    #[test]
+    fn bytes_are_counted_apart() {
+        let meter = CipherMeter::default();
+        (0..100).for_each(|_| meter.decrypting(100, || ()));
+        meter.encrypting(7, || ());
+        meter.decrypted(1);
+        assert_eq!((meter.decrypted_bytes(), meter.encrypted_bytes()), (10_001, 7));
     }
 
     #[test]
@@ -137,11 +170,18 @@ mod tests {
 
     #[test]
     fn large_calls_are_all_measured() {
-        let meter = CipherMeter::default();
+        let (meter, clock) = (CipherMeter::default(), Clock(Cell::new(0)));
+        for _ in 0..5 {
+            meter.timed_by(|| clock.read(), || Clock::COST_NS, 1 << 20, || clock.0.set(clock.0.get() + 200_000));
+        }
+        assert_eq!(meter.cpu_s(), 0.001);
+    }
+
+    #[test]
+    fn the_clock_of_a_thread_is_its_cpu_time() {
         let begin = thread_cpu_ns();
-        let mut sum = 0u64;
-        meter.encrypting(1 << 20, || (0..2_000_000).for_each(|i| sum = std::hint::black_box(sum ^ i)));
-        let whole = (thread_cpu_ns() - begin) as f64 / 1e9;
-        assert!((0.8..=1.01).contains(&(meter.cpu_s() / whole)));
+        std::thread::sleep(std::time::Duration::from_millis(200));
+        assert!(thread_cpu_ns() - begin < 100_000_000, "sleep is no CPU time");
+        assert!(clock_cost_ns() < 1_000_000);
     }
 }

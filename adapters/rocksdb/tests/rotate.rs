@@ -360,14 +360,16 @@ fn a_header_that_cannot_be_read_keeps_every_version() {
     let protected = || rest::protected(&site.path("db"), &first).map_err(|error| error.to_string());
     assert_eq!(protected().map(|found| (found.sealed_files, found.files)), Ok((2, 0)));
 
+    // in both copies of the header
     let changed = |at: usize, value: u8| {
         let mut bytes = header.clone();
-        bytes[at] = value;
+        [bytes[at], bytes[4096 + at]] = [value; 2];
         bytes
     };
     let zeroed = {
         let mut bytes = header.clone();
         bytes[..512].fill(0);
+        bytes[4096..4096 + 512].fill(0);
         bytes
     };
     let wrote_it = "retire the version with the version of sealstone that wrote this file, or a newer one";
@@ -389,6 +391,11 @@ fn a_header_that_cannot_be_read_keeps_every_version() {
         let start = format!("nobody knows which key {} is under: ", path.display());
         assert!(refused.starts_with(&start) && refused.ends_with(&format!("\n{advice}")), "{what}: {refused}");
     }
+    // where the other copy can be read, it says which version the file needs
+    let mut bytes = header.clone();
+    bytes[..512].fill(0x55);
+    fs::write(site.path("db/000009.sst"), bytes).unwrap();
+    assert_eq!(protected().map(|found| (found.sealed_files, found.files)), Ok((3, 1)));
 
     // files that need no key
     for bytes in [&b""[..], &[0; 5000], b"plain text", b"\x88SEALST\n"] {
