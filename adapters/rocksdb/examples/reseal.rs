@@ -45,7 +45,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 
     // nothing is left in the clear, and all of it is whole
     assert!(rest::status(&plain)?.not_sealed.is_empty());
-    assert!(rest::verify(&plain, &*keys, Backend::auto(), &mut |_| ())?.is_whole());
+    assert!(rest::verify(&plain, &*keys, Backend::auto(), None, &mut |_| ())?.is_whole());
     Ok(())
 }
 

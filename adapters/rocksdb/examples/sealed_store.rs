@@ -39,7 +39,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             total.files, total.stored_bytes, total.cipher, total.key_id, total.key_version
         );
     }
-    let report = rest::verify(&db_path, &*keys, Backend::auto(), &mut |_| ())?;
+    let report = rest::verify(&db_path, &*keys, Backend::auto(), None, &mut |_| ())?;
     println!("{} pages and {} frames checked, {} failures", report.pages, report.frames, report.failures.len());
     assert!(report.is_whole() && status.not_sealed.is_empty());
     Ok(())

@@ -21,6 +21,13 @@ pub struct Mark {
     pub changes: u64,
 }
 
+impl Mark {
+    /// Generation and changes, for messages.
+    pub(crate) fn age(&self) -> String {
+        format!("{}.{}", self.generation, self.changes)
+    }
+}
+
 /// An anchor could not be read or written; the text says which, and why.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]

@@ -24,7 +24,7 @@ use sealstone_seal::catalogue::FileId;
 use sealstone_seal::identity::{Identity, Kind, rocksdb_name};
 use sealstone_seal::{HeaderInfo, SealError};
 
-use crate::anchor::Anchor;
+use crate::anchor::{Anchor, Mark};
 use directory::Directory;
 pub(crate) use directory::is_temporary;
 use raw::{RawError, RawFiles, SystemFiles};
@@ -428,6 +428,22 @@ impl<'a> View<'a> {
     pub(crate) fn is_leaving(&mut self, path: &str) -> bool {
         let (directory, name) = split(path);
         self.directory(&directory).is_ok_and(|found| found.is_leaving(name))
+    }
+
+    /// Compares how new the store in `directory` is with what `anchor` remembers. Returns what it remembered, and what is
+    /// there.
+    pub(crate) fn check_anchor(
+        &mut self,
+        directory: &str,
+        anchor: &dyn Anchor,
+    ) -> Result<(Option<Mark>, Option<Mark>), Refusal> {
+        let reading = self.reading;
+        let found = self.directory(&plain(directory))?;
+        // first, so that it cannot remember what came after the catalogue was read
+        let newest = anchor.read().map_err(|error| RawError(error.0))?;
+        found.reload(reading, &SystemFiles)?;
+        found.check_anchor(anchor, newest)?;
+        Ok((newest, found.mark()))
     }
 
     /// What is wrong with the files of `directory` as a whole: missing, or there and not listed. By name.

@@ -626,6 +626,14 @@ impl Env {
         self.1.as_ref()
     }
 
+    /// Before a call that writes into a log.
+    #[inline]
+    fn about_to_write(&self) {
+        if let Some(files) = &self.1 {
+            files.prepare_logs();
+        }
+    }
+
     /// What was counted so far.
     pub(crate) fn io(&self) -> IoCounts {
         let mut io = c::Io::default();
@@ -1411,6 +1419,7 @@ impl Db {
 
     /// As [`Db::put`]; without `locked` it pays no heed to transactions.
     pub(crate) fn put_locked(&self, key: &[u8], value: &[u8], sync: bool, locked: bool) -> Result<(), Error> {
+        self.env.about_to_write();
         // SAFETY: rules *Owner* and *Slices*.
         call(|error| unsafe {
             c::sealstone_db_put(
@@ -1431,6 +1440,7 @@ impl Db {
     /// # Errors
     /// As [`Db::put`].
     pub fn delete(&self, key: &[u8], sync: bool) -> Result<(), Error> {
+        self.env.about_to_write();
         // SAFETY: rules *Owner* and *Slices*.
         call(|error| unsafe {
             c::sealstone_db_delete(self.db.as_ptr(), key.as_ptr(), key.len(), i32::from(sync), error)
@@ -1442,6 +1452,7 @@ impl Db {
     /// # Errors
     /// As [`Db::put`].
     pub fn write(&self, batch: &mut WriteBatch, sync: bool) -> Result<(), Error> {
+        self.env.about_to_write();
         // SAFETY: rule *Owner* for both.
         call(|error| unsafe { c::sealstone_db_write(self.db.as_ptr(), batch.0.as_ptr(), i32::from(sync), error) })
     }
@@ -1966,6 +1977,7 @@ impl Transaction<'_> {
     /// # Errors
     /// I/O, a full disk; nothing is written then.
     pub fn commit(&mut self) -> Result<(), Error> {
+        self.db.env.about_to_write();
         // SAFETY: rule *Owner*.
         call(|error| unsafe { c::sealstone_transaction_commit(self.transaction.as_ptr(), error) })
     }

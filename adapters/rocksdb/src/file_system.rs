@@ -5,13 +5,13 @@
 
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock, Weak};
 
 use sealstone_cipher::backend::Backend;
 use sealstone_cipher::registry::Cipher;
 use sealstone_keys::KeySource;
 use sealstone_seal::catalogue::FileId;
-use sealstone_seal::frame::{End, FrameReader, FrameWriter};
+use sealstone_seal::frame::{End, FrameReader, FrameWriter, KeyStreamAhead};
 use sealstone_seal::identity::{Kind as FileKind, rocksdb_name};
 use sealstone_seal::paged::{PageWriter, Pages, Shape};
 use sealstone_seal::{HEADER_BYTES, Layout, SealError, SealedFile, SyncedMark, TAG_BYTES, is_sealed};
@@ -72,6 +72,7 @@ pub(crate) struct SealedFiles {
     meter: Arc<CipherMeter>,
     spare: Arc<Spare>,
     catalogues: Arc<Catalogues>,
+    ahead: Ahead,
     /// Held by whoever reseals a database of this environment.
     pub(crate) resealing: Mutex<()>,
 }
@@ -89,7 +90,8 @@ impl SealedFiles {
         let reads_plain = AtomicBool::new(false);
         let sealer = Arc::new(Sealer { keys, cipher: RwLock::new(cipher), backend, reads_plain, anchor });
         let catalogues = Arc::new(Catalogues::new(Arc::clone(&sealer)));
-        Self { sealer, page_bytes, meter, spare: Arc::default(), catalogues, resealing: Mutex::new(()) }
+        let (spare, ahead) = (Arc::default(), Ahead::default());
+        Self { sealer, page_bytes, meter, spare, catalogues, ahead, resealing: Mutex::new(()) }
     }
 
     /// Where its keys come from.
@@ -134,12 +136,27 @@ impl SealedFiles {
         self.catalogues.create(name, file.info())?;
         let kind = match layout {
             Layout::Paged { .. } => Kind::Pages(Some(PageWriter::new(&file).map_err(told)?)),
-            Layout::Frames => Kind::Frames(FrameWriter::new(&file).map_err(told)?),
+            Layout::Frames => {
+                let mut frames = FrameWriter::new(&file).map_err(told)?;
+                if made.identity.kind == FileKind::Log {
+                    self.ahead.follow(&mut frames).map_err(told)?;
+                }
+                Kind::Frames(frames)
+            }
         };
         let mut stored = self.spare.take();
         stored.extend_from_slice(&header);
         let (meter, spare) = (Arc::clone(&self.meter), Arc::clone(&self.spare));
         Ok(Writer { name: name.to_owned(), file, kind, stored, meter, spare, catalogues: Arc::clone(&self.catalogues) })
+    }
+
+    /// For whoever is about to write, and so to wait for the log of a database of this environment: makes key stream for that
+    /// log, if it needs some.
+    #[inline]
+    pub(crate) fn prepare_logs(&self) {
+        if self.ahead.wanted.load(Ordering::Relaxed) {
+            self.ahead.prepare(&self.meter);
+        }
     }
 
     /// Opens the file called `name`, of `stored_bytes` bytes, by its header, if its directory's catalogue lists it. A
@@ -312,6 +329,37 @@ pub(crate) struct Writer {
 impl Drop for Writer {
     fn drop(&mut self) {
         self.spare.give_back(std::mem::take(&mut self.stored));
+    }
+}
+
+/// The logs that are written, whose key stream is made by those who wait for them: sealing happens under the lock that all
+/// writers of a database share, and what is done before does not hold them up.
+#[derive(Default)]
+struct Ahead {
+    /// Whether a log needs key stream.
+    wanted: Arc<AtomicBool>,
+    logs: Mutex<Vec<Weak<KeyStreamAhead>>>,
+}
+
+impl Ahead {
+    /// Has the key stream of `log` made ahead from now on, if its cipher allows it.
+    fn follow(&self, log: &mut FrameWriter) -> Result<(), SealError> {
+        if let Some(ahead) = log.make_ahead(Arc::clone(&self.wanted))? {
+            let mut logs = self.logs.lock().unwrap_or_else(PoisonError::into_inner);
+            logs.retain(|log| log.strong_count() > 0);
+            logs.push(Arc::downgrade(&ahead));
+        }
+        Ok(())
+    }
+
+    #[cold]
+    fn prepare(&self, meter: &CipherMeter) {
+        // one is enough, and nobody is to wait
+        let Ok(logs) = self.logs.try_lock() else { return };
+        self.wanted.store(false, Ordering::Relaxed);
+        let logs = logs.iter().filter_map(Weak::upgrade);
+        // the bytes are counted when they are sealed
+        meter.encrypting(0, || logs.for_each(|log| log.prepare()));
     }
 }
 

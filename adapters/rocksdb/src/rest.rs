@@ -26,6 +26,7 @@ use sealstone_seal::paged::{self, Pages, Shape};
 use sealstone_seal::{HEADER_BYTES, HeaderInfo, Layout, SealError, SealedFile, TAG_BYTES, copies_agree, inspect};
 use serde::Serialize;
 
+use crate::anchor::Anchor;
 use crate::catalogue::{Refusal, View, is_temporary};
 use crate::opening::{self, Header};
 use content::Contents;
@@ -151,6 +152,9 @@ pub struct Verification {
     pub stored_bytes: u64,
     /// What the files of each directory were compared with.
     pub compared: Vec<Comparison>,
+    /// What an anchor said, where one was asked and the store is not older.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub anchor: Option<AnchorCheck>,
     /// Everything that is not as it was sealed.
     pub failures: Vec<Finding>,
     /// What a crash leaves behind and recovery puts right.
@@ -162,6 +166,17 @@ impl Verification {
     pub fn is_whole(&self) -> bool {
         self.failures.is_empty()
     }
+}
+
+/// How new a store is beside what an anchor remembered: generation and changes of its catalogue.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct AnchorCheck {
+    /// Where the anchor is.
+    pub anchor: String,
+    /// What it remembered; absent: nothing yet.
+    pub remembered: Option<String>,
+    /// What was found, which it remembers from now on if the store is whole; absent: the store has no catalogue.
+    pub found: Option<String>,
 }
 
 /// One thing found in a file.
@@ -230,14 +245,18 @@ pub fn status(dir: &Path) -> Result<Status, StoreError> {
 ///
 /// - `keys`: must hold the keys that the files name
 /// - `backend`: instruction set to use
+/// - `anchor`: what remembers how new the store in `dir` itself was, if there is something. A store that is older is a
+///   failure; one that is whole and newer is remembered from now on
 /// - `progress`: called about once a megabyte
 ///
 /// # Errors
-/// A directory that cannot be read. What is wrong with a file is not an error but a failure in the report.
+/// A directory that cannot be read; an anchor that cannot be read or written. What is wrong with a file is not an error but
+/// a failure in the report.
 pub fn verify(
     dir: &Path,
     keys: &dyn KeySource,
     backend: Backend,
+    anchor: Option<&dyn Anchor>,
     progress: &mut dyn FnMut(Progress<'_>),
 ) -> Result<Verification, StoreError> {
     let mut files = list(dir)?;
@@ -262,7 +281,34 @@ pub fn verify(
     // what the live set says of a file is what its reader can act on; the catalogue adds what that does not speak of
     verify::compare(dir, &files, contents, &mut report);
     survey(dir, &files, &mut view, &mut report);
+    if let Some(anchor) = anchor {
+        check_anchor(dir, anchor, &mut view, &mut report)?;
+    }
     Ok(report)
+}
+
+/// Compares how new the store is with what `anchor` remembers, and has it remember what is newer, if all of it is whole.
+fn check_anchor(
+    dir: &Path,
+    anchor: &dyn Anchor,
+    view: &mut View<'_>,
+    report: &mut Verification,
+) -> Result<(), StoreError> {
+    match view.check_anchor(&dir.to_string_lossy(), anchor) {
+        Ok((remembered, found)) => {
+            if let Some(found) = found.filter(|found| report.is_whole() && Some(*found) != remembered) {
+                anchor.write(&found).map_err(|error| StoreError(error.0))?;
+            }
+            let [remembered, found] = [remembered, found].map(|mark| mark.map(|mark| mark.age()));
+            report.anchor = Some(AnchorCheck { anchor: anchor.describe(), remembered, found });
+        }
+        Err(Refusal::Seal { path, error }) => {
+            let file = path.rsplit('/').next().unwrap_or(&path).to_owned();
+            report.failures.push(Finding { file, page: None, frame: None, what: error.to_string() });
+        }
+        Err(Refusal::Raw(error)) => return Err(StoreError(error.0)),
+    }
+    Ok(())
 }
 
 /// Compares the files of `dir` with what the catalogues list.

@@ -103,7 +103,7 @@ impl Site {
     }
 
     fn verify(&self) -> rest::Verification {
-        rest::verify(&self.path(), &*self.keys, Backend::auto(), &mut |_| ()).unwrap()
+        rest::verify(&self.path(), &*self.keys, Backend::auto(), None, &mut |_| ()).unwrap()
     }
 
     /// Ciphers and key versions of everything that is sealed below the directory.

@@ -57,7 +57,7 @@ impl Site {
     }
 
     fn verify(&self, name: &str) -> rest::Verification {
-        rest::verify(&self.path(name), &*self.keys, Backend::auto(), &mut |_| ()).unwrap()
+        rest::verify(&self.path(name), &*self.keys, Backend::auto(), None, &mut |_| ()).unwrap()
     }
 }
 
@@ -814,7 +814,7 @@ fn status_needs_no_key_and_says_everything() {
     let lock = status.files.iter().find(|file| file.name == "LOCK").unwrap();
     assert_eq!(lock.state, rest::State::Empty);
     assert!(rest::status(&site.path("nowhere")).unwrap_err().0.contains("cannot read directory"));
-    let wrong = rest::verify(&site.path("db"), &*site.keys, Backend::auto(), &mut |_| ()).unwrap();
+    let wrong = rest::verify(&site.path("db"), &*site.keys, Backend::auto(), None, &mut |_| ()).unwrap();
     assert!(wrong.failures.iter().all(|finding| finding.what.contains("orders version 1")), "{:?}", wrong.failures);
     assert_eq!(wrong.failures.len() as u64, total.files);
 }

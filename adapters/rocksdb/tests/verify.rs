@@ -59,7 +59,7 @@ impl Site {
     }
 
     fn verify(&self, dir: &Path) -> Verification {
-        rest::verify(dir, &*self.keys, Backend::auto(), &mut |_| ()).unwrap()
+        rest::verify(dir, &*self.keys, Backend::auto(), None, &mut |_| ()).unwrap()
     }
 }
 

@@ -2,12 +2,13 @@
 
 use std::path::Path;
 
-use anyhow::bail;
+use anyhow::{Context, bail};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use sealstone_bench::plan::human_bytes;
 use sealstone_cipher::backend::Backend;
 use sealstone_keys::{KeyRef, KeySource};
-use sealstone_rocksdb::rest::{self, ComparedWith, Comparison, Finding, Rotation, Status, Verification};
+use sealstone_rocksdb::anchor::{Anchor, FileAnchor};
+use sealstone_rocksdb::rest::{self, AnchorCheck, ComparedWith, Comparison, Finding, Rotation, Status, Verification};
 
 use crate::flags::RestCommand;
 use crate::message::{Answer, print, print_json};
@@ -22,8 +23,9 @@ const LISTED_MAX: usize = 20;
 pub(crate) fn run(command: &RestCommand) -> anyhow::Result<Answer> {
     match command {
         RestCommand::Status { dir, json } => show_status(dir, *json),
-        RestCommand::Verify { dir, key, passphrase, json } => {
-            verify(dir, &*key_source::open(key, passphrase.passphrase_file.as_deref())?, *json)
+        RestCommand::Verify { dir, key, passphrase, anchor, json } => {
+            let keys = key_source::open(key, passphrase.passphrase_file.as_deref())?;
+            verify(dir, &*keys, anchor.as_deref(), *json)
         }
         RestCommand::Rotate { dir, key, passphrase, json } => {
             rotate(dir, &*key_source::open(key, passphrase.passphrase_file.as_deref())?, *json)
@@ -93,14 +95,16 @@ fn share(percent: f64) -> String {
     }
 }
 
-fn verify(dir: &Path, keys: &dyn KeySource, json: bool) -> anyhow::Result<Answer> {
+fn verify(dir: &Path, keys: &dyn KeySource, anchor: Option<&Path>, json: bool) -> anyhow::Result<Answer> {
     // a key that is not there is an error of the caller, not damage of the store
     for total in status(dir)?.totals {
         keys.get(&KeyRef { id: total.key_id, version: total.key_version })?;
     }
+    let anchor = anchor.map(|path| outside(dir, path)).transpose()?;
     let bar = ProgressBar::with_draw_target(Some(1), ProgressDrawTarget::stderr());
     bar.set_style(ProgressStyle::with_template("{bar:24} {bytes}, {eta} left  {msg}").expect("a valid template"));
-    let found = rest::verify(dir, keys, Backend::auto(), &mut |progress| {
+    let anchor = anchor.as_ref().map(|anchor| anchor as &dyn Anchor);
+    let found = rest::verify(dir, keys, Backend::auto(), anchor, &mut |progress| {
         bar.set_length(progress.total_bytes);
         bar.set_position(progress.done_bytes);
         bar.set_message(progress.file.to_string());
@@ -113,6 +117,21 @@ fn verify(dir: &Path, keys: &dyn KeySource, json: bool) -> anyhow::Result<Answer
         print(&verification_text(&found))?
     }
     Ok(if found.is_whole() { Answer::Done } else { Answer::Negative })
+}
+
+/// The anchor in the file `path`, which whoever can change the store in `dir` must not be able to change.
+fn outside(dir: &Path, path: &Path) -> anyhow::Result<FileAnchor> {
+    let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let directory = directory
+        .canonicalize()
+        .with_context(|| format!("cannot read {}\ngive the anchor a directory that is there", directory.display()))?;
+    if dir.canonicalize().is_ok_and(|dir| directory.starts_with(dir)) {
+        bail!(
+            "the anchor {} lies in the store itself, and would go back with it\ngive a file on other storage",
+            path.display()
+        );
+    }
+    Ok(FileAnchor::new(path))
 }
 
 fn verification_text(found: &Verification) -> String {
@@ -135,6 +154,9 @@ fn verification_text(found: &Verification) -> String {
         "{} files, {} pages and {} frames checked ({checked}): {verdict}\n",
         found.files, found.pages, found.frames
     ));
+    if let Some(check) = &found.anchor {
+        text.push_str(&format!("{}\n", anchor_text(check, found.is_whole())));
+    }
     for (title, findings) in
         [("not as it was sealed:", &found.failures), ("left by a crash, put right by recovery:", &found.notes)]
     {
@@ -144,6 +166,19 @@ fn verification_text(found: &Verification) -> String {
         }
     }
     text
+}
+
+fn anchor_text(check: &AnchorCheck, is_whole: bool) -> String {
+    let AnchorCheck { anchor, remembered, found } = check;
+    match (remembered, found) {
+        (_, None) => format!("the store has no catalogue, so the anchor {anchor} remembers nothing of it"),
+        (Some(remembered), Some(found)) if is_whole && remembered != found => {
+            format!("newer than the anchor {anchor} remembered: {found}, not {remembered}; it now remembers that")
+        }
+        (None, Some(found)) if is_whole => format!("the anchor {anchor} remembers this state from now on: {found}"),
+        (Some(remembered), Some(found)) => format!("as new as the anchor {anchor} remembers: {found}, it {remembered}"),
+        (None, Some(_)) => format!("the anchor {anchor} remembers nothing yet, and no store that is damaged"),
+    }
 }
 
 /// What the files of each directory were compared with, as many as a reader bears.

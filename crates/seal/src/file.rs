@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use sealstone_cipher::aead::{Aead, aead};
+use sealstone_cipher::ahead::Ahead;
 use sealstone_cipher::backend::Backend;
 use sealstone_cipher::registry::Cipher;
 use sealstone_keys::{KeyRef, KeySource, Secret, check_key_id, subkey};
@@ -232,10 +233,27 @@ impl SealedFile {
             return Err(self.limit_reached(format!("{SEGMENTS_MAX} segments of {} units", inner.info.segment_units)));
         }
         inner.segments.get(segment, || {
-            let info = &inner.info;
-            let context: [&[u8]; 3] = [&info.file_id, &info.cipher.id.to_be_bytes(), &segment.to_be_bytes()];
-            keyed(info.cipher, inner.dek.as_bytes(), info.layout.name(), &context, inner.backend)
+            let mut key = Zeroizing::new([0; KEY_BYTES_MAX]);
+            let key = &mut key[..inner.info.cipher.key_bytes];
+            self.segment_key(segment, key);
+            aead(inner.info.cipher, key, inner.backend).map_err(SealError::Cipher)
         })
+    }
+
+    /// The cipher of `segment` once more, for key stream that is made ahead. None where it cannot be.
+    pub(crate) fn ahead(&self, segment: u64) -> Result<Option<Ahead>, SealError> {
+        let inner = &*self.0;
+        let mut key = Zeroizing::new([0; KEY_BYTES_MAX]);
+        let key = &mut key[..inner.info.cipher.key_bytes];
+        self.segment_key(segment, key);
+        Ahead::new(inner.info.cipher, key, inner.backend).map_err(SealError::Cipher)
+    }
+
+    /// The subkey of `segment`.
+    fn segment_key(&self, segment: u64, key: &mut [u8]) {
+        let info = &self.0.info;
+        let context: [&[u8]; 3] = [&info.file_id, &info.cipher.id.to_be_bytes(), &segment.to_be_bytes()];
+        subkey(self.0.dek.as_bytes(), info.layout.name(), &context, key);
     }
 
     pub(crate) fn limit_reached(&self, limit: String) -> SealError {

@@ -36,7 +36,13 @@
 //! # }
 //! ```
 
+mod ahead;
 mod v1;
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+pub use ahead::KeyStreamAhead;
 
 use crate::header::{FILE_ID_BYTES, Layout};
 use crate::random::nonce_bits;
@@ -90,18 +96,20 @@ impl FramePlace {
     /// The nonce, right-aligned. Where it has room for random bits it does not depend on the lengths of the frames before,
     /// so that key stream for the next frame can be made before its data are there.
     fn nonce(&self, nonce_bytes: usize, random: u32) -> [u8; 12] {
-        let room = nonce_bytes == 12;
-        let mut nonce = nonce(if room { self.index } else { self.counter });
-        if room {
-            nonce[..4].copy_from_slice(&random.to_be_bytes());
-        }
-        nonce
+        if nonce_bytes == 12 { nonce_of(self.index, random) } else { nonce(self.counter) }
     }
 
     #[cold]
     fn failed(&self) -> SealError {
         SealError::Frame { index: self.index, offset: self.stored_offset }
     }
+}
+
+/// The nonce of frame `index`, where it has room for `random` bits.
+fn nonce_of(index: u64, random: u32) -> [u8; 12] {
+    let mut nonce = nonce(index);
+    nonce[..4].copy_from_slice(&random.to_be_bytes());
+    nonce
 }
 
 /// Where the next frame begins. Writer and readers step through the same places, since each follows from the lengths
@@ -166,6 +174,7 @@ impl Cursor {
 pub struct FrameWriter {
     file: SealedFile,
     cursor: Cursor,
+    ahead: Option<ahead::Consumer>,
 }
 
 impl FrameWriter {
@@ -177,7 +186,22 @@ impl FrameWriter {
     pub fn new(file: &SealedFile) -> Result<Self, SealError> {
         let cursor = Cursor::new(file)?;
         file.claim_writer()?;
-        Ok(Self { file: file.clone(), cursor })
+        Ok(Self { file: file.clone(), cursor, ahead: None })
+    }
+
+    /// From now on makes the key stream of short frames several at a time, before their data are there, or lets others do
+    /// so: they call [`KeyStreamAhead::prepare`] on what this returns. The frames are the same. None for a cipher of 64-bit
+    /// blocks, whose nonces depend on the lengths of all frames before.
+    ///
+    /// - `wanted`: set each time there is something to prepare. Others may share it, and whoever prepares clears it before
+    ///
+    /// # Errors
+    /// [`SealError::Cipher`], [`SealError::Forked`].
+    pub fn make_ahead(&mut self, wanted: Arc<AtomicBool>) -> Result<Option<Arc<KeyStreamAhead>>, SealError> {
+        let Some(keyed) = self.file.ahead(0)? else { return Ok(None) };
+        let shared = Arc::new(KeyStreamAhead::new(keyed, wanted));
+        self.ahead = Some(ahead::Consumer::new(Arc::clone(&shared)));
+        Ok(Some(shared))
     }
 
     /// Bytes of data written so far.
@@ -214,14 +238,29 @@ impl FrameWriter {
     fn append_frame(&mut self, data: &[u8], stored: &mut Vec<u8>) -> Result<(), SealError> {
         let place = self.cursor.place(data.len() as u32).expect("chunks are 1 to FRAME_BYTES_MAX bytes");
         let keyed = self.file.segment(place.segment)?;
-        let random = if keyed.nonce_bytes() == 12 { nonce_bits()? } else { 0 };
-        let nonce = place.nonce(keyed.nonce_bytes(), random);
+        // the key stream is that of the first segment, which is longer than any log
+        let taken = match &mut self.ahead {
+            Some(ahead) if place.segment == 0 => ahead.take(place.index, data.len())?,
+            _ => None,
+        };
+        let random = match &taken {
+            Some(taken) => taken.random,
+            None if keyed.nonce_bytes() == 12 => nonce_bits()?,
+            None => 0,
+        };
         stored.extend_from_slice(&place.bytes.to_be_bytes());
         stored.extend_from_slice(&random.to_be_bytes());
         let body = stored.len();
         stored.extend_from_slice(data);
-        let nonce = &nonce[12 - keyed.nonce_bytes()..];
-        let tag = keyed.seal(nonce, &place.associated(&self.file), &mut stored[body..]).map_err(SealError::Cipher)?;
+        let (body, associated) = (&mut stored[body..], place.associated(&self.file));
+        let tag = match taken {
+            Some(taken) => taken.keyed.seal(&nonce_of(place.index, random), &associated, body, taken.stream),
+            None => {
+                let nonce = place.nonce(keyed.nonce_bytes(), random);
+                keyed.seal(&nonce[12 - keyed.nonce_bytes()..], &associated, body)
+            }
+        };
+        let tag = tag.map_err(SealError::Cipher)?;
         stored.extend_from_slice(&tag);
         self.cursor.advance(&place);
         Ok(())

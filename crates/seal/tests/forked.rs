@@ -1,6 +1,8 @@
 //! What a process that was forked from the one that seals must not do: seal under the same keys and nonces.
 #![cfg(target_os = "linux")]
 
+use std::sync::Arc;
+
 use sealstone_cipher::backend::Backend;
 use sealstone_cipher::registry::cipher;
 use sealstone_cipher::testing::forked::{in_children, in_own_process};
@@ -52,14 +54,20 @@ fn a_file_is_written_by_one_process_alone() {
             let create = |layout| SealedFile::create(&keys, cipher(name).unwrap(), Backend::auto(), layout).unwrap().0;
             let mut pages = PageWriter::new(&create(Layout::Paged { page_bytes: 4096 })).unwrap();
             let mut frames = FrameWriter::new(&create(Layout::Frames)).unwrap();
+            let mut ahead = FrameWriter::new(&create(Layout::Frames)).unwrap();
+            let shared = ahead.make_ahead(Arc::default()).unwrap();
             let data = [7; 5000];
-            let mut stored = [Vec::new(), Vec::new()];
+            let mut stored = [Vec::new(), Vec::new(), Vec::new()];
             pages.append(&data, &mut stored[0]).unwrap();
             frames.append(&data, &mut stored[1]).unwrap();
+            // short enough that key stream for more is there
+            ahead.append(&data[..100], &mut stored[2]).unwrap();
             let sealed = stored.clone();
             in_children(|| {
+                shared.iter().for_each(|shared| shared.prepare());
                 forked(pages.append(&data, &mut stored[0]))
                     && forked(frames.append(&data, &mut stored[1]))
+                    && forked(ahead.append(&data[..100], &mut stored[2]))
                     && stored == sealed
             });
             pages.append(&data, &mut stored[0]).unwrap();

@@ -210,6 +210,59 @@ fn a_destroyed_store_is_not_called_whole() {
 }
 
 #[test]
+fn an_older_copy_of_a_store_is_told_with_an_anchor() {
+    let dir = empty();
+    run(&mut compare(dir.path(), &["--ciphers", "none,aes-256", "--workloads", "a", "--keep", "kept", "--quiet"]))
+        .done();
+    let store = dir.path().join("kept/ycsb/aes-256");
+    let verify = |anchor: &str, more: &[&str]| {
+        let arguments =
+            [&["rest", "verify", "kept/ycsb/aes-256", "--key", "kept.key", "--anchor", anchor], more].concat();
+        run(&mut sealstone(dir.path(), &arguments))
+    };
+    let copy = |from: &Path, to: &Path| {
+        let _ = fs::remove_dir_all(to);
+        fs::create_dir(to).unwrap();
+        for entry in fs::read_dir(from).unwrap() {
+            let entry = entry.unwrap();
+            fs::copy(entry.path(), to.join(entry.file_name())).unwrap();
+        }
+    };
+    let first = verify("anchor", &[]).done();
+    assert!(first.contains("\nthe anchor anchor remembers this state from now on: "), "{first}");
+    let again = verify("anchor", &[]).done();
+    assert!(again.contains("\nas new as the anchor anchor remembers: "), "{again}");
+    let older = dir.path().join("older");
+    copy(&store, &older);
+    run(&mut sealstone(
+        dir.path(),
+        &["rest", "reseal", "kept/ycsb/aes-256", "--key", "kept.key", "--cipher", "aria-256"],
+    ))
+    .done();
+    let newer = json(&verify("anchor", &["--json"]).done());
+    assert_ne!(newer["anchor"]["remembered"], newer["anchor"]["found"]);
+    // whole, and genuine, and older
+    copy(&older, &store);
+    let found = verify("anchor", &[]);
+    assert_eq!(found.code, Some(1), "{}", found.stdout);
+    assert!(found.stdout.contains("SEALSTONE-CATALOGUE-1: older than its anchor anchor remembers: the store is at "));
+    assert!(found.stdout.contains("restore the newest files"), "{}", found.stdout);
+    let unchanged = fs::read(dir.path().join("anchor")).unwrap();
+    verify("anchor", &[]);
+    assert_eq!(fs::read(dir.path().join("anchor")).unwrap(), unchanged);
+
+    fs::write(dir.path().join("rubbish"), "no anchor").unwrap();
+    for (anchor, said) in [
+        ("rubbish", "rubbish is no anchor of a store"),
+        ("kept/ycsb/aes-256/anchor", "lies in the store itself"),
+        ("no/such/anchor", "cannot read no/such"),
+    ] {
+        let refused = verify(anchor, &[]);
+        assert!(refused.code == Some(2) && refused.stderr.contains(said), "{anchor}: {}", refused.stderr);
+    }
+}
+
+#[test]
 fn tables_speak_json_too() {
     let dir = empty();
     let ciphers = json(&run(&mut sealstone(dir.path(), &["ciphers", "--json"])).done());

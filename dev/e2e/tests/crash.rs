@@ -73,6 +73,6 @@ fn check(dir: &Path, key: &Path, cipher: &str, round: u64, acks: &Acks, known: &
     known.check(&db, round, acks, &format!("{cipher} round {round}"));
     db.close().expect("a clean end");
     // tables that the kill left unfinished are gone now: what remains must be whole
-    let report = rest::verify(dir, &*keys_source, Backend::auto(), &mut |_| ()).expect("a readable directory");
+    let report = rest::verify(dir, &*keys_source, Backend::auto(), None, &mut |_| ()).expect("a readable directory");
     assert!(report.is_whole(), "{cipher} round {round}: a kill looks like damage: {report:?}");
 }

@@ -372,7 +372,7 @@ fn trial(master: &Master, rng: &mut SmallRng, number: usize, tally: &mut Tally) 
     if number.is_multiple_of(VERIFY_EVERY) && counted != 2 {
         let scratch = scratch();
         lay(&files, scratch.path());
-        let found = rest::verify(scratch.path(), &*master.keys, Backend::auto(), &mut |_| ());
+        let found = rest::verify(scratch.path(), &*master.keys, Backend::auto(), None, &mut |_| ());
         let whole = found.as_ref().is_ok_and(|report| report.is_whole());
         // a log or manifest may end in zeros, or early, after a crash; a catalogue has another copy, and so has a header,
         // which verify notes

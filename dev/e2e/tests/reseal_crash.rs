@@ -74,7 +74,7 @@ impl Victim {
     }
 
     fn verify(&self, about: &str) {
-        let report = rest::verify(&self.dir(), &*self.keys, Backend::auto(), &mut |_| ()).expect("a directory");
+        let report = rest::verify(&self.dir(), &*self.keys, Backend::auto(), None, &mut |_| ()).expect("a directory");
         assert!(report.is_whole(), "{about}: a kill looks like damage: {report:?}");
     }
 }

@@ -196,6 +196,7 @@ fn check(place: &Path, key: &Arc<KeyFile>, cipher: &str, round: u64, acks: &[u64
         }
     }
     db.close().expect("a clean end");
-    let report = rest::verify(&place.join("db"), &**key, Backend::auto(), &mut |_| ()).expect("a readable directory");
+    let report =
+        rest::verify(&place.join("db"), &**key, Backend::auto(), None, &mut |_| ()).expect("a readable directory");
     assert!(report.is_whole(), "{cipher} round {round}: {report:?}");
 }

@@ -10,7 +10,7 @@ use sealstone_seal::{HEADER_BYTES, HeaderInfo, SealError, SealedFile, inspect};
 
 use super::raw::{RawError, RawFiles, RawUpdate};
 use super::{Reading, Refusal, Sealer, refuse};
-use crate::anchor::Mark;
+use crate::anchor::{Anchor, Mark};
 
 /// A catalogue is written anew once its changes take this many bytes more than what it began with.
 const GROWTH_BYTES: u64 = 1 << 20;
@@ -340,8 +340,13 @@ impl Directory {
         if self.owned {
             return Ok(());
         }
+        let anchor = sealer.anchor.as_ref().filter(|_| self.anchored);
+        // first, so that it cannot remember what came after the catalogue was read
+        let newest = anchor.map_or(Ok(None), |anchor| anchor.read()).map_err(|error| RawError(error.0))?;
         self.reload(sealer.reading(), files)?;
-        self.check_anchor(sealer)?;
+        if let Some(anchor) = anchor {
+            self.check_anchor(&**anchor, newest)?;
+        }
         let survey = self.survey(sealer.reading(), files)?;
         let mut wrong = survey.wrong;
         wrong.sort_by(|one, other| one.0.cmp(&other.0));
@@ -369,36 +374,29 @@ impl Directory {
         Ok(())
     }
 
-    /// Compares the catalogue that was read with what the anchor remembers.
-    fn check_anchor(&self, sealer: &Sealer) -> Result<(), Refusal> {
-        let Some(anchor) = sealer.anchor.as_ref().filter(|_| self.anchored) else { return Ok(()) };
-        let Some(newest) = anchor.read().map_err(|error| RawError(error.0))? else { return Ok(()) };
-        let found = self.known().map(|known| Mark {
-            store: known.catalogue.store,
-            generation: known.catalogue.generation,
-            changes: known.changes,
-        });
-        match found {
-            Some(mark) if mark.store == newest.store && mark >= newest => Ok(()),
-            found => {
-                let found = match found {
-                    None => "the store has no catalogue".to_owned(),
-                    Some(mark) if mark.store != newest.store => "it is another store".to_owned(),
-                    Some(mark) => format!("the store is at {}.{}", mark.generation, mark.changes),
-                };
-                let newest = format!("{}.{}", newest.generation, newest.changes);
-                let error = SealError::Older { anchor: anchor.describe(), newest, found };
-                refuse(self.file(CATALOGUE_NAMES[0]), error)
-            }
-        }
+    /// How new the catalogue that was read is.
+    pub(super) fn mark(&self) -> Option<Mark> {
+        let Loaded { catalogue: Catalogue { store, generation, .. }, changes, .. } = self.known()?;
+        Some(Mark { store: *store, generation: *generation, changes: *changes })
+    }
+
+    /// Compares the catalogue that was read with what `anchor` remembered before: `newest`.
+    pub(super) fn check_anchor(&self, anchor: &dyn Anchor, newest: Option<Mark>) -> Result<(), Refusal> {
+        let Some(newest) = newest else { return Ok(()) };
+        let found = match self.mark() {
+            Some(mark) if mark.store == newest.store && mark >= newest => return Ok(()),
+            None => "the store has no catalogue".to_owned(),
+            Some(mark) if mark.store != newest.store => "it is another store".to_owned(),
+            Some(mark) => format!("the store is at {}", mark.age()),
+        };
+        let error = SealError::Older { anchor: anchor.describe(), newest: newest.age(), found };
+        refuse(self.file(CATALOGUE_NAMES[0]), error)
     }
 
     /// Tells the anchor how new the store is, now that this is on stable storage.
     fn advance_anchor(&self, sealer: &Sealer) -> Result<(), Refusal> {
         let Some(anchor) = sealer.anchor.as_ref().filter(|_| self.anchored) else { return Ok(()) };
-        let Some(known) = self.known() else { return Ok(()) };
-        let Catalogue { store, generation, .. } = known.catalogue;
-        let mark = Mark { store, generation, changes: known.changes };
+        let Some(mark) = self.mark() else { return Ok(()) };
         Ok(anchor.write(&mark).map_err(|error| RawError(error.0))?)
     }
 

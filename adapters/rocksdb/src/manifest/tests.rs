@@ -236,7 +236,7 @@ fn logs_that_the_database_knows_of_must_be_there() {
     db.put(b"later", b"in the second log", false).unwrap();
     db.sync_wal().unwrap();
     db.close().unwrap();
-    let verify = || rest::verify(&path, &*keys, Backend::auto(), &mut |_| ()).unwrap();
+    let verify = || rest::verify(&path, &*keys, Backend::auto(), None, &mut |_| ()).unwrap();
     let whole = verify();
     assert_eq!(whole.failures, []);
     let ComparedWith::LiveSet { logs: 2, .. } = &whole.compared[0].with else { panic!("{:?}", whole.compared) };

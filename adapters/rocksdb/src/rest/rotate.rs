@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 use sealstone_bench::store::StoreError;
 use sealstone_cipher::backend::Backend;
 use sealstone_keys::{KeyError, KeyRef, KeySource, Secret};
-use sealstone_seal::{SealError, inspect, rewrap};
+use sealstone_seal::{Rewrapped, SealError, inspect, rewrap};
 use serde::Serialize;
 
 use super::{CHUNK_BYTES, Finding, SCHEMA, list, read_start, status};
@@ -181,10 +181,11 @@ pub fn protected(dir: &Path, key: &KeyRef) -> Result<Protected, StoreError> {
         }
         open.push((path, file));
         if open.len() == BATCH {
-            sync(std::mem::take(&mut open))?;
+            sync(&open)?;
+            open.clear();
         }
     }
-    sync(open)?;
+    sync(&open)?;
     Ok(found)
 }
 
@@ -246,8 +247,8 @@ enum Outcome {
     Nothing,
     /// Under the new key, and so it was.
     Current(File),
-    /// Brought under the new key.
-    Rewrapped(File),
+    /// To be brought under the new key with this.
+    Older(File, Rewrapped),
     /// It has no whole header yet, or another file bears its name by now.
     Unfinished,
     /// It is as it was.
@@ -259,7 +260,7 @@ impl Run<'_> {
         let mut pass = Pass::default();
         let files = list(self.dir)?;
         let total_files = files.len() as u64;
-        let mut open = Vec::new();
+        let (mut open, mut begun) = (Vec::new(), Vec::new());
         let mut seen = HashSet::new();
         for (done_files, (name, _)) in files.into_iter().enumerate() {
             progress(RotationProgress { file: &name, done_files: done_files as u64, total_files });
@@ -279,22 +280,30 @@ impl Run<'_> {
                     pass.failures.push(Finding { file: name, page: None, frame: None, what });
                     continue;
                 }
-                Outcome::Current(file) => (file, 0),
-                Outcome::Rewrapped(file) => (file, 1),
+                Outcome::Current(file) => (file, None),
+                Outcome::Older(file, rewrapped) => (file, Some(rewrapped)),
             };
             pass.files += 1;
-            pass.rewrapped += rewrapped;
-            let Some(place) = place(&file) else { continue };
-            // one that was under the new key already may have been left unsynced by a run that was killed
-            if (rewrapped > 0 || !self.settled.contains(&place)) && seen.insert(place) {
+            let Some(place) = place(&file).filter(|place| seen.insert(*place)) else { continue };
+            if let Some(rewrapped) = rewrapped {
+                let (_, before) = rewrapped.offsets.split_last().expect("a header has a copy");
+                before
+                    .iter()
+                    .try_for_each(|offset| file.write_all_at(rewrapped.bytes(), *offset))
+                    .map_err(|error| cannot_write(&path, &error))?;
+                pass.rewrapped += 1;
+                begun.push((open.len(), rewrapped));
                 open.push((path, file));
-                self.settled.insert(place);
+            } else if !self.settled.contains(&place) {
+                // it was under the new key already, and may have been left unsynced by a run that was killed
+                open.push((path, file));
             }
+            self.settled.insert(place);
             if open.len() == BATCH {
-                sync(std::mem::take(&mut open))?;
+                settle(&mut open, &mut begun)?;
             }
         }
-        sync(open)?;
+        settle(&mut open, &mut begun)?;
         Ok(pass)
     }
 
@@ -322,14 +331,7 @@ impl Run<'_> {
                 if place(&writable) != place(&file) {
                     return Ok(Outcome::Unfinished);
                 }
-                // each copy is on stable storage before the next one is begun: one of them is whole at any time
-                let (last, before) = rewrapped.offsets.split_last().expect("a header has a copy");
-                for offset in before {
-                    writable.write_all_at(rewrapped.bytes(), *offset)?;
-                    writable.sync_data()?;
-                }
-                writable.write_all_at(rewrapped.bytes(), *last)?;
-                Ok(Outcome::Rewrapped(writable))
+                Ok(Outcome::Older(writable, rewrapped))
             }
             Err(SealError::NotSealed) => Ok(Outcome::Nothing),
             Err(SealError::Unfinished { .. }) => Ok(Outcome::Unfinished),
@@ -343,8 +345,35 @@ fn place(file: &File) -> Option<(u64, u64)> {
     file.metadata().ok().map(|found| (found.dev(), found.ino()))
 }
 
+/// Puts what was written to the files `open` on disk, then writes and syncs the last copy of the headers in `begun`: one copy
+/// of each header is whole at any time. Leaves both empty.
+fn settle(open: &mut Vec<(PathBuf, File)>, begun: &mut Vec<(usize, Rewrapped)>) -> Result<(), StoreError> {
+    sync(open)?;
+    for (at, rewrapped) in begun.iter() {
+        let (path, file) = &open[*at];
+        let last = rewrapped.offsets.last().expect("a header has a copy");
+        file.write_all_at(rewrapped.bytes(), *last).map_err(|error| {
+            StoreError(format!(
+                "cannot write the header of {}: {error}
+check the device, then run this again",
+                path.display()
+            ))
+        })?;
+    }
+    if !begun.is_empty() {
+        sync(open)?;
+    }
+    open.clear();
+    begun.clear();
+    Ok(())
+}
+
+fn cannot_write(path: &Path, error: &io::Error) -> StoreError {
+    StoreError(format!("cannot write the header of {}: {error}\ncheck the device, then run this again", path.display()))
+}
+
 /// Puts what was written to `files` on disk, many at a time.
-fn sync(files: Vec<(PathBuf, File)>) -> Result<(), StoreError> {
+fn sync(files: &[(PathBuf, File)]) -> Result<(), StoreError> {
     let next = AtomicUsize::new(0);
     let work = || -> Result<(), StoreError> {
         while let Some((path, file)) = files.get(next.fetch_add(1, Ordering::Relaxed)) {

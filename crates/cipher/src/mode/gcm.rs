@@ -77,10 +77,14 @@ pub(crate) fn first_counter(limits: &Limits, nonce: &[u8], data: &[u8]) -> Resul
         return Err(Error::MessageTooLong { found, limit });
     }
     let nonce: &[u8; 12] = nonce.try_into().map_err(|_| Error::NonceLength { found: nonce.len(), want: 12 })?;
+    Ok(first_counter_of(nonce))
+}
+
+fn first_counter_of(nonce: &[u8; 12]) -> [u8; 16] {
     let mut counter = [0; 16];
     counter[..12].copy_from_slice(nonce);
     counter[15] = 1;
-    Ok(counter)
+    counter
 }
 
 /// A message without data that is sealed beside another one.
@@ -110,25 +114,52 @@ impl Gcm {
     }
 
     /// What `associated` and `ciphertext` hash to, under the mask at the head of `stream`.
-    fn tag(&self, stream: &Stream, associated: &[u8], ciphertext: &[u8]) -> [u8; 16] {
+    fn tag(&self, stream: &[u8], associated: &[u8], ciphertext: &[u8]) -> [u8; 16] {
         let mut tag = self.ghash.tag_input(associated, ciphertext);
-        for (byte, mask) in tag.iter_mut().zip(&stream.0) {
+        for (byte, mask) in tag.iter_mut().zip(stream) {
             *byte ^= mask;
         }
         tag
     }
 
-    /// XORs all of `data` with the key stream, of which `stream` is the beginning; `counter` is the first counter block.
-    fn apply(&self, stream: &Stream, counter: &[u8; 16], data: &mut [u8]) {
-        let (head, rest) = data.split_at_mut(data.len().min(STREAM_BYTES - 16));
-        for (byte, key) in head.iter_mut().zip(&stream.0[16..]) {
+    /// XORs all of `data` with the key stream, of which `stream`, whole blocks of it, is the beginning; `counter` is the
+    /// first counter block.
+    fn apply(&self, stream: &[u8], counter: &[u8; 16], data: &mut [u8]) {
+        let (head, rest) = data.split_at_mut(data.len().min(stream.len() - 16));
+        for (byte, key) in head.iter_mut().zip(&stream[16..]) {
             *byte ^= key;
         }
         if !rest.is_empty() {
             let mut counter = *counter;
-            counter[15] += (STREAM_BYTES / 16) as u8;
+            let first: &mut [u8; 4] = counter.last_chunk_mut().expect("four of sixteen bytes");
+            // the stream began with block 1, which masks the tag
+            *first = (1 + (stream.len() / 16) as u32).to_be_bytes();
             self.cipher.xor_keystream32(&counter, rest);
         }
+    }
+
+    /// Makes the beginning of the key stream of the message with `nonce`: the mask of its tag, then what its data is
+    /// encrypted with.
+    pub(crate) fn fill_stream(&self, nonce: &[u8; 12], stream: &mut [u8]) {
+        let counter = first_counter_of(nonce);
+        stream.fill(0);
+        self.cipher.xor_keystream32(&counter, stream);
+    }
+
+    /// As [`Aead::seal`] with `stream` from [`Gcm::fill_stream`] for the same nonce: 16 bytes and more, whole blocks.
+    ///
+    /// # Errors
+    /// `Error::MessageTooLong`.
+    pub(crate) fn seal_with(
+        &self,
+        nonce: &[u8; 12],
+        associated: &[u8],
+        data: &mut [u8],
+        stream: &[u8],
+    ) -> Result<[u8; 16], Error> {
+        let counter = first_counter(&self.limits, nonce, data)?;
+        self.apply(stream, &counter, data);
+        Ok(self.tag(stream, associated, data))
     }
 }
 
@@ -149,8 +180,8 @@ impl Aead for Gcm {
         let counter = first_counter(&self.limits, nonce, data)?;
         let mut stream = Stream([0; STREAM_BYTES]);
         stream.fill(self, &counter, data.len());
-        self.apply(&stream, &counter, data);
-        Ok(self.tag(&stream, associated, data))
+        self.apply(&stream.0, &counter, data);
+        Ok(self.tag(&stream.0, associated, data))
     }
 
     fn open(&self, nonce: &[u8], associated: &[u8], data: &mut [u8], tag: &[u8; 16]) -> Result<(), Error> {
@@ -158,9 +189,9 @@ impl Aead for Gcm {
         let counter = first_counter(&self.limits, nonce, data).inspect_err(|_| data.zeroize())?;
         let mut stream = Stream([0; STREAM_BYTES]);
         stream.fill(self, &counter, data.len());
-        let expected = self.tag(&stream, associated, data);
+        let expected = self.tag(&stream.0, associated, data);
         if is_tag(&expected, tag) {
-            self.apply(&stream, &counter, data);
+            self.apply(&stream.0, &counter, data);
             Ok(())
         } else {
             data.zeroize();

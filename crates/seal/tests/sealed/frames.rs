@@ -1,6 +1,10 @@
 //! Frames: what was synced is all there or damaged; behind that, a cut end or a lost sector is an end, and anything else
 //! that changed is damage.
 
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use sealstone_cipher::registry::{cipher, ciphers};
 use sealstone_seal::frame::{End, FRAME_BYTES_MAX, FrameReader, FrameWriter, HEAD_BYTES, OVERHEAD_BYTES};
 use sealstone_seal::{HEADER_BYTES, Layout, SealError};
@@ -54,6 +58,73 @@ fn every_cipher_reads_back_what_it_sealed_in_any_portions() {
             let (frames, end) = read_frames_of(&file, &stored, portion).unwrap();
             assert_eq!((frames, end), (parts(), End::Clean), "{} by {portion}", cipher.name);
         }
+    }
+}
+
+/// Frames of one log, sealed with key stream made ahead while two others make it, or nobody does.
+fn sealed_ahead(name: &str, parts: &[Vec<u8>], helpers: usize) -> Vec<u8> {
+    let (file, mut stored) = create(cipher(name).unwrap(), Layout::Frames);
+    let mut writer = FrameWriter::new(&file).unwrap();
+    let wanted = Arc::new(AtomicBool::new(false));
+    let ended = AtomicBool::new(false);
+    let ahead = writer.make_ahead(Arc::clone(&wanted)).unwrap();
+    assert_eq!(ahead.is_some(), cipher(name).unwrap().block_bytes == 16);
+    std::thread::scope(|scope| {
+        for _ in 0..helpers {
+            scope.spawn(|| {
+                while !ended.load(Ordering::Relaxed) {
+                    if wanted.swap(false, Ordering::Relaxed) {
+                        ahead.iter().for_each(|ahead| ahead.prepare());
+                    }
+                    std::thread::yield_now();
+                }
+            });
+        }
+        for part in parts {
+            writer.append(part, &mut stored).unwrap();
+            std::thread::yield_now();
+        }
+        ended.store(true, Ordering::Relaxed);
+    });
+    stored
+}
+
+#[test]
+fn key_stream_made_ahead_seals_the_same_frames() {
+    // about as long as each other, much shorter and longer than those before, longer than any key stream that is made
+    let lengths = (0..600).map(|n| match n % 97 {
+        11 => 1,
+        12 => 5_000,
+        40..60 => 30 + n,
+        70..75 => 20_000,
+        _ => 1_000 + n % 200,
+    });
+    let parts: Vec<Vec<u8>> = lengths.map(data).collect();
+    for cipher in ciphers() {
+        for helpers in [0, 2] {
+            let stored = sealed_ahead(cipher.name, &parts, helpers);
+            let file = open(&stored).unwrap();
+            let read = read_synced_frames_of(&file, &stored, usize::MAX, stored.len()).unwrap();
+            assert!(read == (parts.clone(), End::Clean), "{} with {helpers} helpers", cipher.name);
+        }
+    }
+}
+
+/// Of zeros the ciphertext is the key stream: no block of it may come twice.
+#[test]
+fn no_key_stream_seals_two_frames() {
+    for (name, helpers) in [("aes-256", 0), ("aes-256", 2), ("aria-128", 2)] {
+        let parts: Vec<Vec<u8>> = (0..4_000).map(|n| vec![0; 64 + (n * n) % 1_500]).collect();
+        let stored = sealed_ahead(name, &parts, helpers);
+        let mut blocks = BTreeSet::new();
+        let mut at = HEADER_BYTES + HEAD_BYTES;
+        for part in &parts {
+            for block in stored[at..at + part.len()].chunks_exact(16) {
+                assert!(blocks.insert(block), "{name}: a block of key stream at byte {at} was used before");
+            }
+            at += part.len() + OVERHEAD_BYTES;
+        }
+        assert!(blocks.len() > 100_000);
     }
 }
 
