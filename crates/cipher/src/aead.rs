@@ -95,11 +95,14 @@ pub trait Aead: Send + Sync {
         Ok([head, self.seal(body.nonce, body.associated, data)?])
     }
 
-    /// Checks `tag` in constant time, then decrypts `data` in place.
+    /// Decrypts `data` in place if `tag`, compared in constant time, is the one over `associated` and `data`.
+    ///
+    /// During the call `data` may hold plaintext that is not authenticated yet, so nobody else may look at it: GCM over AES
+    /// (every backend) and over ARIA (`avx512`) decrypts before the tag is compared; all others compare first.
     ///
     /// # Errors
     /// `Error::Authentication` whatever the cause; `Error::NonceLength` and `Error::MessageTooLong` for arguments
-    /// that no sealed message has. In each case `data` then holds zeros, never plaintext.
+    /// that no sealed message has. When the call returns any of these, all of `data` is zeros.
     fn open(&self, nonce: &[u8], associated: &[u8], data: &mut [u8], tag: &[u8; 16]) -> Result<(), Error>;
 }
 
