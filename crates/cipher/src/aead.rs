@@ -6,6 +6,7 @@ use subtle::ConstantTimeEq;
 
 use crate::backend::Backend;
 use crate::block::SetKey;
+use crate::memory::Protected;
 use crate::mode::ctr_mac::CtrMac;
 use crate::mode::gcm::Gcm;
 use crate::registry::{Cipher, Limits};
@@ -28,14 +29,14 @@ use crate::registry::{Cipher, Limits};
 /// assert_eq!(&data, b"a page of some file");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn aead(cipher: &'static Cipher, key: &[u8], backend: Backend) -> Result<Box<dyn Aead>, Error> {
+pub fn aead(cipher: &'static Cipher, key: &[u8], backend: Backend) -> Result<Protected<dyn Aead>, Error> {
     cipher.check_key(key)?;
     match cipher.set_key {
         SetKey::Block128 { gcm: Some(gcm), .. } => gcm(key, backend),
         SetKey::Block128 { counter, gcm: None, .. } => {
-            Ok(Box::new(Gcm::new(cipher.limits, counter(key, backend)?, backend)))
+            Ok(Gcm::protected(cipher.limits, counter(key, backend)?, backend))
         }
-        SetKey::Block64 { counter, .. } => Ok(Box::new(CtrMac::new(cipher, key, |subkey| counter(subkey, backend))?)),
+        SetKey::Block64 { counter, .. } => CtrMac::protected(cipher, key, |subkey| counter(subkey, backend)),
     }
 }
 
@@ -62,7 +63,7 @@ pub struct Context<'a> {
     pub associated: &'a [u8],
 }
 
-/// A keyed AEAD. One object serves many threads at once; its key is zeroed on drop.
+/// A keyed AEAD. One object serves many threads at once; all that is derived from its key is in protected memory.
 ///
 /// The caller owns nonce uniqueness: under one key no nonce may seal two messages. For 128-bit blocks the
 /// nonce is 12 bytes (SP 800-38D, 8.2.1). For 64-bit blocks it is 8 bytes, big-endian: the first counter
@@ -94,11 +95,14 @@ pub trait Aead: Send + Sync {
         Ok([head, self.seal(body.nonce, body.associated, data)?])
     }
 
-    /// Checks `tag` in constant time, then decrypts `data` in place.
+    /// Decrypts `data` in place if `tag`, compared in constant time, is the one over `associated` and `data`.
+    ///
+    /// During the call `data` may hold plaintext that is not authenticated yet, so nobody else may look at it: GCM over AES
+    /// (every backend) and over ARIA (`avx512`) decrypts before the tag is compared; all others compare first.
     ///
     /// # Errors
     /// `Error::Authentication` whatever the cause; `Error::NonceLength` and `Error::MessageTooLong` for arguments
-    /// that no sealed message has. In each case `data` then holds zeros, never plaintext.
+    /// that no sealed message has. When the call returns any of these, all of `data` is zeros.
     fn open(&self, nonce: &[u8], associated: &[u8], data: &mut [u8], tag: &[u8; 16]) -> Result<(), Error>;
 }
 

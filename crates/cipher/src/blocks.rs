@@ -9,6 +9,7 @@ use std::fmt;
 use crate::aead::Error;
 use crate::backend::Backend;
 use crate::block::{BlockCipher, SetKey};
+use crate::memory::Protected;
 use crate::registry::Cipher;
 
 /// Sets `key` (`cipher.key_bytes` long) for whole blocks on `backend`, both ways. All choices are made here, once.
@@ -31,11 +32,11 @@ use crate::registry::Cipher;
 /// assert_eq!(block[15], 0xff);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn blocks(cipher: &'static Cipher, key: &[u8], backend: Backend) -> Result<Box<dyn Blocks>, Error> {
+pub fn blocks(cipher: &'static Cipher, key: &[u8], backend: Backend) -> Result<Protected<dyn Blocks>, Error> {
     cipher.check_key(key)?;
     Ok(match cipher.set_key {
-        SetKey::Block128 { block, .. } => Box::new(Whole(block(key, backend)?)),
-        SetKey::Block64 { block, .. } => Box::new(Whole(block(key, backend)?)),
+        SetKey::Block128 { block, .. } => Protected::new(Whole(block(key, backend)?)).unsize(|whole| whole),
+        SetKey::Block64 { block, .. } => Protected::new(Whole(block(key, backend)?)).unsize(|whole| whole),
     })
 }
 
@@ -70,7 +71,7 @@ impl fmt::Debug for dyn Blocks {
 }
 
 /// [`Blocks`] of `N` bytes.
-struct Whole<const N: usize>(Box<dyn BlockCipher<N>>);
+struct Whole<const N: usize>(Protected<dyn BlockCipher<N>>);
 
 impl<const N: usize> Blocks for Whole<N> {
     fn block_bytes(&self) -> usize {

@@ -11,6 +11,7 @@ use zeroize::Zeroize;
 use crate::aead::{Error, revealed};
 use crate::backend::Backend;
 use crate::blocks::{Blocks, blocks};
+use crate::memory::Protected;
 use crate::registry::Cipher;
 
 /// Bytes decrypted at a time: several passes of the widest backend, and small enough for the stack.
@@ -49,7 +50,7 @@ pub fn cbc(cipher: &'static Cipher, key: &[u8], backend: Backend) -> Result<Cbc,
 ///
 /// The caller owns the iv: nobody may be able to predict it, and no two messages under one key may share it
 /// (SP 800-38A, appendix C).
-pub struct Cbc(Box<dyn Blocks>);
+pub struct Cbc(Protected<dyn Blocks>);
 
 impl Cbc {
     /// Block length in bytes, and so the length of the iv: 8 or 16.

@@ -9,6 +9,7 @@ use zeroize::{Zeroize, Zeroizing, optimization_barrier};
 use crate::aead::{Error, is_tag};
 use crate::backend::Backend;
 use crate::blocks::{Blocks, blocks};
+use crate::memory::Protected;
 use crate::registry::Cipher;
 
 /// Sets `key` (`cipher.key_bytes` long) for CMAC on `backend`. All choices are made here, once.
@@ -30,7 +31,7 @@ use crate::registry::Cipher;
 pub fn cmac(cipher: &'static Cipher, key: &[u8], backend: Backend) -> Result<Cmac, Error> {
     let blocks = blocks(cipher, key, backend)?;
     let block_bytes = blocks.block_bytes();
-    let mut cmac = Cmac { blocks, subkeys: Box::new(Subkeys { whole: [0; 16], partial: [0; 16] }) };
+    let mut cmac = Cmac { blocks, subkeys: Protected::with(|| Subkeys { whole: [0; 16], partial: [0; 16] }) };
     let Subkeys { whole, partial } = &mut *cmac.subkeys;
     let (whole, partial) = (&mut whole[..block_bytes], &mut partial[..block_bytes]);
     cmac.blocks.encrypt(whole)?;
@@ -48,9 +49,9 @@ pub fn cmac(cipher: &'static Cipher, key: &[u8], backend: Backend) -> Result<Cma
 ///
 /// Under one key at most 2^48 messages with blocks of 16 bytes, 2^21 with those of 8 (SP 800-38B, appendix B).
 pub struct Cmac {
-    blocks: Box<dyn Blocks>,
+    blocks: Protected<dyn Blocks>,
     /// On the heap, where moving the object leaves no copy behind.
-    subkeys: Box<Subkeys>,
+    subkeys: Protected<Subkeys>,
 }
 
 /// What is added to the last block. Zeroed on drop.

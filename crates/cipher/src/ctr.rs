@@ -8,6 +8,7 @@ use std::fmt;
 use crate::aead::Error;
 use crate::backend::Backend;
 use crate::block::SetKey;
+use crate::memory::Protected;
 use crate::registry::Cipher;
 
 /// Sets `key` (`cipher.key_bytes` long) for counter mode on `backend`. All choices are made here, once.
@@ -28,11 +29,11 @@ use crate::registry::Cipher;
 /// assert_eq!(&data[4..], b"length");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn ctr(cipher: &'static Cipher, key: &[u8], backend: Backend) -> Result<Box<dyn Ctr>, Error> {
+pub fn ctr(cipher: &'static Cipher, key: &[u8], backend: Backend) -> Result<Protected<dyn Ctr>, Error> {
     cipher.check_key(key)?;
     match cipher.set_key {
-        SetKey::Block128 { counter, .. } => counter(key, backend).map(|keyed| keyed as Box<dyn Ctr>),
-        SetKey::Block64 { counter, .. } => counter(key, backend).map(|keyed| keyed as Box<dyn Ctr>),
+        SetKey::Block128 { counter, .. } => Ok(counter(key, backend)?.unsize(|keyed| keyed)),
+        SetKey::Block64 { counter, .. } => Ok(counter(key, backend)?.unsize(|keyed| keyed)),
     }
 }
 

@@ -30,6 +30,7 @@ use cipher::{
 use crate::aead::{Aead, aead};
 use crate::backend::Backend;
 use crate::blocks::{Blocks, blocks};
+use crate::memory::Protected;
 use crate::registry::cipher;
 
 /// A keyed cipher as the traits hand it to their users: blocks of `B` bytes, `P` of them at a time.
@@ -105,7 +106,7 @@ macro_rules! types {
         $(
             #[doc = concat!("The block cipher `", $name, "`.")]
             #[derive(Clone)]
-            pub struct $block(Arc<dyn Blocks>);
+            pub struct $block(Arc<Protected<dyn Blocks>>);
 
             impl KeySizeUser for $block {
                 type KeySize = $key_size;
@@ -124,13 +125,13 @@ macro_rules! types {
 
             impl BlockCipherEncrypt for $block {
                 fn encrypt_with_backend(&self, f: impl BlockCipherEncClosure<BlockSize = $block_size>) {
-                    f.call(&Handed::<$block_size, $par_size>::new(&*self.0));
+                    f.call(&Handed::<$block_size, $par_size>::new(&**self.0));
                 }
             }
 
             impl BlockCipherDecrypt for $block {
                 fn decrypt_with_backend(&self, f: impl BlockCipherDecClosure<BlockSize = $block_size>) {
-                    f.call(&Handed::<$block_size, $par_size>::new(&*self.0));
+                    f.call(&Handed::<$block_size, $par_size>::new(&**self.0));
                 }
             }
 
@@ -142,7 +143,7 @@ macro_rules! types {
 
             #[doc = concat!("The authenticated mode of `", $name, "`, as [`aead`](crate::aead::aead) sets it up.")]
             #[derive(Clone)]
-            pub struct $aead(Arc<dyn Aead>);
+            pub struct $aead(Arc<Protected<dyn Aead>>);
 
             impl KeySizeUser for $aead {
                 type KeySize = $key_size;

@@ -8,6 +8,7 @@ use crate::aead::{Aead, Error, aead};
 use crate::arch::tsc;
 use crate::backend::Backend;
 use crate::ctr::{Ctr, ctr};
+use crate::memory::Protected;
 use crate::registry::Cipher;
 
 /// Buffer lengths in bytes worth a column: fields, log records, packets, and pages.
@@ -165,9 +166,9 @@ struct Bench {
 }
 
 enum Keyed {
-    Seal(Box<dyn Aead>),
-    Open(Box<dyn Aead>),
-    Ctr(Box<dyn Ctr>),
+    Seal(Protected<dyn Aead>),
+    Open(Protected<dyn Aead>),
+    Ctr(Protected<dyn Ctr>),
 }
 
 impl Keyed {

@@ -16,6 +16,7 @@ use std::fmt::Write;
 
 use crate::aead::{Aead, Context, Error};
 use crate::ctr::Ctr;
+use crate::memory::Protected;
 use crate::registry::{Cipher, Mode};
 use vectors::{Case, Vector, vectors};
 
@@ -25,10 +26,10 @@ pub use crate::arch::page_end::{Behind, PageEnd};
 pub use blocks::{MakeBlocks, MakeCbc, MakeCmac, blocks_conformance, cbc_conformance, cmac_conformance};
 
 /// Sets a key for an AEAD under test.
-pub type MakeAead<'a> = &'a dyn Fn(&[u8]) -> Result<Box<dyn Aead>, Error>;
+pub type MakeAead<'a> = &'a dyn Fn(&[u8]) -> Result<Protected<dyn Aead>, Error>;
 
 /// Sets a key for a counter mode under test.
-pub type MakeCtr<'a> = &'a dyn Fn(&[u8]) -> Result<Box<dyn Ctr>, Error>;
+pub type MakeCtr<'a> = &'a dyn Fn(&[u8]) -> Result<Protected<dyn Ctr>, Error>;
 
 /// What a run of the suite looked at.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

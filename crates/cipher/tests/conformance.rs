@@ -9,6 +9,7 @@ use sealstone_cipher::blocks::blocks;
 use sealstone_cipher::cbc::cbc;
 use sealstone_cipher::cmac::cmac;
 use sealstone_cipher::ctr::ctr;
+use sealstone_cipher::memory::Protected;
 use sealstone_cipher::registry::{Cipher, cipher, ciphers};
 use sealstone_cipher::testing::{
     Summary, aead_conformance, blocks_conformance, bytes, cbc_conformance, cmac_conformance, ctr_conformance, lengths,
@@ -104,7 +105,7 @@ on_every_backend!(portable aesni avx2 avx512);
 fn backends_agree() {
     for cipher in ciphers() {
         let key = bytes("agreement", cipher.key_bytes);
-        let keyed: Vec<Box<dyn Aead>> =
+        let keyed: Vec<Protected<dyn Aead>> =
             Backend::available().into_iter().map(|backend| aead(cipher, &key, backend).unwrap()).collect();
         let nonce = bytes("agreement nonce", cipher.nonce_bytes());
         for length in lengths(cipher.block_bytes).into_iter().chain([65_537, 100_000]) {

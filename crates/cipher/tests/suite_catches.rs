@@ -5,6 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use sealstone_cipher::aead::{Aead, Context, Error, aead};
 use sealstone_cipher::backend::Backend;
 use sealstone_cipher::ctr::{Ctr, ctr};
+use sealstone_cipher::memory::Protected;
 use sealstone_cipher::registry::{Limits, cipher, ciphers};
 use sealstone_cipher::testing::{aead_conformance, ctr_conformance};
 
@@ -29,7 +30,7 @@ enum Fault {
     TwoErrors,
 }
 
-struct FaultyAead(Box<dyn Aead>, Fault);
+struct FaultyAead(Protected<dyn Aead>, Fault);
 
 impl Aead for FaultyAead {
     fn nonce_bytes(&self) -> usize {
@@ -115,7 +116,7 @@ fn faulty_aeads_are_caught() {
         ] {
             caught(&format!("{name} with {fault:?}"), || {
                 aead_conformance(line, &|key| {
-                    Ok(Box::new(FaultyAead(aead(line, key, Backend::auto())?, fault)) as Box<dyn Aead>)
+                    Ok(Protected::new(FaultyAead(aead(line, key, Backend::auto())?, fault)).unsize(|faulty| faulty))
                 });
             });
         }
@@ -150,7 +151,7 @@ enum CtrFault {
     ShortOffset,
 }
 
-struct FaultyCtr(Box<dyn Ctr>, CtrFault);
+struct FaultyCtr(Protected<dyn Ctr>, CtrFault);
 
 impl Ctr for FaultyCtr {
     fn block_bytes(&self) -> usize {
@@ -196,7 +197,7 @@ fn faulty_counter_modes_are_caught() {
         for fault in counts.into_iter().chain([CtrFault::WholeBlocks, CtrFault::ShortOffset]) {
             caught(&format!("{name} with {fault:?}"), || {
                 ctr_conformance(line, &|key| {
-                    Ok(Box::new(FaultyCtr(ctr(line, key, Backend::auto())?, fault)) as Box<dyn Ctr>)
+                    Ok(Protected::new(FaultyCtr(ctr(line, key, Backend::auto())?, fault)).unsize(|faulty| faulty))
                 });
             });
         }
@@ -208,10 +209,11 @@ fn faulty_counter_modes_are_caught() {
 fn sound_wrappers_pass() {
     let line = cipher("aes-256").unwrap();
     aead_conformance(line, &|key| {
-        Ok(Box::new(FaultyAead(aead(line, key, Backend::auto())?, Fault::WrongAt(usize::MAX))) as Box<dyn Aead>)
+        Ok(Protected::new(FaultyAead(aead(line, key, Backend::auto())?, Fault::WrongAt(usize::MAX)))
+            .unsize(|faulty| faulty))
     });
     ctr_conformance(line, &|key| {
         let all = CtrFault::Counts(line.block_bytes);
-        Ok(Box::new(FaultyCtr(ctr(line, key, Backend::auto())?, all)) as Box<dyn Ctr>)
+        Ok(Protected::new(FaultyCtr(ctr(line, key, Backend::auto())?, all)).unsize(|faulty| faulty))
     });
 }

@@ -11,6 +11,7 @@ use std::collections::BTreeMap;
 
 use sealstone_cipher::aead::Aead;
 use sealstone_cipher::backend::Backend;
+use sealstone_cipher::memory::Protected;
 use sealstone_cipher::registry::Cipher;
 use sealstone_keys::KeySource;
 use subtle::ConstantTimeEq;
@@ -365,7 +366,7 @@ pub struct SyncedRecord {
 
 /// The slot of one log.
 pub struct Slot {
-    keyed: Box<dyn Aead>,
+    keyed: Protected<dyn Aead>,
     slot: u16,
     file_id: FileId,
     second: bool,
@@ -381,7 +382,7 @@ impl Slot {
     /// before they are. Writing it may itself be lost: the one before then still holds.
     ///
     /// # Errors
-    /// [`SealError::Cipher`].
+    /// [`SealError::Cipher`]; [`SealError::Forked`] in a child that was forked since.
     pub fn record(&mut self, synced_bytes: u64) -> Result<SyncedRecord, SealError> {
         let mut bytes = [0; RECORD_BYTES];
         bytes[..FILE_ID_BYTES].copy_from_slice(&self.file_id);
@@ -394,6 +395,7 @@ impl Slot {
 
     /// Each length is its own nonce, and sealed to the same tag whenever it is asked for: it encrypts nothing.
     fn tag(&self, synced_bytes: u64) -> Result<[u8; TAG_BYTES], SealError> {
+        self.keyed.check()?;
         let nonce = &nonce(synced_bytes)[12 - self.keyed.nonce_bytes()..];
         self.keyed.seal(nonce, &self.file_id, &mut []).map_err(SealError::Cipher)
     }

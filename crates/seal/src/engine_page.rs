@@ -16,7 +16,7 @@ use std::sync::{PoisonError, RwLock};
 use sealstone_cipher::aead::{Aead, Error as CipherError, aead};
 use sealstone_cipher::backend::Backend;
 use sealstone_cipher::ctr::{Ctr, ctr};
-use sealstone_cipher::memory::Generation;
+use sealstone_cipher::memory::{Generation, Protected};
 use sealstone_cipher::registry::{Cipher, Mode};
 use sealstone_keys::{KeyError, KeyRef, Secret, subkey};
 use zeroize::Zeroizing;
@@ -108,7 +108,7 @@ struct Writer {
 /// What seals until its limits are spent: a subkey under a fresh salt, and how much of it was used.
 struct Sealing {
     salt: [u8; SALT_BYTES],
-    keyed: Box<dyn Aead>,
+    keyed: Protected<dyn Aead>,
     next: AtomicU64,
 }
 
@@ -124,7 +124,7 @@ pub struct EnginePages {
     opened_in: Generation,
     sealing: RwLock<Sealing>,
     /// Subkeys of other openings that opened a block.
-    opened: RwLock<HashMap<Writer, Box<dyn Aead>>>,
+    opened: RwLock<HashMap<Writer, Protected<dyn Aead>>>,
 }
 
 impl fmt::Debug for EnginePages {
@@ -444,7 +444,7 @@ impl EnginePages {
             let mut key = Zeroizing::new([0; KEY_BYTES_MAX]);
             let key = &mut key[..self.cipher.key_bytes];
             subkey(kek.secret.as_bytes(), "engine page part", &context, key);
-            let keyed: Box<dyn Ctr> = ctr(self.cipher, key, self.backend).map_err(EnginePageError::Cipher)?;
+            let keyed: Protected<dyn Ctr> = ctr(self.cipher, key, self.backend).map_err(EnginePageError::Cipher)?;
             keyed.apply(&[0; 16][..keyed.block_bytes()], 0, part).map_err(EnginePageError::Cipher)?;
         }
         Ok(())
@@ -483,7 +483,7 @@ fn page_key(
     salt: &[u8; SALT_BYTES],
     cipher: &'static Cipher,
     backend: Backend,
-) -> Result<Box<dyn Aead>, EnginePageError> {
+) -> Result<Protected<dyn Aead>, EnginePageError> {
     let mut key = Zeroizing::new([0; KEY_BYTES_MAX]);
     let key = &mut key[..cipher.key_bytes];
     subkey(kek.secret.as_bytes(), "engine page", &[salt, &cipher.id.to_be_bytes()], key);

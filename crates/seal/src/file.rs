@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use sealstone_cipher::aead::{Aead, aead};
 use sealstone_cipher::ahead::Ahead;
 use sealstone_cipher::backend::Backend;
+use sealstone_cipher::memory::Protected;
 use sealstone_cipher::registry::Cipher;
 use sealstone_keys::{KeyRef, KeySource, Secret, check_key_id, subkey};
 use subtle::ConstantTimeEq;
@@ -198,7 +199,7 @@ impl SealedFile {
     }
 
     /// A keyed cipher for tags over `context`, under a subkey of this file with purpose `purpose`.
-    pub(crate) fn tagger(&self, purpose: &str, context: &[&[u8]]) -> Result<Box<dyn Aead>, SealError> {
+    pub(crate) fn tagger(&self, purpose: &str, context: &[&[u8]]) -> Result<Protected<dyn Aead>, SealError> {
         keyed(self.info().cipher, self.0.dek.as_bytes(), purpose, context, self.0.backend)
     }
 
@@ -346,7 +347,7 @@ fn wrapper(
     salt: &[u8; SALT_BYTES],
     kek: &Secret,
     backend: Backend,
-) -> Result<Box<dyn Aead>, SealError> {
+) -> Result<Protected<dyn Aead>, SealError> {
     let KeyRef { id, version } = &info.key;
     let context: [&[u8]; 5] =
         [&info.file_id, salt, &info.cipher.id.to_be_bytes(), id.as_bytes(), &version.to_be_bytes()];
@@ -359,7 +360,7 @@ fn keyed(
     purpose: &str,
     context: &[&[u8]],
     backend: Backend,
-) -> Result<Box<dyn Aead>, SealError> {
+) -> Result<Protected<dyn Aead>, SealError> {
     let mut key = Zeroizing::new([0; KEY_BYTES_MAX]);
     let key = &mut key[..cipher.key_bytes];
     subkey(secret, purpose, context, key);

@@ -6,7 +6,7 @@
 use std::sync::OnceLock;
 
 use sealstone_cipher::aead::Aead;
-use sealstone_cipher::memory::{Forked, Generation};
+use sealstone_cipher::memory::{Forked, Generation, Protected};
 
 /// Runs of 1, 2, 4, … slots: run k begins at segment 2^k - 1. 32 of them hold every segment a file may have.
 const RUNS: usize = 32;
@@ -14,7 +14,7 @@ const RUNS: usize = 32;
 /// Segments in one file at most: 2^32 - 1.
 pub(crate) const SEGMENTS_MAX: u64 = (1 << RUNS) - 1;
 
-type Slot = OnceLock<Box<dyn Aead>>;
+type Slot = OnceLock<Protected<dyn Aead>>;
 
 /// The keyed ciphers of a file, made on first use and kept.
 ///
@@ -39,7 +39,7 @@ impl SegmentKeys {
     pub(crate) fn get<E: From<Forked>>(
         &self,
         segment: u64,
-        make: impl FnOnce() -> Result<Box<dyn Aead>, E>,
+        make: impl FnOnce() -> Result<Protected<dyn Aead>, E>,
     ) -> Result<&dyn Aead, E> {
         self.made_in.check()?;
         let run = (segment + 1).ilog2() as usize;

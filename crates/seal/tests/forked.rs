@@ -8,6 +8,7 @@ use sealstone_cipher::registry::cipher;
 use sealstone_cipher::testing::forked::{in_children, in_own_process};
 use sealstone_keys::KeySource;
 use sealstone_keys::ephemeral::EphemeralKey;
+use sealstone_seal::catalogue::{Catalogue, CatalogueWriter};
 use sealstone_seal::engine_page::{EnginePageError, EnginePages, OVERHEAD_BYTES};
 use sealstone_seal::frame::FrameWriter;
 use sealstone_seal::paged::PageWriter;
@@ -73,6 +74,21 @@ fn a_file_is_written_by_one_process_alone() {
             pages.append(&data, &mut stored[0]).unwrap();
             frames.append(&data, &mut stored[1]).unwrap();
             assert!(stored[0].len() > sealed[0].len() && stored[1].len() > sealed[1].len());
+        }
+    });
+}
+
+/// A child does not say for its parent how much of a log was synced.
+#[test]
+fn what_was_synced_is_recorded_by_one_process_alone() {
+    in_own_process(module_path!(), "what_was_synced_is_recorded_by_one_process_alone", || {
+        let (keys, catalogue, mut stored) = (EphemeralKey::new().unwrap(), Catalogue::new().unwrap(), Vec::new());
+        for name in ["aes-256", "3des"] {
+            let cipher = cipher(name).unwrap();
+            let writer = CatalogueWriter::begin(&catalogue, &[], &keys, cipher, Backend::auto(), &mut stored).unwrap();
+            let mut slot = writer.slot(0, &[2; 16]).unwrap();
+            in_children(|| matches!(slot.record(4096), Err(SealError::Forked(_))));
+            slot.record(4096).unwrap();
         }
     });
 }

@@ -95,8 +95,10 @@ impl Generation {
 /// assert_eq!(key[31], 7);
 /// ```
 pub struct Protected<T: ?Sized> {
+    /// In a slot of the arena that was taken for the value's layout.
     value: NonNull<T>,
-    slot: Slot,
+    /// Which process it was made in.
+    generation: u32,
     owns: PhantomData<T>,
 }
 
@@ -110,14 +112,23 @@ impl<T> Protected<T> {
     #[inline]
     #[must_use]
     pub fn new(value: T) -> Self {
-        const { assert!(size_of::<T>() <= arena::SLOT_BYTES_MAX && align_of::<T>() <= 4096) };
-        let slot = Slot::take(Layout::new::<T>());
-        let place = slot.start().cast::<T>();
-        // SAFETY: the slot is as long and as aligned as a `T`, and nobody else has it.
-        unsafe { place.write(value) };
-        Self { value: place, slot, owns: PhantomData }
+        Self::with(|| value)
     }
 
+    /// What `make` returns, of at most 128 KiB, in protected memory: built there, where the compiler can.
+    #[inline]
+    #[must_use]
+    pub fn with(make: impl FnOnce() -> T) -> Self {
+        const { assert!(size_of::<T>() <= arena::SLOT_BYTES_MAX && align_of::<T>() <= 4096) };
+        let Slot { start, generation } = Slot::take(Layout::new::<T>());
+        let place = start.cast::<T>();
+        // SAFETY: the slot is as long and as aligned as a `T`, and nobody else has it.
+        unsafe { place.write(make()) };
+        Self { value: place, generation, owns: PhantomData }
+    }
+}
+
+impl<T: ?Sized> Protected<T> {
     /// The same as a trait object: `key.unsize(|key| key)` where the result's type is known.
     ///
     /// # Panics
@@ -125,24 +136,24 @@ impl<T> Protected<T> {
     #[inline]
     #[must_use]
     pub fn unsize<U: ?Sized>(mut self, coerce: for<'a> fn(&'a mut T) -> &'a mut U) -> Protected<U> {
-        let value = NonNull::from(coerce(&mut self));
-        let slot = self.slot;
-        assert!(value.cast::<u8>() == slot.start(), "a coercion keeps the place");
+        let (layout, generation) = (Layout::for_value::<T>(&self), self.generation);
+        let coerced = coerce(&mut self);
+        assert!(Layout::for_value(coerced) == layout, "a coercion keeps size and alignment");
+        let value = NonNull::from(coerced);
+        assert!(value.cast::<u8>() == self.value.cast::<u8>(), "a coercion keeps the place");
         std::mem::forget(self);
         // The reference that `coerce` returned lives no longer than the one it was given, so at this address it is the
-        // value or a part of it, and valid for as long as the value is.
-        Protected { value, slot, owns: PhantomData }
+        // value or a part of it, and valid for as long as the value is. With this layout the slot is released.
+        Protected { value, generation, owns: PhantomData }
     }
-}
 
-impl<T: ?Sized> Protected<T> {
     /// Whether the value is there: not in a child that was forked since it was made.
     ///
     /// # Errors
     /// [`Forked`] in a child.
     #[inline]
     pub fn check(&self) -> Result<(), Forked> {
-        if arena::is_current(self.slot.generation) { Ok(()) } else { Err(Forked) }
+        if arena::is_current(self.generation) { Ok(()) } else { Err(Forked) }
     }
 }
 
@@ -157,7 +168,7 @@ impl<T: ?Sized> Deref for Protected<T> {
 
     #[inline]
     fn deref(&self) -> &T {
-        if !arena::is_current(self.slot.generation) {
+        if !arena::is_current(self.generation) {
             forked();
         }
         // SAFETY: in the process that made it the value lives until drop, and `&self` allows shared references.
@@ -168,7 +179,7 @@ impl<T: ?Sized> Deref for Protected<T> {
 impl<T: ?Sized> DerefMut for Protected<T> {
     #[inline]
     fn deref_mut(&mut self) -> &mut T {
-        if !arena::is_current(self.slot.generation) {
+        if !arena::is_current(self.generation) {
             forked();
         }
         // SAFETY: as in `deref`, and `&mut self` allows an exclusive reference.
@@ -196,14 +207,15 @@ impl<T: ?Sized> Drop for Protected<T> {
     #[inline]
     fn drop(&mut self) {
         // zeros are no value of the type in general, and whatever it owned belongs to the parent
-        if !arena::is_current(self.slot.generation) {
+        if !arena::is_current(self.generation) {
             return;
         }
         // SAFETY: the value is dropped here and nowhere else, in the process that made it; afterwards nothing refers to
-        // the slot.
+        // the slot, which was taken in this process for the value's layout.
         unsafe {
+            let layout = Layout::for_value(self.value.as_ref());
             self.value.drop_in_place();
-            self.slot.release();
+            arena::release(self.value.cast(), layout, self.generation);
         }
     }
 }
@@ -266,5 +278,7 @@ mod tests {
         assert_eq!(sums.map(|sum| thread::spawn(move || sum.sum()).join().expect("a sum")), [6, 4000]);
         let elsewhere = || Protected::new([1_u32; 3]).unsize::<[u32; 3]>(|_| Box::leak(Box::new([2; 3])));
         assert!(catch_unwind(elsewhere).is_err());
+        let part = || Protected::new([1_u32; 300]).unsize(|values| &mut values[..3]);
+        assert!(catch_unwind(part).is_err());
     }
 }

@@ -12,12 +12,13 @@ mod lanes_blocks;
 #[cfg(test)]
 pub(crate) mod reference;
 
-use zeroize::optimization_barrier;
+use zeroize::{Zeroize, optimization_barrier};
 
 use crate::aead::{Aead, Error};
 use crate::arch::{AesLanes, AesSetup, Portable};
 use crate::backend::Backend;
 use crate::block::BlockCipher;
+use crate::memory::Protected;
 use crate::mode::Counter128;
 use crate::registry::GCM_LIMITS;
 
@@ -25,23 +26,23 @@ use crate::registry::GCM_LIMITS;
 ///
 /// # Errors
 /// `Error::KeyLength`.
-pub(crate) fn aes_counter(key: &[u8], backend: Backend) -> Result<Box<dyn Counter128>, Error> {
+pub(crate) fn aes_counter(key: &[u8], backend: Backend) -> Result<Protected<dyn Counter128>, Error> {
     struct Setup<'a>(&'a [u8]);
     impl AesSetup for Setup<'_> {
-        type Output = Result<Box<dyn Counter128>, Error>;
+        type Output = Result<Protected<dyn Counter128>, Error>;
 
         fn with_aes<L: AesLanes>(self, lanes: L) -> Self::Output {
             match self.0.len() {
-                16 => Ok(lanes::Aes::<L, 10>::boxed(lanes, self.0)),
-                24 => Ok(lanes::Aes::<L, 12>::boxed(lanes, self.0)),
-                32 => Ok(lanes::Aes::<L, 14>::boxed(lanes, self.0)),
+                16 => Ok(lanes::Aes::<L, 10>::protected(lanes, self.0)),
+                24 => Ok(lanes::Aes::<L, 12>::protected(lanes, self.0)),
+                32 => Ok(lanes::Aes::<L, 14>::protected(lanes, self.0)),
                 found => Err(Error::KeyLength { found, want: 32 }),
             }
         }
 
         fn without_aes(self, portable: Portable) -> Self::Output {
             match self.0.len() {
-                16 | 24 | 32 => Ok(bitsliced::Aes::boxed(portable, self.0)),
+                16 | 24 | 32 => Ok(bitsliced::Aes::protected(portable, self.0).unsize(|aes| aes)),
                 found => Err(Error::KeyLength { found, want: 32 }),
             }
         }
@@ -53,23 +54,23 @@ pub(crate) fn aes_counter(key: &[u8], backend: Backend) -> Result<Box<dyn Counte
 ///
 /// # Errors
 /// `Error::KeyLength`.
-pub(crate) fn aes_block(key: &[u8], backend: Backend) -> Result<Box<dyn BlockCipher<16>>, Error> {
+pub(crate) fn aes_block(key: &[u8], backend: Backend) -> Result<Protected<dyn BlockCipher<16>>, Error> {
     struct Setup<'a>(&'a [u8]);
     impl AesSetup for Setup<'_> {
-        type Output = Result<Box<dyn BlockCipher<16>>, Error>;
+        type Output = Result<Protected<dyn BlockCipher<16>>, Error>;
 
         fn with_aes<L: AesLanes>(self, lanes: L) -> Self::Output {
             match self.0.len() {
-                16 => Ok(lanes_blocks::AesBlocks::<L, 10>::boxed(lanes, self.0)),
-                24 => Ok(lanes_blocks::AesBlocks::<L, 12>::boxed(lanes, self.0)),
-                32 => Ok(lanes_blocks::AesBlocks::<L, 14>::boxed(lanes, self.0)),
+                16 => Ok(lanes_blocks::AesBlocks::<L, 10>::protected(lanes, self.0).unsize(|aes| aes)),
+                24 => Ok(lanes_blocks::AesBlocks::<L, 12>::protected(lanes, self.0).unsize(|aes| aes)),
+                32 => Ok(lanes_blocks::AesBlocks::<L, 14>::protected(lanes, self.0).unsize(|aes| aes)),
                 found => Err(Error::KeyLength { found, want: 32 }),
             }
         }
 
         fn without_aes(self, portable: Portable) -> Self::Output {
             match self.0.len() {
-                16 | 24 | 32 => Ok(bitsliced::Aes::boxed(portable, self.0)),
+                16 | 24 | 32 => Ok(bitsliced::Aes::protected(portable, self.0).unsize(|aes| aes)),
                 found => Err(Error::KeyLength { found, want: 32 }),
             }
         }
@@ -82,16 +83,16 @@ pub(crate) fn aes_block(key: &[u8], backend: Backend) -> Result<Box<dyn BlockCip
 ///
 /// # Errors
 /// `Error::KeyLength`.
-pub(crate) fn aes_gcm(key: &[u8], backend: Backend) -> Result<Box<dyn Aead>, Error> {
+pub(crate) fn aes_gcm(key: &[u8], backend: Backend) -> Result<Protected<dyn Aead>, Error> {
     struct Setup<'a>(&'a [u8], Backend);
     impl AesSetup for Setup<'_> {
-        type Output = Result<Box<dyn Aead>, Error>;
+        type Output = Result<Protected<dyn Aead>, Error>;
 
         fn with_aes<L: AesLanes>(self, lanes: L) -> Self::Output {
             match self.0.len() {
-                16 => Ok(gcm::AesGcm::<L, 10>::boxed(lanes, self.0)),
-                24 => Ok(gcm::AesGcm::<L, 12>::boxed(lanes, self.0)),
-                32 => Ok(gcm::AesGcm::<L, 14>::boxed(lanes, self.0)),
+                16 => Ok(gcm::AesGcm::<L, 10>::protected(lanes, self.0)),
+                24 => Ok(gcm::AesGcm::<L, 12>::protected(lanes, self.0)),
+                32 => Ok(gcm::AesGcm::<L, 14>::protected(lanes, self.0)),
                 found => Err(Error::KeyLength { found, want: 32 }),
             }
         }
@@ -99,8 +100,8 @@ pub(crate) fn aes_gcm(key: &[u8], backend: Backend) -> Result<Box<dyn Aead>, Err
         fn without_aes(self, portable: Portable) -> Self::Output {
             match self.0.len() {
                 16 | 24 | 32 => {
-                    let aes = bitsliced::Aes::boxed(portable, self.0);
-                    Ok(bitsliced_gcm::BitslicedGcm::boxed(aes, self.1, GCM_LIMITS))
+                    let aes = bitsliced::Aes::protected(portable, self.0);
+                    Ok(bitsliced_gcm::BitslicedGcm::protected(aes, self.1, GCM_LIMITS))
                 }
                 found => Err(Error::KeyLength { found, want: 32 }),
             }
@@ -112,11 +113,11 @@ pub(crate) fn aes_gcm(key: &[u8], backend: Backend) -> Result<Box<dyn Aead>, Err
 /// The most rounds: those of a 256-bit key.
 const ROUNDS_MAX: usize = 14;
 
-/// The round keys in the order of their use, zeroed on drop.
+/// The round keys in the order of their use: in protected memory, which is zeroed, or `Zeroizing`.
 struct RoundKeys([[u8; 16]; ROUNDS_MAX + 1]);
 
-impl Drop for RoundKeys {
-    fn drop(&mut self) {
+impl Zeroize for RoundKeys {
+    fn zeroize(&mut self) {
         self.0.as_flattened_mut().fill(0);
         optimization_barrier(self);
     }

@@ -16,6 +16,7 @@ use crate::aead::{Aead, Error};
 use crate::arch::{AesLanes, ByteLanes, ByteSetup, Portable};
 use crate::backend::Backend;
 use crate::block::BlockCipher;
+use crate::memory::Protected;
 use crate::mode::Counter128;
 use crate::mode::gcm::Gcm;
 use crate::registry::GCM_LIMITS;
@@ -24,25 +25,25 @@ use crate::registry::GCM_LIMITS;
 ///
 /// # Errors
 /// `Error::KeyLength`.
-pub(crate) fn aria_counter(key: &[u8], backend: Backend) -> Result<Box<dyn Counter128>, Error> {
+pub(crate) fn aria_counter(key: &[u8], backend: Backend) -> Result<Protected<dyn Counter128>, Error> {
     struct Setup<'a>(&'a [u8]);
     impl ByteSetup for Setup<'_> {
-        type Output = Result<Box<dyn Counter128>, Error>;
+        type Output = Result<Protected<dyn Counter128>, Error>;
 
         fn with_bytes<L: ByteLanes>(self, lanes: L) -> Self::Output {
             match self.0.len() {
-                16 => Ok(lanes::Aria::<L, 12>::boxed(lanes, self.0)),
-                24 => Ok(lanes::Aria::<L, 14>::boxed(lanes, self.0)),
-                32 => Ok(lanes::Aria::<L, 16>::boxed(lanes, self.0)),
+                16 => Ok(lanes::Aria::<L, 12>::protected(lanes, self.0)),
+                24 => Ok(lanes::Aria::<L, 14>::protected(lanes, self.0)),
+                32 => Ok(lanes::Aria::<L, 16>::protected(lanes, self.0)),
                 found => Err(Error::KeyLength { found, want: 32 }),
             }
         }
 
         fn without_bytes(self, portable: Portable) -> Self::Output {
             match self.0.len() {
-                16 => Ok(bitsliced::Aria::boxed(portable, self.0, 12)),
-                24 => Ok(bitsliced::Aria::boxed(portable, self.0, 14)),
-                32 => Ok(bitsliced::Aria::boxed(portable, self.0, 16)),
+                16 => Ok(bitsliced::Aria::protected(portable, self.0, 12).unsize(|aria| aria)),
+                24 => Ok(bitsliced::Aria::protected(portable, self.0, 14).unsize(|aria| aria)),
+                32 => Ok(bitsliced::Aria::protected(portable, self.0, 16).unsize(|aria| aria)),
                 found => Err(Error::KeyLength { found, want: 32 }),
             }
         }
@@ -55,27 +56,27 @@ pub(crate) fn aria_counter(key: &[u8], backend: Backend) -> Result<Box<dyn Count
 ///
 /// # Errors
 /// `Error::KeyLength`.
-pub(crate) fn aria_gcm(key: &[u8], backend: Backend) -> Result<Box<dyn Aead>, Error> {
+pub(crate) fn aria_gcm(key: &[u8], backend: Backend) -> Result<Protected<dyn Aead>, Error> {
     struct Setup<'a>(&'a [u8], Backend);
     impl ByteSetup for Setup<'_> {
-        type Output = Result<Box<dyn Aead>, Error>;
+        type Output = Result<Protected<dyn Aead>, Error>;
 
         /// With narrow vectors the key stream takes so much longer than its hash that nothing is won side by side.
         fn with_bytes<L: ByteLanes>(self, _lanes: L) -> Self::Output {
-            Ok(Box::new(Gcm::new(GCM_LIMITS, aria_counter(self.0, self.1)?, self.1)))
+            Ok(Gcm::protected(GCM_LIMITS, aria_counter(self.0, self.1)?, self.1))
         }
 
         fn with_wide_bytes<L: ByteLanes + AesLanes>(self, lanes: L) -> Self::Output {
             match self.0.len() {
-                16 => Ok(gcm::AriaGcm::<L, 12>::boxed(lanes, GCM_LIMITS, self.0)),
-                24 => Ok(gcm::AriaGcm::<L, 14>::boxed(lanes, GCM_LIMITS, self.0)),
-                32 => Ok(gcm::AriaGcm::<L, 16>::boxed(lanes, GCM_LIMITS, self.0)),
+                16 => Ok(gcm::AriaGcm::<L, 12>::protected(lanes, GCM_LIMITS, self.0)),
+                24 => Ok(gcm::AriaGcm::<L, 14>::protected(lanes, GCM_LIMITS, self.0)),
+                32 => Ok(gcm::AriaGcm::<L, 16>::protected(lanes, GCM_LIMITS, self.0)),
                 found => Err(Error::KeyLength { found, want: 32 }),
             }
         }
 
         fn without_bytes(self, _portable: Portable) -> Self::Output {
-            Ok(Box::new(Gcm::new(GCM_LIMITS, aria_counter(self.0, self.1)?, self.1)))
+            Ok(Gcm::protected(GCM_LIMITS, aria_counter(self.0, self.1)?, self.1))
         }
     }
     backend.0.set_up_bytes(Setup(key, backend))
@@ -85,25 +86,25 @@ pub(crate) fn aria_gcm(key: &[u8], backend: Backend) -> Result<Box<dyn Aead>, Er
 ///
 /// # Errors
 /// `Error::KeyLength`.
-pub(crate) fn aria_block(key: &[u8], backend: Backend) -> Result<Box<dyn BlockCipher<16>>, Error> {
+pub(crate) fn aria_block(key: &[u8], backend: Backend) -> Result<Protected<dyn BlockCipher<16>>, Error> {
     struct Setup<'a>(&'a [u8]);
     impl ByteSetup for Setup<'_> {
-        type Output = Result<Box<dyn BlockCipher<16>>, Error>;
+        type Output = Result<Protected<dyn BlockCipher<16>>, Error>;
 
         fn with_bytes<L: ByteLanes>(self, lanes: L) -> Self::Output {
             match self.0.len() {
-                16 => Ok(lanes_blocks::AriaBlocks::<L, 12>::boxed(lanes, self.0)),
-                24 => Ok(lanes_blocks::AriaBlocks::<L, 14>::boxed(lanes, self.0)),
-                32 => Ok(lanes_blocks::AriaBlocks::<L, 16>::boxed(lanes, self.0)),
+                16 => Ok(lanes_blocks::AriaBlocks::<L, 12>::protected(lanes, self.0).unsize(|aria| aria)),
+                24 => Ok(lanes_blocks::AriaBlocks::<L, 14>::protected(lanes, self.0).unsize(|aria| aria)),
+                32 => Ok(lanes_blocks::AriaBlocks::<L, 16>::protected(lanes, self.0).unsize(|aria| aria)),
                 found => Err(Error::KeyLength { found, want: 32 }),
             }
         }
 
         fn without_bytes(self, portable: Portable) -> Self::Output {
             match self.0.len() {
-                16 => Ok(bitsliced::AriaBlocks::boxed(portable, self.0, 12)),
-                24 => Ok(bitsliced::AriaBlocks::boxed(portable, self.0, 14)),
-                32 => Ok(bitsliced::AriaBlocks::boxed(portable, self.0, 16)),
+                16 => Ok(bitsliced::AriaBlocks::protected(portable, self.0, 12).unsize(|aria| aria)),
+                24 => Ok(bitsliced::AriaBlocks::protected(portable, self.0, 14).unsize(|aria| aria)),
+                32 => Ok(bitsliced::AriaBlocks::protected(portable, self.0, 16).unsize(|aria| aria)),
                 found => Err(Error::KeyLength { found, want: 32 }),
             }
         }

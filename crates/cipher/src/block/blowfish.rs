@@ -13,29 +13,31 @@ use super::by_length::ByLength;
 use crate::aead::Error;
 use crate::arch::{TableLanes, TableSetup};
 use crate::backend::Backend;
+use crate::memory::Protected;
 use crate::mode::{Counter64, counter_mode};
 
 /// Sets a 16-byte `key` for counter mode. All that is derived from it is zeroed on drop.
 ///
 /// # Errors
 /// `Error::KeyLength`.
-pub(crate) fn keyed(key: &[u8], backend: Backend) -> Result<Box<dyn Counter64>, Error> {
+pub(crate) fn keyed(key: &[u8], backend: Backend) -> Result<Protected<dyn Counter64>, Error> {
     struct Setup<'a>(&'a [u8]);
     impl TableSetup for Setup<'_> {
-        type Output = Box<dyn Counter64>;
+        type Output = Protected<dyn Counter64>;
 
         fn with_tables<L: TableLanes>(self, lanes: L) -> Self::Output {
-            let short = Blowfish::boxed(self.0);
-            let long = sliced::Planes::boxed(lanes, &short);
-            Box::new(ByLength::<dyn Counter64> {
-                short,
-                long,
+            let short = Blowfish::protected(self.0);
+            let long = sliced::Planes::protected(lanes, &short);
+            Protected::with(|| ByLength::<dyn Counter64> {
+                short: short.unsize(|short| short),
+                long: long.unsize(|long| long),
                 batch_bytes: 8 * L::BYTES,
                 worth_bytes: SLICED_BYTES_MIN,
             })
+            .unsize(|both| both)
         }
         fn without_tables(self) -> Self::Output {
-            Blowfish::boxed(self.0)
+            Blowfish::protected(self.0).unsize(|blowfish| blowfish)
         }
     }
     check(key)?;
@@ -46,23 +48,24 @@ pub(crate) fn keyed(key: &[u8], backend: Backend) -> Result<Box<dyn Counter64>, 
 ///
 /// # Errors
 /// `Error::KeyLength`.
-pub(crate) fn block(key: &[u8], backend: Backend) -> Result<Box<dyn BlockCipher<8>>, Error> {
+pub(crate) fn block(key: &[u8], backend: Backend) -> Result<Protected<dyn BlockCipher<8>>, Error> {
     struct Setup<'a>(&'a [u8]);
     impl TableSetup for Setup<'_> {
-        type Output = Box<dyn BlockCipher<8>>;
+        type Output = Protected<dyn BlockCipher<8>>;
 
         fn with_tables<L: TableLanes>(self, lanes: L) -> Self::Output {
-            let short = Blowfish::boxed(self.0);
-            let long = sliced::Planes::boxed(lanes, &short);
-            Box::new(ByLength::<dyn BlockCipher<8>> {
-                short,
-                long,
+            let short = Blowfish::protected(self.0);
+            let long = sliced::Planes::protected(lanes, &short);
+            Protected::with(|| ByLength::<dyn BlockCipher<8>> {
+                short: short.unsize(|short| short),
+                long: long.unsize(|long| long),
                 batch_bytes: 8 * L::BYTES,
                 worth_bytes: SLICED_BYTES_MIN,
             })
+            .unsize(|both| both)
         }
         fn without_tables(self) -> Self::Output {
-            Blowfish::boxed(self.0)
+            Blowfish::protected(self.0).unsize(|blowfish| blowfish)
         }
     }
     check(key)?;
@@ -90,8 +93,8 @@ struct Blowfish {
 impl Blowfish {
     /// Expands `key`, 4 to 56 bytes (the table of ciphers offers 16, published vectors have others), in place, so that
     /// no copy stays behind.
-    fn boxed(key: &[u8]) -> Box<Self> {
-        let mut blowfish = Box::new(Self { p: pi::P, s: pi::S });
+    fn protected(key: &[u8]) -> Protected<Self> {
+        let mut blowfish = Protected::with(|| Self { p: pi::P, s: pi::S });
         let mut bytes = key.iter().cycle();
         for word in &mut blowfish.p {
             let mut key_word = 0;
@@ -245,7 +248,7 @@ mod tests {
         for vector in vectors().iter().filter(|vector| vector.cipher == "blowfish") {
             let Case::Block { plaintext, ciphertext } = &vector.case else { continue };
             let mut blocks = plaintext.clone();
-            let blowfish = Blowfish::boxed(&vector.key);
+            let blowfish = Blowfish::protected(&vector.key);
             blowfish.encrypt_blocks(blocks.as_chunks_mut().0);
             assert_eq!(&blocks, ciphertext, "{}", vector.place);
             blowfish.decrypt_blocks(blocks.as_chunks_mut().0);
@@ -270,7 +273,7 @@ mod tests {
             }
             for length in 0..want.len() {
                 let mut found = vec![0; length];
-                Blowfish::boxed(&key).xor_keystream64(counter, &mut found);
+                Blowfish::protected(&key).xor_keystream64(counter, &mut found);
                 assert_eq!(found, want[..length], "{length} bytes under key {seed}");
             }
         }
@@ -278,6 +281,6 @@ mod tests {
 
     #[test]
     fn schedules_are_zeroed_on_drop() {
-        assert!(left_after_drop(*Blowfish::boxed(&[7; 16])).iter().all(|byte| *byte == 0));
+        assert!(left_after_drop(Blowfish { p: [7; ROUNDS + 2], s: [[7; 256]; 4] }).iter().all(|byte| *byte == 0));
     }
 }

@@ -2,12 +2,13 @@
 //! for all of a batch and for a part of it.
 
 use crate::block::BlockCipher;
+use crate::memory::Protected;
 use crate::mode::{Counter64, counter_mode};
 
 /// Both forms under one key.
 pub(super) struct ByLength<T: ?Sized> {
-    pub(super) short: Box<T>,
-    pub(super) long: Box<T>,
+    pub(super) short: Protected<T>,
+    pub(super) long: Protected<T>,
     /// What the long form takes at once, in bytes.
     pub(super) batch_bytes: usize,
     /// From how many bytes on a part of a batch is worth a whole one.

@@ -12,19 +12,20 @@ use crate::aead::Error;
 use crate::arch::{Lanes, LanesSetup};
 use crate::backend::Backend;
 use crate::block::BlockCipher;
+use crate::memory::Protected;
 use crate::mode::Counter64;
 
 /// HIGHT for counter mode under `key` of 16 bytes. The key schedule is zeroed on drop.
 ///
 /// # Errors
 /// `Error::KeyLength`.
-pub(crate) fn counter(key: &[u8], backend: Backend) -> Result<Box<dyn Counter64>, Error> {
+pub(crate) fn counter(key: &[u8], backend: Backend) -> Result<Protected<dyn Counter64>, Error> {
     struct Setup<'a>(&'a [u8; 16]);
     impl LanesSetup for Setup<'_> {
-        type Output = Box<dyn Counter64>;
+        type Output = Protected<dyn Counter64>;
 
         fn with<L: Lanes>(self, lanes: L) -> Self::Output {
-            keyed(lanes, self.0)
+            keyed(lanes, self.0).unsize(|hight| hight)
         }
     }
     Ok(backend.0.set_up_lanes(Setup(checked(key)?)))
@@ -34,13 +35,13 @@ pub(crate) fn counter(key: &[u8], backend: Backend) -> Result<Box<dyn Counter64>
 ///
 /// # Errors
 /// `Error::KeyLength`.
-pub(crate) fn block(key: &[u8], backend: Backend) -> Result<Box<dyn BlockCipher<8>>, Error> {
+pub(crate) fn block(key: &[u8], backend: Backend) -> Result<Protected<dyn BlockCipher<8>>, Error> {
     struct Setup<'a>(&'a [u8; 16]);
     impl LanesSetup for Setup<'_> {
-        type Output = Box<dyn BlockCipher<8>>;
+        type Output = Protected<dyn BlockCipher<8>>;
 
         fn with<L: Lanes>(self, lanes: L) -> Self::Output {
-            keyed(lanes, self.0)
+            keyed(lanes, self.0).unsize(|hight| hight)
         }
     }
     Ok(backend.0.set_up_lanes(Setup(checked(key)?)))
@@ -51,8 +52,9 @@ fn checked(key: &[u8]) -> Result<&[u8; 16], Error> {
 }
 
 /// Sets the key in place, so that no copy stays behind.
-fn keyed<L: Lanes>(lanes: L, key: &[u8; 16]) -> Box<ByteSliced<L, Hight>> {
-    let mut hight = Box::new(ByteSliced { lanes, cipher: Hight { whitening: [[0; 4]; 2], keys: [[0; 4]; ROUNDS] } });
+fn keyed<L: Lanes>(lanes: L, key: &[u8; 16]) -> Protected<ByteSliced<L, Hight>> {
+    let mut hight =
+        Protected::with(|| ByteSliced { lanes, cipher: Hight { whitening: [[0; 4]; 2], keys: [[0; 4]; ROUNDS] } });
     hight.cipher.expand(key);
     hight
 }

@@ -9,19 +9,20 @@ use crate::aead::Error;
 use crate::arch::{Lanes, LanesSetup};
 use crate::backend::Backend;
 use crate::block::BlockCipher;
+use crate::memory::Protected;
 use crate::mode::Counter128;
 
 /// LEA for counter modes under `key` of 16, 24 or 32 bytes. The key schedule is zeroed on drop.
 ///
 /// # Errors
 /// `Error::KeyLength`.
-pub(crate) fn counter(key: &[u8], backend: Backend) -> Result<Box<dyn Counter128>, Error> {
+pub(crate) fn counter(key: &[u8], backend: Backend) -> Result<Protected<dyn Counter128>, Error> {
     struct Setup<'a>(&'a [u8]);
     impl LanesSetup for Setup<'_> {
-        type Output = Box<dyn Counter128>;
+        type Output = Protected<dyn Counter128>;
 
         fn with<L: Lanes>(self, lanes: L) -> Self::Output {
-            keyed(lanes, self.0)
+            keyed(lanes, self.0).unsize(|lea| lea)
         }
     }
     check(key)?;
@@ -32,13 +33,13 @@ pub(crate) fn counter(key: &[u8], backend: Backend) -> Result<Box<dyn Counter128
 ///
 /// # Errors
 /// `Error::KeyLength`.
-pub(crate) fn block(key: &[u8], backend: Backend) -> Result<Box<dyn BlockCipher<16>>, Error> {
+pub(crate) fn block(key: &[u8], backend: Backend) -> Result<Protected<dyn BlockCipher<16>>, Error> {
     struct Setup<'a>(&'a [u8]);
     impl LanesSetup for Setup<'_> {
-        type Output = Box<dyn BlockCipher<16>>;
+        type Output = Protected<dyn BlockCipher<16>>;
 
         fn with<L: Lanes>(self, lanes: L) -> Self::Output {
-            keyed(lanes, self.0)
+            keyed(lanes, self.0).unsize(|lea| lea)
         }
     }
     check(key)?;
@@ -53,8 +54,8 @@ fn check(key: &[u8]) -> Result<(), Error> {
 }
 
 /// Sets the key in place, so that no copy stays behind.
-fn keyed<L: Lanes>(lanes: L, key: &[u8]) -> Box<WordSliced<L, Lea>> {
-    let mut lea = Box::new(WordSliced { lanes, cipher: Lea { keys: [[0; 6]; ROUNDS_MAX], rounds: 0 } });
+fn keyed<L: Lanes>(lanes: L, key: &[u8]) -> Protected<WordSliced<L, Lea>> {
+    let mut lea = Protected::with(|| WordSliced { lanes, cipher: Lea { keys: [[0; 6]; ROUNDS_MAX], rounds: 0 } });
     lea.cipher.expand(key);
     lea
 }

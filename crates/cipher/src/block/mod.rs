@@ -17,10 +17,11 @@ mod word_sliced;
 
 use crate::aead::{Aead, Error};
 use crate::backend::Backend;
+use crate::memory::Protected;
 use crate::mode::{Counter64, Counter128};
 
 /// Sets a key on a backend. It is as long as the table of ciphers says, or the result is `Error::KeyLength`.
-pub(crate) type SetOn<T> = fn(&[u8], Backend) -> Result<Box<T>, Error>;
+pub(crate) type SetOn<T> = fn(&[u8], Backend) -> Result<Protected<T>, Error>;
 
 /// How to set a key, by block length.
 #[derive(Clone, Copy, Debug)]

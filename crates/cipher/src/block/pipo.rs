@@ -11,19 +11,20 @@ use crate::aead::Error;
 use crate::arch::{Lanes, LanesSetup};
 use crate::backend::Backend;
 use crate::block::BlockCipher;
+use crate::memory::Protected;
 use crate::mode::Counter64;
 
 /// PIPO for counter mode under `key` of 16 or 32 bytes. The key schedule is zeroed on drop.
 ///
 /// # Errors
 /// `Error::KeyLength`.
-pub(crate) fn counter(key: &[u8], backend: Backend) -> Result<Box<dyn Counter64>, Error> {
+pub(crate) fn counter(key: &[u8], backend: Backend) -> Result<Protected<dyn Counter64>, Error> {
     struct Setup<'a>(&'a [u8]);
     impl LanesSetup for Setup<'_> {
-        type Output = Box<dyn Counter64>;
+        type Output = Protected<dyn Counter64>;
 
         fn with<L: Lanes>(self, lanes: L) -> Self::Output {
-            keyed(lanes, self.0)
+            keyed(lanes, self.0).unsize(|pipo| pipo)
         }
     }
     check(key)?;
@@ -34,13 +35,13 @@ pub(crate) fn counter(key: &[u8], backend: Backend) -> Result<Box<dyn Counter64>
 ///
 /// # Errors
 /// `Error::KeyLength`.
-pub(crate) fn block(key: &[u8], backend: Backend) -> Result<Box<dyn BlockCipher<8>>, Error> {
+pub(crate) fn block(key: &[u8], backend: Backend) -> Result<Protected<dyn BlockCipher<8>>, Error> {
     struct Setup<'a>(&'a [u8]);
     impl LanesSetup for Setup<'_> {
-        type Output = Box<dyn BlockCipher<8>>;
+        type Output = Protected<dyn BlockCipher<8>>;
 
         fn with<L: Lanes>(self, lanes: L) -> Self::Output {
-            keyed(lanes, self.0)
+            keyed(lanes, self.0).unsize(|pipo| pipo)
         }
     }
     check(key)?;
@@ -55,8 +56,8 @@ fn check(key: &[u8]) -> Result<(), Error> {
 }
 
 /// Sets the key in place, so that no copy stays behind.
-fn keyed<L: Lanes>(lanes: L, key: &[u8]) -> Box<ByteSliced<L, Pipo>> {
-    let mut pipo = Box::new(ByteSliced { lanes, cipher: Pipo { keys: [[0; 8]; ROUNDS_MAX + 1], rounds: 0 } });
+fn keyed<L: Lanes>(lanes: L, key: &[u8]) -> Protected<ByteSliced<L, Pipo>> {
+    let mut pipo = Protected::with(|| ByteSliced { lanes, cipher: Pipo { keys: [[0; 8]; ROUNDS_MAX + 1], rounds: 0 } });
     pipo.cipher.expand(key);
     pipo
 }

@@ -14,23 +14,24 @@ use crate::aead::Error;
 use crate::arch::{ByteLanes, ByteSetup, Lanes, Portable};
 use crate::backend::Backend;
 use crate::block::BlockCipher;
+use crate::memory::Protected;
 use crate::mode::Counter128;
 
 /// SEED for counter modes under `key` of 16 bytes. The key schedule is zeroed on drop.
 ///
 /// # Errors
 /// `Error::KeyLength`.
-pub(crate) fn counter(key: &[u8], backend: Backend) -> Result<Box<dyn Counter128>, Error> {
+pub(crate) fn counter(key: &[u8], backend: Backend) -> Result<Protected<dyn Counter128>, Error> {
     struct Setup<'a>(&'a [u8; 16]);
     impl ByteSetup for Setup<'_> {
-        type Output = Box<dyn Counter128>;
+        type Output = Protected<dyn Counter128>;
 
         fn with_bytes<L: ByteLanes>(self, lanes: L) -> Self::Output {
-            lanes::keyed(lanes, self.0)
+            lanes::keyed(lanes, self.0).unsize(|seed| seed)
         }
 
         fn without_bytes(self, portable: Portable) -> Self::Output {
-            bitsliced::keyed(portable, self.0)
+            bitsliced::keyed(portable, self.0).unsize(|seed| seed)
         }
     }
     Ok(backend.0.set_up_bytes(Setup(checked(key)?)))
@@ -40,17 +41,17 @@ pub(crate) fn counter(key: &[u8], backend: Backend) -> Result<Box<dyn Counter128
 ///
 /// # Errors
 /// `Error::KeyLength`.
-pub(crate) fn block(key: &[u8], backend: Backend) -> Result<Box<dyn BlockCipher<16>>, Error> {
+pub(crate) fn block(key: &[u8], backend: Backend) -> Result<Protected<dyn BlockCipher<16>>, Error> {
     struct Setup<'a>(&'a [u8; 16]);
     impl ByteSetup for Setup<'_> {
-        type Output = Box<dyn BlockCipher<16>>;
+        type Output = Protected<dyn BlockCipher<16>>;
 
         fn with_bytes<L: ByteLanes>(self, lanes: L) -> Self::Output {
-            lanes::keyed(lanes, self.0)
+            lanes::keyed(lanes, self.0).unsize(|seed| seed)
         }
 
         fn without_bytes(self, portable: Portable) -> Self::Output {
-            bitsliced::keyed(portable, self.0)
+            bitsliced::keyed(portable, self.0).unsize(|seed| seed)
         }
     }
     Ok(backend.0.set_up_bytes(Setup(checked(key)?)))

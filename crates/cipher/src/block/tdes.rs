@@ -24,6 +24,7 @@ use crate::arch::{ByteLanes, Kernel, Planes, PlanesSetup, TableLanes, TableSetup
 use crate::backend::Backend;
 use crate::block::BlockCipher;
 use crate::block::by_length::ByLength;
+use crate::memory::Protected;
 use crate::mode::{Counter64, counter_mode};
 use bytes::ByteKeys;
 use s_boxes::s_box;
@@ -34,7 +35,7 @@ pub(crate) use blocks::block;
 ///
 /// # Errors
 /// `Error::KeyLength`.
-pub(crate) fn keyed(key: &[u8], backend: Backend) -> Result<Box<dyn Counter64>, Error> {
+pub(crate) fn keyed(key: &[u8], backend: Backend) -> Result<Protected<dyn Counter64>, Error> {
     match key.try_into() {
         Ok(key) => Ok(backend.0.set_up_tables(ByLengthSetup { key, circuits: backend.0.set_up_planes(Setup(key)) })),
         Err(_) => Err(Error::KeyLength { found: key.len(), want: 24 }),
@@ -44,20 +45,20 @@ pub(crate) fn keyed(key: &[u8], backend: Backend) -> Result<Box<dyn Counter64>, 
 struct Setup<'a>(&'a [u8; 24]);
 
 impl PlanesSetup for Setup<'_> {
-    type Output = Box<dyn Counter64>;
+    type Output = Protected<dyn Counter64>;
 
     /// Sets the key in place, so that no copy stays behind.
     fn with<P: Planes>(self, planes: P) -> Self::Output {
-        let mut tdes = Box::new(Tdes { planes, keys: RoundKeys::zero() });
+        let mut tdes = Protected::with(|| Tdes { planes, keys: RoundKeys::zero() });
         tdes.keys.expand(self.0);
-        tdes
+        tdes.unsize(|tdes| tdes)
     }
 }
 
 /// The circuits under one key, and where there are look-ups in vectors also these, for short messages.
 struct ByLengthSetup<'a, T: ?Sized> {
     key: &'a [u8; 24],
-    circuits: Box<T>,
+    circuits: Protected<T>,
 }
 
 impl<'a, T: ?Sized> ByLengthSetup<'a, T> {
@@ -68,15 +69,16 @@ impl<'a, T: ?Sized> ByLengthSetup<'a, T> {
 }
 
 impl TableSetup for ByLengthSetup<'_, dyn Counter64> {
-    type Output = Box<dyn Counter64>;
+    type Output = Protected<dyn Counter64>;
 
     fn with_tables<L: TableLanes + ByteLanes>(self, lanes: L) -> Self::Output {
-        Box::new(ByLength::<dyn Counter64> {
-            short: ByteKeys::boxed(lanes, self.key),
+        Protected::with(|| ByLength::<dyn Counter64> {
+            short: ByteKeys::protected(lanes, self.key).unsize(|short| short),
             long: self.circuits,
             batch_bytes: Self::BATCH_BYTES,
             worth_bytes: Self::CIRCUIT_BYTES_MIN,
         })
+        .unsize(|both| both)
     }
     fn without_tables(self) -> Self::Output {
         self.circuits
@@ -84,15 +86,16 @@ impl TableSetup for ByLengthSetup<'_, dyn Counter64> {
 }
 
 impl TableSetup for ByLengthSetup<'_, dyn BlockCipher<8>> {
-    type Output = Box<dyn BlockCipher<8>>;
+    type Output = Protected<dyn BlockCipher<8>>;
 
     fn with_tables<L: TableLanes + ByteLanes>(self, lanes: L) -> Self::Output {
-        Box::new(ByLength::<dyn BlockCipher<8>> {
-            short: ByteKeys::boxed(lanes, self.key),
+        Protected::with(|| ByLength::<dyn BlockCipher<8>> {
+            short: ByteKeys::protected(lanes, self.key).unsize(|short| short),
             long: self.circuits,
             batch_bytes: Self::BATCH_BYTES,
             worth_bytes: Self::CIRCUIT_BYTES_MIN,
         })
+        .unsize(|both| both)
     }
     fn without_tables(self) -> Self::Output {
         self.circuits

@@ -11,16 +11,21 @@
 //! (encrypt-then-MAC), so forged data is refused before anything is decrypted. BLAKE3 derives the subkeys because
 //! it makes the MAC already: HKDF would bring in a second hash function for the same promise.
 
-use zeroize::{Zeroize, Zeroizing};
+use zeroize::Zeroize;
 
 use super::Counter64;
 use crate::aead::{Aead, Error, is_tag};
+use crate::memory::Protected;
 use crate::registry::{Cipher, Limits};
+
+/// The longest key of a cipher with 64-bit blocks, in bytes.
+const CIPHER_KEY_BYTES_MAX: usize = 32;
 
 /// The key of one cipher in this mode.
 pub(crate) struct CtrMac {
-    cipher: Box<dyn Counter64>,
-    mac_key: Zeroizing<[u8; blake3::KEY_LEN]>,
+    cipher: Protected<dyn Counter64>,
+    /// Zeroed with the memory that all of this is in.
+    mac_key: [u8; blake3::KEY_LEN],
     limits: Limits,
 }
 
@@ -29,16 +34,18 @@ impl CtrMac {
     ///
     /// # Errors
     /// What `keyed` returns.
-    pub(crate) fn new(
+    pub(crate) fn protected(
         line: &Cipher,
         key: &[u8],
-        keyed: impl FnOnce(&[u8]) -> Result<Box<dyn Counter64>, Error>,
-    ) -> Result<Self, Error> {
-        let mut cipher_key = Zeroizing::new(vec![0; line.key_bytes]);
-        derive(line, "cipher key", key, &mut cipher_key);
-        let mut mac_key = Zeroizing::new([0; blake3::KEY_LEN]);
-        derive(line, "mac key", key, &mut *mac_key);
-        Ok(Self { cipher: keyed(&cipher_key)?, mac_key, limits: line.limits })
+        keyed: impl FnOnce(&[u8]) -> Result<Protected<dyn Counter64>, Error>,
+    ) -> Result<Protected<dyn Aead>, Error> {
+        let mut cipher_key = Protected::with(|| [0; CIPHER_KEY_BYTES_MAX]);
+        let cipher_key = &mut cipher_key[..line.key_bytes];
+        derive(line, "cipher key", key, cipher_key);
+        let cipher = keyed(cipher_key)?;
+        let mut mode = Protected::with(|| Self { cipher, mac_key: [0; blake3::KEY_LEN], limits: line.limits });
+        derive(line, "mac key", key, &mut mode.mac_key);
+        Ok(mode.unsize(|mode| mode))
     }
 
     fn tag(&self, nonce: [u8; 8], associated: &[u8], ciphertext: &[u8]) -> [u8; 16] {

@@ -9,11 +9,12 @@ use super::Counter128;
 use super::ghash::GhashKey;
 use crate::aead::{Aead, Context, Error, is_tag};
 use crate::backend::Backend;
+use crate::memory::Protected;
 use crate::registry::Limits;
 
 /// The key of one cipher in GCM.
 pub(crate) struct Gcm {
-    cipher: Box<dyn Counter128>,
+    cipher: Protected<dyn Counter128>,
     ghash: GhashKey,
     limits: Limits,
 }
@@ -104,13 +105,17 @@ impl<'a> Head<'a> {
 
 impl Gcm {
     /// GCM over the keyed `cipher`, with GHASH on `backend`.
-    pub(crate) fn new(limits: Limits, cipher: Box<dyn Counter128>, backend: Backend) -> Self {
+    pub(crate) fn protected(
+        limits: Limits,
+        cipher: Protected<dyn Counter128>,
+        backend: Backend,
+    ) -> Protected<dyn Aead> {
         let mut hash_key = [0; 16];
         cipher.encrypt_block(&mut hash_key);
         let ghash = GhashKey::new(&hash_key, backend);
         hash_key.zeroize();
         wipe_stack::<4096>();
-        Self { cipher, ghash, limits }
+        Protected::with(|| Self { cipher, ghash, limits }).unsize(|gcm| gcm)
     }
 
     /// What `associated` and `ciphertext` hash to, under the mask at the head of `stream`.

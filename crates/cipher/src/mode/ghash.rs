@@ -11,30 +11,29 @@ mod portable;
 
 use std::sync::OnceLock;
 
-use zeroize::optimization_barrier;
-
 use crate::arch::{AesLanes, AesSetup, Kernel, Portable};
 use crate::backend::Backend;
+use crate::memory::Protected;
 use crate::mode::gcm::wipe_stack;
 
 /// The powers of one hash key, zeroed on drop.
-pub(crate) struct GhashKey(Box<dyn Hash>);
+pub(crate) struct GhashKey(Protected<dyn Hash>);
 
 impl GhashKey {
     /// Sets up `h`, the encryption of the zero block, for `backend`.
     pub(crate) fn new(h: &[u8; 16], backend: Backend) -> Self {
         struct Setup<'a>(&'a [u8; 16]);
         impl AesSetup for Setup<'_> {
-            type Output = Box<dyn Hash>;
+            type Output = Protected<dyn Hash>;
 
-            fn with_aes<L: AesLanes>(self, lanes: L) -> Box<dyn Hash> {
-                let mut key = Box::new(LanesKey { lanes, short: Powers::zero(), long: OnceLock::new() });
+            fn with_aes<L: AesLanes>(self, lanes: L) -> Protected<dyn Hash> {
+                let mut key = Protected::with(|| LanesKey { lanes, short: Powers::zero(), long: OnceLock::new() });
                 lanes.enter(SetPowers { h: self.0, powers: &mut key.short });
-                key
+                key.unsize(|key| key)
             }
 
-            fn without_aes(self, words: Portable) -> Box<dyn Hash> {
-                portable::Key::boxed(words, self.0)
+            fn without_aes(self, words: Portable) -> Protected<dyn Hash> {
+                portable::Key::protected(words, self.0).unsize(|key| key)
             }
         }
         Self(backend.0.set_up_aes(Setup(h)))
@@ -84,7 +83,7 @@ pub(crate) const SHORT: usize = 12;
 pub(crate) const SHORT_BYTES: usize = 16 * (SHORT - 4 - 1);
 
 /// Powers of H in descending order, H last, then zeros: blocks that are multiplied by them in order end with H. A vector may
-/// be loaded from any power on.
+/// be loaded from any power on. Kept in protected memory alone, which is zeroed.
 #[repr(C)]
 pub(crate) struct Powers<const SLOTS: usize> {
     powers: [[u8; 16]; SLOTS],
@@ -159,14 +158,6 @@ impl<const SLOTS: usize> Powers<SLOTS> {
         let at = Self::at(exponent);
         lanes.store(powers, self.powers[at..].as_flattened_mut());
         lanes.store(lanes.xor(powers, lanes.swap_halves(powers)), self.sums[at..].as_flattened_mut());
-    }
-}
-
-impl<const SLOTS: usize> Drop for Powers<SLOTS> {
-    fn drop(&mut self) {
-        self.powers.as_flattened_mut().fill(0);
-        self.sums.as_flattened_mut().fill(0);
-        optimization_barrier(self);
     }
 }
 
@@ -393,7 +384,7 @@ struct LanesKey<L> {
     lanes: L,
     short: Powers<SHORT>,
     /// Made with the first long message.
-    long: OnceLock<Box<LongPowers>>,
+    long: OnceLock<Protected<LongPowers>>,
 }
 
 struct TagInput<'a, const SLOTS: usize> {
@@ -421,7 +412,7 @@ impl<L: AesLanes> Hash for LanesKey<L> {
             lanes.enter(TagInput { powers: short, associated, ciphertext })
         } else {
             let long = self.long.get_or_init(|| {
-                let mut long = Box::new(LongPowers(Powers::zero()));
+                let mut long = Protected::with(|| LongPowers(Powers::zero()));
                 lanes.enter(Lengthen { short, long: &mut long.0 });
                 wipe_stack::<4096>();
                 long
@@ -471,7 +462,6 @@ pub(crate) mod reference {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::arch::left_after_drop;
 
     /// A splitmix64 stream: repeatable, and good enough to fill buffers.
     fn bytes(seed: u64, n: usize) -> Vec<u8> {
@@ -518,13 +508,5 @@ mod tests {
         for backend in Backend::available() {
             assert_eq!(GhashKey::new(&h, backend).tag_input(&[], &ciphertext), want, "{}", backend.name());
         }
-    }
-
-    #[test]
-    fn powers_are_zeroed() {
-        let powers = LongPowers(Powers { powers: [[7; 16]; LONG], sums: [[7; 16]; LONG] });
-        assert!(left_after_drop(powers).iter().all(|byte| *byte == 0));
-        let key = *portable::Key::boxed(Portable, &[7; 16]);
-        assert!(left_after_drop(key).iter().all(|byte| *byte == 0));
     }
 }

@@ -14,7 +14,7 @@ const NONCE: [u8; 12] = [9; 12];
 const HEAD_NONCE: [u8; 12] = [10; 12];
 
 /// A block that must not be found, and what it is.
-type Secret = (String, [u8; 16]);
+pub(super) type Secret = (String, [u8; 16]);
 
 /// x^128 + x^127 + x^126 + x^121 + 1, less its highest term (RFC 8452, 3).
 const MODULUS: u128 = 0xc200_0000_0000_0000_0000_0000_0000_0001;
@@ -28,7 +28,7 @@ fn dot(a: u128, b: u128) -> u128 {
 }
 
 /// The key itself, the key of the hash in every form it is used in, and its powers; of AES round keys and what masks the tags.
-fn secrets(cipher: &'static Cipher, key: &[u8]) -> Vec<Secret> {
+pub(super) fn secrets(cipher: &'static Cipher, key: &[u8]) -> Vec<Secret> {
     let portable = blocks(cipher, key, Backend::by_name("portable").unwrap()).unwrap();
     let encrypted = |mut block: [u8; 16]| {
         portable.encrypt(&mut block).unwrap();

@@ -4,6 +4,8 @@ pub(crate) mod ctr;
 pub(crate) mod ctr_mac;
 pub(crate) mod gcm;
 pub(crate) mod ghash;
+#[cfg(all(test, target_os = "linux", target_arch = "x86_64", not(miri)))]
+mod left_in_memory;
 #[cfg(all(test, target_arch = "x86_64", not(miri)))]
 mod left_on_stack;
 

@@ -5,11 +5,12 @@ use crate::aead::Error;
 use crate::blocks::Blocks;
 use crate::cbc::Cbc;
 use crate::cmac::Cmac;
+use crate::memory::Protected;
 use crate::registry::Cipher;
 use crate::testing::vectors::Case;
 
 /// Sets a key for a block cipher under test.
-pub type MakeBlocks<'a> = &'a dyn Fn(&[u8]) -> Result<Box<dyn Blocks>, Error>;
+pub type MakeBlocks<'a> = &'a dyn Fn(&[u8]) -> Result<Protected<dyn Blocks>, Error>;
 
 /// Sets a key for a CBC under test.
 pub type MakeCbc<'a> = &'a dyn Fn(&[u8]) -> Result<Cbc, Error>;

@@ -6,6 +6,7 @@ use std::path::Path;
 
 use sealstone_cipher::aead::{Aead, aead};
 use sealstone_cipher::backend::Backend;
+use sealstone_cipher::memory;
 use sealstone_cipher::registry;
 use serde::Deserialize;
 use zeroize::{Zeroize, Zeroizing};
@@ -202,7 +203,7 @@ impl Content {
 }
 
 /// The cipher that seals one version's secret.
-fn sealer(stretched: &Stretched, id: &str, version: u32) -> Box<dyn Aead> {
+fn sealer(stretched: &Stretched, id: &str, version: u32) -> memory::Protected<dyn Aead> {
     let mut key = Zeroizing::new([0; 32]);
     subkey(stretched.key.as_bytes(), "key file", &[id.as_bytes(), &version.to_be_bytes()], key.as_mut_slice());
     let aes = registry::cipher("aes-256").expect("in the table");

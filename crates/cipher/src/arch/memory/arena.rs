@@ -34,12 +34,9 @@ const KEPT: [u8; KEPT_SIZES] = [8, 8, 8, 8, 8, 4, 2, 2];
 const KEPT_SIZES: usize = 8;
 const KEPT_MAX: usize = 8;
 
-/// A piece of protected memory that belongs to whoever holds this. Not freed on drop: see [`Slot::release`].
-#[derive(Clone, Copy)]
+/// A piece of protected memory that belongs to whoever holds this. Not freed on drop: see [`release`].
 pub(super) struct Slot {
-    start: NonNull<u8>,
-    /// Bytes asked for.
-    bytes: u32,
+    pub(super) start: NonNull<u8>,
     /// Which process it was taken in, see [`generation`].
     pub(super) generation: u32,
 }
@@ -167,33 +164,26 @@ impl Slot {
         let size = size_of_slot(bytes);
         let start = CACHE.try_with(|cache| cache.take(size, generation));
         // a thread that is ending has no free slots of its own any more
-        let start = start.unwrap_or_else(|_| page().lists[size].take(size));
-        Self { start, bytes: bytes as u32, generation }
+        let start = start.unwrap_or_else(|_| page().take(size));
+        Self { start, generation }
     }
+}
 
-    #[inline]
-    pub(super) fn start(self) -> NonNull<u8> {
-        self.start
-    }
-
-    /// Zeroes the slot and makes it free. In a forked child nothing happens: what the parent held is zeroed already, and
-    /// the child's system would not keep it locked.
-    ///
-    /// # Safety
-    /// The slot is released once, what was in it was dropped, and nothing refers to it any more.
-    #[inline]
-    pub(super) unsafe fn release(self) {
-        if !is_current(self.generation) {
-            return;
-        }
-        // SAFETY: a slot has room for `bytes` bytes and, by the condition above, no other user.
-        unsafe { ptr::write_bytes(self.start.as_ptr(), 0, self.bytes as usize) };
-        optimization_barrier(&self.start);
-        let size = size_of_slot(self.bytes as usize);
-        let given = CACHE.try_with(|cache| cache.give(size, self.generation, self.start));
-        if given.is_err() {
-            page().lists[size].give(&[Cell::new(self.start.as_ptr())]);
-        }
+/// Zeroes the slot at `start`, which was taken for `layout`, and makes it free.
+///
+/// # Safety
+/// The slot was taken in this `generation`, which is the current one, and for this layout; it is released once, what was in
+/// it was dropped, and nothing refers to it any more.
+#[inline]
+pub(super) unsafe fn release(start: NonNull<u8>, layout: Layout, generation: u32) {
+    // `start` comes from a value, and what is derived from that must not touch what is behind it in the slot.
+    let start = NonNull::<u8>::with_exposed_provenance(start.addr());
+    // SAFETY: a slot has room for what it was taken for and, by the conditions above, no other user.
+    unsafe { ptr::write_bytes(start.as_ptr(), 0, layout.size()) };
+    optimization_barrier(&start);
+    let size = size_of_slot(layout.size().max(layout.align()));
+    if CACHE.try_with(|cache| cache.give(size, generation, start)).is_err() {
+        page().give(size, start);
     }
 }
 
@@ -328,6 +318,16 @@ impl List {
 }
 
 impl Page {
+    #[cold]
+    fn take(&self, size: usize) -> NonNull<u8> {
+        self.lists[size].take(size)
+    }
+
+    #[cold]
+    fn give(&self, size: usize, slot: NonNull<u8>) {
+        self.lists[size].give(&[Cell::new(slot.as_ptr())]);
+    }
+
     /// New slots of size number `size`, linked as in a [`List`]; the first of them.
     #[cold]
     fn cut(&self, size: usize) -> *mut u8 {
@@ -368,6 +368,8 @@ impl Page {
         let Some(pages) = pages::map(bytes, true) else {
             handle_alloc_error(Layout::from_size_align(bytes, RUN_BYTES).expect("a size of ours"))
         };
+        // for `release`
+        pages.start.expose_provenance();
         let granted = |granted: bool| if granted { pages.bytes } else { 0 };
         self.mapped_bytes.fetch_add(pages.bytes, Ordering::Relaxed);
         self.locked_bytes.fetch_add(granted(pages.locked), Ordering::Relaxed);

@@ -9,12 +9,13 @@
 //!   columns too far right, so the row below is found k columns further on, and four rounds later all is back in
 //!   place. Round keys are laid out accordingly.
 
-use zeroize::optimization_barrier;
+use zeroize::{Zeroizing, optimization_barrier};
 
 use super::{ROUNDS_MAX, RoundKeys, SubWord};
 use crate::arch::{Logic, Portable, Words};
 use crate::block::BlockCipher;
 use crate::block::aria::bitsliced::linear;
+use crate::memory::Protected;
 use crate::mode::{Counter128, counter_mode};
 
 /// Blocks encrypted together.
@@ -58,12 +59,16 @@ const S_BOX_CONSTANT: u8 = 0x63;
 
 impl Aes {
     /// Sets `key`, 16, 24 or 32 bytes, in place, so that no copy stays behind.
-    pub(super) fn boxed(words: Portable, key: &[u8]) -> Box<Self> {
-        let mut aes =
-            Box::new(Self { words, keys: SlicedKeys([[[0; 16]; 8]; ROUNDS_MAX + 1]), rounds: key.len() / 4 + 6 });
-        let mut plain = RoundKeys::zero();
-        plain.expand(key, aes.rounds, &Scalar);
-        for (n, (sliced, key)) in aes.keys.0.iter_mut().zip(&plain.0[..=aes.rounds]).enumerate() {
+    pub(super) fn protected(words: Portable, key: &[u8]) -> Protected<Self> {
+        let mut aes = Protected::with(|| Self {
+            words,
+            keys: SlicedKeys([[[0; 16]; 8]; ROUNDS_MAX + 1]),
+            rounds: key.len() / 4 + 6,
+        });
+        let mut plain = Zeroizing::new(RoundKeys::zero());
+        let rounds = aes.rounds;
+        plain.expand(key, rounds, &Scalar);
+        for (n, (sliced, key)) in aes.keys.0.iter_mut().zip(&plain.0[..=rounds]).enumerate() {
             slice_key(sliced, key, n);
         }
         aes

@@ -7,6 +7,7 @@ use super::bitsliced::Aes;
 use crate::aead::{Aead, Error, is_tag};
 use crate::backend::Backend;
 use crate::ctr::Ctr;
+use crate::memory::Protected;
 use crate::mode::Counter128;
 use crate::mode::gcm::{first_counter, wipe_stack};
 use crate::mode::ghash::GhashKey;
@@ -14,21 +15,21 @@ use crate::registry::Limits;
 
 /// Bitsliced AES in GCM.
 pub(super) struct BitslicedGcm {
-    aes: Box<Aes>,
+    aes: Protected<Aes>,
     ghash: GhashKey,
     limits: Limits,
 }
 
 impl BitslicedGcm {
     /// GCM over the keyed `aes`, with GHASH on `backend`.
-    pub(super) fn boxed(aes: Box<Aes>, backend: Backend, limits: Limits) -> Box<dyn Aead> {
+    pub(super) fn protected(aes: Protected<Aes>, backend: Backend, limits: Limits) -> Protected<dyn Aead> {
         let mut hash_key = [0; 16];
         aes.encrypt_block(&mut hash_key);
         let ghash = GhashKey::new(&hash_key, backend);
         hash_key.fill(0);
         zeroize::optimization_barrier(&hash_key);
         wipe_stack::<4096>();
-        Box::new(Self { aes, ghash, limits })
+        Protected::with(|| Self { aes, ghash, limits }).unsize(|gcm| gcm)
     }
 }
 

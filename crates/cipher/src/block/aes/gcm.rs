@@ -11,6 +11,7 @@ use super::RoundKeys;
 use super::lanes::{LaneKeys, Schedule, encrypt, last_round, load_tail, round, take_counters, whiten, xor_whole};
 use crate::aead::{Aead, Context, Error, is_tag};
 use crate::arch::{AesLanes, Kernel};
+use crate::memory::Protected;
 use crate::mode::gcm::{Head, Mask, first_counter, wipe_stack};
 use crate::mode::ghash::{
     BATCH, LONG, Powers, Products, SHORT, SHORT_BYTES, absorb, absorb_batch, field_key_in_lanes, hash_head, lengths,
@@ -23,7 +24,7 @@ pub(super) struct AesGcm<L, const R: usize> {
     lanes: L,
     keys: RoundKeys,
     powers: Powers<SHORT>,
-    long: OnceLock<Box<Long>>,
+    long: OnceLock<Protected<Long>>,
 }
 
 /// What messages of any length are worked through with.
@@ -35,17 +36,17 @@ struct Long {
 
 impl<L: AesLanes, const R: usize> AesGcm<L, R> {
     /// Sets `key`, of (R - 6) words, in place, so that no copy stays behind.
-    pub(super) fn boxed(lanes: L, key: &[u8]) -> Box<dyn Aead> {
-        let (keys, powers) = (RoundKeys::zero(), Powers::zero());
-        let mut gcm = Box::new(Self { lanes, keys, powers, long: OnceLock::new() });
+    pub(super) fn protected(lanes: L, key: &[u8]) -> Protected<dyn Aead> {
+        let zero = || Self { lanes, keys: RoundKeys::zero(), powers: Powers::zero(), long: OnceLock::new() };
+        let mut gcm = Protected::with(zero);
         let Self { keys, powers, .. } = &mut *gcm;
         lanes.enter(SetKey::<R> { key, keys, powers });
-        gcm
+        gcm.unsize(|gcm| gcm)
     }
 
     fn long(&self) -> &Long {
         self.long.get_or_init(|| {
-            let mut long = Box::new(Long { keys: LaneKeys::zero(), powers: Powers::zero() });
+            let mut long = Protected::with(|| Long { keys: LaneKeys::zero(), powers: Powers::zero() });
             self.lanes.enter(Lengthen::<R> { keys: &self.keys, powers: &self.powers, long: &mut long });
             wipe_stack::<4096>();
             long

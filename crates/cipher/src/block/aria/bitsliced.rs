@@ -14,6 +14,7 @@ use super::{DIFFUSION, ROUNDS_MAX, RoundKeys, Rounds, reverse, schedule};
 use crate::arch::{Portable, Words};
 use crate::block::BlockCipher;
 use crate::block::aes::bitsliced::{State, exchange_bits, sub_bytes};
+use crate::memory::Protected;
 use crate::mode::{Counter128, counter_mode};
 
 /// Blocks encrypted together.
@@ -93,8 +94,8 @@ pub(super) struct Aria {
 
 impl Aria {
     /// Sets `key`, of 4 (`rounds` - 8) bytes, in place, so that no copy stays behind.
-    pub(super) fn boxed(words: Portable, key: &[u8], rounds: usize) -> Box<Self> {
-        let mut aria = Box::new(Self { words, keys: SlicedKeys([[[0; 16]; 8]; ROUNDS_MAX + 1]), rounds });
+    pub(super) fn protected(words: Portable, key: &[u8], rounds: usize) -> Protected<Self> {
+        let mut aria = Protected::with(|| Self { words, keys: SlicedKeys([[[0; 16]; 8]; ROUNDS_MAX + 1]), rounds });
         let mut plain = RoundKeys::zero();
         schedule(key, rounds, &WordsRounds(words), &mut plain);
         aria.set(&plain);
@@ -319,9 +320,9 @@ pub(super) struct AriaBlocks {
 
 impl AriaBlocks {
     /// Sets `key`, of 4 (`rounds` - 8) bytes, in place, so that no copy stays behind.
-    pub(super) fn boxed(words: Portable, key: &[u8], rounds: usize) -> Box<Self> {
+    pub(super) fn protected(words: Portable, key: &[u8], rounds: usize) -> Protected<Self> {
         let zero = || Aria { words, keys: SlicedKeys([[[0; 16]; 8]; ROUNDS_MAX + 1]), rounds };
-        let mut aria = Box::new(Self { forward: zero(), back: zero() });
+        let mut aria = Protected::with(|| Self { forward: zero(), back: zero() });
         let mut plain = RoundKeys::zero();
         schedule(key, rounds, &WordsRounds(words), &mut plain);
         aria.forward.set(&plain);

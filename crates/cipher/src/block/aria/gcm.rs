@@ -14,6 +14,7 @@ use super::lanes::{
 };
 use crate::aead::{Aead, Context, Error, is_tag};
 use crate::arch::{AesLanes, ByteLanes, Kernel, Lanes};
+use crate::memory::Protected;
 use crate::mode::gcm::{Head, first_counter};
 use crate::mode::ghash::{
     BATCH, LONG, LongPowers, Powers, Products, absorb, absorb_batch, field_key_in_lanes, finish, hash_head, lengths,
@@ -30,11 +31,12 @@ pub(super) struct AriaGcm<L, const R: usize> {
 
 impl<L: ByteLanes + AesLanes, const R: usize> AriaGcm<L, R> {
     /// Sets `key`, of 4 (R - 8) bytes, in place, so that no copy stays behind.
-    pub(super) fn boxed(lanes: L, limits: Limits, key: &[u8]) -> Box<dyn Aead> {
-        let mut gcm = Box::new(Self { lanes, limits, keys: LaneKeys::zero(), powers: LongPowers(Powers::zero()) });
+    pub(super) fn protected(lanes: L, limits: Limits, key: &[u8]) -> Protected<dyn Aead> {
+        let mut gcm =
+            Protected::with(|| Self { lanes, limits, keys: LaneKeys::zero(), powers: LongPowers(Powers::zero()) });
         let Self { keys, powers, .. } = &mut *gcm;
         Lanes::enter(lanes, SetKey::<R> { key, keys, powers: &mut powers.0 });
-        gcm
+        gcm.unsize(|gcm| gcm)
     }
 }
 

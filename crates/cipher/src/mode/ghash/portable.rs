@@ -12,6 +12,7 @@ use zeroize::optimization_barrier;
 
 use super::{Hash, MODULUS, field_key, lengths};
 use crate::arch::{Logic, Words};
+use crate::memory::Protected;
 
 /// Blocks multiplied before their sum is reduced.
 const BATCH: usize = 8;
@@ -33,8 +34,8 @@ pub(super) struct Key<W: Words> {
 
 impl<W: Words> Key<W> {
     /// Sets `h` in place, so that no copy stays behind.
-    pub(super) fn boxed(words: W, h: &[u8; 16]) -> Box<Self> {
-        let mut key = Box::new(Self { words, pairs: [[[words.rows([0; 4]); 4]; 9]; BATCH / 2] });
+    pub(super) fn protected(words: W, h: &[u8; 16]) -> Protected<Self> {
+        let mut key = Protected::with(|| Self { words, pairs: [[[words.rows([0; 4]); 4]; 9]; BATCH / 2] });
         let unit = field_key(h);
         let mut powers = [unit; BATCH];
         key.pairs[0] = split(words, operands(words, [0, unit]));
@@ -163,5 +164,17 @@ where
     fn tag_input(&self, associated: &[u8], ciphertext: &[u8]) -> [u8; 16] {
         let hash = self.absorb_bytes(self.absorb_bytes(0, associated), ciphertext);
         self.absorb(hash, &[lengths(associated, ciphertext.len())]).to_be_bytes()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::arch::{Portable, left_after_drop};
+
+    #[test]
+    fn powers_are_zeroed() {
+        let key = Key { words: Portable, pairs: [[[Portable.rows([7; 4]); 4]; 9]; BATCH / 2] };
+        assert!(left_after_drop(key).iter().all(|byte| *byte == 0));
     }
 }
