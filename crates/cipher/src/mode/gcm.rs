@@ -105,17 +105,23 @@ impl<'a> Head<'a> {
 
 impl Gcm {
     /// GCM over the keyed `cipher`, with GHASH on `backend`.
-    pub(crate) fn protected(
-        limits: Limits,
-        cipher: Protected<dyn Counter128>,
-        backend: Backend,
-    ) -> Protected<dyn Aead> {
+    pub(crate) fn new(limits: Limits, cipher: Protected<dyn Counter128>, backend: Backend) -> Self {
         let mut hash_key = [0; 16];
         cipher.encrypt_block(&mut hash_key);
         let ghash = GhashKey::new(&hash_key, backend);
         hash_key.zeroize();
         wipe_stack::<4096>();
-        Protected::with(|| Self { cipher, ghash, limits }).unsize(|gcm| gcm)
+        Self { cipher, ghash, limits }
+    }
+
+    /// The same as an AEAD.
+    pub(crate) fn protected(
+        limits: Limits,
+        cipher: Protected<dyn Counter128>,
+        backend: Backend,
+    ) -> Protected<dyn Aead> {
+        let gcm = Self::new(limits, cipher, backend);
+        Protected::with(|| gcm).unsize(|gcm| gcm)
     }
 
     /// What `associated` and `ciphertext` hash to, under the mask at the head of `stream`.
