@@ -10,8 +10,11 @@ use sealstone_cipher::ctr::ctr;
 use sealstone_cipher::registry::{Cipher, ciphers};
 use sealstone_cipher::testing::bytes;
 
-/// Lengths in bytes: parts of blocks and of vectors, and more than a batch where that is affordable.
-const LENGTHS: &[usize] = if cfg!(miri) { &[0, 13, 70, 150] } else { &[0, 1, 13, 16, 63, 64, 70, 130, 500, 1100] };
+/// Lengths in bytes: parts of blocks and of vectors, and more than a batch.
+const LENGTHS: &[usize] = if cfg!(miri) { &[13, 150] } else { &[0, 1, 13, 16, 63, 64, 70, 130, 500, 1100] };
+
+/// Of longer messages so many bytes go one block after the other: under Miri a pass over several blocks takes seconds.
+const CHAINED_BYTES_MAX: usize = if cfg!(miri) { 40 } else { 1100 };
 
 /// All that `cipher` makes of one message, one after the other.
 fn outputs(cipher: &'static Cipher, backend: Backend, length: usize) -> Vec<Vec<u8>> {
@@ -27,7 +30,8 @@ fn outputs(cipher: &'static Cipher, backend: Backend, length: usize) -> Vec<Vec<
         outputs.push(data);
     }
     let (whole, chained) = (blocks(cipher, &key, backend).unwrap(), cbc(cipher, &key, backend).unwrap());
-    let mut padded = plain.clone();
+    let plain = &plain[..length.min(CHAINED_BYTES_MAX)];
+    let mut padded = plain.to_vec();
     pad(&mut padded, cipher.block_bytes);
     let mut data = padded.clone();
     whole.encrypt(&mut data).unwrap();
@@ -40,8 +44,8 @@ fn outputs(cipher: &'static Cipher, backend: Backend, length: usize) -> Vec<Vec<
     unpad(&mut data, cipher.block_bytes).unwrap();
     assert_eq!(data, plain);
     let mac = cmac(cipher, &key, backend).unwrap();
-    outputs.push(mac.mac(&plain));
-    assert_eq!(mac.verify(&plain, outputs.last().unwrap()), Ok(()));
+    outputs.push(mac.mac(plain));
+    assert_eq!(mac.verify(plain, outputs.last().unwrap()), Ok(()));
     outputs
 }
 
@@ -65,10 +69,16 @@ fn sealed(keyed: &dyn Aead, nonce: &[u8], plain: &[u8]) -> Vec<Vec<u8>> {
 fn every_backend_gives_what_portable_gives() {
     let portable = Backend::by_name("portable").unwrap();
     println!("backends: {:?}", Backend::available());
-    for cipher in ciphers() {
+    // Miri looks at what the code does to memory, which no length of a key changes.
+    let family = |cipher: &Cipher| cipher.name.split('-').next();
+    for (i, cipher) in ciphers().iter().enumerate() {
+        if cfg!(miri) && ciphers()[..i].iter().any(|before| family(before) == family(cipher)) {
+            continue;
+        }
+        println!("{}", cipher.name);
         for &length in LENGTHS {
             let wanted = outputs(cipher, portable, length);
-            for backend in Backend::available() {
+            for backend in Backend::available().into_iter().filter(|backend| *backend != portable) {
                 let found = outputs(cipher, backend, length);
                 assert!(found == wanted, "{} on {}, {length} bytes", cipher.name, backend.name());
             }

@@ -112,19 +112,28 @@ impl<T> Protected<T> {
     #[inline]
     #[must_use]
     pub fn new(value: T) -> Self {
-        Self::with(|| value)
+        let (place, generation) = Self::place();
+        // SAFETY: the place is as long and as aligned as a `T`, and nobody else has it.
+        unsafe { place.write(value) };
+        Self { value: place, generation, owns: PhantomData }
     }
 
     /// What `make` returns, of at most 128 KiB, in protected memory: built there, where the compiler can.
     #[inline]
     #[must_use]
     pub fn with(make: impl FnOnce() -> T) -> Self {
-        const { assert!(size_of::<T>() <= arena::SLOT_BYTES_MAX && align_of::<T>() <= 4096) };
-        let Slot { start, generation } = Slot::take(Layout::new::<T>());
-        let place = start.cast::<T>();
-        // SAFETY: the slot is as long and as aligned as a `T`, and nobody else has it.
+        let (place, generation) = Self::place();
+        // SAFETY: as in `new`.
         unsafe { place.write(make()) };
         Self { value: place, generation, owns: PhantomData }
+    }
+
+    /// Room for a value, and the process that it is taken in.
+    #[inline]
+    fn place() -> (NonNull<T>, u32) {
+        const { assert!(size_of::<T>() <= arena::SLOT_BYTES_MAX && align_of::<T>() <= 4096) };
+        let Slot { start, generation } = Slot::take(Layout::new::<T>());
+        (start.cast(), generation)
     }
 }
 

@@ -6,7 +6,9 @@ use std::arch::x86_64::*;
 use zeroize::optimization_barrier;
 
 use super::{Aesni, Avx2, Avx512};
-use crate::arch::{AesLanes, Kernel, Lanes, Portable};
+#[cfg(not(miri))]
+use crate::arch::Portable;
+use crate::arch::{AesLanes, Kernel, Lanes};
 
 /// Implements [`Lanes`] in registers of one width for the token of a backend; the methods in braces are its own.
 macro_rules! lanes {

@@ -3,7 +3,9 @@
 use std::arch::x86_64::*;
 
 use super::{Aesni, Avx2, Avx512};
-use crate::arch::{AesLanes, Kernel, Planes, Portable};
+#[cfg(not(miri))]
+use crate::arch::Portable;
+use crate::arch::{AesLanes, Kernel, Planes};
 
 /// Implements [`Planes`] in registers of one width for the token of a backend.
 macro_rules! planes {
