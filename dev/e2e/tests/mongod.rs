@@ -167,8 +167,15 @@ fn sealed_data_lives_through_restart_and_kill() {
 
 /// What holds no sealed block is what SECURITY.md and the guide list.
 fn clear_files_are_those_of_the_guide(db: &Path) {
-    let known =
-        ["WiredTiger", "WiredTiger.lock", "WiredTiger.turtle", "mongod.lock", "storage.bson", "diagnostic.data"];
+    let known = [
+        "WiredTiger",
+        "WiredTiger.lock",
+        "WiredTiger.turtle",
+        "mongod.lock",
+        "storage.bson",
+        "diagnostic.data",
+        "journal/SEALSTONE-JOURNAL",
+    ];
     let texts = [
         ("SECURITY.md", include_str!("../../../SECURITY.md")),
         ("the guide", include_str!("../../../docs/guide/mongodb.md")),
@@ -176,6 +183,7 @@ fn clear_files_are_those_of_the_guide(db: &Path) {
     for file in files(db) {
         let path = file.strip_prefix(db).unwrap().to_str().unwrap();
         let first = path.split('/').next().unwrap();
+        let first = if path == "journal/SEALSTONE-JOURNAL" { path } else { first };
         if known.contains(&first) {
             for (name, text) in texts {
                 // a directory has a slash behind it
