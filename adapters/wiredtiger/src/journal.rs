@@ -22,6 +22,8 @@ use crate::settings::Settings;
 
 pub(crate) mod account;
 mod record;
+#[cfg(test)]
+mod tests;
 mod walk;
 
 /// Names of WiredTiger's journal files; a number of ten digits follows.

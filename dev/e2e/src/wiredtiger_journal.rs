@@ -69,7 +69,7 @@ pub fn attacks(db: &Path, before: &Path, other: &Path, clear: &Path) -> Vec<File
                 let (from, name) = (from.join(&theirs), name.clone());
                 let what = format!("{name} is {}", from.display());
                 found.push(FileAttack::new(class, what, move |db| {
-                    drop(fs::copy(&from, db.join(&name)).expect("copied"))
+                    fs::copy(&from, db.join(&name)).expect("copied");
                 }));
             }
         }
@@ -183,7 +183,7 @@ fn on_account(before: &Path, other: &Path, names: &[String], found: &mut Vec<Fil
         }));
     }
     for places in [vec![0], vec![SECOND_COPY_AT], vec![0, SECOND_COPY_AT]] {
-        for inside in [0, 3, 4, 7, 30, 60, 80] {
+        for inside in [3, 30, 80] {
             let places = places.clone();
             let what = format!("byte {inside} of {} copies, the first at {}", places.len(), places[0]);
             found.push(FileAttack::new("the account changed", what, move |db| {

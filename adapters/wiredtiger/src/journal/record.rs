@@ -189,9 +189,11 @@ pub(crate) fn stamp(pages: &EnginePages, key: &FileKey, record: &mut [u8]) -> Re
     Ok(())
 }
 
-/// Length of the first record of a file, if it is one.
+/// Length of the first record of a file, if it is one: neither encrypted nor compressed, and not too short for a key.
 pub(crate) fn first_length(bytes: &[u8]) -> Option<usize> {
-    possible_length(bytes).filter(|length| *length <= FIRST_BYTES_MAX && bytes.len() >= STAMP_AT + STAMP_BYTES)
+    let length = possible_length(bytes).filter(|length| *length <= FIRST_BYTES_MAX)?;
+    let plain = bytes[FLAGS_AT..HEAD_BYTES].iter().all(|byte| *byte == 0);
+    (plain && bytes.len() >= STAMP_AT + STAMP_BYTES).then_some(length)
 }
 
 /// The key in the first record of a file; `None` in files that were written before there were keys.
