@@ -145,6 +145,15 @@ pub enum ExtensionError {
         /// What it returned.
         code: i32,
     },
+    /// Settings in the data directory.
+    #[error(
+        "{} is there: whoever can write it can have the server load any library\n\
+         take it away, and give its settings to the server with the others", path.display()
+    )]
+    ConfigFile {
+        /// The file.
+        path: PathBuf,
+    },
     /// A sync failed before.
     #[error(
         "a sync of this database failed, and what was written since may be lost: nothing more is written\n\

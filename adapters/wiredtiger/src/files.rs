@@ -5,6 +5,7 @@
 //! WiredTiger's own is, so that programs with and without the extension exclude each other. Files are not mapped into memory.
 //! Not here: WiredTiger's tables of functions (`ffi`).
 
+use std::ffi::OsStr;
 use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
@@ -19,6 +20,9 @@ use nix::libc::{F_UNLCK, F_WRLCK, SEEK_SET, flock};
 use crate::encryptor::ExtensionError;
 use crate::ffi::start_writing;
 use crate::journal::{Journal, Role};
+
+/// In the data directory, in the clear, and WiredTiger takes any setting from it: libraries to be loaded, too.
+const CONFIG_FILE: &str = "WiredTiger.config";
 
 /// How a file is opened, as far as it matters here.
 #[derive(Clone, Copy, Debug, Default)]
@@ -85,8 +89,17 @@ impl Files {
         Ok(names)
     }
 
+    /// Whether a file is there.
+    ///
+    /// # Errors
+    /// [`ExtensionError::ConfigFile`] where it is one that WiredTiger would take settings from, and so code.
     pub(crate) fn exists(&self, path: &Path) -> Result<bool, ExtensionError> {
-        path.try_exists().map_err(error("look for", path))
+        match path.try_exists().map_err(error("look for", path))? {
+            true if path.file_name() == Some(OsStr::new(CONFIG_FILE)) => {
+                Err(ExtensionError::ConfigFile { path: path.to_owned() })
+            }
+            exists => Ok(exists),
+        }
     }
 
     pub(crate) fn bytes_of(&self, path: &Path) -> Result<u64, ExtensionError> {

@@ -93,6 +93,9 @@ pub fn attacks(db: &Path, before: &Path, other: &Path, clear: &Path) -> Vec<File
         fs::copy(theirs.join(name), db.join("WiredTigerLog.0000000999")).expect("copied");
     }));
     on_account(before, other, &names, &mut found);
+    found.push(FileAttack::new("settings in the data directory", "no journal", |db| {
+        fs::write(db.join("WiredTiger.config"), "log=(enabled=false)\n").expect("written");
+    }));
     found
 }
 

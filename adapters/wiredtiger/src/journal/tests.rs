@@ -456,6 +456,17 @@ fn without_encryption_files_are_plain() {
     assert_eq!(files.list(&store.db(), "", false).unwrap().len(), 1);
 }
 
+/// WiredTiger asks whether it is there before it reads it.
+#[test]
+fn settings_in_the_data_directory_are_refused() {
+    let store = Store::new();
+    let path = store.db().join("WiredTiger.config");
+    let files = store.open().files;
+    assert!(!files.exists(&path).unwrap());
+    fs::write(&path, "extensions=[/tmp/any.so]").unwrap();
+    assert!(matches!(files.exists(&path), Err(ExtensionError::ConfigFile { .. })));
+}
+
 #[test]
 fn a_tag_is_of_one_place() {
     let store = Store::new();
