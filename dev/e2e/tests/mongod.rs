@@ -388,6 +388,11 @@ fn a_changed_journal_is_refused() {
     let engine = engine(&place.key().display().to_string(), "aes-256", "orders", "");
     place.refused(&engine, " failed authentication: it was changed after it was sealed");
     change_under_checksum(&record.file, record.at + 100);
+    // and without the record it is no crash
+    let whole = fs::read(&record.file).unwrap();
+    fs::write(&record.file, &whole[..record.at]).unwrap();
+    place.refused(&engine, ": records are missing");
+    fs::write(&record.file, whole).unwrap();
     let server = place.sealed("aes-256");
     assert_eq!(server.count("orders"), 2000);
 }
