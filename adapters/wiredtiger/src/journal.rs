@@ -21,6 +21,8 @@ use crate::encryptor::Encryptor;
 use crate::settings::Settings;
 
 pub(crate) mod account;
+#[cfg(test)]
+mod cost;
 mod record;
 #[cfg(test)]
 mod tests;

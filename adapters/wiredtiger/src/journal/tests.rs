@@ -20,27 +20,27 @@ const LOG: How =
     How { directory: false, log: true, create: false, exclusive: false, durable: false, direct: false, advice: None };
 const FIRST_BYTES: usize = 128;
 
-struct Store {
+pub(super) struct Store {
     dir: tempfile::TempDir,
 }
 
 /// One opening.
-struct Opening {
+pub(super) struct Opening {
     dir: PathBuf,
     files: Files,
     journal: Arc<Journal>,
-    encryptor: Arc<Encryptor>,
+    pub(super) encryptor: Arc<Encryptor>,
 }
 
 impl Store {
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         let dir = tempfile::tempdir().unwrap();
         KeyFile::create(dir.path().join("orders.key"), "orders").unwrap();
         fs::create_dir(dir.path().join("db")).unwrap();
         Self { dir }
     }
 
-    fn db(&self) -> PathBuf {
+    pub(super) fn db(&self) -> PathBuf {
         self.dir.path().join("db")
     }
 
@@ -48,7 +48,7 @@ impl Store {
         super::path_of(&self.db(), number)
     }
 
-    fn open_with(&self, more: &str) -> Opening {
+    pub(super) fn open_with(&self, more: &str) -> Opening {
         let key = self.dir.path().join("orders.key");
         let settings = Settings::parse(&format!("key=\"{}\",cipher=aes-256{more}", key.display())).unwrap();
         let encryptor = Arc::new(Encryptor::open(&settings).unwrap());
@@ -57,12 +57,12 @@ impl Store {
         Opening { dir: self.db(), files: Files::new(journal.clone()), journal, encryptor }
     }
 
-    fn open(&self) -> Opening {
+    pub(super) fn open(&self) -> Opening {
         self.open_with("")
     }
 
     /// What the first look at the journal says.
-    fn look(&self) -> Result<Vec<Vec<u8>>, String> {
+    pub(super) fn look(&self) -> Result<Vec<Vec<u8>>, String> {
         self.look_with("")
     }
 
@@ -74,7 +74,7 @@ impl Store {
 
 impl Opening {
     /// A journal file, made ready and renamed as WiredTiger does, with its second record.
-    fn file(&self, number: u32) -> OpenFile {
+    pub(super) fn file(&self, number: u32) -> OpenFile {
         self.files.list(&self.dir, "WiredTigerTmplog", false).unwrap();
         let fresh = self.dir.join("WiredTigerTmplog.0000000001");
         let made = self.files.open(&fresh, How { create: true, ..LOG }).unwrap();
@@ -90,7 +90,7 @@ impl Opening {
     }
 
     /// A record of `bytes` bytes as WiredTiger hands it over to be stored.
-    fn record(&self, bytes: usize) -> Vec<u8> {
+    pub(super) fn record(&self, bytes: usize) -> Vec<u8> {
         let bound = Bound::new_record(&[0; 16]);
         let mut block = vec![7; bytes + OVERHEAD_BYTES + bound.place_tag_bytes()];
         self.encryptor.pages().seal_in_place(&mut block, 0, bound.place()).unwrap();
