@@ -9,6 +9,7 @@ use sealstone_keys::{KeyError, KeyRef, Passphrase, source};
 use sealstone_seal::engine_page::{EnginePageError, EnginePages};
 
 use crate::header::EXPANSION_BYTES;
+use crate::journal::JournalError;
 use crate::series::{SeriesError, Version};
 use crate::settings::{Settings, SettingsError};
 
@@ -122,6 +123,43 @@ pub enum ExtensionError {
         /// The key that seals.
         key: KeyRef,
     },
+    /// The journal was refused.
+    #[error(transparent)]
+    Journal(#[from] JournalError),
+    /// The system refused what WiredTiger wants of a file.
+    #[error("cannot {attempted} {}: {source}\nsee that the server may read and write its data directory", path.display())]
+    File {
+        /// What was attempted.
+        attempted: &'static str,
+        /// The file.
+        path: PathBuf,
+        /// What the system says.
+        source: std::io::Error,
+    },
+    /// The extension is loaded too late.
+    #[error(
+        "WiredTiger refused our file system (error {code}): it has one already\n\
+         load the extension before it: extensions=[/path/libsealstone_wiredtiger.so=(early_load=true,config=(...))]"
+    )]
+    TooLate {
+        /// What it returned.
+        code: i32,
+    },
+    /// Settings in the data directory.
+    #[error(
+        "{} is there: whoever can write it can have the server load any library\n\
+         take it away, and give its settings to the server with the others", path.display()
+    )]
+    ConfigFile {
+        /// The file.
+        path: PathBuf,
+    },
+    /// A sync failed before.
+    #[error(
+        "a sync of this database failed, and what was written since may be lost: nothing more is written\n\
+         look at the disk, then start the server again"
+    )]
+    SyncFailed,
     /// A block or a page failed.
     #[error(transparent)]
     Page(#[from] EnginePageError),

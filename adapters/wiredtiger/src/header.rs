@@ -8,7 +8,7 @@
 //!
 //! Not here: reading memory (`ffi`), and the format of a block (`sealstone_seal::engine_page`).
 
-use sealstone_seal::engine_page::{OVERHEAD_BYTES, Place, PlaceKind};
+use sealstone_seal::engine_page::{OVERHEAD_BYTES, PLACE_TAG_BYTES, Place, PlaceKind};
 
 /// Length of the length that WiredTiger stores before a block, in bytes.
 pub(crate) const LENGTH_BYTES: usize = 4;
@@ -55,6 +55,7 @@ pub(crate) const TEXT_BYTES: usize = 64;
 
 /// How much longer than what is in it a block may become, in bytes: what `sizing` tells.
 pub(crate) const EXPANSION_BYTES: usize = OVERHEAD_BYTES + PAGE_STEP_BYTES - 1;
+const _: () = assert!(PLACE_TAG_BYTES < PAGE_STEP_BYTES);
 
 /// Which header is before what WiredTiger passes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -145,9 +146,19 @@ impl Bound {
         if is_record { Self::record(header) } else { Self::UNKNOWN }
     }
 
-    /// As the format takes it.
+    /// As the format takes it. A journal record, and what may be one, has room for the tag of its place.
     pub(crate) fn place(&self) -> Place<'_> {
-        Place::new(self.kind, &self.bytes[..self.len])
+        let place = Place::new(self.kind, &self.bytes[..self.len]);
+        if self.has_place_tag() { place.with_place_tag() } else { place }
+    }
+
+    /// Length of the room for the tag of its place, in bytes.
+    pub(crate) fn place_tag_bytes(&self) -> usize {
+        if self.has_place_tag() { PLACE_TAG_BYTES } else { 0 }
+    }
+
+    fn has_place_tag(&self) -> bool {
+        matches!(self.kind, PlaceKind::Record | PlaceKind::Unknown)
     }
 
     /// How many zeros follow what is sealed. A page is filled up, so that no byte of what WiredTiger stores and adds into

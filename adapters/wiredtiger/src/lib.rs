@@ -11,6 +11,7 @@
 //!
 //! - [`settings`] is what stands in `config=(…)`.
 //! - [`series`] says which release of WiredTiger loads us, since the places of its functions differ.
+//! - [`JournalError`] is what speaks against a journal, which is read through a file system of ours.
 //! - [`Encryptor`] is the keys and the cipher of one opening; [`Callbacks`] calls it as WiredTiger does.
 //!
 //! Not here: the format of a block (`sealstone_seal::engine_page`), keys (`sealstone-keys`), and what stays in the clear
@@ -19,13 +20,16 @@
 mod encryptor;
 #[allow(unsafe_code)]
 mod ffi;
+mod files;
 mod header;
 mod image;
+mod journal;
 pub mod series;
 pub mod settings;
 
 pub use encryptor::{Encryptor, ExtensionError};
 pub use ffi::Callbacks;
+pub use journal::JournalError;
 
 /// The name that `encryption=(name=…)` gives.
 pub const NAME: &str = "sealstone";

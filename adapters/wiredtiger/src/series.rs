@@ -2,7 +2,7 @@
 //! release, and a wrong one calls another function with our arguments; so nothing is called before the series is sure.
 //!
 //! Three things speak for a series: the version of WiredTiger in the running program, what the settings say, and the
-//! names of the two functions in the program's symbol table. Not here: reading them (`image`, `ffi`).
+//! names of the functions in the program's symbol table. Not here: reading them (`image`, `ffi`).
 
 use std::fmt;
 
@@ -15,15 +15,17 @@ pub struct Series {
     versions: &'static [(u32, u32, u32)],
     /// Place of `add_encryptor` in `WT_CONNECTION`, counted from 1.
     pub add_encryptor: usize,
+    /// Place of `set_file_system` in `WT_CONNECTION`, counted from 1.
+    pub set_file_system: usize,
     /// Place of `get_extension_api` in `WT_CONNECTION`, counted from 1.
     pub get_extension_api: usize,
 }
 
 /// All that are known. 5.0 had WiredTiger 10.0.0 and 10.0.1, and after 8.0 the places changed again.
 pub static SERIES: [Series; 3] = [
-    Series { name: "6.0", versions: &[(10, 0, 2)], add_encryptor: 15, get_extension_api: 20 },
-    Series { name: "7.0", versions: &[(11, 2, 0)], add_encryptor: 15, get_extension_api: 20 },
-    Series { name: "8.0", versions: &[(11, 3, 0)], add_encryptor: 16, get_extension_api: 21 },
+    Series { name: "6.0", versions: &[(10, 0, 2)], add_encryptor: 15, set_file_system: 17, get_extension_api: 20 },
+    Series { name: "7.0", versions: &[(11, 2, 0)], add_encryptor: 15, set_file_system: 17, get_extension_api: 20 },
+    Series { name: "8.0", versions: &[(11, 3, 0)], add_encryptor: 16, set_file_system: 18, get_extension_api: 21 },
 ];
 
 /// A version of WiredTiger.
@@ -58,18 +60,13 @@ impl Version {
     }
 }
 
-/// What the symbol table of the running program says about the two places.
+/// What the symbol table of the running program says about the places.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Symbols {
     /// The program has none, or none for these functions.
     None,
-    /// The functions bear these names.
-    Named {
-        /// At the place of `add_encryptor`.
-        add_encryptor: String,
-        /// At the place of `get_extension_api`.
-        get_extension_api: String,
-    },
+    /// The functions at the places of `add_encryptor`, `set_file_system` and `get_extension_api` bear these names.
+    Named([String; 3]),
 }
 
 /// Why no series can be named.
@@ -111,19 +108,18 @@ pub enum SeriesError {
         /// The series it belongs to.
         series: &'static str,
     },
-    /// The functions at the two places are others.
+    /// The functions at the places are others.
     #[error(
-        "this server's WiredTiger is not laid out as series {series}: its functions are {add_encryptor} and \
-         {get_extension_api} where add_encryptor and get_extension_api were expected\n\
-         take a sealstone made for this server; nothing of it was called"
+        "this server's WiredTiger is not laid out as series {series}: its functions are {} where add_encryptor, \
+         set_file_system and get_extension_api were expected\n\
+         take a sealstone made for this server; nothing of it was called",
+        found.join(", ")
     )]
     OtherLayout {
         /// The series that was expected.
         series: &'static str,
-        /// Function at the place of `add_encryptor`.
-        add_encryptor: String,
-        /// Function at the place of `get_extension_api`.
-        get_extension_api: String,
+        /// Functions at the three places.
+        found: [String; 3],
     },
     /// Only the version speaks for the series.
     #[error(
@@ -173,7 +169,7 @@ impl Series {
         self.versions.iter().any(|known| (known.0, known.1) == (major, minor) && known.2 <= patch)
     }
 
-    /// Whether the functions at the two places are the right ones, as far as `symbols` tell. Where they tell nothing, the
+    /// Whether the functions at the places are the right ones, as far as `symbols` tell. Where they tell nothing, the
     /// settings must have named the series (`named`).
     ///
     /// # Errors
@@ -184,15 +180,12 @@ impl Series {
             name.strip_prefix(want).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
         };
         match (symbols, found) {
-            (Symbols::Named { add_encryptor, get_extension_api }, _) => {
-                if is(add_encryptor, "__conn_add_encryptor") && is(get_extension_api, "__conn_get_extension_api") {
+            (Symbols::Named(found), _) => {
+                let wanted = ["__conn_add_encryptor", "__conn_set_file_system", "__conn_get_extension_api"];
+                if found.iter().zip(wanted).all(|(found, wanted)| is(found, wanted)) {
                     return Ok(());
                 }
-                Err(SeriesError::OtherLayout {
-                    series: self.name,
-                    add_encryptor: add_encryptor.clone(),
-                    get_extension_api: get_extension_api.clone(),
-                })
+                Err(SeriesError::OtherLayout { series: self.name, found: found.clone() })
             }
             (Symbols::None, Some(found)) if !named => Err(SeriesError::Unproved { found, series: self.name }),
             (Symbols::None, _) => Ok(()),
@@ -252,12 +245,20 @@ mod tests {
 
     #[test]
     fn symbols_prove_or_refute_a_layout() {
-        let named = |add: &str, get: &str| Symbols::Named { add_encryptor: add.into(), get_extension_api: get.into() };
+        let named = |add: &str, get: &str| Symbols::Named([add.into(), "__conn_set_file_system".into(), get.into()]);
+        let set =
+            |set: &str| Symbols::Named(["__conn_add_encryptor".into(), set.into(), "__conn_get_extension_api".into()]);
         let series = &SERIES[0];
         let found = Some(version(10, 0, 2));
         series.prove(&named("__conn_add_encryptor", "__conn_get_extension_api"), found, false).unwrap();
         series.prove(&named("__conn_add_encryptor.isra.0", "__conn_get_extension_api"), None, true).unwrap();
-        for other in [named("__conn_add_extractor", "__conn_get_extension_api"), named("__conn_add_encryptors", "x")] {
+        series.prove(&set("__conn_set_file_system.cold"), found, false).unwrap();
+        let others = [
+            named("__conn_add_extractor", "__conn_get_extension_api"),
+            named("__conn_add_encryptors", "x"),
+            set("__conn_add_storage_source"),
+        ];
+        for other in others {
             let refused = series.prove(&other, found, true);
             assert!(matches!(refused, Err(SeriesError::OtherLayout { .. })), "{refused:?}");
         }

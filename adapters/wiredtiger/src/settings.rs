@@ -18,15 +18,24 @@ pub struct Settings {
     pub passphrase_file: Option<PathBuf>,
     /// MongoDB's release series, such as `6.0`, where it is not found out.
     pub series: Option<String>,
+    /// Whether each sync of the journal waits until the account of it is on the disk, too.
+    pub synced_account: bool,
+    /// Whether a database whose journal has lost its account is opened.
+    pub accept_missing_account: bool,
 }
 
 /// Every name that may stand in the settings, with what it means.
-pub const NAMES: [(&str, &str); 5] = [
+pub const NAMES: [(&str, &str); 7] = [
     ("key", "key source: absolute path of a key file, kmip://HOST/KEY, or kmip:/absolute/FILE.toml"),
     ("cipher", "name of the cipher, such as aria-256"),
     ("accel", "backend of the cipher: auto (the default), portable and so on"),
     ("passphrase_file", "absolute path of the file with the passphrase of the key file"),
     ("series", "release series of MongoDB: 6.0, 7.0 or 8.0"),
+    (
+        "account",
+        "when the account of the journal is on the disk: soon (after a sync, the default), or synced (with it)",
+    ),
+    ("missing_account", "accept opens a backup that left the account of the journal out; refuse is the default"),
 ];
 
 /// What is wrong with the settings.
@@ -61,6 +70,16 @@ pub enum SettingsError {
          add config=(key=\"/path/of.key\") or config=(key=\"kmip://HOST/KEY\"); nothing is sealed without a key"
     )]
     NoKey,
+    /// A setting with a few words has another.
+    #[error("setting {name} is {found:?} in the extension's config\nwrite {wanted}")]
+    Word {
+        /// The name.
+        name: &'static str,
+        /// What was found.
+        found: String,
+        /// What may stand there.
+        wanted: &'static str,
+    },
     /// A path that depends on where the server was started.
     #[error(
         "setting {name} is {found:?}, not an absolute path: a server changes its directory\n\
@@ -89,7 +108,8 @@ impl Settings {
                 return Err(SettingsError::Twice { name });
             }
         }
-        let [key, cipher, accel, passphrase_file, series] = found.map(|value| value.filter(|text| !text.is_empty()));
+        let [key, cipher, accel, passphrase_file, series, account, missing] =
+            found.map(|value| value.filter(|text| !text.is_empty()));
         let key = key.ok_or(SettingsError::NoKey)?;
         let path = key.strip_prefix("kmip:").unwrap_or(&key);
         if !path.starts_with('/') {
@@ -98,7 +118,26 @@ impl Settings {
         if let Some(file) = passphrase_file.as_ref().filter(|file| !Path::new(file).is_absolute()) {
             return Err(SettingsError::Relative { name: "passphrase_file", found: file.clone() });
         }
-        Ok(Self { key, cipher, accel, passphrase_file: passphrase_file.map(PathBuf::from), series })
+        let synced_account = word("account", account, ["soon", "synced"], "account=soon or account=synced")?;
+        let wanted = "missing_account=refuse or missing_account=accept";
+        let accept_missing_account = word("missing_account", missing, ["refuse", "accept"], wanted)?;
+        let passphrase_file = passphrase_file.map(PathBuf::from);
+        Ok(Self { key, cipher, accel, passphrase_file, series, synced_account, accept_missing_account })
+    }
+}
+
+/// Whether `found` is the second of `words`; the first stands for none.
+fn word(
+    name: &'static str,
+    found: Option<String>,
+    words: [&str; 2],
+    wanted: &'static str,
+) -> Result<bool, SettingsError> {
+    match found {
+        None => Ok(false),
+        Some(found) if found == words[0] => Ok(false),
+        Some(found) if found == words[1] => Ok(true),
+        Some(found) => Err(SettingsError::Word { name, found, wanted }),
     }
 }
 
@@ -216,6 +255,20 @@ mod tests {
         assert_eq!(parse(r#"[ "key" : "/a \"b\", c\\d.key" , , series = 7.0 ]"#).key, r#"/a "b", c\d.key"#);
         assert_eq!(parse("key=/plain.key,cipher=\"\"").cipher, None);
         assert_eq!(parse("key=/plain.key,passphrase_file=/p").passphrase_file, Some("/p".into()));
+    }
+
+    #[test]
+    fn the_account_is_soon_on_the_disk_and_must_be_there() {
+        let parse = |text: &str| {
+            Settings::parse(text).map(|settings| (settings.synced_account, settings.accept_missing_account))
+        };
+        assert_eq!(parse("key=/a"), Ok((false, false)));
+        assert_eq!(parse("key=/a,account=soon,missing_account=refuse"), Ok((false, false)));
+        assert_eq!(parse("key=/a,account=synced,missing_account=accept"), Ok((true, true)));
+        assert_eq!(
+            parse("key=/a,account=never").unwrap_err().to_string(),
+            "setting account is \"never\" in the extension's config\nwrite account=soon or account=synced"
+        );
     }
 
     #[test]

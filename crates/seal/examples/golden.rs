@@ -14,7 +14,7 @@ use sealstone_cipher::registry::{Cipher, ciphers};
 use sealstone_keys::KeySource;
 use sealstone_keys::file::KeyFile;
 use sealstone_seal::catalogue::{Catalogue, CatalogueWriter, Change, Entry, State};
-use sealstone_seal::engine_page::{self, EnginePages, HEADER_BYTES, OVERHEAD_BYTES, Place, PlaceKind};
+use sealstone_seal::engine_page::{self, EnginePages, HEADER_BYTES, OVERHEAD_BYTES, PLACE_TAG_BYTES, Place, PlaceKind};
 use sealstone_seal::frame::FrameWriter;
 use sealstone_seal::paged::{PAGE_BYTES_MIN, PageWriter};
 use sealstone_seal::{FORMAT_VERSION, Layout, SealedFile};
@@ -114,8 +114,9 @@ fn engine_page_of(keys: &KeyFile, cipher: &'static Cipher) -> Result<Vec<u8>, Bo
     let (current, _) = keys.current()?;
     let pages = EnginePages::new(keys.all()?, &current, &keys.describe(), cipher, Backend::auto())?;
     let page = content(3000);
-    let mut block = vec![0; page.len() + OVERHEAD_BYTES + PADDING_BYTES];
+    let mut block = vec![0; page.len() + OVERHEAD_BYTES + PADDING_BYTES + PLACE_TAG_BYTES];
     block[HEADER_BYTES..][..page.len()].copy_from_slice(&page);
-    pages.seal_in_place(&mut block, PADDING_BYTES, Place::new(PlaceKind::Record, b"01234567"))?;
+    let place = Place::new(PlaceKind::Record, b"01234567").with_place_tag().with_journal_kept(true);
+    pages.seal_in_place(&mut block, PADDING_BYTES, place)?;
     Ok(block)
 }

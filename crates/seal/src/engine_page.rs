@@ -29,7 +29,8 @@ mod header;
 
 pub use error::EnginePageError;
 pub use header::{
-    EnginePageInfo, FORMAT_VERSION, HEADER_BYTES, MAGIC, OVERHEAD_BYTES, PADDING_BYTES_MAX, PlaceKind, inspect,
+    EnginePageInfo, FORMAT_VERSION, HEADER_BYTES, MAGIC, OVERHEAD_BYTES, PADDING_BYTES_MAX, PLACE_TAG_BYTES, PlaceKind,
+    inspect,
 };
 
 /// Length of the salt that a writer draws, in bytes.
@@ -47,11 +48,13 @@ const OPENED_MAX: usize = 1024;
 pub struct Place<'a> {
     kind: PlaceKind,
     bound: &'a [u8],
+    tagged: bool,
+    kept: bool,
 }
 
 impl<'a> Place<'a> {
     /// Nothing is known: the block is bound to no kind of place.
-    pub const UNKNOWN: Self = Self { kind: PlaceKind::Unknown, bound: &[] };
+    pub const UNKNOWN: Self = Self { kind: PlaceKind::Unknown, bound: &[], tagged: false, kept: false };
 
     /// A place of the kind `kind` with `bound` in the engine's own header, at most [`BOUND_BYTES_MAX`] bytes: all that the
     /// engine leaves as it is between sealing and opening.
@@ -61,7 +64,19 @@ impl<'a> Place<'a> {
     #[must_use]
     pub fn new(kind: PlaceKind, bound: &'a [u8]) -> Self {
         assert!(bound.len() <= BOUND_BYTES_MAX, "{} bytes to be bound to", bound.len());
-        Self { kind, bound }
+        Self { kind, bound, tagged: false, kept: false }
+    }
+
+    /// The same with room for [`PLACE_TAG_BYTES`] behind the tag of the block. Of a block that is opened its header says it.
+    #[must_use]
+    pub fn with_place_tag(self) -> Self {
+        Self { tagged: true, ..self }
+    }
+
+    /// The same in a database whose journal is kept account of, if `kept`. Of a block that is opened its header says it.
+    #[must_use]
+    pub fn with_journal_kept(self, kept: bool) -> Self {
+        Self { kept, ..self }
     }
 }
 
@@ -204,7 +219,7 @@ impl EnginePages {
     }
 
     /// Seals the page in `block` for `place`. It is between room for the header ([`HEADER_BYTES`]) and room for
-    /// `padding_bytes` zeros and the tag.
+    /// `padding_bytes` zeros, the tag, and the tag of the place where `place` has one.
     ///
     /// # Errors
     /// [`EnginePageError::Buffer`], [`EnginePageError::TooLong`], [`EnginePageError::Random`],
@@ -220,7 +235,8 @@ impl EnginePages {
 
     fn seal_somewhere(&self, block: &mut [u8], padding_bytes: usize, place: Place<'_>) -> Result<(), EnginePageError> {
         self.opened_in.check()?;
-        let around = OVERHEAD_BYTES + padding_bytes.min(PADDING_BYTES_MAX);
+        let place_tag_bytes = if place.tagged { PLACE_TAG_BYTES } else { 0 };
+        let around = OVERHEAD_BYTES + padding_bytes.min(PADDING_BYTES_MAX) + place_tag_bytes;
         let bytes = match block.len().checked_sub(around) {
             Some(bytes) if padding_bytes <= PADDING_BYTES_MAX => bytes,
             _ => return Err(EnginePageError::Buffer { found: block.len(), wanted: around }),
@@ -246,6 +262,8 @@ impl EnginePages {
                     padding_bytes,
                     kind: place.kind,
                     in_parts,
+                    place_tag: place.tagged,
+                    journal_kept: place.kept,
                 };
                 return self.seal_at(&*sealing.keyed, &info, place, block);
             }
@@ -274,7 +292,8 @@ impl EnginePages {
             keyed.seal(nonce, Associated::of(&header, place).bytes(), data)
         };
         let tag = tag.map_err(EnginePageError::Cipher)?;
-        *block.last_chunk_mut().expect("room for the tag") = tag;
+        let end = block.len() - info.place_tag_bytes();
+        *block[..end].last_chunk_mut().expect("room for the tag") = tag;
         Ok(())
     }
 
@@ -411,6 +430,7 @@ impl EnginePages {
             place: self.place.clone(),
             cipher: self.cipher.name,
         };
+        let (block, _) = block.split_at(block.len() - info.place_tag_bytes());
         let (sealed, tag) = block.split_last_chunk().expect("the length was checked");
         let (sealed, padding) = sealed.split_at(sealed.len() - info.padding_bytes);
         // how many is in the header, which the tag covers; all at once, which is quicker than to the first that is not zero
@@ -437,7 +457,7 @@ impl EnginePages {
     fn crypt_parts(&self, kek: &Kek, info: &EnginePageInfo, data: &mut [u8]) -> Result<(), EnginePageError> {
         let part_bytes = usize::try_from(self.cipher.limits.message_bytes).unwrap_or(usize::MAX);
         let (id, counter, nonce) = (self.cipher.id.to_be_bytes(), info.counter.to_be_bytes(), info.nonce());
-        // in version 2 all that a nonce is made of
+        // from version 2 on all that a nonce is made of
         let own: &[u8] = if info.format_version == 1 { &counter } else { &nonce };
         for (number, part) in data.chunks_mut(part_bytes).enumerate() {
             let context: [&[u8]; 4] = [&info.salt, &id, own, &(number as u64).to_be_bytes()];

@@ -12,4 +12,5 @@ pub mod mongod;
 pub mod transcript;
 pub mod wiredtiger_attack;
 pub mod wiredtiger_files;
+pub mod wiredtiger_journal;
 pub mod wiredtiger_program;

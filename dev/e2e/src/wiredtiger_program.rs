@@ -17,7 +17,7 @@ use crate::binary::wiredtiger_extension;
 pub const MARKER: &str = "PLAINTEXT-MARKER-7141";
 
 /// A journal in small files, since a test copies and searches them.
-pub const LOG: &str = "log=(enabled=true,file_max=1MB,prealloc=false)";
+pub const LOG: &str = "log=(enabled=true,file_max=100KB,prealloc=false)";
 
 /// How long a program may take to do what takes it a fraction of a second.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -148,12 +148,12 @@ impl Database {
         self.done(config, &["load", "-f", dump.to_str().expect("a path of text")]);
     }
 
-    /// The same, and kills `wt` before it can write a checkpoint: the rows are in the journal alone.
+    /// The same, and kills `wt` before it can write a checkpoint: the rows are in the journal alone, each synced.
     ///
     /// # Panics
     /// If it fails, or the journal does not grow.
     pub fn fill_and_kill(&self, config: &str, first: u32, count: u32, word: &str) {
-        let config = format!("{config},transaction_sync=(enabled=true,method=none)");
+        let config = format!("{config},transaction_sync=(enabled=true,method=fsync)");
         let mut command = self.command(&self.program, &self.db(), &config, &["load"]);
         let mut load = command.stdin(Stdio::piped()).stdout(Stdio::null()).spawn().expect("wt starts");
         let mut input = load.stdin.take().expect("a pipe");

@@ -1,6 +1,7 @@
 //! Attacks on the files of a WiredTiger database: every field of its page, block and record headers set to hostile
-//! values, one and two at a time, checksums repaired; pages and records in the place of others. Each is done to a fresh
-//! copy, which is then opened and read whole, and what came of it is counted.
+//! values, one and two at a time, checksums repaired; pages and records in the place of others; journal files and the account of
+//! them removed, cut, exchanged. Each is done to a fresh
+//! copy, which is then opened and read whole, and what came of it is counted: an error, or the data that was there.
 //!
 //! `SEALSTONE_ATTACKS` says how many changes of headers are tried (120), `SEALSTONE_ATTACK_SEED` which of them; a failure
 //! prints what was changed.
@@ -13,10 +14,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use rand::rngs::StdRng;
 use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
-use sealstone_e2e::wiredtiger_attack::{
-    Attack, Field, JOURNAL_END, Kind, Outcome, Tally, Unit, hostile_values, outcome, units,
-};
+use sealstone_e2e::wiredtiger_attack::{Attack, Field, Kind, Outcome, Tally, Unit, hostile_values, outcome, units};
 use sealstone_e2e::wiredtiger_files::files;
+use sealstone_e2e::wiredtiger_journal::{self, FileAttack};
 use sealstone_e2e::wiredtiger_program::{Database, LOG};
 use sealstone_keys::file::KeyFile;
 
@@ -32,6 +32,11 @@ struct Victim {
     older: PathBuf,
 }
 
+type Change = Box<dyn Fn(&Path) + Send + Sync>;
+
+/// What no attack may come to.
+const BAD: [Outcome; 5] = [Outcome::Stale, Outcome::Lost, Outcome::Forged, Outcome::Crashed, Outcome::Hung];
+
 fn copy(from: &Path, to: &Path) {
     for file in files(from) {
         let target = to.join(file.strip_prefix(from).unwrap());
@@ -45,36 +50,47 @@ impl Victim {
         let database = Database::new(test)?;
         KeyFile::create(database.key(), "orders").unwrap();
         let config = database.config(",cipher=aes-256");
-        database.fill(&config, 0, 400, "first");
+        database.fill(&config, 0, 600, "first");
         let older = database.dir().join("older");
         copy(&database.db(), &older);
         let first = database.dump(&config);
         database.fill(&config, 0, 300, "second");
         let second = database.dump(&config);
-        database.fill_and_kill(&config, 200, 120, "third");
+        // more than one journal file holds
+        database.fill_and_kill(&config, 200, 240, "third");
         // read from a copy: reading replays the journal and writes a checkpoint
         let replayed = database.dir().join("replayed");
         copy(&database.db(), &replayed);
         let output = database.command(database.program(), &replayed, &config, &["dump", "table:t"]).output().unwrap();
         assert!(output.status.success(), "{output:?}");
         let now = String::from_utf8(output.stdout).unwrap();
-        assert!(now.contains(" third ") && now.contains(" second ") && now.contains(" first "), "{now}");
+        // nothing that was synced is lost
+        assert_eq!(now.matches(" third ").count(), 240, "{now}");
+        assert!(now.contains(" second ") && now.contains(" first "), "{now}");
         Some(Self { database, config, now, before: vec![first, second], older })
     }
 
     /// Does every attack, two at a time, and counts.
     fn suffer(&self, attacks: &[Attack]) -> Tally {
+        let one = |attack: &Attack| {
+            let attack = attack.clone();
+            (attack.class.clone(), attack.what.clone(), Box::new(move |db: &Path| attack.apply(db)) as Change)
+        };
+        self.suffer_changes(&attacks.iter().map(one).collect::<Vec<_>>())
+    }
+
+    fn suffer_changes(&self, changes: &[(String, String, Change)]) -> Tally {
         let before: Vec<&str> = self.before.iter().map(String::as_str).collect();
         let (next, tally) = (AtomicUsize::new(0), Mutex::new(Tally::default()));
         std::thread::scope(|scope| {
             for _ in 0..2 {
                 scope.spawn(|| {
-                    while let Some(attack) = attacks.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    while let Some((class, what, change)) = changes.get(next.fetch_add(1, Ordering::Relaxed)) {
                         let dir = tempfile::tempdir_in(self.database.dir()).unwrap();
                         copy(&self.database.db(), dir.path());
-                        attack.apply(dir.path());
+                        change(dir.path());
                         let (came, said) = outcome(&self.database, dir.path(), &self.config, &self.now, &before);
-                        tally.lock().unwrap().add(&attack.class, came, &attack.what, &said);
+                        tally.lock().unwrap().add(class, came, what, &said);
                     }
                 });
             }
@@ -146,23 +162,17 @@ fn changed_headers_give_no_other_data() {
     let attacks = attacks_on_headers(&victim, count, &mut StdRng::seed_from_u64(seed));
     let tally = victim.suffer(&attacks);
     println!("WiredTiger's own headers, checksums repaired, {count} changes, seed {seed}:\n{}", tally.table());
-    for bad in [Outcome::Forged, Outcome::Crashed, Outcome::Hung] {
+    for bad in BAD {
         assert_eq!(tally.count(bad), 0, "{bad:?} with seed {seed}:\n{}", tally.examples());
     }
-    // a journal that ends early gives the data of an earlier moment, as a crash then would have
-    for bad in [Outcome::Stale, Outcome::Lost] {
-        assert_eq!(tally.count_outside(JOURNAL_END, bad), 0, "{bad:?} with seed {seed}:\n{}", tally.examples());
-    }
-    println!("journals that ended early: {}", tally.count(Outcome::Stale) + tally.count(Outcome::Lost));
     assert!(tally.count(Outcome::Refused) > 0);
 }
 
 /// Units in the place of others of the same length, header, block and all, with the checksums that are expected there.
-/// Pages are told apart by their checksum, which no byte is left to correct. Nothing tells journal records apart, and
-/// WiredTiger takes records that are not encrypted: what comes of that is counted, and SECURITY.md says it.
+/// Pages are told apart by their checksum, which no byte is left to correct, journal records by the tag of their place.
 #[test]
-fn exchanged_units_are_found_where_they_can_be() {
-    let Some(victim) = Victim::new("exchanged_units_are_found_where_they_can_be") else { return };
+fn exchanged_units_are_found() {
+    let Some(victim) = Victim::new("exchanged_units_are_found") else { return };
     let count = (number("SEALSTONE_ATTACKS", 120) as usize / 8).max(15);
     let seed = number("SEALSTONE_ATTACK_SEED", 1);
     let mut rng = StdRng::seed_from_u64(seed);
@@ -191,16 +201,34 @@ fn exchanged_units_are_found_where_they_can_be() {
     pages.truncate(count);
     records.shuffle(&mut rng);
     records.truncate(count);
-    let (found, not_found) = (victim.suffer(&pages), victim.suffer(&records));
-    println!("pages in the place of others, seed {seed}:\n{}", found.table());
-    println!("journal records in the place of others, not kept apart by any encryptor:\n{}", not_found.table());
-    assert!(found.count(Outcome::Refused) > 0, "{}", found.table());
-    for bad in [Outcome::Stale, Outcome::Lost, Outcome::Forged, Outcome::Crashed, Outcome::Hung] {
-        assert_eq!(found.count(bad), 0, "{bad:?} with seed {seed}:\n{}", found.examples());
+    for (units, of) in [(pages, "pages"), (records, "journal records")] {
+        let tally = victim.suffer(&units);
+        println!("{of} in the place of others, seed {seed}:\n{}", tally.table());
+        assert!(tally.count(Outcome::Refused) > 0, "{}", tally.table());
+        for bad in BAD {
+            assert_eq!(tally.count(bad), 0, "{bad:?} with seed {seed}:\n{}", tally.examples());
+        }
     }
-    for bad in [Outcome::Crashed, Outcome::Hung] {
-        assert_eq!(not_found.count(bad), 0, "{bad:?} with seed {seed}:\n{}", not_found.examples());
+}
+
+/// The files of the journal, and the account of them.
+#[test]
+fn the_journal_is_the_one_that_was_written() {
+    let Some(victim) = Victim::new("the_journal_is_the_one_that_was_written") else { return };
+    let (other, clear) = (Database::new("another").unwrap(), Database::new("in the clear").unwrap());
+    fs::copy(victim.database.key(), other.key()).unwrap();
+    for (database, config) in [(&other, other.config(",cipher=aes-256")), (&clear, format!("create,{LOG}"))] {
+        database.fill(&config, 0, 10, "first");
+        database.fill_and_kill(&config, 200, 60, "forged");
     }
+    let attacks = wiredtiger_journal::attacks(&victim.database.db(), &victim.older, &other.db(), &clear.db());
+    let change = |FileAttack { class, what, change }| (String::from(class), what, change);
+    let tally = victim.suffer_changes(&attacks.into_iter().map(change).collect::<Vec<_>>());
+    println!("the journal as a whole:\n{}", tally.table());
+    for bad in BAD {
+        assert_eq!(tally.count(bad), 0, "{bad:?}:\n{}", tally.examples());
+    }
+    assert!(tally.count(Outcome::Refused) > tally.count(Outcome::Harmless), "{}", tally.table());
 }
 
 /// Records of a database that is not encrypted, in the place of encrypted ones of the same length.

@@ -163,6 +163,7 @@ pub const ASIDE: &[(&str, &str, &str)] = &[
     ("WiredTiger.lock", "a fixed text", "none needed"),
     ("WiredTiger", "the engine's version", "none needed"),
     ("mongod.lock", "the process id", "none needed"),
+    ("journal/SEALSTONE-JOURNAL", "sealed: which journal files there are, how long they are", "none needed"),
     ("storage.bson", "how the directory was set up", "none needed"),
     (
         "diagnostic.data/",
@@ -446,6 +447,7 @@ mod tests {
             ("shop/index-1--123.wt", Content::Data),
             ("journal/WiredTigerLog.0000000001", Content::Journal),
             ("journal/WiredTigerPreplog.0000000001", Content::Journal),
+            ("journal/SEALSTONE-JOURNAL", Content::Aside),
             ("diagnostic.data/metrics.2026-01-01T00-00-00Z-00000", Content::Aside),
             ("_tmp/extsort-sort-executor.0-0", Content::Aside),
             ("rollback/shop.orders/removed.bson", Content::Aside),

@@ -1,4 +1,4 @@
-//! The header of an engine page, in both format versions, and what it says. Byte by byte in `docs/formats.md`, section 8.
+//! The header of an engine page, in every format version, and what it says. Byte by byte in `docs/formats.md`, section 8.
 //!
 //! Not here: sealing and opening (`engine_page`), errors (`error`).
 
@@ -13,7 +13,7 @@ use crate::TAG_BYTES;
 pub const MAGIC: [u8; 3] = *b"\x89SP";
 
 /// The format version written, and the newest that is read.
-pub const FORMAT_VERSION: u8 = 2;
+pub const FORMAT_VERSION: u8 = 3;
 
 /// Length of what stands before the ciphertext in the version written, in bytes; it is less in version 1.
 pub const HEADER_BYTES: usize = 48;
@@ -23,6 +23,10 @@ pub const OVERHEAD_BYTES: usize = HEADER_BYTES + TAG_BYTES;
 
 /// Most zeros behind the ciphertext of a block, in bytes.
 pub const PADDING_BYTES_MAX: usize = u16::MAX as usize;
+
+/// Length of the room for the tag of a place, in bytes: zeros that follow the tag of the block, for whoever stores it. What
+/// is written there is neither authenticated nor looked at here.
+pub const PLACE_TAG_BYTES: usize = 16;
 
 /// Length of the header in version 1, in bytes.
 const HEADER_1_BYTES: usize = 44;
@@ -38,7 +42,7 @@ const SALT_AT: usize = 20;
 const COUNTER_1_AT: usize = 36;
 const PADDING_AT: usize = 36;
 const DRAWN_AT: usize = 38;
-/// In version 2, 4 bytes.
+/// From version 2 on, 4 bytes.
 const COUNTER_AT: usize = 44;
 
 /// Set where the page is longer than its cipher allows under one key, and so sealed in parts.
@@ -47,6 +51,12 @@ const IN_PARTS: u8 = 1;
 /// Where in the flags the kind of place is, which version 1 does not have.
 const KIND_SHIFT: u32 = 1;
 const KIND_MASK: u8 = 0b110;
+
+/// Set where room for the tag of a place follows; from version 3 on.
+const PLACE_TAG: u8 = 0b1000;
+
+/// Set where the engine's journal is kept account of; from version 3 on.
+const JOURNAL_KEPT: u8 = 0b1_0000;
 
 /// Length of the random part of a nonce, in bytes.
 pub(super) const DRAWN_BYTES: usize = 6;
@@ -102,6 +112,10 @@ pub struct EnginePageInfo {
     pub kind: PlaceKind,
     /// Whether the page is longer than its cipher allows under one key.
     pub in_parts: bool,
+    /// Whether room for the tag of a place follows the block.
+    pub place_tag: bool,
+    /// Whether there was an account of the engine's journal when the block was sealed.
+    pub journal_kept: bool,
 }
 
 /// Reads what a block says without any key, and so without knowing that it is genuine.
@@ -122,7 +136,8 @@ pub fn inspect(block: &[u8]) -> Result<EnginePageInfo, EnginePageError> {
         (0, _) => return damaged("format version 0 was never used"),
         (1, _) => (IN_PARTS, None),
         (2, Some(header)) => (IN_PARTS | KIND_MASK, Some(header)),
-        (2, None) => return damaged(&format!("it ends after {} bytes", block.len())),
+        (3, Some(header)) => (IN_PARTS | KIND_MASK | PLACE_TAG | JOURNAL_KEPT, Some(header)),
+        (2 | 3, None) => return damaged(&format!("it ends after {} bytes", block.len())),
         (found, _) => return Err(EnginePageError::UnsupportedVersion { found }),
     };
     if flags & !known_flags != 0 || common[RESERVED_AT] != 0 {
@@ -141,6 +156,8 @@ pub fn inspect(block: &[u8]) -> Result<EnginePageInfo, EnginePageError> {
         padding_bytes: 0,
         kind: PlaceKind::Unknown,
         in_parts: flags & IN_PARTS != 0,
+        place_tag: flags & PLACE_TAG != 0,
+        journal_kept: flags & JOURNAL_KEPT != 0,
     };
     if let Some(header) = header {
         info.counter = u32::from_be_bytes(take(header, COUNTER_AT)).into();
@@ -162,19 +179,25 @@ impl EnginePageInfo {
         if self.format_version == 1 { HEADER_1_BYTES } else { HEADER_BYTES }
     }
 
+    /// Length of the room for the tag of a place behind the tag, in bytes.
+    #[must_use]
+    pub fn place_tag_bytes(&self) -> usize {
+        if self.place_tag { PLACE_TAG_BYTES } else { 0 }
+    }
+
     /// Where in a block of `block_bytes` bytes with this header the ciphertext is.
     ///
     /// # Errors
     /// [`EnginePageError::Damaged`] if a block so short has no room for it.
     pub fn ciphertext(&self, block_bytes: usize) -> Result<Range<usize>, EnginePageError> {
         let start = self.header_bytes();
-        match block_bytes.checked_sub(start + self.padding_bytes + TAG_BYTES) {
+        match block_bytes.checked_sub(start + self.padding_bytes + TAG_BYTES + self.place_tag_bytes()) {
             Some(bytes) => Ok(start..start + bytes),
             None => Err(EnginePageError::Damaged { found: format!("it ends after {block_bytes} bytes") }),
         }
     }
 
-    /// The nonce of the block: its last 8 or 12 bytes, as the cipher takes them. In version 1 the counter; in version 2 the
+    /// The nonce of the block: its last 8 or 12 bytes, as the cipher takes them. In version 1 the counter; from version 2 on the
     /// end of the header: padding, what was drawn, and the counter.
     pub(super) fn nonce(&self) -> [u8; 12] {
         match self.format_version {
@@ -189,13 +212,17 @@ impl EnginePageInfo {
         }
     }
 
-    /// The header of version 2 that says this.
+    /// The header of the newest version that says this.
     pub(super) fn bytes(&self) -> [u8; HEADER_BYTES] {
         let mut header = [0; HEADER_BYTES];
         header[..VERSION_AT].copy_from_slice(&MAGIC);
         header[VERSION_AT] = FORMAT_VERSION;
         header[CIPHER_AT..FLAGS_AT].copy_from_slice(&self.cipher.id.to_be_bytes());
-        header[FLAGS_AT] = ((self.kind as u8) << KIND_SHIFT) | if self.in_parts { IN_PARTS } else { 0 };
+        let flag = |set, bit| if set { bit } else { 0 };
+        header[FLAGS_AT] = ((self.kind as u8) << KIND_SHIFT)
+            | flag(self.in_parts, IN_PARTS)
+            | flag(self.place_tag, PLACE_TAG)
+            | flag(self.journal_kept, JOURNAL_KEPT);
         header[KEY_VERSION_AT..FINGERPRINT_AT].copy_from_slice(&self.key_version.to_be_bytes());
         header[FINGERPRINT_AT..SALT_AT].copy_from_slice(&self.fingerprint.0);
         header[SALT_AT..PADDING_AT].copy_from_slice(&self.salt);

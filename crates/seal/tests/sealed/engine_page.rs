@@ -134,6 +134,36 @@ fn a_block_is_bound_to_its_place() {
     }
 }
 
+/// Room for the tag of a place: behind all that is authenticated, and said in what is.
+#[test]
+fn room_for_the_tag_of_a_place_follows() {
+    for cipher in ["aes-256", "3des"] {
+        let writer = pages(&[(1, 0x11)], cipher);
+        let place = Place::new(PlaceKind::Record, b"one");
+        for (place, room, kept) in
+            [(place, 0, false), (place.with_place_tag(), 16, false), (place.with_journal_kept(true), 0, true)]
+        {
+            let mut block = vec![0xEE; 20 + OVERHEAD_BYTES + room];
+            block[HEADER_BYTES..][..20].fill(7);
+            writer.seal_in_place(&mut block, 0, place).unwrap();
+            let info = inspect(&block).unwrap();
+            assert_eq!((info.place_tag, info.journal_kept, info.format_version), (room > 0, kept, 3));
+            let end = 20 + OVERHEAD_BYTES;
+            assert_eq!(block[end..], [0; 16][..room]);
+            for at in 0..block.len() {
+                let mut changed = block.clone();
+                changed[at] ^= 0x08;
+                let mut page = page_range(&changed).map(|range| changed[range].to_vec()).unwrap_or_default();
+                let opened = writer.open_in_place(&changed, &mut page, place);
+                assert_eq!(opened.is_ok(), at >= end, "{cipher}, byte {at}");
+            }
+        }
+        let mut short = [0; OVERHEAD_BYTES + 15];
+        let refused = writer.seal_in_place(&mut short, 0, place.with_place_tag());
+        assert!(matches!(refused, Err(EnginePageError::Buffer { .. })));
+    }
+}
+
 /// Every byte of a block counts, those of the padding too.
 #[test]
 fn padding_is_zeros_and_of_its_length() {

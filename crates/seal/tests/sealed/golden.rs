@@ -108,6 +108,7 @@ fn engine_pages_of_every_format_version_open() {
             assert_eq!((info.format_version, info.cipher, info.key_version), (version, cipher, 1));
             let (padding_bytes, kind) = if version == 1 { (0, PlaceKind::Unknown) } else { (36, PlaceKind::Record) };
             assert_eq!((info.padding_bytes, info.kind), (padding_bytes, kind));
+            assert_eq!((info.place_tag, info.journal_kept), (version >= 3, version >= 3));
             let range = page_range(&block).unwrap();
             let mut page = block[range].to_vec();
             pages.open_in_place(&block, &mut page, Place::new(PlaceKind::Record, b"01234567")).unwrap();

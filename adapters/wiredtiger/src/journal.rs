@@ -1,0 +1,623 @@
+//! The journal of one opening: what makes its files, its records and their order more than whoever can write in the
+//! directory can change. Records are bound to their place when they are stored, the account says which files there are and
+//! how much of each was synced, and what was there before is looked at as a whole before WiredTiger sees any of it.
+//!
+//! Not here: the bytes of a record (`record`), going over a file (`walk`), the account (`account`), files at large (`files`).
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::ffi::OsStr;
+use std::fs::{self, File};
+use std::io::{self, ErrorKind};
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use sealstone_seal::engine_page::{EnginePageError, PLACE_TAG_BYTES};
+
+use self::account::{Account, Entry, Sync};
+use self::record::FileKey;
+use crate::encryptor::Encryptor;
+use crate::settings::Settings;
+
+pub(crate) mod account;
+#[cfg(test)]
+mod cost;
+mod record;
+#[cfg(test)]
+mod tests;
+mod walk;
+
+/// Names of WiredTiger's journal files; a number of ten digits follows.
+const LOG: &str = "WiredTigerLog.";
+/// Files that are made ready, and become journal files when they are renamed.
+const FRESH: [&str; 2] = ["WiredTigerTmplog.", "WiredTigerPreplog."];
+
+/// What is wrong with the journal.
+#[derive(Debug, thiserror::Error)]
+pub enum JournalError {
+    /// The system refused.
+    #[error("cannot {attempted} {}: {source}\nsee that the server may read and write its data directory", path.display())]
+    File {
+        /// What was attempted.
+        attempted: &'static str,
+        /// The file.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// The account or the key of a file cannot be sealed or opened.
+    #[error("{}: {error}", path.display())]
+    Page {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        error: EnginePageError,
+    },
+    /// Neither copy of the account is genuine.
+    #[error("the account of the journal, {}, is not genuine: {error}", path.display())]
+    Account {
+        /// The account.
+        path: PathBuf,
+        /// Why the first copy is not.
+        error: EnginePageError,
+    },
+    /// More files than the account has room for.
+    #[error(
+        "{} has no room for {files} journal files\n\
+         let checkpoints be written more often, so that old journal files go", path.display()
+    )]
+    TooMany {
+        /// The account.
+        path: PathBuf,
+        /// How many there are.
+        files: usize,
+    },
+    /// A whole record that no crash leaves.
+    #[error(
+        "journal file {}, byte {at}: {found}: somebody changed the file\n\
+         restore the database from a backup, or resync this member", path.display()
+    )]
+    Record {
+        /// The file.
+        path: PathBuf,
+        /// Where in it, in bytes.
+        at: u64,
+        /// What was found there.
+        found: String,
+    },
+    /// Records that were synced are missing.
+    #[error(
+        "journal file {} ends at byte {end}, with {behind}, and was synced up to byte {synced}: records are missing\n\
+         restore the database from a backup, or resync this member", path.display()
+    )]
+    Cut {
+        /// The file.
+        path: PathBuf,
+        /// Where its records end, in bytes.
+        end: u64,
+        /// What stands there.
+        behind: &'static str,
+        /// How much was synced, in bytes.
+        synced: u64,
+    },
+    /// A file is not there.
+    #[error(
+        "journal file {} is missing, and was synced up to byte {synced}\n\
+         bring it back, restore the database from a backup, or resync this member", path.display()
+    )]
+    Missing {
+        /// The file.
+        path: PathBuf,
+        /// How much was synced, in bytes.
+        synced: u64,
+    },
+    /// A file is another one than the account names.
+    #[error(
+        "journal file {} is not the one that this database wrote under this name\n\
+         bring the right one back, restore the database from a backup, or resync this member", path.display()
+    )]
+    Other {
+        /// The file.
+        path: PathBuf,
+    },
+    /// A file that the account does not name.
+    #[error(
+        "journal file {} is none that this database wrote\n\
+         see where it comes from, and take it away", path.display()
+    )]
+    Unlisted {
+        /// The file.
+        path: PathBuf,
+    },
+    /// There is no account, and there must be one.
+    #[error(
+        "the account of the journal, {}, is missing\n\
+         bring it back with the journal files that it was beside; a backup that left it out opens once with \
+         missing_account=accept in the extension's config, which takes the journal for whole", path.display()
+    )]
+    NoAccount {
+        /// Where it must be.
+        path: PathBuf,
+    },
+    /// What WiredTiger wants to write is not understood.
+    #[error(
+        "WiredTiger writes {bytes} bytes at byte {at} of journal file {}: {found}\n\
+         this is a bug in sealstone, or this WiredTiger is not supported; nothing was written", path.display()
+    )]
+    NotARecord {
+        /// The file.
+        path: PathBuf,
+        /// Where, in bytes.
+        at: u64,
+        /// How many, in bytes.
+        bytes: usize,
+        /// What was found.
+        found: String,
+    },
+    /// WiredTiger wants to take away what was synced.
+    #[error(
+        "WiredTiger would cut journal file {} to {bytes} bytes, and {synced} were synced; nothing was cut\n\
+         restore the database from a backup, or resync this member", path.display()
+    )]
+    WouldCut {
+        /// The file.
+        path: PathBuf,
+        /// The new length, in bytes.
+        bytes: u64,
+        /// How much was synced, in bytes.
+        synced: u64,
+    },
+    /// The journal was refused before.
+    #[error("the journal was refused, see above; nothing of it is read or written")]
+    Refused,
+}
+
+pub(crate) fn io_error<'a>(attempted: &'static str, path: &'a Path) -> impl Fn(io::Error) -> JournalError + 'a {
+    move |source| JournalError::File { attempted, path: path.to_owned(), source }
+}
+
+/// What the name of a file says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Name {
+    /// A journal file and its number.
+    Log(u32),
+    /// One that is made ready.
+    Fresh,
+    /// Anything else.
+    Other,
+}
+
+impl Name {
+    fn of(path: &Path) -> Self {
+        let name = path.file_name().and_then(OsStr::to_str).unwrap_or_default();
+        if FRESH.iter().any(|fresh| name.starts_with(fresh)) {
+            return Self::Fresh;
+        }
+        let digits = name.strip_prefix(LOG).filter(|digits| digits.bytes().all(|byte| byte.is_ascii_digit()));
+        digits.filter(|digits| digits.len() == 10).and_then(|digits| digits.parse().ok()).map_or(Self::Other, Self::Log)
+    }
+}
+
+/// One journal file of this opening.
+pub(crate) struct JournalFile {
+    number: u32,
+    path: PathBuf,
+    /// Length of its first record, in bytes.
+    first_bytes: u64,
+    key: Option<FileKey>,
+    /// Where its genuine records ended, in bytes, in a file that was there before. WiredTiger writes no more to it.
+    end: Option<AtomicU64>,
+    written: Mutex<Written>,
+}
+
+/// Which bytes of a file were written. Records come from many threads, and not in order.
+#[derive(Default)]
+struct Written {
+    /// All up to here.
+    end: u64,
+    /// What was written behind a gap: beginnings and ends.
+    apart: BTreeMap<u64, u64>,
+}
+
+impl Written {
+    fn add(&mut self, from: u64, to: u64) {
+        self.apart.insert(from, to);
+        while let Some(entry) = self.apart.first_entry().filter(|entry| *entry.key() <= self.end) {
+            self.end = self.end.max(entry.remove());
+        }
+    }
+}
+
+struct State {
+    /// The directory of the journal, once it was looked at.
+    dir: Option<PathBuf>,
+    account: Account,
+    files: BTreeMap<u32, Arc<JournalFile>>,
+    /// Keys of files that are made ready, with the length of their first record.
+    fresh: HashMap<PathBuf, (FileKey, u64)>,
+    refused: bool,
+}
+
+/// The journal of one opening.
+pub(crate) struct Journal {
+    encryptor: Arc<Encryptor>,
+    sync: Sync,
+    accept_missing: bool,
+    /// Encryption is configured: without it WiredTiger writes in the clear.
+    active: AtomicBool,
+    /// There is an account.
+    kept: AtomicBool,
+    /// There was none when the journal was looked at.
+    missing: AtomicBool,
+    /// A page says that there must be one.
+    wanted: AtomicBool,
+    state: Mutex<State>,
+}
+
+impl Journal {
+    pub(crate) fn new(encryptor: Arc<Encryptor>, settings: &Settings) -> Self {
+        let sync = if settings.synced_account { Sync::Now } else { Sync::Soon };
+        let account = Account::new(Path::new(""));
+        let (files, fresh) = (BTreeMap::new(), HashMap::new());
+        let state = Mutex::new(State { dir: None, account, files, fresh, refused: false });
+        let [active, kept, missing, wanted] = [false; 4].map(AtomicBool::new);
+        Self { encryptor, sync, accept_missing: settings.accept_missing_account, active, kept, missing, wanted, state }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Encryption is configured.
+    pub(crate) fn activate(&self) {
+        self.active.store(true, Ordering::Release);
+    }
+
+    /// Whether there is an account: blocks that are sealed say so.
+    pub(crate) fn is_kept(&self) -> bool {
+        self.kept.load(Ordering::Acquire)
+    }
+
+    /// A block that was sealed when there was an account.
+    ///
+    /// # Errors
+    /// [`JournalError::NoAccount`] if there is none.
+    pub(crate) fn must_be_kept(&self) -> Result<(), JournalError> {
+        self.wanted.store(true, Ordering::Release);
+        // an account that was made by this opening is no old one
+        if self.missing.load(Ordering::Acquire) && !self.accept_missing && !self.is_kept() {
+            let path = self.state().dir.clone().unwrap_or_default().join(account::NAME);
+            return Err(JournalError::NoAccount { path });
+        }
+        Ok(())
+    }
+
+    /// Whether `dir` is that of the journal. The first time WiredTiger looks for journal files somewhere, it is there, and
+    /// all that is there is looked at.
+    fn is_here(&self, state: &mut State, dir: &Path) -> Result<bool, JournalError> {
+        if !self.active.load(Ordering::Acquire) {
+            return Ok(false);
+        }
+        match &state.dir {
+            Some(known) if known == dir && state.refused => Err(JournalError::Refused),
+            Some(known) => Ok(known == dir),
+            None => {
+                state.dir = Some(dir.to_owned());
+                self.look(state, dir).inspect_err(|_| state.refused = true)?;
+                Ok(true)
+            }
+        }
+    }
+
+    /// Looks at all that is there.
+    fn look(&self, state: &mut State, dir: &Path) -> Result<(), JournalError> {
+        let pages = self.encryptor.pages();
+        let mut there = numbers(dir)?;
+        match Account::read(dir, pages)? {
+            Some(account) => state.account = account,
+            None => return self.look_without_account(state, dir, &there),
+        }
+        self.kept.store(true, Ordering::Release);
+        let listed: Vec<(u32, Entry)> = state.account.entries.iter().map(|(number, entry)| (*number, *entry)).collect();
+        for (number, entry) in listed {
+            let path = path_of(dir, number);
+            if !there.remove(&number) {
+                // a crash may have come between the account and the file that it tells of
+                if entry.synced == 0 && number == state.account.highest {
+                    state.account.entries.remove(&number);
+                    continue;
+                }
+                return Err(JournalError::Missing { path, synced: entry.synced });
+            }
+            let file = self.look_at(path, number)?;
+            if file.key.as_ref().map_or([0; PLACE_TAG_BYTES], FileKey::id) != entry.id {
+                return Err(JournalError::Other { path: file.path.clone() });
+            }
+            state.files.insert(number, Arc::new(file.longer_than(entry.synced)?));
+        }
+        for number in there {
+            let path = path_of(dir, number);
+            if number > state.account.highest {
+                return Err(JournalError::Unlisted { path });
+            }
+            // a crash may have come between the account and the removal
+            let _ = fs::remove_file(path);
+        }
+        Ok(())
+    }
+
+    fn look_without_account(&self, state: &mut State, dir: &Path, there: &BTreeSet<u32>) -> Result<(), JournalError> {
+        state.account = Account::new(dir);
+        self.missing.store(true, Ordering::Release);
+        let wanted = |found: bool| match found && !self.accept_missing {
+            true => Err(JournalError::NoAccount { path: dir.join(account::NAME) }),
+            false => Ok(()),
+        };
+        wanted(self.wanted.load(Ordering::Acquire))?;
+        for number in there {
+            let file = self.look_at(path_of(dir, *number), *number)?;
+            wanted(file.file.key.is_some())?;
+            let id = file.key.as_ref().map_or([0; PLACE_TAG_BYTES], FileKey::id);
+            state.account.entries.insert(*number, Entry { synced: file.walked.end, id });
+            state.account.highest = *number;
+            state.files.insert(*number, Arc::new(file.longer_than(0)?));
+        }
+        Ok(())
+    }
+
+    fn look_at(&self, path: PathBuf, number: u32) -> Result<Looked, JournalError> {
+        let opened = File::open(&path).map_err(io_error("open", &path))?;
+        let first = walk::first(&opened, &path, self.encryptor.pages())?;
+        let walked = walk::walk(&opened, &path, number, &first)?;
+        let (first_bytes, key) = (first.bytes, first.key);
+        let (end, written) = (Some(AtomicU64::new(walked.end)), Mutex::default());
+        Ok(Looked { file: JournalFile { number, path, first_bytes, key, end, written }, walked })
+    }
+
+    /// WiredTiger lists the files in `dir` whose names begin with `prefix`.
+    ///
+    /// # Errors
+    /// What is wrong with the journal, where it is one.
+    pub(crate) fn listed(&self, dir: &Path, prefix: &str) -> Result<(), JournalError> {
+        let journal =
+            !prefix.is_empty() && [LOG, FRESH[0], FRESH[1]].iter().any(|name| name.trim_end_matches('.') == prefix);
+        if journal { self.is_here(&mut self.state(), dir).map(|_| ()) } else { Ok(()) }
+    }
+
+    /// WiredTiger opens the file `path`: what is to be done with what it reads and writes.
+    ///
+    /// # Errors
+    /// As [`Journal::listed`].
+    pub(crate) fn opened(&self, path: &Path, as_log: bool) -> Result<Role, JournalError> {
+        let name = Name::of(path);
+        if name == Name::Other || !as_log {
+            return Ok(Role::Plain);
+        }
+        let mut state = self.state();
+        if !self.is_here(&mut state, path.parent().unwrap_or(Path::new("")))? {
+            return Ok(Role::Plain);
+        }
+        match name {
+            Name::Log(number) => Ok(state.files.get(&number).map_or(Role::Plain, |file| Role::Journal(file.clone()))),
+            _ => Ok(Role::Fresh),
+        }
+    }
+
+    /// WiredTiger removes the file `path`. The account says so first.
+    ///
+    /// # Errors
+    /// The account cannot be written; then the file must stay.
+    pub(crate) fn removing(&self, path: &Path) -> Result<(), JournalError> {
+        let name = Name::of(path);
+        if name == Name::Other {
+            return Ok(());
+        }
+        let mut state = self.state();
+        if !self.is_here(&mut state, path.parent().unwrap_or(Path::new("")))? {
+            return Ok(());
+        }
+        state.fresh.remove(path);
+        if let Name::Log(number) = name
+            && state.account.entries.remove(&number).is_some()
+        {
+            state.files.remove(&number);
+            self.write(&mut state, Sync::Now)?;
+        }
+        Ok(())
+    }
+
+    /// WiredTiger renames `from` to `to`. A new journal file is in the account before it is there.
+    ///
+    /// # Errors
+    /// The account cannot be written, or a file that was not made ready here is to become a journal file; then nothing may
+    /// be renamed.
+    pub(crate) fn renaming(&self, from: &Path, to: &Path) -> Result<(), JournalError> {
+        if Name::of(to) == Name::Other {
+            return Ok(());
+        }
+        let mut state = self.state();
+        if !self.is_here(&mut state, to.parent().unwrap_or(Path::new("")))? {
+            return Ok(());
+        }
+        let made = state.fresh.remove(from).ok_or_else(|| JournalError::Unlisted { path: from.to_owned() })?;
+        let Name::Log(number) = Name::of(to) else {
+            state.fresh.insert(to.to_owned(), made);
+            return Ok(());
+        };
+        let (key, first_bytes) = made;
+        // files of an earlier opening may not be on the disk yet, and are in the account from now on
+        if !self.is_kept() {
+            for file in state.files.values() {
+                let opened = File::open(&file.path).and_then(|opened| opened.sync_all());
+                opened.map_err(io_error("sync", &file.path))?;
+            }
+        }
+        state.account.entries.insert(number, Entry { synced: 0, id: key.id() });
+        state.account.highest = state.account.highest.max(number);
+        self.write(&mut state, Sync::Now)?;
+        self.kept.store(true, Ordering::Release);
+        let written = Mutex::new(Written { end: first_bytes, ..Written::default() });
+        let file = JournalFile { number, path: to.to_owned(), first_bytes, key: Some(key), end: None, written };
+        state.files.insert(number, Arc::new(file));
+        Ok(())
+    }
+
+    fn write(&self, state: &mut State, sync: Sync) -> Result<(), JournalError> {
+        state.account.write(self.encryptor.pages(), sync)
+    }
+
+    /// Stores the first record of a file that is made ready.
+    pub(crate) fn write_fresh(&self, path: &Path, file: &File, bytes: &[u8], at: u64) -> Result<(), JournalError> {
+        let fail = io_error("write", path);
+        if at > 0 {
+            // WiredTiger fills it with zeros
+            return file.write_all_at(bytes, at).map_err(fail);
+        }
+        let page_error = |error| JournalError::Page { path: path.to_owned(), error };
+        let (key, mut record) = (FileKey::draw().map_err(page_error)?, bytes.to_vec());
+        record::stamp(self.encryptor.pages(), &key, &mut record).map_err(page_error)?;
+        file.write_all_at(&record, 0).map_err(fail)?;
+        self.state().fresh.insert(path.to_owned(), (key, record.len() as u64));
+        Ok(())
+    }
+
+    /// Syncs a journal file, and puts into the account what is on the disk now.
+    ///
+    /// # Errors
+    /// [`JournalError::File`], and those of writing the account.
+    pub(crate) fn sync(&self, journal: &JournalFile, file: &File) -> Result<(), JournalError> {
+        let end = journal.written().end;
+        file.sync_data().map_err(io_error("sync", &journal.path))?;
+        // a file with no record of data may go in a power cut: its name need not be on the disk
+        if journal.end.is_some() || end <= 2 * journal.first_bytes {
+            return Ok(());
+        }
+        let mut state = self.state();
+        match state.account.entries.get_mut(&journal.number) {
+            Some(entry) if entry.synced < end => {
+                entry.synced = end;
+                self.write(&mut state, self.sync)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// WiredTiger cuts a journal file to `bytes` bytes.
+    ///
+    /// # Errors
+    /// [`JournalError::WouldCut`]: what was synced stays.
+    pub(crate) fn cutting(&self, journal: &JournalFile, bytes: u64) -> Result<(), JournalError> {
+        let state = self.state();
+        let synced = state.account.entries.get(&journal.number).map_or(0, |entry| entry.synced);
+        if bytes < synced {
+            return Err(JournalError::WouldCut { path: journal.path.clone(), bytes, synced });
+        }
+        if let Some(end) = &journal.end {
+            end.fetch_min(bytes, Ordering::AcqRel);
+        }
+        Ok(())
+    }
+
+    /// Waits until the account is on the disk: WiredTiger closes.
+    pub(crate) fn close(&self) -> Result<(), JournalError> {
+        self.state().account.sync()
+    }
+}
+
+/// What is to be done with what WiredTiger reads and writes in a file.
+pub(crate) enum Role {
+    /// As it is.
+    Plain,
+    /// A journal file that is made ready.
+    Fresh,
+    /// A journal file.
+    Journal(Arc<JournalFile>),
+}
+
+struct Looked {
+    file: JournalFile,
+    walked: walk::Walked,
+}
+
+impl std::ops::Deref for Looked {
+    type Target = JournalFile;
+
+    fn deref(&self) -> &JournalFile {
+        &self.file
+    }
+}
+
+impl Looked {
+    /// The file, if its records reach to what was synced.
+    fn longer_than(self, synced: u64) -> Result<JournalFile, JournalError> {
+        let walk::Walked { end, behind } = self.walked;
+        if end < synced {
+            return Err(JournalError::Cut { path: self.file.path, end, behind, synced });
+        }
+        Ok(self.file)
+    }
+}
+
+impl JournalFile {
+    fn written(&self) -> MutexGuard<'_, Written> {
+        self.written.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Stores records, each bound to its place.
+    pub(crate) fn write(&self, file: &File, bytes: &[u8], at: u64) -> Result<(), JournalError> {
+        let fail = |found| JournalError::NotARecord { path: self.path.clone(), at, bytes: bytes.len(), found };
+        let Some(key) = self.key.as_ref().filter(|_| self.end.is_none()) else {
+            if bytes.iter().any(|byte| *byte != 0) {
+                return Err(fail("it was written by an earlier opening".into()));
+            }
+            return file.write_all_at(bytes, at).map_err(io_error("write", &self.path));
+        };
+        let mut bound = bytes.to_vec();
+        let records = key.bind(self.number, at, &mut bound).map_err(fail)?;
+        file.write_all_at(&bound, at).map_err(io_error("write", &self.path))?;
+        if records > 0 {
+            self.written().add(at, at + records as u64);
+        }
+        Ok(())
+    }
+
+    /// Reads what WiredTiger asks for; of a file that was there before only what is genuine.
+    pub(crate) fn read(&self, file: &File, into: &mut [u8], at: u64) -> Result<(), JournalError> {
+        match (&self.end, &self.key) {
+            (Some(end), Some(key)) => {
+                let of = (self.number, end.load(Ordering::Acquire), key);
+                walk::read(file, &self.path, of, at, into)
+            }
+            _ => file.read_exact_at(into, at).map_err(io_error("read", &self.path)),
+        }
+    }
+
+    /// Length that WiredTiger is told, in bytes: what follows the genuine records is not there for it. What it makes of files
+    /// without a key is left to it.
+    pub(crate) fn bytes(&self, file: &File) -> io::Result<u64> {
+        match (&self.end, &self.key) {
+            (Some(end), Some(_)) => Ok(end.load(Ordering::Acquire)),
+            _ => file.metadata().map(|metadata| metadata.len()),
+        }
+    }
+}
+
+fn path_of(dir: &Path, number: u32) -> PathBuf {
+    dir.join(format!("{LOG}{number:010}"))
+}
+
+/// The numbers of the journal files in `dir`.
+fn numbers(dir: &Path) -> Result<BTreeSet<u32>, JournalError> {
+    let entries = match fs::read_dir(dir) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(BTreeSet::new()),
+        entries => entries.map_err(io_error("list", dir))?,
+    };
+    let mut found = BTreeSet::new();
+    for entry in entries {
+        if let Name::Log(number) = Name::of(&entry.map_err(io_error("list", dir))?.path()) {
+            found.insert(number);
+        }
+    }
+    Ok(found)
+}

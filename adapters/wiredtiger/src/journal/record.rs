@@ -1,0 +1,248 @@
+//! One record of a journal file, as WiredTiger lays it out, and what binds it to its place: a tag over the file, the file's
+//! number, the record's offset and length, and the tag of the sealed block in it. And the first record of a file, the only
+//! one with room for the key of these tags, sealed.
+//!
+//! WiredTiger has made its checksum when we get a record, so it is corrected by what the tag adds to it; a record that was
+//! damaged before stays damaged. Not here: files (`walk`), and which file is which (`account`).
+
+use sealstone_seal::engine_page::{
+    EnginePageError, EnginePages, HEADER_BYTES, OVERHEAD_BYTES, PLACE_TAG_BYTES, Place, PlaceKind, inspect,
+};
+use subtle::ConstantTimeEq;
+use zeroize::Zeroizing;
+
+/// Length of the header of a record, in bytes: length, checksum, flags, length in memory.
+pub(crate) const HEAD_BYTES: usize = 16;
+/// Records begin and end at multiples of this, in bytes.
+pub(crate) const STEP_BYTES: usize = 128;
+/// The longest first record, in bytes: that of direct I/O is as long as its unit.
+const FIRST_BYTES_MAX: usize = 1 << 20;
+const CHECKSUM_AT: usize = 4;
+const FLAGS_AT: usize = 8;
+const ENCRYPTED: u8 = 0x02;
+/// Header of a record, and the length that WiredTiger stores before what is encrypted.
+const BLOCK_AT: usize = HEAD_BYTES + 4;
+/// What WiredTiger writes in the first record: a number, its version, the size of files.
+const DESCRIPTION_BYTES: usize = 16;
+/// Where in the first record the sealed key of the file is, in bytes that WiredTiger leaves zero.
+const STAMP_AT: usize = HEAD_BYTES + DESCRIPTION_BYTES;
+const STAMP_BYTES: usize = KEY_BYTES + OVERHEAD_BYTES;
+const KEY_BYTES: usize = 32;
+
+/// The tag of a place.
+pub(crate) type Tag = [u8; PLACE_TAG_BYTES];
+
+/// The key of the tags of one journal file: drawn when the file is made. Zeroed on drop.
+#[derive(Clone)]
+pub(crate) struct FileKey(Zeroizing<[u8; KEY_BYTES]>);
+
+/// What a tag is of. Two purposes share none.
+#[derive(Clone, Copy)]
+enum Purpose {
+    File = 1,
+    Sealed = 2,
+    Clear = 3,
+}
+
+impl FileKey {
+    pub(crate) fn draw() -> Result<Self, EnginePageError> {
+        let mut key = Zeroizing::new([0; KEY_BYTES]);
+        getrandom::fill(&mut key[..]).map_err(|source| EnginePageError::Random(source.to_string()))?;
+        Ok(Self(key))
+    }
+
+    /// What tells this file from all others, and nothing of the key.
+    pub(crate) fn id(&self) -> Tag {
+        self.tag(&[Purpose::File as u8])
+    }
+
+    fn tag(&self, message: &[u8]) -> Tag {
+        *blake3::keyed_hash(&self.0, message).as_bytes().first_chunk().expect("a hash is longer than a tag")
+    }
+
+    /// The tag of `record` at the byte `at` of file `number`, if it is one of those that have one; and where it is in it.
+    fn tag_of(&self, number: u32, at: u64, record: &[u8]) -> Result<(Tag, usize), String> {
+        let place = [number.to_be_bytes().as_slice(), &at.to_be_bytes()].concat();
+        if record[FLAGS_AT] & ENCRYPTED == 0 {
+            // the record with the end of the file before is the second, and as long as the first
+            if at != record.len() as u64 {
+                return Err("a record in the clear".into());
+            }
+            let tag_at = record.len() - PLACE_TAG_BYTES;
+            let content = [&record[..CHECKSUM_AT], &record[FLAGS_AT..tag_at]].concat();
+            return Ok((self.tag(&[&[Purpose::Clear as u8], place.as_slice(), &content].concat()), tag_at));
+        }
+        let told = number_at(record, HEAD_BYTES) as usize;
+        if told > record.len() || told < BLOCK_AT + OVERHEAD_BYTES + PLACE_TAG_BYTES {
+            return Err(format!("a record of {} bytes says that {told} of them are encrypted", record.len()));
+        }
+        let info = inspect(&record[BLOCK_AT..told]).map_err(|error| first_line(&error))?;
+        if !info.place_tag {
+            return Err("a record that no place is known of".into());
+        }
+        let tag_at = told - PLACE_TAG_BYTES;
+        // one block of the hash; all of the record's content is in the tag of its own block
+        let mut message = [0; 1 + 12 + 4 + 12 + 16];
+        message[0] = Purpose::Sealed as u8;
+        message[1..13].copy_from_slice(&place);
+        message[13..17].copy_from_slice(&record[..CHECKSUM_AT]);
+        message[17..29].copy_from_slice(&record[FLAGS_AT..BLOCK_AT]);
+        message[29..].copy_from_slice(&record[tag_at - 16..tag_at]);
+        Ok((self.tag(&message), tag_at))
+    }
+
+    /// Binds each record in `bytes`, which lie in file `number` from the byte `at` on, to its place. Returns how many bytes
+    /// have records: only zeros follow.
+    ///
+    /// # Errors
+    /// What is there instead of a record; `bytes` must not be stored then.
+    pub(crate) fn bind(&self, number: u32, at: u64, bytes: &mut [u8]) -> Result<usize, String> {
+        let mut from = 0;
+        while from < bytes.len() {
+            let rest = &mut bytes[from..];
+            let Some(length) = length_of(rest) else {
+                if rest.iter().any(|byte| *byte != 0) {
+                    return Err(format!("{} bytes that begin as no record", rest.len()));
+                }
+                break;
+            };
+            let record = &mut rest[..length];
+            let (tag, tag_at) = self.tag_of(number, at + from as u64, record)?;
+            let room = &mut record[tag_at..][..PLACE_TAG_BYTES];
+            if room.iter().any(|byte| *byte != 0) {
+                return Err("a record without room for the tag of its place".into());
+            }
+            room.copy_from_slice(&tag);
+            let added = added(&tag, length - tag_at - PLACE_TAG_BYTES);
+            let checksum = number_at(record, CHECKSUM_AT) ^ added;
+            record[CHECKSUM_AT..FLAGS_AT].copy_from_slice(&checksum.to_le_bytes());
+            from += length;
+        }
+        Ok(from)
+    }
+
+    /// Whether `record`, whose length is right, is what was written at the byte `at` of file `number`.
+    ///
+    /// # Errors
+    /// What it is instead.
+    pub(crate) fn check(&self, number: u32, at: u64, record: &[u8]) -> Result<(), String> {
+        let (tag, tag_at) = self.tag_of(number, at, record)?;
+        if bool::from(record[tag_at..][..PLACE_TAG_BYTES].ct_eq(&tag)) {
+            return Ok(());
+        }
+        Err("a record that was not written there".into())
+    }
+}
+
+/// Length of the record that `bytes` begin with, if it is one that a record can have and they hold all of it.
+pub(crate) fn length_of(bytes: &[u8]) -> Option<usize> {
+    let length = possible_length(bytes)?;
+    (length <= bytes.len()).then_some(length)
+}
+
+/// Length that the header at the beginning of `bytes` tells, if a record can have it.
+pub(crate) fn possible_length(bytes: &[u8]) -> Option<usize> {
+    let length = if bytes.len() < HEAD_BYTES { 0 } else { number_at(bytes, 0) as usize };
+    (length > 0 && length.is_multiple_of(STEP_BYTES)).then_some(length)
+}
+
+/// Whether WiredTiger's checksum of `record` is right.
+pub(crate) fn is_whole(record: &[u8]) -> bool {
+    checksum(record) == number_at(record, CHECKSUM_AT)
+}
+
+/// CRC-32C of a record with zeros where it stands itself.
+fn checksum(record: &[u8]) -> u32 {
+    let sum = crc32c::crc32c_append(crc32c::crc32c(&record[..CHECKSUM_AT]), &[0; 4]);
+    crc32c::crc32c_append(sum, &record[FLAGS_AT..])
+}
+
+/// What `tag` in the place of zeros, with `behind` bytes after it, adds to a CRC-32C: the sum is linear.
+fn added(tag: &Tag, behind: usize) -> u32 {
+    const ZEROS: [u8; STEP_BYTES] = [0; STEP_BYTES];
+    // the library inverts before and after, which a difference does not see
+    let mut sum = crc32c::crc32c_append(!0, tag);
+    let mut left = behind;
+    while left > 0 {
+        let piece = left.min(ZEROS.len());
+        sum = crc32c::crc32c_append(sum, &ZEROS[..piece]);
+        left -= piece;
+    }
+    !sum
+}
+
+/// Puts `key`, sealed, into the first record of a file.
+///
+/// # Errors
+/// It is none, or has no room; or sealing failed.
+pub(crate) fn stamp(pages: &EnginePages, key: &FileKey, record: &mut [u8]) -> Result<(), EnginePageError> {
+    let empty = first_length(record) == Some(record.len()) && record[STAMP_AT..].iter().all(|byte| *byte == 0);
+    if !empty {
+        return Err(EnginePageError::Damaged { found: "the first record of a journal file is not as expected".into() });
+    }
+    let mut block = [0; STAMP_BYTES];
+    block[HEADER_BYTES..][..KEY_BYTES].copy_from_slice(&key.0[..]);
+    pages.seal_in_place(&mut block, 0, Place::new(PlaceKind::Text, &place_of_stamp(record)))?;
+    record[STAMP_AT..][..STAMP_BYTES].copy_from_slice(&block);
+    let checksum = checksum(record);
+    record[CHECKSUM_AT..FLAGS_AT].copy_from_slice(&checksum.to_le_bytes());
+    Ok(())
+}
+
+/// Length of the first record of a file, if it is one: neither encrypted nor compressed, and not too short for a key.
+pub(crate) fn first_length(bytes: &[u8]) -> Option<usize> {
+    let length = possible_length(bytes).filter(|length| *length <= FIRST_BYTES_MAX)?;
+    let plain = bytes[FLAGS_AT..HEAD_BYTES].iter().all(|byte| *byte == 0);
+    (plain && bytes.len() >= STAMP_AT + STAMP_BYTES).then_some(length)
+}
+
+/// The key in the first record of a file; `None` in files that were written before there were keys.
+///
+/// # Errors
+/// Those of opening a block.
+pub(crate) fn stamped(pages: &EnginePages, record: &[u8]) -> Result<Option<FileKey>, EnginePageError> {
+    let block = &record[STAMP_AT..][..STAMP_BYTES];
+    if block.iter().all(|byte| *byte == 0) {
+        return Ok(None);
+    }
+    let mut key = FileKey(Zeroizing::new([0; KEY_BYTES]));
+    let range = sealstone_seal::engine_page::page_range(block)?;
+    if range.len() != KEY_BYTES {
+        return Err(EnginePageError::Damaged { found: "the key of a journal file has another length".into() });
+    }
+    key.0.copy_from_slice(&block[range]);
+    pages.open_in_place(block, &mut key.0[..], Place::new(PlaceKind::Text, &place_of_stamp(record)))?;
+    Ok(Some(key))
+}
+
+/// What the key of a file is bound to: what it is, and all that is in the clear in the first record, but for its checksum.
+fn place_of_stamp(record: &[u8]) -> [u8; 32] {
+    let mut place = *b"journal file\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0";
+    place[12..16].copy_from_slice(&record[..CHECKSUM_AT]);
+    place[16..].copy_from_slice(&record[HEAD_BYTES..STAMP_AT]);
+    place
+}
+
+/// Whether `record`, in a file without a key, is one that was written before there were keys: encrypted, or the second one.
+pub(crate) fn check_old(at: u64, record: &[u8]) -> Result<(), String> {
+    if record[FLAGS_AT] & ENCRYPTED == 0 {
+        return if at == record.len() as u64 { Ok(()) } else { Err("a record in the clear".into()) };
+    }
+    let told = number_at(record, HEAD_BYTES) as usize;
+    if told > record.len() || told < BLOCK_AT {
+        return Err(format!("a record of {} bytes says that {told} of them are encrypted", record.len()));
+    }
+    match inspect(&record[BLOCK_AT..told]) {
+        Ok(info) if info.place_tag => Err("a record of another file".into()),
+        // another key or cipher is told of by whoever opens the block
+        _ => Ok(()),
+    }
+}
+
+fn first_line(error: &EnginePageError) -> String {
+    error.to_string().lines().next().unwrap_or_default().to_owned()
+}
+
+fn number_at(bytes: &[u8], at: usize) -> u32 {
+    u32::from_le_bytes(*bytes[at..].first_chunk().expect("the field is in the record"))
+}

@@ -1,0 +1,154 @@
+//! A journal file read from its beginning: how far its records are genuine and in their place, and what stands where they
+//! end. Every length in the file is taken for hostile. Not here: what of the file was synced (`account`).
+
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+
+use sealstone_seal::engine_page::EnginePages;
+
+use super::record::{self, FileKey, HEAD_BYTES};
+use super::{JournalError, io_error};
+
+/// Longest journal file, in bytes: WiredTiger counts in 32 bits.
+const FILE_BYTES_MAX: u64 = u32::MAX as u64;
+/// How much is read at once, in bytes.
+const PIECE_BYTES: usize = 256 << 10;
+
+/// What was found in a journal file.
+pub(crate) struct Walked {
+    /// Where its genuine records end, in bytes.
+    pub(crate) end: u64,
+    /// What stands there.
+    pub(crate) behind: &'static str,
+}
+
+/// The beginning of a journal file.
+pub(crate) struct First {
+    /// Length of the first record, in bytes.
+    pub(crate) bytes: u64,
+    /// The key of its tags; `None` in files of old.
+    pub(crate) key: Option<FileKey>,
+}
+
+/// Reads the first record of a file.
+///
+/// # Errors
+/// [`JournalError::File`], [`JournalError::Record`], [`JournalError::Page`].
+pub(crate) fn first(file: &File, path: &Path, pages: &EnginePages) -> Result<First, JournalError> {
+    let mut window = Window::new(file, path)?;
+    let wrong = |found: &str| JournalError::Record { path: path.to_owned(), at: 0, found: found.into() };
+    let beginning = window.at(0, 128)?.ok_or_else(|| wrong("no first record"))?;
+    let bytes = record::first_length(beginning).ok_or_else(|| wrong("no first record"))?;
+    let whole = window.at(0, bytes)?.ok_or_else(|| wrong("half a first record"))?;
+    if !record::is_whole(whole) {
+        return Err(wrong("a first record whose checksum is wrong"));
+    }
+    let key = record::stamped(pages, whole).map_err(|error| JournalError::Page { path: path.to_owned(), error })?;
+    Ok(First { bytes: bytes as u64, key })
+}
+
+/// Goes over the records of file `number` that follow `first`.
+///
+/// # Errors
+/// [`JournalError::File`]; [`JournalError::Record`]: a whole record that is not genuine, or not in its place, which no crash
+/// leaves.
+pub(crate) fn walk(file: &File, path: &Path, number: u32, first: &First) -> Result<Walked, JournalError> {
+    let mut window = Window::new(file, path)?;
+    let wrong = |at, found| JournalError::Record { path: path.to_owned(), at, found };
+    let mut end = first.bytes;
+    loop {
+        let stop = |behind| Ok(Walked { end, behind });
+        let Some(head) = window.at(end, HEAD_BYTES)? else { return stop("the end of the file") };
+        if head.iter().all(|byte| *byte == 0) {
+            return stop("zeros");
+        }
+        let Some(length) = record::possible_length(head) else {
+            // WiredTiger itself rounds lengths up
+            let found = "an impossible length";
+            return if first.key.is_some() { stop(found) } else { Err(wrong(end, found.into())) };
+        };
+        let Some(record) = window.at(end, length)? else { return stop("half a record") };
+        if !record::is_whole(record) {
+            return stop("a record whose checksum is wrong");
+        }
+        let checked = match &first.key {
+            Some(key) => key.check(number, end, record),
+            None => record::check_old(end, record),
+        };
+        checked.map_err(|found| wrong(end, found))?;
+        end += length as u64;
+    }
+}
+
+/// Reads what WiredTiger asks for of a file whose genuine records end at `end`, and looks at it again: the file may have
+/// been changed since it was walked over. WiredTiger asks for one record, or for the beginning of one.
+///
+/// # Errors
+/// As [`walk`], for whatever is there instead of a record.
+pub(crate) fn read(
+    file: &File,
+    path: &Path,
+    (number, end, key): (u32, u64, &FileKey),
+    at: u64,
+    into: &mut [u8],
+) -> Result<(), JournalError> {
+    let wrong = |found: String| JournalError::Record { path: path.to_owned(), at, found };
+    if at >= end {
+        into.fill(0);
+        return Ok(());
+    }
+    let mut head = [0; HEAD_BYTES];
+    file.read_exact_at(&mut head, at).map_err(io_error("read", path))?;
+    let length = record::possible_length(&head).filter(|length| at + *length as u64 <= end);
+    let length = length.ok_or_else(|| wrong("an impossible length, and not what was there before".into()))?;
+    let mut record = vec![0; length.max(into.len())];
+    file.read_exact_at(&mut record[..length], at).map_err(io_error("read", path))?;
+    if !record::is_whole(&record[..length]) {
+        return Err(wrong("a record whose checksum is wrong, and was right before".into()));
+    }
+    if at > 0 {
+        key.check(number, at, &record[..length]).map_err(wrong)?;
+    }
+    if into.len() > length {
+        file.read_exact_at(&mut record[length..], at + length as u64).map_err(io_error("read", path))?;
+    }
+    into.copy_from_slice(&record[..into.len()]);
+    Ok(())
+}
+
+/// A piece of a file in memory.
+struct Window<'a> {
+    file: &'a File,
+    path: &'a Path,
+    bytes: u64,
+    start: u64,
+    held: Vec<u8>,
+}
+
+impl<'a> Window<'a> {
+    fn new(file: &'a File, path: &'a Path) -> Result<Self, JournalError> {
+        let bytes = file.metadata().map_err(io_error("look at", path))?.len();
+        if bytes > FILE_BYTES_MAX {
+            let source = io::Error::other(format!("{bytes} bytes, more than a journal file can have"));
+            return Err(io_error("read", path)(source));
+        }
+        Ok(Self { file, path, bytes, start: 0, held: Vec::new() })
+    }
+
+    /// `length` bytes from `at` on; `None` if the file ends before.
+    fn at(&mut self, at: u64, length: usize) -> Result<Option<&[u8]>, JournalError> {
+        if at + length as u64 > self.bytes {
+            return Ok(None);
+        }
+        let held = self.start..self.start + self.held.len() as u64;
+        if at < held.start || at + length as u64 > held.end {
+            let left = self.bytes - at;
+            self.held.resize(usize::try_from(left).unwrap_or(usize::MAX).min(length.max(PIECE_BYTES)), 0);
+            self.file.read_exact_at(&mut self.held, at).map_err(io_error("read", self.path))?;
+            self.start = at;
+        }
+        Ok(Some(&self.held[(at - self.start) as usize..][..length]))
+    }
+}
