@@ -248,7 +248,7 @@ enum Outcome {
     /// Under the new key, and so it was.
     Current(File),
     /// To be brought under the new key with this.
-    Older(File, Rewrapped),
+    Older(File, Box<Rewrapped>),
     /// It has no whole header yet, or another file bears its name by now.
     Unfinished,
     /// It is as it was.
@@ -331,7 +331,7 @@ impl Run<'_> {
                 if place(&writable) != place(&file) {
                     return Ok(Outcome::Unfinished);
                 }
-                Ok(Outcome::Older(writable, rewrapped))
+                Ok(Outcome::Older(writable, Box::new(rewrapped)))
             }
             Err(SealError::NotSealed) => Ok(Outcome::Nothing),
             Err(SealError::Unfinished { .. }) => Ok(Outcome::Unfinished),
@@ -347,7 +347,7 @@ fn place(file: &File) -> Option<(u64, u64)> {
 
 /// Puts what was written to the files `open` on disk, then writes and syncs the last copy of the headers in `begun`: one copy
 /// of each header is whole at any time. Leaves both empty.
-fn settle(open: &mut Vec<(PathBuf, File)>, begun: &mut Vec<(usize, Rewrapped)>) -> Result<(), StoreError> {
+fn settle(open: &mut Vec<(PathBuf, File)>, begun: &mut Vec<(usize, Box<Rewrapped>)>) -> Result<(), StoreError> {
     sync(open)?;
     for (at, rewrapped) in begun.iter() {
         let (path, file) = &open[*at];
