@@ -266,10 +266,10 @@ fn what_is_no_block_is_said() {
         changed[at] = byte;
         inspect(&changed).unwrap_err()
     };
-    assert!(matches!(with(3, 3), EnginePageError::UnsupportedVersion { found: 3 }));
+    assert!(matches!(with(3, 4), EnginePageError::UnsupportedVersion { found: 4 }));
     assert!(matches!(with(3, 0), EnginePageError::Damaged { .. }));
     assert!(matches!(with(4, 0xFF), EnginePageError::UnknownCipher { .. }));
-    assert!(matches!(with(6, 8), EnginePageError::Damaged { .. }));
+    assert!(matches!(with(6, 0x20), EnginePageError::Damaged { .. }));
     assert!(matches!(with(7, 1), EnginePageError::Damaged { .. }));
     assert!(matches!(open(&reader, &block[..HEADER_BYTES]), Err(EnginePageError::Damaged { .. })));
     let mut short = [0xEE; 8];
