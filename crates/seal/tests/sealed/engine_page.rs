@@ -69,7 +69,7 @@ fn a_block_is_what_the_document_says() {
         let mut block = vec![0xEE; page.len() + OVERHEAD_BYTES + 5];
         block[HEADER_BYTES..][..page.len()].copy_from_slice(&page);
         writer.seal_in_place(&mut block, 5, Place::new(PlaceKind::Page, b"around")).unwrap();
-        let mut header = b"\x89SP\x02".to_vec();
+        let mut header = b"\x89SP\x03".to_vec();
         header.extend(cipher.id.to_be_bytes());
         header.extend([2, 0]);
         header.extend(7u32.to_be_bytes());
