@@ -315,12 +315,16 @@ fn running_version() -> Option<Version> {
     Some(Version { major: major as u32, minor: minor as u32, patch: patch as u32 })
 }
 
-/// Has the system begin to write what is not on the disk yet of `file`, and does not wait for it.
+/// Has the system begin to write what is not on the disk yet of `file`, and does not wait for it. A file system that knows
+/// no such thing writes when it does.
 pub(crate) fn start_writing(file: &File) -> io::Result<()> {
     // SAFETY: a call about an open file; no memory is passed.
     match unsafe { libc::sync_file_range(file.as_raw_fd(), 0, 0, libc::SYNC_FILE_RANGE_WRITE) } {
         0 => Ok(()),
-        _ => Err(io::Error::last_os_error()),
+        _ => match io::Error::last_os_error() {
+            error if [libc::EINVAL, libc::ENOSYS, libc::ESPIPE].map(Some).contains(&error.raw_os_error()) => Ok(()),
+            error => Err(error),
+        },
     }
 }
 

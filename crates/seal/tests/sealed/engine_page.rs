@@ -69,7 +69,7 @@ fn a_block_is_what_the_document_says() {
         let mut block = vec![0xEE; page.len() + OVERHEAD_BYTES + 5];
         block[HEADER_BYTES..][..page.len()].copy_from_slice(&page);
         writer.seal_in_place(&mut block, 5, Place::new(PlaceKind::Page, b"around")).unwrap();
-        let mut header = b"\x89SP\x02".to_vec();
+        let mut header = b"\x89SP\x03".to_vec();
         header.extend(cipher.id.to_be_bytes());
         header.extend([2, 0]);
         header.extend(7u32.to_be_bytes());
@@ -266,10 +266,10 @@ fn what_is_no_block_is_said() {
         changed[at] = byte;
         inspect(&changed).unwrap_err()
     };
-    assert!(matches!(with(3, 3), EnginePageError::UnsupportedVersion { found: 3 }));
+    assert!(matches!(with(3, 4), EnginePageError::UnsupportedVersion { found: 4 }));
     assert!(matches!(with(3, 0), EnginePageError::Damaged { .. }));
     assert!(matches!(with(4, 0xFF), EnginePageError::UnknownCipher { .. }));
-    assert!(matches!(with(6, 8), EnginePageError::Damaged { .. }));
+    assert!(matches!(with(6, 0x20), EnginePageError::Damaged { .. }));
     assert!(matches!(with(7, 1), EnginePageError::Damaged { .. }));
     assert!(matches!(open(&reader, &block[..HEADER_BYTES]), Err(EnginePageError::Damaged { .. })));
     let mut short = [0xEE; 8];
