@@ -201,7 +201,9 @@ fn a_destroyed_store_is_not_called_whole() {
     let found = verify(&["--json"]);
     assert_eq!(found.code, Some(1));
     let found = json(&found.stdout);
-    assert_eq!(found["failures"][0]["file"], name(&manifest));
+    let failures = found["failures"].as_array().unwrap();
+    let missing = failures.iter().find(|failure| failure["file"] == name(&manifest)).expect("the manifest is missing");
+    assert!(missing["what"].as_str().unwrap().starts_with("missing: CURRENT names it"), "{missing}");
     assert_eq!(found["compared"][0]["compared_with"], "unknown");
     restore();
     let found = json(&verify(&["--json"]).done());
@@ -246,7 +248,6 @@ fn an_older_copy_of_a_store_is_told_with_an_anchor() {
     let found = verify("anchor", &[]);
     assert_eq!(found.code, Some(1), "{}", found.stdout);
     assert!(found.stdout.contains("SEALSTONE-CATALOGUE-1: older than its anchor anchor remembers: the store is at "));
-    assert!(found.stdout.contains("restore the newest files"), "{}", found.stdout);
     let unchanged = fs::read(dir.path().join("anchor")).unwrap();
     verify("anchor", &[]);
     assert_eq!(fs::read(dir.path().join("anchor")).unwrap(), unchanged);
