@@ -36,6 +36,7 @@ use sealstone_seal::identity::CATALOGUE_NAMES;
 use sealstone_seal::{HEADER_BYTES, inspect};
 use serde::Serialize;
 
+use crate::catalogue::Refusal;
 use crate::directory::explain;
 use crate::env::{SealedEnv, Sealing};
 use crate::ffi::{Db, Error, LiveFile, LiveKind, Rewrite};
@@ -606,6 +607,7 @@ impl Work<'_> {
     /// clear beside a plain database, is one of them.
     fn control_files(&mut self) -> Result<(), ResealError> {
         let dir = self.db.dir().to_owned();
+        self.finish_removals()?;
         let names = names(&dir)?;
         let newest = names.iter().filter_map(|name| options_number(name, "")).max();
         for name in names {
@@ -630,17 +632,29 @@ impl Work<'_> {
                     self.rewritten.0 += 1;
                     self.rewritten.1 += bytes;
                 }
-                Err(_) if !path.exists() => {}
+                Err(_) if !path.exists() || self.is_leaving(&path) => {}
                 Err(error) => return Err(error),
             }
         }
-        self.files.catalogues().renew().map_err(|refusal| {
-            let text = match Failure::from(refusal) {
-                Failure::Damaged(text) | Failure::Refused(text) | Failure::Io(text) => text,
-                Failure::Raw => "it cannot be read\ncheck the device".into(),
-            };
-            ResealError::Control { file: dir.join(CATALOGUE_NAMES[0]), text }
-        })
+        self.files.catalogues().renew().map_err(|refusal| self.catalogue_failed(refusal))
+    }
+
+    /// Whether RocksDB has removed the file at `path`, and it only waits for the catalogue to be on stable storage.
+    fn is_leaving(&self, path: &Path) -> bool {
+        self.files.catalogues().hides(&path.to_string_lossy())
+    }
+
+    /// Removes what waits for that.
+    fn finish_removals(&self) -> Result<(), ResealError> {
+        self.files.catalogues().make_durable().map_err(|refusal| self.catalogue_failed(refusal))
+    }
+
+    fn catalogue_failed(&self, refusal: Refusal) -> ResealError {
+        let text = match Failure::from(refusal) {
+            Failure::Damaged(text) | Failure::Refused(text) | Failure::Io(text) => text,
+            Failure::Raw => "it cannot be read\ncheck the device".into(),
+        };
+        ResealError::Control { file: self.db.dir().join(CATALOGUE_NAMES[0]), text }
     }
 
     /// Copies one control file and puts the copy in its place.
@@ -693,6 +707,7 @@ impl Work<'_> {
     fn settle(&self) -> Result<(), ResealError> {
         let begin = Instant::now();
         loop {
+            self.finish_removals()?;
             let left = self.left()?;
             let obsolete = left.iter().any(|left| left.why == Why::Obsolete);
             if !obsolete || begin.elapsed() > PATIENCE || self.pace.is_stopped() {
@@ -715,6 +730,7 @@ impl Work<'_> {
         let log_ended = self.is_log_new()?;
         let look = Some((&live_numbers, log_ended));
         let mut left = left_beside(self.db.dir(), self.cipher, &self.key, look).map_err(ResealError::Engine)?;
+        left.retain(|left| !self.is_leaving(&self.db.dir().join(&left.file)));
         for other in directories {
             // a database may be spread over several directories
             if !fs::canonicalize(&other).unwrap_or_else(|_| other.clone()).starts_with(&own) {
