@@ -207,7 +207,7 @@ impl Directory {
             return Ok(survey);
         };
         for (name, entry) in known.catalogue.entries() {
-            self.survey_listed(name, entry, names.contains(name), files, &mut survey)?;
+            self.survey_listed(name, entry, names.contains(name), reading, files, &mut survey)?;
         }
         for name in &names {
             if known.catalogue.get(name).is_none() {
@@ -255,6 +255,7 @@ impl Directory {
         name: &str,
         entry: &Entry,
         there: bool,
+        reading: Reading<'_>,
         files: &dyn RawFiles,
         survey: &mut Survey,
     ) -> Result<(), Refusal> {
@@ -285,6 +286,10 @@ impl Directory {
                 Some(Ok(info)) if Some(info.file_id) == before => {
                     let entry = Entry { adopted: true, ..live(info.file_id) };
                     survey.changes.push(Change::Put { name: name.to_owned(), entry });
+                }
+                // a conversion was killed before the sealed copy took the place of the file in the clear
+                Some(Err(SealError::NotSealed)) if before.is_none() && reading.reads_plain => {
+                    survey.changes.push(forget)
                 }
                 _ => survey.wrong.push((name.to_owned(), SealError::OtherFile)),
             },
