@@ -1,5 +1,5 @@
 //! What the journal costs: a record, the account, a look at all of it, and a sync beside one of a plain file. A measurement,
-//! not a test: `cargo test --release -p sealstone-wiredtiger --lib journal::cost -- --ignored --nocapture`.
+//! not a test: `SEALSTONE_COST=1 cargo test --release -p sealstone-wiredtiger --lib journal::cost -- --nocapture`.
 
 use std::fs::OpenOptions;
 use std::os::unix::fs::FileExt;
@@ -26,8 +26,11 @@ fn median_us(count: usize, mut call: impl FnMut()) -> f64 {
 }
 
 #[test]
-#[ignore = "a measurement, and no test"]
 fn what_the_journal_costs() {
+    if std::env::var_os("SEALSTONE_COST").is_none() {
+        println!("SKIP: what_the_journal_costs: a measurement; SEALSTONE_COST=1 runs it");
+        return;
+    }
     let store = Store::new();
     let opening = store.open();
     let key = FileKey::draw().unwrap();
