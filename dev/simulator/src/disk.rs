@@ -231,6 +231,12 @@ impl Disk {
 
     // ---- names
 
+    /// From now on gives no number that `other` gave: a ghost goes on after a crash, and what it wrote is not to be taken for a
+    /// file that is made later.
+    pub fn number_after(&mut self, other: &Self) {
+        self.next = self.next.max(other.next);
+    }
+
     /// What `path` stands for.
     pub fn find(&self, path: &str) -> Result<Number, Missing> {
         let mut at = ROOT;

@@ -202,7 +202,9 @@ impl Files {
         let mut state = self.state();
         state.plan = Plan::default();
         state.full = false;
-        state.crashed.take().unwrap_or_else(|| state.disk.clone())
+        let mut disk = state.crashed.take().unwrap_or_else(|| state.disk.clone());
+        disk.number_after(&state.disk);
+        disk
     }
 
     /// Whether a crash before left a log that does not end as it was written.

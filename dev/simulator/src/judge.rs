@@ -178,6 +178,13 @@ impl Crash {
         self.logs().any(|log| log.tail == Tail::Torn && log.zeros_first)
     }
 
+    /// Whether a log that an earlier crash tore is still there. A recovery that went past it leaves it as it is, for as long as a
+    /// prepared transaction needs it, and the next one under PointInTime stops there: RocksDB refuses if there are tables, since
+    /// they are ahead of it, and otherwise opens with all later logs lost, synced or not.
+    pub fn stops_at_an_earlier_flaw(&self, mode: Mode) -> bool {
+        mode == Mode::PointInTime && self.logs().any(|log| log.flawed_before)
+    }
+
     fn manifest_is_torn(&self) -> bool {
         let is =
             |fate: &&Fate| fate.is_of_database() && Kind::of(&fate.path) == Kind::Manifest && fate.tail == Tail::Torn;
@@ -191,7 +198,7 @@ impl Crash {
             || match mode {
                 Mode::Absolute => self.logs().any(|log| matches!(log.tail, Tail::Short | Tail::Torn)),
                 Mode::TolerateTail => self.logs().any(|log| log.tail == Tail::Torn),
-                Mode::PointInTime => self.logs().any(|log| log.flawed_before),
+                Mode::PointInTime => self.stops_at_an_earlier_flaw(mode),
                 Mode::SkipAny => false,
             }
     }

@@ -199,10 +199,12 @@ impl Scenario {
     /// RocksDB's options text.
     pub fn options(&self, mode: Mode) -> String {
         format!(
-            // one thread at a time: nothing in the background that was not waited for, and tables opened by one thread
+            // One thread at a time: nothing in the background that was not waited for, and tables opened by one thread. Skip lists
+            // have nodes of random height, from a generator that no seed reaches, so that they are full at other times.
             "create_if_missing=true;disable_auto_compactions=true;max_background_jobs=2;max_file_opening_threads=1;\
              level0_slowdown_writes_trigger=1000;level0_stop_writes_trigger=1000;max_bgerror_resume_count=0;\
              stats_dump_period_sec=0;stats_persist_period_sec=0;compression=kNoCompression;\
+             memtable_factory=vector;allow_concurrent_memtable_write=false;\
              write_buffer_size=65536;min_write_buffer_number_to_merge=32;max_write_buffer_number=64;\
              wal_recovery_mode={};track_and_verify_wals_in_manifest={}",
             mode.name(),
