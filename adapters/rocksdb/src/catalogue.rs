@@ -220,6 +220,17 @@ impl Catalogues {
         self.change(directory, |found, sealer, files| found.record_synced(file_id, synced_bytes, sealer, files))
     }
 
+    /// The log at `path`, whose id is `file_id`, was read from its beginning to `whole_bytes`, in stored bytes. If this
+    /// environment holds the lock of its directory, that is a recovery: what it holds is state of the store from now on,
+    /// though perhaps nobody synced it, and RocksDB may keep the log for long, for a transaction that is prepared.
+    pub(crate) fn recovered(&self, path: &str, file_id: &FileId, whole_bytes: u64) -> Result<(), Refusal> {
+        let (directory, name) = split(path);
+        if !self.is_locked(&directory) {
+            return Ok(());
+        }
+        self.change(&directory, |found, sealer, files| found.recovered(name, file_id, whole_bytes, sealer, files))
+    }
+
     /// Before anything is synced that promises something: puts every change on stable storage.
     pub(crate) fn make_durable(&self) -> Result<(), Refusal> {
         if !self.dirty.swap(false, Ordering::AcqRel) {

@@ -96,7 +96,8 @@ pub struct Catalogue {
     pub store: [u8; STORE_ID_BYTES],
     /// How often the catalogue was written anew; only grows.
     pub generation: u64,
-    /// The highest number that a name ever had.
+    /// The highest number that a name ever had, apart from those of files that a crash took and whose numbers are given
+    /// again. A file with a higher one may have been made without the change that lists it reaching the disk.
     pub highest: u64,
     entries: BTreeMap<String, Entry>,
 }
@@ -256,6 +257,8 @@ impl<'a> Decoder<'a> {
             let change = self.change()?;
             catalogue.apply(change);
         }
+        // some that are listed may have higher ones
+        catalogue.highest = highest;
         Ok(catalogue)
     }
 

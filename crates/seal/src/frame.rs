@@ -349,6 +349,15 @@ impl FrameReader {
         }
     }
 
+    /// Where the last whole frame read so far ends, in stored bytes from the beginning of the file.
+    #[must_use]
+    pub fn whole_bytes(&self) -> u64 {
+        match &self.0 {
+            Version::One(reader) => reader.whole_bytes(),
+            Version::Two(reader) => reader.cursor.next.stored_offset,
+        }
+    }
+
     /// Hands over the stored bytes that follow those handed over before; the first come right after the header area.
     pub fn push(&mut self, stored: &[u8]) {
         match &mut self.0 {

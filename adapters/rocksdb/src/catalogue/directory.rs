@@ -34,6 +34,8 @@ struct Loaded {
     writing: Option<Writing>,
     /// Files whose removal waits for the catalogue to be on stable storage.
     removals: BTreeSet<String>,
+    /// Logs that were there when this process took the directory over and that nobody has read since.
+    found_logs: BTreeSet<String>,
 }
 
 /// The generation that this process writes.
@@ -57,6 +59,9 @@ pub(super) struct Survey {
     changes: Vec<Change>,
     /// Files to be removed once that is on stable storage.
     removals: Vec<String>,
+    /// The lowest number of a file that is listed and that a crash took. RocksDB, which does not know of these either, will
+    /// give their numbers again.
+    lost_from: Option<u64>,
 }
 
 /// What the header of the file at `path` says; None if there is no file.
@@ -153,6 +158,7 @@ impl Directory {
             synced,
             writing: None,
             removals: BTreeSet::new(),
+            found_logs: BTreeSet::new(),
         }));
         Ok(())
     }
@@ -260,7 +266,10 @@ impl Directory {
         survey: &mut Survey,
     ) -> Result<(), Refusal> {
         let known = self.known().expect("a listed file has a catalogue");
-        let (kind, _) = rocksdb_name(name);
+        let (kind, number) = rocksdb_name(name);
+        if !there && matches!(entry.state, State::Live | State::Arriving { .. }) {
+            survey.lost_from = Some(survey.lost_from.map_or(number, |lost| lost.min(number)));
+        }
         let forget = Change::Forget { name: name.to_owned() };
         let synced = known.synced.get(&entry.file_id).copied().unwrap_or(0);
         let missing = || (name.to_owned(), SealError::Missing { synced });
@@ -366,6 +375,10 @@ impl Directory {
             for change in survey.changes {
                 self.known_mut().expect("just looked").catalogue.apply(change);
             }
+            if let Some(lost) = survey.lost_from {
+                let catalogue = &mut self.known_mut().expect("just looked").catalogue;
+                catalogue.highest = catalogue.highest.min(lost.saturating_sub(1));
+            }
             self.begin(sealer, files).inspect_err(|_| self.owned = false)?;
             if !survey.removals.is_empty() {
                 for name in &survey.removals {
@@ -375,6 +388,11 @@ impl Directory {
                 let gone: Vec<Change> = survey.removals.into_iter().map(|name| Change::Forget { name }).collect();
                 self.append(gone, sealer, files)?;
             }
+            let known = self.known_mut().expect("just looked");
+            let is_log = |(name, entry): &(&str, &Entry)| {
+                rocksdb_name(name).0 == Kind::Log && matches!(entry.state, State::Live | State::Arriving { .. })
+            };
+            known.found_logs = known.catalogue.entries().filter(is_log).map(|(name, _)| name.to_owned()).collect();
         }
         Ok(())
     }
@@ -664,6 +682,26 @@ impl Directory {
         Ok(files.sync_directory(&self.path)?)
     }
 
+    /// The log `name` was read up to `whole_bytes`, and whoever opens the store goes on from what it holds. The first time,
+    /// and if the log was there before, all of that is put on stable storage and is promised from now on.
+    pub(super) fn recovered(
+        &mut self,
+        name: &str,
+        file_id: &FileId,
+        whole_bytes: u64,
+        sealer: &Sealer,
+        files: &dyn RawFiles,
+    ) -> Result<(), Refusal> {
+        let path = self.file(name);
+        let Some(known) = self.known_mut() else { return Ok(()) };
+        let is_synced = known.synced.get(file_id).is_some_and(|synced| *synced >= whole_bytes);
+        if !known.found_logs.remove(name) || is_synced {
+            return Ok(());
+        }
+        files.update(&path)?.sync()?;
+        self.record_synced(file_id, whole_bytes, sealer, files)
+    }
+
     /// Records that the first `synced_bytes` of a file are on stable storage. Lengths only grow.
     pub(super) fn record_synced(
         &mut self,
@@ -703,16 +741,25 @@ impl Directory {
         }
         let slot = writing.slots.get_mut(file_id).expect("just made");
         let record = slot.record(synced_bytes).or_else(|error| refuse(&path, error))?;
-        for copy in &mut writing.copies {
-            copy.write(record.offset, &record.bytes)?;
+        if writing.copies.iter_mut().try_for_each(|copy| copy.write(record.offset, &record.bytes)).is_ok() {
+            return Ok(());
         }
-        Ok(())
+        // a catalogue that cannot be written where it lies may be written elsewhere
+        writing.broken = true;
+        self.begin(sealer, files)
     }
 }
 
 impl Loaded {
     fn new(directory: &str) -> Result<Self, Refusal> {
         let catalogue = Catalogue::new().or_else(|error| refuse(directory, error))?;
-        Ok(Self { catalogue, changes: 0, synced: BTreeMap::new(), writing: None, removals: BTreeSet::new() })
+        Ok(Self {
+            catalogue,
+            changes: 0,
+            synced: BTreeMap::new(),
+            writing: None,
+            removals: BTreeSet::new(),
+            found_logs: BTreeSet::new(),
+        })
     }
 }

@@ -185,6 +185,11 @@ impl FrameReader {
         self.cursor.next.logical_offset
     }
 
+    /// Where the last whole frame read so far ends, in stored bytes from the beginning of the file.
+    pub(super) fn whole_bytes(&self) -> u64 {
+        self.cursor.next.stored_offset
+    }
+
     /// Hands over the stored bytes that follow those handed over before; the first come right after the header.
     pub(super) fn push(&mut self, stored: &[u8]) {
         if self.used > 0 && self.used * 2 >= self.buffer.len() {
