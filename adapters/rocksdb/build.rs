@@ -4,10 +4,27 @@
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
-const SOURCES: [&str; 3] = ["shim/counting_fs.cc", "shim/database.cc", "shim/sealed_fs.cc"];
+const SOURCES: [&str; 7] = [
+    "shim/counting_fs.cc",
+    "shim/database.cc",
+    "shim/seal.cc",
+    "shim/sealed_content.cc",
+    "shim/sealed_fs.cc",
+    "shim/sealed_writable_file.cc",
+    "shim/stored_files.cc",
+];
 /// More sources for feature `simulator`.
 const SIMULATOR_SOURCES: [&str; 2] = ["shim/base_fs.cc", "shim/families.cc"];
-const HEADERS: [&str; 3] = ["shim/base_files.h", "shim/file_systems.h", "shim/sealstone.h"];
+const HEADERS: [&str; 8] = [
+    "shim/base_files.h",
+    "shim/file_systems.h",
+    "shim/seal.h",
+    "shim/sealed_content.h",
+    "shim/sealed_writable_file.h",
+    "shim/sealstone.h",
+    "shim/stored_files.h",
+    "shim/write_behind.h",
+];
 
 fn main() {
     for file in SOURCES.iter().chain(&SIMULATOR_SOURCES).chain(&HEADERS) {
