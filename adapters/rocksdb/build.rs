@@ -4,20 +4,30 @@
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
-const SOURCES: [&str; 7] = [
+const SOURCES: [&str; 15] = [
+    "shim/backup.cc",
     "shim/counting_fs.cc",
     "shim/database.cc",
+    "shim/env.cc",
+    "shim/iterator.cc",
+    "shim/library.cc",
+    "shim/report.cc",
+    "shim/rewriting.cc",
     "shim/seal.cc",
     "shim/sealed_content.cc",
     "shim/sealed_fs.cc",
     "shim/sealed_writable_file.cc",
     "shim/stored_files.cc",
+    "shim/table_writer.cc",
+    "shim/transaction.cc",
 ];
 /// More sources for feature `simulator`.
 const SIMULATOR_SOURCES: [&str; 2] = ["shim/base_fs.cc", "shim/families.cc"];
-const HEADERS: [&str; 8] = [
+const HEADERS: [&str; 10] = [
     "shim/base_files.h",
+    "shim/database.h",
     "shim/file_systems.h",
+    "shim/report.h",
     "shim/seal.h",
     "shim/sealed_content.h",
     "shim/sealed_writable_file.h",

@@ -1,10 +1,7 @@
 // Databases with several column families and prepared transactions behind plain C functions, for the simulator; no part
 // of the library that is shipped.
 
-#include <atomic>
 #include <chrono>
-#include <cstdlib>
-#include <cstring>
 #include <map>
 #include <memory>
 #include <string>
@@ -13,15 +10,11 @@
 #include <vector>
 
 #include "base_files.h"
+#include "database.h"
 #include "file_systems.h"
-#include "rocksdb/convenience.h"
-#include "rocksdb/db.h"
-#include "rocksdb/listener.h"
+#include "report.h"
 #include "rocksdb/metadata.h"
-#include "rocksdb/options.h"
-#include "rocksdb/utilities/checkpoint.h"
 #include "rocksdb/utilities/transaction.h"
-#include "rocksdb/utilities/transaction_db.h"
 #include "rocksdb/write_batch.h"
 
 using rocksdb::ColumnFamilyDescriptor;
@@ -31,65 +24,25 @@ using rocksdb::Slice;
 using rocksdb::Status;
 using rocksdb::Transaction;
 using rocksdb::TransactionDB;
-
-namespace {
-
-// Remembers that a write of the database failed.
-struct Failures : public rocksdb::EventListener {
-  std::atomic<bool> seen{false};
-  void OnBackgroundError(rocksdb::BackgroundErrorReason, Status*) override { seen.store(true); }
-};
-
-}  // namespace
+using sealstone::AsSlice;
+using sealstone::CloseDatabase;
+using sealstone::Found;
+using sealstone::MakeCheckpoint;
+using sealstone::OpenFamilies;
+using sealstone::ParseOptions;
+using sealstone::Report;
+using sealstone::Rewriting;
+using sealstone::Writing;
 
 struct sealstone_families {
   std::unique_ptr<DB> db;                 // a TransactionDB where `transactions` is set
   TransactionDB* transactions = nullptr;  // the same object
   std::vector<ColumnFamilyHandle*> families;
   std::map<std::string, std::unique_ptr<Transaction>> prepared;
-  std::shared_ptr<Failures> failures = std::make_shared<Failures>();
+  std::shared_ptr<sealstone::Failures> failures = std::make_shared<sealstone::Failures>();
 };
 
 namespace {
-
-Slice AsSlice(const sealstone_bytes& bytes) { return Slice(reinterpret_cast<const char*>(bytes.data), bytes.bytes); }
-
-int32_t Report(const Status& status, sealstone_error* error) {
-  if (status.ok()) {
-    return 0;
-  }
-  const std::string text = status.ToString();
-  error->code = static_cast<int32_t>(status.code());
-  error->subcode = static_cast<int32_t>(status.subcode());
-  error->text = static_cast<char*>(malloc(text.size() + 1));
-  error->text_bytes = 0;
-  if (error->text != nullptr) {
-    memcpy(error->text, text.data(), text.size());
-    error->text_bytes = text.size();
-  }
-  return error->code;
-}
-
-rocksdb::WriteOptions Writing(int32_t sync) {
-  rocksdb::WriteOptions options;
-  options.sync = sync != 0;
-  return options;
-}
-
-// `DB::Open` gives a plain pointer in older versions and an owning one in newer ones.
-template <typename Base>
-Status OpenPlain(const rocksdb::DBOptions& options, const std::string& path,
-                 const std::vector<ColumnFamilyDescriptor>& families, std::vector<ColumnFamilyHandle*>* handles,
-                 std::unique_ptr<Base>* db) {
-  if constexpr (requires { Base::Open(options, path, families, handles, db); }) {
-    return Base::Open(options, path, families, handles, db);
-  } else {
-    Base* opened = nullptr;
-    Status status = Base::Open(options, path, families, handles, &opened);
-    db->reset(opened);
-    return status;
-  }
-}
 
 template <typename Target>
 Status Apply(sealstone_families* db, size_t count, const sealstone_family_write* writes, Target* target) {
@@ -126,11 +79,8 @@ extern "C" {
 int32_t sealstone_families_open(const sealstone_env* env, const char* path, size_t path_bytes, const char* options,
                                 size_t options_bytes, size_t count, const sealstone_bytes* names, int32_t transactions,
                                 sealstone_families** db, sealstone_error* error) noexcept {
-  rocksdb::ConfigOptions config;
-  config.invoke_prepare_options = false;
   rocksdb::Options parsed;
-  Status status = rocksdb::GetOptionsFromString(config, rocksdb::Options(), std::string(options, options_bytes),
-                                                &parsed);
+  Status status = ParseOptions(options, options_bytes, &parsed);
   if (!status.ok()) {
     return Report(status, error);
   }
@@ -151,7 +101,7 @@ int32_t sealstone_families_open(const sealstone_env* env, const char* path, size
     opened->db.reset(made);
     opened->transactions = made;
   } else {
-    status = OpenPlain<DB>(parsed, name, families, &opened->families, &opened->db);
+    status = OpenFamilies<DB>(parsed, name, families, &opened->families, &opened->db);
   }
   if (!status.ok()) {
     return Report(status, error);
@@ -168,18 +118,9 @@ int32_t sealstone_families_open(const sealstone_env* env, const char* path, size
 }
 
 int32_t sealstone_families_close(sealstone_families* db, sealstone_error* error) noexcept {
-  // as `sealstone_db_close`: RocksDB built with assertions ends the process when a log is synced that failed
-  Status status = db->failures->seen.load() ? Status::OK() : db->db->SyncWAL();
-  db->prepared.clear();
-  for (ColumnFamilyHandle* family : db->families) {
-    db->db->DestroyColumnFamilyHandle(family).PermitUncheckedError();
-  }
-  const Status closing = db->db->Close();
-  if (status.ok() || status.IsNotSupported()) {
-    status = closing;
-  }
-  delete db;
-  return Report(status, error);
+  const std::unique_ptr<sealstone_families> ended(db);
+  ended->prepared.clear();
+  return Report(CloseDatabase(*ended->db, *ended->failures, ended->families), error);
 }
 
 int32_t sealstone_families_write(sealstone_families* db, size_t count, const sealstone_family_write* writes,
@@ -210,12 +151,7 @@ int32_t sealstone_families_get(sealstone_families* db, uint32_t family, const ui
   rocksdb::PinnableSlice value;
   const Status status =
       db->db->Get(rocksdb::ReadOptions(), db->families[family], AsSlice({key, key_bytes}), &value);
-  *found = status.ok() ? 1 : 0;
-  if (status.ok()) {
-    sink(context, 0, reinterpret_cast<const uint8_t*>(value.data()), value.size());
-    return 0;
-  }
-  return status.IsNotFound() ? 0 : Report(status, error);
+  return Found(status, value, sink, context, found, error);
 }
 
 int32_t sealstone_families_sync_wal(sealstone_families* db, sealstone_error* error) noexcept {
@@ -241,11 +177,8 @@ int32_t sealstone_families_rewrite(sealstone_families* db, uint64_t* tables, sea
     db->db->GetColumnFamilyMetaData(db->families[i], &family);
     for (const rocksdb::LevelMetaData& level : family.levels) {
       for (const rocksdb::SstFileMetaData& table : level.files) {
-        rocksdb::CompactionOptions options;
-        options.compression = rocksdb::kDisableCompressionOption;
-        options.max_subcompactions = 1;
         const Status rewritten =
-            status.ok() ? db->db->CompactFiles(options, db->families[i], {table.relative_filename}, level.level)
+            status.ok() ? db->db->CompactFiles(Rewriting(), db->families[i], {table.relative_filename}, level.level)
                         : status;
         // one that another was merged with is gone
         status = rewritten.IsInvalidArgument() ? Status::OK() : rewritten;
@@ -258,13 +191,7 @@ int32_t sealstone_families_rewrite(sealstone_families* db, uint64_t* tables, sea
 
 int32_t sealstone_families_checkpoint(sealstone_families* db, const char* path, size_t path_bytes,
                                       sealstone_error* error) noexcept {
-  rocksdb::Checkpoint* created = nullptr;
-  Status status = rocksdb::Checkpoint::Create(db->db.get(), &created);
-  const std::unique_ptr<rocksdb::Checkpoint> checkpoint(created);
-  if (status.ok()) {
-    status = checkpoint->CreateCheckpoint(std::string(path, path_bytes));
-  }
-  return Settled(db, status, error);
+  return Settled(db, MakeCheckpoint(db->db.get(), std::string(path, path_bytes)), error);
 }
 
 int32_t sealstone_families_prepare(sealstone_families* db, const char* name, size_t name_bytes, size_t count,

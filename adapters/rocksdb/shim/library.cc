@@ -1,0 +1,15 @@
+// The RocksDB that is loaded.
+
+#include <cstdio>
+#include <string>
+
+#include "rocksdb/version.h"
+#include "sealstone.h"
+
+extern "C" void sealstone_version(int32_t* major, int32_t* minor, int32_t* patch) noexcept try {
+  *major = *minor = *patch = 0;
+  const std::string version = rocksdb::GetRocksVersionAsString(true);
+  sscanf(version.c_str(), "%d.%d.%d", major, minor, patch);
+} catch (...) {
+  *major = *minor = *patch = 0;
+}
