@@ -36,39 +36,46 @@ enum {
 };
 
 // Takes the name of one entry of a directory, during the call.
-typedef void (*sealstone_base_names)(void* context, const char* name, size_t name_bytes);
+typedef void (*sealstone_base_names)(void* context, const char* name, size_t name_bytes) SEALSTONE_NOTHROW;
 
 // The files. Every function serves any number of threads at once, and none of them throws. Paths are as RocksDB gives
 // them. What follows POSIX: an open file stays readable after it was removed or renamed, renaming replaces.
 typedef struct sealstone_base_ops {
   // Gives up `base`; called once, when the file system ends.
-  void (*release)(const void* base);
+  void (*release)(const void* base) SEALSTONE_NOTHROW;
 
-  int32_t (*open)(const void* base, const char* path, size_t path_bytes, uint32_t how, uint64_t* handle);
-  void (*close)(const void* base, uint64_t handle);
-  int32_t (*read)(const void* base, uint64_t handle, uint64_t offset, size_t bytes, uint8_t* into, size_t* got);
-  int32_t (*append)(const void* base, uint64_t handle, const uint8_t* data, size_t bytes);
-  int32_t (*write)(const void* base, uint64_t handle, uint64_t offset, const uint8_t* data, size_t bytes);
-  int32_t (*truncate)(const void* base, uint64_t handle, uint64_t bytes);
+  int32_t (*open)(const void* base, const char* path, size_t path_bytes, uint32_t how, uint64_t* handle)
+      SEALSTONE_NOTHROW;
+  void (*close)(const void* base, uint64_t handle) SEALSTONE_NOTHROW;
+  int32_t (*read)(const void* base, uint64_t handle, uint64_t offset, size_t bytes, uint8_t* into, size_t* got)
+      SEALSTONE_NOTHROW;
+  int32_t (*append)(const void* base, uint64_t handle, const uint8_t* data, size_t bytes) SEALSTONE_NOTHROW;
+  int32_t (*write)(const void* base, uint64_t handle, uint64_t offset, const uint8_t* data, size_t bytes)
+      SEALSTONE_NOTHROW;
+  int32_t (*truncate)(const void* base, uint64_t handle, uint64_t bytes) SEALSTONE_NOTHROW;
   // Brings content and length of the file to stable storage.
-  int32_t (*sync)(const void* base, uint64_t handle);
-  int32_t (*handle_size)(const void* base, uint64_t handle, uint64_t* bytes);
+  int32_t (*sync)(const void* base, uint64_t handle) SEALSTONE_NOTHROW;
+  int32_t (*handle_size)(const void* base, uint64_t handle, uint64_t* bytes) SEALSTONE_NOTHROW;
 
-  int32_t (*size)(const void* base, const char* path, size_t path_bytes, uint64_t* bytes);
+  int32_t (*size)(const void* base, const char* path, size_t path_bytes, uint64_t* bytes) SEALSTONE_NOTHROW;
   // `kind`: 0 a file, 1 a directory.
-  int32_t (*look)(const void* base, const char* path, size_t path_bytes, uint32_t* kind, uint64_t* links);
+  int32_t (*look)(const void* base, const char* path, size_t path_bytes, uint32_t* kind, uint64_t* links)
+      SEALSTONE_NOTHROW;
   int32_t (*same)(const void* base, const char* one, size_t one_bytes, const char* other, size_t other_bytes,
-                  int32_t* same);
-  int32_t (*list)(const void* base, const char* path, size_t path_bytes, sealstone_base_names names, void* context);
-  int32_t (*remove)(const void* base, const char* path, size_t path_bytes);
-  int32_t (*rename)(const void* base, const char* from, size_t from_bytes, const char* to, size_t to_bytes);
-  int32_t (*link)(const void* base, const char* from, size_t from_bytes, const char* to, size_t to_bytes);
-  int32_t (*make_directory)(const void* base, const char* path, size_t path_bytes);
-  int32_t (*remove_directory)(const void* base, const char* path, size_t path_bytes);
+                  int32_t* same) SEALSTONE_NOTHROW;
+  int32_t (*list)(const void* base, const char* path, size_t path_bytes, sealstone_base_names names, void* context)
+      SEALSTONE_NOTHROW;
+  int32_t (*remove)(const void* base, const char* path, size_t path_bytes) SEALSTONE_NOTHROW;
+  int32_t (*rename)(const void* base, const char* from, size_t from_bytes, const char* to, size_t to_bytes)
+      SEALSTONE_NOTHROW;
+  int32_t (*link)(const void* base, const char* from, size_t from_bytes, const char* to, size_t to_bytes)
+      SEALSTONE_NOTHROW;
+  int32_t (*make_directory)(const void* base, const char* path, size_t path_bytes) SEALSTONE_NOTHROW;
+  int32_t (*remove_directory)(const void* base, const char* path, size_t path_bytes) SEALSTONE_NOTHROW;
   // Brings the entries of the directory to stable storage.
-  int32_t (*sync_directory)(const void* base, const char* path, size_t path_bytes);
-  int32_t (*lock)(const void* base, const char* path, size_t path_bytes);
-  void (*unlock)(const void* base, const char* path, size_t path_bytes);
+  int32_t (*sync_directory)(const void* base, const char* path, size_t path_bytes) SEALSTONE_NOTHROW;
+  int32_t (*lock)(const void* base, const char* path, size_t path_bytes) SEALSTONE_NOTHROW;
+  void (*unlock)(const void* base, const char* path, size_t path_bytes) SEALSTONE_NOTHROW;
 } sealstone_base_ops;
 
 // As `sealstone_env_new`, on the files of `base_ops`, which is copied. Takes over `base` and `seal`. Never null.

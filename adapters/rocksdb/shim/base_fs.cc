@@ -286,7 +286,7 @@ class BaseFileSystem : public rocksdb::FileSystem {
   IOStatus GetChildren(const std::string& directory, const IOOptions& /*options*/, std::vector<std::string>* result,
                        IODebugContext* /*dbg*/) override {
     result->clear();
-    const auto add = [](void* context, const char* name, size_t name_bytes) {
+    const auto add = [](void* context, const char* name, size_t name_bytes) noexcept {
       static_cast<std::vector<std::string>*>(context)->emplace_back(name, name_bytes);
     };
     return Answer(base_->ops.list(base_->base, directory.data(), directory.size(), add, result), directory);

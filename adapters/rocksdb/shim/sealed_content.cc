@@ -24,11 +24,15 @@ struct Raw {
   Raw(const FSRandomAccessFile& file, const IOOptions& options, IODebugContext* dbg)
       : file(file), options(options), dbg(dbg), calls{this, &Raw::Read} {}
 
-  static int32_t Read(const void* self, uint64_t offset, size_t bytes, uint8_t* into, size_t* got) {
+  static int32_t Read(const void* self, uint64_t offset, size_t bytes, uint8_t* into, size_t* got) noexcept {
     auto* raw = static_cast<const Raw*>(self);
     char* scratch = reinterpret_cast<char*>(into);
     Slice result;
-    raw->status = raw->file.Read(offset, bytes, raw->options, &result, scratch, raw->dbg);
+    try {
+      raw->status = raw->file.Read(offset, bytes, raw->options, &result, scratch, raw->dbg);
+    } catch (...) {
+      raw->status = IOStatus::IOError(IOStatus::kMemoryLimit);  // without a text, which would take memory
+    }
     if (!raw->status.ok()) {
       return 1;
     }

@@ -56,7 +56,7 @@ typedef struct sealstone_message {
 // into `got` (fewer only at the end of the file); it returns 0, or anything else after a failure.
 typedef struct sealstone_raw {
   const void* file;
-  int32_t (*read)(const void* file, uint64_t offset, size_t bytes, uint8_t* into, size_t* got);
+  int32_t (*read)(const void* file, uint64_t offset, size_t bytes, uint8_t* into, size_t* got) SEALSTONE_NOEXCEPT;
 } sealstone_raw;
 
 // Bytes that Rust owns; valid until the next call with the same writer.
@@ -84,80 +84,91 @@ typedef struct sealstone_files {
   const void* files;
   // Hands the first `bytes` bytes of a file, or all there are, to `sink`.
   int32_t (*read)(const void* files, const char* path, size_t path_bytes, size_t bytes, sealstone_sink sink,
-                  void* context, sealstone_message* message);
+                  void* context, sealstone_message* message) SEALSTONE_NOEXCEPT;
   // Puts a new file in place of what is there, holding `data` on stable storage.
   int32_t (*create)(const void* files, const char* path, size_t path_bytes, const uint8_t* data, size_t bytes,
-                    sealstone_message* message);
+                    sealstone_message* message) SEALSTONE_NOEXCEPT;
   // Opens an existing file for writing in place.
-  int32_t (*update)(const void* files, const char* path, size_t path_bytes, void** update, sealstone_message* message);
-  int32_t (*write)(void* update, uint64_t offset, const uint8_t* data, size_t bytes, sealstone_message* message);
-  int32_t (*sync)(void* update, sealstone_message* message);
-  void (*update_free)(void* update);
+  int32_t (*update)(const void* files, const char* path, size_t path_bytes, void** update, sealstone_message* message)
+      SEALSTONE_NOEXCEPT;
+  int32_t (*write)(void* update, uint64_t offset, const uint8_t* data, size_t bytes, sealstone_message* message)
+      SEALSTONE_NOEXCEPT;
+  int32_t (*sync)(void* update, sealstone_message* message) SEALSTONE_NOEXCEPT;
+  void (*update_free)(void* update) SEALSTONE_NOEXCEPT;
   int32_t (*rename)(const void* files, const char* from, size_t from_bytes, const char* to, size_t to_bytes,
-                    sealstone_message* message);
-  int32_t (*remove)(const void* files, const char* path, size_t path_bytes, sealstone_message* message);
-  int32_t (*sync_directory)(const void* files, const char* path, size_t path_bytes, sealstone_message* message);
+                    sealstone_message* message) SEALSTONE_NOEXCEPT;
+  int32_t (*remove)(const void* files, const char* path, size_t path_bytes, sealstone_message* message)
+      SEALSTONE_NOEXCEPT;
+  int32_t (*sync_directory)(const void* files, const char* path, size_t path_bytes, sealstone_message* message)
+      SEALSTONE_NOEXCEPT;
   // Hands each name in a directory to `sink`.
   int32_t (*names)(const void* files, const char* path, size_t path_bytes, sealstone_sink sink, void* context,
-                   sealstone_message* message);
+                   sealstone_message* message) SEALSTONE_NOEXCEPT;
 } sealstone_files;
 
 // `seal` is what was given to `sealstone_env_new`; it serves any number of threads at once.
 typedef struct sealstone_seal_ops {
   // Gives up `seal`; called once, when the file system ends.
-  void (*release)(const void* seal);
+  void (*release)(const void* seal) SEALSTONE_NOEXCEPT;
 
   // Says on which files the catalogues are kept, before any other call. `files` lives until `release`.
-  void (*attach)(const void* seal, const sealstone_files* files);
+  void (*attach)(const void* seal, const sealstone_files* files) SEALSTONE_NOEXCEPT;
 
   // Begins a file, which the catalogue lists from then on; what was called so is gone. `stored` is to be written first.
   // `syncer` is null for a paged file, and not for a file of frames.
   int32_t (*create)(const void* seal, const char* name, size_t name_bytes, void** writer, void** syncer,
-                    sealstone_bytes* stored, sealstone_message* message);
+                    sealstone_bytes* stored, sealstone_message* message) SEALSTONE_NOEXCEPT;
   // Seals `data`; `stored` is to be appended to the file and may be empty. One thread at a time.
   int32_t (*append)(void* writer, const uint8_t* data, size_t bytes, sealstone_bytes* stored,
-                    sealstone_message* message);
+                    sealstone_message* message) SEALSTONE_NOEXCEPT;
   // Called by RocksDB's own thread once it has handed over `bytes` bytes, sealed by now or not: waits where that thread is
   // limited.
-  void (*appended)(size_t bytes);
+  void (*appended)(size_t bytes) SEALSTONE_NOEXCEPT;
   // Ends a file; `stored` is to be appended. No `append` may follow.
-  int32_t (*finish)(void* writer, sealstone_bytes* stored, sealstone_message* message);
-  void (*writer_free)(void* writer);
+  int32_t (*finish)(void* writer, sealstone_bytes* stored, sealstone_message* message) SEALSTONE_NOEXCEPT;
+  void (*writer_free)(void* writer) SEALSTONE_NOEXCEPT;
   // Before a file of frames is synced. Any number of threads at once, as the next one.
-  int32_t (*before_sync)(const void* syncer, sealstone_message* message);
+  int32_t (*before_sync)(const void* syncer, sealstone_message* message) SEALSTONE_NOEXCEPT;
   // Records that the first `stored_bytes` bytes of the file are on stable storage; also beside `append`.
-  int32_t (*synced)(const void* syncer, uint64_t stored_bytes, sealstone_mark* mark, sealstone_message* message);
-  void (*syncer_free)(void* syncer);
+  int32_t (*synced)(const void* syncer, uint64_t stored_bytes, sealstone_mark* mark, sealstone_message* message)
+      SEALSTONE_NOEXCEPT;
+  void (*syncer_free)(void* syncer) SEALSTONE_NOEXCEPT;
 
   // Opens a file of `stored_bytes` bytes for reading, whatever its layout. `page_bytes` is the length of the pieces
   // in which reading is cheapest.
   int32_t (*open)(const void* seal, const char* name, size_t name_bytes, uint64_t stored_bytes,
-                  const sealstone_raw* raw, void** reader, uint64_t* page_bytes, sealstone_message* message);
+                  const sealstone_raw* raw, void** reader, uint64_t* page_bytes, sealstone_message* message)
+      SEALSTONE_NOEXCEPT;
   // Reads up to `bytes` bytes of content from `offset` on into `into`, their number into `got` (fewer only at the end
   // of the file). Any number of threads at once. After a failure nothing of `into` is content.
   int32_t (*read)(const void* reader, const sealstone_raw* raw, uint64_t offset, size_t bytes, uint8_t* into,
-                  size_t* got, sealstone_message* message);
+                  size_t* got, sealstone_message* message) SEALSTONE_NOEXCEPT;
   // Length of the content, in bytes, as of now.
-  int32_t (*size)(const void* reader, const sealstone_raw* raw, uint64_t* bytes, sealstone_message* message);
-  void (*reader_free)(void* reader);
+  int32_t (*size)(const void* reader, const sealstone_raw* raw, uint64_t* bytes, sealstone_message* message)
+      SEALSTONE_NOEXCEPT;
+  void (*reader_free)(void* reader) SEALSTONE_NOEXCEPT;
 
   // Before a file is removed. `now`: 1 if the caller is to remove it, 0 if it goes later and is hidden until then.
-  int32_t (*remove)(const void* seal, const char* name, size_t name_bytes, int32_t* now, sealstone_message* message);
+  int32_t (*remove)(const void* seal, const char* name, size_t name_bytes, int32_t* now, sealstone_message* message)
+      SEALSTONE_NOEXCEPT;
   // Before `to` becomes a link to `from`.
   int32_t (*link)(const void* seal, const char* from, size_t from_bytes, const char* to, size_t to_bytes,
-                  sealstone_message* message);
+                  sealstone_message* message) SEALSTONE_NOEXCEPT;
   // Before a file or directory is renamed, and after: `done` is 0 if that failed.
   int32_t (*rename)(const void* seal, const char* from, size_t from_bytes, const char* to, size_t to_bytes,
-                    sealstone_message* message);
+                    sealstone_message* message) SEALSTONE_NOEXCEPT;
   int32_t (*renamed)(const void* seal, const char* from, size_t from_bytes, const char* to, size_t to_bytes,
-                     int32_t done, sealstone_message* message);
+                     int32_t done, sealstone_message* message) SEALSTONE_NOEXCEPT;
   // Whether nobody above the seal is to see this file: 1 or 0.
-  int32_t (*hides)(const void* seal, const char* name, size_t name_bytes);
+  int32_t (*hides)(const void* seal, const char* name, size_t name_bytes) SEALSTONE_NOEXCEPT;
   // A lock file was taken: the store in its directory is being opened. It is about to be given up: it is being closed.
-  int32_t (*locked)(const void* seal, const char* name, size_t name_bytes, sealstone_message* message);
-  int32_t (*unlocked)(const void* seal, const char* name, size_t name_bytes, sealstone_message* message);
+  int32_t (*locked)(const void* seal, const char* name, size_t name_bytes, sealstone_message* message)
+      SEALSTONE_NOEXCEPT;
+  int32_t (*unlocked)(const void* seal, const char* name, size_t name_bytes, sealstone_message* message)
+      SEALSTONE_NOEXCEPT;
   // Before a directory is removed.
-  int32_t (*remove_directory)(const void* seal, const char* name, size_t name_bytes, sealstone_message* message);
+  int32_t (*remove_directory)(const void* seal, const char* name, size_t name_bytes, sealstone_message* message)
+      SEALSTONE_NOEXCEPT;
 } sealstone_seal_ops;
 
 // ---- environments --------------------------------------------------------------------------------------------------
