@@ -8,7 +8,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr::{self, NonNull};
 use std::sync::Arc;
 
-use super::{Env, SEAL_OPS, c, from_bytes};
+use super::c;
+use super::call::from_bytes;
+use super::env::Env;
+use super::sealing::SEAL_OPS;
 use crate::file_system::SealedFiles;
 use crate::simulated::{BaseFiles, How, Refusal};
 

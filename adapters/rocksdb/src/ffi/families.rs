@@ -8,7 +8,10 @@ use std::path::Path;
 use std::ptr::{self, NonNull};
 use std::sync::Arc;
 
-use super::{Env, Error, as_bytes, c, call, call_with_sink, deliver, path_bytes};
+use super::c;
+use super::call::{as_bytes, call, call_with_sink, deliver, path_bytes};
+use super::env::Env;
+use super::error::Error;
 
 #[repr(C)]
 struct RawFamilies {

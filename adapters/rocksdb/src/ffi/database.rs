@@ -1,0 +1,277 @@
+//! An open database: reading, writing, and what RocksDB does with all of it. Not here: what works on a part of it
+//! (`iterator`, `transaction`, `table_writer`, `backup`), rewriting single files (`rewriting`).
+//!
+//! The rules of `ffi` hold here, too.
+
+use std::path::{Path, PathBuf};
+use std::ptr::{self, NonNull};
+use std::sync::Arc;
+
+use super::c;
+use super::cache::Cache;
+use super::call::{as_bytes, call, call_with_sink, deliver, path_bytes};
+use super::env::Env;
+use super::error::Error;
+
+/// What a compaction does with table files that lie in the bottommost level already.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Bottommost {
+    /// They stay as they are, where nothing from above has to be merged into them.
+    Leave,
+    /// They are rewritten, and with a sealed environment re-encrypted.
+    Rewrite,
+}
+
+/// An open RocksDB database. Ends (and gives up its lock) when dropped; [`Db::close`] also says how that went.
+///
+/// Keys and values are any bytes. All methods may be called from many threads at once.
+#[derive(Debug)]
+pub struct Db {
+    pub(super) db: NonNull<c::Db>,
+    transactions: bool,
+    cache: Option<Arc<Cache>>,
+    pub(super) env: Arc<Env>,
+    dir: PathBuf,
+}
+
+// SAFETY: a RocksDB database may be used from any thread.
+unsafe impl Send for Db {}
+// SAFETY: a RocksDB database serves many threads at once.
+unsafe impl Sync for Db {}
+
+impl Db {
+    /// Opens the database in `path` with RocksDB's options text `options`; with `transactions` as a TransactionDB.
+    pub(crate) fn open(
+        env: Arc<Env>,
+        path: &Path,
+        options: &str,
+        cache: Option<Arc<Cache>>,
+        transactions: bool,
+    ) -> Result<Self, Error> {
+        let mut db = ptr::null_mut();
+        let name = path_bytes(path);
+        let flags = c::STATISTICS | if transactions { c::TRANSACTIONS } else { 0 };
+        let cache_pointer = cache.as_ref().map_or(ptr::null(), |cache| cache.0.as_ptr().cast_const());
+        // SAFETY: rule *Slices*; `env` and `cache` outlive the database because it keeps their `Arc`s.
+        call(|error| unsafe {
+            c::sealstone_db_open(
+                env.0.as_ptr(),
+                name.as_ptr().cast(),
+                name.len(),
+                options.as_ptr().cast(),
+                options.len(),
+                cache_pointer,
+                flags,
+                &mut db,
+                error,
+            )
+        })?;
+        let db = NonNull::new(db).expect("the shim fills it in when it succeeds");
+        Ok(Self { db, transactions, cache, env, dir: path.to_owned() })
+    }
+
+    /// Opens the existing database in `path` with the options and all the column families that it was last opened with.
+    /// `strict_log`: damage in the middle of a log is an error in any case.
+    pub(crate) fn open_stored(env: Arc<Env>, path: &Path, strict_log: bool) -> Result<Self, Error> {
+        let mut db = ptr::null_mut();
+        let name = path_bytes(path);
+        // SAFETY: rule *Slices*; `env` outlives the database because it keeps its `Arc`.
+        call(|error| unsafe {
+            c::sealstone_db_open_stored(
+                env.0.as_ptr(),
+                name.as_ptr().cast(),
+                name.len(),
+                i32::from(strict_log),
+                &mut db,
+                error,
+            )
+        })?;
+        let db = NonNull::new(db).expect("the shim fills it in when it succeeds");
+        Ok(Self { db, transactions: false, cache: None, env, dir: path.to_owned() })
+    }
+
+    /// Ends the database: syncs its log, so that no part of it can be cut off later unnoticed, and says whether its last
+    /// writes went well. Dropping it does the same without saying.
+    ///
+    /// # Errors
+    /// I/O.
+    pub fn close(self) -> Result<(), Error> {
+        let mut this = std::mem::ManuallyDrop::new(self);
+        // SAFETY: `this` is never dropped and its `db` not used again, so it is closed once.
+        let closed = call(|error| unsafe { c::sealstone_db_close(this.db.as_ptr(), error) });
+        // SAFETY: the fields are dropped once, after the database that needs them, and not used again.
+        unsafe {
+            ptr::drop_in_place(&mut this.cache);
+            ptr::drop_in_place(&mut this.env);
+            ptr::drop_in_place(&mut this.dir);
+        }
+        closed
+    }
+
+    /// The directory it was opened in.
+    pub fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    /// The environment it stores its files in.
+    pub(crate) fn env(&self) -> &Env {
+        &self.env
+    }
+
+    /// Its block cache, where it was opened with one.
+    pub(crate) fn cache(&self) -> Option<&Cache> {
+        self.cache.as_deref()
+    }
+
+    /// Whether it was opened for transactions.
+    pub fn has_transactions(&self) -> bool {
+        self.transactions
+    }
+
+    /// Looks `key` up and hands its value to `found`, during the call. Returns whether it was there.
+    ///
+    /// # Errors
+    /// I/O, corruption, failed authentication.
+    pub fn get_with(&self, key: &[u8], mut found: impl FnMut(&[u8])) -> Result<bool, Error> {
+        let mut there = 0;
+        // SAFETY: rules *Owner* and *Slices*; `sink` is the context that `deliver` expects and outlives the call.
+        call_with_sink(&mut |_, value| found(value), |sink, error| unsafe {
+            c::sealstone_db_get(self.db.as_ptr(), key.as_ptr(), key.len(), deliver, sink, &mut there, error)
+        })?;
+        Ok(there != 0)
+    }
+
+    /// The value of `key`, if it is there.
+    ///
+    /// # Errors
+    /// As [`Db::get_with`].
+    pub fn get(&self, key: &[u8]) -> Result<Option<Vec<u8>>, Error> {
+        let mut value = None;
+        self.get_with(key, |found| value = Some(found.to_vec()))?;
+        Ok(value)
+    }
+
+    /// The values of several keys, in their order, read together.
+    ///
+    /// # Errors
+    /// As [`Db::get_with`].
+    pub fn multi_get(&self, keys: &[&[u8]]) -> Result<Vec<Option<Vec<u8>>>, Error> {
+        let names: Vec<c::Bytes> = keys.iter().map(|key| as_bytes(key)).collect();
+        let mut values = vec![None; keys.len()];
+        let mut found = |index: usize, value: &[u8]| values[index] = Some(value.to_vec());
+        // SAFETY: as in `get_with`; `names` holds as many slices as said.
+        call_with_sink(&mut found, |sink, error| unsafe {
+            c::sealstone_db_multi_get(self.db.as_ptr(), names.len(), names.as_ptr(), deliver, sink, error)
+        })?;
+        Ok(values)
+    }
+
+    /// Writes `value` under `key`, new or not. With `sync` it is on stable storage on return; without, a crash of the
+    /// machine (not of the process) may lose it.
+    ///
+    /// # Errors
+    /// I/O, a full disk, a lock held too long by a transaction.
+    pub fn put(&self, key: &[u8], value: &[u8], sync: bool) -> Result<(), Error> {
+        self.put_locked(key, value, sync, self.transactions)
+    }
+
+    /// As [`Db::put`]; without `locked` it pays no heed to transactions.
+    pub(crate) fn put_locked(&self, key: &[u8], value: &[u8], sync: bool, locked: bool) -> Result<(), Error> {
+        self.env.about_to_write();
+        // SAFETY: rules *Owner* and *Slices*.
+        call(|error| unsafe {
+            c::sealstone_db_put(
+                self.db.as_ptr(),
+                key.as_ptr(),
+                key.len(),
+                value.as_ptr(),
+                value.len(),
+                i32::from(sync),
+                i32::from(locked),
+                error,
+            )
+        })
+    }
+
+    /// Removes `key`, if it is there.
+    ///
+    /// # Errors
+    /// As [`Db::put`].
+    pub fn delete(&self, key: &[u8], sync: bool) -> Result<(), Error> {
+        self.env.about_to_write();
+        // SAFETY: rules *Owner* and *Slices*.
+        call(|error| unsafe {
+            c::sealstone_db_delete(self.db.as_ptr(), key.as_ptr(), key.len(), i32::from(sync), error)
+        })
+    }
+
+    /// Writes what is in memory into table files.
+    ///
+    /// # Errors
+    /// I/O, a full disk.
+    pub fn flush(&self) -> Result<(), Error> {
+        // SAFETY: rule *Owner*.
+        call(|error| unsafe { c::sealstone_db_flush(self.db.as_ptr(), error) })
+    }
+
+    /// Brings the write-ahead log to stable storage.
+    ///
+    /// # Errors
+    /// I/O.
+    pub fn sync_wal(&self) -> Result<(), Error> {
+        // SAFETY: rule *Owner*.
+        call(|error| unsafe { c::sealstone_db_sync_wal(self.db.as_ptr(), error) })
+    }
+
+    /// Writes what is in memory into table files and merges all levels into the bottommost one.
+    ///
+    /// # Errors
+    /// I/O, a full disk, corruption.
+    pub fn compact(&self, bottommost: Bottommost) -> Result<(), Error> {
+        let rewrite = i32::from(bottommost == Bottommost::Rewrite);
+        // SAFETY: rule *Owner*.
+        call(|error| unsafe { c::sealstone_db_compact(self.db.as_ptr(), rewrite, error) })
+    }
+
+    /// Reads every table file and checks RocksDB's own checksums.
+    ///
+    /// # Errors
+    /// The first damage found.
+    pub fn verify_checksum(&self) -> Result<(), Error> {
+        // SAFETY: rule *Owner*.
+        call(|error| unsafe { c::sealstone_db_verify_checksum(self.db.as_ptr(), error) })
+    }
+
+    /// Makes a copy of the database as of now in `path`, which must not exist; table files are hard-linked.
+    ///
+    /// # Errors
+    /// I/O, an existing `path`.
+    pub fn checkpoint(&self, path: &Path) -> Result<(), Error> {
+        let name = path_bytes(path);
+        // SAFETY: rules *Owner* and *Slices*.
+        call(|error| unsafe { c::sealstone_db_checkpoint(self.db.as_ptr(), name.as_ptr().cast(), name.len(), error) })
+    }
+
+    /// An integer property, such as `rocksdb.num-running-compactions`; absent where RocksDB has no such property.
+    pub fn property(&self, name: &str) -> Option<u64> {
+        let mut value = 0;
+        // SAFETY: rules *Owner* and *Slices*.
+        let known = unsafe { c::sealstone_db_property(self.db.as_ptr(), name.as_ptr().cast(), name.len(), &mut value) };
+        (known != 0).then_some(value)
+    }
+
+    /// Data block lookups since opening that the block cache answered, and that it did not.
+    pub(crate) fn cache_counts(&self) -> (u64, u64) {
+        let (mut hits, mut misses) = (0, 0);
+        // SAFETY: rule *Owner*.
+        unsafe { c::sealstone_db_cache_counts(self.db.as_ptr(), &mut hits, &mut misses) };
+        (hits, misses)
+    }
+}
+
+impl Drop for Db {
+    fn drop(&mut self) {
+        // SAFETY: rule *Owner*; `close` never lets this run.
+        let _ = call(|error| unsafe { c::sealstone_db_close(self.db.as_ptr(), error) });
+    }
+}
