@@ -1,0 +1,95 @@
+//! What is not under the cipher and key wanted, and why it is still there: read from the headers of the files. Not here:
+//! what is done about it (`work`).
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use sealstone_bench::store::StoreError;
+use sealstone_cipher::registry::Cipher;
+use sealstone_keys::KeyRef;
+use serde::Serialize;
+
+use super::kind::{Kind, kind};
+use crate::rest::{self, State};
+
+/// A file that is not under the cipher and key wanted.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Left {
+    /// Name, from the directory of the database on.
+    pub file: String,
+    /// Bytes on disk.
+    pub stored_bytes: u64,
+    /// Whether it is in the clear.
+    pub plain: bool,
+    /// Why it is still there.
+    pub why: Why,
+}
+
+/// Why a file was left.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Why {
+    /// It is part of the database, and its turn has not come.
+    Unfinished,
+    /// RocksDB writes it anew when the database is opened the next time.
+    NextOpening,
+    /// It is no longer part of the database; RocksDB removes it once the last iterator over it ends, or at the next
+    /// opening.
+    Obsolete,
+    /// It does not belong to the database, and was not touched.
+    Foreign,
+}
+
+impl Why {
+    /// In words.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Unfinished => "not resealed yet",
+            Self::NextOpening => "written anew when the store is next opened",
+            Self::Obsolete => "no longer needed; removed once the last reader of it ends, or at the next opening",
+            Self::Foreign => "not part of the store, left as it is",
+        }
+    }
+}
+
+/// Every file below `dir`, the directory of a database that is closed, which is not under `cipher` and `key`.
+///
+/// # Errors
+/// A directory that cannot be read.
+pub fn left(dir: &Path, cipher: &Cipher, key: &KeyRef) -> Result<Vec<Left>, StoreError> {
+    left_beside(dir, cipher, key, None)
+}
+
+/// As [`left`]; of an open database also which tables and blob files are part of it, and whether its newest log is what
+/// it should be.
+pub(super) fn left_beside(
+    dir: &Path,
+    cipher: &Cipher,
+    key: &KeyRef,
+    open: Option<(&BTreeSet<u64>, bool)>,
+) -> Result<Vec<Left>, StoreError> {
+    let unwanted = |state: &State| match state {
+        State::Sealed(sealed) => {
+            sealed.cipher != cipher.name || sealed.key_id != key.id || sealed.key_version != key.version
+        }
+        State::Empty => false,
+        State::NotSealed | State::Unreadable { .. } => true,
+    };
+    let files = rest::status(dir)?.files;
+    Ok(files
+        .into_iter()
+        .filter(|file| unwanted(&file.state))
+        .map(|file| {
+            let why = match (kind(&file.name), open) {
+                (Kind::Foreign, _) => Why::Foreign,
+                (Kind::Temporary, _) => Why::Obsolete,
+                (Kind::Table(number), Some((live, _))) if !live.contains(&number) => Why::Obsolete,
+                (Kind::Log, Some((_, true))) => Why::Obsolete,
+                (Kind::Manifest, Some(_)) => Why::NextOpening,
+                (Kind::Table(_) | Kind::Log | Kind::Manifest | Kind::Written, _) => Why::Unfinished,
+            };
+            let plain = file.state == State::NotSealed;
+            Left { file: file.name, stored_bytes: file.stored_bytes, plain, why }
+        })
+        .collect())
+}
