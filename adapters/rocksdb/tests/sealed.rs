@@ -2,6 +2,8 @@
 //! wrong keys, crashes, and RocksDB's own ways of copying data around. Not here: mutations by the thousand and kills
 //! under load (`dev/e2e`).
 
+mod site;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -10,37 +12,20 @@ use sealstone_bench::results::Variant;
 use sealstone_bench::store::{Engine, StoreOptions};
 use sealstone_cipher::backend::Backend;
 use sealstone_cipher::registry;
-use sealstone_keys::ephemeral::EphemeralKey;
 use sealstone_keys::file::KeyFile;
-use sealstone_rocksdb::{Bottommost, Code, Db, DbOptions, Error, Range, RocksDb, SealedEnv, Sealing, WriteBatch, rest};
+use sealstone_rocksdb::{
+    Bottommost, Code, Db, DbOptions, Error, PAGE_BYTES, Range, RocksDb, SealedEnv, Sealing, WriteBatch, rest,
+};
+use site::Site;
 
-const PAGE_BYTES: u32 = 4096;
 const STRIDE: u64 = PAGE_BYTES as u64 + 16;
 const HEADER: u64 = 8192;
 /// Stands in every value, so that it would be found if anything were stored in the clear.
 const MARKER: &str = "PLAINTEXT-MARKER";
 
-struct Site {
-    dir: tempfile::TempDir,
-    keys: Arc<EphemeralKey>,
-}
-
 impl Site {
-    fn new() -> Self {
-        Self { dir: tempfile::tempdir().unwrap(), keys: Arc::new(EphemeralKey::new().unwrap()) }
-    }
-
-    fn path(&self, name: &str) -> PathBuf {
-        self.dir.path().join(name)
-    }
-
     fn sealing(&self, cipher: &str) -> Sealing {
-        let keys = self.keys.clone();
-        Sealing { page_bytes: PAGE_BYTES, ..Sealing::new(keys, registry::cipher(cipher).unwrap(), Backend::auto()) }
-    }
-
-    fn env(&self) -> SealedEnv {
-        SealedEnv::with(self.sealing("aes-256"))
+        Sealing::new(self.keys.clone(), registry::cipher(cipher).unwrap(), Backend::auto())
     }
 
     fn open(&self, name: &str) -> Result<Db, Error> {
@@ -54,10 +39,6 @@ impl Site {
         db.flush().unwrap();
         db.compact(Bottommost::Rewrite).unwrap();
         db.close().unwrap();
-    }
-
-    fn verify(&self, name: &str) -> rest::Verification {
-        rest::verify(&self.path(name), &*self.keys, Backend::auto(), None, &mut |_| ()).unwrap()
     }
 }
 

@@ -1,41 +1,23 @@
 //! What `rest verify` says of destroyed stores: files removed, emptied or swapped, one by one and in every combination of
 //! two, in databases, backups and directories of loose tables. Not here: changed bytes within a file (`sealed.rs`).
 
+mod site;
+
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use sealstone_cipher::backend::Backend;
-use sealstone_cipher::registry::cipher;
-use sealstone_keys::ephemeral::EphemeralKey;
-use sealstone_rocksdb::rest::{self, ComparedWith, Comparison, Verification};
-use sealstone_rocksdb::{Bottommost, Db, DbOptions, SealedEnv};
+use sealstone_rocksdb::rest::{ComparedWith, Comparison, Verification};
+use sealstone_rocksdb::{Bottommost, Db, DbOptions};
+use site::Site;
 
 /// Options under which nothing happens by itself, and values of 500 bytes lie in blob files.
 const STILL: &str =
     ";disable_auto_compactions=true;compression=kNoCompression;enable_blob_files=true;min_blob_size=500";
 
-struct Site {
-    dir: tempfile::TempDir,
-    keys: Arc<EphemeralKey>,
-}
-
 impl Site {
-    fn new() -> Self {
-        Self { dir: tempfile::tempdir().unwrap(), keys: Arc::new(EphemeralKey::new().unwrap()) }
-    }
-
-    fn path(&self, name: &str) -> PathBuf {
-        self.dir.path().join(name)
-    }
-
-    fn env(&self) -> SealedEnv {
-        SealedEnv::new(self.keys.clone(), cipher("aes-256").unwrap(), Backend::auto())
-    }
-
     fn open(&self, name: &str, options: &str) -> Db {
         let mut wanted = DbOptions::default();
         wanted.text.push_str(STILL);
@@ -56,10 +38,6 @@ impl Site {
         db.put(b"last", b"synced", true).unwrap();
         db.close().unwrap();
         self.path(name)
-    }
-
-    fn verify(&self, dir: &Path) -> Verification {
-        rest::verify(dir, &*self.keys, Backend::auto(), None, &mut |_| ()).unwrap()
     }
 }
 
@@ -362,7 +340,7 @@ fn backups_checkpoints_and_loose_tables_are_verified() {
     writer.finish().unwrap();
     drop(db);
 
-    let checkpoint = site.verify(&site.path("checkpoint"));
+    let checkpoint = site.verify("checkpoint");
     assert!(checkpoint.is_whole(), "{:?}", checkpoint.failures);
     // it wrote what was in the log into a table
     let ComparedWith::LiveSet { tables: 3, blob_files: 1, .. } = checkpoint.compared[0].with else {
@@ -375,7 +353,7 @@ fn backups_checkpoints_and_loose_tables_are_verified() {
     empty(&loose.join("made.sst"));
     assert_eq!(site.verify(&loose).failures[0].what.lines().next(), Some("empty: a sealed file has a header at least"));
 
-    let found = site.verify(&site.path("backups"));
+    let found = site.verify("backups");
     assert_eq!(found.failures, []);
     let live: Vec<(&str, u64, u64)> = found
         .compared
@@ -428,7 +406,7 @@ fn logs_that_lie_elsewhere_are_verified_too() {
     assert_eq!(alone.failures[0].file, "CURRENT");
     let log = only(&logs, "", ".log");
     empty(&log);
-    let found = site.verify(&site.path("db"));
+    let found = site.verify("db");
     assert!(found.failures[0].what.starts_with("cut short: it ends at byte 0"), "{:?}", found.failures);
     assert_eq!(found.failures[0].file, log.to_str().unwrap());
 }
@@ -456,7 +434,7 @@ fn a_store_in_use_is_whole_whatever_it_does() {
         let mut manifests = BTreeSet::new();
         let mut looks = 0;
         while (looks < 30 || manifests.len() < 3) && begun.elapsed() < Duration::from_secs(60) {
-            let Verification { failures, compared, .. } = site.verify(&site.path("db"));
+            let Verification { failures, compared, .. } = site.verify("db");
             assert_eq!(failures, []);
             let [Comparison { with: ComparedWith::LiveSet { manifest, .. }, .. }] = &compared[..] else {
                 panic!("{compared:?}")
