@@ -41,19 +41,29 @@ pub(crate) struct Sealer {
     pub(crate) anchor: Option<Arc<dyn Anchor>>,
 }
 
-impl Sealer {
-    fn reading(&self) -> Reading<'_> {
-        Reading { keys: &*self.keys, backend: self.backend, reads_plain: self.reads_plain.load(Ordering::Acquire) }
-    }
+/// What a catalogue is read with.
+#[derive(Clone, Copy)]
+struct Reading<'a> {
+    keys: &'a dyn KeySource,
+    backend: Backend,
+    /// Whether files that are not sealed are taken as they are.
+    reads_plain: bool,
+    files: &'a dyn RawFiles,
 }
 
-/// What reads a catalogue.
+/// What a catalogue is changed with.
 #[derive(Clone, Copy)]
-pub(crate) struct Reading<'a> {
-    pub(crate) keys: &'a dyn KeySource,
-    pub(crate) backend: Backend,
-    /// Whether files that are not sealed are taken as they are.
-    pub(crate) reads_plain: bool,
+struct Changing<'a> {
+    sealer: &'a Sealer,
+    files: &'a dyn RawFiles,
+}
+
+impl<'a> Changing<'a> {
+    fn reading(self) -> Reading<'a> {
+        let Sealer { keys, backend, reads_plain, .. } = self.sealer;
+        let reads_plain = reads_plain.load(Ordering::Acquire);
+        Reading { keys: &**keys, backend: *backend, reads_plain, files: self.files }
+    }
 }
 
 /// Why a catalogue does not allow something. Texts name the file.
@@ -137,6 +147,14 @@ impl Catalogues {
         &**self.files.get().expect("the file system attaches its files before it serves any call")
     }
 
+    fn changing(&self) -> Changing<'_> {
+        Changing { sealer: &self.sealer, files: self.files() }
+    }
+
+    fn reading(&self) -> Reading<'_> {
+        self.changing().reading()
+    }
+
     fn directory(&self, path: &str) -> Arc<Mutex<Directory>> {
         let mut directories = lock(&self.directories);
         Arc::clone(
@@ -152,12 +170,12 @@ impl Catalogues {
     fn change<T>(
         &self,
         directory: &str,
-        change: impl FnOnce(&mut Directory, &Sealer, &dyn RawFiles) -> Result<T, Refusal>,
+        change: impl FnOnce(&mut Directory, Changing<'_>) -> Result<T, Refusal>,
     ) -> Result<T, Refusal> {
         let found = self.directory(directory);
         let mut found = lock(&found);
-        found.own(&self.sealer, self.files())?;
-        let changed = change(&mut found, &self.sealer, self.files());
+        found.own(self.changing())?;
+        let changed = change(&mut found, self.changing());
         if found.is_dirty() {
             self.dirty.store(true, Ordering::Release);
         }
@@ -171,7 +189,7 @@ impl Catalogues {
         if kind == Kind::Loose {
             return Ok(Made { identity: Identity::LOOSE });
         }
-        let store = self.change(&directory, |found, sealer, files| found.store(sealer, files))?;
+        let store = self.change(&directory, |found, with| found.store(with))?;
         Ok(Made { identity: Identity { kind, number, store } })
     }
 
@@ -181,7 +199,7 @@ impl Catalogues {
             return Ok(());
         }
         let (directory, name) = split(path);
-        self.change(&directory, |found, sealer, files| found.create(name, info, sealer, files))
+        self.change(&directory, |found, with| found.create(name, info, with))
     }
 
     /// Checks that the file `info` may be opened at `path`. Returns how much of it is known to be on stable storage, in
@@ -192,17 +210,8 @@ impl Catalogues {
             return Ok(0);
         }
         let found = self.directory(&directory);
-        let mut found = lock(&found);
-        found.load(self.sealer.reading(), self.files())?;
-        match found.check(name, info) {
-            // whoever owns the store may have made it since
-            Err(_) if !found.is_owned() => {
-                found.reload(self.sealer.reading(), self.files())?;
-                found.check(name, info)
-            }
-            checked => checked,
-        }
-        .or_else(|error| refuse(path, error))
+        let checked = lock(&found).check(name, info, self.reading())?;
+        checked.or_else(|error| refuse(path, error))
     }
 
     /// How much of the file listed at `path` is known to be on stable storage, without looking at the file: for one whose
@@ -211,13 +220,13 @@ impl Catalogues {
         let (directory, name) = split(path);
         let found = self.directory(&directory);
         let mut found = lock(&found);
-        found.load(self.sealer.reading(), self.files())?;
+        found.load(self.reading())?;
         Ok(found.synced(name))
     }
 
     /// The first `synced_bytes` bytes of the log at `path`, whose id is `file_id`, are on stable storage.
     pub(crate) fn record_synced(&self, directory: &str, file_id: &FileId, synced_bytes: u64) -> Result<(), Refusal> {
-        self.change(directory, |found, sealer, files| found.record_synced(file_id, synced_bytes, sealer, files))
+        self.change(directory, |found, with| found.record_synced(file_id, synced_bytes, with))
     }
 
     /// The log at `path`, whose id is `file_id`, was read from its beginning to `whole_bytes`, in stored bytes. If this
@@ -228,7 +237,7 @@ impl Catalogues {
         if !self.is_locked(&directory) {
             return Ok(());
         }
-        self.change(&directory, |found, sealer, files| found.recovered(name, file_id, whole_bytes, sealer, files))
+        self.change(&directory, |found, with| found.recovered(name, file_id, whole_bytes, with))
     }
 
     /// Before anything is synced that promises something: puts every change on stable storage.
@@ -238,7 +247,7 @@ impl Catalogues {
         }
         let directories: Vec<_> = lock(&self.directories).values().cloned().collect();
         for directory in directories {
-            if let Err(error) = lock(&directory).make_durable(&self.sealer, self.files()) {
+            if let Err(error) = lock(&directory).make_durable(self.changing()) {
                 self.dirty.store(true, Ordering::Release);
                 return Err(error);
             }
@@ -255,7 +264,7 @@ impl Catalogues {
             return Ok(true);
         }
         let wait = self.is_locked(&directory);
-        self.change(&directory, |found, sealer, files| found.remove(name, kind, wait, sealer, files))
+        self.change(&directory, |found, with| found.remove(name, kind, wait, with))
     }
 
     /// Before `to` becomes a link to the file at `from`.
@@ -265,7 +274,7 @@ impl Catalogues {
             return Ok(());
         }
         let Some((info, synced)) = self.look(from)? else { return Ok(()) };
-        self.change(&directory, |found, sealer, files| found.adopt(name, info.file_id, synced, sealer, files))
+        self.change(&directory, |found, with| found.adopt(name, info.file_id, synced, with))
     }
 
     /// Before the file or directory at `from` gets the name `to`.
@@ -278,18 +287,18 @@ impl Catalogues {
         }
         let moved = if to_kind == Kind::Loose { None } else { self.look(from)? };
         if let Some((info, synced)) = moved {
-            self.change(&to_directory, |found, sealer, files| {
-                found.arrive(to_name, info.file_id, synced, sealer, files)?;
+            self.change(&to_directory, |found, with| {
+                found.arrive(to_name, info.file_id, synced, with)?;
                 if from_directory == to_directory && from_kind != Kind::Loose {
-                    found.note_removed(from_name, sealer, files)?;
+                    found.note_removed(from_name, with)?;
                 }
-                found.make_durable(sealer, files)
+                found.make_durable(with)
             })?;
         }
         if from_kind != Kind::Loose && (from_directory != to_directory || to_kind == Kind::Loose) {
-            self.change(&from_directory, |found, sealer, files| {
-                found.note_removed(from_name, sealer, files)?;
-                found.make_durable(sealer, files)
+            self.change(&from_directory, |found, with| {
+                found.note_removed(from_name, with)?;
+                found.make_durable(with)
             })?;
         }
         Ok(())
@@ -299,10 +308,10 @@ impl Catalogues {
     pub(crate) fn renamed(&self, from: &str, to: &str, done: bool) -> Result<(), Refusal> {
         let ((from_directory, from_name), (to_directory, to_name)) = (split(from), split(to));
         if rocksdb_name(to_name).0 != Kind::Loose {
-            self.change(&to_directory, |found, sealer, files| found.settle(to_name, done, sealer, files))?;
+            self.change(&to_directory, |found, with| found.settle(to_name, done, with))?;
         }
         if rocksdb_name(from_name).0 != Kind::Loose && !done {
-            self.change(&from_directory, |found, sealer, files| found.restore(from_name, sealer, files))?;
+            self.change(&from_directory, |found, with| found.restore(from_name, with))?;
         }
         Ok(())
     }
@@ -310,7 +319,7 @@ impl Catalogues {
     /// Writes every catalogue anew, under the cipher and key that are current now.
     pub(crate) fn renew(&self) -> Result<(), Refusal> {
         let directories: Vec<_> = lock(&self.directories).values().cloned().collect();
-        directories.into_iter().try_for_each(|directory| lock(&directory).renew(&self.sealer, self.files()))
+        directories.into_iter().try_for_each(|directory| lock(&directory).renew(self.changing()))
     }
 
     /// Whether nobody above the seal is to see the file at `path`.
@@ -329,7 +338,7 @@ impl Catalogues {
         lock(&self.directories).remove(&directory);
         lock(&self.locked).insert(directory.clone());
         lock(&self.directory(&directory)).anchor();
-        let owned = self.change(&directory, |_, _, _| Ok(()));
+        let owned = self.change(&directory, |_, _| Ok(()));
         if owned.is_err() {
             lock(&self.locked).remove(&directory);
             lock(&self.directories).remove(&directory);
@@ -369,7 +378,7 @@ impl Catalogues {
     /// Puts all on stable storage and forgets what is known of `directory`.
     fn finish(&self, directory: &str) -> Result<(), Refusal> {
         let found = lock(&self.directories).remove(directory);
-        found.map_or(Ok(()), |found| lock(&found).finish(&self.sealer, self.files()))
+        found.map_or(Ok(()), |found| lock(&found).finish(self.changing()))
     }
 
     /// As [`Catalogues::finish`], for the directory `top` and all below it; all there are if `top` is empty.
@@ -405,12 +414,13 @@ pub(crate) struct View<'a> {
 
 impl<'a> View<'a> {
     pub(crate) fn new(keys: &'a dyn KeySource, backend: Backend) -> Self {
-        Self { reading: Reading { keys, backend, reads_plain: false }, directories: BTreeMap::new() }
+        let reading = Reading { keys, backend, reads_plain: false, files: &SystemFiles };
+        Self { reading, directories: BTreeMap::new() }
     }
 
     fn directory(&mut self, path: &str) -> Result<&mut Directory, Refusal> {
         let found = self.directories.entry(path.to_owned()).or_insert_with(|| Directory::new(path.to_owned()));
-        found.load(self.reading, &SystemFiles)?;
+        found.load(self.reading)?;
         Ok(found)
     }
 
@@ -421,12 +431,8 @@ impl<'a> View<'a> {
             return Ok(0);
         }
         let reading = self.reading;
-        let found = self.directory(&directory)?;
-        found.check(name, info).or_else(|_| {
-            // whoever owns the store may have made it since
-            found.reload(reading, &SystemFiles)?;
-            found.check(name, info).or_else(|error| refuse(path, error))
-        })
+        let checked = self.directory(&directory)?.check(name, info, reading)?;
+        checked.or_else(|error| refuse(path, error))
     }
 
     /// How much of the file listed at `path` was synced, in stored bytes. None if no file is listed there.
@@ -452,7 +458,7 @@ impl<'a> View<'a> {
         let found = self.directory(&plain(directory))?;
         // first, so that it cannot remember what came after the catalogue was read
         let newest = anchor.read().map_err(|error| RawError(error.0))?;
-        found.reload(reading, &SystemFiles)?;
+        found.reload(reading)?;
         found.check_anchor(anchor, newest)?;
         Ok((newest, found.mark()))
     }
@@ -461,7 +467,7 @@ impl<'a> View<'a> {
     pub(crate) fn survey(&mut self, directory: &str) -> Result<Vec<(String, SealError)>, Refusal> {
         let reading = self.reading;
         let found = self.directory(&plain(directory))?;
-        found.reload(reading, &SystemFiles)?;
-        found.survey(reading, &SystemFiles).map(|survey| survey.wrong)
+        found.reload(reading)?;
+        found.survey(reading).map(|survey| survey.wrong)
     }
 }

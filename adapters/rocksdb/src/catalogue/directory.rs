@@ -1,15 +1,17 @@
 //! One directory: its catalogue as it was read, and, for the environment that owns it, as it is being written. Not here:
-//! which operation calls what (`catalogue`).
+//! which operation calls what (`catalogue`), how its files are compared with it (`survey`).
+
+mod survey;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::PoisonError;
 
 use sealstone_seal::catalogue::{Catalogue, CatalogueWriter, Change, Copy, Entry, FileId, Slot, State};
 use sealstone_seal::identity::{CATALOGUE_NAMES, Kind, STORE_ID_BYTES, rocksdb_name};
-use sealstone_seal::{HEADER_BYTES, HeaderInfo, SealError, SealedFile, inspect};
+use sealstone_seal::{HEADER_BYTES, HeaderInfo, SealError, inspect};
 
 use super::raw::{RawError, RawFiles, RawUpdate};
-use super::{Reading, Refusal, Sealer, refuse};
+use super::{Changing, Reading, Refusal, refuse};
 use crate::anchor::{Anchor, Mark};
 
 /// A catalogue is written anew once its changes take this many bytes more than what it began with.
@@ -50,20 +52,6 @@ struct Writing {
     broken: bool,
 }
 
-/// What a look at all files of a directory gave.
-#[derive(Default)]
-pub(super) struct Survey {
-    /// What no crash explains.
-    pub(super) wrong: Vec<(String, SealError)>,
-    /// What is to be noted in the next generation.
-    changes: Vec<Change>,
-    /// Files to be removed once that is on stable storage.
-    removals: Vec<String>,
-    /// The lowest number of a file that is listed and that a crash took. RocksDB, which does not know of these either, will
-    /// give their numbers again.
-    lost_from: Option<u64>,
-}
-
 /// What the header of the file at `path` says; None if there is no file.
 pub(super) fn header(files: &dyn RawFiles, path: &str) -> Result<Option<Result<HeaderInfo, SealError>>, Refusal> {
     Ok(files.read(path, HEADER_BYTES)?.map(|start| inspect(&start)))
@@ -86,10 +74,6 @@ impl Directory {
     /// From now on the anchor, if there is one, speaks of this directory.
     pub(super) fn anchor(&mut self) {
         self.anchored = true;
-    }
-
-    pub(super) fn is_owned(&self) -> bool {
-        self.owned
     }
 
     pub(super) fn is_dirty(&self) -> bool {
@@ -119,22 +103,22 @@ impl Directory {
     // ---- reading ----------------------------------------------------------------------------------------------------
 
     /// Reads the catalogue, unless that was done.
-    pub(super) fn load(&mut self, reading: Reading<'_>, files: &dyn RawFiles) -> Result<(), Refusal> {
+    pub(super) fn load(&mut self, with: Reading<'_>) -> Result<(), Refusal> {
         if self.loaded.is_none() {
-            self.reload(reading, files)?;
+            self.reload(with)?;
         }
         Ok(())
     }
 
     /// Reads the catalogue: the newer of its two copies, and what either says was synced.
-    pub(super) fn reload(&mut self, reading: Reading<'_>, files: &dyn RawFiles) -> Result<(), Refusal> {
+    pub(super) fn reload(&mut self, with: Reading<'_>) -> Result<(), Refusal> {
         let mut best: Option<Copy> = None;
         let mut failed = None;
         let mut synced = BTreeMap::new();
         for name in CATALOGUE_NAMES {
             let path = self.file(name);
-            let Some(stored) = files.read(&path, usize::MAX)? else { continue };
-            match Copy::read(reading.keys, reading.backend, &stored) {
+            let Some(stored) = with.files.read(&path, usize::MAX)? else { continue };
+            match Copy::read(with.keys, with.backend, &stored) {
                 Ok(copy) => {
                     for (file_id, bytes) in &copy.synced {
                         let most: &mut u64 = synced.entry(*file_id).or_default();
@@ -164,7 +148,24 @@ impl Directory {
     }
 
     /// Whether the file `info` is the one that `name` lists. Returns how much of it was synced.
-    pub(super) fn check(&self, name: &str, info: &HeaderInfo) -> Result<u64, SealError> {
+    pub(super) fn check(
+        &mut self,
+        name: &str,
+        info: &HeaderInfo,
+        with: Reading<'_>,
+    ) -> Result<Result<u64, SealError>, Refusal> {
+        self.load(with)?;
+        let checked = self.check_loaded(name, info);
+        if checked.is_ok() || self.owned {
+            return Ok(checked);
+        }
+        // whoever owns the store may have made it since
+        self.reload(with)?;
+        Ok(self.check_loaded(name, info))
+    }
+
+    /// As [`Directory::check`], in the catalogue as it was read.
+    fn check_loaded(&self, name: &str, info: &HeaderInfo) -> Result<u64, SealError> {
         let (kind, number) = rocksdb_name(name);
         let Some(known) = self.known() else {
             // files of no store need none, whatever they are called
@@ -202,166 +203,22 @@ impl Directory {
         Some(known.synced.get(&entry.file_id).copied().unwrap_or(0))
     }
 
-    /// Compares the files that are there with those that are listed.
-    pub(super) fn survey(&self, reading: Reading<'_>, files: &dyn RawFiles) -> Result<Survey, Refusal> {
-        let mut survey = Survey::default();
-        let names: BTreeSet<String> = files.names(&self.path)?.unwrap_or_default().into_iter().collect();
-        let Some(known) = self.known() else {
-            for name in &names {
-                self.survey_uncatalogued(name, reading, files, &mut survey)?;
-            }
-            return Ok(survey);
-        };
-        for (name, entry) in known.catalogue.entries() {
-            self.survey_listed(name, entry, names.contains(name), reading, files, &mut survey)?;
-        }
-        for name in &names {
-            if known.catalogue.get(name).is_none() {
-                self.survey_unlisted(name, known, reading, files, &mut survey)?;
-            }
-        }
-        Ok(survey)
-    }
-
-    /// A file where there is no catalogue: of version 1, or none of ours.
-    fn survey_uncatalogued(
-        &self,
-        name: &str,
-        reading: Reading<'_>,
-        files: &dyn RawFiles,
-        survey: &mut Survey,
-    ) -> Result<(), Refusal> {
-        let (kind, _) = rocksdb_name(name);
-        if matches!(kind, Kind::Loose | Kind::Catalogue) {
-            return Ok(());
-        }
-        match header(files, &self.file(name))? {
-            Some(Ok(info)) if info.format_version == 1 => {
-                // its id is only worth something if the header opens
-                let start = files.read(&self.file(name), HEADER_BYTES)?.unwrap_or_default();
-                if SealedFile::open(reading.keys, reading.backend, &start).is_ok() {
-                    let entry = Entry { adopted: true, ..live(info.file_id) };
-                    survey.changes.push(Change::Put { name: name.to_owned(), entry });
-                }
-            }
-            Some(Ok(info)) if info.identity.kind == Kind::Loose => {}
-            Some(Ok(_)) => survey.wrong.push((name.to_owned(), SealError::NoCatalogue)),
-            Some(Err(SealError::Unfinished { .. })) if kind == Kind::Log => {
-                // version 1 did not say more of a log that a crash caught at its creation
-                let entry = Entry { adopted: true, ..live([0; 16]) };
-                survey.changes.push(Change::Put { name: name.to_owned(), entry });
-            }
-            Some(Err(_)) | None => {}
-        }
-        Ok(())
-    }
-
-    fn survey_listed(
-        &self,
-        name: &str,
-        entry: &Entry,
-        there: bool,
-        reading: Reading<'_>,
-        files: &dyn RawFiles,
-        survey: &mut Survey,
-    ) -> Result<(), Refusal> {
-        let known = self.known().expect("a listed file has a catalogue");
-        let (kind, number) = rocksdb_name(name);
-        if !there && matches!(entry.state, State::Live | State::Arriving { .. }) {
-            survey.lost_from = Some(survey.lost_from.map_or(number, |lost| lost.min(number)));
-        }
-        let forget = Change::Forget { name: name.to_owned() };
-        let synced = known.synced.get(&entry.file_id).copied().unwrap_or(0);
-        let missing = || (name.to_owned(), SealError::Missing { synced });
-        match (entry.state, there) {
-            (State::Removed, true) => survey.removals.push(name.to_owned()),
-            (State::Removed | State::Leftover, false) => survey.changes.push(forget),
-            (State::Leftover, true) => {}
-            (State::Live, true) => {}
-            (State::Live, false) => match kind {
-                // the manifest says whether it must be there; if it must, it can be put back from a backup
-                Kind::Table | Kind::Blob => {}
-                Kind::Log | Kind::Manifest if synced == 0 => survey.changes.push(forget),
-                _ if is_temporary(name) => survey.changes.push(forget),
-                _ => survey.wrong.push(missing()),
-            },
-            (State::Arriving { before: None }, false) => survey.changes.push(forget),
-            (State::Arriving { before: Some(_) }, false) => survey.wrong.push(missing()),
-            (State::Arriving { before }, true) => match header(files, &self.file(name))? {
-                Some(Ok(info)) if info.file_id == entry.file_id => {
-                    let entry = Entry { state: State::Live, ..*entry };
-                    survey.changes.push(Change::Put { name: name.to_owned(), entry });
-                }
-                Some(Ok(info)) if Some(info.file_id) == before => {
-                    let entry = Entry { adopted: true, ..live(info.file_id) };
-                    survey.changes.push(Change::Put { name: name.to_owned(), entry });
-                }
-                // a conversion was killed before the sealed copy took the place of the file in the clear
-                Some(Err(SealError::NotSealed)) if before.is_none() && reading.reads_plain => {
-                    survey.changes.push(forget)
-                }
-                _ => survey.wrong.push((name.to_owned(), SealError::OtherFile)),
-            },
-        }
-        Ok(())
-    }
-
-    /// A file that the catalogue does not know: it was made, and the change that lists it did not reach the disk, so that
-    /// nothing was promised of it; or somebody put it there.
-    fn survey_unlisted(
-        &self,
-        name: &str,
-        known: &Loaded,
-        reading: Reading<'_>,
-        files: &dyn RawFiles,
-        survey: &mut Survey,
-    ) -> Result<(), Refusal> {
-        let (kind, number) = rocksdb_name(name);
-        if matches!(kind, Kind::Loose | Kind::Catalogue) {
-            return Ok(());
-        }
-        let path = self.file(name);
-        let Some(start) = files.read(&path, HEADER_BYTES)? else { return Ok(()) };
-        // a store whose first opening was cut off has no CURRENT, and RocksDB begins anew with the lowest numbers
-        let newest = number > known.catalogue.highest || known.catalogue.get("CURRENT").is_none();
-        let mut leftover = Entry { state: State::Leftover, ..live([0; 16]) };
-        // a log is listed on stable storage before it is made
-        let explained = kind != Kind::Log
-            && match SealedFile::open(reading.keys, reading.backend, &start) {
-                Ok(file) => {
-                    let identity = file.info().identity;
-                    leftover.file_id = file.info().file_id;
-                    let own = (identity.kind, identity.number, identity.store) == (kind, number, known.catalogue.store);
-                    is_temporary(name) || (own && newest && !file.was_synced())
-                }
-                Err(SealError::Unfinished { .. }) => is_temporary(name) || newest,
-                Err(SealError::NotSealed) => is_temporary(name) || reading.reads_plain,
-                Err(_) => is_temporary(name),
-            };
-        if !explained {
-            survey.wrong.push((name.to_owned(), SealError::NotListed));
-        } else if !matches!(inspect(&start), Err(SealError::NotSealed)) {
-            survey.changes.push(Change::Put { name: name.to_owned(), entry: leftover });
-        }
-        Ok(())
-    }
-
     // ---- owning -----------------------------------------------------------------------------------------------------
 
     /// Takes the directory over for writing: its files must be those that are listed, as far as a crash does not explain
     /// a difference, and a new generation begins.
-    pub(super) fn own(&mut self, sealer: &Sealer, files: &dyn RawFiles) -> Result<(), Refusal> {
+    pub(super) fn own(&mut self, with: Changing<'_>) -> Result<(), Refusal> {
         if self.owned {
             return Ok(());
         }
-        let anchor = sealer.anchor.as_ref().filter(|_| self.anchored);
+        let anchor = with.sealer.anchor.as_ref().filter(|_| self.anchored);
         // first, so that it cannot remember what came after the catalogue was read
         let newest = anchor.map_or(Ok(None), |anchor| anchor.read()).map_err(|error| RawError(error.0))?;
-        self.reload(sealer.reading(), files)?;
+        self.reload(with.reading())?;
         if let Some(anchor) = anchor {
             self.check_anchor(&**anchor, newest)?;
         }
-        let survey = self.survey(sealer.reading(), files)?;
+        let survey = self.survey(with.reading())?;
         let mut wrong = survey.wrong;
         wrong.sort_by(|one, other| one.0.cmp(&other.0));
         if let Some((name, error)) = wrong.into_iter().next() {
@@ -379,14 +236,14 @@ impl Directory {
                 let catalogue = &mut self.known_mut().expect("just looked").catalogue;
                 catalogue.highest = catalogue.highest.min(lost.saturating_sub(1));
             }
-            self.begin(sealer, files).inspect_err(|_| self.owned = false)?;
+            self.begin(with).inspect_err(|_| self.owned = false)?;
             if !survey.removals.is_empty() {
                 for name in &survey.removals {
-                    files.remove(&self.file(name))?;
+                    with.files.remove(&self.file(name))?;
                 }
-                files.sync_directory(&self.path)?;
+                with.files.sync_directory(&self.path)?;
                 let gone: Vec<Change> = survey.removals.into_iter().map(|name| Change::Forget { name }).collect();
-                self.append(gone, sealer, files)?;
+                self.append(gone, with)?;
             }
             let known = self.known_mut().expect("just looked");
             let is_log = |(name, entry): &(&str, &Entry)| {
@@ -417,23 +274,24 @@ impl Directory {
     }
 
     /// Tells the anchor how new the store is, now that this is on stable storage.
-    fn advance_anchor(&self, sealer: &Sealer) -> Result<(), Refusal> {
-        let Some(anchor) = sealer.anchor.as_ref().filter(|_| self.anchored) else { return Ok(()) };
+    fn advance_anchor(&self, with: Changing<'_>) -> Result<(), Refusal> {
+        let Some(anchor) = with.sealer.anchor.as_ref().filter(|_| self.anchored) else { return Ok(()) };
         let Some(mark) = self.mark() else { return Ok(()) };
         Ok(anchor.write(&mark).map_err(|error| RawError(error.0))?)
     }
 
     /// The id of the store; begins a catalogue if there is none.
-    pub(super) fn store(&mut self, sealer: &Sealer, files: &dyn RawFiles) -> Result<[u8; STORE_ID_BYTES], Refusal> {
+    pub(super) fn store(&mut self, with: Changing<'_>) -> Result<[u8; STORE_ID_BYTES], Refusal> {
         if self.known().is_none() {
             self.loaded = Some(Some(Loaded::new(&self.path)?));
-            self.begin(sealer, files)?;
+            self.begin(with)?;
         }
         Ok(self.known().expect("there is one by now").catalogue.store)
     }
 
     /// Writes the next generation of the catalogue, both copies, on stable storage. One copy is whole at any time.
-    fn begin(&mut self, sealer: &Sealer, files: &dyn RawFiles) -> Result<(), Refusal> {
+    fn begin(&mut self, with: Changing<'_>) -> Result<(), Refusal> {
+        let Changing { sealer, files } = with;
         let paths = CATALOGUE_NAMES.map(|name| self.file(name));
         let directory = self.path.clone();
         let known = self.known_mut().expect("only a directory with a catalogue is written");
@@ -473,11 +331,11 @@ impl Directory {
         known.changes = 0;
         known.writing =
             Some(Writing { writer, copies, begun_bytes, slots: BTreeMap::new(), dirty: false, broken: false });
-        self.advance_anchor(sealer)
+        self.advance_anchor(with)
     }
 
     /// Makes `changes`, in both copies; not yet on stable storage.
-    fn append(&mut self, changes: Vec<Change>, sealer: &Sealer, files: &dyn RawFiles) -> Result<(), Refusal> {
+    fn append(&mut self, changes: Vec<Change>, with: Changing<'_>) -> Result<(), Refusal> {
         let full = self
             .writing()
             .is_none_or(|writing| writing.broken || writing.writer.stored_bytes() - writing.begun_bytes > GROWTH_BYTES);
@@ -487,7 +345,7 @@ impl Directory {
             for change in changes {
                 self.known_mut().expect("just looked").catalogue.apply(change);
             }
-            return self.begin(sealer, files).inspect_err(|_| {
+            return self.begin(with).inspect_err(|_| {
                 if let Some(known) = self.known_mut() {
                     known.catalogue = before;
                 }
@@ -511,30 +369,30 @@ impl Directory {
     }
 
     /// Puts every change on stable storage, and then removes the files whose removal waits for that.
-    pub(super) fn make_durable(&mut self, sealer: &Sealer, files: &dyn RawFiles) -> Result<(), Refusal> {
+    pub(super) fn make_durable(&mut self, with: Changing<'_>) -> Result<(), Refusal> {
         let directory = self.path.clone();
         let Some(known) = self.known_mut() else { return Ok(()) };
         if let Some(writing) = known.writing.as_mut().filter(|writing| writing.dirty) {
             // one copy on stable storage is enough for a crash; the other one is against attackers, who see what is written
             writing.copies[0].sync()?;
             writing.dirty = false;
-            self.advance_anchor(sealer)?;
+            self.advance_anchor(with)?;
         }
         let Some(known) = self.known_mut() else { return Ok(()) };
         for name in std::mem::take(&mut known.removals) {
-            files.remove(&format!("{directory}/{name}"))?;
+            with.files.remove(&format!("{directory}/{name}"))?;
         }
         Ok(())
     }
 
     /// Begins another generation, if there is a catalogue that this process writes.
-    pub(super) fn renew(&mut self, sealer: &Sealer, files: &dyn RawFiles) -> Result<(), Refusal> {
-        if self.writing().is_some() { self.begin(sealer, files) } else { Ok(()) }
+    pub(super) fn renew(&mut self, with: Changing<'_>) -> Result<(), Refusal> {
+        if self.writing().is_some() { self.begin(with) } else { Ok(()) }
     }
 
     /// Puts all on stable storage, before others may use the directory.
-    pub(super) fn finish(&mut self, sealer: &Sealer, files: &dyn RawFiles) -> Result<(), Refusal> {
-        self.make_durable(sealer, files)?;
+    pub(super) fn finish(&mut self, with: Changing<'_>) -> Result<(), Refusal> {
+        self.make_durable(with)?;
         if let Some(writing) = self.known_mut().and_then(|known| known.writing.as_mut()) {
             writing.copies[1].sync()?;
         }
@@ -549,19 +407,13 @@ impl Directory {
     }
 
     /// Lists the file `info`, which is about to be made as `name`.
-    pub(super) fn create(
-        &mut self,
-        name: &str,
-        info: &HeaderInfo,
-        sealer: &Sealer,
-        files: &dyn RawFiles,
-    ) -> Result<(), Refusal> {
-        self.clear(name, sealer, files)?;
+    pub(super) fn create(&mut self, name: &str, info: &HeaderInfo, with: Changing<'_>) -> Result<(), Refusal> {
+        self.clear(name, with)?;
         let entry = Entry { slot: self.slot_for(name), ..live(info.file_id) };
-        self.append(vec![Change::Put { name: name.to_owned(), entry }], sealer, files)?;
+        self.append(vec![Change::Put { name: name.to_owned(), entry }], with)?;
         // A log that only a crash kept out of the catalogue could not be told from one that was added, and what survived of
         // it would have to be left out. One sync for each log is little beside what is written to it.
-        if info.identity.kind == Kind::Log { self.make_durable(sealer, files) } else { Ok(()) }
+        if info.identity.kind == Kind::Log { self.make_durable(with) } else { Ok(()) }
     }
 
     /// Lists a file from elsewhere, which is about to be linked to as `name`.
@@ -570,14 +422,13 @@ impl Directory {
         name: &str,
         file_id: FileId,
         synced: u64,
-        sealer: &Sealer,
-        files: &dyn RawFiles,
+        with: Changing<'_>,
     ) -> Result<(), Refusal> {
-        self.store(sealer, files)?;
+        self.store(with)?;
         let entry = Entry { adopted: true, synced_bytes: synced, ..live(file_id) };
-        self.append(vec![Change::Put { name: name.to_owned(), entry }], sealer, files)?;
+        self.append(vec![Change::Put { name: name.to_owned(), entry }], with)?;
         self.known_mut().expect("just written").synced.insert(file_id, synced);
-        self.make_durable(sealer, files)
+        self.make_durable(with)
     }
 
     /// Lists a file that is about to get the name `name` by a rename, beside the one that has it.
@@ -586,39 +437,32 @@ impl Directory {
         name: &str,
         file_id: FileId,
         synced: u64,
-        sealer: &Sealer,
-        files: &dyn RawFiles,
+        with: Changing<'_>,
     ) -> Result<(), Refusal> {
-        self.store(sealer, files)?;
+        self.store(with)?;
         let known = self.known().expect("there is one by now");
         let before = match known.catalogue.get(name) {
             Some(Entry { state: State::Live | State::Arriving { .. }, file_id, .. }) => Some(*file_id),
             Some(_) => {
-                self.clear(name, sealer, files)?;
+                self.clear(name, with)?;
                 None
             }
             None => None,
         };
         let state = State::Arriving { before };
         let entry = Entry { adopted: true, synced_bytes: synced, state, ..live(file_id) };
-        self.append(vec![Change::Put { name: name.to_owned(), entry }], sealer, files)?;
+        self.append(vec![Change::Put { name: name.to_owned(), entry }], with)?;
         self.known_mut().expect("just written").synced.insert(file_id, synced);
         Ok(())
     }
 
     /// After a rename to `name`: it is done, in which case the directory is synced, or it failed.
-    pub(super) fn settle(
-        &mut self,
-        name: &str,
-        done: bool,
-        sealer: &Sealer,
-        files: &dyn RawFiles,
-    ) -> Result<(), Refusal> {
+    pub(super) fn settle(&mut self, name: &str, done: bool, with: Changing<'_>) -> Result<(), Refusal> {
         let found = self.known().and_then(|known| known.catalogue.get(name)).copied();
         let Some(Entry { state: State::Arriving { before }, .. }) = found else { return Ok(()) };
         let entry = found.expect("just matched");
         if done {
-            files.sync_directory(&self.path)?;
+            with.files.sync_directory(&self.path)?;
         }
         let change = match (done, before) {
             (true, _) => Change::Put { name: name.to_owned(), entry: Entry { state: State::Live, ..entry } },
@@ -627,37 +471,30 @@ impl Directory {
             }
             (false, None) => Change::Forget { name: name.to_owned() },
         };
-        self.append(vec![change], sealer, files)
+        self.append(vec![change], with)
     }
 
     /// Notes that `name` may be gone from now on.
-    pub(super) fn note_removed(&mut self, name: &str, sealer: &Sealer, files: &dyn RawFiles) -> Result<(), Refusal> {
+    pub(super) fn note_removed(&mut self, name: &str, with: Changing<'_>) -> Result<(), Refusal> {
         let Some(entry) = self.known().and_then(|known| known.catalogue.get(name)).copied() else { return Ok(()) };
         let entry = Entry { state: State::Removed, ..entry };
-        self.append(vec![Change::Put { name: name.to_owned(), entry }], sealer, files)
+        self.append(vec![Change::Put { name: name.to_owned(), entry }], with)
     }
 
     /// Takes that back: the file stayed where it is.
-    pub(super) fn restore(&mut self, name: &str, sealer: &Sealer, files: &dyn RawFiles) -> Result<(), Refusal> {
+    pub(super) fn restore(&mut self, name: &str, with: Changing<'_>) -> Result<(), Refusal> {
         let Some(entry) = self.known().and_then(|known| known.catalogue.get(name)).copied() else { return Ok(()) };
         let entry = Entry { state: State::Live, ..entry };
-        self.append(vec![Change::Put { name: name.to_owned(), entry }], sealer, files)
+        self.append(vec![Change::Put { name: name.to_owned(), entry }], with)
     }
 
     /// Before `name` is removed; `wait`: the store is open, and what must not go before the catalogue says so may wait.
     /// Returns whether the caller is to remove it now.
-    pub(super) fn remove(
-        &mut self,
-        name: &str,
-        kind: Kind,
-        wait: bool,
-        sealer: &Sealer,
-        files: &dyn RawFiles,
-    ) -> Result<bool, Refusal> {
+    pub(super) fn remove(&mut self, name: &str, kind: Kind, wait: bool, with: Changing<'_>) -> Result<bool, Refusal> {
         if self.known().is_none_or(|known| known.catalogue.get(name).is_none()) {
             return Ok(true);
         }
-        self.note_removed(name, sealer, files)?;
+        self.note_removed(name, with)?;
         if matches!(kind, Kind::Table | Kind::Blob) || is_temporary(name) {
             return Ok(true);
         }
@@ -665,21 +502,21 @@ impl Directory {
             self.known_mut().expect("just looked").removals.insert(name.to_owned());
             return Ok(false);
         }
-        self.make_durable(sealer, files)?;
+        self.make_durable(with)?;
         Ok(true)
     }
 
     /// Makes sure that nothing is at `name`, for good, so that a new file there is the only one.
-    fn clear(&mut self, name: &str, sealer: &Sealer, files: &dyn RawFiles) -> Result<(), Refusal> {
+    fn clear(&mut self, name: &str, with: Changing<'_>) -> Result<(), Refusal> {
         let path = self.file(name);
         let listed = self.known().is_some_and(|known| known.catalogue.get(name).is_some());
         if !listed {
-            return Ok(files.remove(&path)?);
+            return Ok(with.files.remove(&path)?);
         }
-        self.note_removed(name, sealer, files)?;
-        self.make_durable(sealer, files)?;
-        files.remove(&path)?;
-        Ok(files.sync_directory(&self.path)?)
+        self.note_removed(name, with)?;
+        self.make_durable(with)?;
+        with.files.remove(&path)?;
+        Ok(with.files.sync_directory(&self.path)?)
     }
 
     /// The log `name` was read up to `whole_bytes`, and whoever opens the store goes on from what it holds. The first time,
@@ -689,8 +526,7 @@ impl Directory {
         name: &str,
         file_id: &FileId,
         whole_bytes: u64,
-        sealer: &Sealer,
-        files: &dyn RawFiles,
+        with: Changing<'_>,
     ) -> Result<(), Refusal> {
         let path = self.file(name);
         let Some(known) = self.known_mut() else { return Ok(()) };
@@ -698,8 +534,8 @@ impl Directory {
         if !known.found_logs.remove(name) || is_synced {
             return Ok(());
         }
-        files.update(&path)?.sync()?;
-        self.record_synced(file_id, whole_bytes, sealer, files)
+        with.files.update(&path)?.sync()?;
+        self.record_synced(file_id, whole_bytes, with)
     }
 
     /// Records that the first `synced_bytes` of a file are on stable storage. Lengths only grow.
@@ -707,8 +543,7 @@ impl Directory {
         &mut self,
         file_id: &FileId,
         synced_bytes: u64,
-        sealer: &Sealer,
-        files: &dyn RawFiles,
+        with: Changing<'_>,
     ) -> Result<(), Refusal> {
         let path = self.file(CATALOGUE_NAMES[0]);
         let Some(known) = self.known_mut() else { return Ok(()) };
@@ -720,7 +555,7 @@ impl Directory {
         let Loaded { catalogue, writing, .. } = known;
         let Some(writing) = writing.as_mut().filter(|writing| !writing.broken) else {
             // the next generation takes it from here
-            return self.begin(sealer, files);
+            return self.begin(with);
         };
         if !writing.slots.contains_key(file_id) {
             let found = catalogue.entries().find(|(_, entry)| entry.file_id == *file_id);
@@ -730,11 +565,7 @@ impl Directory {
                     writing.slots.insert(*file_id, slot);
                 }
                 Some((name, entry)) => {
-                    return self.append(
-                        vec![Change::Put { name, entry: Entry { synced_bytes, ..entry } }],
-                        sealer,
-                        files,
-                    );
+                    return self.append(vec![Change::Put { name, entry: Entry { synced_bytes, ..entry } }], with);
                 }
                 None => return Ok(()),
             }
@@ -746,7 +577,7 @@ impl Directory {
         }
         // a catalogue that cannot be written where it lies may be written elsewhere
         writing.broken = true;
-        self.begin(sealer, files)
+        self.begin(with)
     }
 }
 

@@ -1,0 +1,161 @@
+//! The files of a directory beside its catalogue: which differences a crash explains, and what is to be done about those.
+//! Not here: doing it (`directory`).
+
+use std::collections::BTreeSet;
+
+use sealstone_seal::catalogue::{Change, Entry, State};
+use sealstone_seal::identity::{Kind, rocksdb_name};
+use sealstone_seal::{HEADER_BYTES, SealError, SealedFile, inspect};
+
+use super::{Directory, Loaded, header, is_temporary, live};
+use crate::catalogue::{Reading, Refusal};
+
+/// What a look at all files of a directory gave.
+#[derive(Default)]
+pub(in crate::catalogue) struct Survey {
+    /// What no crash explains.
+    pub(in crate::catalogue) wrong: Vec<(String, SealError)>,
+    /// What is to be noted in the next generation.
+    pub(super) changes: Vec<Change>,
+    /// Files to be removed once that is on stable storage.
+    pub(super) removals: Vec<String>,
+    /// The lowest number of a file that is listed and that a crash took. RocksDB, which does not know of these either, will
+    /// give their numbers again.
+    pub(super) lost_from: Option<u64>,
+}
+
+impl Directory {
+    /// Compares the files that are there with those that are listed.
+    pub(in crate::catalogue) fn survey(&self, with: Reading<'_>) -> Result<Survey, Refusal> {
+        let mut survey = Survey::default();
+        let names: BTreeSet<String> = with.files.names(&self.path)?.unwrap_or_default().into_iter().collect();
+        let Some(known) = self.known() else {
+            for name in &names {
+                self.survey_uncatalogued(name, with, &mut survey)?;
+            }
+            return Ok(survey);
+        };
+        for (name, entry) in known.catalogue.entries() {
+            self.survey_listed(name, entry, names.contains(name), with, &mut survey)?;
+        }
+        for name in &names {
+            if known.catalogue.get(name).is_none() {
+                self.survey_unlisted(name, known, with, &mut survey)?;
+            }
+        }
+        Ok(survey)
+    }
+
+    /// A file where there is no catalogue: of version 1, or none of ours.
+    fn survey_uncatalogued(&self, name: &str, with: Reading<'_>, survey: &mut Survey) -> Result<(), Refusal> {
+        let (kind, _) = rocksdb_name(name);
+        if matches!(kind, Kind::Loose | Kind::Catalogue) {
+            return Ok(());
+        }
+        match header(with.files, &self.file(name))? {
+            Some(Ok(info)) if info.format_version == 1 => {
+                // its id is only worth something if the header opens
+                let start = with.files.read(&self.file(name), HEADER_BYTES)?.unwrap_or_default();
+                if SealedFile::open(with.keys, with.backend, &start).is_ok() {
+                    let entry = Entry { adopted: true, ..live(info.file_id) };
+                    survey.changes.push(Change::Put { name: name.to_owned(), entry });
+                }
+            }
+            Some(Ok(info)) if info.identity.kind == Kind::Loose => {}
+            Some(Ok(_)) => survey.wrong.push((name.to_owned(), SealError::NoCatalogue)),
+            Some(Err(SealError::Unfinished { .. })) if kind == Kind::Log => {
+                // version 1 did not say more of a log that a crash caught at its creation
+                let entry = Entry { adopted: true, ..live([0; 16]) };
+                survey.changes.push(Change::Put { name: name.to_owned(), entry });
+            }
+            Some(Err(_)) | None => {}
+        }
+        Ok(())
+    }
+
+    fn survey_listed(
+        &self,
+        name: &str,
+        entry: &Entry,
+        there: bool,
+        with: Reading<'_>,
+        survey: &mut Survey,
+    ) -> Result<(), Refusal> {
+        let known = self.known().expect("a listed file has a catalogue");
+        let (kind, number) = rocksdb_name(name);
+        if !there && matches!(entry.state, State::Live | State::Arriving { .. }) {
+            survey.lost_from = Some(survey.lost_from.map_or(number, |lost| lost.min(number)));
+        }
+        let forget = Change::Forget { name: name.to_owned() };
+        let synced = known.synced.get(&entry.file_id).copied().unwrap_or(0);
+        let missing = || (name.to_owned(), SealError::Missing { synced });
+        match (entry.state, there) {
+            (State::Removed, true) => survey.removals.push(name.to_owned()),
+            (State::Removed | State::Leftover, false) => survey.changes.push(forget),
+            (State::Leftover, true) => {}
+            (State::Live, true) => {}
+            (State::Live, false) => match kind {
+                // the manifest says whether it must be there; if it must, it can be put back from a backup
+                Kind::Table | Kind::Blob => {}
+                Kind::Log | Kind::Manifest if synced == 0 => survey.changes.push(forget),
+                _ if is_temporary(name) => survey.changes.push(forget),
+                _ => survey.wrong.push(missing()),
+            },
+            (State::Arriving { before: None }, false) => survey.changes.push(forget),
+            (State::Arriving { before: Some(_) }, false) => survey.wrong.push(missing()),
+            (State::Arriving { before }, true) => match header(with.files, &self.file(name))? {
+                Some(Ok(info)) if info.file_id == entry.file_id => {
+                    let entry = Entry { state: State::Live, ..*entry };
+                    survey.changes.push(Change::Put { name: name.to_owned(), entry });
+                }
+                Some(Ok(info)) if Some(info.file_id) == before => {
+                    let entry = Entry { adopted: true, ..live(info.file_id) };
+                    survey.changes.push(Change::Put { name: name.to_owned(), entry });
+                }
+                // a conversion was killed before the sealed copy took the place of the file in the clear
+                Some(Err(SealError::NotSealed)) if before.is_none() && with.reads_plain => survey.changes.push(forget),
+                _ => survey.wrong.push((name.to_owned(), SealError::OtherFile)),
+            },
+        }
+        Ok(())
+    }
+
+    /// A file that the catalogue does not know: it was made, and the change that lists it did not reach the disk, so that
+    /// nothing was promised of it; or somebody put it there.
+    fn survey_unlisted(
+        &self,
+        name: &str,
+        known: &Loaded,
+        with: Reading<'_>,
+        survey: &mut Survey,
+    ) -> Result<(), Refusal> {
+        let (kind, number) = rocksdb_name(name);
+        if matches!(kind, Kind::Loose | Kind::Catalogue) {
+            return Ok(());
+        }
+        let path = self.file(name);
+        let Some(start) = with.files.read(&path, HEADER_BYTES)? else { return Ok(()) };
+        // a store whose first opening was cut off has no CURRENT, and RocksDB begins anew with the lowest numbers
+        let newest = number > known.catalogue.highest || known.catalogue.get("CURRENT").is_none();
+        let mut leftover = Entry { state: State::Leftover, ..live([0; 16]) };
+        // a log is listed on stable storage before it is made
+        let explained = kind != Kind::Log
+            && match SealedFile::open(with.keys, with.backend, &start) {
+                Ok(file) => {
+                    let identity = file.info().identity;
+                    leftover.file_id = file.info().file_id;
+                    let own = (identity.kind, identity.number, identity.store) == (kind, number, known.catalogue.store);
+                    is_temporary(name) || (own && newest && !file.was_synced())
+                }
+                Err(SealError::Unfinished { .. }) => is_temporary(name) || newest,
+                Err(SealError::NotSealed) => is_temporary(name) || with.reads_plain,
+                Err(_) => is_temporary(name),
+            };
+        if !explained {
+            survey.wrong.push((name.to_owned(), SealError::NotListed));
+        } else if !matches!(inspect(&start), Err(SealError::NotSealed)) {
+            survey.changes.push(Change::Put { name: name.to_owned(), entry: leftover });
+        }
+        Ok(())
+    }
+}
