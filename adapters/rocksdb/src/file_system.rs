@@ -14,7 +14,7 @@ use sealstone_seal::catalogue::FileId;
 use sealstone_seal::frame::{End, FrameReader, FrameWriter, KeyStreamAhead};
 use sealstone_seal::identity::{Kind as FileKind, rocksdb_name};
 use sealstone_seal::paged::{PageWriter, Pages, Shape};
-use sealstone_seal::{HEADER_BYTES, Layout, SealError, SealedFile, SyncedMark, TAG_BYTES, is_sealed};
+use sealstone_seal::{HEADER_BYTES, HeaderInfo, Layout, SealError, SealedFile, SyncedMark, TAG_BYTES, is_sealed};
 
 use crate::anchor::Anchor;
 use crate::catalogue::{Catalogues, Refusal, Sealer, split};
@@ -138,7 +138,7 @@ impl SealedFiles {
             Layout::Paged { .. } => Kind::Pages(Some(PageWriter::new(&file).map_err(told)?)),
             Layout::Frames => {
                 let mut frames = FrameWriter::new(&file).map_err(told)?;
-                if made.identity.kind == FileKind::Log {
+                if made.identity.kind == FileKind::Log && KeyStreamAhead::pays(self.cipher(), self.sealer.backend) {
                     self.ahead.follow(&mut frames).map_err(told)?;
                 }
                 Kind::Frames(frames)
@@ -206,6 +206,9 @@ impl SealedFiles {
                 let reader = Reader::new(name, Some(file.clone()), Arc::clone(&self.meter), Content::Nothing);
                 let mut whole = stream()?;
                 while whole.advance(&reader, raw)? {}
+                if is_log_name(name) && file.info().format_version > 1 {
+                    self.catalogues.recovered(name, &file.info().file_id, whole.reader.whole_bytes())?;
+                }
                 Content::Frames(Box::new(Mutex::new(stream()?)))
             }
         };
@@ -389,6 +392,7 @@ impl Spare {
 /// Says how much of a file of frames is on stable storage. Serves many threads at once, beside the writer.
 pub(crate) struct Syncer {
     directory: String,
+    is_manifest: bool,
     file_id: FileId,
     mark: SyncedMark,
     marked: OnceLock<()>,
@@ -404,7 +408,12 @@ impl Syncer {
     /// Records that the first `stored_bytes` bytes of the file are on stable storage. The first time, returns what is to
     /// be written into the file's own header area.
     pub(crate) fn synced(&self, stored_bytes: u64) -> Result<Option<SyncedMark>, Failure> {
-        self.catalogues.record_synced(&self.directory, &self.file_id, stored_bytes)?;
+        match self.catalogues.record_synced(&self.directory, &self.file_id, stored_bytes) {
+            // An edit of a manifest is on stable storage. If RocksDB heard otherwise, it would remove the tables that the edit
+            // names, and the store could not be opened again. The next change of the catalogue has to record it first, or fails.
+            Err(_) if self.is_manifest => {}
+            recorded => recorded?,
+        }
         let first = self.marked.get().is_none() && self.marked.set(()).is_ok();
         Ok(first.then_some(self.mark))
     }
@@ -428,8 +437,9 @@ impl Writer {
         let (directory, _) = split(&self.name);
         let mark = self.file.synced_mark().map_err(|error| failure(&self.name, Some(&self.file), error))?;
         let catalogues = Arc::clone(&self.catalogues);
-        let file_id = self.file.info().file_id;
-        Ok(Some(Syncer { directory, file_id, mark, marked: OnceLock::new(), catalogues }))
+        let HeaderInfo { file_id, identity, .. } = *self.file.info();
+        let is_manifest = identity.kind == FileKind::Manifest;
+        Ok(Some(Syncer { directory, is_manifest, file_id, mark, marked: OnceLock::new(), catalogues }))
     }
 
     /// Seals `data`. Returns what is to be stored now, which for pages may be nothing yet.

@@ -21,8 +21,7 @@ use crate::encryptor::Encryptor;
 use crate::settings::Settings;
 
 pub(crate) mod account;
-#[cfg(test)]
-mod cost;
+pub mod by_hand;
 mod record;
 #[cfg(test)]
 mod tests;

@@ -30,6 +30,8 @@ pub mod settings;
 pub use encryptor::{Encryptor, ExtensionError};
 pub use ffi::Callbacks;
 pub use journal::JournalError;
+#[doc(hidden)]
+pub use journal::by_hand;
 
 /// The name that `encryption=(name=…)` gives.
 pub const NAME: &str = "sealstone";

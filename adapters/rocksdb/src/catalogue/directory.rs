@@ -547,16 +547,17 @@ impl Directory {
     ) -> Result<(), Refusal> {
         let path = self.file(CATALOGUE_NAMES[0]);
         let Some(known) = self.known_mut() else { return Ok(()) };
-        let recorded = known.synced.entry(*file_id).or_default();
-        if *recorded >= synced_bytes {
-            return Ok(());
-        }
-        *recorded = synced_bytes;
-        let Loaded { catalogue, writing, .. } = known;
+        let Loaded { catalogue, writing, synced, .. } = known;
+        let recorded = synced.entry(*file_id).or_default();
+        let is_longer = *recorded < synced_bytes;
+        *recorded = synced_bytes.max(*recorded);
         let Some(writing) = writing.as_mut().filter(|writing| !writing.broken) else {
             // the next generation takes it from here
             return self.begin(with);
         };
+        if !is_longer {
+            return Ok(());
+        }
         if !writing.slots.contains_key(file_id) {
             let found = catalogue.entries().find(|(_, entry)| entry.file_id == *file_id);
             match found.map(|(name, entry)| (name.to_owned(), *entry)) {

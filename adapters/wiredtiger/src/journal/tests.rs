@@ -3,44 +3,31 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use sealstone_keys::file::KeyFile;
-use sealstone_seal::engine_page::{HEADER_BYTES, OVERHEAD_BYTES};
+use sealstone_seal::engine_page::HEADER_BYTES;
 
+use super::JournalError;
 use super::account::{self, Account, Entry, Sync};
+use super::by_hand::{FIRST_BYTES, LOG, Opening, clear, finish};
 use super::record::{self, FileKey, STEP_BYTES};
-use super::{Journal, JournalError};
-use crate::encryptor::{Encryptor, ExtensionError};
-use crate::files::{Files, How, OpenFile};
-use crate::header::Bound;
+use crate::encryptor::ExtensionError;
+use crate::files::How;
 use crate::settings::Settings;
 
-const LOG: How =
-    How { directory: false, log: true, create: false, exclusive: false, durable: false, direct: false, advice: None };
-const FIRST_BYTES: usize = 128;
-
-pub(super) struct Store {
+struct Store {
     dir: tempfile::TempDir,
 }
 
-/// One opening.
-pub(super) struct Opening {
-    dir: PathBuf,
-    files: Files,
-    journal: Arc<Journal>,
-    pub(super) encryptor: Arc<Encryptor>,
-}
-
 impl Store {
-    pub(super) fn new() -> Self {
+    fn new() -> Self {
         let dir = tempfile::tempdir().unwrap();
         KeyFile::create(dir.path().join("orders.key"), "orders").unwrap();
         fs::create_dir(dir.path().join("db")).unwrap();
         Self { dir }
     }
 
-    pub(super) fn db(&self) -> PathBuf {
+    fn db(&self) -> PathBuf {
         self.dir.path().join("db")
     }
 
@@ -48,78 +35,25 @@ impl Store {
         super::path_of(&self.db(), number)
     }
 
-    pub(super) fn open_with(&self, more: &str) -> Opening {
+    fn open_with(&self, more: &str) -> Opening {
         let key = self.dir.path().join("orders.key");
         let settings = Settings::parse(&format!("key=\"{}\",cipher=aes-256{more}", key.display())).unwrap();
-        let encryptor = Arc::new(Encryptor::open(&settings).unwrap());
-        let journal = Arc::new(Journal::new(encryptor.clone(), &settings));
-        journal.activate();
-        Opening { dir: self.db(), files: Files::new(journal.clone()), journal, encryptor }
+        Opening::new(&self.db(), &settings).unwrap()
     }
 
-    pub(super) fn open(&self) -> Opening {
+    fn open(&self) -> Opening {
         self.open_with("")
     }
 
     /// What the first look at the journal says.
-    pub(super) fn look(&self) -> Result<Vec<Vec<u8>>, String> {
+    fn look(&self) -> Result<Vec<Vec<u8>>, String> {
         self.look_with("")
     }
 
     fn look_with(&self, more: &str) -> Result<Vec<Vec<u8>>, String> {
-        let said = self.open_with(more).files.list(&self.db(), "WiredTigerLog", false);
+        let said = self.open_with(more).look();
         said.map_err(|error| error.to_string().replace(&format!("{}/", self.db().display()), ""))
     }
-}
-
-impl Opening {
-    /// A journal file, made ready and renamed as WiredTiger does, with its second record.
-    pub(super) fn file(&self, number: u32) -> OpenFile {
-        self.files.list(&self.dir, "WiredTigerTmplog", false).unwrap();
-        let fresh = self.dir.join("WiredTigerTmplog.0000000001");
-        let made = self.files.open(&fresh, How { create: true, ..LOG }).unwrap();
-        made.write(0, &clear([0x64, 0x10, 0x10, 0x00])).unwrap();
-        made.extend(64 << 10).unwrap();
-        made.sync().unwrap();
-        drop(made);
-        let path = super::path_of(&self.dir, number);
-        self.files.rename(&fresh, &path, false).unwrap();
-        let file = self.files.open(&path, LOG).unwrap();
-        file.write(FIRST_BYTES as u64, &clear([4, 1, 2, 3])).unwrap();
-        file
-    }
-
-    /// A record of `bytes` bytes as WiredTiger hands it over to be stored.
-    pub(super) fn record(&self, bytes: usize) -> Vec<u8> {
-        let bound = Bound::new_record(&[0; 16]);
-        let mut block = vec![7; bytes + OVERHEAD_BYTES + bound.place_tag_bytes()];
-        self.encryptor.pages().seal_in_place(&mut block, 0, bound.place()).unwrap();
-        let told = 20 + block.len();
-        let mut record = vec![0; told.next_multiple_of(STEP_BYTES)];
-        record[8] = 2;
-        record[16..20].copy_from_slice(&(told as u32).to_le_bytes());
-        record[20..told].copy_from_slice(&block);
-        if record.len() - told > 1 {
-            *record.last_mut().unwrap() = 0xAB;
-        }
-        finish(record)
-    }
-}
-
-fn finish(mut record: Vec<u8>) -> Vec<u8> {
-    let length = record.len() as u32;
-    record[..4].copy_from_slice(&length.to_le_bytes());
-    record[4..8].fill(0);
-    let sum = crc32c::crc32c(&record);
-    record[4..8].copy_from_slice(&sum.to_le_bytes());
-    record
-}
-
-/// A record in the clear.
-fn clear(content: [u8; 4]) -> Vec<u8> {
-    let mut record = vec![0; FIRST_BYTES];
-    record[16..20].copy_from_slice(&content);
-    finish(record)
 }
 
 fn change(path: &Path, change: impl FnOnce(&mut Vec<u8>)) {
@@ -132,9 +66,9 @@ fn change(path: &Path, change: impl FnOnce(&mut Vec<u8>)) {
 fn written() -> Store {
     let store = Store::new();
     let opening = store.open();
-    let file = opening.file(1);
-    file.write(256, &[opening.record(10), opening.record(100)].concat()).unwrap();
-    file.write(640, &opening.record(10)).unwrap();
+    let file = opening.file(1).unwrap();
+    file.write(256, &[opening.record(10).unwrap(), opening.record(100).unwrap()].concat()).unwrap();
+    file.write(640, &opening.record(10).unwrap()).unwrap();
     file.sync().unwrap();
     store
 }
@@ -155,7 +89,7 @@ fn what_was_synced_is_found_again() {
     assert!(opening.journal.is_kept());
     // no room for what another opening would write
     assert!(matches!(
-        file.write(768, &opening.record(10)),
+        file.write(768, &opening.record(10).unwrap()),
         Err(ExtensionError::Journal(JournalError::NotARecord { .. }))
     ));
     let cut = file.cut(640).unwrap_err();
@@ -258,10 +192,10 @@ fn records_stay_in_their_places() {
 fn a_torn_end_is_an_end() {
     let store = written();
     let opening = store.open();
-    let file = opening.file(2);
-    file.write(256, &opening.record(10)).unwrap();
+    let file = opening.file(2).unwrap();
+    file.write(256, &opening.record(10).unwrap()).unwrap();
     file.sync().unwrap();
-    file.write(384, &[opening.record(200), opening.record(10)].concat()).unwrap();
+    file.write(384, &[opening.record(200).unwrap(), opening.record(10).unwrap()].concat()).unwrap();
     drop((file, opening));
     let good = fs::read(store.log(2)).unwrap();
     for (from, to) in [(384, 1024), (500, 1024), (384, 512), (640, 700), (700, 800), (385, 386)] {
@@ -280,14 +214,14 @@ fn a_torn_end_is_an_end() {
 fn a_gap_is_not_synced() {
     let store = Store::new();
     let opening = store.open();
-    let file = opening.file(1);
-    file.write(256, &opening.record(10)).unwrap();
-    file.write(512, &opening.record(10)).unwrap();
+    let file = opening.file(1).unwrap();
+    file.write(256, &opening.record(10).unwrap()).unwrap();
+    file.write(512, &opening.record(10).unwrap()).unwrap();
     file.sync().unwrap();
     let synced = || Account::read(&store.db(), opening.encryptor.pages()).unwrap().unwrap().entries[&1].synced;
     assert_eq!(synced(), 384);
     store.look().unwrap();
-    file.write(384, &opening.record(10)).unwrap();
+    file.write(384, &opening.record(10).unwrap()).unwrap();
     file.sync().unwrap();
     assert_eq!(synced(), 640);
 }
@@ -297,14 +231,14 @@ fn a_gap_is_not_synced() {
 fn a_crash_between_account_and_file_is_none() {
     let store = written();
     let opening = store.open();
-    drop(opening.file(2));
+    drop(opening.file(2).unwrap());
     let both = fs::read(store.db().join(account::NAME)).unwrap();
     fs::remove_file(store.log(2)).unwrap();
     store.look().unwrap();
     drop(opening);
     let opening = store.open();
     let first = fs::read(store.log(1)).unwrap();
-    drop(opening.file(2));
+    drop(opening.file(2).unwrap());
     opening.files.remove(&store.log(1), false).unwrap();
     drop(opening);
     fs::write(store.log(1), first).unwrap();
@@ -320,7 +254,7 @@ fn a_crash_between_account_and_file_is_none() {
 fn what_is_read_is_looked_at_again() {
     let store = written();
     let opening = store.open();
-    opening.files.list(&store.db(), "WiredTigerLog", false).unwrap();
+    opening.look().unwrap();
     let file = opening.files.open(&store.log(1), LOG).unwrap();
     let good = fs::read(store.log(1)).unwrap();
     let edits: [fn(&mut Vec<u8>); 4] = [
@@ -354,8 +288,8 @@ fn an_old_journal_opens_if_it_is_encrypted() {
     fs::write(store.log(3), &old).unwrap();
     store.look().unwrap();
     let opening = store.open();
-    let file = opening.file(4);
-    file.write(256, &opening.record(10)).unwrap();
+    let file = opening.file(4).unwrap();
+    file.write(256, &opening.record(10).unwrap()).unwrap();
     file.sync().unwrap();
     store.look().unwrap();
     // it is in the account from now on
@@ -473,7 +407,7 @@ fn a_tag_is_of_one_place() {
     let opening = store.open();
     let (key, other) = (FileKey::draw().unwrap(), FileKey::draw().unwrap());
     assert_ne!(key.id(), other.id());
-    let mut record = opening.record(50);
+    let mut record = opening.record(50).unwrap();
     assert_eq!(key.bind(3, 256, &mut record).unwrap(), record.len());
     assert!(record::is_whole(&record));
     key.check(3, 256, &record).unwrap();

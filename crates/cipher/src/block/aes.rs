@@ -110,6 +110,23 @@ pub(crate) fn aes_gcm(key: &[u8], backend: Backend) -> Result<Protected<dyn Aead
     backend.0.set_up_aes(Setup(key, backend))
 }
 
+/// Whether `backend` has instructions for AES.
+pub(crate) fn has_instructions(backend: Backend) -> bool {
+    struct Look;
+    impl AesSetup for Look {
+        type Output = bool;
+
+        fn with_aes<L: AesLanes>(self, _lanes: L) -> bool {
+            true
+        }
+
+        fn without_aes(self, _portable: Portable) -> bool {
+            false
+        }
+    }
+    backend.0.set_up_aes(Look)
+}
+
 /// The most rounds: those of a 256-bit key.
 const ROUNDS_MAX: usize = 14;
 

@@ -10,7 +10,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
 
 use sealstone_cipher::ahead::Ahead;
+use sealstone_cipher::backend::Backend;
 use sealstone_cipher::memory::{Generation, Protected};
+use sealstone_cipher::registry::Cipher;
 
 use super::nonce_of;
 use crate::random::nonce_bits;
@@ -76,6 +78,12 @@ impl KeyStreamAhead {
     pub(super) fn new(keyed: Ahead, wanted: Arc<AtomicBool>) -> Self {
         let next = Mutex::new(Next { batch: Batch::empty(), order: None });
         Self { keyed, made_in: Generation::current(), wanted, next }
+    }
+
+    /// Whether the frames of a log are sealed with less effort if their key stream is made ahead; see [`Ahead::pays`].
+    #[must_use]
+    pub fn pays(cipher: &'static Cipher, backend: Backend) -> bool {
+        Ahead::pays(cipher, backend)
     }
 
     /// Makes key stream if the writer will soon need some: for threads that are about to wait for the writer anyway. Never
