@@ -3,16 +3,21 @@
 use std::fs;
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use sealstone_cipher::backend::Backend;
 use sealstone_cipher::registry;
 use sealstone_keys::ephemeral::EphemeralKey;
-use sealstone_rocksdb::anchor::FileAnchor;
+use sealstone_rocksdb::anchor::{Anchor, AnchorError, FileAnchor, Mark};
 use sealstone_rocksdb::{Db, DbOptions, Error, SealedEnv, Sealing};
 
 fn open(keys: &Arc<EphemeralKey>, dir: &Path, anchor: Option<&Path>) -> Result<Db, Error> {
+    open_with(keys, dir, anchor.map(|path| Arc::new(FileAnchor::new(path)) as _))
+}
+
+fn open_with(keys: &Arc<EphemeralKey>, dir: &Path, anchor: Option<Arc<dyn Anchor>>) -> Result<Db, Error> {
     let mut sealing = Sealing::new(keys.clone(), registry::cipher("aes-256").unwrap(), Backend::auto());
-    sealing.anchor = anchor.map(|path| Arc::new(FileAnchor::new(path)) as _);
+    sealing.anchor = anchor;
     SealedEnv::with(sealing).open(dir, &DbOptions::default())
 }
 
@@ -61,4 +66,61 @@ fn an_older_copy_of_the_whole_store_is_refused_with_an_anchor() {
     assert_eq!(open(&keys, &dir, Some(&anchor)).unwrap().get(b"key").unwrap().unwrap(), b"now");
     fs::write(&anchor, "rubbish").unwrap();
     assert!(open(&keys, &dir, Some(&anchor)).unwrap_err().to_string().contains("is no anchor of a store"));
+}
+
+/// An anchor on storage that fails after so many writes.
+struct Failing {
+    anchor: FileAnchor,
+    left: AtomicUsize,
+}
+
+impl Anchor for Failing {
+    fn read(&self) -> Result<Option<Mark>, AnchorError> {
+        self.anchor.read()
+    }
+
+    fn write(&self, mark: &Mark) -> Result<(), AnchorError> {
+        if self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1)).is_err() {
+            return Err(AnchorError("cannot write the anchor: no space left on device".into()));
+        }
+        self.anchor.write(mark)
+    }
+
+    fn describe(&self) -> String {
+        self.anchor.describe()
+    }
+}
+
+#[test]
+fn an_anchor_that_cannot_be_written_is_an_error_and_costs_nothing_that_was_acknowledged() {
+    let keys = Arc::new(EphemeralKey::new().unwrap());
+    let mut ended = Vec::new();
+    for writes in 0..16 {
+        let scratch = tempfile::tempdir().unwrap();
+        let (dir, path) = (scratch.path().join("db"), scratch.path().join("anchor"));
+        let failing = Failing { anchor: FileAnchor::new(&path), left: AtomicUsize::new(writes) };
+        let mut acknowledged = 0;
+        let failed = match open_with(&keys, &dir, Some(Arc::new(failing))) {
+            Err(error) => Some(error),
+            Ok(db) => {
+                let write = |n: u8| {
+                    db.put(&[n], b"value", true)?;
+                    if n % 3 == 2 { db.flush() } else { Ok(()) }
+                };
+                (0..12).find_map(|n| write(n).map(|()| acknowledged = n + 1).err())
+            }
+        };
+        if let Some(error) = &failed {
+            assert!(error.text.contains("cannot write the anchor: no space left"), "{writes}: {error}");
+        }
+        ended.push((failed.is_some(), acknowledged));
+        // there is room again
+        let db = open(&keys, &dir, Some(&path)).unwrap();
+        for n in 0..acknowledged {
+            assert_eq!(db.get(&[n]).unwrap().as_deref(), Some(&b"value"[..]), "{writes}: {n} of {acknowledged}");
+        }
+    }
+    assert!(ended[0].0 && ended[0].1 == 0, "{ended:?}");
+    assert!(ended.iter().any(|(failed, acknowledged)| *failed && *acknowledged > 3), "{ended:?}");
+    assert!(!ended.last().unwrap().0, "{ended:?}");
 }

@@ -352,13 +352,7 @@ fn settle(open: &mut Vec<(PathBuf, File)>, begun: &mut Vec<(usize, Box<Rewrapped
     for (at, rewrapped) in begun.iter() {
         let (path, file) = &open[*at];
         let last = rewrapped.offsets.last().expect("a header has a copy");
-        file.write_all_at(rewrapped.bytes(), *last).map_err(|error| {
-            StoreError(format!(
-                "cannot write the header of {}: {error}
-check the device, then run this again",
-                path.display()
-            ))
-        })?;
+        file.write_all_at(rewrapped.bytes(), *last).map_err(|error| cannot_write(path, &error))?;
     }
     if !begun.is_empty() {
         sync(open)?;
