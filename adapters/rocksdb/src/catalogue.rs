@@ -90,12 +90,6 @@ fn refuse<T>(path: impl Into<String>, error: SealError) -> Result<T, Refusal> {
     Err(Refusal::Seal { path: path.into(), error })
 }
 
-/// What a new file is within its store.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Made {
-    pub(crate) identity: Identity,
-}
-
 /// The catalogues of all directories that an environment has to do with. Serves any number of threads at once.
 pub(crate) struct Catalogues {
     sealer: Arc<Sealer>,
@@ -183,14 +177,14 @@ impl Catalogues {
     }
 
     /// What a file that is about to be made at `path` is. Its id is listed with [`Catalogues::create`].
-    pub(crate) fn identity(&self, path: &str) -> Result<Made, Refusal> {
+    pub(crate) fn identity(&self, path: &str) -> Result<Identity, Refusal> {
         let (directory, name) = split(path);
         let (kind, number) = rocksdb_name(name);
         if kind == Kind::Loose {
-            return Ok(Made { identity: Identity::LOOSE });
+            return Ok(Identity::LOOSE);
         }
         let store = self.change(&directory, |found, with| found.store(with))?;
-        Ok(Made { identity: Identity { kind, number, store } })
+        Ok(Identity { kind, number, store })
     }
 
     /// Lists the file `info`, which is about to be made at `path`. Nothing is at `path` any more when this returns.

@@ -126,19 +126,18 @@ impl SealedFiles {
 
     /// Begins a file called `name` under a fresh key, and lists it. Whatever was called so is gone when this returns.
     pub(crate) fn create(&self, name: &str) -> Result<Writer, Failure> {
-        let made = self.catalogues.identity(name)?;
-        let kind = made.identity.kind;
+        let identity = self.catalogues.identity(name)?;
+        let kind = identity.kind;
         let layout = if kind.grows() { Layout::Frames } else { Layout::Paged { page_bytes: self.page_bytes } };
         let told = |error| failure(name, None, error);
         let (file, header) =
-            SealedFile::create_as(&made.identity, self.keys(), self.cipher(), self.sealer.backend, layout)
-                .map_err(told)?;
+            SealedFile::create_as(&identity, self.keys(), self.cipher(), self.sealer.backend, layout).map_err(told)?;
         self.catalogues.create(name, file.info())?;
         let kind = match layout {
             Layout::Paged { .. } => Kind::Pages(Some(PageWriter::new(&file).map_err(told)?)),
             Layout::Frames => {
                 let mut frames = FrameWriter::new(&file).map_err(told)?;
-                if made.identity.kind == FileKind::Log && KeyStreamAhead::pays(self.cipher(), self.sealer.backend) {
+                if identity.kind == FileKind::Log && KeyStreamAhead::pays(self.cipher(), self.sealer.backend) {
                     self.ahead.follow(&mut frames).map_err(told)?;
                 }
                 Kind::Frames(frames)
