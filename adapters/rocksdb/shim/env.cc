@@ -23,8 +23,8 @@ sealstone_env* sealstone_env_new(uint32_t base, int32_t count, const sealstone_s
       files = sealstone::NewCountingFileSystem(files, env->counters, seal == nullptr);
     }
     if (seal != nullptr) {
-      files = sealstone::NewSealedFileSystem(files, *ops, seal);
       taken = true;
+      files = sealstone::NewSealedFileSystem(files, *ops, seal);
     }
     env->env = rocksdb::NewCompositeEnv(files);
     return env.release();

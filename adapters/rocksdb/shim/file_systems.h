@@ -46,7 +46,7 @@ std::shared_ptr<rocksdb::FileSystem> NewCountingFileSystem(const std::shared_ptr
                                                            const std::shared_ptr<IoCounters>& counters,
                                                            bool reads_as_sealed);
 
-// Stores every file sealed in `target`. Takes over `seal`.
+// Stores every file sealed in `target`. Takes over `seal`, also where it fails.
 std::shared_ptr<rocksdb::FileSystem> NewSealedFileSystem(const std::shared_ptr<rocksdb::FileSystem>& target,
                                                          const sealstone_seal_ops& ops, const void* seal);
 

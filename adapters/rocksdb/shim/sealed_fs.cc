@@ -329,7 +329,14 @@ class SealedFileSystem : public FileSystem {
 
 std::shared_ptr<rocksdb::FileSystem> NewSealedFileSystem(const std::shared_ptr<rocksdb::FileSystem>& target,
                                                          const sealstone_seal_ops& ops, const void* seal) {
-  return std::make_shared<SealedFileSystem>(target, std::make_shared<const Seal>(ops, seal, target));
+  SealPtr taken;
+  try {
+    taken = std::make_shared<const Seal>(ops, seal, target);
+  } catch (...) {
+    ops.release(seal);
+    throw;
+  }
+  return std::make_shared<SealedFileSystem>(target, std::move(taken));
 }
 
 }  // namespace sealstone
