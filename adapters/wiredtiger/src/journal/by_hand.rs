@@ -26,7 +26,7 @@ const READY_BYTES: i64 = 64 << 10;
 pub struct Opening {
     pub(super) dir: PathBuf,
     pub(super) files: Files,
-    pub(super) journal: Arc<Journal>,
+    journal: Arc<Journal>,
     pub(super) encryptor: Arc<Encryptor>,
 }
 
@@ -48,6 +48,11 @@ impl Opening {
     /// What speaks against the journal.
     pub fn look(&self) -> Result<Vec<Vec<u8>>, ExtensionError> {
         self.files.list(&self.dir, "WiredTigerLog", false)
+    }
+
+    /// Whether there is an account of the journal.
+    pub fn is_kept(&self) -> bool {
+        self.journal.is_kept()
     }
 
     /// A new journal file, made ready and renamed, with its first two records. The next one begins at byte 256.

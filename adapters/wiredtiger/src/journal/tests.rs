@@ -3,16 +3,17 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use sealstone_keys::file::KeyFile;
 use sealstone_seal::engine_page::HEADER_BYTES;
 
-use super::JournalError;
 use super::account::{self, Account, Entry, Sync};
-use super::by_hand::{FIRST_BYTES, LOG, Opening, clear, finish};
+use super::by_hand::{LOG, Opening, clear, finish};
 use super::record::{self, FileKey, STEP_BYTES};
-use crate::encryptor::ExtensionError;
-use crate::files::How;
+use super::{Journal, JournalError};
+use crate::encryptor::{Encryptor, ExtensionError};
+use crate::files::{Files, How};
 use crate::settings::Settings;
 
 struct Store {
@@ -86,7 +87,7 @@ fn what_was_synced_is_found_again() {
         file.read(at, &mut read).unwrap();
         assert_eq!(read, fs::read(store.log(1)).unwrap()[at as usize..][..bytes]);
     }
-    assert!(opening.journal.is_kept());
+    assert!(opening.is_kept());
     // no room for what another opening would write
     assert!(matches!(
         file.write(768, &opening.record(10).unwrap()),
