@@ -635,12 +635,13 @@ fn fate(number: Number, path: String, named: bool, file: &File, left: &[u8], los
     for piece_end in &file.pieces {
         let is_whole = if *piece_end <= header { has_header } else { same(end, *piece_end) };
         if *piece_end > left.len() || !is_whole {
-            end = end.max(header);
             break;
         }
         whole += 1;
         end = *piece_end;
     }
+    // a part of a header is no part of anything that was written behind it
+    let end = end.max(header);
     let rest = &left[end.min(left.len())..];
     let tail = if rest.is_empty() {
         Tail::Clean
