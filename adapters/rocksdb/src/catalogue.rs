@@ -4,8 +4,9 @@
 //! Three rules keep it right through a crash, whatever of the unsynced writes survives:
 //! - A change is written before the operation that it speaks of, and is on stable storage before a log is made, and before
 //!   anything is appended to a manifest. So a file that anything was promised of is listed.
-//! - The removal of a log, a manifest or a control file is on stable storage before the file goes: `remove` defers it.
-//!   Tables and blob files go at once, since the manifest says which of them must be there.
+//! - The removal of a log, a manifest or a control file is on stable storage before the file goes: `remove` waits for that with a
+//!   log, and defers it with the others, which are small. Tables and blob files go at once, since the manifest says which of
+//!   them must be there.
 //! - A rename lists the file under its new name beside what had that name before, until the directory was synced.
 //!
 //! Not here: the file system's own calls (`shim/sealed_fs.cc`), sealing (`file_system`).

@@ -103,3 +103,21 @@ fn the_numbers_of_what_a_crash_took_are_given_again() {
     fs::copy(&table, last.join(table.file_name().unwrap())).unwrap();
     assert_eq!(count(&open(&site.env(), &last, "").unwrap()), entries);
 }
+
+/// A log is as long as a memory table: one that is no longer needed must not take its room until something else is synced.
+#[test]
+fn a_log_that_was_flushed_is_gone_at_once() {
+    let site = Site::new();
+    let dir = site.path("db");
+    let db = open(&site.env(), &dir, "").unwrap();
+    for _ in 0..3 {
+        fill(&db, 30);
+        db.flush().unwrap();
+        // RocksDB removes it behind the flush, on a thread of its own
+        let gone = (0..200).any(|_| {
+            std::thread::sleep(std::time::Duration::from_millis(10));
+            names(&dir, "log").len() == 1
+        });
+        assert!(gone, "{:?}", names(&dir, "log"));
+    }
+}

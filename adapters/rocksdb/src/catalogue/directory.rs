@@ -488,8 +488,8 @@ impl Directory {
         self.append(vec![Change::Put { name: name.to_owned(), entry }], with)
     }
 
-    /// Before `name` is removed; `wait`: the store is open, and what must not go before the catalogue says so may wait.
-    /// Returns whether the caller is to remove it now.
+    /// Before `name` is removed; `wait`: the store is open, and what must not go before the catalogue says so may wait, unless it
+    /// is a log, which may be as long as a memory table. Returns whether the caller is to remove it now.
     pub(super) fn remove(&mut self, name: &str, kind: Kind, wait: bool, with: Changing<'_>) -> Result<bool, Refusal> {
         if self.known().is_none_or(|known| known.catalogue.get(name).is_none()) {
             return Ok(true);
@@ -498,7 +498,7 @@ impl Directory {
         if matches!(kind, Kind::Table | Kind::Blob) || is_temporary(name) {
             return Ok(true);
         }
-        if wait {
+        if wait && kind != Kind::Log {
             self.known_mut().expect("just looked").removals.insert(name.to_owned());
             return Ok(false);
         }
