@@ -8,7 +8,7 @@ use std::sync::Arc;
 use super::Log;
 use super::encryptor::{Bytes, Crypt, Object};
 use crate::encryptor::Encryptor;
-use crate::header::{EXPANSION_BYTES, LENGTH_BYTES};
+use crate::header::{EXPANSION_BYTES, LENGTH_BYTES, RECORD_BYTES};
 
 /// An encryptor called as WiredTiger calls it, through the table of functions: for tests and measurements.
 pub struct Callbacks(*mut Object);
@@ -79,6 +79,12 @@ impl Callbacks {
         let start = skip + LENGTH_BYTES;
         let told = stored[skip..].first_chunk().map(|told| u32::from_le_bytes(*told) as usize);
         let told = told.filter(|told| *told <= stored.len()).ok_or(-1)?;
+        if skip == RECORD_BYTES
+            && stored.first_chunk().is_some_and(|bytes| u32::from_le_bytes(*bytes) as usize > stored.len())
+        {
+            // WiredTiger has all of a record in its buffer, as long as its header says (rule "headers")
+            return Err(-1);
+        }
         let src_len = told.wrapping_sub(start);
         let (src, dst) = (stored[start..].as_ptr().cast_mut(), item[skip..].as_mut_ptr());
         let bytes = Bytes { src, src_len, dst, dst_len: src_len, result_len: &mut 0 };
@@ -112,7 +118,6 @@ mod tests {
     use super::*;
     use crate::ffi::encryptor::check_lengths;
     use crate::ffi::{FAILED, UNREADABLE};
-    use crate::header::RECORD_BYTES;
     use crate::settings::Settings;
 
     fn callbacks(dir: &std::path::Path) -> Callbacks {
@@ -175,16 +180,24 @@ mod tests {
     fn a_forked_child_uses_no_nonce() {
         let dir = tempfile::tempdir().unwrap();
         let callbacks = callbacks(dir.path());
-        let item = vec![0x81; RECORD_BYTES + 100];
-        let mut stored = vec![0; item.len() + LENGTH_BYTES + EXPANSION_BYTES];
-        let mut opened = stored.clone();
-        callbacks.encrypt(&item, RECORD_BYTES, &mut stored).unwrap();
+        let mut item = vec![0x81; RECORD_BYTES + 100];
+        item[..RECORD_BYTES].fill(0);
+        let mut sealed = vec![0; item.len() + LENGTH_BYTES + EXPANSION_BYTES];
+        let bytes = callbacks.encrypt(&item, RECORD_BYTES, &mut sealed).unwrap();
+        // what WiredTiger sets once it is sealed
+        let mut stored = sealed[..bytes].to_vec();
+        stored.resize(bytes.next_multiple_of(128), 0);
+        let length = stored.len() as u32;
+        stored[..4].copy_from_slice(&length.to_le_bytes());
+        stored[8] |= 2;
+        let mut opened = vec![0; stored.len()];
+        callbacks.decrypt(&stored, RECORD_BYTES, &mut opened).unwrap();
         // SAFETY: the child calls nothing but the callbacks, which take no lock that another thread might hold, and ends
         // without running what the test program does at its end.
         let child = unsafe { libc::fork() };
         if child == 0 {
             let decrypted = callbacks.decrypt(&stored, RECORD_BYTES, &mut opened);
-            let encrypted = callbacks.encrypt(&item, RECORD_BYTES, &mut stored);
+            let encrypted = callbacks.encrypt(&item, RECORD_BYTES, &mut sealed);
             let refused = encrypted == Err(FAILED) && decrypted == Err(UNREADABLE);
             // SAFETY: ends the child.
             unsafe { libc::_exit(if refused { 0 } else { 1 }) };
@@ -193,6 +206,6 @@ mod tests {
         // SAFETY: waits for the child of this test.
         assert_eq!(unsafe { libc::waitpid(child, &raw mut status, 0) }, child);
         assert!(libc::WIFEXITED(status) && libc::WEXITSTATUS(status) == 0, "the child went on: {status:#x}");
-        callbacks.encrypt(&item, RECORD_BYTES, &mut stored).unwrap();
+        callbacks.encrypt(&item, RECORD_BYTES, &mut sealed).unwrap();
     }
 }
