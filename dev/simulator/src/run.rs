@@ -10,6 +10,7 @@ use sealstone_cipher::registry::{Cipher, cipher};
 use sealstone_rocksdb::rest::rotate;
 use sealstone_rocksdb::simulated::{FamilyDb, FamilyWrite, SimulatedEnv};
 use sealstone_rocksdb::{Error, Sealing};
+use sealstone_seal::HEADER_BYTES;
 
 use crate::disk::{Disk, Fate, Loss, Tail};
 use crate::files::{Call, Events, Fault, Files, Kind, Plan};
@@ -696,12 +697,18 @@ impl Run<'_> {
         for mode in Mode::ALL {
             let mut disk = disk.clone();
             disk.replace(&log.path, content.clone()).expect("the file was just found");
+            let pieces = disk.pieces(number);
             let files = self.files(disk);
             match self.open(&files, mode) {
                 Err(_) => self.hit("attack refused"),
                 Ok(mut open) => {
                     let found = self.state(open.db());
-                    let durable = Crash { power: true, ..crash.clone() };
+                    // of a log whose sync was not acknowledged a power cut may leave as little
+                    let mut durable = Crash { power: true, ..crash.clone() };
+                    for fate in durable.cut.files.iter_mut().filter(|fate| fate.number == number) {
+                        fate.whole = pieces;
+                        fate.tail = if bytes < HEADER_BYTES { Tail::Clean } else { Tail::Short };
+                    }
                     match found {
                         Err(_) => self.hit("attack refused"),
                         Ok(found) => match state_is_allowed(&self.history, &durable, mode, &found) {
