@@ -137,7 +137,7 @@ impl SealedFiles {
             Layout::Paged { .. } => Kind::Pages(Some(PageWriter::new(&file).map_err(told)?)),
             Layout::Frames => {
                 let mut frames = FrameWriter::new(&file).map_err(told)?;
-                if identity.kind == FileKind::Log && KeyStreamAhead::pays(self.cipher(), self.sealer.backend) {
+                if identity.kind == FileKind::Log && KeyStreamAhead::pays(file.info().cipher, self.sealer.backend) {
                     self.ahead.follow(&mut frames).map_err(told)?;
                 }
                 Kind::Frames(frames)

@@ -59,12 +59,14 @@ fn writes_and_syncs(soon: &Opening, synced: &Opening, plain: &Path) -> Result<()
     }
     let record = soon.record(300)?;
     let mut took = [vec![], vec![], vec![]];
+    // the second journal holds nothing yet, and what lies behind a gap is not accounted for
+    let mut ends = [at, FIRST_AT];
     for _ in 0..SYNCS {
-        took[0].push(us(|| plain.write_all_at(&record, at).and_then(|()| plain.sync_data()))?);
-        for (file, took) in files.iter().zip(&mut took[1..]) {
-            took.push(us(|| file.write(at, &record).and_then(|()| file.sync()))?);
+        took[0].push(us(|| plain.write_all_at(&record, ends[0]).and_then(|()| plain.sync_data()))?);
+        for ((file, at), took) in files.iter().zip(&mut ends).zip(&mut took[1..]) {
+            took.push(us(|| file.write(*at, &record).and_then(|()| file.sync()))?);
+            *at += record.len() as u64;
         }
-        at += record.len() as u64;
     }
     for (what, took) in ["a plain file", "account=soon", "account=synced"].iter().zip(took) {
         let (median, high) = (quantile(took.clone(), 0.5), quantile(took, 0.95));
