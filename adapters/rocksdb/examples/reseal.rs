@@ -7,12 +7,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 
-use sealstone_bench::results::Variant;
-use sealstone_bench::store::StoreOptions;
 use sealstone_cipher::{backend::Backend, registry};
 use sealstone_keys::file::KeyFile;
 use sealstone_rocksdb::reseal::{Report, Reseal, ResealError};
-use sealstone_rocksdb::{Db, DbOptions, RocksDb, SealedEnv, Sealing, rest};
+use sealstone_rocksdb::{Db, DbOptions, PlainEnv, SealedEnv, Sealing, rest};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let dir = tempfile::tempdir()?;
@@ -31,11 +29,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 
     // a database in the clear, made long ago by another program; it is read as it is until it is sealed
     let plain = dir.path().join("plain");
-    let unsealed = Variant { label: String::new(), cipher: None, accel: "auto".into(), backend: None };
-    let engine = RocksDb::new(keys.clone());
-    let store = engine.open_store(&unsealed, &plain, &StoreOptions { cache_bytes: 8 << 20, tables: Vec::new() })?;
-    fill(store.db())?;
-    store.close()?;
+    let db = PlainEnv::new().open(&plain, &DbOptions::default())?;
+    fill(&db)?;
+    db.close()?;
     let env = SealedEnv::converting(Sealing::new(keys.clone(), aes, Backend::auto()));
     let db = env.open_stored(&plain)?;
     let report = in_use(&db, || Reseal::new(&db, aes).rate(64_000_000).run(&AtomicBool::new(false), &mut |_| ()))??;

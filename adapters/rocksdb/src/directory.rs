@@ -1,41 +1,148 @@
-//! What a directory holds before a store is opened in it, and what went wrong when opening failed, in words for the
+//! What a directory holds before a database is opened in it, and what went wrong when opening failed, in words for the
 //! person who has to act. Not here: checking what is sealed (`rest`).
 
 use std::fs::{self, File};
 use std::io::{self, Read};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use sealstone_bench::store::StoreError;
 use sealstone_cipher::registry::Cipher;
 use sealstone_seal::{HEADER_BYTES, inspect, is_sealed};
 
 use crate::ffi::{Code, Error};
 
-/// Checks that a store of `cipher` (none: unsealed) may be opened or made in `dir`.
+/// Why the database in a directory cannot be opened, read or written.
+#[derive(Debug, thiserror::Error)]
+pub enum DirectoryError {
+    /// A file is where the directory should be.
+    #[error("{} is a file, not a directory\ngive an empty or new directory", dir.display())]
+    File {
+        /// The path.
+        dir: PathBuf,
+    },
+    /// The directory, or a file in it, cannot be made, listed or read.
+    #[error("cannot {attempt} {}: {source}\n{}", path.display(), next_step(source))]
+    Io {
+        /// What was attempted, such as `read directory`.
+        attempt: &'static str,
+        /// The directory or file.
+        path: PathBuf,
+        /// What the operating system said.
+        source: io::Error,
+    },
+    /// The directory holds other files.
+    #[error(
+        "{} is not a RocksDB store: it holds {holds} and has no file CURRENT\ngive an empty or new directory",
+        dir.display()
+    )]
+    Foreign {
+        /// The directory.
+        dir: PathBuf,
+        /// One of the files.
+        holds: String,
+    },
+    /// It is sealed, and was to be opened without encryption.
+    #[error(
+        "the store in {0} is sealed, but was to be opened without encryption\n\
+         name its cipher and give its key, or take another directory; `sealstone rest status {0}` says more",
+        dir.display()
+    )]
+    Sealed {
+        /// The directory.
+        dir: PathBuf,
+    },
+    /// It is not sealed, and was to be opened with a cipher.
+    #[error(
+        "the store in {} is not sealed, but was to be opened with {cipher}\n\
+         open it without encryption, or take another directory; nothing was written",
+        dir.display()
+    )]
+    NotSealed {
+        /// The directory.
+        dir: PathBuf,
+        /// Name of the cipher.
+        cipher: &'static str,
+    },
+    /// It is sealed with another cipher.
+    #[error(
+        "the store in {} is sealed with {found}, but was to be opened with {wanted}\n\
+         name the cipher it has, or take another directory",
+        dir.display()
+    )]
+    OtherCipher {
+        /// The directory.
+        dir: PathBuf,
+        /// Name of its cipher.
+        found: &'static str,
+        /// Name of the cipher asked for.
+        wanted: &'static str,
+    },
+    /// Another process has it.
+    #[error(
+        "the store in {} is in use by another process\nend that process first, or take another directory",
+        dir.display()
+    )]
+    InUse {
+        /// The directory.
+        dir: PathBuf,
+    },
+    /// The device is full.
+    #[error(
+        "cannot {attempt} the store in {}: no space left on the device ({source})\n\
+         make room, or take a directory on another device; nothing that was acknowledged is lost",
+        dir.display()
+    )]
+    NoSpace {
+        /// What was attempted: `open`, `read from`, `write to`.
+        attempt: String,
+        /// The directory.
+        dir: PathBuf,
+        /// What RocksDB said.
+        source: Error,
+    },
+    /// This user may not.
+    #[error(
+        "cannot {attempt} the store in {}: {source}\ngive this user access, or take another directory", dir.display()
+    )]
+    Denied {
+        /// What was attempted.
+        attempt: String,
+        /// The directory.
+        dir: PathBuf,
+        /// What RocksDB said.
+        source: Error,
+    },
+    /// RocksDB refused, or what is stored is damaged.
+    #[error("cannot {attempt} the store in {}: {source}", dir.display())]
+    Engine {
+        /// What was attempted.
+        attempt: String,
+        /// The directory.
+        dir: PathBuf,
+        /// What RocksDB said.
+        source: Error,
+    },
+}
+
+/// Checks that a database sealed with `cipher` (none: not sealed) may be opened or made in `dir`.
 ///
 /// # Errors
-/// A directory that is not a store, or whose store is sealed otherwise.
-pub(crate) fn check(dir: &Path, cipher: Option<&'static Cipher>) -> Result<(), StoreError> {
-    let shown = dir.display();
+/// A directory that is no database, or whose database is sealed otherwise.
+pub fn check(dir: &Path, cipher: Option<&'static Cipher>) -> Result<(), DirectoryError> {
+    let at = || dir.to_owned();
+    let cannot = |source| DirectoryError::Io { attempt: "read directory", path: at(), source };
     let entries = match fs::read_dir(dir) {
         Ok(entries) => entries,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-        Err(error) if error.kind() == io::ErrorKind::NotADirectory => {
-            return told(format!("{shown} is a file, not a directory\ngive an empty or new directory"));
-        }
-        Err(error) => return told(format!("cannot read directory {shown}: {error}\n{}", next_step(&error))),
+        Err(error) if error.kind() == io::ErrorKind::NotADirectory => return Err(DirectoryError::File { dir: at() }),
+        Err(error) => return Err(cannot(error)),
     };
     let mut names = Vec::new();
     for entry in entries {
-        let entry = entry.map_err(|error| StoreError(format!("cannot read directory {shown}: {error}")))?;
-        names.push(entry.file_name().to_string_lossy().into_owned());
+        names.push(entry.map_err(cannot)?.file_name().to_string_lossy().into_owned());
     }
     if !names.iter().any(|name| name == "CURRENT") {
-        return match names.iter().find(|name| !is_ours(name)) {
-            Some(name) => told(format!(
-                "{shown} is not a RocksDB store: it holds {name} and has no file CURRENT\n\
-                 give an empty or new directory"
-            )),
+        return match names.into_iter().find(|name| !is_ours(name)) {
+            Some(holds) => Err(DirectoryError::Foreign { dir: at(), holds }),
             None => Ok(()),
         };
     }
@@ -43,24 +150,15 @@ pub(crate) fn check(dir: &Path, cipher: Option<&'static Cipher>) -> Result<(), S
     let mut header = Vec::new();
     File::open(&current)
         .and_then(|file| file.take(HEADER_BYTES as u64).read_to_end(&mut header))
-        .map_err(|error| StoreError(format!("cannot read {}: {error}\n{}", current.display(), next_step(&error))))?;
+        .map_err(|source| DirectoryError::Io { attempt: "read", path: current, source })?;
     match (cipher, is_sealed(&header)) {
-        (None, true) => told(format!(
-            "the store in {shown} is sealed, but was to be opened without encryption\n\
-             name its cipher and give its key, or take another directory; `sealstone rest status {shown}` says more"
-        )),
-        (Some(cipher), false) => told(format!(
-            "the store in {shown} is not sealed, but was to be opened with {}\n\
-             open it without encryption, or take another directory; nothing was written",
-            cipher.name
-        )),
+        (None, true) => Err(DirectoryError::Sealed { dir: at() }),
+        (Some(cipher), false) => Err(DirectoryError::NotSealed { dir: at(), cipher: cipher.name }),
         (Some(cipher), true) => match inspect(&header) {
-            Ok(info) if info.cipher.id != cipher.id => told(format!(
-                "the store in {shown} is sealed with {}, but was to be opened with {}\n\
-                 name the cipher it has, or take another directory",
-                info.cipher.name, cipher.name
-            )),
-            // what is wrong with the header, opening the file tells best
+            Ok(info) if info.cipher.id != cipher.id => {
+                Err(DirectoryError::OtherCipher { dir: at(), found: info.cipher.name, wanted: cipher.name })
+            }
+            // opening the file says best what is wrong with its header
             _ => Ok(()),
         },
         (None, false) => Ok(()),
@@ -74,24 +172,21 @@ fn is_ours(name: &str) -> bool {
     MADE_EARLY.iter().any(|prefix| name.starts_with(prefix)) || name.ends_with(".dbtmp") || name.ends_with(".log")
 }
 
-/// Turns what RocksDB said about the store in `dir` into a message with the next step. `attempt` is what was being
-/// done: `open`, `read`, `write`.
-pub(crate) fn explain(attempt: &str, dir: &Path, error: &Error) -> StoreError {
-    let shown = dir.display();
+/// What RocksDB said about the database in `dir`, with the next step. `attempt` is what was being done: `open`, `read
+/// from`, `write to`.
+#[must_use]
+pub fn explain(attempt: &str, dir: &Path, error: &Error) -> DirectoryError {
+    let (attempt, dir, source) = (attempt.to_owned(), dir.to_owned(), error.clone());
     let text = error.text.as_str();
-    let message = if text.contains("LOCK: ") && (text.contains("lock") || text.contains("Resource temporarily")) {
-        format!("the store in {shown} is in use by another process\nend that process first, or take another directory")
+    if text.contains("LOCK: ") && (text.contains("lock") || text.contains("Resource temporarily")) {
+        DirectoryError::InUse { dir }
     } else if error.code == Code::NoSpace || text.contains("No space left") {
-        format!(
-            "cannot {attempt} the store in {shown}: no space left on the device ({text})\n\
-             make room, or take a directory on another device; nothing that was acknowledged is lost"
-        )
+        DirectoryError::NoSpace { attempt, dir, source }
     } else if text.contains("Permission denied") {
-        format!("cannot {attempt} the store in {shown}: {text}\ngive this user access, or take another directory")
+        DirectoryError::Denied { attempt, dir, source }
     } else {
-        format!("cannot {attempt} the store in {shown}: {text}")
-    };
-    StoreError(message)
+        DirectoryError::Engine { attempt, dir, source }
+    }
 }
 
 fn next_step(error: &io::Error) -> &'static str {
@@ -99,8 +194,4 @@ fn next_step(error: &io::Error) -> &'static str {
         io::ErrorKind::PermissionDenied => "give this user access, or take another directory",
         _ => "check the device, or take another directory",
     }
-}
-
-fn told<T>(message: String) -> Result<T, StoreError> {
-    Err(StoreError(message))
 }

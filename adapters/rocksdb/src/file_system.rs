@@ -7,7 +7,6 @@ use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock, Weak};
 
-use sealstone_cipher::backend::Backend;
 use sealstone_cipher::registry::Cipher;
 use sealstone_keys::KeySource;
 use sealstone_seal::catalogue::FileId;
@@ -16,10 +15,10 @@ use sealstone_seal::identity::{Kind as FileKind, rocksdb_name};
 use sealstone_seal::paged::{PageWriter, Pages, Shape};
 use sealstone_seal::{HEADER_BYTES, HeaderInfo, Layout, SealError, SealedFile, SyncedMark, TAG_BYTES, is_sealed};
 
-use crate::anchor::Anchor;
 use crate::catalogue::{Catalogues, Refusal, Sealer, split};
-use crate::meter::CipherMeter;
+use crate::meter::{CipherMeter, CipherWork};
 use crate::opening::{self, Header};
+use crate::sealing::Sealing;
 
 /// How much of a frame file is fetched at once.
 const FRAMES_READ_BYTES: usize = 256 << 10;
@@ -78,20 +77,19 @@ pub(crate) struct SealedFiles {
 }
 
 impl SealedFiles {
-    /// New files get `cipher` and pages of `page_bytes`; existing ones are read as their headers say. `meter` counts.
-    pub(crate) fn new(
-        keys: Arc<dyn KeySource>,
-        cipher: &'static Cipher,
-        backend: Backend,
-        page_bytes: u32,
-        anchor: Option<Arc<dyn Anchor>>,
-        meter: Arc<CipherMeter>,
-    ) -> Self {
-        let reads_plain = AtomicBool::new(false);
+    /// New files are sealed as `sealing` says; existing ones are read as their headers say.
+    pub(crate) fn new(sealing: Sealing) -> Self {
+        let Sealing { keys, cipher, backend, page_bytes, anchor } = sealing;
+        let (reads_plain, meter) = (AtomicBool::new(false), Arc::new(CipherMeter::default()));
         let sealer = Arc::new(Sealer { keys, cipher: RwLock::new(cipher), backend, reads_plain, anchor });
         let catalogues = Arc::new(Catalogues::new(Arc::clone(&sealer)));
         let (spare, ahead) = (Arc::default(), Ahead::default());
         Self { sealer, page_bytes, meter, spare, catalogues, ahead, resealing: Mutex::new(()) }
+    }
+
+    /// What was encrypted and decrypted so far.
+    pub(crate) fn cipher_work(&self) -> CipherWork {
+        self.meter.work()
     }
 
     /// Where its keys come from.

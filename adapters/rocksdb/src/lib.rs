@@ -1,14 +1,14 @@
 #![deny(unsafe_code)]
 //! RocksDB with every file sealed: an environment for RocksDB that encrypts and authenticates what it stores, and the
-//! embedded store that Sealstone measures.
+//! database to open in it.
 //!
 //! - [`SealedEnv`] is the environment, for a database opened here or (feature `rust-rocksdb`) with the crate `rocksdb`.
-//! - [`RocksDb`] is the engine for `sealstone_bench`: sealed and unsealed stores, measured alike.
+//! - [`PlainEnv`] only counts: what a sealed database is compared with.
 //! - [`rest`] says what is sealed in a directory, and checks all of it.
 //! - `simulated` (feature `simulator`) puts databases on files that a test keeps.
 //! - [`reseal`] rewrites an open database under another cipher or key, or seals a plain one.
 //!
-//! Not here: the sealed formats (`sealstone-seal`), keys (`sealstone-keys`), workloads (`sealstone-bench`).
+//! Not here: the sealed formats (`sealstone-seal`), keys (`sealstone-keys`), stores of records (`sealstone-stores`).
 //!
 //! Links the system's RocksDB (`apt-get install librocksdb-dev`), or builds one from source with feature `bundled`.
 
@@ -18,28 +18,25 @@ use librocksdb_sys as _;
 
 pub mod anchor;
 mod catalogue;
-mod directory;
-mod engine;
+pub mod directory;
 mod env;
 #[allow(unsafe_code)]
 mod ffi;
 mod file_system;
-mod library;
+pub mod library;
 mod manifest;
 mod meter;
 mod opening;
 mod pace;
-mod record;
 pub mod reseal;
 pub mod rest;
+mod sealing;
 #[cfg(feature = "simulator")]
 pub mod simulated;
-mod store;
-mod transaction;
 
-pub use engine::RocksDb;
-pub use env::{DbOptions, PAGE_BYTES, SealedEnv, Sealing};
+pub use env::{DbOptions, PlainEnv, SealedEnv};
 pub use ffi::{
     Backups, Bottommost, Code, Db, Error, IoCounts, Iterator, Range, TableWriter, Transaction, WriteBatch, version,
 };
-pub use store::RocksStore;
+pub use meter::CipherWork;
+pub use sealing::{PAGE_BYTES, Sealing};

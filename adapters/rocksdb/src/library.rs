@@ -1,13 +1,13 @@
-//! Facts about the RocksDB that is linked: version, where it came from, whether its assertions are on. Not here:
-//! settings (`engine`).
+//! Facts about the RocksDB that is linked: version, where it came from, whether its assertions are on. Not here: how a
+//! database is opened (`env`).
 
 /// How it came into this program.
-pub(crate) fn build() -> &'static str {
+pub fn build() -> &'static str {
     if cfg!(feature = "bundled") { "bundled source" } else { "system library" }
 }
 
 /// Its version, such as `7.8.3`.
-pub(crate) fn version() -> String {
+pub fn version() -> String {
     let (major, minor, patch) = crate::ffi::version();
     format!("{major}.{minor}.{patch}")
 }
@@ -15,7 +15,7 @@ pub(crate) fn version() -> String {
 /// Whether it was built with assertions: it then calls `__assert_fail`, is slower, and makes any overhead look smaller
 /// than it is. False where the library cannot be found.
 #[cfg(not(feature = "bundled"))]
-pub(crate) fn has_assertions() -> bool {
+pub fn has_assertions() -> bool {
     static ASSERTIONS: std::sync::OnceLock<bool> = std::sync::OnceLock::new();
     *ASSERTIONS.get_or_init(|| {
         let loaded = std::fs::read_to_string("/proc/self/maps").unwrap_or_default();
@@ -28,7 +28,7 @@ pub(crate) fn has_assertions() -> bool {
 
 /// The bundled source is compiled without assertions.
 #[cfg(feature = "bundled")]
-pub(crate) fn has_assertions() -> bool {
+pub fn has_assertions() -> bool {
     false
 }
 

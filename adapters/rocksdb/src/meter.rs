@@ -12,7 +12,18 @@ use nix::time::{ClockId, clock_gettime};
 /// hundredth of what is measured.
 const SAMPLING: [(usize, u64); 3] = [(32 << 10, 64), (512 << 10, 8), (usize::MAX, 1)];
 
-/// Totals since it was made. Serves many threads at once; all values only grow.
+/// What was encrypted and decrypted, and what that took. All values only grow.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct CipherWork {
+    /// Bytes encrypted.
+    pub encrypted_bytes: u64,
+    /// Bytes decrypted.
+    pub decrypted_bytes: u64,
+    /// CPU seconds, extrapolated from samples.
+    pub cpu_s: f64,
+}
+
+/// Totals since it was made. Serves many threads at once.
 #[derive(Debug, Default)]
 pub(crate) struct CipherMeter {
     encrypted_bytes: AtomicU64,
@@ -41,19 +52,13 @@ impl CipherMeter {
         self.decrypted_bytes.fetch_add(bytes as u64, Ordering::Relaxed);
     }
 
-    /// Bytes encrypted.
-    pub(crate) fn encrypted_bytes(&self) -> u64 {
-        self.encrypted_bytes.load(Ordering::Relaxed)
-    }
-
-    /// Bytes decrypted.
-    pub(crate) fn decrypted_bytes(&self) -> u64 {
-        self.decrypted_bytes.load(Ordering::Relaxed)
-    }
-
-    /// CPU seconds, extrapolated from samples.
-    pub(crate) fn cpu_s(&self) -> f64 {
-        self.cpu_ns.load(Ordering::Relaxed) as f64 / 1e9
+    /// All of it.
+    pub(crate) fn work(&self) -> CipherWork {
+        CipherWork {
+            encrypted_bytes: self.encrypted_bytes.load(Ordering::Relaxed),
+            decrypted_bytes: self.decrypted_bytes.load(Ordering::Relaxed),
+            cpu_s: self.cpu_ns.load(Ordering::Relaxed) as f64 / 1e9,
+        }
     }
 
     #[inline]
@@ -146,7 +151,7 @@ mod tests {
             let work = || clock.0.set(clock.0.get() + call_ns);
             meter.timed_by(|| clock.read(), || Clock::COST_NS, 100, work);
         }
-        let ratio = meter.cpu_s() / (whole_ns as f64 / 1e9);
+        let ratio = meter.work().cpu_s / (whole_ns as f64 / 1e9);
         assert!((0.95..1.05).contains(&ratio), "{ratio}");
     }
 
@@ -156,7 +161,8 @@ mod tests {
         (0..100).for_each(|_| meter.decrypting(100, || ()));
         meter.encrypting(7, || ());
         meter.decrypted(1);
-        assert_eq!((meter.decrypted_bytes(), meter.encrypted_bytes()), (10_001, 7));
+        let work = meter.work();
+        assert_eq!((work.decrypted_bytes, work.encrypted_bytes), (10_001, 7));
     }
 
     #[test]
@@ -174,7 +180,7 @@ mod tests {
         for _ in 0..5 {
             meter.timed_by(|| clock.read(), || Clock::COST_NS, 1 << 20, || clock.0.set(clock.0.get() + 200_000));
         }
-        assert_eq!(meter.cpu_s(), 0.001);
+        assert_eq!(meter.work().cpu_s, 0.001);
     }
 
     #[test]

@@ -23,6 +23,7 @@ mod left;
 mod progress;
 mod work;
 
+use std::io;
 use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
 use std::sync::TryLockError;
@@ -30,17 +31,17 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Instant;
 
-use sealstone_bench::plan::human_bytes;
-use sealstone_bench::store::StoreError;
+use bytesize::ByteSize;
 use sealstone_cipher::registry::Cipher;
 use sealstone_keys::{KeyError, KeyRef};
 use serde::Serialize;
 
-use crate::directory::explain;
-use crate::env::{SealedEnv, Sealing};
+use crate::directory::{DirectoryError, explain};
+use crate::env::SealedEnv;
 use crate::ffi::Db;
 use crate::pace::Pace;
-use crate::rest::{self, State};
+use crate::rest::{self, RestError, State};
+use crate::sealing::Sealing;
 use kind::{Kind, kind};
 pub use left::{Left, Why, left};
 pub use progress::Progress;
@@ -75,8 +76,8 @@ pub enum ResealError {
     /// The next file would not fit on the device; nothing was written of it.
     #[error(
         "cannot reseal {}: it needs {} of room, and {} are free\n\
-         make room and reseal again: it goes on with this file", file.display(), human_bytes(*needed_bytes),
-         human_bytes(*free_bytes)
+         make room and reseal again: it goes on with this file", file.display(), ByteSize(*needed_bytes).display().si(),
+         ByteSize(*free_bytes).display().si()
     )]
     NoRoom {
         /// The file.
@@ -86,9 +87,44 @@ pub enum ResealError {
         /// What is free, in bytes.
         free_bytes: u64,
     },
-    /// RocksDB refused.
+    /// RocksDB refused, or the database cannot be opened.
     #[error(transparent)]
-    Engine(StoreError),
+    Database(#[from] DirectoryError),
+    /// Its files cannot be looked at.
+    #[error(transparent)]
+    Rest(#[from] RestError),
+    /// A directory of the database cannot be listed.
+    #[error(
+        "cannot read directory {}: {source}\nonly a store in a directory of its own can be resealed", dir.display()
+    )]
+    Spread {
+        /// The directory.
+        dir: PathBuf,
+        /// What the operating system said.
+        source: io::Error,
+    },
+    /// There is no database.
+    #[error("no RocksDB store in {}: it has no file CURRENT\ngive the directory of a store", dir.display())]
+    NoStore {
+        /// The directory.
+        dir: PathBuf,
+    },
+    /// It is not sealed, and was not to be.
+    #[error("the store in {} is not sealed\nto seal it, add --from-plain", dir.display())]
+    Plain {
+        /// The directory.
+        dir: PathBuf,
+    },
+    /// Some of its files are in the clear, and were not to be read.
+    #[error("{}", plain_files(dir, *files, first))]
+    PlainFiles {
+        /// The directory.
+        dir: PathBuf,
+        /// How many.
+        files: usize,
+        /// Name of one of them.
+        first: String,
+    },
     /// A control file could not be rewritten; it is as it was.
     #[error("cannot reseal {}: {text}", file.display())]
     Control {
@@ -139,17 +175,14 @@ impl Report {
 /// # Errors
 /// A directory that is no store or whose files are in the clear, a store in use, no key, another key, damage. Nothing
 /// was written then.
-pub fn open(dir: &Path, sealing: Sealing, from_plain: bool) -> Result<Db, StoreError> {
-    let shown = dir.display();
+pub fn open(dir: &Path, sealing: Sealing, from_plain: bool) -> Result<Db, ResealError> {
     let status = rest::status(dir)?;
     if !status.files.iter().any(|file| file.name == "CURRENT") {
-        return Err(StoreError(format!(
-            "no RocksDB store in {shown}: it has no file CURRENT\ngive the directory of a store"
-        )));
+        return Err(ResealError::NoStore { dir: dir.to_owned() });
     }
     for total in &status.totals {
         let key = KeyRef { id: total.key_id.clone(), version: total.key_version };
-        sealing.keys.get(&key).map_err(|error| StoreError(error.to_string()))?;
+        sealing.keys.get(&key)?;
     }
     let is_plain = |name: &str| {
         status.files.iter().any(|file| file.name == name && file.state == State::NotSealed)
@@ -160,22 +193,26 @@ pub fn open(dir: &Path, sealing: Sealing, from_plain: bool) -> Result<Db, StoreE
         None => SealedEnv::with(sealing),
         Some(_) if from_plain => SealedEnv::converting(sealing),
         Some(_) if status.totals.is_empty() => {
-            return Err(StoreError(format!("the store in {shown} is not sealed\nto seal it, add --from-plain")));
+            return Err(ResealError::Plain { dir: dir.to_owned() });
         }
         Some(first) => {
-            return Err(StoreError(format!(
-                "{} not sealed{}: {first}\n\
-                 if sealing it was interrupted, add --from-plain; if not, somebody put {} there: restore a backup",
-                match plain.len() {
-                    1 => format!("1 file of the store in {shown} is"),
-                    files => format!("{files} files of the store in {shown} are"),
-                },
-                if plain.len() == 1 { "" } else { ", among them" },
-                if plain.len() == 1 { "it" } else { "them" }
-            )));
+            let (files, first) = (plain.len(), (*first).clone());
+            return Err(ResealError::PlainFiles { dir: dir.to_owned(), files, first });
         }
     };
-    env.open_stored(dir).map_err(|error| explain("open", dir, &error))
+    Ok(env.open_stored(dir).map_err(|error| explain("open", dir, &error))?)
+}
+
+fn plain_files(dir: &Path, files: usize, first: &str) -> String {
+    let shown = dir.display();
+    let (found, them) = match files {
+        1 => (format!("1 file of the store in {shown} is not sealed"), "it"),
+        files => (format!("{files} files of the store in {shown} are not sealed, among them"), "them"),
+    };
+    format!(
+        "{found}: {first}\nif sealing it was interrupted, add --from-plain; if not, somebody put {them} there: restore a \
+         backup"
+    )
 }
 
 /// The work of resealing one open database.

@@ -6,6 +6,7 @@
 
 mod backup;
 mod content;
+mod error;
 mod rotate;
 mod verify;
 
@@ -17,7 +18,6 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
-use sealstone_bench::store::StoreError;
 use sealstone_cipher::backend::Backend;
 use sealstone_keys::KeySource;
 use sealstone_seal::frame::{End, FrameReader};
@@ -30,6 +30,7 @@ use crate::anchor::Anchor;
 use crate::catalogue::{Refusal, View, is_temporary};
 use crate::opening::{self, Header};
 use content::Contents;
+pub use error::RestError;
 pub use rotate::{Protected, Rotation, RotationProgress, protected, rotate};
 pub use verify::{ComparedWith, Comparison};
 
@@ -196,7 +197,7 @@ pub struct Finding {
 ///
 /// # Errors
 /// A directory that cannot be read.
-pub fn status(dir: &Path) -> Result<Status, StoreError> {
+pub fn status(dir: &Path) -> Result<Status, RestError> {
     let mut files = Vec::new();
     let mut totals: BTreeMap<(&'static str, String, u32), (u64, u64)> = BTreeMap::new();
     for (name, stored_bytes) in list(dir)? {
@@ -258,7 +259,7 @@ pub fn verify(
     backend: Backend,
     anchor: Option<&dyn Anchor>,
     progress: &mut dyn FnMut(Progress<'_>),
-) -> Result<Verification, StoreError> {
+) -> Result<Verification, RestError> {
     let mut files = list(dir)?;
     let contents = Contents { keys, backend };
     files.extend(verify::logs_elsewhere(dir, &files, contents));
@@ -293,11 +294,11 @@ fn check_anchor(
     anchor: &dyn Anchor,
     view: &mut View<'_>,
     report: &mut Verification,
-) -> Result<(), StoreError> {
+) -> Result<(), RestError> {
     match view.check_anchor(&dir.to_string_lossy(), anchor) {
         Ok((remembered, found)) => {
             if let Some(found) = found.filter(|found| report.is_whole() && Some(*found) != remembered) {
-                anchor.write(&found).map_err(|error| StoreError(error.0))?;
+                anchor.write(&found)?;
             }
             let [remembered, found] = [remembered, found].map(|mark| mark.map(|mark| mark.age()));
             report.anchor = Some(AnchorCheck { anchor: anchor.describe(), remembered, found });
@@ -306,7 +307,7 @@ fn check_anchor(
             let file = path.rsplit('/').next().unwrap_or(&path).to_owned();
             report.failures.push(Finding { file, page: None, frame: None, what: error.to_string() });
         }
-        Err(Refusal::Raw(error)) => return Err(StoreError(error.0)),
+        Err(Refusal::Raw(error)) => return Err(RestError::Catalogue(error.0)),
     }
     Ok(())
 }
@@ -583,14 +584,12 @@ fn read_header(file: &File) -> io::Result<Vec<u8>> {
 }
 
 /// Every file below `dir` with its length, by name from `dir` on, in order.
-fn list(dir: &Path) -> Result<Vec<(String, u64)>, StoreError> {
+fn list(dir: &Path) -> Result<Vec<(String, u64)>, RestError> {
     let mut files = Vec::new();
     let mut directories = vec![PathBuf::new()];
     while let Some(below) = directories.pop() {
         let here = if below.as_os_str().is_empty() { dir.to_owned() } else { dir.join(&below) };
-        let cannot = |error: io::Error| {
-            StoreError(format!("cannot read directory {}: {error}\ngive the directory of a store", here.display()))
-        };
+        let cannot = |source| RestError::Directory { dir: here.clone(), source };
         for entry in fs::read_dir(&here).map_err(cannot)? {
             let entry = entry.map_err(cannot)?;
             let name = below.join(entry.file_name());

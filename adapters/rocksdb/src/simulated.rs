@@ -6,11 +6,10 @@ use std::sync::Arc;
 
 use sealstone_cipher::registry::Cipher;
 
-use crate::env::Sealing;
 pub use crate::ffi::families::{FamilyDb, FamilyWrite};
 use crate::ffi::{Env, Error};
 use crate::file_system::SealedFiles;
-use crate::meter::CipherMeter;
+use crate::sealing::Sealing;
 
 /// Why the files refuse.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -106,11 +105,7 @@ pub struct SimulatedEnv(Arc<Env>);
 impl SimulatedEnv {
     /// On `files`, sealed where `sealing` is given.
     pub fn new(files: Arc<dyn BaseFiles>, sealing: Option<Sealing>) -> Self {
-        let seal = sealing.map(|sealing| {
-            let Sealing { keys, cipher, backend, page_bytes, anchor } = sealing;
-            SealedFiles::new(keys, cipher, backend, page_bytes, anchor, Arc::new(CipherMeter::default()))
-        });
-        Self(Arc::new(Env::on(files, seal)))
+        Self(Arc::new(Env::on(files, sealing.map(SealedFiles::new))))
     }
 
     /// Opens the database in `path` with RocksDB's options text and the column families `default` and `families`;

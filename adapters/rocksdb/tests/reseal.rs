@@ -8,13 +8,11 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use sealstone_bench::results::Variant;
-use sealstone_bench::store::StoreOptions;
 use sealstone_cipher::backend::Backend;
 use sealstone_cipher::registry::{self, Cipher};
 use sealstone_keys::{KeyError, KeyRef, KeySource, Secret};
 use sealstone_rocksdb::reseal::{self, Progress, Report, Reseal, ResealError, Why};
-use sealstone_rocksdb::{Db, DbOptions, Error, Range, RocksDb, SealedEnv, Sealing, rest};
+use sealstone_rocksdb::{Db, DbOptions, Error, PlainEnv, Range, SealedEnv, Sealing, rest};
 
 /// Stands in every value, so that it would be found if anything were stored in the clear.
 const MARKER: &str = "PLAINTEXT-MARKER";
@@ -91,12 +89,11 @@ impl Site {
 
     /// A database without sealing, made by another environment and closed.
     fn plain(&self) {
-        let engine = RocksDb::new(self.keys.clone());
-        let variant = Variant { label: String::new(), cipher: None, accel: "auto".into(), backend: None };
-        let options = StoreOptions { cache_bytes: 1 << 20, tables: Vec::new() };
-        let store = engine.open_store(&variant, &self.path(), &options).unwrap();
-        fill(store.db());
-        store.close().unwrap();
+        let options =
+            DbOptions { text: "create_if_missing=true;compression=kNoCompression".into(), ..DbOptions::default() };
+        let db = PlainEnv::new().open(&self.path(), &options).unwrap();
+        fill(&db);
+        db.close().unwrap();
         // RocksDB itself would have left its log of events
         fs::write(self.path().join("LOG"), format!("opened {MARKER}")).unwrap();
         fs::write(self.path().join("LOG.old.1763700000000000"), format!("opened {MARKER}")).unwrap();
@@ -373,8 +370,8 @@ fn a_conversion_goes_on_in_another_process_s_place() {
     db.close().unwrap();
     // half sealed, it opens for nobody who expects a sealed store
     assert!(site.open("seed-128").and_then(|db| db.verify_checksum()).is_err());
-    let without = reseal::open(&site.path(), site.sealing("seed-128"), false).unwrap_err();
-    assert!(without.0.contains(" not sealed") && without.0.contains("--from-plain"), "{without}");
+    let without = reseal::open(&site.path(), site.sealing("seed-128"), false).unwrap_err().to_string();
+    assert!(without.contains(" not sealed") && without.contains("--from-plain"), "{without}");
     let db = reseal::open(&site.path(), site.sealing("seed-128"), true).unwrap();
     let report = run(&db, "seed-128");
     assert_eq!(report.left, []);

@@ -276,7 +276,7 @@ fn without_the_keys_nothing_is_changed() {
     let other = KeyFile::create(site.path("other"), "wages").unwrap();
     site.seal("db/a.sst", b"table");
     let before = fs::read(site.path("db/a.sst")).unwrap();
-    let refused = |keys: &KeyFile| rest::rotate(&site.path("db"), keys, &mut |_| ()).unwrap_err().0;
+    let refused = |keys: &KeyFile| rest::rotate(&site.path("db"), keys, &mut |_| ()).unwrap_err().to_string();
     assert!(refused(&other).starts_with("key orders version 1 not found in key file "), "{}", refused(&other));
     // a version that is newer than all in the key file: an older copy of it was given
     let older = site.key.export(None, site.path("older"), None).unwrap();
@@ -297,7 +297,7 @@ fn two_rotations_of_one_store_do_not_meet() {
     site.key.rotate().unwrap();
     let mut second = None;
     let first = rest::rotate(&site.path("db"), &*site.key, &mut |_| {
-        second.get_or_insert_with(|| rest::rotate(&site.path("db"), &*site.key, &mut |_| ()).unwrap_err().0);
+        second.get_or_insert_with(|| rest::rotate(&site.path("db"), &*site.key, &mut |_| ()).unwrap_err().to_string());
     });
     assert_eq!(first.unwrap().rewrapped, 1);
     assert_eq!(
@@ -325,7 +325,7 @@ fn what_a_version_protects_is_known() {
     site.rotate("db");
     assert_eq!(protected(1), (4, 0, None));
     let key = KeyRef { id: "orders".into(), version: 1 };
-    assert!(rest::protected(&site.path("nowhere"), &key).unwrap_err().0.contains("cannot read directory"));
+    assert!(rest::protected(&site.path("nowhere"), &key).unwrap_err().to_string().contains("cannot read directory"));
 }
 
 /// So a rotation that has read a header never writes into the header of another file.

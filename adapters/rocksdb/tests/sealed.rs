@@ -8,13 +8,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use sealstone_bench::results::Variant;
-use sealstone_bench::store::{Engine, StoreOptions};
 use sealstone_cipher::backend::Backend;
 use sealstone_cipher::registry;
 use sealstone_keys::file::KeyFile;
+use sealstone_rocksdb::directory::{self, explain};
 use sealstone_rocksdb::{
-    Bottommost, Code, Db, DbOptions, Error, PAGE_BYTES, Range, RocksDb, SealedEnv, Sealing, WriteBatch, rest,
+    Bottommost, Code, Db, DbOptions, Error, PAGE_BYTES, PlainEnv, Range, SealedEnv, Sealing, WriteBatch, rest,
 };
 use site::Site;
 
@@ -680,17 +679,19 @@ fn a_recycled_log_holds_nothing_of_the_old_one() {
 
 // ---- keys and directories -------------------------------------------------------------------------------------------
 
-fn engine_error(engine: &RocksDb, cipher: Option<&str>, dir: &Path) -> String {
-    let variant =
-        Variant { label: "test".into(), cipher: cipher.map(str::to_owned), accel: "auto".into(), backend: None };
-    let options = StoreOptions { cache_bytes: 1 << 20, tables: Vec::new() };
-    match engine.open(&variant, dir, &options) {
-        Ok(_) => panic!("it opened"),
-        Err(error) => {
-            assert!(!error.0.contains('.') || !error.0.ends_with('.'), "{error}");
-            error.0
-        }
-    }
+/// What whoever opens `dir` with `cipher` is answered.
+fn refusal(site: &Site, cipher: Option<&str>, dir: &Path) -> String {
+    let cipher = cipher.map(|name| registry::cipher(name).unwrap());
+    let opened = directory::check(dir, cipher).and_then(|()| {
+        let opened = match cipher {
+            Some(cipher) => SealedEnv::new(site.keys.clone(), cipher, Backend::auto()).open(dir, &options()),
+            None => PlainEnv::new().open(dir, &options()),
+        };
+        opened.map_err(|error| explain("open", dir, &error))
+    });
+    let message = opened.map(drop).unwrap_err().to_string();
+    assert!(message.contains('\n') && !message.ends_with('.'), "{message}");
+    message
 }
 
 #[test]
@@ -717,22 +718,15 @@ fn another_key_and_a_missing_key_are_each_one_clear_error() {
 #[test]
 fn plain_and_sealed_stores_are_not_mistaken_for_each_other() {
     let site = Site::new();
-    let engine = RocksDb::new(site.keys.clone());
-    let variant = |cipher: Option<&str>| Variant {
-        label: String::new(),
-        cipher: cipher.map(str::to_owned),
-        accel: "auto".into(),
-        backend: None,
-    };
-    let options = StoreOptions { cache_bytes: 1 << 20, tables: Vec::new() };
-    drop(engine.open_store(&variant(None), &site.path("plain"), &options).unwrap());
-    drop(engine.open_store(&variant(Some("aes-256")), &site.path("sealed"), &options).unwrap());
+    let aes = registry::cipher("aes-256").unwrap();
+    drop(PlainEnv::new().open(&site.path("plain"), &options()).unwrap());
+    drop(SealedEnv::new(site.keys.clone(), aes, Backend::auto()).open(&site.path("sealed"), &options()).unwrap());
 
-    let error = engine_error(&engine, Some("aes-256"), &site.path("plain"));
+    let error = refusal(&site, Some("aes-256"), &site.path("plain"));
     assert!(error.contains("is not sealed, but was to be opened with aes-256\n"), "{error}");
-    let error = engine_error(&engine, None, &site.path("sealed"));
+    let error = refusal(&site, None, &site.path("sealed"));
     assert!(error.contains("is sealed, but was to be opened without encryption\n"), "{error}");
-    let error = engine_error(&engine, Some("aria-256"), &site.path("sealed"));
+    let error = refusal(&site, Some("aria-256"), &site.path("sealed"));
     assert!(error.contains("is sealed with aes-256, but was to be opened with aria-256\n"), "{error}");
 
     // without the engine's look beforehand the file system refuses as well
@@ -749,27 +743,17 @@ fn plain_and_sealed_stores_are_not_mistaken_for_each_other() {
 #[test]
 fn directories_that_will_not_do_are_refused_with_a_next_step() {
     let site = Site::new();
-    let engine = RocksDb::new(site.keys.clone());
     fs::create_dir(site.path("photos")).unwrap();
     fs::write(site.path("photos/cat.jpg"), b"meow").unwrap();
-    let error = engine_error(&engine, None, &site.path("photos"));
+    let error = refusal(&site, None, &site.path("photos"));
     assert!(error.contains("is not a RocksDB store: it holds cat.jpg and has no file CURRENT\n"), "{error}");
-    let error = engine_error(&engine, None, &site.path("photos/cat.jpg"));
+    let error = refusal(&site, None, &site.path("photos/cat.jpg"));
     assert!(error.contains("is a file, not a directory\n"), "{error}");
 
     site.filled("used");
     let _open = site.open("used").unwrap();
-    let error = engine_error(&engine, Some("aes-256"), &site.path("used"));
+    let error = refusal(&site, Some("aes-256"), &site.path("used"));
     assert!(error.contains("is in use by another process\n"), "{error}");
-
-    let variant = Variant { label: String::new(), cipher: Some("aes256".into()), accel: "auto".into(), backend: None };
-    let options = StoreOptions { cache_bytes: 1 << 20, tables: Vec::new() };
-    let error = engine.open(&variant, &site.path("new"), &options).err().unwrap().0;
-    assert!(error.contains("aes-256"), "names the nearest: {error}");
-    let variant = Variant { cipher: None, accel: "avx9000".into(), ..variant };
-    let error = engine.open(&variant, &site.path("new"), &options).err().unwrap().0;
-    assert!(error.contains("avx9000"), "{error}");
-    assert!(!site.path("new").exists());
 }
 
 #[test]
@@ -794,7 +778,7 @@ fn status_needs_no_key_and_says_everything() {
     assert!(matches!(&log.state, rest::State::Sealed(sealed) if sealed.format == "frames"));
     let lock = status.files.iter().find(|file| file.name == "LOCK").unwrap();
     assert_eq!(lock.state, rest::State::Empty);
-    assert!(rest::status(&site.path("nowhere")).unwrap_err().0.contains("cannot read directory"));
+    assert!(rest::status(&site.path("nowhere")).unwrap_err().to_string().contains("cannot read directory"));
     let wrong = rest::verify(&site.path("db"), &*site.keys, Backend::auto(), None, &mut |_| ()).unwrap();
     assert!(wrong.failures.iter().all(|finding| finding.what.contains("orders version 1")), "{:?}", wrong.failures);
     assert_eq!(wrong.failures.len() as u64, total.files);

@@ -9,11 +9,11 @@ use std::time::{Duration, Instant};
 
 use nix::time::{ClockId, clock_gettime};
 use sealstone_bench::measure::Latencies;
-use sealstone_bench::memory_store::MemoryStore;
 use sealstone_bench::null_store::NullStore;
 use sealstone_bench::plan::Plan;
-use sealstone_bench::store::Store;
 use sealstone_bench::workload::{Done, Position, Unit, Workload, build, names};
+use sealstone_store::MemoryStore;
+use sealstone_store::Store;
 
 const OPERATIONS_PER_S: f64 = 100_000.0;
 const CPU_SHARE_MAX: f64 = 0.05;

@@ -13,14 +13,14 @@ use crate::machine;
 use crate::measure::CpuTime;
 use crate::plan::{Plan, PlanError, human_bytes};
 use crate::progress::{Estimate, Observer, Phase, Progress};
-use crate::results::{Results, Sample, Variant};
+use crate::results::{Results, Sample};
 use crate::runner::{RunError, Runner, SliceOutcome, Work, counted};
 use crate::schedule::Slicing;
 use crate::stoppable::Stoppable;
-use crate::store::{Engine, Store, StoreError, StoreOptions};
 use crate::summary::{self, Measured};
 use crate::work_dir::{WorkDir, directory_name, remove_dir};
 use crate::workload::{self, Position, Workload};
+use sealstone_store::{Engine, Store, StoreError, StoreOptions, Variant};
 
 /// Why a comparison has no results.
 #[derive(Debug, thiserror::Error)]
@@ -324,7 +324,7 @@ impl<'a> Comparison<'a> {
         let mut tables = Vec::new();
         for (_, workload) in &group.workloads {
             for table in workload.tables() {
-                if !tables.iter().any(|known: &std::sync::Arc<crate::store::Table>| known.id == table.id) {
+                if !tables.iter().any(|known: &std::sync::Arc<sealstone_store::Table>| known.id == table.id) {
                     tables.push(table.clone());
                 }
             }

@@ -7,7 +7,6 @@
 pub mod compare;
 pub mod machine;
 pub mod measure;
-pub mod memory_store;
 pub mod merge;
 pub mod null_store;
 pub mod plan;
@@ -20,7 +19,6 @@ pub mod saturation;
 pub mod schedule;
 pub mod statistics;
 mod stoppable;
-pub mod store;
 mod summary;
 mod work_dir;
 pub mod workload;

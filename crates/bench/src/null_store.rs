@@ -2,7 +2,7 @@
 
 use std::sync::OnceLock;
 
-use crate::store::{BulkLoad, Counters, Record, Row, Store, StoreError, Table, Transaction, Transactional};
+use sealstone_store::{BulkLoad, Counters, Record, Row, Store, StoreError, Table, Transaction, Transactional};
 
 /// Remembers the first record written to each table, answers every read and scan with it, and forgets the rest.
 #[derive(Debug)]

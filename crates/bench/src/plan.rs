@@ -9,8 +9,8 @@ use sealstone_cipher::registry::{self, UnknownCipher};
 use serde::{Deserialize, Serialize};
 use toml::de::{DeTable, DeValue};
 
-use crate::results::Variant;
 use crate::{machine, workload};
+use sealstone_store::{Choice, Layer, Variant};
 
 /// Which ciphers a recommendation may name.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -377,25 +377,21 @@ impl Plan {
         }
         let mut labels = HashMap::new();
         let mut variants = Vec::new();
-        let mut add = |label: String, cipher: Option<&str>, accel: &str, backend: Option<&str>| {
+        let mut add = |label: String, choice: Option<Choice>| {
             let count = labels.entry(label.clone()).or_insert(0);
             *count += 1;
             let label = if *count == 1 { label } else { format!("{label} ({count})") };
-            let (cipher, backend) = (cipher.map(String::from), backend.map(String::from));
-            variants.push(Variant { label, cipher, accel: accel.into(), backend });
+            variants.push(Variant { label, layers: choice.map(|choice| (Layer::Rest, choice)).into_iter().collect() });
         };
         for _ in 0..baselines.max(1) {
-            add("none".into(), None, "auto", None);
+            add("none".into(), None);
         }
         for name in self.ciphers.iter().filter(|name| !is_none(name)) {
             let cipher = registry::cipher(name)?;
             for (accel, backend) in &backends {
-                let label = if accel.eq_ignore_ascii_case("auto") {
-                    cipher.name.into()
-                } else {
-                    format!("{} {accel}", cipher.name)
-                };
-                add(label, Some(cipher.name), accel, Some(backend.name()));
+                let forced = !accel.eq_ignore_ascii_case("auto");
+                let label = if forced { format!("{} {accel}", cipher.name) } else { cipher.name.into() };
+                add(label, Some(Choice { cipher, backend: *backend, forced }));
             }
         }
         Ok((variants, notes))

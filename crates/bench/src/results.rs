@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+use sealstone_store::{EngineFacts, Layer};
 use serde::{Deserialize, Serialize};
 
 use crate::workload::Unit;
@@ -69,21 +70,6 @@ pub struct Machine {
     pub virtualised: bool,
 }
 
-/// Facts about the engine.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub struct EngineFacts {
-    /// `rocksdb`.
-    pub name: String,
-    /// Version, such as `7.8.3`.
-    pub version: String,
-    /// `system library` or `bundled source`.
-    pub build: String,
-    /// Built with assertions on: its baseline is slower, overheads are understated.
-    pub assertions: bool,
-    /// Settings that matter: block size, page size, compression, sync.
-    pub settings: BTreeMap<String, String>,
-}
-
 /// One way of storing: with which cipher, by which backend.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Variant {
@@ -95,6 +81,22 @@ pub struct Variant {
     pub accel: String,
     /// Backend in use, once known.
     pub backend: Option<String>,
+}
+
+impl From<&sealstone_store::Variant> for Variant {
+    fn from(variant: &sealstone_store::Variant) -> Self {
+        let choice = variant.choice(Layer::Rest);
+        let accel = match choice {
+            Some(choice) if choice.forced => choice.backend.name(),
+            _ => "auto",
+        };
+        Self {
+            label: variant.label.clone(),
+            cipher: choice.map(|choice| choice.cipher.name.into()),
+            accel: accel.into(),
+            backend: choice.map(|choice| choice.backend.name().into()),
+        }
+    }
 }
 
 /// One variant under one workload.

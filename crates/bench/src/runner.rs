@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 
 use crate::machine::Busy;
 use crate::measure::{CpuReading, CpuTime, Latencies, sample_cpu};
-use crate::store::{Counters, Store, StoreError};
 use crate::workload::{Client, Done};
+use sealstone_store::{Counters, Store, StoreError};
 
 /// The work of one thread: clients one after the other, each with the number of operations it does.
 pub type Work = Vec<(Box<dyn Client>, u64)>;
@@ -275,8 +275,8 @@ impl Gate {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::memory_store::MemoryStore;
     use crate::workload::Recorder;
+    use sealstone_store::MemoryStore;
 
     /// A client whose operation number `stall_at` takes 200 ms, while the others take no time.
     struct Stalling {
@@ -355,7 +355,7 @@ mod tests {
         struct Failing;
         impl Client for Failing {
             fn next(&mut self, _: &dyn Store, _: &mut dyn Recorder) -> Result<Done, StoreError> {
-                Err(StoreError("disk full".into()))
+                Err(StoreError::engine("disk full"))
             }
         }
         let mut work = stalling(3, u64::MAX, None);

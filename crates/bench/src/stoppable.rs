@@ -3,7 +3,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::store::{BulkLoad, Counters, Record, Row, Store, StoreError, Table, Transactional};
+use sealstone_store::{BulkLoad, Counters, Record, Row, Store, StoreError, Table, Transactional};
 
 /// A store whose writes end with an error once `stop` is set.
 pub(crate) struct Stoppable<'a> {
@@ -18,7 +18,7 @@ impl<'a> Stoppable<'a> {
 
     fn go_on(&self) -> Result<(), StoreError> {
         match self.stop.load(Ordering::Relaxed) {
-            true => Err(StoreError("stopped".into())),
+            true => Err(StoreError::Stopped),
             false => Ok(()),
         }
     }
@@ -90,7 +90,7 @@ impl Store for Stoppable<'_> {
 impl BulkLoad for Stoppable<'_> {
     fn bulk_load(&self, table: &Table, rows: &mut dyn Iterator<Item = Row>) -> Result<u64, StoreError> {
         self.go_on()?;
-        let bulk = self.inner.bulk().ok_or_else(|| StoreError("this store has no bulk loading".into()))?;
+        let bulk = self.inner.bulk().ok_or_else(|| StoreError::Lacks { caller: "loading", ability: "bulk loading" })?;
         // rows that are cut short are as good as an error: the caller learns of it below and uses nothing of them
         let loaded = bulk.bulk_load(table, &mut rows.take_while(|_| self.go_on().is_ok()))?;
         self.go_on()?;

@@ -2,10 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use sealstone_store::EngineFacts;
+
 use crate::machine::Busy;
 use crate::measure::{CpuTimeline, Latencies};
 use crate::plan::Plan;
-use crate::results::{Cell, EngineFacts, Overhead, Results, SCHEMA, Sample, Saturation, TimeSplit, Variant, Verdict};
+use crate::results::{Cell, Overhead, Results, SCHEMA, Sample, Saturation, TimeSplit, Variant, Verdict};
 use crate::saturation::{self, Evidence};
 use crate::statistics::{self, Estimate, Judgement};
 use crate::workload::{Spec, Unit};
@@ -48,7 +50,7 @@ impl Measured {
 /// A comparison that has ended.
 pub(crate) struct Run<'a> {
     pub(crate) plan: &'a Plan,
-    pub(crate) variants: Vec<Variant>,
+    pub(crate) variants: Vec<sealstone_store::Variant>,
     pub(crate) measured: Vec<Measured>,
     pub(crate) engine: EngineFacts,
     pub(crate) warnings: Vec<String>,
@@ -60,6 +62,7 @@ pub(crate) struct Run<'a> {
 /// Draws the results together.
 pub(crate) fn results(run: Run) -> Results {
     let Run { plan, variants, mut measured, engine, mut warnings, interrupted, started_at, elapsed_s } = run;
+    let variants: Vec<Variant> = variants.iter().map(Variant::from).collect();
     measured.retain(|cell| !cell.samples.is_empty());
     measured.sort_by_key(|cell| (cell.workload, cell.variant));
     let cells = cells(plan, &measured);

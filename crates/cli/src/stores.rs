@@ -7,11 +7,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use sealstone_bench::plan::{Plan, nearest};
-use sealstone_bench::store::Engine;
 use sealstone_keys::KeySource;
 use sealstone_keys::ephemeral::EphemeralKey;
 use sealstone_keys::file::KeyFile;
-use sealstone_rocksdb::RocksDb;
+use sealstone_store::Engine;
+use sealstone_stores::rocksdb::RocksDb;
 
 use crate::flags::CompareFlags;
 use crate::key_source;

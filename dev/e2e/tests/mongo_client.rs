@@ -6,8 +6,8 @@ use std::fs;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use sealstone_bench::store::{Field, Kind, Record, Store, StoreOptions, Table};
 use sealstone_e2e::kmip_server::Certificates;
+use sealstone_store::{Field, Kind, Record, Store, StoreOptions, Table};
 use sealstone_stores::mongodb::lab::{Mongod, MongodOptions, ReplicaSet, find_mongod};
 use sealstone_stores::mongodb::{MongoDb, MongoDbOptions, MongoDbStore};
 

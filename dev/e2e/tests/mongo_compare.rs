@@ -196,13 +196,13 @@ fn clusters_of_the_user_are_used_and_left_as_they_were() {
     let client = |database: &str| {
         MongoDb::connect(&MongoDbOptions { uri: place(database), threads: 1, ..MongoDbOptions::default() }).unwrap()
     };
-    let table = sealstone_bench::store::Table { id: 1, name: "usertable".into(), fields: Vec::new() };
+    let table = sealstone_store::Table { id: 1, name: "usertable".into(), fields: Vec::new() };
     let tables = vec![std::sync::Arc::new(table)];
     assert!(client("first").holding(&tables).unwrap().is_none(), "what was loaded is gone");
-    let options = sealstone_bench::store::StoreOptions { cache_bytes: 0, tables: tables.clone() };
+    let options = sealstone_store::StoreOptions { cache_bytes: 0, tables: tables.clone() };
     let theirs = client("first").open_store(&options).unwrap();
-    let record = sealstone_bench::store::Record::new();
-    sealstone_bench::store::Store::insert(&theirs, &tables[0], b"theirs", &record).unwrap();
+    let record = sealstone_store::Record::new();
+    sealstone_store::Store::insert(&theirs, &tables[0], b"theirs", &record).unwrap();
     let refused = run(&mut compare(dir.path(), &arguments));
     assert_eq!(refused.code, Some(2));
     assert!(refused.stderr.contains("holds records already"), "{}", refused.stderr);

@@ -8,11 +8,11 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
-use sealstone_bench::store::{Field, Kind, Record, Store, StoreOptions, Table};
 use sealstone_e2e::binary::wiredtiger_extension;
 use sealstone_e2e::transcript::{run, sealstone};
 use sealstone_keys::KeySource;
 use sealstone_keys::file::KeyFile;
+use sealstone_store::{Field, Kind, Record, Store, StoreOptions, Table};
 use sealstone_stores::mongodb::engine_options::EngineOptions;
 use sealstone_stores::mongodb::lab::{MongodOptions, ReplicaSet, find_mongod};
 use sealstone_stores::mongodb::{MongoDb, MongoDbOptions, MongoDbStore};

@@ -9,13 +9,11 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-use sealstone_bench::results::Variant;
-use sealstone_bench::store::StoreOptions;
 use sealstone_cipher::backend::Backend;
 use sealstone_cipher::registry;
 use sealstone_e2e::transcript::{Transcript, finish, plain, run, sealstone};
 use sealstone_keys::file::KeyFile;
-use sealstone_rocksdb::{Bottommost, Db, DbOptions, RocksDb, SealedEnv};
+use sealstone_rocksdb::{Bottommost, Db, DbOptions, PlainEnv, SealedEnv};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -62,12 +60,12 @@ fn sealed_store(dir: &Path, key: &Arc<KeyFile>, table_bytes: u64) {
 }
 
 /// A store of the same content in the clear.
-fn plain_store(dir: &Path, key: &Arc<KeyFile>) {
-    let variant = Variant { label: String::new(), cipher: None, accel: "auto".into(), backend: None };
-    let options = StoreOptions { cache_bytes: 1 << 20, tables: Vec::new() };
-    let store = RocksDb::new(key.clone()).open_store(&variant, dir, &options).expect("a plain store");
-    fill(store.db());
-    store.close().expect("a clean end");
+fn plain_store(dir: &Path) {
+    let options =
+        DbOptions { text: "create_if_missing=true;compression=kNoCompression".into(), ..DbOptions::default() };
+    let db = PlainEnv::new().open(dir, &options).expect("a plain store");
+    fill(&db);
+    db.close().expect("a clean end");
     // as RocksDB leaves it where nobody keeps it from doing so
     fs::write(dir.join("LOG"), format!("opened {MARKER}")).expect("room");
 }
@@ -118,7 +116,7 @@ fn a_sealed_store_changes_its_cipher() {
 fn a_plain_store_is_sealed() {
     let (dir, key) = scene();
     let store = dir.path().join("db");
-    plain_store(&store, &key);
+    plain_store(&store);
     fs::write(store.join("notes.txt"), "by hand").expect("room");
     assert!(shows_marker(&store));
     let status = run(&mut sealstone(dir.path(), &["rest", "status", "db"])).done();

@@ -11,15 +11,13 @@ use std::time::Duration;
 
 use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
-use sealstone_bench::results::Variant;
-use sealstone_bench::store::StoreOptions;
 use sealstone_cipher::backend::Backend;
 use sealstone_cipher::registry;
 use sealstone_e2e::crash_check::{Acks, Ledger, run_and_kill};
 use sealstone_e2e::crash_load::{RESEAL_BEGINS, RESEAL_ENDS, Step, THREADS, options};
 use sealstone_keys::file::KeyFile;
 use sealstone_rocksdb::reseal::{self, Reseal, Why};
-use sealstone_rocksdb::{Db, RocksDb, SealedEnv, Sealing, WriteBatch, rest};
+use sealstone_rocksdb::{Db, DbOptions, PlainEnv, SealedEnv, Sealing, WriteBatch, rest};
 
 /// Kills in all; `SEALSTONE_KILLS` overrides it. A quarter of them during the conversion of a plain database.
 const KILLS: u64 = 200;
@@ -138,7 +136,7 @@ fn every_acknowledged_write_survives_a_kill_during_a_conversion() {
     let kills = kills() / 4;
     let victim = Victim::new(["aes-256", "aes-256"]);
     let template = victim.scratch.path().join("plain");
-    plain(&victim, &template);
+    plain(&template);
     let mut rng = SmallRng::seed_from_u64(23);
     let (mut known, mut acknowledged, mut during, mut finished) = (Ledger::default(), 0, 0, 0);
     for round in 1..=kills {
@@ -182,11 +180,10 @@ fn ballast(n: u32) -> (Vec<u8>, Vec<u8>) {
 }
 
 /// A database in the clear, with the steps of round 0 and the ballast in several tables.
-fn plain(victim: &Victim, dir: &Path) {
-    let variant = Variant { label: String::new(), cipher: None, accel: "auto".into(), backend: None };
-    let store = RocksDb::new(victim.keys.clone())
-        .open_store(&variant, dir, &StoreOptions { cache_bytes: 1 << 20, tables: Vec::new() })
-        .expect("a plain store");
+fn plain(dir: &Path) {
+    let options =
+        DbOptions { text: "create_if_missing=true;compression=kNoCompression".into(), ..DbOptions::default() };
+    let db = PlainEnv::new().open(dir, &options).expect("a plain store");
     for number in 0..PLAIN_STEPS {
         for thread in 0..THREADS {
             let step = Step::new(thread, 0, number);
@@ -197,20 +194,20 @@ fn plain(victim: &Victim, dir: &Path) {
                     None => batch.delete(&key),
                 }
             }
-            store.db().write(&mut batch, false).expect("a write");
+            db.write(&mut batch, false).expect("a write");
         }
         if number % 700 == 500 {
-            store.db().flush().expect("a flush");
+            db.flush().expect("a flush");
         }
     }
     for n in 0..BALLAST {
         let (key, value) = ballast(n);
-        store.db().put(&key, &value, false).expect("a write");
+        db.put(&key, &value, false).expect("a write");
         if n % 1000 == 999 {
-            store.db().flush().expect("a flush");
+            db.flush().expect("a flush");
         }
     }
-    store.close().expect("a clean end");
+    db.close().expect("a clean end");
 }
 
 fn copy(from: &Path, to: &Path) {

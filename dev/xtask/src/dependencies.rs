@@ -8,24 +8,37 @@ use anyhow::{Context, Result};
 use serde_json::Value;
 
 /// A member of the workspace: its folder from the root, and the folders of the members it depends on.
-#[derive(Debug, PartialEq)]
+#[derive(Debug, Default, PartialEq)]
 pub(crate) struct Member {
     pub(crate) folder: String,
     pub(crate) uses: Vec<String>,
+    /// For tests and examples alone.
+    pub(crate) tests_use: Vec<String>,
 }
 
-/// What a member of `crates/` may use; `None` where the folder has no place in the order yet.
-fn library_may_use(folder: &str) -> Option<&'static [&'static str]> {
+/// What a member may use, tests and examples apart; `None` where the folder has no place in the order yet.
+fn may_use(folder: &str) -> Option<&'static [&'static str]> {
     Some(match folder {
-        "crates/cipher" => &[],
-        "crates/keys" => &["crates/cipher"],
+        "crates/cipher" | "adapters/servers" => &[],
+        "crates/keys" | "crates/store" => &["crates/cipher"],
         "crates/seal" => &["crates/cipher", "crates/keys"],
-        "crates/bench" => &["crates/cipher"],
+        "crates/bench" => &["crates/cipher", "crates/store"],
+        "adapters/rocksdb" | "adapters/wiredtiger" => &["crates/cipher", "crates/keys", "crates/seal"],
+        "adapters/stores" => &[
+            "crates/cipher",
+            "crates/keys",
+            "crates/seal",
+            "crates/store",
+            "adapters/rocksdb",
+            "adapters/servers",
+            "adapters/wiredtiger",
+        ],
         _ => return None,
     })
 }
 
-const ADAPTERS_MAY_USE: &[&str] = &["crates/cipher", "crates/keys", "crates/seal", "crates/bench"];
+/// What tests and examples of an adapter may use besides.
+const FOR_TESTS: &[&str] = &["crates/bench"];
 
 /// Reads the members out of the JSON of `cargo metadata --no-deps`; `root` is the workspace's folder.
 pub(crate) fn members(metadata: &str, root: &Path) -> Result<Vec<Member>> {
@@ -38,36 +51,48 @@ pub(crate) fn members(metadata: &str, root: &Path) -> Result<Vec<Member>> {
             let manifest = Path::new(package["manifest_path"].as_str().context("package without manifest_path")?);
             let own = manifest.parent().and_then(folder).context("package outside the workspace")?;
             let dependencies = package["dependencies"].as_array().context("package without dependencies")?;
-            let paths = dependencies.iter().filter_map(|dependency| dependency["path"].as_str());
-            let mut uses: Vec<String> = paths.filter_map(|path| folder(Path::new(path))).collect();
-            // a package may name itself, to switch a feature on for its own tests
-            uses.retain(|used| *used != own);
-            uses.sort();
-            uses.dedup();
-            Ok(Member { folder: own, uses })
+            let used = |for_tests: bool| {
+                let chosen = dependencies.iter().filter(|dependency| (dependency["kind"] == "dev") == for_tests);
+                let paths = chosen.filter_map(|dependency| dependency["path"].as_str());
+                let mut uses: Vec<String> = paths.filter_map(|path| folder(Path::new(path))).collect();
+                // a package may name itself, to switch a feature on for its own tests
+                uses.retain(|used| *used != own);
+                uses.sort();
+                uses.dedup();
+                uses
+            };
+            let (uses, tests_use) = (used(false), used(true));
+            Ok(Member { folder: own, uses, tests_use })
         })
         .collect()
 }
 
 /// One line for each dependency against the order.
 pub(crate) fn violations(members: &[Member]) -> Vec<String> {
-    members.iter().flat_map(|member| member.uses.iter().filter_map(|used| violation(&member.folder, used))).collect()
+    let of = |member: &Member| {
+        let uses = member.uses.iter().map(|used| (used, false));
+        let all = uses.chain(member.tests_use.iter().map(|used| (used, true)));
+        all.filter_map(|(used, for_tests)| violation(&member.folder, used, for_tests)).collect::<Vec<_>>()
+    };
+    members.iter().flat_map(of).collect()
 }
 
-fn violation(folder: &str, used: &str) -> Option<String> {
+fn violation(folder: &str, used: &str, for_tests: bool) -> Option<String> {
     if used == "crates/cli" || used.starts_with("dev/") {
         return Some(format!("{folder} uses {used}: nobody uses the command line or dev/"));
     }
     if folder.starts_with("dev/") || folder == "crates/cli" {
         return None;
     }
-    let allowed = if folder.starts_with("adapters/") { Some(ADAPTERS_MAY_USE) } else { library_may_use(folder) };
-    match allowed {
+    if for_tests && folder.starts_with("adapters/") && FOR_TESTS.contains(&used) {
+        return None;
+    }
+    match may_use(folder) {
         None => {
             Some(format!("{folder} has no place in the order of parts: give it one in dev/xtask/src/dependencies.rs"))
         }
         Some(allowed) if allowed.contains(&used) => None,
-        Some(_) => Some(format!("{folder} uses {used}: against the order cipher <- keys <- seal <- adapters <- cli")),
+        Some(_) => Some(format!("{folder} uses {used}: against the order of parts in ARCHITECTURE.md")),
     }
 }
 
@@ -76,7 +101,7 @@ mod tests {
     use super::*;
 
     fn check(folder: &str, used: &str) -> bool {
-        violations(&[Member { folder: folder.into(), uses: vec![used.into()] }]).is_empty()
+        violations(&[Member { folder: folder.into(), uses: vec![used.into()], ..Member::default() }]).is_empty()
     }
 
     #[test]
@@ -84,7 +109,8 @@ mod tests {
         for (folder, used) in [
             ("crates/keys", "crates/cipher"),
             ("crates/seal", "crates/keys"),
-            ("adapters/rocksdb", "crates/bench"),
+            ("adapters/stores", "adapters/rocksdb"),
+            ("crates/bench", "crates/store"),
             ("crates/cli", "adapters/rocksdb"),
             ("dev/e2e", "adapters/rocksdb"),
         ] {
@@ -100,6 +126,9 @@ mod tests {
             ("crates/bench", "crates/seal"),
             ("crates/seal", "adapters/rocksdb"),
             ("adapters/rocksdb", "crates/cli"),
+            ("adapters/rocksdb", "crates/bench"),
+            ("adapters/rocksdb", "crates/store"),
+            ("adapters/wiredtiger", "adapters/rocksdb"),
             ("dev/e2e", "crates/cli"),
             ("crates/cli", "dev/e2e"),
             ("crates/new", "crates/cipher"),
@@ -111,8 +140,10 @@ mod tests {
     #[test]
     fn reads_the_metadata() {
         let metadata = r#"{"packages":[{"manifest_path":"/w/crates/seal/Cargo.toml","dependencies":[
-            {"path":"/w/crates/keys"},{"name":"serde"},{"path":"/w/crates/keys"}]}]}"#;
+            {"path":"/w/crates/keys"},{"name":"serde"},{"path":"/w/crates/keys"},
+            {"path":"/w/crates/bench","kind":"dev"}]}]}"#;
         let found = members(metadata, Path::new("/w")).unwrap();
-        assert_eq!(found, [Member { folder: "crates/seal".into(), uses: vec!["crates/keys".into()] }]);
+        let [uses, tests_use] = [vec!["crates/keys".into()], vec!["crates/bench".into()]];
+        assert_eq!(found, [Member { folder: "crates/seal".into(), uses, tests_use }]);
     }
 }

@@ -10,8 +10,9 @@ use std::sync::Arc;
 use super::c;
 use super::cache::Cache;
 use super::call::{as_bytes, call, call_with_sink, deliver, path_bytes};
-use super::env::Env;
+use super::env::{Env, IoCounts};
 use super::error::Error;
+use crate::meter::CipherWork;
 
 /// What a compaction does with table files that lie in the bottommost level already.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -118,9 +119,21 @@ impl Db {
         &self.env
     }
 
-    /// Its block cache, where it was opened with one.
-    pub(crate) fn cache(&self) -> Option<&Cache> {
-        self.cache.as_deref()
+    /// What was read and written below the seal so far, by all databases of the environment.
+    pub fn io(&self) -> IoCounts {
+        self.env.io()
+    }
+
+    /// What the seal encrypted and decrypted so far, for all databases of the environment; nothing without a seal.
+    pub fn cipher_work(&self) -> CipherWork {
+        self.env.sealed_files().map(|files| files.cipher_work()).unwrap_or_default()
+    }
+
+    /// Empties its block cache, where it was opened with one of its own.
+    pub fn empty_cache(&self) {
+        if let Some(cache) = &self.cache {
+            cache.empty();
+        }
     }
 
     /// Whether it was opened for transactions.
@@ -175,8 +188,11 @@ impl Db {
         self.put_locked(key, value, sync, self.transactions)
     }
 
-    /// As [`Db::put`]; without `locked` it pays no heed to transactions.
-    pub(crate) fn put_locked(&self, key: &[u8], value: &[u8], sync: bool, locked: bool) -> Result<(), Error> {
+    /// As [`Db::put`]; without `locked` it pays no heed to transactions: for databases in which none is under way.
+    ///
+    /// # Errors
+    /// As [`Db::put`].
+    pub fn put_locked(&self, key: &[u8], value: &[u8], sync: bool, locked: bool) -> Result<(), Error> {
         self.env.about_to_write();
         // SAFETY: rules *Owner* and *Slices*.
         call(|error| unsafe {
@@ -261,7 +277,7 @@ impl Db {
     }
 
     /// Data block lookups since opening that the block cache answered, and that it did not.
-    pub(crate) fn cache_counts(&self) -> (u64, u64) {
+    pub fn cache_counts(&self) -> (u64, u64) {
         let (mut hits, mut misses) = (0, 0);
         // SAFETY: rule *Owner*.
         unsafe { c::sealstone_db_cache_counts(self.db.as_ptr(), &mut hits, &mut misses) };

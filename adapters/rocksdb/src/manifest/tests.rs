@@ -14,8 +14,8 @@ use sealstone_keys::ephemeral::EphemeralKey;
 use super::log_record::tests::written;
 use super::version_edit::VersionEdit;
 use super::*;
-use crate::env::{DbOptions, Environment, SealedEnv};
-use crate::ffi::{Base, Db, LiveKind};
+use crate::env::{DbOptions, PlainEnv, SealedEnv};
+use crate::ffi::{Db, LiveKind};
 use crate::rest::{self, ComparedWith};
 
 /// Options under which nothing happens by itself, and values of 100 bytes lie in blob files.
@@ -26,7 +26,7 @@ const STILL: &str = ";disable_auto_compactions=true;enable_blob_files=true;min_b
 /// An unsealed database in which things are done at random.
 struct Store {
     dir: tempfile::TempDir,
-    env: Environment,
+    env: PlainEnv,
     db: Option<Db>,
     families: u32,
     made: u32,
@@ -35,7 +35,7 @@ struct Store {
 impl Store {
     fn new(options: &str) -> Self {
         let dir = tempfile::tempdir().unwrap();
-        let env = Environment::new(Base::Files, None);
+        let env = PlainEnv::new();
         let mut text = DbOptions::default();
         text.text.push_str(STILL);
         text.text.push_str(options);
@@ -77,7 +77,7 @@ impl Store {
 
     fn reopen(&mut self) {
         self.db.take().unwrap().close().unwrap();
-        self.db = Some(Db::open_stored(Arc::clone(&self.env.env), &self.path(), true).unwrap());
+        self.db = Some(self.env.open_stored(&self.path()).unwrap());
     }
 
     /// One thing out of those that change the set of files.

@@ -4,13 +4,12 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use sealstone_bench::store::StoreError;
 use sealstone_cipher::registry::Cipher;
 use sealstone_keys::KeyRef;
 use serde::Serialize;
 
 use super::kind::{Kind, kind};
-use crate::rest::{self, State};
+use crate::rest::{self, RestError, State};
 
 /// A file that is not under the cipher and key wanted.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -56,7 +55,7 @@ impl Why {
 ///
 /// # Errors
 /// A directory that cannot be read.
-pub fn left(dir: &Path, cipher: &Cipher, key: &KeyRef) -> Result<Vec<Left>, StoreError> {
+pub fn left(dir: &Path, cipher: &Cipher, key: &KeyRef) -> Result<Vec<Left>, RestError> {
     left_beside(dir, cipher, key, None)
 }
 
@@ -67,7 +66,7 @@ pub(super) fn left_beside(
     cipher: &Cipher,
     key: &KeyRef,
     open: Option<(&BTreeSet<u64>, bool)>,
-) -> Result<Vec<Left>, StoreError> {
+) -> Result<Vec<Left>, RestError> {
     let unwanted = |state: &State| match state {
         State::Sealed(sealed) => {
             sealed.cipher != cipher.name || sealed.key_id != key.id || sealed.key_version != key.version

@@ -11,7 +11,6 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use nix::sys::statvfs::statvfs;
-use sealstone_bench::store::StoreError;
 use sealstone_cipher::registry::Cipher;
 use sealstone_keys::KeyRef;
 use sealstone_seal::{HEADER_BYTES, inspect};
@@ -298,12 +297,12 @@ impl Work<'_> {
         let live_numbers: BTreeSet<u64> = live.iter().map(|file| file.number).collect();
         let log_ended = self.is_log_new()?;
         let look = Some((&live_numbers, log_ended));
-        let mut left = left_beside(self.db.dir(), self.cipher, &self.key, look).map_err(ResealError::Engine)?;
+        let mut left = left_beside(self.db.dir(), self.cipher, &self.key, look)?;
         left.retain(|left| !self.is_leaving(&self.db.dir().join(&left.file)));
         for other in directories {
             // a database may be spread over several directories
             if !fs::canonicalize(&other).unwrap_or_else(|_| other.clone()).starts_with(&own) {
-                let there = left_beside(&other, self.cipher, &self.key, look).map_err(ResealError::Engine)?;
+                let there = left_beside(&other, self.cipher, &self.key, look)?;
                 let named = |left: Left| Left { file: other.join(&left.file).display().to_string(), ..left };
                 left.extend(there.into_iter().map(named));
             }
@@ -312,7 +311,7 @@ impl Work<'_> {
     }
 
     pub(super) fn told(&self, error: &Error) -> ResealError {
-        ResealError::Engine(explain("reseal", self.db.dir(), error))
+        explain("reseal", self.db.dir(), error).into()
     }
 }
 
@@ -328,12 +327,7 @@ pub(super) fn facts(path: &Path) -> io::Result<(u64, Option<Under>)> {
 
 /// Names of the files in `dir`.
 pub(super) fn names(dir: &Path) -> Result<Vec<String>, ResealError> {
-    let cannot = |error: io::Error| {
-        ResealError::Engine(StoreError(format!(
-            "cannot read directory {}: {error}\nonly a store in a directory of its own can be resealed",
-            dir.display()
-        )))
-    };
+    let cannot = |source| ResealError::Spread { dir: dir.to_owned(), source };
     let entries = fs::read_dir(dir).map_err(cannot)?;
     entries.map(|entry| Ok(entry.map_err(cannot)?.file_name().to_string_lossy().into_owned())).collect()
 }

@@ -14,13 +14,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use sealstone_bench::store::StoreError;
 use sealstone_cipher::backend::Backend;
-use sealstone_keys::{KeyError, KeyRef, KeySource, Secret};
+use sealstone_keys::{KeyRef, KeySource, Secret};
 use sealstone_seal::{Rewrapped, SealError, inspect, rewrap};
 use serde::Serialize;
 
-use super::{CHUNK_BYTES, Finding, SCHEMA, list, read_start, status};
+use super::{CHUNK_BYTES, Finding, RestError, SCHEMA, list, read_start, status};
 use crate::opening::{self, Header};
 
 /// Files that are open at once, waiting to be synced.
@@ -91,13 +90,12 @@ pub fn rotate(
     dir: &Path,
     keys: &dyn KeySource,
     progress: &mut dyn FnMut(RotationProgress<'_>),
-) -> Result<Rotation, StoreError> {
+) -> Result<Rotation, RestError> {
     let begin = Instant::now();
     let _alone = alone(dir)?;
-    let told = |error: KeyError| StoreError(error.to_string());
-    let (key, kek) = keys.current().map_err(told)?;
+    let (key, kek) = keys.current()?;
     for total in status(dir)?.totals {
-        keys.get(&KeyRef { id: total.key_id, version: total.key_version }).map_err(told)?;
+        keys.get(&KeyRef { id: total.key_id, version: total.key_version })?;
     }
     let mut rewrapped = 0;
     let mut run = Run { dir, keys, key: &key, kek: &kek, settled: HashSet::new() };
@@ -121,13 +119,7 @@ pub fn rotate(
             });
         }
     }
-    Err(StoreError(format!(
-        "files under older versions of key {} keep appearing in {}\n\
-         a process that writes there does not see version {}: restart it with the new key, then run this again",
-        key.id,
-        dir.display(),
-        key.version
-    )))
+    Err(RestError::OldVersions { dir: dir.to_owned(), key })
 }
 
 /// What is still wrapped under one version of a key.
@@ -147,17 +139,12 @@ pub struct Protected {
 /// # Errors
 /// A directory or file that cannot be read: then nobody knows. So with a file that begins as a sealed one and whose header
 /// this program cannot read, be it newer, damaged or cut short, and with one whose header is zeros before other bytes.
-pub fn protected(dir: &Path, key: &KeyRef) -> Result<Protected, StoreError> {
+pub fn protected(dir: &Path, key: &KeyRef) -> Result<Protected, RestError> {
     let mut found = Protected { sealed_files: 0, files: 0, example: None };
     let mut open = Vec::new();
     for (name, _) in list(dir)? {
         let path = dir.join(&name);
-        let cannot = |error: io::Error| {
-            StoreError(format!(
-                "cannot read {}: {error}\nwithout it nobody knows which key it is under; give this user access",
-                path.display()
-            ))
-        };
+        let cannot = |source| RestError::File { file: path.clone(), source };
         let file = match File::open(&path) {
             Ok(file) => file,
             Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
@@ -190,10 +177,10 @@ pub fn protected(dir: &Path, key: &KeyRef) -> Result<Protected, StoreError> {
 }
 
 /// The refusal to say which key the file at `path` is under, because of `error` in its header.
-fn nobody_knows(path: &Path, error: &SealError) -> StoreError {
+fn nobody_knows(path: &Path, error: &SealError) -> RestError {
     let words = error.to_string();
-    let found = words.lines().next().unwrap_or_default();
-    let advice = match error {
+    let found = words.lines().next().unwrap_or_default().to_owned();
+    let next = match error {
         SealError::UnsupportedVersion { .. } | SealError::UnknownCipher { .. } => {
             "retire the version with the version of sealstone that wrote this file, or a newer one"
         }
@@ -201,7 +188,7 @@ fn nobody_knows(path: &Path, error: &SealError) -> StoreError {
             "restore it from a backup, or move it elsewhere if the store opens without it, and retire the version then"
         }
     };
-    StoreError(format!("nobody knows which key {} is under: {found}\n{advice}", path.display()))
+    RestError::UnknownKey { file: path.to_owned(), found, next }
 }
 
 /// Whether there is nothing but zeros in `file`.
@@ -256,7 +243,7 @@ enum Outcome {
 }
 
 impl Run<'_> {
-    fn pass(&mut self, progress: &mut dyn FnMut(RotationProgress<'_>)) -> Result<Pass, StoreError> {
+    fn pass(&mut self, progress: &mut dyn FnMut(RotationProgress<'_>)) -> Result<Pass, RestError> {
         let mut pass = Pass::default();
         let files = list(self.dir)?;
         let total_files = files.len() as u64;
@@ -290,7 +277,7 @@ impl Run<'_> {
                 before
                     .iter()
                     .try_for_each(|offset| file.write_all_at(rewrapped.bytes(), *offset))
-                    .map_err(|error| cannot_write(&path, &error))?;
+                    .map_err(|error| cannot_write(&path, error))?;
                 pass.rewrapped += 1;
                 begun.push((open.len(), rewrapped));
                 open.push((path, file));
@@ -347,12 +334,12 @@ fn place(file: &File) -> Option<(u64, u64)> {
 
 /// Puts what was written to the files `open` on disk, then writes and syncs the last copy of the headers in `begun`: one copy
 /// of each header is whole at any time. Leaves both empty.
-fn settle(open: &mut Vec<(PathBuf, File)>, begun: &mut Vec<(usize, Box<Rewrapped>)>) -> Result<(), StoreError> {
+fn settle(open: &mut Vec<(PathBuf, File)>, begun: &mut Vec<(usize, Box<Rewrapped>)>) -> Result<(), RestError> {
     sync(open)?;
     for (at, rewrapped) in begun.iter() {
         let (path, file) = &open[*at];
         let last = rewrapped.offsets.last().expect("a header has a copy");
-        file.write_all_at(rewrapped.bytes(), *last).map_err(|error| cannot_write(path, &error))?;
+        file.write_all_at(rewrapped.bytes(), *last).map_err(|error| cannot_write(path, error))?;
     }
     if !begun.is_empty() {
         sync(open)?;
@@ -362,18 +349,16 @@ fn settle(open: &mut Vec<(PathBuf, File)>, begun: &mut Vec<(usize, Box<Rewrapped
     Ok(())
 }
 
-fn cannot_write(path: &Path, error: &io::Error) -> StoreError {
-    StoreError(format!("cannot write the header of {}: {error}\ncheck the device, then run this again", path.display()))
+fn cannot_write(path: &Path, source: io::Error) -> RestError {
+    RestError::Write { attempt: "write the header of", file: path.to_owned(), source }
 }
 
 /// Puts what was written to `files` on disk, many at a time.
-fn sync(files: &[(PathBuf, File)]) -> Result<(), StoreError> {
+fn sync(files: &[(PathBuf, File)]) -> Result<(), RestError> {
     let next = AtomicUsize::new(0);
-    let work = || -> Result<(), StoreError> {
+    let work = || -> Result<(), RestError> {
         while let Some((path, file)) = files.get(next.fetch_add(1, Ordering::Relaxed)) {
-            file.sync_data().map_err(|error| {
-                StoreError(format!("cannot sync {}: {error}\ncheck the device, then run this again", path.display()))
-            })?;
+            file.sync_data().map_err(|source| RestError::Write { attempt: "sync", file: path.clone(), source })?;
         }
         Ok(())
     };
@@ -384,16 +369,12 @@ fn sync(files: &[(PathBuf, File)]) -> Result<(), StoreError> {
 }
 
 /// Keeps other rotations out of `dir` until it is dropped, or the process ends.
-fn alone(dir: &Path) -> Result<File, StoreError> {
-    let cannot = |error: io::Error| {
-        StoreError(format!("cannot read directory {}: {error}\ngive the directory of a store", dir.display()))
-    };
+fn alone(dir: &Path) -> Result<File, RestError> {
+    let cannot = |source| RestError::Directory { dir: dir.to_owned(), source };
     let handle = File::open(dir).map_err(cannot)?;
     match handle.try_lock() {
         Ok(()) => Ok(handle),
-        Err(TryLockError::WouldBlock) => {
-            Err(StoreError(format!("another rotation is at work in {}\nwait for its end", dir.display())))
-        }
+        Err(TryLockError::WouldBlock) => Err(RestError::Busy { dir: dir.to_owned() }),
         Err(TryLockError::Error(error)) => Err(cannot(error)),
     }
 }

@@ -16,8 +16,7 @@ use mongodb::options::{
 };
 use mongodb::sync::{Client, Database};
 use percent_encoding::percent_decode_str;
-use sealstone_bench::results::EngineFacts;
-use sealstone_bench::store::{StoreError, StoreOptions, Table};
+use sealstone_store::{EngineFacts, StoreError, StoreOptions, Table};
 
 use super::MongoDbStore;
 
@@ -55,6 +54,45 @@ pub enum Error {
         /// What is known.
         known: &'static str,
     },
+    /// A sealed variant, and nothing that servers could load to seal.
+    #[error("cannot seal {variant}: there is no extension to load\nname one with --extension")]
+    NoSeal {
+        /// Label of the variant.
+        variant: String,
+    },
+    /// No cluster was named for a variant.
+    #[error("no cluster for {variant}: there are clusters for {named}\nname it with --cluster '{variant}=mongodb://…'")]
+    NoCluster {
+        /// Label of the variant.
+        variant: String,
+        /// Labels of the clusters that were named.
+        named: String,
+    },
+    /// A collection is not empty, and its records are somebody else's.
+    #[error(
+        "collection {collection} at {shown} holds records already, and none of them would be ours to remove\n\
+         name an empty database in the address"
+    )]
+    NotEmpty {
+        /// Name of the collection.
+        collection: String,
+        /// Address of the servers, without user and password.
+        shown: String,
+    },
+    /// Secondaries that stay behind.
+    #[error("the secondaries did not catch up within {limit_s} s\nsee whether they are slower than the primary")]
+    Behind {
+        /// How long they were waited for, in seconds.
+        limit_s: u64,
+    },
+    /// A data directory on this machine cannot be listed.
+    #[error("cannot read directory {}: {source}\nsee that it may be read", dir.display())]
+    Directory {
+        /// The directory.
+        dir: PathBuf,
+        /// What the operating system said.
+        source: std::io::Error,
+    },
     /// The servers did not do what was asked.
     #[error("cannot {attempt} MongoDB at {shown}: {found}\n{step}")]
     Server {
@@ -71,7 +109,7 @@ pub enum Error {
 
 impl From<Error> for StoreError {
     fn from(error: Error) -> Self {
-        Self(error.to_string())
+        Self::engine(error)
     }
 }
 

@@ -9,7 +9,7 @@ use std::fmt::Write;
 use mongodb::bson::raw::CString;
 use mongodb::bson::spec::BinarySubtype;
 use mongodb::bson::{Decimal128, RawBinaryRef, RawBsonRef, RawDocument, RawDocumentBuf};
-use sealstone_bench::store::{Kind, Record, StoreError, Table};
+use sealstone_store::{Kind, Record, StoreError, Table};
 
 /// Name of the key.
 pub(super) const ID: &str = "_id";
@@ -33,12 +33,20 @@ fn key_of(document: &RawDocument, table: &Table, into: &mut Vec<u8>) -> Result<(
     Ok(())
 }
 
+/// A document that nobody here wrote.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "cannot read a document of collection {collection}: field {field} {found}\n\
+     the collection holds documents of another program: name another database"
+)]
+struct Foreign {
+    collection: String,
+    field: String,
+    found: String,
+}
+
 fn foreign(table: &Table, field: &str, found: &str) -> StoreError {
-    StoreError(format!(
-        "cannot read a document of collection {}: field {field} {found}\n\
-         the collection holds documents of another program: name another database",
-        table.name
-    ))
+    StoreError::engine(Foreign { collection: table.name.clone(), field: field.into(), found: found.into() })
 }
 
 /// The fields of a table as documents name them.
@@ -215,7 +223,7 @@ fn allowed(name: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use sealstone_bench::store::Field;
+    use sealstone_store::Field;
 
     use super::*;
 

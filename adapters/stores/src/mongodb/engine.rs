@@ -5,12 +5,11 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use sealstone_bench::results::{EngineFacts, Variant};
-use sealstone_bench::store::{Engine, Store, StoreError, StoreOptions, Table};
+use sealstone_store::{Engine, EngineFacts, Layer, Store, StoreError, StoreOptions, Table, Variant};
 
 use super::engine_options::EngineOptions;
 use super::lab::{MongodOptions, ReplicaSet};
-use super::{MongoDb, MongoDbOptions};
+use super::{Error, MongoDb, MongoDbOptions};
 
 /// The least cache that mongod takes, in bytes.
 pub const CACHE_BYTES_MIN: u64 = 256 << 20;
@@ -48,24 +47,17 @@ impl LabEngine {
     /// How each member of the set of `variant` is started.
     fn member(&self, variant: &Variant, store: &StoreOptions) -> Result<MongodOptions, StoreError> {
         let mut engine_config = None;
-        if let Some(cipher) = &variant.cipher {
+        if let Some(choice) = variant.choice(Layer::Rest) {
             let Some(seal) = &self.options.seal else {
-                let label = &variant.label;
-                return Err(StoreError(format!(
-                    "cannot seal {label}: there is no extension to load\nname one with --extension"
-                )));
+                return Err(Error::NoSeal { variant: variant.label.clone() }.into());
             };
-            let accel = Some(variant.accel.clone()).filter(|accel| accel != "auto");
-            let seal = EngineOptions { cipher: Some(cipher.clone()), accel, ..seal.clone() };
-            engine_config = Some(seal.engine_config().map_err(told)?);
+            let accel = choice.forced.then(|| choice.backend.name().to_owned());
+            let seal = EngineOptions { cipher: Some(choice.cipher.name.into()), accel, ..seal.clone() };
+            engine_config = Some(seal.engine_config().map_err(StoreError::engine)?);
         }
         let cache_gb = store.cache_bytes.max(CACHE_BYTES_MIN) as f64 / f64::from(1 << 30);
         Ok(MongodOptions { program: self.options.program.clone(), cache_gb, engine_config, ..MongodOptions::default() })
     }
-}
-
-fn told(error: impl std::fmt::Display) -> StoreError {
-    StoreError(error.to_string())
 }
 
 impl Engine for LabEngine {
@@ -78,10 +70,10 @@ impl Engine for LabEngine {
 
     fn open(&self, variant: &Variant, dir: &Path, options: &StoreOptions) -> Result<Box<dyn Store>, StoreError> {
         let members = vec![self.member(variant, options)?; self.options.members];
-        let mut set = ReplicaSet::start(dir, &members).map_err(told)?;
+        let mut set = ReplicaSet::start(dir, &members).map_err(StoreError::engine)?;
         let client = MongoDbOptions { uri: set.uri(), data_dirs: set.data_dirs(), ..self.options.client.clone() };
-        let server = MongoDb::connect(&client).map_err(told)?;
-        let store = server.open_store(options).map_err(told)?;
+        let server = MongoDb::connect(&client).map_err(StoreError::engine)?;
+        let store = server.open_store(options).map_err(StoreError::engine)?;
         self.facts.learn(&server);
         let pids = set.pids().into_iter().filter_map(|pid| u32::try_from(pid).ok()).collect();
         Ok(Box::new(store.with_servers(pids, Box::new(Running { set, keep: self.options.keep }))))
@@ -131,21 +123,13 @@ impl Engine for ClusterEngine {
         let label = &variant.label;
         let (_, client) = self.clusters.iter().find(|(name, _)| name == label).ok_or_else(|| {
             let names: Vec<_> = self.clusters.iter().map(|(name, _)| name.as_str()).collect();
-            StoreError(format!(
-                "no cluster for {label}: there are clusters for {}\nname it with --cluster '{label}=mongodb://…'",
-                names.join(", ")
-            ))
+            Error::NoCluster { variant: label.clone(), named: names.join(", ") }
         })?;
-        let server = MongoDb::connect(client).map_err(told)?;
-        if let Some(table) = server.holding(&options.tables).map_err(told)? {
-            return Err(StoreError(format!(
-                "collection {} at {} holds records already, and none of them would be ours to remove\n\
-                 name an empty database in the address",
-                table.name,
-                server.place()
-            )));
+        let server = MongoDb::connect(client).map_err(StoreError::engine)?;
+        if let Some(table) = server.holding(&options.tables).map_err(StoreError::engine)? {
+            return Err(Error::NotEmpty { collection: table.name.clone(), shown: server.place().into() }.into());
         }
-        let store = server.open_store(options).map_err(told)?;
+        let store = server.open_store(options).map_err(StoreError::engine)?;
         self.facts.learn(&server);
         let tables = options.tables.clone();
         Ok(Box::new(store.with_servers(Vec::new(), Box::new(Loaded { server, tables }))))

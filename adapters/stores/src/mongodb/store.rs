@@ -14,7 +14,7 @@ use mongodb::error::{Error as DriverError, ErrorKind, WriteFailure};
 use mongodb::options::{Acknowledgment, WriteConcern};
 use mongodb::sync::Collection;
 use nix::fcntl::{PosixFadviseAdvice, posix_fadvise};
-use sealstone_bench::store::{BulkLoad, Counters, Record, Row, Store, StoreError, Table, Transactional};
+use sealstone_store::{BulkLoad, Counters, Record, Row, Store, StoreError, Table, Transactional};
 
 use super::connection::{Error, MongoDb, Topology, number};
 use super::document::{ID, Layout, id};
@@ -123,10 +123,8 @@ impl MongoDbStore {
 
     pub(super) fn place(&self, table: &Table) -> Result<&Place, StoreError> {
         self.places.get(&table.id).ok_or_else(|| {
-            StoreError(format!(
-                "table {} is not among those the store was opened with\nthis is a bug in sealstone; please report it",
-                table.name
-            ))
+            let found = "the store was not opened with it; this is a bug in sealstone, please report it".into();
+            StoreError::Shape { table: table.name.clone(), found }
         })
     }
 
@@ -190,10 +188,7 @@ impl MongoDbStore {
                 return Ok(());
             }
             if begin.elapsed() > CATCH_UP_LIMIT {
-                return Err(StoreError(format!(
-                    "the secondaries did not catch up within {} s\nsee whether they are slower than the primary",
-                    CATCH_UP_LIMIT.as_secs()
-                )));
+                return Err(Error::Behind { limit_s: CATCH_UP_LIMIT.as_secs() }.into());
             }
             thread::sleep(POLL);
         }
@@ -372,7 +367,7 @@ impl Store for MongoDbStore {
             return self.read(table, key, Some(&[]), &mut Record::new());
         }
         let changed = Document::try_from(changed)
-            .map_err(|error| StoreError(format!("cannot write to {}: {error}", table.name)))?;
+            .map_err(|error| StoreError::Shape { table: table.name.clone(), found: error.to_string() })?;
         let outcome = place.collection.update_one(doc! { ID: id(key) }, changed).run();
         outcome.map(|done| done.matched_count > 0).map_err(|error| self.told("write to", table, &error))
     }
@@ -463,10 +458,7 @@ impl BulkLoad for MongoDbStore {
                 count += 1;
                 if last.as_ref().is_some_and(|last| *last >= key) {
                     self.unload(place, &loaded);
-                    return Err(StoreError(format!(
-                        "row {count} of a bulk load into table {} is out of order\nsort the rows by key, each key once",
-                        table.name
-                    )));
+                    return Err(StoreError::Order { table: table.name.clone(), row: count });
                 }
                 let document = place.layout.encode(&key, &record);
                 bytes += document.as_bytes().len();
@@ -493,8 +485,7 @@ impl BulkLoad for MongoDbStore {
 
 /// Calls `each` with path and length of every file in `dir` and below; one that vanishes meanwhile is left out.
 fn each_file(dir: &Path, each: &mut dyn FnMut(&Path, u64)) -> Result<(), StoreError> {
-    let cannot =
-        |error| StoreError(format!("cannot read directory {}: {error}\nsee that it may be read", dir.display()));
+    let cannot = |source| Error::Directory { dir: dir.to_owned(), source };
     for entry in fs::read_dir(dir).map_err(cannot)? {
         let Ok(entry) = entry else { continue };
         match entry.metadata() {

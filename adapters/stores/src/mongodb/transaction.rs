@@ -9,7 +9,7 @@ use mongodb::bson::doc;
 use mongodb::error::{Error as DriverError, ErrorKind, TRANSIENT_TRANSACTION_ERROR, UNKNOWN_TRANSACTION_COMMIT_RESULT};
 use mongodb::options::{Acknowledgment, ReadConcern, ReadPreference, SelectionCriteria, WriteConcern};
 use mongodb::sync::ClientSession;
-use sealstone_bench::store::{Record, StoreError, Table, Transaction, Transactional};
+use sealstone_store::{Record, StoreError, Table, Transaction, Transactional};
 
 use super::MongoDbStore;
 use super::document::{ID, id};

@@ -4,9 +4,9 @@ use super::{At, Comparison, Halt, Ready, Stores, work};
 use crate::null_store::NullStore;
 use crate::progress::Phase;
 use crate::schedule::{Pace, orders, slicing};
-use crate::store::Record;
 use crate::summary::Measured;
 use crate::workload::{Spec, Unit, Workload};
+use sealstone_store::Record;
 
 impl<'a> Comparison<'a> {
     /// Runs the workload without counting, finds out how fast it is, and cuts its rounds into slices.

@@ -1,5 +1,6 @@
 //! What the template shows, in its order: the answer, charts, tables, then what is needed to trust and to repeat it.
 
+use sealstone_store::EngineFacts;
 use serde::Serialize;
 
 use super::canvas::{self, Ink};
@@ -9,7 +10,7 @@ use super::tables::{self, Table};
 use super::{Options, ReportError, figures, percentiles};
 use crate::merge;
 use crate::plan::{Plan, Policy};
-use crate::results::{Cell, EngineFacts, Machine, Results};
+use crate::results::{Cell, Machine, Results};
 
 /// The whole page.
 #[derive(Serialize)]

@@ -10,7 +10,7 @@ use xxhash_rust::xxh3::xxh3_64;
 use super::loading::load_sorted;
 use super::records::Records;
 use super::{Client, Done, Error, Position, Recorder, Sources, Spec, Unit, Workload, shared, split};
-use crate::store::{Record, Row, Store, StoreError, Table};
+use sealstone_store::{Record, Row, Store, StoreError, Table};
 
 pub(super) const LOAD: Spec = Spec {
     name: "batch-load",
@@ -148,8 +148,7 @@ struct LoadClient {
 
 impl Client for LoadClient {
     fn next(&mut self, store: &dyn Store, recorder: &mut dyn Recorder) -> Result<Done, StoreError> {
-        let bulk =
-            store.bulk().ok_or_else(|| StoreError("batch-load needs bulk loading, which this store lacks".into()))?;
+        let bulk = store.bulk().ok_or_else(|| StoreError::Lacks { caller: "batch-load", ability: "bulk loading" })?;
         let chunk = self.chunks.next().ok_or_else(|| past_the_end("batch-load"))?;
         let rows = self.data.chunk(chunk);
         let wanted = rows.end - rows.start;
@@ -160,7 +159,7 @@ impl Client for LoadClient {
         recorder.record("load", start);
         drop(generated);
         if loaded != wanted {
-            return Err(StoreError(format!("bulk loading took {loaded} rows of {wanted}")));
+            return Err(StoreError::Differs(format!("bulk loading took {loaded} rows of {wanted}")));
         }
         Ok(Done { rows: loaded, bytes })
     }
@@ -168,7 +167,7 @@ impl Client for LoadClient {
 
 /// A client was asked for more operations than `Position::share` gives it.
 fn past_the_end(workload: &str) -> StoreError {
-    StoreError(format!("{workload} was asked for a piece beyond its share; this is a bug, please report it"))
+    StoreError::Differs(format!("{workload} was asked for a piece beyond its share; this is a bug, please report it"))
 }
 
 /// Scans the data set, a chunk an operation.
@@ -246,12 +245,15 @@ impl Client for ScanClient {
         recorder.record("scan", start);
         if found != rows.end - rows.start {
             let wanted = rows.end - rows.start;
-            return Err(StoreError(format!("scanning batch from row {} gave {found} rows of {wanted}", rows.start)));
+            return Err(StoreError::Differs(format!(
+                "scanning batch from row {} gave {found} rows of {wanted}",
+                rows.start
+            )));
         }
         if checksum != self.checksums[chunk as usize] {
             let Range { start, end } = rows;
             let message = format!("rows {start} to {} of batch are not what was loaded: checksum mismatch", end - 1);
-            return Err(StoreError(message));
+            return Err(StoreError::Differs(message));
         }
         Ok(Done { rows: found, bytes })
     }
@@ -260,9 +262,9 @@ impl Client for ScanClient {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::memory_store::MemoryStore;
     use crate::workload::build;
     use crate::workload::testing::{Journal, Names, alone, load, make, plan, run};
+    use sealstone_store::MemoryStore;
 
     fn both() -> Vec<Box<dyn Workload>> {
         build(&plan(), &["batch-load", "batch-scan"]).unwrap()

@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-use crate::store::{Field, Kind};
+use sealstone_store::{Field, Kind};
 
 /// Longest record in bytes. A longer one is more likely a quote that was never closed.
 const RECORD_BYTES_MAX: usize = 1 << 20;

@@ -1,6 +1,6 @@
 //! Loading rows that come in key order: past the write path where the store can, one by one where it cannot.
 
-use crate::store::{Row, Store, StoreError, Table};
+use sealstone_store::{Row, Store, StoreError, Table};
 
 /// Rows written between two reports of progress.
 const REPORT_ROWS: u64 = 256;

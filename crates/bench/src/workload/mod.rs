@@ -19,8 +19,8 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use crate::plan::Plan;
-use crate::store::{Store, StoreError, Table};
 use records::Records;
+use sealstone_store::{Store, StoreError, Table};
 
 /// In what a workload's throughput is counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]

@@ -9,7 +9,7 @@ use rand::{Rng, RngExt};
 use super::csv_records::CsvRecords;
 pub use super::csv_records::Error;
 use super::distribution::stream;
-use crate::store::{Field, Kind, Record};
+use sealstone_store::{Field, Kind, Record};
 
 /// Fields of a YCSB record.
 const YCSB_FIELDS: usize = 10;
@@ -113,10 +113,10 @@ mod tests {
 
     use super::*;
     use crate::plan::Plan;
-    use crate::store::Store;
     use crate::workload::build;
     use crate::workload::distribution::stream;
     use crate::workload::testing::{Journal, alone, assert_distributed, load, make, nhis_sample, plan, run, tally};
+    use sealstone_store::Store;
 
     fn csv_file() -> tempfile::NamedTempFile {
         let mut file = tempfile::NamedTempFile::new().unwrap();

@@ -8,9 +8,9 @@ use std::time::Instant;
 use statrs::distribution::{ChiSquared, ContinuousCDF};
 
 use super::{Client, Done, Position, Recorder, Workload, build};
-use crate::memory_store::MemoryStore;
 use crate::plan::Plan;
-use crate::store::{BulkLoad, Counters, Record, Row, Store, StoreError, Table, Transaction, Transactional};
+use sealstone_store::MemoryStore;
+use sealstone_store::{BulkLoad, Counters, Record, Row, Store, StoreError, Table, Transaction, Transactional};
 
 /// A small plan.
 pub(super) fn plan() -> Plan {

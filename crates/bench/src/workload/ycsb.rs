@@ -14,7 +14,7 @@ use rand::rngs::SmallRng;
 use super::distribution::{AcknowledgedCounter, Latest, ScrambledZipfian, fnv, stream};
 use super::records::Records;
 use super::{Client, Done, Error, Position, Recorder, Sources, Spec, Unit, Workload, shared, split};
-use crate::store::{Record, Row, Store, StoreError, Table};
+use sealstone_store::{Record, Row, Store, StoreError, Table};
 
 const fn spec(name: &'static str, description: &'static str) -> Spec {
     Spec { name, description, unit: Unit::Operations, dataset: "ycsb", clients: None, cold: false, from_empty: false }
@@ -264,7 +264,7 @@ impl YcsbClient {
     }
 
     fn missing(&self) -> StoreError {
-        StoreError(format!(
+        StoreError::Differs(format!(
             "record {} of {} is not in the store, although writing it succeeded",
             String::from_utf8_lossy(&self.key),
             self.table.name
@@ -337,11 +337,11 @@ impl YcsbClient {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::memory_store::MemoryStore;
     use crate::null_store::NullStore;
     use crate::plan::Plan;
     use crate::workload::build;
     use crate::workload::testing::{Journal, alone, assert_distributed, load, make, plan, run, tally};
+    use sealstone_store::MemoryStore;
 
     const NAMES: [&str; 6] = ["a", "b", "c", "d", "e", "f"];
 

@@ -7,11 +7,9 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use sealstone_bench::memory_store::MemoryStore;
-use sealstone_bench::results::{EngineFacts, Variant};
-use sealstone_bench::store::{
-    BulkLoad, Counters, Engine, Record, Store, StoreError, StoreOptions, Table, Transactional,
-};
+use sealstone_store::MemoryStore;
+use sealstone_store::{BulkLoad, Counters, Engine, Record, Store, StoreError, StoreOptions, Table, Transactional};
+use sealstone_store::{EngineFacts, Variant};
 
 /// What was asked of a store, other than reads and writes.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -61,9 +59,9 @@ impl Engine for FakeEngine {
     }
 
     fn open(&self, variant: &Variant, dir: &Path, _options: &StoreOptions) -> Result<Box<dyn Store>, StoreError> {
-        let empty = std::fs::read_dir(dir).map_err(|error| StoreError(error.to_string()))?.next().is_none();
+        let empty = std::fs::read_dir(dir).map_err(|error| StoreError::engine(error))?.next().is_none();
         assert!(empty, "a store is opened in {}, which is not empty", dir.display());
-        std::fs::write(dir.join("data"), &variant.label).map_err(|error| StoreError(error.to_string()))?;
+        std::fs::write(dir.join("data"), &variant.label).map_err(|error| StoreError::engine(error))?;
         let store = FakeStore {
             label: variant.label.clone(),
             inner: MemoryStore::new(),
@@ -97,7 +95,7 @@ impl Store for FakeStore {
             self.shared.stop.store(true, Ordering::Relaxed);
         }
         if Some(number) == self.trouble.fail_at_read {
-            return Err(StoreError("page 7 of 000012.sst failed authentication".into()));
+            return Err(StoreError::engine("page 7 of 000012.sst failed authentication"));
         }
         if let Some(delay) = self.delay {
             std::thread::sleep(delay);

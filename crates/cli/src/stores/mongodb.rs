@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use sealstone_bench::plan::{Plan, check_memory};
-use sealstone_bench::results::{EngineFacts, Variant};
-use sealstone_bench::store::{Engine, Store, StoreError, StoreOptions};
+use sealstone_store::{Engine, Store, StoreError, StoreOptions};
+use sealstone_store::{EngineFacts, Variant};
 use sealstone_stores::mongodb::engine_options::{EngineOptions, find_extension};
 use sealstone_stores::mongodb::lab::find_mongod;
 use sealstone_stores::mongodb::{CACHE_BYTES_MIN, ClusterEngine, LabEngine, LabOptions, MongoDbOptions};

@@ -6,7 +6,7 @@ use super::tables::{
     CUSTOMER, DISTRICT, DataSet, LINE, ORDER, PAID, STOCK, STOCK_AT_FIRST, customer, district, line, number, order,
     payment, stock,
 };
-use crate::store::{Record, Store, StoreError, Table};
+use sealstone_store::{Record, Store, StoreError, Table};
 
 /// Rows read at a time.
 const PAGE_ROWS: usize = 1_000;
@@ -101,7 +101,7 @@ impl Books {
         let Self { customers, districts, stock, orders, lines, payments, .. } = self;
         let equal = |left: (&str, i64), right: (&str, i64)| match left.1 == right.1 {
             true => Ok(()),
-            false => Err(StoreError(format!(
+            false => Err(StoreError::Differs(format!(
                 "the books of oltp do not balance: {} {}, {} {}\na transaction was lost or applied in part",
                 left.0, left.1, right.0, right.1
             ))),
@@ -130,7 +130,7 @@ impl Customers {
     fn add(&mut self, row: Numbers) -> Result<(), StoreError> {
         let (balance, ordered, paid) = (row(customer::BALANCE)?, row(customer::ORDERED)?, row(customer::PAID)?);
         if balance != ordered - paid {
-            return Err(StoreError(format!(
+            return Err(StoreError::Differs(format!(
                 "customer {} ordered for {ordered} cents and paid {paid}, yet the balance is {balance}",
                 row(customer::NUMBER)?
             )));
@@ -159,7 +159,7 @@ impl Stock {
     fn add(&mut self, row: Numbers) -> Result<(), StoreError> {
         let (quantity, sold, refills) = (row(stock::QUANTITY)?, row(stock::SOLD)?, row(stock::REFILLS)?);
         if quantity < 0 || quantity != STOCK_AT_FIRST + refills * STOCK_REFILL - sold {
-            return Err(StoreError(format!(
+            return Err(StoreError::Differs(format!(
                 "an item of which {sold} pieces were sold and {refills} times {STOCK_REFILL} refilled has {quantity} left"
             )));
         }

@@ -25,7 +25,7 @@ use self::tables::{
 use super::distribution::{HotSpot, stream};
 use super::loading::load_sorted;
 use super::{Client, Done, Error, Position, Recorder, Sources, Spec, Unit, Workload, split};
-use crate::store::{Record, Store, StoreError, Table, Transaction};
+use sealstone_store::{Record, Store, StoreError, Table, Transaction};
 
 pub(super) const OLTP: Spec = Spec {
     name: "oltp",
@@ -178,7 +178,7 @@ impl OltpClient {
 impl Client for OltpClient {
     fn next(&mut self, store: &dyn Store, recorder: &mut dyn Recorder) -> Result<Done, StoreError> {
         let Some(transactional) = store.transactional() else {
-            return Err(StoreError("oltp needs atomic transactions, which this store lacks".into()));
+            return Err(StoreError::Lacks { caller: "oltp", ability: "atomic transactions" });
         };
         let chosen = self.draw_transaction();
         let customer = self.customers.draw(&mut self.random);
@@ -234,7 +234,9 @@ impl Work<'_> {
         let Memory { key, row, .. } = &mut *self.memory;
         if !self.transaction.read(&self.data.tables[table], key, for_update, row)? {
             let (key, table) = (String::from_utf8_lossy(key), &self.data.tables[table].name);
-            return Err(StoreError(format!("row {key} of {table} is not in the store, although it was committed")));
+            return Err(StoreError::Differs(format!(
+                "row {key} of {table} is not in the store, although it was committed"
+            )));
         }
         self.done.rows += 1;
         self.done.bytes += row.bytes() as u64;
@@ -278,7 +280,7 @@ impl Work<'_> {
         let owner = self.number(ORDER, order::CUSTOMER)?;
         if owner != name {
             let message = format!("customer {name}'s last order {district}/{last} belongs to customer {owner}");
-            return Err(StoreError(message));
+            return Err(StoreError::Differs(message));
         }
         for line in 0..self.number(ORDER, order::LINE_COUNT)? as u64 {
             self.read(LINE, Key::Three(district, last, line), false)?;
@@ -391,8 +393,8 @@ impl Work<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::memory_store::MemoryStore;
     use crate::workload::testing::{Journal, Names, alone, assert_distributed, load, make, plan, run};
+    use sealstone_store::MemoryStore;
 
     /// A loaded store, its workload, and a number field of one row that can be changed.
     fn loaded() -> (Box<dyn Workload>, MemoryStore) {

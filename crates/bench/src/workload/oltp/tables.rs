@@ -7,10 +7,10 @@ use std::sync::Arc;
 
 use rand::rngs::SmallRng;
 
-use crate::store::{Field, Kind, Record, Row, StoreError, Table};
 use crate::workload::distribution::stream;
 use crate::workload::records::printable;
 use crate::workload::split;
+use sealstone_store::{Field, Kind, Record, Row, StoreError, Table};
 
 /// Bytes of values that loading writes for each customer: its row, its stock item, its order of five lines, and its
 /// share of a district.
@@ -159,7 +159,7 @@ pub(super) fn number(table: &Table, record: &Record, field: usize) -> Result<i64
     let value = record.get(field).unwrap_or_default();
     std::str::from_utf8(value).ok().and_then(|digits| digits.parse().ok()).ok_or_else(|| {
         let name = table.fields.get(field).map_or("?", |field| &field.name);
-        StoreError(format!("a row of {} came back damaged: {name} is no number", table.name))
+        StoreError::Differs(format!("a row of {} came back damaged: {name} is no number", table.name))
     })
 }
 

@@ -7,18 +7,17 @@ use std::hash::{BuildHasher, RandomState};
 use std::ops::{Deref, DerefMut};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
 use nix::fcntl::{PosixFadviseAdvice, posix_fadvise};
-use sealstone_bench::store::{BulkLoad, Counters, Record, Row, Store, StoreError, Table, Transactional};
+use sealstone_rocksdb::directory::{DirectoryError, explain};
+use sealstone_rocksdb::{Bottommost, Db, Error, Range};
+use sealstone_store::{BulkLoad, Counters, Record, Row, Store, StoreError, Table, Transactional};
 
-use crate::directory::explain;
-use crate::engine::READAHEAD_BYTES;
-use crate::ffi::{Bottommost, Db, Error, Range};
-use crate::meter::CipherMeter;
-use crate::record;
+use super::engine::READAHEAD_BYTES;
+use super::record;
 
 /// Updates of different keys rarely wait for each other.
 const STRIPES: usize = 256;
@@ -31,25 +30,30 @@ const BULK_PREFIX: &str = "bulk-";
 /// How often `quiesce` looks.
 const POLL: Duration = Duration::from_millis(20);
 
+/// RocksDB's own threads failed, which it does not say more of.
+#[derive(Debug, thiserror::Error)]
+#[error("background work of the store in {} failed\nsee whether the device is full or damaged", dir.display())]
+struct Background {
+    dir: PathBuf,
+}
+
 /// A store in a RocksDB database.
 pub struct RocksStore {
     db: Db,
-    meter: Arc<CipherMeter>,
     dir: PathBuf,
     /// An update reads, changes and writes under one of these, so that no other update of the same key is lost.
     stripes: Box<[Mutex<()>]>,
     hasher: RandomState,
     /// Whether a transaction was ever begun: from then on single writes heed the locks of transactions.
-    pub(crate) transacting: AtomicBool,
+    pub(super) transacting: AtomicBool,
     bulk_files: AtomicU64,
 }
 
 impl RocksStore {
-    pub(crate) fn new(db: Db, meter: Arc<CipherMeter>, dir: &Path) -> Self {
+    pub(super) fn new(db: Db, dir: &Path) -> Self {
         remove_left_over(dir);
         Self {
             db,
-            meter,
             dir: dir.to_owned(),
             stripes: (0..STRIPES).map(|_| Mutex::new(())).collect(),
             hasher: RandomState::new(),
@@ -69,15 +73,15 @@ impl RocksStore {
     /// I/O.
     pub fn close(self) -> Result<(), StoreError> {
         let Self { db, dir, .. } = self;
-        db.close().map_err(|error| explain("close", &dir, &error))
+        db.close().map_err(|error| StoreError::engine(explain("close", &dir, &error)))
     }
 
-    pub(crate) fn told(&self, attempt: &str, error: &Error) -> StoreError {
-        explain(attempt, &self.dir, error)
+    pub(super) fn told(&self, attempt: &str, error: &Error) -> StoreError {
+        StoreError::engine(explain(attempt, &self.dir, error))
     }
 
     /// Every lock on updates, so that none is under way.
-    pub(crate) fn all_stripes(&self) -> Vec<MutexGuard<'_, ()>> {
+    pub(super) fn all_stripes(&self) -> Vec<MutexGuard<'_, ()>> {
         self.stripes.iter().map(|stripe| stripe.lock().unwrap_or_else(PoisonError::into_inner)).collect()
     }
 
@@ -88,7 +92,7 @@ impl RocksStore {
 
     /// Files of the store, with their lengths; one that vanishes meanwhile is left out.
     fn files(&self) -> Result<Vec<(PathBuf, u64)>, StoreError> {
-        let cannot = |error| StoreError(format!("cannot read directory {}: {error}", self.dir.display()));
+        let cannot = |source| io_error("read directory", &self.dir, source);
         let mut files = Vec::new();
         for entry in fs::read_dir(&self.dir).map_err(cannot)? {
             let entry = entry.map_err(cannot)?;
@@ -183,16 +187,16 @@ impl Store for RocksStore {
     }
 
     fn counters(&self) -> Counters {
-        let io = self.db.env().io();
+        let (io, cipher) = (self.db.io(), self.db.cipher_work());
         let (cache_hits, cache_misses) = self.db.cache_counts();
         Counters {
-            cipher_cpu_s: self.meter.cpu_s(),
+            cipher_cpu_s: cipher.cpu_s,
             io_cpu_s: io.cpu_ns as f64 / 1e9,
             io_wall_s: io.wall_ns as f64 / 1e9,
             read_bytes: io.read_bytes,
             written_bytes: io.written_bytes,
-            encrypted_bytes: self.meter.encrypted_bytes(),
-            decrypted_bytes: self.meter.decrypted_bytes(),
+            encrypted_bytes: cipher.encrypted_bytes,
+            decrypted_bytes: cipher.decrypted_bytes,
             cache_hits,
             cache_misses,
         }
@@ -211,10 +215,7 @@ impl Store for RocksStore {
         ];
         while WORK.iter().any(|name| self.property(name) > 0) {
             if self.property("rocksdb.background-errors") > 0 {
-                return Err(StoreError(format!(
-                    "background work of the store in {} failed\nsee whether the device is full or damaged",
-                    self.dir.display()
-                )));
+                return Err(StoreError::engine(Background { dir: self.dir.clone() }));
             }
             thread::sleep(POLL);
         }
@@ -228,23 +229,19 @@ impl Store for RocksStore {
     fn drop_caches(&self) -> Result<(), StoreError> {
         // what is still in memory alone would be read from there
         self.db.flush().map_err(|error| self.told("flush", &error))?;
-        if let Some(cache) = self.db.cache() {
-            cache.empty();
-        }
+        self.db.empty_cache();
         for (path, _) in self.files()? {
-            let cannot = |error: &dyn std::fmt::Display| {
-                StoreError(format!("cannot drop {} from the page cache: {error}", path.display()))
-            };
+            let cannot = |source| io_error("drop from the page cache", &path, source);
             match File::open(&path) {
                 Ok(file) => {
                     // dirty pages stay, so write them first
-                    file.sync_data().map_err(|error| cannot(&error))?;
+                    file.sync_data().map_err(cannot)?;
                     posix_fadvise(&file, 0, 0, PosixFadviseAdvice::POSIX_FADV_DONTNEED)
-                        .map_err(|error| cannot(&error))?;
+                        .map_err(|error| cannot(error.into()))?;
                 }
                 // compaction may remove files meanwhile
                 Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
-                Err(error) => return Err(cannot(&error)),
+                Err(error) => return Err(cannot(error)),
             }
         }
         Ok(())
@@ -290,11 +287,7 @@ impl RocksStore {
             value.clear();
             record::encode(table, &row, value)?;
             if loaded > 0 && *stored_key <= last_key {
-                return Err(StoreError(format!(
-                    "row {} of a bulk load into table {} is out of order\nsort the rows by key, each key once",
-                    loaded + 1,
-                    table.name
-                )));
+                return Err(StoreError::Order { table: table.name.clone(), row: loaded + 1 });
             }
             let current = match &mut writer {
                 Some(current) => current,
@@ -319,6 +312,10 @@ impl RocksStore {
         }
         Ok(loaded)
     }
+}
+
+fn io_error(attempt: &'static str, path: &Path, source: std::io::Error) -> StoreError {
+    StoreError::engine(DirectoryError::Io { attempt, path: path.to_owned(), source })
 }
 
 /// Removes what a bulk load left behind that was killed. The database is open, and so locked: no other load is under way.
@@ -346,20 +343,20 @@ impl Drop for BulkFiles {
 
 /// Memory that a thread uses again for each operation; empty when taken.
 #[derive(Default)]
-pub(crate) struct Scratch {
+pub(super) struct Scratch {
     /// A stored key.
-    pub(crate) key: Vec<u8>,
+    pub(super) key: Vec<u8>,
     /// A stored record.
-    pub(crate) value: Vec<u8>,
+    pub(super) value: Vec<u8>,
     /// A record read.
-    pub(crate) record: Record,
+    pub(super) record: Record,
 }
 
 thread_local!(static SPARE: Cell<Option<Box<Scratch>>> = const { Cell::new(None) });
 
 impl Scratch {
     /// This thread's, or new.
-    pub(crate) fn take() -> Lent {
+    pub(super) fn take() -> Lent {
         let mut scratch = SPARE.take().unwrap_or_default();
         scratch.key.clear();
         scratch.value.clear();
@@ -368,7 +365,7 @@ impl Scratch {
 }
 
 /// Gives its memory back to the thread when dropped.
-pub(crate) struct Lent(Box<Scratch>);
+pub(super) struct Lent(Box<Scratch>);
 
 impl Deref for Lent {
     type Target = Scratch;

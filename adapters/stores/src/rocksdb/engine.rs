@@ -6,22 +6,17 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
-use sealstone_bench::results::{EngineFacts, Variant};
-use sealstone_bench::store::{Engine, Store, StoreError, StoreOptions};
-use sealstone_cipher::backend::Backend;
-use sealstone_cipher::registry::{self, Cipher};
 use sealstone_keys::KeySource;
+use sealstone_rocksdb::directory::{DirectoryError, check, explain};
+use sealstone_rocksdb::{DbOptions, PAGE_BYTES, PlainEnv, SealedEnv, Sealing, library};
+use sealstone_store::{Engine, EngineFacts, Layer, Store, StoreError, StoreOptions, Variant};
 
-use crate::directory::{check, explain};
-use crate::env::{DbOptions, Environment, PAGE_BYTES, Sealing};
-use crate::ffi::Base;
-use crate::library;
-use crate::store::RocksStore;
+use super::store::RocksStore;
 
 /// Length of a data block of a table, in bytes.
 const BLOCK_BYTES: u32 = 16 << 10;
 /// Bytes that a full scan reads ahead, and a compaction too.
-pub(crate) const READAHEAD_BYTES: u64 = 2 << 20;
+pub(super) const READAHEAD_BYTES: u64 = 2 << 20;
 /// Size of a memory table, in bytes.
 const WRITE_BUFFER_BYTES: u64 = 64 << 20;
 
@@ -48,24 +43,27 @@ impl RocksDb {
     /// # Errors
     /// As [`Engine::open`].
     pub fn open_store(&self, variant: &Variant, dir: &Path, options: &StoreOptions) -> Result<RocksStore, StoreError> {
-        let cipher = variant.cipher.as_deref().map(cipher_called).transpose()?;
-        let backend = Backend::by_name(&variant.accel).map_err(|error| StoreError(error.to_string()))?;
-        check(dir, cipher)?;
-        fs::create_dir_all(dir).map_err(|error| {
-            StoreError(format!("cannot make directory {}: {error}\ngive a directory that can be made", dir.display()))
-        })?;
-        let sealing = cipher.map(|cipher| Sealing {
-            page_bytes: self.page_bytes,
-            ..Sealing::new(Arc::clone(&self.keys), cipher, backend)
-        });
-        let environment = Environment::new(Base::Files, sealing);
+        self.open_in(variant, dir, options).map_err(StoreError::engine)
+    }
+
+    fn open_in(&self, variant: &Variant, dir: &Path, options: &StoreOptions) -> Result<RocksStore, DirectoryError> {
+        let choice = variant.choice(Layer::Rest);
+        check(dir, choice.map(|choice| choice.cipher))?;
+        let cannot = |source| DirectoryError::Io { attempt: "make directory", path: dir.to_owned(), source };
+        fs::create_dir_all(dir).map_err(cannot)?;
         let db_options = DbOptions {
             text: settings().iter().map(|(name, value)| format!("{name}={value};")).collect(),
             cache_bytes: Some(options.cache_bytes),
             transactions: true,
         };
-        let db = environment.open(dir, &db_options).map_err(|error| explain("open", dir, &error))?;
-        Ok(RocksStore::new(db, environment.meter, dir))
+        let opened = match choice {
+            None => PlainEnv::new().open(dir, &db_options),
+            Some(choice) => {
+                let sealing = Sealing::new(Arc::clone(&self.keys), choice.cipher, choice.backend);
+                SealedEnv::with(Sealing { page_bytes: self.page_bytes, ..sealing }).open(dir, &db_options)
+            }
+        };
+        Ok(RocksStore::new(opened.map_err(|error| explain("open", dir, &error))?, dir))
     }
 }
 
@@ -99,10 +97,6 @@ impl Engine for RocksDb {
     fn open(&self, variant: &Variant, dir: &Path, options: &StoreOptions) -> Result<Box<dyn Store>, StoreError> {
         self.open_store(variant, dir, options).map(|store| Box::new(store) as Box<dyn Store>)
     }
-}
-
-fn cipher_called(name: &str) -> Result<&'static Cipher, StoreError> {
-    registry::cipher(name).map_err(|error| StoreError(error.to_string()))
 }
 
 /// RocksDB's options that differ from its defaults, by RocksDB's own names; the same for every variant.

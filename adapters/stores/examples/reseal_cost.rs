@@ -14,15 +14,14 @@ use std::thread;
 use std::time::Duration;
 
 use sealstone_bench::plan::{Plan, human_bytes};
-use sealstone_bench::results::Variant;
 use sealstone_bench::runner::{Runner, SliceOutcome, Work};
 use sealstone_bench::statistics::{Estimate, median};
-use sealstone_bench::store::{Store, StoreOptions};
 use sealstone_bench::workload::{Position, Workload, build};
 use sealstone_cipher::registry::{self, Cipher};
 use sealstone_keys::ephemeral::EphemeralKey;
 use sealstone_rocksdb::reseal::{RATE_BYTES_S, Report, Reseal};
-use sealstone_rocksdb::{RocksDb, RocksStore};
+use sealstone_store::{Choice, Layer, Store, StoreOptions, Variant};
+use sealstone_stores::rocksdb::{RocksDb, RocksStore};
 
 /// The loss of throughput that is allowed.
 const LOSS_MAX: f64 = 0.15;
@@ -56,8 +55,7 @@ fn main() -> Result<ExitCode, AnyError> {
     let plan = Plan { records, ..Plan::default() };
     let workload = build(&plan, &["b"])?.remove(0);
     let engine = RocksDb::new(Arc::new(EphemeralKey::new()?));
-    let variant =
-        Variant { label: "aes-256".into(), cipher: Some("aes-256".into()), accel: "auto".into(), backend: None };
+    let variant = Variant::of("aes-256", Layer::Rest, Choice::auto(registry::cipher("aes-256")?));
     let cache_bytes = workload.data_bytes() / 2;
     let options = StoreOptions { cache_bytes, tables: workload.tables().to_vec() };
     let store = engine.open_store(&variant, dir.path(), &options)?;

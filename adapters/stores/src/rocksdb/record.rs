@@ -2,7 +2,7 @@
 //! with it. For each field: length of its name, name, length of its value, value; lengths are 4 bytes, big-endian.
 //! Not here: reading and writing (`store`).
 
-use sealstone_bench::store::{Record, StoreError, Table};
+use sealstone_store::{Record, StoreError, Table};
 
 /// The key of `key` in `table`: the table's number before it. Cleared first.
 pub(crate) fn put_key(table: &Table, key: &[u8], into: &mut Vec<u8>) {
@@ -14,12 +14,8 @@ pub(crate) fn put_key(table: &Table, key: &[u8], into: &mut Vec<u8>) {
 /// Appends `record`, whose values are those of the fields of `table` in order.
 pub(crate) fn encode(table: &Table, record: &Record, into: &mut Vec<u8>) -> Result<(), StoreError> {
     if record.len() != table.fields.len() {
-        return Err(StoreError(format!(
-            "a record of {} values for table {}, which has {} fields",
-            record.len(),
-            table.name,
-            table.fields.len()
-        )));
+        let found = format!("a record has {} values, and the table {} fields", record.len(), table.fields.len());
+        return Err(StoreError::Shape { table: table.name.clone(), found });
     }
     into.reserve(record.bytes() + table.fields.iter().map(|field| field.name.len() + 8).sum::<usize>());
     for (field, value) in table.fields.iter().zip(record.iter()) {
@@ -49,7 +45,7 @@ pub(crate) fn decode(
     };
     decoded.ok_or_else(|| {
         into.clear();
-        StoreError(format!("a stored record of table {} does not have the table's fields", table.name))
+        stored_as(table, "does not have the table's fields")
     })
 }
 
@@ -63,7 +59,7 @@ pub(crate) fn merge(
     into.reserve(stored.len());
     let mut changed = 0;
     for pair in Pairs(stored) {
-        let (name, value) = pair.map_err(|Cut| cut(table))?;
+        let (name, value) = pair.map_err(|Cut| stored_as(table, "ends early"))?;
         let change = changes
             .iter()
             .find(|(field, _)| table.fields.get(*field).is_some_and(|field| field.name.as_bytes() == name));
@@ -72,7 +68,8 @@ pub(crate) fn merge(
         put(change.map_or(value, |(_, value)| value), into);
     }
     if changed != changes.len() {
-        return Err(StoreError(format!("an update of table {} names a field that the record lacks", table.name)));
+        let found = "an update names a field that the record lacks".into();
+        return Err(StoreError::Shape { table: table.name.clone(), found });
     }
     Ok(())
 }
@@ -90,8 +87,8 @@ fn all(table: &Table, stored: &[u8], into: &mut Record) -> Option<()> {
     pairs.0.is_empty().then_some(())
 }
 
-fn cut(table: &Table) -> StoreError {
-    StoreError(format!("a stored record of table {} ends early", table.name))
+fn stored_as(table: &Table, found: &str) -> StoreError {
+    StoreError::Stored { table: table.name.clone(), found: found.into() }
 }
 
 fn put(bytes: &[u8], into: &mut Vec<u8>) {
@@ -127,7 +124,7 @@ impl<'a> Iterator for Pairs<'a> {
 
 #[cfg(test)]
 mod tests {
-    use sealstone_bench::store::{Field, Kind};
+    use sealstone_store::{Field, Kind};
 
     use super::*;
 

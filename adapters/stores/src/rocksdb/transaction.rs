@@ -5,11 +5,11 @@ use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::Duration;
 
-use sealstone_bench::store::{Record, StoreError, Table, Transactional};
+use sealstone_rocksdb::{self as rocksdb, Code, Error};
+use sealstone_store::{Record, StoreError, Table, Transaction, Transactional};
 
-use crate::ffi::{self, Code, Error};
-use crate::record;
-use crate::store::{RocksStore, Scratch};
+use super::record;
+use super::store::{RocksStore, Scratch};
 
 /// How often a transaction that runs into others is tried before that is an error. With a lock timeout of a second and
 /// deadlocks found at once, so many failures in a row mean that something holds a lock for good.
@@ -20,7 +20,7 @@ const PAUSE_MAX: Duration = Duration::from_millis(5);
 impl Transactional for RocksStore {
     fn transaction(
         &self,
-        body: &mut dyn FnMut(&mut dyn sealstone_bench::store::Transaction) -> Result<(), StoreError>,
+        body: &mut dyn FnMut(&mut dyn Transaction) -> Result<(), StoreError>,
     ) -> Result<(), StoreError> {
         if !self.transacting.load(Ordering::Acquire) {
             // once no update is under way, all later ones will take the locks of transactions
@@ -90,7 +90,7 @@ impl RocksStore {
 /// A transaction under way.
 struct Running<'store> {
     store: &'store RocksStore,
-    inner: ffi::Transaction<'store>,
+    inner: rocksdb::Transaction<'store>,
     /// Whether an operation failed because of another transaction.
     conflict: bool,
 }
@@ -102,7 +102,7 @@ impl Running<'_> {
     }
 }
 
-impl sealstone_bench::store::Transaction for Running<'_> {
+impl Transaction for Running<'_> {
     fn read(&mut self, table: &Table, key: &[u8], for_update: bool, into: &mut Record) -> Result<bool, StoreError> {
         into.clear();
         let mut scratch = Scratch::take();

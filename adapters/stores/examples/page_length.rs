@@ -6,22 +6,23 @@
 use std::sync::Arc;
 
 use nix::time::{ClockId, clock_gettime};
-use sealstone_bench::results::Variant;
-use sealstone_bench::store::{Field, Kind, Record, Store, StoreError, StoreOptions, Table};
+use sealstone_cipher::registry;
 use sealstone_keys::ephemeral::EphemeralKey;
-use sealstone_rocksdb::RocksDb;
+use sealstone_store::{Choice, Field, Kind, Layer, Record, Store, StoreError, StoreOptions, Table, Variant};
+use sealstone_stores::rocksdb::RocksDb;
 
 const ROUNDS: usize = 3;
 const READS: u32 = 5000;
 
 fn main() -> Result<(), StoreError> {
     let mut arguments = std::env::args().skip(1);
-    let cipher = arguments.next().unwrap_or_else(|| "aes-256".into());
+    let name = arguments.next().unwrap_or_else(|| "aes-256".into());
+    let cipher = registry::cipher(&name).map_err(StoreError::engine)?;
     let megabytes: u32 = arguments.next().and_then(|text| text.parse().ok()).unwrap_or(128);
     let fields = (0..10).map(|n| Field { name: format!("field{n}"), kind: Kind::Text }).collect();
     let table = Arc::new(Table { id: 1, name: "usertable".into(), fields });
-    let keys = Arc::new(EphemeralKey::new().map_err(|error| StoreError(error.to_string()))?);
-    println!("{cipher}, {megabytes} MB, best of {ROUNDS} rounds; operations or megabytes a CPU second of the process");
+    let keys = Arc::new(EphemeralKey::new().map_err(|error| StoreError::engine(error))?);
+    println!("{name}, {megabytes} MB, best of {ROUNDS} rounds; operations or megabytes a CPU second of the process");
     print!("{:>10}", "page");
     for column in ["load", "put", "scan", "decrypt", "short", "cold get", "warm get", "cold MB"] {
         print!(" {column:>9}");
@@ -29,8 +30,10 @@ fn main() -> Result<(), StoreError> {
     println!();
     for page_bytes in [0, 4096, 8192, 16384, 32768] {
         let engine = RocksDb::new(keys.clone()).with_page_bytes(page_bytes.max(4096));
-        let cipher = (page_bytes > 0).then(|| cipher.clone());
-        let variant = Variant { label: String::new(), cipher, accel: "auto".into(), backend: None };
+        let variant = match page_bytes {
+            0 => Variant::plain("none"),
+            _ => Variant::of("sealed", Layer::Rest, Choice::auto(cipher)),
+        };
         let mut best = [0f64; 8];
         for _ in 0..ROUNDS {
             let figures = round(&engine, &variant, &table, megabytes)?;
@@ -44,7 +47,7 @@ fn main() -> Result<(), StoreError> {
 }
 
 fn round(engine: &RocksDb, variant: &Variant, table: &Arc<Table>, megabytes: u32) -> Result<[f64; 8], StoreError> {
-    let dir = tempfile::tempdir().map_err(|error| StoreError(error.to_string()))?;
+    let dir = tempfile::tempdir().map_err(|error| StoreError::engine(error))?;
     let options = StoreOptions { cache_bytes: 512 << 20, tables: vec![table.clone()] };
     let store = engine.open_store(variant, dir.path(), &options)?;
     let rows = megabytes * 1000;
@@ -106,10 +109,10 @@ fn round(engine: &RocksDb, variant: &Variant, table: &Arc<Table>, megabytes: u32
     for n in 0..rows.min(50_000) {
         store.insert(table, &key(n), &sample[n as usize % 1000])?;
     }
-    store.db().flush().map_err(|error| StoreError(error.text))?;
+    store.db().flush().map_err(|error| StoreError::engine(error))?;
     let put = f64::from(rows.min(50_000)) / (cpu_s() - start);
     store.close()?;
-    let cipher = if variant.cipher.is_some() { [scan_cipher, decrypted] } else { [0.0; 2] };
+    let cipher = if !variant.is_baseline() { [scan_cipher, decrypted] } else { [0.0; 2] };
     Ok([load, put, scan, cipher[0], short, cold, warm, cipher[1]])
 }
 

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::ops::Bound;
 use std::sync::RwLock;
 
-use crate::store::{BulkLoad, Counters, Record, Row, Store, StoreError, Table, Transaction, Transactional};
+use crate::{BulkLoad, Counters, Record, Row, Store, StoreError, Table, Transaction, Transactional};
 
 /// Records in a sorted map behind one lock. Transactions are optimistic: what they read for update must be unchanged
 /// when they commit, else they run again.
@@ -126,10 +126,8 @@ impl BulkLoad for MemoryStore {
     fn bulk_load(&self, table: &Table, rows: &mut dyn Iterator<Item = Row>) -> Result<u64, StoreError> {
         let mut loaded: Vec<Row> = Vec::new();
         for row in rows {
-            if let Some((last, _)) = loaded.last().filter(|(last, _)| *last >= row.0) {
-                let [last, key] = [last, &row.0].map(|key| String::from_utf8_lossy(key));
-                let message = format!("cannot bulk load {}: key {key} comes after key {last}", table.name);
-                return Err(StoreError(message));
+            if loaded.last().is_some_and(|(last, _)| *last >= row.0) {
+                return Err(StoreError::Order { table: table.name.clone(), row: loaded.len() as u64 + 1 });
             }
             loaded.push(row);
         }
@@ -211,7 +209,7 @@ impl Transaction for MemoryTransaction<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store::{Field, Kind};
+    use crate::{Field, Kind};
 
     fn table(id: u8) -> Table {
         let field = |name: &str| Field { name: name.into(), kind: Kind::Text };
@@ -294,9 +292,9 @@ mod tests {
             let mut into = Record::new();
             assert!(transaction.read(&table, b"a", false, &mut into)?, "a transaction sees its own writes");
             assert_eq!(read(&store, &table, "a"), None, "others do not see them yet");
-            Err(StoreError("stop".into()))
+            Err(StoreError::Stopped)
         });
-        assert_eq!(failed.unwrap_err().to_string(), "stop");
+        assert_eq!(failed.unwrap_err().to_string(), "stopped");
         assert_eq!(read(&store, &table, "a"), None);
         store.transaction(&mut |transaction| transaction.put(&table, b"a", &record("1", "2"))).unwrap();
         assert_eq!(read(&store, &table, "a"), Some(record("1", "2")));

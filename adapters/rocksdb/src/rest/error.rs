@@ -1,0 +1,77 @@
+//! Why a directory cannot be looked at, checked or rotated. What is wrong with single files is no error but stands in reports.
+
+use std::io;
+use std::path::PathBuf;
+
+use sealstone_keys::{KeyError, KeyRef};
+
+use crate::anchor::AnchorError;
+
+/// Why a directory cannot be looked at, checked or rotated. In each case its files are as they were, or open under the version
+/// of the key that their headers name.
+#[derive(Debug, thiserror::Error)]
+pub enum RestError {
+    /// A directory cannot be listed.
+    #[error("cannot read directory {}: {source}\ngive the directory of a store", dir.display())]
+    Directory {
+        /// The directory.
+        dir: PathBuf,
+        /// What the operating system said.
+        source: io::Error,
+    },
+    /// A key that files are under, or the current one, cannot be had.
+    #[error(transparent)]
+    Key(#[from] KeyError),
+    /// The anchor cannot be read or written.
+    #[error(transparent)]
+    Anchor(#[from] AnchorError),
+    /// A catalogue cannot be read; the text says which, and why.
+    #[error("{0}")]
+    Catalogue(String),
+    /// A file cannot be read, so that nobody knows which key it is under.
+    #[error("cannot read {}: {source}\nwithout it nobody knows which key it is under; give this user access", file.display())]
+    File {
+        /// The file.
+        file: PathBuf,
+        /// What the operating system said.
+        source: io::Error,
+    },
+    /// A file is sealed, and its header cannot be read.
+    #[error("nobody knows which key {} is under: {found}\n{next}", file.display())]
+    UnknownKey {
+        /// The file.
+        file: PathBuf,
+        /// What was found.
+        found: String,
+        /// What to do next.
+        next: &'static str,
+    },
+    /// A header cannot be written.
+    #[error("cannot {attempt} {}: {source}\ncheck the device, then run this again", file.display())]
+    Write {
+        /// What was attempted: `write the header of`, `sync`.
+        attempt: &'static str,
+        /// The file.
+        file: PathBuf,
+        /// What the operating system said.
+        source: io::Error,
+    },
+    /// Another rotation is at work.
+    #[error("another rotation is at work in {}\nwait for its end", dir.display())]
+    Busy {
+        /// The directory.
+        dir: PathBuf,
+    },
+    /// A process that writes in the directory keeps using an older version of the key.
+    #[error(
+        "files under older versions of key {} keep appearing in {}\n\
+         a process that writes there does not see version {}: restart it with the new key, then run this again",
+        key.id, dir.display(), key.version
+    )]
+    OldVersions {
+        /// The directory.
+        dir: PathBuf,
+        /// The current key.
+        key: KeyRef,
+    },
+}

@@ -1,0 +1,10 @@
+//! RocksDB as a store: records in an embedded database, its files sealed or not. Not here: how files are sealed
+//! (`sealstone-rocksdb`).
+
+mod engine;
+mod record;
+mod store;
+mod transaction;
+
+pub use engine::RocksDb;
+pub use store::RocksStore;

@@ -1,0 +1,24 @@
+//! What a store counts while it works.
+
+/// What a store counts since it was opened. All values only grow.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Counters {
+    /// CPU seconds spent inside the cipher (encrypting, decrypting, authenticating).
+    pub cipher_cpu_s: f64,
+    /// CPU seconds spent inside file reads, writes and syncs.
+    pub io_cpu_s: f64,
+    /// Wall seconds, summed over threads, spent inside file reads, writes and syncs.
+    pub io_wall_s: f64,
+    /// Bytes read from files.
+    pub read_bytes: u64,
+    /// Bytes written to files.
+    pub written_bytes: u64,
+    /// Bytes encrypted.
+    pub encrypted_bytes: u64,
+    /// Bytes decrypted.
+    pub decrypted_bytes: u64,
+    /// Lookups answered by the store's own cache.
+    pub cache_hits: u64,
+    /// Lookups that went to a file.
+    pub cache_misses: u64,
+}

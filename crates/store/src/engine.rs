@@ -1,0 +1,45 @@
+//! Engines: what opens stores, and the facts that a report states about them. Not here: an open store (`store`).
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Store, StoreError, Table, Variant};
+
+/// Facts about the engine.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct EngineFacts {
+    /// `rocksdb`.
+    pub name: String,
+    /// Version, such as `7.8.3`.
+    pub version: String,
+    /// `system library` or `bundled source`.
+    pub build: String,
+    /// Built with assertions on: its baseline is slower, overheads are understated.
+    pub assertions: bool,
+    /// Settings that matter: block size, page size, compression, sync.
+    pub settings: BTreeMap<String, String>,
+}
+
+/// What a store is opened with.
+#[derive(Clone, Debug)]
+pub struct StoreOptions {
+    /// Size of the store's own cache, in bytes.
+    pub cache_bytes: u64,
+    /// Every table that will be used.
+    pub tables: Vec<Arc<Table>>,
+}
+
+/// A data store engine: opens stores in directories, sealed or not.
+pub trait Engine: Send + Sync {
+    /// Name, version and build of the engine, with warnings for the reader of a report.
+    fn facts(&self) -> EngineFacts;
+
+    /// Opens (or creates) the store of `variant` in `dir`.
+    ///
+    /// # Errors
+    /// A directory that is not this engine's, sealed with another key, in use by another process, or not writable.
+    fn open(&self, variant: &Variant, dir: &Path, options: &StoreOptions) -> Result<Box<dyn Store>, StoreError>;
+}

@@ -1,0 +1,57 @@
+//! Why an operation on a store failed.
+
+/// An engine's own error, worded for the person reading it: what was attempted, where, what was found, what to do next.
+pub type EngineError = Box<dyn std::error::Error + Send + Sync>;
+
+/// Why an operation on a store failed. What it left behind is said with each operation.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// The engine failed, its server, or the operating system below it; or it cannot open what it was given.
+    #[error("{0}")]
+    Engine(#[source] EngineError),
+    /// The store has no such ability.
+    #[error("{caller} needs {ability}, which this store lacks")]
+    Lacks {
+        /// Who asked for it, such as the name of a workload.
+        caller: &'static str,
+        /// What was asked for, such as `bulk loading`.
+        ability: &'static str,
+    },
+    /// A record or a change that does not fit its table.
+    #[error("cannot write to table {table}: {found}")]
+    Shape {
+        /// Name of the table.
+        table: String,
+        /// What does not fit.
+        found: String,
+    },
+    /// A stored record that is none of its table's.
+    #[error("a stored record of table {table} {found}")]
+    Stored {
+        /// Name of the table.
+        table: String,
+        /// What is wrong with it.
+        found: String,
+    },
+    /// Rows for bulk loading that do not come in ascending order of their keys.
+    #[error("row {row} of a bulk load into table {table} is out of order\nsort the rows by key, each key once")]
+    Order {
+        /// Name of the table.
+        table: String,
+        /// Number of the row, from 1.
+        row: u64,
+    },
+    /// What came back is not what was written and acknowledged.
+    #[error("{0}")]
+    Differs(String),
+    /// The caller asked for the end.
+    #[error("stopped")]
+    Stopped,
+}
+
+impl StoreError {
+    /// The error of an engine.
+    pub fn engine(error: impl Into<EngineError>) -> Self {
+        Self::Engine(error.into())
+    }
+}

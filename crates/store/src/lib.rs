@@ -1,0 +1,24 @@
+#![forbid(unsafe_code)]
+//! What a data store is: operations on records ([`Store`]), engines that open stores ([`Engine`]), what protects a store
+//! ([`Variant`]), and a store in memory for tests ([`MemoryStore`]).
+//!
+//! A workload, a benchmark and a layer around a store need no more than this. Not here: any real store
+//! (`adapters/stores`), workloads and measurement (`sealstone-bench`).
+
+mod counters;
+mod engine;
+mod error;
+mod memory;
+mod record;
+mod store;
+mod table;
+mod variant;
+
+pub use counters::Counters;
+pub use engine::{Engine, EngineFacts, StoreOptions};
+pub use error::{EngineError, StoreError};
+pub use memory::MemoryStore;
+pub use record::{Record, Row};
+pub use store::{BulkLoad, Store, Transaction, Transactional};
+pub use table::{Field, Kind, Table};
+pub use variant::{Choice, Layer, Variant};
