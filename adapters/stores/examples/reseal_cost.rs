@@ -52,7 +52,7 @@ fn main() -> Result<ExitCode, AnyError> {
     let threads = number(8.0)? as usize;
 
     let dir = tempfile::tempdir()?;
-    let plan = Plan { records, ..Plan::default() };
+    let plan = Plan { records: vec![records], ..Plan::default() };
     let workload = build(&plan, &["b"])?.remove(0);
     let engine = RocksDb::new(Arc::new(EphemeralKey::new()?));
     let variant = Variant::of("aes-256", Layer::Rest, Choice::auto(registry::cipher("aes-256")?));

@@ -1,13 +1,18 @@
 #![deny(unsafe_code)]
-//! The data stores that Sealstone measures, each in a folder and behind a feature of its own.
+//! The data stores that Sealstone measures: the table of them, and each in a folder and behind a feature of its own.
 //!
+//! - [`table`] lists them, and [`kind`] says what a row holds.
 //! - [`rocksdb`](crate::rocksdb) (feature `rocksdb`): RocksDB in this process.
 //! - [`mongodb`](crate::mongodb) (feature `mongodb`): MongoDB, with real servers for tests and experiments.
 //!
 //! Not here: what a store is (`sealstone-store`), how files are sealed (`adapters/rocksdb`, `adapters/wiredtiger`), workloads
 //! (`sealstone-bench`).
 
+pub mod kind;
 #[cfg(feature = "mongodb")]
 pub mod mongodb;
 #[cfg(feature = "rocksdb")]
 pub mod rocksdb;
+#[cfg(any(feature = "mongodb", feature = "rocksdb"))]
+mod run_key;
+pub mod table;

@@ -13,10 +13,12 @@ mod connection;
 mod document;
 mod engine;
 pub mod engine_options;
+mod kind;
 pub mod lab;
 mod store;
 mod transaction;
 
 pub use connection::{Error, MongoDb, MongoDbOptions};
 pub use engine::{CACHE_BYTES_MIN, ClusterEngine, LabEngine, LabOptions};
+pub use kind::KIND;
 pub use store::MongoDbStore;

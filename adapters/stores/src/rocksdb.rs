@@ -2,9 +2,11 @@
 //! (`sealstone-rocksdb`).
 
 mod engine;
+mod kind;
 mod record;
 mod store;
 mod transaction;
 
 pub use engine::RocksDb;
+pub use kind::KIND;
 pub use store::RocksStore;

@@ -25,7 +25,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         ("hostile", vec![fixtures::hostile()]),
     ];
     for (name, results) in samples {
-        let options = Options { title: Some(format!("MADE-UP DATA, nothing was measured ({name})")), raw_data: None };
+        let options =
+            Options { title: Some(format!("MADE-UP DATA, nothing was measured ({name})")), ..Options::default() };
         let path = directory.join(format!("{name}.html"));
         std::fs::write(&path, report::html_with(&results, &options)?)?;
         println!("=== {}\n{}", path.display(), summary::screen(&results[0], 80, false));

@@ -93,7 +93,7 @@ pub fn run_workloads(
     let (variants, notes) = plan.variants()?;
     let groups = Group::all(workloads);
     let names: Vec<&str> = groups.iter().map(|group| group.dataset).collect();
-    plan.check_room(variants.len() * plan.members(), &names)?;
+    plan.check_room(variants.len() * plan.point().members, &names)?;
     let started_at = jiff::Timestamp::now();
     let (begin, machine_begin) = (Instant::now(), machine::Busy::now());
     let cpu_begin = CpuTime::with_ended_children();
@@ -358,7 +358,7 @@ impl<'a> Comparison<'a> {
         let cache_bytes = self.plan.cache.unwrap_or_else(|| {
             // half of what is there: the other half is for the page cache and everybody else
             let share = machine::memory_available_bytes()
-                .map_or(u64::MAX, |free| free / 2 / (self.variants.len() * self.plan.members()) as u64);
+                .map_or(u64::MAX, |free| free / 2 / (self.variants.len() * self.plan.point().members) as u64);
             wanted.min(share.max(LEAST))
         });
         self.settings.insert(
@@ -445,7 +445,7 @@ impl<'a> Comparison<'a> {
     }
 
     fn clients(&self, workload: &dyn Workload) -> usize {
-        workload.spec().clients.unwrap_or(self.plan.threads).max(1)
+        workload.spec().clients.unwrap_or(self.plan.point().clients).max(1)
     }
 
     /// One round of one workload: blocks of one slice a variant.

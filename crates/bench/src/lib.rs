@@ -4,7 +4,10 @@
 //! Knows the cipher table (names, standing, limits) and nothing of keys, seals or drivers: a store that
 //! encrypts looks like any other.
 
+pub mod axes;
 pub mod compare;
+mod count;
+pub mod groups;
 pub mod machine;
 pub mod measure;
 pub mod merge;
@@ -17,6 +20,7 @@ pub mod results;
 pub mod runner;
 pub mod saturation;
 pub mod schedule;
+mod schema_1;
 pub mod statistics;
 mod stoppable;
 mod summary;

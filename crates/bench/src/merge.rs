@@ -5,17 +5,26 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use crate::plan::Plan;
+use crate::axes::{AXES, varied};
 use crate::report::figures;
-use crate::results::{Results, SCHEMA};
+use crate::results::{Comparison, Results, SCHEMA};
+use crate::schema_1;
 
-/// Runs to show in one report.
+/// Comparisons to show in one report.
 #[derive(Clone, Debug)]
 pub struct Merged {
-    /// The runs, in the order given.
-    pub runs: Vec<Results>,
-    /// The file each run came from.
+    /// The comparisons, in the order given.
+    pub comparisons: Vec<Comparison>,
+    /// The file each of them came from.
     pub sources: Vec<PathBuf>,
+}
+
+impl Merged {
+    /// Every group of every comparison by itself.
+    #[must_use]
+    pub fn runs(&self) -> Vec<Results> {
+        self.comparisons.iter().flat_map(Comparison::runs).collect()
+    }
 }
 
 /// Why result files cannot be shown together.
@@ -33,7 +42,7 @@ pub enum MergeError {
         source: std::io::Error,
     },
     /// A file is not a result set of the schema this build reads.
-    #[error("results {} have schema {found}, this build reads schema {SCHEMA}\nreport on them with Sealstone {version}, which wrote them, or measure again", path.display())]
+    #[error("results {} have schema {found}, this build reads schemas 1 and {SCHEMA}\nreport on them with Sealstone {version}, which wrote them, or measure again", path.display())]
     Schema {
         /// The file.
         path: PathBuf,
@@ -60,11 +69,11 @@ pub fn read(paths: &[PathBuf]) -> Result<Merged, MergeError> {
     if paths.is_empty() {
         return Err(MergeError::Empty);
     }
-    let runs = paths.iter().map(|path| read_one(path)).collect::<Result<_, _>>()?;
-    Ok(Merged { runs, sources: paths.to_vec() })
+    let comparisons = paths.iter().map(|path| read_one(path)).collect::<Result<_, _>>()?;
+    Ok(Merged { comparisons, sources: paths.to_vec() })
 }
 
-fn read_one(path: &Path) -> Result<Results, MergeError> {
+fn read_one(path: &Path) -> Result<Comparison, MergeError> {
     /// The part of every schema that says which it is.
     #[derive(serde::Deserialize)]
     struct Head {
@@ -75,26 +84,23 @@ fn read_one(path: &Path) -> Result<Results, MergeError> {
     let damaged = |source| MergeError::Damaged { path: path.to_owned(), source };
     let text = std::fs::read(path).map_err(|source| MergeError::Read { path: path.to_owned(), source })?;
     let head: Head = serde_json::from_slice(&text).map_err(damaged)?;
-    if head.schema != u64::from(SCHEMA) {
-        return Err(MergeError::Schema { path: path.to_owned(), found: head.schema, version: head.version });
+    match head.schema {
+        1 => serde_json::from_slice::<schema_1::Results>(&text).map(schema_1::Results::read).map_err(damaged),
+        schema if schema == u64::from(SCHEMA) => serde_json::from_slice(&text).map_err(damaged),
+        found => Err(MergeError::Schema { path: path.to_owned(), found, version: head.version }),
     }
-    serde_json::from_slice(&text).map_err(damaged)
 }
 
-/// A name for each run: the machine's label; with the number of members and of records where runs differ in it; with run
-/// number and start time where that still leaves two of a name.
+/// A name for each run: the machine's label, where machines differ or nothing else does; where they stand on the axes on which
+/// they differ; with run number and start time where that still leaves two of a name.
 pub fn labels(runs: &[Results]) -> Vec<String> {
-    let differ = |of: fn(&Plan) -> u64| runs.windows(2).any(|pair| of(&pair[0].plan) != of(&pair[1].plan));
-    let (by_members, by_records) = (differ(|plan| plan.members() as u64), differ(|plan| plan.records));
-    let name = |run: &Results| {
-        let mut name = run.machine.label.clone();
-        if by_members {
-            name += &format!(", {}", figures::counted(run.plan.members(), "member"));
-        }
-        if by_records {
-            name += &format!(", {} records", figures::count(run.plan.records));
-        }
-        name
+    let points: Vec<_> = runs.iter().map(|run| run.plan.point()).collect();
+    let axes = varied(&points);
+    let one_machine = runs.windows(2).all(|pair| pair[0].machine.label == pair[1].machine.label);
+    let name = |run: &Results| match run.plan.point().words(&axes) {
+        place if place.is_empty() => run.machine.label.clone(),
+        place if one_machine => place,
+        place => format!("{}, {place}", run.machine.label),
     };
     let mut times = BTreeMap::<String, usize>::new();
     for run in runs {
@@ -161,7 +167,9 @@ fn plan_settings(runs: &[Results]) -> Vec<(String, Vec<String>)> {
     names.dedup();
     names
         .into_iter()
-        .filter(|name| !matches!(name.as_str(), "out" | "keep"))
+        .filter(|name| !matches!(name.as_str(), "out" | "keep" | "workloads"))
+        // what the names of the runs say already
+        .filter(|name| !AXES.iter().any(|axis| axis.setting == name.as_str()))
         .map(|name| (name.clone(), tables.iter().map(|table| plain(table.get(name))).collect()))
         .collect()
 }

@@ -1,16 +1,17 @@
 //! The settings of a comparison: one TOML table, one set of flags. Reads them, and says what is wrong with them
 //! before anything is measured; runs nothing itself.
 
-use std::collections::HashMap;
+mod read;
+
+use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 
+use crate::axes::{Point, varied};
+use crate::{machine, workload};
 use sealstone_cipher::backend::{Backend, BackendError};
 use sealstone_cipher::registry::{self, UnknownCipher};
-use serde::{Deserialize, Serialize};
-use toml::de::{DeTable, DeValue};
-
-use crate::{machine, workload};
 use sealstone_store::{Choice, Layer, Variant};
+use serde::{Deserialize, Serialize};
 
 /// Which ciphers a recommendation may name.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -40,9 +41,13 @@ impl Policy {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Plan {
-    /// Name of the store: `rocksdb`, `mongodb`.
-    pub store: String,
-    /// Members of each store's replica set; a comparison of its own for each number. 1 for a store in this process.
+    /// Names of stores: `rocksdb`, `mongodb`.
+    #[serde(with = "read::list")]
+    pub store: Vec<String>,
+    /// The store that the others are set against; absent: each store is compared with itself alone.
+    pub against: Option<String>,
+    /// Members of each store's replica set. 1 for a store in this process.
+    #[serde(with = "read::list")]
     pub nodes: Vec<usize>,
     /// Cipher names; `none` is the baseline and is added where it is missing.
     pub ciphers: Vec<String>,
@@ -51,14 +56,16 @@ pub struct Plan {
     /// Workload names.
     pub workloads: Vec<String>,
     /// Records in the YCSB data set.
-    pub records: u64,
+    #[serde(with = "read::list")]
+    pub records: Vec<u64>,
     /// CSV file to take records from, instead of YCSB's own.
     pub records_from: Option<PathBuf>,
     /// Operations in one pass, for workloads counted in operations. A round has one pass, or several where one would
     /// be too short to measure (see `slice_ms`).
     pub operations: u64,
     /// Client threads, where the workload does not fix them.
-    pub threads: usize,
+    #[serde(with = "read::list")]
+    pub threads: Vec<usize>,
     /// Rounds.
     pub rounds: usize,
     /// Pairs of slices that each round adds to a ratio, at least.
@@ -67,10 +74,10 @@ pub struct Plan {
     /// store to begin with; shorter passes are repeated until it does.
     pub slice_ms: u64,
     /// The store's cache, in bytes; absent: sized to the data. In TOML also text such as `"512MiB"`.
-    #[serde(deserialize_with = "size::optional")]
+    #[serde(deserialize_with = "read::size::optional")]
     pub cache: Option<u64>,
     /// Bytes of record values for `oltp` and the batch workloads. In TOML also text such as `"2GB"`.
-    #[serde(deserialize_with = "size::required")]
+    #[serde(deserialize_with = "read::size::required")]
     pub bytes: u64,
     /// Operations a second (open loop); absent: as fast as it goes.
     pub target: Option<f64>,
@@ -82,20 +89,24 @@ pub struct Plan {
     pub out: PathBuf,
     /// Directory in which the sealed stores are left; absent: they are removed.
     pub keep: Option<PathBuf>,
+    /// Settings of single stores: a table for each store, in it a name and one value or several.
+    #[serde(with = "read::stores", skip_serializing_if = "BTreeMap::is_empty")]
+    pub stores: BTreeMap<String, BTreeMap<String, Vec<String>>>,
 }
 
 impl Default for Plan {
     fn default() -> Self {
         Self {
-            store: "rocksdb".into(),
+            store: vec!["rocksdb".into()],
+            against: None,
             nodes: vec![1],
             ciphers: ["none", "aes-256", "aria-256"].map(String::from).to_vec(),
             accel: vec!["auto".into()],
             workloads: ["a", "b", "c", "e", "oltp", "batch-load", "batch-scan"].map(String::from).to_vec(),
-            records: 100_000,
+            records: vec![100_000],
             records_from: None,
             operations: 50_000,
-            threads: 8,
+            threads: vec![8],
             rounds: 3,
             pairs: 24,
             slice_ms: 50,
@@ -106,6 +117,7 @@ impl Default for Plan {
             seed: 1,
             out: "sealstone-results".into(),
             keep: None,
+            stores: BTreeMap::new(),
         }
     }
 }
@@ -196,62 +208,6 @@ pub enum PlanError {
 }
 
 impl Plan {
-    /// Reads a plan from the TOML file `path`; what it does not set has its default. Relative paths in it are
-    /// relative to the current directory.
-    ///
-    /// # Errors
-    /// `PlanError::Read`, `Syntax`, `UnknownKey`. Values are checked by [`Plan::check`].
-    pub fn read(path: &Path) -> Result<Self, PlanError> {
-        let text = std::fs::read_to_string(path).map_err(|source| PlanError::Read { path: path.to_owned(), source })?;
-        Self::from_toml(&text, path)
-    }
-
-    /// As [`Plan::read`]; what the file does not set is as in `usual`.
-    ///
-    /// # Errors
-    /// As [`Plan::read`].
-    pub fn read_over(path: &Path, usual: &Self) -> Result<Self, PlanError> {
-        let text = std::fs::read_to_string(path).map_err(|source| PlanError::Read { path: path.to_owned(), source })?;
-        // tells what is wrong with the file, by line
-        Self::from_toml(&text, path)?;
-        let mut table = toml::Table::try_from(usual).expect("a plan is a flat table of plain values");
-        table.extend(text.parse::<toml::Table>().expect("it was parsed above"));
-        Ok(table.try_into().expect("each value was read above"))
-    }
-
-    /// Reads a plan from TOML `text`; `path` is named in errors only.
-    ///
-    /// # Errors
-    /// `PlanError::Syntax`, `UnknownKey`.
-    pub fn from_toml(text: &str, path: &Path) -> Result<Self, PlanError> {
-        let line_of =
-            |offset: usize| text.as_bytes()[..offset.min(text.len())].iter().filter(|&&b| b == b'\n').count() + 1;
-        let syntax = |error: toml::de::Error| PlanError::Syntax {
-            path: path.to_owned(),
-            line: line_of(error.span().map_or(0, |span| span.start)),
-            message: error.message().trim_end().replace('\n', "; "),
-        };
-        let table = DeTable::parse(text).map_err(syntax)?;
-        let known = settings();
-        for (key, value) in table.get_ref() {
-            let name: &str = key.get_ref();
-            if !known.iter().any(|setting| setting == name) {
-                let nearest = nearest(name, known.iter().map(String::as_str)).to_owned();
-                return Err(PlanError::UnknownKey {
-                    path: path.to_owned(),
-                    line: line_of(key.span().start),
-                    key: name.to_owned(),
-                    nearest,
-                });
-            }
-            if matches!(value.get_ref(), DeValue::Table(_)) {
-                let message = format!("{name} is a table; a plan is one flat table of settings");
-                return Err(PlanError::Syntax { path: path.to_owned(), line: line_of(key.span().start), message });
-            }
-        }
-        toml::from_str(text).map_err(syntax)
-    }
-
     /// The plan as TOML, all settings included.
     pub fn to_toml(&self) -> String {
         toml::to_string(self).expect("a plan is a flat table of plain values")
@@ -271,18 +227,22 @@ impl Plan {
             };
             Err(PlanError::Value { setting, found: found.to_string(), reason })
         };
-        if self.records == 0 {
-            return Err(value("records", 0, "a data set has at least one record"));
+        for &records in &self.records {
+            if records == 0 {
+                return Err(value("records", 0, "a data set has at least one record"));
+            }
+            within("records", records, 1, 1 << 40, "row numbers are kept in 40 bits")?;
         }
-        within("records", self.records, 1, 1 << 40, "row numbers are kept in 40 bits")?;
         if self.operations == 0 {
             return Err(value("operations", 0, "a pass without operations measures nothing"));
         }
         within("operations", self.operations, 1, 1 << 40, "a pass ends within a lifetime")?;
-        if self.threads == 0 {
-            return Err(value("threads", 0, "somebody has to run the operations; take 1 or more"));
+        for &threads in &self.threads {
+            if threads == 0 {
+                return Err(value("threads", 0, "somebody has to run the operations; take 1 or more"));
+            }
+            within("threads", threads as u64, 1, 10_000, "every client is a thread of its own")?;
         }
-        within("threads", self.threads as u64, 1, 10_000, "every client is a thread of its own")?;
         if self.rounds == 0 {
             return Err(value("rounds", 0, "nothing would be measured; take 1 or more"));
         }
@@ -313,39 +273,97 @@ impl Plan {
         Ok(())
     }
 
-    /// One plan for each number of members, in the order given.
+    /// Every point of the axes, in the order in which they are measured.
     #[must_use]
-    pub fn by_nodes(&self) -> Vec<Self> {
-        self.nodes.iter().map(|nodes| Self { nodes: vec![*nodes], ..self.clone() }).collect()
+    pub fn points(&self) -> Vec<Point> {
+        let mut points = Vec::new();
+        for store in &self.store {
+            for &members in &self.nodes {
+                for &records in &self.records {
+                    for &clients in &self.threads {
+                        points.push(Point { store: store.clone(), members, records, clients });
+                    }
+                }
+            }
+        }
+        points
     }
 
-    /// Members of each store's replica set, the first number of them if there are several.
-    pub fn members(&self) -> usize {
-        self.nodes.first().copied().unwrap_or(1)
+    /// The plan of the cells at `point` alone.
+    #[must_use]
+    pub fn at(&self, point: &Point) -> Self {
+        Self {
+            store: vec![point.store.clone()],
+            nodes: vec![point.members],
+            records: vec![point.records],
+            threads: vec![point.clients],
+            ..self.clone()
+        }
+    }
+
+    /// One plan for each group of cells: each point of the axes, with the workloads that its values bear on. A workload that
+    /// fixes its own clients, or has a data set of its own, is measured at the first value of that axis alone.
+    ///
+    /// # Errors
+    /// A workload that is not in the table.
+    pub fn groups(&self) -> Result<Vec<Self>, PlanError> {
+        let first = self.point();
+        let mut groups = Vec::new();
+        for point in self.points() {
+            let mut plan = self.at(&point);
+            let mut workloads = Vec::new();
+            for name in plan.workloads.drain(..) {
+                let spec = workload::workload(&name)?;
+                let repeats = (spec.clients.is_some() && point.clients != first.clients)
+                    || (spec.dataset != "ycsb" && point.records != first.records);
+                if !repeats {
+                    workloads.push(name);
+                }
+            }
+            if !workloads.is_empty() {
+                groups.push(Self { workloads, ..plan });
+            }
+        }
+        Ok(groups)
+    }
+
+    /// The first point: the only one, in a plan that was made by [`Plan::at`].
+    ///
+    /// # Panics
+    /// If an axis has no value, which [`Plan::check`] refuses.
+    #[must_use]
+    pub fn point(&self) -> Point {
+        self.points().into_iter().next().expect("every axis has a value")
     }
 
     fn check_names(&self) -> Result<(), PlanError> {
-        if self.nodes.is_empty() {
-            return Err(value("nodes", "empty", "name at least one number of members"));
+        listed("store", &self.store)?;
+        if let Some(name) = &self.against
+            && !(self.store.contains(name) && self.store.len() > 1)
+        {
+            let reason = "name one of several stores, such as --store rocksdb,mongodb --against rocksdb";
+            return Err(value("against", name, reason));
         }
-        for (at, nodes) in self.nodes.iter().enumerate() {
-            if !(1..=NODES_MAX).contains(nodes) {
-                return Err(value("nodes", nodes, "a replica set has 1 to 7 members that vote"));
-            }
-            if self.nodes[..at].contains(nodes) {
-                return Err(value("nodes", nodes, "it is listed twice; for more of it, raise rounds or pairs"));
-            }
+        listed("nodes", &self.nodes)?;
+        listed("records", &self.records)?;
+        listed("threads", &self.threads)?;
+        listed("workloads", &self.workloads)?;
+        if let Some(nodes) = self.nodes.iter().find(|nodes| !(1..=NODES_MAX).contains(*nodes)) {
+            return Err(value("nodes", nodes, "a replica set has 1 to 7 members that vote"));
         }
-        for (setting, list) in [("ciphers", &self.ciphers), ("accel", &self.accel), ("workloads", &self.workloads)] {
+        for (setting, list) in [("ciphers", &self.ciphers), ("accel", &self.accel)] {
             if list.is_empty() {
                 return Err(value(setting, "empty", "name at least one"));
             }
         }
-        for (at, name) in self.workloads.iter().enumerate() {
-            workload::workload(name)?;
-            if self.workloads[..at].contains(name) {
-                return Err(value("workloads", name, "it is listed twice; for more of it, raise rounds or pairs"));
-            }
+        self.workloads.iter().try_for_each(|name| workload::workload(name).map(drop))?;
+        if let (Some(_), Some(axis)) = (&self.keep, varied(&self.points()).first()) {
+            let found = format!("set, and {} has several values", axis.setting);
+            return Err(value(
+                "keep",
+                found,
+                "stores are kept of one point of the axes; name one value, or leave keep out",
+            ));
         }
         self.variants().map(drop)
     }
@@ -403,7 +421,7 @@ impl Plan {
             // ten fields of 100 bytes, a key of about 23, lengths
             "ycsb" => {
                 let record_bytes = self.records_from.as_deref().and_then(csv_record_bytes).unwrap_or(1_000);
-                self.records.saturating_mul(record_bytes + 60)
+                self.point().records.saturating_mul(record_bytes + 60)
             }
             _ => self.bytes.saturating_add(self.bytes / 5),
         }
@@ -473,9 +491,11 @@ pub fn settings() -> Vec<String> {
     // every optional one filled in, so that none is left out of the table
     let full = Plan {
         records_from: Some("x".into()),
+        against: Some("x".into()),
         cache: Some(0),
         target: Some(1.0),
         keep: Some("x".into()),
+        stores: BTreeMap::from([("x".into(), BTreeMap::new())]),
         ..Plan::default()
     };
     toml::Table::try_from(full).map(|table| table.keys().cloned().collect()).unwrap_or_default()
@@ -486,6 +506,19 @@ pub fn nearest<'a>(name: &str, names: impl Iterator<Item = &'a str>) -> &'a str 
     let wanted = name.to_lowercase().replace('_', "-");
     let distance = |candidate: &&str| strsim::damerau_levenshtein(&wanted, candidate);
     names.min_by_key(distance).unwrap_or("")
+}
+
+/// That a list names at least one value, and none twice.
+fn listed<T: PartialEq + ToString>(setting: &'static str, list: &[T]) -> Result<(), PlanError> {
+    if list.is_empty() {
+        return Err(value(setting, "empty", "name at least one"));
+    }
+    for (at, one) in list.iter().enumerate() {
+        if list[..at].contains(one) {
+            return Err(value(setting, one.to_string(), "it is listed twice; for more of it, raise rounds or pairs"));
+        }
+    }
+    Ok(())
 }
 
 fn value(setting: &'static str, found: impl ToString, reason: &str) -> PlanError {
@@ -499,36 +532,6 @@ fn csv_record_bytes(path: &Path) -> Option<u64> {
     std::fs::File::open(path).ok()?.take(1 << 20).read_to_end(&mut head).ok()?;
     let lines = head.iter().filter(|&&byte| byte == b'\n').count() as u64;
     Some((head.len() as u64 / lines.max(1)).max(1))
-}
-
-/// Sizes in TOML: whole numbers, or text with a unit.
-mod size {
-    use serde::de::Error;
-    use serde::{Deserialize, Deserializer};
-
-    #[derive(Deserialize)]
-    #[serde(untagged)]
-    enum Size {
-        Bytes(u64),
-        Text(String),
-    }
-
-    impl Size {
-        fn bytes<E: Error>(self) -> Result<u64, E> {
-            match self {
-                Self::Bytes(bytes) => Ok(bytes),
-                Self::Text(text) => super::parse_bytes(&text).map_err(E::custom),
-            }
-        }
-    }
-
-    pub(super) fn required<'de, D: Deserializer<'de>>(from: D) -> Result<u64, D::Error> {
-        Size::deserialize(from)?.bytes()
-    }
-
-    pub(super) fn optional<'de, D: Deserializer<'de>>(from: D) -> Result<Option<u64>, D::Error> {
-        Option::<Size>::deserialize(from)?.map(Size::bytes).transpose()
-    }
 }
 
 #[cfg(test)]
@@ -575,7 +578,7 @@ mod tests {
     fn toml_fills_in_what_is_missing_and_reads_sizes() {
         let plan =
             read("records = 5\ncache = \"512MiB\"\nbytes = \"2GB\"\npolicy = \"kcmvp\"\nslice-ms = 50\n").unwrap();
-        assert_eq!((plan.records, plan.cache, plan.bytes), (5, Some(512 << 20), 2_000_000_000));
+        assert_eq!((plan.records[0], plan.cache, plan.bytes), (5, Some(512 << 20), 2_000_000_000));
         assert_eq!((plan.policy, plan.slice_ms, plan.threads), (Policy::Kcmvp, 50, Plan::default().threads));
         assert_eq!(read("").unwrap(), Plan::default());
     }
@@ -613,11 +616,11 @@ mod tests {
             other => panic!("{setting}: {other:?}"),
         };
         let plan = Plan::default;
-        refused(Plan { records: 0, ..plan() }, "records");
-        refused(Plan { records: u64::MAX, ..plan() }, "records");
+        refused(Plan { records: vec![0], ..plan() }, "records");
+        refused(Plan { records: vec![u64::MAX], ..plan() }, "records");
         refused(Plan { operations: 0, ..plan() }, "operations");
-        refused(Plan { threads: 0, ..plan() }, "threads");
-        refused(Plan { threads: 1_000_000, ..plan() }, "threads");
+        refused(Plan { threads: vec![0], ..plan() }, "threads");
+        refused(Plan { threads: vec![1_000_000], ..plan() }, "threads");
         refused(Plan { rounds: 0, ..plan() }, "rounds");
         refused(Plan { pairs: 5, ..plan() }, "pairs");
         refused(Plan { slice_ms: 0, ..plan() }, "slice-ms");
@@ -635,6 +638,37 @@ mod tests {
     }
 
     #[test]
+    fn every_point_of_the_axes_is_a_group_and_nothing_is_measured_twice() {
+        let workloads = ["a", "oltp", "batch-load"].map(String::from).to_vec();
+        let plan = Plan { threads: vec![1, 8], records: vec![1_000, 9_000], workloads, ..Plan::default() };
+        plan.check().unwrap();
+        let groups = plan.groups().unwrap();
+        let shown: Vec<_> = groups.iter().map(|group| (group.point(), group.workloads.len())).collect();
+        let at = |records, clients| Point { store: "rocksdb".into(), members: 1, records, clients };
+        // oltp and the batches fix their clients and have data of their own
+        assert_eq!(shown, [(at(1_000, 1), 3), (at(1_000, 8), 1), (at(9_000, 1), 1), (at(9_000, 8), 1)]);
+        let fixed = Plan { workloads: vec!["oltp".into()], ..plan.clone() };
+        assert_eq!(fixed.groups().unwrap().len(), 1);
+        let kept = Plan { keep: Some("x".into()), ..plan }.check().unwrap_err().to_string();
+        assert!(kept.contains("stores are kept of one point"), "{kept}");
+    }
+
+    #[test]
+    fn lists_are_one_value_or_several_in_brackets() {
+        let plan = read("threads = [1, 8]\nrecords = 5\nstore = [\"rocksdb\"]\n").unwrap();
+        assert_eq!((plan.threads, plan.records, plan.store), (vec![1, 8], vec![5], vec!["rocksdb".to_owned()]));
+        assert!(Plan::default().to_toml().contains("threads = 8\n"));
+        assert!(read("threads = []\n").unwrap_err().to_string().contains("an empty list"));
+        let twice = Plan { threads: vec![8, 8], ..Plan::default() }.check().unwrap_err().to_string();
+        assert!(twice.starts_with("threads is 8: it is listed twice"), "{twice}");
+        for (against, store) in [("mongodb", vec!["rocksdb"]), ("rocksdb", vec!["rocksdb"])] {
+            let store = store.into_iter().map(String::from).collect();
+            let plan = Plan { against: Some(against.into()), store, ..Plan::default() };
+            assert!(plan.check().unwrap_err().to_string().contains("name one of several stores"));
+        }
+    }
+
+    #[test]
     fn unknown_names_come_with_the_nearest_one() {
         let message = |plan: Plan| plan.check().unwrap_err().to_string();
         let plan = Plan::default;
@@ -647,13 +681,13 @@ mod tests {
 
     #[test]
     fn a_disk_or_memory_too_small_is_told_before_anything_runs() {
-        let huge = Plan { records: 1 << 40, ..Plan::default() };
+        let huge = Plan { records: vec![1 << 40], ..Plan::default() };
         let error = huge.check_room(3, &["ycsb"]).unwrap_err();
         assert!(matches!(error, PlanError::Space { .. }), "{error}");
         assert!(error.to_string().contains("are free there"), "{error}");
-        let hungry = Plan { records: 10, cache: Some(1 << 49), ..Plan::default() };
+        let hungry = Plan { records: vec![10], cache: Some(1 << 49), ..Plan::default() };
         assert!(matches!(hungry.check_room(3, &["ycsb"]), Err(PlanError::Memory { .. })));
-        Plan { records: 10, ..Plan::default() }.check_room(3, &["ycsb"]).unwrap();
+        Plan { records: vec![10], ..Plan::default() }.check_room(3, &["ycsb"]).unwrap();
     }
 
     #[test]

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use sealstone_cipher::registry::{self, Cipher, Standing};
 
 use crate::plan::{Plan, Policy, human_bytes};
-use crate::results::{Cell, Ranked, Recommendation, Variant, Verdict};
+use crate::results::{Cell, Choice, Ranked, Recommendation, Variant, Verdict};
 use crate::statistics::{self, FEWEST_PAIRS};
 
 /// One variant with a cipher, and what was measured of it.
@@ -69,7 +69,7 @@ fn candidate<'a>(
     variants: &[Variant],
     cells: &'a [Cell],
 ) -> Option<Candidate<'a>> {
-    let cipher = registry::cipher(variant.cipher.as_deref()?).ok()?;
+    let cipher = registry::cipher(variant.cipher()?).ok()?;
     let cells: Vec<&Cell> = cells.iter().filter(|cell| cell.variant == number).collect();
     let (ratio, low, high) = overall(&cells)?;
     let barred = barred(policy, cipher, variant, variants);
@@ -135,9 +135,11 @@ fn barred(policy: Policy, cipher: &Cipher, variant: &Variant, variants: &[Varian
         });
     }
     // a forced backend shows what other machines would get; nobody should force it where a better one is at hand
-    let own_choice = |other: &&Variant| other.accel == "auto" && other.cipher == variant.cipher;
-    if variant.accel != "auto" && variants.iter().any(|other| own_choice(&other) && other.backend != variant.backend) {
-        return Some(format!("the backend {} was forced for comparison; auto does the same work", variant.accel));
+    let choice = variant.choice()?;
+    let is_better =
+        |other: &Choice| other.accel == "auto" && other.cipher == choice.cipher && other.backend != choice.backend;
+    if choice.accel != "auto" && variants.iter().filter_map(Variant::choice).any(is_better) {
+        return Some(format!("the backend {} was forced for comparison; auto does the same work", choice.accel));
     }
     None
 }
@@ -295,12 +297,15 @@ mod tests {
     use crate::results::{Latency, Overhead, Sample, Saturation, TimeSplit};
     use crate::workload::Unit;
 
+    fn choice(cipher: &str, accel: &str) -> Choice {
+        let backend = if accel == "auto" { "avx2" } else { accel };
+        Choice { cipher: cipher.into(), accel: accel.into(), backend: backend.into() }
+    }
+
     fn variants(labels: &[(&str, Option<&str>, &str)]) -> Vec<Variant> {
         let variant = |&(label, cipher, accel): &(&str, Option<&str>, &str)| Variant {
             label: label.into(),
-            cipher: cipher.map(String::from),
-            accel: accel.into(),
-            backend: cipher.map(|_| if accel == "auto" { "avx2".into() } else { accel.into() }),
+            layers: cipher.map(|cipher| ("rest".into(), choice(cipher, accel))).into_iter().collect(),
         };
         labels.iter().map(variant).collect()
     }

@@ -1,6 +1,6 @@
-//! What a comparison leaves behind: the data of `results.json`, schema version 1.
+//! What a comparison leaves behind: the data of `results.json`, schema version 2.
 //!
-//! Everything the report shows is here; the report computes nothing of its own.
+//! Everything the report shows is here; the report computes nothing of its own. Not here: how older files are read (`merge`).
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -9,15 +9,16 @@ use std::path::{Path, PathBuf};
 use sealstone_store::{EngineFacts, Layer};
 use serde::{Deserialize, Serialize};
 
+use crate::axes::Point;
 use crate::workload::Unit;
 
-/// Version of this schema, in `Results::schema`.
-pub const SCHEMA: u32 = 1;
+/// Version of this schema, in `Comparison::schema`.
+pub const SCHEMA: u32 = 2;
 
-/// One comparison, finished or interrupted.
+/// One comparison, finished or interrupted: what `results.json` holds.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Results {
-    /// Schema version: 1.
+pub struct Comparison {
+    /// Schema version: 2.
     pub schema: u32,
     /// Version of Sealstone that measured.
     pub version: String,
@@ -30,6 +31,96 @@ pub struct Results {
     /// The exact command line.
     pub command: Vec<String>,
     /// Every setting in force, defaults included: the TOML table of the comparison.
+    pub plan: crate::plan::Plan,
+    /// The machine.
+    pub machine: Machine,
+    /// What was compared; `Cell::variant` counts into it. The first without a layer is the baseline.
+    pub variants: Vec<Variant>,
+    /// What was measured, in groups of cells that differ in variant and workload alone.
+    pub groups: Vec<Group>,
+    /// Stores set against the one that the plan names, if it names one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub against: Vec<Against>,
+}
+
+/// The cells at one point of the axes, with a baseline of their own.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Group {
+    /// Where it stands on the axes.
+    pub point: Point,
+    /// When it began, RFC 3339, UTC.
+    pub started_at: String,
+    /// Wall seconds from begin to end.
+    pub elapsed_s: f64,
+    /// Whether it was ended early.
+    pub interrupted: bool,
+    /// The data store.
+    pub engine: EngineFacts,
+    /// Its workloads.
+    pub workloads: Vec<String>,
+    /// What was measured: one entry for each variant and workload.
+    pub cells: Vec<Cell>,
+    /// What to take, and why.
+    pub recommendation: Recommendation,
+    /// What the reader must know to trust the figures: assertions in the engine, throttling, few rounds.
+    pub warnings: Vec<String>,
+}
+
+impl Comparison {
+    /// Each group by itself, with what it shares with the others.
+    #[must_use]
+    pub fn runs(&self) -> Vec<Results> {
+        let run = |group: &Group| Results {
+            version: self.version.clone(),
+            started_at: group.started_at.clone(),
+            elapsed_s: group.elapsed_s,
+            interrupted: group.interrupted,
+            command: self.command.clone(),
+            plan: crate::plan::Plan { workloads: group.workloads.clone(), ..self.plan.at(&group.point) },
+            machine: self.machine.clone(),
+            engine: group.engine.clone(),
+            variants: self.variants.clone(),
+            cells: group.cells.clone(),
+            recommendation: group.recommendation.clone(),
+            warnings: group.warnings.clone(),
+        };
+        self.groups.iter().map(run).collect()
+    }
+}
+
+/// Throughput of one variant of a store under one workload, against the same variant of another store.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Against {
+    /// Where the store stands on the axes.
+    pub point: Point,
+    /// Where the store that it is set against stands.
+    pub other: Point,
+    /// Workload name.
+    pub workload: String,
+    /// Label of the variant, the same in both.
+    pub variant: String,
+    /// Throughput, as a multiple of the other's.
+    pub ratio: f64,
+    /// Lower end of its 95 % confidence interval.
+    pub low: f64,
+    /// Upper end.
+    pub high: f64,
+}
+
+/// One group of cells with all that is to be known about it: what the report, the answer and the recommendation are made of.
+#[derive(Clone, Debug)]
+pub struct Results {
+    /// Version of Sealstone that measured.
+    pub version: String,
+    /// When it began, RFC 3339, UTC.
+    pub started_at: String,
+    /// Wall seconds from begin to end.
+    pub elapsed_s: f64,
+    /// Whether it was ended early; what was measured until then is whole.
+    pub interrupted: bool,
+    /// The exact command line.
+    pub command: Vec<String>,
+    /// Every setting in force, defaults included, at this group's point of the axes.
     pub plan: crate::plan::Plan,
     /// The machine.
     pub machine: Machine,
@@ -70,39 +161,69 @@ pub struct Machine {
     pub virtualised: bool,
 }
 
-/// One way of storing: with which cipher, by which backend.
+/// One way of protecting a store, in words.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Variant {
     /// Unique label, such as `aes-256`, `aes-256 portable`, `none`, `none (2)`.
     pub label: String,
-    /// Cipher name; absent for no encryption.
-    pub cipher: Option<String>,
+    /// What each layer (`field`, `wire`, `server`, `rest`) encrypts with; none for a baseline.
+    pub layers: BTreeMap<String, Choice>,
+}
+
+/// What a layer encrypts with, in words.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Choice {
+    /// Cipher name.
+    pub cipher: String,
     /// Backend asked for: `auto` or a name.
     pub accel: String,
-    /// Backend in use, once known.
-    pub backend: Option<String>,
+    /// Backend in use.
+    pub backend: String,
+}
+
+impl Variant {
+    /// Whether nothing is encrypted.
+    #[must_use]
+    pub fn is_baseline(&self) -> bool {
+        self.layers.is_empty()
+    }
+
+    /// What it encrypts with, where one layer does; of several the lowest.
+    #[must_use]
+    pub fn choice(&self) -> Option<&Choice> {
+        let lowest = Layer::ALL.iter().rev().find_map(|layer| self.layers.get(layer.name()));
+        lowest.or_else(|| self.layers.values().next())
+    }
+
+    /// Name of that cipher.
+    #[must_use]
+    pub fn cipher(&self) -> Option<&str> {
+        self.choice().map(|choice| choice.cipher.as_str())
+    }
+
+    /// Name of the backend in use.
+    #[must_use]
+    pub fn backend(&self) -> Option<&str> {
+        self.choice().map(|choice| choice.backend.as_str())
+    }
 }
 
 impl From<&sealstone_store::Variant> for Variant {
     fn from(variant: &sealstone_store::Variant) -> Self {
-        let choice = variant.choice(Layer::Rest);
-        let accel = match choice {
-            Some(choice) if choice.forced => choice.backend.name(),
-            _ => "auto",
+        let choice = |choice: &sealstone_store::Choice| Choice {
+            cipher: choice.cipher.name.into(),
+            accel: if choice.forced { choice.backend.name() } else { "auto" }.into(),
+            backend: choice.backend.name().into(),
         };
-        Self {
-            label: variant.label.clone(),
-            cipher: choice.map(|choice| choice.cipher.name.into()),
-            accel: accel.into(),
-            backend: choice.map(|choice| choice.backend.name().into()),
-        }
+        let layers = variant.layers.iter().map(|(layer, value)| (layer.name().to_owned(), choice(value))).collect();
+        Self { label: variant.label.clone(), layers }
     }
 }
 
 /// One variant under one workload.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Cell {
-    /// Index into `Results::variants`.
+    /// Index into the comparison's variants.
     pub variant: usize,
     /// Workload name.
     pub workload: String,
@@ -179,6 +300,18 @@ pub struct Sample {
     pub cache_hits: u64,
     /// Cache misses within the slice.
     pub cache_misses: u64,
+}
+
+impl Sample {
+    /// Throughput of the slice, in `unit` a second.
+    #[must_use]
+    pub fn throughput(&self, unit: Unit) -> f64 {
+        let amount = match unit {
+            Unit::Operations => self.operations,
+            Unit::Bytes => self.bytes,
+        };
+        if self.elapsed_s > 0.0 { amount as f64 / self.elapsed_s } else { 0.0 }
+    }
 }
 
 /// Latency of one kind of operation, in microseconds. With a target rate: from the moment it was due.
@@ -311,7 +444,7 @@ pub struct WriteError {
     pub source: std::io::Error,
 }
 
-impl Results {
+impl Comparison {
     /// Writes the results to the file `path` as JSON, indented, fields in the order of the schema. The file appears
     /// whole or not at all.
     ///
@@ -337,18 +470,27 @@ impl Results {
             cipher: &'a str,
             backend: &'a str,
             clients: usize,
+            store: &'a str,
+            members: usize,
+            records: u64,
         }
+        const ROW_COLUMNS: [&str; 8] =
+            ["workload", "variant", "cipher", "backend", "clients", "store", "members", "records"];
         write_whole(path, |file| {
             let mut csv = csv::WriterBuilder::new().has_headers(false).from_writer(file);
-            csv.write_record(["workload", "variant", "cipher", "backend", "clients"].iter().chain(&SAMPLE_COLUMNS))?;
-            for cell in &self.cells {
+            csv.write_record(ROW_COLUMNS.iter().chain(&SAMPLE_COLUMNS))?;
+            for (group, cell) in self.groups.iter().flat_map(|group| group.cells.iter().map(move |cell| (group, cell)))
+            {
                 let variant = &self.variants[cell.variant];
                 for sample in &cell.samples {
                     let row = Row {
+                        store: &group.point.store,
+                        members: group.point.members,
+                        records: group.point.records,
                         workload: &cell.workload,
                         variant: &variant.label,
-                        cipher: variant.cipher.as_deref().unwrap_or("none"),
-                        backend: variant.backend.as_deref().unwrap_or(""),
+                        cipher: variant.cipher().unwrap_or("none"),
+                        backend: variant.backend().unwrap_or(""),
                         clients: cell.clients,
                     };
                     csv.serialize((row, sample))?;

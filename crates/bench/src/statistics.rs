@@ -97,6 +97,21 @@ impl Estimate {
         Some(Self { standard_error: between, freedom: n - 1.0, ..all })
     }
 
+    /// Estimates the ratio of two quantities that were not measured side by side, each given by the estimate of its own
+    /// logarithm: degrees of freedom after Welch (1947, Biometrika 34). What drifted between the two is in it.
+    #[must_use]
+    pub fn of_two(one: &Self, other: &Self) -> Self {
+        let (a, b) = (one.standard_error.powi(2), other.standard_error.powi(2));
+        let spread = a.powi(2) / one.freedom + b.powi(2) / other.freedom;
+        let freedom = if spread > 0.0 { (a + b).powi(2) / spread } else { one.freedom.min(other.freedom) };
+        Self {
+            log_ratio: one.log_ratio - other.log_ratio,
+            standard_error: (a + b).sqrt(),
+            freedom,
+            pairs: one.pairs.min(other.pairs),
+        }
+    }
+
     /// The ratio.
     pub fn ratio(&self) -> f64 {
         self.log_ratio.exp()
@@ -314,6 +329,18 @@ mod tests {
             }
         }
         [claimed as f64 / runs as f64, all_equal as f64 / runs as f64, covered as f64 / (runs * workloads) as f64]
+    }
+
+    #[test]
+    fn two_apart_differ_by_more_than_two_side_by_side() {
+        let series = |shift: f64| (0..24).map(|n| shift + f64::from(n % 5) * 0.01).collect::<Vec<_>>();
+        let [one, other] = [series(0.2), series(0.0)].map(|values| Estimate::from_pairs(&values).unwrap());
+        let ratio = Estimate::of_two(&one, &other);
+        assert!((ratio.log_ratio - 0.2).abs() < 1e-12);
+        assert!((ratio.standard_error - one.standard_error * 2f64.sqrt()).abs() < 1e-12);
+        assert!((ratio.freedom - 2.0 * one.freedom).abs() < 1e-9, "alike, they have the freedom of both");
+        let same = Estimate { standard_error: 0.0, ..one };
+        assert_eq!(Estimate::of_two(&same, &same).interval(CONFIDENCE), (1.0, 1.0));
     }
 
     #[test]

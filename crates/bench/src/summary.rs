@@ -7,7 +7,7 @@ use sealstone_store::EngineFacts;
 use crate::machine::Busy;
 use crate::measure::{CpuTimeline, Latencies};
 use crate::plan::Plan;
-use crate::results::{Cell, Overhead, Results, SCHEMA, Sample, Saturation, TimeSplit, Variant, Verdict};
+use crate::results::{Cell, Overhead, Results, Sample, Saturation, TimeSplit, Variant, Verdict};
 use crate::saturation::{self, Evidence};
 use crate::statistics::{self, Estimate, Judgement};
 use crate::workload::{Spec, Unit};
@@ -69,13 +69,12 @@ pub(crate) fn results(run: Run) -> Results {
     warn_of_run(plan, &engine, &cells, interrupted, &mut warnings);
     let recommendation = recommend::recommend(plan, &variants, &cells);
     Results {
-        schema: SCHEMA,
         version: env!("CARGO_PKG_VERSION").into(),
         started_at,
         elapsed_s,
         interrupted,
         command: std::env::args().map(|word| without_password(&word)).collect(),
-        plan: plan.clone(),
+        plan: shown(plan),
         machine: machine::facts(plan.stores_dir()),
         engine,
         variants,
@@ -83,6 +82,15 @@ pub(crate) fn results(run: Run) -> Results {
         recommendation,
         warnings,
     }
+}
+
+/// The plan as it may be shown to others: addresses among the settings of a store may hold passwords.
+fn shown(plan: &Plan) -> Plan {
+    let mut plan = plan.clone();
+    for value in plan.stores.values_mut().flat_map(|settings| settings.values_mut()).flatten() {
+        *value = without_password(value);
+    }
+    plan
 }
 
 fn cells(plan: &Plan, measured: &[Measured]) -> Vec<Cell> {

@@ -4,12 +4,13 @@
 mod fixtures;
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use scraper::{ElementRef, Html, Selector};
+use sealstone_bench::groups;
 use sealstone_bench::merge::{self, MergeError};
 use sealstone_bench::report::{self, Options, ReportError, figures, summary};
-use sealstone_bench::results::Results;
+use sealstone_bench::results::{Comparison, Results};
 use unicode_width::UnicodeWidthStr;
 
 /// Every shape of results, by name.
@@ -131,6 +132,7 @@ fn hostile_names_are_shown_as_text() {
     let options = Options {
         title: Some("</title><script>alert(1)</script>".into()),
         raw_data: Some(vec!["javascript:alert(1)".into(), "//example.org/x".into(), "a b#c.json".into()]),
+        ..Options::default()
     };
     let html = report::html_with(&[fixtures::ordinary()], &options).unwrap();
     let page = Html::parse_document(&html);
@@ -323,7 +325,7 @@ fn several_runs_stand_side_by_side() {
     let runs = fixtures::two_machines();
     let page = Html::parse_document(&html(&runs));
     let text_of = whole_text(&page);
-    let across = text(&select(&page, "table[aria-label='Overhead by machine']")[0]);
+    let across = text(&select(&page, "table[aria-label='Overhead of each run']")[0]);
     for run in &runs {
         assert!(across.contains(&run.machine.label));
         for cell in &run.cells {
@@ -343,15 +345,85 @@ fn several_runs_stand_side_by_side() {
 fn results_that_cannot_be_shown_are_refused() {
     assert!(matches!(report::html(&[]), Err(ReportError::Empty)));
 
-    let mut future = fixtures::ordinary();
-    (future.schema, future.version) = (2, "3.1.0".into());
-    let error = report::html(&[fixtures::ordinary(), future]).unwrap_err().to_string();
-    assert!(error.contains("have schema 2, this build reads schema 1\nreport on them with Sealstone 3.1.0"), "{error}");
-
     let mut damaged = fixtures::ordinary();
     damaged.cells[0].variant = 9;
     let error = report::html(&[damaged]).unwrap_err().to_string();
     assert!(error.contains("workload a names variant 9 of 3"), "{error}");
+}
+
+/// A comparison of one group.
+fn comparison(results: Results) -> Comparison {
+    groups::comparison(&results.plan.clone(), vec![results])
+}
+
+#[test]
+fn results_of_schema_1_give_the_answer_they_gave() {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/schema-1.json");
+    let merged = merge::read(std::slice::from_ref(&file)).unwrap();
+    let [run] = &merged.runs()[..] else { panic!("{} runs", merged.runs().len()) };
+    assert_eq!(summary::screen(run, 80, false), include_str!("fixtures/schema-1.txt"));
+    assert_eq!((run.plan.point().clients, run.variants[1].cipher()), (2, Some("aria-256")));
+    // written anew they are of today's schema, and the same
+    let directory = tempfile::tempdir().unwrap();
+    let again = directory.path().join("results.json");
+    merged.comparisons[0].write_json(&again).unwrap();
+    let again = merge::read(&[again]).unwrap();
+    assert_eq!(again.comparisons[0].schema, 2);
+    assert_eq!(summary::screen(&again.runs()[0], 80, false), include_str!("fixtures/schema-1.txt"));
+    let charts = |runs: &[Results]| report::html(runs).unwrap();
+    assert_eq!(charts(&merged.runs()), charts(&again.runs()));
+}
+
+/// `results` at another point of the axes.
+fn at(mut results: Results, store: &str, clients: usize) -> Results {
+    (results.plan.store, results.plan.threads) = (vec![store.into()], vec![clients]);
+    results.engine.name = store.into();
+    for cell in &mut results.cells {
+        cell.clients = clients;
+        for sample in &mut cell.samples {
+            sample.elapsed_s /= if store == "rocksdb" { 1.0 } else { 0.5 };
+        }
+    }
+    results
+}
+
+#[test]
+fn a_numeric_axis_is_drawn_with_a_line_a_variant() {
+    let run = |clients| at(fixtures::ordinary(), "rocksdb", clients);
+    let runs = [run(1), run(8), run(32)];
+    assert_eq!(merge::labels(&runs), ["1 client", "8 clients", "32 clients"]);
+    let page = html(&runs);
+    for heading in ["Cost by clients", "Throughput by clients"] {
+        assert!(whole_text(&Html::parse_document(&page)).contains(heading), "{heading}");
+    }
+    let described = |what: &str| drawings(&page).iter().any(|svg| svg.contains(what));
+    assert!(described("workload a by clients: lines of none, aes-256, aria-256"), "the baseline has a line, too");
+    assert!(described("workload a by clients: lines of aes-256, aria-256"), "cost is against the baseline");
+    // runs that differ in more than the axis have panels of their own; a single value is no line
+    let mixed = [run(1), run(8), at(fixtures::ordinary(), "mongodb", 8)];
+    let page = whole_text(&Html::parse_document(&html(&mixed)));
+    assert!(page.contains("workload a, rocksdb") && !page.contains("workload a, mongodb"), "{page}");
+}
+
+#[test]
+fn stores_are_set_against_each_other_only_when_asked() {
+    let runs = || vec![at(fixtures::ordinary(), "rocksdb", 8), at(fixtures::ordinary(), "mongodb", 8)];
+    let plan = |against: Option<&str>| {
+        let store = ["rocksdb", "mongodb"].map(String::from).to_vec();
+        sealstone_bench::plan::Plan { store, against: against.map(String::from), ..runs()[0].plan.clone() }
+    };
+    assert!(groups::comparison(&plan(None), runs()).against.is_empty());
+    let comparison = groups::comparison(&plan(Some("rocksdb")), runs());
+    assert!(!comparison.against.is_empty());
+    for one in &comparison.against {
+        assert_eq!((one.point.store.as_str(), one.other.store.as_str()), ("mongodb", "rocksdb"));
+        assert!((one.ratio - 0.5).abs() < 0.02 && one.low < one.ratio && one.ratio < one.high, "{one:?}");
+    }
+    let options = Options { against: comparison.against.clone(), ..Options::default() };
+    let page = report::html_with(&comparison.runs(), &options).unwrap();
+    assert!(page.contains("Stores against each other"));
+    assert!(!report::html(&comparison.runs()).unwrap().contains("Stores against each other"));
+    assert!(summary::against(&comparison.against[0]).contains("of rocksdb (between"));
 }
 
 #[test]
@@ -363,29 +435,25 @@ fn result_files_are_read_and_named() {
         path
     };
     let first = directory.path().join("first.json");
-    fixtures::ordinary().write_json(&first).unwrap();
+    comparison(fixtures::ordinary()).write_json(&first).unwrap();
     let mut again = fixtures::ordinary();
     again.started_at = "2026-03-03T10:00:00Z".into();
     let second = directory.path().join("second.json");
-    again.write_json(&second).unwrap();
+    comparison(again).write_json(&second).unwrap();
 
-    let merged = merge::read(&[first.clone(), second]).unwrap();
-    assert_eq!(merged.runs.len(), 2);
+    let runs = merge::read(&[first.clone(), second]).unwrap().runs();
+    assert_eq!(runs.len(), 2);
     assert_eq!(
-        merge::labels(&merged.runs),
+        merge::labels(&runs),
         [
             "Example CPU 9000, 8 cores, run 1 (2026-03-02 09:14 UTC)",
             "Example CPU 9000, 8 cores, run 2 (2026-03-03 10:00 UTC)"
         ]
     );
-    assert!(merge::differences(&merged.runs).is_empty());
-    let mut sets = merged.runs.clone();
+    assert!(merge::differences(&runs).is_empty());
+    let mut sets = runs.clone();
     (sets[0].plan.nodes, sets[1].plan.nodes) = (vec![1], vec![3]);
-    assert_eq!(
-        merge::labels(&sets),
-        ["Example CPU 9000, 8 cores, 1 member", "Example CPU 9000, 8 cores, 3 members"],
-        "the number of members says which is which"
-    );
+    assert_eq!(merge::labels(&sets), ["1 member", "3 members"], "the number of members says which is which");
     // a store that does not tell where time goes has no chart of it, rather than one of zeros
     let page = report::html(&sets).unwrap();
     assert!(page.contains("Where CPU time goes") && page.contains("Time and bytes"));
@@ -394,7 +462,7 @@ fn result_files_are_read_and_named() {
     }
     let page = report::html(&sets).unwrap();
     assert!(!page.contains("Where CPU time goes") && !page.contains("Time and bytes"));
-    assert!(report::html(&merged.runs).unwrap().contains("run 2 (2026-03-03 10:00 UTC)"));
+    assert!(report::html(&runs).unwrap().contains("run 2 (2026-03-03 10:00 UTC)"));
 
     assert!(matches!(merge::read(&[]), Err(MergeError::Empty)));
     let refused = |path: PathBuf| merge::read(&[first.clone(), path]).unwrap_err().to_string();
@@ -403,7 +471,10 @@ fn result_files_are_read_and_named() {
     assert!(refused(file("other.json", "{\"a\":1}")).contains("missing field `schema`"));
     assert!(refused(file("cut.json", "{\"schema\":1,\"version\":\"0.1.0\"}")).contains("missing field"));
     let future = refused(file("future.json", "{\"schema\":7,\"version\":\"9.9\",\"shape\":{}}"));
-    assert!(future.contains("have schema 7, this build reads schema 1\nreport on them with Sealstone 9.9"), "{future}");
+    assert!(
+        future.contains("have schema 7, this build reads schemas 1 and 2\nreport on them with Sealstone 9.9"),
+        "{future}"
+    );
 }
 
 /// `text` without colour.

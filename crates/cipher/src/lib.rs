@@ -22,6 +22,7 @@ pub mod cmac;
 pub mod ctr;
 pub mod memory;
 mod mode;
+pub mod nearest;
 pub mod registry;
 #[cfg(feature = "rustcrypto")]
 pub mod rustcrypto;

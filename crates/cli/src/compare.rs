@@ -4,15 +4,20 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
 use anyhow::Context;
+use sealstone_bench::axes::{AXES, Point, varied};
 use sealstone_bench::compare::{self, CompareError};
+use sealstone_bench::groups;
+use sealstone_bench::merge;
 use sealstone_bench::plan::Plan;
 use sealstone_bench::report::{self, Options, summary};
-use sealstone_bench::results::Results;
+use sealstone_bench::results::{Comparison, Results};
+use sealstone_stores::kind::StoreKind;
+use sealstone_stores::table::store;
 
 use crate::flags::CompareFlags;
 use crate::message::{Answer, print, print_json, say};
 use crate::progress::Display;
-use crate::stores::{self, StoreKind};
+use crate::stores;
 use crate::table::SCREEN;
 use crate::{interrupt, settings, terminal};
 
@@ -20,9 +25,10 @@ use crate::{interrupt, settings, terminal};
 /// answer: its question is not fully answered.
 pub(crate) fn run(flags: &CompareFlags) -> anyhow::Result<Answer> {
     let plan = settings::plan(flags)?;
-    let store = stores::store(&plan.store)?;
+    let stores = plan.store.iter().map(|name| store(name)).collect::<Result<Vec<_>, _>>()?;
     plan.check()?;
-    store.check(&plan)?;
+    stores::check_settings(&plan)?;
+    let planned = planned(&plan, &stores)?;
     if flags.print_config {
         print(&plan.to_toml())?;
         return Ok(Answer::Done);
@@ -30,59 +36,89 @@ pub(crate) fn run(flags: &CompareFlags) -> anyhow::Result<Answer> {
     prepare(&plan.out)?;
     let stop = interrupt::install(plan.stores_dir())?;
     let display = Display::new(flags.quiet);
-    let measured = measure(&plan, store, flags, &display, &stop);
+    let measured = measure(planned, flags, &display, &stop);
     display.end();
     let (runs, failed) = measured?;
+    let comparison = groups::comparison(&plan, runs);
 
     // the figures took minutes or hours: they are shown even where they cannot be written
-    let written = write(&runs, &plan.out);
+    let written = write(&comparison, &plan.out);
     if flags.json {
-        match runs.as_slice() {
-            [results] => print_json(results)?,
-            _ => print_json(&runs)?,
-        }
+        print_json(&comparison)?;
         say(&written?.display().to_string());
     } else {
-        for results in &runs {
+        let runs = comparison.runs();
+        for (results, label) in runs.iter().zip(merge::labels(&runs)) {
             if runs.len() > 1 {
-                print(&format!("{}\n", members(results.plan.members())))?;
+                print(&format!("{label}\n"))?;
             }
             print(&summary::screen(results, SCREEN, terminal::stdout().colour()))?;
             print("\n")?;
+        }
+        for one in &comparison.against {
+            print(&format!("{}\n", summary::against(one)))?;
         }
         print(&format!("{}\n", written?.display()))?;
     }
     if let Some(error) = failed {
         return Err(error);
     }
-    Ok(if runs.iter().any(|results| results.interrupted) { Answer::Negative } else { Answer::Done })
+    Ok(if comparison.interrupted { Answer::Negative } else { Answer::Done })
 }
 
-/// One run for each number of members, up to the one that was interrupted, or that failed with the error beside them: what
+/// One group of cells to measure: its store, and the plan at its point of the axes.
+type Planned = (&'static StoreKind, Plan);
+
+/// The groups that `plan` asks for. A point that a store cannot have is left out, with a word, as long as the store has others.
+fn planned(plan: &Plan, stores: &[&'static StoreKind]) -> anyhow::Result<Vec<Planned>> {
+    let mut groups: Vec<Planned> = Vec::new();
+    for store in stores {
+        let mut refused = None;
+        let before = groups.len();
+        // beside a store that has members, one that has none is itself
+        let alone = Plan { nodes: vec![1], ..plan.clone() };
+        let plan = if stores.len() > 1 && !store.replicated { &alone } else { plan };
+        for group in plan.groups()?.into_iter().filter(|group| group.point().store == store.name) {
+            match stores::check(store, &group.point()) {
+                Ok(()) => groups.push((store, group)),
+                Err(error) => refused = Some((group, error)),
+            }
+        }
+        match refused {
+            Some((_, error)) if groups.len() == before => return Err(error),
+            Some((group, error)) => say(&format!("left out {}: {error}", group.point().words(&AXES.each_ref()))),
+            None => {}
+        }
+    }
+    Ok(groups)
+}
+
+/// Measures one group after the other, up to the one that was interrupted, or that failed with the error beside them: what
 /// was measured before is an answer, too.
 fn measure(
-    plan: &Plan,
-    store: &StoreKind,
+    groups: Vec<Planned>,
     flags: &CompareFlags,
     display: &Display,
     stop: &AtomicBool,
 ) -> anyhow::Result<(Vec<Results>, Option<anyhow::Error>)> {
     let mut runs: Vec<Results> = Vec::new();
     let mut failed = None;
-    for plan in plan.by_nodes() {
-        let outcome = (store.engine)(flags, &plan)
+    let points: Vec<Point> = groups.iter().map(|(_, plan)| plan.point()).collect();
+    let (axes, planned) = (varied(&points), groups.len());
+    for (store, plan) in groups {
+        let outcome = stores::engine(store, flags, &plan)
             .and_then(|engine| compare::run(&plan, &*engine, display, stop).map_err(anyhow::Error::new));
         match outcome {
             Ok(results) => runs.push(results),
             Err(error) if runs.is_empty() => return Err(error),
             Err(error) if matches!(error.downcast_ref(), Some(CompareError::Stopped)) => break,
-            Err(error) => failed = Some(error.context(format!("cannot compare {}", members(plan.members())))),
+            Err(error) => failed = Some(error.context(format!("cannot compare {}", plan.point().words(&axes)))),
         }
         if failed.is_some() || runs.iter().any(|results| results.interrupted) {
             break;
         }
     }
-    if runs.len() < plan.nodes.len()
+    if runs.len() < planned
         && let Some(last) = runs.last_mut()
     {
         last.interrupted = true;
@@ -100,26 +136,15 @@ fn prepare(out: &Path) -> anyhow::Result<()> {
         .map_err(|error| anyhow::anyhow!("{error:#}\nname another directory with --out"))
 }
 
-/// Writes data and report into `out`, a file for each run; returns the report's path.
-fn write(runs: &[Results], out: &Path) -> anyhow::Result<PathBuf> {
-    let mut raw_data = Vec::new();
-    for results in runs {
-        let name: String = match runs.len() {
-            1 => "results".into(),
-            _ => format!("results-{}", members(results.plan.members()).replace(' ', "-")),
-        };
-        let names = ["json", "csv"].map(|ending| format!("{name}.{ending}"));
-        results.write_json(&out.join(&names[0]))?;
-        results.write_csv(&out.join(&names[1]))?;
-        raw_data.extend(names);
-    }
-    let page = report::html_with(runs, &Options { raw_data: Some(raw_data), ..Options::default() })?;
+/// Writes data and report into `out`; returns the report's path.
+fn write(comparison: &Comparison, out: &Path) -> anyhow::Result<PathBuf> {
+    comparison.write_json(&out.join("results.json"))?;
+    comparison.write_csv(&out.join("results.csv"))?;
+    let runs = comparison.runs();
+    let raw_data = (runs.len() > 1).then(|| vec!["results.json".into(); runs.len()]);
+    let page =
+        report::html_with(&runs, &Options { raw_data, against: comparison.against.clone(), ..Options::default() })?;
     let path = out.join("report.html");
     std::fs::write(&path, page).with_context(|| format!("cannot write {}", path.display()))?;
     Ok(path)
-}
-
-/// `1 member`, `3 members`.
-fn members(count: usize) -> String {
-    format!("{count} member{}", if count == 1 { "" } else { "s" })
 }

@@ -4,6 +4,7 @@
 
 #[cfg(feature = "mongodb")]
 mod mongo;
+mod stores;
 
 use std::path::PathBuf;
 
@@ -14,8 +15,10 @@ use sealstone_bench::workload;
 use sealstone_cipher::backend::Backend;
 use sealstone_cipher::registry;
 use sealstone_cipher::speed::Work;
+use sealstone_stores::table;
 
-use crate::{count, stores};
+use crate::count;
+use stores::StoreFlags;
 
 #[cfg(feature = "mongodb")]
 pub(crate) use mongo::{LabCommand, LabUpFlags, MongoCommand, OptionsFormat, SealingFlags};
@@ -41,6 +44,9 @@ Examples:
       with the CPU's AES instructions and without, side by side
   sealstone compare --records-from people.csv --records 1M --workloads a,b,c,d,e,f
       your own records, repeated under fresh keys up to a million
+  sealstone compare --threads 1,8,32 --records 10k,1M --workloads a,c
+      the same with few clients and many, on little data and much: a chart with a
+      line for each cipher
   sealstone compare --policy kcmvp --ciphers none,aria-256
       recommend only what the Korean validation list allows
   sealstone compare --print-config > compare.toml
@@ -68,6 +74,8 @@ const OPTIONS: &str = "Options";
 pub(crate) fn definition() -> clap::Command {
     let defaults = toml::Table::try_from(Plan::default()).unwrap_or_default();
     Sealstone::command().mut_subcommand("compare", |mut compare| {
+        let about = table::stores().iter().map(|store| format!("{}, {}", store.name, store.about)).collect::<Vec<_>>();
+        compare = compare.mut_arg("store", |flag| flag.help(format!("The stores to encrypt: {}", about.join("; "))));
         for (setting, value) in defaults {
             let value = match value {
                 toml::Value::Array(values) => values.into_iter().map(plain).collect::<Vec<_>>().join(","),
@@ -130,9 +138,8 @@ pub(crate) enum Command {
 pub(crate) struct CompareFlags {
     #[command(flatten)]
     pub(crate) plan: PlanFlags,
-    #[cfg(feature = "mongodb")]
     #[command(flatten)]
-    pub(crate) mongodb: MongoDbFlags,
+    pub(crate) stores: StoreFlags,
     /// TOML file with any of these settings; flags come before it
     #[arg(long, help_heading = OPTIONS, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) config: Option<PathBuf>,
@@ -157,10 +164,13 @@ pub(crate) struct CompareFlags {
 #[derive(Args, Debug, Default)]
 #[command(next_help_heading = "What to compare")]
 pub(crate) struct PlanFlags {
-    /// The store to encrypt: rocksdb, within this process, or mongodb, with servers started on this machine
+    /// The stores to encrypt
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = Suggest(store_names))]
+    pub(crate) store: Option<Vec<String>>,
+    /// Set the other stores against this one, too
     #[arg(long, value_name = "STORE", value_parser = Suggest(store_names))]
-    pub(crate) store: Option<String>,
-    /// Members of each replica set, with --store mongodb; a comparison of its own for each number
+    pub(crate) against: Option<String>,
+    /// Members of each replica set, in stores that have them
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = count::parse_small)]
     pub(crate) nodes: Option<Vec<usize>>,
     /// Ciphers, and `none` for the baseline
@@ -176,8 +186,8 @@ pub(crate) struct PlanFlags {
     #[arg(long, value_enum)]
     pub(crate) policy: Option<PolicyName>,
     /// Records in the YCSB data set
-    #[arg(long, value_name = "N", value_parser = count::parse)]
-    pub(crate) records: Option<u64>,
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = count::parse)]
+    pub(crate) records: Option<Vec<u64>>,
     /// Take the records from a CSV file (UTF-8 or CP949)
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) records_from: Option<PathBuf>,
@@ -188,8 +198,8 @@ pub(crate) struct PlanFlags {
     #[arg(long, value_name = "N", value_parser = count::parse)]
     pub(crate) operations: Option<u64>,
     /// Client threads, where the workload does not fix them
-    #[arg(long, value_name = "N", value_parser = count::parse_small)]
-    pub(crate) threads: Option<usize>,
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = count::parse_small)]
+    pub(crate) threads: Option<Vec<usize>>,
     /// Rounds; more of them narrow the confidence intervals
     #[arg(long, value_name = "N", value_parser = count::parse_small)]
     pub(crate) rounds: Option<usize>,
@@ -214,41 +224,6 @@ pub(crate) struct PlanFlags {
     /// Leave the sealed stores in DIR for inspection
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) keep: Option<PathBuf>,
-}
-
-/// How MongoDB is run and asked.
-#[cfg(feature = "mongodb")]
-#[derive(Args, Debug, Default)]
-#[command(next_help_heading = "With --store mongodb")]
-pub(crate) struct MongoDbFlags {
-    /// The server program [default: SEALSTONE_MONGOD, or mongod on the search path]
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
-    pub(crate) mongod: Option<PathBuf>,
-    /// The extension that seals its files [default: SEALSTONE_WT_EXTENSION, or the one beside this program]
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
-    pub(crate) extension: Option<PathBuf>,
-    /// A cluster of your own for one cipher or for none, instead of servers started here: aria-256=mongodb://... or
-    /// aria-256=@FILE with the address in the file; once for each
-    #[arg(long, value_name = "CIPHER=URL", conflicts_with_all = ["mongod", "extension", "nodes"])]
-    pub(crate) cluster: Vec<String>,
-    /// What acknowledges a write: majority, or a number of members
-    #[arg(long, value_name = "CONCERN")]
-    pub(crate) write_concern: Option<String>,
-    /// Whether a write must be in the journal before it is acknowledged
-    #[arg(long, value_name = "BOOL")]
-    pub(crate) journal: Option<bool>,
-    /// Who is read from: primary, primaryPreferred, secondary, secondaryPreferred, nearest
-    #[arg(long, value_name = "WHO")]
-    pub(crate) read_preference: Option<String>,
-    /// What is read: local, available, majority, linearizable
-    #[arg(long, value_name = "LEVEL")]
-    pub(crate) read_concern: Option<String>,
-    /// Authorities that the certificates of your clusters are checked with; turns TLS on
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
-    pub(crate) tls_ca_file: Option<PathBuf>,
-    /// Certificate and key to show to your clusters; turns TLS on
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
-    pub(crate) tls_certificate_key_file: Option<PathBuf>,
 }
 
 #[derive(Args, Debug)]
@@ -586,7 +561,7 @@ impl TypedValueParser for Suggest {
 }
 
 fn store_names() -> Vec<&'static str> {
-    stores::stores().iter().map(|store| store.name).collect()
+    table::stores().iter().map(|store| store.name).collect()
 }
 
 fn cipher_names_only() -> Vec<&'static str> {

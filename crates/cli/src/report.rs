@@ -12,26 +12,28 @@ use crate::message::{Answer, print, print_json};
 use crate::table::SCREEN;
 use crate::terminal;
 
-/// Schema of the JSON that this command prints; the runs in it have their own.
-const SCHEMA: u32 = 1;
+/// Schema of the JSON that this command prints; the comparisons in it have their own.
+const SCHEMA: u32 = 2;
 
 /// Writes the report, prints each run's answer, and last the report's path.
 pub(crate) fn run(flags: &ReportFlags) -> anyhow::Result<Answer> {
     let merged = merge::read(&flags.results)?;
+    let runs = merged.runs();
     if flags.json {
-        let differences = merge::differences(&merged.runs);
-        print_json(&json!({"schema": SCHEMA, "runs": merged.runs, "differences": differences}))?;
+        let differences = merge::differences(&runs);
+        print_json(&json!({"schema": SCHEMA, "comparisons": merged.comparisons, "differences": differences}))?;
         return Ok(Answer::Done);
     }
-    let options = Options { raw_data: raw_data(&merged, &flags.out), ..Options::default() };
-    let page = report::html_with(&merged.runs, &options)?;
+    let against = merged.comparisons.iter().flat_map(|comparison| comparison.against.clone()).collect();
+    let options = Options { raw_data: raw_data(&merged, &flags.out), against, ..Options::default() };
+    let page = report::html_with(&runs, &options)?;
     std::fs::write(&flags.out, page).with_context(|| format!("cannot write the report {}", flags.out.display()))?;
     let mut text = String::new();
-    for run in &merged.runs {
+    for run in &runs {
         text.push_str(&summary::screen(run, SCREEN, terminal::stdout().colour()));
         text.push('\n');
     }
-    for difference in merge::differences(&merged.runs) {
+    for difference in merge::differences(&runs) {
         text.push_str(&format!("{difference}\n"));
     }
     print(&format!("{text}{}\n", flags.out.display()))?;
@@ -41,7 +43,13 @@ pub(crate) fn run(flags: &ReportFlags) -> anyhow::Result<Answer> {
 /// Names of the raw data, where all of it lies beside the report and can be found from there.
 fn raw_data(merged: &Merged, report: &Path) -> Option<Vec<String>> {
     let folder = |path: &Path| path.parent().map(Path::to_path_buf);
-    let beside = merged.sources.iter().all(|source| folder(source) == folder(report));
-    let name = |path: &std::path::PathBuf| path.file_name().map(|name| name.to_string_lossy().into_owned());
-    if beside { merged.sources.iter().map(name).collect() } else { Some(Vec::new()) }
+    if !merged.sources.iter().all(|source| folder(source) == folder(report)) {
+        return Some(Vec::new());
+    }
+    let mut names = Vec::new();
+    for (source, comparison) in merged.sources.iter().zip(&merged.comparisons) {
+        let name = source.file_name()?.to_string_lossy().into_owned();
+        names.resize(names.len() + comparison.groups.len(), name);
+    }
+    Some(names)
 }

@@ -1,9 +1,9 @@
 //! From flags to a plan: the defaults of the store, then the TOML file, then the flags.
 
 use sealstone_bench::plan::{Plan, PlanError};
+use sealstone_stores::table::store;
 
 use crate::flags::{CompareFlags, PlanFlags};
-use crate::stores;
 
 /// The plan in force. Its values are not checked yet.
 ///
@@ -15,14 +15,19 @@ pub(crate) fn plan(flags: &CompareFlags) -> Result<Plan, PlanError> {
         None => Plan::default().store,
     };
     let named = flags.plan.store.as_ref().unwrap_or(&named);
-    // a store that is not in the table is found out when it is looked for
     let mut usual = Plan { store: named.clone(), ..Plan::default() };
-    stores::store(named).into_iter().for_each(|store| (store.adjust)(&mut usual));
+    // a store that is not in the table is found out when it is looked for
+    for kind in named.iter().filter_map(|name| store(name).ok()) {
+        usual = usual.suited(kind.suited);
+    }
     let mut plan = match &flags.config {
         Some(path) => Plan::read_over(path, &usual)?,
         None => usual,
     };
     apply(&flags.plan, &mut plan);
+    for (store, settings) in &flags.stores.0 {
+        plan.stores.entry(store.clone()).or_default().extend(settings.clone());
+    }
     Ok(plan)
 }
 
@@ -39,6 +44,7 @@ fn apply(flags: &PlanFlags, plan: &mut Plan) {
         }
     }
     set(&flags.store, &mut plan.store);
+    set_optional(&flags.against, &mut plan.against);
     set(&flags.nodes, &mut plan.nodes);
     set(&flags.ciphers, &mut plan.ciphers);
     set(&flags.accel, &mut plan.accel);
@@ -84,16 +90,17 @@ mod tests {
         // a value unlike the default for each; what `settings()` lists must be covered by it
         let values = [
             ("store", "mongodb"),
+            ("against", "mongodb"),
             ("nodes", "3,6"),
             ("ciphers", "none,3des"),
             ("accel", "portable"),
             ("workloads", "f"),
             ("policy", "kcmvp"),
-            ("records", "12k"),
+            ("records", "12k,1M"),
             ("records-from", "x.csv"),
             ("bytes", "3GB"),
             ("operations", "7"),
-            ("threads", "3"),
+            ("threads", "3,8"),
             ("rounds", "9"),
             ("pairs", "99"),
             ("slice-ms", "77"),
@@ -124,6 +131,6 @@ mod tests {
         let file = dir.path().join("plan.toml");
         std::fs::write(&file, "records = 5\nrounds = 2\n").unwrap();
         let read = plan(&compare(&["--config", file.to_str().unwrap(), "--rounds", "4"])).unwrap();
-        assert_eq!((read.records, read.rounds, read.threads), (5, 4, Plan::default().threads));
+        assert_eq!((read.records, read.rounds, read.threads), (vec![5], 4, Plan::default().threads));
     }
 }

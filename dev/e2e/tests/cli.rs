@@ -47,14 +47,18 @@ fn compare_answers_and_leaves_report_and_data() {
     let results = dir.path().join("sealstone-results");
     let data = json(&fs::read_to_string(results.join("results.json")).unwrap());
     assert_eq!(data["interrupted"], false);
-    assert_eq!(data["cells"].as_array().unwrap().len(), 8);
-    assert_eq!(data["engine"]["name"], "rocksdb");
+    assert_eq!(data["groups"][0]["cells"].as_array().unwrap().len(), 8);
+    assert_eq!(data["groups"][0]["engine"]["name"], "rocksdb");
     let page = fs::read_to_string(results.join("report.html")).unwrap();
     assert!(page.starts_with("<!DOCTYPE html>") || page.starts_with("<!doctype html>"));
     assert!(page.contains("aes-256") && !page.contains("src=\"http"));
     let table = fs::read_to_string(results.join("results.csv")).unwrap();
-    let samples: usize =
-        data["cells"].as_array().unwrap().iter().map(|cell| cell["samples"].as_array().unwrap().len()).sum();
+    let samples: usize = data["groups"][0]["cells"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|cell| cell["samples"].as_array().unwrap().len())
+        .sum();
     assert_eq!(table.lines().count(), 1 + samples);
     let mut left: Vec<String> = fs::read_dir(&results)
         .unwrap()
@@ -70,7 +74,31 @@ fn compare_answers_and_leaves_report_and_data() {
     assert!(dir.path().join("again.html").is_file());
     let twice = ["report", "sealstone-results/results.json", "sealstone-results/results.json", "--json"];
     let merged = json(&run(&mut sealstone(dir.path(), &twice)).done());
-    assert_eq!(merged["runs"].as_array().unwrap().len(), 2);
+    assert_eq!(merged["comparisons"].as_array().unwrap().len(), 2);
+}
+
+#[test]
+fn axes_with_several_values_are_groups_of_one_comparison() {
+    let dir = empty();
+    let axes = ["--ciphers", "none,aes-256", "--workloads", "a,batch-load", "--threads", "1,4", "--bytes", "1MB"];
+    let screen = run(&mut compare(dir.path(), &axes)).done();
+    assert!(screen.contains("\n4 clients\n") && screen.starts_with("1 client\n"), "{screen}");
+    let data = json(&fs::read_to_string(dir.path().join("sealstone-results/results.json")).unwrap());
+    let groups = data["groups"].as_array().unwrap();
+    assert_eq!(data["plan"]["threads"], serde_json::json!([1, 4]));
+    let shown: Vec<_> = groups.iter().map(|group| (&group["point"]["clients"], &group["workloads"])).collect();
+    // bulk loading has one client, whatever the number of the others
+    assert_eq!(shown, [(&json("1"), &json("[\"a\",\"batch-load\"]")), (&json("4"), &json("[\"a\"]"))]);
+    for group in groups {
+        let ratios = group["cells"].as_array().unwrap().iter().filter(|cell| !cell["overhead"].is_null()).count();
+        assert_eq!(ratios, group["workloads"].as_array().unwrap().len(), "each group has a baseline of its own");
+    }
+    let page = fs::read_to_string(dir.path().join("sealstone-results/report.html")).unwrap();
+    assert!(page.contains("Cost by clients") && page.contains("Throughput by clients"));
+    let again =
+        run(&mut sealstone(dir.path(), &["report", "sealstone-results/results.json", "--out", "again.html"])).done();
+    assert!(again.ends_with("again.html\n"));
+    assert!(fs::read_to_string(dir.path().join("again.html")).unwrap().contains("Cost by clients"));
 }
 
 #[test]
@@ -362,7 +390,7 @@ fn ctrl_c_keeps_what_was_measured() {
     assert_eq!(transcript.stdout.lines().last(), Some("sealstone-results/report.html"));
     let data = json(&fs::read_to_string(dir.path().join("sealstone-results/results.json")).unwrap());
     assert_eq!(data["interrupted"], true);
-    let samples = data["cells"][0]["samples"].as_array().unwrap().len();
+    let samples = data["groups"][0]["cells"][0]["samples"].as_array().unwrap().len();
     assert!(samples > 0, "something was measured in eight seconds");
     assert!(dir.path().join("sealstone-results/report.html").is_file());
 }

@@ -161,9 +161,9 @@ fn a_settings_file_is_wrong_with_its_line() {
         ("records = 5\n[a\n", "plan.toml:2: unclosed table, expected `]`\n"),
         (
             "recods = 5\n",
-            "plan.toml:1: unknown setting \"recods\"; did you mean records?\n  settings: accel, bytes, cache, \
-             ciphers, keep, nodes, operations, out, pairs, policy, records, records-from, rounds, seed, slice-ms, \
-             store, target, threads, workloads\n",
+            "plan.toml:1: unknown setting \"recods\"; did you mean records?\n  settings: accel, against, bytes, \
+             cache, ciphers, keep, nodes, operations, out, pairs, policy, records, records-from, rounds, seed, slice-ms, \
+             store, stores, target, threads, workloads\n",
         ),
         (
             "bytes = \"2 gigs\"\n",

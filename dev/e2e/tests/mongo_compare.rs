@@ -94,12 +94,13 @@ fn sets_of_several_sizes_are_measured_and_gone() {
     let said = run(&mut compare(dir.path(), &["--at-rest", "none,aes-256", "--nodes", "1,3", "--out", "out"])).done();
     assert!(said.contains("1 member\n") && said.contains("3 members\n"), "{said}");
     assert!(said.ends_with("out/report.html\n"), "{said}");
-    for (file, members) in [("results-1-member.json", "1"), ("results-3-members.json", "3")] {
-        let results = results(&dir.path().join("out").join(file));
-        assert_eq!(results["engine"]["name"], "mongodb");
-        assert!(results["engine"]["version"].as_str().unwrap().contains('.'), "{}", results["engine"]);
-        assert_eq!(results["engine"]["settings"]["members"], members);
-        let cells = results["cells"].as_array().unwrap();
+    let results = results(&dir.path().join("out/results.json"));
+    for (group, members) in results["groups"].as_array().unwrap().iter().zip([1, 3]) {
+        assert_eq!(group["engine"]["name"], "mongodb");
+        assert!(group["engine"]["version"].as_str().unwrap().contains('.'), "{}", group["engine"]);
+        assert_eq!(group["engine"]["settings"]["members"], members.to_string());
+        assert_eq!(group["point"]["members"], members);
+        let cells = group["cells"].as_array().unwrap();
         assert_eq!(cells.len(), 4);
         for cell in cells {
             let samples = cell["samples"].as_array().unwrap();
@@ -110,11 +111,11 @@ fn sets_of_several_sizes_are_measured_and_gone() {
         }
     }
     let page = fs::read_to_string(dir.path().join("out/report.html")).unwrap();
-    assert!(page.contains("3 members") && page.contains("results-1-member.json"));
+    assert!(page.contains("3 members") && page.contains("results.json") && page.contains("Throughput by members"));
     assert!(!is_used(dir.path()), "a server was left behind");
     // the key of the run is gone, and so are the stores
     let left: Vec<_> = fs::read_dir(dir.path().join("out")).unwrap().map(|entry| entry.unwrap().file_name()).collect();
-    assert_eq!(left.len(), 5, "{left:?}");
+    assert_eq!(left.len(), 3, "{left:?}");
 }
 
 #[test]
@@ -151,7 +152,7 @@ fn servers_that_are_killed_cost_no_earlier_result() {
     assert!(stderr.contains("sealstone: cannot compare 3 members: "), "{stderr}");
     // the run before is shown, and written
     assert!(stdout.contains("ended early") && stdout.trim_end().ends_with("out/report.html"), "{stdout}");
-    assert_eq!(results(&dir.path().join("out/results.json"))["engine"]["settings"]["members"], "1");
+    assert_eq!(results(&dir.path().join("out/results.json"))["groups"][0]["engine"]["settings"]["members"], "1");
     assert!(!is_used(dir.path()), "a server was left behind");
 }
 
@@ -190,7 +191,7 @@ fn clusters_of_the_user_are_used_and_left_as_they_were() {
     let clusters = [format!("--cluster=none={}", place("first")), "--cluster=aes-256=@address".to_owned()];
     let arguments = [&clusters[0], &clusters[1], "--at-rest=none,aes-256", "--out=out"];
     run(&mut compare(dir.path(), &arguments)).done();
-    assert_eq!(results(&dir.path().join("out/results.json"))["engine"]["name"], "mongodb");
+    assert_eq!(results(&dir.path().join("out/results.json"))["groups"][0]["engine"]["name"], "mongodb");
 
     // what holds records of others is refused, and not touched
     let client = |database: &str| {
@@ -228,5 +229,5 @@ fn what_cannot_be_is_said_before_anything_starts() {
     fails(&["--nodes", "0"], "0");
     fails(&["--nodes", "3,3"], "it is listed twice");
     fails(&["--nodes", "8"], "a replica set has 1 to 7 members that vote");
-    fails(&["--nodes", "1,3", "--keep", "kept"], "stores are kept of one comparison only");
+    fails(&["--nodes", "1,3", "--keep", "kept"], "stores are kept of one point of the axes");
 }

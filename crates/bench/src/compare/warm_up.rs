@@ -125,7 +125,7 @@ impl<'a> Comparison<'a> {
             // values alone are far less than what a store with named fields keeps
             for (variant, store) in stores.open.iter().enumerate() {
                 let failed = self.failed("looking at the files".into(), variant);
-                let member_bytes = store.disk_bytes().map_err(failed)? / self.plan.members() as u64;
+                let member_bytes = store.disk_bytes().map_err(failed)? / self.plan.point().members as u64;
                 if cache_bytes < member_bytes {
                     return Ok(());
                 }

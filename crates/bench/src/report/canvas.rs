@@ -290,6 +290,27 @@ impl Canvas<'_> {
     }
 }
 
+/// Height that a label takes.
+const LABEL_PX: f64 = 14.0;
+
+/// Heights near `wanted`, between `top` and `bottom`, at which labels do not cover each other, in the same order.
+pub(super) fn apart(wanted: &[f64], (top, bottom): (f64, f64)) -> Vec<f64> {
+    let mut order: Vec<usize> = (0..wanted.len()).collect();
+    order.sort_by(|a, b| wanted[*a].total_cmp(&wanted[*b]));
+    let mut heights = vec![0.0; wanted.len()];
+    let mut least = top;
+    for number in &order {
+        heights[*number] = wanted[*number].max(least);
+        least = heights[*number] + LABEL_PX;
+    }
+    let mut most = bottom - LABEL_PX / 2.0;
+    for number in order.iter().rev() {
+        heights[*number] = heights[*number].min(most);
+        most = heights[*number] - LABEL_PX;
+    }
+    heights
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -351,5 +372,15 @@ mod tests {
         roxmltree::Document::parse(&svg).unwrap();
         assert_eq!(shorten("암호화하지 않음", 9), "암호화하…");
         assert_eq!(shorten("none", 4), "none");
+    }
+
+    #[test]
+    fn labels_keep_their_distance_and_their_order() {
+        let heights = apart(&[100.0, 20.0, 101.0, 230.0, 231.0, 99.0], (8.0, 236.0));
+        let mut sorted = heights.clone();
+        sorted.sort_by(f64::total_cmp);
+        assert!(sorted.windows(2).all(|pair| pair[1] - pair[0] >= LABEL_PX - 1e-9), "{sorted:?}");
+        assert!(sorted[0] >= 8.0 && sorted[5] <= 236.0);
+        assert!(heights[5] < heights[0] && heights[0] < heights[2]);
     }
 }

@@ -1,5 +1,6 @@
 //! Figures as a person reads them: `12.3 k ops/s`, `1.20 GB/s`, `−4.0 % ± 1.5`. Formatting only, no statistics.
 
+pub use crate::count::{count, counted};
 use crate::results::{Overhead, Verdict};
 use crate::workload::Unit;
 
@@ -80,24 +81,6 @@ pub fn memory(value: u64) -> String {
         _ if value >= 1024.0 * 1024.0 * 1024.0 => format!("{} GiB", digits(value / (1024.0 * 1024.0 * 1024.0))),
         _ => format!("{} MiB", digits(value / (1024.0 * 1024.0))),
     }
-}
-
-/// A whole number with thin groups of three: `100 000`.
-pub fn count(value: u64) -> String {
-    let text = value.to_string();
-    let mut grouped = String::with_capacity(text.len() * 4 / 3);
-    for (index, digit) in text.chars().enumerate() {
-        if index > 0 && (text.len() - index).is_multiple_of(3) {
-            grouped.push('\u{202f}');
-        }
-        grouped.push(digit);
-    }
-    grouped
-}
-
-/// A number with what it counts: `1 round`, `3 rounds`.
-pub fn counted(value: usize, one: &str) -> String {
-    format!("{} {one}{}", count(value as u64), if value == 1 { "" } else { "s" })
 }
 
 /// A time given in microseconds: `12.3 µs`, `1.23 ms`, `4.56 s`.

@@ -2,8 +2,7 @@
 //! charts, the tables and the terminal summary.
 
 use super::canvas::Ink;
-use crate::results::{Cell, Results, Sample, Variant};
-use crate::workload::Unit;
+use crate::results::{Cell, Results, Variant};
 
 /// One run, ready to be shown.
 pub(super) struct Run<'a> {
@@ -25,7 +24,7 @@ impl<'a> Run<'a> {
                 workloads.push(&cell.workload);
             }
         }
-        let baseline = results.variants.iter().position(|variant| variant.cipher.is_none());
+        let baseline = results.variants.iter().position(|variant| variant.is_baseline());
         Self { results, label, workloads, baseline }
     }
 
@@ -69,18 +68,9 @@ impl<'a> Run<'a> {
     }
 }
 
-/// Throughput of one slice, in `unit` a second.
-fn throughput(sample: &Sample, unit: Unit) -> f64 {
-    let amount = match unit {
-        Unit::Operations => sample.operations,
-        Unit::Bytes => sample.bytes,
-    };
-    if sample.elapsed_s > 0.0 { amount as f64 / sample.elapsed_s } else { 0.0 }
-}
-
 /// Lowest and highest throughput of the slices of `cell`, if there are any.
 pub(super) fn spread(cell: &Cell) -> Option<(f64, f64)> {
-    let values = cell.samples.iter().map(|sample| throughput(sample, cell.unit));
+    let values = cell.samples.iter().map(|sample| sample.throughput(cell.unit));
     values.fold(None, |ends: Option<(f64, f64)>, value| match ends {
         None => Some((value, value)),
         Some((low, high)) => Some((low.min(value), high.max(value))),

@@ -10,9 +10,10 @@ mod index;
 mod page;
 mod percentiles;
 pub mod summary;
+mod sweep;
 mod tables;
 
-use crate::results::{Results, SCHEMA};
+use crate::results::{Against, Results};
 
 const TEMPLATE: &str = "report.html";
 
@@ -24,6 +25,8 @@ pub struct Options {
     /// Names of the raw data files, relative to the report; absent: `results.json` and `results.csv` beside it for
     /// one run, none for several.
     pub raw_data: Option<Vec<String>>,
+    /// Stores set against each other.
+    pub against: Vec<Against>,
 }
 
 /// Why no report could be made.
@@ -32,18 +35,6 @@ pub enum ReportError {
     /// There are no results.
     #[error("no results to report on\nname the results.json of at least one comparison")]
     Empty,
-    /// A result set has another schema.
-    #[error(
-        "results of {run} have schema {found}, this build reads schema {SCHEMA}\nreport on them with Sealstone {version}, which wrote them, or measure again"
-    )]
-    Schema {
-        /// Which run.
-        run: String,
-        /// The schema it states.
-        found: u32,
-        /// The version of Sealstone it states.
-        version: String,
-    },
     /// A result set contradicts itself.
     #[error("results of {run} are damaged: {what}\nuse the results.json as sealstone compare wrote it")]
     Damaged {
@@ -63,7 +54,7 @@ pub enum ReportError {
 /// One HTML file for one run or several: no script, and nothing that is fetched from elsewhere.
 ///
 /// # Errors
-/// `ReportError`: no results, another schema, results that contradict themselves.
+/// `ReportError`: no results, results that contradict themselves.
 pub fn html(results: &[Results]) -> Result<String, ReportError> {
     html_with(results, &Options::default())
 }
@@ -81,15 +72,12 @@ pub fn html_with(results: &[Results], options: &Options) -> Result<String, Repor
     Ok(templates.get_template(TEMPLATE)?.render(page)?)
 }
 
-/// That every run is of this schema and its indices point at something.
+/// That there is something, and the indices of every run point at something.
 fn check(results: &[Results]) -> Result<(), ReportError> {
     if results.is_empty() {
         return Err(ReportError::Empty);
     }
     for (run, name) in results.iter().zip(crate::merge::labels(results)) {
-        if run.schema != SCHEMA {
-            return Err(ReportError::Schema { run: name, found: run.schema, version: run.version.clone() });
-        }
         if let Some(cell) = run.cells.iter().find(|cell| cell.variant >= run.variants.len()) {
             let what = format!("workload {} names variant {} of {}", cell.workload, cell.variant, run.variants.len());
             return Err(ReportError::Damaged { run: name, what });

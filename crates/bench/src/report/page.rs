@@ -7,7 +7,7 @@ use super::canvas::{self, Ink};
 use super::charts::{self, Chart, Interval};
 use super::index::Run;
 use super::tables::{self, Table};
-use super::{Options, ReportError, figures, percentiles};
+use super::{Options, ReportError, figures, percentiles, sweep};
 use crate::merge;
 use crate::plan::{Plan, Policy};
 use crate::results::{Cell, Machine, Results};
@@ -26,7 +26,9 @@ pub(super) struct Page {
 #[derive(Serialize)]
 struct Across {
     table: Table,
-    charts: Charts,
+    /// Stores set against each other.
+    against: Option<Table>,
+    charts: Vec<Charts>,
     differences: Vec<String>,
 }
 
@@ -68,8 +70,8 @@ struct Reasons {
 /// Charts of one kind.
 #[derive(Serialize)]
 struct Charts {
-    id: &'static str,
-    title: &'static str,
+    id: String,
+    title: String,
     /// How to read them.
     note: String,
     legend: Vec<Key>,
@@ -101,7 +103,7 @@ impl Page {
         Ok(Self {
             title: options.title.clone().unwrap_or_else(|| title(results)),
             style: format!("{}{}", canvas::style_sheet(), include_str!("../../templates/report.css")),
-            across: if runs.len() > 1 { Some(across(&runs, results)?) } else { None },
+            across: if runs.len() > 1 { Some(across(&runs, results, options)?) } else { None },
             runs: sections.collect::<Result<_, _>>()?,
         })
     }
@@ -114,7 +116,7 @@ fn title(results: &[Results]) -> String {
     format!("What encryption costs: {}", engines.join(", "))
 }
 
-fn across(runs: &[Run], results: &[Results]) -> Result<Across, ReportError> {
+fn across(runs: &[Run], results: &[Results], options: &Options) -> Result<Across, ReportError> {
     let mut groups = Vec::new();
     for (workload, labels) in tables::pairs(runs) {
         for label in labels {
@@ -130,11 +132,26 @@ fn across(runs: &[Run], results: &[Results]) -> Result<Across, ReportError> {
             }
         }
     }
-    Ok(Across {
-        table: tables::across(runs),
-        charts: Charts { panels: charts::forest(&groups)?, ..overhead_charts() },
-        differences: merge::differences(results),
-    })
+    let mut charts = Vec::new();
+    for sweep in sweep::sweeps(runs)? {
+        let name = sweep.axis.name;
+        charts.push(Charts {
+            id: format!("cost-{name}"),
+            title: format!("Cost by {name}"),
+            panels: sweep.cost,
+            ..overhead_charts()
+        });
+        charts.push(plain(
+            &format!("throughput-{name}"),
+            &format!("Throughput by {name}"),
+            "Median of all measured slices; the line through a point spans the slowest to the fastest slice.",
+            sweep.throughput,
+        ));
+    }
+    charts.push(Charts { panels: charts::forest(&groups)?, ..overhead_charts() });
+    charts.retain(|charts| !charts.panels.is_empty());
+    let against = (!options.against.is_empty()).then(|| tables::against(&options.against));
+    Ok(Across { table: tables::across(runs), against, charts, differences: merge::differences(results) })
 }
 
 fn section(number: usize, run: &Run, alone: bool, options: &Options) -> Result<Section, ReportError> {
@@ -240,10 +257,15 @@ fn policy(policy: Policy) -> &'static str {
     }
 }
 
+fn plain(id: &str, title: &str, note: &str, panels: Vec<Chart>) -> Charts {
+    let (id, title, note) = (id.into(), title.into(), note.into());
+    Charts { id, title, note, legend: Vec::new(), folded: false, panels }
+}
+
 fn overhead_charts() -> Charts {
     Charts {
-        id: "overhead",
-        title: "Overhead",
+        id: "overhead".into(),
+        title: "Overhead".into(),
         note: "Throughput against no encryption, measured in alternation with it: left of 0 is slower. Lines span the \
                95 % confidence interval; an arrow marks one cut off at the edge."
             .into(),
@@ -258,14 +280,6 @@ fn overhead_charts() -> Charts {
 }
 
 fn all_charts(run: &Run) -> Result<Vec<Charts>, ReportError> {
-    let plain = |id, title, note: &str, panels| Charts {
-        id,
-        title,
-        note: note.into(),
-        legend: Vec::new(),
-        folded: false,
-        panels,
-    };
     let latency_note = match run.results.plan.target {
         None => "Figure at the right: 99th percentile.".into(),
         Some(rate) => format!(

@@ -3,7 +3,7 @@
 
 use super::ReportError;
 use super::axis::Axis;
-use super::canvas::{Anchor, Ink, draw, shorten, text_px};
+use super::canvas::{Anchor, Ink, apart, draw, shorten, text_px};
 use super::charts::{Chart, NARROW_PX, titled};
 use super::index::Run;
 use crate::results::{Cell, Latency, Variant};
@@ -13,9 +13,6 @@ const HEIGHT_PX: f64 = 236.0;
 /// Upper and lower edge of the curves.
 const TOP_PX: f64 = 8.0;
 const BOTTOM_PX: f64 = 196.0;
-
-/// Height of a label.
-const LABEL_PX: f64 = 14.0;
 
 /// Columns of a label before it is cut.
 const LABEL_COLUMNS: usize = 17;
@@ -65,7 +62,7 @@ fn panel(run: &Run, title: &str, timed: &[(&Variant, &Cell, &Latency)]) -> Resul
         .map(|(_, _, latency)| points(latency).into_iter().map(|(nines, us)| (x(nines), y(us))).collect())
         .collect();
     let ends: Vec<(f64, f64)> = curves.iter().map(|curve| curve.last().copied().unwrap_or((left, BOTTOM_PX))).collect();
-    let heights = apart(&ends.iter().map(|end| end.1).collect::<Vec<_>>());
+    let heights = apart(&ends.iter().map(|end| end.1).collect::<Vec<_>>(), (TOP_PX, HEIGHT_PX));
     let description = format!(
         "Latency by percentile, {title}: curves of {}; the table of latencies has the figures",
         timed.iter().map(|(variant, ..)| variant.label.as_str()).collect::<Vec<_>>().join(", ")
@@ -100,37 +97,9 @@ fn panel(run: &Run, title: &str, timed: &[(&Variant, &Cell, &Latency)]) -> Resul
     })
 }
 
-/// Heights near `wanted` at which labels do not cover each other, in the same order.
-fn apart(wanted: &[f64]) -> Vec<f64> {
-    let mut order: Vec<usize> = (0..wanted.len()).collect();
-    order.sort_by(|a, b| wanted[*a].total_cmp(&wanted[*b]));
-    let mut heights = vec![0.0; wanted.len()];
-    let mut least = TOP_PX;
-    for number in &order {
-        heights[*number] = wanted[*number].max(least);
-        least = heights[*number] + LABEL_PX;
-    }
-    let mut most = HEIGHT_PX - LABEL_PX / 2.0;
-    for number in order.iter().rev() {
-        heights[*number] = heights[*number].min(most);
-        most = heights[*number] - LABEL_PX;
-    }
-    heights
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn labels_keep_their_distance_and_their_order() {
-        let heights = apart(&[100.0, 20.0, 101.0, 230.0, 231.0, 99.0]);
-        let mut sorted = heights.clone();
-        sorted.sort_by(f64::total_cmp);
-        assert!(sorted.windows(2).all(|pair| pair[1] - pair[0] >= LABEL_PX - 1e-9), "{sorted:?}");
-        assert!(sorted[0] >= TOP_PX && sorted[5] <= HEIGHT_PX);
-        assert!(heights[5] < heights[0] && heights[0] < heights[2]);
-    }
 
     #[test]
     fn nines_count_nines() {

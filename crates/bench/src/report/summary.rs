@@ -6,7 +6,7 @@ use unicode_width::UnicodeWidthStr;
 use super::canvas::shorten;
 use super::index::Run;
 use super::{figures, page, tables};
-use crate::results::{Cell, Results, Verdict};
+use crate::results::{Against, Cell, Results, Verdict};
 
 /// Lines that the table may take before it is written more tersely.
 const TABLE_LINES: usize = 22;
@@ -48,6 +48,21 @@ pub fn screen(results: &Results, width: usize, colour: bool) -> String {
     lines.join("\n") + "\n"
 }
 
+/// One store set against another, in one line.
+#[must_use]
+pub fn against(one: &Against) -> String {
+    format!(
+        "{} {} under {}: × {} of {} (between {} and {}; not measured in alternation)",
+        one.point.store,
+        one.variant,
+        one.workload,
+        figures::digits(one.ratio),
+        one.other.store,
+        figures::digits(one.low),
+        figures::digits(one.high)
+    )
+}
+
 /// On what was measured, and how often.
 fn setting(results: &Results) -> String {
     let slices = results.cells.iter().map(|cell| cell.samples.len()).max().unwrap_or(0);
@@ -58,7 +73,7 @@ fn setting(results: &Results) -> String {
         results.machine.label,
         figures::counted(slices, "slice"),
         figures::counted(results.plan.rounds, "round"),
-        figures::count(results.plan.records)
+        figures::count(results.plan.point().records)
     )
 }
 
@@ -214,7 +229,7 @@ fn column(run: &Run, number: usize, label_columns: usize, terse: bool) -> Column
     let variant = &run.results.variants[number];
     let mut column = vec![
         Styled { text: name(&variant.label, label_columns), style: Style::new().bold() },
-        plain(name(variant.backend.as_deref().unwrap_or("–"), label_columns)),
+        plain(name(variant.backend().unwrap_or("–"), label_columns)),
     ];
     column.extend(
         run.workloads.iter().map(|workload| run.cell(workload, number).map_or(plain("–"), |cell| entry(cell, terse))),

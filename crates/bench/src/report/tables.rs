@@ -9,7 +9,8 @@ use unicode_width::UnicodeWidthStr;
 use super::charts::titled;
 use super::figures;
 use super::index::{Run, spread};
-use crate::results::{Cell, Latency, Overhead, Ranked, Sample, Variant, Verdict};
+use crate::axes::varied;
+use crate::results::{Against, Cell, Latency, Overhead, Ranked, Sample, Variant, Verdict};
 use crate::saturation;
 use crate::workload::{self, Unit};
 
@@ -379,16 +380,17 @@ pub(super) fn size(run: &Run) -> Table {
 /// What was compared: the ciphers with what stands behind them, and the backends.
 pub(super) fn variants(run: &Run) -> Table {
     let row = |(number, variant): (usize, &Variant)| {
-        let used = words(variant.backend.as_deref().unwrap_or("–"));
-        let facts = match variant.cipher.as_deref().map(sealstone_cipher::registry::cipher) {
+        let accel = variant.choice().map_or("auto", |choice| choice.accel.as_str());
+        let used = words(variant.backend().unwrap_or("–"));
+        let facts = match variant.cipher().map(sealstone_cipher::registry::cipher) {
             None => vec![words("no encryption"), missing(), missing(), missing(), missing(), missing(), missing()],
             Some(Err(_)) => vec![
-                words(variant.cipher.as_deref().unwrap_or_default()),
+                words(variant.cipher().unwrap_or_default()),
                 words("not known to this build"),
                 missing(),
                 missing(),
                 missing(),
-                words(&variant.accel),
+                words(accel),
                 used,
             ],
             Some(Ok(cipher)) => vec![
@@ -397,7 +399,7 @@ pub(super) fn variants(run: &Run) -> Table {
                 figure(format!("{} bits", cipher.block_bytes * 8)),
                 figure(format!("{} bits", cipher.key_bytes * 8)),
                 words(approvals(cipher)),
-                words(&variant.accel),
+                words(accel),
                 used,
             ],
         };
@@ -475,13 +477,37 @@ pub(super) fn across(runs: &[Run]) -> Table {
         }
     }
     Table {
-        title: "Overhead by machine".into(),
+        title: "Overhead of each run".into(),
         note: format!(
             "Each run against its own baseline, with 95 % confidence intervals; minus is slower.{}",
             dagger(&runs.iter().collect::<Vec<_>>())
         ),
         columns: columns(["Workload", "Variant"].into_iter().chain(heads.iter().map(String::as_str))),
         rows,
+    }
+}
+
+/// Stores set against one of them: a row for each workload and variant.
+pub(super) fn against(ratios: &[Against]) -> Table {
+    let axes = varied(ratios.iter().flat_map(|one| [&one.point, &one.other]).collect::<Vec<_>>());
+    let row = |one: &Against| {
+        let percent = |ratio: f64| figures::digits(ratio);
+        vec![
+            head(one.workload.as_str()),
+            head(one.variant.as_str()),
+            words(one.point.words(&axes)),
+            words(one.other.words(&axes)),
+            figure(format!("× {}", percent(one.ratio))),
+            figure(format!("{} to {}", percent(one.low), percent(one.high))),
+        ]
+    };
+    Table {
+        title: "Stores against each other".into(),
+        note: "Throughput as a multiple of the other store's, with 95 % confidence intervals. The two were not measured in \
+               alternation, so a change of the machine between them is in these figures."
+            .into(),
+        columns: columns(["Workload", "Variant", "Store", "Against", "#Throughput", "#Interval"]),
+        rows: ratios.iter().map(row).collect(),
     }
 }
 

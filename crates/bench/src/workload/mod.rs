@@ -320,7 +320,7 @@ mod tests {
 
     #[test]
     fn no_records_at_all_are_an_error() {
-        let error = build(&Plan { records: 0, ..plan() }, &["a"]).err().unwrap().to_string();
+        let error = build(&Plan { records: vec![0], ..plan() }, &["a"]).err().unwrap().to_string();
         assert_eq!(error, "the workloads a to f need at least 1 record, not 0");
         let error = build(&Plan { bytes: 10, ..plan() }, &["batch-load"]).err().unwrap().to_string();
         assert_eq!(error, "10 bytes are less than one row of the batch workloads");

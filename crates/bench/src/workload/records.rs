@@ -149,7 +149,7 @@ mod tests {
     #[test]
     fn csv_rows_repeat_under_fresh_keys() {
         let file = csv_file();
-        let plan = Plan { records: 7, records_from: Some(file.path().into()), ..plan() };
+        let plan = Plan { records: vec![7], records_from: Some(file.path().into()), ..plan() };
         let (store, workload) = (Journal::default(), make(&plan, "a"));
         assert_eq!(load(&*workload, &store, 2), 7);
         let rows: Vec<String> =
@@ -165,7 +165,7 @@ mod tests {
     #[test]
     fn updates_write_what_the_column_holds_elsewhere() {
         let file = csv_file();
-        let plan = Plan { records: 50, records_from: Some(file.path().into()), ..plan() };
+        let plan = Plan { records: vec![50], records_from: Some(file.path().into()), ..plan() };
         let (store, workload) = (Journal::default(), make(&plan, "a"));
         load(&*workload, &store, 1);
         store.take();
@@ -194,7 +194,8 @@ mod tests {
     #[test]
     fn real_records_pass_through_every_workload_that_takes_them() {
         let Some(path) = nhis_sample() else { return };
-        let plan = Plan { records: 40_000, operations: 2_000, bytes: 500_000, records_from: Some(path), ..plan() };
+        let plan =
+            Plan { records: vec![40_000], operations: 2_000, bytes: 500_000, records_from: Some(path), ..plan() };
         let names = ["a", "b", "c", "d", "e", "f", "batch-load", "batch-scan"];
         let (ycsb, batch) = (Journal::default(), Journal::default());
         for workload in build(&plan, &names).unwrap() {

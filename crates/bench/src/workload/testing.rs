@@ -14,7 +14,7 @@ use sealstone_store::{BulkLoad, Counters, Record, Row, Store, StoreError, Table,
 
 /// A small plan.
 pub(super) fn plan() -> Plan {
-    Plan { records: 1_000, operations: 1_000, bytes: 400_000, rounds: 2, seed: 42, ..Plan::default() }
+    Plan { records: vec![1_000], operations: 1_000, bytes: 400_000, rounds: 2, seed: 42, ..Plan::default() }
 }
 
 /// The workload called `name`.

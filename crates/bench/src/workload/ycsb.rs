@@ -88,7 +88,7 @@ struct Growth {
 impl DataSet {
     fn new(sources: &Sources) -> Result<Self, Error> {
         let plan = sources.plan;
-        if plan.records == 0 {
+        if plan.point().records == 0 {
             return Err(Error::Plan("the workloads a to f need at least 1 record, not 0".into()));
         }
         let records = sources.records()?;
@@ -97,7 +97,7 @@ impl DataSet {
         Ok(Self {
             tables: [Arc::new(table)],
             records,
-            count: plan.records,
+            count: plan.point().records,
             seed: plan.seed,
             variants,
             latest: OnceLock::new(),
@@ -458,7 +458,7 @@ mod tests {
     #[test]
     fn requests_of_a_are_scrambled_zipfian_over_the_records_there_are() {
         let (records, draws) = (100, 100_000);
-        let workload = make(&Plan { records, ..plan() }, "c");
+        let workload = make(&Plan { records: vec![records], ..plan() }, "c");
         let (store, numbers) = (Journal::default(), numbers(records));
         load(&*workload, &store, 1);
         store.take();
@@ -551,7 +551,7 @@ mod tests {
 
     #[test]
     fn a_record_that_is_gone_is_an_error() {
-        let workload = make(&Plan { records: 1, ..plan() }, "c");
+        let workload = make(&Plan { records: vec![1], ..plan() }, "c");
         let error =
             workload.client(alone(0, 0)).next(&MemoryStore::new(), &mut crate::workload::testing::Names::default());
         assert_eq!(

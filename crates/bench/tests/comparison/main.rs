@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use engine::{Event, FakeEngine, Trouble};
 use sealstone_bench::compare::{self, CompareError};
+use sealstone_bench::groups;
 use sealstone_bench::merge;
 use sealstone_bench::plan::Plan;
 use sealstone_bench::progress::{Observer, Phase, Progress};
@@ -21,9 +22,9 @@ fn plan(dir: &Path, ciphers: &[&str], workloads: &[&str]) -> Plan {
     Plan {
         ciphers: list(ciphers),
         workloads: list(workloads),
-        records: 1_000,
+        records: vec![1_000],
         operations: 2_000,
-        threads: 4,
+        threads: vec![4],
         rounds: 2,
         pairs: 8,
         slice_ms: 5,
@@ -256,10 +257,10 @@ fn a_plan_that_cannot_be_is_refused_before_anything_is_touched() {
     let dir = tempfile::tempdir().unwrap();
     let engine = FakeEngine::default();
     for plan in [
-        Plan { threads: 0, ..plan(dir.path(), &["none"], &["a"]) },
+        Plan { threads: vec![0], ..plan(dir.path(), &["none"], &["a"]) },
         plan(dir.path(), &["none", "aes-257"], &["a"]),
         plan(dir.path(), &["none"], &["z"]),
-        Plan { records: 1 << 39, ..plan(dir.path(), &["none"], &["a"]) },
+        Plan { records: vec![1 << 39], ..plan(dir.path(), &["none"], &["a"]) },
     ] {
         assert!(matches!(run(&plan, &engine), Err(CompareError::Plan(_))));
     }
@@ -291,10 +292,11 @@ fn results_survive_their_files() {
     let plan = plan(dir.path(), &["none", "aes-256"], &["a", "c"]);
     let results = run(&plan, &FakeEngine::default()).unwrap();
     let (json, csv) = (dir.path().join("new/results.json"), dir.path().join("new/results.csv"));
-    results.write_json(&json).unwrap();
-    results.write_csv(&csv).unwrap();
-    let read = merge::read(std::slice::from_ref(&json)).unwrap().runs.remove(0);
-    assert_same(&serde_json::to_value(&read).unwrap(), &serde_json::to_value(&results).unwrap());
+    let comparison = groups::comparison(&plan, vec![results.clone()]);
+    comparison.write_json(&json).unwrap();
+    comparison.write_csv(&csv).unwrap();
+    let read = merge::read(std::slice::from_ref(&json)).unwrap().comparisons.remove(0);
+    assert_same(&serde_json::to_value(&read).unwrap(), &serde_json::to_value(&comparison).unwrap());
 
     let mut rows = csv::Reader::from_path(&csv).unwrap();
     let headers = rows.headers().unwrap().clone();
@@ -311,6 +313,6 @@ fn results_survive_their_files() {
     assert_eq!(rows[0][column("elapsed_s")].parse::<f64>().unwrap(), first.elapsed_s);
     assert_eq!(rows[0][column("cache_misses")].parse::<u64>().unwrap(), first.cache_misses);
     // a file in the way is an error that names it
-    let blocked = results.write_json(&json.join("x")).unwrap_err().to_string();
+    let blocked = comparison.write_json(&json.join("x")).unwrap_err().to_string();
     assert!(blocked.contains("results.json"), "{blocked}");
 }

@@ -1,0 +1,126 @@
+//! What a row of the table of stores says: a kind of store, its own settings, and how one comparison gets its engine. Not
+//! here: the table (`table`), any store.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use sealstone_keys::KeySource;
+use sealstone_store::{Engine, Layer, StoreError};
+
+/// One kind of store.
+#[derive(Debug)]
+pub struct StoreKind {
+    /// As on the command line and in results, such as `rocksdb`.
+    pub name: &'static str,
+    /// What it is, in a few words for help: `within this process`.
+    pub about: &'static str,
+    /// Whether it has replica sets of several members.
+    pub replicated: bool,
+    /// The layers that can encrypt in it.
+    pub layers: &'static [Layer],
+    /// The least cache that each of its members takes, whatever is asked for, in bytes.
+    pub cache_bytes_min: u64,
+    /// Settings of a comparison that suit it better than the general defaults, as lines of TOML.
+    pub suited: &'static str,
+    /// Its own settings.
+    pub settings: &'static [Setting],
+    /// Makes the engine of one comparison.
+    pub engine: fn(&Request) -> Result<Opened, StoreError>,
+}
+
+/// One setting of a kind of store: a flag of the command line, and a name in its table of the plan.
+#[derive(Debug)]
+pub struct Setting {
+    /// Its name, such as `write-concern`.
+    pub name: &'static str,
+    /// What stands for its value in help, such as `CONCERN`.
+    pub value: &'static str,
+    /// What it does, in one sentence for help.
+    pub help: &'static str,
+    /// What its value is.
+    pub form: Form,
+    /// Names of settings that make no sense beside it.
+    pub excludes: &'static [&'static str],
+}
+
+/// What the value of a setting is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// A word or an address.
+    Text,
+    /// `true` or `false`.
+    Bool,
+    /// A path.
+    File,
+    /// One for each time that it is given.
+    Several,
+}
+
+/// The values of a store's own settings, by name.
+pub type Settings = BTreeMap<String, Vec<String>>;
+
+/// What one comparison asks of a store.
+pub struct Request {
+    /// Members of each replica set.
+    pub members: usize,
+    /// Client threads that use a store at once.
+    pub clients: usize,
+    /// Whether any variant encrypts.
+    pub sealed: bool,
+    /// Directory in which the stores stay; absent: they are removed.
+    pub keep: Option<PathBuf>,
+    /// The user's key; absent: one is made for the run.
+    pub key: Option<UserKey>,
+    /// The store's own settings.
+    pub settings: Settings,
+}
+
+/// A key that the user named, and opened.
+#[derive(Clone)]
+pub struct UserKey {
+    /// As it was named: a key file, or `kmip:…`.
+    pub named: String,
+    /// File with the passphrase of the key file, where one was named.
+    pub passphrase_file: Option<PathBuf>,
+    /// The key.
+    pub source: Arc<dyn KeySource>,
+}
+
+/// An engine for one comparison.
+pub struct Opened {
+    /// The engine.
+    pub engine: Box<dyn Engine>,
+    /// What the user must know, such as where a key lies.
+    pub notes: Vec<String>,
+}
+
+impl Request {
+    /// The value of the setting `name`; of several the last.
+    #[must_use]
+    pub fn setting(&self, name: &str) -> Option<&str> {
+        self.settings.get(name)?.last().map(String::as_str)
+    }
+
+    /// The value of the setting `name`, a path.
+    #[must_use]
+    pub fn file(&self, name: &str) -> Option<PathBuf> {
+        self.setting(name).map(PathBuf::from)
+    }
+
+    /// All values of the setting `name`.
+    #[must_use]
+    pub fn several(&self, name: &str) -> &[String] {
+        self.settings.get(name).map_or(&[], Vec::as_slice)
+    }
+}
+
+// an address may hold a password
+impl std::fmt::Debug for Request {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { members, clients, sealed, keep, .. } = self;
+        let mut shown = f.debug_struct("Request");
+        shown.field("members", members).field("clients", clients).field("sealed", sealed).field("keep", keep);
+        shown.finish_non_exhaustive()
+    }
+}

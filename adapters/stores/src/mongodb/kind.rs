@@ -1,0 +1,199 @@
+//! MongoDB's row in the table of stores: which servers, which extension, which key. Not here: what they do (`engine`).
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use sealstone_store::{Engine, EngineFacts, Layer, Store, StoreError, StoreOptions, Variant};
+use tempfile::TempDir;
+
+use super::engine_options::{EngineOptions, find_extension};
+use super::lab::find_mongod;
+use super::{CACHE_BYTES_MIN, ClusterEngine, LabEngine, LabOptions, MongoDbOptions};
+use crate::kind::{Form, Opened, Request, Setting, StoreKind, UserKey};
+use crate::run_key::{KEY_ID, beside, kept, key_in};
+
+/// The row. A server takes a tenth of a millisecond for what an embedded store does in a microsecond, and its background work
+/// goes on for longer: fewer records, longer slices.
+pub static KIND: StoreKind = StoreKind {
+    name: "mongodb",
+    about: "with servers started on this machine",
+    replicated: true,
+    layers: &[Layer::Rest],
+    cache_bytes_min: CACHE_BYTES_MIN,
+    suited: "nodes = 3\nworkloads = [\"a\", \"b\", \"c\", \"e\"]\nrecords = 50000\noperations = 20000\nthreads = 32\npairs = 6\n\
+             slice-ms = 500\n",
+    settings: &[
+        setting(
+            "mongod",
+            "FILE",
+            Form::File,
+            "The server program [default: SEALSTONE_MONGOD, or mongod on the search path]",
+        ),
+        setting(
+            "extension",
+            "FILE",
+            Form::File,
+            "The extension that seals its files [default: SEALSTONE_WT_EXTENSION, or the one beside this program]",
+        ),
+        Setting {
+            excludes: &["mongod", "extension", "nodes"],
+            ..setting(
+                "cluster",
+                "CIPHER=URL",
+                Form::Several,
+                "A cluster of your own for one cipher or for none, instead of servers started here: aria-256=mongodb://... \
+                 or aria-256=@FILE with the address in the file; once for each",
+            )
+        },
+        setting("write-concern", "CONCERN", Form::Text, "What acknowledges a write: majority, or a number of members"),
+        setting("journal", "BOOL", Form::Bool, "Whether a write must be in the journal before it is acknowledged"),
+        setting(
+            "read-preference",
+            "WHO",
+            Form::Text,
+            "Who is read from: primary, primaryPreferred, secondary, secondaryPreferred, nearest",
+        ),
+        setting("read-concern", "LEVEL", Form::Text, "What is read: local, available, majority, linearizable"),
+        setting(
+            "tls-ca-file",
+            "FILE",
+            Form::File,
+            "Authorities that the certificates of your clusters are checked with; turns TLS on",
+        ),
+        setting(
+            "tls-certificate-key-file",
+            "FILE",
+            Form::File,
+            "Certificate and key to show to your clusters; turns TLS on",
+        ),
+    ],
+    engine,
+};
+
+const fn setting(name: &'static str, value: &'static str, form: Form, help: &'static str) -> Setting {
+    Setting { name, value, help, form, excludes: &[] }
+}
+
+/// Why the servers of a comparison cannot be set up.
+#[derive(Debug, thiserror::Error)]
+enum SetUpError {
+    #[error("a cluster without a cipher\nname it as CIPHER=URL, such as none=mongodb://db1.example/test")]
+    NoCipher,
+    #[error("cannot read the address of cluster {label} from {file}: {source}\nname a file that this user may read")]
+    Address { label: String, file: String, source: std::io::Error },
+    #[error("cannot make a directory for the key: {0}\nsee that the directory for temporary files may be written")]
+    Directory(std::io::Error),
+    #[error("cannot find the directory that this program runs in: {0}\nname files by their whole paths")]
+    NoDirectory(std::io::Error),
+    #[error("{} is no UTF-8, so no server can be given it\nname a file whose path is", .0.display())]
+    NotUtf8(PathBuf),
+}
+
+/// Servers started on this machine, or the user's own.
+fn engine(request: &Request) -> Result<Opened, StoreError> {
+    let text = |name: &str| request.setting(name).map(String::from);
+    let client = MongoDbOptions {
+        threads: request.clients,
+        write_concern: text("write-concern"),
+        journal: request.setting("journal").map(|value| value == "true"),
+        read_preference: text("read-preference"),
+        read_concern: text("read-concern"),
+        tls_ca_file: request.file("tls-ca-file"),
+        tls_certificate_key_file: request.file("tls-certificate-key-file"),
+        ..MongoDbOptions::default()
+    };
+    let clusters = request.several("cluster");
+    if !clusters.is_empty() {
+        let clusters = clusters.iter().map(|text| cluster(text, &client)).collect::<Result<_, _>>();
+        let engine = ClusterEngine::new(clusters.map_err(StoreError::engine)?);
+        return Ok(Opened { engine: Box::new(engine), notes: Vec::new() });
+    }
+    let (seal, key, note) = if request.sealed { server_seal(request)? } else { (None, None, None) };
+    let options = LabOptions {
+        program: Some(find_mongod(request.file("mongod").as_deref()).map_err(StoreError::engine)?),
+        members: request.members,
+        seal,
+        client,
+        keep: request.keep.is_some(),
+    };
+    let engine = OneRun { engine: LabEngine::new(options), _key: key };
+    Ok(Opened { engine: Box::new(engine), notes: note.into_iter().collect() })
+}
+
+/// An engine whose servers read a key that is removed with it.
+struct OneRun {
+    engine: LabEngine,
+    _key: Option<TempDir>,
+}
+
+impl Engine for OneRun {
+    fn facts(&self) -> EngineFacts {
+        self.engine.facts()
+    }
+
+    fn open(&self, variant: &Variant, dir: &Path, options: &StoreOptions) -> Result<Box<dyn Store>, StoreError> {
+        self.engine.open(variant, dir, options)
+    }
+}
+
+/// A cluster as a setting names it: `CIPHER=URL`, or `CIPHER=@FILE` with the address in the file.
+fn cluster(text: &str, client: &MongoDbOptions) -> Result<(String, MongoDbOptions), SetUpError> {
+    let named = text.split_once('=').filter(|(label, _)| !label.is_empty() && !label.contains("://"));
+    let (label, place) = named.ok_or(SetUpError::NoCipher)?;
+    let label = label.to_owned();
+    let uri = match place.strip_prefix('@') {
+        Some(file) => match fs::read_to_string(file) {
+            Ok(address) => address.trim().to_owned(),
+            Err(source) => return Err(SetUpError::Address { label, file: file.into(), source }),
+        },
+        None => place.to_owned(),
+    };
+    Ok((label, MongoDbOptions { uri, ..client.clone() }))
+}
+
+type Seal = (Option<EngineOptions>, Option<TempDir>, Option<String>);
+
+/// What the servers of sealed variants load: the extension, with the user's key, or one that is made for this run, in a
+/// directory of its own that nobody else can read.
+fn server_seal(request: &Request) -> Result<Seal, StoreError> {
+    let (mut own, mut note) = (None, None);
+    let extension = find_extension(request.file("extension").as_deref()).map_err(StoreError::engine)?;
+    let (key, key_id, passphrase_file) = match &request.key {
+        Some(key) => {
+            let id = key.source.current().map_err(StoreError::engine)?.0.id;
+            let file = key.passphrase_file.as_deref().map(|file| absolute(file).map(PathBuf::from)).transpose();
+            (for_server(key).map_err(StoreError::engine)?, id, file.map_err(StoreError::engine)?)
+        }
+        None => {
+            let file = match &request.keep {
+                Some(keep) => {
+                    let file = beside(keep);
+                    note = Some(kept(keep, &file));
+                    file
+                }
+                None => {
+                    let directory = tempfile::tempdir().map_err(SetUpError::Directory).map_err(StoreError::engine)?;
+                    own.insert(directory).path().join("key")
+                }
+            };
+            key_in(&file)?;
+            (absolute(&file).map_err(StoreError::engine)?, KEY_ID.into(), None)
+        }
+    };
+    let seal = EngineOptions { extension, key, key_id, cipher: None, passphrase_file, accel: None };
+    Ok((Some(seal), own, note))
+}
+
+/// The user's key as a server can find it, which does not know where this program was started.
+fn for_server(key: &UserKey) -> Result<String, SetUpError> {
+    match key.named.strip_prefix("kmip:") {
+        Some(address) if address.starts_with("//") => Ok(key.named.clone()),
+        Some(file) => Ok(format!("kmip:{}", absolute(Path::new(file))?)),
+        None => absolute(Path::new(&key.named)),
+    }
+}
+
+fn absolute(path: &Path) -> Result<String, SetUpError> {
+    let path = std::path::absolute(path).map_err(SetUpError::NoDirectory)?;
+    path.to_str().map(str::to_owned).ok_or(SetUpError::NotUtf8(path))
+}

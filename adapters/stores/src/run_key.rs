@@ -1,0 +1,73 @@
+//! The key of a comparison for which the user named none: a random one that is forgotten at the end, or, for stores that stay,
+//! one in a file beside them.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use sealstone_keys::KeySource;
+use sealstone_keys::ephemeral::EphemeralKey;
+use sealstone_keys::file::KeyFile;
+use sealstone_store::StoreError;
+
+/// Id of such a key.
+pub(crate) const KEY_ID: &str = "compare";
+
+/// The key of stores that stay in `keep`, or are removed where it is absent; and what to tell the user about it.
+///
+/// # Errors
+/// A key file that cannot be read or made.
+pub(crate) fn run_key(keep: Option<&Path>) -> Result<(Arc<dyn KeySource>, Option<String>), StoreError> {
+    let forgotten = || EphemeralKey::new().map_err(StoreError::engine);
+    let Some(keep) = keep else { return Ok((Arc::new(forgotten()?), None)) };
+    // a directory that is in use already will be refused, and needs no key
+    if fs::read_dir(keep).is_ok_and(|mut entries| entries.next().is_some()) {
+        return Ok((Arc::new(forgotten()?), None));
+    }
+    let file = beside(keep);
+    Ok((Arc::new(key_in(&file)?), Some(kept(keep, &file))))
+}
+
+/// The key in `file`, which is made if it is not there.
+///
+/// # Errors
+/// A key file that cannot be read or made.
+pub(crate) fn key_in(file: &Path) -> Result<KeyFile, StoreError> {
+    let key = if file.exists() { KeyFile::open(file) } else { KeyFile::create(file, KEY_ID) };
+    key.map_err(StoreError::engine)
+}
+
+/// Where the key of the stores in `keep` is, for the user.
+pub(crate) fn kept(keep: &Path, file: &Path) -> String {
+    format!("the stores kept in {} are sealed with the key in {}", keep.display(), file.display())
+}
+
+/// The key file of the directory `keep`: beside it, so that the key does not lie among what it seals.
+pub(crate) fn beside(keep: &Path) -> PathBuf {
+    let mut name = keep.file_name().unwrap_or_default().to_os_string();
+    name.push(".key");
+    keep.with_file_name(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_key_lies_beside_what_it_seals() {
+        assert_eq!(beside(Path::new("kept")), Path::new("kept.key"));
+        assert_eq!(beside(Path::new("/data/kept/")), Path::new("/data/kept.key"));
+    }
+
+    #[test]
+    fn kept_stores_get_a_key_that_stays() {
+        let dir = tempfile::tempdir().unwrap();
+        let keep = dir.path().join("kept");
+        let (first, note) = run_key(Some(&keep)).unwrap();
+        let (first, _) = first.current().unwrap();
+        assert_eq!(first.id, KEY_ID);
+        assert!(note.unwrap().ends_with("kept.key"));
+        run_key(Some(&keep)).unwrap().0.get(&first).unwrap();
+        assert!(run_key(None).unwrap().1.is_none());
+    }
+}

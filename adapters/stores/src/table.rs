@@ -1,0 +1,85 @@
+//! The table of stores: help, flags, plans and tests are made from it. A new store is a folder, a row here and a feature.
+
+use crate::kind::StoreKind;
+
+/// Every store, and the feature that builds it.
+const KNOWN: &[(&str, &str)] = &[("rocksdb", "rocksdb"), ("mongodb", "mongodb")];
+
+static STORES: &[&StoreKind] = &[
+    #[cfg(feature = "rocksdb")]
+    &crate::rocksdb::KIND,
+    #[cfg(feature = "mongodb")]
+    &crate::mongodb::KIND,
+];
+
+/// Why there is no store of a name.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum UnknownStore {
+    /// It is not in the table.
+    #[error("unknown store {name:?}; did you mean {nearest}?\nstores: {}", names().join(", "))]
+    Unknown {
+        /// What was asked for.
+        name: String,
+        /// The name in the table most like it.
+        nearest: &'static str,
+    },
+    /// This program was built without it.
+    #[error("{name} is not built in\nbuild sealstone with the feature {feature}, which is on by default")]
+    NotBuilt {
+        /// The store.
+        name: &'static str,
+        /// The feature.
+        feature: &'static str,
+    },
+}
+
+/// All of them, the default first.
+#[must_use]
+pub fn stores() -> &'static [&'static StoreKind] {
+    STORES
+}
+
+/// The store called `name`.
+///
+/// # Errors
+/// A name that is in no row, or whose feature is off.
+pub fn store(name: &str) -> Result<&'static StoreKind, UnknownStore> {
+    if let Some(kind) = STORES.iter().find(|kind| kind.name == name) {
+        return Ok(kind);
+    }
+    Err(match KNOWN.iter().find(|(known, _)| *known == name) {
+        Some((name, feature)) => UnknownStore::NotBuilt { name, feature },
+        None => UnknownStore::Unknown { name: name.to_owned(), nearest: nearest(name) },
+    })
+}
+
+fn names() -> Vec<&'static str> {
+    STORES.iter().map(|kind| kind.name).collect()
+}
+
+fn nearest(name: &str) -> &'static str {
+    let nearest = sealstone_cipher::nearest::nearest(name, names());
+    names().into_iter().find(|known| *known == nearest).unwrap_or("")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_row_is_known_and_its_settings_have_names_of_their_own() {
+        for kind in stores() {
+            assert!(KNOWN.iter().any(|(name, _)| *name == kind.name), "{}", kind.name);
+            assert!(std::ptr::eq(store(kind.name).unwrap(), *kind));
+            for (at, setting) in kind.settings.iter().enumerate() {
+                assert!(kind.settings[..at].iter().all(|before| before.name != setting.name), "{}", setting.name);
+            }
+        }
+    }
+
+    #[test]
+    fn an_unknown_store_comes_with_the_nearest() {
+        let error = store("rockdb").unwrap_err().to_string();
+        assert!(error.starts_with("unknown store \"rockdb\"; did you mean rocksdb?\nstores: "), "{error}");
+    }
+}

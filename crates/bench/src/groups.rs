@@ -1,0 +1,87 @@
+//! Groups of cells put together to one comparison, and one store set against another where that was asked for. Slices of two
+//! groups are not interleaved, so what drifted on the machine between the two is in such a ratio; inside a group it is not.
+
+use crate::plan::Plan;
+use crate::results::{Against, Cell, Comparison, Group, Results, SCHEMA, Variant};
+use crate::statistics::{CONFIDENCE, Estimate};
+
+/// Puts the groups of one comparison together. `plan` is that of all of them, less what its stores must not show; the rest is
+/// taken from the first.
+///
+/// # Panics
+/// Without a group.
+#[must_use]
+pub fn comparison(plan: &Plan, runs: Vec<Results>) -> Comparison {
+    let first = runs.first().expect("a comparison has a group");
+    let (version, started_at, command) = (first.version.clone(), first.started_at.clone(), first.command.clone());
+    let (machine, variants) = (first.machine.clone(), first.variants.clone());
+    let first_stores = first.plan.stores.clone();
+    let elapsed_s = runs.iter().map(|run| run.elapsed_s).sum();
+    let interrupted = runs.iter().any(|run| run.interrupted);
+    let group = |run: Results| Group {
+        point: run.plan.point(),
+        started_at: run.started_at,
+        elapsed_s: run.elapsed_s,
+        interrupted: run.interrupted,
+        engine: run.engine,
+        workloads: run.plan.workloads,
+        cells: run.cells,
+        recommendation: run.recommendation,
+        warnings: run.warnings,
+    };
+    let groups: Vec<Group> = runs.into_iter().map(group).collect();
+    let against = plan.against.as_ref().map_or_else(Vec::new, |name| against(name, &groups, &variants));
+    let stores = first_stores;
+    let (schema, plan) = (SCHEMA, Plan { stores, ..plan.clone() });
+    Comparison {
+        schema,
+        version,
+        started_at,
+        elapsed_s,
+        interrupted,
+        command,
+        plan,
+        machine,
+        variants,
+        groups,
+        against,
+    }
+}
+
+/// Sets every group of another store against the groups of the store called `name` that differ from it in the store alone,
+/// or in the number of members where one of the two has no choice of it.
+fn against(name: &str, groups: &[Group], variants: &[Variant]) -> Vec<Against> {
+    let mut found = Vec::new();
+    for group in groups.iter().filter(|group| group.point.store != name) {
+        let is_like = |other: &&Group| {
+            let (a, b) = (&group.point, &other.point);
+            let members = a.members == b.members || a.members == 1 || b.members == 1;
+            b.store == name && members && a.records == b.records && a.clients == b.clients
+        };
+        for other in groups.iter().filter(is_like) {
+            for cell in &group.cells {
+                let same = |one: &&Cell| one.workload == cell.workload && one.variant == cell.variant;
+                let Some(ratio) = other.cells.iter().find(same).and_then(|other| ratio(cell, other)) else { continue };
+                let (low, high) = ratio.interval(CONFIDENCE);
+                found.push(Against {
+                    point: group.point.clone(),
+                    other: other.point.clone(),
+                    workload: cell.workload.clone(),
+                    variant: variants[cell.variant].label.clone(),
+                    ratio: ratio.ratio(),
+                    low,
+                    high,
+                });
+            }
+        }
+    }
+    found
+}
+
+fn ratio(cell: &Cell, other: &Cell) -> Option<Estimate> {
+    let logarithms = |cell: &Cell| -> Vec<f64> {
+        cell.samples.iter().map(|sample| sample.throughput(cell.unit).max(1e-9).ln()).collect()
+    };
+    let [one, other] = [cell, other].map(|cell| Estimate::from_pairs(&logarithms(cell)));
+    Some(Estimate::of_two(&one?, &other?))
+}
