@@ -17,6 +17,7 @@ pub mod results;
 pub mod runner;
 pub mod saturation;
 pub mod schedule;
+pub mod size;
 pub mod statistics;
 mod stoppable;
 mod summary;

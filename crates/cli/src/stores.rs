@@ -6,7 +6,8 @@ mod mongodb;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use sealstone_bench::plan::{Plan, nearest};
+use sealstone_bench::plan::Plan;
+use sealstone_cipher::nearest::nearest;
 use sealstone_keys::KeySource;
 use sealstone_keys::ephemeral::EphemeralKey;
 use sealstone_keys::file::KeyFile;
