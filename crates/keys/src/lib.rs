@@ -5,6 +5,7 @@
 //! `docs/formats.md` for the chain. [`source::open`] opens whatever source a user names. Not here: ciphers
 //! (`sealstone-cipher`) and sealed formats (`sealstone-seal`).
 
+pub mod absolute;
 pub mod ephemeral;
 mod error;
 pub mod file;

@@ -1,14 +1,16 @@
 //! MongoDB for a comparison: which servers, which extension, which key. Not here: what they do (`adapters/stores`).
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::Context;
 use sealstone_bench::plan::{Plan, check_memory};
+use sealstone_keys::absolute;
 use sealstone_store::{Engine, Store, StoreError, StoreOptions};
 use sealstone_store::{EngineFacts, Variant};
-use sealstone_stores::mongodb::engine_options::{EngineOptions, find_extension};
 use sealstone_stores::mongodb::lab::find_mongod;
 use sealstone_stores::mongodb::{CACHE_BYTES_MIN, ClusterEngine, LabEngine, LabOptions, MongoDbOptions};
+use sealstone_wiredtiger::engine_options::{EngineOptions, find_extension};
+use sealstone_wiredtiger::settings::Settings;
 use tempfile::TempDir;
 
 use super::{beside, kept_key};
@@ -100,12 +102,7 @@ fn server_seal(flags: &CompareFlags, plan: &Plan) -> anyhow::Result<(Option<Engi
         Some(spec) => {
             let id = key_source::open(spec, flags.passphrase_file.as_deref())?.current()?.0.id;
             // a server does not know where this program was started
-            let spec = match spec.strip_prefix("kmip:") {
-                Some(address) if address.starts_with("//") => spec.clone(),
-                Some(file) => format!("kmip:{}", absolute(Path::new(file))?),
-                None => absolute(Path::new(spec))?,
-            };
-            (spec, id)
+            (absolute::source(spec)?, id)
         }
         None => {
             let file = match &plan.keep {
@@ -115,16 +112,11 @@ fn server_seal(flags: &CompareFlags, plan: &Plan) -> anyhow::Result<(Option<Engi
                 }
             };
             kept_key(&file, plan.keep.as_deref())?;
-            (absolute(&file)?, "compare".into())
+            (absolute::text(&file)?, "compare".into())
         }
     };
     let passphrase_file = key_source::named(flags.passphrase_file.as_deref());
-    let passphrase_file = passphrase_file.map(|file| absolute(&file).map(PathBuf::from)).transpose()?;
-    Ok((Some(EngineOptions { extension, key, key_id, cipher: None, passphrase_file, accel: None }), own))
-}
-
-fn absolute(path: &Path) -> anyhow::Result<String> {
-    let path = std::path::absolute(path)?;
-    let text = path.to_str().map(str::to_owned);
-    text.with_context(|| format!("{} is no UTF-8 and cannot be told to a server", path.display()))
+    let passphrase_file = passphrase_file.map(|file| absolute::path(&file)).transpose()?;
+    let settings = Settings { passphrase_file, ..Settings::new(key) };
+    Ok((Some(EngineOptions { extension, key_id, settings }), own))
 }
