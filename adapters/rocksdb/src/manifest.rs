@@ -2,6 +2,7 @@
 //! the set out; every length in the bytes is checked before it is used, and no memory is taken for what is not there.
 //! Not here: files and seals (`rest`), and RocksDB's own reader, which this one is tested against.
 
+mod error;
 mod log_record;
 #[cfg(test)]
 mod tests;
@@ -9,37 +10,13 @@ mod version_edit;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+pub(crate) use error::ManifestError;
 use log_record::Records;
 use version_edit::VersionEdit;
 pub(crate) use version_edit::{Blob, Garbage, Table};
 
 /// Bytes of a blob file beside its values: a header of 30 and a footer of 32.
 const BLOB_FRAME_BYTES: u64 = 30 + 32;
-
-/// Why a MANIFEST or CURRENT says nothing.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum ManifestError {
-    /// No record that RocksDB writes.
-    #[error("damaged at byte {offset}: {found}\nrestore the store from a backup")]
-    Damaged {
-        /// Byte of the content, from the beginning of the file.
-        offset: u64,
-        /// What was found.
-        found: String,
-    },
-    /// It holds what only a newer RocksDB can mean.
-    #[error("written by a newer RocksDB: it holds {what}, which this program does not know\nuse a newer sealstone")]
-    Newer {
-        /// What.
-        what: String,
-    },
-    /// `CURRENT` does not name a MANIFEST.
-    #[error("names no MANIFEST: it holds {found:?}\nrestore the store from a backup")]
-    NotCurrent {
-        /// The beginning of what was found.
-        found: String,
-    },
-}
 
 /// The number of the MANIFEST that the content of a file `CURRENT` names.
 ///

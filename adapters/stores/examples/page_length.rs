@@ -21,7 +21,7 @@ fn main() -> Result<(), StoreError> {
     let megabytes: u32 = arguments.next().and_then(|text| text.parse().ok()).unwrap_or(128);
     let fields = (0..10).map(|n| Field { name: format!("field{n}"), kind: Kind::Text }).collect();
     let table = Arc::new(Table { id: 1, name: "usertable".into(), fields });
-    let keys = Arc::new(EphemeralKey::new().map_err(|error| StoreError::engine(error))?);
+    let keys = Arc::new(EphemeralKey::new().map_err(StoreError::engine)?);
     println!("{name}, {megabytes} MB, best of {ROUNDS} rounds; operations or megabytes a CPU second of the process");
     print!("{:>10}", "page");
     for column in ["load", "put", "scan", "decrypt", "short", "cold get", "warm get", "cold MB"] {
@@ -47,7 +47,7 @@ fn main() -> Result<(), StoreError> {
 }
 
 fn round(engine: &RocksDb, variant: &Variant, table: &Arc<Table>, megabytes: u32) -> Result<[f64; 8], StoreError> {
-    let dir = tempfile::tempdir().map_err(|error| StoreError::engine(error))?;
+    let dir = tempfile::tempdir().map_err(StoreError::engine)?;
     let options = StoreOptions { cache_bytes: 512 << 20, tables: vec![table.clone()] };
     let store = engine.open_store(variant, dir.path(), &options)?;
     let rows = megabytes * 1000;
@@ -109,7 +109,7 @@ fn round(engine: &RocksDb, variant: &Variant, table: &Arc<Table>, megabytes: u32
     for n in 0..rows.min(50_000) {
         store.insert(table, &key(n), &sample[n as usize % 1000])?;
     }
-    store.db().flush().map_err(|error| StoreError::engine(error))?;
+    store.db().flush().map_err(StoreError::engine)?;
     let put = f64::from(rows.min(50_000)) / (cpu_s() - start);
     store.close()?;
     let cipher = if !variant.is_baseline() { [scan_cipher, decrypted] } else { [0.0; 2] };

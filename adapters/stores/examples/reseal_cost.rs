@@ -13,8 +13,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use sealstone_bench::plan::{Plan, human_bytes};
+use sealstone_bench::plan::Plan;
 use sealstone_bench::runner::{Runner, SliceOutcome, Work};
+use sealstone_bench::size::human_bytes;
 use sealstone_bench::statistics::{Estimate, median};
 use sealstone_bench::workload::{Position, Workload, build};
 use sealstone_cipher::registry::{self, Cipher};

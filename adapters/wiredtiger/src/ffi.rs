@@ -23,15 +23,13 @@
 
 use std::any::Any;
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
-use std::fs::File;
-use std::io;
-use std::os::fd::AsRawFd;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr;
 use std::sync::Arc;
 
 use self::encryptor::{Iface, Object};
 use self::file_system::FileSystem;
+pub(crate) use self::start_writing::start_writing;
 use crate::NAME;
 use crate::encryptor::{Encryptor, ExtensionError};
 use crate::image::Image;
@@ -42,6 +40,7 @@ use crate::settings::Settings;
 mod callbacks;
 mod encryptor;
 mod file_system;
+mod start_writing;
 
 pub use callbacks::Callbacks;
 
@@ -313,19 +312,6 @@ fn running_version() -> Option<Version> {
         tell(&mut major, &mut minor, &mut patch);
     }
     Some(Version { major: major as u32, minor: minor as u32, patch: patch as u32 })
-}
-
-/// Has the system begin to write what is not on the disk yet of `file`, and does not wait for it. A file system that knows
-/// no such thing writes when it does.
-pub(crate) fn start_writing(file: &File) -> io::Result<()> {
-    // SAFETY: a call about an open file; no memory is passed.
-    match unsafe { libc::sync_file_range(file.as_raw_fd(), 0, 0, libc::SYNC_FILE_RANGE_WRITE) } {
-        0 => Ok(()),
-        _ => match io::Error::last_os_error() {
-            error if [libc::EINVAL, libc::ENOSYS, libc::ESPIPE].map(Some).contains(&error.raw_os_error()) => Ok(()),
-            error => Err(error),
-        },
-    }
 }
 
 #[cfg(test)]

@@ -27,7 +27,7 @@ const BLOCK_FLAGS_AT: usize = 36;
 const BLOCK_UNUSED_AT: usize = 37;
 const PAGE_COMPRESSED: u8 = 0x01;
 /// Set by WiredTiger once the block is sealed.
-const PAGE_ENCRYPTED: u8 = 0x08;
+pub(crate) const PAGE_ENCRYPTED: u8 = 0x08;
 /// The newest version of a page that is understood.
 const PAGE_VERSION_MAX: u8 = 1;
 
@@ -39,14 +39,14 @@ const RECORD_FLAGS_AT: usize = 8;
 const RECORD_MEM_LEN_AT: usize = 12;
 const RECORD_COMPRESSED: u8 = 0x01;
 /// Set by WiredTiger once the block is sealed.
-const RECORD_ENCRYPTED: u8 = 0x02;
+pub(crate) const RECORD_ENCRYPTED: u8 = 0x02;
 /// Journal records begin and end at multiples of this, in bytes.
-const RECORD_STEP_BYTES: usize = 128;
+pub(crate) const RECORD_STEP_BYTES: usize = 128;
 /// What WiredTiger may put at the end of the zeros that fill a record up.
 const RECORD_FILL_END: u8 = 0xAB;
 
 /// Pages are stored in multiples of this, in bytes, or of a larger power of two.
-const PAGE_STEP_BYTES: usize = 4096;
+pub(crate) const PAGE_STEP_BYTES: usize = 4096;
 /// The largest unit in which WiredTiger allocates, in bytes.
 const PAGE_STEP_BYTES_MAX: usize = 128 << 20;
 

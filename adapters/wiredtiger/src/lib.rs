@@ -9,7 +9,8 @@
 //! encryption=(name=sealstone,keyid="orders")
 //! ```
 //!
-//! - [`settings`] is what stands in `config=(…)`.
+//! - [`settings`] are those in `config=(…)`, written and read; [`engine_options`] writes the whole line.
+//! - [`check`](mod@check) says what is sealed in a data directory, and what is there in the clear.
 //! - [`series`] says which release of WiredTiger loads us, since the places of its functions differ.
 //! - [`JournalError`] is what speaks against a journal, which is read through a file system of ours.
 //! - [`Encryptor`] is the keys and the cipher of one opening; [`Callbacks`] calls it as WiredTiger does.
@@ -17,7 +18,9 @@
 //! Not here: the format of a block (`sealstone_seal::engine_page`), keys (`sealstone-keys`), and what stays in the clear
 //! whatever an encryptor does (SECURITY.md).
 
+pub mod check;
 mod encryptor;
+pub mod engine_options;
 #[allow(unsafe_code)]
 mod ffi;
 mod files;

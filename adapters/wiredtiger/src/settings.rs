@@ -1,9 +1,16 @@
-//! What stands in `config=(…)` of the extension: `key="/etc/orders.key",cipher=aria-256`.
+//! The settings in `config=(…)` of the extension, `key="/etc/orders.key",cipher=aria-256`: written for a server, and read by
+//! the extension in it.
 //!
-//! Read here and not by WiredTiger, because the release series may stand in it, and without that no function of
-//! WiredTiger may be called. Not here: what the settings lead to (`encryptor`, `series`).
+//! They are read here and not by WiredTiger, because the release series may be one of them, and no function of WiredTiger may
+//! be called before that is known. Not here: what the settings lead to (`encryptor`, `series`), and the other options of a
+//! server (`engine_options`).
 
 use std::path::{Path, PathBuf};
+
+pub use self::notation::NotationError;
+use self::notation::{SyntaxError, pairs, plain, quoted, quoted_path};
+
+pub(crate) mod notation;
 
 /// The settings of one opening.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,6 +30,10 @@ pub struct Settings {
     /// Whether a database whose journal has lost its account is opened.
     pub accept_missing_account: bool,
 }
+
+/// Words of the settings that have two; the first is the default.
+const ACCOUNT: [&str; 2] = ["soon", "synced"];
+const MISSING_ACCOUNT: [&str; 2] = ["refuse", "accept"];
 
 /// Every name that may stand in the settings, with what it means.
 pub const NAMES: [(&str, &str); 7] = [
@@ -94,13 +105,50 @@ pub enum SettingsError {
 }
 
 impl Settings {
+    /// The key source `key`, and everything else as it is by default.
+    #[must_use]
+    pub fn new(key: impl Into<String>) -> Self {
+        Self {
+            key: key.into(),
+            cipher: None,
+            accel: None,
+            passphrase_file: None,
+            series: None,
+            synced_account: false,
+            accept_missing_account: false,
+        }
+    }
+
+    /// The text that [`Settings::parse`] reads as these settings, without parentheses; an empty name counts as absent.
+    ///
+    /// # Errors
+    /// [`NotationError`] for a value that the notation cannot hold.
+    pub fn write(&self) -> Result<String, NotationError> {
+        let name = |what, value: &Option<String>| {
+            value.as_deref().filter(|value| !value.is_empty()).map(|value| plain(what, value)).transpose()
+        };
+        let passphrase_file = self.passphrase_file.as_deref();
+        // in the order of NAMES
+        let values = [
+            Some(quoted("the key", &self.key)?),
+            name("the cipher", &self.cipher)?,
+            name("the backend", &self.accel)?,
+            passphrase_file.map(|file| quoted_path("the passphrase file", file)).transpose()?,
+            name("the series", &self.series)?,
+            self.synced_account.then(|| ACCOUNT[1].to_owned()),
+            self.accept_missing_account.then(|| MISSING_ACCOUNT[1].to_owned()),
+        ];
+        let written = NAMES.iter().zip(values).filter_map(|((name, _), value)| Some(format!("{name}={}", value?)));
+        Ok(written.collect::<Vec<_>>().join(","))
+    }
+
     /// Reads `text`, with or without the parentheses around it.
     ///
     /// # Errors
     /// [`SettingsError`].
     pub fn parse(text: &str) -> Result<Self, SettingsError> {
         let mut found: [Option<String>; NAMES.len()] = Default::default();
-        for (name, value) in pairs(text)? {
+        for (name, value) in pairs(text).map_err(|SyntaxError { at, found }| SettingsError::Syntax { at, found })? {
             let Some(at) = NAMES.iter().position(|(known, _)| *known == name) else {
                 return Err(SettingsError::Unknown { name });
             };
@@ -118,9 +166,9 @@ impl Settings {
         if let Some(file) = passphrase_file.as_ref().filter(|file| !Path::new(file).is_absolute()) {
             return Err(SettingsError::Relative { name: "passphrase_file", found: file.clone() });
         }
-        let synced_account = word("account", account, ["soon", "synced"], "account=soon or account=synced")?;
+        let synced_account = word("account", account, ACCOUNT, "account=soon or account=synced")?;
         let wanted = "missing_account=refuse or missing_account=accept";
-        let accept_missing_account = word("missing_account", missing, ["refuse", "accept"], wanted)?;
+        let accept_missing_account = word("missing_account", missing, MISSING_ACCOUNT, wanted)?;
         let passphrase_file = passphrase_file.map(PathBuf::from);
         Ok(Self { key, cipher, accel, passphrase_file, series, synced_account, accept_missing_account })
     }
@@ -138,96 +186,6 @@ fn word(
         Some(found) if found == words[0] => Ok(false),
         Some(found) if found == words[1] => Ok(true),
         Some(found) => Err(SettingsError::Word { name, found, wanted }),
-    }
-}
-
-/// The names and values of a flat configuration string as WiredTiger writes them: `name=value,name="value"`, with `:` as
-/// good as `=`, and a name alone for a value of `true`.
-fn pairs(text: &str) -> Result<Vec<(String, String)>, SettingsError> {
-    let mut reader = Reader { text: text.as_bytes(), at: 0 };
-    let whole = [(b'(', b')'), (b'[', b']'), (b'{', b'}')];
-    reader.skip_blanks();
-    let close = whole.iter().find(|(open, _)| reader.peek() == Some(*open)).map(|(_, close)| *close);
-    if close.is_some() {
-        reader.at += 1;
-    }
-    let mut pairs = Vec::new();
-    loop {
-        while matches!(reader.peek(), Some(b',' | b' ' | b'\t' | b'\n' | b'\r')) {
-            reader.at += 1;
-        }
-        match reader.peek() {
-            None if close.is_none() => return Ok(pairs),
-            None => return Err(reader.wrong("it ends within parentheses")),
-            Some(byte) if Some(byte) == close => {
-                reader.at += 1;
-                reader.skip_blanks();
-                return match reader.peek() {
-                    None => Ok(pairs),
-                    Some(_) => Err(reader.wrong("text after the closing parenthesis")),
-                };
-            }
-            Some(_) => {}
-        }
-        let name = reader.word()?;
-        reader.skip_blanks();
-        let value = if matches!(reader.peek(), Some(b'=' | b':')) {
-            reader.at += 1;
-            reader.skip_blanks();
-            reader.word()?
-        } else {
-            "true".to_owned()
-        };
-        pairs.push((name, value));
-    }
-}
-
-struct Reader<'a> {
-    text: &'a [u8],
-    at: usize,
-}
-
-impl Reader<'_> {
-    fn peek(&self) -> Option<u8> {
-        self.text.get(self.at).copied()
-    }
-
-    fn wrong(&self, found: &'static str) -> SettingsError {
-        SettingsError::Syntax { at: self.at, found }
-    }
-
-    fn skip_blanks(&mut self) {
-        while matches!(self.peek(), Some(b' ' | b'\t' | b'\n' | b'\r')) {
-            self.at += 1;
-        }
-    }
-
-    /// A quoted text, in which a backslash makes the next character a plain one, or a run of plain characters.
-    fn word(&mut self) -> Result<String, SettingsError> {
-        let mut word = Vec::new();
-        if self.peek() == Some(b'"') {
-            self.at += 1;
-            loop {
-                match self.peek() {
-                    None => return Err(self.wrong("it ends within quotation marks")),
-                    Some(b'"') => break,
-                    Some(b'\\') => self.at += 1,
-                    Some(_) => {}
-                }
-                word.push(self.peek().ok_or_else(|| self.wrong("it ends after a backslash"))?);
-                self.at += 1;
-            }
-            self.at += 1;
-        } else {
-            while let Some(byte) = self.peek().filter(|byte| !b",=:()[]{}\" \t\r\n".contains(byte)) {
-                word.push(byte);
-                self.at += 1;
-            }
-            if word.is_empty() {
-                return Err(self.wrong("a name or a value was expected"));
-            }
-        }
-        String::from_utf8(word).map_err(|_| self.wrong("it is not UTF-8 text"))
     }
 }
 
@@ -255,6 +213,60 @@ mod tests {
         assert_eq!(parse(r#"[ "key" : "/a \"b\", c\\d.key" , , series = 7.0 ]"#).key, r#"/a "b", c\d.key"#);
         assert_eq!(parse("key=/plain.key,cipher=\"\"").cipher, None);
         assert_eq!(parse("key=/plain.key,passphrase_file=/p").passphrase_file, Some("/p".into()));
+    }
+
+    #[test]
+    fn what_is_written_is_what_is_read() {
+        let keys = [
+            "/etc/sealstone/orders.key",
+            "/keys/it's (really) [mine] {1}, = : 50 %.key",
+            "/schlüssel/주문 🔑.key",
+            "kmip://kms:5696/orders?cert=/c.pem&key=/k.pem&ca=/a.pem",
+            "kmip:/etc/kms, old.toml",
+            "/",
+        ];
+        let names = [None, Some("aria-256".to_owned()), Some("6.0".to_owned()), Some("true".to_owned())];
+        let files = [None, Some("/run/pass phrase,(x)=y".into()), Some("/p".into())];
+        for (at, key) in keys.iter().enumerate() {
+            for (cipher, passphrase_file) in names.iter().flat_map(|name| files.iter().map(move |file| (name, file))) {
+                let settings = Settings {
+                    key: (*key).to_owned(),
+                    cipher: cipher.clone(),
+                    accel: names[at % names.len()].clone(),
+                    passphrase_file: passphrase_file.clone(),
+                    series: names[(at + 2) % names.len()].clone(),
+                    synced_account: at % 2 == 0,
+                    accept_missing_account: at % 3 == 0,
+                };
+                let text = settings.write().unwrap();
+                assert_eq!(Settings::parse(&text), Ok(settings.clone()), "{text}");
+                assert_eq!(Settings::parse(&format!("({text})")), Ok(settings), "({text})");
+            }
+        }
+        let empty = Settings { cipher: Some(String::new()), ..Settings::new("/a") };
+        assert_eq!(Settings::parse(&empty.write().unwrap()), Ok(Settings::new("/a")));
+    }
+
+    #[test]
+    fn what_could_not_be_read_back_is_not_written() {
+        for key in ["/a\"b", "/a\\b", "/a\nb", "/a\0"] {
+            let error = Settings::new(key).write().unwrap_err();
+            assert!(matches!(error, NotationError::Character { what: "the key", .. }), "{error}");
+        }
+        for name in ["a,b", "a)", "a=b", "a b", "\"a\"", "ä"] {
+            let named = Some(name.to_owned());
+            for settings in [
+                Settings { cipher: named.clone(), ..Settings::new("/a") },
+                Settings { accel: named.clone(), ..Settings::new("/a") },
+                Settings { series: named.clone(), ..Settings::new("/a") },
+            ] {
+                assert!(matches!(settings.write(), Err(NotationError::Character { .. })), "{name}");
+            }
+        }
+        use std::os::unix::ffi::OsStringExt;
+        let file = PathBuf::from(std::ffi::OsString::from_vec(b"/p\xff".to_vec()));
+        let error = Settings { passphrase_file: Some(file), ..Settings::new("/a") }.write().unwrap_err();
+        assert!(matches!(error, NotationError::NotText { what: "the passphrase file", .. }), "{error}");
     }
 
     #[test]

@@ -11,11 +11,12 @@ use std::time::Instant;
 
 use crate::machine;
 use crate::measure::CpuTime;
-use crate::plan::{Plan, PlanError, human_bytes};
+use crate::plan::{Plan, PlanError};
 use crate::progress::{Estimate, Observer, Phase, Progress};
 use crate::results::{Results, Sample};
 use crate::runner::{RunError, Runner, SliceOutcome, Work, counted};
 use crate::schedule::Slicing;
+use crate::size::human_bytes;
 use crate::stoppable::Stoppable;
 use crate::summary::{self, Measured};
 use crate::work_dir::{WorkDir, directory_name, remove_dir};

@@ -21,6 +21,7 @@ pub mod runner;
 pub mod saturation;
 pub mod schedule;
 mod schema_1;
+pub mod size;
 pub mod statistics;
 mod stoppable;
 mod summary;

@@ -6,12 +6,14 @@ mod read;
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 
-use crate::axes::{Point, varied};
-use crate::{machine, workload};
 use sealstone_cipher::backend::{Backend, BackendError};
 use sealstone_cipher::registry::{self, UnknownCipher};
 use sealstone_store::{Choice, Layer, Variant};
 use serde::{Deserialize, Serialize};
+
+use crate::axes::{Point, varied};
+use crate::size::human_bytes;
+use crate::{machine, workload};
 
 /// Which ciphers a recommendation may name.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -469,23 +471,6 @@ pub fn check_memory(cache_bytes: u64, stores: usize) -> Result<(), PlanError> {
     }
 }
 
-/// Reads a number of bytes: `4096`, `512MiB`, `2GB` (powers of ten), `1.5 GiB` (powers of two).
-///
-/// # Errors
-/// Text that is no such number; says what was found and what would do.
-pub fn parse_bytes(text: &str) -> Result<u64, String> {
-    let size: bytesize::ByteSize = text
-        .trim()
-        .parse()
-        .map_err(|_| format!("{text:?} is no size; write bytes, or a number with kB, MB, GB, KiB, MiB, GiB"))?;
-    Ok(size.as_u64())
-}
-
-/// A number of bytes for people, such as `2.0 GB` (powers of ten).
-pub fn human_bytes(bytes: u64) -> String {
-    bytesize::ByteSize(bytes).display().si().to_string()
-}
-
 /// The names of all settings, as in the TOML table.
 pub fn settings() -> Vec<String> {
     // every optional one filled in, so that none is left out of the table
@@ -499,13 +484,6 @@ pub fn settings() -> Vec<String> {
         ..Plan::default()
     };
     toml::Table::try_from(full).map(|table| table.keys().cloned().collect()).unwrap_or_default()
-}
-
-/// The name among `names` that is most like `name`; empty if there are none.
-pub fn nearest<'a>(name: &str, names: impl Iterator<Item = &'a str>) -> &'a str {
-    let wanted = name.to_lowercase().replace('_', "-");
-    let distance = |candidate: &&str| strsim::damerau_levenshtein(&wanted, candidate);
-    names.min_by_key(distance).unwrap_or("")
 }
 
 /// That a list names at least one value, and none twice.
@@ -688,15 +666,5 @@ mod tests {
         let hungry = Plan { records: vec![10], cache: Some(1 << 49), ..Plan::default() };
         assert!(matches!(hungry.check_room(3, &["ycsb"]), Err(PlanError::Memory { .. })));
         Plan { records: vec![10], ..Plan::default() }.check_room(3, &["ycsb"]).unwrap();
-    }
-
-    #[test]
-    fn sizes() {
-        for (text, bytes) in [("4096", 4_096), ("2GB", 2_000_000_000), ("512MiB", 512 << 20), (" 1.5 GiB ", 3 << 29)] {
-            assert_eq!(parse_bytes(text), Ok(bytes), "{text}");
-        }
-        for text in ["", "GB", "-1", "2 parsecs", "1e99999"] {
-            assert!(parse_bytes(text).is_err(), "{text}");
-        }
     }
 }

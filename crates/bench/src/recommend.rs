@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 
 use sealstone_cipher::registry::{self, Cipher, Standing};
 
-use crate::plan::{Plan, Policy, human_bytes};
+use crate::plan::{Plan, Policy};
 use crate::results::{Cell, Choice, Ranked, Recommendation, Variant, Verdict};
+use crate::size::human_bytes;
 use crate::statistics::{self, FEWEST_PAIRS};
 
 /// One variant with a cipher, and what was measured of it.

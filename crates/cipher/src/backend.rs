@@ -3,6 +3,7 @@
 //! The choice is made once, when a key is set. Not here: the instructions themselves (`arch`).
 
 use crate::arch::{self, Isa};
+use crate::nearest::nearest;
 
 /// An instruction set that ciphers may use. A value exists only where the CPU has the instructions,
 /// so holding one is the proof that fast paths need.
@@ -23,7 +24,7 @@ impl Backend {
     /// The backend called `name`, or the fastest one for `auto`; case does not matter.
     ///
     /// # Errors
-    /// `BackendError::Unknown` for a name that is in no table, with the nearest names;
+    /// `BackendError::Unknown` for a name that is in no table, with the nearest name;
     /// `BackendError::Missing` for one that this CPU cannot run, with the CPU features it lacks. There is no fallback:
     /// whoever forces a backend gets that one or none.
     pub fn by_name(name: &str) -> Result<Self, BackendError> {
@@ -31,7 +32,8 @@ impl Backend {
             return Ok(Self::auto());
         }
         let Some(line) = arch::lines().iter().find(|line| line.name.eq_ignore_ascii_case(name)) else {
-            return Err(BackendError::Unknown { name: name.to_owned(), nearest: nearest(name) });
+            let known = ["auto"].into_iter().chain(Self::all_names());
+            return Err(BackendError::Unknown { name: name.to_owned(), nearest: nearest(name, known) });
         };
         line.isa.map(Self).ok_or_else(|| BackendError::Missing { name: line.name, features: line.missing.clone() })
     }
@@ -61,12 +63,12 @@ impl Backend {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BackendError {
     /// No backend has this name.
-    #[error("unknown backend {name:?}; did you mean {}?\nknown backends: auto, {}", .nearest.join(" or "), Backend::all_names().join(", "))]
+    #[error("unknown backend {name:?}; did you mean {nearest}?\nknown backends: auto, {}", Backend::all_names().join(", "))]
     Unknown {
         /// The name asked for.
         name: String,
-        /// The known names most like it, the most likely one first; at least one.
-        nearest: Vec<&'static str>,
+        /// The known name most like it.
+        nearest: &'static str,
     },
     /// This CPU cannot run it.
     #[error("backend {name} needs CPU features that this machine lacks: {}\nthis machine can run: auto, {}", .features.join(", "), available_names())]
@@ -80,19 +82,6 @@ pub enum BackendError {
 
 fn available_names() -> String {
     Backend::available().into_iter().map(Backend::name).collect::<Vec<_>>().join(", ")
-}
-
-/// The known names most like `name`: the best one, and any other that comes close to it.
-fn nearest(name: &str) -> Vec<&'static str> {
-    let wanted = name.to_ascii_lowercase();
-    let mut ranked: Vec<(f64, &'static str)> = ["auto"]
-        .into_iter()
-        .chain(Backend::all_names())
-        .map(|known| (strsim::jaro_winkler(&wanted, known), known))
-        .collect();
-    ranked.sort_by(|a, b| b.0.total_cmp(&a.0));
-    let best = ranked[0].0;
-    ranked.into_iter().take(2).filter(|(likeness, _)| *likeness > best - 0.1).map(|(_, known)| known).collect()
 }
 
 #[cfg(test)]
@@ -132,8 +121,8 @@ mod tests {
     fn unknown_names_get_the_nearest() {
         let error = Backend::by_name("avx-512").unwrap_err();
         let BackendError::Unknown { nearest, .. } = &error else { panic!("{error}") };
-        assert_eq!(nearest[0], "avx512");
-        assert!(error.to_string().starts_with("unknown backend \"avx-512\"; did you mean avx512"));
+        assert_eq!(*nearest, "avx512");
+        assert!(error.to_string().starts_with("unknown backend \"avx-512\"; did you mean avx512?\n"));
         assert!(matches!(Backend::by_name("").unwrap_err(), BackendError::Unknown { .. }));
     }
 

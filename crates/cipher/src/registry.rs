@@ -4,6 +4,7 @@
 
 use crate::aead::Error;
 use crate::block::{SetKey, aes, aria, blowfish, hight, lea, pipo, seed, tdes};
+use crate::nearest::nearest;
 
 /// Who stands behind a cipher, and so when it may be used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -342,11 +343,7 @@ pub struct UnknownCipher {
 
 impl UnknownCipher {
     fn nearest_to(name: &str) -> Self {
-        let wanted = name.to_ascii_lowercase();
-        let likeness = |cipher: &&Cipher| strsim::jaro_winkler(&wanted, cipher.name);
-        let nearest =
-            CIPHERS.iter().max_by(|a, b| likeness(a).total_cmp(&likeness(b))).map_or("", |cipher| cipher.name);
-        Self { name: name.to_owned(), nearest }
+        Self { name: name.to_owned(), nearest: nearest(name, CIPHERS.iter().map(|cipher| cipher.name)) }
     }
 }
 

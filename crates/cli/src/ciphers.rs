@@ -1,6 +1,6 @@
 //! `sealstone ciphers`: the table of ciphers, with standing and limits; with `--speed`, what they do on this machine.
 
-use sealstone_bench::plan::human_bytes;
+use sealstone_bench::size::human_bytes;
 use sealstone_cipher::registry::{self, Cipher};
 use serde_json::{Value, json};
 

@@ -10,7 +10,8 @@ use std::path::PathBuf;
 
 use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum, ValueHint};
-use sealstone_bench::plan::{Plan, Policy, parse_bytes};
+use sealstone_bench::plan::{Plan, Policy};
+use sealstone_bench::size::parse_bytes;
 use sealstone_bench::workload;
 use sealstone_cipher::backend::Backend;
 use sealstone_cipher::registry;

@@ -7,12 +7,12 @@ mod lab;
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, bail};
 use sealstone_cipher::backend::Backend;
 use sealstone_cipher::registry;
 use sealstone_keys::file::KeyFile;
-use sealstone_keys::source;
-use sealstone_stores::mongodb::engine_options::{EngineOptions, find_extension};
+use sealstone_keys::{absolute, source};
+use sealstone_wiredtiger::engine_options::{EngineOptions, find_extension};
+use sealstone_wiredtiger::settings::Settings;
 
 use crate::flags::{MongoCommand, OptionsFormat, SealingFlags};
 use crate::key_source;
@@ -34,7 +34,7 @@ pub(crate) fn run(command: &MongoCommand) -> anyhow::Result<Answer> {
 
 fn config(dbpath: &Path, key: &str, sealing: &SealingFlags, format: OptionsFormat) -> anyhow::Result<Answer> {
     let options = engine_options(key, sealing)?;
-    let dbpath = absolute(dbpath)?;
+    let dbpath = absolute::path(dbpath)?;
     print(&match format {
         OptionsFormat::Options => format!("{}\n", options.command_line(&dbpath)?),
         OptionsFormat::Yaml => options.yaml(&dbpath)?,
@@ -67,42 +67,21 @@ fn engine_options(key: &str, sealing: &SealingFlags) -> anyhow::Result<EngineOpt
              {PASSPHRASE_VARIABLE} of its environment"
         ));
     }
-    Ok(EngineOptions {
-        extension,
-        key: absolute_key(key)?,
-        key_id: keys.name()?,
+    let settings = Settings {
         cipher: Some(cipher.name.into()),
-        passphrase_file,
         accel: sealing.accel.clone(),
-    })
+        passphrase_file,
+        ..Settings::new(absolute::source(key)?)
+    };
+    Ok(EngineOptions { extension, key_id: keys.name()?, settings })
 }
 
 fn passphrase_file(sealing: &SealingFlags) -> anyhow::Result<Option<PathBuf>> {
     let variable = || std::env::var_os(PASSPHRASE_VARIABLE).filter(|value| !value.is_empty()).map(PathBuf::from);
-    sealing.passphrase.passphrase_file.clone().or_else(variable).map(|path| absolute(&path)).transpose()
-}
-
-/// The key source as a server in another directory finds it.
-fn absolute_key(key: &str) -> anyhow::Result<String> {
-    let path = match key.strip_prefix("kmip:") {
-        Some(rest) if rest.starts_with("//") => return Ok(key.into()),
-        Some(rest) => return Ok(format!("kmip:{}", in_text(absolute(Path::new(rest))?)?)),
-        None => absolute(Path::new(key))?,
-    };
-    in_text(path)
+    let named = sealing.passphrase.passphrase_file.clone().or_else(variable);
+    Ok(named.map(|path| absolute::path(&path)).transpose()?)
 }
 
 fn in_text(path: PathBuf) -> anyhow::Result<String> {
-    match path.into_os_string().into_string() {
-        Ok(text) => Ok(text),
-        Err(path) => bail!("cannot write {} into the options: it is not UTF-8\nrename it", path.display()),
-    }
-}
-
-/// `path` from the root on, with no link left in it where it exists.
-fn absolute(path: &Path) -> anyhow::Result<PathBuf> {
-    if let Ok(path) = path.canonicalize() {
-        return Ok(path);
-    }
-    std::path::absolute(path).with_context(|| format!("cannot make {} an absolute path", path.display()))
+    Ok(absolute::text(&path)?)
 }

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use anyhow::bail;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use sealstone_bench::plan::human_bytes;
+use sealstone_bench::size::human_bytes;
 use sealstone_cipher::backend::Backend;
 use sealstone_cipher::registry::{self, Cipher};
 use sealstone_keys::KeyRef;

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use anyhow::{Context, bail};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use sealstone_bench::plan::human_bytes;
+use sealstone_bench::size::human_bytes;
 use sealstone_cipher::backend::Backend;
 use sealstone_keys::{KeyRef, KeySource};
 use sealstone_rocksdb::anchor::{Anchor, FileAnchor};

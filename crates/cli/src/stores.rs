@@ -1,7 +1,8 @@
 //! What a comparison asks of a store: from flags and plan to a row of the table of stores, and its engine.
 
 use sealstone_bench::axes::Point;
-use sealstone_bench::plan::{Plan, check_memory, nearest};
+use sealstone_bench::plan::{Plan, check_memory};
+use sealstone_cipher::nearest::nearest;
 use sealstone_store::Engine;
 use sealstone_stores::kind::{Request, StoreKind, UserKey};
 use sealstone_stores::table::{store, stores};

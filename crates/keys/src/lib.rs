@@ -5,10 +5,12 @@
 //! `docs/formats.md` for the chain. [`source::open`] opens whatever source a user names. Not here: ciphers
 //! (`sealstone-cipher`) and sealed formats (`sealstone-seal`).
 
+pub mod absolute;
 pub mod ephemeral;
 mod error;
 pub mod file;
 mod hkdf;
+mod key_ref;
 pub mod kmip;
 mod passphrase;
 mod secret;
@@ -16,28 +18,9 @@ pub mod source;
 
 pub use error::KeyError;
 pub use hkdf::{SUBKEY_BYTES_MAX, subkey};
+pub use key_ref::{KEY_ID_BYTES_MAX, KeyRef};
 pub use passphrase::{Ask, Cost, PASSPHRASE_BYTES_MAX, Passphrase};
 pub use secret::Secret;
-
-use std::fmt;
-
-/// Longest key id, in bytes of UTF-8. Every sealed file has room for exactly this many in its header.
-pub const KEY_ID_BYTES_MAX: usize = 64;
-
-/// Which key: the name of a key and the version of it. Versions count up from 1, one for each rotation.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct KeyRef {
-    /// Name of the key, 1 to [`KEY_ID_BYTES_MAX`] bytes, as [`check_key_id`] allows it.
-    pub id: String,
-    /// Version of the key, from 1.
-    pub version: u32,
-}
-
-impl fmt::Display for KeyRef {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} version {}", self.id, self.version)
-    }
-}
 
 /// A place that holds key-encryption keys: a key file, a key server.
 pub trait KeySource: Send + Sync {

@@ -19,17 +19,12 @@ use subtle::ConstantTimeEq;
 use crate::frame::{FrameReader, FrameWriter};
 use crate::header::{FILE_ID_BYTES, HEADER_BYTES, Layout};
 use crate::identity::{Identity, Kind, STORE_ID_BYTES, rocksdb_name};
+pub use crate::limits::SLOTS;
+use crate::limits::{SLOT_BYTES, SLOTS_BYTES};
 use crate::random::fill_random;
 use crate::segment::nonce;
 use crate::{SealError, SealedFile, TAG_BYTES};
 
-/// How many logs and manifests may be under way at once with a slot of their own; what is synced of further ones becomes
-/// a frame.
-pub const SLOTS: u16 = 256;
-/// Length of one slot, in bytes: a divisor of a sector, so that no slot lies in two.
-const SLOT_BYTES: u64 = 64;
-/// Length of all slots, each twice, in bytes.
-pub(crate) const SLOTS_BYTES: u64 = 2 * SLOTS as u64 * SLOT_BYTES;
 /// Length of what a slot holds, in bytes: file id, synced bytes, tag.
 const RECORD_BYTES: usize = FILE_ID_BYTES + 8 + TAG_BYTES;
 /// Longest name, in bytes.

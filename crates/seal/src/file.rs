@@ -14,13 +14,12 @@ use sealstone_keys::{KeyRef, KeySource, Secret, check_key_id, subkey};
 use subtle::ConstantTimeEq;
 use zeroize::Zeroizing;
 
-use crate::frame::FRAME_BYTES_MAX;
 use crate::header::{
     self, FILE_ID_BYTES, FORMAT_VERSION, HEADER_BYTES, HeaderInfo, Layout, MARK_AT, MARK_BYTES, Parts, SALT_BYTES,
     SLOT_BYTES,
 };
 use crate::identity::Identity;
-use crate::paged::{PAGE_BYTES_MAX, PAGE_BYTES_MIN};
+use crate::limits::{FRAME_BYTES_MAX, PAGE_BYTES_MAX, PAGE_BYTES_MIN};
 use crate::random::fill_random;
 use crate::segment::{SEGMENTS_MAX, SegmentKeys, nonce};
 use crate::{SealError, TAG_BYTES};

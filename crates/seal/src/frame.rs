@@ -45,6 +45,7 @@ use std::sync::atomic::AtomicBool;
 pub use ahead::KeyStreamAhead;
 
 use crate::header::{FILE_ID_BYTES, Layout};
+pub use crate::limits::FRAME_BYTES_MAX;
 use crate::random::nonce_bits;
 use crate::segment::nonce;
 use crate::{SealError, SealedFile, TAG_BYTES};
@@ -53,8 +54,6 @@ use crate::{SealError, SealedFile, TAG_BYTES};
 pub const HEAD_BYTES: usize = 8;
 /// Bytes that a frame adds to its data.
 pub const OVERHEAD_BYTES: usize = HEAD_BYTES + TAG_BYTES;
-/// Most data in one frame, in bytes; longer portions are split. Bounds what a reader must hold.
-pub const FRAME_BYTES_MAX: u32 = 1 << 20;
 
 /// The least that a disk writes at once. A power cut leaves zeros in one that was allocated and never written.
 const SECTOR_BYTES: u64 = 512;

@@ -10,7 +10,7 @@ use sealstone_cipher::registry::{self, Cipher};
 use sealstone_keys::{KEY_ID_BYTES_MAX, KeyRef, check_key_id};
 
 use crate::identity::{Identity, Kind, STORE_ID_BYTES};
-use crate::paged::{PAGE_BYTES_MAX, PAGE_BYTES_MIN};
+use crate::limits::{PAGE_BYTES_MAX, PAGE_BYTES_MIN, SLOTS_BYTES};
 use crate::{SealError, TAG_BYTES};
 
 /// Length of what precedes the data in a file of the current version, in bytes: two slots for the header, each at the
@@ -137,7 +137,7 @@ impl HeaderInfo {
     /// the slots that say what was synced.
     #[must_use]
     pub fn frames_at(&self) -> u64 {
-        let slots = if self.identity.kind == Kind::Catalogue { crate::catalogue::SLOTS_BYTES } else { 0 };
+        let slots = if self.identity.kind == Kind::Catalogue { SLOTS_BYTES } else { 0 };
         self.header_bytes() + slots
     }
 }

@@ -19,6 +19,7 @@ mod file;
 pub mod frame;
 mod header;
 pub mod identity;
+mod limits;
 pub mod paged;
 mod random;
 mod rewrap;

@@ -36,13 +36,10 @@
 //! ```
 
 use crate::header::{FILE_ID_BYTES, HEADER_BYTES, HeaderInfo, Layout};
+pub use crate::limits::{PAGE_BYTES_MAX, PAGE_BYTES_MIN};
 use crate::segment::nonce;
 use crate::{SealError, SealedFile, TAG_BYTES};
 
-/// Shortest page, in bytes of data.
-pub const PAGE_BYTES_MIN: u32 = 4 << 10;
-/// Longest page, in bytes of data.
-pub const PAGE_BYTES_MAX: u32 = 64 << 10;
 /// Page length to take when nothing speaks for another: long enough that tags and key streams cost little, short
 /// enough that reading one record does not decrypt much more than a block of the engine.
 pub const PAGE_BYTES_DEFAULT: u32 = 16 << 10;

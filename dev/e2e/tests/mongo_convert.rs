@@ -13,9 +13,10 @@ use sealstone_e2e::transcript::{run, sealstone};
 use sealstone_keys::KeySource;
 use sealstone_keys::file::KeyFile;
 use sealstone_store::{Field, Kind, Record, Store, StoreOptions, Table};
-use sealstone_stores::mongodb::engine_options::EngineOptions;
 use sealstone_stores::mongodb::lab::{MongodOptions, ReplicaSet, find_mongod};
 use sealstone_stores::mongodb::{MongoDb, MongoDbOptions, MongoDbStore};
+use sealstone_wiredtiger::engine_options::EngineOptions;
+use sealstone_wiredtiger::settings::Settings;
 use serde_json::Value;
 use std::sync::Arc;
 
@@ -83,11 +84,11 @@ fn a_rolling_conversion_loses_no_acknowledged_write() {
     let keys = KeyFile::create(dir.path().join("orders.key"), "orders").unwrap();
     let sealing = EngineOptions {
         extension: wiredtiger_extension().to_owned(),
-        key: keys.path().canonicalize().unwrap().display().to_string(),
         key_id: keys.name().unwrap(),
-        cipher: Some("aria-256".into()),
-        passphrase_file: None,
-        accel: None,
+        settings: Settings {
+            cipher: Some("aria-256".into()),
+            ..Settings::new(keys.path().canonicalize().unwrap().display().to_string())
+        },
     };
     // without compression a marker in the clear would be seen
     let plain = ["--wiredTigerCollectionBlockCompressor", "none", "--wiredTigerJournalCompressor", "none"];

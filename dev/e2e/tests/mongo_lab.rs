@@ -19,8 +19,9 @@ use sealstone_keys::KeySource;
 use sealstone_keys::file::KeyFile;
 use sealstone_keys::kmip::{Keyring, KmipSource};
 use sealstone_seal::engine_page::Fingerprint;
-use sealstone_stores::mongodb::engine_options::EngineOptions;
 use sealstone_stores::mongodb::lab::{KeyServer, Mongod, MongodOptions, ReplicaSet, find_mongod, find_pykmip};
+use sealstone_wiredtiger::engine_options::EngineOptions;
+use sealstone_wiredtiger::settings::Settings;
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -312,11 +313,11 @@ fn a_version_that_still_seals_a_server_is_not_retired() {
     let start = |name: &str, key: &str| {
         let sealing = EngineOptions {
             extension: wiredtiger_extension().to_owned(),
-            key: dir.path().join(format!("{key}.key")).canonicalize().unwrap().display().to_string(),
             key_id: key.into(),
-            cipher: Some("aes-256".into()),
-            passphrase_file: None,
-            accel: None,
+            settings: Settings {
+                cipher: Some("aes-256".into()),
+                ..Settings::new(dir.path().join(format!("{key}.key")).canonicalize().unwrap().display().to_string())
+            },
         };
         let sealed = MongodOptions { engine_config: Some(sealing.engine_config().unwrap()), ..Default::default() };
         Mongod::start(&dir.path().join(name), sealed).unwrap().stop().unwrap();
@@ -472,11 +473,11 @@ fn a_directory_is_opened_as_it_was_made_and_else_left_alone() {
     let key = KeyFile::create(dir.path().join("orders.key"), "orders").unwrap();
     let sealing = EngineOptions {
         extension: wiredtiger_extension().to_owned(),
-        key: key.path().canonicalize().unwrap().display().to_string(),
         key_id: "orders".into(),
-        cipher: Some("aes-256".into()),
-        passphrase_file: None,
-        accel: None,
+        settings: Settings {
+            cipher: Some("aes-256".into()),
+            ..Settings::new(key.path().canonicalize().unwrap().display().to_string())
+        },
     };
     let plain = MongodOptions::default();
     let sealed = MongodOptions { engine_config: Some(sealing.engine_config().unwrap()), ..plain.clone() };

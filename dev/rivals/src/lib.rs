@@ -9,8 +9,11 @@ pub mod contest;
 mod ffi;
 pub mod gcrypt;
 pub mod lea;
+mod libraries;
 pub mod openssl;
 pub mod page_ends;
+
+pub use libraries::libraries;
 
 /// A keyed cipher of some library.
 pub trait Rival {
@@ -43,15 +46,6 @@ pub struct Library {
 
 /// Sets a key for the cipher of our name, where there is such a one.
 pub type SetKey<T> = fn(cipher: &str, key: &[u8]) -> Option<Box<T>>;
-
-/// All libraries of this build and this machine.
-pub fn libraries() -> Vec<Library> {
-    let mut libraries = vec![openssl::library(), lea::library()];
-    libraries.extend(gcrypt::library());
-    #[cfg(feature = "botan")]
-    libraries.push(botan::library());
-    libraries
-}
 
 /// A keyed block cipher of some library.
 pub(crate) trait Blocks {

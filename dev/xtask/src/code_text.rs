@@ -1,30 +1,73 @@
-//! Rust source with comments and literals blanked out, so that a word can be looked for in code alone.
+//! Rust source taken apart into code, comments and literals, so that a word can be looked for in one of them alone.
 //!
 //! Not a parser: it knows comments, strings, raw strings, characters and lifetimes, and nothing else.
 
 /// Returns `source` with every comment and literal replaced by spaces; newlines stay, so line numbers hold.
 pub(crate) fn code_only(source: &str) -> String {
-    let text: Vec<char> = source.chars().collect();
     let mut out = String::with_capacity(source.len());
+    for piece in pieces(source) {
+        match piece {
+            Piece::Code(text) => out.push_str(&text),
+            Piece::Comment(text) | Piece::Literal(text) => {
+                out.extend(text.chars().map(|c| if c == '\n' { '\n' } else { ' ' }));
+            }
+        }
+    }
+    out
+}
+
+/// Every literal of `source` as it is written, quotes and all, with the number of the line (from 1) on which it begins.
+pub(crate) fn literals(source: &str) -> Vec<(usize, String)> {
+    let (mut line, mut found) = (1, Vec::new());
+    for piece in pieces(source) {
+        let (Piece::Code(text) | Piece::Comment(text) | Piece::Literal(text)) = &piece;
+        let begun = line;
+        line += text.matches('\n').count();
+        if let Piece::Literal(text) = piece {
+            found.push((begun, text));
+        }
+    }
+    found
+}
+
+/// A stretch of source.
+enum Piece {
+    Code(String),
+    Comment(String),
+    Literal(String),
+}
+
+/// All of `source`, in order.
+fn pieces(source: &str) -> Vec<Piece> {
+    let text: Vec<char> = source.chars().collect();
+    let mut pieces = Vec::new();
+    let mut code = String::new();
     let mut at = 0;
     while at < text.len() {
-        let end = match text[at] {
-            '/' if text.get(at + 1) == Some(&'/') => line_end(&text, at),
-            '/' if text.get(at + 1) == Some(&'*') => block_comment_end(&text, at),
+        let comment = match (text[at], text.get(at + 1)) {
+            ('/', Some('/')) => line_end(&text, at),
+            ('/', Some('*')) => block_comment_end(&text, at),
+            _ => at,
+        };
+        let literal = match text[at] {
             '"' => string_end(&text, at),
             'r' if !continues_word(&text, at) => raw_string_end(&text, at).unwrap_or(at),
             '\'' => char_end(&text, at).unwrap_or(at),
             _ => at,
         };
+        let end = comment.max(literal);
         if end == at {
-            out.push(text[at]);
+            code.push(text[at]);
             at += 1;
-        } else {
-            out.extend(text[at..end].iter().map(|c| if *c == '\n' { '\n' } else { ' ' }));
-            at = end;
+            continue;
         }
+        pieces.push(Piece::Code(std::mem::take(&mut code)));
+        let piece = text[at..end].iter().collect();
+        pieces.push(if comment > at { Piece::Comment(piece) } else { Piece::Literal(piece) });
+        at = end;
     }
-    out
+    pieces.push(Piece::Code(code));
+    pieces
 }
 
 /// Numbers (from 1) of the lines of `source` in which `word` stands as a whole word.
@@ -115,6 +158,12 @@ mod tests {
         let source =
             "let quote = '\"';\nlet escaped = '\\'';\ndanger { }\nlet r = br\"x\"; danger\nlet danger_code = 1;\n";
         assert_eq!(lines_with_word(&code_only(source), "danger"), [3, 4]);
+    }
+
+    #[test]
+    fn literals_come_with_their_line() {
+        let source = "// \"no\"\nlet a = \"b\n c\";\nlet d = r#\"e\"#;\n";
+        assert_eq!(literals(source), [(2, "\"b\n c\"".to_owned()), (4, "r#\"e\"#".to_owned())]);
     }
 
     #[test]

@@ -3,12 +3,18 @@
 //!
 //! Not here: anything that ships, and the installation of packages (the Makefile).
 
+mod circles;
 mod code_text;
 mod dependencies;
+mod embedder;
 mod files;
+mod messages;
+mod module_graph;
 mod suite;
 mod tally;
 mod tidy;
+mod tokens;
+mod unused;
 
 use std::process::ExitCode;
 

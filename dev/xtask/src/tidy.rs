@@ -1,17 +1,19 @@
-//! `xtask tidy`: runs the rules of `files` and `dependencies` over what git tracks and is about to track.
+//! `xtask tidy`: runs every check of the house rules over what git tracks and is about to track.
+//!
+//! Not here: the checks, each of which is a file.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 
-use crate::{dependencies, files};
+use crate::{circles, dependencies, embedder, files, messages, module_graph, unused};
 
 /// Prints every finding; returns whether there was none.
 pub(crate) fn run() -> Result<bool> {
     let root = root();
     let paths = tracked(&root)?;
-    let mut found = Vec::new();
+    let (mut found, mut sources) = (Vec::new(), Vec::new());
     for path in &paths {
         let full = root.join(path);
         let kind = std::fs::symlink_metadata(&full).with_context(|| format!("look at {path}"))?.file_type();
@@ -19,16 +21,38 @@ pub(crate) fn run() -> Result<bool> {
             found.push(format!("{path}: not a plain file"));
             continue;
         }
-        found.extend(files::findings(path, &std::fs::read(&full).with_context(|| format!("read {path}"))?));
+        let bytes = std::fs::read(&full).with_context(|| format!("read {path}"))?;
+        found.extend(files::findings(path, &bytes));
+        if let (true, Ok(text)) = (path.ends_with(".rs"), String::from_utf8(bytes)) {
+            sources.push((path.clone(), text));
+        }
     }
     let metadata = output(Command::new(cargo()).args(["metadata", "--no-deps", "--format-version", "1"]), &root)?;
     let members = dependencies::members(&metadata, &root)?;
     found.extend(dependencies::violations(&members));
+    found.extend(circles::findings(&graphs(&sources)));
+    found.extend(messages::findings(&sources));
+    found.extend(unused::findings(&metadata, &format!("{}/", root.display()), &sources)?);
+    found.extend(embedder::findings(&output(Command::new(cargo()).args(embedder::TREE), &root)?));
     for line in &found {
         println!("tidy: {line}");
     }
     println!("tidy: {} files, {} members, {} findings", paths.len(), members.len(), found.len());
     Ok(found.is_empty())
+}
+
+/// The graph of files of every crate: each library and each program.
+fn graphs(sources: &[(String, String)]) -> Vec<module_graph::Graph> {
+    let read = |path: &str| {
+        let at = sources.binary_search_by(|(known, _)| known.as_str().cmp(path)).ok()?;
+        Some(sources[at].1.clone())
+    };
+    let is_root = |path: &&str| {
+        let name = path.rsplit_once("/src/").map_or("", |(_, name)| name);
+        ["lib.rs", "main.rs"].contains(&name) || (name.starts_with("bin/") && name.matches('/').count() == 1)
+    };
+    let roots = sources.iter().map(|(path, _)| path.as_str()).filter(is_root);
+    roots.map(|root| module_graph::graph(root, &read)).collect()
 }
 
 /// The workspace's folder.

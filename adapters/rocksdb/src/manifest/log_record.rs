@@ -4,7 +4,7 @@
 //!
 //! Source: RocksDB's `db/log_format.h` and the page "Write Ahead Log File Format" of its wiki.
 
-use super::ManifestError;
+use super::error::ManifestError;
 
 /// Bytes of a block. No fragment crosses its end.
 const BLOCK_BYTES: usize = 32 << 10;

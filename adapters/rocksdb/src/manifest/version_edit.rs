@@ -3,7 +3,7 @@
 //!
 //! Source: the tags and their values in RocksDB's `db/version_edit.h`, `db/wal_edit.h` and `db/blob`.
 
-use super::ManifestError;
+use super::error::ManifestError;
 
 /// Tags with this bit are followed by a length, and a reader that does not know them passes over so many bytes.
 const TAG_MAY_BE_IGNORED: u32 = 1 << 13;

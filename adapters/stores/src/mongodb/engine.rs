@@ -6,8 +6,9 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use sealstone_store::{Engine, EngineFacts, Layer, Store, StoreError, StoreOptions, Table, Variant};
+use sealstone_wiredtiger::engine_options::EngineOptions;
+use sealstone_wiredtiger::settings::Settings;
 
-use super::engine_options::EngineOptions;
 use super::lab::{MongodOptions, ReplicaSet};
 use super::{Error, MongoDb, MongoDbOptions};
 
@@ -52,7 +53,8 @@ impl LabEngine {
                 return Err(Error::NoSeal { variant: variant.label.clone() }.into());
             };
             let accel = choice.forced.then(|| choice.backend.name().to_owned());
-            let seal = EngineOptions { cipher: Some(choice.cipher.name.into()), accel, ..seal.clone() };
+            let settings = Settings { cipher: Some(choice.cipher.name.into()), accel, ..seal.settings.clone() };
+            let seal = EngineOptions { settings, ..seal.clone() };
             engine_config = Some(seal.engine_config().map_err(StoreError::engine)?);
         }
         let cache_gb = store.cache_bytes.max(CACHE_BYTES_MIN) as f64 / f64::from(1 << 30);

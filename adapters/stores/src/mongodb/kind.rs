@@ -1,15 +1,17 @@
 //! MongoDB's row in the table of stores: which servers, which extension, which key. Not here: what they do (`engine`).
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
+use sealstone_keys::absolute;
 use sealstone_store::{Engine, EngineFacts, Layer, Store, StoreError, StoreOptions, Variant};
+use sealstone_wiredtiger::engine_options::{EngineOptions, find_extension};
+use sealstone_wiredtiger::settings::Settings;
 use tempfile::TempDir;
 
-use super::engine_options::{EngineOptions, find_extension};
 use super::lab::find_mongod;
 use super::{CACHE_BYTES_MIN, ClusterEngine, LabEngine, LabOptions, MongoDbOptions};
-use crate::kind::{Form, Opened, Request, Setting, StoreKind, UserKey};
+use crate::kind::{Form, Opened, Request, Setting, StoreKind};
 use crate::run_key::{KEY_ID, beside, kept, key_in};
 
 /// The row. A server takes a tenth of a millisecond for what an embedded store does in a microsecond, and its background work
@@ -83,10 +85,6 @@ enum SetUpError {
     Address { label: String, file: String, source: std::io::Error },
     #[error("cannot make a directory for the key: {0}\nsee that the directory for temporary files may be written")]
     Directory(std::io::Error),
-    #[error("cannot find the directory that this program runs in: {0}\nname files by their whole paths")]
-    NoDirectory(std::io::Error),
-    #[error("{} is no UTF-8, so no server can be given it\nname a file whose path is", .0.display())]
-    NotUtf8(PathBuf),
 }
 
 /// Servers started on this machine, or the user's own.
@@ -161,8 +159,9 @@ fn server_seal(request: &Request) -> Result<Seal, StoreError> {
     let (key, key_id, passphrase_file) = match &request.key {
         Some(key) => {
             let id = key.source.current().map_err(StoreError::engine)?.0.id;
-            let file = key.passphrase_file.as_deref().map(|file| absolute(file).map(PathBuf::from)).transpose();
-            (for_server(key).map_err(StoreError::engine)?, id, file.map_err(StoreError::engine)?)
+            let file = key.passphrase_file.as_deref().map(absolute::path).transpose().map_err(StoreError::engine)?;
+            // a server does not know where this program was started
+            (absolute::source(&key.named).map_err(StoreError::engine)?, id, file)
         }
         None => {
             let file = match &request.keep {
@@ -177,23 +176,9 @@ fn server_seal(request: &Request) -> Result<Seal, StoreError> {
                 }
             };
             key_in(&file)?;
-            (absolute(&file).map_err(StoreError::engine)?, KEY_ID.into(), None)
+            (absolute::text(&file).map_err(StoreError::engine)?, KEY_ID.into(), None)
         }
     };
-    let seal = EngineOptions { extension, key, key_id, cipher: None, passphrase_file, accel: None };
-    Ok((Some(seal), own, note))
-}
-
-/// The user's key as a server can find it, which does not know where this program was started.
-fn for_server(key: &UserKey) -> Result<String, SetUpError> {
-    match key.named.strip_prefix("kmip:") {
-        Some(address) if address.starts_with("//") => Ok(key.named.clone()),
-        Some(file) => Ok(format!("kmip:{}", absolute(Path::new(file))?)),
-        None => absolute(Path::new(&key.named)),
-    }
-}
-
-fn absolute(path: &Path) -> Result<String, SetUpError> {
-    let path = std::path::absolute(path).map_err(SetUpError::NoDirectory)?;
-    path.to_str().map(str::to_owned).ok_or(SetUpError::NotUtf8(path))
+    let settings = Settings { passphrase_file, ..Settings::new(key) };
+    Ok((Some(EngineOptions { extension, key_id, settings }), own, note))
 }

@@ -2,9 +2,10 @@
 
 use std::path::Path;
 
+use sealstone_cipher::nearest::nearest;
 use toml::de::{DeTable, DeValue};
 
-use super::{Plan, PlanError, nearest, settings};
+use super::{Plan, PlanError, settings};
 
 impl Plan {
     /// Reads a plan from the TOML file `path`; what it does not set has its default. Relative paths in it are
@@ -91,7 +92,7 @@ pub(super) mod size {
         fn bytes<E: Error>(self) -> Result<u64, E> {
             match self {
                 Self::Bytes(bytes) => Ok(bytes),
-                Self::Text(text) => super::super::parse_bytes(&text).map_err(E::custom),
+                Self::Text(text) => crate::size::parse_bytes(&text).map_err(E::custom),
             }
         }
     }

@@ -20,6 +20,7 @@ use std::time::Instant;
 
 use crate::plan::Plan;
 use records::Records;
+use sealstone_cipher::nearest::nearest;
 use sealstone_store::{Store, StoreError, Table};
 
 /// In what a workload's throughput is counted.
@@ -223,16 +224,9 @@ pub fn build<S: AsRef<str>>(plan: &Plan, names: &[S]) -> Result<Vec<Box<dyn Work
 fn entry(name: &str) -> Result<&'static (Spec, Make), Error> {
     TABLE.iter().find(|(spec, _)| spec.name == name).ok_or_else(|| Error::Unknown {
         name: name.to_owned(),
-        nearest: names()
-            .into_iter()
-            .max_by(|a, b| likeness(name, a).total_cmp(&likeness(name, b)))
-            .expect("the table is not empty"),
+        nearest: nearest(name, names()),
         known: names().join(", "),
     })
-}
-
-fn likeness(asked: &str, name: &str) -> f64 {
-    strsim::jaro_winkler(&asked.to_lowercase(), name)
 }
 
 /// What the workloads of one comparison share, made when first needed.

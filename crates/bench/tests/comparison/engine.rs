@@ -59,9 +59,9 @@ impl Engine for FakeEngine {
     }
 
     fn open(&self, variant: &Variant, dir: &Path, _options: &StoreOptions) -> Result<Box<dyn Store>, StoreError> {
-        let empty = std::fs::read_dir(dir).map_err(|error| StoreError::engine(error))?.next().is_none();
+        let empty = std::fs::read_dir(dir).map_err(StoreError::engine)?.next().is_none();
         assert!(empty, "a store is opened in {}, which is not empty", dir.display());
-        std::fs::write(dir.join("data"), &variant.label).map_err(|error| StoreError::engine(error))?;
+        std::fs::write(dir.join("data"), &variant.label).map_err(StoreError::engine)?;
         let store = FakeStore {
             label: variant.label.clone(),
             inner: MemoryStore::new(),

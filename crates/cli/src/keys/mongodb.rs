@@ -6,7 +6,7 @@ use std::path::Path;
 use anyhow::bail;
 use sealstone_keys::{KeyRef, Secret};
 use sealstone_seal::engine_page::Fingerprint;
-use sealstone_stores::mongodb::check::{FileReport, check};
+use sealstone_wiredtiger::check::{FileReport, check};
 
 /// Whether `dir` is a data directory of MongoDB.
 pub(super) fn is_data_directory(dir: &Path) -> bool {

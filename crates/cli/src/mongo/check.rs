@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use sealstone_bench::plan::human_bytes;
-use sealstone_stores::mongodb::check::{self, FileReport, Report, Standing};
+use sealstone_bench::size::human_bytes;
+use sealstone_wiredtiger::check::{self, FileReport, Report, Standing};
 
 use crate::message::{Answer, print, print_json, say};
 use crate::rest::list;

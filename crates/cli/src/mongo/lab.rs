@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 use anyhow::bail;
 use sealstone_cipher::registry;
 use sealstone_keys::file::KeyFile;
-use sealstone_stores::mongodb::engine_options::find_extension;
 use sealstone_stores::mongodb::lab::{
     KeyServer, KeyServerStatus, LabError, MemberStatus, MongodOptions, ReplicaSet, find_mongod,
 };
+use sealstone_wiredtiger::engine_options::find_extension;
 use serde::Serialize;
 use serde_json::json;
 

@@ -44,7 +44,7 @@ pub struct MongodOptions {
     /// Name of the replica set that it is a member of.
     pub replica_set: Option<String>,
     /// What the storage engine is told, such as which extension to load: see
-    /// [`EngineOptions`](super::super::engine_options::EngineOptions).
+    /// [`EngineOptions`](sealstone_wiredtiger::engine_options::EngineOptions).
     pub engine_config: Option<String>,
     /// More arguments.
     pub arguments: Vec<String>,

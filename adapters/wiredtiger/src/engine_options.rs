@@ -1,12 +1,12 @@
-//! The options under which a server loads the extension that seals its files, worded for the command line, for
-//! `mongod.conf` and for a lab.
+//! The options under which a server loads the extension, written for its command line, for `mongod.conf` and for a lab.
 //!
-//! Not here: what the extension does with them (`adapters/wiredtiger`).
+//! Not here: the settings of the extension among them (`settings`).
 
 use std::path::{Path, PathBuf};
 
-/// Name under which the extension registers its encryptor.
-pub const ENCRYPTOR: &str = "sealstone";
+use crate::NAME;
+use crate::settings::notation::{quoted, quoted_path};
+use crate::settings::{NotationError, Settings};
 
 /// File name of the extension.
 pub const EXTENSION_FILE: &str = "libsealstone_wiredtiger.so";
@@ -14,22 +14,12 @@ pub const EXTENSION_FILE: &str = "libsealstone_wiredtiger.so";
 /// Names the extension where no option does.
 const VARIABLE: &str = "SEALSTONE_WT_EXTENSION";
 
-/// Why options cannot be worded.
+/// Why there are no options.
 #[derive(Debug, thiserror::Error)]
 pub enum EngineOptionsError {
     /// A value that the engine's notation cannot hold.
-    #[error(
-        "cannot write {what} {value:?} for the storage engine: {found:?} has no place in its notation\n\
-         use a name without quotes, backslashes and control characters"
-    )]
-    Notation {
-        /// What the value is.
-        what: &'static str,
-        /// The value.
-        value: String,
-        /// The character.
-        found: char,
-    },
+    #[error(transparent)]
+    Notation(#[from] NotationError),
     /// No extension was found.
     #[error(
         "no {EXTENSION_FILE} found: looked in {looked}\n\
@@ -41,43 +31,27 @@ pub enum EngineOptionsError {
     },
 }
 
-/// What the extension is told.
+/// Which extension a server loads, and with which settings.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EngineOptions {
     /// The extension, an absolute path.
     pub extension: PathBuf,
-    /// Where its key comes from: the absolute path of a key file, or `kmip:…`.
-    pub key: String,
-    /// Id of that key, which the engine keeps with its data.
+    /// Id of the key, which the engine keeps with its data.
     pub key_id: String,
-    /// Name of the cipher; without it the one that the key server knows for the key.
-    pub cipher: Option<String>,
-    /// File with the passphrase of the key file, an absolute path.
-    pub passphrase_file: Option<PathBuf>,
-    /// Backend of the cipher; without it the fastest.
-    pub accel: Option<String>,
+    /// The settings of the extension.
+    pub settings: Settings,
 }
 
 impl EngineOptions {
-    /// What the storage engine is told: the value of `--wiredTigerEngineConfigString`.
+    /// The configuration of the storage engine: the value of `--wiredTigerEngineConfigString`.
     ///
     /// # Errors
     /// [`EngineOptionsError::Notation`].
     pub fn engine_config(&self) -> Result<String, EngineOptionsError> {
-        let extension = quoted("the extension", &self.extension.to_string_lossy())?;
-        let mut config = vec![format!("key={}", quoted("the key", &self.key)?)];
-        if let Some(cipher) = &self.cipher {
-            config.push(format!("cipher={}", plain("the cipher", cipher)?));
-        }
-        if let Some(file) = &self.passphrase_file {
-            config.push(format!("passphrase_file={}", quoted("the passphrase file", &file.to_string_lossy())?));
-        }
-        if let Some(accel) = &self.accel {
-            config.push(format!("accel={}", plain("the backend", accel)?));
-        }
-        let (config, key_id) = (config.join(","), quoted("the key id", &self.key_id)?);
+        let extension = quoted_path("the extension", &self.extension)?;
+        let (config, key_id) = (self.settings.write()?, quoted("the key id", &self.key_id)?);
         Ok(format!(
-            "extensions=[{extension}=(early_load=true,config=({config}))],encryption=(name={ENCRYPTOR},keyid={key_id})"
+            "extensions=[{extension}=(early_load=true,config=({config}))],encryption=(name={NAME},keyid={key_id})"
         ))
     }
 
@@ -122,22 +96,6 @@ pub fn find_extension(named: Option<&Path>) -> Result<PathBuf, EngineOptionsErro
     })
 }
 
-/// `value` in the quotes of the engine's notation.
-fn quoted(what: &'static str, value: &str) -> Result<String, EngineOptionsError> {
-    match value.chars().find(|c| matches!(c, '"' | '\\') || c.is_control()) {
-        Some(found) => Err(EngineOptionsError::Notation { what, value: value.into(), found }),
-        None => Ok(format!("\"{value}\"")),
-    }
-}
-
-/// `value` as it is: a name.
-fn plain(what: &'static str, value: &str) -> Result<String, EngineOptionsError> {
-    match value.chars().find(|c| !c.is_ascii_alphanumeric() && !matches!(c, '-' | '_' | '.')) {
-        Some(found) => Err(EngineOptionsError::Notation { what, value: value.into(), found }),
-        None => Ok(value.into()),
-    }
-}
-
 fn for_shell(text: &str) -> String {
     let harmless = |c: char| c.is_ascii_alphanumeric() || "/._-".contains(c);
     if !text.is_empty() && text.chars().all(harmless) {
@@ -158,11 +116,8 @@ mod tests {
     fn options() -> EngineOptions {
         EngineOptions {
             extension: "/lib dir/libsealstone_wiredtiger.so".into(),
-            key: "/keys/it's.key".into(),
             key_id: "orders".into(),
-            cipher: Some("aria-256".into()),
-            passphrase_file: None,
-            accel: None,
+            settings: Settings { cipher: Some("aria-256".into()), ..Settings::new("/keys/it's.key") },
         }
     }
 
@@ -186,11 +141,13 @@ mod tests {
 
     #[test]
     fn what_the_notation_cannot_hold_is_refused() {
-        for key in ["a\"b", "a\\b", "a\nb"] {
-            let error = EngineOptions { key: key.into(), ..options() }.engine_config().unwrap_err();
-            assert!(matches!(error, EngineOptionsError::Notation { what: "the key", .. }), "{error}");
-        }
-        assert!(EngineOptions { cipher: Some("a,b".into()), ..options() }.engine_config().is_err());
+        let config = |options: EngineOptions| options.engine_config().unwrap_err().to_string();
+        let key_id = config(EngineOptions { key_id: "a\"b".into(), ..options() });
+        assert!(key_id.starts_with("cannot write the key id \"a\\\"b\" for the storage engine"), "{key_id}");
+        let extension = config(EngineOptions { extension: "/a\\b".into(), ..options() });
+        assert!(extension.starts_with("cannot write the extension"), "{extension}");
+        let key = config(EngineOptions { settings: Settings::new("a\nb"), ..options() });
+        assert!(key.starts_with("cannot write the key"), "{key}");
     }
 
     #[test]

@@ -14,22 +14,19 @@ use std::path::{Path, PathBuf};
 use sealstone_seal::engine_page::{EnginePageError, HEADER_BYTES, MAGIC, inspect};
 use serde::Serialize;
 
+use crate::header::{PAGE_ENCRYPTED, PAGE_STEP_BYTES, RECORD_ENCRYPTED, RECORD_STEP_BYTES as RECORD_STEP};
+use crate::journal::{FRESH, LOG};
+use crate::{PAGE_SKIP_BYTES as PAGE_AT, RECORD_SKIP_BYTES as RECORD_AT};
+
 /// Step at which blocks of a data file begin, in bytes; the first holds the file's own description.
-const STEP_BYTES: u64 = 4096;
-/// Headers of the storage engine before a block's content: of the page, of the block, and the length of the ciphertext.
-const PAGE_AT: usize = 40 + 4;
-/// The same of a journal record.
-const RECORD_AT: usize = 16 + 4;
+const STEP_BYTES: u64 = PAGE_STEP_BYTES as u64;
+/// Step at which journal records begin, in bytes.
+const RECORD_STEP_BYTES: u64 = RECORD_STEP as u64;
 /// As much of a block as is looked at.
 const LOOK_BYTES: usize = PAGE_AT + HEADER_BYTES;
-/// Step at which journal records begin, in bytes.
-const RECORD_STEP_BYTES: u64 = 128;
 /// Kinds of pages: the engine's own lists of places in the file, and the last kind that holds data.
 const PAGE_LISTS: u8 = 1;
 const PAGE_LAST: u8 = 7;
-/// Set where the content is encrypted, in the headers of a page and of a journal record.
-const PAGE_ENCRYPTED: u8 = 0x08;
-const RECORD_ENCRYPTED: u8 = 0x02;
 /// Kind of a journal record that holds positions alone, as the engine packs it.
 const RECORD_SYSTEM: u8 = 0x84;
 
@@ -355,7 +352,7 @@ fn content_of(name: &str) -> Content {
         Content::Aside
     } else if file.ends_with(".wt") {
         Content::Data
-    } else if ["WiredTigerLog.", "WiredTigerPreplog.", "WiredTigerTmplog."].iter().any(|log| file.starts_with(log)) {
+    } else if [LOG].iter().chain(&FRESH).any(|log| file.starts_with(log)) {
         Content::Journal
     } else {
         Content::Unknown

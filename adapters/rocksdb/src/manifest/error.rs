@@ -1,0 +1,26 @@
+//! What is wrong with a MANIFEST or CURRENT. Not here: reading them.
+
+/// Why a MANIFEST or CURRENT says nothing.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum ManifestError {
+    /// No record that RocksDB writes.
+    #[error("damaged at byte {offset}: {found}\nrestore the store from a backup")]
+    Damaged {
+        /// Byte of the content, from the beginning of the file.
+        offset: u64,
+        /// What was found.
+        found: String,
+    },
+    /// It holds what only a newer RocksDB can mean.
+    #[error("written by a newer RocksDB: it holds {what}, which this program does not know\nuse a newer sealstone")]
+    Newer {
+        /// What.
+        what: String,
+    },
+    /// `CURRENT` does not name a MANIFEST.
+    #[error("names no MANIFEST: it holds {found:?}\nrestore the store from a backup")]
+    NotCurrent {
+        /// The beginning of what was found.
+        found: String,
+    },
+}

@@ -1,0 +1,14 @@
+//! The table of libraries. Not here: what each of them has.
+
+#[cfg(feature = "botan")]
+use crate::botan;
+use crate::{Library, gcrypt, lea, openssl};
+
+/// All libraries of this build and this machine.
+pub fn libraries() -> Vec<Library> {
+    let mut libraries = vec![openssl::library(), lea::library()];
+    libraries.extend(gcrypt::library());
+    #[cfg(feature = "botan")]
+    libraries.push(botan::library());
+    libraries
+}
