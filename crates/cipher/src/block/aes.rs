@@ -15,7 +15,7 @@ pub(crate) mod reference;
 use zeroize::{Zeroize, optimization_barrier};
 
 use crate::aead::{Aead, Error};
-use crate::arch::{AesLanes, AesSetup, Portable};
+use crate::arch::with_aes;
 use crate::backend::Backend;
 use crate::block::BlockCipher;
 use crate::memory::Protected;
@@ -27,27 +27,16 @@ use crate::registry::GCM_LIMITS;
 /// # Errors
 /// `Error::KeyLength`.
 pub(crate) fn aes_counter(key: &[u8], backend: Backend) -> Result<Protected<dyn Counter128>, Error> {
-    struct Setup<'a>(&'a [u8]);
-    impl AesSetup for Setup<'_> {
-        type Output = Result<Protected<dyn Counter128>, Error>;
-
-        fn with_aes<L: AesLanes>(self, lanes: L) -> Self::Output {
-            match self.0.len() {
-                16 => Ok(lanes::Aes::<L, 10>::protected(lanes, self.0)),
-                24 => Ok(lanes::Aes::<L, 12>::protected(lanes, self.0)),
-                32 => Ok(lanes::Aes::<L, 14>::protected(lanes, self.0)),
-                found => Err(Error::KeyLength { found, want: 32 }),
-            }
-        }
-
-        fn without_aes(self, portable: Portable) -> Self::Output {
-            match self.0.len() {
-                16 | 24 | 32 => Ok(bitsliced::Aes::protected(portable, self.0).unsize(|aes| aes)),
-                found => Err(Error::KeyLength { found, want: 32 }),
-            }
-        }
-    }
-    backend.0.set_up_aes(Setup(key))
+    check(key)?;
+    Ok(with_aes!(
+        backend,
+        |aes| match key.len() {
+            16 => lanes::Aes::<_, 10>::protected(aes, key),
+            24 => lanes::Aes::<_, 12>::protected(aes, key),
+            _ => lanes::Aes::<_, 14>::protected(aes, key),
+        },
+        |plain| bitsliced::Aes::protected(plain, key).unsize(|aes| aes)
+    ))
 }
 
 /// AES for whole blocks, both ways, under `key` of 16, 24 or 32 bytes. The key schedules are zeroed on drop.
@@ -55,27 +44,16 @@ pub(crate) fn aes_counter(key: &[u8], backend: Backend) -> Result<Protected<dyn 
 /// # Errors
 /// `Error::KeyLength`.
 pub(crate) fn aes_block(key: &[u8], backend: Backend) -> Result<Protected<dyn BlockCipher<16>>, Error> {
-    struct Setup<'a>(&'a [u8]);
-    impl AesSetup for Setup<'_> {
-        type Output = Result<Protected<dyn BlockCipher<16>>, Error>;
-
-        fn with_aes<L: AesLanes>(self, lanes: L) -> Self::Output {
-            match self.0.len() {
-                16 => Ok(lanes_blocks::AesBlocks::<L, 10>::protected(lanes, self.0).unsize(|aes| aes)),
-                24 => Ok(lanes_blocks::AesBlocks::<L, 12>::protected(lanes, self.0).unsize(|aes| aes)),
-                32 => Ok(lanes_blocks::AesBlocks::<L, 14>::protected(lanes, self.0).unsize(|aes| aes)),
-                found => Err(Error::KeyLength { found, want: 32 }),
-            }
-        }
-
-        fn without_aes(self, portable: Portable) -> Self::Output {
-            match self.0.len() {
-                16 | 24 | 32 => Ok(bitsliced::Aes::protected(portable, self.0).unsize(|aes| aes)),
-                found => Err(Error::KeyLength { found, want: 32 }),
-            }
-        }
-    }
-    backend.0.set_up_aes(Setup(key))
+    check(key)?;
+    Ok(with_aes!(
+        backend,
+        |aes| match key.len() {
+            16 => lanes_blocks::AesBlocks::<_, 10>::protected(aes, key).unsize(|aes| aes),
+            24 => lanes_blocks::AesBlocks::<_, 12>::protected(aes, key).unsize(|aes| aes),
+            _ => lanes_blocks::AesBlocks::<_, 14>::protected(aes, key).unsize(|aes| aes),
+        },
+        |plain| bitsliced::Aes::protected(plain, key).unsize(|aes| aes)
+    ))
 }
 
 /// AES-GCM (SP 800-38D) with 12-byte nonces and 16-byte tags under `key` of 16, 24 or 32 bytes. All that is derived
@@ -84,47 +62,28 @@ pub(crate) fn aes_block(key: &[u8], backend: Backend) -> Result<Protected<dyn Bl
 /// # Errors
 /// `Error::KeyLength`.
 pub(crate) fn aes_gcm(key: &[u8], backend: Backend) -> Result<Protected<dyn Aead>, Error> {
-    struct Setup<'a>(&'a [u8], Backend);
-    impl AesSetup for Setup<'_> {
-        type Output = Result<Protected<dyn Aead>, Error>;
+    check(key)?;
+    Ok(with_aes!(
+        backend,
+        |aes| match key.len() {
+            16 => gcm::AesGcm::<_, 10>::protected(aes, key),
+            24 => gcm::AesGcm::<_, 12>::protected(aes, key),
+            _ => gcm::AesGcm::<_, 14>::protected(aes, key),
+        },
+        |plain| bitsliced_gcm::BitslicedGcm::protected(bitsliced::Aes::protected(plain, key), backend, GCM_LIMITS)
+    ))
+}
 
-        fn with_aes<L: AesLanes>(self, lanes: L) -> Self::Output {
-            match self.0.len() {
-                16 => Ok(gcm::AesGcm::<L, 10>::protected(lanes, self.0)),
-                24 => Ok(gcm::AesGcm::<L, 12>::protected(lanes, self.0)),
-                32 => Ok(gcm::AesGcm::<L, 14>::protected(lanes, self.0)),
-                found => Err(Error::KeyLength { found, want: 32 }),
-            }
-        }
-
-        fn without_aes(self, portable: Portable) -> Self::Output {
-            match self.0.len() {
-                16 | 24 | 32 => {
-                    let aes = bitsliced::Aes::protected(portable, self.0);
-                    Ok(bitsliced_gcm::BitslicedGcm::protected(aes, self.1, GCM_LIMITS))
-                }
-                found => Err(Error::KeyLength { found, want: 32 }),
-            }
-        }
+fn check(key: &[u8]) -> Result<(), Error> {
+    match key.len() {
+        16 | 24 | 32 => Ok(()),
+        found => Err(Error::KeyLength { found, want: 32 }),
     }
-    backend.0.set_up_aes(Setup(key, backend))
 }
 
 /// Whether `backend` has instructions for AES.
 pub(crate) fn has_instructions(backend: Backend) -> bool {
-    struct Look;
-    impl AesSetup for Look {
-        type Output = bool;
-
-        fn with_aes<L: AesLanes>(self, _lanes: L) -> bool {
-            true
-        }
-
-        fn without_aes(self, _portable: Portable) -> bool {
-            false
-        }
-    }
-    backend.0.set_up_aes(Look)
+    with_aes!(backend, |_aes| true, |_plain| false)
 }
 
 /// The most rounds: those of a 256-bit key.

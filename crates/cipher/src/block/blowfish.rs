@@ -11,7 +11,7 @@ use zeroize::optimization_barrier;
 use super::BlockCipher;
 use super::by_length::ByLength;
 use crate::aead::Error;
-use crate::arch::{TableLanes, TableSetup};
+use crate::arch::{TableLanes, with_tables};
 use crate::backend::Backend;
 use crate::memory::Protected;
 use crate::mode::{Counter64, counter_mode};
@@ -21,27 +21,16 @@ use crate::mode::{Counter64, counter_mode};
 /// # Errors
 /// `Error::KeyLength`.
 pub(crate) fn keyed(key: &[u8], backend: Backend) -> Result<Protected<dyn Counter64>, Error> {
-    struct Setup<'a>(&'a [u8]);
-    impl TableSetup for Setup<'_> {
-        type Output = Protected<dyn Counter64>;
-
-        fn with_tables<L: TableLanes>(self, lanes: L) -> Self::Output {
-            let short = Blowfish::protected(self.0);
-            let long = sliced::Planes::protected(lanes, &short);
-            Protected::with(|| ByLength::<dyn Counter64> {
-                short: short.unsize(|short| short),
-                long: long.unsize(|long| long),
-                batch_bytes: 8 * L::BYTES,
-                worth_bytes: SLICED_BYTES_MIN,
-            })
-            .unsize(|both| both)
-        }
-        fn without_tables(self) -> Self::Output {
-            Blowfish::protected(self.0).unsize(|blowfish| blowfish)
-        }
-    }
     check(key)?;
-    Ok(backend.0.set_up_tables(Setup(key)))
+    let short = Blowfish::protected(key);
+    Ok(with_tables!(
+        backend,
+        |lanes| {
+            let long: Protected<dyn Counter64> = sliced::Planes::protected(lanes, &short).unsize(|long| long);
+            by_length(lanes, long, short.unsize(|short| short)).unsize(|both| both)
+        },
+        else short.unsize(|blowfish| blowfish)
+    ))
 }
 
 /// Sets a 16-byte `key` for whole blocks, both ways.
@@ -49,27 +38,21 @@ pub(crate) fn keyed(key: &[u8], backend: Backend) -> Result<Protected<dyn Counte
 /// # Errors
 /// `Error::KeyLength`.
 pub(crate) fn block(key: &[u8], backend: Backend) -> Result<Protected<dyn BlockCipher<8>>, Error> {
-    struct Setup<'a>(&'a [u8]);
-    impl TableSetup for Setup<'_> {
-        type Output = Protected<dyn BlockCipher<8>>;
-
-        fn with_tables<L: TableLanes>(self, lanes: L) -> Self::Output {
-            let short = Blowfish::protected(self.0);
-            let long = sliced::Planes::protected(lanes, &short);
-            Protected::with(|| ByLength::<dyn BlockCipher<8>> {
-                short: short.unsize(|short| short),
-                long: long.unsize(|long| long),
-                batch_bytes: 8 * L::BYTES,
-                worth_bytes: SLICED_BYTES_MIN,
-            })
-            .unsize(|both| both)
-        }
-        fn without_tables(self) -> Self::Output {
-            Blowfish::protected(self.0).unsize(|blowfish| blowfish)
-        }
-    }
     check(key)?;
-    Ok(backend.0.set_up_tables(Setup(key)))
+    let short = Blowfish::protected(key);
+    Ok(with_tables!(
+        backend,
+        |lanes| {
+            let long: Protected<dyn BlockCipher<8>> = sliced::Planes::protected(lanes, &short).unsize(|long| long);
+            by_length(lanes, long, short.unsize(|short| short)).unsize(|both| both)
+        },
+        else short.unsize(|blowfish| blowfish)
+    ))
+}
+
+/// Both forms of one key, where `lanes` look up.
+fn by_length<L: TableLanes, T: ?Sized>(_lanes: L, long: Protected<T>, short: Protected<T>) -> Protected<ByLength<T>> {
+    Protected::with(|| ByLength { short, long, batch_bytes: 8 * L::BYTES, worth_bytes: SLICED_BYTES_MIN })
 }
 
 /// What is worth a set of sliced blocks, in bytes: the plain form takes as long for them.

@@ -6,7 +6,7 @@ use zeroize::optimization_barrier;
 
 use super::word_sliced::{WordCipher, WordSliced};
 use crate::aead::Error;
-use crate::arch::{Lanes, LanesSetup};
+use crate::arch::{Lanes, with_every};
 use crate::backend::Backend;
 use crate::block::BlockCipher;
 use crate::memory::Protected;
@@ -17,16 +17,8 @@ use crate::mode::Counter128;
 /// # Errors
 /// `Error::KeyLength`.
 pub(crate) fn counter(key: &[u8], backend: Backend) -> Result<Protected<dyn Counter128>, Error> {
-    struct Setup<'a>(&'a [u8]);
-    impl LanesSetup for Setup<'_> {
-        type Output = Protected<dyn Counter128>;
-
-        fn with<L: Lanes>(self, lanes: L) -> Self::Output {
-            keyed(lanes, self.0).unsize(|lea| lea)
-        }
-    }
     check(key)?;
-    Ok(backend.0.set_up_lanes(Setup(key)))
+    Ok(with_every!(backend, |lanes| keyed(lanes, key).unsize(|lea| lea)))
 }
 
 /// LEA for whole blocks, both ways, under `key` of 16, 24 or 32 bytes. The key schedule is zeroed on drop.
@@ -34,16 +26,8 @@ pub(crate) fn counter(key: &[u8], backend: Backend) -> Result<Protected<dyn Coun
 /// # Errors
 /// `Error::KeyLength`.
 pub(crate) fn block(key: &[u8], backend: Backend) -> Result<Protected<dyn BlockCipher<16>>, Error> {
-    struct Setup<'a>(&'a [u8]);
-    impl LanesSetup for Setup<'_> {
-        type Output = Protected<dyn BlockCipher<16>>;
-
-        fn with<L: Lanes>(self, lanes: L) -> Self::Output {
-            keyed(lanes, self.0).unsize(|lea| lea)
-        }
-    }
     check(key)?;
-    Ok(backend.0.set_up_lanes(Setup(key)))
+    Ok(with_every!(backend, |lanes| keyed(lanes, key).unsize(|lea| lea)))
 }
 
 fn check(key: &[u8]) -> Result<(), Error> {

@@ -8,7 +8,7 @@ use zeroize::optimization_barrier;
 
 use super::byte_sliced::{ByteCipher, ByteSliced};
 use crate::aead::Error;
-use crate::arch::{Lanes, LanesSetup};
+use crate::arch::{Lanes, with_every};
 use crate::backend::Backend;
 use crate::block::BlockCipher;
 use crate::memory::Protected;
@@ -19,16 +19,8 @@ use crate::mode::Counter64;
 /// # Errors
 /// `Error::KeyLength`.
 pub(crate) fn counter(key: &[u8], backend: Backend) -> Result<Protected<dyn Counter64>, Error> {
-    struct Setup<'a>(&'a [u8]);
-    impl LanesSetup for Setup<'_> {
-        type Output = Protected<dyn Counter64>;
-
-        fn with<L: Lanes>(self, lanes: L) -> Self::Output {
-            keyed(lanes, self.0).unsize(|pipo| pipo)
-        }
-    }
     check(key)?;
-    Ok(backend.0.set_up_lanes(Setup(key)))
+    Ok(with_every!(backend, |lanes| keyed(lanes, key).unsize(|pipo| pipo)))
 }
 
 /// PIPO for whole blocks, both ways, under `key` of 16 or 32 bytes. The key schedule is zeroed on drop.
@@ -36,16 +28,8 @@ pub(crate) fn counter(key: &[u8], backend: Backend) -> Result<Protected<dyn Coun
 /// # Errors
 /// `Error::KeyLength`.
 pub(crate) fn block(key: &[u8], backend: Backend) -> Result<Protected<dyn BlockCipher<8>>, Error> {
-    struct Setup<'a>(&'a [u8]);
-    impl LanesSetup for Setup<'_> {
-        type Output = Protected<dyn BlockCipher<8>>;
-
-        fn with<L: Lanes>(self, lanes: L) -> Self::Output {
-            keyed(lanes, self.0).unsize(|pipo| pipo)
-        }
-    }
     check(key)?;
-    Ok(backend.0.set_up_lanes(Setup(key)))
+    Ok(with_every!(backend, |lanes| keyed(lanes, key).unsize(|pipo| pipo)))
 }
 
 fn check(key: &[u8]) -> Result<(), Error> {

@@ -11,7 +11,7 @@ mod lanes;
 use zeroize::{Zeroizing, optimization_barrier};
 
 use crate::aead::Error;
-use crate::arch::{ByteLanes, ByteSetup, Lanes, Portable};
+use crate::arch::{Lanes, with_bytes};
 use crate::backend::Backend;
 use crate::block::BlockCipher;
 use crate::memory::Protected;
@@ -22,19 +22,9 @@ use crate::mode::Counter128;
 /// # Errors
 /// `Error::KeyLength`.
 pub(crate) fn counter(key: &[u8], backend: Backend) -> Result<Protected<dyn Counter128>, Error> {
-    struct Setup<'a>(&'a [u8; 16]);
-    impl ByteSetup for Setup<'_> {
-        type Output = Protected<dyn Counter128>;
-
-        fn with_bytes<L: ByteLanes>(self, lanes: L) -> Self::Output {
-            lanes::keyed(lanes, self.0).unsize(|seed| seed)
-        }
-
-        fn without_bytes(self, portable: Portable) -> Self::Output {
-            bitsliced::keyed(portable, self.0).unsize(|seed| seed)
-        }
-    }
-    Ok(backend.0.set_up_bytes(Setup(checked(key)?)))
+    let key = checked(key)?;
+    Ok(with_bytes!(backend, |lanes| lanes::keyed(lanes, key).unsize(|seed| seed), |plain| bitsliced::keyed(plain, key)
+        .unsize(|seed| seed)))
 }
 
 /// SEED for whole blocks, both ways, under `key` of 16 bytes. The key schedule is zeroed on drop.
@@ -42,19 +32,9 @@ pub(crate) fn counter(key: &[u8], backend: Backend) -> Result<Protected<dyn Coun
 /// # Errors
 /// `Error::KeyLength`.
 pub(crate) fn block(key: &[u8], backend: Backend) -> Result<Protected<dyn BlockCipher<16>>, Error> {
-    struct Setup<'a>(&'a [u8; 16]);
-    impl ByteSetup for Setup<'_> {
-        type Output = Protected<dyn BlockCipher<16>>;
-
-        fn with_bytes<L: ByteLanes>(self, lanes: L) -> Self::Output {
-            lanes::keyed(lanes, self.0).unsize(|seed| seed)
-        }
-
-        fn without_bytes(self, portable: Portable) -> Self::Output {
-            bitsliced::keyed(portable, self.0).unsize(|seed| seed)
-        }
-    }
-    Ok(backend.0.set_up_bytes(Setup(checked(key)?)))
+    let key = checked(key)?;
+    Ok(with_bytes!(backend, |lanes| lanes::keyed(lanes, key).unsize(|seed| seed), |plain| bitsliced::keyed(plain, key)
+        .unsize(|seed| seed)))
 }
 
 fn checked(key: &[u8]) -> Result<&[u8; 16], Error> {
