@@ -6,7 +6,7 @@ use std::fmt;
 
 use crate::aead::Error;
 use crate::backend::Backend;
-use crate::block::{SetKey, aes};
+use crate::block::SetKey;
 use crate::mode::gcm::Gcm;
 use crate::registry::Cipher;
 
@@ -51,7 +51,7 @@ impl Ahead {
     #[must_use]
     pub fn pays(cipher: &'static Cipher, backend: Backend) -> bool {
         match cipher.set_key {
-            SetKey::Block128 { .. } => cipher.source != "FIPS 197" || !aes::has_instructions(backend),
+            SetKey::Block128 { has_instructions, .. } => !has_instructions(backend),
             SetKey::Block64 { .. } => false,
         }
     }

@@ -1,7 +1,7 @@
 #![deny(unsafe_code)]
 //! Block ciphers and authenticated modes over byte slices, chosen by name, at the speed of the CPU at hand.
 //!
-//! [`registry`] says which ciphers there are and how much one key may protect, [`backend`] which instructions to use;
+//! [`registry`] says which ciphers and modes there are and how much one key may protect, [`backend`] which instructions to use;
 //! [`aead`] and [`ctr`] set a key and encrypt, [`ahead`] does so with key stream made beforehand, [`cbc`] and [`cmac`] are for old data, all over [`blocks`]; [`memory`] is where keys are kept; [`speed`] measures; `rustcrypto` (a feature) has the traits of the
 //! ecosystem; `testing` (a feature) is the conformance suite. What
 //! an observer of time and memory learns from each cipher stands in docs/side-channels.md.
@@ -20,8 +20,10 @@ pub mod blocks;
 pub mod cbc;
 pub mod cmac;
 pub mod ctr;
+mod facts;
 pub mod memory;
 mod mode;
+mod modes;
 pub mod registry;
 #[cfg(feature = "rustcrypto")]
 pub mod rustcrypto;

@@ -230,8 +230,7 @@ array_lanes!(super::Arrays, "arrays");
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::arch::Arrays;
-    use crate::arch::with_every;
+    use crate::arch::{Arrays, with_every};
     use crate::backend::Backend;
 
     /// Every operation of `lanes` on all its groups, from two vectors of bytes.

@@ -17,10 +17,49 @@ use zeroize::{Zeroize, optimization_barrier};
 use crate::aead::{Aead, Error};
 use crate::arch::with_aes;
 use crate::backend::Backend;
-use crate::block::BlockCipher;
+use crate::block::{BlockCipher, SetKey};
+use crate::facts::{Cipher, GCM_LIMITS, Kmip, Standing};
 use crate::memory::Protected;
 use crate::mode::Counter128;
-use crate::registry::GCM_LIMITS;
+use crate::modes::Mode;
+#[cfg(any(test, feature = "testing"))]
+use crate::testing::evidence;
+
+/// The row that the others of this cipher are made from.
+const AES_256: Cipher = Cipher {
+    name: "aes-256",
+    id: 2,
+    block_bytes: 16,
+    key_bytes: 32,
+    other_key_bits: None,
+    mode: Mode::Gcm,
+    standing: Standing::Standard,
+    source: "FIPS 197",
+    fips: true,
+    kcmvp: false,
+    limits: GCM_LIMITS,
+    caveat: None,
+    constant_time: true,
+    kmip: Some(Kmip { algorithm: 0x03, bits_without_parity: None }),
+    set_key: SetKey::Block128 { counter: aes_counter, gcm: Some(aes_gcm), block: aes_block, has_instructions },
+    #[cfg(any(test, feature = "testing"))]
+    evidence: evidence!(
+        crate::testing::reference::aes,
+        "aes.txt",
+        "aes-192.txt",
+        "aes-ctr.txt",
+        "aes-gcm.txt",
+        "aes-cbc.txt",
+        "aes-cmac.txt"
+    ),
+};
+
+/// The rows of the table of ciphers.
+pub(crate) const CIPHERS: &[Cipher] = &[
+    Cipher { name: "aes-128", id: 1, key_bytes: 16, ..AES_256 },
+    Cipher { name: "aes-192", id: 14, key_bytes: 24, ..AES_256 },
+    AES_256,
+];
 
 /// AES for counter modes under `key` of 16, 24 or 32 bytes. The key schedule is zeroed on drop.
 ///

@@ -15,11 +15,56 @@ use zeroize::{Zeroizing, optimization_barrier};
 use crate::aead::{Aead, Error};
 use crate::arch::with_bytes;
 use crate::backend::Backend;
-use crate::block::BlockCipher;
+use crate::block::{BlockCipher, SetKey};
+use crate::facts::{Cipher, GCM_LIMITS, Kmip, Standing};
 use crate::memory::Protected;
 use crate::mode::Counter128;
 use crate::mode::gcm::Gcm;
-use crate::registry::GCM_LIMITS;
+use crate::modes::Mode;
+#[cfg(any(test, feature = "testing"))]
+use crate::testing::{evidence, reference};
+
+/// The row that the others of this cipher are made from.
+const ARIA_256: Cipher = Cipher {
+    name: "aria-256",
+    id: 4,
+    block_bytes: 16,
+    key_bytes: 32,
+    other_key_bits: None,
+    mode: Mode::Gcm,
+    standing: Standing::National,
+    source: "RFC 5794, KS X 1213",
+    fips: false,
+    kcmvp: true,
+    limits: GCM_LIMITS,
+    caveat: None,
+    constant_time: true,
+    kmip: Some(Kmip { algorithm: 0x29, bits_without_parity: None }),
+    set_key: SetKey::Block128 {
+        counter: aria_counter,
+        gcm: Some(aria_gcm),
+        block: aria_block,
+        has_instructions: |_| false,
+    },
+    #[cfg(any(test, feature = "testing"))]
+    evidence: evidence!(
+        reference::aria,
+        "aria.txt",
+        "aria-192.txt",
+        "aria-ctr.txt",
+        "aria-gcm.txt",
+        "aria-gcm-wycheproof.txt",
+        "aria-cbc.txt",
+        "aria-cmac-wycheproof.txt"
+    ),
+};
+
+/// The rows of the table of ciphers.
+pub(crate) const CIPHERS: &[Cipher] = &[
+    Cipher { name: "aria-128", id: 3, key_bytes: 16, ..ARIA_256 },
+    Cipher { name: "aria-192", id: 15, key_bytes: 24, ..ARIA_256 },
+    ARIA_256,
+];
 
 /// ARIA for counter modes under a `key` of 16, 24 or 32 bytes. The key schedule is zeroed on drop.
 ///

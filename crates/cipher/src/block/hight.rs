@@ -11,9 +11,41 @@ use super::byte_sliced::{ByteCipher, ByteSliced};
 use crate::aead::Error;
 use crate::arch::{Lanes, with_every};
 use crate::backend::Backend;
-use crate::block::BlockCipher;
+use crate::block::{BlockCipher, SetKey};
+use crate::facts::{BLOCK64_LIMITS, Cipher, Standing};
 use crate::memory::Protected;
 use crate::mode::Counter64;
+use crate::modes::Mode;
+#[cfg(any(test, feature = "testing"))]
+use crate::testing::{evidence, reference};
+
+/// The row of the table of ciphers.
+pub(crate) const CIPHERS: &[Cipher] = &[Cipher {
+    name: "hight",
+    id: 11,
+    block_bytes: 8,
+    key_bytes: 16,
+    other_key_bits: None,
+    mode: Mode::CtrMac,
+    standing: Standing::National,
+    source: "ISO/IEC 18033-3",
+    fips: false,
+    kcmvp: true,
+    limits: BLOCK64_LIMITS,
+    caveat: Some("64-bit blocks (Sweet32): never a gigabyte under one key"),
+    constant_time: true,
+    kmip: None,
+    set_key: SetKey::Block64 { counter, block },
+    #[cfg(any(test, feature = "testing"))]
+    evidence: evidence!(
+        reference::hight,
+        "hight.txt",
+        "hight-ctr.txt",
+        "hight-ctr-mac.txt",
+        "hight-cbc.txt",
+        "hight-cmac.txt"
+    ),
+}];
 
 /// HIGHT for counter mode under `key` of 16 bytes. The key schedule is zeroed on drop.
 ///

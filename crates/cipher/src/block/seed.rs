@@ -13,9 +13,41 @@ use zeroize::{Zeroizing, optimization_barrier};
 use crate::aead::Error;
 use crate::arch::{Lanes, with_bytes};
 use crate::backend::Backend;
-use crate::block::BlockCipher;
+use crate::block::{BlockCipher, SetKey};
+use crate::facts::{Cipher, GCM_LIMITS, Kmip, Standing};
 use crate::memory::Protected;
 use crate::mode::Counter128;
+use crate::modes::Mode;
+#[cfg(any(test, feature = "testing"))]
+use crate::testing::{evidence, reference};
+
+/// The row of the table of ciphers.
+pub(crate) const CIPHERS: &[Cipher] = &[Cipher {
+    name: "seed-128",
+    id: 7,
+    block_bytes: 16,
+    key_bytes: 16,
+    other_key_bits: None,
+    mode: Mode::Gcm,
+    standing: Standing::National,
+    source: "RFC 4269",
+    fips: false,
+    kcmvp: true,
+    limits: GCM_LIMITS,
+    caveat: None,
+    constant_time: true,
+    kmip: Some(Kmip { algorithm: 0x2a, bits_without_parity: None }),
+    set_key: SetKey::Block128 { counter, gcm: None, block, has_instructions: |_| false },
+    #[cfg(any(test, feature = "testing"))]
+    evidence: evidence!(
+        reference::seed,
+        "seed.txt",
+        "seed-ctr.txt",
+        "seed-gcm.txt",
+        "seed-gcm-wycheproof.txt",
+        "seed-cbc.txt"
+    ),
+}];
 
 /// SEED for counter modes under `key` of 16 bytes. The key schedule is zeroed on drop.
 ///

@@ -22,13 +22,46 @@ use zeroize::optimization_barrier;
 use crate::aead::Error;
 use crate::arch::{Kernel, Planes, with_every, with_tables};
 use crate::backend::Backend;
+use crate::block::SetKey;
 use crate::block::by_length::ByLength;
+use crate::facts::{Cipher, Kmip, Standing, TDES_LIMITS};
 use crate::memory::Protected;
 use crate::mode::{Counter64, counter_mode};
+use crate::modes::Mode;
+#[cfg(any(test, feature = "testing"))]
+use crate::testing::{evidence, reference};
 use bytes::ByteKeys;
 use s_boxes::s_box;
 
 pub(crate) use blocks::block;
+
+/// The row of the table of ciphers.
+pub(crate) const CIPHERS: &[Cipher] = &[Cipher {
+    name: "3des",
+    id: 5,
+    block_bytes: 8,
+    key_bytes: 24,
+    other_key_bits: None,
+    mode: Mode::CtrMac,
+    standing: Standing::Legacy,
+    source: "SP 800-67r2",
+    fips: false,
+    kcmvp: false,
+    limits: TDES_LIMITS,
+    caveat: Some("NIST disallows it for new encryption since 2024; at most 8 MiB under one key"),
+    constant_time: true,
+    kmip: Some(Kmip { algorithm: 0x02, bits_without_parity: Some(168) }),
+    set_key: SetKey::Block64 { counter: keyed, block },
+    #[cfg(any(test, feature = "testing"))]
+    evidence: evidence!(
+        reference::tdes,
+        "3des.txt",
+        "3des-ctr.txt",
+        "3des-ctr-mac.txt",
+        "3des-cbc.txt",
+        "3des-cmac.txt"
+    ),
+}];
 
 /// Sets `key`: 24 bytes, K1 then K2 then K3. The lowest bit of each byte (DES's parity) is ignored.
 ///
