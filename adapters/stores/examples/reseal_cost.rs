@@ -54,7 +54,7 @@ fn main() -> Result<ExitCode, AnyError> {
 
     let dir = tempfile::tempdir()?;
     let plan = Plan { records: vec![records], ..Plan::default() };
-    let workload = build(&plan, &["b"])?.remove(0);
+    let workload = build(&plan.data(), &["b"])?.remove(0);
     let engine = RocksDb::new(Arc::new(EphemeralKey::new()?));
     let variant = Variant::of("aes-256", Layer::Rest, Choice::auto(registry::cipher("aes-256")?));
     let cache_bytes = workload.data_bytes() / 2;

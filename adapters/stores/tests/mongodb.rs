@@ -165,7 +165,7 @@ fn every_workload_runs_and_finds_its_data_again() {
         let plan = Plan { records: vec![400], operations: 300, bytes: 200_000, rounds: 1, seed: 7, ..Plan::default() };
         let names = ["a", "b", "c", "d", "e", "f", "oltp", "batch-load", "batch-scan"];
         let mut loaded: Vec<&str> = Vec::new();
-        for workload in workload::build(&plan, &names).unwrap() {
+        for workload in workload::build(&plan.data(), &names).unwrap() {
             let spec = workload.spec();
             let store = servers.open(workload.tables());
             if spec.name == "oltp" && store.transactional().is_none() {

@@ -59,7 +59,7 @@ fn main() -> ExitCode {
     let plan = Plan { bytes: 64_000_000, ..Plan::default() };
     let mut too_much = false;
     println!("{:<12} {:>14} {:>10} {:>22}", "workload", "ns/operation", "ns/row", "CPU at 100,000 op/s");
-    for workload in build(&plan, &names()).expect("the default plan") {
+    for workload in build(&plan.data(), &names()).expect("the default plan") {
         let (null, memory) = (NullStore::new(), MemoryStore::new());
         // the scan checks what it reads, so it needs a store that gives back what was written; its cost is counted too
         let store: &dyn Store = if workload.spec().cold { &memory } else { &null };

@@ -19,6 +19,7 @@ use crate::schedule::Slicing;
 use crate::size::human_bytes;
 use crate::stoppable::Stoppable;
 use crate::summary::{self, Measured};
+pub use crate::work_dir::WorkDirError;
 use crate::work_dir::{WorkDir, directory_name, remove_dir};
 use crate::workload::{self, Position, Workload};
 use sealstone_store::{Engine, Store, StoreError, StoreOptions, Variant};
@@ -30,13 +31,8 @@ pub enum CompareError {
     #[error(transparent)]
     Plan(#[from] PlanError),
     /// A directory for the stores cannot be made, is not empty, or cannot be removed.
-    #[error("{} for the stores: {reason}", dir.display())]
-    Directory {
-        /// The directory.
-        dir: PathBuf,
-        /// What is wrong with it.
-        reason: String,
-    },
+    #[error(transparent)]
+    Directory(#[from] WorkDirError),
     /// The store failed. The figures of the whole comparison are void.
     #[error("{doing} failed on {variant}: {source}")]
     Store {
@@ -76,7 +72,7 @@ pub fn run(
     stop: &AtomicBool,
 ) -> Result<Results, CompareError> {
     plan.check()?;
-    let workloads = workload::build(plan, &plan.workloads).map_err(PlanError::from)?;
+    let workloads = workload::build(&plan.data(), &plan.workloads).map_err(PlanError::from)?;
     run_workloads(plan, &workloads, engine, observer, stop)
 }
 
@@ -181,6 +177,12 @@ impl<'a> Group<'a> {
 enum Halt {
     Stopped,
     Failed(CompareError),
+}
+
+impl From<WorkDirError> for Halt {
+    fn from(error: WorkDirError) -> Self {
+        Self::Failed(error.into())
+    }
 }
 
 impl From<CompareError> for Halt {
@@ -384,9 +386,9 @@ impl<'a> Comparison<'a> {
         stores.read_cold = false;
         for dir in &stores.dirs {
             remove_dir(dir)?;
-            std::fs::create_dir_all(dir).map_err(|error| CompareError::Directory {
-                dir: dir.clone(),
-                reason: format!("it cannot be created: {error}"),
+            std::fs::create_dir_all(dir).map_err(|error| {
+                let reason = format!("it cannot be created: {error}");
+                CompareError::Directory(WorkDirError { dir: dir.clone(), reason })
             })?;
         }
         for (number, (variant, dir)) in self.variants.iter().zip(&stores.dirs).enumerate() {

@@ -5,8 +5,32 @@ use std::path::{Path, PathBuf};
 
 use nix::sys::statvfs::statvfs;
 use sealstone_cipher::backend::Backend;
+use serde::{Deserialize, Serialize};
 
-use crate::results::Machine;
+/// Machine facts.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Machine {
+    /// A short name for merged reports: CPU model and cores.
+    pub label: String,
+    /// CPU model name.
+    pub cpu: String,
+    /// Logical CPUs available to the process.
+    pub cores: usize,
+    /// Memory in bytes.
+    pub memory_bytes: u64,
+    /// Kernel release.
+    pub kernel: String,
+    /// Operating system name.
+    pub os: String,
+    /// File system type and device of the data directory.
+    pub file_system: String,
+    /// CPU features that matter to ciphers.
+    pub cpu_features: Vec<String>,
+    /// Backends this CPU can run.
+    pub backends: Vec<String>,
+    /// Whether a hypervisor is reported.
+    pub virtualised: bool,
+}
 
 /// The facts of this machine, for data kept in `dir` (which need not exist yet). What cannot be found out is empty.
 pub fn facts(dir: &Path) -> Machine {

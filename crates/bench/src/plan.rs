@@ -417,6 +417,19 @@ impl Plan {
         Ok((variants, notes))
     }
 
+    /// What the workloads of the first point are made from.
+    #[must_use]
+    pub fn data(&self) -> workload::Data {
+        workload::Data {
+            records: self.point().records,
+            records_from: self.records_from.clone(),
+            bytes: self.bytes,
+            operations: self.operations,
+            rounds: self.rounds,
+            seed: self.seed,
+        }
+    }
+
     /// Estimates the bytes that one loaded store of data set `dataset` (`ycsb`, `oltp`, `batch`) takes.
     pub fn data_bytes(&self, dataset: &str) -> u64 {
         match dataset {

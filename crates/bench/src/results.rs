@@ -10,6 +10,7 @@ use sealstone_store::{EngineFacts, Layer};
 use serde::{Deserialize, Serialize};
 
 use crate::axes::Point;
+pub use crate::machine::Machine;
 use crate::workload::Unit;
 
 /// Version of this schema, in `Comparison::schema`.
@@ -134,31 +135,6 @@ pub struct Results {
     pub recommendation: Recommendation,
     /// What the reader must know to trust the figures: assertions in the engine, throttling, few rounds.
     pub warnings: Vec<String>,
-}
-
-/// Machine facts.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub struct Machine {
-    /// A short name for merged reports: CPU model and cores.
-    pub label: String,
-    /// CPU model name.
-    pub cpu: String,
-    /// Logical CPUs available to the process.
-    pub cores: usize,
-    /// Memory in bytes.
-    pub memory_bytes: u64,
-    /// Kernel release.
-    pub kernel: String,
-    /// Operating system name.
-    pub os: String,
-    /// File system type and device of the data directory.
-    pub file_system: String,
-    /// CPU features that matter to ciphers.
-    pub cpu_features: Vec<String>,
-    /// Backends this CPU can run.
-    pub backends: Vec<String>,
-    /// Whether a hypervisor is reported.
-    pub virtualised: bool,
 }
 
 /// One way of protecting a store, in words.

@@ -2,8 +2,17 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::compare::CompareError;
 use crate::plan::Plan;
+
+/// A directory for the stores cannot be made, is not empty, or cannot be removed.
+#[derive(Debug, thiserror::Error)]
+#[error("{} for the stores: {reason}", dir.display())]
+pub struct WorkDirError {
+    /// The directory.
+    pub dir: PathBuf,
+    /// What is wrong with it.
+    pub reason: String,
+}
 
 /// Where the stores lie.
 pub(crate) struct WorkDir {
@@ -12,8 +21,8 @@ pub(crate) struct WorkDir {
 }
 
 impl WorkDir {
-    pub(crate) fn create(plan: &Plan) -> Result<Self, CompareError> {
-        let failed = |dir: &Path, error: std::io::Error| CompareError::Directory {
+    pub(crate) fn create(plan: &Plan) -> Result<Self, WorkDirError> {
+        let failed = |dir: &Path, error: std::io::Error| WorkDirError {
             dir: dir.to_owned(),
             reason: format!("it cannot be created: {error}"),
         };
@@ -22,7 +31,7 @@ impl WorkDir {
             let taken = std::fs::read_dir(keep).map_err(|error| failed(keep, error))?.next().is_some();
             if taken {
                 let reason = "it is not empty\nname an empty or new directory; nothing in it was touched".into();
-                return Err(CompareError::Directory { dir: keep.clone(), reason });
+                return Err(WorkDirError { dir: keep.clone(), reason });
             }
             return Ok(Self { path: keep.clone(), temporary: None });
         }
@@ -33,9 +42,9 @@ impl WorkDir {
         Ok(Self { path: temporary.path().to_owned(), temporary: Some(temporary) })
     }
 
-    pub(crate) fn remove(self) -> Result<(), CompareError> {
+    pub(crate) fn remove(self) -> Result<(), WorkDirError> {
         let Some(temporary) = self.temporary else { return Ok(()) };
-        temporary.close().map_err(|error| CompareError::Directory {
+        temporary.close().map_err(|error| WorkDirError {
             dir: self.path,
             reason: format!("it cannot be removed: {error}\nremove it by hand; it holds test data only"),
         })
@@ -52,10 +61,10 @@ pub(crate) fn directory_name(label: &str) -> String {
 }
 
 /// Removes `dir` and all in it, if it is there.
-pub(crate) fn remove_dir(dir: &Path) -> Result<(), CompareError> {
+pub(crate) fn remove_dir(dir: &Path) -> Result<(), WorkDirError> {
     match std::fs::remove_dir_all(dir) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-            Err(CompareError::Directory { dir: dir.to_owned(), reason: format!("it cannot be removed: {error}") })
+            Err(WorkDirError { dir: dir.to_owned(), reason: format!("it cannot be removed: {error}") })
         }
         _ => Ok(()),
     }

@@ -22,8 +22,6 @@ use sealstone_cipher::ctr::ctr;
 use sealstone_cipher::registry::{Cipher, ciphers};
 use sealstone_cipher::testing::bytes;
 
-/// What docs/side-channels.md says not to be constant time.
-const LEAKY: [&str; 1] = ["blowfish"];
 /// Nothing seen below this |t|.
 const UNSEEN: f64 = 4.5;
 /// A leak above this |t|.
@@ -99,7 +97,7 @@ fn test(cipher: &'static Cipher, backend: Backend, calls: usize) -> Result<Vec<S
     ];
     let cells: String = figures.iter().map(|(what, t)| format!("{what:>10}{t:>7.1}")).collect();
     println!("{:<12}{:<10}{cells}", cipher.name, backend.name());
-    let leaks = figures.iter().filter(|(_, t)| *t > LEAK && !LEAKY.contains(&cipher.name));
+    let leaks = figures.iter().filter(|(_, t)| *t > LEAK && cipher.constant_time);
     Ok(leaks.map(|(what, t)| format!("{} on {}, {what}: |t| is {t:.1}", cipher.name, backend.name())).collect())
 }
 

@@ -6,10 +6,11 @@ use subtle::ConstantTimeEq;
 
 use crate::backend::Backend;
 use crate::block::SetKey;
+pub use crate::error::Error;
+use crate::facts::{Cipher, Limits};
 use crate::memory::Protected;
 use crate::mode::ctr_mac::CtrMac;
 use crate::mode::gcm::Gcm;
-use crate::registry::{Cipher, Limits};
 
 /// Sets `key` (`cipher.key_bytes` long) for the cipher's authenticated mode on `backend`: GCM for 128-bit blocks,
 /// counter mode plus an independent MAC for 64-bit blocks. All choices are made here, once.
@@ -110,47 +111,4 @@ impl fmt::Debug for dyn Aead {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Aead").field("backend", &self.backend()).finish_non_exhaustive()
     }
-}
-
-/// What can go wrong in a cipher call.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Error {
-    /// The tag does not fit the data: wrong key, changed data, or other associated data.
-    #[error("authentication failed")]
-    Authentication,
-    /// The nonce has the wrong length.
-    #[error("nonce of {found} bytes, want {want}")]
-    NonceLength {
-        /// Length given, in bytes.
-        found: usize,
-        /// Length wanted, in bytes.
-        want: usize,
-    },
-    /// The key has the wrong length.
-    #[error("key of {found} bytes, want {want}")]
-    KeyLength {
-        /// Length given, in bytes.
-        found: usize,
-        /// Length wanted, in bytes.
-        want: usize,
-    },
-    /// The padding is not what padding looks like: wrong key, wrong initialisation vector or changed data.
-    #[error("wrong padding")]
-    Padding,
-    /// The data is not a whole number of blocks.
-    #[error("{found} bytes are not whole blocks of {block_bytes} bytes")]
-    PartialBlock {
-        /// Length given, in bytes.
-        found: usize,
-        /// Block length, in bytes.
-        block_bytes: usize,
-    },
-    /// The message is longer than the mode allows.
-    #[error("message of {found} bytes, at most {limit}")]
-    MessageTooLong {
-        /// Length given, in bytes.
-        found: u64,
-        /// Longest allowed, in bytes.
-        limit: u64,
-    },
 }

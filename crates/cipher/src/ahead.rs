@@ -4,11 +4,11 @@
 
 use std::fmt;
 
-use crate::aead::Error;
 use crate::backend::Backend;
-use crate::block::{SetKey, aes};
+use crate::block::SetKey;
+use crate::error::Error;
+use crate::facts::Cipher;
 use crate::mode::gcm::Gcm;
-use crate::registry::Cipher;
 
 /// A key in GCM (SP 800-38D) for messages whose nonce is known before they are. One object serves many threads at once;
 /// its key is zeroed on drop.
@@ -51,7 +51,7 @@ impl Ahead {
     #[must_use]
     pub fn pays(cipher: &'static Cipher, backend: Backend) -> bool {
         match cipher.set_key {
-            SetKey::Block128 { .. } => cipher.source != "FIPS 197" || !aes::has_instructions(backend),
+            SetKey::Block128 { has_instructions, .. } => !has_instructions(backend),
             SetKey::Block64 { .. } => false,
         }
     }

@@ -6,11 +6,11 @@
 
 use std::fmt;
 
-use crate::aead::Error;
 use crate::backend::Backend;
 use crate::block::{BlockCipher, SetKey};
+use crate::error::Error;
+use crate::facts::Cipher;
 use crate::memory::Protected;
-use crate::registry::Cipher;
 
 /// Sets `key` (`cipher.key_bytes` long) for whole blocks on `backend`, both ways. All choices are made here, once.
 ///

@@ -8,11 +8,12 @@ use std::fmt;
 
 use zeroize::Zeroize;
 
-use crate::aead::{Error, revealed};
+use crate::aead::revealed;
 use crate::backend::Backend;
 use crate::blocks::{Blocks, blocks};
+use crate::error::Error;
+use crate::facts::Cipher;
 use crate::memory::Protected;
-use crate::registry::Cipher;
 
 /// Bytes decrypted at a time: several passes of the widest backend, and small enough for the stack.
 const BATCH_BYTES: usize = 8192;

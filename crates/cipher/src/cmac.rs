@@ -6,11 +6,12 @@ use std::fmt;
 
 use zeroize::{Zeroize, Zeroizing, optimization_barrier};
 
-use crate::aead::{Error, is_tag};
+use crate::aead::is_tag;
 use crate::backend::Backend;
 use crate::blocks::{Blocks, blocks};
+use crate::error::Error;
+use crate::facts::Cipher;
 use crate::memory::Protected;
-use crate::registry::Cipher;
 
 /// Sets `key` (`cipher.key_bytes` long) for CMAC on `backend`. All choices are made here, once.
 ///

@@ -5,11 +5,11 @@
 
 use std::fmt;
 
-use crate::aead::Error;
 use crate::backend::Backend;
 use crate::block::SetKey;
+use crate::error::Error;
+use crate::facts::Cipher;
 use crate::memory::Protected;
-use crate::registry::Cipher;
 
 /// Sets `key` (`cipher.key_bytes` long) for counter mode on `backend`. All choices are made here, once.
 ///

@@ -1,9 +1,10 @@
 #![deny(unsafe_code)]
 //! Block ciphers and authenticated modes over byte slices, chosen by name, at the speed of the CPU at hand.
 //!
-//! [`registry`] says which ciphers there are and how much one key may protect, [`backend`] which instructions to use;
-//! [`aead`] and [`ctr`] set a key and encrypt, [`ahead`] does so with key stream made beforehand, [`cbc`] and [`cmac`] are for old data, all over [`blocks`]; [`memory`] is where keys are kept; [`speed`] measures; [`nearest`](mod@nearest) finds
-//! the name that was probably meant; `rustcrypto` (a feature) has the traits of the
+//! [`registry`] says which ciphers and modes there are and how much one key may protect, [`backend`] which instructions to use;
+//! [`aead`] and [`ctr`] set a key and encrypt, [`ahead`] does so with key stream made beforehand, [`cbc`] and [`cmac`] are for
+//! old data, all over [`blocks`]; [`memory`] is where keys are kept; [`speed`] measures; [`nearest`](mod@nearest) finds the name
+//! that was probably meant; `rustcrypto` (a feature) has the traits of the
 //! ecosystem; `testing` (a feature) is the conformance suite. What
 //! an observer of time and memory learns from each cipher stands in docs/side-channels.md.
 //!
@@ -12,6 +13,8 @@
 // Where no backend has AES instructions, the kernels written for them wait for one.
 #![cfg_attr(not(target_arch = "x86_64"), allow(dead_code))]
 
+#[cfg(any(test, feature = "testing"))]
+mod added;
 pub mod aead;
 pub mod ahead;
 mod arch;
@@ -21,8 +24,11 @@ pub mod blocks;
 pub mod cbc;
 pub mod cmac;
 pub mod ctr;
+mod error;
+mod facts;
 pub mod memory;
 mod mode;
+mod modes;
 pub mod nearest;
 pub mod registry;
 #[cfg(feature = "rustcrypto")]

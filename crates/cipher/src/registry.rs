@@ -1,321 +1,65 @@
-//! The table of ciphers: what each is, who stands behind it, and how much one key may encrypt.
+//! The tables: which ciphers there are, and in which modes they are used.
 //!
-//! Help texts, tests, benches and the report iterate over it; adding a cipher is one file and one line here.
+//! Help texts, tests, benches and the report iterate over them. A cipher is one file, which ends in its rows, and one line
+//! here; CONTRIBUTING.md shows the change.
 
-use crate::aead::Error;
-use crate::block::{SetKey, aes, aria, blowfish, hight, lea, pipo, seed, tdes};
+use crate::block::{aes, aria, blowfish, hight, lea, pipo, seed, tdes};
 use crate::nearest::nearest;
 
-/// Who stands behind a cipher, and so when it may be used.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Standing {
-    /// An international standard without known weakness.
-    Standard,
-    /// A national standard, required or accepted by that nation's validation scheme.
-    National,
-    /// Published, not standardised: used only when asked for by name.
-    Experimental,
-    /// Withdrawn or outdated: for comparison and old data, only when asked for by name.
-    Legacy,
-}
+pub use crate::facts::{Cipher, Kmip, Limits, Standing};
+pub use crate::modes::{Mode, ModeFacts, Nonce, modes};
 
-/// Which mode authenticates data under a cipher.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mode {
-    /// Galois/Counter Mode, for 128-bit blocks.
-    Gcm,
-    /// Counter mode plus an independent MAC, for 64-bit blocks.
-    CtrMac,
-}
-
-/// How much one key may protect before a fresh one is due.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limits {
-    /// Bytes that may be encrypted under one key.
-    pub bytes_per_key: u64,
-    /// Messages (pages, frames, records) that may be encrypted under one key.
-    pub messages_per_key: u64,
-    /// Bytes in one message.
-    pub message_bytes: u64,
-    /// Where the limit comes from (standard and section).
-    pub source: &'static str,
-}
-
-/// One line of the table.
-///
-/// Two lines are equal when their ids are: an id is never reused.
-#[derive(Debug)]
-pub struct Cipher {
-    /// The name in flags, files and reports, such as `aria-256`.
-    pub name: &'static str,
-    /// Number that stands for this cipher in sealed files; never reused.
-    pub id: u16,
-    /// Block length in bytes: 8 or 16.
-    pub block_bytes: usize,
-    /// Key length in bytes.
-    pub key_bytes: usize,
-    /// The mode that authenticates data under this cipher.
-    pub mode: Mode,
-    /// Who stands behind it.
-    pub standing: Standing,
-    /// The specification, such as `FIPS 197`.
-    pub source: &'static str,
-    /// The block cipher is approved for new encryption under FIPS 140; see [`Cipher::meets_fips`] for the mode.
-    pub fips: bool,
-    /// The block cipher is on the Korean validation list (KCMVP); see [`Cipher::meets_kcmvp`] for the mode.
-    pub kcmvp: bool,
-    /// How much one key may protect.
-    pub limits: Limits,
-    /// What a user must know before taking it, where there is something.
-    pub caveat: Option<&'static str>,
-    /// Sets a key.
-    pub(crate) set_key: SetKey,
-}
-
-/// GCM over a 128-bit block cipher with a 12-byte nonce.
-pub(crate) const GCM_LIMITS: Limits = Limits {
-    bytes_per_key: 1 << 52,
-    messages_per_key: 1 << 32,
-    message_bytes: (1 << 36) - 32,
-    source: "SP 800-38D 5.2.1.1 (message), 8.3 (messages); bytes: 2^48 blocks keep the distinguishing bound of \
-             counter mode under 2^-32",
-};
-
-/// Triple DES: 2^20 blocks, whatever the mode.
-const TDES_LIMITS: Limits = Limits {
-    bytes_per_key: 8 << 20,
-    messages_per_key: 1 << 20,
-    message_bytes: 8 << 20,
-    source: "SP 800-67r2 3.3: at most 2^20 64-bit blocks under one key bundle",
-};
-
-/// Any other 64-bit block: a gigabyte is 2^27 blocks, where two of them collide once in about 2^11 keys.
-const BLOCK64_LIMITS: Limits = Limits {
-    bytes_per_key: 1_000_000_000,
-    messages_per_key: 1 << 27,
-    message_bytes: 1_000_000_000,
-    source: "collisions of 64-bit blocks (Sweet32, CCS 2016): never a gigabyte under one key",
-};
-
-/// The table. Ids stand in sealed files: a new cipher takes the next number, a withdrawn one leaves a gap.
-static CIPHERS: [Cipher; 15] = [
-    Cipher {
-        name: "aes-128",
-        id: 1,
-        block_bytes: 16,
-        key_bytes: 16,
-        mode: Mode::Gcm,
-        standing: Standing::Standard,
-        source: "FIPS 197",
-        fips: true,
-        kcmvp: false,
-        limits: GCM_LIMITS,
-        caveat: None,
-        set_key: SetKey::Block128 { counter: aes::aes_counter, gcm: Some(aes::aes_gcm), block: aes::aes_block },
-    },
-    Cipher {
-        name: "aes-192",
-        id: 14,
-        block_bytes: 16,
-        key_bytes: 24,
-        mode: Mode::Gcm,
-        standing: Standing::Standard,
-        source: "FIPS 197",
-        fips: true,
-        kcmvp: false,
-        limits: GCM_LIMITS,
-        caveat: None,
-        set_key: SetKey::Block128 { counter: aes::aes_counter, gcm: Some(aes::aes_gcm), block: aes::aes_block },
-    },
-    Cipher {
-        name: "aes-256",
-        id: 2,
-        block_bytes: 16,
-        key_bytes: 32,
-        mode: Mode::Gcm,
-        standing: Standing::Standard,
-        source: "FIPS 197",
-        fips: true,
-        kcmvp: false,
-        limits: GCM_LIMITS,
-        caveat: None,
-        set_key: SetKey::Block128 { counter: aes::aes_counter, gcm: Some(aes::aes_gcm), block: aes::aes_block },
-    },
-    Cipher {
-        name: "aria-128",
-        id: 3,
-        block_bytes: 16,
-        key_bytes: 16,
-        mode: Mode::Gcm,
-        standing: Standing::National,
-        source: "RFC 5794, KS X 1213",
-        fips: false,
-        kcmvp: true,
-        limits: GCM_LIMITS,
-        caveat: None,
-        set_key: SetKey::Block128 { counter: aria::aria_counter, gcm: Some(aria::aria_gcm), block: aria::aria_block },
-    },
-    Cipher {
-        name: "aria-192",
-        id: 15,
-        block_bytes: 16,
-        key_bytes: 24,
-        mode: Mode::Gcm,
-        standing: Standing::National,
-        source: "RFC 5794, KS X 1213",
-        fips: false,
-        kcmvp: true,
-        limits: GCM_LIMITS,
-        caveat: None,
-        set_key: SetKey::Block128 { counter: aria::aria_counter, gcm: Some(aria::aria_gcm), block: aria::aria_block },
-    },
-    Cipher {
-        name: "aria-256",
-        id: 4,
-        block_bytes: 16,
-        key_bytes: 32,
-        mode: Mode::Gcm,
-        standing: Standing::National,
-        source: "RFC 5794, KS X 1213",
-        fips: false,
-        kcmvp: true,
-        limits: GCM_LIMITS,
-        caveat: None,
-        set_key: SetKey::Block128 { counter: aria::aria_counter, gcm: Some(aria::aria_gcm), block: aria::aria_block },
-    },
-    Cipher {
-        name: "seed-128",
-        id: 7,
-        block_bytes: 16,
-        key_bytes: 16,
-        mode: Mode::Gcm,
-        standing: Standing::National,
-        source: "RFC 4269",
-        fips: false,
-        kcmvp: true,
-        limits: GCM_LIMITS,
-        caveat: None,
-        set_key: SetKey::Block128 { counter: seed::counter, gcm: None, block: seed::block },
-    },
-    Cipher {
-        name: "lea-128",
-        id: 8,
-        block_bytes: 16,
-        key_bytes: 16,
-        mode: Mode::Gcm,
-        standing: Standing::National,
-        source: "KS X 3246",
-        fips: false,
-        kcmvp: true,
-        limits: GCM_LIMITS,
-        caveat: None,
-        set_key: SetKey::Block128 { counter: lea::counter, gcm: None, block: lea::block },
-    },
-    Cipher {
-        name: "lea-192",
-        id: 9,
-        block_bytes: 16,
-        key_bytes: 24,
-        mode: Mode::Gcm,
-        standing: Standing::National,
-        source: "KS X 3246",
-        fips: false,
-        kcmvp: true,
-        limits: GCM_LIMITS,
-        caveat: None,
-        set_key: SetKey::Block128 { counter: lea::counter, gcm: None, block: lea::block },
-    },
-    Cipher {
-        name: "lea-256",
-        id: 10,
-        block_bytes: 16,
-        key_bytes: 32,
-        mode: Mode::Gcm,
-        standing: Standing::National,
-        source: "KS X 3246",
-        fips: false,
-        kcmvp: true,
-        limits: GCM_LIMITS,
-        caveat: None,
-        set_key: SetKey::Block128 { counter: lea::counter, gcm: None, block: lea::block },
-    },
-    Cipher {
-        name: "hight",
-        id: 11,
-        block_bytes: 8,
-        key_bytes: 16,
-        mode: Mode::CtrMac,
-        standing: Standing::National,
-        source: "ISO/IEC 18033-3",
-        fips: false,
-        kcmvp: true,
-        limits: BLOCK64_LIMITS,
-        caveat: Some("64-bit blocks (Sweet32): never a gigabyte under one key"),
-        set_key: SetKey::Block64 { counter: hight::counter, block: hight::block },
-    },
-    Cipher {
-        name: "pipo-128",
-        id: 12,
-        block_bytes: 8,
-        key_bytes: 16,
-        mode: Mode::CtrMac,
-        standing: Standing::Experimental,
-        source: "Kim et al., ICISC 2020",
-        fips: false,
-        kcmvp: false,
-        limits: BLOCK64_LIMITS,
-        caveat: Some("a research design: no standard, little analysis so far; 64-bit blocks (Sweet32)"),
-        set_key: SetKey::Block64 { counter: pipo::counter, block: pipo::block },
-    },
-    Cipher {
-        name: "pipo-256",
-        id: 13,
-        block_bytes: 8,
-        key_bytes: 32,
-        mode: Mode::CtrMac,
-        standing: Standing::Experimental,
-        source: "Kim et al., ICISC 2020",
-        fips: false,
-        kcmvp: false,
-        limits: BLOCK64_LIMITS,
-        caveat: Some("a research design: no standard, little analysis so far; 64-bit blocks (Sweet32)"),
-        set_key: SetKey::Block64 { counter: pipo::counter, block: pipo::block },
-    },
-    Cipher {
-        name: "3des",
-        id: 5,
-        block_bytes: 8,
-        key_bytes: 24,
-        mode: Mode::CtrMac,
-        standing: Standing::Legacy,
-        source: "SP 800-67r2",
-        fips: false,
-        kcmvp: false,
-        limits: TDES_LIMITS,
-        caveat: Some("NIST disallows it for new encryption since 2024; at most 8 MiB under one key"),
-        set_key: SetKey::Block64 { counter: tdes::keyed, block: tdes::block },
-    },
-    // The cipher takes 4 to 56 bytes of key. 16 are what its libraries and protocols default to; more would not
-    // mend its 64-bit block, and one line of this table is one key length.
-    Cipher {
-        name: "blowfish",
-        id: 6,
-        block_bytes: 8,
-        key_bytes: 16,
-        mode: Mode::CtrMac,
-        standing: Standing::Legacy,
-        source: "Schneier, FSE 1993",
-        fips: false,
-        kcmvp: false,
-        limits: BLOCK64_LIMITS,
-        caveat: Some("no standard stands behind it; 64-bit blocks (Sweet32); its table look-ups leak through caches"),
-        set_key: SetKey::Block64 { counter: blowfish::keyed, block: blowfish::block },
-    },
+/// The table of ciphers, in the order in which to show them. The ids in use are listed in docs/formats.md: a new row takes
+/// the next one, a withdrawn row leaves a gap.
+const TABLE: &[&[Cipher]] = &[
+    aes::CIPHERS,
+    aria::CIPHERS,
+    seed::CIPHERS,
+    lea::CIPHERS,
+    hight::CIPHERS,
+    pipo::CIPHERS,
+    tdes::CIPHERS,
+    blowfish::CIPHERS,
 ];
+
+static CIPHERS: [Cipher; count(TABLE)] = rows(TABLE);
+
+const fn count(table: &[&[Cipher]]) -> usize {
+    let (mut count, mut i) = (0, 0);
+    while i < table.len() {
+        count += table[i].len();
+        i += 1;
+    }
+    count
+}
+
+/// All rows, one after the other.
+const fn rows<const N: usize>(table: &[&[Cipher]]) -> [Cipher; N] {
+    let mut rows = [table[0][0]; N];
+    let (mut next, mut i) = (0, 0);
+    while i < table.len() {
+        let mut j = 0;
+        while j < table[i].len() {
+            rows[next] = table[i][j];
+            (next, j) = (next + 1, j + 1);
+        }
+        i += 1;
+    }
+    rows
+}
 
 /// All ciphers, in the order in which to show them.
 pub fn ciphers() -> &'static [Cipher] {
     &CIPHERS
+}
+
+/// The rows that can be looked up: those of the table, and what a test added.
+fn known() -> impl Iterator<Item = &'static Cipher> {
+    #[cfg(any(test, feature = "testing"))]
+    let added = crate::added::added_ciphers();
+    #[cfg(not(any(test, feature = "testing")))]
+    let added: &[Cipher] = &[];
+    CIPHERS.iter().chain(added)
 }
 
 /// The cipher called `name`, such as `aria-256`; case does not matter.
@@ -323,12 +67,12 @@ pub fn ciphers() -> &'static [Cipher] {
 /// # Errors
 /// `UnknownCipher`, which names the nearest known name.
 pub fn cipher(name: &str) -> Result<&'static Cipher, UnknownCipher> {
-    CIPHERS.iter().find(|cipher| cipher.name.eq_ignore_ascii_case(name)).ok_or_else(|| UnknownCipher::nearest_to(name))
+    known().find(|cipher| cipher.name.eq_ignore_ascii_case(name)).ok_or_else(|| UnknownCipher::nearest_to(name))
 }
 
 /// The cipher that sealed files call `id`, if this build knows it.
 pub fn by_id(id: u16) -> Option<&'static Cipher> {
-    CIPHERS.iter().find(|cipher| cipher.id == id)
+    known().find(|cipher| cipher.id == id)
 }
 
 /// A name that is not in the table.
@@ -351,82 +95,6 @@ fn known_names() -> String {
     CIPHERS.iter().map(|cipher| cipher.name).collect::<Vec<_>>().join(", ")
 }
 
-impl PartialEq for Cipher {
-    fn eq(&self, other: &Self) -> bool {
-        self.id == other.id
-    }
-}
-
-impl Eq for Cipher {}
-
-impl Standing {
-    /// The word for tables and reports: `standard`, `national`, `experimental`, `legacy`.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Standard => "standard",
-            Self::National => "national",
-            Self::Experimental => "experimental",
-            Self::Legacy => "legacy",
-        }
-    }
-
-    /// Whether such a cipher may be taken without being asked for by name.
-    pub fn by_default(self) -> bool {
-        matches!(self, Self::Standard | Self::National)
-    }
-}
-
-impl Mode {
-    /// The name for tables and reports: `gcm`, `ctr+mac`.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Gcm => "gcm",
-            Self::CtrMac => "ctr+mac",
-        }
-    }
-
-    /// Whether FIPS 140 (SP 800-38D) and the Korean validation list (KCMVP) have this mode. Counter mode plus keyed
-    /// BLAKE3 is our own and on no list, whatever the block cipher.
-    pub fn is_listed(self) -> bool {
-        match self {
-            Self::Gcm => true,
-            Self::CtrMac => false,
-        }
-    }
-}
-
-impl Cipher {
-    /// Nonce length of this cipher's AEAD, in bytes: 12 for GCM, 8 (the first counter block) for CTR plus MAC.
-    pub fn nonce_bytes(&self) -> usize {
-        match self.mode {
-            Mode::Gcm => 12,
-            Mode::CtrMac => 8,
-        }
-    }
-
-    /// Whether what this line seals with, cipher and mode, is approved for new encryption under FIPS 140. The approval
-    /// of algorithms, that is: this library was not validated.
-    pub fn meets_fips(&self) -> bool {
-        self.fips && self.mode.is_listed()
-    }
-
-    /// Whether what this line seals with, cipher and mode, is on the Korean validation list (KCMVP). Algorithms, again.
-    pub fn meets_kcmvp(&self) -> bool {
-        self.kcmvp && self.mode.is_listed()
-    }
-
-    /// Whether `key` is as long as this cipher's keys are.
-    pub(crate) fn check_key(&self, key: &[u8]) -> Result<(), Error> {
-        let (found, want) = (key.len(), self.key_bytes);
-        if found == want { Ok(()) } else { Err(Error::KeyLength { found, want }) }
-    }
-
-    /// Blocks that may be encrypted under one key.
-    pub fn blocks_per_key(&self) -> u64 {
-        self.limits.bytes_per_key / self.block_bytes as u64
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -444,42 +112,56 @@ mod tests {
         assert_eq!(by_id(0), None);
     }
 
-    /// Ids stand in files on disk, so the numbers given out so far are fixed here too.
+    /// The rows of the first table of `document` whose first column names ciphers: those names, and the second column.
+    fn documented(document: &str) -> Vec<(Vec<&str>, &str)> {
+        let rows = document.lines().skip_while(|line| !line.starts_with("| cipher |")).skip(2);
+        let rows = rows.take_while(|line| line.starts_with('|'));
+        rows.map(|line| {
+            let columns: Vec<&str> = line.split('|').map(str::trim).collect();
+            (columns[1].split(", ").collect(), columns[2])
+        })
+        .collect()
+    }
+
+    /// Ids are in files on disk, so those given out are fixed in the description of the formats too.
     #[test]
-    fn ids_given_out_stay() {
-        for (name, id) in [
-            ("aes-128", 1),
-            ("aes-256", 2),
-            ("aria-128", 3),
-            ("aria-256", 4),
-            ("3des", 5),
-            ("blowfish", 6),
-            ("seed-128", 7),
-            ("lea-128", 8),
-            ("lea-192", 9),
-            ("lea-256", 10),
-            ("hight", 11),
-            ("pipo-128", 12),
-            ("pipo-256", 13),
-            ("aes-192", 14),
-            ("aria-192", 15),
-        ] {
-            assert_eq!(cipher(name).map(|cipher| cipher.id), Ok(id));
+    fn ids_are_those_of_the_documented_formats() {
+        let mut count = 0;
+        for (names, ids) in documented(include_str!("../../../docs/formats.md")) {
+            let ids: Vec<u16> = ids.split(", ").map(|id| id.parse().unwrap()).collect();
+            let found: Vec<u16> = names.iter().map(|name| cipher(name).unwrap().id).collect();
+            assert_eq!(found, ids, "docs/formats.md: {names:?}");
+            count += ids.len();
         }
+        assert_eq!(count, ciphers().len(), "docs/formats.md lists the id of every row");
+    }
+
+    /// Which ciphers leak, a row says as the page on side channels does.
+    #[test]
+    fn side_channels_are_those_of_the_document() {
+        let mut count = 0;
+        for (names, portable) in documented(include_str!("../../../docs/side-channels.md")) {
+            for name in names {
+                let constant_time = portable == "constant time";
+                assert_eq!(cipher(name).unwrap().constant_time, constant_time, "docs/side-channels.md: {name}");
+                count += 1;
+            }
+        }
+        assert_eq!(count, ciphers().len(), "docs/side-channels.md lists every row");
     }
 
     #[test]
     fn modes_fit_blocks_and_limits_fit_modes() {
         for cipher in ciphers() {
-            match cipher.mode {
-                Mode::Gcm => assert_eq!(cipher.block_bytes, 16, "{}", cipher.name),
-                Mode::CtrMac => {
-                    assert_eq!(cipher.block_bytes, 8, "{}", cipher.name);
-                    assert!(cipher.limits.bytes_per_key <= 1_000_000_000, "{}", cipher.name);
-                }
+            let mode = cipher.mode.facts();
+            assert!(mode.is_aead() && mode.block_bytes.contains(&cipher.block_bytes), "{}", cipher.name);
+            assert_eq!(cipher.modes().map(|row| row.mode).collect::<Vec<_>>()[1..], [Mode::Ctr, Mode::Cbc, Mode::Cmac]);
+            if cipher.block_bytes == 8 {
+                assert!(cipher.limits.bytes_per_key <= 1_000_000_000, "{}", cipher.name);
             }
             assert!(cipher.limits.message_bytes <= cipher.limits.bytes_per_key);
             assert!(cipher.standing.by_default() || cipher.caveat.is_some(), "{} needs its caveat", cipher.name);
+            assert!(cipher.constant_time || cipher.caveat.is_some(), "{} needs its caveat", cipher.name);
         }
         assert_eq!(cipher("3des").unwrap().blocks_per_key(), 1 << 20);
     }

@@ -4,12 +4,13 @@
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
-use crate::aead::{Aead, Error, aead};
+use crate::aead::{Aead, aead};
 use crate::arch::tsc;
 use crate::backend::Backend;
 use crate::ctr::{Ctr, ctr};
+use crate::error::Error;
+use crate::facts::Cipher;
 use crate::memory::Protected;
-use crate::registry::Cipher;
 
 /// Buffer lengths in bytes worth a column: fields, log records, packets, and pages.
 pub const BUFFER_BYTES: [usize; 6] = [16, 64, 256, 1024, 4096, 16384];

@@ -6,6 +6,7 @@
 //! checked is counted in the [`Summary`]. Speed is not its business.
 
 mod blocks;
+mod misaligned;
 pub mod reference;
 pub mod vectors;
 
@@ -14,15 +15,23 @@ pub use crate::arch::forked;
 
 use std::fmt::Write;
 
-use crate::aead::{Aead, Context, Error};
-use crate::ctr::Ctr;
+use crate::aead::{Aead, Context, aead};
+use crate::backend::Backend;
+use crate::cbc::cbc;
+use crate::cmac::cmac;
+use crate::ctr::{Ctr, ctr};
+use crate::error::Error;
+use crate::facts::Cipher;
 use crate::memory::Protected;
-use crate::registry::{Cipher, Mode};
-use vectors::{Case, Vector, vectors};
+use crate::modes::Mode;
+use misaligned::Misaligned;
+use vectors::{Case, Vector, vectors_of};
 
 pub use crate::arch::memcheck;
 #[cfg(all(unix, not(miri)))]
 pub use crate::arch::page_end::{Behind, PageEnd};
+pub use crate::block::toy::CIPHERS as TOY_CIPHERS;
+pub(crate) use crate::facts::{Evidence, evidence};
 pub use blocks::{MakeBlocks, MakeCbc, MakeCmac, blocks_conformance, cbc_conformance, cmac_conformance};
 
 /// Sets a key for an AEAD under test.
@@ -30,6 +39,19 @@ pub type MakeAead<'a> = &'a dyn Fn(&[u8]) -> Result<Protected<dyn Aead>, Error>;
 
 /// Sets a key for a counter mode under test.
 pub type MakeCtr<'a> = &'a dyn Fn(&[u8]) -> Result<Protected<dyn Ctr>, Error>;
+
+/// Makes `rows` known to [`crate::registry::cipher`] and [`crate::registry::by_id`] of this process, so that a store sealed
+/// with them opens again. No list shows them.
+///
+/// # Panics
+/// If rows were added before, or a name or an id is in use.
+pub fn add_ciphers(rows: &'static [Cipher]) {
+    for row in rows {
+        let taken = crate::registry::ciphers().iter().find(|other| other.id == row.id || other.name == row.name);
+        assert!(taken.is_none(), "{} has the name or the id of {taken:?}", row.name);
+    }
+    assert!(crate::added::add(rows), "ciphers were added before");
+}
 
 /// What a run of the suite looked at.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -71,31 +93,16 @@ pub fn bytes(label: &str, count: usize) -> Vec<u8> {
     output
 }
 
-/// A buffer that begins `offset` bytes after an aligned address and is fenced: writes outside `data` are seen.
-struct Misaligned {
-    memory: Vec<u8>,
-    start: usize,
-    count: usize,
-}
-
-impl Misaligned {
-    const FENCE: u8 = 0xa5;
-    const ALIGN_BYTES: usize = 64;
-
-    fn new(data: &[u8], offset: usize) -> Self {
-        let mut memory = vec![Self::FENCE; data.len() + 3 * Self::ALIGN_BYTES];
-        let start = memory.as_ptr().align_offset(Self::ALIGN_BYTES) + Self::ALIGN_BYTES / 2 + offset;
-        memory[start..start + data.len()].copy_from_slice(data);
-        Self { memory, start, count: data.len() }
-    }
-
-    fn data(&mut self) -> &mut [u8] {
-        &mut self.memory[self.start..self.start + self.count]
-    }
-
-    fn check_fence(&self, what: &str) {
-        let outside = self.memory[..self.start].iter().chain(&self.memory[self.start + self.count..]);
-        assert!(outside.into_iter().all(|byte| *byte == Self::FENCE), "{what}: wrote outside its buffer");
+/// Checks `cipher` in `mode`, one of [`Cipher::modes`], on `backend`, by the constructors that everybody has.
+///
+/// # Panics
+/// At the first failed check, naming it.
+pub fn conformance(cipher: &'static Cipher, mode: Mode, backend: Backend) -> Summary {
+    match mode {
+        Mode::Gcm | Mode::CtrMac => aead_conformance(cipher, &|key| aead(cipher, key, backend)),
+        Mode::Ctr => ctr_conformance(cipher, &|key| ctr(cipher, key, backend)),
+        Mode::Cbc => cbc_conformance(cipher, &|key| cbc(cipher, key, backend)),
+        Mode::Cmac => cmac_conformance(cipher, &|key| cmac(cipher, key, backend)),
     }
 }
 
@@ -129,25 +136,22 @@ pub fn ctr_conformance(cipher: &'static Cipher, make: MakeCtr) -> Summary {
     summary
 }
 
-fn of(cipher: &Cipher) -> impl Iterator<Item = &'static Vector> {
-    vectors().iter().filter(move |vector| vector.cipher == cipher.name)
-}
-
-/// The key of `vector` at the length the table offers. Blowfish repeats its key, so shorter keys that divide 16 do.
+/// The key of `vector` at the length the row offers.
 fn offered_key(cipher: &Cipher, vector: &Vector, summary: &mut Summary) -> Option<Vec<u8>> {
     let (found, want) = (vector.key.len(), cipher.key_bytes);
     if found == want {
         Some(vector.key.clone())
-    } else if cipher.name == "blowfish" && want.is_multiple_of(found) {
+    } else if cipher.evidence.repeats_keys && want.is_multiple_of(found) {
         Some(vector.key.repeat(want / found))
     } else {
+        assert!(cipher.takes_key_bits(8 * found), "{}: no key of {} has {found} bytes", vector.place, cipher.name);
         summary.not_offered.push(format!("{}: key of {found} bytes is not offered", vector.place));
         None
     }
 }
 
 fn aead_vectors(cipher: &'static Cipher, make: MakeAead, summary: &mut Summary) {
-    for vector in of(cipher) {
+    for vector in vectors_of(cipher) {
         let Case::Aead { nonce, associated, plaintext, ciphertext, tag } = &vector.case else { continue };
         let Some(key) = offered_key(cipher, vector, summary) else { continue };
         let aead = make(&key).expect("a key of the right length");
@@ -201,7 +205,7 @@ fn compare_aead(
     let mut ciphertext = plaintext.to_vec();
     let tag = reference::seal(cipher, key, nonce, associated, &mut ciphertext);
     let associated = Misaligned::new(associated, offset / 2);
-    let associated = &associated.memory[associated.start..associated.start + associated.count];
+    let associated = associated.shared();
 
     let mut buffer = Misaligned::new(plaintext, offset);
     let found = aead.seal(nonce, associated, buffer.data());
@@ -387,7 +391,7 @@ fn aead_threads(cipher: &'static Cipher, make: MakeAead) {
 }
 
 fn ctr_vectors(cipher: &'static Cipher, make: MakeCtr, summary: &mut Summary) {
-    for vector in of(cipher) {
+    for vector in vectors_of(cipher) {
         let what = format!("{} ({})", vector.place, vector.source);
         match &vector.case {
             Case::Block { plaintext, ciphertext } => {

@@ -17,7 +17,7 @@ use sealstone_cipher::aead::{Aead, Error as CipherError, aead};
 use sealstone_cipher::backend::Backend;
 use sealstone_cipher::ctr::{Ctr, ctr};
 use sealstone_cipher::memory::{Generation, Protected};
-use sealstone_cipher::registry::{Cipher, Mode};
+use sealstone_cipher::registry::{Cipher, Nonce};
 use sealstone_keys::{KeyError, KeyRef, Secret, subkey};
 use zeroize::Zeroizing;
 
@@ -242,7 +242,7 @@ impl EnginePages {
             _ => return Err(EnginePageError::Buffer { found: block.len(), wanted: around }),
         };
         let in_parts = bytes as u64 > self.cipher.limits.message_bytes;
-        if in_parts && self.cipher.mode == Mode::Gcm {
+        if in_parts && !nonces_count_blocks(self.cipher) {
             return Err(EnginePageError::TooLong { bytes, cipher: self.cipher.name });
         }
         let units = if in_parts { 1 } else { units(self.cipher, bytes) };
@@ -487,10 +487,16 @@ fn units(cipher: &Cipher, bytes: usize) -> u64 {
 }
 
 fn unit_bytes(cipher: &Cipher) -> u64 {
-    match cipher.mode {
-        Mode::Gcm => (cipher.limits.bytes_per_key / cipher.limits.messages_per_key).max(1),
-        Mode::CtrMac => cipher.block_bytes as u64,
+    if nonces_count_blocks(cipher) {
+        cipher.block_bytes as u64
+    } else {
+        (cipher.limits.bytes_per_key / cipher.limits.messages_per_key).max(1)
     }
+}
+
+/// Whether each block of a page uses up a nonce, so that a page may be sealed in parts.
+fn nonces_count_blocks(cipher: &Cipher) -> bool {
+    cipher.mode.facts().nonce == Nonce::CounterBlock
 }
 
 /// How many units one key may protect: within its bytes, and within its messages if each takes a single unit.

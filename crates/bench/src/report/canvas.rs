@@ -14,7 +14,7 @@ use plotters::style::text_anchor::{HPos, Pos, VPos};
 use plotters::style::{Color, FontStyle};
 use unicode_width::UnicodeWidthStr;
 
-use super::ReportError;
+use super::error::ReportError;
 
 /// Units of the drawing in one pixel at its natural size; coordinates of the backend are whole numbers.
 const FINENESS: f64 = 8.0;

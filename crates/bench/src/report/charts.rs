@@ -3,9 +3,9 @@
 
 use unicode_width::UnicodeWidthStr;
 
-use super::ReportError;
 use super::axis::Axis;
 use super::canvas::{Anchor, Canvas, Ink, Mark, draw, shorten, text_px};
+use super::error::ReportError;
 use super::figures;
 use super::index::{Run, spread};
 use crate::results::{Cell, CpuSecond, Overhead, Variant, Verdict};

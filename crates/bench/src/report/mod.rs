@@ -5,51 +5,22 @@
 mod axis;
 mod canvas;
 mod charts;
+mod error;
 pub mod figures;
 mod index;
+mod options;
 mod page;
 mod percentiles;
 pub mod summary;
 mod sweep;
 mod tables;
 
-use crate::results::{Against, Results};
+pub use error::ReportError;
+pub use options::Options;
+
+use crate::results::Results;
 
 const TEMPLATE: &str = "report.html";
-
-/// What surrounds the figures in a report.
-#[derive(Clone, Debug, Default)]
-pub struct Options {
-    /// Title of the page; absent: made from what was measured.
-    pub title: Option<String>,
-    /// Names of the raw data files, relative to the report; absent: `results.json` and `results.csv` beside it for
-    /// one run, none for several.
-    pub raw_data: Option<Vec<String>>,
-    /// Stores set against each other.
-    pub against: Vec<Against>,
-}
-
-/// Why no report could be made.
-#[derive(Debug, thiserror::Error)]
-pub enum ReportError {
-    /// There are no results.
-    #[error("no results to report on\nname the results.json of at least one comparison")]
-    Empty,
-    /// A result set contradicts itself.
-    #[error("results of {run} are damaged: {what}\nuse the results.json as sealstone compare wrote it")]
-    Damaged {
-        /// Which run.
-        run: String,
-        /// What is wrong.
-        what: String,
-    },
-    /// A chart could not be drawn.
-    #[error("cannot draw a chart: {0}\nthis is a fault of Sealstone, please report it")]
-    Drawing(String),
-    /// The page could not be put together.
-    #[error("cannot put the report together: {0}\nthis is a fault of Sealstone, please report it")]
-    Template(#[from] minijinja::Error),
-}
 
 /// One HTML file for one run or several: no script, and nothing that is fetched from elsewhere.
 ///

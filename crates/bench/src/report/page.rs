@@ -5,9 +5,11 @@ use serde::Serialize;
 
 use super::canvas::{self, Ink};
 use super::charts::{self, Chart, Interval};
+use super::error::ReportError;
 use super::index::Run;
+use super::options::Options;
 use super::tables::{self, Table};
-use super::{Options, ReportError, figures, percentiles, sweep};
+use super::{figures, percentiles, sweep};
 use crate::merge;
 use crate::plan::{Plan, Policy};
 use crate::results::{Cell, Machine, Results};

@@ -1,10 +1,10 @@
 //! The whole distribution of latency as a percentile curve, one panel an operation. Equal distances to the right mean
 //! ten times rarer, as in the plots of HdrHistogram.
 
-use super::ReportError;
 use super::axis::Axis;
 use super::canvas::{Anchor, Ink, apart, draw, shorten, text_px};
 use super::charts::{Chart, NARROW_PX, titled};
+use super::error::ReportError;
 use super::index::Run;
 use crate::results::{Cell, Latency, Variant};
 

@@ -1,10 +1,10 @@
 //! What becomes of throughput and cost along a numeric axis of which several values were measured: a line for each variant, a
 //! panel for each workload. Runs that differ in anything but that axis lie in panels of their own.
 
-use super::ReportError;
 use super::axis::Axis as Scale;
 use super::canvas::{Anchor, Ink, Mark, apart, draw, shorten, text_px};
 use super::charts::{Chart, NARROW_PX, titled};
+use super::error::ReportError;
 use super::figures;
 use super::index::{Run, spread};
 use crate::axes::{Axis, varied};

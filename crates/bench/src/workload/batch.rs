@@ -48,12 +48,12 @@ pub(super) struct DataSet {
 impl DataSet {
     fn new(sources: &Sources) -> Result<Self, Error> {
         let records = sources.records()?;
-        let rows = (sources.plan.bytes as f64 / records.mean_bytes().max(1.0)) as u64;
+        let rows = (sources.data.bytes as f64 / records.mean_bytes().max(1.0)) as u64;
         if rows == 0 {
-            let message = format!("{} bytes are less than one row of the batch workloads", sources.plan.bytes);
+            let message = format!("{} bytes are less than one row of the batch workloads", sources.data.bytes);
             return Err(Error::Plan(message));
         }
-        let chunks = (sources.plan.bytes / CHUNK_BYTES).next_power_of_two().clamp(8, 64).min(rows);
+        let chunks = (sources.data.bytes / CHUNK_BYTES).next_power_of_two().clamp(8, 64).min(rows);
         let table = Table { id: 0, name: "batch".into(), fields: records.fields().to_vec() };
         Ok(Self { tables: [Arc::new(table)], records, rows, chunks })
     }
@@ -267,7 +267,7 @@ mod tests {
     use sealstone_store::MemoryStore;
 
     fn both() -> Vec<Box<dyn Workload>> {
-        build(&plan(), &["batch-load", "batch-scan"]).unwrap()
+        build(&plan().data(), &["batch-load", "batch-scan"]).unwrap()
     }
 
     #[test]

@@ -5,6 +5,7 @@
 
 mod batch;
 mod csv_records;
+mod data;
 pub mod distribution;
 mod loading;
 mod oltp;
@@ -18,7 +19,7 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::time::Instant;
 
-use crate::plan::Plan;
+pub use data::Data;
 use records::Records;
 use sealstone_cipher::nearest::nearest;
 use sealstone_store::{Store, StoreError, Table};
@@ -171,7 +172,7 @@ pub enum Error {
     /// A CSV file that cannot serve as source of records.
     #[error(transparent)]
     Records(#[from] records::Error),
-    /// A setting of the plan with which a workload cannot run.
+    /// A setting with which a workload cannot run.
     #[error("{0}")]
     Plan(String),
 }
@@ -210,14 +211,14 @@ pub fn workload(name: &str) -> Result<&'static Spec, Error> {
     entry(name).map(|(spec, _)| spec)
 }
 
-/// Makes the workloads called `names`, in that order, from `plan`. Workloads of one data set share one source of
+/// Makes the workloads called `names`, in that order, from `data`. Workloads of one data set share one source of
 /// records, and follow together what each variant's store has come to hold; so each comparison needs its own.
 ///
 /// # Errors
-/// A name that is not in the table, a CSV file that cannot be used, a size in the plan that is too small.
-pub fn build<S: AsRef<str>>(plan: &Plan, names: &[S]) -> Result<Vec<Box<dyn Workload>>, Error> {
+/// A name that is not in the table, a CSV file that cannot be used, a size that is too small.
+pub fn build<S: AsRef<str>>(data: &Data, names: &[S]) -> Result<Vec<Box<dyn Workload>>, Error> {
     let entries = names.iter().map(|name| entry(name.as_ref())).collect::<Result<Vec<_>, _>>()?;
-    let sources = Sources { plan, records: OnceCell::new(), ycsb: OnceCell::new(), batch: OnceCell::new() };
+    let sources = Sources { data, records: OnceCell::new(), ycsb: OnceCell::new(), batch: OnceCell::new() };
     entries.into_iter().map(|(spec, make)| make(spec, &sources)).collect()
 }
 
@@ -231,19 +232,19 @@ fn entry(name: &str) -> Result<&'static (Spec, Make), Error> {
 
 /// What the workloads of one comparison share, made when first needed.
 struct Sources<'a> {
-    plan: &'a Plan,
+    data: &'a Data,
     records: OnceCell<Arc<Records>>,
     ycsb: OnceCell<Arc<ycsb::DataSet>>,
     batch: OnceCell<Arc<batch::DataSet>>,
 }
 
 impl Sources<'_> {
-    /// The source of records that the plan asks for.
+    /// The source of records that is asked for.
     fn records(&self) -> Result<Arc<Records>, Error> {
         shared(&self.records, || {
-            Ok(match &self.plan.records_from {
+            Ok(match &self.data.records_from {
                 Some(path) => Records::from_csv(path)?,
-                None => Records::ycsb(self.plan.seed),
+                None => Records::ycsb(self.data.seed),
             })
         })
     }
@@ -261,6 +262,7 @@ fn shared<T>(cell: &OnceCell<Arc<T>>, make: impl FnOnce() -> Result<T, Error>) -
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::plan::Plan;
     use crate::workload::testing::plan;
 
     #[test]
@@ -270,7 +272,7 @@ mod tests {
             assert_eq!(workload(spec.name).unwrap().description, spec.description);
             assert!(spec.description.len() <= 72, "{}", spec.name);
         }
-        let built = build(&plan(), &names()).unwrap();
+        let built = build(&plan().data(), &names()).unwrap();
         assert!(built.iter().map(|workload| workload.spec().name).eq(names()));
     }
 
@@ -281,7 +283,7 @@ mod tests {
         assert_eq!(error("bach-scan"), format!("unknown workload `bach-scan`; did you mean `batch-scan`?\n{known}"));
         assert_eq!(error("OLTP"), format!("unknown workload `OLTP`; did you mean `oltp`?\n{known}"));
         assert_eq!(error("A"), format!("unknown workload `A`; did you mean `a`?\n{known}"));
-        assert!(build(&plan(), &["a", "g"]).is_err());
+        assert!(build(&plan().data(), &["a", "g"]).is_err());
     }
 
     #[test]
@@ -314,9 +316,9 @@ mod tests {
 
     #[test]
     fn no_records_at_all_are_an_error() {
-        let error = build(&Plan { records: vec![0], ..plan() }, &["a"]).err().unwrap().to_string();
+        let error = build(&Plan { records: vec![0], ..plan() }.data(), &["a"]).err().unwrap().to_string();
         assert_eq!(error, "the workloads a to f need at least 1 record, not 0");
-        let error = build(&Plan { bytes: 10, ..plan() }, &["batch-load"]).err().unwrap().to_string();
+        let error = build(&Plan { bytes: 10, ..plan() }.data(), &["batch-load"]).err().unwrap().to_string();
         assert_eq!(error, "10 bytes are less than one row of the batch workloads");
     }
 }

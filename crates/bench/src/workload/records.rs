@@ -185,10 +185,10 @@ mod tests {
     fn a_csv_that_cannot_be_used_stops_every_workload_that_needs_it() {
         let plan = Plan { records_from: Some("/no/such.csv".into()), ..plan() };
         for name in ["a", "batch-load", "batch-scan"] {
-            let error = build(&plan, &[name]).err().unwrap().to_string();
+            let error = build(&plan.data(), &[name]).err().unwrap().to_string();
             assert_eq!(error, "cannot read records from /no/such.csv: No such file or directory (os error 2)");
         }
-        assert!(build(&plan, &["oltp"]).is_ok());
+        assert!(build(&plan.data(), &["oltp"]).is_ok());
     }
 
     #[test]
@@ -198,7 +198,7 @@ mod tests {
             Plan { records: vec![40_000], operations: 2_000, bytes: 500_000, records_from: Some(path), ..plan() };
         let names = ["a", "b", "c", "d", "e", "f", "batch-load", "batch-scan"];
         let (ycsb, batch) = (Journal::default(), Journal::default());
-        for workload in build(&plan, &names).unwrap() {
+        for workload in build(&plan.data(), &names).unwrap() {
             let store = if workload.spec().dataset == "ycsb" { &ycsb } else { &batch };
             if workload.spec().name == "a" {
                 load(&*workload, store, 2);

@@ -19,7 +19,7 @@ pub(super) fn plan() -> Plan {
 
 /// The workload called `name`.
 pub(super) fn make(plan: &Plan, name: &str) -> Box<dyn Workload> {
-    build(plan, &[name]).unwrap().pop().unwrap()
+    build(&plan.data(), &[name]).unwrap().pop().unwrap()
 }
 
 /// The only client of the only slice of a round.

@@ -87,8 +87,8 @@ struct Growth {
 
 impl DataSet {
     fn new(sources: &Sources) -> Result<Self, Error> {
-        let plan = sources.plan;
-        if plan.point().records == 0 {
+        let data = sources.data;
+        if data.records == 0 {
             return Err(Error::Plan("the workloads a to f need at least 1 record, not 0".into()));
         }
         let records = sources.records()?;
@@ -97,8 +97,8 @@ impl DataSet {
         Ok(Self {
             tables: [Arc::new(table)],
             records,
-            count: plan.point().records,
-            seed: plan.seed,
+            count: data.records,
+            seed: data.seed,
             variants,
             latest: OnceLock::new(),
         })
@@ -127,9 +127,9 @@ struct Ycsb {
 pub(super) fn make(spec: &'static Spec, sources: &Sources) -> Result<Box<dyn Workload>, Error> {
     let data = shared(&sources.ycsb, || DataSet::new(sources))?;
     let mix = Mix::of(spec.name);
-    let operations = sources.plan.operations;
+    let operations = sources.data.operations;
     // as in YCSB, room for twice the inserts that are expected, so that popular keys stay the same ones
-    let expected_inserts = operations * sources.plan.rounds as u64 * u64::from(mix.insert) / 100 * 2;
+    let expected_inserts = operations * sources.data.rounds as u64 * u64::from(mix.insert) / 100 * 2;
     let key_space = data.count + expected_inserts + 1;
     Ok(Box::new(Ycsb { spec, data, mix, key_space, operations }))
 }
@@ -524,7 +524,7 @@ mod tests {
 
     #[test]
     fn workloads_of_one_comparison_know_of_each_others_inserts() {
-        let workloads = build(&plan(), &["d", "e"]).unwrap();
+        let workloads = build(&plan().data(), &["d", "e"]).unwrap();
         let store = Journal::default();
         load(&*workloads[0], &store, 1);
         let (names, _) = run(&mut *workloads[0].client(alone(0, 0)), &store, 1_000);
@@ -537,7 +537,7 @@ mod tests {
 
     #[test]
     fn clients_side_by_side_find_every_record() {
-        let workloads = build(&plan(), &["d", "e", "a"]).unwrap();
+        let workloads = build(&plan().data(), &["d", "e", "a"]).unwrap();
         let store = MemoryStore::new();
         load(&*workloads[0], &store, 1);
         for workload in &workloads {

@@ -7,7 +7,7 @@
 //!
 //! Not here: the ciphers.
 
-use super::{AesLanes, Isa, Lanes, Portable};
+use super::Lanes;
 
 /// Vectors with affine maps and inversion of their bytes. The value is the proof that the CPU has them.
 ///
@@ -73,39 +73,6 @@ pub(crate) const fn block_order(groups: usize) -> [u8; 64] {
         lane += 1;
     }
     order
-}
-
-/// What is set up once for the instruction set at hand, by a cipher with and without vectors of bytes.
-pub(crate) trait ByteSetup {
-    /// What is set up.
-    type Output;
-
-    /// With vectors of bytes.
-    fn with_bytes<L: ByteLanes>(self, lanes: L) -> Self::Output;
-    /// With vectors of bytes and carry-less multiplication, both of 64 bytes.
-    fn with_wide_bytes<L: ByteLanes + AesLanes>(self, lanes: L) -> Self::Output
-    where
-        Self: Sized,
-    {
-        self.with_bytes(lanes)
-    }
-    /// Without them.
-    fn without_bytes(self, portable: Portable) -> Self::Output;
-}
-
-impl Isa {
-    /// Sets up `job` for this instruction set.
-    pub(crate) fn set_up_bytes<S: ByteSetup>(self, job: S) -> S::Output {
-        match self {
-            Self::Portable(portable) => job.without_bytes(portable),
-            #[cfg(target_arch = "x86_64")]
-            Self::Aesni(token) => job.with_bytes(token),
-            #[cfg(target_arch = "x86_64")]
-            Self::Avx2(token) => job.with_bytes(token),
-            #[cfg(target_arch = "x86_64")]
-            Self::Avx512(token) => job.with_wide_bytes(token),
-        }
-    }
 }
 
 /// The matrix that changes nothing.

@@ -3,7 +3,7 @@
 //! Every CPU has these at some width. Here are the trait and what every CPU can do; `x86_64/lanes.rs` has the vectors of
 //! that architecture. Not here: any cipher.
 
-use super::{Isa, Kernel};
+use super::Kernel;
 
 /// Vectors of [`Lanes::BYTES`] bytes and the instructions on them. The value is the proof that the CPU has them.
 ///
@@ -91,30 +91,6 @@ pub(crate) trait Lanes: Copy + Send + Sync + 'static {
     fn interleave_low64(self, a: Self::Vector, b: Self::Vector) -> Self::Vector;
     /// The high half of each group of `a`, then that of `b`.
     fn interleave_high64(self, a: Self::Vector, b: Self::Vector) -> Self::Vector;
-}
-
-/// What is set up once for the vectors of the instruction set at hand.
-pub(crate) trait LanesSetup {
-    /// What is set up.
-    type Output;
-
-    /// With these vectors.
-    fn with<L: Lanes>(self, lanes: L) -> Self::Output;
-}
-
-impl Isa {
-    /// Sets up `job` for the vectors of this instruction set.
-    pub(crate) fn set_up_lanes<S: LanesSetup>(self, job: S) -> S::Output {
-        match self {
-            Self::Portable(token) => job.with(token),
-            #[cfg(target_arch = "x86_64")]
-            Self::Aesni(token) => job.with(token),
-            #[cfg(target_arch = "x86_64")]
-            Self::Avx2(token) => job.with(token),
-            #[cfg(target_arch = "x86_64")]
-            Self::Avx512(token) => job.with(token),
-        }
-    }
 }
 
 /// Vectors as arrays of 16 bytes.
@@ -254,7 +230,7 @@ array_lanes!(super::Arrays, "arrays");
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::arch::Arrays;
+    use crate::arch::{Arrays, with_every};
     use crate::backend::Backend;
 
     /// Every operation of `lanes` on all its groups, from two vectors of bytes.
@@ -314,30 +290,24 @@ mod tests {
     /// The arrays are the plainest form; every other does the same on each of its groups.
     #[test]
     fn every_backend_computes_as_the_arrays_do() {
-        struct Check<'a>(&'a [u8], &'a [u8]);
-        impl LanesSetup for Check<'_> {
-            type Output = ();
-
-            fn with<L: Lanes>(self, lanes: L) {
-                let Self(a, b) = self;
-                let found = all(lanes, a, b);
-                let operations = found.len() - (L::BYTES + 1);
-                for group in 0..L::GROUPS {
-                    let at = 16 * group;
-                    // what is drawn from the first bytes is the same in every group
-                    let wanted = all(Arrays, &a[at..at + 16], &b[at..at + 16]);
-                    for (operation, (found, wanted)) in found.iter().zip(&wanted).enumerate().take(operations) {
-                        let splats = [0, 1, 5, 26, 27, 28].contains(&operation);
-                        if !splats || group == 0 {
-                            assert_eq!(found[at..at + 16], wanted[..], "{} operation {operation}", lanes.name());
-                        }
+        fn check<L: Lanes>(lanes: L, a: &[u8], b: &[u8]) {
+            let found = all(lanes, a, b);
+            let operations = found.len() - (L::BYTES + 1);
+            for group in 0..L::GROUPS {
+                let at = 16 * group;
+                // what is drawn from the first bytes is the same in every group
+                let wanted = all(Arrays, &a[at..at + 16], &b[at..at + 16]);
+                for (operation, (found, wanted)) in found.iter().zip(&wanted).enumerate().take(operations) {
+                    let splats = [0, 1, 5, 26, 27, 28].contains(&operation);
+                    if !splats || group == 0 {
+                        assert_eq!(found[at..at + 16], wanted[..], "{} operation {operation}", lanes.name());
                     }
                 }
-                for (bytes, found) in found[operations..].iter().enumerate() {
-                    for i in 0..L::BYTES {
-                        let wanted = if i < bytes { a[i] ^ b[i] } else { b[i] };
-                        assert_eq!(found[i], wanted, "{}: {bytes} bytes", lanes.name());
-                    }
+            }
+            for (bytes, found) in found[operations..].iter().enumerate() {
+                for i in 0..L::BYTES {
+                    let wanted = if i < bytes { a[i] ^ b[i] } else { b[i] };
+                    assert_eq!(found[i], wanted, "{}: {bytes} bytes", lanes.name());
                 }
             }
         }
@@ -345,7 +315,7 @@ mod tests {
             let a = crate::testing::bytes(&format!("lanes a {seed}"), 64);
             let b = crate::testing::bytes(&format!("lanes b {seed}"), 64);
             for backend in Backend::available() {
-                backend.0.set_up_lanes(Check(&a, &b));
+                with_every!(backend, |lanes| check(lanes, &a, &b));
             }
         }
     }

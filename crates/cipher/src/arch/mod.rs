@@ -12,8 +12,11 @@
 //! - [`Words`]: the 128-bit words of plain logic that bitsliced ciphers are made of;
 //! - [`Planes`]: words as wide as the registers, each bit a lane of its own, for ciphers computed as circuits.
 //!
-//! A new instruction set is one file that implements the traits, one line in [`lines`] and one in the `Isa` table;
-//! no cipher file names an instruction set. `memory` is by itself.
+//! A cipher sets its key up through [`with_every`], [`with_aes`], [`with_bytes`] or [`with_tables`]: each takes an
+//! expression and evaluates it with the token of the backend, whose type the expression may be generic over.
+//!
+//! A new instruction set is one file that implements the traits, one line in [`lines`], one in the `Isa` table and one in
+//! `with_token`; no cipher file names an instruction set. `memory` is by itself.
 //!
 //! Not here: any cipher or mode.
 #![allow(unsafe_code)]
@@ -31,6 +34,7 @@ pub(crate) mod own_stack;
 pub(crate) mod page_end;
 mod planes;
 mod portable;
+mod set_up;
 pub(crate) mod table_lanes;
 pub(crate) mod tsc;
 #[cfg(target_arch = "x86_64")]
@@ -38,13 +42,14 @@ mod x86_64;
 
 use std::sync::LazyLock;
 
-pub(crate) use byte_lanes::{ByteLanes, ByteSetup};
-pub(crate) use lanes::{Lanes, LanesSetup};
+pub(crate) use byte_lanes::ByteLanes;
+pub(crate) use lanes::Lanes;
 #[cfg(test)]
 pub(crate) use planes::Arrays;
-pub(crate) use planes::{Planes, PlanesSetup};
+pub(crate) use planes::Planes;
 pub(crate) use portable::Portable;
-pub(crate) use table_lanes::{TableLanes, TableSetup};
+pub(crate) use set_up::{with_aes, with_bytes, with_every, with_tables, with_token};
+pub(crate) use table_lanes::TableLanes;
 
 /// An algorithm to run with the instructions of `L`.
 ///
@@ -180,17 +185,6 @@ pub(crate) trait Words: Logic {
     fn transpose(self, w: Self::Word) -> Self::Word;
 }
 
-/// What is set up once for the instruction set at hand, by a cipher with and without AES instructions.
-pub(crate) trait AesSetup {
-    /// What is set up.
-    type Output;
-
-    /// With AES instructions and carry-less multiplication.
-    fn with_aes<L: AesLanes>(self, lanes: L) -> Self::Output;
-    /// Without them.
-    fn without_aes(self, portable: Portable) -> Self::Output;
-}
-
 /// One instruction set that this CPU has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Isa {
@@ -218,32 +212,6 @@ impl Isa {
             Self::Avx2(token) => AesLanes::name(token),
             #[cfg(target_arch = "x86_64")]
             Self::Avx512(token) => AesLanes::name(token),
-        }
-    }
-
-    /// Sets up `job` for this instruction set.
-    pub(crate) fn set_up_aes<S: AesSetup>(self, job: S) -> S::Output {
-        match self {
-            Self::Portable(portable) => job.without_aes(portable),
-            #[cfg(target_arch = "x86_64")]
-            Self::Aesni(token) => job.with_aes(token),
-            #[cfg(target_arch = "x86_64")]
-            Self::Avx2(token) => job.with_aes(token),
-            #[cfg(target_arch = "x86_64")]
-            Self::Avx512(token) => job.with_aes(token),
-        }
-    }
-
-    /// Sets up `job` for the bit planes of this instruction set.
-    pub(crate) fn set_up_planes<S: PlanesSetup>(self, job: S) -> S::Output {
-        match self {
-            Self::Portable(token) => job.with(token),
-            #[cfg(target_arch = "x86_64")]
-            Self::Aesni(token) => job.with(token),
-            #[cfg(target_arch = "x86_64")]
-            Self::Avx2(token) => job.with(token),
-            #[cfg(target_arch = "x86_64")]
-            Self::Avx512(token) => job.with(token),
         }
     }
 }

@@ -68,15 +68,6 @@ pub(crate) trait Planes: Copy + Send + Sync + 'static {
     fn shift_right<const N: i32>(self, plane: Self::Plane) -> Self::Plane;
 }
 
-/// What is set up once for the planes of the instruction set at hand.
-pub(crate) trait PlanesSetup {
-    /// What is set up.
-    type Output;
-
-    /// With these planes.
-    fn with<P: Planes>(self, planes: P) -> Self::Output;
-}
-
 /// Planes as arrays of two words.
 #[cfg(any(test, not(all(target_arch = "x86_64", target_feature = "sse2")), miri))]
 macro_rules! array_planes {

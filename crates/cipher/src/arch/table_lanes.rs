@@ -3,7 +3,7 @@
 //!
 //! Not here: the ciphers.
 
-use super::{ByteLanes, Isa, Lanes};
+use super::Lanes;
 
 /// Vectors with look-ups, one a byte. The value is the proof that the CPU has them.
 pub(crate) trait TableLanes: Lanes {
@@ -15,32 +15,10 @@ pub(crate) trait TableLanes: Lanes {
     fn add_sliced32(self, a: [Self::Vector; 4], b: [Self::Vector; 4]) -> [Self::Vector; 4];
 }
 
-/// What is set up once for the instruction set at hand, by a cipher with and without look-ups in vectors.
-pub(crate) trait TableSetup {
-    /// What is set up.
-    type Output;
-
-    /// With look-ups in vectors; whatever has them has affine maps too.
-    fn with_tables<L: TableLanes + ByteLanes>(self, lanes: L) -> Self::Output;
-    /// Without them.
-    fn without_tables(self) -> Self::Output;
-}
-
-impl Isa {
-    /// Sets up `job` for this instruction set.
-    pub(crate) fn set_up_tables<S: TableSetup>(self, job: S) -> S::Output {
-        match self {
-            #[cfg(target_arch = "x86_64")]
-            Self::Avx512(token) => job.with_tables(token),
-            _ => job.without_tables(),
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::arch::Kernel;
+    use crate::arch::{Kernel, with_tables};
     use crate::backend::Backend;
     use crate::testing::bytes;
 
@@ -84,32 +62,25 @@ mod tests {
 
     #[test]
     fn look_ups_and_sums_are_those_of_single_bytes_and_numbers() {
-        struct Check(u64);
-        impl TableSetup for Check {
-            type Output = ();
+        fn check<L: TableLanes>(lanes: L, seed: u64) {
+            let index = bytes(&format!("index {seed}"), 64);
+            let table: [u8; 256] = bytes(&format!("table {seed}"), 256).try_into().unwrap();
+            let index_of = |mask: u8| index[..L::BYTES].iter().map(move |at| usize::from(*at & mask));
+            let want = [0xff, 0x3f].map(|mask| index_of(mask).map(|at| table[at]).collect::<Vec<u8>>());
+            assert_eq!(lanes.enter(LookUp(&index, &table)), want, "{}", lanes.name());
 
-            fn with_tables<L: TableLanes + ByteLanes>(self, lanes: L) {
-                let seed = self.0;
-                let index = bytes(&format!("index {seed}"), 64);
-                let table: [u8; 256] = bytes(&format!("table {seed}"), 256).try_into().unwrap();
-                let index_of = |mask: u8| index[..L::BYTES].iter().map(move |at| usize::from(*at & mask));
-                let want = [0xff, 0x3f].map(|mask| index_of(mask).map(|at| table[at]).collect::<Vec<u8>>());
-                assert_eq!(lanes.enter(LookUp(&index, &table)), want, "{}", lanes.name());
-
-                let planes = |of: &str| (0..4).map(|i| extreme(&format!("{of} {i} {seed}"))).collect::<Vec<_>>();
-                let (a, b) = (planes("a"), planes("b"));
-                let sums = lanes.enter(Add(&a, &b));
-                let number = |planes: &[Vec<u8>], at: usize| u32::from_be_bytes(std::array::from_fn(|i| planes[i][at]));
-                for at in 0..L::BYTES {
-                    let want = number(&a, at).wrapping_add(number(&b, at));
-                    assert_eq!(number(&sums, at), want, "{} at {at}", lanes.name());
-                }
+            let planes = |of: &str| (0..4).map(|i| extreme(&format!("{of} {i} {seed}"))).collect::<Vec<_>>();
+            let (a, b) = (planes("a"), planes("b"));
+            let sums = lanes.enter(Add(&a, &b));
+            let number = |planes: &[Vec<u8>], at: usize| u32::from_be_bytes(std::array::from_fn(|i| planes[i][at]));
+            for at in 0..L::BYTES {
+                let want = number(&a, at).wrapping_add(number(&b, at));
+                assert_eq!(number(&sums, at), want, "{} at {at}", lanes.name());
             }
-            fn without_tables(self) {}
         }
         for seed in 0..50 {
             for backend in Backend::available() {
-                backend.0.set_up_tables(Check(seed));
+                with_tables!(backend, |lanes| check(lanes, seed), else ());
             }
         }
     }

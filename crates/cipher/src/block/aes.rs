@@ -14,40 +14,69 @@ pub(crate) mod reference;
 
 use zeroize::{Zeroize, optimization_barrier};
 
-use crate::aead::{Aead, Error};
-use crate::arch::{AesLanes, AesSetup, Portable};
+use crate::aead::Aead;
+use crate::arch::with_aes;
 use crate::backend::Backend;
-use crate::block::BlockCipher;
+use crate::block::{BlockCipher, SetKey};
+use crate::error::Error;
+use crate::facts::{Cipher, GCM_LIMITS, Kmip, Standing};
 use crate::memory::Protected;
 use crate::mode::Counter128;
-use crate::registry::GCM_LIMITS;
+use crate::modes::Mode;
+#[cfg(any(test, feature = "testing"))]
+use crate::testing::evidence;
+
+/// The row that the others of this cipher are made from.
+const AES_256: Cipher = Cipher {
+    name: "aes-256",
+    id: 2,
+    block_bytes: 16,
+    key_bytes: 32,
+    other_key_bits: None,
+    mode: Mode::Gcm,
+    standing: Standing::Standard,
+    source: "FIPS 197",
+    fips: true,
+    kcmvp: false,
+    limits: GCM_LIMITS,
+    caveat: None,
+    constant_time: true,
+    kmip: Some(Kmip { algorithm: 0x03, bits_without_parity: None }),
+    set_key: SetKey::Block128 { counter: aes_counter, gcm: Some(aes_gcm), block: aes_block, has_instructions },
+    #[cfg(any(test, feature = "testing"))]
+    evidence: evidence!(
+        crate::testing::reference::aes,
+        "aes.txt",
+        "aes-192.txt",
+        "aes-ctr.txt",
+        "aes-gcm.txt",
+        "aes-cbc.txt",
+        "aes-cmac.txt"
+    ),
+};
+
+/// The rows of the table of ciphers.
+pub(crate) const CIPHERS: &[Cipher] = &[
+    Cipher { name: "aes-128", id: 1, key_bytes: 16, ..AES_256 },
+    Cipher { name: "aes-192", id: 14, key_bytes: 24, ..AES_256 },
+    AES_256,
+];
 
 /// AES for counter modes under `key` of 16, 24 or 32 bytes. The key schedule is zeroed on drop.
 ///
 /// # Errors
 /// `Error::KeyLength`.
 pub(crate) fn aes_counter(key: &[u8], backend: Backend) -> Result<Protected<dyn Counter128>, Error> {
-    struct Setup<'a>(&'a [u8]);
-    impl AesSetup for Setup<'_> {
-        type Output = Result<Protected<dyn Counter128>, Error>;
-
-        fn with_aes<L: AesLanes>(self, lanes: L) -> Self::Output {
-            match self.0.len() {
-                16 => Ok(lanes::Aes::<L, 10>::protected(lanes, self.0)),
-                24 => Ok(lanes::Aes::<L, 12>::protected(lanes, self.0)),
-                32 => Ok(lanes::Aes::<L, 14>::protected(lanes, self.0)),
-                found => Err(Error::KeyLength { found, want: 32 }),
-            }
-        }
-
-        fn without_aes(self, portable: Portable) -> Self::Output {
-            match self.0.len() {
-                16 | 24 | 32 => Ok(bitsliced::Aes::protected(portable, self.0).unsize(|aes| aes)),
-                found => Err(Error::KeyLength { found, want: 32 }),
-            }
-        }
-    }
-    backend.0.set_up_aes(Setup(key))
+    check(key)?;
+    Ok(with_aes!(
+        backend,
+        |aes| match key.len() {
+            16 => lanes::Aes::<_, 10>::protected(aes, key),
+            24 => lanes::Aes::<_, 12>::protected(aes, key),
+            _ => lanes::Aes::<_, 14>::protected(aes, key),
+        },
+        |plain| bitsliced::Aes::protected(plain, key).unsize(|aes| aes)
+    ))
 }
 
 /// AES for whole blocks, both ways, under `key` of 16, 24 or 32 bytes. The key schedules are zeroed on drop.
@@ -55,27 +84,16 @@ pub(crate) fn aes_counter(key: &[u8], backend: Backend) -> Result<Protected<dyn 
 /// # Errors
 /// `Error::KeyLength`.
 pub(crate) fn aes_block(key: &[u8], backend: Backend) -> Result<Protected<dyn BlockCipher<16>>, Error> {
-    struct Setup<'a>(&'a [u8]);
-    impl AesSetup for Setup<'_> {
-        type Output = Result<Protected<dyn BlockCipher<16>>, Error>;
-
-        fn with_aes<L: AesLanes>(self, lanes: L) -> Self::Output {
-            match self.0.len() {
-                16 => Ok(lanes_blocks::AesBlocks::<L, 10>::protected(lanes, self.0).unsize(|aes| aes)),
-                24 => Ok(lanes_blocks::AesBlocks::<L, 12>::protected(lanes, self.0).unsize(|aes| aes)),
-                32 => Ok(lanes_blocks::AesBlocks::<L, 14>::protected(lanes, self.0).unsize(|aes| aes)),
-                found => Err(Error::KeyLength { found, want: 32 }),
-            }
-        }
-
-        fn without_aes(self, portable: Portable) -> Self::Output {
-            match self.0.len() {
-                16 | 24 | 32 => Ok(bitsliced::Aes::protected(portable, self.0).unsize(|aes| aes)),
-                found => Err(Error::KeyLength { found, want: 32 }),
-            }
-        }
-    }
-    backend.0.set_up_aes(Setup(key))
+    check(key)?;
+    Ok(with_aes!(
+        backend,
+        |aes| match key.len() {
+            16 => lanes_blocks::AesBlocks::<_, 10>::protected(aes, key).unsize(|aes| aes),
+            24 => lanes_blocks::AesBlocks::<_, 12>::protected(aes, key).unsize(|aes| aes),
+            _ => lanes_blocks::AesBlocks::<_, 14>::protected(aes, key).unsize(|aes| aes),
+        },
+        |plain| bitsliced::Aes::protected(plain, key).unsize(|aes| aes)
+    ))
 }
 
 /// AES-GCM (SP 800-38D) with 12-byte nonces and 16-byte tags under `key` of 16, 24 or 32 bytes. All that is derived
@@ -84,47 +102,28 @@ pub(crate) fn aes_block(key: &[u8], backend: Backend) -> Result<Protected<dyn Bl
 /// # Errors
 /// `Error::KeyLength`.
 pub(crate) fn aes_gcm(key: &[u8], backend: Backend) -> Result<Protected<dyn Aead>, Error> {
-    struct Setup<'a>(&'a [u8], Backend);
-    impl AesSetup for Setup<'_> {
-        type Output = Result<Protected<dyn Aead>, Error>;
+    check(key)?;
+    Ok(with_aes!(
+        backend,
+        |aes| match key.len() {
+            16 => gcm::AesGcm::<_, 10>::protected(aes, key),
+            24 => gcm::AesGcm::<_, 12>::protected(aes, key),
+            _ => gcm::AesGcm::<_, 14>::protected(aes, key),
+        },
+        |plain| bitsliced_gcm::BitslicedGcm::protected(bitsliced::Aes::protected(plain, key), backend, GCM_LIMITS)
+    ))
+}
 
-        fn with_aes<L: AesLanes>(self, lanes: L) -> Self::Output {
-            match self.0.len() {
-                16 => Ok(gcm::AesGcm::<L, 10>::protected(lanes, self.0)),
-                24 => Ok(gcm::AesGcm::<L, 12>::protected(lanes, self.0)),
-                32 => Ok(gcm::AesGcm::<L, 14>::protected(lanes, self.0)),
-                found => Err(Error::KeyLength { found, want: 32 }),
-            }
-        }
-
-        fn without_aes(self, portable: Portable) -> Self::Output {
-            match self.0.len() {
-                16 | 24 | 32 => {
-                    let aes = bitsliced::Aes::protected(portable, self.0);
-                    Ok(bitsliced_gcm::BitslicedGcm::protected(aes, self.1, GCM_LIMITS))
-                }
-                found => Err(Error::KeyLength { found, want: 32 }),
-            }
-        }
+fn check(key: &[u8]) -> Result<(), Error> {
+    match key.len() {
+        16 | 24 | 32 => Ok(()),
+        found => Err(Error::KeyLength { found, want: 32 }),
     }
-    backend.0.set_up_aes(Setup(key, backend))
 }
 
 /// Whether `backend` has instructions for AES.
 pub(crate) fn has_instructions(backend: Backend) -> bool {
-    struct Look;
-    impl AesSetup for Look {
-        type Output = bool;
-
-        fn with_aes<L: AesLanes>(self, _lanes: L) -> bool {
-            true
-        }
-
-        fn without_aes(self, _portable: Portable) -> bool {
-            false
-        }
-    }
-    backend.0.set_up_aes(Look)
+    with_aes!(backend, |_aes| true, |_plain| false)
 }
 
 /// The most rounds: those of a 256-bit key.

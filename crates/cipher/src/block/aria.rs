@@ -12,43 +12,76 @@ mod lanes_blocks;
 
 use zeroize::{Zeroizing, optimization_barrier};
 
-use crate::aead::{Aead, Error};
-use crate::arch::{AesLanes, ByteLanes, ByteSetup, Portable};
+use crate::aead::Aead;
+use crate::arch::with_bytes;
 use crate::backend::Backend;
-use crate::block::BlockCipher;
+use crate::block::{BlockCipher, SetKey};
+use crate::error::Error;
+use crate::facts::{Cipher, GCM_LIMITS, Kmip, Standing};
 use crate::memory::Protected;
 use crate::mode::Counter128;
 use crate::mode::gcm::Gcm;
-use crate::registry::GCM_LIMITS;
+use crate::modes::Mode;
+#[cfg(any(test, feature = "testing"))]
+use crate::testing::{evidence, reference};
+
+/// The row that the others of this cipher are made from.
+const ARIA_256: Cipher = Cipher {
+    name: "aria-256",
+    id: 4,
+    block_bytes: 16,
+    key_bytes: 32,
+    other_key_bits: None,
+    mode: Mode::Gcm,
+    standing: Standing::National,
+    source: "RFC 5794, KS X 1213",
+    fips: false,
+    kcmvp: true,
+    limits: GCM_LIMITS,
+    caveat: None,
+    constant_time: true,
+    kmip: Some(Kmip { algorithm: 0x29, bits_without_parity: None }),
+    set_key: SetKey::Block128 {
+        counter: aria_counter,
+        gcm: Some(aria_gcm),
+        block: aria_block,
+        has_instructions: |_| false,
+    },
+    #[cfg(any(test, feature = "testing"))]
+    evidence: evidence!(
+        reference::aria,
+        "aria.txt",
+        "aria-192.txt",
+        "aria-ctr.txt",
+        "aria-gcm.txt",
+        "aria-gcm-wycheproof.txt",
+        "aria-cbc.txt",
+        "aria-cmac-wycheproof.txt"
+    ),
+};
+
+/// The rows of the table of ciphers.
+pub(crate) const CIPHERS: &[Cipher] = &[
+    Cipher { name: "aria-128", id: 3, key_bytes: 16, ..ARIA_256 },
+    Cipher { name: "aria-192", id: 15, key_bytes: 24, ..ARIA_256 },
+    ARIA_256,
+];
 
 /// ARIA for counter modes under a `key` of 16, 24 or 32 bytes. The key schedule is zeroed on drop.
 ///
 /// # Errors
 /// `Error::KeyLength`.
 pub(crate) fn aria_counter(key: &[u8], backend: Backend) -> Result<Protected<dyn Counter128>, Error> {
-    struct Setup<'a>(&'a [u8]);
-    impl ByteSetup for Setup<'_> {
-        type Output = Result<Protected<dyn Counter128>, Error>;
-
-        fn with_bytes<L: ByteLanes>(self, lanes: L) -> Self::Output {
-            match self.0.len() {
-                16 => Ok(lanes::Aria::<L, 12>::protected(lanes, self.0)),
-                24 => Ok(lanes::Aria::<L, 14>::protected(lanes, self.0)),
-                32 => Ok(lanes::Aria::<L, 16>::protected(lanes, self.0)),
-                found => Err(Error::KeyLength { found, want: 32 }),
-            }
-        }
-
-        fn without_bytes(self, portable: Portable) -> Self::Output {
-            match self.0.len() {
-                16 => Ok(bitsliced::Aria::protected(portable, self.0, 12).unsize(|aria| aria)),
-                24 => Ok(bitsliced::Aria::protected(portable, self.0, 14).unsize(|aria| aria)),
-                32 => Ok(bitsliced::Aria::protected(portable, self.0, 16).unsize(|aria| aria)),
-                found => Err(Error::KeyLength { found, want: 32 }),
-            }
-        }
-    }
-    backend.0.set_up_bytes(Setup(key))
+    let rounds = rounds(key)?;
+    Ok(with_bytes!(
+        backend,
+        |bytes| match rounds {
+            12 => lanes::Aria::<_, 12>::protected(bytes, key),
+            14 => lanes::Aria::<_, 14>::protected(bytes, key),
+            _ => lanes::Aria::<_, 16>::protected(bytes, key),
+        },
+        |plain| bitsliced::Aria::protected(plain, key, rounds).unsize(|aria| aria)
+    ))
 }
 
 /// ARIA-GCM (SP 800-38D) with 12-byte nonces and 16-byte tags under a `key` of 16, 24 or 32 bytes. All that is derived
@@ -57,29 +90,17 @@ pub(crate) fn aria_counter(key: &[u8], backend: Backend) -> Result<Protected<dyn
 /// # Errors
 /// `Error::KeyLength`.
 pub(crate) fn aria_gcm(key: &[u8], backend: Backend) -> Result<Protected<dyn Aead>, Error> {
-    struct Setup<'a>(&'a [u8], Backend);
-    impl ByteSetup for Setup<'_> {
-        type Output = Result<Protected<dyn Aead>, Error>;
-
-        /// With narrow vectors the key stream takes so much longer than its hash that nothing is won side by side.
-        fn with_bytes<L: ByteLanes>(self, _lanes: L) -> Self::Output {
-            Ok(Gcm::protected(GCM_LIMITS, aria_counter(self.0, self.1)?, self.1))
-        }
-
-        fn with_wide_bytes<L: ByteLanes + AesLanes>(self, lanes: L) -> Self::Output {
-            match self.0.len() {
-                16 => Ok(gcm::AriaGcm::<L, 12>::protected(lanes, GCM_LIMITS, self.0)),
-                24 => Ok(gcm::AriaGcm::<L, 14>::protected(lanes, GCM_LIMITS, self.0)),
-                32 => Ok(gcm::AriaGcm::<L, 16>::protected(lanes, GCM_LIMITS, self.0)),
-                found => Err(Error::KeyLength { found, want: 32 }),
-            }
-        }
-
-        fn without_bytes(self, _portable: Portable) -> Self::Output {
-            Ok(Gcm::protected(GCM_LIMITS, aria_counter(self.0, self.1)?, self.1))
-        }
-    }
-    backend.0.set_up_bytes(Setup(key, backend))
+    let rounds = rounds(key)?;
+    // With narrow vectors the key stream takes so much longer than its hash that nothing is won side by side.
+    Ok(with_bytes!(
+        backend,
+        wide |bytes| match rounds {
+            12 => gcm::AriaGcm::<_, 12>::protected(bytes, GCM_LIMITS, key),
+            14 => gcm::AriaGcm::<_, 14>::protected(bytes, GCM_LIMITS, key),
+            _ => gcm::AriaGcm::<_, 16>::protected(bytes, GCM_LIMITS, key),
+        },
+        else Gcm::protected(GCM_LIMITS, aria_counter(key, backend)?, backend)
+    ))
 }
 
 /// ARIA for whole blocks, both ways, under a `key` of 16, 24 or 32 bytes. The key schedules are zeroed on drop.
@@ -87,29 +108,26 @@ pub(crate) fn aria_gcm(key: &[u8], backend: Backend) -> Result<Protected<dyn Aea
 /// # Errors
 /// `Error::KeyLength`.
 pub(crate) fn aria_block(key: &[u8], backend: Backend) -> Result<Protected<dyn BlockCipher<16>>, Error> {
-    struct Setup<'a>(&'a [u8]);
-    impl ByteSetup for Setup<'_> {
-        type Output = Result<Protected<dyn BlockCipher<16>>, Error>;
+    let rounds = rounds(key)?;
+    Ok(with_bytes!(
+        backend,
+        |bytes| match rounds {
+            12 => lanes_blocks::AriaBlocks::<_, 12>::protected(bytes, key).unsize(|aria| aria),
+            14 => lanes_blocks::AriaBlocks::<_, 14>::protected(bytes, key).unsize(|aria| aria),
+            _ => lanes_blocks::AriaBlocks::<_, 16>::protected(bytes, key).unsize(|aria| aria),
+        },
+        |plain| bitsliced::AriaBlocks::protected(plain, key, rounds).unsize(|aria| aria)
+    ))
+}
 
-        fn with_bytes<L: ByteLanes>(self, lanes: L) -> Self::Output {
-            match self.0.len() {
-                16 => Ok(lanes_blocks::AriaBlocks::<L, 12>::protected(lanes, self.0).unsize(|aria| aria)),
-                24 => Ok(lanes_blocks::AriaBlocks::<L, 14>::protected(lanes, self.0).unsize(|aria| aria)),
-                32 => Ok(lanes_blocks::AriaBlocks::<L, 16>::protected(lanes, self.0).unsize(|aria| aria)),
-                found => Err(Error::KeyLength { found, want: 32 }),
-            }
-        }
-
-        fn without_bytes(self, portable: Portable) -> Self::Output {
-            match self.0.len() {
-                16 => Ok(bitsliced::AriaBlocks::protected(portable, self.0, 12).unsize(|aria| aria)),
-                24 => Ok(bitsliced::AriaBlocks::protected(portable, self.0, 14).unsize(|aria| aria)),
-                32 => Ok(bitsliced::AriaBlocks::protected(portable, self.0, 16).unsize(|aria| aria)),
-                found => Err(Error::KeyLength { found, want: 32 }),
-            }
-        }
+/// The number of rounds under `key` (RFC 5794, 2.2).
+fn rounds(key: &[u8]) -> Result<usize, Error> {
+    match key.len() {
+        16 => Ok(12),
+        24 => Ok(14),
+        32 => Ok(16),
+        found => Err(Error::KeyLength { found, want: 32 }),
     }
-    backend.0.set_up_bytes(Setup(key))
 }
 
 /// The most rounds: those of a 256-bit key.

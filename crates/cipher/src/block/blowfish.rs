@@ -8,40 +8,58 @@ mod sliced;
 
 use zeroize::optimization_barrier;
 
-use super::BlockCipher;
 use super::by_length::ByLength;
-use crate::aead::Error;
-use crate::arch::{TableLanes, TableSetup};
+use super::{BlockCipher, SetKey};
+use crate::arch::{TableLanes, with_tables};
 use crate::backend::Backend;
+use crate::error::Error;
+use crate::facts::{BLOCK64_LIMITS, Cipher, Kmip, Standing};
 use crate::memory::Protected;
 use crate::mode::{Counter64, counter_mode};
+use crate::modes::Mode;
+#[cfg(any(test, feature = "testing"))]
+use crate::testing::{Evidence, evidence, reference};
+
+/// The row of the table of ciphers. The cipher takes 4 to 56 bytes of key: 16 are what its libraries and protocols default
+/// to; more would not mend its 64-bit block, and a row is one key length.
+pub(crate) const CIPHERS: &[Cipher] = &[Cipher {
+    name: "blowfish",
+    id: 6,
+    block_bytes: 8,
+    key_bytes: 16,
+    other_key_bits: Some((32, 448)),
+    mode: Mode::CtrMac,
+    standing: Standing::Legacy,
+    source: "Schneier, FSE 1993",
+    fips: false,
+    kcmvp: false,
+    limits: BLOCK64_LIMITS,
+    caveat: Some("no standard stands behind it; 64-bit blocks (Sweet32); its table look-ups leak through caches"),
+    constant_time: false,
+    kmip: Some(Kmip { algorithm: 0x10, bits_without_parity: None }),
+    set_key: SetKey::Block64 { counter: keyed, block },
+    #[cfg(any(test, feature = "testing"))]
+    evidence: Evidence {
+        repeats_keys: true,
+        ..evidence!(reference::blowfish, "blowfish.txt", "blowfish-ctr.txt", "blowfish-ctr-mac.txt", "blowfish-cbc.txt")
+    },
+}];
 
 /// Sets a 16-byte `key` for counter mode. All that is derived from it is zeroed on drop.
 ///
 /// # Errors
 /// `Error::KeyLength`.
 pub(crate) fn keyed(key: &[u8], backend: Backend) -> Result<Protected<dyn Counter64>, Error> {
-    struct Setup<'a>(&'a [u8]);
-    impl TableSetup for Setup<'_> {
-        type Output = Protected<dyn Counter64>;
-
-        fn with_tables<L: TableLanes>(self, lanes: L) -> Self::Output {
-            let short = Blowfish::protected(self.0);
-            let long = sliced::Planes::protected(lanes, &short);
-            Protected::with(|| ByLength::<dyn Counter64> {
-                short: short.unsize(|short| short),
-                long: long.unsize(|long| long),
-                batch_bytes: 8 * L::BYTES,
-                worth_bytes: SLICED_BYTES_MIN,
-            })
-            .unsize(|both| both)
-        }
-        fn without_tables(self) -> Self::Output {
-            Blowfish::protected(self.0).unsize(|blowfish| blowfish)
-        }
-    }
     check(key)?;
-    Ok(backend.0.set_up_tables(Setup(key)))
+    let short = Blowfish::protected(key);
+    Ok(with_tables!(
+        backend,
+        |lanes| {
+            let long: Protected<dyn Counter64> = sliced::Planes::protected(lanes, &short).unsize(|long| long);
+            by_length(lanes, long, short.unsize(|short| short)).unsize(|both| both)
+        },
+        else short.unsize(|blowfish| blowfish)
+    ))
 }
 
 /// Sets a 16-byte `key` for whole blocks, both ways.
@@ -49,27 +67,21 @@ pub(crate) fn keyed(key: &[u8], backend: Backend) -> Result<Protected<dyn Counte
 /// # Errors
 /// `Error::KeyLength`.
 pub(crate) fn block(key: &[u8], backend: Backend) -> Result<Protected<dyn BlockCipher<8>>, Error> {
-    struct Setup<'a>(&'a [u8]);
-    impl TableSetup for Setup<'_> {
-        type Output = Protected<dyn BlockCipher<8>>;
-
-        fn with_tables<L: TableLanes>(self, lanes: L) -> Self::Output {
-            let short = Blowfish::protected(self.0);
-            let long = sliced::Planes::protected(lanes, &short);
-            Protected::with(|| ByLength::<dyn BlockCipher<8>> {
-                short: short.unsize(|short| short),
-                long: long.unsize(|long| long),
-                batch_bytes: 8 * L::BYTES,
-                worth_bytes: SLICED_BYTES_MIN,
-            })
-            .unsize(|both| both)
-        }
-        fn without_tables(self) -> Self::Output {
-            Blowfish::protected(self.0).unsize(|blowfish| blowfish)
-        }
-    }
     check(key)?;
-    Ok(backend.0.set_up_tables(Setup(key)))
+    let short = Blowfish::protected(key);
+    Ok(with_tables!(
+        backend,
+        |lanes| {
+            let long: Protected<dyn BlockCipher<8>> = sliced::Planes::protected(lanes, &short).unsize(|long| long);
+            by_length(lanes, long, short.unsize(|short| short)).unsize(|both| both)
+        },
+        else short.unsize(|blowfish| blowfish)
+    ))
+}
+
+/// Both forms of one key, where `lanes` look up.
+fn by_length<L: TableLanes, T: ?Sized>(_lanes: L, long: Protected<T>, short: Protected<T>) -> Protected<ByLength<T>> {
+    Protected::with(|| ByLength { short, long, batch_bytes: 8 * L::BYTES, worth_bytes: SLICED_BYTES_MIN })
 }
 
 /// What is worth a set of sliced blocks, in bytes: the plain form takes as long for them.
@@ -239,13 +251,13 @@ mod tests {
     use super::*;
     use crate::arch::left_after_drop;
     use crate::testing::bytes;
-    use crate::testing::vectors::{Case, vectors};
+    use crate::testing::vectors::{Case, vectors_of};
 
     /// All published vectors, whatever their key length.
     #[test]
     fn published_vectors_of_every_key_length() {
         let mut lengths = std::collections::BTreeSet::new();
-        for vector in vectors().iter().filter(|vector| vector.cipher == "blowfish") {
+        for vector in vectors_of(&CIPHERS[0]) {
             let Case::Block { plaintext, ciphertext } = &vector.case else { continue };
             let mut blocks = plaintext.clone();
             let blowfish = Blowfish::protected(&vector.key);

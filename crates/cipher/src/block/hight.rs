@@ -8,27 +8,52 @@
 use zeroize::optimization_barrier;
 
 use super::byte_sliced::{ByteCipher, ByteSliced};
-use crate::aead::Error;
-use crate::arch::{Lanes, LanesSetup};
+use crate::arch::{Lanes, with_every};
 use crate::backend::Backend;
-use crate::block::BlockCipher;
+use crate::block::{BlockCipher, SetKey};
+use crate::error::Error;
+use crate::facts::{BLOCK64_LIMITS, Cipher, Standing};
 use crate::memory::Protected;
 use crate::mode::Counter64;
+use crate::modes::Mode;
+#[cfg(any(test, feature = "testing"))]
+use crate::testing::{evidence, reference};
+
+/// The row of the table of ciphers.
+pub(crate) const CIPHERS: &[Cipher] = &[Cipher {
+    name: "hight",
+    id: 11,
+    block_bytes: 8,
+    key_bytes: 16,
+    other_key_bits: None,
+    mode: Mode::CtrMac,
+    standing: Standing::National,
+    source: "ISO/IEC 18033-3",
+    fips: false,
+    kcmvp: true,
+    limits: BLOCK64_LIMITS,
+    caveat: Some("64-bit blocks (Sweet32): never a gigabyte under one key"),
+    constant_time: true,
+    kmip: None,
+    set_key: SetKey::Block64 { counter, block },
+    #[cfg(any(test, feature = "testing"))]
+    evidence: evidence!(
+        reference::hight,
+        "hight.txt",
+        "hight-ctr.txt",
+        "hight-ctr-mac.txt",
+        "hight-cbc.txt",
+        "hight-cmac.txt"
+    ),
+}];
 
 /// HIGHT for counter mode under `key` of 16 bytes. The key schedule is zeroed on drop.
 ///
 /// # Errors
 /// `Error::KeyLength`.
 pub(crate) fn counter(key: &[u8], backend: Backend) -> Result<Protected<dyn Counter64>, Error> {
-    struct Setup<'a>(&'a [u8; 16]);
-    impl LanesSetup for Setup<'_> {
-        type Output = Protected<dyn Counter64>;
-
-        fn with<L: Lanes>(self, lanes: L) -> Self::Output {
-            keyed(lanes, self.0).unsize(|hight| hight)
-        }
-    }
-    Ok(backend.0.set_up_lanes(Setup(checked(key)?)))
+    let key = checked(key)?;
+    Ok(with_every!(backend, |lanes| keyed(lanes, key).unsize(|hight| hight)))
 }
 
 /// HIGHT for whole blocks, both ways, under `key` of 16 bytes. The key schedule is zeroed on drop.
@@ -36,15 +61,8 @@ pub(crate) fn counter(key: &[u8], backend: Backend) -> Result<Protected<dyn Coun
 /// # Errors
 /// `Error::KeyLength`.
 pub(crate) fn block(key: &[u8], backend: Backend) -> Result<Protected<dyn BlockCipher<8>>, Error> {
-    struct Setup<'a>(&'a [u8; 16]);
-    impl LanesSetup for Setup<'_> {
-        type Output = Protected<dyn BlockCipher<8>>;
-
-        fn with<L: Lanes>(self, lanes: L) -> Self::Output {
-            keyed(lanes, self.0).unsize(|hight| hight)
-        }
-    }
-    Ok(backend.0.set_up_lanes(Setup(checked(key)?)))
+    let key = checked(key)?;
+    Ok(with_every!(backend, |lanes| keyed(lanes, key).unsize(|hight| hight)))
 }
 
 fn checked(key: &[u8]) -> Result<&[u8; 16], Error> {

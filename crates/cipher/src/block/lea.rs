@@ -5,28 +5,52 @@
 use zeroize::optimization_barrier;
 
 use super::word_sliced::{WordCipher, WordSliced};
-use crate::aead::Error;
-use crate::arch::{Lanes, LanesSetup};
+use crate::arch::{Lanes, with_every};
 use crate::backend::Backend;
-use crate::block::BlockCipher;
+use crate::block::{BlockCipher, SetKey};
+use crate::error::Error;
+use crate::facts::{Cipher, GCM_LIMITS, Standing};
 use crate::memory::Protected;
 use crate::mode::Counter128;
+use crate::modes::Mode;
+#[cfg(any(test, feature = "testing"))]
+use crate::testing::{evidence, reference};
+
+/// The row that the others of this cipher are made from.
+const LEA_256: Cipher = Cipher {
+    name: "lea-256",
+    id: 10,
+    block_bytes: 16,
+    key_bytes: 32,
+    other_key_bits: None,
+    mode: Mode::Gcm,
+    standing: Standing::National,
+    source: "KS X 3246",
+    fips: false,
+    kcmvp: true,
+    limits: GCM_LIMITS,
+    caveat: None,
+    constant_time: true,
+    kmip: None,
+    set_key: SetKey::Block128 { counter, gcm: None, block, has_instructions: |_| false },
+    #[cfg(any(test, feature = "testing"))]
+    evidence: evidence!(reference::lea, "lea.txt", "lea-ctr.txt", "lea-gcm.txt", "lea-cbc.txt"),
+};
+
+/// The rows of the table of ciphers.
+pub(crate) const CIPHERS: &[Cipher] = &[
+    Cipher { name: "lea-128", id: 8, key_bytes: 16, ..LEA_256 },
+    Cipher { name: "lea-192", id: 9, key_bytes: 24, ..LEA_256 },
+    LEA_256,
+];
 
 /// LEA for counter modes under `key` of 16, 24 or 32 bytes. The key schedule is zeroed on drop.
 ///
 /// # Errors
 /// `Error::KeyLength`.
 pub(crate) fn counter(key: &[u8], backend: Backend) -> Result<Protected<dyn Counter128>, Error> {
-    struct Setup<'a>(&'a [u8]);
-    impl LanesSetup for Setup<'_> {
-        type Output = Protected<dyn Counter128>;
-
-        fn with<L: Lanes>(self, lanes: L) -> Self::Output {
-            keyed(lanes, self.0).unsize(|lea| lea)
-        }
-    }
     check(key)?;
-    Ok(backend.0.set_up_lanes(Setup(key)))
+    Ok(with_every!(backend, |lanes| keyed(lanes, key).unsize(|lea| lea)))
 }
 
 /// LEA for whole blocks, both ways, under `key` of 16, 24 or 32 bytes. The key schedule is zeroed on drop.
@@ -34,16 +58,8 @@ pub(crate) fn counter(key: &[u8], backend: Backend) -> Result<Protected<dyn Coun
 /// # Errors
 /// `Error::KeyLength`.
 pub(crate) fn block(key: &[u8], backend: Backend) -> Result<Protected<dyn BlockCipher<16>>, Error> {
-    struct Setup<'a>(&'a [u8]);
-    impl LanesSetup for Setup<'_> {
-        type Output = Protected<dyn BlockCipher<16>>;
-
-        fn with<L: Lanes>(self, lanes: L) -> Self::Output {
-            keyed(lanes, self.0).unsize(|lea| lea)
-        }
-    }
     check(key)?;
-    Ok(backend.0.set_up_lanes(Setup(key)))
+    Ok(with_every!(backend, |lanes| keyed(lanes, key).unsize(|lea| lea)))
 }
 
 fn check(key: &[u8]) -> Result<(), Error> {

@@ -1,4 +1,4 @@
-//! Block ciphers: one file each, all behind one trait that takes many blocks at a time.
+//! Block ciphers: one file each, which holds the rows of the table too, all behind one trait that takes many blocks at a time.
 //!
 //! A cipher has up to two forms: one for counter modes, which never decrypt a block and count by themselves, and one for
 //! whole blocks both ways. What one form needs the other does not pay for. Modes are in `mode`.
@@ -13,10 +13,13 @@ pub(crate) mod lea;
 pub(crate) mod pipo;
 pub(crate) mod seed;
 pub(crate) mod tdes;
+#[cfg(any(test, feature = "testing"))]
+pub(crate) mod toy;
 mod word_sliced;
 
-use crate::aead::{Aead, Error};
+use crate::aead::Aead;
 use crate::backend::Backend;
+use crate::error::Error;
 use crate::memory::Protected;
 use crate::mode::{Counter64, Counter128};
 
@@ -34,6 +37,8 @@ pub(crate) enum SetKey {
         gcm: Option<SetOn<dyn Aead>>,
         /// Whole blocks, both ways.
         block: SetOn<dyn BlockCipher<16>>,
+        /// Whether a backend has instructions for this very cipher, so that GCM hides its time behind the hash.
+        has_instructions: fn(Backend) -> bool,
     },
     /// 8-byte blocks.
     Block64 {

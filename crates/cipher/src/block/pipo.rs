@@ -7,28 +7,48 @@
 use zeroize::optimization_barrier;
 
 use super::byte_sliced::{ByteCipher, ByteSliced};
-use crate::aead::Error;
-use crate::arch::{Lanes, LanesSetup};
+use crate::arch::{Lanes, with_every};
 use crate::backend::Backend;
-use crate::block::BlockCipher;
+use crate::block::{BlockCipher, SetKey};
+use crate::error::Error;
+use crate::facts::{BLOCK64_LIMITS, Cipher, Standing};
 use crate::memory::Protected;
 use crate::mode::Counter64;
+use crate::modes::Mode;
+#[cfg(any(test, feature = "testing"))]
+use crate::testing::{evidence, reference};
+
+/// The row that the others of this cipher are made from.
+const PIPO_256: Cipher = Cipher {
+    name: "pipo-256",
+    id: 13,
+    block_bytes: 8,
+    key_bytes: 32,
+    other_key_bits: None,
+    mode: Mode::CtrMac,
+    standing: Standing::Experimental,
+    source: "Kim et al., ICISC 2020",
+    fips: false,
+    kcmvp: false,
+    limits: BLOCK64_LIMITS,
+    caveat: Some("a research design: no standard, little analysis so far; 64-bit blocks (Sweet32)"),
+    constant_time: true,
+    kmip: None,
+    set_key: SetKey::Block64 { counter, block },
+    #[cfg(any(test, feature = "testing"))]
+    evidence: evidence!(reference::pipo, "pipo.txt", "pipo-ctr.txt", "pipo-ctr-mac.txt"),
+};
+
+/// The rows of the table of ciphers.
+pub(crate) const CIPHERS: &[Cipher] = &[Cipher { name: "pipo-128", id: 12, key_bytes: 16, ..PIPO_256 }, PIPO_256];
 
 /// PIPO for counter mode under `key` of 16 or 32 bytes. The key schedule is zeroed on drop.
 ///
 /// # Errors
 /// `Error::KeyLength`.
 pub(crate) fn counter(key: &[u8], backend: Backend) -> Result<Protected<dyn Counter64>, Error> {
-    struct Setup<'a>(&'a [u8]);
-    impl LanesSetup for Setup<'_> {
-        type Output = Protected<dyn Counter64>;
-
-        fn with<L: Lanes>(self, lanes: L) -> Self::Output {
-            keyed(lanes, self.0).unsize(|pipo| pipo)
-        }
-    }
     check(key)?;
-    Ok(backend.0.set_up_lanes(Setup(key)))
+    Ok(with_every!(backend, |lanes| keyed(lanes, key).unsize(|pipo| pipo)))
 }
 
 /// PIPO for whole blocks, both ways, under `key` of 16 or 32 bytes. The key schedule is zeroed on drop.
@@ -36,16 +56,8 @@ pub(crate) fn counter(key: &[u8], backend: Backend) -> Result<Protected<dyn Coun
 /// # Errors
 /// `Error::KeyLength`.
 pub(crate) fn block(key: &[u8], backend: Backend) -> Result<Protected<dyn BlockCipher<8>>, Error> {
-    struct Setup<'a>(&'a [u8]);
-    impl LanesSetup for Setup<'_> {
-        type Output = Protected<dyn BlockCipher<8>>;
-
-        fn with<L: Lanes>(self, lanes: L) -> Self::Output {
-            keyed(lanes, self.0).unsize(|pipo| pipo)
-        }
-    }
     check(key)?;
-    Ok(backend.0.set_up_lanes(Setup(key)))
+    Ok(with_every!(backend, |lanes| keyed(lanes, key).unsize(|pipo| pipo)))
 }
 
 fn check(key: &[u8]) -> Result<(), Error> {

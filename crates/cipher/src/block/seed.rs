@@ -10,31 +10,53 @@ mod lanes;
 
 use zeroize::{Zeroizing, optimization_barrier};
 
-use crate::aead::Error;
-use crate::arch::{ByteLanes, ByteSetup, Lanes, Portable};
+use crate::arch::{Lanes, with_bytes};
 use crate::backend::Backend;
-use crate::block::BlockCipher;
+use crate::block::{BlockCipher, SetKey};
+use crate::error::Error;
+use crate::facts::{Cipher, GCM_LIMITS, Kmip, Standing};
 use crate::memory::Protected;
 use crate::mode::Counter128;
+use crate::modes::Mode;
+#[cfg(any(test, feature = "testing"))]
+use crate::testing::{evidence, reference};
+
+/// The row of the table of ciphers.
+pub(crate) const CIPHERS: &[Cipher] = &[Cipher {
+    name: "seed-128",
+    id: 7,
+    block_bytes: 16,
+    key_bytes: 16,
+    other_key_bits: None,
+    mode: Mode::Gcm,
+    standing: Standing::National,
+    source: "RFC 4269",
+    fips: false,
+    kcmvp: true,
+    limits: GCM_LIMITS,
+    caveat: None,
+    constant_time: true,
+    kmip: Some(Kmip { algorithm: 0x2a, bits_without_parity: None }),
+    set_key: SetKey::Block128 { counter, gcm: None, block, has_instructions: |_| false },
+    #[cfg(any(test, feature = "testing"))]
+    evidence: evidence!(
+        reference::seed,
+        "seed.txt",
+        "seed-ctr.txt",
+        "seed-gcm.txt",
+        "seed-gcm-wycheproof.txt",
+        "seed-cbc.txt"
+    ),
+}];
 
 /// SEED for counter modes under `key` of 16 bytes. The key schedule is zeroed on drop.
 ///
 /// # Errors
 /// `Error::KeyLength`.
 pub(crate) fn counter(key: &[u8], backend: Backend) -> Result<Protected<dyn Counter128>, Error> {
-    struct Setup<'a>(&'a [u8; 16]);
-    impl ByteSetup for Setup<'_> {
-        type Output = Protected<dyn Counter128>;
-
-        fn with_bytes<L: ByteLanes>(self, lanes: L) -> Self::Output {
-            lanes::keyed(lanes, self.0).unsize(|seed| seed)
-        }
-
-        fn without_bytes(self, portable: Portable) -> Self::Output {
-            bitsliced::keyed(portable, self.0).unsize(|seed| seed)
-        }
-    }
-    Ok(backend.0.set_up_bytes(Setup(checked(key)?)))
+    let key = checked(key)?;
+    Ok(with_bytes!(backend, |lanes| lanes::keyed(lanes, key).unsize(|seed| seed), |plain| bitsliced::keyed(plain, key)
+        .unsize(|seed| seed)))
 }
 
 /// SEED for whole blocks, both ways, under `key` of 16 bytes. The key schedule is zeroed on drop.
@@ -42,19 +64,9 @@ pub(crate) fn counter(key: &[u8], backend: Backend) -> Result<Protected<dyn Coun
 /// # Errors
 /// `Error::KeyLength`.
 pub(crate) fn block(key: &[u8], backend: Backend) -> Result<Protected<dyn BlockCipher<16>>, Error> {
-    struct Setup<'a>(&'a [u8; 16]);
-    impl ByteSetup for Setup<'_> {
-        type Output = Protected<dyn BlockCipher<16>>;
-
-        fn with_bytes<L: ByteLanes>(self, lanes: L) -> Self::Output {
-            lanes::keyed(lanes, self.0).unsize(|seed| seed)
-        }
-
-        fn without_bytes(self, portable: Portable) -> Self::Output {
-            bitsliced::keyed(portable, self.0).unsize(|seed| seed)
-        }
-    }
-    Ok(backend.0.set_up_bytes(Setup(checked(key)?)))
+    let key = checked(key)?;
+    Ok(with_bytes!(backend, |lanes| lanes::keyed(lanes, key).unsize(|seed| seed), |plain| bitsliced::keyed(plain, key)
+        .unsize(|seed| seed)))
 }
 
 fn checked(key: &[u8]) -> Result<&[u8; 16], Error> {

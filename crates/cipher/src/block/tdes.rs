@@ -19,87 +19,87 @@ mod s_boxes;
 
 use zeroize::optimization_barrier;
 
-use crate::aead::Error;
-use crate::arch::{ByteLanes, Kernel, Planes, PlanesSetup, TableLanes, TableSetup};
+use crate::arch::{Kernel, Planes, with_every, with_tables};
 use crate::backend::Backend;
-use crate::block::BlockCipher;
+use crate::block::SetKey;
 use crate::block::by_length::ByLength;
+use crate::error::Error;
+use crate::facts::{Cipher, Kmip, Standing, TDES_LIMITS};
 use crate::memory::Protected;
 use crate::mode::{Counter64, counter_mode};
+use crate::modes::Mode;
+#[cfg(any(test, feature = "testing"))]
+use crate::testing::{evidence, reference};
 use bytes::ByteKeys;
 use s_boxes::s_box;
 
 pub(crate) use blocks::block;
+
+/// The row of the table of ciphers.
+pub(crate) const CIPHERS: &[Cipher] = &[Cipher {
+    name: "3des",
+    id: 5,
+    block_bytes: 8,
+    key_bytes: 24,
+    other_key_bits: None,
+    mode: Mode::CtrMac,
+    standing: Standing::Legacy,
+    source: "SP 800-67r2",
+    fips: false,
+    kcmvp: false,
+    limits: TDES_LIMITS,
+    caveat: Some("NIST disallows it for new encryption since 2024; at most 8 MiB under one key"),
+    constant_time: true,
+    kmip: Some(Kmip { algorithm: 0x02, bits_without_parity: Some(168) }),
+    set_key: SetKey::Block64 { counter: keyed, block },
+    #[cfg(any(test, feature = "testing"))]
+    evidence: evidence!(
+        reference::tdes,
+        "3des.txt",
+        "3des-ctr.txt",
+        "3des-ctr-mac.txt",
+        "3des-cbc.txt",
+        "3des-cmac.txt"
+    ),
+}];
 
 /// Sets `key`: 24 bytes, K1 then K2 then K3. The lowest bit of each byte (DES's parity) is ignored.
 ///
 /// # Errors
 /// `Error::KeyLength`.
 pub(crate) fn keyed(key: &[u8], backend: Backend) -> Result<Protected<dyn Counter64>, Error> {
-    match key.try_into() {
-        Ok(key) => Ok(backend.0.set_up_tables(ByLengthSetup { key, circuits: backend.0.set_up_planes(Setup(key)) })),
-        Err(_) => Err(Error::KeyLength { found: key.len(), want: 24 }),
-    }
+    let key = checked(key)?;
+    let circuits = with_every!(backend, |planes| circuits(planes, key));
+    Ok(with_tables!(
+        backend,
+        |lanes| {
+            let short: Protected<dyn Counter64> = ByteKeys::protected(lanes, key).unsize(|short| short);
+            by_length(short, circuits).unsize(|both| both)
+        },
+        else circuits
+    ))
 }
 
-struct Setup<'a>(&'a [u8; 24]);
-
-impl PlanesSetup for Setup<'_> {
-    type Output = Protected<dyn Counter64>;
-
-    /// Sets the key in place, so that no copy stays behind.
-    fn with<P: Planes>(self, planes: P) -> Self::Output {
-        let mut tdes = Protected::with(|| Tdes { planes, keys: RoundKeys::zero() });
-        tdes.keys.expand(self.0);
-        tdes.unsize(|tdes| tdes)
-    }
+fn checked(key: &[u8]) -> Result<&[u8; 24], Error> {
+    key.try_into().map_err(|_| Error::KeyLength { found: key.len(), want: 24 })
 }
 
-/// The circuits under one key, and where there are look-ups in vectors also these, for short messages.
-struct ByLengthSetup<'a, T: ?Sized> {
-    key: &'a [u8; 24],
-    circuits: Protected<T>,
+/// The circuits, keyed in place so that no copy stays behind.
+fn circuits<P: Planes>(planes: P, key: &[u8; 24]) -> Protected<dyn Counter64> {
+    let mut tdes = Protected::with(|| Tdes { planes, keys: RoundKeys::zero() });
+    tdes.keys.expand(key);
+    tdes.unsize(|tdes| tdes)
 }
 
-impl<'a, T: ?Sized> ByLengthSetup<'a, T> {
-    /// What a pass of the circuits takes on vectors with look-ups, in bytes.
-    const BATCH_BYTES: usize = 4096;
-    /// From how many bytes on a pass takes no longer than the look-ups.
-    const CIRCUIT_BYTES_MIN: usize = 2048;
-}
+/// What a pass of the circuits takes on vectors with look-ups, in bytes.
+const BATCH_BYTES: usize = 4096;
 
-impl TableSetup for ByLengthSetup<'_, dyn Counter64> {
-    type Output = Protected<dyn Counter64>;
+/// From how many bytes on a pass of the circuits takes no longer than look-ups.
+const CIRCUIT_BYTES_MIN: usize = 2048;
 
-    fn with_tables<L: TableLanes + ByteLanes>(self, lanes: L) -> Self::Output {
-        Protected::with(|| ByLength::<dyn Counter64> {
-            short: ByteKeys::protected(lanes, self.key).unsize(|short| short),
-            long: self.circuits,
-            batch_bytes: Self::BATCH_BYTES,
-            worth_bytes: Self::CIRCUIT_BYTES_MIN,
-        })
-        .unsize(|both| both)
-    }
-    fn without_tables(self) -> Self::Output {
-        self.circuits
-    }
-}
-
-impl TableSetup for ByLengthSetup<'_, dyn BlockCipher<8>> {
-    type Output = Protected<dyn BlockCipher<8>>;
-
-    fn with_tables<L: TableLanes + ByteLanes>(self, lanes: L) -> Self::Output {
-        Protected::with(|| ByLength::<dyn BlockCipher<8>> {
-            short: ByteKeys::protected(lanes, self.key).unsize(|short| short),
-            long: self.circuits,
-            batch_bytes: Self::BATCH_BYTES,
-            worth_bytes: Self::CIRCUIT_BYTES_MIN,
-        })
-        .unsize(|both| both)
-    }
-    fn without_tables(self) -> Self::Output {
-        self.circuits
-    }
+/// The circuits, and look-ups in vectors for short messages.
+fn by_length<T: ?Sized>(short: Protected<T>, long: Protected<T>) -> Protected<ByLength<T>> {
+    Protected::with(|| ByLength { short, long, batch_bytes: BATCH_BYTES, worth_bytes: CIRCUIT_BYTES_MIN })
 }
 
 /// Rounds of three times DES.
@@ -429,7 +429,7 @@ mod tests {
                 theirs.encrypt_block(&mut block);
                 stream.extend_from_slice(&block);
             }
-            let mut ours = vec![Setup(key[..].try_into().unwrap()).with(Arrays)];
+            let mut ours = vec![circuits(Arrays, key[..].try_into().unwrap())];
             ours.extend(Backend::available().into_iter().map(|backend| keyed(&key, backend).unwrap()));
             for ours in ours {
                 for length in (seed as usize * 13 % 120..stream.len()).step_by(121).chain([4095, 4096, 4097]) {

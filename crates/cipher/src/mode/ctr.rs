@@ -4,7 +4,7 @@
 use zeroize::Zeroize;
 
 use super::{Counter64, Counter128};
-use crate::aead::Error;
+use crate::error::Error;
 
 /// Implements [`Ctr`](crate::ctr::Ctr) for a type that is a `Counter128` or `Counter64`: block bits, generic parameters
 /// and type, name of the backend.

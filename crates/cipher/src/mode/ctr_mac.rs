@@ -14,9 +14,10 @@
 use zeroize::Zeroize;
 
 use super::Counter64;
-use crate::aead::{Aead, Error, is_tag};
+use crate::aead::{Aead, is_tag};
+use crate::error::Error;
+use crate::facts::{Cipher, Limits};
 use crate::memory::Protected;
-use crate::registry::{Cipher, Limits};
 
 /// The longest key of a cipher with 64-bit blocks, in bytes.
 const CIPHER_KEY_BYTES_MAX: usize = 32;

@@ -7,10 +7,11 @@ use zeroize::{Zeroize, optimization_barrier};
 
 use super::Counter128;
 use super::ghash::GhashKey;
-use crate::aead::{Aead, Context, Error, is_tag};
+use crate::aead::{Aead, Context, is_tag};
 use crate::backend::Backend;
+use crate::error::Error;
+use crate::facts::Limits;
 use crate::memory::Protected;
-use crate::registry::Limits;
 
 /// The key of one cipher in GCM.
 pub(crate) struct Gcm {

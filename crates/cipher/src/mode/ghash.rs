@@ -11,7 +11,7 @@ mod portable;
 
 use std::sync::OnceLock;
 
-use crate::arch::{AesLanes, AesSetup, Kernel, Portable};
+use crate::arch::{AesLanes, Kernel, with_aes};
 use crate::backend::Backend;
 use crate::memory::Protected;
 use crate::mode::gcm::wipe_stack;
@@ -22,21 +22,15 @@ pub(crate) struct GhashKey(Protected<dyn Hash>);
 impl GhashKey {
     /// Sets up `h`, the encryption of the zero block, for `backend`.
     pub(crate) fn new(h: &[u8; 16], backend: Backend) -> Self {
-        struct Setup<'a>(&'a [u8; 16]);
-        impl AesSetup for Setup<'_> {
-            type Output = Protected<dyn Hash>;
-
-            fn with_aes<L: AesLanes>(self, lanes: L) -> Protected<dyn Hash> {
+        Self(with_aes!(
+            backend,
+            |lanes| {
                 let mut key = Protected::with(|| LanesKey { lanes, short: Powers::zero(), long: OnceLock::new() });
-                lanes.enter(SetPowers { h: self.0, powers: &mut key.short });
+                lanes.enter(SetPowers { h, powers: &mut key.short });
                 key.unsize(|key| key)
-            }
-
-            fn without_aes(self, words: Portable) -> Protected<dyn Hash> {
-                portable::Key::protected(words, self.0).unsize(|key| key)
-            }
-        }
-        Self(backend.0.set_up_aes(Setup(h)))
+            },
+            |words| portable::Key::protected(words, h).unsize(|key| key)
+        ))
     }
 
     /// GHASH of `associated` and `ciphertext` (any length, each padded with zeros to whole blocks) and a last block

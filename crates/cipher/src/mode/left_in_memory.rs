@@ -18,8 +18,9 @@ use crate::blocks::{Blocks, blocks};
 use crate::cbc::{Cbc, cbc};
 use crate::cmac::{Cmac, cmac};
 use crate::ctr::{Ctr, ctr};
+use crate::facts::Cipher;
 use crate::memory::Protected;
-use crate::registry::{Cipher, ciphers};
+use crate::registry::ciphers;
 use crate::testing::bytes;
 
 const LABEL: &str = "key that lies in memory";

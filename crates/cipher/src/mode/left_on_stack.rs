@@ -2,12 +2,15 @@
 //! power of it; with AES no round key and no mask of a tag either. Each call runs on a stack of its own, all of which is looked
 //! through. Nothing but tests is here.
 
-use crate::aead::{Aead, Context, Error, aead};
+use crate::aead::{Aead, Context, aead};
 use crate::arch::own_stack::left_by;
 use crate::backend::Backend;
 use crate::block::aes::reference;
 use crate::blocks::blocks;
-use crate::registry::{Cipher, Mode, ciphers};
+use crate::error::Error;
+use crate::facts::Cipher;
+use crate::modes::Mode;
+use crate::registry::ciphers;
 use crate::testing::bytes;
 
 const NONCE: [u8; 12] = [9; 12];

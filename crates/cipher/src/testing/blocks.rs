@@ -1,13 +1,14 @@
 //! The suite for whole blocks and for the modes over them, CBC and CMAC.
 
-use super::{Misaligned, Summary, assert_prints_no_key, bytes, of, offered_key, reference};
-use crate::aead::Error;
+use super::misaligned::Misaligned;
+use super::{Summary, assert_prints_no_key, bytes, offered_key, reference};
 use crate::blocks::Blocks;
 use crate::cbc::Cbc;
 use crate::cmac::Cmac;
+use crate::error::Error;
+use crate::facts::Cipher;
 use crate::memory::Protected;
-use crate::registry::Cipher;
-use crate::testing::vectors::Case;
+use crate::testing::vectors::{Case, vectors_of};
 
 /// Sets a key for a block cipher under test.
 pub type MakeBlocks<'a> = &'a dyn Fn(&[u8]) -> Result<Protected<dyn Blocks>, Error>;
@@ -31,7 +32,7 @@ fn block_counts() -> impl Iterator<Item = usize> {
 /// At the first failed check, naming it.
 pub fn blocks_conformance(cipher: &'static Cipher, make: MakeBlocks) -> Summary {
     let mut summary = Summary::default();
-    for vector in of(cipher) {
+    for vector in vectors_of(cipher) {
         let Case::Block { plaintext, ciphertext } = &vector.case else { continue };
         let Some(key) = offered_key(cipher, vector, &mut summary) else { continue };
         let blocks = make(&key).expect("a key of the right length");
@@ -94,7 +95,7 @@ fn blocks_arguments(cipher: &'static Cipher, make: MakeBlocks) {
 /// At the first failed check, naming it.
 pub fn cbc_conformance(cipher: &'static Cipher, make: MakeCbc) -> Summary {
     let mut summary = Summary::default();
-    for vector in of(cipher) {
+    for vector in vectors_of(cipher) {
         let Case::Cbc { iv, plaintext, ciphertext } = &vector.case else { continue };
         let Some(key) = offered_key(cipher, vector, &mut summary) else { continue };
         let cbc = make(&key).expect("a key of the right length");
@@ -144,7 +145,7 @@ pub fn cbc_conformance(cipher: &'static Cipher, make: MakeCbc) -> Summary {
 /// At the first failed check, naming it.
 pub fn cmac_conformance(cipher: &'static Cipher, make: MakeCmac) -> Summary {
     let mut summary = Summary::default();
-    for vector in of(cipher) {
+    for vector in vectors_of(cipher) {
         let Case::Cmac { message, tag, valid } = &vector.case else { continue };
         let Some(key) = offered_key(cipher, vector, &mut summary) else { continue };
         let cmac = make(&key).expect("a key of the right length");
@@ -159,7 +160,7 @@ pub fn cmac_conformance(cipher: &'static Cipher, make: MakeCmac) -> Summary {
     for length in (0..=5 * cipher.block_bytes).chain([255, 256, 257, 999, 1000]) {
         let what = format!("{} on {}, {length} bytes", cipher.name, cmac.backend());
         let message = Misaligned::new(&text[..length], length % 16);
-        let message = &message.memory[message.start..message.start + message.count];
+        let message = message.shared();
         let mut tag = cmac.mac(message);
         assert_eq!(tag, reference::cmac(&encrypt, cipher.block_bytes, message), "{what}");
         assert_eq!(cmac.verify(message, &tag), Ok(()), "{what}");

@@ -8,44 +8,58 @@ mod lea;
 mod pipo;
 mod seed;
 
+pub(crate) use {hight::keyed as hight, lea::keyed as lea, pipo::keyed as pipo, seed::keyed as seed};
+
 use cipher::{Array, BlockCipherEncrypt, BlockSizeUser, KeyInit};
 
-use crate::registry::{Cipher, Mode};
+use crate::facts::Cipher;
+pub use crate::facts::EncryptBlock;
+use crate::modes::Mode;
 
-/// Encrypts one block in place.
-pub type EncryptBlock = Box<dyn Fn(&mut [u8])>;
-
-/// The block cipher under `key`. A new cipher adds its line here.
+/// The block cipher under `key`, as the cipher's row has it.
 ///
 /// # Panics
-/// If the cipher has no reference, or `key` has the wrong length.
+/// If `key` has the wrong length.
 pub fn block_cipher(cipher: &Cipher, key: &[u8]) -> EncryptBlock {
-    fn keyed<C: BlockCipherEncrypt + KeyInit + BlockSizeUser + 'static>(key: &[u8]) -> EncryptBlock {
-        let cipher = C::new_from_slice(key).expect("key length from the table of ciphers");
-        Box::new(move |block| {
-            let mut copy = Array::try_from(&*block).expect("block length from the table of ciphers");
-            cipher.encrypt_block(&mut copy);
-            block.copy_from_slice(&copy);
-        })
+    assert_eq!(key.len(), cipher.key_bytes, "{}", cipher.name);
+    (cipher.evidence.reference)(key)
+}
+
+fn keyed<C: BlockCipherEncrypt + KeyInit + BlockSizeUser + 'static>(key: &[u8]) -> EncryptBlock {
+    let cipher = C::new_from_slice(key).expect("key length from the table of ciphers");
+    Box::new(move |block| {
+        let mut copy = Array::try_from(&*block).expect("block length from the table of ciphers");
+        cipher.encrypt_block(&mut copy);
+        block.copy_from_slice(&copy);
+    })
+}
+
+/// AES of the crate `aes`.
+pub(crate) fn aes(key: &[u8]) -> EncryptBlock {
+    match key.len() {
+        16 => keyed::<aes::Aes128>(key),
+        24 => keyed::<aes::Aes192>(key),
+        _ => keyed::<aes::Aes256>(key),
     }
-    match cipher.name {
-        "aes-128" => keyed::<aes::Aes128>(key),
-        "aes-192" => keyed::<aes::Aes192>(key),
-        "aes-256" => keyed::<aes::Aes256>(key),
-        "aria-128" => keyed::<aria::Aria128>(key),
-        "aria-192" => keyed::<aria::Aria192>(key),
-        "aria-256" => keyed::<aria::Aria256>(key),
-        "3des" => keyed::<des::TdesEde3>(key),
-        "blowfish" => {
-            assert_eq!(key.len(), cipher.key_bytes);
-            keyed::<blowfish::Blowfish>(key)
-        }
-        "seed-128" => Box::new(seed::keyed(key)),
-        "lea-128" | "lea-192" | "lea-256" => Box::new(lea::keyed(key)),
-        "hight" => Box::new(hight::keyed(key)),
-        "pipo-128" | "pipo-256" => Box::new(pipo::keyed(key)),
-        name => panic!("no reference for {name}"),
+}
+
+/// ARIA of the crate `aria`.
+pub(crate) fn aria(key: &[u8]) -> EncryptBlock {
+    match key.len() {
+        16 => keyed::<aria::Aria128>(key),
+        24 => keyed::<aria::Aria192>(key),
+        _ => keyed::<aria::Aria256>(key),
     }
+}
+
+/// Triple DES of the crate `des`.
+pub(crate) fn tdes(key: &[u8]) -> EncryptBlock {
+    keyed::<des::TdesEde3>(key)
+}
+
+/// Blowfish of the crate `blowfish`.
+pub(crate) fn blowfish(key: &[u8]) -> EncryptBlock {
+    keyed::<blowfish::Blowfish>(key)
 }
 
 /// Counter mode over the last `counting_bytes` of the block: XORs `data` with the key stream from `counter` on.
@@ -126,6 +140,7 @@ pub fn seal(cipher: &Cipher, key: &[u8], nonce: &[u8], associated: &[u8], data: 
     match cipher.mode {
         Mode::Gcm => gcm(&block_cipher(cipher, key), nonce, associated, data),
         Mode::CtrMac => ctr_mac(cipher, key, nonce, associated, data),
+        other => panic!("{} is no authenticated mode of encryption", other.word()),
     }
 }
 

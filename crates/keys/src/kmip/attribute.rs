@@ -5,6 +5,8 @@
 //!
 //! Source: OASIS KMIP 1.4, sections 2.1.1 and 3; KMIP 2.1, section 4.
 
+use sealstone_cipher::registry::{self, Cipher};
+
 use super::enumeration::{CryptographicAlgorithm, LinkType, NameType, ObjectType, State, UsageMask};
 use super::message::Version;
 use super::tag::Tag;
@@ -176,23 +178,6 @@ impl Attributes {
     }
 }
 
-/// Ciphers of ours for which KMIP has a code: name, code, key length in bits.
-const CODED: &[(&str, CryptographicAlgorithm, i32)] = &[
-    ("aes-128", CryptographicAlgorithm::AES, 128),
-    ("aes-192", CryptographicAlgorithm::AES, 192),
-    ("aes-256", CryptographicAlgorithm::AES, 256),
-    ("aria-128", CryptographicAlgorithm::ARIA, 128),
-    ("aria-192", CryptographicAlgorithm::ARIA, 192),
-    ("aria-256", CryptographicAlgorithm::ARIA, 256),
-    ("seed-128", CryptographicAlgorithm::SEED, 128),
-    ("3des", CryptographicAlgorithm::TRIPLE_DES, 192),
-    ("blowfish", CryptographicAlgorithm::BLOWFISH, 128),
-];
-
-/// Ciphers of ours for which KMIP has no code: name, key length in bits.
-const UNCODED: &[(&str, i32)] =
-    &[("lea-128", 128), ("lea-192", 192), ("lea-256", 256), ("hight", 128), ("pipo-128", 128), ("pipo-256", 256)];
-
 /// How a key for one of our ciphers is described to a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KeyKind {
@@ -206,28 +191,25 @@ impl KeyKind {
     /// The kind of key for our cipher `cipher`, such as `aria-256`.
     #[must_use]
     pub fn of_cipher(cipher: &str) -> Option<Self> {
-        let coded = CODED.iter().find(|(name, ..)| *name == cipher);
-        let uncoded = UNCODED.iter().find(|(name, _)| *name == cipher);
-        match (coded, uncoded) {
-            (Some((_, algorithm, length_bits)), _) => {
-                Some(Self { algorithm: Some(*algorithm), length_bits: *length_bits })
-            }
-            (None, Some((_, length_bits))) => Some(Self { algorithm: None, length_bits: *length_bits }),
-            (None, None) => None,
-        }
+        let row = row(cipher)?;
+        let algorithm = row.kmip.map(|kmip| CryptographicAlgorithm(kmip.algorithm));
+        Some(Self { algorithm, length_bits: 8 * row.key_bytes as i32 })
     }
 }
 
-/// Our cipher for an algorithm and a key length, in bits. 3DES is counted with its parity bits (192) or without (168);
-/// Blowfish takes keys of any length.
+/// The row of our cipher called exactly `cipher`.
+pub(crate) fn row(cipher: &str) -> Option<&'static Cipher> {
+    registry::cipher(cipher).ok().filter(|row| row.name == cipher)
+}
+
+/// Our cipher for an algorithm and a key length, in bits, which may be counted without parity bits.
 fn cipher_of(algorithm: CryptographicAlgorithm, length_bits: i32) -> Option<String> {
-    let length_bits = match (algorithm, length_bits) {
-        (CryptographicAlgorithm::TRIPLE_DES, 168) => 192,
-        (CryptographicAlgorithm::BLOWFISH, 32..=448) => 128,
-        (_, bits) => bits,
+    let bits = usize::try_from(length_bits).ok()?;
+    let is_it = |row: &&Cipher| {
+        let Some(kmip) = row.kmip else { return false };
+        kmip.algorithm == algorithm.0 && (row.takes_key_bits(bits) || kmip.bits_without_parity == Some(bits))
     };
-    let found = CODED.iter().find(|(_, code, bits)| *code == algorithm && *bits == length_bits);
-    found.map(|(name, ..)| (*name).to_owned())
+    registry::ciphers().iter().find(is_it).map(|row| row.name.to_owned())
 }
 
 /// The cipher that the name of an object says: one whose name stands in it, with no letter or digit beside.
@@ -240,8 +222,9 @@ pub(crate) fn cipher_in(name: &str) -> Option<&'static str> {
             !before.is_some_and(char::is_alphanumeric) && !after.is_some_and(char::is_alphanumeric)
         })
     };
-    let all = UNCODED.iter().map(|(name, _)| *name).chain(CODED.iter().map(|(name, ..)| *name));
-    all.into_iter().find(|cipher| stands(cipher))
+    // What KMIP has no number for comes first: only there must the name say it.
+    let (coded, uncoded): (Vec<&Cipher>, Vec<&Cipher>) = registry::ciphers().iter().partition(|row| row.kmip.is_some());
+    uncoded.into_iter().chain(coded).map(|row| row.name).find(|cipher| stands(cipher))
 }
 
 #[cfg(test)]
@@ -277,6 +260,20 @@ mod tests {
         }
         assert_eq!(key(CryptographicAlgorithm(0x29), 128).as_deref(), Some("aria-128"));
         assert_eq!(key(CryptographicAlgorithm::TRIPLE_DES, 112), None);
+    }
+
+    /// What a key is described as is read back as the same cipher: each row by its number and length, or by its name.
+    #[test]
+    fn every_row_is_found_again() {
+        for row in registry::ciphers() {
+            let kind = KeyKind::of_cipher(row.name).unwrap();
+            let found = match kind.algorithm {
+                Some(algorithm) => key(algorithm, kind.length_bits),
+                None => secret(&format!("orders-{}", row.name)),
+            };
+            assert_eq!(found.as_deref(), Some(row.name));
+        }
+        assert_eq!(KeyKind::of_cipher("AES-256"), None);
     }
 
     #[test]

@@ -12,7 +12,7 @@ use zeroize::Zeroizing;
 
 use super::KmipError;
 use super::address::Address;
-use super::attribute::{Attributes, KeyKind, cipher_in};
+use super::attribute::{Attributes, KeyKind, cipher_in, row};
 use super::client::{Client, Connection};
 use super::enumeration::{ObjectType, Operation, RevocationReason, State, UsageMask};
 use super::message::Version;
@@ -211,7 +211,7 @@ impl Keyring {
         let attempted = format!("import key {name}");
         let kind = self.new_kind(&attempted, name, cipher)?;
         let bits = material.len() * 8;
-        let fits = if cipher == "blowfish" { (128..=448).contains(&bits) } else { bits == kind.length_bits as usize };
+        let fits = row(cipher).is_some_and(|row| bits >= 8 * row.key_bytes && row.takes_key_bits(bits));
         if !fits {
             let found = format!("the key has {bits} bits, and {cipher} wants {}", kind.length_bits);
             return Err(KmipError::NotPossible { attempted, found, next: "give a key of that length".into() });

@@ -7,3 +7,4 @@ mod golden;
 mod header;
 mod paged;
 mod rewrap;
+mod toy;

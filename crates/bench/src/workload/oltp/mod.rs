@@ -65,8 +65,8 @@ struct Oltp {
 }
 
 pub(super) fn make(_spec: &'static Spec, sources: &Sources) -> Result<Box<dyn Workload>, Error> {
-    let plan = sources.plan;
-    Ok(Box::new(Oltp { data: Arc::new(DataSet::new(plan.bytes, plan.seed)), operations: plan.operations }))
+    let data = sources.data;
+    Ok(Box::new(Oltp { data: Arc::new(DataSet::new(data.bytes, data.seed)), operations: data.operations }))
 }
 
 impl Workload for Oltp {

@@ -4,14 +4,15 @@
 //! message half the price.
 
 use super::bitsliced::Aes;
-use crate::aead::{Aead, Error, is_tag};
+use crate::aead::{Aead, is_tag};
 use crate::backend::Backend;
 use crate::ctr::Ctr;
+use crate::error::Error;
+use crate::facts::Limits;
 use crate::memory::Protected;
 use crate::mode::Counter128;
 use crate::mode::gcm::{first_counter, wipe_stack};
 use crate::mode::ghash::GhashKey;
-use crate::registry::Limits;
 
 /// Bitsliced AES in GCM.
 pub(super) struct BitslicedGcm {

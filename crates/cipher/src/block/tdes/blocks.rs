@@ -6,11 +6,12 @@
 
 use zeroize::optimization_barrier;
 
-use super::{ByLengthSetup, ROW, RoundKeys, TO_STATE, rounds};
-use crate::aead::Error;
-use crate::arch::{Kernel, Planes, PlanesSetup};
+use super::bytes::ByteKeys;
+use super::{ROW, RoundKeys, TO_STATE, by_length, checked, rounds};
+use crate::arch::{Kernel, Planes, with_every, with_tables};
 use crate::backend::Backend;
 use crate::block::BlockCipher;
+use crate::error::Error;
 use crate::memory::Protected;
 
 /// Sets `key` as [`super::keyed`] does, for whole blocks, both ways.
@@ -18,23 +19,23 @@ use crate::memory::Protected;
 /// # Errors
 /// `Error::KeyLength`.
 pub(crate) fn block(key: &[u8], backend: Backend) -> Result<Protected<dyn BlockCipher<8>>, Error> {
-    match key.try_into() {
-        Ok(key) => Ok(backend.0.set_up_tables(ByLengthSetup { key, circuits: backend.0.set_up_planes(Setup(key)) })),
-        Err(_) => Err(Error::KeyLength { found: key.len(), want: 24 }),
-    }
+    let key = checked(key)?;
+    let circuits = with_every!(backend, |planes| circuits(planes, key));
+    Ok(with_tables!(
+        backend,
+        |lanes| {
+            let short: Protected<dyn BlockCipher<8>> = ByteKeys::protected(lanes, key).unsize(|short| short);
+            by_length(short, circuits).unsize(|both| both)
+        },
+        else circuits
+    ))
 }
 
-struct Setup<'a>(&'a [u8; 24]);
-
-impl PlanesSetup for Setup<'_> {
-    type Output = Protected<dyn BlockCipher<8>>;
-
-    /// Sets the key in place, so that no copy stays behind.
-    fn with<P: Planes>(self, planes: P) -> Self::Output {
-        let mut tdes = Protected::with(|| TdesBlocks { planes, keys: RoundKeys::zero() });
-        tdes.keys.expand(self.0);
-        tdes.unsize(|tdes| tdes)
-    }
+/// The circuits, keyed in place so that no copy stays behind.
+fn circuits<P: Planes>(planes: P, key: &[u8; 24]) -> Protected<dyn BlockCipher<8>> {
+    let mut tdes = Protected::with(|| TdesBlocks { planes, keys: RoundKeys::zero() });
+    tdes.keys.expand(key);
+    tdes.unsize(|tdes| tdes)
 }
 
 /// A keyed Triple DES for whole blocks.
@@ -161,7 +162,7 @@ mod tests {
     fn blocks_equal_those_of_the_des_crate_and_come_back() {
         let key = bytes("3des blocks key", 24);
         let theirs = des::TdesEde3::new_from_slice(&key).unwrap();
-        let mut ours = vec![Setup(key[..].try_into().unwrap()).with(Arrays)];
+        let mut ours = vec![circuits(Arrays, key[..].try_into().unwrap())];
         ours.extend(Backend::available().into_iter().map(|backend| block(&key, backend).unwrap()));
         for ours in ours {
             for count in [0, 1, 2, 63, 64, 65, 127, 128, 129, 511, 512, 513, 700] {

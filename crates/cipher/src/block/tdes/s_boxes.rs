@@ -267,7 +267,7 @@ mod ternary {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::arch::{Arrays, Kernel, PlanesSetup};
+    use crate::arch::{Arrays, Kernel, with_every};
     use crate::backend::Backend;
 
     /// FIPS 46-3, appendix 1: four rows by b1 and b6, sixteen columns by b2 to b5.
@@ -355,19 +355,12 @@ mod tests {
         }
     }
 
-    impl PlanesSetup for Exhaust {
-        type Output = [[[Vec<u8>; 4]; 8]; 2];
-
-        fn with<P: Planes>(self, planes: P) -> Self::Output {
-            planes.enter_planes(self)
-        }
-    }
-
     #[test]
     fn circuits_equal_the_tables_of_the_standard() {
-        let available =
-            Backend::available().into_iter().map(|backend| (backend.name(), backend.0.set_up_planes(Exhaust)));
-        for (backend, circuits) in available.chain([("arrays", Exhaust.with(Arrays))]) {
+        let available = Backend::available()
+            .into_iter()
+            .map(|backend| (backend.name(), with_every!(backend, |planes| planes.enter_planes(Exhaust))));
+        for (backend, circuits) in available.chain([("arrays", Arrays.enter_planes(Exhaust))]) {
             for (gates, boxes) in ["binary", "ternary"].into_iter().zip(circuits) {
                 for (n, (table, outputs)) in TABLES.iter().zip(boxes).enumerate() {
                     for (bit, output) in [8, 4, 2, 1].into_iter().zip(outputs) {

@@ -1,12 +1,14 @@
 //! HIGHT once more, one block at a time (Hong et al., CHES 2006), for tests only. It shares no code with
 //! `block/hight.rs`. Byte i of a block or key in memory is Pi or MKi of the paper, as KISA's vectors have it.
 
+use super::EncryptBlock;
+
 /// HIGHT under `key`, 16 bytes.
-pub(super) fn keyed(key: &[u8]) -> impl Fn(&mut [u8]) + use<> {
+pub(crate) fn keyed(key: &[u8]) -> EncryptBlock {
     let key: [u8; 16] = key.try_into().expect("16 bytes of key");
     let subkeys = subkeys(&key);
     let whitening: [u8; 8] = std::array::from_fn(|i| key[if i < 4 { i + 12 } else { i - 4 }]);
-    move |block| {
+    Box::new(move |block| {
         let mut x: [u8; 8] = (&*block).try_into().expect("8 bytes of block");
         for (i, key) in (0..8).step_by(2).zip(&whitening[..4]) {
             x[i] = whitened(i, x[i], *key);
@@ -28,7 +30,7 @@ pub(super) fn keyed(key: &[u8]) -> impl Fn(&mut [u8]) + use<> {
             x[i] = whitened(i, x[i], *key);
         }
         block.copy_from_slice(&x);
-    }
+    })
 }
 
 /// Bytes 0 and 4 are added to their whitening key, 2 and 6 combined by exclusive or.

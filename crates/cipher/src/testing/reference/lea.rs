@@ -1,10 +1,12 @@
 //! LEA once more, one block at a time (Hong et al., WISA 2013; ISO/IEC 29192-2), for tests only. It shares no code with
 //! `block/lea.rs`.
 
+use super::EncryptBlock;
+
 /// LEA under `key`, 16, 24 or 32 bytes.
-pub(super) fn keyed(key: &[u8]) -> impl Fn(&mut [u8]) + use<> {
+pub(crate) fn keyed(key: &[u8]) -> EncryptBlock {
     let keys = schedule(&words(key));
-    move |block| {
+    Box::new(move |block| {
         let mut x = words(block);
         for k in &keys {
             x = vec![
@@ -17,7 +19,7 @@ pub(super) fn keyed(key: &[u8]) -> impl Fn(&mut [u8]) + use<> {
         for (bytes, word) in block.chunks_exact_mut(4).zip(x) {
             bytes.copy_from_slice(&word.to_le_bytes());
         }
-    }
+    })
 }
 
 fn words(bytes: &[u8]) -> Vec<u32> {

@@ -1,10 +1,12 @@
 //! SEED once more, one block at a time with the S-boxes as tables (RFC 4269): for tests only, as neither the time nor the
 //! memory it touches is independent of the key. It shares no code with `block/seed.rs`.
 
+use super::EncryptBlock;
+
 /// SEED under `key`, 16 bytes.
-pub(super) fn keyed(key: &[u8]) -> impl Fn(&mut [u8]) + use<> {
+pub(crate) fn keyed(key: &[u8]) -> EncryptBlock {
     let keys = schedule(key.try_into().expect("16 bytes of key"));
-    move |block| {
+    Box::new(move |block| {
         let [mut c, mut d, mut a, mut b] = words(block.try_into().expect("16 bytes of block"));
         for [k0, k1] in keys {
             let [f0, f1] = feistel([a, b], [k0, k1]);
@@ -14,7 +16,7 @@ pub(super) fn keyed(key: &[u8]) -> impl Fn(&mut [u8]) + use<> {
         for (bytes, word) in block.chunks_exact_mut(4).zip([a, b, c, d]) {
             bytes.copy_from_slice(&word.to_be_bytes());
         }
-    }
+    })
 }
 
 /// The subkeys of the sixteen rounds (RFC 4269, 2.4).

@@ -1,0 +1,23 @@
+//! Why no report could be made.
+
+/// Why no report could be made.
+#[derive(Debug, thiserror::Error)]
+pub enum ReportError {
+    /// There are no results.
+    #[error("no results to report on\nname the results.json of at least one comparison")]
+    Empty,
+    /// A result set contradicts itself.
+    #[error("results of {run} are damaged: {what}\nuse the results.json as sealstone compare wrote it")]
+    Damaged {
+        /// Which run.
+        run: String,
+        /// What is wrong.
+        what: String,
+    },
+    /// A chart could not be drawn.
+    #[error("cannot draw a chart: {0}\nthis is a fault of Sealstone, please report it")]
+    Drawing(String),
+    /// The page could not be put together.
+    #[error("cannot put the report together: {0}\nthis is a fault of Sealstone, please report it")]
+    Template(#[from] minijinja::Error),
+}

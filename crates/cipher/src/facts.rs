@@ -1,0 +1,205 @@
+//! What is known of a cipher: one row of the table of ciphers, which is in [`crate::registry`].
+//!
+//! A row is a constant in the file of its cipher. Not here: modes ([`crate::modes`]), and which ciphers there are.
+
+use crate::block::SetKey;
+use crate::error::Error;
+use crate::modes::{Mode, ModeFacts, modes};
+
+/// Who stands behind a cipher, and so when it may be used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Standing {
+    /// An international standard without known weakness.
+    Standard,
+    /// A national standard, required or accepted by that nation's validation scheme.
+    National,
+    /// Published, not standardised: used only when asked for by name.
+    Experimental,
+    /// Withdrawn or outdated: for comparison and old data, only when asked for by name.
+    Legacy,
+}
+
+/// How much one key may protect before a fresh one is due.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Bytes that may be encrypted under one key.
+    pub bytes_per_key: u64,
+    /// Messages (pages, frames, records) that may be encrypted under one key.
+    pub messages_per_key: u64,
+    /// Bytes in one message.
+    pub message_bytes: u64,
+    /// Where the limit comes from (standard and section).
+    pub source: &'static str,
+}
+
+/// How a key-management server knows a cipher.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Kmip {
+    /// Number of the algorithm.
+    ///
+    /// Source: OASIS KMIP 1.4, section 9.1.3.2.13; KMIP 2.1, section 11, for ARIA and SEED.
+    pub algorithm: u32,
+    /// Length of a key without its parity bits, in bits, which some servers record instead.
+    pub bits_without_parity: Option<usize>,
+}
+
+/// One row of the table: a cipher with one key length.
+///
+/// Two rows are equal when their ids are: an id is never reused.
+#[derive(Clone, Copy, Debug)]
+pub struct Cipher {
+    /// The name in flags, files and reports, such as `aria-256`.
+    pub name: &'static str,
+    /// Number that stands for this row in sealed files; never reused.
+    pub id: u16,
+    /// Block length in bytes: 8 or 16.
+    pub block_bytes: usize,
+    /// Key length in bytes.
+    pub key_bytes: usize,
+    /// Further key lengths of the cipher, in bits, that have no rows: the shortest and the longest.
+    pub other_key_bits: Option<(usize, usize)>,
+    /// The mode that authenticates data under this cipher.
+    pub mode: Mode,
+    /// Who stands behind it.
+    pub standing: Standing,
+    /// The specification, such as `FIPS 197`.
+    pub source: &'static str,
+    /// The block cipher is approved for new encryption under FIPS 140; see [`Cipher::meets_fips`] for the mode.
+    pub fips: bool,
+    /// The block cipher is on the Korean validation list (KCMVP); see [`Cipher::meets_kcmvp`] for the mode.
+    pub kcmvp: bool,
+    /// How much one key may protect.
+    pub limits: Limits,
+    /// What a user must know before taking it, where there is something.
+    pub caveat: Option<&'static str>,
+    /// Whether no branch and no address depends on a secret, on any backend; docs/side-channels.md says why.
+    pub constant_time: bool,
+    /// How a key-management server knows it; none if KMIP has no number for it.
+    pub kmip: Option<Kmip>,
+    /// Sets a key.
+    pub(crate) set_key: SetKey,
+    /// What the conformance suite checks it against.
+    #[cfg(any(test, feature = "testing"))]
+    pub(crate) evidence: Evidence,
+}
+
+/// Encrypts one block in place.
+#[cfg(any(test, feature = "testing"))]
+pub type EncryptBlock = Box<dyn Fn(&mut [u8])>;
+
+/// What the conformance suite checks a cipher against.
+#[cfg(any(test, feature = "testing"))]
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Evidence {
+    /// The block cipher once more, written independently: encrypts one block in place under a key of the row's length.
+    pub(crate) reference: fn(&[u8]) -> EncryptBlock,
+    /// Files with known answers: name and text.
+    pub(crate) vectors: &'static [(&'static str, &'static str)],
+    /// A key repeated to the row's length is the same key.
+    pub(crate) repeats_keys: bool,
+}
+
+/// Evidence of a reference and files of `vectors/`, compiled in so that a test needs no path.
+#[cfg(any(test, feature = "testing"))]
+macro_rules! evidence {
+    ($reference:path, $($file:literal),+) => {
+        $crate::facts::Evidence {
+            reference: $reference,
+            vectors: &[$(($file, include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../vectors/", $file)))),+],
+            repeats_keys: false,
+        }
+    };
+}
+#[cfg(any(test, feature = "testing"))]
+pub(crate) use evidence;
+
+/// GCM over a 128-bit block cipher with a 12-byte nonce.
+pub(crate) const GCM_LIMITS: Limits = Limits {
+    bytes_per_key: 1 << 52,
+    messages_per_key: 1 << 32,
+    message_bytes: (1 << 36) - 32,
+    source: "SP 800-38D 5.2.1.1 (message), 8.3 (messages); bytes: 2^48 blocks keep the distinguishing bound of \
+             counter mode under 2^-32",
+};
+
+/// Triple DES: 2^20 blocks, whatever the mode.
+pub(crate) const TDES_LIMITS: Limits = Limits {
+    bytes_per_key: 8 << 20,
+    messages_per_key: 1 << 20,
+    message_bytes: 8 << 20,
+    source: "SP 800-67r2 3.3: at most 2^20 64-bit blocks under one key bundle",
+};
+
+/// Any other 64-bit block: a gigabyte is 2^27 blocks, where two of them collide once in about 2^11 keys.
+pub(crate) const BLOCK64_LIMITS: Limits = Limits {
+    bytes_per_key: 1_000_000_000,
+    messages_per_key: 1 << 27,
+    message_bytes: 1_000_000_000,
+    source: "collisions of 64-bit blocks (Sweet32, CCS 2016): never a gigabyte under one key",
+};
+
+impl PartialEq for Cipher {
+    fn eq(&self, other: &Self) -> bool {
+        self.id == other.id
+    }
+}
+
+impl Eq for Cipher {}
+
+impl Standing {
+    /// The word for tables and reports: `standard`, `national`, `experimental`, `legacy`.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Standard => "standard",
+            Self::National => "national",
+            Self::Experimental => "experimental",
+            Self::Legacy => "legacy",
+        }
+    }
+
+    /// Whether such a cipher may be taken without being asked for by name.
+    pub fn by_default(self) -> bool {
+        matches!(self, Self::Standard | Self::National)
+    }
+}
+
+impl Cipher {
+    /// The modes in which it can be used: its authenticated one first, then counter mode, CBC and CMAC.
+    pub fn modes(&self) -> impl Iterator<Item = &'static ModeFacts> {
+        let (own, block_bytes) = (self.mode, self.block_bytes);
+        modes().iter().filter(move |row| row.mode == own || !row.is_aead() && row.block_bytes.contains(&block_bytes))
+    }
+
+    /// Nonce length of this cipher's AEAD, in bytes: 12 for GCM, 8 (the first counter block) for CTR plus MAC.
+    pub fn nonce_bytes(&self) -> usize {
+        self.mode.facts().nonce_bytes(self.block_bytes)
+    }
+
+    /// Whether what this row seals with, cipher and mode, is approved for new encryption under FIPS 140. The approval
+    /// of algorithms, that is: this library was not validated.
+    pub fn meets_fips(&self) -> bool {
+        self.fips && self.mode.facts().fips
+    }
+
+    /// Whether what this row seals with, cipher and mode, is on the Korean validation list (KCMVP). Algorithms, again.
+    pub fn meets_kcmvp(&self) -> bool {
+        self.kcmvp && self.mode.facts().kcmvp
+    }
+
+    /// Whether the cipher takes keys of `bits` bits, be they of the row's length or not.
+    pub fn takes_key_bits(&self, bits: usize) -> bool {
+        let others = self.other_key_bits.is_some_and(|(min, max)| (min..=max).contains(&bits));
+        bits == 8 * self.key_bytes || others
+    }
+
+    /// Whether `key` is as long as this cipher's keys are.
+    pub(crate) fn check_key(&self, key: &[u8]) -> Result<(), Error> {
+        let (found, want) = (key.len(), self.key_bytes);
+        if found == want { Ok(()) } else { Err(Error::KeyLength { found, want }) }
+    }
+
+    /// Blocks that may be encrypted under one key.
+    pub fn blocks_per_key(&self) -> u64 {
+        self.limits.bytes_per_key / self.block_bytes as u64
+    }
+}

@@ -1,0 +1,167 @@
+//! The table of modes: what each is called, what it protects, and who approves of it.
+//!
+//! Help texts, documents, tests and the recommendation read it here. Not here: how a mode computes (`mode`).
+
+/// A mode of operation: the key into the table of modes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// Galois/Counter Mode.
+    Gcm,
+    /// Counter mode plus an independent MAC.
+    CtrMac,
+    /// Counter mode.
+    Ctr,
+    /// Cipher block chaining.
+    Cbc,
+    /// A MAC from a block cipher.
+    Cmac,
+}
+
+/// What a mode needs besides key and message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Nonce {
+    /// Nothing.
+    None,
+    /// A nonce of this many bytes, another one for each message.
+    Bytes(usize),
+    /// The first counter block: a message of n blocks uses up n consecutive ones.
+    CounterBlock,
+    /// An initialisation vector of one block, which nobody can predict.
+    InitialisationVector,
+}
+
+/// One row of the table of modes.
+#[derive(Debug)]
+pub struct ModeFacts {
+    /// The key.
+    pub mode: Mode,
+    /// The name in flags, tables and reports, such as `ctr+mac`.
+    pub name: &'static str,
+    /// Whether it hides data.
+    pub encrypts: bool,
+    /// What it protects against change; none if it protects nothing.
+    pub authenticates: Option<&'static str>,
+    /// The block lengths that it takes, in bytes.
+    pub block_bytes: &'static [usize],
+    /// What it needs besides key and message.
+    pub nonce: Nonce,
+    /// Approved under FIPS 140.
+    pub fips: bool,
+    /// On the Korean validation list (KCMVP).
+    pub kcmvp: bool,
+    /// The specification, such as `SP 800-38D`.
+    pub source: &'static str,
+}
+
+/// The table, in the order in which to show it.
+static MODES: [ModeFacts; 5] = [
+    ModeFacts {
+        mode: Mode::Gcm,
+        name: "gcm",
+        encrypts: true,
+        authenticates: Some("ciphertext and associated data"),
+        block_bytes: &[16],
+        nonce: Nonce::Bytes(12),
+        fips: true,
+        kcmvp: true,
+        source: "SP 800-38D",
+    },
+    ModeFacts {
+        mode: Mode::CtrMac,
+        name: "ctr+mac",
+        encrypts: true,
+        authenticates: Some("ciphertext and associated data"),
+        block_bytes: &[8],
+        nonce: Nonce::CounterBlock,
+        // Keyed BLAKE3 is on no list, whatever the block cipher.
+        fips: false,
+        kcmvp: false,
+        source: "docs/formats.md",
+    },
+    ModeFacts {
+        mode: Mode::Ctr,
+        name: "ctr",
+        encrypts: true,
+        authenticates: None,
+        block_bytes: &[8, 16],
+        nonce: Nonce::CounterBlock,
+        fips: true,
+        kcmvp: true,
+        source: "SP 800-38A, 6.5",
+    },
+    ModeFacts {
+        mode: Mode::Cbc,
+        name: "cbc",
+        encrypts: true,
+        authenticates: None,
+        block_bytes: &[8, 16],
+        nonce: Nonce::InitialisationVector,
+        fips: true,
+        kcmvp: true,
+        source: "SP 800-38A, 6.2",
+    },
+    ModeFacts {
+        mode: Mode::Cmac,
+        name: "cmac",
+        encrypts: false,
+        authenticates: Some("the message"),
+        block_bytes: &[8, 16],
+        nonce: Nonce::None,
+        fips: true,
+        kcmvp: true,
+        source: "SP 800-38B",
+    },
+];
+
+/// All modes, in the order in which to show them.
+#[must_use]
+pub fn modes() -> &'static [ModeFacts] {
+    &MODES
+}
+
+impl Mode {
+    /// The row of this mode.
+    #[must_use]
+    pub fn facts(self) -> &'static ModeFacts {
+        // The rows are in the order of the keys; a test holds them to it.
+        &MODES[self as usize]
+    }
+
+    /// The name in flags, tables and reports, such as `ctr+mac`.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        self.facts().name
+    }
+}
+
+impl ModeFacts {
+    /// Whether it is authenticated encryption.
+    #[must_use]
+    pub fn is_aead(&self) -> bool {
+        self.encrypts && self.authenticates.is_some()
+    }
+
+    /// Length of what it needs besides key and message, in bytes, under a cipher of `block_bytes` bytes a block.
+    #[must_use]
+    pub fn nonce_bytes(&self, block_bytes: usize) -> usize {
+        match self.nonce {
+            Nonce::None => 0,
+            Nonce::Bytes(bytes) => bytes,
+            Nonce::CounterBlock | Nonce::InitialisationVector => block_bytes,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_are_where_their_keys_say_and_names_are_unique() {
+        for (i, row) in modes().iter().enumerate() {
+            assert_eq!(row.mode.facts().mode, row.mode);
+            assert!(modes()[..i].iter().all(|other| other.name != row.name), "{}", row.name);
+            assert!(row.encrypts || row.authenticates.is_some(), "{} does nothing", row.name);
+        }
+    }
+}
