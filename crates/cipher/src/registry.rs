@@ -1,6 +1,6 @@
 //! The tables: which ciphers there are, and in which modes they are used.
 //!
-//! Help texts, tests, benches and the report iterate over them. A cipher is one file, which ends in its rows, and one line
+//! Help texts, tests, benches and the report iterate over them. A cipher is one file, which holds its rows, and one line
 //! here; CONTRIBUTING.md shows the change.
 
 use crate::block::{aes, aria, blowfish, hight, lea, pipo, seed, tdes};
