@@ -2,10 +2,10 @@
 //! The data stores that Sealstone measures, each in a folder and behind a feature of its own.
 //!
 //! - [`rocksdb`](crate::rocksdb) (feature `rocksdb`): RocksDB in this process.
-//! - [`mongodb`](crate::mongodb) (feature `mongodb`): MongoDB, with real servers for tests and experiments.
+//! - [`mongodb`](crate::mongodb) (feature `mongodb`): MongoDB, with servers started on this machine or the user's own.
 //!
-//! Not here: what a store is (`sealstone-store`), how files are sealed (`adapters/rocksdb`, `adapters/wiredtiger`), workloads
-//! (`sealstone-bench`).
+//! Not here: what a store is (`sealstone-store`), how files are sealed (`adapters/rocksdb`, `adapters/wiredtiger`), how
+//! servers are started (`adapters/servers`), workloads (`sealstone-bench`).
 
 #[cfg(feature = "mongodb")]
 pub mod mongodb;

@@ -4,10 +4,10 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use sealstone_bench::plan::{Plan, check_memory};
+use sealstone_servers::mongod;
 use sealstone_store::{Engine, Store, StoreError, StoreOptions};
 use sealstone_store::{EngineFacts, Variant};
 use sealstone_stores::mongodb::engine_options::{EngineOptions, find_extension};
-use sealstone_stores::mongodb::lab::find_mongod;
 use sealstone_stores::mongodb::{CACHE_BYTES_MIN, ClusterEngine, LabEngine, LabOptions, MongoDbOptions};
 use tempfile::TempDir;
 
@@ -50,7 +50,7 @@ pub(super) fn engine(flags: &CompareFlags, plan: &Plan) -> anyhow::Result<Box<dy
     let sealed = plan.ciphers.iter().any(|cipher| !cipher.eq_ignore_ascii_case("none"));
     let (seal, key) = if sealed { server_seal(flags, plan)? } else { (None, None) };
     let options = LabOptions {
-        program: Some(find_mongod(flags.mongodb.mongod.as_deref())?),
+        program: Some(mongod::PROGRAM.find(flags.mongodb.mongod.as_deref())?),
         members: plan.members(),
         seal,
         client,
