@@ -3,10 +3,10 @@
 //!
 //! - [`table`] lists them, and [`kind`] says what a row holds.
 //! - [`rocksdb`](crate::rocksdb) (feature `rocksdb`): RocksDB in this process.
-//! - [`mongodb`](crate::mongodb) (feature `mongodb`): MongoDB, with real servers for tests and experiments.
+//! - [`mongodb`](crate::mongodb) (feature `mongodb`): MongoDB, with servers started on this machine or the user's own.
 //!
-//! Not here: what a store is (`sealstone-store`), how files are sealed (`adapters/rocksdb`, `adapters/wiredtiger`), workloads
-//! (`sealstone-bench`).
+//! Not here: what a store is (`sealstone-store`), how files are sealed (`adapters/rocksdb`, `adapters/wiredtiger`), how
+//! servers are started (`adapters/servers`), workloads (`sealstone-bench`).
 
 pub mod kind;
 #[cfg(feature = "mongodb")]

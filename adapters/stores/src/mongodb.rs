@@ -2,16 +2,14 @@
 //!
 //! - [`MongoDb`] is a connection, [`MongoDbStore`] the store that workloads run on.
 //! - [`LabEngine`] and [`ClusterEngine`] give a comparison its stores, on servers of its own or of the user's.
-//! - [`lab`] runs real servers and replica sets on this machine, for tests and experiments.
 //!
-//! Not here: the extension that seals a server's files, its options and the check of a data directory
-//! (`adapters/wiredtiger`), the format of sealed blocks (`sealstone-seal`).
+//! Not here: how servers are started (`adapters/servers`), the extension that seals a server's files, its options and the check
+//! of a data directory (`adapters/wiredtiger`), the format of sealed blocks (`sealstone-seal`).
 
 mod connection;
 mod document;
 mod engine;
 mod kind;
-pub mod lab;
 mod store;
 mod transaction;
 

@@ -1,5 +1,5 @@
 //! The store as a benchmark uses it, on a single real server and on a replica set. Not here: the servers themselves
-//! (`lab.rs`), what is sealed in them (`dev/e2e`).
+//! (`adapters/servers`), what is sealed in them (`dev/e2e`).
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -8,9 +8,9 @@ use std::time::{Duration, Instant};
 
 use sealstone_bench::plan::Plan;
 use sealstone_bench::workload::{self, Position, Recorder};
+use sealstone_servers::mongod::{self, Mongod, MongodOptions, ReplicaSet};
 use sealstone_store::MemoryStore;
 use sealstone_store::{Field, Kind, Record, Row, Store, StoreError, StoreOptions, Table};
-use sealstone_stores::mongodb::lab::{Mongod, MongodOptions, ReplicaSet, find_mongod};
 use sealstone_stores::mongodb::{MongoDb, MongoDbOptions, MongoDbStore};
 
 /// Servers to test on; they end with the value.
@@ -21,7 +21,7 @@ enum Servers {
 
 /// A single server and a replica set, each in a directory of its own; none, with a SKIP, where there is no mongod.
 fn servers(name: &str) -> Vec<(tempfile::TempDir, Servers)> {
-    if let Err(error) = find_mongod(None) {
+    if let Err(error) = mongod::PROGRAM.find(None) {
         println!("SKIP: {name}: {}", error.to_string().lines().next().unwrap_or_default());
         return Vec::new();
     }

@@ -2,6 +2,8 @@
 //!
 //! Parsing does nothing else; what a value means is decided where it is used.
 
+#[cfg(feature = "lab")]
+mod lab;
 #[cfg(feature = "mongodb")]
 mod mongo;
 mod stores;
@@ -9,6 +11,7 @@ mod stores;
 use std::path::PathBuf;
 
 use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
+use clap::error::{ContextKind, ContextValue};
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum, ValueHint};
 use sealstone_bench::plan::{Plan, Policy};
 use sealstone_bench::size::parse_bytes;
@@ -22,7 +25,11 @@ use crate::count;
 use stores::StoreFlags;
 
 #[cfg(feature = "mongodb")]
-pub(crate) use mongo::{LabCommand, LabUpFlags, MongoCommand, OptionsFormat, SealingFlags};
+pub(crate) use lab::LabSealing;
+#[cfg(feature = "lab")]
+pub(crate) use lab::{LabCommand, LabUp};
+#[cfg(feature = "mongodb")]
+pub(crate) use mongo::{MongoCommand, OptionsFormat, SealingFlags};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -91,6 +98,16 @@ pub(crate) fn definition() -> clap::Command {
     })
 }
 
+/// `error`, which names the command by which `sealstone mongo lab` goes now, if that is what was typed.
+pub(crate) fn with_new_name(mut error: clap::Error) -> clap::Error {
+    let is_lab = |value: &ContextValue| matches!(value, ContextValue::String(name) if name == "lab");
+    if cfg!(feature = "lab") && error.get(ContextKind::InvalidSubcommand).is_some_and(is_lab) {
+        let names = vec!["sealstone lab".to_owned()];
+        error.insert(ContextKind::SuggestedSubcommand, ContextValue::Strings(names));
+    }
+    error
+}
+
 /// A value as a flag has it.
 fn plain(value: toml::Value) -> String {
     match value {
@@ -125,9 +142,13 @@ pub(crate) enum Command {
     #[command(subcommand)]
     Rest(RestCommand),
     #[cfg(feature = "mongodb")]
-    /// MongoDB with its files sealed: options, what is sealed, servers to try it on
+    /// MongoDB with its files sealed: options, and what is sealed
     #[command(subcommand)]
     Mongo(MongoCommand),
+    #[cfg(feature = "lab")]
+    /// Run real servers on this machine, for an experiment
+    #[command(subcommand)]
+    Lab(LabCommand),
     /// Print the completion script of a shell
     Completions(CompletionsFlags),
     /// Print the manual page
@@ -273,7 +294,7 @@ pub(crate) struct WorkloadsFlags {
 }
 
 /// The passphrase of the key file that a command opens.
-#[derive(Args, Debug)]
+#[derive(Args, Debug, Default)]
 pub(crate) struct PassphraseFlag {
     /// File with the passphrase of the key file [default: as SEALSTONE_PASSPHRASE_FILE says, or asked for]
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]

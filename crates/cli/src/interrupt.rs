@@ -27,7 +27,7 @@ pub(crate) fn install(stores: &Path) -> anyhow::Result<Arc<AtomicBool>> {
 ///
 /// # Errors
 /// A handler that is set already, or as `start`.
-#[cfg(feature = "mongodb")]
+#[cfg(feature = "lab")]
 pub(crate) fn ending_servers<T>(saying: String, start: impl FnOnce() -> anyhow::Result<T>) -> anyhow::Result<T> {
     let asked = Arc::new(AtomicBool::new(false));
     let seen = Arc::clone(&asked);

@@ -11,6 +11,8 @@ mod flags;
 mod interrupt;
 mod key_source;
 mod keys;
+#[cfg(feature = "lab")]
+mod lab;
 mod message;
 #[cfg(feature = "mongodb")]
 mod mongo;
@@ -45,7 +47,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     let parsed = definition().try_get_matches_from(arguments).and_then(|found| Sealstone::from_arg_matches(&found));
     let outcome = match parsed {
         Ok(parsed) => dispatch(parsed.command),
-        Err(error) => message::usage(&error),
+        Err(error) => message::usage(&flags::with_new_name(error)),
     };
     message::exit_code(outcome)
 }
@@ -60,6 +62,8 @@ fn dispatch(command: Command) -> anyhow::Result<Answer> {
         Command::Rest(command) => rest::run(&command),
         #[cfg(feature = "mongodb")]
         Command::Mongo(command) => mongo::run(&command),
+        #[cfg(feature = "lab")]
+        Command::Lab(command) => lab::run(&command),
         Command::Completions(flags) => shell::completions(&flags),
         Command::Man(flags) => shell::manual(&flags),
     }

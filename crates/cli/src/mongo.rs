@@ -1,9 +1,7 @@
-//! `sealstone mongo`: MongoDB with its files sealed: the options it is started with, what is sealed in a data directory,
-//! and real servers to try it on.
+//! `sealstone mongo`: MongoDB with its files sealed: the options it is started with, and what is sealed in a data directory.
+//! Not here: servers to try it on (`lab`).
 
 mod check;
-mod key_server;
-mod lab;
 
 use std::path::{Path, PathBuf};
 
@@ -21,14 +19,13 @@ use crate::message::{Answer, print, say};
 /// Names a file with the passphrase, to us and to the extension.
 const PASSPHRASE_VARIABLE: &str = "SEALSTONE_PASSPHRASE_FILE";
 /// Taken where neither flag nor key name one.
-const FIRST_CIPHER: &str = "aes-256";
+pub(crate) const FIRST_CIPHER: &str = "aes-256";
 
 /// Runs one of the commands.
 pub(crate) fn run(command: &MongoCommand) -> anyhow::Result<Answer> {
     match command {
         MongoCommand::Config { dbpath, key, sealing, format } => config(dbpath, key, sealing, *format),
         MongoCommand::Check { dir, json } => check::run(dir, *json),
-        MongoCommand::Lab(command) => lab::run(command),
     }
 }
 
@@ -44,7 +41,7 @@ fn config(dbpath: &Path, key: &str, sealing: &SealingFlags, format: OptionsForma
 }
 
 /// What the extension is told. The key is asked for here and now: options that lead to no key are none.
-fn engine_options(key: &str, sealing: &SealingFlags) -> anyhow::Result<EngineOptions> {
+pub(crate) fn engine_options(key: &str, sealing: &SealingFlags) -> anyhow::Result<EngineOptions> {
     let named = sealing.cipher.as_deref().map(registry::cipher).transpose()?;
     // an unknown name would be told by a server that does not start
     if let Some(accel) = sealing.accel.as_deref().filter(|name| *name != "auto") {
@@ -82,6 +79,6 @@ fn passphrase_file(sealing: &SealingFlags) -> anyhow::Result<Option<PathBuf>> {
     Ok(named.map(|path| absolute::path(&path)).transpose()?)
 }
 
-fn in_text(path: PathBuf) -> anyhow::Result<String> {
+pub(crate) fn in_text(path: PathBuf) -> anyhow::Result<String> {
     Ok(absolute::text(&path)?)
 }

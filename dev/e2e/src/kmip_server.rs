@@ -1,27 +1,28 @@
-//! Real KMIP servers on loopback, each in a directory and on a port of its own, with certificates made for it; a proxy
-//! that delays or cuts; and a TLS server that answers junk, since no real one does.
+//! Real KMIP servers with certificates that strangers lack; a proxy that delays or cuts; and a TLS server that answers junk,
+//! since no real one does.
 //!
-//! Not here: what is asked of them (`kmip_cases`, `tests/`).
+//! Not here: how a server starts and ends (`sealstone_servers`), what is asked of them (`kmip_cases`, `tests/`).
 
-use std::fs;
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
-use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::Command;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use nix::sys::signal::{Signal, killpg};
-use nix::unistd::Pid;
+use nix::sys::signal::Signal;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::server::WebPkiClientVerifier;
 use rustls::{RootCertStore, ServerConfig, ServerConnection, StreamOwned};
-use sealstone_stores::mongodb::lab::certificates::{Authority, CertificateUse};
-use sealstone_stores::mongodb::lab::{cache_directory, find_pykmip};
+use sealstone_servers::certificate::{Authority, CertificateUse};
+use sealstone_servers::instance::{Instance, ServerKind};
+use sealstone_servers::pykmip::{self, PyKmip, PyKmipOptions};
+use sealstone_servers::ready::{self, port_answers};
+use sealstone_servers::{LabError, cache_directory, log};
+use serde::{Deserialize, Serialize};
 use tempfile::TempDir;
 
 /// How long a server may take to start.
@@ -94,7 +95,9 @@ impl Kind {
         match self {
             Self::PyKmip => PYKMIP
                 .get_or_init(|| {
-                    find_pykmip().map_err(|error| error.to_string().lines().next().unwrap_or_default().into())
+                    pykmip::PROGRAM
+                        .find(None)
+                        .map_err(|error| error.to_string().lines().next().unwrap_or_default().into())
                 })
                 .clone(),
             Self::Go => GO.get_or_init(build_go).clone(),
@@ -119,12 +122,67 @@ fn build_go() -> Result<PathBuf, String> {
     }
 }
 
+/// The server in Go, as it is started: only tests have it.
+#[derive(Debug)]
+struct GoServer;
+
+/// Program and certificates of the server in Go.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+struct GoOptions {
+    program: PathBuf,
+    certificates: PathBuf,
+}
+
+impl ServerKind for GoServer {
+    type Options = GoOptions;
+    const NAME: &'static str = "the key server in Go";
+    const RECORD: &'static str = "kmip-go.toml";
+    const LOG: &'static str = "kmip-go.out";
+    const OUTPUT: &'static str = "kmip-go.out";
+    const STOP: &'static [Signal] = &[Signal::SIGKILL];
+    const STOP_LIMIT: Duration = Duration::from_secs(10);
+    const UNABLE: &'static str = "see what go build says in dev/e2e/kmip-go";
+
+    fn command(_dir: &Path, port: u16, options: &GoOptions) -> Result<Command, LabError> {
+        let mut command = Command::new(&options.program);
+        command.arg(format!("127.0.0.1:{port}"));
+        command.args(["server.pem", "server-key.pem", "ca.pem"].map(|name| options.certificates.join(name)));
+        Ok(command)
+    }
+
+    fn mark(dir: &Path) -> PathBuf {
+        // nobody takes over a server of a test
+        dir.to_owned()
+    }
+
+    fn start_limit(_options: &GoOptions) -> Duration {
+        START
+    }
+
+    fn is_ready(port: u16, _log: &str) -> bool {
+        port_answers(port)
+    }
+
+    fn is_port_taken(_log: &str, output: &str) -> bool {
+        output.contains("address already in use")
+    }
+
+    fn said(_log: &str, output: &str) -> Vec<String> {
+        log::tail(output, 10)
+    }
+}
+
 /// A running server. Ends with the value, at once and whatever it was doing.
 pub struct Server {
-    child: Child,
+    running: Running,
     /// Port on 127.0.0.1.
     pub port: u16,
-    dir: TempDir,
+    _dir: TempDir,
+}
+
+enum Running {
+    PyKmip(PyKmip),
+    Go(Instance<GoServer>),
 }
 
 impl Server {
@@ -135,75 +193,31 @@ impl Server {
     #[must_use]
     pub fn start(kind: Kind, program: &Path, certificates: &Certificates) -> Self {
         let dir = tempfile::tempdir().expect("a directory");
-        let port = free_port();
-        let log = fs::File::create(dir.path().join("said.txt")).expect("a log");
-        let mut command = Command::new(program);
-        match kind {
+        let (program, certificates) = (program.to_owned(), certificates.dir.path().to_owned());
+        let started = match kind {
             Kind::PyKmip => {
-                let config = dir.path().join("server.conf");
-                fs::write(&config, pykmip_config(dir.path(), port, certificates)).expect("a configuration");
-                let start = "from kmip.services.server.server import main; main()";
-                command.args(["-W", "ignore", "-c", start, "-f"]).arg(config).arg("-l").arg(dir.path().join("log.txt"));
+                let certificates = Some(certificates);
+                let options = PyKmipOptions { program: Some(program), certificates, ..PyKmipOptions::default() };
+                PyKmip::start(dir.path(), options).map(|server| (server.port(), Running::PyKmip(server)))
             }
-            Kind::Go => {
-                command.arg(format!("127.0.0.1:{port}"));
-                command.args(["server.pem", "server-key.pem", "ca.pem"].map(|name| certificates.path(name)));
-            }
-        }
-        // a group of its own: PyKMIP has processes of its own, which must end with it
-        let child = command
-            .current_dir(dir.path())
-            .stdin(Stdio::null())
-            .stdout(log.try_clone().expect("a log"))
-            .stderr(log)
-            .process_group(0)
-            .spawn()
-            .expect("the server starts");
-        let mut server = Self { child, port, dir };
-        server.wait();
-        server
-    }
-
-    fn wait(&mut self) {
-        let start = Instant::now();
-        while TcpStream::connect(("127.0.0.1", self.port)).is_err() {
-            let ended = self.child.try_wait().expect("a child");
-            assert!(ended.is_none() && start.elapsed() < START, "the server did not come up:\n{}", self.said());
-            thread::sleep(Duration::from_millis(30));
-        }
-    }
-
-    /// What the server printed and logged.
-    #[must_use]
-    pub fn said(&self) -> String {
-        let read = |name| fs::read_to_string(self.dir.path().join(name)).unwrap_or_default();
-        format!("{}\n{}", read("said.txt"), read("log.txt"))
+            Kind::Go => Instance::start(dir.path(), GoOptions { program, certificates })
+                .map(|server| (server.port(), Running::Go(server))),
+        };
+        let (port, running) = started.unwrap_or_else(|error| panic!("{error}"));
+        Self { running, port, _dir: dir }
     }
 
     /// Ends the server at once, as a power cut does.
+    ///
+    /// # Panics
+    /// If it does not end.
     pub fn kill(&mut self) {
-        let group = Pid::from_raw(self.child.id() as i32);
-        // it may have ended by itself
-        let _ = killpg(group, Signal::SIGKILL);
-        let _ = self.child.wait();
+        let ended = match &mut self.running {
+            Running::PyKmip(server) => server.kill(),
+            Running::Go(server) => server.kill(),
+        };
+        ended.unwrap_or_else(|error| panic!("{error}"));
     }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        self.kill();
-    }
-}
-
-fn pykmip_config(dir: &Path, port: u16, certificates: &Certificates) -> String {
-    let path = |name| certificates.path(name).display().to_string();
-    let (certificate, key, ca) = (path("server.pem"), path("server-key.pem"), path("ca.pem"));
-    let dir = dir.display();
-    format!(
-        "[server]\nhostname=127.0.0.1\nport={port}\ncertificate_path={certificate}\nkey_path={key}\nca_path={ca}\n\
-         auth_suite=TLS1.2\npolicy_path={dir}\nenable_tls_client_auth=True\nlogging_level=INFO\n\
-         database_path={dir}/pykmip.db\n"
-    )
 }
 
 /// A port on 127.0.0.1 on which nobody listens.
@@ -212,7 +226,7 @@ fn pykmip_config(dir: &Path, port: u16, certificates: &Certificates) -> String {
 /// If there is none.
 #[must_use]
 pub fn free_port() -> u16 {
-    TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).expect("a free port").port()
+    ready::free_port().expect("a free port")
 }
 
 /// A proxy before a server: passes bytes on, later if told so, or not at all.

@@ -1,7 +1,7 @@
-//! One real mongod of a lab, as tests want it that look below the server: commands to it, a document each way, kills, and what
+//! One real mongod, as tests want it that look below the server: commands to it, a document each way, kills, and what
 //! its log says when it refuses.
 //!
-//! Not here: how it starts, ends and is found (`sealstone_stores`), what its files hold (`wiredtiger_files`).
+//! Not here: how it starts, ends and is found (`sealstone_servers`), what its files hold (`wiredtiger_files`).
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,8 @@ use bson::{Document, doc};
 use mongodb::options::ClientOptions;
 use mongodb::sync::Client;
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
-use sealstone_stores::mongodb::lab::{self, LabError, MongodOptions};
+use sealstone_servers::LabError;
+use sealstone_servers::mongod::{self, MongodOptions};
 
 /// How long a server may take to start, or to die of what it met.
 const PATIENCE: Duration = Duration::from_secs(300);
@@ -54,7 +55,7 @@ pub fn data_dir(dir: &Path) -> PathBuf {
 
 /// A running server. Ends with the value, at once.
 pub struct Mongod {
-    server: lab::Mongod,
+    server: mongod::Mongod,
     client: Client,
 }
 
@@ -82,7 +83,7 @@ impl Mongod {
             start_limit_s: PATIENCE.as_secs(),
             ..MongodOptions::default()
         };
-        let server = match lab::Mongod::start(dir, options) {
+        let server = match mongod::Mongod::start(dir, options) {
             Ok(server) => server,
             Err(LabError::Start { log, .. }) => return Err(Dead { log: read(&log) }),
             Err(error) => panic!("{error}"),

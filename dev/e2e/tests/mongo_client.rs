@@ -7,15 +7,15 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use sealstone_e2e::kmip_server::Certificates;
+use sealstone_servers::mongod::{self, Mongod, MongodOptions, ReplicaSet};
 use sealstone_store::{Field, Kind, Record, Store, StoreOptions, Table};
-use sealstone_stores::mongodb::lab::{Mongod, MongodOptions, ReplicaSet, find_mongod};
 use sealstone_stores::mongodb::{MongoDb, MongoDbOptions, MongoDbStore};
 
 const LIMIT: Duration = Duration::from_secs(180);
 const PASSWORD: &str = "geheim-4711";
 
 fn available(name: &str) -> bool {
-    let found = find_mongod(None);
+    let found = mongod::PROGRAM.find(None);
     if let Err(error) = &found {
         println!("SKIP: {name}: {}", error.to_string().lines().next().unwrap_or_default());
     }

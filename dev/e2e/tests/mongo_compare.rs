@@ -12,7 +12,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use sealstone_e2e::binary::wiredtiger_extension;
 use sealstone_e2e::transcript::{run, sealstone};
-use sealstone_stores::mongodb::lab::{Mongod, MongodOptions, find_mongod};
+use sealstone_servers::mongod::{self, Mongod, MongodOptions};
 use sealstone_stores::mongodb::{MongoDb, MongoDbOptions};
 use serde_json::Value;
 
@@ -38,7 +38,7 @@ const SMALL: [&str; 17] = [
 ];
 
 fn available(name: &str) -> bool {
-    let found = find_mongod(None);
+    let found = mongod::PROGRAM.find(None);
     if let Err(error) = &found {
         println!("SKIP: {name}: {}", error.to_string().lines().next().unwrap_or_default());
     }

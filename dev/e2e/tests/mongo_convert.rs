@@ -12,8 +12,8 @@ use sealstone_e2e::binary::wiredtiger_extension;
 use sealstone_e2e::transcript::{run, sealstone};
 use sealstone_keys::KeySource;
 use sealstone_keys::file::KeyFile;
+use sealstone_servers::mongod::{self, MongodOptions, ReplicaSet};
 use sealstone_store::{Field, Kind, Record, Store, StoreOptions, Table};
-use sealstone_stores::mongodb::lab::{MongodOptions, ReplicaSet, find_mongod};
 use sealstone_stores::mongodb::{MongoDb, MongoDbOptions, MongoDbStore};
 use sealstone_wiredtiger::engine_options::EngineOptions;
 use sealstone_wiredtiger::settings::Settings;
@@ -74,7 +74,7 @@ fn with_marker(dir: &Path) -> Vec<String> {
 
 #[test]
 fn a_rolling_conversion_loses_no_acknowledged_write() {
-    if let Err(error) = find_mongod(None) {
+    if let Err(error) = mongod::PROGRAM.find(None) {
         let reason = error.to_string();
         let reason = reason.lines().next().unwrap_or_default();
         println!("SKIP: a_rolling_conversion_loses_no_acknowledged_write: {reason}");

@@ -1,4 +1,4 @@
-//! `sealstone mongo`: labs that outlive their command, options with which a real mongod starts, what check tells, and
+//! Labs of MongoDB that outlive their command, options with which a real mongod starts, what `sealstone mongo check` says, and
 //! the exact text of errors.
 //!
 //! Not here: what sealing must withstand (`mongod.rs`), conversion under load (`mongo_convert.rs`).
@@ -19,7 +19,8 @@ use sealstone_keys::KeySource;
 use sealstone_keys::file::KeyFile;
 use sealstone_keys::kmip::{Keyring, KmipSource};
 use sealstone_seal::engine_page::Fingerprint;
-use sealstone_stores::mongodb::lab::{KeyServer, Mongod, MongodOptions, ReplicaSet, find_mongod, find_pykmip};
+use sealstone_servers::mongod::{self, Mongod, MongodOptions, ReplicaSet};
+use sealstone_servers::pykmip::{self, PyKmip, PyKmipOptions};
 use sealstone_wiredtiger::engine_options::EngineOptions;
 use sealstone_wiredtiger::settings::Settings;
 use serde_json::Value;
@@ -30,7 +31,7 @@ fn empty() -> TempDir {
 }
 
 fn available(name: &str) -> bool {
-    let found = find_mongod(None);
+    let found = mongod::PROGRAM.find(None);
     if let Err(error) = &found {
         println!("SKIP: {name}: {}", error.to_string().lines().next().unwrap_or_default());
     }
@@ -38,22 +39,29 @@ fn available(name: &str) -> bool {
 }
 
 /// Runs the command with the extension named by its variable.
+fn runs_sealstone(dir: &Path, arguments: &[&str]) -> Transcript {
+    println!("sealstone {}", arguments.join(" "));
+    run(sealstone(dir, arguments).env("SEALSTONE_WT_EXTENSION", wiredtiger_extension()))
+}
+
 fn mongo(dir: &Path, arguments: &[&str]) -> Transcript {
-    println!("sealstone mongo {}", arguments.join(" "));
-    let mut command = sealstone(dir, &[&["mongo"], arguments].concat());
-    run(command.env("SEALSTONE_WT_EXTENSION", wiredtiger_extension()))
+    runs_sealstone(dir, &[&["mongo"], arguments].concat())
+}
+
+fn sealstone_lab(dir: &Path, arguments: &[&str]) -> Transcript {
+    runs_sealstone(dir, &[&["lab"], arguments].concat())
 }
 
 fn fails(dir: &Path, arguments: &[&str], want: &str) {
-    mongo(dir, arguments).fails_with(want);
+    runs_sealstone(dir, arguments).fails_with(want);
 }
 
 fn json(text: &str) -> Value {
     serde_json::from_str(text).unwrap_or_else(|error| panic!("{error} in:\n{text}"))
 }
 
-fn pids(members: &Value) -> Vec<i64> {
-    members["members"].as_array().unwrap().iter().filter_map(|member| member["pid"].as_i64()).collect()
+fn pids(standing: &Value) -> Vec<i64> {
+    standing["servers"][0]["members"].as_array().unwrap().iter().filter_map(|member| member["pid"].as_i64()).collect()
 }
 
 fn runs(pid: i64) -> bool {
@@ -75,7 +83,7 @@ struct Down<'a>(&'a Path);
 impl Drop for Down<'_> {
     fn drop(&mut self) {
         let labs = ["lab", "sealstone-lab"].into_iter().filter(|lab| self.0.join(lab).exists());
-        labs.for_each(|lab| drop(run(&mut sealstone(self.0, &["mongo", "lab", "down", lab]))));
+        labs.for_each(|lab| drop(run(&mut sealstone(self.0, &["lab", "down", lab]))));
     }
 }
 
@@ -86,13 +94,13 @@ fn a_sealed_lab_goes_up_and_down_and_up_again() {
     }
     let dir = empty();
     let _down = Down(dir.path());
-    let up = ["lab", "up", "--dir", "lab", "--nodes", "2", "--cipher", "aria-256", "--json"];
-    let started = json(&mongo(dir.path(), &up).done());
+    let up = ["up", "mongodb", "--dir", "lab", "--nodes", "2", "--cipher", "aria-256", "--json"];
+    let started = json(&sealstone_lab(dir.path(), &up).done());
     assert_eq!(pids(&started).len(), 2);
     assert!(pids(&started).into_iter().all(runs));
-    assert!(started["uri"].as_str().unwrap().ends_with("/?replicaSet=sealstone"));
+    assert!(started["servers"][0]["uri"].as_str().unwrap().ends_with("/?replicaSet=sealstone"));
 
-    let again = mongo(dir.path(), &["lab", "up", "--dir", "lab"]);
+    let again = sealstone_lab(dir.path(), &["up", "--dir", "lab"]);
     let want = format!(
         "sealstone: a lab runs in {} already: process ",
         dir.path().join("lab").canonicalize().unwrap().display()
@@ -100,9 +108,9 @@ fn a_sealed_lab_goes_up_and_down_and_up_again() {
     assert!(again.stderr.starts_with(&want), "{}", again.stderr);
     assert_eq!(again.code, Some(2));
 
-    let status = mongo(dir.path(), &["lab", "status", "lab"]).done();
+    let status = sealstone_lab(dir.path(), &["status", "lab"]).done();
     assert!(status.contains("PRIMARY") && status.contains("SECONDARY") && !status.contains(" no "), "{status}");
-    for member in started["members"].as_array().unwrap() {
+    for member in started["servers"][0]["members"].as_array().unwrap() {
         let data = member["data_dir"].as_str().unwrap();
         let text = mongo(dir.path(), &["check", data]).done();
         assert!(text.contains("every block of data and every record of the journal is sealed\n"), "{text}");
@@ -118,21 +126,21 @@ fn a_sealed_lab_goes_up_and_down_and_up_again() {
         assert!(report["files"].as_array().unwrap().iter().any(|file| journal(&file)), "{report:#}");
     }
 
-    assert_eq!(mongo(dir.path(), &["lab", "down", "lab"]).done(), "2 servers ended\n");
+    assert_eq!(sealstone_lab(dir.path(), &["down", "lab"]).done(), "2 servers ended\n");
     assert!(!pids(&started).into_iter().any(runs));
-    assert_eq!(mongo(dir.path(), &["lab", "status", "lab"]).code, Some(1), "none of them serves");
-    assert_eq!(mongo(dir.path(), &["lab", "down", "lab"]).done(), "nothing ran\n");
+    assert_eq!(sealstone_lab(dir.path(), &["status", "lab"]).code, Some(1), "none of them serves");
+    assert_eq!(sealstone_lab(dir.path(), &["down", "lab"]).done(), "nothing ran\n");
     fails(
         dir.path(),
-        &["lab", "up", "--dir", "lab", "--nodes", "3"],
+        &["lab", "up", "mongodb", "--dir", "lab", "--nodes", "3"],
         &format!(
             "sealstone: the lab in {} is started again as it was, and takes no settings\n  \
              leave the flags out, or take another directory\n",
             dir.path().join("lab").canonicalize().unwrap().display()
         ),
     );
-    let back = json(&mongo(dir.path(), &["lab", "up", "--dir", "lab", "--json"]).done());
-    assert_eq!(back["uri"], started["uri"], "the ports are kept");
+    let back = json(&sealstone_lab(dir.path(), &["up", "--dir", "lab", "--json"]).done());
+    assert_eq!(back["servers"][0]["uri"], started["servers"][0]["uri"], "the ports are kept");
 }
 
 #[test]
@@ -142,10 +150,10 @@ fn a_lab_in_the_clear_is_told_so() {
     }
     let dir = empty();
     let _down = Down(dir.path());
-    let started = json(&mongo(dir.path(), &["lab", "up", "--dir", "lab", "--nodes", "1", "--json"]).done());
-    assert_eq!(started["members"][0]["sealed"], false);
-    mongo(dir.path(), &["lab", "down", "lab"]).done();
-    let data = started["members"][0]["data_dir"].as_str().unwrap();
+    let started = json(&sealstone_lab(dir.path(), &["up", "mongodb", "--dir", "lab", "--nodes", "1", "--json"]).done());
+    assert_eq!(started["servers"][0]["members"][0]["sealed"], false);
+    sealstone_lab(dir.path(), &["down", "lab"]).done();
+    let data = started["servers"][0]["members"][0]["data_dir"].as_str().unwrap();
     let found = mongo(dir.path(), &["check", data]);
     assert_eq!(found.code, Some(1));
     assert!(found.stdout.contains("nothing is sealed:\n"), "{}", found.stdout);
@@ -170,9 +178,9 @@ fn a_lab_takes_its_key_from_a_key_server() {
     ring.create("orders", "aria-256").unwrap();
     let dir = empty();
     let _down = Down(dir.path());
-    let up = ["lab", "up", "--dir", "lab", "--nodes", "1", "--key", &url("orders"), "--json"];
-    let started = json(&mongo(dir.path(), &up).done());
-    let data = started["members"][0]["data_dir"].as_str().unwrap();
+    let up = ["up", "mongodb", "--dir", "lab", "--nodes", "1", "--key", &url("orders"), "--json"];
+    let started = json(&sealstone_lab(dir.path(), &up).done());
+    let data = started["servers"][0]["members"][0]["data_dir"].as_str().unwrap();
     let shares = || -> BTreeSet<(String, u64)> {
         let report = json(&mongo(dir.path(), &["check", data, "--json"]).done());
         let shares = report["sealed"].as_array().unwrap().iter();
@@ -180,22 +188,22 @@ fn a_lab_takes_its_key_from_a_key_server() {
         shares.map(share).collect()
     };
     assert_eq!(shares(), BTreeSet::from([("aria-256".into(), 1)]));
-    mongo(dir.path(), &["lab", "down", "lab"]).done();
+    sealstone_lab(dir.path(), &["down", "lab"]).done();
     ring.rotate("orders").unwrap();
-    mongo(dir.path(), &["lab", "up", "--dir", "lab"]).done();
+    sealstone_lab(dir.path(), &["up", "--dir", "lab"]).done();
     assert_eq!(shares(), BTreeSet::from([("aria-256".into(), 1), ("aria-256".into(), 2)]));
 
     kms.server.kill();
-    mongo(dir.path(), &["lab", "down", "lab"]).done();
-    let refused = mongo(dir.path(), &["lab", "up", "--dir", "lab"]);
+    sealstone_lab(dir.path(), &["down", "lab"]).done();
+    let refused = sealstone_lab(dir.path(), &["up", "--dir", "lab"]);
     assert_eq!((refused.code, refused.stdout.as_str()), (Some(2), ""));
     assert!(refused.stderr.contains("no key server gave an answer"), "{}", refused.stderr);
-    assert_eq!(mongo(dir.path(), &["lab", "down", "lab"]).done(), "nothing ran\n");
+    assert_eq!(sealstone_lab(dir.path(), &["down", "lab"]).done(), "nothing ran\n");
 }
 
 /// Whether there is a PyKMIP; says SKIP where not.
 fn has_key_server(name: &str) -> bool {
-    let found = find_pykmip();
+    let found = pykmip::PROGRAM.find(None);
     if let Err(error) = &found {
         println!("SKIP: {name}: {}", error.to_string().lines().next().unwrap_or_default());
     }
@@ -211,22 +219,23 @@ fn a_lab_has_a_key_server_of_its_own() {
     }
     let dir = empty();
     let _down = Down(dir.path());
-    let up = ["lab", "up", "--nodes", "3", "--cipher", "aria-256", "--kmip"];
-    let told = mongo(dir.path(), &up);
+    let up = ["up", "mongodb", "--nodes", "3", "--cipher", "aria-256", "--kmip"];
+    let told = sealstone_lab(dir.path(), &up);
     assert!(told.stderr.contains("made key lab-aria-256 on the key server at 127.0.0.1:"), "{}", told.stderr);
-    assert!(told.done().contains("\nkey server 127.0.0.1:"));
+    assert!(told.done().contains("\npykmip   127.0.0.1:"));
     let lab = dir.path().join("sealstone-lab").canonicalize().unwrap();
-    let standing = || json(&mongo(dir.path(), &["lab", "status", "--json"]).stdout);
+    let standing = || json(&sealstone_lab(dir.path(), &["status", "--json"]).stdout);
     let started = standing();
     assert_eq!(pids(&started).len(), 3);
-    let (address, key_server) = (&started["key_server"]["address"], started["key_server"]["pid"].as_i64().unwrap());
+    let (address, key_server) =
+        (&started["servers"][1]["members"][0]["address"], started["servers"][1]["members"][0]["pid"].as_i64().unwrap());
     assert!(runs(key_server));
 
     // everything is under the key that the server has
     let spec = format!("kmip:{}", lab.join("lab.kms/key.toml").display());
     let (key, secret) = KmipSource::open(&spec).unwrap().current().unwrap();
     let fingerprint = Fingerprint::of(&key, &secret).to_string();
-    for member in started["members"].as_array().unwrap() {
+    for member in started["servers"][0]["members"].as_array().unwrap() {
         let report = json(&mongo(dir.path(), &["check", member["data_dir"].as_str().unwrap(), "--json"]).done());
         let shares = report["sealed"].as_array().unwrap();
         assert_eq!(shares.len(), 1, "{shares:?}");
@@ -238,35 +247,43 @@ fn a_lab_has_a_key_server_of_its_own() {
     let keys = run(&mut sealstone(dir.path(), &["keys", "show", &spec])).done();
     assert!(keys.contains("lab-aria-256") && keys.contains("Active"), "{keys}");
 
-    assert_eq!(mongo(dir.path(), &["lab", "down"]).done(), "4 servers ended\n");
+    assert_eq!(sealstone_lab(dir.path(), &["down"]).done(), "4 servers ended\n");
     assert_eq!(processes_in(&lab), Vec::<String>::new());
-    let status = mongo(dir.path(), &["lab", "status"]);
+    let status = sealstone_lab(dir.path(), &["status"]);
     assert_eq!(status.code, Some(1));
-    assert!(status.stdout.contains(": down; its key: kmip:"), "{}", status.stdout);
-    assert_eq!(mongo(dir.path(), &["lab", "down"]).done(), "nothing ran\n");
-    let anew = mongo(dir.path(), &up);
+    assert!(status.stdout.contains("\nkmip:") && status.stdout.contains("  down  "), "{}", status.stdout);
+    assert_eq!(sealstone_lab(dir.path(), &["down"]).done(), "nothing ran\n");
+    let anew = sealstone_lab(dir.path(), &up);
     assert!(anew.stderr.contains("is started again as it was, and takes no settings\n"), "{}", anew.stderr);
-    mongo(dir.path(), &["lab", "up"]).done();
+    sealstone_lab(dir.path(), &["up"]).done();
     let back = standing();
-    assert_eq!((&back["key_server"]["address"], &back["uri"]), (address, &started["uri"]), "the ports are kept");
-    mongo(dir.path(), &["lab", "status"]).done();
+    assert_eq!(
+        (&back["servers"][1]["members"][0]["address"], &back["servers"][0]["uri"]),
+        (address, &started["servers"][0]["uri"]),
+        "the ports are kept"
+    );
+    sealstone_lab(dir.path(), &["status"]).done();
 
     // without it the members go on, and none that has ended starts
-    let pid = back["key_server"]["pid"].as_i64().unwrap();
+    let pid = back["servers"][1]["members"][0]["pid"].as_i64().unwrap();
     kill(Pid::from_raw(pid as i32), Signal::SIGKILL).unwrap();
     wait_until("the key server has ended", || !runs(pid));
-    assert_eq!(mongo(dir.path(), &["lab", "status"]).code, Some(1), "not all of it runs");
+    assert_eq!(sealstone_lab(dir.path(), &["status"]).code, Some(1), "not all of it runs");
     let mut set = ReplicaSet::open(&lab).unwrap();
     set.member_mut(0).stop().unwrap();
     let refused = set.member_mut(0).start_again().unwrap_err().to_string();
     set.leave_running();
     assert!(refused.contains("no key server gave an answer"), "{refused}");
-    assert_eq!(mongo(dir.path(), &["lab", "down"]).done(), "2 servers ended\n");
+    // brought back beside members that run
+    sealstone_lab(dir.path(), &["up"]);
+    assert_eq!(standing()["servers"][1]["members"][0]["address"], *address);
+    assert_eq!(standing()["servers"][1]["members"][0]["serves"], true);
+    assert_eq!(sealstone_lab(dir.path(), &["down"]).done(), "3 servers ended\n");
     assert_eq!(processes_in(&lab), Vec::<String>::new());
 
-    mongo(dir.path(), &["lab", "up"]).done();
-    assert_eq!(standing()["key_server"]["address"], *address);
-    assert_eq!(mongo(dir.path(), &["lab", "down"]).done(), "4 servers ended\n");
+    sealstone_lab(dir.path(), &["up"]).done();
+    assert_eq!(standing()["servers"][1]["members"][0]["address"], *address);
+    assert_eq!(sealstone_lab(dir.path(), &["down"]).done(), "4 servers ended\n");
     assert_eq!(processes_in(&lab), Vec::<String>::new());
 }
 
@@ -280,23 +297,24 @@ fn a_key_server_without_a_lab_is_not_left_behind() {
     let dir = empty();
     let _down = Down(dir.path());
     fs::write(dir.path().join("not.so"), "no library").unwrap();
-    let failed = mongo(dir.path(), &["lab", "up", "--dir", "lab", "--kmip", "--extension", "not.so"]);
+    let failed = sealstone_lab(dir.path(), &["up", "mongodb", "--dir", "lab", "--kmip", "--extension", "not.so"]);
     assert!(failed.stderr.contains("cannot start mongod in "), "{}", failed.stderr);
     assert_eq!(failed.code, Some(2));
     wait_until("no process is left", || processes_in(&dir.path().join("lab")).is_empty());
 
     let lab = dir.path().join("sealstone-lab");
-    KeyServer::start(&lab, "lab-aes-256").unwrap().leave_running();
+    let key = PyKmipOptions { key_id: Some("lab-aes-256".into()), ..PyKmipOptions::default() };
+    PyKmip::start(&lab, key).unwrap().leave_running();
     assert!(!processes_in(&lab).is_empty());
-    let refused = mongo(dir.path(), &["lab", "up", "--kmip"]);
+    let refused = sealstone_lab(dir.path(), &["up", "mongodb", "--kmip"]);
     assert!(refused.stderr.contains("a lab runs in "), "{}", refused.stderr);
     assert_eq!(refused.code, Some(2));
     assert!(!processes_in(&lab).is_empty(), "it was left alone");
-    assert_eq!(mongo(dir.path(), &["lab", "down"]).done(), "1 server ended\n");
+    assert_eq!(sealstone_lab(dir.path(), &["down"]).done(), "1 server ended\n");
     assert_eq!(processes_in(&lab), Vec::<String>::new());
     // and its directory serves the next attempt
-    mongo(dir.path(), &["lab", "up", "--nodes", "1", "--kmip"]).done();
-    assert_eq!(mongo(dir.path(), &["lab", "down"]).done(), "2 servers ended\n");
+    sealstone_lab(dir.path(), &["up", "mongodb", "--nodes", "1", "--kmip"]).done();
+    assert_eq!(sealstone_lab(dir.path(), &["down"]).done(), "2 servers ended\n");
 }
 
 /// A version is retired when no block in any data directory is under it.
@@ -370,7 +388,7 @@ impl Drop for Server {
 
 /// Starts mongod in `dir` with `arguments` and waits until it says that it seals.
 fn starts_sealed(dir: &Path, arguments: &str, log: &str) {
-    let program = find_mongod(None).unwrap();
+    let program = mongod::PROGRAM.find(None).unwrap();
     let begin = Instant::now();
     loop {
         let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
@@ -424,11 +442,11 @@ fn a_lab_that_cannot_start_leaves_no_process() {
     }
     let dir = empty();
     fs::write(dir.path().join("not.so"), "no library").unwrap();
-    let up = ["lab", "up", "--dir", "lab", "--cipher", "aria-256", "--extension", "not.so"];
-    let failed = mongo(dir.path(), &up);
+    let up = ["up", "mongodb", "--dir", "lab", "--cipher", "aria-256", "--extension", "not.so"];
+    let failed = sealstone_lab(dir.path(), &up);
     assert_eq!((failed.code, failed.stdout.as_str()), (Some(2), ""));
     assert!(failed.stderr.contains("cannot start mongod in ") && failed.stderr.contains("not.so"), "{}", failed.stderr);
-    assert_eq!(mongo(dir.path(), &["lab", "down", "lab"]).done(), "nothing ran\n");
+    assert_eq!(sealstone_lab(dir.path(), &["down", "lab"]).done(), "nothing ran\n");
     assert_eq!(processes_in(&dir.path().join("lab")), Vec::<String>::new());
     let lab = dir.path().join("lab").canonicalize().unwrap().display().to_string();
     fails(
@@ -445,7 +463,7 @@ fn an_interrupted_start_leaves_no_process() {
     }
     let dir = empty();
     let lab = dir.path().join("lab");
-    let mut command = sealstone(dir.path(), &["mongo", "lab", "up", "--dir", "lab", "--nodes", "3"]);
+    let mut command = sealstone(dir.path(), &["lab", "up", "mongodb", "--dir", "lab", "--nodes", "3"]);
     let mut up = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
     let begin = Instant::now();
     while !lab.exists() || processes_in(&lab).is_empty() {
@@ -461,7 +479,7 @@ fn an_interrupted_start_leaves_no_process() {
         assert!(begin.elapsed() < Duration::from_secs(20), "a server was left behind");
         std::thread::sleep(Duration::from_millis(20));
     }
-    assert_eq!(mongo(dir.path(), &["lab", "up", "--dir", "lab"]).code, Some(2), "half a lab is none");
+    assert_eq!(sealstone_lab(dir.path(), &["up", "--dir", "lab"]).code, Some(2), "half a lab is none");
 }
 
 #[test]
@@ -498,14 +516,14 @@ fn what_cannot_be_says_why() {
     let dir = empty();
     fails(
         dir.path(),
-        &["lab", "up", "--dir", "lab", "--mongod", "/nonexistent/mongod"],
+        &["lab", "up", "mongodb", "--dir", "lab", "--mongod", "/nonexistent/mongod"],
         "sealstone: no mongod found: looked in /nonexistent/mongod\n  \
          name one with --mongod or in SEALSTONE_MONGOD, or install one for tests with: sh dev/setup.sh mongod\n",
     );
     for nodes in ["0", "8", "1000000"] {
         fails(
             dir.path(),
-            &["lab", "up", "--dir", "lab", "--nodes", nodes],
+            &["lab", "up", "mongodb", "--dir", "lab", "--nodes", nodes],
             &format!(
                 "sealstone: a lab of {nodes} members is not possible\n  \
                  take 1 to 7: a replica set has no more voting members\n"
@@ -513,36 +531,36 @@ fn what_cannot_be_says_why() {
         );
     }
     for cache in ["0.1", "nan", "1e9"] {
-        let failed = mongo(dir.path(), &["lab", "up", "--dir", "lab", "--cache-gb", cache]);
+        let failed = sealstone_lab(dir.path(), &["up", "mongodb", "--dir", "lab", "--cache-gb", cache]);
         assert!(failed.stderr.contains("take 0.25 to 10000\n"), "{}", failed.stderr);
     }
     fails(
         dir.path(),
         &["lab", "down", "lab"],
-        "sealstone: no lab in lab\n  start one with: sealstone mongo lab up --dir lab\n",
+        "sealstone: no lab in lab\n  start one with: sealstone lab up mongodb --dir lab\n",
     );
     fails(
         dir.path(),
         &["lab", "down"],
-        "sealstone: no lab in sealstone-lab\n  start one with: sealstone mongo lab up --dir sealstone-lab\n",
+        "sealstone: no lab in sealstone-lab\n  start one with: sealstone lab up mongodb --dir sealstone-lab\n",
     );
-    let failed = mongo(dir.path(), &["lab", "up", "--kmip", "--key", "orders.key"]);
+    let failed = sealstone_lab(dir.path(), &["up", "mongodb", "--kmip", "--key", "orders.key"]);
     assert!(failed.stderr.contains("cannot be used with"), "{}", failed.stderr);
     fails(
         dir.path(),
-        &["check", "."],
+        &["mongo", "check", "."],
         "sealstone: no MongoDB data in .: there is no file WiredTiger\n  give the data directory of a server (--dbpath)\n",
     );
     fails(
         dir.path(),
-        &["config", "--dbpath", "db", "--key", "orders.key", "--extension", "nothing.so"],
+        &["mongo", "config", "--dbpath", "db", "--key", "orders.key", "--extension", "nothing.so"],
         "sealstone: no libsealstone_wiredtiger.so found: looked in nothing.so\n  \
          build it with: cargo build --release -p sealstone-wiredtiger; then name it with --extension or in \
          SEALSTONE_WT_EXTENSION\n",
     );
     let failed = mongo(dir.path(), &["config", "--dbpath", "db", "--key", "orders.key"]);
     assert!(failed.code == Some(2) && failed.stderr.contains("orders.key"), "{}", failed.stderr);
-    let failed = mongo(dir.path(), &["lab", "up", "--dir", "lab", "--cipher", "aria-265"]);
+    let failed = sealstone_lab(dir.path(), &["up", "mongodb", "--dir", "lab", "--cipher", "aria-265"]);
     assert!(failed.stderr.contains("did you mean aria-256?"), "{}", failed.stderr);
     assert!(!dir.path().join("lab").exists(), "nothing was made");
 }

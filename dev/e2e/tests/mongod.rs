@@ -16,7 +16,7 @@ use sealstone_e2e::wiredtiger_files::{Block, assert_no_nonce_twice, blocks, bloc
 use sealstone_keys::KeySource;
 use sealstone_keys::file::KeyFile;
 use sealstone_keys::kmip::Keyring;
-use sealstone_stores::mongodb::lab::find_mongod;
+use sealstone_servers::mongod;
 use tempfile::TempDir;
 
 /// Stands in every document.
@@ -30,7 +30,7 @@ struct DataDirectory {
 impl DataDirectory {
     /// `None`, with a SKIP for `test`, where there is no mongod.
     fn new(test: &str) -> Option<Self> {
-        if let Err(error) = find_mongod(None) {
+        if let Err(error) = mongod::PROGRAM.find(None) {
             println!("SKIP: {test}: {}", error.to_string().lines().next().unwrap_or_default());
             return None;
         }

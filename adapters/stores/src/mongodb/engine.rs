@@ -1,15 +1,15 @@
 //! MongoDB as an engine for comparisons: a replica set of its own for every variant, started on this machine
 //! ([`LabEngine`]), or clusters that others run, one for each variant ([`ClusterEngine`]). Not here: what a store does
-//! (`store`), how servers are started (`lab`).
+//! (`store`), how servers are started (`adapters/servers`).
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use sealstone_servers::mongod::{MongodOptions, ReplicaSet};
 use sealstone_store::{Engine, EngineFacts, Layer, Store, StoreError, StoreOptions, Table, Variant};
 use sealstone_wiredtiger::engine_options::EngineOptions;
 use sealstone_wiredtiger::settings::Settings;
 
-use super::lab::{MongodOptions, ReplicaSet};
 use super::{Error, MongoDb, MongoDbOptions};
 
 /// The least cache that mongod takes, in bytes.
@@ -18,7 +18,7 @@ pub const CACHE_BYTES_MIN: u64 = 256 << 20;
 /// What the replica sets of a comparison have in common.
 #[derive(Clone, Debug)]
 pub struct LabOptions {
-    /// The server; without it as [`find_mongod`](super::lab::find_mongod) finds it.
+    /// The server; without it as [`PROGRAM`](sealstone_servers::mongod::PROGRAM) is found.
     pub program: Option<PathBuf>,
     /// Members of each set, 1 to 7.
     pub members: usize,

@@ -4,12 +4,12 @@ use std::fs;
 use std::path::Path;
 
 use sealstone_keys::absolute;
+use sealstone_servers::mongod;
 use sealstone_store::{Engine, EngineFacts, Layer, Store, StoreError, StoreOptions, Variant};
 use sealstone_wiredtiger::engine_options::{EngineOptions, find_extension};
 use sealstone_wiredtiger::settings::Settings;
 use tempfile::TempDir;
 
-use super::lab::find_mongod;
 use super::{CACHE_BYTES_MIN, ClusterEngine, LabEngine, LabOptions, MongoDbOptions};
 use crate::kind::{Form, Opened, Request, Setting, StoreKind};
 use crate::run_key::{KEY_ID, beside, kept, key_in};
@@ -108,7 +108,7 @@ fn engine(request: &Request) -> Result<Opened, StoreError> {
     }
     let (seal, key, note) = if request.sealed { server_seal(request)? } else { (None, None, None) };
     let options = LabOptions {
-        program: Some(find_mongod(request.file("mongod").as_deref()).map_err(StoreError::engine)?),
+        program: Some(mongod::PROGRAM.find(request.file("mongod").as_deref()).map_err(StoreError::engine)?),
         members: request.members,
         seal,
         client,

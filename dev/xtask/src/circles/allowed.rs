@@ -36,17 +36,6 @@ pub(super) const ALLOWED: &[Allowed] = &[
         uses: &[("mongodb/connection.rs", "mongodb/store.rs"), ("rocksdb/engine.rs", "rocksdb/store.rs")],
     },
     Allowed {
-        sources: "adapters/stores/src/",
-        why: IN_PARENT,
-        uses: &[
-            ("mongodb/lab/admin.rs", "mongodb/lab.rs"),
-            ("mongodb/lab/mongod.rs", "mongodb/lab.rs"),
-            ("mongodb/lab/program.rs", "mongodb/lab.rs"),
-            ("mongodb/lab/replica_set.rs", "mongodb/lab.rs"),
-            ("mongodb/lab/state.rs", "mongodb/lab.rs"),
-        ],
-    },
-    Allowed {
         sources: "adapters/wiredtiger/src/",
         why: IN_PARENT,
         uses: &[("ffi/encryptor.rs", "ffi.rs"), ("ffi/file_system.rs", "ffi.rs")],
@@ -103,13 +92,7 @@ pub(super) const ALLOWED: &[Allowed] = &[
     Allowed {
         sources: "crates/cli/src/",
         why: IN_PARENT,
-        uses: &[
-            ("flags/mongo.rs", "flags.rs"),
-            ("keys/kmip.rs", "keys.rs"),
-            ("mongo/key_server.rs", "mongo.rs"),
-            ("mongo/lab.rs", "mongo.rs"),
-            ("shell.rs", "lib.rs"),
-        ],
+        uses: &[("flags/mongo.rs", "flags.rs"), ("keys/kmip.rs", "keys.rs"), ("shell.rs", "lib.rs")],
     },
     Allowed {
         sources: "crates/cli/src/",

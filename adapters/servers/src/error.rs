@@ -1,49 +1,39 @@
-//! Real servers on this machine, for tests and experiments: single ones, replica sets and a key server beside them, each
-//! in a directory of its own, listening on 127.0.0.1 alone, on ports that the system chose.
-//!
-//! What runs where stands in the directory, so that one process may start a lab and another end it. A signal is sent
-//! to a process only after its command line has named the directory.
-//!
-//! Not here: servers that others run, which are reached by their address ([`MongoDb`](super::MongoDb)).
+//! Why a lab is not as it was wanted, worded for the person who reads it. Not here: what servers say of themselves (`log`).
 
-mod admin;
-pub mod certificates;
-mod key_server;
-mod log;
-mod mongod;
-mod process;
-mod program;
-mod replica_set;
-mod state;
-
-use std::net::TcpListener;
 use std::path::{Path, PathBuf};
-
-pub use key_server::{KeyServer, KeyServerStatus};
-pub use mongod::{Mongod, MongodOptions};
-pub use program::{cache_directory, find_mongod, find_pykmip};
-pub use replica_set::{MemberStatus, ReplicaSet};
 
 /// Why a lab is not as it was wanted. No message holds a password or a key.
 #[derive(Debug, thiserror::Error)]
 pub enum LabError {
-    /// No mongod to start.
-    #[error(
-        "no mongod found: looked in {looked}\n\
-         name one with --mongod or in SEALSTONE_MONGOD, or install one for tests with: sh dev/setup.sh mongod"
-    )]
+    /// No program to start.
+    #[error("no {what} found: looked in {looked}\n{step}")]
     NoProgram {
+        /// What it is, such as `mongod`.
+        what: &'static str,
         /// Where it was looked for.
         looked: String,
+        /// How to name or install one.
+        step: &'static str,
     },
-    /// No key server to start.
-    #[error(
-        "no key server (PyKMIP) found: looked in {looked}\n\
-         install it with: sh dev/setup.sh kmip; or name a key on a server of your own with --key kmip:..."
-    )]
-    NoKeyServer {
-        /// Where it was looked for.
-        looked: String,
+    /// No kind of server has that name.
+    #[error("unknown server {name:?}\nchoose one of: {known}")]
+    UnknownServer {
+        /// The name.
+        name: String,
+        /// The names that there are.
+        known: String,
+    },
+    /// A setting that the server cannot take.
+    #[error("cannot start {server} with --{setting} {value}: {step}\nsee: sealstone lab up {server} --help")]
+    Setting {
+        /// Name of the server.
+        server: &'static str,
+        /// Name of the setting.
+        setting: &'static str,
+        /// Its value.
+        value: String,
+        /// What would be taken.
+        step: &'static str,
     },
     /// A file or a process did not do what was wanted.
     #[error("cannot {attempt} {}: {source}\n{step}", path.display())]
@@ -106,7 +96,11 @@ pub enum LabError {
         log: PathBuf,
     },
     /// A replica set did not get where it was wanted in time.
-    #[error("the replica set in {} did not {attempt} within {limit_s} s: {found}\nlook at the logs in the members' directories", dir.display())]
+    #[error(
+        "the replica set in {} did not {attempt} within {limit_s} s: {found}\n\
+         look at the logs in the members' directories",
+        dir.display()
+    )]
     NotInTime {
         /// What was waited for.
         attempt: &'static str,
@@ -136,12 +130,22 @@ pub enum LabError {
         dir: PathBuf,
     },
     /// The lab runs already.
-    #[error("a lab runs in {} already: {pids}\nend it with: sealstone mongo lab down {}", dir.display(), dir.display())]
+    #[error("a lab runs in {} already: {pids}\nend it with: sealstone lab down {}", dir.display(), dir.display())]
     Running {
         /// Directory of the lab.
         dir: PathBuf,
         /// Its processes.
         pids: String,
+    },
+    /// A lab that has ended was to be started again in another way.
+    #[error(
+        "the lab in {} is started again as it was, and takes no settings\n\
+         leave the flags out, or take another directory",
+        dir.display()
+    )]
+    AsItWas {
+        /// Directory of the lab.
+        dir: PathBuf,
     },
     /// A directory with something else in it.
     #[error("{} is not empty and no lab\ntake a new or an empty directory", dir.display())]
@@ -150,16 +154,30 @@ pub enum LabError {
         dir: PathBuf,
     },
     /// A directory without a lab.
-    #[error("no lab in {}\nstart one with: sealstone mongo lab up --dir {}", dir.display(), dir.display())]
+    #[error("no lab in {}\nstart one with: sealstone lab up {server} --dir {}", dir.display(), dir.display())]
     NoLab {
         /// The directory.
         dir: PathBuf,
+        /// Name of the server that could be started there.
+        server: &'static str,
     },
     /// As many members as no replica set has.
-    #[error("a lab of {nodes} members is not possible\ntake 1 to {max}: a replica set has no more voting members", max = replica_set::MEMBERS_MAX)]
+    #[error("a lab of {nodes} members is not possible\ntake 1 to {max}: a replica set has no more voting members")]
     Members {
         /// Members wanted.
         nodes: usize,
+        /// Most that are possible.
+        max: usize,
+    },
+    /// A cache that the server does not take.
+    #[error("a cache of {cache_gb} GB is not possible\ntake {min_gb} to {max_gb}")]
+    Cache {
+        /// Cache wanted, in gigabytes.
+        cache_gb: f64,
+        /// The least.
+        min_gb: f64,
+        /// The most.
+        max_gb: f64,
     },
 }
 
@@ -167,13 +185,12 @@ fn lines(said: &[String]) -> String {
     said.iter().map(|line| format!("{line}\n")).collect()
 }
 
-/// A port on 127.0.0.1 that nobody has now.
-fn free_port() -> Result<u16, LabError> {
-    let chosen = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr());
-    chosen.map(|address| address.port()).map_err(|error| io("find a free port on", Path::new("127.0.0.1"), error))
+/// The processes `pids` in words.
+pub(crate) fn processes(pids: &[i32]) -> String {
+    pids.iter().map(|pid| format!("process {pid}")).collect::<Vec<_>>().join(", ")
 }
 
-fn io(attempt: &'static str, path: &Path, source: std::io::Error) -> LabError {
+pub(crate) fn io(attempt: &'static str, path: &Path, source: std::io::Error) -> LabError {
     let step = "see that the directory exists and may be written";
     LabError::Io { attempt, path: path.to_owned(), source, step }
 }

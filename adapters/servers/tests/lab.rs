@@ -5,13 +5,14 @@ use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
-use sealstone_stores::mongodb::lab::{LabError, Mongod, MongodOptions, ReplicaSet, find_mongod};
+use sealstone_servers::LabError;
+use sealstone_servers::mongod::{self, Mongod, MongodOptions, ReplicaSet};
 
 const LIMIT: Duration = Duration::from_secs(180);
 
 /// Whether there is a mongod; says SKIP where not.
 fn available(name: &str) -> bool {
-    let found = find_mongod(None);
+    let found = mongod::PROGRAM.find(None);
     if let Err(error) = &found {
         println!("SKIP: {name}: {}", error.to_string().lines().next().unwrap_or_default());
     }

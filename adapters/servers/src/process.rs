@@ -1,22 +1,23 @@
 //! A process that a lab started, in this run of the program or in an earlier one: whether it is ours and runs, and its
-//! end. Not here: how it is started and waited for (`mongod`, `key_server`).
+//! end. Not here: how it is started and waited for (`instance`).
 
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ExitStatus};
-use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
+
+use crate::ready;
 
 /// How often it is looked whether a process has ended.
 const POLL: Duration = Duration::from_millis(20);
 
 /// A process, known by an argument that no other one has: an ended one's number may be another's by now.
 #[derive(Debug)]
-pub(super) struct Process {
+pub struct Process {
     pid: i32,
     /// Only where this process started it; one that has ended is a zombie until it is waited for.
     child: Option<Child>,
@@ -26,27 +27,27 @@ pub(super) struct Process {
 
 impl Process {
     /// One that was started here.
-    pub(super) fn started(child: Child, mark: &Path) -> Self {
+    pub fn started(child: Child, mark: &Path) -> Self {
         Self { pid: child.id() as i32, child: Some(child), mark: mark.to_owned() }
     }
 
     /// The one that another process started as `pid`; `None` if it has ended.
-    pub(super) fn found(pid: i32, mark: &Path) -> Option<Self> {
+    pub fn found(pid: i32, mark: &Path) -> Option<Self> {
         is_marked(pid, mark).then(|| Self { pid, child: None, mark: mark.to_owned() })
     }
 
     /// Its number.
-    pub(super) fn pid(&self) -> i32 {
+    pub fn pid(&self) -> i32 {
         self.pid
     }
 
     /// How it has ended, if it was started here and has.
-    pub(super) fn ended(&mut self) -> Option<ExitStatus> {
+    pub fn ended(&mut self) -> Option<ExitStatus> {
         self.child.as_mut()?.try_wait().ok().flatten()
     }
 
     /// Whether it runs, and is ours.
-    pub(super) fn is_running(&mut self) -> bool {
+    pub fn is_running(&mut self) -> bool {
         match self.child {
             Some(_) => self.ended().is_none(),
             None => is_marked(self.pid, &self.mark),
@@ -57,20 +58,13 @@ impl Process {
     ///
     /// # Errors
     /// What the system said to the signal.
-    pub(super) fn end(&mut self, signal: Signal, limit: Duration) -> std::io::Result<bool> {
+    pub fn end(&mut self, signal: Signal, limit: Duration) -> std::io::Result<bool> {
         kill(Pid::from_raw(self.pid), signal)?;
-        let begin = Instant::now();
-        while !self.is_gone() {
-            if begin.elapsed() > limit {
-                return Ok(false);
-            }
-            thread::sleep(POLL);
-        }
-        Ok(true)
+        Ok(ready::wait(limit, POLL, || self.is_gone().then_some(())).is_some())
     }
 
     /// Ends it at once, where nobody can be told that it did not work.
-    pub(super) fn end_at_once(&mut self) {
+    pub fn end_at_once(&mut self) {
         if self.is_running() {
             let _ = kill(Pid::from_raw(self.pid), Signal::SIGKILL);
             if let Some(child) = &mut self.child {

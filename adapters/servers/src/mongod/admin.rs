@@ -6,7 +6,8 @@ use mongodb::bson::{Bson, Document, doc};
 use mongodb::options::{ClientOptions, ServerAddress};
 use mongodb::sync::Client;
 
-use super::{LabError, Mongod};
+use super::Mongod;
+use crate::LabError;
 
 /// How long a server of this machine may take to be found.
 const FIND_LIMIT: Duration = Duration::from_secs(10);

@@ -10,14 +10,15 @@ use mongodb::bson::{Document, Timestamp, doc};
 use nix::fcntl::Flock;
 use serde::{Deserialize, Serialize};
 
-use super::{LabError, Mongod, MongodOptions, admin, io, state};
+use super::{Mongod, MongodOptions, admin};
+use crate::error::io;
+use crate::server::MemberStatus;
+use crate::{LabError, state};
 
 /// Most members that vote.
 pub(super) const MEMBERS_MAX: usize = 7;
 /// What stands in the directory of a lab.
 const STATE_FILE: &str = "lab.toml";
-/// How the files of a lab itself begin, a key or a key server that was made for it among them.
-const OWN_FILES: &str = "lab.";
 /// Name of the set, where none is given.
 const NAME: &str = "sealstone";
 /// How often it is looked whether a set is where it should be.
@@ -51,24 +52,9 @@ pub struct ReplicaSet {
     _lock: Flock<File>,
 }
 
-/// How a member stands.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct MemberStatus {
-    /// `127.0.0.1:PORT`.
-    pub address: String,
-    /// Its process, if it runs.
-    pub pid: Option<i32>,
-    /// `PRIMARY`, `SECONDARY`, `STARTUP2` …, `down`.
-    pub state: String,
-    /// Data directory.
-    pub data_dir: PathBuf,
-    /// Whether it is started with an encryptor.
-    pub sealed: bool,
-}
-
 impl ReplicaSet {
-    /// Starts a new set in `dir`, which must be empty or not there (but for files `lab.*`), and waits until it has a primary and all others
-    /// have caught up.
+    /// Starts a new set in `dir`, which must be empty or not there (but for files `lab.*`), and waits until it has a primary
+    /// and all others have caught up.
     ///
     /// - `members`: how each is started, 1 to 7; the name of the set is that of the first, or `sealstone`
     ///
@@ -77,14 +63,11 @@ impl ReplicaSet {
     /// behind.
     pub fn start(dir: &Path, members: &[MongodOptions]) -> Result<Self, LabError> {
         if !(1..=MEMBERS_MAX).contains(&members.len()) {
-            return Err(LabError::Members { nodes: members.len() });
+            return Err(LabError::Members { nodes: members.len(), max: MEMBERS_MAX });
         }
         fs::create_dir_all(dir).map_err(|error| io("create directory", dir, error))?;
         let dir = dir.canonicalize().map_err(|error| io("look at", dir, error))?;
-        let occupied = fs::read_dir(&dir).map_err(|error| io("read directory", &dir, error))?;
-        if occupied.flatten().any(|entry| !entry.file_name().to_string_lossy().starts_with(OWN_FILES)) {
-            return Err(LabError::NotEmpty { dir });
-        }
+        state::check_free(&dir)?;
         let lock = state::lock(&dir)?;
         let name = members[0].replica_set.clone().unwrap_or_else(|| NAME.into());
         let mut set = Self { dir, name, members: Vec::new(), complete: false, _lock: lock };
@@ -109,7 +92,9 @@ impl ReplicaSet {
     /// [`LabError::NoLab`], [`LabError::InUse`], [`LabError::BadState`].
     pub fn open(dir: &Path) -> Result<Self, LabError> {
         let path = dir.join(STATE_FILE);
-        let Some(state) = state::read::<State>(&path)? else { return Err(LabError::NoLab { dir: dir.to_owned() }) };
+        let Some(state) = state::read::<State>(&path)? else {
+            return Err(LabError::NoLab { dir: dir.to_owned(), server: "mongodb" });
+        };
         let dir = dir.canonicalize().map_err(|error| io("look at", dir, error))?;
         let lock = state::lock(&dir)?;
         let bad = |found: String| LabError::BadState { path: path.clone(), found };
@@ -222,7 +207,8 @@ impl ReplicaSet {
                 Some(_) => own_state(&address).unwrap_or_else(|| "unknown".into()),
             };
             let sealed = server.options().engine_config.as_ref().is_some_and(|config| config.contains("encryption="));
-            all.push(MemberStatus { address, pid, state, data_dir: server.data_dir(), sealed });
+            let serves = matches!(state.as_str(), "PRIMARY" | "SECONDARY");
+            all.push(MemberStatus { address, pid, state, serves, data_dir: server.data_dir(), sealed: Some(sealed) });
         }
         all
     }
@@ -275,7 +261,7 @@ impl ReplicaSet {
     /// As [`ReplicaSet::start`]; a member that does not get there within `limit` stays in the set.
     pub fn add_member(&mut self, options: MongodOptions, limit: Duration) -> Result<usize, LabError> {
         if self.members.len() == MEMBERS_MAX {
-            return Err(LabError::Members { nodes: MEMBERS_MAX + 1 });
+            return Err(LabError::Members { nodes: MEMBERS_MAX + 1, max: MEMBERS_MAX });
         }
         let at = self.start_member(options)?;
         self.join(at, limit)?;

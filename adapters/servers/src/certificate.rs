@@ -1,5 +1,5 @@
 //! Certificates for the servers of a lab and their clients, made on the spot by an authority that nobody else trusts.
-//! Not here: who shows them to whom (`key_server`).
+//! Not here: who shows them to whom (`pykmip`).
 
 use std::fs::OpenOptions;
 use std::io::{self, Write};

@@ -1,5 +1,5 @@
 //! What a lab leaves in its directory for the next process: small files of state, and the lock of whoever works on it.
-//! Not here: what they say (`mongod`, `replica_set`, `key_server`).
+//! Not here: what is recorded of one server (`instance`), or of a replica set (`mongod`).
 
 use std::fs::{self, File, OpenOptions};
 use std::io::ErrorKind;
@@ -9,16 +9,19 @@ use nix::fcntl::{Flock, FlockArg};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::{LabError, io};
+use crate::LabError;
+use crate::error::io;
 
 /// Held by the process that works on a directory.
 const LOCK_FILE: &str = "lab.lock";
+/// How the names of a lab's own files begin: keys, key servers and records, which may be there before its first server.
+const OWN_FILES: &str = "lab.";
 
 /// Reads the state at `path`; `None` if there is none.
 ///
 /// # Errors
 /// [`LabError::Io`], [`LabError::BadState`].
-pub(super) fn read<T: DeserializeOwned>(path: &Path) -> Result<Option<T>, LabError> {
+pub fn read<T: DeserializeOwned>(path: &Path) -> Result<Option<T>, LabError> {
     let text = match fs::read_to_string(path) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
         outcome => outcome.map_err(|error| io("read", path, error))?,
@@ -31,7 +34,7 @@ pub(super) fn read<T: DeserializeOwned>(path: &Path) -> Result<Option<T>, LabErr
 ///
 /// # Errors
 /// [`LabError::Io`]; the old one is there then.
-pub(super) fn write(path: &Path, state: &impl Serialize) -> Result<(), LabError> {
+pub fn write(path: &Path, state: &impl Serialize) -> Result<(), LabError> {
     let text = toml::to_string(state).map_err(|error| io("write", path, std::io::Error::other(error)))?;
     let new = path.with_extension("new");
     fs::write(&new, text).and_then(|()| fs::rename(&new, path)).map_err(|error| io("write", path, error))
@@ -41,9 +44,22 @@ pub(super) fn write(path: &Path, state: &impl Serialize) -> Result<(), LabError>
 ///
 /// # Errors
 /// [`LabError::InUse`], [`LabError::Io`].
-pub(super) fn lock(dir: &Path) -> Result<Flock<File>, LabError> {
+pub fn lock(dir: &Path) -> Result<Flock<File>, LabError> {
     let path = dir.join(LOCK_FILE);
     let file = OpenOptions::new().create(true).truncate(false).write(true).open(&path);
     let file = file.map_err(|error| io("create", &path, error))?;
     Flock::lock(file, FlockArg::LockExclusiveNonblock).map_err(|_| LabError::InUse { dir: dir.to_owned() })
+}
+
+/// Refuses `dir` if it has anything in it but files of a lab itself (`lab.*`), such as its key. A directory that is not there
+/// is free.
+///
+/// # Errors
+/// [`LabError::NotEmpty`].
+pub fn check_free(dir: &Path) -> Result<(), LabError> {
+    let mut entries = fs::read_dir(dir).into_iter().flatten().flatten();
+    match entries.any(|entry| !entry.file_name().to_string_lossy().starts_with(OWN_FILES)) {
+        true => Err(LabError::NotEmpty { dir: dir.to_owned() }),
+        false => Ok(()),
+    }
 }

@@ -1,0 +1,200 @@
+//! A lab: a directory with servers in it, of one kind or of several. One process may start it and another one end it.
+//! Not here: what the servers are (`registry`), what is recorded of them (`state`).
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+
+use crate::LabError;
+use crate::error::{io, processes};
+use crate::registry::servers;
+use crate::server::{Running, Server, Settings, Standing};
+
+/// The servers of a lab, in the order of the table. They end with the value, at once, unless [`Lab::leave_running`] is
+/// called.
+#[derive(Debug)]
+pub struct Lab {
+    dir: PathBuf,
+    servers: Vec<(&'static Server, Box<dyn Running>)>,
+}
+
+/// How a lab stands.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct LabStanding {
+    /// Directory of the lab.
+    pub dir: PathBuf,
+    /// Its servers by kind, in the order of the table.
+    pub servers: Vec<Standing>,
+}
+
+impl LabStanding {
+    /// Whether all servers do what they are there for.
+    #[must_use]
+    pub fn serves(&self) -> bool {
+        self.servers.iter().flat_map(|standing| &standing.members).all(|member| member.serves)
+    }
+}
+
+/// A lab that [`list`] has found.
+#[derive(Debug)]
+pub struct Listed {
+    /// Directory of the lab.
+    pub dir: PathBuf,
+    /// How it stands, or why that cannot be seen.
+    pub standing: Result<LabStanding, LabError>,
+}
+
+impl Lab {
+    /// A lab without servers in `dir`, which need not be there.
+    #[must_use]
+    pub fn new(dir: &Path) -> Self {
+        Self { dir: dir.to_owned(), servers: Vec::new() }
+    }
+
+    /// Takes over the lab in `dir` that another process started, whether its servers run or not.
+    ///
+    /// # Errors
+    /// [`LabError::NoLab`], [`LabError::InUse`], [`LabError::BadState`]; no server has been ended then.
+    pub fn open(dir: &Path) -> Result<Self, LabError> {
+        let mut lab = Self::new(&dir.canonicalize().unwrap_or_else(|_| dir.to_owned()));
+        for server in servers() {
+            match (server.open)(dir) {
+                Ok(Some(running)) => lab.servers.push((server, running)),
+                Ok(None) => {}
+                Err(error) => {
+                    lab.leave_running();
+                    return Err(error);
+                }
+            }
+        }
+        if lab.servers.is_empty() {
+            return Err(LabError::NoLab { dir: dir.to_owned(), server: servers()[0].name });
+        }
+        Ok(lab)
+    }
+
+    /// Starts servers of the kind `server` beside those that are there, and waits until they serve.
+    ///
+    /// # Errors
+    /// A server that does not start; what was there before stays.
+    pub fn start(&mut self, server: &'static Server, settings: &Settings) -> Result<(), LabError> {
+        let running = (server.start)(&self.dir, settings)?;
+        self.adopt(server, running);
+        Ok(())
+    }
+
+    /// Takes `running`, servers of the kind `server` that were started in the lab's directory.
+    pub fn adopt(&mut self, server: &'static Server, running: Box<dyn Running>) {
+        // a directory that was not there is by now
+        self.dir = self.dir.canonicalize().unwrap_or_else(|_| self.dir.clone());
+        self.servers.push((server, running));
+        let place = |wanted: &Server| servers().iter().position(|row| row.name == wanted.name);
+        self.servers.sort_by_key(|(server, _)| place(server));
+    }
+
+    /// Whether the lab has servers of the kind `server`.
+    #[must_use]
+    pub fn holds(&self, server: &Server) -> bool {
+        self.servers.iter().any(|(held, _)| held.name == server.name)
+    }
+
+    /// Starts a lab that has ended, as it was, the servers that others need first, and waits until all serve. Kinds of servers
+    /// that still run are left alone.
+    ///
+    /// - `server`: the kind that is wanted, which must have ended; without it, not all kinds may run
+    /// - `anew`: whether settings were given, which a lab that is started again does not take
+    ///
+    /// # Errors
+    /// [`LabError::Running`], [`LabError::NotEmpty`] for a lab that was never complete, [`LabError::AsItWas`]; a server that does
+    /// not start. What ran before runs on, and nothing else.
+    pub fn start_again(mut self, server: Option<&Server>, anew: bool) -> Result<Self, LabError> {
+        if let Err(error) = self.check_again(server, anew) {
+            self.leave_running();
+            return Err(error);
+        }
+        let mut waiting = std::mem::take(&mut self.servers);
+        while let Some((server, mut running)) = waiting.pop() {
+            if running.pids().is_empty()
+                && let Err(error) = running.start_again()
+            {
+                // those that ran before
+                waiting.into_iter().for_each(|(_, running)| running.leave_running());
+                return Err(error);
+            }
+            self.servers.insert(0, (server, running));
+        }
+        Ok(self)
+    }
+
+    fn check_again(&mut self, server: Option<&Server>, anew: bool) -> Result<(), LabError> {
+        let mut pids = Vec::new();
+        let mut all_run = true;
+        for (kind, running) in &mut self.servers {
+            if server.is_none_or(|server| server.name == kind.name) {
+                let found = running.pids();
+                all_run &= !found.is_empty();
+                pids.extend(found);
+            }
+        }
+        if all_run {
+            return Err(LabError::Running { dir: self.dir.clone(), pids: processes(&pids) });
+        }
+        self.servers.iter().try_for_each(|(_, running)| running.check_complete())?;
+        if anew {
+            return Err(LabError::AsItWas { dir: self.dir.clone() });
+        }
+        Ok(())
+    }
+
+    /// Asks all servers to end, those that others need last, and waits until they have. Gives how many ran.
+    ///
+    /// # Errors
+    /// [`LabError::Stop`]; that server and those after it run on.
+    pub fn stop(mut self) -> Result<usize, LabError> {
+        let mut ended = 0;
+        let mut outcome = Ok(());
+        for (_, mut running) in self.servers.drain(..) {
+            if outcome.is_ok() {
+                ended += running.pids().len();
+                outcome = running.stop();
+            }
+            running.leave_running();
+        }
+        outcome.map(|()| ended)
+    }
+
+    /// How it stands.
+    pub fn standing(&mut self) -> LabStanding {
+        let servers = self.servers.iter_mut().map(|(_, running)| running.standing()).collect();
+        LabStanding { dir: self.dir.clone(), servers }
+    }
+
+    /// Lets all servers run on after this process has ended; [`Lab::open`] finds them again.
+    pub fn leave_running(mut self) {
+        self.servers.drain(..).for_each(|(_, running)| running.leave_running());
+    }
+}
+
+/// The labs that there are in `dir`: itself, if it is one, and its subdirectories, by name.
+///
+/// # Errors
+/// [`LabError::Io`] if the directory cannot be read.
+pub fn list(dir: &Path) -> Result<Vec<Listed>, LabError> {
+    let entries = fs::read_dir(dir).map_err(|error| io("read directory", dir, error))?;
+    let mut dirs: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).filter(|path| path.is_dir()).collect();
+    dirs.sort();
+    let standing = |dir: PathBuf| {
+        let standing = match Lab::open(&dir) {
+            Err(LabError::NoLab { .. }) => return None,
+            Err(error) => Err(error),
+            Ok(mut lab) => {
+                let standing = lab.standing();
+                lab.leave_running();
+                Ok(standing)
+            }
+        };
+        Some(Listed { dir, standing })
+    };
+    Ok([dir.to_owned()].into_iter().chain(dirs).filter_map(standing).collect())
+}

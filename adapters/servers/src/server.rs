@@ -1,0 +1,147 @@
+//! What a server of a lab is: a row of the table, the settings that it is started with, and what can be done with the ones
+//! that were started. Not here: the table itself (`registry`), a directory with servers in it (`Lab`).
+
+use std::collections::BTreeMap;
+use std::fmt::Debug;
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+
+use crate::{LabError, Program};
+
+/// A kind of server that a lab can run: a row of the table.
+#[derive(Debug)]
+pub struct Server {
+    /// Name on the command line, such as `mongodb`.
+    pub name: &'static str,
+    /// What `lab up` starts, in one line.
+    pub about: &'static str,
+    /// The settings that it takes.
+    pub options: &'static [ServerOption],
+    /// How its program is found and installed.
+    pub program: &'static Program,
+    /// Refuses what could not be started in a directory with such settings, before anything is made there.
+    pub check: fn(&Path, &Settings) -> Result<(), LabError>,
+    /// Starts new servers in a lab's directory, which is made if it is not there, and waits until they serve. If one does not
+    /// start, none is left behind.
+    pub start: fn(&Path, &Settings) -> Result<Box<dyn Running>, LabError>,
+    /// Takes over the servers that another process started in a lab's directory; `None` if it has none of this kind.
+    pub open: fn(&Path) -> Result<Option<Box<dyn Running>>, LabError>,
+}
+
+/// A setting of a server.
+#[derive(Clone, Copy, Debug)]
+pub struct ServerOption {
+    /// Its name, `nodes` for `--nodes`.
+    pub name: &'static str,
+    /// What stands for its value in help, such as `N`; `FILE` for a path.
+    pub value: &'static str,
+    /// What it is, with its default, in one line; empty for a setting that only programs make.
+    pub help: &'static str,
+}
+
+/// Settings by name, as they were typed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Settings(BTreeMap<&'static str, String>);
+
+impl Settings {
+    /// Sets `name`, which is that of a [`ServerOption`].
+    pub fn set(&mut self, name: &'static str, value: impl Into<String>) {
+        self.0.insert(name, value.into());
+    }
+
+    /// The value of `name`, if it is set.
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<&str> {
+        self.0.get(name).map(String::as_str)
+    }
+
+    /// The value of `name` as a path, if it is set.
+    #[must_use]
+    pub fn path(&self, name: &str) -> Option<&Path> {
+        self.get(name).map(Path::new)
+    }
+
+    /// Whether nothing is set.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The value of `name` as a number, if it is set.
+    ///
+    /// # Errors
+    /// [`LabError::Setting`], for the server `server`.
+    pub fn number<T: std::str::FromStr>(
+        &self,
+        server: &'static str,
+        name: &'static str,
+    ) -> Result<Option<T>, LabError> {
+        let read = |text: &str| {
+            let setting = || LabError::Setting { server, setting: name, value: text.into(), step: "want a number" };
+            text.parse().map_err(|_| setting())
+        };
+        self.get(name).map(read).transpose()
+    }
+}
+
+/// Servers of one kind in the directory of a lab. They end with the value, at once, unless [`Running::leave_running`] is
+/// called.
+pub trait Running: Debug {
+    /// The processes that run.
+    fn pids(&mut self) -> Vec<i32>;
+
+    /// Refuses servers that were never complete, and so cannot be started again.
+    ///
+    /// # Errors
+    /// [`LabError::NotEmpty`].
+    fn check_complete(&self) -> Result<(), LabError> {
+        Ok(())
+    }
+
+    /// Starts those that have ended, as they were, and waits until all serve.
+    ///
+    /// # Errors
+    /// A server that does not start.
+    fn start_again(&mut self) -> Result<(), LabError>;
+
+    /// Asks all to end, and waits until they have.
+    ///
+    /// # Errors
+    /// [`LabError::Stop`]; that one runs on.
+    fn stop(&mut self) -> Result<(), LabError>;
+
+    /// How they stand.
+    fn standing(&mut self) -> Standing;
+
+    /// Lets them run on after this process has ended.
+    fn leave_running(self: Box<Self>);
+}
+
+/// How the servers of one kind stand.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Standing {
+    /// Name of the kind, that of its row.
+    pub server: &'static str,
+    /// Address for clients.
+    pub uri: String,
+    /// The servers, one by one.
+    pub members: Vec<MemberStatus>,
+}
+
+/// How one server stands.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct MemberStatus {
+    /// `127.0.0.1:PORT`.
+    pub address: String,
+    /// Its process, if it runs.
+    pub pid: Option<i32>,
+    /// `up` or `down`; of a member of a replica set `PRIMARY`, `SECONDARY`, `STARTUP2` …
+    pub state: String,
+    /// Whether it does what it is there for.
+    pub serves: bool,
+    /// Data directory.
+    pub data_dir: PathBuf,
+    /// Whether it is started with something that seals its data; `None` where nothing could.
+    pub sealed: Option<bool>,
+}

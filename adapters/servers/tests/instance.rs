@@ -1,0 +1,127 @@
+//! One process and its record, with a shell script as the server: what every server has in common. Not here: real servers
+//! (`lab.rs`, `dev/e2e`).
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use nix::sys::signal::Signal;
+use sealstone_servers::instance::{Instance, ServerKind};
+use sealstone_servers::{LabError, log};
+use serde::{Deserialize, Serialize};
+
+/// Runs as long as it is let, once it has said that it is ready. Its arguments are its directory and its port.
+const SERVES: &str = r#"echo ready >> "$1/toy.log"; while :; do sleep 0.05; done"#;
+
+/// A server that is a shell script.
+#[derive(Debug)]
+struct Toy;
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+struct Script {
+    text: String,
+}
+
+impl ServerKind for Toy {
+    type Options = Script;
+    const NAME: &'static str = "the toy";
+    const RECORD: &'static str = "toy.toml";
+    const LOG: &'static str = "toy.log";
+    const OUTPUT: &'static str = "toy.out";
+    const STOP: &'static [Signal] = &[Signal::SIGTERM, Signal::SIGKILL];
+    const STOP_LIMIT: Duration = Duration::from_secs(2);
+    const UNABLE: &'static str = "install a shell";
+
+    fn command(dir: &Path, port: u16, options: &Script) -> Result<Command, LabError> {
+        let mut command = Command::new("/bin/sh");
+        command.args(["-c", &options.text, "toy"]).arg(dir).arg(port.to_string());
+        Ok(command)
+    }
+
+    fn mark(dir: &Path) -> PathBuf {
+        dir.to_owned()
+    }
+
+    fn start_limit(_options: &Script) -> Duration {
+        Duration::from_secs(60)
+    }
+
+    fn is_ready(_port: u16, log: &str) -> bool {
+        log.contains("ready")
+    }
+
+    fn is_port_taken(_log: &str, output: &str) -> bool {
+        output.contains("taken")
+    }
+
+    fn said(_log: &str, output: &str) -> Vec<String> {
+        log::tail(output, 2)
+    }
+}
+
+fn script(text: &str) -> Script {
+    Script { text: text.into() }
+}
+
+fn start(dir: &Path, text: &str) -> Result<Instance<Toy>, LabError> {
+    Instance::start(dir, script(text))
+}
+
+#[test]
+fn a_server_is_found_again_and_keeps_its_port() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut server = start(dir.path(), SERVES).unwrap();
+    let (port, pid) = (server.port(), server.pid().expect("it runs"));
+    assert!(matches!(start(dir.path(), SERVES), Err(LabError::Running { .. })));
+    server.leave_running();
+
+    let mut found = Instance::<Toy>::find(dir.path()).unwrap().expect("a record");
+    assert_eq!((found.pid(), found.port(), found.options()), (Some(pid), port, &script(SERVES)));
+    found.stop().unwrap();
+    assert!(!found.is_running());
+    // ready is what it says from this start on
+    found.start_again().unwrap();
+    assert_eq!(found.port(), port);
+    drop(found);
+    assert_eq!(Instance::<Toy>::find(dir.path()).unwrap().expect("a record").pid(), None, "it ends with the value");
+    assert!(Instance::<Toy>::find(tempfile::tempdir().unwrap().path()).unwrap().is_none());
+}
+
+#[test]
+fn a_process_that_does_not_name_the_directory_is_left_alone() {
+    let dir = tempfile::tempdir().unwrap();
+    let record = format!("port = 7\npid = {}\n", std::process::id());
+    fs::write(dir.path().join("toy.toml"), record).unwrap();
+    let mut found = Instance::<Toy>::find(dir.path()).unwrap().expect("a record");
+    assert_eq!(found.pid(), None, "the number is this test's by now");
+    found.kill().unwrap();
+}
+
+#[test]
+fn a_start_that_fails_quotes_the_server() {
+    let dir = tempfile::tempdir().unwrap();
+    let error = start(dir.path(), "echo first; echo; echo no such key; exit 3").unwrap_err().to_string();
+    let lines: Vec<&str> = error.lines().collect();
+    assert!(lines[0].starts_with("cannot start the toy in ") && lines[0].ends_with("exit status: 3"), "{error}");
+    assert_eq!(lines[1..3], ["first", "no such key"], "{error}");
+    assert!(lines[3].ends_with("/toy.log"), "{error}");
+    assert_eq!(Instance::<Toy>::find(dir.path()).unwrap().expect("a record").pid(), None);
+}
+
+#[test]
+fn a_port_that_somebody_else_took_is_not_tried_again() {
+    let dir = tempfile::tempdir().unwrap();
+    let once = r#"[ -e "$1/port" ] || { echo "$2" > "$1/port"; echo taken; exit 1; }; "#;
+    let server = start(dir.path(), &format!("{once}{SERVES}")).unwrap();
+    let first: u16 = fs::read_to_string(dir.path().join("port")).unwrap().trim().parse().unwrap();
+    assert_ne!(server.port(), first);
+}
+
+#[test]
+fn a_server_that_does_not_listen_to_signals_is_killed() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut server = start(dir.path(), &format!("trap '' TERM; {SERVES}")).unwrap();
+    server.stop().unwrap();
+    assert!(!server.is_running());
+}

@@ -1,0 +1,168 @@
+//! The flags of `sealstone lab`: those of each server come from the table of servers. Not here: what they mean to a server.
+
+use std::path::PathBuf;
+
+use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches, Subcommand, ValueHint, value_parser};
+use sealstone_servers::registry::{server, servers};
+use sealstone_servers::server::{Server, ServerOption, Settings};
+
+#[cfg(feature = "mongodb")]
+use super::SealingFlags;
+
+/// Where a lab is, where nobody says.
+const LAB_DIR: &str = "sealstone-lab";
+
+const LAB_EXAMPLES: &str = "\
+Examples:
+  sealstone lab up mongodb
+      three servers in the clear, as a replica set, in ./sealstone-lab
+  sealstone lab up mongodb --nodes 3 --cipher aria-256
+      the same sealed, under a key file made for it: sealstone-lab/lab.key
+  sealstone lab up mongodb --nodes 3 --cipher aria-256 --kmip
+      the same under a key of a key server (PyKMIP), which is started beside it
+  sealstone lab up mongodb --cipher aria-256 --key kmip:kms.toml
+      the same under a key of a key server of your own
+  sealstone lab up pykmip --dir kms
+      a key server alone; then: sealstone keys new kmip:kms/lab.kms/key.toml
+  sealstone lab down
+      ends them; lab up starts them again with their data
+
+All listen on 127.0.0.1 alone. Ctrl-C while they start leaves those that did: end
+them with lab down. Remove the directory to be rid of the data.";
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum LabCommand {
+    /// Start the servers of a lab, or start them again
+    #[command(after_help = LAB_EXAMPLES)]
+    Up(Box<LabUp>),
+    /// List the labs in a directory, and how each stands
+    List {
+        /// A lab, or the directory that has labs in it
+        #[arg(value_name = "DIR", default_value = ".", value_hint = ValueHint::DirPath)]
+        dir: PathBuf,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Show how the servers of a lab stand; exit code 1 when not all of them serve
+    Status {
+        /// The directory of the lab
+        #[arg(value_name = "DIR", default_value = LAB_DIR, value_hint = ValueHint::DirPath)]
+        dir: PathBuf,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// End the servers of a lab; their data stay
+    Down {
+        /// The directory of the lab
+        #[arg(value_name = "DIR", default_value = LAB_DIR, value_hint = ValueHint::DirPath)]
+        dir: PathBuf,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+/// What `lab up` is asked for.
+#[derive(Debug)]
+pub(crate) struct LabUp {
+    /// The directory of the lab.
+    pub(crate) dir: PathBuf,
+    /// The servers to start; without it those that the lab has.
+    pub(crate) server: Option<&'static Server>,
+    /// Their settings.
+    pub(crate) settings: Settings,
+    /// How they seal their data.
+    #[cfg(feature = "mongodb")]
+    pub(crate) sealing: LabSealing,
+    /// Whether JSON is printed.
+    pub(crate) json: bool,
+}
+
+/// How the servers of a lab seal their data.
+#[cfg(feature = "mongodb")]
+#[derive(Args, Debug, Default)]
+pub(crate) struct LabSealing {
+    /// Seal with this key: a key file, or kmip:... [default: a new key file in the lab, if a cipher is named]
+    #[arg(long, value_name = "KEY", value_hint = ValueHint::FilePath)]
+    pub(crate) key: Option<String>,
+    /// Start a key server (PyKMIP) beside the members, and seal with a key made in it
+    #[arg(long, conflicts_with = "key")]
+    pub(crate) kmip: bool,
+    #[command(flatten)]
+    pub(crate) flags: SealingFlags,
+}
+
+/// Whether the data of `server` can be sealed by what this program knows of.
+#[cfg(feature = "mongodb")]
+fn can_be_sealed(server: &Server) -> bool {
+    server.name == "mongodb"
+}
+
+impl Args for LabUp {
+    fn augment_args(command: Command) -> Command {
+        let dir = Arg::new("dir").long("dir").value_name("DIR").default_value(LAB_DIR).global(true);
+        let dir = dir.value_hint(ValueHint::DirPath).value_parser(value_parser!(PathBuf));
+        let dir = dir.help("The directory of the lab: new or empty, or that of a lab which has ended");
+        let json = Arg::new("json").long("json").action(ArgAction::SetTrue).global(true).help("Print JSON");
+        command
+            .arg(dir)
+            .arg(json)
+            .subcommand_value_name("SERVER")
+            .subcommand_help_heading("Servers")
+            .disable_help_subcommand(true)
+            .subcommands(servers().iter().map(|server| of_server(server)))
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        Self::augment_args(command)
+    }
+}
+
+/// The command that starts `server`.
+fn of_server(server: &Server) -> Command {
+    let shown = server.options.iter().filter(|option| !option.help.is_empty());
+    let command = Command::new(server.name).about(server.about).args(shown.map(flag));
+    #[cfg(feature = "mongodb")]
+    if can_be_sealed(server) {
+        return LabSealing::augment_args(command);
+    }
+    command
+}
+
+fn flag(option: &ServerOption) -> Arg {
+    let hint = if option.value == "FILE" { ValueHint::FilePath } else { ValueHint::Other };
+    Arg::new(option.name).long(option.name).value_name(option.value).value_hint(hint).help(option.help)
+}
+
+impl FromArgMatches for LabUp {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        let mut up = Self {
+            dir: matches.get_one("dir").cloned().unwrap_or_else(|| LAB_DIR.into()),
+            server: None,
+            settings: Settings::default(),
+            #[cfg(feature = "mongodb")]
+            sealing: LabSealing::default(),
+            json: matches.get_flag("json"),
+        };
+        let Some((name, matches)) = matches.subcommand() else { return Ok(up) };
+        let row = server(name).map_err(|error| clap::Error::raw(clap::error::ErrorKind::InvalidSubcommand, error))?;
+        for option in row.options.iter().filter(|option| !option.help.is_empty()) {
+            if let Some(value) = matches.get_one::<String>(option.name) {
+                up.settings.set(option.name, value);
+            }
+        }
+        #[cfg(feature = "mongodb")]
+        if can_be_sealed(row) {
+            up.sealing = LabSealing::from_arg_matches(matches)?;
+        }
+        up.server = Some(row);
+        Ok(up)
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        *self = Self::from_arg_matches(matches)?;
+        Ok(())
+    }
+}

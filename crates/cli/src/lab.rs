@@ -1,0 +1,162 @@
+//! `sealstone lab`: servers on this machine that outlive the command which started them. Not here: how servers start and end
+//! (`adapters/servers`).
+
+#[cfg(feature = "mongodb")]
+mod sealing;
+
+use std::path::Path;
+
+use sealstone_servers::server::{MemberStatus, Server};
+use sealstone_servers::{Lab, LabError, LabStanding, Listed, list};
+use serde_json::{Value, json};
+
+use crate::flags::{LabCommand, LabUp};
+use crate::message::{Answer, print, print_json, say};
+use crate::table::Table;
+use crate::{interrupt, terminal};
+
+/// Schema of the JSON that these commands print.
+const SCHEMA: u32 = 2;
+
+/// Runs one of the commands.
+pub(crate) fn run(command: &LabCommand) -> anyhow::Result<Answer> {
+    match command {
+        LabCommand::Up(flags) => up(flags),
+        LabCommand::List { dir, json } => list_labs(dir, *json),
+        LabCommand::Status { dir, json } => status(dir, *json),
+        LabCommand::Down { dir, json } => down(dir, *json),
+    }
+}
+
+fn up(flags: &LabUp) -> anyhow::Result<Answer> {
+    let left = format!("ended; what was made is left in {}", flags.dir.display());
+    let mut lab = interrupt::ending_servers(left, || match (Lab::open(&flags.dir), flags.server) {
+        (Err(LabError::NoLab { .. }), Some(server)) => start(server, flags),
+        // beside servers of another kind, which are left as they are
+        (Ok(lab), Some(server)) if !lab.holds(server) => {
+            lab.leave_running();
+            start(server, flags)
+        }
+        (Ok(lab), server) => Ok(lab.start_again(server, takes_settings(flags))?),
+        (Err(error), _) => Err(error.into()),
+    })?;
+    let standing = lab.standing();
+    lab.leave_running();
+    print_standing(&standing, flags.json)?;
+    if !flags.json {
+        say(&format!("to end it: sealstone lab down {}", flags.dir.display()));
+    }
+    Ok(Answer::Done)
+}
+
+/// Whether anything was said about how servers are started.
+fn takes_settings(flags: &LabUp) -> bool {
+    #[cfg(feature = "mongodb")]
+    if sealing::is_asked_for(&flags.sealing) {
+        return true;
+    }
+    !flags.settings.is_empty()
+}
+
+/// Starts new servers. What keeps them from starting is reported before anything is made.
+fn start(server: &'static Server, flags: &LabUp) -> anyhow::Result<Lab> {
+    #[cfg(feature = "mongodb")]
+    sealing::check(&flags.sealing)?;
+    (server.check)(&flags.dir, &flags.settings)?;
+    let mut lab = Lab::new(&flags.dir);
+    #[cfg_attr(not(feature = "mongodb"), expect(unused_mut, reason = "only sealing adds settings"))]
+    let mut settings = flags.settings.clone();
+    #[cfg(feature = "mongodb")]
+    if let Some(config) = sealing::engine_config(&mut lab, &flags.dir, &flags.sealing)? {
+        settings.set("engine-config", config);
+    }
+    lab.start(server, &settings)?;
+    Ok(lab)
+}
+
+fn down(dir: &Path, json: bool) -> anyhow::Result<Answer> {
+    let ended = Lab::open(dir)?.stop()?;
+    if json {
+        print_json(&json!({"schema": SCHEMA, "dir": dir.canonicalize()?, "ended": ended}))?;
+    } else {
+        print(&match ended {
+            0 => "nothing ran\n".to_string(),
+            1 => "1 server ended\n".to_string(),
+            servers => format!("{servers} servers ended\n"),
+        })?;
+    }
+    Ok(Answer::Done)
+}
+
+fn status(dir: &Path, json: bool) -> anyhow::Result<Answer> {
+    let mut lab = Lab::open(dir)?;
+    let standing = lab.standing();
+    lab.leave_running();
+    print_standing(&standing, json)?;
+    Ok(if standing.serves() { Answer::Done } else { Answer::Negative })
+}
+
+fn list_labs(dir: &Path, json: bool) -> anyhow::Result<Answer> {
+    let labs = list(dir)?;
+    if json {
+        let labs: Vec<Value> = labs.iter().map(listed_json).collect();
+        print_json(&json!({"schema": SCHEMA, "labs": labs}))?;
+    } else if labs.is_empty() {
+        say(&format!("no lab in {}", dir.display()));
+    } else {
+        let mut table = Table::new(["LAB", "SERVERS"]);
+        for lab in &labs {
+            table.row([lab.dir.display().to_string(), servers(lab)]);
+        }
+        print(&table.render(terminal::stdout()))?;
+    }
+    Ok(Answer::Done)
+}
+
+fn listed_json(lab: &Listed) -> Value {
+    match &lab.standing {
+        Ok(standing) => json!({"dir": standing.dir, "servers": standing.servers, "error": null}),
+        Err(error) => json!({"dir": lab.dir, "servers": null, "error": first_line(error)}),
+    }
+}
+
+/// How many servers of each kind serve, or why that cannot be seen.
+fn servers(lab: &Listed) -> String {
+    match &lab.standing {
+        Ok(standing) => {
+            let kinds = standing.servers.iter().map(|kind| {
+                let serving = kind.members.iter().filter(|member| member.serves).count();
+                format!("{}: {serving} of {} serve", kind.server, kind.members.len())
+            });
+            kinds.collect::<Vec<_>>().join(", ")
+        }
+        Err(error) => first_line(error),
+    }
+}
+
+fn first_line(error: &LabError) -> String {
+    error.to_string().lines().next().unwrap_or_default().to_owned()
+}
+
+fn print_standing(standing: &LabStanding, json: bool) -> anyhow::Result<()> {
+    if json {
+        return print_json(&json!({"schema": SCHEMA, "dir": standing.dir, "servers": standing.servers}));
+    }
+    let uris: String = standing.servers.iter().map(|kind| format!("{}\n", kind.uri)).collect();
+    let mut table = Table::new(["SERVER", "ADDRESS", ">PROCESS", "STATE", "SEALED", "DATA"]);
+    for kind in &standing.servers {
+        kind.members.iter().for_each(|member| table.row(cells(kind.server, member)));
+    }
+    print(&format!("{uris}\n{}", table.render(terminal::stdout())))
+}
+
+fn cells(server: &str, member: &MemberStatus) -> [String; 6] {
+    let pid = member.pid.map_or("–".into(), |pid| pid.to_string());
+    let sealed = match member.sealed {
+        Some(true) => "yes",
+        Some(false) => "no",
+        None => "–",
+    };
+    let data = member.data_dir.display().to_string();
+    [server.into(), member.address.clone(), pid, member.state.clone(), sealed.into(), data]
+}

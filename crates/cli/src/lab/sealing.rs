@@ -1,0 +1,102 @@
+//! How the members of a new lab seal their data: cipher, key, and the key server that the key may come from. Not here: what
+//! the extension is told (`mongo`), keys on other servers (`keys`).
+
+use std::path::Path;
+
+use anyhow::bail;
+use sealstone_cipher::registry;
+use sealstone_keys::KeyError;
+use sealstone_keys::file::KeyFile;
+use sealstone_servers::pykmip::{self, PyKmip, PyKmipOptions};
+use sealstone_servers::{Lab, state};
+use sealstone_wiredtiger::engine_options::find_extension;
+
+use crate::flags::LabSealing;
+use crate::message::say;
+use crate::mongo;
+
+/// Whether any of the flags is given.
+pub(super) fn is_asked_for(sealing: &LabSealing) -> bool {
+    let LabSealing { key, kmip, flags } = sealing;
+    key.is_some()
+        || *kmip
+        || flags.cipher.is_some()
+        || flags.accel.is_some()
+        || flags.extension.is_some()
+        || flags.passphrase.passphrase_file.is_some()
+}
+
+/// Refuses the name of a cipher that there is not.
+pub(super) fn check(sealing: &LabSealing) -> anyhow::Result<()> {
+    sealing.flags.cipher.as_deref().map(registry::cipher).transpose()?;
+    Ok(())
+}
+
+/// What the storage engine of each member is told, if the lab in `dir` is to be sealed. A key server that it needs is
+/// started and joins `lab`.
+pub(super) fn engine_config(lab: &mut Lab, dir: &Path, sealing: &LabSealing) -> anyhow::Result<Option<String>> {
+    let LabSealing { key, kmip, flags } = sealing;
+    let key = if let Some(key) = key {
+        key.clone()
+    } else if *kmip || flags.cipher.is_some() {
+        // reported before the key is made
+        find_extension(flags.extension.as_deref())?;
+        state::check_free(dir)?;
+        if *kmip {
+            key_server(lab, dir, flags.cipher.as_deref().unwrap_or(mongo::FIRST_CIPHER))?
+        } else {
+            new_key(dir)?
+        }
+    } else if flags.extension.is_some() || flags.accel.is_some() {
+        bail!("nothing says what to seal with\nname a cipher with --cipher, or a key with --key or --kmip");
+    } else {
+        return Ok(None);
+    };
+    Ok(Some(mongo::engine_options(&key, flags)?.engine_config()?))
+}
+
+/// Makes the key file of a lab, or finds the one of an attempt before.
+fn new_key(dir: &Path) -> anyhow::Result<String> {
+    let file = dir.join("lab.key");
+    if !file.exists() {
+        if let Err(error) = std::fs::create_dir_all(dir) {
+            bail!("cannot create directory {}: {error}\ntake a directory that can be written", dir.display());
+        }
+        KeyFile::create(&file, "lab")?;
+        say(&format!("made key lab in {}", file.display()));
+    }
+    mongo::in_text(file)
+}
+
+/// Starts a key server in `dir` and makes a key for `cipher` in it. Gives the key source.
+fn key_server(lab: &mut Lab, dir: &Path, cipher: &str) -> anyhow::Result<String> {
+    if cfg!(not(feature = "kmip")) {
+        return Err(KeyError::NoKmip { spec: "--kmip".into() }.into());
+    }
+    let key = format!("lab-{cipher}");
+    let server = PyKmip::start(dir, PyKmipOptions { key_id: Some(key.clone()), ..PyKmipOptions::default() })?;
+    let spec = format!("kmip:{}", mongo::in_text(server.address_file())?);
+    let address = server.address();
+    lab.adopt(&pykmip::SERVER, Box::new(server));
+    make_key(&address, &spec, &key, cipher)?;
+    Ok(spec)
+}
+
+#[cfg(feature = "kmip")]
+fn make_key(address: &str, spec: &str, key: &str, cipher: &str) -> anyhow::Result<()> {
+    use sealstone_keys::kmip::{Keyring, KmipError};
+
+    let keyring = Keyring::open(spec).map_err(KeyError::from)?;
+    match keyring.create(key, cipher) {
+        Ok(_) => say(&format!("made key {key} on the key server at {address}")),
+        // made by an attempt before
+        Err(KmipError::NameTaken { .. }) => {}
+        Err(error) => return Err(KeyError::from(error).into()),
+    }
+    Ok(())
+}
+
+#[cfg(not(feature = "kmip"))]
+fn make_key(_: &str, spec: &str, _: &str, _: &str) -> anyhow::Result<()> {
+    Err(KeyError::NoKmip { spec: spec.into() }.into())
+}

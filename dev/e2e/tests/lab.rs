@@ -1,0 +1,94 @@
+//! `sealstone lab`: a key server alone, the list of labs, and the exact text of errors that have nothing to do with MongoDB.
+//!
+//! Not here: replica sets, sealed or not (`mongo_lab.rs`).
+
+use std::path::Path;
+
+use sealstone_e2e::transcript::{Transcript, run, sealstone};
+use sealstone_servers::pykmip;
+use serde_json::Value;
+
+fn lab(dir: &Path, arguments: &[&str]) -> Transcript {
+    println!("sealstone lab {}", arguments.join(" "));
+    run(&mut sealstone(dir, &[&["lab"], arguments].concat()))
+}
+
+fn json(text: &str) -> Value {
+    serde_json::from_str(text).unwrap_or_else(|error| panic!("{error} in:\n{text}"))
+}
+
+/// Ends the lab `kms` in a directory, however the test ends.
+struct Down<'a>(&'a Path);
+
+impl Drop for Down<'_> {
+    fn drop(&mut self) {
+        lab(self.0, &["down", "kms"]);
+    }
+}
+
+#[test]
+fn a_key_server_runs_alone_and_is_listed() {
+    if let Err(error) = pykmip::PROGRAM.find(None) {
+        let reason = error.to_string();
+        println!("SKIP: a_key_server_runs_alone_and_is_listed: {}", reason.lines().next().unwrap_or_default());
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let dir = dir.path();
+    let _down = Down(dir);
+    let started = json(&lab(dir, &["up", "pykmip", "--dir", "kms", "--json"]).done());
+    let server = &started["servers"][0];
+    assert_eq!((&server["server"], &server["members"][0]["state"]), (&"pykmip".into(), &"up".into()));
+    let address = server["members"][0]["address"].clone();
+
+    // as the help says
+    let spec = "kmip:kms/lab.kms/key.toml";
+    run(&mut sealstone(dir, &["keys", "new", spec, "--cipher", "aria-256"])).done();
+    let keys = run(&mut sealstone(dir, &["keys", "show", spec])).done();
+    assert!(keys.contains("lab") && keys.contains("Active"), "{keys}");
+
+    assert_eq!(lab(dir, &["list"]).done(), "LAB    SERVERS\n./kms  pykmip: 1 of 1 serve\n");
+    let listed = json(&lab(dir, &["list", "kms", "--json"]).done());
+    assert_eq!(listed["labs"][0]["servers"][0]["members"][0]["address"], address);
+    assert_eq!(listed["labs"].as_array().unwrap().len(), 1, "{listed:#}");
+
+    let twice = lab(dir, &["up", "pykmip", "--dir", "kms"]);
+    assert!(twice.code == Some(2) && twice.stderr.contains("a lab runs in "), "{}", twice.stderr);
+    assert_eq!(lab(dir, &["down", "kms"]).done(), "1 server ended\n");
+    assert_eq!(lab(dir, &["list"]).done(), "LAB    SERVERS\n./kms  pykmip: 0 of 1 serve\n");
+    assert_eq!(lab(dir, &["status", "kms"]).code, Some(1));
+    let other = lab(dir, &["up", "pykmip", "--dir", "kms", "--key-id", "other"]);
+    assert!(other.stderr.contains("is started again as it was, and takes no settings\n"), "{}", other.stderr);
+    let back = json(&lab(dir, &["up", "--dir", "kms", "--json"]).done());
+    assert_eq!(back["servers"][0]["members"][0]["address"], address, "the port is kept");
+    run(&mut sealstone(dir, &["keys", "show", spec])).done();
+}
+
+#[test]
+fn what_cannot_be_says_why() {
+    let dir = tempfile::tempdir().unwrap();
+    let dir = dir.path();
+    let none = "sealstone: no lab in sealstone-lab\n  start one with: sealstone lab up mongodb --dir sealstone-lab\n";
+    for command in ["up", "down", "status"] {
+        lab(dir, &[command]).fails_with(none);
+    }
+    let empty = lab(dir, &["list"]);
+    assert_eq!((empty.stdout.as_str(), empty.stderr.as_str()), ("", "no lab in .\n"));
+    empty.done();
+    lab(dir, &["up", "pykmip", "--python", "/nonexistent/python"]).fails_with(
+        "sealstone: no key server (PyKMIP) found: looked in /nonexistent/python\n  \
+         install it with: sh dev/setup.sh kmip; or name a key on a server of your own with --key kmip:...\n",
+    );
+    lab(dir, &["up", "mongodb", "--nodes", "three"]).fails_with(
+        "sealstone: cannot start mongodb with --nodes three: want a number\n  see: sealstone lab up mongodb --help\n",
+    );
+    let unknown = lab(dir, &["up", "mongo"]);
+    assert!(unknown.stderr.contains("unrecognized subcommand 'mongo'"), "{}", unknown.stderr);
+    assert!(unknown.stderr.contains("'mongodb'"), "{}", unknown.stderr);
+    let other = lab(dir, &["up", "pykmip", "--nodes", "3"]);
+    assert!(other.stderr.contains("unexpected argument '--nodes'"), "{}", other.stderr);
+    let before = run(&mut sealstone(dir, &["mongo", "lab", "up"]));
+    assert!(before.stderr.contains("'sealstone lab'"), "{}", before.stderr);
+    assert_eq!(before.code, Some(2));
+    assert_eq!(std::fs::read_dir(dir).unwrap().count(), 0, "nothing was made");
+}
