@@ -24,10 +24,16 @@ pub struct Server {
     pub check: fn(&Path, &Settings) -> Result<(), LabError>,
     /// Starts new servers in a lab's directory, which is made if it is not there, and waits until they serve. If one does not
     /// start, none is left behind.
-    pub start: fn(&Path, &Settings) -> Result<Box<dyn Running>, LabError>,
+    pub start: fn(&Path, &Settings) -> Started,
     /// Takes over the servers that another process started in a lab's directory; `None` if it has none of this kind.
-    pub open: fn(&Path) -> Result<Option<Box<dyn Running>>, LabError>,
+    pub open: fn(&Path) -> TakenOver,
 }
+
+/// Servers that were started.
+pub type Started = Result<Box<dyn Running>, LabError>;
+
+/// Servers that another process started, where there are some.
+pub type TakenOver = Result<Option<Box<dyn Running>>, LabError>;
 
 /// A setting of a server.
 #[derive(Clone, Copy, Debug)]

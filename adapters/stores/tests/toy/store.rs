@@ -1,0 +1,114 @@
+//! A toy store: records in memory, each value under the cipher of the layer `rest`. Its row is at the top.
+
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use sealstone_cipher::aead::{Aead, aead};
+use sealstone_cipher::memory::Protected;
+use sealstone_store::{
+    Counters, Engine, EngineFacts, Layer, MemoryStore, Record, Store, StoreError, StoreOptions, Table, Variant,
+};
+use sealstone_stores::kind::{Form, Opened, Request, Setting, StoreKind};
+
+pub(crate) static KIND: StoreKind = StoreKind {
+    name: "toy",
+    about: "a box with a lid",
+    replicated: false,
+    layers: &[Layer::Rest],
+    cache_bytes_min: 0,
+    suited: "",
+    settings: &[Setting { name: "lid", value: "WORD", help: "How the lid sits", form: Form::Text, excludes: &[] }],
+    engine: |request: &Request| {
+        let lid = request.setting("lid").unwrap_or("loose").to_owned();
+        Ok(Opened { engine: Box::new(ToyEngine { lid }), notes: Vec::new() })
+    },
+};
+
+struct ToyEngine {
+    lid: String,
+}
+
+impl Engine for ToyEngine {
+    fn facts(&self) -> EngineFacts {
+        let settings = [("lid".to_owned(), self.lid.clone())].into();
+        EngineFacts {
+            name: KIND.name.into(),
+            version: "1".into(),
+            build: "test".into(),
+            settings,
+            ..EngineFacts::default()
+        }
+    }
+
+    fn open(&self, variant: &Variant, _: &Path, _: &StoreOptions) -> Result<Box<dyn Store>, StoreError> {
+        let seal = variant.choice(Layer::Rest).map(|choice| {
+            aead(choice.cipher, &vec![7; choice.cipher.key_bytes], choice.backend).map_err(StoreError::engine)
+        });
+        let store = ToyStore { inner: MemoryStore::new(), seal: seal.transpose()?, sealed_bytes: AtomicU64::new(0) };
+        Ok(Box::new(store))
+    }
+}
+
+struct ToyStore {
+    inner: MemoryStore,
+    seal: Option<Protected<dyn Aead>>,
+    sealed_bytes: AtomicU64,
+}
+
+impl ToyStore {
+    /// Seals and opens `record` under a nonce that is never used for anything that matters: this is a toy.
+    fn through_the_seal(&self, record: &Record) -> Result<(), StoreError> {
+        let Some(seal) = &self.seal else { return Ok(()) };
+        let (nonce, mut bytes) = (vec![0; seal.nonce_bytes()], record.joined().to_vec());
+        let tag = seal.seal(&nonce, b"toy", &mut bytes).map_err(StoreError::engine)?;
+        assert_ne!(bytes, record.joined());
+        seal.open(&nonce, b"toy", &mut bytes, &tag).map_err(StoreError::engine)?;
+        assert_eq!(bytes, record.joined());
+        self.sealed_bytes.fetch_add(bytes.len() as u64, Ordering::Relaxed);
+        Ok(())
+    }
+}
+
+impl Store for ToyStore {
+    fn read(&self, table: &Table, key: &[u8], fields: Option<&[usize]>, into: &mut Record) -> Result<bool, StoreError> {
+        let found = self.inner.read(table, key, fields, into)?;
+        self.through_the_seal(into)?;
+        Ok(found)
+    }
+
+    fn scan(
+        &self,
+        table: &Table,
+        start: &[u8],
+        count: usize,
+        each: &mut dyn FnMut(&[u8], &Record),
+    ) -> Result<usize, StoreError> {
+        self.inner.scan(table, start, count, each)
+    }
+
+    fn insert(&self, table: &Table, key: &[u8], record: &Record) -> Result<(), StoreError> {
+        self.through_the_seal(record)?;
+        self.inner.insert(table, key, record)
+    }
+
+    fn update(&self, table: &Table, key: &[u8], changes: &[(usize, &[u8])]) -> Result<bool, StoreError> {
+        self.inner.update(table, key, changes)
+    }
+
+    fn counters(&self) -> Counters {
+        let bytes = self.sealed_bytes.load(Ordering::Relaxed);
+        Counters { encrypted_bytes: bytes, decrypted_bytes: bytes, ..Counters::default() }
+    }
+
+    fn disk_bytes(&self) -> Result<u64, StoreError> {
+        self.inner.disk_bytes()
+    }
+
+    fn quiesce(&self) -> Result<(), StoreError> {
+        Ok(())
+    }
+
+    fn drop_caches(&self) -> Result<(), StoreError> {
+        Ok(())
+    }
+}

@@ -1,0 +1,81 @@
+//! A toy workload: reads of a few records, one after the other. Its row is at the top.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use sealstone_bench::workload::{Client, Data, Done, Position, Recorder, Spec, Unit, Workload, split};
+use sealstone_store::{Field, Kind, Record, Store, StoreError, Table};
+
+pub(crate) static SPEC: Spec = Spec {
+    name: "toy",
+    description: "reads a few records again and again",
+    unit: Unit::Operations,
+    dataset: "toy",
+    clients: None,
+    cold: false,
+    from_empty: false,
+};
+
+const ROWS: u64 = 100;
+
+pub(crate) struct Toy {
+    tables: [Arc<Table>; 1],
+    operations: u64,
+}
+
+impl Toy {
+    pub(crate) fn new(data: &Data) -> Self {
+        let fields = vec![Field { name: "value".into(), kind: Kind::Text }];
+        Self { tables: [Arc::new(Table { id: 1, name: "toys".into(), fields })], operations: data.operations }
+    }
+}
+
+impl Workload for Toy {
+    fn spec(&self) -> &Spec {
+        &SPEC
+    }
+
+    fn tables(&self) -> &[Arc<Table>] {
+        &self.tables
+    }
+
+    fn load_rows(&self) -> u64 {
+        ROWS
+    }
+
+    fn load(&self, store: &dyn Store, part: usize, parts: usize, progress: &dyn Fn(u64)) -> Result<(), StoreError> {
+        for number in split(ROWS, part, parts) {
+            let mut record = Record::new();
+            record.push(&[b'v'; 100]);
+            store.insert(&self.tables[0], &number.to_be_bytes(), &record)?;
+            progress(1);
+        }
+        Ok(())
+    }
+
+    fn operations(&self) -> u64 {
+        self.operations
+    }
+
+    fn client(&self, at: Position) -> Box<dyn Client> {
+        let first = at.share(self.operations).start;
+        Box::new(Reader { table: Arc::clone(&self.tables[0]), next: first, record: Record::new() })
+    }
+}
+
+struct Reader {
+    table: Arc<Table>,
+    next: u64,
+    record: Record,
+}
+
+impl Client for Reader {
+    fn next(&mut self, store: &dyn Store, recorder: &mut dyn Recorder) -> Result<Done, StoreError> {
+        let start = Instant::now();
+        let found = store.read(&self.table, &(self.next % ROWS).to_be_bytes(), None, &mut self.record)?;
+        recorder.record("read", start);
+        assert!(found);
+        self.next += 1;
+        Ok(Done { rows: 1, bytes: self.record.bytes() as u64 })
+    }
+}
