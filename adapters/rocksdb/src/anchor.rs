@@ -4,11 +4,19 @@
 //! The anchor is written behind the catalogue, once that is on stable storage, and so never knows of more than the store
 //! has; a crash between the two leaves it one step behind, which is no error. It knows files that came and went, and no
 //! single writes: an older state of the newest log within one step is what it cannot see.
+//!
+//! - [`FileAnchor`]: a file on other storage
+//! - [`KmipAnchor`]: an attribute on a key server (feature `kmip`)
+
+mod file;
+#[cfg(feature = "kmip")]
+mod kmip;
 
 use std::fmt;
-use std::fs::{self, File};
-use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+
+pub use file::FileAnchor;
+#[cfg(feature = "kmip")]
+pub use kmip::KmipAnchor;
 
 /// How new a store is. Of two marks of one store the larger one is newer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -43,66 +51,11 @@ pub trait Anchor: Send + Sync {
     /// Puts `mark` in place of the one before, on stable storage.
     ///
     /// # Errors
-    /// The anchor cannot be reached; it still has the mark before.
+    /// The anchor cannot be reached, or somebody else changed it; it has the mark before, or, where it says so, nobody
+    /// knows which of the two.
     fn write(&self, mark: &Mark) -> Result<(), AnchorError>;
     /// Where it is, for messages.
     fn describe(&self) -> String;
-}
-
-/// An anchor in a file of its own, which must not lie where the store does.
-#[derive(Clone, Debug)]
-pub struct FileAnchor {
-    path: PathBuf,
-}
-
-impl FileAnchor {
-    /// The anchor in the file `path`, which is made when a mark is first written.
-    #[must_use]
-    pub fn new(path: impl Into<PathBuf>) -> Self {
-        Self { path: path.into() }
-    }
-
-    fn cannot(&self, attempt: &str, error: &io::Error) -> AnchorError {
-        AnchorError(format!(
-            "cannot {attempt} the anchor {}: {error}\nmake its storage available; without it nobody knows whether the store \
-             is the newest one",
-            self.path.display()
-        ))
-    }
-
-    fn replace(&self, text: &str) -> io::Result<()> {
-        let directory = self.path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        let mut new = self.path.clone().into_os_string();
-        new.push(".new");
-        let mut file = File::create(&new)?;
-        file.write_all(text.as_bytes())?;
-        file.sync_all()?;
-        fs::rename(&new, &self.path)?;
-        File::open(directory)?.sync_all()
-    }
-}
-
-impl Anchor for FileAnchor {
-    fn read(&self) -> Result<Option<Mark>, AnchorError> {
-        match fs::read_to_string(&self.path) {
-            Ok(text) => text.trim_end().parse().map(Some).map_err(|_| {
-                AnchorError(format!(
-                    "{} is no anchor of a store\ngive the file that was the anchor when the store was last open",
-                    self.path.display()
-                ))
-            }),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(self.cannot("read", &error)),
-        }
-    }
-
-    fn write(&self, mark: &Mark) -> Result<(), AnchorError> {
-        self.replace(&format!("{mark}\n")).map_err(|error| self.cannot("write", &error))
-    }
-
-    fn describe(&self) -> String {
-        self.path.display().to_string()
-    }
 }
 
 impl fmt::Display for Mark {
@@ -140,20 +93,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_mark_survives_its_file_and_rubbish_is_no_mark() {
-        let dir = tempfile::tempdir().unwrap();
-        let anchor = FileAnchor::new(dir.path().join("anchor"));
-        assert_eq!(anchor.read(), Ok(None));
+    fn a_mark_survives_its_text_and_rubbish_is_no_mark() {
         for changes in [0, 7, u64::MAX] {
             let mark = Mark { store: [0xa5; 16], generation: 3, changes };
-            anchor.write(&mark).unwrap();
-            assert_eq!(anchor.read(), Ok(Some(mark)));
+            assert_eq!(mark.to_string().parse(), Ok(mark));
         }
         for rubbish in ["", "sealstone-anchor 1 a5 1 1", "sealstone-anchor 2 00 1 1", "x"] {
-            fs::write(dir.path().join("anchor"), rubbish).unwrap();
-            assert!(anchor.read().is_err(), "{rubbish:?}");
+            assert_eq!(rubbish.parse::<Mark>(), Err(()), "{rubbish:?}");
         }
-        let nowhere = FileAnchor::new(dir.path().join("no/such/anchor"));
-        assert!(nowhere.write(&Mark { store: [0; 16], generation: 0, changes: 0 }).is_err());
     }
 }

@@ -453,10 +453,11 @@ pub(crate) enum RestCommand {
         key: String,
         #[command(flatten)]
         passphrase: PassphraseFlag,
-        /// A file elsewhere that remembers how new the store was: an older copy of all of it is a failure
+        /// A file elsewhere, or kmip:..., that remembers how new the store was: an older copy of all of it is a failure
         ///
-        /// It is made where it is not there yet. Once the store is found whole, it remembers its state.
-        #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+        /// It is made where it is not there yet. Once the store is found whole, it remembers its state. On a key server
+        /// it is an object of its own with the name in the address: kmip://HOST/NAME?cert=...&key=...&ca=...
+        #[arg(long, value_name = "ANCHOR", value_hint = ValueHint::FilePath)]
         anchor: Option<PathBuf>,
         /// Print JSON
         #[arg(long)]

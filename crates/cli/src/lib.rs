@@ -4,6 +4,7 @@
 //! Not here: how anything is done. Ciphers, keys, seals, the engine, measurement and the report are libraries, and a
 //! user of those libraries can do all that this binary does.
 
+mod anchor;
 mod ciphers;
 mod compare;
 mod count;

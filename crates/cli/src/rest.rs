@@ -2,19 +2,18 @@
 
 use std::path::Path;
 
-use anyhow::{Context, bail};
+use anyhow::bail;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use sealstone_bench::size::human_bytes;
 use sealstone_cipher::backend::Backend;
 use sealstone_keys::{KeyRef, KeySource};
-use sealstone_rocksdb::anchor::{Anchor, FileAnchor};
 use sealstone_rocksdb::rest::{self, AnchorCheck, ComparedWith, Comparison, Finding, Rotation, Status, Verification};
 
 use crate::flags::RestCommand;
 use crate::message::{Answer, print, print_json};
 use crate::reseal;
 use crate::table::Table;
-use crate::{key_source, terminal};
+use crate::{anchor, key_source, terminal};
 
 /// Most files or findings that are listed; JSON lists all.
 const LISTED_MAX: usize = 20;
@@ -100,11 +99,14 @@ fn verify(dir: &Path, keys: &dyn KeySource, anchor: Option<&Path>, json: bool) -
     for total in status(dir)?.totals {
         keys.get(&KeyRef { id: total.key_id, version: total.key_version })?;
     }
-    let anchor = anchor.map(|path| outside(dir, path)).transpose()?;
+    let anchor = anchor.map(|spec| anchor::open(dir, spec)).transpose()?;
+    if let Some(anchor) = &anchor {
+        // one that cannot be read is told before hours of checking, not after
+        anchor.read()?;
+    }
     let bar = ProgressBar::with_draw_target(Some(1), ProgressDrawTarget::stderr());
     bar.set_style(ProgressStyle::with_template("{bar:24} {bytes}, {eta} left  {msg}").expect("a valid template"));
-    let anchor = anchor.as_ref().map(|anchor| anchor as &dyn Anchor);
-    let found = rest::verify(dir, keys, Backend::auto(), anchor, &mut |progress| {
+    let found = rest::verify(dir, keys, Backend::auto(), anchor.as_deref(), &mut |progress| {
         bar.set_length(progress.total_bytes);
         bar.set_position(progress.done_bytes);
         bar.set_message(progress.file.to_string());
@@ -117,21 +119,6 @@ fn verify(dir: &Path, keys: &dyn KeySource, anchor: Option<&Path>, json: bool) -
         print(&verification_text(&found))?
     }
     Ok(if found.is_whole() { Answer::Done } else { Answer::Negative })
-}
-
-/// The anchor in the file `path`, which whoever can change the store in `dir` must not be able to change.
-fn outside(dir: &Path, path: &Path) -> anyhow::Result<FileAnchor> {
-    let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let directory = directory
-        .canonicalize()
-        .with_context(|| format!("cannot read {}\ngive the anchor a directory that is there", directory.display()))?;
-    if dir.canonicalize().is_ok_and(|dir| directory.starts_with(dir)) {
-        bail!(
-            "the anchor {} lies in the store itself, and would go back with it\ngive a file on other storage",
-            path.display()
-        );
-    }
-    Ok(FileAnchor::new(path))
 }
 
 fn verification_text(found: &Verification) -> String {

@@ -33,6 +33,7 @@ type entry struct {
 	state                 kmip.State
 	made                  time.Time
 	replaced, replacement string
+	information           []kmip.ApplicationSpecificInformation
 }
 
 type store struct {
@@ -69,6 +70,8 @@ func (e *entry) describe(told kmip.TemplateAttribute) {
 			e.algorithm = value
 		case kmip.CryptographicUsageMask:
 			e.mask = value
+		case kmip.ApplicationSpecificInformation:
+			e.information = append(e.information, value)
 		case int32:
 			if attribute.AttributeName == kmip.AttributeNameCryptographicLength {
 				e.bits = value
@@ -102,7 +105,16 @@ func (e *entry) attributes(id string) []kmip.Attribute {
 	}
 	link(kmip.LinkTypeReplacedObjectLink, e.replaced)
 	link(kmip.LinkTypeReplacementObjectLink, e.replacement)
+	for index := range e.information {
+		all = append(all, e.note(int32(index)))
+	}
 	return all
+}
+
+// note is the application specific information with this index.
+func (e *entry) note(index int32) kmip.Attribute {
+	name := kmip.AttributeNameApplicationSpecificInformation
+	return kmip.Attribute{AttributeName: name, AttributeIndex: &index, AttributeValue: e.information[index]}
 }
 
 // matches tells whether the object has one attribute that a Locate names.
@@ -216,11 +228,33 @@ func readers(exec *kmipserver.BatchExecutor, s *store) {
 			UniqueIdentifier: req.UniqueIdentifier, Attribute: found.attributes(req.UniqueIdentifier),
 		}, nil
 	})
+	// KMIP 1.4, section 4.15: of the attributes that a client may change, the one that our tests do
+	route(exec, s, kmip.OperationModifyAttribute, func(req *payloads.ModifyAttributeRequestPayload) (*payloads.ModifyAttributeResponsePayload, error) {
+		found, err := s.find(req.UniqueIdentifier)
+		if err != nil {
+			return nil, err
+		}
+		value, ok := req.Attribute.AttributeValue.(kmip.ApplicationSpecificInformation)
+		if !ok {
+			return nil, kmipserver.Errorf(kmip.ResultReasonPermissionDenied, "%s cannot be changed", req.Attribute.AttributeName)
+		}
+		index := int32(0)
+		if req.Attribute.AttributeIndex != nil {
+			index = *req.Attribute.AttributeIndex
+		}
+		if index < 0 || int(index) >= len(found.information) {
+			return nil, kmipserver.Errorf(kmip.ResultReasonItemNotFound, "no attribute with index %d", index)
+		}
+		found.information[index] = value
+		return &payloads.ModifyAttributeResponsePayload{
+			UniqueIdentifier: req.UniqueIdentifier, Attribute: found.note(index),
+		}, nil
+	})
 	route(exec, s, kmip.OperationQuery, func(*payloads.QueryRequestPayload) (*payloads.QueryResponsePayload, error) {
 		return &payloads.QueryResponsePayload{
 			Operations: []kmip.Operation{
 				kmip.OperationCreate, kmip.OperationRegister, kmip.OperationReKey, kmip.OperationLocate, kmip.OperationGet,
-				kmip.OperationGetAttributes, kmip.OperationActivate, kmip.OperationRevoke, kmip.OperationDestroy,
+				kmip.OperationGetAttributes, kmip.OperationModifyAttribute, kmip.OperationActivate, kmip.OperationRevoke, kmip.OperationDestroy,
 				kmip.OperationQuery, kmip.OperationDiscoverVersions,
 			},
 			VendorIdentification: "kmip-go",

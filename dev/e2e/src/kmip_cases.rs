@@ -43,11 +43,11 @@ impl Place {
         }
     }
 
-    fn url(&self, key: &str, more: &str) -> String {
+    pub(crate) fn url(&self, key: &str, more: &str) -> String {
         self.certificates.url(self.server.port, key, more)
     }
 
-    fn keyring(&self) -> Keyring {
+    pub(crate) fn keyring(&self) -> Keyring {
         Keyring::open(&self.url("", "")).expect("an address")
     }
 
@@ -76,7 +76,7 @@ fn told(error: &dyn std::fmt::Display, places: &[(u16, &str)]) -> String {
 }
 
 /// An error is two lines: what went wrong, and what to do next.
-fn clear(error: &dyn std::fmt::Display, wanted: &str) {
+pub(crate) fn clear(error: &dyn std::fmt::Display, wanted: &str) {
     let text = error.to_string();
     assert_eq!(text.lines().count(), 2, "{text}");
     assert!(text.contains(wanted), "wanted {wanted:?} in:\n{text}");

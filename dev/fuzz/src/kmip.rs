@@ -4,7 +4,8 @@ use arbitrary::{Result, Unstructured};
 use sealstone_keys::kmip::enumeration::Operation;
 use sealstone_keys::kmip::message::decode_response;
 use sealstone_keys::kmip::operation::{
-    Activate, Create, Destroy, DiscoverVersions, Get, GetAttributes, Locate, Query, Register, Rekey, Request, Revoke,
+    Activate, Create, Destroy, DiscoverVersions, Get, GetAttributes, Locate, ModifyAttribute, Query, Register, Rekey,
+    Request, Revoke,
 };
 use sealstone_keys::kmip::tag::Tag;
 use sealstone_keys::kmip::ttlv::{HEADER_BYTES, Item, Limits, Value, decode, message_bytes};
@@ -131,6 +132,7 @@ fn check_bytes(input: &[u8]) {
         answer::<Register>(bytes);
         answer::<Get>(bytes);
         answer::<GetAttributes>(bytes);
+        answer::<ModifyAttribute>(bytes);
         answer::<Activate>(bytes);
         answer::<Revoke>(bytes);
         answer::<Destroy>(bytes);

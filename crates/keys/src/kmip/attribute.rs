@@ -12,6 +12,35 @@ use super::message::Version;
 use super::tag::Tag;
 use super::ttlv::{Item, Malformed, Value};
 
+/// Application specific information: a text that an application keeps with an object.
+///
+/// Source: OASIS KMIP 1.4, section 3.36; KMIP 2.1, section 4.3.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Information {
+    /// The application that it is for.
+    pub namespace: String,
+    /// The text.
+    pub data: String,
+    /// Its number among those of the object, from 0, where it was told: in KMIP 1.x, and not for every first one.
+    pub index: Option<i32>,
+}
+
+impl Information {
+    /// Under its own tag.
+    pub(crate) fn item(&self) -> Item {
+        let parts = vec![
+            Item::text(Tag::APPLICATION_NAMESPACE, &self.namespace),
+            Item::text(Tag::APPLICATION_DATA, &self.data),
+        ];
+        Item::structure(Tag::APPLICATION_SPECIFIC_INFORMATION, parts)
+    }
+
+    /// As KMIP 1.x has it: an attribute that is named in words, with its index if it has one.
+    pub(crate) fn item_by_name(&self) -> Item {
+        by_name(self.item(), self.index)
+    }
+}
+
 /// Attributes of one object; what is not known is `None` or empty.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Attributes {
@@ -39,6 +68,8 @@ pub struct Attributes {
     pub replaced: Option<String>,
     /// The object that replaced this one, by Re-key.
     pub replacement: Option<String>,
+    /// What applications keep with it.
+    pub information: Vec<Information>,
 }
 
 impl Attributes {
@@ -66,15 +97,19 @@ impl Attributes {
         items.extend(self.length_bits.map(|bits| Item::integer(Tag::CRYPTOGRAPHIC_LENGTH, bits)));
         items.extend(self.usage_mask.map(|mask| Item::integer(Tag::CRYPTOGRAPHIC_USAGE_MASK, mask.0)));
         items.extend(self.state.map(|state| Item::enumeration(Tag::STATE, state.0)));
+        items.extend(self.information.iter().map(Information::item));
         items
     }
 
     /// One item for each attribute, spelled as KMIP 1.x has it.
     fn items_by_name(&self) -> Vec<Item> {
+        let mut indices = self.information.iter().map(|information| information.index);
         let named = |item: Item| {
-            let name = item.tag.name().expect("every tag of `items` has a name");
-            let value = Item { tag: Tag::ATTRIBUTE_VALUE, value: item.value };
-            Item::structure(Tag::ATTRIBUTE, vec![Item::text(Tag::ATTRIBUTE_NAME, name), value])
+            let index = match item.tag {
+                Tag::APPLICATION_SPECIFIC_INFORMATION => indices.next().flatten(),
+                _ => None,
+            };
+            by_name(item, index)
         };
         self.items().into_iter().map(named).collect()
     }
@@ -107,15 +142,19 @@ impl Attributes {
             let path = [path, &[item.tag]].concat();
             match (item.tag, &item.value) {
                 (Tag::ATTRIBUTES, Value::Structure(inner)) => {
-                    inner.iter().try_for_each(|item| read.take(&path, item.tag, &item.value))?;
+                    inner.iter().try_for_each(|item| read.take(&path, item.tag, &item.value, None))?;
                 }
                 (Tag::ATTRIBUTE, Value::Structure(inner)) => {
                     let part = |tag| inner.iter().find(|item| item.tag == tag).map(|item| &item.value);
                     let Some(Value::Text(name)) = part(Tag::ATTRIBUTE_NAME) else {
                         return Err(Malformed::at(&path, "no Attribute Name"));
                     };
+                    let index = match part(Tag::ATTRIBUTE_INDEX) {
+                        Some(Value::Integer(index)) => Some(*index),
+                        _ => None,
+                    };
                     if let (Some(tag), Some(value)) = (Tag::named(name), part(Tag::ATTRIBUTE_VALUE)) {
-                        read.take(&path, tag, value)?;
+                        read.take(&path, tag, value, index)?;
                     }
                 }
                 _ => {}
@@ -124,8 +163,8 @@ impl Attributes {
         Ok(read)
     }
 
-    /// Notes one attribute.
-    fn take(&mut self, path: &[Tag], tag: Tag, value: &Value) -> Result<(), Malformed> {
+    /// Notes one attribute, which may have a number among those of its name.
+    fn take(&mut self, path: &[Tag], tag: Tag, value: &Value, index: Option<i32>) -> Result<(), Malformed> {
         match (tag, value) {
             (Tag::UNIQUE_IDENTIFIER, Value::Text(id)) => self.unique_identifier = Some(id.clone()),
             (Tag::NAME, Value::Structure(inner)) => {
@@ -145,6 +184,7 @@ impl Attributes {
             (Tag::ACTIVATION_DATE, Value::DateTime(seconds)) => self.activation_date = Some(*seconds),
             (Tag::DEACTIVATION_DATE, Value::DateTime(seconds)) => self.deactivation_date = Some(*seconds),
             (Tag::LINK, Value::Structure(inner)) => self.take_link(inner),
+            (Tag::APPLICATION_SPECIFIC_INFORMATION, Value::Structure(inner)) => self.take_information(inner, index),
             (
                 Tag::UNIQUE_IDENTIFIER
                 | Tag::NAME
@@ -152,7 +192,8 @@ impl Attributes {
                 | Tag::CRYPTOGRAPHIC_ALGORITHM
                 | Tag::CRYPTOGRAPHIC_LENGTH
                 | Tag::CRYPTOGRAPHIC_USAGE_MASK
-                | Tag::STATE,
+                | Tag::STATE
+                | Tag::APPLICATION_SPECIFIC_INFORMATION,
                 other,
             ) => {
                 let path = [path, &[tag]].concat();
@@ -162,6 +203,18 @@ impl Attributes {
             _ => {}
         }
         Ok(())
+    }
+
+    /// A text without a namespace belongs to nobody; one without data, which KMIP 1.3 allows, is empty.
+    fn take_information(&mut self, parts: &[Item], index: Option<i32>) {
+        let text = |tag| match parts.iter().find(|item| item.tag == tag).map(|item| &item.value) {
+            Some(Value::Text(text)) => Some(text.clone()),
+            _ => None,
+        };
+        if let Some(namespace) = text(Tag::APPLICATION_NAMESPACE) {
+            let data = text(Tag::APPLICATION_DATA).unwrap_or_default();
+            self.information.push(Information { namespace, data, index });
+        }
     }
 
     fn take_link(&mut self, parts: &[Item]) {
@@ -176,6 +229,15 @@ impl Attributes {
             }
         }
     }
+}
+
+/// `item` as KMIP 1.x has attributes.
+fn by_name(item: Item, index: Option<i32>) -> Item {
+    let name = item.tag.name().expect("every attribute's tag has a name");
+    let mut parts = vec![Item::text(Tag::ATTRIBUTE_NAME, name)];
+    parts.extend(index.map(|index| Item::integer(Tag::ATTRIBUTE_INDEX, index)));
+    parts.push(Item { tag: Tag::ATTRIBUTE_VALUE, value: item.value });
+    Item::structure(Tag::ATTRIBUTE, parts)
 }
 
 /// How a key for one of our ciphers is described to a server.
@@ -295,12 +357,34 @@ mod tests {
             length_bits: Some(256),
             usage_mask: Some(UsageMask::KEK),
             state: Some(State::ACTIVE),
+            information: vec![
+                Information { namespace: "another".into(), data: "its".into(), index: None },
+                Information { namespace: "sealstone".into(), data: "ours".into(), index: None },
+            ],
             ..Attributes::default()
         };
         for version in Version::KNOWN {
             let read = Attributes::read(&[], &told.for_search(*version)).unwrap();
             assert_eq!(read, told, "{version}");
         }
+    }
+
+    #[test]
+    fn information_keeps_its_index_where_the_version_has_one() {
+        let one = |index| Information { namespace: "sealstone".into(), data: "text".into(), index };
+        let told = Attributes { information: vec![one(None), one(Some(1)), one(Some(7))], ..Attributes::default() };
+        assert_eq!(
+            format!("{:?}", told.for_search(Version::V1_2)[1]),
+            "Attribute: [Attribute Name: \"Application Specific Information\", Attribute Index: 1, \
+             Attribute Value: [Application Namespace: \"sealstone\", Application Data: \"text\"]]"
+        );
+        assert_eq!(
+            format!("{:?}", told.information[1].item()),
+            "Application Specific Information: [Application Namespace: \"sealstone\", Application Data: \"text\"]"
+        );
+        assert_eq!(Attributes::read(&[], &told.for_search(Version::V1_2)).unwrap(), told);
+        let without = Attributes { information: vec![one(None); 3], ..Attributes::default() };
+        assert_eq!(Attributes::read(&[], &told.for_search(Version::V2_0)).unwrap(), without);
     }
 
     #[test]

@@ -72,6 +72,13 @@ impl Client {
         Connection { client: self, attempted: attempted.into(), servers, rounds: self.address.retries + 1, link: None }
     }
 
+    /// A connection that goes on with `idle`, if that still works, and is else as [`Client::connection`].
+    ///
+    /// - `idle`: of this client, and of this process: a child of a fork would share its keys with the parent
+    pub(crate) fn resume(&self, idle: Idle, attempted: impl Into<String>) -> Connection<'_> {
+        Connection { link: idle.0, ..self.connection(attempted) }
+    }
+
     /// A connection to the server with the number `server` and no other, with no retries.
     ///
     /// # Panics
@@ -170,8 +177,14 @@ impl Connection<'_> {
                 attempted: format!("{} ({})", R::OPERATION, self.attempted),
                 server: self.client.address.servers[server].to_string(),
                 found: fault.found,
+                next: "look with sealstone keys list whether it was done before you try again",
             }),
         }
+    }
+
+    /// Puts the connection aside, to go on with later.
+    pub(crate) fn set_aside(self) -> Idle {
+        Idle(self.link)
     }
 
     /// The server that answered last, or all of them in words.
@@ -189,6 +202,10 @@ impl Connection<'_> {
         self.link.as_ref().map(|link| link.version)
     }
 }
+
+/// A connection that nobody uses now. May have none inside.
+#[derive(Default)]
+pub(crate) struct Idle(Option<Link>);
 
 /// What each server did instead of answering.
 struct Faults {

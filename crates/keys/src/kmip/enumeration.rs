@@ -50,6 +50,7 @@ enumeration! {
         LOCATE = 0x08, "Locate";
         GET = 0x0A, "Get";
         GET_ATTRIBUTES = 0x0B, "Get Attributes";
+        MODIFY_ATTRIBUTE = 0x0E, "Modify Attribute";
         ACTIVATE = 0x12, "Activate";
         REVOKE = 0x13, "Revoke";
         DESTROY = 0x14, "Destroy";
@@ -84,6 +85,7 @@ enumeration! {
         ILLEGAL_OPERATION = 0x0B, "Illegal Operation";
         PERMISSION_DENIED = 0x0C, "Permission Denied";
         OBJECT_ARCHIVED = 0x0D, "Object Archived";
+        APPLICATION_NAMESPACE_NOT_SUPPORTED = 0x0F, "Application Namespace Not Supported";
         KEY_FORMAT_TYPE_NOT_SUPPORTED = 0x10, "Key Format Type Not Supported";
         KEY_VALUE_NOT_PRESENT = 0x13, "Key Value Not Present";
         ATTESTATION_REQUIRED = 0x14, "Attestation Required";
@@ -91,6 +93,8 @@ enumeration! {
         SENSITIVE = 0x16, "Sensitive";
         NOT_EXTRACTABLE = 0x17, "Not Extractable";
         OBJECT_ALREADY_EXISTS = 0x18, "Object Already Exists";
+        ATTRIBUTE_INSTANCE_NOT_FOUND = 0x20, "Attribute Instance Not Found";
+        ATTRIBUTE_NOT_FOUND = 0x21, "Attribute Not Found";
         OBJECT_DESTROYED = 0x36, "Object Destroyed";
         OBJECT_NOT_FOUND = 0x37, "Object Not Found";
         GENERAL_FAILURE = 0x100, "General Failure";
@@ -202,6 +206,8 @@ enumeration! {
 pub struct UsageMask(pub i32);
 
 impl UsageMask {
+    /// Verify signatures.
+    pub const VERIFY: Self = Self(0x02);
     /// Encrypt and decrypt.
     pub const ENCRYPT_DECRYPT: Self = Self(0x04 | 0x08);
     /// Wrap and unwrap keys, encrypt and decrypt: what a key-encryption key is for.

@@ -55,7 +55,7 @@ pub enum KmipError {
     /// A request that must not be sent twice had no answer.
     #[error(
         "cannot tell whether {server} did it: {attempted} was sent, then: {found}\n\
-         look with sealstone keys list whether it was done before you try again"
+         {next}"
     )]
     Uncertain {
         /// What was attempted.
@@ -64,6 +64,8 @@ pub enum KmipError {
         server: String,
         /// What came instead of an answer.
         found: String,
+        /// What to do next.
+        next: &'static str,
     },
     /// The server refused.
     #[error(
@@ -147,6 +149,32 @@ pub enum KmipError {
         /// Unique identifier of the object that has it.
         id: String,
     },
+    /// The object is not one that keeps a text of ours.
+    #[error(
+        "{note} on {server} cannot be used: {found}\n\
+         give a name that no object there has yet, and it is made; or that of the object that was made so"
+    )]
+    NoNote {
+        /// What the text is, and the name or unique identifier asked for: `anchor orders-anchor`.
+        note: String,
+        /// The server.
+        server: String,
+        /// What is wrong with the object.
+        found: String,
+    },
+    /// A text was to be replaced and is not there any more: somebody else wrote another.
+    #[error(
+        "cannot write {note} on {server}: it reads {found}\n\
+         somebody else writes to it: see that one store alone uses it, and then try again"
+    )]
+    Overtaken {
+        /// What the text is, and the name or unique identifier of the object: `anchor orders-anchor`.
+        note: String,
+        /// The server.
+        server: String,
+        /// The text that is there, and the one that should be: `"second" by now, not "first"`.
+        found: String,
+    },
     /// What was asked for is not possible.
     #[error("cannot {attempted}: {found}\n{next}")]
     NotPossible {
@@ -217,6 +245,7 @@ fn refusal_hint(reason: ResultReason) -> &'static str {
             "see on the server what the owner of the client certificate may do"
         }
         ResultReason::ITEM_NOT_FOUND | ResultReason::OBJECT_NOT_FOUND => "list the keys with sealstone keys list",
+        ResultReason::APPLICATION_NAMESPACE_NOT_SUPPORTED => "allow the application namespace sealstone on the server",
         ResultReason::OPERATION_NOT_SUPPORTED | ResultReason::FEATURE_NOT_SUPPORTED => {
             "this server cannot do it; sealstone keys check shows what it can do"
         }

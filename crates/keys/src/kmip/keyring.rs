@@ -486,7 +486,7 @@ fn free(connection: &mut Connection, name: &str) -> Result<(), KmipError> {
 }
 
 /// Every object that has the name `name`.
-fn named(connection: &mut Connection, name: &str) -> Result<Vec<Attributes>, KmipError> {
+pub(super) fn named(connection: &mut Connection, name: &str) -> Result<Vec<Attributes>, KmipError> {
     let like = Attributes { names: vec![name.to_owned()], ..Attributes::default() };
     let mut found = Vec::new();
     for id in connection.call(&Locate { like, items_max: 100 })? {
@@ -516,7 +516,7 @@ fn one_named(connection: &mut Connection, name: &str) -> Result<Option<Attribute
 }
 
 /// The object with the unique identifier `key`; if there is none, the server's refusal.
-fn by_id(connection: &mut Connection, key: &str) -> Result<Result<KeyVersion, KmipError>, KmipError> {
+pub(super) fn by_id(connection: &mut Connection, key: &str) -> Result<Result<KeyVersion, KmipError>, KmipError> {
     match connection.call(&GetAttributes { id: key.to_owned() }) {
         Ok(attributes) => Ok(Ok(KeyVersion { id: key.to_owned(), version: 1, attributes })),
         Err(refused) if refused.is_not_found() => Ok(Err(refused)),

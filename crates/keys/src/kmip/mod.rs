@@ -3,6 +3,7 @@
 //! - [`ttlv`], [`tag`], [`enumeration`], [`attribute`], [`message`], [`operation`]: the protocol; bytes in, bytes out
 //! - [`address`], [`client`]: which servers, and how they are asked (feature `kmip`, on by default)
 //! - [`keyring`]: the keys on a server as a person manages them (feature `kmip`)
+//! - [`note`]: one short text on a server, which is no key (feature `kmip`)
 //! - [`source`]: one key of a server as a [`crate::KeySource`] (feature `kmip`)
 //!
 //! Not here: a server.
@@ -22,6 +23,8 @@ pub mod client;
 #[cfg(feature = "kmip")]
 pub mod keyring;
 #[cfg(feature = "kmip")]
+pub mod note;
+#[cfg(feature = "kmip")]
 pub mod source;
 #[cfg(feature = "kmip")]
 mod tls;
@@ -29,5 +32,7 @@ mod tls;
 pub use error::KmipError;
 #[cfg(feature = "kmip")]
 pub use keyring::Keyring;
+#[cfg(feature = "kmip")]
+pub use note::Note;
 #[cfg(feature = "kmip")]
 pub use source::KmipSource;

@@ -6,7 +6,7 @@ use std::fmt;
 
 use zeroize::Zeroizing;
 
-use super::attribute::Attributes;
+use super::attribute::{Attributes, Information};
 use super::enumeration::{
     CryptographicAlgorithm, KeyFormatType, ObjectType, Operation, QueryFunction, RevocationReason, SecretDataType,
 };
@@ -291,6 +291,42 @@ impl Request for GetAttributes {
     }
 }
 
+/// Another text in place of one that an object keeps.
+///
+/// KMIP 2.x names the text that is replaced, so of two that replace the same one the second is refused. KMIP 1.x names its
+/// index alone: there the later one wins, and whoever must not lose a text looks before.
+#[derive(Debug)]
+pub struct ModifyAttribute {
+    /// Unique identifier of the object.
+    pub id: String,
+    /// The text as it was read, with its index.
+    pub current: Information,
+    /// The new text.
+    pub data: String,
+}
+
+impl Request for ModifyAttribute {
+    type Answer = ();
+    const OPERATION: Operation = Operation::MODIFY_ATTRIBUTE;
+    // in KMIP 2.x the second one finds its text replaced and is refused, in 1.x it may undo what came between the two
+    const REPEATABLE: bool = false;
+
+    fn payload(&self, version: Version) -> Vec<Item> {
+        let id = Item::text(Tag::UNIQUE_IDENTIFIER, &self.id);
+        let new = Information { data: self.data.clone(), ..self.current.clone() };
+        if version.attributes_have_tags() {
+            let current = Item::structure(Tag::CURRENT_ATTRIBUTE, vec![self.current.item()]);
+            vec![id, current, Item::structure(Tag::NEW_ATTRIBUTE, vec![new.item()])]
+        } else {
+            vec![id, new.item_by_name()]
+        }
+    }
+
+    fn answer(_: Payload) -> Result<Self::Answer, Malformed> {
+        Ok(())
+    }
+}
+
 /// Makes a Pre-Active key Active.
 #[derive(Debug)]
 pub struct Activate {
@@ -381,5 +417,33 @@ impl Request for Rekey {
 
     fn answer(mut payload: Payload) -> Result<Self::Answer, Malformed> {
         payload.text(Tag::UNIQUE_IDENTIFIER)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_is_replaced_by_index_or_by_what_it_was() {
+        let modify = |index| ModifyAttribute {
+            id: "7".into(),
+            current: Information { namespace: "sealstone".into(), data: "old".into(), index },
+            data: "new".into(),
+        };
+        let by_name = |index: &str| {
+            format!(
+                "[Unique Identifier: \"7\", Attribute: [Attribute Name: \"Application Specific Information\", {index}\
+                 Attribute Value: [Application Namespace: \"sealstone\", Application Data: \"new\"]]]"
+            )
+        };
+        assert_eq!(format!("{:?}", modify(Some(2)).payload(Version::V1_2)), by_name("Attribute Index: 2, "));
+        assert_eq!(format!("{:?}", modify(None).payload(Version::V1_2)), by_name(""));
+        assert_eq!(
+            format!("{:?}", modify(Some(2)).payload(Version::V2_0)),
+            "[Unique Identifier: \"7\", Current Attribute: [Application Specific Information: \
+             [Application Namespace: \"sealstone\", Application Data: \"old\"]], New Attribute: \
+             [Application Specific Information: [Application Namespace: \"sealstone\", Application Data: \"new\"]]]"
+        );
     }
 }

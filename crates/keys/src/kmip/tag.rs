@@ -1,7 +1,8 @@
 //! Tags: what an item is. The names are those of the standard, and so those of the attributes in KMIP 1.x.
 //!
 //! Only what this client sends, reads or names in an error; any other tag is kept as its number.
-//! Source: OASIS KMIP 1.4, section 9.1.3.1; Attributes came with KMIP 2.0.
+//! Source: OASIS KMIP 1.4, section 9.1.3.1; Attributes, Current Attribute and New Attribute
+//! came with KMIP 2.0.
 
 use std::fmt;
 
@@ -31,6 +32,7 @@ macro_rules! tags {
 
 tags! {
     ACTIVATION_DATE = 0x42_0001, "Activation Date";
+    APPLICATION_DATA = 0x42_0002, "Application Data";
     APPLICATION_NAMESPACE = 0x42_0003, "Application Namespace";
     APPLICATION_SPECIFIC_INFORMATION = 0x42_0004, "Application Specific Information";
     ARCHIVE_DATE = 0x42_0005, "Archive Date";
@@ -97,6 +99,8 @@ tags! {
     VENDOR_IDENTIFICATION = 0x42_009D, "Vendor Identification";
     FRESH = 0x42_00A8, "Fresh";
     ATTRIBUTES = 0x42_0125, "Attributes";
+    CURRENT_ATTRIBUTE = 0x42_013C, "Current Attribute";
+    NEW_ATTRIBUTE = 0x42_013D, "New Attribute";
 }
 
 impl Tag {

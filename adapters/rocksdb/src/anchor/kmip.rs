@@ -1,0 +1,83 @@
+//! An anchor on a key server that speaks KMIP: the mark is the text of a note there. Not here: what an anchor is (`anchor`),
+//! and how a server keeps a text (`sealstone_keys::kmip::note`).
+
+use sealstone_keys::kmip::note::quoted;
+use sealstone_keys::kmip::{KmipError, Note};
+
+use super::{Anchor, AnchorError, Mark};
+
+/// An anchor on a key server: a text that an object of its own there keeps, as application specific information.
+///
+/// A mark takes the place of an older one of the same store alone. Where the server speaks KMIP 2.x, it sees to that;
+/// where it speaks KMIP 1.x, the mark is read right before. One connection is kept from call to call. Several servers in
+/// one address must show a change on one of them on all at once: the mark on one that lags is an older mark.
+#[derive(Debug)]
+pub struct KmipAnchor {
+    note: Note,
+}
+
+impl From<KmipError> for AnchorError {
+    fn from(error: KmipError) -> Self {
+        Self(error.to_string())
+    }
+}
+
+impl KmipAnchor {
+    /// The anchor at `url`; its object is made when a mark is first written. Connects to nobody yet.
+    ///
+    /// - `url`: `kmip://host[:5696]/NAME?cert=…&key=…&ca=…`, or `kmip:FILE.toml` with the name as `key_id`; NAME is a name
+    ///   that no key has, or the unique identifier of the object
+    ///
+    /// # Errors
+    /// What is wrong with the address, or with the certificates that it names.
+    pub fn open(url: &str) -> Result<Self, AnchorError> {
+        Ok(Self { note: Note::open(url, "anchor")? })
+    }
+
+    fn mark(&self, text: &str) -> Result<Mark, AnchorError> {
+        text.parse().map_err(|()| {
+            AnchorError(format!(
+                "{} is no anchor of a store: it reads {}\n\
+                 give the name that was the anchor when the store was last open, or one that is not taken",
+                self.note.describe(),
+                quoted(text)
+            ))
+        })
+    }
+
+    /// Refuses to write `mark` where `there` belongs to another store or is newer.
+    fn check(&self, there: &Mark, mark: &Mark) -> Result<(), AnchorError> {
+        if there.store == mark.store && there <= mark {
+            return Ok(());
+        }
+        let found = match there.store == mark.store {
+            true => format!("it remembers {} by now, newer than {}", there.age(), mark.age()),
+            false => "it remembers another store".into(),
+        };
+        Err(AnchorError(format!(
+            "cannot write the anchor {}: {found}\n\
+             look for whatever else writes to it, such as a copy of the store; each store needs an anchor of its own",
+            self.note.describe()
+        )))
+    }
+}
+
+impl Anchor for KmipAnchor {
+    fn read(&self) -> Result<Option<Mark>, AnchorError> {
+        self.note.read()?.map(|text| self.mark(&text)).transpose()
+    }
+
+    fn write(&self, mark: &Mark) -> Result<(), AnchorError> {
+        self.note.update(|text| {
+            let there = text.map(|text| self.mark(text)).transpose()?;
+            if let Some(there) = &there {
+                self.check(there, mark)?;
+            }
+            Ok((there != Some(*mark)).then(|| mark.to_string()))
+        })
+    }
+
+    fn describe(&self) -> String {
+        self.note.describe()
+    }
+}

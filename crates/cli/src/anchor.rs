@@ -1,0 +1,62 @@
+//! The anchor that a command was given: a file, or an attribute on a key server. Not here: what an anchor is
+//! (`sealstone_rocksdb::anchor`).
+
+use std::path::Path;
+
+use anyhow::{Context, bail};
+use sealstone_keys::source;
+use sealstone_rocksdb::anchor::{Anchor, FileAnchor};
+
+/// Opens the anchor `spec` of the store in `dir`: an address that begins with `kmip:`, else the path of a file.
+pub(crate) fn open(dir: &Path, spec: &Path) -> anyhow::Result<Box<dyn Anchor>> {
+    match spec.to_str().filter(|spec| source::is_kmip(spec)) {
+        Some(address) => on_server(address),
+        None => Ok(Box::new(outside(dir, spec)?)),
+    }
+}
+
+#[cfg(feature = "kmip")]
+fn on_server(address: &str) -> anyhow::Result<Box<dyn Anchor>> {
+    Ok(Box::new(sealstone_rocksdb::anchor::KmipAnchor::open(address)?))
+}
+
+#[cfg(not(feature = "kmip"))]
+fn on_server(address: &str) -> anyhow::Result<Box<dyn Anchor>> {
+    bail!(
+        "kmip not built in: {address} names a key server\n\
+         build sealstone with the feature kmip, or give a file on other storage"
+    )
+}
+
+/// The anchor in the file `path`, which whoever can change the store in `dir` must not be able to change.
+fn outside(dir: &Path, path: &Path) -> anyhow::Result<FileAnchor> {
+    let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let directory = directory
+        .canonicalize()
+        .with_context(|| format!("cannot read {}\ngive the anchor a directory that is there", directory.display()))?;
+    if dir.canonicalize().is_ok_and(|dir| directory.starts_with(dir)) {
+        bail!(
+            "the anchor {} lies in the store itself, and would go back with it\ngive a file on other storage",
+            path.display()
+        );
+    }
+    Ok(FileAnchor::new(path))
+}
+
+#[cfg(all(test, not(feature = "kmip")))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_anchor_on_a_key_server_needs_the_feature() {
+        let address = "kmip://kms.example/orders-anchor?cert=c&key=k&ca=a";
+        let error = open(Path::new("."), Path::new(address)).err().expect("no such anchor").to_string();
+        assert_eq!(
+            error,
+            format!(
+                "kmip not built in: {address} names a key server\n\
+                 build sealstone with the feature kmip, or give a file on other storage"
+            )
+        );
+    }
+}
