@@ -3,7 +3,7 @@
 //!
 //! `cargo run --release --example reseal_cost -- [PAIRS] [SLICE_SECONDS] [RECORDS] [RATE_MB_S] [THREADS]`
 //!
-//! A slice with a reseal ends by stopping it, and the next one goes on with what is left; once all of the store is under
+//! A slice with a reseal ends by stopping it, and the next one resumes with the remaining files; once all of the store is under
 //! the one cipher, the other one's turn comes. The order within a pair changes from pair to pair. Exits with 1 if the
 //! interval does not lie above a loss of 15 %.
 

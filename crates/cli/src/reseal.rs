@@ -90,7 +90,7 @@ fn report_text(report: &Report, flags: &ResealFlags, cipher: &Cipher) -> String 
     let is_foreign = |left: &&Left| left.why == Why::Foreign;
     let (foreign, left): (Vec<&Left>, Vec<&Left>) = report.left.iter().partition(is_foreign);
     if left.is_empty() {
-        text.push_str("every file of the store is sealed so\n");
+        text.push_str("no file of the store is left under anything else\n");
     } else {
         let bytes = left.iter().map(|left| left.stored_bytes).sum();
         let count = match left.len() {

@@ -96,7 +96,7 @@ fn a_sealed_store_changes_its_cipher() {
 
     let text = reseal(dir.path(), &["--cipher", "aria-256"]).done();
     assert!(text.contains(" rewritten in ") && text.contains(" s under aria-256 and key orders version 1\n"), "{text}");
-    assert!(text.ends_with("every file of the store is sealed so\n"), "{text}");
+    assert!(text.ends_with("no file of the store is left under anything else\n"), "{text}");
     let status = run(&mut sealstone(dir.path(), &["rest", "status", "db"])).done();
     let rows: Vec<&str> = status.lines().collect();
     assert!(rows[0].starts_with("CIPHER    FILES  ON DISK    SHARE  VERSION  KEY"), "{status}");
@@ -126,7 +126,7 @@ fn a_plain_store_is_sealed() {
 
     let text = reseal(dir.path(), &["--from-plain"]).done();
     assert!(
-        text.contains(" s under aes-256 and key orders version 1\nevery file of the store is sealed so\n"),
+        text.contains(" s under aes-256 and key orders version 1\nno file of the store is left under anything else\n"),
         "{text}"
     );
     assert!(text.ends_with("\nbeside the store:\n  notes.txt: in the clear, not part of the store, left as it is\n"));
@@ -166,7 +166,7 @@ fn ctrl_c_ends_it_and_says_how_to_go_on() {
 
     let words: Vec<&str> = last.split(' ').skip(4).collect();
     let text = run(&mut sealstone(dir.path(), &words)).done();
-    assert!(text.ends_with("every file of the store is sealed so\n"), "{text}");
+    assert!(text.ends_with("no file of the store is left under anything else\n"), "{text}");
     check(&env(&key, "aria-256").open_stored(&dir.path().join("db")).expect("it opens"));
 }
 
@@ -276,6 +276,6 @@ fn a_full_disk_loses_nothing() {
     assert!(transcript.stderr.starts_with("sealstone: cannot reseal the store in db: "), "{}", transcript.stderr);
     assert!(transcript.stderr.contains("File too large"), "{}", transcript.stderr);
     let text = reseal(dir.path(), &["--cipher", "aria-256"]).done();
-    assert!(text.ends_with("every file of the store is sealed so\n"), "{text}");
+    assert!(text.ends_with("no file of the store is left under anything else\n"), "{text}");
     check(&env(&key, "aria-256").open_stored(&dir.path().join("db")).expect("it opens"));
 }

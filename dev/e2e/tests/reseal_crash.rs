@@ -1,5 +1,5 @@
 //! Kills a process that reseals a database under load at two hundred random moments, and finds every acknowledged write
-//! after reopening; resealing then goes on with what is left, and finishes.
+//! after reopening; resealing then resumes with the remaining files, and finishes.
 
 use std::fs;
 use std::io::Write;
