@@ -113,16 +113,19 @@ impl Lab {
             self.leave_running();
             return Err(error);
         }
-        let mut waiting = std::mem::take(&mut self.servers);
-        while let Some((server, mut running)) = waiting.pop() {
-            if running.pids().is_empty()
-                && let Err(error) = running.start_again()
-            {
-                // those that ran before
-                waiting.into_iter().for_each(|(_, running)| running.leave_running());
-                return Err(error);
+        let mut outcome = Ok(());
+        let mut ran_before = Vec::new();
+        for (_, running) in self.servers.iter_mut().rev() {
+            let runs = !running.pids().is_empty();
+            ran_before.push(runs);
+            if !runs && outcome.is_ok() {
+                outcome = running.start_again();
             }
-            self.servers.insert(0, (server, running));
+        }
+        if let Err(error) = outcome {
+            let kept = self.servers.drain(..).rev().zip(ran_before).filter(|(_, ran_before)| *ran_before);
+            kept.for_each(|((_, running), _)| running.leave_running());
+            return Err(error);
         }
         Ok(self)
     }
@@ -197,4 +200,93 @@ pub fn list(dir: &Path) -> Result<Vec<Listed>, LabError> {
         Some(Listed { dir, standing })
     };
     Ok([dir.to_owned()].into_iter().chain(dirs).filter_map(standing).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::RefCell;
+    use std::rc::Rc;
+
+    use super::*;
+    use crate::pykmip::SERVER;
+
+    /// Servers that write down what is done with them.
+    #[derive(Debug)]
+    struct Noted {
+        name: &'static str,
+        runs: bool,
+        starts: bool,
+        notes: Rc<RefCell<Vec<String>>>,
+    }
+
+    impl Noted {
+        fn note(&self, what: &str) {
+            self.notes.borrow_mut().push(format!("{} {what}", self.name));
+        }
+    }
+
+    impl Running for Noted {
+        fn pids(&mut self) -> Vec<i32> {
+            if self.runs { vec![7] } else { Vec::new() }
+        }
+
+        fn start_again(&mut self) -> Result<(), LabError> {
+            self.note("starts");
+            if self.starts { Ok(()) } else { Err(LabError::NotEmpty { dir: PathBuf::new() }) }
+        }
+
+        fn stop(&mut self) -> Result<(), LabError> {
+            self.note("stops");
+            if self.starts { Ok(()) } else { Err(LabError::NotEmpty { dir: PathBuf::new() }) }
+        }
+
+        fn standing(&mut self) -> Standing {
+            Standing { server: SERVER.name, uri: String::new(), members: Vec::new() }
+        }
+
+        fn leave_running(self: Box<Self>) {
+            self.note("left");
+        }
+    }
+
+    /// A lab of three kinds; each is `(name, whether it runs, whether it starts and stops)`.
+    fn lab(kinds: [(&'static str, bool, bool); 3]) -> (Lab, Rc<RefCell<Vec<String>>>) {
+        let notes = Rc::<RefCell<Vec<String>>>::default();
+        let mut lab = Lab::new(Path::new("lab"));
+        for (name, runs, starts) in kinds {
+            lab.adopt(&SERVER, Box::new(Noted { name, runs, starts, notes: Rc::clone(&notes) }));
+        }
+        (lab, notes)
+    }
+
+    #[test]
+    fn what_ended_is_started_again_from_below_and_what_runs_is_left_alone() {
+        let (started, notes) = lab([("a", false, true), ("b", true, true), ("c", false, true)]);
+        let started = started.start_again(None, false).unwrap();
+        assert_eq!(*notes.borrow(), ["c starts", "a starts"]);
+        drop(started);
+
+        let (failing, notes) = lab([("a", true, true), ("b", false, false), ("c", true, true)]);
+        assert!(failing.start_again(None, false).is_err());
+        assert_eq!(*notes.borrow(), ["b starts", "c left", "a left"], "b ends with the value");
+    }
+
+    #[test]
+    fn a_lab_that_runs_or_is_wanted_otherwise_is_left_alone() {
+        let (running, notes) = lab([("a", true, true), ("b", true, true), ("c", true, true)]);
+        assert!(matches!(running.start_again(None, false), Err(LabError::Running { pids, .. }) if pids.contains("7")));
+        assert_eq!(*notes.borrow(), ["a left", "b left", "c left"]);
+        let (ended, notes) = lab([("a", false, true), ("b", false, true), ("c", false, true)]);
+        assert!(matches!(ended.start_again(Some(&SERVER), true), Err(LabError::AsItWas { .. })));
+        assert_eq!(*notes.borrow(), ["a left", "b left", "c left"]);
+    }
+
+    #[test]
+    fn servers_end_from_above_and_none_after_one_that_does_not() {
+        let (ending, notes) = lab([("a", true, true), ("b", true, false), ("c", true, true)]);
+        assert!(ending.stop().is_err());
+        assert_eq!(*notes.borrow(), ["a stops", "a left", "b stops", "b left", "c left"]);
+        let (ending, _) = lab([("a", true, true), ("b", false, true), ("c", true, true)]);
+        assert_eq!(ending.stop().unwrap(), 2);
+    }
 }

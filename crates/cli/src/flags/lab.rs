@@ -27,8 +27,8 @@ Examples:
   sealstone lab down
       ends them; lab up starts them again with their data
 
-All listen on 127.0.0.1 alone. Ctrl-C while they start leaves those that did: end
-them with lab down. Remove the directory to be rid of the data.";
+All listen on 127.0.0.1 alone. Ctrl-C while they start ends them. Remove the
+directory to be rid of the data.";
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum LabCommand {
@@ -105,7 +105,8 @@ impl Args for LabUp {
         let dir = Arg::new("dir").long("dir").value_name("DIR").default_value(LAB_DIR).global(true);
         let dir = dir.value_hint(ValueHint::DirPath).value_parser(value_parser!(PathBuf));
         let dir = dir.help("The directory of the lab: new or empty, or that of a lab which has ended");
-        let json = Arg::new("json").long("json").action(ArgAction::SetTrue).global(true).help("Print JSON");
+        let json = Arg::new("json").long("json").action(ArgAction::SetTrue).global(true).display_order(900);
+        let json = json.help("Print JSON");
         command
             .arg(dir)
             .arg(json)
@@ -126,7 +127,8 @@ fn of_server(server: &Server) -> Command {
     let command = Command::new(server.name).about(server.about).args(shown.map(flag));
     #[cfg(feature = "mongodb")]
     if can_be_sealed(server) {
-        return LabSealing::augment_args(command);
+        // whose description would become that of the command
+        return LabSealing::augment_args(command).about(server.about);
     }
     command
 }
