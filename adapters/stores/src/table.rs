@@ -24,7 +24,10 @@ pub enum UnknownStore {
         nearest: &'static str,
     },
     /// This program was built without it.
-    #[error("{name} is not built in\nbuild sealstone with the feature {feature}, which is on by default")]
+    #[error(
+        "{name} is left out of this build\nbuild with it: make compare ARGS=\"--store {name}\", or make install for all of it \
+         (feature {feature})"
+    )]
     NotBuilt {
         /// The store.
         name: &'static str,

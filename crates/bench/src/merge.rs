@@ -143,7 +143,10 @@ pub fn differences(runs: &[Results]) -> Vec<String> {
     let mut names: Vec<&String> = runs.iter().flat_map(|run| run.engine.settings.keys()).collect();
     names.sort();
     names.dedup();
-    for name in names {
+    let points: Vec<_> = runs.iter().map(|run| run.plan.point()).collect();
+    // a cache is sized to the data, and so differs wherever the axes do
+    let one_place = varied(&points).is_empty();
+    for name in names.into_iter().filter(|name| one_place || !name.starts_with("cache (")) {
         let values = runs.iter().map(|run| run.engine.settings.get(name).cloned().unwrap_or_else(|| "not set".into()));
         differ(&format!("engine setting {name}"), values.collect());
     }
@@ -155,6 +158,7 @@ pub fn differences(runs: &[Results]) -> Vec<String> {
 
 /// Every setting that bears on the figures, with its value in each run. Where results are put does not.
 fn plan_settings(runs: &[Results]) -> Vec<(String, Vec<String>)> {
+    let points: Vec<_> = runs.iter().map(|run| run.plan.point()).collect();
     let tables: Vec<serde_json::Map<String, serde_json::Value>> = runs
         .iter()
         .map(|run| match serde_json::to_value(&run.plan) {
@@ -167,7 +171,9 @@ fn plan_settings(runs: &[Results]) -> Vec<(String, Vec<String>)> {
     names.dedup();
     names
         .into_iter()
-        .filter(|name| !matches!(name.as_str(), "out" | "keep" | "workloads"))
+        .filter(|name| !matches!(name.as_str(), "out" | "keep"))
+        // a group leaves out what another point of its comparison has measured
+        .filter(|name| *name != "workloads" || varied(&points).is_empty())
         // what the names of the runs say already
         .filter(|name| !AXES.iter().any(|axis| axis.setting == name.as_str()))
         .map(|name| (name.clone(), tables.iter().map(|table| plain(table.get(name))).collect()))

@@ -594,7 +594,7 @@ mod tests {
         assert!(message("records = 5\nrounds = \"many\"\n").starts_with("plan.toml:2: "));
         assert!(message("bytes = \"2 parsecs\"\n").contains("no size"));
         assert!(message("records = \n").starts_with("plan.toml:1: "));
-        assert!(message("[records]\nx = 1\n").contains("one flat table"));
+        assert!(message("[records]\nx = 1\n").contains("only the settings of single stores are tables"));
     }
 
     #[test]

@@ -99,6 +99,15 @@ mod tests {
     }
 
     #[test]
+    fn what_suits_a_store_are_settings_that_can_be() {
+        for kind in stores() {
+            let plan = Plan { store: vec![kind.name.into()], ..Plan::default() }.suited(kind.suited);
+            plan.check().unwrap();
+            check(kind, &plan.point()).unwrap();
+        }
+    }
+
+    #[test]
     fn a_setting_is_one_of_its_store() {
         let with = |store: &str, setting: &str| {
             let settings = BTreeMap::from([(setting.to_owned(), vec!["x".to_owned()])]);

@@ -10,7 +10,7 @@ use std::thread;
 use std::time::Duration;
 
 use sealstone_e2e::transcript::{finish, run, sealstone};
-use serde_json::Value;
+use serde_json::{Value, json};
 use tempfile::TempDir;
 
 /// Settings of a comparison that is as short as one can be.
@@ -26,8 +26,17 @@ fn compare(dir: &Path, more: &[&str]) -> Command {
 
 /// Parses what a command printed as JSON, and asserts its schema version.
 fn json(text: &str) -> Value {
+    of_schema(1, text)
+}
+
+/// As [`json`], of what a comparison leaves.
+fn results(text: &str) -> Value {
+    of_schema(2, text)
+}
+
+fn of_schema(schema: u64, text: &str) -> Value {
     let value: Value = serde_json::from_str(text).unwrap_or_else(|error| panic!("{error} in:\n{text}"));
-    assert_eq!(value["schema"], 1, "{text}");
+    assert_eq!(value["schema"], schema, "{}", text.chars().take(300).collect::<String>());
     value
 }
 
@@ -44,15 +53,15 @@ fn compare_answers_and_leaves_report_and_data() {
     for part in ["aes-256", "oltp", "batch-load", "batch-scan", "%"] {
         assert!(screen.contains(part), "{part} is not in:\n{screen}");
     }
-    let results = dir.path().join("sealstone-results");
-    let data = json(&fs::read_to_string(results.join("results.json")).unwrap());
+    let left_in = dir.path().join("sealstone-results");
+    let data = results(&fs::read_to_string(left_in.join("results.json")).unwrap());
     assert_eq!(data["interrupted"], false);
     assert_eq!(data["groups"][0]["cells"].as_array().unwrap().len(), 8);
     assert_eq!(data["groups"][0]["engine"]["name"], "rocksdb");
-    let page = fs::read_to_string(results.join("report.html")).unwrap();
+    let page = fs::read_to_string(left_in.join("report.html")).unwrap();
     assert!(page.starts_with("<!DOCTYPE html>") || page.starts_with("<!doctype html>"));
     assert!(page.contains("aes-256") && !page.contains("src=\"http"));
-    let table = fs::read_to_string(results.join("results.csv")).unwrap();
+    let table = fs::read_to_string(left_in.join("results.csv")).unwrap();
     let samples: usize = data["groups"][0]["cells"]
         .as_array()
         .unwrap()
@@ -60,7 +69,7 @@ fn compare_answers_and_leaves_report_and_data() {
         .map(|cell| cell["samples"].as_array().unwrap().len())
         .sum();
     assert_eq!(table.lines().count(), 1 + samples);
-    let mut left: Vec<String> = fs::read_dir(&results)
+    let mut left: Vec<String> = fs::read_dir(&left_in)
         .unwrap()
         .map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned())
         .collect();
@@ -73,7 +82,7 @@ fn compare_answers_and_leaves_report_and_data() {
     assert_eq!(again.lines().last(), Some("again.html"));
     assert!(dir.path().join("again.html").is_file());
     let twice = ["report", "sealstone-results/results.json", "sealstone-results/results.json", "--json"];
-    let merged = json(&run(&mut sealstone(dir.path(), &twice)).done());
+    let merged = results(&run(&mut sealstone(dir.path(), &twice)).done());
     assert_eq!(merged["comparisons"].as_array().unwrap().len(), 2);
 }
 
@@ -83,12 +92,13 @@ fn axes_with_several_values_are_groups_of_one_comparison() {
     let axes = ["--ciphers", "none,aes-256", "--workloads", "a,batch-load", "--threads", "1,4", "--bytes", "1MB"];
     let screen = run(&mut compare(dir.path(), &axes)).done();
     assert!(screen.contains("\n4 clients\n") && screen.starts_with("1 client\n"), "{screen}");
-    let data = json(&fs::read_to_string(dir.path().join("sealstone-results/results.json")).unwrap());
+    let data = results(&fs::read_to_string(dir.path().join("sealstone-results/results.json")).unwrap());
     let groups = data["groups"].as_array().unwrap();
-    assert_eq!(data["plan"]["threads"], serde_json::json!([1, 4]));
+    assert_eq!(data["plan"]["threads"], json!([1, 4]));
     let shown: Vec<_> = groups.iter().map(|group| (&group["point"]["clients"], &group["workloads"])).collect();
     // bulk loading has one client, whatever the number of the others
-    assert_eq!(shown, [(&json("1"), &json("[\"a\",\"batch-load\"]")), (&json("4"), &json("[\"a\"]"))]);
+    let [one, both, four, alone] = [json!(1), json!(["a", "batch-load"]), json!(4), json!(["a"])];
+    assert_eq!(shown, [(&one, &both), (&four, &alone)]);
     for group in groups {
         let ratios = group["cells"].as_array().unwrap().iter().filter(|cell| !cell["overhead"].is_null()).count();
         assert_eq!(ratios, group["workloads"].as_array().unwrap().len(), "each group has a baseline of its own");
@@ -106,7 +116,7 @@ fn compare_prints_its_results_as_json() {
     let dir = empty();
     let transcript = run(&mut compare(dir.path(), &["--ciphers", "none", "--workloads", "c", "--json", "--quiet"]));
     assert!(transcript.stderr.ends_with("sealstone-results/report.html\n"), "{}", transcript.stderr);
-    let data = json(&transcript.done());
+    let data = results(&transcript.done());
     assert_eq!(data["plan"]["records"], 2000);
     assert!(fs::read_to_string(dir.path().join("sealstone-results/results.json")).unwrap().trim().len() > 100);
 }
@@ -388,7 +398,7 @@ fn ctrl_c_keeps_what_was_measured() {
     assert!(transcript.stderr.contains("\nstopping: "), "{}", transcript.stderr);
     assert_eq!(transcript.code, Some(1), "{}", transcript.stderr);
     assert_eq!(transcript.stdout.lines().last(), Some("sealstone-results/report.html"));
-    let data = json(&fs::read_to_string(dir.path().join("sealstone-results/results.json")).unwrap());
+    let data = results(&fs::read_to_string(dir.path().join("sealstone-results/results.json")).unwrap());
     assert_eq!(data["interrupted"], true);
     let samples = data["groups"][0]["cells"][0]["samples"].as_array().unwrap().len();
     assert!(samples > 0, "something was measured in eight seconds");

@@ -52,7 +52,7 @@ fn unknown_names_come_with_the_nearest() {
         dir.path(),
         &["compare", "--recors", "5"],
         "sealstone: unexpected argument '--recors' found\n  tip: a similar argument exists: '--records'\n  \
-         Usage: sealstone compare --records <N>\n  For more information, try '--help'.\n",
+         Usage: sealstone compare --records <LIST>\n  For more information, try '--help'.\n",
     );
     fails(
         dir.path(),
@@ -100,11 +100,11 @@ fn absurd_settings_say_why() {
     }
     let count = "want a whole number below 2^64 such as 5000, 1_000_000, 100k or 5M";
     for (flag, value, want) in [
-        ("--records <N>", "many", count),
-        ("--records <N>", "-1", count),
-        ("--records <N>", "99999999999999999999", count),
+        ("--records <LIST>", "many", count),
+        ("--records <LIST>", "-1", count),
+        ("--records <LIST>", "99999999999999999999", count),
         ("--seed <N>", "x", count),
-        ("--threads <N>", "1.5", count),
+        ("--threads <LIST>", "1.5", count),
         ("--bytes <SIZE>", "lots", "\"lots\" is no size; write bytes, or a number with kB, MB, GB, KiB, MiB, GiB"),
         ("--target <RATE>", "fast", "invalid float literal"),
     ] {
@@ -286,7 +286,7 @@ fn results_that_are_none_are_refused() {
     fails(
         dir.path(),
         &["report", "newer.json"],
-        "sealstone: results newer.json have schema 99, this build reads schema 1\n  \
+        "sealstone: results newer.json have schema 99, this build reads schemas 1 and 2\n  \
          report on them with Sealstone 9.9, which wrote them, or measure again\n",
     );
 }

@@ -140,6 +140,9 @@ fn across(runs: &[Run], results: &[Results], options: &Options) -> Result<Across
         charts.push(Charts {
             id: format!("cost-{name}"),
             title: format!("Cost by {name}"),
+            note: "Throughput against no encryption, measured in alternation with it: below 0 is slower. The line through a \
+                   point spans the 95 % confidence interval."
+                .into(),
             panels: sweep.cost,
             ..overhead_charts()
         });
