@@ -15,7 +15,7 @@ pub fn comparison(plan: &Plan, runs: Vec<Results>) -> Comparison {
     let first = runs.first().expect("a comparison has a group");
     let (version, started_at, command) = (first.version.clone(), first.started_at.clone(), first.command.clone());
     let (machine, variants) = (first.machine.clone(), first.variants.clone());
-    let first_stores = first.plan.stores.clone();
+    let stores = first.plan.stores.clone();
     let elapsed_s = runs.iter().map(|run| run.elapsed_s).sum();
     let interrupted = runs.iter().any(|run| run.interrupted);
     let group = |run: Results| Group {
@@ -31,7 +31,6 @@ pub fn comparison(plan: &Plan, runs: Vec<Results>) -> Comparison {
     };
     let groups: Vec<Group> = runs.into_iter().map(group).collect();
     let against = plan.against.as_ref().map_or_else(Vec::new, |name| against(name, &groups, &variants));
-    let stores = first_stores;
     let (schema, plan) = (SCHEMA, Plan { stores, ..plan.clone() });
     Comparison {
         schema,

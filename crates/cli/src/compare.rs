@@ -73,7 +73,7 @@ type Planned = (&'static StoreKind, Plan);
 fn planned(plan: &Plan, stores: &[&'static StoreKind]) -> anyhow::Result<Vec<Planned>> {
     let mut groups: Vec<Planned> = Vec::new();
     for store in stores {
-        let mut refused = None;
+        let mut refused = Vec::new();
         let before = groups.len();
         // beside a store that has members, one that has none is itself
         let alone = Plan { nodes: vec![1], ..plan.clone() };
@@ -81,13 +81,14 @@ fn planned(plan: &Plan, stores: &[&'static StoreKind]) -> anyhow::Result<Vec<Pla
         for group in plan.groups()?.into_iter().filter(|group| group.point().store == store.name) {
             match stores::check(store, &group.point()) {
                 Ok(()) => groups.push((store, group)),
-                Err(error) => refused = Some((group, error)),
+                Err(error) => refused.push((group, error)),
             }
         }
-        match refused {
-            Some((_, error)) if groups.len() == before => return Err(error),
-            Some((group, error)) => say(&format!("left out {}: {error}", group.point().words(&AXES.each_ref()))),
-            None => {}
+        for (group, error) in refused {
+            if groups.len() == before {
+                return Err(error);
+            }
+            say(&format!("left out {}: {error}", group.point().words(&AXES.each_ref())));
         }
     }
     Ok(groups)

@@ -4,7 +4,7 @@ use sealstone_bench::axes::Point;
 use sealstone_bench::plan::{Plan, check_memory};
 use sealstone_cipher::nearest::nearest;
 use sealstone_store::Engine;
-use sealstone_stores::kind::{Request, StoreKind, UserKey};
+use sealstone_stores::kind::{Form, Request, StoreKind, UserKey};
 use sealstone_stores::table::{store, stores};
 
 use crate::flags::CompareFlags;
@@ -28,24 +28,31 @@ pub(crate) fn check(kind: &StoreKind, point: &Point) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Whether every setting of a store in `plan` is one of its own.
+/// Whether every setting of a store in `plan` is one of its own, with a value that it can have.
 ///
 /// # Errors
-/// A store that is in no row, or a setting that is none of its; names the nearest.
+/// A store that is in no row, or a setting that is none of its; names the nearest. A value that is neither true nor false
+/// where it must be, or several values where there can be one.
 pub(crate) fn check_settings(plan: &Plan) -> anyhow::Result<()> {
     for (name, settings) in &plan.stores {
         let kind = store(name)?;
         let known = || kind.settings.iter().map(|setting| setting.name);
-        for setting in settings.keys() {
+        for (setting, values) in settings {
             if kind.settings.is_empty() {
                 anyhow::bail!("{setting} is no setting of {name}: it has none of its own\nleave it out");
             }
-            if !known().any(|one| one == setting) {
+            let Some(row) = kind.settings.iter().find(|row| row.name == setting) else {
                 anyhow::bail!(
                     "{setting} is no setting of {name}; did you mean {}?\nits settings: {}",
                     nearest(setting, known()),
                     known().collect::<Vec<_>>().join(", ")
                 );
+            };
+            if row.form != Form::Several && values.len() != 1 {
+                anyhow::bail!("{setting} of {name} has {} values\ngive it one", values.len());
+            }
+            if row.form == Form::Bool && values.iter().any(|value| value != "true" && value != "false") {
+                anyhow::bail!("{setting} of {name} is {}\nit can be true or false", values.join(", "));
             }
         }
     }
@@ -109,16 +116,22 @@ mod tests {
 
     #[test]
     fn a_setting_is_one_of_its_store() {
-        let with = |store: &str, setting: &str| {
-            let settings = BTreeMap::from([(setting.to_owned(), vec!["x".to_owned()])]);
+        let with_values = |store: &str, setting: &str, values: &[&str]| {
+            let values = values.iter().map(|value| String::from(*value)).collect();
+            let settings = BTreeMap::from([(setting.to_owned(), values)]);
             check_settings(&Plan { stores: BTreeMap::from([(store.to_owned(), settings)]), ..Plan::default() })
         };
+        let with = |store: &str, setting: &str| with_values(store, setting, &["true"]);
         assert!(with("rocksdb", "journal").unwrap_err().to_string().contains("it has none of its own"));
         #[cfg(feature = "mongodb")]
         {
             with("mongodb", "journal").unwrap();
             let error = with("mongodb", "jurnal").unwrap_err().to_string();
             assert!(error.starts_with("jurnal is no setting of mongodb; did you mean journal?\n"), "{error}");
+            let error = with_values("mongodb", "journal", &["yes"]).unwrap_err().to_string();
+            assert_eq!(error, "journal of mongodb is yes\nit can be true or false");
+            assert!(with_values("mongodb", "journal", &["true", "false"]).is_err());
+            with_values("mongodb", "cluster", &["none=mongodb://a", "aes-256=mongodb://b"]).unwrap();
         }
         assert!(with("rockdb", "x").unwrap_err().to_string().contains("did you mean rocksdb"));
     }
