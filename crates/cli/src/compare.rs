@@ -106,8 +106,9 @@ fn measure(
     let mut failed = None;
     let points: Vec<Point> = groups.iter().map(|(_, plan)| plan.point()).collect();
     let (axes, planned) = (varied(&points), groups.len());
+    let key = stores::user_key(flags)?;
     for (store, plan) in groups {
-        let outcome = stores::engine(store, flags, &plan)
+        let outcome = stores::engine(store, key.as_ref(), &plan)
             .and_then(|engine| compare::run(&plan, &*engine, display, stop).map_err(anyhow::Error::new));
         match outcome {
             Ok(results) => runs.push(results),

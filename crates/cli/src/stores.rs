@@ -59,31 +59,36 @@ pub(crate) fn check_settings(plan: &Plan) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The engine of the group that `plan` describes.
+/// The key that was named, if one was; a passphrase is asked for once for all groups.
 ///
 /// # Errors
-/// A key that cannot be had, servers that cannot be found, too little memory for what each of them takes at least.
-pub(crate) fn engine(kind: &StoreKind, flags: &CompareFlags, plan: &Plan) -> anyhow::Result<Box<dyn Engine>> {
+/// A key that cannot be had.
+pub(crate) fn user_key(flags: &CompareFlags) -> anyhow::Result<Option<UserKey>> {
+    let Some(named) = &flags.key else { return Ok(None) };
+    Ok(Some(UserKey {
+        named: named.clone(),
+        passphrase_file: key_source::named(flags.passphrase_file.as_deref()),
+        source: key_source::open(named, flags.passphrase_file.as_deref())?,
+    }))
+}
+
+/// The engine of the group that `plan` describes, with the user's `key`.
+///
+/// # Errors
+/// Servers that cannot be found, too little memory for what each of them takes at least.
+pub(crate) fn engine(kind: &StoreKind, key: Option<&UserKey>, plan: &Plan) -> anyhow::Result<Box<dyn Engine>> {
     let point = plan.point();
     let variants = plan.variants()?.0;
     if kind.cache_bytes_min > 0 {
         // each takes that much, whatever the plan says
         check_memory(plan.cache.unwrap_or(0).max(kind.cache_bytes_min), variants.len() * point.members)?;
     }
-    let key = match &flags.key {
-        Some(named) => Some(UserKey {
-            named: named.clone(),
-            passphrase_file: key_source::named(flags.passphrase_file.as_deref()),
-            source: key_source::open(named, flags.passphrase_file.as_deref())?,
-        }),
-        None => None,
-    };
     let opened = (kind.engine)(&Request {
         members: point.members,
         clients: point.clients,
         sealed: variants.iter().any(|variant| !variant.is_baseline()),
         keep: plan.keep.clone(),
-        key,
+        key: key.cloned(),
         settings: plan.stores.get(kind.name).cloned().unwrap_or_default(),
     })?;
     opened.notes.iter().for_each(|note| say(note));
