@@ -105,15 +105,8 @@ constant-time: setup-valgrind
 setup-valgrind:
 	@sh dev/setup.sh valgrind
 
-# what Miri knows the instructions of: plain code (its `portable` has no registers either), then those of `aesni` and `avx2`.
-# Every public call of each cipher under one length of its key, messages of 13 and 150 bytes, and with them the memory for keys,
-# which is plain memory there; slots of that are found again by address, which Miri wants to be allowed. Not covered: AVX-512,
-# locked memory, forks
-MIRI := MIRIFLAGS=-Zmiri-permissive-provenance cargo +nightly miri test --locked --package sealstone-cipher --test every_call --target-dir "$(CACHE)/target-miri"
-
 miri: setup-miri
-	$(MIRI)
-	RUSTFLAGS='-C target-feature=+ssse3,+sse4.1,+aes,+pclmulqdq,+avx,+avx2' $(MIRI)
+	@sh dev/miri.sh
 
 setup-miri:
 	@cargo +nightly miri --version >/dev/null 2>&1 || rustup toolchain install nightly --profile minimal --component miri,rust-src \
