@@ -25,16 +25,16 @@ use crate::file::KEY_BYTES_MAX;
 
 mod draw;
 mod error;
+mod fingerprint;
 mod header;
+mod version;
 
 pub use error::EnginePageError;
+pub use fingerprint::Fingerprint;
 pub use header::{
-    EnginePageInfo, FORMAT_VERSION, HEADER_BYTES, MAGIC, OVERHEAD_BYTES, PADDING_BYTES_MAX, PLACE_TAG_BYTES, PlaceKind,
-    inspect,
+    EnginePageInfo, HEADER_BYTES, OVERHEAD_BYTES, PADDING_BYTES_MAX, PLACE_TAG_BYTES, PlaceKind, SALT_BYTES, inspect,
 };
-
-/// Length of the salt that a writer draws, in bytes.
-pub const SALT_BYTES: usize = 16;
+pub use version::{FORMAT_VERSION, MAGIC};
 
 /// Most bytes of an engine's header that a block is bound to.
 pub const BOUND_BYTES_MAX: usize = 32;
@@ -77,32 +77,6 @@ impl<'a> Place<'a> {
     #[must_use]
     pub fn with_journal_kept(self, kept: bool) -> Self {
         Self { kept, ..self }
-    }
-}
-
-/// Eight bytes that tell one key version from all others and nothing about its secret, from which they are derived.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Fingerprint(pub [u8; 8]);
-
-impl Fingerprint {
-    /// The fingerprint of `key` with the secret `secret`.
-    #[must_use]
-    pub fn of(key: &KeyRef, secret: &Secret) -> Self {
-        let mut fingerprint = [0; 8];
-        subkey(secret.as_bytes(), "engine page key", &[key.id.as_bytes()], &mut fingerprint);
-        Self(fingerprint)
-    }
-}
-
-impl fmt::Display for Fingerprint {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
-    }
-}
-
-impl fmt::Debug for Fingerprint {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Fingerprint({self})")
     }
 }
 

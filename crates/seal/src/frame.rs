@@ -37,136 +37,20 @@
 //! ```
 
 mod ahead;
+mod place;
 mod v1;
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 pub use ahead::KeyStreamAhead;
+use place::{Cursor, SECTOR_BYTES};
+pub use place::{End, Frame, FramePlace, HEAD_BYTES, OVERHEAD_BYTES};
 
-use crate::header::{FILE_ID_BYTES, Layout};
 pub use crate::limits::FRAME_BYTES_MAX;
 use crate::random::nonce_bits;
-use crate::segment::nonce;
+use crate::segment::drawn_nonce;
 use crate::{SealError, SealedFile, TAG_BYTES};
-
-/// Length of what precedes the ciphertext of a frame, in bytes: its length, and the random bits of its nonce.
-pub const HEAD_BYTES: usize = 8;
-/// Bytes that a frame adds to its data.
-pub const OVERHEAD_BYTES: usize = HEAD_BYTES + TAG_BYTES;
-
-/// The least that a disk writes at once. A power cut leaves zeros in one that was allocated and never written.
-const SECTOR_BYTES: u64 = 512;
-
-/// Where a frame lies, in the file and in the data.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct FramePlace {
-    /// Frame number, from 0.
-    pub index: u64,
-    /// Where it starts, in stored bytes from the beginning of the file.
-    pub stored_offset: u64,
-    /// Where its data starts, counted in data alone.
-    pub logical_offset: u64,
-    /// Bytes of data, 1 to [`FRAME_BYTES_MAX`].
-    pub bytes: u32,
-    /// Segment whose subkey seals it.
-    segment: u64,
-    /// First block of it within the segment.
-    counter: u64,
-}
-
-impl FramePlace {
-    /// Length of it on disk.
-    #[must_use]
-    pub fn stored_bytes(&self) -> usize {
-        self.bytes as usize + OVERHEAD_BYTES
-    }
-
-    /// The tag binds to file, frame number, place and length.
-    fn associated(&self, file: &SealedFile) -> [u8; 36] {
-        let mut associated = [0; 36];
-        associated[..FILE_ID_BYTES].copy_from_slice(&file.info().file_id);
-        associated[16..24].copy_from_slice(&self.index.to_be_bytes());
-        associated[24..32].copy_from_slice(&self.stored_offset.to_be_bytes());
-        associated[32..36].copy_from_slice(&self.bytes.to_be_bytes());
-        associated
-    }
-
-    /// The nonce, right-aligned. Where it has room for random bits it does not depend on the lengths of the frames before,
-    /// so that key stream for the next frame can be made before its data are there.
-    fn nonce(&self, nonce_bytes: usize, random: u32) -> [u8; 12] {
-        if nonce_bytes == 12 { nonce_of(self.index, random) } else { nonce(self.counter) }
-    }
-
-    #[cold]
-    fn failed(&self) -> SealError {
-        SealError::Frame { index: self.index, offset: self.stored_offset }
-    }
-}
-
-/// The nonce of frame `index`, where it has room for `random` bits.
-fn nonce_of(index: u64, random: u32) -> [u8; 12] {
-    let mut nonce = nonce(index);
-    nonce[..4].copy_from_slice(&random.to_be_bytes());
-    nonce
-}
-
-/// Where the next frame begins. Writer and readers step through the same places, since each follows from the lengths
-/// before it.
-#[derive(Clone, Copy, Debug)]
-struct Cursor {
-    block_bytes: u64,
-    segment_units: u64,
-    /// The place of the next frame, its length not yet known.
-    next: FramePlace,
-}
-
-impl Cursor {
-    fn new(file: &SealedFile) -> Result<Self, SealError> {
-        let info = file.info();
-        if info.layout != Layout::Frames {
-            return Err(SealError::WrongLayout { found: info.layout.name(), want: Layout::Frames.name() });
-        }
-        let next = FramePlace {
-            index: 0,
-            stored_offset: info.frames_at(),
-            logical_offset: 0,
-            bytes: 0,
-            segment: 0,
-            counter: 0,
-        };
-        Ok(Self { block_bytes: info.cipher.block_bytes as u64, segment_units: info.segment_units, next })
-    }
-
-    /// Units of a segment that a frame of `bytes` takes: its blocks, and one for its tag.
-    fn units(&self, bytes: u32) -> u64 {
-        1 + u64::from(bytes).div_ceil(self.block_bytes)
-    }
-
-    /// The place of the next frame if it has `bytes` of data: in the next segment where this one has no room left.
-    /// None for a length that no frame has.
-    fn place(&self, bytes: u32) -> Option<FramePlace> {
-        if bytes == 0 || bytes > FRAME_BYTES_MAX || self.units(bytes) > self.segment_units {
-            return None;
-        }
-        let mut place = FramePlace { bytes, ..self.next };
-        if place.counter + self.units(bytes) > self.segment_units {
-            (place.segment, place.counter) = (place.segment + 1, 0);
-        }
-        Some(place)
-    }
-
-    fn advance(&mut self, place: &FramePlace) {
-        self.next = FramePlace {
-            index: place.index + 1,
-            stored_offset: place.stored_offset + place.stored_bytes() as u64,
-            logical_offset: place.logical_offset + u64::from(place.bytes),
-            bytes: 0,
-            segment: place.segment,
-            counter: place.counter + self.units(place.bytes),
-        };
-    }
-}
 
 /// The one writer of a new file of frames.
 #[derive(Debug)]
@@ -253,7 +137,7 @@ impl FrameWriter {
         stored.extend_from_slice(data);
         let (body, associated) = (&mut stored[body..], place.associated(&self.file));
         let tag = match taken {
-            Some(taken) => taken.keyed.seal(&nonce_of(place.index, random), &associated, body, taken.stream),
+            Some(taken) => taken.keyed.seal(&drawn_nonce(place.index, random), &associated, body, taken.stream),
             None => {
                 let nonce = place.nonce(keyed.nonce_bytes(), random);
                 keyed.seal(&nonce[12 - keyed.nonce_bytes()..], &associated, body)
@@ -264,31 +148,6 @@ impl FrameWriter {
         self.cursor.advance(&place);
         Ok(())
     }
-}
-
-/// One frame, opened.
-#[derive(Clone, Copy, Debug)]
-pub struct Frame<'a> {
-    /// Where it lies.
-    pub place: FramePlace,
-    /// Its data.
-    pub data: &'a [u8],
-}
-
-/// How a file of frames ends.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum End {
-    /// With a whole frame, or with none at all.
-    Clean,
-    /// Within a frame, or in one that lost a sector: its writer was stopped there. What precedes `offset` is whole.
-    Torn {
-        /// Where the torn frame starts, in stored bytes from the beginning of the file.
-        offset: u64,
-        /// Bytes from there to the end.
-        bytes: u64,
-        /// Whether all of these are zero: space that was allocated, and nothing that anybody wrote.
-        unwritten: bool,
-    },
 }
 
 /// What the reader makes of the bytes at its place.

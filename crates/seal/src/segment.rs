@@ -63,6 +63,13 @@ pub(crate) fn nonce(counter: u64) -> [u8; 12] {
     nonce
 }
 
+/// The nonce of frame `index` with `random` bits in front, where a nonce has 12 bytes.
+pub(crate) fn drawn_nonce(index: u64, random: u32) -> [u8; 12] {
+    let mut nonce = nonce(index);
+    nonce[..4].copy_from_slice(&random.to_be_bytes());
+    nonce
+}
+
 #[cfg(test)]
 mod tests {
     use std::cell::Cell;

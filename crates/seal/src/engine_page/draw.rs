@@ -15,7 +15,7 @@ use std::time::Instant;
 
 use sealstone_cipher::speed;
 
-use super::EnginePageError;
+use super::error::EnginePageError;
 use super::header::DRAWN_BYTES;
 
 /// How many blocks of a thread share one draw from the operating system.

@@ -4,8 +4,8 @@ use sealstone_cipher::aead::Error as CipherError;
 use sealstone_cipher::memory::Forked;
 use sealstone_keys::{KeyError, KeyRef};
 
-use super::Fingerprint;
-use super::header::FORMAT_VERSION;
+use super::fingerprint::Fingerprint;
+use super::version::FORMAT_VERSION;
 
 /// Why a page was not sealed, or a block not opened. Never holds key bytes or data.
 #[derive(Debug, thiserror::Error)]

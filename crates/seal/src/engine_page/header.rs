@@ -6,14 +6,10 @@ use std::ops::Range;
 
 use sealstone_cipher::registry::{self, Cipher};
 
-use super::{EnginePageError, Fingerprint, SALT_BYTES};
+use super::error::EnginePageError;
+use super::fingerprint::Fingerprint;
+use super::version::{FORMAT_VERSION, MAGIC};
 use crate::TAG_BYTES;
-
-/// What every block begins with; the first byte is no text.
-pub const MAGIC: [u8; 3] = *b"\x89SP";
-
-/// The format version written, and the newest that is read.
-pub const FORMAT_VERSION: u8 = 3;
 
 /// Length of what stands before the ciphertext in the version written, in bytes; it is less in version 1.
 pub const HEADER_BYTES: usize = 48;
@@ -23,6 +19,9 @@ pub const OVERHEAD_BYTES: usize = HEADER_BYTES + TAG_BYTES;
 
 /// Most zeros behind the ciphertext of a block, in bytes.
 pub const PADDING_BYTES_MAX: usize = u16::MAX as usize;
+
+/// Length of the salt that a writer draws, in bytes.
+pub const SALT_BYTES: usize = 16;
 
 /// Length of the room for the tag of a place, in bytes: zeros that follow the tag of the block, for whoever stores it. What
 /// is written there is neither authenticated nor looked at here.
@@ -178,6 +177,9 @@ impl EnginePageInfo {
     pub fn header_bytes(&self) -> usize {
         if self.format_version == 1 { HEADER_1_BYTES } else { HEADER_BYTES }
     }
+
+    /// Length of the salt that a writer draws, in bytes.
+    pub const SALT_BYTES: usize = 16;
 
     /// Length of the room for the tag of a place behind the tag, in bytes.
     #[must_use]

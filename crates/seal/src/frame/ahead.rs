@@ -14,8 +14,8 @@ use sealstone_cipher::backend::Backend;
 use sealstone_cipher::memory::{Generation, Protected};
 use sealstone_cipher::registry::Cipher;
 
-use super::nonce_of;
 use crate::random::nonce_bits;
+use crate::segment::drawn_nonce;
 use crate::{SealError, TAG_BYTES};
 
 /// Key stream in a batch, in bytes.
@@ -52,7 +52,7 @@ impl Batch {
         let frames = (BATCH_BYTES / each).min(FRAMES_MAX);
         for (i, stream) in self.stream.chunks_exact_mut(each).take(frames).enumerate() {
             self.random[i] = nonce_bits()?;
-            keyed.key_stream(&nonce_of(first + i as u64, self.random[i]), stream);
+            keyed.key_stream(&drawn_nonce(first + i as u64, self.random[i]), stream);
         }
         (self.first, self.each, self.frames) = (first, each, frames);
         Ok(())

@@ -1,8 +1,9 @@
 //! Frames of format version 1: a head (length and a tag of its own) and a body (ciphertext and its tag). Read only, since
 //! nothing writes this version any more. Byte by byte in `docs/formats.md`.
 
-use super::{End, FRAME_BYTES_MAX, Frame, FramePlace, SECTOR_BYTES};
+use super::place::{End, Frame, FramePlace, SECTOR_BYTES};
 use crate::header::{FILE_ID_BYTES, HEADER_BYTES_V1, Layout};
+use crate::limits::FRAME_BYTES_MAX;
 use crate::segment::nonce;
 use crate::{SealError, SealedFile, TAG_BYTES};
 

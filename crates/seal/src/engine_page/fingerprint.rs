@@ -1,0 +1,31 @@
+//! Which key version sealed an engine page, without a word about its secret. Not here: the header that names it (`header`).
+
+use std::fmt;
+
+use sealstone_keys::{KeyRef, Secret, subkey};
+
+/// Eight bytes that tell one key version from all others and nothing about its secret, from which they are derived.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Fingerprint(pub [u8; 8]);
+
+impl Fingerprint {
+    /// The fingerprint of `key` with the secret `secret`.
+    #[must_use]
+    pub fn of(key: &KeyRef, secret: &Secret) -> Self {
+        let mut fingerprint = [0; 8];
+        subkey(secret.as_bytes(), "engine page key", &[key.id.as_bytes()], &mut fingerprint);
+        Self(fingerprint)
+    }
+}
+
+impl fmt::Display for Fingerprint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+impl fmt::Debug for Fingerprint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Fingerprint({self})")
+    }
+}
