@@ -21,7 +21,7 @@ use crate::stoppable::Stoppable;
 use crate::summary::{self, Measured};
 pub use crate::work_dir::WorkDirError;
 use crate::work_dir::{WorkDir, directory_name, remove_dir};
-use crate::workload::{self, Position, Workload};
+use crate::workload::{self, Position, SizedBy, Workload};
 use sealstone_store::{Engine, Store, StoreError, StoreOptions, Variant};
 
 /// Why a comparison has no results.
@@ -89,8 +89,8 @@ pub fn run_workloads(
 ) -> Result<Results, CompareError> {
     let (variants, notes) = plan.variants()?;
     let groups = Group::all(workloads);
-    let names: Vec<&str> = groups.iter().map(|group| group.dataset).collect();
-    plan.check_room(variants.len() * plan.point().members, &names)?;
+    let sizes: Vec<SizedBy> = groups.iter().map(Group::sized_by).collect();
+    plan.check_room(variants.len() * plan.point().members, &sizes)?;
     let started_at = jiff::Timestamp::now();
     let (begin, machine_begin) = (Instant::now(), machine::Busy::now());
     let cpu_begin = CpuTime::with_ended_children();
@@ -166,6 +166,10 @@ impl<'a> Group<'a> {
 
     fn first(&self) -> &'a dyn Workload {
         self.workloads[0].1
+    }
+
+    fn sized_by(&self) -> SizedBy {
+        self.first().spec().sized_by
     }
 
     fn loads_itself(&self) -> bool {
@@ -283,7 +287,7 @@ impl<'a> Comparison<'a> {
         const LOAD_BYTES_A_SECOND: f64 = 50e6;
         let variants = self.variants.len() as f64;
         for group in groups {
-            let load_s = self.plan.data_bytes(group.dataset) as f64 * variants / LOAD_BYTES_A_SECOND;
+            let load_s = group.sized_by().stored_bytes(&self.plan.data()) as f64 * variants / LOAD_BYTES_A_SECOND;
             let task = self.estimate().add(load_s);
             self.load_tasks.insert(group.dataset, task);
             for (number, _) in &group.workloads {
@@ -333,7 +337,7 @@ impl<'a> Comparison<'a> {
             }
         }
         let data_bytes = match group.first().data_bytes() {
-            0 => self.plan.data_bytes(group.dataset),
+            0 => group.sized_by().stored_bytes(&self.plan.data()),
             bytes => bytes,
         };
         let cache_bytes = self.cache_bytes(group, data_bytes);

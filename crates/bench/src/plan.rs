@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::axes::{Point, varied};
 use crate::size::human_bytes;
+use crate::workload::SizedBy;
 use crate::{machine, workload};
 
 /// Which ciphers a recommendation may name.
@@ -317,7 +318,7 @@ impl Plan {
             for name in plan.workloads.drain(..) {
                 let spec = workload::workload(&name)?;
                 let repeats = (spec.clients.is_some() && point.clients != first.clients)
-                    || (spec.dataset != "ycsb" && point.records != first.records);
+                    || (spec.sized_by != SizedBy::Records && point.records != first.records);
                 if !repeats {
                     workloads.push(name);
                 }
@@ -430,18 +431,6 @@ impl Plan {
         }
     }
 
-    /// Estimates the bytes that one loaded store of data set `dataset` (`ycsb`, `oltp`, `batch`) takes.
-    pub fn data_bytes(&self, dataset: &str) -> u64 {
-        match dataset {
-            // ten fields of 100 bytes, a key of about 23, lengths
-            "ycsb" => {
-                let record_bytes = self.records_from.as_deref().and_then(csv_record_bytes).unwrap_or(1_000);
-                self.point().records.saturating_mul(record_bytes + 60)
-            }
-            _ => self.bytes.saturating_add(self.bytes / 5),
-        }
-    }
-
     /// Directory whose file system will hold the stores: `keep`, or else `out`.
     pub fn stores_dir(&self) -> &Path {
         self.keep.as_deref().unwrap_or(&self.out)
@@ -450,13 +439,14 @@ impl Plan {
     /// Checks that the stores fit on the disk and a cache that was set fits in memory.
     ///
     /// - `stores`: how many copies of each data set there are: one a variant, or one for each member of its replica set
-    /// - `datasets`: names of the data sets that will be loaded
+    /// - `datasets`: what sizes the data sets that will be loaded
     ///
     /// # Errors
     /// `PlanError::Space`, `PlanError::Memory`.
-    pub fn check_room(&self, stores: usize, datasets: &[&str]) -> Result<(), PlanError> {
+    pub fn check_room(&self, stores: usize, datasets: &[SizedBy]) -> Result<(), PlanError> {
         // log-structured stores hold up to about twice their data while they compact
-        let bytes = |dataset: &&str| self.data_bytes(dataset).saturating_mul(2 * stores as u64);
+        let data = self.data();
+        let bytes = |dataset: &SizedBy| dataset.stored_bytes(&data).saturating_mul(2 * stores as u64);
         let need_bytes = match self.keep {
             Some(_) => datasets.iter().map(bytes).fold(0, u64::saturating_add),
             None => datasets.iter().map(bytes).max().unwrap_or(0),
@@ -514,15 +504,6 @@ fn listed<T: PartialEq + ToString>(setting: &'static str, list: &[T]) -> Result<
 
 fn value(setting: &'static str, found: impl ToString, reason: &str) -> PlanError {
     PlanError::Value { setting, found: found.to_string(), reason: reason.into() }
-}
-
-/// Bytes of values in an average record of the CSV file `path`, from its first megabyte.
-fn csv_record_bytes(path: &Path) -> Option<u64> {
-    use std::io::Read;
-    let mut head = Vec::new();
-    std::fs::File::open(path).ok()?.take(1 << 20).read_to_end(&mut head).ok()?;
-    let lines = head.iter().filter(|&&byte| byte == b'\n').count() as u64;
-    Some((head.len() as u64 / lines.max(1)).max(1))
 }
 
 #[cfg(test)]
@@ -673,11 +654,11 @@ mod tests {
     #[test]
     fn a_disk_or_memory_too_small_is_told_before_anything_runs() {
         let huge = Plan { records: vec![1 << 40], ..Plan::default() };
-        let error = huge.check_room(3, &["ycsb"]).unwrap_err();
+        let error = huge.check_room(3, &[SizedBy::Records]).unwrap_err();
         assert!(matches!(error, PlanError::Space { .. }), "{error}");
         assert!(error.to_string().contains("are free there"), "{error}");
         let hungry = Plan { records: vec![10], cache: Some(1 << 49), ..Plan::default() };
-        assert!(matches!(hungry.check_room(3, &["ycsb"]), Err(PlanError::Memory { .. })));
-        Plan { records: vec![10], ..Plan::default() }.check_room(3, &["ycsb"]).unwrap();
+        assert!(matches!(hungry.check_room(3, &[SizedBy::Records]), Err(PlanError::Memory { .. })));
+        Plan { records: vec![10], ..Plan::default() }.check_room(3, &[SizedBy::Records]).unwrap();
     }
 }

@@ -10,7 +10,7 @@ use crate::plan::Plan;
 use crate::results::{Cell, Overhead, Results, Sample, Saturation, TimeSplit, Variant, Verdict};
 use crate::saturation::{self, Evidence};
 use crate::statistics::{self, Estimate, Judgement};
-use crate::workload::{Spec, Unit};
+use crate::workload::{self, SizedBy, Spec, Unit};
 use crate::{machine, recommend};
 
 /// What was measured of one variant under one workload.
@@ -264,12 +264,19 @@ fn warn_of_run(plan: &Plan, engine: &EngineFacts, cells: &[Cell], interrupted: b
             generator.join(", ")
         ));
     }
-    let cold = workloads(cells, |cell| cell.workload == "oltp" && cell.cache_hit_rate.is_some_and(|rate| rate < 0.95));
-    if !cold.is_empty() {
-        warnings.push(
-            "oltp: fewer than 95 % of the look-ups were answered by the cache; raise the cache or lower the bytes"
-                .into(),
-        );
+    for spec in workload::workloads() {
+        let is_colder = |cell: &Cell| cell.cache_hit_rate.is_some_and(|rate| rate < spec.cache_hits_min);
+        if cells.iter().any(|cell| cell.workload == spec.name && is_colder(cell)) {
+            warnings.push(format!(
+                "{}: fewer than {:.0} % of the look-ups were answered by the cache; raise the cache or lower the {}",
+                spec.name,
+                100.0 * spec.cache_hits_min,
+                match spec.sized_by {
+                    SizedBy::Records => "records",
+                    SizedBy::Bytes => "bytes",
+                }
+            ));
+        }
     }
 }
 

@@ -20,11 +20,16 @@ pub(crate) fn run(flags: &WorkloadsFlags) -> anyhow::Result<Answer> {
         let mut table = Table::new(["WORKLOAD", "DATA SET", ">CLIENTS", "WHAT IT DOES"]);
         for spec in workloads() {
             let clients = spec.clients.map_or("--threads".to_string(), |clients| clients.to_string());
-            table.row([spec.name, spec.dataset, &clients, spec.description]);
+            table.row([spec.name, spec.dataset, &clients, &what(spec)]);
         }
         print(&table.render(terminal::stdout()))?;
     }
     Ok(Answer::Done)
+}
+
+/// What `spec` does, and what must be known of its figures.
+fn what(spec: &Spec) -> String {
+    [Some(spec.description), spec.remark].into_iter().flatten().collect::<Vec<_>>().join("; ")
 }
 
 fn as_json(spec: &Spec) -> Value {
@@ -36,5 +41,6 @@ fn as_json(spec: &Spec) -> Value {
         "clients": spec.clients,
         "cold": spec.cold,
         "from_empty": spec.from_empty,
+        "remark": spec.remark,
     })
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use sealstone_bench::workload::{Client, Data, Done, Position, Recorder, Spec, Unit, Workload, split};
+use sealstone_bench::workload::{Client, Data, Done, Position, Recorder, SizedBy, Spec, Unit, Workload, split};
 use sealstone_store::{Field, Kind, Record, Store, StoreError, Table};
 
 pub(crate) static SPEC: Spec = Spec {
@@ -14,6 +14,9 @@ pub(crate) static SPEC: Spec = Spec {
     clients: None,
     cold: false,
     from_empty: false,
+    sized_by: SizedBy::Records,
+    cache_hits_min: 0.0,
+    remark: None,
 };
 
 const ROWS: u64 = 100;

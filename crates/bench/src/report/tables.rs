@@ -433,7 +433,10 @@ pub(super) fn workloads(run: &Run) -> Table {
         });
         vec![
             head(*name),
-            words(workload::workload(name).map_or("not known to this build", |spec| spec.description)),
+            match workload::workload(name) {
+                Ok(spec) => Datum { note: spec.remark.unwrap_or_default().into(), ..words(spec.description) },
+                Err(_) => words("not known to this build"),
+            },
             figure(first.map_or("–".into(), |cell| cell.clients.to_string())),
             words(unit),
         ]

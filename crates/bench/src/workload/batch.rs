@@ -7,9 +7,11 @@ use std::time::Instant;
 
 use xxhash_rust::xxh3::xxh3_64;
 
+use super::contract::{Client, Done, Position, Recorder, SizedBy, Spec, Unit, Workload, split};
+use super::error::Error;
 use super::loading::load_sorted;
 use super::records::Records;
-use super::{Client, Done, Error, Position, Recorder, Sources, Spec, Unit, Workload, shared, split};
+use super::sources::Sources;
 use sealstone_store::{Record, Row, Store, StoreError, Table};
 
 pub(super) const LOAD: Spec = Spec {
@@ -20,6 +22,9 @@ pub(super) const LOAD: Spec = Spec {
     clients: Some(1),
     cold: false,
     from_empty: true,
+    sized_by: SizedBy::Bytes,
+    cache_hits_min: 0.0,
+    remark: None,
 };
 
 pub(super) const SCAN: Spec = Spec {
@@ -30,6 +35,9 @@ pub(super) const SCAN: Spec = Spec {
     clients: Some(1),
     cold: true,
     from_empty: false,
+    sized_by: SizedBy::Bytes,
+    cache_hits_min: 0.0,
+    remark: None,
 };
 
 /// Bytes of values in a chunk, about: large enough that a chunk is a file or more of its own.
@@ -108,7 +116,7 @@ struct BatchLoad {
 }
 
 pub(super) fn make_load(_spec: &'static Spec, sources: &Sources) -> Result<Box<dyn Workload>, Error> {
-    Ok(Box::new(BatchLoad { data: shared(&sources.batch, || DataSet::new(sources))? }))
+    Ok(Box::new(BatchLoad { data: sources.shared(DataSet::new)? }))
 }
 
 impl Workload for BatchLoad {
@@ -178,7 +186,7 @@ struct BatchScan {
 }
 
 pub(super) fn make_scan(_spec: &'static Spec, sources: &Sources) -> Result<Box<dyn Workload>, Error> {
-    let data = shared(&sources.batch, || DataSet::new(sources))?;
+    let data = sources.shared(DataSet::new)?;
     let mut record = Record::new();
     let mut checksum = |chunk| {
         let mut checksum = Checksum::default();

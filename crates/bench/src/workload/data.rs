@@ -1,6 +1,8 @@
 //! What the workloads of one comparison are made from: how much data, where its records come from, how many operations.
 
-use std::path::PathBuf;
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
 
 /// What workloads are made from.
 #[derive(Clone, Debug)]
@@ -17,4 +19,20 @@ pub struct Data {
     pub rounds: usize,
     /// Seed of every random draw.
     pub seed: u64,
+}
+
+impl Data {
+    /// Estimates the bytes of values in a record: ten fields of 100 bytes, or what the CSV file has on average.
+    #[must_use]
+    pub fn record_bytes(&self) -> u64 {
+        self.records_from.as_deref().and_then(csv_record_bytes).unwrap_or(1_000)
+    }
+}
+
+/// Bytes of values in an average record of the CSV file `path`, from its first megabyte.
+fn csv_record_bytes(path: &Path) -> Option<u64> {
+    let mut head = Vec::new();
+    File::open(path).ok()?.take(1 << 20).read_to_end(&mut head).ok()?;
+    let lines = head.iter().filter(|&&byte| byte == b'\n').count() as u64;
+    Some((head.len() as u64 / lines.max(1)).max(1))
 }

@@ -11,13 +11,26 @@ use std::time::Instant;
 use rand::RngExt;
 use rand::rngs::SmallRng;
 
+use super::contract::{Client, Done, Position, Recorder, SizedBy, Spec, Unit, Workload, split};
 use super::distribution::{AcknowledgedCounter, Latest, ScrambledZipfian, fnv, stream};
+use super::error::Error;
 use super::records::Records;
-use super::{Client, Done, Error, Position, Recorder, Sources, Spec, Unit, Workload, shared, split};
+use super::sources::Sources;
 use sealstone_store::{Record, Row, Store, StoreError, Table};
 
 const fn spec(name: &'static str, description: &'static str) -> Spec {
-    Spec { name, description, unit: Unit::Operations, dataset: "ycsb", clients: None, cold: false, from_empty: false }
+    Spec {
+        name,
+        description,
+        unit: Unit::Operations,
+        dataset: "ycsb",
+        clients: None,
+        cold: false,
+        from_empty: false,
+        sized_by: SizedBy::Records,
+        cache_hits_min: 0.0,
+        remark: None,
+    }
 }
 
 pub(super) const A: Spec = spec("a", "YCSB a: 50 % reads, 50 % updates of one field; zipfian");
@@ -125,7 +138,7 @@ struct Ycsb {
 }
 
 pub(super) fn make(spec: &'static Spec, sources: &Sources) -> Result<Box<dyn Workload>, Error> {
-    let data = shared(&sources.ycsb, || DataSet::new(sources))?;
+    let data = sources.shared(DataSet::new)?;
     let mix = Mix::of(spec.name);
     let operations = sources.data.operations;
     // as in YCSB, room for twice the inserts that are expected, so that popular keys stay the same ones

@@ -1,10 +1,9 @@
 //! Whether the books of `oltp` balance: sums over all tables that agree if, and only if, every transaction was applied
 //! whole and none was lost.
 
-use super::STOCK_REFILL;
 use super::tables::{
-    CUSTOMER, DISTRICT, DataSet, LINE, ORDER, PAID, STOCK, STOCK_AT_FIRST, customer, district, line, number, order,
-    payment, stock,
+    CUSTOMER, DISTRICT, DataSet, LINE, ORDER, PAID, STOCK, STOCK_AT_FIRST, STOCK_REFILL, customer, district, line,
+    number, order, payment, stock,
 };
 use sealstone_store::{Record, Store, StoreError, Table};
 

@@ -19,12 +19,14 @@ use rand::{RngExt, SeedableRng};
 
 use self::books::Books;
 use self::tables::{
-    BYTES_PER_CUSTOMER, CUSTOMER, DISTRICT, DataSet, Key, LINE, LOADED_LINES, ORDER, PAID, STOCK, customer, district,
-    line, order, stock,
+    BYTES_PER_CUSTOMER, CUSTOMER, DISTRICT, DataSet, Key, LINE, LOADED_LINES, ORDER, PAID, STOCK, STOCK_REFILL,
+    customer, district, line, order, stock,
 };
+use super::contract::{Client, Done, Position, Recorder, SizedBy, Spec, Unit, Workload, split};
 use super::distribution::{HotSpot, stream};
+use super::error::Error;
 use super::loading::load_sorted;
-use super::{Client, Done, Error, Position, Recorder, Sources, Spec, Unit, Workload, split};
+use super::sources::Sources;
 use sealstone_store::{Record, Store, StoreError, Table, Transaction};
 
 pub(super) const OLTP: Spec = Spec {
@@ -35,6 +37,9 @@ pub(super) const OLTP: Spec = Spec {
     clients: Some(80),
     cold: false,
     from_empty: false,
+    sized_by: SizedBy::Bytes,
+    cache_hits_min: 0.95,
+    remark: Some("after TPC-C and much smaller: its figures are not TPC-C's"),
 };
 
 /// So many of the customers and items are hot: a fifth, which gets nine tenths of the requests. They lie together, so
@@ -46,8 +51,7 @@ const HOT_SHARE: f64 = 0.9;
 const LINES: (usize, usize) = (5, 10);
 /// Most pieces in a line of a new order.
 const QUANTITY_MAX: i64 = 10;
-/// Pieces added to an item's stock when fewer than `STOCK_LOW` would be left.
-const STOCK_REFILL: i64 = 1_000;
+/// An item's stock is refilled when fewer than this many pieces would be left.
 const STOCK_LOW: i64 = 20;
 /// Most cents in a payment.
 const PAYMENT_CENTS_MAX: i64 = 500_000;

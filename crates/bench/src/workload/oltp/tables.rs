@@ -7,9 +7,9 @@ use std::sync::Arc;
 
 use rand::rngs::SmallRng;
 
+use crate::workload::contract::split;
 use crate::workload::distribution::stream;
 use crate::workload::records::printable;
-use crate::workload::split;
 use sealstone_store::{Field, Kind, Record, Row, StoreError, Table};
 
 /// Bytes of values that loading writes for each customer: its row, its stock item, its order of five lines, and its
@@ -25,6 +25,8 @@ pub(super) const LOADED_LINES: u64 = 5;
 pub(super) const LOADED_QUANTITY: i64 = 5;
 /// Pieces of an item in stock at first.
 pub(super) const STOCK_AT_FIRST: i64 = 1_000;
+/// Pieces that a refill adds to an item's stock.
+pub(super) const STOCK_REFILL: i64 = 1_000;
 
 /// The tables, by their place in the list of tables.
 pub(super) const DISTRICT: usize = 0;

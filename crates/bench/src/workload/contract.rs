@@ -1,0 +1,203 @@
+//! What the runner needs of a workload: how it wants to be run, how it loads, and clients that run operations. Not here: which
+//! workloads there are (the table in `workload`).
+
+use std::ops::Range;
+use std::sync::Arc;
+use std::time::Instant;
+
+use sealstone_store::{Store, StoreError, Table};
+
+use super::data::Data;
+
+/// In what a workload's throughput is counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Unit {
+    /// Operations (or transactions) a second.
+    Operations,
+    /// Bytes of records a second.
+    Bytes,
+}
+
+/// How a workload wants to be run.
+#[derive(Clone, Debug)]
+pub struct Spec {
+    /// Name in flags and reports, such as `a` or `batch-scan`.
+    pub name: &'static str,
+    /// One line for help and report.
+    pub description: &'static str,
+    /// In what its throughput is counted.
+    pub unit: Unit,
+    /// Workloads with the same data set share one loaded store: `ycsb`, `oltp`, `batch`.
+    pub dataset: &'static str,
+    /// Number of clients, where the workload itself fixes it (80 for `oltp`, 1 for the batches).
+    pub clients: Option<usize>,
+    /// Caches are dropped before every slice, and the data is loaded anew before every pass over it; so it may share its
+    /// data set only with workloads that leave it as it was loaded.
+    pub cold: bool,
+    /// Starts every round with an empty store (the workload is itself a load).
+    pub from_empty: bool,
+    /// Which setting says how much data it has.
+    pub sized_by: SizedBy,
+    /// The least share of look-ups that the cache must answer for the workload to be what it is meant to be, 0 to 1; the
+    /// report warns of less. 0 where any share will do.
+    pub cache_hits_min: f64,
+    /// What a reader must know to take its figures for what they are, in one line of help and report.
+    pub remark: Option<&'static str>,
+}
+
+/// Which setting says how much data a workload has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SizedBy {
+    /// The number of records.
+    Records,
+    /// Bytes of record values.
+    Bytes,
+}
+
+impl SizedBy {
+    /// Estimates the bytes that a store loaded from `data` takes.
+    #[must_use]
+    pub fn stored_bytes(self, data: &Data) -> u64 {
+        match self {
+            // a key of about 23 bytes, and the lengths of ten fields
+            Self::Records => data.records.saturating_mul(data.record_bytes() + 60),
+            Self::Bytes => data.bytes.saturating_add(data.bytes / 5),
+        }
+    }
+}
+
+/// What one call of `Client::next` did.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Done {
+    /// Rows touched.
+    pub rows: u64,
+    /// Bytes of record values moved.
+    pub bytes: u64,
+}
+
+/// Receives latencies. `start` is when the work began; with a target rate the recorder also counts from when the
+/// operation was due.
+pub trait Recorder {
+    /// Records one operation called `operation` (`read`, `update`, `read-modify-write`, …) that began at `start`
+    /// and ends now.
+    fn record(&mut self, operation: &'static str, start: Instant);
+}
+
+/// A workload over one data set: it loads, and makes clients that run operations.
+///
+/// Its whole run is a function of the seed: every variant sees the same operations in the same round.
+pub trait Workload: Send + Sync {
+    /// How it wants to be run.
+    fn spec(&self) -> &Spec;
+
+    /// The tables it uses.
+    fn tables(&self) -> &[Arc<Table>];
+
+    /// Number of rows that loading writes, for progress.
+    fn load_rows(&self) -> u64;
+
+    /// Loads part `part` of `parts` of the data set into an empty store; parts may be loaded side by side.
+    /// `progress` gets the number of rows written since its last call.
+    ///
+    /// # Errors
+    /// What the store says.
+    fn load(&self, store: &dyn Store, part: usize, parts: usize, progress: &dyn Fn(u64)) -> Result<(), StoreError>;
+
+    /// Approximate bytes of record values that loading stores, by which a cache is sized; 0 where that is unknown.
+    fn data_bytes(&self) -> u64 {
+        0
+    }
+
+    /// Number of operations that one round runs, all slices and clients together. A client runs those of
+    /// [`Position::share`].
+    fn operations(&self) -> u64;
+
+    /// Makes client number `client` of `clients` for slice `slice` of `slices` of round `round`, running on
+    /// variant number `variant`. Two variants get clients that do the same operations.
+    /// State that must follow the store from slice to slice (how many records there are) is kept per variant.
+    fn client(&self, at: Position) -> Box<dyn Client>;
+
+    /// Checks, after clients have run and while none is running, that the store still holds what the workload
+    /// must have left there. Reads the whole data set.
+    ///
+    /// # Errors
+    /// What is inconsistent, or what the store says.
+    fn check(&self, _store: &dyn Store) -> Result<(), StoreError> {
+        Ok(())
+    }
+}
+
+/// Which client of which slice.
+#[derive(Clone, Copy, Debug)]
+pub struct Position {
+    /// Variant number within the comparison.
+    pub variant: usize,
+    /// Round, from 0.
+    pub round: usize,
+    /// Slice within the round, from 0.
+    pub slice: usize,
+    /// Slices in a round.
+    pub slices: usize,
+    /// Client, from 0.
+    pub client: usize,
+    /// Clients in this slice.
+    pub clients: usize,
+}
+
+impl Position {
+    /// The operations this client runs, out of `total` in a round: slices divide the round, clients divide the slice.
+    pub fn share(&self, total: u64) -> Range<u64> {
+        let slice = split(total, self.slice, self.slices);
+        let share = split(slice.end - slice.start, self.client, self.clients);
+        slice.start + share.start..slice.start + share.end
+    }
+}
+
+/// Part `part` of `parts` of the numbers below `total`: contiguous, in order, and equal but for one.
+pub fn split(total: u64, part: usize, parts: usize) -> Range<u64> {
+    let bound = |part: usize| (u128::from(total) * part as u128 / parts.max(1) as u128) as u64;
+    bound(part)..bound(part + 1)
+}
+
+/// One client: one thread runs it.
+pub trait Client: Send {
+    /// Runs the next operation and records its latency.
+    ///
+    /// # Errors
+    /// What the store says; the run then ends.
+    fn next(&mut self, store: &dyn Store, recorder: &mut dyn Recorder) -> Result<Done, StoreError>;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_are_contiguous_and_equal_but_for_one() {
+        for (total, parts) in [(0, 3), (2, 5), (10, 3), (100, 7), (1 << 50, 9)] {
+            let mut next = 0;
+            for part in 0..parts {
+                let range = split(total, part, parts);
+                assert_eq!(range.start, next);
+                assert!((total / parts as u64..=total.div_ceil(parts as u64)).contains(&(range.end - range.start)));
+                next = range.end;
+            }
+            assert_eq!(next, total);
+        }
+    }
+
+    #[test]
+    fn shares_of_all_slices_and_clients_make_up_the_round() {
+        let mut next = 0;
+        for slice in 0..3 {
+            for client in 0..4 {
+                let at = Position { variant: 0, round: 0, slice, slices: 3, client, clients: 4 };
+                let share = at.share(1_003);
+                assert_eq!(share.start, next);
+                next = share.end;
+            }
+        }
+        assert_eq!(next, 1_003);
+    }
+}

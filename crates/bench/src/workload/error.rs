@@ -1,0 +1,24 @@
+//! Why workloads could not be made. Not here: when.
+
+use super::records;
+
+/// Why workloads could not be made from a plan.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// A name that is not in the table.
+    #[error("unknown workload `{name}`; did you mean `{nearest}`?\nworkloads are {known}")]
+    Unknown {
+        /// What was asked for.
+        name: String,
+        /// The name in the table that resembles it most.
+        nearest: &'static str,
+        /// All names in the table.
+        known: String,
+    },
+    /// A CSV file that cannot serve as source of records.
+    #[error(transparent)]
+    Records(#[from] records::Error),
+    /// A setting with which a workload cannot run.
+    #[error("{0}")]
+    Plan(String),
+}
