@@ -5,7 +5,7 @@
 use std::ptr;
 use std::sync::Arc;
 
-use super::Log;
+use super::api::Log;
 use super::encryptor::{Bytes, Crypt, Object};
 use crate::encryptor::Encryptor;
 use crate::header::{EXPANSION_BYTES, LENGTH_BYTES, RECORD_BYTES};
@@ -117,7 +117,7 @@ impl Drop for Callbacks {
 mod tests {
     use super::*;
     use crate::ffi::encryptor::check_lengths;
-    use crate::ffi::{FAILED, UNREADABLE};
+    use crate::ffi::api::{FAILED, UNREADABLE};
     use crate::settings::Settings;
 
     fn callbacks(dir: &std::path::Path) -> Callbacks {

@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 use nix::fcntl::PosixFadviseAdvice;
 
-use super::{FAILED, Log, Session, UNREADABLE, guarded_with};
+use super::api::{FAILED, Log, Session, UNREADABLE, guarded_with};
 use crate::encryptor::ExtensionError;
 use crate::files::{Files, How, OpenFile};
 use crate::journal::Journal;

@@ -83,12 +83,12 @@ impl Opening {
         let bound = Bound::new_record(&[0; 16]);
         let mut block = vec![7; bytes + OVERHEAD_BYTES + bound.place_tag_bytes()];
         self.encryptor.pages().seal_in_place(&mut block, 0, bound.place())?;
-        let told = 20 + block.len();
-        let mut record = vec![0; told.next_multiple_of(STEP_BYTES)];
+        let encrypted_end = 20 + block.len();
+        let mut record = vec![0; encrypted_end.next_multiple_of(STEP_BYTES)];
         record[8] = 2;
-        record[16..20].copy_from_slice(&(told as u32).to_le_bytes());
-        record[20..told].copy_from_slice(&block);
-        if record.len() - told > 1 {
+        record[16..20].copy_from_slice(&(encrypted_end as u32).to_le_bytes());
+        record[20..encrypted_end].copy_from_slice(&block);
+        if record.len() - encrypted_end > 1 {
             *record.last_mut().expect("it has a header") = 0xAB;
         }
         Ok(finish(record))

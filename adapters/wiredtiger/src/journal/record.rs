@@ -72,15 +72,15 @@ impl FileKey {
             let content = [&record[..CHECKSUM_AT], &record[FLAGS_AT..tag_at]].concat();
             return Ok((self.tag(&[&[Purpose::Clear as u8], place.as_slice(), &content].concat()), tag_at));
         }
-        let told = number_at(record, HEAD_BYTES) as usize;
-        if told > record.len() || told < BLOCK_AT + OVERHEAD_BYTES + PLACE_TAG_BYTES {
-            return Err(format!("a record of {} bytes says that {told} of them are encrypted", record.len()));
+        let encrypted_end = number_at(record, HEAD_BYTES) as usize;
+        if encrypted_end > record.len() || encrypted_end < BLOCK_AT + OVERHEAD_BYTES + PLACE_TAG_BYTES {
+            return Err(format!("a record of {} bytes says that {encrypted_end} of them are encrypted", record.len()));
         }
-        let info = inspect(&record[BLOCK_AT..told]).map_err(|error| first_line(&error))?;
+        let info = inspect(&record[BLOCK_AT..encrypted_end]).map_err(|error| first_line(&error))?;
         if !info.place_tag {
             return Err("a record that no place is known of".into());
         }
-        let tag_at = told - PLACE_TAG_BYTES;
+        let tag_at = encrypted_end - PLACE_TAG_BYTES;
         // one block of the hash; all of the record's content is in the tag of its own block
         let mut message = [0; 1 + 12 + 4 + 12 + 16];
         message[0] = Purpose::Sealed as u8;
@@ -228,13 +228,13 @@ pub(crate) fn check_old(at: u64, record: &[u8]) -> Result<(), String> {
     if record[FLAGS_AT] & ENCRYPTED == 0 {
         return if at == record.len() as u64 { Ok(()) } else { Err("a record in the clear".into()) };
     }
-    let told = number_at(record, HEAD_BYTES) as usize;
-    if told > record.len() || told < BLOCK_AT {
-        return Err(format!("a record of {} bytes says that {told} of them are encrypted", record.len()));
+    let encrypted_end = number_at(record, HEAD_BYTES) as usize;
+    if encrypted_end > record.len() || encrypted_end < BLOCK_AT {
+        return Err(format!("a record of {} bytes says that {encrypted_end} of them are encrypted", record.len()));
     }
-    match inspect(&record[BLOCK_AT..told]) {
+    match inspect(&record[BLOCK_AT..encrypted_end]) {
         Ok(info) if info.place_tag => Err("a record of another file".into()),
-        // another key or cipher is told of by whoever opens the block
+        // another key or cipher is reported by whoever opens the block
         _ => Ok(()),
     }
 }

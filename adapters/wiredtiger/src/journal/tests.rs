@@ -143,12 +143,13 @@ fn no_changed_record_is_taken() {
         }
         fs::write(store.log(1), &bytes).unwrap();
         // a block but for its tag is left to whoever opens it, and what fills a record up is nothing to anybody
-        let told = u32::from_le_bytes(good[start + 16..start + 20].try_into().unwrap()) as usize;
-        let (header, rest) = (start + 20..start + 20 + HEADER_BYTES, start + 20 + HEADER_BYTES..start + told - 32);
+        let encrypted_end = u32::from_le_bytes(good[start + 16..start + 20].try_into().unwrap()) as usize;
+        let (header, rest) =
+            (start + 20..start + 20 + HEADER_BYTES, start + 20 + HEADER_BYTES..start + encrypted_end - 32);
         if start >= 256 && header.contains(&at) {
             continue;
         }
-        let left = start >= 256 && (rest.contains(&at) || (start + told..start + length).contains(&at));
+        let left = start >= 256 && (rest.contains(&at) || (start + encrypted_end..start + length).contains(&at));
         assert_eq!(store.look().is_ok(), left, "byte {at}");
     }
 }
@@ -280,11 +281,11 @@ fn an_old_journal_opens_if_it_is_encrypted() {
     let text: String = fs::read_to_string(vector).unwrap().split_whitespace().collect();
     let byte = |at| u8::from_str_radix(&text[at..at + 2], 16).unwrap();
     let block: Vec<u8> = (0..text.len()).step_by(2).map(byte).collect();
-    let told = 20 + block.len();
-    let mut record = vec![0; told.next_multiple_of(STEP_BYTES)];
+    let encrypted_end = 20 + block.len();
+    let mut record = vec![0; encrypted_end.next_multiple_of(STEP_BYTES)];
     record[8] = 2;
-    record[16..20].copy_from_slice(&(told as u32).to_le_bytes());
-    record[20..told].copy_from_slice(&block);
+    record[16..20].copy_from_slice(&(encrypted_end as u32).to_le_bytes());
+    record[20..encrypted_end].copy_from_slice(&block);
     let old = [clear([0x64, 0x10, 0x10, 0]), clear([4, 1, 2, 3]), finish(record)].concat();
     fs::write(store.log(3), &old).unwrap();
     store.look().unwrap();
@@ -323,8 +324,8 @@ fn hostile_bytes_are_refused() {
         };
         let places: &[usize] = if round % 2 == 0 { &[0, 16, 128, 144, 256, 272, 400, 640, 656] } else { &[0] };
         let at = places[random() as usize % places.len()];
-        let told = if round % 2 == 0 { value.to_le_bytes() } else { value.to_be_bytes() };
-        bytes[at..at + 4].copy_from_slice(&told);
+        let value = if round % 2 == 0 { value.to_le_bytes() } else { value.to_be_bytes() };
+        bytes[at..at + 4].copy_from_slice(&value);
         if round % 2 == 1 {
             bytes.copy_within(0..4, 64 << 10);
         } else {
