@@ -13,13 +13,14 @@
 
 mod directory;
 pub(crate) mod raw;
+mod refusal;
+mod sealer;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use sealstone_cipher::backend::Backend;
-use sealstone_cipher::registry::Cipher;
 use sealstone_keys::KeySource;
 use sealstone_seal::catalogue::FileId;
 use sealstone_seal::identity::{Identity, Kind, rocksdb_name};
@@ -29,67 +30,10 @@ use crate::anchor::{Anchor, Mark};
 use directory::Directory;
 pub(crate) use directory::is_temporary;
 use raw::{RawError, RawFiles, SystemFiles};
-
-/// What seals a catalogue.
-pub(crate) struct Sealer {
-    pub(crate) keys: Arc<dyn KeySource>,
-    /// Cipher of new files.
-    pub(crate) cipher: RwLock<&'static Cipher>,
-    pub(crate) backend: Backend,
-    /// Whether files that are not sealed are read as they are.
-    pub(crate) reads_plain: AtomicBool,
-    /// What remembers how new a store is, if the user has something for it.
-    pub(crate) anchor: Option<Arc<dyn Anchor>>,
-}
-
-/// What a catalogue is read with.
-#[derive(Clone, Copy)]
-struct Reading<'a> {
-    keys: &'a dyn KeySource,
-    backend: Backend,
-    /// Whether files that are not sealed are taken as they are.
-    reads_plain: bool,
-    files: &'a dyn RawFiles,
-}
-
-/// What a catalogue is changed with.
-#[derive(Clone, Copy)]
-struct Changing<'a> {
-    sealer: &'a Sealer,
-    files: &'a dyn RawFiles,
-}
-
-impl<'a> Changing<'a> {
-    fn reading(self) -> Reading<'a> {
-        let Sealer { keys, backend, reads_plain, .. } = self.sealer;
-        let reads_plain = reads_plain.load(Ordering::Acquire);
-        Reading { keys: &**keys, backend: *backend, reads_plain, files: self.files }
-    }
-}
-
-/// Why a catalogue does not allow something. Texts name the file.
-#[derive(Debug)]
-pub(crate) enum Refusal {
-    /// What is stored is not what the catalogue lists, or the catalogue itself is damaged.
-    Seal {
-        /// The file it is about.
-        path: String,
-        /// What is wrong.
-        error: SealError,
-    },
-    /// An operation on stored files failed.
-    Raw(RawError),
-}
-
-impl From<RawError> for Refusal {
-    fn from(error: RawError) -> Self {
-        Self::Raw(error)
-    }
-}
-
-fn refuse<T>(path: impl Into<String>, error: SealError) -> Result<T, Refusal> {
-    Err(Refusal::Seal { path: path.into(), error })
-}
+pub(crate) use refusal::Refusal;
+use refusal::refuse;
+pub(crate) use sealer::Sealer;
+use sealer::{Changing, Reading};
 
 /// The catalogues of all directories that an environment has to do with. Serves any number of threads at once.
 pub(crate) struct Catalogues {

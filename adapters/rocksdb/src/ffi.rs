@@ -12,7 +12,7 @@
 //!   stay valid until the next call on the same object; they are copied or borrowed no longer than that.
 //! - *Threads.* `Env`, `Cache` and `Db` serve many threads at once, as the header says, hence `Sync`. The others are
 //!   used through `&mut` by one thread at a time, hence only `Send`.
-//! - *Panics.* No panic leaves a callback: each is caught, and told to the shim as an error or resumed once the shim has
+//! - *Panics.* No panic leaves a callback: each is caught, and reported to the shim as an error or resumed once the shim has
 //!   returned. Nor does an exception leave the shim: where there is no memory for an object, it gives null, and that is a
 //!   panic here.
 

@@ -127,16 +127,16 @@ impl SealedFiles {
         let identity = self.catalogues.identity(name)?;
         let kind = identity.kind;
         let layout = if kind.grows() { Layout::Frames } else { Layout::Paged { page_bytes: self.page_bytes } };
-        let told = |error| failure(name, None, error);
-        let (file, header) =
-            SealedFile::create_as(&identity, self.keys(), self.cipher(), self.sealer.backend, layout).map_err(told)?;
+        let explained = |error| failure(name, None, error);
+        let (file, header) = SealedFile::create_as(&identity, self.keys(), self.cipher(), self.sealer.backend, layout)
+            .map_err(explained)?;
         self.catalogues.create(name, file.info())?;
         let kind = match layout {
-            Layout::Paged { .. } => Kind::Pages(Some(PageWriter::new(&file).map_err(told)?)),
+            Layout::Paged { .. } => Kind::Pages(Some(PageWriter::new(&file).map_err(explained)?)),
             Layout::Frames => {
-                let mut frames = FrameWriter::new(&file).map_err(told)?;
+                let mut frames = FrameWriter::new(&file).map_err(explained)?;
                 if identity.kind == FileKind::Log && KeyStreamAhead::pays(file.info().cipher, self.sealer.backend) {
-                    self.ahead.follow(&mut frames).map_err(told)?;
+                    self.ahead.follow(&mut frames).map_err(explained)?;
                 }
                 Kind::Frames(frames)
             }
@@ -174,19 +174,19 @@ impl SealedFiles {
             }
             Err(error) => return Err(failure(name, None, error)),
         };
-        let told = |error| failure(name, Some(&file), error);
+        let explained = |error| failure(name, Some(&file), error);
         let synced_bytes = match self.catalogues.check(name, file.info()) {
             Ok(synced_bytes) => synced_bytes,
-            Err(Refusal::Seal { path, error }) if path == name => return Err(told(error)),
+            Err(Refusal::Seal { path, error }) if path == name => return Err(explained(error)),
             Err(refusal) => return Err(refusal.into()),
         };
         let content = match file.info().layout {
             // a whole file of another kind, put here to be taken for a log that ends at once
             layout @ Layout::Paged { .. } if is_log_name(name) || is_manifest_name(name) => {
-                return Err(told(SealError::WrongLayout { found: layout.name(), want: Layout::Frames.name() }));
+                return Err(explained(SealError::WrongLayout { found: layout.name(), want: Layout::Frames.name() }));
             }
             Layout::Paged { .. } => {
-                let last = Shape::of(&file, stored_bytes).map_err(told)?.last_page();
+                let last = Shape::of(&file, stored_bytes).map_err(explained)?.last_page();
                 let mut stored = vec![0; last.bytes];
                 let got = raw.read_at(last.offset, &mut stored)?;
                 stored.truncate(got);
@@ -194,12 +194,12 @@ impl SealedFiles {
                     let (pages, data) = Pages::open(&file, stored_bytes, &mut stored)?;
                     Ok((pages, data.len()))
                 });
-                let (pages, data_bytes) = opened.map_err(told)?;
+                let (pages, data_bytes) = opened.map_err(explained)?;
                 stored.truncate(data_bytes);
                 Content::Pages { pages, last_page: stored.into_boxed_slice() }
             }
             Layout::Frames => {
-                let stream = || FrameStream::new(name, &file, synced_bytes).map_err(told);
+                let stream = || FrameStream::new(name, &file, synced_bytes).map_err(explained);
                 let reader = Reader::new(name, Some(file.clone()), Arc::clone(&self.meter), Content::Nothing);
                 let mut whole = stream()?;
                 while whole.advance(&reader, raw)? {}
@@ -285,14 +285,14 @@ fn torn_record(end: u64) -> Vec<u8> {
 fn failure(name: &str, file: Option<&SealedFile>, error: SealError) -> Failure {
     let text = error.to_string();
     let (first, rest) = text.split_once('\n').map_or((text.as_str(), None), |(first, rest)| (first, Some(rest)));
-    let mut told = format!("{name}: {first}");
+    let mut text = format!("{name}: {first}");
     if let Some(file) = file {
         let info = file.info();
-        told.push_str(&format!(" (sealed with {} under key {})", info.cipher.name, info.key));
+        text.push_str(&format!(" (sealed with {} under key {})", info.cipher.name, info.key));
     }
     if let Some(rest) = rest {
-        told.push('\n');
-        told.push_str(rest);
+        text.push('\n');
+        text.push_str(rest);
     }
     match error {
         SealError::NotSealed
@@ -307,8 +307,8 @@ fn failure(name: &str, file: Option<&SealedFile>, error: SealError) -> Failure {
         | SealError::OtherFile
         | SealError::Missing { .. }
         | SealError::Older { .. }
-        | SealError::WrongLayout { .. } => Failure::Damaged(told),
-        _ => Failure::Refused(told),
+        | SealError::WrongLayout { .. } => Failure::Damaged(text),
+        _ => Failure::Refused(text),
     }
 }
 
@@ -565,7 +565,7 @@ impl Reader {
         if offset >= shape.logical_bytes() {
             return Ok(0);
         }
-        let span = pages.locate(offset, into.len()).map_err(|error| self.told(error))?;
+        let span = pages.locate(offset, into.len()).map_err(|error| self.explained(error))?;
         let into = &mut into[..span.bytes];
         let mut skip = span.skip_bytes;
         let mut filled = 0;
@@ -589,7 +589,7 @@ impl Reader {
                         .zip(stored.chunks_exact_mut(stride))
                         .try_for_each(|(page, stored)| pages.open_stored(page, stored).map(|_| ()))
                 })
-                .map_err(|error| self.told(error))?;
+                .map_err(|error| self.explained(error))?;
             for opened in stored.chunks_exact(stride) {
                 let data = &opened[skip..stride - TAG_BYTES];
                 let take = data.len().min(into.len() - filled);
@@ -607,7 +607,7 @@ impl Reader {
         Ok(filled)
     }
 
-    fn told(&self, error: SealError) -> Failure {
+    fn explained(&self, error: SealError) -> Failure {
         failure(&self.name, self.file.as_ref(), error)
     }
 }
@@ -647,7 +647,7 @@ impl FrameStream {
 
     fn read(&mut self, of: &Reader, raw: &dyn RawRead, mut offset: u64, into: &mut [u8]) -> Result<usize, Failure> {
         if offset < self.frame_offset {
-            *self = Self::new(&self.name, &self.file, self.synced_bytes).map_err(|error| of.told(error))?;
+            *self = Self::new(&self.name, &self.file, self.synced_bytes).map_err(|error| of.explained(error))?;
         }
         let mut filled = 0;
         while filled < into.len() {
@@ -682,7 +682,7 @@ impl FrameStream {
                     found.data.len()
                 }))
             });
-            match next.map_err(|error| of.told(error))? {
+            match next.map_err(|error| of.explained(error))? {
                 Some(bytes) => {
                     self.torn.clear();
                     of.meter.decrypted(bytes);
@@ -692,7 +692,7 @@ impl FrameStream {
                     self.fetched.resize(FRAMES_READ_BYTES, 0);
                     let got = raw.read_at(self.reader.next_offset(), &mut self.fetched)?;
                     if got == 0 {
-                        let end = self.reader.end().map_err(|error| of.told(error))?;
+                        let end = self.reader.end().map_err(|error| of.explained(error))?;
                         let torn = matches!(end, End::Torn { unwritten: false, .. });
                         self.torn = if torn { torn_record(self.end()) } else { Vec::new() };
                         return Ok(false);

@@ -128,7 +128,7 @@ fn clock_cost_ns() -> u64 {
 mod tests {
     use super::*;
 
-    /// A thread's clock that goes on only where it is told to, and by what reading it takes.
+    /// A thread's clock that moves only when the test moves it, and by what reading it takes.
     struct Clock(Cell<u64>);
 
     impl Clock {

@@ -18,12 +18,12 @@
 //! sealed in a directory (`rest`).
 
 mod control_files;
+mod error;
 mod kind;
 mod left;
 mod progress;
 mod work;
 
-use std::io;
 use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
 use std::sync::TryLockError;
@@ -31,17 +31,17 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Instant;
 
-use bytesize::ByteSize;
-use sealstone_cipher::registry::Cipher;
-use sealstone_keys::{KeyError, KeyRef};
+use sealstone_cipher::registry::{self, Cipher};
+use sealstone_keys::KeyRef;
 use serde::Serialize;
 
-use crate::directory::{DirectoryError, explain};
+use crate::directory::explain;
 use crate::env::SealedEnv;
 use crate::ffi::Db;
 use crate::pace::Pace;
 use crate::rest::{self, RestError, State};
 use crate::sealing::Sealing;
+pub use error::ResealError;
 use kind::{Kind, kind};
 pub use left::{Left, Why, left};
 pub use progress::Progress;
@@ -53,87 +53,6 @@ pub const SCHEMA: u32 = 1;
 /// How fast a database that is in use is resealed when nothing speaks for another rate, in bytes a second: slow enough
 /// that a workload on two cores loses little, and a terabyte takes less than a day.
 pub const RATE_BYTES_S: u64 = 16_000_000;
-
-/// Why a database could not be resealed. What was resealed before stays so, and nothing is lost: resealing once more
-/// goes on from there.
-#[derive(Debug, thiserror::Error)]
-pub enum ResealError {
-    /// The database was opened without sealing.
-    #[error("the database in {} was not opened through a sealed environment\nopen it through SealedEnv", dir.display())]
-    NotSealed {
-        /// The directory of the database.
-        dir: PathBuf,
-    },
-    /// Another thread is resealing it.
-    #[error("the database in {} is being resealed already\nwait for that to end, or stop it", dir.display())]
-    Busy {
-        /// The directory of the database.
-        dir: PathBuf,
-    },
-    /// The current key cannot be had; nothing was written.
-    #[error(transparent)]
-    Key(#[from] KeyError),
-    /// The next file would not fit on the device; nothing was written of it.
-    #[error(
-        "cannot reseal {}: it needs {} of room, and {} are free\n\
-         make room and reseal again: it goes on with this file", file.display(), ByteSize(*needed_bytes).display().si(),
-         ByteSize(*free_bytes).display().si()
-    )]
-    NoRoom {
-        /// The file.
-        file: PathBuf,
-        /// What rewriting it needs, in bytes.
-        needed_bytes: u64,
-        /// What is free, in bytes.
-        free_bytes: u64,
-    },
-    /// RocksDB refused, or the database cannot be opened.
-    #[error(transparent)]
-    Database(#[from] DirectoryError),
-    /// Its files cannot be looked at.
-    #[error(transparent)]
-    Rest(#[from] RestError),
-    /// A directory of the database cannot be listed.
-    #[error(
-        "cannot read directory {}: {source}\nonly a store in a directory of its own can be resealed", dir.display()
-    )]
-    Spread {
-        /// The directory.
-        dir: PathBuf,
-        /// What the operating system said.
-        source: io::Error,
-    },
-    /// There is no database.
-    #[error("no RocksDB store in {}: it has no file CURRENT\ngive the directory of a store", dir.display())]
-    NoStore {
-        /// The directory.
-        dir: PathBuf,
-    },
-    /// It is not sealed, and was not to be.
-    #[error("the store in {} is not sealed\nto seal it, add --from-plain", dir.display())]
-    Plain {
-        /// The directory.
-        dir: PathBuf,
-    },
-    /// Some of its files are in the clear, and were not to be read.
-    #[error("{}", plain_files(dir, *files, first))]
-    PlainFiles {
-        /// The directory.
-        dir: PathBuf,
-        /// How many.
-        files: usize,
-        /// Name of one of them.
-        first: String,
-    },
-    /// A control file could not be rewritten; it is as it was.
-    #[error("cannot reseal {}: {text}", file.display())]
-    Control {
-        /// The file.
-        file: PathBuf,
-        /// What was found, and the next step.
-        text: String,
-    },
-}
 
 /// What resealing did, and what it left.
 #[derive(Clone, Debug, Serialize)]
@@ -203,16 +122,17 @@ pub fn open(dir: &Path, sealing: Sealing, from_plain: bool) -> Result<Db, Reseal
     Ok(env.open_stored(dir).map_err(|error| explain("open", dir, &error))?)
 }
 
-fn plain_files(dir: &Path, files: usize, first: &str) -> String {
-    let shown = dir.display();
-    let (found, them) = match files {
-        1 => (format!("1 file of the store in {shown} is not sealed"), "it"),
-        files => (format!("{files} files of the store in {shown} are not sealed, among them"), "them"),
-    };
-    format!(
-        "{found}: {first}\nif sealing it was interrupted, add --from-plain; if not, somebody put {them} there: restore a \
-         backup"
-    )
+/// The cipher of the store in `dir`, by its newest control file. None if that is in the clear or missing.
+///
+/// # Errors
+/// A directory that cannot be read.
+pub fn present_cipher(dir: &Path) -> Result<Option<&'static Cipher>, RestError> {
+    let status = rest::status(dir)?;
+    let current = status.files.iter().find(|file| file.name == "CURRENT");
+    Ok(match current.map(|file| &file.state) {
+        Some(State::Sealed(sealed)) => registry::cipher(sealed.cipher).ok(),
+        _ => None,
+    })
 }
 
 /// The work of resealing one open database.

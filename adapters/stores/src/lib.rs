@@ -11,8 +11,10 @@
 pub mod kind;
 #[cfg(feature = "mongodb")]
 pub mod mongodb;
+#[cfg(any(feature = "mongodb", feature = "rocksdb"))]
+#[cfg(feature = "rocksdb")]
+pub mod retire;
 #[cfg(feature = "rocksdb")]
 pub mod rocksdb;
-#[cfg(any(feature = "mongodb", feature = "rocksdb"))]
 mod run_key;
 pub mod table;

@@ -11,7 +11,8 @@ use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-use sealstone_seal::engine_page::{EnginePageError, HEADER_BYTES, MAGIC, inspect};
+use sealstone_keys::{KeyRef, Secret};
+use sealstone_seal::engine_page::{EnginePageError, Fingerprint, HEADER_BYTES, MAGIC, inspect};
 use serde::Serialize;
 
 use crate::header::{PAGE_ENCRYPTED, PAGE_STEP_BYTES, RECORD_ENCRYPTED, RECORD_STEP_BYTES as RECORD_STEP};
@@ -202,12 +203,54 @@ const LOOK_AT_IT: &str = "see whether another program or a newer version of seal
 /// What to do about a file that nobody knows.
 const NOT_OURS: &str = "not a file of MongoDB's: see for yourself what it holds";
 
+/// What in a data directory is under one version of a key.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Protected {
+    /// Files with sealed blocks.
+    pub sealed_files: u64,
+    /// Blocks under that version.
+    pub blocks: u64,
+    /// A file with such a block.
+    pub example: Option<String>,
+    /// Blocks whose key cannot be told: sealed by something else, damaged, or of a newer format.
+    pub unknown_blocks: u64,
+    /// A file with such a block, and why.
+    pub unknown: Option<(String, String)>,
+}
+
+/// What in `dir` is under `key`, so that a version is not retired before nothing is. A block names its key by the fingerprint,
+/// since another key may have the same version; that of `key` is made of `secret`.
+///
+/// # Errors
+/// As [`check`].
+pub fn protected(dir: &Path, key: &KeyRef, secret: &Secret) -> Result<Protected, CheckError> {
+    let report = check(dir)?;
+    let fingerprint = Fingerprint::of(key, secret).to_string();
+    let under = |file: &FileReport| -> u64 {
+        file.sealed.iter().filter(|share| share.fingerprint == fingerprint).map(|share| share.blocks).sum()
+    };
+    let unknown = report.files.iter().find(|file| file.other_blocks > 0);
+    Ok(Protected {
+        sealed_files: report.files.iter().filter(|file| !file.sealed.is_empty()).count() as u64,
+        blocks: report.files.iter().map(under).sum(),
+        example: report.files.iter().find(|file| under(file) > 0).map(|file| file.name.clone()),
+        unknown_blocks: report.other_blocks,
+        unknown: unknown.map(|file| (file.name.clone(), file.other.clone().unwrap_or_default())),
+    })
+}
+
+/// Whether `dir` is a data directory.
+#[must_use]
+pub fn is_data_directory(dir: &Path) -> bool {
+    dir.join("WiredTiger").is_file()
+}
+
 /// Looks at every file in the data directory `dir`.
 ///
 /// # Errors
 /// [`CheckError::NoData`], [`CheckError::Io`].
 pub fn check(dir: &Path) -> Result<Report, CheckError> {
-    if !dir.join("WiredTiger").is_file() {
+    if !is_data_directory(dir) {
         return Err(CheckError::NoData { dir: dir.to_owned() });
     }
     let mut names = Vec::new();

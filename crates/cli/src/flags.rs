@@ -6,22 +6,22 @@
 mod lab;
 #[cfg(feature = "mongodb")]
 mod mongo;
+mod names;
+mod passphrase;
 mod stores;
 
 use std::path::PathBuf;
 
-use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
 use clap::error::{ContextKind, ContextValue};
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum, ValueHint};
 use sealstone_bench::plan::{Plan, Policy};
 use sealstone_bench::size::parse_bytes;
-use sealstone_bench::workload;
-use sealstone_cipher::backend::Backend;
-use sealstone_cipher::registry;
 use sealstone_cipher::speed::Work;
 use sealstone_stores::table;
 
 use crate::count;
+use names::{Suggest, accel_names, cipher_names, cipher_names_only, store_names, workload_names};
+pub(crate) use passphrase::PassphraseFlag;
 use stores::StoreFlags;
 
 #[cfg(feature = "mongodb")]
@@ -293,14 +293,6 @@ pub(crate) struct WorkloadsFlags {
     pub(crate) json: bool,
 }
 
-/// The passphrase of the key file that a command opens.
-#[derive(Args, Debug, Default)]
-pub(crate) struct PassphraseFlag {
-    /// File with the passphrase of the key file [default: as SEALSTONE_PASSPHRASE_FILE says, or asked for]
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
-    pub(crate) passphrase_file: Option<PathBuf>,
-}
-
 #[derive(Debug, Subcommand)]
 pub(crate) enum KeysCommand {
     /// Make a fresh random key
@@ -560,47 +552,6 @@ impl From<WorkName> for Work {
             WorkName::Ctr => Self::Ctr,
         }
     }
-}
-
-/// Offers names to completions and refuses none: the library that owns the table does, with its own words.
-#[derive(Clone)]
-struct Suggest(fn() -> Vec<&'static str>);
-
-impl TypedValueParser for Suggest {
-    type Value = String;
-
-    fn parse_ref(
-        &self,
-        command: &clap::Command,
-        argument: Option<&clap::Arg>,
-        value: &std::ffi::OsStr,
-    ) -> Result<String, clap::Error> {
-        StringValueParser::new().parse_ref(command, argument, value)
-    }
-
-    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
-        Some(Box::new((self.0)().into_iter().map(PossibleValue::new)))
-    }
-}
-
-fn store_names() -> Vec<&'static str> {
-    table::stores().iter().map(|store| store.name).collect()
-}
-
-fn cipher_names_only() -> Vec<&'static str> {
-    registry::ciphers().iter().map(|cipher| cipher.name).collect()
-}
-
-fn cipher_names() -> Vec<&'static str> {
-    [vec!["none"], cipher_names_only()].concat()
-}
-
-fn accel_names() -> Vec<&'static str> {
-    [vec!["auto"], Backend::all_names()].concat()
-}
-
-fn workload_names() -> Vec<&'static str> {
-    workload::workloads().map(|workload| workload.name).collect()
 }
 
 #[cfg(test)]

@@ -2,20 +2,18 @@
 
 #[cfg(feature = "kmip")]
 mod kmip;
-#[cfg(feature = "mongodb")]
-mod mongodb;
-
-use std::hash::{BuildHasher, RandomState};
 use std::path::{Path, PathBuf};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use anyhow::bail;
-use sealstone_cipher::backend::Backend;
-use sealstone_cipher::registry;
-use sealstone_keys::file::{KeyFile, Summary};
-use sealstone_keys::{Cost, KeyError, KeyRef, KeySource, Secret, check_key_id, source};
-use sealstone_rocksdb::rest;
-use sealstone_seal::{Layout, SealedFile};
+use sealstone_keys::file::{self, KeyFile, Summary};
+#[cfg(feature = "kmip")]
+use sealstone_keys::kmip::enumeration::State;
+#[cfg(feature = "kmip")]
+use sealstone_keys::kmip::keyring::{Family, KeyVersion};
+use sealstone_keys::{Cost, KeyError, KeySource, source};
+use sealstone_seal::{Probe, probe};
+use sealstone_stores::retire::check_unused;
 use serde_json::{Value, json};
 
 use crate::flags::KeysCommand;
@@ -34,20 +32,20 @@ pub(crate) fn run(command: &KeysCommand) -> anyhow::Result<Answer> {
     }
     match command {
         New { key, id, cipher, protect, passphrase, json } => {
-            let file = key_file(key)?;
+            let path = key_file(key)?;
             if let Some(cipher) = cipher {
                 bail!("a key file is not bound to {cipher}: its key serves every cipher\nleave --cipher out");
             }
-            let passphrase = key_source::new_passphrase(*protect, passphrase.passphrase_file.as_deref(), file)?;
-            let id = id.clone().unwrap_or_else(|| some_id(file));
+            let passphrase = key_source::new_passphrase(*protect, passphrase.passphrase_file.as_deref(), path)?;
+            let id = id.clone().unwrap_or_else(|| file::new_id(path));
             let key = match &passphrase {
-                Some(passphrase) => KeyFile::create_protected(file, &id, passphrase, Cost::default())?,
-                None => KeyFile::create(file, &id)?,
+                Some(passphrase) => KeyFile::create_protected(path, &id, passphrase, Cost::default())?,
+                None => KeyFile::create(path, &id)?,
             };
             let needed = if passphrase.is_some() { "this file and its passphrase" } else { "this file" };
             say(&format!(
                 "made key {id} in {}; without {needed} nothing sealed under it can be read: keep a copy apart from the data",
-                file.display()
+                path.display()
             ));
             show(&key.summary(), *json)
         }
@@ -99,13 +97,13 @@ pub(crate) fn run(command: &KeysCommand) -> anyhow::Result<Answer> {
 #[cfg(feature = "kmip")]
 fn on_server(command: &KeysCommand) -> anyhow::Result<Option<Answer>> {
     use KeysCommand::{Export, Import, New, Retire, Rotate, Show};
-    let answer = match command {
+    let (family, json) = match command {
         New { key, id, cipher, json, .. } if source::is_kmip(key) => {
-            kmip::new(key, id.as_deref(), cipher.as_deref(), *json)?
+            (kmip::new(key, id.as_deref(), cipher.as_deref())?, json)
         }
-        Show { key, json } if source::is_kmip(key) => kmip::show(key, *json)?,
-        Rotate { key, json, .. } if source::is_kmip(key) => kmip::rotate(key, *json)?,
-        Retire { key, version, store, json, .. } if source::is_kmip(key) => kmip::retire(key, *version, store, *json)?,
+        Show { key, json } if source::is_kmip(key) => (kmip::show(key)?, json),
+        Rotate { key, json, .. } if source::is_kmip(key) => (kmip::rotate(key)?, json),
+        Retire { key, version, store, json, .. } if source::is_kmip(key) => (kmip::retire(key, *version, store)?, json),
         Export { key, .. } | Import { key, .. } if source::is_kmip(key) => {
             bail!(
                 "the keys of a key server do not go in and out of key files\n\
@@ -114,7 +112,7 @@ fn on_server(command: &KeysCommand) -> anyhow::Result<Option<Answer>> {
         }
         _ => return Ok(None),
     };
-    Ok(Some(answer))
+    show_family(&family, *json).map(Some)
 }
 
 #[cfg(not(feature = "kmip"))]
@@ -141,13 +139,6 @@ fn key_file(spec: &str) -> anyhow::Result<&Path> {
     Ok(Path::new(spec))
 }
 
-/// A name for a key: the file's own, and four random bytes so that two keys are not called the same by accident.
-fn some_id(file: &Path) -> String {
-    let stem = file.file_stem().and_then(|stem| stem.to_str()).filter(|stem| stem.len() <= 40);
-    let stem = stem.filter(|stem| check_key_id(stem).is_ok()).unwrap_or("key");
-    format!("{stem}-{:08x}", RandomState::new().hash_one(file) as u32)
-}
-
 fn facts(key: &Summary) -> Value {
     let versions: Vec<Value> =
         key.versions.iter().map(|(version, created)| json!({"version": version, "created": created})).collect();
@@ -169,6 +160,36 @@ fn show(key: &Summary, json: bool) -> anyhow::Result<Answer> {
     Ok(Answer::Done)
 }
 
+#[cfg(feature = "kmip")]
+fn show_family(family: &Family, json: bool) -> anyhow::Result<Answer> {
+    let state =
+        |version: &KeyVersion| version.attributes.state.map_or("unknown".into(), |state: State| state.to_string());
+    let cipher = |version: &KeyVersion| version.attributes.cipher();
+    if json {
+        let versions: Vec<Value> = family
+            .versions
+            .iter()
+            .map(|version| {
+                json!({"version": version.version, "id": version.id, "state": state(version), "cipher": cipher(version)})
+            })
+            .collect();
+        print_json(&json!({"schema": SCHEMA, "key": family.key, "versions": versions}))?;
+        return Ok(Answer::Done);
+    }
+    let mut table = Table::new(["KEY", ">VERSION", "STATE", "CIPHER", "ID ON THE SERVER"]);
+    for version in &family.versions {
+        table.row([
+            family.key.clone(),
+            version.version.to_string(),
+            state(version),
+            cipher(version).unwrap_or_else(|| "-".into()),
+            version.id.clone(),
+        ]);
+    }
+    print(&table.render(terminal::stdout()))?;
+    Ok(Answer::Done)
+}
+
 fn list(specs: &[String], json: bool) -> anyhow::Result<Answer> {
     let mut keys = Vec::new();
     let mut on_servers = Vec::new();
@@ -177,7 +198,7 @@ fn list(specs: &[String], json: bool) -> anyhow::Result<Answer> {
         if source::is_kmip(spec) {
             on_servers.extend(server_keys(spec)?);
         } else if path.is_dir() {
-            keys.extend(key_files_in(path)?);
+            keys.extend(file::in_directory(path)?);
         } else {
             keys.push(KeyFile::inspect(path)?);
         }
@@ -223,32 +244,6 @@ fn server_table(keys: &[Value]) -> String {
     table.render(terminal::stdout())
 }
 
-/// The key files directly in `dir`, by name; other files are passed over.
-fn key_files_in(dir: &Path) -> anyhow::Result<Vec<Summary>> {
-    let cannot = |error: std::io::Error| anyhow::anyhow!("cannot read directory {}: {error}", dir.display());
-    let mut paths = Vec::new();
-    for entry in std::fs::read_dir(dir).map_err(cannot)? {
-        paths.push(entry.map_err(cannot)?.path());
-    }
-    paths.sort();
-    let mut keys = Vec::new();
-    for path in paths {
-        match KeyFile::inspect(&path) {
-            Ok(key) => keys.push(key),
-            // something else, or one that went away meanwhile
-            Err(KeyError::Garbled { .. } | KeyError::NoFile { .. }) => {}
-            // open to others or theirs: a key file that is must not be passed over in silence, and other files often are
-            Err(KeyError::Permissions { .. } | KeyError::Owner { .. })
-                if path.extension().is_none_or(|ending| ending != "key") => {}
-            Err(error) => return Err(error.into()),
-        }
-    }
-    if keys.is_empty() {
-        bail!("no key file in {}\nmake one with: sealstone keys new FILE", dir.display());
-    }
-    Ok(keys)
-}
-
 fn rotate(key: &KeyFile, json: bool) -> anyhow::Result<Answer> {
     let new = key.rotate()?;
     let file = key.path().display();
@@ -261,13 +256,9 @@ fn rotate(key: &KeyFile, json: bool) -> anyhow::Result<Answer> {
 
 /// Retires a version that protects nothing in `stores`; with none given, the user said that nobody shall look.
 fn retire(key: &KeyFile, version: u32, stores: &[PathBuf], json: bool) -> anyhow::Result<Answer> {
-    let wanted = KeyRef { id: key.id().to_owned(), version };
-    // an error in the version itself is told before stores are read
-    key.get(&wanted)?;
-    if key.current()?.0 == wanted {
-        return Err(KeyError::Newest { key: wanted, place: key.describe() }.into());
-    }
-    let checked = still_protected(&wanted, &|| key.get(&wanted), stores, &key.path().display().to_string())?;
+    // an error in the version itself is reported before stores are read
+    let wanted = key.retirable(version)?;
+    let checked = check_unused(&wanted, &|| key.get(&wanted), stores, &key.path().display().to_string())?;
     key.retire(version)?;
     say(&match stores {
         [] => format!("key {wanted} is retired; no store was looked at"),
@@ -276,70 +267,12 @@ fn retire(key: &KeyFile, version: u32, stores: &[PathBuf], json: bool) -> anyhow
     show(&key.summary(), json)
 }
 
-/// As [`still_protected`] for a data directory of MongoDB; `None` if `dir` is something else.
-#[cfg(feature = "mongodb")]
-fn sealed_by_server(
-    dir: &Path,
-    key: &KeyRef,
-    secret: &dyn Fn() -> Result<Secret, KeyError>,
-) -> anyhow::Result<Option<u64>> {
-    if !mongodb::is_data_directory(dir) {
-        return Ok(None);
-    }
-    mongodb::still_protected(dir, key, &secret()?).map(Some)
-}
-
-#[cfg(not(feature = "mongodb"))]
-fn sealed_by_server(_: &Path, _: &KeyRef, _: &dyn Fn() -> Result<Secret, KeyError>) -> anyhow::Result<Option<u64>> {
-    Ok(None)
-}
-
-/// Refuses if anything in `stores` is under `key` of the source `spec`; else says how many sealed files were looked at.
-/// `secret` gives the key's secret, which is asked for where the files name it by its fingerprint alone.
-fn still_protected(
-    key: &KeyRef,
-    secret: &dyn Fn() -> Result<Secret, KeyError>,
-    stores: &[PathBuf],
-    spec: &str,
-) -> anyhow::Result<u64> {
-    let mut checked = 0;
-    for store in stores {
-        if let Some(sealed_files) = sealed_by_server(store, key, secret)? {
-            checked += sealed_files;
-            continue;
-        }
-        let found =
-            rest::protected(store, key).map_err(|error| anyhow::anyhow!("key {key} was not retired: {error}"))?;
-        let shown = store.display();
-        if let Some(example) = found.example {
-            let are = if found.files == 1 { "1 file is".to_string() } else { format!("{} files are", found.files) };
-            bail!(
-                "key {key} was not retired: {are} still under it in {shown}, such as {example}\n\
-                 bring them under the newest version first, with: sealstone rest rotate {shown} --key {spec}"
-            );
-        }
-        if found.sealed_files == 0 {
-            bail!("key {key} was not retired: no sealed file in {shown}\ngive the directory of a sealed store");
-        }
-        checked += found.sealed_files;
-    }
-    Ok(checked)
-}
-
-/// What `check` measured, in milliseconds.
-struct Checked {
-    key: KeyRef,
-    open_ms: f64,
-    get_ms: f64,
-    wrap_ms: f64,
-    unwrap_ms: f64,
-}
-
 fn check(spec: &str, passphrase_file: Option<&Path>, json: bool) -> anyhow::Result<Answer> {
     let begin = Instant::now();
     let keys = key_source::open(spec, passphrase_file)?;
-    let checked = probe(&*keys, milliseconds(begin))?;
-    let Checked { key, open_ms, get_ms, wrap_ms, unwrap_ms } = checked;
+    let open = begin.elapsed();
+    let Probe { key, get, wrap, unwrap } = probe(&*keys)?;
+    let [open_ms, get_ms, wrap_ms, unwrap_ms] = [open, get, wrap, unwrap].map(milliseconds);
     let place = keys.describe();
     if json {
         print_json(&json!({
@@ -355,24 +288,8 @@ fn check(spec: &str, passphrase_file: Option<&Path>, json: bool) -> anyhow::Resu
     Ok(Answer::Done)
 }
 
-/// Does with `keys` what sealing a file and opening it again do.
-fn probe(keys: &dyn KeySource, open_ms: f64) -> anyhow::Result<Checked> {
-    let begin = Instant::now();
-    let (key, _) = keys.current()?;
-    let get_ms = milliseconds(begin);
-    let begin = Instant::now();
-    let (made, header) = SealedFile::create(keys, registry::cipher("aes-256")?, Backend::auto(), Layout::Frames)?;
-    let wrap_ms = milliseconds(begin);
-    let begin = Instant::now();
-    let opened = SealedFile::open(keys, Backend::auto(), &header)?;
-    let unwrap_ms = milliseconds(begin);
-    // a source that gave another secret the second time would have failed above
-    debug_assert_eq!(made.info().file_id, opened.info().file_id);
-    Ok(Checked { key, open_ms, get_ms, wrap_ms, unwrap_ms })
-}
-
-fn milliseconds(begin: Instant) -> f64 {
-    begin.elapsed().as_secs_f64() * 1000.0
+fn milliseconds(duration: Duration) -> f64 {
+    duration.as_secs_f64() * 1000.0
 }
 
 fn versions(list: &[u32]) -> String {
@@ -382,7 +299,7 @@ fn versions(list: &[u32]) -> String {
     }
 }
 
-/// What stands in a key file as its time may be anything; a terminal must not obey it.
+/// A key file may contain anything as its time; a terminal must not obey it.
 fn printable(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { '?' } else { c }).collect()
 }

@@ -14,6 +14,7 @@ mod key_source;
 mod keys;
 #[cfg(feature = "lab")]
 mod lab;
+mod listing;
 mod message;
 #[cfg(feature = "mongodb")]
 mod mongo;

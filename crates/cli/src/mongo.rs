@@ -6,7 +6,7 @@ mod check;
 use std::path::{Path, PathBuf};
 
 use sealstone_cipher::backend::Backend;
-use sealstone_cipher::registry;
+use sealstone_cipher::registry::{self, DEFAULT_CIPHER};
 use sealstone_keys::file::KeyFile;
 use sealstone_keys::{absolute, source};
 use sealstone_wiredtiger::engine_options::{EngineOptions, find_extension};
@@ -18,8 +18,6 @@ use crate::message::{Answer, print, say};
 
 /// Names a file with the passphrase, to us and to the extension.
 const PASSPHRASE_VARIABLE: &str = "SEALSTONE_PASSPHRASE_FILE";
-/// Taken where neither flag nor key name one.
-pub(crate) const FIRST_CIPHER: &str = "aes-256";
 
 /// Runs one of the commands.
 pub(crate) fn run(command: &MongoCommand) -> anyhow::Result<Answer> {
@@ -40,21 +38,18 @@ fn config(dbpath: &Path, key: &str, sealing: &SealingFlags, format: OptionsForma
     Ok(Answer::Done)
 }
 
-/// What the extension is told. The key is asked for here and now: options that lead to no key are none.
+/// What is written into the options for the extension. The key is opened to see that they lead to one.
 pub(crate) fn engine_options(key: &str, sealing: &SealingFlags) -> anyhow::Result<EngineOptions> {
-    let named = sealing.cipher.as_deref().map(registry::cipher).transpose()?;
-    // an unknown name would be told by a server that does not start
+    // a server would report a wrong name by not starting; here it is reported before a passphrase is asked for
+    sealing.cipher.as_deref().map(registry::cipher).transpose()?;
     if let Some(accel) = sealing.accel.as_deref().filter(|name| *name != "auto") {
         Backend::by_name(accel)?;
     }
     let extension = find_extension(sealing.extension.as_deref())?;
     let passphrase_file = passphrase_file(sealing)?;
     let keys = key_source::open(key, passphrase_file.as_deref())?;
-    let cipher = match (named, keys.cipher()) {
-        (Some(cipher), _) => cipher,
-        (None, Some(of_key)) => registry::cipher(&of_key)?,
-        (None, None) => registry::cipher(FIRST_CIPHER)?,
-    };
+    let cipher = source::cipher(sealing.cipher.as_deref(), &*keys)?;
+    let cipher = cipher.map_or_else(|| registry::cipher(DEFAULT_CIPHER), Ok)?;
     if let Some(caveat) = cipher.caveat {
         say(&format!("{}: {caveat}", cipher.name));
     }

@@ -8,29 +8,25 @@ use anyhow::bail;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use sealstone_bench::size::human_bytes;
 use sealstone_cipher::backend::Backend;
-use sealstone_cipher::registry::{self, Cipher};
-use sealstone_keys::KeyRef;
+use sealstone_cipher::registry::{self, Cipher, DEFAULT_CIPHER};
+use sealstone_keys::{KeyRef, source};
 use sealstone_rocksdb::Sealing;
 use sealstone_rocksdb::reseal::{self, Left, Report, Reseal, Why};
-use sealstone_rocksdb::rest::{self, State};
 
 use crate::flags::ResealFlags;
 use crate::interrupt;
 use crate::key_source;
+use crate::listing::list;
 use crate::message::{Answer, print, print_json};
-use crate::rest::list;
-
-/// Cipher of a plain store that is to be sealed with no cipher named.
-const FIRST_CIPHER: &str = "aes-256";
 
 /// Reseals; the answer is negative where something is left to do.
 pub(crate) fn run(flags: &ResealFlags) -> anyhow::Result<Answer> {
-    let named = flags.cipher.as_deref().map(registry::cipher).transpose()?;
+    // a wrong name is reported before a passphrase is asked for
+    flags.cipher.as_deref().map(registry::cipher).transpose()?;
     let keys = key_source::open(&flags.key, flags.passphrase.passphrase_file.as_deref())?;
-    let cipher = match (named, keys.cipher()) {
-        (Some(cipher), _) => cipher,
-        (None, Some(of_key)) => registry::cipher(&of_key)?,
-        (None, None) => present_cipher(&flags.dir)?,
+    let cipher = match source::cipher(flags.cipher.as_deref(), &*keys)? {
+        Some(cipher) => cipher,
+        None => reseal::present_cipher(&flags.dir)?.map_or_else(|| registry::cipher(DEFAULT_CIPHER), Ok)?,
     };
     if flags.rate == Some(0) {
         bail!("a rate of 0 bytes a second never ends\nleave --rate out to reseal as fast as it goes");
@@ -61,17 +57,6 @@ pub(crate) fn run(flags: &ResealFlags) -> anyhow::Result<Answer> {
         print(&report_text(&report, flags, cipher))?;
     }
     Ok(if report.is_finished() { Answer::Done } else { Answer::Negative })
-}
-
-/// The cipher of the store in `dir`, as its newest control file tells it.
-fn present_cipher(dir: &Path) -> anyhow::Result<&'static Cipher> {
-    let status = rest::status(dir)?;
-    let current = status.files.iter().find(|file| file.name == "CURRENT");
-    let name = match current.map(|file| &file.state) {
-        Some(State::Sealed(sealed)) => sealed.cipher,
-        _ => FIRST_CIPHER,
-    };
-    Ok(registry::cipher(name)?)
 }
 
 fn report_text(report: &Report, flags: &ResealFlags, cipher: &Cipher) -> String {

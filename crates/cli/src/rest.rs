@@ -10,13 +10,11 @@ use sealstone_keys::{KeyRef, KeySource};
 use sealstone_rocksdb::rest::{self, AnchorCheck, ComparedWith, Comparison, Finding, Rotation, Status, Verification};
 
 use crate::flags::RestCommand;
+use crate::listing::{LISTED_MAX, list};
 use crate::message::{Answer, print, print_json};
 use crate::reseal;
 use crate::table::Table;
 use crate::{anchor, key_source, terminal};
-
-/// Most files or findings that are listed; JSON lists all.
-const LISTED_MAX: usize = 20;
 
 /// Runs one of the commands.
 pub(crate) fn run(command: &RestCommand) -> anyhow::Result<Answer> {
@@ -249,14 +247,4 @@ fn finding_text(finding: &Finding) -> String {
         (None, None) => String::new(),
     };
     format!("{}{place}: {}", finding.file, finding.what.lines().next().unwrap_or_default())
-}
-
-/// Adds `lines` to `text`, indented, as many as a reader bears.
-pub(crate) fn list(text: &mut String, mut lines: impl ExactSizeIterator<Item = String>) {
-    for line in lines.by_ref().take(LISTED_MAX) {
-        text.push_str(&format!("  {line}\n"));
-    }
-    if lines.len() > 0 {
-        text.push_str(&format!("  and {} more; --json lists all\n", lines.len()));
-    }
 }

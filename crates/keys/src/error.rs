@@ -20,6 +20,20 @@ pub enum KeyError {
         /// Where it was looked for.
         path: PathBuf,
     },
+    /// A directory of key files cannot be read.
+    #[error("cannot read directory {}: {source}", dir.display())]
+    Directory {
+        /// The directory.
+        dir: PathBuf,
+        /// What the operating system said.
+        source: std::io::Error,
+    },
+    /// A directory without key files.
+    #[error("no key file in {}\nmake one with: sealstone keys new FILE", dir.display())]
+    NoKeys {
+        /// The directory.
+        dir: PathBuf,
+    },
     /// A key file was to be created where something exists already.
     #[error(
         "{} exists already and was left as it is: overwriting a key file would lose every file sealed under it\n\

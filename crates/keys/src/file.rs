@@ -14,6 +14,7 @@
 //! secret = "64 hex digits"
 //! ```
 
+mod directory;
 mod format;
 mod replace;
 
@@ -24,6 +25,7 @@ use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use zeroize::Zeroizing;
 
+pub use directory::{in_directory, new_id};
 use format::{Content, FILE_BYTES_MAX, Protection, Stored, Version};
 pub use format::{FORMAT_PLAIN, FORMAT_PROTECTED};
 
@@ -196,6 +198,19 @@ impl KeyFile {
             content.add(Version { version, created: now(), secret: Secret::random()? });
             Ok(KeyRef { id: content.id.clone(), version })
         })
+    }
+
+    /// Version `version`, if [`KeyFile::retire`] would take it out: ask before looking whether anything is still under it.
+    ///
+    /// # Errors
+    /// [`KeyError::Newest`], [`KeyError::MissingVersion`], and as [`KeySource::current`].
+    pub fn retirable(&self, version: u32) -> Result<KeyRef, KeyError> {
+        let key = KeyRef { id: self.id.clone(), version };
+        self.get(&key)?;
+        if self.current()?.0 == key {
+            return Err(KeyError::Newest { key, place: self.describe() });
+        }
+        Ok(key)
     }
 
     /// Takes version `version` out of the file: whatever is still wrapped under it can no longer be opened with this

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use sealstone_cipher::registry::{self, Cipher, UnknownCipher};
+
 use crate::file::KeyFile;
 use crate::{Ask, KeyError, KeySource};
 
@@ -26,6 +28,15 @@ pub fn open(spec: &str, passphrase: Ask<'_>) -> Result<Arc<dyn KeySource>, KeyEr
 #[must_use]
 pub fn is_kmip(spec: &str) -> bool {
     spec.starts_with("kmip:")
+}
+
+/// The cipher to seal with: `named` if somebody named one, else the one that `keys` is for, which key servers know. None if
+/// nothing says so.
+///
+/// # Errors
+/// A name that is in no row of the table.
+pub fn cipher(named: Option<&str>, keys: &dyn KeySource) -> Result<Option<&'static Cipher>, UnknownCipher> {
+    named.map(str::to_owned).or_else(|| keys.cipher()).map(|name| registry::cipher(&name)).transpose()
 }
 
 #[cfg(feature = "kmip")]

@@ -21,6 +21,7 @@ mod header;
 pub mod identity;
 mod limits;
 pub mod paged;
+mod probe;
 mod random;
 mod rewrap;
 mod segment;
@@ -31,6 +32,7 @@ pub use header::{
     FILE_ID_BYTES, FORMAT_VERSION, HEADER_BYTES, HEADER_BYTES_V1, HeaderInfo, Layout, MAGIC, copies_agree, inspect,
     is_sealed, keys_named,
 };
+pub use probe::{Probe, probe};
 pub use rewrap::{Rewrapped, rewrap};
 
 /// Length of an authentication tag, in bytes.

@@ -11,7 +11,8 @@ use sealstone_seal::identity::{CATALOGUE_NAMES, Kind, STORE_ID_BYTES, rocksdb_na
 use sealstone_seal::{HEADER_BYTES, HeaderInfo, SealError, inspect};
 
 use super::raw::{RawError, RawFiles, RawUpdate};
-use super::{Changing, Reading, Refusal, refuse};
+use super::refusal::{Refusal, refuse};
+use super::sealer::{Changing, Reading};
 use crate::anchor::{Anchor, Mark};
 
 /// A catalogue is written anew once its changes take this many bytes more than what it began with.
@@ -411,7 +412,7 @@ impl Directory {
         self.clear(name, with)?;
         let entry = Entry { slot: self.slot_for(name), ..live(info.file_id) };
         self.append(vec![Change::Put { name: name.to_owned(), entry }], with)?;
-        // A log that only a crash kept out of the catalogue could not be told from one that was added, and what survived of
+        // A log that only a crash kept out of the catalogue would look like one that was added, and what survived of
         // it would have to be left out. One sync for each log is little beside what is written to it.
         if info.identity.kind == Kind::Log { self.make_durable(with) } else { Ok(()) }
     }

@@ -102,7 +102,7 @@ unsafe extern "C" fn seal_attach(seal: *const c_void, files: *const c::Files) {
     let _ = catch_unwind(AssertUnwindSafe(|| seal.catalogues().attach(Box::new(files))));
 }
 
-/// Makes a callback that is told of one path.
+/// Makes a callback that takes one path.
 macro_rules! on_path {
     ($callback:ident, $operation:literal, $method:ident) => {
         /// # Safety
@@ -124,7 +124,7 @@ on_path!(seal_locked, "locked", locked);
 on_path!(seal_unlocked, "unlocked", unlocked);
 on_path!(seal_remove_directory, "remove_directory", remove_directory);
 
-/// Makes a callback that is told of two paths.
+/// Makes a callback that takes two paths.
 macro_rules! on_two_paths {
     ($callback:ident, $operation:literal, $method:ident) => {
         /// # Safety

@@ -8,7 +8,7 @@ use std::path::Path;
 
 use sealstone_seal::identity::CATALOGUE_NAMES;
 
-use super::ResealError;
+use super::error::ResealError;
 use super::kind::{Kind, kind, options_number};
 use super::work::{Work, facts, names};
 use crate::catalogue::Refusal;

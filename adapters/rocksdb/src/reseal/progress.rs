@@ -1,4 +1,4 @@
-//! How far resealing has come: told by the thread that works to the one that waits for it. Not here: the work (`work`).
+//! How far resealing has come, reported by the thread that works to the one that waits for it. Not here: the work (`work`).
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use crate::pace::Pace;
 
-/// How often progress is told, and how often what is not free yet is tried again.
+/// How often progress is reported, and how often what is not free yet is tried again.
 pub(super) const TICK: Duration = Duration::from_millis(50);
 
 /// How far resealing has come.

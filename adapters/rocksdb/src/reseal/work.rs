@@ -15,7 +15,7 @@ use sealstone_cipher::registry::Cipher;
 use sealstone_keys::KeyRef;
 use sealstone_seal::{HEADER_BYTES, inspect};
 
-use super::ResealError;
+use super::error::ResealError;
 use super::left::{Left, Why, left_beside};
 use super::progress::{Shared, TICK};
 use crate::directory::explain;
@@ -90,17 +90,17 @@ impl Work<'_> {
     fn pass(&mut self) -> Result<(), ResealError> {
         // compactions that began before now may still make files under the old cipher
         let (begun_before, _) = self.db.compactions();
-        self.db.flush_all().map_err(|error| self.told(&error))?;
+        self.db.flush_all().map_err(|error| self.explained(&error))?;
         self.end_logs()?;
         self.control_files()?;
-        let live = self.db.live_files().map_err(|error| self.told(&error))?;
+        let live = self.db.live_files().map_err(|error| self.explained(&error))?;
         let moves_blobs = live.iter().any(|file| file.kind == LiveKind::Blob);
         if moves_blobs {
-            self.db.move_blobs(true).map_err(|error| self.told(&error))?;
+            self.db.move_blobs(true).map_err(|error| self.explained(&error))?;
         }
         let tables = self.tables(begun_before);
         if moves_blobs {
-            let restored = self.db.move_blobs(false).map_err(|error| self.told(&error));
+            let restored = self.db.move_blobs(false).map_err(|error| self.explained(&error));
             tables.and(restored)?;
         } else {
             tables?;
@@ -142,7 +142,7 @@ impl Work<'_> {
 
     /// The tables that are to be rewritten, deepest level first: what lies above may be merged down before its turn.
     fn tasks(&mut self) -> Result<Vec<Task>, ResealError> {
-        let live = self.db.live_files().map_err(|error| self.told(&error))?;
+        let live = self.db.live_files().map_err(|error| self.explained(&error))?;
         let mut old_blobs: HashMap<u32, (u64, u64)> = HashMap::new();
         for file in live.iter().filter(|file| file.kind == LiveKind::Blob) {
             if let Some((bytes, false)) = self.look(file) {
@@ -214,7 +214,7 @@ impl Work<'_> {
         };
         self.pace.begin(task.bytes, held);
         self.state.begin(&task.file.name, task.bytes);
-        let rewritten = self.db.rewrite(&task.file).map_err(|error| self.told(&error));
+        let rewritten = self.db.rewrite(&task.file).map_err(|error| self.explained(&error));
         let done_bytes = match rewritten {
             Ok(Rewrite::InUse) | Err(_) => 0,
             Ok(Rewrite::Done | Rewrite::Gone) => task.bytes,
@@ -233,12 +233,12 @@ impl Work<'_> {
     /// that was not in tables. If not, RocksDB keeps even empty ones, of earlier openings too, until there is something to
     /// flush.
     fn end_logs(&mut self) -> Result<(), ResealError> {
-        let sweep = || self.db.sweep().map_err(|error| self.told(&error));
+        let sweep = || self.db.sweep().map_err(|error| self.explained(&error));
         sweep()?;
         if self.has_old_log()? {
             let key = format!("sealstone-reseal-{:016x}", random());
-            self.db.delete(key.as_bytes(), false).map_err(|error| self.told(&error))?;
-            self.db.flush_all().map_err(|error| self.told(&error))?;
+            self.db.delete(key.as_bytes(), false).map_err(|error| self.explained(&error))?;
+            self.db.flush_all().map_err(|error| self.explained(&error))?;
             sweep()?;
         }
         Ok(())
@@ -255,7 +255,7 @@ impl Work<'_> {
 
     /// The write-ahead logs, by number, and whether each is under the cipher and key.
     fn logs(&self) -> Result<Vec<(u64, bool)>, ResealError> {
-        let dir = self.db.log_dir().map_err(|error| self.told(&error))?;
+        let dir = self.db.log_dir().map_err(|error| self.explained(&error))?;
         let mut logs = Vec::new();
         for name in names(&dir)?.into_iter().filter(|name| is_log_name(name)) {
             // one that is gone is no longer a log, and one without a header holds nothing
@@ -284,15 +284,15 @@ impl Work<'_> {
                 }
                 return Ok(());
             }
-            self.db.sweep().map_err(|error| self.told(&error))?;
+            self.db.sweep().map_err(|error| self.explained(&error))?;
             thread::sleep(TICK);
         }
     }
 
     pub(super) fn left(&self) -> Result<Vec<Left>, ResealError> {
-        let live = self.db.live_files().map_err(|error| self.told(&error))?;
+        let live = self.db.live_files().map_err(|error| self.explained(&error))?;
         let mut directories: BTreeSet<PathBuf> = live.iter().map(|file| file.directory.clone()).collect();
-        directories.insert(self.db.log_dir().map_err(|error| self.told(&error))?);
+        directories.insert(self.db.log_dir().map_err(|error| self.explained(&error))?);
         let own = fs::canonicalize(self.db.dir()).unwrap_or_else(|_| self.db.dir().to_owned());
         let live_numbers: BTreeSet<u64> = live.iter().map(|file| file.number).collect();
         let log_ended = self.is_log_new()?;
@@ -310,7 +310,7 @@ impl Work<'_> {
         Ok(left)
     }
 
-    pub(super) fn told(&self, error: &Error) -> ResealError {
+    pub(super) fn explained(&self, error: &Error) -> ResealError {
         explain("reseal", self.db.dir(), error).into()
     }
 }
@@ -321,7 +321,7 @@ pub(super) fn facts(path: &Path) -> io::Result<(u64, Option<Under>)> {
     let bytes = file.metadata()?.len();
     let mut header = Vec::with_capacity(HEADER_BYTES);
     file.take(HEADER_BYTES as u64).read_to_end(&mut header)?;
-    // what cannot be opened is told by whoever opens it
+    // what cannot be opened is reported by whoever opens it
     Ok((bytes, inspect(&header).ok().map(|info| (info.cipher.id, info.key))))
 }
 

@@ -1,13 +1,13 @@
 //! Directories of RocksDB's backup engine, in which the files of a database lie apart: `private/N` holds CURRENT,
 //! MANIFEST and logs of backup `N`, `shared` or `shared_checksum` the tables and blob files of all backups, and `meta/N`
-//! lists what belongs to backup `N`. Not here: what the files hold (`rest`), live sets (`verify`).
+//! lists what belongs to backup `N`. Not here: what the files hold (`rest`), live sets (`live_set`).
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use super::State;
 use super::content::Contents;
-use super::verify::lengths;
+use super::file_state::State;
+use super::stored::lengths;
 
 /// Longest list of the files of a backup.
 const META_BYTES_MAX: usize = 256 << 20;
@@ -57,7 +57,7 @@ pub(super) fn missing(dir: &Path, files: &[(&str, State)], contents: Contents<'_
         let content = match contents.small(&meta, META_BYTES_MAX) {
             Ok(content) => content,
             Err(unread) => {
-                let what = unread.told(&format!("it should list the files of backup {name}"));
+                let what = unread.explain(&format!("it should list the files of backup {name}"));
                 found.push((meta, what));
                 continue;
             }

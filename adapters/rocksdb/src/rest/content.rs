@@ -1,5 +1,5 @@
 //! The whole content of one sealed file, read from the disk as it is and handed on piece by piece. Not here: what the
-//! content means (`manifest`, `verify`).
+//! content means (`manifest`, `live_set`).
 
 use std::fs::File;
 use std::io;
@@ -12,7 +12,9 @@ use sealstone_seal::frame::FrameReader;
 use sealstone_seal::paged::{Pages, Shape};
 use sealstone_seal::{Layout, SealError, SealedFile};
 
-use super::{CHUNK_BYTES, Check, Finding, Progress, Verification, read_start};
+use super::check::Check;
+use super::report::{Finding, Progress, Verification};
+use super::stored::{CHUNK_BYTES, read_start};
 use crate::catalogue::View;
 use crate::opening::{self, Header};
 
@@ -25,6 +27,20 @@ pub(super) enum Unread {
     Empty,
     /// The seal does not open, or the file cannot be read.
     Failed(String),
+}
+
+/// What to do when a file of the live set is not there as it should be.
+pub(super) const NEXT: &str = "restore the store from a backup";
+
+impl Unread {
+    /// What to say of a file that could not be read. `role`: what it should do.
+    pub(super) fn explain(self, role: &str) -> String {
+        match self {
+            Self::Missing => format!("missing: {role}\n{NEXT}"),
+            Self::Empty => format!("empty: {role}\n{NEXT}"),
+            Self::Failed(why) => why,
+        }
+    }
 }
 
 impl From<io::Error> for Unread {

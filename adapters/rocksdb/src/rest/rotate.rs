@@ -19,7 +19,10 @@ use sealstone_keys::{KeyRef, KeySource, Secret};
 use sealstone_seal::{Rewrapped, SealError, inspect, rewrap};
 use serde::Serialize;
 
-use super::{CHUNK_BYTES, Finding, RestError, SCHEMA, list, read_start, status};
+use super::error::RestError;
+use super::report::{Finding, SCHEMA};
+use super::status::status;
+use super::stored::{CHUNK_BYTES, list, read_start};
 use crate::opening::{self, Header};
 
 /// Files that are open at once, waiting to be synced.

@@ -16,9 +16,7 @@ use mongodb::options::{
 };
 use mongodb::sync::{Client, Database};
 use percent_encoding::percent_decode_str;
-use sealstone_store::{EngineFacts, StoreError, StoreOptions, Table};
-
-use super::MongoDbStore;
+use sealstone_store::{EngineFacts, StoreError, Table};
 
 /// Database, where neither the options nor the address name one.
 const DATABASE: &str = "sealstone";
@@ -373,16 +371,6 @@ impl MongoDb {
         self.inner.topology
     }
 
-    /// Opens the store: makes a collection for each table that has none.
-    ///
-    /// The cache is the server's own business: `options.cache_bytes` is not used.
-    ///
-    /// # Errors
-    /// [`Error::Server`].
-    pub fn open_store(&self, options: &StoreOptions) -> Result<MongoDbStore, Error> {
-        MongoDbStore::open(self.clone(), &options.tables)
-    }
-
     /// Where the servers are, without what is secret in their address.
     pub(super) fn place(&self) -> &str {
         &self.inner.place.shown
@@ -403,12 +391,6 @@ impl MongoDb {
             }
         }
         Ok(None)
-    }
-
-    /// As [`MongoDb::open_store`], of collections that are there: makes none, and so works on a secondary.
-    #[must_use]
-    pub fn open_for_reading(&self, options: &StoreOptions) -> MongoDbStore {
-        MongoDbStore::over(self.clone(), &options.tables)
     }
 
     /// Removes the collections of `tables` with all they hold.

@@ -14,7 +14,7 @@ use mongodb::error::{Error as DriverError, ErrorKind, WriteFailure};
 use mongodb::options::{Acknowledgment, WriteConcern};
 use mongodb::sync::Collection;
 use nix::fcntl::{PosixFadviseAdvice, posix_fadvise};
-use sealstone_store::{BulkLoad, Counters, Record, Row, Store, StoreError, Table, Transactional};
+use sealstone_store::{BulkLoad, Counters, Record, Row, Store, StoreError, StoreOptions, Table, Transactional};
 
 use super::connection::{Error, MongoDb, Topology, number};
 use super::document::{ID, Layout, id};
@@ -78,6 +78,24 @@ struct Counted {
 impl fmt::Debug for MongoDbStore {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("MongoDbStore").field("server", &self.server).finish_non_exhaustive()
+    }
+}
+
+impl MongoDb {
+    /// Opens the store: makes a collection for each table that has none.
+    ///
+    /// The cache is the server's own business: `options.cache_bytes` is not used.
+    ///
+    /// # Errors
+    /// [`Error::Server`].
+    pub fn open_store(&self, options: &StoreOptions) -> Result<MongoDbStore, Error> {
+        MongoDbStore::open(self.clone(), &options.tables)
+    }
+
+    /// As [`MongoDb::open_store`], of collections that are there: makes none, and so works on a secondary.
+    #[must_use]
+    pub fn open_for_reading(&self, options: &StoreOptions) -> MongoDbStore {
+        MongoDbStore::over(self.clone(), &options.tables)
     }
 }
 

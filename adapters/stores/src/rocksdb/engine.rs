@@ -11,12 +11,10 @@ use sealstone_rocksdb::directory::{DirectoryError, check, explain};
 use sealstone_rocksdb::{DbOptions, PAGE_BYTES, PlainEnv, SealedEnv, Sealing, library};
 use sealstone_store::{Engine, EngineFacts, Layer, Store, StoreError, StoreOptions, Variant};
 
-use super::store::RocksStore;
+use super::store::{READAHEAD_BYTES, RocksStore};
 
 /// Length of a data block of a table, in bytes.
 const BLOCK_BYTES: u32 = 16 << 10;
-/// Bytes that a full scan reads ahead, and a compaction too.
-pub(super) const READAHEAD_BYTES: u64 = 2 << 20;
 /// Size of a memory table, in bytes.
 const WRITE_BUFFER_BYTES: u64 = 64 << 20;
 

@@ -16,9 +16,10 @@ use sealstone_rocksdb::directory::{DirectoryError, explain};
 use sealstone_rocksdb::{Bottommost, Db, Error, Range};
 use sealstone_store::{BulkLoad, Counters, Record, Row, Store, StoreError, Table, Transactional};
 
-use super::engine::READAHEAD_BYTES;
 use super::record;
 
+/// Bytes that a full scan reads ahead, and a compaction too.
+pub(super) const READAHEAD_BYTES: u64 = 2 << 20;
 /// Updates of different keys rarely wait for each other.
 const STRIPES: usize = 256;
 /// Scans of at least this many rows read ahead from the start and pass the block cache by.
@@ -76,7 +77,7 @@ impl RocksStore {
         db.close().map_err(|error| StoreError::engine(explain("close", &dir, &error)))
     }
 
-    pub(super) fn told(&self, attempt: &str, error: &Error) -> StoreError {
+    pub(super) fn explained(&self, attempt: &str, error: &Error) -> StoreError {
         StoreError::engine(explain(attempt, &self.dir, error))
     }
 
@@ -119,7 +120,7 @@ impl Store for RocksStore {
         let found = self
             .db
             .get_with(&scratch.key, |value| decoded = record::decode(table, value, fields, into))
-            .map_err(|error| self.told("read from", &error))?;
+            .map_err(|error| self.explained("read from", &error))?;
         decoded.map(|()| found)
     }
 
@@ -153,7 +154,7 @@ impl Store for RocksStore {
                 rows.advance();
             }
         }
-        rows.status().map_err(|error| self.told("read from", &error))?;
+        rows.status().map_err(|error| self.explained("read from", &error))?;
         Ok(done)
     }
 
@@ -162,7 +163,9 @@ impl Store for RocksStore {
         record::put_key(table, key, &mut scratch.key);
         record::encode(table, record, &mut scratch.value)?;
         let locked = self.transacting.load(Ordering::Acquire);
-        self.db.put_locked(&scratch.key, &scratch.value, false, locked).map_err(|error| self.told("write to", &error))
+        self.db
+            .put_locked(&scratch.key, &scratch.value, false, locked)
+            .map_err(|error| self.explained("write to", &error))
     }
 
     fn update(&self, table: &Table, key: &[u8], changes: &[(usize, &[u8])]) -> Result<bool, StoreError> {
@@ -178,10 +181,10 @@ impl Store for RocksStore {
         let found = self
             .db
             .get_with(key, |stored| merged = record::merge(table, stored, changes, value))
-            .map_err(|error| self.told("read from", &error))?;
+            .map_err(|error| self.explained("read from", &error))?;
         merged?;
         if found {
-            self.db.put_locked(key, value, false, false).map_err(|error| self.told("write to", &error))?;
+            self.db.put_locked(key, value, false, false).map_err(|error| self.explained("write to", &error))?;
         }
         Ok(found)
     }
@@ -223,12 +226,12 @@ impl Store for RocksStore {
     }
 
     fn merge_layers(&self) -> Result<(), StoreError> {
-        self.db.compact(Bottommost::Leave).map_err(|error| self.told("compact", &error))
+        self.db.compact(Bottommost::Leave).map_err(|error| self.explained("compact", &error))
     }
 
     fn drop_caches(&self) -> Result<(), StoreError> {
         // what is still in memory alone would be read from there
-        self.db.flush().map_err(|error| self.told("flush", &error))?;
+        self.db.flush().map_err(|error| self.explained("flush", &error))?;
         self.db.empty_cache();
         for (path, _) in self.files()? {
             let cannot = |source| io_error("drop from the page cache", &path, source);
@@ -263,7 +266,7 @@ impl BulkLoad for RocksStore {
         let loaded = self.write_tables(table, rows, &mut files)?;
         let paths: Vec<&Path> = files.paths.iter().map(PathBuf::as_path).collect();
         if !paths.is_empty() {
-            self.db.ingest(&paths, true).map_err(|error| self.told("bulk-load into", &error))?;
+            self.db.ingest(&paths, true).map_err(|error| self.explained("bulk-load into", &error))?;
         }
         Ok(loaded)
     }
@@ -276,7 +279,7 @@ impl RocksStore {
         rows: &mut dyn Iterator<Item = Row>,
         files: &mut BulkFiles,
     ) -> Result<u64, StoreError> {
-        let told = |error: Error| self.told("bulk-load into", &error);
+        let told = |error: Error| self.explained("bulk-load into", &error);
         let mut scratch = Scratch::take();
         let mut last_key = Vec::new();
         let mut writer = None;

@@ -7,7 +7,7 @@ use sealstone_servers::registry::{server, servers};
 use sealstone_servers::server::{Server, ServerOption, Settings};
 
 #[cfg(feature = "mongodb")]
-use super::SealingFlags;
+use super::mongo::SealingFlags;
 
 /// Where a lab is, where nobody says.
 const LAB_DIR: &str = "sealstone-lab";

@@ -4,7 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum, ValueHint};
 
-use super::{PassphraseFlag, Suggest, accel_names, cipher_names_only};
+use super::names::{Suggest, accel_names, cipher_names_only};
+use super::passphrase::PassphraseFlag;
 
 /// How the options of a server are written.
 #[derive(Clone, Copy, Debug, ValueEnum)]

@@ -1,10 +1,10 @@
-//! How the members of a new lab seal their data: cipher, key, and the key server that the key may come from. Not here: what
-//! the extension is told (`mongo`), keys on other servers (`keys`).
+//! How the members of a new lab seal their data: cipher, key, and the key server that the key may come from. Not here: the
+//! options of the extension (`mongo`), keys on other servers (`keys`).
 
 use std::path::Path;
 
 use anyhow::bail;
-use sealstone_cipher::registry;
+use sealstone_cipher::registry::{self, DEFAULT_CIPHER};
 use sealstone_keys::KeyError;
 use sealstone_keys::file::KeyFile;
 use sealstone_servers::pykmip::{self, PyKmip, PyKmipOptions};
@@ -32,7 +32,7 @@ pub(super) fn check(sealing: &LabSealing) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// What the storage engine of each member is told, if the lab in `dir` is to be sealed. A key server that it needs is
+/// The configuration of the storage engine of each member, if the lab in `dir` is to be sealed. A key server that it needs is
 /// started and joins `lab`.
 pub(super) fn engine_config(lab: &mut Lab, dir: &Path, sealing: &LabSealing) -> anyhow::Result<Option<String>> {
     let LabSealing { key, kmip, flags } = sealing;
@@ -42,11 +42,7 @@ pub(super) fn engine_config(lab: &mut Lab, dir: &Path, sealing: &LabSealing) -> 
         // reported before the key is made
         find_extension(flags.extension.as_deref())?;
         state::check_free(dir)?;
-        if *kmip {
-            key_server(lab, dir, flags.cipher.as_deref().unwrap_or(mongo::FIRST_CIPHER))?
-        } else {
-            new_key(dir)?
-        }
+        if *kmip { key_server(lab, dir, flags.cipher.as_deref().unwrap_or(DEFAULT_CIPHER))? } else { new_key(dir)? }
     } else if flags.extension.is_some() || flags.accel.is_some() {
         bail!("nothing says what to seal with\nname a cipher with --cipher, or a key with --key or --kmip");
     } else {

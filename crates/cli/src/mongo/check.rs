@@ -5,8 +5,8 @@ use std::path::Path;
 use sealstone_bench::size::human_bytes;
 use sealstone_wiredtiger::check::{self, FileReport, Report, Standing};
 
+use crate::listing::list;
 use crate::message::{Answer, print, print_json, say};
-use crate::rest::list;
 use crate::table::{SCREEN, Table, wrap};
 use crate::terminal;
 

@@ -95,6 +95,16 @@ impl Address {
         }
     }
 
+    /// The key that it names: a unique identifier or a name.
+    ///
+    /// # Errors
+    /// [`KmipError::Address`] if it names none.
+    pub fn key(&self) -> Result<&str, KmipError> {
+        self.key_id.as_deref().ok_or_else(|| KmipError::Address {
+            found: "it names no key: write it after the server, kmip://HOST/KEY, or as key_id in the file".into(),
+        })
+    }
+
     /// The servers in words: `127.0.0.1:5696` or `127.0.0.1:5696 (or 2 others)`.
     #[must_use]
     pub fn place(&self) -> String {

@@ -19,7 +19,7 @@ use super::message::Version;
 use super::operation::{
     Activate, Create, Destroy, Get, GetAttributes, Locate, Material, Query, Register, Rekey, Revoke,
 };
-use crate::check_key_id;
+use crate::{KeyError, KeyRef, check_key_id};
 
 /// Fewest bits of key material that are accepted, in bits: the strength of 3DES, the weakest cipher here.
 pub const KEY_BITS_MIN: usize = 112;
@@ -327,6 +327,25 @@ impl Keyring {
         let compromised = matches!(reason, RevocationReason::KEY_COMPROMISE | RevocationReason::CA_COMPROMISE);
         let now = || SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs() as i64);
         connection.call(&Revoke { id, reason, compromised_since: compromised.then(now) })
+    }
+
+    /// The object of version `version` of the key `name`, if it may be deactivated: ask before looking whether anything is
+    /// still under it.
+    ///
+    /// # Errors
+    /// [`KeyError::MissingVersion`], [`KeyError::Newest`], and as [`Keyring::show`].
+    pub fn retirable(&self, name: &str, version: u32) -> Result<KeyRef, KeyError> {
+        let family = self.show(name)?;
+        let place = format!("key server {}", self.address().servers[0]);
+        let Some(found) = family.versions.iter().find(|found| found.version == version) else {
+            let available = family.versions.iter().map(|found| found.version).collect();
+            return Err(KeyError::MissingVersion { wanted: KeyRef { id: name.to_owned(), version }, place, available });
+        };
+        let key = KeyRef { id: found.id.clone(), version };
+        if family.current().is_none_or(|current| current.version <= version) {
+            return Err(KeyError::Newest { key, place });
+        }
+        Ok(key)
     }
 
     /// Destroys the one object `key`. Its material is gone for good.

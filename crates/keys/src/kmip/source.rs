@@ -52,10 +52,7 @@ impl KmipSource {
     /// [`KeyError::Kmip`] with all that can be wrong with the address, the servers, and the key.
     pub fn open(url: &str) -> Result<Self, KeyError> {
         let keyring = Keyring::open(url)?;
-        let Some(key) = keyring.address().key_id.clone() else {
-            let found = "it names no key: write it after the server, kmip://HOST/KEY, or as key_id in the file";
-            return Err(KmipError::Address { found: found.into() }.into());
-        };
+        let key = keyring.address().key()?.to_owned();
         let mut connection = keyring.client().connection(format!("get key {key}"));
         let family = resolve(&mut connection, &key)?;
         let mut secrets = HashMap::new();

@@ -8,7 +8,8 @@ use sealstone_seal::identity::{Kind, rocksdb_name};
 use sealstone_seal::{HEADER_BYTES, SealError, SealedFile, inspect};
 
 use super::{Directory, Loaded, header, is_temporary, live};
-use crate::catalogue::{Reading, Refusal};
+use crate::catalogue::refusal::Refusal;
+use crate::catalogue::sealer::Reading;
 
 /// What a look at all files of a directory gave.
 #[derive(Default)]

@@ -1,0 +1,29 @@
+//! Why a catalogue does not allow an operation. Not here: when it does not (`directory`).
+
+use sealstone_seal::SealError;
+
+use super::raw::RawError;
+
+/// Why a catalogue does not allow something. Texts name the file.
+#[derive(Debug)]
+pub(crate) enum Refusal {
+    /// What is stored is not what the catalogue lists, or the catalogue itself is damaged.
+    Seal {
+        /// The file it is about.
+        path: String,
+        /// What is wrong.
+        error: SealError,
+    },
+    /// An operation on stored files failed.
+    Raw(RawError),
+}
+
+impl From<RawError> for Refusal {
+    fn from(error: RawError) -> Self {
+        Self::Raw(error)
+    }
+}
+
+pub(super) fn refuse<T>(path: impl Into<String>, error: SealError) -> Result<T, Refusal> {
+    Err(Refusal::Seal { path: path.into(), error })
+}

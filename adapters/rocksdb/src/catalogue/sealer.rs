@@ -1,0 +1,48 @@
+//! What the catalogues of an environment are read and changed with. Not here: reading and changing them (`directory`).
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, RwLock};
+
+use sealstone_cipher::backend::Backend;
+use sealstone_cipher::registry::Cipher;
+use sealstone_keys::KeySource;
+
+use super::raw::RawFiles;
+use crate::anchor::Anchor;
+
+/// What seals a catalogue.
+pub(crate) struct Sealer {
+    pub(crate) keys: Arc<dyn KeySource>,
+    /// Cipher of new files.
+    pub(crate) cipher: RwLock<&'static Cipher>,
+    pub(crate) backend: Backend,
+    /// Whether files that are not sealed are read as they are.
+    pub(crate) reads_plain: AtomicBool,
+    /// What remembers how new a store is, if the user has something for it.
+    pub(crate) anchor: Option<Arc<dyn Anchor>>,
+}
+
+/// What a catalogue is read with.
+#[derive(Clone, Copy)]
+pub(super) struct Reading<'a> {
+    pub(super) keys: &'a dyn KeySource,
+    pub(super) backend: Backend,
+    /// Whether files that are not sealed are taken as they are.
+    pub(super) reads_plain: bool,
+    pub(super) files: &'a dyn RawFiles,
+}
+
+/// What a catalogue is changed with.
+#[derive(Clone, Copy)]
+pub(super) struct Changing<'a> {
+    pub(super) sealer: &'a Sealer,
+    pub(super) files: &'a dyn RawFiles,
+}
+
+impl<'a> Changing<'a> {
+    pub(super) fn reading(self) -> Reading<'a> {
+        let Sealer { keys, backend, reads_plain, .. } = self.sealer;
+        let reads_plain = reads_plain.load(Ordering::Acquire);
+        Reading { keys: &**keys, backend: *backend, reads_plain, files: self.files }
+    }
+}

@@ -1,0 +1,103 @@
+//! Why a database could not be resealed. Not here: when (`work`, `reseal`).
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use bytesize::ByteSize;
+use sealstone_keys::KeyError;
+
+use crate::directory::DirectoryError;
+use crate::rest::RestError;
+
+/// Why a database could not be resealed. What was resealed before stays so, and nothing is lost: resealing once more
+/// goes on from there.
+#[derive(Debug, thiserror::Error)]
+pub enum ResealError {
+    /// The database was opened without sealing.
+    #[error("the database in {} was not opened through a sealed environment\nopen it through SealedEnv", dir.display())]
+    NotSealed {
+        /// The directory of the database.
+        dir: PathBuf,
+    },
+    /// Another thread is resealing it.
+    #[error("the database in {} is being resealed already\nwait for that to end, or stop it", dir.display())]
+    Busy {
+        /// The directory of the database.
+        dir: PathBuf,
+    },
+    /// The current key cannot be had; nothing was written.
+    #[error(transparent)]
+    Key(#[from] KeyError),
+    /// The next file would not fit on the device; nothing was written of it.
+    #[error(
+        "cannot reseal {}: it needs {} of room, and {} are free\n\
+         make room and reseal again: it goes on with this file", file.display(), ByteSize(*needed_bytes).display().si(),
+         ByteSize(*free_bytes).display().si()
+    )]
+    NoRoom {
+        /// The file.
+        file: PathBuf,
+        /// What rewriting it needs, in bytes.
+        needed_bytes: u64,
+        /// What is free, in bytes.
+        free_bytes: u64,
+    },
+    /// RocksDB refused, or the database cannot be opened.
+    #[error(transparent)]
+    Database(#[from] DirectoryError),
+    /// Its files cannot be looked at.
+    #[error(transparent)]
+    Rest(#[from] RestError),
+    /// A directory of the database cannot be listed.
+    #[error(
+        "cannot read directory {}: {source}\nonly a store in a directory of its own can be resealed", dir.display()
+    )]
+    Spread {
+        /// The directory.
+        dir: PathBuf,
+        /// What the operating system said.
+        source: io::Error,
+    },
+    /// There is no database.
+    #[error("no RocksDB store in {}: it has no file CURRENT\ngive the directory of a store", dir.display())]
+    NoStore {
+        /// The directory.
+        dir: PathBuf,
+    },
+    /// It is not sealed, and was not to be.
+    #[error("the store in {} is not sealed\nto seal it, add --from-plain", dir.display())]
+    Plain {
+        /// The directory.
+        dir: PathBuf,
+    },
+    /// Some of its files are in the clear, and were not to be read.
+    #[error("{}", plain_files(dir, *files, first))]
+    PlainFiles {
+        /// The directory.
+        dir: PathBuf,
+        /// How many.
+        files: usize,
+        /// Name of one of them.
+        first: String,
+    },
+    /// A control file could not be rewritten; it is as it was.
+    #[error("cannot reseal {}: {text}", file.display())]
+    Control {
+        /// The file.
+        file: PathBuf,
+        /// What was found, and the next step.
+        text: String,
+    },
+}
+
+fn plain_files(dir: &Path, files: usize, first: &str) -> String {
+    let shown = dir.display();
+    let (found, them) = match files {
+        1 => (format!("1 file of the store in {shown} is not sealed"), "it"),
+        files => (format!("{files} files of the store in {shown} are not sealed, among them"), "them"),
+    };
+    format!(
+        "{found}: {first}\nif sealing it was interrupted, add --from-plain; if not, somebody put {them} there: restore a \
+         backup"
+    )
+}

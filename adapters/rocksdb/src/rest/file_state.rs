@@ -1,0 +1,73 @@
+//! What one stored file is, judged by its header alone. Not here: whether the rest of it is whole (`check`).
+
+use std::fs::File;
+use std::io;
+use std::path::Path;
+
+use sealstone_seal::{HeaderInfo, Layout, SealError, inspect, paged};
+use serde::Serialize;
+
+use super::stored::read_header;
+
+/// What a file is, judged by its header alone.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "state", rename_all = "snake_case")]
+pub enum State {
+    /// Sealed.
+    Sealed(Sealed),
+    /// It holds nothing, as a lock file.
+    Empty,
+    /// It holds something in the clear.
+    NotSealed,
+    /// It cannot be read, or begins as a sealed file and does not go on as one.
+    Unreadable {
+        /// Why.
+        why: String,
+    },
+}
+
+/// How a file is sealed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Sealed {
+    /// `pages` or `frames`.
+    pub format: &'static str,
+    /// Bytes of data in a page, where there are pages.
+    pub page_bytes: Option<u32>,
+    /// Cipher name.
+    pub cipher: &'static str,
+    /// Name of the key that wraps the file's own.
+    pub key_id: String,
+    /// Version of that key.
+    pub key_version: u32,
+    /// Bytes of data in it; absent for frames, whose lengths only the key tells.
+    pub logical_bytes: Option<u64>,
+}
+
+/// What the header of one file says.
+pub(super) fn state(path: &Path, stored_bytes: u64) -> io::Result<State> {
+    if stored_bytes == 0 {
+        return Ok(State::Empty);
+    }
+    let header = read_header(&File::open(path)?)?;
+    Ok(match inspect(&header) {
+        Ok(info) => sealed(info, stored_bytes),
+        Err(SealError::NotSealed) => State::NotSealed,
+        Err(error) => State::Unreadable { why: error.to_string() },
+    })
+}
+
+fn sealed(info: HeaderInfo, stored_bytes: u64) -> State {
+    let page_bytes = match info.layout {
+        Layout::Paged { page_bytes } => Some(page_bytes),
+        Layout::Frames => None,
+    };
+    let logical_bytes = page_bytes.and_then(|_| paged::logical_bytes(&info, stored_bytes).ok());
+    State::Sealed(Sealed {
+        format: info.layout.name(),
+        page_bytes,
+        cipher: info.cipher.name,
+        key_id: info.key.id,
+        key_version: info.key.version,
+        logical_bytes,
+    })
+}

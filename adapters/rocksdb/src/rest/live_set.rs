@@ -1,0 +1,529 @@
+//! Whether a directory holds the database that its CURRENT and MANIFEST name: every table, blob file and log of the
+//! [live set](LiveSet), each of the right length. What each file holds is checked in `check`; not here either:
+//! what a MANIFEST says (`manifest`).
+//!
+//! A database may be in use meanwhile. It writes a file before its MANIFEST names it, and removes one after its MANIFEST
+//! has dropped it; so what is missing counts only if a MANIFEST read later still names it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::Duration;
+
+use sealstone_seal::identity::CATALOGUE_NAMES;
+
+use super::backup::{self, Shared};
+use super::content::{Contents, NEXT, Unread};
+use super::file_state::{State, state};
+use super::report::{ComparedWith, Comparison, Finding, Verification};
+use super::stored::lengths;
+use crate::manifest::{self, LiveSet, Replay};
+
+/// Longest CURRENT: it holds one name.
+const CURRENT_BYTES_MAX: usize = 4096;
+/// Longest OPTIONS file that is looked into.
+const OPTIONS_BYTES_MAX: usize = 16 << 20;
+/// Looks at a database that changes before what was found last counts.
+const LOOKS_MAX: u32 = 20;
+/// Pause between two looks.
+const PAUSE: Duration = Duration::from_millis(50);
+/// Beginnings of names that only the directory of a database holds.
+const TRACES: [&str; 5] = ["LOCK", "IDENTITY", "OPTIONS-", "MANIFEST-", "SEALSTONE-CATALOGUE"];
+/// Logs that lie outside of `root` because a database in it was opened with a `wal_dir`, with their lengths.
+pub(super) fn logs_elsewhere(root: &Path, files: &[(String, u64)], contents: Contents<'_>) -> Vec<(String, u64)> {
+    let root = fs::canonicalize(root).unwrap_or_else(|_| root.to_owned());
+    let mut logs = Vec::new();
+    for below in by_directory(files).keys() {
+        let Some(dir) = log_directory(&root.join(below), contents).ok().flatten() else { continue };
+        if fs::canonicalize(&dir).is_ok_and(|dir| !dir.starts_with(&root)) {
+            let here = lengths(&dir).unwrap_or_default().into_iter();
+            let found = here.filter(|(name, _)| numbered(name, "log").is_some());
+            logs.extend(found.map(|(name, bytes)| (dir.join(name).to_string_lossy().into_owned(), bytes)));
+        }
+    }
+    logs
+}
+
+/// Compares the directories that `files`, named from `root` on, lie in, and adds what is found to `report`, which holds
+/// what was found in each file already.
+pub(super) fn compare(root: &Path, files: &[(String, u64)], contents: Contents<'_>, report: &mut Verification) {
+    let directories = by_directory(files);
+    let mut of_logs = BTreeSet::new();
+    for below in directories.keys() {
+        if let Some(dir) = log_directory(&root.join(below), contents).ok().flatten() {
+            of_logs.extend(fs::canonicalize(dir));
+        }
+    }
+    let mut found = Vec::new();
+    for (below, names) in directories {
+        let mut look =
+            Compare { root, below: &below, dir: root.join(&below), contents, report: &mut *report, found: &mut found };
+        let belongs_to_a_database = |dir: &Path| {
+            fs::canonicalize(dir).is_ok_and(|dir| of_logs.contains(&dir))
+                || (dir.ends_with("archive") && dir.with_file_name("CURRENT").exists())
+        };
+        if look.dir.join("CURRENT").exists() {
+            look.database();
+        } else if !belongs_to_a_database(&look.dir) {
+            look.without_current(&names);
+        }
+    }
+    report.failures.append(&mut found);
+}
+
+/// The names in each directory. A name from the root on holds no leading slash: the others lie elsewhere.
+fn by_directory(files: &[(String, u64)]) -> BTreeMap<String, Vec<&str>> {
+    let mut directories: BTreeMap<String, Vec<&str>> = BTreeMap::new();
+    for (path, _) in files.iter().filter(|(path, _)| !path.starts_with('/')) {
+        let (below, name) = path.rsplit_once('/').unwrap_or(("", path));
+        directories.entry(below.to_owned()).or_default().push(name);
+    }
+    directories
+}
+
+/// The comparison of one directory.
+struct Compare<'a> {
+    root: &'a Path,
+    /// Its name from `root` on.
+    below: &'a str,
+    dir: PathBuf,
+    contents: Contents<'a>,
+    report: &'a mut Verification,
+    /// Failures beside those of the check of each file.
+    found: &'a mut Vec<Finding>,
+}
+
+/// What one look at a database found.
+#[derive(Default)]
+struct Look {
+    manifest: Option<String>,
+    tables: u64,
+    blob_files: u64,
+    logs: u64,
+    leftovers: Vec<String>,
+    /// Files that are not as they should be, and why.
+    failures: BTreeSet<(String, String)>,
+    notes: Vec<(String, String)>,
+}
+
+impl Compare<'_> {
+    fn database(&mut self) {
+        let mut before: Option<BTreeSet<(String, String)>> = None;
+        let mut looks = 0;
+        let look = loop {
+            let mut look = self.look();
+            looks += 1;
+            if look.failures.is_empty() {
+                break look;
+            }
+            // what a look finds counts if the one after it, which reads CURRENT and MANIFEST anew, finds it too
+            let proven = before.is_some_and(|before| before == look.failures);
+            if proven || looks == LOOKS_MAX {
+                break look;
+            }
+            before = Some(std::mem::take(&mut look.failures));
+            thread::sleep(PAUSE);
+        };
+        if look.manifest.is_some() {
+            self.settle(&look);
+        }
+        for (name, what) in look.failures {
+            self.fail(name, what);
+        }
+        for (name, what) in look.notes {
+            self.report.notes.push(finding(name, what));
+        }
+        let with = match look.manifest {
+            Some(manifest) => {
+                let Look { tables, blob_files, logs, leftovers, .. } = look;
+                ComparedWith::LiveSet { manifest, tables, blob_files, logs, leftovers }
+            }
+            None => ComparedWith::Unknown,
+        };
+        self.compared(with);
+    }
+
+    /// Judges again what the check of each file of this directory found, which may have met it half written. What is no
+    /// part of the live set harms nobody; what is was whole before the MANIFEST named it, so a second check tells.
+    fn settle(&mut self, look: &Look) {
+        let is_here = |finding: &Finding| finding.file.rsplit_once('/').unwrap_or(("", &finding.file)).0 == self.below;
+        let (here, others): (Vec<_>, Vec<_>) =
+            std::mem::take(&mut self.report.failures).into_iter().partition(|failure| is_here(failure));
+        self.report.failures = others;
+        let mut again = BTreeSet::new();
+        for failure in here {
+            if look.leftovers.contains(&failure.file) {
+                let what = format!("no part of the live set, so nobody misses it: {}", failure.what);
+                self.report.notes.push(Finding { what, ..failure });
+            } else if again.insert(failure.file.clone()) {
+                self.report.failures.extend(self.contents.check(self.root, &failure.file));
+            }
+        }
+    }
+
+    /// Compares what is there now with what CURRENT and MANIFEST name now.
+    fn look(&self) -> Look {
+        let mut look = Look::default();
+        let (manifest, live) = match self.live_set() {
+            Ok(found) => found,
+            Err((name, what)) => {
+                look.failures.insert((self.named(&name), what));
+                return look;
+            }
+        };
+        // listed after the MANIFEST was read, so that all that it names is there, unless it was dropped since
+        let present = lengths(&self.dir).unwrap_or_default();
+        let shared = backup::shared(&self.dir);
+        let mut elsewhere = 0;
+        for family in live.families.values() {
+            for table in family.tables.values() {
+                let what = format!("a table on level {} of column family {}", table.level, family.name);
+                let names = [format!("{:06}.sst", table.number), format!("{:06}.ldb", table.number)];
+                let shared = shared.as_ref().map(|shared| (shared, table.number, "sst"));
+                let wanted = Wanted { names: &names, bytes: table.bytes, what: &what, manifest: &manifest };
+                if let Some(failure) = self.wanted(&wanted, &present, shared) {
+                    // where those directories are, RocksDB writes nowhere
+                    match table.path_id > 0 && failure.missing {
+                        true => elsewhere += 1,
+                        false => drop(look.failures.insert((failure.name, failure.what))),
+                    }
+                }
+                look.tables += 1;
+            }
+        }
+        for (number, bytes) in live.blob_files() {
+            let names = [format!("{number:06}.blob")];
+            let shared = shared.as_ref().map(|shared| (shared, number, "blob"));
+            let wanted = Wanted { names: &names, bytes, what: "a blob file", manifest: &manifest };
+            if let Some(failure) = self.wanted(&wanted, &present, shared) {
+                look.failures.insert((failure.name, failure.what));
+            }
+            look.blob_files += 1;
+        }
+        if elsewhere > 0 {
+            let what = format!(
+                "names {elsewhere} tables that lie in further directories of the database (db_paths, cf_paths), which no \
+                 file here says; they were not checked"
+            );
+            look.notes.push((self.named(&manifest), what));
+        }
+        if live.unfinished_bytes > 0 {
+            let what = format!(
+                "ends within a record of {} bytes or more; its writer was stopped there, and recovery ends before it",
+                live.unfinished_bytes
+            );
+            look.notes.push((self.named(&manifest), what));
+        }
+        self.logs(&mut look, &live, &manifest, &present);
+        self.control_files(&mut look, &live, &manifest, &present);
+        look.manifest = Some(manifest);
+        look
+    }
+
+    /// The name of the MANIFEST that CURRENT names, and what that says; or the file that is in the way and why.
+    fn live_set(&self) -> Result<(String, LiveSet), (String, String)> {
+        let current = self.contents.small(&self.dir.join("CURRENT"), CURRENT_BYTES_MAX);
+        let named = current.and_then(|content| {
+            manifest::named_by_current(&content).map_err(|error| Unread::Failed(error.to_string()))
+        });
+        let manifest = match named {
+            Ok(number) => format!("MANIFEST-{number:06}"),
+            Err(unread) => {
+                return Err(("CURRENT".into(), unread.explain("it should name the MANIFEST of the database")));
+            }
+        };
+        let mut replay = Replay::new();
+        let read = self.contents.each(&self.dir.join(&manifest), &mut |content| {
+            replay.push(content).map_err(|error| Unread::Failed(error.to_string()))
+        });
+        let live =
+            read.and_then(|()| replay.finish().map_err(|error| Unread::Failed(format!("as a MANIFEST: {error}"))));
+        match live {
+            Ok(live) => Ok((manifest, live)),
+            Err(unread) => {
+                Err((manifest, unread.explain("CURRENT names it, and it should name the files of the database")))
+            }
+        }
+    }
+
+    /// What is wrong with a file of the live set, if anything is.
+    fn wanted(
+        &self,
+        wanted: &Wanted<'_>,
+        present: &BTreeMap<String, u64>,
+        shared: Option<(&Shared, u64, &str)>,
+    ) -> Option<Failure> {
+        let Wanted { names, bytes, what, manifest } = wanted;
+        let mut candidates: Vec<(String, PathBuf, u64)> = Vec::new();
+        for name in *names {
+            let path = self.dir.join(name);
+            let stored_bytes = present.get(name).copied().or_else(|| Some(fs::metadata(&path).ok()?.len()));
+            candidates.extend(stored_bytes.map(|stored_bytes| (self.named(name), path, stored_bytes)));
+        }
+        if let Some((shared, number, ending)) = shared {
+            let found = shared.candidates(number, ending);
+            candidates.extend(found.map(|(path, bytes)| (self.shown(&path), path, bytes)));
+        }
+        let mut wrong = None;
+        for (name, path, stored_bytes) in candidates {
+            let found = match state(&path, stored_bytes) {
+                Ok(State::Empty) => "empty".to_owned(),
+                Ok(State::Sealed(sealed)) => match sealed.logical_bytes {
+                    Some(found) if found != *bytes => format!("{found} bytes"),
+                    Some(_) => return None,
+                    None if sealed.page_bytes.is_some() => return None,
+                    None => format!("sealed as {}", sealed.format),
+                },
+                // the check of the file itself says why
+                Ok(State::NotSealed | State::Unreadable { .. }) => return None,
+                Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+                Err(_) => return None,
+            };
+            let what = format!("{found}, but {manifest} names {what} of {bytes} bytes\n{NEXT}");
+            wrong.get_or_insert(Failure { name, what, missing: false });
+        }
+        Some(wrong.unwrap_or_else(|| Failure {
+            name: self.named(&names[0]),
+            what: format!("missing: {manifest} names {what} of {bytes} bytes\n{NEXT}"),
+            missing: true,
+        }))
+    }
+
+    /// Compares the logs, here and in the directory that OPTIONS names.
+    fn logs(&self, look: &mut Look, live: &LiveSet, manifest: &str, present: &BTreeMap<String, u64>) {
+        let mut logs: BTreeMap<u64, (String, PathBuf, u64)> = BTreeMap::new();
+        let mut add = |dir: &Path, lengths: &BTreeMap<String, u64>| {
+            for (name, bytes) in lengths {
+                if let Some(number) = numbered(name, "log") {
+                    let path = dir.join(name);
+                    logs.entry(number).or_insert((self.shown(&path), path, *bytes));
+                }
+            }
+        };
+        add(&self.dir, present);
+        match log_directory(&self.dir, self.contents) {
+            Ok(Some(dir)) => match lengths(&dir) {
+                Ok(lengths) => add(&dir, &lengths),
+                Err(error) => {
+                    let what = format!("the directory of the logs, {}, cannot be read: {error}", dir.display());
+                    look.notes.push((self.named("CURRENT"), what));
+                }
+            },
+            Ok(None) => {}
+            // the check of the file itself says why
+            Err(()) => {}
+        }
+        for (number, synced_bytes) in &live.wals {
+            // one that was never synced may be gone after a power cut
+            let Some(synced_bytes) = synced_bytes else { continue };
+            let want = format!("{manifest} says that {synced_bytes} bytes of log were synced");
+            let Some((name, path, _)) = logs.get(number) else {
+                let name = self.named(&format!("{number:06}.log"));
+                look.failures.insert((name, format!("missing: {want}\n{NEXT}")));
+                continue;
+            };
+            match self.contents.bytes(path) {
+                Ok(bytes) if bytes < *synced_bytes => {
+                    look.failures.insert((name.clone(), format!("{bytes} bytes of log, but {want}\n{NEXT}")));
+                }
+                Ok(_) => {}
+                Err(unread) => drop(look.failures.insert((name.clone(), unread.explain(&want)))),
+            }
+        }
+        for (number, (name, path, stored_bytes)) in &logs {
+            if *number < live.first_log_needed() {
+                look.leftovers.push(name.clone());
+                continue;
+            }
+            look.logs += 1;
+            // a catalogue says how much of a log was synced, and with it whether it may be empty
+            let catalogued = CATALOGUE_NAMES.iter().any(|catalogue| path.with_file_name(catalogue).exists());
+            if *stored_bytes > 0 || catalogued {
+                continue;
+            }
+            if *number < live.next_file_number {
+                let what = format!("empty: a log has a header from its beginning on, and {manifest} is newer\n{NEXT}");
+                look.failures.insert((name.clone(), what));
+            } else {
+                look.notes.push((name.clone(), "empty: its writer was stopped when it began the log".into()));
+            }
+        }
+    }
+
+    /// Looks at the files beside data, and names what is no part of the database.
+    fn control_files(&self, look: &mut Look, live: &LiveSet, manifest: &str, present: &BTreeMap<String, u64>) {
+        let tables: BTreeSet<u64> = live.tables().map(|table| table.number).collect();
+        let blobs: BTreeSet<u64> = live.blob_files().map(|(number, _)| number).collect();
+        for (name, stored_bytes) in present {
+            let is_control = name == "IDENTITY" || (name.starts_with("OPTIONS-") && !name.ends_with(".dbtmp"));
+            if is_control && *stored_bytes == 0 {
+                let what = format!("empty: RocksDB never leaves it so\n{NEXT}");
+                look.failures.insert((self.named(name), what));
+            }
+            let table = numbered(name, "sst").or_else(|| numbered(name, "ldb"));
+            let is_part = match (table, numbered(name, "blob")) {
+                (Some(number), _) => tables.contains(&number),
+                (_, Some(number)) => blobs.contains(&number),
+                // spoken of among the logs
+                _ if numbered(name, "log").is_some() => true,
+                _ => {
+                    let known = ["CURRENT", "LOCK", "LOG", manifest];
+                    known.contains(&name.as_str())
+                        || is_control
+                        || name.starts_with("LOG.old.")
+                        || name.starts_with("SEALSTONE-")
+                }
+            };
+            if !is_part {
+                look.leftovers.push(self.named(name));
+            }
+        }
+    }
+
+    /// Looks at a directory that has no CURRENT.
+    fn without_current(&mut self, names: &[&str]) {
+        // of a directory that went away meanwhile there is nothing to say
+        let Ok(present) = lengths(&self.dir) else { return };
+        let stored: Vec<(&str, State)> = names
+            .iter()
+            .filter_map(|name| Some((*name, state(&self.dir.join(name), *present.get(*name)?).ok()?)))
+            .collect();
+        let is_trace = |name: &str, state: &State| {
+            let is_log = matches!(state, State::Sealed(sealed) if sealed.page_bytes.is_none());
+            is_log || numbered(name, "log").is_some() || TRACES.iter().any(|trace| name.starts_with(trace))
+        };
+        let traces: Vec<&str> =
+            stored.iter().filter(|(name, state)| is_trace(name, state)).map(|(name, _)| *name).collect();
+        if let Some(first) = traces.first() {
+            let more = match traces.len() - 1 {
+                0 => String::new(),
+                more => format!(" and {more} more"),
+            };
+            let what = format!(
+                "missing: {first}{more} show that a database lies here\n\
+                 {NEXT}; verify a directory of logs together with its database"
+            );
+            self.fail(self.named("CURRENT"), what);
+            self.compared(ComparedWith::Unknown);
+            return;
+        }
+        for (name, state) in &stored {
+            if *state == State::Empty && [".sst", ".ldb", ".blob"].iter().any(|ending| name.ends_with(ending)) {
+                self.fail(self.named(name), format!("empty: a sealed file has a header at least\n{NEXT}"));
+            }
+        }
+        for (path, what) in backup::missing(&self.dir, &stored, self.contents) {
+            self.fail(self.shown(&path), what);
+        }
+        if stored.iter().any(|(_, state)| matches!(state, State::Sealed(_))) {
+            self.compared(ComparedWith::Nothing);
+        }
+    }
+
+    fn compared(&mut self, with: ComparedWith) {
+        self.report.compared.push(Comparison { directory: self.below.to_owned(), with });
+    }
+
+    /// Adds a failure, unless the check of that file found one already.
+    fn fail(&mut self, name: String, what: String) {
+        if !self.report.failures.iter().chain(&*self.found).any(|failure| failure.file == name) {
+            self.found.push(finding(name, what));
+        }
+    }
+
+    /// The name of a file of this directory, from the root on.
+    fn named(&self, name: &str) -> String {
+        if self.below.is_empty() { name.to_owned() } else { format!("{}/{name}", self.below) }
+    }
+
+    /// The same for any file: whole where it does not lie below the root.
+    fn shown(&self, path: &Path) -> String {
+        let root = fs::canonicalize(self.root).unwrap_or_else(|_| self.root.to_owned());
+        let below = path.strip_prefix(self.root).or_else(|_| path.strip_prefix(root)).unwrap_or(path);
+        below.to_string_lossy().into_owned()
+    }
+}
+
+/// A file of the live set.
+struct Wanted<'a> {
+    /// The names that it may have.
+    names: &'a [String],
+    /// Length of its content.
+    bytes: u64,
+    /// What it is, in words.
+    what: &'a str,
+    /// Name of the MANIFEST that names it.
+    manifest: &'a str,
+}
+
+/// What is wrong with a file of the live set.
+struct Failure {
+    name: String,
+    what: String,
+    missing: bool,
+}
+
+fn finding(file: String, what: String) -> Finding {
+    Finding { file, page: None, frame: None, what }
+}
+
+/// The number in a name such as `000012.log`.
+fn numbered(name: &str, ending: &str) -> Option<u64> {
+    let digits = name.strip_suffix(ending)?.strip_suffix('.')?;
+    if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+        return None;
+    }
+    digits.parse().ok()
+}
+
+/// The directory of the logs of the database in `dir`, where its OPTIONS name another one than `dir`.
+///
+/// # Errors
+/// OPTIONS that cannot be read.
+fn log_directory(dir: &Path, contents: Contents<'_>) -> Result<Option<PathBuf>, ()> {
+    let names = lengths(dir).map_err(drop)?.into_keys();
+    let newest = names.filter_map(|name| Some((name.strip_prefix("OPTIONS-")?.parse::<u64>().ok()?, name))).max();
+    let Some((_, name)) = newest else { return Ok(None) };
+    let content = contents.small(&dir.join(name), OPTIONS_BYTES_MAX).map_err(drop)?;
+    let text = String::from_utf8_lossy(&content);
+    let value = text.lines().find_map(|line| line.trim_start().strip_prefix("wal_dir="));
+    let named = PathBuf::from(unescaped(value.unwrap_or_default()));
+    // a path that is not absolute begins where the database's own process was
+    let is_other = named.is_absolute() && fs::canonicalize(&named).ok() != fs::canonicalize(dir).ok();
+    Ok(is_other.then_some(named))
+}
+
+/// A value of an OPTIONS file, in which a backslash stands before what would mean something else.
+fn unescaped(value: &str) -> String {
+    let mut characters = value.chars();
+    let mut plain = String::with_capacity(value.len());
+    while let Some(character) = characters.next() {
+        match character {
+            '\\' => plain.extend(characters.next().map(|next| match next {
+                'n' => '\n',
+                'r' => '\r',
+                other => other,
+            })),
+            other => plain.push(other),
+        }
+    }
+    plain
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_and_values_are_taken_apart() {
+        assert_eq!(numbered("000012.log", "log"), Some(12));
+        assert_eq!(numbered("1234567.log", "log"), Some(1_234_567));
+        for other in ["12.sst", ".log", "log", "-1.log", "1x.log", "LOG", "99999999999999999999999.log"] {
+            assert_eq!(numbered(other, "log"), None, "{other}");
+        }
+        assert_eq!(unescaped(r"/a\#b\\c\:d"), r"/a#b\c:d");
+        assert_eq!(unescaped("\\"), "");
+    }
+}

@@ -1,0 +1,109 @@
+//! What reports on stored files contain. Not here: how it is found (`verify`, `rotate`, `status`).
+
+use std::path::PathBuf;
+
+use serde::Serialize;
+
+/// Version of the reports.
+pub const SCHEMA: u32 = 1;
+
+/// How far [`verify`](super::verify) has come.
+#[derive(Clone, Copy, Debug)]
+pub struct Progress<'a> {
+    /// The file being checked.
+    pub file: &'a str,
+    /// Stored bytes checked so far, over all files.
+    pub done_bytes: u64,
+    /// Stored bytes to check, over all files.
+    pub total_bytes: u64,
+}
+
+/// What [`verify`](super::verify) found.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Verification {
+    /// Version of this report: 1.
+    pub schema: u32,
+    /// The directory.
+    pub dir: PathBuf,
+    /// Files checked.
+    pub files: u64,
+    /// Pages that are whole.
+    pub pages: u64,
+    /// Frames that are whole.
+    pub frames: u64,
+    /// Stored bytes read.
+    pub stored_bytes: u64,
+    /// What the files of each directory were compared with.
+    pub compared: Vec<Comparison>,
+    /// What an anchor said, where one was asked and the store is not older.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub anchor: Option<AnchorCheck>,
+    /// Everything that is not as it was sealed.
+    pub failures: Vec<Finding>,
+    /// What a crash leaves behind and recovery puts right.
+    pub notes: Vec<Finding>,
+}
+
+impl Verification {
+    /// Whether everything is sealed and whole.
+    pub fn is_whole(&self) -> bool {
+        self.failures.is_empty()
+    }
+}
+
+/// How new a store is beside what an anchor remembered: generation and changes of its catalogue.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct AnchorCheck {
+    /// Where the anchor is.
+    pub anchor: String,
+    /// What it remembered; absent: nothing yet.
+    pub remembered: Option<String>,
+    /// What was found, which it remembers from now on if the store is whole; absent: the store has no catalogue.
+    pub found: Option<String>,
+}
+
+/// One thing found in a file.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Finding {
+    /// Name, from the directory on.
+    pub file: String,
+    /// Page it is about, from 0, if it is about one.
+    pub page: Option<u64>,
+    /// Frame it is about, from 0, if it is about one.
+    pub frame: Option<u64>,
+    /// What was found, in words.
+    pub what: String,
+}
+
+/// What the files of one directory were compared with.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Comparison {
+    /// The directory, from the one verified on; empty for that one itself.
+    pub directory: String,
+    /// What its files were compared with.
+    #[serde(flatten)]
+    pub with: ComparedWith,
+}
+
+/// What files can be compared with.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "compared_with", rename_all = "snake_case")]
+pub enum ComparedWith {
+    /// The live set of the database that lies here.
+    LiveSet {
+        /// Name of the MANIFEST that names the live set.
+        manifest: String,
+        /// Tables that it names.
+        tables: u64,
+        /// Blob files that it names.
+        blob_files: u64,
+        /// Logs that opening the database would read. Which of them must be there, a MANIFEST says only of some.
+        logs: u64,
+        /// Files in the directory that are no part of the database: left by a crash, or being written.
+        leftovers: Vec<String>,
+    },
+    /// Nothing: no database lies here, and each file was checked by itself.
+    Nothing,
+    /// Nothing: a database lies here, but what it consists of cannot be read. A failure says why.
+    Unknown,
+}

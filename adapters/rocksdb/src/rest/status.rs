@@ -1,0 +1,110 @@
+//! How the files of a directory are sealed, by their headers alone. Not here: whether they are whole (`verify`).
+
+use std::collections::BTreeMap;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+
+use super::error::RestError;
+use super::file_state::{State, state};
+use super::report::SCHEMA;
+use super::stored::list;
+
+/// What a directory holds.
+#[derive(Clone, Debug, Serialize)]
+pub struct Status {
+    /// Version of this report: 1.
+    pub schema: u32,
+    /// The directory.
+    pub dir: PathBuf,
+    /// Every file below it, in order of name.
+    pub files: Vec<FileStatus>,
+    /// Sums by cipher and key.
+    pub totals: Vec<Total>,
+    /// Names of the files that hold something and are not sealed, or cannot be read.
+    pub not_sealed: Vec<String>,
+    /// Bytes on disk of those.
+    pub not_sealed_bytes: u64,
+    /// What share of all bytes on disk that is, in percent.
+    pub not_sealed_percent: f64,
+    /// Bytes on disk of all files.
+    pub stored_bytes: u64,
+}
+
+/// One file.
+#[derive(Clone, Debug, Serialize)]
+pub struct FileStatus {
+    /// Name, from the directory on.
+    pub name: String,
+    /// Bytes on disk.
+    pub stored_bytes: u64,
+    /// What it is.
+    #[serde(flatten)]
+    pub state: State,
+}
+
+/// Sum over the files of one cipher and key.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Total {
+    /// Cipher name.
+    pub cipher: &'static str,
+    /// Name of the key.
+    pub key_id: String,
+    /// Version of the key.
+    pub key_version: u32,
+    /// Files.
+    pub files: u64,
+    /// Bytes on disk.
+    pub stored_bytes: u64,
+    /// What share of all bytes on disk that is, in percent.
+    pub share_percent: f64,
+}
+
+/// Says of every file below `dir` whether and how it is sealed. Needs no key.
+///
+/// # Errors
+/// A directory that cannot be read.
+pub fn status(dir: &Path) -> Result<Status, RestError> {
+    let mut files = Vec::new();
+    let mut totals: BTreeMap<(&'static str, String, u32), (u64, u64)> = BTreeMap::new();
+    for (name, stored_bytes) in list(dir)? {
+        let state = match state(&dir.join(&name), stored_bytes) {
+            Ok(state) => state,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+            Err(error) => State::Unreadable { why: error.to_string() },
+        };
+        if let State::Sealed(sealed) = &state {
+            let total = totals.entry((sealed.cipher, sealed.key_id.clone(), sealed.key_version)).or_default();
+            *total = (total.0 + 1, total.1 + stored_bytes);
+        }
+        files.push(FileStatus { name, stored_bytes, state });
+    }
+    let all_bytes = files.iter().map(|file| file.stored_bytes).sum();
+    let percent = |bytes: u64| if bytes == 0 { 0.0 } else { 100.0 * bytes as f64 / all_bytes as f64 };
+    let open = files.iter().filter(|file| matches!(file.state, State::NotSealed | State::Unreadable { .. }));
+    let (not_sealed, lengths): (Vec<String>, Vec<u64>) =
+        open.map(|file| (file.name.clone(), file.stored_bytes)).unzip();
+    let not_sealed_bytes = lengths.iter().sum();
+    let totals = totals
+        .into_iter()
+        .map(|((cipher, key_id, key_version), (files, stored_bytes))| Total {
+            cipher,
+            key_id,
+            key_version,
+            files,
+            stored_bytes,
+            share_percent: percent(stored_bytes),
+        })
+        .collect();
+    Ok(Status {
+        schema: SCHEMA,
+        dir: dir.to_owned(),
+        files,
+        totals,
+        not_sealed,
+        not_sealed_bytes,
+        not_sealed_percent: percent(not_sealed_bytes),
+        stored_bytes: all_bytes,
+    })
+}

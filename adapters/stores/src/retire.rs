@@ -1,0 +1,161 @@
+//! Whether anything that is stored still needs a version of a key that is to be retired. Not here: retiring it (the key file or the
+//! key server), what is sealed how (the adapter of each engine).
+
+use std::path::{Path, PathBuf};
+
+use sealstone_keys::{KeyError, KeyRef, Secret};
+use sealstone_rocksdb::rest::{self, RestError};
+#[cfg(feature = "mongodb")]
+use sealstone_wiredtiger::check::{self, CheckError};
+
+/// Why a version must not be retired. Each says so in its first line.
+#[derive(Debug, thiserror::Error)]
+pub enum RetireError {
+    /// Files are still under it.
+    #[error(
+        "key {key} was not retired: {} still under it in {}, such as {example}\n\
+         bring them under the newest version first, with: sealstone rest rotate {} --key {source_name}",
+        are(*files, "file"), dir.display(), dir.display()
+    )]
+    Files {
+        /// The version.
+        key: KeyRef,
+        /// The key source, as the user named it.
+        source_name: String,
+        /// The store.
+        dir: PathBuf,
+        /// How many.
+        files: u64,
+        /// One of them.
+        example: String,
+    },
+    /// Nothing in a directory is sealed, so it is hardly the right one.
+    #[error("key {key} was not retired: no sealed {what} in {}\ngive the {want}", dir.display())]
+    NothingSealed {
+        /// The version.
+        key: KeyRef,
+        /// The directory.
+        dir: PathBuf,
+        /// What was looked for: `file`.
+        what: &'static str,
+        /// What to give instead: `directory of a sealed store`.
+        want: &'static str,
+    },
+    /// A directory or file that cannot be read: then nobody knows.
+    #[error("key {key} was not retired: {source}")]
+    Unread {
+        /// The version.
+        key: KeyRef,
+        /// What cannot be read.
+        source: RestError,
+    },
+    /// Blocks of a MongoDB member are still under it.
+    #[cfg(feature = "mongodb")]
+    #[error(
+        "key {key} was not retired: {} still under it in {}, such as in {example}\n\
+         let that member sync anew with the newest version first, which rewrites all of it (docs/guide/mongodb.md)",
+        are(*blocks, "block"), dir.display()
+    )]
+    Blocks {
+        /// The version.
+        key: KeyRef,
+        /// The data directory.
+        dir: PathBuf,
+        /// How many.
+        blocks: u64,
+        /// A file with one of them.
+        example: String,
+    },
+    /// Blocks of a MongoDB member whose key nobody knows.
+    #[cfg(feature = "mongodb")]
+    #[error(
+        "key {key} was not retired: nobody knows which key {blocks} blocks in {} are under, such as in {example}: {why}\n\
+         see sealstone mongo check {}", dir.display(), dir.display()
+    )]
+    UnknownBlocks {
+        /// The version.
+        key: KeyRef,
+        /// The data directory.
+        dir: PathBuf,
+        /// How many.
+        blocks: u64,
+        /// A file with one of them.
+        example: String,
+        /// Why it is not known.
+        why: String,
+    },
+    /// A data directory of MongoDB that cannot be read.
+    #[cfg(feature = "mongodb")]
+    #[error(transparent)]
+    Check(#[from] CheckError),
+    /// The secret of the version cannot be had.
+    #[error(transparent)]
+    Key(#[from] KeyError),
+}
+
+fn are(count: u64, what: &str) -> String {
+    if count == 1 { format!("1 {what} is") } else { format!("{count} {what}s are") }
+}
+
+/// Looks for `key` in every directory of `stores` and returns how many sealed files there are, none of them under it.
+///
+/// - `secret`: gives the secret of `key`, which is needed where files name a key by its fingerprint alone
+/// - `source_name`: the key source as the user named it, for the command in an error
+///
+/// # Errors
+/// The first reason to keep the version, or to doubt that it can go.
+pub fn check_unused(
+    key: &KeyRef,
+    secret: &dyn Fn() -> Result<Secret, KeyError>,
+    stores: &[PathBuf],
+    source_name: &str,
+) -> Result<u64, RetireError> {
+    let mut sealed_files = 0;
+    for dir in stores {
+        sealed_files += match blocks(key, secret, dir)? {
+            Some(sealed_files) => sealed_files,
+            None => files(key, dir, source_name)?,
+        };
+    }
+    Ok(sealed_files)
+}
+
+/// Sealed files below `dir`, each with a header that names its key.
+fn files(key: &KeyRef, dir: &Path, source_name: &str) -> Result<u64, RetireError> {
+    let found = rest::protected(dir, key).map_err(|source| RetireError::Unread { key: key.clone(), source })?;
+    let (key, dir) = (key.clone(), dir.to_owned());
+    match found.example {
+        Some(example) => {
+            Err(RetireError::Files { key, source_name: source_name.to_owned(), dir, files: found.files, example })
+        }
+        None if found.sealed_files == 0 => {
+            Err(RetireError::NothingSealed { key, dir, what: "file", want: "directory of a sealed store" })
+        }
+        None => Ok(found.sealed_files),
+    }
+}
+
+/// Sealed blocks of a MongoDB member; `None` if `dir` is none.
+#[cfg(feature = "mongodb")]
+fn blocks(key: &KeyRef, secret: &dyn Fn() -> Result<Secret, KeyError>, dir: &Path) -> Result<Option<u64>, RetireError> {
+    if !check::is_data_directory(dir) {
+        return Ok(None);
+    }
+    let found = check::protected(dir, key, &secret()?)?;
+    let (key, dir) = (key.clone(), dir.to_owned());
+    match (found.example, found.unknown) {
+        (Some(example), _) => Err(RetireError::Blocks { key, dir, blocks: found.blocks, example }),
+        (None, Some((example, why))) => {
+            Err(RetireError::UnknownBlocks { key, dir, blocks: found.unknown_blocks, example, why })
+        }
+        (None, None) if found.sealed_files == 0 => {
+            Err(RetireError::NothingSealed { key, dir, what: "block", want: "data directory of a sealed server" })
+        }
+        (None, None) => Ok(Some(found.sealed_files)),
+    }
+}
+
+#[cfg(not(feature = "mongodb"))]
+fn blocks(_: &KeyRef, _: &dyn Fn() -> Result<Secret, KeyError>, _: &Path) -> Result<Option<u64>, RetireError> {
+    Ok(None)
+}

@@ -1,0 +1,49 @@
+//! Values that completions offer: the names in the tables. Not here: whether a value is one of them, which the library that owns the
+//! table decides.
+
+use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
+use sealstone_bench::workload;
+use sealstone_cipher::backend::Backend;
+use sealstone_cipher::registry;
+use sealstone_stores::table;
+
+/// Offers names to completions and refuses none: the library that owns the table does, with its own words.
+#[derive(Clone)]
+pub(super) struct Suggest(pub(super) fn() -> Vec<&'static str>);
+
+impl TypedValueParser for Suggest {
+    type Value = String;
+
+    fn parse_ref(
+        &self,
+        command: &clap::Command,
+        argument: Option<&clap::Arg>,
+        value: &std::ffi::OsStr,
+    ) -> Result<String, clap::Error> {
+        StringValueParser::new().parse_ref(command, argument, value)
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        Some(Box::new((self.0)().into_iter().map(PossibleValue::new)))
+    }
+}
+
+pub(super) fn store_names() -> Vec<&'static str> {
+    table::stores().iter().map(|store| store.name).collect()
+}
+
+pub(super) fn cipher_names_only() -> Vec<&'static str> {
+    registry::ciphers().iter().map(|cipher| cipher.name).collect()
+}
+
+pub(super) fn cipher_names() -> Vec<&'static str> {
+    [vec!["none"], cipher_names_only()].concat()
+}
+
+pub(super) fn accel_names() -> Vec<&'static str> {
+    [vec!["auto"], Backend::all_names()].concat()
+}
+
+pub(super) fn workload_names() -> Vec<&'static str> {
+    workload::workloads().map(|workload| workload.name).collect()
+}

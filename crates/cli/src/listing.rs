@@ -1,0 +1,14 @@
+//! Long lists in an answer for a person. Not here: tables (`table`).
+
+/// Most files or findings that are listed; JSON lists all.
+pub(crate) const LISTED_MAX: usize = 20;
+
+/// Adds `lines` to `text`, indented, as many as a reader bears.
+pub(crate) fn list(text: &mut String, mut lines: impl ExactSizeIterator<Item = String>) {
+    for line in lines.by_ref().take(LISTED_MAX) {
+        text.push_str(&format!("  {line}\n"));
+    }
+    if lines.len() > 0 {
+        text.push_str(&format!("  and {} more; --json lists all\n", lines.len()));
+    }
+}

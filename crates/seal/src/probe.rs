@@ -1,0 +1,41 @@
+//! Whether a key can be had and used, and how long that takes: what sealing a file and opening it again ask of a key source.
+//! Not here: how a source is opened (`sealstone_keys::source`).
+
+use std::time::{Duration, Instant};
+
+use sealstone_cipher::backend::Backend;
+use sealstone_cipher::registry::{self, DEFAULT_CIPHER};
+use sealstone_keys::{KeyRef, KeySource};
+
+use crate::header::Layout;
+use crate::{SealError, SealedFile};
+
+/// What [`probe`] found.
+#[derive(Clone, Debug)]
+pub struct Probe {
+    /// The key that new files are sealed under.
+    pub key: KeyRef,
+    /// How long it took to get it.
+    pub get: Duration,
+    /// How long it took to wrap a data key.
+    pub wrap: Duration,
+    /// How long it took to get the key by its version and unwrap the data key.
+    pub unwrap: Duration,
+}
+
+/// Wraps a data key under the current key of `keys` and unwraps it. Nothing is stored.
+///
+/// # Errors
+/// What keeps the key from being used, as [`SealedFile::create`] and [`SealedFile::open`] report it.
+pub fn probe(keys: &dyn KeySource) -> Result<Probe, SealError> {
+    let begin = Instant::now();
+    let (key, _) = keys.current()?;
+    let get = begin.elapsed();
+    let cipher = registry::cipher(DEFAULT_CIPHER).expect("the default is in the table");
+    let begin = Instant::now();
+    let (_, header) = SealedFile::create(keys, cipher, Backend::auto(), Layout::Frames)?;
+    let wrap = begin.elapsed();
+    let begin = Instant::now();
+    SealedFile::open(keys, Backend::auto(), &header)?;
+    Ok(Probe { key, get, wrap, unwrap: begin.elapsed() })
+}
