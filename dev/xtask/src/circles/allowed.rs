@@ -60,9 +60,6 @@ pub(super) const ALLOWED: &[Allowed] = &[
         uses: &[
             ("aead.rs", "mode/ctr_mac.rs"),
             ("aead.rs", "mode/gcm.rs"),
-            ("arch/mod.rs", "arch/x86_64/avx512.rs"),
-            ("arch/mod.rs", "arch/x86_64/mod.rs"),
-            ("arch/mod.rs", "arch/x86_64/xmm.rs"),
             ("block/aes/bitsliced.rs", "block/aria/bitsliced.rs"),
             ("block/mod.rs", "aead.rs"),
             ("mode/gcm.rs", "mode/ghash.rs"),
@@ -73,7 +70,6 @@ pub(super) const ALLOWED: &[Allowed] = &[
         sources: "crates/cipher/src/",
         why: IN_PARENT,
         uses: &[
-            ("arch/portable.rs", "arch/mod.rs"),
             ("block/aes/bitsliced.rs", "block/aes.rs"),
             ("block/aes/gcm.rs", "block/aes.rs"),
             ("block/aes/lanes.rs", "block/aes.rs"),
