@@ -8,9 +8,9 @@ use std::fmt;
 
 use zeroize::Zeroize;
 
-use crate::aead::revealed;
 use crate::backend::Backend;
 use crate::blocks::{Blocks, blocks};
+use crate::declassify::revealed;
 use crate::error::Error;
 use crate::facts::Cipher;
 use crate::memory::Protected;

@@ -6,9 +6,9 @@ use std::fmt;
 
 use zeroize::{Zeroize, Zeroizing, optimization_barrier};
 
-use crate::aead::is_tag;
 use crate::backend::Backend;
 use crate::blocks::{Blocks, blocks};
+use crate::declassify::is_tag;
 use crate::error::Error;
 use crate::facts::Cipher;
 use crate::memory::Protected;

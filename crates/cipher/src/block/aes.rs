@@ -14,14 +14,15 @@ pub(crate) mod reference;
 
 use zeroize::{Zeroize, optimization_barrier};
 
-use crate::aead::Aead;
 use crate::arch::with_aes;
 use crate::backend::Backend;
 use crate::block::{BlockCipher, SetKey};
 use crate::error::Error;
-use crate::facts::{Cipher, GCM_LIMITS, Kmip, Standing};
+use crate::facts::{Cipher, Kmip, Standing};
+use crate::limits::GCM_LIMITS;
 use crate::memory::Protected;
 use crate::mode::Counter128;
+use crate::mode::aead::Aead;
 use crate::modes::Mode;
 #[cfg(any(test, feature = "testing"))]
 use crate::testing::evidence;

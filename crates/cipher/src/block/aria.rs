@@ -12,14 +12,15 @@ mod lanes_blocks;
 
 use zeroize::{Zeroizing, optimization_barrier};
 
-use crate::aead::Aead;
 use crate::arch::with_bytes;
 use crate::backend::Backend;
 use crate::block::{BlockCipher, SetKey};
 use crate::error::Error;
-use crate::facts::{Cipher, GCM_LIMITS, Kmip, Standing};
+use crate::facts::{Cipher, Kmip, Standing};
+use crate::limits::GCM_LIMITS;
 use crate::memory::Protected;
 use crate::mode::Counter128;
+use crate::mode::aead::Aead;
 use crate::mode::gcm::Gcm;
 use crate::modes::Mode;
 #[cfg(any(test, feature = "testing"))]

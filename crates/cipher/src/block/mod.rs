@@ -17,10 +17,10 @@ pub(crate) mod tdes;
 pub(crate) mod toy;
 mod word_sliced;
 
-use crate::aead::Aead;
 use crate::backend::Backend;
 use crate::error::Error;
 use crate::memory::Protected;
+use crate::mode::aead::Aead;
 use crate::mode::{Counter64, Counter128};
 
 /// Sets a key on a backend. It is as long as the table of ciphers says, or the result is `Error::KeyLength`.

@@ -14,9 +14,11 @@
 use zeroize::Zeroize;
 
 use super::Counter64;
-use crate::aead::{Aead, is_tag};
+use super::aead::Aead;
+use crate::declassify::is_tag;
 use crate::error::Error;
-use crate::facts::{Cipher, Limits};
+use crate::facts::Cipher;
+use crate::limits::Limits;
 use crate::memory::Protected;
 
 /// The longest key of a cipher with 64-bit blocks, in bytes.

@@ -6,11 +6,13 @@
 use zeroize::{Zeroize, optimization_barrier};
 
 use super::Counter128;
+use super::aead::{Aead, Context};
 use super::ghash::GhashKey;
-use crate::aead::{Aead, Context, is_tag};
+use super::wipe_stack::wipe_stack;
 use crate::backend::Backend;
+use crate::declassify::is_tag;
 use crate::error::Error;
-use crate::facts::Limits;
+use crate::limits::Limits;
 use crate::memory::Protected;
 
 /// The key of one cipher in GCM.
@@ -33,13 +35,6 @@ impl Stream {
         let bytes = bytes.saturating_add(16).min(STREAM_BYTES);
         gcm.cipher.xor_keystream32(counter, &mut self.0[..bytes]);
     }
-}
-
-/// Overwrites `BYTES` bytes of stack below the caller's frame, where what was called before kept what it found no register for.
-#[inline(never)]
-pub(crate) fn wipe_stack<const BYTES: usize>() {
-    let room = [0_u8; BYTES];
-    optimization_barrier(&room);
 }
 
 /// What masks a tag: the encryption of the first counter block. Tag and mask together give away the hash, and two hashes the

@@ -4,15 +4,17 @@
 //! message half the price.
 
 use super::bitsliced::Aes;
-use crate::aead::{Aead, is_tag};
 use crate::backend::Backend;
-use crate::ctr::Ctr;
+use crate::declassify::is_tag;
 use crate::error::Error;
-use crate::facts::Limits;
+use crate::limits::Limits;
 use crate::memory::Protected;
 use crate::mode::Counter128;
-use crate::mode::gcm::{first_counter, wipe_stack};
+use crate::mode::aead::Aead;
+use crate::mode::ctr::Ctr;
+use crate::mode::gcm::first_counter;
 use crate::mode::ghash::GhashKey;
+use crate::mode::wipe_stack::wipe_stack;
 
 /// Bitsliced AES in GCM.
 pub(super) struct BitslicedGcm {

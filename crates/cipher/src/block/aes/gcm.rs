@@ -9,15 +9,17 @@ use std::sync::OnceLock;
 
 use super::RoundKeys;
 use super::lanes::{LaneKeys, Schedule, encrypt, last_round, load_tail, round, take_counters, whiten, xor_whole};
-use crate::aead::{Aead, Context, is_tag};
 use crate::arch::{AesLanes, Kernel};
+use crate::declassify::is_tag;
 use crate::error::Error;
-use crate::facts::{GCM_LIMITS, Limits};
+use crate::limits::{GCM_LIMITS, Limits};
 use crate::memory::Protected;
-use crate::mode::gcm::{Head, Mask, first_counter, wipe_stack};
+use crate::mode::aead::{Aead, Context};
+use crate::mode::gcm::{Head, Mask, first_counter};
 use crate::mode::ghash::{
     BATCH, LONG, Powers, Products, SHORT, SHORT_BYTES, absorb, absorb_batch, field_key_in_lanes, hash_head, lengths,
 };
+use crate::mode::wipe_stack::wipe_stack;
 
 /// AES of `R` rounds in GCM. What short messages need is made with the key, the rest with the first longer one: whoever
 /// sets a key for each field or packet does not pay for what no message of it uses.

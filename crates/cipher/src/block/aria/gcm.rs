@@ -12,11 +12,12 @@ use super::lanes::{
     Beside, Expand, LaneKeys, ROWS_MAX, RowRounds, XorKeystream, encrypt_rows, keystream_beside, xor_rest,
     xor_rows_beside,
 };
-use crate::aead::{Aead, Context, is_tag};
 use crate::arch::{AesLanes, ByteLanes, Kernel, Lanes};
+use crate::declassify::is_tag;
 use crate::error::Error;
-use crate::facts::Limits;
+use crate::limits::Limits;
 use crate::memory::Protected;
+use crate::mode::aead::{Aead, Context};
 use crate::mode::gcm::{Head, first_counter};
 use crate::mode::ghash::{
     BATCH, LONG, LongPowers, Powers, Products, absorb, absorb_batch, field_key_in_lanes, finish, hash_head, lengths,
