@@ -5,6 +5,7 @@
 
 pub(crate) mod aes;
 pub(crate) mod aria;
+mod bit_sliced;
 pub(crate) mod blowfish;
 mod by_length;
 mod byte_sliced;

@@ -56,24 +56,9 @@ pub(super) const ALLOWED: &[Allowed] = &[
     },
     Allowed {
         sources: "crates/cipher/src/",
-        why: "limits, errors and facts belong at the bottom, constructors and tables at the top",
-        uses: &[
-            ("block/aes/bitsliced.rs", "block/aria/bitsliced.rs"),
-        ],
-    },
-    Allowed {
-        sources: "crates/cipher/src/",
         why: IN_PARENT,
         uses: &[
-            ("block/aes/bitsliced.rs", "block/aes.rs"),
-            ("block/aes/gcm.rs", "block/aes.rs"),
-            ("block/aes/lanes.rs", "block/aes.rs"),
-            ("block/aria/bitsliced.rs", "block/aria.rs"),
-            ("block/aria/lanes.rs", "block/aria.rs"),
-            ("block/aria/lanes_blocks.rs", "block/aria.rs"),
             ("block/blowfish/sliced.rs", "block/blowfish.rs"),
-            ("block/seed/bitsliced.rs", "block/seed.rs"),
-            ("block/seed/lanes.rs", "block/seed.rs"),
             ("block/tdes/blocks.rs", "block/tdes.rs"),
             ("block/tdes/bytes.rs", "block/tdes.rs"),
             ("testing/blocks.rs", "testing.rs"),

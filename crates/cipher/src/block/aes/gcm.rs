@@ -7,7 +7,7 @@
 use std::hint::black_box;
 use std::sync::OnceLock;
 
-use super::RoundKeys;
+use super::key_schedule::RoundKeys;
 use super::lanes::{LaneKeys, Schedule, encrypt, last_round, load_tail, round, take_counters, whiten, xor_whole};
 use crate::arch::{AesLanes, Kernel};
 use crate::declassify::is_tag;

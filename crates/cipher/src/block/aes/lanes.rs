@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 
 use zeroize::{Zeroizing, optimization_barrier};
 
-use super::{ROUNDS_MAX, RoundKeys};
+use super::key_schedule::{ROUNDS_MAX, RoundKeys};
 use crate::arch::{AesLanes, Kernel};
 use crate::memory::Protected;
 use crate::mode::ghash::BATCH;

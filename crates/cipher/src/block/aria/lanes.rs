@@ -6,7 +6,8 @@
 
 use zeroize::optimization_barrier;
 
-use super::{DIFFUSION, ROUNDS_MAX, RoundKeys, Rounds, schedule};
+use super::diffusion::DIFFUSION;
+use super::key_schedule::{ROUNDS_MAX, RoundKeys, Rounds, schedule};
 use crate::arch::byte_lanes::{block_order, sixteen, transpose};
 use crate::arch::{ByteLanes, Kernel};
 use crate::memory::Protected;

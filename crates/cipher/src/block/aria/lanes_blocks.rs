@@ -2,8 +2,8 @@
 
 use zeroize::optimization_barrier;
 
+use super::key_schedule::{reverse, schedule};
 use super::lanes::{LaneKeys, LanesRounds, ROWS_MAX, encrypt_rows, encrypt_sliced};
-use super::{reverse, schedule};
 use crate::arch::byte_lanes::{sixteen, transpose};
 use crate::arch::{ByteLanes, Kernel};
 use crate::block::BlockCipher;

@@ -1,6 +1,7 @@
 //! SEED over vectors of words whose bytes have affine maps and inversion.
 
-use super::{Mix, ROUNDS, RoundKeys, mix_masked, schedule};
+use super::g_function::{Mix, mix_masked};
+use super::key_schedule::{ROUNDS, RoundKeys, schedule};
 use crate::arch::{ByteLanes, Kernel};
 use crate::block::word_sliced::{WordCipher, WordSliced};
 use crate::memory::Protected;
