@@ -54,16 +54,7 @@ pub(super) const ALLOWED: &[Allowed] = &[
             ("workload/ycsb.rs", "workload/mod.rs"),
         ],
     },
-    Allowed {
-        sources: "crates/cipher/src/",
-        why: IN_PARENT,
-        uses: &[
-            ("block/blowfish/sliced.rs", "block/blowfish.rs"),
-            ("block/tdes/blocks.rs", "block/tdes.rs"),
-            ("block/tdes/bytes.rs", "block/tdes.rs"),
-            ("testing/blocks.rs", "testing.rs"),
-        ],
-    },
+    Allowed { sources: "crates/cipher/src/", why: IN_PARENT, uses: &[("testing/blocks.rs", "testing.rs")] },
     Allowed {
         sources: "crates/cli/src/",
         why: IN_PARENT,

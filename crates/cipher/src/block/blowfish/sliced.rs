@@ -3,7 +3,7 @@
 
 use zeroize::optimization_barrier;
 
-use super::{Blowfish, ROUNDS};
+use super::plain::{Blowfish, ROUNDS};
 use crate::arch::TableLanes;
 use crate::block::byte_sliced::{ByteCipher, ByteSliced};
 use crate::memory::Protected;

@@ -7,7 +7,8 @@
 
 use zeroize::optimization_barrier;
 
-use super::{ROUNDS, S_BOX_TARGET, SCHEDULE, TO_STATE};
+use super::key_schedule::{ROUNDS, SCHEDULE};
+use super::permutations::{S_BOX_TARGET, TO_STATE};
 use crate::arch::byte_lanes::sixteen;
 use crate::arch::{ByteLanes, TableLanes};
 use crate::block::byte_sliced::{ByteCipher, ByteSliced};
