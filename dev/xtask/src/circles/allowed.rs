@@ -54,7 +54,6 @@ pub(super) const ALLOWED: &[Allowed] = &[
             ("workload/ycsb.rs", "workload/mod.rs"),
         ],
     },
-    Allowed { sources: "crates/cipher/src/", why: IN_PARENT, uses: &[("testing/blocks.rs", "testing.rs")] },
     Allowed {
         sources: "crates/cli/src/",
         why: IN_PARENT,
