@@ -1,6 +1,8 @@
 //! A MAC from a block cipher (CMAC) by the name of the cipher, for systems that prescribe it.
 //!
 //! It authenticates and hides nothing. For storage take [`crate::aead`], which does both.
+//!
+//! Not here: the block cipher ([`crate::blocks`]).
 
 use std::fmt;
 

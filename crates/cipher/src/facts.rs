@@ -38,7 +38,7 @@ pub struct Kmip {
 pub struct Cipher {
     /// The name in flags, files and reports, such as `aria-256`.
     pub name: &'static str,
-    /// Number that stands for this row in sealed files; never reused.
+    /// Number of this row in sealed files; never reused.
     pub id: u16,
     /// Block length in bytes: 8 or 16.
     pub block_bytes: usize,
@@ -149,7 +149,7 @@ impl Cipher {
         self.kcmvp && self.mode.facts().kcmvp
     }
 
-    /// Whether the cipher takes keys of `bits` bits, be they of the row's length or not.
+    /// Whether the cipher takes keys of `bits` bits, of the row's length or another.
     pub fn takes_key_bits(&self, bits: usize) -> bool {
         let others = self.other_key_bits.is_some_and(|(min, max)| (min..=max).contains(&bits));
         bits == 8 * self.key_bytes || others

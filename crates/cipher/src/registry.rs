@@ -2,6 +2,8 @@
 //!
 //! Help texts, tests, benches and the report iterate over them. A cipher is one file, which holds its rows, and one line
 //! here; CONTRIBUTING.md shows the change.
+//!
+//! Not here: the rows (`block`), and what a row says (`facts`).
 
 use crate::block::{aes, aria, blowfish, hight, lea, pipo, seed, tdes};
 use crate::nearest::nearest;

@@ -132,7 +132,7 @@ fn aead_vectors(cipher: &'static Cipher, make: MakeAead, summary: &mut Summary) 
             let refused = Error::NonceLength { found: nonce.len(), want: aead.nonce_bytes() };
             assert_eq!(result, Err(refused), "{what}: nonce");
             assert_zeroed(&opened, &what);
-            // This nonce the implementation must refuse; it still tells whether the reference can be trusted.
+            // The implementation must refuse this nonce; it still shows whether the reference can be trusted.
             if let (Mode::Gcm, Some(plaintext)) = (cipher.mode, plaintext) {
                 let mut sealed = plaintext.clone();
                 let found = reference::gcm(&reference::block_cipher(cipher, &key), nonce, associated, &mut sealed);

@@ -2,6 +2,8 @@
 //!
 //! A cipher has up to two forms: one for counter modes, which never decrypt a block and count by themselves, and one for
 //! whole blocks both ways. What one form needs the other does not pay for. Modes are in `mode`.
+//!
+//! Not here: modes (`mode`), and the table of all ciphers ([`crate::registry`]).
 
 pub(crate) mod aes;
 pub(crate) mod aria;
@@ -34,7 +36,7 @@ pub(crate) enum SetKey {
     Block128 {
         /// The block cipher alone, for modes to build on.
         counter: SetOn<dyn Counter128>,
-        /// GCM as a whole, where the cipher brings one that is faster than its parts put together.
+        /// GCM as a whole, where the cipher has one that is faster than its parts put together.
         gcm: Option<SetOn<dyn Aead>>,
         /// Whole blocks, both ways.
         block: SetOn<dyn BlockCipher<16>>,

@@ -2,7 +2,7 @@
 //! ways. Single DES and two-key variants are not offered.
 //!
 //! Bitsliced (Biham, A fast new DES implementation in software, FSE 1997): plane i holds bit i of as many blocks as a
-//! register has bits, S-boxes are circuits, and all permutations are a matter of which plane is taken. No table and no
+//! register has bits, S-boxes are circuits, and a permutation only decides which plane is taken. No table and no
 //! branch depends on key or data, so it is constant time on every backend. A pass costs the same for one block as for
 //! all that fit: about what a table-driven Triple DES takes for five to twelve blocks, by backend and rival. Where vectors
 //! can look up whole tables, short messages take these instead (`bytes`).

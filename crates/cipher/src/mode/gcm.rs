@@ -2,6 +2,8 @@
 //!
 //! AES and ARIA have fused versions of their own beside their block ciphers; this is the one for all others. Nonces of other
 //! lengths and shorter tags, which the standard allows, are not offered.
+//!
+//! Not here: the hash (`ghash`), and the block ciphers.
 
 use zeroize::{Zeroize, optimization_barrier};
 
@@ -192,7 +194,7 @@ impl Aead for Gcm {
     }
 
     fn open(&self, nonce: &[u8], associated: &[u8], data: &mut [u8], tag: &[u8; 16]) -> Result<(), Error> {
-        // A wrong length is the caller's error and told apart; it depends on no secret.
+        // A wrong length is the caller's error and reported as such; it depends on no secret.
         let counter = first_counter(&self.limits, nonce, data).inspect_err(|_| data.zeroize())?;
         let mut stream = Stream([0; STREAM_BYTES]);
         stream.fill(self, &counter, data.len());

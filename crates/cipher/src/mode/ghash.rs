@@ -399,7 +399,7 @@ impl<L: AesLanes> Hash for LanesKey<L> {
             });
             lanes.enter(TagInput { powers: &long.0, associated, ciphertext })
         };
-        // Sixteen registers do not hold all that is worked with at once, thirty-two do.
+        // Sixteen registers do not hold all that is needed at once, thirty-two do.
         if L::BLOCKS == 1 {
             wipe_stack::<1024>();
         }

@@ -1,4 +1,6 @@
 //! The instruction sets of x86-64: which features each is made of, and the check that the CPU has them.
+//!
+//! Not here: the table of all instruction sets (`isa`).
 
 /// Defines a token: made only by `detect`, and `enter` runs a kernel compiled for exactly the features that `detect`
 /// asked the CPU for.

@@ -3,6 +3,8 @@
 //!
 //! Sealing hashes the batch before the one it encrypts; opening hashes the batch it decrypts, and wipes what it
 //! decrypted where the tag turns out wrong.
+//!
+//! Not here: the rounds (`lanes`), and products of the hash (`mode/ghash.rs`).
 
 use std::hint::black_box;
 use std::sync::OnceLock;
@@ -30,7 +32,7 @@ pub(super) struct AesGcm<L, const R: usize> {
     long: OnceLock<Protected<Long>>,
 }
 
-/// What messages of any length are worked through with.
+/// What messages of any length need.
 #[repr(C, align(64))]
 struct Long {
     keys: LaneKeys,
@@ -72,7 +74,7 @@ impl<L: AesLanes, const R: usize> AesGcm<L, R> {
             let Long { keys, powers } = self.long();
             self.lanes.enter(Crypt::<_, R, SEAL, LONG> { keys, powers, head, counter, associated, data })
         };
-        // Sixteen registers do not hold all that is worked with at once, thirty-two do.
+        // Sixteen registers do not hold all that is needed at once, thirty-two do.
         if L::BLOCKS == 1 {
             wipe_stack::<1024>();
         }
@@ -140,7 +142,7 @@ impl<L: AesLanes, const R: usize> Aead for AesGcm<L, R> {
     }
 
     fn open(&self, nonce: &[u8], associated: &[u8], data: &mut [u8], tag: &[u8; 16]) -> Result<(), Error> {
-        // A wrong length is the caller's error and told apart; it depends on no secret.
+        // A wrong length is the caller's error and reported as such; it depends on no secret.
         let counter = first_counter(&GCM_LIMITS, nonce, data).inspect_err(|_| data.fill(0))?;
         let [_, expected] = self.crypt::<false>(None, counter, associated, data);
         if is_tag(&expected, tag) {

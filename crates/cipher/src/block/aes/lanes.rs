@@ -2,6 +2,8 @@
 //!
 //! Eight vectors are in flight at once, so that one's round hides behind the others'. Fewer go together where less is
 //! left: a message's last bytes take one pass, not one pass a vector.
+//!
+//! Not here: decryption (`lanes_blocks`), and AES without instructions (`bitsliced`).
 
 use std::sync::OnceLock;
 

@@ -3,6 +3,8 @@
 //! A long message is sliced: vector i holds byte i of as many blocks as there are lanes. Then the diffusion layer is
 //! XORs alone, and counters need no loading: a message's counters differ in few bytes. A short one stays in rows, a
 //! block being 16 lanes: that costs more a block, but one block takes no longer than four.
+//!
+//! Not here: decryption (`lanes_blocks`), and ARIA without such vectors (`bitsliced`).
 
 use zeroize::optimization_barrier;
 

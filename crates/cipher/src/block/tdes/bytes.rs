@@ -4,6 +4,8 @@
 //! Both halves are kept as the selection E spreads them: vector n holds, for each block, the six bits that go into S-box
 //! n. Permutations and exclusive ors being linear, a table of 64 entries for each S-box and each of the six S-boxes that
 //! its four bits reach in the next round does a round without any bit being moved.
+//!
+//! Not here: the layout of blocks in vectors (`byte_sliced`).
 
 use zeroize::optimization_barrier;
 
