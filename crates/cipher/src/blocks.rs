@@ -3,6 +3,8 @@
 //! Do not encrypt data with it: equal blocks of plaintext give equal blocks of ciphertext (this is ECB), and nothing is
 //! protected against change. For storage take [`crate::aead`]; for a mode that another system prescribes, see
 //! [`crate::ctr`], [`crate::cbc`] and [`crate::cmac`].
+//!
+//! Not here: how a cipher computes (`block`).
 
 use std::fmt;
 

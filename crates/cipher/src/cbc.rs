@@ -3,14 +3,16 @@
 //! It protects nothing against change: whoever changes a block of the ciphertext changes the next block of the plaintext
 //! bit by bit, unseen. And whoever can ask whether a padding is right decrypts, so check a MAC over iv and ciphertext
 //! before decrypting, and tell no one why data was refused. For storage take [`crate::aead`].
+//!
+//! Not here: the block cipher ([`crate::blocks`]), and MACs ([`crate::cmac`]).
 
 use std::fmt;
 
 use zeroize::Zeroize;
 
-use crate::aead::revealed;
 use crate::backend::Backend;
 use crate::blocks::{Blocks, blocks};
+use crate::declassify::revealed;
 use crate::error::Error;
 use crate::facts::Cipher;
 use crate::memory::Protected;

@@ -1,14 +1,16 @@
 //! A MAC from a block cipher (CMAC) by the name of the cipher, for systems that prescribe it.
 //!
 //! It authenticates and hides nothing. For storage take [`crate::aead`], which does both.
+//!
+//! Not here: the block cipher ([`crate::blocks`]).
 
 use std::fmt;
 
 use zeroize::{Zeroize, Zeroizing, optimization_barrier};
 
-use crate::aead::is_tag;
 use crate::backend::Backend;
 use crate::blocks::{Blocks, blocks};
+use crate::declassify::is_tag;
 use crate::error::Error;
 use crate::facts::Cipher;
 use crate::memory::Protected;

@@ -2,14 +2,15 @@
 //!
 //! It hides data and protects nothing: whoever changes a bit of the ciphertext changes that bit of the plaintext,
 //! unseen. For storage take [`crate::aead`].
-
-use std::fmt;
+//!
+//! Not here: how it computes (`mode`).
 
 use crate::backend::Backend;
 use crate::block::SetKey;
 use crate::error::Error;
 use crate::facts::Cipher;
 use crate::memory::Protected;
+pub use crate::mode::ctr::Ctr;
 
 /// Sets `key` (`cipher.key_bytes` long) for counter mode on `backend`. All choices are made here, once.
 ///
@@ -34,31 +35,5 @@ pub fn ctr(cipher: &'static Cipher, key: &[u8], backend: Backend) -> Result<Prot
     match cipher.set_key {
         SetKey::Block128 { counter, .. } => Ok(counter(key, backend)?.unsize(|keyed| keyed)),
         SetKey::Block64 { counter, .. } => Ok(counter(key, backend)?.unsize(|keyed| keyed)),
-    }
-}
-
-/// Counter mode keyed with one cipher. One object serves many threads at once; its key is zeroed on drop.
-///
-/// Between blocks the whole initial block counts up, big-endian, and wraps: 128 bits for 16-byte blocks, 64 for
-/// 8-byte blocks. The caller owns uniqueness: under one key no counter block may encrypt two things.
-pub trait Ctr: Send + Sync {
-    /// Block length in bytes, and so the length of the initial counter block: 8 or 16.
-    fn block_bytes(&self) -> usize;
-
-    /// Name of the backend that the block cipher uses, such as `avx512`.
-    fn backend(&self) -> &'static str;
-
-    /// XORs `data` (any length, in place) with the key stream, from byte `offset_bytes` of that stream on. Encrypts
-    /// and decrypts alike; pieces of a message, taken each at its own offset and in any order, give what one call
-    /// gives.
-    ///
-    /// # Errors
-    /// `Error::NonceLength` where `initial_counter_block` is not one block long; `data` is untouched.
-    fn apply(&self, initial_counter_block: &[u8], offset_bytes: u64, data: &mut [u8]) -> Result<(), Error>;
-}
-
-impl fmt::Debug for dyn Ctr {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Ctr").field("backend", &self.backend()).finish_non_exhaustive()
     }
 }

@@ -1,4 +1,4 @@
-//! What can go wrong in a cipher call.
+//! What can go wrong in a cipher call. Not here: a name in no table ([`crate::registry`], [`crate::backend`]).
 
 /// What can go wrong in a cipher call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -22,7 +22,7 @@ pub enum Error {
         /// Length wanted, in bytes.
         want: usize,
     },
-    /// The padding is not what padding looks like: wrong key, wrong initialisation vector or changed data.
+    /// The padding is malformed: wrong key, wrong initialisation vector or changed data.
     #[error("wrong padding")]
     Padding,
     /// The data is not a whole number of blocks.

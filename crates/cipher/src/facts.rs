@@ -4,6 +4,7 @@
 
 use crate::block::SetKey;
 use crate::error::Error;
+use crate::limits::Limits;
 use crate::modes::{Mode, ModeFacts, modes};
 
 /// Who stands behind a cipher, and so when it may be used.
@@ -17,19 +18,6 @@ pub enum Standing {
     Experimental,
     /// Withdrawn or outdated: for comparison and old data, only when asked for by name.
     Legacy,
-}
-
-/// How much one key may protect before a fresh one is due.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limits {
-    /// Bytes that may be encrypted under one key.
-    pub bytes_per_key: u64,
-    /// Messages (pages, frames, records) that may be encrypted under one key.
-    pub messages_per_key: u64,
-    /// Bytes in one message.
-    pub message_bytes: u64,
-    /// Where the limit comes from (standard and section).
-    pub source: &'static str,
 }
 
 /// How a key-management server knows a cipher.
@@ -50,7 +38,7 @@ pub struct Kmip {
 pub struct Cipher {
     /// The name in flags, files and reports, such as `aria-256`.
     pub name: &'static str,
-    /// Number that stands for this row in sealed files; never reused.
+    /// Number of this row in sealed files; never reused.
     pub id: u16,
     /// Block length in bytes: 8 or 16.
     pub block_bytes: usize,
@@ -113,31 +101,6 @@ macro_rules! evidence {
 #[cfg(any(test, feature = "testing"))]
 pub(crate) use evidence;
 
-/// GCM over a 128-bit block cipher with a 12-byte nonce.
-pub(crate) const GCM_LIMITS: Limits = Limits {
-    bytes_per_key: 1 << 52,
-    messages_per_key: 1 << 32,
-    message_bytes: (1 << 36) - 32,
-    source: "SP 800-38D 5.2.1.1 (message), 8.3 (messages); bytes: 2^48 blocks keep the distinguishing bound of \
-             counter mode under 2^-32",
-};
-
-/// Triple DES: 2^20 blocks, whatever the mode.
-pub(crate) const TDES_LIMITS: Limits = Limits {
-    bytes_per_key: 8 << 20,
-    messages_per_key: 1 << 20,
-    message_bytes: 8 << 20,
-    source: "SP 800-67r2 3.3: at most 2^20 64-bit blocks under one key bundle",
-};
-
-/// Any other 64-bit block: a gigabyte is 2^27 blocks, where two of them collide once in about 2^11 keys.
-pub(crate) const BLOCK64_LIMITS: Limits = Limits {
-    bytes_per_key: 1_000_000_000,
-    messages_per_key: 1 << 27,
-    message_bytes: 1_000_000_000,
-    source: "collisions of 64-bit blocks (Sweet32, CCS 2016): never a gigabyte under one key",
-};
-
 impl PartialEq for Cipher {
     fn eq(&self, other: &Self) -> bool {
         self.id == other.id
@@ -186,7 +149,7 @@ impl Cipher {
         self.kcmvp && self.mode.facts().kcmvp
     }
 
-    /// Whether the cipher takes keys of `bits` bits, be they of the row's length or not.
+    /// Whether the cipher takes keys of `bits` bits, of the row's length or another.
     pub fn takes_key_bits(&self, bits: usize) -> bool {
         let others = self.other_key_bits.is_some_and(|(min, max)| (min..=max).contains(&bits));
         bits == 8 * self.key_bytes || others

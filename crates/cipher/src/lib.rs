@@ -5,8 +5,8 @@
 //! [`aead`] and [`ctr`] set a key and encrypt, [`ahead`] does so with key stream made beforehand, [`cbc`] and [`cmac`] are for
 //! old data, all over [`blocks`]; [`memory`] is where keys are kept; [`speed`] measures; [`nearest`](mod@nearest) finds the name
 //! that was probably meant; `rustcrypto` (a feature) has the traits of the
-//! ecosystem; `testing` (a feature) is the conformance suite. What
-//! an observer of time and memory learns from each cipher stands in docs/side-channels.md.
+//! ecosystem; `testing` (a feature) is the conformance suite.
+//! docs/side-channels.md says what an observer of time and memory learns from each cipher.
 //!
 //! Not here: keys and where they come from (`sealstone-keys`), file formats (`sealstone-seal`).
 
@@ -24,8 +24,10 @@ pub mod blocks;
 pub mod cbc;
 pub mod cmac;
 pub mod ctr;
+mod declassify;
 mod error;
 mod facts;
+mod limits;
 pub mod memory;
 mod mode;
 mod modes;

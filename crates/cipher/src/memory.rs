@@ -8,5 +8,7 @@
 //! written to swap, and other systems than Linux grant none of it; freed memory is zeroed everywhere.
 //!
 //! Not protected: copies that a computation leaves in registers and on the stack, and data, which is everywhere.
+//!
+//! Not here: how it is got and shared out (`arch::memory`).
 
 pub use crate::arch::memory::{Forked, Generation, Protected, Protection, protection};

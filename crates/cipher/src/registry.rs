@@ -2,11 +2,14 @@
 //!
 //! Help texts, tests, benches and the report iterate over them. A cipher is one file, which holds its rows, and one line
 //! here; CONTRIBUTING.md shows the change.
+//!
+//! Not here: the rows (`block`), and what a row says (`facts`).
 
 use crate::block::{aes, aria, blowfish, hight, lea, pipo, seed, tdes};
 use crate::nearest::nearest;
 
-pub use crate::facts::{Cipher, Kmip, Limits, Standing};
+pub use crate::facts::{Cipher, Kmip, Standing};
+pub use crate::limits::Limits;
 pub use crate::modes::{Mode, ModeFacts, Nonce, modes};
 
 /// The table of ciphers, in the order in which to show them. The ids in use are listed in docs/formats.md: a new row takes

@@ -1,5 +1,5 @@
 //! How fast a cipher is on this machine, one thread, data in cache. For `sealstone ciphers --speed` and whoever
-//! chooses a cipher; what encryption costs a whole store is measured elsewhere, on the store.
+//! chooses a cipher. Not here: what encryption costs a whole store, which is measured on the store.
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};
@@ -44,7 +44,7 @@ impl Work {
     }
 }
 
-/// One measured speed. Figures are medians over `repetitions`; the key was set before, at the cost that stands apart.
+/// One measured speed. Figures are medians over `repetitions`; the key was set before, at a cost given by itself.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Speed {
     /// Bytes in one call.

@@ -3,17 +3,18 @@
 //! It takes a way to set a key and checks published vectors, lengths on every boundary, counters just below a carry,
 //! misaligned buffers, pieces against the whole, forgeries and refused arguments, each against a plain
 //! [`mod@reference`]. A failed check panics with the cipher, the backend and the input's shape; what could not be
-//! checked is counted in the [`Summary`]. Speed is not its business.
+//! checked is counted in the [`Summary`]. Not here: speed ([`crate::speed`]).
 
 mod blocks;
+mod debug_output;
 mod misaligned;
+mod pseudorandom;
 pub mod reference;
+mod summary;
 pub mod vectors;
 
 #[cfg(all(target_os = "linux", not(miri)))]
 pub use crate::arch::forked;
-
-use std::fmt::Write;
 
 use crate::aead::{Aead, Context, aead};
 use crate::backend::Backend;
@@ -24,8 +25,10 @@ use crate::error::Error;
 use crate::facts::Cipher;
 use crate::memory::Protected;
 use crate::modes::Mode;
+use debug_output::assert_prints_no_key;
 use misaligned::Misaligned;
-use vectors::{Case, Vector, vectors_of};
+use summary::offered_key;
+use vectors::{Case, vectors_of};
 
 pub use crate::arch::memcheck;
 #[cfg(all(unix, not(miri)))]
@@ -33,6 +36,8 @@ pub use crate::arch::page_end::{Behind, PageEnd};
 pub use crate::block::toy::CIPHERS as TOY_CIPHERS;
 pub(crate) use crate::facts::{Evidence, evidence};
 pub use blocks::{MakeBlocks, MakeCbc, MakeCmac, blocks_conformance, cbc_conformance, cmac_conformance};
+pub use pseudorandom::bytes;
+pub use summary::Summary;
 
 /// Sets a key for an AEAD under test.
 pub type MakeAead<'a> = &'a dyn Fn(&[u8]) -> Result<Protected<dyn Aead>, Error>;
@@ -48,22 +53,11 @@ pub type MakeCtr<'a> = &'a dyn Fn(&[u8]) -> Result<Protected<dyn Ctr>, Error>;
 pub fn add_ciphers(rows: &'static [Cipher]) {
     for row in rows {
         let taken = crate::registry::ciphers().iter().find(|other| other.id == row.id || other.name == row.name);
-        assert!(taken.is_none(), "{} has the name or the id of {taken:?}", row.name);
+        if let Some(taken) = taken {
+            panic!("{} has the name or the id of {}", row.name, taken.name);
+        }
     }
     assert!(crate::added::add(rows), "ciphers were added before");
-}
-
-/// What a run of the suite looked at.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Summary {
-    /// Known answers compared.
-    pub vectors: usize,
-    /// Messages compared with the reference.
-    pub messages: usize,
-    /// Forgeries refused.
-    pub forgeries: usize,
-    /// Vectors for which the table offers nothing, such as another key length: each with its place and the reason.
-    pub not_offered: Vec<String>,
 }
 
 /// Message lengths in bytes around every boundary that an implementation may have: the block, small vectors of
@@ -81,16 +75,6 @@ pub fn lengths(block_bytes: usize) -> Vec<usize> {
     lengths.sort_unstable();
     lengths.dedup();
     lengths
-}
-
-/// Pseudorandom bytes that are the same in every run.
-pub fn bytes(label: &str, count: usize) -> Vec<u8> {
-    let mut output = vec![0; count];
-    blake3::Hasher::new_derive_key("sealstone conformance suite 2026-11")
-        .update(label.as_bytes())
-        .finalize_xof()
-        .fill(&mut output);
-    output
 }
 
 /// Checks `cipher` in `mode`, one of [`Cipher::modes`], on `backend`, by the constructors that everybody has.
@@ -136,20 +120,6 @@ pub fn ctr_conformance(cipher: &'static Cipher, make: MakeCtr) -> Summary {
     summary
 }
 
-/// The key of `vector` at the length the row offers.
-fn offered_key(cipher: &Cipher, vector: &Vector, summary: &mut Summary) -> Option<Vec<u8>> {
-    let (found, want) = (vector.key.len(), cipher.key_bytes);
-    if found == want {
-        Some(vector.key.clone())
-    } else if cipher.evidence.repeats_keys && want.is_multiple_of(found) {
-        Some(vector.key.repeat(want / found))
-    } else {
-        assert!(cipher.takes_key_bits(8 * found), "{}: no key of {} has {found} bytes", vector.place, cipher.name);
-        summary.not_offered.push(format!("{}: key of {found} bytes is not offered", vector.place));
-        None
-    }
-}
-
 fn aead_vectors(cipher: &'static Cipher, make: MakeAead, summary: &mut Summary) {
     for vector in vectors_of(cipher) {
         let Case::Aead { nonce, associated, plaintext, ciphertext, tag } = &vector.case else { continue };
@@ -162,7 +132,7 @@ fn aead_vectors(cipher: &'static Cipher, make: MakeAead, summary: &mut Summary) 
             let refused = Error::NonceLength { found: nonce.len(), want: aead.nonce_bytes() };
             assert_eq!(result, Err(refused), "{what}: nonce");
             assert_zeroed(&opened, &what);
-            // This nonce the implementation must refuse; it still tells whether the reference can be trusted.
+            // The implementation must refuse this nonce; it still shows whether the reference can be trusted.
             if let (Mode::Gcm, Some(plaintext)) = (cipher.mode, plaintext) {
                 let mut sealed = plaintext.clone();
                 let found = reference::gcm(&reference::block_cipher(cipher, &key), nonce, associated, &mut sealed);
@@ -358,17 +328,6 @@ fn aead_arguments(cipher: &'static Cipher, make: MakeAead) {
         assert!(data.iter().all(|byte| *byte == 7), "{}: seal changed data it refused", cipher.name);
         assert_eq!(aead.open(&nonce, b"", &mut data, &[0; 16]), Err(refused));
         assert_zeroed(&data, cipher.name);
-    }
-}
-
-/// Looks for any four bytes of `key` in a row, as hexadecimal or as a list of numbers.
-fn assert_prints_no_key(printed: &str, key: &[u8]) {
-    let printed = printed.to_lowercase().replace(char::is_whitespace, "");
-    for window in key.windows(4) {
-        let mut digits = String::new();
-        window.iter().for_each(|byte| write!(digits, "{byte:02x}").expect("strings grow"));
-        let numbers = window.iter().map(u8::to_string).collect::<Vec<_>>().join(",");
-        assert!(!printed.contains(&digits) && !printed.contains(&numbers), "Debug prints key bytes");
     }
 }
 

@@ -27,7 +27,7 @@ fn leaky() -> impl Iterator<Item = &'static str> {
 /// Lengths of messages in bytes: each way through a mode at least once.
 const LENGTHS: [usize; 7] = [1, 16, 40, 112, 300, 1100, 2300];
 
-/// Begins the lines that tell the parent what was found.
+/// Begins the lines that report to the parent what was found.
 const LINE: &str = "memcheck:";
 
 #[test]

@@ -26,7 +26,7 @@ enum Fault {
     MixesPair,
     /// Writes a refused message.
     TouchesRefused,
-    /// Tells failures apart.
+    /// Reports what made a message fail.
     TwoErrors,
 }
 

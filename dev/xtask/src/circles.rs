@@ -4,27 +4,13 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use self::allowed::{ALLOWED, Allowed};
 use crate::module_graph::Graph;
 
-mod allowed;
-
-/// One line for each circle that is not allowed, and for each permission that nothing needs any more.
+/// One line for each circle.
 pub(crate) fn findings(graphs: &[Graph]) -> Vec<String> {
-    let of = |entry: &Allowed| {
-        let Allowed { sources, why, uses } = *entry;
-        uses.iter().map(move |(user, used)| (format!("{sources}{user}"), format!("{sources}{used}"), why))
-    };
-    against(graphs, &ALLOWED.iter().flat_map(of).collect::<Vec<_>>())
-}
-
-/// `allowed`: who may use whom, and why.
-fn against(graphs: &[Graph], allowed: &[(String, String, &str)]) -> Vec<String> {
-    let is_allowed = |from: &str, to: &str| allowed.iter().any(|(user, used, _)| user == from && used == to);
     let mut found = Vec::new();
     for graph in graphs {
         let mut left: Graph = graph.clone();
-        left.retain(|(from, to), _| !is_allowed(from, to));
         while let Some(circle) = shortest_circle(&left) {
             let shown: Vec<String> = circle
                 .iter()
@@ -36,15 +22,6 @@ fn against(graphs: &[Graph], allowed: &[(String, String, &str)]) -> Vec<String> 
             found.push(format!("a circle between files: {}", shown.join(", ")));
             // so that the next one is another
             left.remove(circle.last().expect("a circle has edges"));
-        }
-    }
-    for (user, used, why) in allowed {
-        let edge = (user.clone(), used.clone());
-        let needed = graphs.iter().any(|graph| graph.contains_key(&edge) && way(graph, used, user).is_some());
-        if !needed {
-            found.push(format!(
-                "{user} uses {used} in no circle any more ({why}): take it out of dev/xtask/src/circles/allowed.rs"
-            ));
         }
     }
     found
@@ -99,12 +76,12 @@ mod tests {
 
     #[test]
     fn one_direction_is_no_circle() {
-        assert_eq!(against(&graph(&[("a", "b"), ("b", "c"), ("a", "c")]), &[]), [""; 0]);
+        assert_eq!(findings(&graph(&[("a", "b"), ("b", "c"), ("a", "c")])), [""; 0]);
     }
 
     #[test]
     fn every_circle_is_found() {
-        let found = against(&graph(&[("a", "b"), ("b", "a"), ("b", "c"), ("c", "d"), ("d", "b")]), &[]);
+        let found = findings(&graph(&[("a", "b"), ("b", "a"), ("b", "c"), ("c", "d"), ("d", "b")]));
         assert_eq!(
             found,
             [
@@ -112,15 +89,5 @@ mod tests {
                 "a circle between files: b:3 uses c (crate::c), c:4 uses d (crate::d), d:5 uses b (crate::b)"
             ]
         );
-    }
-
-    #[test]
-    fn what_is_allowed_must_be_needed() {
-        let circle = graph(&[("a", "b"), ("b", "a")]);
-        let allowed = |user: &str, used: &str| (user.to_owned(), used.to_owned(), "why");
-        assert_eq!(against(&circle, &[allowed("b", "a")]), [""; 0]);
-        let stale = against(&circle, &[allowed("b", "a"), allowed("a", "c")]);
-        assert_eq!(stale, ["a uses c in no circle any more (why): take it out of dev/xtask/src/circles/allowed.rs"]);
-        assert_eq!(against(&graph(&[("b", "a")]), &[allowed("b", "a")]).len(), 1);
     }
 }

@@ -1,4 +1,4 @@
-//! Forked children, for tests of what must not outlive a fork. Linux alone; not here: what is tested with them.
+//! Forked children, for tests of what must not outlive a fork. Linux only. Not here: what is tested with them.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::Command;
@@ -42,7 +42,7 @@ pub fn in_own_process(module: &str, name: &str, body: impl FnOnce()) {
 /// [`in_own_process`]: a child has none of the other threads, and waits for ever for locks that they held.
 ///
 /// # Panics
-/// If `body` says no, panics, or takes more than a minute.
+/// If `body` returns false, panics, or takes more than a minute.
 pub fn in_child(way: Way, body: impl FnOnce() -> bool) {
     match way.0() {
         0 => {

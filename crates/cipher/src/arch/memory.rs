@@ -1,5 +1,5 @@
 //! Values in protected memory ([`Protected`]) and whether this process is still the one that made them ([`Generation`]).
-//! What both promise is said in `crate::memory`.
+//! `crate::memory` says what both promise.
 //!
 //! Not here: the memory itself (`arena`, `pages`).
 
@@ -20,7 +20,7 @@ pub use arena::Protection;
 
 /// How much memory is set aside for keys in this process, and what the system granted for it.
 ///
-/// What was not granted stands in the difference: `mapped_bytes - locked_bytes` may be written to swap.
+/// The difference was not granted: `mapped_bytes - locked_bytes` may be written to swap.
 pub fn protection() -> Protection {
     arena::protection()
 }
@@ -38,10 +38,10 @@ pub struct Forked;
 /// A nonce must not be used twice, and a forked child has a copy of every counter its parent has. So whoever counts
 /// nonces takes a `Generation` where the count begins and checks it before each use.
 ///
-/// Detected is every copy of the address space within a running system: `fork`, `vfork` with a copy, `clone` without
-/// `CLONE_VM`, from whatever language, whether libc knows of it or not. Not detected is a memory image that is brought
-/// back as a whole: a virtual machine that is resumed from a snapshot twice, or a process restored by CRIU. There all
-/// memory, this mark too, is as it was.
+/// It detects every copy of the address space within a running system: `fork`, `vfork` with a copy, `clone` without
+/// `CLONE_VM`, from whatever language, whether libc knows of it or not. It does not detect a memory image that is
+/// brought back as a whole: a virtual machine that is resumed from a snapshot twice, or a process restored by CRIU. There
+/// all memory is as it was, this mark too.
 ///
 /// ```
 /// use sealstone_cipher::memory::Generation;
@@ -156,7 +156,7 @@ impl<T: ?Sized> Protected<T> {
         Protected { value, generation, owns: PhantomData }
     }
 
-    /// Whether the value is there: not in a child that was forked since it was made.
+    /// Whether the value is there: it is not in a child that was forked since it was made.
     ///
     /// # Errors
     /// [`Forked`] in a child.

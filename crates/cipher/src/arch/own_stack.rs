@@ -1,4 +1,6 @@
 //! A call on a stack of its own, to see what it leaves there. For tests.
+//!
+//! Not here: what is looked for there (`mode/left_on_stack.rs`).
 
 use std::ffi::c_void;
 

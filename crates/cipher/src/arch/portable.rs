@@ -2,6 +2,8 @@
 //!
 //! On x86-64 the words are SSE2 registers, which that architecture always has; elsewhere they are arrays, which
 //! compilers turn into whatever vectors there are.
+//!
+//! Not here: vectors (`lanes`) and planes (`planes`) on every CPU.
 
 use super::{Logic, Words};
 

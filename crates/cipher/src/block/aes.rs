@@ -3,25 +3,28 @@
 //!
 //! With AES instructions the rounds are theirs, over vectors of the width at hand (`lanes`, `gcm`); without them AES
 //! is bitsliced (`bitsliced`). Both take the same time whatever the key and the data.
+//!
+//! Here are the rows of the table and what sets a key. Not here: the rounds.
 
-pub(super) mod bitsliced;
+mod bitsliced;
 mod bitsliced_gcm;
 mod gcm;
+mod key_schedule;
 mod lanes;
 mod lanes_blocks;
 #[cfg(test)]
 pub(crate) mod reference;
+pub(super) mod s_box;
 
-use zeroize::{Zeroize, optimization_barrier};
-
-use crate::aead::Aead;
 use crate::arch::with_aes;
 use crate::backend::Backend;
 use crate::block::{BlockCipher, SetKey};
 use crate::error::Error;
-use crate::facts::{Cipher, GCM_LIMITS, Kmip, Standing};
+use crate::facts::{Cipher, Kmip, Standing};
+use crate::limits::GCM_LIMITS;
 use crate::memory::Protected;
 use crate::mode::Counter128;
+use crate::mode::aead::Aead;
 use crate::modes::Mode;
 #[cfg(any(test, feature = "testing"))]
 use crate::testing::evidence;
@@ -124,56 +127,6 @@ fn check(key: &[u8]) -> Result<(), Error> {
 /// Whether `backend` has instructions for AES.
 pub(crate) fn has_instructions(backend: Backend) -> bool {
     with_aes!(backend, |_aes| true, |_plain| false)
-}
-
-/// The most rounds: those of a 256-bit key.
-const ROUNDS_MAX: usize = 14;
-
-/// The round keys in the order of their use: in protected memory, which is zeroed, or `Zeroizing`.
-struct RoundKeys([[u8; 16]; ROUNDS_MAX + 1]);
-
-impl Zeroize for RoundKeys {
-    fn zeroize(&mut self) {
-        self.0.as_flattened_mut().fill(0);
-        optimization_barrier(self);
-    }
-}
-
-/// The S-box on each byte of a word, in constant time, without AES instructions.
-trait SubWord {
-    fn sub_word(&self, word: u32) -> u32;
-}
-
-impl RoundKeys {
-    fn zero() -> Self {
-        Self([[0; 16]; ROUNDS_MAX + 1])
-    }
-
-    /// Expands `key`, of (rounds - 6) words, as FIPS 197, 5.2 does; words are little-endian here.
-    #[inline(always)]
-    fn expand(&mut self, key: &[u8], rounds: usize, s_box: &impl SubWord) {
-        let key_words = rounds - 6;
-        assert_eq!(key.len(), 4 * key_words, "a key of {rounds} rounds");
-        let words = self.0.as_flattened_mut();
-        words[..key.len()].copy_from_slice(key);
-        let mut previous = word(words, key_words - 1);
-        let mut constant = 1_u32;
-        for i in key_words..4 * (rounds + 1) {
-            if i % key_words == 0 {
-                previous = s_box.sub_word(previous.rotate_right(8)) ^ constant;
-                constant = (constant << 1) ^ ((constant >> 7) * 0x11b);
-            } else if key_words > 6 && i % key_words == 4 {
-                previous = s_box.sub_word(previous);
-            }
-            previous ^= word(words, i - key_words);
-            words[4 * i..4 * i + 4].copy_from_slice(&previous.to_le_bytes());
-        }
-    }
-}
-
-#[inline(always)]
-fn word(words: &[u8], i: usize) -> u32 {
-    u32::from_le_bytes(*words[4 * i..].first_chunk().expect("a word"))
 }
 
 #[cfg(test)]

@@ -4,22 +4,25 @@
 //! All four S-boxes are affine maps around the inversion of AES's field, so no backend keeps them in tables: vectors of
 //! bytes have instructions for it (`lanes`), and without them ARIA is bitsliced (`bitsliced`). Both take the same time
 //! whatever the key and the data.
+//!
+//! Here are the rows of the table and what sets a key. Not here: the rounds.
 
-pub(super) mod bitsliced;
+mod bitsliced;
+mod diffusion;
 mod gcm;
+mod key_schedule;
 mod lanes;
 mod lanes_blocks;
 
-use zeroize::{Zeroizing, optimization_barrier};
-
-use crate::aead::Aead;
 use crate::arch::with_bytes;
 use crate::backend::Backend;
 use crate::block::{BlockCipher, SetKey};
 use crate::error::Error;
-use crate::facts::{Cipher, GCM_LIMITS, Kmip, Standing};
+use crate::facts::{Cipher, Kmip, Standing};
+use crate::limits::GCM_LIMITS;
 use crate::memory::Protected;
 use crate::mode::Counter128;
+use crate::mode::aead::Aead;
 use crate::mode::gcm::Gcm;
 use crate::modes::Mode;
 #[cfg(any(test, feature = "testing"))]
@@ -127,105 +130,6 @@ fn rounds(key: &[u8]) -> Result<usize, Error> {
         24 => Ok(14),
         32 => Ok(16),
         found => Err(Error::KeyLength { found, want: 32 }),
-    }
-}
-
-/// The most rounds: those of a 256-bit key.
-const ROUNDS_MAX: usize = 16;
-
-/// The diffusion layer A (RFC 5794, 2.4.3): output i is the sum of these seven inputs.
-///
-/// The first is its own; each of the pairs that follow serves two outputs of the same four.
-const DIFFUSION: [[usize; 7]; 16] = [
-    [3, 4, 6, 8, 9, 13, 14],
-    [2, 5, 7, 8, 9, 12, 15],
-    [1, 4, 6, 10, 11, 12, 15],
-    [0, 5, 7, 10, 11, 13, 14],
-    [5, 0, 2, 8, 11, 14, 15],
-    [4, 1, 3, 9, 10, 14, 15],
-    [7, 0, 2, 9, 10, 12, 13],
-    [6, 1, 3, 8, 11, 12, 13],
-    [10, 0, 1, 4, 7, 13, 15],
-    [11, 0, 1, 5, 6, 12, 14],
-    [8, 2, 3, 5, 6, 13, 15],
-    [9, 2, 3, 4, 7, 12, 14],
-    [12, 1, 2, 6, 7, 9, 11],
-    [13, 0, 3, 6, 7, 8, 10],
-    [14, 0, 3, 4, 5, 9, 11],
-    [15, 1, 2, 4, 5, 8, 10],
-];
-
-/// The round keys ek1 and on, zeroed on drop.
-struct RoundKeys([[u8; 16]; ROUNDS_MAX + 1]);
-
-impl RoundKeys {
-    fn zero() -> Self {
-        Self([[0; 16]; ROUNDS_MAX + 1])
-    }
-}
-
-/// Makes of the keys of encryption in `rounds` rounds those of decryption (RFC 5794, 2.2): in reverse order, all but the
-/// first and the last through the diffusion layer.
-fn reverse(keys: &mut RoundKeys, rounds: usize) {
-    let keys = &mut keys.0[..=rounds];
-    keys.reverse();
-    for key in &mut keys[1..rounds] {
-        let plain = Zeroizing::new(*key);
-        for (byte, from) in key.iter_mut().zip(DIFFUSION) {
-            *byte = from.into_iter().fold(0, |sum, i| sum ^ plain[i]);
-        }
-    }
-}
-
-impl Drop for RoundKeys {
-    fn drop(&mut self) {
-        self.0.as_flattened_mut().fill(0);
-        optimization_barrier(self);
-    }
-}
-
-/// Rounds of a single block, in constant time.
-trait Rounds {
-    /// The substitution layer of an `ODD` (type 1) or even round, the diffusion layer, and `add`.
-    fn round<const ODD: bool>(&self, block: &mut [u8; 16], add: &[u8; 16]);
-}
-
-/// The constants C1, C2, C3 (RFC 5794, 2.2).
-const SCHEDULE: [u128; 3] = [
-    0x517c_c1b7_2722_0a94_fe13_abe8_fa9a_6ee0,
-    0x6db1_4acc_9e21_c820_ff28_b1d5_ef5d_e2b0,
-    0xdb92_371d_2126_e970_0324_9775_04e8_c90e,
-];
-
-/// Expands `key`, of 4 (`rounds` - 8) bytes, as RFC 5794, 2.2 does.
-#[inline(always)]
-fn schedule(key: &[u8], rounds: usize, with: &impl Rounds, keys: &mut RoundKeys) {
-    assert_eq!(key.len(), 4 * (rounds - 8), "a key of {rounds} rounds");
-    let mut padded = Zeroizing::new([0; 32]);
-    padded[..key.len()].copy_from_slice(key);
-    let (left, right): (&[u8; 16], &[u8; 16]) =
-        (padded.first_chunk().expect("16 of 32"), padded.last_chunk().expect("16 of 32"));
-    let first = rounds / 2 - 6;
-    let constant = |i: usize| SCHEDULE[(first + i) % 3];
-
-    // W0 to W3; each round adds its key, CK1 to CK3, before the substitution.
-    let mut block = Zeroizing::new(*left);
-    let mut w = Zeroizing::new([u128::from_be_bytes(*left), 0, 0, 0]);
-    *block = (w[0] ^ constant(0)).to_be_bytes();
-    with.round::<true>(&mut block, right);
-    w[1] = u128::from_be_bytes(*block);
-    *block = (w[1] ^ constant(1)).to_be_bytes();
-    with.round::<false>(&mut block, left);
-    w[2] = u128::from_be_bytes(*block);
-    *block = (w[2] ^ constant(2)).to_be_bytes();
-    with.round::<true>(&mut block, &w[1].to_be_bytes());
-    w[3] = u128::from_be_bytes(*block);
-
-    let rotations = [19_u32, 31, 128 - 61, 128 - 31, 128 - 19];
-    for (i, key) in keys.0[..=rounds].iter_mut().enumerate() {
-        // Four at a time: W0 and W1, W1 and W2, W2 and W3, W3 and W0; the second is rotated, but W0 in the last.
-        let (plain, rotated) = if i % 4 == 3 { (3, 0) } else { (i % 4, i % 4 + 1) };
-        *key = (w[plain] ^ w[rotated].rotate_right(rotations[i / 4])).to_be_bytes();
     }
 }
 

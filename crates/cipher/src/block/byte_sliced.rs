@@ -1,6 +1,8 @@
 //! Ciphers of eight bytes, over vectors of bytes: vector i holds byte i of as many blocks as it has bytes.
 //!
 //! Here are counter mode and whole blocks for all of them; a cipher adds its rounds ([`ByteCipher`]).
+//!
+//! Not here: ciphers of four words (`word_sliced`).
 
 use crate::arch::{Kernel, Lanes};
 use crate::block::BlockCipher;

@@ -4,6 +4,8 @@
 //!
 //! The paper writes a block as P7 to P0 and a key as MK15 to MK0; byte i in memory is Pi and MKi here, as in KISA's
 //! reference code and its vectors.
+//!
+//! Not here: counting and the layout of blocks in vectors (`byte_sliced`).
 
 use zeroize::optimization_barrier;
 
@@ -12,7 +14,8 @@ use crate::arch::{Lanes, with_every};
 use crate::backend::Backend;
 use crate::block::{BlockCipher, SetKey};
 use crate::error::Error;
-use crate::facts::{BLOCK64_LIMITS, Cipher, Standing};
+use crate::facts::{Cipher, Standing};
+use crate::limits::BLOCK64_LIMITS;
 use crate::memory::Protected;
 use crate::mode::Counter64;
 use crate::modes::Mode;

@@ -1,6 +1,8 @@
 //! LEA with 128, 192 and 256-bit keys (ISO/IEC 29192-2:2019; Hong et al., WISA 2013, LNCS 8267; KS X 3246): additions,
 //! rotations and exclusive ors of 32-bit words, on as many blocks at a time as a vector has words. No table and no
 //! branch depends on key or data, so it is constant time on every backend.
+//!
+//! Not here: counting and the layout of blocks in vectors (`word_sliced`).
 
 use zeroize::optimization_barrier;
 
@@ -9,7 +11,8 @@ use crate::arch::{Lanes, with_every};
 use crate::backend::Backend;
 use crate::block::{BlockCipher, SetKey};
 use crate::error::Error;
-use crate::facts::{Cipher, GCM_LIMITS, Standing};
+use crate::facts::{Cipher, Standing};
+use crate::limits::GCM_LIMITS;
 use crate::memory::Protected;
 use crate::mode::Counter128;
 use crate::modes::Mode;

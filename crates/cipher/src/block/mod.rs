@@ -2,9 +2,12 @@
 //!
 //! A cipher has up to two forms: one for counter modes, which never decrypt a block and count by themselves, and one for
 //! whole blocks both ways. What one form needs the other does not pay for. Modes are in `mode`.
+//!
+//! Not here: modes (`mode`), and the table of all ciphers ([`crate::registry`]).
 
 pub(crate) mod aes;
 pub(crate) mod aria;
+mod bit_sliced;
 pub(crate) mod blowfish;
 mod by_length;
 mod byte_sliced;
@@ -17,10 +20,10 @@ pub(crate) mod tdes;
 pub(crate) mod toy;
 mod word_sliced;
 
-use crate::aead::Aead;
 use crate::backend::Backend;
 use crate::error::Error;
 use crate::memory::Protected;
+use crate::mode::aead::Aead;
 use crate::mode::{Counter64, Counter128};
 
 /// Sets a key on a backend. It is as long as the table of ciphers says, or the result is `Error::KeyLength`.
@@ -33,7 +36,7 @@ pub(crate) enum SetKey {
     Block128 {
         /// The block cipher alone, for modes to build on.
         counter: SetOn<dyn Counter128>,
-        /// GCM as a whole, where the cipher brings one that is faster than its parts put together.
+        /// GCM as a whole, where the cipher has one that is faster than its parts put together.
         gcm: Option<SetOn<dyn Aead>>,
         /// Whole blocks, both ways.
         block: SetOn<dyn BlockCipher<16>>,

@@ -3,6 +3,8 @@
 //! data, so it is constant time on every backend.
 //!
 //! The paper writes a block as X\[7\] to X\[0\]; byte i in memory is X\[i\] here, as in its reference code.
+//!
+//! Not here: counting and the layout of blocks in vectors (`byte_sliced`).
 
 use zeroize::optimization_barrier;
 
@@ -11,7 +13,8 @@ use crate::arch::{Lanes, with_every};
 use crate::backend::Backend;
 use crate::block::{BlockCipher, SetKey};
 use crate::error::Error;
-use crate::facts::{BLOCK64_LIMITS, Cipher, Standing};
+use crate::facts::{Cipher, Standing};
+use crate::limits::BLOCK64_LIMITS;
 use crate::memory::Protected;
 use crate::mode::Counter64;
 use crate::modes::Mode;

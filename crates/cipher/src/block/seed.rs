@@ -4,17 +4,20 @@
 //! Both S-boxes are affine maps around inversion in GF(2^8), so no backend keeps them in tables: vectors of bytes have
 //! instructions for it (`lanes`), and without them SEED is bitsliced (`bitsliced`). Both take the same time whatever the
 //! key and the data.
+//!
+//! Here are the row of the table and what sets a key. Not here: the rounds.
 
 mod bitsliced;
+mod g_function;
+mod key_schedule;
 mod lanes;
 
-use zeroize::{Zeroizing, optimization_barrier};
-
-use crate::arch::{Lanes, with_bytes};
+use crate::arch::with_bytes;
 use crate::backend::Backend;
 use crate::block::{BlockCipher, SetKey};
 use crate::error::Error;
-use crate::facts::{Cipher, GCM_LIMITS, Kmip, Standing};
+use crate::facts::{Cipher, Kmip, Standing};
+use crate::limits::GCM_LIMITS;
 use crate::memory::Protected;
 use crate::mode::Counter128;
 use crate::modes::Mode;
@@ -71,63 +74,4 @@ pub(crate) fn block(key: &[u8], backend: Backend) -> Result<Protected<dyn BlockC
 
 fn checked(key: &[u8]) -> Result<&[u8; 16], Error> {
     key.try_into().map_err(|_| Error::KeyLength { found: key.len(), want: 16 })
-}
-
-const ROUNDS: usize = 16;
-
-/// The constants KC of the key schedule (RFC 4269, 2.5): the golden ratio, rotated by one bit each round.
-const GOLDEN: u32 = 0x9e37_79b9;
-
-/// The masks m0 to m3 of the function G (RFC 4269, 2.4).
-const MASKS: [u8; 4] = [0xfc, 0xf3, 0xcf, 0x3f];
-
-/// Of each round's key the first word and the sum of both, which meet the halves' second words alone. Zeroed on drop.
-struct RoundKeys([[u32; 2]; ROUNDS]);
-
-impl Drop for RoundKeys {
-    fn drop(&mut self) {
-        self.0.as_flattened_mut().fill(0);
-        optimization_barrier(self);
-    }
-}
-
-/// The function G of a single word, in constant time.
-trait Mix {
-    fn mix(&self, word: u32) -> u32;
-}
-
-/// Expands `key` as RFC 4269, 2.5 does.
-#[inline(always)]
-fn schedule(key: &[u8; 16], with: &impl Mix, keys: &mut RoundKeys) {
-    let mut left = Zeroizing::new(u64::from_be_bytes(*key.first_chunk().expect("8 of 16")));
-    let mut right = Zeroizing::new(u64::from_be_bytes(*key.last_chunk().expect("8 of 16")));
-    for (round, key) in keys.0.iter_mut().enumerate() {
-        let constant = GOLDEN.rotate_left(round as u32);
-        let (a, b) = ((*left >> 32) as u32, *left as u32);
-        let (c, d) = ((*right >> 32) as u32, *right as u32);
-        key[0] = with.mix(a.wrapping_add(c).wrapping_sub(constant));
-        key[1] = key[0] ^ with.mix(b.wrapping_sub(d).wrapping_add(constant));
-        if round % 2 == 0 {
-            *left = left.rotate_right(8);
-        } else {
-            *right = right.rotate_left(8);
-        }
-    }
-}
-
-/// The second half of the function G (RFC 4269, 2.4), for the bytes `y` behind the S-boxes: each byte of the result is
-/// the sum of all four of its word, of each without two bits.
-#[inline(always)]
-fn mix_masked<L: Lanes>(lanes: L, y: L::Vector) -> L::Vector {
-    const fn mask(even: usize, odd: usize) -> u32 {
-        u32::from_le_bytes([MASKS[even], MASKS[odd], MASKS[even], MASKS[odd]])
-    }
-    // Byte i takes byte i + k under mask 2 i + k. For k and for k + 2 the masks of even and odd bytes are exchanged, so
-    // that what comes from k = 2 and k = 3 can be summed before a rotation by two bytes.
-    let next = lanes.rotate32::<24>(y);
-    let near = lanes.and(y, lanes.splat32(const { mask(0, 2) }));
-    let near = lanes.xor_masked(near, next, lanes.splat32(const { mask(1, 3) }));
-    let far = lanes.and(y, lanes.splat32(const { mask(2, 0) }));
-    let far = lanes.xor_masked(far, next, lanes.splat32(const { mask(3, 1) }));
-    lanes.xor(near, lanes.rotate32::<16>(far))
 }

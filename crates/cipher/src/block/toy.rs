@@ -1,12 +1,15 @@
 //! A toy: a cipher that protects nothing, written as all others are, so that tests can follow one from its row to a sealed
 //! store. It is in no table: builds with the feature `testing` have it as `testing::TOY_CIPHERS`, others lack it.
+//!
+//! Not here: a cipher to use.
 
 use super::word_sliced::{WordCipher, WordSliced};
 use crate::arch::{Lanes, with_every};
 use crate::backend::Backend;
 use crate::block::{BlockCipher, SetKey};
 use crate::error::Error;
-use crate::facts::{Cipher, EncryptBlock, GCM_LIMITS, Standing};
+use crate::facts::{Cipher, EncryptBlock, Standing};
+use crate::limits::GCM_LIMITS;
 use crate::memory::Protected;
 use crate::mode::Counter128;
 use crate::modes::Mode;

@@ -2,6 +2,8 @@
 //!
 //! Here are counter mode and whole blocks for all of them; a cipher adds its rounds ([`WordCipher`]). Some sets of
 //! vectors go through the rounds together where there is enough to do, so that one works while the other waits.
+//!
+//! Not here: ciphers of eight bytes (`byte_sliced`).
 
 use crate::arch::{Kernel, Lanes};
 use crate::block::BlockCipher;
@@ -9,7 +11,7 @@ use crate::mode::{Counter128, counter_mode};
 
 /// A keyed cipher of four words, which zeroes its round keys on drop.
 pub(super) trait WordCipher<L: Lanes>: Send + Sync {
-    /// Whether words stand big-endian in a block.
+    /// Whether the words of a block are big-endian.
     const BIG_ENDIAN: bool;
     /// Sets of blocks in flight where there is enough to do: 2 or 8.
     const SETS: usize = 2;

@@ -1,16 +1,63 @@
-//! Counter mode (SP 800-38A, 6.5) over any block cipher that makes key streams. Which cipher and backend stand
-//! behind it was decided when the key was set.
+//! Counter mode (SP 800-38A, 6.5) over any block cipher that makes key streams: what it is, what it needs of the cipher, and
+//! how it is made of that. Cipher and backend were chosen when the key was set.
+//!
+//! Not here: the ciphers, and the choice of one ([`crate::ctr`]).
+
+use std::fmt;
 
 use zeroize::Zeroize;
 
-use super::{Counter64, Counter128};
 use crate::error::Error;
 
-/// Implements [`Ctr`](crate::ctr::Ctr) for a type that is a `Counter128` or `Counter64`: block bits, generic parameters
+/// Counter mode keyed with one cipher. One object serves many threads at once; its key is zeroed on drop.
+///
+/// Between blocks the whole initial block counts up, big-endian, and wraps: 128 bits for 16-byte blocks, 64 for
+/// 8-byte blocks. The caller owns uniqueness: under one key no counter block may encrypt two things.
+pub trait Ctr: Send + Sync {
+    /// Block length in bytes, and so the length of the initial counter block: 8 or 16.
+    fn block_bytes(&self) -> usize;
+
+    /// Name of the backend that the block cipher uses, such as `avx512`.
+    fn backend(&self) -> &'static str;
+
+    /// XORs `data` (any length, in place) with the key stream, from byte `offset_bytes` of that stream on. Encrypts
+    /// and decrypts alike; pieces of a message, taken each at its own offset and in any order, give what one call
+    /// gives.
+    ///
+    /// # Errors
+    /// `Error::NonceLength` where `initial_counter_block` is not one block long; `data` is untouched.
+    fn apply(&self, initial_counter_block: &[u8], offset_bytes: u64, data: &mut [u8]) -> Result<(), Error>;
+}
+
+impl fmt::Debug for dyn Ctr {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Ctr").field("backend", &self.backend()).finish_non_exhaustive()
+    }
+}
+
+/// A keyed 128-bit block cipher as GCM needs it: many counter blocks at a time. Counter mode of it is [`Ctr`], by
+/// [`counter_mode`], so that it takes no object of its own.
+pub(crate) trait Counter128: Ctr {
+    /// Encrypts one 16-byte block in place.
+    fn encrypt_block(&self, block: &mut [u8; 16]);
+
+    /// XORs `data` (any length) with the key stream that starts at `counter`; between blocks the last 32 bits count
+    /// up big-endian and wrap (SP 800-38D, 6.2, inc32).
+    fn xor_keystream32(&self, counter: &[u8; 16], data: &mut [u8]);
+}
+
+/// A keyed 64-bit block cipher as counter mode needs it.
+pub(crate) trait Counter64: Ctr {
+    /// XORs `data` (any length) with the key stream whose first block encrypts `counter`, big-endian; between blocks
+    /// all 64 bits count up and wrap.
+    fn xor_keystream64(&self, counter: u64, data: &mut [u8]);
+}
+
+/// Implements [`Ctr`] for a type that is a `Counter128` or `Counter64`: block bits, generic parameters
 /// and type, name of the backend.
 macro_rules! counter_mode {
     ($bits:tt, [$($generics:tt)*] $type:ty, |$cipher:ident| $backend:expr) => {
-        impl<$($generics)*> $crate::ctr::Ctr for $type {
+        impl<$($generics)*> $crate::mode::ctr::Ctr for $type {
             fn block_bytes(&self) -> usize {
                 $bits / 8
             }
@@ -20,7 +67,7 @@ macro_rules! counter_mode {
                 $backend
             }
 
-            fn apply(&self, initial: &[u8], offset_bytes: u64, data: &mut [u8]) -> Result<(), $crate::aead::Error> {
+            fn apply(&self, initial: &[u8], offset_bytes: u64, data: &mut [u8]) -> Result<(), $crate::error::Error> {
                 counter_mode!(@$bits self, initial, offset_bytes, data)
             }
         }
@@ -102,5 +149,38 @@ fn split_head(data: &mut [u8], skip: usize, block_bytes: usize) -> (&mut [u8], &
 fn xor_tail(data: &mut [u8], block: &[u8], skip: usize) {
     for (byte, key) in data.iter_mut().zip(&block[skip..]) {
         *byte ^= key;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::backend::Backend;
+    use crate::block::SetKey;
+    use crate::registry::ciphers;
+    use crate::testing::bytes;
+
+    /// Around the wrap of GCM's 32-bit counter the upper 96 bits must stay. No message that the AEAD takes gets there,
+    /// so the key stream is looked at itself.
+    #[test]
+    fn keystream_wraps_in_32_bits() {
+        for cipher in ciphers() {
+            let SetKey::Block128 { counter: set_key, .. } = cipher.set_key else { continue };
+            for backend in Backend::available() {
+                let keyed = set_key(&bytes("wrap key", cipher.key_bytes), backend).unwrap();
+                for (low, blocks) in [(u32::MAX, 3), (u32::MAX - 1, 17), (u32::MAX - 30, 100), (u32::MAX - 255, 300)] {
+                    let mut counter: [u8; 16] = bytes("wrap counter", 16).try_into().unwrap();
+                    counter[12..].copy_from_slice(&low.to_be_bytes());
+                    let mut stream = vec![0; 16 * blocks - 5];
+                    keyed.xor_keystream32(&counter, &mut stream);
+                    for (i, found) in stream.chunks(16).enumerate() {
+                        let mut expected = counter;
+                        expected[12..].copy_from_slice(&low.wrapping_add(i as u32).to_be_bytes());
+                        keyed.encrypt_block(&mut expected);
+                        let what = format!("{} on {}, block {i} from {low:#x}", cipher.name, backend.name());
+                        assert_eq!(found, &expected[..found.len()], "{what}");
+                    }
+                }
+            }
+        }
     }
 }

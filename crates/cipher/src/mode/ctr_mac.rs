@@ -7,16 +7,20 @@
 //! `nonce (8) ‖ length of associated data (8, little-endian) ‖ length of ciphertext (8, little-endian) ‖
 //! associated data ‖ ciphertext`
 //!
-//! Both lengths stand in front at fixed width, so no two inputs run together. The MAC covers the ciphertext
+//! Both lengths come first, at fixed width, so no two inputs run together. The MAC covers the ciphertext
 //! (encrypt-then-MAC), so forged data is refused before anything is decrypted. BLAKE3 derives the subkeys because
 //! it makes the MAC already: HKDF would bring in a second hash function for the same promise.
+//!
+//! Not here: counter mode itself (`ctr`).
 
 use zeroize::Zeroize;
 
 use super::Counter64;
-use crate::aead::{Aead, is_tag};
+use super::aead::Aead;
+use crate::declassify::is_tag;
 use crate::error::Error;
-use crate::facts::{Cipher, Limits};
+use crate::facts::Cipher;
+use crate::limits::Limits;
 use crate::memory::Protected;
 
 /// The longest key of a cipher with 64-bit blocks, in bytes.
@@ -103,7 +107,7 @@ impl Aead for CtrMac {
     }
 
     fn open(&self, nonce: &[u8], associated: &[u8], data: &mut [u8], tag: &[u8; 16]) -> Result<(), Error> {
-        // A wrong length is the caller's error and told apart; it depends on no secret.
+        // A wrong length is the caller's error and reported as such; it depends on no secret.
         let checked = nonce_of(nonce).and_then(|nonce| self.check_length(data).map(|()| nonce));
         let nonce = checked.inspect_err(|_| data.zeroize())?;
         let expected = self.tag(nonce, associated, data);

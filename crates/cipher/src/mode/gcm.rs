@@ -2,15 +2,19 @@
 //!
 //! AES and ARIA have fused versions of their own beside their block ciphers; this is the one for all others. Nonces of other
 //! lengths and shorter tags, which the standard allows, are not offered.
+//!
+//! Not here: the hash (`ghash`), and the block ciphers.
 
 use zeroize::{Zeroize, optimization_barrier};
 
 use super::Counter128;
+use super::aead::{Aead, Context};
 use super::ghash::GhashKey;
-use crate::aead::{Aead, Context, is_tag};
+use super::wipe_stack::wipe_stack;
 use crate::backend::Backend;
+use crate::declassify::is_tag;
 use crate::error::Error;
-use crate::facts::Limits;
+use crate::limits::Limits;
 use crate::memory::Protected;
 
 /// The key of one cipher in GCM.
@@ -33,13 +37,6 @@ impl Stream {
         let bytes = bytes.saturating_add(16).min(STREAM_BYTES);
         gcm.cipher.xor_keystream32(counter, &mut self.0[..bytes]);
     }
-}
-
-/// Overwrites `BYTES` bytes of stack below the caller's frame, where what was called before kept what it found no register for.
-#[inline(never)]
-pub(crate) fn wipe_stack<const BYTES: usize>() {
-    let room = [0_u8; BYTES];
-    optimization_barrier(&room);
 }
 
 /// What masks a tag: the encryption of the first counter block. Tag and mask together give away the hash, and two hashes the
@@ -197,7 +194,7 @@ impl Aead for Gcm {
     }
 
     fn open(&self, nonce: &[u8], associated: &[u8], data: &mut [u8], tag: &[u8; 16]) -> Result<(), Error> {
-        // A wrong length is the caller's error and told apart; it depends on no secret.
+        // A wrong length is the caller's error and reported as such; it depends on no secret.
         let counter = first_counter(&self.limits, nonce, data).inspect_err(|_| data.zeroize())?;
         let mut stream = Stream([0; STREAM_BYTES]);
         stream.fill(self, &counter, data.len());

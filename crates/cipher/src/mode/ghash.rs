@@ -7,14 +7,17 @@
 //!
 //! Not here: counter mode and tags, which make GCM of it.
 
+mod field;
 mod portable;
 
 use std::sync::OnceLock;
 
-use crate::arch::{AesLanes, Kernel, with_aes};
+use self::field::MODULUS;
+pub(crate) use self::field::lengths;
+use crate::arch::{AesLanes, Kernel, Words, with_aes};
 use crate::backend::Backend;
 use crate::memory::Protected;
-use crate::mode::gcm::wipe_stack;
+use crate::mode::wipe_stack::wipe_stack;
 
 /// The powers of one hash key, zeroed on drop.
 pub(crate) struct GhashKey(Protected<dyn Hash>);
@@ -45,23 +48,6 @@ impl GhashKey {
 trait Hash: Send + Sync {
     fn tag_input(&self, associated: &[u8], ciphertext: &[u8]) -> [u8; 16];
 }
-
-/// The last block: both lengths in bits, 64-bit big-endian, as a number of the field.
-#[inline(always)]
-pub(crate) fn lengths(associated: &[u8], ciphertext_bytes: usize) -> u128 {
-    u128::from(associated.len() as u64 * 8) << 64 | u128::from(ciphertext_bytes as u64 * 8)
-}
-
-/// `h` in the field of POLYVAL: bytes reversed, times x.
-#[inline(always)]
-fn field_key(h: &[u8; 16]) -> u128 {
-    let h = u128::from_be_bytes(*h);
-    let carry = 0_u128.wrapping_sub(h >> 127);
-    h << 1 ^ carry & MODULUS
-}
-
-/// x^128 + x^127 + x^126 + x^121 + 1, less its highest term.
-const MODULUS: u128 = 0xc200_0000_0000_0000_0000_0000_0000_0001;
 
 /// Vectors multiplied before their sum is reduced.
 pub(crate) const BATCH: usize = 8;
@@ -155,7 +141,7 @@ impl<const SLOTS: usize> Powers<SLOTS> {
     }
 }
 
-/// [`field_key`] in the registers of `lanes`, which leaves nothing in memory: `h` and the result are in every lane.
+/// [`field_key`](field::field_key) in the registers of `lanes`, which leaves nothing in memory: `h` and the result are in every lane.
 #[inline(always)]
 pub(crate) fn field_key_in_lanes<L: AesLanes>(lanes: L, h: L::Vector) -> L::Vector {
     let h = lanes.reverse_bytes(h);
@@ -413,11 +399,21 @@ impl<L: AesLanes> Hash for LanesKey<L> {
             });
             lanes.enter(TagInput { powers: &long.0, associated, ciphertext })
         };
-        // Sixteen registers do not hold all that is worked with at once, thirty-two do.
+        // Sixteen registers do not hold all that is needed at once, thirty-two do.
         if L::BLOCKS == 1 {
             wipe_stack::<1024>();
         }
         hash
+    }
+}
+
+impl<W: Words + Send + Sync> Hash for portable::Key<W>
+where
+    W::Word: Send + Sync,
+{
+    fn tag_input(&self, associated: &[u8], ciphertext: &[u8]) -> [u8; 16] {
+        let hash = self.absorb_bytes(self.absorb_bytes(0, associated), ciphertext);
+        self.absorb(hash, &[lengths(associated, ciphertext.len())]).to_be_bytes()
     }
 }
 

@@ -1,6 +1,6 @@
 //! Where key schedules lie once keys are set and used: in the memory for keys (`crate::memory`) and nowhere else in the
 //! process. Each key is set and used on a stack of its own, which is wiped (what is left on stacks is looked for in
-//! `left_on_stack`), and then all memory of the process is looked through. Nothing but tests is here.
+//! `left_on_stack`), and then all memory of the process is searched. Not here: anything but tests.
 
 use std::collections::{HashMap, HashSet};
 use std::fs::{self, File};
@@ -96,7 +96,7 @@ fn each_piece(memory: Memory, bytes: usize, step: usize, mut look: impl FnMut(&[
     for range in mappings(memory) {
         for start in range.clone().step_by(1 << 20) {
             let wanted = buffer.len().min((range.end - start) as usize);
-            // what was unmapped since is no memory any more
+            // what was unmapped since is no longer memory
             if process.read_exact_at(&mut buffer[..wanted], start).is_ok() {
                 buffer[..wanted].windows(bytes).step_by(step).for_each(&mut look);
             }

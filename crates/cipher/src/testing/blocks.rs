@@ -1,7 +1,10 @@
-//! The suite for whole blocks and for the modes over them, CBC and CMAC.
+//! The suite for whole blocks and for the modes over them, CBC and CMAC. Not here: AEADs and counter mode.
 
+use super::debug_output::assert_prints_no_key;
 use super::misaligned::Misaligned;
-use super::{Summary, assert_prints_no_key, bytes, offered_key, reference};
+use super::pseudorandom::bytes;
+use super::reference;
+use super::summary::{Summary, offered_key};
 use crate::blocks::Blocks;
 use crate::cbc::Cbc;
 use crate::cmac::Cmac;

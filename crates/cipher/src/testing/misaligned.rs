@@ -1,4 +1,6 @@
 //! A buffer that begins at a chosen distance from an aligned address.
+//!
+//! Not here: buffers at the end of a page (`arch::page_end`).
 
 /// A buffer that begins `offset` bytes after an aligned address and is fenced: writes outside `data` are seen.
 pub(super) struct Misaligned {

@@ -2,6 +2,8 @@
 //!
 //! Slow, not constant time in every part, and for tests only. Its block ciphers are the RustCrypto crates, or plain ones
 //! of our own below where there is no crate of their generation; it shares no code with what it checks.
+//!
+//! Not here: the rows that name them (`block`).
 
 mod hight;
 mod lea;

@@ -2,6 +2,8 @@
 //! AEADs.
 //!
 //! A malformed file stops the program: a vector that is skipped by accident proves nothing.
+//!
+//! Not here: the checks.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
@@ -87,7 +89,7 @@ pub fn vectors_of(cipher: &Cipher) -> impl Iterator<Item = &'static Vector> {
 /// The vectors of a file, parsed once.
 fn read(file: &'static str, text: &'static str) -> &'static [Vector] {
     static READ: Mutex<BTreeMap<&str, &[Vector]>> = Mutex::new(BTreeMap::new());
-    // A malformed file panics here, and the test fails that asked first; others may go on.
+    // A malformed file panics here, and the test that asked first fails; others may go on.
     let mut read = READ.lock().unwrap_or_else(PoisonError::into_inner);
     read.entry(file).or_insert_with(|| parse(file, text).leak())
 }
@@ -172,7 +174,7 @@ impl Fields {
         hex(digits).unwrap_or_else(|| panic!("{place}: {name} is not hexadecimal"))
     }
 
-    /// Removes the field `result` and tells whether it says `invalid`.
+    /// Removes the field `result` and returns whether it says `invalid`.
     fn invalid(&mut self, place: &str) -> bool {
         let Some(at) = self.values.iter().position(|(name, _)| *name == "result") else { return false };
         match self.values.remove(at).1 {

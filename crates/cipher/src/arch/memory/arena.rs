@@ -57,7 +57,7 @@ pub struct Protection {
 /// The state of the arena. All zeros is a valid one.
 #[repr(C)]
 struct Page {
-    /// Which process this is, from 1; 0 where nobody asked yet, so in a forked child.
+    /// Which process this is, from 1; 0 where nobody has asked yet, as in a forked child.
     generation: AtomicU32,
     growing: Lock,
     /// What is left of the chunk that slots are cut from. Under `growing`.

@@ -1,4 +1,6 @@
 //! 512-bit registers with VAES and VPCLMULQDQ: four blocks a vector.
+//!
+//! Not here: vectors of bytes and words (`lanes`, `bytes_zmm`, `tables_zmm`).
 
 use std::arch::x86_64::*;
 
@@ -22,8 +24,8 @@ const PAGE_BYTES: usize = 4096;
 
 /// Whether `bytes`, at most 64, lie in one page and the rest of 64 bytes from their beginning on does not.
 ///
-/// A masked load or store that reaches into a page which is not there, or which nobody touched yet, gives the right result,
-/// but only after the CPU tried it and began again in microcode: some hundred nanoseconds. So it must not reach there.
+/// A masked load or store that reaches into a page that is not there, or that nobody has touched yet, gives the right result,
+/// but only after the CPU has tried it and begun again in microcode: some hundred nanoseconds. So it must not reach there.
 #[inline(always)]
 fn ends_short_of_next_page(bytes: &[u8]) -> bool {
     let in_page = bytes.as_ptr().addr() % PAGE_BYTES;

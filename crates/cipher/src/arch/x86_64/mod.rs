@@ -1,4 +1,6 @@
 //! The instruction sets of x86-64: which features each is made of, and the check that the CPU has them.
+//!
+//! Not here: the table of all instruction sets (`isa`).
 
 /// Defines a token: made only by `detect`, and `enter` runs a kernel compiled for exactly the features that `detect`
 /// asked the CPU for.
@@ -10,7 +12,7 @@ macro_rules! token {
 
         impl $token {
             /// The token, if the CPU and its operating system have all the features; else those they lack.
-            pub(super) fn detect() -> Result<Self, Vec<&'static str>> {
+            pub(in crate::arch) fn detect() -> Result<Self, Vec<&'static str>> {
                 let mut missing = Vec::new();
                 $(if !std::arch::is_x86_feature_detected!($feature) {
                     missing.push($feature);
@@ -49,8 +51,6 @@ mod planes;
 mod tables_zmm;
 mod xmm;
 
-use super::{Isa, Line};
-
 pub(crate) use avx512::Avx512;
 pub(crate) use xmm::{Aesni, Avx2};
 
@@ -68,15 +68,6 @@ const fn byte_mask(bits: u16) -> [u8; 16] {
         i += 1;
     }
     mask
-}
-
-/// The instruction sets of this architecture, slowest first.
-pub(super) fn lines() -> [Line; 3] {
-    [
-        Line::new("aesni", Aesni::detect().map(Isa::Aesni)),
-        Line::new("avx2", Avx2::detect().map(Isa::Avx2)),
-        Line::new("avx512", Avx512::detect().map(Isa::Avx512)),
-    ]
 }
 
 /// The features of this CPU that ciphers can use.

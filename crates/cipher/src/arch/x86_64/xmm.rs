@@ -1,6 +1,8 @@
 //! 128-bit registers with AES-NI and PCLMULQDQ: one block a vector, in SSE encoding and in AVX encoding.
 //!
 //! The two differ in nothing but the encoding: AVX has three operands and saves the copies.
+//!
+//! Not here: vectors of bytes and words (`lanes`, `bytes_xmm`).
 
 use std::arch::x86_64::*;
 

@@ -2,17 +2,21 @@
 //!
 //! The block that masks the tag is the one before the data's first, so it costs no pass of its own: for a short
 //! message half the price.
+//!
+//! Not here: GCM with AES instructions (`gcm`), and of other ciphers (`mode/gcm.rs`).
 
 use super::bitsliced::Aes;
-use crate::aead::{Aead, is_tag};
 use crate::backend::Backend;
-use crate::ctr::Ctr;
+use crate::declassify::is_tag;
 use crate::error::Error;
-use crate::facts::Limits;
+use crate::limits::Limits;
 use crate::memory::Protected;
 use crate::mode::Counter128;
-use crate::mode::gcm::{first_counter, wipe_stack};
+use crate::mode::aead::Aead;
+use crate::mode::ctr::Ctr;
+use crate::mode::gcm::first_counter;
 use crate::mode::ghash::GhashKey;
+use crate::mode::wipe_stack::wipe_stack;
 
 /// Bitsliced AES in GCM.
 pub(super) struct BitslicedGcm {
@@ -76,7 +80,7 @@ impl Aead for BitslicedGcm {
     }
 
     fn open(&self, nonce: &[u8], associated: &[u8], data: &mut [u8], tag: &[u8; 16]) -> Result<(), Error> {
-        // A wrong length is the caller's error and told apart; it depends on no secret.
+        // A wrong length is the caller's error and reported as such; it depends on no secret.
         let counter = first_counter(&self.limits, nonce, data).inspect_err(|_| data.fill(0))?;
         let expected = self.decrypt(&counter, associated, data);
         wipe_stack::<8192>();

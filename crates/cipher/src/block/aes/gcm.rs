@@ -3,21 +3,25 @@
 //!
 //! Sealing hashes the batch before the one it encrypts; opening hashes the batch it decrypts, and wipes what it
 //! decrypted where the tag turns out wrong.
+//!
+//! Not here: the rounds (`lanes`), and products of the hash (`mode/ghash.rs`).
 
 use std::hint::black_box;
 use std::sync::OnceLock;
 
-use super::RoundKeys;
+use super::key_schedule::RoundKeys;
 use super::lanes::{LaneKeys, Schedule, encrypt, last_round, load_tail, round, take_counters, whiten, xor_whole};
-use crate::aead::{Aead, Context, is_tag};
 use crate::arch::{AesLanes, Kernel};
+use crate::declassify::is_tag;
 use crate::error::Error;
-use crate::facts::{GCM_LIMITS, Limits};
+use crate::limits::{GCM_LIMITS, Limits};
 use crate::memory::Protected;
-use crate::mode::gcm::{Head, Mask, first_counter, wipe_stack};
+use crate::mode::aead::{Aead, Context};
+use crate::mode::gcm::{Head, Mask, first_counter};
 use crate::mode::ghash::{
     BATCH, LONG, Powers, Products, SHORT, SHORT_BYTES, absorb, absorb_batch, field_key_in_lanes, hash_head, lengths,
 };
+use crate::mode::wipe_stack::wipe_stack;
 
 /// AES of `R` rounds in GCM. What short messages need is made with the key, the rest with the first longer one: whoever
 /// sets a key for each field or packet does not pay for what no message of it uses.
@@ -28,7 +32,7 @@ pub(super) struct AesGcm<L, const R: usize> {
     long: OnceLock<Protected<Long>>,
 }
 
-/// What messages of any length are worked through with.
+/// What messages of any length need.
 #[repr(C, align(64))]
 struct Long {
     keys: LaneKeys,
@@ -70,7 +74,7 @@ impl<L: AesLanes, const R: usize> AesGcm<L, R> {
             let Long { keys, powers } = self.long();
             self.lanes.enter(Crypt::<_, R, SEAL, LONG> { keys, powers, head, counter, associated, data })
         };
-        // Sixteen registers do not hold all that is worked with at once, thirty-two do.
+        // Sixteen registers do not hold all that is needed at once, thirty-two do.
         if L::BLOCKS == 1 {
             wipe_stack::<1024>();
         }
@@ -138,7 +142,7 @@ impl<L: AesLanes, const R: usize> Aead for AesGcm<L, R> {
     }
 
     fn open(&self, nonce: &[u8], associated: &[u8], data: &mut [u8], tag: &[u8; 16]) -> Result<(), Error> {
-        // A wrong length is the caller's error and told apart; it depends on no secret.
+        // A wrong length is the caller's error and reported as such; it depends on no secret.
         let counter = first_counter(&GCM_LIMITS, nonce, data).inspect_err(|_| data.fill(0))?;
         let [_, expected] = self.crypt::<false>(None, counter, associated, data);
         if is_tag(&expected, tag) {

@@ -2,12 +2,14 @@
 //!
 //! Eight vectors are in flight at once, so that one's round hides behind the others'. Fewer go together where less is
 //! left: a message's last bytes take one pass, not one pass a vector.
+//!
+//! Not here: decryption (`lanes_blocks`), and AES without instructions (`bitsliced`).
 
 use std::sync::OnceLock;
 
 use zeroize::{Zeroizing, optimization_barrier};
 
-use super::{ROUNDS_MAX, RoundKeys};
+use super::key_schedule::{ROUNDS_MAX, RoundKeys};
 use crate::arch::{AesLanes, Kernel};
 use crate::memory::Protected;
 use crate::mode::ghash::BATCH;

@@ -1,5 +1,7 @@
 //! AES over vectors of blocks, both ways: the rounds of `lanes` and those of the equivalent inverse cipher (FIPS 197,
 //! 5.3.5), whose keys only this form of AES holds.
+//!
+//! Not here: counter mode (`lanes`).
 
 use super::lanes::{LaneKeys, Schedule, encrypt};
 use crate::arch::{AesLanes, Kernel};

@@ -1,4 +1,6 @@
 //! AES and AES-GCM as the standards write them, byte by byte: what the fast versions are tested against. Not for use.
+//!
+//! Not here: GHASH (`mode/ghash.rs` has its own).
 
 use crate::mode::ghash;
 

@@ -7,13 +7,17 @@
 //!   column. Constants are moved into the round keys.
 //! - The diffusion layer is a product of four maps (Kwon et al.: New block cipher: ARIA, ICISC 2003): each byte takes
 //!   the others of its row; each row takes three rows; bytes move within rows; each row takes three rows.
+//!
+//! Not here: the circuit of the S-boxes (`aes/s_box.rs`), and the key schedule.
 
 use zeroize::{Zeroizing, optimization_barrier};
 
-use super::{DIFFUSION, ROUNDS_MAX, RoundKeys, Rounds, reverse, schedule};
+use super::diffusion::DIFFUSION;
+use super::key_schedule::{ROUNDS_MAX, RoundKeys, Rounds, reverse, schedule};
 use crate::arch::{Portable, Words};
 use crate::block::BlockCipher;
-use crate::block::aes::bitsliced::{State, exchange_bits, sub_bytes};
+use crate::block::aes::s_box::sub_bytes;
+use crate::block::bit_sliced::{State, exchange_bits, linear};
 use crate::memory::Protected;
 use crate::mode::{Counter128, counter_mode};
 
@@ -214,33 +218,6 @@ fn substitute<W: Words, const ODD: bool>(words: W, state: &mut State<W>) {
         let forward = words.xor(words.and(x[i], s1), words.and(b[i], s2));
         *word = words.xor(forward, words.and(a[i], inverses));
     }
-}
-
-/// The linear map of each byte whose row i is byte i of `ROWS`.
-#[inline(always)]
-pub(in crate::block) fn linear<W: Words, const ROWS: u64>(words: W, x: &State<W>) -> State<W> {
-    macro_rules! each_row {
-        ($($i:literal)*) => {
-            [$({
-                const fn row(rows: u64) -> u8 {
-                    rows.to_be_bytes()[$i]
-                }
-                const { assert!(row(ROWS) != 0) };
-                let lowest = row(ROWS).trailing_zeros() as usize;
-                let mut y = x[lowest];
-                each_bit!(y, row(ROWS), lowest, 1 2 3 4 5 6 7);
-                y
-            }),*]
-        };
-    }
-    macro_rules! each_bit {
-        ($y:ident, $row:expr, $lowest:ident, $($bit:literal)*) => {
-            $(if $bit > $lowest && $row >> $bit & 1 == 1 {
-                $y = words.xor($y, x[$bit]);
-            })*
-        };
-    }
-    each_row!(0 1 2 3 4 5 6 7)
 }
 
 /// The diffusion layer (RFC 5794, 2.4.3).

@@ -5,6 +5,8 @@
 //! vector beside its own, and a long one has them, and a short tail, beside its first batch. Sealing hashes the batch
 //! before the one it encrypts; opening hashes the batch it decrypts, and wipes what it decrypted where the tag turns out
 //! wrong.
+//!
+//! Not here: the rounds (`lanes`), and products of the hash (`mode/ghash.rs`).
 
 use zeroize::optimization_barrier;
 
@@ -12,11 +14,12 @@ use super::lanes::{
     Beside, Expand, LaneKeys, ROWS_MAX, RowRounds, XorKeystream, encrypt_rows, keystream_beside, xor_rest,
     xor_rows_beside,
 };
-use crate::aead::{Aead, Context, is_tag};
 use crate::arch::{AesLanes, ByteLanes, Kernel, Lanes};
+use crate::declassify::is_tag;
 use crate::error::Error;
-use crate::facts::Limits;
+use crate::limits::Limits;
 use crate::memory::Protected;
+use crate::mode::aead::{Aead, Context};
 use crate::mode::gcm::{Head, first_counter};
 use crate::mode::ghash::{
     BATCH, LONG, LongPowers, Powers, Products, absorb, absorb_batch, field_key_in_lanes, finish, hash_head, lengths,
@@ -92,7 +95,7 @@ impl<L: ByteLanes + AesLanes, const R: usize> Aead for AriaGcm<L, R> {
     }
 
     fn open(&self, nonce: &[u8], associated: &[u8], data: &mut [u8], tag: &[u8; 16]) -> Result<(), Error> {
-        // A wrong length is the caller's error and told apart; it depends on no secret.
+        // A wrong length is the caller's error and reported as such; it depends on no secret.
         let counter = first_counter(&self.limits, nonce, data).inspect_err(|_| data.fill(0))?;
         let crypt = Crypt::<L, R, false> { gcm: self, head: None, counter, associated, data };
         let [_, expected] = Lanes::enter(self.lanes, crypt);

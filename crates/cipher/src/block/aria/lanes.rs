@@ -3,10 +3,13 @@
 //! A long message is sliced: vector i holds byte i of as many blocks as there are lanes. Then the diffusion layer is
 //! XORs alone, and counters need no loading: a message's counters differ in few bytes. A short one stays in rows, a
 //! block being 16 lanes: that costs more a block, but one block takes no longer than four.
+//!
+//! Not here: decryption (`lanes_blocks`), and ARIA without such vectors (`bitsliced`).
 
 use zeroize::optimization_barrier;
 
-use super::{DIFFUSION, ROUNDS_MAX, RoundKeys, Rounds, schedule};
+use super::diffusion::DIFFUSION;
+use super::key_schedule::{ROUNDS_MAX, RoundKeys, Rounds, schedule};
 use crate::arch::byte_lanes::{block_order, sixteen, transpose};
 use crate::arch::{ByteLanes, Kernel};
 use crate::memory::Protected;

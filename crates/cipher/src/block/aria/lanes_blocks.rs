@@ -1,9 +1,11 @@
 //! ARIA over vectors of bytes for whole blocks, both ways: the rounds of `lanes` under the key schedule of each direction.
+//!
+//! Not here: counter mode (`lanes`).
 
 use zeroize::optimization_barrier;
 
+use super::key_schedule::{reverse, schedule};
 use super::lanes::{LaneKeys, LanesRounds, ROWS_MAX, encrypt_rows, encrypt_sliced};
-use super::{reverse, schedule};
 use crate::arch::byte_lanes::{sixteen, transpose};
 use crate::arch::{ByteLanes, Kernel};
 use crate::block::BlockCipher;

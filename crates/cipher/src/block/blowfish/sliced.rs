@@ -1,9 +1,11 @@
 //! Blowfish over vectors of bytes that look up whole tables: as many blocks at a time as a vector has bytes, in constant
 //! time.
+//!
+//! Not here: the key schedule (`plain`), and the layout of blocks in vectors (`byte_sliced`).
 
 use zeroize::optimization_barrier;
 
-use super::{Blowfish, ROUNDS};
+use super::plain::{Blowfish, ROUNDS};
 use crate::arch::TableLanes;
 use crate::block::byte_sliced::{ByteCipher, ByteSliced};
 use crate::memory::Protected;

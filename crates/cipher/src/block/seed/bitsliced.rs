@@ -2,11 +2,14 @@
 //!
 //! Words stay words for additions; for the S-boxes eight vectors of them are turned into planes, plane i holding bit i of
 //! all their bytes, and back.
+//!
+//! Not here: counting and the layout of blocks (`word_sliced`), and the circuit of the S-boxes (`aes/s_box.rs`).
 
-use super::{Mix, ROUNDS, RoundKeys, mix_masked, schedule};
+use super::g_function::{Mix, mix_masked};
+use super::key_schedule::{ROUNDS, RoundKeys, schedule};
 use crate::arch::{Lanes, Logic, Portable, Words};
-use crate::block::aes::bitsliced::{exchange_bits, sub_bytes};
-use crate::block::aria::bitsliced::linear;
+use crate::block::aes::s_box::sub_bytes;
+use crate::block::bit_sliced::{exchange_bits, linear};
 use crate::block::word_sliced::{WordCipher, WordSliced};
 use crate::memory::Protected;
 

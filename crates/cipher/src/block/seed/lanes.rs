@@ -1,6 +1,9 @@
 //! SEED over vectors of words whose bytes have affine maps and inversion.
+//!
+//! Not here: counting and the layout of blocks in vectors (`word_sliced`).
 
-use super::{Mix, ROUNDS, RoundKeys, mix_masked, schedule};
+use super::g_function::{Mix, mix_masked};
+use super::key_schedule::{ROUNDS, RoundKeys, schedule};
 use crate::arch::{ByteLanes, Kernel};
 use crate::block::word_sliced::{WordCipher, WordSliced};
 use crate::memory::Protected;

@@ -1,38 +1,22 @@
 //! Triple DES for whole blocks, both ways.
 //!
 //! A pass takes [`Planes::WORDS`] times 64 blocks and costs the same for one of them: few blocks at a time, such as the
-//! chain of CBC encryption or a CMAC, are slow here, also where look-ups in vectors take them. It is the price of constant
+//! chain of CBC encryption or a CMAC, are slow here, even where look-ups in vectors take them. That is the price of constant
 //! time.
+//!
+//! Not here: the rounds, and counter mode (`counter`).
 
 use zeroize::optimization_barrier;
 
-use super::bytes::ByteKeys;
-use super::{ROW, RoundKeys, TO_STATE, by_length, checked, rounds};
-use crate::arch::{Kernel, Planes, with_every, with_tables};
-use crate::backend::Backend;
+use super::key_schedule::RoundKeys;
+use super::permutations::{ROW, TO_STATE};
+use super::rounds::rounds;
+use crate::arch::{Kernel, Planes};
 use crate::block::BlockCipher;
-use crate::error::Error;
 use crate::memory::Protected;
 
-/// Sets `key` as [`super::keyed`] does, for whole blocks, both ways.
-///
-/// # Errors
-/// `Error::KeyLength`.
-pub(crate) fn block(key: &[u8], backend: Backend) -> Result<Protected<dyn BlockCipher<8>>, Error> {
-    let key = checked(key)?;
-    let circuits = with_every!(backend, |planes| circuits(planes, key));
-    Ok(with_tables!(
-        backend,
-        |lanes| {
-            let short: Protected<dyn BlockCipher<8>> = ByteKeys::protected(lanes, key).unsize(|short| short);
-            by_length(short, circuits).unsize(|both| both)
-        },
-        else circuits
-    ))
-}
-
 /// The circuits, keyed in place so that no copy stays behind.
-fn circuits<P: Planes>(planes: P, key: &[u8; 24]) -> Protected<dyn BlockCipher<8>> {
+pub(super) fn circuits<P: Planes>(planes: P, key: &[u8; 24]) -> Protected<dyn BlockCipher<8>> {
     let mut tdes = Protected::with(|| TdesBlocks { planes, keys: RoundKeys::zero() });
     tdes.keys.expand(key);
     tdes.unsize(|tdes| tdes)
@@ -155,6 +139,8 @@ mod tests {
 
     use super::*;
     use crate::arch::Arrays;
+    use crate::backend::Backend;
+    use crate::block::tdes::block;
     use crate::testing::bytes;
 
     /// Against the `des` crate, on every backend and on arrays, up to beyond a pass.

@@ -4,10 +4,13 @@
 //! Both halves are kept as the selection E spreads them: vector n holds, for each block, the six bits that go into S-box
 //! n. Permutations and exclusive ors being linear, a table of 64 entries for each S-box and each of the six S-boxes that
 //! its four bits reach in the next round does a round without any bit being moved.
+//!
+//! Not here: the layout of blocks in vectors (`byte_sliced`).
 
 use zeroize::optimization_barrier;
 
-use super::{ROUNDS, S_BOX_TARGET, SCHEDULE, TO_STATE};
+use super::key_schedule::{ROUNDS, SCHEDULE};
+use super::permutations::{S_BOX_TARGET, TO_STATE};
 use crate::arch::byte_lanes::sixteen;
 use crate::arch::{ByteLanes, TableLanes};
 use crate::block::byte_sliced::{ByteCipher, ByteSliced};

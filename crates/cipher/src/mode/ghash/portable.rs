@@ -5,12 +5,14 @@
 //! fifteen ones stay within their four bits, and the lowest of these is the carry-less sum. An operand of 32 bits
 //! splits into four such numbers of eight ones at most. The fixed operands, powers of H, are split when the key is
 //! set. A product of 128 bits takes nine of 32 (Karatsuba, twice), and two blocks are multiplied side by side.
+//!
+//! Not here: carry-less instructions (`mode/ghash.rs`).
 
 use std::array::from_fn;
 
 use zeroize::optimization_barrier;
 
-use super::{Hash, MODULUS, field_key, lengths};
+use super::field::{MODULUS, field_key};
 use crate::arch::{Logic, Words};
 use crate::memory::Protected;
 
@@ -51,7 +53,7 @@ impl<W: Words> Key<W> {
     }
 
     /// Takes at most `BATCH` blocks into the hash.
-    fn absorb(&self, hash: u128, blocks: &[u128]) -> u128 {
+    pub(super) fn absorb(&self, hash: u128, blocks: &[u128]) -> u128 {
         // The last block meets H; where their number is odd, a zero block goes first.
         let count = blocks.len().div_ceil(2);
         let mut padded = [0; BATCH];
@@ -77,7 +79,7 @@ impl<W: Words> Key<W> {
     }
 
     /// Takes `bytes`, any length, padded with zeros to whole blocks, into the hash.
-    fn absorb_bytes(&self, hash: u128, bytes: &[u8]) -> u128 {
+    pub(super) fn absorb_bytes(&self, hash: u128, bytes: &[u8]) -> u128 {
         bytes.chunks(16 * BATCH).fold(hash, |hash, batch| {
             let mut blocks = [0; BATCH];
             let (whole, rest) = batch.as_chunks::<16>();
@@ -155,16 +157,6 @@ fn fold_low(number: u128) -> u128 {
     const { assert!(MODULUS >> 64 == 0xc200_0000_0000_0000) };
     let low = u128::from(number as u64);
     number >> 64 ^ low << 64 ^ low << 63 ^ low << 62 ^ low << 57
-}
-
-impl<W: Words + Send + Sync> Hash for Key<W>
-where
-    W::Word: Send + Sync,
-{
-    fn tag_input(&self, associated: &[u8], ciphertext: &[u8]) -> [u8; 16] {
-        let hash = self.absorb_bytes(self.absorb_bytes(0, associated), ciphertext);
-        self.absorb(hash, &[lengths(associated, ciphertext.len())]).to_be_bytes()
-    }
 }
 
 #[cfg(test)]
