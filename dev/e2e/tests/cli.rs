@@ -250,7 +250,7 @@ fn a_destroyed_store_is_not_called_whole() {
 }
 
 #[test]
-fn an_older_copy_of_a_store_is_told_with_an_anchor() {
+fn an_older_copy_of_a_store_is_reported_with_an_anchor() {
     let dir = empty();
     run(&mut compare(dir.path(), &["--ciphers", "none,aes-256", "--workloads", "a", "--keep", "kept", "--quiet"]))
         .done();
