@@ -65,7 +65,7 @@ pub enum ResealError {
         dir: PathBuf,
     },
     /// Another thread is resealing it.
-    #[error("the database in {} is being resealed already\nwait for that to end, or stop it", dir.display())]
+    #[error("the database in {} is already being resealed\nwait for that to end, or stop it", dir.display())]
     Busy {
         /// The directory of the database.
         dir: PathBuf,
@@ -75,8 +75,8 @@ pub enum ResealError {
     Key(#[from] KeyError),
     /// The next file would not fit on the device; nothing was written of it.
     #[error(
-        "cannot reseal {}: it needs {} of room, and {} are free\n\
-         make room and reseal again: it goes on with this file", file.display(), ByteSize(*needed_bytes).display().si(),
+        "cannot reseal {}: it needs {} of space, and {} are free\n\
+         free some space and reseal again: it resumes with this file", file.display(), ByteSize(*needed_bytes).display().si(),
          ByteSize(*free_bytes).display().si()
     )]
     NoRoom {
@@ -95,7 +95,7 @@ pub enum ResealError {
     Rest(#[from] RestError),
     /// A directory of the database cannot be listed.
     #[error(
-        "cannot read directory {}: {source}\nonly a store in a directory of its own can be resealed", dir.display()
+        "cannot read directory {}: {source}\nonly a store in its own directory can be resealed", dir.display()
     )]
     Spread {
         /// The directory.
@@ -243,7 +243,7 @@ impl<'db> Reseal<'db> {
         Self { db, cipher, rate_bytes_s: RATE_BYTES_S }
     }
 
-    /// At most `bytes_s` bytes a second, taken over several files; 0: as fast as it goes. A single file may be written
+    /// At most `bytes_s` bytes a second, taken over several files; 0: as fast as possible. A single file may be written
     /// faster, for no compaction can have it meanwhile; what that saved is waited for afterwards.
     #[must_use]
     pub fn rate(self, bytes_s: u64) -> Self {

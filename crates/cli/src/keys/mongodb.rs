@@ -28,13 +28,13 @@ pub(super) fn still_protected(dir: &Path, key: &KeyRef, secret: &Secret) -> anyh
         let are = if blocks == 1 { "1 block is".to_string() } else { format!("{blocks} blocks are") };
         bail!(
             "key {key} was not retired: {are} still under it in {shown}, such as in {}\n\
-             let that member sync anew with the newest version first, which rewrites all of it (docs/guide/mongodb.md)",
+             resync that member with the newest version first, which rewrites all of it (docs/guide/mongodb.md)",
             example.name
         );
     }
     if let Some(file) = report.files.iter().find(|file| file.other_blocks > 0) {
         bail!(
-            "key {key} was not retired: nobody knows which key {} blocks in {shown} are under, such as in {}: {}\n\
+            "key {key} was not retired: cannot tell which key {} blocks in {shown} are under, such as in {}: {}\n\
              see sealstone mongo check {shown}",
             report.other_blocks,
             file.name,
