@@ -43,7 +43,7 @@ pub enum DirectoryError {
     /// It is sealed, and was to be opened without encryption.
     #[error(
         "the store in {0} is sealed, but was to be opened without encryption\n\
-         name its cipher and give its key, or take another directory; `sealstone rest status {0}` says more",
+         name its cipher and give its key, or choose another directory; `sealstone rest status {0}` says more",
         dir.display()
     )]
     Sealed {
@@ -53,7 +53,7 @@ pub enum DirectoryError {
     /// It is not sealed, and was to be opened with a cipher.
     #[error(
         "the store in {} is not sealed, but was to be opened with {cipher}\n\
-         open it without encryption, or take another directory; nothing was written",
+         open it without encryption, or choose another directory; nothing was written",
         dir.display()
     )]
     NotSealed {
@@ -65,7 +65,7 @@ pub enum DirectoryError {
     /// It is sealed with another cipher.
     #[error(
         "the store in {} is sealed with {found}, but was to be opened with {wanted}\n\
-         name the cipher it has, or take another directory",
+         name the cipher it has, or choose another directory",
         dir.display()
     )]
     OtherCipher {
@@ -78,7 +78,7 @@ pub enum DirectoryError {
     },
     /// Another process has it.
     #[error(
-        "the store in {} is in use by another process\nend that process first, or take another directory",
+        "the store in {} is in use by another process\nend that process first, or choose another directory",
         dir.display()
     )]
     InUse {
@@ -101,7 +101,7 @@ pub enum DirectoryError {
     },
     /// This user may not.
     #[error(
-        "cannot {attempt} the store in {}: {source}\ngive this user access, or take another directory", dir.display()
+        "cannot {attempt} the store in {}: {source}\ngive this user access, or choose another directory", dir.display()
     )]
     Denied {
         /// What was attempted.
@@ -191,7 +191,7 @@ pub fn explain(attempt: &str, dir: &Path, error: &Error) -> DirectoryError {
 
 fn next_step(error: &io::Error) -> &'static str {
     match error.kind() {
-        io::ErrorKind::PermissionDenied => "give this user access, or take another directory",
-        _ => "check the device, or take another directory",
+        io::ErrorKind::PermissionDenied => "give this user access, or choose another directory",
+        _ => "check the device, or choose another directory",
     }
 }

@@ -163,7 +163,7 @@ impl<'db> Reseal<'db> {
         Self { db, cipher, rate_bytes_s: RATE_BYTES_S }
     }
 
-    /// At most `bytes_s` bytes a second, taken over several files; 0: as fast as it goes. A single file may be written
+    /// At most `bytes_s` bytes a second, taken over several files; 0: as fast as possible. A single file may be written
     /// faster, for no compaction can have it meanwhile; what that saved is waited for afterwards.
     #[must_use]
     pub fn rate(self, bytes_s: u64) -> Self {

@@ -65,7 +65,7 @@ fn an_older_copy_of_the_whole_store_is_refused_with_an_anchor() {
     fs::write(&anchor, behind).unwrap();
     assert_eq!(open(&keys, &dir, Some(&anchor)).unwrap().get(b"key").unwrap().unwrap(), b"now");
     fs::write(&anchor, "rubbish").unwrap();
-    assert!(open(&keys, &dir, Some(&anchor)).unwrap_err().to_string().contains("is no anchor of a store"));
+    assert!(open(&keys, &dir, Some(&anchor)).unwrap_err().to_string().contains("is not an anchor of a store"));
 }
 
 /// An anchor on storage that fails after so many writes.

@@ -443,7 +443,7 @@ fn the_limit_holds_and_a_second_run_is_refused() {
         thread::sleep(Duration::from_millis(300));
         assert!(!first.is_finished());
         let second = Reseal::new(&db, by_name("seed-128")).run(&AtomicBool::new(false), &mut |_| ()).unwrap_err();
-        assert!(second.to_string().contains("is being resealed already\n"), "{second}");
+        assert!(second.to_string().contains("is already being resealed\n"), "{second}");
         first.join().unwrap()
     });
     // tables become a little longer or shorter when they are rewritten

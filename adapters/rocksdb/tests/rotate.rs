@@ -287,7 +287,7 @@ fn without_the_keys_nothing_is_changed() {
     assert_eq!(site.versions("db"), BTreeMap::from([(2, 1)]));
     // a key file that cannot be read any more
     fs::set_permissions(site.path("key"), fs::Permissions::from_mode(0o644)).unwrap();
-    assert!(refused(&site.key).contains("is open to others than its owner"));
+    assert!(refused(&site.key).contains("is open to users other than its owner"));
 }
 
 #[test]
@@ -302,7 +302,7 @@ fn two_rotations_of_one_store_do_not_meet() {
     assert_eq!(first.unwrap().rewrapped, 1);
     assert_eq!(
         second.unwrap(),
-        format!("another rotation is at work in {}\nwait for its end", site.path("db").display())
+        format!("another rotation is running in {}\nwait for it to end", site.path("db").display())
     );
 }
 
@@ -389,7 +389,7 @@ fn a_header_that_cannot_be_read_keeps_every_version() {
         let path = site.path("db/000009.sst");
         fs::write(&path, bytes).unwrap();
         let refused = protected().expect_err(what);
-        let start = format!("nobody knows which key {} is under: ", path.display());
+        let start = format!("cannot tell which key {} is under: ", path.display());
         assert!(refused.starts_with(&start) && refused.ends_with(&format!("\n{advice}")), "{what}: {refused}");
     }
     // where the other copy can be read, it says which version the file needs

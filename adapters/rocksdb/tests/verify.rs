@@ -169,9 +169,9 @@ const ATTACKS: [Attack; 21] = [
     (
         "OPTIONS emptied",
         |dir| named(dir, "OPTIONS-", "").iter().for_each(|path| empty(path)),
-        "empty: RocksDB never leaves it so",
+        "empty: RocksDB never leaves it like that",
     ),
-    ("IDENTITY emptied", |dir| empty(&dir.join("IDENTITY")), "empty: RocksDB never leaves it so"),
+    ("IDENTITY emptied", |dir| empty(&dir.join("IDENTITY")), "empty: RocksDB never leaves it like that"),
     (
         "every file emptied",
         |dir| named(dir, "", "").iter().for_each(|path| empty(path)),

@@ -48,7 +48,8 @@ pub enum LabError {
         step: &'static str,
     },
     /// A file of the lab that cannot be read as one.
-    #[error("cannot read {}: {found}\nend what runs in this directory by hand, and take another one", path.display())]
+    #[error("cannot read {}: {found}\n\
+             stop what runs in this directory by hand, and choose another one", path.display())]
     BadState {
         /// The file.
         path: PathBuf,
@@ -70,7 +71,7 @@ pub enum LabError {
         log: PathBuf,
     },
     /// The server did not end.
-    #[error("{server} (process {pid}) in {} did not end within {limit_s} s\nlook at {}", dir.display(), log.display())]
+    #[error("{server} (process {pid}) in {} did not stop within {limit_s} s\nlook at {}", dir.display(), log.display())]
     Stop {
         /// What it is: `mongod`, `the key server`.
         server: &'static str,
@@ -124,13 +125,15 @@ pub enum LabError {
         log: PathBuf,
     },
     /// Another process works on the same directory.
-    #[error("the lab in {} is in use by another process\nwait until that has ended, or take another directory", dir.display())]
+    #[error("the lab in {} is in use by another process\n\
+             wait until it has ended, or choose another directory", dir.display())]
     InUse {
         /// Directory of the lab.
         dir: PathBuf,
     },
     /// The lab runs already.
-    #[error("a lab runs in {} already: {pids}\nend it with: sealstone lab down {}", dir.display(), dir.display())]
+    #[error("a lab is already running in {}: {pids}\n\
+             stop it with: sealstone lab down {}", dir.display(), dir.display())]
     Running {
         /// Directory of the lab.
         dir: PathBuf,
@@ -140,7 +143,7 @@ pub enum LabError {
     /// A lab that has ended was to be started again in another way.
     #[error(
         "the lab in {} is started again as it was, and takes no settings\n\
-         leave the flags out, or take another directory",
+         leave the flags out, or choose another directory",
         dir.display()
     )]
     AsItWas {
@@ -148,7 +151,7 @@ pub enum LabError {
         dir: PathBuf,
     },
     /// A directory with something else in it.
-    #[error("{} is not empty and no lab\ntake a new or an empty directory", dir.display())]
+    #[error("{} is not empty and is not a lab\nchoose a new or empty directory", dir.display())]
     NotEmpty {
         /// The directory.
         dir: PathBuf,
@@ -162,7 +165,7 @@ pub enum LabError {
         server: &'static str,
     },
     /// As many members as no replica set has.
-    #[error("a lab of {nodes} members is not possible\ntake 1 to {max}: a replica set has no more voting members")]
+    #[error("a lab of {nodes} members is not possible\nchoose 1 to {max}: a replica set has no more voting members")]
     Members {
         /// Members wanted.
         nodes: usize,
@@ -170,7 +173,7 @@ pub enum LabError {
         max: usize,
     },
     /// A cache that the server does not take.
-    #[error("a cache of {cache_gb} GB is not possible\ntake {min_gb} to {max_gb}")]
+    #[error("a cache of {cache_gb} GB is not possible\nchoose {min_gb} to {max_gb}")]
     Cache {
         /// Cache wanted, in gigabytes.
         cache_gb: f64,
@@ -191,6 +194,6 @@ pub(crate) fn processes(pids: &[i32]) -> String {
 }
 
 pub(crate) fn io(attempt: &'static str, path: &Path, source: std::io::Error) -> LabError {
-    let step = "see that the directory exists and may be written";
+    let step = "check that the directory exists and is writable";
     LabError::Io { attempt, path: path.to_owned(), source, step }
 }

@@ -209,7 +209,7 @@ impl<K: ServerKind> Instance<K> {
     fn wait_until_ready(&mut self) -> Result<(), LabError> {
         let limit = K::start_limit(&self.options);
         let outcome = ready::wait(limit, POLL, || match self.process.as_mut().and_then(Process::ended) {
-            Some(status) => Some(Err(format!("it ended with {status}"))),
+            Some(status) => Some(Err(format!("it exited with {status}"))),
             None => K::is_ready(self.port, &self.logged()).then_some(Ok(())),
         });
         let found = match outcome {
@@ -249,7 +249,7 @@ impl<K: ServerKind> Instance<K> {
                         attempt: "end the server in",
                         path: dir.clone(),
                         source,
-                        step: "end the process by hand",
+                        step: "stop the process by hand",
                     })?;
             }
             if !ended {

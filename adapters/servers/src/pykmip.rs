@@ -62,7 +62,7 @@ pub static PROGRAM: Program = Program {
     variable: "SEALSTONE_PYKMIP_PYTHON",
     places: &[Place::Cache("pykmip/bin/python"), Place::At("/usr/bin/python3")],
     works: has_pykmip,
-    install: "install it with: sh dev/setup.sh kmip; or name a key on a server of your own with --key kmip:...",
+    install: "install it with: sh dev/setup.sh kmip; or name a key on your own server with --key kmip:...",
 };
 
 /// The row of PyKMIP.
@@ -78,8 +78,8 @@ pub static SERVER: Server = Server {
         ServerOption {
             name: "python",
             value: "FILE",
-            help: "A Python with PyKMIP [default: as SEALSTONE_PYKMIP_PYTHON says, the one that make test installed, or \
-                   /usr/bin/python3]",
+            help: "A Python with PyKMIP [default: SEALSTONE_PYKMIP_PYTHON, the one that make test installed, or \
+            /usr/bin/python3]",
         },
     ],
     program: &PROGRAM,

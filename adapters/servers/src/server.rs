@@ -84,7 +84,7 @@ impl Settings {
         name: &'static str,
     ) -> Result<Option<T>, LabError> {
         let read = |text: &str| {
-            let setting = || LabError::Setting { server, setting: name, value: text.into(), step: "want a number" };
+            let setting = || LabError::Setting { server, setting: name, value: text.into(), step: "expected a number" };
             text.parse().map_err(|_| setting())
         };
         self.get(name).map(read).transpose()

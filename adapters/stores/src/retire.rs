@@ -14,7 +14,7 @@ pub enum RetireError {
     /// Files are still under it.
     #[error(
         "key {key} was not retired: {} still under it in {}, such as {example}\n\
-         bring them under the newest version first, with: sealstone rest rotate {} --key {source_name}",
+         rewrap them under the newest version first, with: sealstone rest rotate {} --key {source_name}",
         are(*files, "file"), dir.display(), dir.display()
     )]
     Files {
@@ -29,7 +29,7 @@ pub enum RetireError {
         /// One of them.
         example: String,
     },
-    /// Nothing in a directory is sealed, so it is hardly the right one.
+    /// Nothing in a directory is sealed, so it is probably the wrong one.
     #[error("key {key} was not retired: no sealed {what} in {}\ngive the {want}", dir.display())]
     NothingSealed {
         /// The version.
@@ -53,7 +53,7 @@ pub enum RetireError {
     #[cfg(feature = "mongodb")]
     #[error(
         "key {key} was not retired: {} still under it in {}, such as in {example}\n\
-         let that member sync anew with the newest version first, which rewrites all of it (docs/guide/mongodb.md)",
+         resync that member with the newest version first, which rewrites all of it (docs/guide/mongodb.md)",
         are(*blocks, "block"), dir.display()
     )]
     Blocks {
@@ -69,7 +69,7 @@ pub enum RetireError {
     /// Blocks of a MongoDB member whose key nobody knows.
     #[cfg(feature = "mongodb")]
     #[error(
-        "key {key} was not retired: nobody knows which key {blocks} blocks in {} are under, such as in {example}: {why}\n\
+        "key {key} was not retired: cannot tell which key {blocks} blocks in {} are under, such as in {example}: {why}\n\
          see sealstone mongo check {}", dir.display(), dir.display()
     )]
     UnknownBlocks {

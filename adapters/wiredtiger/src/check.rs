@@ -155,7 +155,7 @@ impl Report {
 pub const ASIDE: &[(&str, &str, &str)] = &[
     (
         "WiredTiger.turtle",
-        "where the engine's catalogue lies, its settings, the key id, no record",
+        "where the engine's catalogue is, its settings, the key id, no record",
         "none needed, or an encrypted volume",
     ),
     ("WiredTiger.lock", "a fixed text", "none needed"),
@@ -175,7 +175,7 @@ pub const ASIDE: &[(&str, &str, &str)] = &[
     ),
     (
         "rollback/",
-        "records that a member took back after an election",
+        "records that a member rolled back after an election",
         "an encrypted volume, or remove it when it is no longer needed; --setParameter createRollbackDataFiles=false loses them",
     ),
     (
@@ -197,11 +197,11 @@ const ELSEWHERE: &[(&str, &str)] = &[
 
 /// What to do about data in the clear.
 const SEAL_IT: &str =
-    "an encryptor takes an empty directory only: resync this member with the extension (docs/guide/mongodb.md)";
+    "an encryptor accepts only an empty directory: resync this member with the extension (docs/guide/mongodb.md)";
 /// What to do about blocks that are something else.
 const LOOK_AT_IT: &str = "see whether another program or a newer version of sealstone sealed this directory";
 /// What to do about a file that nobody knows.
-const NOT_OURS: &str = "not a file of MongoDB's: see for yourself what it holds";
+const NOT_OURS: &str = "not a file of MongoDB's: check what it contains";
 
 /// What in a data directory is under one version of a key.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -89,7 +89,7 @@ pub enum ExtensionError {
     /// A secret in the configuration, which servers write to their log.
     #[error(
         "encryption.secretkey is never used: servers write their configuration to their log\n\
-         leave it out, and take it for known to whoever reads the log; the key comes from the extension's config"
+         leave it out, and take it to be known to anyone who reads the log; the key comes from the extension's config"
     )]
     SecretKey,
     /// WiredTiger passes lengths that it cannot mean.
@@ -127,7 +127,8 @@ pub enum ExtensionError {
     #[error(transparent)]
     Journal(#[from] JournalError),
     /// The system refused what WiredTiger wants of a file.
-    #[error("cannot {attempted} {}: {source}\nsee that the server may read and write its data directory", path.display())]
+    #[error("cannot {attempted} {}: {source}\n\
+             check that the server may read and write its data directory", path.display())]
     File {
         /// What was attempted.
         attempted: &'static str,
@@ -147,8 +148,8 @@ pub enum ExtensionError {
     },
     /// Settings in the data directory.
     #[error(
-        "{} is there: whoever can write it can have the server load any library\n\
-         take it away, and give its settings to the server with the others", path.display()
+        "{} exists: anyone who can write to it can make the server load any library\n\
+         remove it, and give its settings to the server with the others", path.display()
     )]
     ConfigFile {
         /// The file.

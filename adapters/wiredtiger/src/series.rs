@@ -73,7 +73,7 @@ pub enum Symbols {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SeriesError {
     /// A series in the settings that is none.
-    #[error("unknown series {name:?} in the extension's config\nknown are {}", known())]
+    #[error("unknown series {name:?} in the extension's config\nknown: {}", known())]
     UnknownName {
         /// The name.
         name: String,
@@ -81,7 +81,7 @@ pub enum SeriesError {
     /// A version of WiredTiger that belongs to no series known.
     #[error(
         "this server has WiredTiger {found}, which this extension does not know; nothing of it was called\n\
-         known are {}; take a sealstone made for this server, or a server of a known series",
+         known: {}; use a sealstone made for this server, or a server of a known series",
         known()
     )]
     UnknownVersion {
@@ -91,7 +91,7 @@ pub enum SeriesError {
     /// No version is to be found, and the settings name no series.
     #[error(
         "cannot tell which WiredTiger this server has; nothing of it was called\n\
-         say it in the extension's config, such as series=\"6.0\"; known are {}",
+         say it in the extension's config, such as series=\"6.0\"; known: {}",
         known()
     )]
     NoVersion,
@@ -112,7 +112,7 @@ pub enum SeriesError {
     #[error(
         "this server's WiredTiger is not laid out as series {series}: its functions are {} where add_encryptor, \
          set_file_system and get_extension_api were expected\n\
-         take a sealstone made for this server; nothing of it was called",
+         use a sealstone made for this server; nothing of it was called",
         found.join(", ")
     )]
     OtherLayout {

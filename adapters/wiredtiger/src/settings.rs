@@ -70,7 +70,7 @@ pub enum SettingsError {
         name: String,
     },
     /// A name that stands there twice.
-    #[error("setting {name:?} stands twice in the extension's config\nwrite it once")]
+    #[error("setting {name:?} is given twice in the extension's config\nwrite it once")]
     Twice {
         /// The name.
         name: String,

@@ -163,7 +163,7 @@ impl Busy {
         }
         if stolen > 0.02 {
             warnings.push(format!(
-                "the host took {:.0} % of the CPU time from this virtual machine: intervals are wider than need be",
+                "the host took {:.0} % of the CPU time from this virtual machine: intervals are wider than necessary",
                 stolen * 100.0
             ));
         }

@@ -82,7 +82,7 @@ pub struct Plan {
     /// Bytes of record values for `oltp` and the batch workloads. In TOML also text such as `"2GB"`.
     #[serde(deserialize_with = "read::size::required")]
     pub bytes: u64,
-    /// Operations a second (open loop); absent: as fast as it goes.
+    /// Operations a second (open loop); absent: as fast as possible.
     pub target: Option<f64>,
     /// Which ciphers may be recommended.
     pub policy: Policy,
@@ -242,12 +242,12 @@ impl Plan {
         within("operations", self.operations, 1, 1 << 40, "a pass ends within a lifetime")?;
         for &threads in &self.threads {
             if threads == 0 {
-                return Err(value("threads", 0, "somebody has to run the operations; take 1 or more"));
+                return Err(value("threads", 0, "somebody has to run the operations; use 1 or more"));
             }
-            within("threads", threads as u64, 1, 10_000, "every client is a thread of its own")?;
+            within("threads", threads as u64, 1, 10_000, "every client is a separate thread")?;
         }
         if self.rounds == 0 {
-            return Err(value("rounds", 0, "nothing would be measured; take 1 or more"));
+            return Err(value("rounds", 0, "nothing would be measured; use 1 or more"));
         }
         within("rounds", self.rounds as u64, 1, 10_000, "rounds repeat the whole comparison")?;
         within(
@@ -258,14 +258,14 @@ impl Plan {
             "an interval needs six pairs and is no better with many thousands",
         )?;
         within("slice-ms", self.slice_ms, 1, 3_600_000, "a slice lasts from a millisecond to an hour")?;
-        within("bytes", self.bytes, 100_000, 1 << 50, "a data set lies between 100 kB and a petabyte")?;
+        within("bytes", self.bytes, 100_000, 1 << 50, "a data set has 100 kB to a petabyte")?;
         if let Some(cache) = self.cache {
-            within("cache", cache, 1 << 20, 1 << 50, "a cache lies between a mebibyte and a petabyte")?;
+            within("cache", cache, 1 << 20, 1 << 50, "a cache has a mebibyte to a petabyte")?;
         }
         if let Some(target) = self.target
             && !(target.is_finite() && target > 0.0)
         {
-            let reason = "operations a second must be a number above 0; leave it out to run as fast as it goes";
+            let reason = "operations a second must be a number above 0; leave it out to run as fast as possible";
             return Err(value("target", target, reason));
         }
         if let Some(path) = &self.records_from
@@ -365,7 +365,7 @@ impl Plan {
             return Err(value(
                 "keep",
                 found,
-                "stores are kept of one point of the axes; name one value, or leave keep out",
+                "stores can be kept of only one point of the axes; name one value, or leave keep out",
             ));
         }
         self.variants().map(drop)

@@ -10,7 +10,7 @@ pub fn parse_bytes(text: &str) -> Result<u64, String> {
     let size: bytesize::ByteSize = text
         .trim()
         .parse()
-        .map_err(|_| format!("{text:?} is no size; write bytes, or a number with kB, MB, GB, KiB, MiB, GiB"))?;
+        .map_err(|_| format!("{text:?} is not a size; write bytes, or a number with kB, MB, GB, KiB, MiB, GiB"))?;
     Ok(size.as_u64())
 }
 

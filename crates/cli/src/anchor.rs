@@ -33,10 +33,10 @@ fn outside(dir: &Path, path: &Path) -> anyhow::Result<FileAnchor> {
     let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let directory = directory
         .canonicalize()
-        .with_context(|| format!("cannot read {}\ngive the anchor a directory that is there", directory.display()))?;
+        .with_context(|| format!("cannot read {}\ngive the anchor an existing directory", directory.display()))?;
     if dir.canonicalize().is_ok_and(|dir| directory.starts_with(dir)) {
         bail!(
-            "the anchor {} lies in the store itself, and would go back with it\ngive a file on other storage",
+            "the anchor {} is in the store itself, and would be rolled back with it\ngive a file on other storage",
             path.display()
         );
     }

@@ -7,7 +7,7 @@ const UNITS: &[(&str, u64)] = &[("k", 1000), ("m", 1000 * 1000), ("g", 1000 * 10
 /// # Errors
 /// One line that says what is accepted.
 pub(crate) fn parse(text: &str) -> Result<u64, String> {
-    number(text).ok_or_else(|| "want a whole number below 2^64 such as 5000, 1_000_000, 100k or 5M".to_string())
+    number(text).ok_or_else(|| "expected a whole number below 2^64 such as 5000, 1_000_000, 100k or 5M".to_string())
 }
 
 /// Reads a count of things that a machine holds, such as threads.
@@ -15,7 +15,7 @@ pub(crate) fn parse(text: &str) -> Result<u64, String> {
 /// # Errors
 /// As `parse`.
 pub(crate) fn parse_small(text: &str) -> Result<usize, String> {
-    usize::try_from(parse(text)?).map_err(|_| "want a smaller number".to_string())
+    usize::try_from(parse(text)?).map_err(|_| "expected a smaller number".to_string())
 }
 
 fn number(text: &str) -> Option<u64> {

@@ -40,7 +40,7 @@ Examples:
   sealstone ciphers --speed
       how fast each cipher is, by buffer size
   sealstone keys new store.key
-      a key of your own
+      your own key
 
 Exit codes: 0 done, 1 negative answer (damage found), 2 error";
 
@@ -53,7 +53,7 @@ Examples:
   sealstone compare --records-from people.csv --records 1M --workloads a,b,c,d,e,f
       your own records, repeated under fresh keys up to a million
   sealstone compare --threads 1,8,32 --records 10k,1M --workloads a,c
-      the same with few clients and many, on little data and much: a chart with a
+      the same with few to many clients, on little to much data: a chart with a
       line for each cipher
   sealstone compare --policy kcmvp --ciphers none,aria-256
       recommend only what the Korean validation list allows
@@ -68,14 +68,14 @@ Examples:
   sealstone rest reseal orders --key orders.key --cipher aria-256
       every file under ARIA
   sealstone rest reseal orders --key orders.key
-      every file under the newest version of its key, the cipher stays
+      every file under the newest version of its key, with the same cipher
   sealstone rest reseal orders --key orders.key --from-plain
       a plain RocksDB store becomes a sealed one
 
-Ctrl-C ends after the file at hand. The same command goes on from there, also
+Ctrl-C stops after the current file. The same command resumes from there, also
 after a crash.";
 
-/// Heading of the flags that are no settings of the comparison.
+/// Heading of the flags that are not settings of the comparison.
 const OPTIONS: &str = "Options";
 
 /// The whole definition, with the defaults of the comparison's settings in their help.
@@ -98,7 +98,7 @@ pub(crate) fn definition() -> clap::Command {
     })
 }
 
-/// `error`, which names the command by which `sealstone mongo lab` goes now, if that is what was typed.
+/// `error`, which suggests the command that replaced `sealstone mongo lab`, if that is what was typed.
 pub(crate) fn with_new_name(mut error: clap::Error) -> clap::Error {
     let is_lab = |value: &ContextValue| matches!(value, ContextValue::String(name) if name == "lab");
     if cfg!(feature = "lab") && error.get(ContextKind::InvalidSubcommand).is_some_and(is_lab) {
@@ -108,7 +108,7 @@ pub(crate) fn with_new_name(mut error: clap::Error) -> clap::Error {
     error
 }
 
-/// A value as a flag has it.
+/// A value as a flag takes it.
 fn plain(value: toml::Value) -> String {
     match value {
         toml::Value::String(text) => text,
@@ -138,7 +138,7 @@ pub(crate) enum Command {
     /// Make, rotate and retire keys
     #[command(subcommand)]
     Keys(KeysCommand),
-    /// Look at sealed directories, check them, rotate their keys
+    /// Inspect and check sealed directories, rotate their keys
     #[command(subcommand)]
     Rest(RestCommand),
     #[cfg(feature = "mongodb")]
@@ -162,16 +162,16 @@ pub(crate) struct CompareFlags {
     pub(crate) plan: PlanFlags,
     #[command(flatten)]
     pub(crate) stores: StoreFlags,
-    /// TOML file with any of these settings; flags come before it
+    /// TOML file with any of these settings; flags override it
     #[arg(long, help_heading = OPTIONS, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) config: Option<PathBuf>,
-    /// Print the settings in force as TOML and stop
+    /// Print the effective settings as TOML and stop
     #[arg(long, help_heading = OPTIONS)]
     pub(crate) print_config: bool,
     /// Seal with this key: a key file, or kmip:... [default: a random key, forgotten at the end]
     #[arg(long, help_heading = OPTIONS, value_name = "KEY", value_hint = ValueHint::FilePath)]
     pub(crate) key: Option<String>,
-    /// File with the passphrase of the key file [default: as SEALSTONE_PASSPHRASE_FILE says, or asked for]
+    /// File with the passphrase of the key file [default: SEALSTONE_PASSPHRASE_FILE, or a prompt]
     #[arg(long, help_heading = OPTIONS, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) passphrase_file: Option<PathBuf>,
     /// Print the results as JSON instead of the answer
@@ -189,7 +189,7 @@ pub(crate) struct PlanFlags {
     /// The stores to encrypt
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = Suggest(store_names))]
     pub(crate) store: Option<Vec<String>>,
-    /// Set the other stores against this one, too
+    /// Also compare the other stores with this one
     #[arg(long, value_name = "STORE", value_parser = Suggest(store_names))]
     pub(crate) against: Option<String>,
     /// Members of each replica set, in stores that have them
@@ -234,7 +234,7 @@ pub(crate) struct PlanFlags {
     /// Cache of the store [default: sized to the data]
     #[arg(long, value_name = "SIZE", value_parser = parse_bytes)]
     pub(crate) cache: Option<u64>,
-    /// Operations a second (open loop) [default: as fast as it goes]
+    /// Operations a second (open loop) [default: as fast as possible]
     #[arg(long, value_name = "RATE")]
     pub(crate) target: Option<f64>,
     /// Seed of every random draw
@@ -306,7 +306,7 @@ pub(crate) enum KeysCommand {
         /// On a key server: the cipher that the key is for [default: aes-256]
         #[arg(long, value_name = "NAME", value_parser = Suggest(cipher_names_only))]
         cipher: Option<String>,
-        /// Protect the key file by a passphrase, asked for unless a file with it is named
+        /// Protect the key file with a passphrase, prompted for unless a file with it is named
         #[arg(long)]
         protect: bool,
         #[command(flatten)]
@@ -315,7 +315,7 @@ pub(crate) enum KeysCommand {
         #[arg(long)]
         json: bool,
     },
-    /// List keys: one line for each key file, or key of a server
+    /// List keys: one line for each key file, or key on a server
     List {
         /// Key files, directories of key files, or kmip:...
         #[arg(required = true, value_name = "KEY", value_hint = ValueHint::AnyPath)]
@@ -356,7 +356,7 @@ pub(crate) enum KeysCommand {
         #[arg(long, value_name = "DIR", num_args = 1.., required_unless_present = "unchecked")]
         #[arg(value_hint = ValueHint::DirPath)]
         store: Vec<PathBuf>,
-        /// Look at no store: what is under that version is lost
+        /// Check no store: what is under that version is lost
         #[arg(long, conflicts_with = "store")]
         unchecked: bool,
         #[command(flatten)]
@@ -365,7 +365,7 @@ pub(crate) enum KeysCommand {
         #[arg(long)]
         json: bool,
     },
-    /// Write one version into a key file of its own
+    /// Write one version to a separate key file
     Export {
         /// The key file, or kmip:...
         #[arg(value_name = "KEY", value_hint = ValueHint::FilePath)]
@@ -376,7 +376,7 @@ pub(crate) enum KeysCommand {
         /// The version [default: the newest]
         #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
         version: Option<u32>,
-        /// Protect the new key file by a passphrase, asked for unless a file with it is named
+        /// Protect the new key file with a passphrase, prompted for unless a file with it is named
         #[arg(long)]
         protect: bool,
         /// File with the passphrase of the new key file
@@ -393,7 +393,7 @@ pub(crate) enum KeysCommand {
     },
     /// Add the versions of another key file of the same id
     Import {
-        /// The key file that gets them, or kmip:...
+        /// The key file to add them to, or kmip:...
         #[arg(value_name = "KEY", value_hint = ValueHint::FilePath)]
         key: String,
         /// The key file that has them
@@ -411,7 +411,7 @@ pub(crate) enum KeysCommand {
         #[arg(long)]
         json: bool,
     },
-    /// Prove that a key can be had and used: wraps and unwraps a probe, and says how long that took
+    /// Check that a key is available and usable: wraps and unwraps a probe, and reports how long that took
     Check {
         /// The key file, or kmip:...
         #[arg(value_name = "KEY", value_hint = ValueHint::FilePath)]
@@ -435,7 +435,7 @@ pub(crate) enum RestCommand {
         #[arg(long)]
         json: bool,
     },
-    /// Check every page and frame; exit code 1 when damage is found
+    /// Check every page and frame; exit code 1 if damage is found
     Verify {
         /// The directory of the store
         #[arg(value_name = "DIR", value_hint = ValueHint::DirPath)]
@@ -447,15 +447,15 @@ pub(crate) enum RestCommand {
         passphrase: PassphraseFlag,
         /// A file elsewhere, or kmip:..., that remembers how new the store was: an older copy of all of it is a failure
         ///
-        /// It is made where it is not there yet. Once the store is found whole, it remembers its state. On a key server
-        /// it is an object of its own with the name in the address: kmip://HOST/NAME?cert=...&key=...&ca=...
+        /// It is created if it does not exist. Once the store is found whole, it remembers its state. On a key server
+        /// it is a separate object with the name in the address: kmip://HOST/NAME?cert=...&key=...&ca=...
         #[arg(long, value_name = "ANCHOR", value_hint = ValueHint::FilePath)]
         anchor: Option<PathBuf>,
         /// Print JSON
         #[arg(long)]
         json: bool,
     },
-    /// Bring every file under the newest version of its key; touches no data, and the store may be in use
+    /// Rewrap every file under the newest version of its key; touches no data, and the store may be in use
     Rotate {
         /// The directory of the store
         #[arg(value_name = "DIR", value_hint = ValueHint::DirPath)]
@@ -484,10 +484,10 @@ pub(crate) struct ResealFlags {
     pub(crate) key: String,
     #[command(flatten)]
     pub(crate) passphrase: PassphraseFlag,
-    /// Cipher of the new files [default: the key's, where a key server knows it; else the store's; else aes-256]
+    /// Cipher of the new files [default: the key's, if a key server knows it; else the store's; else aes-256]
     #[arg(long, value_name = "CIPHER", value_parser = Suggest(cipher_names_only))]
     pub(crate) cipher: Option<String>,
-    /// Bytes a second, at most [default: as fast as it goes]
+    /// Bytes a second, at most [default: as fast as possible]
     #[arg(long, value_name = "SIZE", value_parser = parse_bytes)]
     pub(crate) rate: Option<u64>,
     /// Seal a store that is in the clear; until it is done, plain files in it are trusted
@@ -512,7 +512,7 @@ pub(crate) struct ManFlags {
     pub(crate) out: Option<PathBuf>,
 }
 
-/// `Policy` as the parser wants it.
+/// `Policy` as the parser needs it.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(crate) enum PolicyName {
     /// Every cipher in good standing
@@ -533,7 +533,7 @@ impl From<PolicyName> for Policy {
     }
 }
 
-/// `Work` as the parser wants it.
+/// `Work` as the parser needs it.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(crate) enum WorkName {
     /// Encrypt and authenticate

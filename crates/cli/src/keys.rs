@@ -84,7 +84,7 @@ pub(crate) fn run(command: &KeysCommand) -> anyhow::Result<Answer> {
             let key = key_source::open_file(key_file(key)?, passphrase.passphrase_file.as_deref())?;
             let from = key_source::open_file(from, from_passphrase_file.as_deref())?;
             match key.import(&from, *version)?.as_slice() {
-                [] => say(&format!("{} has all of it already", key.describe())),
+                [] => say(&format!("{} already has all of it", key.describe())),
                 added => say(&format!("{} now has {} more", key.describe(), versions(added))),
             }
             show(&key.summary(), *json)
@@ -93,7 +93,7 @@ pub(crate) fn run(command: &KeysCommand) -> anyhow::Result<Answer> {
     }
 }
 
-/// Does the command if it is about a key on a key server, and not alike for every source.
+/// Runs the command if it is about a key on a key server and differs there from other sources.
 #[cfg(feature = "kmip")]
 fn on_server(command: &KeysCommand) -> anyhow::Result<Option<Answer>> {
     use KeysCommand::{Export, Import, New, Retire, Rotate, Show};
@@ -106,8 +106,8 @@ fn on_server(command: &KeysCommand) -> anyhow::Result<Option<Answer>> {
         Retire { key, version, store, json, .. } if source::is_kmip(key) => (kmip::retire(key, *version, store)?, json),
         Export { key, .. } | Import { key, .. } if source::is_kmip(key) => {
             bail!(
-                "the keys of a key server do not go in and out of key files\n\
-                 what is sealed is under keys derived from them; use the server's own tools for copies"
+                "keys on a key server are not moved into or out of key files\n\
+                 stores are sealed under keys derived from them; use the server's own tools for copies"
             )
         }
         _ => return Ok(None),
@@ -249,19 +249,19 @@ fn rotate(key: &KeyFile, json: bool) -> anyhow::Result<Answer> {
     let file = key.path().display();
     say(&format!(
         "key {new} seals new files from now on; keep a new copy of {file}\n\
-         bring what is there under it with: sealstone rest rotate DIR --key {file}"
+         rewrap existing files with: sealstone rest rotate DIR --key {file}"
     ));
     show(&key.summary(), json)
 }
 
-/// Retires a version that protects nothing in `stores`; with none given, the user said that nobody shall look.
+/// Retires a version that protects nothing in `stores`; with none given, the user asked for no check.
 fn retire(key: &KeyFile, version: u32, stores: &[PathBuf], json: bool) -> anyhow::Result<Answer> {
     // an error in the version itself is reported before stores are read
     let wanted = key.retirable(version)?;
     let checked = check_unused(&wanted, &|| key.get(&wanted), stores, &key.path().display().to_string())?;
     key.retire(version)?;
     say(&match stores {
-        [] => format!("key {wanted} is retired; no store was looked at"),
+        [] => format!("key {wanted} is retired; no store was checked"),
         _ => format!("key {wanted} is retired; none of {checked} sealed files is under it"),
     });
     show(&key.summary(), json)
@@ -282,7 +282,8 @@ fn check(spec: &str, passphrase_file: Option<&Path>, json: bool) -> anyhow::Resu
     } else {
         print(&format!(
             "key {key} from {place} wraps and unwraps\n\
-             opened in {open_ms:.1} ms, key had in {get_ms:.1} ms, wrapped in {wrap_ms:.1} ms, unwrapped in {unwrap_ms:.1} ms\n"
+             opened in {open_ms:.1} ms, key fetched in {get_ms:.1} ms, wrapped in {wrap_ms:.1} ms, unwrapped in \
+             {unwrap_ms:.1} ms\n"
         ))?;
     }
     Ok(Answer::Done)

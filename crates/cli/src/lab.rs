@@ -29,7 +29,7 @@ pub(crate) fn run(command: &LabCommand) -> anyhow::Result<Answer> {
 }
 
 fn up(flags: &LabUp) -> anyhow::Result<Answer> {
-    let left = format!("ended; what was made is left in {}", flags.dir.display());
+    let left = format!("stopped; what was created remains in {}", flags.dir.display());
     let mut lab = interrupt::ending_servers(left, || match (Lab::open(&flags.dir), flags.server) {
         (Err(LabError::NoLab { .. }), Some(server)) => start(server, flags),
         // beside servers of another kind, which are left as they are
@@ -44,7 +44,7 @@ fn up(flags: &LabUp) -> anyhow::Result<Answer> {
     lab.leave_running();
     print_standing(&standing, flags.json)?;
     if !flags.json {
-        say(&format!("to end it: sealstone lab down {}", flags.dir.display()));
+        say(&format!("to stop it: sealstone lab down {}", flags.dir.display()));
     }
     Ok(Answer::Done)
 }
@@ -81,8 +81,8 @@ fn down(dir: &Path, json: bool) -> anyhow::Result<Answer> {
     } else {
         print(&match ended {
             0 => "nothing ran\n".to_string(),
-            1 => "1 server ended\n".to_string(),
-            servers => format!("{servers} servers ended\n"),
+            1 => "1 server stopped\n".to_string(),
+            servers => format!("{servers} servers stopped\n"),
         })?;
     }
     Ok(Answer::Done)

@@ -29,12 +29,12 @@ pub(crate) fn run(flags: &ResealFlags) -> anyhow::Result<Answer> {
         None => reseal::present_cipher(&flags.dir)?.map_or_else(|| registry::cipher(DEFAULT_CIPHER), Ok)?,
     };
     if flags.rate == Some(0) {
-        bail!("a rate of 0 bytes a second never ends\nleave --rate out to reseal as fast as it goes");
+        bail!("resealing at 0 bytes a second never ends\nleave --rate out to reseal as fast as possible");
     }
     let db = reseal::open(&flags.dir, Sealing::new(keys, cipher, Backend::auto()), flags.from_plain)?;
     let stop = interrupt::install_saying(
-        "stopping after the file at hand; Ctrl-C again ends at once, and nothing is lost either way",
-        format!("ended at once; to go on: {}", command(flags, cipher)),
+        "stopping after the current file; Ctrl-C again stops at once, and nothing is lost either way",
+        format!("stopped at once; to resume: {}", command(flags, cipher)),
     )?;
     let bar = ProgressBar::with_draw_target(Some(1), ProgressDrawTarget::stderr());
     let style = "{bar:24} {bytes} of {total_bytes}, {eta} left  {msg}";
@@ -75,7 +75,7 @@ fn report_text(report: &Report, flags: &ResealFlags, cipher: &Cipher) -> String 
     let is_foreign = |left: &&Left| left.why == Why::Foreign;
     let (foreign, left): (Vec<&Left>, Vec<&Left>) = report.left.iter().partition(is_foreign);
     if left.is_empty() {
-        text.push_str("no file of the store is left under anything else\n");
+        text.push_str("no file of the store remains under anything else\n");
     } else {
         let bytes = left.iter().map(|left| left.stored_bytes).sum();
         let count = match left.len() {
@@ -84,10 +84,10 @@ fn report_text(report: &Report, flags: &ResealFlags, cipher: &Cipher) -> String 
         };
         text.push_str(&format!("\n{count} left ({}):\n", human_bytes(bytes)));
         list(&mut text, left.iter().map(|left| line(left)));
-        text.push_str(&format!("to go on: {}\n", command(flags, cipher)));
+        text.push_str(&format!("to resume: {}\n", command(flags, cipher)));
     }
     if !foreign.is_empty() {
-        text.push_str("\nbeside the store:\n");
+        text.push_str("\nnot part of the store:\n");
         list(&mut text, foreign.iter().map(|left| line(left)));
     }
     text

@@ -75,7 +75,7 @@ fn status_text(status: &Status) -> String {
     }
     let mut text = table.render(terminal::stdout());
     if status.not_sealed.is_empty() {
-        text.push_str("\nevery file that holds something is sealed\n");
+        text.push_str("\nevery file that is not empty is sealed\n");
     } else {
         text.push_str(&format!("\n{} files are not sealed:\n", status.not_sealed.len()));
         list(&mut text, status.not_sealed.iter().cloned());
@@ -132,7 +132,7 @@ fn verification_text(found: &Verification) -> String {
     }
     let leftovers: Vec<String> = found.compared.iter().flat_map(leftovers).cloned().collect();
     if !leftovers.is_empty() {
-        text.push_str("no part of it, left by a crash or being written:\n");
+        text.push_str("not part of it, left by a crash or being written:\n");
         list(&mut text, leftovers.into_iter());
     }
     text.push_str(&format!(
@@ -143,7 +143,7 @@ fn verification_text(found: &Verification) -> String {
         text.push_str(&format!("{}\n", anchor_text(check, found.is_whole())));
     }
     for (title, findings) in
-        [("not as it was sealed:", &found.failures), ("left by a crash, put right by recovery:", &found.notes)]
+        [("not as it was sealed:", &found.failures), ("left by a crash, repaired by recovery:", &found.notes)]
     {
         if !findings.is_empty() {
             text.push_str(&format!("\n{title}\n"));
@@ -156,13 +156,13 @@ fn verification_text(found: &Verification) -> String {
 fn anchor_text(check: &AnchorCheck, is_whole: bool) -> String {
     let AnchorCheck { anchor, remembered, found } = check;
     match (remembered, found) {
-        (_, None) => format!("the store has no catalogue, so the anchor {anchor} remembers nothing of it"),
+        (_, None) => format!("the store has no catalogue, so the anchor {anchor} remembers nothing about it"),
         (Some(remembered), Some(found)) if is_whole && remembered != found => {
             format!("newer than the anchor {anchor} remembered: {found}, not {remembered}; it now remembers that")
         }
         (None, Some(found)) if is_whole => format!("the anchor {anchor} remembers this state from now on: {found}"),
         (Some(remembered), Some(found)) => format!("as new as the anchor {anchor} remembers: {found}, it {remembered}"),
-        (None, Some(_)) => format!("the anchor {anchor} remembers nothing yet, and no store that is damaged"),
+        (None, Some(_)) => format!("the anchor {anchor} remembers nothing yet, and does not record a damaged store"),
     }
 }
 
@@ -191,7 +191,7 @@ fn comparison_text(comparison: &Comparison) -> String {
             counted(*blob_files, "blob file"),
             counted(*logs, "log")
         ),
-        ComparedWith::Nothing => format!("{place}no CURRENT and no trace of a database: each file by itself"),
+        ComparedWith::Nothing => format!("{place}no CURRENT and no trace of a database: each file checked by itself"),
         ComparedWith::Unknown => format!("{place}compared with nothing: what belongs to the database is not known"),
     }
 }
@@ -227,13 +227,13 @@ fn rotation_text(done: &Rotation) -> String {
     let milliseconds = (seconds * 1000.0).ceil();
     if failures.is_empty() {
         return format!(
-            "{files} files are under key {key_id} version {key_version}, {rewrapped} of them brought there in \
+            "{files} files are under key {key_id} version {key_version}, {rewrapped} of them rewrapped in \
              {milliseconds} ms\n"
         );
     }
     let mut text = format!(
-        "{rewrapped} files brought under key {key_id} version {key_version} in {milliseconds} ms, {} of {files} could \
-         not be and are as they were:\n",
+        "{rewrapped} files rewrapped under key {key_id} version {key_version} in {milliseconds} ms, {} of {files} \
+         could not be and are unchanged:\n",
         failures.len()
     );
     list(&mut text, failures.iter().map(finding_text));

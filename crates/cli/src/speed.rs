@@ -72,7 +72,7 @@ fn sizes(flags: &CiphersFlags) -> anyhow::Result<Vec<usize>> {
         bail!("a buffer of {size} bytes is not possible\ntry sizes from 1 to 1GiB, such as: --sizes 64,4KiB,1MiB");
     }
     if asked.len() > SIZES_MAX && !flags.json {
-        bail!("{} sizes do not fit side by side\ntake up to {SIZES_MAX}, or add --json", asked.len());
+        bail!("{} sizes do not fit side by side\nchoose up to {SIZES_MAX}, or add --json", asked.len());
     }
     Ok(asked.iter().map(|size| *size as usize).collect())
 }

@@ -19,7 +19,7 @@ pub(crate) fn check(kind: &StoreKind, point: &Point) -> anyhow::Result<()> {
     if !kind.replicated && point.members != 1 {
         let replicated: Vec<_> = stores().iter().filter(|store| store.replicated).map(|store| store.name).collect();
         anyhow::bail!(
-            "nodes is {}: a {} store is one\nleave it out, or choose a store that has members: {}",
+            "nodes is {}: a {} store is a single node\nleave it out, or choose a store that has members: {}",
             point.members,
             kind.name,
             replicated.join(", ")
@@ -39,11 +39,11 @@ pub(crate) fn check_settings(plan: &Plan) -> anyhow::Result<()> {
         let known = || kind.settings.iter().map(|setting| setting.name);
         for (setting, values) in settings {
             if kind.settings.is_empty() {
-                anyhow::bail!("{setting} is no setting of {name}: it has none of its own\nleave it out");
+                anyhow::bail!("{setting} is not a setting of {name}, which has none of its own\nleave it out");
             }
             let Some(row) = kind.settings.iter().find(|row| row.name == setting) else {
                 anyhow::bail!(
-                    "{setting} is no setting of {name}; did you mean {}?\nits settings: {}",
+                    "{setting} is not a setting of {name}; did you mean {}?\nits settings: {}",
                     nearest(setting, known()),
                     known().collect::<Vec<_>>().join(", ")
                 );
@@ -107,7 +107,7 @@ mod tests {
         check(rocksdb, &Plan::default().point()).unwrap();
         let point = Plan { nodes: vec![3], ..Plan::default() }.point();
         let error = check(rocksdb, &point).unwrap_err().to_string();
-        assert!(error.starts_with("nodes is 3: a rocksdb store is one\nleave it out"), "{error}");
+        assert!(error.starts_with("nodes is 3: a rocksdb store is a single node\nleave it out"), "{error}");
     }
 
     #[test]
@@ -127,12 +127,12 @@ mod tests {
             check_settings(&Plan { stores: BTreeMap::from([(store.to_owned(), settings)]), ..Plan::default() })
         };
         let with = |store: &str, setting: &str| with_values(store, setting, &["true"]);
-        assert!(with("rocksdb", "journal").unwrap_err().to_string().contains("it has none of its own"));
+        assert!(with("rocksdb", "journal").unwrap_err().to_string().contains("which has none of its own"));
         #[cfg(feature = "mongodb")]
         {
             with("mongodb", "journal").unwrap();
             let error = with("mongodb", "jurnal").unwrap_err().to_string();
-            assert!(error.starts_with("jurnal is no setting of mongodb; did you mean journal?\n"), "{error}");
+            assert!(error.starts_with("jurnal is not a setting of mongodb; did you mean journal?\n"), "{error}");
             let error = with_values("mongodb", "journal", &["yes"]).unwrap_err().to_string();
             assert_eq!(error, "journal of mongodb is yes\nit can be true or false");
             assert!(with_values("mongodb", "journal", &["true", "false"]).is_err());

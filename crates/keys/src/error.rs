@@ -55,8 +55,8 @@ pub enum KeyError {
     },
     /// Others than the owner may read or write the key file.
     #[error(
-        "key file {} is open to others than its owner (mode {mode:04o})\n\
-         close it with: chmod 600 {}; if others may have read it, rotate the key", path.display(), path.display()
+        "key file {} is open to users other than its owner (mode {mode:04o})\n\
+         restrict it with: chmod 600 {}; if others may have read it, rotate the key", path.display(), path.display()
     )]
     Permissions {
         /// The key file.
@@ -143,7 +143,7 @@ pub enum KeyError {
     },
     /// The passphrase is another one.
     #[error(
-        "the passphrase does not open key file {}: it is another one, or the file was changed\n\
+        "the passphrase does not open key file {}: it is the wrong one, or the file was changed\n\
          give the passphrase it was made with; if it is the right one, restore the file from a copy", path.display()
     )]
     WrongPassphrase {
@@ -168,8 +168,8 @@ pub enum KeyError {
     },
     /// Others than the owner may read or write the file with the passphrase.
     #[error(
-        "passphrase file {} is open to others than its owner (mode {mode:04o})\n\
-         close it with: chmod 600 {}; if others may have read it, take another passphrase", path.display(), path.display()
+        "passphrase file {} is open to users other than its owner (mode {mode:04o})\n\
+         restrict it with: chmod 600 {}; if others may have read it, choose another passphrase", path.display(), path.display()
     )]
     PassphraseOpen {
         /// The file.
@@ -178,7 +178,7 @@ pub enum KeyError {
         mode: u32,
     },
     /// The passphrase could not be stretched into a key.
-    #[error("cannot work out the key of a passphrase in {memory_kib} KiB of memory: {found}\nmake memory free")]
+    #[error("cannot derive a key from the passphrase in {memory_kib} KiB of memory: {found}\nfree some memory")]
     Stretch {
         /// Memory it takes, in KiB.
         memory_kib: u32,
@@ -187,7 +187,7 @@ pub enum KeyError {
     },
     /// The key file is no longer where this process read it.
     #[error(
-        "key file {} is gone since this process read it\n\
+        "key file {} was removed after this process read it\n\
          put it back from a copy; nothing new is sealed without it", path.display()
     )]
     Gone {
@@ -197,7 +197,7 @@ pub enum KeyError {
     /// The key file holds another key than when this process read it.
     #[error(
         "key file {} now holds key {id}, and held key {was} when this process read it\n\
-         put the file of key {was} back, or start again with the new one", path.display()
+         put the file of key {was} back, or restart with the new one", path.display()
     )]
     Replaced {
         /// The key file.
@@ -209,8 +209,8 @@ pub enum KeyError {
     },
     /// The key file is protected otherwise than when this process read it.
     #[error(
-        "key file {} is protected otherwise than when this process read it\n\
-         start again, with the passphrase that it has now", path.display()
+        "key file {} is protected differently than when this process read it\n\
+         restart with its current passphrase", path.display()
     )]
     ProtectionChanged {
         /// The key file.
@@ -230,7 +230,7 @@ pub enum KeyError {
     /// Two keys bear one name.
     #[error(
         "key {key} is in {place} already, with another secret\n\
-         two keys bear this name; nothing was changed, keep them in files of their own"
+         two keys have this name; nothing was changed, keep them in separate files"
     )]
     Conflict {
         /// The key.

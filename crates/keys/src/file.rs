@@ -192,7 +192,7 @@ impl KeyFile {
     pub fn rotate(&self) -> Result<KeyRef, KeyError> {
         self.change(|content| {
             let Some(version) = content.newest().version.checked_add(1) else {
-                let found = "it holds the last version that there can be".into();
+                let found = "it has the highest version possible".into();
                 return Err(KeyError::Garbled { path: self.path.clone(), line: None, found });
             };
             content.add(Version { version, created: now(), secret: Secret::random()? });

@@ -54,7 +54,7 @@ impl Passphrase {
     /// takes a pipe, so that a password manager can hand it over: `--passphrase-file <(pass show orders)`.
     ///
     /// # Errors
-    /// [`KeyError::PassphraseFile`], [`KeyError::PassphraseOpen`] if a file is open to others than its owner,
+    /// [`KeyError::PassphraseFile`], [`KeyError::PassphraseOpen`] if a file is open to users other than its owner,
     /// [`KeyError::BadPassphrase`].
     pub fn from_file(path: impl AsRef<Path>) -> Result<Self, KeyError> {
         let path = path.as_ref();

@@ -97,7 +97,7 @@ fn a_file_open_to_others_is_refused() {
         let path = write_mode(dir.path(), key_file(&[1]).as_bytes(), mode);
         let error = KeyFile::open(&path).unwrap_err();
         assert!(matches!(error, KeyError::Permissions { mode: found, .. } if found == mode), "{mode:o}: {error}");
-        let want = format!("is open to others than its owner (mode {mode:04o})\nclose it with: chmod 600 ");
+        let want = format!("is open to users other than its owner (mode {mode:04o})\nrestrict it with: chmod 600 ");
         assert!(error.to_string().contains(&want), "{error}");
     }
     for mode in [0o600, 0o400] {
@@ -183,7 +183,7 @@ fn garbled_files_are_refused_with_the_line_and_without_the_secret() {
     let good = key_file(&[1]);
     let bad_line = |line: usize| {
         format!(
-            "key file test.key, line {line}: not what stands in a key file\n\
+            "key file test.key, line {line}: not the contents of a key file\n\
              restore it from a copy; a key file cannot be repaired by hand"
         )
     };
@@ -221,7 +221,7 @@ fn contradictions_are_refused() {
     };
     starts("format = 1\nid = \"orders\"\n", "it holds no key");
     starts(&key_file(&[0]), "a key has version 0");
-    starts(&key_file(&[2, 1, 2]), "version 2 stands there twice");
+    starts(&key_file(&[2, 1, 2]), "version 2 is listed twice");
     starts(&good.replace("orders", "two words"), "not a key id: it holds ' '");
     starts(&good.replace("format = 1", "format = 0"), "format 0 was never used");
     assert_eq!(

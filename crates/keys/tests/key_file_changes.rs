@@ -97,14 +97,14 @@ fn a_reader_says_when_its_file_cannot_be_read_any_more() {
         refused().to_string(),
         format!(
             "key file {0} now holds key wages, and held key orders when this process read it\n\
-             put the file of key orders back, or start again with the new one",
+             put the file of key orders back, or restart with the new one",
             path.display()
         )
     );
 
     fs::remove_file(&path).unwrap();
     let gone = format!(
-        "key file {} is gone since this process read it\nput it back from a copy; nothing new is sealed without it",
+        "key file {} was removed after this process read it\nput it back from a copy; nothing new is sealed without it",
         path.display()
     );
     assert_eq!(refused().to_string(), gone);
@@ -221,7 +221,7 @@ fn a_version_goes_from_file_to_file() {
         key.import(&namesake, None).unwrap_err().to_string(),
         format!(
             "key orders version 1 is in key file {} already, with another secret\n\
-             two keys bear this name; nothing was changed, keep them in files of their own",
+             two keys have this name; nothing was changed, keep them in separate files",
             path("a.key").display()
         )
     );

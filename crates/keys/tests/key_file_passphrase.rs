@@ -34,7 +34,7 @@ fn it_opens_with_its_passphrase_and_no_other() {
         assert_eq!(
             open(&path, wrong).unwrap_err().to_string(),
             format!(
-                "the passphrase does not open key file {}: it is another one, or the file was changed\n\
+                "the passphrase does not open key file {}: it is the wrong one, or the file was changed\n\
                  give the passphrase it was made with; if it is the right one, restore the file from a copy",
                 path.display()
             )
@@ -106,8 +106,8 @@ fn another_passphrase_or_none_is_noticed_by_who_had_it_open() {
         assert_eq!(
             key.current().unwrap_err().to_string(),
             format!(
-                "key file {} is protected otherwise than when this process read it\n\
-                 start again, with the passphrase that it has now",
+                "key file {} is protected differently than when this process read it\n\
+                 restart with its current passphrase",
                 path.display()
             )
         );
@@ -175,8 +175,8 @@ fn a_hostile_file_cannot_ask_for_memory_or_time() {
         refused("memory_kib = 64", "memory_kib = 0"),
         "key file a.key: Argon2id with 0 KiB, 1 passes and 1 lanes is not possible"
     );
-    assert_eq!(refused("argon2id", "argon2i"), "key file a.key, line 7: not what stands in a key file");
-    assert_eq!(refused("lanes = 1", "lanes = -1"), "key file a.key, line 10: not what stands in a key file");
+    assert_eq!(refused("argon2id", "argon2i"), "key file a.key, line 7: not the contents of a key file");
+    assert_eq!(refused("lanes = 1", "lanes = -1"), "key file a.key, line 10: not the contents of a key file");
 }
 
 #[test]
@@ -210,8 +210,8 @@ fn a_passphrase_file_is_one_private_line() {
     assert!(write(&[b'x'; 1024], 0o600).is_ok());
     assert_eq!(
         message(b"open", 0o640),
-        "passphrase file passphrase is open to others than its owner (mode 0640)\n\
-         close it with: chmod 600 passphrase; if others may have read it, take another passphrase"
+        "passphrase file passphrase is open to users other than its owner (mode 0640)\n\
+         restrict it with: chmod 600 passphrase; if others may have read it, choose another passphrase"
     );
     fs::remove_file(&path).unwrap();
     let missing = Passphrase::from_file(&path).unwrap_err().to_string();

@@ -110,12 +110,12 @@ pub fn other_objects(place: &Place) {
     keyring.create("a-key", "aes-256").unwrap();
     refused("a-key", "keeps no text for sealstone");
     connection.call(&registration("rubbish", vec![ours("two\nlines", None)])).unwrap();
-    refused("rubbish", "is no anchor of a store: it reads \"two\\nlines\"");
+    refused("rubbish", "is not an anchor of a store: it reads \"two\\nlines\"");
     connection.call(&registration("foreign", vec![information("another", &mark_text, None)])).unwrap();
     refused("foreign", "keeps no text for sealstone");
     let two = vec![ours(&mark_text, Some(0)), ours("x", Some(1))];
     connection.call(&registration("two-texts", two)).unwrap();
-    refused("two-texts", "keeps 2 texts for sealstone, and one is meant");
+    refused("two-texts", "keeps 2 texts for sealstone, and there should be one");
     for _ in 0..2 {
         connection.call(&registration("twin", vec![ours(&mark_text, None)])).unwrap();
     }
@@ -205,10 +205,10 @@ pub fn anchor_faults(mut place: Place) {
     // down at the start: nothing is opened, and nothing is made
     let scratch = tempfile::tempdir().expect("a directory");
     let down = KmipAnchor::open(&place.certificates.url(free_port(), "orders", "&retries=0")).unwrap();
-    clear(&down.read().unwrap_err(), "cannot read anchor orders: no key server gave an answer (127.0.0.1:");
+    clear(&down.read().unwrap_err(), "cannot read anchor orders: no key server answered (127.0.0.1:");
     let dir = scratch.path().join("never");
     let error = open_store(&dir, down).unwrap_err();
-    assert!(error.text.contains("cannot read anchor orders: no key server gave an answer"), "{error}");
+    assert!(error.text.contains("cannot read anchor orders: no key server answered"), "{error}");
     let sealed = |dir: &Path| {
         let names =
             std::fs::read_dir(dir).map(|all| all.map(|one| one.expect("a file").file_name()).collect::<Vec<_>>());
@@ -226,7 +226,7 @@ pub fn anchor_faults(mut place: Place) {
     place.server.kill();
     db.put(b"other", b"value", true).unwrap();
     let error = db.flush().unwrap_err();
-    assert!(error.text.contains("cannot write anchor orders: no key server gave an answer"), "{error}");
+    assert!(error.text.contains("cannot write anchor orders: no key server answered"), "{error}");
 }
 
 /// The connection is cut once, after any number of bytes of the answers, and works again at once. Whatever was lost, the

@@ -360,8 +360,8 @@ pub fn faults(mut place: Place) {
     assert!(start.elapsed() >= Duration::from_millis(300), "100 ms and 200 ms between three tries");
     assert_eq!(
         told(&error, &[(down, "HERE")]),
-        "cannot get key orders: no key server gave an answer (HERE, 3 times: connection refused)\n\
-         nothing was opened and nothing was written; mend the first server's fault, or name another with server="
+        "cannot get key orders: no key server answered (HERE, 3 times: connection refused)\n\
+         nothing was opened and nothing was written; fix the first server's problem, or name another with server="
     );
 
     // two of them down: each is named
@@ -403,7 +403,7 @@ pub fn faults(mut place: Place) {
     assert!(TcpStream::connect(("127.0.0.1", port)).is_err());
     assert_eq!(source.current().unwrap().0.id, made.id);
     let error = source.get(&KeyRef { id: other.id, version: 1 }).unwrap_err();
-    clear(&error, "no key server gave an answer");
+    clear(&error, "no key server answered");
     clear(&place.source("orders").unwrap_err(), "connection refused");
 }
 

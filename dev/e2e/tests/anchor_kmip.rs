@@ -104,7 +104,7 @@ fn walk_through(kind: Kind, name: &str) {
     said(&certificates.url(server.port, "", ""), "it does not name the anchor");
     said("kmip:none.toml", "cannot read KMIP address file none.toml");
     server.kill();
-    said(&url, "cannot read anchor orders-anchor: no key server gave an answer (127.0.0.1:");
+    said(&url, "cannot read anchor orders-anchor: no key server answered (127.0.0.1:");
 }
 
 #[test]

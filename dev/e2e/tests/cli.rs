@@ -148,7 +148,7 @@ fn kept_stores_can_be_inspected_and_checked() {
     assert_eq!(ciphers, ["3des", "aes-256"]);
     let text = run(&mut sealstone(dir.path(), &["rest", "status", "kept/ycsb/aes-256"])).done();
     assert!(text.starts_with("CIPHER   FILES  "), "{text}");
-    assert!(text.ends_with("every file that holds something is sealed\n"), "{text}");
+    assert!(text.ends_with("every file that is not empty is sealed\n"), "{text}");
 
     let verify = |key: &str, more: &[&str]| {
         run(&mut sealstone(dir.path(), &[&["rest", "verify", "kept/ycsb/aes-256", "--key", key], more].concat()))
@@ -250,7 +250,7 @@ fn a_destroyed_store_is_not_called_whole() {
 }
 
 #[test]
-fn an_older_copy_of_a_store_is_told_with_an_anchor() {
+fn an_older_copy_of_a_store_is_reported_with_an_anchor() {
     let dir = empty();
     run(&mut compare(dir.path(), &["--ciphers", "none,aes-256", "--workloads", "a", "--keep", "kept", "--quiet"]))
         .done();
@@ -292,8 +292,8 @@ fn an_older_copy_of_a_store_is_told_with_an_anchor() {
 
     fs::write(dir.path().join("rubbish"), "no anchor").unwrap();
     for (anchor, said) in [
-        ("rubbish", "rubbish is no anchor of a store"),
-        ("kept/ycsb/aes-256/anchor", "lies in the store itself"),
+        ("rubbish", "rubbish is not an anchor of a store"),
+        ("kept/ycsb/aes-256/anchor", "is in the store itself"),
         ("no/such/anchor", "cannot read no/such"),
     ] {
         let refused = verify(anchor, &[]);

@@ -79,33 +79,33 @@ fn absurd_settings_say_why() {
     for (flag, value, want) in [
         ("--records", "0", "records is 0: a data set has at least one record"),
         ("--operations", "0", "operations is 0: a pass without operations measures nothing"),
-        ("--threads", "0", "threads is 0: somebody has to run the operations; take 1 or more"),
-        ("--threads", "99999999", "threads is 99999999: every client is a thread of its own, so at most 10000"),
-        ("--rounds", "0", "rounds is 0: nothing would be measured; take 1 or more"),
-        ("--bytes", "10", "bytes is 10: a data set lies between 100 kB and a petabyte, so at least 100000"),
-        ("--cache", "5", "cache is 5: a cache lies between a mebibyte and a petabyte, so at least 1048576"),
+        ("--threads", "0", "threads is 0: somebody has to run the operations; use 1 or more"),
+        ("--threads", "99999999", "threads is 99999999: every client is a separate thread, so at most 10000"),
+        ("--rounds", "0", "rounds is 0: nothing would be measured; use 1 or more"),
+        ("--bytes", "10", "bytes is 10: a data set has 100 kB to a petabyte, so at least 100000"),
+        ("--cache", "5", "cache is 5: a cache has a mebibyte to a petabyte, so at least 1048576"),
         (
             "--target",
             "-1",
-            "target is -1: operations a second must be a number above 0; leave it out to run as fast as it goes",
+            "target is -1: operations a second must be a number above 0; leave it out to run as fast as possible",
         ),
         (
             "--target",
             "nan",
-            "target is NaN: operations a second must be a number above 0; leave it out to run as fast as it goes",
+            "target is NaN: operations a second must be a number above 0; leave it out to run as fast as possible",
         ),
         ("--workloads", "a,a", "workloads is a: it is listed twice; for more of it, raise rounds or pairs"),
     ] {
         fails(dir.path(), &["compare", flag, value], &format!("sealstone: {want}\n"));
     }
-    let count = "want a whole number below 2^64 such as 5000, 1_000_000, 100k or 5M";
+    let count = "expected a whole number below 2^64 such as 5000, 1_000_000, 100k or 5M";
     for (flag, value, want) in [
         ("--records <LIST>", "many", count),
         ("--records <LIST>", "-1", count),
         ("--records <LIST>", "99999999999999999999", count),
         ("--seed <N>", "x", count),
         ("--threads <LIST>", "1.5", count),
-        ("--bytes <SIZE>", "lots", "\"lots\" is no size; write bytes, or a number with kB, MB, GB, KiB, MiB, GiB"),
+        ("--bytes <SIZE>", "lots", "\"lots\" is not a size; write bytes, or a number with kB, MB, GB, KiB, MiB, GiB"),
         ("--target <RATE>", "fast", "invalid float literal"),
     ] {
         let name = flag.split(' ').next().unwrap();
@@ -132,7 +132,7 @@ fn absurd_settings_say_why() {
     fails(
         dir.path(),
         &["ciphers", "--speed", "--sizes", "1,2,3,4,5,6,7"],
-        "sealstone: 7 sizes do not fit side by side\n  take up to 6, or add --json\n",
+        "sealstone: 7 sizes do not fit side by side\n  choose up to 6, or add --json\n",
     );
 }
 
@@ -167,7 +167,7 @@ fn a_settings_file_is_wrong_with_its_line() {
         ),
         (
             "bytes = \"2 gigs\"\n",
-            "plan.toml:1: \"2 gigs\" is no size; write bytes, or a number with kB, MB, GB, KiB, MiB, GiB\n",
+            "plan.toml:1: \"2 gigs\" is not a size; write bytes, or a number with kB, MB, GB, KiB, MiB, GiB\n",
         ),
     ] {
         fs::write(dir.path().join("plan.toml"), content).unwrap();
@@ -188,7 +188,7 @@ fn a_csv_file_is_wrong_with_its_line() {
         (&b"a,b\n1,2\n3\n"[..], format!("people.csv, line 3: 1 field, the header has 2\n{quote}")),
         (b"a,b\n1,2\n3,4,5\n", format!("people.csv, line 3: 3 fields, the header has 2\n{quote}")),
         (b"a,b\n1,\xff\xfe\n", "people.csv, line 2: not UTF-8\n  save the whole file as UTF-8 or as CP949\n".into()),
-        (b"a,b\n", "people.csv has a header line and no records\n  write one record a line below it\n".into()),
+        (b"a,b\n", "people.csv has a header line and no records\n  write one record per line below it\n".into()),
     ] {
         fs::write(dir.path().join("people.csv"), content).unwrap();
         let arguments = ["compare", "--records-from", "people.csv", "--workloads", "a", "--records", "100"];
@@ -235,8 +235,8 @@ fn key_files_are_never_overwritten_guessed_or_quoted() {
     fails(
         dir.path(),
         &["keys", "show", "store.key"],
-        "sealstone: key file store.key is open to others than its owner (mode 0644)\n  \
-         close it with: chmod 600 store.key; if others may have read it, rotate the key\n",
+        "sealstone: key file store.key is open to users other than its owner (mode 0644)\n  \
+         restrict it with: chmod 600 store.key; if others may have read it, rotate the key\n",
     );
     let text = String::from_utf8(before).unwrap();
     let secret: String = text.split('"').find(|part| part.len() == 64).expect("64 hex digits").to_string();

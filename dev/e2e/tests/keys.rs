@@ -68,7 +68,7 @@ fn a_key_is_made_rotated_retired_and_its_store_comes_along() {
     assert_eq!(
         rotated.stderr,
         "key orders version 2 seals new files from now on; keep a new copy of a.key\n\
-         bring what is there under it with: sealstone rest rotate DIR --key a.key\n"
+         rewrap existing files with: sealstone rest rotate DIR --key a.key\n"
     );
     assert!(rotated.done().starts_with("KEY     VERSION  MADE\norders        1  20"));
 
@@ -79,11 +79,11 @@ fn a_key_is_made_rotated_retired_and_its_store_comes_along() {
     let start =
         format!("sealstone: key orders version 1 was not retired: {files} files are still under it in db, such as ");
     assert!(first.starts_with(&start) && dir.join("db").join(&first[start.len()..]).is_file(), "{first}");
-    assert_eq!(second, "  bring them under the newest version first, with: sealstone rest rotate db --key a.key\n");
+    assert_eq!(second, "  rewrap them under the newest version first, with: sealstone rest rotate db --key a.key\n");
     assert_eq!((refused.code, refused.stdout.as_str()), (Some(2), ""));
 
     let done = keys(dir, &["rest", "rotate", "db", "--key", "a.key"]).done();
-    let start = format!("{files} files are under key orders version 2, {files} of them brought there in ");
+    let start = format!("{files} files are under key orders version 2, {files} of them rewrapped in ");
     assert!(done.starts_with(&start) && done.ends_with(" ms\n"), "{done}");
     let again = json(&keys(dir, &["rest", "rotate", "db", "--key", "a.key", "--json"]).done());
     assert_eq!((&again["rewrapped"], &again["key_version"]), (&0.into(), &2.into()));
@@ -136,14 +136,14 @@ fn retiring_asks_for_stores_and_spares_the_newest() {
     // begins as a sealed file, and no program of today wrote it
     fs::write(dir.join("photos/000004.log"), [&b"\x89SEALST\n\x7f"[..], &[7; 600]].concat()).unwrap();
     let refused = keys(dir, &["keys", "retire", "a.key", "--version", "1", "--store", "photos"]);
-    let start = "sealstone: key orders version 1 was not retired: nobody knows which key photos/000004.log is under: ";
+    let start = "sealstone: key orders version 1 was not retired: cannot tell which key photos/000004.log is under: ";
     assert!(refused.stderr.starts_with(start), "{}", refused.stderr);
     assert_eq!(
         (refused.code, versions_of(&json(&keys(dir, &["keys", "show", "a.key", "--json"]).done()))),
         (Some(2), vec![1, 2])
     );
     let retired = keys(dir, &["keys", "retire", "a.key", "--version", "1", "--unchecked", "--json"]);
-    assert_eq!(retired.stderr, "key orders version 1 is retired; no store was looked at\n");
+    assert_eq!(retired.stderr, "key orders version 1 is retired; no store was checked\n");
     assert_eq!(versions_of(&json(&retired.done())), [2]);
 }
 
@@ -174,7 +174,8 @@ fn a_passphrase_protects_a_key_file() {
     ] {
         fails(dir, command, without);
     }
-    let wrong = "sealstone: the passphrase does not open key file a.key: it is another one, or the file was changed\n  \
+    let wrong = "sealstone: the passphrase does not open key file a.key: it is the wrong one, or the file was changed\n\
+                 \
                  give the passphrase it was made with; if it is the right one, restore the file from a copy\n";
     fails(dir, &["keys", "rotate", "a.key", "--passphrase-file", "wrong"], wrong);
     fails(dir, &["compare", "--key", "a.key", "--passphrase-file", "wrong"], wrong);
@@ -188,8 +189,8 @@ fn a_passphrase_protects_a_key_file() {
     fails(
         dir,
         &["keys", "rotate", "a.key", "--passphrase-file", "open"],
-        "sealstone: passphrase file open is open to others than its owner (mode 0644)\n  \
-         close it with: chmod 600 open; if others may have read it, take another passphrase\n",
+        "sealstone: passphrase file open is open to users other than its owner (mode 0644)\n  \
+         restrict it with: chmod 600 open; if others may have read it, choose another passphrase\n",
     );
     write_private(&dir.join("empty"), "\n");
     fails(
@@ -302,7 +303,7 @@ fn versions_go_from_file_to_file() {
     assert_eq!(imported.stderr, "key file safe.key now has version 2 more\n");
     assert_eq!(versions_of(&json(&imported.done())), [1, 2]);
     let again = keys(dir, &["keys", "import", "a.key", "--from", "safe.key", "--from-passphrase-file", "pass"]);
-    assert_eq!(again.stderr, "key file a.key has all of it already\n");
+    assert_eq!(again.stderr, "key file a.key already has all of it\n");
     again.done();
 
     // and does not come out of it unnoticed
@@ -340,7 +341,7 @@ fn versions_go_from_file_to_file() {
         dir,
         &["keys", "import", "a.key", "--from", "namesake.key"],
         "sealstone: key orders version 1 is in key file a.key already, with another secret\n  \
-         two keys bear this name; nothing was changed, keep them in files of their own\n",
+         two keys have this name; nothing was changed, keep them in separate files\n",
     );
 }
 
@@ -369,8 +370,8 @@ fn keys_are_listed_with_what_protects_them() {
     fails(
         dir,
         &["keys", "list", "keys"],
-        "sealstone: key file keys/a.key is open to others than its owner (mode 0640)\n  \
-         close it with: chmod 600 keys/a.key; if others may have read it, rotate the key\n",
+        "sealstone: key file keys/a.key is open to users other than its owner (mode 0640)\n  \
+         restrict it with: chmod 600 keys/a.key; if others may have read it, rotate the key\n",
     );
 }
 
@@ -424,7 +425,7 @@ fn a_store_is_not_rotated_with_a_key_it_does_not_know() {
     keys(dir, &["keys", "rotate", "a.key"]).done();
     let partly = keys(dir, &["rest", "rotate", "db", "--key", "a.key"]);
     assert_eq!(partly.code, Some(1), "{}", partly.stderr);
-    assert!(partly.stdout.contains(" could not be and are as they were:\n  STRANGER: key orders version 1 from "));
+    assert!(partly.stdout.contains(" could not be and are unchanged:\n  STRANGER: key orders version 1 from "));
     // and its version is not retired
     let refused = keys(dir, &["keys", "retire", "a.key", "--version", "1", "--store", "db"]);
     assert!(refused.stderr.contains("1 file is still under it in db, such as STRANGER\n"), "{}", refused.stderr);

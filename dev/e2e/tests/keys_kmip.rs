@@ -85,7 +85,7 @@ fn walk_through(kind: Kind, name: &str) {
     server.kill();
     let down = keys(dir, &["rest", "rotate", "db", "--key", &url]);
     assert_eq!((down.code, down.stdout.as_str()), (Some(2), ""), "{}", down.stderr);
-    assert!(down.stderr.contains("no key server gave an answer"), "{}", down.stderr);
+    assert!(down.stderr.contains("no key server answered"), "{}", down.stderr);
 }
 
 #[test]

@@ -47,7 +47,10 @@ fn refusal(answers: Vec<Vec<u8>>) -> (String, u64) {
 }
 
 fn no_answer(found: &str) -> String {
-    format!("cannot get key orders: no key server gave an answer (HERE: it sent what is no KMIP answer: {found})")
+    format!(
+        "cannot get key orders: no key server answered (HERE: it sent something that is not a KMIP answer: \
+             {found})"
+    )
 }
 
 #[test]
@@ -116,6 +119,6 @@ fn another_key_than_the_one_asked_for_is_refused() {
 fn a_server_of_older_versions_is_named() {
     let old = answer(Operation::DISCOVER_VERSIONS, vec![version(Version { major: 1, minor: 0 })]);
     let want =
-        "cannot get key orders: no key server gave an answer (HERE: it speaks none of the versions 1.2 to 2.1 of KMIP)";
+        "cannot get key orders: no key server answered (HERE: it speaks none of the versions 1.2 to 2.1 of KMIP)";
     assert_eq!(refusal(vec![old]), (want.into(), 1));
 }

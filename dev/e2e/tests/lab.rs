@@ -53,8 +53,8 @@ fn a_key_server_runs_alone_and_is_listed() {
     assert_eq!(listed["labs"].as_array().unwrap().len(), 1, "{listed:#}");
 
     let twice = lab(dir, &["up", "pykmip", "--dir", "kms"]);
-    assert!(twice.code == Some(2) && twice.stderr.contains("a lab runs in "), "{}", twice.stderr);
-    assert_eq!(lab(dir, &["down", "kms"]).done(), "1 server ended\n");
+    assert!(twice.code == Some(2) && twice.stderr.contains("a lab is already running in "), "{}", twice.stderr);
+    assert_eq!(lab(dir, &["down", "kms"]).done(), "1 server stopped\n");
     assert_eq!(lab(dir, &["list"]).done(), "LAB    SERVERS\n./kms  pykmip: 0 of 1 serve\n");
     assert_eq!(lab(dir, &["status", "kms"]).code, Some(1));
     let other = lab(dir, &["up", "pykmip", "--dir", "kms", "--key-id", "other"]);
@@ -77,10 +77,10 @@ fn what_cannot_be_says_why() {
     empty.done();
     lab(dir, &["up", "pykmip", "--python", "/nonexistent/python"]).fails_with(
         "sealstone: no key server (PyKMIP) found: looked in /nonexistent/python\n  \
-         install it with: sh dev/setup.sh kmip; or name a key on a server of your own with --key kmip:...\n",
+         install it with: sh dev/setup.sh kmip; or name a key on your own server with --key kmip:...\n",
     );
     lab(dir, &["up", "mongodb", "--nodes", "three"]).fails_with(
-        "sealstone: cannot start mongodb with --nodes three: want a number\n  see: sealstone lab up mongodb --help\n",
+        "sealstone: cannot start mongodb with --nodes three: expected a number\n  see: sealstone lab up mongodb --help\n",
     );
     let unknown = lab(dir, &["up", "mongo"]);
     assert!(unknown.stderr.contains("unrecognized subcommand 'mongo'"), "{}", unknown.stderr);

@@ -100,7 +100,7 @@ fn a_wrong_password_is_told_without_it() {
     let server = Mongod::start(dir.path(), MongodOptions::default()).unwrap();
     let uri = server.uri().replace("mongodb://", &format!("mongodb://somebody:{PASSWORD}@"));
     let error = fails(&MongoDbOptions { uri, ..MongoDbOptions::default() });
-    let want = format!("cannot connect to MongoDB at {}: it refused user and password\n", server.address());
+    let want = format!("cannot connect to MongoDB at {}: it refused the user name and password\n", server.address());
     assert!(error.starts_with(&want), "{error}");
 }
 

@@ -224,10 +224,10 @@ fn what_cannot_be_is_said_before_anything_starts() {
         assert!(refused.stderr.contains(want), "{}", refused.stderr);
     };
     fails(&["--mongod", "/nonexistent/mongod"], "no mongod found: looked in /nonexistent/mongod");
-    fails(&["--cluster", "mongodb://db.example"], "a cluster without a cipher");
+    fails(&["--cluster", "mongodb://db.example"], "a cluster without the name of its cipher");
     fails(&["--cluster", "none=@/nonexistent"], "cannot read the address of cluster none from /nonexistent");
     fails(&["--nodes", "0"], "0");
     fails(&["--nodes", "3,3"], "it is listed twice");
     fails(&["--nodes", "8"], "a replica set has 1 to 7 members that vote");
-    fails(&["--nodes", "1,3", "--keep", "kept"], "stores are kept of one point of the axes");
+    fails(&["--nodes", "1,3", "--keep", "kept"], "stores can be kept of only one point of the axes");
 }

@@ -102,7 +102,7 @@ fn a_sealed_lab_goes_up_and_down_and_up_again() {
 
     let again = sealstone_lab(dir.path(), &["up", "--dir", "lab"]);
     let want = format!(
-        "sealstone: a lab runs in {} already: process ",
+        "sealstone: a lab is already running in {}: process ",
         dir.path().join("lab").canonicalize().unwrap().display()
     );
     assert!(again.stderr.starts_with(&want), "{}", again.stderr);
@@ -126,7 +126,7 @@ fn a_sealed_lab_goes_up_and_down_and_up_again() {
         assert!(report["files"].as_array().unwrap().iter().any(|file| journal(&file)), "{report:#}");
     }
 
-    assert_eq!(sealstone_lab(dir.path(), &["down", "lab"]).done(), "2 servers ended\n");
+    assert_eq!(sealstone_lab(dir.path(), &["down", "lab"]).done(), "2 servers stopped\n");
     assert!(!pids(&started).into_iter().any(runs));
     assert_eq!(sealstone_lab(dir.path(), &["status", "lab"]).code, Some(1), "none of them serves");
     assert_eq!(sealstone_lab(dir.path(), &["down", "lab"]).done(), "nothing ran\n");
@@ -135,7 +135,7 @@ fn a_sealed_lab_goes_up_and_down_and_up_again() {
         &["lab", "up", "mongodb", "--dir", "lab", "--nodes", "3"],
         &format!(
             "sealstone: the lab in {} is started again as it was, and takes no settings\n  \
-             leave the flags out, or take another directory\n",
+             leave the flags out, or choose another directory\n",
             dir.path().join("lab").canonicalize().unwrap().display()
         ),
     );
@@ -197,7 +197,7 @@ fn a_lab_takes_its_key_from_a_key_server() {
     sealstone_lab(dir.path(), &["down", "lab"]).done();
     let refused = sealstone_lab(dir.path(), &["up", "--dir", "lab"]);
     assert_eq!((refused.code, refused.stdout.as_str()), (Some(2), ""));
-    assert!(refused.stderr.contains("no key server gave an answer"), "{}", refused.stderr);
+    assert!(refused.stderr.contains("no key server answered"), "{}", refused.stderr);
     assert_eq!(sealstone_lab(dir.path(), &["down", "lab"]).done(), "nothing ran\n");
 }
 
@@ -247,7 +247,7 @@ fn a_lab_has_a_key_server_of_its_own() {
     let keys = run(&mut sealstone(dir.path(), &["keys", "show", &spec])).done();
     assert!(keys.contains("lab-aria-256") && keys.contains("Active"), "{keys}");
 
-    assert_eq!(sealstone_lab(dir.path(), &["down"]).done(), "4 servers ended\n");
+    assert_eq!(sealstone_lab(dir.path(), &["down"]).done(), "4 servers stopped\n");
     assert_eq!(processes_in(&lab), Vec::<String>::new());
     let status = sealstone_lab(dir.path(), &["status"]);
     assert_eq!(status.code, Some(1));
@@ -273,17 +273,17 @@ fn a_lab_has_a_key_server_of_its_own() {
     set.member_mut(0).stop().unwrap();
     let refused = set.member_mut(0).start_again().unwrap_err().to_string();
     set.leave_running();
-    assert!(refused.contains("no key server gave an answer"), "{refused}");
+    assert!(refused.contains("no key server answered"), "{refused}");
     // brought back beside members that run
     sealstone_lab(dir.path(), &["up"]);
     assert_eq!(standing()["servers"][1]["members"][0]["address"], *address);
     assert_eq!(standing()["servers"][1]["members"][0]["serves"], true);
-    assert_eq!(sealstone_lab(dir.path(), &["down"]).done(), "3 servers ended\n");
+    assert_eq!(sealstone_lab(dir.path(), &["down"]).done(), "3 servers stopped\n");
     assert_eq!(processes_in(&lab), Vec::<String>::new());
 
     sealstone_lab(dir.path(), &["up"]).done();
     assert_eq!(standing()["servers"][1]["members"][0]["address"], *address);
-    assert_eq!(sealstone_lab(dir.path(), &["down"]).done(), "4 servers ended\n");
+    assert_eq!(sealstone_lab(dir.path(), &["down"]).done(), "4 servers stopped\n");
     assert_eq!(processes_in(&lab), Vec::<String>::new());
 }
 
@@ -307,14 +307,14 @@ fn a_key_server_without_a_lab_is_not_left_behind() {
     PyKmip::start(&lab, key).unwrap().leave_running();
     assert!(!processes_in(&lab).is_empty());
     let refused = sealstone_lab(dir.path(), &["up", "mongodb", "--kmip"]);
-    assert!(refused.stderr.contains("a lab runs in "), "{}", refused.stderr);
+    assert!(refused.stderr.contains("a lab is already running in "), "{}", refused.stderr);
     assert_eq!(refused.code, Some(2));
     assert!(!processes_in(&lab).is_empty(), "it was left alone");
-    assert_eq!(sealstone_lab(dir.path(), &["down"]).done(), "1 server ended\n");
+    assert_eq!(sealstone_lab(dir.path(), &["down"]).done(), "1 server stopped\n");
     assert_eq!(processes_in(&lab), Vec::<String>::new());
     // and its directory serves the next attempt
     sealstone_lab(dir.path(), &["up", "mongodb", "--nodes", "1", "--kmip"]).done();
-    assert_eq!(sealstone_lab(dir.path(), &["down"]).done(), "2 servers ended\n");
+    assert_eq!(sealstone_lab(dir.path(), &["down"]).done(), "2 servers stopped\n");
 }
 
 /// A version is retired when no block in any data directory is under it.
@@ -354,7 +354,7 @@ fn a_version_that_still_seals_a_server_is_not_retired() {
     assert!(first.contains(" still under it in old/data, such as in "), "{first}");
     assert_eq!(
         second,
-        "  let that member sync anew with the newest version first, which rewrites all of it (docs/guide/mongodb.md)\n"
+        "  resync that member with the newest version first, which rewrites all of it (docs/guide/mongodb.md)\n"
     );
     assert_eq!((refused.code, refused.stdout.as_str()), (Some(2), ""));
     retire(&["plain/data"]).fails_with(
@@ -452,7 +452,7 @@ fn a_lab_that_cannot_start_leaves_no_process() {
     fails(
         dir.path(),
         &["lab", "up", "--dir", "lab"],
-        &format!("sealstone: {lab} is not empty and no lab\n  take a new or an empty directory\n"),
+        &format!("sealstone: {lab} is not empty and is not a lab\n  choose a new or empty directory\n"),
     );
 }
 
@@ -473,7 +473,7 @@ fn an_interrupted_start_leaves_no_process() {
     kill(Pid::from_raw(up.id() as i32), Signal::SIGINT).unwrap();
     let said = finish(up);
     assert_eq!(said.code, Some(130), "{}", said.stderr);
-    assert!(said.stderr.contains("ended; what was made is left in lab"), "{}", said.stderr);
+    assert!(said.stderr.contains("stopped; what was created remains in lab"), "{}", said.stderr);
     let begin = Instant::now();
     while !processes_in(&lab).is_empty() {
         assert!(begin.elapsed() < Duration::from_secs(20), "a server was left behind");
@@ -526,7 +526,7 @@ fn what_cannot_be_says_why() {
             &["lab", "up", "mongodb", "--dir", "lab", "--nodes", nodes],
             &format!(
                 "sealstone: a lab of {nodes} members is not possible\n  \
-                 take 1 to 7: a replica set has no more voting members\n"
+                 choose 1 to 7: a replica set has no more voting members\n"
             ),
         );
     }

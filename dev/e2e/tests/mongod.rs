@@ -464,7 +464,7 @@ fn a_key_server_is_asked_at_the_start() {
     load(&server, 1000, 1000);
     assert_eq!(server.count("orders"), 2000);
     server.kill();
-    place.refused(&sealed, "no key server gave an answer");
+    place.refused(&sealed, "no key server answered");
     let versions: BTreeSet<u32> = blocks(&place.db()).iter().map(|block| block.info.key_version).collect();
     assert_eq!(versions, BTreeSet::from([1, 2]));
 }

@@ -96,7 +96,7 @@ fn a_sealed_store_changes_its_cipher() {
 
     let text = reseal(dir.path(), &["--cipher", "aria-256"]).done();
     assert!(text.contains(" rewritten in ") && text.contains(" s under aria-256 and key orders version 1\n"), "{text}");
-    assert!(text.ends_with("no file of the store is left under anything else\n"), "{text}");
+    assert!(text.ends_with("no file of the store remains under anything else\n"), "{text}");
     let status = run(&mut sealstone(dir.path(), &["rest", "status", "db"])).done();
     let rows: Vec<&str> = status.lines().collect();
     assert!(rows[0].starts_with("CIPHER    FILES  ON DISK    SHARE  VERSION  KEY"), "{status}");
@@ -126,10 +126,14 @@ fn a_plain_store_is_sealed() {
 
     let text = reseal(dir.path(), &["--from-plain"]).done();
     assert!(
-        text.contains(" s under aes-256 and key orders version 1\nno file of the store is left under anything else\n"),
+        text.contains(" s under aes-256 and key orders version 1\nno file of the store remains under anything else\n"),
         "{text}"
     );
-    assert!(text.ends_with("\nbeside the store:\n  notes.txt: in the clear, not part of the store, left as it is\n"));
+    assert!(text.ends_with(
+        "\n\
+                            not part of the store:\n  notes.txt: in the clear, not part of the store, left as it \
+                            is\n"
+    ));
     assert!(!shows_marker(&store));
     fs::remove_file(store.join("notes.txt")).expect("ours");
     run(&mut sealstone(dir.path(), &["rest", "verify", "db", "--key", "orders.key"])).done();
@@ -152,12 +156,12 @@ fn ctrl_c_ends_it_and_says_how_to_go_on() {
     let transcript = waiting.join().expect("it ends");
     assert_eq!(
         transcript.stderr,
-        "\nstopping after the file at hand; Ctrl-C again ends at once, and nothing is lost either way\n"
+        "\nstopping after the current file; Ctrl-C again stops at once, and nothing is lost either way\n"
     );
     assert_eq!(transcript.code, Some(1), "{}", transcript.stdout);
     assert!(transcript.stdout.contains(".sst: not resealed yet\n"), "{}", transcript.stdout);
     let last = transcript.stdout.lines().last().expect("a line");
-    assert_eq!(last, "to go on: sealstone rest reseal db --key orders.key --cipher aria-256");
+    assert_eq!(last, "to resume: sealstone rest reseal db --key orders.key --cipher aria-256");
     let status = json(&run(&mut sealstone(dir.path(), &["rest", "status", "db", "--json"])).done());
     let shares: Vec<f64> =
         status["totals"].as_array().unwrap().iter().map(|total| total["share_percent"].as_f64().unwrap()).collect();
@@ -166,7 +170,7 @@ fn ctrl_c_ends_it_and_says_how_to_go_on() {
 
     let words: Vec<&str> = last.split(' ').skip(4).collect();
     let text = run(&mut sealstone(dir.path(), &words)).done();
-    assert!(text.ends_with("no file of the store is left under anything else\n"), "{text}");
+    assert!(text.ends_with("no file of the store remains under anything else\n"), "{text}");
     check(&env(&key, "aria-256").open_stored(&dir.path().join("db")).expect("it opens"));
 }
 
@@ -184,10 +188,10 @@ fn wrong_words_and_wrong_directories_are_refused() {
     );
     assert_eq!((transcript.code, transcript.stdout.as_str()), (Some(2), ""));
     reseal(dir.path(), &["--rate", "0"]).fails_with(
-        "sealstone: a rate of 0 bytes a second never ends\n  leave --rate out to reseal as fast as it goes\n",
+        "sealstone: resealing at 0 bytes a second never ends\n  leave --rate out to reseal as fast as possible\n",
     );
     reseal(dir.path(), &["--rate", "fast"]).fails_with(
-        "sealstone: invalid value 'fast' for '--rate <SIZE>': \"fast\" is no size; write bytes, or a number with kB, MB, \
+        "sealstone: invalid value 'fast' for '--rate <SIZE>': \"fast\" is not a size; write bytes, or a number with kB, MB, \
          GB, KiB, MiB, GiB\n  For more information, try '--help'.\n",
     );
     let at = |directory: &str, key: &str| {
@@ -244,7 +248,8 @@ fn a_store_in_use_and_a_plain_file_among_sealed_ones_are_refused() {
     sealed_store(&store, &key, 1 << 20);
     let db = env(&key, "aes-256").open_stored(&store).expect("it opens");
     reseal(dir.path(), &["--cipher", "aria-256"]).fails_with(
-        "sealstone: the store in db is in use by another process\n  end that process first, or take another directory\n",
+        "sealstone: the store in db is in use by another process\n\
+         end that process first, or choose another directory\n",
     );
     check(&db);
     db.close().expect("a clean end");
@@ -276,6 +281,6 @@ fn a_full_disk_loses_nothing() {
     assert!(transcript.stderr.starts_with("sealstone: cannot reseal the store in db: "), "{}", transcript.stderr);
     assert!(transcript.stderr.contains("File too large"), "{}", transcript.stderr);
     let text = reseal(dir.path(), &["--cipher", "aria-256"]).done();
-    assert!(text.ends_with("no file of the store is left under anything else\n"), "{text}");
+    assert!(text.ends_with("no file of the store remains under anything else\n"), "{text}");
     check(&env(&key, "aria-256").open_stored(&dir.path().join("db")).expect("it opens"));
 }

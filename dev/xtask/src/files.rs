@@ -110,7 +110,7 @@ fn rust_findings(path: &str, text: &str) -> Vec<String> {
         let denied = crate_may_be_unsafe(folder) && text.contains("#![deny(unsafe_code)]");
         if !forbidden && !denied {
             found.push(format!(
-                "{path}: wants #![forbid(unsafe_code)] (deny where a file of the crate is an exception)"
+                "{path}: needs #![forbid(unsafe_code)] (deny where a file of the crate is an exception)"
             ));
         }
     }
@@ -144,8 +144,8 @@ mod tests {
         for (path, text, want) in [
             ("crates/seal/src/page.rs", "fn f() {}\n".to_string(), "does not begin"),
             ("crates/seal/src/page.rs", "//! Pages.\nfn f() { unsafe { g() } }\n".into(), ":2: unsafe code outside"),
-            ("crates/seal/src/lib.rs", "//! Seal.\n".into(), "wants #![forbid"),
-            ("crates/seal/src/lib.rs", "#![deny(unsafe_code)]\n//! Seal.\n".into(), "wants #![forbid"),
+            ("crates/seal/src/lib.rs", "//! Seal.\n".into(), "needs #![forbid"),
+            ("crates/seal/src/lib.rs", "#![deny(unsafe_code)]\n//! Seal.\n".into(), "needs #![forbid"),
             ("crates/seal/src/page.rs", format!("//! Pages.\n// {marker}: more\n"), ":2: "),
             ("crates/seal/src/page.rs", format!("//! Pages.\n{ignored}\n"), ":2: an ignored test"),
             ("docs/guide.md", format!("see {home}me/x\n"), ":1: a path of one machine"),

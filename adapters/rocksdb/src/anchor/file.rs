@@ -21,8 +21,8 @@ impl FileAnchor {
 
     fn cannot(&self, attempt: &str, error: &io::Error) -> AnchorError {
         AnchorError(format!(
-            "cannot {attempt} the anchor {}: {error}\nmake its storage available; without it nobody knows whether the store \
-             is the newest one",
+            "cannot {attempt} the anchor {}: {error}\n\
+             make its storage available; without it there is no telling whether the store is the newest one",
             self.path.display()
         ))
     }
@@ -44,7 +44,7 @@ impl Anchor for FileAnchor {
         match fs::read_to_string(&self.path) {
             Ok(text) => text.trim_end().parse().map(Some).map_err(|_| {
                 AnchorError(format!(
-                    "{} is no anchor of a store\ngive the file that was the anchor when the store was last open",
+                    "{} is not an anchor of a store\ngive the file that was the anchor when the store was last open",
                     self.path.display()
                 ))
             }),

@@ -37,7 +37,7 @@ impl KmipAnchor {
     fn mark(&self, text: &str) -> Result<Mark, AnchorError> {
         text.parse().map_err(|()| {
             AnchorError(format!(
-                "{} is no anchor of a store: it reads {}\n\
+                "{} is not an anchor of a store: it reads {}\n\
                  give the name that was the anchor when the store was last open, or one that is not taken",
                 self.note.describe(),
                 quoted(text)
@@ -56,7 +56,7 @@ impl KmipAnchor {
         };
         Err(AnchorError(format!(
             "cannot write the anchor {}: {found}\n\
-             look for whatever else writes to it, such as a copy of the store; each store needs an anchor of its own",
+             look for what else writes to it, such as a copy of the store; each store needs its own anchor",
             self.note.describe()
         )))
     }

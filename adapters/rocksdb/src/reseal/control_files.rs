@@ -92,7 +92,7 @@ impl Work<'_> {
         copied.map_err(|error| {
             let _ = fs::remove_file(&temporary);
             let text = match error {
-                CopyError::Io(error) => format!("{error}\nit is as it was; mend the cause and reseal again"),
+                CopyError::Io(error) => format!("{error}\nit is unchanged; fix the cause and reseal again"),
                 CopyError::Seal(Failure::Damaged(text) | Failure::Refused(text) | Failure::Io(text)) => text,
                 CopyError::Seal(Failure::Raw) => "it cannot be read\ncheck the device".into(),
             };

@@ -20,7 +20,7 @@ pub enum ResealError {
         dir: PathBuf,
     },
     /// Another thread is resealing it.
-    #[error("the database in {} is being resealed already\nwait for that to end, or stop it", dir.display())]
+    #[error("the database in {} is already being resealed\nwait for that to end, or stop it", dir.display())]
     Busy {
         /// The directory of the database.
         dir: PathBuf,
@@ -30,8 +30,8 @@ pub enum ResealError {
     Key(#[from] KeyError),
     /// The next file would not fit on the device; nothing was written of it.
     #[error(
-        "cannot reseal {}: it needs {} of room, and {} are free\n\
-         make room and reseal again: it goes on with this file", file.display(), ByteSize(*needed_bytes).display().si(),
+        "cannot reseal {}: it needs {} of space, and {} are free\n\
+         free some space and reseal again: it resumes with this file", file.display(), ByteSize(*needed_bytes).display().si(),
          ByteSize(*free_bytes).display().si()
     )]
     NoRoom {
@@ -50,7 +50,7 @@ pub enum ResealError {
     Rest(#[from] RestError),
     /// A directory of the database cannot be listed.
     #[error(
-        "cannot read directory {}: {source}\nonly a store in a directory of its own can be resealed", dir.display()
+        "cannot read directory {}: {source}\nonly a store in its own directory can be resealed", dir.display()
     )]
     Spread {
         /// The directory.

@@ -44,7 +44,7 @@ impl Why {
     pub fn words(self) -> &'static str {
         match self {
             Self::Unfinished => "not resealed yet",
-            Self::NextOpening => "written anew when the store is next opened",
+            Self::NextOpening => "rewritten when the store is next opened",
             Self::Obsolete => "no longer needed; removed once the last reader of it ends, or at the next opening",
             Self::Foreign => "not part of the store, left as it is",
         }

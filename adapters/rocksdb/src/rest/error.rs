@@ -28,8 +28,9 @@ pub enum RestError {
     /// A catalogue cannot be read; the text says which, and why.
     #[error("{0}")]
     Catalogue(String),
-    /// A file cannot be read, so that nobody knows which key it is under.
-    #[error("cannot read {}: {source}\nwithout it nobody knows which key it is under; give this user access", file.display())]
+    /// A file cannot be read, so that cannot tell which key it is under.
+    #[error("cannot read {}: {source}\n\
+             without it the key it is under is not known; give this user access", file.display())]
     File {
         /// The file.
         file: PathBuf,
@@ -37,7 +38,7 @@ pub enum RestError {
         source: io::Error,
     },
     /// A file is sealed, and its header cannot be read.
-    #[error("nobody knows which key {} is under: {found}\n{next}", file.display())]
+    #[error("cannot tell which key {} is under: {found}\n{next}", file.display())]
     UnknownKey {
         /// The file.
         file: PathBuf,
@@ -57,7 +58,7 @@ pub enum RestError {
         source: io::Error,
     },
     /// Another rotation is at work.
-    #[error("another rotation is at work in {}\nwait for its end", dir.display())]
+    #[error("another rotation is running in {}\nwait for it to end", dir.display())]
     Busy {
         /// The directory.
         dir: PathBuf,

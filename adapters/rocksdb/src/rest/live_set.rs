@@ -155,7 +155,7 @@ impl Compare<'_> {
         let mut again = BTreeSet::new();
         for failure in here {
             if look.leftovers.contains(&failure.file) {
-                let what = format!("no part of the live set, so nobody misses it: {}", failure.what);
+                let what = format!("not part of the live set, so nothing needs it: {}", failure.what);
                 self.report.notes.push(Finding { what, ..failure });
             } else if again.insert(failure.file.clone()) {
                 self.report.failures.extend(self.contents.check(self.root, &failure.file));
@@ -204,8 +204,8 @@ impl Compare<'_> {
         }
         if elsewhere > 0 {
             let what = format!(
-                "names {elsewhere} tables that lie in further directories of the database (db_paths, cf_paths), which no \
-                 file here says; they were not checked"
+                "names {elsewhere} tables in further directories of the database (db_paths, cf_paths), which no file \
+                 here names; they were not checked"
             );
             look.notes.push((self.named(&manifest), what));
         }
@@ -359,7 +359,7 @@ impl Compare<'_> {
         for (name, stored_bytes) in present {
             let is_control = name == "IDENTITY" || (name.starts_with("OPTIONS-") && !name.ends_with(".dbtmp"));
             if is_control && *stored_bytes == 0 {
-                let what = format!("empty: RocksDB never leaves it so\n{NEXT}");
+                let what = format!("empty: RocksDB never leaves it like that\n{NEXT}");
                 look.failures.insert((self.named(name), what));
             }
             let table = numbered(name, "sst").or_else(|| numbered(name, "ldb"));
@@ -402,7 +402,7 @@ impl Compare<'_> {
                 more => format!(" and {more} more"),
             };
             let what = format!(
-                "missing: {first}{more} show that a database lies here\n\
+                "missing: {first}{more} show that there is a database here\n\
                  {NEXT}; verify a directory of logs together with its database"
             );
             self.fail(self.named("CURRENT"), what);

@@ -101,7 +101,7 @@ impl ReplicaSet {
         let mut set = Self { dir, name: state.name, members: Vec::new(), complete: state.complete, _lock: lock };
         for member in state.members {
             if Path::new(&member).components().count() != 1 || member == ".." {
-                return Err(bad(format!("{member:?} is no directory within the lab")));
+                return Err(bad(format!("{member:?} is not a directory within the lab")));
             }
             match Mongod::open(&set.dir.join(&member)) {
                 Ok(server) => set.members.push(server),

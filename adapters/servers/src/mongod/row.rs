@@ -23,12 +23,12 @@ pub static SERVER: Server = Server {
         ServerOption {
             name: "cache-gb",
             value: "GB",
-            help: "Cache of each member, in gigabytes [default: 0.25, the least]",
+            help: "Cache of each member, in gigabytes [default: 0.25, the minimum]",
         },
         ServerOption {
             name: "mongod",
             value: "FILE",
-            help: "The program [default: as SEALSTONE_MONGOD says, the one that make test installed, or mongod]",
+            help: "The program [default: SEALSTONE_MONGOD, the one that make test installed, or mongod]",
         },
         // what the storage engine is told: who seals its data words that
         ServerOption { name: "engine-config", value: "TEXT", help: "" },

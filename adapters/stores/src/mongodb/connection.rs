@@ -41,7 +41,7 @@ pub enum Error {
         found: String,
     },
     /// An option that does not exist, or makes no sense.
-    #[error("cannot use {name} {value:?} with MongoDB: {found}\ntake {known}")]
+    #[error("cannot use {name} {value:?} with MongoDB: {found}\nuse {known}")]
     Option {
         /// Name of the option.
         name: &'static str,
@@ -68,7 +68,7 @@ pub enum Error {
     },
     /// A collection is not empty, and its records are somebody else's.
     #[error(
-        "collection {collection} at {shown} holds records already, and none of them would be ours to remove\n\
+        "collection {collection} at {shown} already contains records, which are not ours to remove\n\
          name an empty database in the address"
     )]
     NotEmpty {
@@ -78,13 +78,13 @@ pub enum Error {
         shown: String,
     },
     /// Secondaries that stay behind.
-    #[error("the secondaries did not catch up within {limit_s} s\nsee whether they are slower than the primary")]
+    #[error("the secondaries did not catch up within {limit_s} s\ncheck whether they are slower than the primary")]
     Behind {
         /// How long they were waited for, in seconds.
         limit_s: u64,
     },
     /// A data directory on this machine cannot be listed.
-    #[error("cannot read directory {}: {source}\nsee that it may be read", dir.display())]
+    #[error("cannot read directory {}: {source}\ncheck that it is readable", dir.display())]
     Directory {
         /// The directory.
         dir: PathBuf,
@@ -209,17 +209,17 @@ impl Place {
 
     fn words(&self, error: &DriverError) -> (String, &'static str) {
         const REACH: &str =
-            "see whether the servers run and can be reached from here, and whether they want TLS (tls=true)";
+            "check whether the servers run and can be reached from here, and whether they need TLS (tls=true)";
         const LOG: &str = "look at the server's log";
         match &*error.kind {
             ErrorKind::ServerSelection { message, .. } => (self.unreachable(message), REACH),
             ErrorKind::Io(source) => (source.to_string(), REACH),
             ErrorKind::ConnectionPoolCleared { .. } => ("the connection broke".into(), REACH),
-            ErrorKind::DnsResolve { message, .. } => (message.clone(), "see whether the name is written right"),
-            ErrorKind::Authentication { .. } => refused("it refused user and password"),
-            ErrorKind::InvalidTlsConfig { message, .. } => (message.clone(), "see whether the files for TLS are right"),
+            ErrorKind::DnsResolve { message, .. } => (message.clone(), "check the spelling of the name"),
+            ErrorKind::Authentication { .. } => refused("it refused the user name and password"),
+            ErrorKind::InvalidTlsConfig { message, .. } => (message.clone(), "check the files for TLS"),
             ErrorKind::Command(error) => match error.code {
-                18 => refused("it refused user and password"),
+                18 => refused("it refused the user name and password"),
                 13 => refused(&error.message),
                 10107 | 13435 => (
                     error.message.clone(),
@@ -232,7 +232,7 @@ impl Place {
             }
             ErrorKind::Write(WriteFailure::WriteConcernError(error)) => (
                 format!("{} (code {})", error.message, error.code),
-                "see whether enough members of the replica set run",
+                "check whether enough members of the replica set are running",
             ),
             ErrorKind::InsertMany(errors) => match (&errors.write_errors, &errors.write_concern_error) {
                 (Some(all), _) if !all.is_empty() => {
@@ -240,7 +240,7 @@ impl Place {
                 }
                 (_, Some(error)) => (
                     format!("{} (code {})", error.message, error.code),
-                    "see whether enough members of the replica set run",
+                    "check whether enough members of the replica set are running",
                 ),
                 _ => ("it refused documents".into(), LOG),
             },

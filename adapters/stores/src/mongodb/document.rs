@@ -25,10 +25,10 @@ fn key_of(document: &RawDocument, table: &Table, into: &mut Vec<u8>) -> Result<(
     into.clear();
     let id = match document.get(ID) {
         Ok(Some(RawBsonRef::String(id))) => id,
-        _ => return Err(foreign(table, ID, "is no string")),
+        _ => return Err(foreign(table, ID, "is not a string")),
     };
     for character in id.chars() {
-        into.push(u8::try_from(u32::from(character)).map_err(|_| foreign(table, ID, "is no key of ours"))?);
+        into.push(u8::try_from(u32::from(character)).map_err(|_| foreign(table, ID, "is not one of our keys"))?);
     }
     Ok(())
 }
@@ -37,7 +37,7 @@ fn key_of(document: &RawDocument, table: &Table, into: &mut Vec<u8>) -> Result<(
 #[derive(Debug, thiserror::Error)]
 #[error(
     "cannot read a document of collection {collection}: field {field} {found}\n\
-     the collection holds documents of another program: name another database"
+     the collection contains documents of another program: name another database"
 )]
 struct Foreign {
     collection: String,
@@ -190,7 +190,7 @@ impl Layout {
                     RawBsonRef::Int32(number) => write!(digits, "{number}"),
                     RawBsonRef::Double(number) => write!(digits, "{number}"),
                     RawBsonRef::Decimal128(number) => write!(digits, "{number}"),
-                    _ => return Err(foreign(table, self.name(place), "holds neither text nor a number")),
+                    _ => return Err(foreign(table, self.name(place), "contains neither text nor a number")),
                 };
                 written.expect("a string takes everything");
                 into.push(digits.as_bytes());
@@ -340,7 +340,7 @@ mod tests {
         assert!(layout.decode_row(&table, &document, &mut Vec::new(), &mut read).is_err());
         document.append(mongodb::bson::raw::cstr!("a"), RawDocumentBuf::new());
         let error = layout.decode(&table, &document, None, &mut read).unwrap_err().to_string();
-        assert!(error.contains("field a holds neither text nor a number"), "{error}");
+        assert!(error.contains("field a contains neither text nor a number"), "{error}");
         assert!(read.is_empty());
     }
 }

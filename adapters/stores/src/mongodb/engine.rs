@@ -117,7 +117,7 @@ impl ClusterEngine {
 impl Engine for ClusterEngine {
     fn facts(&self) -> EngineFacts {
         let mut facts = self.facts.get();
-        facts.settings.insert("servers".into(), "clusters of the user's own, one for each variant".into());
+        facts.settings.insert("servers".into(), "the user's own clusters, one for each variant".into());
         facts
     }
 

@@ -35,7 +35,7 @@ pub static KIND: StoreKind = StoreKind {
             "extension",
             "FILE",
             Form::File,
-            "The extension that seals its files [default: SEALSTONE_WT_EXTENSION, or the one beside this program]",
+            "The extension that seals its files [default: SEALSTONE_WT_EXTENSION, or the one next to this program]",
         ),
         Setting {
             excludes: &["mongod", "extension", "nodes"],
@@ -43,7 +43,7 @@ pub static KIND: StoreKind = StoreKind {
                 "cluster",
                 "CIPHER=URL",
                 Form::Several,
-                "A cluster of your own for one cipher or for none, instead of servers started here: aria-256=mongodb://... \
+                "Your own cluster for one cipher or for none, instead of servers started here: aria-256=mongodb://... \
                  or aria-256=@FILE with the address in the file; once for each",
             )
         },
@@ -53,7 +53,7 @@ pub static KIND: StoreKind = StoreKind {
             "read-preference",
             "WHO",
             Form::Text,
-            "Who is read from: primary, primaryPreferred, secondary, secondaryPreferred, nearest",
+            "Members to read from: primary, primaryPreferred, secondary, secondaryPreferred, nearest",
         ),
         setting("read-concern", "LEVEL", Form::Text, "What is read: local, available, majority, linearizable"),
         setting(
@@ -79,11 +79,11 @@ const fn setting(name: &'static str, value: &'static str, form: Form, help: &'st
 /// Why the servers of a comparison cannot be set up.
 #[derive(Debug, thiserror::Error)]
 enum SetUpError {
-    #[error("a cluster without a cipher\nname it as CIPHER=URL, such as none=mongodb://db1.example/test")]
+    #[error("a cluster without the name of its cipher\nname it as CIPHER=URL, such as none=mongodb://db1.example/test")]
     NoCipher,
     #[error("cannot read the address of cluster {label} from {file}: {source}\nname a file that this user may read")]
     Address { label: String, file: String, source: std::io::Error },
-    #[error("cannot make a directory for the key: {0}\nsee that the directory for temporary files may be written")]
+    #[error("cannot make a directory for the key: {0}\ncheck that the directory for temporary files is writable")]
     Directory(std::io::Error),
 }
 

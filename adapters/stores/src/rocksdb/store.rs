@@ -33,7 +33,7 @@ const POLL: Duration = Duration::from_millis(20);
 
 /// RocksDB's own threads failed, which it does not say more of.
 #[derive(Debug, thiserror::Error)]
-#[error("background work of the store in {} failed\nsee whether the device is full or damaged", dir.display())]
+#[error("background work of the store in {} failed\ncheck whether the device is full or damaged", dir.display())]
 struct Background {
     dir: PathBuf,
 }

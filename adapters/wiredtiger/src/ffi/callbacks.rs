@@ -116,8 +116,8 @@ impl Drop for Callbacks {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ffi::encryptor::check_lengths;
     use crate::ffi::api::{FAILED, UNREADABLE};
+    use crate::ffi::encryptor::check_lengths;
     use crate::settings::Settings;
 
     fn callbacks(dir: &std::path::Path) -> Callbacks {

@@ -9,7 +9,8 @@ use sealstone_seal::engine_page::EnginePageError;
 #[derive(Debug, thiserror::Error)]
 pub enum JournalError {
     /// The system refused.
-    #[error("cannot {attempted} {}: {source}\nsee that the server may read and write its data directory", path.display())]
+    #[error("cannot {attempted} {}: {source}\n\
+             check that the server may read and write its data directory", path.display())]
     File {
         /// What was attempted.
         attempted: &'static str,
@@ -37,7 +38,7 @@ pub enum JournalError {
     /// More files than the account has room for.
     #[error(
         "{} has no room for {files} journal files\n\
-         let checkpoints be written more often, so that old journal files go", path.display()
+         make checkpoints more frequent, so that old journal files are removed", path.display()
     )]
     TooMany {
         /// The account.
@@ -95,8 +96,7 @@ pub enum JournalError {
     },
     /// A file that the account does not name.
     #[error(
-        "journal file {} is none that this database wrote\n\
-         see where it comes from, and take it away", path.display()
+        "journal file {} was not written by this database\nfind out where it comes from, and remove it", path.display()
     )]
     Unlisted {
         /// The file.
@@ -105,8 +105,8 @@ pub enum JournalError {
     /// There is no account, and there must be one.
     #[error(
         "the account of the journal, {}, is missing\n\
-         bring it back with the journal files that it was beside; a backup that left it out opens once with \
-         missing_account=accept in the extension's config, which takes the journal for whole", path.display()
+         restore it with the journal files that it belongs to; a backup that left it out opens once with \
+         missing_account=accept in the extension's config, which takes the journal to be complete", path.display()
     )]
     NoAccount {
         /// Where it must be.

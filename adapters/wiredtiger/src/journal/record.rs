@@ -78,7 +78,7 @@ impl FileKey {
         }
         let info = inspect(&record[BLOCK_AT..encrypted_end]).map_err(|error| first_line(&error))?;
         if !info.place_tag {
-            return Err("a record that no place is known of".into());
+            return Err("a record whose place is not known".into());
         }
         let tag_at = encrypted_end - PLACE_TAG_BYTES;
         // one block of the hash; all of the record's content is in the tag of its own block
@@ -102,7 +102,7 @@ impl FileKey {
             let rest = &mut bytes[from..];
             let Some(length) = length_of(rest) else {
                 if rest.iter().any(|byte| *byte != 0) {
-                    return Err(format!("{} bytes that begin as no record", rest.len()));
+                    return Err(format!("{} bytes that do not begin as a record", rest.len()));
                 }
                 break;
             };

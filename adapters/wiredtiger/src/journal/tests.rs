@@ -178,7 +178,7 @@ fn records_stay_in_their_places() {
     fs::write(store.log(1), &good).unwrap();
     fs::write(store.log(2), &good).unwrap();
     assert!(
-        store.look().unwrap_err().starts_with("journal file WiredTigerLog.0000000002 is none that this database wrote")
+        store.look().unwrap_err().starts_with("journal file WiredTigerLog.0000000002 was not written by this database")
     );
     fs::remove_file(store.log(2)).unwrap();
     let other = written();

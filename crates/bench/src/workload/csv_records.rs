@@ -31,13 +31,13 @@ pub enum Error {
         encoding: &'static str,
     },
     /// Nothing in it.
-    #[error("{} is empty\nwrite a header line with the column names, then one record a line", path.display())]
+    #[error("{} is empty\nwrite a header line with the column names, then one record per line", path.display())]
     Empty {
         /// The file.
         path: PathBuf,
     },
     /// A header and nothing else.
-    #[error("{} has a header line and no records\nwrite one record a line below it", path.display())]
+    #[error("{} has a header line and no records\nwrite one record per line below it", path.display())]
     HeaderOnly {
         /// The file.
         path: PathBuf,
@@ -84,7 +84,8 @@ pub enum Error {
         wanted: usize,
     },
     /// A record of more than a mebibyte.
-    #[error("{}, line {line}: a record of more than 1 MiB begins here\nis a quote left open, or is this no CSV file?", path.display())]
+    #[error("{}, line {line}: a record of more than 1 MiB begins here\n\
+             is a quote left open, or is this not a CSV file?", path.display())]
     TooLong {
         /// The file.
         path: PathBuf,
@@ -351,11 +352,11 @@ mod tests {
 
     #[test]
     fn refuses_files_without_records() {
-        let empty = "FILE is empty\nwrite a header line with the column names, then one record a line";
+        let empty = "FILE is empty\nwrite a header line with the column names, then one record per line";
         assert_eq!(error(""), empty);
         assert_eq!(error("\u{feff}"), empty);
         assert_eq!(error("\r\n\n"), empty);
-        let header_only = "FILE has a header line and no records\nwrite one record a line below it";
+        let header_only = "FILE has a header line and no records\nwrite one record per line below it";
         assert_eq!(error("a,b\n"), header_only);
         assert_eq!(error("a,b"), header_only);
     }
@@ -392,7 +393,7 @@ mod tests {
     fn refuses_a_quote_left_open_over_a_mebibyte() {
         let text = format!("a,b\n1,2\n3,\"4\n{}", "5,6\n".repeat(300_000));
         let wanted =
-            "FILE, line 3: a record of more than 1 MiB begins here\nis a quote left open, or is this no CSV file?";
+            "FILE, line 3: a record of more than 1 MiB begins here\nis a quote left open, or is this not a CSV file?";
         assert_eq!(error(text), wanted);
     }
 

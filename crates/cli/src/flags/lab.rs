@@ -9,7 +9,7 @@ use sealstone_servers::server::{Server, ServerOption, Settings};
 #[cfg(feature = "mongodb")]
 use super::mongo::SealingFlags;
 
-/// Where a lab is, where nobody says.
+/// Where a lab is, unless its directory is given.
 const LAB_DIR: &str = "sealstone-lab";
 
 const LAB_EXAMPLES: &str = "\
@@ -19,32 +19,32 @@ Examples:
   sealstone lab up mongodb --nodes 3 --cipher aria-256
       the same sealed, under a key file made for it: sealstone-lab/lab.key
   sealstone lab up mongodb --nodes 3 --cipher aria-256 --kmip
-      the same under a key of a key server (PyKMIP), which is started beside it
+      the same under a key from a key server (PyKMIP), which is started with it
   sealstone lab up mongodb --cipher aria-256 --key kmip:kms.toml
-      the same under a key of a key server of your own
+      the same under a key from your own key server
   sealstone lab up pykmip --dir kms
       a key server alone; then: sealstone keys new kmip:kms/lab.kms/key.toml
   sealstone lab down
-      ends them; lab up starts them again with their data
+      stops them; lab up starts them again with their data
 
-All listen on 127.0.0.1 alone. Ctrl-C while they start ends them. Remove the
-directory to be rid of the data.";
+All listen on 127.0.0.1 only. Ctrl-C while they start stops them. Remove the
+directory to delete the data.";
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum LabCommand {
     /// Start the servers of a lab, or start them again
     #[command(after_help = LAB_EXAMPLES)]
     Up(Box<LabUp>),
-    /// List the labs in a directory, and how each stands
+    /// List the labs in a directory, and their state
     List {
-        /// A lab, or the directory that has labs in it
+        /// A lab, or a directory that contains labs
         #[arg(value_name = "DIR", default_value = ".", value_hint = ValueHint::DirPath)]
         dir: PathBuf,
         /// Print JSON
         #[arg(long)]
         json: bool,
     },
-    /// Show how the servers of a lab stand; exit code 1 when not all of them serve
+    /// Show the state of the servers of a lab; exit code 1 if not all of them serve
     Status {
         /// The directory of the lab
         #[arg(value_name = "DIR", default_value = LAB_DIR, value_hint = ValueHint::DirPath)]
@@ -53,7 +53,7 @@ pub(crate) enum LabCommand {
         #[arg(long)]
         json: bool,
     },
-    /// End the servers of a lab; their data stay
+    /// Stop the servers of a lab; their data remain
     Down {
         /// The directory of the lab
         #[arg(value_name = "DIR", default_value = LAB_DIR, value_hint = ValueHint::DirPath)]
@@ -69,7 +69,7 @@ pub(crate) enum LabCommand {
 pub(crate) struct LabUp {
     /// The directory of the lab.
     pub(crate) dir: PathBuf,
-    /// The servers to start; without it those that the lab has.
+    /// The servers to start; absent: those that the lab has.
     pub(crate) server: Option<&'static Server>,
     /// Their settings.
     pub(crate) settings: Settings,
@@ -87,14 +87,14 @@ pub(crate) struct LabSealing {
     /// Seal with this key: a key file, or kmip:... [default: a new key file in the lab, if a cipher is named]
     #[arg(long, value_name = "KEY", value_hint = ValueHint::FilePath)]
     pub(crate) key: Option<String>,
-    /// Start a key server (PyKMIP) beside the members, and seal with a key made in it
+    /// Start a key server (PyKMIP) with the members, and seal with a key made in it
     #[arg(long, conflicts_with = "key")]
     pub(crate) kmip: bool,
     #[command(flatten)]
     pub(crate) flags: SealingFlags,
 }
 
-/// Whether the data of `server` can be sealed by what this program knows of.
+/// Whether this program knows how to seal the data of `server`.
 #[cfg(feature = "mongodb")]
 fn can_be_sealed(server: &Server) -> bool {
     server.name == "mongodb"
@@ -104,7 +104,7 @@ impl Args for LabUp {
     fn augment_args(command: Command) -> Command {
         let dir = Arg::new("dir").long("dir").value_name("DIR").default_value(LAB_DIR).global(true);
         let dir = dir.value_hint(ValueHint::DirPath).value_parser(value_parser!(PathBuf));
-        let dir = dir.help("The directory of the lab: new or empty, or that of a lab which has ended");
+        let dir = dir.help("The directory of the lab: new or empty, or that of a stopped lab");
         let json = Arg::new("json").long("json").action(ArgAction::SetTrue).global(true).display_order(900);
         let json = json.help("Print JSON");
         command

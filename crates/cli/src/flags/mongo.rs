@@ -19,7 +19,7 @@ pub(crate) enum OptionsFormat {
 /// Key, cipher and extension of a server.
 #[derive(Args, Debug, Default)]
 pub(crate) struct SealingFlags {
-    /// Cipher [default: the key's, where a key server knows it; else aes-256]
+    /// Cipher [default: the key's, if a key server knows it; else aes-256]
     #[arg(long, value_name = "CIPHER", value_parser = Suggest(cipher_names_only))]
     pub(crate) cipher: Option<String>,
     #[command(flatten)]
@@ -27,16 +27,16 @@ pub(crate) struct SealingFlags {
     /// CPU instructions to use [default: the fastest]
     #[arg(long, value_name = "NAME", value_parser = Suggest(accel_names))]
     pub(crate) accel: Option<String>,
-    /// The extension [default: as SEALSTONE_WT_EXTENSION says, or beside this program]
+    /// The extension [default: SEALSTONE_WT_EXTENSION, or next to this program]
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) extension: Option<PathBuf>,
 }
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum MongoCommand {
-    /// Print the options under which mongod seals its files
+    /// Print the options that make mongod seal its files
     Config {
-        /// The data directory; an encryptor takes an empty one only
+        /// The data directory; an encryptor accepts only an empty one
         #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
         dbpath: PathBuf,
         /// The key file, or kmip:...
@@ -48,9 +48,9 @@ pub(crate) enum MongoCommand {
         #[arg(long, value_enum, default_value_t = OptionsFormat::Options)]
         format: OptionsFormat,
     },
-    /// Show what is sealed in a data directory and what is not; exit code 1 when data lie in the clear
+    /// Show what is sealed in a data directory and what is not; exit code 1 if there is data in the clear
     Check {
-        /// The data directory; mongod may run
+        /// The data directory; mongod may be running
         #[arg(value_name = "DIR", value_hint = ValueHint::DirPath)]
         dir: PathBuf,
         /// Print JSON

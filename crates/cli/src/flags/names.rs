@@ -7,7 +7,7 @@ use sealstone_cipher::backend::Backend;
 use sealstone_cipher::registry;
 use sealstone_stores::table;
 
-/// Offers names to completions and refuses none: the library that owns the table does, with its own words.
+/// Offers names to completions and refuses none: the library that owns the table does, with its own message.
 #[derive(Clone)]
 pub(super) struct Suggest(pub(super) fn() -> Vec<&'static str>);
 

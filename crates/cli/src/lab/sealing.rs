@@ -44,7 +44,7 @@ pub(super) fn engine_config(lab: &mut Lab, dir: &Path, sealing: &LabSealing) -> 
         state::check_free(dir)?;
         if *kmip { key_server(lab, dir, flags.cipher.as_deref().unwrap_or(DEFAULT_CIPHER))? } else { new_key(dir)? }
     } else if flags.extension.is_some() || flags.accel.is_some() {
-        bail!("nothing says what to seal with\nname a cipher with --cipher, or a key with --key or --kmip");
+        bail!("no cipher and no key to seal with\nname a cipher with --cipher, or a key with --key or --kmip");
     } else {
         return Ok(None);
     };
@@ -56,7 +56,7 @@ fn new_key(dir: &Path) -> anyhow::Result<String> {
     let file = dir.join("lab.key");
     if !file.exists() {
         if let Err(error) = std::fs::create_dir_all(dir) {
-            bail!("cannot create directory {}: {error}\ntake a directory that can be written", dir.display());
+            bail!("cannot create directory {}: {error}\nchoose a writable directory", dir.display());
         }
         KeyFile::create(&file, "lab")?;
         say(&format!("made key lab in {}", file.display()));

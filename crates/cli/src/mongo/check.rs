@@ -27,8 +27,8 @@ pub(crate) fn remark(dir: &Path) {
         && !report.is_sealed()
     {
         say(&format!(
-            "{} holds data in the clear: with these options mongod takes an empty directory only\n\
-             to convert a member of a replica set, empty its directory and let it sync anew (docs/guide/mongodb.md)",
+            "{} contains data in the clear: with these options mongod accepts only an empty directory\n\
+             to convert a member of a replica set, empty its directory and resync it (docs/guide/mongodb.md)",
             dir.display()
         ));
     }
@@ -58,7 +58,7 @@ fn text(report: &Report) -> String {
         }
     }
     let aside = [with(report, Standing::AlwaysClear), with(report, Standing::Unknown)].concat();
-    text.push_str("\nno encryptor gets to see, and so in the clear:\n");
+    text.push_str("\nnot passed to any encryptor, and so in the clear:\n");
     let mut told: Vec<&str> = Vec::new();
     for file in aside {
         // one line for all files of a directory

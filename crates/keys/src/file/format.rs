@@ -76,7 +76,7 @@ impl Stored {
         // the parser's own message quotes the line, and the line may hold the secret: only its place is passed on
         let place = |error: toml::de::Error| {
             let line = error.span().map(|span| text[..span.start].matches('\n').count() + 1);
-            garbled(line, "not what stands in a key file".into())
+            garbled(line, "not the contents of a key file".into())
         };
         let head: Head = toml::from_str(text).map_err(place)?;
         let (id, protection, mut entries) = match head.format {
@@ -99,7 +99,7 @@ impl Stored {
             return Err(garbled(None, "a key has version 0, versions count from 1".into()));
         }
         if let Some(twice) = entries.windows(2).find(|pair| pair[0].version == pair[1].version) {
-            return Err(garbled(None, format!("version {} stands there twice", twice[0].version)));
+            return Err(garbled(None, format!("version {} is listed twice", twice[0].version)));
         }
         Ok(Self { id, protection, entries })
     }

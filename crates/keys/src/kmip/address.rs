@@ -138,11 +138,11 @@ impl Address {
                 "version" => read.version.replace(value).is_some(),
                 other => {
                     let known = "cert, key, ca, server, name, timeout_ms, retries, version";
-                    return Err(wrong(format!("{other:?} is none of {known}")));
+                    return Err(wrong(format!("{other:?} is not one of {known}")));
                 }
             };
             if seen {
-                return Err(wrong(format!("{name} stands there twice")));
+                return Err(wrong(format!("{name} is given twice")));
             }
         }
         read.checked(Path::new(""))
@@ -202,7 +202,7 @@ impl Body {
             None => None,
             Some(text) => Some(Version::parse(&text).ok_or_else(|| {
                 let known: Vec<String> = Version::KNOWN.iter().map(Version::to_string).collect();
-                wrong(format!("version={text}, and {} are spoken here", known.join(", ")))
+                wrong(format!("version={text}, and {} are supported", known.join(", ")))
             })?),
         };
         Ok(Address {
@@ -304,17 +304,17 @@ mod tests {
         );
         assert_eq!(refusal(&format!("kmip://kms1:x/k?{FILES}")), "\"kms1:x\" is not HOST or HOST:PORT");
         assert_eq!(refusal(&format!("kmip:///k?{FILES}")), "\"\" is not HOST or HOST:PORT");
-        assert_eq!(refusal(&format!("kmip://a/k?{FILES}&cert=d")), "cert stands there twice");
+        assert_eq!(refusal(&format!("kmip://a/k?{FILES}&cert=d")), "cert is given twice");
         assert_eq!(refusal(&format!("kmip://a/k?{FILES}&timeout_ms=x")), "timeout_ms=x is not a whole number");
         assert_eq!(refusal(&format!("kmip://a/k?{FILES}&timeout_ms=0")), "timeout_ms=0, 1 to 600000 are allowed");
         assert_eq!(refusal(&format!("kmip://a/k?{FILES}&retries=21")), "more retries than 20");
         assert_eq!(
             refusal(&format!("kmip://a/k?{FILES}&version=1.1")),
-            "version=1.1, and 2.1, 2.0, 1.4, 1.3, 1.2 are spoken here"
+            "version=1.1, and 2.1, 2.0, 1.4, 1.3, 1.2 are supported"
         );
         assert_eq!(
             refusal(&format!("kmip://a/k?{FILES}&tls=off")),
-            "\"tls\" is none of cert, key, ca, server, name, timeout_ms, retries, version"
+            "\"tls\" is not one of cert, key, ca, server, name, timeout_ms, retries, version"
         );
     }
 }

@@ -177,7 +177,7 @@ impl Connection<'_> {
                 attempted: format!("{} ({})", R::OPERATION, self.attempted),
                 server: self.client.address.servers[server].to_string(),
                 found: fault.found,
-                next: "look with sealstone keys list whether it was done before you try again",
+                next: "check with sealstone keys list whether it was done before you try again",
             }),
         }
     }
@@ -258,9 +258,9 @@ impl Fault {
                     format!("its certificate is not accepted: {reason:?} (the authority is the one named by ca=)")
                 }
                 rustls::Error::AlertReceived(alert) => {
-                    format!("it broke off {when}: TLS alert {alert:?} (see whether it knows the client certificate)")
+                    format!("it broke off {when}: TLS alert {alert:?} (check whether it knows the client certificate)")
                 }
-                other => format!("not the TLS that was expected {when}: {other}"),
+                other => format!("unexpected TLS {when}: {other}"),
             });
         }
         let found = match error.kind() {
@@ -279,7 +279,7 @@ impl Fault {
 }
 
 fn not_kmip(error: &dyn fmt::Display) -> String {
-    format!("it sent what is no KMIP answer: {error}")
+    format!("it sent something that is not a KMIP answer: {error}")
 }
 
 /// One TLS connection to one server, with the version of the protocol that it speaks.

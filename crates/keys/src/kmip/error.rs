@@ -20,7 +20,7 @@ pub enum KmipError {
     /// A file named in the address cannot be used.
     #[error(
         "cannot use {} as {what}: {found}\n\
-         name another file, or mend this one", path.display()
+         name another file, or fix this one", path.display()
     )]
     File {
         /// What it was to be: `client certificate`.
@@ -42,8 +42,8 @@ pub enum KmipError {
     },
     /// No server gave an answer that could be used.
     #[error(
-        "cannot {attempted}: no key server gave an answer ({})\n\
-         nothing was opened and nothing was written; mend the first server's fault, or name another with server=",
+        "cannot {attempted}: no key server answered ({})\n\
+         nothing was opened and nothing was written; fix the first server's problem, or name another with server=",
         servers.join("; ")
     )]
     Unreachable {
@@ -97,7 +97,7 @@ pub enum KmipError {
     },
     /// Several objects have the name.
     #[error(
-        "key {key} on {server} is not one key: {} have this name\n\
+        "key {key} on {server} is not one key: {} keys have this name\n\
          give the unique identifier instead of the name", ids.join(", ")
     )]
     Ambiguous {
@@ -152,7 +152,7 @@ pub enum KmipError {
     /// The object is not one that keeps a text of ours.
     #[error(
         "{note} on {server} cannot be used: {found}\n\
-         give a name that no object there has yet, and it is made; or that of the object that was made so"
+         give a name that no object there has yet, to create one; or that of an object created this way"
     )]
     NoNote {
         /// What the text is, and the name or unique identifier asked for: `anchor orders-anchor`.
@@ -165,7 +165,7 @@ pub enum KmipError {
     /// A text was to be replaced and is not there any more: somebody else wrote another.
     #[error(
         "cannot write {note} on {server}: it reads {found}\n\
-         somebody else writes to it: see that one store alone uses it, and then try again"
+         something else writes to it: make sure that only one store uses it, then try again"
     )]
     Overtaken {
         /// What the text is, and the name or unique identifier of the object: `anchor orders-anchor`.
@@ -186,7 +186,7 @@ pub enum KmipError {
         next: String,
     },
     /// A new key was made and could not be made Active.
-    #[error("{}\nthe new key {id} {left}; the keys that were there are as before", first_line(cause))]
+    #[error("{}\nthe new key {id} {left}; the existing keys are unchanged", first_line(cause))]
     NotActivated {
         /// Unique identifier of the new key.
         id: String,
@@ -242,7 +242,7 @@ fn told(message: &str) -> String {
 fn refusal_hint(reason: ResultReason) -> &'static str {
     match reason {
         ResultReason::PERMISSION_DENIED | ResultReason::AUTHENTICATION_NOT_SUCCESSFUL => {
-            "see on the server what the owner of the client certificate may do"
+            "check on the server what the owner of the client certificate may do"
         }
         ResultReason::ITEM_NOT_FOUND | ResultReason::OBJECT_NOT_FOUND => "list the keys with sealstone keys list",
         ResultReason::APPLICATION_NAMESPACE_NOT_SUPPORTED => "allow the application namespace sealstone on the server",
@@ -259,8 +259,8 @@ fn state_hint(state: State) -> &'static str {
         State::DEACTIVATED => "it still opens old data; make a new version with sealstone keys rotate",
         State::COMPROMISED => "it was revoked as compromised: restore the data from elsewhere under another key",
         State::DESTROYED | State::DESTROYED_COMPROMISED => {
-            "its material is gone for good; what was sealed under it opens from a backup of the key server alone"
+            "its material is gone for good; what was sealed under it opens only with a backup of the key server"
         }
-        _ => "see the key server",
+        _ => "check the key server",
     }
 }

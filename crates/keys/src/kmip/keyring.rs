@@ -213,7 +213,7 @@ impl Keyring {
         let bits = material.len() * 8;
         let fits = row(cipher).is_some_and(|row| bits >= 8 * row.key_bytes && row.takes_key_bits(bits));
         if !fits {
-            let found = format!("the key has {bits} bits, and {cipher} wants {}", kind.length_bits);
+            let found = format!("the key has {bits} bits, and {cipher} needs {}", kind.length_bits);
             return Err(KmipError::NotPossible { attempted, found, next: "give a key of that length".into() });
         }
         let mut connection = self.client.connection(attempted);

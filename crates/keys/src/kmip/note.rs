@@ -185,7 +185,7 @@ impl Note {
         match (ours.next(), ours.count()) {
             (Some(information), 0) => Ok(Found { id, information }),
             (Some(_), more) => {
-                no_note(format!("object {id} keeps {} texts for {NAMESPACE}, and one is meant", more + 1))
+                no_note(format!("object {id} keeps {} texts for {NAMESPACE}, and there should be one", more + 1))
             }
             (None, _) => no_note(format!("object {id} keeps no text for {NAMESPACE}")),
         }

@@ -88,7 +88,7 @@ fn check_private(what: &'static str, path: &Path) -> Result<(), KmipError> {
     let found = fs::metadata(path).map_err(|source| KmipError::Read { what, path: path.to_owned(), source })?;
     let mode = found.permissions().mode() & 0o7777;
     if mode & 0o007 != 0 {
-        let found = format!("it is open to everyone (mode {mode:04o}); close it with: chmod o= {}", path.display());
+        let found = format!("it is open to everyone (mode {mode:04o}); restrict it with: chmod o= {}", path.display());
         return Err(KmipError::File { what, path: path.to_owned(), found });
     }
     Ok(())

@@ -305,12 +305,15 @@ impl Decoder<'_> {
     /// Reads the header at `at`, which must end before `end`, with its whole value.
     fn head(&self, at: usize, end: usize) -> Result<Head, Malformed> {
         let header = self.bytes[at..end].first_chunk().ok_or_else(|| {
-            self.fault(at, format!("ends after {} bytes, where an item of at least {HEADER_BYTES} stands", end - at))
+            self.fault(
+                at,
+                format!("ends after {} bytes, where an item of at least {HEADER_BYTES} bytes was expected", end - at),
+            )
         })?;
         let head = Head::read(header);
         // the standard's tags begin with 42, extensions with 54; all others are reserved (9.1.1.1)
         if !matches!(head.tag.0 >> 16, 0x42 | 0x54) {
-            return Err(self.fault(at, format!("{}, which is neither of KMIP nor an extension", head.tag)));
+            return Err(self.fault(at, format!("{}, which is neither a KMIP tag nor an extension", head.tag)));
         }
         let room = end - at - HEADER_BYTES;
         if head.value_bytes.next_multiple_of(8) > room {
@@ -456,7 +459,7 @@ mod tests {
 
     #[test]
     fn whatever_is_not_as_the_standard_says_is_refused_with_its_place() {
-        assert_eq!(refusal(""), "message (byte 0): ends after 0 bytes, where an item of at least 8 stands");
+        assert_eq!(refusal(""), "message (byte 0): ends after 0 bytes, where an item of at least 8 bytes was expected");
         assert_eq!(
             refusal("420020 02 00000004 00000008 00000001"),
             "Compromise Date (byte 0): padding that is not zero"
@@ -477,7 +480,7 @@ mod tests {
         );
         assert_eq!(
             refusal("120020 02 00000004 0000000000000000"),
-            "message (byte 0): tag 0x120020, which is neither of KMIP nor an extension"
+            "message (byte 0): tag 0x120020, which is neither a KMIP tag nor an extension"
         );
         assert_eq!(
             refusal("420020 08 FFFFFFFF 0000000000000000"),

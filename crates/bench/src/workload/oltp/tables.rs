@@ -161,7 +161,7 @@ pub(super) fn number(table: &Table, record: &Record, field: usize) -> Result<i64
     let value = record.get(field).unwrap_or_default();
     std::str::from_utf8(value).ok().and_then(|digits| digits.parse().ok()).ok_or_else(|| {
         let name = table.fields.get(field).map_or("?", |field| &field.name);
-        StoreError::Differs(format!("a row of {} came back damaged: {name} is no number", table.name))
+        StoreError::Differs(format!("a row of {} came back damaged: {name} is not a number", table.name))
     })
 }
 
