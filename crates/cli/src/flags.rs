@@ -165,7 +165,7 @@ pub(crate) struct CompareFlags {
     /// TOML file with any of these settings; flags override it
     #[arg(long, help_heading = OPTIONS, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) config: Option<PathBuf>,
-    /// Print the settings in force as TOML and stop
+    /// Print the effective settings as TOML and stop
     #[arg(long, help_heading = OPTIONS)]
     pub(crate) print_config: bool,
     /// Seal with this key: a key file, or kmip:... [default: a random key, forgotten at the end]
@@ -520,7 +520,7 @@ pub(crate) struct ManFlags {
     pub(crate) out: Option<PathBuf>,
 }
 
-/// `Policy` as the parser wants it.
+/// `Policy` as the parser needs it.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(crate) enum PolicyName {
     /// Every cipher in good standing
@@ -541,7 +541,7 @@ impl From<PolicyName> for Policy {
     }
 }
 
-/// `Work` as the parser wants it.
+/// `Work` as the parser needs it.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(crate) enum WorkName {
     /// Encrypt and authenticate

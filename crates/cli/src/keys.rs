@@ -95,7 +95,7 @@ pub(crate) fn run(command: &KeysCommand) -> anyhow::Result<Answer> {
     }
 }
 
-/// Does the command if it is about a key on a key server, and not alike for every source.
+/// Runs the command if it is about a key on a key server and differs there from other sources.
 #[cfg(feature = "kmip")]
 fn on_server(command: &KeysCommand) -> anyhow::Result<Option<Answer>> {
     use KeysCommand::{Export, Import, New, Retire, Rotate, Show};
@@ -259,10 +259,10 @@ fn rotate(key: &KeyFile, json: bool) -> anyhow::Result<Answer> {
     show(&key.summary(), json)
 }
 
-/// Retires a version that protects nothing in `stores`; with none given, the user said that nobody shall look.
+/// Retires a version that protects nothing in `stores`; with none given, the user asked for no check.
 fn retire(key: &KeyFile, version: u32, stores: &[PathBuf], json: bool) -> anyhow::Result<Answer> {
     let wanted = KeyRef { id: key.id().to_owned(), version };
-    // an error in the version itself is told before stores are read
+    // an error in the version itself is reported before stores are read
     key.get(&wanted)?;
     if key.current()?.0 == wanted {
         return Err(KeyError::Newest { key: wanted, place: key.describe() }.into());
@@ -294,8 +294,8 @@ fn sealed_by_server(_: &Path, _: &KeyRef, _: &dyn Fn() -> Result<Secret, KeyErro
     Ok(None)
 }
 
-/// Refuses if anything in `stores` is under `key` of the source `spec`; else says how many sealed files were looked at.
-/// `secret` gives the key's secret, which is asked for where the files name it by its fingerprint alone.
+/// Refuses if anything in `stores` is under `key` of the source `spec`; otherwise returns how many sealed files were
+/// checked. `secret` returns the key's secret, which is needed where the files name it only by its fingerprint.
 fn still_protected(
     key: &KeyRef,
     secret: &dyn Fn() -> Result<Secret, KeyError>,
@@ -383,7 +383,7 @@ fn versions(list: &[u32]) -> String {
     }
 }
 
-/// What stands in a key file as its time may be anything; a terminal must not obey it.
+/// A key file may contain anything as its time; a terminal must not obey it.
 fn printable(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { '?' } else { c }).collect()
 }

@@ -18,7 +18,7 @@ use crate::message::{Answer, print, say};
 
 /// Names a file with the passphrase, to us and to the extension.
 const PASSPHRASE_VARIABLE: &str = "SEALSTONE_PASSPHRASE_FILE";
-/// Taken where neither flag nor key name one.
+/// Used if neither the flag nor the key names one.
 pub(crate) const FIRST_CIPHER: &str = "aes-256";
 
 /// Runs one of the commands.
@@ -40,10 +40,10 @@ fn config(dbpath: &Path, key: &str, sealing: &SealingFlags, format: OptionsForma
     Ok(Answer::Done)
 }
 
-/// What the extension is told. The key is asked for here and now: options that lead to no key are none.
+/// The settings of the extension. The key is fetched right away: options that lead to no key are useless.
 pub(crate) fn engine_options(key: &str, sealing: &SealingFlags) -> anyhow::Result<EngineOptions> {
     let named = sealing.cipher.as_deref().map(registry::cipher).transpose()?;
-    // an unknown name would be told by a server that does not start
+    // otherwise an unknown name would show only when the server does not start
     if let Some(accel) = sealing.accel.as_deref().filter(|name| *name != "auto") {
         Backend::by_name(accel)?;
     }

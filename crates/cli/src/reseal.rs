@@ -52,7 +52,7 @@ pub(crate) fn run(flags: &ResealFlags) -> anyhow::Result<Answer> {
     let closed = db.close();
     let mut report = resealed?;
     closed?;
-    // the end of the database removed what was not needed any more
+    // closing the database removed what was no longer needed
     let key = KeyRef { id: report.key_id.clone(), version: report.key_version };
     report.left = reseal::left(&flags.dir, cipher, &key)?;
     if flags.json {
@@ -63,7 +63,7 @@ pub(crate) fn run(flags: &ResealFlags) -> anyhow::Result<Answer> {
     Ok(if report.is_finished() { Answer::Done } else { Answer::Negative })
 }
 
-/// The cipher of the store in `dir`, as its newest control file tells it.
+/// The cipher of the store in `dir`, according to its newest control file.
 fn present_cipher(dir: &Path) -> anyhow::Result<&'static Cipher> {
     let status = rest::status(dir)?;
     let current = status.files.iter().find(|file| file.name == "CURRENT");
@@ -113,7 +113,7 @@ fn line(left: &Left) -> String {
     format!("{}: {plain}{}", left.file, left.why.words())
 }
 
-/// The command that goes on where this one ended.
+/// The command that resumes where this one stopped.
 fn command(flags: &ResealFlags, cipher: &Cipher) -> String {
     let key = quoted(Path::new(&flags.key));
     let mut words = vec!["sealstone rest reseal".to_string(), quoted(&flags.dir), "--key".into(), key];

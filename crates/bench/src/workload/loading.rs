@@ -5,7 +5,7 @@ use sealstone_store::{Row, Store, StoreError, Table};
 /// Rows written between two reports of progress.
 const REPORT_ROWS: u64 = 256;
 
-/// Writes `rows`, in strictly ascending key order, and tells `progress` how many since its last call.
+/// Writes `rows`, in strictly ascending key order, and reports to `progress` how many since its last call.
 ///
 /// # Errors
 /// What the store says.

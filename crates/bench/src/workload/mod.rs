@@ -1,7 +1,7 @@
 //! What the runner needs of a workload, and the table of workloads.
 //!
-//! A workload decides what is asked of a store and in which order. It knows nothing of encryption, of how a run is
-//! timed, or of what becomes of the figures.
+//! A workload decides what is asked of a store and in which order. It knows nothing about encryption, about how a run
+//! is timed, or what is done with the figures.
 
 mod batch;
 mod csv_records;
@@ -34,7 +34,7 @@ pub enum Unit {
     Bytes,
 }
 
-/// How a workload wants to be run.
+/// How a workload has to be run.
 #[derive(Clone, Debug)]
 pub struct Spec {
     /// Name in flags and reports, such as `a` or `batch-scan`.
@@ -47,8 +47,8 @@ pub struct Spec {
     pub dataset: &'static str,
     /// Number of clients, where the workload itself fixes it (80 for `oltp`, 1 for the batches).
     pub clients: Option<usize>,
-    /// Caches are dropped before every slice, and the data is loaded anew before every pass over it; so it may share its
-    /// data set only with workloads that leave it as it was loaded.
+    /// Caches are dropped before every slice, and the data is loaded again before every pass over it; so it may share
+    /// its data set only with workloads that leave it as it was loaded.
     pub cold: bool,
     /// Starts every round with an empty store (the workload is itself a load).
     pub from_empty: bool,
@@ -75,7 +75,7 @@ pub trait Recorder {
 ///
 /// Its whole run is a function of the seed: every variant sees the same operations in the same round.
 pub trait Workload: Send + Sync {
-    /// How it wants to be run.
+    /// How it has to be run.
     fn spec(&self) -> &Spec;
 
     /// The tables it uses.
@@ -180,7 +180,7 @@ pub enum Error {
 /// Makes a workload from what all workloads of one comparison share.
 type Make = fn(&'static Spec, &Sources) -> Result<Box<dyn Workload>, Error>;
 
-/// Every workload: how it wants to be run, and how it is made. Adding one is a file and a line here.
+/// Every workload: how it has to be run, and how it is made. Adding one is a file and a line here.
 static TABLE: [(Spec, Make); 9] = [
     (ycsb::A, ycsb::make),
     (ycsb::B, ycsb::make),
@@ -203,7 +203,7 @@ pub fn names() -> Vec<&'static str> {
     workloads().map(|spec| spec.name).collect()
 }
 
-/// How the workload called `name` wants to be run.
+/// How the workload called `name` has to be run.
 ///
 /// # Errors
 /// [`Error::Unknown`], with the nearest name.

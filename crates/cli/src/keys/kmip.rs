@@ -1,5 +1,5 @@
-//! `sealstone keys` for keys on a key server: the same commands, in the server's terms. Not here: the check, which treats
-//! every source alike, and key files.
+//! `sealstone keys` for keys on a key server: the same commands, in the server's terms. Not here: the check, which is
+//! the same for every source, and key files.
 
 use std::path::PathBuf;
 
@@ -15,7 +15,7 @@ use crate::message::{Answer, print, print_json, say};
 use crate::table::Table;
 use crate::terminal;
 
-/// Cipher that a new key is for when nobody says which.
+/// Cipher that a new key is for unless another is named.
 const CIPHER: &str = "aes-256";
 
 /// Makes the key that the address names, or `id`.

@@ -13,8 +13,8 @@ pub(super) fn is_data_directory(dir: &Path) -> bool {
     dir.join("WiredTiger").is_file()
 }
 
-/// Refuses if a block or a journal record in `dir` is under `key`, whose secret is `secret`; else says how many sealed files
-/// were looked at.
+/// Refuses if a block or a journal record in `dir` is under `key`, whose secret is `secret`; otherwise returns how many
+/// sealed files were looked at.
 pub(super) fn still_protected(dir: &Path, key: &KeyRef, secret: &Secret) -> anyhow::Result<u64> {
     let report = check(dir)?;
     let shown = dir.display();

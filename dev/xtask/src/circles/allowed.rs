@@ -1,4 +1,4 @@
-//! The circles between files that still stand. The list only becomes shorter.
+//! The remaining circles between files. The list only becomes shorter.
 //!
 //! Not here: finding them (`circles`).
 
