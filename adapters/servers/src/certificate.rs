@@ -19,7 +19,7 @@ pub enum CertificateUse {
     Client,
 }
 
-/// An authority whose own key lies in no file: what it has not signed by its end, nobody signs.
+/// An authority whose own key is in no file: nothing can be signed once it is dropped.
 pub struct Authority {
     dir: PathBuf,
     issuer: Issuer<'static, KeyPair>,
@@ -41,7 +41,7 @@ impl Authority {
         Ok(Self { dir: dir.to_owned(), issuer: Issuer::new(params, key) })
     }
 
-    /// Makes a certificate for `usage`, in `NAME.pem` beside the authority's, and its key in `NAME-key.pem`.
+    /// Makes a certificate for `usage`, in `NAME.pem` next to the authority's, and its key in `NAME-key.pem`.
     ///
     /// # Errors
     /// As [`Authority::make`].

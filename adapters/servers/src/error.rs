@@ -10,7 +10,7 @@ pub enum LabError {
     NoProgram {
         /// What it is, such as `mongod`.
         what: &'static str,
-        /// Where it was looked for.
+        /// Where it was searched for.
         looked: String,
         /// How to name or install one.
         step: &'static str,

@@ -1,5 +1,5 @@
-//! One server process in a directory of its own: its record, its port, its start, its end. Not here: what one kind of server
-//! does differently from the next (`mongod`, `pykmip`), several that belong together (`mongod::ReplicaSet`).
+//! One server process in its own directory: its record, its port, starting and stopping it. Not here: what one kind of
+//! server does differently from the next (`mongod`, `pykmip`), several that belong together (`mongod::ReplicaSet`).
 
 use std::fmt::Debug;
 use std::fs::{self, File};
@@ -73,7 +73,7 @@ pub trait ServerKind {
     /// Whether the server on `port` answers, given what it has logged since it was started.
     fn is_ready(port: u16, log: &str) -> bool;
 
-    /// Whether it says that somebody else has the port, given its log and what it printed.
+    /// Whether it says that the port is taken, given its log and what it printed.
     fn is_port_taken(log: &str, output: &str) -> bool;
 
     /// Whether the server ran in `dir` before, so that a taken port may be its own, not yet free.
@@ -108,12 +108,12 @@ pub struct Instance<K: ServerKind> {
 }
 
 impl<K: ServerKind> Instance<K> {
-    /// Starts a server in `dir`, which is made if it is not there, and waits until it answers. A directory that had a
-    /// server keeps its data and its port.
+    /// Starts a server in `dir`, which is created if it does not exist, and waits until it answers. A directory that
+    /// had a server keeps its data and its port.
     ///
     /// # Errors
-    /// No program; a directory that cannot be written; a server that ends or does not answer in time, with what it
-    /// said. No process is left behind.
+    /// No program; a directory that cannot be written; a server that exits or does not answer in time, with what it
+    /// printed. No process is left behind.
     pub fn start(dir: &Path, options: K::Options) -> Result<Self, LabError> {
         fs::create_dir_all(dir).map_err(|error| io("create directory", dir, error))?;
         let dir = dir.canonicalize().map_err(|error| io("look at", dir, error))?;
@@ -261,12 +261,12 @@ impl<K: ServerKind> Instance<K> {
         self.save(None)
     }
 
-    /// As [`Instance::kill`], where nobody can be told that it did not work.
+    /// As [`Instance::kill`], where a failure cannot be reported.
     fn end_at_once(&mut self) {
         if let Some(mut process) = self.process.take() {
             process.end_at_once();
         }
-        // the directory may be gone by now
+        // the directory may have been removed
         let _ = self.save(None);
     }
 

@@ -19,7 +19,7 @@ pub struct Lab {
     servers: Vec<(&'static Server, Box<dyn Running>)>,
 }
 
-/// How a lab stands.
+/// The state of a lab.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct LabStanding {
     /// Directory of the lab.
@@ -41,7 +41,7 @@ impl LabStanding {
 pub struct Listed {
     /// Directory of the lab.
     pub dir: PathBuf,
-    /// How it stands, or why that cannot be seen.
+    /// Its state, or why that cannot be determined.
     pub standing: Result<LabStanding, LabError>,
 }
 
@@ -52,10 +52,10 @@ impl Lab {
         Self { dir: dir.to_owned(), servers: Vec::new() }
     }
 
-    /// Takes over the lab in `dir` that another process started, whether its servers run or not.
+    /// Takes over the lab in `dir` that another process started, whether or not its servers are running.
     ///
     /// # Errors
-    /// [`LabError::NoLab`], [`LabError::InUse`], [`LabError::BadState`]; no server has been ended then.
+    /// [`LabError::NoLab`], [`LabError::InUse`], [`LabError::BadState`]; no server has been stopped in that case.
     pub fn open(dir: &Path) -> Result<Self, LabError> {
         let mut lab = Self::new(&dir.canonicalize().unwrap_or_else(|_| dir.to_owned()));
         for server in servers() {
@@ -74,10 +74,10 @@ impl Lab {
         Ok(lab)
     }
 
-    /// Starts servers of the kind `server` beside those that are there, and waits until they serve.
+    /// Starts servers of the kind `server` in addition to existing ones, and waits until they serve.
     ///
     /// # Errors
-    /// A server that does not start; what was there before stays.
+    /// A server that does not start; what existed before remains.
     pub fn start(&mut self, server: &'static Server, settings: &Settings) -> Result<(), LabError> {
         let running = (server.start)(&self.dir, settings)?;
         self.adopt(server, running);
@@ -86,7 +86,7 @@ impl Lab {
 
     /// Takes `running`, servers of the kind `server` that were started in the lab's directory.
     pub fn adopt(&mut self, server: &'static Server, running: Box<dyn Running>) {
-        // a directory that was not there is by now
+        // a directory that did not exist does now
         self.dir = self.dir.canonicalize().unwrap_or_else(|_| self.dir.clone());
         self.servers.push((server, running));
         let place = |wanted: &Server| servers().iter().position(|row| row.name == wanted.name);
@@ -99,15 +99,16 @@ impl Lab {
         self.servers.iter().any(|(held, _)| held.name == server.name)
     }
 
-    /// Starts a lab that has ended, as it was, the servers that others need first, and waits until all serve. Kinds of servers
+    /// Starts a stopped lab as it was, the servers that others need first, and waits until all serve. Kinds of servers
     /// that still run are left alone.
     ///
-    /// - `server`: the kind that is wanted, which must have ended; without it, not all kinds may run
-    /// - `anew`: whether settings were given, which a lab that is started again does not take
+    /// - `server`: the kind that is wanted, which must not be running; without it, at least one kind must not be
+    ///   running
+    /// - `anew`: whether settings were given, which a restarted lab does not take
     ///
     /// # Errors
-    /// [`LabError::Running`], [`LabError::NotEmpty`] for a lab that was never complete, [`LabError::AsItWas`]; a server that does
-    /// not start. What ran before runs on, and nothing else.
+    /// [`LabError::Running`], [`LabError::NotEmpty`] for a lab that was never complete, [`LabError::AsItWas`]; a server
+    /// that does not start. What ran before keeps running, and nothing else.
     pub fn start_again(mut self, server: Option<&Server>, anew: bool) -> Result<Self, LabError> {
         if let Err(error) = self.check_again(server, anew) {
             self.leave_running();
@@ -150,10 +151,10 @@ impl Lab {
         Ok(())
     }
 
-    /// Asks all servers to end, those that others need last, and waits until they have. Gives how many ran.
+    /// Asks all servers to stop, those that others need last, and waits until they have. Returns how many ran.
     ///
     /// # Errors
-    /// [`LabError::Stop`]; that server and those after it run on.
+    /// [`LabError::Stop`]; that server and those after it keep running.
     pub fn stop(mut self) -> Result<usize, LabError> {
         let mut ended = 0;
         let mut outcome = Ok(());
@@ -167,7 +168,7 @@ impl Lab {
         outcome.map(|()| ended)
     }
 
-    /// How it stands.
+    /// Its state.
     pub fn standing(&mut self) -> LabStanding {
         let servers = self.servers.iter_mut().map(|(_, running)| running.standing()).collect();
         LabStanding { dir: self.dir.clone(), servers }

@@ -1,11 +1,11 @@
 #![forbid(unsafe_code)]
-//! Real servers on this machine, for tests, experiments and comparisons: each in a directory of its own, on 127.0.0.1 alone,
+//! Real servers on this machine, for tests, experiments and comparisons: each in its own directory, only on 127.0.0.1,
 //! on a port that the system chose.
 //!
 //! - [`registry`] is the table of the servers that a [`Lab`] can run, [`server`] what a row of it is.
-//! - [`Lab`] is a directory with servers in it, which one process may start and another one end.
-//! - [`instance`] is one process with its record, its port and its log, whatever the server: [`mongod`] and [`pykmip`] say
-//!   what theirs do differently.
+//! - [`Lab`] is a directory with servers in it, which one process may start and another stop.
+//! - [`instance`] is one process with its record, its port and its log, whatever the server: [`mongod`] and [`pykmip`]
+//!   say how theirs differ.
 //! - [`certificate`], [`log`], [`process`], [`ready`] and [`state`] are what servers share.
 //!
 //! Not here: what a server is asked (`adapters/stores`, `sealstone-keys`), servers that others run.

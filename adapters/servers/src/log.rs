@@ -1,5 +1,5 @@
 //! What a server wrote into its log since it was started, for errors that quote it. Not here: which lines matter, which
-//! each server knows of its own log.
+//! each server knows about its own log.
 
 use std::fs::OpenOptions;
 use std::io::{Read, Seek, SeekFrom};

@@ -49,7 +49,7 @@ pub struct MongodOptions {
     pub cache_gb: f64,
     /// Name of the replica set that it is a member of.
     pub replica_set: Option<String>,
-    /// What the storage engine is told, such as which extension to load (`--wiredTigerEngineConfigString`).
+    /// Settings of the storage engine, such as which extension to load (`--wiredTigerEngineConfigString`).
     pub engine_config: Option<String>,
     /// More arguments.
     pub arguments: Vec<String>,
@@ -158,7 +158,7 @@ impl Mongod {
         Self::find(dir)?.ok_or_else(|| LabError::NoLab { dir: dir.to_owned(), server: "mongodb" })
     }
 
-    /// Address for a client that wants this very server, whatever it is a member of.
+    /// Address for a client that wants exactly this server, whatever it is a member of.
     #[must_use]
     pub fn uri(&self) -> String {
         format!("mongodb://{}/?directConnection=true", self.address())
@@ -186,7 +186,7 @@ impl Mongod {
     }
 }
 
-/// Where the data of the server in `dir` lie.
+/// Where the data of the server in `dir` are.
 fn data_dir(dir: &Path) -> PathBuf {
     dir.join("data")
 }

@@ -15,7 +15,7 @@ use crate::ready;
 /// How often it is looked whether a process has ended.
 const POLL: Duration = Duration::from_millis(20);
 
-/// A process, known by an argument that no other one has: an ended one's number may be another's by now.
+/// A process, identified by an argument that no other has: the number of an ended one may have been reused.
 #[derive(Debug)]
 pub struct Process {
     pid: i32,
@@ -63,7 +63,7 @@ impl Process {
         Ok(ready::wait(limit, POLL, || self.is_gone().then_some(())).is_some())
     }
 
-    /// Ends it at once, where nobody can be told that it did not work.
+    /// Stops it at once, where a failure cannot be reported.
     pub fn end_at_once(&mut self) {
         if self.is_running() {
             let _ = kill(Pid::from_raw(self.pid), Signal::SIGKILL);
@@ -73,7 +73,7 @@ impl Process {
         }
     }
 
-    /// Whether it, which was ours, has let go of its files and its port.
+    /// Whether it, which was ours, has released its files and its port.
     fn is_gone(&mut self) -> bool {
         if self.child.is_some() {
             return self.ended().is_some();

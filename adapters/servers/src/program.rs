@@ -13,7 +13,7 @@ pub struct Program {
     pub flag: &'static str,
     /// Variable of the environment that names it where the flag does not.
     pub variable: &'static str,
-    /// Where it is looked for, in this order, where neither does.
+    /// Where it is searched for, in this order, if neither does.
     pub places: &'static [Place],
     /// Whether the file at a path is what is needed.
     pub works: fn(&Path) -> bool,

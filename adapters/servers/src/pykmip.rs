@@ -1,9 +1,10 @@
-//! A real key server, PyKMIP: started with certificates made for it, waited for, ended, started again with its keys and on its
-//! port.
+//! A real key server, PyKMIP: started with certificates made for it, waited for, stopped, started again with its keys
+//! and on its port.
 //!
-//! Its keys lie in the clear in its directory, beside what they seal: for an experiment with real KMIP, and no protection.
+//! Its keys are in the clear in its directory, next to what they seal: for experiments with real KMIP; it protects
+//! nothing.
 //!
-//! Not here: which keys are made in it, which its owner does over KMIP.
+//! Not here: the keys in it, which its owner makes over KMIP.
 
 use std::fs::{self, DirBuilder, File};
 use std::os::unix::fs::DirBuilderExt;
@@ -27,7 +28,7 @@ const NAME: &str = "pykmip";
 const DIRECTORY: &str = "lab.kms";
 /// What leads a client to the key.
 const ADDRESS_FILE: &str = "key.toml";
-/// Name of the key that clients ask for, where nobody says another.
+/// Default name of the key that clients ask for.
 const KEY_ID: &str = "lab";
 /// How long a client waits for one answer, in milliseconds: a laboratory machine may be busy.
 const ANSWER_LIMIT_MS: u64 = 30_000;
@@ -38,8 +39,8 @@ const LINES_MAX: usize = 3;
 const NEEDED: &str = "import kmip.services.server.server, ssl; ssl.wrap_socket";
 
 /// What the server runs; arguments are port, log and the directory of its certificates. It keeps its access policies in
-/// processes of their own, for the sake of changes while it runs. A lab makes none, and one process is one that can be ended by
-/// its number.
+/// separate processes, so that they can change while it runs. A lab changes none, and a single process can be stopped
+/// by its number.
 const SCRIPT: &str = "\
 import multiprocessing, os, sys, types
 from kmip.services.server.server import KmipServer
@@ -52,7 +53,7 @@ with KmipServer(hostname='127.0.0.1', port=int(sys.argv[1]), certificate_path=pe
 ";
 /// What its log says once it listens.
 const READY: &str = "Starting connection service";
-/// What its log says where somebody else has the port.
+/// What its log says if the port is taken.
 const PORT_TAKEN: &str = "Address already in use";
 
 /// How a Python that runs PyKMIP is found: the system's own is the one for which distributions package it.
@@ -170,7 +171,7 @@ impl ServerKind for Kind {
     }
 }
 
-/// Where a client finds the key, as `sealstone-keys` reads it; paths begin beside the file.
+/// Where a client finds the key, as `sealstone-keys` reads it; paths are relative to the file.
 #[derive(Serialize)]
 struct Address<'a> {
     key_id: &'a str,
@@ -190,8 +191,8 @@ pub struct PyKmip {
 }
 
 impl PyKmip {
-    /// Starts a server in `lab`, the directory of a lab, and waits until it answers. The key that
-    /// [`PyKmip::address_file`] asks for is made by the caller. A directory that had a server keeps its keys and its port.
+    /// Starts a server in `lab`, the directory of a lab, and waits until it answers. The caller makes the key that
+    /// [`PyKmip::address_file`] asks for. A directory that had a server keeps its keys and its port.
     ///
     /// # Errors
     /// [`LabError::NoProgram`]; a directory that cannot be written; a server that runs there already, or does not start.

@@ -12,7 +12,7 @@ use crate::error::io;
 /// How long a connection to a port of this machine may take.
 const CONNECT_LIMIT: Duration = Duration::from_millis(500);
 
-/// A port on 127.0.0.1 on which nobody listens now. Somebody else may take it before it is used.
+/// A port on 127.0.0.1 that is free now. Another process may take it before it is used.
 ///
 /// # Errors
 /// [`LabError::Io`] if the system has none to give.
@@ -21,13 +21,14 @@ pub fn free_port() -> Result<u16, LabError> {
     chosen.map(|address| address.port()).map_err(|error| io("find a free port on", Path::new("127.0.0.1"), error))
 }
 
-/// Whether somebody listens on `port` of 127.0.0.1.
+/// Whether a process listens on `port` of 127.0.0.1.
 #[must_use]
 pub fn port_answers(port: u16) -> bool {
     TcpStream::connect_timeout(&SocketAddr::from((Ipv4Addr::LOCALHOST, port)), CONNECT_LIMIT).is_ok()
 }
 
-/// Asks `look` every `poll` until it gives something; `None` if it has not within `limit`. It is asked once at least.
+/// Calls `look` every `poll` until it returns something; `None` if it has not within `limit`. It is called at least
+/// once.
 pub fn wait<T>(limit: Duration, poll: Duration, mut look: impl FnMut() -> Option<T>) -> Option<T> {
     let begin = Instant::now();
     loop {

@@ -3,8 +3,8 @@
 use crate::LabError;
 use crate::server::Server;
 
-/// One row a server, in the order in which the servers of a lab are ended; they are started the other way round. So a server
-/// that others need stands below them.
+/// One row for each server, in the order in which the servers of a lab are stopped; they are started in reverse. So a
+/// server that others need is below them.
 static SERVERS: &[&Server] = &[
     #[cfg(feature = "mongodb")]
     &crate::mongod::SERVER,

@@ -22,8 +22,8 @@ pub struct Server {
     pub program: &'static Program,
     /// Refuses what could not be started in a directory with such settings, before anything is made there.
     pub check: fn(&Path, &Settings) -> Result<(), LabError>,
-    /// Starts new servers in a lab's directory, which is made if it is not there, and waits until they serve. If one does not
-    /// start, none is left behind.
+    /// Starts new servers in a lab's directory, which is created if it does not exist, and waits until they serve. If
+    /// one does not start, none is left behind.
     pub start: fn(&Path, &Settings) -> Started,
     /// Takes over the servers that another process started in a lab's directory; `None` if it has none of this kind.
     pub open: fn(&Path) -> TakenOver,
@@ -40,7 +40,7 @@ pub type TakenOver = Result<Option<Box<dyn Running>>, LabError>;
 pub struct ServerOption {
     /// Its name, `nodes` for `--nodes`.
     pub name: &'static str,
-    /// What stands for its value in help, such as `N`; `FILE` for a path.
+    /// The placeholder of its value in help, such as `N`; `FILE` for a path.
     pub value: &'static str,
     /// What it is, with its default, in one line; empty for a setting that only programs make.
     pub help: &'static str,
@@ -117,14 +117,14 @@ pub trait Running: Debug {
     /// [`LabError::Stop`]; that one runs on.
     fn stop(&mut self) -> Result<(), LabError>;
 
-    /// How they stand.
+    /// Their state.
     fn standing(&mut self) -> Standing;
 
     /// Lets them run on after this process has ended.
     fn leave_running(self: Box<Self>);
 }
 
-/// How the servers of one kind stand.
+/// The state of the servers of one kind.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Standing {
     /// Name of the kind, that of its row.
@@ -135,7 +135,7 @@ pub struct Standing {
     pub members: Vec<MemberStatus>,
 }
 
-/// How one server stands.
+/// The state of one server.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct MemberStatus {
     /// `127.0.0.1:PORT`.

@@ -1,5 +1,5 @@
-//! What a lab leaves in its directory for the next process: small files of state, and the lock of whoever works on it.
-//! Not here: what is recorded of one server (`instance`), or of a replica set (`mongod`).
+//! What a lab leaves in its directory for the next process: small files of state, and the lock of the process that
+//! works on it. Not here: what is recorded of one server (`instance`), or of a replica set (`mongod`).
 
 use std::fs::{self, File, OpenOptions};
 use std::io::ErrorKind;
@@ -30,10 +30,10 @@ pub fn read<T: DeserializeOwned>(path: &Path) -> Result<Option<T>, LabError> {
     toml::from_str(&text).map(Some).map_err(bad)
 }
 
-/// Writes `state` so that a reader finds the old or the new one, and no half.
+/// Writes `state` so that a reader finds the old or the new one, never half of it.
 ///
 /// # Errors
-/// [`LabError::Io`]; the old one is there then.
+/// [`LabError::Io`]; the old one remains in that case.
 pub fn write(path: &Path, state: &impl Serialize) -> Result<(), LabError> {
     let text = toml::to_string(state).map_err(|error| io("write", path, std::io::Error::other(error)))?;
     let new = path.with_extension("new");

@@ -3,9 +3,9 @@
 //!
 //! `cargo run --release --example reseal_cost -- [PAIRS] [SLICE_SECONDS] [RECORDS] [RATE_MB_S] [THREADS]`
 //!
-//! A slice with a reseal ends by stopping it, and the next one resumes with the remaining files; once all of the store is under
-//! the one cipher, the other one's turn comes. The order within a pair changes from pair to pair. Exits with 1 if the
-//! interval does not lie above a loss of 15 %.
+//! A slice with a reseal ends by stopping it, and the next one resumes with the remaining files; once all of the store
+//! is under one cipher, it continues with the other. The order within a pair changes from pair to pair. Exits with 1 if
+//! the interval is not entirely above a loss of 15 %.
 
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -169,7 +169,7 @@ impl Bench {
         Ok(outcome)
     }
 
-    /// Clients that go on until the slice is over.
+    /// Clients that run until the slice is over.
     fn work(&mut self) -> Vec<Work> {
         let round = self.slices;
         self.slices += 1;

@@ -34,13 +34,13 @@ pub struct StoreKind {
 pub struct Setting {
     /// Its name, such as `write-concern`.
     pub name: &'static str,
-    /// What stands for its value in help, such as `CONCERN`.
+    /// The placeholder of its value in help, such as `CONCERN`.
     pub value: &'static str,
     /// What it does, in one sentence for help.
     pub help: &'static str,
     /// What its value is.
     pub form: Form,
-    /// Names of settings that make no sense beside it.
+    /// Names of settings that make no sense together with it.
     pub excludes: &'static [&'static str],
 }
 
@@ -91,7 +91,7 @@ pub struct UserKey {
 pub struct Opened {
     /// The engine.
     pub engine: Box<dyn Engine>,
-    /// What the user must know, such as where a key lies.
+    /// What the user must know, such as where a key is.
     pub notes: Vec<String>,
 }
 

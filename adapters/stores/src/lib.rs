@@ -1,7 +1,7 @@
 #![deny(unsafe_code)]
-//! The data stores that Sealstone measures: the table of them, and each in a folder and behind a feature of its own.
+//! The data stores that Sealstone measures: the table of them, and each in its own folder and behind its own feature.
 //!
-//! - [`table`] lists them, and [`kind`] says what a row holds.
+//! - [`table`] lists them, and [`kind`] says what a row contains.
 //! - [`rocksdb`](crate::rocksdb) (feature `rocksdb`): RocksDB in this process.
 //! - [`mongodb`](crate::mongodb) (feature `mongodb`): MongoDB, with servers started on this machine or the user's own.
 //!

@@ -1,7 +1,7 @@
 //! MongoDB, the unmodified Community server and its relatives, reached by the official driver.
 //!
 //! - [`MongoDb`] is a connection, [`MongoDbStore`] the store that workloads run on.
-//! - [`LabEngine`] and [`ClusterEngine`] give a comparison its stores, on servers of its own or of the user's.
+//! - [`LabEngine`] and [`ClusterEngine`] provide a comparison with its stores, on its own servers or the user's.
 //!
 //! Not here: how servers are started (`adapters/servers`), the extension that seals a server's files, its options and the check
 //! of a data directory (`adapters/wiredtiger`), the format of sealed blocks (`sealstone-seal`).

@@ -1,5 +1,5 @@
-//! The key of a comparison for which the user named none: a random one that is forgotten at the end, or, for stores that stay,
-//! one in a file beside them.
+//! The key of a comparison for which the user named none: a random one that is forgotten at the end, or, for stores
+//! that are kept, one in a file next to them.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,10 +10,10 @@ use sealstone_keys::ephemeral::EphemeralKey;
 use sealstone_keys::file::KeyFile;
 use sealstone_store::StoreError;
 
-/// Id of such a key.
+/// Id of that key.
 pub(crate) const KEY_ID: &str = "compare";
 
-/// The key of stores that stay in `keep`, or are removed where it is absent; and what to tell the user about it.
+/// The key of stores that stay in `keep`, or are removed if it is absent; and what to tell the user about it.
 ///
 /// # Errors
 /// A key file that cannot be read or made.
@@ -42,7 +42,7 @@ pub(crate) fn kept(keep: &Path, file: &Path) -> String {
     format!("the stores kept in {} are sealed with the key in {}", keep.display(), file.display())
 }
 
-/// The key file of the directory `keep`: beside it, so that the key does not lie among what it seals.
+/// The key file of the directory `keep`: next to it, so that the key is not among what it seals.
 pub(crate) fn beside(keep: &Path) -> PathBuf {
     let mut name = keep.file_name().unwrap_or_default().to_os_string();
     name.push(".key");

@@ -19,7 +19,7 @@ enum Servers {
     Set(ReplicaSet),
 }
 
-/// A single server and a replica set, each in a directory of its own; none, with a SKIP, where there is no mongod.
+/// A single server and a replica set, each in its own directory; none, with a SKIP, if there is no mongod.
 fn servers(name: &str) -> Vec<(tempfile::TempDir, Servers)> {
     if let Err(error) = mongod::PROGRAM.find(None) {
         println!("SKIP: {name}: {}", error.to_string().lines().next().unwrap_or_default());
@@ -91,7 +91,7 @@ fn all(store: &dyn Store, table: &Table, start: &[u8], count: usize) -> Vec<(Vec
     rows
 }
 
-/// The same operations on this store and on one in memory give the same answers.
+/// The same operations on this store and on one in memory return the same answers.
 #[test]
 fn it_answers_as_a_store_in_memory_does() {
     for (_dir, servers) in servers("it_answers_as_a_store_in_memory_does") {
@@ -233,7 +233,7 @@ fn transactions_are_atomic_and_isolated() {
         let balances: BTreeMap<_, _> = rows.iter().map(|(key, record)| (key.clone(), balance(record))).collect();
         assert_eq!(balances.values().sum::<i64>(), accounts as i64 * 100, "{balances:?}");
 
-        // a body that fails leaves nothing behind, and its error comes back as it was
+        // a body that fails leaves nothing behind, and its error is returned unchanged
         let failed = transactional.transaction(&mut |transaction| {
             transaction.put(&t, b"new", &record([b"1", b"", b""]))?;
             let mut own = Record::new();
@@ -266,7 +266,7 @@ fn what_is_read_for_update_is_locked() {
                 transaction.read(&t, &key(0), true, &mut a)?;
                 transaction.read(&t, &key(1), true, &mut b)?;
                 if runs.fetch_add(1, Ordering::Relaxed) == 0 {
-                    // somebody else changes what is only read here
+                    // another client changes what is only read here
                     store.insert(&t, &key(1), &record_of(b"0")).unwrap();
                 }
                 transaction.put(&t, &key(0), &record_of(b.get(1).unwrap()))
@@ -308,7 +308,7 @@ fn it_counts_and_settles() {
         let data_dirs = vec![dir.path().to_owned()];
         let local = MongoDb::connect(&MongoDbOptions { uri, data_dirs, ..MongoDbOptions::default() }).unwrap();
         let local = local.open_store(&StoreOptions { cache_bytes: 0, tables: vec![t.clone()] }).unwrap();
-        // read into the cache by now, and not read again until it was emptied
+        // in the cache now, and not read again until it was emptied
         let row = |n: u64| -> Row { (key(n), record([&[b'y'; 2000], b"1", b""])) };
         local.bulk().unwrap().bulk_load(&t, &mut (1000..6000).map(row)).unwrap();
         let misses = || {
@@ -343,8 +343,8 @@ fn a_hundred_threads_share_one_connection() {
 }
 
 #[test]
-fn a_server_that_dies_is_told_in_time() {
-    for (_dir, servers) in servers("a_server_that_dies_is_told_in_time") {
+fn a_server_that_dies_is_reported_in_time() {
+    for (_dir, servers) in servers("a_server_that_dies_is_reported_in_time") {
         let Servers::One(mut server) = servers else { continue };
         let t = table(1, "t");
         // a single server acknowledges what is in memory alone, unless it is asked for more

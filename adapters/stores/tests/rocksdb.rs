@@ -1,4 +1,4 @@
-//! The store as a benchmark uses it, sealed and unsealed alike. Not here: what sealing must withstand (`adapters/rocksdb`).
+//! The store as a benchmark uses it, sealed and unsealed. Not here: what sealing must withstand (`adapters/rocksdb`).
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -110,8 +110,9 @@ fn scans_stay_in_their_table_and_in_order() {
     }
 }
 
-/// Tables are sealed and stored behind the back of whoever builds them: a device that fills up meanwhile is told all the
-/// same. A limit on the length of files stands in for the device; it holds for a process, so this test runs itself.
+/// Tables are sealed and stored on another thread than the one that builds them: a device that fills up meanwhile is
+/// still reported. A limit on the length of files replaces the device; it applies to a process, so this test runs
+/// itself.
 #[test]
 fn a_load_onto_a_full_device_fails() {
     const NAME: &str = "a_load_onto_a_full_device_fails";
@@ -239,7 +240,7 @@ fn transactions_are_atomic_and_isolated() {
             .collect();
         assert_eq!(balances.values().sum::<i64>(), i64::from(accounts) * 100, "{balances:?}");
 
-        // a body that fails leaves nothing behind, and its error comes back as it was
+        // a body that fails leaves nothing behind, and its error is returned unchanged
         let failed = store.transactional().unwrap().transaction(&mut |transaction| {
             transaction.put(&t, b"new", &record(["1", "", ""]))?;
             let mut own = Record::new();

@@ -61,7 +61,7 @@ fn main() -> ExitCode {
     println!("{:<12} {:>14} {:>10} {:>22}", "workload", "ns/operation", "ns/row", "CPU at 100,000 op/s");
     for workload in build(&plan.data(), &names()).expect("the default plan") {
         let (null, memory) = (NullStore::new(), MemoryStore::new());
-        // the scan checks what it reads, so it needs a store that gives back what was written; its cost is counted too
+        // the scan checks what it reads, so it needs a store that returns what was written; its cost is counted too
         let store: &dyn Store = if workload.spec().cold { &memory } else { &null };
         workload.load(store, 0, 1, &|_| {}).expect("a store without faults");
         let Cost { cpu, operations, done } = cost(&*workload, store, wall);

@@ -1,11 +1,11 @@
-//! The axes of a comparison besides variant and workload: which store, how many clients, records and members. Cells that
-//! differ in these are never set against each other by a ratio; they form groups, each with a baseline of its own.
+//! The axes of a comparison besides variant and workload: which store, how many clients, records and members. Cells
+//! that differ in these are never compared by a ratio; they form groups, each with its own baseline.
 
 use serde::{Deserialize, Serialize};
 
 use crate::count::counted;
 
-/// Where a group of cells stands on the axes.
+/// The position of a group of cells on the axes.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Point {
     /// Name of the store: `rocksdb`, `mongodb`.
@@ -66,7 +66,7 @@ pub fn varied<'a>(points: impl IntoIterator<Item = &'a Point> + Clone) -> Vec<&'
 }
 
 impl Point {
-    /// Where it stands on `axes`, in words: `3 members, 8 clients`. Empty for none.
+    /// Its position on `axes`, in words: `3 members, 8 clients`. Empty for none.
     #[must_use]
     pub fn words(&self, axes: &[&Axis]) -> String {
         axes.iter().map(|axis| (axis.words)(self)).collect::<Vec<_>>().join(", ")

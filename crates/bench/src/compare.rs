@@ -56,15 +56,15 @@ pub enum CompareError {
     Stopped,
 }
 
-/// Runs the comparison that `plan` describes on `engine`, and tells `observer` how it goes.
+/// Runs the comparison that `plan` describes on `engine`, and reports progress to `observer`.
 ///
-/// The stores lie in `plan.keep`, or in a directory beside the results that is removed at the end. Setting `stop`
-/// ends the run after the current operations: what was measured by then is returned, marked as interrupted.
-/// Writes no report; that is `results` and `report`.
+/// The stores are in `plan.keep`, or in a directory next to the results that is removed at the end. Setting `stop` ends
+/// the run after the current operations: what has been measured is returned, marked as interrupted. Writes no report;
+/// that is `results` and `report`.
 ///
 /// # Errors
-/// `CompareError`: settings that cannot be, a disk too small, a store that fails. Nothing measured before an error of
-/// a store is returned: a store that failed once has no believable figures.
+/// `CompareError`: impossible settings, a disk too small, a store that fails. Nothing measured before an error of a
+/// store is returned: a store that failed once has no believable figures.
 pub fn run(
     plan: &Plan,
     engine: &dyn Engine,
@@ -177,7 +177,7 @@ impl<'a> Group<'a> {
     }
 }
 
-/// Why a run does not go on.
+/// Why a run does not continue.
 enum Halt {
     Stopped,
     Failed(CompareError),
@@ -402,7 +402,7 @@ impl<'a> Comparison<'a> {
         Ok(())
     }
 
-    /// Loads the data set into every store, which the time left counts as a task of its own.
+    /// Loads the data set into every store, which counts as a separate task in the time left.
     fn load(&mut self, group: &Group, stores: &mut Stores) -> Result<(), Halt> {
         let task = self.load_tasks[group.dataset];
         let begin = Instant::now();
@@ -415,7 +415,7 @@ impl<'a> Comparison<'a> {
         })
     }
 
-    /// Loads the data set into every store, in parts side by side, and tells `progress` what share of it is done.
+    /// Loads the data set into every store, in parallel parts, and reports to `progress` what share of it is done.
     fn fill_stores(
         &self,
         workload: &dyn Workload,
@@ -468,8 +468,8 @@ impl<'a> Comparison<'a> {
             if spec.from_empty {
                 self.open_fresh(spec.dataset, stores)?;
             } else if spec.cold && stores.read_cold {
-                // how fast files are read depends on where they lie: many loads, each read once, tell the cipher's part
-                // from that of the place
+                // how fast files are read depends on where they are on the disk: many loads, each read once, separate
+                // the cipher's share from that
                 self.open_fresh(spec.dataset, stores)?;
                 self.fill_stores(ready.workload, stores, &|_, _| ())?;
             }
@@ -541,7 +541,7 @@ impl<'a> Comparison<'a> {
         if outcome.interrupted {
             return Err(Halt::Stopped);
         }
-        // compaction writes new files, of which nothing is in the cache
+        // compaction writes new files, none of which is in the cache
         let counters = outcome.counters;
         stores.warm &= 20 * counters.cache_misses <= counters.cache_hits + counters.cache_misses;
         Ok(outcome)

@@ -1,5 +1,6 @@
-//! Groups of cells put together to one comparison, and one store set against another where that was asked for. Slices of two
-//! groups are not interleaved, so what drifted on the machine between the two is in such a ratio; inside a group it is not.
+//! Groups of cells combined into one comparison, and one store compared with another if that was requested. Slices of
+//! two groups are not interleaved, so what drifted on the machine between the two is in such a ratio; inside a group it
+//! is not.
 
 use crate::plan::Plan;
 use crate::results::{Against, Cell, Comparison, Group, Results, SCHEMA, Variant};

@@ -1,8 +1,8 @@
 #![forbid(unsafe_code)]
 //! Workloads, the runner that measures them, statistics, and the report.
 //!
-//! Knows the cipher table (names, standing, limits) and nothing of keys, seals or drivers: a store that
-//! encrypts looks like any other.
+//! Knows the cipher table (names, standing, limits) and nothing about keys, seals or drivers: a store that encrypts
+//! looks like any other.
 
 pub mod axes;
 pub mod compare;

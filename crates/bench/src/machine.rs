@@ -214,7 +214,7 @@ fn file_system(mountinfo: &str, path: &Path) -> String {
     best.map_or_else(String::new, |(_, words)| words)
 }
 
-/// Space, tab, newline and backslash stand as `\040`, `\011`, `\012`, `\134` in mountinfo.
+/// Space, tab, newline and backslash are written as `\040`, `\011`, `\012`, `\134` in mountinfo.
 fn unescape(text: &str) -> String {
     let pairs = [("\\040", " "), ("\\011", "\t"), ("\\012", "\n"), ("\\134", "\\")];
     pairs.iter().fold(text.to_owned(), |text, (code, character)| text.replace(code, character))
@@ -255,7 +255,7 @@ mod tests {
         let stat = "cpu  100 0 50 800 20 5 5 20 0 0\ncpu0 1 2\ncpu1 3 4\nintr 5\n";
         let begin = Busy::parse(stat);
         assert_eq!((begin.busy, begin.stolen, begin.all, begin.cpus), (160, 20, 1_000, 2));
-        // ten seconds of two CPUs: 2,000 ticks, of which 1,000 busy; this process used 5 of the 10 busy seconds
+        // ten seconds of two CPUs: 2,000 ticks, 1,000 of them busy; this process used 5 of the 10 busy seconds
         let later = Busy { busy: 1_160, stolen: 120, all: 3_000, up_s: 10.0, ..begin };
         let warnings = later.since(begin).warnings(5.0);
         assert!(warnings[0].contains("25 %") && warnings[1].contains("5 %"), "{warnings:?}");

@@ -14,10 +14,10 @@ use nix::unistd::{SysconfVar, sysconf};
 use crate::results::{CpuSecond, Latency};
 use crate::workload::Recorder;
 
-/// Latencies are told apart from here on, in nanoseconds.
+/// Latencies are distinguished from here on, in nanoseconds.
 const SHORTEST_NS: u64 = 32;
 
-/// Longest latency that is told apart, in nanoseconds: 5 minutes. A longer one counts as this one.
+/// Longest latency that is distinguished, in nanoseconds: 5 minutes. A longer one counts as this one.
 const LONGEST_NS: u64 = 300_000_000_000;
 
 /// Shares of the distribution that the chart shows.
@@ -75,8 +75,8 @@ pub struct Latencies {
 }
 
 impl Latencies {
-    /// Forgets everything but the memory. With `open_loop`, service times will be kept beside the times since an
-    /// operation was due.
+    /// Forgets everything but the memory. With `open_loop`, service times will be kept in addition to the times since
+    /// an operation was due.
     pub fn clear(&mut self, open_loop: bool) {
         for (_, histogram) in self.response.iter_mut().chain(&mut self.service) {
             histogram.0.reset();
@@ -172,7 +172,7 @@ impl CpuTime {
     fn of(pid: u32) -> Self {
         let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
         let ticks_a_second = sysconf(SysconfVar::CLK_TCK).ok().flatten().unwrap_or(100) as f64;
-        // the name in brackets may hold blanks and brackets; behind it the state is the 3rd field, user time the 14th
+        // the name in brackets may contain blanks and brackets; after it the state is the 3rd field, user time the 14th
         let behind_name = stat.rsplit_once(')').map_or("", |(_, rest)| rest);
         let mut ticks = behind_name.split_whitespace().skip(11).map(|ticks| ticks.parse().unwrap_or(0.0));
         let mut seconds = || ticks.next().unwrap_or(0.0) / ticks_a_second;
@@ -359,7 +359,7 @@ mod tests {
     }
 
     #[test]
-    fn the_sampler_ends_when_told() {
+    fn the_sampler_stops_when_asked() {
         let done = AtomicBool::new(false);
         let readings = thread::scope(|scope| {
             let sampler = sample_cpu(scope, &[], Instant::now(), CpuTime::now(), &done);

@@ -91,8 +91,8 @@ fn read_one(path: &Path) -> Result<Comparison, MergeError> {
     }
 }
 
-/// A name for each run: the machine's label, where machines differ or nothing else does; where they stand on the axes on which
-/// they differ; with run number and start time where that still leaves two of a name.
+/// A name for each run: the machine's label, if machines differ or nothing else does; their position on the axes on
+/// which they differ; with run number and start time if two names are still equal.
 pub fn labels(runs: &[Results]) -> Vec<String> {
     let points: Vec<_> = runs.iter().map(|run| run.plan.point()).collect();
     let axes = varied(&points);
@@ -120,7 +120,7 @@ pub fn labels(runs: &[Results]) -> Vec<String> {
         .collect()
 }
 
-/// What differs between the runs and bears on comparing them, in sentences: settings, engine, versions.
+/// What differs between the runs and matters when comparing them, in sentences: settings, engine, versions.
 pub fn differences(runs: &[Results]) -> Vec<String> {
     let labels = labels(runs);
     let mut found = Vec::new();
@@ -156,7 +156,7 @@ pub fn differences(runs: &[Results]) -> Vec<String> {
     found
 }
 
-/// Every setting that bears on the figures, with its value in each run. Where results are put does not.
+/// Every setting that affects the figures, with its value in each run. Where results are put does not.
 fn plan_settings(runs: &[Results]) -> Vec<(String, Vec<String>)> {
     let points: Vec<_> = runs.iter().map(|run| run.plan.point()).collect();
     let tables: Vec<serde_json::Map<String, serde_json::Value>> = runs

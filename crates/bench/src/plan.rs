@@ -304,8 +304,8 @@ impl Plan {
         }
     }
 
-    /// One plan for each group of cells: each point of the axes, with the workloads that its values bear on. A workload that
-    /// fixes its own clients, or has a data set of its own, is measured at the first value of that axis alone.
+    /// One plan for each group of cells: each point of the axes, with the workloads that its values affect. A workload
+    /// that fixes its own clients, or has its own data set, is measured only at the first value of that axis.
     ///
     /// # Errors
     /// A workload that is not in the table.
@@ -617,7 +617,7 @@ mod tests {
         let groups = plan.groups().unwrap();
         let shown: Vec<_> = groups.iter().map(|group| (group.point(), group.workloads.len())).collect();
         let at = |records, clients| Point { store: "rocksdb".into(), members: 1, records, clients };
-        // oltp and the batches fix their clients and have data of their own
+        // oltp and the batches fix their clients and have their own data
         assert_eq!(shown, [(at(1_000, 1), 3), (at(1_000, 8), 1), (at(9_000, 1), 1), (at(9_000, 8), 1)]);
         let fixed = Plan { workloads: vec!["oltp".into()], ..plan.clone() };
         assert_eq!(fixed.groups().unwrap().len(), 1);
@@ -652,7 +652,7 @@ mod tests {
     }
 
     #[test]
-    fn a_disk_or_memory_too_small_is_told_before_anything_runs() {
+    fn a_disk_or_memory_too_small_is_reported_before_anything_runs() {
         let huge = Plan { records: vec![1 << 40], ..Plan::default() };
         let error = huge.check_room(3, &[SizedBy::Records]).unwrap_err();
         assert!(matches!(error, PlanError::Space { .. }), "{error}");

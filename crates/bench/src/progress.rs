@@ -1,4 +1,4 @@
-//! What a running comparison tells whoever watches it. Draws nothing: that is the command line's job.
+//! What a running comparison reports to its observer. Draws nothing: that is the command line's job.
 
 use std::time::Instant;
 
@@ -27,7 +27,7 @@ impl Phase {
     }
 }
 
-/// Where a comparison stands.
+/// The progress of a comparison.
 #[derive(Clone, Debug)]
 pub struct Progress {
     /// What is being done.
@@ -55,7 +55,7 @@ pub trait Observer: Sync {
     /// Something went on; called often, so be quick.
     fn progress(&self, progress: &Progress);
 
-    /// Something the user should read now, such as a warning; it will also stand in the results.
+    /// Something the user should read now, such as a warning; it will also be in the results.
     fn note(&self, _note: &str) {}
 }
 

@@ -17,7 +17,7 @@ struct Candidate<'a> {
     cells: Vec<&'a Cell>,
     /// Geometric mean of its ratios over the workloads.
     ratio: f64,
-    /// The same of the interval ends: where the true mean lies at worst and at best.
+    /// The same for the ends of the interval: the true mean at worst and at best.
     low: f64,
     high: f64,
     /// Why it must not be recommended, if so.
@@ -77,7 +77,7 @@ fn candidate<'a>(
     Some(Candidate { variant, cipher, cells, ratio, low, high, barred })
 }
 
-/// The geometric mean of the ratios of `cells`, and where it lies at worst and at best; none without ratios.
+/// The geometric mean of the ratios of `cells`, and its value at worst and at best; none without ratios.
 fn overall(cells: &[&Cell]) -> Option<(f64, f64, f64)> {
     let overheads: Vec<_> = cells.iter().filter_map(|cell| cell.overhead.as_ref()).collect();
     if overheads.is_empty() {
@@ -135,7 +135,7 @@ fn barred(policy: Policy, cipher: &Cipher, variant: &Variant, variants: &[Varian
             false => format!("not {list}"),
         });
     }
-    // a forced backend shows what other machines would get; nobody should force it where a better one is at hand
+    // a forced backend shows what other machines would get; nobody should force it where a better one is available
     let choice = variant.choice()?;
     let is_better =
         |other: &Choice| other.accel == "auto" && other.cipher == choice.cipher && other.backend != choice.backend;
@@ -160,12 +160,12 @@ fn allowed_names(policy: Policy) -> Vec<&'static str> {
     registry::ciphers().iter().filter(good).map(|cipher| cipher.name).collect()
 }
 
-/// Among the allowed candidates whose cost cannot be told from the least, puts those first that stand best, and
-/// returns the labels of all that tie.
+/// Among the allowed candidates whose cost cannot be distinguished from the least, puts those of the best standing
+/// first, and returns the labels of all that tie.
 fn settle_ties(candidates: &mut [Candidate]) -> Vec<String> {
     let Some(best) = candidates.first().filter(|best| best.barred.is_none()) else { return Vec::new() };
     let (low, ratio) = (best.low, best.ratio);
-    // the lower end of the best against the upper end of the other; a difference below the margin is none at all
+    // the lower end of the best against the upper end of the other; a difference below the margin does not count
     let ties = |candidate: &Candidate| {
         candidate.barred.is_none()
             && (candidate.high >= low || (ratio / candidate.ratio).ln() <= statistics::MARGIN.ln_1p())

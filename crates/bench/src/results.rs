@@ -1,6 +1,7 @@
 //! What a comparison leaves behind: the data of `results.json`, schema version 2.
 //!
-//! Everything the report shows is here; the report computes nothing of its own. Not here: how older files are read (`merge`).
+//! Everything the report shows is here; the report itself computes nothing. Not here: how older files are read
+//! (`merge`).
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -31,7 +32,7 @@ pub struct Comparison {
     pub interrupted: bool,
     /// The exact command line.
     pub command: Vec<String>,
-    /// Every setting in force, defaults included: the TOML table of the comparison.
+    /// Every effective setting, defaults included: the TOML table of the comparison.
     pub plan: crate::plan::Plan,
     /// The machine.
     pub machine: Machine,
@@ -44,10 +45,10 @@ pub struct Comparison {
     pub against: Vec<Against>,
 }
 
-/// The cells at one point of the axes, with a baseline of their own.
+/// The cells at one point of the axes, with their own baseline.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Group {
-    /// Where it stands on the axes.
+    /// Its position on the axes.
     pub point: Point,
     /// When it began, RFC 3339, UTC.
     pub started_at: String,
@@ -92,9 +93,9 @@ impl Comparison {
 /// Throughput of one variant of a store under one workload, against the same variant of another store.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Against {
-    /// Where the store stands on the axes.
+    /// The position of the store on the axes.
     pub point: Point,
-    /// Where the store that it is set against stands.
+    /// The position of the store that it is compared with.
     pub other: Point,
     /// Workload name.
     pub workload: String,
@@ -121,7 +122,7 @@ pub struct Results {
     pub interrupted: bool,
     /// The exact command line.
     pub command: Vec<String>,
-    /// Every setting in force, defaults included, at this group's point of the axes.
+    /// Every effective setting, defaults included, at this group's point of the axes.
     pub plan: crate::plan::Plan,
     /// The machine.
     pub machine: Machine,
@@ -350,7 +351,7 @@ pub struct Saturation {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
-    /// The interval lies within the margin around no difference, or includes none and is narrow.
+    /// The interval is within the margin around no difference, or includes none and is narrow.
     NoDifference,
     /// Slower than the baseline.
     Costs,
@@ -383,7 +384,7 @@ pub struct Overhead {
 /// What to take, and why.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Recommendation {
-    /// The policy in force: `any`, `fips`, `kcmvp`.
+    /// The effective policy: `any`, `fips`, `kcmvp`.
     pub policy: String,
     /// The answer in one sentence.
     pub answer: String,
@@ -500,7 +501,7 @@ const SAMPLE_COLUMNS: [&str; 19] = [
     "cache_misses",
 ];
 
-/// Writes a file under a temporary name beside `path`, then puts it in place.
+/// Writes a file under a temporary name next to `path`, then renames it.
 fn write_whole(path: &Path, fill: impl FnOnce(&mut dyn Write) -> std::io::Result<()>) -> Result<(), WriteError> {
     let write = || {
         let dir = path.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));

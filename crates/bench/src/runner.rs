@@ -1,5 +1,5 @@
-//! Runs one slice: client threads that start together, each doing its share of operations, closed loop or open.
-//! Decides nothing about which slices run, or what becomes of the figures.
+//! Runs one slice: client threads that start together, each doing its share of operations, closed loop or open. Does
+//! not decide which slices run, or what is done with the figures.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Condvar, Mutex};
@@ -43,7 +43,7 @@ pub enum RunError {
     /// A client's operation failed.
     #[error("{0}")]
     Store(#[from] StoreError),
-    /// The system would not give a thread.
+    /// The system refused a thread.
     #[error("cannot start client thread {number} of {clients}: {source}\ntry fewer threads, or raise `ulimit -u`")]
     Thread {
         /// Number of the thread, from 1.
@@ -140,7 +140,7 @@ impl Runner {
     }
 }
 
-/// The result of `thread`; a panic in it goes on in this one.
+/// The result of `thread`; a panic in it continues in this one.
 fn joined<T>(thread: thread::ScopedJoinHandle<'_, T>) -> T {
     thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
@@ -210,7 +210,7 @@ impl Pace {
         Self { begin, interval_s, offset_s: client as f64 / rate, operation: 0 }
     }
 
-    /// Sleeps until the next operation is due, and says how long it has been due by then.
+    /// Sleeps until the next operation is due, and returns how long it has been due.
     fn wait(&mut self) -> Duration {
         let after_s = self.offset_s + self.operation as f64 * self.interval_s;
         self.operation += 1;

@@ -6,9 +6,9 @@ use rand::{RngExt, SeedableRng};
 
 /// The order of the variants in each of `blocks` blocks; a block has one slice of every variant.
 ///
-/// Blocks are rows of Latin squares: within `variants` blocks in a row each variant takes each position once, so
-/// that a machine that slows down or speeds up does so for all alike. Squares are drawn from `seed`, and turned round
-/// with probability one half, so that no variant always runs after the same other one.
+/// Blocks are rows of Latin squares: within `variants` blocks in a row each variant takes each position once, so that a
+/// machine that slows down or speeds up does so for all of them equally. Squares are drawn from `seed`, and turned
+/// round with probability one half, so that no variant always runs after the same other one.
 pub fn orders(variants: usize, blocks: usize, seed: u64) -> Vec<Vec<usize>> {
     let mut random = SmallRng::seed_from_u64(seed);
     let mut orders: Vec<Vec<usize>> = Vec::with_capacity(blocks + variants);
@@ -67,7 +67,7 @@ pub struct Pace {
 /// More passes than this are never joined into a slice.
 const MOST_PASSES: usize = 10_000;
 
-/// Slices that are longer than this many times the shortest wanted are cut again: more pairs tell more than longer
+/// Slices that are longer than this many times the shortest wanted are cut again: more pairs say more than longer
 /// slices do.
 const LONG: f64 = 4.0;
 

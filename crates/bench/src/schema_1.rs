@@ -8,7 +8,7 @@ use serde::Deserialize;
 use crate::plan::Plan;
 use crate::results::{Cell, Choice, Comparison, Group, Machine, Recommendation, SCHEMA, Variant};
 
-/// What `results.json` held then.
+/// What `results.json` contained in that version.
 #[derive(Deserialize)]
 pub(crate) struct Results {
     version: String,

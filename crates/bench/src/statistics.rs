@@ -1,4 +1,4 @@
-//! From paired slices to a ratio, its confidence interval and a verdict in words. Knows nothing of stores or clocks.
+//! From paired slices to a ratio, its confidence interval and a verdict in words. Knows nothing about stores or clocks.
 //!
 //! A pair is one slice of a variant and the slice of the baseline that ran next to it; what enters here is the
 //! logarithm of the ratio of their throughputs. The estimate is their 20 % trimmed mean with the standard error of
@@ -20,8 +20,8 @@ use crate::results::Verdict;
 /// Confidence of the intervals shown.
 pub const CONFIDENCE: f64 = 0.95;
 
-/// Differences up to this share are never claimed: two stores with the same content differ that much by the way
-/// their files and memory happen to lie.
+/// Differences up to this share are never claimed: two stores with the same content differ that much by how their files
+/// and memory happen to be laid out.
 pub const MARGIN: f64 = 0.01;
 
 /// An interval whose half width exceeds this share is too wide to speak of "no difference".
@@ -33,7 +33,7 @@ pub const FEWEST_PAIRS: usize = 6;
 /// Share of the pairs set aside at each end.
 const TRIM: f64 = 0.2;
 
-/// Autocorrelation above this cannot be told from a trend in so short a series.
+/// Autocorrelation above this cannot be distinguished from a trend in such a short series.
 const MOST_AUTOCORRELATION: f64 = 0.8;
 
 /// A ratio as estimated from pairs, on the scale of logarithms.
@@ -98,7 +98,7 @@ impl Estimate {
     }
 
     /// Estimates the ratio of two quantities that were not measured side by side, each given by the estimate of its own
-    /// logarithm: degrees of freedom after Welch (1947, Biometrika 34). What drifted between the two is in it.
+    /// logarithm: degrees of freedom after Welch (1947, Biometrika 34). Drift between the two is included.
     #[must_use]
     pub fn of_two(one: &Self, other: &Self) -> Self {
         let (a, b) = (one.standard_error.powi(2), other.standard_error.powi(2));
@@ -166,8 +166,8 @@ pub struct Judgement {
 /// - `Costs`, `Gains`: the difference exceeds [`MARGIN`] even after Holm's correction for the number of ratios.
 /// - `NoDifference`: the 95 % interval reaches into the margin around equality and is no wider than [`NARROW`] to
 ///   each side.
-/// - `CannotConclude`: the interval is too wide; or it lies outside the margin, but among so many ratios one such is
-///   to be expected by chance; or there are too few pairs (`None`).
+/// - `CannotConclude`: the interval is too wide; or it is outside the margin, but among that number of ratios one such
+///   is to be expected by chance; or there are too few pairs (`None`).
 pub fn judge(estimates: &[Option<Estimate>]) -> Vec<Judgement> {
     let single: Vec<Option<f64>> = estimates.iter().map(|estimate| Some(estimate.as_ref()?.p_beyond(MARGIN))).collect();
     let present: Vec<f64> = single.iter().flatten().copied().collect();
@@ -274,7 +274,7 @@ mod tests {
         sd: f64,
         /// Correlation of a slice with the one before it.
         correlation: f64,
-        /// Whether each store has a series of its own, rather than the machine one for all.
+        /// Whether each store has its own series, rather than the machine one for all.
         per_store: bool,
         /// Change of the machine's speed from begin to end.
         drift: f64,
@@ -360,7 +360,7 @@ mod tests {
         assert!(covered >= 0.92, "95 % intervals cover {covered}");
     }
 
-    /// Two stores with the same content, of which after each load one lies better on the disk by far.
+    /// Two stores with the same content, one of which is far better placed on the disk after each load.
     #[test]
     fn loads_that_disagree_prove_nothing_however_many_pairs_they_have() {
         let mut random = SmallRng::seed_from_u64(9);

@@ -1,5 +1,5 @@
-//! A store that refuses to take more once a comparison was told to stop, so that a long load ends soon. Everything
-//! else is handed on to the store inside.
+//! A store that accepts no more once a comparison was asked to stop, so that a long load ends soon. Everything else is
+//! passed on to the inner store.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -91,7 +91,7 @@ impl BulkLoad for Stoppable<'_> {
     fn bulk_load(&self, table: &Table, rows: &mut dyn Iterator<Item = Row>) -> Result<u64, StoreError> {
         self.go_on()?;
         let bulk = self.inner.bulk().ok_or_else(|| StoreError::Lacks { caller: "loading", ability: "bulk loading" })?;
-        // rows that are cut short are as good as an error: the caller learns of it below and uses nothing of them
+        // rows that are cut short are as good as an error: the caller gets the error below and uses none of them
         let loaded = bulk.bulk_load(table, &mut rows.take_while(|_| self.go_on().is_ok()))?;
         self.go_on()?;
         Ok(loaded)

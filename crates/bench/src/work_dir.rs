@@ -1,4 +1,4 @@
-//! The directories in which the stores of a comparison lie while it runs. Nothing that was there before is touched.
+//! The directories of a comparison's stores while it runs. Nothing that was there before is touched.
 
 use std::path::{Path, PathBuf};
 
@@ -14,7 +14,7 @@ pub struct WorkDirError {
     pub reason: String,
 }
 
-/// Where the stores lie.
+/// Where the stores are.
 pub(crate) struct WorkDir {
     pub(crate) path: PathBuf,
     temporary: Option<tempfile::TempDir>,
@@ -60,7 +60,7 @@ pub(crate) fn directory_name(label: &str) -> String {
         .join("-")
 }
 
-/// Removes `dir` and all in it, if it is there.
+/// Removes `dir` and everything in it, if it exists.
 pub(crate) fn remove_dir(dir: &Path) -> Result<(), WorkDirError> {
     match std::fs::remove_dir_all(dir) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => {

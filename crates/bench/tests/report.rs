@@ -55,7 +55,7 @@ fn whole_text(page: &Html) -> String {
     text(&select(page, "body")[0])
 }
 
-/// The drawings of a page, as they stand in it.
+/// The drawings of a page, unchanged.
 fn drawings(html: &str) -> Vec<&str> {
     html.match_indices("<svg").map(|(from, _)| &html[from..from + html[from..].find("</svg>").unwrap() + 6]).collect()
 }
@@ -363,7 +363,7 @@ fn results_of_schema_1_give_the_answer_they_gave() {
     let [run] = &merged.runs()[..] else { panic!("{} runs", merged.runs().len()) };
     assert_eq!(summary::screen(run, 80, false), include_str!("fixtures/schema-1.txt"));
     assert_eq!((run.plan.point().clients, run.variants[1].cipher()), (2, Some("aria-256")));
-    // written anew they are of today's schema, and the same
+    // rewritten, they have today's schema, and are the same
     let directory = tempfile::tempdir().unwrap();
     let again = directory.path().join("results.json");
     merged.comparisons[0].write_json(&again).unwrap();
@@ -399,7 +399,7 @@ fn a_numeric_axis_is_drawn_with_a_line_a_variant() {
     let described = |what: &str| drawings(&page).iter().any(|svg| svg.contains(what));
     assert!(described("workload a by clients: lines of none, aes-256, aria-256"), "the baseline has a line, too");
     assert!(described("workload a by clients: lines of aes-256, aria-256"), "cost is against the baseline");
-    // runs that differ in more than the axis have panels of their own; a single value is no line
+    // runs that differ in more than the axis have separate panels; a single value is not a line
     let mixed = [run(1), run(8), at(fixtures::ordinary(), "mongodb", 8)];
     let page = whole_text(&Html::parse_document(&html(&mixed)));
     assert!(page.contains("workload a, rocksdb") && !page.contains("workload a, mongodb"), "{page}");
@@ -454,7 +454,7 @@ fn result_files_are_read_and_named() {
     let mut sets = runs.clone();
     (sets[0].plan.nodes, sets[1].plan.nodes) = (vec![1], vec![3]);
     assert_eq!(merge::labels(&sets), ["1 member", "3 members"], "the number of members says which is which");
-    // a store that does not tell where time goes has no chart of it, rather than one of zeros
+    // a store that does not report where time goes has no chart of it, rather than one of zeros
     let page = report::html(&sets).unwrap();
     assert!(page.contains("Where CPU time goes") && page.contains("Time and bytes"));
     for cell in sets.iter_mut().flat_map(|run| &mut run.cells) {

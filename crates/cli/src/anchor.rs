@@ -28,7 +28,7 @@ fn on_server(address: &str) -> anyhow::Result<Box<dyn Anchor>> {
     )
 }
 
-/// The anchor in the file `path`, which whoever can change the store in `dir` must not be able to change.
+/// The anchor in the file `path`, which nobody who can change the store in `dir` may be able to change.
 fn outside(dir: &Path, path: &Path) -> anyhow::Result<FileAnchor> {
     let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let directory = directory

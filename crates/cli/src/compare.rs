@@ -75,7 +75,7 @@ fn planned(plan: &Plan, stores: &[&'static StoreKind]) -> anyhow::Result<Vec<Pla
     for store in stores {
         let mut refused = Vec::new();
         let before = groups.len();
-        // beside a store that has members, one that has none is itself
+        // compared with a store that has members, one without members counts as a single one
         let alone = Plan { nodes: vec![1], ..plan.clone() };
         let plan = if stores.len() > 1 && !store.replicated { &alone } else { plan };
         for group in plan.groups()?.into_iter().filter(|group| group.point().store == store.name) {
@@ -94,8 +94,8 @@ fn planned(plan: &Plan, stores: &[&'static StoreKind]) -> anyhow::Result<Vec<Pla
     Ok(groups)
 }
 
-/// Measures one group after the other, up to the one that was interrupted, or that failed with the error beside them: what
-/// was measured before is an answer, too.
+/// Measures one group after the other, up to the one that was interrupted, or that failed, with its error: what was
+/// measured before is an answer, too.
 fn measure(
     groups: Vec<Planned>,
     flags: &CompareFlags,

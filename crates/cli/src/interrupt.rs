@@ -23,7 +23,8 @@ pub(crate) fn install(stores: &Path) -> anyhow::Result<Arc<AtomicBool>> {
     )
 }
 
-/// Runs `start`, which starts servers. At the first Ctrl-C they are ended, and this process too: `saying` tells what is left.
+/// Runs `start`, which starts servers. At the first Ctrl-C they are stopped, and so is this process: `saying` says what
+/// remains.
 ///
 /// # Errors
 /// A handler that is set already, or as `start`.
@@ -35,20 +36,20 @@ pub(crate) fn ending_servers<T>(saying: String, start: impl FnOnce() -> anyhow::
         seen.store(true, Ordering::SeqCst);
         say(&format!("\n{saying}"));
         end_servers();
-        // as a shell tells of a process that SIGINT has ended
+        // the exit code by which a shell reports a process ended by SIGINT
         std::process::exit(130);
     })
     .context("cannot listen for Ctrl-C")?;
     let outcome = start();
-    // that a server was ended is no failure of its own
+    // a server that was stopped is not a failure to report
     while asked.load(Ordering::SeqCst) {
         std::thread::park();
     }
     outcome
 }
 
-/// Kills the processes that this one started: servers of a lab, which would go on for nobody. Looks again until there are
-/// none, since this process may be starting another one.
+/// Kills the processes that this one started: servers of a lab, which would keep running for nobody. Looks again until
+/// there are none, since this process may be starting another one.
 fn end_servers() {
     while end_running_servers() {
         std::thread::sleep(Duration::from_millis(20));
@@ -62,7 +63,7 @@ fn end_running_servers() -> bool {
     let mut found = false;
     for pid in pids {
         let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-        // behind the name in brackets come the state and the parent (proc(5))
+        // the name in brackets is followed by the state and the parent (proc(5))
         let mut facts = stat.rsplit_once(')').map_or("", |(_, facts)| facts).split_whitespace();
         let (state, parent) = (facts.next(), facts.next().and_then(|parent| parent.parse::<u32>().ok()));
         if parent == Some(std::process::id()) && state != Some("Z") {

@@ -23,7 +23,7 @@ pub(crate) fn open_file(path: &Path, passphrase_file: Option<&Path>) -> anyhow::
     Ok(KeyFile::open_with(path, &ask(passphrase_file))?)
 }
 
-/// Gives the passphrase of an existing key file.
+/// Returns the passphrase of an existing key file.
 fn ask(passphrase_file: Option<&Path>) -> impl Fn(&Path) -> Result<Passphrase, KeyError> {
     let named = named(passphrase_file);
     move |key_file| match &named {

@@ -32,7 +32,7 @@ fn up(flags: &LabUp) -> anyhow::Result<Answer> {
     let left = format!("stopped; what was created remains in {}", flags.dir.display());
     let mut lab = interrupt::ending_servers(left, || match (Lab::open(&flags.dir), flags.server) {
         (Err(LabError::NoLab { .. }), Some(server)) => start(server, flags),
-        // beside servers of another kind, which are left as they are
+        // in addition to servers of another kind, which are left as they are
         (Ok(lab), Some(server)) if !lab.holds(server) => {
             lab.leave_running();
             start(server, flags)
@@ -49,7 +49,7 @@ fn up(flags: &LabUp) -> anyhow::Result<Answer> {
     Ok(Answer::Done)
 }
 
-/// Whether anything was said about how servers are started.
+/// Whether any setting of the servers to start was given.
 fn takes_settings(flags: &LabUp) -> bool {
     #[cfg(feature = "mongodb")]
     if sealing::is_asked_for(&flags.sealing) {

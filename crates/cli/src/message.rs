@@ -57,7 +57,7 @@ pub(crate) fn report(text: &str) {
     let name = terminal::stderr().strong("sealstone:");
     let mut message = format!("{name} {}\n", lines.next().unwrap_or("unknown error"));
     lines.for_each(|line| message.push_str(&format!("  {line}\n")));
-    // nobody is left to hear that stderr is closed
+    // there is no way left to report that stderr is closed
     let _ = std::io::stderr().write_all(message.as_bytes());
 }
 

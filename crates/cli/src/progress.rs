@@ -1,4 +1,4 @@
-//! Shows on stderr where a comparison stands: a bar with the time left on a terminal, a line now and then elsewhere.
+//! Shows the progress of a comparison on stderr: a bar with the time left on a terminal, otherwise an occasional line.
 
 use std::io::IsTerminal;
 use std::sync::Mutex;
@@ -12,7 +12,7 @@ use crate::message::say;
 /// Steps of the bar: a thousandth of the whole each.
 const STEPS: u64 = 1000;
 
-/// Where nobody draws, a new line comes with a new phase or workload, and otherwise at most this often.
+/// Without a bar, a new phase or workload prints a new line, and otherwise one is printed at most this often.
 const SILENCE: Duration = Duration::from_secs(15);
 
 /// Watches a comparison.
@@ -47,7 +47,7 @@ impl Display {
         Self::Bar(bar)
     }
 
-    /// Clears the bar, so that the answer stands alone.
+    /// Clears the bar, so that only the answer remains.
     pub(crate) fn end(&self) {
         if let Self::Bar(bar) = self {
             bar.finish_and_clear();
@@ -65,7 +65,8 @@ impl Observer for Display {
             }
             Self::Lines(line) => {
                 let about = (progress.phase, progress.workload.clone(), progress.round);
-                // loading reports from several threads at once; whoever finds the lock taken has nothing new to say
+                // loading reports from several threads at once; a thread that finds the lock taken has nothing new to
+                // report
                 let Ok(mut line) = line.try_lock() else { return };
                 if line.about.as_ref() != Some(&about) || line.at.elapsed() >= SILENCE {
                     *line = Line { at: Instant::now(), about: Some(about) };

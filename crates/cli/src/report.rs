@@ -40,7 +40,7 @@ pub(crate) fn run(flags: &ReportFlags) -> anyhow::Result<Answer> {
     Ok(Answer::Done)
 }
 
-/// Names of the raw data, where all of it lies beside the report and can be found from there.
+/// Names of the raw data, if all of it is next to the report and can be found from there.
 fn raw_data(merged: &Merged, report: &Path) -> Option<Vec<String>> {
     let folder = |path: &Path| path.parent().map(Path::to_path_buf);
     if !merged.sources.iter().all(|source| folder(source) == folder(report)) {

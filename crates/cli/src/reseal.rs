@@ -48,7 +48,7 @@ pub(crate) fn run(flags: &ResealFlags) -> anyhow::Result<Answer> {
     let closed = db.close();
     let mut report = resealed?;
     closed?;
-    // the end of the database removed what was not needed any more
+    // closing the database removed what was no longer needed
     let key = KeyRef { id: report.key_id.clone(), version: report.key_version };
     report.left = reseal::left(&flags.dir, cipher, &key)?;
     if flags.json {
@@ -98,7 +98,7 @@ fn line(left: &Left) -> String {
     format!("{}: {plain}{}", left.file, left.why.words())
 }
 
-/// The command that goes on where this one ended.
+/// The command that resumes where this one stopped.
 fn command(flags: &ResealFlags, cipher: &Cipher) -> String {
     let key = quoted(Path::new(&flags.key));
     let mut words = vec!["sealstone rest reseal".to_string(), quoted(&flags.dir), "--key".into(), key];

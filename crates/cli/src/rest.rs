@@ -31,7 +31,7 @@ pub(crate) fn run(command: &RestCommand) -> anyhow::Result<Answer> {
     }
 }
 
-/// What is sealed in `dir`; a directory in which nothing is sealed and which is no store either is an error, since it is
+/// What is sealed in `dir`; a directory that contains nothing sealed and is not a store either is an error, since it is
 /// hardly the one meant.
 fn status(dir: &Path) -> anyhow::Result<Status> {
     let status = rest::status(dir)?;
@@ -83,7 +83,7 @@ fn status_text(status: &Status) -> String {
     text
 }
 
-/// A share in percent, of which a little is never shown as nothing, nor nearly all as all.
+/// A share in percent; a tiny one is never shown as nothing, and nearly all never as all.
 fn share(percent: f64) -> String {
     match percent {
         percent if percent > 0.0 && percent < 0.1 => "< 0.1 %".into(),
@@ -99,7 +99,7 @@ fn verify(dir: &Path, keys: &dyn KeySource, anchor: Option<&Path>, json: bool) -
     }
     let anchor = anchor.map(|spec| anchor::open(dir, spec)).transpose()?;
     if let Some(anchor) = &anchor {
-        // one that cannot be read is told before hours of checking, not after
+        // one that cannot be read is reported before hours of checking, not after
         anchor.read()?;
     }
     let bar = ProgressBar::with_draw_target(Some(1), ProgressDrawTarget::stderr());
@@ -166,7 +166,7 @@ fn anchor_text(check: &AnchorCheck, is_whole: bool) -> String {
     }
 }
 
-/// What the files of each directory were compared with, as many as a reader bears.
+/// What the files of each directory were compared with, limited to what a reader can take in.
 fn comparisons(found: &Verification) -> Vec<String> {
     let mut lines: Vec<String> = found.compared.iter().take(LISTED_MAX).map(comparison_text).collect();
     if found.compared.len() > LISTED_MAX {

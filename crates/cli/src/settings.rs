@@ -5,7 +5,7 @@ use sealstone_stores::table::store;
 
 use crate::flags::{CompareFlags, PlanFlags};
 
-/// The plan in force. Its values are not checked yet.
+/// The effective plan. Its values are not checked yet.
 ///
 /// # Errors
 /// A TOML file that cannot be read or is not a plan.
@@ -16,7 +16,7 @@ pub(crate) fn plan(flags: &CompareFlags) -> Result<Plan, PlanError> {
     };
     let named = flags.plan.store.as_ref().unwrap_or(&named);
     let mut usual = Plan { store: named.clone(), ..Plan::default() };
-    // a store that is not in the table is found out when it is looked for
+    // a store that is not in the table is reported when it is looked up
     for kind in named.iter().filter_map(|name| store(name).ok()) {
         usual = usual.suited(kind.suited);
     }
@@ -113,7 +113,7 @@ mod tests {
         let mut names: Vec<String> = values.iter().map(|(name, _)| (*name).to_string()).collect();
         names.sort();
         let mut settings = sealstone_bench::plan::settings();
-        // flags of their own, made from the table of stores
+        // separate flags, made from the table of stores
         settings.retain(|setting| setting != "stores");
         settings.sort();
         assert_eq!(names, settings);

@@ -11,7 +11,7 @@ use crate::flags::CompareFlags;
 use crate::key_source;
 use crate::message::say;
 
-/// Whether `kind` can be measured where `point` stands on the axes.
+/// Whether `kind` can be measured at `point` of the axes.
 ///
 /// # Errors
 /// Members of a store that has none.
@@ -31,8 +31,8 @@ pub(crate) fn check(kind: &StoreKind, point: &Point) -> anyhow::Result<()> {
 /// Whether every setting of a store in `plan` is one of its own, with a value that it can have.
 ///
 /// # Errors
-/// A store that is in no row, or a setting that is none of its; names the nearest. A value that is neither true nor false
-/// where it must be, or several values where there can be one.
+/// A store that is in no row, or a setting that the store does not have; names the nearest. A value that is neither
+/// true nor false where it must be, or several values where there can be one.
 pub(crate) fn check_settings(plan: &Plan) -> anyhow::Result<()> {
     for (name, settings) in &plan.stores {
         let kind = store(name)?;

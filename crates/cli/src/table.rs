@@ -10,13 +10,13 @@ const GAP: &str = "  ";
 /// A table under construction.
 #[derive(Debug)]
 pub(crate) struct Table {
-    /// Heading, and whether the column's cells stand to the right (numbers).
+    /// Heading, and whether the column's cells are aligned to the right (numbers).
     columns: Vec<(String, bool)>,
     rows: Vec<Vec<String>>,
 }
 
 impl Table {
-    /// An empty table; a heading that begins with `>` stands to the right, as its cells do.
+    /// An empty table; a heading that begins with `>` is aligned to the right, as are its cells.
     pub(crate) fn new(headings: impl IntoIterator<Item = impl AsRef<str>>) -> Self {
         let column = |heading: &str| match heading.strip_prefix('>') {
             Some(heading) => (heading.to_string(), true),
@@ -79,7 +79,8 @@ impl Table {
     }
 }
 
-/// Breaks `text` between words into lines of at most `width` characters; a longer word stands alone. At least one line.
+/// Breaks `text` between words into lines of at most `width` characters; a longer word has a line to itself. At least
+/// one line.
 pub(crate) fn wrap(text: &str, width: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     for word in text.split_whitespace() {

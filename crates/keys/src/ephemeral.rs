@@ -1,4 +1,4 @@
-//! A key that lives in memory alone and is gone with the process: for measurements and tests, not for data to keep.
+//! A key that exists only in memory and disappears with the process: for measurements and tests, not for data to keep.
 
 use crate::{KeyError, KeyRef, KeySource, Secret};
 

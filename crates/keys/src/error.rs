@@ -1,4 +1,4 @@
-//! What can go wrong with keys, each told with the place, the key, and the next step. Never holds key bytes.
+//! What can go wrong with keys, each reported with the place, the key, and the next step. Never contains key bytes.
 
 use std::io;
 use std::path::PathBuf;
@@ -17,7 +17,7 @@ pub enum KeyError {
          make one with: sealstone keys new {}", path.display(), path.display()
     )]
     NoFile {
-        /// Where it was looked for.
+        /// Where it was searched for.
         path: PathBuf,
     },
     /// A directory of key files cannot be read.
@@ -132,7 +132,7 @@ pub enum KeyError {
         /// The versions that are there, ascending.
         available: Vec<u32>,
     },
-    /// The key file is protected, and nobody gave the passphrase.
+    /// The key file is protected, and no passphrase was given.
     #[error(
         "key file {} is protected by a passphrase, and none was given\n\
          name a file that holds it with --passphrase-file or in SEALSTONE_PASSPHRASE_FILE", path.display()
@@ -207,7 +207,7 @@ pub enum KeyError {
         /// Id of the key it holds.
         id: String,
     },
-    /// The key file is protected otherwise than when this process read it.
+    /// The key file is protected differently than when this process read it.
     #[error(
         "key file {} is protected differently than when this process read it\n\
          restart with its current passphrase", path.display()
@@ -227,7 +227,7 @@ pub enum KeyError {
         /// The source, as [`crate::KeySource::describe`] tells it.
         place: String,
     },
-    /// Two keys bear one name.
+    /// Two keys have the same name.
     #[error(
         "key {key} is in {place} already, with another secret\n\
          two keys have this name; nothing was changed, keep them in separate files"

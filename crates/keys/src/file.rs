@@ -1,8 +1,8 @@
-//! The key file: a small TOML text that holds every version of one key, readable by its owner alone, and protected by
+//! The key file: a small TOML text that contains every version of one key, readable only by its owner, and protected by
 //! a passphrase if its owner wants that.
 //!
-//! Without a passphrase the file *is* the key; whoever reads it opens everything sealed under it. Not here: key servers,
-//! and asking people for passphrases (`sealstone-cli`).
+//! Without a passphrase the file *is* the key; anyone who reads it can open everything sealed under it. Not here: key
+//! servers, and asking people for passphrases (`sealstone-cli`).
 //!
 //! ```toml
 //! format = 1
@@ -34,8 +34,8 @@ use crate::{Ask, Cost, KeyError, KeyRef, KeySource, Passphrase, Secret, check_ke
 
 /// The key of one key file, in all its versions. The newest wraps new files.
 ///
-/// One that lives long sees what other processes do to the file: each [`KeySource::current`] looks whether the file
-/// changed, and reads it again if so. Serves many threads at once.
+/// A long-lived one sees what other processes do to the file: each [`KeySource::current`] checks whether the file
+/// changed, and reads it again if so. Can be used by many threads at once.
 #[derive(Debug)]
 pub struct KeyFile {
     path: PathBuf,
@@ -50,7 +50,7 @@ pub struct KeyFile {
 struct State {
     stamp: Stamp,
     content: Content,
-    /// Open as long as its stamp is compared, since the number of a file that is gone may be given to the next one.
+    /// Open as long as its stamp is compared, since the number of a removed file may be reused for the next one.
     _file: File,
 }
 
@@ -183,7 +183,7 @@ impl KeyFile {
 
     /// Adds a fresh version, which seals new files from now on; the older ones stay. Returns the new one.
     ///
-    /// The file is written whole under another name beside it and then put in its place, so that a kill at any point
+    /// The file is written whole under another name next to it and then put in its place, so that a kill at any point
     /// leaves the old file or the new one. Processes that rotate at once take turns, and each adds a version.
     ///
     /// # Errors
@@ -232,7 +232,7 @@ impl KeyFile {
         })
     }
 
-    /// Writes one version (absent: the newest) into a key file of its own at `path`, protected if a passphrase is given.
+    /// Writes one version (absent: the newest) to a separate key file at `path`, protected if a passphrase is given.
     ///
     /// # Errors
     /// [`KeyError::MissingVersion`], and as [`KeyFile::create_protected`].
@@ -280,7 +280,7 @@ impl KeyFile {
             let mut added = Vec::new();
             for version in new {
                 match content.find(version.version) {
-                    // a person waits for this, not an attacker: both files lie open before the process
+                    // a person waits for this, not an attacker: the process can read both files anyway
                     Some(found) if found.secret.as_bytes() == version.secret.as_bytes() => {}
                     Some(_) => return Err(KeyError::Conflict { key: wanted(version.version), place: self.describe() }),
                     None => {
@@ -306,14 +306,14 @@ impl KeyFile {
             let real = fs::canonicalize(&self.path).map_err(io_error("read"))?;
             let old = replace::lock(&real).map_err(io_error("lock"))?;
             let State { stamp, content, .. } = self.reread()?;
-            // what is locked, not what a link leads to by now
+            // what is locked, not what a link points to now
             if stamp == Stamp::of(&old.metadata().map_err(io_error("read"))?) {
                 break (real, old, content);
             }
         };
         let done = edit(&mut content)?;
         let text = content.to_text(&self.path, self.stretched.as_ref())?;
-        // The stamp is that of the file just written, whatever is at its place by now: as soon as it is there, another
+        // The stamp is that of the file just written, whatever has its name now: as soon as it is in place, another
         // process may lock it and put the next one in its place, which this one must then see.
         let new = replace::replace(&real, text.as_bytes(), &old).map_err(io_error("replace"))?;
         *self.held_mut() = State::new(new, content).map_err(io_error("read"))?;
@@ -376,8 +376,9 @@ impl KeyFile {
 }
 
 impl KeySource for KeyFile {
-    /// Looks whether the file changed (one `stat`) and reads it again if so. A file that can no longer be read is an
-    /// error, although its older content is still known: nothing new is to be sealed under a key that may be gone.
+    /// Checks whether the file changed (one `stat`) and reads it again if so. A file that can no longer be read is an
+    /// error, although its older content is still known: nothing new is to be sealed under a key that may no longer
+    /// exist.
     fn current(&self) -> Result<(KeyRef, Secret), KeyError> {
         self.refresh()?;
         let state = self.held();
@@ -475,7 +476,7 @@ fn read(path: &Path) -> Result<(File, Stamp, Stored), KeyError> {
     if found.len() > FILE_BYTES_MAX {
         return Err(garbled(format!("{} bytes, a key file has at most {FILE_BYTES_MAX}", found.len())));
     }
-    // room for all of it at once: a vector that grows leaves copies behind
+    // room for all of it at once: a growing vector leaves copies behind
     let mut bytes = Zeroizing::new(Vec::with_capacity(FILE_BYTES_MAX as usize + 1));
     (&mut file).take(FILE_BYTES_MAX).read_to_end(&mut bytes).map_err(io_error)?;
     let text = std::str::from_utf8(&bytes).map_err(|_| garbled("not a text file".into()))?;
@@ -495,7 +496,7 @@ fn check_private(path: &Path, found: &fs::Metadata) -> Result<(), KeyError> {
     if mode & 0o077 != 0 {
         return Err(KeyError::Permissions { path: path.to_owned(), mode });
     }
-    // Whoever owns the file reads it whatever the mode, and may put a key of theirs into it. The superuser may do so
+    // The owner of the file can read it whatever the mode, and can put their own key into it. The superuser can do so
     // anyway.
     let (owner, user) = (found.uid(), nix::unistd::geteuid().as_raw());
     if owner != user && owner != 0 {

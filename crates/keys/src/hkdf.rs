@@ -69,7 +69,7 @@ mod tests {
         );
     }
 
-    /// The `info` is spelled as documented: the same bytes put together by hand give the same subkey.
+    /// The `info` is spelled as documented: the same bytes assembled by hand yield the same subkey.
     #[test]
     fn the_info_is_as_documented() {
         let mut info = b"sealstone 1".to_vec();

@@ -56,8 +56,8 @@ pub trait KeySource: Send + Sync {
     /// Where this is, for messages: `key file /etc/sealstone.key`.
     fn describe(&self) -> String;
 
-    /// Name of the cipher that the current key is for, such as `aria-256`, where the source itself knows it: a key
-    /// server does, by the key's attributes. Choosing such a key chooses the cipher.
+    /// Name of the cipher that the current key is for, such as `aria-256`, if the source itself knows it: a key server
+    /// does, by the key's attributes. Choosing such a key chooses the cipher.
     fn cipher(&self) -> Option<String> {
         None
     }

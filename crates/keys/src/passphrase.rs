@@ -24,14 +24,14 @@ const LANES_MAX: u32 = 64;
 /// Most work that a key file may ask for, in KiB written: four passes over all of that memory, some seconds.
 const WORK_KIB_MAX: u64 = 4 * MEMORY_KIB_MAX as u64;
 
-/// Gives the passphrase of the key file at the path, when one is needed.
+/// Returns the passphrase of the key file at the path, when one is needed.
 pub type Ask<'a> = &'a dyn Fn(&Path) -> Result<Passphrase, KeyError>;
 
 /// A passphrase. Zeroed on drop; `Debug` shows nothing of it.
 pub struct Passphrase(Zeroizing<Vec<u8>>);
 
 impl Passphrase {
-    /// Takes over `bytes`; `place` says in messages where they came from, such as `the terminal`.
+    /// Takes ownership of `bytes`; `place` says in messages where they came from, such as `the terminal`.
     ///
     /// # Errors
     /// [`KeyError::BadPassphrase`] if there are none, more than [`PASSPHRASE_BYTES_MAX`], or more than one line.
@@ -51,7 +51,7 @@ impl Passphrase {
     }
 
     /// Reads the passphrase that is the one line of the file at `path`; the end of the line is not part of it. Also
-    /// takes a pipe, so that a password manager can hand it over: `--passphrase-file <(pass show orders)`.
+    /// takes a pipe, so that a password manager can pass it: `--passphrase-file <(pass show orders)`.
     ///
     /// # Errors
     /// [`KeyError::PassphraseFile`], [`KeyError::PassphraseOpen`] if a file is open to users other than its owner,
@@ -61,7 +61,7 @@ impl Passphrase {
         let io_error = |source| KeyError::PassphraseFile { path: path.to_owned(), source };
         let file = File::open(path).map_err(io_error)?;
         check_private(path, &file.metadata().map_err(io_error)?)?;
-        // room for all of it at once: a vector that grows leaves copies behind
+        // room for all of it at once: a growing vector leaves copies behind
         let most = PASSPHRASE_BYTES_MAX + 2;
         let mut bytes = Zeroizing::new(Vec::with_capacity(most + 1));
         file.take(most as u64).read_to_end(&mut bytes).map_err(io_error)?;
@@ -106,7 +106,7 @@ impl Default for Cost {
 }
 
 impl Cost {
-    /// Says what is impossible or excessive about these figures, which may come from a file that somebody else wrote.
+    /// Says what is impossible or excessive about these figures, which may come from a file written by somebody else.
     pub(crate) fn check(&self) -> Result<(), String> {
         let Self { memory_kib, passes, lanes } = *self;
         if lanes == 0 || passes == 0 || u64::from(memory_kib) < 8 * u64::from(lanes) {

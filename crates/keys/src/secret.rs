@@ -9,9 +9,9 @@ use crate::KeyError;
 
 /// A key of 32 bytes. Zeroed on drop; `Debug` prints its length only; has no `Clone`, `Display` or comparison.
 ///
-/// The bytes are in protected memory ([`sealstone_cipher::memory`]): kept out of swap and core dumps as far as the system
-/// grants it, and gone in a forked child, where [`Secret::check`] is an error. Moving a `Secret` copies a pointer and
-/// leaves no key on an old stack frame.
+/// The bytes are in protected memory ([`sealstone_cipher::memory`]): kept out of swap and core dumps as far as the
+/// system grants it, and zeroed in a forked child, where [`Secret::check`] is an error. Moving a `Secret` copies a
+/// pointer and leaves no key on an old stack frame.
 pub struct Secret(Protected<[u8; Secret::BYTES]>);
 
 impl Secret {

@@ -20,7 +20,7 @@ fn write_mode(dir: &Path, bytes: &[u8], mode: u32) -> PathBuf {
     path
 }
 
-/// A key file of the key `orders` in the given versions, secrets all alike.
+/// A key file of the key `orders` in the given versions, with identical secrets.
 fn key_file(versions: &[u32]) -> String {
     let mut text = String::from("format = 1\nid = \"orders\"\n");
     for version in versions {
@@ -29,7 +29,7 @@ fn key_file(versions: &[u32]) -> String {
     text
 }
 
-/// The message of the error that opening `text` gives, without the directory, which differs from run to run.
+/// The message of the error that opening `text` returns, without the directory, which differs from run to run.
 fn refusal(text: &str) -> String {
     let dir = tempfile::tempdir().unwrap();
     let error = KeyFile::open(write(dir.path(), text)).unwrap_err();
@@ -106,7 +106,7 @@ fn a_file_open_to_others_is_refused() {
     }
 }
 
-/// Whoever owns the file reads it whatever the mode, and may put another key into it.
+/// The owner of the file can read it whatever the mode, and can put another key into it.
 #[test]
 fn a_file_of_another_user_is_refused() {
     let dir = tempfile::tempdir().unwrap();
@@ -149,7 +149,7 @@ fn the_newest_version_is_current_and_older_ones_stay() {
 }
 
 #[test]
-fn an_absent_key_is_told_with_what_is_there() {
+fn an_absent_key_is_reported_with_what_is_there() {
     let dir = tempfile::tempdir().unwrap();
     let path = write(dir.path(), &key_file(&[1, 2]));
     let key = KeyFile::open(&path).unwrap();

@@ -60,7 +60,7 @@ fn a_long_lived_reader_sees_what_others_do() {
     let other = KeyFile::open(&path).unwrap();
     assert_eq!(reader.current().unwrap().0, orders(1));
     other.rotate().unwrap();
-    // a version that it has never heard of: a file sealed by the other process
+    // a version that it does not know yet: a file sealed by the other process
     let third = other.rotate().unwrap();
     assert_eq!(reader.get(&third).unwrap().as_bytes(), other.get(&third).unwrap().as_bytes());
     assert_eq!(reader.current().unwrap().0, third);
@@ -83,7 +83,7 @@ fn a_reader_says_when_its_file_cannot_be_read_any_more() {
 
     write(b"format = 1\n", 0o600);
     assert!(matches!(refused(), KeyError::Garbled { .. }));
-    // what it sealed before can still be read, and what it never had is told with the reason
+    // what it sealed before can still be read, and what it never had is reported with the reason
     reader.get(&orders(1)).unwrap();
     assert!(matches!(reader.get(&orders(2)), Err(KeyError::Garbled { .. })));
     assert!(matches!(reader.rotate(), Err(KeyError::Garbled { .. })));
@@ -126,7 +126,7 @@ fn rotations_at_once_lose_no_version() {
         let threads: Vec<_> = (0..THREADS)
             .map(|_| {
                 scope.spawn(|| {
-                    // each with a file of its own, as processes have
+                    // each with its own file, as processes have
                     let key = KeyFile::open(&path).unwrap();
                     let rotate = |_| {
                         let made = key.rotate().unwrap();
@@ -263,8 +263,8 @@ fn odd_times_survive() {
     assert_eq!(before.1, "a \"time\" \n of \u{1b} its own");
 }
 
-/// As soon as a process has put its file in place another one may put the next, and the first must not take that for its
-/// own. So the first is stopped in between, as often as a watcher is quick enough.
+/// As soon as a process has put its file in place, another may put the next one there, and the first must not take that
+/// for its own. So the first is stopped in between, as often as a watcher is quick enough.
 #[test]
 fn who_rotates_sees_what_is_put_in_place_a_moment_later() {
     const ROLE: &str = "SEALSTONE_TEST_ROTATES_WHEN_TOLD";

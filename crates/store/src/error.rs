@@ -3,7 +3,7 @@
 /// An engine's own error, worded for the person reading it: what was attempted, where, what was found, what to do next.
 pub type EngineError = Box<dyn std::error::Error + Send + Sync>;
 
-/// Why an operation on a store failed. What it left behind is said with each operation.
+/// Why an operation on a store failed. Each operation says what a failure leaves behind.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
     /// The engine failed, its server, or the operating system below it; or it cannot open what it was given.
@@ -25,7 +25,7 @@ pub enum StoreError {
         /// What does not fit.
         found: String,
     },
-    /// A stored record that is none of its table's.
+    /// A stored record that does not belong to its table.
     #[error("a stored record of table {table} {found}")]
     Stored {
         /// Name of the table.
@@ -41,7 +41,7 @@ pub enum StoreError {
         /// Number of the row, from 1.
         row: u64,
     },
-    /// What came back is not what was written and acknowledged.
+    /// What was read is not what was written and acknowledged.
     #[error("{0}")]
     Differs(String),
     /// The caller asked for the end.

@@ -8,7 +8,7 @@ use std::sync::RwLock;
 use crate::{BulkLoad, Counters, Record, Row, Store, StoreError, Table, Transaction, Transactional};
 
 /// Records in a sorted map behind one lock. Transactions are optimistic: what they read for update must be unchanged
-/// when they commit, else they run again.
+/// when they commit, otherwise they run again.
 #[derive(Debug, Default)]
 pub struct MemoryStore {
     tables: RwLock<HashMap<u8, BTreeMap<Vec<u8>, Entry>>>,

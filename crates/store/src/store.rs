@@ -1,4 +1,4 @@
-//! The operations of an open store. Encryption is a wrapper around it or below it; whoever uses a store sees neither.
+//! The operations of an open store. Encryption is a wrapper around it or below it; users of a store see neither.
 
 use crate::{Counters, Record, Row, StoreError, Table};
 
@@ -11,7 +11,7 @@ pub trait Store: Send + Sync {
     /// I/O, corruption, failed authentication; `into` then holds nothing.
     fn read(&self, table: &Table, key: &[u8], fields: Option<&[usize]>, into: &mut Record) -> Result<bool, StoreError>;
 
-    /// Reads up to `count` records in key order from `start` on and hands each to `each`. Returns how many.
+    /// Reads up to `count` records in key order from `start` on and passes each to `each`. Returns how many.
     ///
     /// # Errors
     /// As `read`.
@@ -59,8 +59,8 @@ pub trait Store: Send + Sync {
     /// A background error of the engine.
     fn quiesce(&self) -> Result<(), StoreError>;
 
-    /// Merges what loading left in layers, so that stores loaded alike are laid out alike, however their background
-    /// work went meanwhile. Nothing to do for a store without layers.
+    /// Merges what loading left in layers, so that stores with the same load have the same layout, whatever their
+    /// background work did meanwhile. Nothing to do for a store without layers.
     ///
     /// # Errors
     /// I/O, a full disk.

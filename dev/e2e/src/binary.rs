@@ -1,5 +1,5 @@
-//! Finds the binary under test, the one named by `SEALSTONE_BIN`, and the extension for WiredTiger beside it, or else
-//! has cargo build them now.
+//! Finds the binary under test, the one named by `SEALSTONE_BIN`, and the extension for WiredTiger next to it, or
+//! otherwise has cargo build them now.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

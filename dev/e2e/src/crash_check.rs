@@ -1,5 +1,5 @@
-//! What the crash tests know of a database that was killed: which writes were acknowledged, and whether all of them are
-//! there. Not here: what the writes are (`crash_load`), starting and killing (`tests/`).
+//! What the crash tests know about a database that was killed: which writes were acknowledged, and whether any is
+//! missing. Not here: what the writes are (`crash_load`), starting and killing (`tests/`).
 
 use std::collections::HashMap;
 use std::io::Read;

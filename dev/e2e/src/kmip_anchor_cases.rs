@@ -81,7 +81,7 @@ pub fn marks(place: &Place, versions: &[&str]) {
         clear(&ours.write(&mark(2, 9, 0)).unwrap_err(), "it remembers another store");
         assert_eq!(ours.read(), Ok(Some(mark(1, 2, 0))));
 
-        // gone while somebody has it open: no second one is made; who reads anew begins anew
+        // removed while it is open: no second one is made; a new reader starts over
         connection.call(&Destroy { id: ids[0].clone() }).unwrap();
         let gone = ours.write(&mark(1, 3, 0)).unwrap_err().to_string();
         assert!(gone.contains("is gone") || gone.contains("it was destroyed"), "{gone}");
@@ -124,7 +124,7 @@ pub fn other_objects(place: &Place) {
     assert!(matches!(&error, KmipError::Ambiguous { ids, .. } if ids.len() == 2), "{error}");
     clear(&anchor(place, "two words", "").write(&mark(1, 1, 0)).unwrap_err(), "cannot make anchor two words");
 
-    // beside the text of another application: that one stays as it is
+    // in addition to the text of another application, which is unchanged
     let both = vec![information("another", "its text", Some(0)), ours(&mark_text, Some(1))];
     let id = connection.call(&registration("beside", both)).unwrap();
     for (changes, more) in [(1, ""), (2, "&version=1.4"), (3, "&version=1.2")] {
@@ -137,7 +137,7 @@ pub fn other_objects(place: &Place) {
     assert_eq!(found.information[0], information("another", "its text", found.information[0].index));
 }
 
-/// Two who write at once: nobody's text is lost unseen, in each of `versions`, as far as the version has the means.
+/// Concurrent writers: no text is lost unseen, in each of `versions`, as far as the version has the means.
 ///
 /// # Panics
 /// Where something is not as it must be.
@@ -229,8 +229,9 @@ pub fn anchor_faults(mut place: Place) {
     assert!(error.text.contains("cannot write anchor orders: no key server answered"), "{error}");
 }
 
-/// The connection is cut once, after any number of bytes of the answers, and works again at once. Whatever was lost, the
-/// server did what it was asked: a look at what is there tells, so each mark is written, once, and never an older one.
+/// The connection is cut once, after any number of bytes of the answers, and works again at once. Whatever was lost,
+/// the server did what it was asked: reading what is there decides, so each mark is written, once, and never an older
+/// one.
 fn lost_answers(place: &Place) {
     let proxy = Proxy::start(place.server.port);
     let mut again = 0;

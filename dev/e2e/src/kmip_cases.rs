@@ -67,7 +67,7 @@ fn key_attributes(name: &str, algorithm: Option<CryptographicAlgorithm>, length_
 }
 
 /// Text of `error` with the files' directory and the ports left out, which differ from run to run.
-fn told(error: &dyn std::fmt::Display, places: &[(u16, &str)]) -> String {
+fn text_without_ports(error: &dyn std::fmt::Display, places: &[(u16, &str)]) -> String {
     let mut text = error.to_string();
     for (port, name) in places {
         text = text.replace(&format!("127.0.0.1:{port}"), name);
@@ -274,7 +274,7 @@ pub fn states(place: &Place) {
     clear(&source.current().unwrap_err(), "is Compromised and cannot protect new data");
     clear(&source.get(&key).unwrap_err(), "is Compromised and cannot open old data");
     assert_eq!(before.get(&key).unwrap().as_bytes(), secret.as_bytes());
-    // destroyed: gone, or there without material
+    // destroyed: gone, or present without material
     keyring.destroy("billing").unwrap();
     match (place.kind, place.source("billing")) {
         (Kind::PyKmip, Err(error)) => clear(&error, "no key billing on"),
@@ -299,7 +299,7 @@ pub fn states(place: &Place) {
     connection.call(&Activate { id: short }).unwrap();
     clear(&place.source("short").unwrap_err(), "it has 104 bits, and at least 112 are needed");
 
-    // two keys of one name: the Active one; with two Active, neither
+    // two keys of the same name: the Active one; if both are Active, neither
     for _ in 0..2 {
         let attributes = key_attributes("twin", Some(CryptographicAlgorithm::AES), 128);
         connection.call(&Create { attributes }).unwrap();
@@ -345,7 +345,7 @@ pub fn certificates(place: &Place) {
     assert!(none.starts_with("cannot read private key of the client certificate"), "{none}");
 }
 
-/// A server that is down, dies, is slow, or has another beside it.
+/// A server that is down, dies, is slow, or has a second one.
 ///
 /// # Panics
 /// Where something is not as it must be.
@@ -359,7 +359,7 @@ pub fn faults(mut place: Place) {
     let error = KmipSource::open(&place.certificates.url(down, "orders", "&retries=2")).unwrap_err();
     assert!(start.elapsed() >= Duration::from_millis(300), "100 ms and 200 ms between three tries");
     assert_eq!(
-        told(&error, &[(down, "HERE")]),
+        text_without_ports(&error, &[(down, "HERE")]),
         "cannot get key orders: no key server answered (HERE, 3 times: connection refused)\n\
          nothing was opened and nothing was written; fix the first server's problem, or name another with server="
     );

@@ -114,7 +114,7 @@ fn build_go() -> Result<PathBuf, String> {
         Err(error) => Err(format!("no go here ({error}); sh dev/setup.sh kmip installs it")),
         Ok(output) if !output.status.success() => {
             let said = String::from_utf8_lossy(&output.stderr);
-            // a fault of ours is a failure, not a skip
+            // our own fault is a failure, not a skip
             assert!(!said.contains("main.go:"), "dev/e2e/kmip-go does not build:\n{said}");
             Err(format!("go cannot build the server: {}", said.lines().last().unwrap_or_default()))
         }
@@ -151,7 +151,7 @@ impl ServerKind for GoServer {
     }
 
     fn mark(dir: &Path) -> PathBuf {
-        // nobody takes over a server of a test
+        // servers of a test are never taken over
         dir.to_owned()
     }
 
@@ -220,7 +220,7 @@ impl Server {
     }
 }
 
-/// A port on 127.0.0.1 on which nobody listens.
+/// A port on 127.0.0.1 on which nothing listens.
 ///
 /// # Panics
 /// If there is none.
@@ -229,7 +229,7 @@ pub fn free_port() -> u16 {
     ready::free_port().expect("a free port")
 }
 
-/// A proxy before a server: passes bytes on, later if told so, or not at all.
+/// A proxy before a server: passes bytes on, with a delay if set, or not at all.
 pub struct Proxy {
     /// Port on 127.0.0.1.
     pub port: u16,
@@ -241,7 +241,7 @@ pub struct Proxy {
 }
 
 impl Proxy {
-    /// Listens on a port of its own and passes everything on to `to`.
+    /// Listens on its own port and passes everything on to `to`.
     ///
     /// # Panics
     /// If it cannot listen.
@@ -326,7 +326,7 @@ pub struct Junk {
 }
 
 impl Junk {
-    /// Listens on a port of its own. `answers` are given in turn, the last one again and again.
+    /// Listens on its own port. `answers` are sent in turn, the last one repeatedly.
     ///
     /// # Panics
     /// If it cannot listen.

@@ -1,7 +1,7 @@
-//! One real mongod, as tests want it that look below the server: commands to it, a document each way, kills, and what
-//! its log says when it refuses.
+//! One real mongod, for tests that look below the server: commands to it, a document each way, kills, and what its log
+//! says when it refuses.
 //!
-//! Not here: how it starts, ends and is found (`sealstone_servers`), what its files hold (`wiredtiger_files`).
+//! Not here: how it is found, started and stopped (`sealstone_servers`), what its files contain (`wiredtiger_files`).
 
 use std::fs;
 use std::path::{Path, PathBuf};

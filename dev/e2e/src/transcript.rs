@@ -21,7 +21,7 @@ pub struct Transcript {
 }
 
 impl Transcript {
-    /// Asserts exit code 0 and hands back stdout.
+    /// Asserts exit code 0 and returns stdout.
     ///
     /// # Panics
     /// On any other exit code.
@@ -61,10 +61,10 @@ pub fn run(command: &mut Command) -> Transcript {
     finish(child.unwrap_or_else(|error| panic!("cannot start {command:?}: {error}")))
 }
 
-/// Waits for `child`, started with stdout and stderr piped, and keeps what it says until its end.
+/// Waits for `child`, started with stdout and stderr piped, and keeps what it prints until it exits.
 ///
 /// # Panics
-/// When it takes longer than five minutes; it is killed then.
+/// When it takes longer than five minutes; it is killed in that case.
 pub fn finish(mut child: Child) -> Transcript {
     let stdout = child.stdout.take().map(|pipe| thread::spawn(move || text(pipe)));
     let stderr = child.stderr.take().map(|pipe| thread::spawn(move || text(pipe)));

@@ -1,7 +1,7 @@
-//! What somebody who can write WiredTiger's files does to them: fields of its own headers changed, checksums repaired so
-//! that they do not notice, units put in the place of others. And what came of each change, in one word.
+//! What an attacker who can write WiredTiger's files does to them: fields of its own headers changed, checksums
+//! repaired so that they do not notice, units put in the place of others. And the outcome of each change, in one word.
 //!
-//! Not here: how a database is made and read (`wiredtiger_program`), where blocks lie (`wiredtiger_files`).
+//! Not here: how a database is made and read (`wiredtiger_program`), where blocks are (`wiredtiger_files`).
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -130,7 +130,7 @@ pub fn units(db: &Path) -> Vec<Unit> {
     found
 }
 
-/// CRC-32C of `unit` as WiredTiger computes it: with zeros where it stands.
+/// CRC-32C of `unit` as WiredTiger computes it: with zeros in its place.
 fn checksum_of(unit: &[u8], at: usize) -> u32 {
     let mut unit = unit.to_vec();
     unit[at..at + 4].fill(0);
@@ -143,8 +143,8 @@ pub fn repair_record(record: &mut [u8]) {
     record[RECORD_CHECKSUM_AT..][..4].copy_from_slice(&sum.to_le_bytes());
 }
 
-/// Values for a field of `bytes` bytes that has the value `now`: ends of ranges, neighbours, single bits, and for lengths
-/// all that lies around the headers they count.
+/// Values for a field of `bytes` bytes that has the value `now`: ends of ranges, neighbours, single bits, and for
+/// lengths everything around the headers they include.
 #[must_use]
 pub fn hostile_values(field: Field, now: u64) -> Vec<u64> {
     let all = if field.bytes == 8 { u64::MAX } else { (1 << (8 * field.bytes)) - 1 };
@@ -209,9 +209,9 @@ impl Attack {
         Self { class: class.to_owned(), what, unit: unit.clone(), bytes: with.to_vec() }
     }
 
-    /// Does it to the files in `db`, with the checksum repaired. What stands for the checksum of a page in its parent
-    /// cannot be changed, so other bytes of the page are, such that it comes out the same; `changed` are the bytes that
-    /// must stay as the attack wants them.
+    /// Applies it to the files in `db`, with the checksum repaired. A page's checksum in its parent cannot be changed,
+    /// so other bytes of the page are, such that the checksum stays the same; `changed` are the bytes that must stay as
+    /// the attack set them.
     ///
     /// # Panics
     /// If the file cannot be changed.
@@ -242,8 +242,8 @@ impl Attack {
     }
 }
 
-/// Where four bytes of a page may be anything: behind what is encrypted; or else in a header, in a field that the attack
-/// leaves alone.
+/// Where four bytes of a page may be anything: after what is encrypted; or otherwise in a header, in a field that the
+/// attack leaves alone.
 fn free_bytes(before: &[u8], bytes: &[u8]) -> usize {
     let length = u32::from_le_bytes(before[40..44].try_into().expect("four bytes")) as usize;
     // with the flag cleared the checksum is of the first 64 bytes
@@ -286,7 +286,7 @@ fn force_checksum(unit: &mut [u8], checksum_at: usize, free: usize, wanted: u32)
     assert_eq!(sum(unit), wanted, "four bytes give any checksum");
 }
 
-/// What came of an attack.
+/// The outcome of an attack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Outcome {
     /// An error, and no data.
@@ -297,7 +297,7 @@ pub enum Outcome {
     Stale,
     /// No error, and data is missing.
     Lost,
-    /// No error, and data that nobody stored.
+    /// No error, and data that was never stored.
     Forged,
     /// The program was ended by a signal.
     Crashed,

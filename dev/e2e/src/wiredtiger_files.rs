@@ -1,5 +1,5 @@
-//! What lies in WiredTiger's files: our sealed blocks, where and under which nonce; and a way to change a block that its
-//! checksum does not notice. Not here: the format itself (`sealstone_seal::engine_page`).
+//! What WiredTiger's files contain: our sealed blocks, where and under which nonce; and a way to change a block that
+//! its checksum does not notice. Not here: the format itself (`sealstone_seal::engine_page`).
 
 use std::collections::HashMap;
 use std::fs;
@@ -90,7 +90,7 @@ pub fn blocks_of(file: &Path) -> Vec<Block> {
     (0..bytes.len()).step_by(step).filter_map(one).collect()
 }
 
-/// Asserts that under no key and salt a counter stands before two different pieces of data. A copy of a block is the same
+/// Asserts that under no key and salt a counter is used for two different pieces of data. A copy of a block is the same
 /// data.
 ///
 /// # Panics

@@ -1,7 +1,9 @@
-//! What somebody who can write a directory does to the journal of a WiredTiger database as a whole: files removed, cut,
-//! exchanged and brought back as they were before, records left out, repeated and put in, the account of the journal likewise.
+//! What an attacker who can write to a directory does to the journal of a WiredTiger database as a whole: files
+//! removed, cut, exchanged and restored to an earlier state, records left out, repeated and inserted, the account of
+//! the journal likewise.
 //!
-//! Not here: fields of single records (`wiredtiger_attack`), and what came of an attack (`wiredtiger_attack::outcome`).
+//! Not here: fields of single records (`wiredtiger_attack`), and the outcome of an attack
+//! (`wiredtiger_attack::outcome`).
 
 use std::fs;
 use std::ops::Range;

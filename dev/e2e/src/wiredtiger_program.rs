@@ -34,7 +34,7 @@ fn find() -> Result<PathBuf, String> {
     if dir.join("wt").is_file() { Ok(dir) } else { Err("no wt here; sh dev/setup.sh wiredtiger builds it".into()) }
 }
 
-/// A database in a directory of its own, its key file beside it.
+/// A database in its own directory, with its key file next to it.
 pub struct Database {
     program: PathBuf,
     dir: TempDir,
@@ -84,7 +84,7 @@ impl Database {
         self.dir.path().join("orders.key")
     }
 
-    /// What `wiredtiger_open` is told; `settings` follow the key.
+    /// The configuration passed to `wiredtiger_open`; `settings` follow the key.
     #[must_use]
     pub fn config(&self, settings: &str) -> String {
         self.config_of(wiredtiger_extension(), settings)

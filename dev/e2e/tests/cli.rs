@@ -156,7 +156,7 @@ fn kept_stores_can_be_inspected_and_checked() {
     let whole = verify("kept.key", &[]).done();
     assert!(whole.starts_with("compared with the live set of MANIFEST-"), "{whole}");
     assert!(whole.ends_with(": all of it is sealed and whole\n"), "{whole}");
-    // the unencrypted baseline beside it is not sealed, and a check of everything says so
+    // the unencrypted baseline next to it is not sealed, and a check of everything reports that
     let everything = run(&mut sealstone(dir.path(), &["rest", "verify", "kept", "--key", "kept.key"]));
     assert_eq!(everything.code, Some(1));
 

@@ -303,7 +303,7 @@ fn places_that_cannot_be_written_are_found_before_the_run() {
     fails(dir.path(), &["man", "--out", "file"], "sealstone: cannot make the folder file: File exists (os error 17)\n");
 }
 
-/// As user `nobody` where the tests run as root, who may write everywhere.
+/// As user `nobody` if the tests run as root, who may write everywhere.
 #[test]
 fn no_permission_is_said() {
     use std::os::unix::fs::MetadataExt;
@@ -336,7 +336,7 @@ fn no_permission_is_said() {
 #[test]
 fn a_full_disk_is_one_clear_error() {
     let dir = empty();
-    // a limit on the size of files stands in for a disk that fills up under the stores
+    // a limit on the size of files simulates a disk that fills up under the stores
     let limited = |arguments: &str| {
         let binary = sealstone_e2e::binary::sealstone().display();
         let script = format!("trap '' XFSZ; ulimit -f 2000; exec '{binary}' {arguments}");

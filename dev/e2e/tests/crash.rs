@@ -72,7 +72,7 @@ fn check(dir: &Path, key: &Path, cipher: &str, round: u64, acks: &Acks, known: &
     let db = env.open(dir, &options()).unwrap_or_else(|error| panic!("{cipher} round {round}: {error}"));
     known.check(&db, round, acks, &format!("{cipher} round {round}"));
     db.close().expect("a clean end");
-    // tables that the kill left unfinished are gone now: what remains must be whole
+    // tables that the kill left unfinished have been removed: what remains must be whole
     let report = rest::verify(dir, &*keys_source, Backend::auto(), None, &mut |_| ()).expect("a readable directory");
     assert!(report.is_whole(), "{cipher} round {round}: a kill looks like damage: {report:?}");
 }

@@ -230,7 +230,7 @@ fn a_passphrase_protects_a_key_file() {
     assert!(whole.ends_with(": all of it is sealed and whole\n"), "{whole}");
 }
 
-/// On a terminal of its own, which `script` (of util-linux) makes.
+/// On a separate terminal, which `script` (of util-linux) makes.
 #[test]
 fn a_passphrase_is_asked_for_on_the_terminal_and_not_shown() {
     let script = ["/usr/bin/script", "/bin/script"].into_iter().find(|path| Path::new(path).is_file());
@@ -416,7 +416,7 @@ fn a_store_is_not_rotated_with_a_key_it_does_not_know() {
         &["rest", "rotate", "photos", "--key", "a.key"],
         "sealstone: no sealed file in photos (0 files)\n  give the directory of a sealed store\n",
     );
-    // one file of another key that bears the same name
+    // one file of another key that has the same name
     keys(dir, &["keys", "new", "namesake.key", "--id", "orders"]).done();
     let key = KeyFile::open(dir.join("namesake.key")).unwrap();
     let env = SealedEnv::new(Arc::new(key), registry::cipher("aria-256").unwrap(), Backend::auto());

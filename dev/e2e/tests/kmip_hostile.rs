@@ -1,5 +1,5 @@
-//! Answers that no real KMIP server gives: garbage, endless lengths, deep nesting, answers to other questions. A TLS
-//! server of the test's own gives them; each must end in one clear error, soon, and be tried once.
+//! Answers that no real KMIP server gives: garbage, endless lengths, deep nesting, answers to other questions. The
+//! test's own TLS server sends them; each must end in one clear error, soon, and be tried once.
 
 use std::time::{Duration, Instant};
 
@@ -34,7 +34,7 @@ fn versions() -> Vec<u8> {
     answer(Operation::DISCOVER_VERSIONS, vec![version(Version::V1_2)])
 }
 
-/// The error of opening a key on a server that gives `answers`, and how many requests it saw.
+/// The error of opening a key on a server that sends `answers`, and how many requests it saw.
 fn refusal(answers: Vec<Vec<u8>>) -> (String, u64) {
     let certificates = Certificates::make();
     let junk = Junk::start(&certificates, answers);

@@ -51,7 +51,7 @@ fn tls_is_spoken_and_checked() {
         return;
     }
     let (dir, certificates) = (tempfile::tempdir().unwrap(), Certificates::make());
-    // MongoDB wants certificate and key in one file
+    // MongoDB needs certificate and key in one file
     let both = |name: &str| {
         let [certificate, key] = [format!("{name}.pem"), format!("{name}-key.pem")]
             .map(|file| fs::read_to_string(certificates.path(&file)).unwrap());
@@ -92,8 +92,8 @@ fn tls_is_spoken_and_checked() {
 }
 
 #[test]
-fn a_wrong_password_is_told_without_it() {
-    if !available("a_wrong_password_is_told_without_it") {
+fn a_wrong_password_is_reported_without_it() {
+    if !available("a_wrong_password_is_reported_without_it") {
         return;
     }
     let dir = tempfile::tempdir().unwrap();

@@ -113,7 +113,7 @@ fn sets_of_several_sizes_are_measured_and_gone() {
     let page = fs::read_to_string(dir.path().join("out/report.html")).unwrap();
     assert!(page.contains("3 members") && page.contains("results.json") && page.contains("Throughput by members"));
     assert!(!is_used(dir.path()), "a server was left behind");
-    // the key of the run is gone, and so are the stores
+    // the key of the run has been removed, and so have the stores
     let left: Vec<_> = fs::read_dir(dir.path().join("out")).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     assert_eq!(left.len(), 3, "{left:?}");
 }

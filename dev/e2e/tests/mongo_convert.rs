@@ -1,5 +1,5 @@
-//! A plaintext replica set becomes a sealed one, member by member, while a writer goes on: nothing acknowledged is lost,
-//! nothing is left in the clear.
+//! A plaintext replica set becomes a sealed one, member by member, while a writer continues: nothing acknowledged is
+//! lost, nothing remains in the clear.
 //!
 //! Not here: a single server with the extension (`mongod.rs`), the command line of labs (`mongo_lab.rs`).
 
@@ -20,7 +20,7 @@ use sealstone_wiredtiger::settings::Settings;
 use serde_json::Value;
 use std::sync::Arc;
 
-/// Stands in every record.
+/// Contained in every record.
 const MARKER: &str = "PLANTED-MARKER-w4Tz9";
 /// Records there before the conversion begins.
 const BEFORE: u64 = 2_000;

@@ -144,8 +144,8 @@ fn a_sealed_lab_goes_up_and_down_and_up_again() {
 }
 
 #[test]
-fn a_lab_in_the_clear_is_told_so() {
-    if !available("a_lab_in_the_clear_is_told_so") {
+fn a_lab_in_the_clear_is_reported() {
+    if !available("a_lab_in_the_clear_is_reported") {
         return;
     }
     let dir = empty();
@@ -220,9 +220,9 @@ fn a_lab_has_a_key_server_of_its_own() {
     let dir = empty();
     let _down = Down(dir.path());
     let up = ["up", "mongodb", "--nodes", "3", "--cipher", "aria-256", "--kmip"];
-    let told = sealstone_lab(dir.path(), &up);
-    assert!(told.stderr.contains("made key lab-aria-256 on the key server at 127.0.0.1:"), "{}", told.stderr);
-    assert!(told.done().contains("\npykmip   127.0.0.1:"));
+    let started = sealstone_lab(dir.path(), &up);
+    assert!(started.stderr.contains("made key lab-aria-256 on the key server at 127.0.0.1:"), "{}", started.stderr);
+    assert!(started.done().contains("\npykmip   127.0.0.1:"));
     let lab = dir.path().join("sealstone-lab").canonicalize().unwrap();
     let standing = || json(&sealstone_lab(dir.path(), &["status", "--json"]).stdout);
     let started = standing();
@@ -264,7 +264,7 @@ fn a_lab_has_a_key_server_of_its_own() {
     );
     sealstone_lab(dir.path(), &["status"]).done();
 
-    // without it the members go on, and none that has ended starts
+    // without it the members keep running, and none that has stopped starts
     let pid = back["servers"][1]["members"][0]["pid"].as_i64().unwrap();
     kill(Pid::from_raw(pid as i32), Signal::SIGKILL).unwrap();
     wait_until("the key server has ended", || !runs(pid));
@@ -274,7 +274,7 @@ fn a_lab_has_a_key_server_of_its_own() {
     let refused = set.member_mut(0).start_again().unwrap_err().to_string();
     set.leave_running();
     assert!(refused.contains("no key server answered"), "{refused}");
-    // brought back beside members that run
+    // restarted while the members run
     sealstone_lab(dir.path(), &["up"]);
     assert_eq!(standing()["servers"][1]["members"][0]["address"], *address);
     assert_eq!(standing()["servers"][1]["members"][0]["serves"], true);
@@ -312,7 +312,7 @@ fn a_key_server_without_a_lab_is_not_left_behind() {
     assert!(!processes_in(&lab).is_empty(), "it was left alone");
     assert_eq!(sealstone_lab(dir.path(), &["down"]).done(), "1 server stopped\n");
     assert_eq!(processes_in(&lab), Vec::<String>::new());
-    // and its directory serves the next attempt
+    // and its directory can be used by the next attempt
     sealstone_lab(dir.path(), &["up", "mongodb", "--nodes", "1", "--kmip"]).done();
     assert_eq!(sealstone_lab(dir.path(), &["down"]).done(), "2 servers stopped\n");
 }
@@ -364,7 +364,7 @@ fn a_version_that_still_seals_a_server_is_not_retired() {
     let retired = retire(&["new/data", "others/data"]);
     assert!(retired.stderr.starts_with("key orders version 1 is retired; none of "), "{}", retired.stderr);
     retired.done();
-    // what is under the newest one opens as ever
+    // what is under the newest one still opens
     start("new", "orders");
 }
 
@@ -403,7 +403,7 @@ fn starts_sealed(dir: &Path, arguments: &str, log: &str) {
             }
             std::thread::sleep(Duration::from_millis(30));
         }
-        // somebody else may have got the port: with another one then
+        // another process may have taken the port: then with a different one
         assert!(said().contains("Address already in use"), "it did not start: {}", said());
         fs::remove_file(dir.join(log)).unwrap();
     }

@@ -19,10 +19,10 @@ use sealstone_keys::kmip::Keyring;
 use sealstone_servers::mongod;
 use tempfile::TempDir;
 
-/// Stands in every document.
+/// Contained in every document.
 const MARKER: &[u8] = b"PLAINTEXT-MARKER-7141";
 
-/// The directory of a server, its key file beside its data.
+/// The directory of a server, with its key file next to its data.
 struct DataDirectory {
     dir: TempDir,
 }
@@ -165,7 +165,7 @@ fn sealed_data_lives_through_restart_and_kill() {
     clear_files_are_those_of_the_guide(&place.db());
 }
 
-/// What holds no sealed block is what SECURITY.md and the guide list.
+/// Every file without a sealed block is listed in SECURITY.md and the guide.
 fn clear_files_are_those_of_the_guide(db: &Path) {
     let known = [
         "WiredTiger",
@@ -186,9 +186,9 @@ fn clear_files_are_those_of_the_guide(db: &Path) {
         let first = if path == "journal/SEALSTONE-JOURNAL" { path } else { first };
         if known.contains(&first) {
             for (name, text) in texts {
-                // a directory has a slash behind it
-                let told = text.contains(&format!("`{first}`")) || text.contains(&format!("`{first}/`"));
-                assert!(told, "{name} does not tell of {first}");
+                // a directory is followed by a slash
+                let listed = text.contains(&format!("`{first}`")) || text.contains(&format!("`{first}/`"));
+                assert!(listed, "{name} does not list {first}");
             }
         } else {
             // log files that are made ready and hold nothing yet
@@ -436,7 +436,7 @@ fn a_cipher_of_64_bit_blocks_changes_its_key_in_time() {
     }
 }
 
-/// The key comes from a key server, once: later the server may be gone, until the next start.
+/// The key comes from a key server, once: after that the server may be down, until the next start.
 #[test]
 fn a_key_server_is_asked_at_the_start() {
     let test = "a_key_server_is_asked_at_the_start";

@@ -1,9 +1,9 @@
 //! Changes the files of sealed databases in every way someone with write access could, ten thousand times, and opens
 //! them: each change must be refused or be without effect. Wrong data, even once, fails the test.
 //!
-//! One outcome lies between: a write-ahead log cut short after a crash reads as a shorter log, since that is what a
-//! crash leaves behind. It is accepted only where the log was not synced, and only if what remains is exactly the
-//! state after some earlier write. One change is left out because no seal of a single file can notice it: putting back an
+//! One outcome is in between: a write-ahead log cut short after a crash reads as a shorter log, since that is what a
+//! crash leaves behind. It is accepted only where the log was not synced, and only if what remains is exactly the state
+//! after some earlier write. One change is left out because no seal of a single file can notice it: putting back an
 //! older whole log or manifest (SECURITY.md, "Going back in time"). All outcomes are counted and printed.
 
 use std::collections::BTreeMap;
@@ -203,7 +203,7 @@ fn read_all(db: &Db) -> Result<State, sealstone_rocksdb::Error> {
     Ok(state)
 }
 
-/// Where the pages or frames of a stored file begin and end, read from what stands in the clear.
+/// Where the pages or frames of a stored file begin and end, read from what is in the clear.
 fn pieces(stored: &[u8]) -> Vec<std::ops::Range<usize>> {
     let info = inspect(stored).expect("a sealed file");
     let mut pieces = Vec::new();
@@ -339,7 +339,7 @@ fn kind(name: &str) -> &'static str {
         .unwrap_or("other")
 }
 
-/// What came of all changes: by kind of file and of change, how many were refused, harmless, or an earlier state.
+/// The outcome of all changes: by kind of file and of change, how many were refused, harmless, or an earlier state.
 type Tally = BTreeMap<(&'static str, &'static str), [usize; 3]>;
 
 fn trial(master: &Master, rng: &mut SmallRng, number: usize, tally: &mut Tally) {

@@ -31,7 +31,7 @@ fn disguises(text: &str) -> Vec<(&'static str, Vec<u8>)> {
 /// The base64 characters that depend on `bytes` alone when `skip` other bytes come before them in a group of three.
 fn base64_inside(bytes: &[u8], skip: usize) -> Vec<u8> {
     const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    // whole groups only, so that neither neighbours nor padding matter
+    // only whole groups, so that neighbours and padding do not matter
     let whole = &bytes[(3 - skip) % 3..];
     let groups = whole.chunks_exact(3);
     let digits = groups.flat_map(|group| {

@@ -66,7 +66,7 @@ fn plain_store(dir: &Path) {
     let db = PlainEnv::new().open(dir, &options).expect("a plain store");
     fill(&db);
     db.close().expect("a clean end");
-    // as RocksDB leaves it where nobody keeps it from doing so
+    // as RocksDB leaves it by default
     fs::write(dir.join("LOG"), format!("opened {MARKER}")).expect("room");
 }
 
@@ -272,7 +272,7 @@ fn a_store_in_use_and_a_plain_file_among_sealed_ones_are_refused() {
 fn a_full_disk_loses_nothing() {
     let (dir, key) = scene();
     sealed_store(&dir.path().join("db"), &key, 64 << 20);
-    // a limit on the size of files stands in for a disk that fills up
+    // a limit on the size of files simulates a disk that fills up
     let binary = sealstone_e2e::binary::sealstone().display();
     let script =
         format!("trap '' XFSZ; ulimit -f 2000; exec '{binary}' rest reseal db --key orders.key --cipher aria-256");

@@ -27,7 +27,7 @@ const CIPHERS: [[&str; 2]; 3] = [["aes-256", "aria-256"], ["seed-128", "3des"], 
 const FINISH_EVERY: u64 = 3;
 /// Steps of each thread that a plain database holds in the beginning.
 const PLAIN_STEPS: u64 = 3000;
-/// And entries beside those.
+/// And entries in addition to those.
 const BALLAST: u32 = 12_000;
 
 fn kills() -> u64 {

@@ -27,7 +27,8 @@ const KILLS: u64 = 200;
 const CIPHERS: [&str; 4] = ["aes-256", "aria-256", "3des", "lea-128"];
 /// Starts of the writer for each cipher; the store is opened and checked after each.
 const ROUNDS: u64 = 2;
-/// Files in a folder of the store beside those that the writer makes, so that most kills meet a rotation at work.
+/// Files in a folder of the store in addition to those that the writer makes, so that most kills hit a running
+/// rotation.
 const MORE_FILES: usize = 300;
 
 #[test]
@@ -51,7 +52,7 @@ fn a_rotation_killed_anywhere_leaves_every_file_openable() {
                 rotate_and_kill(place, Duration::from_micros(rng.random_range(0..60_000)));
                 partly += u64::from(every_header_opens(place, &key) > 1);
             }
-            // the next run finishes what the killed ones began, while the writer goes on
+            // the next run finishes what the killed ones began, while the writer continues
             let newest = key.current().expect("a key").0;
             let done = run(&mut sealstone(place, &["rest", "rotate", "db", "--key", "key"])).done();
             assert!(done.contains(&format!("under key {newest}")), "{done}");
@@ -180,7 +181,7 @@ fn every_header_opens(place: &Path, key: &KeyFile) -> usize {
     versions.len()
 }
 
-/// Reopens the store, with the newest version alone at hand, and looks for every acknowledged write.
+/// Reopens the store, with only the newest version available, and looks for every acknowledged write.
 fn check(place: &Path, key: &Arc<KeyFile>, cipher: &str, round: u64, acks: &[u64]) {
     let env = SealedEnv::new(Arc::clone(key) as _, registry::cipher(cipher).expect("known"), Backend::auto());
     let db = env.open(&place.join("db"), &options()).unwrap_or_else(|error| panic!("{cipher} round {round}: {error}"));

@@ -9,7 +9,7 @@ use sealstone_e2e::wiredtiger_files::{assert_no_nonce_twice, blocks, change_unde
 use sealstone_e2e::wiredtiger_program::{Database, MARKER, said};
 use sealstone_keys::file::KeyFile;
 
-/// Asserts that it failed, and that our message `what` stands before any error of WiredTiger.
+/// Asserts that it failed, and that our message `what` comes before any error of WiredTiger.
 fn refused(output: &Output, what: &str) {
     assert!(!output.status.success(), "wt did not refuse: {output:?}");
     let said = said(output);
@@ -86,7 +86,7 @@ fn a_changed_page_is_refused() {
     assert_eq!(database.dump(&config).matches(MARKER).count(), 2000);
 }
 
-/// A library without symbols proves nothing of its layout: then the settings must name the series.
+/// A library without symbols proves nothing about its layout: then the settings must name the series.
 #[test]
 fn without_symbols_the_series_must_be_named() {
     let Some(database) = Database::new("without_symbols_the_series_must_be_named") else { return };

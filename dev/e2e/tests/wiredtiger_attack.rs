@@ -1,7 +1,7 @@
 //! Attacks on the files of a WiredTiger database: every field of its page, block and record headers set to hostile
-//! values, one and two at a time, checksums repaired; pages and records in the place of others; journal files and the account of
-//! them removed, cut, exchanged. Each is done to a fresh
-//! copy, which is then opened and read whole, and what came of it is counted: an error, or the data that was there.
+//! values, one and two at a time, checksums repaired; pages and records in the place of others; journal files and the
+//! account of them removed, cut, exchanged. Each is done to a fresh copy, which is then opened and read whole, and the
+//! outcome is counted: an error, or the data that was there.
 //!
 //! `SEALSTONE_ATTACKS` says how many changes of headers are tried (120), `SEALSTONE_ATTACK_SEED` which of them; a failure
 //! prints what was changed.
@@ -169,7 +169,8 @@ fn changed_headers_give_no_other_data() {
 }
 
 /// Units in the place of others of the same length, header, block and all, with the checksums that are expected there.
-/// Pages are told apart by their checksum, which no byte is left to correct, journal records by the tag of their place.
+/// Pages are distinguished by their checksum, which no free byte can correct, journal records by the tag of their
+/// place.
 #[test]
 fn exchanged_units_are_found() {
     let Some(victim) = Victim::new("exchanged_units_are_found") else { return };

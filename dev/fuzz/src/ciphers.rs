@@ -1,4 +1,4 @@
-//! Every backend gives the same bytes and refuses the same forgeries, for any cipher, mode, key, counter, length and
+//! Every backend produces the same bytes and refuses the same forgeries, for any cipher, mode, key, counter, length and
 //! alignment.
 
 use std::fmt::Debug;
@@ -61,7 +61,7 @@ impl Input {
         (result, memory[start..end].to_vec())
     }
 
-    /// Everything that `backend` makes of the input, in an order of its own.
+    /// Everything that `backend` makes of the input, in a fixed order.
     fn results(&self, backend: Backend) -> Vec<Vec<u8>> {
         let Self { cipher, key, iv, associated, text, .. } = self;
         let done = |result: (std::result::Result<(), Error>, Vec<u8>)| {

@@ -106,11 +106,11 @@ fn run(input: &mut Unstructured) -> Result<()> {
     Ok(())
 }
 
-/// Checks one input, whatever it is: as an item, as a response to each operation, as what stands in one, and as the
+/// Checks one input, whatever it is: as an item, as a response to each operation, as the contents of one, and as the
 /// plan of a message and of damage to it.
 ///
 /// # Panics
-/// Where a decoded item encodes to other bytes, goes over a limit, or holds much more memory than it was long.
+/// Where a decoded item encodes to other bytes, exceeds a limit, or takes much more memory than its length.
 pub fn check(input: &[u8]) {
     check_bytes(input);
     let _ = run(&mut Unstructured::new(input));

@@ -1,6 +1,6 @@
 #![forbid(unsafe_code)]
 //! What must hold for any input at all. Each module has one `check`, which panics where it does not hold; the programs
-//! under `fuzz_targets` hand it to libFuzzer (`make fuzz`), and the tests of this crate feed it pseudorandom inputs.
+//! under `fuzz_targets` pass it to libFuzzer (`make fuzz`), and the tests of this crate feed it pseudorandom inputs.
 //!
 //! Not here: known answers and chosen edges (the conformance suite of `sealstone-cipher`).
 

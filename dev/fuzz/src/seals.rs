@@ -1,4 +1,4 @@
-//! A sealed file, or a block for an engine, of any content, damaged in any way, gives back what was sealed or an error:
+//! A sealed file, or a block for an engine, of any content, damaged in any way, returns what was sealed or an error:
 //! never other data, never a panic.
 
 use arbitrary::{Result, Unstructured};
@@ -147,10 +147,10 @@ fn run_engine_page(input: &mut Unstructured) -> Result<()> {
     Ok(())
 }
 
-/// Checks one input, whatever it is: as a sealed file or block of its own, and as damage to one.
+/// Checks one input, whatever it is: as a sealed file or block itself, and as damage to one.
 ///
 /// # Panics
-/// If a reader is given anything but a beginning of what was sealed.
+/// If a reader returns anything but a beginning of what was sealed.
 pub fn check(input: &[u8]) {
     open(input);
     let _ = engine_page::inspect(input);

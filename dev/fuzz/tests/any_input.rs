@@ -1,4 +1,4 @@
-//! Some hundred pseudorandom inputs for each check, the same in every run; `make fuzz` searches on from there.
+//! Several hundred pseudorandom inputs for each check, the same in every run; `make fuzz` continues the search.
 
 use sealstone_cipher::testing::bytes;
 

@@ -1,4 +1,4 @@
-//! Contestants in turn, so that whatever else the machine does hits them alike. Knows nothing of ciphers.
+//! Contestants in turn, so that whatever else the machine does affects all of them. Knows nothing about ciphers.
 
 use std::time::{Duration, Instant};
 
@@ -41,7 +41,7 @@ impl Speeds {
 }
 
 impl Ratio {
-    /// The ratio below which the share `quantile` (0 to 1) of the rounds lies.
+    /// The ratio that the share `quantile` (0 to 1) of the rounds is below.
     pub fn at(&self, quantile: f64) -> f64 {
         self.sorted[((self.sorted.len() - 1) as f64 * quantile).round() as usize]
     }
@@ -53,7 +53,7 @@ pub fn time(contestants: &mut [Contestant], bytes: usize, rounds: usize, turn: D
     let mut speeds: Vec<Speeds> = contestants.iter().map(|_| Speeds { rounds: Vec::with_capacity(rounds) }).collect();
     for round in 0..rounds {
         for turn_number in 0..contestants.len() {
-            // nobody always comes after the same other
+            // no contestant always follows the same other one
             let number = (turn_number + round) % contestants.len();
             let (contestant, speeds) = (&mut contestants[number], &mut speeds[number]);
             (contestant.call)(&mut data);

@@ -1,5 +1,5 @@
-//! libgcrypt, loaded at run time where this machine has it: the one file here with `unsafe`. No header of it is needed to
-//! build, and nothing of it is linked.
+//! libgcrypt, loaded at run time if this machine has it: the one file here with `unsafe`. None of its headers is needed
+//! to build, and none of it is linked.
 //!
 //! Not here: which of its ciphers are ours (`gcrypt`).
 #![allow(unsafe_code)]
@@ -16,7 +16,7 @@ const INITIALIZATION_FINISHED: c_int = 38;
 
 type Handle = *mut c_void;
 
-/// The functions used, with the types that libgcrypt's reference manual gives them.
+/// The functions used, with the types in libgcrypt's reference manual.
 struct Functions {
     version: String,
     open: unsafe extern "C" fn(*mut Handle, c_int, c_int, c_uint) -> c_uint,

@@ -15,7 +15,7 @@ pub fn library() -> Option<Library> {
 const MODE_CTR: c_int = 6;
 const MODE_GCM: c_int = 9;
 
-/// Its number of a cipher of ours.
+/// Its number for one of our ciphers.
 fn number(cipher: &str) -> Option<c_int> {
     Some(match cipher {
         "3des" => 2,

@@ -1,5 +1,5 @@
 #![deny(unsafe_code)]
-//! Other libraries' ciphers behind one interface: to check that ours give the same answers, and how much faster.
+//! Other libraries' ciphers behind one interface: to check that ours produce the same results, and how much faster.
 //!
 //! Not here: our ciphers.
 
@@ -44,7 +44,7 @@ pub struct Library {
     pub gcm: SetKey<dyn RivalAead>,
 }
 
-/// Sets a key for the cipher of our name, where there is such a one.
+/// Sets a key for the cipher with our name, if there is one.
 pub type SetKey<T> = fn(cipher: &str, key: &[u8]) -> Option<Box<T>>;
 
 /// A keyed block cipher of some library.

@@ -1,6 +1,6 @@
 #![forbid(unsafe_code)]
-//! Prints how fast our ciphers are beside those of other libraries: every cipher in counter mode and in GCM, by message
-//! size and backend, all contestants in turn in one run; and the same with a fresh key for each message.
+//! Prints how fast our ciphers are compared with those of other libraries: every cipher in counter mode and in GCM, by
+//! message size and backend, all contestants in turn in one run; and the same with a fresh key for each message.
 
 use std::hint::black_box;
 use std::time::Duration;
@@ -25,7 +25,7 @@ struct Flags {
     /// Ciphers, by name [default: all]
     #[arg(long, value_delimiter = ',')]
     ciphers: Vec<String>,
-    /// Backends of ours [default: all that this CPU can run]
+    /// Our backends [default: all that this CPU can run]
     #[arg(long, value_delimiter = ',')]
     backends: Vec<String>,
     /// Message sizes in bytes
@@ -117,7 +117,7 @@ fn main() -> Result<()> {
 /// The longest message of [`Rows::PageEnds`], in bytes.
 const LENGTH_MAX: usize = 4200;
 
-/// One line for each mode of `cipher` and each kind of page behind the end.
+/// One line for each mode of `cipher` and each kind of page after the end.
 fn page_end_rows(cipher: &'static Cipher, backend: Backend) -> Result<()> {
     let (key, block_bytes) = (key(cipher), cipher.block_bytes);
     let (counter, nonce) = (vec![3; block_bytes], vec![3; cipher.nonce_bytes()]);

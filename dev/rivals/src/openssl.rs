@@ -61,7 +61,7 @@ impl Blocks for WholeBlocks {
     }
 
     fn encrypt(&mut self, blocks: &mut [u8]) {
-        // the interface wants room for a block more than it writes
+        // the interface needs room for a block more than it writes
         self.encrypted.resize(blocks.len() + self.block_bytes, 0);
         self.context.cipher_update(blocks, Some(&mut self.encrypted)).expect("whole blocks");
         blocks.copy_from_slice(&self.encrypted[..blocks.len()]);

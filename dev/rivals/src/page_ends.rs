@@ -1,6 +1,6 @@
-//! What a call costs where its buffer ends with a page and nobody touched the next page yet, or nobody may: against the same
-//! call elsewhere, length by length. Page buffers of engines end so, and a load or store that reaches beyond them, however
-//! masked, sends the CPU into microcode. Knows nothing of ciphers.
+//! What a call costs where its buffer ends with a page and the next page is untouched or inaccessible: against the same
+//! call elsewhere, length by length. Page buffers of engines end like this, and a load or store that reaches beyond
+//! them, however masked, sends the CPU into microcode. Knows nothing about ciphers.
 
 use std::io;
 use std::time::Instant;
@@ -23,7 +23,7 @@ pub struct Ratios {
 }
 
 impl Ratios {
-    /// The ratio below which the share `quantile` (0 to 1) of the lengths lies, and the length that has it.
+    /// The ratio that the share `quantile` (0 to 1) of the lengths is below, and the length that has it.
     pub fn at(&self, quantile: f64) -> (usize, f64) {
         self.sorted[((self.sorted.len() - 1) as f64 * quantile).round() as usize]
     }

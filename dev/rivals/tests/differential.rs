@@ -1,4 +1,5 @@
-//! Our ciphers give what other libraries give: counter mode and GCM, on every backend, over many keys and lengths.
+//! Our ciphers produce what other libraries produce: counter mode and GCM, on every backend, over many keys and
+//! lengths.
 
 use sealstone_cipher::aead::aead;
 use sealstone_cipher::backend::Backend;

@@ -94,7 +94,7 @@ impl Coverage {
         self.counts.get(class).map_or(0, |counts| counts[side as usize])
     }
 
-    /// Classes that a run of so many seeds should have met and did not.
+    /// Classes that a run of this many seeds should have met but did not.
     pub fn missing(&self) -> Vec<String> {
         if self.seeds < ENOUGH_SEEDS {
             return Vec::new();

@@ -32,7 +32,7 @@ pub type Number = u64;
 /// The directory from which every path begins.
 const ROOT: Number = 1;
 
-/// What a name stands for, or why it stands for nothing.
+/// What a name refers to, or why it refers to nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Missing {
     /// No such name.
@@ -63,7 +63,7 @@ struct File {
     pieces: Vec<usize>,
     /// What was written over, after it was appended.
     overwritten: Vec<(usize, usize)>,
-    /// How an earlier power cut left its end, and whether that begins with zeros; it stays so.
+    /// How an earlier power cut left its end, and whether that begins with zeros; this does not change.
     flaw: Option<(Tail, bool)>,
 }
 
@@ -118,7 +118,7 @@ impl Entry {
 /// What a power cut made of a file that had changes which were not synced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Loss {
-    /// All of them are there.
+    /// All of them are present.
     Nothing,
     /// None of them is.
     All,
@@ -143,11 +143,11 @@ pub enum Tail {
     Zeros,
     /// A part of a piece follows, just as it was written, and then nothing.
     Short,
-    /// Something else follows: a piece with a hole, or pieces behind one.
+    /// Something else follows: a piece with a hole, or pieces after one.
     Torn,
 }
 
-/// What became of one file in a crash.
+/// The outcome of a crash for one file.
 #[derive(Clone, Debug)]
 pub struct Fate {
     /// The file.
@@ -158,7 +158,7 @@ pub struct Fate {
     pub named: bool,
     /// Pieces that were appended to it.
     pub pieces: usize,
-    /// The first so many of them are there.
+    /// This many of them, from the first on, are present.
     pub whole: usize,
     /// What follows these.
     pub tail: Tail,
@@ -231,13 +231,13 @@ impl Disk {
 
     // ---- names
 
-    /// From now on gives no number that `other` gave: a ghost goes on after a crash, and what it wrote is not to be taken for a
-    /// file that is made later.
+    /// From now on reuses no number of `other`: a ghost continues after a crash, and what it wrote must not be taken
+    /// for a file that is made later.
     pub fn number_after(&mut self, other: &Self) {
         self.next = self.next.max(other.next);
     }
 
-    /// What `path` stands for.
+    /// What `path` refers to.
     pub fn find(&self, path: &str) -> Result<Number, Missing> {
         let mut at = ROOT;
         for part in path.split('/').filter(|part| !part.is_empty()) {
@@ -363,7 +363,7 @@ impl Disk {
         Ok(())
     }
 
-    /// Gives a file another name.
+    /// Renames a file.
     pub fn link(&mut self, from: &str, to: &str) -> Result<(), Missing> {
         let number = self.find(from)?;
         let (directory, name) = self.place(to)?;
@@ -588,7 +588,7 @@ impl Disk {
         self.files.retain(|number, _| named.contains(number));
     }
 
-    /// Puts `content` in place of what `path` holds, on stable storage: the hand of an attacker, or of another program.
+    /// Puts `content` in place of what `path` holds, on stable storage: the work of an attacker, or of another program.
     pub fn replace(&mut self, path: &str, content: Vec<u8>) -> Result<(), Missing> {
         let number = self.find(path)?;
         let file = self.files.get_mut(&number).ok_or(Missing::WrongKind)?;
@@ -640,7 +640,7 @@ fn fate(number: Number, path: String, named: bool, file: &File, left: &[u8], los
         whole += 1;
         end = *piece_end;
     }
-    // a part of a header is no part of anything that was written behind it
+    // a part of a header is not part of anything that was written after it
     let end = end.max(header);
     let rest = &left[end.min(left.len())..];
     let tail = if rest.is_empty() {
@@ -694,7 +694,7 @@ impl File {
         content
     }
 
-    /// The first changes, and of the next one what lies in the first units.
+    /// The first changes, and the part of the next one in the first units.
     fn cut_within(&self, unit: usize, random: &mut Random) -> (Vec<u8>, Loss) {
         let kept = random.below(self.changes.len());
         let mut content = self.with(kept);

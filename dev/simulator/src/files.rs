@@ -17,7 +17,7 @@ pub enum Kind {
     Manifest,
     /// A table.
     Table,
-    /// What the sealed file system keeps beside the files.
+    /// What the sealed file system stores in addition to the files.
     Catalogue,
     /// `CURRENT`, `IDENTITY`, `OPTIONS-…`, and what becomes one of them.
     Control,
@@ -51,7 +51,7 @@ impl Kind {
 /// What is done with a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Call {
-    /// Opening one that is there.
+    /// Opening an existing one.
     Open,
     /// Making one.
     Create,
@@ -113,7 +113,7 @@ pub enum Fault {
     Io,
     /// No room: this call and all later ones that need some.
     NoSpace,
-    /// A read gives fewer bytes than there are; a write stores a part and fails.
+    /// A read returns fewer bytes than there are; a write stores a part and fails.
     Short,
 }
 
@@ -196,8 +196,8 @@ impl Files {
         self.state().crashed.is_some()
     }
 
-    /// The disk at the moment of the crash, which is now if none has come. Nothing goes wrong from here on: whoever still
-    /// uses these files is a ghost.
+    /// The disk at the moment of the crash, which is now if none has come. Nothing goes wrong from here on: anything
+    /// that still uses these files is a ghost.
     pub fn crash(&self) -> Disk {
         let mut state = self.state();
         state.plan = Plan::default();

@@ -1,5 +1,6 @@
-//! What may come of a crash: the model of the database, and the states that each recovery mode allows. Written from
-//! RocksDB's documentation of the modes and from what the disk says is left of the logs, never from the code under test.
+//! The possible outcomes of a crash: the model of the database, and the states that each recovery mode allows. Written
+//! from RocksDB's documentation of the modes and from what the disk says is left of the logs, never from the code under
+//! test.
 //!
 //! A *unit* is one write that takes effect as a whole: a batch, a prepare, a commit, a rollback. The state that a
 //! database recovers must be one of these:
@@ -35,7 +36,7 @@ pub type Key = (u32, String);
 /// What a database holds: for each key the unit that wrote its value, and the transactions that are prepared.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct State {
-    /// The newest write of each key that is there.
+    /// The newest write of each existing key.
     pub values: BTreeMap<Key, u64>,
     /// Names of transactions.
     pub prepared: BTreeSet<String>,
@@ -44,7 +45,7 @@ pub struct State {
 /// One write that takes effect as a whole.
 #[derive(Clone, Debug)]
 pub struct Unit {
-    /// Its number, which its values bear.
+    /// Its number, which its values contain.
     pub id: u64,
     /// What it does.
     pub act: Act,
@@ -62,14 +63,14 @@ pub enum Act {
     Write(Writes),
     /// Prepares the transaction of this name.
     Prepare(String),
-    /// Commits it, with the unit that its values bear.
+    /// Commits it, with the unit that its values contain.
     Commit(String, u64, Writes),
     /// Rolls it back.
     Rollback(String),
 }
 
 impl Act {
-    /// What it writes, and the unit that the values bear.
+    /// What it writes, and the unit that the values contain.
     fn writes(&self, id: u64) -> (&[(Key, bool)], u64) {
         match self {
             Self::Write(writes) => (writes, id),
@@ -111,9 +112,9 @@ pub struct History {
     pub units: Vec<Unit>,
     /// How many were acknowledged.
     pub acknowledged: usize,
-    /// The first so many were acknowledged as synced.
+    /// How many, from the first on, were acknowledged as synced.
     pub synced: usize,
-    /// For each family: what the first so many units wrote there was flushed.
+    /// For each family: how many units, from the first on, had their writes there flushed.
     pub flushed: Vec<usize>,
 }
 
@@ -129,7 +130,7 @@ impl History {
         state
     }
 
-    /// The first so many units must be there, where there are no holes.
+    /// How many units, from the first on, must be present if there are no holes.
     fn floor(&self, power: bool) -> usize {
         if !power {
             return self.acknowledged;
@@ -156,7 +157,7 @@ impl History {
 pub struct Crash {
     /// Whether it was a power cut.
     pub power: bool,
-    /// What became of the files.
+    /// The outcome for the files.
     pub cut: Cut,
     /// Whether a call on a manifest failed before.
     pub manifest_failed: bool,
@@ -171,9 +172,9 @@ impl Crash {
         self.cut.files.iter().filter(|fate| fate.named && fate.is_of_database() && Kind::of(&fate.path) == Kind::Log)
     }
 
-    /// Whether a log holds more behind a record whose header is zeros. RocksDB takes such a header for the end of what was
-    /// written (its logs were once preallocated), and goes on 32 KiB later as if nothing were missing, in every mode. A
-    /// seal sees more.
+    /// Whether a log contains more after a record whose header is zeros. RocksDB takes such a header for the end of
+    /// what was written (its logs were once preallocated), and continues 32 KiB later as if nothing were missing, in
+    /// every mode. A seal sees more.
     pub fn is_beyond_plain(&self) -> bool {
         self.logs().any(|log| log.tail == Tail::Torn && log.zeros_first)
     }
@@ -208,7 +209,7 @@ impl Crash {
 struct LogUnits {
     /// Positions of the units.
     units: Vec<usize>,
-    /// The first so many are whole.
+    /// How many, from the first on, are whole.
     whole: usize,
     tail: Tail,
 }

@@ -1,7 +1,7 @@
 #![forbid(unsafe_code)]
-//! A simulator below the seal: plain and sealed RocksDB on a disk that a seed lets lose what was not synced.
+//! A simulator below the seal: plain and sealed RocksDB on a disk that loses what was not synced, as a seed dictates.
 //!
-//! - [`scenario`] is what a seed stands for, the same for both.
+//! - [`scenario`] is what a seed means, the same for both.
 //! - [`run`] does it: RocksDB on sealed files or not, on [`files`], on a [`disk`].
 //! - [`judge`] says what each crash may leave, and [`coverage`] what a run has to have met.
 //!

@@ -19,7 +19,7 @@ use sealstone_simulator::run::{Side, run};
 
 /// Seeds that one process runs.
 const SEEDS_A_PROCESS: u64 = 25;
-/// One seed in so many is run twice, and must do the same.
+/// One seed in this many is run twice, and must do the same.
 const TWICE: u64 = 16;
 /// Failures that are printed without --all.
 const PRINTED: usize = 20;
@@ -42,7 +42,7 @@ struct Arguments {
     /// How many seeds
     #[arg(long, default_value_t = 1000)]
     seeds: u64,
-    /// Go on for so many minutes instead
+    /// Run for this many minutes instead
     #[arg(long)]
     minutes: Option<u64>,
     /// Processes at once; 0: one for each core
@@ -144,7 +144,7 @@ fn watch(arguments: &Arguments) -> Result<ExitCode> {
     Ok(report(found.into_inner().expect("nobody panicked"), begin.elapsed(), printed))
 }
 
-/// Runs one process of `seeds` seeds from `first` on, again behind a seed that killed it.
+/// Runs one process of `seeds` seeds from `first` on, again after a seed that killed it.
 fn process(first: u64, seeds: u64, found: &Mutex<Found>) -> Result<()> {
     let mut from = first;
     while from < first + seeds {

@@ -11,7 +11,7 @@ impl Random {
         Self(seed)
     }
 
-    /// A stream of its own for `purpose`, whatever else is drawn from this one.
+    /// A separate stream for `purpose`, whatever else is drawn from this one.
     pub fn fork(&self, purpose: u64) -> Self {
         let mut fork = Self(self.0 ^ purpose.wrapping_mul(0xd6e8_feb8_6659_fd93));
         fork.number();

@@ -19,7 +19,7 @@ use crate::keys::Keys;
 use crate::random::Random;
 use crate::scenario::{Attack, Ending, Epoch, Mode, Put, Scenario, Step};
 
-/// Where the database lies.
+/// Where the database is.
 const PATH: &str = "/db";
 /// Ciphers that resealing changes between.
 const CIPHERS: [&str; 2] = ["aes-256", "aria-256"];
@@ -46,7 +46,7 @@ impl Side {
     }
 }
 
-/// What came of one seed on one side.
+/// The outcome of one seed on one side.
 #[derive(Debug, Default)]
 pub struct Outcome {
     /// Whatever should not have been.
@@ -126,7 +126,7 @@ struct Run<'a> {
     next_copy: u32,
     /// Length of each value.
     sizes: BTreeMap<(u64, Key), usize>,
-    /// Transactions that were prepared and not ended: the unit that their values bear, and what they write.
+    /// Transactions that were prepared and not ended: the unit that their values contain, and what they write.
     waiting: BTreeMap<String, (u64, Writes)>,
     history: History,
     outcome: Outcome,
@@ -233,7 +233,7 @@ impl Run<'_> {
         self.outcome.history.extend(log);
     }
 
-    /// One epoch, from an open database (or for the first one, none yet) to the one that goes on after the crash.
+    /// One epoch, from an open database (or for the first one, none yet) to the one that continues after the crash.
     fn epoch(
         &mut self,
         index: usize,
@@ -435,8 +435,8 @@ impl Run<'_> {
         self.history.units.push(Unit { id, act, place });
         if let Err(error) = done {
             self.refused_while_faulty(&open.files, &format!("unit {id}"), &error);
-            // a write that fails at making a new log forgets all families but one that wait for a flush, and RocksDB 7.8 with
-            // assertions, as Debian builds it, ends the process when such a database is closed
+            // a write that fails when making a new log forgets all families but one that wait for a flush, and RocksDB 7.8
+            // with assertions, as Debian builds it, ends the process when such a database is closed
             self.cannot_be_closed = self.scenario.families > 1;
             return Ended::Failed;
         }
@@ -449,7 +449,7 @@ impl Run<'_> {
         Ended::Done
     }
 
-    /// Keys and values of `puts`, whose values bear `id`.
+    /// Keys and values of `puts`, whose values contain `id`.
     fn writes(&mut self, id: u64, puts: &[Put], prefix: &str) -> (Writes, Vec<Option<Vec<u8>>>) {
         let mut writes = Writes::new();
         let mut values = Vec::new();
@@ -477,7 +477,7 @@ impl Run<'_> {
         let id = self.next_unit;
         self.next_unit += 1;
         let name = format!("t{id}");
-        // keys of its own: a prepared transaction keeps its locks, and other writers would wait for them
+        // separate keys: a prepared transaction keeps its locks, and other writers would wait for them
         let (writes, values) = self.writes(id, puts, &format!("{name}-"));
         let done = open.db().prepare(&name, &borrow(&writes, &values), sync);
         self.waiting.insert(name.clone(), (id, writes));
@@ -539,7 +539,7 @@ impl Run<'_> {
 
     // ---- crashes
 
-    /// Opens what a crash left in every mode and judges it; returns the database that goes on.
+    /// Opens what a crash left in every mode and judges it; returns the database to continue with.
     fn recover(&mut self, disk: &Disk, crash: &Crash, ending: &Ending) -> Option<Open> {
         for mode in Mode::ALL {
             let files = self.files(disk.clone());
@@ -556,7 +556,7 @@ impl Run<'_> {
         self.go_on(disk, crash, ending)
     }
 
-    /// Judges what came of an opening. Returns the database and what it holds, if it was opened.
+    /// Judges the outcome of an opening. Returns the database and its contents, if it was opened.
     fn judge(&mut self, opened: Result<Open, Error>, crash: &Crash, mode: Mode) -> Option<(Open, State)> {
         match opened {
             Err(error) => {
@@ -594,7 +594,7 @@ impl Run<'_> {
         }
     }
 
-    /// The recovery that goes on; it may crash or fail itself, and is then tried again.
+    /// The recovery to continue with; it may crash or fail itself, and is then tried again.
     fn go_on(&mut self, disk: &Disk, crash: &Crash, ending: &Ending) -> Option<Open> {
         let mode = ending.mode;
         let mut files = self.files(disk.clone());
@@ -725,8 +725,8 @@ impl Run<'_> {
     }
 }
 
-/// Whether an opening went well with a log or manifest of which it did not read all: RocksDB takes a short read for the end of
-/// the file, and in one mode any failed one. What follows there is lost without anybody's fault.
+/// Whether an opening succeeded with a log or manifest that it did not read completely: RocksDB takes a short read for
+/// the end of the file, and in one mode any failed one. What follows there is lost, and nothing is to blame.
 fn read_less_than_there_is(events: &Events, mode: Mode) -> bool {
     match events.fault {
         Some((Kind::Log | Kind::Manifest, Call::Read, fault)) => fault == Fault::Short || mode == Mode::SkipAny,

@@ -1,5 +1,5 @@
-//! What a seed stands for: how the database is set up, what is done to it, when it crashes and how, and what goes wrong.
-//! The same for a plain and a sealed database. Not here: doing it (`run`), and what may come of it (`judge`).
+//! What a seed means: how the database is set up, what is done to it, when it crashes and how, and what goes wrong. The
+//! same for a plain and a sealed database. Not here: doing it (`run`), and the possible outcomes (`judge`).
 
 use std::fmt;
 
@@ -136,9 +136,9 @@ pub struct Ending {
     pub plan: Plan,
     /// An attack on the disk afterwards, instead of going on.
     pub attack: Option<Attack>,
-    /// The mode in which the database goes on.
+    /// The mode in which the database continues.
     pub mode: Mode,
-    /// What goes wrong with the recovery that goes on.
+    /// What goes wrong with the recovery to continue with.
     pub recovery: Plan,
     /// Whether all headers are put under a new key before that.
     pub rewrap: bool,
@@ -153,7 +153,7 @@ pub struct Epoch {
     pub ending: Ending,
 }
 
-/// What a seed stands for.
+/// What a seed means.
 #[derive(Clone, Debug)]
 pub struct Scenario {
     /// Column families, `default` among them.

@@ -6,7 +6,7 @@ use sealstone_simulator::disk::{Cut, Fate, Loss, LostEntries, Tail};
 use sealstone_simulator::judge::{Act, Crash, History, State, Unit, state_is_allowed};
 use sealstone_simulator::scenario::Mode;
 
-/// Six units, each with a key of its own: 1 to 3 in log 10, 4 to 6 in log 20. The first is synced.
+/// Six units, each with its own key: 1 to 3 in log 10, 4 to 6 in log 20. The first is synced.
 fn history() -> History {
     let unit = |id: u64| Unit {
         id,

@@ -1,4 +1,4 @@
-//! Rust source taken apart into code, comments and literals, so that a word can be looked for in one of them alone.
+//! Rust source taken apart into code, comments and literals, so that a word can be searched for in only one of them.
 //!
 //! Not a parser: it knows comments, strings, raw strings, characters and lifetimes, and nothing else.
 
@@ -70,7 +70,7 @@ fn pieces(source: &str) -> Vec<Piece> {
     pieces
 }
 
-/// Numbers (from 1) of the lines of `source` in which `word` stands as a whole word.
+/// Numbers (from 1) of the lines of `source` that contain `word` as a whole word.
 pub(crate) fn lines_with_word(source: &str, word: &str) -> Vec<usize> {
     let has = |line: &str| {
         line.match_indices(word).any(|(at, _)| {

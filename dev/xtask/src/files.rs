@@ -1,10 +1,10 @@
-//! Rules for single files: first lines, where `unsafe` may stand, markers of unfinished work, names, foreign matter.
+//! Rules for single files: first lines, where `unsafe` is allowed, markers of unfinished work, names, foreign matter.
 //!
-//! Not here: how files refer to each other (`dependencies`), and whatever rustfmt and clippy check already.
+//! Not here: how files refer to each other (`dependencies`), and what rustfmt and clippy already check.
 
 use crate::code_text::{code_only, lines_with_word};
 
-/// Folders and files in which `unsafe` may stand; everywhere else it is forbidden.
+/// Folders and files in which `unsafe` is allowed; everywhere else it is forbidden.
 fn may_be_unsafe(path: &str) -> bool {
     path.starts_with("crates/cipher/src/arch/")
         || path == "dev/rivals/src/ffi.rs"
@@ -19,7 +19,7 @@ fn crate_may_be_unsafe(crate_folder: &str) -> bool {
 /// Names that say nothing about what is inside.
 const EMPTY_NAMES: &[&str] = &["utils", "util", "common", "misc", "helpers", "helper"];
 
-/// Endings of files that a tool makes and nobody writes.
+/// Endings of files that a tool generates and nobody writes by hand.
 const GENERATED: &[&str] = &["o", "a", "so", "rlib", "rmeta", "d", "pyc", "class", "orig", "rej", "bak", "swp", "log"];
 
 /// Checks one file. Each finding is `path:line: what is wrong` or `path: what is wrong`.

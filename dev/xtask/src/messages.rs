@@ -33,7 +33,7 @@ fn against(sources: &[(String, String)], allowed: &[(&str, &str)]) -> Vec<String
     found
 }
 
-/// The literals of `path` that name a folder of `dev/`, with their lines; none where nothing of it is shipped.
+/// The literals of `path` that name a folder of `dev/`, with their lines; none if nothing of it is shipped.
 fn messages(path: &str, source: &str) -> Vec<(usize, String)> {
     let shipped = path.starts_with("crates/") || path.starts_with("adapters/");
     if !shipped || !path.contains("/src/") || path.contains("/tests/") || path.ends_with("/tests.rs") {

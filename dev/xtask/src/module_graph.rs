@@ -1,7 +1,7 @@
-//! Which file of a crate uses which other one, by the paths that stand in its code.
+//! Which file of a crate uses which other one, by the paths in its code.
 //!
-//! A path counts for the file in which the thing that it names is defined, wherever it was re-exported on the way. Not seen:
-//! methods and fields, whose types come from elsewhere, and names that a macro makes. Not here: what is wrong with a graph
+//! A path counts for the file that defines what it names, wherever it was re-exported on the way. Not seen: methods and
+//! fields, whose types come from elsewhere, and names that a macro makes. Not here: what is wrong with a graph
 //! (`circles`).
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -30,7 +30,7 @@ struct Module {
     globs: Vec<Place>,
     /// Names of the items that are defined here.
     items: BTreeSet<String>,
-    /// Words that stand in code and may be one of `names`, with their first line.
+    /// Words in code that may be one of `names`, with their first line.
     words: BTreeMap<String, usize>,
 }
 
@@ -52,8 +52,8 @@ enum Kind {
     Glob,
 }
 
-/// The graph of the crate whose first file is `root`, such as `crates/seal/src/lib.rs`; `read` gives the text of a file, if
-/// there is one.
+/// The graph of the crate whose first file is `root`, such as `crates/seal/src/lib.rs`; `read` returns the text of a
+/// file, if there is one.
 pub(crate) fn graph(root: &str, read: &dyn Fn(&str) -> Option<String>) -> Graph {
     let mut found = Crate::default();
     let dir = root.rsplit_once('/').map_or("", |(dir, _)| dir).to_owned();
@@ -212,7 +212,7 @@ struct Reader {
     file: String,
     modules: BTreeMap<Place, Module>,
     paths: Vec<Path>,
-    /// Modules that are in files of their own.
+    /// Modules in separate files.
     declared: Vec<Place>,
 }
 
@@ -289,7 +289,7 @@ impl Reader {
         self.at += 2;
     }
 
-    /// Reads one tree of a `use`, and leaves the place behind it.
+    /// Reads one tree of a `use`, and stops after it.
     fn use_tree(&mut self, mut names: Vec<String>, public: bool) {
         let line = self.tokens.get(self.at).map_or(0, |token| token.line);
         loop {
@@ -331,7 +331,7 @@ impl Reader {
         self.push(names, line, if public { Kind::Reexport(name) } else { Kind::Use(name) });
     }
 
-    /// Reads a path in code, and leaves the place behind it.
+    /// Reads a path in code, and stops after it.
     fn path(&mut self) {
         let (line, mut names) = (self.tokens[self.at].line, vec![self.text(self.at).to_owned()]);
         self.at += 1;

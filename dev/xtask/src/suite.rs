@@ -65,7 +65,7 @@ fn tests(root: &Path) -> Result<(Tally, bool)> {
     let words = ["test", "--workspace", "--no-fail-fast", "--locked", "--", "--show-output"];
     println!("check: cargo {}", words.join(" "));
     let mut command = cargo(root, &words);
-    // xtask lies beside the `sealstone` that the build step made
+    // xtask is next to the `sealstone` that the build step made
     let beside = std::env::current_exe().context("where xtask lies")?.with_file_name("sealstone");
     let mut child = command.env("SEALSTONE_BIN", beside).stdout(Stdio::piped()).spawn().context("run cargo test")?;
     let mut tally = Tally::default();

@@ -1,4 +1,4 @@
-//! `xtask tidy`: runs every check of the house rules over what git tracks and is about to track.
+//! `xtask tidy`: runs every check of the house rules on what git tracks and is about to track.
 //!
 //! Not here: the checks, each of which is a file.
 

@@ -19,7 +19,7 @@ const FIND_LIMIT: Duration = Duration::from_secs(10);
 pub(super) fn run(server: &Mongod, attempt: &'static str, command: Document) -> Result<Document, LabError> {
     connect(server)
         .and_then(|client| client.database("admin").run_command(command).run())
-        .map_err(|error| told(server, attempt, &error))
+        .map_err(|error| failure(server, attempt, &error))
 }
 
 fn connect(server: &Mongod) -> mongodb::error::Result<Client> {
@@ -33,7 +33,7 @@ fn connect(server: &Mongod) -> mongodb::error::Result<Client> {
     Client::with_options(options)
 }
 
-fn told(server: &Mongod, attempt: &'static str, error: &mongodb::error::Error) -> LabError {
+fn failure(server: &Mongod, attempt: &'static str, error: &mongodb::error::Error) -> LabError {
     let found = error.to_string();
     LabError::Command { attempt, port: server.port(), found, log: server.log_path() }
 }

@@ -4,7 +4,7 @@
 
 use serde_json::Value;
 
-/// Most lines that are told.
+/// Most lines that are quoted.
 const LINES_MAX: usize = 4;
 
 /// The number of the line `Waiting for connections`.
@@ -17,12 +17,13 @@ pub(super) fn is_ready(text: &str) -> bool {
     entries(text).any(|entry| entry["id"] == WAITING)
 }
 
-/// Whether the log `text` says that somebody else listens on the port.
+/// Whether the log `text` says that another process listens on the port.
 pub(super) fn is_port_taken(text: &str) -> bool {
     entries(text).any(|entry| entry["id"] == NO_LISTENER || entry.to_string().contains("Address already in use"))
 }
 
-/// The lines of the log `text` that matter, worded for a reader; of `output`, what went elsewhere, if there are none.
+/// The lines of the log `text` that matter, worded for a reader; if there are none, those of `output`, which was
+/// printed elsewhere.
 pub(super) fn matters(text: &str, output: &str) -> Vec<String> {
     let mut of_extension = Vec::new();
     let mut errors = Vec::new();
@@ -55,7 +56,7 @@ fn entries(text: &str) -> impl Iterator<Item = Value> {
     text.lines().filter_map(|line| serde_json::from_str(line).ok())
 }
 
-/// What an entry says: WiredTiger's own words where it hands them on, else the message and its error.
+/// What an entry says: WiredTiger's own words if it passes them on, otherwise the message and its error.
 fn words(entry: &Value) -> String {
     let attributes = &entry["attr"];
     let handed_on = match &attributes["message"] {
@@ -100,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn without_entries_the_output_is_told() {
+    fn without_entries_the_output_is_reported() {
         assert_eq!(matters("", "{\"s\":1}\n\nError parsing command line: x\n"), ["Error parsing command line: x"]);
     }
 

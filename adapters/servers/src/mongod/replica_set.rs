@@ -1,4 +1,4 @@
-//! A replica set of real servers: initiated, waited for, its members added, removed and filled anew. Not here: how a
+//! A replica set of real servers: initiated, waited for, its members added, removed and resynced. Not here: how a
 //! single server is started (`mongod`).
 
 use std::fs::{self, File};
@@ -17,16 +17,16 @@ use crate::{LabError, state};
 
 /// Most members that vote.
 pub(super) const MEMBERS_MAX: usize = 7;
-/// What stands in the directory of a lab.
+/// What the directory of a lab records.
 const STATE_FILE: &str = "lab.toml";
 /// Name of the set, where none is given.
 const NAME: &str = "sealstone";
 /// How often it is looked whether a set is where it should be.
 const POLL: Duration = Duration::from_millis(100);
-/// How long a set may take until it has a primary and all members have caught up, where nobody says otherwise.
+/// How long a set may take until it has a primary and all members have caught up, unless set otherwise.
 const READY_LIMIT: Duration = Duration::from_secs(180);
-/// How long a member of a new set waits for a primary before it stands for election. Nobody is there to compete with, and
-/// MongoDB's own ten seconds come back once the set is ready.
+/// How long a member of a new set waits for a primary before it stands for election. There is no competitor, and
+/// MongoDB's own ten seconds are restored once the set is ready.
 const FIRST_ELECTION_MS: i32 = 1_000;
 const ELECTION_MS: i32 = 10_000;
 /// States of a member, as the server numbers them.
@@ -53,14 +53,14 @@ pub struct ReplicaSet {
 }
 
 impl ReplicaSet {
-    /// Starts a new set in `dir`, which must be empty or not there (but for files `lab.*`), and waits until it has a primary
-    /// and all others have caught up.
+    /// Starts a new set in `dir`, which must be empty or not exist (except for files `lab.*`), and waits until it has a
+    /// primary and all others have caught up.
     ///
     /// - `members`: how each is started, 1 to 7; the name of the set is that of the first, or `sealstone`
     ///
     /// # Errors
-    /// A directory with something in it, or in use; a server that does not start, with what it said. No process is left
-    /// behind.
+    /// A directory with something in it, or in use; a server that does not start, with what it printed. No process is
+    /// left behind.
     pub fn start(dir: &Path, members: &[MongodOptions]) -> Result<Self, LabError> {
         if !(1..=MEMBERS_MAX).contains(&members.len()) {
             return Err(LabError::Members { nodes: members.len(), max: MEMBERS_MAX });
@@ -125,10 +125,10 @@ impl ReplicaSet {
         self.wait_until_ready(READY_LIMIT)
     }
 
-    /// Ends every member, the primary last, as one that shuts down a set in order does.
+    /// Stops every member, the primary last, as in an orderly shutdown of a set.
     ///
     /// # Errors
-    /// As [`Mongod::stop`]; the others have ended then.
+    /// As [`Mongod::stop`]; the others have been stopped.
     pub fn stop(&mut self) -> Result<(), LabError> {
         let primary = self.primary();
         let mut outcome = Ok(());
@@ -191,7 +191,7 @@ impl ReplicaSet {
         self.members.iter().map(Mongod::data_dir).collect()
     }
 
-    /// How each member stands.
+    /// The state of each member.
     pub fn status(&mut self) -> Vec<MemberStatus> {
         let seen = self.seen();
         let own_state = |address: &str| {
@@ -300,7 +300,7 @@ impl ReplicaSet {
     fn start_member(&mut self, options: MongodOptions) -> Result<usize, LabError> {
         let number = (1..).find(|number| !self.dir.join(format!("member-{number}")).exists()).expect("a free name");
         let dir = self.dir.join(format!("member-{number}"));
-        // named before it runs, so that whoever ends the lab finds it
+        // named before it runs, so that a process that stops the lab finds it
         fs::create_dir(&dir).map_err(|error| io("create directory", &dir, error))?;
         let mut names: Vec<PathBuf> = self.members.iter().map(|member| member.dir().to_owned()).collect();
         names.push(dir.clone());
@@ -342,7 +342,7 @@ impl ReplicaSet {
         self.wait_for_sync(limit)
     }
 
-    /// Takes member number `at` out of the configuration; a primary hands over first.
+    /// Takes member number `at` out of the configuration; a primary steps down first.
     fn leave(&mut self, at: usize) -> Result<(), LabError> {
         let address = self.members[at].address();
         self.wait_for_sync(READY_LIMIT)?;
@@ -357,7 +357,7 @@ impl ReplicaSet {
         })
     }
 
-    /// Makes the primary hand over to another member, and waits until one has taken over.
+    /// Makes the primary step down, and waits until another member has taken over.
     ///
     /// # Errors
     /// [`LabError::NotInTime`].

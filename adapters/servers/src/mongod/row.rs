@@ -9,7 +9,7 @@ use crate::{LabError, state};
 
 /// Name in the table.
 const NAME: &str = "mongodb";
-/// Members, where nobody says how many.
+/// Default number of members.
 const NODES: usize = 3;
 /// The least and the most that mongod takes, in gigabytes.
 const CACHE_GB: std::ops::RangeInclusive<f64> = 0.25..=10_000.0;
@@ -30,7 +30,7 @@ pub static SERVER: Server = Server {
             value: "FILE",
             help: "The program [default: SEALSTONE_MONGOD, the one that make test installed, or mongod]",
         },
-        // what the storage engine is told: who seals its data words that
+        // settings of the storage engine: the code that seals its data writes them
         ServerOption { name: "engine-config", value: "TEXT", help: "" },
     ],
     program: &PROGRAM,

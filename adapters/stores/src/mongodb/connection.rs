@@ -18,7 +18,7 @@ use mongodb::sync::{Client, Database};
 use percent_encoding::percent_decode_str;
 use sealstone_store::{EngineFacts, StoreError, Table};
 
-/// Database, where neither the options nor the address name one.
+/// Default database, if neither the options nor the address name one.
 const DATABASE: &str = "sealstone";
 /// How long servers may take to be found at first, where the address does not say `serverSelectionTimeoutMS`.
 const FIND_LIMIT: Duration = Duration::from_secs(5);
@@ -30,7 +30,7 @@ const SPARE_CONNECTIONS: u32 = 4;
 /// Why servers cannot be used. No message holds a password.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The address is none.
+    /// Not a valid address.
     #[error(
         "cannot use the MongoDB address {shown}: {found}\nwrite mongodb://HOST:PORT/, for a replica set mongodb://HOST,HOST/?replicaSet=NAME"
     )]
@@ -66,7 +66,7 @@ pub enum Error {
         /// Labels of the clusters that were named.
         named: String,
     },
-    /// A collection is not empty, and its records are somebody else's.
+    /// A collection is not empty, and its records are not ours.
     #[error(
         "collection {collection} at {shown} already contains records, which are not ours to remove\n\
          name an empty database in the address"
@@ -77,7 +77,7 @@ pub enum Error {
         /// Address of the servers, without user and password.
         shown: String,
     },
-    /// Secondaries that stay behind.
+    /// Secondaries that do not catch up.
     #[error("the secondaries did not catch up within {limit_s} s\ncheck whether they are slower than the primary")]
     Behind {
         /// How long they were waited for, in seconds.
@@ -118,7 +118,7 @@ pub struct MongoDbOptions {
     pub uri: String,
     /// Database; without it the one in the address, else `sealstone`.
     pub database: Option<String>,
-    /// Client threads that will use the store at once; each has a connection of its own.
+    /// Client threads that will use the store at once; each has its own connection.
     pub threads: usize,
     /// What acknowledges a write: `majority`, a number of members from 1 on, or the name of a set of tags.
     pub write_concern: Option<String>,
@@ -160,9 +160,9 @@ pub enum Topology {
 #[derive(Clone)]
 pub(super) struct Place {
     shown: String,
-    /// What must not be told.
+    /// What must not be shown.
     secrets: Vec<String>,
-    /// How long servers were looked for, in seconds.
+    /// How long servers were searched for, in seconds.
     find_limit_s: u64,
 }
 
@@ -188,7 +188,7 @@ impl Place {
         Self { shown, secrets, find_limit_s: FIND_LIMIT.as_secs() }
     }
 
-    /// `text`, unless it quotes what must not be told.
+    /// `text`, unless it quotes what must not be shown.
     fn hide(&self, text: &str) -> String {
         match self.secrets.iter().any(|secret| text.contains(secret.as_str())) {
             true => "the reason quotes the password and is left out".into(),
@@ -196,15 +196,15 @@ impl Place {
         }
     }
 
-    /// Words for `error`, which came of `attempt`, such as `read from`.
-    pub(super) fn told(&self, attempt: &str, error: &DriverError) -> Error {
+    /// Words for `error`, which resulted from `attempt`, such as `read from`.
+    pub(super) fn failure(&self, attempt: &str, error: &DriverError) -> Error {
         let (found, step) = self.words(error);
         Error::Server { attempt: attempt.into(), shown: self.shown.clone(), found: self.hide(&found), step }
     }
 
-    /// As [`Place::told`], of a collection.
-    pub(super) fn told_of(&self, attempt: &str, table: &Table, error: &DriverError) -> StoreError {
-        self.told(&format!("{attempt} collection {} of", table.name), error).into()
+    /// As [`Place::failure`], of a collection.
+    pub(super) fn failure_of(&self, attempt: &str, table: &Table, error: &DriverError) -> StoreError {
+        self.failure(&format!("{attempt} collection {} of", table.name), error).into()
     }
 
     fn words(&self, error: &DriverError) -> (String, &'static str) {
@@ -316,10 +316,10 @@ impl MongoDb {
         place.find_limit_s = limit.as_secs();
         settings.server_selection_timeout = Some(limit);
         settings.connect_timeout.get_or_insert(limit);
-        let told = |error| place.told("connect to", &error);
-        let client = Client::with_options(settings.clone()).map_err(told)?;
-        let hello = client.database("admin").run_command(doc! { "hello": 1 }).run().map_err(told)?;
-        let build = client.database("admin").run_command(doc! { "buildInfo": 1 }).run().map_err(told)?;
+        let failure = |error| place.failure("connect to", &error);
+        let client = Client::with_options(settings.clone()).map_err(failure)?;
+        let hello = client.database("admin").run_command(doc! { "hello": 1 }).run().map_err(failure)?;
+        let build = client.database("admin").run_command(doc! { "buildInfo": 1 }).run().map_err(failure)?;
         let topology = match () {
             () if hello.get_str("msg").is_ok_and(|text| text == "isdbgrid") => Topology::Sharded,
             () if hello.contains_key("setName") => Topology::ReplicaSet,
@@ -329,7 +329,7 @@ impl MongoDb {
             None if topology != Topology::Single => {
                 settings.server_selection_timeout = Some(ELECTION_LIMIT);
                 place.find_limit_s = ELECTION_LIMIT.as_secs();
-                Client::with_options(settings).map_err(|error| place.told("connect to", &error))?
+                Client::with_options(settings).map_err(|error| place.failure("connect to", &error))?
             }
             _ => client,
         };
@@ -384,8 +384,9 @@ impl MongoDb {
         for table in tables {
             let collection = self.inner.database.collection::<Document>(&table.name);
             let found = collection.find_one(Document::new()).run();
-            let found = found
-                .map_err(|error| self.inner.place.told(&format!("look into collection {} of", table.name), &error))?;
+            let found = found.map_err(|error| {
+                self.inner.place.failure(&format!("look into collection {} of", table.name), &error)
+            })?;
             if found.is_some() {
                 return Ok(Some(table));
             }
@@ -401,7 +402,8 @@ impl MongoDb {
         for table in tables {
             let collection = self.inner.database.collection::<Document>(&table.name);
             let dropped = collection.drop().run();
-            dropped.map_err(|error| self.inner.place.told(&format!("remove collection {} of", table.name), &error))?;
+            dropped
+                .map_err(|error| self.inner.place.failure(&format!("remove collection {} of", table.name), &error))?;
         }
         Ok(())
     }
@@ -448,7 +450,7 @@ fn settings(options: &MongoDbOptions, place: &Place) -> Result<ClientOptions, Er
     }
     let mut settings = ClientOptions::parse(&options.uri).run().map_err(|error| match &*error.kind {
         ErrorKind::InvalidArgument { message, .. } => wrong(message.clone()),
-        _ => place.told("find", &error),
+        _ => place.failure("find", &error),
     })?;
     settings.app_name.get_or_insert_with(|| "sealstone".into());
     let wanted = u32::try_from(options.threads).unwrap_or(u32::MAX).saturating_add(SPARE_CONNECTIONS);
@@ -600,7 +602,7 @@ mod tests {
 
     #[test]
     fn a_server_that_is_not_there_is_named() {
-        // nobody listens on a port that was just let go of
+        // nothing listens on a port that was just released
         let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
         let error = fails(&format!("mongodb://u:geheim@127.0.0.1:{port}/?serverSelectionTimeoutMS=1000"));
         let want = format!("cannot connect to MongoDB at 127.0.0.1:{port}: no server answered within 1 s");

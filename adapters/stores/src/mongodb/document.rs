@@ -33,7 +33,7 @@ fn key_of(document: &RawDocument, table: &Table, into: &mut Vec<u8>) -> Result<(
     Ok(())
 }
 
-/// A document that nobody here wrote.
+/// A document that was not written here.
 #[derive(Debug, thiserror::Error)]
 #[error(
     "cannot read a document of collection {collection}: field {field} {found}\n\
@@ -206,7 +206,7 @@ fn same<T: std::str::FromStr + std::fmt::Display>(text: &str) -> Option<T> {
     (number.to_string() == text).then_some(number)
 }
 
-/// `name` without what MongoDB gives a meaning of its own: dots, a dollar sign, NUL; never empty.
+/// `name` without what has a special meaning in MongoDB: dots, a dollar sign, NUL; never empty.
 fn allowed(name: &str) -> String {
     if name.is_empty() {
         return "_".into();

@@ -1,4 +1,4 @@
-//! MongoDB as an engine for comparisons: a replica set of its own for every variant, started on this machine
+//! MongoDB as an engine for comparisons: a separate replica set for every variant, started on this machine
 //! ([`LabEngine`]), or clusters that others run, one for each variant ([`ClusterEngine`]). Not here: what a store does
 //! (`store`), how servers are started (`adapters/servers`).
 
@@ -146,12 +146,12 @@ struct Loaded {
 
 impl Drop for Loaded {
     fn drop(&mut self) {
-        // a server that has gone keeps them, and the next comparison there says so
+        // a server that is gone keeps them, and the next comparison there reports that
         let _ = self.server.remove(&self.tables);
     }
 }
 
-/// What the first server that was opened said of itself: those of an engine are alike.
+/// What the first server that was opened reported about itself: those of an engine are identical.
 #[derive(Debug, Default)]
 struct Facts(Mutex<Option<EngineFacts>>);
 

@@ -14,8 +14,8 @@ use super::{CACHE_BYTES_MIN, ClusterEngine, LabEngine, LabOptions, MongoDbOption
 use crate::kind::{Form, Opened, Request, Setting, StoreKind};
 use crate::run_key::{KEY_ID, beside, kept, key_in};
 
-/// The row. A server takes a tenth of a millisecond for what an embedded store does in a microsecond, and its background work
-/// goes on for longer: fewer records, longer slices.
+/// The row. A server takes a tenth of a millisecond for what an embedded store does in a microsecond, and its
+/// background work continues for longer: fewer records, longer slices.
 pub static KIND: StoreKind = StoreKind {
     name: "mongodb",
     about: "with servers started on this machine",
@@ -152,7 +152,7 @@ fn cluster(text: &str, client: &MongoDbOptions) -> Result<(String, MongoDbOption
 type Seal = (Option<EngineOptions>, Option<TempDir>, Option<String>);
 
 /// What the servers of sealed variants load: the extension, with the user's key, or one that is made for this run, in a
-/// directory of its own that nobody else can read.
+/// separate directory that nobody else can read.
 fn server_seal(request: &Request) -> Result<Seal, StoreError> {
     let (mut own, mut note) = (None, None);
     let extension = find_extension(request.file("extension").as_deref()).map_err(StoreError::engine)?;

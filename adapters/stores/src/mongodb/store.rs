@@ -32,7 +32,7 @@ const EMPTY_LIMIT: Duration = Duration::from_secs(5);
 /// How long secondaries may take to catch up.
 const CATCH_UP_LIMIT: Duration = Duration::from_secs(600);
 
-/// What the server answers to a command that the user may not give, or that it does not know.
+/// The server's answer to a command that the user may not run, or that it does not know.
 const UNAUTHORIZED: i32 = 13;
 const UNKNOWN_COMMAND: i32 = 59;
 const NOT_SUPPORTED: i32 = 115;
@@ -104,7 +104,7 @@ impl MongoDbStore {
         for table in tables {
             match server.inner.database.create_collection(&table.name).run() {
                 Err(error) if code(&error) != Some(NAMESPACE_EXISTS) => {
-                    return Err(server.inner.place.told(&format!("make collection {} in", table.name), &error));
+                    return Err(server.inner.place.failure(&format!("make collection {} in", table.name), &error));
                 }
                 _ => {}
             }
@@ -112,7 +112,7 @@ impl MongoDbStore {
         Ok(Self::over(server, tables))
     }
 
-    /// Over collections that are there.
+    /// Over existing collections.
     pub(super) fn over(server: MongoDb, tables: &[Arc<Table>]) -> Self {
         let place = |table: &Arc<Table>| {
             let collection = server.inner.database.collection(&table.name);
@@ -134,7 +134,8 @@ impl MongoDbStore {
         &self.server
     }
 
-    /// The same store, on servers of its own: `pids` are their processes on this machine, and `servers` is dropped with it.
+    /// The same store, on its own servers: `pids` are their processes on this machine, and `servers` is dropped with
+    /// it.
     pub(super) fn with_servers(self, pids: Vec<u32>, servers: Box<dyn Send + Sync>) -> Self {
         Self { pids, _servers: Servers(Some(servers)), ..self }
     }
@@ -151,12 +152,12 @@ impl MongoDbStore {
         self.places.get(&table).map(|place| &place.collection)
     }
 
-    pub(super) fn told(&self, attempt: &str, table: &Table, error: &DriverError) -> StoreError {
-        self.server.inner.place.told_of(attempt, table, error)
+    pub(super) fn failure(&self, attempt: &str, table: &Table, error: &DriverError) -> StoreError {
+        self.server.inner.place.failure_of(attempt, table, error)
     }
 
     fn failed(&self, attempt: &str, error: &DriverError) -> StoreError {
-        self.server.inner.place.told(attempt, error).into()
+        self.server.inner.place.failure(attempt, error).into()
     }
 
     /// Bytes read, bytes written, pages asked of the cache, pages read into it.
@@ -212,7 +213,7 @@ impl MongoDbStore {
         }
     }
 
-    /// Has the primary's cache shrink until hardly anything is in it, and gives it its size again.
+    /// Shrinks the primary's cache until hardly anything is in it, and restores its size.
     fn empty_cache(&self) -> Result<(), StoreError> {
         let figure = |name: &str| -> Result<i64, StoreError> {
             let status =
@@ -256,22 +257,23 @@ impl MongoDbStore {
         match place.collection.insert_many(batch).ordered(false).write_concern(durable).run() {
             Ok(_) => (keys, Ok(())),
             Err(error) => {
-                let told = self.told("load into", table, &error);
+                let failure = self.failure("load into", table, &error);
                 let ErrorKind::InsertMany(errors) = &*error.kind else {
-                    // nobody knows which of them came in; others may have been there before, and are not ours to remove
-                    return (Vec::new(), Err(told));
+                    // which of them were inserted is not known; others may have been there before, and are not ours to
+                    // remove
+                    return (Vec::new(), Err(failure));
                 };
                 let failed: HashSet<usize> = errors.write_errors.iter().flatten().map(|one| one.index).collect();
                 let came_in = keys.into_iter().enumerate().filter(|(at, _)| !failed.contains(at));
-                (came_in.map(|(_, key)| key).collect(), Err(told))
+                (came_in.map(|(_, key)| key).collect(), Err(failure))
             }
         }
     }
 
-    /// Removes what a load that failed had brought in, as far as the servers answer.
+    /// Removes what a failed load had inserted, as far as the servers answer.
     fn unload(&self, place: &Place, batches: &[Vec<String>]) {
         for keys in batches {
-            // the error that is told is the one of the load
+            // the error of the load is the one reported
             let _ = place.collection.delete_many(doc! { ID: { "$in": keys } }).run();
         }
     }
@@ -316,7 +318,7 @@ impl Store for MongoDbStore {
             projection.insert(ID, i32::from(fields.is_empty()));
             find = find.projection(projection);
         }
-        let found = find.run().map_err(|error| self.told("read from", table, &error))?;
+        let found = find.run().map_err(|error| self.failure("read from", table, &error))?;
         match found {
             Some(document) => place.layout.decode(table, &document, fields, into).map(|()| true),
             None => Ok(false),
@@ -331,20 +333,20 @@ impl Store for MongoDbStore {
         each: &mut dyn FnMut(&[u8], &Record),
     ) -> Result<usize, StoreError> {
         let place = self.place(table)?;
-        // to the server, a limit of 0 is none
+        // to the server, a limit of 0 means no limit
         if count == 0 {
             return Ok(0);
         }
-        let told = |error: DriverError| self.told("scan", table, &error);
+        let failure = |error: DriverError| self.failure("scan", table, &error);
         let mut find = place.collection.find(doc! { ID: { "$gte": id(start) } }).sort(doc! { ID: 1 });
         find = find.batch_size(count.min(ANSWER_ROWS) as u32);
         if let Ok(limit) = i64::try_from(count) {
             find = find.limit(limit);
         }
-        let mut rows = find.run().map_err(told)?;
+        let mut rows = find.run().map_err(failure)?;
         let (mut key, mut record) = (Vec::new(), Record::new());
         let mut done = 0;
-        while done < count && rows.advance().map_err(told)? {
+        while done < count && rows.advance().map_err(failure)? {
             place.layout.decode_row(table, rows.current(), &mut key, &mut record)?;
             each(&key, &record);
             done += 1;
@@ -363,7 +365,7 @@ impl Store for MongoDbStore {
             }
             outcome => outcome.map(drop),
         };
-        inserted.map_err(|error| self.told("write to", table, &error))
+        inserted.map_err(|error| self.failure("write to", table, &error))
     }
 
     fn insert_many(&self, table: &Table, rows: &[Row]) -> Result<(), StoreError> {
@@ -374,7 +376,7 @@ impl Store for MongoDbStore {
             Err(error) if has_duplicates(&error) => {
                 rows.iter().try_for_each(|(key, record)| self.insert(table, key, record))
             }
-            outcome => outcome.map(drop).map_err(|error| self.told("load into", table, &error)),
+            outcome => outcome.map(drop).map_err(|error| self.failure("load into", table, &error)),
         }
     }
 
@@ -387,7 +389,7 @@ impl Store for MongoDbStore {
         let changed = Document::try_from(changed)
             .map_err(|error| StoreError::Shape { table: table.name.clone(), found: error.to_string() })?;
         let outcome = place.collection.update_one(doc! { ID: id(key) }, changed).run();
-        outcome.map(|done| done.matched_count > 0).map_err(|error| self.told("write to", table, &error))
+        outcome.map(|done| done.matched_count > 0).map_err(|error| self.failure("write to", table, &error))
     }
 
     fn counters(&self) -> Counters {
@@ -438,7 +440,7 @@ impl Store for MongoDbStore {
         }
         self.empty_cache()?;
         let forget = &mut |path: &Path, _| {
-            // a file that has gone meanwhile has no pages
+            // a file that was removed meanwhile has no pages
             if let Ok(file) = File::open(path) {
                 let _ = posix_fadvise(&file, 0, 0, PosixFadviseAdvice::POSIX_FADV_DONTNEED);
             }
@@ -459,9 +461,9 @@ impl Store for MongoDbStore {
     }
 }
 
-/// Loading in batches: in the journal before it is acknowledged. What came in is removed after an error that the servers
-/// told; when they no longer answer, or the client is killed, half a load may stay, as there is no load past the write
-/// path here.
+/// Loading in batches: in the journal before it is acknowledged. What was inserted is removed after an error that the
+/// servers reported; if they no longer answer, or the client is killed, half a load may remain, as there is no load
+/// that bypasses the write path here.
 impl BulkLoad for MongoDbStore {
     fn bulk_load(&self, table: &Table, rows: &mut dyn Iterator<Item = Row>) -> Result<u64, StoreError> {
         let place = self.place(table)?;

@@ -17,7 +17,7 @@ use super::store::is_duplicate;
 
 /// How often a transaction that runs into others is tried before that is an error.
 const ATTEMPTS: u32 = 1000;
-/// How often it is tried when servers did not answer; each time they are looked for anew.
+/// How often it is tried if servers did not answer; each time they are searched for again.
 const ATTEMPTS_UNANSWERED: u32 = 3;
 /// Longest wait before the next attempt.
 const PAUSE_MAX: Duration = Duration::from_millis(5);
@@ -32,13 +32,13 @@ impl Transactional for MongoDbStore {
         body: &mut dyn FnMut(&mut dyn Transaction) -> Result<(), StoreError>,
     ) -> Result<(), StoreError> {
         let inner = &self.server.inner;
-        let told = |attempt: &str, error: &DriverError| StoreError::from(inner.place.told(attempt, error));
+        let failure = |attempt: &str, error: &DriverError| StoreError::from(inner.place.failure(attempt, error));
         let session = inner.client.start_session().run();
-        let session = session.map_err(|error| told("begin a transaction on", &error))?;
+        let session = session.map_err(|error| failure("begin a transaction on", &error))?;
         let mut running = Running { store: self, session, locked: HashSet::new(), conflict: None };
         let mut unanswered = 0;
         for attempt in 1..=ATTEMPTS {
-            running.begin().map_err(|error| told("begin a transaction on", &error))?;
+            running.begin().map_err(|error| failure("begin a transaction on", &error))?;
             let outcome = body(&mut running).and_then(|()| running.finish());
             let Err(error) = outcome else { return Ok(()) };
             // one that the server gave up already cannot be aborted, and need not be
@@ -98,9 +98,9 @@ impl Running<'_> {
         }
     }
 
-    fn told(&mut self, attempt: &str, table: &Table, error: &DriverError) -> StoreError {
+    fn failure(&mut self, attempt: &str, table: &Table, error: &DriverError) -> StoreError {
         self.noted(error);
-        self.store.told(attempt, table, error)
+        self.store.failure(attempt, table, error)
     }
 
     /// Writes what was read for update and not changed, so that it conflicts, too; then commits.
@@ -110,7 +110,7 @@ impl Running<'_> {
         let mut outcome = locked.iter().try_for_each(|(table, key)| self.touch(*table, key));
         for _ in 0..ATTEMPTS_UNANSWERED {
             outcome = outcome.and_then(|()| self.session.commit_transaction().run());
-            // asked once more, the servers tell what became of it
+            // asked once more, the servers report the outcome
             match &outcome {
                 Err(error) if error.contains_label(UNKNOWN_TRANSACTION_COMMIT_RESULT) => {
                     unknown = outcome.err();
@@ -125,7 +125,7 @@ impl Running<'_> {
         let outcome = unknown.map_or(outcome, Err);
         outcome.map_err(|error| {
             self.noted(&error);
-            self.store.server.inner.place.told("commit to", &error).into()
+            self.store.server.inner.place.failure("commit to", &error).into()
         })
     }
 
@@ -144,7 +144,7 @@ impl Transaction for Running<'_> {
         let place = self.store.place(table)?;
         let key = id(key);
         let found = place.collection.find_one(doc! { ID: &key }).session(&mut self.session).run();
-        let Some(document) = found.map_err(|error| self.told("read from", table, &error))? else { return Ok(false) };
+        let Some(document) = found.map_err(|error| self.failure("read from", table, &error))? else { return Ok(false) };
         if for_update {
             self.locked.insert((table.id, key));
         }
@@ -157,7 +157,7 @@ impl Transaction for Running<'_> {
         let key = id(key);
         let replaced =
             place.collection.replace_one(doc! { ID: &key }, &document).upsert(true).session(&mut self.session).run();
-        replaced.map_err(|error| self.told("write to", table, &error))?;
+        replaced.map_err(|error| self.failure("write to", table, &error))?;
         self.locked.remove(&(table.id, key));
         Ok(())
     }

@@ -36,7 +36,7 @@ impl RocksDb {
         Self { page_bytes, ..self }
     }
 
-    /// As [`Engine::open`], with the store's own type: its database serves tests and tools.
+    /// As [`Engine::open`], with the store's own type: its database is for tests and tools.
     ///
     /// # Errors
     /// As [`Engine::open`].

@@ -45,7 +45,7 @@ pub struct RocksStore {
     /// An update reads, changes and writes under one of these, so that no other update of the same key is lost.
     stripes: Box<[Mutex<()>]>,
     hasher: RandomState,
-    /// Whether a transaction was ever begun: from then on single writes heed the locks of transactions.
+    /// Whether a transaction was ever begun: from then on single writes respect the locks of transactions.
     pub(super) transacting: AtomicBool,
     bulk_files: AtomicU64,
 }
@@ -77,7 +77,7 @@ impl RocksStore {
         db.close().map_err(|error| StoreError::engine(explain("close", &dir, &error)))
     }
 
-    pub(super) fn explained(&self, attempt: &str, error: &Error) -> StoreError {
+    pub(super) fn failure(&self, attempt: &str, error: &Error) -> StoreError {
         StoreError::engine(explain(attempt, &self.dir, error))
     }
 
@@ -120,7 +120,7 @@ impl Store for RocksStore {
         let found = self
             .db
             .get_with(&scratch.key, |value| decoded = record::decode(table, value, fields, into))
-            .map_err(|error| self.explained("read from", &error))?;
+            .map_err(|error| self.failure("read from", &error))?;
         decoded.map(|()| found)
     }
 
@@ -154,7 +154,7 @@ impl Store for RocksStore {
                 rows.advance();
             }
         }
-        rows.status().map_err(|error| self.explained("read from", &error))?;
+        rows.status().map_err(|error| self.failure("read from", &error))?;
         Ok(done)
     }
 
@@ -165,7 +165,7 @@ impl Store for RocksStore {
         let locked = self.transacting.load(Ordering::Acquire);
         self.db
             .put_locked(&scratch.key, &scratch.value, false, locked)
-            .map_err(|error| self.explained("write to", &error))
+            .map_err(|error| self.failure("write to", &error))
     }
 
     fn update(&self, table: &Table, key: &[u8], changes: &[(usize, &[u8])]) -> Result<bool, StoreError> {
@@ -181,10 +181,10 @@ impl Store for RocksStore {
         let found = self
             .db
             .get_with(key, |stored| merged = record::merge(table, stored, changes, value))
-            .map_err(|error| self.explained("read from", &error))?;
+            .map_err(|error| self.failure("read from", &error))?;
         merged?;
         if found {
-            self.db.put_locked(key, value, false, false).map_err(|error| self.explained("write to", &error))?;
+            self.db.put_locked(key, value, false, false).map_err(|error| self.failure("write to", &error))?;
         }
         Ok(found)
     }
@@ -226,12 +226,12 @@ impl Store for RocksStore {
     }
 
     fn merge_layers(&self) -> Result<(), StoreError> {
-        self.db.compact(Bottommost::Leave).map_err(|error| self.explained("compact", &error))
+        self.db.compact(Bottommost::Leave).map_err(|error| self.failure("compact", &error))
     }
 
     fn drop_caches(&self) -> Result<(), StoreError> {
         // what is still in memory alone would be read from there
-        self.db.flush().map_err(|error| self.explained("flush", &error))?;
+        self.db.flush().map_err(|error| self.failure("flush", &error))?;
         self.db.empty_cache();
         for (path, _) in self.files()? {
             let cannot = |source| io_error("drop from the page cache", &path, source);
@@ -266,7 +266,7 @@ impl BulkLoad for RocksStore {
         let loaded = self.write_tables(table, rows, &mut files)?;
         let paths: Vec<&Path> = files.paths.iter().map(PathBuf::as_path).collect();
         if !paths.is_empty() {
-            self.db.ingest(&paths, true).map_err(|error| self.explained("bulk-load into", &error))?;
+            self.db.ingest(&paths, true).map_err(|error| self.failure("bulk-load into", &error))?;
         }
         Ok(loaded)
     }
@@ -279,7 +279,7 @@ impl RocksStore {
         rows: &mut dyn Iterator<Item = Row>,
         files: &mut BulkFiles,
     ) -> Result<u64, StoreError> {
-        let told = |error: Error| self.explained("bulk-load into", &error);
+        let failure = |error: Error| self.failure("bulk-load into", &error);
         let mut scratch = Scratch::take();
         let mut last_key = Vec::new();
         let mut writer = None;
@@ -298,20 +298,20 @@ impl RocksStore {
                     let number = self.bulk_files.fetch_add(1, Ordering::Relaxed);
                     let path = self.dir.join(format!("{BULK_PREFIX}{number}.sst"));
                     files.paths.push(path.clone());
-                    writer.insert(self.db.table_writer(&path).map_err(told)?)
+                    writer.insert(self.db.table_writer(&path).map_err(failure)?)
                 }
             };
-            current.put(stored_key, value).map_err(told)?;
+            current.put(stored_key, value).map_err(failure)?;
             loaded += 1;
             last_key.clone_from(stored_key);
             if current.bytes() >= BULK_FILE_BYTES
                 && let Some(full) = writer.take()
             {
-                full.finish().map_err(told)?;
+                full.finish().map_err(failure)?;
             }
         }
         if let Some(rest) = writer {
-            rest.finish().map_err(told)?;
+            rest.finish().map_err(failure)?;
         }
         Ok(loaded)
     }
@@ -321,7 +321,7 @@ fn io_error(attempt: &'static str, path: &Path, source: std::io::Error) -> Store
     StoreError::engine(DirectoryError::Io { attempt, path: path.to_owned(), source })
 }
 
-/// Removes what a bulk load left behind that was killed. The database is open, and so locked: no other load is under way.
+/// Removes what a killed bulk load left behind. The database is open, and so locked: no other load is running.
 fn remove_left_over(dir: &Path) {
     let entries = fs::read_dir(dir).into_iter().flatten().flatten();
     for entry in entries.filter(|entry| entry.file_name().to_string_lossy().starts_with(BULK_PREFIX)) {
@@ -338,7 +338,7 @@ struct BulkFiles {
 impl Drop for BulkFiles {
     fn drop(&mut self) {
         for path in &self.paths {
-            // after a move into the database it is gone already
+            // after a move into the database it no longer exists
             let _ = fs::remove_file(path);
         }
     }
@@ -367,7 +367,7 @@ impl Scratch {
     }
 }
 
-/// Gives its memory back to the thread when dropped.
+/// Returns its memory to the thread when dropped.
 pub(super) struct Lent(Box<Scratch>);
 
 impl Deref for Lent {

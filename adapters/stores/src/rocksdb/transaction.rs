@@ -11,8 +11,8 @@ use sealstone_store::{Record, StoreError, Table, Transaction, Transactional};
 use super::record;
 use super::store::{RocksStore, Scratch};
 
-/// How often a transaction that runs into others is tried before that is an error. With a lock timeout of a second and
-/// deadlocks found at once, so many failures in a row mean that something holds a lock for good.
+/// How often a transaction that conflicts with others is tried before that is an error. With a lock timeout of a second
+/// and deadlocks found at once, this many failures in a row mean that something holds a lock for good.
 const ATTEMPTS: u32 = 1000;
 /// Longest wait before the next attempt.
 const PAUSE_MAX: Duration = Duration::from_millis(5);
@@ -27,17 +27,17 @@ impl Transactional for RocksStore {
             let _none_under_way = self.all_stripes();
             self.transacting.store(true, Ordering::Release);
         }
-        let inner = self.db().transaction(false).map_err(|error| self.explained("begin a transaction on", &error))?;
+        let inner = self.db().transaction(false).map_err(|error| self.failure("begin a transaction on", &error))?;
         let mut running = Running { store: self, inner, conflict: false };
         for attempt in 1..=ATTEMPTS {
             let outcome = body(&mut running)
-                .and_then(|()| running.inner.commit().map_err(|error| running.explained("commit to", &error)));
+                .and_then(|()| running.inner.commit().map_err(|error| running.failure("commit to", &error)));
             match outcome {
                 Ok(()) => return Ok(()),
                 Err(error) if !running.conflict || attempt == ATTEMPTS => return Err(error),
                 Err(_) => {
                     running.conflict = false;
-                    running.inner.rollback().map_err(|error| self.explained("roll back on", &error))?;
+                    running.inner.rollback().map_err(|error| self.failure("roll back on", &error))?;
                     running.inner.restart();
                     thread::sleep(PAUSE_MAX.min(Duration::from_micros(50) * attempt));
                 }
@@ -80,7 +80,7 @@ impl RocksStore {
                 Err(Error { code: Code::Conflict, .. }) if attempt < ATTEMPTS => {
                     thread::sleep(PAUSE_MAX.min(Duration::from_micros(50) * attempt));
                 }
-                Err(error) => return Err(self.explained("write to", &error)),
+                Err(error) => return Err(self.failure("write to", &error)),
             }
         }
         unreachable!("the last attempt returns")
@@ -96,9 +96,9 @@ struct Running<'store> {
 }
 
 impl Running<'_> {
-    fn explained(&mut self, attempt: &str, error: &Error) -> StoreError {
+    fn failure(&mut self, attempt: &str, error: &Error) -> StoreError {
         self.conflict |= error.code == Code::Conflict;
-        self.store.explained(attempt, error)
+        self.store.failure(attempt, error)
     }
 }
 
@@ -111,7 +111,7 @@ impl Transaction for Running<'_> {
         let found = self
             .inner
             .get_with(&scratch.key, for_update, |value| decoded = record::decode(table, value, None, into))
-            .map_err(|error| self.explained("read from", &error))?;
+            .map_err(|error| self.failure("read from", &error))?;
         decoded.map(|()| found)
     }
 
@@ -120,6 +120,6 @@ impl Transaction for Running<'_> {
         let Scratch { key: stored_key, value, .. } = &mut *scratch;
         record::put_key(table, key, stored_key);
         record::encode(table, record, value)?;
-        self.inner.put(stored_key, value).map_err(|error| self.explained("write to", &error))
+        self.inner.put(stored_key, value).map_err(|error| self.failure("write to", &error))
     }
 }

@@ -51,7 +51,7 @@ impl<'a> Comparison<'a> {
                 slice_s * 1e3
             ));
         }
-        // what the first slices read, and where it lies, is not for the measured ones
+        // what the first slices read, and where it is on the disk, is not for the measured ones
         stores.read_cold |= spec.cold;
         let variants = self.variants.len();
         for variant in 0..variants {
@@ -60,7 +60,7 @@ impl<'a> Comparison<'a> {
         }
         let blocks = slicing.round_slices() * self.plan.rounds;
         let task = self.run_tasks[&number];
-        // loading anew takes about as long as reading
+        // loading again takes about as long as reading
         let around = if spec.cold { 2.0 } else { 1.1 };
         self.estimate().expect(task, found_s * (blocks * variants) as f64 * around);
         let seed = self.plan.seed.wrapping_mul(31).wrapping_add(number as u64);
@@ -100,7 +100,7 @@ impl<'a> Comparison<'a> {
                 let outcome = self.unsettled_slice(workload, stores, variant, at)?;
                 elapsed_s += outcome.elapsed_s;
                 part += 1;
-                // every variant does what the first one did, so that all stores go on alike
+                // every variant does what the first one did, so that all stores continue from the same state
                 let enough = if variant == 0 { elapsed_s >= enough_s || part == MOST_PARTS } else { part == parts };
                 if enough || spec.from_empty {
                     break;

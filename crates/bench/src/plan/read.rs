@@ -24,15 +24,15 @@ impl Plan {
     /// As [`Plan::read`].
     pub fn read_over(path: &Path, usual: &Self) -> Result<Self, PlanError> {
         let text = std::fs::read_to_string(path).map_err(|source| PlanError::Read { path: path.to_owned(), source })?;
-        // tells what is wrong with the file, by line
+        // reports what is wrong with the file, by line
         Self::from_toml(&text, path)?;
         Ok(usual.suited(&text))
     }
 
-    /// This plan with the settings in `lines` of TOML in the place of its own: what suits a store better.
+    /// This plan with its settings replaced by those in `lines` of TOML: what suits a store better.
     ///
     /// # Panics
-    /// If a line is no setting. A test goes over the stores that there are.
+    /// If a line is not a setting. A test goes through all stores.
     #[must_use]
     pub fn suited(&self, lines: &str) -> Self {
         let mut table = toml::Table::try_from(self).expect("a plan is a table of plain values");

@@ -1,4 +1,4 @@
-//! The scale along one side of a chart: where a value stands on it, and which values are written beside it.
+//! The scale along one side of a chart: the position of a value on it, and which values are labelled.
 
 use super::figures;
 
@@ -9,13 +9,13 @@ pub(super) struct Axis {
     logarithmic: bool,
     /// Values to mark, with their text.
     pub(super) ticks: Vec<(f64, String)>,
-    /// The value that others are seen against, if it is to stand out.
+    /// The value that others are compared with, if it is to stand out.
     pub(super) reference: Option<f64>,
 }
 
 impl Axis {
-    /// An even scale from `low` to `high`, with about `aim` ticks, each written by `text` from the value and the
-    /// number of decimals that tell the ticks apart.
+    /// An even scale from `low` to `high`, with about `aim` ticks, each written by `text` from the value and the number
+    /// of decimals that distinguishes the ticks.
     pub(super) fn linear(low: f64, high: f64, aim: usize, text: impl Fn(f64, usize) -> String) -> Self {
         let (low, high) = if high > low && (high - low).is_finite() { (low, high) } else { (low, low + 1.0) };
         let (step, places) = step((high - low) / aim.max(1) as f64);
@@ -26,8 +26,8 @@ impl Axis {
         Self { low, high, logarithmic: false, ticks, reference: None }
     }
 
-    /// A logarithmic scale of times in microseconds around `low` and `high`, with at most `aim` ticks. Values that
-    /// are not positive stand at its lower end.
+    /// A logarithmic scale of times in microseconds around `low` and `high`, with at most `aim` ticks. Values that are
+    /// not positive are put at its lower end.
     pub(super) fn micros(low: f64, high: f64, aim: usize) -> Self {
         let high = if high.is_finite() && high > 0.0 { high } else { 1.0 };
         let low = if low.is_finite() && low > 0.0 && low <= high { low } else { high / 10.0 };
@@ -58,7 +58,7 @@ impl Axis {
         self
     }
 
-    /// Where `value` stands, 0 at the lower end and 1 at the upper; beyond the ends it stands at them.
+    /// The position of `value`, 0 at the lower end and 1 at the upper; values beyond an end are put at it.
     pub(super) fn position(&self, value: f64) -> f64 {
         let position = match self.logarithmic {
             false => (value - self.low) / (self.high - self.low),
@@ -67,7 +67,7 @@ impl Axis {
         if position.is_finite() { position.clamp(0.0, 1.0) } else { 0.0 }
     }
 
-    /// Whether `value` lies beyond the lower end, or beyond the upper.
+    /// Whether `value` is beyond the lower end, or beyond the upper.
     pub(super) fn beyond(&self, value: f64) -> (bool, bool) {
         (value < self.low, value > self.high)
     }

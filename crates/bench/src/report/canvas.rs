@@ -46,7 +46,7 @@ pub(super) enum Ink {
     Axis,
     /// Grid lines.
     Grid,
-    /// What lies behind the chart.
+    /// What is behind the chart.
     Surface,
 }
 
@@ -91,7 +91,7 @@ impl Ink {
         SHADES[index]
     }
 
-    /// The class and variable that give HTML elements this colour, such as `series-1`.
+    /// The class and variable that set this colour on HTML elements, such as `series-1`.
     pub(super) fn name(self) -> &'static str {
         self.shade().0
     }
@@ -121,7 +121,7 @@ pub(super) fn style_sheet() -> String {
     format!(":root{{{light}}}\n@media (prefers-color-scheme: dark){{:root{{{dark}}}}}\n{mapping}")
 }
 
-/// Where text stands relative to its point.
+/// The position of text relative to its point.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Anchor {
     /// The point is its left end, at half height.
@@ -132,7 +132,7 @@ pub(super) enum Anchor {
     Middle,
 }
 
-/// A mark that can be told apart by its shape alone.
+/// A mark that can be recognised by its shape alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Mark {
     /// A filled circle.
@@ -225,7 +225,7 @@ impl Canvas<'_> {
         self.area.draw(&Rectangle::new([at(from), at(to)], ink.colour().filled())).map_err(fault)
     }
 
-    /// A filled shape; `share` of its colour covers what lies behind.
+    /// A filled shape; `share` of its colour covers what is behind it.
     pub(super) fn area(&self, corners: &[(f64, f64)], ink: Ink, share: f64) -> Result<(), ReportError> {
         let corners: Vec<_> = corners.iter().copied().map(at).collect();
         self.area.draw(&Polygon::new(corners, ink.colour().mix(share))).map_err(fault)

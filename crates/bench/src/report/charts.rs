@@ -1,5 +1,5 @@
 //! The charts of one run: throughput, overhead, latency, CPU use, time split, size. Each is a set of small panels, one
-//! a workload, that stand side by side on a wide page and one below the other on a phone.
+//! for each workload, arranged side by side on a wide page and one below the other on a phone.
 
 use unicode_width::UnicodeWidthStr;
 
@@ -29,7 +29,7 @@ const CURVE_POINTS: usize = 90;
 /// Rows that one overhead chart may have before it is split into one a workload.
 const FOREST_ROWS: usize = 30;
 
-/// One chart and what stands above it.
+/// One chart and the text above it.
 #[derive(Debug, serde::Serialize)]
 pub(super) struct Chart {
     /// What it shows, such as the workload's name.
@@ -51,7 +51,7 @@ struct Row {
     ink: Option<Ink>,
 }
 
-/// Where things stand in a panel.
+/// The layout of a panel.
 struct Frame {
     left: f64,
     right: f64,
@@ -76,7 +76,7 @@ fn panel(
     let widest = |texts: &mut dyn Iterator<Item = &String>| texts.map(|text| text_px(text)).fold(0.0, f64::max);
     let labels = widest(&mut rows.iter().filter(|row| row.ink.is_some()).map(|row| &row.label));
     let values = widest(&mut rows.iter().map(|row| &row.value));
-    // labels too long to stand beside the bars stand above them
+    // labels too long to fit next to the bars are put above them
     let above = labels > width * 0.36;
     let left = if above { 2.0 } else { labels + 8.0 };
     let right = width - values - 10.0;
@@ -213,7 +213,7 @@ pub(super) fn throughput(run: &Run) -> Result<Vec<Chart>, ReportError> {
     run.workloads.iter().map(chart).collect()
 }
 
-/// A line with end caps, visible on a bar and beside it.
+/// A line with end caps, visible on a bar and next to it.
 fn whisker(canvas: &Canvas, (low, high): (f64, f64), y: f64) -> Result<(), ReportError> {
     for (ink, width) in [(Ink::Surface, 3.0), (Ink::Text, 1.25)] {
         canvas.line(&[(low, y), (high, y)], ink, width)?;

@@ -109,7 +109,7 @@ pub fn seconds(value_s: f64) -> String {
     }
 }
 
-/// A point in time, given in RFC 3339, to the minute; text that is none stays as it is.
+/// A point in time, given in RFC 3339, to the minute; text in another form is left as it is.
 pub fn moment(rfc3339: &str) -> String {
     match rfc3339.parse::<jiff::Timestamp>() {
         Ok(time) => time.strftime("%Y-%m-%d %H:%M UTC").to_string(),

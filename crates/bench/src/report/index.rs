@@ -8,7 +8,7 @@ use crate::results::{Cell, Results, Variant};
 pub(super) struct Run<'a> {
     /// What was measured.
     pub(super) results: &'a Results,
-    /// Name of the run: its machine, told apart from the others.
+    /// Name of the run: its machine, distinguished from the others.
     pub(super) label: String,
     /// Workloads in the order in which they were measured.
     pub(super) workloads: Vec<&'a str>,
@@ -28,7 +28,7 @@ impl<'a> Run<'a> {
         Self { results, label, workloads, baseline }
     }
 
-    /// Whether the store told the time it spent in file operations and the cipher: a server does not.
+    /// Whether the store reported the time it spent in file operations and the cipher: a server does not.
     pub(super) fn tells_time(&self) -> bool {
         self.results.cells.iter().any(|cell| cell.time.cipher_s + cell.time.io_s > 0.0)
     }

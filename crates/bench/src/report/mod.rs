@@ -1,6 +1,6 @@
 //! The report: one self-contained HTML file, and the answer on one terminal screen.
 //!
-//! It shows what `Results` holds and judges nothing of its own.
+//! It shows what `Results` contains and makes no judgement itself.
 
 mod axis;
 mod canvas;

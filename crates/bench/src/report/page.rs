@@ -61,7 +61,7 @@ struct Section {
     raw_data: Vec<String>,
 }
 
-/// Why a variant stands where it stands.
+/// Why a variant has its rank.
 #[derive(Serialize)]
 struct Reasons {
     label: String,

@@ -88,7 +88,7 @@ fn panel(run: &Run, title: &str, timed: &[(&Variant, &Cell, &Latency)]) -> Resul
         for (number, (variant, cell, _)) in timed.iter().enumerate() {
             let ink = run.ink(cell.variant);
             canvas.line(&curves[number], ink, 1.75)?;
-            // the label may stand higher or lower than the curve ends: a line leads to it
+            // the label may be higher or lower than the end of the curve: a line leads to it
             let beside = (right + 8.0, heights[number]);
             canvas.line(&[ends[number], (ends[number].0.max(right), ends[number].1), beside], ink, 0.75)?;
             canvas.text(&label(variant), (right + 10.0, heights[number]), Anchor::Left, Ink::Text)?;

@@ -11,17 +11,17 @@ use crate::results::{Against, Cell, Results, Verdict};
 /// Lines that the table may take before it is written more tersely.
 const TABLE_LINES: usize = 22;
 
-/// Columns of a label before it is cut, where two of them fit beside each other.
+/// Columns of a label before it is cut, if two of them fit next to each other.
 const LABEL_COLUMNS: usize = 20;
 
 /// Entries shown of a list before the rest is left to the report.
 const LIST_ENTRIES: usize = 3;
 
-/// The recommendation, a table of every variant and workload, and what to heed, in lines of at most `width` columns
+/// The recommendation, a table of every variant and workload, and the warnings, in lines of at most `width` columns
 /// (never fewer than 40) and on one screen of about 40 lines.
 ///
 /// `colour` puts ANSI colours around verdicts; without them the text says the same. Ends with a newline. The caller
-/// adds where the report lies.
+/// adds the path of the report.
 pub fn screen(results: &Results, width: usize, colour: bool) -> String {
     let paper = Paper { width: width.max(40), colour };
     let run = Run::new(results, results.machine.label.clone());
@@ -171,7 +171,7 @@ impl Paper {
         text
     }
 
-    /// Columns in groups that fit the width beside the names of the rows.
+    /// Columns in groups that fit the width next to the names of the rows.
     fn blocks(&self, names: &Column, columns: Vec<Column>) -> Vec<Vec<Column>> {
         let mut blocks: Vec<Vec<Column>> = Vec::new();
         let mut used = self.width + 1;

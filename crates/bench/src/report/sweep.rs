@@ -1,5 +1,5 @@
-//! What becomes of throughput and cost along a numeric axis of which several values were measured: a line for each variant, a
-//! panel for each workload. Runs that differ in anything but that axis lie in panels of their own.
+//! Throughput and cost along a numeric axis with several measured values: a line for each variant, a panel for each
+//! workload. Runs that differ in anything but that axis have separate panels.
 
 use super::axis::Axis as Scale;
 use super::canvas::{Anchor, Ink, Mark, apart, draw, shorten, text_px};
@@ -22,7 +22,7 @@ const LABEL_COLUMNS: usize = 17;
 
 /// One measured value of a line.
 struct Dot {
-    /// Where it stands on the axis.
+    /// Its position on the axis.
     at: u64,
     value: f64,
     low: f64,
@@ -47,7 +47,7 @@ pub(super) struct Sweep {
     pub(super) cost: Vec<Chart>,
 }
 
-/// The sweeps of `runs`: one for each numeric axis along which runs differ that are alike otherwise.
+/// The sweeps of `runs`: one for each numeric axis along which otherwise equal runs differ.
 pub(super) fn sweeps(runs: &[Run]) -> Result<Vec<Sweep>, ReportError> {
     let points: Vec<_> = runs.iter().map(|run| run.results.plan.point()).collect();
     let axes = varied(&points);
@@ -169,7 +169,7 @@ fn panel(title: &str, (axis, unit): (&Axis, &str), lines: &[Line], scale: &Scale
     let left = widest(&mut scale.ticks.iter().map(|(_, text)| text.clone())) + 6.0;
     let label = |line: &Line| shorten(&line.label, LABEL_COLUMNS);
     let right = NARROW_PX - widest(&mut lines.iter().map(label)) - 22.0;
-    // values grow by factors, as a rule: what was asked for stands at even distances of their logarithms
+    // values usually grow by factors: they are spaced evenly by their logarithms
     let (first, last) = ((stops[0].max(1) as f64).ln(), (stops[stops.len() - 1].max(1) as f64).ln());
     let x = |at: u64| left + 8.0 + ((at.max(1) as f64).ln() - first) / (last - first).max(1e-9) * (right - left - 8.0);
     let y = |value: f64| BOTTOM_PX - scale.position(value) * (BOTTOM_PX - TOP_PX);

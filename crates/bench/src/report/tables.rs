@@ -31,7 +31,7 @@ pub(super) struct Table {
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct Column {
     text: String,
-    /// Whether it holds figures, which stand at the right.
+    /// Whether it contains figures, which are aligned to the right.
     figure: bool,
 }
 
@@ -77,7 +77,7 @@ fn variant_head(run: &Run, variant: usize) -> Datum {
     Datum { swatch: Some(run.ink(variant).name()), ..head(&run.results.variants[variant].label) }
 }
 
-/// What stands in for a cell that the run did not come to.
+/// Shown for a cell that the run did not reach.
 fn missing() -> Datum {
     figure("–")
 }
@@ -175,7 +175,7 @@ pub(super) fn ranking(run: &Run) -> Table {
     }
 }
 
-/// One group of rows a workload, one row a variant; `data` gives what follows the variant's name.
+/// One group of rows for each workload, one row for each variant; `data` returns what follows the variant's name.
 fn by_workload(run: &Run, title: &str, note: &str, heads: &[&str], data: impl Fn(&str, &Cell) -> Vec<Datum>) -> Table {
     let mut rows = Vec::new();
     for workload in &run.workloads {
@@ -328,7 +328,7 @@ fn saturated_by(by: &str) -> &str {
     }
 }
 
-/// Where CPU time went, and the bytes that went through files and cipher; none where the store does not tell.
+/// Where CPU time went, and the bytes that went through files and cipher; none if the store does not report it.
 pub(super) fn time_split(run: &Run) -> Vec<Table> {
     if !run.tells_time() {
         return Vec::new();
@@ -377,7 +377,7 @@ pub(super) fn size(run: &Run) -> Table {
     })
 }
 
-/// What was compared: the ciphers with what stands behind them, and the backends.
+/// What was compared: the ciphers with their sources, and the backends.
 pub(super) fn variants(run: &Run) -> Table {
     let row = |(number, variant): (usize, &Variant)| {
         let accel = variant.choice().map_or("auto", |choice| choice.accel.as_str());

@@ -40,7 +40,7 @@ pub(super) const SCAN: Spec = Spec {
     remark: None,
 };
 
-/// Bytes of values in a chunk, about: large enough that a chunk is a file or more of its own.
+/// Bytes of values in a chunk, about: large enough that a chunk is at least one file.
 const CHUNK_BYTES: u64 = 16 << 20;
 
 /// The rows of both: row `n` has the zero-padded decimal `n` as key.
@@ -49,7 +49,7 @@ pub(super) struct DataSet {
     tables: [Arc<Table>; 1],
     records: Arc<Records>,
     rows: u64,
-    /// A round loads or scans the rows in so many pieces, one an operation.
+    /// A round loads or scans the rows in this many pieces, one per operation.
     chunks: u64,
 }
 
@@ -173,7 +173,7 @@ impl Client for LoadClient {
     }
 }
 
-/// A client was asked for more operations than `Position::share` gives it.
+/// A client was asked for more operations than its `Position::share`.
 fn past_the_end(workload: &str) -> StoreError {
     StoreError::Differs(format!("{workload} was asked for a piece beyond its share; this is a bug, please report it"))
 }
@@ -181,7 +181,7 @@ fn past_the_end(workload: &str) -> StoreError {
 /// Scans the data set, a chunk an operation.
 struct BatchScan {
     data: Arc<DataSet>,
-    /// What scanning each chunk must give.
+    /// What scanning each chunk must return.
     checksums: Arc<Vec<Checksum>>,
 }
 

@@ -19,7 +19,7 @@ pub enum Unit {
     Bytes,
 }
 
-/// How a workload wants to be run.
+/// How a workload has to be run.
 #[derive(Clone, Debug)]
 pub struct Spec {
     /// Name in flags and reports, such as `a` or `batch-scan`.
@@ -32,8 +32,8 @@ pub struct Spec {
     pub dataset: &'static str,
     /// Number of clients, where the workload itself fixes it (80 for `oltp`, 1 for the batches).
     pub clients: Option<usize>,
-    /// Caches are dropped before every slice, and the data is loaded anew before every pass over it; so it may share its
-    /// data set only with workloads that leave it as it was loaded.
+    /// Caches are dropped before every slice, and the data is loaded again before every pass over it; so it may share
+    /// its data set only with workloads that leave it as it was loaded.
     pub cold: bool,
     /// Starts every round with an empty store (the workload is itself a load).
     pub from_empty: bool,
@@ -88,7 +88,7 @@ pub trait Recorder {
 ///
 /// Its whole run is a function of the seed: every variant sees the same operations in the same round.
 pub trait Workload: Send + Sync {
-    /// How it wants to be run.
+    /// How it has to be run.
     fn spec(&self) -> &Spec;
 
     /// The tables it uses.

@@ -206,7 +206,7 @@ fn next(path: &Path, text: &str, reader: &mut csv::Reader<&[u8]>, record: &mut c
     Ok(found)
 }
 
-/// Line of `text` on which `record` begins, from 1. The reader's own count stands before line ends that it skips.
+/// Line of `text` on which `record` begins, from 1. The reader's own count does not include line ends that it skips.
 fn line_of(text: &str, record: &csv::ByteRecord) -> u64 {
     let from = record.position().map_or(0, |position| position.byte() as usize).min(text.len());
     let blank = text.as_bytes()[from..].iter().take_while(|octet| matches!(octet, b'\r' | b'\n')).count();
@@ -273,7 +273,7 @@ mod tests {
     use super::*;
     use crate::workload::testing::nhis_sample;
 
-    /// What becomes of a file that holds `bytes`: the records, or the error with the file called `FILE`.
+    /// The result for a file that contains `bytes`: the records, or the error with the file called `FILE`.
     fn read(bytes: &[u8]) -> Result<CsvRecords, String> {
         let mut file = tempfile::NamedTempFile::new().unwrap();
         file.write_all(bytes).unwrap();
@@ -316,7 +316,7 @@ mod tests {
         assert_eq!(kind(&["1", "2", "three"]), Kind::Text);
         assert_eq!(kind(&["1", "x", "2.5"]), Kind::Text);
         assert_eq!(kind(&["", ""]), Kind::Text);
-        // what a numeric column would not give back as it was
+        // what a numeric column would not return unchanged
         for text in ["007", "+1", "-0", "-", ".5", "5.", "1e5", "1 ", "1.2.3", "1234567890123456789", "00.5", "٣"] {
             assert_eq!(kind(&[text]), Kind::Text, "{text}");
         }

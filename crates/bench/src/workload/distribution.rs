@@ -111,7 +111,7 @@ fn zeta(from: u64, to: u64, sum: f64) -> f64 {
     (from..to).fold(sum, |sum, i| sum + 1.0 / ((i + 1) as f64).powf(THETA))
 }
 
-/// Zipfian over a space that is far larger than the items, folded onto them by a hash, so that the popular items lie
+/// Zipfian over a space that is far larger than the items, folded onto them by a hash, so that the popular items are
 /// scattered.
 ///
 /// Source: YCSB 0.17, `ScrambledZipfianGenerator`.
@@ -191,7 +191,7 @@ impl HotSpot {
     }
 }
 
-/// Gives out numbers, and knows up to which all have been acknowledged, in whatever order that happened.
+/// Hands out numbers, and knows up to which number all have been acknowledged, in whatever order.
 ///
 /// Source: YCSB 0.17, `AcknowledgedCounterGenerator`; here the window of unacknowledged numbers has no bound.
 #[derive(Debug)]
@@ -202,17 +202,17 @@ pub struct AcknowledgedCounter {
 }
 
 impl AcknowledgedCounter {
-    /// Gives out `first` next; all below are acknowledged.
+    /// Hands out `first` next; all below are acknowledged.
     pub fn new(first: u64) -> Self {
         Self { next: AtomicU64::new(first), acknowledged: AtomicU64::new(first), ahead: Mutex::default() }
     }
 
-    /// A number that nobody else has.
+    /// A number that no other caller has.
     pub fn take(&self) -> u64 {
         self.next.fetch_add(1, Ordering::Relaxed)
     }
 
-    /// Says that what `number` stands for is done.
+    /// Reports that the operation of `number` is done.
     pub fn acknowledge(&self, number: u64) {
         let mut ahead = self.ahead.lock().expect("no code that holds this lock panics");
         ahead.push(Reverse(number));

@@ -1,7 +1,7 @@
 //! The table of workloads.
 //!
-//! A workload decides what is asked of a store and in which order. It knows nothing of encryption, of how a run is
-//! timed, or of what becomes of the figures. Not here: what the runner needs of one (`contract`).
+//! A workload decides what is asked of a store and in which order. It knows nothing about encryption, about how a run is
+//! timed, or what is done with the figures. Not here: what the runner needs of one (`contract`).
 
 mod batch;
 mod contract;
@@ -26,7 +26,7 @@ use sources::Sources;
 /// Makes a workload from what all workloads of one comparison share.
 type Make = fn(&'static Spec, &Sources) -> Result<Box<dyn Workload>, Error>;
 
-/// Every workload: how it wants to be run, and how it is made. Adding one is a file and a line here.
+/// Every workload: how it has to be run, and how it is made. Adding one is a file and a line here.
 static TABLE: [(Spec, Make); 9] = [
     (ycsb::A, ycsb::make),
     (ycsb::B, ycsb::make),
@@ -49,7 +49,7 @@ pub fn names() -> Vec<&'static str> {
     workloads().map(|spec| spec.name).collect()
 }
 
-/// How the workload called `name` wants to be run.
+/// How the workload called `name` has to be run.
 ///
 /// # Errors
 /// [`Error::Unknown`], with the nearest name.

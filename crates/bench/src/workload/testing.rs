@@ -217,7 +217,7 @@ pub(super) fn tally(numbers: impl IntoIterator<Item = u64>, cells: usize) -> Vec
     counts
 }
 
-/// The sample of real records beside the repository, where it is there.
+/// The sample of real records next to the repository, if it exists.
 pub(super) fn nhis_sample() -> Option<PathBuf> {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/nhis-sample.csv");
     if path.exists() {

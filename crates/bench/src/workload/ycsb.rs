@@ -43,7 +43,7 @@ pub(super) const F: Spec = spec("f", "YCSB f: 50 % reads, 50 % read-modify-write
 /// Longest scan, in records; the shortest is 1.
 const SCAN_RECORDS_MAX: usize = 100;
 
-/// Records that loading hands to the store at once.
+/// Records that loading passes to the store at once.
 const LOAD_ROWS: usize = 256;
 
 /// Shares of the operations, in percent; what is left of 100 is read-modify-write.
@@ -92,7 +92,7 @@ pub(super) struct DataSet {
 /// The records of one variant's store.
 #[derive(Debug)]
 struct Growth {
-    /// Gives the numbers of new records.
+    /// Hands out the numbers of new records.
     counter: AcknowledgedCounter,
     /// Kept at the size of the last client made, so that the next need not add what is new once more.
     latest: Mutex<Option<Latest>>,
@@ -132,7 +132,7 @@ struct Ycsb {
     spec: &'static Spec,
     data: Arc<DataSet>,
     mix: Mix,
-    /// Keys are drawn from so many, of which some are not yet inserted.
+    /// Keys are drawn from this many, some of which are not yet inserted.
     key_space: u64,
     operations: u64,
 }
@@ -226,8 +226,8 @@ struct YcsbClient {
     mix: Mix,
     keys: Keys,
     random: SmallRng,
-    /// Apart, because how often a key must be drawn anew depends on what other clients have inserted by then: the
-    /// draws that follow must not.
+    /// Separate, because how often a key must be redrawn depends on what other clients have inserted so far, and the
+    /// following draws must not.
     redraws: SmallRng,
     key: Vec<u8>,
     record: Record,
@@ -527,7 +527,7 @@ mod tests {
         // the sum over 1,000 to 2,000 items makes the first rank's share 0.122 to 0.133
         let share = newest as f64 / reads as f64;
         assert!((0.115..0.14).contains(&share), "{share}");
-        // the next slice of the same variant goes on, another variant begins anew
+        // the next slice of the same variant continues, another variant starts over
         for (variant, next) in [(0, next), (1, 1_000)] {
             run(&mut *workload.client(alone(variant, 1)), &store, 200);
             let insert = store.take().into_iter().find(|call| call.starts_with("insert ")).unwrap();

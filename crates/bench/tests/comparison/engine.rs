@@ -1,5 +1,4 @@
-//! An engine in memory that can be told to be slow, to fail, and to set the stop flag; it writes down what is asked
-//! of it.
+//! An engine in memory that can be set to be slow, to fail, and to set the stop flag; it records what is asked of it.
 
 use std::collections::HashMap;
 use std::path::Path;

@@ -17,7 +17,7 @@ impl Args for StoreFlags {
         let mut known: Vec<&str> = Vec::new();
         for kind in stores() {
             for setting in kind.settings {
-                // a setting that several stores have is one flag, for whichever is measured
+                // a setting that several stores have is one flag, which applies to the one that is measured
                 if !known.contains(&setting.name) {
                     known.push(setting.name);
                     command = command.arg(flag(setting).help_heading(format!("With --store {}", kind.name)));

@@ -1,5 +1,5 @@
-//! `sealstone keys` for keys on a key server: the same commands, in the server's terms. Not here: the check, which treats
-//! every source alike, and key files.
+//! `sealstone keys` for keys on a key server: the same commands, in the server's terms. Not here: the check, which is
+//! the same for every source, and key files.
 
 use std::path::PathBuf;
 

@@ -26,7 +26,7 @@ pub(super) fn is_asked_for(sealing: &LabSealing) -> bool {
         || flags.passphrase.passphrase_file.is_some()
 }
 
-/// Refuses the name of a cipher that there is not.
+/// Refuses the name of a cipher that does not exist.
 pub(super) fn check(sealing: &LabSealing) -> anyhow::Result<()> {
     sealing.flags.cipher.as_deref().map(registry::cipher).transpose()?;
     Ok(())
@@ -51,7 +51,7 @@ pub(super) fn engine_config(lab: &mut Lab, dir: &Path, sealing: &LabSealing) -> 
     Ok(Some(mongo::engine_options(&key, flags)?.engine_config()?))
 }
 
-/// Makes the key file of a lab, or finds the one of an attempt before.
+/// Makes the key file of a lab, or finds that of an earlier attempt.
 fn new_key(dir: &Path) -> anyhow::Result<String> {
     let file = dir.join("lab.key");
     if !file.exists() {
@@ -64,7 +64,7 @@ fn new_key(dir: &Path) -> anyhow::Result<String> {
     mongo::in_text(file)
 }
 
-/// Starts a key server in `dir` and makes a key for `cipher` in it. Gives the key source.
+/// Starts a key server in `dir` and makes a key for `cipher` in it. Returns the key source.
 fn key_server(lab: &mut Lab, dir: &Path, cipher: &str) -> anyhow::Result<String> {
     if cfg!(not(feature = "kmip")) {
         return Err(KeyError::NoKmip { spec: "--kmip".into() }.into());
@@ -85,7 +85,7 @@ fn make_key(address: &str, spec: &str, key: &str, cipher: &str) -> anyhow::Resul
     let keyring = Keyring::open(spec).map_err(KeyError::from)?;
     match keyring.create(key, cipher) {
         Ok(_) => say(&format!("made key {key} on the key server at {address}")),
-        // made by an attempt before
+        // made by an earlier attempt
         Err(KmipError::NameTaken { .. }) => {}
         Err(error) => return Err(KeyError::from(error).into()),
     }

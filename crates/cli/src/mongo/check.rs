@@ -59,12 +59,12 @@ fn text(report: &Report) -> String {
     }
     let aside = [with(report, Standing::AlwaysClear), with(report, Standing::Unknown)].concat();
     text.push_str("\nnot passed to any encryptor, and so in the clear:\n");
-    let mut told: Vec<&str> = Vec::new();
+    let mut listed: Vec<&str> = Vec::new();
     for file in aside {
         // one line for all files of a directory
         let name = file.name.split_inclusive('/').next().unwrap_or(&file.name);
-        if !told.contains(&name) {
-            told.push(name);
+        if !listed.contains(&name) {
+            listed.push(name);
             let what = file.holds.map_or(name.to_string(), |holds| format!("{name} ({holds})"));
             remedy(&mut text, &what, file.remedy.unwrap_or_default());
         }

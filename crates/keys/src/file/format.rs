@@ -134,7 +134,7 @@ impl Stored {
 }
 
 impl Content {
-    /// Adds a version; there is none of that number yet.
+    /// Adds a version; its number must be new.
     pub(super) fn add(&mut self, version: Version) {
         self.versions.push(version);
         self.versions.sort_by_key(|version| version.version);
@@ -210,8 +210,8 @@ fn sealer(stretched: &Stretched, id: &str, version: u32) -> memory::Protected<dy
     aead(aes, key.as_slice(), Backend::auto()).expect("a key of the cipher's length")
 }
 
-/// What a sealed secret is bound to: its key, version and time, and which versions stand beside it, so that none can be
-/// taken out, put back or moved to another file without notice.
+/// What a sealed secret is bound to: its key, version and time, and which versions the file has, so that none can be
+/// removed, put back or moved to another file unnoticed.
 fn associated(id: &str, version: u32, created: &str, list: &[u32]) -> Vec<u8> {
     let list: Vec<u8> = list.iter().flat_map(|version| version.to_be_bytes()).collect();
     let mut out = Vec::new();

@@ -6,8 +6,8 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-/// Puts a file of `text` at `path`, where nothing may be, for its owner alone. Returns once file and directory entry
-/// are on disk, with the file, open.
+/// Puts a file of `text` at `path`, where nothing may exist yet, accessible only to its owner. Returns once file and
+/// directory entry are on disk, with the file, open.
 ///
 /// # Errors
 /// `AlreadyExists` if anything is at `path`, even a dangling link; it stays as it is. After any error nothing new is
@@ -20,14 +20,14 @@ pub(super) fn create(path: &Path, text: &[u8]) -> io::Result<File> {
     getrandom::fill(&mut random).map_err(io::Error::other)?;
     let temporary = beside(path, &format!("{:08x}.new", u32::from_ne_bytes(random)));
     let mut file = create_private(&temporary)?;
-    // a link, since a rename would replace what somebody else put there meanwhile
+    // a link, since a rename would replace a file created there meanwhile
     let made = file
         .write_all(text)
         .and_then(|()| file.sync_all())
         .and_then(|()| fs::hard_link(&temporary, path))
         .and_then(|()| fs::remove_file(&temporary));
     if made.is_err() {
-        // made a moment ago by this call, under a name of its own
+        // made a moment ago by this call, under a unique name
         let _ = fs::remove_file(&temporary);
         made?;
     }
@@ -43,7 +43,7 @@ pub(super) fn create(path: &Path, text: &[u8]) -> io::Result<File> {
 /// What the system says; the old file is then still there, unless only the directory could not be synced.
 pub(super) fn replace(path: &Path, text: &[u8], old: &File) -> io::Result<File> {
     let temporary = beside(path, "new");
-    // the lock is held, so what lies there was left by a process that was killed
+    // the lock is held, so what is there was left by a process that was killed
     match fs::remove_file(&temporary) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
         _ => {}

@@ -1,7 +1,7 @@
-//! What a server says about a key, and what it is told when a key is made: the attributes, in both their spellings.
+//! What a server reports about a key, and what it receives when a key is made: the attributes, in both their spellings.
 //!
 //! KMIP 1.x puts each attribute into a structure that names it in words; KMIP 2.x puts it under its own tag. The words
-//! are the names of the tags, so one table serves both. Attributes that mean nothing here are passed over.
+//! are the names of the tags, so one table serves both. Attributes that mean nothing here are ignored.
 //!
 //! Source: OASIS KMIP 1.4, sections 2.1.1 and 3; KMIP 2.1, section 4.
 
@@ -21,7 +21,7 @@ pub struct Information {
     pub namespace: String,
     /// The text.
     pub data: String,
-    /// Its number among those of the object, from 0, where it was told: in KMIP 1.x, and not for every first one.
+    /// Its number among those of the object, from 0, if the server gave it: in KMIP 1.x, and not for every first one.
     pub index: Option<i32>,
 }
 
@@ -114,7 +114,7 @@ impl Attributes {
         self.items().into_iter().map(named).collect()
     }
 
-    /// What stands in a request that makes an object, in the spelling of `version`.
+    /// The contents of a request that makes an object, in the spelling of `version`.
     pub(crate) fn for_new_object(&self, version: Version) -> Item {
         if version.attributes_have_tags() {
             Item::structure(Tag::ATTRIBUTES, self.items())
@@ -123,7 +123,7 @@ impl Attributes {
         }
     }
 
-    /// What stands in a request that looks for objects, in the spelling of `version`.
+    /// The contents of a request that searches for objects, in the spelling of `version`.
     pub(crate) fn for_search(&self, version: Version) -> Vec<Item> {
         if version.attributes_have_tags() {
             vec![Item::structure(Tag::ATTRIBUTES, self.items())]
@@ -205,7 +205,7 @@ impl Attributes {
         Ok(())
     }
 
-    /// A text without a namespace belongs to nobody; one without data, which KMIP 1.3 allows, is empty.
+    /// A text without a namespace has no owner; one without data, which KMIP 1.3 allows, is empty.
     fn take_information(&mut self, parts: &[Item], index: Option<i32>) {
         let text = |tag| match parts.iter().find(|item| item.tag == tag).map(|item| &item.value) {
             Some(Value::Text(text)) => Some(text.clone()),
@@ -274,7 +274,7 @@ fn cipher_of(algorithm: CryptographicAlgorithm, length_bits: i32) -> Option<Stri
     registry::ciphers().iter().find(is_it).map(|row| row.name.to_owned())
 }
 
-/// The cipher that the name of an object says: one whose name stands in it, with no letter or digit beside.
+/// The cipher that the name of an object says: one whose name occurs in it, with no letter or digit next to it.
 pub(crate) fn cipher_in(name: &str) -> Option<&'static str> {
     let name = name.to_ascii_lowercase();
     let stands = |cipher: &str| {
@@ -350,7 +350,7 @@ mod tests {
 
     #[test]
     fn both_spellings_are_read_alike() {
-        let told = Attributes {
+        let attributes = Attributes {
             names: vec!["orders".into()],
             object_type: Some(ObjectType::SYMMETRIC_KEY),
             algorithm: Some(CryptographicAlgorithm::ARIA),
@@ -364,27 +364,28 @@ mod tests {
             ..Attributes::default()
         };
         for version in Version::KNOWN {
-            let read = Attributes::read(&[], &told.for_search(*version)).unwrap();
-            assert_eq!(read, told, "{version}");
+            let read = Attributes::read(&[], &attributes.for_search(*version)).unwrap();
+            assert_eq!(read, attributes, "{version}");
         }
     }
 
     #[test]
     fn information_keeps_its_index_where_the_version_has_one() {
         let one = |index| Information { namespace: "sealstone".into(), data: "text".into(), index };
-        let told = Attributes { information: vec![one(None), one(Some(1)), one(Some(7))], ..Attributes::default() };
+        let attributes =
+            Attributes { information: vec![one(None), one(Some(1)), one(Some(7))], ..Attributes::default() };
         assert_eq!(
-            format!("{:?}", told.for_search(Version::V1_2)[1]),
+            format!("{:?}", attributes.for_search(Version::V1_2)[1]),
             "Attribute: [Attribute Name: \"Application Specific Information\", Attribute Index: 1, \
              Attribute Value: [Application Namespace: \"sealstone\", Application Data: \"text\"]]"
         );
         assert_eq!(
-            format!("{:?}", told.information[1].item()),
+            format!("{:?}", attributes.information[1].item()),
             "Application Specific Information: [Application Namespace: \"sealstone\", Application Data: \"text\"]"
         );
-        assert_eq!(Attributes::read(&[], &told.for_search(Version::V1_2)).unwrap(), told);
+        assert_eq!(Attributes::read(&[], &attributes.for_search(Version::V1_2)).unwrap(), attributes);
         let without = Attributes { information: vec![one(None); 3], ..Attributes::default() };
-        assert_eq!(Attributes::read(&[], &told.for_search(Version::V2_0)).unwrap(), without);
+        assert_eq!(Attributes::read(&[], &attributes.for_search(Version::V2_0)).unwrap(), without);
     }
 
     #[test]

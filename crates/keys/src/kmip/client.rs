@@ -46,7 +46,7 @@ impl fmt::Debug for Client {
 }
 
 impl Client {
-    /// Reads the certificates that `address` names. Connects to nobody.
+    /// Reads the certificates that `address` names. Does not connect.
     ///
     /// # Errors
     /// [`KmipError::Read`], [`KmipError::File`] and [`KmipError::Address`] for what is wrong with the files and names.
@@ -63,7 +63,7 @@ impl Client {
         &self.address
     }
 
-    /// A connection to whichever server answers first, made with its first request.
+    /// A connection to the first server that answers, made with its first request.
     ///
     /// - `attempted`: what the requests are for, for errors: `get key orders`
     #[must_use]
@@ -72,7 +72,7 @@ impl Client {
         Connection { client: self, attempted: attempted.into(), servers, rounds: self.address.retries + 1, link: None }
     }
 
-    /// A connection that goes on with `idle`, if that still works, and is else as [`Client::connection`].
+    /// A connection that reuses `idle`, if that still works, and otherwise is as [`Client::connection`].
     ///
     /// - `idle`: of this client, and of this process: a child of a fork would share its keys with the parent
     pub(crate) fn resume(&self, idle: Idle, attempted: impl Into<String>) -> Connection<'_> {
@@ -137,7 +137,10 @@ impl Connection<'_> {
                 break;
             }
         }
-        Err(KmipError::Unreachable { attempted: self.attempted.clone(), servers: faults.told(&self.client.address) })
+        Err(KmipError::Unreachable {
+            attempted: self.attempted.clone(),
+            servers: faults.messages(&self.client.address),
+        })
     }
 
     /// Sends `request` over `link`, and keeps the link if it still works. `None` means: another may be tried.
@@ -182,7 +185,7 @@ impl Connection<'_> {
         }
     }
 
-    /// Puts the connection aside, to go on with later.
+    /// Puts the connection aside, to be reused later.
     pub(crate) fn set_aside(self) -> Idle {
         Idle(self.link)
     }
@@ -203,7 +206,7 @@ impl Connection<'_> {
     }
 }
 
-/// A connection that nobody uses now. May have none inside.
+/// A connection that is not in use. May contain none.
 #[derive(Default)]
 pub(crate) struct Idle(Option<Link>);
 
@@ -211,7 +214,7 @@ pub(crate) struct Idle(Option<Link>);
 struct Faults {
     /// For each server, how often it failed, and how the last time.
     seen: Vec<(u32, String)>,
-    /// Whether one of the faults of this round may be gone the next time.
+    /// Whether one of the faults of this round may have passed the next time.
     may_pass: bool,
 }
 
@@ -227,20 +230,20 @@ impl Faults {
         self.may_pass |= fault.may_pass;
     }
 
-    fn told(self, address: &Address) -> Vec<String> {
-        let told = self.seen.into_iter().zip(&address.servers).map(|((times, found), server)| match times {
+    fn messages(self, address: &Address) -> Vec<String> {
+        let messages = self.seen.into_iter().zip(&address.servers).map(|((times, found), server)| match times {
             0 => None,
             1 => Some(format!("{server}: {found}")),
             times => Some(format!("{server}, {times} times: {found}")),
         });
-        told.flatten().collect()
+        messages.flatten().collect()
     }
 }
 
 /// Why one server gave no answer.
 struct Fault {
     found: String,
-    /// Whether it may be gone the next time: a time-out may, a wrong certificate not.
+    /// Whether it may have passed the next time: a time-out may, a wrong certificate not.
     may_pass: bool,
 }
 
@@ -291,18 +294,18 @@ struct Link {
 }
 
 impl Link {
-    /// Connects, shakes hands, and asks for the versions: with TLS 1.3, a server's refusal of the client's certificate is
-    /// heard with its first answer only, so that nothing of weight may be the first request.
+    /// Connects, shakes hands, and asks for the versions: with TLS 1.3, a server's refusal of the client's certificate
+    /// arrives only with its first answer, so the first request must not matter.
     fn open(client: &Client, server: usize) -> Result<Self, Fault> {
         let timeout = client.address.timeout;
         let deadline = Instant::now() + timeout;
-        let told = |when: &'static str| move |error: io::Error| Fault::of(&error, when, timeout);
-        let socket = connect(client, server, deadline).map_err(told("connecting"))?;
+        let fault = |when: &'static str| move |error: io::Error| Fault::of(&error, when, timeout);
+        let socket = connect(client, server, deadline).map_err(fault("connecting"))?;
         let session = ClientConnection::new(client.tls.clone(), client.names[server].clone());
         let session = session.map_err(|error| Fault::lasting(error.to_string()))?;
         let mut stream = StreamOwned::new(session, Timed { socket, deadline });
         while stream.conn.is_handshaking() {
-            let (read, written) = stream.conn.complete_io(&mut stream.sock).map_err(told("in the TLS handshake"))?;
+            let (read, written) = stream.conn.complete_io(&mut stream.sock).map_err(fault("in the TLS handshake"))?;
             if read == 0 && written == 0 {
                 return Err(Fault::of(&io::ErrorKind::UnexpectedEof.into(), "in the TLS handshake", timeout));
             }
@@ -350,15 +353,15 @@ impl Link {
         let request = encode_request(self.version, operation, payload, LIMITS.bytes_max);
         let timeout = self.timeout;
         let when = format!("waiting for the answer to {operation}");
-        let told = |error: io::Error| Fault::of(&error, &when, timeout);
-        self.stream.write_all(&request).and_then(|()| self.stream.flush()).map_err(told)?;
+        let fault = |error: io::Error| Fault::of(&error, &when, timeout);
+        self.stream.write_all(&request).and_then(|()| self.stream.flush()).map_err(fault)?;
         let mut header = [0; HEADER_BYTES];
-        self.stream.read_exact(&mut header).map_err(told)?;
+        self.stream.read_exact(&mut header).map_err(fault)?;
         let lasting = |error| Fault::lasting(not_kmip(&error));
         let bytes = message_bytes(&header, Tag::RESPONSE_MESSAGE, &LIMITS).map_err(lasting)?;
         let mut answer = Zeroizing::new(vec![0; bytes]);
         answer[..HEADER_BYTES].copy_from_slice(&header);
-        self.stream.read_exact(&mut answer[HEADER_BYTES..]).map_err(told)?;
+        self.stream.read_exact(&mut answer[HEADER_BYTES..]).map_err(fault)?;
         decode_response(&answer, operation, &LIMITS).map_err(lasting)
     }
 }
@@ -385,14 +388,14 @@ fn connect(client: &Client, server: usize, deadline: Instant) -> io::Result<TcpS
     Err(last)
 }
 
-/// What `resolve` finds, if that is before `deadline`. The system gives looking up a name no limit that could be set, so a
-/// thread does it, which is left alone if it takes too long.
+/// What `resolve` finds, if that is before `deadline`. The system offers no time limit for looking up a name, so a
+/// thread does it, which is abandoned if it takes too long.
 fn look_up(
     resolve: impl FnOnce() -> io::Result<Vec<SocketAddr>> + Send + 'static,
     deadline: Instant,
 ) -> io::Result<Vec<SocketAddr>> {
     let (sender, found) = mpsc::channel();
-    // where nobody waits any longer, the answer is of no use
+    // once nobody waits for it any longer, the answer is of no use
     thread::Builder::new().name("kmip look-up".into()).spawn(move || drop(sender.send(resolve())))?;
     let left = deadline.saturating_duration_since(Instant::now());
     found

@@ -1,4 +1,5 @@
-//! What can go wrong with a key server, each told with the server, the key, and the next step. Never holds key bytes.
+//! What can go wrong with a key server, each reported with the server, the key, and the next step. Never contains key
+//! bytes.
 
 use std::io;
 use std::path::PathBuf;
@@ -49,7 +50,7 @@ pub enum KmipError {
     Unreachable {
         /// What was attempted: `get key orders`.
         attempted: String,
-        /// Each server, in the order tried, and what came of it: `kms1:5696, 3 times: connection refused`.
+        /// Each server, in the order tried, and the outcome: `kms1:5696, 3 times: connection refused`.
         servers: Vec<String>,
     },
     /// A request that must not be sent twice had no answer.
@@ -62,7 +63,7 @@ pub enum KmipError {
         attempted: String,
         /// The server it was sent to.
         server: String,
-        /// What came instead of an answer.
+        /// What was received instead of an answer.
         found: String,
         /// What to do next.
         next: &'static str,
@@ -70,7 +71,7 @@ pub enum KmipError {
     /// The server refused.
     #[error(
         "cannot {attempted}: {server} refused {operation}: {reason}{}\n\
-         {}", told(message), refusal_hint(*reason)
+         {}", in_parentheses(message), refusal_hint(*reason)
     )]
     Refused {
         /// What was attempted.
@@ -123,7 +124,7 @@ pub enum KmipError {
         /// What it was to be used for: `protect new data`.
         wanted: &'static str,
     },
-    /// The key has too few bits, or is no key of ours to use.
+    /// The key has too few bits, or is not a key for us to use.
     #[error(
         "key {key} on {server} cannot be used: {found}\n\
          make one with sealstone keys new"
@@ -149,7 +150,7 @@ pub enum KmipError {
         /// Unique identifier of the object that has it.
         id: String,
     },
-    /// The object is not one that keeps a text of ours.
+    /// The object is not one that keeps one of our texts.
     #[error(
         "{note} on {server} cannot be used: {found}\n\
          give a name that no object there has yet, to create one; or that of an object created this way"
@@ -162,7 +163,7 @@ pub enum KmipError {
         /// What is wrong with the object.
         found: String,
     },
-    /// A text was to be replaced and is not there any more: somebody else wrote another.
+    /// A text was to be replaced and is no longer there: another program wrote a different one.
     #[error(
         "cannot write {note} on {server}: it reads {found}\n\
          something else writes to it: make sure that only one store uses it, then try again"
@@ -235,7 +236,7 @@ fn first_line(error: &KmipError) -> String {
     error.to_string().lines().next().unwrap_or_default().to_owned()
 }
 
-fn told(message: &str) -> String {
+fn in_parentheses(message: &str) -> String {
     if message.is_empty() { String::new() } else { format!(" ({message})") }
 }
 

@@ -143,7 +143,7 @@ pub struct ServerCheck {
 pub struct ServerFound {
     /// Version of the protocol that it speaks.
     pub version: Version,
-    /// Who made it, where it says so.
+    /// Who made it, if it says so.
     pub vendor: Option<String>,
     /// Whether it replaces keys itself.
     pub can_rekey: bool,
@@ -162,14 +162,14 @@ pub struct KeyFound {
     pub versions: usize,
     /// Length of the key material, in bits.
     pub material_bits: usize,
-    /// Name of our cipher that it is for, where its attributes say so.
+    /// Name of our cipher that it is for, if its attributes say so.
     pub cipher: Option<String>,
     /// Finding it and getting it, in milliseconds.
     pub get_ms: f64,
 }
 
 impl Keyring {
-    /// Reads the address `url`, and the certificates it names. Connects to nobody yet.
+    /// Reads the address `url`, and the certificates it names. Does not connect yet.
     ///
     /// # Errors
     /// [`KmipError::Address`], [`KmipError::Read`], [`KmipError::File`].
@@ -189,12 +189,12 @@ impl Keyring {
         self.client.address()
     }
 
-    /// Makes a key named `name` for our cipher `cipher`, such as `aria-256`, and makes it Active. The server draws it;
-    /// where it says it cannot, the key is drawn here and registered.
+    /// Makes a key named `name` for our cipher `cipher`, such as `aria-256`, and makes it Active. The server generates
+    /// it; if it says that it cannot, the key is generated here and registered.
     ///
     /// # Errors
-    /// [`KmipError::NameTaken`]; [`KmipError::NotPossible`] for a name or a cipher that cannot be; all that a server can
-    /// do wrong. No Active key is left behind after an error.
+    /// [`KmipError::NameTaken`]; [`KmipError::NotPossible`] for an impossible name or cipher; everything that a server
+    /// can do wrong. No Active key is left behind after an error.
     pub fn create(&self, name: &str, cipher: &str) -> Result<NewKey, KmipError> {
         let attempted = format!("make key {name}");
         let kind = self.new_kind(&attempted, name, cipher)?;
@@ -348,10 +348,10 @@ impl Keyring {
         Ok(key)
     }
 
-    /// Destroys the one object `key`. Its material is gone for good.
+    /// Destroys the one object `key`. Its material is lost for good.
     ///
     /// # Errors
-    /// As [`Keyring::show`], and what the server says against it: an Active key must be revoked first.
+    /// As [`Keyring::show`], and the server's refusal: an Active key must be revoked first.
     pub fn destroy(&self, key: &str) -> Result<(), KmipError> {
         let mut connection = self.client.connection(format!("destroy key {key}"));
         let id = exact(&mut connection, key)?.id;
@@ -463,7 +463,7 @@ impl Keyring {
 /// What keys made here may be used for.
 const KEK: UsageMask = UsageMask::KEK;
 
-/// What a server is told about a new key.
+/// The attributes of a new key, for the server.
 fn described(name: &str, kind: KeyKind, usage_mask: UsageMask) -> Attributes {
     Attributes {
         names: vec![name.to_owned()],
@@ -474,7 +474,7 @@ fn described(name: &str, kind: KeyKind, usage_mask: UsageMask) -> Attributes {
     }
 }
 
-/// Makes the new key `id` Active, or takes it away again.
+/// Makes the new key `id` Active, or removes it again.
 fn activate(connection: &mut Connection, id: &str) -> Result<(), KmipError> {
     let Err(cause) = made_active(connection, id) else { return Ok(()) };
     let left = match connection.call(&Destroy { id: id.to_owned() }) {
@@ -484,7 +484,7 @@ fn activate(connection: &mut Connection, id: &str) -> Result<(), KmipError> {
     Err(KmipError::NotActivated { id: id.to_owned(), cause: Box::new(cause), left })
 }
 
-/// Makes the object `id` Active. Where the answer was lost, its state tells whether it was done.
+/// Makes the object `id` Active. If the answer was lost, its state shows whether it was done.
 fn made_active(connection: &mut Connection, id: &str) -> Result<(), KmipError> {
     let Err(cause) = connection.call(&Activate { id: id.to_owned() }) else { return Ok(()) };
     match connection.call(&GetAttributes { id: id.to_owned() }) {

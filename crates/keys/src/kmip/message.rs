@@ -42,7 +42,7 @@ impl Version {
         Self::KNOWN.iter().copied().find(|version| version.to_string() == text)
     }
 
-    /// Whether attributes stand under tags of their own, as from KMIP 2.0 on, or are named in words.
+    /// Whether attributes have their own tags, as from KMIP 2.0 on, or are named in words.
     #[must_use]
     pub fn attributes_have_tags(self) -> bool {
         self.major >= 2
@@ -91,7 +91,7 @@ pub fn encode_request(
 pub struct Response {
     /// Version it answered in.
     pub version: Version,
-    /// What came of the operation.
+    /// The outcome of the operation.
     pub outcome: Result<Payload, Failure>,
 }
 

@@ -1,12 +1,12 @@
-//! One short text on a key server, which is no key: kept as application specific information of an object of its own.
+//! One short text on a key server, which is not a key: kept as application specific information of a separate object.
 //!
 //! The object is secret data of random bytes that nobody ever uses, Pre-Active, with a name that the user chooses; it is
 //! made when the first text is written. Nothing else that KMIP has can be changed after an object was made and holds a
 //! text. An object without our text, or with several, is an error, never taken over.
 //!
-//! Two who write at once: a text is read before it is replaced, over the same connection. In KMIP 2.x the request names
-//! the text that it replaces, so the second of two is refused. In KMIP 1.x one that comes between reading and writing is
-//! replaced unseen: the standard has nothing against that.
+//! Concurrent writers: a text is read before it is replaced, over the same connection. In KMIP 2.x the request names
+//! the text that it replaces, so the second of two is refused. In KMIP 1.x one written between the read and the write
+//! is replaced unseen: the standard has nothing against that.
 //!
 //! Not here: what the text means, and keys (`keyring`, `source`).
 
@@ -29,18 +29,19 @@ use crate::check_key_id;
 /// Whose text it is, for the server and for other applications.
 const NAMESPACE: &str = "sealstone";
 
-/// Longest piece of a text that stands in an error, in characters.
+/// Longest piece of a text that an error quotes, in characters.
 const QUOTED_CHARS_MAX: usize = 100;
 
 /// How long the secret data of a new object are, in bytes.
 const MATERIAL_BYTES: usize = 32;
 
-/// A text on a server, or on several that hold the same objects. Serves any number of threads, one after the other.
+/// A text on a server, or on several that hold the same objects. Can be used by any number of threads, one after the
+/// other.
 pub struct Note {
     client: Client,
     what: &'static str,
     name: String,
-    /// In which process it was opened: a child has a connection of its own for each call.
+    /// The process in which it was opened: a child opens a new connection for each call.
     opened_in: Generation,
     kept: Mutex<Kept>,
 }
@@ -66,8 +67,8 @@ impl fmt::Debug for Note {
 }
 
 impl Note {
-    /// Reads the address `url`, which names the object as it would name a key, and the certificates that it names.
-    /// Connects to nobody yet.
+    /// Reads the address `url`, which names the object as it would name a key, and the certificates that it names. Does
+    /// not connect yet.
     ///
     /// - `url`: `kmip://host[:5696]/NAME?cert=…&key=…&ca=…`, or `kmip:FILE.toml`; NAME is a name or a unique identifier
     /// - `what`: what the text is, for errors: `anchor`
@@ -95,7 +96,7 @@ impl Note {
     ///
     /// # Errors
     /// [`KmipError::Ambiguous`] if several objects have the name; [`KmipError::NoNote`] for an object without our text;
-    /// and all that a server can do wrong.
+    /// and everything that a server can do wrong.
     pub fn read(&self) -> Result<Option<String>, KmipError> {
         self.connected("read", |connection, id| {
             let found = self.find(connection)?;
@@ -104,14 +105,15 @@ impl Note {
         })
     }
 
-    /// Reads the text and puts what `change` makes of it in its place; makes the object if there is none yet.
+    /// Reads the text and replaces it with what `change` makes of it; makes the object if there is none yet.
     ///
-    /// - `change`: gets the text, `None` if there is no object, and gives the new one, not empty; `None` leaves it as it is
+    /// - `change`: gets the text, `None` if there is no object, and returns the new one, not empty; `None` leaves it as
+    ///   it is
     ///
     /// # Errors
-    /// As [`Note::read`], and what `change` gives; [`KmipError::Overtaken`] if the server says that another text came in
-    /// between; [`KmipError::NotPossible`] if no object can have the name; [`KmipError::Uncertain`] if the answer was lost
-    /// and the server does not show the new text; and all that a server can do wrong.
+    /// As [`Note::read`], and what `change` returns; [`KmipError::Overtaken`] if the server says that another text was
+    /// written in between; [`KmipError::NotPossible`] if no object can have the name; [`KmipError::Uncertain`] if the
+    /// answer was lost and the server does not show the new text; and everything that a server can do wrong.
     pub fn update<E: From<KmipError>>(
         &self,
         change: impl FnOnce(Option<&str>) -> Result<Option<String>, E>,
@@ -196,7 +198,7 @@ impl Note {
         let Found { id, information } = found;
         let request = ModifyAttribute { id: id.clone(), current: information.clone(), data: text.clone() };
         let Err(cause) = connection.call(&request) else { return Ok(id) };
-        // refused, for which servers have many reasons, or never answered: what is there now tells
+        // refused, for which servers have many reasons, or never answered: what is there now decides
         let Ok(now) = self.at(connection, &id) else { return Err(advised(cause)) };
         let now = now.information.data;
         if now == text && matches!(cause, KmipError::Uncertain { .. }) {
@@ -232,7 +234,7 @@ impl Note {
             (Ok(id), Ok(Some(found))) if found.id == id && found.information.data == text => Ok(id),
             (Err(KmipError::Uncertain { .. }), Ok(Some(found))) if found.information.data == text => Ok(found.id),
             (Ok(id), found) => {
-                // it is of no use, and whatever keeps it from going is no news beside the reason for that
+                // it is of no use, and a failure to remove it matters less than the reason for that
                 let _ = connection.call(&Destroy { id });
                 let other = found?.map(|found| found.information.data);
                 Err(self.overtaken(connection, other.as_deref(), &text))

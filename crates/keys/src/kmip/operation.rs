@@ -26,7 +26,7 @@ pub trait Request {
     /// a lost answer leaves open whether the server did it.
     const REPEATABLE: bool;
 
-    /// What stands in the payload, in the order and spelling of `version`.
+    /// The contents of the payload, in the order and spelling of `version`.
     fn payload(&self, version: Version) -> Vec<Item>;
 
     /// Reads the payload of a successful answer.
@@ -72,7 +72,7 @@ pub struct Query;
 pub struct Abilities {
     /// Operations it offers.
     pub operations: Vec<Operation>,
-    /// Who made it, where it says so.
+    /// Who made it, if it says so.
     pub vendor: Option<String>,
 }
 
@@ -291,10 +291,10 @@ impl Request for GetAttributes {
     }
 }
 
-/// Another text in place of one that an object keeps.
+/// Replaces a text that an object keeps with another.
 ///
-/// KMIP 2.x names the text that is replaced, so of two that replace the same one the second is refused. KMIP 1.x names its
-/// index alone: there the later one wins, and whoever must not lose a text looks before.
+/// KMIP 2.x names the text that is replaced, so of two that replace the same one the second is refused. KMIP 1.x names
+/// only its index: there the later one wins, and a caller that must not lose a text checks before.
 #[derive(Debug)]
 pub struct ModifyAttribute {
     /// Unique identifier of the object.
@@ -308,7 +308,8 @@ pub struct ModifyAttribute {
 impl Request for ModifyAttribute {
     type Answer = ();
     const OPERATION: Operation = Operation::MODIFY_ATTRIBUTE;
-    // in KMIP 2.x the second one finds its text replaced and is refused, in 1.x it may undo what came between the two
+    // in KMIP 2.x the second one finds its text replaced and is refused, in 1.x it may undo what was written between
+    // the two
     const REPEATABLE: bool = false;
 
     fn payload(&self, version: Version) -> Vec<Item> {

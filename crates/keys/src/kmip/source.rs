@@ -1,8 +1,8 @@
 //! One key of a key server as a [`KeySource`]: found once, kept in memory, never asked for again.
 //!
-//! What is sealed names the key by the server's unique identifier, so it stays readable when names move on the server.
-//! The secret is never the key itself but derived from it, `subkey(material, "kmip kek", [unique identifier])`: so a key
-//! of any length serves, and the same key used elsewhere tells nothing about ours.
+//! What is sealed names the key by the server's unique identifier, so it stays readable when names are moved on the
+//! server. The secret is never the key itself but derived from it, `subkey(material, "kmip kek", [unique identifier])`:
+//! so a key of any length will do, and other uses of the same key reveal nothing about ours.
 //!
 //! Not here: making and changing keys (`keyring`).
 
@@ -68,7 +68,7 @@ impl KmipSource {
 
     /// The secret of the object `id`, if it is kept.
     fn kept(&self, id: &str) -> Result<Option<Secret>, KeyError> {
-        // a child has neither the secrets nor, under TLS, a connection of its own
+        // a child does not have the secrets, nor, under TLS, its own connection
         self.opened_in.check()?;
         let secrets = self.secrets.lock().unwrap_or_else(PoisonError::into_inner);
         secrets.get(id).map(Secret::duplicate).transpose()

@@ -46,7 +46,7 @@ pub(super) fn config(address: &Address) -> Result<Arc<ClientConfig>, KmipError> 
         .with_root_certificates(roots)
         .with_client_auth_cert(chain, key)
         .map_err(|error| fault(KEY, &address.key, format!("it does not fit the certificate: {error}")))?;
-    // each connection proves both certificates anew; and PyKMIP refuses every request on a resumed session
+    // each connection proves both certificates again; and PyKMIP refuses every request on a resumed session
     config.resumption = Resumption::disabled();
     Ok(Arc::new(config))
 }
@@ -81,7 +81,7 @@ fn read(what: &'static str, path: &Path) -> Result<Zeroizing<Vec<u8>>, KmipError
     fs::read(path).map(Zeroizing::new).map_err(io_error)
 }
 
-/// A private key that everybody may read authenticates nobody. Its group may read it: that is how daemons are run.
+/// A private key that everybody may read proves nothing. Its group may read it: that is how daemons are run.
 #[cfg(unix)]
 fn check_private(what: &'static str, path: &Path) -> Result<(), KmipError> {
     use std::os::unix::fs::PermissionsExt;

@@ -158,10 +158,10 @@ impl Item {
     /// The item as bytes. They may hold a key, so they are zeroed when dropped.
     ///
     /// # Panics
-    /// If a value is 4 GiB or longer: a bug of the caller, since no message of ours comes near.
+    /// If a value is 4 GiB or longer: a bug of the caller, since none of our messages comes near that.
     #[must_use]
     pub fn encode(&self) -> Zeroizing<Vec<u8>> {
-        // room for all of it at once: a vector that grows leaves copies behind
+        // room for all of it at once: a growing vector leaves copies behind
         let mut out = Zeroizing::new(Vec::with_capacity(self.encoded_bytes()));
         self.encode_into(&mut out);
         out
@@ -275,7 +275,7 @@ pub fn decode(bytes: &[u8], limits: &Limits) -> Result<Item, Malformed> {
     }
 }
 
-/// What stands before each value.
+/// What precedes each value.
 struct Head {
     tag: Tag,
     type_code: u8,

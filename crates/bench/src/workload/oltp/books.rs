@@ -122,7 +122,7 @@ impl Books {
     }
 }
 
-/// Gives a number field of a row.
+/// Returns a number field of a row.
 type Numbers<'a> = &'a dyn Fn(usize) -> Result<i64, StoreError>;
 
 impl Customers {

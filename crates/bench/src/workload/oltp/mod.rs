@@ -1,12 +1,11 @@
-//! `oltp`: an order-entry mix of 80 % reading and 20 % updating transactions by 80 clients, after the study that asked
-//! what encryption costs such a system.
+//! `oltp`: an order-entry mix of 80 % reading and 20 % updating transactions by 80 clients, after the study that
+//! measured what encryption costs an OLTP system.
 //!
 //! In the spirit of TPC-C and much smaller; its figures are not TPC-C's. Customers belong to districts; an order takes
 //! items from stock and puts its total on the customer's account; a payment takes it off. What was ordered and paid is
 //! kept in several tables, so that a lost or half-applied transaction shows as books that do not balance.
 //!
-//! Every transaction locks in the order customer, stock by ascending number, district; so none can wait for another
-//! in a circle.
+//! Every transaction locks in the order customer, stock by ascending number, district; so there can be no deadlock.
 
 mod books;
 mod tables;
@@ -42,8 +41,8 @@ pub(super) const OLTP: Spec = Spec {
     remark: Some("after TPC-C and much smaller: its figures are not TPC-C's"),
 };
 
-/// So many of the customers and items are hot: a fifth, which gets nine tenths of the requests. They lie together, so
-/// that the pages they fill stay cached.
+/// The share of customers and items that are hot: a fifth, which gets nine tenths of the requests. They are adjacent,
+/// so that their pages stay cached.
 const HOT_PART: f64 = 0.2;
 const HOT_SHARE: f64 = 0.9;
 
@@ -274,7 +273,7 @@ impl Work<'_> {
         self.transaction.put(&self.data.tables[table], &self.memory.key, &self.memory.changed)
     }
 
-    /// A customer asks how the last order stands: customer, order, its lines.
+    /// A customer asks for the status of the last order: customer, order, its lines.
     fn order_status(&mut self, customer: u64) -> Result<(), StoreError> {
         self.read(CUSTOMER, Key::One(customer), false)?;
         let last = self.number(CUSTOMER, customer::LAST_ORDER)?;

@@ -143,8 +143,8 @@ impl Key {
     }
 }
 
-/// Appends `number` in decimal, with leading zeros up to `width` digits. By hand, since formatting would be half of
-/// what a transaction costs the load generator.
+/// Appends `number` in decimal, with leading zeros up to `width` digits. Written by hand, since formatting would be
+/// half of what a transaction costs the load generator.
 fn push_digits(mut number: u64, width: usize, into: &mut Vec<u8>) {
     let mut digits = [b'0'; 20];
     let mut first = digits.len();
