@@ -2,11 +2,11 @@
 
 # system: link the RocksDB of the distribution (quick); bundled: build RocksDB from source (10 to 20 minutes)
 ENGINE ?= system
-# more flags for `make compare`, such as ARGS="--ciphers none,aria-256"
+# additional flags for `make compare`, such as ARGS="--ciphers none,aria-256"
 ARGS ?=
 # where `make install` puts the command (bin) and what MongoDB loads (lib/sealstone, where the command looks for it)
 CARGO_ROOT := $(or $(CARGO_INSTALL_ROOT),$(CARGO_HOME),$(HOME)/.cargo)
-# for `make constant-time`: calls a measurement, and ciphers, such as CALLS="1000000 aes-256"
+# for `make constant-time`: calls per measurement, and ciphers, such as CALLS="1000000 aes-256"
 CALLS ?= 200000
 # for `make fuzz`: what to check (a file of dev/fuzz/fuzz_targets), and how many seconds long
 TARGET ?= ciphers
@@ -47,9 +47,9 @@ MAKEFLAGS += --no-print-directory
 
 help:
 	@echo 'make compare            measure what encryption at rest costs on this machine; ends with the path of the report'
-	@echo 'make compare ARGS=...   the same with flags of your own, see: sealstone compare --help'
+	@echo 'make compare ARGS=...   the same with your own flags, see: sealstone compare --help'
 	@echo 'make test               every check and every test'
-	@echo 'make rivals             our ciphers beside OpenSSL, libgcrypt and the crate lea: GB/s, keys, ends of pages, in one run'
+	@echo 'make rivals             our ciphers compared with OpenSSL, libgcrypt and the crate lea: GB/s, keys, ends of pages, in one run'
 	@echo 'make constant-time      whether secrets decide branches, addresses or times: valgrind, and statistics of times'
 	@echo 'make miri               unsafe Rust of the ciphers under Miri, on the backends that it can run'
 	@echo 'make fuzz               look for inputs on which backends differ, or a damaged file opens; TARGET=ciphers, seals or kmip, SECONDS=60'
@@ -66,7 +66,7 @@ compare: setup $(COMPARE_SETUP)
 test: setup setup-valgrind setup-rivals setup-kmip setup-mongod setup-wiredtiger setup-lints
 	@cargo run --quiet --locked --package xtask -- test
 
-# each builds everything once more, beside the other builds
+# each builds everything once more, in addition to the other builds
 sanitize: setup setup-wiredtiger
 	@sh dev/sanitize.sh address
 	@sh dev/sanitize.sh thread
@@ -82,11 +82,11 @@ setup:
 setup-rivals:
 	@sh dev/setup.sh rivals
 
-# the key servers that the tests start; a test whose server cannot be had here says SKIP
+# the key servers that the tests start; a test whose server is not available here prints SKIP
 setup-kmip:
 	@sh dev/setup.sh kmip
 
-# the server and the engine that the tests start; a test whose program cannot be had here says SKIP
+# the server and the engine that the tests start; a test whose program is not available here prints SKIP
 setup-mongod:
 	@sh dev/setup.sh mongod
 
@@ -96,7 +96,7 @@ setup-wiredtiger:
 rivals: setup setup-rivals
 	cargo run --release --locked --package sealstone-rivals -- $(ARGS)
 
-# the times last: they want a quiet machine
+# the times last: they need a quiet machine
 constant-time: setup-valgrind
 	cargo test --release --locked --package sealstone-cipher --test constant_time -- --nocapture
 	cargo test --release --locked --package sealstone-cipher --lib left_on_stack
@@ -107,7 +107,7 @@ setup-valgrind:
 
 # what Miri knows the instructions of: plain code (its `portable` has no registers either), then those of `aesni` and `avx2`.
 # Every public call of each cipher under one length of its key, messages of 13 and 150 bytes, and with them the memory for keys,
-# which is plain memory there; slots of that are found again by address, which Miri wants to be allowed. Not covered: AVX-512,
+# which is plain memory there; slots of that are found again by address, which Miri must be configured to allow. Not covered: AVX-512,
 # locked memory, forks
 MIRI := MIRIFLAGS=-Zmiri-permissive-provenance cargo +nightly miri test --locked --package sealstone-cipher --test every_call --target-dir "$(CACHE)/target-miri"
 
@@ -119,7 +119,7 @@ setup-miri:
 	@cargo +nightly miri --version >/dev/null 2>&1 || rustup toolchain install nightly --profile minimal --component miri,rust-src \
 		|| { echo 'miri: no nightly toolchain with Miri could be had (rustup toolchain install nightly --component miri)' >&2; exit 2; }
 
-# what is found lies beside the build, since a fuzzer writes thousands of files
+# findings are put next to the build, since a fuzzer writes thousands of files
 fuzz: setup-fuzz
 	@mkdir -p "$(CACHE)/fuzz/$(TARGET)"
 	cargo fuzz run --fuzz-dir dev/fuzz --sanitizer none --features libfuzzer $(TARGET) "$(CACHE)/fuzz/$(TARGET)" -- \

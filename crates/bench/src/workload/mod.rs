@@ -45,7 +45,7 @@ pub struct Spec {
     pub unit: Unit,
     /// Workloads with the same data set share one loaded store: `ycsb`, `oltp`, `batch`.
     pub dataset: &'static str,
-    /// Number of clients, where the workload itself fixes it (80 for `oltp`, 1 for the batches).
+    /// Number of clients, if the workload itself fixes it (80 for `oltp`, 1 for the batches).
     pub clients: Option<usize>,
     /// Caches are dropped before every slice, and the data is loaded again before every pass over it; so it may share
     /// its data set only with workloads that leave it as it was loaded.
@@ -212,7 +212,7 @@ pub fn workload(name: &str) -> Result<&'static Spec, Error> {
 }
 
 /// Makes the workloads called `names`, in that order, from `data`. Workloads of one data set share one source of
-/// records, and follow together what each variant's store has come to hold; so each comparison needs its own.
+/// records, and track together what each variant's store contains; so each comparison needs its own.
 ///
 /// # Errors
 /// A name that is not in the table, a CSV file that cannot be used, a size that is too small.
