@@ -532,7 +532,7 @@ fn impossible_requests_say_why() {
     }
     for cache in ["0.1", "nan", "1e9"] {
         let failed = sealstone_lab(dir.path(), &["up", "mongodb", "--dir", "lab", "--cache-gb", cache]);
-        assert!(failed.stderr.contains("take 0.25 to 10000\n"), "{}", failed.stderr);
+        assert!(failed.stderr.contains("choose 0.25 to 10000\n"), "{}", failed.stderr);
     }
     fails(
         dir.path(),
