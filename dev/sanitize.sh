@@ -3,8 +3,8 @@
 # the callbacks of the extension for WiredTiger, a session of WiredTiger's own program with that extension, and the tests of
 # the adapter for RocksDB with its shim in C++. The library of RocksDB and WiredTiger itself are not instrumented.
 #
-# Sanitizers are no stable option of the compiler, so it is told to take them all the same (RUSTC_BOOTSTRAP); ThreadSanitizer
-# must see the standard library, too, which is then built from its source (component rust-src).
+# Sanitizers are not a stable option of the compiler, so RUSTC_BOOTSTRAP enables them; ThreadSanitizer must see the
+# standard library, too, which is then built from its source (component rust-src).
 set -eu
 
 kind=${1:?say address or thread}
@@ -20,10 +20,10 @@ export RUSTFLAGS="-Zsanitizer=$kind -Cforce-frame-pointers=yes"
 # proc macros and build scripts run in the compiler, which is not instrumented: --target keeps the flags from them
 export CARGO_TARGET_DIR="$cache/target-sanitize-$kind"
 export CXXFLAGS="${CXXFLAGS:-} -fsanitize=$kind -fno-omit-frame-pointer -g"
-# The ciphers, whose code exists once for each backend, take twenty minutes to optimise under a sanitizer. Without that, what was
-# inlined has a frame of its own for each value, more than a test thread has by default.
+# The ciphers, whose code exists once for each backend, take twenty minutes to optimise under a sanitizer. Without that,
+# what was inlined has a separate frame for each value, more than a test thread has by default.
 export CARGO_PROFILE_DEV_OPT_LEVEL=0 RUST_MIN_STACK=67108864
-# WiredTiger and RocksDB keep memory to the end of the process; what is looked for is memory that is used wrongly
+# WiredTiger and RocksDB keep memory to the end of the process; the search is for memory that is used wrongly
 export ASAN_OPTIONS="detect_leaks=0:abort_on_error=1:${ASAN_OPTIONS:-}"
 # RocksDB's own atomics cannot be seen, so an object that one thread allocated there and another releases would look like a
 # race: what RocksDB itself does is not reported, what our code does is

@@ -1,9 +1,9 @@
 #!/bin/sh
-# Installs what a build needs and this machine lacks: a C++ compiler and RocksDB (argument `system`), what builds RocksDB
-# from source (argument `bundled`), the libraries to compare ciphers with (argument `rivals`), the valgrind that a test runs
-# itself under (argument `valgrind`), or the servers that tests start: key servers (argument `kmip`), a mongod (argument
-# `mongod`), WiredTiger's own program (argument `wiredtiger`).
-# Says what it does; does nothing, and needs no network, where all is there.
+# Installs what a build needs and this machine lacks: a C++ compiler and RocksDB (argument `system`), what builds
+# RocksDB from source (argument `bundled`), the libraries to compare ciphers with (argument `rivals`), the valgrind that
+# a test runs itself under (argument `valgrind`), or the servers that tests start: key servers (argument `kmip`), a
+# mongod (argument `mongod`), WiredTiger's own program (argument `wiredtiger`). Prints what it does; does nothing, and
+# needs no network, if everything is installed.
 set -eu
 
 engine=${1:-system}
@@ -18,7 +18,7 @@ has_libclang() {
 
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/sealstone
 
-# PyKMIP wants ssl.wrap_socket, which Python 3.12 took away
+# PyKMIP needs ssl.wrap_socket, which Python 3.12 removed
 has_pykmip() {
 	"$1" -W ignore -c 'import kmip.services.server.server, ssl; ssl.wrap_socket' >/dev/null 2>&1
 }
@@ -68,7 +68,7 @@ wiredtiger_by_cmake() {
 	rm -rf "$work"
 }
 
-# what is said where something cannot be had, and the build can do without
+# what is printed if something cannot be installed that the build can do without
 optional=
 missing=
 command -v c++ >/dev/null 2>&1 || missing="$missing g++"
@@ -117,7 +117,7 @@ command -v cargo >/dev/null 2>&1 || {
 	exit 2
 }
 
-# what comes from no package of the distribution, once all that it takes is there
+# what comes from no package of the distribution, once everything that it needs is installed
 fetch() {
 	case $engine in
 	mongod) [ -x "$cache/mongod/bin/mongod" ] || [ -n "${SEALSTONE_MONGOD:-}" ] || command -v mongod >/dev/null 2>&1 ||
@@ -145,7 +145,7 @@ if [ "$(id -u)" -ne 0 ]; then
 fi
 echo "setup: installing$missing" >&2
 $as_root apt-get update -qq >&2 || cannot "apt-get update failed"
-# the package list holds names without blanks, one word each
+# the package list contains names without blanks, one word each
 # shellcheck disable=SC2086
 $as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $missing >&2 ||
 	cannot "apt-get install failed"

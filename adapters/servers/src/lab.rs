@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn what_ended_is_started_again_from_below_and_what_runs_is_left_alone() {
+    fn stopped_servers_are_started_in_reverse_and_running_ones_left_alone() {
         let (started, notes) = lab([("a", false, true), ("b", true, true), ("c", false, true)]);
         let started = started.start_again(None, false).unwrap();
         assert_eq!(*notes.borrow(), ["c starts", "a starts"]);
@@ -283,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn servers_end_from_above_and_none_after_one_that_does_not() {
+    fn servers_stop_in_order_and_none_after_one_that_does_not() {
         let (ending, notes) = lab([("a", true, true), ("b", true, false), ("c", true, true)]);
         assert!(ending.stop().is_err());
         assert_eq!(*notes.borrow(), ["a stops", "a left", "b stops", "b left", "c left"]);

@@ -131,7 +131,7 @@ impl ServerKind for Kind {
     // SIGTERM would be seen with the next client, or after ten seconds
     const STOP: &'static [Signal] = &[Signal::SIGINT, Signal::SIGKILL];
     const STOP_LIMIT: Duration = Duration::from_secs(20);
-    const UNABLE: &'static str = "see that this is a Python with PyKMIP: sh dev/setup.sh kmip";
+    const UNABLE: &'static str = "check that this is a Python with PyKMIP: sh dev/setup.sh kmip";
 
     fn prepare(dir: &Path) -> Result<(), LabError> {
         // the server moves a long log away by itself, so what is read of this start begins with a new one

@@ -47,7 +47,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_port_answers_while_somebody_listens() {
+    fn a_port_answers_while_a_process_listens() {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
         let port = listener.local_addr().unwrap().port();
         assert!(port_answers(port));

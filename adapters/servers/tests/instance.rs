@@ -110,7 +110,7 @@ fn a_start_that_fails_quotes_the_server() {
 }
 
 #[test]
-fn a_port_that_somebody_else_took_is_not_tried_again() {
+fn a_port_taken_by_another_process_is_not_tried_again() {
     let dir = tempfile::tempdir().unwrap();
     let once = r#"[ -e "$1/port" ] || { echo "$2" > "$1/port"; echo taken; exit 1; }; "#;
     let server = start(dir.path(), &format!("{once}{SERVES}")).unwrap();

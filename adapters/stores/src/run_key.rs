@@ -54,7 +54,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_key_lies_beside_what_it_seals() {
+    fn the_key_is_next_to_what_it_seals() {
         assert_eq!(beside(Path::new("kept")), Path::new("kept.key"));
         assert_eq!(beside(Path::new("/data/kept/")), Path::new("/data/kept.key"));
     }

@@ -44,7 +44,7 @@ fn open(engine: &RocksDb, cipher: Option<&str>, dir: &Path) -> RocksStore {
 }
 
 #[test]
-fn records_come_back_also_after_reopening() {
+fn records_are_returned_also_after_reopening() {
     for cipher in CIPHERS {
         let (engine, dir) = (engine(), tempfile::tempdir().unwrap());
         let (t, u) = (table(1, "t"), table(2, "u"));

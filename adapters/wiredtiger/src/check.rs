@@ -199,7 +199,7 @@ const ELSEWHERE: &[(&str, &str)] = &[
 const SEAL_IT: &str =
     "an encryptor accepts only an empty directory: resync this member with the extension (docs/guide/mongodb.md)";
 /// What to do about blocks that are something else.
-const LOOK_AT_IT: &str = "see whether another program or a newer version of sealstone sealed this directory";
+const LOOK_AT_IT: &str = "check whether another program or a newer version of sealstone sealed this directory";
 /// What to do about a file that nobody knows.
 const NOT_OURS: &str = "not a file of MongoDB's: check what it contains";
 

@@ -14,7 +14,7 @@ pub struct Point {
     pub members: usize,
     /// Records in the YCSB data set.
     pub records: u64,
-    /// Client threads, where a workload does not fix them.
+    /// Client threads, unless a workload fixes them.
     pub clients: usize,
 }
 
@@ -25,7 +25,7 @@ pub struct Axis {
     pub name: &'static str,
     /// The setting that lists its values, as in the TOML table.
     pub setting: &'static str,
-    /// The value of a point on it, where it has numbers.
+    /// The value of a point on it, if it has numbers.
     pub number: Option<fn(&Point) -> u64>,
     /// The value of a point on it in words, such as `8 clients`.
     pub words: fn(&Point) -> String,

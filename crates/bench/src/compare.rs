@@ -547,7 +547,7 @@ impl<'a> Comparison<'a> {
         Ok(outcome)
     }
 
-    /// Runs one slice, then lets the store come to rest, so that its background work falls into no other slice.
+    /// Runs one slice, then lets the store settle, so that its background work does not affect another slice.
     fn slice(
         &mut self,
         workload: &dyn Workload,

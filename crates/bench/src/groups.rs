@@ -48,8 +48,8 @@ pub fn comparison(plan: &Plan, runs: Vec<Results>) -> Comparison {
     }
 }
 
-/// Sets every group of another store against the groups of the store called `name` that differ from it in the store alone,
-/// or in the number of members where one of the two has no choice of it.
+/// Compares every group of another store with the groups of the store called `name` that differ from it only in the
+/// store, or in the number of members if one of the two has no choice of it.
 fn against(name: &str, groups: &[Group], variants: &[Variant]) -> Vec<Against> {
     let mut found = Vec::new();
     for group in groups.iter().filter(|group| group.point.store != name) {

@@ -85,7 +85,7 @@ impl Latencies {
         self.late = Duration::ZERO;
     }
 
-    /// Says how long after its due time the next operation begins; zero in a closed loop.
+    /// Sets how long after its due time the next operation begins; zero in a closed loop.
     pub fn set_late(&mut self, late: Duration) {
         self.late = late;
     }
@@ -247,7 +247,7 @@ impl CpuTimeline {
         }
     }
 
-    /// Cores busy in each second; the last one may be shorter, and is left out where it is too short to tell.
+    /// Cores busy in each second; the last one may be shorter, and is left out if it is too short to be meaningful.
     pub fn seconds(&self) -> Vec<CpuSecond> {
         let Some(&(end_s, _)) = self.readings.last() else { return Vec::new() };
         let mut seconds = Vec::new();

@@ -1,4 +1,4 @@
-//! The settings of a comparison: one TOML table, one set of flags. Reads them, and says what is wrong with them
+//! The settings of a comparison: one TOML table, one set of flags. Reads them, and reports what is wrong with them
 //! before anything is measured; runs nothing itself.
 
 mod read;
@@ -52,7 +52,7 @@ pub struct Plan {
     /// Members of each store's replica set. 1 for a store in this process.
     #[serde(with = "read::list")]
     pub nodes: Vec<usize>,
-    /// Cipher names; `none` is the baseline and is added where it is missing.
+    /// Cipher names; `none` is the baseline and is added if it is missing.
     pub ciphers: Vec<String>,
     /// Backends: `auto` or names.
     pub accel: Vec<String>,
@@ -63,10 +63,10 @@ pub struct Plan {
     pub records: Vec<u64>,
     /// CSV file to take records from, instead of YCSB's own.
     pub records_from: Option<PathBuf>,
-    /// Operations in one pass, for workloads counted in operations. A round has one pass, or several where one would
-    /// be too short to measure (see `slice_ms`).
+    /// Operations in one pass, for workloads counted in operations. A round has one pass, or several if one would be
+    /// too short to measure (see `slice_ms`).
     pub operations: u64,
-    /// Client threads, where the workload does not fix them.
+    /// Client threads, unless the workload fixes them.
     #[serde(with = "read::list")]
     pub threads: Vec<usize>,
     /// Rounds.

@@ -93,7 +93,7 @@ impl Estimate {
         self.tasks[task].expected_s = expected_s;
     }
 
-    /// Says what share of `task` is done.
+    /// Reports what share of `task` is done.
     pub(crate) fn done(&mut self, task: usize, share: f64) {
         self.tasks[task].share_done = share.clamp(0.0, 1.0);
     }

@@ -1,5 +1,5 @@
-//! Which variant to take, and why: what the policy allows, ranked by measured cost and standing. Says what it could
-//! not conclude and warns of limits; measures nothing and knows no cipher but through the table.
+//! Which variant to choose, and why: what the policy allows, ranked by measured cost and standing. Reports what it
+//! could not conclude and warns of limits; measures nothing and knows ciphers only through the table.
 
 use std::collections::BTreeMap;
 
@@ -97,7 +97,7 @@ fn overall(cells: &[&Cell]) -> Option<(f64, f64, f64)> {
     Some((ratio, ratio * (-half).exp(), ratio * half.exp()))
 }
 
-/// What to say where no variant has a cipher: how well the measurement agrees with itself.
+/// What to report if no variant has a cipher: how well the measurement agrees with itself.
 fn baseline_answer(variants: &[Variant], cells: &[Cell]) -> String {
     // as seldom wrong as a verdict on one workload, though it is drawn from all and asked every time: 99 instead of 95 %
     const SURE: f64 = 2.576 / 1.96;
@@ -464,7 +464,7 @@ mod tests {
     }
 
     #[test]
-    fn what_stays_open_is_said() {
+    fn what_stays_open_is_reported() {
         let found = recommend(&plan(Policy::Any), &variants(&THREE), &cells([0.9, 0.9, 0.9], 0.2));
         assert_eq!(found.open_questions.len(), 6);
         assert!(found.answer.contains("cannot be concluded yet"), "{}", found.answer);

@@ -109,7 +109,7 @@ pub struct Against {
     pub high: f64,
 }
 
-/// One group of cells with all that is to be known about it: what the report, the answer and the recommendation are made of.
+/// One group of cells with everything known about it: what the report, the answer and the recommendation are made of.
 #[derive(Clone, Debug)]
 pub struct Results {
     /// Version of Sealstone that measured.
@@ -165,7 +165,7 @@ impl Variant {
         self.layers.is_empty()
     }
 
-    /// What it encrypts with, where one layer does; of several the lowest.
+    /// What it encrypts with, if one layer does; of several the lowest.
     #[must_use]
     pub fn choice(&self) -> Option<&Choice> {
         let lowest = Layer::ALL.iter().rev().find_map(|layer| self.layers.get(layer.name()));

@@ -64,8 +64,8 @@ pub struct Runner {
 impl Runner {
     /// Runs `work`, one thread each, on `store` until all of it is done or `stop` is set.
     ///
-    /// With `target` (operations a second, all clients together) operation k of client i is due at a time fixed
-    /// before the slice begins, whatever the ones before it took; its latency counts from there.
+    /// With `target` (operations a second, all clients together) operation k of client i is due at a time fixed before
+    /// the slice begins, however long the previous ones took; its latency counts from there.
     ///
     /// # Errors
     /// The first error of any client, which ends the others after their current operation.
@@ -226,12 +226,12 @@ impl Pace {
 /// Asks that sleeps of this thread end on time. Otherwise Linux ends them up to 50 microseconds late, which would
 /// count as latency of the store.
 fn exact_sleep() {
-    // where it is refused, sleeps are merely less exact
+    // if it is refused, sleeps are merely less exact
     #[cfg(target_os = "linux")]
     let _ = nix::sys::prctl::set_timerslack(1);
 }
 
-/// Holds clients back until all are ready, then lets them go at once: a barrier that can also be called off.
+/// Holds clients back until all are ready, then releases them at once: a barrier that can also be cancelled.
 #[derive(Default)]
 struct Gate {
     state: Mutex<GateState>,

@@ -25,7 +25,7 @@ pub struct Evidence<'a> {
     pub machine_share: f64,
 }
 
-/// Says what held the run back, with the figures.
+/// Describes what held the run back, with the figures.
 pub fn judge(evidence: &Evidence) -> Saturation {
     let Evidence { samples, clients, cores, target, .. } = *evidence;
     let sum = |of: fn(&Sample) -> f64| samples.iter().map(of).sum::<f64>();

@@ -34,9 +34,9 @@ pub fn orders(variants: usize, blocks: usize, seed: u64) -> Vec<Vec<usize>> {
 /// How a round of one workload is cut up. A *pass* is what the workload calls a round: all its operations once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Slicing {
-    /// Slices in a pass, where a slice is a part of one.
+    /// Slices in a pass, if a slice is a part of one.
     pub slices: usize,
-    /// Passes in a slice, where one pass is too short for a slice.
+    /// Passes in a slice, if one pass is too short for a slice.
     pub passes: usize,
     /// How many times that is done in a round.
     pub repeats: usize,
@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_always_follows_the_same_other() {
+    fn no_contestant_always_follows_the_same_other() {
         let orders = orders(3, 300, 9);
         let after = |a: usize, b: usize| {
             orders.iter().flat_map(|order| order.windows(2)).filter(|pair| pair[0] == a && pair[1] == b).count()

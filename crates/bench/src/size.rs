@@ -5,7 +5,7 @@
 /// Reads a number of bytes: `4096`, `512MiB`, `2GB` (powers of ten), `1.5 GiB` (powers of two).
 ///
 /// # Errors
-/// Text that is no such number; says what was found and what would do.
+/// Text that is not such a number; says what was found and what is accepted.
 pub fn parse_bytes(text: &str) -> Result<u64, String> {
     let size: bytesize::ByteSize = text
         .trim()

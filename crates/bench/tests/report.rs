@@ -293,7 +293,7 @@ fn the_answer_comes_first_and_an_early_end_before_it() {
 }
 
 #[test]
-fn what_bears_on_trust_is_said() {
+fn what_affects_trust_is_reported() {
     let results = fixtures::undecided();
     let page = Html::parse_document(&html(std::slice::from_ref(&results)));
     let text = whole_text(&page);
@@ -321,7 +321,7 @@ fn a_target_rate_shows_both_clocks() {
 }
 
 #[test]
-fn several_runs_stand_side_by_side() {
+fn several_runs_are_shown_side_by_side() {
     let runs = fixtures::two_machines();
     let page = Html::parse_document(&html(&runs));
     let text_of = whole_text(&page);
@@ -357,7 +357,7 @@ fn comparison(results: Results) -> Comparison {
 }
 
 #[test]
-fn results_of_schema_1_give_the_answer_they_gave() {
+fn results_of_schema_1_still_give_the_same_answer() {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/schema-1.json");
     let merged = merge::read(std::slice::from_ref(&file)).unwrap();
     let [run] = &merged.runs()[..] else { panic!("{} runs", merged.runs().len()) };
@@ -406,7 +406,7 @@ fn a_numeric_axis_is_drawn_with_a_line_a_variant() {
 }
 
 #[test]
-fn stores_are_set_against_each_other_only_when_asked() {
+fn stores_are_compared_with_each_other_only_when_asked() {
     let runs = || vec![at(fixtures::ordinary(), "rocksdb", 8), at(fixtures::ordinary(), "mongodb", 8)];
     let plan = |against: Option<&str>| {
         let store = ["rocksdb", "mongodb"].map(String::from).to_vec();

@@ -41,7 +41,7 @@ pub(crate) fn run(flags: &CompareFlags) -> anyhow::Result<Answer> {
     let (runs, failed) = measured?;
     let comparison = groups::comparison(&plan, runs);
 
-    // the figures took minutes or hours: they are shown even where they cannot be written
+    // the figures took minutes or hours: they are shown even if they cannot be written
     let written = write(&comparison, &plan.out);
     if flags.json {
         print_json(&comparison)?;

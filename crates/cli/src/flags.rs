@@ -219,7 +219,7 @@ pub(crate) struct PlanFlags {
     /// Operations a round
     #[arg(long, value_name = "N", value_parser = count::parse)]
     pub(crate) operations: Option<u64>,
-    /// Client threads, where the workload does not fix them
+    /// Client threads, unless the workload fixes them
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = count::parse_small)]
     pub(crate) threads: Option<Vec<usize>>,
     /// Rounds; more of them narrow the confidence intervals

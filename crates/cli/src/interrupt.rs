@@ -1,4 +1,5 @@
-//! Ctrl-C, and the other polite ways to end a process: once asks for an end with results, twice ends at once.
+//! Ctrl-C, and the other polite ways to end a process: the first asks it to stop with results, the second stops it at
+//! once.
 
 use std::path::Path;
 use std::sync::Arc;

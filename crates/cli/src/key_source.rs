@@ -9,7 +9,7 @@ use std::sync::Arc;
 use sealstone_keys::file::KeyFile;
 use sealstone_keys::{KeyError, KeySource, Passphrase, source};
 
-/// Names a file with the passphrase where no flag does.
+/// Names a file with the passphrase if no flag does.
 const VARIABLE: &str = "SEALSTONE_PASSPHRASE_FILE";
 
 /// Opens the key source `spec`; the passphrase of a key file that has one comes from the file `passphrase_file`, from the

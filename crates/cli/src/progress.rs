@@ -109,7 +109,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn says_what_goes_on_and_how_long_it_takes() {
+    fn says_what_is_running_and_how_long_it_takes() {
         let mut progress = Progress {
             phase: Phase::Measure,
             workload: "a".into(),

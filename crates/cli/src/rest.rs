@@ -1,4 +1,4 @@
-//! `sealstone rest`: what is sealed in a directory, and whether all of it is whole.
+//! `sealstone rest`: what is sealed in a directory, and whether all of it is intact.
 
 use std::path::Path;
 

@@ -25,7 +25,7 @@ const SIZES_MAX: usize = 6;
 /// Longest buffer, in bytes: larger ones measure memory, not ciphers.
 const BUFFER_BYTES_MAX: u64 = 1 << 30;
 
-/// One row: a cipher on a backend, and its speed for each size (none where the cipher takes no message of that size).
+/// One row: a cipher on a backend, and its speed for each size (none if the cipher accepts no message of that size).
 struct Row {
     cipher: &'static Cipher,
     speeds: Vec<Option<Speed>>,
@@ -140,7 +140,7 @@ fn spread(rows: &[Row]) -> String {
     )
 }
 
-/// Three significant digits where they fit: `0.035`, `1.23`, `12.3`, `123`.
+/// Three significant digits if they fit: `0.035`, `1.23`, `12.3`, `123`.
 fn three_digits(value: f64) -> String {
     let decimals = match value {
         value if value >= 99.95 => 0,

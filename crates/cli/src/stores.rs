@@ -62,7 +62,7 @@ pub(crate) fn check_settings(plan: &Plan) -> anyhow::Result<()> {
 /// The key that was named, if one was; a passphrase is asked for once for all groups.
 ///
 /// # Errors
-/// A key that cannot be had.
+/// A key that is not available.
 pub(crate) fn user_key(flags: &CompareFlags) -> anyhow::Result<Option<UserKey>> {
     let Some(named) = &flags.key else { return Ok(None) };
     Ok(Some(UserKey {
@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn what_suits_a_store_are_settings_that_can_be() {
+    fn the_settings_that_suit_a_store_are_valid() {
         for kind in stores() {
             let plan = Plan { store: vec![kind.name.into()], ..Plan::default() }.suited(kind.suited);
             plan.check().unwrap();

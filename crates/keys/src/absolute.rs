@@ -24,7 +24,7 @@ pub enum AbsoluteError {
     },
 }
 
-/// `path` from the root on; no link is left in it where it exists.
+/// `path` from the root on; links in it are resolved if it exists.
 ///
 /// # Errors
 /// [`AbsoluteError::Directory`].

@@ -46,7 +46,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_gives_the_same_key_again_and_no_other() {
+    fn it_returns_the_same_key_again_and_no_other() {
         let source = EphemeralKey::new().unwrap();
         let (key, secret) = source.current().unwrap();
         assert_eq!(source.get(&key).unwrap().as_bytes(), secret.as_bytes());

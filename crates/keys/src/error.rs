@@ -8,7 +8,7 @@ use sealstone_cipher::memory::Forked;
 use crate::KeyRef;
 use crate::kmip::KmipError;
 
-/// Why a key could not be had.
+/// Why a key is not available.
 #[derive(Debug, thiserror::Error)]
 pub enum KeyError {
     /// There is no key file at this path.
@@ -86,7 +86,7 @@ pub enum KeyError {
     Garbled {
         /// The key file.
         path: PathBuf,
-        /// Line where it went wrong, from 1, where known.
+        /// Line where it went wrong, from 1, if known.
         line: Option<usize>,
         /// What was found, without quoting the file.
         found: String,
@@ -153,7 +153,7 @@ pub enum KeyError {
     /// What was given is no passphrase.
     #[error("no passphrase in {place}: {found}\na passphrase is one line of 1 to 1024 bytes")]
     BadPassphrase {
-        /// Where it was to come from.
+        /// Where it should have come from.
         place: String,
         /// What is wrong with it.
         found: String,

@@ -24,11 +24,11 @@ pub use secret::Secret;
 
 /// A place that holds key-encryption keys: a key file, a key server.
 pub trait KeySource: Send + Sync {
-    /// The key under which new files are wrapped, and its name. Asked for every file that is made, so that a key that was
-    /// rotated meanwhile is used at once.
+    /// The key under which new files are wrapped, and its name. Called for every file that is made, so that a key that
+    /// was rotated meanwhile is used at once.
     ///
     /// # Errors
-    /// Whatever keeps the source from answering.
+    /// Whatever prevents the source from answering.
     fn current(&self) -> Result<(KeyRef, Secret), KeyError>;
 
     /// The secret of exactly the key `key`, which may be an older version.

@@ -106,7 +106,8 @@ impl Default for Cost {
 }
 
 impl Cost {
-    /// Says what is impossible or excessive about these figures, which may come from a file written by somebody else.
+    /// Reports what is impossible or excessive about these figures, which may come from a file written by somebody
+    /// else.
     pub(crate) fn check(&self) -> Result<(), String> {
         let Self { memory_kib, passes, lanes } = *self;
         if lanes == 0 || passes == 0 || u64::from(memory_kib) < 8 * u64::from(lanes) {

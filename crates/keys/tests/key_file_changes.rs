@@ -148,7 +148,7 @@ fn rotations_at_once_lose_no_version() {
 }
 
 #[test]
-fn what_a_killed_process_left_is_in_nobodys_way() {
+fn leftovers_of_a_killed_process_do_no_harm() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("a.key");
     let key = KeyFile::create(&path, "orders").unwrap();

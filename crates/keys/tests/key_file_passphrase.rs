@@ -53,7 +53,7 @@ fn it_opens_with_its_passphrase_and_no_other() {
 }
 
 #[test]
-fn nothing_of_the_secret_stands_in_the_file() {
+fn no_part_of_the_secret_is_in_the_file() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("a.key");
     let key = KeyFile::create_protected(&path, "orders", &passphrase("correct horse"), Cost::default()).unwrap();
@@ -94,7 +94,7 @@ fn it_changes_under_the_same_passphrase_with_fresh_nonces() {
 }
 
 #[test]
-fn another_passphrase_or_none_is_noticed_by_who_had_it_open() {
+fn another_passphrase_or_none_is_noticed_by_a_process_that_had_it_open() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("a.key");
     let plain = KeyFile::create(dir.path().join("plain.key"), "orders").unwrap();

@@ -74,24 +74,24 @@ pub trait Store: Send + Sync {
     /// I/O.
     fn drop_caches(&self) -> Result<(), StoreError>;
 
-    /// Ids of the processes of this machine that do the store's work, where it is not this process alone. Their CPU time
+    /// Ids of the processes of this machine that do the store's work, if it is not only this process. Their CPU time
     /// counts as the store's.
     fn servers(&self) -> Vec<u32> {
         Vec::new()
     }
 
-    /// Bulk loading past the write path, where the engine has it.
+    /// Bulk loading that bypasses the write path, if the engine has it.
     fn bulk(&self) -> Option<&dyn BulkLoad> {
         None
     }
 
-    /// Atomic transactions, where the engine has them.
+    /// Atomic transactions, if the engine has them.
     fn transactional(&self) -> Option<&dyn Transactional> {
         None
     }
 }
 
-/// Loading many sorted records at once, past log and memory table (a direct-path load).
+/// Loading many sorted records at once, bypassing log and memory table (a direct-path load).
 pub trait BulkLoad {
     /// Loads `rows`, which come in strictly ascending key order. Durable on return. Returns how many rows.
     ///

@@ -22,7 +22,7 @@ import (
 	"github.com/ovh/kmip-go/payloads"
 )
 
-// One managed object, with the attributes that a client told and those that follow from its life.
+// One managed object, with the attributes that a client set and those that follow from its life.
 type entry struct {
 	kind                  kmip.ObjectType
 	object                kmip.Object
@@ -60,7 +60,7 @@ func (s *store) add(made *entry) string {
 	return id
 }
 
-// describe takes over what a client says of a new object.
+// describe stores what a client says about a new object.
 func (e *entry) describe(told kmip.TemplateAttribute) {
 	for _, attribute := range told.Attribute {
 		switch value := attribute.AttributeValue.(type) {

@@ -268,7 +268,7 @@ fn directories_that_are_not_ours_are_left_alone() {
 }
 
 #[test]
-fn results_that_are_none_are_refused() {
+fn files_that_are_not_results_are_refused() {
     let dir = empty();
     fails(
         dir.path(),

@@ -59,7 +59,7 @@ fn store(dir: &Path) {
 }
 
 #[test]
-fn a_key_is_made_rotated_retired_and_its_store_comes_along() {
+fn a_key_is_made_rotated_and_retired_with_its_store() {
     let dir = empty();
     let dir = dir.path();
     keys(dir, &["keys", "new", "a.key", "--id", "orders"]).done();

@@ -65,7 +65,7 @@ fn a_key_server_runs_alone_and_is_listed() {
 }
 
 #[test]
-fn what_cannot_be_says_why() {
+fn impossible_requests_say_why() {
     let dir = tempfile::tempdir().unwrap();
     let dir = dir.path();
     let none = "sealstone: no lab in sealstone-lab\n  start one with: sealstone lab up mongodb --dir sealstone-lab\n";

@@ -86,8 +86,8 @@ fn wait_for_three_servers(comparison: &mut Child) {
 }
 
 #[test]
-fn sets_of_several_sizes_are_measured_and_gone() {
-    if !available("sets_of_several_sizes_are_measured_and_gone") {
+fn sets_of_several_sizes_are_measured_and_removed() {
+    if !available("sets_of_several_sizes_are_measured_and_removed") {
         return;
     }
     let dir = tempfile::tempdir().unwrap();
@@ -216,7 +216,7 @@ fn clusters_of_the_user_are_used_and_left_as_they_were() {
 }
 
 #[test]
-fn what_cannot_be_is_said_before_anything_starts() {
+fn impossible_settings_are_reported_before_anything_starts() {
     let dir = tempfile::tempdir().unwrap();
     let fails = |arguments: &[&str], want: &str| {
         let refused = run(&mut compare(dir.path(), arguments));

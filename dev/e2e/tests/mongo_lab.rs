@@ -212,8 +212,8 @@ fn has_key_server(name: &str) -> bool {
 
 /// The lines as the guide has them: the key lives in a key server of the lab's own, which comes first and goes last.
 #[test]
-fn a_lab_has_a_key_server_of_its_own() {
-    let test = "a_lab_has_a_key_server_of_its_own";
+fn a_lab_has_its_own_key_server() {
+    let test = "a_lab_has_its_own_key_server";
     if !available(test) || !has_key_server(test) {
         return;
     }
@@ -512,7 +512,7 @@ fn a_directory_is_opened_as_it_was_made_and_else_left_alone() {
 }
 
 #[test]
-fn what_cannot_be_says_why() {
+fn impossible_requests_say_why() {
     let dir = empty();
     fails(
         dir.path(),
@@ -532,7 +532,7 @@ fn what_cannot_be_says_why() {
     }
     for cache in ["0.1", "nan", "1e9"] {
         let failed = sealstone_lab(dir.path(), &["up", "mongodb", "--dir", "lab", "--cache-gb", cache]);
-        assert!(failed.stderr.contains("take 0.25 to 10000\n"), "{}", failed.stderr);
+        assert!(failed.stderr.contains("choose 0.25 to 10000\n"), "{}", failed.stderr);
     }
     fails(
         dir.path(),

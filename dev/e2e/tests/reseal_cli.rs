@@ -142,7 +142,7 @@ fn a_plain_store_is_sealed() {
 }
 
 #[test]
-fn ctrl_c_ends_it_and_says_how_to_go_on() {
+fn ctrl_c_stops_it_and_says_how_to_resume() {
     let (dir, key) = scene();
     sealed_store(&dir.path().join("db"), &key, 256 << 10);
     let arguments = ["rest", "reseal", "db", "--key", "orders.key", "--cipher", "aria-256", "--rate", "200kB"];

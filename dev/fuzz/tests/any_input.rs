@@ -16,7 +16,7 @@ fn backends_agree() {
 }
 
 #[test]
-fn damage_never_gives_other_data() {
+fn damage_never_returns_other_data() {
     feed(sealstone_fuzz::seals::check, "seals", 4000);
 }
 

@@ -188,7 +188,7 @@ impl Place {
         Self { shown, secrets, find_limit_s: FIND_LIMIT.as_secs() }
     }
 
-    /// `text`, unless it quotes what must not be shown.
+    /// `text`, unless it quotes something that must not be shown.
     fn hide(&self, text: &str) -> String {
         match self.secrets.iter().any(|secret| text.contains(secret.as_str())) {
             true => "the reason quotes the password and is left out".into(),
@@ -591,7 +591,7 @@ mod tests {
     }
 
     #[test]
-    fn addresses_that_are_none_say_so_without_the_password() {
+    fn invalid_addresses_are_reported_without_the_password() {
         assert!(fails("localhost:27017").contains("it has no scheme"));
         assert!(fails("http://u:geheim@h/").contains("its scheme is http"));
         fails("mongodb://u:geheim@ge@heim:x/y/");

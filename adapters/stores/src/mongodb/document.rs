@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn every_value_comes_back_byte_for_byte() {
+    fn every_value_is_returned_byte_for_byte() {
         let samples: [&[u8]; 22] = [
             b"",
             b"0",
@@ -287,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_of_any_bytes_come_back_and_sort_alike() {
+    fn keys_of_any_bytes_are_returned_and_sort_the_same() {
         let mut keys: Vec<Vec<u8>> = vec![
             b"".into(),
             b"a".into(),

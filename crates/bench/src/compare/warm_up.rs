@@ -1,4 +1,4 @@
-//! What comes before measuring a workload: filled caches, its speed, and how its rounds are cut. Counts nothing.
+//! What precedes measuring a workload: filled caches, its speed, and how its rounds are cut. Counts nothing.
 
 use super::{At, Comparison, Halt, Ready, Stores, work};
 use crate::null_store::NullStore;

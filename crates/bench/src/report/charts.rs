@@ -38,7 +38,7 @@ pub(super) struct Chart {
     pub(super) note: String,
     /// The drawing.
     pub(super) svg: String,
-    /// The drawing for narrow screens, where it is another.
+    /// The drawing for narrow screens, if it differs.
     pub(super) narrow: Option<String>,
 }
 
@@ -243,7 +243,7 @@ pub(super) fn overhead(run: &Run) -> Result<Vec<Chart>, ReportError> {
     forest(&run.workloads.iter().map(group).filter(|(_, intervals)| !intervals.is_empty()).collect::<Vec<_>>())
 }
 
-/// Intervals in groups: one chart for all, or one a group where they are many; all have the same scale.
+/// Intervals in groups: one chart for all, or one per group if there are many; all have the same scale.
 pub(super) fn forest(groups: &[(String, Vec<Interval>)]) -> Result<Vec<Chart>, ReportError> {
     if groups.is_empty() {
         return Ok(Vec::new());
@@ -284,7 +284,7 @@ pub(super) fn forest(groups: &[(String, Vec<Interval>)]) -> Result<Vec<Chart>, R
     Ok(vec![Chart { title: String::new(), note: String::new(), svg, narrow }])
 }
 
-/// The verdict in its own words where they are few, else in ours.
+/// The verdict in its own words if they are few, otherwise in ours.
 fn in_words(overhead: &Overhead) -> String {
     match overhead.words.width() {
         1..=32 => overhead.words.clone(),
@@ -450,8 +450,8 @@ fn per_work(cell: &Cell, seconds: f64) -> f64 {
     if done > 0.0 { seconds * 1e6 / done } else { 0.0 }
 }
 
-/// CPU time in the cipher, in file operations and elsewhere, for each operation or megabyte; none where the store does not
-/// tell.
+/// CPU time in the cipher, in file operations and elsewhere, for each operation or megabyte; none if the store does not
+/// report it.
 pub(super) fn time_split(run: &Run) -> Result<Vec<Chart>, ReportError> {
     if !run.tells_time() {
         return Ok(Vec::new());

@@ -125,7 +125,7 @@ pub fn share(value: f64) -> String {
     format!("{} %", one_place(value * 100.0, false))
 }
 
-/// `value` with one place, none from a hundred up; never `−0.0`. With `sign`, a plus where it is positive.
+/// `value` with one place, none from a hundred up; never `−0.0`. With `sign`, a plus if it is positive.
 fn one_place(value: f64, sign: bool) -> String {
     let places = usize::from(value.abs() < 99.95);
     let text = format!("{:.places$}", value.abs());

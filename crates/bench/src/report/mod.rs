@@ -43,7 +43,7 @@ pub fn html_with(results: &[Results], options: &Options) -> Result<String, Repor
     Ok(templates.get_template(TEMPLATE)?.render(page)?)
 }
 
-/// That there is something, and the indices of every run point at something.
+/// Checks that there are results, and that the indices of every run are valid.
 fn check(results: &[Results]) -> Result<(), ReportError> {
     if results.is_empty() {
         return Err(ReportError::Empty);

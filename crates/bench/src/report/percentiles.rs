@@ -72,7 +72,7 @@ fn panel(run: &Run, title: &str, timed: &[(&Variant, &Cell, &Latency)]) -> Resul
             canvas.line(&[(left, y(*us)), (right, y(*us))], Ink::Grid, 1.0)?;
             canvas.text(text, (left - 6.0, y(*us)), Anchor::Right, Ink::Muted)?;
         }
-        // every second one is named where there is no room for all
+        // only every second one is named if there is no room for all
         let stride = if x(1.0) - x(0.0) >= text_px("99.999 %") { 1 } else { 2 };
         for (nines, text) in ["0", "90 %", "99 %", "99.9 %", "99.99 %", "99.999 %"].into_iter().enumerate() {
             let x = x(nines as f64);

@@ -134,8 +134,8 @@ impl Paper {
         lines
     }
 
-    /// A row for each workload, a column for each variant; in several blocks where the columns do not fit, and
-    /// tersely where the blocks do not fit.
+    /// A row for each workload, a column for each variant; in several blocks if the columns do not fit, and tersely if
+    /// the blocks do not fit.
     fn table(&self, run: &Run) -> Vec<String> {
         let order: Vec<usize> = tables::ranked(run).into_iter().map(|(number, _)| number).collect();
         let label_columns = LABEL_COLUMNS.min((self.width - 2) / 2);

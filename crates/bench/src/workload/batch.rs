@@ -241,7 +241,7 @@ impl Client for ScanClient {
     fn next(&mut self, store: &dyn Store, recorder: &mut dyn Recorder) -> Result<Done, StoreError> {
         let chunk = self.chunks.next().ok_or_else(|| past_the_end("batch-scan"))?;
         let rows = self.data.chunk(chunk);
-        // one more than there are, where the table ends, so that rows too many are noticed too
+        // one more than there are at the end of the table, so that surplus rows are noticed too
         let asked = rows.end - rows.start + u64::from(rows.end == self.data.rows);
         let mut checksum = Checksum::default();
         let mut bytes = 0;
@@ -313,7 +313,7 @@ mod tests {
         }
     }
 
-    /// What the scan says of a store after `spoil`.
+    /// What the scan reports about a store after `spoil`.
     fn scan_error(spoil: impl FnOnce(&MemoryStore, &Table)) -> String {
         let workload = make(&plan(), "batch-scan");
         let store = MemoryStore::new();

@@ -30,7 +30,7 @@ pub struct Spec {
     pub unit: Unit,
     /// Workloads with the same data set share one loaded store: `ycsb`, `oltp`, `batch`.
     pub dataset: &'static str,
-    /// Number of clients, where the workload itself fixes it (80 for `oltp`, 1 for the batches).
+    /// Number of clients, if the workload itself fixes it (80 for `oltp`, 1 for the batches).
     pub clients: Option<usize>,
     /// Caches are dropped before every slice, and the data is loaded again before every pass over it; so it may share
     /// its data set only with workloads that leave it as it was loaded.

@@ -237,8 +237,8 @@ fn header(path: &Path, record: &csv::ByteRecord) -> Result<Vec<String>, Error> {
     Ok(names)
 }
 
-/// What a single value looks like; `None` if it is empty. A number that would not come back the same from a numeric
-/// column (leading zeros, a plus sign, more than 18 digits) is text.
+/// What a single value looks like; `None` if it is empty. A number that a numeric column would not return unchanged
+/// (leading zeros, a plus sign, more than 18 digits) is text.
 fn kind_of(value: &[u8]) -> Option<Kind> {
     if value.is_empty() {
         return None;

@@ -333,7 +333,7 @@ mod tests {
     }
 
     #[test]
-    fn a_zipfian_that_grew_is_one_that_was_made_so_but_for_eta() {
+    fn a_grown_zipfian_equals_a_fresh_one_except_for_eta() {
         let mut grown = Zipfian::new(1_000);
         grown.grow(1_500);
         grown.grow(1_200);

@@ -1,4 +1,4 @@
-//! Loading rows that come in key order: past the write path where the store can, one by one where it cannot.
+//! Loading rows that come in key order: bypassing the write path if the store can, one by one if it cannot.
 
 use sealstone_store::{Row, Store, StoreError, Table};
 

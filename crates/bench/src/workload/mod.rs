@@ -58,7 +58,7 @@ pub fn workload(name: &str) -> Result<&'static Spec, Error> {
 }
 
 /// Makes the workloads called `names`, in that order, from `data`. Workloads of one data set share one source of
-/// records, and follow together what each variant's store has come to hold; so each comparison needs its own.
+/// records, and track together what each variant's store contains; so each comparison needs its own.
 ///
 /// # Errors
 /// A name that is not in the table, a CSV file that cannot be used, a size that is too small.

@@ -40,8 +40,8 @@ impl Records {
     /// inferred from all its values. The whole file is kept in memory.
     ///
     /// # Errors
-    /// A file that cannot be read, is empty, in another encoding, without rows, ragged, or with a header that does
-    /// not name its columns; with the line number where there is one.
+    /// A file that cannot be read, is empty, in another encoding, without rows, ragged, or with a header that does not
+    /// name its columns; with the line number if there is one.
     pub fn from_csv(path: &Path) -> Result<Self, Error> {
         let csv = CsvRecords::read(path)?;
         Ok(Self { fields: csv.fields(), source: Source::Csv(csv) })

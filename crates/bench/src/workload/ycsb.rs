@@ -1,7 +1,7 @@
 //! The six core workloads of YCSB 0.17, exactly: mix of operations, key names, request distributions, scan lengths.
 //!
 //! Departures, all on purpose: record values are a function of the key number, so that every store holds the same; a
-//! record that must be there and is not is an error instead of a count; random numbers come from the comparison's seed.
+//! missing record is an error instead of a count; random numbers come from the comparison's seed.
 
 use std::collections::HashMap;
 use std::io::Write;
@@ -77,7 +77,7 @@ fn key_name(number: u64, key: &mut Vec<u8>) {
     write!(key, "user{}", fnv(number)).expect("writing to memory does not fail");
 }
 
-/// What the workloads a to f share: the table, its records, and what each variant's store has come to hold.
+/// What the workloads a to f share: the table, its records, and what each variant's store contains.
 #[derive(Debug)]
 pub(super) struct DataSet {
     tables: [Arc<Table>; 1],
@@ -94,7 +94,7 @@ pub(super) struct DataSet {
 struct Growth {
     /// Hands out the numbers of new records.
     counter: AcknowledgedCounter,
-    /// Kept at the size of the last client made, so that the next need not add what is new once more.
+    /// Kept at the size of the last client made, so that the next need not add the new part again.
     latest: Mutex<Option<Latest>>,
 }
 
@@ -563,7 +563,7 @@ mod tests {
     }
 
     #[test]
-    fn a_record_that_is_gone_is_an_error() {
+    fn a_missing_record_is_an_error() {
         let workload = make(&Plan { records: vec![1], ..plan() }, "c");
         let error =
             workload.client(alone(0, 0)).next(&MemoryStore::new(), &mut crate::workload::testing::Names::default());

@@ -45,7 +45,7 @@ fn left_in(dir: &Path) -> Vec<PathBuf> {
 }
 
 #[test]
-fn every_cell_has_whole_pairs_and_the_stores_are_gone() {
+fn every_cell_has_whole_pairs_and_the_stores_are_removed() {
     let dir = tempfile::tempdir().unwrap();
     let plan = plan(dir.path(), &["none", "aes-256", "aria-256"], &["a", "e"]);
     let results = run(&plan, &FakeEngine::default()).unwrap();

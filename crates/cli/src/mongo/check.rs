@@ -21,7 +21,7 @@ pub(crate) fn run(dir: &Path, json: bool) -> anyhow::Result<Answer> {
     Ok(if report.is_sealed() { Answer::Done } else { Answer::Negative })
 }
 
-/// Says what a server that is about to be given an encryptor would trip over in `dir`.
+/// Reports what in `dir` would stop a server that is about to get an encryptor.
 pub(crate) fn remark(dir: &Path) {
     if let Ok(report) = check::check(dir)
         && !report.is_sealed()

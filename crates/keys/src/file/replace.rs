@@ -1,5 +1,5 @@
-//! How a key file comes to its place on disk whole or not at all, and how two processes that change one take turns.
-//! Not here: what is in it (`format`).
+//! Puts a key file in place on disk whole or not at all, and makes processes that change one take turns. Not here: what
+//! is in it (`format`).
 
 use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions};

@@ -20,10 +20,11 @@ use super::message::Version;
 /// Port of KMIP (IANA).
 pub const PORT: u16 = 5696;
 
-/// How long one step may take where the address does not say, in milliseconds: connecting, or one request and its answer.
+/// How long one step may take unless the address says otherwise, in milliseconds: connecting, or one request and its
+/// answer.
 pub const TIMEOUT_MS: u64 = 5_000;
 
-/// How many times all servers are tried again where the address does not say.
+/// How many times all servers are tried again unless the address says otherwise.
 pub const RETRIES: u32 = 2;
 
 /// Longest step that may be asked for, in milliseconds.
@@ -60,7 +61,7 @@ impl fmt::Display for Server {
 /// Everything that is needed to ask for a key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Address {
-    /// Unique identifier or name of the key; `None` where the servers as such are meant.
+    /// Unique identifier or name of the key; `None` if the servers as such are meant.
     pub key_id: Option<String>,
     /// Servers that hold the same keys, in the order in which they are tried; at least one.
     pub servers: Vec<Server>,
@@ -70,7 +71,7 @@ pub struct Address {
     pub key: PathBuf,
     /// Certificates of the authorities that vouch for the servers, PEM.
     pub ca: PathBuf,
-    /// Name that the servers' certificates carry, where it is not the host.
+    /// Name in the servers' certificates, if it is not the host.
     pub server_name: Option<String>,
     /// How long connecting, or one request and its answer, may take.
     pub timeout: Duration,
@@ -84,7 +85,7 @@ impl Address {
     /// Reads an address: a URL `kmip://…`, or `kmip:` and the path of a TOML file.
     ///
     /// # Errors
-    /// [`KmipError::Address`] says what is wrong with it; [`KmipError::Read`] where the TOML file cannot be read.
+    /// [`KmipError::Address`] says what is wrong with it; [`KmipError::Read`] if the TOML file cannot be read.
     pub fn parse(text: &str) -> Result<Self, KmipError> {
         if let Some(rest) = text.strip_prefix("kmip://") {
             return Self::from_url(rest);
@@ -280,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_says_the_same_with_paths_beside_it() {
+    fn a_file_means_the_same_with_paths_relative_to_it() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("kmip.toml");
         let text = "key_id = 'orders'\nservers = ['kms1', 'kms2:7']\ncert = 'c.pem'\nkey = '/etc/k.pem'\nca = 'ca.pem'\n\

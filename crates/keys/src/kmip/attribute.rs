@@ -73,8 +73,8 @@ pub struct Attributes {
 }
 
 impl Attributes {
-    /// Name of our cipher that the object is for, such as `aria-256`: by its algorithm and length where KMIP has a code
-    /// for the algorithm, by a cipher's name within its own name where it is secret data, such as `orders-lea-256`.
+    /// Name of our cipher that the object is for, such as `aria-256`: by its algorithm and length if KMIP has a code
+    /// for the algorithm, by a cipher's name within its own name if it is secret data, such as `orders-lea-256`.
     #[must_use]
     pub fn cipher(&self) -> Option<String> {
         match self.object_type {
@@ -349,7 +349,7 @@ mod tests {
     }
 
     #[test]
-    fn both_spellings_are_read_alike() {
+    fn both_spellings_are_read_the_same() {
         let attributes = Attributes {
             names: vec!["orders".into()],
             object_type: Some(ObjectType::SYMMETRIC_KEY),

@@ -14,7 +14,7 @@ macro_rules! enumeration {
         impl $type {
             $(#[doc = $text] pub const $name: Self = Self($number);)*
 
-            /// Name of the value, where it is known here.
+            /// Name of the value, if it is known here.
             #[must_use]
             pub fn name(self) -> Option<&'static str> {
                 match self {

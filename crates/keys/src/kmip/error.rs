@@ -209,7 +209,7 @@ impl KmipError {
         matches!(self, Self::Refused { reason, .. } if missing.contains(reason))
     }
 
-    /// Whether the server says that there is no such object, hides it, or takes its identifier for none.
+    /// Whether the server says that there is no such object, hides it, or rejects its identifier.
     pub(crate) fn is_not_found(&self) -> bool {
         let hidden = [
             ResultReason::ITEM_NOT_FOUND,

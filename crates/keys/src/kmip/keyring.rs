@@ -1,7 +1,7 @@
 //! The keys on a server as a person manages them: make, list, show, rotate, revoke, destroy, import, export, check.
 //!
-//! A key has a name; its later versions are named `NAME/2`, `NAME/3` and so on, or, where the server replaces keys
-//! itself (Re-key), are linked to the one before. A version is found by its name alone, so nothing is kept here.
+//! A key has a name; its later versions are named `NAME/2`, `NAME/3` and so on, or, if the server replaces keys itself
+//! (Re-key), are linked to the previous one. A version is found by its name alone, so nothing is kept here.
 //!
 //! Not here: a key as a source for sealing (`source`), and the protocol (`operation`).
 
@@ -99,7 +99,7 @@ pub struct NewKey {
     pub origin: Origin,
 }
 
-/// Where a key was drawn.
+/// Where a key was generated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Origin {
     /// By the server (Create).
@@ -149,7 +149,7 @@ pub struct ServerFound {
     pub can_rekey: bool,
     /// From the first packet to the first answer, in milliseconds: connecting, TLS, versions, and one query.
     pub answer_ms: f64,
-    /// The key; `None` where the address names none.
+    /// The key; `None` if the address names none.
     pub key: Option<Result<KeyFound, KmipError>>,
 }
 
@@ -227,7 +227,7 @@ impl Keyring {
     /// Every symmetric key and secret data that the server shows to this client.
     ///
     /// # Errors
-    /// All that a server can do wrong.
+    /// Everything that a server can do wrong.
     pub fn list(&self) -> Result<Vec<Attributes>, KmipError> {
         let mut connection = self.client.connection("list the keys");
         let mut found = Vec::new();
@@ -252,13 +252,13 @@ impl Keyring {
     /// The key `key`, a unique identifier or a name, in all its versions.
     ///
     /// # Errors
-    /// [`KmipError::NoKey`], [`KmipError::Ambiguous`], and all that a server can do wrong.
+    /// [`KmipError::NoKey`], [`KmipError::Ambiguous`], and everything that a server can do wrong.
     pub fn show(&self, key: &str) -> Result<Family, KmipError> {
         resolve(&mut self.client.connection(format!("find key {key}")), key)
     }
 
-    /// Makes a new version of `key` for the same cipher, and makes it Active: by the server's own Re-key where it has
-    /// that, else as `NAME/n`. The older versions stay as they are.
+    /// Makes a new version of `key` for the same cipher, and makes it Active: by the server's own Re-key if it has
+    /// that, otherwise as `NAME/n`. The older versions are unchanged.
     ///
     /// # Errors
     /// As [`Keyring::show`] and [`Keyring::create`]; [`KmipError::NotPossible`] for a key without a name on a server
@@ -310,17 +310,17 @@ impl Keyring {
     /// Makes the Pre-Active object `key` Active.
     ///
     /// # Errors
-    /// As [`Keyring::show`], and what the server says against it.
+    /// As [`Keyring::show`], and the server's refusal.
     pub fn activate(&self, key: &str) -> Result<(), KmipError> {
         let mut connection = self.client.connection(format!("activate key {key}"));
         let id = exact(&mut connection, key)?.id;
         made_active(&mut connection, &id)
     }
 
-    /// Revokes the one object `key`: it becomes Compromised where the reason is a compromise, else Deactivated.
+    /// Revokes the one object `key`: it becomes Compromised if the reason is a compromise, otherwise Deactivated.
     ///
     /// # Errors
-    /// As [`Keyring::show`], and what the server says against it.
+    /// As [`Keyring::show`], and the server's refusal.
     pub fn revoke(&self, key: &str, reason: RevocationReason) -> Result<(), KmipError> {
         let mut connection = self.client.connection(format!("revoke key {key}"));
         let id = exact(&mut connection, key)?.id;
@@ -361,7 +361,7 @@ impl Keyring {
     /// The material of the one object `key`, whatever its state, and what the server says about it.
     ///
     /// # Errors
-    /// As [`Keyring::show`], and what the server says against it.
+    /// As [`Keyring::show`], and the server's refusal.
     pub fn export(&self, key: &str) -> Result<(Attributes, Zeroizing<Vec<u8>>), KmipError> {
         let mut connection = self.client.connection(format!("export key {key}"));
         let found = exact(&mut connection, key)?;
@@ -543,7 +543,7 @@ pub(super) fn by_id(connection: &mut Connection, key: &str) -> Result<Result<Key
     }
 }
 
-/// What to say of a key that was found neither by identifier, which the server `refused`, nor by name.
+/// The error for a key that was found neither by identifier, which the server `refused`, nor by name.
 fn not_found(connection: &Connection, key: &str, refused: KmipError) -> KmipError {
     if refused.is_missing() { KmipError::NoKey { key: key.to_owned(), server: connection.server() } } else { refused }
 }
@@ -636,7 +636,7 @@ fn versioned(base: &str, number: u32) -> String {
     if number == 1 { base.to_owned() } else { format!("{base}/{number}") }
 }
 
-/// A name and, where it is that of a later version, its number.
+/// A name and, if it is that of a later version, its number.
 fn split_version(name: &str) -> (&str, Option<u32>) {
     let split = name.rsplit_once('/').and_then(|(base, digits)| {
         let number = digits.parse().ok().filter(|number: &u32| *number >= 2 && *digits == number.to_string())?;

@@ -22,8 +22,8 @@ pub trait Request {
     /// Which operation it is.
     const OPERATION: Operation;
 
-    /// Whether a second sending changes nothing, so that a client that had no answer may try again. Where it does not,
-    /// a lost answer leaves open whether the server did it.
+    /// Whether a second sending changes nothing, so that a client that got no answer may try again. Otherwise, a lost
+    /// answer leaves open whether the server did it.
     const REPEATABLE: bool;
 
     /// The contents of the payload, in the order and spelling of `version`.

@@ -1,4 +1,4 @@
-//! One key of a key server as a [`KeySource`]: found once, kept in memory, never asked for again.
+//! One key of a key server as a [`KeySource`]: found once, kept in memory, never fetched again.
 //!
 //! What is sealed names the key by the server's unique identifier, so it stays readable when names are moved on the
 //! server. The secret is never the key itself but derived from it, `subkey(material, "kmip kek", [unique identifier])`:
@@ -42,14 +42,14 @@ impl fmt::Debug for KmipSource {
 }
 
 impl KmipSource {
-    /// Finds the key that `url` names, and gets it where it is Active: `kmip://host[:5696]/KEY?cert=…&key=…&ca=…`, or
+    /// Finds the key that `url` names, and gets it if it is Active: `kmip://host[:5696]/KEY?cert=…&key=…&ca=…`, or
     /// `kmip:FILE.toml`.
     ///
-    /// KEY is a unique identifier or a name. Of a name's versions the newest Active one is current. Where none is
-    /// Active, the source opens all the same, for old data, and [`KeySource::current`] says why it has no key.
+    /// KEY is a unique identifier or a name. Of a name's versions the newest Active one is current. If none is Active,
+    /// the source still opens, for old data, and [`KeySource::current`] says why it has no key.
     ///
     /// # Errors
-    /// [`KeyError::Kmip`] with all that can be wrong with the address, the servers, and the key.
+    /// [`KeyError::Kmip`] with everything that can be wrong with the address, the servers, and the key.
     pub fn open(url: &str) -> Result<Self, KeyError> {
         let keyring = Keyring::open(url)?;
         let key = keyring.address().key()?.to_owned();

@@ -18,7 +18,7 @@ macro_rules! tags {
             /// Every tag that has a name here.
             pub const KNOWN: &'static [Self] = &[$(Self::$name),*];
 
-            /// Name of the tag in the standard, where it is known here.
+            /// Name of the tag in the standard, if it is known here.
             #[must_use]
             pub fn name(self) -> Option<&'static str> {
                 match self {

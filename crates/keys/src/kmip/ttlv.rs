@@ -217,7 +217,7 @@ impl fmt::Debug for Value {
 pub struct Malformed {
     /// Tags from the outermost item to the one at fault, with ` > ` between them.
     pub path: String,
-    /// Where the item at fault begins, in bytes from the start of the message, where known.
+    /// Where the item at fault begins, in bytes from the start of the message, if known.
     pub offset: Option<usize>,
     /// What was found there, and what was expected.
     pub found: String,

@@ -592,7 +592,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_that_are_gone_or_damaged_are_errors() {
+    fn missing_or_damaged_rows_are_errors() {
         let workload = make(&plan(), "oltp");
         let next = |store: &dyn Store| workload.client(alone(0, 0)).next(store, &mut Names::default());
         let gone = next(&MemoryStore::new()).unwrap_err().to_string();
