@@ -1,5 +1,5 @@
-//! A program that has its sealed database open reseals it under another cipher and a newer key, while it goes on reading
-//! and writing; and a plain database becomes a sealed one in the same way.
+//! A program that has its sealed database open reseals it under another cipher and a newer key, while it goes on
+//! reading and writing; and a plain database becomes a sealed one in the same way.
 //!
 //! `cargo run --example reseal`
 

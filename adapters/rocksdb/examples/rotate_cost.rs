@@ -1,5 +1,5 @@
-//! What rotating the key of a store in use costs: how long it takes until all headers are under the new version, and how
-//! long a reader waits meanwhile, beside slices of the same length without a rotation.
+//! What rotating the key of a store in use costs: how long it takes until all headers are under the new version, and
+//! how long a reader waits meanwhile, beside slices of the same length without a rotation.
 //!
 //! `cargo run --release --example rotate_cost -- [ROTATIONS] [TABLES] [KIB_A_TABLE] [READERS]`
 //!

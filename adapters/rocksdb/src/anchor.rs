@@ -1,9 +1,10 @@
-//! An anchor: a place outside the store that remembers how new the store was, so that an older copy of *all* its files is
-//! an error. Whoever can change the store must not be able to change the anchor: a file on other storage, for example.
+//! An anchor: a place outside the store that remembers how new the store was, so that an older copy of *all* its files
+//! is an error. Whoever can change the store must not be able to change the anchor: a file on other storage, for
+//! example.
 //!
-//! The anchor is written behind the catalogue, once that is on stable storage, and so never knows of more than the store
-//! has; a crash between the two leaves it one step behind, which is no error. It knows files that came and went, and no
-//! single writes: an older state of the newest log within one step is what it cannot see.
+//! The anchor is written behind the catalogue, once that is on stable storage, and so never knows of more than the
+//! store has; a crash between the two leaves it one step behind, which is no error. It knows files that came and went,
+//! and no single writes: an older state of the newest log within one step is what it cannot see.
 //!
 //! - [`FileAnchor`]: a file on other storage
 //! - [`KmipAnchor`]: an attribute on a key server (feature `kmip`)

@@ -1,12 +1,12 @@
-//! The catalogue of each directory that sealed files are in: kept up to date as files come and go, and asked before one is
-//! opened. What it holds is `sealstone_seal::catalogue`; which file operation has which effect is decided here.
+//! The catalogue of each directory that sealed files are in: kept up to date as files come and go, and asked before one
+//! is opened. What it holds is `sealstone_seal::catalogue`; which file operation has which effect is decided here.
 //!
 //! Three rules keep it right through a crash, whatever of the unsynced writes survives:
-//! - A change is written before the operation that it speaks of, and is on stable storage before a log is made, and before
-//!   anything is appended to a manifest. So a file that anything was promised of is listed.
-//! - The removal of a log, a manifest or a control file is on stable storage before the file goes: `remove` waits for that with a
-//!   log, and defers it with the others, which are small. Tables and blob files go at once, since the manifest says which of
-//!   them must be there.
+//! - A change is written before the operation that it speaks of, and is on stable storage before a log is made, and
+//!   before anything is appended to a manifest. So a file that anything was promised of is listed.
+//! - The removal of a log, a manifest or a control file is on stable storage before the file goes: `remove` waits for
+//!   that with a log, and defers it with the others, which are small. Tables and blob files go at once, since the
+//!   manifest says which of them must be there.
 //! - A rename lists the file under its new name beside what had that name before, until the directory was synced.
 //!
 //! Not here: the file system's own calls (`shim/sealed_fs.cc`), sealing (`file_system`).
@@ -153,8 +153,8 @@ impl Catalogues {
         checked.or_else(|error| refuse(path, error))
     }
 
-    /// How much of the file listed at `path` is known to be on stable storage, without looking at the file: for one whose
-    /// header cannot be read. None if no file is listed there.
+    /// How much of the file listed at `path` is known to be on stable storage, without looking at the file: for one
+    /// whose header cannot be read. None if no file is listed there.
     pub(crate) fn synced(&self, path: &str) -> Result<Option<u64>, Refusal> {
         let (directory, name) = split(path);
         let found = self.directory(&directory);
@@ -169,8 +169,8 @@ impl Catalogues {
     }
 
     /// The log at `path`, whose id is `file_id`, was read from its beginning to `whole_bytes`, in stored bytes. If this
-    /// environment holds the lock of its directory, that is a recovery: what it holds is state of the store from now on,
-    /// though perhaps nobody synced it, and RocksDB may keep the log for long, for a transaction that is prepared.
+    /// environment holds the lock of its directory, that is a recovery: what it holds is state of the store from now
+    /// on, though perhaps nobody synced it, and RocksDB may keep the log for long, for a transaction that is prepared.
     pub(crate) fn recovered(&self, path: &str, file_id: &FileId, whole_bytes: u64) -> Result<(), Refusal> {
         let (directory, name) = split(path);
         if !self.is_locked(&directory) {
@@ -194,8 +194,8 @@ impl Catalogues {
         Ok(())
     }
 
-    /// Before the file at `path` is removed. Returns whether the caller is to remove it now; else it goes later, and is to
-    /// be hidden until then.
+    /// Before the file at `path` is removed. Returns whether the caller is to remove it now; else it goes later, and is
+    /// to be hidden until then.
     pub(crate) fn remove(&self, path: &str) -> Result<bool, Refusal> {
         let (directory, name) = split(path);
         let (kind, _) = rocksdb_name(name);
@@ -331,8 +331,8 @@ impl Catalogues {
         taken.into_iter().try_for_each(|path| self.finish(&path))
     }
 
-    /// What the file at `path` is, checked against its own directory's catalogue, and how much of it was synced. None for
-    /// one that is not sealed.
+    /// What the file at `path` is, checked against its own directory's catalogue, and how much of it was synced. None
+    /// for one that is not sealed.
     fn look(&self, path: &str) -> Result<Option<(HeaderInfo, u64)>, Refusal> {
         match directory::header(self.files(), path)? {
             Some(Ok(info)) => {
@@ -345,7 +345,8 @@ impl Catalogues {
     }
 }
 
-/// The catalogues of directories that somebody else may be writing: a look from outside, on the operating system's files.
+/// The catalogues of directories that somebody else may be writing: a look from outside, on the operating system's
+/// files.
 pub(crate) struct View<'a> {
     reading: Reading<'a>,
     directories: BTreeMap<String, Directory>,
@@ -386,8 +387,8 @@ impl<'a> View<'a> {
         self.directory(&directory).is_ok_and(|found| found.is_leaving(name))
     }
 
-    /// Compares how new the store in `directory` is with what `anchor` remembers. Returns what it remembered, and what is
-    /// there.
+    /// Compares how new the store in `directory` is with what `anchor` remembers. Returns what it remembered, and what
+    /// is there.
     pub(crate) fn check_anchor(
         &mut self,
         directory: &str,

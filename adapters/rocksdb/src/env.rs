@@ -24,8 +24,8 @@ pub struct DbOptions {
 }
 
 impl Default for DbOptions {
-    /// Creates what is missing, and keeps to RocksDB's own defaults otherwise: damage in what was synced of a log stops the
-    /// opening in every recovery mode.
+    /// Creates what is missing, and keeps to RocksDB's own defaults otherwise: damage in what was synced of a log stops
+    /// the opening in every recovery mode.
     fn default() -> Self {
         Self { text: "create_if_missing=true".into(), cache_bytes: None, transactions: false }
     }
@@ -39,10 +39,9 @@ impl Default for DbOptions {
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// # let dir = tempfile::tempdir()?;
 /// let keys = sealstone_keys::file::KeyFile::create(dir.path().join("key"), "example")?;
-/// let env = SealedEnv::new(Arc::new(keys), sealstone_cipher::registry::cipher("aes-256")?, sealstone_cipher::backend::Backend::auto());
-/// let db = env.open(&dir.path().join("db"), &DbOptions::default())?;
-/// db.put(b"17", b"seventeen", false)?;
-/// assert_eq!(db.get(b"17")?.as_deref(), Some(&b"seventeen"[..]));
+/// let env = SealedEnv::new(Arc::new(keys), sealstone_cipher::registry::cipher("aes-256")?,
+/// sealstone_cipher::backend::Backend::auto()); let db = env.open(&dir.path().join("db"), &DbOptions::default())?;
+/// db.put(b"17", b"seventeen", false)?; assert_eq!(db.get(b"17")?.as_deref(), Some(&b"seventeen"[..]));
 /// # Ok(())
 /// # }
 /// ```
@@ -66,7 +65,8 @@ impl SealedEnv {
 
     /// On the operating system's files, for the time of a conversion: files that are not sealed are read as they are.
     /// New files are sealed, and [`Reseal`](crate::reseal::Reseal) rewrites the others; once it finds none left, plain
-    /// files are refused again. Until then whoever can write in the directory can make the database read what they like.
+    /// files are refused again. Until then whoever can write in the directory can make the database read what they
+    /// like.
     pub fn converting(sealing: Sealing) -> Self {
         Self::on(Base::Files, sealing, true)
     }

@@ -22,8 +22,8 @@ use crate::sealing::Sealing;
 
 /// How much of a frame file is fetched at once.
 const FRAMES_READ_BYTES: usize = 256 << 10;
-/// Stored bytes of pages that are fetched and opened at once: few enough to stay in the CPU's cache from the read to the
-/// copy into RocksDB's buffer.
+/// Stored bytes of pages that are fetched and opened at once: few enough to stay in the CPU's cache from the read to
+/// the copy into RocksDB's buffer.
 const PIECE_BYTES: usize = 256 << 10;
 
 /// Reading of stored bytes failed; whoever does the reading knows why.
@@ -147,8 +147,8 @@ impl SealedFiles {
         Ok(Writer { name: name.to_owned(), file, kind, stored, meter, spare, catalogues: Arc::clone(&self.catalogues) })
     }
 
-    /// For whoever is about to write, and so to wait for the log of a database of this environment: makes key stream for that
-    /// log, if it needs some.
+    /// For whoever is about to write, and so to wait for the log of a database of this environment: makes key stream
+    /// for that log, if it needs some.
     #[inline]
     pub(crate) fn prepare_logs(&self) {
         if self.ahead.wanted.load(Ordering::Relaxed) {
@@ -212,8 +212,8 @@ impl SealedFiles {
         Ok(Reader::new(name, Some(file), Arc::clone(&self.meter), content))
     }
 
-    /// Opens a log whose header is not there, `found` says how: what a power cut leaves of one that was never synced. Where
-    /// nothing follows it was empty, or is now; where something does, that is lost and RocksDB must see so.
+    /// Opens a log whose header is not there, `found` says how: what a power cut leaves of one that was never synced.
+    /// Where nothing follows it was empty, or is now; where something does, that is lost and RocksDB must see so.
     fn open_lost_log(
         &self,
         name: &str,
@@ -268,8 +268,8 @@ pub(crate) fn is_manifest_name(path: &str) -> bool {
 const LOG_BLOCK_BYTES: u64 = 32 << 10;
 const LOG_RECORD_HEADER_BYTES: u64 = 7;
 
-/// What follows the data of a log at `end` where a record was torn: bytes that RocksDB's reader takes for the beginning of
-/// a record that its writer did not complete. Without them the log would seem to end there on purpose, and the
+/// What follows the data of a log at `end` where a record was torn: bytes that RocksDB's reader takes for the beginning
+/// of a record that its writer did not complete. Without them the log would seem to end there on purpose, and the
 /// recovery modes that stop at a hole would go on behind it.
 ///
 /// A record never begins in the last six bytes of a block; the writer fills those with zeros. So does this.
@@ -332,8 +332,8 @@ impl Drop for Writer {
     }
 }
 
-/// The logs that are written, whose key stream is made by those who wait for them: sealing happens under the lock that all
-/// writers of a database share, and what is done before does not hold them up.
+/// The logs that are written, whose key stream is made by those who wait for them: sealing happens under the lock that
+/// all writers of a database share, and what is done before does not hold them up.
 #[derive(Default)]
 struct Ahead {
     /// Whether a log needs key stream.
@@ -363,7 +363,8 @@ impl Ahead {
     }
 }
 
-/// Memory of writers that have ended, for the next ones: to grow a megabyte anew for each file costs as much as to seal it.
+/// Memory of writers that have ended, for the next ones: to grow a megabyte anew for each file costs as much as to seal
+/// it.
 #[derive(Default)]
 struct Spare(Mutex<Vec<Vec<u8>>>);
 
@@ -402,12 +403,13 @@ impl Syncer {
         Ok(self.catalogues.make_durable()?)
     }
 
-    /// Records that the first `stored_bytes` bytes of the file are on stable storage. The first time, returns what is to
-    /// be written into the file's own header area.
+    /// Records that the first `stored_bytes` bytes of the file are on stable storage. The first time, returns what is
+    /// to be written into the file's own header area.
     pub(crate) fn synced(&self, stored_bytes: u64) -> Result<Option<SyncedMark>, Failure> {
         match self.catalogues.record_synced(&self.directory, &self.file_id, stored_bytes) {
-            // An edit of a manifest is on stable storage. If RocksDB heard otherwise, it would remove the tables that the edit
-            // names, and the store could not be opened again. The next change of the catalogue has to record it first, or fails.
+            // An edit of a manifest is on stable storage. If RocksDB heard otherwise, it would remove the tables that
+            // the edit names, and the store could not be opened again. The next change of the catalogue has to record
+            // it first, or fails.
             Err(_) if self.is_manifest => {}
             recorded => recorded?,
         }

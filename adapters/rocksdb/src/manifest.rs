@@ -53,8 +53,8 @@ impl Family {
         Self { name: name.into(), ..Self::default() }
     }
 
-    /// Number and length in bytes of its blob files. One is part of the database as long as a table begins in it, or one
-    /// does in an older file and some of its values are not garbage.
+    /// Number and length in bytes of its blob files. One is part of the database as long as a table begins in it, or
+    /// one does in an older file and some of its values are not garbage.
     pub(crate) fn blob_files(&self) -> impl Iterator<Item = (u64, u64)> {
         let referred: BTreeSet<u64> = self.tables.values().filter_map(|table| table.oldest_blob).collect();
         let oldest = self.blobs.keys().find(|number| referred.contains(number)).copied();
@@ -75,8 +75,8 @@ pub(crate) struct LiveSet {
     pub(crate) next_file_number: u64,
     /// Logs before this one are not needed.
     pub(crate) min_log_number_to_keep: u64,
-    /// Logs that the database knows to be there, with the bytes of them that were on stable storage at least. Only where
-    /// it was opened with `track_and_verify_wals_in_manifest`, and only those that are no longer written.
+    /// Logs that the database knows to be there, with the bytes of them that were on stable storage at least. Only
+    /// where it was opened with `track_and_verify_wals_in_manifest`, and only those that are no longer written.
     pub(crate) wals: BTreeMap<u64, Option<u64>>,
     /// Bytes at the end that are no whole record: a writer was stopped there, and they count for nothing.
     pub(crate) unfinished_bytes: u64,

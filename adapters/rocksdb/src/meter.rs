@@ -97,8 +97,8 @@ fn weight(bytes: usize) -> u64 {
     if call.is_multiple_of(every) { every } else { 0 }
 }
 
-/// The number that a thread's first call has. Threads that make few calls, such as the clients of one short slice, would
-/// each have their first one measured and counted for many if all began at 0; so they begin all over the range.
+/// The number that a thread's first call has. Threads that make few calls, such as the clients of one short slice,
+/// would each have their first one measured and counted for many if all began at 0; so they begin all over the range.
 fn first_call() -> u64 {
     static THREADS: AtomicU64 = AtomicU64::new(0);
     // odd, so that a run of threads meets every remainder equally often

@@ -1,5 +1,5 @@
-//! Takes the keys of a sealed file from its header while others may be rewriting that: the writer of a log its record of
-//! what was synced, a rotation the wrapped key. Not here: pages and frames (`file_system`, `rest`).
+//! Takes the keys of a sealed file from its header while others may be rewriting that: the writer of a log its record
+//! of what was synced, a rotation the wrapped key. Not here: pages and frames (`file_system`, `rest`).
 
 use std::thread;
 use std::time::Duration;
@@ -43,8 +43,8 @@ pub(crate) fn open<E>(
     settled(header, read, |header| SealedFile::open(keys, backend, header.stored()))
 }
 
-/// Does `attempt` with `header`, and again with what `read` gives as long as the header may be a mixture. What fails for
-/// good is tried once and costs a millisecond more.
+/// Does `attempt` with `header`, and again with what `read` gives as long as the header may be a mixture. What fails
+/// for good is tried once and costs a millisecond more.
 pub(crate) fn settled<T, E>(
     mut header: Header,
     mut read: impl FnMut(&mut [u8]) -> Result<usize, E>,

@@ -5,17 +5,17 @@
 //! So resealing is to make RocksDB replace its files, one by one:
 //!
 //! - A table is compacted alone, into its own level, by `CompactFiles`. That works in the calling thread, hence under a
-//!   limit of its own ([`Reseal::rate`]), leaves the shape of the levels alone, and is one atomic change of the manifest:
-//!   a kill loses the file at hand and nothing else. `CompactRange` would merge levels, take whole key ranges at once,
-//!   and work in RocksDB's own threads.
+//!   limit of its own ([`Reseal::rate`]), leaves the shape of the levels alone, and is one atomic change of the
+//!   manifest: a kill loses the file at hand and nothing else. `CompactRange` would merge levels, take whole key ranges
+//!   at once, and work in RocksDB's own threads.
 //! - Values in blob files move along with the table that refers to them; a blob file without references is removed.
 //! - The write-ahead log ends by a flush. `OPTIONS` files and `IDENTITY` are copied and renamed into place.
 //! - The manifest and `CURRENT` are RocksDB's alone: it writes them anew whenever a database is opened (or once the
 //!   manifest passes `max_manifest_file_size`), so after resealing a database that stays open they are what is left.
 //!
-//! What is still to be done is read from the headers of the files. So there is no state to lose: after a kill, resealing
-//! once more goes on with what is left. Not here: the work itself (`reseal/work.rs`), the limit on it (`pace`), what is
-//! sealed in a directory (`rest`).
+//! What is still to be done is read from the headers of the files. So there is no state to lose: after a kill,
+//! resealing once more goes on with what is left. Not here: the work itself (`reseal/work.rs`), the limit on it
+//! (`pace`), what is sealed in a directory (`rest`).
 
 mod control_files;
 mod error;
@@ -88,8 +88,8 @@ impl Report {
 }
 
 /// Opens the database in `dir`, which nobody else has open, to reseal it: with the options and column families it was
-/// last opened with. With `from_plain`, files in the clear are read as they are until they are sealed; without, they are
-/// an error.
+/// last opened with. With `from_plain`, files in the clear are read as they are until they are sealed; without, they
+/// are an error.
 ///
 /// # Errors
 /// A directory that is no store or whose files are in the clear, a store in use, no key, another key, damage. Nothing

@@ -24,8 +24,8 @@ pub struct Sealing {
     pub backend: Backend,
     /// Bytes of data in a page of a table file: a power of two from 4096 to 65536.
     pub page_bytes: u32,
-    /// What remembers outside the store how new it was, so that an older copy of all its files is an error. An environment
-    /// with an anchor is for one store.
+    /// What remembers outside the store how new it was, so that an older copy of all its files is an error. An
+    /// environment with an anchor is for one store.
     pub anchor: Option<Arc<dyn Anchor>>,
 }
 

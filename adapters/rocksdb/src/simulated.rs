@@ -1,5 +1,5 @@
-//! Databases on files that a test keeps (feature `simulator`): the trait of such files, and environments on them, sealed
-//! or not. Not part of the library that is shipped. Not here: a file system that loses things (`dev/simulator`).
+//! Databases on files that a test keeps (feature `simulator`): the trait of such files, and environments on them,
+//! sealed or not. Not part of the library that is shipped. Not here: a file system that loses things (`dev/simulator`).
 
 use std::path::Path;
 use std::sync::Arc;

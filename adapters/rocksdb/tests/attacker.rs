@@ -1,14 +1,15 @@
 //! An attacker who may do anything to the files of a closed store, and has older copies of them and those of another
-//! store under the same key, but not the key: files removed, emptied, cut, renamed, added, put back in an older state or
-//! taken from the other store, one attack alone and in every combination of two. What the store does then is counted:
+//! store under the same key, but not the key: files removed, emptied, cut, renamed, added, put back in an older state
+//! or taken from the other store, one attack alone and in every combination of two. What the store does then is
+//! counted:
 //!
 //! - refused: it does not open, or a read fails
 //! - harmless: it opens, and holds what it held
 //! - stale: it opens, and holds something that was overwritten or deleted
 //! - lost: it opens, and lacks something that was written and synced
 //!
-//! The last two must not happen. What remains possible, putting back an older copy of every file at once, takes more than
-//! two files and is for an anchor to find; see SECURITY.md.
+//! The last two must not happen. What remains possible, putting back an older copy of every file at once, takes more
+//! than two files and is for an anchor to find; see SECURITY.md.
 
 use std::collections::BTreeMap;
 use std::fs;

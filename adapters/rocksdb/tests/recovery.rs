@@ -1,5 +1,5 @@
-//! What a recovery goes on from: it is promised from then on, and what a crash took before is no obstacle. Not here: recoveries by
-//! the thousand on a disk that forgets (`dev/simulator`).
+//! What a recovery goes on from: it is promised from then on, and what a crash took before is no obstacle. Not here:
+//! recoveries by the thousand on a disk that forgets (`dev/simulator`).
 
 mod site;
 
@@ -46,7 +46,8 @@ fn copy(from: &Path, to: &Path) {
     }
 }
 
-/// A log that nobody synced is state of the store once a recovery has gone on from it, and RocksDB may keep it for long.
+/// A log that nobody synced is state of the store once a recovery has gone on from it, and RocksDB may keep it for
+/// long.
 #[test]
 fn a_log_that_a_recovery_read_can_no_longer_be_cut() {
     let site = Site::new();
@@ -77,8 +78,8 @@ fn a_log_that_a_recovery_read_can_no_longer_be_cut() {
     assert_eq!(count(&open(&site.env(), &cut, "").unwrap()), 20);
 }
 
-/// A crash takes logs that nobody synced, although the catalogue lists them. RocksDB gives their numbers again, to tables that
-/// the next crash may leave without the change that lists them.
+/// A crash takes logs that nobody synced, although the catalogue lists them. RocksDB gives their numbers again, to
+/// tables that the next crash may leave without the change that lists them.
 #[test]
 fn the_numbers_of_what_a_crash_took_are_given_again() {
     let site = Site::new();
@@ -104,7 +105,8 @@ fn the_numbers_of_what_a_crash_took_are_given_again() {
     assert_eq!(count(&open(&site.env(), &last, "").unwrap()), entries);
 }
 
-/// A log is as long as a memory table: one that is no longer needed must not take its room until something else is synced.
+/// A log is as long as a memory table: one that is no longer needed must not take its room until something else is
+/// synced.
 #[test]
 fn a_log_that_was_flushed_is_gone_at_once() {
     let site = Site::new();

@@ -1,5 +1,6 @@
-//! Resealing an open database: another cipher, another key version, from plain to sealed, always while one thread writes
-//! and one reads. Not here: kills (`dev/e2e/tests/reseal_crash.rs`), the command (`dev/e2e/tests/reseal_cli.rs`).
+//! Resealing an open database: another cipher, another key version, from plain to sealed, always while one thread
+//! writes and one reads. Not here: kills (`dev/e2e/tests/reseal_crash.rs`), the command
+//! (`dev/e2e/tests/reseal_cli.rs`).
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -110,8 +111,8 @@ impl Site {
     }
 }
 
-/// RocksDB removes older files of options when it opens a database; they go when the catalogue says so on stable storage,
-/// and until then nobody but the catalogue knows.
+/// RocksDB removes older files of options when it opens a database; they go when the catalogue says so on stable
+/// storage, and until then nobody but the catalogue knows.
 #[test]
 fn files_that_are_about_to_go_are_left_to_go() {
     let site = Site::new();

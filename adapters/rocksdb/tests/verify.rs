@@ -1,5 +1,5 @@
-//! What `rest verify` says of destroyed stores: files removed, emptied or swapped, one by one and in every combination of
-//! two, in databases, backups and directories of loose tables. Not here: changed bytes within a file (`sealed.rs`).
+//! What `rest verify` says of destroyed stores: files removed, emptied or swapped, one by one and in every combination
+//! of two, in databases, backups and directories of loose tables. Not here: changed bytes within a file (`sealed.rs`).
 
 mod site;
 
@@ -289,8 +289,9 @@ fn what_a_crash_leaves_is_no_damage() {
     // RocksDB removes the log behind the flush, on a thread of its own
     let mut waits = (0..500).map(|_| std::thread::sleep(Duration::from_millis(10)));
     assert!(waits.any(|()| !ended.exists()));
-    // as a power cut leaves it: the log not synced and nothing of it written, the one before not removed after all, a table that
-    // the catalogue was to list, and one of which only the beginning was written, a file under its first name
+    // as a power cut leaves it: the log not synced and nothing of it written, the one before not removed after all, a
+    // table that the catalogue was to list, and one of which only the beginning was written, a file under its first
+    // name
     let killed = site.path("killed");
     copy(&site.path("db"), &killed);
     let current = &only(&killed, "", ".log");

@@ -1,4 +1,5 @@
-//! Why a lab is not as it was wanted, worded for the person who reads it. Not here: what servers say of themselves (`log`).
+//! Why a lab is not as it was wanted, worded for the person who reads it. Not here: what servers say of themselves
+//! (`log`).
 
 use std::path::{Path, PathBuf};
 
@@ -113,7 +114,10 @@ pub enum LabError {
         found: String,
     },
     /// A member ended while the replica set was waited for.
-    #[error("member 127.0.0.1:{port} of the replica set in {} ended\n{}its log is {}", dir.display(), lines(said), log.display())]
+    #[error(
+        "member 127.0.0.1:{port} of the replica set in {} ended\n{}its log is {}", dir.display(), lines(said),
+        log.display()
+    )]
     MemberEnded {
         /// Port of the member.
         port: u16,

@@ -95,8 +95,8 @@ struct Record<K: ServerKind> {
     options: K::Options,
 }
 
-/// A server on 127.0.0.1. It ends with the value, at once and whatever it was doing, unless [`Instance::leave_running`] was
-/// called.
+/// A server on 127.0.0.1. It ends with the value, at once and whatever it was doing, unless [`Instance::leave_running`]
+/// was called.
 #[derive(Debug)]
 pub struct Instance<K: ServerKind> {
     dir: PathBuf,
@@ -140,8 +140,8 @@ impl<K: ServerKind> Instance<K> {
         }
     }
 
-    /// Takes over the server in `dir` that another process started, whether it runs or not; `None` if there never was one.
-    /// It ends with the value.
+    /// Takes over the server in `dir` that another process started, whether it runs or not; `None` if there never was
+    /// one. It ends with the value.
     ///
     /// # Errors
     /// [`LabError::BadState`], [`LabError::Io`].

@@ -1,5 +1,5 @@
-//! MongoDB's server: how one is started, waited for and ended; with the feature `mongodb`, replica sets of them. Not here: what
-//! they are asked by users (`adapters/stores`), what their extension does (`adapters/wiredtiger`).
+//! MongoDB's server: how one is started, waited for and ended; with the feature `mongodb`, replica sets of them. Not
+//! here: what they are asked by users (`adapters/stores`), what their extension does (`adapters/wiredtiger`).
 
 #[cfg(feature = "mongodb")]
 mod admin;

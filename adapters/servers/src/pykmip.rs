@@ -47,8 +47,9 @@ from kmip.services.server.server import KmipServer
 multiprocessing.Manager = lambda: types.SimpleNamespace(dict=dict)
 pem = lambda name: os.path.join(sys.argv[3], name)
 with KmipServer(hostname='127.0.0.1', port=int(sys.argv[1]), certificate_path=pem('server.pem'),
-        key_path=pem('server-key.pem'), ca_path=pem('ca.pem'), auth_suite='TLS1.2', config_path=None, log_path=sys.argv[2],
-        policy_path='.', enable_tls_client_auth=True, logging_level='INFO', database_path='pykmip.db') as server:
+        key_path=pem('server-key.pem'), ca_path=pem('ca.pem'), auth_suite='TLS1.2', config_path=None,
+        log_path=sys.argv[2], policy_path='.', enable_tls_client_auth=True, logging_level='INFO',
+        database_path='pykmip.db') as server:
     server.serve()
 ";
 /// What its log says once it listens.
@@ -182,8 +183,8 @@ struct Address<'a> {
     timeout_ms: u64,
 }
 
-/// A key server on 127.0.0.1, in the directory `lab.kms` of a lab. It ends with the value, unless [`PyKmip::leave_running`] was
-/// called.
+/// A key server on 127.0.0.1, in the directory `lab.kms` of a lab. It ends with the value, unless
+/// [`PyKmip::leave_running`] was called.
 #[derive(Debug)]
 pub struct PyKmip {
     instance: Instance<Kind>,
@@ -195,8 +196,8 @@ impl PyKmip {
     /// [`PyKmip::address_file`] asks for. A directory that had a server keeps its keys and its port.
     ///
     /// # Errors
-    /// [`LabError::NoProgram`]; a directory that cannot be written; a server that runs there already, or does not start.
-    /// No process is left behind.
+    /// [`LabError::NoProgram`]; a directory that cannot be written; a server that runs there already, or does not
+    /// start. No process is left behind.
     pub fn start(lab: &Path, options: PyKmipOptions) -> Result<Self, LabError> {
         let program = Some(PROGRAM.find(options.program.as_deref())?);
         let options = PyKmipOptions { program, ..options };
@@ -285,8 +286,8 @@ impl PyKmip {
         self.instance.address()
     }
 
-    /// The file that leads a client to the key: `kmip:` and this path is a key source. There is none for a server that was
-    /// given its certificates.
+    /// The file that leads a client to the key: `kmip:` and this path is a key source. There is none for a server that
+    /// was given its certificates.
     #[must_use]
     pub fn address_file(&self) -> PathBuf {
         self.instance.dir().join(ADDRESS_FILE)

@@ -1,5 +1,5 @@
-//! What a server of a lab is: a row of the table, the settings that it is started with, and what can be done with the ones
-//! that were started. Not here: the table itself (`registry`), a directory with servers in it (`Lab`).
+//! What a server of a lab is: a row of the table, the settings that it is started with, and what can be done with the
+//! ones that were started. Not here: the table itself (`registry`), a directory with servers in it (`Lab`).
 
 use std::collections::BTreeMap;
 use std::fmt::Debug;
@@ -91,8 +91,8 @@ impl Settings {
     }
 }
 
-/// Servers of one kind in the directory of a lab. They end with the value, at once, unless [`Running::leave_running`] is
-/// called.
+/// Servers of one kind in the directory of a lab. They end with the value, at once, unless [`Running::leave_running`]
+/// is called.
 pub trait Running: Debug {
     /// The processes that run.
     fn pids(&mut self) -> Vec<i32>;

@@ -51,8 +51,8 @@ pub fn lock(dir: &Path) -> Result<Flock<File>, LabError> {
     Flock::lock(file, FlockArg::LockExclusiveNonblock).map_err(|_| LabError::InUse { dir: dir.to_owned() })
 }
 
-/// Refuses `dir` if it has anything in it but files of a lab itself (`lab.*`), such as its key. A directory that is not there
-/// is free.
+/// Refuses `dir` if it has anything in it but files of a lab itself (`lab.*`), such as its key. A directory that is not
+/// there is free.
 ///
 /// # Errors
 /// [`LabError::NotEmpty`].

@@ -1,5 +1,5 @@
-//! One process and its record, with a shell script as the server: what every server has in common. Not here: real servers
-//! (`lab.rs`, `dev/e2e`).
+//! One process and its record, with a shell script as the server: what every server has in common. Not here: real
+//! servers (`lab.rs`, `dev/e2e`).
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,5 +1,5 @@
-//! What a row of the table of stores says: a kind of store, its own settings, and how one comparison gets its engine. Not
-//! here: the table (`table`), any store.
+//! What a row of the table of stores says: a kind of store, its own settings, and how one comparison gets its engine.
+//! Not here: the table (`table`), any store.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;

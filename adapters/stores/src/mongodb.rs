@@ -3,8 +3,8 @@
 //! - [`MongoDb`] is a connection, [`MongoDbStore`] the store that workloads run on.
 //! - [`LabEngine`] and [`ClusterEngine`] provide a comparison with its stores, on its own servers or the user's.
 //!
-//! Not here: how servers are started (`adapters/servers`), the extension that seals a server's files, its options and the check
-//! of a data directory (`adapters/wiredtiger`), the format of sealed blocks (`sealstone-seal`).
+//! Not here: how servers are started (`adapters/servers`), the extension that seals a server's files, its options and
+//! the check of a data directory (`adapters/wiredtiger`), the format of sealed blocks (`sealstone-seal`).
 
 mod connection;
 mod document;

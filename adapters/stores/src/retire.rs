@@ -1,5 +1,5 @@
-//! Whether anything that is stored still needs a version of a key that is to be retired. Not here: retiring it (the key file or the
-//! key server), what is sealed how (the adapter of each engine).
+//! Whether anything that is stored still needs a version of a key that is to be retired. Not here: retiring it (the key
+//! file or the key server), what is sealed how (the adapter of each engine).
 
 use std::path::{Path, PathBuf};
 
@@ -69,7 +69,8 @@ pub enum RetireError {
     /// Blocks of a MongoDB member whose key nobody knows.
     #[cfg(feature = "mongodb")]
     #[error(
-        "key {key} was not retired: cannot tell which key {blocks} blocks in {} are under, such as in {example}: {why}\n\
+        "key {key} was not retired: cannot tell which key {blocks} blocks in {} are under, such as in {example}: \
+         {why}\n\
          see sealstone mongo check {}", dir.display(), dir.display()
     )]
     UnknownBlocks {

@@ -1,4 +1,5 @@
-//! The table of stores: help, flags, plans and tests are made from it. A new store is a folder, a row here and a feature.
+//! The table of stores: help, flags, plans and tests are made from it. A new store is a folder, a row here and a
+//! feature.
 
 use crate::kind::StoreKind;
 
@@ -25,8 +26,8 @@ pub enum UnknownStore {
     },
     /// This program was built without it.
     #[error(
-        "{name} is left out of this build\nbuild with it: make compare ARGS=\"--store {name}\", or make install for all of it \
-         (feature {feature})"
+        "{name} is left out of this build\nbuild with it: make compare ARGS=\"--store {name}\", or make install for \
+         all of it (feature {feature})"
     )]
     NotBuilt {
         /// The store.

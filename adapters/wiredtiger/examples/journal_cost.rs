@@ -1,7 +1,8 @@
-//! What it costs to bind the journal to its place and keep account of it: a record, a sync, and the look at all of it when a
-//! database is opened, beside the same on plain files. A measurement, not a test.
+//! What it costs to bind the journal to its place and keep account of it: a record, a sync, and the look at all of it
+//! when a database is opened, beside the same on plain files. A measurement, not a test.
 //!
-//! `cargo run --release -p sealstone-wiredtiger --example journal_cost [DIRECTORY]`: the directory decides whose disk it is
+//! `cargo run --release -p sealstone-wiredtiger --example journal_cost [DIRECTORY]`: the directory decides whose disk
+//! it is
 
 use std::error::Error;
 use std::fs::OpenOptions;

@@ -1,9 +1,9 @@
-//! What is sealed in a data directory of MongoDB, under which key, and what lies there in the clear. Reads headers only,
-//! needs no key, and the server may run meanwhile.
+//! What is sealed in a data directory of MongoDB, under which key, and what lies there in the clear. Reads headers
+//! only, needs no key, and the server may run meanwhile.
 //!
-//! Not here: whether blocks are genuine, which the server finds out as it reads them. Blocks are found where the storage
-//! engine (WiredTiger) puts them, in data files at multiples of 4,096 bytes, in the journal one record after the other;
-//! blocks that were freed and not yet overwritten are counted, too.
+//! Not here: whether blocks are genuine, which the server finds out as it reads them. Blocks are found where the
+//! storage engine (WiredTiger) puts them, in data files at multiples of 4,096 bytes, in the journal one record after
+//! the other; blocks that were freed and not yet overwritten are counted, too.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -35,7 +35,8 @@ const RECORD_SYSTEM: u8 = 0x84;
 #[derive(Debug, thiserror::Error)]
 pub enum CheckError {
     /// No data directory.
-    #[error("no MongoDB data in {}: there is no file WiredTiger\ngive the data directory of a server (--dbpath)", dir.display())]
+    #[error("no MongoDB data in {}: there is no file WiredTiger\ngive the data directory of a server \
+             (--dbpath)", dir.display())]
     NoData {
         /// The directory.
         dir: PathBuf,
@@ -176,7 +177,8 @@ pub const ASIDE: &[(&str, &str, &str)] = &[
     (
         "rollback/",
         "records that a member rolled back after an election",
-        "an encrypted volume, or remove it when it is no longer needed; --setParameter createRollbackDataFiles=false loses them",
+        "an encrypted volume, or remove it when it is no longer needed; --setParameter createRollbackDataFiles=false \
+         loses them",
     ),
     (
         "mongod.log",
@@ -218,8 +220,8 @@ pub struct Protected {
     pub unknown: Option<(String, String)>,
 }
 
-/// What in `dir` is under `key`, so that a version is not retired before nothing is. A block names its key by the fingerprint,
-/// since another key may have the same version; that of `key` is made of `secret`.
+/// What in `dir` is under `key`, so that a version is not retired before nothing is. A block names its key by the
+/// fingerprint, since another key may have the same version; that of `key` is made of `secret`.
 ///
 /// # Errors
 /// As [`check`].

@@ -1,5 +1,6 @@
-//! The keys and the cipher of one opening of a data directory, and what is said about them. Keys are fetched once, here;
-//! nothing asks for one later. Not here: WiredTiger (`ffi`), and the bytes of a block (`sealstone_seal::engine_page`).
+//! The keys and the cipher of one opening of a data directory, and what is said about them. Keys are fetched once,
+//! here; nothing asks for one later. Not here: WiredTiger (`ffi`), and the bytes of a block
+//! (`sealstone_seal::engine_page`).
 
 use std::path::{Path, PathBuf};
 
@@ -42,7 +43,8 @@ pub enum ExtensionError {
     /// The key file has a passphrase, and nobody gave it.
     #[error(
         "key file {} is protected by a passphrase, and none was given: a server cannot ask\n\
-         name a file that holds it: passphrase_file=\"/path\" in the extension's config, or {PASSPHRASE_VARIABLE}", key_file.display()
+         name a file that holds it: passphrase_file=\"/path\" in the extension's config, or {PASSPHRASE_VARIABLE}",
+        key_file.display()
     )]
     NoPassphrase {
         /// The key file.
@@ -94,8 +96,8 @@ pub enum ExtensionError {
     SecretKey,
     /// WiredTiger passes lengths that it cannot mean.
     #[error(
-        "WiredTiger asks to {call} {src_len} bytes into a buffer of {dst_len} under key {key}: a length in a file was changed, \
-         or memory is damaged\n\
+        "WiredTiger asks to {call} {src_len} bytes into a buffer of {dst_len} under key {key}: a length in a file was \
+         changed, or memory is damaged\n\
          nothing was read or written; restore the file from a backup, or resync this member"
     )]
     Lengths {

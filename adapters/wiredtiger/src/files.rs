@@ -1,9 +1,9 @@
 //! The file system that WiredTiger gets from us: plain files, as its own are, and journal files through [`Journal`].
 //!
-//! What it does for each file is what WiredTiger documents of a file system: positions are given with each read and write,
-//! a write is whole when the call returns, a sync that failed is never tried again, and the lock is one of `fcntl`, as
-//! WiredTiger's own is, so that programs with and without the extension exclude each other. Files are not mapped into memory.
-//! Not here: WiredTiger's tables of functions (`ffi`).
+//! What it does for each file is what WiredTiger documents of a file system: positions are given with each read and
+//! write, a write is whole when the call returns, a sync that failed is never tried again, and the lock is one of
+//! `fcntl`, as WiredTiger's own is, so that programs with and without the extension exclude each other. Files are not
+//! mapped into memory. Not here: WiredTiger's tables of functions (`ffi`).
 
 use std::ffi::OsStr;
 use std::fs::{self, File, OpenOptions};
@@ -228,7 +228,8 @@ impl OpenFile {
         self.file.set_len(bytes).map_err(self.fail("cut"))
     }
 
-    /// Makes it at least so many bytes long, with room on the disk. The error alone: WiredTiger does without, and asks often.
+    /// Makes it at least so many bytes long, with room on the disk. The error alone: WiredTiger does without, and asks
+    /// often.
     pub(crate) fn extend(&self, bytes: i64) -> Result<(), i32> {
         fallocate(&self.file, FallocateFlags::empty(), 0, bytes).map_err(|code| code as i32)
     }

@@ -2,9 +2,9 @@
 //! type, size or generation is refused, and what can be said of the fields that WiredTiger sets later.
 //!
 //! WiredTiger passes no header. But what it passes lies in one buffer with the header before it, in every release that
-//! `series` knows: `Skip` says how many bytes that are. Sealing finds out by the alignment of the buffers and by what is in
-//! the header; where that does not fit, a block is bound to nothing. Opening knows it for certain, by the length that
-//! WiredTiger stores before a block and has subtracted the header from.
+//! `series` knows: `Skip` says how many bytes that are. Sealing finds out by the alignment of the buffers and by what
+//! is in the header; where that does not fit, a block is bound to nothing. Opening knows it for certain, by the length
+//! that WiredTiger stores before a block and has subtracted the header from.
 //!
 //! Not here: reading memory (`ffi`), and the format of a block (`sealstone_seal::engine_page`).
 
@@ -67,8 +67,8 @@ pub(crate) enum Skip {
 }
 
 impl Skip {
-    /// Of something to seal at the address `src`, into a buffer at `dst`: allocators align both to 16 bytes, the header and
-    /// the length move them on. `beginning`: the first bytes to seal, [`TEXT_BYTES`] where there are so many.
+    /// Of something to seal at the address `src`, into a buffer at `dst`: allocators align both to 16 bytes, the header
+    /// and the length move them on. `beginning`: the first bytes to seal, [`TEXT_BYTES`] where there are so many.
     pub(crate) fn of_new(src: usize, dst: usize, beginning: &[u8]) -> Self {
         match (src % 16, dst % 16) {
             (8, 12) => Self::Page,
@@ -81,7 +81,8 @@ impl Skip {
         }
     }
 
-    /// Of a block of `block_bytes` bytes, before which WiredTiger stored the length `told`: that of header, length and block.
+    /// Of a block of `block_bytes` bytes, before which WiredTiger stored the length `told`: that of header, length and
+    /// block.
     pub(crate) fn of_stored(told: u32, block_bytes: usize) -> Self {
         match (told as usize).checked_sub(LENGTH_BYTES).and_then(|told| told.checked_sub(block_bytes)) {
             Some(PAGE_BYTES) => Self::Page,
@@ -161,8 +162,8 @@ impl Bound {
         matches!(self.kind, PlaceKind::Record | PlaceKind::Unknown)
     }
 
-    /// How many zeros follow what is sealed. A page is filled up, so that no byte of what WiredTiger stores and adds into
-    /// its checksum is unaccounted for. `bytes`: length of the page without headers; `room`: length of the buffer.
+    /// How many zeros follow what is sealed. A page is filled up, so that no byte of what WiredTiger stores and adds
+    /// into its checksum is unaccounted for. `bytes`: length of the page without headers; `room`: length of the buffer.
     pub(crate) fn padding_bytes(&self, bytes: usize, room: usize) -> usize {
         if self.kind != PlaceKind::Page {
             return 0;
@@ -173,8 +174,8 @@ impl Bound {
     }
 }
 
-/// What WiredTiger sets in the header of a page once it is sealed, as far as it follows from `block_bytes`, the length of
-/// the block.
+/// What WiredTiger sets in the header of a page once it is sealed, as far as it follows from `block_bytes`, the length
+/// of the block.
 ///
 /// # Errors
 /// What is wrong.

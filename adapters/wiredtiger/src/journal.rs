@@ -1,8 +1,9 @@
 //! The journal of one opening: what makes its files, its records and their order more than whoever can write in the
-//! directory can change. Records are bound to their place when they are stored, the account says which files there are and
-//! how much of each was synced, and what was there before is looked at as a whole before WiredTiger sees any of it.
+//! directory can change. Records are bound to their place when they are stored, the account says which files there are
+//! and how much of each was synced, and what was there before is looked at as a whole before WiredTiger sees any of it.
 //!
-//! Not here: the bytes of a record (`record`), going over a file (`walk`), the account (`account`), files at large (`files`).
+//! Not here: the bytes of a record (`record`), going over a file (`walk`), the account (`account`), files at large
+//! (`files`).
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ffi::OsStr;
@@ -151,8 +152,8 @@ impl Journal {
         Ok(())
     }
 
-    /// Whether `dir` is that of the journal. The first time WiredTiger looks for journal files somewhere, it is there, and
-    /// all that is there is looked at.
+    /// Whether `dir` is that of the journal. The first time WiredTiger looks for journal files somewhere, it is there,
+    /// and all that is there is looked at.
     fn is_here(&self, state: &mut State, dir: &Path) -> Result<bool, JournalError> {
         if !self.active.load(Ordering::Acquire) {
             return Ok(false);
@@ -288,8 +289,8 @@ impl Journal {
     /// WiredTiger renames `from` to `to`. A new journal file is in the account before it is there.
     ///
     /// # Errors
-    /// The account cannot be written, or a file that was not made ready here is to become a journal file; then nothing may
-    /// be renamed.
+    /// The account cannot be written, or a file that was not made ready here is to become a journal file; then nothing
+    /// may be renamed.
     pub(crate) fn renaming(&self, from: &Path, to: &Path) -> Result<(), JournalError> {
         if Name::of(to) == Name::Other {
             return Ok(());
@@ -451,8 +452,8 @@ impl JournalFile {
         }
     }
 
-    /// Length that WiredTiger is told, in bytes: what follows the genuine records is not there for it. What it makes of files
-    /// without a key is left to it.
+    /// Length that WiredTiger is told, in bytes: what follows the genuine records is not there for it. What it makes of
+    /// files without a key is left to it.
     pub(crate) fn bytes(&self, file: &File) -> io::Result<u64> {
         match (&self.end, &self.key) {
             (Some(end), Some(_)) => Ok(end.load(Ordering::Acquire)),

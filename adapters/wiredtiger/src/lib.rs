@@ -15,8 +15,8 @@
 //! - [`JournalError`] is what speaks against a journal, which is read through a file system of ours.
 //! - [`Encryptor`] is the keys and the cipher of one opening; [`Callbacks`] calls it as WiredTiger does.
 //!
-//! Not here: the format of a block (`sealstone_seal::engine_page`), keys (`sealstone-keys`), and what stays in the clear
-//! whatever an encryptor does (SECURITY.md).
+//! Not here: the format of a block (`sealstone_seal::engine_page`), keys (`sealstone-keys`), and what stays in the
+//! clear whatever an encryptor does (SECURITY.md).
 
 pub mod check;
 mod encryptor;
@@ -43,5 +43,6 @@ pub const NAME: &str = "sealstone";
 /// length of what follows (4).
 pub const PAGE_SKIP_BYTES: usize = 28 + 12 + 4;
 
-/// Bytes of a journal record before the sealed block: its header (16), in the clear, and the length of what follows (4).
+/// Bytes of a journal record before the sealed block: its header (16), in the clear, and the length of what follows
+/// (4).
 pub const RECORD_SKIP_BYTES: usize = 16 + 4;

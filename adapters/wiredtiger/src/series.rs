@@ -137,7 +137,8 @@ pub enum SeriesError {
 /// The series that `found` (the version of WiredTiger in the running program) and `wanted` (the settings) agree on.
 ///
 /// # Errors
-/// [`SeriesError::UnknownName`], [`SeriesError::UnknownVersion`], [`SeriesError::NoVersion`], [`SeriesError::Disagree`].
+/// [`SeriesError::UnknownName`], [`SeriesError::UnknownVersion`], [`SeriesError::NoVersion`],
+/// [`SeriesError::Disagree`].
 pub fn choose(found: Option<Version>, wanted: Option<&str>) -> Result<&'static Series, SeriesError> {
     let wanted = match wanted {
         None => None,

@@ -1,9 +1,9 @@
-//! The settings in `config=(…)` of the extension, `key="/etc/orders.key",cipher=aria-256`: written for a server, and read by
-//! the extension in it.
+//! The settings in `config=(…)` of the extension, `key="/etc/orders.key",cipher=aria-256`: written for a server, and
+//! read by the extension in it.
 //!
-//! They are read here and not by WiredTiger, because the release series may be one of them, and no function of WiredTiger may
-//! be called before that is known. Not here: what the settings lead to (`encryptor`, `series`), and the other options of a
-//! server (`engine_options`).
+//! They are read here and not by WiredTiger, because the release series may be one of them, and no function of
+//! WiredTiger may be called before that is known. Not here: what the settings lead to (`encryptor`, `series`), and the
+//! other options of a server (`engine_options`).
 
 use std::path::{Path, PathBuf};
 
@@ -64,7 +64,8 @@ pub enum SettingsError {
         found: &'static str,
     },
     /// A name that nothing is known of.
-    #[error("unknown setting {name:?} in the extension's config\nknown are: {}", NAMES.map(|(name, _)| name).join(", "))]
+    #[error("unknown setting {name:?} in the extension's config\nknown are: \
+             {}", NAMES.map(|(name, _)| name).join(", "))]
     Unknown {
         /// The name.
         name: String,

@@ -87,8 +87,8 @@ fn what_is_encrypted_decrypts_with_every_cipher() {
     }
 }
 
-/// Each bit of page, block and record headers: what a block is bound to is as good as sealed. What remains is the checksum,
-/// which WiredTiger checks, and whether it covers all of the page.
+/// Each bit of page, block and record headers: what a block is bound to is as good as sealed. What remains is the
+/// checksum, which WiredTiger checks, and whether it covers all of the page.
 #[test]
 fn no_changed_header_opens() {
     let dir = tempfile::tempdir().unwrap();

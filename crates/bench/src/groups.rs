@@ -6,8 +6,8 @@ use crate::plan::Plan;
 use crate::results::{Against, Cell, Comparison, Group, Results, SCHEMA, Variant};
 use crate::statistics::{CONFIDENCE, Estimate};
 
-/// Puts the groups of one comparison together. `plan` is that of all of them, less what its stores must not show; the rest is
-/// taken from the first.
+/// Puts the groups of one comparison together. `plan` is that of all of them, less what its stores must not show; the
+/// rest is taken from the first.
 ///
 /// # Panics
 /// Without a group.

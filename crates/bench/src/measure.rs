@@ -204,8 +204,8 @@ const SAMPLING: Duration = Duration::from_millis(100);
 
 /// Starts a thread in `scope` that reads the CPU time until `done` is set, and returns its readings.
 ///
-/// `servers` are the processes whose CPU time counts with this one's; `begin` is when the slice began, `cpu` the CPU time
-/// at that moment. Unpark the thread to end it at once.
+/// `servers` are the processes whose CPU time counts with this one's; `begin` is when the slice began, `cpu` the CPU
+/// time at that moment. Unpark the thread to end it at once.
 pub fn sample_cpu<'scope>(
     scope: &'scope thread::Scope<'scope, '_>,
     servers: &'scope [u32],

@@ -42,7 +42,8 @@ pub enum MergeError {
         source: std::io::Error,
     },
     /// A file is not a result set of the schema this build reads.
-    #[error("results {} have schema {found}, this build reads schemas 1 and {SCHEMA}\nreport on them with Sealstone {version}, which wrote them, or measure again", path.display())]
+    #[error("results {} have schema {found}, this build reads schemas 1 and {SCHEMA}\nreport on them with Sealstone \
+             {version}, which wrote them, or measure again", path.display())]
     Schema {
         /// The file.
         path: PathBuf,

@@ -150,7 +150,8 @@ pub enum PlanError {
         message: String,
     },
     /// A key that is no setting.
-    #[error("{}:{line}: unknown setting {key:?}; did you mean {nearest}?\nsettings: {}", path.display(), settings().join(", "))]
+    #[error("{}:{line}: unknown setting {key:?}; did you mean {nearest}?\nsettings: \
+             {}", path.display(), settings().join(", "))]
     UnknownKey {
         /// The file.
         path: PathBuf,
@@ -182,7 +183,8 @@ pub enum PlanError {
     Backend(#[from] BackendError),
     /// The stores would not fit on the disk.
     #[error(
-        "the stores need about {} in {}, and {} are free there\nchoose fewer records or bytes, fewer ciphers, or another \
+        "the stores need about {} in {}, and {} are free there\nchoose fewer records or bytes, fewer ciphers, or \
+         another \
          directory",
         human_bytes(*need_bytes), dir.display(), human_bytes(*free_bytes)
     )]
@@ -198,7 +200,8 @@ pub enum PlanError {
     #[error(
         "a cache of {} for each of {stores} stores needs {}, and {} of memory are available\nchoose a smaller cache \
          or fewer ciphers",
-        human_bytes(*cache_bytes), human_bytes(cache_bytes.saturating_mul(*stores as u64)), human_bytes(*available_bytes)
+        human_bytes(*cache_bytes), human_bytes(cache_bytes.saturating_mul(*stores as u64)),
+        human_bytes(*available_bytes)
     )]
     Memory {
         /// Cache of one store, in bytes.

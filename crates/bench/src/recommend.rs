@@ -99,7 +99,8 @@ fn overall(cells: &[&Cell]) -> Option<(f64, f64, f64)> {
 
 /// What to report if no variant has a cipher: how well the measurement agrees with itself.
 fn baseline_answer(variants: &[Variant], cells: &[Cell]) -> String {
-    // as seldom wrong as a verdict on one workload, though it is drawn from all and asked every time: 99 instead of 95 %
+    // as seldom wrong as a verdict on one workload, though it is drawn from all and asked every time: 99 instead of 95
+    // %
     const SURE: f64 = 2.576 / 1.96;
     let nothing = "nothing to recommend: no cipher was measured";
     let mut answers = Vec::new();

@@ -80,7 +80,8 @@ pub fn judge(evidence: &Evidence) -> Saturation {
         )
     } else {
         let reason = format!(
-            "neither CPU ({} of all cores) nor files ({} of the clients' time) held it back, so part of a cost may have \
+            "neither CPU ({} of all cores) nor files ({} of the clients' time) held it back, so part of a cost may \
+             have \
              gone into idle time",
             percent(cpu_share),
             percent(wait_share)

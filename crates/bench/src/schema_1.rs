@@ -1,4 +1,5 @@
-//! Results of schema 1, read as those of today: one point of the axes, and variants that name one cipher, which sealed files.
+//! Results of schema 1, read as those of today: one point of the axes, and variants that name one cipher, which sealed
+//! files.
 
 use std::collections::BTreeMap;
 

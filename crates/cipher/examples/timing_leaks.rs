@@ -1,14 +1,16 @@
-//! Whether the time of a call depends on a secret: dudect's test (Reparaz, Balasch, Verbauwhede: Dude, is my code constant
-//! time?, DATE 2017), for every cipher, mode and backend that this CPU has; what valgrind cannot run, AVX-512, is tested by
-//! this alone.
+//! Whether the time of a call depends on a secret: dudect's test (Reparaz, Balasch, Verbauwhede: Dude, is my code
+//! constant time?, DATE 2017), for every cipher, mode and backend that this CPU has; what valgrind cannot run, AVX-512,
+//! is tested by this alone.
 //!
-//! Calls with one fixed secret and calls with random ones come in random order. Welch's t-test compares the times of both
-//! classes: all of them, those below each of several percentiles (what interrupts a call is no leak, and hides one), and
-//! their squared distances from the mean. The largest |t| counts. Below 4.5 nothing was seen; above 10 there is a leak; in
-//! between the same call is measured again, since some of the many comparisons come out there by chance. Two toys that leak
-//! on purpose must be found. Not here: `tests/constant_time.rs`, which looks at instructions instead of times.
+//! Calls with one fixed secret and calls with random ones come in random order. Welch's t-test compares the times of
+//! both classes: all of them, those below each of several percentiles (what interrupts a call is no leak, and hides
+//! one), and their squared distances from the mean. The largest |t| counts. Below 4.5 nothing was seen; above 10 there
+//! is a leak; in between the same call is measured again, since some of the many comparisons come out there by chance.
+//! Two toys that leak on purpose must be found. Not here: `tests/constant_time.rs`, which looks at instructions instead
+//! of times.
 //!
-//! `timing_leaks [CALLS] [CIPHER...]`; ends with an error where a leak was found that docs/side-channels.md does not name.
+//! `timing_leaks [CALLS] [CIPHER...]`; ends with an error where a leak was found that docs/side-channels.md does not
+//! name.
 
 use std::error::Error;
 use std::hint::black_box;

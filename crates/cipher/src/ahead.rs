@@ -1,6 +1,6 @@
-//! Authenticated encryption whose key stream is made before the message is there: for whoever seals under a lock while others
-//! wait, such as the writer of a log. What is left to do under the lock is an XOR and a hash. Not here: all other messages
-//! ([`crate::aead`]), and who makes the key stream when.
+//! Authenticated encryption whose key stream is made before the message is there: for whoever seals under a lock while
+//! others wait, such as the writer of a log. What is left to do under the lock is an XOR and a hash. Not here: all
+//! other messages ([`crate::aead`]), and who makes the key stream when.
 
 use std::fmt;
 
@@ -13,8 +13,8 @@ use crate::mode::gcm::Gcm;
 /// A key in GCM (SP 800-38D) for messages whose nonce is known before they are. One object serves many threads at once;
 /// its key is zeroed on drop.
 ///
-/// Its messages are those of [`crate::aead::aead`]: one opens what the other sealed. The caller owns nonce uniqueness, as
-/// there; a key stream that was made and not used uses up no nonce.
+/// Its messages are those of [`crate::aead::aead`]: one opens what the other sealed. The caller owns nonce uniqueness,
+/// as there; a key stream that was made and not used uses up no nonce.
 ///
 /// ```
 /// use sealstone_cipher::{aead::aead, ahead::Ahead, backend::Backend, registry::cipher};
@@ -33,8 +33,8 @@ use crate::mode::gcm::Gcm;
 pub struct Ahead(Gcm);
 
 impl Ahead {
-    /// Sets `key` (`cipher.key_bytes` long). None for ciphers of 64-bit blocks: their nonce is a counter of blocks, so it
-    /// is only known once the messages before are.
+    /// Sets `key` (`cipher.key_bytes` long). None for ciphers of 64-bit blocks: their nonce is a counter of blocks, so
+    /// it is only known once the messages before are.
     ///
     /// # Errors
     /// `Error::KeyLength`.
@@ -46,8 +46,9 @@ impl Ahead {
         })
     }
 
-    /// Whether a short message is sealed sooner with key stream that is there already. Not with the processor's instructions for AES:
-    /// there encryption hides behind the hash, and a key stream only has to be stored and fetched again besides.
+    /// Whether a short message is sealed sooner with key stream that is there already. Not with the processor's
+    /// instructions for AES: there encryption hides behind the hash, and a key stream only has to be stored and fetched
+    /// again besides.
     #[must_use]
     pub fn pays(cipher: &'static Cipher, backend: Backend) -> bool {
         match cipher.set_key {
@@ -56,8 +57,8 @@ impl Ahead {
         }
     }
 
-    /// Fills `stream` with the beginning of the key stream of the message with `nonce`: 16 bytes that mask its tag, then a
-    /// byte for each of its data. It is as secret as the data.
+    /// Fills `stream` with the beginning of the key stream of the message with `nonce`: 16 bytes that mask its tag,
+    /// then a byte for each of its data. It is as secret as the data.
     ///
     /// # Panics
     /// Unless `stream` is a multiple of 16 bytes long, and not empty.

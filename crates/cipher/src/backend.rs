@@ -63,7 +63,8 @@ impl Backend {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BackendError {
     /// No backend has this name.
-    #[error("unknown backend {name:?}; did you mean {nearest}?\nknown backends: auto, {}", Backend::all_names().join(", "))]
+    #[error("unknown backend {name:?}; did you mean {nearest}?\n\
+             known backends: auto, {}", Backend::all_names().join(", "))]
     Unknown {
         /// The name asked for.
         name: String,
@@ -71,7 +72,8 @@ pub enum BackendError {
         nearest: &'static str,
     },
     /// This CPU cannot run it.
-    #[error("backend {name} needs CPU features that this machine lacks: {}\nthis machine can run: auto, {}", .features.join(", "), available_names())]
+    #[error("backend {name} needs CPU features that this machine lacks: {}\n\
+             this machine can run: auto, {}", .features.join(", "), available_names())]
     Missing {
         /// The name asked for.
         name: &'static str,
@@ -129,8 +131,8 @@ mod tests {
     #[test]
     fn missing_features_read_as_one_sentence() {
         let error = BackendError::Missing { name: "avx512", features: vec!["gfni", "vaes"] };
-        assert!(
-            error.to_string().starts_with("backend avx512 needs CPU features that this machine lacks: gfni, vaes\nthis machine can run: auto, portable")
-        );
+        let start = "backend avx512 needs CPU features that this machine lacks: gfni, vaes\n\
+                     this machine can run: auto, portable";
+        assert!(error.to_string().starts_with(start));
     }
 }

@@ -1,8 +1,8 @@
 //! Cipher block chaining by the name of the cipher, for old data and for systems that prescribe it.
 //!
-//! It protects nothing against change: whoever changes a block of the ciphertext changes the next block of the plaintext
-//! bit by bit, unseen. And whoever can ask whether a padding is right decrypts, so check a MAC over iv and ciphertext
-//! before decrypting, and tell no one why data was refused. For storage take [`crate::aead`].
+//! It protects nothing against change: whoever changes a block of the ciphertext changes the next block of the
+//! plaintext bit by bit, unseen. And whoever can ask whether a padding is right decrypts, so check a MAC over iv and
+//! ciphertext before decrypting, and tell no one why data was refused. For storage take [`crate::aead`].
 //!
 //! Not here: the block cipher ([`crate::blocks`]), and MACs ([`crate::cmac`]).
 
@@ -159,8 +159,8 @@ pub fn unpad(data: &mut Vec<u8>, block_bytes: usize) -> Result<(), Error> {
             return Err(Error::Padding);
         }
     };
-    // 0 or 1 in plain arithmetic. The crate `subtle` has such comparisons too; in debug builds it asserts what they give, and
-    // that is a branch. The optimiser must not see that they are 0 or 1, or it makes branches of them, too.
+    // 0 or 1 in plain arithmetic. The crate `subtle` has such comparisons too; in debug builds it asserts what they
+    // give, and that is a branch. The optimiser must not see that they are 0 or 1, or it makes branches of them, too.
     let is_less = |a: u8, b: u8| std::hint::black_box((u32::from(a).wrapping_sub(u32::from(b)) >> 31) as u8);
     let differ = |a: u8, b: u8| std::hint::black_box((u32::from(a ^ b).wrapping_neg() >> 31) as u8);
     let mut wrong = is_less(count, 1) | is_less(block_bytes as u8, count);

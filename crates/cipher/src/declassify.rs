@@ -9,8 +9,8 @@ pub(crate) fn is_tag(expected: &[u8], tag: &[u8]) -> bool {
     revealed(expected.ct_eq(tag).unwrap_u8()) == 1
 }
 
-/// A secret that no longer is one: the outcome of a check, which the caller learns. Only here may secrets decide what is
-/// done, and here the check for constant time under valgrind forgets where a bit came from.
+/// A secret that no longer is one: the outcome of a check, which the caller learns. Only here may secrets decide what
+/// is done, and here the check for constant time under valgrind forgets where a bit came from.
 #[cfg_attr(not(any(test, feature = "testing")), expect(unused_mut, reason = "handed to the check alone"))]
 pub(crate) fn revealed(mut outcome: u8) -> u8 {
     #[cfg(any(test, feature = "testing"))]

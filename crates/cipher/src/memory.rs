@@ -1,7 +1,8 @@
 //! Memory for keys: kept out of swap and core dumps, zeroed when freed, wiped in a forked child. And the mark by which
 //! whoever counts nonces notices that it was forked.
 //!
-//! Keyed ciphers of this crate are there with all that is derived from their keys, and panic when a forked child uses them.
+//! Keyed ciphers of this crate are there with all that is derived from their keys, and panic when a forked child uses
+//! them.
 //!
 //! [`Protected`] owns a value there, [`Generation`] is the mark, [`protection`] says what the system granted. All of
 //! it is best effort where the system has limits: without `RLIMIT_MEMLOCK` (`LimitMEMLOCK=` of a service) keys may be

@@ -1,7 +1,7 @@
 //! The tables: which ciphers there are, and in which modes they are used.
 //!
-//! Help texts, tests, benches and the report iterate over them. A cipher is one file, which holds its rows, and one line
-//! here; CONTRIBUTING.md shows the change.
+//! Help texts, tests, benches and the report iterate over them. A cipher is one file, which holds its rows, and one
+//! line here; CONTRIBUTING.md shows the change.
 //!
 //! Not here: the rows (`block`), and what a row says (`facts`).
 
@@ -12,8 +12,8 @@ pub use crate::facts::{Cipher, Kmip, Standing};
 pub use crate::limits::Limits;
 pub use crate::modes::{Mode, ModeFacts, Nonce, modes};
 
-/// The table of ciphers, in the order in which to show them. The ids in use are listed in docs/formats.md: a new row takes
-/// the next one, a withdrawn row leaves a gap.
+/// The table of ciphers, in the order in which to show them. The ids in use are listed in docs/formats.md: a new row
+/// takes the next one, a withdrawn row leaves a gap.
 const TABLE: &[&[Cipher]] = &[
     aes::CIPHERS,
     aria::CIPHERS,

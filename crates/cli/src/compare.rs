@@ -69,7 +69,8 @@ pub(crate) fn run(flags: &CompareFlags) -> anyhow::Result<Answer> {
 /// One group of cells to measure: its store, and the plan at its point of the axes.
 type Planned = (&'static StoreKind, Plan);
 
-/// The groups that `plan` asks for. A point that a store cannot have is left out, with a word, as long as the store has others.
+/// The groups that `plan` asks for. A point that a store cannot have is left out, with a word, as long as the store has
+/// others.
 fn planned(plan: &Plan, stores: &[&'static StoreKind]) -> anyhow::Result<Vec<Planned>> {
     let mut groups: Vec<Planned> = Vec::new();
     for store in stores {

@@ -196,7 +196,8 @@ pub(crate) struct PlanFlags {
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = count::parse_small)]
     pub(crate) nodes: Option<Vec<usize>>,
     /// Ciphers, and `none` for the baseline
-    #[arg(long, visible_alias = "at-rest", value_name = "LIST", value_delimiter = ',', value_parser = Suggest(cipher_names))]
+    #[arg(long, visible_alias = "at-rest", value_name = "LIST", value_delimiter = ',')]
+    #[arg(value_parser = Suggest(cipher_names))]
     pub(crate) ciphers: Option<Vec<String>>,
     /// CPU instructions to use: auto, or backends by name
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = Suggest(accel_names))]

@@ -1,5 +1,5 @@
-//! The key source that a command was given, and the passphrase of a key file: from a file, or asked for on the terminal;
-//! never from the command line, which every user of the machine can read.
+//! The key source that a command was given, and the passphrase of a key file: from a file, or asked for on the
+//! terminal; never from the command line, which every user of the machine can read.
 
 use std::ffi::OsString;
 use std::io::IsTerminal;
@@ -12,8 +12,8 @@ use sealstone_keys::{KeyError, KeySource, Passphrase, source};
 /// Names a file with the passphrase if no flag does.
 const VARIABLE: &str = "SEALSTONE_PASSPHRASE_FILE";
 
-/// Opens the key source `spec`; the passphrase of a key file that has one comes from the file `passphrase_file`, from the
-/// file that the environment names, or from the terminal.
+/// Opens the key source `spec`; the passphrase of a key file that has one comes from the file `passphrase_file`, from
+/// the file that the environment names, or from the terminal.
 pub(crate) fn open(spec: &str, passphrase_file: Option<&Path>) -> anyhow::Result<Arc<dyn KeySource>> {
     Ok(source::open(spec, &ask(passphrase_file))?)
 }
@@ -33,8 +33,8 @@ fn ask(passphrase_file: Option<&Path>) -> impl Fn(&Path) -> Result<Passphrase, K
     }
 }
 
-/// The passphrase for a key file that is to be made: the one in the file that is named, or one that is asked for twice if
-/// `protect`; else none.
+/// The passphrase for a key file that is to be made: the one in the file that is named, or one that is asked for twice
+/// if `protect`; else none.
 pub(crate) fn new_passphrase(
     protect: bool,
     passphrase_file: Option<&Path>,

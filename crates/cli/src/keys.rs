@@ -44,7 +44,8 @@ pub(crate) fn run(command: &KeysCommand) -> anyhow::Result<Answer> {
             };
             let needed = if passphrase.is_some() { "this file and its passphrase" } else { "this file" };
             say(&format!(
-                "made key {id} in {}; without {needed} nothing sealed under it can be read: keep a copy apart from the data",
+                "made key {id} in {}; without {needed} nothing sealed under it can be read: keep a copy apart from \
+                 the data",
                 path.display()
             ));
             show(&key.summary(), *json)
@@ -170,7 +171,8 @@ fn show_family(family: &Family, json: bool) -> anyhow::Result<Answer> {
             .versions
             .iter()
             .map(|version| {
-                json!({"version": version.version, "id": version.id, "state": state(version), "cipher": cipher(version)})
+                let (state, cipher) = (state(version), cipher(version));
+                json!({"version": version.version, "id": version.id, "state": state, "cipher": cipher})
             })
             .collect();
         print_json(&json!({"schema": SCHEMA, "key": family.key, "versions": versions}))?;

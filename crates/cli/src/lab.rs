@@ -1,5 +1,5 @@
-//! `sealstone lab`: servers on this machine that outlive the command which started them. Not here: how servers start and end
-//! (`adapters/servers`).
+//! `sealstone lab`: servers on this machine that outlive the command which started them. Not here: how servers start
+//! and end (`adapters/servers`).
 
 #[cfg(feature = "mongodb")]
 mod sealing;

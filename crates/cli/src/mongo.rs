@@ -1,5 +1,5 @@
-//! `sealstone mongo`: MongoDB with its files sealed: the options it is started with, and what is sealed in a data directory.
-//! Not here: servers to try it on (`lab`).
+//! `sealstone mongo`: MongoDB with its files sealed: the options it is started with, and what is sealed in a data
+//! directory. Not here: servers to try it on (`lab`).
 
 mod check;
 

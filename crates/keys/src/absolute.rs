@@ -44,8 +44,8 @@ pub fn text(named: &Path) -> Result<String, AbsoluteError> {
     path.into_string().map_err(|path| AbsoluteError::NotText { path: path.into() })
 }
 
-/// The key source `spec` with an absolute path in it: that of a key file, or of the settings in `kmip:FILE.toml`. An address
-/// `kmip://…` is returned as it is.
+/// The key source `spec` with an absolute path in it: that of a key file, or of the settings in `kmip:FILE.toml`. An
+/// address `kmip://…` is returned as it is.
 ///
 /// # Errors
 /// [`AbsoluteError`].

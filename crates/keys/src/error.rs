@@ -67,7 +67,8 @@ pub enum KeyError {
     /// The key file belongs to somebody else, who can read and replace it.
     #[error(
         "key file {} belongs to user {owner}, and this process runs as user {user}\n\
-         run this as user {owner}, or give the file to its reader with: chown {user} {}; if user {owner} should not have \
+         run this as user {owner}, or give the file to its reader with: chown {user} {}; if user {owner} should not \
+         have \
          it, rotate the key", path.display(), path.display()
     )]
     Owner {
@@ -169,7 +170,8 @@ pub enum KeyError {
     /// Others than the owner may read or write the file with the passphrase.
     #[error(
         "passphrase file {} is open to users other than its owner (mode {mode:04o})\n\
-         restrict it with: chmod 600 {}; if others may have read it, choose another passphrase", path.display(), path.display()
+         restrict it with: chmod 600 {}; if others may have read it, choose another \
+         passphrase", path.display(), path.display()
     )]
     PassphraseOpen {
         /// The file.

@@ -115,10 +115,9 @@ impl KeyFile {
     /// Reads the key file at `path`, which has no passphrase.
     ///
     /// # Errors
-    /// [`KeyError::NoFile`]; [`KeyError::Permissions`] if group or others may read or write it; [`KeyError::Owner`] if it
-    /// belongs neither to the effective user nor to the superuser;
-    /// [`KeyError::NewerFormat`]; [`KeyError::Garbled`] with the line, never quoting the file; [`KeyError::Io`];
-    /// [`KeyError::NoPassphrase`] if it has one.
+    /// [`KeyError::NoFile`]; [`KeyError::Permissions`] if group or others may read or write it; [`KeyError::Owner`] if
+    /// it belongs neither to the effective user nor to the superuser; [`KeyError::NewerFormat`]; [`KeyError::Garbled`]
+    /// with the line, never quoting the file; [`KeyError::Io`]; [`KeyError::NoPassphrase`] if it has one.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, KeyError> {
         Self::open_with(path, &|path| Err(KeyError::NoPassphrase { path: path.to_owned() }))
     }
@@ -200,7 +199,8 @@ impl KeyFile {
         })
     }
 
-    /// Version `version`, if [`KeyFile::retire`] would take it out: ask before looking whether anything is still under it.
+    /// Version `version`, if [`KeyFile::retire`] would take it out: ask before looking whether anything is still under
+    /// it.
     ///
     /// # Errors
     /// [`KeyError::Newest`], [`KeyError::MissingVersion`], and as [`KeySource::current`].

@@ -123,7 +123,8 @@ impl Cost {
         }
         if u64::from(memory_kib) * u64::from(passes) > WORK_KIB_MAX {
             return Err(format!(
-                "its passphrase asks for {passes} passes over {memory_kib} KiB, at most {WORK_KIB_MAX} KiB in all are allowed"
+                "its passphrase asks for {passes} passes over {memory_kib} KiB, at most {WORK_KIB_MAX} KiB in all are \
+                 allowed"
             ));
         }
         Ok(())

@@ -30,8 +30,8 @@ pub fn is_kmip(spec: &str) -> bool {
     spec.starts_with("kmip:")
 }
 
-/// The cipher to seal with: `named` if somebody named one, else the one that `keys` is for, which key servers know. None if
-/// nothing says so.
+/// The cipher to seal with: `named` if somebody named one, else the one that `keys` is for, which key servers know.
+/// None if nothing says so.
 ///
 /// # Errors
 /// A name that is in no row of the table.

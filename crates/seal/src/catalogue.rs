@@ -1,11 +1,11 @@
 //! The catalogue of a directory: which sealed files belong there, by id, and how much of its logs was synced. With it a
-//! file that was added, renamed, emptied, removed, taken from elsewhere or put back in an older state is an error. Byte by
-//! byte in `docs/formats.md`. Not here: reading and writing files, and when (`adapters/*`).
+//! file that was added, renamed, emptied, removed, taken from elsewhere or put back in an older state is an error. Byte
+//! by byte in `docs/formats.md`. Not here: reading and writing files, and when (`adapters/*`).
 //!
 //! A catalogue is a sealed file of frames that begins with everything it lists and goes on with changes. It is stored
-//! twice, under two names, so that neither a torn write nor an attacker who puts back an older copy of one of them takes
-//! anything away. Between header and frames are slots for what changes too often to be a frame: how much of a log was
-//! synced. Each is there twice, and the two are written in turn, so that a torn write leaves the one before.
+//! twice, under two names, so that neither a torn write nor an attacker who puts back an older copy of one of them
+//! takes anything away. Between header and frames are slots for what changes too often to be a frame: how much of a log
+//! was synced. Each is there twice, and the two are written in turn, so that a torn write leaves the one before.
 
 use std::collections::BTreeMap;
 
@@ -38,16 +38,16 @@ pub type FileId = [u8; FILE_ID_BYTES];
 pub enum State {
     /// The file is there.
     Live,
-    /// The file was renamed to this name, which may not have reached the disk: the file that had the name before may still
-    /// have it, or nothing, if there was none.
+    /// The file was renamed to this name, which may not have reached the disk: the file that had the name before may
+    /// still have it, or nothing, if there was none.
     Arriving {
         /// The file that had the name before.
         before: Option<FileId>,
     },
     /// The file was removed, which may not have reached the disk.
     Removed,
-    /// A file found after a crash that the catalogue had not heard of, since the change was lost; nothing was promised of
-    /// it, and it is never opened.
+    /// A file found after a crash that the catalogue had not heard of, since the change was lost; nothing was promised
+    /// of it, and it is never opened.
     Leftover,
 }
 
@@ -56,8 +56,8 @@ pub enum State {
 pub struct Entry {
     /// Which file.
     pub file_id: FileId,
-    /// Whether it came from elsewhere (a link, a rename, a file of version 1), so that what its header says of store, kind
-    /// and number speaks of where it was made.
+    /// Whether it came from elsewhere (a link, a rename, a file of version 1), so that what its header says of store,
+    /// kind and number speaks of where it was made.
     pub adopted: bool,
     /// The slot that says how much of it was synced, for files that grow.
     pub slot: Option<u16>,

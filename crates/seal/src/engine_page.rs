@@ -4,8 +4,9 @@
 //!
 //! Where the engine has a header of its own in the clear before a block, the block is bound to it: a [`Place`].
 //!
-//! Not here: the engine (`adapters/wiredtiger`), and what knows its place in a file: `paged`, `frame`. A block says nothing
-//! of that, so one that was swapped with another of the same key, header and all, goes unnoticed here; see SECURITY.md.
+//! Not here: the engine (`adapters/wiredtiger`), and what knows its place in a file: `paged`, `frame`. A block says
+//! nothing of that, so one that was swapped with another of the same key, header and all, goes unnoticed here; see
+//! SECURITY.md.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -56,8 +57,8 @@ impl<'a> Place<'a> {
     /// Nothing is known: the block is bound to no kind of place.
     pub const UNKNOWN: Self = Self { kind: PlaceKind::Unknown, bound: &[], tagged: false, kept: false };
 
-    /// A place of the kind `kind` with `bound` in the engine's own header, at most [`BOUND_BYTES_MAX`] bytes: all that the
-    /// engine leaves as it is between sealing and opening.
+    /// A place of the kind `kind` with `bound` in the engine's own header, at most [`BOUND_BYTES_MAX`] bytes: all that
+    /// the engine leaves as it is between sealing and opening.
     ///
     /// # Panics
     /// If `bound` is longer.
@@ -67,13 +68,15 @@ impl<'a> Place<'a> {
         Self { kind, bound, tagged: false, kept: false }
     }
 
-    /// The same with room for [`PLACE_TAG_BYTES`] behind the tag of the block. Of a block that is opened its header says it.
+    /// The same with room for [`PLACE_TAG_BYTES`] behind the tag of the block. Of a block that is opened its header
+    /// says it.
     #[must_use]
     pub fn with_place_tag(self) -> Self {
         Self { tagged: true, ..self }
     }
 
-    /// The same in a database whose journal is kept account of, if `kept`. Of a block that is opened its header says it.
+    /// The same in a database whose journal is kept account of, if `kept`. Of a block that is opened its header says
+    /// it.
     #[must_use]
     pub fn with_journal_kept(self, kept: bool) -> Self {
         Self { kept, ..self }
@@ -306,8 +309,8 @@ impl EnginePages {
         self.open_inspected(block, &info, page, place)
     }
 
-    /// As [`EnginePages::open_in_place`], for whoever has looked at the block already: `info` is what [`inspect`] says of
-    /// it. With that of another block nothing opens.
+    /// As [`EnginePages::open_in_place`], for whoever has looked at the block already: `info` is what [`inspect`] says
+    /// of it. With that of another block nothing opens.
     ///
     /// # Errors
     /// As [`EnginePages::open_in_place`].
@@ -407,7 +410,8 @@ impl EnginePages {
         let (block, _) = block.split_at(block.len() - info.place_tag_bytes());
         let (sealed, tag) = block.split_last_chunk().expect("the length was checked");
         let (sealed, padding) = sealed.split_at(sealed.len() - info.padding_bytes);
-        // how many is in the header, which the tag covers; all at once, which is quicker than to the first that is not zero
+        // how many is in the header, which the tag covers; all at once, which is quicker than to the first that is not
+        // zero
         if padding.iter().fold(0, |all, byte| all | byte) != 0 {
             return Err(changed());
         }

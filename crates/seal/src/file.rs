@@ -120,8 +120,8 @@ impl SealedFile {
         Ok((Self::with(info, dek, backend, Synced::Never, true), header::area(&slot)))
     }
 
-    /// Takes the keys of an existing file from its header. Where the copy that was wrapped last does not open, the other
-    /// one does, if it is whole: a rotation that was killed, or a sector that a power cut tore.
+    /// Takes the keys of an existing file from its header. Where the copy that was wrapped last does not open, the
+    /// other one does, if it is whole: a rotation that was killed, or a sector that a power cut tore.
     ///
     /// - `keys`: must hold a key that the header names
     /// - `header`: the first [`HEADER_BYTES`] bytes of the file, or all there are of a shorter file

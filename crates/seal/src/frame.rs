@@ -1,12 +1,12 @@
 //! Frames: the layout of append-only files, such as a write-ahead log, that must be readable up to where a crash cut
 //! them. Byte by byte in `docs/formats.md`. Not here: reading and writing files.
 //!
-//! A frame is a length, random bits of its nonce, ciphertext and a tag. Frames are never rewritten. Whoever reads says how
-//! much of the file was synced, which the store's catalogue knows: up to there every frame must be genuine. Beyond, a file
-//! that ends within a frame, or that lost a sector, ends there: that is what a power cut leaves behind of bytes that were
-//! not synced. Anything else that fails authentication is damage. So a frame that was changed, moved, repeated or left out
-//! is found, and so are frames cut off at the end, as far as they were synced; what was never synced may be missing after
-//! a crash, and then nobody can tell.
+//! A frame is a length, random bits of its nonce, ciphertext and a tag. Frames are never rewritten. Whoever reads says
+//! how much of the file was synced, which the store's catalogue knows: up to there every frame must be genuine. Beyond,
+//! a file that ends within a frame, or that lost a sector, ends there: that is what a power cut leaves behind of bytes
+//! that were not synced. Anything else that fails authentication is damage. So a frame that was changed, moved,
+//! repeated or left out is found, and so are frames cut off at the end, as far as they were synced; what was never
+//! synced may be missing after a crash, and then nobody can tell.
 //!
 //! ```
 //! # use sealstone_seal::{HEADER_BYTES, Layout, SealedFile, frame::{End, FrameReader, FrameWriter}};
@@ -72,11 +72,12 @@ impl FrameWriter {
         Ok(Self { file: file.clone(), cursor, ahead: None })
     }
 
-    /// From now on makes the key stream of short frames several at a time, before their data are there, or lets others do
-    /// so: they call [`KeyStreamAhead::prepare`] on what this returns. The frames are the same. None for a cipher of 64-bit
-    /// blocks, whose nonces depend on the lengths of all frames before.
+    /// From now on makes the key stream of short frames several at a time, before their data are there, or lets others
+    /// do so: they call [`KeyStreamAhead::prepare`] on what this returns. The frames are the same. None for a cipher of
+    /// 64-bit blocks, whose nonces depend on the lengths of all frames before.
     ///
-    /// - `wanted`: set each time there is something to prepare. Others may share it, and whoever prepares clears it before
+    /// - `wanted`: set each time there is something to prepare. Others may share it, and whoever prepares clears it
+    ///   before
     ///
     /// # Errors
     /// [`SealError::Cipher`], [`SealError::Forked`].
@@ -177,8 +178,8 @@ enum Version {
 impl FrameReader {
     /// A reader at the first frame, right after the header area.
     ///
-    /// - `synced_bytes`: how much of the file is known to be on stable storage, in stored bytes; 0 if nobody knows. Of a
-    ///   file of version 1 its own header says it
+    /// - `synced_bytes`: how much of the file is known to be on stable storage, in stored bytes; 0 if nobody knows. Of
+    ///   a file of version 1 its own header says it
     ///
     /// # Errors
     /// [`SealError::WrongLayout`].
@@ -362,8 +363,8 @@ fn is_zero(bytes: &[u8]) -> bool {
     bytes.iter().all(|byte| *byte == 0)
 }
 
-/// Whether a sector that the frame at `offset` lies in was never written since the frame was: what the frame has of it, and
-/// what follows there, is all zero.
+/// Whether a sector that the frame at `offset` lies in was never written since the frame was: what the frame has of it,
+/// and what follows there, is all zero.
 ///
 /// - `stored`: the stored bytes from the frame's beginning on, of which the frame takes `frame_bytes`
 fn lost_sector(offset: u64, stored: &[u8], frame_bytes: usize) -> bool {

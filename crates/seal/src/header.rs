@@ -1,8 +1,8 @@
 //! The header of a sealed file: how the file is sealed, under which key, what it is within its store, and its data key.
 //! Byte by byte in `docs/formats.md`. Not here: the data after it.
 //!
-//! Version 2 stores the header twice, 4096 bytes apart, so that no torn write loses the only wrapped data key. Version 1,
-//! which is still read, stores it once.
+//! Version 2 stores the header twice, 4096 bytes apart, so that no torn write loses the only wrapped data key. Version
+//! 1, which is still read, stores it once.
 
 use std::ops::Range;
 
@@ -20,7 +20,8 @@ pub const HEADER_BYTES: usize = 2 * SLOT_STRIDE;
 /// Length of what precedes the data in a file of version 1, in bytes.
 pub const HEADER_BYTES_V1: usize = SLOT_BYTES;
 
-/// Length of one copy of the header, in bytes: one disk sector, so that re-wrapping the data key rewrites a single sector.
+/// Length of one copy of the header, in bytes: one disk sector, so that re-wrapping the data key rewrites a single
+/// sector.
 pub(crate) const SLOT_BYTES: usize = 512;
 /// From one copy to the next, in bytes.
 pub(crate) const SLOT_STRIDE: usize = 4096;
@@ -133,8 +134,8 @@ impl HeaderInfo {
         if self.format_version == 1 { HEADER_BYTES_V1 as u64 } else { HEADER_BYTES as u64 }
     }
 
-    /// Where the first frame of a file of frames starts, in stored bytes: after the header area, and in a catalogue after
-    /// the slots that say what was synced.
+    /// Where the first frame of a file of frames starts, in stored bytes: after the header area, and in a catalogue
+    /// after the slots that say what was synced.
     #[must_use]
     pub fn frames_at(&self) -> u64 {
         let slots = if self.identity.kind == Kind::Catalogue { SLOTS_BYTES } else { 0 };
@@ -158,8 +159,8 @@ pub(crate) struct Parts {
     pub(crate) offset: usize,
 }
 
-/// Whether `prefix`, the beginning of a file, is that of a sealed file. Needs 8 bytes to say yes; with more than 4096 also
-/// says yes where only the second copy of the header is there.
+/// Whether `prefix`, the beginning of a file, is that of a sealed file. Needs 8 bytes to say yes; with more than 4096
+/// also says yes where only the second copy of the header is there.
 #[must_use]
 pub fn is_sealed(prefix: &[u8]) -> bool {
     prefix.starts_with(&MAGIC) || prefix.get(SLOT_STRIDE..).is_some_and(|second| second.starts_with(&MAGIC))
@@ -176,8 +177,8 @@ pub fn inspect(header: &[u8]) -> Result<HeaderInfo, SealError> {
     parse(header).map(|mut copies| copies.swap_remove(0).info)
 }
 
-/// The keys that the copies of a header name: more than one while a rotation is at work, or after one was killed. Whoever
-/// retires a key must look at all of them.
+/// The keys that the copies of a header name: more than one while a rotation is at work, or after one was killed.
+/// Whoever retires a key must look at all of them.
 ///
 /// # Errors
 /// As [`inspect`].
@@ -187,8 +188,8 @@ pub fn keys_named(header: &[u8]) -> Result<Vec<KeyRef>, SealError> {
     Ok(keys)
 }
 
-/// Whether both copies of a header are the same, as they are but while a key is being rotated, or after one was damaged.
-/// True for version 1, which has one copy.
+/// Whether both copies of a header are the same, as they are but while a key is being rotated, or after one was
+/// damaged. True for version 1, which has one copy.
 #[must_use]
 pub fn copies_agree(header: &[u8]) -> bool {
     let (first, second) = (header.get(..SLOT_BYTES), header.get(SLOT_STRIDE..SLOT_STRIDE + SLOT_BYTES));
@@ -328,8 +329,8 @@ fn key_of(slot: &[u8; SLOT_BYTES]) -> Result<KeyRef, SealError> {
     Ok(KeyRef { id: id.to_owned(), version: u32::from_be_bytes(take(slot, KEY_VERSION_AT)) })
 }
 
-/// The slot of `info` and `salt`, with zeros where the wrapped key and its tag will be. This is also the associated data
-/// of the wrapping: every byte of the slot but those two fields.
+/// The slot of `info` and `salt`, with zeros where the wrapped key and its tag will be. This is also the associated
+/// data of the wrapping: every byte of the slot but those two fields.
 pub(crate) fn unwrapped(info: &HeaderInfo, salt: &[u8; SALT_BYTES]) -> [u8; SLOT_BYTES] {
     let mut slot = [0; SLOT_BYTES];
     let mut put = |at: usize, bytes: &[u8]| slot[at..at + bytes.len()].copy_from_slice(bytes);

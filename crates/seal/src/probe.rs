@@ -1,5 +1,5 @@
-//! Whether a key can be had and used, and how long that takes: what sealing a file and opening it again ask of a key source.
-//! Not here: how a source is opened (`sealstone_keys::source`).
+//! Whether a key can be had and used, and how long that takes: what sealing a file and opening it again ask of a key
+//! source. Not here: how a source is opened (`sealstone_keys::source`).
 
 use std::time::{Duration, Instant};
 

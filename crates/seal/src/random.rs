@@ -1,4 +1,5 @@
-//! Randomness: from the operating system, and few bits at a time for nonces. Not here: keys (`sealstone-keys` draws those).
+//! Randomness: from the operating system, and few bits at a time for nonces. Not here: keys (`sealstone-keys` draws
+//! those).
 
 use std::cell::RefCell;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -17,8 +18,8 @@ thread_local! {
     static POOL: RefCell<([u32; DRAWN], usize)> = const { RefCell::new(([0; DRAWN], DRAWN)) };
 }
 
-/// 32 random bits for a nonce whose counter alone makes it unique. They are for the case that counters run twice from one
-/// memory image: a virtual machine that was resumed from the same snapshot twice. Words that were drawn before the
+/// 32 random bits for a nonce whose counter alone makes it unique. They are for the case that counters run twice from
+/// one memory image: a virtual machine that was resumed from the same snapshot twice. Words that were drawn before the
 /// snapshot are the same in both; so the time of the call, in nanoseconds, is mixed in.
 pub(crate) fn nonce_bits() -> Result<u32, SealError> {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos() as u64);

@@ -44,8 +44,8 @@ impl Rewrapped {
 /// before, since the header holds the only copies of the data key.
 ///
 /// # Errors
-/// Those of [`crate::SealedFile::open`]: also when `header` was read while another process re-wrapped it, and is a mixture.
-/// [`SealError::Random`].
+/// Those of [`crate::SealedFile::open`]: also when `header` was read while another process re-wrapped it, and is a
+/// mixture. [`SealError::Random`].
 pub fn rewrap(
     keys: &dyn KeySource,
     to: (&KeyRef, &Secret),

@@ -19,8 +19,8 @@ type Slot = OnceLock<Protected<dyn Aead>>;
 /// The keyed ciphers of a file, made on first use and kept.
 ///
 /// Reading one costs a few loads and takes no lock. A file under a cipher with roomy keys has one segment; a 3DES file
-/// has one for every 8 MB, each with a key schedule of 34 to 50 KB in the memory for keys: about half a percent of the data
-/// that was used.
+/// has one for every 8 MB, each with a key schedule of 34 to 50 KB in the memory for keys: about half a percent of the
+/// data that was used.
 pub(crate) struct SegmentKeys {
     /// In which process: a forked child has the counters of its parent and would seal under the same nonces.
     made_in: Generation,

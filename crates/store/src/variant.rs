@@ -42,8 +42,8 @@ pub struct Choice {
     pub cipher: &'static Cipher,
     /// The backend it runs on.
     pub backend: Backend,
-    /// Whether the backend was asked for by name, so that no other may take its place; otherwise it is the fastest one of
-    /// this CPU.
+    /// Whether the backend was asked for by name, so that no other may take its place; otherwise it is the fastest one
+    /// of this CPU.
     pub forced: bool,
 }
 

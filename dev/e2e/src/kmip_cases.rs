@@ -408,8 +408,8 @@ pub fn faults(mut place: Place) {
 }
 
 /// A request that changes something is never sent twice: the connection is cut once, after any number of bytes of the
-/// answers, and works again at once. What is asked for again makes no second key; what is not ends in an error that says
-/// that the server may have done it.
+/// answers, and works again at once. What is asked for again makes no second key; what is not ends in an error that
+/// says that the server may have done it.
 fn never_twice(place: &Place, proxy: &Proxy) {
     let keyring = Keyring::open(&place.certificates.url(proxy.port, "", "&retries=3&timeout_ms=5000")).unwrap();
     let plain = place.keyring();

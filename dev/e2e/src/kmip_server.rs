@@ -1,5 +1,5 @@
-//! Real KMIP servers with certificates that strangers lack; a proxy that delays or cuts; and a TLS server that answers junk,
-//! since no real one does.
+//! Real KMIP servers with certificates that strangers lack; a proxy that delays or cuts; and a TLS server that answers
+//! junk, since no real one does.
 //!
 //! Not here: how a server starts and ends (`sealstone_servers`), what is asked of them (`kmip_cases`, `tests/`).
 

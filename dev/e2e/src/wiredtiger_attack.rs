@@ -253,8 +253,8 @@ fn free_bytes(before: &[u8], bytes: &[u8]) -> usize {
     [0, 8, 4, 28, 20, 16].into_iter().find(|at| before[*at..at + 4] == bytes[*at..at + 4]).unwrap_or(0)
 }
 
-/// Sets the four bytes at `free` such that the checksum of the unit is `wanted`: CRCs are linear, so each bit adds what it
-/// adds alone.
+/// Sets the four bytes at `free` such that the checksum of the unit is `wanted`: CRCs are linear, so each bit adds what
+/// it adds alone.
 fn force_checksum(unit: &mut [u8], checksum_at: usize, free: usize, wanted: u32) {
     let covered = if unit[36] & 1 != 0 { unit.len() } else { 64 };
     let sum = |unit: &[u8]| checksum_of(&unit[..covered], checksum_at);

@@ -34,7 +34,8 @@ fn unknown_names_come_with_the_nearest() {
         dir.path(),
         &["compare", "--ciphers", "none,aes-265"],
         &format!(
-            "sealstone: unknown cipher \"aes-265\"; did you mean aes-256?\n{known}  `none` is the baseline, without encryption\n"
+            "sealstone: unknown cipher \"aes-265\"; did you mean aes-256?\n{known}  `none` is the baseline, without \
+             encryption\n"
         ),
     );
     fails(
@@ -162,7 +163,8 @@ fn a_settings_file_is_wrong_with_its_line() {
         (
             "recods = 5\n",
             "plan.toml:1: unknown setting \"recods\"; did you mean records?\n  settings: accel, against, bytes, \
-             cache, ciphers, keep, nodes, operations, out, pairs, policy, records, records-from, rounds, seed, slice-ms, \
+             cache, ciphers, keep, nodes, operations, out, pairs, policy, records, records-from, rounds, seed, \
+             slice-ms, \
              store, stores, target, threads, workloads\n",
         ),
         (
@@ -258,7 +260,8 @@ fn directories_that_are_not_ours_are_left_alone() {
     fails(
         dir.path(),
         &["compare", "--workloads", "a", "--records", "100", "--keep", "photos"],
-        "sealstone: photos for the stores: it is not empty\n  name an empty or new directory; nothing in it was touched\n",
+        "sealstone: photos for the stores: it is not empty\n  name an empty or new directory; nothing in it was \
+         touched\n",
     );
     assert_eq!(fs::read_dir(dir.path().join("photos")).unwrap().count(), 1);
     assert!(!dir.path().join("photos.key").exists());

@@ -44,7 +44,8 @@ fn every_acknowledged_write_survives_a_kill() {
         assert!(acknowledged > kills, "{cipher}: the writer hardly wrote");
         let mode = if sync { "synced" } else { "unsynced" };
         summary += &format!(
-            "{cipher} {mode}: {kills} kills ({during_open} before the first write), {acknowledged} acknowledged writes, 0 lost\n"
+            "{cipher} {mode}: {kills} kills ({during_open} before the first write), {acknowledged} acknowledged \
+             writes, 0 lost\n"
         );
     }
     std::io::stderr().write_all(summary.as_bytes()).expect("stderr");

@@ -1,5 +1,5 @@
-//! `sealstone keys` and `sealstone rest rotate` as a DBA meets them: what they print, what they leave behind, and the exact
-//! text of every error.
+//! `sealstone keys` and `sealstone rest rotate` as a DBA meets them: what they print, what they leave behind, and the
+//! exact text of every error.
 //!
 //! Not here: kills (`rotate.rs`), key servers.
 

@@ -1,4 +1,5 @@
-//! `sealstone lab`: a key server alone, the list of labs, and the exact text of errors that have nothing to do with MongoDB.
+//! `sealstone lab`: a key server alone, the list of labs, and the exact text of errors that have nothing to do with
+//! MongoDB.
 //!
 //! Not here: replica sets, sealed or not (`mongo_lab.rs`).
 
@@ -80,7 +81,8 @@ fn impossible_requests_say_why() {
          install it with: sh dev/setup.sh kmip; or name a key on your own server with --key kmip:...\n",
     );
     lab(dir, &["up", "mongodb", "--nodes", "three"]).fails_with(
-        "sealstone: cannot start mongodb with --nodes three: expected a number\n  see: sealstone lab up mongodb --help\n",
+        "sealstone: cannot start mongodb with --nodes three: expected a number\n  \
+         see: sealstone lab up mongodb --help\n",
     );
     let unknown = lab(dir, &["up", "mongo"]);
     assert!(unknown.stderr.contains("unrecognized subcommand 'mongo'"), "{}", unknown.stderr);

@@ -1,6 +1,6 @@
-//! `sealstone compare --store mongodb`: replica sets that the comparison starts and ends, sealed and not, in one report for
-//! several numbers of members; clusters of the user's own; what cannot be. Not here: the figures (a measurement is no
-//! test), the store itself (`adapters/stores`).
+//! `sealstone compare --store mongodb`: replica sets that the comparison starts and ends, sealed and not, in one report
+//! for several numbers of members; clusters of the user's own; what cannot be. Not here: the figures (a measurement is
+//! no test), the store itself (`adapters/stores`).
 
 use std::fs;
 use std::path::Path;

@@ -1,5 +1,5 @@
-//! Labs of MongoDB that outlive their command, options with which a real mongod starts, what `sealstone mongo check` says, and
-//! the exact text of errors.
+//! Labs of MongoDB that outlive their command, options with which a real mongod starts, what `sealstone mongo check`
+//! says, and the exact text of errors.
 //!
 //! Not here: what sealing must withstand (`mongod.rs`), conversion under load (`mongo_convert.rs`).
 
@@ -549,7 +549,8 @@ fn impossible_requests_say_why() {
     fails(
         dir.path(),
         &["mongo", "check", "."],
-        "sealstone: no MongoDB data in .: there is no file WiredTiger\n  give the data directory of a server (--dbpath)\n",
+        "sealstone: no MongoDB data in .: there is no file WiredTiger\n  give the data directory of a server \
+         (--dbpath)\n",
     );
     fails(
         dir.path(),

@@ -374,8 +374,8 @@ fn trial(master: &Master, rng: &mut SmallRng, number: usize, tally: &mut Tally) 
         lay(&files, scratch.path());
         let found = rest::verify(scratch.path(), &*master.keys, Backend::auto(), None, &mut |_| ());
         let whole = found.as_ref().is_ok_and(|report| report.is_whole());
-        // a log or manifest may end in zeros, or early, after a crash; a catalogue has another copy, and so has a header,
-        // which verify notes
+        // a log or manifest may end in zeros, or early, after a crash; a catalogue has another copy, and so has a
+        // header, which verify notes
         let noted = found.as_ref().is_ok_and(|report| !report.notes.is_empty());
         let may_be_whole = counted == 1 && (noted || matches!(kind(&name), "log" | "MANIFEST" | "CATALOGUE"));
         assert!(!whole || may_be_whole, "{what}: rest verify calls it whole, outcome {outcome:?}");

@@ -191,7 +191,8 @@ fn wrong_words_and_wrong_directories_are_refused() {
         "sealstone: resealing at 0 bytes a second never ends\n  leave --rate out to reseal as fast as possible\n",
     );
     reseal(dir.path(), &["--rate", "fast"]).fails_with(
-        "sealstone: invalid value 'fast' for '--rate <SIZE>': \"fast\" is not a size; write bytes, or a number with kB, MB, \
+        "sealstone: invalid value 'fast' for '--rate <SIZE>': \"fast\" is not a size; write bytes, or a number with \
+         kB, MB, \
          GB, KiB, MiB, GiB\n  For more information, try '--help'.\n",
     );
     let at = |directory: &str, key: &str| {
@@ -261,7 +262,8 @@ fn a_store_in_use_and_a_plain_file_among_sealed_ones_are_refused() {
     fs::write(&tables[0], "planted").expect("room");
     let name = tables[0].file_name().expect("a name").to_string_lossy().into_owned();
     reseal(dir.path(), &["--cipher", "aria-256"]).fails_with(&format!(
-        "sealstone: 1 file of the store in db is not sealed: {name}\n  if sealing it was interrupted, add --from-plain; \
+        "sealstone: 1 file of the store in db is not sealed: {name}\n  if sealing it was interrupted, add \
+         --from-plain; \
          if not, somebody put it there: restore a backup\n"
     ));
     fs::write(&tables[0], good).expect("room");

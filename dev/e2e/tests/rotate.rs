@@ -1,6 +1,6 @@
-//! Kills `sealstone rest rotate` at two hundred random moments while another process writes to the store. After each kill
-//! every file must open under the version that its header names; the next run finishes the work; in the end the older
-//! versions are retired and every acknowledged write is there.
+//! Kills `sealstone rest rotate` at two hundred random moments while another process writes to the store. After each
+//! kill every file must open under the version that its header names; the next run finishes the work; in the end the
+//! older versions are retired and every acknowledged write is there.
 
 use std::fs::{self, File};
 use std::io::{Read, Write};
@@ -70,7 +70,8 @@ fn a_rotation_killed_anywhere_leaves_every_file_openable() {
         }
         assert!(acknowledged > kills, "{cipher}: the writer hardly wrote");
         summary += &format!(
-            "{cipher}: {} rotations killed, {partly} left several versions, {acknowledged} acknowledged writes, 0 lost\n",
+            "{cipher}: {} rotations killed, {partly} left several versions, {acknowledged} acknowledged writes, 0 \
+             lost\n",
             kills * ROUNDS
         );
     }

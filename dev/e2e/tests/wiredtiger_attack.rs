@@ -3,8 +3,8 @@
 //! account of them removed, cut, exchanged. Each is done to a fresh copy, which is then opened and read whole, and the
 //! outcome is counted: an error, or the data that was there.
 //!
-//! `SEALSTONE_ATTACKS` says how many changes of headers are tried (120), `SEALSTONE_ATTACK_SEED` which of them; a failure
-//! prints what was changed.
+//! `SEALSTONE_ATTACKS` says how many changes of headers are tried (120), `SEALSTONE_ATTACK_SEED` which of them; a
+//! failure prints what was changed.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -48,8 +48,8 @@ fn seal(cipher: &'static Cipher, layout: Layout, parts: &[Vec<u8>]) -> std::resu
     Ok(stored)
 }
 
-/// All that opens of `stored`, from its beginning up to the first thing that does not: what a reader was given before it
-/// met an error.
+/// All that opens of `stored`, from its beginning up to the first thing that does not: what a reader was given before
+/// it met an error.
 fn open(stored: &[u8]) -> Vec<u8> {
     let mut data = Vec::new();
     // without a key: must not panic, whatever it says

@@ -83,7 +83,8 @@ fn main() -> Result<()> {
     }
     if flags.rows.contains(&Rows::Keys) {
         println!(
-            "\na key and {KEYED_BYTES} bytes under it, ns; ours make a keyed object and drop it, the others set the key of"
+            "\na key and {KEYED_BYTES} bytes under it, ns; ours make a keyed object and drop it, the others set the \
+             key of"
         );
         println!(
             "one that they have; speed: of ours in the last row against each, median (and 10 to 90 % of the rounds)"

@@ -3,14 +3,14 @@
 //!
 //! What a power cut may do, which is what ext4 and XFS promise and no more:
 //! - What was synced is there. Content and length of a file are synced by syncing the file, entries by syncing the
-//!   directory. Syncing a file also brings the entry under which it was made (or its renaming) to stable storage, as the
-//!   journals of ext4 and XFS do; POSIX does not ask for that, but RocksDB relies on it for its manifest.
+//!   directory. Syncing a file also brings the entry under which it was made (or its renaming) to stable storage, as
+//!   the journals of ext4 and XFS do; POSIX does not ask for that, but RocksDB relies on it for its manifest.
 //! - Of a file's writes that were not synced, each unit of 512 or 4,096 bytes is as some prefix of the writes left it,
 //!   independently of its neighbours. The length is one that the file had, or ends with a unit. What was never
 //!   written within the length is zero.
-//! - Of the changes of directories that were not synced, either a prefix survives (a journal), or any subset in which no
-//!   change survives without those on which it depends: earlier ones of the same name, and the making of its directory.
-//!   A rename is one change.
+//! - Of the changes of directories that were not synced, either a prefix survives (a journal), or any subset in which
+//!   no change survives without those on which it depends: earlier ones of the same name, and the making of its
+//!   directory. A rename is one change.
 //!
 //! Not here: faults of a running disk, and who calls (`files`).
 
@@ -626,8 +626,8 @@ fn fate(number: Number, path: String, named: bool, file: &File, left: &[u8], los
         let to = to.min(left.len());
         from >= to || left[from..to] == file.now[from..to] || fixed(from, to).all(|at| left[at] == file.now[at])
     };
-    // A sealed file begins with a header that is stored twice: one whole copy is as good as two, and without one what is
-    // left of it is nothing that anybody wrote
+    // A sealed file begins with a header that is stored twice: one whole copy is as good as two, and without one what
+    // is left of it is nothing that anybody wrote
     let header = if is_sealed(&file.now) { HEADER_BYTES } else { 0 };
     let has_header = left.len() >= header && (0..header).step_by(header.max(2) / 2).any(|copy| same(copy, copy + 512));
     let mut whole = 0;

@@ -8,18 +8,18 @@
 //! - *Kill.* Every unit that was acknowledged, and perhaps the one that was being written.
 //! - *Power cut, any mode.* Every unit that was acknowledged as synced, and every unit of a family before its
 //!   acknowledged flush.
-//! - *PointInTime, Absolute.* A prefix of the units. The one exception, which plain RocksDB cannot see either: a log that
-//!   was never synced and lost a whole number of records, so that nothing of the lost ones is there, looks like a log
-//!   that ended there; later logs are replayed.
+//! - *PointInTime, Absolute.* A prefix of the units. The one exception, which plain RocksDB cannot see either: a log
+//!   that was never synced and lost a whole number of records, so that nothing of the lost ones is there, looks like a
+//!   log that ended there; later logs are replayed.
 //! - *TolerateTail.* For each log a prefix of its units; later logs are replayed.
 //! - *SkipAny.* For each key, the newest write that must be there, or a later one.
 //!
 //! And which databases may refuse to open: under Absolute, one with a log that holds a part of a record, and under
 //! TolerateTail, one with a log that lost something before its end, also if an earlier crash left it so and it is still
-//! needed for a prepared transaction (then under PointInTime, too: tables are ahead of it). Under Absolute such a database *must* refuse, unless
-//! what was lost is in a table. A manifest of which more than the end was lost may be refused in every mode, and any database after a failed call on
-//! its manifest: RocksDB 7 then removes tables that the manifest may name (later versions keep them). Nothing else may be
-//! refused.
+//! needed for a prepared transaction (then under PointInTime, too: tables are ahead of it). Under Absolute such a
+//! database *must* refuse, unless what was lost is in a table. A manifest of which more than the end was lost may be
+//! refused in every mode, and any database after a failed call on its manifest: RocksDB 7 then removes tables that the
+//! manifest may name (later versions keep them). Nothing else may be refused.
 //!
 //! A log that goes on behind a record whose header is zeros is beyond plain RocksDB, see [`Crash::is_beyond_plain`]: of
 //! plain RocksDB only what was synced is asked for then; of the sealed one, everything above.
@@ -179,9 +179,9 @@ impl Crash {
         self.logs().any(|log| log.tail == Tail::Torn && log.zeros_first)
     }
 
-    /// Whether a log that an earlier crash tore is still there. A recovery that went past it leaves it as it is, for as long as a
-    /// prepared transaction needs it, and the next one under PointInTime stops there: RocksDB refuses if there are tables, since
-    /// they are ahead of it, and otherwise opens with all later logs lost, synced or not.
+    /// Whether a log that an earlier crash tore is still there. A recovery that went past it leaves it as it is, for as
+    /// long as a prepared transaction needs it, and the next one under PointInTime stops there: RocksDB refuses if
+    /// there are tables, since they are ahead of it, and otherwise opens with all later logs lost, synced or not.
     pub fn stops_at_an_earlier_flaw(&self, mode: Mode) -> bool {
         mode == Mode::PointInTime && self.logs().any(|log| log.flawed_before)
     }

@@ -1,6 +1,6 @@
 #![forbid(unsafe_code)]
-//! The command: runs seeds in several processes at once, prints what diverged and how many seeds met each class of fault,
-//! and ends with an error where something diverged or a class was never met. Not here: what a seed does (`run`).
+//! The command: runs seeds in several processes at once, prints what diverged and how many seeds met each class of
+//! fault, and ends with an error where something diverged or a class was never met. Not here: what a seed does (`run`).
 //!
 //! Each process runs a few seeds and is watched: one that dies (an assertion of RocksDB, a crash in the shim) is a
 //! failure of the seed that it was at.

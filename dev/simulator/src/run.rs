@@ -435,8 +435,8 @@ impl Run<'_> {
         self.history.units.push(Unit { id, act, place });
         if let Err(error) = done {
             self.refused_while_faulty(&open.files, &format!("unit {id}"), &error);
-            // a write that fails when making a new log forgets all families but one that wait for a flush, and RocksDB 7.8
-            // with assertions, as Debian builds it, ends the process when such a database is closed
+            // a write that fails when making a new log forgets all families but one that wait for a flush, and RocksDB
+            // 7.8 with assertions, as Debian builds it, ends the process when such a database is closed
             self.cannot_be_closed = self.scenario.families > 1;
             return Ended::Failed;
         }

@@ -175,8 +175,8 @@ impl Scenario {
     pub fn new(seed: u64) -> Self {
         let mut random = Random::new(seed).fork(1);
         let transactions = random.chance(35);
-        // A flush of the only family of a database with prepared transactions does not sync the logs before in RocksDB 7
-        // (later versions do): a commit that is flushed can outlive its prepare. With more families it does.
+        // A flush of the only family of a database with prepared transactions does not sync the logs before in RocksDB
+        // 7 (later versions do): a commit that is flushed can outlive its prepare. With more families it does.
         let families = if transactions { random.pick(&[2, 2, 3]) } else { random.pick(&[1, 2, 2, 3]) };
         // rarely more than two: each costs an opening in every mode
         let epochs = random.pick(&[1, 1, 1, 2, 2, 3]);
@@ -199,8 +199,9 @@ impl Scenario {
     /// RocksDB's options text.
     pub fn options(&self, mode: Mode) -> String {
         format!(
-            // One thread at a time: nothing in the background that was not waited for, and tables opened by one thread. Skip lists
-            // have nodes of random height, from a generator that no seed reaches, so that they are full at other times.
+            // One thread at a time: nothing in the background that was not waited for, and tables opened by one thread.
+            // Skip lists have nodes of random height, from a generator that no seed reaches, so that they are full at
+            // other times.
             "create_if_missing=true;disable_auto_compactions=true;max_background_jobs=2;max_file_opening_threads=1;\
              level0_slowdown_writes_trigger=1000;level0_stop_writes_trigger=1000;max_bgerror_resume_count=0;\
              stats_dump_period_sec=0;stats_persist_period_sec=0;compression=kNoCompression;\

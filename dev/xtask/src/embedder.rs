@@ -4,8 +4,8 @@
 
 use std::collections::BTreeSet;
 
-/// Arguments of cargo that print the crates, one on each line: `adapters/rocksdb` as it comes, on the platform that it is
-/// built for first. Not `cargo metadata`, which switches on what the rest of the workspace asks of a crate.
+/// Arguments of cargo that print the crates, one on each line: `adapters/rocksdb` as it comes, on the platform that it
+/// is built for first. Not `cargo metadata`, which switches on what the rest of the workspace asks of a crate.
 pub(crate) const TREE: [&str; 13] = [
     "tree",
     "--locked",
@@ -26,10 +26,10 @@ pub(crate) const TREE: [&str; 13] = [
 const LINKED: &str = "
     sealstone_cipher sealstone_keys sealstone_rocksdb sealstone_seal
 
-    argon2 arrayvec base64ct bitflags blake2 blake3 block_buffer bytesize cfg_if cmov const_oid constant_time_eq cpufeatures
-    crc32c crypto_common ctutils digest getrandom hkdf hmac hybrid_array jiff jiff_core libc memchr nix object once_cell
-    percent_encoding ring rustls rustls_pki_types serde serde_core serde_spanned sha2 strsim subtle thiserror toml
-    toml_datetime toml_parser toml_writer typenum untrusted webpki winnow zeroize
+    argon2 arrayvec base64ct bitflags blake2 blake3 block_buffer bytesize cfg_if cmov const_oid constant_time_eq
+    cpufeatures crc32c crypto_common ctutils digest getrandom hkdf hmac hybrid_array jiff jiff_core libc memchr nix
+    object once_cell percent_encoding ring rustls rustls_pki_types serde serde_core serde_spanned sha2 strsim subtle
+    thiserror toml toml_datetime toml_parser toml_writer typenum untrusted webpki winnow zeroize
 ";
 
 /// One line for each crate that is linked and not in the list, or the other way round; `tree` is what cargo printed.

@@ -22,6 +22,9 @@ const EMPTY_NAMES: &[&str] = &["utils", "util", "common", "misc", "helpers", "he
 /// Endings of files that a tool generates and nobody writes by hand.
 const GENERATED: &[&str] = &["o", "a", "so", "rlib", "rmeta", "d", "pyc", "class", "orig", "rej", "bak", "swp", "log"];
 
+/// The longest line of Rust, in characters, as in rustfmt.toml: rustfmt breaks code, not comments and texts.
+const LINE_CHARS_MAX: usize = 120;
+
 /// Checks one file. Each finding is `path:line: what is wrong` or `path: what is wrong`.
 pub(crate) fn findings(path: &str, bytes: &[u8]) -> Vec<String> {
     let name = path.rsplit('/').next().unwrap_or(path);
@@ -101,6 +104,9 @@ fn rust_findings(path: &str, text: &str) -> Vec<String> {
     if !top.next().is_some_and(|line| line.starts_with("//!")) {
         found.push(format!("{path}: does not begin with a `//!` line that says what it is and what it is not"));
     }
+    let long = text.lines().enumerate().filter(|(_, line)| line.chars().count() > LINE_CHARS_MAX);
+    let what = format!("longer than {LINE_CHARS_MAX} characters");
+    found.extend(at(path, long.map(|(index, _)| index + 1).collect(), &what));
     if !may_be_unsafe(path) {
         found.extend(at(path, lines_with_word(&code_only(text), "unsafe"), "unsafe code outside its places"));
     }
@@ -143,6 +149,7 @@ mod tests {
         let ignored = ["#[ign", "ore]"].concat();
         for (path, text, want) in [
             ("crates/seal/src/page.rs", "fn f() {}\n".to_string(), "does not begin"),
+            ("crates/seal/src/page.rs", format!("//! Pages.\n// {}\n", "x".repeat(118)), ":2: longer than 120"),
             ("crates/seal/src/page.rs", "//! Pages.\nfn f() { unsafe { g() } }\n".into(), ":2: unsafe code outside"),
             ("crates/seal/src/lib.rs", "//! Seal.\n".into(), "needs #![forbid"),
             ("crates/seal/src/lib.rs", "#![deny(unsafe_code)]\n//! Seal.\n".into(), "needs #![forbid"),

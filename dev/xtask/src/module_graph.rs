@@ -106,8 +106,8 @@ impl Crate {
         }
     }
 
-    /// The path from the root on, or nothing if it leads out of the crate. `own`: the name that the path itself brings in,
-    /// which is no beginning for it.
+    /// The path from the root on, or nothing if it leads out of the crate. `own`: the name that the path itself brings
+    /// in, which is no beginning for it.
     fn whole(&self, within: &Place, names: &[String], own: Option<&str>) -> Option<Place> {
         let mut place = within.clone();
         let mut rest = names;

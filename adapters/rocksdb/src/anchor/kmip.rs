@@ -1,5 +1,5 @@
-//! An anchor on a key server that speaks KMIP: the mark is the text of a note there. Not here: what an anchor is (`anchor`),
-//! and how a server keeps a text (`sealstone_keys::kmip::note`).
+//! An anchor on a key server that speaks KMIP: the mark is the text of a note there. Not here: what an anchor is
+//! (`anchor`), and how a server keeps a text (`sealstone_keys::kmip::note`).
 
 use sealstone_keys::kmip::note::quoted;
 use sealstone_keys::kmip::{KmipError, Note};
@@ -9,8 +9,8 @@ use super::{Anchor, AnchorError, Mark};
 /// An anchor on a key server: a text that an object of its own there keeps, as application specific information.
 ///
 /// A mark takes the place of an older one of the same store alone. Where the server speaks KMIP 2.x, it sees to that;
-/// where it speaks KMIP 1.x, the mark is read right before. One connection is kept from call to call. Several servers in
-/// one address must show a change on one of them on all at once: the mark on one that lags is an older mark.
+/// where it speaks KMIP 1.x, the mark is read right before. One connection is kept from call to call. Several servers
+/// in one address must show a change on one of them on all at once: the mark on one that lags is an older mark.
 #[derive(Debug)]
 pub struct KmipAnchor {
     note: Note,
@@ -25,8 +25,8 @@ impl From<KmipError> for AnchorError {
 impl KmipAnchor {
     /// The anchor at `url`; its object is made when a mark is first written. Connects to nobody yet.
     ///
-    /// - `url`: `kmip://host[:5696]/NAME?cert=…&key=…&ca=…`, or `kmip:FILE.toml` with the name as `key_id`; NAME is a name
-    ///   that no key has, or the unique identifier of the object
+    /// - `url`: `kmip://host[:5696]/NAME?cert=…&key=…&ca=…`, or `kmip:FILE.toml` with the name as `key_id`; NAME is a
+    ///   name that no key has, or the unique identifier of the object
     ///
     /// # Errors
     /// What is wrong with the address, or with the certificates that it names.

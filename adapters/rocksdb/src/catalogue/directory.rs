@@ -1,5 +1,5 @@
-//! One directory: its catalogue as it was read, and, for the environment that owns it, as it is being written. Not here:
-//! which operation calls what (`catalogue`), how its files are compared with it (`survey`).
+//! One directory: its catalogue as it was read, and, for the environment that owns it, as it is being written. Not
+//! here: which operation calls what (`catalogue`), how its files are compared with it (`survey`).
 
 mod survey;
 
@@ -206,8 +206,8 @@ impl Directory {
 
     // ---- owning -----------------------------------------------------------------------------------------------------
 
-    /// Takes the directory over for writing: its files must be those that are listed, as far as a crash does not explain
-    /// a difference, and a new generation begins.
+    /// Takes the directory over for writing: its files must be those that are listed, as far as a crash does not
+    /// explain a difference, and a new generation begins.
     pub(super) fn own(&mut self, with: Changing<'_>) -> Result<(), Refusal> {
         if self.owned {
             return Ok(());
@@ -374,7 +374,8 @@ impl Directory {
         let directory = self.path.clone();
         let Some(known) = self.known_mut() else { return Ok(()) };
         if let Some(writing) = known.writing.as_mut().filter(|writing| writing.dirty) {
-            // one copy on stable storage is enough for a crash; the other one is against attackers, who see what is written
+            // one copy on stable storage is enough for a crash; the other one is against attackers, who see what is
+            // written
             writing.copies[0].sync()?;
             writing.dirty = false;
             self.advance_anchor(with)?;
@@ -489,8 +490,8 @@ impl Directory {
         self.append(vec![Change::Put { name: name.to_owned(), entry }], with)
     }
 
-    /// Before `name` is removed; `wait`: the store is open, and what must not go before the catalogue says so may wait, unless it
-    /// is a log, which may be as long as a memory table. Returns whether the caller is to remove it now.
+    /// Before `name` is removed; `wait`: the store is open, and what must not go before the catalogue says so may wait,
+    /// unless it is a log, which may be as long as a memory table. Returns whether the caller is to remove it now.
     pub(super) fn remove(&mut self, name: &str, kind: Kind, wait: bool, with: Changing<'_>) -> Result<bool, Refusal> {
         if self.known().is_none_or(|known| known.catalogue.get(name).is_none()) {
             return Ok(true);
@@ -520,8 +521,8 @@ impl Directory {
         Ok(with.files.sync_directory(&self.path)?)
     }
 
-    /// The log `name` was read up to `whole_bytes`, and whoever opens the store goes on from what it holds. The first time,
-    /// and if the log was there before, all of that is put on stable storage and is promised from now on.
+    /// The log `name` was read up to `whole_bytes`, and whoever opens the store goes on from what it holds. The first
+    /// time, and if the log was there before, all of that is put on stable storage and is promised from now on.
     pub(super) fn recovered(
         &mut self,
         name: &str,

@@ -179,8 +179,8 @@ unsafe extern "C" fn base_read(
     into: *mut u8,
     got: *mut usize,
 ) -> i32 {
-    // SAFETY: `base` lives as long as its open files; `into` is writable for `bytes` bytes that nobody else looks at and
-    // that are only written; `got` is the shim's to be written.
+    // SAFETY: `base` lives as long as its open files; `into` is writable for `bytes` bytes that nobody else looks at
+    // and that are only written; `got` is the shim's to be written.
     unsafe {
         answer(base, |files| {
             let into = if bytes == 0 { &mut [][..] } else { std::slice::from_raw_parts_mut(into, bytes) };

@@ -91,8 +91,8 @@ impl Db {
         Ok(Self { db, transactions: false, cache: None, env, dir: path.to_owned() })
     }
 
-    /// Ends the database: syncs its log, so that no part of it can be cut off later unnoticed, and says whether its last
-    /// writes went well. Dropping it does the same without saying.
+    /// Ends the database: syncs its log, so that no part of it can be cut off later unnoticed, and says whether its
+    /// last writes went well. Dropping it does the same without saying.
     ///
     /// # Errors
     /// I/O.

@@ -1,5 +1,5 @@
-//! Environments: where a database's files are, what counts them and what seals them. Not here: environments on files that
-//! are kept in Rust (`base`).
+//! Environments: where a database's files are, what counts them and what seals them. Not here: environments on files
+//! that are kept in Rust (`base`).
 //!
 //! The rules of `ffi` hold here, too.
 

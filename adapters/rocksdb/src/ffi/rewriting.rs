@@ -1,5 +1,5 @@
-//! Rewriting files of an open database: which there are, and RocksDB replacing them. Not here: in which order, and how fast
-//! (`reseal`).
+//! Rewriting files of an open database: which there are, and RocksDB replacing them. Not here: in which order, and how
+//! fast (`reseal`).
 //!
 //! The rules of `ffi` hold here, too.
 
@@ -112,7 +112,8 @@ impl Db {
         got.map(|()| live.files)
     }
 
-    /// Rewrites the table `file`, got from [`Db::live_files`], on its own level, in this thread. Blobs are not rewritten.
+    /// Rewrites the table `file`, got from [`Db::live_files`], on its own level, in this thread. Blobs are not
+    /// rewritten.
     ///
     /// # Errors
     /// I/O, a full disk, damage.
@@ -159,7 +160,8 @@ impl Db {
         call(|error| unsafe { c::sealstone_db_flush_all(self.db.as_ptr(), error) })
     }
 
-    /// Looks through the directories and removes every file that is not needed, also those that an earlier opening left.
+    /// Looks through the directories and removes every file that is not needed, also those that an earlier opening
+    /// left.
     ///
     /// # Errors
     /// I/O.

@@ -1,5 +1,5 @@
-//! The callbacks of the sealed file system, which `shim/sealed_fs.cc` and the files beside it call. Not here: what they do
-//! (`file_system`, `catalogue`), what the catalogues are kept on (`stored_files`).
+//! The callbacks of the sealed file system, which `shim/sealed_fs.cc` and the files beside it call. Not here: what they
+//! do (`file_system`, `catalogue`), what the catalogues are kept on (`stored_files`).
 //!
 //! The rules of `ffi` hold here, too.
 

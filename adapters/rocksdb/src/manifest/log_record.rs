@@ -1,6 +1,6 @@
 //! RocksDB's log format, in which a MANIFEST is written: blocks of 32 KiB, each holding fragments of records with a
-//! header of 7 bytes (CRC-32C, length, type) or, in recycled files, of 11 (the file's number as well). Takes the bytes in
-//! pieces of any length and hands out whole records. Not here: what a record says (`version_edit`).
+//! header of 7 bytes (CRC-32C, length, type) or, in recycled files, of 11 (the file's number as well). Takes the bytes
+//! in pieces of any length and hands out whole records. Not here: what a record says (`version_edit`).
 //!
 //! Source: RocksDB's `db/log_format.h` and the page "Write Ahead Log File Format" of its wiki.
 
@@ -53,8 +53,8 @@ impl Records {
         Self { file_number, pending: Vec::new(), at_in_block: 0, offset: 0, skip: 0, begun: None, ended: false }
     }
 
-    /// Takes the next bytes of the file and hands each record that they complete to `record`, with the place in the file
-    /// where its last fragment begins.
+    /// Takes the next bytes of the file and hands each record that they complete to `record`, with the place in the
+    /// file where its last fragment begins.
     pub(super) fn push(&mut self, bytes: &[u8], record: &mut Each<'_>) -> Result<(), ManifestError> {
         self.pending.extend_from_slice(bytes);
         let mut read = 0;

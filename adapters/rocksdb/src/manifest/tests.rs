@@ -1,5 +1,5 @@
-//! The live set as this crate reads it beside the engine's own, over stores of every shape, and what damage to a MANIFEST
-//! comes to. Not here: destroyed stores (`tests/verify.rs`).
+//! The live set as this crate reads it beside the engine's own, over stores of every shape, and what damage to a
+//! MANIFEST comes to. Not here: destroyed stores (`tests/verify.rs`).
 
 use std::fs;
 use std::path::PathBuf;

@@ -1,5 +1,5 @@
-//! One record of a MANIFEST: a change of a database's set of files. Decodes all that RocksDB writes up to version 11 and
-//! passes over what a later one marks as harmless. Not here: what all changes together come to (`manifest`).
+//! One record of a MANIFEST: a change of a database's set of files. Decodes all that RocksDB writes up to version 11
+//! and passes over what a later one marks as harmless. Not here: what all changes together come to (`manifest`).
 //!
 //! Source: the tags and their values in RocksDB's `db/version_edit.h`, `db/wal_edit.h` and `db/blob`.
 

@@ -1,5 +1,5 @@
-//! The small files beside tables and logs: those that RocksDB writes once are copied and renamed into place, what a kill
-//! left of such copies is removed. Not here: when (`work`).
+//! The small files beside tables and logs: those that RocksDB writes once are copied and renamed into place, what a
+//! kill left of such copies is removed. Not here: when (`work`).
 
 use std::fs::{self, File};
 use std::io::{self, Write};

@@ -31,7 +31,8 @@ pub enum ResealError {
     /// The next file would not fit on the device; nothing was written of it.
     #[error(
         "cannot reseal {}: it needs {} of space, and {} are free\n\
-         free some space and reseal again: it resumes with this file", file.display(), ByteSize(*needed_bytes).display().si(),
+         free some space and reseal again: it resumes with this \
+         file", file.display(), ByteSize(*needed_bytes).display().si(),
          ByteSize(*free_bytes).display().si()
     )]
     NoRoom {
@@ -97,7 +98,8 @@ fn plain_files(dir: &Path, files: usize, first: &str) -> String {
         files => (format!("{files} files of the store in {shown} are not sealed, among them"), "them"),
     };
     format!(
-        "{found}: {first}\nif sealing it was interrupted, add --from-plain; if not, somebody put {them} there: restore a \
+        "{found}: {first}\nif sealing it was interrupted, add --from-plain; if not, somebody put {them} there: \
+         restore a \
          backup"
     )
 }

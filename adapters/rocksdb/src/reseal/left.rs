@@ -1,5 +1,5 @@
-//! What is not under the cipher and key wanted, and why it is still there: read from the headers of the files. Not here:
-//! what is done about it (`work`).
+//! What is not under the cipher and key wanted, and why it is still there: read from the headers of the files. Not
+//! here: what is done about it (`work`).
 
 use std::collections::BTreeSet;
 use std::path::Path;

@@ -1,4 +1,5 @@
-//! How far resealing has come, reported by the thread that works to the one that waits for it. Not here: the work (`work`).
+//! How far resealing has come, reported by the thread that works to the one that waits for it. Not here: the work
+//! (`work`).
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};

@@ -1,5 +1,5 @@
-//! One run of resealing over one database: in which order its files are replaced, and when that is done. Not here: small
-//! control files (`control_files`), which thread this is in (`reseal`).
+//! One run of resealing over one database: in which order its files are replaced, and when that is done. Not here:
+//! small control files (`control_files`), which thread this is in (`reseal`).
 
 use std::collections::{BTreeSet, HashMap};
 use std::fs::{self, File};
@@ -229,9 +229,9 @@ impl Work<'_> {
         Ok(rewritten != Rewrite::InUse)
     }
 
-    /// Ends every write-ahead log that is not under the cipher and key. A flush has done so already if they held anything
-    /// that was not in tables. If not, RocksDB keeps even empty ones, of earlier openings too, until there is something to
-    /// flush.
+    /// Ends every write-ahead log that is not under the cipher and key. A flush has done so already if they held
+    /// anything that was not in tables. If not, RocksDB keeps even empty ones, of earlier openings too, until there is
+    /// something to flush.
     fn end_logs(&mut self) -> Result<(), ResealError> {
         let sweep = || self.db.sweep().map_err(|error| self.explained(&error));
         sweep()?;

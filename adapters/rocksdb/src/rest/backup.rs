@@ -1,6 +1,6 @@
 //! Directories of RocksDB's backup engine, in which the files of a database lie apart: `private/N` holds CURRENT,
-//! MANIFEST and logs of backup `N`, `shared` or `shared_checksum` the tables and blob files of all backups, and `meta/N`
-//! lists what belongs to backup `N`. Not here: what the files hold (`rest`), live sets (`live_set`).
+//! MANIFEST and logs of backup `N`, `shared` or `shared_checksum` the tables and blob files of all backups, and
+//! `meta/N` lists what belongs to backup `N`. Not here: what the files hold (`rest`), live sets (`live_set`).
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

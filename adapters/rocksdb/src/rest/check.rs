@@ -1,5 +1,5 @@
-//! Whether one file is as it was sealed: every page and frame is opened, and the catalogue is asked for it. Not here: which files
-//! must be there (`live_set`).
+//! Whether one file is as it was sealed: every page and frame is opened, and the catalogue is asked for it. Not here:
+//! which files must be there (`live_set`).
 
 use std::fs::File;
 use std::io;

@@ -1,4 +1,5 @@
-//! Why a directory cannot be looked at, checked or rotated. What is wrong with single files is no error but stands in reports.
+//! Why a directory cannot be looked at, checked or rotated. What is wrong with single files is no error but stands in
+//! reports.
 
 use std::io;
 use std::path::PathBuf;
@@ -7,8 +8,8 @@ use sealstone_keys::{KeyError, KeyRef};
 
 use crate::anchor::AnchorError;
 
-/// Why a directory cannot be looked at, checked or rotated. In each case its files are as they were, or open under the version
-/// of the key that their headers name.
+/// Why a directory cannot be looked at, checked or rotated. In each case its files are as they were, or open under the
+/// version of the key that their headers name.
 #[derive(Debug, thiserror::Error)]
 pub enum RestError {
     /// A directory cannot be listed.

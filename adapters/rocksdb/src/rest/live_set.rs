@@ -2,8 +2,8 @@
 //! [live set](LiveSet), each of the right length. What each file holds is checked in `check`; not here either:
 //! what a MANIFEST says (`manifest`).
 //!
-//! A database may be in use meanwhile. It writes a file before its MANIFEST names it, and removes one after its MANIFEST
-//! has dropped it; so what is missing counts only if a MANIFEST read later still names it.
+//! A database may be in use meanwhile. It writes a file before its MANIFEST names it, and removes one after its
+//! MANIFEST has dropped it; so what is missing counts only if a MANIFEST read later still names it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

@@ -82,13 +82,13 @@ pub struct RotationProgress<'a> {
 /// - `keys`: must hold every version that files are under, and the new one as its current one
 /// - `progress`: called for every file
 ///
-/// Passes over the directory follow each other until one finds nothing left under an older version, since a store in use
-/// makes files all the time. Files that vanish are no error. Links to a file elsewhere are the same file.
+/// Passes over the directory follow each other until one finds nothing left under an older version, since a store in
+/// use makes files all the time. Files that vanish are no error. Links to a file elsewhere are the same file.
 ///
 /// # Errors
 /// A directory that cannot be read, or in which another rotation is at work; a key that cannot be had, before anything
-/// is changed; files under an older version that keep appearing. What is wrong with a file is not an error but a failure
-/// in the report. In each case every file opens under the version that its header names.
+/// is changed; files under an older version that keep appearing. What is wrong with a file is not an error but a
+/// failure in the report. In each case every file opens under the version that its header names.
 pub fn rotate(
     dir: &Path,
     keys: &dyn KeySource,
@@ -140,8 +140,9 @@ pub struct Protected {
 /// the other files are synced: the answer also holds after a power cut, if the rotation before was killed.
 ///
 /// # Errors
-/// A directory or file that cannot be read: then nobody knows. So with a file that begins as a sealed one and whose header
-/// this program cannot read, be it newer, damaged or cut short, and with one whose header is zeros before other bytes.
+/// A directory or file that cannot be read: then nobody knows. So with a file that begins as a sealed one and whose
+/// header this program cannot read, be it newer, damaged or cut short, and with one whose header is zeros before other
+/// bytes.
 pub fn protected(dir: &Path, key: &KeyRef) -> Result<Protected, RestError> {
     let mut found = Protected { sealed_files: 0, files: 0, example: None };
     let mut open = Vec::new();
@@ -335,8 +336,8 @@ fn place(file: &File) -> Option<(u64, u64)> {
     file.metadata().ok().map(|found| (found.dev(), found.ino()))
 }
 
-/// Puts what was written to the files `open` on disk, then writes and syncs the last copy of the headers in `begun`: one copy
-/// of each header is whole at any time. Leaves both empty.
+/// Puts what was written to the files `open` on disk, then writes and syncs the last copy of the headers in `begun`:
+/// one copy of each header is whole at any time. Leaves both empty.
 fn settle(open: &mut Vec<(PathBuf, File)>, begun: &mut Vec<(usize, Box<Rewrapped>)>) -> Result<(), RestError> {
     sync(open)?;
     for (at, rewrapped) in begun.iter() {

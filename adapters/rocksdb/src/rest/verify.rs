@@ -1,5 +1,5 @@
-//! Whether all that is stored in a directory is as it was sealed: each file by itself, all of them against the live set and the
-//! catalogues, and the store against an anchor. Not here: one file (`check`), the live set (`live_set`).
+//! Whether all that is stored in a directory is as it was sealed: each file by itself, all of them against the live set
+//! and the catalogues, and the store against an anchor. Not here: one file (`check`), the live set (`live_set`).
 
 use std::fs::File;
 use std::io;
@@ -32,8 +32,8 @@ const SETTLE: Duration = Duration::from_millis(100);
 /// - `progress`: called about once a megabyte
 ///
 /// # Errors
-/// A directory that cannot be read; an anchor that cannot be read or written. What is wrong with a file is not an error but
-/// a failure in the report.
+/// A directory that cannot be read; an anchor that cannot be read or written. What is wrong with a file is not an error
+/// but a failure in the report.
 pub fn verify(
     dir: &Path,
     keys: &dyn KeySource,
@@ -69,7 +69,8 @@ pub fn verify(
     Ok(report)
 }
 
-/// Compares how new the store is with what `anchor` remembers, and has it remember what is newer, if all of it is whole.
+/// Compares how new the store is with what `anchor` remembers, and has it remember what is newer, if all of it is
+/// whole.
 fn check_anchor(
     dir: &Path,
     anchor: &dyn Anchor,

@@ -1,4 +1,5 @@
-//! A directory of its own for each test, and a key that lives as long. Not here: what a test stores in it, which each adds.
+//! A directory of its own for each test, and a key that lives as long. Not here: what a test stores in it, which each
+//! adds.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

@@ -88,10 +88,19 @@ fn one_line(text: &str) -> String {
 mod tests {
     use super::*;
 
-    const WT: &str = r#"{"s":"E","c":"WT","id":22435,"ctx":"initandlisten","msg":"WiredTiger error message","attr":{"error":-31802,"message":"[1700000000:123][77:0x7f], wiredtiger_open: loading failed"}}"#;
-    const OURS: &str = r#"{"s":"I","c":"WTCHKPT","id":22430,"msg":"WiredTiger message","attr":{"message":{"ts_sec":1,"msg":"sealstone: no key\nlook for it"}}}"#;
+    const WT: &str = concat!(
+        r#"{"s":"E","c":"WT","id":22435,"ctx":"initandlisten","msg":"WiredTiger error message","#,
+        r#""attr":{"error":-31802,"message":"[1700000000:123][77:0x7f], wiredtiger_open: loading failed"}}"#,
+    );
+    const OURS: &str = concat!(
+        r#"{"s":"I","c":"WTCHKPT","id":22430,"msg":"WiredTiger message","attr":{"message":{"ts_sec":1,"#,
+        r#""msg":"sealstone: no key\nlook for it"}}}"#,
+    );
     const READY: &str = r#"{"s":"I","c":"NETWORK","id":23016,"msg":"Waiting for connections","attr":{"port":1}}"#;
-    const TAKEN: &str = r#"{"s":"E","c":"CONTROL","id":20568,"msg":"Error setting up listener","attr":{"error":{"code":9001,"errmsg":"Address already in use"}}}"#;
+    const TAKEN: &str = concat!(
+        r#"{"s":"E","c":"CONTROL","id":20568,"msg":"Error setting up listener","#,
+        r#""attr":{"error":{"code":9001,"errmsg":"Address already in use"}}}"#,
+    );
 
     #[test]
     fn the_extension_comes_before_errors_and_all_else_is_left_out() {

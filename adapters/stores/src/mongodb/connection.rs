@@ -1,5 +1,5 @@
-//! A connection to servers that run: their address, how they are asked, and words for what they answer. A password in an
-//! address appears in no message.
+//! A connection to servers that run: their address, how they are asked, and words for what they answer. A password in
+//! an address appears in no message.
 //!
 //! Not here: records (`store`), servers that we start ourselves (`lab`).
 
@@ -32,7 +32,8 @@ const SPARE_CONNECTIONS: u32 = 4;
 pub enum Error {
     /// Not a valid address.
     #[error(
-        "cannot use the MongoDB address {shown}: {found}\nwrite mongodb://HOST:PORT/, for a replica set mongodb://HOST,HOST/?replicaSet=NAME"
+        "cannot use the MongoDB address {shown}: {found}\nwrite mongodb://HOST:PORT/, for a replica set \
+         mongodb://HOST,HOST/?replicaSet=NAME"
     )]
     Address {
         /// The address without user and password.

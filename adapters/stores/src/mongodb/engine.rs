@@ -22,8 +22,8 @@ pub struct LabOptions {
     pub program: Option<PathBuf>,
     /// Members of each set, 1 to 7.
     pub members: usize,
-    /// What the servers of a sealed variant load; cipher and backend in it are replaced by the variant's. Without it there
-    /// is no sealed variant.
+    /// What the servers of a sealed variant load; cipher and backend in it are replaced by the variant's. Without it
+    /// there is no sealed variant.
     pub seal: Option<EngineOptions>,
     /// How the store is asked; address and data directories in it are replaced by the set's.
     pub client: MongoDbOptions,
@@ -106,8 +106,8 @@ pub struct ClusterEngine {
 }
 
 impl ClusterEngine {
-    /// An engine on `clusters`: the label of each variant, such as `none` or `aria-256`, and how its cluster is reached.
-    /// Only collections that are empty or not there are used, and they are removed with the store.
+    /// An engine on `clusters`: the label of each variant, such as `none` or `aria-256`, and how its cluster is
+    /// reached. Only collections that are empty or not there are used, and they are removed with the store.
     #[must_use]
     pub fn new(clusters: Vec<(String, MongoDbOptions)>) -> Self {
         Self { clusters, facts: Facts::default() }

@@ -431,8 +431,8 @@ impl Store for MongoDbStore {
         self.checkpoint()
     }
 
-    /// Has the primary write a checkpoint. Where the data directories are known, its cache is emptied too, and the system
-    /// asked to forget their files; servers elsewhere, which others may be using, keep their cache.
+    /// Has the primary write a checkpoint. Where the data directories are known, its cache is emptied too, and the
+    /// system asked to forget their files; servers elsewhere, which others may be using, keep their cache.
     fn drop_caches(&self) -> Result<(), StoreError> {
         self.checkpoint()?;
         if self.server.inner.data_dirs.is_empty() {

@@ -1,5 +1,5 @@
-//! WiredTiger's structures as far as we touch them, what calls of its return, and the guard around each call that it makes. Not
-//! here: which calls those are (`encryptor`, `file_system`), the connection (`connection`).
+//! WiredTiger's structures as far as we touch them, what calls of its return, and the guard around each call that it
+//! makes. Not here: which calls those are (`encryptor`, `file_system`), the connection (`connection`).
 
 use std::any::Any;
 use std::ffi::{CString, c_char, c_int, c_void};

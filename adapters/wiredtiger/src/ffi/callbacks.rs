@@ -1,4 +1,5 @@
-//! The encryptor called as WiredTiger calls it, for tests and measurements. The rules that `SAFETY` lines name are in `ffi`.
+//! The encryptor called as WiredTiger calls it, for tests and measurements. The rules that `SAFETY` lines name are in
+//! `ffi`.
 //!
 //! Not here: the callbacks themselves (`ffi/encryptor.rs`).
 
@@ -36,15 +37,15 @@ impl Callbacks {
         if code == 0 { Ok(expansion) } else { Err(code) }
     }
 
-    /// Seals `item` but for its first `skip` bytes, which are a header, into `stored`, as WiredTiger does: header, length,
-    /// block. Returns how many bytes that are.
+    /// Seals `item` but for its first `skip` bytes, which are a header, into `stored`, as WiredTiger does: header,
+    /// length, block. Returns how many bytes that are.
     ///
     /// # Errors
     /// What the callback returns.
     ///
     /// # Panics
-    /// If `stored` is shorter than header, length, content and expansion, or a buffer does not begin at a multiple of 16,
-    /// as allocated ones do.
+    /// If `stored` is shorter than header, length, content and expansion, or a buffer does not begin at a multiple of
+    /// 16, as allocated ones do.
     pub fn encrypt(&self, item: &[u8], skip: usize, stored: &mut [u8]) -> Result<usize, i32> {
         let dst_len = item.len() - skip + EXPANSION_BYTES;
         let start = skip + LENGTH_BYTES;
@@ -66,8 +67,8 @@ impl Callbacks {
         Ok(start + block_bytes)
     }
 
-    /// Opens what [`Callbacks::encrypt`] made, as WiredTiger does, which takes the length in `stored` for what it says as
-    /// long as it is none beyond the end. Returns the length of header and content in `item`.
+    /// Opens what [`Callbacks::encrypt`] made, as WiredTiger does, which takes the length in `stored` for what it says
+    /// as long as it is none beyond the end. Returns the length of header and content in `item`.
     ///
     /// # Errors
     /// What the callback returns; -1 where WiredTiger itself would refuse.
@@ -88,7 +89,8 @@ impl Callbacks {
         let src_len = told.wrapping_sub(start);
         let (src, dst) = (stored[start..].as_ptr().cast_mut(), item[skip..].as_mut_ptr());
         let bytes = Bytes { src, src_len, dst, dst_len: src_len, result_len: &mut 0 };
-        // SAFETY: the object is ours and whole; both buffers are as WiredTiger's are, the length as well, right or wrong.
+        // SAFETY: the object is ours and whole; both buffers are as WiredTiger's are, the length as well, right or
+        // wrong.
         let page_bytes = unsafe { self.crypt((*self.0).iface.decrypt, bytes) }?;
         item[..skip].copy_from_slice(&stored[..skip]);
         Ok(skip + page_bytes)
@@ -143,8 +145,8 @@ mod tests {
         cases.extend([bytes(none(), 0, to, 64, result_len), bytes(from, 0, none(), 64, result_len)]);
         cases.push(bytes(from, 0, to, 64, ptr::null_mut()));
         for case in cases {
-            // SAFETY: the object is ours and whole. What the pointers lead to is not what the lengths say: that is what is
-            // tested, and where it is refused nothing is read.
+            // SAFETY: the object is ours and whole. What the pointers lead to is not what the lengths say: that is what
+            // is tested, and where it is refused nothing is read.
             let (sealed, opened) = unsafe {
                 let iface = &(*callbacks.0).iface;
                 (callbacks.crypt(iface.encrypt, case), callbacks.crypt(iface.decrypt, case))
@@ -169,8 +171,8 @@ mod tests {
         );
         assert_eq!(
             error.unwrap_err().to_string(),
-            "WiredTiger asks to decrypt 18446744073709551612 bytes into a buffer of 18446744073709551612 under key orders \
-             version 1: a length in a file was changed, or memory is damaged\n\
+            "WiredTiger asks to decrypt 18446744073709551612 bytes into a buffer of 18446744073709551612 under key \
+             orders version 1: a length in a file was changed, or memory is damaged\n\
              nothing was read or written; restore the file from a backup, or resync this member"
         );
     }
@@ -192,8 +194,8 @@ mod tests {
         stored[8] |= 2;
         let mut opened = vec![0; stored.len()];
         callbacks.decrypt(&stored, RECORD_BYTES, &mut opened).unwrap();
-        // SAFETY: the child calls nothing but the callbacks, which take no lock that another thread might hold, and ends
-        // without running what the test program does at its end.
+        // SAFETY: the child calls nothing but the callbacks, which take no lock that another thread might hold, and
+        // ends without running what the test program does at its end.
         let child = unsafe { libc::fork() };
         if child == 0 {
             let decrypted = callbacks.decrypt(&stored, RECORD_BYTES, &mut opened);

@@ -1,5 +1,5 @@
-//! The callbacks of an encryptor, as WiredTiger calls them: from its pointers to slices and back. The rules that `SAFETY`
-//! lines name are in `ffi`.
+//! The callbacks of an encryptor, as WiredTiger calls them: from its pointers to slices and back. The rules that
+//! `SAFETY` lines name are in `ffi`.
 //!
 //! Not here: what seals and opens (`encryptor`), and what is known of WiredTiger's headers (`header`).
 
@@ -96,8 +96,8 @@ unsafe extern "C" fn encrypt(
         if dst_len < bytes {
             return Err(EnginePageError::Buffer { found: dst_len, wanted: bytes }.into());
         }
-        // SAFETY: rule "bytes": the source has src_len bytes, the destination at least `bytes`, all of which are written
-        // here before the slice is made; the two do not overlap.
+        // SAFETY: rule "bytes": the source has src_len bytes, the destination at least `bytes`, all of which are
+        // written here before the slice is made; the two do not overlap.
         let block = unsafe {
             ptr::write_bytes(dst, 0, HEADER_BYTES);
             ptr::copy_nonoverlapping(src, dst.add(HEADER_BYTES), src_len);
@@ -158,8 +158,8 @@ unsafe extern "C" fn decrypt(
         let page: &mut [u8] = if bytes == 0 {
             &mut []
         } else {
-            // SAFETY: rule "bytes": the ciphertext is in the block, the destination has at least `bytes`, all of which are
-            // written here before the slice is made; the two do not overlap.
+            // SAFETY: rule "bytes": the ciphertext is in the block, the destination has at least `bytes`, all of which
+            // are written here before the slice is made; the two do not overlap.
             unsafe {
                 ptr::copy_nonoverlapping(src.add(ciphertext.start), dst, bytes);
                 slice::from_raw_parts_mut(dst, bytes)
@@ -230,8 +230,8 @@ unsafe extern "C" fn customize(
     guarded(object.log, session, "customize", FAILED, || {
         let value = |name: &CStr| -> Option<String> {
             let mut item = ConfigItem { text: ptr::null(), bytes: 0, number: 0, kind: 0 };
-            // SAFETY: the table is the connection's own, the configuration and the session are WiredTiger's of this call,
-            // name and item live through it. On success the item is a text of so many bytes in the configuration.
+            // SAFETY: the table is the connection's own, the configuration and the session are WiredTiger's of this
+            // call, name and item live through it. On success the item is a text of so many bytes in the configuration.
             let found = unsafe {
                 let api = object.log.0;
                 let code = ((*api).config_get)(api, session, config, name.as_ptr(), &mut item);

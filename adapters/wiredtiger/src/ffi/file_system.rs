@@ -1,7 +1,7 @@
-//! The tables of a file system and of its open files, as WiredTiger calls them: from its pointers to slices and back. The
-//! rules that `SAFETY` lines name are in `ffi`, and these:
-//! - *Handles.* A [`Handle`] and the list of a directory are made here and freed here, in `close` and `list_free`, which
-//!   WiredTiger calls once for each, after every other call with it.
+//! The tables of a file system and of its open files, as WiredTiger calls them: from its pointers to slices and back.
+//! The rules that `SAFETY` lines name are in `ffi`, and these:
+//! - *Handles.* A [`Handle`] and the list of a directory are made here and freed here, in `close` and `list_free`,
+//!   which WiredTiger calls once for each, after every other call with it.
 //! - *Names.* WiredTiger passes names that end with a zero byte and live through the call.
 //!
 //! Not here: what is done with files (`files`, `journal`).
@@ -119,8 +119,10 @@ fn guarded(
     place: &'static str,
     call: impl FnOnce() -> Result<(), ExtensionError>,
 ) -> c_int {
-    let told = |error: &ExtensionError| !matches!(error, ExtensionError::File { source, .. } if source.kind() == ErrorKind::NotFound);
-    guarded_with(log, session, place, code, told, call)
+    let not_found = ErrorKind::NotFound;
+    let missing =
+        |error: &ExtensionError| matches!(error, ExtensionError::File { source, .. } if source.kind() == not_found);
+    guarded_with(log, session, place, code, |error| !missing(error), call)
 }
 
 /// # Safety
@@ -362,7 +364,8 @@ unsafe extern "C" fn read(
     // SAFETY: WiredTiger passes what `open` gave it (rule "handles").
     let handle = unsafe { &*handle };
     guarded(handle.log, session, "read", || {
-        // SAFETY: WiredTiger passes a buffer of so many writable bytes. They may be uninitialised, so they are written first.
+        // SAFETY: WiredTiger passes a buffer of so many writable bytes. They may be uninitialised, so they are written
+        // first.
         let into = unsafe {
             ptr::write_bytes(into.cast::<u8>(), 0, bytes);
             slice::from_raw_parts_mut(into.cast::<u8>(), bytes)

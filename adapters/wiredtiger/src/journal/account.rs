@@ -1,8 +1,8 @@
-//! The account of a journal: which files it has, and how much of each was synced. A small file beside them, in which the
-//! account stands twice, sealed. Byte by byte in `docs/formats.md`.
+//! The account of a journal: which files it has, and how much of each was synced. A small file beside them, in which
+//! the account stands twice, sealed. Byte by byte in `docs/formats.md`.
 //!
-//! It must never tell of more than is on the disk, and is written after what it tells of; whether a sync waits for it is
-//! [`Sync`]. Not here: when files come and go (`journal`).
+//! It must never tell of more than is on the disk, and is written after what it tells of; whether a sync waits for it
+//! is [`Sync`]. Not here: when files come and go (`journal`).
 
 use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions};
@@ -111,7 +111,8 @@ impl Account {
     /// Writes it as it is now.
     ///
     /// # Errors
-    /// [`JournalError::File`], [`JournalError::Page`]; [`JournalError::TooMany`] if it lists more files than it has room for.
+    /// [`JournalError::File`], [`JournalError::Page`]; [`JournalError::TooMany`] if it lists more files than it has
+    /// room for.
     pub(crate) fn write(&mut self, pages: &EnginePages, sync: Sync) -> Result<(), JournalError> {
         self.sequence += 1;
         let content = Content { sequence: self.sequence, highest: self.highest, entries: self.entries.clone() }.bytes();

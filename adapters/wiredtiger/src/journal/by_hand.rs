@@ -1,5 +1,5 @@
-//! A journal written by hand, call by call as WiredTiger writes one, but without it: for tests of this crate, and for what
-//! measures it (`examples/journal_cost.rs`). Not here: WiredTiger itself (`dev/e2e/tests/wiredtiger_attack.rs`).
+//! A journal written by hand, call by call as WiredTiger writes one, but without it: for tests of this crate, and for
+//! what measures it (`examples/journal_cost.rs`). Not here: WiredTiger itself (`dev/e2e/tests/wiredtiger_attack.rs`).
 
 use std::fmt;
 use std::path::{Path, PathBuf};

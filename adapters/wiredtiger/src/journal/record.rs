@@ -1,9 +1,9 @@
-//! One record of a journal file, as WiredTiger lays it out, and what binds it to its place: a tag over the file, the file's
-//! number, the record's offset and length, and the tag of the sealed block in it. And the first record of a file, the only
-//! one with room for the key of these tags, sealed.
+//! One record of a journal file, as WiredTiger lays it out, and what binds it to its place: a tag over the file, the
+//! file's number, the record's offset and length, and the tag of the sealed block in it. And the first record of a
+//! file, the only one with room for the key of these tags, sealed.
 //!
-//! WiredTiger has made its checksum when we get a record, so it is corrected by what the tag adds to it; a record that was
-//! damaged before stays damaged. Not here: files (`walk`), and which file is which (`account`).
+//! WiredTiger has made its checksum when we get a record, so it is corrected by what the tag adds to it; a record that
+//! was damaged before stays damaged. Not here: files (`walk`), and which file is which (`account`).
 
 use sealstone_seal::engine_page::{
     EnginePageError, EnginePages, HEADER_BYTES, OVERHEAD_BYTES, PLACE_TAG_BYTES, Place, PlaceKind, inspect,
@@ -60,7 +60,8 @@ impl FileKey {
         *blake3::keyed_hash(&self.0, message).as_bytes().first_chunk().expect("a hash is longer than a tag")
     }
 
-    /// The tag of `record` at the byte `at` of file `number`, if it is one of those that have one; and where it is in it.
+    /// The tag of `record` at the byte `at` of file `number`, if it is one of those that have one; and where it is in
+    /// it.
     fn tag_of(&self, number: u32, at: u64, record: &[u8]) -> Result<(Tag, usize), String> {
         let place = [number.to_be_bytes().as_slice(), &at.to_be_bytes()].concat();
         if record[FLAGS_AT] & ENCRYPTED == 0 {
@@ -91,8 +92,8 @@ impl FileKey {
         Ok((self.tag(&message), tag_at))
     }
 
-    /// Binds each record in `bytes`, which lie in file `number` from the byte `at` on, to its place. Returns how many bytes
-    /// have records: only zeros follow.
+    /// Binds each record in `bytes`, which lie in file `number` from the byte `at` on, to its place. Returns how many
+    /// bytes have records: only zeros follow.
     ///
     /// # Errors
     /// What is there instead of a record; `bytes` must not be stored then.
@@ -215,7 +216,8 @@ pub(crate) fn stamped(pages: &EnginePages, record: &[u8]) -> Result<Option<FileK
     Ok(Some(key))
 }
 
-/// What the key of a file is bound to: what it is, and all that is in the clear in the first record, but for its checksum.
+/// What the key of a file is bound to: what it is, and all that is in the clear in the first record, but for its
+/// checksum.
 fn place_of_stamp(record: &[u8]) -> [u8; 32] {
     let mut place = *b"journal file\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0";
     place[12..16].copy_from_slice(&record[..CHECKSUM_AT]);
@@ -223,7 +225,8 @@ fn place_of_stamp(record: &[u8]) -> [u8; 32] {
     place
 }
 
-/// Whether `record`, in a file without a key, is one that was written before there were keys: encrypted, or the second one.
+/// Whether `record`, in a file without a key, is one that was written before there were keys: encrypted, or the second
+/// one.
 pub(crate) fn check_old(at: u64, record: &[u8]) -> Result<(), String> {
     if record[FLAGS_AT] & ENCRYPTED == 0 {
         return if at == record.len() as u64 { Ok(()) } else { Err("a record in the clear".into()) };

@@ -1,5 +1,5 @@
-//! The journal through the file system that WiredTiger gets, without WiredTiger: files are made, written, synced and opened
-//! again as it does. Not here: WiredTiger itself (`dev/e2e/tests/wiredtiger_attack.rs`).
+//! The journal through the file system that WiredTiger gets, without WiredTiger: files are made, written, synced and
+//! opened again as it does. Not here: WiredTiger itself (`dev/e2e/tests/wiredtiger_attack.rs`).
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -107,7 +107,8 @@ fn what_was_synced_must_be_there() {
         assert_eq!(
             store.look().unwrap_err(),
             format!(
-                "journal file WiredTigerLog.0000000001 ends at byte {end}, with {behind}, and was synced up to byte 768: \
+                "journal file WiredTigerLog.0000000001 ends at byte {end}, with {behind}, and was synced up to byte \
+                 768: \
                  records are missing\n\
                  restore the database from a backup, or resync this member"
             )

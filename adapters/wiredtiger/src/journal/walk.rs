@@ -1,5 +1,5 @@
-//! A journal file read from its beginning: how far its records are genuine and in their place, and what stands where they
-//! end. Every length in the file is taken for hostile. Not here: what of the file was synced (`account`).
+//! A journal file read from its beginning: how far its records are genuine and in their place, and what stands where
+//! they end. Every length in the file is taken for hostile. Not here: what of the file was synced (`account`).
 
 use std::fs::File;
 use std::io;
@@ -52,8 +52,8 @@ pub(crate) fn first(file: &File, path: &Path, pages: &EnginePages) -> Result<Fir
 /// Goes over the records of file `number` that follow `first`.
 ///
 /// # Errors
-/// [`JournalError::File`]; [`JournalError::Record`]: a whole record that is not genuine, or not in its place, which no crash
-/// leaves.
+/// [`JournalError::File`]; [`JournalError::Record`]: a whole record that is not genuine, or not in its place, which no
+/// crash leaves.
 pub(crate) fn walk(file: &File, path: &Path, number: u32, first: &First) -> Result<Walked, JournalError> {
     let mut window = Window::new(file, path)?;
     let wrong = |at, found| JournalError::Record { path: path.to_owned(), at, found };
@@ -82,8 +82,8 @@ pub(crate) fn walk(file: &File, path: &Path, number: u32, first: &First) -> Resu
     }
 }
 
-/// Reads what WiredTiger asks for of a file whose genuine records end at `end`, and looks at it again: the file may have
-/// been changed since it was walked over. WiredTiger asks for one record, or for the beginning of one.
+/// Reads what WiredTiger asks for of a file whose genuine records end at `end`, and looks at it again: the file may
+/// have been changed since it was walked over. WiredTiger asks for one record, or for the beginning of one.
 ///
 /// # Errors
 /// As [`walk`], for whatever is there instead of a record.

@@ -67,8 +67,8 @@ impl<'a> Comparison<'a> {
         Ok(Ready { number, workload, slicing, orders: orders(variants, blocks, seed), next_pass, task })
     }
 
-    /// How long a slice of a workload is to be, in seconds: with an empty store or cold caches to begin with, long enough
-    /// to be more than its beginning.
+    /// How long a slice of a workload is to be, in seconds: with an empty store or cold caches to begin with, long
+    /// enough to be more than its beginning.
     fn slice_s(&self, spec: &Spec) -> f64 {
         let slice_s = self.plan.slice_ms as f64 / 1e3;
         if spec.from_empty || spec.cold { 2.0 * slice_s } else { slice_s }

@@ -1,4 +1,5 @@
-//! Plans from TOML: what is not a setting, or has a wrong type, is named with its line. Not here: whether values make sense.
+//! Plans from TOML: what is not a setting, or has a wrong type, is named with its line. Not here: whether values make
+//! sense.
 
 use std::path::Path;
 

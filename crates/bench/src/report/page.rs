@@ -140,7 +140,8 @@ fn across(runs: &[Run], results: &[Results], options: &Options) -> Result<Across
         charts.push(Charts {
             id: format!("cost-{name}"),
             title: format!("Cost by {name}"),
-            note: "Throughput against no encryption, measured in alternation with it: below 0 is slower. The line through a \
+            note: "Throughput against no encryption, measured in alternation with it: below 0 is slower. The line \
+                   through a \
                    point spans the 95 % confidence interval."
                 .into(),
             panels: sweep.cost,
@@ -336,7 +337,8 @@ fn all_charts(run: &Run) -> Result<Vec<Charts>, ReportError> {
         plain(
             "cpu",
             "CPU use over time",
-            "Cores in use, second by second: pale in user code, full colour in the kernel. Figure at the right: mean share of \
+            "Cores in use, second by second: pale in user code, full colour in the kernel. Figure at the right: mean \
+             share of \
              all cores.",
             charts::cpu(run)?,
         ),

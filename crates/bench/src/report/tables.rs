@@ -302,7 +302,8 @@ pub(super) fn cpu(run: &Run) -> Table {
         "#Cache hits",
         "Held back by",
     ];
-    let note = "CPU seconds over all slices. Afterwards: background work until the store was quiet again. Load generator: its own \
+    let note = "CPU seconds over all slices. Afterwards: background work until the store was quiet again. Load \
+                generator: its own \
                 share of the CPU time.";
     by_workload(run, "CPU use and saturation", note, &heads, |_, cell| {
         vec![
@@ -506,7 +507,8 @@ pub(super) fn against(ratios: &[Against]) -> Table {
     };
     Table {
         title: "Stores against each other".into(),
-        note: "Throughput as a multiple of the other store's, with 95 % confidence intervals. The two were not measured in \
+        note: "Throughput as a multiple of the other store's, with 95 % confidence intervals. The two were not \
+               measured in \
                alternation, so a change of the machine between them is in these figures."
             .into(),
         columns: columns(["Workload", "Variant", "Store", "Against", "#Throughput", "#Interval"]),

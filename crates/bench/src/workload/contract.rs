@@ -1,5 +1,5 @@
-//! What the runner needs of a workload: how it wants to be run, how it loads, and clients that run operations. Not here: which
-//! workloads there are (the table in `workload`).
+//! What the runner needs of a workload: how it wants to be run, how it loads, and clients that run operations. Not
+//! here: which workloads there are (the table in `workload`).
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -39,8 +39,8 @@ pub struct Spec {
     pub from_empty: bool,
     /// Which setting says how much data it has.
     pub sized_by: SizedBy,
-    /// The least share of look-ups that the cache must answer for the workload to be what it is meant to be, 0 to 1; the
-    /// report warns of less. 0 where any share will do.
+    /// The least share of look-ups that the cache must answer for the workload to be what it is meant to be, 0 to 1;
+    /// the report warns of less. 0 where any share will do.
     pub cache_hits_min: f64,
     /// What a reader must know to take its figures for what they are, in one line of help and report.
     pub remark: Option<&'static str>,

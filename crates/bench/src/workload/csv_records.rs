@@ -43,13 +43,15 @@ pub enum Error {
         path: PathBuf,
     },
     /// The first line holds numbers only.
-    #[error("{}, line 1: only numbers, where the column names should be\nwrite a header line above the records", path.display())]
+    #[error("{}, line 1: only numbers, where the column names should be\nwrite a header line above the \
+             records", path.display())]
     NoHeader {
         /// The file.
         path: PathBuf,
     },
     /// A column without a name.
-    #[error("{}, line 1: column {column} has no name\nname it in the header line, or remove the column", path.display())]
+    #[error("{}, line 1: column {column} has no name\nname it in the header line, or remove the \
+             column", path.display())]
     Unnamed {
         /// The file.
         path: PathBuf,
@@ -70,7 +72,8 @@ pub enum Error {
     },
     /// A record with too few or too many fields.
     #[error(
-        "{}, line {line}: {found} field{}, the header has {wanted}\nadd or remove fields there, or quote a field that holds a comma",
+        "{}, line {line}: {found} field{}, the header has {wanted}\nadd or remove fields there, or quote a field that \
+         holds a comma",
         path.display(), if *found == 1 { "" } else { "s" }
     )]
     Ragged {

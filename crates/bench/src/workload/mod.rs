@@ -1,7 +1,7 @@
 //! The table of workloads.
 //!
-//! A workload decides what is asked of a store and in which order. It knows nothing about encryption, about how a run is
-//! timed, or what is done with the figures. Not here: what the runner needs of one (`contract`).
+//! A workload decides what is asked of a store and in which order. It knows nothing about encryption, about how a run
+//! is timed, or what is done with the figures. Not here: what the runner needs of one (`contract`).
 
 mod batch;
 mod contract;

@@ -1,5 +1,5 @@
-//! What the workloads of one comparison share: the settings, the source of records, and for each kind of data set one that all of
-//! its workloads use. Not here: what a data set is (`ycsb`, `batch`).
+//! What the workloads of one comparison share: the settings, the source of records, and for each kind of data set one
+//! that all of its workloads use. Not here: what a data set is (`ycsb`, `batch`).
 
 use std::any::{Any, TypeId};
 use std::cell::RefCell;

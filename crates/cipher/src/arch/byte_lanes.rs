@@ -1,9 +1,9 @@
 //! Vectors of bytes, for ciphers whose S-boxes are affine maps around the inversion of GF(2^8): many blocks at once,
 //! with no table in memory.
 //!
-//! A cipher lays its blocks out in one of two ways. *Sliced*: vector i holds byte i of many blocks, so that moving bytes
-//! within a block costs nothing. *In rows*: a vector holds whole blocks of 16 bytes, as in memory, for messages too
-//! short to fill the other.
+//! A cipher lays its blocks out in one of two ways. *Sliced*: vector i holds byte i of many blocks, so that moving
+//! bytes within a block costs nothing. *In rows*: a vector holds whole blocks of 16 bytes, as in memory, for messages
+//! too short to fill the other.
 //!
 //! Not here: the ciphers.
 
@@ -11,8 +11,9 @@ use super::Lanes;
 
 /// Vectors with affine maps and inversion of their bytes. The value is the proof that the CPU has them.
 ///
-/// A lane is a byte. The field is that of AES: GF(2^8) modulo x^8 + x^4 + x^3 + x + 1, 0 being its own inverse. An affine map is a `MATRIX` over GF(2), whose row for
-/// bit i of the result is byte 7 - i, and a `CONSTANT` (0 to 255) that is added.
+/// A lane is a byte. The field is that of AES: GF(2^8) modulo x^8 + x^4 + x^3 + x + 1, 0 being its own inverse. An
+/// affine map is a `MATRIX` over GF(2), whose row for bit i of the result is byte 7 - i, and a `CONSTANT` (0 to 255)
+/// that is added.
 pub(crate) trait ByteLanes: Lanes {
     /// `block` in every group.
     fn splat_block(self, block: &[u8; 16]) -> Self::Vector;
@@ -30,8 +31,8 @@ pub(crate) trait ByteLanes: Lanes {
     fn affine_invert<const MATRIX: u64, const CONSTANT: i32>(self, v: Self::Vector) -> Self::Vector;
 }
 
-/// An array of sixteen, `$value` for each `$i`, a constant: vectors stay in registers only where nothing is left to index
-/// at run time.
+/// An array of sixteen, `$value` for each `$i`, a constant: vectors stay in registers only where nothing is left to
+/// index at run time.
 macro_rules! sixteen {
     ($i:ident, $value:expr) => {
         sixteen!($i, $value, 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15)

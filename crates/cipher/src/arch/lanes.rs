@@ -1,7 +1,8 @@
-//! Vectors of bytes and of 32-bit words, with the logic, additions and rotations that ciphers without tables are made of.
+//! Vectors of bytes and of 32-bit words, with the logic, additions and rotations that ciphers without tables are made
+//! of.
 //!
-//! Every CPU has these at some width. Here are the trait and what every CPU can do; `x86_64/lanes.rs` has the vectors of
-//! that architecture. Not here: any cipher.
+//! Every CPU has these at some width. Here are the trait and what every CPU can do; `x86_64/lanes.rs` has the vectors
+//! of that architecture. Not here: any cipher.
 
 use super::Kernel;
 

@@ -1,5 +1,5 @@
-//! Values in protected memory ([`Protected`]) and whether this process is still the one that made them ([`Generation`]).
-//! `crate::memory` says what both promise.
+//! Values in protected memory ([`Protected`]) and whether this process is still the one that made them
+//! ([`Generation`]). `crate::memory` says what both promise.
 //!
 //! Not here: the memory itself (`arena`, `pages`).
 
@@ -40,8 +40,8 @@ pub struct Forked;
 ///
 /// It detects every copy of the address space within a running system: `fork`, `vfork` with a copy, `clone` without
 /// `CLONE_VM`, from whatever language, whether libc knows of it or not. It does not detect a memory image that is
-/// brought back as a whole: a virtual machine that is resumed from a snapshot twice, or a process restored by CRIU. There
-/// all memory is as it was, this mark too.
+/// brought back as a whole: a virtual machine that is resumed from a snapshot twice, or a process restored by CRIU.
+/// There all memory is as it was, this mark too.
 ///
 /// ```
 /// use sealstone_cipher::memory::Generation;
@@ -65,8 +65,8 @@ impl Generation {
         Self { mark: arena::generation(), process }
     }
 
-    /// Whether this process is the one in which it was taken. Costs two loads that are always in the cache on Linux (from
-    /// 4.14 on), and a system call elsewhere.
+    /// Whether this process is the one in which it was taken. Costs two loads that are always in the cache on Linux
+    /// (from 4.14 on), and a system call elsewhere.
     ///
     /// # Errors
     /// [`Forked`] in a child.
@@ -80,8 +80,8 @@ impl Generation {
 /// A value in memory that is kept out of swap and core dumps and wiped in a forked child, as far as the system grants
 /// it (see [`protection`]); zeroed on drop.
 ///
-/// Moving it moves a pointer. The value itself is not moved, so it leaves no copies behind, except where it was made: so
-/// make it empty and fill it in place.
+/// Moving it moves a pointer. The value itself is not moved, so it leaves no copies behind, except where it was made:
+/// so make it empty and fill it in place.
 ///
 /// In a forked child the value is gone. Using it there panics with the words of [`Forked`], since zeros must not be
 /// taken for a key; [`Protected::check`] asks first. It is not dropped there either. Whoever forks (`fork` is unsafe in

@@ -15,8 +15,8 @@
 //! A cipher sets its key up through [`with_every`], [`with_aes`], [`with_bytes`] or [`with_tables`]: each takes an
 //! expression and evaluates it with the token of the backend, whose type the expression may be generic over.
 //!
-//! A new instruction set is one file that implements the traits, one line in [`lines`], one in the `Isa` table and one in
-//! `with_token`; no cipher file names an instruction set. `memory` is by itself.
+//! A new instruction set is one file that implements the traits, one line in [`lines`], one in the `Isa` table and one
+//! in `with_token`; no cipher file names an instruction set. `memory` is by itself.
 //!
 //! Not here: any cipher or mode.
 #![allow(unsafe_code)]

@@ -150,7 +150,8 @@ macro_rules! array_words {
             }
             #[inline(always)]
             fn shift_left<const N: i32>(self, w: [u32; 4]) -> [u32; 4] {
-                // Bits that would cross into the other row of a half are masked by the caller, as those that cross a byte.
+                // Bits that would cross into the other row of a half are masked by the caller, as those that cross a
+                // byte.
                 w.map(|row| row << N)
             }
             #[inline(always)]

@@ -1,5 +1,5 @@
-//! Blowfish (Schneier, FSE 1993): key-dependent table look-ups, so not constant time but where vectors read whole tables
-//! (`sliced`). Setting a key costs 521 block encryptions, one after the other.
+//! Blowfish (Schneier, FSE 1993): key-dependent table look-ups, so not constant time but where vectors read whole
+//! tables (`sliced`). Setting a key costs 521 block encryptions, one after the other.
 //!
 //! Here are the row of the table and what sets a key. Not here: the rounds (`plain`, `sliced`).
 
@@ -21,8 +21,8 @@ use crate::modes::Mode;
 use crate::testing::{Evidence, evidence, reference};
 use plain::Blowfish;
 
-/// The row of the table of ciphers. The cipher takes 4 to 56 bytes of key: 16 are what its libraries and protocols default
-/// to; more would not mend its 64-bit block, and a row is one key length.
+/// The row of the table of ciphers. The cipher takes 4 to 56 bytes of key: 16 are what its libraries and protocols
+/// default to; more would not mend its 64-bit block, and a row is one key length.
 pub(crate) const CIPHERS: &[Cipher] = &[Cipher {
     name: "blowfish",
     id: 6,

@@ -190,7 +190,8 @@ fn crypt<L: Lanes, C: ByteCipher<L>, const ENCRYPT: bool>(lanes: L, cipher: &C, 
 #[inline(always)]
 fn to_memory<L: Lanes>(lanes: L, v: [L::Vector; 8]) -> [L::Vector; 8] {
     // A byte has three bits of vector number and four of place in its group, which a step rotates by one: seven steps
-    // change nothing. Three bring the number of the byte in its block from the vector number to the lowest of the place.
+    // change nothing. Three bring the number of the byte in its block from the vector number to the lowest of the
+    // place.
     interleave(lanes, interleave(lanes, interleave(lanes, v)))
 }
 

@@ -1,7 +1,8 @@
-//! Block ciphers: one file each, which holds the rows of the table too, all behind one trait that takes many blocks at a time.
+//! Block ciphers: one file each, which holds the rows of the table too, all behind one trait that takes many blocks at
+//! a time.
 //!
-//! A cipher has up to two forms: one for counter modes, which never decrypt a block and count by themselves, and one for
-//! whole blocks both ways. What one form needs the other does not pay for. Modes are in `mode`.
+//! A cipher has up to two forms: one for counter modes, which never decrypt a block and count by themselves, and one
+//! for whole blocks both ways. What one form needs the other does not pay for. Modes are in `mode`.
 //!
 //! Not here: modes (`mode`), and the table of all ciphers ([`crate::registry`]).
 

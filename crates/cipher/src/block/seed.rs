@@ -2,8 +2,8 @@
 //! words.
 //!
 //! Both S-boxes are affine maps around inversion in GF(2^8), so no backend keeps them in tables: vectors of bytes have
-//! instructions for it (`lanes`), and without them SEED is bitsliced (`bitsliced`). Both take the same time whatever the
-//! key and the data.
+//! instructions for it (`lanes`), and without them SEED is bitsliced (`bitsliced`). Both take the same time whatever
+//! the key and the data.
 //!
 //! Here are the row of the table and what sets a key. Not here: the rounds.
 

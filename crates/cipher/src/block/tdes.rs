@@ -4,12 +4,12 @@
 //! Bitsliced (Biham, A fast new DES implementation in software, FSE 1997): plane i holds bit i of as many blocks as a
 //! register has bits, S-boxes are circuits, and a permutation only decides which plane is taken. No table and no
 //! branch depends on key or data, so it is constant time on every backend. A pass costs the same for one block as for
-//! all that fit: about what a table-driven Triple DES takes for five to twelve blocks, by backend and rival. Where vectors
-//! can look up whole tables, short messages take these instead (`bytes`).
+//! all that fit: about what a table-driven Triple DES takes for five to twelve blocks, by backend and rival. Where
+//! vectors can look up whole tables, short messages take these instead (`bytes`).
 //!
 //! - The final permutation of one DES and the initial one of the next cancel out, so 48 rounds follow each other.
-//! - Counters are made as planes; only the key stream is transposed, in 64 x 64 bits. Whole blocks are transposed on the
-//!   way in, too, and decrypted by the round keys in reverse.
+//! - Counters are made as planes; only the key stream is transposed, in 64 x 64 bits. Whole blocks are transposed on
+//!   the way in, too, and decrypted by the round keys in reverse.
 //!
 //! Bits are numbered from 0 here, in the standard's order; its tables count from 1.
 //!

@@ -1,5 +1,6 @@
-//! A toy: a cipher that protects nothing, written as all others are, so that tests can follow one from its row to a sealed
-//! store. It is in no table: builds with the feature `testing` have it as `testing::TOY_CIPHERS`, others lack it.
+//! A toy: a cipher that protects nothing, written as all others are, so that tests can follow one from its row to a
+//! sealed store. It is in no table: builds with the feature `testing` have it as `testing::TOY_CIPHERS`, others lack
+//! it.
 //!
 //! Not here: a cipher to use.
 

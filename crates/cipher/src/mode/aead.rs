@@ -50,8 +50,8 @@ pub trait Aead: Send + Sync {
 
     /// Decrypts `data` in place if `tag`, compared in constant time, is the one over `associated` and `data`.
     ///
-    /// During the call `data` may hold plaintext that is not authenticated yet, so nobody else may look at it: GCM over AES
-    /// (every backend) and over ARIA (`avx512`) decrypts before the tag is compared; all others compare first.
+    /// During the call `data` may hold plaintext that is not authenticated yet, so nobody else may look at it: GCM over
+    /// AES (every backend) and over ARIA (`avx512`) decrypts before the tag is compared; all others compare first.
     ///
     /// # Errors
     /// `Error::Authentication` whatever the cause; `Error::NonceLength` and `Error::MessageTooLong` for arguments

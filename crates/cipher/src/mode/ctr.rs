@@ -1,5 +1,5 @@
-//! Counter mode (SP 800-38A, 6.5) over any block cipher that makes key streams: what it is, what it needs of the cipher, and
-//! how it is made of that. Cipher and backend were chosen when the key was set.
+//! Counter mode (SP 800-38A, 6.5) over any block cipher that makes key streams: what it is, what it needs of the
+//! cipher, and how it is made of that. Cipher and backend were chosen when the key was set.
 //!
 //! Not here: the ciphers, and the choice of one ([`crate::ctr`]).
 

@@ -1,7 +1,7 @@
 //! Galois/Counter Mode (SP 800-38D) with 12-byte nonces and 16-byte tags, over any 128-bit block cipher.
 //!
-//! AES and ARIA have fused versions of their own beside their block ciphers; this is the one for all others. Nonces of other
-//! lengths and shorter tags, which the standard allows, are not offered.
+//! AES and ARIA have fused versions of their own beside their block ciphers; this is the one for all others. Nonces of
+//! other lengths and shorter tags, which the standard allows, are not offered.
 //!
 //! Not here: the hash (`ghash`), and the block ciphers.
 
@@ -39,8 +39,9 @@ impl Stream {
     }
 }
 
-/// What masks a tag: the encryption of the first counter block. Tag and mask together give away the hash, and two hashes the
-/// key of it. Kept in memory that is zeroed, since what is kept in a register for long may be put anywhere on the stack.
+/// What masks a tag: the encryption of the first counter block. Tag and mask together give away the hash, and two
+/// hashes the key of it. Kept in memory that is zeroed, since what is kept in a register for long may be put anywhere
+/// on the stack.
 pub(crate) struct Mask(pub(crate) [u8; 16]);
 
 impl Mask {
@@ -131,8 +132,8 @@ impl Gcm {
         tag
     }
 
-    /// XORs all of `data` with the key stream, of which `stream`, whole blocks of it, is the beginning; `counter` is the
-    /// first counter block.
+    /// XORs all of `data` with the key stream, of which `stream`, whole blocks of it, is the beginning; `counter` is
+    /// the first counter block.
     fn apply(&self, stream: &[u8], counter: &[u8; 16], data: &mut [u8]) {
         let (head, rest) = data.split_at_mut(data.len().min(stream.len() - 16));
         for (byte, key) in head.iter_mut().zip(&stream[16..]) {

@@ -52,8 +52,8 @@ trait Hash: Send + Sync {
 /// Vectors multiplied before their sum is reduced.
 pub(crate) const BATCH: usize = 8;
 
-/// Slots of [`Powers`] for messages of any length: a vector that is empty but for H^(n + 1), n = 32 being the most blocks of
-/// a batch; n powers; a vector of zeros.
+/// Slots of [`Powers`] for messages of any length: a vector that is empty but for H^(n + 1), n = 32 being the most
+/// blocks of a batch; n powers; a vector of zeros.
 pub(crate) const LONG: usize = 40;
 
 /// Slots of [`Powers`] for short messages: as many powers as are made in three steps, and a vector of zeros.
@@ -62,8 +62,8 @@ pub(crate) const SHORT: usize = 12;
 /// Bytes of data, and of associated data, that [`SHORT`] slots are enough for: with the lengths all that they have.
 pub(crate) const SHORT_BYTES: usize = 16 * (SHORT - 4 - 1);
 
-/// Powers of H in descending order, H last, then zeros: blocks that are multiplied by them in order end with H. A vector may
-/// be loaded from any power on. Kept in protected memory alone, which is zeroed.
+/// Powers of H in descending order, H last, then zeros: blocks that are multiplied by them in order end with H. A
+/// vector may be loaded from any power on. Kept in protected memory alone, which is zeroed.
 #[repr(C)]
 pub(crate) struct Powers<const SLOTS: usize> {
     powers: [[u8; 16]; SLOTS],
@@ -141,7 +141,8 @@ impl<const SLOTS: usize> Powers<SLOTS> {
     }
 }
 
-/// [`field_key`](field::field_key) in the registers of `lanes`, which leaves nothing in memory: `h` and the result are in every lane.
+/// [`field_key`](field::field_key) in the registers of `lanes`, which leaves nothing in memory: `h` and the result are
+/// in every lane.
 #[inline(always)]
 pub(crate) fn field_key_in_lanes<L: AesLanes>(lanes: L, h: L::Vector) -> L::Vector {
     let h = lanes.reverse_bytes(h);
@@ -299,8 +300,8 @@ pub(crate) fn absorb<L: AesLanes, const SLOTS: usize>(
     products.hash(lanes)
 }
 
-/// Adds `rest`, not empty and at most a batch, to `products`, such that `after` more blocks, at most one, can follow; the
-/// hash so far goes in with the first block.
+/// Adds `rest`, not empty and at most a batch, to `products`, such that `after` more blocks, at most one, can follow;
+/// the hash so far goes in with the first block.
 #[inline(always)]
 fn add_rest<L: AesLanes, const SLOTS: usize>(
     lanes: L,

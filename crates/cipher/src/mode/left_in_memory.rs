@@ -25,8 +25,8 @@ use crate::testing::bytes;
 
 const LABEL: &str = "key that lies in memory";
 
-/// Bytes of a piece of memory that is looked for elsewhere: long enough to have several bytes of a key schedule in it that
-/// holds each of them many times.
+/// Bytes of a piece of memory that is looked for elsewhere: long enough to have several bytes of a key schedule in it
+/// that holds each of them many times.
 const PIECE: usize = 64;
 
 /// Every object that one key is set for.
@@ -157,7 +157,8 @@ fn key_schedules_lie_in_the_memory_for_keys_alone() {
                 let place = &mut keyed;
                 left_by(|| *place = Some(used(cipher, backend))).zeroize();
                 held.push(keyed);
-                // AEAD, counter mode, whole blocks, CBC and CMAC have a schedule each; that of 3DES has few bytes that differ
+                // AEAD, counter mode, whole blocks, CBC and CMAC have a schedule each; that of 3DES has few bytes that
+                // differ
                 let gained = key_pieces().len() - before;
                 assert!(gained >= 10, "{} on {}: {gained} pieces more", cipher.name, backend.name());
             }

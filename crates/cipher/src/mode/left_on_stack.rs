@@ -1,6 +1,6 @@
-//! What GCM leaves on the stack when a key is set, a message sealed or opened: neither the key nor that of the hash, nor any
-//! power of it; with AES no round key and no mask of a tag either. Each call runs on a stack of its own, all of which is
-//! searched. Not here: anything but tests.
+//! What GCM leaves on the stack when a key is set, a message sealed or opened: neither the key nor that of the hash,
+//! nor any power of it; with AES no round key and no mask of a tag either. Each call runs on a stack of its own, all of
+//! which is searched. Not here: anything but tests.
 
 use crate::aead::{Aead, Context, aead};
 use crate::arch::own_stack::left_by;
@@ -30,7 +30,8 @@ fn dot(a: u128, b: u128) -> u128 {
     })
 }
 
-/// The key itself, the key of the hash in every form it is used in, and its powers; of AES round keys and what masks the tags.
+/// The key itself, the key of the hash in every form it is used in, and its powers; of AES round keys and what masks
+/// the tags.
 pub(super) fn secrets(cipher: &'static Cipher, key: &[u8]) -> Vec<Secret> {
     let portable = blocks(cipher, key, Backend::by_name("portable").unwrap()).unwrap();
     let encrypted = |mut block: [u8; 16]| {
@@ -117,7 +118,8 @@ fn no_key_and_no_power_of_the_hash_key_stays_on_the_stack() {
         let key = bytes("key of a stack", cipher.key_bytes);
         let secrets = secrets(cipher, &key);
         for backend in Backend::available() {
-            // Its widest kernel has registers enough only where the compiler takes the trouble, which it does not for debugging.
+            // Its widest kernel has registers enough only where the compiler takes the trouble, which it does not for
+            // debugging.
             if cfg!(debug_assertions) && cipher.name.starts_with("aria") && backend.name() == "avx512" {
                 continue;
             }

@@ -4,7 +4,8 @@
 
 use zeroize::optimization_barrier;
 
-/// Overwrites `BYTES` bytes of stack below the caller's frame, where what was called before kept what it found no register for.
+/// Overwrites `BYTES` bytes of stack below the caller's frame, where what was called before kept what it found no
+/// register for.
 #[inline(never)]
 pub(crate) fn wipe_stack<const BYTES: usize>() {
     let room = [0_u8; BYTES];

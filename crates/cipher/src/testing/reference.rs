@@ -1,7 +1,7 @@
 //! The modes once more, as plainly as their standards state them: one block at a time, GHASH bit by bit, no backend.
 //!
-//! Slow, not constant time in every part, and for tests only. Its block ciphers are the RustCrypto crates, or plain ones
-//! of our own below where there is no crate of their generation; it shares no code with what it checks.
+//! Slow, not constant time in every part, and for tests only. Its block ciphers are the RustCrypto crates, or plain
+//! ones of our own below where there is no crate of their generation; it shares no code with what it checks.
 //!
 //! Not here: the rows that name them (`block`).
 

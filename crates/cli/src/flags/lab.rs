@@ -1,4 +1,5 @@
-//! The flags of `sealstone lab`: those of each server come from the table of servers. Not here: what they mean to a server.
+//! The flags of `sealstone lab`: those of each server come from the table of servers. Not here: what they mean to a
+//! server.
 
 use std::path::PathBuf;
 

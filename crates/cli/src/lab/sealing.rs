@@ -1,5 +1,5 @@
-//! How the members of a new lab seal their data: cipher, key, and the key server that the key may come from. Not here: the
-//! options of the extension (`mongo`), keys on other servers (`keys`).
+//! How the members of a new lab seal their data: cipher, key, and the key server that the key may come from. Not here:
+//! the options of the extension (`mongo`), keys on other servers (`keys`).
 
 use std::path::Path;
 
@@ -32,8 +32,8 @@ pub(super) fn check(sealing: &LabSealing) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The configuration of the storage engine of each member, if the lab in `dir` is to be sealed. A key server that it needs is
-/// started and joins `lab`.
+/// The configuration of the storage engine of each member, if the lab in `dir` is to be sealed. A key server that it
+/// needs is started and joins `lab`.
 pub(super) fn engine_config(lab: &mut Lab, dir: &Path, sealing: &LabSealing) -> anyhow::Result<Option<String>> {
     let LabSealing { key, kmip, flags } = sealing;
     let key = if let Some(key) = key {

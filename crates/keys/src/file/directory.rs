@@ -1,5 +1,5 @@
-//! Key files among other files: which of a directory are key files, and a name for the key of a new one. Not here: one key file
-//! (`file`).
+//! Key files among other files: which of a directory are key files, and a name for the key of a new one. Not here: one
+//! key file (`file`).
 
 use std::fs;
 use std::hash::{BuildHasher, RandomState};
@@ -14,8 +14,9 @@ const STEM_BYTES_MAX: usize = 40;
 /// The key files directly in `dir`, by name; other files are passed over. A key file needs no passphrase for this.
 ///
 /// # Errors
-/// [`KeyError::Directory`]; [`KeyError::NoKeys`] for a directory without key files; what is wrong with a file that is called
-/// `*.key`, such as [`KeyError::Permissions`], since a key that others can read must not be passed over in silence.
+/// [`KeyError::Directory`]; [`KeyError::NoKeys`] for a directory without key files; what is wrong with a file that is
+/// called `*.key`, such as [`KeyError::Permissions`], since a key that others can read must not be passed over in
+/// silence.
 pub fn in_directory(dir: &Path) -> Result<Vec<Summary>, KeyError> {
     let cannot = |source| KeyError::Directory { dir: dir.to_owned(), source };
     let mut paths = Vec::new();
@@ -41,8 +42,8 @@ pub fn in_directory(dir: &Path) -> Result<Vec<Summary>, KeyError> {
     Ok(keys)
 }
 
-/// A name for the key of the new key file `path`: the file's own name, and four random bytes so that two keys do not share a
-/// name by accident.
+/// A name for the key of the new key file `path`: the file's own name, and four random bytes so that two keys do not
+/// share a name by accident.
 #[must_use]
 pub fn new_id(path: &Path) -> String {
     let stem = path.file_stem().and_then(|stem| stem.to_str()).filter(|stem| stem.len() <= STEM_BYTES_MAX);

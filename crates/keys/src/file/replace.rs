@@ -36,8 +36,8 @@ pub(super) fn create(path: &Path, text: &[u8]) -> io::Result<File> {
 }
 
 /// Puts a file of `text` in the place of the key file at `path`, which [`lock`] holds. Until the last moment the old
-/// file is there, from then on the new one, whole; owner and group stay. Returns once both are on disk, with the new file,
-/// open.
+/// file is there, from then on the new one, whole; owner and group stay. Returns once both are on disk, with the new
+/// file, open.
 ///
 /// # Errors
 /// What the system says; the old file is then still there, unless only the directory could not be synced.

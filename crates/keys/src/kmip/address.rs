@@ -284,7 +284,8 @@ mod tests {
     fn a_file_means_the_same_with_paths_relative_to_it() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("kmip.toml");
-        let text = "key_id = 'orders'\nservers = ['kms1', 'kms2:7']\ncert = 'c.pem'\nkey = '/etc/k.pem'\nca = 'ca.pem'\n\
+        let text = "key_id = 'orders'\nservers = ['kms1', 'kms2:7']\ncert = 'c.pem'\nkey = '/etc/k.pem'\nca = \
+                    'ca.pem'\n\
                     timeout_ms = 100\n";
         std::fs::write(&path, text).unwrap();
         let address = Address::parse(&format!("kmip:{}", path.display())).unwrap();

@@ -243,7 +243,8 @@ fn by_name(item: Item, index: Option<i32>) -> Item {
 /// How a key for one of our ciphers is described to a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KeyKind {
-    /// Code of the algorithm; `None` where KMIP has none, and the key is kept as secret data whose name says the cipher.
+    /// Code of the algorithm; `None` where KMIP has none, and the key is kept as secret data whose name says the
+    /// cipher.
     pub algorithm: Option<CryptographicAlgorithm>,
     /// Length of the key, in bits.
     pub length_bits: i32,

@@ -1,9 +1,10 @@
 //! The connection to key servers: mutual TLS, time-outs, retries and fail-over, one request at a time.
 //!
 //! Servers are tried in the order of the address. Each step, connecting or one request with its answer, ends within the
-//! time of the address. When all servers failed and one of the faults may pass, all are tried again after a pause: 100 ms,
-//! then twice as long each time, 2 s at most. A request that changes something on the server ([`Request::REPEATABLE`] is
-//! false) is sent once: what failed before it was sent is tried again, what failed after is [`KmipError::Uncertain`].
+//! time of the address. When all servers failed and one of the faults may pass, all are tried again after a pause: 100
+//! ms, then twice as long each time, 2 s at most. A request that changes something on the server
+//! ([`Request::REPEATABLE`] is false) is sent once: what failed before it was sent is tried again, what failed after is
+//! [`KmipError::Uncertain`].
 //!
 //! Not here: what is asked (`operation`) and what for (`keyring`, `source`).
 

@@ -1,7 +1,7 @@
 //! Enumerations: numbers with names. A number that has no name here is kept and printed as it is, never refused.
 //!
-//! Only the values that this client sends, reads or explains. Source: OASIS KMIP 1.4, sections 9.1.3.2 (enumerations) and
-//! 9.1.3.3 (bit masks); those that came with KMIP 2.0, ARIA and SEED among them: KMIP 2.1, section 11.
+//! Only the values that this client sends, reads or explains. Source: OASIS KMIP 1.4, sections 9.1.3.2 (enumerations)
+//! and 9.1.3.3 (bit masks); those that came with KMIP 2.0, ARIA and SEED among them: KMIP 2.1, section 11.
 
 use std::fmt;
 

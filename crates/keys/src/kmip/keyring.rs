@@ -329,8 +329,8 @@ impl Keyring {
         connection.call(&Revoke { id, reason, compromised_since: compromised.then(now) })
     }
 
-    /// The object of version `version` of the key `name`, if it may be deactivated: ask before looking whether anything is
-    /// still under it.
+    /// The object of version `version` of the key `name`, if it may be deactivated: ask before looking whether anything
+    /// is still under it.
     ///
     /// # Errors
     /// [`KeyError::MissingVersion`], [`KeyError::Newest`], and as [`Keyring::show`].

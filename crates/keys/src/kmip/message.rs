@@ -274,7 +274,8 @@ mod tests {
         let message = ttlv::decode(&bytes, &Limits::RESPONSE).unwrap();
         assert_eq!(
             format!("{message:?}"),
-            "Request Message: [Request Header: [Protocol Version: [Protocol Version Major: 1, Protocol Version Minor: 2], \
+            "Request Message: [Request Header: [Protocol Version: [Protocol Version Major: 1, Protocol Version Minor: \
+             2], \
              Maximum Response Size: 1048576, Batch Count: 1], Batch Item: [Operation: 0xa, \
              Request Payload: [Unique Identifier: \"7\"]]]"
         );

@@ -1,8 +1,8 @@
 //! One short text on a key server, which is not a key: kept as application specific information of a separate object.
 //!
-//! The object is secret data of random bytes that nobody ever uses, Pre-Active, with a name that the user chooses; it is
-//! made when the first text is written. Nothing else that KMIP has can be changed after an object was made and holds a
-//! text. An object without our text, or with several, is an error, never taken over.
+//! The object is secret data of random bytes that nobody ever uses, Pre-Active, with a name that the user chooses; it
+//! is made when the first text is written. Nothing else that KMIP has can be changed after an object was made and holds
+//! a text. An object without our text, or with several, is an error, never taken over.
 //!
 //! Concurrent writers: a text is read before it is replaced, over the same connection. In KMIP 2.x the request names
 //! the text that it replaces, so the second of two is refused. In KMIP 1.x one written between the read and the write

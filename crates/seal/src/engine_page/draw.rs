@@ -4,9 +4,9 @@
 //!
 //! Two sources, as each call may cost a few nanoseconds only. Bytes of the operating system's generator are drawn for
 //! [`BATCH`] blocks of a thread at once; they are different in the two lives from the next draw on. Until then only the
-//! CPU's time stamp is different, which is added to every block. What remains, exactly: up to [`BATCH`] blocks of each thread
-//! after the memory was brought back have equal nonces if a thread of the one life and that thread of the other seal a block
-//! under the same counter at the same tick.
+//! CPU's time stamp is different, which is added to every block. What remains, exactly: up to [`BATCH`] blocks of each
+//! thread after the memory was brought back have equal nonces if a thread of the one life and that thread of the other
+//! seal a block under the same counter at the same tick.
 //!
 //! Not here: the counter (`engine_page`), forks, which are refused.
 

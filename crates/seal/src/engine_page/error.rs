@@ -13,7 +13,8 @@ pub enum EnginePageError {
     /// The block does not begin as one.
     #[error(
         "a block of {bytes} bytes is not sealed by sealstone\n\
-         its file is in the clear, or sealed by another program; nothing in the clear is read where sealed blocks are expected"
+         its file is in the clear, or sealed by another program; nothing in the clear is read where sealed blocks are \
+         expected"
     )]
     NotSealed {
         /// Length of the block, in bytes.
@@ -56,7 +57,8 @@ pub enum EnginePageError {
     },
     /// No key of the source has the version that the block names.
     #[error(
-        "a block is sealed under key version {version} (fingerprint {fingerprint}), not found in {place}, which has {held}\n\
+        "a block is sealed under key version {version} (fingerprint {fingerprint}), not found in {place}, which has \
+         {held}\n\
          give the key source that still holds this version, or the one this data was sealed with"
     )]
     MissingVersion {
@@ -86,7 +88,8 @@ pub enum EnginePageError {
     },
     /// The block is not what was sealed.
     #[error(
-        "a block of {bytes} bytes under key {key} ({cipher}, from {place}) failed authentication: it was changed after it was sealed\n\
+        "a block of {bytes} bytes under key {key} ({cipher}, from {place}) failed authentication: it was changed \
+         after it was sealed\n\
          restore the file from a backup, or resync this member"
     )]
     Changed {
@@ -101,7 +104,8 @@ pub enum EnginePageError {
     },
     /// The block was sealed for another kind of place.
     #[error(
-        "a block under key {key} ({cipher}) was sealed as a {sealed} and is in the place of a {found}: files were changed\n\
+        "a block under key {key} ({cipher}) was sealed as a {sealed} and is in the place of a {found}: files were \
+         changed\n\
          restore the files from a backup, or resync this member"
     )]
     OtherPlace {

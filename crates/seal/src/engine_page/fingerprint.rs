@@ -1,4 +1,5 @@
-//! Which key version sealed an engine page, without a word about its secret. Not here: the header that names it (`header`).
+//! Which key version sealed an engine page, without a word about its secret. Not here: the header that names it
+//! (`header`).
 
 use std::fmt;
 

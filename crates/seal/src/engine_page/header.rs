@@ -1,4 +1,5 @@
-//! The header of an engine page, in every format version, and what it says. Byte by byte in `docs/formats.md`, section 8.
+//! The header of an engine page, in every format version, and what it says. Byte by byte in `docs/formats.md`, section
+//! 8.
 //!
 //! Not here: sealing and opening (`engine_page`), errors (`error`).
 
@@ -23,8 +24,8 @@ pub const PADDING_BYTES_MAX: usize = u16::MAX as usize;
 /// Length of the salt that a writer draws, in bytes.
 pub const SALT_BYTES: usize = 16;
 
-/// Length of the room for the tag of a place, in bytes: zeros that follow the tag of the block, for whoever stores it. What
-/// is written there is neither authenticated nor looked at here.
+/// Length of the room for the tag of a place, in bytes: zeros that follow the tag of the block, for whoever stores it.
+/// What is written there is neither authenticated nor looked at here.
 pub const PLACE_TAG_BYTES: usize = 16;
 
 /// Length of the header in version 1, in bytes.
@@ -199,8 +200,8 @@ impl EnginePageInfo {
         }
     }
 
-    /// The nonce of the block: its last 8 or 12 bytes, as the cipher takes them. In version 1 the counter; from version 2 on the
-    /// end of the header: padding, what was drawn, and the counter.
+    /// The nonce of the block: its last 8 or 12 bytes, as the cipher takes them. In version 1 the counter; from version
+    /// 2 on the end of the header: padding, what was drawn, and the counter.
     pub(super) fn nonce(&self) -> [u8; 12] {
         match self.format_version {
             1 => crate::segment::nonce(self.counter),

@@ -1,6 +1,6 @@
-//! Key stream of the frames that come next, made before their data are there: whoever writes a log does so under the lock of
-//! its store, and others wait. The nonce of a frame depends on its number alone, so its key stream is known as soon as the
-//! frame before is begun. Not here: what a frame is (`frame`).
+//! Key stream of the frames that come next, made before their data are there: whoever writes a log does so under the
+//! lock of its store, and others wait. The nonce of a frame depends on its number alone, so its key stream is known as
+//! soon as the frame before is begun. Not here: what a frame is (`frame`).
 //!
 //! One batch is being used up by the writer, while another is made by whoever has time: [`KeyStreamAhead::prepare`]. If
 //! nobody had, the writer makes the next batch itself, which is still quicker than frame by frame.
@@ -86,8 +86,8 @@ impl KeyStreamAhead {
         Ahead::pays(cipher, backend)
     }
 
-    /// Makes key stream if the writer will soon need some: for threads that are about to wait for the writer anyway. Never
-    /// waits.
+    /// Makes key stream if the writer will soon need some: for threads that are about to wait for the writer anyway.
+    /// Never waits.
     pub fn prepare(&self) {
         // a forked child has neither the keys nor a right to these nonces
         if self.made_in.check().is_err() {

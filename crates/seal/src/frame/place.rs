@@ -1,5 +1,5 @@
-//! Where the frames of a file lie, and how a file of frames ends. Writer and readers agree on it; not here: sealing and opening
-//! them (`frame`).
+//! Where the frames of a file lie, and how a file of frames ends. Writer and readers agree on it; not here: sealing and
+//! opening them (`frame`).
 
 use crate::header::{FILE_ID_BYTES, Layout};
 use crate::limits::FRAME_BYTES_MAX;
@@ -48,8 +48,8 @@ impl FramePlace {
         associated
     }
 
-    /// The nonce, right-aligned. Where it has room for random bits it does not depend on the lengths of the frames before,
-    /// so that key stream for the next frame can be made before its data are there.
+    /// The nonce, right-aligned. Where it has room for random bits it does not depend on the lengths of the frames
+    /// before, so that key stream for the next frame can be made before its data are there.
     pub(super) fn nonce(&self, nonce_bytes: usize, random: u32) -> [u8; 12] {
         if nonce_bytes == 12 { drawn_nonce(self.index, random) } else { nonce(self.counter) }
     }

@@ -1,5 +1,5 @@
-//! Frames of format version 1: a head (length and a tag of its own) and a body (ciphertext and its tag). Read only, since
-//! nothing writes this version any more. Byte by byte in `docs/formats.md`.
+//! Frames of format version 1: a head (length and a tag of its own) and a body (ciphertext and its tag). Read only,
+//! since nothing writes this version any more. Byte by byte in `docs/formats.md`.
 
 use super::place::{End, Frame, FramePlace, SECTOR_BYTES};
 use crate::header::{FILE_ID_BYTES, HEADER_BYTES_V1, Layout};

@@ -1,5 +1,5 @@
-//! Blocks for engines that tell nothing of their place: what is sealed opens again, under the right key and cipher alone,
-//! and no writer uses a nonce twice.
+//! Blocks for engines that tell nothing of their place: what is sealed opens again, under the right key and cipher
+//! alone, and no writer uses a nonce twice.
 
 use std::collections::HashSet;
 
@@ -233,7 +233,8 @@ fn keys_are_told_apart() {
     assert_eq!(
         open(&wrong, &second).unwrap_err().to_string(),
         format!(
-            "wrong key: a block is sealed under fingerprint {fingerprint}, and key orders version 2 from the test keys has \
+            "wrong key: a block is sealed under fingerprint {fingerprint}, and key orders version 2 from the test \
+             keys has \
              {own}\n\
              another key bears this version; give the key source this data was sealed with"
         )

@@ -1,5 +1,5 @@
-//! Frames: what was synced is all there or damaged; behind that, a cut end or a lost sector is an end, and anything else
-//! that changed is damage.
+//! Frames: what was synced is all there or damaged; behind that, a cut end or a lost sector is an end, and anything
+//! else that changed is damage.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

@@ -1,5 +1,5 @@
-//! Files sealed by earlier builds still open. They lie in `vectors/formats` as hexadecimal text, with the key that sealed
-//! them; the example `golden` makes them for new ciphers and never replaces one.
+//! Files sealed by earlier builds still open. They lie in `vectors/formats` as hexadecimal text, with the key that
+//! sealed them; the example `golden` makes them for new ciphers and never replaces one.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;

@@ -84,8 +84,8 @@ fn each_wrapping_has_a_salt_of_its_own() {
     assert_eq!(one.bytes()[56..136], two.bytes()[56..136]);
 }
 
-/// A reader in the middle of the write, or after a write that was torn, sees this: one copy is whole, and the file opens
-/// under one of the two keys.
+/// A reader in the middle of the write, or after a write that was torn, sees this: one copy is whole, and the file
+/// opens under one of the two keys.
 #[test]
 fn a_rotation_that_is_cut_anywhere_leaves_a_file_that_opens() {
     for layout in [Layout::Paged { page_bytes: 4096 }, Layout::Frames] {

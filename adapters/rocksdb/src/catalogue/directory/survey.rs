@@ -1,5 +1,5 @@
-//! The files of a directory beside its catalogue: which differences a crash explains, and what is to be done about those.
-//! Not here: doing it (`directory`).
+//! The files of a directory beside its catalogue: which differences a crash explains, and what is to be done about
+//! those. Not here: doing it (`directory`).
 
 use std::collections::BTreeSet;
 
@@ -20,8 +20,8 @@ pub(in crate::catalogue) struct Survey {
     pub(super) changes: Vec<Change>,
     /// Files to be removed once that is on stable storage.
     pub(super) removals: Vec<String>,
-    /// The lowest number of a file that is listed and that a crash took. RocksDB, which does not know of these either, will
-    /// give their numbers again.
+    /// The lowest number of a file that is listed and that a crash took. RocksDB, which does not know of these either,
+    /// will give their numbers again.
     pub(super) lost_from: Option<u64>,
 }
 
@@ -121,8 +121,8 @@ impl Directory {
         Ok(())
     }
 
-    /// A file that the catalogue does not know: it was made, and the change that lists it did not reach the disk, so that
-    /// nothing was promised of it; or somebody put it there.
+    /// A file that the catalogue does not know: it was made, and the change that lists it did not reach the disk, so
+    /// that nothing was promised of it; or somebody put it there.
     fn survey_unlisted(
         &self,
         name: &str,

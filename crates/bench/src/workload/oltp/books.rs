@@ -159,7 +159,8 @@ impl Stock {
         let (quantity, sold, refills) = (row(stock::QUANTITY)?, row(stock::SOLD)?, row(stock::REFILLS)?);
         if quantity < 0 || quantity != STOCK_AT_FIRST + refills * STOCK_REFILL - sold {
             return Err(StoreError::Differs(format!(
-                "an item of which {sold} pieces were sold and {refills} times {STOCK_REFILL} refilled has {quantity} left"
+                "an item of which {sold} pieces were sold and {refills} times {STOCK_REFILL} refilled has {quantity} \
+                 left"
             )));
         }
         self.rows += 1;

@@ -172,8 +172,8 @@ impl Slot {
 /// Zeroes the slot at `start`, which was taken for `layout`, and makes it free.
 ///
 /// # Safety
-/// The slot was taken in this `generation`, which is the current one, and for this layout; it is released once, what was in
-/// it was dropped, and nothing refers to it any more.
+/// The slot was taken in this `generation`, which is the current one, and for this layout; it is released once, what
+/// was in it was dropped, and nothing refers to it any more.
 #[inline]
 pub(super) unsafe fn release(start: NonNull<u8>, layout: Layout, generation: u32) {
     // `start` comes from a value, and what is derived from that must not touch what is behind it in the slot.
@@ -298,7 +298,8 @@ impl List {
                 first = page().cut(size);
             }
             slot.set(first);
-            // SAFETY: a free slot is ours under the lock, aligned for a pointer, and begins with the next one's address.
+            // SAFETY: a free slot is ours under the lock, aligned for a pointer, and begins with the next one's
+            // address.
             first = unsafe { first.cast::<*mut u8>().read() };
         }
         self.first.store(first, Ordering::Relaxed);
@@ -379,8 +380,8 @@ impl Page {
     }
 }
 
-/// A lock that is free when zero, for a few instructions at a time. One of the standard library would not be known to be
-/// free when its memory is zeroed.
+/// A lock that is free when zero, for a few instructions at a time. One of the standard library would not be known to
+/// be free when its memory is zeroed.
 #[repr(transparent)]
 struct Lock(AtomicU32);
 

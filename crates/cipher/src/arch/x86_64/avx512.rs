@@ -24,16 +24,17 @@ const PAGE_BYTES: usize = 4096;
 
 /// Whether `bytes`, at most 64, lie in one page and the rest of 64 bytes from their beginning on does not.
 ///
-/// A masked load or store that reaches into a page that is not there, or that nobody has touched yet, gives the right result,
-/// but only after the CPU has tried it and begun again in microcode: some hundred nanoseconds. So it must not reach there.
+/// A masked load or store that reaches into a page that is not there, or that nobody has touched yet, gives the right
+/// result, but only after the CPU has tried it and begun again in microcode: some hundred nanoseconds. So it must not
+/// reach there.
 #[inline(always)]
 fn ends_short_of_next_page(bytes: &[u8]) -> bool {
     let in_page = bytes.as_ptr().addr() % PAGE_BYTES;
     in_page > PAGE_BYTES - 64 && in_page + bytes.len() <= PAGE_BYTES
 }
 
-/// Numbers from -64 to 127: as an order of bytes the 64 from place 64 + n on move each down by n, those from place 64 - n on
-/// up by n; what comes from outside is for a mask to drop.
+/// Numbers from -64 to 127: as an order of bytes the 64 from place 64 + n on move each down by n, those from place 64 -
+/// n on up by n; what comes from outside is for a mask to drop.
 const PLACES: [u8; 192] = {
     let mut places = [0; 192];
     let mut i = 0;
@@ -45,8 +46,8 @@ const PLACES: [u8; 192] = {
 };
 
 impl Avx512 {
-    /// As `load_partial` for what [`ends_short_of_next_page`]: by the 64 bytes that end with these, which lie in the same
-    /// page.
+    /// As `load_partial` for what [`ends_short_of_next_page`]: by the 64 bytes that end with these, which lie in the
+    /// same page.
     #[inline(always)]
     fn load_before_page_end(self, bytes: &[u8]) -> __m512i {
         let before = 64 - bytes.len();

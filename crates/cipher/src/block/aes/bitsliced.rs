@@ -234,8 +234,8 @@ fn add_key<W: Words>(words: W, state: &mut State<W>, key: &SlicedKey) {
     }
 }
 
-/// MixColumns (FIPS 197, 5.1.3) where the row below lies `K` columns further on: 2a + 3b + c + d = 2(a + b) + b + (c + d),
-/// a being the byte itself and b, c, d those below.
+/// MixColumns (FIPS 197, 5.1.3) where the row below lies `K` columns further on: 2a + 3b + c + d = 2(a + b) + b + (c +
+/// d), a being the byte itself and b, c, d those below.
 #[inline(always)]
 fn mix_columns<W: Words, const K: usize>(words: W, a: State<W>) -> State<W> {
     let b = a.map(|word| {
@@ -291,8 +291,8 @@ fn double<L: Logic>(logic: L, [a, b, c, d, e, f, g, h]: State<L>) -> State<L> {
 /// The linear map that undoes the matrix of the S-box (FIPS 197, 5.1.1): byte i from the top is the row for bit i.
 const MATRIX_UNDONE: u64 = 0xa449_9225_4a94_2952;
 
-/// The inverse of [`sub_bytes`], by the same circuit: it is inversion and then the matrix, so that inversion alone, which
-/// undoes itself, lies between two inverse matrices.
+/// The inverse of [`sub_bytes`], by the same circuit: it is inversion and then the matrix, so that inversion alone,
+/// which undoes itself, lies between two inverse matrices.
 #[inline(always)]
 fn sub_bytes_back<W: Words>(words: W, state: State<W>) -> State<W> {
     let inverted = sub_bytes(words, linear::<W, MATRIX_UNDONE>(words, &state));

@@ -39,8 +39,8 @@ impl BitslicedGcm {
 }
 
 impl BitslicedGcm {
-    /// Encrypts `data`, whose key stream begins after the block `counter`, and returns the tag. Never part of its caller,
-    /// which overwrites the stack below itself.
+    /// Encrypts `data`, whose key stream begins after the block `counter`, and returns the tag. Never part of its
+    /// caller, which overwrites the stack below itself.
     #[inline(never)]
     fn encrypt(&self, counter: &[u8; 16], associated: &[u8], data: &mut [u8]) -> [u8; 16] {
         let mask = self.aes.xor_after_first_block(counter, data);

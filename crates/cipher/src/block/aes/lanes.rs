@@ -59,8 +59,8 @@ const CONSTANTS: [[u8; 16]; 10] = {
 };
 
 impl RoundKeys {
-    /// Expands `key`, of (R - 6) words, for `R` rounds (FIPS 197, 5.2), in registers: each four words at once, which wait
-    /// for one substitution.
+    /// Expands `key`, of (R - 6) words, for `R` rounds (FIPS 197, 5.2), in registers: each four words at once, which
+    /// wait for one substitution.
     #[inline(always)]
     pub(super) fn expand_in_lanes<L: AesLanes, const R: usize>(&mut self, lanes: L, key: &[u8]) {
         assert_eq!(key.len(), 4 * (R - 6), "a key of {R} rounds");
@@ -403,8 +403,8 @@ fn xor_rest<L: AesLanes, const R: usize, const N: usize>(
     }
 }
 
-/// What follows the last whole vector of `data`: loaded before any vector is stored, since a load that reaches back into what
-/// was just stored has to wait for it.
+/// What follows the last whole vector of `data`: loaded before any vector is stored, since a load that reaches back
+/// into what was just stored has to wait for it.
 #[inline(always)]
 pub(super) fn load_tail<L: AesLanes>(lanes: L, data: &[u8]) -> L::Vector {
     let tail = data.chunks_exact(L::BYTES).remainder();

@@ -27,7 +27,8 @@ const BLOCKS: usize = 8;
 /// One round key, each bit spread over a byte.
 type SlicedKey = [[u8; 16]; 8];
 
-// Linear maps, byte i from the top being the row for bit i of the result. A is the matrix of S1 and B that of S2 (RFC 5794, 2.4.2), after inversion.
+// Linear maps, byte i from the top being the row for bit i of the result. A is the matrix of S1 and B that of S2 (RFC
+// 5794, 2.4.2), after inversion.
 const A_INVERSE: u64 = 0xa449_9225_4a94_2952;
 const B_INVERSE: u64 = 0x1864_50c7_37d6_bdc9;
 const B_A_INVERSE: u64 = 0x8312_f396_321a_a0e7;

@@ -1,10 +1,10 @@
-//! ARIA-GCM (SP 800-38D) in one pass: the rounds of one batch of counter blocks and the hash of a batch of ciphertext side
-//! by side, since neither waits for the other.
+//! ARIA-GCM (SP 800-38D) in one pass: the rounds of one batch of counter blocks and the hash of a batch of ciphertext
+//! side by side, since neither waits for the other.
 //!
 //! A few blocks take as long as many if they are encrypted alone. So a short message has those that mask its tags in a
 //! vector beside its own, and a long one has them, and a short tail, beside its first batch. Sealing hashes the batch
-//! before the one it encrypts; opening hashes the batch it decrypts, and wipes what it decrypted where the tag turns out
-//! wrong.
+//! before the one it encrypts; opening hashes the batch it decrypts, and wipes what it decrypted where the tag turns
+//! out wrong.
 //!
 //! Not here: the rounds (`lanes`), and products of the hash (`mode/ghash.rs`).
 
@@ -240,8 +240,8 @@ fn mask_blocks<const N: usize>(counter: &[u8; 16], head: Option<&Head<'_>>) -> [
     blocks
 }
 
-/// Blocks that a long message has encrypted beside its first batch: the masks of the two tags, the key stream of a short
-/// tail, and room to load a vector from the third on. Zeroed on drop.
+/// Blocks that a long message has encrypted beside its first batch: the masks of the two tags, the key stream of a
+/// short tail, and room to load a vector from the third on. Zeroed on drop.
 struct RowBlocks([[u8; 16]; 4 * BESIDE + 2]);
 
 impl RowBlocks {

@@ -25,8 +25,8 @@ impl Drop for RoundKeys {
     }
 }
 
-/// Makes of the keys of encryption in `rounds` rounds those of decryption (RFC 5794, 2.2): in reverse order, all but the
-/// first and the last through the diffusion layer.
+/// Makes of the keys of encryption in `rounds` rounds those of decryption (RFC 5794, 2.2): in reverse order, all but
+/// the first and the last through the diffusion layer.
 pub(super) fn reverse(keys: &mut RoundKeys, rounds: usize) {
     let keys = &mut keys.0[..=rounds];
     keys.reverse();

@@ -300,8 +300,8 @@ fn substitute_sliced<L: ByteLanes, const ODD: bool>(lanes: L, x: [L::Vector; 16]
 
 /// The diffusion layer and the addition of the next round's key.
 ///
-/// [`DIFFUSION`] in 48 sums instead of 96, found by summing first, again and again, a pair that most outputs share (Paar:
-/// Optimized arithmetic for Reed-Solomon encoders, ISIT 1997).
+/// [`DIFFUSION`] in 48 sums instead of 96, found by summing first, again and again, a pair that most outputs share
+/// (Paar: Optimized arithmetic for Reed-Solomon encoders, ISIT 1997).
 #[rustfmt::skip]
 #[inline(always)]
 fn diffuse_sliced<L: ByteLanes>(lanes: L, x: [L::Vector; 16], key: &[u32; 16]) -> [L::Vector; 16] {

@@ -1,4 +1,5 @@
-//! ARIA over vectors of bytes for whole blocks, both ways: the rounds of `lanes` under the key schedule of each direction.
+//! ARIA over vectors of bytes for whole blocks, both ways: the rounds of `lanes` under the key schedule of each
+//! direction.
 //!
 //! Not here: counter mode (`lanes`).
 

@@ -1,9 +1,9 @@
 //! Triple DES over vectors of bytes that look up whole tables: 64 blocks at a time, in constant time, for messages too
 //! short for the circuits.
 //!
-//! Both halves are kept as the selection E spreads them: vector n holds, for each block, the six bits that go into S-box
-//! n. Permutations and exclusive ors being linear, a table of 64 entries for each S-box and each of the six S-boxes that
-//! its four bits reach in the next round does a round without any bit being moved.
+//! Both halves are kept as the selection E spreads them: vector n holds, for each block, the six bits that go into
+//! S-box n. Permutations and exclusive ors being linear, a table of 64 entries for each S-box and each of the six
+//! S-boxes that its four bits reach in the next round does a round without any bit being moved.
 //!
 //! Not here: the layout of blocks in vectors (`byte_sliced`).
 
@@ -134,8 +134,8 @@ const fn in_matrix(g: usize, y: usize) -> u64 {
     matrix
 }
 
-/// What the six bits of S-box `g` % 8 in half `g` / 8 add to byte `y` of a block: the inner four, each bit being an inner
-/// one once.
+/// What the six bits of S-box `g` % 8 in half `g` / 8 add to byte `y` of a block: the inner four, each bit being an
+/// inner one once.
 const fn out_matrix(y: usize, g: usize) -> u64 {
     let mut matrix = 0;
     let mut i = 1;
@@ -160,8 +160,8 @@ macro_rules! sum_of_maps {
     }};
 }
 
-/// The round keys as bytes of six bits, each as often as a word has bytes, as vectors are filled with words from memory at
-/// no cost. Zeroed on drop.
+/// The round keys as bytes of six bits, each as often as a word has bytes, as vectors are filled with words from memory
+/// at no cost. Zeroed on drop.
 pub(super) struct ByteKeys([[u32; 8]; ROUNDS]);
 
 impl ByteKeys {

@@ -1,5 +1,5 @@
-//! The key schedule of Triple DES (FIPS 46-3; SP 800-67r2): which key bits make each round key, and the round keys of the
-//! circuits.
+//! The key schedule of Triple DES (FIPS 46-3; SP 800-67r2): which key bits make each round key, and the round keys of
+//! the circuits.
 //!
 //! Not here: those of look-ups (`bytes`), and the rounds.
 

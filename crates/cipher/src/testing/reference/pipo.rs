@@ -1,6 +1,6 @@
-//! PIPO once more, one block at a time with its S-box as a table (Kim et al., ICISC 2020): for tests only, as neither the
-//! time nor the memory it touches is independent of the key. It shares no code with `block/pipo.rs`. Byte i of a block
-//! in memory is X\[i\] of the paper.
+//! PIPO once more, one block at a time with its S-box as a table (Kim et al., ICISC 2020): for tests only, as neither
+//! the time nor the memory it touches is independent of the key. It shares no code with `block/pipo.rs`. Byte i of a
+//! block in memory is X\[i\] of the paper.
 
 use super::EncryptBlock;
 

@@ -1,5 +1,5 @@
-//! SEED once more, one block at a time with the S-boxes as tables (RFC 4269): for tests only, as neither the time nor the
-//! memory it touches is independent of the key. It shares no code with `block/seed.rs`.
+//! SEED once more, one block at a time with the S-boxes as tables (RFC 4269): for tests only, as neither the time nor
+//! the memory it touches is independent of the key. It shares no code with `block/seed.rs`.
 
 use super::EncryptBlock;
 
