@@ -165,7 +165,7 @@ fn fill(db: &Db) {
     }
 }
 
-/// What a writer was told, entry by entry: the generation that was acknowledged.
+/// What was acknowledged to a writer, entry by entry: the generation that was acknowledged.
 struct Acknowledged(Vec<AtomicU32>);
 
 impl Acknowledged {
@@ -261,9 +261,9 @@ fn from_cipher_to_cipher_under_load() {
     let db = site.filled("aes-256");
     assert_eq!(site.under(), [("aes-256", 1)]);
     let acknowledged = Acknowledged::new();
-    let mut told: Vec<Progress> = Vec::new();
+    let mut reports: Vec<Progress> = Vec::new();
     let (report, writes, reads) = acknowledged.under_load(&db, || {
-        let mut progress = |progress: &Progress| told.push(progress.clone());
+        let mut progress = |progress: &Progress| reports.push(progress.clone());
         Reseal::new(&db, by_name("aria-256")).rate(8_000_000).run(&AtomicBool::new(false), &mut progress).unwrap()
     });
     assert!(writes > 0 && reads > 0);
@@ -272,8 +272,8 @@ fn from_cipher_to_cipher_under_load() {
     assert!(report.left.iter().all(|left| left.file == "CURRENT" || left.file.starts_with("MANIFEST-")), "{report:?}");
     assert!(report.files > 0 && report.rewritten_bytes > 0, "{report:?}");
     // forward only, and to the end
-    assert!(told.windows(2).all(|pair| pair[0].done_bytes <= pair[1].done_bytes || pair[0].total_bytes == 0));
-    let last = told.last().unwrap();
+    assert!(reports.windows(2).all(|pair| pair[0].done_bytes <= pair[1].done_bytes || pair[0].total_bytes == 0));
+    let last = reports.last().unwrap();
     assert!(last.done_bytes == last.total_bytes && last.total_bytes > 0, "{last:?}");
     acknowledged.check(&db);
     db.close().unwrap();

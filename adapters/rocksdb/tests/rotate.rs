@@ -207,13 +207,13 @@ fn a_thousand_files_take_one_run() {
         site.seal(&format!("db/{n:06}.sst"), b"table");
     }
     site.key.rotate().unwrap();
-    let mut told = 0;
+    let mut reports = 0;
     let done = rest::rotate(&site.path("db"), &*site.key, &mut |progress| {
         assert!(progress.done_files < progress.total_files && progress.total_files == 1000);
-        told += 1;
+        reports += 1;
     });
     let done = done.unwrap();
-    assert_eq!((done.rewrapped, told), (1000, 2000));
+    assert_eq!((done.rewrapped, reports), (1000, 2000));
     eprintln!("rotated 1000 files in {:.3} s", done.seconds);
     site.key.retire(1).unwrap();
     assert!(site.is_whole("db"));

@@ -28,12 +28,12 @@ pub enum ExtensionError {
     Series(#[from] SeriesError),
     /// After it was called, WiredTiger says that it is another one.
     #[error(
-        "this server's WiredTiger calls itself {told} now, and {found} before\n\
+        "this server's WiredTiger calls itself {now} now, and {found} before\n\
          two of them are loaded; say which series it is in the extension's config, or load one only"
     )]
     OtherVersion {
         /// What it says when it is asked.
-        told: Version,
+        now: Version,
         /// What was found before.
         found: Version,
     },

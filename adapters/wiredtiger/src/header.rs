@@ -81,10 +81,13 @@ impl Skip {
         }
     }
 
-    /// Of a block of `block_bytes` bytes, before which WiredTiger stored the length `told`: that of header, length and
+    /// Of a block of `block_bytes` bytes, before which WiredTiger stored the length `stored_length`: that of header, length and
     /// block.
-    pub(crate) fn of_stored(told: u32, block_bytes: usize) -> Self {
-        match (told as usize).checked_sub(LENGTH_BYTES).and_then(|told| told.checked_sub(block_bytes)) {
+    pub(crate) fn of_stored(stored_length: u32, block_bytes: usize) -> Self {
+        match (stored_length as usize)
+            .checked_sub(LENGTH_BYTES)
+            .and_then(|stored_length| stored_length.checked_sub(block_bytes))
+        {
             Some(PAGE_BYTES) => Self::Page,
             Some(RECORD_BYTES) => Self::Record,
             Some(0) => Self::Text,
@@ -247,11 +250,11 @@ mod tests {
         for (src, dst) in [(0x1028, 0x2024), (0x1018, 0x2014), (0x1011, 0x2015)] {
             assert_eq!(Skip::of_new(src, dst, &record), Skip::Unknown);
         }
-        for (told, skip) in [(144, Skip::Page), (120, Skip::Record), (104, Skip::Text), (145, Skip::Unknown)] {
-            assert_eq!(Skip::of_stored(told, 100), skip);
+        for (stored_length, skip) in [(144, Skip::Page), (120, Skip::Record), (104, Skip::Text), (145, Skip::Unknown)] {
+            assert_eq!(Skip::of_stored(stored_length, 100), skip);
         }
-        for told in [0, 3, 4, 103] {
-            assert_eq!(Skip::of_stored(told, 100), Skip::Unknown);
+        for stored_length in [0, 3, 4, 103] {
+            assert_eq!(Skip::of_stored(stored_length, 100), Skip::Unknown);
         }
     }
 

@@ -123,9 +123,10 @@ fn no_other_length_opens() {
     for skip in [PAGE, RECORD, 0] {
         let mut stored = stored(&encryptor, &item(skip, 500), skip);
         let right = u32::from_le_bytes(stored[skip..skip + 4].try_into().unwrap());
-        for told in (0..stored.len() as u32 + 1).chain([1 << 31, u32::MAX - 1, u32::MAX]).filter(|told| *told != right)
+        for length in
+            (0..stored.len() as u32 + 1).chain([1 << 31, u32::MAX - 1, u32::MAX]).filter(|length| *length != right)
         {
-            stored[skip..skip + 4].copy_from_slice(&told.to_le_bytes());
+            stored[skip..skip + 4].copy_from_slice(&length.to_le_bytes());
             open(&encryptor, &stored, skip).unwrap_err();
         }
     }

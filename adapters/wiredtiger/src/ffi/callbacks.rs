@@ -62,8 +62,8 @@ impl Callbacks {
         // SAFETY: the object is ours and whole; both buffers are as WiredTiger's are.
         let block_bytes = unsafe { self.crypt((*self.0).iface.encrypt, bytes) }?;
         stored[..skip].copy_from_slice(&item[..skip]);
-        let told = u32::try_from(start + block_bytes).expect("the callback checks the length");
-        stored[skip..start].copy_from_slice(&told.to_le_bytes());
+        let length = u32::try_from(start + block_bytes).expect("the callback checks the length");
+        stored[skip..start].copy_from_slice(&length.to_le_bytes());
         Ok(start + block_bytes)
     }
 
@@ -78,15 +78,15 @@ impl Callbacks {
     pub fn decrypt(&self, stored: &[u8], skip: usize, item: &mut [u8]) -> Result<usize, i32> {
         assert!(item.len() >= stored.len(), "{} bytes for {}", item.len(), stored.len());
         let start = skip + LENGTH_BYTES;
-        let told = stored[skip..].first_chunk().map(|told| u32::from_le_bytes(*told) as usize);
-        let told = told.filter(|told| *told <= stored.len()).ok_or(-1)?;
+        let length = stored[skip..].first_chunk().map(|length| u32::from_le_bytes(*length) as usize);
+        let length = length.filter(|length| *length <= stored.len()).ok_or(-1)?;
         if skip == RECORD_BYTES
             && stored.first_chunk().is_some_and(|bytes| u32::from_le_bytes(*bytes) as usize > stored.len())
         {
             // WiredTiger has all of a record in its buffer, as long as its header says (rule "headers")
             return Err(-1);
         }
-        let src_len = told.wrapping_sub(start);
+        let src_len = length.wrapping_sub(start);
         let (src, dst) = (stored[start..].as_ptr().cast_mut(), item[skip..].as_mut_ptr());
         let bytes = Bytes { src, src_len, dst, dst_len: src_len, result_len: &mut 0 };
         // SAFETY: the object is ours and whole; both buffers are as WiredTiger's are, the length as well, right or

@@ -55,7 +55,7 @@ impl Table {
         };
         let reported = Version { major: major as u32, minor: minor as u32, patch: patch as u32 };
         match self.found {
-            Some(found) if found != reported => Err(ExtensionError::OtherVersion { told: reported, found }),
+            Some(found) if found != reported => Err(ExtensionError::OtherVersion { now: reported, found }),
             _ => {
                 series::choose(Some(reported), Some(self.series.name))?;
                 Ok(Log(api))

@@ -185,8 +185,8 @@ unsafe fn bound_of_stored(object: &Object, src: *const u8, src_len: usize) -> Re
         ExtensionError::Header { kind, found, bytes: src_len, key }
     };
     // SAFETY: rule "headers": the length is always there, WiredTiger has just read it.
-    let told = u32::from_le_bytes(unsafe { *src.sub(LENGTH_BYTES).cast() });
-    match Skip::of_stored(told, src_len) {
+    let length = u32::from_le_bytes(unsafe { *src.sub(LENGTH_BYTES).cast() });
+    match Skip::of_stored(length, src_len) {
         Skip::Page => {
             // SAFETY: rule "headers".
             let header = unsafe { &*src.sub(LENGTH_BYTES + PAGE_BYTES).cast() };
