@@ -1,5 +1,5 @@
 //! Certificates for the servers of a lab and their clients, made on the spot by an authority that nobody else trusts.
-//! Not here: who shows them to whom (`pykmip`).
+//! Not here: which side presents which one (`pykmip`).
 
 use std::fs::OpenOptions;
 use std::io::{self, Write};
@@ -26,7 +26,7 @@ pub struct Authority {
 }
 
 impl Authority {
-    /// Makes one, with its certificate in `dir/NAME.pem`. A file that is there is written over.
+    /// Makes one, with its certificate in `dir/NAME.pem`. An existing file is overwritten.
     ///
     /// # Errors
     /// A file that cannot be written.

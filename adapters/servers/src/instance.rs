@@ -161,7 +161,7 @@ impl<K: ServerKind> Instance<K> {
         let begin = Instant::now();
         loop {
             match self.start_once() {
-                // a connection that is about to close may hold the port still
+                // a connection that is about to close may still hold the port
                 Err(LabError::Start { .. })
                     if K::has_run(&self.dir)
                         && self.port_was_taken()

@@ -1,5 +1,5 @@
-//! A lab: a directory with servers in it, of one kind or of several. One process may start it and another one end it.
-//! Not here: what the servers are (`registry`), what is recorded of them (`state`).
+//! A lab: a directory with servers in it, of one kind or of several. One process may start it and another stop it. Not
+//! here: what the servers are (`registry`), what is recorded of them (`state`).
 
 use std::fs;
 use std::path::{Path, PathBuf};

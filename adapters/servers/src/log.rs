@@ -5,14 +5,14 @@ use std::fs::OpenOptions;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
 
-/// What the file at `path` holds from byte `start` on; nothing if it is not there yet.
+/// What the file at `path` contains from byte `start` on; nothing if it is not there yet.
 #[must_use]
 pub fn read_from(path: &Path, start: u64) -> String {
     let mut bytes = Vec::new();
     if let Ok(mut file) = OpenOptions::new().read(true).open(path)
         && file.seek(SeekFrom::Start(start)).is_ok()
     {
-        // what was read until an error is as good as none
+        // what was read before an error is useless
         let _ = file.read_to_end(&mut bytes);
     }
     String::from_utf8_lossy(&bytes).into_owned()

@@ -79,7 +79,7 @@ impl Process {
             return self.ended().is_some();
         }
         let facts = fs::read_to_string(format!("/proc/{}/stat", self.pid)).unwrap_or_default();
-        // "PID (name) S …": the name may hold anything, a parenthesis too
+        // "PID (name) S …": the name may contain anything, even a parenthesis
         facts.rsplit_once(") ").is_none_or(|(_, rest)| rest.starts_with(['Z', 'X']))
     }
 }

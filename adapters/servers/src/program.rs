@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use crate::LabError;
 
-/// How the program of a server is found: by a flag, else by a variable, else in places in order.
+/// How the program of a server is found: by a flag, else by a variable, otherwise in places in order.
 #[derive(Debug)]
 pub struct Program {
     /// What errors call it, such as `mongod`.
@@ -33,10 +33,10 @@ pub enum Place {
 }
 
 impl Program {
-    /// Finds the program: `named`, else what the environment names, else the first of the places that has one.
+    /// Finds the program: `named`, otherwise what the environment names, otherwise the first of the places that has one.
     ///
     /// # Errors
-    /// [`LabError::NoProgram`]; a name that was given and leads to no such program is not passed over.
+    /// [`LabError::NoProgram`]; a given name that leads to no such program is not skipped.
     pub fn find(&self, named: Option<&Path>) -> Result<PathBuf, LabError> {
         let variable = || std::env::var_os(self.variable).filter(|value| !value.is_empty()).map(PathBuf::from);
         if let Some(path) = named.map(Path::to_owned).or_else(variable) {

@@ -203,7 +203,7 @@ impl PyKmip {
         let options = PyKmipOptions { program, ..options };
         fs::create_dir_all(lab).map_err(|error| io("create directory", lab, error))?;
         let dir = lab.join(DIRECTORY);
-        // its database holds keys
+        // its database contains keys
         let made = DirBuilder::new().recursive(true).mode(0o700).create(&dir);
         made.map_err(|error| io("create directory", &dir, error))?;
         let dir = dir.canonicalize().map_err(|error| io("look at", &dir, error))?;
@@ -248,10 +248,10 @@ impl PyKmip {
         self.instance.start_again()
     }
 
-    /// Asks the server to end, waits until it has, and ends it at once where it takes too long.
+    /// Asks the server to stop, waits until it has, and kills it if it takes too long.
     ///
     /// # Errors
-    /// [`LabError::Stop`]; it then runs on.
+    /// [`LabError::Stop`]; it then keeps running.
     pub fn stop(&mut self) -> Result<(), LabError> {
         self.instance.stop()
     }

@@ -105,7 +105,7 @@ pub trait Running: Debug {
         Ok(())
     }
 
-    /// Starts those that have ended, as they were, and waits until all serve.
+    /// Starts those that are stopped, as they were, and waits until all serve.
     ///
     /// # Errors
     /// A server that does not start.

@@ -115,7 +115,7 @@ impl Request {
     }
 }
 
-// an address may hold a password
+// an address may contain a password
 impl std::fmt::Debug for Request {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let Self { members, clients, sealed, keep, .. } = self;

@@ -28,7 +28,7 @@ pub(crate) fn run_key(keep: Option<&Path>) -> Result<(Arc<dyn KeySource>, Option
     Ok((Arc::new(key_in(&file)?), Some(kept(keep, &file))))
 }
 
-/// The key in `file`, which is made if it is not there.
+/// The key in `file`, which is created if it does not exist.
 ///
 /// # Errors
 /// A key file that cannot be read or made.

@@ -364,7 +364,7 @@ impl<'a> Comparison<'a> {
         let stored_bytes = data_bytes.saturating_add(group.name_bytes());
         let wanted = stored_bytes.saturating_mul(2).saturating_add(LEAST);
         let cache_bytes = self.plan.cache.unwrap_or_else(|| {
-            // half of what is there: the other half is for the page cache and everybody else
+            // half of what is there: the other half is for the page cache and other programs
             let share = machine::memory_available_bytes()
                 .map_or(u64::MAX, |free| free / 2 / (self.variants.len() * self.plan.point().members) as u64);
             wanted.min(share.max(LEAST))
@@ -590,7 +590,7 @@ impl<'a> Comparison<'a> {
         Ok((outcome, sample))
     }
 
-    /// Lets the workload check that the stores hold what it left there.
+    /// Lets the workload check that the stores contain what it left there.
     fn check(&self, ready: &Ready, stores: &Stores) -> Result<(), Halt> {
         let name = ready.workload.spec().name;
         for (variant, store) in stores.open.iter().enumerate() {

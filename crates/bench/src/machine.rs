@@ -95,7 +95,7 @@ pub struct Busy {
 }
 
 impl Busy {
-    /// How busy the machine has been until now; all zero where that cannot be read.
+    /// How busy the machine has been until now; all zero if that cannot be read.
     pub fn now() -> Self {
         let up = read("/proc/uptime");
         let up_s = up.split_whitespace().next().and_then(|seconds| seconds.parse().ok()).unwrap_or(0.0);

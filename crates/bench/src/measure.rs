@@ -100,7 +100,7 @@ impl Latencies {
         self.open_loop |= other.open_loop;
     }
 
-    /// Latency by operation: in an open loop from the moment an operation was due, else from its start.
+    /// Latency by operation: in an open loop from the moment an operation was due, otherwise from its start.
     pub fn response(&self) -> BTreeMap<String, Latency> {
         table(&self.response)
     }

@@ -426,7 +426,7 @@ impl Comparison {
     /// whole or not at all.
     ///
     /// # Errors
-    /// `WriteError`; a file that was there before is as it was.
+    /// `WriteError`; an existing file is unchanged.
     pub fn write_json(&self, path: &Path) -> Result<(), WriteError> {
         write_whole(path, |file| {
             serde_json::to_writer_pretty(&mut *file, self)?;

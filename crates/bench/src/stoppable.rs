@@ -91,7 +91,7 @@ impl BulkLoad for Stoppable<'_> {
     fn bulk_load(&self, table: &Table, rows: &mut dyn Iterator<Item = Row>) -> Result<u64, StoreError> {
         self.go_on()?;
         let bulk = self.inner.bulk().ok_or_else(|| StoreError::Lacks { caller: "loading", ability: "bulk loading" })?;
-        // rows that are cut short are as good as an error: the caller gets the error below and uses none of them
+        // rows that are cut short amount to an error: the caller gets the error below and uses none of them
         let loaded = bulk.bulk_load(table, &mut rows.take_while(|_| self.go_on().is_ok()))?;
         self.go_on()?;
         Ok(loaded)

@@ -84,7 +84,7 @@ pub(crate) fn results(run: Run) -> Results {
     }
 }
 
-/// The plan as it may be shown to others: addresses among the settings of a store may hold passwords.
+/// The plan as it may be shown to others: addresses among the settings of a store may contain passwords.
 fn shown(plan: &Plan) -> Plan {
     let mut plan = plan.clone();
     for value in plan.stores.values_mut().flat_map(|settings| settings.values_mut()).flatten() {

@@ -7,7 +7,7 @@ use anyhow::{Context, bail};
 use sealstone_keys::source;
 use sealstone_rocksdb::anchor::{Anchor, FileAnchor};
 
-/// Opens the anchor `spec` of the store in `dir`: an address that begins with `kmip:`, else the path of a file.
+/// Opens the anchor `spec` of the store in `dir`: an address that begins with `kmip:`, otherwise the path of a file.
 pub(crate) fn open(dir: &Path, spec: &Path) -> anyhow::Result<Box<dyn Anchor>> {
     match spec.to_str().filter(|spec| source::is_kmip(spec)) {
         Some(address) => on_server(address),

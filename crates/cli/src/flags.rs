@@ -485,7 +485,7 @@ pub(crate) struct ResealFlags {
     pub(crate) key: String,
     #[command(flatten)]
     pub(crate) passphrase: PassphraseFlag,
-    /// Cipher of the new files [default: the key's, if a key server knows it; else the store's; else aes-256]
+    /// Cipher of the new files [default: the key's, if a key server knows it; otherwise the store's; else aes-256]
     #[arg(long, value_name = "CIPHER", value_parser = Suggest(cipher_names_only))]
     pub(crate) cipher: Option<String>,
     /// Bytes a second, at most [default: as fast as possible]

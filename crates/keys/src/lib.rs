@@ -22,7 +22,7 @@ pub use key_ref::{KEY_ID_BYTES_MAX, KeyRef};
 pub use passphrase::{Ask, Cost, PASSPHRASE_BYTES_MAX, Passphrase};
 pub use secret::Secret;
 
-/// A place that holds key-encryption keys: a key file, a key server.
+/// A source of key-encryption keys: a key file, a key server.
 pub trait KeySource: Send + Sync {
     /// The key under which new files are wrapped, and its name. Called for every file that is made, so that a key that
     /// was rotated meanwhile is used at once.

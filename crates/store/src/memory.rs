@@ -1,5 +1,5 @@
-//! A store in memory with every ability of the store trait. Tests run workloads and the runner on it; it is no store
-//! to keep anything in, and no baseline to compare with.
+//! A store in memory with every ability of the store trait. Tests run workloads and the runner on it; it is not a store
+//! to keep anything in, nor a baseline to compare with.
 
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Bound;

@@ -1,5 +1,5 @@
 #![forbid(unsafe_code)]
-//! What the end-to-end tests share: the binary under test, and a way to run it and hold it to its words.
+//! What the end-to-end tests share: the binary under test, and a way to run it and check its output.
 //!
 //! Not here: the tests themselves (`tests/`).
 

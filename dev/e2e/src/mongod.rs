@@ -60,7 +60,7 @@ pub struct Mongod {
 }
 
 impl Mongod {
-    /// Starts a server in `dir`; what it had there before stays.
+    /// Starts a server in `dir`; what it had there before remains.
     ///
     /// - `engine`: what goes to `--wiredTigerEngineConfigString`; empty for none
     ///
@@ -127,7 +127,7 @@ impl Mongod {
         answer
     }
 
-    /// Inserts documents into `collection`, and returns once the journal holds them.
+    /// Inserts documents into `collection`, and returns once they are in the journal.
     pub fn insert(&self, collection: &str, documents: Vec<Document>) {
         let concern = doc! { "w": 1, "j": true };
         self.command(doc! { "insert": collection, "documents": documents, "writeConcern": concern });
@@ -142,12 +142,12 @@ impl Mongod {
         batch.first().map_or(0, |first| first.as_document().expect("a document").get_i32("n").expect("a number"))
     }
 
-    /// Writes a checkpoint, so that the data files hold all that there is.
+    /// Writes a checkpoint, so that the data files contain everything.
     pub fn checkpoint(&self) {
         self.try_command("admin", doc! { "fsync": 1 }).expect("a checkpoint");
     }
 
-    /// Ends it in order.
+    /// Shuts it down in order.
     ///
     /// # Panics
     /// If it does not end, or says that something failed.

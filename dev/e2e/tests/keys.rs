@@ -306,7 +306,7 @@ fn versions_go_from_file_to_file() {
     assert_eq!(again.stderr, "key file a.key already has all of it\n");
     again.done();
 
-    // and does not come out of it unnoticed
+    // and does not leave it unnoticed
     let out = ["keys", "export", "safe.key", "--passphrase-file", "pass", "--version", "1", "--out", "plain.key"];
     fails(
         dir,

@@ -193,7 +193,7 @@ fn clusters_of_the_user_are_used_and_left_as_they_were() {
     run(&mut compare(dir.path(), &arguments)).done();
     assert_eq!(results(&dir.path().join("out/results.json"))["groups"][0]["engine"]["name"], "mongodb");
 
-    // what holds records of others is refused, and not touched
+    // what contains records of others is refused, and not touched
     let client = |database: &str| {
         MongoDb::connect(&MongoDbOptions { uri: place(database), threads: 1, ..MongoDbOptions::default() }).unwrap()
     };

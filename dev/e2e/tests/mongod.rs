@@ -28,7 +28,7 @@ struct DataDirectory {
 }
 
 impl DataDirectory {
-    /// `None`, with a SKIP for `test`, where there is no mongod.
+    /// `None`, with a SKIP for `test`, if there is no mongod.
     fn new(test: &str) -> Option<Self> {
         if let Err(error) = mongod::PROGRAM.find(None) {
             println!("SKIP: {test}: {}", error.to_string().lines().next().unwrap_or_default());
@@ -191,7 +191,7 @@ fn clear_files_are_those_of_the_guide(db: &Path) {
                 assert!(listed, "{name} does not list {first}");
             }
         } else {
-            // log files that are made ready and hold nothing yet
+            // log files that are prepared and empty
             let ready = path.contains("WiredTigerPreplog");
             assert!(ready || path.ends_with(".wt") || path.contains("WiredTigerLog."), "{path} is of no known kind");
         }
@@ -370,7 +370,7 @@ fn a_changed_page_is_refused() {
     assert_eq!(server.count("orders"), 3000);
 }
 
-/// A changed record of the journal stops recovery: it is no torn end.
+/// A changed record of the journal stops recovery: it is not a torn end.
 #[test]
 fn a_changed_journal_is_refused() {
     let Some(place) = DataDirectory::new("a_changed_journal_is_refused") else { return };
@@ -388,7 +388,7 @@ fn a_changed_journal_is_refused() {
     let engine = engine(&place.key().display().to_string(), "aes-256", "orders", "");
     place.refused(&engine, " failed authentication: it was changed after it was sealed");
     change_under_checksum(&record.file, record.at + 100);
-    // and without the record it is no crash
+    // and without the record it is not a crash
     let whole = fs::read(&record.file).unwrap();
     fs::write(&record.file, &whole[..record.at]).unwrap();
     place.refused(&engine, ": records are missing");

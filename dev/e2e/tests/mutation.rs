@@ -130,7 +130,7 @@ impl Master {
             db.sync_wal().expect("a sync");
             db.close().expect("a clean end");
         } else {
-            // what a killed process leaves: the log as it was written, and no goodbye
+            // what a killed process leaves: the log as it was written, without a clean close
             std::mem::forget(db);
         }
         let files = load(&dir);

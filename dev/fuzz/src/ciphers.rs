@@ -110,7 +110,7 @@ impl Input {
     }
 }
 
-/// Checks one input, whatever it is; too short a one says nothing.
+/// Checks one input, whatever it is; one that is too short checks nothing.
 ///
 /// # Panics
 /// Where two backends differ, a message does not come back, or a forgery passes: with the input.

@@ -51,7 +51,7 @@ fn load() -> Option<Functions> {
     }
     let check_version = function!(c"gcry_check_version" as unsafe extern "C" fn(*const c_char) -> *const c_char);
     let control = function!(c"gcry_control" as unsafe extern "C" fn(c_int, ...) -> c_uint);
-    // SAFETY: NULL asks for the version; what comes back is static text, and the first call sets the library up.
+    // SAFETY: NULL asks for the version; the result is static text, and the first call initialises the library.
     let version = unsafe { check_version(null()) };
     // SAFETY: this command takes an integer that it does not look at.
     let failed = unsafe { control(INITIALIZATION_FINISHED, 0 as c_int) };

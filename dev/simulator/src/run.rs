@@ -99,7 +99,7 @@ pub fn run(seed: u64, side: Side, verbose: bool) -> Outcome {
 struct Open {
     files: Arc<Files>,
     env: SimulatedEnv,
-    /// Absent where closing and opening again failed, which ends the epoch.
+    /// Absent if closing and reopening failed, which ends the epoch.
     db: Option<FamilyDb>,
 }
 

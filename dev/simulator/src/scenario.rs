@@ -119,7 +119,7 @@ impl fmt::Display for Step {
 /// What an attacker does to the disk after the crash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Attack {
-    /// Cuts a synced log to nothing.
+    /// Truncates a synced log to nothing.
     EmptyLog,
     /// Cuts a synced log somewhere before the end of what was synced.
     CutLog,

@@ -1,6 +1,6 @@
 //! No message to users names a folder of `dev/`, which is never shipped.
 //!
-//! Not here: how else messages are worded.
+//! Not here: how messages are otherwise worded.
 
 use crate::code_text::literals;
 use crate::tokens::test_lines;

@@ -201,7 +201,7 @@ impl Kind {
     }
 }
 
-/// Goes over the tokens of one file.
+/// Walks the tokens of one file.
 struct Reader {
     tokens: Vec<Token>,
     at: usize,
@@ -339,7 +339,7 @@ impl Reader {
             names.push(self.text(self.at + 1).to_owned());
             self.at += 2;
         }
-        // a field or a binding with its type is no use of what has the same name
+        // a field or a binding with its type does not use what has the same name
         if names.len() > 1 || self.text(self.at) != ":" {
             self.here().words.entry(names[0].clone()).or_insert(line);
         }

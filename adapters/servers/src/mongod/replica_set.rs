@@ -282,7 +282,7 @@ impl ReplicaSet {
     /// One step of a rolling conversion: takes member number `at` out of the set, ends it, removes its data, starts it
     /// with `options`, adds it again, and waits until it has all data and votes.
     ///
-    /// It leaves the set before its data go, since a member that forgot what it acknowledged must not vote.
+    /// It leaves the set before its data are removed, since a member that forgot what it acknowledged must not vote.
     ///
     /// # Errors
     /// As [`ReplicaSet::add_member`] and [`ReplicaSet::remove_member`].
@@ -428,7 +428,7 @@ impl ReplicaSet {
         }
     }
 
-    /// What the members say of each other: the primary, if there is one, else any that answers.
+    /// What the members report about each other: the primary, if there is one, otherwise any that answers.
     fn seen(&mut self) -> Option<Vec<Document>> {
         if let Some((_, members)) = self.seen_by_primary() {
             return Some(members);

@@ -27,7 +27,7 @@ const ELECTION_LIMIT: Duration = Duration::from_secs(30);
 /// Connections that are not used by client threads, such as for counters.
 const SPARE_CONNECTIONS: u32 = 4;
 
-/// Why servers cannot be used. No message holds a password.
+/// Why servers cannot be used. No message contains a password.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// Not a valid address.
@@ -117,7 +117,7 @@ impl From<Error> for StoreError {
 pub struct MongoDbOptions {
     /// `mongodb://…` or `mongodb+srv://…`, with anything that drivers know in it.
     pub uri: String,
-    /// Database; without it the one in the address, else `sealstone`.
+    /// Database; without it the one in the address, otherwise `sealstone`.
     pub database: Option<String>,
     /// Client threads that will use the store at once; each has its own connection.
     pub threads: usize,
@@ -138,7 +138,7 @@ pub struct MongoDbOptions {
     pub data_dirs: Vec<PathBuf>,
 }
 
-// the address may hold a password
+// the address may contain a password
 impl std::fmt::Debug for MongoDbOptions {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let shown = Place::of(&self.uri).shown;
@@ -294,7 +294,7 @@ pub(super) struct Inner {
     debug_build: bool,
 }
 
-// what the driver holds may show a password
+// the driver's own data may show a password
 impl std::fmt::Debug for MongoDb {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let Inner { place, topology, version, .. } = &*self.inner;
@@ -377,7 +377,7 @@ impl MongoDb {
         &self.inner.place.shown
     }
 
-    /// The first of `tables` whose collection holds something.
+    /// The first of `tables` whose collection is not empty.
     ///
     /// # Errors
     /// [`Error::Server`].

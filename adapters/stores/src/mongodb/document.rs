@@ -1,5 +1,5 @@
 //! How a record is laid out as a document: `_id` is the key, each field has its name, numbers are numbers, and every
-//! value comes back as it was, byte for byte.
+//! value is returned unchanged, byte for byte.
 //!
 //! Not here: reading and writing documents (`store`, `transaction`).
 
@@ -110,7 +110,8 @@ impl Layout {
         document
     }
 
-    /// Appends `value`: a number where its digits come back the same, else text, else bytes; nothing if it is empty.
+    /// Appends `value`: a number if its digits are returned unchanged, otherwise text, otherwise bytes; nothing if it
+    /// is empty.
     fn append(&self, place: usize, value: &[u8], document: &mut RawDocumentBuf) {
         let name = &self.names[place];
         let Ok(text) = std::str::from_utf8(value) else {

@@ -22,7 +22,7 @@ use super::document::{ID, Layout, id};
 /// Documents that bulk loading sends at once, and their bytes: below what one message may hold.
 const BATCH_ROWS: usize = 1_000;
 const BATCH_BYTES: usize = 8 << 20;
-/// Documents of a scan that one answer holds at most.
+/// Most documents of a scan in one answer.
 const ANSWER_ROWS: usize = 10_000;
 /// How often `quiesce` looks.
 const POLL: Duration = Duration::from_millis(50);
@@ -48,14 +48,14 @@ pub(super) struct Place {
 /// A store in MongoDB. Reads and writes are acknowledged as the connection's options and the server's defaults say.
 ///
 /// Counters come from the server that is primary: bytes through its block manager and journal, and its cache. They also
-/// hold what other clients did, and are zero where the user may not ask.
+/// include what other clients did, and are zero if the user may not ask.
 pub struct MongoDbStore {
     pub(super) server: MongoDb,
     places: HashMap<u8, Place>,
     counted: Mutex<Counted>,
     /// Processes of this machine that do its work.
     pids: Vec<u32>,
-    /// What ends with the store, after all else of it.
+    /// Dropped with the store, after everything else in it.
     _servers: Servers,
 }
 
@@ -176,7 +176,7 @@ impl MongoDbStore {
         ])
     }
 
-    /// Has the primary write all it holds to its files.
+    /// Makes the primary write everything it holds to its files.
     fn checkpoint(&self) -> Result<(), StoreError> {
         match self.server.inner.admin(doc! { "fsync": 1 }) {
             Err(error) if !may_be_refused(&error) => Err(self.failed("flush", &error)),

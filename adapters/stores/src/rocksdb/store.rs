@@ -68,7 +68,7 @@ impl RocksStore {
         &self.db
     }
 
-    /// Ends the store and says whether its last writes went well.
+    /// Closes the store and reports whether its last writes succeeded.
     ///
     /// # Errors
     /// I/O.

@@ -65,7 +65,7 @@ impl Frame {
     }
 }
 
-/// Draws `rows` over `axis`, whose ticks are followed by `unit`; `paint` draws into each row that is no heading.
+/// Draws `rows` over `axis`, whose ticks are followed by `unit`; `paint` draws into each row that is not a heading.
 fn panel(
     (width, bar): (f64, f64),
     description: &str,

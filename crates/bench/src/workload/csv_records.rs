@@ -173,7 +173,7 @@ impl CsvRecords {
     }
 }
 
-/// The text of a file: UTF-8 with or without a byte order mark, else CP949, as Korean public data comes.
+/// The text of a file: UTF-8 with or without a byte order mark, otherwise CP949, as Korean public data comes.
 fn decode(path: &Path, raw: Vec<u8>) -> Result<String, Error> {
     let raw = match String::from_utf8(raw) {
         Ok(text) if text.starts_with('\u{feff}') => return Ok(text['\u{feff}'.len_utf8()..].to_owned()),

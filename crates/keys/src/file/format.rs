@@ -1,5 +1,6 @@
-//! The text of a key file, in both formats: format 1 holds the secrets as they are, format 2 holds them sealed under a
-//! passphrase. Every byte in `docs/formats.md`. Not here: files (`file`), stretching passphrases (`passphrase`).
+//! The text of a key file, in both formats: format 1 contains the secrets in the clear, format 2 sealed under a
+//! passphrase. Every byte is specified in `docs/formats.md`. Not here: files (`file`), stretching passphrases
+//! (`passphrase`).
 
 use std::fmt;
 use std::path::Path;
@@ -73,7 +74,7 @@ impl Stored {
     /// Reads the text of the key file at `path`, which is for messages.
     pub(super) fn parse(path: &Path, text: &str) -> Result<Self, KeyError> {
         let garbled = |line, found: String| KeyError::Garbled { path: path.to_owned(), line, found };
-        // the parser's own message quotes the line, and the line may hold the secret: only its place is passed on
+        // the parser's own message quotes the line, which may contain the secret: only its position is passed on
         let place = |error: toml::de::Error| {
             let line = error.span().map(|span| text[..span.start].matches('\n').count() + 1);
             garbled(line, "not the contents of a key file".into())

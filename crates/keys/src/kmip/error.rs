@@ -85,7 +85,7 @@ pub enum KmipError {
         /// Why, in the server's words; may be empty.
         message: String,
     },
-    /// There is no such key.
+    /// The key does not exist.
     #[error(
         "no key {key} on {server}: nothing there has this unique identifier or name\n\
          list the keys with sealstone keys list; a server also hides keys that belong to another client certificate"

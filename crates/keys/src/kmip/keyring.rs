@@ -600,8 +600,8 @@ fn by_name(connection: &mut Connection, name: &str) -> Result<Option<Family>, Km
     Ok((!family.versions.is_empty()).then_some(family))
 }
 
-/// Adds the object with `attributes`, named as version `number`, and those it replaced one after the other: they lost
-/// their name to it, and count as versions before it.
+/// Adds the object with `attributes`, named as version `number`, and those it replaced, in order: they lost their name
+/// to it, and count as versions before it.
 fn add_chain(
     connection: &mut Connection,
     versions: &mut Vec<KeyVersion>,

@@ -110,8 +110,8 @@ const MESSAGE_CHARS_MAX: usize = 300;
 /// Reads the answer to `operation`.
 ///
 /// # Errors
-/// [`Malformed`] if `bytes` are not one response to one operation, this one. That the operation failed on the server is
-/// no error here, but an outcome.
+/// [`Malformed`] if `bytes` are not one response to one operation, this one. A failure of the operation on the server
+/// is not an error here, but an outcome.
 pub fn decode_response(bytes: &[u8], operation: Operation, limits: &Limits) -> Result<Response, Malformed> {
     let path = [Tag::RESPONSE_MESSAGE];
     let mut message = Payload::open(&path, ttlv::decode(bytes, limits)?)?;

@@ -150,7 +150,7 @@ impl Request for Create {
     }
 }
 
-/// A key that was drawn elsewhere: as symmetric key where KMIP has a code for its algorithm, else as secret data.
+/// A key that was drawn elsewhere: as symmetric key where KMIP has a code for its algorithm, otherwise as secret data.
 pub struct Register<'a> {
     /// Name, algorithm, length and usage mask.
     pub attributes: Attributes,

@@ -259,7 +259,7 @@ pub fn message_bytes(header: &[u8; HEADER_BYTES], expected: Tag, limits: &Limits
 
 /// Decodes `bytes`, which must be one item and nothing else.
 ///
-/// Stores at most some six times as many bytes as it was given, whatever they are.
+/// Stores at most about six times as many bytes as it was given, whatever they are.
 ///
 /// # Errors
 /// [`Malformed`] with tags and offset of the first item that is not as the standard says, or goes over `limits`.
