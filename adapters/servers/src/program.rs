@@ -33,7 +33,8 @@ pub enum Place {
 }
 
 impl Program {
-    /// Finds the program: `named`, otherwise what the environment names, otherwise the first of the places that has one.
+    /// Finds the program: `named`, otherwise what the environment names, otherwise the first of the places that has
+    /// one.
     ///
     /// # Errors
     /// [`LabError::NoProgram`]; a given name that leads to no such program is not skipped.

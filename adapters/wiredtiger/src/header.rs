@@ -81,8 +81,8 @@ impl Skip {
         }
     }
 
-    /// Of a block of `block_bytes` bytes, before which WiredTiger stored the length `stored_length`: that of header, length and
-    /// block.
+    /// Of a block of `block_bytes` bytes, before which WiredTiger stored the length `stored_length`: that of header,
+    /// length and block.
     pub(crate) fn of_stored(stored_length: u32, block_bytes: usize) -> Self {
         match (stored_length as usize)
             .checked_sub(LENGTH_BYTES)
