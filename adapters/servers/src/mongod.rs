@@ -34,7 +34,7 @@ pub static PROGRAM: Program = Program {
     variable: "SEALSTONE_MONGOD",
     places: &[Place::Cache("mongod/bin/mongod"), Place::SearchPath("mongod")],
     works: Path::is_file,
-    install: "name one with --mongod or in SEALSTONE_MONGOD, or install one for tests with: sh dev/setup.sh mongod",
+    install: "name one with --mongod or in SEALSTONE_MONGOD, or install one for tests with: make setup-mongod",
 };
 
 /// How a server is started.

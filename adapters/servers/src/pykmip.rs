@@ -64,7 +64,7 @@ pub static PROGRAM: Program = Program {
     variable: "SEALSTONE_PYKMIP_PYTHON",
     places: &[Place::Cache("pykmip/bin/python"), Place::At("/usr/bin/python3")],
     works: has_pykmip,
-    install: "install it with: sh dev/setup.sh kmip; or name a key on your own server with --key kmip:...",
+    install: "install it with: make setup-kmip; or name a key on your own server with --key kmip:...",
 };
 
 /// The row of PyKMIP.
@@ -132,7 +132,7 @@ impl ServerKind for Kind {
     // SIGTERM would be seen with the next client, or after ten seconds
     const STOP: &'static [Signal] = &[Signal::SIGINT, Signal::SIGKILL];
     const STOP_LIMIT: Duration = Duration::from_secs(20);
-    const UNABLE: &'static str = "check that this is a Python with PyKMIP: sh dev/setup.sh kmip";
+    const UNABLE: &'static str = "check that this is a Python with PyKMIP: make setup-kmip";
 
     fn prepare(dir: &Path) -> Result<(), LabError> {
         // the server moves a long log away by itself, so what is read of this start begins with a new one

@@ -1,7 +1,8 @@
-//! `sealstone ciphers`: the table of ciphers, with standing and limits; with `--speed`, what they do on this machine.
+//! `sealstone ciphers`: the tables of ciphers and modes; with `--speed`, what they do on this machine.
 
 use sealstone_bench::size::human_bytes;
-use sealstone_cipher::registry::{self, Cipher};
+
+use sealstone_cipher::registry::{self, Cipher, ModeFacts, modes};
 use serde_json::{Value, json};
 
 use crate::flags::CiphersFlags;
@@ -20,9 +21,13 @@ pub(crate) fn run(flags: &CiphersFlags) -> anyhow::Result<Answer> {
     }
     if flags.json {
         let ciphers: Vec<Value> = ciphers.iter().map(|cipher| as_json(cipher)).collect();
-        print_json(&json!({"schema": SCHEMA, "ciphers": ciphers}))?;
+        let modes: Vec<Value> = modes().iter().map(mode_as_json).collect();
+        print_json(&json!({"schema": SCHEMA, "ciphers": ciphers, "modes": modes}))?;
     } else {
         print(&text(&ciphers))?;
+        if flags.ciphers.is_none() {
+            print(&format!("\n{}", modes_text()))?;
+        }
     }
     Ok(Answer::Done)
 }
@@ -44,7 +49,7 @@ fn text(ciphers: &[&Cipher]) -> String {
             (cipher.key_bytes * 8).to_string(),
             cipher.mode.word().to_string(),
             cipher.standing.word().to_string(),
-            approved(cipher).to_string(),
+            approved(cipher.meets_fips(), cipher.meets_kcmvp()).to_string(),
             human_bytes(cipher.limits.bytes_per_key),
             cipher.source.to_string(),
         ]);
@@ -62,8 +67,23 @@ fn text(ciphers: &[&Cipher]) -> String {
     text
 }
 
-fn approved(cipher: &Cipher) -> &'static str {
-    match (cipher.meets_fips(), cipher.meets_kcmvp()) {
+fn modes_text() -> String {
+    let mut table = Table::new(["MODE", ">BLOCK", "HIDES DATA", "NOTICES CHANGES OF", "APPROVED", "SOURCE"]);
+    for mode in modes() {
+        table.row([
+            mode.name.to_string(),
+            mode.block_bytes.iter().map(|bytes| (bytes * 8).to_string()).collect::<Vec<_>>().join(" "),
+            if mode.encrypts { "yes" } else { "no" }.to_string(),
+            mode.authenticates.unwrap_or("nothing").to_string(),
+            approved(mode.fips, mode.kcmvp).to_string(),
+            mode.source.to_string(),
+        ]);
+    }
+    table.render(terminal::stdout())
+}
+
+fn approved(fips: bool, kcmvp: bool) -> &'static str {
+    match (fips, kcmvp) {
         (true, true) => "FIPS KCMVP",
         (true, false) => "FIPS",
         (false, true) => "KCMVP",
@@ -92,6 +112,18 @@ fn as_json(cipher: &Cipher) -> Value {
     })
 }
 
+fn mode_as_json(mode: &ModeFacts) -> Value {
+    json!({
+        "name": mode.name,
+        "block_bytes": mode.block_bytes,
+        "encrypts": mode.encrypts,
+        "authenticates": mode.authenticates,
+        "fips": mode.fips,
+        "kcmvp": mode.kcmvp,
+        "source": mode.source,
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -103,6 +135,11 @@ mod tests {
         assert!(text.lines().all(|line| line.chars().count() <= SCREEN), "{text}");
         for cipher in all {
             assert!(text.contains(cipher.name));
+        }
+        let text = modes_text();
+        assert!(text.lines().all(|line| line.chars().count() <= SCREEN), "{text}");
+        for mode in modes() {
+            assert!(text.contains(mode.name) && text.contains(mode.source), "{text}");
         }
     }
 }

@@ -78,7 +78,7 @@ fn impossible_requests_say_why() {
     empty.done();
     lab(dir, &["up", "pykmip", "--python", "/nonexistent/python"]).fails_with(
         "sealstone: no key server (PyKMIP) found: looked in /nonexistent/python\n  \
-         install it with: sh dev/setup.sh kmip; or name a key on your own server with --key kmip:...\n",
+         install it with: make setup-kmip; or name a key on your own server with --key kmip:...\n",
     );
     lab(dir, &["up", "mongodb", "--nodes", "three"]).fails_with(
         "sealstone: cannot start mongodb with --nodes three: expected a number\n  \

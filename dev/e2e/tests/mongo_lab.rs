@@ -518,7 +518,7 @@ fn impossible_requests_say_why() {
         dir.path(),
         &["lab", "up", "mongodb", "--dir", "lab", "--mongod", "/nonexistent/mongod"],
         "sealstone: no mongod found: looked in /nonexistent/mongod\n  \
-         name one with --mongod or in SEALSTONE_MONGOD, or install one for tests with: sh dev/setup.sh mongod\n",
+         name one with --mongod or in SEALSTONE_MONGOD, or install one for tests with: make setup-mongod\n",
     );
     for nodes in ["0", "8", "1000000"] {
         fails(
