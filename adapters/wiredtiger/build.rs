@@ -1,8 +1,8 @@
 //! How the library is linked. Not here: what is in it.
 
 fn main() {
-    // WiredTiger unloads an extension when a connection closes. Code of ours may still be due then, since threads run
-    // what the standard library leaves to their end; so the library stays where it is.
+    // WiredTiger unloads an extension when a connection closes. Our code may still have to run then, since threads run
+    // what the standard library defers to their end; so the library stays loaded.
     println!("cargo::rustc-cdylib-link-arg=-Wl,-z,nodelete");
     println!("cargo::rerun-if-changed=build.rs");
 }

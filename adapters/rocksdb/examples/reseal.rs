@@ -1,4 +1,4 @@
-//! A program that has its sealed database open reseals it under another cipher and a newer key, while it goes on
+//! A program that has its sealed database open reseals it under another cipher and a newer key, while it continues
 //! reading and writing; and a plain database becomes a sealed one in the same way.
 //!
 //! `cargo run --example reseal`

@@ -1,5 +1,5 @@
 //! What rotating the key of a store in use costs: how long it takes until all headers are under the new version, and
-//! how long a reader waits meanwhile, beside slices of the same length without a rotation.
+//! how long a reader waits meanwhile, compared with slices of the same length without a rotation.
 //!
 //! `cargo run --release --example rotate_cost -- [ROTATIONS] [TABLES] [KIB_A_TABLE] [READERS]`
 //!
@@ -27,7 +27,7 @@ const WAIT_MAX_MS: f64 = 10.0;
 const ROTATION_MAX: Duration = Duration::from_secs(1);
 /// Bytes of one value.
 const VALUE_BYTES: usize = 1000;
-/// Time that readers run before and after a rotation, and as long without one.
+/// Time that readers run before and after a rotation, and just as long without one.
 const MARGIN: Duration = Duration::from_millis(200);
 
 type AnyError = Box<dyn std::error::Error + Send + Sync>;
@@ -85,7 +85,7 @@ fn swap(with: f64, without: f64) -> (f64, f64) {
     (without, with)
 }
 
-/// Prints medians and worst cases; whether both limits hold.
+/// Prints medians and worst cases; returns whether both limits hold.
 fn verdict(waits: &mut [Vec<f64>; 2], takes: &mut [Duration]) -> ExitCode {
     takes.sort_unstable();
     println!(

@@ -1,4 +1,4 @@
-//! The sealed environment under a database of the crate `rocksdb`: three lines more than without.
+//! The sealed environment under a database of the crate `rocksdb`: three more lines than without.
 //!
 //! `cargo run --features rust-rocksdb --example sealed_rocksdb`
 

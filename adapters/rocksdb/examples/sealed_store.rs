@@ -1,4 +1,4 @@
-//! A RocksDB database with every file sealed, in a directory that is removed in the end.
+//! A RocksDB database with every file sealed, in a directory that is removed at the end.
 //!
 //! `cargo run --example sealed_store`
 
@@ -12,7 +12,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let dir = tempfile::tempdir()?;
     let (key_path, db_path) = (dir.path().join("orders.key"), dir.path().join("orders"));
 
-    // once: make a key, and keep its file elsewhere than the data
+    // once: make a key, and keep its file apart from the data
     KeyFile::create(&key_path, "orders")?;
 
     // each time: open the sealed environment, and the database in it

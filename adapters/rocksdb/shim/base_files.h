@@ -1,7 +1,7 @@
-// The C interface of the simulator (feature `simulator`, no part of the library that is shipped): a file system whose
-// files a program in Rust keeps, and databases with several column families and prepared transactions on it.
+// The C interface of the simulator (feature `simulator`, not part of the shipped library): a file system whose files a
+// Rust program keeps, and databases with several column families and prepared transactions on it.
 //
-// The conventions of `sealstone.h` hold here, too.
+// The conventions of `sealstone.h` apply here, too.
 #pragma once
 
 #include "sealstone.h"
@@ -16,7 +16,7 @@ extern "C" {
 
 // ---- files ---------------------------------------------------------------------------------------------------------
 
-// What the functions of `sealstone_base_ops` answer.
+// What the functions of `sealstone_base_ops` return.
 enum {
   SEALSTONE_BASE_OK = 0,
   SEALSTONE_BASE_NOT_FOUND = 1,      // ENOENT
@@ -38,8 +38,8 @@ enum {
 // Takes the name of one entry of a directory, during the call.
 typedef void (*sealstone_base_names)(void* context, const char* name, size_t name_bytes) SEALSTONE_NOTHROW;
 
-// The files. Every function serves any number of threads at once, and none of them throws. Paths are as RocksDB gives
-// them. What follows POSIX: an open file stays readable after it was removed or renamed, renaming replaces.
+// The files. Every function serves any number of threads at once, and none of them throws. Paths are as RocksDB passes
+// them. As in POSIX, an open file stays readable after it was removed or renamed, and renaming replaces.
 typedef struct sealstone_base_ops {
   // Gives up `base`; called once, when the file system ends.
   void (*release)(const void* base) SEALSTONE_NOTHROW;

@@ -1,5 +1,5 @@
-// A file system whose files a program in Rust keeps (`sealstone_base_ops`): RocksDB's calls in the terms of POSIX, one
-// call of the table for each. For the simulator; no part of the library that is shipped.
+// A file system whose files a Rust program keeps (`sealstone_base_ops`): RocksDB's calls in POSIX terms, one call of
+// the table for each. For the simulator; not part of the shipped library.
 
 #include <memory>
 #include <string>
@@ -291,7 +291,7 @@ class BaseFileSystem : public rocksdb::FileSystem {
     };
     return Answer(base_->ops.list(base_->base, directory.data(), directory.size(), add, result), directory);
   }
-  // Known to nobody: RocksDB asks on a thread of its own whether a full disk has room again, and would go on writing.
+  // Not known: RocksDB asks on a thread of its own whether a full disk has room again, and would resume writing.
   IOStatus GetFreeSpace(const std::string& path, const IOOptions& /*options*/, uint64_t* /*bytes*/,
                         IODebugContext* /*dbg*/) override {
     return IOStatus::NotSupported(path, "the simulated file system does not say how much room it has");

@@ -1,6 +1,6 @@
-// A file system that passes everything on and counts: bytes read and written, wall and CPU time of reads, writes and
-// syncs. It stands directly over the operating system's files, below the seal and below an unsealed database alike,
-// so that both are measured in the same way and pay the same for it.
+// A file system that forwards everything and counts: bytes read and written, wall and CPU time of reads, writes and
+// syncs. It sits directly on the operating system's files, below the seal and below an unsealed database alike, so that
+// both are measured in the same way and pay the same for it.
 
 #include <time.h>
 
@@ -34,7 +34,7 @@ using rocksdb::Slice;
 
 using Counters = std::shared_ptr<IoCounters>;
 
-// For how many calls a measured one stands, by bytes. Reading the CPU clock of a thread is a system call, and the two
+// How many calls a measured one stands for, by bytes. Reading the CPU clock of a thread is a system call, and the two
 // that a measurement takes may cost more than a short read from the page cache; these keep them near a hundredth of
 // what is measured.
 struct Sampling {
@@ -46,15 +46,15 @@ constexpr Sampling kSampling[] = {{32 * 1024, 64}, {512 * 1024, 8}, {SIZE_MAX, 1
 // For calls that are rare and long: syncs.
 constexpr size_t kAlways = SIZE_MAX;
 
-// The number that a thread's first call has. Threads that make few calls, such as the clients of one short slice, would
-// each have their first one measured and counted for many if all began at 0; so they begin all over the range.
+// The number of a thread's first call. Threads that make few calls, such as the clients of one short slice, would each
+// have their first one measured and counted for many if all began at 0; so they begin anywhere in the range.
 uint32_t FirstCall() {
   static std::atomic<uint32_t> threads{0};
   // odd, so that a run of threads meets every remainder equally often
   return threads.fetch_add(1, std::memory_order_relaxed) * 37;
 }
 
-// For how many calls of this thread this one stands: 0 for most, which are not measured.
+// How many calls of this thread this one stands for: 0 for most, which are not measured.
 uint32_t Weight(size_t bytes) {
   static_assert(std::size(kSampling) == 3);
   thread_local uint32_t calls[] = {FirstCall(), FirstCall(), FirstCall()};
@@ -176,7 +176,7 @@ class CountingRandomAccessFile : public FSRandomAccessFileOwnerWrapper {
   // Asking the system to read ahead is reading: time counts here, bytes when they are fetched.
   IOStatus Prefetch(uint64_t offset, size_t n, const IOOptions& options, IODebugContext* dbg) override {
     if (reads_as_sealed_) {
-      return IOStatus::NotSupported("Prefetch");  // what the sealed file system says, and why, stands there
+      return IOStatus::NotSupported("Prefetch");  // see there for what the sealed file system says, and why
     }
     Timer timer(counters_, n);
     return target()->Prefetch(offset, n, options, dbg);

@@ -1,6 +1,7 @@
-// RocksDB's C++ interface behind plain C functions, as far as Sealstone's Rust code uses it: here databases with their
-// caches, and batches of writes, beside this file what works on an open database. RocksDB's own C interface is not used
-// because it drops status codes, lacks parts in older versions, and allocates for every value read.
+// RocksDB's C++ interface behind plain C functions, as far as Sealstone's Rust code uses it: here, databases with their
+// caches, and batches of writes; in the files next to this one, what works on an open database. RocksDB's own C
+// interface is not used because it drops status codes, lacks parts in older versions, and allocates for every value
+// read.
 
 #include "database.h"
 
@@ -76,7 +77,7 @@ Status MakeCheckpoint(DB* db, const std::string& path) {
 
 namespace {
 
-// `DB::Open` gives a plain pointer in older versions and an owning one in newer ones.
+// `DB::Open` returns a plain pointer in older versions and an owning one in newer ones.
 template <typename Base>
 Status Open(const rocksdb::Options& options, const std::string& path, std::unique_ptr<Base>* db) {
   if constexpr (requires { Base::Open(options, path, db); }) {
@@ -298,7 +299,7 @@ int32_t sealstone_db_sync_wal(sealstone_db* db, sealstone_error* error) noexcept
 int32_t sealstone_db_compact(sealstone_db* db, int32_t rewrite, sealstone_error* error) noexcept try {
   rocksdb::CompactRangeOptions options;
   if (rewrite != 0) {
-    // optimized: not those again that this compaction itself has just written
+    // optimized: not again those that this compaction itself has just written
     options.bottommost_level_compaction = rocksdb::BottommostLevelCompaction::kForceOptimized;
   }
   return Report(db->base->CompactRange(options, nullptr, nullptr), error);

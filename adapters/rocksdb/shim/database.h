@@ -1,5 +1,5 @@
-// An open database, for the files of this shim that work on one, and what all databases have in common, those of the
-// simulator (`families.cc`) too.
+// An open database, for the files of this shim that work on one, and what all databases have in common, including those
+// of the simulator (`families.cc`).
 #pragma once
 
 #include <atomic>
@@ -31,7 +31,7 @@ struct Failures : public rocksdb::EventListener {
 struct Watch : public Failures {
   std::mutex mutex;
   uint64_t begun = 0;
-  std::map<int, uint64_t> running;  // by job, the how manieth it is
+  std::map<int, uint64_t> running;  // by job, its position in the order of starting
   void OnCompactionBegin(rocksdb::DB*, const rocksdb::CompactionJobInfo& job) override {
     const std::lock_guard<std::mutex> lock(mutex);
     running[job.job_id] = begun++;
@@ -59,7 +59,7 @@ inline rocksdb::CompactionOptions Rewriting() {
 // Reads RocksDB's own options text.
 rocksdb::Status ParseOptions(const char* text, size_t text_bytes, rocksdb::Options* options);
 
-// `DB::Open` gives a plain pointer in older versions and an owning one in newer ones.
+// `DB::Open` returns a plain pointer in older versions and an owning one in newer ones.
 template <typename Base>
 rocksdb::Status OpenFamilies(const rocksdb::DBOptions& options, const std::string& path,
                              const std::vector<rocksdb::ColumnFamilyDescriptor>& families,
@@ -74,7 +74,7 @@ rocksdb::Status OpenFamilies(const rocksdb::DBOptions& options, const std::strin
   }
 }
 
-// Ends `db`, of which `families` are the handles that do not belong to it itself. Somebody else frees it.
+// Ends `db`, of which `families` are the handles that do not belong to it itself. It is freed elsewhere.
 rocksdb::Status CloseDatabase(rocksdb::DB& db, const Failures& failures,
                               std::span<rocksdb::ColumnFamilyHandle* const> families);
 
@@ -90,6 +90,6 @@ struct sealstone_db {
   std::shared_ptr<rocksdb::Statistics> statistics;
   std::shared_ptr<sealstone::Watch> watch = std::make_shared<sealstone::Watch>();
   std::vector<rocksdb::ColumnFamilyHandle*> families;  // of all column families that are open
-  size_t borrowed_families = 0;  // as many of the first of them belong to the database itself
+  size_t borrowed_families = 0;  // this many of the first ones belong to the database itself
   std::vector<std::pair<rocksdb::ColumnFamilyHandle*, rocksdb::ColumnFamilyOptions>> before_moving_blobs;
 };

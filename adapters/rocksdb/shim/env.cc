@@ -1,4 +1,4 @@
-// Environments of RocksDB: the file systems of this shim, stacked. Not here: on files that are kept in Rust
+// Environments of RocksDB: the file systems of this shim, stacked. Not here: environments on files kept in Rust
 // (`base_fs.cc`).
 
 #include <memory>
@@ -46,7 +46,7 @@ void sealstone_env_io(const sealstone_env* env, sealstone_io* into) noexcept {
   into->cpu_ns = counters.cpu_ns.load(std::memory_order_relaxed);
 }
 
-// RocksDB declares this struct in db/c.cc alone; this is its layout from the first version on.
+// RocksDB declares this struct only in db/c.cc; this is its layout from the first version on.
 struct rocksdb_env_t {
   rocksdb::Env* rep;
   bool is_default;

@@ -1,5 +1,5 @@
-// Databases with several column families and prepared transactions behind plain C functions, for the simulator; no part
-// of the library that is shipped.
+// Databases with several column families and prepared transactions behind plain C functions, for the simulator; not
+// part of the shipped library.
 
 #include <chrono>
 #include <map>
@@ -180,7 +180,7 @@ int32_t sealstone_families_rewrite(sealstone_families* db, uint64_t* tables, sea
         const Status rewritten =
             status.ok() ? db->db->CompactFiles(Rewriting(), db->families[i], {table.relative_filename}, level.level)
                         : status;
-        // one that another was merged with is gone
+        // a table that another was merged with is gone
         status = rewritten.IsInvalidArgument() ? Status::OK() : rewritten;
         *tables += rewritten.ok() ? 1 : 0;
       }

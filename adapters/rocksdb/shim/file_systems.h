@@ -13,7 +13,7 @@
 namespace sealstone {
 
 // A logger for databases that must leave no log file: it holds options, file names and sometimes keys of records, and
-// would lie outside the seal.
+// would be outside the seal.
 class NoLog : public rocksdb::Logger {
  public:
   NoLog() : Logger(rocksdb::InfoLogLevel::HEADER_LEVEL) {}
@@ -39,14 +39,14 @@ inline void FetchNext(rocksdb::FSRandomAccessFile& file, uint64_t offset, size_t
   }
 }
 
-// Passes everything on to `target` and counts bytes and time of reads, writes and syncs. `reads_as_sealed`: reads ahead
+// Forwards everything to `target` and counts bytes and time of reads, writes and syncs. `reads_as_sealed`: reads ahead
 // the way the sealed file system does, for a database without a seal. Otherwise a comparison of the two would also
 // compare two ways of reading ahead, and RocksDB's own is the slower one.
 std::shared_ptr<rocksdb::FileSystem> NewCountingFileSystem(const std::shared_ptr<rocksdb::FileSystem>& target,
                                                            const std::shared_ptr<IoCounters>& counters,
                                                            bool reads_as_sealed);
 
-// Stores every file sealed in `target`. Takes over `seal`, also where it fails.
+// Stores every file sealed in `target`. Takes over `seal`, even if it fails.
 std::shared_ptr<rocksdb::FileSystem> NewSealedFileSystem(const std::shared_ptr<rocksdb::FileSystem>& target,
                                                          const sealstone_seal_ops& ops, const void* seal);
 

@@ -20,12 +20,12 @@ struct sealstone_iterator {
   std::string lower, upper;
   Slice lower_slice, upper_slice;
   std::unique_ptr<rocksdb::Iterator> iterator;
-  Status failure;  // of moving, beside what the iterator itself knows
+  Status failure;  // of moving, besides what the iterator itself knows
 };
 
 namespace {
 
-// Moves an iterator and says where it stands then.
+// Moves an iterator and reports its new position.
 template <typename Step>
 void Move(sealstone_iterator* iterator, sealstone_entry* entry, Step step) noexcept try {
   rocksdb::Iterator& inside = *iterator->iterator;

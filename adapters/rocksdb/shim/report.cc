@@ -1,4 +1,4 @@
-// How statuses and exceptions become codes and texts for Rust, and how it gives the texts back.
+// How statuses and exceptions become codes and texts for Rust, and how it hands the texts back.
 
 #include "report.h"
 
@@ -51,7 +51,7 @@ int32_t Caught(sealstone_error* error) noexcept {
   } catch (const std::exception& thrown) {
     return fail(Status::kAborted, Status::kNone, thrown.what());
   } catch (...) {
-    return fail(Status::kAborted, Status::kNone, "RocksDB threw something that is no exception");
+    return fail(Status::kAborted, Status::kNone, "RocksDB threw something that is not an exception");
   }
 }
 

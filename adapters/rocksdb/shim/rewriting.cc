@@ -1,5 +1,5 @@
-// Rewriting files of an open database: which it has, replacing them, and what happens meanwhile. Not here: in which
-// order, and how fast, which is Rust's business.
+// Rewriting files of an open database: which ones it has, replacing them, and what happens meanwhile. Not here: in
+// which order and how fast, which is Rust's business.
 
 #include <algorithm>
 #include <string>
@@ -21,7 +21,7 @@ using sealstone::Rewriting;
 
 namespace {
 
-// Without force, for which older versions ask: deletions that somebody else forbade stay forbidden.
+// Without force, a parameter of older versions: deletions that others disabled stay disabled.
 template <typename Base>
 Status AllowDeletions(Base* db) {
   if constexpr (requires { db->EnableFileDeletions(false); }) {
@@ -75,7 +75,7 @@ int32_t sealstone_db_rewrite(sealstone_db* db, uint32_t family, const char* dire
                              sealstone_error* error) noexcept try {
   ColumnFamilyHandle* handle = db->families[family];
   const std::string table(name, name_bytes);
-  // where the table lies now, for databases that are spread over several directories
+  // where the table is now, for databases that are spread over several directories
   const rocksdb::Options settings = db->base->GetOptions(handle);
   int path = -1;
   for (size_t i = 0; i < settings.cf_paths.size(); i++) {
@@ -139,7 +139,7 @@ int32_t sealstone_db_flush_all(sealstone_db* db, sealstone_error* error) noexcep
 }
 
 int32_t sealstone_db_sweep(sealstone_db* db, sealstone_error* error) noexcept try {
-  // allowing deletions again is what makes RocksDB look through the directories; who forbade them before is heeded
+  // enabling deletions again is what makes RocksDB look through the directories; an earlier disabling stays in force
   const Status status = db->base->DisableFileDeletions();
   return Report(status.ok() ? AllowDeletions(db->base) : status, error);
 } catch (...) {
@@ -147,7 +147,7 @@ int32_t sealstone_db_sweep(sealstone_db* db, sealstone_error* error) noexcept tr
 }
 
 void sealstone_db_compactions(const sealstone_db* db, uint64_t* begun, uint64_t* ended) noexcept {
-  // locking a mutex of one's own fails only where it is used wrongly, which had better end the process
+  // locking our own mutex fails only where it is misused, in which case the process had better end
   const std::lock_guard<std::mutex> lock(db->watch->mutex);
   *begun = db->watch->begun;
   *ended = *begun;

@@ -30,7 +30,7 @@ class Seal {
 };
 using SealPtr = std::shared_ptr<const Seal>;
 
-// What Rust's answer is in RocksDB's terms. SEALSTONE_READ_FAILED is for whoever let Rust read and so knows the reason.
+// Rust's answer in RocksDB's terms. SEALSTONE_READ_FAILED is for callers that let Rust read and so know the reason.
 rocksdb::IOStatus Answer(int32_t code, const sealstone_message& message);
 
 // How the file below is to be opened: memory maps and direct I/O are about stored bytes, which RocksDB never sees.

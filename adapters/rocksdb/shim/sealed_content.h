@@ -28,7 +28,7 @@ class SealedContent {
 
   rocksdb::IOStatus Size(const rocksdb::IOOptions& options, uint64_t* bytes, rocksdb::IODebugContext* dbg) const;
 
-  // About where the content at `offset` is stored: near enough to be fetched beforehand.
+  // About where the content at `offset` is stored: close enough for prefetching.
   uint64_t StoredOffset(uint64_t offset) const {
     constexpr uint64_t kTagBytes = 16;
     return offset + offset / page_bytes_ * kTagBytes;
@@ -53,7 +53,7 @@ class SealedContent {
   const bool io_errors_;
 };
 
-// The two kinds of files in which RocksDB asks for it.
+// The two kinds of files as which RocksDB asks for it.
 std::unique_ptr<rocksdb::FSRandomAccessFile> NewSealedRandomAccessFile(std::unique_ptr<SealedContent> content);
 std::unique_ptr<rocksdb::FSSequentialFile> NewSealedSequentialFile(std::unique_ptr<SealedContent> content);
 

@@ -79,7 +79,7 @@ class SealedFileSystem : public FileSystem {
       return NewWritableFile(name, options, result, dbg);
     }
     if (IsAppendedTo(name)) {
-      // RocksDB only asks for this to trim or continue a file, and takes a new one instead
+      // RocksDB only asks for this to trim or continue a file, and uses a new one instead
       return IOStatus::NotSupported(name, "a sealed log cannot be continued");
     }
     uint64_t bytes = 0;
@@ -113,7 +113,7 @@ class SealedFileSystem : public FileSystem {
 
   // ---- facts about files
 
-  // Length of the content. A paged file that is not whole is an error here already, so that it is named as damaged
+  // Length of the content. A paged file that is not whole is an error already here, so that it is reported as damaged
   // and not merely as one of unexpected length.
   IOStatus GetFileSize(const std::string& name, const IOOptions& options, uint64_t* bytes,
                        IODebugContext* dbg) override {
@@ -301,7 +301,7 @@ class SealedFileSystem : public FileSystem {
  private:
   bool Hides(const std::string& name) const { return seal_->ops.hides(seal_->seal, name.data(), name.size()) != 0; }
 
-  // Tells Rust of a file or directory.
+  // Tells Rust about a file or directory.
   IOStatus Told(int32_t (*what)(const void*, const char*, size_t, sealstone_message*), const std::string& name) const {
     sealstone_message message;
     message.text_bytes = 0;

@@ -19,8 +19,8 @@ using rocksdb::IOOptions;
 using rocksdb::IOStatus;
 using rocksdb::Slice;
 
-// Keeps the record of how much of a log is on stable storage, which the catalogue has. It is written after what it speaks
-// of was synced, and is not synced itself: a crash leaves the one before it.
+// Keeps the record of how much of a log is on stable storage, which the catalogue has. It is written after what it
+// covers was synced, and is not synced itself: a crash leaves the previous one.
 class SyncRecord {
  public:
   SyncRecord(SealPtr seal, void* syncer, std::unique_ptr<FSRandomRWFile> header)
@@ -29,7 +29,7 @@ class SyncRecord {
   SyncRecord(const SyncRecord&) = delete;
   SyncRecord& operator=(const SyncRecord&) = delete;
 
-  // What the next sync promises is listed on stable storage.
+  // Sees to it that what the next sync promises is listed on stable storage.
   IOStatus Before() {
     sealstone_message message;
     message.text_bytes = 0;
@@ -110,7 +110,7 @@ class SealedWritableFile : public FSWritableFile {
       bytes_ += data.size();
       seal_->ops.appended(data.size());
     } else {
-      // what is stored from here on would not fit what was counted: nothing more may follow
+      // what is stored from here on would not match what was counted: nothing more may follow
       failed_ = status;
     }
     return status;
@@ -184,7 +184,7 @@ class SealedWritableFile : public FSWritableFile {
   // Shorter pieces are sealed before another thread would have begun.
   static constexpr size_t kBehindBytes = 256 << 10;
 
-  // Whether there is a thread to seal behind RocksDB's back; where the system gives none, RocksDB's own does it.
+  // Whether there is a thread to seal behind RocksDB's back; where the system provides none, RocksDB's own does it.
   bool StartBehind() {
     if (behind_ == nullptr && !no_thread_) {
       behind_ = behinds_->Take([this](const Slice& data) { return SealAndStore(data, IOOptions(), nullptr); });
@@ -214,7 +214,7 @@ class SealedWritableFile : public FSWritableFile {
       target_->PrepareWrite(stored_bytes_, stored.bytes, options, dbg);
     }
     IOStatus status = target_->Append(Slice(reinterpret_cast<const char*>(stored.data), stored.bytes), options, dbg);
-    // counted once it is with the file below, and only then: a sync beside this may record all that is counted
+    // counted once it is with the file below, and only then: a concurrent sync may record everything that is counted
     if (status.ok()) {
       stored_bytes_ += stored.bytes;
     }
@@ -237,7 +237,8 @@ class SealedWritableFile : public FSWritableFile {
     return status;
   }
 
-  // Stores the last page of a paged file, once. Touches nothing of a frame file, whose Sync may run beside Append.
+  // Stores the last page of a paged file, once. Touches nothing of a frame file, whose Sync may run concurrently with
+  // Append.
   IOStatus Finish(const IOOptions& options, IODebugContext* dbg) {
     if (!paged_) {
       return IOStatus::OK();

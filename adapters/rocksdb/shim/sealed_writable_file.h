@@ -17,7 +17,7 @@ rocksdb::IOStatus CreateSealedFile(rocksdb::FileSystem& files, const SealPtr& se
                                    const rocksdb::FileOptions& options,
                                    std::unique_ptr<rocksdb::FSWritableFile>* result, rocksdb::IODebugContext* dbg);
 
-// An existing paged file with `bytes` bytes of content, which can be synced and no longer be written.
+// An existing paged file with `bytes` bytes of content, which can be synced but no longer written.
 std::unique_ptr<rocksdb::FSWritableFile> NewSyncOnlyFile(const rocksdb::FileOptions& options,
                                                          std::unique_ptr<rocksdb::FSWritableFile> target,
                                                          uint64_t bytes);

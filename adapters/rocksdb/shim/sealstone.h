@@ -12,9 +12,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-// No exception crosses this interface, in either direction. A function that meets one (memory that is not there, a
-// thread that cannot be started, whatever RocksDB throws) fails as it does otherwise, and what RocksDB had begun by then
-// stays behind. One that gives a pointer then gives null.
+// No exception crosses this interface, in either direction. A function that meets one (no memory, a thread that cannot
+// be started, whatever RocksDB throws) fails as it does otherwise, and what RocksDB had begun by then is left behind.
+// One that returns a pointer then returns null.
 #ifdef __cplusplus
 #define SEALSTONE_NOEXCEPT noexcept
 extern "C" {
@@ -24,7 +24,7 @@ extern "C" {
 
 // ---- errors --------------------------------------------------------------------------------------------------------
 
-// Filled in by a function that fails; `text` is then to be given to `sealstone_text_free`.
+// Filled in by a function that fails; `text` must then be passed to `sealstone_text_free`.
 typedef struct sealstone_error {
   int32_t code;     // rocksdb::Status::Code
   int32_t subcode;  // rocksdb::Status::SubCode
@@ -106,7 +106,7 @@ typedef struct sealstone_files {
                    sealstone_message* message) SEALSTONE_NOEXCEPT;
 } sealstone_files;
 
-// `seal` is what was given to `sealstone_env_new`; it serves any number of threads at once.
+// `seal` is what was passed to `sealstone_env_new`; it serves any number of threads at once.
 typedef struct sealstone_seal_ops {
   // Gives up `seal`; called once, when the file system ends.
   void (*release)(const void* seal) SEALSTONE_NOEXCEPT;
@@ -114,22 +114,22 @@ typedef struct sealstone_seal_ops {
   // Says on which files the catalogues are kept, before any other call. `files` lives until `release`.
   void (*attach)(const void* seal, const sealstone_files* files) SEALSTONE_NOEXCEPT;
 
-  // Begins a file, which the catalogue lists from then on; what was called so is gone. `stored` is to be written first.
-  // `syncer` is null for a paged file, and not for a file of frames.
+  // Begins a file, which the catalogue lists from then on; whatever had that name is gone. `stored` is to be written
+  // first. `syncer` is null for a paged file, and non-null for a file of frames.
   int32_t (*create)(const void* seal, const char* name, size_t name_bytes, void** writer, void** syncer,
                     sealstone_bytes* stored, sealstone_message* message) SEALSTONE_NOEXCEPT;
   // Seals `data`; `stored` is to be appended to the file and may be empty. One thread at a time.
   int32_t (*append)(void* writer, const uint8_t* data, size_t bytes, sealstone_bytes* stored,
                     sealstone_message* message) SEALSTONE_NOEXCEPT;
-  // Called by RocksDB's own thread once it has handed over `bytes` bytes, sealed by now or not: waits where that thread is
-  // limited.
+  // Called by RocksDB's own thread once it has handed over `bytes` bytes, whether sealed by now or not: waits where
+  // that thread is limited.
   void (*appended)(size_t bytes) SEALSTONE_NOEXCEPT;
   // Ends a file; `stored` is to be appended. No `append` may follow.
   int32_t (*finish)(void* writer, sealstone_bytes* stored, sealstone_message* message) SEALSTONE_NOEXCEPT;
   void (*writer_free)(void* writer) SEALSTONE_NOEXCEPT;
   // Before a file of frames is synced. Any number of threads at once, as the next one.
   int32_t (*before_sync)(const void* syncer, sealstone_message* message) SEALSTONE_NOEXCEPT;
-  // Records that the first `stored_bytes` bytes of the file are on stable storage; also beside `append`.
+  // Records that the first `stored_bytes` bytes of the file are on stable storage; also concurrently with `append`.
   int32_t (*synced)(const void* syncer, uint64_t stored_bytes, sealstone_mark* mark, sealstone_message* message)
       SEALSTONE_NOEXCEPT;
   void (*syncer_free)(void* syncer) SEALSTONE_NOEXCEPT;
@@ -140,7 +140,7 @@ typedef struct sealstone_seal_ops {
                   const sealstone_raw* raw, void** reader, uint64_t* page_bytes, sealstone_message* message)
       SEALSTONE_NOEXCEPT;
   // Reads up to `bytes` bytes of content from `offset` on into `into`, their number into `got` (fewer only at the end
-  // of the file). Any number of threads at once. After a failure nothing of `into` is content.
+  // of the file). Any number of threads at once. After a failure none of `into` is content.
   int32_t (*read)(const void* reader, const sealstone_raw* raw, uint64_t offset, size_t bytes, uint8_t* into,
                   size_t* got, sealstone_message* message) SEALSTONE_NOEXCEPT;
   // Length of the content, in bytes, as of now.
@@ -159,7 +159,7 @@ typedef struct sealstone_seal_ops {
                     sealstone_message* message) SEALSTONE_NOEXCEPT;
   int32_t (*renamed)(const void* seal, const char* from, size_t from_bytes, const char* to, size_t to_bytes,
                      int32_t done, sealstone_message* message) SEALSTONE_NOEXCEPT;
-  // Whether nobody above the seal is to see this file: 1 or 0.
+  // Whether this file is hidden from everything above the seal: 1 or 0.
   int32_t (*hides)(const void* seal, const char* name, size_t name_bytes) SEALSTONE_NOEXCEPT;
   // A lock file was taken: the store in its directory is being opened. It is about to be given up: it is being closed.
   int32_t (*locked)(const void* seal, const char* name, size_t name_bytes, sealstone_message* message)
@@ -202,7 +202,7 @@ typedef struct sealstone_cache sealstone_cache;
 sealstone_cache* sealstone_cache_new(uint64_t capacity_bytes) SEALSTONE_NOEXCEPT;
 // A database keeps its own reference: the cache may be freed first.
 void sealstone_cache_free(sealstone_cache* cache) SEALSTONE_NOEXCEPT;
-// Drops every entry that nobody is using.
+// Drops every entry that is not in use.
 void sealstone_cache_empty(sealstone_cache* cache) SEALSTONE_NOEXCEPT;
 
 // ---- databases -----------------------------------------------------------------------------------------------------
@@ -241,7 +241,7 @@ int32_t sealstone_db_delete(sealstone_db* db, const uint8_t* key, size_t key_byt
                             sealstone_error* error) SEALSTONE_NOEXCEPT;
 int32_t sealstone_db_flush(sealstone_db* db, sealstone_error* error) SEALSTONE_NOEXCEPT;
 int32_t sealstone_db_sync_wal(sealstone_db* db, sealstone_error* error) SEALSTONE_NOEXCEPT;
-// Merges all levels into the bottommost one; with `rewrite` also rewrites what lay there before.
+// Merges all levels into the bottommost one; with `rewrite` also rewrites what was there before.
 int32_t sealstone_db_compact(sealstone_db* db, int32_t rewrite, sealstone_error* error) SEALSTONE_NOEXCEPT;
 int32_t sealstone_db_verify_checksum(sealstone_db* db, sealstone_error* error) SEALSTONE_NOEXCEPT;
 int32_t sealstone_db_checkpoint(sealstone_db* db, const char* path, size_t path_bytes, sealstone_error* error)
@@ -285,8 +285,8 @@ enum {
 int32_t sealstone_db_rewrite(sealstone_db* db, uint32_t family, const char* directory, size_t directory_bytes,
                              const char* name, size_t name_bytes, int32_t level, int32_t* outcome,
                              sealstone_error* error) SEALSTONE_NOEXCEPT;
-// While `on` is not 0, whoever rewrites a table also moves all its values out of blob files into new ones. With 0 the
-// settings are what they were.
+// While `on` is not 0, rewriting a table also moves all its values out of blob files into new ones. With 0 the settings
+// are what they were.
 int32_t sealstone_db_move_blobs(sealstone_db* db, int32_t on, sealstone_error* error) SEALSTONE_NOEXCEPT;
 // Flushes all column families, and with data to flush begins a new log. What was being flushed before is in place too.
 int32_t sealstone_db_flush_all(sealstone_db* db, sealstone_error* error) SEALSTONE_NOEXCEPT;
@@ -334,7 +334,7 @@ typedef struct sealstone_iterator_options {
   sealstone_bytes upper;  // exclusive; copied; `data` null: none
 } sealstone_iterator_options;
 
-// Where an iterator stands; the bytes are valid until it moves. `valid` is 0 past either end and after a failure, which
+// An iterator's position; the bytes are valid until it moves. `valid` is 0 past either end and after a failure, which
 // `sealstone_iterator_status` then reports.
 typedef struct sealstone_entry {
   int32_t valid;
@@ -364,7 +364,7 @@ typedef struct sealstone_transaction sealstone_transaction;
 sealstone_transaction* sealstone_transaction_new(sealstone_db* db, int32_t sync) SEALSTONE_NOEXCEPT;
 // Rolls back what was not committed.
 void sealstone_transaction_free(sealstone_transaction* transaction) SEALSTONE_NOEXCEPT;
-// Begins anew in the same memory; what was not committed is rolled back. If it fails, so does every later call.
+// Starts again in the same memory; what was not committed is rolled back. If it fails, so does every later call.
 void sealstone_transaction_restart(sealstone_db* db, sealstone_transaction* transaction, int32_t sync)
     SEALSTONE_NOEXCEPT;
 int32_t sealstone_transaction_get(sealstone_transaction* transaction, const uint8_t* key, size_t key_bytes,

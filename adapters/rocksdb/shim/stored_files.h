@@ -1,5 +1,5 @@
-// The stored files, as the catalogues are kept on them (`sealstone_files`): each function makes a call or a few of the
-// base file system, below the seal. Not here: what is written into them, which is Rust's business.
+// The stored files, as the catalogues are kept on them (`sealstone_files`): each function makes one or a few calls of
+// the base file system, below the seal. Not here: what is written into them, which is Rust's business.
 #pragma once
 
 #include <memory>

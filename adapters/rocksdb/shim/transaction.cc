@@ -19,12 +19,12 @@ using sealstone::Writing;
 
 struct sealstone_transaction {
   rocksdb::ColumnFamilyHandle* family = nullptr;
-  std::unique_ptr<rocksdb::Transaction> transaction;  // null: it could not begin anew
+  std::unique_ptr<rocksdb::Transaction> transaction;  // null: it could not start again
 };
 
 namespace {
 
-// The transaction inside; throws where it could not begin anew.
+// The transaction inside; throws where it could not start again.
 rocksdb::Transaction& Begun(const sealstone_transaction* transaction) {
   if (transaction->transaction == nullptr) {
     throw std::bad_alloc();

@@ -1,4 +1,4 @@
-// Threads that seal and store what RocksDB appends to a file, while RocksDB goes on. Not here: when a file takes one
+// Threads that seal and store what RocksDB appends to a file, while RocksDB continues. Not here: when a file takes one
 // (`sealed_writable_file.cc`).
 #pragma once
 
@@ -17,8 +17,8 @@
 
 namespace sealstone {
 
-// Does on a thread of its own what one file needs done with the data that it is given, one piece after the other, while
-// whoever gave it goes on. A piece that fails is reported at the next call, and no later one is begun.
+// Does on a thread of its own what one file needs done with its data, one piece after another, while the caller
+// continues. A piece that fails is reported at the next call, and no later one is begun.
 class WriteBehind {
  public:
   using Work = std::function<rocksdb::IOStatus(const rocksdb::Slice&)>;
@@ -94,10 +94,10 @@ class WriteBehind {
   std::thread thread_;  // last, since it uses all of the above
 };
 
-// Threads that files take for as long as they are written, with the memory that they have grown into.
+// Threads that files take for as long as they are written, with the memory that the threads have grown into.
 class WriteBehinds {
  public:
-  // Null where the system gives no more threads.
+  // Null where the system provides no more threads.
   std::unique_ptr<WriteBehind> Take(WriteBehind::Work work) {
     std::unique_ptr<WriteBehind> taken;
     {

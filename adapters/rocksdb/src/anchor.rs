@@ -1,10 +1,10 @@
 //! An anchor: a place outside the store that remembers how new the store was, so that an older copy of *all* its files
-//! is an error. Whoever can change the store must not be able to change the anchor: a file on other storage, for
+//! is an error. Anyone who can change the store must not be able to change the anchor: a file on other storage, for
 //! example.
 //!
-//! The anchor is written behind the catalogue, once that is on stable storage, and so never knows of more than the
-//! store has; a crash between the two leaves it one step behind, which is no error. It knows files that came and went,
-//! and no single writes: an older state of the newest log within one step is what it cannot see.
+//! The anchor is written after the catalogue, once that is on stable storage, and so never knows of more than the store
+//! has; a crash between the two leaves it one step behind, which is not an error. It knows about files that came and
+//! went, but not about single writes: an older state of the newest log within one step is what it cannot see.
 //!
 //! - [`FileAnchor`]: a file on other storage
 //! - [`KmipAnchor`]: an attribute on a key server (feature `kmip`)
@@ -49,11 +49,11 @@ pub trait Anchor: Send + Sync {
     /// # Errors
     /// The anchor cannot be reached or makes no sense: then the store must not be opened.
     fn read(&self) -> Result<Option<Mark>, AnchorError>;
-    /// Puts `mark` in place of the one before, on stable storage.
+    /// Puts `mark` in place of the previous one, on stable storage.
     ///
     /// # Errors
-    /// The anchor cannot be reached, or somebody else changed it; it has the mark before, or, where it says so, nobody
-    /// knows which of the two.
+    /// The anchor cannot be reached, or somebody else changed it; it has the previous mark, or, where the error says
+    /// so, it is not known which of the two.
     fn write(&self, mark: &Mark) -> Result<(), AnchorError>;
     /// Where it is, for messages.
     fn describe(&self) -> String;

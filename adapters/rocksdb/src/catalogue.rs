@@ -2,12 +2,12 @@
 //! is opened. What it holds is `sealstone_seal::catalogue`; which file operation has which effect is decided here.
 //!
 //! Three rules keep it right through a crash, whatever of the unsynced writes survives:
-//! - A change is written before the operation that it speaks of, and is on stable storage before a log is made, and
-//!   before anything is appended to a manifest. So a file that anything was promised of is listed.
+//! - A change is written before the operation that it describes, and is on stable storage before a log is made, and
+//!   before anything is appended to a manifest. So a file about which anything was promised is listed.
 //! - The removal of a log, a manifest or a control file is on stable storage before the file goes: `remove` waits for
-//!   that with a log, and defers it with the others, which are small. Tables and blob files go at once, since the
+//!   that for a log, and defers it for the others, which are small. Tables and blob files go at once, since the
 //!   manifest says which of them must be there.
-//! - A rename lists the file under its new name beside what had that name before, until the directory was synced.
+//! - A rename lists the file under its new name alongside what had that name before, until the directory was synced.
 //!
 //! Not here: the file system's own calls (`shim/sealed_fs.cc`), sealing (`file_system`).
 
@@ -35,7 +35,7 @@ use refusal::refuse;
 pub(crate) use sealer::Sealer;
 use sealer::{Changing, Reading};
 
-/// The catalogues of all directories that an environment has to do with. Serves any number of threads at once.
+/// The catalogues of all directories that an environment deals with. Serves any number of threads at once.
 pub(crate) struct Catalogues {
     sealer: Arc<Sealer>,
     files: OnceLock<Box<dyn RawFiles>>,
@@ -169,8 +169,8 @@ impl Catalogues {
     }
 
     /// The log at `path`, whose id is `file_id`, was read from its beginning to `whole_bytes`, in stored bytes. If this
-    /// environment holds the lock of its directory, that is a recovery: what it holds is state of the store from now
-    /// on, though perhaps nobody synced it, and RocksDB may keep the log for long, for a transaction that is prepared.
+    /// environment holds the lock of its directory, that is a recovery: what it holds is part of the store's state from
+    /// now on, though perhaps never synced, and RocksDB may keep the log for long, for a prepared transaction.
     pub(crate) fn recovered(&self, path: &str, file_id: &FileId, whole_bytes: u64) -> Result<(), Refusal> {
         let (directory, name) = split(path);
         if !self.is_locked(&directory) {
@@ -194,8 +194,8 @@ impl Catalogues {
         Ok(())
     }
 
-    /// Before the file at `path` is removed. Returns whether the caller is to remove it now; else it goes later, and is
-    /// to be hidden until then.
+    /// Before the file at `path` is removed. Returns whether the caller is to remove it now; otherwise it goes later,
+    /// and must be hidden until then.
     pub(crate) fn remove(&self, path: &str) -> Result<bool, Refusal> {
         let (directory, name) = split(path);
         let (kind, _) = rocksdb_name(name);
@@ -243,7 +243,7 @@ impl Catalogues {
         Ok(())
     }
 
-    /// After the rename, which went well or not.
+    /// After the rename, whether it succeeded or not.
     pub(crate) fn renamed(&self, from: &str, to: &str, done: bool) -> Result<(), Refusal> {
         let ((from_directory, from_name), (to_directory, to_name)) = (split(from), split(to));
         if rocksdb_name(to_name).0 != Kind::Loose {
@@ -255,13 +255,13 @@ impl Catalogues {
         Ok(())
     }
 
-    /// Writes every catalogue anew, under the cipher and key that are current now.
+    /// Rewrites every catalogue, under the cipher and key that are current now.
     pub(crate) fn renew(&self) -> Result<(), Refusal> {
         let directories: Vec<_> = lock(&self.directories).values().cloned().collect();
         directories.into_iter().try_for_each(|directory| lock(&directory).renew(self.changing()))
     }
 
-    /// Whether nobody above the seal is to see the file at `path`.
+    /// Whether the file at `path` is hidden from everything above the seal.
     pub(crate) fn hides(&self, path: &str) -> bool {
         let (directory, name) = split(path);
         if rocksdb_name(name).0 == Kind::Catalogue {
@@ -283,7 +283,7 @@ impl Catalogues {
             lock(&self.directories).remove(&directory);
         }
         match owned {
-            // no key, or another one: whoever opens a file next says it better, and nothing is written before
+            // no key, or another one: the next opening of a file says it better, and nothing is written before
             Err(Refusal::Seal { error: SealError::Key(_) | SealError::WrongKey { .. }, .. }) => Ok(()),
             owned => owned,
         }
@@ -314,7 +314,7 @@ impl Catalogues {
         Ok(())
     }
 
-    /// Puts all on stable storage and forgets what is known of `directory`.
+    /// Puts everything on stable storage and forgets what is known about `directory`.
     fn finish(&self, directory: &str) -> Result<(), Refusal> {
         let found = lock(&self.directories).remove(directory);
         found.map_or(Ok(()), |found| lock(&found).finish(self.changing()))
@@ -345,7 +345,7 @@ impl Catalogues {
     }
 }
 
-/// The catalogues of directories that somebody else may be writing: a look from outside, on the operating system's
+/// The catalogues of directories that somebody else may be writing: a view from outside, on the operating system's
 /// files.
 pub(crate) struct View<'a> {
     reading: Reading<'a>,

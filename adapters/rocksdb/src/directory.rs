@@ -99,7 +99,7 @@ pub enum DirectoryError {
         /// What RocksDB said.
         source: Error,
     },
-    /// This user may not.
+    /// This user lacks permission.
     #[error(
         "cannot {attempt} the store in {}: {source}\ngive this user access, or choose another directory", dir.display()
     )]
@@ -126,7 +126,7 @@ pub enum DirectoryError {
 /// Checks that a database sealed with `cipher` (none: not sealed) may be opened or made in `dir`.
 ///
 /// # Errors
-/// A directory that is no database, or whose database is sealed otherwise.
+/// A directory that is not a database, or whose database is sealed otherwise.
 pub fn check(dir: &Path, cipher: Option<&'static Cipher>) -> Result<(), DirectoryError> {
     let at = || dir.to_owned();
     let cannot = |source| DirectoryError::Io { attempt: "read directory", path: at(), source };

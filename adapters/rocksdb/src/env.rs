@@ -24,7 +24,7 @@ pub struct DbOptions {
 }
 
 impl Default for DbOptions {
-    /// Creates what is missing, and keeps to RocksDB's own defaults otherwise: damage in what was synced of a log stops
+    /// Creates what is missing, and otherwise keeps RocksDB's own defaults: damage in the synced part of a log stops
     /// the opening in every recovery mode.
     fn default() -> Self {
         Self { text: "create_if_missing=true".into(), cache_bytes: None, transactions: false }
@@ -39,9 +39,11 @@ impl Default for DbOptions {
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// # let dir = tempfile::tempdir()?;
 /// let keys = sealstone_keys::file::KeyFile::create(dir.path().join("key"), "example")?;
-/// let env = SealedEnv::new(Arc::new(keys), sealstone_cipher::registry::cipher("aes-256")?,
-/// sealstone_cipher::backend::Backend::auto()); let db = env.open(&dir.path().join("db"), &DbOptions::default())?;
-/// db.put(b"17", b"seventeen", false)?; assert_eq!(db.get(b"17")?.as_deref(), Some(&b"seventeen"[..]));
+/// let cipher = sealstone_cipher::registry::cipher("aes-256")?;
+/// let env = SealedEnv::new(Arc::new(keys), cipher, sealstone_cipher::backend::Backend::auto());
+/// let db = env.open(&dir.path().join("db"), &DbOptions::default())?;
+/// db.put(b"17", b"seventeen", false)?;
+/// assert_eq!(db.get(b"17")?.as_deref(), Some(&b"seventeen"[..]));
 /// # Ok(())
 /// # }
 /// ```
@@ -65,7 +67,7 @@ impl SealedEnv {
 
     /// On the operating system's files, for the time of a conversion: files that are not sealed are read as they are.
     /// New files are sealed, and [`Reseal`](crate::reseal::Reseal) rewrites the others; once it finds none left, plain
-    /// files are refused again. Until then whoever can write in the directory can make the database read what they
+    /// files are refused again. Until then, anyone who can write in the directory can make the database read what they
     /// like.
     pub fn converting(sealing: Sealing) -> Self {
         Self::on(Base::Files, sealing, true)
@@ -92,7 +94,7 @@ impl SealedEnv {
     }
 
     /// Opens the existing database in directory `path` with the options and all the column families that it was last
-    /// opened with, which RocksDB keeps beside the data. For tools that did not write the database.
+    /// opened with, which RocksDB keeps next to the data. For tools that did not write the database.
     ///
     /// # Errors
     /// As [`SealedEnv::open`]; also options that only the program that wrote them can make, such as a merge operator.

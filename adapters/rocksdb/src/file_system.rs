@@ -26,7 +26,7 @@ const FRAMES_READ_BYTES: usize = 256 << 10;
 /// the copy into RocksDB's buffer.
 const PIECE_BYTES: usize = 256 << 10;
 
-/// Reading of stored bytes failed; whoever does the reading knows why.
+/// Reading stored bytes failed; the implementation that reads knows why.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct RawFailed;
 
@@ -41,7 +41,7 @@ pub(crate) trait RawRead {
 pub(crate) enum Failure {
     /// What is stored is not what was sealed.
     Damaged(String),
-    /// The file may be sound, but it cannot be had: no key, another key, unknown format, used up.
+    /// The file may be sound, but it cannot be used: no key, another key, unknown format, used up.
     Refused(String),
     /// An operation on stored files failed.
     Io(String),
@@ -72,7 +72,7 @@ pub(crate) struct SealedFiles {
     spare: Arc<Spare>,
     catalogues: Arc<Catalogues>,
     ahead: Ahead,
-    /// Held by whoever reseals a database of this environment.
+    /// Held while a database of this environment is resealed.
     pub(crate) resealing: Mutex<()>,
 }
 
@@ -122,7 +122,7 @@ impl SealedFiles {
         self.sealer.reads_plain.store(reads_plain, Ordering::Release);
     }
 
-    /// Begins a file called `name` under a fresh key, and lists it. Whatever was called so is gone when this returns.
+    /// Begins a file called `name` under a fresh key, and lists it. Whatever had that name is gone when this returns.
     pub(crate) fn create(&self, name: &str) -> Result<Writer, Failure> {
         let identity = self.catalogues.identity(name)?;
         let kind = identity.kind;
@@ -147,8 +147,8 @@ impl SealedFiles {
         Ok(Writer { name: name.to_owned(), file, kind, stored, meter, spare, catalogues: Arc::clone(&self.catalogues) })
     }
 
-    /// For whoever is about to write, and so to wait for the log of a database of this environment: makes key stream
-    /// for that log, if it needs some.
+    /// For a thread that is about to write, and so to wait for the log of a database of this environment: makes key
+    /// stream for that log, if it needs some.
     #[inline]
     pub(crate) fn prepare_logs(&self) {
         if self.ahead.wanted.load(Ordering::Relaxed) {
@@ -158,7 +158,7 @@ impl SealedFiles {
 
     /// Opens the file called `name`, of `stored_bytes` bytes, by its header, if its directory's catalogue lists it. A
     /// paged file proves by its last page that it is whole; a log is read once from end to end, so that damage in it
-    /// stops whoever opens it, whatever RocksDB makes of a failed read later.
+    /// stops the opening, whatever RocksDB makes of a failed read later.
     pub(crate) fn open(&self, name: &str, stored_bytes: u64, raw: &dyn RawRead) -> Result<Reader, Failure> {
         let mut read = |into: &mut [u8]| raw.read_at(0, into);
         let header = Header::read(&mut read)?;
@@ -181,7 +181,7 @@ impl SealedFiles {
             Err(refusal) => return Err(refusal.into()),
         };
         let content = match file.info().layout {
-            // a whole file of another kind, put here to be taken for a log that ends at once
+            // a whole file of another kind, put here to pass for a log that ends at once
             layout @ Layout::Paged { .. } if is_log_name(name) || is_manifest_name(name) => {
                 return Err(explained(SealError::WrongLayout { found: layout.name(), want: Layout::Frames.name() }));
             }
@@ -212,8 +212,8 @@ impl SealedFiles {
         Ok(Reader::new(name, Some(file), Arc::clone(&self.meter), content))
     }
 
-    /// Opens a log whose header is not there, `found` says how: what a power cut leaves of one that was never synced.
-    /// Where nothing follows it was empty, or is now; where something does, that is lost and RocksDB must see so.
+    /// Opens a log whose header is not there (`found` says how): what a power cut leaves of one that was never synced.
+    /// If nothing follows, it was empty, or is now; if something does, that is lost and RocksDB must see that.
     fn open_lost_log(
         &self,
         name: &str,
@@ -270,7 +270,7 @@ const LOG_RECORD_HEADER_BYTES: u64 = 7;
 
 /// What follows the data of a log at `end` where a record was torn: bytes that RocksDB's reader takes for the beginning
 /// of a record that its writer did not complete. Without them the log would seem to end there on purpose, and the
-/// recovery modes that stop at a hole would go on behind it.
+/// recovery modes that stop at a hole would continue after it.
 ///
 /// A record never begins in the last six bytes of a block; the writer fills those with zeros. So does this.
 fn torn_record(end: u64) -> Vec<u8> {
@@ -314,12 +314,12 @@ fn failure(name: &str, file: Option<&SealedFile>, error: SealError) -> Failure {
 
 // ---- writing --------------------------------------------------------------------------------------------------------
 
-/// Writes one sealed file: takes data, gives what is to be stored.
+/// Writes one sealed file: takes data, returns what is to be stored.
 pub(crate) struct Writer {
     name: String,
     file: SealedFile,
     kind: Kind,
-    /// What the last call gave.
+    /// What the last call returned.
     stored: Vec<u8>,
     meter: Arc<CipherMeter>,
     spare: Arc<Spare>,
@@ -332,8 +332,8 @@ impl Drop for Writer {
     }
 }
 
-/// The logs that are written, whose key stream is made by those who wait for them: sealing happens under the lock that
-/// all writers of a database share, and what is done before does not hold them up.
+/// The logs being written, whose key stream is made by threads that wait for them: sealing happens under the lock that
+/// all writers of a database share, and what is done beforehand does not hold them up.
 #[derive(Default)]
 struct Ahead {
     /// Whether a log needs key stream.
@@ -354,7 +354,7 @@ impl Ahead {
 
     #[cold]
     fn prepare(&self, meter: &CipherMeter) {
-        // one is enough, and nobody is to wait
+        // one is enough, and no thread should wait
         let Ok(logs) = self.logs.try_lock() else { return };
         self.wanted.store(false, Ordering::Relaxed);
         let logs = logs.iter().filter_map(Weak::upgrade);
@@ -363,7 +363,7 @@ impl Ahead {
     }
 }
 
-/// Memory of writers that have ended, for the next ones: to grow a megabyte anew for each file costs as much as to seal
+/// Memory of writers that have ended, for the next ones: growing a megabyte anew for each file costs as much as sealing
 /// it.
 #[derive(Default)]
 struct Spare(Mutex<Vec<Vec<u8>>>);
@@ -387,7 +387,7 @@ impl Spare {
     }
 }
 
-/// Says how much of a file of frames is on stable storage. Serves many threads at once, beside the writer.
+/// Says how much of a file of frames is on stable storage. Serves many threads at once, alongside the writer.
 pub(crate) struct Syncer {
     directory: String,
     is_manifest: bool,
@@ -425,7 +425,7 @@ enum Kind {
 }
 
 impl Writer {
-    /// What the last call gave to be stored; after `create` the header.
+    /// What the last call returned to be stored; after `create` the header.
     pub(crate) fn stored(&self) -> &[u8] {
         &self.stored
     }
@@ -458,14 +458,14 @@ impl Writer {
         Ok(&self.stored)
     }
 
-    /// Ends the file: returns what is to be stored last. A second call gives nothing.
+    /// Ends the file: returns what is to be stored last. A second call returns nothing.
     pub(crate) fn finish(&mut self) -> Result<&[u8], Failure> {
         let Self { kind, stored, meter, .. } = self;
         stored.clear();
         if let Kind::Pages(pages) = kind
             && let Some(pages) = pages.take()
         {
-            // its data was counted when it came
+            // its data was counted when it arrived
             meter
                 .encrypting(0, || pages.finish(stored))
                 .map_err(|error| failure(&self.name, Some(&self.file), error))?;
@@ -487,11 +487,11 @@ pub(crate) struct Reader {
 enum Content {
     /// A log that ends before its header does.
     Nothing,
-    /// A log whose header is lost, with something behind it: the record that RocksDB is to see torn.
+    /// A log whose header is lost, with something after it: the record that RocksDB is to see torn.
     Torn(Vec<u8>),
     /// A file that is not sealed, during a conversion.
     Plain {
-        /// Its length when it was opened: nobody writes on such a file.
+        /// Its length when it was opened: such a file is no longer written.
         bytes: u64,
     },
     Pages {
@@ -614,7 +614,7 @@ impl Reader {
     }
 }
 
-/// A place in a file of frames, moving forward; going back means starting anew, which RocksDB does not do with logs.
+/// A place in a file of frames, moving forward; going back means starting again, which RocksDB does not do with logs.
 struct FrameStream {
     name: String,
     file: SealedFile,

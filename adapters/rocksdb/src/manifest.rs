@@ -1,6 +1,6 @@
 //! What a RocksDB MANIFEST says is part of a database: its *live set* of tables, blob files and logs. Pure: bytes in,
-//! the set out; every length in the bytes is checked before it is used, and no memory is taken for what is not there.
-//! Not here: files and seals (`rest`), and RocksDB's own reader, which this one is tested against.
+//! the set out; every length in the bytes is checked before it is used, and no memory is allocated for what is not
+//! there. Not here: files and seals (`rest`), and RocksDB's own reader, which this one is tested against.
 
 mod error;
 mod log_record;
@@ -15,7 +15,7 @@ use log_record::Records;
 use version_edit::VersionEdit;
 pub(crate) use version_edit::{Blob, Garbage, Table};
 
-/// Bytes of a blob file beside its values: a header of 30 and a footer of 32.
+/// Bytes of a blob file besides its values: a header of 30 and a footer of 32.
 const BLOB_FRAME_BYTES: u64 = 30 + 32;
 
 /// The number of the MANIFEST that the content of a file `CURRENT` names.
@@ -78,7 +78,7 @@ pub(crate) struct LiveSet {
     /// Logs that the database knows to be there, with the bytes of them that were on stable storage at least. Only
     /// where it was opened with `track_and_verify_wals_in_manifest`, and only those that are no longer written.
     pub(crate) wals: BTreeMap<u64, Option<u64>>,
-    /// Bytes at the end that are no whole record: a writer was stopped there, and they count for nothing.
+    /// Bytes at the end that are not a whole record: a writer was stopped there, and they do not count.
     pub(crate) unfinished_bytes: u64,
 }
 
@@ -108,7 +108,7 @@ pub(crate) struct Replay {
     state: State,
 }
 
-/// What the records read so far come to.
+/// What the records read so far add up to.
 struct State {
     live: LiveSet,
     /// Logs before this one are known to be gone.
@@ -132,7 +132,7 @@ impl Replay {
         Self { records: Records::new(0), state }
     }
 
-    /// Takes the next bytes of its content, as many as there happen to be.
+    /// Takes the next bytes of its content, in pieces of any length.
     ///
     /// # Errors
     /// [`ManifestError::Damaged`], [`ManifestError::Newer`]; nothing more can be read then.
@@ -141,7 +141,7 @@ impl Replay {
         self.records.push(content, &mut |offset, record| state.take(offset, VersionEdit::decode(offset, record)?))
     }
 
-    /// The live set at the end. A group of records that is not complete counts for nothing, as RocksDB has it.
+    /// The live set at the end. A group of records that is not complete does not count, as in RocksDB.
     ///
     /// # Errors
     /// [`ManifestError::Damaged`] where there was no record at all, or none that says which numbers are taken.

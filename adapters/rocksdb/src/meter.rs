@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use nix::time::{ClockId, clock_gettime};
 
-/// For how many calls a measured one stands, by bytes. Reading the CPU clock of a thread is a system call: the two that
+/// How many calls a measured one stands for, by bytes. Reading the CPU clock of a thread is a system call: the two that
 /// a measurement takes may cost more than a microsecond, as much as encrypting ten kilobytes. These keep them near a
 /// hundredth of what is measured.
 const SAMPLING: [(usize, u64); 3] = [(32 << 10, 64), (512 << 10, 8), (usize::MAX, 1)];
@@ -66,7 +66,7 @@ impl CipherMeter {
         self.timed_by(thread_cpu_ns, clock_cost_ns, bytes, work)
     }
 
-    /// `clock` says the time of this thread in nanoseconds, of which reading it takes `clock_cost`.
+    /// `clock` returns the time of this thread in nanoseconds; reading it takes `clock_cost` of them.
     #[inline]
     fn timed_by<T>(
         &self,
@@ -87,7 +87,7 @@ impl CipherMeter {
     }
 }
 
-/// For how many calls of this thread this one stands: 0 for most, which are not measured.
+/// How many calls of this thread this one stands for: 0 for most, which are not measured.
 #[inline]
 fn weight(bytes: usize) -> u64 {
     thread_local!(static CALLS: [Cell<u64>; SAMPLING.len()] = std::array::from_fn(|_| Cell::new(first_call())));
@@ -97,8 +97,8 @@ fn weight(bytes: usize) -> u64 {
     if call.is_multiple_of(every) { every } else { 0 }
 }
 
-/// The number that a thread's first call has. Threads that make few calls, such as the clients of one short slice,
-/// would each have their first one measured and counted for many if all began at 0; so they begin all over the range.
+/// The number of a thread's first call. Threads that make few calls, such as the clients of one short slice, would each
+/// have their first one measured and counted for many if all began at 0; so they begin anywhere in the range.
 fn first_call() -> u64 {
     static THREADS: AtomicU64 = AtomicU64::new(0);
     // odd, so that a run of threads meets every remainder equally often
@@ -128,7 +128,7 @@ fn clock_cost_ns() -> u64 {
 mod tests {
     use super::*;
 
-    /// A thread's clock that moves only when the test moves it, and by what reading it takes.
+    /// A thread's clock that moves only when the test moves it, and by the cost of reading it.
     struct Clock(Cell<u64>);
 
     impl Clock {
@@ -145,7 +145,7 @@ mod tests {
         let (meter, clock) = (CipherMeter::default(), Clock(Cell::new(0)));
         let mut whole_ns = 0;
         for call in 0..64_000u64 {
-            // calls of 200 to 1,200 ns, in no step with those that are measured
+            // calls of 200 to 1,200 ns, out of step with those that are measured
             let call_ns = 200 + call.wrapping_mul(2_654_435_761) % 1_001;
             whole_ns += call_ns;
             let work = || clock.0.set(clock.0.get() + call_ns);
@@ -187,7 +187,7 @@ mod tests {
     fn the_clock_of_a_thread_is_its_cpu_time() {
         let begin = thread_cpu_ns();
         std::thread::sleep(std::time::Duration::from_millis(200));
-        assert!(thread_cpu_ns() - begin < 100_000_000, "sleep is no CPU time");
+        assert!(thread_cpu_ns() - begin < 100_000_000, "sleep is not CPU time");
         assert!(clock_cost_ns() < 1_000_000);
     }
 }

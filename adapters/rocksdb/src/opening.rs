@@ -1,5 +1,5 @@
-//! Takes the keys of a sealed file from its header while others may be rewriting that: the writer of a log its record
-//! of what was synced, a rotation the wrapped key. Not here: pages and frames (`file_system`, `rest`).
+//! Takes the keys of a sealed file from its header while others may be rewriting it: the writer of a log, its record of
+//! what was synced; a rotation, the wrapped key. Not here: pages and frames (`file_system`, `rest`).
 
 use std::thread;
 use std::time::Duration;
@@ -8,8 +8,8 @@ use sealstone_cipher::backend::Backend;
 use sealstone_keys::KeySource;
 use sealstone_seal::{HEADER_BYTES, SealError, SealedFile};
 
-/// How long to wait before a header that did not open is read again: whoever is writing it copies some hundred bytes,
-/// unless the CPU was taken from it meanwhile.
+/// How long to wait before a header that did not open is read again: its writer copies a few hundred bytes, unless it
+/// is preempted meanwhile.
 const PAUSES: [Duration; 3] = [Duration::ZERO, Duration::from_millis(1), Duration::from_millis(3)];
 
 /// The first bytes of a file.
@@ -33,7 +33,7 @@ impl Header {
     }
 }
 
-/// Opens a file by `header`, and by what `read` gives later if that is a mixture of an older and a newer header.
+/// Opens a file by `header`, and by what `read` returns later if that is a mixture of an older and a newer header.
 pub(crate) fn open<E>(
     keys: &dyn KeySource,
     backend: Backend,
@@ -43,7 +43,7 @@ pub(crate) fn open<E>(
     settled(header, read, |header| SealedFile::open(keys, backend, header.stored()))
 }
 
-/// Does `attempt` with `header`, and again with what `read` gives as long as the header may be a mixture. What fails
+/// Does `attempt` with `header`, and again with what `read` returns as long as the header may be a mixture. What fails
 /// for good is tried once and costs a millisecond more.
 pub(crate) fn settled<T, E>(
     mut header: Header,
@@ -58,7 +58,7 @@ pub(crate) fn settled<T, E>(
         thread::sleep(pause);
         let again = Header::read(&mut read)?;
         if again.stored() == header.stored() {
-            // they would give the same again; and after a while they are no mixture
+            // they would give the same result again; and after a while they are not a mixture
             if pause.is_zero() {
                 continue;
             }
@@ -118,7 +118,7 @@ mod tests {
             assert_eq!(open_through(&keys, &[&mixture(at), &mixture(at + 1), &mixture(at + 2), &good]), (true, 4));
             assert_eq!(open_through(&keys, &[&mixture(at)]), (false, 3));
         }
-        // what is no header is not read twice
+        // what is not a header is not read twice
         assert_eq!(open_through(&keys, &[b"plain data", &good]), (false, 1));
         assert_eq!(open_through(&keys, &[&good[..100], &good]), (false, 1));
     }

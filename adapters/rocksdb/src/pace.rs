@@ -13,10 +13,10 @@ const NAP: Duration = Duration::from_millis(20);
 thread_local!(static CURRENT: RefCell<Option<Arc<Pace>>> = const { RefCell::new(None) });
 
 /// The limit on one thread. While a file is being rewritten no compaction can have it, so it must not be held for long:
-/// within a file the limit may be exceeded, and the thread waits for what that saved once the file is done.
+/// within a file the limit may be exceeded, and the thread makes up for that by waiting once the file is done.
 #[derive(Debug)]
 pub(crate) struct Pace {
-    /// Bytes a second over all; 0: no limit.
+    /// Bytes a second overall; 0: no limit.
     rate_bytes_s: u64,
     stopped: AtomicBool,
     file_bytes: AtomicU64,
@@ -26,7 +26,7 @@ pub(crate) struct Pace {
 /// When the next byte is due.
 #[derive(Debug)]
 struct Due {
-    /// By the limit over all.
+    /// By the overall limit.
     over_all: Instant,
     /// By the limit within the file.
     in_file: Instant,
@@ -52,7 +52,7 @@ impl Pace {
         Entered(())
     }
 
-    /// A file of about `bytes` bytes begins, which is to take no longer than `held`.
+    /// Begins a file of about `bytes` bytes, which is to take no longer than `held`.
     pub(crate) fn begin(&self, bytes: u64, held: Duration) {
         self.file_bytes.store(0, Ordering::Relaxed);
         let mut due = self.due.lock().unwrap_or_else(PoisonError::into_inner);
@@ -63,7 +63,7 @@ impl Pace {
         due.in_file_bytes_s = (self.rate_bytes_s as f64).max(bytes as f64 / held.as_secs_f64());
     }
 
-    /// The file is done: waits for what it ran ahead of the limit.
+    /// The file is done: waits for as long as it ran ahead of the limit.
     pub(crate) fn end(&self) {
         let due = self.due.lock().unwrap_or_else(PoisonError::into_inner).over_all;
         self.file_bytes.store(0, Ordering::Relaxed);

@@ -1,21 +1,21 @@
 //! Resealing: every file of an open database is rewritten under another cipher or the current key, or sealed for the
-//! first time, while the program goes on reading and writing.
+//! first time, while the program continues reading and writing.
 //!
 //! RocksDB's files are never changed, only replaced, and a new file gets the environment's cipher and the current key.
-//! So resealing is to make RocksDB replace its files, one by one:
+//! So resealing means making RocksDB replace its files, one by one:
 //!
-//! - A table is compacted alone, into its own level, by `CompactFiles`. That works in the calling thread, hence under a
-//!   limit of its own ([`Reseal::rate`]), leaves the shape of the levels alone, and is one atomic change of the
-//!   manifest: a kill loses the file at hand and nothing else. `CompactRange` would merge levels, take whole key ranges
-//!   at once, and work in RocksDB's own threads.
+//! - A table is compacted alone, into its own level, by `CompactFiles`. That works in the calling thread, hence under
+//!   its own limit ([`Reseal::rate`]), leaves the shape of the levels alone, and is one atomic change of the manifest:
+//!   a kill loses the current file and nothing else. `CompactRange` would merge levels, take whole key ranges at once,
+//!   and work in RocksDB's own threads.
 //! - Values in blob files move along with the table that refers to them; a blob file without references is removed.
 //! - The write-ahead log ends by a flush. `OPTIONS` files and `IDENTITY` are copied and renamed into place.
-//! - The manifest and `CURRENT` are RocksDB's alone: it writes them anew whenever a database is opened (or once the
+//! - The manifest and `CURRENT` are RocksDB's alone: it rewrites them whenever a database is opened (or once the
 //!   manifest passes `max_manifest_file_size`), so after resealing a database that stays open they are what is left.
 //!
 //! What is still to be done is read from the headers of the files. So there is no state to lose: after a kill,
-//! resealing once more goes on with what is left. Not here: the work itself (`reseal/work.rs`), the limit on it
-//! (`pace`), what is sealed in a directory (`rest`).
+//! resealing again continues with what is left. Not here: the work itself (`reseal/work.rs`), the limit on it (`pace`),
+//! what is sealed in a directory (`rest`).
 
 mod control_files;
 mod error;
@@ -50,8 +50,8 @@ use work::Work;
 
 /// Version of the report.
 pub const SCHEMA: u32 = 1;
-/// How fast a database that is in use is resealed when nothing speaks for another rate, in bytes a second: slow enough
-/// that a workload on two cores loses little, and a terabyte takes less than a day.
+/// How fast a database that is in use is resealed when there is no reason for another rate, in bytes a second: slow
+/// enough that a workload on two cores loses little, and a terabyte takes less than a day.
 pub const RATE_BYTES_S: u64 = 16_000_000;
 
 /// What resealing did, and what it left.
@@ -92,8 +92,8 @@ impl Report {
 /// are an error.
 ///
 /// # Errors
-/// A directory that is no store or whose files are in the clear, a store in use, no key, another key, damage. Nothing
-/// was written then.
+/// A directory that is not a store or whose files are in the clear, a store in use, no key, another key, damage.
+/// Nothing was written then.
 pub fn open(dir: &Path, sealing: Sealing, from_plain: bool) -> Result<Db, ResealError> {
     let status = rest::status(dir)?;
     if !status.files.iter().any(|file| file.name == "CURRENT") {
@@ -142,7 +142,7 @@ pub fn present_cipher(dir: &Path) -> Result<Option<&'static Cipher>, RestError> 
 /// # fn reseal(db: &sealstone_rocksdb::Db) -> Result<(), Box<dyn std::error::Error>> {
 /// use sealstone_rocksdb::reseal::Reseal;
 /// let aria = sealstone_cipher::registry::cipher("aria-256")?;
-/// let stop = AtomicBool::new(false); // set by another thread, it ends the work after the file at hand
+/// let stop = AtomicBool::new(false); // set by another thread, it ends the work after the current file
 /// let report = Reseal::new(db, aria).rate(32_000_000).run(&stop, &mut |progress| {
 ///     eprintln!("{} of {} bytes", progress.done_bytes, progress.total_bytes);
 /// })?;
@@ -164,7 +164,7 @@ impl<'db> Reseal<'db> {
     }
 
     /// At most `bytes_s` bytes a second, taken over several files; 0: as fast as possible. A single file may be written
-    /// faster, for no compaction can have it meanwhile; what that saved is waited for afterwards.
+    /// faster, since no compaction can have it meanwhile; the wait for that follows afterwards.
     #[must_use]
     pub fn rate(self, bytes_s: u64) -> Self {
         Self { rate_bytes_s: bytes_s, ..self }
@@ -172,11 +172,11 @@ impl<'db> Reseal<'db> {
 
     /// Does the work. From now on every new file of the environment gets the cipher.
     ///
-    /// - `stop`: once set, it ends after the file at hand
-    /// - `progress`: called some twenty times a second, in this thread
+    /// - `stop`: once set, it ends after the current file
+    /// - `progress`: called about twenty times a second, in this thread
     ///
     /// # Errors
-    /// [`ResealError`] says what is left in what state.
+    /// [`ResealError`] says what is left and in what state.
     pub fn run(&self, stop: &AtomicBool, progress: &mut dyn FnMut(&Progress)) -> Result<Report, ResealError> {
         let begin = Instant::now();
         let dir = self.db.dir().to_owned();

@@ -1,4 +1,4 @@
-//! How the files of an environment are sealed: the choices of whoever opens it. Not here: sealing (`file_system`).
+//! How the files of an environment are sealed: the choices made when it is opened. Not here: sealing (`file_system`).
 
 use std::sync::Arc;
 
@@ -8,9 +8,9 @@ use sealstone_keys::KeySource;
 
 use crate::anchor::Anchor;
 
-/// Bytes of data in a page of a table file when nothing speaks for another length: 4096. A block of a table begins and
-/// ends anywhere, so reading one opens its own length and about a page more; short pages keep that small. Scans gain
-/// next to nothing from longer ones, since they read many pages at once.
+/// Bytes of data in a page of a table file when there is no reason for another length: 4096. A block of a table begins
+/// and ends anywhere, so reading one opens its own length and about a page more; short pages keep that small. Scans
+/// gain next to nothing from longer ones, since they read many pages at once.
 pub const PAGE_BYTES: u32 = 4096;
 
 /// How new files are sealed. Existing files are read as their own headers say.

@@ -1,5 +1,5 @@
 //! Databases on files that a test keeps (feature `simulator`): the trait of such files, and environments on them,
-//! sealed or not. Not part of the library that is shipped. Not here: a file system that loses things (`dev/simulator`).
+//! sealed or not. Not part of the shipped library. Not here: a file system that loses things (`dev/simulator`).
 
 use std::path::Path;
 use std::sync::Arc;
@@ -51,9 +51,9 @@ pub struct Found {
     pub links: u64,
 }
 
-/// The files under an environment, in the terms of POSIX: an open file stays readable after it was removed or renamed,
+/// The files under an environment, in POSIX terms: an open file stays readable after it was removed or renamed,
 /// renaming replaces. Each method answers one call of RocksDB and may be called from many threads at once. Paths are as
-/// RocksDB gives them; each method may give any [`Refusal`].
+/// RocksDB passes them; each method may return any [`Refusal`].
 #[allow(clippy::missing_errors_doc)]
 pub trait BaseFiles: Send + Sync {
     /// Opens a file and returns a handle.
@@ -82,7 +82,7 @@ pub trait BaseFiles: Send + Sync {
     fn list(&self, path: &str) -> Result<Vec<String>, Refusal>;
     /// Removes a name of a file.
     fn remove(&self, path: &str) -> Result<(), Refusal>;
-    /// Renames a file or directory; a file that is in the way is replaced.
+    /// Renames a file or directory; a file in the way is replaced.
     fn rename(&self, from: &str, to: &str) -> Result<(), Refusal>;
     /// Gives a file another name.
     fn link(&self, from: &str, to: &str) -> Result<(), Refusal>;

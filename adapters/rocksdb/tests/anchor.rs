@@ -47,7 +47,7 @@ fn an_older_copy_of_the_whole_store_is_refused_with_an_anchor() {
     copy(&path("older"), &path("db2"));
     let error = open(&keys, &path("db2"), Some(&anchor)).unwrap_err().to_string();
     assert!(error.contains("older than its anchor") && error.contains("remove the anchor first"), "{error}");
-    // without an anchor nobody can tell: it was genuine once
+    // without an anchor there is no way to tell: it was genuine once
     let db = open(&keys, &path("db2"), None).unwrap();
     assert_eq!(db.get(b"key").unwrap().unwrap(), b"old");
     drop(db);
@@ -57,7 +57,7 @@ fn an_older_copy_of_the_whole_store_is_refused_with_an_anchor() {
         let error = open(&keys, &path(dir), Some(&anchor)).unwrap_err().to_string();
         assert!(error.contains("older than its anchor"), "{dir}: {error}");
     }
-    // an anchor that is a step behind, as after a crash, is no error
+    // an anchor that is a step behind, as after a crash, is not an error
     let db = open(&keys, &dir, Some(&anchor)).unwrap();
     let behind = fs::read(&anchor).unwrap();
     db.flush().unwrap();
@@ -68,7 +68,7 @@ fn an_older_copy_of_the_whole_store_is_refused_with_an_anchor() {
     assert!(open(&keys, &dir, Some(&anchor)).unwrap_err().to_string().contains("is not an anchor of a store"));
 }
 
-/// An anchor on storage that fails after so many writes.
+/// An anchor on storage that fails after a number of writes.
 struct Failing {
     anchor: FileAnchor,
     left: AtomicUsize,
@@ -95,7 +95,7 @@ impl Anchor for Failing {
 fn an_anchor_that_cannot_be_written_is_an_error_and_costs_nothing_that_was_acknowledged() {
     let keys = Arc::new(EphemeralKey::new().unwrap());
     let mut ended = Vec::new();
-    // until there is room for all that is written
+    // until there is room for everything that is written
     for writes in 0..100 {
         let scratch = tempfile::tempdir().unwrap();
         let (dir, path) = (scratch.path().join("db"), scratch.path().join("anchor"));

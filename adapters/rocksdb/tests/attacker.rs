@@ -9,7 +9,7 @@
 //! - lost: it opens, and lacks something that was written and synced
 //!
 //! The last two must not happen. What remains possible, putting back an older copy of every file at once, takes more
-//! than two files and is for an anchor to find; see SECURITY.md.
+//! than two files and is for an anchor to detect; see SECURITY.md.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -112,7 +112,7 @@ fn victim(site: &Site, name: &str, salt: u32) -> Victim {
     let db = site.open(&dir, MODES[0]).unwrap();
     put(&db, 5..25, salt + 4);
     delete(&db, 45..48);
-    // the log is the only place that knows of what follows
+    // the log is the only place that knows about what follows
     earlier.push(files(&dir));
     put(&db, 50..60, salt + 5);
     delete(&db, 0..3);
@@ -176,7 +176,7 @@ struct Outcomes {
     lost: AtomicUsize,
 }
 
-/// What a store with the files `attacked` does, and for what must not happen, what it gave.
+/// What a store with the files `attacked` does, and for what must not happen, what it returned.
 fn judge(
     site: &Site,
     dir: &Path,

@@ -1,4 +1,4 @@
-//! What a recovery goes on from: it is promised from then on, and what a crash took before is no obstacle. Not here:
+//! What a recovery continues from: it is promised from then on, and what a crash took before is no obstacle. Not here:
 //! recoveries by the thousand on a disk that forgets (`dev/simulator`).
 
 mod site;
@@ -46,8 +46,8 @@ fn copy(from: &Path, to: &Path) {
     }
 }
 
-/// A log that nobody synced is state of the store once a recovery has gone on from it, and RocksDB may keep it for
-/// long.
+/// A log that was never synced is part of the store's state once a recovery has continued from it, and RocksDB may keep
+/// it for long.
 #[test]
 fn a_log_that_a_recovery_read_can_no_longer_be_cut() {
     let site = Site::new();
@@ -78,10 +78,10 @@ fn a_log_that_a_recovery_read_can_no_longer_be_cut() {
     assert_eq!(count(&open(&site.env(), &cut, "").unwrap()), 20);
 }
 
-/// A crash takes logs that nobody synced, although the catalogue lists them. RocksDB gives their numbers again, to
+/// A crash takes logs that were never synced, although the catalogue lists them. RocksDB reuses their numbers for
 /// tables that the next crash may leave without the change that lists them.
 #[test]
-fn the_numbers_of_what_a_crash_took_are_given_again() {
+fn the_numbers_of_files_lost_in_a_crash_are_reused() {
     let site = Site::new();
     let (live, left, next, last) = (site.path("live"), site.path("left"), site.path("next"), site.path("last"));
     let db = open(&site.env(), &live, "").unwrap();
@@ -105,7 +105,7 @@ fn the_numbers_of_what_a_crash_took_are_given_again() {
     assert_eq!(count(&open(&site.env(), &last, "").unwrap()), entries);
 }
 
-/// A log is as long as a memory table: one that is no longer needed must not take its room until something else is
+/// A log is as long as a memory table: one that is no longer needed must not take up its space until something else is
 /// synced.
 #[test]
 fn a_log_that_was_flushed_is_gone_at_once() {
@@ -115,7 +115,7 @@ fn a_log_that_was_flushed_is_gone_at_once() {
     for _ in 0..3 {
         fill(&db, 30);
         db.flush().unwrap();
-        // RocksDB removes it behind the flush, on a thread of its own
+        // RocksDB removes it after the flush, on a thread of its own
         let gone = (0..200).any(|_| {
             std::thread::sleep(std::time::Duration::from_millis(10));
             names(&dir, "log").len() == 1

@@ -15,11 +15,11 @@ use sealstone_keys::{KeyError, KeyRef, KeySource, Secret};
 use sealstone_rocksdb::reseal::{self, Progress, Report, Reseal, ResealError, Why};
 use sealstone_rocksdb::{Db, DbOptions, Error, PlainEnv, Range, SealedEnv, Sealing, rest};
 
-/// Stands in every value, so that it would be found if anything were stored in the clear.
+/// Part of every value, so that it would be found if anything were stored in the clear.
 const MARKER: &str = "PLAINTEXT-MARKER";
 const ENTRIES: u32 = 20_000;
 
-/// A key of which new versions can be made, as a rotation makes them.
+/// A key of which new versions can be made, as by a rotation.
 struct Versions(Mutex<Vec<[u8; 32]>>);
 
 impl Versions {
@@ -112,9 +112,9 @@ impl Site {
 }
 
 /// RocksDB removes older files of options when it opens a database; they go when the catalogue says so on stable
-/// storage, and until then nobody but the catalogue knows.
+/// storage, and until then only the catalogue knows.
 #[test]
-fn files_that_are_about_to_go_are_left_to_go() {
+fn files_about_to_be_removed_are_left_alone() {
     let site = Site::new();
     for _ in 0..4 {
         site.open("aes-256").unwrap().close().unwrap();
@@ -139,7 +139,7 @@ fn options() -> DbOptions {
     options
 }
 
-/// The same without compactions of RocksDB's own, which would take a part of the work over.
+/// The same without RocksDB's own compactions, which would take over part of the work.
 fn still() -> DbOptions {
     let mut options = options();
     options.text.push_str(";disable_auto_compactions=true");
@@ -204,7 +204,7 @@ impl Acknowledged {
                 count
             });
             let result = work();
-            // a small store is resealed in no time
+            // a small store is resealed almost at once
             thread::sleep(Duration::from_millis(20));
             done.store(true, Ordering::SeqCst);
             (result, writer.join().unwrap(), reader.join().unwrap())
@@ -220,7 +220,7 @@ impl Acknowledged {
             assert_eq!(generation_of(n, stored), self.get(n), "entry {n}");
             entries.advance();
         }
-        // what resealing writes to end a log is a deletion, and no entry
+        // what resealing writes to end a log is a deletion, not an entry
         assert!(entries.entry().is_none());
         entries.status().unwrap();
     }
@@ -244,7 +244,7 @@ fn left(report: &Report) -> Vec<&str> {
     report.left.iter().filter(|left| !until_opening(left.why)).map(|left| left.file.as_str()).collect()
 }
 
-/// Names of the files that hold `text`. What RocksDB removes meanwhile holds nothing any more.
+/// Names of the files that hold `text`. What RocksDB removes meanwhile no longer holds anything.
 fn shows(dir: &Path, text: &str) -> Vec<String> {
     let names = fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path());
     let holds = |path: &PathBuf| match fs::read(path) {
@@ -331,7 +331,7 @@ fn from_plain_to_sealed_under_load() {
     let site = Site::new();
     site.plain();
     assert!(!shows(&site.path(), MARKER).is_empty());
-    // only who asks for it reads plain files
+    // plain files are read only on request
     let error = site.open("aes-256").unwrap_err();
     assert!(error.text.contains("not a sealed file"), "{error}");
 
@@ -360,7 +360,7 @@ fn from_plain_to_sealed_under_load() {
 }
 
 #[test]
-fn a_conversion_goes_on_in_another_process_s_place() {
+fn a_conversion_continues_where_another_process_stopped() {
     let site = Site::new();
     site.plain();
     let stop = AtomicBool::new(true);
@@ -369,7 +369,7 @@ fn a_conversion_goes_on_in_another_process_s_place() {
     assert!(report.stopped && !report.is_finished(), "{report:?}");
     assert!(report.left.iter().any(|left| left.plain && left.why == Why::Unfinished), "{report:?}");
     db.close().unwrap();
-    // half sealed, it opens for nobody who expects a sealed store
+    // half sealed, it does not open where a sealed store is expected
     assert!(site.open("seed-128").and_then(|db| db.verify_checksum()).is_err());
     let without = reseal::open(&site.path(), site.sealing("seed-128"), false).unwrap_err().to_string();
     assert!(without.contains(" not sealed") && without.contains("--from-plain"), "{without}");
@@ -408,7 +408,7 @@ fn iterators_and_their_files_live_through_it() {
 }
 
 #[test]
-fn it_stops_and_goes_on() {
+fn it_stops_and_resumes() {
     let site = Site::new();
     let db = SealedEnv::with(site.sealing("aes-256")).open(&site.path(), &still()).unwrap();
     fill(&db);
@@ -542,7 +542,7 @@ fn without_a_key_nothing_begins() {
     assert!(matches!(&error, ResealError::Key(_)) && error.to_string().contains("gone.key"), "{error}");
     assert_eq!(rest::status(&site.path()).unwrap().totals, before.totals);
     gone(false);
-    // and in the middle of it: that ends the work between two files, and the database goes on
+    // and in the middle of it: that ends the work between two files, and the database carries on
     let mut progress = |progress: &Progress| gone(progress.done_bytes > 300_000);
     let error =
         Reseal::new(&db, by_name("aria-256")).rate(1_000_000).run(&AtomicBool::new(false), &mut progress).unwrap_err();

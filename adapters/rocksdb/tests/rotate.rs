@@ -1,4 +1,4 @@
-//! Rotation of a store's key: everything under the new version, nothing of the data touched, whatever the store does
+//! Rotation of a store's key: everything under the new version, none of the data touched, whatever the store does
 //! meanwhile. Not here: kills (`dev/e2e`), the bytes of a header (`sealstone-seal`).
 
 use std::collections::BTreeMap;
@@ -240,7 +240,7 @@ fn what_a_killed_run_left_is_finished_by_the_next() {
 }
 
 #[test]
-fn what_cannot_be_brought_along_is_named_and_left_as_it_is() {
+fn what_cannot_be_rotated_is_named_and_left_as_it_is() {
     let site = Site::new();
     for name in ["good", "damaged", "namesake"] {
         site.seal(&format!("db/{name}.sst"), b"table");
@@ -348,7 +348,7 @@ fn a_file_in_the_way_of_a_new_one_is_removed_and_not_emptied() {
     assert_ne!(fs::read(&table).unwrap(), before);
 }
 
-/// Whoever bears our magic and cannot be read may need any version.
+/// A file that has our magic and cannot be read may need any version.
 #[test]
 fn a_header_that_cannot_be_read_keeps_every_version() {
     let site = Site::new();

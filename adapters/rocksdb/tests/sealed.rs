@@ -19,7 +19,7 @@ use site::Site;
 
 const STRIDE: u64 = PAGE_BYTES as u64 + 16;
 const HEADER: u64 = 8192;
-/// Stands in every value, so that it would be found if anything were stored in the clear.
+/// Part of every value, so that it would be found if anything were stored in the clear.
 const MARKER: &str = "PLAINTEXT-MARKER";
 
 impl Site {
@@ -93,7 +93,7 @@ fn logs(dir: &Path) -> Vec<PathBuf> {
     files(dir, |name| name.ends_with(".log"))
 }
 
-/// Opens `name` and reads all of it; the error, which must be one, and name `file` and `what`.
+/// Opens `name` and reads all of it; returns the error, which there must be, and which must name `file` and `what`.
 fn must_fail(site: &Site, name: &str, file: &Path, what: &str) -> Error {
     let error = match site.open(name) {
         Err(error) => error,
@@ -284,7 +284,7 @@ fn transactions_conflict_commit_and_roll_back() {
 }
 
 #[test]
-fn checkpoints_open_as_databases_of_their_own() {
+fn checkpoints_open_as_separate_databases() {
     let site = Site::new();
     let db = site.open("db").unwrap();
     fill(&db, 0..1000, 0);
@@ -398,9 +398,9 @@ fn a_torn_log_ends_where_it_is_torn() {
     }
 }
 
-/// RocksDB writes control files under another name first; a kill there leaves part of one, which nobody misses.
+/// RocksDB writes control files under another name first; a kill there leaves part of one, which nothing needs.
 #[test]
-fn a_file_left_unfinished_under_its_first_name_is_no_damage() {
+fn a_file_left_unfinished_under_its_first_name_is_not_damage() {
     let site = Site::new();
     site.filled("db");
     let dir = site.path("db");
@@ -447,7 +447,7 @@ fn a_log_cut_within_its_header_is_refused_if_any_of_it_was_synced() {
 }
 
 #[test]
-fn a_log_cut_back_behind_what_was_synced_is_refused() {
+fn a_log_cut_short_of_what_was_synced_is_refused() {
     let site = Site::new();
     let db = site.open("live").unwrap();
     fill(&db, 0..200, 0);
@@ -495,7 +495,7 @@ fn a_table_left_unfinished_by_a_crash_is_swept_up() {
     let dir = crashed(&site, "db", 300);
     site.filled("other");
     let table = fs::read(&tables(&site.path("other"))[0]).unwrap();
-    // its directory entry reached the disk, and neither its data nor the catalogue that lists it
+    // its directory entry reached the disk, but neither its data nor the catalogue that lists it
     fs::write(dir.join("000777.sst"), vec![0; 20_000]).unwrap();
     fs::write(dir.join("000778.sst"), vec![0; 100]).unwrap();
     fs::write(dir.join("000779.sst"), b"").unwrap();
@@ -534,7 +534,7 @@ fn a_changed_bit_anywhere_in_a_table_is_found() {
         }
     }
     for at in [0, 8, 10, 12, 16, 24, 40, 56, 64, 68, 72, 140, 170, 184, 192, 300, 511] {
-        // the other copy of the header stands in for one that is damaged
+        // the other copy of the header replaces one that is damaged
         change(&table, |bytes| bytes[at] ^= 1);
         assert_eq!(read_all(&site.open("db").unwrap(), 0).unwrap(), 2000);
         let report = site.verify("db");
@@ -615,7 +615,7 @@ fn a_file_cut_anywhere_is_found() {
     longer.extend_from_slice(&[0; 100]);
     fs::write(&table, &longer).unwrap();
     must_fail(&site, "db", &table, "page ");
-    // of a missing file RocksDB names an older name, number.ldb, too
+    // for a missing file RocksDB also names an older name, number.ldb
     fs::remove_file(&table).unwrap();
     let error = site.open("db").unwrap_err();
     assert!(error.text.contains(table.file_stem().unwrap().to_str().unwrap()), "{error}");
@@ -679,7 +679,7 @@ fn a_recycled_log_holds_nothing_of_the_old_one() {
 
 // ---- keys and directories -------------------------------------------------------------------------------------------
 
-/// What whoever opens `dir` with `cipher` is answered.
+/// The answer to opening `dir` with `cipher`.
 fn refusal(site: &Site, cipher: Option<&str>, dir: &Path) -> String {
     let cipher = cipher.map(|name| registry::cipher(name).unwrap());
     let opened = directory::check(dir, cipher).and_then(|()| {
@@ -729,7 +729,7 @@ fn plain_and_sealed_stores_are_not_mistaken_for_each_other() {
     let error = refusal(&site, Some("aria-256"), &site.path("sealed"));
     assert!(error.contains("is sealed with aes-256, but was to be opened with aria-256\n"), "{error}");
 
-    // without the engine's look beforehand the file system refuses as well
+    // without the check beforehand the file system refuses as well
     let error = site.open("plain").unwrap_err();
     assert!(error.text.contains("CURRENT: not a sealed file"), "{error}");
     // one plain file among sealed ones
@@ -741,7 +741,7 @@ fn plain_and_sealed_stores_are_not_mistaken_for_each_other() {
 }
 
 #[test]
-fn directories_that_will_not_do_are_refused_with_a_next_step() {
+fn unsuitable_directories_are_refused_with_a_next_step() {
     let site = Site::new();
     fs::create_dir(site.path("photos")).unwrap();
     fs::write(site.path("photos/cat.jpg"), b"meow").unwrap();

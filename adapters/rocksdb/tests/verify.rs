@@ -1,5 +1,6 @@
-//! What `rest verify` says of destroyed stores: files removed, emptied or swapped, one by one and in every combination
-//! of two, in databases, backups and directories of loose tables. Not here: changed bytes within a file (`sealed.rs`).
+//! What `rest verify` says about destroyed stores: files removed, emptied or swapped, one by one and in every
+//! combination of two, in databases, backups and directories of loose tables. Not here: changed bytes within a file
+//! (`sealed.rs`).
 
 mod site;
 
@@ -13,7 +14,7 @@ use sealstone_rocksdb::rest::{ComparedWith, Comparison, Verification};
 use sealstone_rocksdb::{Bottommost, Db, DbOptions};
 use site::Site;
 
-/// Options under which nothing happens by itself, and values of 500 bytes lie in blob files.
+/// Options under which nothing happens by itself, and values of 500 bytes are in blob files.
 const STILL: &str =
     ";disable_auto_compactions=true;compression=kNoCompression;enable_blob_files=true;min_blob_size=500";
 
@@ -60,7 +61,7 @@ fn copy(from: &Path, to: &Path) {
     }
 }
 
-/// The files in `dir` whose names begin and end so, in order.
+/// The files in `dir` whose names begin and end like this, in order.
 fn named(dir: &Path, begin: &str, end: &str) -> Vec<PathBuf> {
     let mut found: Vec<PathBuf> = fs::read_dir(dir)
         .unwrap()
@@ -93,7 +94,7 @@ fn all(dir: &Path) -> Vec<PathBuf> {
 }
 
 fn remove(path: &Path) {
-    // the other one of two attacks may have been there first
+    // the other of the two attacks may have been there first
     let _ = fs::remove_file(path);
 }
 
@@ -227,7 +228,7 @@ fn a_destroyed_store_is_never_called_whole() {
             copy(&store, &victim);
             attack(&victim);
             also(&victim);
-            // of nothing there is nothing to say; the command line refuses a directory in which nothing is sealed
+            // there is nothing to say about nothing; the command line refuses a directory in which nothing is sealed
             let nothing = fs::read_dir(&victim).unwrap().next().is_none();
             assert!(nothing || !site.verify(&victim).is_whole(), "{name}, {other}");
             fs::remove_dir_all(&victim).unwrap();
@@ -250,7 +251,7 @@ fn an_older_manifest_and_a_foreign_table_are_found() {
     db.close().unwrap();
     let newest = fs::read(&manifest).unwrap();
     assert!(site.verify(&store).is_whole());
-    // it names a table that was merged into another since
+    // it names a table that has since been merged into another
     fs::write(&manifest, &older).unwrap();
     let found = site.verify(&store);
     let [short, missing] = &found.failures[..] else { panic!("{:?}", found.failures) };
@@ -278,7 +279,7 @@ fn an_older_manifest_and_a_foreign_table_are_found() {
 }
 
 #[test]
-fn what_a_crash_leaves_is_no_damage() {
+fn what_a_crash_leaves_is_not_damage() {
     let site = Site::new();
     let db = site.open("db", "");
     write(&db, 0..300, 100);
@@ -286,10 +287,10 @@ fn what_a_crash_leaves_is_no_damage() {
     let content = fs::read(&ended).unwrap();
     db.flush().unwrap();
     write(&db, 300..400, 100);
-    // RocksDB removes the log behind the flush, on a thread of its own
+    // RocksDB removes the log after the flush, on a thread of its own
     let mut waits = (0..500).map(|_| std::thread::sleep(Duration::from_millis(10)));
     assert!(waits.any(|()| !ended.exists()));
-    // as a power cut leaves it: the log not synced and nothing of it written, the one before not removed after all, a
+    // as a power cut leaves it: the log not synced and none of it written, the previous one not removed after all, a
     // table that the catalogue was to list, and one of which only the beginning was written, a file under its first
     // name
     let killed = site.path("killed");
@@ -375,7 +376,7 @@ fn backups_checkpoints_and_loose_tables_are_verified() {
     let files = all(&site.path("backups"));
     for path in &files {
         for (what, attack) in [("removed", remove as fn(&Path)), ("emptied", empty)] {
-            // an older backup of which nothing is left is one that was deleted; of a catalogue there are two
+            // an older backup of which nothing is left is one that was deleted; a catalogue has two copies
             let name = path.strip_prefix(site.path("backups")).unwrap().to_path_buf();
             let is_copy = name.to_string_lossy().contains("SEALSTONE-CATALOGUE");
             if is_copy || what == "removed" && (name.starts_with("meta") || name.ends_with("LOCK")) {
@@ -391,7 +392,7 @@ fn backups_checkpoints_and_loose_tables_are_verified() {
 }
 
 #[test]
-fn logs_that_lie_elsewhere_are_verified_too() {
+fn logs_in_another_directory_are_verified_too() {
     let site = Site::new();
     let logs = site.path("logs");
     let db = site.open("db", &format!(";wal_dir={}", logs.display()));
@@ -399,7 +400,7 @@ fn logs_that_lie_elsewhere_are_verified_too() {
     db.flush().unwrap();
     db.put(b"in", b"the log", true).unwrap();
     db.close().unwrap();
-    // the database names them, and verified together nothing of them is damage
+    // the database names them, and when they are verified together nothing is damage
     for dir in [site.path("db"), site.dir.path().to_path_buf()] {
         let found = site.verify(&dir);
         assert_eq!(found.failures, [], "{}", dir.display());
@@ -409,7 +410,7 @@ fn logs_that_lie_elsewhere_are_verified_too() {
         });
         assert_eq!(live, Some(1), "{:?}", found.compared);
     }
-    // alone they are a database without its CURRENT
+    // by themselves they are a database without its CURRENT
     let alone = site.verify(&logs);
     assert_eq!(alone.failures[0].file, "CURRENT");
     let log = only(&logs, "", ".log");

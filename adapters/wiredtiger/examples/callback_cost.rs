@@ -55,7 +55,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Nanoseconds that one call takes, in the best round of some milliseconds each: other rounds met something else.
+/// Nanoseconds that one call takes, in the best round of a few milliseconds each: the other rounds were disturbed.
 fn best_ns(mut call: impl FnMut() -> bool) -> f64 {
     let mut calls = 1u32;
     let mut best = f64::INFINITY;

@@ -1,8 +1,8 @@
-//! What it costs to bind the journal to its place and keep account of it: a record, a sync, and the look at all of it
-//! when a database is opened, beside the same on plain files. A measurement, not a test.
+//! What it costs to bind the journal to its place and keep an account of it: a record, a sync, and the look at all of
+//! it when a database is opened, compared with the same on plain files. A measurement, not a test.
 //!
-//! `cargo run --release -p sealstone-wiredtiger --example journal_cost [DIRECTORY]`: the directory decides whose disk
-//! it is
+//! `cargo run --release -p sealstone-wiredtiger --example journal_cost [DIRECTORY]`: the directory decides which disk
+//! is used
 
 use std::error::Error;
 use std::fs::OpenOptions;
@@ -14,9 +14,9 @@ use sealstone_keys::file::KeyFile;
 use sealstone_wiredtiger::by_hand::Opening;
 use sealstone_wiredtiger::settings::Settings;
 
-/// Syncs of each kind, which take turns.
+/// Syncs of each kind, alternating.
 const SYNCS: u64 = 600;
-/// Writes of each kind, which take turns.
+/// Writes of each kind, alternating.
 const WRITES: u64 = 20_000;
 /// Where the first record after those of a new file goes, in bytes.
 const FIRST_AT: u64 = 256;
@@ -38,7 +38,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     looks(|| open("looked-at", ""))
 }
 
-/// Takes turns between a plain file and journals of both kinds.
+/// Alternates between a plain file and journals of both kinds.
 fn writes_and_syncs(soon: &Opening, synced: &Opening, plain: &Path) -> Result<(), Box<dyn Error>> {
     let plain = OpenOptions::new().create_new(true).write(true).open(plain)?;
     nix::fcntl::fallocate(&plain, nix::fcntl::FallocateFlags::empty(), 0, FILE_BYTES as i64)?;
@@ -60,7 +60,7 @@ fn writes_and_syncs(soon: &Opening, synced: &Opening, plain: &Path) -> Result<()
     }
     let record = soon.record(300)?;
     let mut took = [vec![], vec![], vec![]];
-    // the second journal holds nothing yet, and what lies behind a gap is not accounted for
+    // the second journal holds nothing yet, and what follows a gap is not accounted for
     let mut ends = [at, FIRST_AT];
     for _ in 0..SYNCS {
         took[0].push(us(|| plain.write_all_at(&record, ends[0]).and_then(|()| plain.sync_data()))?);

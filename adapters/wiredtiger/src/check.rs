@@ -1,9 +1,9 @@
-//! What is sealed in a data directory of MongoDB, under which key, and what lies there in the clear. Reads headers
-//! only, needs no key, and the server may run meanwhile.
+//! What is sealed in a data directory of MongoDB, under which key, and what is there in the clear. Reads only headers,
+//! needs no key, and the server may be running.
 //!
 //! Not here: whether blocks are genuine, which the server finds out as it reads them. Blocks are found where the
 //! storage engine (WiredTiger) puts them, in data files at multiples of 4,096 bytes, in the journal one record after
-//! the other; blocks that were freed and not yet overwritten are counted, too.
+//! another; blocks that were freed but not yet overwritten are counted, too.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -23,18 +23,18 @@ use crate::{PAGE_SKIP_BYTES as PAGE_AT, RECORD_SKIP_BYTES as RECORD_AT};
 const STEP_BYTES: u64 = PAGE_STEP_BYTES as u64;
 /// Step at which journal records begin, in bytes.
 const RECORD_STEP_BYTES: u64 = RECORD_STEP as u64;
-/// As much of a block as is looked at.
+/// How much of a block is looked at.
 const LOOK_BYTES: usize = PAGE_AT + HEADER_BYTES;
 /// Kinds of pages: the engine's own lists of places in the file, and the last kind that holds data.
 const PAGE_LISTS: u8 = 1;
 const PAGE_LAST: u8 = 7;
-/// Kind of a journal record that holds positions alone, as the engine packs it.
+/// Kind of a journal record that holds only positions, as the engine packs it.
 const RECORD_SYSTEM: u8 = 0x84;
 
 /// Why a directory cannot be checked.
 #[derive(Debug, thiserror::Error)]
 pub enum CheckError {
-    /// No data directory.
+    /// Not a data directory.
     #[error("no MongoDB data in {}: there is no file WiredTiger\ngive the data directory of a server \
              (--dbpath)", dir.display())]
     NoData {
@@ -65,7 +65,7 @@ pub enum Content {
     Unknown,
 }
 
-/// How a file stands.
+/// The state of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Standing {
@@ -105,7 +105,7 @@ pub struct FileReport {
     pub bytes: u64,
     /// What it is.
     pub content: Content,
-    /// How it stands.
+    /// Its state.
     pub standing: Standing,
     /// What is sealed in it.
     pub sealed: Vec<Share>,
@@ -140,7 +140,7 @@ pub struct Report {
     pub clear_bytes: u64,
     /// Blocks and records that are neither.
     pub other_blocks: u64,
-    /// What lies elsewhere and is in the clear, too: what, and the remedy.
+    /// What is stored elsewhere, also in the clear: what, and the remedy.
     pub elsewhere: Vec<(&'static str, &'static str)>,
 }
 
@@ -187,7 +187,7 @@ pub const ASIDE: &[(&str, &str, &str)] = &[
     ),
 ];
 
-/// What lies elsewhere.
+/// What is stored elsewhere.
 const ELSEWHERE: &[(&str, &str)] = &[
     (
         "the log, wherever systemLog.path leads (slow queries with their values)",
@@ -202,7 +202,7 @@ const SEAL_IT: &str =
     "an encryptor accepts only an empty directory: resync this member with the extension (docs/guide/mongodb.md)";
 /// What to do about blocks that are something else.
 const LOOK_AT_IT: &str = "check whether another program or a newer version of sealstone sealed this directory";
-/// What to do about a file that nobody knows.
+/// What to do about an unknown file.
 const NOT_OURS: &str = "not a file of MongoDB's: check what it contains";
 
 /// What in a data directory is under one version of a key.
@@ -214,14 +214,14 @@ pub struct Protected {
     pub blocks: u64,
     /// A file with such a block.
     pub example: Option<String>,
-    /// Blocks whose key cannot be told: sealed by something else, damaged, or of a newer format.
+    /// Blocks whose key cannot be determined: sealed by something else, damaged, or of a newer format.
     pub unknown_blocks: u64,
     /// A file with such a block, and why.
     pub unknown: Option<(String, String)>,
 }
 
-/// What in `dir` is under `key`, so that a version is not retired before nothing is. A block names its key by the
-/// fingerprint, since another key may have the same version; that of `key` is made of `secret`.
+/// What in `dir` is under `key`, so that a version is retired only once nothing is. A block names its key by the
+/// fingerprint, since another key may have the same version; that of `key` is derived from `secret`.
 ///
 /// # Errors
 /// As [`check`].
@@ -270,7 +270,7 @@ pub fn check(dir: &Path) -> Result<Report, CheckError> {
     };
     let mut sum = Found::default();
     for name in names {
-        // one that went away meanwhile, as journal files do, is left out
+        // one that has disappeared meanwhile, as journal files do, is left out
         if let Some(file) = look_at(dir, &name)? {
             file.sealed.iter().for_each(|share| sum.add(share.clone()));
             report.clear_blocks += file.clear_blocks;
@@ -433,14 +433,14 @@ fn scan_data(file: &File, length: u64, found: &mut Found) -> io::Result<()> {
                 found.add_clear(bytes);
             }
         }
-        // not to its end: a freed block may lie under the beginning of others
+        // not to its end: others may begin within a freed block
         at += STEP_BYTES;
     }
     Ok(())
 }
 
-/// Whether `content`, before which there is no page header of a known kind, is a block of ours all the same. Chance
-/// puts the three bytes of the magic into terabytes of ciphertext here and there, so something else must fit, too.
+/// Whether `content`, not preceded by a page header of a known kind, is a block of ours all the same. The three bytes
+/// of the magic occur by chance here and there in terabytes of ciphertext, so something else must match, too.
 fn is_ours(content: &[u8], header_is_likely: bool) -> bool {
     content.starts_with(&MAGIC) && (header_is_likely || inspect(content).is_ok())
 }
@@ -466,7 +466,7 @@ fn scan_journal(file: &File, length: u64, found: &mut Found) -> io::Result<()> {
     Ok(())
 }
 
-/// Fills `into` from `at` on; false where the file ends before, since it may have become shorter.
+/// Fills `into` from `at` on; false where the file ends earlier, since it may have become shorter.
 fn read_at(file: &File, into: &mut [u8], at: u64) -> io::Result<bool> {
     match file.read_exact_at(into, at) {
         Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(false),

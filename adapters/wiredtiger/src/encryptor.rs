@@ -17,30 +17,30 @@ use crate::settings::{Settings, SettingsError};
 /// Names a file with the passphrase where the settings do not.
 const PASSPHRASE_VARIABLE: &str = "SEALSTONE_PASSPHRASE_FILE";
 
-/// Why the extension does not go on.
+/// Why the extension does not continue.
 #[derive(Debug, thiserror::Error)]
 pub enum ExtensionError {
     /// The settings are wrong.
     #[error(transparent)]
     Settings(#[from] SettingsError),
-    /// WiredTiger is one that we do not know.
+    /// This WiredTiger is not one that we know.
     #[error(transparent)]
     Series(#[from] SeriesError),
-    /// After it was called, WiredTiger says that it is another one.
+    /// Once called, WiredTiger says that it is a different one.
     #[error(
         "this server's WiredTiger calls itself {now} now, and {found} before\n\
-         two of them are loaded; say which series it is in the extension's config, or load one only"
+         two of them are loaded; say which series it is in the extension's config, or load only one"
     )]
     OtherVersion {
-        /// What it says when it is asked.
+        /// What it says when asked.
         now: Version,
         /// What was found before.
         found: Version,
     },
-    /// The keys cannot be had.
+    /// The keys cannot be obtained.
     #[error(transparent)]
     Key(#[from] KeyError),
-    /// The key file has a passphrase, and nobody gave it.
+    /// The key file has a passphrase, and none was given.
     #[error(
         "key file {} is protected by a passphrase, and none was given: a server cannot ask\n\
          name a file that holds it: passphrase_file=\"/path\" in the extension's config, or {PASSPHRASE_VARIABLE}",
@@ -62,10 +62,10 @@ pub enum ExtensionError {
     /// No cipher has this name.
     #[error(transparent)]
     Cipher(#[from] UnknownCipher),
-    /// The backend cannot be had.
+    /// The backend is not available.
     #[error(transparent)]
     Backend(#[from] BackendError),
-    /// The key in `encryption=(keyid=…)` is another one than the source has.
+    /// The key in `encryption=(keyid=…)` is not the one that the source has.
     #[error(
         "encryption=(keyid=\"{wanted}\") names another key than {place}, which has key {held}\n\
          write keyid=\"{held}\", or give the source of key {wanted}"
@@ -91,7 +91,7 @@ pub enum ExtensionError {
     /// A secret in the configuration, which servers write to their log.
     #[error(
         "encryption.secretkey is never used: servers write their configuration to their log\n\
-         leave it out, and take it to be known to anyone who reads the log; the key comes from the extension's config"
+         leave it out, and consider it known to anyone who reads the log; the key comes from the extension's config"
     )]
     SecretKey,
     /// WiredTiger passes lengths that it cannot mean.
@@ -110,7 +110,7 @@ pub enum ExtensionError {
         /// The key that seals.
         key: KeyRef,
     },
-    /// What WiredTiger has before a block does not fit it.
+    /// What WiredTiger has before a block does not match it.
     #[error(
         "the header of a {kind} was changed: {found}; its block has {bytes} bytes, and key {key} seals here\n\
          restore the file from a backup, or resync this member"
@@ -128,7 +128,7 @@ pub enum ExtensionError {
     /// The journal was refused.
     #[error(transparent)]
     Journal(#[from] JournalError),
-    /// The system refused what WiredTiger wants of a file.
+    /// The system refused what WiredTiger wants to do with a file.
     #[error("cannot {attempted} {}: {source}\n\
              check that the server may read and write its data directory", path.display())]
     File {
@@ -157,7 +157,7 @@ pub enum ExtensionError {
         /// The file.
         path: PathBuf,
     },
-    /// A sync failed before.
+    /// An earlier sync failed.
     #[error(
         "a sync of this database failed, and what was written since may be lost: nothing more is written\n\
          look at the disk, then start the server again"
@@ -196,7 +196,7 @@ impl Encryptor {
     /// Fetches every version of the key that `settings` name, and draws the salt of this opening.
     ///
     /// # Errors
-    /// [`ExtensionError`] with all that can be wrong with key, cipher and backend. There is no fallback.
+    /// [`ExtensionError`] for anything that can be wrong with key, cipher and backend. There is no fallback.
     pub fn open(settings: &Settings) -> Result<Self, ExtensionError> {
         let from_file = |path: &Path| match passphrase_file(settings) {
             Some(file) => Passphrase::from_file(file),
@@ -211,7 +211,7 @@ impl Encryptor {
         let place = source.describe();
         let cipher = match (named, source.cipher()) {
             (None, None) => return Err(ExtensionError::NoCipher { place }),
-            // who names one means it
+            // a cipher named explicitly takes precedence
             (Some(cipher), _) => cipher,
             (None, Some(attribute)) => registry::cipher(&attribute)?,
         };
@@ -264,7 +264,7 @@ impl Encryptor {
         format!("sealing with {} in {mode} ({backend}) under key {} from {place}{also}", cipher.name, pages.key())
     }
 
-    /// What speaks against the cipher, where something does.
+    /// What there is to be said against the cipher, if anything.
     #[must_use]
     pub fn warning(&self) -> Option<String> {
         let cipher: &Cipher = self.pages.cipher();

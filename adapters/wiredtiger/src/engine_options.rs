@@ -74,11 +74,11 @@ impl EngineOptions {
     }
 }
 
-/// Finds the extension: `named`, else what the environment names in `SEALSTONE_WT_EXTENSION`, else the one beside the
-/// program that runs, else the one in `../lib/sealstone` from there.
+/// Finds the extension: `named`, else what the environment names in `SEALSTONE_WT_EXTENSION`, else the one next to the
+/// running program, else the one in `../lib/sealstone` from there.
 ///
 /// # Errors
-/// [`EngineOptionsError::NoExtension`]; a name that was given and leads to no file is not passed over.
+/// [`EngineOptionsError::NoExtension`]; a name that was given is not passed over if it leads to no file.
 pub fn find_extension(named: Option<&Path>) -> Result<PathBuf, EngineOptionsError> {
     let variable = || std::env::var_os(VARIABLE).filter(|value| !value.is_empty()).map(PathBuf::from);
     if let Some(path) = named.map(Path::to_owned).or_else(variable) {

@@ -21,7 +21,7 @@ use crate::encryptor::ExtensionError;
 use crate::ffi::start_writing;
 use crate::journal::{Journal, Role};
 
-/// In the data directory, in the clear, and WiredTiger takes any setting from it: libraries to be loaded, too.
+/// In the data directory, in the clear, and WiredTiger takes any setting from it, including libraries to load.
 const CONFIG_FILE: &str = "WiredTiger.config";
 
 /// How a file is opened, as far as it matters here.
@@ -37,9 +37,9 @@ pub(crate) struct How {
     pub(crate) exclusive: bool,
     /// Its directory is synced.
     pub(crate) durable: bool,
-    /// Past the system's cache.
+    /// Bypasses the system's cache.
     pub(crate) direct: bool,
-    /// What the system is told of how it will be read.
+    /// What the system is told about how it will be read.
     pub(crate) advice: Option<PosixFadviseAdvice>,
 }
 
@@ -158,7 +158,7 @@ fn open(path: &Path, how: How, plain: bool) -> io::Result<File> {
         options.custom_flags(nix::libc::O_DIRECT);
     }
     match options.open(path) {
-        // whoever wants to read only is not told apart from others: releases disagree on the flag
+        // read-only requests are not told apart from others: releases disagree on the flag
         Err(error)
             if !how.create
                 && [Some(Errno::EACCES as i32), Some(Errno::EROFS as i32)].contains(&error.raw_os_error()) =>
@@ -205,7 +205,7 @@ impl OpenFile {
         bytes.map_err(self.fail("look at"))
     }
 
-    /// What was written may be lost if this fails, and the system may say so once only: nothing is written any more.
+    /// What was written may be lost if this fails, and the system may say so only once: nothing is written after that.
     pub(crate) fn sync(&self) -> Result<(), ExtensionError> {
         if self.sync_failed.load(Ordering::Acquire) {
             return Err(ExtensionError::SyncFailed);
@@ -228,7 +228,7 @@ impl OpenFile {
         self.file.set_len(bytes).map_err(self.fail("cut"))
     }
 
-    /// Makes it at least so many bytes long, with room on the disk. The error alone: WiredTiger does without, and asks
+    /// Makes it at least `bytes` bytes long, with room on the disk. Just the error: WiredTiger can do without, and asks
     /// often.
     pub(crate) fn extend(&self, bytes: i64) -> Result<(), i32> {
         fallocate(&self.file, FallocateFlags::empty(), 0, bytes).map_err(|code| code as i32)

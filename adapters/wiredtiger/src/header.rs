@@ -1,10 +1,10 @@
 //! WiredTiger's own headers, which stay in the clear before what is sealed: what a block is bound to, so that a changed
 //! type, size or generation is refused, and what can be said of the fields that WiredTiger sets later.
 //!
-//! WiredTiger passes no header. But what it passes lies in one buffer with the header before it, in every release that
-//! `series` knows: `Skip` says how many bytes that are. Sealing finds out by the alignment of the buffers and by what
-//! is in the header; where that does not fit, a block is bound to nothing. Opening knows it for certain, by the length
-//! that WiredTiger stores before a block and has subtracted the header from.
+//! WiredTiger does not pass the header. But what it passes is in one buffer with the header before it, in every release
+//! that `series` knows: `Skip` says how many bytes that is. Sealing finds out from the alignment of the buffers and
+//! from what is in the header; where that does not fit, a block is bound to nothing. Opening knows it for certain, from
+//! the length that WiredTiger stores before a block and from which it has subtracted the header.
 //!
 //! Not here: reading memory (`ffi`), and the format of a block (`sealstone_seal::engine_page`).
 
@@ -15,7 +15,7 @@ pub(crate) const LENGTH_BYTES: usize = 4;
 
 /// Page header (28 bytes) and block header (12).
 pub(crate) const PAGE_BYTES: usize = 28 + 12;
-/// As much of it as stays what it is once a block is sealed.
+/// How much of it no longer changes once a block is sealed.
 const PAGE_BOUND_BYTES: usize = 28;
 const PAGE_MEM_SIZE_AT: usize = 16;
 const PAGE_TYPE_AT: usize = 24;
@@ -53,7 +53,7 @@ const PAGE_STEP_BYTES_MAX: usize = 128 << 20;
 /// How many bytes of a text are looked at. Configurations of files are longer.
 pub(crate) const TEXT_BYTES: usize = 64;
 
-/// How much longer than what is in it a block may become, in bytes: what `sizing` tells.
+/// How much longer than its content a block may become, in bytes: what `sizing` returns.
 pub(crate) const EXPANSION_BYTES: usize = OVERHEAD_BYTES + PAGE_STEP_BYTES - 1;
 const _: () = assert!(PLACE_TAG_BYTES < PAGE_STEP_BYTES);
 
@@ -68,11 +68,11 @@ pub(crate) enum Skip {
 
 impl Skip {
     /// Of something to seal at the address `src`, into a buffer at `dst`: allocators align both to 16 bytes, the header
-    /// and the length move them on. `beginning`: the first bytes to seal, [`TEXT_BYTES`] where there are so many.
+    /// and the length shift them. `beginning`: the first bytes to seal, [`TEXT_BYTES`] if there are that many.
     pub(crate) fn of_new(src: usize, dst: usize, beginning: &[u8]) -> Self {
         match (src % 16, dst % 16) {
             (8, 12) => Self::Page,
-            // a record begins with its kind, which is no text, or compressed with a length or a magic
+            // a record begins with its kind, which is not text, or, if compressed, with a length or a magic
             (0, 4) if beginning.len() == TEXT_BYTES && beginning.iter().all(|byte| (0x20..0x7F).contains(byte)) => {
                 Self::Text
             }
@@ -81,8 +81,8 @@ impl Skip {
         }
     }
 
-    /// Of a block of `block_bytes` bytes, before which WiredTiger stored the length `stored_length`: that of header,
-    /// length and block.
+    /// Of a block of `block_bytes` bytes, before which WiredTiger stored the length `stored_length`, of header, length
+    /// and block.
     pub(crate) fn of_stored(stored_length: u32, block_bytes: usize) -> Self {
         match (stored_length as usize)
             .checked_sub(LENGTH_BYTES)
@@ -129,7 +129,8 @@ impl Bound {
         bound
     }
 
-    /// The header of a page of `bytes` bytes (without it) that is about to be sealed; nothing if it is none after all.
+    /// The header of a page of `bytes` bytes (without it) that is about to be sealed; nothing if it is not one after
+    /// all.
     pub(crate) fn new_page(header: &[u8; PAGE_BYTES], bytes: usize) -> Self {
         let whole = bytes + PAGE_BYTES;
         let size = number(header, PAGE_MEM_SIZE_AT);
@@ -141,7 +142,7 @@ impl Bound {
         if is_page { Self::page(header) } else { Self::UNKNOWN }
     }
 
-    /// The header of a journal record that is about to be sealed; nothing if it is none after all.
+    /// The header of a journal record that is about to be sealed; nothing if it is not one after all.
     pub(crate) fn new_record(header: &[u8; RECORD_BYTES]) -> Self {
         let compressed = header[RECORD_FLAGS_AT] == RECORD_COMPRESSED;
         let is_record = (compressed || header[RECORD_FLAGS_AT] == 0)
@@ -190,13 +191,13 @@ pub(crate) fn check_page(header: &[u8; PAGE_BYTES], block_bytes: usize) -> Resul
         return Err(format!("its size on disk is {size} bytes, for {stored}"));
     }
     if header[BLOCK_FLAGS_AT] > 1 || header[BLOCK_UNUSED_AT..] != [0; 3] {
-        return Err("bits of its block header that are zero are not".into());
+        return Err("bits of its block header that must be zero are not".into());
     }
     Ok(())
 }
 
-/// The length in the header of a journal record, once it is known to have one. A longer record than `block_bytes`, the
-/// length of the block, takes is left to [`check_fill`].
+/// The length in the header of a journal record, once it is known to have one. A record longer than `block_bytes`, the
+/// length of the block, requires is left to [`check_fill`].
 ///
 /// # Errors
 /// What is wrong.
@@ -218,7 +219,7 @@ pub(crate) fn check_fill(fill: &[u8]) -> Result<(), String> {
     match fill.split_last() {
         Some((last, zeros)) if zeros.iter().all(|byte| *byte == 0) && [0, RECORD_FILL_END].contains(last) => Ok(()),
         None => Ok(()),
-        _ => Err(format!("{} bytes behind the block are not empty", fill.len())),
+        _ => Err(format!("{} bytes after the block are not empty", fill.len())),
     }
 }
 
@@ -276,7 +277,7 @@ mod tests {
         assert_eq!(kind(Bound::new_record(&compressed)), PlaceKind::Record);
     }
 
-    /// What WiredTiger sets later changes nothing, all else does.
+    /// What WiredTiger sets later makes no difference, everything else does.
     #[test]
     fn what_is_bound_is_what_stays() {
         let sealed = Bound::new_page(&page(140, 4), 100);

@@ -1,4 +1,4 @@
-//! The file that a function of the running program came from: its symbols, and WiredTiger's line of version in it. Read
+//! The file that a function of the running program came from: its symbols, and WiredTiger's version line in it. Read
 //! only. Not here: what follows from them (`series`).
 
 use std::fs::{self, File};
@@ -10,16 +10,16 @@ use object::{Object, ObjectKind, ObjectSymbol};
 
 use crate::series::Version;
 
-/// A program or a library as it lies in memory.
+/// A program or a library as loaded in memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Image {
     path: PathBuf,
-    /// Where its first byte lies in memory.
+    /// Where its first byte is in memory.
     base: u64,
 }
 
 impl Image {
-    /// The one that the address `address` lies in; `None` where that cannot be told.
+    /// The one that contains the address `address`; `None` where that cannot be determined.
     pub(crate) fn at(address: u64) -> Option<Self> {
         Self::find(&fs::read_to_string("/proc/self/maps").ok()?, address)
     }
@@ -41,7 +41,7 @@ impl Image {
         Some(Self { path: path.into(), base: *base })
     }
 
-    /// The file, also of a program that was replaced on the disk while it runs.
+    /// The file, even of a program that was replaced on the disk while running.
     fn open(&self) -> io::Result<File> {
         let own = Path::new("/proc/self/exe");
         if fs::read_link(own).is_ok_and(|path| path == self.path) { File::open(own) } else { File::open(&self.path) }
@@ -64,7 +64,7 @@ impl Image {
         found.iter().all(|name| !name.is_empty()).then_some(found)
     }
 
-    /// The version in WiredTiger's line of version, where the file holds exactly one.
+    /// The version in WiredTiger's version line, where the file holds exactly one.
     pub(crate) fn version(&self) -> Option<Version> {
         version_in(self.open().ok()?).ok().flatten()
     }
@@ -91,7 +91,7 @@ fn version_in(mut file: impl Read) -> io::Result<Option<Version>> {
         if read == 0 {
             return Ok(version);
         }
-        // the beginning of a line that the next piece goes on with is looked at again
+        // the beginning of a line that continues in the next piece is looked at again
         let end = held.len();
         kept = end.min(LINE_BYTES_MAX);
         buffer.copy_within(end - kept..end, 0);

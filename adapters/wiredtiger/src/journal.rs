@@ -1,8 +1,9 @@
-//! The journal of one opening: what makes its files, its records and their order more than whoever can write in the
-//! directory can change. Records are bound to their place when they are stored, the account says which files there are
-//! and how much of each was synced, and what was there before is looked at as a whole before WiredTiger sees any of it.
+//! The journal of one opening: what puts its files, its records and their order beyond the reach of anyone who can
+//! write in the directory. Records are bound to their place when they are stored, the account says which files there
+//! are and how much of each was synced, and what was there before is examined as a whole before WiredTiger sees any of
+//! it.
 //!
-//! Not here: the bytes of a record (`record`), going over a file (`walk`), the account (`account`), files at large
+//! Not here: the bytes of a record (`record`), going over a file (`walk`), the account (`account`), files in general
 //! (`files`).
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -75,7 +76,7 @@ pub(crate) struct JournalFile {
 struct Written {
     /// All up to here.
     end: u64,
-    /// What was written behind a gap: beginnings and ends.
+    /// What was written after a gap: beginnings and ends.
     apart: BTreeMap<u64, u64>,
 }
 
@@ -144,7 +145,7 @@ impl Journal {
     /// [`JournalError::NoAccount`] if there is none.
     pub(crate) fn must_be_kept(&self) -> Result<(), JournalError> {
         self.wanted.store(true, Ordering::Release);
-        // an account that was made by this opening is no old one
+        // an account that was made by this opening is not an old one
         if self.missing.load(Ordering::Acquire) && !self.accept_missing && !self.is_kept() {
             let path = self.state().dir.clone().unwrap_or_default().join(account::NAME);
             return Err(JournalError::NoAccount { path });
@@ -152,8 +153,8 @@ impl Journal {
         Ok(())
     }
 
-    /// Whether `dir` is that of the journal. The first time WiredTiger looks for journal files somewhere, it is there,
-    /// and all that is there is looked at.
+    /// Whether `dir` is that of the journal. It is where WiredTiger first looks for journal files, and everything there
+    /// is then examined.
     fn is_here(&self, state: &mut State, dir: &Path) -> Result<bool, JournalError> {
         if !self.active.load(Ordering::Acquire) {
             return Ok(false);
@@ -169,7 +170,7 @@ impl Journal {
         }
     }
 
-    /// Looks at all that is there.
+    /// Examines everything that is there.
     fn look(&self, state: &mut State, dir: &Path) -> Result<(), JournalError> {
         let pages = self.encryptor.pages();
         let mut there = numbers(dir)?;
@@ -182,7 +183,7 @@ impl Journal {
         for (number, entry) in listed {
             let path = path_of(dir, number);
             if !there.remove(&number) {
-                // a crash may have come between the account and the file that it tells of
+                // a crash may have come between the account and the file that it lists
                 if entry.synced == 0 && number == state.account.highest {
                     state.account.entries.remove(&number);
                     continue;
@@ -286,7 +287,7 @@ impl Journal {
         Ok(())
     }
 
-    /// WiredTiger renames `from` to `to`. A new journal file is in the account before it is there.
+    /// WiredTiger renames `from` to `to`. A new journal file is in the account before it exists.
     ///
     /// # Errors
     /// The account cannot be written, or a file that was not made ready here is to become a journal file; then nothing
@@ -348,7 +349,7 @@ impl Journal {
     pub(crate) fn sync(&self, journal: &JournalFile, file: &File) -> Result<(), JournalError> {
         let end = journal.written().end;
         file.sync_data().map_err(io_error("sync", &journal.path))?;
-        // a file with no record of data may go in a power cut: its name need not be on the disk
+        // a file with no record of data may be lost in a power cut: its name need not be on the disk
         if journal.end.is_some() || end <= 2 * journal.first_bytes {
             return Ok(());
         }
@@ -452,8 +453,8 @@ impl JournalFile {
         }
     }
 
-    /// Length that WiredTiger is told, in bytes: what follows the genuine records is not there for it. What it makes of
-    /// files without a key is left to it.
+    /// Length reported to WiredTiger, in bytes: what follows the genuine records does not exist for it. What it makes
+    /// of files without a key is left to it.
     pub(crate) fn bytes(&self, file: &File) -> io::Result<u64> {
         match (&self.end, &self.key) {
             (Some(end), Some(_)) => Ok(end.load(Ordering::Acquire)),

@@ -12,7 +12,7 @@
 //! - [`settings`] are those in `config=(…)`, written and read; [`engine_options`] writes the whole line.
 //! - [`check`](mod@check) says what is sealed in a data directory, and what is there in the clear.
 //! - [`series`] says which release of WiredTiger loads us, since the places of its functions differ.
-//! - [`JournalError`] is what speaks against a journal, which is read through a file system of ours.
+//! - [`JournalError`] is what can be wrong with a journal, which is read through a file system of ours.
 //! - [`Encryptor`] is the keys and the cipher of one opening; [`Callbacks`] calls it as WiredTiger does.
 //!
 //! Not here: the format of a block (`sealstone_seal::engine_page`), keys (`sealstone-keys`), and what stays in the

@@ -1,7 +1,8 @@
-//! Release series: where in WiredTiger's table of functions those stand that an extension calls. The places differ by
-//! release, and a wrong one calls another function with our arguments; so nothing is called before the series is sure.
+//! Release series: where in WiredTiger's table of functions are the ones that an extension calls. The places differ by
+//! release, and a wrong one calls another function with our arguments; so nothing is called before the series is
+//! certain.
 //!
-//! Three things speak for a series: the version of WiredTiger in the running program, what the settings say, and the
+//! Three things point to a series: the version of WiredTiger in the running program, what the settings say, and the
 //! names of the functions in the program's symbol table. Not here: reading them (`image`, `ffi`).
 
 use std::fmt;
@@ -65,14 +66,14 @@ impl Version {
 pub enum Symbols {
     /// The program has none, or none for these functions.
     None,
-    /// The functions at the places of `add_encryptor`, `set_file_system` and `get_extension_api` bear these names.
+    /// The functions at the places of `add_encryptor`, `set_file_system` and `get_extension_api` have these names.
     Named([String; 3]),
 }
 
 /// Why no series can be named.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SeriesError {
-    /// A series in the settings that is none.
+    /// The settings name a series that does not exist.
     #[error("unknown series {name:?} in the extension's config\nknown: {}", known())]
     UnknownName {
         /// The name.
@@ -88,7 +89,7 @@ pub enum SeriesError {
         /// The version.
         found: Version,
     },
-    /// No version is to be found, and the settings name no series.
+    /// No version was found, and the settings name no series.
     #[error(
         "cannot tell which WiredTiger this server has; nothing of it was called\n\
          say it in the extension's config, such as series=\"6.0\"; known: {}",
@@ -108,7 +109,7 @@ pub enum SeriesError {
         /// The series it belongs to.
         series: &'static str,
     },
-    /// The functions at the places are others.
+    /// The functions at the places are different ones.
     #[error(
         "this server's WiredTiger is not laid out as series {series}: its functions are {} where add_encryptor, \
          set_file_system and get_extension_api were expected\n\
@@ -121,7 +122,7 @@ pub enum SeriesError {
         /// Functions at the three places.
         found: [String; 3],
     },
-    /// Only the version speaks for the series.
+    /// Only the version points to the series.
     #[error(
         "this server has WiredTiger {found}, which is in series {series}, and no symbols that would prove it\n\
          if it is MongoDB {series}, say so in the extension's config: series=\"{series}\""
@@ -170,13 +171,13 @@ impl Series {
         self.versions.iter().any(|known| (known.0, known.1) == (major, minor) && known.2 <= patch)
     }
 
-    /// Whether the functions at the places are the right ones, as far as `symbols` tell. Where they tell nothing, the
+    /// Whether the functions at the places are the right ones, as far as `symbols` say. Where they say nothing, the
     /// settings must have named the series (`named`).
     ///
     /// # Errors
     /// [`SeriesError::OtherLayout`], [`SeriesError::Unproved`].
     pub fn prove(&self, symbols: &Symbols, found: Option<Version>, named: bool) -> Result<(), SeriesError> {
-        // compilers put endings behind the name of a function that they made another one of
+        // compilers append suffixes to the name of a function that they made a variant of
         let is = |name: &str, want: &str| {
             name.strip_prefix(want).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
         };

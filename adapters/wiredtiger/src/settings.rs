@@ -23,7 +23,7 @@ pub struct Settings {
     pub accel: Option<String>,
     /// File with the passphrase of a key file that has one.
     pub passphrase_file: Option<PathBuf>,
-    /// MongoDB's release series, such as `6.0`, where it is not found out.
+    /// MongoDB's release series, such as `6.0`, where it is not detected.
     pub series: Option<String>,
     /// Whether each sync of the journal waits until the account of it is on the disk, too.
     pub synced_account: bool,
@@ -35,7 +35,7 @@ pub struct Settings {
 const ACCOUNT: [&str; 2] = ["soon", "synced"];
 const MISSING_ACCOUNT: [&str; 2] = ["refuse", "accept"];
 
-/// Every name that may stand in the settings, with what it means.
+/// Every name that the settings may contain, with what it means.
 pub const NAMES: [(&str, &str); 7] = [
     ("key", "key source: absolute path of a key file, kmip://HOST/KEY, or kmip:/absolute/FILE.toml"),
     ("cipher", "name of the cipher, such as aria-256"),
@@ -63,14 +63,14 @@ pub enum SettingsError {
         /// What was found.
         found: &'static str,
     },
-    /// A name that nothing is known of.
+    /// An unknown name.
     #[error("unknown setting {name:?} in the extension's config\nknown are: \
              {}", NAMES.map(|(name, _)| name).join(", "))]
     Unknown {
         /// The name.
         name: String,
     },
-    /// A name that stands there twice.
+    /// A name that appears twice.
     #[error("setting {name:?} is given twice in the extension's config\nwrite it once")]
     Twice {
         /// The name.
@@ -89,7 +89,7 @@ pub enum SettingsError {
         name: &'static str,
         /// What was found.
         found: String,
-        /// What may stand there.
+        /// What it may be.
         wanted: &'static str,
     },
     /// A path that depends on where the server was started.
@@ -175,7 +175,7 @@ impl Settings {
     }
 }
 
-/// Whether `found` is the second of `words`; the first stands for none.
+/// Whether `found` is the second of `words`; an absent one counts as the first.
 fn word(
     name: &'static str,
     found: Option<String>,

@@ -99,7 +99,7 @@ fn no_changed_header_opens() {
         for (skip, free) in [(PAGE, 32 * 8..36 * 8 + 1), (RECORD, 4 * 8..8 * 8)] {
             let stored = stored(&encryptor, &item(skip, 500), skip);
             for bit in 0..(skip + 4) * 8 {
-                // the flags that say it is encrypted: without them nobody asks us
+                // the flags that say it is encrypted: without them we are not asked
                 let marks = (skip == PAGE && bit == 25 * 8 + 3) || (skip == RECORD && bit == 8 * 8 + 1);
                 if marks || free.contains(&bit) {
                     continue;

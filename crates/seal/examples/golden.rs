@@ -1,6 +1,6 @@
 //! Makes the golden files of the current format version in a directory, as hexadecimal text: one of pages, one of
-//! frames, a catalogue and an engine page for every cipher that has none there yet. What is there already stays as it
-//! is, since proving that *old* files still open is what golden files are for.
+//! frames, a catalogue and an engine page for every cipher that has none there yet. Existing ones are left as they are,
+//! since proving that *old* files still open is what golden files are for.
 //!
 //! `cargo run -p sealstone-seal --example golden -- vectors/formats`
 

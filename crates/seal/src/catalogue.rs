@@ -2,10 +2,10 @@
 //! file that was added, renamed, emptied, removed, taken from elsewhere or put back in an older state is an error. Byte
 //! by byte in `docs/formats.md`. Not here: reading and writing files, and when (`adapters/*`).
 //!
-//! A catalogue is a sealed file of frames that begins with everything it lists and goes on with changes. It is stored
-//! twice, under two names, so that neither a torn write nor an attacker who puts back an older copy of one of them
-//! takes anything away. Between header and frames are slots for what changes too often to be a frame: how much of a log
-//! was synced. Each is there twice, and the two are written in turn, so that a torn write leaves the one before.
+//! A catalogue is a sealed file of frames that begins with its full list, followed by changes. It is stored twice,
+//! under two names, so that neither a torn write nor an attacker who puts back an older copy of one of them takes
+//! anything away. Between header and frames are slots for what changes too often to be a frame: how much of a log was
+//! synced. Each exists twice, and the two are written alternately, so that a torn write leaves the previous one.
 
 use std::collections::BTreeMap;
 
@@ -25,29 +25,29 @@ use crate::random::fill_random;
 use crate::segment::nonce;
 use crate::{SealError, SealedFile, TAG_BYTES};
 
-/// Length of what a slot holds, in bytes: file id, synced bytes, tag.
+/// Length of a slot's content, in bytes: file id, synced bytes, tag.
 const RECORD_BYTES: usize = FILE_ID_BYTES + 8 + TAG_BYTES;
 /// Longest name, in bytes.
 const NAME_BYTES_MAX: usize = 255;
 
-/// Name of a file for good, drawn when it is made.
+/// Permanent id of a file, drawn when it is made.
 pub type FileId = [u8; FILE_ID_BYTES];
 
-/// What is known of a name.
+/// What is known about a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
     /// The file is there.
     Live,
-    /// The file was renamed to this name, which may not have reached the disk: the file that had the name before may
-    /// still have it, or nothing, if there was none.
+    /// The file was renamed to this name, and the rename may not have reached the disk: the name may still belong to
+    /// the file that had it before, or to none if there was none.
     Arriving {
         /// The file that had the name before.
         before: Option<FileId>,
     },
-    /// The file was removed, which may not have reached the disk.
+    /// The file was removed, and the removal may not have reached the disk.
     Removed,
-    /// A file found after a crash that the catalogue had not heard of, since the change was lost; nothing was promised
-    /// of it, and it is never opened.
+    /// A file found after a crash that the catalogue does not know, since the change was lost; nothing was promised
+    /// about it, and it is never opened.
     Leftover,
 }
 
@@ -56,28 +56,28 @@ pub enum State {
 pub struct Entry {
     /// Which file.
     pub file_id: FileId,
-    /// Whether it came from elsewhere (a link, a rename, a file of version 1), so that what its header says of store,
-    /// kind and number speaks of where it was made.
+    /// Whether it came from elsewhere (a link, a rename, a file of version 1), so that the store, kind and number in
+    /// its header are those of where it was made.
     pub adopted: bool,
     /// The slot that says how much of it was synced, for files that grow.
     pub slot: Option<u16>,
-    /// How much of it was synced, as far as frames say so; see [`Entry::slot`].
+    /// How much of it was synced, as far as frames record it; see [`Entry::slot`].
     pub synced_bytes: u64,
-    /// What is known of it.
+    /// What is known about it.
     pub state: State,
 }
 
 /// One change of a catalogue. Names are names within the directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Change {
-    /// `name` is from now on this file.
+    /// From now on, `name` is this file.
     Put {
         /// Its name.
         name: String,
         /// What it is.
         entry: Entry,
     },
-    /// `name` is no longer there, for good.
+    /// `name` is gone for good.
     Forget {
         /// Its name.
         name: String,
@@ -89,10 +89,10 @@ pub enum Change {
 pub struct Catalogue {
     /// The store, drawn when the first file was made.
     pub store: [u8; STORE_ID_BYTES],
-    /// How often the catalogue was written anew; only grows.
+    /// How often the catalogue was rewritten; only grows.
     pub generation: u64,
-    /// The highest number that a name ever had, apart from those of files that a crash took and whose numbers are given
-    /// again. A file with a higher one may have been made without the change that lists it reaching the disk.
+    /// The highest number that a name ever had, except for files that were lost in a crash and whose numbers are
+    /// reused. A file with a higher one may have been made without the change that lists it reaching the disk.
     pub highest: u64,
     entries: BTreeMap<String, Entry>,
 }
@@ -135,7 +135,7 @@ impl Catalogue {
         self.entries.is_empty()
     }
 
-    /// A slot that no file has.
+    /// A slot that no file uses.
     #[must_use]
     pub fn free_slot(&self) -> Option<u16> {
         let mut taken = [false; SLOTS as usize];
@@ -147,7 +147,7 @@ impl Catalogue {
         taken.iter().position(|taken| !taken).map(|slot| slot as u16)
     }
 
-    /// Makes `change`.
+    /// Applies `change`.
     pub fn apply(&mut self, change: Change) {
         match change {
             Change::Put { name, entry } => {
@@ -196,7 +196,7 @@ fn put_name(name: &str, into: &mut Vec<u8>) {
     into.extend_from_slice(name.as_bytes());
 }
 
-/// Takes records from decrypted bytes; what is missing or impossible is damage.
+/// Decodes records from decrypted bytes; anything missing or impossible is damage.
 struct Decoder<'a>(&'a [u8]);
 
 impl<'a> Decoder<'a> {
@@ -207,7 +207,7 @@ impl<'a> Decoder<'a> {
     }
 
     fn array<const N: usize>(&mut self) -> Result<[u8; N], SealError> {
-        Ok(self.bytes(N)?.try_into().expect("as many as asked for"))
+        Ok(self.bytes(N)?.try_into().expect("the length was asked for"))
     }
 
     fn number(&mut self) -> Result<u64, SealError> {
@@ -244,7 +244,7 @@ impl<'a> Decoder<'a> {
 
     fn catalogue(&mut self) -> Result<Catalogue, SealError> {
         if self.array()? != [BEGIN] {
-            return Err(damaged("it does not begin with what it lists"));
+            return Err(damaged("it does not begin with its list"));
         }
         let (store, generation, highest, count) = (self.array()?, self.number()?, self.number()?, self.number()?);
         let mut catalogue = Catalogue { store, generation, highest, entries: BTreeMap::new() };
@@ -279,7 +279,7 @@ pub struct CatalogueWriter {
 }
 
 impl CatalogueWriter {
-    /// Begins a generation that lists what `catalogue` does.
+    /// Begins a generation that lists the same files as `catalogue`.
     ///
     /// - `synced`: how much of the file with each slot was synced, in stored bytes
     /// - `stored`: receives the whole file so far
@@ -332,7 +332,7 @@ impl CatalogueWriter {
         Ok(())
     }
 
-    /// Length of the file once everything given out so far is written, in stored bytes.
+    /// Length of the file once everything returned so far is written, in stored bytes.
     #[must_use]
     pub fn stored_bytes(&self) -> u64 {
         self.frames.stored_bytes()
@@ -344,7 +344,7 @@ impl CatalogueWriter {
         self.changes
     }
 
-    /// What says how much of the file `file_id`, which has `slot`, was synced.
+    /// The slot that records how much of the file `file_id`, which has `slot`, was synced.
     ///
     /// # Errors
     /// [`SealError::Cipher`].
@@ -353,7 +353,7 @@ impl CatalogueWriter {
     }
 }
 
-/// What is to be written into both copies of a catalogue once more of a log is on stable storage.
+/// What to write into both copies of a catalogue once more of a log is on stable storage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SyncedRecord {
     /// Where it belongs, in stored bytes from the beginning of the file.
@@ -377,7 +377,7 @@ impl Slot {
     }
 
     /// The record that the first `synced_bytes` stored bytes of the log are on stable storage. It must not be written
-    /// before they are. Writing it may itself be lost: the one before then still holds.
+    /// before they are. The write may itself be lost: the previous record then still holds.
     ///
     /// # Errors
     /// [`SealError::Cipher`]; [`SealError::Forked`] in a child that was forked since.
@@ -391,14 +391,14 @@ impl Slot {
         Ok(SyncedRecord { offset, bytes })
     }
 
-    /// Each length is its own nonce, and sealed to the same tag whenever it is asked for: it encrypts nothing.
+    /// Each length is its own nonce, and always gets the same tag: nothing is encrypted.
     fn tag(&self, synced_bytes: u64) -> Result<[u8; TAG_BYTES], SealError> {
         self.keyed.check()?;
         let nonce = &nonce(synced_bytes)[12 - self.keyed.nonce_bytes()..];
         self.keyed.seal(nonce, &self.file_id, &mut []).map_err(SealError::Cipher)
     }
 
-    /// The most that either record says of this file; a torn or older one counts for nothing.
+    /// The most that either record says about this file; a torn or older one counts for nothing.
     fn read(&self, stored: &[u8]) -> Result<u64, SealError> {
         let mut most = 0;
         for second in [false, true] {
@@ -441,7 +441,7 @@ impl Copy {
     /// Reads the copy whose stored bytes are `stored`.
     ///
     /// # Errors
-    /// As [`SealedFile::open`] and [`FrameReader::next_frame`]; [`SealError::Damaged`] if it is no catalogue.
+    /// As [`SealedFile::open`] and [`FrameReader::next_frame`]; [`SealError::Damaged`] if it is not a catalogue.
     pub fn read(keys: &dyn KeySource, backend: Backend, stored: &[u8]) -> Result<Self, SealError> {
         let file = SealedFile::open(keys, backend, &stored[..stored.len().min(HEADER_BYTES)])?;
         let info = file.info();
@@ -449,7 +449,7 @@ impl Copy {
             return Err(damaged(&format!("it is a {}", info.identity.kind.name())));
         }
         let frames_at = info.frames_at();
-        // all that it begins with was synced before it got its name
+        // everything it begins with was synced before it got its name
         let mut reader = FrameReader::new(&file, frames_at + 1)?;
         reader.push(stored.get(frames_at as usize..).unwrap_or_default());
         let mut listed = Vec::new();
@@ -471,7 +471,7 @@ impl Copy {
                     if frame.data.len() < crate::frame::FRAME_BYTES_MAX as usize {
                         let begun = records.catalogue()?;
                         if !records.0.is_empty() {
-                            return Err(damaged("more than it says that it lists"));
+                            return Err(damaged("its list is longer than it says"));
                         }
                         catalogue = Some(begun);
                     }
@@ -479,9 +479,9 @@ impl Copy {
             }
         }
         reader.end()?;
-        let catalogue = catalogue.ok_or_else(|| damaged("what it lists is incomplete"))?;
+        let catalogue = catalogue.ok_or_else(|| damaged("its list is incomplete"))?;
         if (catalogue.store, catalogue.generation) != (info.identity.store, info.identity.number) {
-            return Err(damaged("its header speaks of another store or generation"));
+            return Err(damaged("its header names another store or generation"));
         }
         let mut synced = BTreeMap::new();
         for entry in catalogue.entries.values() {
@@ -494,7 +494,7 @@ impl Copy {
         Ok(Self { catalogue, changes, synced })
     }
 
-    /// How new it is: of two copies of one catalogue the one with more holds.
+    /// How new it is: of two copies of one catalogue, the one with the higher value counts.
     #[must_use]
     pub fn age(&self) -> (u64, u64) {
         (self.catalogue.generation, self.changes)
@@ -560,13 +560,13 @@ mod tests {
             changes.into_iter().for_each(|change| catalogue.apply(change));
             let copy = read(&keys, &stored).unwrap();
             assert_eq!((&copy.catalogue, copy.changes, catalogue.highest), (&catalogue, 1, 12));
-            // a torn change is none
+            // a torn change does not count
             let copy = read(&keys, &stored[..stored.len() - 1]).unwrap();
             assert_eq!((copy.catalogue, copy.changes), (filled_like(&catalogue), 0));
         }
     }
 
-    /// What `filled` gives, of the store of `like`.
+    /// What `filled` returns, for the store of `like`.
     fn filled_like(like: &Catalogue) -> Catalogue {
         Catalogue { store: like.store, ..filled() }
     }
@@ -589,7 +589,7 @@ mod tests {
         assert!(at[0].abs_diff(at[1]) >= 4096, "one torn block holds at most one of the two");
         stored[at[2] + 20] ^= 1;
         assert_eq!(read(&keys, &stored).unwrap().synced[&[2; 16]], 8300);
-        // the slot of another file says nothing of this one
+        // the slot of another file says nothing about this one
         let other = writer.slot(0, &[5; 16]).unwrap().record(99_999).unwrap();
         stored[at[1]..][..other.bytes.len()].copy_from_slice(&other.bytes);
         assert_eq!(read(&keys, &stored).unwrap().synced[&[2; 16]], 0);
@@ -639,7 +639,7 @@ mod tests {
         for at in (HEADER_BYTES + SLOTS_BYTES as usize..stored.len()).step_by(7) {
             let mut changed = stored.clone();
             changed[at] ^= 0x10;
-            // a length that now reaches past the end looks like a change that was torn
+            // a length that now reaches past the end looks like a torn change
             assert!(read(&keys, &changed).map_or(true, |copy| at >= listed && copy.changes == 0), "changed at {at}");
         }
     }

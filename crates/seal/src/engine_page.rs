@@ -1,11 +1,11 @@
-//! Engine pages: blocks for a storage engine that hands over bytes and tells nothing of where they will lie. Each block
-//! stands alone: it names cipher, key and salt, and is sealed under a subkey of its own writer. Byte by byte in
+//! Engine pages: blocks for a storage engine that hands over bytes without saying where they will be stored. Each block
+//! is self-contained: it names its cipher, key and salt, and is sealed under its writer's own subkey. Byte by byte in
 //! `docs/formats.md`.
 //!
-//! Where the engine has a header of its own in the clear before a block, the block is bound to it: a [`Place`].
+//! Where the engine puts its own header in the clear before a block, the block is bound to it: a [`Place`].
 //!
-//! Not here: the engine (`adapters/wiredtiger`), and what knows its place in a file: `paged`, `frame`. A block says
-//! nothing of that, so one that was swapped with another of the same key, header and all, goes unnoticed here; see
+//! Not here: the engine (`adapters/wiredtiger`), and formats bound to a place in a file: `paged`, `frame`. A block does
+//! not record its place, so one that was swapped with another of the same key, header and all, goes unnoticed here; see
 //! SECURITY.md.
 
 use std::collections::HashMap;
@@ -40,11 +40,11 @@ pub use version::{FORMAT_VERSION, MAGIC};
 /// Most bytes of an engine's header that a block is bound to.
 pub const BOUND_BYTES_MAX: usize = 32;
 
-/// Most opened subkeys that are kept for reading. An opening of the data directory makes one, a cipher with tight
-/// limits one more whenever they are spent: 1,024 are 8 GiB under 3DES.
+/// Most subkeys kept for reading. Each opening of the data directory makes one, and a cipher with tight limits another
+/// whenever they are spent: 1,024 cover 8 GiB under 3DES.
 const OPENED_MAX: usize = 1024;
 
-/// What an engine wants a block for, and what it says there in the clear, to which the block is bound.
+/// What an engine uses a block for, and what it stores there in the clear, to which the block is bound.
 #[derive(Clone, Copy, Debug)]
 pub struct Place<'a> {
     kind: PlaceKind,
@@ -54,11 +54,11 @@ pub struct Place<'a> {
 }
 
 impl<'a> Place<'a> {
-    /// Nothing is known: the block is bound to no kind of place.
+    /// Nothing is known: the block is not bound to any kind of place.
     pub const UNKNOWN: Self = Self { kind: PlaceKind::Unknown, bound: &[], tagged: false, kept: false };
 
-    /// A place of the kind `kind` with `bound` in the engine's own header, at most [`BOUND_BYTES_MAX`] bytes: all that
-    /// the engine leaves as it is between sealing and opening.
+    /// A place of the kind `kind` with `bound` in the engine's own header, at most [`BOUND_BYTES_MAX`] bytes:
+    /// everything that the engine leaves unchanged between sealing and opening.
     ///
     /// # Panics
     /// If `bound` is longer.
@@ -68,15 +68,15 @@ impl<'a> Place<'a> {
         Self { kind, bound, tagged: false, kept: false }
     }
 
-    /// The same with room for [`PLACE_TAG_BYTES`] behind the tag of the block. Of a block that is opened its header
-    /// says it.
+    /// The same, with room for [`PLACE_TAG_BYTES`] after the tag of the block. When a block is opened, its header
+    /// decides.
     #[must_use]
     pub fn with_place_tag(self) -> Self {
         Self { tagged: true, ..self }
     }
 
-    /// The same in a database whose journal is kept account of, if `kept`. Of a block that is opened its header says
-    /// it.
+    /// The same, in a database that keeps an account of its journal if `kept`. When a block is opened, its header
+    /// decides.
     #[must_use]
     pub fn with_journal_kept(self, kept: bool) -> Self {
         Self { kept, ..self }
@@ -97,7 +97,7 @@ struct Writer {
     salt: [u8; SALT_BYTES],
 }
 
-/// What seals until its limits are spent: a subkey under a fresh salt, and how much of it was used.
+/// A subkey under a fresh salt, which seals until its limits are spent, and how much of it was used.
 struct Sealing {
     salt: [u8; SALT_BYTES],
     keyed: Protected<dyn Aead>,
@@ -112,10 +112,10 @@ pub struct EnginePages {
     place: String,
     keys: Vec<Kek>,
     current: usize,
-    /// In which process: a child has the same counter and would seal under the same nonces.
+    /// The process it was opened in: a child has the same counter and would seal under the same nonces.
     opened_in: Generation,
     sealing: RwLock<Sealing>,
-    /// Subkeys of other openings that opened a block.
+    /// Subkeys of other openings that have opened a block.
     opened: RwLock<HashMap<Writer, Protected<dyn Aead>>>,
 }
 
@@ -127,11 +127,11 @@ impl fmt::Debug for EnginePages {
 }
 
 impl EnginePages {
-    /// Takes the keys and draws the salt of this opening.
+    /// Takes the keys and draws the salt for this opening.
     ///
-    /// - `keys`: every version there is, as [`sealstone_keys::KeySource::all`] gives them
+    /// - `keys`: every version there is, as [`sealstone_keys::KeySource::all`] returns them
     /// - `current`: the one of them that seals
-    /// - `place`: where they came from, for messages, as [`sealstone_keys::KeySource::describe`] tells it
+    /// - `place`: where they came from, for messages, as [`sealstone_keys::KeySource::describe`] returns it
     /// - `cipher`, `backend`: what seals, and what every block must be sealed with
     ///
     /// # Errors
@@ -195,12 +195,12 @@ impl EnginePages {
         self.seal_in_place(block, 0, Place::UNKNOWN)
     }
 
-    /// Seals the page in `block` for `place`. It is between room for the header ([`HEADER_BYTES`]) and room for
-    /// `padding_bytes` zeros, the tag, and the tag of the place where `place` has one.
+    /// Seals the page in `block` for `place`. Around it is room: before it for the header ([`HEADER_BYTES`]), after it
+    /// for `padding_bytes` zeros, the tag, and the tag of the place if `place` has one.
     ///
     /// # Errors
     /// [`EnginePageError::Buffer`], [`EnginePageError::TooLong`], [`EnginePageError::Random`],
-    /// [`EnginePageError::Cipher`], [`EnginePageError::Forked`]. `block` then contains nothing of the page.
+    /// [`EnginePageError::Cipher`], [`EnginePageError::Forked`]. `block` then contains none of the page.
     pub fn seal_in_place(
         &self,
         block: &mut [u8],
@@ -283,7 +283,7 @@ impl EnginePages {
         Ok(())
     }
 
-    /// Opens `block` into `page`, as long as the page in it, where no place is known.
+    /// Opens `block` into `page`, which is as long as the page in it, where no place is known.
     ///
     /// # Errors
     /// As [`EnginePages::open_in_place`].
@@ -298,19 +298,19 @@ impl EnginePages {
 
     /// Opens `block` at `place`, its ciphertext (the bytes at [`page_range`]) copied to `page`.
     ///
-    /// A block that was sealed for no known place, so each of version 1, opens at any.
+    /// A block that was sealed for no known place, as every one of version 1 was, opens at any.
     ///
     /// # Errors
     /// Those of [`inspect`]; [`EnginePageError::OtherCipher`], [`EnginePageError::MissingVersion`],
     /// [`EnginePageError::OtherKey`], [`EnginePageError::OtherPlace`], [`EnginePageError::Changed`],
-    /// [`EnginePageError::Buffer`], [`EnginePageError::Forked`]. `page` then contains nothing of the data.
+    /// [`EnginePageError::Buffer`], [`EnginePageError::Forked`]. `page` then contains none of the data.
     pub fn open_in_place(&self, block: &[u8], page: &mut [u8], place: Place<'_>) -> Result<(), EnginePageError> {
         let info = inspect(block).inspect_err(|_| page.fill(0))?;
         self.open_inspected(block, &info, page, place)
     }
 
-    /// As [`EnginePages::open_in_place`], for whoever has looked at the block already: `info` is what [`inspect`] says
-    /// of it. With that of another block nothing opens.
+    /// As [`EnginePages::open_in_place`], for a caller that has already looked at the block: `info` is what [`inspect`]
+    /// returned for it. With that of another block, nothing opens.
     ///
     /// # Errors
     /// As [`EnginePages::open_in_place`].
@@ -352,10 +352,10 @@ impl EnginePages {
         }
         let keyed = page_key(kek, &info.salt, self.cipher, self.backend)?;
         self.open_under(keyed.as_ref(), kek, info, block, page, place)?;
-        // kept now that a block proved it: salts that somebody made up push no others out
+        // kept only now that a block proved it: made-up salts push no others out
         let mut opened = self.opened.write().unwrap_or_else(PoisonError::into_inner);
         if opened.len() >= OPENED_MAX && !opened.contains_key(&writer) {
-            // any one: they are hashed with a random key, so the first is as good as drawn
+            // any one: they are hashed with a random key, so the first is as good as one drawn at random
             let one = opened.keys().next().copied();
             one.and_then(|one| opened.remove(&one));
         }
@@ -410,8 +410,8 @@ impl EnginePages {
         let (block, _) = block.split_at(block.len() - info.place_tag_bytes());
         let (sealed, tag) = block.split_last_chunk().expect("the length was checked");
         let (sealed, padding) = sealed.split_at(sealed.len() - info.padding_bytes);
-        // how many is in the header, which the tag covers; all at once, which is quicker than to the first that is not
-        // zero
+        // how many is in the header, which the tag covers; all are checked at once, which is quicker than stopping at
+        // the first that is not zero
         if padding.iter().fold(0, |all, byte| all | byte) != 0 {
             return Err(changed());
         }
@@ -431,11 +431,11 @@ impl EnginePages {
     }
 
     /// Encrypts or decrypts a page that is longer than its cipher allows under one key: each part in counter mode under
-    /// a key of its own. The tag of the block covers the ciphertext.
+    /// its own key. The tag of the block covers the ciphertext.
     fn crypt_parts(&self, kek: &Kek, info: &EnginePageInfo, data: &mut [u8]) -> Result<(), EnginePageError> {
         let part_bytes = usize::try_from(self.cipher.limits.message_bytes).unwrap_or(usize::MAX);
         let (id, counter, nonce) = (self.cipher.id.to_be_bytes(), info.counter.to_be_bytes(), info.nonce());
-        // from version 2 on all that a nonce is made of
+        // from version 2 on, everything that a nonce is made of
         let own: &[u8] = if info.format_version == 1 { &counter } else { &nonce };
         for (number, part) in data.chunks_mut(part_bytes).enumerate() {
             let context: [&[u8]; 4] = [&info.salt, &id, own, &(number as u64).to_be_bytes()];
@@ -458,8 +458,8 @@ impl Sealing {
     }
 }
 
-/// How much a page of `bytes` bytes takes of what one key may protect: of a 64-bit block cipher the blocks, which are
-/// its nonces; in GCM pieces of as many bytes as there are for one message, where all that are allowed are used up.
+/// How much a page of `bytes` bytes uses of what one key may protect: for a 64-bit block cipher its blocks, which are
+/// its nonces; in GCM, pieces of the length that each message has if bytes and messages run out together.
 fn units(cipher: &Cipher, bytes: usize) -> u64 {
     (bytes as u64).div_ceil(unit_bytes(cipher)).max(1)
 }
@@ -494,7 +494,7 @@ fn page_key(
     aead(cipher, key, backend).map_err(EnginePageError::Cipher)
 }
 
-/// What the tag of a block covers besides the data: its header, and what the engine says in the clear.
+/// What the tag of a block covers besides the data: its header, and what the engine stores in the clear.
 struct Associated {
     bytes: [u8; HEADER_BYTES + BOUND_BYTES_MAX],
     len: usize,
@@ -514,7 +514,7 @@ impl Associated {
     }
 }
 
-/// Where in `block` the ciphertext is, by its header: what is copied to where it is opened.
+/// Where in `block` the ciphertext is, according to its header: the bytes to copy to where it is opened.
 ///
 /// # Errors
 /// Those of [`inspect`]; [`EnginePageError::Damaged`] if the block is shorter than its header says.

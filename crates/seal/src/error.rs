@@ -4,7 +4,7 @@
 use sealstone_cipher::memory::Forked;
 use sealstone_keys::{KeyError, KeyRef};
 
-/// Why a sealed file, or a piece of it, cannot be had. Displays without the file's name.
+/// Why an operation on a sealed file, or a piece of it, failed. Displays without the file's name.
 #[derive(Debug, thiserror::Error)]
 pub enum SealError {
     /// The file does not begin as a sealed file does.
@@ -100,7 +100,7 @@ pub enum SealError {
     /// The directory has files of a store, and no catalogue of them.
     #[error(
         "the catalogue of its directory is missing: SEALSTONE-CATALOGUE-1 and SEALSTONE-CATALOGUE-2\n\
-         restore the whole directory from a backup; without its catalogue nobody knows which files belong to it"
+         restore the whole directory from a backup; without its catalogue there is no telling which files belong to it"
     )]
     NoCatalogue,
     /// The catalogue does not list a file of this name.
@@ -147,7 +147,7 @@ pub enum SealError {
         /// Bytes of data in the file.
         available: u64,
     },
-    /// A page length that the format does not have.
+    /// A page length that the format does not allow.
     #[error("pages of {found} bytes; a page has a power of two from {min} to {max} bytes")]
     PageBytes {
         /// Length asked for, in bytes.
@@ -164,20 +164,20 @@ pub enum SealError {
     )]
     WrittenOnce,
     /// The format has no room for more data in one file under this cipher.
-    #[error("cipher {cipher} allows no more data in one file: {limit}\nstart a new file, or take another cipher")]
+    #[error("cipher {cipher} allows no more data in one file: {limit}\nstart a new file, or use another cipher")]
     LimitReached {
         /// Name of the cipher.
         cipher: &'static str,
         /// Which limit.
         limit: String,
     },
-    /// The key could not be had.
+    /// The key could not be obtained.
     #[error(transparent)]
     Key(#[from] KeyError),
     /// The file was opened before this process was forked.
     #[error(transparent)]
     Forked(#[from] Forked),
-    /// The operating system gave no randomness.
+    /// The operating system returned no randomness.
     #[error("no randomness from the operating system: {0}")]
     Random(String),
     /// The cipher refused its key or input: a bug of ours.

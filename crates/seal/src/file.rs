@@ -27,7 +27,7 @@ use crate::{SealError, TAG_BYTES};
 /// Longest key of any cipher that may seal files, in bytes.
 pub(crate) const KEY_BYTES_MAX: usize = 64;
 
-/// Says that some of a file of frames was synced: to be written into its header area after the first sync, once.
+/// Records that some of a file of frames was synced: to be written into its header area once, after the first sync.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SyncedMark {
     /// Where it belongs, in stored bytes from the beginning of the file.
@@ -51,14 +51,14 @@ struct Inner {
     writable: AtomicBool,
 }
 
-/// What a header says of syncs.
+/// What a header says about syncs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Synced {
     /// Nothing, or nothing yet.
     Never,
     /// Version 2: something was; the catalogue says how much.
     Marked,
-    /// Version 1: so many stored bytes.
+    /// Version 1: this many stored bytes.
     Bytes(u64),
 }
 
@@ -121,10 +121,10 @@ impl SealedFile {
     }
 
     /// Takes the keys of an existing file from its header. Where the copy that was wrapped last does not open, the
-    /// other one does, if it is whole: a rotation that was killed, or a sector that a power cut tore.
+    /// other one does if it is whole: after a rotation that was killed, or a power cut that tore a sector.
     ///
     /// - `keys`: must hold a key that the header names
-    /// - `header`: the first [`HEADER_BYTES`] bytes of the file, or all there are of a shorter file
+    /// - `header`: the first [`HEADER_BYTES`] bytes of the file, or all of a shorter file
     ///
     /// # Errors
     /// Those of [`crate::inspect`]; [`SealError::Key`] if the key is not there; [`SealError::WrongKey`] if it does not
@@ -142,7 +142,7 @@ impl SealedFile {
         Ok(file)
     }
 
-    /// Whether the header says that some of the file was synced. Of a paged file, which proves its own end, false.
+    /// Whether the header says that some of the file was synced. False for a paged file, which proves its own end.
     #[must_use]
     pub fn was_synced(&self) -> bool {
         match self.0.synced {
@@ -152,8 +152,8 @@ impl SealedFile {
         }
     }
 
-    /// How much of a file of frames of version 1 its writer knew to be on stable storage, in stored bytes. Of a later
-    /// version the catalogue says it; then, and of paged files, 0.
+    /// How much of a file of frames of version 1 its writer knew to be on stable storage, in stored bytes. In later
+    /// versions the catalogue records it; for those, and for paged files, 0.
     #[must_use]
     pub fn synced_bytes(&self) -> u64 {
         if let Synced::Bytes(bytes) = self.0.synced { bytes } else { 0 }
@@ -189,7 +189,7 @@ impl SealedFile {
         }
     }
 
-    /// Each length is its own nonce, and sealed to the same tag whenever it is asked for: it encrypts nothing.
+    /// Each length is its own nonce, and always gets the same tag: nothing is encrypted.
     fn synced_tag(&self, bytes: u64) -> Result<[u8; TAG_BYTES], SealError> {
         let inner = &*self.0;
         let keyed = keyed(inner.info.cipher, inner.dek.as_bytes(), "synced", &[&inner.info.file_id], inner.backend)?;
@@ -240,7 +240,7 @@ impl SealedFile {
         })
     }
 
-    /// The cipher of `segment` once more, for key stream that is made ahead. None where it cannot be.
+    /// Another instance of the cipher of `segment`, for key stream that is made ahead. None where it cannot be.
     pub(crate) fn ahead(&self, segment: u64) -> Result<Option<Ahead>, SealError> {
         let inner = &*self.0;
         let mut key = Zeroizing::new([0; KEY_BYTES_MAX]);

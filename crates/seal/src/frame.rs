@@ -1,12 +1,12 @@
 //! Frames: the layout of append-only files, such as a write-ahead log, that must be readable up to where a crash cut
 //! them. Byte by byte in `docs/formats.md`. Not here: reading and writing files.
 //!
-//! A frame is a length, random bits of its nonce, ciphertext and a tag. Frames are never rewritten. Whoever reads says
-//! how much of the file was synced, which the store's catalogue knows: up to there every frame must be genuine. Beyond,
-//! a file that ends within a frame, or that lost a sector, ends there: that is what a power cut leaves behind of bytes
+//! A frame is a length, random bits of its nonce, ciphertext and a tag. Frames are never rewritten. A reader is given
+//! how much of the file was synced, which the store's catalogue knows: up to there every frame must be genuine. Beyond
+//! that, a file that ends within a frame, or that lost a sector, ends there: that is what a power cut leaves of bytes
 //! that were not synced. Anything else that fails authentication is damage. So a frame that was changed, moved,
 //! repeated or left out is found, and so are frames cut off at the end, as far as they were synced; what was never
-//! synced may be missing after a crash, and then nobody can tell.
+//! synced may be missing after a crash, and that cannot be detected.
 //!
 //! ```
 //! # use sealstone_seal::{HEADER_BYTES, Layout, SealedFile, frame::{End, FrameReader, FrameWriter}};
@@ -72,12 +72,11 @@ impl FrameWriter {
         Ok(Self { file: file.clone(), cursor, ahead: None })
     }
 
-    /// From now on makes the key stream of short frames several at a time, before their data are there, or lets others
-    /// do so: they call [`KeyStreamAhead::prepare`] on what this returns. The frames are the same. None for a cipher of
-    /// 64-bit blocks, whose nonces depend on the lengths of all frames before.
+    /// From now on makes the key stream of several short frames at a time, before their data arrive, or lets others do
+    /// so by calling [`KeyStreamAhead::prepare`] on what this returns. The frames are the same. None for a cipher of
+    /// 64-bit blocks, whose nonces depend on the lengths of all earlier frames.
     ///
-    /// - `wanted`: set each time there is something to prepare. Others may share it, and whoever prepares clears it
-    ///   before
+    /// - `wanted`: set each time there is something to prepare. Others may share it; clear it before preparing
     ///
     /// # Errors
     /// [`SealError::Cipher`], [`SealError::Forked`].
@@ -94,7 +93,7 @@ impl FrameWriter {
         self.cursor.next.logical_offset
     }
 
-    /// Length of the file once everything given out so far is written, in stored bytes, header area included.
+    /// Length of the file once everything returned so far is written, in stored bytes, header area included.
     #[must_use]
     pub fn stored_bytes(&self) -> u64 {
         self.cursor.next.stored_offset
@@ -151,14 +150,14 @@ impl FrameWriter {
     }
 }
 
-/// What the reader makes of the bytes at its place.
+/// How the reader sees the bytes at its position.
 #[derive(Clone, Copy, Debug)]
 enum State {
     /// At a frame.
     Frame,
     /// A frame that was not synced lost a sector; nothing after it counts.
     Torn {
-        /// Whether all that was seen from its beginning on is zero.
+        /// Whether everything seen from its beginning on is zero.
         unwritten: bool,
     },
     /// A frame failed.
@@ -178,8 +177,8 @@ enum Version {
 impl FrameReader {
     /// A reader at the first frame, right after the header area.
     ///
-    /// - `synced_bytes`: how much of the file is known to be on stable storage, in stored bytes; 0 if nobody knows. Of
-    ///   a file of version 1 its own header says it
+    /// - `synced_bytes`: how much of the file is known to be on stable storage, in stored bytes; 0 if unknown. A file
+    ///   of version 1 records it in its own header
     ///
     /// # Errors
     /// [`SealError::WrongLayout`].
@@ -190,7 +189,7 @@ impl FrameReader {
         }))
     }
 
-    /// Where in the file to read on: the byte after the last one handed over.
+    /// Where in the file to continue reading: the byte after the last one handed over.
     #[must_use]
     pub fn next_offset(&self) -> u64 {
         match &self.0 {
@@ -217,7 +216,7 @@ impl FrameReader {
         }
     }
 
-    /// Hands over the stored bytes that follow those handed over before; the first come right after the header area.
+    /// Hands over the stored bytes that follow those handed over before; the first are right after the header area.
     pub fn push(&mut self, stored: &[u8]) {
         match &mut self.0 {
             Version::One(reader) => reader.push(stored),
@@ -225,8 +224,8 @@ impl FrameReader {
         }
     }
 
-    /// The next frame, or None if more stored bytes are needed. At the end of the file ask [`FrameReader::end`] how
-    /// it ended; a file that still grows may be read on later.
+    /// The next frame, or None if more stored bytes are needed. At the end of the file ask [`FrameReader::end`] how it
+    /// ended; if the file still grows, reading may continue later.
     ///
     /// # Errors
     /// [`SealError::Frame`], again on every further call; nothing after a damaged frame can be read.
@@ -237,7 +236,7 @@ impl FrameReader {
         }
     }
 
-    /// How the file ends, once every stored byte was handed over and [`FrameReader::next_frame`] gave None.
+    /// How the file ends, once every stored byte was handed over and [`FrameReader::next_frame`] returned None.
     ///
     /// # Errors
     /// [`SealError::Frame`] if a frame was damaged; [`SealError::CutShort`] if more than this was synced.
@@ -311,7 +310,7 @@ impl Reader {
         if unused.len() < stored_bytes {
             return Ok(None);
         }
-        // a failed opening wipes the data, so look before
+        // a failed opening wipes the data, so look first
         let lost = lost_sector(place.stored_offset, unused, stored_bytes);
         let keyed = self.file.segment(place.segment)?;
         let nonce = place.nonce(keyed.nonce_bytes(), random);
@@ -332,10 +331,10 @@ impl Reader {
         }
     }
 
-    /// Takes the frame at `place` for torn if it may be, and else for damaged.
+    /// Treats the frame at `place` as torn if it may be, and otherwise as damaged.
     fn fail(&mut self, place: FramePlace, lost: bool) -> Result<Option<Frame<'_>>, SealError> {
         if lost && place.stored_offset >= self.synced_bytes {
-            // a head that is not zero is not: only a body was opened in place, and wiped
+            // a head that was not zero still is not: only a body was opened in place, and wiped
             self.state = State::Torn { unwritten: is_zero(&self.buffer[self.used..]) };
             self.used = self.buffer.len();
             return Ok(None);
@@ -363,8 +362,8 @@ fn is_zero(bytes: &[u8]) -> bool {
     bytes.iter().all(|byte| *byte == 0)
 }
 
-/// Whether a sector that the frame at `offset` lies in was never written since the frame was: what the frame has of it,
-/// and what follows there, is all zero.
+/// Whether a sector that holds part of the frame at `offset` has not been written since the frame was: the frame's part
+/// of it, and what follows there, is all zero.
 ///
 /// - `stored`: the stored bytes from the frame's beginning on, of which the frame takes `frame_bytes`
 fn lost_sector(offset: u64, stored: &[u8], frame_bytes: usize) -> bool {

@@ -26,7 +26,7 @@ pub(crate) const SLOT_BYTES: usize = 512;
 /// From one copy to the next, in bytes.
 pub(crate) const SLOT_STRIDE: usize = 4096;
 
-/// What every sealed file begins with. The first byte is no text, the last one is changed by a transfer as text.
+/// What every sealed file begins with. The first byte is not text; the last one is changed by a transfer as text.
 pub const MAGIC: [u8; 8] = *b"\x89SEALST\n";
 
 /// The format version written, and the newest that is read.
@@ -73,9 +73,9 @@ pub(crate) const MARK_AT: usize = 2048;
 /// Length of that mark, in bytes.
 pub(crate) const MARK_BYTES: usize = TAG_BYTES;
 
-/// What changes in a slot when the data key is wrapped under another key, by format version. In version 1 salt to tag,
-/// with the key's name between; the record of what was synced, which a writer may be rewriting, lies behind it. From
-/// version 2 on the whole slot, so that one that was lost is written anew.
+/// What changes in a slot when the data key is wrapped under another key, by format version. In version 1, salt to tag,
+/// with the key's name between; the record of what was synced, which a writer may be rewriting, comes after it. From
+/// version 2 on, the whole slot, so that one that was lost is rewritten.
 pub(crate) const fn rewrapped(format_version: u16) -> Range<usize> {
     if format_version == 1 { SALT_AT..TAG_END } else { 0..SLOT_BYTES }
 }
@@ -96,7 +96,7 @@ pub enum Layout {
 }
 
 impl Layout {
-    /// How messages call it: `pages` or `frames`.
+    /// What messages call it: `pages` or `frames`.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -155,7 +155,7 @@ pub(crate) struct Parts {
     pub(crate) tag: [u8; TAG_BYTES],
     /// Version 1: the record of what was synced, zeros in a paged file.
     pub(crate) synced: [u8; SYNCED_RECORD_BYTES],
-    /// Where the slot lies, in stored bytes from the beginning of the file.
+    /// Where the slot is, in stored bytes from the beginning of the file.
     pub(crate) offset: usize,
 }
 
@@ -168,7 +168,7 @@ pub fn is_sealed(prefix: &[u8]) -> bool {
 
 /// Reads what a header says without any key, and so without knowing that it is genuine.
 ///
-/// `header`: the first [`HEADER_BYTES`] bytes of the file, or all there are of a shorter file.
+/// `header`: the first [`HEADER_BYTES`] bytes of the file, or all of a shorter file.
 ///
 /// # Errors
 /// [`SealError::NotSealed`], [`SealError::Unfinished`] if the header is cut short, [`SealError::UnsupportedVersion`],
@@ -177,8 +177,8 @@ pub fn inspect(header: &[u8]) -> Result<HeaderInfo, SealError> {
     parse(header).map(|mut copies| copies.swap_remove(0).info)
 }
 
-/// The keys that the copies of a header name: more than one while a rotation is at work, or after one was killed.
-/// Whoever retires a key must look at all of them.
+/// The keys that the copies of a header name: more than one while a rotation is running, or after one was killed.
+/// Before a key is retired, all of them must be checked.
 ///
 /// # Errors
 /// As [`inspect`].
@@ -188,7 +188,7 @@ pub fn keys_named(header: &[u8]) -> Result<Vec<KeyRef>, SealError> {
     Ok(keys)
 }
 
-/// Whether both copies of a header are the same, as they are but while a key is being rotated, or after one was
+/// Whether both copies of a header are the same, as they are except while a key is being rotated, or after one was
 /// damaged. True for version 1, which has one copy.
 #[must_use]
 pub fn copies_agree(header: &[u8]) -> bool {
@@ -196,13 +196,13 @@ pub fn copies_agree(header: &[u8]) -> bool {
     inspect(header).is_ok_and(|info| info.format_version == 1) || (first.is_some() && first == second)
 }
 
-/// The copies of the header that can be ones, the one wrapped last first. At least one.
+/// The copies of the header that parse as one, the one wrapped last first. At least one.
 pub(crate) fn parse(header: &[u8]) -> Result<Vec<Parts>, SealError> {
     let first = parse_slot(header, 0);
     if first.as_ref().is_ok_and(|parts| parts.info.format_version == 1) {
         return first.map(|parts| vec![parts]);
     }
-    // the second copy stands in for a first one that is damaged, and only then speaks alone
+    // the second copy replaces a damaged first one, and only then counts alone
     let second = header.get(SLOT_STRIDE..).filter(|second| second.starts_with(&MAGIC));
     let second = second.map(|second| parse_slot(second, SLOT_STRIDE));
     let mut copies: Vec<Parts> = Vec::with_capacity(2);
@@ -219,7 +219,7 @@ pub(crate) fn parse(header: &[u8]) -> Result<Vec<Parts>, SealError> {
         copies.push(parts);
     }
     if copies.is_empty() {
-        return Err(failed.expect("a copy that is none failed"));
+        return Err(failed.expect("without a copy, the first slot failed"));
     }
     if header.len() < HEADER_BYTES {
         return Err(SealError::Unfinished {
@@ -232,13 +232,13 @@ pub(crate) fn parse(header: &[u8]) -> Result<Vec<Parts>, SealError> {
     let mark = if grows { MARK_AT..MARK_AT + MARK_BYTES } else { MARK_AT..MARK_AT };
     for gap in [SLOT_BYTES..mark.start, mark.end..SLOT_STRIDE, SLOT_STRIDE + SLOT_BYTES..HEADER_BYTES] {
         if header[gap].iter().any(|byte| *byte != 0) {
-            return Err(SealError::Damaged { found: "bytes that version 2 leaves zero are not".into() });
+            return Err(SealError::Damaged { found: "bytes that version 2 leaves zero are nonzero".into() });
         }
     }
     Ok(copies)
 }
 
-/// Takes the slot at the beginning of `header` apart; it lies at `offset` of the file.
+/// Takes the slot at the beginning of `header` apart; it is at `offset` in the file.
 fn parse_slot(header: &[u8], offset: usize) -> Result<Parts, SealError> {
     let damaged = |found: &str| Err(SealError::Damaged { found: found.into() });
     let known = header.len().min(MAGIC.len());
@@ -268,7 +268,7 @@ fn parse_slot(header: &[u8], offset: usize) -> Result<Parts, SealError> {
         _ => [WRAPPING_END..STORE_AT, END..SYNCED_AT, SYNCED_AT..SLOT_BYTES],
     };
     if !RESERVED.into_iter().chain(gaps).all(zero) {
-        return damaged(&format!("bytes that version {format_version} leaves zero are not"));
+        return damaged(&format!("bytes that version {format_version} leaves zero are nonzero"));
     }
     let page_bytes = u32::from_be_bytes(take(slot, PAGE_BYTES_AT));
     let layout = match slot[LAYOUT_AT] {

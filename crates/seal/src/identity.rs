@@ -1,5 +1,5 @@
-//! What a sealed file is within its store: kind, number and the store's own id, as its header says and as the engine's
-//! name for it says. Not here: which files a store has (`catalogue`).
+//! What a sealed file is within its store: kind, number and the store's own id, as given by its header and by the
+//! engine's name for it. Not here: which files a store has (`catalogue`).
 
 /// Length of a store id, in bytes.
 pub const STORE_ID_BYTES: usize = 16;
@@ -44,7 +44,7 @@ impl Kind {
         Self::CODES.into_iter().find(|(_, known)| *known == code).map(|(kind, _)| kind)
     }
 
-    /// How messages call it.
+    /// What messages call it.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {

@@ -1,13 +1,14 @@
 #![forbid(unsafe_code)]
 //! Sealed files: authenticated encryption for whole files, as pages or as append-only frames.
 //!
-//! Pure: byte slices in, byte slices out. The bytes of both formats stand in `docs/formats.md`. Not here: files,
-//! offsets on disk, retries (`adapters/*` read and write), ciphers (`sealstone-cipher`), keys (`sealstone-keys`).
+//! Pure: byte slices in, byte slices out. Both formats are described byte by byte in `docs/formats.md`. Not here:
+//! files, offsets on disk, retries (`adapters/*` read and write), ciphers (`sealstone-cipher`), keys
+//! (`sealstone-keys`).
 //!
 //! A sealed file begins with a header of [`HEADER_BYTES`] that names cipher, key and layout, says what the file is
 //! within its store ([`identity`]), and carries the file's own data key, wrapped. Then come pages ([`paged`]: tables,
-//! small control files) or frames ([`frame`]: logs). Which files a directory has, its [`catalogue`] says. Engines that
-//! seal single blocks and tell nothing of their place have a format of their own, [`engine_page`].
+//! small control files) or frames ([`frame`]: logs). Which files a directory has is recorded in its [`catalogue`].
+//! Engines that seal single blocks without giving their place have their own format, [`engine_page`].
 //!
 //! A file is written once, front to back, by the one writer that [`SealedFile::create`] allows; so no counter is
 //! ever used twice under one key.

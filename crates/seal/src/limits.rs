@@ -10,11 +10,11 @@ pub const PAGE_BYTES_MAX: u32 = 64 << 10;
 /// Most data in one frame, in bytes; longer portions are split. Bounds what a reader must hold.
 pub const FRAME_BYTES_MAX: u32 = 1 << 20;
 
-/// How many logs and manifests may be under way at once with a slot of their own; what is synced of further ones
-/// becomes a frame.
+/// How many logs and manifests may be in use at once with their own slot; what is synced of further ones becomes a
+/// frame.
 pub const SLOTS: u16 = 256;
 
-/// Length of one slot, in bytes: a divisor of a sector, so that no slot lies in two.
+/// Length of one slot, in bytes: a divisor of a sector, so that no slot spans two.
 pub(crate) const SLOT_BYTES: u64 = 64;
 
 /// Length of all slots, each twice, in bytes.

@@ -40,7 +40,7 @@ pub use crate::limits::{PAGE_BYTES_MAX, PAGE_BYTES_MIN};
 use crate::segment::nonce;
 use crate::{SealError, SealedFile, TAG_BYTES};
 
-/// Page length to take when nothing speaks for another: long enough that tags and key streams cost little, short
+/// Page length to use when there is no reason for another: long enough that tags and key streams cost little, short
 /// enough that reading one record does not decrypt much more than a block of the engine.
 pub const PAGE_BYTES_DEFAULT: u32 = 16 << 10;
 
@@ -64,7 +64,7 @@ pub fn stored_bytes(page_bytes: u32, logical_bytes: u64) -> u64 {
 }
 
 /// Bytes of data in a whole paged file whose header says `info` and whose length on disk is `stored_bytes`. Only
-/// arithmetic: whether the last page is really there, [`Pages::open`] finds out.
+/// arithmetic: whether the last page is really there is for [`Pages::open`] to find out.
 ///
 /// # Errors
 /// [`SealError::WrongLayout`]; [`SealError::Unfinished`] if no finished file has this length.
@@ -72,7 +72,7 @@ pub fn logical_bytes(info: &HeaderInfo, stored_bytes: u64) -> Result<u64, SealEr
     Shape::new(info, stored_bytes).map(|shape| shape.logical_bytes)
 }
 
-/// How many pages a file has, and where they lie.
+/// How many pages a file has, and where they are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shape {
     header_bytes: u64,
@@ -129,7 +129,7 @@ impl Shape {
         self.pages
     }
 
-    /// Where page `page` lies, ciphertext and tag.
+    /// Where page `page` is, ciphertext and tag.
     ///
     /// # Panics
     /// If the file has no such page.
@@ -139,7 +139,7 @@ impl Shape {
         Stored { offset: self.page_offset(page), bytes: self.data_bytes(page) + TAG_BYTES }
     }
 
-    /// Where the last page lies: what [`Pages::open`] wants to see.
+    /// Where the last page is: what [`Pages::open`] needs.
     #[must_use]
     pub fn last_page(&self) -> Stored {
         self.page(self.pages - 1)
@@ -183,7 +183,7 @@ pub struct Pages {
 }
 
 impl Pages {
-    /// Opens the last page, which proves that the file is whole, and so the file.
+    /// Opens the file through its last page, which proves that the file is whole.
     ///
     /// - `stored_bytes`: length of the file on disk
     /// - `last_page`: the stored bytes at [`Shape::last_page`], opened in place
@@ -218,7 +218,7 @@ impl Pages {
     }
 
     /// The pages of a file whose end was not proven, for looking at what is left of a damaged one. Each page still
-    /// authenticates, but that the file is whole does not follow.
+    /// authenticates, but it does not follow that the file is whole.
     ///
     /// # Errors
     /// Those of [`Shape::of`].
@@ -288,7 +288,7 @@ impl Pages {
         }
     }
 
-    /// Where the `bytes` of data from `offset` on lie; fewer if the file ends before.
+    /// Where the `bytes` of data from `offset` on are; fewer if the file ends earlier.
     ///
     /// # Errors
     /// [`SealError::PastEnd`] if `offset` is beyond the end. Right at the end is an empty span of no pages.
@@ -320,7 +320,7 @@ impl Pages {
     /// - `out`: receives `span.bytes` bytes; at least as long
     ///
     /// # Errors
-    /// As [`Pages::open_page`], or [`SealError::Page`] if `stored` is too short. `out` then holds nothing of the file.
+    /// As [`Pages::open_page`], or [`SealError::Page`] if `stored` is too short. `out` then holds none of the file.
     ///
     /// # Panics
     /// If `out` is shorter than `span.bytes`.
@@ -368,7 +368,7 @@ impl Pages {
     }
 }
 
-/// The one writer of a new paged file: takes data in any portions, gives stored bytes.
+/// The one writer of a new paged file: takes data in any portions, returns stored bytes.
 ///
 /// A full page is sealed once more data follows it, the last page at [`PageWriter::finish`]; nothing is sealed twice.
 /// So up to a page of data waits here, and a file that was never finished does not open.

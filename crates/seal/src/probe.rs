@@ -1,4 +1,4 @@
-//! Whether a key can be had and used, and how long that takes: what sealing a file and opening it again ask of a key
+//! Whether a key can be obtained and used, and how long that takes: what sealing and reopening a file require of a key
 //! source. Not here: how a source is opened (`sealstone_keys::source`).
 
 use std::time::{Duration, Instant};

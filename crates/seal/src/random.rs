@@ -18,9 +18,9 @@ thread_local! {
     static POOL: RefCell<([u32; DRAWN], usize)> = const { RefCell::new(([0; DRAWN], DRAWN)) };
 }
 
-/// 32 random bits for a nonce whose counter alone makes it unique. They are for the case that counters run twice from
-/// one memory image: a virtual machine that was resumed from the same snapshot twice. Words that were drawn before the
-/// snapshot are the same in both; so the time of the call, in nanoseconds, is mixed in.
+/// 32 random bits for a nonce whose counter alone makes it unique. They cover the case where counters run twice from
+/// one memory image: a virtual machine resumed from the same snapshot twice. Words that were drawn before the snapshot
+/// are the same in both; so the time of the call, in nanoseconds, is mixed in.
 pub(crate) fn nonce_bits() -> Result<u32, SealError> {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos() as u64);
     let time = (now.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as u32;

@@ -1,4 +1,4 @@
-//! Puts the header of a sealed file under another key-encryption key: the data key is wrapped anew, and nothing else of
+//! Puts the header of a sealed file under another key-encryption key: the data key is rewrapped, and nothing else in
 //! the file changes. Not here: writing the new bytes into the file (`adapters/*`).
 
 use sealstone_cipher::backend::Backend;
@@ -15,7 +15,7 @@ use crate::random::fill_random;
 /// At most one sector for each copy. The copies must be written in order, and each must be on stable storage
 /// before the next one is begun: then one of them is whole at any time.
 ///
-/// Aligned so that it lies in one page of memory, from which the operating system copies it as a whole.
+/// Aligned so that it is within one page of memory, from which the operating system copies it as a whole.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[repr(align(512))]
 pub struct Rewrapped {
@@ -38,10 +38,10 @@ impl Rewrapped {
 ///
 /// - `keys`: must hold a key that the header names
 /// - `to`: the key that the file is to be under, and its secret
-/// - `header`: the first [`crate::HEADER_BYTES`] bytes of the file, or all there are of a shorter file
+/// - `header`: the first [`crate::HEADER_BYTES`] bytes of the file, or all of a shorter file
 ///
-/// Returns nothing if every copy of the header is whole and names that key already. What is returned was opened again
-/// before, since the header holds the only copies of the data key.
+/// Returns nothing if every copy of the header is whole and names that key already. What is returned was first opened
+/// again, since the header holds the only copies of the data key.
 ///
 /// # Errors
 /// Those of [`crate::SealedFile::open`]: also when `header` was read while another process re-wrapped it, and is a
@@ -60,7 +60,7 @@ pub fn rewrap(
     let current = |copy: &header::Parts| copy.info.key == *key && copy.info.wrapping == wrapping;
     if copies.len() == wanted && copies.iter().all(current) {
         let own = OneKey { key, kek };
-        // a single copy is taken at its word, as whoever opens the file finds out; of two, one may be damaged
+        // a single copy is taken at its word, since opening the file will tell; of two, one may be damaged
         if wanted == 1 || copies.iter().all(|copy| unwrap(&own, copy, backend).is_ok()) {
             return Ok(None);
         }
@@ -109,6 +109,6 @@ impl KeySource for OneKey<'_> {
     }
 
     fn describe(&self) -> String {
-        "the key it is to be under".into()
+        "the key being rotated to".into()
     }
 }

@@ -1,5 +1,5 @@
-//! Segments: how one file stays within what its cipher allows under one key. Each stretch of a file (a segment) has
-//! a subkey of its own; here the keyed ciphers are kept, one a segment, so that a page costs no key setup.
+//! Segments: how one file stays within what its cipher allows under one key. Each stretch of a file (a segment) has its
+//! own subkey; the keyed ciphers are kept here, one per segment, so that a page costs no key setup.
 //!
 //! Not here: how long a segment is (`header`) and how subkeys are derived (`file`).
 
@@ -22,7 +22,8 @@ type Slot = OnceLock<Protected<dyn Aead>>;
 /// has one for every 8 MB, each with a key schedule of 34 to 50 KB in the memory for keys: about half a percent of the
 /// data that was used.
 pub(crate) struct SegmentKeys {
-    /// In which process: a forked child has the counters of its parent and would seal under the same nonces.
+    /// The process they were made in: a forked child has the counters of its parent and would seal under the same
+    /// nonces.
     made_in: Generation,
     runs: [OnceLock<Box<[Slot]>>; RUNS],
 }

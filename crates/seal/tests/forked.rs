@@ -1,4 +1,4 @@
-//! What a process that was forked from the one that seals must not do: seal under the same keys and nonces.
+//! What a process forked from the one that seals must not do: seal under the same keys and nonces.
 #![cfg(target_os = "linux")]
 
 use std::sync::Arc;
@@ -16,8 +16,8 @@ use sealstone_seal::{Layout, SealError, SealedFile};
 
 /// Parent and child have one salt and one counter.
 #[test]
-fn engine_pages_are_sealed_by_one_process_alone() {
-    in_own_process(module_path!(), "engine_pages_are_sealed_by_one_process_alone", || {
+fn only_one_process_seals_engine_pages() {
+    in_own_process(module_path!(), "only_one_process_seals_engine_pages", || {
         for name in ["aes-256", "3des"] {
             let keys = EphemeralKey::new().unwrap();
             let (current, _) = keys.current().unwrap();
@@ -47,8 +47,8 @@ fn engine_pages_are_sealed_by_one_process_alone() {
 
 /// Parent and child have one data key, and write the same page and the same byte of a log next.
 #[test]
-fn a_file_is_written_by_one_process_alone() {
-    in_own_process(module_path!(), "a_file_is_written_by_one_process_alone", || {
+fn only_one_process_writes_a_file() {
+    in_own_process(module_path!(), "only_one_process_writes_a_file", || {
         let forked = |outcome: Result<(), SealError>| matches!(outcome, Err(SealError::Forked(_)));
         let keys = EphemeralKey::new().unwrap();
         for name in ["aes-256", "3des"] {
@@ -61,7 +61,7 @@ fn a_file_is_written_by_one_process_alone() {
             let mut stored = [Vec::new(), Vec::new(), Vec::new()];
             pages.append(&data, &mut stored[0]).unwrap();
             frames.append(&data, &mut stored[1]).unwrap();
-            // short enough that key stream for more is there
+            // short enough that key stream for more is made
             ahead.append(&data[..100], &mut stored[2]).unwrap();
             let sealed = stored.clone();
             in_children(|| {
@@ -80,8 +80,8 @@ fn a_file_is_written_by_one_process_alone() {
 
 /// A child does not say for its parent how much of a log was synced.
 #[test]
-fn what_was_synced_is_recorded_by_one_process_alone() {
-    in_own_process(module_path!(), "what_was_synced_is_recorded_by_one_process_alone", || {
+fn only_one_process_records_what_was_synced() {
+    in_own_process(module_path!(), "only_one_process_records_what_was_synced", || {
         let (keys, catalogue, mut stored) = (EphemeralKey::new().unwrap(), Catalogue::new().unwrap(), Vec::new());
         for name in ["aes-256", "3des"] {
             let cipher = cipher(name).unwrap();

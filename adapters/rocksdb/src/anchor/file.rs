@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::{Anchor, AnchorError, Mark};
 
-/// An anchor in a file of its own, which must not lie where the store does.
+/// An anchor in its own file, which must not be where the store is.
 #[derive(Clone, Debug)]
 pub struct FileAnchor {
     path: PathBuf,

@@ -6,11 +6,11 @@ use sealstone_keys::kmip::{KmipError, Note};
 
 use super::{Anchor, AnchorError, Mark};
 
-/// An anchor on a key server: a text that an object of its own there keeps, as application specific information.
+/// An anchor on a key server: a text that a separate object there keeps, as application specific information.
 ///
-/// A mark takes the place of an older one of the same store alone. Where the server speaks KMIP 2.x, it sees to that;
-/// where it speaks KMIP 1.x, the mark is read right before. One connection is kept from call to call. Several servers
-/// in one address must show a change on one of them on all at once: the mark on one that lags is an older mark.
+/// A mark replaces only an older one of the same store. Where the server speaks KMIP 2.x, it ensures that; where it
+/// speaks KMIP 1.x, the mark is read right before. One connection is kept from call to call. Several servers in one
+/// address must show a change to one of them on all of them at once: the mark on one that lags is an older mark.
 #[derive(Debug)]
 pub struct KmipAnchor {
     note: Note,
@@ -23,7 +23,7 @@ impl From<KmipError> for AnchorError {
 }
 
 impl KmipAnchor {
-    /// The anchor at `url`; its object is made when a mark is first written. Connects to nobody yet.
+    /// The anchor at `url`; its object is made when a mark is first written. Does not connect yet.
     ///
     /// - `url`: `kmip://host[:5696]/NAME?cert=…&key=…&ca=…`, or `kmip:FILE.toml` with the name as `key_id`; NAME is a
     ///   name that no key has, or the unique identifier of the object

@@ -15,7 +15,7 @@ use super::refusal::{Refusal, refuse};
 use super::sealer::{Changing, Reading};
 use crate::anchor::{Anchor, Mark};
 
-/// A catalogue is written anew once its changes take this many bytes more than what it began with.
+/// A catalogue is rewritten once its changes take this many bytes more than what it began with.
 const GROWTH_BYTES: u64 = 1 << 20;
 
 /// A directory that sealed files are in.
@@ -24,7 +24,7 @@ pub(super) struct Directory {
     /// None until it was looked for; `Some(None)` if there is no catalogue.
     loaded: Option<Option<Loaded>>,
     owned: bool,
-    /// Whether the user's anchor speaks of this directory: the one whose lock file was taken.
+    /// Whether the user's anchor covers this directory: the one whose lock file was taken.
     anchored: bool,
 }
 
@@ -37,7 +37,7 @@ struct Loaded {
     writing: Option<Writing>,
     /// Files whose removal waits for the catalogue to be on stable storage.
     removals: BTreeSet<String>,
-    /// Logs that were there when this process took the directory over and that nobody has read since.
+    /// Logs that were there when this process took the directory over and that have not been read since.
     found_logs: BTreeSet<String>,
 }
 
@@ -72,7 +72,7 @@ impl Directory {
         Self { path, loaded: None, owned: false, anchored: false }
     }
 
-    /// From now on the anchor, if there is one, speaks of this directory.
+    /// From now on the anchor, if there is one, covers this directory.
     pub(super) fn anchor(&mut self) {
         self.anchored = true;
     }
@@ -160,7 +160,7 @@ impl Directory {
         if checked.is_ok() || self.owned {
             return Ok(checked);
         }
-        // whoever owns the store may have made it since
+        // the owner of the store may have made it since
         self.reload(with)?;
         Ok(self.check_loaded(name, info))
     }
@@ -374,8 +374,8 @@ impl Directory {
         let directory = self.path.clone();
         let Some(known) = self.known_mut() else { return Ok(()) };
         if let Some(writing) = known.writing.as_mut().filter(|writing| writing.dirty) {
-            // one copy on stable storage is enough for a crash; the other one is against attackers, who see what is
-            // written
+            // one copy on stable storage is enough to survive a crash; the other one is against attackers, who see what
+            // is written
             writing.copies[0].sync()?;
             writing.dirty = false;
             self.advance_anchor(with)?;
@@ -392,7 +392,7 @@ impl Directory {
         if self.writing().is_some() { self.begin(with) } else { Ok(()) }
     }
 
-    /// Puts all on stable storage, before others may use the directory.
+    /// Puts everything on stable storage, before others may use the directory.
     pub(super) fn finish(&mut self, with: Changing<'_>) -> Result<(), Refusal> {
         self.make_durable(with)?;
         if let Some(writing) = self.known_mut().and_then(|known| known.writing.as_mut()) {
@@ -413,8 +413,8 @@ impl Directory {
         self.clear(name, with)?;
         let entry = Entry { slot: self.slot_for(name), ..live(info.file_id) };
         self.append(vec![Change::Put { name: name.to_owned(), entry }], with)?;
-        // A log that only a crash kept out of the catalogue would look like one that was added, and what survived of
-        // it would have to be left out. One sync for each log is little beside what is written to it.
+        // A log that only a crash kept out of the catalogue would look like one that was added, and what survived of it
+        // would have to be left out. One sync per log is little compared with what is written to it.
         if info.identity.kind == Kind::Log { self.make_durable(with) } else { Ok(()) }
     }
 
@@ -433,7 +433,7 @@ impl Directory {
         self.make_durable(with)
     }
 
-    /// Lists a file that is about to get the name `name` by a rename, beside the one that has it.
+    /// Lists a file that is about to get the name `name` by a rename, alongside the one that has it.
     pub(super) fn arrive(
         &mut self,
         name: &str,
@@ -508,7 +508,7 @@ impl Directory {
         Ok(true)
     }
 
-    /// Makes sure that nothing is at `name`, for good, so that a new file there is the only one.
+    /// Makes sure that nothing is left at `name`, for good, so that a new file there is the only one.
     fn clear(&mut self, name: &str, with: Changing<'_>) -> Result<(), Refusal> {
         let path = self.file(name);
         let listed = self.known().is_some_and(|known| known.catalogue.get(name).is_some());
@@ -521,8 +521,8 @@ impl Directory {
         Ok(with.files.sync_directory(&self.path)?)
     }
 
-    /// The log `name` was read up to `whole_bytes`, and whoever opens the store goes on from what it holds. The first
-    /// time, and if the log was there before, all of that is put on stable storage and is promised from now on.
+    /// The log `name` was read up to `whole_bytes`, and the opened store continues from what it holds. The first time,
+    /// and if the log was there before, all of that is put on stable storage and is promised from now on.
     pub(super) fn recovered(
         &mut self,
         name: &str,
@@ -554,7 +554,7 @@ impl Directory {
         let is_longer = *recorded < synced_bytes;
         *recorded = synced_bytes.max(*recorded);
         let Some(writing) = writing.as_mut().filter(|writing| !writing.broken) else {
-            // the next generation takes it from here
+            // the next generation takes it over from here
             return self.begin(with);
         };
         if !is_longer {
@@ -578,7 +578,7 @@ impl Directory {
         if writing.copies.iter_mut().try_for_each(|copy| copy.write(record.offset, &record.bytes)).is_ok() {
             return Ok(());
         }
-        // a catalogue that cannot be written where it lies may be written elsewhere
+        // a catalogue that cannot be written in place may be written elsewhere
         writing.broken = true;
         self.begin(with)
     }

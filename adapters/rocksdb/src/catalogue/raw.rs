@@ -11,15 +11,15 @@ pub(crate) struct RawError(pub(crate) String);
 
 /// Operations on stored files. Serves any number of threads at once.
 pub(crate) trait RawFiles: Send + Sync {
-    /// The first `bytes` bytes of the file at `path`, or all there are; None if there is no such file.
+    /// The first `bytes` bytes of the file at `path`, or all of a shorter one; None if there is no such file.
     fn read(&self, path: &str, bytes: usize) -> Result<Option<Vec<u8>>, RawError>;
     /// Puts a new file at `path`, in place of what is there, holding `bytes` on stable storage.
     fn create(&self, path: &str, bytes: &[u8]) -> Result<(), RawError>;
-    /// Opens an existing file for writing anywhere in it, also behind its end.
+    /// Opens an existing file for writing anywhere in it, even beyond its end.
     fn update(&self, path: &str) -> Result<Box<dyn RawUpdate>, RawError>;
     /// Gives the file `from` the name `to`, in place of what is there.
     fn rename(&self, from: &str, to: &str) -> Result<(), RawError>;
-    /// Removes a file; one that is not there is no error.
+    /// Removes a file; one that is not there is not an error.
     fn remove(&self, path: &str) -> Result<(), RawError>;
     /// Puts names in `directory` on stable storage.
     fn sync_directory(&self, directory: &str) -> Result<(), RawError>;
@@ -35,7 +35,7 @@ pub(crate) trait RawUpdate: Send {
     fn sync(&mut self) -> Result<(), RawError>;
 }
 
-/// The operating system's files, without an engine between.
+/// The operating system's files, without an engine in between.
 pub(crate) struct SystemFiles;
 
 fn cannot(attempt: &str, path: &str, error: &io::Error) -> RawError {

@@ -18,7 +18,7 @@ pub(crate) struct Sealer {
     pub(crate) backend: Backend,
     /// Whether files that are not sealed are read as they are.
     pub(crate) reads_plain: AtomicBool,
-    /// What remembers how new a store is, if the user has something for it.
+    /// What remembers how new a store is, if the user has set one up.
     pub(crate) anchor: Option<Arc<dyn Anchor>>,
 }
 

@@ -1,5 +1,5 @@
 //! The boundary for files that are kept in Rust: callbacks of `shim/base_fs.cc`, and environments on such files. Not
-//! here: what the files do (`simulated`, and whoever implements its trait).
+//! here: what the files do (`simulated`, and implementations of its trait).
 //!
 //! The rules of `ffi` hold here, too.
 
@@ -301,7 +301,7 @@ unsafe extern "C" fn base_list(
     }
 }
 
-/// Callbacks that take paths alone.
+/// Callbacks that take only paths.
 macro_rules! on_paths {
     ($($callback:ident => $method:ident ($($name:ident $bytes:ident),+);)*) => { $(
         /// # Safety

@@ -52,7 +52,7 @@ impl Drop for WriteBatch {
 }
 
 impl Db {
-    /// Writes all of `batch`, or nothing of it.
+    /// Writes all of `batch`, or none of it.
     ///
     /// # Errors
     /// As [`Db::put`].

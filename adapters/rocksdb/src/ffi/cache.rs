@@ -24,7 +24,7 @@ impl Cache {
         Self(NonNull::new(cache).expect(NO_MEMORY))
     }
 
-    /// Drops every entry that nobody is using.
+    /// Drops every entry that is not in use.
     pub(crate) fn empty(&self) {
         // SAFETY: rule *Owner*.
         unsafe { c::sealstone_cache_empty(self.0.as_ptr()) }

@@ -58,7 +58,7 @@ pub(super) unsafe fn from_bytes<'a>(bytes: c::Bytes) -> &'a [u8] {
 pub(super) struct Sink<'a> {
     /// Gets the position of the key, and the value, which lives during the call only.
     pub(super) found: &'a mut dyn FnMut(usize, &[u8]),
-    /// A panic of `found`, to go on once the shim has returned.
+    /// A panic of `found`, to be resumed once the shim has returned.
     pub(super) panic: Option<Box<dyn Any + Send>>,
 }
 

@@ -14,7 +14,7 @@ use super::env::{Env, IoCounts};
 use super::error::Error;
 use crate::meter::CipherWork;
 
-/// What a compaction does with table files that lie in the bottommost level already.
+/// What a compaction does with table files that are already in the bottommost level.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Bottommost {
     /// They stay as they are, where nothing from above has to be merged into them.
@@ -188,7 +188,7 @@ impl Db {
         self.put_locked(key, value, sync, self.transactions)
     }
 
-    /// As [`Db::put`]; without `locked` it pays no heed to transactions: for databases in which none is under way.
+    /// As [`Db::put`]; without `locked` it ignores transactions: for databases in which none is in progress.
     ///
     /// # Errors
     /// As [`Db::put`].
@@ -276,7 +276,7 @@ impl Db {
         (known != 0).then_some(value)
     }
 
-    /// Data block lookups since opening that the block cache answered, and that it did not.
+    /// Data block lookups since opening that the block cache answered, and those that it did not.
     pub fn cache_counts(&self) -> (u64, u64) {
         let (mut hits, mut misses) = (0, 0);
         // SAFETY: rule *Owner*.

@@ -11,7 +11,7 @@ use super::call::NO_MEMORY;
 use super::sealing::SEAL_OPS;
 use crate::file_system::SealedFiles;
 
-/// On what an environment stores its files.
+/// What an environment stores its files on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Base {
     /// The operating system's files.

@@ -1,4 +1,4 @@
-//! What RocksDB says of a call that failed. Not here: how it is asked (`call`).
+//! What RocksDB says about a call that failed. Not here: how it is asked (`call`).
 
 /// What RocksDB said when a call failed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -1,5 +1,5 @@
-//! The boundary for databases with column families and prepared transactions (`shim/families.cc`). Not here: on what
-//! files they are (`base`).
+//! The boundary for databases with column families and prepared transactions (`shim/families.cc`). Not here: what files
+//! they are on (`base`).
 //!
 //! The rules of `ffi` hold here, too.
 
@@ -109,7 +109,7 @@ pub struct FamilyWrite<'a> {
 #[derive(Debug)]
 pub struct FamilyDb {
     db: NonNull<RawFamilies>,
-    /// Of how many families it knows.
+    /// How many families it knows of.
     families: u32,
     // ended after the database
     env: Arc<Env>,
@@ -173,7 +173,7 @@ impl FamilyDb {
         writes.iter().map(raw).collect()
     }
 
-    /// Writes all of `writes`, or nothing of them; with `sync` they are on stable storage on return.
+    /// Writes all of `writes`, or none of them; with `sync` they are on stable storage on return.
     ///
     /// # Errors
     /// I/O, a full disk; then a crash may still leave them.

@@ -69,7 +69,7 @@ impl Iterator<'_> {
     /// Goes to the next entry; stays past the end.
     pub fn advance(&mut self) {
         if self.entry.valid != 0 {
-            // SAFETY: as in `first`; it stands on an entry.
+            // SAFETY: as in `first`; it is on an entry.
             unsafe { c::sealstone_iterator_next(self.iterator.as_ptr(), &mut self.entry) }
         }
     }
@@ -77,12 +77,12 @@ impl Iterator<'_> {
     /// Goes to the entry before; stays before the beginning.
     pub fn back(&mut self) {
         if self.entry.valid != 0 {
-            // SAFETY: as in `first`; it stands on an entry.
+            // SAFETY: as in `first`; it is on an entry.
             unsafe { c::sealstone_iterator_prev(self.iterator.as_ptr(), &mut self.entry) }
         }
     }
 
-    /// Key and value where it stands; nothing past either end and after a failure, which [`Iterator::status`] tells.
+    /// Key and value at its position; nothing past either end and after a failure, which [`Iterator::status`] reports.
     pub fn entry(&self) -> Option<(&[u8], &[u8])> {
         if self.entry.valid == 0 {
             return None;
@@ -91,7 +91,7 @@ impl Iterator<'_> {
         Some(unsafe { (from_bytes(self.entry.key), from_bytes(self.entry.value)) })
     }
 
-    /// Whether it came here without failure.
+    /// Whether it got here without failure.
     ///
     /// # Errors
     /// I/O, corruption, failed authentication: the iterator then stopped early.
@@ -109,7 +109,7 @@ impl Drop for Iterator<'_> {
 }
 
 impl Db {
-    /// An iterator over `range` as of now, standing nowhere yet.
+    /// An iterator over `range` as of now, not positioned yet.
     pub fn iterator(&self, range: Range<'_>) -> Iterator<'_> {
         let bound = |bound: Option<&[u8]>| bound.map_or(c::Bytes { data: ptr::null(), bytes: 0 }, as_bytes);
         let options = c::IteratorOptions {

@@ -46,7 +46,7 @@ pub(crate) enum LiveKind {
     Blob,
 }
 
-/// What came of rewriting a table.
+/// The outcome of rewriting a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Rewrite {
     /// A new file holds its content.
@@ -61,7 +61,7 @@ pub(crate) enum Rewrite {
 #[derive(Default)]
 struct LiveFiles {
     files: Vec<LiveFile>,
-    /// A panic of taking one in, to go on once the shim has returned.
+    /// A panic while adding one, to be resumed once the shim has returned.
     panic: Option<Box<dyn Any + Send>>,
 }
 
@@ -112,7 +112,7 @@ impl Db {
         got.map(|()| live.files)
     }
 
-    /// Rewrites the table `file`, got from [`Db::live_files`], on its own level, in this thread. Blobs are not
+    /// Rewrites the table `file`, obtained from [`Db::live_files`], on its own level, in this thread. Blobs are not
     /// rewritten.
     ///
     /// # Errors
@@ -142,10 +142,10 @@ impl Db {
         })
     }
 
-    /// While `on`, whoever rewrites a table moves its values out of blob files into new ones.
+    /// While `on`, rewriting a table moves its values out of blob files into new ones.
     ///
     /// # Errors
-    /// I/O: RocksDB writes changed options down.
+    /// I/O: RocksDB stores changed options.
     pub(crate) fn move_blobs(&self, on: bool) -> Result<(), Error> {
         // SAFETY: rule *Owner*.
         call(|error| unsafe { c::sealstone_db_move_blobs(self.db.as_ptr(), i32::from(on), error) })

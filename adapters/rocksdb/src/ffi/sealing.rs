@@ -1,5 +1,5 @@
-//! The callbacks of the sealed file system, which `shim/sealed_fs.cc` and the files beside it call. Not here: what they
-//! do (`file_system`, `catalogue`), what the catalogues are kept on (`stored_files`).
+//! The callbacks of the sealed file system, which `shim/sealed_fs.cc` and the files next to it call. Not here: what
+//! they do (`file_system`, `catalogue`), and what the catalogues are kept on (`stored_files`).
 //!
 //! The rules of `ffi` hold here, too.
 
@@ -53,7 +53,7 @@ impl RawRead for ShimFile<'_> {
     }
 }
 
-/// Runs the body of a callback; tells the shim of failures and panics.
+/// Runs the body of a callback; reports failures and panics to the shim.
 ///
 /// # Safety
 /// `message` points to a writable `Message`.
@@ -244,7 +244,7 @@ unsafe extern "C" fn seal_append(
 
 /// As `shim/sealstone.h` says of `appended`.
 extern "C" fn seal_appended(bytes: usize) {
-    // what went wrong in waiting is no reason not to write
+    // a failure while waiting is no reason not to write
     let _ = catch_unwind(|| pace::wrote(bytes));
 }
 

@@ -93,7 +93,7 @@ impl Transaction<'_> {
         call(|error| unsafe { c::sealstone_transaction_rollback(self.transaction.as_ptr(), error) })
     }
 
-    /// Begins anew, as a transaction of its own; what was not committed is rolled back.
+    /// Starts again, as a separate transaction; what was not committed is rolled back.
     pub fn restart(&mut self) {
         // SAFETY: rule *Owner* for both; it was begun on this database.
         unsafe {

@@ -1,9 +1,9 @@
 //! What is wrong with a MANIFEST or CURRENT. Not here: reading them.
 
-/// Why a MANIFEST or CURRENT says nothing.
+/// Why a MANIFEST or CURRENT cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum ManifestError {
-    /// No record that RocksDB writes.
+    /// Not a record that RocksDB writes.
     #[error("damaged at byte {offset}: {found}\nrestore the store from a backup")]
     Damaged {
         /// Byte of the content, from the beginning of the file.
@@ -11,7 +11,7 @@ pub(crate) enum ManifestError {
         /// What was found.
         found: String,
     },
-    /// It holds what only a newer RocksDB can mean.
+    /// It holds what only a newer RocksDB writes.
     #[error("written by a newer RocksDB: it holds {what}, which this program does not know\nuse a newer sealstone")]
     Newer {
         /// What.

@@ -22,14 +22,14 @@ enum Part {
     First,
     Middle,
     Last,
-    /// Nothing of a record: a kind that may be passed over.
+    /// Not part of a record: a kind that may be passed over.
     Ignored,
 }
 
 /// Takes a record and the place in the file where its last fragment begins.
 type Each<'a> = dyn FnMut(u64, &[u8]) -> Result<(), ManifestError> + 'a;
 
-/// Puts fragments together to records. Memory: the record that has begun, and less than a block.
+/// Puts fragments together into records. Memory: the record that has begun, and less than a block.
 pub(super) struct Records {
     /// Number of the file, as recyclable headers name it.
     file_number: u32,
@@ -73,12 +73,12 @@ impl Records {
         result
     }
 
-    /// Bytes at the end of the file that are no whole record: its writer was stopped there.
+    /// Bytes at the end of the file that are not a whole record: its writer was stopped there.
     pub(super) fn unfinished_bytes(&self) -> u64 {
         (self.pending.len() + self.begun.as_ref().map_or(0, Vec::len)) as u64
     }
 
-    /// Reads what stands at `from` in `pending`. Returns the bytes that it took, or nothing where more are needed.
+    /// Reads what is at `from` in `pending`. Returns how many bytes that took, or nothing where more are needed.
     fn fragment(&mut self, from: usize, record: &mut Each<'_>) -> Result<Option<usize>, ManifestError> {
         let pending = &self.pending[from..];
         if self.ended {
@@ -163,7 +163,7 @@ impl Records {
     }
 }
 
-/// A checksum as RocksDB stores it, so that a checksum over bytes that hold checksums is none of something simple.
+/// A checksum as RocksDB stores it, so that a checksum over bytes that hold checksums does not degenerate.
 fn masked(crc: u32) -> u32 {
     crc.rotate_right(15).wrapping_add(0xa282_ead8)
 }

@@ -1,5 +1,5 @@
-//! The live set as this crate reads it beside the engine's own, over stores of every shape, and what damage to a
-//! MANIFEST comes to. Not here: destroyed stores (`tests/verify.rs`).
+//! The live set as this crate reads it compared with the engine's own, over stores of every shape, and the effects of
+//! damage to a MANIFEST. Not here: destroyed stores (`tests/verify.rs`).
 
 use std::fs;
 use std::path::PathBuf;
@@ -18,7 +18,7 @@ use crate::env::{DbOptions, PlainEnv, SealedEnv};
 use crate::ffi::{Db, LiveKind};
 use crate::rest::{self, ComparedWith};
 
-/// Options under which nothing happens by itself, and values of 100 bytes lie in blob files.
+/// Options under which nothing happens by itself, and values of 100 bytes are in blob files.
 const STILL: &str = ";disable_auto_compactions=true;enable_blob_files=true;min_blob_size=100;\
                      enable_blob_garbage_collection=true;blob_garbage_collection_age_cutoff=1.0;\
                      blob_garbage_collection_force_threshold=1.0;level0_file_num_compaction_trigger=100";
@@ -80,7 +80,7 @@ impl Store {
         self.db = Some(self.env.open_stored(&self.path()).unwrap());
     }
 
-    /// One thing out of those that change the set of files.
+    /// One of the things that change the set of files.
     fn step(&mut self, rng: &mut SmallRng) -> &'static str {
         match rng.random_range(0..12) {
             0..4 => {
@@ -272,7 +272,7 @@ fn a_damaged_manifest_is_an_error_and_never_more() {
     let content = store.manifest();
     let edits = records(&content);
     assert_eq!(replayed(&written(&edits.iter().map(Vec::as_slice).collect::<Vec<_>>(), None)), replayed(&content));
-    // cut anywhere: what came before counts, and is no error once there is a database
+    // cut anywhere: what came before counts, and is not an error once there is a database
     let whole_from = (1..content.len()).find(|cut| replayed(&content[..*cut]).is_ok()).unwrap();
     for cut in (whole_from..content.len()).step_by(7) {
         replayed(&content[..cut]).unwrap_or_else(|error| panic!("cut at {cut}: {error}"));
@@ -402,7 +402,7 @@ fn every_way_of_writing_a_record_is_read() {
         ..VersionEdit::default()
     };
     assert_eq!(decode(&rest).unwrap(), want);
-    // what must be known and is not says that a newer RocksDB wrote it
+    // what must be known and is not shows that a newer RocksDB wrote it
     let newer = [
         field(500, &[]),
         field(103, &[numbered, field(66, &slice(b"")), v(1)].concat()),

@@ -1,11 +1,11 @@
 //! One record of a MANIFEST: a change of a database's set of files. Decodes all that RocksDB writes up to version 11
-//! and passes over what a later one marks as harmless. Not here: what all changes together come to (`manifest`).
+//! and passes over what a later one marks as harmless. Not here: what all changes add up to (`manifest`).
 //!
 //! Source: the tags and their values in RocksDB's `db/version_edit.h`, `db/wal_edit.h` and `db/blob`.
 
 use super::error::ManifestError;
 
-/// Tags with this bit are followed by a length, and a reader that does not know them passes over so many bytes.
+/// Tags with this bit are followed by a length, and a reader that does not know them passes over that many bytes.
 const TAG_MAY_BE_IGNORED: u32 = 1 << 13;
 /// Fields of a table with this bit must be known.
 const TABLE_FIELD_MUST_BE_KNOWN: u32 = 1 << 6;
@@ -14,7 +14,7 @@ const BLOB_FIELD_MUST_BE_KNOWN: u32 = 1 << 6;
 /// Most directories that tables of a column family are spread over.
 const PATHS_MAX: u8 = 4;
 
-/// What a record says of a table.
+/// What a record says about a table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Table {
     /// The number in its name.
@@ -23,13 +23,13 @@ pub(crate) struct Table {
     pub(crate) bytes: u64,
     /// Its level.
     pub(crate) level: u32,
-    /// In which of the directories of its column family it lies; 0 is the first.
+    /// Which of the directories of its column family it is in; 0 is the first.
     pub(crate) path_id: u8,
     /// Number of the oldest blob file that it refers to, if any.
     pub(crate) oldest_blob: Option<u64>,
 }
 
-/// What a record says of a blob file.
+/// What a record says about a blob file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Blob {
     /// The number in its name.
@@ -261,7 +261,7 @@ impl<'a> Input<'a> {
         self.varint(64, what)
     }
 
-    /// Bytes behind their own length.
+    /// Bytes preceded by their length.
     fn slice(&mut self, what: &str) -> Result<&'a [u8], ManifestError> {
         let bytes = self.varint32(what)? as usize;
         let (slice, rest) = self.rest.split_at_checked(bytes).ok_or_else(|| self.bad(what))?;

@@ -1,4 +1,4 @@
-//! The small files beside tables and logs: those that RocksDB writes once are copied and renamed into place, what a
+//! The small files alongside tables and logs: those that RocksDB writes once are copied and renamed into place, what a
 //! kill left of such copies is removed. Not here: when (`work`).
 
 use std::fs::{self, File};
@@ -14,8 +14,8 @@ use super::work::{Work, facts, names};
 use crate::catalogue::Refusal;
 use crate::file_system::{Failure, RawFailed, RawRead};
 
-/// The name of a copy before it gets its own. RocksDB sweeps leftovers of such names up when a database is opened, and
-/// takes this number itself only when it makes one.
+/// The name of a copy before it gets its own. RocksDB sweeps up leftovers of such names when a database is opened, and
+/// uses this number itself only when it makes one.
 const TEMPORARY: &str = "000001.dbtmp";
 /// The name under which RocksDB writes `IDENTITY` while it opens a database. It never sweeps this one up.
 const TEMPORARY_IDENTITY: &str = "000000.dbtmp";
@@ -24,7 +24,7 @@ const COPY_BYTES: usize = 64 << 10;
 
 impl Work<'_> {
     /// Rewrites the files that RocksDB writes once and then only reads, if at all. Its text log, which it keeps in the
-    /// clear beside a plain database, is one of them.
+    /// clear next to a plain database, is one of them.
     pub(super) fn control_files(&mut self) -> Result<(), ResealError> {
         let dir = self.db.dir().to_owned();
         self.finish_removals()?;
@@ -59,12 +59,12 @@ impl Work<'_> {
         self.files.catalogues().renew().map_err(|refusal| self.catalogue_failed(refusal))
     }
 
-    /// Whether RocksDB has removed the file at `path`, and it only waits for the catalogue to be on stable storage.
+    /// Whether RocksDB has removed the file at `path`, which only waits for the catalogue to be on stable storage.
     pub(super) fn is_leaving(&self, path: &Path) -> bool {
         self.files.catalogues().hides(&path.to_string_lossy())
     }
 
-    /// Removes what waits for that.
+    /// Removes the files that wait for that.
     pub(super) fn finish_removals(&self) -> Result<(), ResealError> {
         self.files.catalogues().make_durable().map_err(|refusal| self.catalogue_failed(refusal))
     }

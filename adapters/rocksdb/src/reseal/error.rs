@@ -9,8 +9,8 @@ use sealstone_keys::KeyError;
 use crate::directory::DirectoryError;
 use crate::rest::RestError;
 
-/// Why a database could not be resealed. What was resealed before stays so, and nothing is lost: resealing once more
-/// goes on from there.
+/// Why a database could not be resealed. What was resealed before stays so, and nothing is lost: resealing again
+/// continues from there.
 #[derive(Debug, thiserror::Error)]
 pub enum ResealError {
     /// The database was opened without sealing.
@@ -25,10 +25,10 @@ pub enum ResealError {
         /// The directory of the database.
         dir: PathBuf,
     },
-    /// The current key cannot be had; nothing was written.
+    /// The current key cannot be obtained; nothing was written.
     #[error(transparent)]
     Key(#[from] KeyError),
-    /// The next file would not fit on the device; nothing was written of it.
+    /// The next file would not fit on the device; none of it was written.
     #[error(
         "cannot reseal {}: it needs {} of space, and {} are free\n\
          free some space and reseal again: it resumes with this \

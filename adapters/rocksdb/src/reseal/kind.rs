@@ -17,7 +17,7 @@ pub(super) enum Kind {
     Written,
     /// Unfinished.
     Temporary,
-    /// None of RocksDB's.
+    /// Not one of RocksDB's.
     Foreign,
 }
 

@@ -30,7 +30,7 @@ pub struct Left {
 pub enum Why {
     /// It is part of the database, and its turn has not come.
     Unfinished,
-    /// RocksDB writes it anew when the database is opened the next time.
+    /// RocksDB rewrites it the next time the database is opened.
     NextOpening,
     /// It is no longer part of the database; RocksDB removes it once the last iterator over it ends, or at the next
     /// opening.
@@ -59,8 +59,8 @@ pub fn left(dir: &Path, cipher: &Cipher, key: &KeyRef) -> Result<Vec<Left>, Rest
     left_beside(dir, cipher, key, None)
 }
 
-/// As [`left`]; of an open database also which tables and blob files are part of it, and whether its newest log is what
-/// it should be.
+/// As [`left`]; for an open database, also which tables and blob files are part of it, and whether its newest log is
+/// what it should be.
 pub(super) fn left_beside(
     dir: &Path,
     cipher: &Cipher,

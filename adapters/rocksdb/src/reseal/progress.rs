@@ -1,4 +1,4 @@
-//! How far resealing has come, reported by the thread that works to the one that waits for it. Not here: the work
+//! How far resealing has got, reported by the thread that works to the one that waits for it. Not here: the work
 //! (`work`).
 
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -10,14 +10,14 @@ use crate::pace::Pace;
 /// How often progress is reported, and how often what is not free yet is tried again.
 pub(super) const TICK: Duration = Duration::from_millis(50);
 
-/// How far resealing has come.
+/// How far resealing has got.
 #[derive(Clone, Debug)]
 pub struct Progress {
     /// The file being rewritten; empty between files.
     pub file: String,
     /// Bytes that need no more work.
     pub done_bytes: u64,
-    /// Bytes that needed work at the beginning, or came to since.
+    /// Bytes that needed work at the beginning, or have come to need it since.
     pub total_bytes: u64,
 }
 
@@ -26,7 +26,7 @@ pub struct Progress {
 pub(super) struct Shared {
     pub(super) done_bytes: AtomicU64,
     pub(super) total_bytes: AtomicU64,
-    /// Name and bytes of the file at hand.
+    /// Name and bytes of the current file.
     file: Mutex<(String, u64)>,
 }
 

@@ -74,7 +74,7 @@ impl Work<'_> {
     pub(super) fn run(&mut self) -> Result<(), ResealError> {
         loop {
             self.pass()?;
-            // after a rotation meanwhile, what was rewritten under the key before is to be rewritten too
+            // after a rotation meanwhile, what was rewritten under the previous key is to be rewritten too
             if self.pace.is_stopped() || !self.is_key_old()? {
                 return Ok(());
             }
@@ -106,7 +106,7 @@ impl Work<'_> {
             tables?;
         }
         if !self.pace.is_stopped() {
-            // changed settings are written down in a new OPTIONS file, the one before may have been missed
+            // changed settings are stored in a new OPTIONS file, and the previous one may have been missed
             self.control_files()?;
             self.settle()?;
         }
@@ -140,7 +140,7 @@ impl Work<'_> {
         Ok(())
     }
 
-    /// The tables that are to be rewritten, deepest level first: what lies above may be merged down before its turn.
+    /// The tables that are to be rewritten, deepest level first: what is above may be merged down before its turn.
     fn tasks(&mut self) -> Result<Vec<Task>, ResealError> {
         let live = self.db.live_files().map_err(|error| self.explained(&error))?;
         let mut old_blobs: HashMap<u32, (u64, u64)> = HashMap::new();
@@ -156,7 +156,7 @@ impl Work<'_> {
         for file in live {
             let LiveKind::Table { oldest_blob, .. } = file.kind else { continue };
             let Some((bytes, current)) = self.look(&file) else { continue };
-            // A table names the oldest of its blob files only. Those behind it may be of the old kind as well.
+            // A table names only the oldest of its blob files. Later ones may be of the old kind as well.
             let newest_old_blob = old_blobs.get(&file.family).map(|(newest, _)| *newest);
             let has_old_blobs = oldest_blob.is_some_and(|oldest| newest_old_blob.is_some_and(|old| oldest <= old));
             if has_old_blobs {
@@ -198,8 +198,8 @@ impl Work<'_> {
 
     /// Whether there is less to do than before.
     fn rewrite(&mut self, task: &Task) -> Result<bool, ResealError> {
-        // RocksDB takes a failed compaction for a reason to write no more, so what can be foreseen is: that the key is
-        // there was just seen, and that there is room is now
+        // RocksDB stops writing after a failed compaction, so what can be checked beforehand is: that the key is there
+        // was checked just before, and that there is room is checked here
         let path = task.file.directory.join(&task.file.name);
         let needed_bytes = task.bytes + task.bytes / 16 + (1 << 20);
         if let Ok(device) = statvfs(&task.file.directory) {
@@ -321,7 +321,7 @@ pub(super) fn facts(path: &Path) -> io::Result<(u64, Option<Under>)> {
     let bytes = file.metadata()?.len();
     let mut header = Vec::with_capacity(HEADER_BYTES);
     file.take(HEADER_BYTES as u64).read_to_end(&mut header)?;
-    // what cannot be opened is reported by whoever opens it
+    // what cannot be opened is reported when it is opened
     Ok((bytes, inspect(&header).ok().map(|info| (info.cipher.id, info.key))))
 }
 
@@ -332,7 +332,7 @@ pub(super) fn names(dir: &Path) -> Result<Vec<String>, ResealError> {
     entries.map(|entry| Ok(entry.map_err(cannot)?.file_name().to_string_lossy().into_owned())).collect()
 }
 
-/// A number that no other key of a database is likely to carry.
+/// A number that no other key of a database is likely to have.
 fn random() -> u64 {
     use std::hash::{BuildHasher, RandomState};
     RandomState::new().hash_one(std::process::id())

@@ -1,4 +1,4 @@
-//! Directories of RocksDB's backup engine, in which the files of a database lie apart: `private/N` holds CURRENT,
+//! Directories of RocksDB's backup engine, in which the files of a database are kept apart: `private/N` holds CURRENT,
 //! MANIFEST and logs of backup `N`, `shared` or `shared_checksum` the tables and blob files of all backups, and
 //! `meta/N` lists what belongs to backup `N`. Not here: what the files hold (`rest`), live sets (`live_set`).
 
@@ -11,10 +11,10 @@ use super::stored::lengths;
 
 /// Longest list of the files of a backup.
 const META_BYTES_MAX: usize = 256 << 20;
-/// Directories in which files of several backups lie.
+/// Directories that hold files of several backups.
 const SHARED: [&str; 2] = ["shared_checksum", "shared"];
 
-/// The tables and blob files that the backups beside a directory share.
+/// The tables and blob files that the backups next to a directory share.
 pub(super) struct Shared {
     files: BTreeMap<u64, Vec<(PathBuf, u64)>>,
 }
@@ -45,7 +45,7 @@ pub(super) fn shared(dir: &Path) -> Option<Shared> {
     Some(Shared { files })
 }
 
-/// Where `dir` is the directory `meta` of backups, `files` what lies in it: the files that a backup lacks, and why.
+/// Where `dir` is the directory `meta` of backups and `files` what it contains: the files that a backup lacks, and why.
 pub(super) fn missing(dir: &Path, files: &[(&str, State)], contents: Contents<'_>) -> Vec<(PathBuf, String)> {
     let mut found = Vec::new();
     let root = match dir.parent() {

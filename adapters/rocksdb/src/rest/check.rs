@@ -1,4 +1,4 @@
-//! Whether one file is as it was sealed: every page and frame is opened, and the catalogue is asked for it. Not here:
+//! Whether one file is as it was sealed: every page and frame is opened, and the catalogue is asked about it. Not here:
 //! which files must be there (`live_set`).
 
 use std::fs::File;
@@ -36,7 +36,7 @@ impl Check<'_, '_> {
         let base = self.name.rsplit('/').next().unwrap_or(self.name);
         let (kind, _) = rocksdb_name(base);
         let path = self.path.to_string_lossy().into_owned();
-        // of an empty file the comparison with the live set says what is missing; of a log the catalogue does
+        // for an empty file the comparison with the live set says what is missing; for a log the catalogue does
         if stored_bytes == 0 && kind != Kind::Log {
             return Ok(());
         }
@@ -181,7 +181,7 @@ impl Check<'_, '_> {
     }
 
     fn fail_with(&mut self, error: &SealError) {
-        // RocksDB gives a file its name only once all of it is written; of what has none yet, nothing is ever read
+        // RocksDB gives a file its name only once all of it is written; a file without one is never read
         if self.name.ends_with(".dbtmp") && matches!(error, SealError::Unfinished { .. } | SealError::Page { .. }) {
             self.note("left unfinished by a writer that was stopped; nothing reads it".into());
             return;

@@ -1,4 +1,4 @@
-//! The whole content of one sealed file, read from the disk as it is and handed on piece by piece. Not here: what the
+//! The whole content of one sealed file, read from the disk as it is and passed on piece by piece. Not here: what the
 //! content means (`manifest`, `live_set`).
 
 use std::fs::File;
@@ -33,7 +33,7 @@ pub(super) enum Unread {
 pub(super) const NEXT: &str = "restore the store from a backup";
 
 impl Unread {
-    /// What to say of a file that could not be read. `role`: what it should do.
+    /// What to say about a file that could not be read. `role`: what it should do.
     pub(super) fn explain(self, role: &str) -> String {
         match self {
             Self::Missing => format!("missing: {role}\n{NEXT}"),
@@ -82,7 +82,7 @@ impl Contents<'_> {
         }
     }
 
-    /// All of the content of a small file, of which no more than `bytes_max` bytes are taken.
+    /// All of the content of a small file, of which no more than `bytes_max` bytes are accepted.
     pub(super) fn small(&self, path: &Path, bytes_max: usize) -> Result<Vec<u8>, Unread> {
         let mut content = Vec::new();
         self.each(path, &mut |piece| {
@@ -95,7 +95,7 @@ impl Contents<'_> {
         Ok(content)
     }
 
-    /// What is wrong with the seal of file `name` below `root`; nothing of one that is gone.
+    /// What is wrong with the seal of file `name` below `root`; nothing for one that is gone.
     pub(super) fn check(&self, root: &Path, name: &str) -> Vec<Finding> {
         let Self { keys, backend } = *self;
         let mut report = Verification::default();

@@ -1,5 +1,5 @@
-//! Why a directory cannot be looked at, checked or rotated. What is wrong with single files is no error but stands in
-//! reports.
+//! Why a directory cannot be looked at, checked or rotated. What is wrong with single files is not an error but is
+//! listed in reports.
 
 use std::io;
 use std::path::PathBuf;
@@ -20,7 +20,7 @@ pub enum RestError {
         /// What the operating system said.
         source: io::Error,
     },
-    /// A key that files are under, or the current one, cannot be had.
+    /// A key that files are under, or the current one, cannot be obtained.
     #[error(transparent)]
     Key(#[from] KeyError),
     /// The anchor cannot be read or written.
@@ -29,7 +29,7 @@ pub enum RestError {
     /// A catalogue cannot be read; the text says which, and why.
     #[error("{0}")]
     Catalogue(String),
-    /// A file cannot be read, so that cannot tell which key it is under.
+    /// A file cannot be read, so it is not known which key it is under.
     #[error("cannot read {}: {source}\n\
              without it the key it is under is not known; give this user access", file.display())]
     File {
@@ -58,7 +58,7 @@ pub enum RestError {
         /// What the operating system said.
         source: io::Error,
     },
-    /// Another rotation is at work.
+    /// Another rotation is running.
     #[error("another rotation is running in {}\nwait for it to end", dir.display())]
     Busy {
         /// The directory.

@@ -15,11 +15,11 @@ use super::stored::read_header;
 pub enum State {
     /// Sealed.
     Sealed(Sealed),
-    /// It holds nothing, as a lock file.
+    /// It holds nothing, like a lock file.
     Empty,
     /// It holds something in the clear.
     NotSealed,
-    /// It cannot be read, or begins as a sealed file and does not go on as one.
+    /// It cannot be read, or begins as a sealed file and does not continue as one.
     Unreadable {
         /// Why.
         why: String,
@@ -39,7 +39,7 @@ pub struct Sealed {
     pub key_id: String,
     /// Version of that key.
     pub key_version: u32,
-    /// Bytes of data in it; absent for frames, whose lengths only the key tells.
+    /// Bytes of data in it; absent for frames, whose lengths can be told only with the key.
     pub logical_bytes: Option<u64>,
 }
 

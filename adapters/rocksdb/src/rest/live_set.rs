@@ -1,6 +1,6 @@
 //! Whether a directory holds the database that its CURRENT and MANIFEST name: every table, blob file and log of the
-//! [live set](LiveSet), each of the right length. What each file holds is checked in `check`; not here either:
-//! what a MANIFEST says (`manifest`).
+//! [live set](LiveSet), each of the right length. Not here: what each file holds (`check`), what a MANIFEST says
+//! (`manifest`).
 //!
 //! A database may be in use meanwhile. It writes a file before its MANIFEST names it, and removes one after its
 //! MANIFEST has dropped it; so what is missing counts only if a MANIFEST read later still names it.
@@ -25,13 +25,13 @@ use crate::manifest::{self, LiveSet, Replay};
 const CURRENT_BYTES_MAX: usize = 4096;
 /// Longest OPTIONS file that is looked into.
 const OPTIONS_BYTES_MAX: usize = 16 << 20;
-/// Looks at a database that changes before what was found last counts.
+/// How often a changing database is looked at before what was found last counts.
 const LOOKS_MAX: u32 = 20;
 /// Pause between two looks.
 const PAUSE: Duration = Duration::from_millis(50);
 /// Beginnings of names that only the directory of a database holds.
 const TRACES: [&str; 5] = ["LOCK", "IDENTITY", "OPTIONS-", "MANIFEST-", "SEALSTONE-CATALOGUE"];
-/// Logs that lie outside of `root` because a database in it was opened with a `wal_dir`, with their lengths.
+/// Logs that are outside `root` because a database in it was opened with a `wal_dir`, with their lengths.
 pub(super) fn logs_elsewhere(root: &Path, files: &[(String, u64)], contents: Contents<'_>) -> Vec<(String, u64)> {
     let root = fs::canonicalize(root).unwrap_or_else(|_| root.to_owned());
     let mut logs = Vec::new();
@@ -46,8 +46,8 @@ pub(super) fn logs_elsewhere(root: &Path, files: &[(String, u64)], contents: Con
     logs
 }
 
-/// Compares the directories that `files`, named from `root` on, lie in, and adds what is found to `report`, which holds
-/// what was found in each file already.
+/// Compares the directories that hold `files`, named from `root` on, and adds what is found to `report`, which already
+/// holds what was found in each file.
 pub(super) fn compare(root: &Path, files: &[(String, u64)], contents: Contents<'_>, report: &mut Verification) {
     let directories = by_directory(files);
     let mut of_logs = BTreeSet::new();
@@ -73,7 +73,7 @@ pub(super) fn compare(root: &Path, files: &[(String, u64)], contents: Contents<'
     report.failures.append(&mut found);
 }
 
-/// The names in each directory. A name from the root on holds no leading slash: the others lie elsewhere.
+/// The names in each directory. A name from the root on holds no leading slash: the others are elsewhere.
 fn by_directory(files: &[(String, u64)]) -> BTreeMap<String, Vec<&str>> {
     let mut directories: BTreeMap<String, Vec<&str>> = BTreeMap::new();
     for (path, _) in files.iter().filter(|(path, _)| !path.starts_with('/')) {
@@ -91,7 +91,7 @@ struct Compare<'a> {
     dir: PathBuf,
     contents: Contents<'a>,
     report: &'a mut Verification,
-    /// Failures beside those of the check of each file.
+    /// Failures besides those of the check of each file.
     found: &'a mut Vec<Finding>,
 }
 
@@ -118,7 +118,7 @@ impl Compare<'_> {
             if look.failures.is_empty() {
                 break look;
             }
-            // what a look finds counts if the one after it, which reads CURRENT and MANIFEST anew, finds it too
+            // what a look finds counts if the next one, which reads CURRENT and MANIFEST again, finds it too
             let proven = before.is_some_and(|before| before == look.failures);
             if proven || looks == LOOKS_MAX {
                 break look;
@@ -145,8 +145,8 @@ impl Compare<'_> {
         self.compared(with);
     }
 
-    /// Judges again what the check of each file of this directory found, which may have met it half written. What is no
-    /// part of the live set harms nobody; what is was whole before the MANIFEST named it, so a second check tells.
+    /// Reconsiders what the check of each file of this directory found, which may have met it half written. What is not
+    /// part of the live set does no harm; what is was whole before the MANIFEST named it, so a second check tells.
     fn settle(&mut self, look: &Look) {
         let is_here = |finding: &Finding| finding.file.rsplit_once('/').unwrap_or(("", &finding.file)).0 == self.below;
         let (here, others): (Vec<_>, Vec<_>) =
@@ -173,7 +173,7 @@ impl Compare<'_> {
                 return look;
             }
         };
-        // listed after the MANIFEST was read, so that all that it names is there, unless it was dropped since
+        // listed after the MANIFEST was read, so that everything that it names is there, unless it was dropped since
         let present = lengths(&self.dir).unwrap_or_default();
         let shared = backup::shared(&self.dir);
         let mut elsewhere = 0;
@@ -184,7 +184,7 @@ impl Compare<'_> {
                 let shared = shared.as_ref().map(|shared| (shared, table.number, "sst"));
                 let wanted = Wanted { names: &names, bytes: table.bytes, what: &what, manifest: &manifest };
                 if let Some(failure) = self.wanted(&wanted, &present, shared) {
-                    // where those directories are, RocksDB writes nowhere
+                    // RocksDB does not record where those directories are
                     match table.path_id > 0 && failure.missing {
                         true => elsewhere += 1,
                         false => drop(look.failures.insert((failure.name, failure.what))),
@@ -352,7 +352,7 @@ impl Compare<'_> {
         }
     }
 
-    /// Looks at the files beside data, and names what is no part of the database.
+    /// Looks at the files other than data, and names what is not part of the database.
     fn control_files(&self, look: &mut Look, live: &LiveSet, manifest: &str, present: &BTreeMap<String, u64>) {
         let tables: BTreeSet<u64> = live.tables().map(|table| table.number).collect();
         let blobs: BTreeSet<u64> = live.blob_files().map(|(number, _)| number).collect();
@@ -366,7 +366,7 @@ impl Compare<'_> {
             let is_part = match (table, numbered(name, "blob")) {
                 (Some(number), _) => tables.contains(&number),
                 (_, Some(number)) => blobs.contains(&number),
-                // spoken of among the logs
+                // covered with the logs
                 _ if numbered(name, "log").is_some() => true,
                 _ => {
                     let known = ["CURRENT", "LOCK", "LOG", manifest];
@@ -384,7 +384,7 @@ impl Compare<'_> {
 
     /// Looks at a directory that has no CURRENT.
     fn without_current(&mut self, names: &[&str]) {
-        // of a directory that went away meanwhile there is nothing to say
+        // there is nothing to say about a directory that has disappeared meanwhile
         let Ok(present) = lengths(&self.dir) else { return };
         let stored: Vec<(&str, State)> = names
             .iter()
@@ -438,7 +438,7 @@ impl Compare<'_> {
         if self.below.is_empty() { name.to_owned() } else { format!("{}/{name}", self.below) }
     }
 
-    /// The same for any file: whole where it does not lie below the root.
+    /// The same for any file: the whole path if it is not below the root.
     fn shown(&self, path: &Path) -> String {
         let root = fs::canonicalize(self.root).unwrap_or_else(|_| self.root.to_owned());
         let below = path.strip_prefix(self.root).or_else(|_| path.strip_prefix(root)).unwrap_or(path);
@@ -478,7 +478,7 @@ fn numbered(name: &str, ending: &str) -> Option<u64> {
     digits.parse().ok()
 }
 
-/// The directory of the logs of the database in `dir`, where its OPTIONS name another one than `dir`.
+/// The directory of the logs of the database in `dir`, if its OPTIONS name one other than `dir`.
 ///
 /// # Errors
 /// OPTIONS that cannot be read.
@@ -495,7 +495,7 @@ fn log_directory(dir: &Path, contents: Contents<'_>) -> Result<Option<PathBuf>, 
     Ok(is_other.then_some(named))
 }
 
-/// A value of an OPTIONS file, in which a backslash stands before what would mean something else.
+/// A value of an OPTIONS file, in which a backslash precedes what would otherwise mean something else.
 fn unescaped(value: &str) -> String {
     let mut characters = value.chars();
     let mut plain = String::with_capacity(value.len());

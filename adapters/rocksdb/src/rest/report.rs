@@ -7,7 +7,7 @@ use serde::Serialize;
 /// Version of the reports.
 pub const SCHEMA: u32 = 1;
 
-/// How far [`verify`](super::verify) has come.
+/// How far [`verify`](super::verify) has got.
 #[derive(Clone, Copy, Debug)]
 pub struct Progress<'a> {
     /// The file being checked.
@@ -35,7 +35,7 @@ pub struct Verification {
     pub stored_bytes: u64,
     /// What the files of each directory were compared with.
     pub compared: Vec<Comparison>,
-    /// What an anchor said, where one was asked and the store is not older.
+    /// What an anchor said, if one was asked and the store is not older.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub anchor: Option<AnchorCheck>,
     /// Everything that is not as it was sealed.
@@ -51,7 +51,7 @@ impl Verification {
     }
 }
 
-/// How new a store is beside what an anchor remembered: generation and changes of its catalogue.
+/// How new a store is compared with what an anchor remembered: generation and changes of its catalogue.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct AnchorCheck {
     /// Where the anchor is.
@@ -89,7 +89,7 @@ pub struct Comparison {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "compared_with", rename_all = "snake_case")]
 pub enum ComparedWith {
-    /// The live set of the database that lies here.
+    /// The live set of the database here.
     LiveSet {
         /// Name of the MANIFEST that names the live set.
         manifest: String,
@@ -97,13 +97,13 @@ pub enum ComparedWith {
         tables: u64,
         /// Blob files that it names.
         blob_files: u64,
-        /// Logs that opening the database would read. Which of them must be there, a MANIFEST says only of some.
+        /// Logs that opening the database would read. A MANIFEST says only of some whether they must be there.
         logs: u64,
-        /// Files in the directory that are no part of the database: left by a crash, or being written.
+        /// Files in the directory that are not part of the database: left by a crash, or being written.
         leftovers: Vec<String>,
     },
-    /// Nothing: no database lies here, and each file was checked by itself.
+    /// Nothing: there is no database here, and each file was checked by itself.
     Nothing,
-    /// Nothing: a database lies here, but what it consists of cannot be read. A failure says why.
+    /// Nothing: there is a database here, but what it consists of cannot be read. A failure says why.
     Unknown,
 }

@@ -1,8 +1,8 @@
 //! Rotation of the key-encryption key of a store: every sealed file is brought under the current version of its key by
-//! wrapping its data key anew. No data is touched, and the store may be open and written meanwhile.
+//! rewrapping its data key. No data is touched, and the store may be open and written meanwhile.
 //!
 //! A header is rewritten in place, 144 bytes within its first sector, in one write. A kill leaves each file under the
-//! old version or the new one, and the next run goes on. Not here: new data keys and other ciphers, which take
+//! old version or the new one, and the next run continues. Not here: new data keys and other ciphers, which require
 //! rewriting all data.
 
 use std::collections::HashSet;
@@ -27,9 +27,9 @@ use crate::opening::{self, Header};
 
 /// Files that are open at once, waiting to be synced.
 const BATCH: usize = 256;
-/// Syncs at once: the device answers many in the time of one.
+/// Syncs at once: the device completes many in the time of one.
 const SYNC_THREADS: usize = 16;
-/// Passes over a store before giving up: each brings along the files that were made since the one before.
+/// Passes over a store before giving up: each takes care of the files that were made since the previous one.
 const PASSES_MAX: u32 = 20;
 /// Passes after which a header that is not whole is what a crash left behind, which nothing opens under any key.
 const UNFINISHED_PASSES: u32 = 4;
@@ -47,7 +47,7 @@ pub struct Rotation {
     pub key_id: String,
     /// Version of that key.
     pub key_version: u32,
-    /// Sealed files that are there.
+    /// Sealed files in the directory.
     pub files: u64,
     /// Files brought under that version by this run.
     pub rewrapped: u64,
@@ -66,7 +66,7 @@ impl Rotation {
     }
 }
 
-/// How far [`rotate`] has come.
+/// How far [`rotate`] has got.
 #[derive(Clone, Copy, Debug)]
 pub struct RotationProgress<'a> {
     /// The file that was looked at last.
@@ -83,12 +83,12 @@ pub struct RotationProgress<'a> {
 /// - `progress`: called for every file
 ///
 /// Passes over the directory follow each other until one finds nothing left under an older version, since a store in
-/// use makes files all the time. Files that vanish are no error. Links to a file elsewhere are the same file.
+/// use makes files all the time. Files that vanish are not an error. Links to a file elsewhere are the same file.
 ///
 /// # Errors
-/// A directory that cannot be read, or in which another rotation is at work; a key that cannot be had, before anything
-/// is changed; files under an older version that keep appearing. What is wrong with a file is not an error but a
-/// failure in the report. In each case every file opens under the version that its header names.
+/// A directory that cannot be read, or in which another rotation is running; a key that cannot be obtained, before
+/// anything is changed; files under an older version that keep appearing. What is wrong with a file is not an error but
+/// a failure in the report. In each case every file opens under the version that its header names.
 pub fn rotate(
     dir: &Path,
     keys: &dyn KeySource,
@@ -136,13 +136,13 @@ pub struct Protected {
     pub example: Option<String>,
 }
 
-/// Says what below `dir` is wrapped under exactly `key`, so that a version is not retired before nothing is. Headers of
-/// the other files are synced: the answer also holds after a power cut, if the rotation before was killed.
+/// Says what below `dir` is wrapped under exactly `key`, so that a version is retired only once nothing is. Headers of
+/// the other files are synced: the answer also holds after a power cut if the previous rotation was killed.
 ///
 /// # Errors
-/// A directory or file that cannot be read: then nobody knows. So with a file that begins as a sealed one and whose
-/// header this program cannot read, be it newer, damaged or cut short, and with one whose header is zeros before other
-/// bytes.
+/// A directory or file that cannot be read: then it is not known. The same goes for a file that begins as a sealed one
+/// and whose header this program cannot read, whether newer, damaged or cut short, and for one whose header is zeros
+/// before other bytes.
 pub fn protected(dir: &Path, key: &KeyRef) -> Result<Protected, RestError> {
     let mut found = Protected { sealed_files: 0, files: 0, example: None };
     let mut open = Vec::new();
@@ -232,7 +232,7 @@ struct Pass {
     failures: Vec<Finding>,
 }
 
-/// What became of one file.
+/// The outcome for one file.
 enum Outcome {
     /// Gone, empty, or not sealed.
     Nothing,
@@ -240,7 +240,7 @@ enum Outcome {
     Current(File),
     /// To be brought under the new key with this.
     Older(File, Box<Rewrapped>),
-    /// It has no whole header yet, or another file bears its name by now.
+    /// It has no whole header yet, or another file has its name by now.
     Unfinished,
     /// It is as it was.
     Failed(String),
@@ -308,7 +308,7 @@ impl Run<'_> {
         let rewrapped = opening::settled(header, read, |header| {
             let info = inspect(header.stored())?;
             if info.key.id == self.key.id && info.key.version > self.key.version {
-                // the key was rotated again since this run began; what is newer stays so
+                // the key was rotated again since this run began; a newer version stays
                 self.keys.get(&info.key)?;
                 return Ok(None);
             }
@@ -317,7 +317,7 @@ impl Run<'_> {
         match rewrapped {
             Ok(None) => Ok(Outcome::Current(file)),
             Ok(Some(rewrapped)) => {
-                // The same file, whatever bears its name by now: a stored file has one data key as long as it lives.
+                // The same file, whatever has its name by now: a stored file has one data key as long as it lives.
                 let writable = OpenOptions::new().read(true).write(true).open(path)?;
                 if place(&writable) != place(&file) {
                     return Ok(Outcome::Unfinished);

@@ -61,7 +61,7 @@ pub struct Total {
     pub share_percent: f64,
 }
 
-/// Says of every file below `dir` whether and how it is sealed. Needs no key.
+/// Reports for every file below `dir` whether and how it is sealed. Needs no key.
 ///
 /// # Errors
 /// A directory that cannot be read.

@@ -1,4 +1,4 @@
-//! Whether all that is stored in a directory is as it was sealed: each file by itself, all of them against the live set
+//! Whether everything stored in a directory is as it was sealed: each file by itself, all of them against the live set
 //! and the catalogues, and the store against an anchor. Not here: one file (`check`), the live set (`live_set`).
 
 use std::fs::File;
@@ -23,7 +23,7 @@ use crate::catalogue::{Refusal, View};
 const SETTLE: Duration = Duration::from_millis(100);
 
 /// Opens every page and frame of every file below `dir`, compares the files of each database with the live set that its
-/// CURRENT and MANIFEST name, and reports all that fails.
+/// CURRENT and MANIFEST name, and reports everything that fails.
 ///
 /// - `keys`: must hold the keys that the files name
 /// - `backend`: instruction set to use
@@ -60,7 +60,7 @@ pub fn verify(
         }
         report.files += 1;
     }
-    // what the live set says of a file is what its reader can act on; the catalogue adds what that does not speak of
+    // what the live set says about a file is what a reader can act on; the catalogue adds what that does not cover
     live_set::compare(dir, &files, contents, &mut report);
     survey(dir, &files, &mut view, &mut report);
     if let Some(anchor) = anchor {
@@ -108,7 +108,7 @@ fn survey(dir: &Path, files: &[(String, u64)], view: &mut View<'_>, report: &mut
             if first.is_empty() {
                 return Ok(first);
             }
-            // files of a store in use come and go: what is wrong stays so
+            // files of a store in use come and go: what is really wrong stays so
             thread::sleep(SETTLE);
             let again = look()?;
             Ok(first.into_iter().filter(|(name, _)| again.iter().any(|(other, _)| other == name)).collect())

@@ -1,4 +1,4 @@
-//! A directory of its own for each test, and a key that lives as long. Not here: what a test stores in it, which each
+//! A separate directory for each test, and a key that lives as long. Not here: what a test stores in it, which each
 //! adds.
 
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! WiredTiger's structures as far as we touch them, what calls of its return, and the guard around each call that it
+//! WiredTiger's structures as far as we touch them, what its calls return, and the guard around each call that it
 //! makes. Not here: which calls those are (`encryptor`, `file_system`), the connection (`connection`).
 
 use std::any::Any;
@@ -98,7 +98,7 @@ pub(super) fn guarded_with(
         Ok(()) => 0,
         Err(error) => {
             if logged(&error) {
-                // a panic here, such as one for want of memory, must not leave either
+                // a panic here, such as one for lack of memory, must not escape either
                 let _ = catch_unwind(AssertUnwindSafe(|| log.error(session, &error)));
             }
             code(&error)

@@ -26,7 +26,7 @@ impl Callbacks {
         Self(Box::into_raw(Object::new(Log(ptr::null_mut()), Arc::new(encryptor), None)))
     }
 
-    /// What `sizing` tells: how much longer a block is, in bytes.
+    /// What `sizing` returns: how much longer a block is, in bytes.
     ///
     /// # Errors
     /// What the callback returns.
@@ -37,8 +37,8 @@ impl Callbacks {
         if code == 0 { Ok(expansion) } else { Err(code) }
     }
 
-    /// Seals `item` but for its first `skip` bytes, which are a header, into `stored`, as WiredTiger does: header,
-    /// length, block. Returns how many bytes that are.
+    /// Seals `item`, except for its first `skip` bytes, which are a header, into `stored`, as WiredTiger does: header,
+    /// length, block. Returns how many bytes that is.
     ///
     /// # Errors
     /// What the callback returns.
@@ -67,8 +67,8 @@ impl Callbacks {
         Ok(start + block_bytes)
     }
 
-    /// Opens what [`Callbacks::encrypt`] made, as WiredTiger does, which takes the length in `stored` for what it says
-    /// as long as it is none beyond the end. Returns the length of header and content in `item`.
+    /// Opens what [`Callbacks::encrypt`] made, as WiredTiger does, which trusts the length in `stored` as long as it
+    /// does not reach beyond the end. Returns the length of header and content in `item`.
     ///
     /// # Errors
     /// What the callback returns; -1 where WiredTiger itself would refuse.
@@ -145,7 +145,7 @@ mod tests {
         cases.extend([bytes(none(), 0, to, 64, result_len), bytes(from, 0, none(), 64, result_len)]);
         cases.push(bytes(from, 0, to, 64, ptr::null_mut()));
         for case in cases {
-            // SAFETY: the object is ours and whole. What the pointers lead to is not what the lengths say: that is what
+            // SAFETY: the object is ours and whole. What the pointers lead to does not match the lengths: that is what
             // is tested, and where it is refused nothing is read.
             let (sealed, opened) = unsafe {
                 let iface = &(*callbacks.0).iface;

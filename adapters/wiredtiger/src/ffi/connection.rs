@@ -12,7 +12,7 @@ use crate::encryptor::ExtensionError;
 use crate::image::Image;
 use crate::series::{self, Series, Symbols, Version};
 
-/// The table of a connection whose series is sure.
+/// The table of a connection whose series is certain.
 pub(super) struct Table {
     connection: *mut Connection,
     series: &'static Series,
@@ -38,7 +38,7 @@ impl Table {
         Ok(Self { connection, series, found })
     }
 
-    /// WiredTiger's functions for extensions, once they say that they are of the version that was found.
+    /// WiredTiger's functions for extensions, once they report the version that was found.
     pub(super) fn log(&self) -> Result<Log, ExtensionError> {
         type Get = unsafe extern "C" fn(*mut Connection) -> *mut ExtensionApi;
         let (mut major, mut minor, mut patch) = (0, 0, 0);
@@ -63,7 +63,7 @@ impl Table {
         }
     }
 
-    /// Has WiredTiger use `files` for all that it stores.
+    /// Makes WiredTiger use `files` for everything that it stores.
     pub(super) fn set_file_system(&self, files: Box<FileSystem>) -> Result<(), ExtensionError> {
         type Set = unsafe extern "C" fn(*mut Connection, *mut FileSystem, *const c_char) -> c_int;
         let files = Box::into_raw(files);
@@ -99,7 +99,7 @@ impl Table {
     }
 }
 
-/// The version that WiredTiger's own function returns, where the program shows that function to libraries.
+/// The version that WiredTiger's own function returns, where the program exports that function to libraries.
 fn running_version() -> Option<Version> {
     type Report = unsafe extern "C" fn(*mut c_int, *mut c_int, *mut c_int) -> *const c_char;
     let (mut major, mut minor, mut patch) = (0, 0, 0);

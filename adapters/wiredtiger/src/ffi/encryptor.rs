@@ -50,8 +50,8 @@ impl Object {
 /// Most bytes in one call: WiredTiger counts them, with its headers, in 32 bits.
 const BYTES_MAX: usize = u32::MAX as usize - PAGE_BYTES - LENGTH_BYTES - EXPANSION_BYTES;
 
-/// Looks at what WiredTiger passes before anything is done with it. A length that it reads from a file is in no way
-/// authenticated: one that is too small for the headers becomes, less their length, one near 2^64.
+/// Checks what WiredTiger passes before anything is done with it. A length that it reads from a file is in no way
+/// authenticated: one that is too small for the headers becomes, minus their length, one near 2^64.
 ///
 /// # Errors
 /// [`ExtensionError::Lengths`]: nothing was read or written.
@@ -117,7 +117,7 @@ unsafe extern "C" fn encrypt(
 /// # Safety
 /// As WiredTiger calls `encrypt`; `src_len` was checked.
 unsafe fn bound_of_new(src: *const u8, src_len: usize, dst: *const u8) -> Bound {
-    // SAFETY: rule "bytes": so many bytes are there.
+    // SAFETY: rule "bytes": that many bytes are there.
     let beginning = unsafe { slice::from_raw_parts(src, src_len.min(TEXT_BYTES)) };
     match Skip::of_new(src.addr(), dst.addr(), beginning) {
         // SAFETY: rule "headers".
@@ -218,7 +218,7 @@ unsafe extern "C" fn sizing(iface: *mut Iface, session: *mut Session, expansion:
     })
 }
 
-/// Called once for each key id, with a lock of the whole connection held: it asks nobody.
+/// Called once for each key id, while a lock of the whole connection is held: it contacts nobody.
 unsafe extern "C" fn customize(
     iface: *mut Iface,
     session: *mut Session,
@@ -231,7 +231,8 @@ unsafe extern "C" fn customize(
         let value = |name: &CStr| -> Option<String> {
             let mut item = ConfigItem { text: ptr::null(), bytes: 0, number: 0, kind: 0 };
             // SAFETY: the table is the connection's own, the configuration and the session are WiredTiger's of this
-            // call, name and item live through it. On success the item is a text of so many bytes in the configuration.
+            // call, name and item live through it. On success the item is a text of that many bytes in the
+            // configuration.
             let found = unsafe {
                 let api = object.log.0;
                 let code = ((*api).config_get)(api, session, config, name.as_ptr(), &mut item);

@@ -53,7 +53,7 @@ type List = unsafe extern "C" fn(
     *mut u32,
 ) -> c_int;
 
-/// `WT_FILE_SYSTEM`, and behind it what is ours.
+/// `WT_FILE_SYSTEM`, followed by what is ours.
 #[repr(C)]
 pub(super) struct FileSystem {
     list: List,
@@ -72,7 +72,7 @@ pub(super) struct FileSystem {
 type Position = unsafe extern "C" fn(*mut Handle, *mut Session, i64) -> c_int;
 type Plain = unsafe extern "C" fn(*mut Handle, *mut Session) -> c_int;
 
-/// `WT_FILE_HANDLE`, and behind it what is ours. WiredTiger does without the functions that are null.
+/// `WT_FILE_HANDLE`, followed by what is ours. WiredTiger does without the functions that are null.
 #[repr(C)]
 struct Handle {
     file_system: *mut FileSystem,
@@ -101,7 +101,7 @@ impl FileSystem {
     }
 }
 
-/// What WiredTiger is told of a failure: the system's number where it has one, as from its own file system.
+/// What WiredTiger is told about a failure: the system's number if there is one, as by its own file system.
 fn code(error: &ExtensionError) -> c_int {
     match error {
         ExtensionError::File { source, .. } | ExtensionError::Journal(crate::JournalError::File { source, .. }) => {
@@ -112,7 +112,7 @@ fn code(error: &ExtensionError) -> c_int {
     }
 }
 
-/// Runs `call`; tells what went wrong, unless it is that a file is not there, which WiredTiger asks to know.
+/// Runs `call`; logs what went wrong, unless it is that a file is not there, which WiredTiger asks to find out.
 fn guarded(
     log: Log,
     session: *mut Session,
@@ -144,7 +144,7 @@ unsafe extern "C" fn list(
     names: *mut *mut *mut c_char,
     count: *mut u32,
 ) -> c_int {
-    // SAFETY: WiredTiger passes what this wants.
+    // SAFETY: WiredTiger passes what this requires.
     unsafe { list_some(files, session, (dir, prefix), false, (names, count)) }
 }
 
@@ -156,7 +156,7 @@ unsafe extern "C" fn list_single(
     names: *mut *mut *mut c_char,
     count: *mut u32,
 ) -> c_int {
-    // SAFETY: WiredTiger passes what this wants.
+    // SAFETY: WiredTiger passes what this requires.
     unsafe { list_some(files, session, (dir, prefix), true, (names, count)) }
 }
 
@@ -364,8 +364,8 @@ unsafe extern "C" fn read(
     // SAFETY: WiredTiger passes what `open` gave it (rule "handles").
     let handle = unsafe { &*handle };
     guarded(handle.log, session, "read", || {
-        // SAFETY: WiredTiger passes a buffer of so many writable bytes. They may be uninitialised, so they are written
-        // first.
+        // SAFETY: WiredTiger passes a buffer of that many writable bytes. They may be uninitialised, so they are
+        // written first.
         let into = unsafe {
             ptr::write_bytes(into.cast::<u8>(), 0, bytes);
             slice::from_raw_parts_mut(into.cast::<u8>(), bytes)
@@ -415,7 +415,7 @@ unsafe extern "C" fn write(
     // SAFETY: WiredTiger passes what `open` gave it (rule "handles").
     let handle = unsafe { &*handle };
     guarded(handle.log, session, "write", || {
-        // SAFETY: WiredTiger passes a buffer of so many readable bytes.
+        // SAFETY: WiredTiger passes a buffer of that many readable bytes.
         let from = unsafe { slice::from_raw_parts(from.cast::<u8>(), bytes) };
         handle.file.write(position(at)?, from)
     })

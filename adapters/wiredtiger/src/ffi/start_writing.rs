@@ -4,8 +4,8 @@ use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd;
 
-/// Has the system begin to write what is not on the disk yet of `file`, and does not wait for it. A file system that
-/// knows no such thing writes when it does.
+/// Makes the system begin writing what is not yet on the disk of `file`, and does not wait for it. A file system that
+/// does not support this writes in its own time.
 pub(crate) fn start_writing(file: &File) -> io::Result<()> {
     // SAFETY: a call about an open file; no memory is passed.
     match unsafe { libc::sync_file_range(file.as_raw_fd(), 0, 0, libc::SYNC_FILE_RANGE_WRITE) } {

@@ -1,8 +1,8 @@
-//! The account of a journal: which files it has, and how much of each was synced. A small file beside them, in which
-//! the account stands twice, sealed. Byte by byte in `docs/formats.md`.
+//! The account of a journal: which files it has, and how much of each was synced. A small file next to them, which
+//! holds the account twice, sealed. Byte by byte in `docs/formats.md`.
 //!
-//! It must never tell of more than is on the disk, and is written after what it tells of; whether a sync waits for it
-//! is [`Sync`]. Not here: when files come and go (`journal`).
+//! It must never claim more than is on the disk, and is written after what it claims; [`Sync`] says whether a sync
+//! waits for it. Not here: when files come and go (`journal`).
 
 use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions};
@@ -19,7 +19,7 @@ use crate::ffi::start_writing;
 /// Name of the file.
 pub(crate) const NAME: &str = "SEALSTONE-JOURNAL";
 
-/// The account stands at the beginning of the file and this far behind it, in bytes.
+/// The account is at the beginning of the file and again this far from it, in bytes.
 const COPY_AT: u64 = 64 << 10;
 /// Longest account, sealed and with its length, in bytes.
 const COPY_BYTES_MAX: usize = COPY_AT as usize;
@@ -38,7 +38,7 @@ const PLACE: &[u8] = b"journal account";
 pub(crate) struct Entry {
     /// How much of it was synced, in bytes; 0 while it holds no record of data.
     pub(crate) synced: u64,
-    /// Its key's id; zeros for a file of old.
+    /// Its key's id; zeros for an old file.
     pub(crate) id: Tag,
 }
 
@@ -62,12 +62,12 @@ pub(crate) struct Account {
 }
 
 impl Account {
-    /// One of a directory that has none; it is made with the first [`Account::write`].
+    /// The account of a directory that has none; it is made with the first [`Account::write`].
     pub(crate) fn new(dir: &Path) -> Self {
         Self { path: dir.join(NAME), file: None, sequence: 0, highest: 0, entries: BTreeMap::new() }
     }
 
-    /// The one in `dir`, if there is one: of its two copies the newer that is genuine.
+    /// The one in `dir`, if there is one: the newer genuine one of its two copies.
     ///
     /// # Errors
     /// [`JournalError::File`]; [`JournalError::Account`] if neither is genuine.
@@ -99,7 +99,7 @@ impl Account {
     }
 
     fn opened(&self, copy: &[u8], pages: &EnginePages) -> Result<Content, EnginePageError> {
-        let damaged = || EnginePageError::Damaged { found: "the account of the journal is none".into() };
+        let damaged = || EnginePageError::Damaged { found: "it is not an account of a journal".into() };
         let length = copy.first_chunk().map(|length| u32::from_be_bytes(*length) as usize).ok_or_else(damaged)?;
         let block = copy.get(LENGTH_BYTES..).and_then(|rest| rest.get(..length)).ok_or_else(damaged)?;
         let range = sealstone_seal::engine_page::page_range(block)?;
@@ -137,7 +137,7 @@ impl Account {
         self.file.as_ref().map_or(Ok(()), |file| file.sync_data().map_err(io_error("sync", &self.path)))
     }
 
-    /// Writes a new file beside the old one and puts it in its place: what is half made is never found.
+    /// Writes a new file next to the old one and puts it in its place: a half-made one is never found.
     fn make(&self, copy: &[u8]) -> Result<File, JournalError> {
         let new = self.path.with_file_name(format!("{NAME}.new"));
         let _ = fs::remove_file(&new);
@@ -157,7 +157,7 @@ impl Account {
     }
 }
 
-/// Puts `copy` in both places. One that is damaged is none then that an older one could stand in for.
+/// Puts `copy` in both places, so that no older copy can stand in for a damaged one.
 fn rewrite(file: &File, copy: &[u8], sync: Sync) -> std::io::Result<()> {
     file.write_all_at(copy, 0)?;
     if copy.len() > SECTOR_BYTES {

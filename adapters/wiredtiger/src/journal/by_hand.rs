@@ -45,7 +45,7 @@ impl Opening {
     /// Looks at the whole journal, as the first call of an opening makes it do.
     ///
     /// # Errors
-    /// What speaks against the journal.
+    /// What is wrong with the journal.
     pub fn look(&self) -> Result<Vec<Vec<u8>>, ExtensionError> {
         self.files.list(&self.dir, "WiredTigerLog", false)
     }

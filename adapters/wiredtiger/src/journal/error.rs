@@ -69,7 +69,7 @@ pub enum JournalError {
         path: PathBuf,
         /// Where its records end, in bytes.
         end: u64,
-        /// What stands there.
+        /// What is there.
         behind: &'static str,
         /// How much was synced, in bytes.
         synced: u64,
@@ -85,7 +85,7 @@ pub enum JournalError {
         /// How much was synced, in bytes.
         synced: u64,
     },
-    /// A file is another one than the account names.
+    /// A file is not the one that the account names.
     #[error(
         "journal file {} is not the one that this database wrote under this name\n\
          bring the right one back, restore the database from a backup, or resync this member", path.display()

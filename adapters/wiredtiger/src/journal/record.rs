@@ -2,8 +2,8 @@
 //! file's number, the record's offset and length, and the tag of the sealed block in it. And the first record of a
 //! file, the only one with room for the key of these tags, sealed.
 //!
-//! WiredTiger has made its checksum when we get a record, so it is corrected by what the tag adds to it; a record that
-//! was damaged before stays damaged. Not here: files (`walk`), and which file is which (`account`).
+//! WiredTiger has already computed its checksum when we get a record, so it is corrected by what the tag adds to it; a
+//! record that was damaged before stays damaged. Not here: files (`walk`), and which file is which (`account`).
 
 use sealstone_seal::engine_page::{
     EnginePageError, EnginePages, HEADER_BYTES, OVERHEAD_BYTES, PLACE_TAG_BYTES, Place, PlaceKind, inspect,
@@ -36,7 +36,7 @@ pub(crate) type Tag = [u8; PLACE_TAG_BYTES];
 #[derive(Clone)]
 pub(crate) struct FileKey(Zeroizing<[u8; KEY_BYTES]>);
 
-/// What a tag is of. Two purposes share none.
+/// What a tag is over. No two purposes share one.
 #[derive(Clone, Copy)]
 enum Purpose {
     File = 1,
@@ -51,7 +51,7 @@ impl FileKey {
         Ok(Self(key))
     }
 
-    /// What tells this file from all others, and nothing of the key.
+    /// What tells this file from all others, and nothing about the key.
     pub(crate) fn id(&self) -> Tag {
         self.tag(&[Purpose::File as u8])
     }
@@ -65,7 +65,7 @@ impl FileKey {
     fn tag_of(&self, number: u32, at: u64, record: &[u8]) -> Result<(Tag, usize), String> {
         let place = [number.to_be_bytes().as_slice(), &at.to_be_bytes()].concat();
         if record[FLAGS_AT] & ENCRYPTED == 0 {
-            // the record with the end of the file before is the second, and as long as the first
+            // the record with the end of the previous file is the second, and as long as the first
             if at != record.len() as u64 {
                 return Err("a record in the clear".into());
             }
@@ -92,7 +92,7 @@ impl FileKey {
         Ok((self.tag(&message), tag_at))
     }
 
-    /// Binds each record in `bytes`, which lie in file `number` from the byte `at` on, to its place. Returns how many
+    /// Binds each record in `bytes`, which are in file `number` from the byte `at` on, to its place. Returns how many
     /// bytes have records: only zeros follow.
     ///
     /// # Errors
@@ -141,7 +141,7 @@ pub(crate) fn length_of(bytes: &[u8]) -> Option<usize> {
     (length <= bytes.len()).then_some(length)
 }
 
-/// Length that the header at the beginning of `bytes` tells, if a record can have it.
+/// Length that the header at the beginning of `bytes` states, if a record can have it.
 pub(crate) fn possible_length(bytes: &[u8]) -> Option<usize> {
     let length = if bytes.len() < HEAD_BYTES { 0 } else { number_at(bytes, 0) as usize };
     (length > 0 && length.is_multiple_of(STEP_BYTES)).then_some(length)
@@ -152,7 +152,7 @@ pub(crate) fn is_whole(record: &[u8]) -> bool {
     checksum(record) == number_at(record, CHECKSUM_AT)
 }
 
-/// CRC-32C of a record with zeros where it stands itself.
+/// CRC-32C of a record with zeros in place of the checksum itself.
 fn checksum(record: &[u8]) -> u32 {
     let sum = crc32c::crc32c_append(crc32c::crc32c(&record[..CHECKSUM_AT]), &[0; 4]);
     crc32c::crc32c_append(sum, &record[FLAGS_AT..])
@@ -161,7 +161,7 @@ fn checksum(record: &[u8]) -> u32 {
 /// What `tag` in the place of zeros, with `behind` bytes after it, adds to a CRC-32C: the sum is linear.
 fn added(tag: &Tag, behind: usize) -> u32 {
     const ZEROS: [u8; STEP_BYTES] = [0; STEP_BYTES];
-    // the library inverts before and after, which a difference does not see
+    // the library inverts before and after, which cancels out in a difference
     let mut sum = crc32c::crc32c_append(!0, tag);
     let mut left = behind;
     while left > 0 {
@@ -175,7 +175,7 @@ fn added(tag: &Tag, behind: usize) -> u32 {
 /// Puts `key`, sealed, into the first record of a file.
 ///
 /// # Errors
-/// It is none, or has no room; or sealing failed.
+/// It is not one, or has no room; or sealing failed.
 pub(crate) fn stamp(pages: &EnginePages, key: &FileKey, record: &mut [u8]) -> Result<(), EnginePageError> {
     let empty = first_length(record) == Some(record.len()) && record[STAMP_AT..].iter().all(|byte| *byte == 0);
     if !empty {
@@ -216,8 +216,7 @@ pub(crate) fn stamped(pages: &EnginePages, record: &[u8]) -> Result<Option<FileK
     Ok(Some(key))
 }
 
-/// What the key of a file is bound to: what it is, and all that is in the clear in the first record, but for its
-/// checksum.
+/// What the key of a file is bound to: what it is, and everything in the clear in the first record except its checksum.
 fn place_of_stamp(record: &[u8]) -> [u8; 32] {
     let mut place = *b"journal file\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0";
     place[12..16].copy_from_slice(&record[..CHECKSUM_AT]);
@@ -237,7 +236,7 @@ pub(crate) fn check_old(at: u64, record: &[u8]) -> Result<(), String> {
     }
     match inspect(&record[BLOCK_AT..encrypted_end]) {
         Ok(info) if info.place_tag => Err("a record of another file".into()),
-        // another key or cipher is reported by whoever opens the block
+        // another key or cipher is reported when the block is opened
         _ => Ok(()),
     }
 }

@@ -130,7 +130,7 @@ fn what_was_synced_must_be_there() {
 
 /// Each bit of what is stored: an error, or a part that nothing depends on. Checksums are repaired.
 #[test]
-fn no_changed_record_is_taken() {
+fn no_changed_record_is_accepted() {
     let store = written();
     let good = fs::read(store.log(1)).unwrap();
     for at in (0..768).filter(|at| !(4..8).contains(&(at % 128))) {
@@ -143,7 +143,7 @@ fn no_changed_record_is_taken() {
             place[4..8].copy_from_slice(&whole[4..8]);
         }
         fs::write(store.log(1), &bytes).unwrap();
-        // a block but for its tag is left to whoever opens it, and what fills a record up is nothing to anybody
+        // a block apart from its tag is checked when it is opened, and what fills a record up does not matter
         let encrypted_end = u32::from_le_bytes(good[start + 16..start + 20].try_into().unwrap()) as usize;
         let (header, rest) =
             (start + 20..start + 20 + HEADER_BYTES, start + 20 + HEADER_BYTES..start + encrypted_end - 32);
@@ -190,7 +190,7 @@ fn records_stay_in_their_places() {
     store.look().unwrap();
 }
 
-/// What a crash leaves behind what was synced is no attack.
+/// What a crash leaves after what was synced is not an attack.
 #[test]
 fn a_torn_end_is_an_end() {
     let store = written();
@@ -231,7 +231,7 @@ fn a_gap_is_not_synced() {
 
 /// The account is written before a file is made and before one is removed; a crash may come in between.
 #[test]
-fn a_crash_between_account_and_file_is_none() {
+fn a_crash_between_account_and_file_is_harmless() {
     let store = written();
     let opening = store.open();
     drop(opening.file(2).unwrap());
@@ -247,14 +247,14 @@ fn a_crash_between_account_and_file_is_none() {
     fs::write(store.log(1), first).unwrap();
     assert_eq!(store.look().unwrap(), [b"WiredTigerLog.0000000002".to_vec()]);
     assert!(!store.log(1).exists());
-    // an older account tells of files that are others now
+    // an older account lists files that are different ones now
     fs::write(store.db().join(account::NAME), both).unwrap();
     store.look().unwrap_err();
 }
 
 /// A file that changes after it was looked at.
 #[test]
-fn what_is_read_is_looked_at_again() {
+fn what_is_read_is_checked_again() {
     let store = written();
     let opening = store.open();
     opening.look().unwrap();
@@ -349,7 +349,7 @@ fn hostile_bytes_are_refused() {
 }
 
 #[test]
-fn an_account_stands_twice() {
+fn an_account_is_stored_twice() {
     let store = written();
     let path = store.db().join(account::NAME);
     let good = fs::read(&path).unwrap();

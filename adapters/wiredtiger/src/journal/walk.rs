@@ -1,5 +1,5 @@
-//! A journal file read from its beginning: how far its records are genuine and in their place, and what stands where
-//! they end. Every length in the file is taken for hostile. Not here: what of the file was synced (`account`).
+//! A journal file read from its beginning: how far its records are genuine and in their place, and what is there where
+//! they end. Every length in the file is treated as hostile. Not here: what of the file was synced (`account`).
 
 use std::fs::File;
 use std::io;
@@ -20,7 +20,7 @@ const PIECE_BYTES: usize = 256 << 10;
 pub(crate) struct Walked {
     /// Where its genuine records end, in bytes.
     pub(crate) end: u64,
-    /// What stands there.
+    /// What is there.
     pub(crate) behind: &'static str,
 }
 
@@ -28,7 +28,7 @@ pub(crate) struct Walked {
 pub(crate) struct First {
     /// Length of the first record, in bytes.
     pub(crate) bytes: u64,
-    /// The key of its tags; `None` in files of old.
+    /// The key of its tags; `None` in old files.
     pub(crate) key: Option<FileKey>,
 }
 
@@ -82,8 +82,8 @@ pub(crate) fn walk(file: &File, path: &Path, number: u32, first: &First) -> Resu
     }
 }
 
-/// Reads what WiredTiger asks for of a file whose genuine records end at `end`, and looks at it again: the file may
-/// have been changed since it was walked over. WiredTiger asks for one record, or for the beginning of one.
+/// Reads what WiredTiger asks for of a file whose genuine records end at `end`, and checks it again: the file may have
+/// been changed since it was walked over. WiredTiger asks for one record, or for the beginning of one.
 ///
 /// # Errors
 /// As [`walk`], for whatever is there instead of a record.
@@ -106,7 +106,7 @@ pub(crate) fn read(
     let mut record = vec![0; length.max(into.len())];
     file.read_exact_at(&mut record[..length], at).map_err(io_error("read", path))?;
     if !record::is_whole(&record[..length]) {
-        return Err(wrong("a record whose checksum is wrong, and was right before".into()));
+        return Err(wrong("a record whose checksum is wrong, but was right before".into()));
     }
     if at > 0 {
         key.check(number, at, &record[..length]).map_err(wrong)?;
@@ -137,7 +137,7 @@ impl<'a> Window<'a> {
         Ok(Self { file, path, bytes, start: 0, held: Vec::new() })
     }
 
-    /// `length` bytes from `at` on; `None` if the file ends before.
+    /// `length` bytes from `at` on; `None` if the file ends earlier.
     fn at(&mut self, at: u64, length: usize) -> Result<Option<&[u8]>, JournalError> {
         if at + length as u64 > self.bytes {
             return Ok(None);

@@ -1,5 +1,5 @@
-//! The notation of WiredTiger's settings, in which ours are written: `name=value,name="value"`. Both ways stand here,
-//! so that what is written is what is read.
+//! The notation of WiredTiger's settings, in which ours are written: `name=value,name="value"`. Both directions are
+//! here, so that what is written is what is read.
 //!
 //! Not here: which names there are and what their values mean (`settings`).
 
@@ -63,7 +63,7 @@ pub(super) fn plain(what: &'static str, value: &str) -> Result<String, NotationE
 }
 
 /// The names and values of a flat configuration string as WiredTiger writes them: `name=value,name="value"`, with `:`
-/// as good as `=`, and a name alone for a value of `true`.
+/// equivalent to `=`, and a name alone for a value of `true`.
 pub(super) fn pairs(text: &str) -> Result<Vec<(String, String)>, SyntaxError> {
     let mut reader = Reader { text: text.as_bytes(), at: 0 };
     let whole = [(b'(', b')'), (b'[', b']'), (b'{', b'}')];

@@ -1,14 +1,14 @@
 //! The random part of a nonce. The counter alone keeps nonces apart within one run of a process; this keeps them apart
-//! when the memory of a process is brought back and runs on a second time, counter and all: a virtual machine that is
-//! resumed twice from one snapshot, a process restored from an image.
+//! when the memory of a process is restored and runs a second time, counter and all: a virtual machine resumed twice
+//! from one snapshot, a process restored from an image.
 //!
-//! Two sources, as each call may cost a few nanoseconds only. Bytes of the operating system's generator are drawn for
-//! [`BATCH`] blocks of a thread at once; they are different in the two lives from the next draw on. Until then only the
-//! CPU's time stamp is different, which is added to every block. What remains, exactly: up to [`BATCH`] blocks of each
-//! thread after the memory was brought back have equal nonces if a thread of the one life and that thread of the other
-//! seal a block under the same counter at the same tick.
+//! There are two sources, since each call may cost only a few nanoseconds. Bytes of the operating system's generator
+//! are drawn for [`BATCH`] blocks of a thread at once; they differ between the two runs from the next draw on. Until
+//! then only the CPU's time stamp differs, which is added to every block. What remains, exactly: up to [`BATCH`] blocks
+//! of each thread after the memory was restored have equal nonces if a thread of one run and the same thread of the
+//! other seal a block under the same counter at the same tick.
 //!
-//! Not here: the counter (`engine_page`), forks, which are refused.
+//! Not here: the counter (`engine_page`), and forks, which are refused.
 
 use std::cell::Cell;
 use std::time::Instant;
@@ -22,7 +22,7 @@ use super::header::DRAWN_BYTES;
 const BATCH: u32 = 256;
 
 thread_local! {
-    /// What was drawn, and for how many more blocks it is good.
+    /// What was drawn, and how many more blocks it is good for.
     static DRAWN: Cell<(u64, u32)> = const { Cell::new((0, 0)) };
 }
 
@@ -45,7 +45,7 @@ fn from_system() -> Result<u64, EnginePageError> {
     Ok(u64::from_ne_bytes(bytes))
 }
 
-/// A count that is another one each time: ticks of the CPU, or nanoseconds where it shows none.
+/// A count that differs each time: ticks of the CPU, or nanoseconds where it exposes none.
 fn time_stamp() -> u64 {
     speed::ticks().unwrap_or_else(|| {
         thread_local!(static START: Instant = Instant::now());
@@ -59,7 +59,7 @@ mod tests {
 
     use super::*;
 
-    /// The memory of this thread brought back again and again, as a snapshot would: what is drawn is never the same.
+    /// Restores the memory of this thread again and again, as a snapshot would: what is drawn is never the same.
     #[test]
     fn memory_brought_back_draws_something_else() {
         draw().unwrap();

@@ -10,7 +10,7 @@ use super::version::FORMAT_VERSION;
 /// Why a page was not sealed, or a block not opened. Never holds key bytes or data.
 #[derive(Debug, thiserror::Error)]
 pub enum EnginePageError {
-    /// The block does not begin as one.
+    /// The block does not begin the way one does.
     #[error(
         "a block of {bytes} bytes is not sealed by sealstone\n\
          its file is in the clear, or sealed by another program; nothing in the clear is read where sealed blocks are \
@@ -47,7 +47,7 @@ pub enum EnginePageError {
     /// The block is sealed with another cipher than this opening uses.
     #[error(
         "a block is sealed with {found}, and this opening is set to {wanted}\n\
-         start with cipher {found}; to change the cipher, let an empty data directory be filled anew (initial sync)"
+         start with cipher {found}; to change the cipher, fill an empty data directory anew (initial sync)"
     )]
     OtherCipher {
         /// Cipher of the block.
@@ -71,10 +71,10 @@ pub enum EnginePageError {
         /// What is there instead.
         held: String,
     },
-    /// The source has a key of that version, and it is another one.
+    /// The source has a key of that version, but a different one.
     #[error(
         "wrong key: a block is sealed under fingerprint {fingerprint}, and key {key} from {place} has {own}\n\
-         another key bears this version; give the key source this data was sealed with"
+         another key has this version; give the key source this data was sealed with"
     )]
     OtherKey {
         /// The key that is there.
@@ -118,7 +118,7 @@ pub enum EnginePageError {
         /// What the engine asks for.
         found: &'static str,
     },
-    /// The buffer for the result has not the length of the result.
+    /// The buffer does not have the length of the result.
     #[error("a buffer of {found} bytes for {wanted}\nthis is a bug in sealstone; please report it")]
     Buffer {
         /// Length of the buffer, in bytes.
@@ -127,7 +127,7 @@ pub enum EnginePageError {
         wanted: usize,
     },
     /// A page longer than the format can hold.
-    #[error("a page of {bytes} bytes is too long for cipher {cipher}\nstore smaller records, or take another cipher")]
+    #[error("a page of {bytes} bytes is too long for cipher {cipher}\nstore smaller records, or use another cipher")]
     TooLong {
         /// Length of the page, in bytes.
         bytes: usize,
@@ -137,7 +137,7 @@ pub enum EnginePageError {
     /// The keys were taken before this process was forked.
     #[error(transparent)]
     Forked(#[from] Forked),
-    /// The operating system gave no randomness.
+    /// The operating system returned no randomness.
     #[error("no randomness from the operating system: {0}\nnothing was sealed")]
     Random(String),
     /// The current key is not among the keys.

@@ -1,11 +1,11 @@
-//! Which key version sealed an engine page, without a word about its secret. Not here: the header that names it
+//! Which key version sealed an engine page, revealing nothing about its secret. Not here: the header that names it
 //! (`header`).
 
 use std::fmt;
 
 use sealstone_keys::{KeyRef, Secret, subkey};
 
-/// Eight bytes that tell one key version from all others and nothing about its secret, from which they are derived.
+/// Eight bytes that tell one key version from all others but nothing about its secret, from which they are derived.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Fingerprint(pub [u8; 8]);
 

@@ -12,20 +12,20 @@ use super::fingerprint::Fingerprint;
 use super::version::{FORMAT_VERSION, MAGIC};
 use crate::TAG_BYTES;
 
-/// Length of what stands before the ciphertext in the version written, in bytes; it is less in version 1.
+/// Length of what precedes the ciphertext in the version written, in bytes; it is less in version 1.
 pub const HEADER_BYTES: usize = 48;
 
-/// How much longer a block is than the page in it at least, in bytes; padding comes on top.
+/// How much longer a block is, at least, than the page in it, in bytes; padding comes on top.
 pub const OVERHEAD_BYTES: usize = HEADER_BYTES + TAG_BYTES;
 
-/// Most zeros behind the ciphertext of a block, in bytes.
+/// Most zeros after the ciphertext of a block, in bytes.
 pub const PADDING_BYTES_MAX: usize = u16::MAX as usize;
 
 /// Length of the salt that a writer draws, in bytes.
 pub const SALT_BYTES: usize = 16;
 
-/// Length of the room for the tag of a place, in bytes: zeros that follow the tag of the block, for whoever stores it.
-/// What is written there is neither authenticated nor looked at here.
+/// Length of the room for the tag of a place, in bytes: zeros that follow the tag of the block, for the code that
+/// stores it. What is written there is neither authenticated nor looked at here.
 pub const PLACE_TAG_BYTES: usize = 16;
 
 /// Length of the header in version 1, in bytes.
@@ -48,23 +48,23 @@ const COUNTER_AT: usize = 44;
 /// Set where the page is longer than its cipher allows under one key, and so sealed in parts.
 const IN_PARTS: u8 = 1;
 
-/// Where in the flags the kind of place is, which version 1 does not have.
+/// Where in the flags the kind of place is, which version 1 lacks.
 const KIND_SHIFT: u32 = 1;
 const KIND_MASK: u8 = 0b110;
 
 /// Set where room for the tag of a place follows; from version 3 on.
 const PLACE_TAG: u8 = 0b1000;
 
-/// Set where the engine's journal is kept account of; from version 3 on.
+/// Set where an account of the engine's journal is kept; from version 3 on.
 const JOURNAL_KEPT: u8 = 0b1_0000;
 
 /// Length of the random part of a nonce, in bytes.
 pub(super) const DRAWN_BYTES: usize = 6;
 
-/// What the engine wants a block for. One that was sealed as one kind does not open as another.
+/// What the engine uses a block for. One that was sealed as one kind does not open as another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PlaceKind {
-    /// Nothing is known of it: blocks of version 1, and of engines whose headers are not understood.
+    /// Nothing is known about it: blocks of version 1, and of engines whose headers are not understood.
     Unknown,
     /// A page of a data file.
     Page,
@@ -77,7 +77,7 @@ pub enum PlaceKind {
 impl PlaceKind {
     const ALL: [Self; 4] = [Self::Unknown, Self::Page, Self::Record, Self::Text];
 
-    /// As messages say it.
+    /// What messages call it.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
@@ -89,7 +89,7 @@ impl PlaceKind {
     }
 }
 
-/// What a block says of itself, not yet authenticated.
+/// What a block says about itself, not yet authenticated.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EnginePageInfo {
     /// Version of the format.
@@ -102,11 +102,11 @@ pub struct EnginePageInfo {
     pub fingerprint: Fingerprint,
     /// What the writer drew when it opened the data directory, or when the limits of its subkey were spent.
     pub salt: [u8; SALT_BYTES],
-    /// Where the page began in what was sealed under that salt: never twice the same.
+    /// Where the page began in what was sealed under that salt: never the same twice.
     pub counter: u64,
     /// What was drawn for this block; zeros in version 1.
     pub drawn: [u8; DRAWN_BYTES],
-    /// Zeros behind the ciphertext, in bytes.
+    /// Zeros after the ciphertext, in bytes.
     pub padding_bytes: usize,
     /// What the block is for.
     pub kind: PlaceKind,
@@ -141,7 +141,7 @@ pub fn inspect(block: &[u8]) -> Result<EnginePageInfo, EnginePageError> {
         (found, _) => return Err(EnginePageError::UnsupportedVersion { found }),
     };
     if flags & !known_flags != 0 || common[RESERVED_AT] != 0 {
-        return damaged(&format!("bits that version {format_version} leaves zero are not"));
+        return damaged(&format!("bits that version {format_version} leaves zero are set"));
     }
     let id = u16::from_be_bytes(take(common, CIPHER_AT));
     let Some(cipher) = registry::by_id(id) else { return Err(EnginePageError::UnknownCipher { id }) };
@@ -182,7 +182,7 @@ impl EnginePageInfo {
     /// Length of the salt that a writer draws, in bytes.
     pub const SALT_BYTES: usize = 16;
 
-    /// Length of the room for the tag of a place behind the tag, in bytes.
+    /// Length of the room for the tag of a place after the tag, in bytes.
     #[must_use]
     pub fn place_tag_bytes(&self) -> usize {
         if self.place_tag { PLACE_TAG_BYTES } else { 0 }
@@ -215,7 +215,7 @@ impl EnginePageInfo {
         }
     }
 
-    /// The header of the newest version that says this.
+    /// The header that says this, in the newest version.
     pub(super) fn bytes(&self) -> [u8; HEADER_BYTES] {
         let mut header = [0; HEADER_BYTES];
         header[..VERSION_AT].copy_from_slice(&MAGIC);

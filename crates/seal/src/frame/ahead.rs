@@ -1,9 +1,9 @@
-//! Key stream of the frames that come next, made before their data are there: whoever writes a log does so under the
-//! lock of its store, and others wait. The nonce of a frame depends on its number alone, so its key stream is known as
-//! soon as the frame before is begun. Not here: what a frame is (`frame`).
+//! Key stream of the next frames, made before their data arrive: a log is written under the lock of its store, and
+//! others wait. The nonce of a frame depends on its number alone, so its key stream is known as soon as the previous
+//! frame is begun. Not here: what a frame is (`frame`).
 //!
-//! One batch is being used up by the writer, while another is made by whoever has time: [`KeyStreamAhead::prepare`]. If
-//! nobody had, the writer makes the next batch itself, which is still quicker than frame by frame.
+//! The writer uses up one batch while a thread that has time makes another: [`KeyStreamAhead::prepare`]. If none had
+//! time, the writer makes the next batch itself, which is still quicker than frame by frame.
 
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -20,10 +20,10 @@ use crate::{SealError, TAG_BYTES};
 
 /// Key stream in a batch, in bytes.
 const BATCH_BYTES: usize = 8 << 10;
-/// Most frames in a batch. So many may share key stream with others if a virtual machine is resumed twice from one
-/// snapshot: no more than it takes to be quick.
+/// Most frames in a batch. This many may share key stream with others if a virtual machine is resumed twice from one
+/// snapshot: no more than speed requires.
 const FRAMES_MAX: usize = 8;
-/// Longest frames, on average, for which key stream is made ahead: what is sealed at once takes longer than to begin.
+/// Longest frames, on average, for which key stream is made ahead: for longer ones, sealing takes longer than starting.
 const MEAN_BYTES_MAX: usize = BATCH_BYTES / 2;
 
 /// Key stream for the frames from `first` on.
@@ -45,7 +45,7 @@ impl Batch {
         index.checked_sub(self.first).is_some_and(|at| at < self.frames as u64)
     }
 
-    /// Makes it one for the frames from `first` on, of about `bytes` bytes each.
+    /// Fills it for the frames from `first` on, of about `bytes` bytes each.
     fn fill(&mut self, keyed: &Ahead, first: u64, bytes: usize) -> Result<(), SealError> {
         self.frames = 0;
         let each = (bytes.next_multiple_of(TAG_BYTES) + TAG_BYTES).min(BATCH_BYTES);
@@ -63,14 +63,14 @@ impl Batch {
 pub struct KeyStreamAhead {
     keyed: Ahead,
     made_in: Generation,
-    /// Set where the batch in `next` is yet to be made.
+    /// Set while the batch in `next` is yet to be made.
     wanted: Arc<AtomicBool>,
     next: Mutex<Next>,
 }
 
 struct Next {
     batch: Batch,
-    /// What it is to be, until it is made: its first frame, and the bytes of a frame.
+    /// What it is to be, until it is made: its first frame, and the bytes per frame.
     order: Option<(u64, usize)>,
 }
 
@@ -80,7 +80,7 @@ impl KeyStreamAhead {
         Self { keyed, made_in: Generation::current(), wanted, next }
     }
 
-    /// Whether the frames of a log are sealed with less effort if their key stream is made ahead; see [`Ahead::pays`].
+    /// Whether sealing the frames of a log costs less if their key stream is made ahead; see [`Ahead::pays`].
     #[must_use]
     pub fn pays(cipher: &'static Cipher, backend: Backend) -> bool {
         Ahead::pays(cipher, backend)
@@ -96,17 +96,17 @@ impl KeyStreamAhead {
         if let Some(mut next) = self.next() {
             let Next { batch, order } = &mut *next;
             if let Some((first, bytes)) = order.take() {
-                // without random bits the writer fails by itself, and says why
+                // without random bits the writer itself fails, and says why
                 let _ = batch.fill(&self.keyed, first, bytes);
             }
         }
     }
 
-    /// None if somebody is at it right now: he may have been interrupted, and is not to be waited for.
+    /// None if another thread is at it right now: it may have been interrupted, and must not be waited for.
     fn next(&self) -> Option<MutexGuard<'_, Next>> {
         match self.next.try_lock() {
             Ok(next) => Some(next),
-            // whoever panicked left a batch that covers no frame
+            // a thread that panicked left a batch that covers no frame
             Err(TryLockError::Poisoned(next)) => Some(next.into_inner()),
             Err(TryLockError::WouldBlock) => None,
         }
@@ -123,7 +123,7 @@ impl fmt::Debug for KeyStreamAhead {
 pub(super) struct Consumer {
     shared: Arc<KeyStreamAhead>,
     current: Batch,
-    /// Mean length of a frame lately, in bytes.
+    /// Mean length of recent frames, in bytes.
     mean: usize,
 }
 
@@ -139,7 +139,7 @@ impl Consumer {
         Self { shared, current: Batch::empty(), mean: 0 }
     }
 
-    /// The key stream of frame `index`, of `bytes` bytes; None where it is not worth while. Each is given once.
+    /// The key stream of frame `index`, of `bytes` bytes; None where it is not worthwhile. Each is returned once.
     pub(super) fn take(&mut self, index: u64, bytes: usize) -> Result<Option<Taken<'_>>, SealError> {
         self.mean = if self.mean == 0 { bytes } else { (7 * self.mean + bytes) / 8 };
         if !self.current.covers(index) {
@@ -154,10 +154,10 @@ impl Consumer {
         Ok(Some(Taken { random: current.random[at], stream, keyed: &shared.keyed }))
     }
 
-    /// Goes on with the batch that was prepared, if there is one, and asks for the one after it.
+    /// Moves to the batch that was prepared, if there is one, and asks for the one after it.
     fn refill(&mut self, index: u64) -> Result<(), SealError> {
         let Self { shared, current, mean } = self;
-        // some are longer than the mean, and what is made too much costs less than what is missing
+        // some are longer than the mean, and a surplus costs less than a shortage
         let bytes = *mean + *mean / 8;
         let mut next = shared.next();
         match &mut next {

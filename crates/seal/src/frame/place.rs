@@ -1,5 +1,5 @@
-//! Where the frames of a file lie, and how a file of frames ends. Writer and readers agree on it; not here: sealing and
-//! opening them (`frame`).
+//! Where the frames of a file are, and how a file of frames ends, agreed between writer and readers. Not here: sealing
+//! and opening them (`frame`).
 
 use crate::header::{FILE_ID_BYTES, Layout};
 use crate::limits::FRAME_BYTES_MAX;
@@ -11,28 +11,28 @@ pub const HEAD_BYTES: usize = 8;
 /// Bytes that a frame adds to its data.
 pub const OVERHEAD_BYTES: usize = HEAD_BYTES + TAG_BYTES;
 
-/// The least that a disk writes at once. A power cut leaves zeros in one that was allocated and never written.
+/// The least that a disk writes at once. A power cut leaves zeros in a sector that was allocated and never written.
 pub(super) const SECTOR_BYTES: u64 = 512;
 
-/// Where a frame lies, in the file and in the data.
+/// Where a frame is, in the file and in the data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FramePlace {
     /// Frame number, from 0.
     pub index: u64,
     /// Where it starts, in stored bytes from the beginning of the file.
     pub stored_offset: u64,
-    /// Where its data starts, counted in data alone.
+    /// Where its data starts, counting only data.
     pub logical_offset: u64,
     /// Bytes of data, 1 to [`FRAME_BYTES_MAX`].
     pub bytes: u32,
     /// Segment whose subkey seals it.
     pub(super) segment: u64,
-    /// First block of it within the segment.
+    /// Its first block within the segment.
     pub(super) counter: u64,
 }
 
 impl FramePlace {
-    /// Length of it on disk.
+    /// Its length on disk.
     #[must_use]
     pub fn stored_bytes(&self) -> usize {
         self.bytes as usize + OVERHEAD_BYTES
@@ -63,7 +63,7 @@ impl FramePlace {
 /// One frame, opened.
 #[derive(Clone, Copy, Debug)]
 pub struct Frame<'a> {
-    /// Where it lies.
+    /// Where it is.
     pub place: FramePlace,
     /// Its data.
     pub data: &'a [u8],
@@ -80,7 +80,7 @@ pub enum End {
         offset: u64,
         /// Bytes from there to the end.
         bytes: u64,
-        /// Whether all of these are zero: space that was allocated, and nothing that anybody wrote.
+        /// Whether all of these are zero: space that was allocated but never written.
         unwritten: bool,
     },
 }

@@ -17,7 +17,7 @@ enum FramePart {
     Body,
 }
 
-/// What version 1 computes of a place.
+/// What version 1 computes from a place.
 trait Place {
     fn body_offset(&self) -> u64;
     fn body_bytes(&self) -> usize;
@@ -133,14 +133,14 @@ impl Cursor {
     }
 }
 
-/// What the reader makes of the bytes at its place.
+/// How the reader sees the bytes at its position.
 #[derive(Clone, Copy, Debug)]
 enum State {
     /// At a head.
     Head,
     /// The head was genuine; the body follows.
     Body(FramePlace),
-    /// A part failed, and zeros were all that was seen from within that part on: torn if zeros are all that comes.
+    /// A part failed, and only zeros were seen from within that part on: torn if only zeros follow.
     Zeros(FramePlace),
     /// A part failed.
     Failed(FramePlace),
@@ -176,7 +176,7 @@ impl FrameReader {
         })
     }
 
-    /// Where in the file to read on: the byte after the last one handed over.
+    /// Where in the file to continue reading: the byte after the last one handed over.
     pub(super) fn next_offset(&self) -> u64 {
         self.pushed_end
     }
@@ -191,7 +191,7 @@ impl FrameReader {
         self.cursor.next.stored_offset
     }
 
-    /// Hands over the stored bytes that follow those handed over before; the first come right after the header.
+    /// Hands over the stored bytes that follow those handed over before; the first are right after the header.
     pub(super) fn push(&mut self, stored: &[u8]) {
         if self.used > 0 && self.used * 2 >= self.buffer.len() {
             self.buffer.drain(..self.used);
@@ -201,8 +201,8 @@ impl FrameReader {
         self.pushed_end += stored.len() as u64;
     }
 
-    /// The next frame, or None if more stored bytes are needed. At the end of the file ask [`FrameReader::end`] how
-    /// it ended; a file that still grows may be read on later.
+    /// The next frame, or None if more stored bytes are needed. At the end of the file ask [`FrameReader::end`] how it
+    /// ended; if the file still grows, reading may continue later.
     ///
     /// # Errors
     /// [`SealError::Frame`], again on every further call; nothing after a damaged frame can be read.
@@ -227,7 +227,7 @@ impl FrameReader {
                 State::Body(place) => {
                     let start = self.used;
                     let Some(body) = self.buffer[start..].get_mut(..place.body_bytes()) else { return Ok(None) };
-                    // a failed opening wipes the data, so look before
+                    // a failed opening wipes the data, so look first
                     let zeros = ends_in_zeros(place.stored_offset, place.body_offset(), body);
                     let (data, tag) = body.split_last_chunk_mut().expect("a body ends with a tag");
                     match place.open(&self.file, FramePart::Body, data, tag) {
@@ -257,7 +257,7 @@ impl FrameReader {
         }
     }
 
-    /// How the file ends, once every stored byte was handed over and [`FrameReader::next_frame`] gave None.
+    /// How the file ends, once every stored byte was handed over and [`FrameReader::next_frame`] returned None.
     ///
     /// # Errors
     /// [`SealError::Frame`] if a frame was damaged; [`SealError::CutShort`] if more than this was synced.

@@ -1,5 +1,5 @@
-//! Blocks for engines that tell nothing of their place: what is sealed opens again, under the right key and cipher
-//! alone, and no writer uses a nonce twice.
+//! Blocks for engines that do not give their place: what is sealed opens again, only under the right key and cipher,
+//! and no writer uses a nonce twice.
 
 use std::collections::HashSet;
 
@@ -59,7 +59,7 @@ fn what_is_sealed_opens_in_this_opening_and_in_later_ones() {
     }
 }
 
-/// The chain of keys, the nonce and the associated data are as `docs/formats.md` says: done again by hand.
+/// The chain of keys, the nonce and the associated data are as `docs/formats.md` says: redone by hand.
 #[test]
 fn a_block_is_what_the_document_says() {
     for cipher in ciphers() {
@@ -96,7 +96,7 @@ fn a_block_is_what_the_document_says() {
     }
 }
 
-/// A block opens where it was sealed for, with the same bytes around it; what is bound to nothing opens anywhere.
+/// A block opens at the place it was sealed for, with the same bytes around it; one bound to nothing opens anywhere.
 #[test]
 fn a_block_is_bound_to_its_place() {
     for cipher in ["aes-256", "hight"] {
@@ -134,7 +134,7 @@ fn a_block_is_bound_to_its_place() {
     }
 }
 
-/// Room for the tag of a place: behind all that is authenticated, and said in what is.
+/// Room for the tag of a place: after everything that is authenticated, and declared in it.
 #[test]
 fn room_for_the_tag_of_a_place_follows() {
     for cipher in ["aes-256", "3des"] {
@@ -164,7 +164,7 @@ fn room_for_the_tag_of_a_place_follows() {
     }
 }
 
-/// Every byte of a block counts, those of the padding too.
+/// Every byte of a block counts, including those of the padding.
 #[test]
 fn padding_is_zeros_and_of_its_length() {
     let writer = pages(&[(1, 0x11)], "lea-128");
@@ -236,14 +236,14 @@ fn keys_are_told_apart() {
             "wrong key: a block is sealed under fingerprint {fingerprint}, and key orders version 2 from the test \
              keys has \
              {own}\n\
-             another key bears this version; give the key source this data was sealed with"
+             another key has this version; give the key source this data was sealed with"
         )
     );
     let other = pages(&[(1, 0x11), (2, 0x22)], "aes-256");
     assert_eq!(
         open(&other, &first).unwrap_err().to_string(),
         "a block is sealed with aria-256, and this opening is set to aes-256\n\
-         start with cipher aria-256; to change the cipher, let an empty data directory be filled anew (initial sync)"
+         start with cipher aria-256; to change the cipher, fill an empty data directory anew (initial sync)"
     );
     let mut changed = first.clone();
     changed[HEADER_BYTES] ^= 1;
@@ -256,7 +256,7 @@ fn keys_are_told_apart() {
 }
 
 #[test]
-fn what_is_no_block_is_said() {
+fn anything_but_a_block_is_refused() {
     let reader = pages(&[(1, 0x11)], "aes-256");
     let block = seal(&reader, b"page");
     for other in [&b""[..], b"plain text that is long enough to be a block of some page of data", &block[..43]] {
@@ -341,7 +341,7 @@ fn long_pages_are_sealed_in_parts() {
         damaged[at] ^= 1;
         open(&reader, &damaged).unwrap_err();
     }
-    // what fits a key is not
+    // a page that fits a key is not
     assert!(!inspect(&seal(&writer, &page[..8 << 20])).unwrap().in_parts);
 }
 

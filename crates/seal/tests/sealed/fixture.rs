@@ -109,7 +109,7 @@ pub(crate) fn read_frames(stored: &[u8]) -> Result<(Vec<Vec<u8>>, End), SealErro
     read_frames_of(&open(stored)?, stored, usize::MAX)
 }
 
-/// Reads frames with the keys of `file`, handed over `portion` bytes at a time; nothing is known of what was synced.
+/// Reads frames with the keys of `file`, handed over `portion` bytes at a time; nothing is known about what was synced.
 pub(crate) fn read_frames_of(
     file: &SealedFile,
     stored: &[u8],

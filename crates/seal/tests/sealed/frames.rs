@@ -1,4 +1,4 @@
-//! Frames: what was synced is all there or damaged; behind that, a cut end or a lost sector is an end, and anything
+//! Frames: what was synced is all there or damaged; beyond that, a cut end or a lost sector is an end, and anything
 //! else that changed is damage.
 
 use std::collections::BTreeSet;
@@ -61,7 +61,7 @@ fn every_cipher_reads_back_what_it_sealed_in_any_portions() {
     }
 }
 
-/// Frames of one log, sealed with key stream made ahead while two others make it, or nobody does.
+/// Frames of one log, sealed with key stream made ahead while two others make it, or none does.
 fn sealed_ahead(name: &str, parts: &[Vec<u8>], helpers: usize) -> Vec<u8> {
     let (file, mut stored) = create(cipher(name).unwrap(), Layout::Frames);
     let mut writer = FrameWriter::new(&file).unwrap();
@@ -110,7 +110,7 @@ fn key_stream_made_ahead_seals_the_same_frames() {
     }
 }
 
-/// Of zeros the ciphertext is the key stream: no block of it may come twice.
+/// The ciphertext of zeros is the key stream: no block of it may appear twice.
 #[test]
 fn no_key_stream_seals_two_frames() {
     for (name, helpers) in [("aes-256", 0), ("aes-256", 2), ("aria-128", 2)] {
@@ -204,7 +204,7 @@ fn a_changed_length_of_a_synced_frame_is_damage_or_a_cut() {
         assert!(
             matches!(cut, SealError::CutShort { end, synced } if (end, synced) == (last as u64, stored.len() as u64))
         );
-        // nobody can tell it from a frame that was never written whole, and of that nothing was promised
+        // it cannot be told from a frame that was never written whole, for which nothing was promised
         assert!(matches!(read(length, last), Ok((_, End::Torn { .. }))));
     }
     assert_eq!(
@@ -299,7 +299,7 @@ fn a_lost_sector_ends_what_was_not_synced_and_damages_what_was() {
         for synced in [starts()[hit] + 1, end, stored.len()] {
             assert_frame_error(read_synced_frames_of(&file, &changed, usize::MAX, synced), hit);
         }
-        // what was synced before is no concern
+        // what was synced before is not affected
         assert!(read_synced_frames_of(&file, &changed, usize::MAX, starts()[hit]).is_ok());
     }
 }
@@ -441,7 +441,7 @@ fn the_keys_of_another_segment_take_over_in_time() {
 
 #[test]
 fn no_two_frames_share_a_key_stream() {
-    // of zeros, the ciphertext is the key stream itself
+    // the ciphertext of zeros is the key stream itself
     for cipher in ciphers() {
         let zeros = vec![0; 4096];
         let lengths: Vec<usize> = (1..60).map(|number| number * 13 % 100 + 16).collect();

@@ -1,4 +1,4 @@
-//! Files sealed by earlier builds still open. They lie in `vectors/formats` as hexadecimal text, with the key that
+//! Files sealed by earlier builds still open. They are kept in `vectors/formats` as hexadecimal text, with the key that
 //! sealed them; the example `golden` makes them for new ciphers and never replaces one.
 
 use std::fs;

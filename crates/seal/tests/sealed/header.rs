@@ -1,4 +1,4 @@
-//! The header: no bit of both copies of it may change, and every refusal says which kind it is.
+//! The header: no bit may change in both copies of it, and every refusal says which kind it is.
 
 use sealstone_cipher::backend::Backend;
 use sealstone_cipher::registry::{cipher, ciphers};
@@ -164,7 +164,7 @@ fn forged_fields_are_refused() {
     let (_, header) = create(aes(), PAGED);
     let forged = |at: usize, bytes: &[u8]| {
         let forged = both(&header, at, bytes);
-        // with a second version at hand, so that naming it does not fail for want of the key
+        // with a second version available, so that naming it does not fail for lack of the key
         let keys = FixedKeys(vec![("orders", 2, 0x22), ("orders", 1, 0x11)]);
         SealedFile::open(&keys, Backend::auto(), &forged).unwrap_err()
     };

@@ -211,7 +211,7 @@ fn pages_of_another_file_do_not_fit() {
 
 #[test]
 fn a_whole_file_may_take_another_s_place() {
-    // what a seal of single files cannot know; SECURITY.md says so
+    // a seal of single files cannot know this; SECURITY.md says so
     let older = seal_paged(aes(), b"older");
     assert_eq!(read_paged(&older).unwrap(), b"older");
 }
@@ -250,7 +250,7 @@ fn the_keys_of_another_segment_take_over_in_time() {
 
 #[test]
 fn no_two_pages_share_a_key_stream() {
-    // of zeros, the ciphertext is the key stream itself
+    // the ciphertext of zeros is the key stream itself
     for cipher in ciphers() {
         let stored = seal_paged(cipher, &vec![0; 6 * PAGE]);
         let mut blocks: Vec<&[u8]> =

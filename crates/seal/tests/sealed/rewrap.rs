@@ -1,5 +1,5 @@
-//! Re-wrapping: the header goes under another key, and nothing else of the file changes. A mixture of an old and a new
-//! header opens nothing.
+//! Re-wrapping: the header is put under another key, and nothing else in the file changes. A mixture of an old and a
+//! new header opens nothing.
 
 use sealstone_cipher::backend::Backend;
 use sealstone_cipher::registry::ciphers;
@@ -56,7 +56,7 @@ fn the_file_opens_under_the_new_key_and_no_longer_under_the_old() {
                     assert_eq!((found.concat(), end), (content.clone(), End::Clean));
                 }
             }
-            // a reader that opened it before goes on
+            // a reader that opened it before carries on
             let earlier = open(&before).unwrap();
             if let Layout::Paged { .. } = was.layout {
                 assert_eq!(read_paged_of(&earlier, stored).unwrap(), content);
@@ -66,13 +66,13 @@ fn the_file_opens_under_the_new_key_and_no_longer_under_the_old() {
 }
 
 #[test]
-fn what_is_under_the_key_already_stays_as_it_is() {
+fn a_file_already_under_the_key_stays_as_it_is() {
     let (_, header) = SealedFile::create(&rotated(), aes(), Backend::auto(), Layout::Frames).unwrap();
     assert_eq!(to_current(&rotated(), &header).unwrap(), None);
 }
 
 #[test]
-fn each_wrapping_has_a_salt_of_its_own() {
+fn each_wrapping_has_its_own_salt() {
     let stored = seal_paged(aes(), b"data");
     let one = to_current(&rotated(), &stored).unwrap().unwrap();
     let two = to_current(&rotated(), &stored).unwrap().unwrap();
@@ -87,7 +87,7 @@ fn each_wrapping_has_a_salt_of_its_own() {
 /// A reader in the middle of the write, or after a write that was torn, sees this: one copy is whole, and the file
 /// opens under one of the two keys.
 #[test]
-fn a_rotation_that_is_cut_anywhere_leaves_a_file_that_opens() {
+fn a_rotation_cut_off_anywhere_leaves_a_file_that_opens() {
     for layout in [Layout::Paged { page_bytes: 4096 }, Layout::Frames] {
         let (file, old) = create(aes(), layout);
         let rewrapped = to_current(&rotated(), &old).unwrap().unwrap();
@@ -104,7 +104,7 @@ fn a_rotation_that_is_cut_anywhere_leaves_a_file_that_opens() {
                     }
                     let opened = SealedFile::open(&rotated(), Backend::auto(), &stored).unwrap();
                     assert_eq!(opened.info().file_id, file.info().file_id);
-                    // a run after that puts all of it under the new key
+                    // a later run puts all of it under the new key
                     let mut again = stored.clone();
                     if let Some(rewrapped) = to_current(&rotated(), &stored).unwrap() {
                         apply(&mut again, &rewrapped);

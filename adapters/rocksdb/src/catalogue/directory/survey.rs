@@ -1,5 +1,5 @@
-//! The files of a directory beside its catalogue: which differences a crash explains, and what is to be done about
-//! those. Not here: doing it (`directory`).
+//! The files of a directory compared with its catalogue: which differences a crash explains, and what is to be done
+//! about them. Not here: doing it (`directory`).
 
 use std::collections::BTreeSet;
 
@@ -11,7 +11,7 @@ use super::{Directory, Loaded, header, is_temporary, live};
 use crate::catalogue::refusal::Refusal;
 use crate::catalogue::sealer::Reading;
 
-/// What a look at all files of a directory gave.
+/// What a look at all files of a directory found.
 #[derive(Default)]
 pub(in crate::catalogue) struct Survey {
     /// What no crash explains.
@@ -20,8 +20,8 @@ pub(in crate::catalogue) struct Survey {
     pub(super) changes: Vec<Change>,
     /// Files to be removed once that is on stable storage.
     pub(super) removals: Vec<String>,
-    /// The lowest number of a file that is listed and that a crash took. RocksDB, which does not know of these either,
-    /// will give their numbers again.
+    /// The lowest number of a listed file that was lost in a crash. RocksDB, which does not know about these either,
+    /// will reuse their numbers.
     pub(super) lost_from: Option<u64>,
 }
 
@@ -47,7 +47,7 @@ impl Directory {
         Ok(survey)
     }
 
-    /// A file where there is no catalogue: of version 1, or none of ours.
+    /// A file where there is no catalogue: of version 1, or not one of ours.
     fn survey_uncatalogued(&self, name: &str, with: Reading<'_>, survey: &mut Survey) -> Result<(), Refusal> {
         let (kind, _) = rocksdb_name(name);
         if matches!(kind, Kind::Loose | Kind::Catalogue) {
@@ -65,7 +65,7 @@ impl Directory {
             Some(Ok(info)) if info.identity.kind == Kind::Loose => {}
             Some(Ok(_)) => survey.wrong.push((name.to_owned(), SealError::NoCatalogue)),
             Some(Err(SealError::Unfinished { .. })) if kind == Kind::Log => {
-                // version 1 did not say more of a log that a crash caught at its creation
+                // version 1 did not say more about a log that a crash caught at its creation
                 let entry = Entry { adopted: true, ..live([0; 16]) };
                 survey.changes.push(Change::Put { name: name.to_owned(), entry });
             }
@@ -122,7 +122,7 @@ impl Directory {
     }
 
     /// A file that the catalogue does not know: it was made, and the change that lists it did not reach the disk, so
-    /// that nothing was promised of it; or somebody put it there.
+    /// that nothing was promised about it; or somebody put it there.
     fn survey_unlisted(
         &self,
         name: &str,
@@ -136,7 +136,7 @@ impl Directory {
         }
         let path = self.file(name);
         let Some(start) = with.files.read(&path, HEADER_BYTES)? else { return Ok(()) };
-        // a store whose first opening was cut off has no CURRENT, and RocksDB begins anew with the lowest numbers
+        // a store whose first opening was cut off has no CURRENT, and RocksDB starts again with the lowest numbers
         let newest = number > known.catalogue.highest || known.catalogue.get("CURRENT").is_none();
         let mut leftover = Entry { state: State::Leftover, ..live([0; 16]) };
         // a log is listed on stable storage before it is made
