@@ -420,6 +420,15 @@ fn logs_in_another_directory_are_verified_too() {
     assert_eq!(found.failures[0].file, log.to_str().unwrap());
 }
 
+/// Sets the flag when it is dropped.
+struct End<'a>(&'a AtomicBool);
+
+impl Drop for End<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
 #[test]
 fn a_store_in_use_is_whole_whatever_it_does() {
     let site = Site::new();
@@ -429,6 +438,8 @@ fn a_store_in_use_is_whole_whatever_it_does() {
     write(&db, 0..500, 100);
     let ended = AtomicBool::new(false);
     std::thread::scope(|scope| {
+        // a failed check ends the writer, too
+        let _ends = End(&ended);
         scope.spawn(|| {
             let mut n = 0;
             while !ended.load(Ordering::Relaxed) {
@@ -451,7 +462,6 @@ fn a_store_in_use_is_whole_whatever_it_does() {
             manifests.insert(manifest.clone());
             looks += 1;
         }
-        ended.store(true, Ordering::Relaxed);
         assert!(manifests.len() > 1, "it went on to another MANIFEST meanwhile: {manifests:?}");
     });
 }

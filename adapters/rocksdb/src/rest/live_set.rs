@@ -25,8 +25,6 @@ use crate::manifest::{self, LiveSet, Replay};
 const CURRENT_BYTES_MAX: usize = 4096;
 /// Longest OPTIONS file that is looked into.
 const OPTIONS_BYTES_MAX: usize = 16 << 20;
-/// How often a changing database is looked at before what was found last counts.
-const LOOKS_MAX: u32 = 20;
 /// Pause between two looks.
 const PAUSE: Duration = Duration::from_millis(50);
 /// Beginnings of names that only the directory of a database holds.
@@ -110,22 +108,17 @@ struct Look {
 
 impl Compare<'_> {
     fn database(&mut self) {
-        let mut before: Option<BTreeSet<(String, String)>> = None;
-        let mut looks = 0;
-        let look = loop {
-            let mut look = self.look();
-            looks += 1;
-            if look.failures.is_empty() {
-                break look;
-            }
-            // what a look finds counts if the next one, which reads CURRENT and MANIFEST again, finds it too
-            let proven = before.is_some_and(|before| before == look.failures);
-            if proven || looks == LOOKS_MAX {
-                break look;
-            }
-            before = Some(std::mem::take(&mut look.failures));
+        let mut look = self.look();
+        if !look.failures.is_empty() {
+            // What a look finds counts only if the next one, which reads CURRENT and MANIFEST again, finds it too: a
+            // file that was removed in time is no longer named then. By name, since a text may name a MANIFEST that was
+            // replaced.
+            let before: BTreeSet<String> =
+                std::mem::take(&mut look.failures).into_iter().map(|(name, _)| name).collect();
             thread::sleep(PAUSE);
-        };
+            look = self.look();
+            look.failures.retain(|(name, _)| before.contains(name));
+        }
         if look.manifest.is_some() {
             self.settle(&look);
         }
