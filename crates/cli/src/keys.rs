@@ -156,7 +156,9 @@ fn show(key: &Summary, json: bool) -> anyhow::Result<Answer> {
         for (version, created) in &key.versions {
             table.row([&key.id, &version.to_string(), &printable(created)]);
         }
-        print(&table.render(terminal::stdout()))?;
+        let protection =
+            if key.protection.is_some() { "a passphrase protects it" } else { "no passphrase protects it" };
+        print(&format!("{}\n{protection}\n", table.render(terminal::stdout()).trim_end()))?;
     }
     Ok(Answer::Done)
 }

@@ -79,6 +79,12 @@ pub enum KeyError {
         /// Number of the user that this process runs as.
         user: u32,
     },
+    /// A file that is open to others and does not look like a key file, so making it private would be the wrong advice.
+    #[error("{} is not a key file\nname a file that was made with: sealstone keys new FILE", path.display())]
+    NotKeyFile {
+        /// The file.
+        path: PathBuf,
+    },
     /// The key file does not hold what a key file holds.
     #[error(
         "key file {}{}: {found}\n\

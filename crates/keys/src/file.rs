@@ -19,7 +19,7 @@ mod format;
 mod replace;
 
 use std::fs::{self, File};
-use std::io::{self, Read};
+use std::io::{self, Read, Seek};
 use std::path::{Path, PathBuf};
 use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
@@ -472,7 +472,11 @@ fn read(path: &Path) -> Result<(File, Stamp, Stored), KeyError> {
     let mut file = File::open(path).map_err(io_error)?;
     // on the open file, so that what was checked is what is read
     let found = file.metadata().map_err(io_error)?;
-    check_private(path, &found)?;
+    let private = check_private(path, &found);
+    if private.is_err() && !looks_like_key_file(&mut file) {
+        return Err(KeyError::NotKeyFile { path: path.to_owned() });
+    }
+    private?;
     if found.len() > FILE_BYTES_MAX {
         return Err(garbled(format!("{} bytes, a key file has at most {FILE_BYTES_MAX}", found.len())));
     }
@@ -482,6 +486,13 @@ fn read(path: &Path) -> Result<(File, Stamp, Stored), KeyError> {
     let text = std::str::from_utf8(&bytes).map_err(|_| garbled("not a text file".into()))?;
     let stored = Stored::parse(path, text)?;
     Ok((file, Stamp::of(&found), stored))
+}
+
+/// Whether `file` begins with what every key file begins with; leaves it at its beginning.
+fn looks_like_key_file(file: &mut File) -> bool {
+    let mut start = [0; 512];
+    let got = file.read(&mut start).unwrap_or(0);
+    file.rewind().is_ok() && String::from_utf8_lossy(&start[..got]).lines().any(|line| line.starts_with("format = "))
 }
 
 fn now() -> String {

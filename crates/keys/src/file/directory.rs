@@ -29,7 +29,7 @@ pub fn in_directory(dir: &Path) -> Result<Vec<Summary>, KeyError> {
         match KeyFile::inspect(&path) {
             Ok(key) => keys.push(key),
             // something else, or one that went away meanwhile
-            Err(KeyError::Garbled { .. } | KeyError::NoFile { .. }) => {}
+            Err(KeyError::Garbled { .. } | KeyError::NotKeyFile { .. } | KeyError::NoFile { .. }) => {}
             // other files are often open to others
             Err(KeyError::Permissions { .. } | KeyError::Owner { .. })
                 if path.extension().is_none_or(|ending| ending != "key") => {}
@@ -74,7 +74,7 @@ mod tests {
         fs::write(dir.path().join("notes.txt"), "not a key").unwrap();
         let ids: Vec<String> = in_directory(dir.path()).unwrap().into_iter().map(|key| key.id).collect();
         assert_eq!(ids, ["a", "b"]);
-        fs::write(dir.path().join("c.key"), "not a key, but called one, and open to others").unwrap();
+        KeyFile::create(dir.path().join("c.key"), "c").unwrap();
         fs::set_permissions(dir.path().join("c.key"), std::os::unix::fs::PermissionsExt::from_mode(0o644)).unwrap();
         assert!(matches!(in_directory(dir.path()), Err(KeyError::Permissions { .. })));
     }
