@@ -72,6 +72,16 @@ pub fn run(
     stop: &AtomicBool,
 ) -> Result<Results, CompareError> {
     plan.check()?;
+    // before data sets are computed, which takes minutes for some that fit nowhere
+    let mut datasets: Vec<(&str, SizedBy)> = Vec::new();
+    for name in &plan.workloads {
+        let spec = workload::workload(name).map_err(PlanError::from)?;
+        if !datasets.iter().any(|(known, _)| *known == spec.dataset) {
+            datasets.push((spec.dataset, spec.sized_by));
+        }
+    }
+    let sizes: Vec<SizedBy> = datasets.into_iter().map(|(_, size)| size).collect();
+    plan.check_room(plan.variants()?.0.len() * plan.point().members, &sizes)?;
     let workloads = workload::build(&plan.data(), &plan.workloads).map_err(PlanError::from)?;
     run_workloads(plan, &workloads, engine, observer, stop)
 }

@@ -3,8 +3,11 @@
 //! is not.
 
 use crate::plan::Plan;
+use crate::ratios;
+use crate::recommend::recommend;
 use crate::results::{Against, Cell, Comparison, Group, Results, SCHEMA, Variant};
-use crate::statistics::{CONFIDENCE, Estimate};
+use crate::statistics::Estimate;
+use crate::verdict::CONFIDENCE;
 
 /// Puts the groups of one comparison together. `plan` is that of all of them, less what its stores must not show; the
 /// rest is taken from the first.
@@ -27,6 +30,7 @@ pub fn comparison(plan: &Plan, runs: Vec<Results>) -> Comparison {
         engine: run.engine,
         workloads: run.plan.workloads,
         cells: run.cells,
+        between: run.between,
         recommendation: run.recommendation,
         warnings: run.warnings,
     };
@@ -45,6 +49,17 @@ pub fn comparison(plan: &Plan, runs: Vec<Results>) -> Comparison {
         variants,
         groups,
         against,
+    }
+}
+
+/// Draws every conclusion of `comparison` anew from its samples: what was recorded by an earlier version gets the words
+/// of this one.
+pub(crate) fn judge_again(comparison: &mut Comparison) {
+    let Comparison { plan, variants, groups, .. } = comparison;
+    for group in groups {
+        ratios::judge_overheads(&mut group.cells, plan.margin);
+        group.between = ratios::between_ciphers(variants, &group.cells, plan.margin);
+        group.recommendation = recommend(plan, variants, &group.cells);
     }
 }
 

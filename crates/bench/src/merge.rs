@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use crate::axes::{AXES, varied};
+use crate::groups;
 use crate::report::figures;
 use crate::results::{Comparison, Results, SCHEMA};
 use crate::schema_1;
@@ -20,6 +21,17 @@ pub struct Merged {
 }
 
 impl Merged {
+    /// Checks that a report at `out` replaces none of the results.
+    ///
+    /// # Errors
+    /// [`MergeError::Overwrites`].
+    pub fn check_output(&self, out: &Path) -> Result<(), MergeError> {
+        match self.sources.iter().find(|source| is_same(source, out)) {
+            Some(source) => Err(MergeError::Overwrites { path: source.clone() }),
+            None => Ok(()),
+        }
+    }
+
     /// Every group of every comparison by itself.
     #[must_use]
     pub fn runs(&self) -> Vec<Results> {
@@ -33,6 +45,18 @@ pub enum MergeError {
     /// No file was named.
     #[error("no results to report on\nname the results.json of at least one comparison")]
     Empty,
+    /// A file was named twice.
+    #[error("results {} are named twice\nname each comparison once", path.display())]
+    Twice {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The report would replace the results that it is made of.
+    #[error("the report would replace the results {}\nname another file with --out", path.display())]
+    Overwrites {
+        /// The file.
+        path: PathBuf,
+    },
     /// A file cannot be opened or read.
     #[error("cannot read results {}: {source}", path.display())]
     Read {
@@ -65,13 +89,23 @@ pub enum MergeError {
 /// Reads every result file in `paths`, in order.
 ///
 /// # Errors
-/// `MergeError`: no path, a file that cannot be read, of another schema, or damaged.
+/// `MergeError`: no path, one twice, a file that cannot be read, of another schema, or damaged.
 pub fn read(paths: &[PathBuf]) -> Result<Merged, MergeError> {
     if paths.is_empty() {
         return Err(MergeError::Empty);
     }
+    for (at, path) in paths.iter().enumerate() {
+        if paths[..at].iter().any(|before| is_same(before, path)) {
+            return Err(MergeError::Twice { path: path.clone() });
+        }
+    }
     let comparisons = paths.iter().map(|path| read_one(path)).collect::<Result<_, _>>()?;
     Ok(Merged { comparisons, sources: paths.to_vec() })
+}
+
+/// Whether both name one file that is there.
+fn is_same(one: &Path, other: &Path) -> bool {
+    one == other || matches!((one.canonicalize(), other.canonicalize()), (Ok(one), Ok(other)) if one == other)
 }
 
 fn read_one(path: &Path) -> Result<Comparison, MergeError> {
@@ -85,11 +119,13 @@ fn read_one(path: &Path) -> Result<Comparison, MergeError> {
     let damaged = |source| MergeError::Damaged { path: path.to_owned(), source };
     let text = std::fs::read(path).map_err(|source| MergeError::Read { path: path.to_owned(), source })?;
     let head: Head = serde_json::from_slice(&text).map_err(damaged)?;
-    match head.schema {
-        1 => serde_json::from_slice::<schema_1::Results>(&text).map(schema_1::Results::read).map_err(damaged),
-        schema if schema == u64::from(SCHEMA) => serde_json::from_slice(&text).map_err(damaged),
-        found => Err(MergeError::Schema { path: path.to_owned(), found, version: head.version }),
-    }
+    let mut comparison = match head.schema {
+        1 => serde_json::from_slice::<schema_1::Results>(&text).map(schema_1::Results::read).map_err(damaged)?,
+        schema if schema == u64::from(SCHEMA) => serde_json::from_slice(&text).map_err(damaged)?,
+        found => return Err(MergeError::Schema { path: path.to_owned(), found, version: head.version }),
+    };
+    groups::judge_again(&mut comparison);
+    Ok(comparison)
 }
 
 /// A name for each run: the machine's label, if machines differ or nothing else does; their position on the axes on

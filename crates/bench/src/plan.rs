@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use crate::axes::{Point, varied};
 use crate::size::human_bytes;
 use crate::workload::SizedBy;
-use crate::{machine, workload};
+use crate::{machine, verdict, workload};
 
 /// Which ciphers a recommendation may name.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -86,6 +86,9 @@ pub struct Plan {
     pub target: Option<f64>,
     /// Which ciphers may be recommended.
     pub policy: Policy,
+    /// The share within which two throughputs count as no difference, such as 0.02. In TOML text such as `"2%"`.
+    #[serde(with = "crate::percent::setting")]
+    pub margin: f64,
     /// Seed of every random draw.
     pub seed: u64,
     /// Directory for the report and its data.
@@ -117,6 +120,7 @@ impl Default for Plan {
             bytes: 256_000_000,
             target: None,
             policy: Policy::Any,
+            margin: verdict::MARGIN,
             seed: 1,
             out: "sealstone-results".into(),
             keep: None,
@@ -264,6 +268,10 @@ impl Plan {
         within("bytes", self.bytes, 100_000, 1 << 50, "a data set has 100 kB to a petabyte")?;
         if let Some(cache) = self.cache {
             within("cache", cache, 1 << 20, 1 << 50, "a cache has a mebibyte to a petabyte")?;
+        }
+        if !(0.001..=0.5).contains(&self.margin) {
+            let shown = format!("{}%", crate::percent::percent(self.margin));
+            return Err(value("margin", shown, "what counts as no difference lies between 0.1% and 50%"));
         }
         if let Some(target) = self.target
             && !(target.is_finite() && target > 0.0)
@@ -576,7 +584,7 @@ mod tests {
         }
         assert!(message("slice_ms = 4").contains("did you mean slice-ms?"));
         assert!(message("records = 5\nrounds = \"many\"\n").starts_with("plan.toml:2: "));
-        assert!(message("bytes = \"2 parsecs\"\n").contains("no size"));
+        assert!(message("bytes = \"2 parsecs\"\n").contains("is not a size"));
         assert!(message("records = \n").starts_with("plan.toml:1: "));
         assert!(message("[records]\nx = 1\n").contains("only the settings of single stores are tables"));
     }
@@ -625,7 +633,7 @@ mod tests {
         let fixed = Plan { workloads: vec!["oltp".into()], ..plan.clone() };
         assert_eq!(fixed.groups().unwrap().len(), 1);
         let kept = Plan { keep: Some("x".into()), ..plan }.check().unwrap_err().to_string();
-        assert!(kept.contains("stores are kept of one point"), "{kept}");
+        assert!(kept.contains("stores can be kept of only one point"), "{kept}");
     }
 
     #[test]

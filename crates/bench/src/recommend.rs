@@ -1,41 +1,49 @@
-//! Which variant to choose, and why: what the policy allows, ranked by measured cost and standing. Reports what it
-//! could not conclude and warns of limits; measures nothing and knows ciphers only through the table.
+//! Which variant to choose, and why: what the policy allows, ranked by measured cost and standing. Candidates are
+//! compared by the ratio of their own slices; the words for every ratio are those of `verdict`. Reports what it could
+//! not conclude and warns of limits; measures nothing and knows ciphers only through the table.
 
 use std::collections::BTreeMap;
 
 use sealstone_cipher::registry::{self, Cipher, Standing};
 
 use crate::plan::{Plan, Policy};
-use crate::results::{Cell, Choice, Ranked, Recommendation, Variant, Verdict};
+use crate::ratios::{headline, left_out, overall_cpu, overall_estimate};
+use crate::results::{Cell, Choice, Ranked, Recommendation, Variant};
 use crate::size::human_bytes;
-use crate::statistics::{self, FEWEST_PAIRS};
+use crate::statistics::{Estimate, FEWEST_PAIRS};
+use crate::verdict::{CONFIDENCE, Judgement, Verdict, between, judge, more_cpu};
 
 /// One variant with a cipher, and what was measured of it.
 struct Candidate<'a> {
+    number: usize,
     variant: &'a Variant,
     cipher: &'static Cipher,
     cells: Vec<&'a Cell>,
-    /// Geometric mean of its ratios over the workloads.
-    ratio: f64,
-    /// The same for the ends of the interval: the true mean at worst and at best.
-    low: f64,
-    high: f64,
+    /// Its throughput to that without encryption, over the workloads that met a cipher.
+    cost: Estimate,
+    /// What is concluded from that.
+    judgement: Judgement,
     /// Why it must not be recommended, if so.
     barred: Option<String>,
 }
 
+/// How an allowed candidate compares with the one that is recommended.
+struct Relation<'a> {
+    label: &'a str,
+    judgement: Judgement,
+    range: String,
+}
+
 /// Recommends one of `variants` on the evidence of `cells`.
 pub fn recommend(plan: &Plan, variants: &[Variant], cells: &[Cell]) -> Recommendation {
-    let mut candidates: Vec<Candidate> = variants
-        .iter()
-        .enumerate()
-        .filter_map(|(number, variant)| candidate(plan.policy, number, variant, variants, cells))
-        .collect();
-    // allowed first; among them the quickest; what is as quick within noise goes by standing, further down
+    let mut candidates = candidates(plan, variants, cells);
+    // allowed first; among them the quickest
     candidates.sort_by(|a, b| {
-        (a.barred.is_some(), -a.ratio).partial_cmp(&(b.barred.is_some(), -b.ratio)).expect("ratios are numbers")
+        (a.barred.is_some(), -a.cost.log_ratio)
+            .partial_cmp(&(b.barred.is_some(), -b.cost.log_ratio))
+            .expect("ratios are numbers")
     });
-    let tied = settle_ties(&mut candidates);
+    let relations = settle(&mut candidates, cells, plan.margin);
     let mut recommendation = Recommendation {
         policy: plan.policy.word().into(),
         open_questions: open_questions(variants, cells),
@@ -44,7 +52,7 @@ pub fn recommend(plan: &Plan, variants: &[Variant], cells: &[Cell]) -> Recommend
     };
     match candidates.first() {
         None => {
-            recommendation.answer = baseline_answer(variants, cells);
+            recommendation.answer = baseline_answer(variants, cells, plan.margin);
         }
         Some(best) if best.barred.is_some() => {
             recommendation.answer = format!(
@@ -56,66 +64,96 @@ pub fn recommend(plan: &Plan, variants: &[Variant], cells: &[Cell]) -> Recommend
         }
         Some(best) => {
             recommendation.take = Some(best.variant.label.clone());
-            recommendation.answer = answer(best, &tied);
+            recommendation.answer = answer(best, &relations, cells);
+            recommendation.meaning = meaning(plan, best, &candidates, &relations, cells);
         }
     }
-    recommendation.ranking = candidates.iter().map(|candidate| ranked(candidate, &candidates[0], &tied)).collect();
+    let left = left_out(cells);
+    if !left.is_empty() && !candidates.is_empty() {
+        recommendation.open_questions.push(format!(
+            "{} {} the cipher nothing to do, since everything came from the cache: left out of the figure over all \
+             workloads; a smaller --cache would show the cost",
+            left.join(", "),
+            if left.len() == 1 { "gave" } else { "each gave" }
+        ));
+    }
+    recommendation.ranking = candidates.iter().map(|candidate| ranked(candidate, &relations)).collect();
     recommendation
 }
 
-fn candidate<'a>(
-    policy: Policy,
-    number: usize,
-    variant: &'a Variant,
-    variants: &[Variant],
-    cells: &'a [Cell],
-) -> Option<Candidate<'a>> {
-    let cipher = registry::cipher(variant.cipher()?).ok()?;
-    let cells: Vec<&Cell> = cells.iter().filter(|cell| cell.variant == number).collect();
-    let (ratio, low, high) = overall(&cells)?;
-    let barred = barred(policy, cipher, variant, variants);
-    Some(Candidate { variant, cipher, cells, ratio, low, high, barred })
+fn candidates<'a>(plan: &Plan, variants: &'a [Variant], cells: &'a [Cell]) -> Vec<Candidate<'a>> {
+    let mut found = Vec::new();
+    for (number, variant) in variants.iter().enumerate() {
+        let Some(cipher) = variant.cipher().and_then(|name| registry::cipher(name).ok()) else { continue };
+        let Some(cost) = overall_estimate(cells, number, 0) else { continue };
+        found.push((number, variant, cipher, cost));
+    }
+    let judgements = judge(&found.iter().map(|(.., cost)| Some(*cost)).collect::<Vec<_>>(), plan.margin);
+    let made = found.into_iter().zip(judgements).map(|((number, variant, cipher, cost), judgement)| Candidate {
+        number,
+        variant,
+        cipher,
+        cells: cells.iter().filter(|cell| cell.variant == number).collect(),
+        cost,
+        judgement,
+        barred: barred(plan.policy, cipher, variant, variants),
+    });
+    made.collect()
 }
 
-/// The geometric mean of the ratios of `cells`, and its value at worst and at best; none without ratios.
-fn overall(cells: &[&Cell]) -> Option<(f64, f64, f64)> {
-    let overheads: Vec<_> = cells.iter().filter_map(|cell| cell.overhead.as_ref()).collect();
-    if overheads.is_empty() {
-        return None;
+/// Puts the candidate to take first, and says how each other allowed one compares with it. Those that are not shown to
+/// be slower than the quickest go by standing.
+fn settle<'a>(candidates: &mut [Candidate<'a>], cells: &[Cell], margin: f64) -> Vec<Relation<'a>> {
+    let allowed = candidates.iter().filter(|candidate| candidate.barred.is_none()).count();
+    if allowed == 0 {
+        return Vec::new();
     }
-    let mean = |of: fn(&crate::results::Overhead) -> f64| {
-        (overheads.iter().map(|overhead| of(overhead).max(1e-9).ln()).sum::<f64>() / overheads.len() as f64).exp()
+    let to_first = |candidates: &[Candidate<'a>]| -> Vec<(Option<Estimate>, Judgement)> {
+        let first = candidates[0].number;
+        let estimates: Vec<Option<Estimate>> =
+            candidates[1..allowed].iter().map(|other| overall_estimate(cells, other.number, first)).collect();
+        let judgements = judge(&estimates, margin);
+        estimates.into_iter().zip(judgements).collect()
     };
-    let ratio = mean(|overhead| overhead.ratio);
-    // the ratios of different workloads err independently, so the error of their mean is the root of the sum of squares
-    let half = overheads
-        .iter()
-        .map(|overhead| ((overhead.high.max(1e-9) / overhead.low.max(1e-9)).ln() / 2.0).powi(2))
-        .sum::<f64>()
-        .sqrt()
-        / overheads.len() as f64;
-    Some((ratio, ratio * (-half).exp(), ratio * half.exp()))
+    let slower: Vec<bool> = std::iter::once(false)
+        .chain(to_first(candidates).into_iter().map(|(_, judgement)| judgement.verdict == Verdict::Costs))
+        .collect();
+    let numbers: Vec<(usize, bool)> = candidates.iter().map(|candidate| candidate.number).zip(slower).collect();
+    let is_slower = |number: usize| numbers.iter().any(|(known, slower)| *known == number && *slower);
+    // a stable sort: those that are slower stay in the order of their cost
+    candidates[..allowed].sort_by_key(|candidate| match is_slower(candidate.number) {
+        false => (false, Some(standing(candidate.cipher))),
+        true => (true, None),
+    });
+    let relation = |(candidate, (estimate, judgement)): (&Candidate<'a>, (Option<Estimate>, Judgement))| Relation {
+        label: &candidate.variant.label,
+        judgement,
+        range: estimate.map_or_else(String::new, |estimate| {
+            let (low, high) = estimate.interval(CONFIDENCE);
+            between(low, high)
+        }),
+    };
+    let judged = to_first(candidates);
+    candidates[1..allowed].iter().zip(judged).map(relation).collect()
 }
 
 /// What to report if no variant has a cipher: how well the measurement agrees with itself.
-fn baseline_answer(variants: &[Variant], cells: &[Cell]) -> String {
-    // as seldom wrong as a verdict on one workload, though it is drawn from all and asked every time: 99 instead of 95
-    // %
-    const SURE: f64 = 2.576 / 1.96;
+fn baseline_answer(variants: &[Variant], cells: &[Cell], margin: f64) -> String {
     let nothing = "nothing to recommend: no cipher was measured";
-    let mut answers = Vec::new();
-    for (number, variant) in variants.iter().enumerate().skip(1) {
-        let cells: Vec<&Cell> = cells.iter().filter(|cell| cell.variant == number).collect();
-        let Some((ratio, low, high)) = overall(&cells) else { continue };
-        let surely = ratio.ln().abs() - SURE * (high / low).ln() / 2.0 > statistics::MARGIN;
-        let finding = match (high / low).ln() / 2.0 {
-            half if half > statistics::NARROW => "cannot be told apart yet: more rounds would help",
-            _ if surely => "differ, though they do the same: the machine is not quiet enough for this comparison",
-            _ => "no difference",
-        };
-        let range = statistics::between(low, high);
-        answers.push(format!("{} against {}: {finding} ({range})", variant.label, variants[0].label));
-    }
+    let estimates: Vec<Option<Estimate>> =
+        (1..variants.len()).map(|number| overall_estimate(cells, number, 0)).collect();
+    let judged = variants.iter().skip(1).zip(estimates.iter().zip(judge(&estimates, margin)));
+    let answers = judged.filter(|(_, (estimate, _))| estimate.is_some()).map(|(variant, (_, judgement))| {
+        let pair = format!("{} against {}", variant.label, variants[0].label);
+        match judgement.verdict.is_claim() {
+            true => format!(
+                "{pair}: {}, though they do the same: the machine is not quiet enough for this comparison",
+                judgement.words
+            ),
+            false => format!("{pair}: {}", judgement.words),
+        }
+    });
+    let answers: Vec<String> = answers.collect();
     if answers.is_empty() { nothing.into() } else { format!("{}; {nothing}", answers.join("; ")) }
 }
 
@@ -161,21 +199,6 @@ fn allowed_names(policy: Policy) -> Vec<&'static str> {
     registry::ciphers().iter().filter(good).map(|cipher| cipher.name).collect()
 }
 
-/// Among the allowed candidates whose cost cannot be distinguished from the least, puts those of the best standing
-/// first, and returns the labels of all that tie.
-fn settle_ties(candidates: &mut [Candidate]) -> Vec<String> {
-    let Some(best) = candidates.first().filter(|best| best.barred.is_none()) else { return Vec::new() };
-    let (low, ratio) = (best.low, best.ratio);
-    // the lower end of the best against the upper end of the other; a difference below the margin does not count
-    let ties = |candidate: &Candidate| {
-        candidate.barred.is_none()
-            && (candidate.high >= low || (ratio / candidate.ratio).ln() <= statistics::MARGIN.ln_1p())
-    };
-    let count = candidates.iter().take_while(|candidate| ties(candidate)).count();
-    candidates[..count].sort_by_key(|candidate| standing(candidate.cipher));
-    candidates[..count].iter().map(|candidate| candidate.variant.label.clone()).collect()
-}
-
 /// Better standing is smaller: standards before national ones, longer keys before shorter, large blocks before small.
 fn standing(cipher: &Cipher) -> (bool, usize, usize) {
     let rank = match cipher.standing {
@@ -187,32 +210,90 @@ fn standing(cipher: &Cipher) -> (bool, usize, usize) {
     (cipher.block_bytes < 16, rank, usize::MAX - cipher.key_bytes)
 }
 
-fn answer(best: &Candidate, tied: &[String]) -> String {
-    let label = &best.variant.label;
-    let workloads = match best.cells.len() {
-        1 => format!("under workload {}", best.cells[0].workload),
-        count => format!("over {count} workloads"),
+/// The answer in one sentence: what to take, what it costs, and how the others compare with it.
+fn answer(best: &Candidate, relations: &[Relation], cells: &[Cell]) -> String {
+    let workloads = match headline(cells).as_slice() {
+        [one] => format!("under workload {one}"),
+        many => format!("over {} workloads", many.len()),
     };
-    let narrow = (best.high / best.low).ln() / 2.0 <= statistics::NARROW;
-    let range = statistics::between(best.low, best.high);
-    let cost = match (1.0 - best.ratio) * 100.0 {
-        _ if !narrow => format!("what it costs {workloads} cannot be concluded yet ({range}); more rounds would help"),
-        _ if best.low <= 1.0 && best.high >= 1.0 => {
-            format!("it costs nothing that could be told from noise {workloads} ({range})")
+    let words = &best.judgement.words;
+    let cost = match best.judgement.verdict {
+        Verdict::NoDifference => format!("it makes {words} {workloads}"),
+        Verdict::CannotConclude => format!("what it costs {workloads} is open: {words}"),
+        Verdict::Costs | Verdict::Gains | Verdict::AtMost => format!("{workloads} it {words}"),
+    };
+    let mut answer = format!("take {}: {cost}", best.variant.label);
+    for relation in relations {
+        answer.push_str("; ");
+        answer.push_str(&compared(relation, &best.variant.label));
+    }
+    answer
+}
+
+/// How one candidate compares with the one that is recommended, `best`.
+fn compared(relation: &Relation, best: &str) -> String {
+    let Relation { label, judgement, range } = relation;
+    match judgement.verdict {
+        Verdict::Costs => format!("{label} {} more", judgement.words),
+        Verdict::Gains => format!("{label} {}", judgement.words),
+        Verdict::NoDifference => {
+            format!("{label} costs the same as {best} (no difference: {range}), so standing decided")
         }
-        percent if percent > 0.0 => format!("it costs {percent:.1} % of the throughput {workloads} ({range})"),
-        percent => format!("its throughput is {:.1} % higher than without encryption {workloads} ({range})", -percent),
-    };
-    let others: Vec<&str> = tied.iter().filter(|other| *other != label).map(String::as_str).collect();
-    match others.len() {
-        0 => format!("take {label}: {cost}"),
-        1 => format!("take {label}: {cost}; {} costs the same within noise, so standing decided", others[0]),
-        _ => format!("take {label}: {cost}; {} cost the same within noise, so standing decided", others.join(", ")),
+        Verdict::AtMost | Verdict::CannotConclude if range.is_empty() => {
+            format!("cannot conclude whether {label} costs more or less than {best}, so standing decided")
+        }
+        Verdict::AtMost | Verdict::CannotConclude => {
+            format!("cannot conclude whether {label} costs more or less than {best} ({range}), so standing decided")
+        }
     }
 }
 
-fn ranked(candidate: &Candidate, best: &Candidate, tied: &[String]) -> Ranked {
-    let Candidate { cipher, variant, cells, ratio, low, high, barred } = candidate;
+/// What taking `best` means to its reader, what it leaves open to others, and what would change the advice.
+fn meaning(
+    plan: &Plan,
+    best: &Candidate,
+    candidates: &[Candidate],
+    relations: &[Relation],
+    cells: &[Cell],
+) -> Vec<String> {
+    let cpu = more_cpu(overall_cpu(cells, best.number, 0), plan.margin);
+    let mut meaning = vec![format!("it means: {cpu}")];
+    if best.variant.layers.keys().all(|layer| layer == "rest") {
+        meaning.push(
+            "not protected by it: data in memory and on the wire, and whatever a user of the running store may read"
+                .into(),
+        );
+    }
+    let mut changes = Vec::new();
+    let better = |other: &&Candidate| {
+        let policy = if allows(Policy::Fips, best.cipher) { Policy::Kcmvp } else { Policy::Fips };
+        plan.policy == Policy::Any
+            && !allows(policy, best.cipher)
+            && allows(policy, other.cipher)
+            && other.barred.is_none()
+    };
+    if let Some(other) = candidates.iter().find(better) {
+        let policy = if allows(Policy::Fips, best.cipher) { Policy::Kcmvp } else { Policy::Fips };
+        changes.push(format!("--policy {} ({} instead)", policy.word(), other.variant.label));
+    }
+    let is_open =
+        |relation: &&Relation| matches!(relation.judgement.verdict, Verdict::AtMost | Verdict::CannotConclude);
+    if relations.iter().any(|relation| is_open(&relation)) {
+        changes.push("more rounds, which could tell the open ones apart".into());
+    }
+    if !left_out(cells).is_empty() {
+        changes.push("a cache that the data does not fit into".into());
+    }
+    if !changes.is_empty() {
+        meaning.push(format!("what would change this: {}", changes.join("; ")));
+    }
+    meaning
+}
+
+fn ranked(candidate: &Candidate, relations: &[Relation]) -> Ranked {
+    let Candidate { cipher, variant, cells, cost, barred, .. } = candidate;
+    let (low, high) = cost.interval(CONFIDENCE);
+    let ratio = cost.ratio();
     let mut reasons = Vec::new();
     if let Some(reason) = barred {
         reasons.push(reason.clone());
@@ -229,10 +310,10 @@ fn ranked(candidate: &Candidate, best: &Candidate, tied: &[String]) -> Ranked {
         reasons
             .push(format!("{below} of {} workloads ran below saturation, where part of a cost is hidden", cells.len()));
     }
-    if barred.is_none() && tied.len() > 1 && tied.contains(&variant.label) && variant.label != best.variant.label {
-        reasons.push(format!("cannot be told from {} by cost", best.variant.label));
+    if let Some(relation) = relations.iter().find(|relation| relation.label == variant.label) {
+        reasons.push(format!("against the one recommended: {}", relation.judgement.words));
     }
-    Ranked { label: variant.label.clone(), allowed: barred.is_none(), ratio: *ratio, reasons }
+    Ranked { label: variant.label.clone(), allowed: barred.is_none(), ratio, reasons }
 }
 
 /// Cells whose verdict is open, and thin evidence.
@@ -294,181 +375,4 @@ fn warnings(candidates: &[Candidate]) -> Vec<String> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::results::{Latency, Overhead, Sample, Saturation, TimeSplit};
-    use crate::workload::Unit;
-
-    fn choice(cipher: &str, accel: &str) -> Choice {
-        let backend = if accel == "auto" { "avx2" } else { accel };
-        Choice { cipher: cipher.into(), accel: accel.into(), backend: backend.into() }
-    }
-
-    fn variants(labels: &[(&str, Option<&str>, &str)]) -> Vec<Variant> {
-        let variant = |&(label, cipher, accel): &(&str, Option<&str>, &str)| Variant {
-            label: label.into(),
-            layers: cipher.map(|cipher| ("rest".into(), choice(cipher, accel))).into_iter().collect(),
-        };
-        labels.iter().map(variant).collect()
-    }
-
-    fn cell(variant: usize, workload: &str, ratio: f64, half: f64) -> Cell {
-        let verdict = if half > 0.05 { Verdict::CannotConclude } else { Verdict::Costs };
-        Cell {
-            variant,
-            workload: workload.into(),
-            unit: Unit::Operations,
-            clients: 8,
-            samples: vec![Sample { encrypted_bytes: 10_000_000, ..Sample::default() }; 3],
-            throughput: 1_000.0 * ratio,
-            latency: BTreeMap::<String, Latency>::new(),
-            service: BTreeMap::new(),
-            cpu: Vec::new(),
-            time: TimeSplit::default(),
-            cache_hit_rate: None,
-            disk_bytes: 100_000_000,
-            generator_share: None,
-            saturation: Saturation { by: "cpu".into(), cpu_share: 0.95, reason: String::new() },
-            overhead: (variant > 0).then(|| Overhead {
-                ratio,
-                low: ratio * (1.0 - half),
-                high: ratio * (1.0 + half),
-                pairs: 24,
-                verdict,
-                words: "words".into(),
-                cpu_ratio: 1.0,
-            }),
-        }
-    }
-
-    fn plan(policy: Policy) -> Plan {
-        Plan { policy, ..Plan::default() }
-    }
-
-    const THREE: [(&str, Option<&str>, &str); 4] = [
-        ("none", None, "auto"),
-        ("aes-256", Some("aes-256"), "auto"),
-        ("aria-256", Some("aria-256"), "auto"),
-        ("3des", Some("3des"), "auto"),
-    ];
-
-    fn cells(ratios: [f64; 3], half: f64) -> Vec<Cell> {
-        let mut cells = vec![cell(0, "a", 1.0, half), cell(0, "c", 1.0, half)];
-        for (number, ratio) in ratios.into_iter().enumerate() {
-            cells.extend([cell(number + 1, "a", ratio, half), cell(number + 1, "c", ratio * 0.98, half)]);
-        }
-        cells
-    }
-
-    fn labels(recommendation: &Recommendation) -> Vec<&str> {
-        recommendation.ranking.iter().map(|ranked| ranked.label.as_str()).collect()
-    }
-
-    #[test]
-    fn the_quickest_allowed_one_wins_and_legacy_never() {
-        let found = recommend(&plan(Policy::Any), &variants(&THREE), &cells([0.90, 0.97, 0.99], 0.01));
-        assert_eq!(found.take.as_deref(), Some("aria-256"));
-        assert_eq!(labels(&found), ["aria-256", "aes-256", "3des"]);
-        assert!(
-            found.answer.starts_with("take aria-256: it costs 4.0 % of the throughput over 2 workloads"),
-            "{}",
-            found.answer
-        );
-        assert!(!found.ranking[2].allowed && found.ranking[2].reasons[0].starts_with("legacy"));
-        assert!(found.warnings.iter().any(|warning| warning.contains("3des has blocks of 64 bits")));
-        assert!(found.warnings.iter().any(|warning| warning.contains("need at least 12 keys")), "{:?}", found.warnings);
-        assert!(!found.warnings.iter().any(|warning| warning.starts_with("aes-256")));
-        assert!(found.open_questions.is_empty());
-    }
-
-    #[test]
-    fn within_noise_standing_decides_and_says_so() {
-        let found = recommend(&plan(Policy::Any), &variants(&THREE), &cells([0.965, 0.97, 0.5], 0.02));
-        assert_eq!(found.take.as_deref(), Some("aes-256"));
-        assert!(
-            found.answer.ends_with("aria-256 costs the same within noise, so standing decided"),
-            "{}",
-            found.answer
-        );
-        assert!(found.ranking[1].reasons.iter().any(|reason| reason == "cannot be told from aes-256 by cost"));
-    }
-
-    #[test]
-    fn the_policy_is_obeyed() {
-        let all = cells([0.99, 0.80, 0.99], 0.01);
-        let korean = recommend(&plan(Policy::Kcmvp), &variants(&THREE), &all);
-        assert_eq!(korean.take.as_deref(), Some("aria-256"));
-        assert!(korean.ranking.iter().any(|ranked| ranked.label == "aes-256" && !ranked.allowed));
-        let fips = recommend(&plan(Policy::Fips), &variants(&THREE), &all);
-        assert_eq!(fips.take.as_deref(), Some("aes-256"));
-    }
-
-    /// HIGHT is on the Korean list; counter mode with keyed BLAKE3, which it is sealed with here, is not.
-    #[test]
-    fn a_policy_is_about_cipher_and_mode() {
-        let two = variants(&[THREE[0], ("hight", Some("hight"), "auto"), THREE[2]]);
-        let all = [cell(0, "a", 1.0, 0.01), cell(1, "a", 0.99, 0.01), cell(2, "a", 0.8, 0.01)];
-        let korean = recommend(&plan(Policy::Kcmvp), &two, &all);
-        assert_eq!(korean.take.as_deref(), Some("aria-256"));
-        let hight = korean.ranking.iter().find(|ranked| ranked.label == "hight").unwrap();
-        let reason = "the cipher is on the Korean validation list (KCMVP), its mode here (ctr+mac) is not";
-        assert!(!hight.allowed && hight.reasons[0] == reason, "{:?}", hight.reasons);
-        let alone = recommend(&plan(Policy::Kcmvp), &two[..2], &all[..2]);
-        assert!(alone.take.is_none() && !alone.answer.contains("hight"), "{}", alone.answer);
-    }
-
-    #[test]
-    fn without_an_allowed_cipher_it_names_some() {
-        let only = variants(&[THREE[0], THREE[3]]);
-        let found = recommend(&plan(Policy::Kcmvp), &only, &[cell(0, "a", 1.0, 0.01), cell(1, "a", 0.9, 0.01)]);
-        assert_eq!(found.take, None);
-        assert!(found.answer.contains("policy kcmvp") && found.answer.contains("aria-256"), "{}", found.answer);
-        assert!(!found.answer.contains("3des"));
-        let none = recommend(&plan(Policy::Any), &only[..1], &[cell(0, "a", 1.0, 0.01)]);
-        assert_eq!((none.take, none.ranking.len()), (None, 0));
-    }
-
-    #[test]
-    fn a_forced_backend_is_shown_and_not_recommended() {
-        let two = variants(&[THREE[0], THREE[1], ("aes-256 portable", Some("aes-256"), "portable")]);
-        let all = [cell(0, "a", 1.0, 0.01), cell(1, "a", 0.95, 0.01), cell(2, "a", 0.99, 0.01)];
-        let found = recommend(&plan(Policy::Any), &two, &all);
-        assert_eq!(found.take.as_deref(), Some("aes-256"));
-        assert!(found.ranking[1].reasons[0].contains("forced for comparison"));
-    }
-
-    #[test]
-    fn the_baseline_against_itself_is_answered_too() {
-        let both = variants(&[THREE[0], ("none (2)", None, "auto")]);
-        let answer = |ratio, half| {
-            let cells = [
-                cell(0, "a", 1.0, half),
-                cell(0, "c", 1.0, half),
-                cell(1, "a", ratio, half),
-                cell(1, "c", ratio, half),
-            ];
-            recommend(&plan(Policy::Any), &both, &cells).answer
-        };
-        for (ratio, half, want) in [
-            (1.0, 0.02, "none (2) against none: no difference (between "),
-            // twenty standard errors off, but within what two stores with the same content differ by
-            (1.009, 0.001, "none (2) against none: no difference (between "),
-            (0.9, 0.02, "none (2) against none: differ, though they do the same"),
-            (1.1, 0.02, "none (2) against none: differ, though they do the same"),
-            (1.0, 0.3, "none (2) against none: cannot be told apart yet: more rounds would help (between "),
-            (0.9, 0.3, "none (2) against none: cannot be told apart yet: more rounds would help (between "),
-        ] {
-            let found = answer(ratio, half);
-            assert!(found.starts_with(want), "{ratio} ± {half}: {found}");
-            assert!(found.ends_with("; nothing to recommend: no cipher was measured"), "{found}");
-        }
-    }
-
-    #[test]
-    fn what_stays_open_is_reported() {
-        let found = recommend(&plan(Policy::Any), &variants(&THREE), &cells([0.9, 0.9, 0.9], 0.2));
-        assert_eq!(found.open_questions.len(), 6);
-        assert!(found.answer.contains("cannot be concluded yet"), "{}", found.answer);
-        assert_eq!(found.open_questions[0], "aes-256 under a: words");
-    }
-}
+mod tests;

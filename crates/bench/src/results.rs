@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::axes::Point;
 pub use crate::machine::Machine;
+pub use crate::verdict::Verdict;
 use crate::workload::Unit;
 
 /// Version of this schema, in `Comparison::schema`.
@@ -62,6 +63,9 @@ pub struct Group {
     pub workloads: Vec<String>,
     /// What was measured: one entry for each variant and workload.
     pub cells: Vec<Cell>,
+    /// Each cipher against each other one.
+    #[serde(default)]
+    pub between: Vec<Between>,
     /// What to take, and why.
     pub recommendation: Recommendation,
     /// What the reader must know to trust the figures: assertions in the engine, throttling, few rounds.
@@ -83,6 +87,7 @@ impl Comparison {
             engine: group.engine.clone(),
             variants: self.variants.clone(),
             cells: group.cells.clone(),
+            between: group.between.clone(),
             recommendation: group.recommendation.clone(),
             warnings: group.warnings.clone(),
         };
@@ -132,6 +137,8 @@ pub struct Results {
     pub variants: Vec<Variant>,
     /// What was measured: one entry for each variant and workload.
     pub cells: Vec<Cell>,
+    /// Each cipher against each other one.
+    pub between: Vec<Between>,
     /// What to take, and why.
     pub recommendation: Recommendation,
     /// What the reader must know to trust the figures: assertions in the engine, throttling, few rounds.
@@ -280,14 +287,23 @@ pub struct Sample {
 }
 
 impl Sample {
+    /// CPU seconds for one `unit`, background work after the slice included.
+    #[must_use]
+    pub fn cpu_s_a_unit(&self, unit: Unit) -> f64 {
+        (self.cpu_user_s + self.cpu_system_s + self.settle_cpu_s) / (self.amount(unit) as f64).max(1.0)
+    }
+
+    fn amount(&self, unit: Unit) -> u64 {
+        match unit {
+            Unit::Operations => self.operations,
+            Unit::Bytes => self.bytes,
+        }
+    }
+
     /// Throughput of the slice, in `unit` a second.
     #[must_use]
     pub fn throughput(&self, unit: Unit) -> f64 {
-        let amount = match unit {
-            Unit::Operations => self.operations,
-            Unit::Bytes => self.bytes,
-        };
-        if self.elapsed_s > 0.0 { amount as f64 / self.elapsed_s } else { 0.0 }
+        if self.elapsed_s > 0.0 { self.amount(unit) as f64 / self.elapsed_s } else { 0.0 }
     }
 }
 
@@ -347,20 +363,6 @@ pub struct Saturation {
     pub reason: String,
 }
 
-/// The verdict on a ratio.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Verdict {
-    /// The interval is within the margin around no difference, or includes none and is narrow.
-    NoDifference,
-    /// Slower than the baseline.
-    Costs,
-    /// Faster than the baseline.
-    Gains,
-    /// The interval is too wide to say.
-    CannotConclude,
-}
-
 /// Cost against the baseline, from paired slices.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Overhead {
@@ -374,11 +376,40 @@ pub struct Overhead {
     pub pairs: usize,
     /// The verdict.
     pub verdict: Verdict,
-    /// In words: `no difference (± 1.2 %)`, `costs 4.0 % ± 1.5`, `cannot conclude (…)`.
+    /// In words: `no difference (± 1.2 %)`, `costs 4.0 % ± 1.5`, `costs at most 6.4 % (…)`, `cannot conclude (…)`.
     pub words: String,
     /// The same for CPU seconds an operation (or a byte, as the throughput counts), background work after the slice
     /// included: median over the pairs (ratio above 1 = more CPU).
     pub cpu_ratio: f64,
+}
+
+/// One cipher against another one, from their own paired slices.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Between {
+    /// Index of the variant in the comparison.
+    pub variant: usize,
+    /// Index of the one that it is compared with.
+    pub other: usize,
+    /// Workload name; absent: the geometric mean over all workloads that met a cipher.
+    pub workload: Option<String>,
+    /// Throughput, as a multiple of the other's.
+    pub ratio: f64,
+    /// Lower end of its 95 % confidence interval.
+    pub low: f64,
+    /// Upper end.
+    pub high: f64,
+    /// The verdict.
+    pub verdict: Verdict,
+    /// In words, such as `costs 3.7 % ± 1.6`.
+    pub words: String,
+}
+
+impl Between {
+    /// The same in the form of a cost, for what shows costs; its CPU time is not known.
+    pub(crate) fn as_overhead(&self) -> Overhead {
+        let Self { ratio, low, high, verdict, ref words, .. } = *self;
+        Overhead { ratio, low, high, pairs: 0, verdict, words: words.clone(), cpu_ratio: f64::NAN }
+    }
 }
 
 /// What to take, and why.
@@ -390,6 +421,9 @@ pub struct Recommendation {
     pub answer: String,
     /// Label of the variant to take, if one can be named.
     pub take: Option<String>,
+    /// What taking it means, what it leaves unprotected and what would change the advice, in the reader's terms.
+    #[serde(default)]
+    pub meaning: Vec<String>,
     /// Allowed variants, best first.
     pub ranking: Vec<Ranked>,
     /// What could not be concluded.
@@ -529,3 +563,6 @@ fn readable_by_all(file: &std::fs::File) -> std::io::Result<()> {
     let _ = file;
     Ok(())
 }
+
+#[cfg(test)]
+pub(crate) mod testing;

@@ -54,6 +54,7 @@ impl Results {
             interrupted: self.interrupted,
             engine: self.engine,
             workloads: self.plan.workloads.clone(),
+            between: Vec::new(),
             cells: self.cells,
             recommendation: self.recommendation,
             warnings: self.warnings,

@@ -1,17 +1,15 @@
 //! From raw samples to cells: medians, shares, verdicts, and what the reader must be warned of. Measures nothing.
 
-use std::collections::BTreeMap;
-
 use sealstone_store::EngineFacts;
 
 use crate::machine::Busy;
 use crate::measure::{CpuTimeline, Latencies};
 use crate::plan::Plan;
-use crate::results::{Cell, Overhead, Results, Sample, Saturation, TimeSplit, Variant, Verdict};
+use crate::results::{Cell, Results, Sample, TimeSplit, Variant};
 use crate::saturation::{self, Evidence};
-use crate::statistics::{self, Estimate, Judgement};
-use crate::workload::{self, SizedBy, Spec, Unit};
-use crate::{machine, recommend};
+use crate::statistics;
+use crate::workload::{self, SizedBy, Spec};
+use crate::{machine, ratios, recommend};
 
 /// What was measured of one variant under one workload.
 pub(crate) struct Measured {
@@ -65,7 +63,9 @@ pub(crate) fn results(run: Run) -> Results {
     let variants: Vec<Variant> = variants.iter().map(Variant::from).collect();
     measured.retain(|cell| !cell.samples.is_empty());
     measured.sort_by_key(|cell| (cell.workload, cell.variant));
-    let cells = cells(plan, &measured);
+    let mut cells = cells(plan, &measured);
+    ratios::judge_overheads(&mut cells, plan.margin);
+    let between = ratios::between_ciphers(&variants, &cells, plan.margin);
     warn_of_run(plan, &engine, &cells, interrupted, &mut warnings);
     let recommendation = recommend::recommend(plan, &variants, &cells);
     Results {
@@ -79,6 +79,7 @@ pub(crate) fn results(run: Run) -> Results {
         engine,
         variants,
         cells,
+        between,
         recommendation,
         warnings,
     }
@@ -95,83 +96,7 @@ fn shown(plan: &Plan) -> Plan {
 
 fn cells(plan: &Plan, measured: &[Measured]) -> Vec<Cell> {
     let cores = machine::cores();
-    let mut cells: Vec<Cell> = measured.iter().map(|cell| self::cell(plan, cell, cores)).collect();
-    // the pairs of every cell that is not the baseline, with the number of the cell
-    let mut pairs: Vec<(usize, Vec<Pair>)> = Vec::new();
-    for (number, cell) in measured.iter().enumerate().filter(|(_, cell)| cell.variant != 0) {
-        let baseline = measured.iter().find(|other| other.workload == cell.workload && other.variant == 0);
-        pairs.push((number, baseline.map_or_else(Vec::new, |baseline| paired(baseline, cell))));
-    }
-    let estimates: Vec<Option<Estimate>> =
-        pairs.iter().map(|(number, pairs)| estimate(&measured[*number].spec, pairs)).collect();
-    let judgements = statistics::judge(&estimates);
-    for (((number, pairs), estimate), judgement) in pairs.iter().zip(&estimates).zip(judgements) {
-        let saturation = &cells[*number].saturation;
-        cells[*number].overhead = Some(overhead(pairs, *estimate, judgement, saturation));
-    }
-    cells
-}
-
-fn estimate(spec: &Spec, pairs: &[Pair]) -> Option<Estimate> {
-    if spec.cold {
-        let loads = pairs.chunk_by(|a, b| (a.round, a.load) == (b.round, b.load));
-        Estimate::from_groups(
-            &loads.map(|pairs| pairs.iter().map(|pair| pair.log_throughput).collect()).collect::<Vec<_>>(),
-        )
-    } else {
-        Estimate::from_pairs(&pairs.iter().map(|pair| pair.log_throughput).collect::<Vec<_>>())
-    }
-}
-
-fn overhead(pairs: &[Pair], estimate: Option<Estimate>, judgement: Judgement, saturation: &Saturation) -> Overhead {
-    let ratios: Vec<f64> = pairs.iter().map(|pair| pair.log_throughput.exp().clamp(1e-9, 1e9)).collect();
-    let seen = || ratios.iter().fold((1e9, 1e-9), |(low, high), &ratio| (f64::min(low, ratio), f64::max(high, ratio)));
-    let (low, high) = estimate.map_or_else(seen, |estimate| estimate.interval(statistics::CONFIDENCE));
-    let cpu: Vec<f64> = pairs.iter().map(|pair| pair.log_cpu).filter(|value| value.is_finite()).collect();
-    let mut words = judgement.words;
-    // where something else held the run back, the throughput alone would mislead
-    if judgement.verdict != Verdict::CannotConclude && saturation::is_below(saturation) {
-        words.push_str("; below saturation");
-    }
-    Overhead {
-        ratio: estimate.map_or_else(|| statistics::median(&ratios), |estimate| estimate.ratio()),
-        low,
-        high,
-        pairs: pairs.len(),
-        verdict: judgement.verdict,
-        words,
-        cpu_ratio: statistics::median(&cpu).exp(),
-    }
-}
-
-/// Logarithms of the ratios of one slice to the baseline's slice of the same block.
-struct Pair {
-    round: usize,
-    load: usize,
-    log_throughput: f64,
-    log_cpu: f64,
-}
-
-fn paired(baseline: &Measured, cell: &Measured) -> Vec<Pair> {
-    let place = |sample: &Sample| (sample.round, sample.slice);
-    let of_baseline: BTreeMap<_, _> = baseline.samples.iter().map(|sample| (place(sample), sample)).collect();
-    let unit = cell.spec.unit;
-    let pairs = cell.samples.iter().filter_map(|sample| Some((of_baseline.get(&place(sample))?, sample)));
-    pairs
-        .map(|(base, sample)| Pair {
-            round: sample.round,
-            load: sample.load,
-            log_throughput: (throughput(sample, unit) / throughput(base, unit)).ln(),
-            log_cpu: (cpu_a_unit(sample, unit) / cpu_a_unit(base, unit)).ln(),
-        })
-        .collect()
-}
-
-fn amount(sample: &Sample, unit: Unit) -> f64 {
-    match unit {
-        Unit::Operations => sample.operations as f64,
-        Unit::Bytes => sample.bytes as f64,
-    }
+    measured.iter().map(|cell| self::cell(plan, cell, cores)).collect()
 }
 
 /// A word of a command line, without the password of an address in it: results are passed on.
@@ -184,14 +109,6 @@ fn without_password(word: &str) -> String {
     }
 }
 
-fn throughput(sample: &Sample, unit: Unit) -> f64 {
-    if sample.elapsed_s > 0.0 { amount(sample, unit) / sample.elapsed_s } else { 0.0 }
-}
-
-fn cpu_a_unit(sample: &Sample, unit: Unit) -> f64 {
-    (sample.cpu_user_s + sample.cpu_system_s + sample.settle_cpu_s) / amount(sample, unit).max(1.0)
-}
-
 fn cell(plan: &Plan, measured: &Measured, cores: usize) -> Cell {
     let Measured { samples, spec, .. } = measured;
     let sum = |of: fn(&Sample) -> f64| samples.iter().map(of).sum::<f64>();
@@ -202,7 +119,7 @@ fn cell(plan: &Plan, measured: &Measured, cores: usize) -> Cell {
         measured.generator_cpu_s.filter(|_| cpu_s > 0.0).map(|each_s| (each_s * operations / cpu_s).min(1.0));
     let hits = sum(|sample| sample.cache_hits as f64);
     let lookups = hits + sum(|sample| sample.cache_misses as f64);
-    let rates: Vec<f64> = samples.iter().map(|sample| throughput(sample, spec.unit)).collect();
+    let rates: Vec<f64> = samples.iter().map(|sample| sample.throughput(spec.unit)).collect();
     let evidence = Evidence {
         samples,
         clients: measured.clients,

@@ -171,8 +171,9 @@ fn charts_speak_to_those_who_cannot_see_them() {
     let html = html(std::slice::from_ref(&results));
     let page = Html::parse_document(&html);
     let charts = select(&page, "svg");
-    // nine workloads: throughput, overhead, time, CPU, size; 16 operations, in two ways
-    assert_eq!(charts.len(), 5 * 9 + 2 * 16);
+    // nine workloads: throughput, overhead, time, CPU, size; 16 operations, in two ways; cipher against cipher, wide
+    // and narrow
+    assert_eq!(charts.len(), 5 * 9 + 2 * 16 + 2);
     for chart in charts {
         let description = chart.value().attr("aria-label").unwrap();
         assert_eq!(chart.value().attr("role"), Some("img"));

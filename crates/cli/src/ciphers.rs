@@ -68,13 +68,13 @@ fn text(ciphers: &[&Cipher]) -> String {
 }
 
 fn modes_text() -> String {
-    let mut table = Table::new(["MODE", ">BLOCK", "HIDES DATA", "NOTICES CHANGES OF", "APPROVED", "SOURCE"]);
+    let mut table = Table::new(["MODE", ">BLOCK", "HIDES DATA", "NOTICES CHANGES", "APPROVED", "SOURCE"]);
     for mode in modes() {
         table.row([
             mode.name.to_string(),
             mode.block_bytes.iter().map(|bytes| (bytes * 8).to_string()).collect::<Vec<_>>().join(" "),
             if mode.encrypts { "yes" } else { "no" }.to_string(),
-            mode.authenticates.unwrap_or("nothing").to_string(),
+            if mode.authenticates.is_some() { "yes" } else { "no" }.to_string(),
             approved(mode.fips, mode.kcmvp).to_string(),
             mode.source.to_string(),
         ]);

@@ -14,6 +14,7 @@ use std::path::PathBuf;
 
 use clap::error::{ContextKind, ContextValue};
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum, ValueHint};
+use sealstone_bench::percent::parse_percent;
 use sealstone_bench::plan::{Plan, Policy};
 use sealstone_bench::size::parse_bytes;
 use sealstone_cipher::speed::Work;
@@ -208,6 +209,9 @@ pub(crate) struct PlanFlags {
     /// Which ciphers may be recommended
     #[arg(long, value_enum)]
     pub(crate) policy: Option<PolicyName>,
+    /// Difference in throughput that does not matter to you: within it, two count as equal [default: 2%]
+    #[arg(long, value_name = "PERCENT", value_parser = parse_percent)]
+    pub(crate) margin: Option<f64>,
     /// Records in the YCSB data set
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = count::parse)]
     pub(crate) records: Option<Vec<u64>>,

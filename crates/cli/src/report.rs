@@ -18,6 +18,9 @@ const SCHEMA: u32 = 2;
 /// Writes the report, prints each run's answer, and last the report's path.
 pub(crate) fn run(flags: &ReportFlags) -> anyhow::Result<Answer> {
     let merged = merge::read(&flags.results)?;
+    if !flags.json {
+        merged.check_output(&flags.out)?;
+    }
     let runs = merged.runs();
     if flags.json {
         let differences = merge::differences(&runs);

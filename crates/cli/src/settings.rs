@@ -50,6 +50,7 @@ fn apply(flags: &PlanFlags, plan: &mut Plan) {
     set(&flags.accel, &mut plan.accel);
     set(&flags.workloads, &mut plan.workloads);
     set(&flags.policy.map(Into::into), &mut plan.policy);
+    set(&flags.margin, &mut plan.margin);
     set(&flags.records, &mut plan.records);
     set_optional(&flags.records_from, &mut plan.records_from);
     set(&flags.bytes, &mut plan.bytes);
@@ -96,6 +97,7 @@ mod tests {
             ("accel", "portable"),
             ("workloads", "f"),
             ("policy", "kcmvp"),
+            ("margin", "1.5%"),
             ("records", "12k,1M"),
             ("records-from", "x.csv"),
             ("bytes", "3GB"),

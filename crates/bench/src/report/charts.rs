@@ -8,7 +8,8 @@ use super::canvas::{Anchor, Canvas, Ink, Mark, draw, shorten, text_px};
 use super::error::ReportError;
 use super::figures;
 use super::index::{Run, spread};
-use crate::results::{Cell, CpuSecond, Overhead, Variant, Verdict};
+use crate::results::{Between, Cell, CpuSecond, Overhead, Variant};
+use crate::verdict::Verdict;
 use crate::workload::Unit;
 
 /// Natural width of a panel: what a phone shows without scaling it down much.
@@ -240,11 +241,16 @@ pub(super) fn overhead(run: &Run) -> Result<Vec<Chart>, ReportError> {
         });
         (titled(workload), intervals.collect::<Vec<_>>())
     };
-    forest(&run.workloads.iter().map(group).filter(|(_, intervals)| !intervals.is_empty()).collect::<Vec<_>>())
+    let groups: Vec<_> = run.workloads.iter().map(group).filter(|(_, intervals)| !intervals.is_empty()).collect();
+    forest(&groups, OVERHEAD)
 }
 
-/// Intervals in groups: one chart for all, or one per group if there are many; all have the same scale.
-pub(super) fn forest(groups: &[(String, Vec<Interval>)]) -> Result<Vec<Chart>, ReportError> {
+/// What the charts of overheads show, for those who cannot see them.
+pub(super) const OVERHEAD: &str = "Throughput against no encryption with 95 % intervals";
+
+/// Intervals of what `about` says, in groups: one chart for all, or one per group if there are many; all have the same
+/// scale.
+pub(super) fn forest(groups: &[(String, Vec<Interval>)], about: &str) -> Result<Vec<Chart>, ReportError> {
     if groups.is_empty() {
         return Ok(Vec::new());
     }
@@ -271,7 +277,7 @@ pub(super) fn forest(groups: &[(String, Vec<Interval>)]) -> Result<Vec<Chart>, R
     };
     if all().count() + groups.len() > FOREST_ROWS {
         let chart = |(title, intervals): &(String, Vec<Interval>)| {
-            let svg = intervals_panel(NARROW_PX, title, &[("", intervals.as_slice())], &axis(5))?;
+            let svg = intervals_panel(NARROW_PX, (about, title), &[("", intervals.as_slice())], &axis(5))?;
             Ok(Chart { title: title.clone(), note: String::new(), svg, narrow: None })
         };
         return groups.iter().map(chart).collect();
@@ -279,8 +285,8 @@ pub(super) fn forest(groups: &[(String, Vec<Interval>)]) -> Result<Vec<Chart>, R
     let groups: Vec<(&str, &[Interval])> =
         groups.iter().map(|(title, intervals)| (title.as_str(), intervals.as_slice())).collect();
     let names = groups.iter().map(|(title, _)| *title).collect::<Vec<_>>().join(", ");
-    let svg = intervals_panel(WIDE_PX, &names, &groups, &axis(9))?;
-    let narrow = Some(intervals_panel(NARROW_PX, &names, &groups, &axis(5))?);
+    let svg = intervals_panel(WIDE_PX, (about, &names), &groups, &axis(9))?;
+    let narrow = Some(intervals_panel(NARROW_PX, (about, &names), &groups, &axis(5))?);
     Ok(vec![Chart { title: String::new(), note: String::new(), svg, narrow }])
 }
 
@@ -288,13 +294,13 @@ pub(super) fn forest(groups: &[(String, Vec<Interval>)]) -> Result<Vec<Chart>, R
 fn in_words(overhead: &Overhead) -> String {
     match overhead.words.width() {
         1..=32 => overhead.words.clone(),
-        _ => format!("{} ({})", figures::verdict(overhead.verdict), figures::overhead(overhead)),
+        _ => format!("{} ({})", overhead.verdict.word(), figures::overhead(overhead)),
     }
 }
 
 fn intervals_panel(
     width: f64,
-    title: &str,
+    (about, title): (&str, &str),
     groups: &[(&str, &[Interval])],
     axis: &Axis,
 ) -> Result<String, ReportError> {
@@ -314,7 +320,7 @@ fn intervals_panel(
             intervals.push(Some(interval));
         }
     }
-    let description = describe("Throughput against no encryption with 95 % intervals", title, &rows);
+    let description = describe(about, title, &rows);
     panel((width, BAR_PX), &description, &rows, (axis, "% of throughput"), |canvas, frame, number| {
         let Some(interval) = intervals[number] else { return Ok(()) };
         let overhead = &interval.overhead;
@@ -330,13 +336,37 @@ fn intervals_panel(
                 false => canvas.line(&[(end, y - 4.0), (end, y + 4.0)], interval.ink, 2.25)?,
             }
         }
-        let mark = match overhead.verdict {
-            Verdict::Costs | Verdict::Gains => Mark::Disc,
-            Verdict::NoDifference => Mark::Ring,
-            Verdict::CannotConclude => Mark::Diamond,
-        };
-        canvas.mark((frame.x(axis, overhead.ratio - 1.0), y), mark, 10.0, interval.ink)
+        canvas.mark((frame.x(axis, overhead.ratio - 1.0), y), mark_of(overhead.verdict), 10.0, interval.ink)
     })
+}
+
+/// The mark of a verdict; `page` has the legend.
+pub(super) fn mark_of(verdict: Verdict) -> Mark {
+    match verdict {
+        Verdict::Costs | Verdict::Gains => Mark::Disc,
+        Verdict::NoDifference => Mark::Ring,
+        Verdict::AtMost => Mark::Square,
+        Verdict::CannotConclude => Mark::Diamond,
+    }
+}
+
+/// Each cipher against each other one, under each workload and over all of them.
+pub(super) fn between(run: &Run) -> Result<Vec<Chart>, ReportError> {
+    let results = run.results;
+    let label = |variant: usize| results.variants[variant].label.as_str();
+    let group = |workload: Option<&str>| {
+        let of_it = results.between.iter().filter(move |between| between.workload.as_deref() == workload);
+        let interval = |between: &Between| Interval {
+            label: format!("{} against {}", label(between.variant), label(between.other)),
+            ink: run.ink(between.variant),
+            overhead: between.as_overhead(),
+        };
+        (workload.map_or_else(|| "over all workloads".to_owned(), titled), of_it.map(interval).collect::<Vec<_>>())
+    };
+    let mut groups = vec![group(None)];
+    groups.extend(run.workloads.iter().map(|workload| group(Some(workload))));
+    groups.retain(|(_, intervals)| !intervals.is_empty());
+    forest(&groups, "Throughput of one cipher against another, with 95 % intervals")
 }
 
 /// Latency percentiles of every operation, by variant.

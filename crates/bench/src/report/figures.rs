@@ -1,7 +1,7 @@
 //! Figures as a person reads them: `12.3 k ops/s`, `1.20 GB/s`, `−4.0 % ± 1.5`. Formatting only, no statistics.
 
 pub use crate::count::{count, counted};
-use crate::results::{Overhead, Verdict};
+use crate::results::Overhead;
 use crate::workload::Unit;
 
 /// The minus sign, which is as wide as a plus.
@@ -167,19 +167,15 @@ pub fn interval(overhead: &Overhead) -> String {
     format!("{} to {} %", end(overhead.low), end(overhead.high))
 }
 
-/// The verdict in a word or two.
-pub fn verdict(verdict: Verdict) -> &'static str {
-    match verdict {
-        Verdict::NoDifference => "no difference",
-        Verdict::Costs => "costs",
-        Verdict::Gains => "gains",
-        Verdict::CannotConclude => "cannot conclude",
-    }
+/// The largest cost that an interval leaves possible: `6.5 %`.
+pub fn bound(overhead: &Overhead) -> String {
+    format!("{} %", one_place(((1.0 - overhead.low) * 100.0).max(0.0), false))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::verdict::Verdict;
 
     #[test]
     fn rates_have_three_digits_and_a_prefix() {

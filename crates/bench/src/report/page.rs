@@ -46,6 +46,8 @@ struct Section {
     interrupted: Option<String>,
     policy: &'static str,
     answer: String,
+    /// What it means to the reader.
+    meaning: Vec<String>,
     reasons: Vec<Reasons>,
     open_questions: Vec<String>,
     limits: Vec<String>,
@@ -141,8 +143,7 @@ fn across(runs: &[Run], results: &[Results], options: &Options) -> Result<Across
             id: format!("cost-{name}"),
             title: format!("Cost by {name}"),
             note: "Throughput against no encryption, measured in alternation with it: below 0 is slower. The line \
-                   through a \
-                   point spans the 95 % confidence interval."
+                   through a point spans the 95 % confidence interval."
                 .into(),
             panels: sweep.cost,
             ..overhead_charts()
@@ -154,7 +155,7 @@ fn across(runs: &[Run], results: &[Results], options: &Options) -> Result<Across
             sweep.throughput,
         ));
     }
-    charts.push(Charts { panels: charts::forest(&groups)?, ..overhead_charts() });
+    charts.push(Charts { panels: charts::forest(&groups, charts::OVERHEAD)?, ..overhead_charts() });
     charts.retain(|charts| !charts.panels.is_empty());
     let against = (!options.against.is_empty()).then(|| tables::against(&options.against));
     Ok(Across { table: tables::across(runs), against, charts, differences: merge::differences(results) })
@@ -181,6 +182,7 @@ fn section(number: usize, run: &Run, alone: bool, options: &Options) -> Result<S
         interrupted: results.interrupted.then(|| interrupted(run)),
         policy: policy(results.plan.policy),
         answer: recommendation.answer.clone(),
+        meaning: recommendation.meaning.clone(),
         reasons: reasons.collect(),
         open_questions: recommendation.open_questions.clone(),
         limits: recommendation.warnings.clone(),
@@ -189,6 +191,7 @@ fn section(number: usize, run: &Run, alone: bool, options: &Options) -> Result<S
         charts: all_charts(run)?,
         tables: [
             vec![tables::throughput(run)],
+            tables::between(run).into_iter().collect(),
             tables::latency(run),
             vec![tables::cpu(run)],
             tables::time_split(run),
@@ -278,6 +281,7 @@ fn overhead_charts() -> Charts {
         legend: vec![
             Key { swatch: None, mark: "●", text: "differs" },
             Key { swatch: None, mark: "○", text: "no difference" },
+            Key { swatch: None, mark: "■", text: "costs at most what the interval reaches" },
             Key { swatch: None, mark: "◆", text: "cannot conclude" },
         ],
         folded: false,
@@ -296,6 +300,16 @@ fn all_charts(run: &Run) -> Result<Vec<Charts>, ReportError> {
     };
     let all = vec![
         Charts { panels: charts::overhead(run)?, ..overhead_charts() },
+        Charts {
+            id: "between".into(),
+            title: "Cipher against cipher".into(),
+            note:
+                "Throughput of one cipher against another, measured in alternation with it: left of 0 is slower. Lines \
+                   span the 95 % confidence interval."
+                    .into(),
+            panels: charts::between(run)?,
+            ..overhead_charts()
+        },
         plain(
             "throughput",
             "Throughput",

@@ -6,7 +6,8 @@ use unicode_width::UnicodeWidthStr;
 use super::canvas::shorten;
 use super::index::Run;
 use super::{figures, page, tables};
-use crate::results::{Against, Cell, Results, Verdict};
+use crate::results::{Against, Cell, Results};
+use crate::verdict::Verdict;
 
 /// Lines that the table may take before it is written more tersely.
 const TABLE_LINES: usize = 22;
@@ -32,6 +33,7 @@ pub fn screen(results: &Results, width: usize, colour: bool) -> String {
     }
     let recommendation = &results.recommendation;
     lines.extend(paper.wrapped("", &recommendation.answer, Style::new().bold()));
+    lines.extend(paper.list("", &recommendation.meaning, Style::new()));
     let taken = recommendation.ranking.iter().find(|ranked| Some(&ranked.label) == recommendation.take.as_ref());
     lines.extend(paper.list("", taken.map_or(&[], |ranked| ranked.reasons.as_slice()), Style::new()));
     lines.push(String::new());
@@ -251,6 +253,8 @@ fn entry(cell: &Cell, terse: bool) -> Styled {
         }
         Verdict::Costs => (figures::overhead(overhead), AnsiColor::Yellow.on_default()),
         Verdict::Gains => (figures::overhead(overhead), AnsiColor::Green.on_default()),
+        Verdict::AtMost if terse => (format!("≤{}", figures::bound(overhead)), Style::new()),
+        Verdict::AtMost => (format!("at most {}", figures::bound(overhead)), Style::new()),
         Verdict::CannotConclude if terse => ("?".into(), Style::new().italic()),
         Verdict::CannotConclude => {
             (format!("unclear {}", half_width(&figures::overhead(overhead))), Style::new().italic())
@@ -277,6 +281,9 @@ fn key(run: &Run, terse: bool) -> String {
     let mut text = String::from("throughput in %, ± 95 % confidence interval, against no encryption; minus is slower");
     if terse && has(Verdict::NoDifference) {
         text += "; = no difference";
+    }
+    if terse && has(Verdict::AtMost) {
+        text += "; ≤ costs at most";
     }
     if terse && has(Verdict::CannotConclude) {
         text += "; ? cannot conclude";

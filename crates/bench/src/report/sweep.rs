@@ -3,12 +3,12 @@
 
 use super::axis::Axis as Scale;
 use super::canvas::{Anchor, Ink, Mark, apart, draw, shorten, text_px};
-use super::charts::{Chart, NARROW_PX, titled};
+use super::charts::{Chart, NARROW_PX, mark_of, titled};
 use super::error::ReportError;
 use super::figures;
 use super::index::{Run, spread};
 use crate::axes::{Axis, varied};
-use crate::results::{Cell, Verdict};
+use crate::results::Cell;
 use crate::workload::Unit;
 
 const HEIGHT_PX: f64 = 236.0;
@@ -150,11 +150,7 @@ fn throughput(runs: &[&Run], workload: &str, at: &dyn Fn(&Run) -> u64) -> (Vec<L
 fn cost(runs: &[&Run], workload: &str, at: &dyn Fn(&Run) -> u64) -> Vec<Line> {
     lines(runs, workload, |run, cell| {
         let overhead = cell.overhead.as_ref()?;
-        let mark = match overhead.verdict {
-            Verdict::Costs | Verdict::Gains => Mark::Disc,
-            Verdict::NoDifference => Mark::Ring,
-            Verdict::CannotConclude => Mark::Diamond,
-        };
+        let mark = mark_of(overhead.verdict);
         let [value, low, high] = [overhead.ratio, overhead.low, overhead.high].map(|ratio| ratio - 1.0);
         // an interval that says next to nothing must not flatten the others
         Some(Dot { at: at(run), value, low: low.max(value - 0.3), high: high.min(value + 0.3), mark })

@@ -10,8 +10,9 @@ use super::charts::titled;
 use super::figures;
 use super::index::{Run, spread};
 use crate::axes::varied;
-use crate::results::{Against, Cell, Latency, Overhead, Ranked, Sample, Variant, Verdict};
+use crate::results::{Against, Between, Cell, Latency, Overhead, Ranked, Sample, Variant};
 use crate::saturation;
+use crate::verdict::Verdict;
 use crate::workload::{self, Unit};
 
 /// A table as the template writes it.
@@ -102,12 +103,13 @@ fn verdict(overhead: &Overhead, unsaturated: bool) -> Datum {
         Verdict::NoDifference => "figure same",
         Verdict::Costs => "figure costs",
         Verdict::Gains => "figure gains",
-        Verdict::CannotConclude => "figure open",
+        Verdict::AtMost | Verdict::CannotConclude => "figure open",
     };
-    let note = match unsaturated {
-        true => format!("{} †", figures::verdict(overhead.verdict)),
-        false => figures::verdict(overhead.verdict).to_owned(),
+    let word = match overhead.verdict {
+        Verdict::AtMost => format!("{} {}", overhead.verdict.word(), figures::bound(overhead)),
+        verdict => verdict.word().to_owned(),
     };
+    let note = if unsaturated { format!("{word} †") } else { word };
     Datum { class, note, ..figure(figures::overhead(overhead)) }
 }
 
@@ -175,6 +177,32 @@ pub(super) fn ranking(run: &Run) -> Table {
     }
 }
 
+/// Each cipher against each other one, from their own pairs.
+pub(super) fn between(run: &Run) -> Option<Table> {
+    let results = run.results;
+    let row = |between: &Between| {
+        vec![
+            head(between.workload.as_deref().unwrap_or("all workloads")),
+            variant_head(run, between.variant),
+            variant_head(run, between.other),
+            figure(figures::change(between.ratio)),
+            figure(figures::interval(&between.as_overhead())),
+            words(&between.words),
+        ]
+    };
+    let (overall, by_workload): (Vec<&Between>, Vec<&Between>) =
+        results.between.iter().partition(|between| between.workload.is_none());
+    (!results.between.is_empty()).then(|| Table {
+        title: "Cipher against cipher".into(),
+        note:
+            "Throughput of one against that of the other, from slices that ran in alternation; minus is slower. This, \
+               and not the intervals against no encryption, says whether two ciphers differ."
+                .into(),
+        columns: columns(["Workload", "Variant", "Against", "#Change", "#95 % interval", "Verdict"]),
+        rows: overall.into_iter().chain(by_workload).map(row).collect(),
+    })
+}
+
 /// One group of rows for each workload, one row for each variant; `data` returns what follows the variant's name.
 fn by_workload(run: &Run, title: &str, note: &str, heads: &[&str], data: impl Fn(&str, &Cell) -> Vec<Datum>) -> Table {
     let mut rows = Vec::new();
@@ -204,9 +232,13 @@ pub(super) fn throughput(run: &Run) -> Table {
         "#95 % interval",
         "#Pairs",
         "#CPU per operation",
+        "#Through the cipher",
+        "#Cache hits",
         "Verdict",
     ];
-    let note = "Change, interval and verdict: throughput against no encryption. CPU per operation: likewise.";
+    let note = "Change, interval and verdict: throughput against no encryption. CPU per operation: likewise. Through \
+                the \
+                cipher: bytes encrypted and decrypted for each operation, or for each byte of records.";
     by_workload(run, "Throughput and overhead", note, &heads, |_, cell| {
         let rate = |value| figure(figures::rate(value, cell.unit));
         let ends = match spread(cell) {
@@ -214,12 +246,14 @@ pub(super) fn throughput(run: &Run) -> Table {
             None => [missing(), missing()],
         };
         let compared = match &cell.overhead {
-            None => [missing(), missing(), missing(), missing(), words("baseline")],
+            None => [missing(), missing(), missing(), missing(), missing(), cache_hits(cell), words("baseline")],
             Some(overhead) => [
                 figure(figures::change(overhead.ratio)),
                 figure(figures::interval(overhead)),
                 figure(overhead.pairs.to_string()),
                 figure(figures::change(overhead.cpu_ratio)),
+                through_the_cipher(cell),
+                cache_hits(cell),
                 Datum {
                     note: if below_saturation(cell) { "below saturation".into() } else { String::new() },
                     ..words(&overhead.words)
@@ -228,6 +262,22 @@ pub(super) fn throughput(run: &Run) -> Table {
         };
         once(rate(cell.throughput)).chain(ends).chain(compared).collect()
     })
+}
+
+fn cache_hits(cell: &Cell) -> Datum {
+    figure(cell.cache_hit_rate.map_or("–".into(), figures::share))
+}
+
+/// Bytes through the cipher for each unit of work; a dash where nothing is known of any.
+fn through_the_cipher(cell: &Cell) -> Datum {
+    let bytes = sum(cell, |sample| (sample.encrypted_bytes + sample.decrypted_bytes) as f64);
+    match cell.unit {
+        Unit::Operations => {
+            let operations = sum(cell, |sample| sample.operations as f64).max(1.0);
+            figure(figures::bytes((bytes / operations).round() as u64))
+        }
+        Unit::Bytes => figure(format!("× {:.2}", bytes / sum(cell, |sample| sample.bytes as f64).max(1.0))),
+    }
 }
 
 /// Latency percentiles of every operation; with a target rate, once from when it was due and once from its start.
@@ -303,8 +353,7 @@ pub(super) fn cpu(run: &Run) -> Table {
         "Held back by",
     ];
     let note = "CPU seconds over all slices. Afterwards: background work until the store was quiet again. Load \
-                generator: its own \
-                share of the CPU time.";
+                generator: its own share of the CPU time.";
     by_workload(run, "CPU use and saturation", note, &heads, |_, cell| {
         vec![
             figure(cell.clients.to_string()),
@@ -313,7 +362,7 @@ pub(super) fn cpu(run: &Run) -> Table {
             figure(figures::seconds(sum(cell, |sample| sample.settle_cpu_s))),
             figure(figures::share(cell.saturation.cpu_share)),
             figure(cell.generator_share.map_or("–".into(), figures::share)),
-            figure(cell.cache_hit_rate.map_or("–".into(), figures::share)),
+            cache_hits(cell),
             Datum { note: cell.saturation.reason.clone(), ..words(saturated_by(&cell.saturation.by)) },
         ]
     })

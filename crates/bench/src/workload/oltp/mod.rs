@@ -608,7 +608,7 @@ mod tests {
         Key::One(0).write(&mut name);
         store.update(&workload.tables()[CUSTOMER], &name, &[(customer::PAID, b"1x")]).unwrap();
         let damaged = workload.check(&store).unwrap_err().to_string();
-        assert_eq!(damaged, "a row of customer came back damaged: paid_cents is no number");
+        assert_eq!(damaged, "a row of customer came back damaged: paid_cents is not a number");
         let empty = workload.check(&MemoryStore::new()).unwrap_err().to_string();
         assert_eq!(
             empty,

@@ -1,0 +1,244 @@
+//! Ratios between the cells of one group, from slices that were measured side by side: of each variant to the baseline,
+//! and of each cipher to each other one. They are made of the samples alone, so results of earlier versions are judged
+//! like new ones. Not here: how a ratio is estimated (`statistics`), the words for it (`verdict`).
+
+use std::collections::BTreeMap;
+
+use crate::results::{Between, Cell, Overhead, Sample, Variant};
+use crate::saturation;
+use crate::statistics::{Estimate, median};
+use crate::verdict::{CONFIDENCE, Judgement, Verdict, judge};
+use crate::workload;
+
+/// Share of the bytes of records that must pass the cipher for a cell to say anything about it.
+const CIPHER_SHARE_MIN: f64 = 0.01;
+
+/// Logarithms of the ratios of one slice to the other variant's slice of the same block.
+struct Pair {
+    round: usize,
+    load: usize,
+    log_throughput: f64,
+    log_cpu: f64,
+}
+
+/// Sets the overhead of every cell that is not the baseline's, all of them judged as one family.
+pub(crate) fn judge_overheads(cells: &mut [Cell], margin: f64) {
+    let mut pairs: Vec<(usize, Vec<Pair>)> = Vec::new();
+    for (number, cell) in cells.iter().enumerate().filter(|(_, cell)| cell.variant != 0) {
+        let baseline = cells.iter().find(|other| other.variant == 0 && other.workload == cell.workload);
+        pairs.push((number, baseline.map_or_else(Vec::new, |baseline| paired(baseline, cell))));
+    }
+    let estimates: Vec<Option<Estimate>> =
+        pairs.iter().map(|(number, pairs)| estimated(&cells[*number], pairs)).collect();
+    let judgements = judge(&estimates, margin);
+    for (((number, pairs), estimate), judgement) in pairs.iter().zip(&estimates).zip(judgements) {
+        let made = overhead(pairs, *estimate, judgement, &cells[*number]);
+        cells[*number].overhead = Some(made);
+    }
+    for cell in cells.iter_mut().filter(|cell| cell.variant == 0) {
+        cell.overhead = None;
+    }
+}
+
+/// Every cipher against every other one, under each workload and over all of them.
+pub(crate) fn between_ciphers(variants: &[Variant], cells: &[Cell], margin: f64) -> Vec<Between> {
+    let sealed: Vec<usize> = (0..variants.len()).filter(|at| !variants[*at].is_baseline()).collect();
+    let mut workloads: Vec<&str> = Vec::new();
+    for cell in cells {
+        if !workloads.contains(&cell.workload.as_str()) {
+            workloads.push(&cell.workload);
+        }
+    }
+    let mut found = Vec::new();
+    for (at, &variant) in sealed.iter().enumerate() {
+        for &other in &sealed[..at] {
+            for workload in &workloads {
+                let cell_of = |variant| cells.iter().find(|cell| cell.variant == variant && cell.workload == *workload);
+                if let (Some(cell), Some(base)) = (cell_of(variant), cell_of(other)) {
+                    found.push((variant, other, Some((*workload).to_owned()), estimate(base, cell)));
+                }
+            }
+        }
+    }
+    let mut judged = described(found, margin);
+    let mut overall = Vec::new();
+    for (at, &variant) in sealed.iter().enumerate() {
+        for &other in &sealed[..at] {
+            overall.push((variant, other, None, overall_estimate(cells, variant, other)));
+        }
+    }
+    judged.extend(described(overall, margin));
+    judged
+}
+
+fn described(found: Vec<(usize, usize, Option<String>, Option<Estimate>)>, margin: f64) -> Vec<Between> {
+    let estimates: Vec<Option<Estimate>> = found.iter().map(|(.., estimate)| *estimate).collect();
+    let judgements = judge(&estimates, margin);
+    let made = found.into_iter().zip(judgements).filter_map(|((variant, other, workload, estimate), judgement)| {
+        let estimate = estimate?;
+        let (low, high) = estimate.interval(CONFIDENCE);
+        let Judgement { verdict, words } = judgement;
+        Some(Between { variant, other, workload, ratio: estimate.ratio(), low, high, verdict, words })
+    });
+    made.collect()
+}
+
+/// The geometric mean, over the workloads that met a cipher, of the throughput of `variant` to that of `other`.
+pub(crate) fn overall_estimate(cells: &[Cell], variant: usize, other: usize) -> Option<Estimate> {
+    let of = |number: usize| cells.iter().filter(move |cell| cell.variant == number);
+    let met = headline(cells);
+    let estimates: Vec<Estimate> = of(variant)
+        .filter(|cell| met.contains(&cell.workload.as_str()))
+        .filter_map(|cell| estimate(of(other).find(|base| base.workload == cell.workload)?, cell))
+        .collect();
+    Estimate::mean_of(&estimates)
+}
+
+/// The same for CPU seconds, background work after the slices included: above 1 is more CPU time for the same work.
+pub(crate) fn overall_cpu(cells: &[Cell], variant: usize, other: usize) -> Option<Estimate> {
+    let of = |number: usize| cells.iter().filter(move |cell| cell.variant == number);
+    let met = headline(cells);
+    let estimates: Vec<Estimate> = of(variant)
+        .filter(|cell| met.contains(&cell.workload.as_str()))
+        .filter_map(|cell| {
+            let pairs = paired(of(other).find(|base| base.workload == cell.workload)?, cell);
+            Estimate::from_pairs(&pairs.iter().map(|pair| pair.log_cpu).collect::<Vec<_>>())
+        })
+        .collect();
+    Estimate::mean_of(&estimates)
+}
+
+/// The workloads under which a cipher had something to do, in their order. A store that cannot say how much passed its
+/// cipher counts as one where everything did.
+pub(crate) fn headline(cells: &[Cell]) -> Vec<&str> {
+    let knows = cells.iter().any(|cell| cipher_bytes(cell) > 0);
+    let mut workloads: Vec<&str> = Vec::new();
+    for cell in cells.iter().filter(|cell| cell.variant != 0) {
+        let moved: u64 = cell.samples.iter().map(|sample| sample.bytes).sum();
+        let met = !knows || cipher_bytes(cell) as f64 >= CIPHER_SHARE_MIN * moved as f64 && cipher_bytes(cell) > 0;
+        if met && !workloads.contains(&cell.workload.as_str()) {
+            workloads.push(&cell.workload);
+        }
+    }
+    workloads
+}
+
+/// The workloads that no cipher had anything to do under, in their order.
+pub(crate) fn left_out(cells: &[Cell]) -> Vec<String> {
+    let met = headline(cells);
+    let mut workloads: Vec<String> = Vec::new();
+    for cell in cells.iter().filter(|cell| cell.variant != 0 && !met.contains(&cell.workload.as_str())) {
+        if !workloads.contains(&cell.workload) {
+            workloads.push(cell.workload.clone());
+        }
+    }
+    workloads
+}
+
+/// Bytes that were encrypted or decrypted while `cell` was measured.
+pub(crate) fn cipher_bytes(cell: &Cell) -> u64 {
+    cell.samples.iter().map(|sample| sample.encrypted_bytes + sample.decrypted_bytes).sum()
+}
+
+/// The throughput of `cell` to that of `base`, which ran in alternation with it.
+fn estimate(base: &Cell, cell: &Cell) -> Option<Estimate> {
+    estimated(cell, &paired(base, cell))
+}
+
+fn estimated(cell: &Cell, pairs: &[Pair]) -> Option<Estimate> {
+    let is_cold = match workload::workload(&cell.workload) {
+        Ok(spec) => spec.cold,
+        Err(_) => cell.samples.iter().any(|sample| sample.load > 0),
+    };
+    if is_cold {
+        let loads = pairs.chunk_by(|a, b| (a.round, a.load) == (b.round, b.load));
+        let groups: Vec<Vec<f64>> = loads.map(|pairs| pairs.iter().map(|pair| pair.log_throughput).collect()).collect();
+        Estimate::from_groups(&groups)
+    } else {
+        Estimate::from_pairs(&pairs.iter().map(|pair| pair.log_throughput).collect::<Vec<_>>())
+    }
+}
+
+fn paired(base: &Cell, cell: &Cell) -> Vec<Pair> {
+    let place = |sample: &Sample| (sample.round, sample.slice);
+    let of_base: BTreeMap<_, _> = base.samples.iter().map(|sample| (place(sample), sample)).collect();
+    let unit = cell.unit;
+    let pairs = cell.samples.iter().filter_map(|sample| Some((of_base.get(&place(sample))?, sample)));
+    pairs
+        .map(|(base, sample)| Pair {
+            round: sample.round,
+            load: sample.load,
+            log_throughput: (sample.throughput(unit) / base.throughput(unit)).ln(),
+            log_cpu: (sample.cpu_s_a_unit(unit) / base.cpu_s_a_unit(unit)).ln(),
+        })
+        .collect()
+}
+
+fn overhead(pairs: &[Pair], estimate: Option<Estimate>, judgement: Judgement, cell: &Cell) -> Overhead {
+    let ratios: Vec<f64> = pairs.iter().map(|pair| pair.log_throughput.exp().clamp(1e-9, 1e9)).collect();
+    let seen = || ratios.iter().fold((1e9, 1e-9), |(low, high), &ratio| (f64::min(low, ratio), f64::max(high, ratio)));
+    let (low, high) = estimate.map_or_else(seen, |estimate| estimate.interval(CONFIDENCE));
+    let cpu: Vec<f64> = pairs.iter().map(|pair| pair.log_cpu).filter(|value| value.is_finite()).collect();
+    let mut words = judgement.words;
+    // where something else held the run back, the throughput alone would mislead
+    if judgement.verdict != Verdict::CannotConclude && saturation::is_below(&cell.saturation) {
+        words.push_str("; below saturation");
+    }
+    Overhead {
+        ratio: estimate.map_or_else(|| median(&ratios), |estimate| estimate.ratio()),
+        low,
+        high,
+        pairs: pairs.len(),
+        verdict: judgement.verdict,
+        words,
+        cpu_ratio: median(&cpu).exp(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::results::testing::{cell, cells_of};
+
+    /// The defect that a user saw: intervals against the shared baseline touch, and the slices tell the two apart.
+    #[test]
+    fn two_ciphers_are_compared_by_their_own_pairs() {
+        // a machine that drifts: all three slices of a block go up and down together
+        let drift: Vec<f64> = (0..24).map(|at| 1.0 + 0.2 * f64::from(at % 6) / 6.0).collect();
+        let slices = |ratio: f64| -> Vec<f64> {
+            drift.iter().enumerate().map(|(at, drift)| ratio * drift * (1.0 + 0.002 * (at % 3) as f64)).collect()
+        };
+        let swing = |at: usize| if (at / 2).is_multiple_of(2) { 0.88 } else { 1.12 };
+        let noisy: Vec<f64> = slices(1.0).iter().enumerate().map(|(at, value)| value * swing(at)).collect();
+        let mut cells = cells_of("a", &[noisy, slices(0.90), slices(0.867)]);
+        judge_overheads(&mut cells, 0.02);
+        let [one, other] = [1, 2].map(|at| cells[at].overhead.clone().unwrap());
+        assert!(other.high > one.low, "against the baseline they overlap: {one:?} {other:?}");
+        let variants = crate::results::testing::variants(&["none", "aes-256", "aria-256"]);
+        let between = between_ciphers(&variants, &cells, 0.02);
+        assert_eq!(between.len(), 2, "under a, and over all");
+        for found in between {
+            assert_eq!((found.variant, found.other, found.verdict), (2, 1, Verdict::Costs), "{}", found.words);
+            assert!((found.ratio - 0.867 / 0.90).abs() < 1e-3);
+        }
+    }
+
+    #[test]
+    fn what_never_met_the_cipher_is_left_out() {
+        let met = |mut cell: Cell, bytes: u64| {
+            for sample in &mut cell.samples {
+                (sample.bytes, sample.encrypted_bytes, sample.decrypted_bytes) = (1_000_000, 0, bytes);
+            }
+            cell
+        };
+        let cells = [
+            met(cell(0, "a", &[1.0; 12]), 0),
+            met(cell(1, "a", &[0.9; 12]), 500_000),
+            met(cell(1, "c", &[1.0; 12]), 0),
+        ];
+        assert_eq!((headline(&cells), left_out(&cells)), (vec!["a"], vec!["c".to_owned()]));
+        // a store that does not count: nothing is known, so nothing is left out
+        let unknown = [met(cell(1, "a", &[0.9; 12]), 0), met(cell(1, "c", &[1.0; 12]), 0)];
+        assert_eq!((headline(&unknown), left_out(&unknown)), (vec!["a", "c"], Vec::new()));
+    }
+}

@@ -1,0 +1,185 @@
+//! The words for a ratio: the one function that makes every verdict of the program, the report and the documents.
+//! `docs/method.md` defines it and names its sources. Not here: how a ratio is estimated (`statistics`), which ratios
+//! there are (`ratios`).
+//!
+//! "No difference" is a claim of equivalence, never the lack of a proof: the whole 95 % interval lies within the
+//! margin, which is two one-sided tests at 2.5 % each (Schuirmann 1987, Journal of Pharmacokinetics and
+//! Biopharmaceutics 15; Lakens 2017, Social Psychological and Personality Science 8). One comparison asks the same
+//! question many times over, so "costs" and "gains" are claimed only after Holm's correction (1979, Scandinavian
+//! Journal of Statistics 6).
+
+use serde::{Deserialize, Serialize};
+
+use crate::percent;
+use crate::statistics::{Estimate, FEWEST_PAIRS, holm};
+
+/// Confidence of the intervals shown.
+pub const CONFIDENCE: f64 = 0.95;
+
+/// The margin within which a ratio counts as no difference, where nobody asks for another one: a share.
+pub const MARGIN: f64 = 0.02;
+
+/// Differences up to this share are never claimed: two stores with the same content differ that much by how their files
+/// and memory happen to be laid out.
+pub const LAYOUT: f64 = 0.01;
+
+/// The largest bound on a cost that is worth stating: a share. Beyond it the answer is that nothing can be concluded.
+pub const BOUND_MAX: f64 = 0.10;
+
+/// Half width of an interval, as a share, from which its ends are shown instead of `±`.
+const WIDE: f64 = 0.05;
+
+/// The verdict on a ratio of throughputs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Verdict {
+    /// Equivalent: the whole interval lies within the margin.
+    NoDifference,
+    /// Slower, beyond what layout does, after the correction for the number of ratios.
+    Costs,
+    /// Faster, likewise.
+    Gains,
+    /// Not shown to differ, nor to be equivalent; but the interval bounds the cost.
+    AtMost,
+    /// The interval is too wide to say anything.
+    CannotConclude,
+}
+
+impl Verdict {
+    /// Every verdict, in the order in which a legend shows them.
+    pub const ALL: [Self; 5] = [Self::NoDifference, Self::Costs, Self::Gains, Self::AtMost, Self::CannotConclude];
+
+    /// In a word or two, for tables and legends.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::NoDifference => "no difference",
+            Self::Costs => "costs",
+            Self::Gains => "gains",
+            Self::AtMost => "costs at most",
+            Self::CannotConclude => "cannot conclude",
+        }
+    }
+
+    /// Whether a difference is claimed.
+    #[must_use]
+    pub fn is_claim(self) -> bool {
+        matches!(self, Self::Costs | Self::Gains)
+    }
+}
+
+/// A verdict and the words for it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Judgement {
+    /// The verdict.
+    pub verdict: Verdict,
+    /// In words, with the figures.
+    pub words: String,
+}
+
+/// Judges all ratios of one family together.
+///
+/// - `estimates`: one for each question, `None` where there are too few pairs
+/// - `margin`: the share within which a ratio counts as no difference, such as 0.02
+///
+/// A ratio gets the first verdict that holds:
+///
+/// - `NoDifference`: its 95 % interval lies within `1 - margin` to `1 + margin`
+/// - `Costs`, `Gains`: it is beyond [`LAYOUT`], even after Holm's correction for the number of ratios
+/// - `AtMost`: its interval ends above `1 - BOUND_MAX`, so a larger cost is ruled out
+/// - `CannotConclude`
+#[must_use]
+pub fn judge(estimates: &[Option<Estimate>], margin: f64) -> Vec<Judgement> {
+    let single: Vec<f64> = estimates.iter().flatten().map(|estimate| estimate.p_beyond(LAYOUT)).collect();
+    let questions = single.len();
+    let mut together = holm(&single).into_iter();
+    let judged = estimates.iter().map(|estimate| match estimate {
+        Some(estimate) => judge_one(estimate, together.next().expect("one for each"), questions, margin),
+        None => Judgement {
+            verdict: Verdict::CannotConclude,
+            words: format!("cannot conclude (fewer than {FEWEST_PAIRS} pairs of slices; more rounds would help)"),
+        },
+    });
+    judged.collect()
+}
+
+fn judge_one(estimate: &Estimate, together: f64, questions: usize, margin: f64) -> Judgement {
+    let (low, high) = estimate.interval(CONFIDENCE);
+    let range = between(low, high);
+    if low >= 1.0 - margin && high <= 1.0 + margin {
+        let words = if low <= 1.0 && high >= 1.0 {
+            format!("no difference (± {} %)", one_place(f64::max(1.0 - low, high - 1.0)))
+        } else {
+            format!("no difference beyond {} % ({range})", percent::percent(margin))
+        };
+        return Judgement { verdict: Verdict::NoDifference, words };
+    }
+    if together < 1.0 - CONFIDENCE {
+        let ratio = estimate.ratio();
+        let (verdict, word) = if ratio < 1.0 { (Verdict::Costs, "costs") } else { (Verdict::Gains, "gains") };
+        let half = (high - low) / 2.0;
+        let mut words = if half <= WIDE {
+            format!("{word} {} % ± {}", one_place(1.0 - ratio), one_place(half))
+        } else {
+            let (least, most) = if ratio < 1.0 { (1.0 - high, 1.0 - low) } else { (low - 1.0, high - 1.0) };
+            format!("{word} between {} and {} %", one_place(least), one_place(most))
+        };
+        if ratio < 0.5 {
+            words.push_str(&format!(", takes {:.1} times as long", 1.0 / ratio));
+        }
+        return Judgement { verdict, words };
+    }
+    // outside of the layout's share when asked alone, and not among so many questions
+    let is_lone = estimate.p_beyond(LAYOUT) < 1.0 - CONFIDENCE;
+    let chance = if is_lone { format!("; one such among {questions} ratios can be chance") } else { String::new() };
+    if low >= 1.0 {
+        return Judgement { verdict: Verdict::AtMost, words: format!("costs nothing ({range}{chance})") };
+    }
+    if low >= 1.0 - BOUND_MAX {
+        let words = format!("costs at most {} % ({range}{chance})", one_place(1.0 - low));
+        return Judgement { verdict: Verdict::AtMost, words };
+    }
+    let words = format!("cannot conclude ({range}{chance}; more rounds would help)");
+    Judgement { verdict: Verdict::CannotConclude, words }
+}
+
+/// What a ratio of CPU seconds means for the machine that pays for them.
+///
+/// - `estimate`: CPU seconds for the same work, above 1 if it takes more; `None` if there are too few pairs
+#[must_use]
+pub fn more_cpu(estimate: Option<Estimate>, margin: f64) -> String {
+    let Some((low, high)) = estimate.map(|estimate| estimate.interval(CONFIDENCE)) else {
+        return "cannot conclude how much CPU time the same work takes; more rounds would help".into();
+    };
+    let ratio = estimate.map_or(1.0, |estimate| estimate.ratio());
+    if low >= 1.0 - margin && high <= 1.0 + margin {
+        format!("no more CPU time for the same work, within {} %", percent::percent(margin))
+    } else if low > 1.0 {
+        let (low, high) = (one_place(low - 1.0), one_place(high - 1.0));
+        format!("{} % more CPU time for the same work (between {low} and {high} % more)", one_place(ratio - 1.0))
+    } else if high <= 1.0 + BOUND_MAX {
+        format!("at most {} % more CPU time for the same work", one_place((high - 1.0).max(0.0)))
+    } else {
+        let most = one_place(high - 1.0);
+        format!("cannot conclude how much CPU time the same work takes (perhaps {most} % more); more rounds would help")
+    }
+}
+
+/// A share in percent with one place, without its sign.
+fn one_place(share: f64) -> String {
+    format!("{:.1}", share.abs() * 100.0)
+}
+
+/// An interval of ratios in words, such as `between 3.0 % slower and 8.1 % faster`.
+#[must_use]
+pub fn between(low: f64, high: f64) -> String {
+    let percent = |ratio: f64| one_place(ratio - 1.0);
+    match (low < 1.0, high < 1.0) {
+        (true, true) => format!("between {} and {} % slower", percent(high), percent(low)),
+        (false, false) => format!("between {} and {} % faster", percent(low), percent(high)),
+        _ => format!("between {} % slower and {} % faster", percent(low), percent(high)),
+    }
+}
+
+#[cfg(test)]
+mod tests;
