@@ -80,7 +80,7 @@ fn walk_through(kind: Kind, name: &str) {
     let whole = keys(dir, &["rest", "verify", "db", "--key", &url]).done();
     assert!(whole.ends_with(": all of it is sealed and whole\n"), "{whole}");
     let export = keys(dir, &["keys", "export", &url, "--out", "a.key"]);
-    assert!(export.stderr.contains("do not go in and out of key files\n"), "{}", export.stderr);
+    assert!(export.stderr.contains("are not moved into or out of key files\n"), "{}", export.stderr);
 
     server.kill();
     let down = keys(dir, &["rest", "rotate", "db", "--key", &url]);

@@ -557,8 +557,7 @@ pub(super) fn against(ratios: &[Against]) -> Table {
     Table {
         title: "Stores against each other".into(),
         note: "Throughput as a multiple of the other store's, with 95 % confidence intervals. The two were not \
-               measured in \
-               alternation, so a change of the machine between them is in these figures."
+               measured in alternation, so a change of the machine between them is in these figures."
             .into(),
         columns: columns(["Workload", "Variant", "Store", "Against", "#Throughput", "#Interval"]),
         rows: ratios.iter().map(row).collect(),
