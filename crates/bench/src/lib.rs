@@ -17,6 +17,7 @@ pub mod plan;
 pub mod progress;
 mod ratios;
 pub mod recommend;
+pub mod regression;
 pub mod report;
 pub mod results;
 pub mod runner;

@@ -94,7 +94,17 @@ pub(crate) fn overall_estimate(cells: &[Cell], variant: usize, other: usize) -> 
     Estimate::mean_of(&estimates)
 }
 
-/// The same for CPU seconds, background work after the slices included: above 1 is more CPU time for the same work.
+/// The throughput of `variant` to that of the baseline under `workload`; none if one of the two was not measured.
+pub(crate) fn to_baseline(cells: &[Cell], variant: usize, workload: &str) -> Option<Estimate> {
+    if variant == 0 {
+        return None;
+    }
+    let of = |number: usize| cells.iter().find(|cell| cell.variant == number && cell.workload == workload);
+    estimate(of(0)?, of(variant)?)
+}
+
+/// The geometric mean, over the same workloads, of the CPU seconds of `variant` to those of `other`, background work
+/// after the slices included: above 1 is more CPU time for the same work.
 pub(crate) fn overall_cpu(cells: &[Cell], variant: usize, other: usize) -> Option<Estimate> {
     let of = |number: usize| cells.iter().filter(move |cell| cell.variant == number);
     let met = headline(cells);

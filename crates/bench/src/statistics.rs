@@ -135,6 +135,16 @@ impl Estimate {
         }
     }
 
+    /// Probability of an estimate at least this far below `ratio` if the true ratio were `ratio`.
+    pub fn p_below(&self, ratio: f64) -> f64 {
+        let below = ratio.ln() - self.log_ratio;
+        match self.standard_error {
+            _ if below <= 0.0 => 1.0,
+            error if error > 0.0 => self.student().sf(below / error),
+            _ => 0.0,
+        }
+    }
+
     fn student(&self) -> StudentsT {
         StudentsT::new(0.0, 1.0, self.freedom).expect("there are at least two degrees of freedom")
     }

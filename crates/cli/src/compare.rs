@@ -7,8 +7,9 @@ use anyhow::Context;
 use sealstone_bench::axes::{AXES, Point, varied};
 use sealstone_bench::compare::{self, CompareError};
 use sealstone_bench::groups;
-use sealstone_bench::merge;
+use sealstone_bench::merge::{self, Merged};
 use sealstone_bench::plan::Plan;
+use sealstone_bench::regression;
 use sealstone_bench::report::{self, Options, summary};
 use sealstone_bench::results::{Comparison, Results};
 use sealstone_stores::kind::StoreKind;
@@ -33,6 +34,8 @@ pub(crate) fn run(flags: &CompareFlags) -> anyhow::Result<Answer> {
         print(&plan.to_toml())?;
         return Ok(Answer::Done);
     }
+    // before the run, not after it
+    let earlier = flags.baseline.as_ref().map(|path| merge::read(std::slice::from_ref(path))).transpose()?;
     prepare(&plan.out)?;
     let stop = interrupt::install(plan.stores_dir())?;
     let display = Display::new(flags.quiet);
@@ -63,7 +66,21 @@ pub(crate) fn run(flags: &CompareFlags) -> anyhow::Result<Answer> {
     if let Some(error) = failed {
         return Err(error);
     }
-    Ok(if comparison.interrupted { Answer::Negative } else { Answer::Done })
+    let has_grown = match &earlier {
+        Some(earlier) => since(&comparison, earlier, flags)?,
+        None => false,
+    };
+    Ok(if comparison.interrupted || has_grown { Answer::Negative } else { Answer::Done })
+}
+
+/// Says how the costs changed since the `earlier` results; returns whether one grew by more than the user allows.
+fn since(comparison: &Comparison, earlier: &Merged, flags: &CompareFlags) -> anyhow::Result<bool> {
+    let path = &earlier.sources[0];
+    let limit = flags.fail_if.unwrap_or(comparison.plan.margin);
+    let changes = regression::changes(comparison, &earlier.comparisons[0], limit, path)?;
+    say(&format!("against {}, of {}:", path.display(), earlier.comparisons[0].started_at));
+    regression::lines(&changes, limit).iter().for_each(|line| say(line));
+    Ok(flags.fail_if.is_some() && changes.iter().any(|change| change.exceeds))
 }
 
 /// One group of cells to measure: its store, and the plan at its point of the axes.

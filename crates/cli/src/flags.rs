@@ -58,6 +58,8 @@ Examples:
       line for each cipher
   sealstone compare --policy kcmvp --ciphers none,aria-256
       recommend only what the Korean validation list allows
+  sealstone compare --baseline old/results.json --fail-if 5%
+      exit code 1 if a cost is shown to have grown by more than 5 % since then
   sealstone compare --print-config > compare.toml
       every setting as a file, for: sealstone compare --config compare.toml
 
@@ -166,6 +168,12 @@ pub(crate) struct CompareFlags {
     /// TOML file with any of these settings; flags override it
     #[arg(long, help_heading = OPTIONS, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) config: Option<PathBuf>,
+    /// Also compare with the results.json of an earlier run: has the cost grown?
+    #[arg(long, help_heading = OPTIONS, value_name = "RESULTS", value_hint = ValueHint::FilePath)]
+    pub(crate) baseline: Option<PathBuf>,
+    /// With --baseline: exit code 1 if a cost is shown to have grown by more than this
+    #[arg(long, help_heading = OPTIONS, value_name = "PERCENT", requires = "baseline", value_parser = parse_percent)]
+    pub(crate) fail_if: Option<f64>,
     /// Print the effective settings as TOML and stop
     #[arg(long, help_heading = OPTIONS)]
     pub(crate) print_config: bool,
@@ -264,6 +272,9 @@ pub(crate) struct ReportFlags {
     /// Print the results, merged, as JSON, and write no file
     #[arg(long)]
     pub(crate) json: bool,
+    /// Print the answer as Markdown, and write no file
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) markdown: bool,
 }
 
 #[derive(Args, Debug)]

@@ -18,13 +18,20 @@ const SCHEMA: u32 = 2;
 /// Writes the report, prints each run's answer, and last the report's path.
 pub(crate) fn run(flags: &ReportFlags) -> anyhow::Result<Answer> {
     let merged = merge::read(&flags.results)?;
-    if !flags.json {
+    if !flags.json && !flags.markdown {
         merged.check_output(&flags.out)?;
     }
     let runs = merged.runs();
     if flags.json {
         let differences = merge::differences(&runs);
         print_json(&json!({"schema": SCHEMA, "comparisons": merged.comparisons, "differences": differences}))?;
+        return Ok(Answer::Done);
+    }
+    if flags.markdown {
+        let several = runs.len() > 1;
+        let pages = runs.iter().zip(merge::labels(&runs));
+        let pages = pages.map(|(run, label)| report::markdown(run, several.then_some(label.as_str())));
+        print(&pages.collect::<Vec<_>>().join("\n"))?;
         return Ok(Answer::Done);
     }
     let against = merged.comparisons.iter().flat_map(|comparison| comparison.against.clone()).collect();

@@ -76,14 +76,68 @@ fn compare_answers_and_leaves_report_and_data() {
     left.sort();
     assert_eq!(left, ["report.html", "results.csv", "results.json"]);
 
-    // the report can be drawn again, alone and merged with itself
+    // the report can be drawn again, alone and merged with that of another run
     let again =
         run(&mut sealstone(dir.path(), &["report", "sealstone-results/results.json", "--out", "again.html"])).done();
     assert_eq!(again.lines().last(), Some("again.html"));
     assert!(dir.path().join("again.html").is_file());
-    let twice = ["report", "sealstone-results/results.json", "sealstone-results/results.json", "--json"];
+    fs::copy(left_in.join("results.json"), dir.path().join("other.json")).unwrap();
+    let twice = ["report", "sealstone-results/results.json", "other.json", "--json"];
     let merged = results(&run(&mut sealstone(dir.path(), &twice)).done());
     assert_eq!(merged["comparisons"].as_array().unwrap().len(), 2);
+    let markdown = run(&mut sealstone(dir.path(), &["report", "other.json", "--markdown"])).done();
+    assert!(
+        markdown.starts_with("**take aes-256: ")
+            && markdown.contains(
+                "\n| workload | none | aes-256 \
+        |\n"
+            ),
+        "{markdown}"
+    );
+
+    // results are not replaced by a report, nor counted twice
+    let before = fs::read(dir.path().join("other.json")).unwrap();
+    for (arguments, words) in [
+        (["report", "other.json", "--out", "./other.json"], "the report would replace the results other.json"),
+        (["report", "other.json", "./other.json", "--json"], "results ./other.json are named twice"),
+    ] {
+        let refused = run(&mut sealstone(dir.path(), &arguments));
+        assert_eq!(refused.code, Some(2));
+        assert!(refused.stderr.starts_with(&format!("sealstone: {words}\n")), "{}", refused.stderr);
+    }
+    assert_eq!(fs::read(dir.path().join("other.json")).unwrap(), before);
+}
+
+#[test]
+fn a_run_is_compared_with_an_earlier_one() {
+    let dir = empty();
+    let few = ["--ciphers", "none,aes-256", "--workloads", "a"];
+    run(&mut compare(dir.path(), &[&few[..], &["--out", "old"]].concat())).done();
+    // without --fail-if it only says so
+    let transcript = run(&mut compare(dir.path(), &[&few[..], &["--baseline", "old/results.json"]].concat()));
+    assert_eq!(transcript.code, Some(0), "{}", transcript.stderr);
+    assert!(transcript.stderr.contains("against old/results.json, of 20"), "{}", transcript.stderr);
+    // the same results as if sealed stores had run a thousand times as fast then: the cost has grown
+    let text = fs::read_to_string(dir.path().join("old/results.json")).unwrap();
+    let mut old: Value = serde_json::from_str(&text).unwrap();
+    for cell in old["groups"][0]["cells"].as_array_mut().unwrap().iter_mut().filter(|cell| cell["variant"] == 1) {
+        for sample in cell["samples"].as_array_mut().unwrap() {
+            sample["elapsed_s"] = (sample["elapsed_s"].as_f64().unwrap() / 1000.0).into();
+        }
+    }
+    fs::write(dir.path().join("fast.json"), old.to_string()).unwrap();
+    let grown = run(&mut compare(dir.path(), &[&few[..], &["--baseline", "fast.json", "--fail-if", "5%"]].concat()));
+    assert_eq!(grown.code, Some(1), "{}", grown.stderr);
+    for part in ["aes-256 under a: ", "more than the 5 % allowed"] {
+        assert!(grown.stderr.contains(part), "{}", grown.stderr);
+    }
+    // nothing in common, and a file that is none
+    let other = ["--ciphers", "none,aria-256", "--workloads", "a", "--baseline", "old/results.json"];
+    let stranger = run(&mut compare(dir.path(), &other));
+    assert_eq!(stranger.code, Some(2));
+    assert!(stranger.stderr.contains("nothing to compare with old/results.json"), "{}", stranger.stderr);
+    let absent = run(&mut compare(dir.path(), &[&few[..], &["--baseline", "nowhere.json"]].concat()));
+    assert!(absent.stderr.starts_with("sealstone: cannot read results nowhere.json: "), "{}", absent.stderr);
 }
 
 #[test]

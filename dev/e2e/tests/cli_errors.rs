@@ -163,7 +163,7 @@ fn a_settings_file_is_wrong_with_its_line() {
         (
             "recods = 5\n",
             "plan.toml:1: unknown setting \"recods\"; did you mean records?\n  settings: accel, against, bytes, \
-             cache, ciphers, keep, nodes, operations, out, pairs, policy, records, records-from, rounds, seed, \
+             cache, ciphers, keep, margin, nodes, operations, out, pairs, policy, records, records-from, rounds, seed, \
              slice-ms, \
              store, stores, target, threads, workloads\n",
         ),

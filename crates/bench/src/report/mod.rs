@@ -8,6 +8,7 @@ mod charts;
 mod error;
 pub mod figures;
 mod index;
+mod markdown;
 mod options;
 mod page;
 mod percentiles;
@@ -16,6 +17,7 @@ mod sweep;
 mod tables;
 
 pub use error::ReportError;
+pub use markdown::markdown;
 pub use options::Options;
 
 use crate::results::Results;

@@ -2,7 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use super::{Cell, Choice, Sample, Saturation, TimeSplit, Variant};
+use sealstone_store::EngineFacts;
+
+use super::{Cell, Choice, Comparison, Group, Machine, Recommendation, SCHEMA, Sample, Saturation, TimeSplit, Variant};
+use crate::plan::Plan;
 use crate::workload::Unit;
 
 /// A cell of `variant` with one slice for each of `throughputs`, relative to 1,000 operations a second.
@@ -51,4 +54,42 @@ pub(crate) fn variants(labels: &[&str]) -> Vec<Variant> {
         Variant { label: (*label).into(), layers }
     };
     labels.iter().map(variant).collect()
+}
+
+/// A comparison with one group of `cells`, judged.
+pub(crate) fn comparison(labels: &[&str], mut cells: Vec<Cell>) -> Comparison {
+    let plan = Plan::default();
+    crate::ratios::judge_overheads(&mut cells, plan.margin);
+    let engine = EngineFacts {
+        name: "rocksdb".into(),
+        version: "7.8.3".into(),
+        build: "system library".into(),
+        assertions: false,
+        settings: BTreeMap::new(),
+    };
+    let group = Group {
+        point: plan.point(),
+        started_at: "2026-03-02T09:14:05Z".into(),
+        elapsed_s: 1.0,
+        interrupted: false,
+        engine,
+        workloads: plan.workloads.clone(),
+        cells,
+        between: Vec::new(),
+        recommendation: Recommendation::default(),
+        warnings: Vec::new(),
+    };
+    Comparison {
+        schema: SCHEMA,
+        version: "0.1.0".into(),
+        started_at: group.started_at.clone(),
+        elapsed_s: 1.0,
+        interrupted: false,
+        command: Vec::new(),
+        plan,
+        machine: Machine::default(),
+        variants: variants(labels),
+        groups: vec![group],
+        against: Vec::new(),
+    }
 }

@@ -1,0 +1,190 @@
+//! A comparison against an earlier one: whether a cost grew since then. Each side is a ratio to its own baseline,
+//! measured in alternation with it, so the speed of the machine cancels out of both; what does not cancel out is a
+//! change of the store or of the workload, which is what this looks for. Not here: reading results (`merge`).
+
+use std::path::PathBuf;
+
+use crate::axes::{AXES, Point};
+use crate::percent::percent;
+use crate::ratios;
+use crate::results::Comparison;
+use crate::statistics::{Estimate, holm};
+use crate::verdict::{CONFIDENCE, Judgement, Verdict, between, judge};
+
+/// One cell of both comparisons.
+#[derive(Clone, Debug)]
+pub struct Change {
+    /// Position on the axes.
+    pub point: Point,
+    /// Label of the variant.
+    pub variant: String,
+    /// Workload name.
+    pub workload: String,
+    /// Its throughput to that without encryption, as a multiple of what it was then.
+    pub ratio: f64,
+    /// Lower end of the 95 % confidence interval.
+    pub low: f64,
+    /// Upper end.
+    pub high: f64,
+    /// The verdict on that ratio.
+    pub verdict: Verdict,
+    /// In words.
+    pub words: String,
+    /// Whether the cost is shown to have grown by more than the limit.
+    pub exceeds: bool,
+}
+
+/// Why two comparisons have nothing to do with each other.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "nothing to compare with {}: no variant was measured under the same workload there, with the same store, clients \
+     and records\nname results of the same comparison with --baseline", path.display()
+)]
+pub struct NothingInCommon {
+    /// The earlier results.
+    pub path: PathBuf,
+}
+
+/// How the cost of each variant under each workload changed from `then` to `now`.
+///
+/// - `limit`: a share; a cell exceeds it if its relative throughput is shown to have fallen by more than that, at 5 %
+///   after Holm's correction for the number of cells
+/// - `path`: where `then` was read from, for the error
+///
+/// # Errors
+/// [`NothingInCommon`].
+pub fn changes(
+    now: &Comparison,
+    then: &Comparison,
+    limit: f64,
+    path: &std::path::Path,
+) -> Result<Vec<Change>, NothingInCommon> {
+    let mut found: Vec<(Point, String, String, Estimate)> = Vec::new();
+    for group in &now.groups {
+        for cell in &group.cells {
+            let label = &now.variants[cell.variant].label;
+            let earlier = then.groups.iter().filter(|other| other.point == group.point).find_map(|other| {
+                let variant = then.variants.iter().position(|variant| variant.label == *label)?;
+                ratios::to_baseline(&other.cells, variant, &cell.workload)
+            });
+            let today = ratios::to_baseline(&group.cells, cell.variant, &cell.workload);
+            if let (Some(today), Some(earlier)) = (today, earlier) {
+                let ratio = Estimate::of_two(&today, &earlier);
+                found.push((group.point.clone(), label.clone(), cell.workload.clone(), ratio));
+            }
+        }
+    }
+    if found.is_empty() {
+        return Err(NothingInCommon { path: path.to_owned() });
+    }
+    let estimates: Vec<Option<Estimate>> = found.iter().map(|(.., estimate)| Some(*estimate)).collect();
+    let judgements = judge(&estimates, now.plan.margin);
+    let beyond = holm(&found.iter().map(|(.., estimate)| estimate.p_below(1.0 - limit)).collect::<Vec<_>>());
+    let changes =
+        found.into_iter().zip(judgements).zip(beyond).map(|(((point, variant, workload, estimate), judgement), p)| {
+            let (low, high) = estimate.interval(CONFIDENCE);
+            let Judgement { verdict, words } = judgement;
+            Change {
+                point,
+                variant,
+                workload,
+                ratio: estimate.ratio(),
+                low,
+                high,
+                verdict,
+                words,
+                exceeds: p < 1.0 - CONFIDENCE,
+            }
+        });
+    Ok(changes.collect())
+}
+
+/// One line for each change worth a word: those beyond `limit`, those that are claimed, and how many are neither.
+#[must_use]
+pub fn lines(changes: &[Change], limit: f64) -> Vec<String> {
+    let place = |change: &Change| {
+        let axes: Vec<_> = AXES.iter().filter(|_| changes.iter().any(|other| other.point != change.point)).collect();
+        let at = change.point.words(&axes);
+        if at.is_empty() { String::new() } else { format!(", {at}") }
+    };
+    let is_shown = |change: &&Change| change.exceeds || change.verdict.is_claim();
+    let mut lines: Vec<String> = changes
+        .iter()
+        .filter(is_shown)
+        .map(|change| {
+            let range = between(change.low, change.high);
+            let beyond =
+                if change.exceeds { format!(", more than the {} % allowed", percent(limit)) } else { String::new() };
+            format!(
+                "{} under {}{}: {} since then ({range}){beyond}",
+                change.variant,
+                change.workload,
+                place(change),
+                verb(change)
+            )
+        })
+        .collect();
+    let quiet = changes.len() - lines.len();
+    if quiet > 0 {
+        let worst = changes.iter().filter(|change| !is_shown(change)).map(|change| change.low).fold(1.0, f64::min);
+        lines.push(format!(
+            "{quiet} of {}: no change is shown; a loss of at most {:.1} % is possible",
+            changes.len(),
+            (1.0 - worst) * 100.0
+        ));
+    }
+    lines
+}
+
+fn verb(change: &Change) -> String {
+    let percent = (change.ratio - 1.0).abs() * 100.0;
+    if change.ratio < 1.0 { format!("{percent:.1} % slower") } else { format!("{percent:.1} % faster") }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+    use crate::results::testing::{cell, comparison};
+
+    fn slices(ratio: f64, variant: usize, seed: usize) -> Vec<f64> {
+        let scatter = |at: usize| ((at * (2 * variant + 3) * 7919 + seed * 104_729) % 1000) as f64 / 500.0 - 1.0;
+        (0..24).map(|at| ratio * (1.0 + 0.1 * (at % 8) as f64) * (1.0 + 0.004 * scatter(at))).collect()
+    }
+
+    fn measured(machine: f64, ratios: [f64; 2], seed: usize) -> Comparison {
+        let mut cells = Vec::new();
+        for (workload, ratio) in ["a", "c"].into_iter().zip(ratios) {
+            cells.push(cell(0, workload, &slices(machine, 0, seed)));
+            cells.push(cell(1, workload, &slices(machine * ratio, 1, seed)));
+        }
+        comparison(&["none", "aes-256"], cells)
+    }
+
+    #[test]
+    fn a_cost_that_grew_is_found_whatever_the_speed_of_the_machine() {
+        let (then, now) = (measured(1.0, [0.95, 0.97], 1), measured(0.6, [0.85, 0.97], 2));
+        let found = changes(&now, &then, 0.05, Path::new("old.json")).unwrap();
+        let exceeding: Vec<(&str, bool)> =
+            found.iter().map(|change| (change.workload.as_str(), change.exceeds)).collect();
+        assert_eq!(exceeding, [("a", true), ("c", false)]);
+        let shown = lines(&found, 0.05);
+        assert!(shown[0].starts_with("aes-256 under a: 10.5 % slower since then (between "), "{shown:?}");
+        assert!(shown[0].ends_with(", more than the 5 % allowed"), "{shown:?}");
+        assert!(shown[1].starts_with("1 of 2: no change is shown; a loss of at most "), "{shown:?}");
+    }
+
+    #[test]
+    fn the_same_again_exceeds_nothing_and_strangers_are_an_error() {
+        let (then, now) = (measured(1.0, [0.95, 0.97], 3), measured(1.1, [0.95, 0.97], 4));
+        assert!(changes(&now, &then, 0.05, Path::new("x")).unwrap().iter().all(|change| !change.exceeds));
+        // a growth of 3 % is shown, and allowed
+        let grown = measured(1.0, [0.92, 0.97], 5);
+        let found = changes(&grown, &then, 0.05, Path::new("x")).unwrap();
+        assert!(found[0].verdict == Verdict::Costs && !found[0].exceeds, "{found:?}");
+        let other = comparison(&["none", "aria-256"], Vec::new());
+        let error = changes(&now, &other, 0.05, Path::new("old.json")).unwrap_err().to_string();
+        assert!(error.starts_with("nothing to compare with old.json: "), "{error}");
+    }
+}

@@ -1,0 +1,89 @@
+//! The answer as Markdown, for tickets, pull requests and wikis. Not here: charts, which the HTML report has.
+
+use super::figures;
+use super::index::Run;
+use crate::results::Results;
+
+/// The answer, a table of every variant and workload, and what must be known to trust it. Ends with a newline.
+///
+/// - `title`: heading of the run; absent: none
+#[must_use]
+pub fn markdown(results: &Results, title: Option<&str>) -> String {
+    let run = Run::new(results, results.machine.label.clone());
+    let recommendation = &results.recommendation;
+    let mut text = String::new();
+    if let Some(title) = title {
+        text.push_str(&format!("## {}\n\n", escaped(title)));
+    }
+    text.push_str(&format!("**{}**\n\n", escaped(&recommendation.answer)));
+    for line in &recommendation.meaning {
+        text.push_str(&format!("- {}\n", escaped(line)));
+    }
+    text.push('\n');
+    let sealed: Vec<usize> = (0..results.variants.len()).filter(|at| Some(*at) != run.baseline).collect();
+    let mut heads = vec!["workload".to_owned()];
+    heads.extend(run.baseline.iter().chain(&sealed).map(|at| escaped(&results.variants[*at].label)));
+    text.push_str(&format!("| {} |\n|{}\n", heads.join(" | "), "---|".repeat(heads.len())));
+    for workload in &run.workloads {
+        let mut row = vec![escaped(workload)];
+        if let Some(baseline) = run.baseline {
+            row.push(run.cell(workload, baseline).map_or("–".into(), |cell| figures::rate(cell.throughput, cell.unit)));
+        }
+        row.extend(sealed.iter().map(|at| match run.cell(workload, *at).and_then(|cell| cell.overhead.as_ref()) {
+            Some(overhead) => escaped(&overhead.words),
+            None => "–".into(),
+        }));
+        text.push_str(&format!("| {} |\n", row.join(" | ")));
+    }
+    text.push_str(&format!(
+        "\n{} {} on {}; Sealstone {}, {}. What the words mean: docs/method.md.\n",
+        escaped(&results.engine.name),
+        escaped(&results.engine.version),
+        escaped(&results.machine.label),
+        escaped(&results.version),
+        figures::moment(&results.started_at)
+    ));
+    let notes = recommendation.open_questions.iter().chain(&recommendation.warnings).chain(&results.warnings);
+    let notes: Vec<String> = notes.map(|note| format!("- {}\n", escaped(note))).collect();
+    if !notes.is_empty() {
+        text.push_str(&format!("\n{}", notes.concat()));
+    }
+    text
+}
+
+/// `text` without what Markdown or a table would take for its own, and on one line.
+fn escaped(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for character in text.chars() {
+        match character {
+            '\\' | '`' | '*' | '_' | '|' | '<' | '>' | '[' | ']' | '#' => escaped.extend(['\\', character]),
+            character if character.is_control() => escaped.push(' '),
+            character => escaped.push(character),
+        }
+    }
+    escaped
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::results::testing::{cell, comparison};
+
+    #[test]
+    fn the_answer_is_first_and_nothing_breaks_the_table() {
+        let slices = |ratio: f64| vec![ratio; 12];
+        let cells = vec![cell(0, "a", &slices(1.0)), cell(1, "a", &slices(0.9))];
+        let mut results = comparison(&["none", "aes-256"], cells).runs().remove(0);
+        results.recommendation.answer = "take aes-256".into();
+        results.cells[1].overhead.as_mut().unwrap().words = "costs 10.0 % | *more* <b>".into();
+        let text = markdown(&results, Some("a | b"));
+        assert!(text.starts_with("## a \\| b\n\n**take aes-256**\n\n"), "{text}");
+        assert!(
+            text.contains(
+                "| workload | none | aes-256 |\n|---|---|---|\n| a | 1.00 k ops/s | costs 10.0 % \\| \
+                               \\*more\\* \\<b\\> |\n"
+            ),
+            "{text}"
+        );
+    }
+}
