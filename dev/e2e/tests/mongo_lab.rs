@@ -161,7 +161,7 @@ fn a_lab_in_the_clear_is_reported() {
     // options for such a directory come with a warning
     run(&mut sealstone(dir.path(), &["keys", "new", "orders.key"])).done();
     let config = mongo(dir.path(), &["config", "--dbpath", data, "--key", "orders.key"]);
-    assert!(config.stderr.contains("holds data in the clear"), "{}", config.stderr);
+    assert!(config.stderr.contains("contains data in the clear"), "{}", config.stderr);
     config.done();
 }
 
