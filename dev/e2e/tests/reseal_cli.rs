@@ -130,8 +130,7 @@ fn a_plain_store_is_sealed() {
         "{text}"
     );
     assert!(text.ends_with(
-        "\n\
-                            not part of the store:\n  notes.txt: in the clear, not part of the store, left as it \
+        "\nnot part of the store:\n  notes.txt: in the clear, not part of the store, left as it \
                             is\n"
     ));
     assert!(!shows_marker(&store));
@@ -168,7 +167,7 @@ fn ctrl_c_stops_it_and_says_how_to_resume() {
     assert!(shares.len() == 2 && shares.iter().all(|share| *share > 0.0), "{status}");
     assert!((shares.iter().sum::<f64>() - 100.0).abs() < 0.01, "{status}");
 
-    let words: Vec<&str> = last.split(' ').skip(4).collect();
+    let words: Vec<&str> = last.split(' ').skip(3).collect();
     let text = run(&mut sealstone(dir.path(), &words)).done();
     assert!(text.ends_with("no file of the store remains under anything else\n"), "{text}");
     check(&env(&key, "aria-256").open_stored(&dir.path().join("db")).expect("it opens"));
@@ -249,7 +248,7 @@ fn a_store_in_use_and_a_plain_file_among_sealed_ones_are_refused() {
     sealed_store(&store, &key, 1 << 20);
     let db = env(&key, "aes-256").open_stored(&store).expect("it opens");
     reseal(dir.path(), &["--cipher", "aria-256"]).fails_with(
-        "sealstone: the store in db is in use by another process\n\
+        "sealstone: the store in db is in use by another process\n  \
          end that process first, or choose another directory\n",
     );
     check(&db);
