@@ -43,7 +43,7 @@ Examples:
   sealstone keys new store.key
       your own key
 
-Exit codes: 0 done, 1 negative answer (damage found), 2 error";
+Exit codes: 0 done, 1 negative answer (damage found, not sealed, cost grown), 2 error";
 
 const COMPARE_EXAMPLES: &str = "\
 Examples:

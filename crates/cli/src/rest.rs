@@ -46,6 +46,7 @@ fn status(dir: &Path) -> anyhow::Result<Status> {
     Ok(status)
 }
 
+/// Shows what is sealed; the answer is negative if a file is not, so that a monitor can ask.
 fn show_status(dir: &Path, json: bool) -> anyhow::Result<Answer> {
     let status = status(dir)?;
     if json {
@@ -53,7 +54,7 @@ fn show_status(dir: &Path, json: bool) -> anyhow::Result<Answer> {
     } else {
         print(&status_text(&status))?
     }
-    Ok(Answer::Done)
+    Ok(if status.is_sealed() { Answer::Done } else { Answer::Negative })
 }
 
 fn status_text(status: &Status) -> String {
@@ -68,19 +69,33 @@ fn status_text(status: &Status) -> String {
             total.key_id.clone(),
         ]);
     }
-    if !status.not_sealed.is_empty() {
-        let files = status.not_sealed.len().to_string();
-        let bytes = human_bytes(status.not_sealed_bytes);
-        table.row(["not sealed".into(), files, bytes, share(status.not_sealed_percent), "–".into(), "–".into()]);
+    for (what, names, bytes) in [
+        ("not sealed", &status.not_sealed, status.not_sealed_bytes),
+        ("unreadable", &status.unreadable, status.unreadable_bytes),
+    ] {
+        if !names.is_empty() {
+            let percent = 100.0 * bytes as f64 / (status.stored_bytes as f64).max(1.0);
+            let files = names.len().to_string();
+            table.row([what.into(), files, human_bytes(bytes), share(percent), "–".into(), "–".into()]);
+        }
     }
     let mut text = table.render(terminal::stdout());
-    if status.not_sealed.is_empty() {
+    if status.is_sealed() {
         text.push_str("\nevery file that is not empty is sealed\n");
-    } else {
-        text.push_str(&format!("\n{} files are not sealed:\n", status.not_sealed.len()));
+    }
+    if !status.not_sealed.is_empty() {
+        text.push_str(&format!("\n{} not sealed:\n", files_are(status.not_sealed.len())));
         list(&mut text, status.not_sealed.iter().cloned());
     }
+    if !status.unreadable.is_empty() {
+        text.push_str(&format!("\n{} unreadable; restore from a backup:\n", files_are(status.unreadable.len())));
+        list(&mut text, status.unreadable.iter().cloned());
+    }
     text
+}
+
+fn files_are(count: usize) -> String {
+    if count == 1 { "1 file is".into() } else { format!("{count} files are") }
 }
 
 /// A share in percent; a tiny one is never shown as nothing, and nearly all never as all.
@@ -219,12 +234,16 @@ fn rotate(dir: &Path, keys: &dyn KeySource, json: bool) -> anyhow::Result<Answer
     } else {
         print(&rotation_text(&done))?
     }
-    Ok(if done.is_complete() { Answer::Done } else { Answer::Negative })
+    // nothing was sealed, so nothing was rotated: hardly what a monitor waits for
+    Ok(if done.is_complete() && done.files > 0 { Answer::Done } else { Answer::Negative })
 }
 
 fn rotation_text(done: &Rotation) -> String {
     let Rotation { key_id, key_version, files, rewrapped, failures, seconds, .. } = done;
     let milliseconds = (seconds * 1000.0).ceil();
+    if *files == 0 {
+        return "nothing was rewrapped: no file is sealed\n".into();
+    }
     if failures.is_empty() {
         return format!(
             "{files} files are under key {key_id} version {key_version}, {rewrapped} of them rewrapped in \

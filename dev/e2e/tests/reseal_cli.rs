@@ -112,6 +112,13 @@ fn a_sealed_store_changes_its_cipher() {
     check(&db);
 }
 
+/// What a sealed file begins with.
+fn sealed_start() -> Vec<u8> {
+    let (dir, key) = scene();
+    sealed_store(&dir.path().join("db"), &key, 1 << 16);
+    fs::read(dir.path().join("db/CURRENT")).expect("a control file")
+}
+
 #[test]
 fn a_plain_store_is_sealed() {
     let (dir, key) = scene();
@@ -119,8 +126,21 @@ fn a_plain_store_is_sealed() {
     plain_store(&store);
     fs::write(store.join("notes.txt"), "by hand").expect("room");
     assert!(shows_marker(&store));
-    let status = run(&mut sealstone(dir.path(), &["rest", "status", "db"])).done();
-    assert!(status.contains("not sealed") && status.contains("  100.0 %  "), "{status}");
+    let status = run(&mut sealstone(dir.path(), &["rest", "status", "db"]));
+    assert!(
+        status.stdout.contains("files are not sealed:\n") && status.stdout.contains("  100.0 %  "),
+        "{}",
+        status.stdout
+    );
+    assert_eq!(status.code, Some(1));
+    let nothing = run(&mut sealstone(dir.path(), &["rest", "rotate", "db", "--key", "orders.key"]));
+    assert_eq!((nothing.code, nothing.stdout.as_str()), (Some(1), "nothing was rewrapped: no file is sealed\n"));
+    // damage is not plain text
+    fs::write(store.join("torn.sst"), &sealed_start()[..40]).expect("room");
+    let torn = json(&run(&mut sealstone(dir.path(), &["rest", "status", "db", "--json"])).stdout);
+    assert_eq!(torn["unreadable"], serde_json::json!(["torn.sst"]), "{torn}");
+    assert!(!torn["not_sealed"].as_array().expect("a list").contains(&"torn.sst".into()), "{torn}");
+    fs::remove_file(store.join("torn.sst")).expect("it goes");
     reseal(dir.path(), &[]).fails_with("sealstone: the store in db is not sealed\n  to seal it, add --from-plain\n");
     assert!(env(&key, "aes-256").open_stored(&store).is_err(), "nothing was sealed by that");
 

@@ -22,14 +22,26 @@ pub struct Status {
     pub files: Vec<FileStatus>,
     /// Sums by cipher and key.
     pub totals: Vec<Total>,
-    /// Names of the files that hold something and are not sealed, or cannot be read.
+    /// Names of the files that hold something in the clear.
     pub not_sealed: Vec<String>,
     /// Bytes on disk of those.
     pub not_sealed_bytes: u64,
     /// What share of all bytes on disk that is, in percent.
     pub not_sealed_percent: f64,
+    /// Names of the files that cannot be read, or begin as sealed files and do not continue as such.
+    pub unreadable: Vec<String>,
+    /// Bytes on disk of those.
+    pub unreadable_bytes: u64,
     /// Bytes on disk of all files.
     pub stored_bytes: u64,
+}
+
+impl Status {
+    /// Whether every file that holds something is sealed, as far as headers say.
+    #[must_use]
+    pub fn is_sealed(&self) -> bool {
+        self.not_sealed.is_empty() && self.unreadable.is_empty()
+    }
 }
 
 /// One file.
@@ -82,10 +94,14 @@ pub fn status(dir: &Path) -> Result<Status, RestError> {
     }
     let all_bytes = files.iter().map(|file| file.stored_bytes).sum();
     let percent = |bytes: u64| if bytes == 0 { 0.0 } else { 100.0 * bytes as f64 / all_bytes as f64 };
-    let open = files.iter().filter(|file| matches!(file.state, State::NotSealed | State::Unreadable { .. }));
-    let (not_sealed, lengths): (Vec<String>, Vec<u64>) =
-        open.map(|file| (file.name.clone(), file.stored_bytes)).unzip();
-    let not_sealed_bytes = lengths.iter().sum();
+    let named = |is: fn(&State) -> bool| -> (Vec<String>, u64) {
+        let found = files.iter().filter(|file| is(&file.state));
+        let (names, lengths): (Vec<String>, Vec<u64>) =
+            found.map(|file| (file.name.clone(), file.stored_bytes)).unzip();
+        (names, lengths.iter().sum())
+    };
+    let (not_sealed, not_sealed_bytes) = named(|state| matches!(state, State::NotSealed));
+    let (unreadable, unreadable_bytes) = named(|state| matches!(state, State::Unreadable { .. }));
     let totals = totals
         .into_iter()
         .map(|((cipher, key_id, key_version), (files, stored_bytes))| Total {
@@ -105,6 +121,8 @@ pub fn status(dir: &Path) -> Result<Status, RestError> {
         not_sealed,
         not_sealed_bytes,
         not_sealed_percent: percent(not_sealed_bytes),
+        unreadable,
+        unreadable_bytes,
         stored_bytes: all_bytes,
     })
 }
