@@ -167,9 +167,12 @@ pub fn interval(overhead: &Overhead) -> String {
     format!("{} to {} %", end(overhead.low), end(overhead.high))
 }
 
-/// The largest cost that an interval leaves possible: `6.5 %`.
+/// The largest cost that an interval leaves possible: `at most 6.5 %`, or `no cost`.
 pub fn bound(overhead: &Overhead) -> String {
-    format!("{} %", one_place(((1.0 - overhead.low) * 100.0).max(0.0), false))
+    match (1.0 - overhead.low) * 100.0 {
+        percent if percent <= 0.0 => "no cost".into(),
+        percent => format!("at most {} %", one_place(percent, false)),
+    }
 }
 
 #[cfg(test)]

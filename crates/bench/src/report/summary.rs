@@ -253,8 +253,8 @@ fn entry(cell: &Cell, terse: bool) -> Styled {
         }
         Verdict::Costs => (figures::overhead(overhead), AnsiColor::Yellow.on_default()),
         Verdict::Gains => (figures::overhead(overhead), AnsiColor::Green.on_default()),
-        Verdict::AtMost if terse => (format!("≤{}", figures::bound(overhead)), Style::new()),
-        Verdict::AtMost => (format!("at most {}", figures::bound(overhead)), Style::new()),
+        Verdict::AtMost if terse => (figures::bound(overhead).replace("at most ", "≤"), Style::new()),
+        Verdict::AtMost => (figures::bound(overhead), Style::new()),
         Verdict::CannotConclude if terse => ("?".into(), Style::new().italic()),
         Verdict::CannotConclude => {
             (format!("unclear {}", half_width(&figures::overhead(overhead))), Style::new().italic())

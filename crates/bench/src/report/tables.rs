@@ -106,7 +106,7 @@ fn verdict(overhead: &Overhead, unsaturated: bool) -> Datum {
         Verdict::AtMost | Verdict::CannotConclude => "figure open",
     };
     let word = match overhead.verdict {
-        Verdict::AtMost => format!("{} {}", overhead.verdict.word(), figures::bound(overhead)),
+        Verdict::AtMost => figures::bound(overhead),
         verdict => verdict.word().to_owned(),
     };
     let note = if unsaturated { format!("{word} †") } else { word };
