@@ -1,6 +1,6 @@
 //! Runs a program to its end and keeps all it said, so that tests can compare texts word for word.
 
-use std::io::Read;
+use std::io::{self, Read};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::thread;
@@ -8,6 +8,8 @@ use std::time::{Duration, Instant};
 
 /// Longest that a run may take before the test gives up on it.
 const PATIENCE: Duration = Duration::from_secs(300);
+/// How long a program that was just copied may be busy.
+const BUSY_LIMIT: Duration = Duration::from_secs(5);
 
 /// What a finished program left.
 #[derive(Debug)]
@@ -57,8 +59,19 @@ pub fn plain(program: &Path, dir: &Path, arguments: &[&str]) -> Command {
 /// # Panics
 /// When it cannot be started, or takes longer than five minutes.
 pub fn run(command: &mut Command) -> Transcript {
-    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
-    finish(child.unwrap_or_else(|error| panic!("cannot start {command:?}: {error}")))
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let begin = Instant::now();
+    let child = loop {
+        match command.spawn() {
+            // a program that was just copied stays open for writing in a child that another test was forking meanwhile
+            Err(error) if error.kind() == io::ErrorKind::ExecutableFileBusy && begin.elapsed() < BUSY_LIMIT => {
+                thread::sleep(Duration::from_millis(10));
+            }
+            Err(error) => panic!("cannot start {command:?}: {error}"),
+            Ok(child) => break child,
+        }
+    };
+    finish(child)
 }
 
 /// Waits for `child`, started with stdout and stderr piped, and keeps what it prints until it exits.

@@ -175,7 +175,8 @@ fn a_passphrase_protects_a_key_file() {
         fails(dir, command, without);
     }
     let wrong = "sealstone: the passphrase does not open key file a.key: it is the wrong one, or the file was \
-                 changed\n  give the passphrase it was made with; if it is the right one, restore the file from a copy\n";
+                 changed\n  give the passphrase it was made with; if it is the right one, restore the file from a \
+                 copy\n";
     fails(dir, &["keys", "rotate", "a.key", "--passphrase-file", "wrong"], wrong);
     fails(dir, &["compare", "--key", "a.key", "--passphrase-file", "wrong"], wrong);
     fails(

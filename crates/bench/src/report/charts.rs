@@ -294,6 +294,7 @@ pub(super) fn forest(groups: &[(String, Vec<Interval>)], about: &str) -> Result<
 fn in_words(overhead: &Overhead) -> String {
     match overhead.words.width() {
         1..=32 => overhead.words.clone(),
+        _ if overhead.verdict == Verdict::AtMost => figures::bound(overhead),
         _ => format!("{} ({})", overhead.verdict.word(), figures::overhead(overhead)),
     }
 }

@@ -169,7 +169,7 @@ pub(super) fn ranking(run: &Run) -> Table {
         title: "Ranking".into(),
         note: format!(
             "Throughput against no encryption with its 95 % confidence interval; minus is slower. All workloads: the \
-             geometric mean.{}",
+             geometric mean over those that met a cipher.{}",
             dagger(&[run])
         ),
         columns,
