@@ -85,11 +85,29 @@ fn described(found: Vec<(usize, usize, Option<String>, Option<Estimate>)>, margi
 
 /// The geometric mean, over the workloads that met a cipher, of the throughput of `variant` to that of `other`.
 pub(crate) fn overall_estimate(cells: &[Cell], variant: usize, other: usize) -> Option<Estimate> {
+    over_headline(cells, variant, other, estimate)
+}
+
+/// The same for CPU seconds, background work after the slices included: above 1 is more CPU time for the same work.
+pub(crate) fn overall_cpu(cells: &[Cell], variant: usize, other: usize) -> Option<Estimate> {
+    over_headline(cells, variant, other, |base, cell| {
+        let logarithms: Vec<f64> = paired(base, cell).iter().map(|pair| pair.log_cpu).collect();
+        Estimate::from_pairs(&logarithms)
+    })
+}
+
+/// The geometric mean of `ratio` of the cells of `other` and `variant`, over the workloads that met a cipher.
+fn over_headline(
+    cells: &[Cell],
+    variant: usize,
+    other: usize,
+    ratio: impl Fn(&Cell, &Cell) -> Option<Estimate>,
+) -> Option<Estimate> {
     let of = |number: usize| cells.iter().filter(move |cell| cell.variant == number);
     let met = headline(cells);
     let estimates: Vec<Estimate> = of(variant)
         .filter(|cell| met.contains(&cell.workload.as_str()))
-        .filter_map(|cell| estimate(of(other).find(|base| base.workload == cell.workload)?, cell))
+        .filter_map(|cell| ratio(of(other).find(|base| base.workload == cell.workload)?, cell))
         .collect();
     Estimate::mean_of(&estimates)
 }
@@ -101,21 +119,6 @@ pub(crate) fn to_baseline(cells: &[Cell], variant: usize, workload: &str) -> Opt
     }
     let of = |number: usize| cells.iter().find(|cell| cell.variant == number && cell.workload == workload);
     estimate(of(0)?, of(variant)?)
-}
-
-/// The geometric mean, over the same workloads, of the CPU seconds of `variant` to those of `other`, background work
-/// after the slices included: above 1 is more CPU time for the same work.
-pub(crate) fn overall_cpu(cells: &[Cell], variant: usize, other: usize) -> Option<Estimate> {
-    let of = |number: usize| cells.iter().filter(move |cell| cell.variant == number);
-    let met = headline(cells);
-    let estimates: Vec<Estimate> = of(variant)
-        .filter(|cell| met.contains(&cell.workload.as_str()))
-        .filter_map(|cell| {
-            let pairs = paired(of(other).find(|base| base.workload == cell.workload)?, cell);
-            Estimate::from_pairs(&pairs.iter().map(|pair| pair.log_cpu).collect::<Vec<_>>())
-        })
-        .collect();
-    Estimate::mean_of(&estimates)
 }
 
 /// The workloads under which a cipher had something to do, in their order. A store that cannot say how much passed its

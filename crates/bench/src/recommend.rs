@@ -71,10 +71,9 @@ pub fn recommend(plan: &Plan, variants: &[Variant], cells: &[Cell]) -> Recommend
     let left = left_out(cells);
     if !left.is_empty() && !candidates.is_empty() {
         recommendation.open_questions.push(format!(
-            "{} {} the cipher nothing to do, since everything came from the cache: left out of the figure over all \
-             workloads; a smaller --cache would show the cost",
-            left.join(", "),
-            if left.len() == 1 { "gave" } else { "each gave" }
+            "{} gave the cipher nothing to do, or next to nothing, since reads came from the cache: left out of the \
+             figure over all workloads; a smaller --cache would show the cost",
+            left.join(", ")
         ));
     }
     recommendation.ranking = candidates.iter().map(|candidate| ranked(candidate, &relations)).collect();
@@ -265,20 +264,17 @@ fn meaning(
         );
     }
     let mut changes = Vec::new();
-    let better = |other: &&Candidate| {
-        let policy = if allows(Policy::Fips, best.cipher) { Policy::Kcmvp } else { Policy::Fips };
-        plan.policy == Policy::Any
-            && !allows(policy, best.cipher)
-            && allows(policy, other.cipher)
-            && other.barred.is_none()
-    };
-    if let Some(other) = candidates.iter().find(better) {
-        let policy = if allows(Policy::Fips, best.cipher) { Policy::Kcmvp } else { Policy::Fips };
+    // the first policy that this cipher does not meet and another one measured does
+    let policy = if allows(Policy::Fips, best.cipher) { Policy::Kcmvp } else { Policy::Fips };
+    let better = |other: &&Candidate| allows(policy, other.cipher) && other.barred.is_none();
+    if plan.policy == Policy::Any
+        && !allows(policy, best.cipher)
+        && let Some(other) = candidates.iter().find(better)
+    {
         changes.push(format!("--policy {} ({} instead)", policy.word(), other.variant.label));
     }
-    let is_open =
-        |relation: &&Relation| matches!(relation.judgement.verdict, Verdict::AtMost | Verdict::CannotConclude);
-    if relations.iter().any(|relation| is_open(&relation)) {
+    let is_open = |relation: &Relation| matches!(relation.judgement.verdict, Verdict::AtMost | Verdict::CannotConclude);
+    if relations.iter().any(is_open) {
         changes.push("more rounds, which could tell the open ones apart".into());
     }
     if !left_out(cells).is_empty() {

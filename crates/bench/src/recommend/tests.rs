@@ -188,5 +188,8 @@ fn what_never_met_the_cipher_is_no_part_of_the_answer() {
     let found = recommend(&plan(Policy::Any), &variants(&THREE[..3]), &cells);
     assert!(found.answer.starts_with("take aes-256: under workload a it costs 10.0 % ± "), "{}", found.answer);
     let left = found.open_questions.last().unwrap();
-    assert!(left.starts_with("c gave the cipher nothing to do, since everything came from the cache"), "{left}");
+    assert!(
+        left.starts_with("c gave the cipher nothing to do, or next to nothing, since reads came from the cache"),
+        "{left}"
+    );
 }
