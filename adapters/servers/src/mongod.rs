@@ -23,6 +23,8 @@ use crate::instance::{Instance, ServerKind};
 use crate::{LabError, Place, Program};
 
 #[cfg(feature = "mongodb")]
+pub use admin::number;
+#[cfg(feature = "mongodb")]
 pub use replica_set::ReplicaSet;
 #[cfg(feature = "mongodb")]
 pub use row::SERVER;

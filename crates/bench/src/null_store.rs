@@ -2,7 +2,7 @@
 
 use std::sync::OnceLock;
 
-use sealstone_store::{BulkLoad, Counters, Record, Row, Store, StoreError, Table, Transaction, Transactional};
+use sealstone_store::{BulkLoad, Record, Row, Store, StoreError, Table, Transaction, Transactional};
 
 /// Remembers the first record written to each table, answers every read and scan with it, and forgets the rest.
 #[derive(Debug)]
@@ -69,20 +69,8 @@ impl Store for NullStore {
         Ok(self.firsts[usize::from(table.id)].get().is_some())
     }
 
-    fn counters(&self) -> Counters {
-        Counters::default()
-    }
-
     fn disk_bytes(&self) -> Result<u64, StoreError> {
         Ok(0)
-    }
-
-    fn quiesce(&self) -> Result<(), StoreError> {
-        Ok(())
-    }
-
-    fn drop_caches(&self) -> Result<(), StoreError> {
-        Ok(())
     }
 
     fn bulk(&self) -> Option<&dyn BulkLoad> {

@@ -145,7 +145,7 @@ impl FrameWriter {
         };
         let tag = tag.map_err(SealError::Cipher)?;
         stored.extend_from_slice(&tag);
-        self.cursor.advance(&place);
+        self.cursor.advance(&place, place.stored_bytes());
         Ok(())
     }
 }
@@ -323,7 +323,7 @@ impl Reader {
             Ok(()) => {
                 let start = self.used + HEAD_BYTES;
                 self.used += stored_bytes;
-                self.cursor.advance(&place);
+                self.cursor.advance(&place, place.stored_bytes());
                 Ok(Some(Frame { place, data: &self.buffer[start..start + place.bytes as usize] }))
             }
             Err(sealstone_cipher::aead::Error::Authentication) => self.fail(place, lost),

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::ops::Bound;
 use std::sync::RwLock;
 
-use crate::{BulkLoad, Counters, Record, Row, Store, StoreError, Table, Transaction, Transactional};
+use crate::{BulkLoad, Record, Row, Store, StoreError, Table, Transaction, Transactional};
 
 /// Records in a sorted map behind one lock. Transactions are optimistic: what they read for update must be unchanged
 /// when they commit, otherwise they run again.
@@ -96,21 +96,9 @@ impl Store for MemoryStore {
         }))
     }
 
-    fn counters(&self) -> Counters {
-        Counters::default()
-    }
-
     fn disk_bytes(&self) -> Result<u64, StoreError> {
         let row_bytes = |(key, entry): (&Vec<u8>, &Entry)| (key.len() + entry.record.bytes()) as u64;
         Ok(self.read_tables(|tables| tables.values().flatten().map(row_bytes).sum()))
-    }
-
-    fn quiesce(&self) -> Result<(), StoreError> {
-        Ok(())
-    }
-
-    fn drop_caches(&self) -> Result<(), StoreError> {
-        Ok(())
     }
 
     fn bulk(&self) -> Option<&dyn BulkLoad> {

@@ -44,8 +44,10 @@ pub trait Store: Send + Sync {
     /// As `insert`.
     fn update(&self, table: &Table, key: &[u8], changes: &[(usize, &[u8])]) -> Result<bool, StoreError>;
 
-    /// What the store counted so far.
-    fn counters(&self) -> Counters;
+    /// What the store counted so far; zeros from one that counts nothing.
+    fn counters(&self) -> Counters {
+        Counters::default()
+    }
 
     /// Bytes the store occupies on disk now.
     ///
@@ -53,11 +55,13 @@ pub trait Store: Send + Sync {
     /// A directory that cannot be read.
     fn disk_bytes(&self) -> Result<u64, StoreError>;
 
-    /// Waits until background work (flushes, compactions) has ended.
+    /// Waits until background work (flushes, compactions) has ended. Nothing to do for a store without any.
     ///
     /// # Errors
     /// A background error of the engine.
-    fn quiesce(&self) -> Result<(), StoreError>;
+    fn quiesce(&self) -> Result<(), StoreError> {
+        Ok(())
+    }
 
     /// Merges what loading left in layers, so that stores with the same load have the same layout, whatever their
     /// background work did meanwhile. Nothing to do for a store without layers.
@@ -68,11 +72,14 @@ pub trait Store: Send + Sync {
         Ok(())
     }
 
-    /// Empties the store's own cache and asks the operating system to forget its files' pages.
+    /// Empties the store's own cache and asks the operating system to forget its files' pages. Nothing to do for a store
+    /// that caches nothing.
     ///
     /// # Errors
     /// I/O.
-    fn drop_caches(&self) -> Result<(), StoreError>;
+    fn drop_caches(&self) -> Result<(), StoreError> {
+        Ok(())
+    }
 
     /// Ids of the processes of this machine that do the store's work, if it is not only this process. Their CPU time
     /// counts as the store's.

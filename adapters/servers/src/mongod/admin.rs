@@ -58,8 +58,9 @@ pub(super) fn status(server: &Mongod) -> Option<Document> {
     run(server, "read the replica set's state", doc! { "replSetGetStatus": 1 }).ok()
 }
 
-/// A number, however the server sends it.
-pub(super) fn number(document: &Document, name: &str) -> Option<i64> {
+/// The number `name` of what a server answered, of whichever type it sent; `None` if there is none.
+#[must_use]
+pub fn number(document: &Document, name: &str) -> Option<i64> {
     match document.get(name)? {
         Bson::Int32(number) => Some(i64::from(*number)),
         Bson::Int64(number) => Some(*number),

@@ -16,6 +16,7 @@ use mongodb::options::{
 };
 use mongodb::sync::{Client, Database};
 use percent_encoding::percent_decode_str;
+use sealstone_servers::mongod::number;
 use sealstone_store::{EngineFacts, StoreError, Table};
 
 /// Default database, if neither the options nor the address name one.
@@ -426,17 +427,6 @@ impl Inner {
     /// What the primary counts; without what is long.
     pub(super) fn server_status(&self) -> Result<Document, DriverError> {
         self.admin(doc! { "serverStatus": 1, "metrics": 0, "locks": 0, "repl": 0, "tcmalloc": 0, "opLatencies": 0 })
-    }
-}
-
-/// A number, however the server sends it.
-pub(super) fn number(document: &Document, name: &str) -> Option<i64> {
-    use mongodb::bson::Bson;
-    match document.get(name)? {
-        Bson::Int32(number) => Some(i64::from(*number)),
-        Bson::Int64(number) => Some(*number),
-        Bson::Double(number) => Some(*number as i64),
-        _ => None,
     }
 }
 

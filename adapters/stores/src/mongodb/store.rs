@@ -14,9 +14,10 @@ use mongodb::error::{Error as DriverError, ErrorKind, WriteFailure};
 use mongodb::options::{Acknowledgment, WriteConcern};
 use mongodb::sync::Collection;
 use nix::fcntl::{PosixFadviseAdvice, posix_fadvise};
+use sealstone_servers::mongod::number;
 use sealstone_store::{BulkLoad, Counters, Record, Row, Store, StoreError, StoreOptions, Table, Transactional};
 
-use super::connection::{Error, MongoDb, Topology, number};
+use super::connection::{Error, MongoDb, Topology};
 use super::document::{ID, Layout, id};
 
 /// Documents that bulk loading sends at once, and their bytes: below what one message may hold.

@@ -103,12 +103,4 @@ impl Store for ToyStore {
     fn disk_bytes(&self) -> Result<u64, StoreError> {
         self.inner.disk_bytes()
     }
-
-    fn quiesce(&self) -> Result<(), StoreError> {
-        Ok(())
-    }
-
-    fn drop_caches(&self) -> Result<(), StoreError> {
-        Ok(())
-    }
 }

@@ -110,18 +110,36 @@ impl Checksum {
     }
 }
 
-/// Loads the data set, a chunk an operation.
-struct BatchLoad {
+/// What both have in common: the data set, taken a chunk an operation.
+struct Batch {
+    spec: &'static Spec,
     data: Arc<DataSet>,
+    /// What scanning each chunk must return; none if the operations load.
+    checksums: Option<Arc<Vec<Checksum>>>,
 }
 
-pub(super) fn make_load(_spec: &'static Spec, sources: &Sources) -> Result<Box<dyn Workload>, Error> {
-    Ok(Box::new(BatchLoad { data: sources.shared(DataSet::new)? }))
+pub(super) fn make_load(spec: &'static Spec, sources: &Sources) -> Result<Box<dyn Workload>, Error> {
+    Ok(Box::new(Batch { spec, data: sources.shared(DataSet::new)?, checksums: None }))
 }
 
-impl Workload for BatchLoad {
+pub(super) fn make_scan(spec: &'static Spec, sources: &Sources) -> Result<Box<dyn Workload>, Error> {
+    let data = sources.shared(DataSet::new)?;
+    let mut record = Record::new();
+    let mut checksum = |chunk| {
+        let mut checksum = Checksum::default();
+        for number in data.chunk(chunk) {
+            data.records.fill(number, &mut record);
+            checksum.add(&key(number), &record);
+        }
+        checksum
+    };
+    let checksums = Some(Arc::new((0..data.chunks).map(&mut checksum).collect()));
+    Ok(Box::new(Batch { spec, data, checksums }))
+}
+
+impl Workload for Batch {
     fn spec(&self) -> &Spec {
-        &LOAD
+        self.spec
     }
 
     fn tables(&self) -> &[Arc<Table>] {
@@ -145,7 +163,11 @@ impl Workload for BatchLoad {
     }
 
     fn client(&self, at: Position) -> Box<dyn Client> {
-        Box::new(LoadClient { data: Arc::clone(&self.data), chunks: at.share(self.data.chunks) })
+        let (data, chunks) = (Arc::clone(&self.data), at.share(self.data.chunks));
+        match &self.checksums {
+            None => Box::new(LoadClient { data, chunks }),
+            Some(checksums) => Box::new(ScanClient { data, checksums: Arc::clone(checksums), chunks }),
+        }
     }
 }
 
@@ -176,59 +198,6 @@ impl Client for LoadClient {
 /// A client was asked for more operations than its `Position::share`.
 fn past_the_end(workload: &str) -> StoreError {
     StoreError::Differs(format!("{workload} was asked for a piece beyond its share; this is a bug, please report it"))
-}
-
-/// Scans the data set, a chunk an operation.
-struct BatchScan {
-    data: Arc<DataSet>,
-    /// What scanning each chunk must return.
-    checksums: Arc<Vec<Checksum>>,
-}
-
-pub(super) fn make_scan(_spec: &'static Spec, sources: &Sources) -> Result<Box<dyn Workload>, Error> {
-    let data = sources.shared(DataSet::new)?;
-    let mut record = Record::new();
-    let mut checksum = |chunk| {
-        let mut checksum = Checksum::default();
-        for number in data.chunk(chunk) {
-            data.records.fill(number, &mut record);
-            checksum.add(&key(number), &record);
-        }
-        checksum
-    };
-    let checksums = Arc::new((0..data.chunks).map(&mut checksum).collect());
-    Ok(Box::new(BatchScan { data, checksums }))
-}
-
-impl Workload for BatchScan {
-    fn spec(&self) -> &Spec {
-        &SCAN
-    }
-
-    fn tables(&self) -> &[Arc<Table>] {
-        &self.data.tables
-    }
-
-    fn load_rows(&self) -> u64 {
-        self.data.rows
-    }
-
-    fn load(&self, store: &dyn Store, part: usize, parts: usize, progress: &dyn Fn(u64)) -> Result<(), StoreError> {
-        self.data.load(store, part, parts, progress)
-    }
-
-    fn data_bytes(&self) -> u64 {
-        self.data.bytes()
-    }
-
-    fn operations(&self) -> u64 {
-        self.data.chunks
-    }
-
-    fn client(&self, at: Position) -> Box<dyn Client> {
-        let chunks = at.share(self.data.chunks);
-        Box::new(ScanClient { data: Arc::clone(&self.data), checksums: Arc::clone(&self.checksums), chunks })
-    }
 }
 
 struct ScanClient {

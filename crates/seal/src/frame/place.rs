@@ -112,7 +112,8 @@ impl Cursor {
         Ok(Self { block_bytes: info.cipher.block_bytes as u64, segment_units: info.segment_units, next })
     }
 
-    /// Units of a segment that a frame of `bytes` takes: its blocks, and one for its tag.
+    /// Units of a segment that a frame of `bytes` takes: its blocks, and one for its tag
+    /// (in version 1: for its head).
     fn units(&self, bytes: u32) -> u64 {
         1 + u64::from(bytes).div_ceil(self.block_bytes)
     }
@@ -130,10 +131,11 @@ impl Cursor {
         Some(place)
     }
 
-    pub(super) fn advance(&mut self, place: &FramePlace) {
+    /// Goes on behind the frame at `place`, which takes `stored_bytes` of the file.
+    pub(super) fn advance(&mut self, place: &FramePlace, stored_bytes: usize) {
         self.next = FramePlace {
             index: place.index + 1,
-            stored_offset: place.stored_offset + place.stored_bytes() as u64,
+            stored_offset: place.stored_offset + stored_bytes as u64,
             logical_offset: place.logical_offset + u64::from(place.bytes),
             bytes: 0,
             segment: place.segment,

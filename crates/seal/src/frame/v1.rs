@@ -1,9 +1,8 @@
 //! Frames of format version 1: a head (length and a tag of its own) and a body (ciphertext and its tag). Read only,
 //! since nothing writes this version any more. Byte by byte in `docs/formats.md`.
 
-use super::place::{End, Frame, FramePlace, SECTOR_BYTES};
-use crate::header::{FILE_ID_BYTES, HEADER_BYTES_V1, Layout};
-use crate::limits::FRAME_BYTES_MAX;
+use super::place::{Cursor, End, Frame, FramePlace, SECTOR_BYTES};
+use crate::header::{FILE_ID_BYTES, HEADER_BYTES_V1};
 use crate::segment::nonce;
 use crate::{SealError, SealedFile, TAG_BYTES};
 
@@ -67,70 +66,13 @@ impl Place for FramePlace {
     }
 }
 
-/// Where the next frame begins. Writer and readers step through the same places, since each follows from the lengths
-/// before it.
-#[derive(Clone, Copy, Debug)]
-struct Cursor {
-    block_bytes: u64,
-    segment_units: u64,
-    /// The place of the next frame, its length not yet known.
-    next: FramePlace,
-}
-
-impl Cursor {
-    fn new(file: &SealedFile) -> Result<Self, SealError> {
-        let info = file.info();
-        if info.layout != Layout::Frames {
-            return Err(SealError::WrongLayout { found: info.layout.name(), want: Layout::Frames.name() });
-        }
-        let next = FramePlace {
-            index: 0,
-            stored_offset: HEADER_BYTES_V1 as u64,
-            logical_offset: 0,
-            bytes: 0,
-            segment: 0,
-            counter: 0,
-        };
-        Ok(Self { block_bytes: info.cipher.block_bytes as u64, segment_units: info.segment_units, next })
-    }
-
-    /// Blocks of a segment that a frame of `bytes` takes: one for its head, and those of its body.
-    fn blocks(&self, bytes: u32) -> u64 {
-        1 + u64::from(bytes).div_ceil(self.block_bytes)
-    }
-
-    /// The place of the next frame if it has `bytes` of data: in the next segment where this one has no room left.
-    /// None for a length that no frame has.
-    fn place(&self, bytes: u32) -> Option<FramePlace> {
-        if bytes == 0 || bytes > FRAME_BYTES_MAX || self.blocks(bytes) > self.segment_units {
-            return None;
-        }
-        let mut place = FramePlace { bytes, ..self.next };
-        if place.counter + self.blocks(bytes) > self.segment_units {
-            (place.segment, place.counter) = (place.segment + 1, 0);
-        }
-        Some(place)
-    }
-
-    /// Reads a head and checks its tag.
-    fn open_head(&self, file: &SealedFile, head: &[u8; HEAD_BYTES]) -> Result<FramePlace, SealError> {
-        let (bytes, tag) = head.split_first_chunk().expect("a head is longer than its length");
-        let tag = tag.first_chunk().expect("the rest of a head is its tag");
-        let place = self.place(u32::from_be_bytes(*bytes)).ok_or_else(|| self.next.failed())?;
-        place.open(file, FramePart::Head, &mut [], tag)?;
-        Ok(place)
-    }
-
-    fn advance(&mut self, place: &FramePlace) {
-        self.next = FramePlace {
-            index: place.index + 1,
-            stored_offset: place.body_offset() + place.body_bytes() as u64,
-            logical_offset: place.logical_offset + u64::from(place.bytes),
-            bytes: 0,
-            segment: place.segment,
-            counter: place.counter + self.blocks(place.bytes),
-        };
-    }
+/// Reads a head and checks its tag.
+fn open_head(cursor: &Cursor, file: &SealedFile, head: &[u8; HEAD_BYTES]) -> Result<FramePlace, SealError> {
+    let (bytes, tag) = head.split_first_chunk().expect("a head is longer than its length");
+    let tag = tag.first_chunk().expect("the rest of a head is its tag");
+    let place = cursor.place(u32::from_be_bytes(*bytes)).ok_or_else(|| cursor.next.failed())?;
+    place.open(file, FramePart::Head, &mut [], tag)?;
+    Ok(place)
 }
 
 /// How the reader sees the bytes at its position.
@@ -211,7 +153,7 @@ impl FrameReader {
             match self.state {
                 State::Head => {
                     let Some(head) = self.buffer[self.used..].first_chunk::<HEAD_BYTES>() else { return Ok(None) };
-                    match self.cursor.open_head(&self.file, head) {
+                    match open_head(&self.cursor, &self.file, head) {
                         Ok(place) => {
                             self.used += HEAD_BYTES;
                             self.state = State::Body(place);
@@ -234,7 +176,7 @@ impl FrameReader {
                         Ok(()) => {
                             self.used += place.body_bytes();
                             self.state = State::Head;
-                            self.cursor.advance(&place);
+                            self.cursor.advance(&place, HEAD_BYTES + place.body_bytes());
                             let data = &self.buffer[start..start + place.bytes as usize];
                             return Ok(Some(Frame { place, data }));
                         }
