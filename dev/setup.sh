@@ -144,9 +144,9 @@ if [ "$(id -u)" -ne 0 ]; then
 	as_root=sudo
 fi
 echo "setup: installing$missing" >&2
-$as_root apt-get update -qq >&2 || cannot "apt-get update failed"
+as_root=$as_root sh "$(dirname "$0")/apt.sh" update -qq || cannot "apt-get update failed"
 # the package list contains names without blanks, one word each
 # shellcheck disable=SC2086
-$as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $missing >&2 ||
+as_root=$as_root sh "$(dirname "$0")/apt.sh" install -y -qq --no-install-recommends $missing ||
 	cannot "apt-get install failed"
 fetch
