@@ -42,11 +42,12 @@ endif
 
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
-.PHONY: help compare rivals fuzz soak test install sanitize setup setup-rivals setup-kmip setup-mongod setup-wiredtiger setup-fuzz setup-lints clean
+.PHONY: help compare say-install rivals fuzz soak test install sanitize setup setup-rivals setup-kmip setup-mongod setup-wiredtiger setup-fuzz setup-lints clean
+.PHONY: installable deb test-deb setup-deb setup-shells
 .PHONY: constant-time miri setup-valgrind setup-miri
 
 help:
-	@echo 'make compare            measure what encryption at rest costs on this machine; ends with the path of the report'
+	@echo 'make compare            measure what encryption at rest costs on this machine, and write a report; installs no command'
 	@echo 'make compare ARGS=...   the same with flags of your own, see: sealstone compare --help'
 	@echo 'make test               every check and every test'
 	@echo 'make rivals             our ciphers beside OpenSSL, libgcrypt and the crate lea: GB/s, keys, ends of pages, in one run'
@@ -67,9 +68,14 @@ test: setup setup-valgrind setup-rivals setup-kmip setup-mongod setup-wiredtiger
 	@cargo run --quiet --locked --package xtask -- test
 
 # each builds everything once more, beside the other builds
+	@$(MAKE) say-install
 sanitize: setup setup-wiredtiger
 	@sh dev/sanitize.sh address
 	@sh dev/sanitize.sh thread
+
+# compare installs nothing, and every other line of README.md calls the command
+say-install:
+	@command -v sealstone >/dev/null || echo 'the command sealstone is not installed; install it with: make install' >&2
 
 install: setup
 	cargo install --locked --path crates/cli --root "$(CARGO_ROOT)" $(subst sealstone-cli/,,$(FEATURES))

@@ -1,5 +1,5 @@
 //! Setting up on a fresh machine. `dev/apt.sh`, through which everything is installed, waits for an apt that is at work:
-//! with the real apt-get, in a root directory of its own, with a package of its own.
+//! with the real apt-get, in a root directory of its own, with a package of its own. `make compare` says how to install.
 //!
 //! Not here: what is installed (`dev/setup.sh`).
 
@@ -113,4 +113,23 @@ fn the_wait_ends() {
     assert_eq!(transcript.code, Some(100));
     assert!(transcript.stderr.contains("Unable to locate package no-such-package"), "{}", transcript.stderr);
     assert!(!transcript.stderr.contains("another apt is at work"), "{}", transcript.stderr);
+}
+
+#[test]
+fn a_comparison_says_how_to_install() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let make =
+        |arguments: &[&str], path: &str| run(Command::new("make").args(arguments).current_dir(&root).env("PATH", path));
+    let system = "/usr/bin:/bin";
+    // not run, only shown; what calls make again runs nevertheless
+    let shown = make(&["-n", "compare"], system);
+    assert_eq!(shown.code, Some(0), "{}", shown.stderr);
+    let last = shown.stdout.lines().last().unwrap();
+    assert!(last.contains("install it with: make install"), "{last}");
+    let said = make(&["--no-print-directory", "say-install"], system);
+    assert_eq!(said.stderr, "the command sealstone is not installed; install it with: make install\n");
+    let dir = tempfile::tempdir().unwrap();
+    std::os::unix::fs::symlink("/bin/true", dir.path().join("sealstone")).unwrap();
+    let silent = make(&["--no-print-directory", "say-install"], &format!("{}:{system}", dir.path().display()));
+    assert_eq!((silent.code, silent.stderr.as_str()), (Some(0), ""));
 }
