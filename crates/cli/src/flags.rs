@@ -12,7 +12,6 @@ mod stores;
 
 use std::path::PathBuf;
 
-use clap::error::{ContextKind, ContextValue};
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum, ValueHint};
 use sealstone_bench::percent::parse_percent;
 use sealstone_bench::plan::{Plan, Policy};
@@ -99,16 +98,6 @@ pub(crate) fn definition() -> clap::Command {
         }
         compare
     })
-}
-
-/// `error`, which suggests the command that replaced `sealstone mongo lab`, if that is what was typed.
-pub(crate) fn with_new_name(mut error: clap::Error) -> clap::Error {
-    let is_lab = |value: &ContextValue| matches!(value, ContextValue::String(name) if name == "lab");
-    if cfg!(feature = "lab") && error.get(ContextKind::InvalidSubcommand).is_some_and(is_lab) {
-        let names = vec!["sealstone lab".to_owned()];
-        error.insert(ContextKind::SuggestedSubcommand, ContextValue::Strings(names));
-    }
-    error
 }
 
 /// A value as a flag takes it.

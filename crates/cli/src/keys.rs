@@ -137,6 +137,7 @@ fn key_file(spec: &str) -> anyhow::Result<&Path> {
     if source::is_kmip(spec) {
         return Err(KeyError::NoKmip { spec: spec.to_owned() }.into());
     }
+    source::check_path(spec)?;
     Ok(Path::new(spec))
 }
 

@@ -26,6 +26,7 @@ mod settings;
 mod shell;
 mod speed;
 mod stores;
+mod suggest;
 mod table;
 mod terminal;
 mod workloads;
@@ -46,10 +47,11 @@ pub fn definition() -> clap::Command {
 /// Runs the command line `arguments` (the program's name first) and returns the exit code: 0 done, 1 a negative
 /// answer (damage found), 2 an error.
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
-    let parsed = definition().try_get_matches_from(arguments).and_then(|found| Sealstone::from_arg_matches(&found));
+    let arguments: Vec<OsString> = arguments.into_iter().collect();
+    let parsed = definition().try_get_matches_from(&arguments).and_then(|found| Sealstone::from_arg_matches(&found));
     let outcome = match parsed {
         Ok(parsed) => dispatch(parsed.command),
-        Err(error) => message::usage(&flags::with_new_name(error)),
+        Err(error) => message::usage(&suggest::suggesting(error, definition(), &arguments)),
     };
     message::exit_code(outcome)
 }

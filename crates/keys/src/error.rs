@@ -20,6 +20,19 @@ pub enum KeyError {
         /// Where it was searched for.
         path: PathBuf,
     },
+    /// What looks like the address of a key server, and is none.
+    #[error(
+        "no key file at {spec}, and {scheme}: is no kind of key source; did you mean {nearest}:?\n\
+         name a key file by its path, or a key server as kmip://HOST/KEY or kmip:FILE.toml"
+    )]
+    UnknownSource {
+        /// What was asked for.
+        spec: String,
+        /// What is before its colon.
+        scheme: String,
+        /// What was probably meant.
+        nearest: &'static str,
+    },
     /// A directory of key files cannot be read.
     #[error("cannot read directory {}: {source}", dir.display())]
     Directory {

@@ -1,11 +1,16 @@
 //! Opens the key source that a user names: a key file, or a key server. Not here: what each of them is.
 
+use std::path::Path;
 use std::sync::Arc;
 
+use sealstone_cipher::nearest::similar;
 use sealstone_cipher::registry::{self, Cipher, UnknownCipher};
 
 use crate::file::KeyFile;
 use crate::{Ask, KeyError, KeySource};
+
+/// What the address of a key server begins with, before a colon.
+const KMIP: &str = "kmip";
 
 /// Opens the source `spec`.
 ///
@@ -16,18 +21,32 @@ use crate::{Ask, KeyError, KeySource};
 ///
 /// # Errors
 /// Whatever keeps the source from being opened; [`KeyError::NoKmip`] for a key server if this program was built without
-/// the feature `kmip`.
+/// the feature `kmip`; [`KeyError::UnknownSource`] for what looks like a misspelt address of one.
 pub fn open(spec: &str, passphrase: Ask<'_>) -> Result<Arc<dyn KeySource>, KeyError> {
     if is_kmip(spec) {
         return kmip(spec);
     }
+    check_path(spec)?;
     Ok(Arc::new(KeyFile::open_with(spec, passphrase)?))
 }
 
 /// Whether `spec` names a key server.
 #[must_use]
 pub fn is_kmip(spec: &str) -> bool {
-    spec.starts_with("kmip:")
+    spec.split_once(':').is_some_and(|(scheme, _)| scheme == KMIP)
+}
+
+/// That `spec`, which is no address of a key server, was not meant to be one: `kmpi:kms.toml` is a file if there is one
+/// of that name, and otherwise more likely a slip.
+///
+/// # Errors
+/// [`KeyError::UnknownSource`].
+pub fn check_path(spec: &str) -> Result<(), KeyError> {
+    let Some((scheme, _)) = spec.split_once(':') else { return Ok(()) };
+    if scheme.contains('/') || is_kmip(spec) || Path::new(spec).exists() || similar(scheme, [KMIP]).is_none() {
+        return Ok(());
+    }
+    Err(KeyError::UnknownSource { spec: spec.to_owned(), scheme: scheme.to_owned(), nearest: KMIP })
 }
 
 /// The cipher to seal with: `named` if somebody named one, else the one that `keys` is for, which key servers know.
@@ -62,6 +81,28 @@ mod tests {
         let opened = open(path.to_str().unwrap(), &never).unwrap();
         assert_eq!(opened.current().unwrap().1.as_bytes(), made.current().unwrap().1.as_bytes());
         assert!(matches!(open("/nonexistent/x.key", &never), Err(KeyError::NoFile { .. })));
+    }
+
+    #[test]
+    fn a_misspelt_server_is_no_file() {
+        let never = |_: &std::path::Path| panic!("asked for a passphrase");
+        for spec in ["kmpi:kms.toml", "KMIP://kms.example/17", "kmips:kms.toml"] {
+            let scheme = spec.split(':').next().unwrap();
+            let error = open(spec, &never).err().expect("no such source").to_string();
+            assert_eq!(
+                error,
+                format!(
+                    "no key file at {spec}, and {scheme}: is no kind of key source; did you mean kmip:?\n\
+                     name a key file by its path, or a key server as kmip://HOST/KEY or kmip:FILE.toml"
+                )
+            );
+        }
+        assert!(matches!(open("a:b", &never), Err(KeyError::NoFile { .. })));
+        assert!(matches!(open("./kmpi:x", &never), Err(KeyError::NoFile { .. })));
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("kmpi:real");
+        KeyFile::create(&path, "orders").unwrap();
+        open(path.to_str().unwrap(), &never).unwrap();
     }
 
     #[cfg(not(feature = "kmip"))]

@@ -51,6 +51,23 @@ fn unknown_names_come_with_the_nearest() {
     );
     fails(
         dir.path(),
+        &["compare", "--workloads", "ycsb-a"],
+        "sealstone: unknown workload `ycsb-a`; did you mean `a`?\n  \
+         workloads are a, b, c, d, e, f, oltp, batch-load, batch-scan\n",
+    );
+    for (name, meant) in [("aes", "aes-256"), ("aria", "aria-256")] {
+        let transcript = run(&mut sealstone(dir.path(), &["compare", "--ciphers", name]));
+        let begin = format!("sealstone: unknown cipher \"{name}\"; did you mean {meant}?\n");
+        assert!(transcript.stderr.starts_with(&begin), "{}", transcript.stderr);
+    }
+    fails(
+        dir.path(),
+        &["compare", "--key", "kmpi:kms.toml"],
+        "sealstone: no key file at kmpi:kms.toml, and kmpi: is no kind of key source; did you mean kmip:?\n  \
+         name a key file by its path, or a key server as kmip://HOST/KEY or kmip:FILE.toml\n",
+    );
+    fails(
+        dir.path(),
         &["compare", "--recors", "5"],
         "sealstone: unexpected argument '--recors' found\n  tip: a similar argument exists: '--records'\n  \
          Usage: sealstone compare --records <LIST>\n  For more information, try '--help'.\n",

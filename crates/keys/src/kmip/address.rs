@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use percent_encoding::percent_decode_str;
+use sealstone_cipher::nearest::similar;
 use serde::Deserialize;
 
 use super::KmipError;
@@ -138,8 +139,9 @@ impl Address {
                 "retries" => read.retries.replace(number("retries")?).is_some(),
                 "version" => read.version.replace(value).is_some(),
                 other => {
-                    let known = "cert, key, ca, server, name, timeout_ms, retries, version";
-                    return Err(wrong(format!("{other:?} is not one of {known}")));
+                    let known = ["cert", "key", "ca", "server", "name", "timeout_ms", "retries", "version"];
+                    let meant = similar(other, known).map_or(String::new(), |name| format!("; did you mean {name}?"));
+                    return Err(wrong(format!("{other:?} is not one of {}{meant}", known.join(", "))));
                 }
             };
             if seen {
@@ -318,5 +320,7 @@ mod tests {
             refusal(&format!("kmip://a/k?{FILES}&tls=off")),
             "\"tls\" is not one of cert, key, ca, server, name, timeout_ms, retries, version"
         );
+        let refused = refusal(&format!("kmip://a/k?{FILES}&timeout=5"));
+        assert!(refused.ends_with("; did you mean timeout_ms?"), "{refused}");
     }
 }
