@@ -64,7 +64,8 @@ pub enum CompareError {
 ///
 /// # Errors
 /// `CompareError`: impossible settings, a disk too small, a store that fails. Nothing measured before an error of a
-/// store is returned: a store that failed once has no believable figures.
+/// store is returned: a store that failed once has no believable figures. `Stopped` if `stop` was set before anything
+/// was measured.
 pub fn run(
     plan: &Plan,
     engine: &dyn Engine,
@@ -82,7 +83,12 @@ pub fn run(
     }
     let sizes: Vec<SizedBy> = datasets.into_iter().map(|(_, size)| size).collect();
     plan.check_room(plan.variants()?.0.len() * plan.point().members, &sizes)?;
-    let workloads = workload::build(&plan.data(), &plan.workloads).map_err(PlanError::from)?;
+    observer.progress(&Progress::preparing(plan));
+    let watch = workload::Watch { stop, note: &|text| observer.note(text) };
+    let workloads = match workload::build_watched(&plan.data(), &plan.workloads, &watch) {
+        Err(workload::Error::Stopped) => return Err(CompareError::Stopped),
+        built => built.map_err(PlanError::from)?,
+    };
     run_workloads(plan, &workloads, engine, observer, stop)
 }
 

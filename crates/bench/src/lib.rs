@@ -6,7 +6,7 @@
 
 pub mod axes;
 pub mod compare;
-mod count;
+pub mod count;
 pub mod groups;
 pub mod machine;
 pub mod measure;

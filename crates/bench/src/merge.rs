@@ -193,7 +193,8 @@ pub fn differences(runs: &[Results]) -> Vec<String> {
     found
 }
 
-/// Every setting that affects the figures, with its value in each run. Where results are put does not.
+/// Every setting that affects the figures, with its value in each run. Where results are put does not, nor which key
+/// seals, nor what they are compared with.
 fn plan_settings(runs: &[Results]) -> Vec<(String, Vec<String>)> {
     let points: Vec<_> = runs.iter().map(|run| run.plan.point()).collect();
     let tables: Vec<serde_json::Map<String, serde_json::Value>> = runs
@@ -208,7 +209,7 @@ fn plan_settings(runs: &[Results]) -> Vec<(String, Vec<String>)> {
     names.dedup();
     names
         .into_iter()
-        .filter(|name| !matches!(name.as_str(), "out" | "keep"))
+        .filter(|name| !matches!(name.as_str(), "out" | "keep" | "key" | "passphrase-file" | "baseline" | "fail-if"))
         // a group leaves out what another point of its comparison has measured
         .filter(|name| *name != "workloads" || varied(&points).is_empty())
         // what the names of the runs say already

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::axes::{Point, varied};
 use crate::size::human_bytes;
-use crate::workload::SizedBy;
+use crate::workload::{Delimiter, SizedBy};
 use crate::{machine, verdict, workload};
 
 /// Which ciphers a recommendation may name.
@@ -50,7 +50,7 @@ pub struct Plan {
     /// The store that the others are set against; absent: each store is compared with itself alone.
     pub against: Option<String>,
     /// Members of each store's replica set. 1 for a store in this process.
-    #[serde(with = "read::list")]
+    #[serde(with = "read::counts")]
     pub nodes: Vec<usize>,
     /// Cipher names; `none` is the baseline and is added if it is missing.
     pub ciphers: Vec<String>,
@@ -59,22 +59,28 @@ pub struct Plan {
     /// Workload names.
     pub workloads: Vec<String>,
     /// Records in the YCSB data set.
-    #[serde(with = "read::list")]
+    #[serde(with = "read::counts")]
     pub records: Vec<u64>,
     /// CSV file to take records from, instead of YCSB's own.
     pub records_from: Option<PathBuf>,
+    /// What separates the fields of that file; absent: what the file shows.
+    pub delimiter: Option<Delimiter>,
     /// Operations in one pass, for workloads counted in operations. A round has one pass, or several if one would be
     /// too short to measure (see `slice_ms`).
+    #[serde(deserialize_with = "read::count::deserialize")]
     pub operations: u64,
     /// Client threads, unless the workload fixes them.
-    #[serde(with = "read::list")]
+    #[serde(with = "read::counts")]
     pub threads: Vec<usize>,
     /// Rounds.
+    #[serde(deserialize_with = "read::count::deserialize")]
     pub rounds: usize,
     /// Pairs of slices that each round adds to a ratio, at least.
+    #[serde(deserialize_with = "read::count::deserialize")]
     pub pairs: usize,
     /// A measured slice lasts at least about this many milliseconds, and twice that with cold caches or an empty
     /// store to begin with; shorter passes are repeated until it does.
+    #[serde(deserialize_with = "read::count::deserialize")]
     pub slice_ms: u64,
     /// The store's cache, in bytes; absent: sized to the data. In TOML also text such as `"512MiB"`.
     #[serde(deserialize_with = "read::size::optional")]
@@ -90,11 +96,21 @@ pub struct Plan {
     #[serde(with = "crate::percent::setting")]
     pub margin: f64,
     /// Seed of every random draw.
+    #[serde(with = "read::seed")]
     pub seed: u64,
     /// Directory for the report and its data.
     pub out: PathBuf,
     /// Directory in which the sealed stores are left; absent: they are removed.
     pub keep: Option<PathBuf>,
+    /// The key to seal with, a key file or `kmip:…`; absent: a random one, forgotten at the end.
+    pub key: Option<String>,
+    /// File with the passphrase of the key file.
+    pub passphrase_file: Option<PathBuf>,
+    /// The results of an earlier run, to compare with.
+    pub baseline: Option<PathBuf>,
+    /// The share by which a cost may have grown since then. In TOML text such as `"5%"`.
+    #[serde(with = "crate::percent::setting::optional")]
+    pub fail_if: Option<f64>,
     /// Settings of single stores: a table for each store, in it a name and one value or several.
     #[serde(with = "read::stores", skip_serializing_if = "BTreeMap::is_empty")]
     pub stores: BTreeMap<String, BTreeMap<String, Vec<String>>>,
@@ -111,6 +127,7 @@ impl Default for Plan {
             workloads: ["a", "b", "c", "e", "oltp", "batch-load", "batch-scan"].map(String::from).to_vec(),
             records: vec![100_000],
             records_from: None,
+            delimiter: None,
             operations: 50_000,
             threads: vec![8],
             rounds: 3,
@@ -124,6 +141,10 @@ impl Default for Plan {
             seed: 1,
             out: "sealstone-results".into(),
             keep: None,
+            key: None,
+            passphrase_file: None,
+            baseline: None,
+            fail_if: None,
             stores: BTreeMap::new(),
         }
     }
@@ -279,10 +300,29 @@ impl Plan {
             let reason = "operations a second must be a number above 0; leave it out to run as fast as possible";
             return Err(value("target", target, reason));
         }
-        if let Some(path) = &self.records_from
-            && let Err(error) = std::fs::File::open(path)
-        {
-            return Err(value("records-from", path.display(), &format!("it cannot be opened: {error}")));
+        self.check_sources()
+    }
+
+    /// The settings that name files, and those that make sense only with them.
+    fn check_sources(&self) -> Result<(), PlanError> {
+        if let Some(path) = &self.records_from {
+            let shown = path.display();
+            match std::fs::File::open(path).and_then(|file| file.metadata()) {
+                Err(error) => return Err(value("records-from", shown, &format!("it cannot be opened: {error}"))),
+                // what can be read only once would be used up before the records are read
+                Ok(facts) if !facts.is_file() => {
+                    return Err(value("records-from", shown, "it is no regular file; save the records to one"));
+                }
+                Ok(_) => {}
+            }
+        } else if let Some(delimiter) = self.delimiter {
+            let reason = "there is no CSV file whose fields it separates; name it with records-from";
+            return Err(value("delimiter", delimiter.name(), reason));
+        }
+        if let (Some(limit), None) = (self.fail_if, &self.baseline) {
+            let shown = format!("{}%", crate::percent::percent(limit));
+            let reason = "a cost grows only since an earlier run; name its results.json with baseline";
+            return Err(value("fail-if", shown, reason));
         }
         Ok(())
     }
@@ -435,6 +475,7 @@ impl Plan {
         workload::Data {
             records: self.point().records,
             records_from: self.records_from.clone(),
+            delimiter: self.delimiter,
             bytes: self.bytes,
             operations: self.operations,
             rounds: self.rounds,
@@ -490,10 +531,15 @@ pub fn settings() -> Vec<String> {
     // every optional one filled in, so that none is left out of the table
     let full = Plan {
         records_from: Some("x".into()),
+        delimiter: Some(Delimiter::Comma),
         against: Some("x".into()),
         cache: Some(0),
         target: Some(1.0),
         keep: Some("x".into()),
+        key: Some("x".into()),
+        passphrase_file: Some("x".into()),
+        baseline: Some("x".into()),
+        fail_if: Some(0.1),
         stores: BTreeMap::from([("x".into(), BTreeMap::new())]),
         ..Plan::default()
     };
@@ -567,8 +613,50 @@ mod tests {
     }
 
     #[test]
+    fn counts_in_toml_are_written_as_on_the_command_line() {
+        let text = "records = [\"10k\", \"1M\"]\nnodes = \"3\"\nthreads = [1, \"1k\"]\noperations = \"2.5M\"\n\
+                    rounds = \"1_0\"\npairs = \"1k\"\nslice-ms = \"1k\"\nseed = \"4G\"\n";
+        let plan = read(text).unwrap();
+        assert_eq!((plan.records, plan.nodes, plan.threads), (vec![10_000, 1_000_000], vec![3], vec![1, 1_000]));
+        assert_eq!((plan.operations, plan.rounds, plan.pairs), (2_500_000, 10, 1_000));
+        assert_eq!((plan.slice_ms, plan.seed), (1_000, 4_000_000_000));
+        assert_eq!(read("records = \"1M\"").unwrap().records, [1_000_000]);
+        let expected = "expected a whole number below 2^64 such as 5000, 1_000_000, 100k or 5M";
+        for (text, found) in [
+            ("rounds = -1", "invalid value: integer `-1`"),
+            ("rounds = 1.5", "invalid type: floating point `1.5`"),
+            ("records = [1, true]", "invalid type: boolean `true`"),
+        ] {
+            assert_eq!(read(text).unwrap_err().to_string(), format!("plan.toml:1: {found}, {expected}"));
+        }
+    }
+
+    #[test]
+    fn settings_that_need_each_other_are_checked_wherever_they_come_from() {
+        let refused = |text: &str| read(text).unwrap().check().unwrap_err().to_string();
+        assert!(refused("fail-if = \"5%\"").starts_with("fail-if is 5%: a cost grows only since an earlier run; "));
+        assert!(refused("delimiter = \";\"").starts_with("delimiter is semicolon: there is no CSV file "));
+        assert!(refused("records-from = \"/dev/null\"").contains("it is no regular file"));
+        read("fail-if = \"5%\"\nbaseline = \"old.json\"").unwrap().check().unwrap();
+        assert!(read("delimiter = \"x\"").unwrap_err().to_string().contains("unknown delimiter \"x\""));
+    }
+
+    #[test]
     fn a_plan_survives_its_own_toml() {
-        let full = Plan { cache: Some(1 << 30), target: Some(5e3), keep: Some("k".into()), ..Plan::default() };
+        let full = Plan {
+            cache: Some(1 << 30),
+            target: Some(5e3),
+            keep: Some("k".into()),
+            delimiter: Some(Delimiter::Tab),
+            key: Some("kmip:kms.toml".into()),
+            passphrase_file: Some("p".into()),
+            baseline: Some("old.json".into()),
+            fail_if: Some(0.07),
+            margin: 0.00123,
+            // more than a number of TOML can be
+            seed: u64::MAX,
+            ..Plan::default()
+        };
         for plan in [full, Plan::default()] {
             assert_eq!(read(&plan.to_toml()).unwrap(), plan);
         }

@@ -2,9 +2,13 @@
 
 use std::time::Instant;
 
+use crate::plan::Plan;
+
 /// What is being done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Phase {
+    /// Reading or computing the data of the workloads.
+    Prepare,
     /// Writing a data set into a store.
     Load,
     /// Filling caches and finding out how fast the machine is; not counted.
@@ -16,9 +20,10 @@ pub enum Phase {
 }
 
 impl Phase {
-    /// The word for progress bars: `loading`, `warming up`, `measuring`, `checking`.
+    /// The word for progress bars: `preparing`, `loading`, `warming up`, `measuring`, `checking`.
     pub fn word(self) -> &'static str {
         match self {
+            Self::Prepare => "preparing",
             Self::Load => "loading",
             Self::WarmUp => "warming up",
             Self::Measure => "measuring",
@@ -32,9 +37,9 @@ impl Phase {
 pub struct Progress {
     /// What is being done.
     pub phase: Phase,
-    /// The workload, or the data set while loading.
+    /// The workload, or the data set while loading; all workloads while preparing.
     pub workload: String,
-    /// Label of the variant.
+    /// Label of the variant; empty while preparing.
     pub variant: String,
     /// Round, from 0; 0 outside of measuring.
     pub round: usize,
@@ -50,12 +55,30 @@ pub struct Progress {
     pub left_s: f64,
 }
 
+impl Progress {
+    /// Before anything of `plan` has been done.
+    #[must_use]
+    pub fn preparing(plan: &Plan) -> Self {
+        Self {
+            phase: Phase::Prepare,
+            workload: plan.workloads.join(", "),
+            variant: String::new(),
+            round: 0,
+            rounds: plan.rounds,
+            done: 0,
+            total: 0,
+            share: 0.0,
+            left_s: f64::INFINITY,
+        }
+    }
+}
+
 /// Watches a comparison. Called from the thread that runs it and, while loading, from several.
 pub trait Observer: Sync {
     /// Something went on; called often, so be quick.
     fn progress(&self, progress: &Progress);
 
-    /// Something the user should read now, such as a warning; it will also be in the results.
+    /// Something the user should read now, such as a warning, which will also be in the results.
     fn note(&self, _note: &str) {}
 }
 

@@ -35,12 +35,17 @@ pub(crate) fn run(flags: &CompareFlags) -> anyhow::Result<Answer> {
         return Ok(Answer::Done);
     }
     // before the run, not after it
-    let earlier = flags.baseline.as_ref().map(|path| merge::read(std::slice::from_ref(path))).transpose()?;
+    let earlier = plan.baseline.as_ref().map(|path| merge::read(std::slice::from_ref(path))).transpose()?;
+    let is_new = !plan.out.exists();
     prepare(&plan.out)?;
     let stop = interrupt::install(plan.stores_dir())?;
     let display = Display::new(flags.quiet);
-    let measured = measure(planned, flags, &display, &stop);
+    let measured = measure(planned, &plan, &display, &stop);
     display.end();
+    if measured.is_err() && is_new {
+        // it stays if anything is in it
+        let _ = std::fs::remove_dir(&plan.out);
+    }
     let (runs, failed) = measured?;
     let comparison = groups::comparison(&plan, runs);
 
@@ -67,20 +72,21 @@ pub(crate) fn run(flags: &CompareFlags) -> anyhow::Result<Answer> {
         return Err(error);
     }
     let has_grown = match &earlier {
-        Some(earlier) => since(&comparison, earlier, flags)?,
+        Some(earlier) => since(&comparison, earlier)?,
         None => false,
     };
     Ok(if comparison.interrupted || has_grown { Answer::Negative } else { Answer::Done })
 }
 
 /// Says how the costs changed since the `earlier` results; returns whether one grew by more than the user allows.
-fn since(comparison: &Comparison, earlier: &Merged, flags: &CompareFlags) -> anyhow::Result<bool> {
+fn since(comparison: &Comparison, earlier: &Merged) -> anyhow::Result<bool> {
     let path = &earlier.sources[0];
-    let limit = flags.fail_if.unwrap_or(comparison.plan.margin);
+    let allowed = comparison.plan.fail_if;
+    let limit = allowed.unwrap_or(comparison.plan.margin);
     let changes = regression::changes(comparison, &earlier.comparisons[0], limit, path)?;
     say(&format!("against {}, of {}:", path.display(), earlier.comparisons[0].started_at));
     regression::lines(&changes, limit).iter().for_each(|line| say(line));
-    Ok(flags.fail_if.is_some() && changes.iter().any(|change| change.exceeds))
+    Ok(allowed.is_some() && changes.iter().any(|change| change.exceeds))
 }
 
 /// One group of cells to measure: its store, and the plan at its point of the axes.
@@ -116,7 +122,7 @@ fn planned(plan: &Plan, stores: &[&'static StoreKind]) -> anyhow::Result<Vec<Pla
 /// measured before is an answer, too.
 fn measure(
     groups: Vec<Planned>,
-    flags: &CompareFlags,
+    whole: &Plan,
     display: &Display,
     stop: &AtomicBool,
 ) -> anyhow::Result<(Vec<Results>, Option<anyhow::Error>)> {
@@ -124,7 +130,7 @@ fn measure(
     let mut failed = None;
     let points: Vec<Point> = groups.iter().map(|(_, plan)| plan.point()).collect();
     let (axes, planned) = (varied(&points), groups.len());
-    let key = stores::user_key(flags)?;
+    let key = stores::user_key(whole)?;
     for (store, plan) in groups {
         let outcome = stores::engine(store, key.as_ref(), &plan)
             .and_then(|engine| compare::run(&plan, &*engine, display, stop).map_err(anyhow::Error::new));

@@ -13,14 +13,16 @@ mod stores;
 use std::path::PathBuf;
 
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum, ValueHint};
+use sealstone_bench::count::parse_count;
 use sealstone_bench::percent::parse_percent;
 use sealstone_bench::plan::{Plan, Policy};
 use sealstone_bench::size::parse_bytes;
+use sealstone_bench::workload::Delimiter;
 use sealstone_cipher::speed::Work;
 use sealstone_stores::table;
 
-use crate::count;
-use names::{Suggest, accel_names, cipher_names, cipher_names_only, store_names, workload_names};
+use crate::count::parse_small;
+use names::{DelimiterName, Suggest, accel_names, cipher_names, cipher_names_only, store_names, workload_names};
 pub(crate) use passphrase::PassphraseFlag;
 use stores::StoreFlags;
 
@@ -161,7 +163,7 @@ pub(crate) struct CompareFlags {
     #[arg(long, help_heading = OPTIONS, value_name = "RESULTS", value_hint = ValueHint::FilePath)]
     pub(crate) baseline: Option<PathBuf>,
     /// With --baseline: exit code 1 if a cost is shown to have grown by more than this
-    #[arg(long, help_heading = OPTIONS, value_name = "PERCENT", requires = "baseline", value_parser = parse_percent)]
+    #[arg(long, help_heading = OPTIONS, value_name = "PERCENT", value_parser = parse_percent)]
     pub(crate) fail_if: Option<f64>,
     /// Print the effective settings as TOML and stop
     #[arg(long, help_heading = OPTIONS)]
@@ -191,7 +193,7 @@ pub(crate) struct PlanFlags {
     #[arg(long, value_name = "STORE", value_parser = Suggest(store_names))]
     pub(crate) against: Option<String>,
     /// Members of each replica set, in stores that have them
-    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = count::parse_small)]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = parse_small)]
     pub(crate) nodes: Option<Vec<usize>>,
     /// Ciphers, and `none` for the baseline
     #[arg(long, visible_alias = "at-rest", value_name = "LIST", value_delimiter = ',')]
@@ -210,28 +212,31 @@ pub(crate) struct PlanFlags {
     #[arg(long, value_name = "PERCENT", value_parser = parse_percent)]
     pub(crate) margin: Option<f64>,
     /// Records in the YCSB data set
-    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = count::parse)]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = parse_count)]
     pub(crate) records: Option<Vec<u64>>,
     /// Take the records from a CSV file (UTF-8 or CP949)
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) records_from: Option<PathBuf>,
+    /// What separates the fields of that file: comma, semicolon, tab, pipe [default: what its first line shows]
+    #[arg(long, value_name = "NAME", value_parser = DelimiterName)]
+    pub(crate) delimiter: Option<Delimiter>,
     /// Bytes of records for oltp and the batch workloads
     #[arg(long, value_name = "SIZE", value_parser = parse_bytes)]
     pub(crate) bytes: Option<u64>,
     /// Operations a round
-    #[arg(long, value_name = "N", value_parser = count::parse)]
+    #[arg(long, value_name = "N", value_parser = parse_count)]
     pub(crate) operations: Option<u64>,
     /// Client threads, unless the workload fixes them
-    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = count::parse_small)]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = parse_small)]
     pub(crate) threads: Option<Vec<usize>>,
     /// Rounds; more of them narrow the confidence intervals
-    #[arg(long, value_name = "N", value_parser = count::parse_small)]
+    #[arg(long, value_name = "N", value_parser = parse_small)]
     pub(crate) rounds: Option<usize>,
     /// Pairs of measurements that a round adds to each ratio, at least
-    #[arg(long, value_name = "N", value_parser = count::parse_small)]
+    #[arg(long, value_name = "N", value_parser = parse_small)]
     pub(crate) pairs: Option<usize>,
     /// Milliseconds that one measurement lasts, at least
-    #[arg(long, value_name = "MS", value_parser = count::parse)]
+    #[arg(long, value_name = "MS", value_parser = parse_count)]
     pub(crate) slice_ms: Option<u64>,
     /// Cache of the store [default: sized to the data]
     #[arg(long, value_name = "SIZE", value_parser = parse_bytes)]
@@ -240,7 +245,7 @@ pub(crate) struct PlanFlags {
     #[arg(long, value_name = "RATE")]
     pub(crate) target: Option<f64>,
     /// Seed of every random draw
-    #[arg(long, value_name = "N", value_parser = count::parse)]
+    #[arg(long, value_name = "N", value_parser = parse_count)]
     pub(crate) seed: Option<u64>,
     /// Directory for report.html, results.json and results.csv
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]

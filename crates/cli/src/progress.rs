@@ -88,6 +88,7 @@ impl Observer for Display {
 /// Such as `measuring a, aes-256, round 2 of 3, 1 min 20 s left`.
 fn describe(progress: &Progress) -> String {
     let round = match progress.phase {
+        Phase::Prepare => return format!("preparing the data of {}", progress.workload),
         Phase::Measure => format!(", round {} of {}", progress.round + 1, progress.rounds),
         _ => String::new(),
     };
@@ -125,6 +126,8 @@ mod tests {
         progress.phase = Phase::Load;
         progress.left_s = 4.2;
         assert_eq!(describe(&progress), "loading a, aes-256, 5 s left");
+        progress.phase = Phase::Prepare;
+        assert_eq!(describe(&progress), "preparing the data of a");
         assert_eq!(left(7265.0), ", 2 h 01 min left");
     }
 }

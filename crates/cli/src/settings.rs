@@ -3,7 +3,7 @@
 use sealstone_bench::plan::{Plan, PlanError};
 use sealstone_stores::table::store;
 
-use crate::flags::{CompareFlags, PlanFlags};
+use crate::flags::CompareFlags;
 
 /// The effective plan. Its values are not checked yet.
 ///
@@ -15,24 +15,30 @@ pub(crate) fn plan(flags: &CompareFlags) -> Result<Plan, PlanError> {
         None => Plan::default().store,
     };
     let named = flags.plan.store.as_ref().unwrap_or(&named);
-    let mut usual = Plan { store: named.clone(), ..Plan::default() };
-    // a store that is not in the table is reported when it is looked up
-    for kind in named.iter().filter_map(|name| store(name).ok()) {
-        usual = usual.suited(kind.suited);
-    }
+    let usual = usual(named);
     let mut plan = match &flags.config {
         Some(path) => Plan::read_over(path, &usual)?,
         None => usual,
     };
-    apply(&flags.plan, &mut plan);
+    apply(flags, &mut plan);
     for (store, settings) in &flags.stores.0 {
         plan.stores.entry(store.clone()).or_default().extend(settings.clone());
     }
     Ok(plan)
 }
 
+/// The settings that suit the stores called `names`, if nobody sets any.
+pub(crate) fn usual(names: &[String]) -> Plan {
+    let mut usual = Plan { store: names.to_vec(), ..Plan::default() };
+    // a store that is not in the table is reported when it is looked up
+    for kind in names.iter().filter_map(|name| store(name).ok()) {
+        usual = usual.suited(kind.suited);
+    }
+    usual
+}
+
 /// Puts every flag given in the place of its setting.
-fn apply(flags: &PlanFlags, plan: &mut Plan) {
+fn apply(flags: &CompareFlags, plan: &mut Plan) {
     fn set<T: Clone>(flag: &Option<T>, setting: &mut T) {
         if let Some(value) = flag {
             setting.clone_from(value);
@@ -43,6 +49,11 @@ fn apply(flags: &PlanFlags, plan: &mut Plan) {
             setting.clone_from(flag);
         }
     }
+    set_optional(&flags.key, &mut plan.key);
+    set_optional(&flags.passphrase_file, &mut plan.passphrase_file);
+    set_optional(&flags.baseline, &mut plan.baseline);
+    set_optional(&flags.fail_if, &mut plan.fail_if);
+    let flags = &flags.plan;
     set(&flags.store, &mut plan.store);
     set_optional(&flags.against, &mut plan.against);
     set(&flags.nodes, &mut plan.nodes);
@@ -53,6 +64,7 @@ fn apply(flags: &PlanFlags, plan: &mut Plan) {
     set(&flags.margin, &mut plan.margin);
     set(&flags.records, &mut plan.records);
     set_optional(&flags.records_from, &mut plan.records_from);
+    set_optional(&flags.delimiter, &mut plan.delimiter);
     set(&flags.bytes, &mut plan.bytes);
     set(&flags.operations, &mut plan.operations);
     set(&flags.threads, &mut plan.threads);
@@ -86,33 +98,42 @@ mod tests {
         assert_eq!(plan(&compare(&[])).unwrap(), Plan::default());
     }
 
+    /// A value unlike the default for each setting.
+    const VALUES: &[(&str, &str)] = &[
+        ("store", "mongodb"),
+        ("against", "mongodb"),
+        ("nodes", "3,6"),
+        ("ciphers", "none,3des"),
+        ("accel", "portable"),
+        ("workloads", "f"),
+        ("policy", "kcmvp"),
+        ("margin", "1.5%"),
+        ("records", "12k,1M"),
+        ("records-from", "x.csv"),
+        ("bytes", "3GB"),
+        ("operations", "7"),
+        ("threads", "3,8"),
+        ("rounds", "9"),
+        ("pairs", "99"),
+        ("slice-ms", "77"),
+        ("cache", "64MiB"),
+        ("target", "5.5"),
+        ("seed", "42"),
+        ("out", "elsewhere"),
+        ("keep", "kept"),
+        ("delimiter", "tab"),
+        ("key", "kmip:kms.toml"),
+        ("passphrase-file", "passphrase"),
+        ("baseline", "old/results.json"),
+        ("fail-if", "5%"),
+    ];
+
+    /// Flags that change what is printed and how, but not what is measured.
+    const NOT_SETTINGS: [&str; 4] = ["config", "print-config", "json", "quiet"];
+
     #[test]
     fn every_setting_has_its_flag() {
-        // a value unlike the default for each; what `settings()` lists must be covered by it
-        let values = [
-            ("store", "mongodb"),
-            ("against", "mongodb"),
-            ("nodes", "3,6"),
-            ("ciphers", "none,3des"),
-            ("accel", "portable"),
-            ("workloads", "f"),
-            ("policy", "kcmvp"),
-            ("margin", "1.5%"),
-            ("records", "12k,1M"),
-            ("records-from", "x.csv"),
-            ("bytes", "3GB"),
-            ("operations", "7"),
-            ("threads", "3,8"),
-            ("rounds", "9"),
-            ("pairs", "99"),
-            ("slice-ms", "77"),
-            ("cache", "64MiB"),
-            ("target", "5.5"),
-            ("seed", "42"),
-            ("out", "elsewhere"),
-            ("keep", "kept"),
-        ];
-        let mut names: Vec<String> = values.iter().map(|(name, _)| (*name).to_string()).collect();
+        let mut names: Vec<String> = VALUES.iter().map(|(name, _)| (*name).to_string()).collect();
         names.sort();
         let mut settings = sealstone_bench::plan::settings();
         // separate flags, made from the table of stores
@@ -120,13 +141,39 @@ mod tests {
         settings.sort();
         assert_eq!(names, settings);
         let usual = toml::Table::try_from(Plan::default()).unwrap();
-        for (name, value) in values {
+        for &(name, value) in VALUES {
             let changed = plan(&compare(&[&format!("--{name}"), value])).unwrap();
             let changed = toml::Table::try_from(changed).unwrap();
             assert_ne!(changed.get(name), usual.get(name), "--{name}");
             let others = |table: &toml::Table| table.iter().filter(|(key, _)| *key != name).count();
             assert_eq!(others(&changed), others(&usual), "--{name} changed other settings");
         }
+    }
+
+    #[test]
+    fn what_is_printed_runs_the_same_again() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("plan.toml");
+        let definition = crate::flags::definition();
+        let compare_command = definition.find_subcommand("compare").unwrap();
+        let mut seen = 0;
+        for flag in compare_command.get_arguments() {
+            let name = flag.get_long().expect("compare takes flags only");
+            if NOT_SETTINGS.contains(&name) {
+                continue;
+            }
+            let usual = VALUES.iter().find(|(known, _)| *known == name).map(|(_, value)| *value);
+            // the settings of single stores, whose values are text or one of a few
+            let one_of = || flag.get_possible_values().first().map(|value| value.get_name().to_owned());
+            let value = usual.map(String::from).or_else(one_of).unwrap_or_else(|| "some value".into());
+            let first = plan(&compare(&[&format!("--{name}"), &value])).unwrap();
+            assert_ne!(first, Plan::default(), "--{name} {value} is not in the plan");
+            std::fs::write(&file, first.to_toml()).unwrap();
+            let again = plan(&compare(&["--config", file.to_str().unwrap()])).unwrap();
+            assert_eq!(again, first, "--{name}");
+            seen += 1;
+        }
+        assert!(seen >= VALUES.len(), "{seen} flags");
     }
 
     #[test]

@@ -7,9 +7,9 @@ use sealstone_store::Engine;
 use sealstone_stores::kind::{Form, Request, StoreKind, UserKey};
 use sealstone_stores::table::{store, stores};
 
-use crate::flags::CompareFlags;
 use crate::key_source;
 use crate::message::say;
+use crate::settings::usual;
 
 /// Whether `kind` can be measured at `point` of the axes.
 ///
@@ -32,7 +32,7 @@ pub(crate) fn check(kind: &StoreKind, point: &Point) -> anyhow::Result<()> {
 ///
 /// # Errors
 /// A store that is in no row, or a setting that the store does not have; names the nearest. A value that is neither
-/// true nor false where it must be, or several values where there can be one.
+/// true nor false where it must be, or several values where there can be one. Two settings that exclude each other.
 pub(crate) fn check_settings(plan: &Plan) -> anyhow::Result<()> {
     for (name, settings) in &plan.stores {
         let kind = store(name)?;
@@ -51,6 +51,10 @@ pub(crate) fn check_settings(plan: &Plan) -> anyhow::Result<()> {
             if row.form != Form::Several && values.len() != 1 {
                 anyhow::bail!("{setting} of {name} has {} values\ngive it one", values.len());
             }
+            if let Some(other) = row.excludes.iter().find(|other| settings.contains_key(**other) || is_set(plan, other))
+            {
+                anyhow::bail!("{setting} of {name} makes no sense together with {other}\nleave one of them out");
+            }
             if row.form == Form::Bool && values.iter().any(|value| value != "true" && value != "false") {
                 anyhow::bail!("{setting} of {name} is {}\nit can be true or false", values.join(", "));
             }
@@ -59,16 +63,22 @@ pub(crate) fn check_settings(plan: &Plan) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// Whether the general setting `name` differs from what it is for the stores of `plan` if nobody sets it.
+fn is_set(plan: &Plan, name: &str) -> bool {
+    let value = |plan: &Plan| toml::Table::try_from(plan).ok().and_then(|table| table.get(name).cloned());
+    value(plan) != value(&usual(&plan.store))
+}
+
 /// The key that was named, if one was; a passphrase is asked for once for all groups.
 ///
 /// # Errors
 /// A key that is not available.
-pub(crate) fn user_key(flags: &CompareFlags) -> anyhow::Result<Option<UserKey>> {
-    let Some(named) = &flags.key else { return Ok(None) };
+pub(crate) fn user_key(plan: &Plan) -> anyhow::Result<Option<UserKey>> {
+    let Some(named) = &plan.key else { return Ok(None) };
     Ok(Some(UserKey {
         named: named.clone(),
-        passphrase_file: key_source::named(flags.passphrase_file.as_deref()),
-        source: key_source::open(named, flags.passphrase_file.as_deref())?,
+        passphrase_file: key_source::named(plan.passphrase_file.as_deref()),
+        source: key_source::open(named, plan.passphrase_file.as_deref())?,
     }))
 }
 
@@ -137,6 +147,25 @@ mod tests {
             assert_eq!(error, "journal of mongodb is yes\nit can be true or false");
             assert!(with_values("mongodb", "journal", &["true", "false"]).is_err());
             with_values("mongodb", "cluster", &["none=mongodb://a", "aes-256=mongodb://b"]).unwrap();
+        }
+        for kind in stores() {
+            for setting in kind.settings {
+                for other in setting.excludes {
+                    let value = |name: &str| (name.to_owned(), vec!["none=x".to_owned()]);
+                    let mut plan = Plan { store: vec![kind.name.into()], ..Plan::default() }.suited(kind.suited);
+                    let mut settings = BTreeMap::from([value(setting.name)]);
+                    plan.stores = BTreeMap::from([(kind.name.to_owned(), settings.clone())]);
+                    check_settings(&plan).unwrap();
+                    match *other {
+                        "nodes" => plan.nodes = vec![5],
+                        other => drop(settings.insert(value(other).0, value(other).1)),
+                    }
+                    plan.stores = BTreeMap::from([(kind.name.to_owned(), settings)]);
+                    let error = check_settings(&plan).unwrap_err().to_string();
+                    let (setting, kind) = (setting.name, kind.name);
+                    assert!(error.starts_with(&format!("{setting} of {kind} makes no sense together with {other}\n")));
+                }
+            }
         }
         assert!(with("rockdb", "x").unwrap_err().to_string().contains("did you mean rocksdb"));
     }

@@ -4,10 +4,11 @@
 //! Not here: errors (`cli_errors.rs`), and what the figures mean.
 
 use std::fs;
+use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use sealstone_e2e::transcript::{finish, run, sealstone};
 use serde_json::{Value, json};
@@ -182,6 +183,14 @@ fn settings_go_through_a_file() {
     fs::write(dir.path().join("plan.toml"), &printed).unwrap();
     let again = run(&mut sealstone(dir.path(), &["compare", "--config", "plan.toml", "--print-config"])).done();
     assert_eq!(again, printed);
+    // with the key, and counts as people write them
+    run(&mut sealstone(dir.path(), &["keys", "new", "store.key"])).done();
+    let keyed = run(&mut compare(dir.path(), &["--print-config", "--key", "store.key"])).done();
+    assert!(keyed.contains("key = \"store.key\"\n"), "{keyed}");
+    fs::write(dir.path().join("keyed.toml"), keyed.replace("records = 2000\n", "records = [\"2k\", \"1M\"]\n"))
+        .unwrap();
+    let counts = run(&mut sealstone(dir.path(), &["compare", "--config", "keyed.toml", "--print-config"])).done();
+    assert_eq!(counts, keyed.replace("records = 2000\n", "records = [2000, 1000000]\n"));
     let changed =
         run(&mut sealstone(dir.path(), &["compare", "--config", "plan.toml", "--records", "7", "--print-config"]))
             .done();
@@ -460,4 +469,26 @@ fn ctrl_c_keeps_what_was_measured() {
     let samples = data["groups"][0]["cells"][0]["samples"].as_array().unwrap().len();
     assert!(samples > 0, "something was measured in eight seconds");
     assert!(dir.path().join("sealstone-results/report.html").is_file());
+}
+
+#[test]
+fn ctrl_c_ends_the_computing_of_data_at_once() {
+    let dir = empty();
+    // minutes of computing, for some hundred million records
+    fs::write(dir.path().join("tiny.csv"), "a\n1\n").unwrap();
+    let arguments = ["compare", "--records-from", "tiny.csv", "--workloads", "batch-scan", "--bytes", "1GB"];
+    let mut command = sealstone(dir.path(), &[&arguments[..], &["--ciphers", "none"]].concat());
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut lines = BufReader::new(child.stderr.take().unwrap()).lines().map(Result::unwrap);
+    assert!(lines.any(|line| line.ends_with("preparing the data of batch-scan")));
+    thread::sleep(Duration::from_millis(500));
+    assert!(child.try_wait().unwrap().is_none(), "it takes longer than that");
+    let begin = Instant::now();
+    assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
+    let rest: Vec<String> = lines.collect();
+    assert_eq!(child.wait().unwrap().code(), Some(2));
+    assert!(begin.elapsed() < Duration::from_secs(5), "{:?}", begin.elapsed());
+    assert_eq!(rest.last().map(String::as_str), Some("sealstone: stopped before anything was measured"), "{rest:?}");
+    let left: Vec<_> = fs::read_dir(dir.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert_eq!(left, ["tiny.csv"]);
 }

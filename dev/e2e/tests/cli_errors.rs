@@ -175,12 +175,17 @@ fn too_much_for_this_machine_is_said_before_the_run() {
 fn a_settings_file_is_wrong_with_its_line() {
     let dir = empty();
     for (content, want) in [
-        ("rounds = 2\nrecords = \"many\"\n", "plan.toml:2: invalid type: string \"many\", expected u64\n"),
+        (
+            "rounds = 2\nrecords = \"many\"\n",
+            "plan.toml:2: invalid value: string \"many\", expected a whole number below 2^64 such as 5000, 1_000_000, \
+             100k or 5M\n",
+        ),
         ("records = 5\n[a\n", "plan.toml:2: unclosed table, expected `]`\n"),
         (
             "recods = 5\n",
-            "plan.toml:1: unknown setting \"recods\"; did you mean records?\n  settings: accel, against, bytes, \
-             cache, ciphers, keep, margin, nodes, operations, out, pairs, policy, records, records-from, rounds, seed, \
+            "plan.toml:1: unknown setting \"recods\"; did you mean records?\n  settings: accel, against, baseline, \
+             bytes, cache, ciphers, delimiter, fail-if, keep, key, margin, nodes, operations, out, pairs, passphrase-file, \
+             policy, records, records-from, rounds, seed, \
              slice-ms, \
              store, stores, target, threads, workloads\n",
         ),
@@ -207,10 +212,29 @@ fn a_csv_file_is_wrong_with_its_line() {
         (&b"a,b\n1,2\n3\n"[..], format!("people.csv, line 3: 1 field, the header has 2\n{quote}")),
         (b"a,b\n1,2\n3,4,5\n", format!("people.csv, line 3: 3 fields, the header has 2\n{quote}")),
         (b"a,b\n1,\xff\xfe\n", "people.csv, line 2: not UTF-8\n  save the whole file as UTF-8 or as CP949\n".into()),
+        (
+            b"a;b\n1;2\n3\n",
+            "people.csv, line 3: 1 field, the header has 2\n  add or remove fields there, or quote a field that holds a \
+             semicolon\n"
+                .into(),
+        ),
+        (
+            b"a,b\n1,2\n3,\"4\n5,6\n",
+            "people.csv, line 3: the quote that opens here is never closed\n  close it, or write a quote within a value \
+             twice: \"\"\n"
+                .into(),
+        ),
+        (
+            b"a,b;c\n1,2;3\n",
+            "people.csv, line 1: it is not clear what separates the fields: by comma there are 2, by semicolon there are \
+             2\n  name it, such as: --delimiter comma\n"
+                .into(),
+        ),
+        (b"a,b\n1,\0\n", "people.csv, line 2: a zero byte\n  is this a text file? save it as UTF-8 or as CP949\n".into()),
         (b"a,b\n", "people.csv has a header line and no records\n  write one record per line below it\n".into()),
     ] {
         fs::write(dir.path().join("people.csv"), content).unwrap();
-        let arguments = ["compare", "--records-from", "people.csv", "--workloads", "a", "--records", "100"];
+        let arguments = ["compare", "--quiet", "--records-from", "people.csv", "--workloads", "a", "--records", "100"];
         fails(dir.path(), &arguments, &format!("sealstone: {want}"));
     }
     fails(
@@ -276,7 +300,7 @@ fn directories_that_are_not_ours_are_left_alone() {
     fails(dir.path(), &["rest", "verify", "photos", "--key", "store.key"], want);
     fails(
         dir.path(),
-        &["compare", "--workloads", "a", "--records", "100", "--keep", "photos"],
+        &["compare", "--quiet", "--workloads", "a", "--records", "100", "--keep", "photos"],
         "sealstone: photos for the stores: it is not empty\n  name an empty or new directory; nothing in it was \
          touched\n",
     );

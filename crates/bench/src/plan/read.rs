@@ -107,6 +107,55 @@ pub(super) mod size {
     }
 }
 
+/// Counts in TOML: whole numbers, or text as on the command line, such as `"1M"`.
+pub(super) mod count {
+    use serde::de::Error;
+    use serde::{Deserialize, Deserializer};
+
+    use crate::count::Count;
+
+    pub(in crate::plan) fn deserialize<'de, D, T>(from: D) -> Result<T, D::Error>
+    where
+        D: Deserializer<'de>,
+        T: TryFrom<u64>,
+    {
+        small(Count::deserialize(from)?)
+    }
+
+    pub(super) fn small<T: TryFrom<u64>, E: Error>(Count(count): Count) -> Result<T, E> {
+        T::try_from(count).map_err(|_| E::custom(format!("{count} is too large")))
+    }
+}
+
+/// Lists of counts.
+pub(super) mod counts {
+    use serde::Deserializer;
+
+    pub(in crate::plan) use super::list::serialize;
+
+    pub(in crate::plan) fn deserialize<'de, D, T>(from: D) -> Result<Vec<T>, D::Error>
+    where
+        D: Deserializer<'de>,
+        T: TryFrom<u64>,
+    {
+        super::list::deserialize(from)?.into_iter().map(super::count::small).collect()
+    }
+}
+
+/// A count of 64 bits: TOML has no number above 2^63, so it is text there.
+pub(super) mod seed {
+    use serde::Serializer;
+
+    pub(in crate::plan) use super::count::deserialize;
+
+    pub(in crate::plan) fn serialize<S: Serializer>(seed: &u64, into: S) -> Result<S::Ok, S::Error> {
+        match i64::try_from(*seed) {
+            Ok(seed) => into.serialize_i64(seed),
+            Err(_) => into.serialize_str(&seed.to_string()),
+        }
+    }
+}
+
 /// Settings that are lists: in TOML one value, or several in brackets.
 pub(super) mod list {
     use std::fmt;

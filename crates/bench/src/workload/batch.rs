@@ -12,6 +12,7 @@ use super::error::Error;
 use super::loading::load_sorted;
 use super::records::Records;
 use super::sources::Sources;
+use super::stopped::{Stopped, go_on};
 use sealstone_store::{Record, Row, Store, StoreError, Table};
 
 pub(super) const LOAD: Spec = Spec {
@@ -125,16 +126,17 @@ pub(super) fn make_load(spec: &'static Spec, sources: &Sources) -> Result<Box<dy
 pub(super) fn make_scan(spec: &'static Spec, sources: &Sources) -> Result<Box<dyn Workload>, Error> {
     let data = sources.shared(DataSet::new)?;
     let mut record = Record::new();
-    let mut checksum = |chunk| {
+    let mut checksum = |chunk| -> Result<Checksum, Stopped> {
         let mut checksum = Checksum::default();
         for number in data.chunk(chunk) {
+            go_on(sources.stop())?;
             data.records.fill(number, &mut record);
             checksum.add(&key(number), &record);
         }
-        checksum
+        Ok(checksum)
     };
-    let checksums = Some(Arc::new((0..data.chunks).map(&mut checksum).collect()));
-    Ok(Box::new(Batch { spec, data, checksums }))
+    let checksums = (0..data.chunks).map(&mut checksum).collect::<Result<_, _>>()?;
+    Ok(Box::new(Batch { spec, data, checksums: Some(Arc::new(checksums)) }))
 }
 
 impl Workload for Batch {

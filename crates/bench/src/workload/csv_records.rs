@@ -2,12 +2,20 @@
 //! under which keys a row is stored is the workload's business.
 
 use std::collections::HashMap;
+use std::fs::File;
+use std::io::Read;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
 
+use super::delimiter::{Delimiter, detect};
+use super::quotes::{Flaw, flaw};
+use super::stopped::{Stopped, go_on};
 use sealstone_store::{Field, Kind};
 
-/// Longest record in bytes. A longer one is more likely a quote that was never closed.
+/// Longest record in bytes. A longer one is more likely a quote that was closed much later than it should be.
 const RECORD_BYTES_MAX: usize = 1 << 20;
+/// The file is read in pieces of this many bytes, between which reading may be stopped.
+const PIECE_BYTES: u64 = 16 << 20;
 
 /// Why a CSV file cannot serve as source of records.
 #[derive(Debug, thiserror::Error)]
@@ -73,8 +81,8 @@ pub enum Error {
     /// A record with too few or too many fields.
     #[error(
         "{}, line {line}: {found} field{}, the header has {wanted}\nadd or remove fields there, or quote a field that \
-         holds a comma",
-        path.display(), if *found == 1 { "" } else { "s" }
+         holds a {}",
+        path.display(), if *found == 1 { "" } else { "s" }, delimiter.name()
     )]
     Ragged {
         /// The file.
@@ -85,6 +93,56 @@ pub enum Error {
         found: usize,
         /// Fields of the header.
         wanted: usize,
+        /// What was taken to separate them.
+        delimiter: Delimiter,
+    },
+    /// Several characters could separate the fields.
+    #[error(
+        "{}, line 1: it is not clear what separates the fields: {}\nname it, such as: --delimiter {}",
+        path.display(),
+        choices.iter().map(|(one, fields)| format!("by {} there are {fields}", one.name())).collect::<Vec<_>>().join(", "),
+        choices[0].0.name()
+    )]
+    Ambiguous {
+        /// The file.
+        path: PathBuf,
+        /// What could be it, and into how many fields it separates the header; at least two.
+        choices: Vec<(Delimiter, usize)>,
+    },
+    /// A quote without its end.
+    #[error(
+        "{}, line {line}: the quote that opens here is never closed\nclose it, or write a quote within a value twice: \"\"",
+        path.display()
+    )]
+    OpenQuote {
+        /// The file.
+        path: PathBuf,
+        /// The line, from 1.
+        line: u64,
+    },
+    /// A quote that is closed in the middle of a field.
+    #[error(
+        "{}, line {line}: {next:?} after a closing quote; the quote was opened on line {opened}\n\
+         close it there, or write a quote within a value twice: \"\"",
+        path.display()
+    )]
+    InnerQuote {
+        /// The file.
+        path: PathBuf,
+        /// The line of the closing quote, from 1.
+        line: u64,
+        /// That of the opening one.
+        opened: u64,
+        /// What is after it.
+        next: char,
+    },
+    /// A zero octet, which no text has.
+    #[error("{}, line {line}: a zero byte\nis this a text file? save it as UTF-8 or as CP949", path.display())]
+    Nul {
+        /// The file.
+        path: PathBuf,
+        /// The line, from 1.
+        line: u64,
     },
     /// A record of more than a mebibyte.
     #[error("{}, line {line}: a record of more than 1 MiB begins here\n\
@@ -95,12 +153,19 @@ pub enum Error {
         /// Line the record begins on, from 1.
         line: u64,
     },
+    /// The user asked for an end.
+    #[error("stopped while reading {}", path.display())]
+    Stopped {
+        /// The file.
+        path: PathBuf,
+    },
 }
 
 /// All records of a file, values back to back.
 #[derive(Debug)]
 pub(super) struct CsvRecords {
     fields: Vec<Field>,
+    delimiter: Delimiter,
     bytes: Vec<u8>,
     /// Where each record begins in `bytes`, and where the last ends.
     starts: Vec<u64>,
@@ -109,28 +174,50 @@ pub(super) struct CsvRecords {
 }
 
 impl CsvRecords {
-    /// Reads `path`.
-    pub(super) fn read(path: &Path) -> Result<Self, Error> {
-        let raw = std::fs::read(path).map_err(|source| Error::Unreadable { path: path.into(), source })?;
-        Self::parse(path, &decode(path, raw)?)
+    /// Reads `path`, whose fields are separated by `delimiter`; without it by the one that the file shows.
+    pub(super) fn read(path: &Path, delimiter: Option<Delimiter>, stop: &AtomicBool) -> Result<Self, Error> {
+        let unreadable = |source| Error::Unreadable { path: path.into(), source };
+        let mut file = File::open(path).map_err(unreadable)?;
+        let mut raw = Vec::new();
+        loop {
+            go_on(stop).map_err(|Stopped| Error::Stopped { path: path.into() })?;
+            if file.by_ref().take(PIECE_BYTES).read_to_end(&mut raw).map_err(unreadable)? == 0 {
+                break;
+            }
+        }
+        Self::parse(path, &decode(path, raw)?, delimiter, stop)
     }
 
-    fn parse(path: &Path, text: &str) -> Result<Self, Error> {
+    fn parse(path: &Path, text: &str, delimiter: Option<Delimiter>, stop: &AtomicBool) -> Result<Self, Error> {
+        let stopped = |Stopped| Error::Stopped { path: path.into() };
         if text.trim().is_empty() {
             return Err(Error::Empty { path: path.into() });
         }
+        let ambiguous = |choices| Error::Ambiguous { path: path.into(), choices };
+        let delimiter = delimiter.map_or_else(|| detect(text), Ok).map_err(ambiguous)?;
+        match flaw(text, delimiter, stop).map_err(stopped)? {
+            Some(Flaw::Open { line }) => return Err(Error::OpenQuote { path: path.into(), line }),
+            Some(Flaw::Inside { line, opened, next }) => {
+                return Err(Error::InnerQuote { path: path.into(), line, opened, next });
+            }
+            Some(Flaw::Nul { line }) => return Err(Error::Nul { path: path.into(), line }),
+            None => {}
+        }
         // the header is checked like any record, and raggedness is reported in our words
-        let mut reader = csv::ReaderBuilder::new().has_headers(false).flexible(true).from_reader(text.as_bytes());
+        let mut reader = csv::ReaderBuilder::new();
+        let reader = reader.has_headers(false).flexible(true).delimiter(delimiter.octet());
+        let mut reader = reader.from_reader(text.as_bytes());
         let mut record = csv::ByteRecord::new();
         next(path, text, &mut reader, &mut record)?;
         let names = header(path, &record)?;
 
         let mut kinds = vec![None; names.len()];
-        let mut csv = Self { fields: Vec::new(), bytes: Vec::new(), starts: vec![0], ends: Vec::new() };
+        let mut csv = Self { fields: Vec::new(), delimiter, bytes: Vec::new(), starts: vec![0], ends: Vec::new() };
         while next(path, text, &mut reader, &mut record)? {
+            go_on(stop).map_err(stopped)?;
             if record.len() != names.len() {
-                let line = line_of(text, &record);
-                return Err(Error::Ragged { path: path.into(), line, found: record.len(), wanted: names.len() });
+                let (line, found) = (line_of(text, &record), record.len());
+                return Err(Error::Ragged { path: path.into(), line, found, wanted: names.len(), delimiter });
             }
             let start = csv.bytes.len();
             for (value, kind) in record.iter().zip(&mut kinds) {
@@ -153,6 +240,11 @@ impl CsvRecords {
     /// Name and kind of each column.
     pub(super) fn fields(&self) -> Vec<Field> {
         self.fields.clone()
+    }
+
+    /// What separates the fields in the file.
+    pub(super) fn delimiter(&self) -> Delimiter {
+        self.delimiter
     }
 
     /// Number of records, at least one.
@@ -278,10 +370,15 @@ mod tests {
 
     /// The result for a file that contains `bytes`: the records, or the error with the file called `FILE`.
     fn read(bytes: &[u8]) -> Result<CsvRecords, String> {
+        read_by(None, bytes)
+    }
+
+    fn read_by(delimiter: Option<Delimiter>, bytes: &[u8]) -> Result<CsvRecords, String> {
         let mut file = tempfile::NamedTempFile::new().unwrap();
         file.write_all(bytes).unwrap();
         let path = file.path().display().to_string();
-        CsvRecords::read(file.path()).map_err(|error| error.to_string().replace(&path, "FILE"))
+        CsvRecords::read(file.path(), delimiter, &AtomicBool::new(false))
+            .map_err(|error| error.to_string().replace(&path, "FILE"))
     }
 
     fn error(bytes: impl AsRef<[u8]>) -> String {
@@ -393,16 +490,67 @@ mod tests {
     }
 
     #[test]
-    fn refuses_a_quote_left_open_over_a_mebibyte() {
-        let text = format!("a,b\n1,2\n3,\"4\n{}", "5,6\n".repeat(300_000));
+    fn other_delimiters_are_found_or_named() {
+        for (delimiter, character) in [("semicolon", ";"), ("tab", "\t"), ("pipe", "|")] {
+            let text = "id,name,size\n1,\"Kim, A\",\"1,5\"\n2,Lee,2\n".replace(',', character);
+            let csv = read(text.as_bytes()).unwrap();
+            assert_eq!((csv.delimiter().name(), names(&csv)), (delimiter, vec!["id", "name", "size"]));
+            assert_eq!(value(&csv, 0, 1), format!("Kim{character} A"));
+            let next = format!("add or remove fields there, or quote a field that holds a {delimiter}");
+            let ragged = text.replace("Lee", &format!("L{character}e"));
+            assert_eq!(error(ragged), format!("FILE, line 3: 4 fields, the header has 3\n{next}"));
+        }
+        // decimals with a comma under a header of semicolons
+        let csv = read(b"a;b\n1,5;2,5\n").unwrap();
+        assert_eq!((csv.delimiter(), value(&csv, 0, 0)), (Delimiter::Semicolon, "1,5"));
+        let text = b"a,b;c\n1,2;3\n";
+        let unclear = "FILE, line 1: it is not clear what separates the fields: by comma there are 2, by semicolon there \
+                       are 2\nname it, such as: --delimiter comma";
+        assert_eq!(error(text), unclear);
+        assert_eq!(names(&read_by(Some(Delimiter::Semicolon), text).unwrap()), ["a,b", "c"]);
+        assert_eq!(names(&read_by(Some(Delimiter::Comma), text).unwrap()), ["a", "b;c"]);
+    }
+
+    #[test]
+    fn refuses_quotes_that_are_not_closed_where_they_should_be() {
+        let next = "close it, or write a quote within a value twice: \"\"";
+        let open = |line| format!("FILE, line {line}: the quote that opens here is never closed\n{next}");
+        assert_eq!(error("a,b\n1,2\n3,\"4\n5,6\n"), open(3));
+        assert_eq!(error("a,\"b\n1,2\n"), open(1));
+        // however much it would swallow
+        assert_eq!(error(format!("a,b\n1,2\n3,\"4\n{}", "5,6\n".repeat(300_000))), open(3));
+        let next = "close it there, or write a quote within a value twice: \"\"";
+        assert_eq!(
+            error("a,b\n\"1,2\n3,4\n\"x\",6\n"),
+            format!("FILE, line 4: 'x' after a closing quote; the quote was opened on line 2\n{next}")
+        );
+        let long = format!("a,b\n1,2\n3,\"4\n{}\"\n", "5,6\n".repeat(300_000));
         let wanted =
             "FILE, line 3: a record of more than 1 MiB begins here\nis a quote left open, or is this not a CSV file?";
-        assert_eq!(error(text), wanted);
+        assert_eq!(error(long), wanted);
+    }
+
+    #[test]
+    fn refuses_what_is_no_text() {
+        let next = "is this a text file? save it as UTF-8 or as CP949";
+        assert_eq!(error("a,b\n1,\0\n"), format!("FILE, line 2: a zero byte\n{next}"));
+        // UTF-16 without a mark
+        let utf16: Vec<u8> = "a,b\n1,2\n".encode_utf16().flat_map(u16::to_le_bytes).collect();
+        assert_eq!(error(utf16), format!("FILE, line 1: a zero byte\n{next}"));
+    }
+
+    #[test]
+    fn reading_stops_when_asked() {
+        let mut file = tempfile::NamedTempFile::new().unwrap();
+        file.write_all(b"a,b\n1,2\n").unwrap();
+        let stopped = CsvRecords::read(file.path(), None, &AtomicBool::new(true)).unwrap_err();
+        assert!(matches!(stopped, Error::Stopped { .. }), "{stopped}");
     }
 
     #[test]
     fn says_why_a_file_cannot_be_read() {
-        let error = |path: &str| CsvRecords::read(Path::new(path)).unwrap_err().to_string();
+        let error =
+            |path: &str| CsvRecords::read(Path::new(path), None, &AtomicBool::new(false)).unwrap_err().to_string();
         assert_eq!(
             error("/no/such.csv"),
             "cannot read records from /no/such.csv: No such file or directory (os error 2)"
@@ -413,7 +561,7 @@ mod tests {
     #[test]
     fn reads_the_health_checks_of_2016() {
         let Some(path) = nhis_sample() else { return };
-        let csv = CsvRecords::read(&path).unwrap();
+        let csv = CsvRecords::read(&path, None, &AtomicBool::new(false)).unwrap();
         assert_eq!((csv.rows(), csv.fields.len()), (30_094, 34));
         let kind = |name: &str| csv.fields.iter().find(|field| field.name == name).unwrap().kind;
         assert_eq!(kind("기준년도"), Kind::Integer);

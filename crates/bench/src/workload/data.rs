@@ -4,6 +4,8 @@ use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
+use super::delimiter::Delimiter;
+
 /// What workloads are made from.
 #[derive(Clone, Debug)]
 pub struct Data {
@@ -11,6 +13,8 @@ pub struct Data {
     pub records: u64,
     /// CSV file to take records from, instead of YCSB's own.
     pub records_from: Option<PathBuf>,
+    /// What separates its fields; absent: what the file shows.
+    pub delimiter: Option<Delimiter>,
     /// Bytes of record values for `oltp` and the batch workloads.
     pub bytes: u64,
     /// Operations in one pass, for workloads counted in operations.

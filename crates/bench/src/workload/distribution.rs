@@ -154,6 +154,20 @@ impl Latest {
         Self { zipfian: Zipfian::new(last) }
     }
 
+    /// As [`Latest::new`], which takes a minute for two thousand million items; asks `go_on` now and then.
+    ///
+    /// # Errors
+    /// Those of `go_on`.
+    pub fn until<E>(last: u64, go_on: impl Fn() -> Result<(), E>) -> Result<Self, E> {
+        const PART: u64 = 1 << 16;
+        let mut zetan = 0.0;
+        for from in (0..last).step_by(PART as usize) {
+            go_on()?;
+            zetan = zeta(from, (from + PART).min(last), zetan);
+        }
+        Ok(Self { zipfian: Zipfian::with_zetan(last, zetan) })
+    }
+
     /// Takes in items up to `last`, so that a copy need not.
     pub fn grow(&mut self, last: u64) {
         self.zipfian.grow(last);
@@ -282,6 +296,15 @@ mod tests {
             + theta / 12.0 * (m.powf(-theta - 1.0) - n.powf(-theta - 1.0));
         let zetan = zeta(0, 1_000, 0.0) + tail;
         assert!((zetan - ScrambledZipfian::INNER_ZETAN).abs() < 1e-8, "{zetan}");
+    }
+
+    #[test]
+    fn the_latest_are_the_same_in_parts() {
+        for last in [0, 1, 70_000, 200_000] {
+            let (one, other) = (Latest::new(last), Latest::until(last, || Ok::<_, ()>(())).unwrap());
+            assert_eq!(one.zipfian.zetan.to_bits(), other.zipfian.zetan.to_bits());
+        }
+        assert!(Latest::until(1 << 60, || Err(())).is_err());
     }
 
     #[test]

@@ -7,21 +7,28 @@ mod batch;
 mod contract;
 mod csv_records;
 mod data;
+mod delimiter;
 pub mod distribution;
 mod error;
 mod loading;
 mod oltp;
+mod quotes;
 pub mod records;
 mod sources;
+mod stopped;
 #[cfg(test)]
 mod testing;
 mod ycsb;
 
+use std::sync::atomic::AtomicBool;
+
 pub use contract::{Client, Done, Position, Recorder, SizedBy, Spec, Unit, Workload, split};
 pub use data::Data;
+pub use delimiter::Delimiter;
 pub use error::Error;
 use sealstone_cipher::nearest::nearest;
 use sources::Sources;
+pub use sources::Watch;
 
 /// Makes a workload from what all workloads of one comparison share.
 type Make = fn(&'static Spec, &Sources) -> Result<Box<dyn Workload>, Error>;
@@ -63,8 +70,20 @@ pub fn workload(name: &str) -> Result<&'static Spec, Error> {
 /// # Errors
 /// A name that is not in the table, a CSV file that cannot be used, a size that is too small.
 pub fn build<S: AsRef<str>>(data: &Data, names: &[S]) -> Result<Vec<Box<dyn Workload>>, Error> {
+    build_watched(data, names, &Watch { stop: &AtomicBool::new(false), note: &|_| () })
+}
+
+/// As [`build`], which takes minutes for large data sets, with somebody who waits for it.
+///
+/// # Errors
+/// As [`build`]; [`Error::Stopped`].
+pub fn build_watched<S: AsRef<str>>(
+    data: &Data,
+    names: &[S],
+    watch: &Watch<'_>,
+) -> Result<Vec<Box<dyn Workload>>, Error> {
     let entries = names.iter().map(|name| entry(name.as_ref())).collect::<Result<Vec<_>, _>>()?;
-    let sources = Sources::new(data);
+    let sources = Sources::new(data, watch);
     entries.into_iter().map(|(spec, make)| make(spec, &sources)).collect()
 }
 
@@ -101,6 +120,35 @@ mod tests {
         assert_eq!(error("OLTP"), format!("unknown workload `OLTP`; did you mean `oltp`?\n{known}"));
         assert_eq!(error("A"), format!("unknown workload `A`; did you mean `a`?\n{known}"));
         assert!(build(&plan().data(), &["a", "g"]).is_err());
+    }
+
+    #[test]
+    fn computing_a_data_set_ends_when_asked() {
+        // hours of computing each
+        let huge = Plan { records: vec![1 << 40], bytes: 1 << 50, ..plan() };
+        for name in ["d", "batch-scan"] {
+            let stop = AtomicBool::new(false);
+            std::thread::scope(|scope| {
+                let making =
+                    scope.spawn(|| build_watched(&huge.data(), &[name], &Watch { stop: &stop, note: &|_| () }).err());
+                std::thread::sleep(std::time::Duration::from_millis(100));
+                assert!(!making.is_finished(), "{name} takes longer");
+                stop.store(true, std::sync::atomic::Ordering::Relaxed);
+                assert!(matches!(making.join().unwrap(), Some(Error::Stopped)), "{name}");
+            });
+        }
+    }
+
+    #[test]
+    fn a_delimiter_that_is_no_comma_is_said() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("people.csv");
+        std::fs::write(&path, "name;age\nann;31\n").unwrap();
+        let said = std::cell::RefCell::new(Vec::new());
+        let watch = Watch { stop: &AtomicBool::new(false), note: &|text| said.borrow_mut().push(text.to_owned()) };
+        let plan = Plan { records_from: Some(path.clone()), ..plan() };
+        build_watched(&plan.data(), &["a", "batch-scan"], &watch).unwrap();
+        assert_eq!(said.into_inner(), [format!("{}: 2 columns, separated by semicolon", path.display())]);
     }
 
     #[test]

@@ -2,12 +2,14 @@
 //! workload's business.
 
 use std::path::Path;
+use std::sync::atomic::AtomicBool;
 
 use rand::rngs::SmallRng;
 use rand::{Rng, RngExt};
 
 use super::csv_records::CsvRecords;
 pub use super::csv_records::Error;
+use super::delimiter::Delimiter;
 use super::distribution::stream;
 use sealstone_store::{Field, Kind, Record};
 
@@ -39,12 +41,23 @@ impl Records {
     /// The rows of a CSV file in UTF-8 or CP949 with a header line, repeated without end. The kind of each column is
     /// inferred from all its values. The whole file is kept in memory.
     ///
+    /// - `delimiter`: what separates the fields; without it, what the file shows
+    /// - `stop`: ends the reading once it is set
+    ///
     /// # Errors
-    /// A file that cannot be read, is empty, in another encoding, without rows, ragged, or with a header that does not
-    /// name its columns; with the line number if there is one.
-    pub fn from_csv(path: &Path) -> Result<Self, Error> {
-        let csv = CsvRecords::read(path)?;
+    /// A file that cannot be read, is empty, in another encoding, without rows, ragged, with a quote that is not closed,
+    /// or with a header that does not name its columns; with the line number if there is one. [`Error::Stopped`].
+    pub fn from_csv(path: &Path, delimiter: Option<Delimiter>, stop: &AtomicBool) -> Result<Self, Error> {
+        let csv = CsvRecords::read(path, delimiter, stop)?;
         Ok(Self { fields: csv.fields(), source: Source::Csv(csv) })
+    }
+
+    /// What separates the fields in the file, if the records come from one.
+    pub fn delimiter(&self) -> Option<Delimiter> {
+        match &self.source {
+            Source::Ycsb { .. } => None,
+            Source::Csv(csv) => Some(csv.delimiter()),
+        }
     }
 
     /// Name and kind of each field.

@@ -5,20 +5,37 @@ use std::any::{Any, TypeId};
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use super::data::Data;
+use super::delimiter::Delimiter;
 use super::error::Error;
 use super::records::Records;
+use crate::count::counted;
+
+/// Who waits while workloads are made.
+pub struct Watch<'a> {
+    /// Ends the work soon after it is set.
+    pub stop: &'a AtomicBool,
+    /// Hears what the user should know about the data, in one line.
+    pub note: &'a dyn Fn(&str),
+}
 
 /// What the workloads of one comparison share, made when first needed.
 pub(super) struct Sources<'a> {
     pub(super) data: &'a Data,
+    watch: &'a Watch<'a>,
     made: RefCell<HashMap<TypeId, Arc<dyn Any + Send + Sync>>>,
 }
 
 impl<'a> Sources<'a> {
-    pub(super) fn new(data: &'a Data) -> Self {
-        Self { data, made: RefCell::default() }
+    pub(super) fn new(data: &'a Data, watch: &'a Watch<'a>) -> Self {
+        Self { data, watch, made: RefCell::default() }
+    }
+
+    /// Ends what takes long.
+    pub(super) fn stop(&self) -> &AtomicBool {
+        self.watch.stop
     }
 
     /// The one `T` of this comparison, made by `make` the first time.
@@ -42,7 +59,17 @@ impl<'a> Sources<'a> {
     pub(super) fn records(&self) -> Result<Arc<Records>, Error> {
         self.shared(|sources| {
             Ok(match &sources.data.records_from {
-                Some(path) => Records::from_csv(path)?,
+                Some(path) => {
+                    let records = Records::from_csv(path, sources.data.delimiter, sources.stop())?;
+                    let columns = records.fields().len();
+                    // the usual needs no word
+                    if let Some(delimiter) = records.delimiter().filter(|one| *one != Delimiter::Comma || columns == 1)
+                    {
+                        let (path, columns) = (path.display(), counted(columns, "column"));
+                        (sources.watch.note)(&format!("{path}: {columns}, separated by {}", delimiter.name()));
+                    }
+                    records
+                }
                 None => Records::ycsb(sources.data.seed),
             })
         })

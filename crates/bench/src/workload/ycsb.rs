@@ -16,6 +16,7 @@ use super::distribution::{AcknowledgedCounter, Latest, ScrambledZipfian, fnv, st
 use super::error::Error;
 use super::records::Records;
 use super::sources::Sources;
+use super::stopped::go_on;
 use sealstone_store::{Record, Row, Store, StoreError, Table};
 
 const fn spec(name: &'static str, description: &'static str) -> Spec {
@@ -85,7 +86,7 @@ pub(super) struct DataSet {
     count: u64,
     seed: u64,
     variants: Mutex<HashMap<usize, Arc<Growth>>>,
-    /// As it is after loading; its sum is costly, so it is taken once, and only where it is needed.
+    /// As it is after loading; its sum is costly, so it is taken once, and only if a workload needs it.
     latest: OnceLock<Latest>,
 }
 
@@ -140,6 +141,10 @@ struct Ycsb {
 pub(super) fn make(spec: &'static Spec, sources: &Sources) -> Result<Box<dyn Workload>, Error> {
     let data = sources.shared(DataSet::new)?;
     let mix = Mix::of(spec.name);
+    if mix.latest && data.latest.get().is_none() {
+        let latest = Latest::until(data.count - 1, || go_on(sources.stop()))?;
+        data.latest.set(latest).expect("workloads are made one after the other");
+    }
     let operations = sources.data.operations;
     // as in YCSB, room for twice the inserts that are expected, so that popular keys stay the same ones
     let expected_inserts = operations * sources.data.rounds as u64 * u64::from(mix.insert) / 100 * 2;
@@ -190,7 +195,7 @@ impl Workload for Ycsb {
         let growth = self.data.growth(at.variant);
         let keys = if self.mix.latest {
             let mut latest = growth.latest.lock().expect("no code that holds this lock panics");
-            let loaded = || self.data.latest.get_or_init(|| Latest::new(self.data.count - 1)).clone();
+            let loaded = || self.data.latest.get().expect("made with the workload").clone();
             let latest = latest.get_or_insert_with(loaded);
             latest.grow(growth.counter.acknowledged() - 1);
             Keys::Latest(latest.clone())

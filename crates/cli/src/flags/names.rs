@@ -2,7 +2,7 @@
 //! that owns the table decides.
 
 use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
-use sealstone_bench::workload;
+use sealstone_bench::workload::{self, Delimiter};
 use sealstone_cipher::backend::Backend;
 use sealstone_cipher::registry;
 use sealstone_stores::table;
@@ -25,6 +25,27 @@ impl TypedValueParser for Suggest {
 
     fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
         Some(Box::new((self.0)().into_iter().map(PossibleValue::new)))
+    }
+}
+
+/// A delimiter by its name or as itself; completions offer the names.
+#[derive(Clone)]
+pub(super) struct DelimiterName;
+
+impl TypedValueParser for DelimiterName {
+    type Value = Delimiter;
+
+    fn parse_ref(
+        &self,
+        command: &clap::Command,
+        argument: Option<&clap::Arg>,
+        value: &std::ffi::OsStr,
+    ) -> Result<Delimiter, clap::Error> {
+        TypedValueParser::parse_ref(&Delimiter::parse, command, argument, value)
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        Some(Box::new(Delimiter::ALL.into_iter().map(|one| PossibleValue::new(one.name()))))
     }
 }
 

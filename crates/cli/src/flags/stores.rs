@@ -34,7 +34,6 @@ impl Args for StoreFlags {
 
 fn flag(setting: &'static Setting) -> Arg {
     let flag = Arg::new(setting.name).long(setting.name).value_name(setting.value).help(setting.help);
-    let flag = flag.conflicts_with_all(setting.excludes);
     match setting.form {
         Form::Text => flag,
         Form::Bool => flag.value_parser(PossibleValuesParser::new(["true", "false"])).hide_possible_values(true),
