@@ -20,7 +20,7 @@ use crate::size::human_bytes;
 use crate::stoppable::Stoppable;
 use crate::summary::{self, Measured};
 pub use crate::work_dir::WorkDirError;
-use crate::work_dir::{WorkDir, directory_name, remove_dir};
+use crate::work_dir::{WorkDir, directory_name, remove_dir, remove_left};
 use crate::workload::{self, Position, SizedBy, Workload};
 use sealstone_store::{Engine, Store, StoreError, StoreOptions, Variant};
 
@@ -58,7 +58,8 @@ pub enum CompareError {
 
 /// Runs the comparison that `plan` describes on `engine`, and reports progress to `observer`.
 ///
-/// The stores are in `plan.keep`, or in a directory next to the results that is removed at the end. Setting `stop` ends
+/// The stores are in `plan.keep`, or in a directory next to the results that is removed at the end, or by the next run
+/// if this one is killed. Setting `stop` ends
 /// the run after the current operations: what has been measured is returned, marked as interrupted. Writes no report;
 /// that is `results` and `report`.
 ///
@@ -73,6 +74,8 @@ pub fn run(
     stop: &AtomicBool,
 ) -> Result<Results, CompareError> {
     plan.check()?;
+    // before it is looked how much room there is
+    remove_left(&plan.out, &|text| observer.note(text));
     // before data sets are computed, which takes minutes for some that fit nowhere
     let mut datasets: Vec<(&str, SizedBy)> = Vec::new();
     for name in &plan.workloads {

@@ -1,8 +1,23 @@
-//! The directories of a comparison's stores while it runs. Nothing that was there before is touched.
+//! The directories of a comparison's stores while it runs. Nothing that was there before is touched, but for the stores
+//! of a run that was killed: these are known by a file that a living run holds a lock on.
 
+use std::fs::{self, File, TryLockError};
+use std::io::{Read, Write};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
+use nix::libc::O_NOFOLLOW;
+use nix::unistd::geteuid;
+
 use crate::plan::Plan;
+
+/// What the names of the directories begin with.
+const PREFIX: &str = "stores-";
+/// The file that a run locks as long as it lives: a lock ends with its process, however that ends, and no other process
+/// takes it over with the number.
+const MARK: &str = ".sealstone-run";
+/// What the file begins with, once it is locked.
+const MARK_TEXT: &str = "the stores of a run of sealstone compare; once it has ended, the next run removes them\n";
 
 /// A directory for the stores cannot be made, is not empty, or cannot be removed.
 #[derive(Debug, thiserror::Error)]
@@ -18,6 +33,8 @@ pub struct WorkDirError {
 pub(crate) struct WorkDir {
     pub(crate) path: PathBuf,
     temporary: Option<tempfile::TempDir>,
+    /// Locked; closed with the value, after the directory is gone.
+    _mark: Option<File>,
 }
 
 impl WorkDir {
@@ -33,13 +50,14 @@ impl WorkDir {
                 let reason = "it is not empty\nname an empty or new directory; nothing in it was touched".into();
                 return Err(WorkDirError { dir: keep.clone(), reason });
             }
-            return Ok(Self { path: keep.clone(), temporary: None });
+            return Ok(Self { path: keep.clone(), temporary: None, _mark: None });
         }
         let out = &plan.out;
         std::fs::create_dir_all(out).map_err(|error| failed(out, error))?;
-        let temporary =
-            tempfile::Builder::new().prefix("stores-").tempdir_in(out).map_err(|error| failed(out, error))?;
-        Ok(Self { path: temporary.path().to_owned(), temporary: Some(temporary) })
+        let temporary = tempfile::Builder::new().prefix(PREFIX).tempdir_in(out).map_err(|error| failed(out, error))?;
+        // where a file system knows no locks, the directory is one that nobody removes
+        let mark = mark(temporary.path()).ok();
+        Ok(Self { path: temporary.path().to_owned(), temporary: Some(temporary), _mark: mark })
     }
 
     pub(crate) fn remove(self) -> Result<(), WorkDirError> {
@@ -49,6 +67,85 @@ impl WorkDir {
             reason: format!("it cannot be removed: {error}\nremove it by hand; it holds test data only"),
         })
     }
+}
+
+/// Marks `dir` as that of a living run.
+fn mark(dir: &Path) -> std::io::Result<File> {
+    let mut file = File::options().write(true).create_new(true).mode(0o600).open(dir.join(MARK))?;
+    file.lock()?;
+    // without the text it is nobody's, so there is no moment at which another run could take it for a dead one's
+    file.write_all(MARK_TEXT.as_bytes())?;
+    Ok(file)
+}
+
+/// Removes the stores that runs with results in `out` left when they were killed, and says so to `note`. Those that a
+/// server still uses are named only.
+pub(crate) fn remove_left(out: &Path, note: &dyn Fn(&str)) {
+    let Ok(entries) = fs::read_dir(out) else { return };
+    for path in entries.flatten().map(|entry| entry.path()) {
+        let Some(_mark) = left(&path) else { continue };
+        let shown = path.display();
+        let users = users(&path);
+        if users.is_empty() {
+            note(&match fs::remove_dir_all(&path) {
+                Ok(()) => format!("removed {shown}: the stores of an earlier run that was killed"),
+                Err(error) => {
+                    format!("{shown}, the stores of an earlier run that was killed, cannot be removed: {error}")
+                }
+            });
+        } else {
+            let pids: Vec<String> = users.iter().map(|(pid, _)| pid.to_string()).collect();
+            let named: Vec<String> = users.iter().map(|(pid, name)| format!("{name} ({pid})")).collect();
+            note(&format!(
+                "an earlier run that was killed left running in {shown}: {}; end with: kill {}; the next run then removes \
+                 the directory",
+                named.join(", "),
+                pids.join(" ")
+            ));
+        }
+    }
+}
+
+/// The locked mark of the directory `path`, if it is one of stores, of this user, whose run has ended.
+fn left(path: &Path) -> Option<File> {
+    let ours = |facts: &fs::Metadata| facts.uid() == geteuid().as_raw();
+    let is_named = path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(PREFIX));
+    let is_dir = fs::symlink_metadata(path).is_ok_and(|facts| facts.is_dir() && ours(&facts));
+    if !is_named || !is_dir {
+        return None;
+    }
+    let mut file = File::options().read(true).custom_flags(O_NOFOLLOW).open(path.join(MARK)).ok()?;
+    if !file.metadata().is_ok_and(|facts| facts.is_file() && ours(&facts)) {
+        return None;
+    }
+    match file.try_lock() {
+        Ok(()) => {}
+        // it lives, or nobody can know
+        Err(TryLockError::WouldBlock | TryLockError::Error(_)) => return None,
+    }
+    let mut text = String::new();
+    file.read_to_string(&mut text).ok()?;
+    (text == MARK_TEXT).then_some(file)
+}
+
+/// The processes whose command lines name a file below `dir`, as those of servers do: number and name.
+fn users(dir: &Path) -> Vec<(u32, String)> {
+    let Ok(dir) = dir.canonicalize() else { return Vec::new() };
+    let below = format!("{}/", dir.display());
+    let Ok(processes) = fs::read_dir("/proc") else { return Vec::new() };
+    let pids = processes.flatten().filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
+    let mut users: Vec<(u32, String)> = pids
+        .filter(|pid| {
+            let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+            String::from_utf8_lossy(&line).split('\0').any(|word| format!("{word}/").contains(&below))
+        })
+        .map(|pid| {
+            let name = fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
+            (pid, name.trim().to_owned())
+        })
+        .collect();
+    users.sort();
+    users
 }
 
 /// The label of a variant as a directory name: `none (2)` becomes `none-2`.
@@ -67,5 +164,103 @@ pub(crate) fn remove_dir(dir: &Path) -> Result<(), WorkDirError> {
             Err(WorkDirError { dir: dir.to_owned(), reason: format!("it cannot be removed: {error}") })
         }
         _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::RefCell;
+    use std::process::{Command, Stdio};
+
+    use super::*;
+
+    fn plan(out: &Path) -> Plan {
+        Plan { out: out.to_owned(), ..Plan::default() }
+    }
+
+    /// What a run in `out` does first; returns what it says.
+    fn removed(out: &Path) -> Vec<String> {
+        let said = RefCell::new(Vec::new());
+        remove_left(out, &|text| said.borrow_mut().push(text.to_owned()));
+        said.into_inner()
+    }
+
+    /// A directory as a run leaves it that was killed.
+    fn killed(out: &Path) -> PathBuf {
+        let mut left = WorkDir::create(&plan(out)).unwrap();
+        fs::create_dir_all(left.path.join("ycsb/none")).unwrap();
+        fs::write(left.path.join("ycsb/none/000001.log"), "x").unwrap();
+        left.temporary.take().unwrap().keep()
+    }
+
+    #[test]
+    fn stores_of_a_dead_run_are_removed_and_those_of_a_living_one_stay() {
+        let out = tempfile::tempdir().unwrap();
+        let living = WorkDir::create(&plan(out.path())).unwrap();
+        assert_eq!(removed(out.path()), Vec::<String>::new());
+        let dead = [killed(out.path()), killed(out.path())];
+        let said = removed(out.path());
+        for path in &dead {
+            let line = format!("removed {}: the stores of an earlier run that was killed", path.display());
+            assert!(said.contains(&line), "{said:?}");
+            assert!(!path.exists());
+        }
+        assert!(said.len() == 2 && living.path.is_dir());
+        living.remove().unwrap();
+        assert_eq!(fs::read_dir(out.path()).unwrap().count(), 0);
+        assert_eq!(removed(&out.path().join("not there")), Vec::<String>::new());
+    }
+
+    #[test]
+    fn whatever_is_not_surely_ours_stays() {
+        let out = tempfile::tempdir().unwrap();
+        let elsewhere = tempfile::tempdir().unwrap();
+        let make = |name: &str, mark: Option<&str>| {
+            let dir = out.path().join(name);
+            fs::create_dir(&dir).unwrap();
+            fs::write(dir.join("precious"), "x").unwrap();
+            if let Some(text) = mark {
+                fs::write(dir.join(MARK), text).unwrap();
+            }
+        };
+        make("stores-of-mine", None);
+        // between the moment at which it is made and that at which it is locked
+        make("stores-empty", Some(""));
+        make("stores-other", Some("something else"));
+        make("backup", Some(MARK_TEXT));
+        // a link to what would be removed, and a link as mark
+        std::os::unix::fs::symlink(killed(elsewhere.path()), out.path().join("stores-link")).unwrap();
+        make("stores-linked-mark", None);
+        let mark = out.path().join("backup").join(MARK);
+        std::os::unix::fs::symlink(mark, out.path().join("stores-linked-mark").join(MARK)).unwrap();
+        assert_eq!(removed(out.path()), Vec::<String>::new());
+        assert_eq!(fs::read_dir(out.path()).unwrap().count(), 6);
+        assert_eq!(fs::read_dir(elsewhere.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn a_server_that_outlived_its_run_is_named_and_keeps_its_directory() {
+        let out = tempfile::tempdir().unwrap();
+        let dead = killed(out.path());
+        let data = dead.join("ycsb/none/000001.log").canonicalize().unwrap();
+        let mut server = Command::new("tail").arg("-f").arg(data).stdout(Stdio::null()).spawn().unwrap();
+        // its command line shows only a moment after it was started
+        while users(&dead).is_empty() {
+            std::thread::yield_now();
+        }
+        let said = removed(out.path());
+        let id = server.id();
+        server.kill().unwrap();
+        server.wait().unwrap();
+        assert_eq!(
+            said,
+            [format!(
+                "an earlier run that was killed left running in {}: tail ({id}); end with: kill {id}; the next run then \
+                 removes the directory",
+                dead.display()
+            )]
+        );
+        assert_eq!(removed(out.path()).len(), 1);
+        assert!(!dead.exists());
     }
 }

@@ -492,3 +492,31 @@ fn ctrl_c_ends_the_computing_of_data_at_once() {
     let left: Vec<_> = fs::read_dir(dir.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     assert_eq!(left, ["tiny.csv"]);
 }
+
+#[test]
+fn stores_of_a_killed_run_are_removed_by_the_next() {
+    let dir = empty();
+    let endless = ["--workloads", "c", "--ciphers", "none", "--rounds", "1000", "--slice-ms", "20"];
+    let mut command = sealstone(dir.path(), &[&["compare", "--records", "2k"], &endless[..]].concat());
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut lines = BufReader::new(child.stderr.take().unwrap()).lines().map(Result::unwrap);
+    assert!(lines.any(|line| line.contains("measuring c")));
+    let out = dir.path().join("sealstone-results");
+    let stores = || {
+        let names = fs::read_dir(&out).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+        names.filter(|name| name.starts_with("stores-")).collect::<Vec<_>>()
+    };
+    let [left] = &stores()[..] else { panic!("{:?}", stores()) };
+    // a second run beside the living one leaves its stores alone
+    let short = ["--workloads", "c", "--ciphers", "none"];
+    let beside = run(&mut compare(dir.path(), &short));
+    assert!(beside.code == Some(0) && !beside.stderr.contains("removed"), "{}", beside.stderr);
+    assert_eq!(stores(), [left.clone()]);
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert_eq!(stores(), [left.clone()]);
+    let next = run(&mut compare(dir.path(), &short));
+    let removed = format!("note: removed sealstone-results/{left}: the stores of an earlier run that was killed");
+    assert!(next.code == Some(0) && next.stderr.lines().any(|line| line == removed), "{}", next.stderr);
+    assert_eq!(stores(), Vec::<String>::new());
+}
