@@ -64,7 +64,7 @@ compare: setup $(COMPARE_SETUP)
 	cargo build --release --locked --package sealstone-cli $(COMPARE_FEATURES) $(FEATURES)
 	@"$$CARGO_TARGET_DIR/release/sealstone" compare $(ARGS)
 
-test: setup setup-valgrind setup-rivals setup-kmip setup-mongod setup-wiredtiger setup-lints
+test: setup setup-deb setup-shells setup-valgrind setup-rivals setup-kmip setup-mongod setup-wiredtiger setup-lints
 	@cargo run --quiet --locked --package xtask -- test
 
 # each builds everything once more, beside the other builds
@@ -101,6 +101,13 @@ setup-wiredtiger:
 
 rivals: setup setup-rivals
 	cargo run --release --locked --package sealstone-rivals -- $(ARGS)
+setup-deb:
+	@sh dev/setup.sh deb
+
+# what reads the manual and the completions in tests
+setup-shells:
+	@sh dev/setup.sh shells
+
 
 # the times last: they want a quiet machine
 constant-time: setup-valgrind

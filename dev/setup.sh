@@ -2,8 +2,9 @@
 # Installs what a build needs and this machine lacks: a C++ compiler and RocksDB (argument `system`), what builds
 # RocksDB from source (argument `bundled`), the libraries to compare ciphers with (argument `rivals`), the valgrind that
 # a test runs itself under (argument `valgrind`), or the servers that tests start: key servers (argument `kmip`), a
-# mongod (argument `mongod`), WiredTiger's own program (argument `wiredtiger`). Prints what it does; does nothing, and
-# needs no network, if everything is installed.
+# mongod (argument `mongod`), WiredTiger's own program (argument `wiredtiger`); what makes a Debian package (argument
+# `deb`) and tries it (argument `test-deb`), and what reads the manual and the completions in tests (argument `shells`).
+# Prints what it does; does nothing, and needs no network, if everything is installed.
 set -eu
 
 engine=${1:-system}
@@ -83,6 +84,18 @@ rivals)
 valgrind)
 	optional='the test that needs it will be skipped'
 	command -v valgrind >/dev/null 2>&1 || missing="$missing valgrind"
+	;;
+deb)
+	optional='no Debian package can be made'
+	command -v dpkg-shlibdeps >/dev/null 2>&1 || missing="$missing dpkg-dev"
+	command -v strip >/dev/null 2>&1 || missing="$missing binutils"
+	;;
+test-deb) command -v debootstrap >/dev/null 2>&1 || missing="$missing debootstrap" ;;
+shells)
+	optional='the tests that need them will be skipped'
+	for program in mandoc zsh fish; do
+		command -v $program >/dev/null 2>&1 || missing="$missing $program"
+	done
 	;;
 kmip)
 	optional='the tests that need it will be skipped'

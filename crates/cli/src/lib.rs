@@ -15,6 +15,7 @@ mod keys;
 #[cfg(feature = "lab")]
 mod lab;
 mod listing;
+mod manual;
 mod message;
 #[cfg(feature = "mongodb")]
 mod mongo;
@@ -48,6 +49,11 @@ pub fn definition() -> clap::Command {
 /// answer (damage found), 2 an error.
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     let arguments: Vec<OsString> = arguments.into_iter().collect();
+    match shell::complete(&arguments) {
+        Ok(true) => return ExitCode::SUCCESS,
+        Ok(false) => {}
+        Err(error) => return message::exit_code(Err(error)),
+    }
     let parsed = definition().try_get_matches_from(&arguments).and_then(|found| Sealstone::from_arg_matches(&found));
     let outcome = match parsed {
         Ok(parsed) => dispatch(parsed.command),

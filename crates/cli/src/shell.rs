@@ -1,18 +1,42 @@
-//! `sealstone completions` and `sealstone man`: made from the same definition as the flags themselves.
+//! `sealstone completions`, what shells ask while a line is typed, and `sealstone man`: from the same definition as the
+//! flags themselves. Not here: how a manual page is laid out (`manual`).
 
+use std::ffi::OsString;
 use std::fs;
 
 use anyhow::Context;
+use clap_complete::CompleteEnv;
+use clap_complete::env::Shells;
 
 use crate::flags::{self, CompletionsFlags, ManFlags};
+use crate::manual;
 use crate::message::{Answer, print, say};
 
-/// Writes the completion script of one shell to stdout.
+/// The variable by which a shell asks for the completions of a line, instead of running it.
+const VARIABLE: &str = "SEALSTONE_COMPLETE";
+/// What a shell completes, and whom it asks.
+const PROGRAM: &str = "sealstone";
+
+/// Writes the completion script of one shell to stdout. It asks this program at each completion, so that values after a
+/// comma are completed too, which the shells' own rules cannot express.
 pub(crate) fn completions(flags: &CompletionsFlags) -> anyhow::Result<Answer> {
+    let shells = Shells::builtins();
+    let name = flags.shell.to_string();
+    let shell = shells.completer(&name).with_context(|| format!("no completions for {name}"))?;
     let mut script = Vec::new();
-    clap_complete::generate(flags.shell, &mut flags::definition(), "sealstone", &mut script);
+    shell.write_registration(VARIABLE, PROGRAM, PROGRAM, PROGRAM, &mut script).context("completion script")?;
     print(&String::from_utf8(script).context("completion script")?)?;
     Ok(Answer::Done)
+}
+
+/// Answers a shell that asks how `arguments` may go on; whether one did.
+///
+/// # Errors
+/// A shell that is not known, or does not listen.
+pub(crate) fn complete(arguments: &[OsString]) -> anyhow::Result<bool> {
+    let here = std::env::current_dir().ok();
+    let answer = CompleteEnv::with_factory(flags::definition).var(VARIABLE).bin(PROGRAM).completer(PROGRAM);
+    Ok(answer.try_complete(arguments, here.as_deref())?)
 }
 
 /// Writes the manual page to stdout, or the pages of all commands into a folder.
@@ -20,15 +44,13 @@ pub(crate) fn manual(flags: &ManFlags) -> anyhow::Result<Answer> {
     match &flags.out {
         Some(dir) => {
             fs::create_dir_all(dir).with_context(|| format!("cannot make the folder {}", dir.display()))?;
-            clap_mangen::generate_to(flags::definition(), dir)
-                .with_context(|| format!("cannot write manual pages into {}", dir.display()))?;
+            for (name, page) in manual::pages(flags::definition()) {
+                let path = dir.join(name);
+                fs::write(&path, page).with_context(|| format!("cannot write the manual page {}", path.display()))?;
+            }
             say(&format!("manual pages are in {}; try: man {}/sealstone.1", dir.display(), dir.display()));
         }
-        None => {
-            let mut page = Vec::new();
-            clap_mangen::Man::new(flags::definition()).render(&mut page).context("manual page")?;
-            print(&String::from_utf8(page).context("manual page")?)?;
-        }
+        None => print(&manual::page(flags::definition()))?,
     }
     Ok(Answer::Done)
 }

@@ -418,25 +418,6 @@ fn every_command_has_help_with_examples_within_the_screen() {
 }
 
 #[test]
-fn completions_and_manual_pages_are_made() {
-    let dir = empty();
-    for shell in ["bash", "elvish", "fish", "powershell", "zsh"] {
-        let script = run(&mut sealstone(dir.path(), &["completions", shell])).done();
-        assert!(script.contains("records-from") && script.contains("aria-256"), "{shell}");
-    }
-    // a shell that is there reads the script without complaint
-    let script = run(&mut sealstone(dir.path(), &["completions", "bash"])).done();
-    fs::write(dir.path().join("sealstone.bash"), script).unwrap();
-    assert!(Command::new("bash").args(["-n", "sealstone.bash"]).current_dir(dir.path()).status().unwrap().success());
-    let page = run(&mut sealstone(dir.path(), &["man"])).done();
-    assert!(page.contains(".TH sealstone 1"), "{page}");
-    run(&mut sealstone(dir.path(), &["man", "--out", "man"])).done();
-    let compare = fs::read_to_string(dir.path().join("man/sealstone-compare.1")).unwrap();
-    assert!(compare.contains("slice\\-ms"), "{compare}");
-    assert!(dir.path().join("man/sealstone-rest-verify.1").is_file());
-}
-
-#[test]
 fn a_reader_who_leaves_is_no_error() {
     let dir = empty();
     for arguments in [&["ciphers"][..], &["man"], &["completions", "bash"], &["compare", "--help"]] {
