@@ -4,8 +4,11 @@
 ENGINE ?= system
 # more flags for `make compare`, such as ARGS="--ciphers none,aria-256"
 ARGS ?=
-# where `make install` puts the command (bin) and what MongoDB loads (lib/sealstone, where the command looks for it)
+# where `make install` puts the command (bin), what MongoDB loads (lib/sealstone, where the command looks for it), manual
+# and completions (share)
 CARGO_ROOT := $(or $(CARGO_INSTALL_ROOT),$(CARGO_HOME),$(HOME)/.cargo)
+# where `make deb` puts the package
+PACKAGES ?= $(CARGO_TARGET_DIR)/packages
 # for `make constant-time`: calls a measurement, and ciphers, such as CALLS="1000000 aes-256"
 CALLS ?= 200000
 # for `make fuzz`: what to check (a file of dev/fuzz/fuzz_targets), and how many seconds long
@@ -55,7 +58,9 @@ help:
 	@echo 'make miri               unsafe Rust of the ciphers under Miri, on the backends that it can run'
 	@echo 'make fuzz               look for inputs on which backends differ, or a damaged file opens; TARGET=ciphers, seals or kmip, SECONDS=60'
 	@echo 'make sanitize           what crosses a language boundary under AddressSanitizer and ThreadSanitizer'
-	@echo 'make install            install the command sealstone with cargo, and the extension that MongoDB loads'
+	@echo 'make install            install the command sealstone, its manual and completions, and the extension that MongoDB loads'
+	@echo 'make deb                a Debian package of the same, with manual pages and completions; prints its path'
+	@echo 'make test-deb           install that package into a fresh Debian and use it there (as root)'
 	@echo 'make soak               plain and sealed RocksDB on a disk that loses what was not synced; MINUTES=10, or SEED=17 to replay one'
 	@echo 'make clean              remove what was built'
 	@echo 'ENGINE=bundled          with compare and install: build RocksDB from source instead of linking the system library'
@@ -63,12 +68,12 @@ help:
 compare: setup $(COMPARE_SETUP)
 	cargo build --release --locked --package sealstone-cli $(COMPARE_FEATURES) $(FEATURES)
 	@"$$CARGO_TARGET_DIR/release/sealstone" compare $(ARGS)
+	@$(MAKE) say-install
 
 test: setup setup-deb setup-shells setup-valgrind setup-rivals setup-kmip setup-mongod setup-wiredtiger setup-lints
 	@cargo run --quiet --locked --package xtask -- test
 
 # each builds everything once more, beside the other builds
-	@$(MAKE) say-install
 sanitize: setup setup-wiredtiger
 	@sh dev/sanitize.sh address
 	@sh dev/sanitize.sh thread
@@ -77,13 +82,31 @@ sanitize: setup setup-wiredtiger
 say-install:
 	@command -v sealstone >/dev/null || echo 'the command sealstone is not installed; install it with: make install' >&2
 
-install: setup
-	cargo install --locked --path crates/cli --root "$(CARGO_ROOT)" $(subst sealstone-cli/,,$(FEATURES))
+# what dev/install.sh installs
+installable: setup
+	cargo build --release --locked --package sealstone-cli $(FEATURES)
 	cargo build --release --locked --package sealstone-wiredtiger
-	@install -D "$$CARGO_TARGET_DIR/release/libsealstone_wiredtiger.so" "$(CARGO_ROOT)/lib/sealstone/libsealstone_wiredtiger.so"
+
+install: installable
+	@sh dev/install.sh "$$CARGO_TARGET_DIR/release" "$(CARGO_ROOT)"
+	@command -v sealstone >/dev/null || echo 'sealstone is in $(CARGO_ROOT)/bin, which is not on PATH; add it: export PATH="$(CARGO_ROOT)/bin:$$PATH"' >&2
+
+deb: setup-deb installable
+	@sh dev/deb.sh "$$CARGO_TARGET_DIR/release" "$(PACKAGES)"
+
+test-deb: deb
+	@sh dev/setup.sh test-deb
+	@sh dev/test-deb.sh "$$(ls -t "$(PACKAGES)"/sealstone_*.deb | head -n 1)"
 
 setup:
 	@sh dev/setup.sh $(ENGINE)
+
+setup-deb:
+	@sh dev/setup.sh deb
+
+# what reads the manual and the completions in tests
+setup-shells:
+	@sh dev/setup.sh shells
 
 setup-rivals:
 	@sh dev/setup.sh rivals
@@ -101,13 +124,6 @@ setup-wiredtiger:
 
 rivals: setup setup-rivals
 	cargo run --release --locked --package sealstone-rivals -- $(ARGS)
-setup-deb:
-	@sh dev/setup.sh deb
-
-# what reads the manual and the completions in tests
-setup-shells:
-	@sh dev/setup.sh shells
-
 
 # the times last: they want a quiet machine
 constant-time: setup-valgrind

@@ -1,0 +1,65 @@
+#!/bin/sh
+# Makes a Debian package of what was built, for the release of Debian that this machine runs; prints its path.
+# usage: deb.sh DIRECTORY-OF-THE-BUILD DIRECTORY-FOR-THE-PACKAGE
+set -eu
+
+source=$(cd "$(dirname "$0")/.." && pwd)
+built=$(cd "$1" && pwd)
+mkdir -p "$2"
+out=$(cd "$2" && pwd)
+umask 022
+
+version=$(sed -n 's/^version = "\(.*\)"$/\1/p' "$source/Cargo.toml" | head -n 1)
+architecture=$(dpkg --print-architecture)
+# the same commit makes the same package
+SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git -C "$source" log -1 --format=%ct 2>/dev/null || date +%s)}
+export SOURCE_DATE_EPOCH
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+tree=$work/tree
+mkdir -p "$tree/DEBIAN" "$work/debian"
+sh "$source/dev/install.sh" "$built" "$tree/usr"
+strip --strip-unneeded "$tree/usr/bin/sealstone"
+for library in "$tree"/usr/lib/sealstone/*.so; do
+	strip --strip-unneeded "$library"
+done
+
+# as Debian's policy wants them: pages compressed, one file of licences, completions of zsh where its own are
+gzip -9n "$tree"/usr/share/man/man1/*.1
+mkdir -p "$tree/usr/share/zsh/vendor-completions"
+mv "$tree/usr/share/zsh/site-functions/_sealstone" "$tree/usr/share/zsh/vendor-completions/_sealstone"
+rmdir "$tree/usr/share/zsh/site-functions"
+doc=$tree/usr/share/doc/sealstone
+{
+	printf 'Format: https://www.debian.org/doc/packaging-manuals/copyright-format/1.0/\n'
+	printf 'Upstream-Name: sealstone\n\nFiles: *\nCopyright: the contributors of Sealstone\nLicense: MIT or Apache-2.0\n'
+	printf ' The texts are beside this file. The Rust crates that are linked in have licences of their own,\n'
+	printf ' which Cargo.lock of the source leads to.\n'
+} >"$doc/copyright"
+
+# what the program and the libraries are linked with, by the packages of this machine
+printf 'Source: sealstone\n\nPackage: sealstone\nArchitecture: any\n' >"$work/debian/control"
+depends=$(cd "$work" && dpkg-shlibdeps -O tree/usr/bin/sealstone tree/usr/lib/sealstone/*.so 2>"$work/said") || {
+	cat "$work/said" >&2
+	exit 2
+}
+cat >"$tree/DEBIAN/control" <<CONTROL
+Package: sealstone
+Version: $version
+Architecture: $architecture
+Maintainer: the contributors of Sealstone <sealstone@localhost>
+Installed-Size: $(du -sk --exclude=DEBIAN "$tree" | cut -f 1)
+Depends: ${depends#shlibs:Depends=}
+Recommends: man-db
+Suggests: bash-completion
+Section: database
+Priority: optional
+Description: encrypt a data store with the cipher you choose, and measure the cost
+ Seals the files of RocksDB and MongoDB with AES, ARIA, SEED, LEA and other
+ ciphers, so that any changed byte is an error; rotates keys; and reports, with
+ confidence intervals, what each choice costs under your workload.
+CONTROL
+package=$out/sealstone_${version}_$architecture.deb
+dpkg-deb --root-owner-group --build "$tree" "$package" >/dev/null
+echo "$package"

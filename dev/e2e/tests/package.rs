@@ -1,0 +1,100 @@
+//! What `make install` and `make deb` make of a build: that all of it is there, and works from there.
+//!
+//! Not here: a fresh Debian (`make test-deb`).
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use sealstone_e2e::binary;
+use sealstone_e2e::transcript::{plain, run};
+use tempfile::TempDir;
+
+/// A directory as cargo leaves it, with the program and the extension under test.
+fn build() -> TempDir {
+    let dir = tempfile::tempdir().unwrap();
+    fs::copy(binary::sealstone(), dir.path().join("sealstone")).unwrap();
+    let extension = binary::wiredtiger_extension();
+    fs::copy(extension, dir.path().join(extension.file_name().unwrap())).unwrap();
+    dir
+}
+
+fn script(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(name)
+}
+
+/// That the installation below `root` is whole.
+fn works(root: &Path) {
+    for file in [
+        "bin/sealstone",
+        "lib/sealstone/libsealstone_wiredtiger.so",
+        "share/bash-completion/completions/sealstone",
+        "share/fish/vendor_completions.d/sealstone.fish",
+        "share/doc/sealstone/README.md",
+        "share/doc/sealstone/docs/guide/keys.md",
+    ] {
+        assert!(root.join(file).is_file(), "{file} is missing");
+    }
+    let man = fs::read_dir(root.join("share/man/man1")).unwrap().count();
+    assert!(man > 20, "{man} manual pages");
+    let dir = tempfile::tempdir().unwrap();
+    let installed = |arguments: &[&str]| {
+        run(plain(&root.join("bin/sealstone"), dir.path(), arguments).env_remove("SEALSTONE_WT_EXTENSION")).done()
+    };
+    assert!(installed(&["--version"]).starts_with("sealstone "));
+    installed(&["keys", "new", "store.key"]);
+    let options = installed(&["mongo", "config", "--dbpath", "db", "--key", "store.key"]);
+    let extension = root.canonicalize().unwrap().join("lib/sealstone/libsealstone_wiredtiger.so");
+    assert!(options.contains(extension.to_str().unwrap()), "{options}");
+}
+
+#[test]
+fn an_installation_is_whole() {
+    let (built, root) = (build(), tempfile::tempdir().unwrap());
+    let install = || run(Command::new("sh").arg(script("install.sh")).arg(built.path()).arg(root.path())).done();
+    install();
+    works(root.path());
+    // over an older one
+    install();
+    works(root.path());
+    assert!(root.path().join("share/zsh/site-functions/_sealstone").is_file());
+}
+
+#[test]
+fn a_package_installs_and_runs() {
+    for program in ["dpkg-deb", "dpkg-shlibdeps", "strip"] {
+        if !Command::new(program).arg("--version").output().is_ok_and(|output| output.status.success()) {
+            println!("SKIP: package: {program} is not installed");
+            return;
+        }
+    }
+    let (built, out) = (build(), tempfile::tempdir().unwrap());
+    let mut make = Command::new("sh");
+    // compressing takes most of the time
+    make.arg(script("deb.sh")).arg(built.path()).arg(out.path()).env("DPKG_DEB_COMPRESSOR_TYPE", "none");
+    let made = run(&mut make).done();
+    let package = made.trim_end();
+    let field = |name: &str| run(Command::new("dpkg-deb").args(["--field", package, name])).done();
+    assert_eq!(field("Version").trim(), env!("CARGO_PKG_VERSION"));
+    let depends = field("Depends");
+    assert!(depends.contains("libc6 (>= ") && depends.contains("librocksdb"), "{depends}");
+    let root = tempfile::tempdir().unwrap();
+    for dir in ["var/lib/dpkg/updates", "var/lib/dpkg/info"] {
+        fs::create_dir_all(root.path().join(dir)).unwrap();
+    }
+    fs::write(root.path().join("var/lib/dpkg/status"), "").unwrap();
+    let dpkg = |arguments: &[&str]| {
+        let mut command = Command::new("dpkg");
+        command.arg(format!("--root={}", root.path().display()));
+        // its dependencies are on this machine, not in that root
+        command.args(["--force-depends", "--force-not-root", "--force-script-chrootless"]);
+        let path = format!("{}:/usr/sbin:/sbin", std::env::var("PATH").unwrap_or_default());
+        run(command.args(arguments).env("PATH", path))
+    };
+    dpkg(&["--install", package]).done();
+    works(&root.path().join("usr"));
+    let page = root.path().join("usr/share/man/man1/sealstone-compare.1.gz");
+    assert!(page.is_file() && root.path().join("usr/share/zsh/vendor-completions/_sealstone").is_file());
+    dpkg(&["--remove", "sealstone"]).done();
+    assert!(!root.path().join("usr/bin").exists() && !root.path().join("usr/lib").exists());
+}

@@ -1,0 +1,29 @@
+#!/bin/sh
+# Installs what was built: the one list of files of `make install` and `make deb`.
+# usage: install.sh DIRECTORY-OF-THE-BUILD ROOT, such as target/release ~/.cargo
+set -eu
+
+built=$1
+root=$2
+source=$(cd "$(dirname "$0")/.." && pwd)
+
+install -D "$built/sealstone" "$root/bin/sealstone"
+# where the command looks for it
+install -D -m 644 "$built/libsealstone_wiredtiger.so" "$root/lib/sealstone/libsealstone_wiredtiger.so"
+
+mkdir -p "$root/share/man/man1"
+"$root/bin/sealstone" man --out "$root/share/man/man1" 2>/dev/null
+chmod 644 "$root"/share/man/man1/sealstone*.1
+
+completions() {
+	mkdir -p "$root/share/$2"
+	"$root/bin/sealstone" completions "$1" >"$root/share/$2/$3"
+}
+completions bash bash-completion/completions sealstone
+completions zsh zsh/site-functions _sealstone
+completions fish fish/vendor_completions.d sealstone.fish
+
+(cd "$source" && find README.md SECURITY.md docs results -type f ! -name '*.csv') | while read -r page; do
+	install -D -m 644 "$source/$page" "$root/share/doc/sealstone/$page"
+done
+install -D -m 644 -t "$root/share/doc/sealstone" "$source/LICENSE-MIT" "$source/LICENSE-APACHE"

@@ -1,0 +1,52 @@
+#!/bin/sh
+# Installs a package into a fresh Debian and uses it there. Needs root, for a root directory of its own (debootstrap), and
+# Debian's mirror.
+# usage: test-deb.sh PACKAGE
+set -eu
+
+package=$1
+[ "$(id -u)" -eq 0 ] || { echo 'test-deb: a root directory needs root: sudo make test-deb' >&2 && exit 2; }
+release=$(. /etc/os-release && echo "$VERSION_CODENAME")
+mirror=$(apt-get indextargets --format '$(SITE)' 'Created-By: Packages' "Codename: $release" | head -n 1)
+fresh=$(mktemp -d)
+cleanup() {
+	umount "$fresh/proc" 2>/dev/null || true
+	rm -rf --one-file-system "$fresh"
+}
+trap cleanup EXIT
+
+echo "test-deb: making a fresh Debian ($release from ${mirror:-its usual mirror})" >&2
+# shellcheck disable=SC2086
+debootstrap --variant=minbase "$release" "$fresh" ${mirror:-} >"$fresh.log" 2>&1 || { tail "$fresh.log" >&2 && exit 2; }
+rm -f "$fresh.log"
+mount -t proc proc "$fresh/proc"
+cp "$package" "$fresh/sealstone.deb"
+
+within() {
+	chroot "$fresh" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C.UTF-8 DEBIAN_FRONTEND=noninteractive "$@"
+}
+# what the machine uses to reach the mirror
+for file in /etc/resolv.conf /etc/hosts; do
+	[ ! -e "$file" ] || cp -L "$file" "$fresh$file"
+done
+cp -a /etc/apt/apt.conf.d/. "$fresh/etc/apt/apt.conf.d/" 2>/dev/null || true
+within apt-get install -y -qq --no-install-recommends /sealstone.deb >/dev/null
+echo 'test-deb: installed; now using it' >&2
+within sealstone --version
+within sealstone keys new /root/store.key >/dev/null
+within sealstone compare --quiet --records 2k --operations 500 --rounds 1 --pairs 6 --slice-ms 1 --workloads a \
+	--ciphers none,aria-256 --key /root/store.key --keep /root/kept --out /root/out >/dev/null
+within sealstone rest verify /root/kept/ycsb/aria-256 --key /root/store.key | tail -n 1
+# it finds the extension that was installed with it, and the extension finds the libraries that it needs
+within sealstone mongo config --dbpath /root/db --key /root/store.key | grep -q /usr/lib/sealstone/libsealstone_wiredtiger.so
+if within ldd /usr/bin/sealstone /usr/lib/sealstone/libsealstone_wiredtiger.so | grep 'not found'; then exit 1; fi
+for page in sealstone sealstone-compare sealstone-rest-verify; do
+	# dpkg leaves pages out of small installations, but lists them
+	within dpkg -L sealstone | grep -qx "/usr/share/man/man1/$page.1.gz"
+done
+within apt-get remove -y -qq sealstone >/dev/null
+if within sh -c 'find /usr -name "*sealstone*" | grep .'; then
+	echo 'test-deb: files remain after removal' >&2
+	exit 1
+fi
+echo 'test-deb: passed'
