@@ -23,7 +23,7 @@ mount -t proc proc "$fresh/proc"
 cp "$package" "$fresh/sealstone.deb"
 
 within() {
-	chroot "$fresh" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C.UTF-8 DEBIAN_FRONTEND=noninteractive "$@"
+	chroot "$fresh" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/tmp LC_ALL=C.UTF-8 DEBIAN_FRONTEND=noninteractive "$@"
 }
 # what the machine uses to reach the mirror
 for file in /etc/resolv.conf /etc/hosts; do
@@ -33,12 +33,12 @@ cp -a /etc/apt/apt.conf.d/. "$fresh/etc/apt/apt.conf.d/" 2>/dev/null || true
 within apt-get install -y -qq --no-install-recommends /sealstone.deb >/dev/null
 echo 'test-deb: installed; now using it' >&2
 within sealstone --version
-within sealstone keys new /root/store.key >/dev/null
+within sealstone keys new /tmp/store.key >/dev/null
 within sealstone compare --quiet --records 2k --operations 500 --rounds 1 --pairs 6 --slice-ms 1 --workloads a \
-	--ciphers none,aria-256 --key /root/store.key --keep /root/kept --out /root/out >/dev/null
-within sealstone rest verify /root/kept/ycsb/aria-256 --key /root/store.key | tail -n 1
+	--ciphers none,aria-256 --key /tmp/store.key --keep /tmp/kept --out /tmp/out >/dev/null
+within sealstone rest verify /tmp/kept/ycsb/aria-256 --key /tmp/store.key | tail -n 1
 # it finds the extension that was installed with it, and the extension finds the libraries that it needs
-within sealstone mongo config --dbpath /root/db --key /root/store.key | grep -q /usr/lib/sealstone/libsealstone_wiredtiger.so
+within sealstone mongo config --dbpath /tmp/db --key /tmp/store.key | grep -q /usr/lib/sealstone/libsealstone_wiredtiger.so
 if within ldd /usr/bin/sealstone /usr/lib/sealstone/libsealstone_wiredtiger.so | grep 'not found'; then exit 1; fi
 for page in sealstone sealstone-compare sealstone-rest-verify; do
 	# dpkg leaves pages out of small installations, but lists them

@@ -1,5 +1,5 @@
-//! Counts: in words, and as people write them in settings: `5000`, `1_000_000`, `100k`, `2.5M`. Not here: sizes in bytes
-//! (`size`).
+//! Counts: in words, and as people write them in settings: `5000`, `1_000_000`, `100k`, `2.5M`. Not here: sizes in
+//! bytes (`size`).
 
 use std::fmt;
 

@@ -97,8 +97,8 @@ pub(crate) fn remove_left(out: &Path, note: &dyn Fn(&str)) {
             let pids: Vec<String> = users.iter().map(|(pid, _)| pid.to_string()).collect();
             let named: Vec<String> = users.iter().map(|(pid, name)| format!("{name} ({pid})")).collect();
             note(&format!(
-                "an earlier run that was killed left running in {shown}: {}; end with: kill {}; the next run then removes \
-                 the directory",
+                "an earlier run that was killed left running in {shown}: {}; end with: kill {}; the next run then \
+                 removes the directory",
                 named.join(", "),
                 pids.join(" ")
             ));
@@ -255,8 +255,8 @@ mod tests {
         assert_eq!(
             said,
             [format!(
-                "an earlier run that was killed left running in {}: tail ({id}); end with: kill {id}; the next run then \
-                 removes the directory",
+                "an earlier run that was killed left running in {}: tail ({id}); end with: kill {id}; the next run \
+                 then removes the directory",
                 dead.display()
             )]
         );

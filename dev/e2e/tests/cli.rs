@@ -492,10 +492,10 @@ fn stores_of_a_killed_run_are_removed_by_the_next() {
     let short = ["--workloads", "c", "--ciphers", "none"];
     let beside = run(&mut compare(dir.path(), &short));
     assert!(beside.code == Some(0) && !beside.stderr.contains("removed"), "{}", beside.stderr);
-    assert_eq!(stores(), [left.clone()]);
+    assert_eq!(stores(), std::slice::from_ref(left));
     child.kill().unwrap();
     child.wait().unwrap();
-    assert_eq!(stores(), [left.clone()]);
+    assert_eq!(stores(), std::slice::from_ref(left));
     let next = run(&mut compare(dir.path(), &short));
     let removed = format!("note: removed sealstone-results/{left}: the stores of an earlier run that was killed");
     assert!(next.code == Some(0) && next.stderr.lines().any(|line| line == removed), "{}", next.stderr);

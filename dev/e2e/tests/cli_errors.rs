@@ -184,7 +184,8 @@ fn a_settings_file_is_wrong_with_its_line() {
         (
             "recods = 5\n",
             "plan.toml:1: unknown setting \"recods\"; did you mean records?\n  settings: accel, against, baseline, \
-             bytes, cache, ciphers, delimiter, fail-if, keep, key, margin, nodes, operations, out, pairs, passphrase-file, \
+             bytes, cache, ciphers, delimiter, fail-if, keep, key, margin, nodes, operations, out, pairs, \
+             passphrase-file, \
              policy, records, records-from, rounds, seed, \
              slice-ms, \
              store, stores, target, threads, workloads\n",
@@ -214,23 +215,26 @@ fn a_csv_file_is_wrong_with_its_line() {
         (b"a,b\n1,\xff\xfe\n", "people.csv, line 2: not UTF-8\n  save the whole file as UTF-8 or as CP949\n".into()),
         (
             b"a;b\n1;2\n3\n",
-            "people.csv, line 3: 1 field, the header has 2\n  add or remove fields there, or quote a field that holds a \
-             semicolon\n"
+            "people.csv, line 3: 1 field, the header has 2\n  add or remove fields there, or quote a field that holds \
+             a semicolon\n"
                 .into(),
         ),
         (
             b"a,b\n1,2\n3,\"4\n5,6\n",
-            "people.csv, line 3: the quote that opens here is never closed\n  close it, or write a quote within a value \
-             twice: \"\"\n"
+            "people.csv, line 3: the quote that opens here is never closed\n  close it, or write a quote within a \
+             value twice: \"\"\n"
                 .into(),
         ),
         (
             b"a,b;c\n1,2;3\n",
-            "people.csv, line 1: it is not clear what separates the fields: by comma there are 2, by semicolon there are \
-             2\n  name it, such as: --delimiter comma\n"
+            "people.csv, line 1: it is not clear what separates the fields: by comma there are 2, by semicolon there \
+             are 2\n  name it, such as: --delimiter comma\n"
                 .into(),
         ),
-        (b"a,b\n1,\0\n", "people.csv, line 2: a zero byte\n  is this a text file? save it as UTF-8 or as CP949\n".into()),
+        (
+            b"a,b\n1,\0\n",
+            "people.csv, line 2: a zero byte\n  is this a text file? save it as UTF-8 or as CP949\n".into(),
+        ),
         (b"a,b\n", "people.csv has a header line and no records\n  write one record per line below it\n".into()),
     ] {
         fs::write(dir.path().join("people.csv"), content).unwrap();

@@ -1,5 +1,6 @@
-//! Setting up on a fresh machine. `dev/apt.sh`, through which everything is installed, waits for an apt that is at work:
-//! with the real apt-get, in a root directory of its own, with a package of its own. `make compare` says how to install.
+//! Setting up on a fresh machine. `dev/apt.sh`, through which everything is installed, waits for an apt that is at
+//! work: with the real apt-get, in a root directory of its own, with a package of its own. `make compare` says how to
+//! install.
 //!
 //! Not here: what is installed (`dev/setup.sh`).
 

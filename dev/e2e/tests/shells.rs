@@ -1,5 +1,5 @@
-//! Completions as the shells themselves make them, with a key press on a terminal, and manual pages as their readers see
-//! them.
+//! Completions as the shells themselves make them, with a key press on a terminal, and manual pages as their readers
+//! see them.
 
 use std::fs;
 use std::io::Write;

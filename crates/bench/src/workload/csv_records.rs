@@ -100,7 +100,7 @@ pub enum Error {
     #[error(
         "{}, line 1: it is not clear what separates the fields: {}\nname it, such as: --delimiter {}",
         path.display(),
-        choices.iter().map(|(one, fields)| format!("by {} there are {fields}", one.name())).collect::<Vec<_>>().join(", "),
+        counts(choices),
         choices[0].0.name()
     )]
     Ambiguous {
@@ -111,7 +111,8 @@ pub enum Error {
     },
     /// A quote without its end.
     #[error(
-        "{}, line {line}: the quote that opens here is never closed\nclose it, or write a quote within a value twice: \"\"",
+        "{}, line {line}: the quote that opens here is never closed\n\
+         close it, or write a quote within a value twice: \"\"",
         path.display()
     )]
     OpenQuote {
@@ -159,6 +160,12 @@ pub enum Error {
         /// The file.
         path: PathBuf,
     },
+}
+
+/// Into how many fields each of `choices` separates a line, in words.
+fn counts(choices: &[(Delimiter, usize)]) -> String {
+    let words = choices.iter().map(|(one, fields)| format!("by {} there are {fields}", one.name()));
+    words.collect::<Vec<_>>().join(", ")
 }
 
 /// All records of a file, values back to back.
@@ -504,8 +511,8 @@ mod tests {
         let csv = read(b"a;b\n1,5;2,5\n").unwrap();
         assert_eq!((csv.delimiter(), value(&csv, 0, 0)), (Delimiter::Semicolon, "1,5"));
         let text = b"a,b;c\n1,2;3\n";
-        let unclear = "FILE, line 1: it is not clear what separates the fields: by comma there are 2, by semicolon there \
-                       are 2\nname it, such as: --delimiter comma";
+        let unclear = "FILE, line 1: it is not clear what separates the fields: by comma there are 2, by semicolon \
+                       there are 2\nname it, such as: --delimiter comma";
         assert_eq!(error(text), unclear);
         assert_eq!(names(&read_by(Some(Delimiter::Semicolon), text).unwrap()), ["a,b", "c"]);
         assert_eq!(names(&read_by(Some(Delimiter::Comma), text).unwrap()), ["a", "b;c"]);

@@ -73,8 +73,8 @@ impl TryFrom<String> for Delimiter {
     }
 }
 
-/// The delimiter of `text`: the one in its first line or, if several are, the one by which the records below have as many
-/// fields as the header. The comma if there is none, for a single column.
+/// The delimiter of `text`: the one in its first line or, if several are, the one by which the records below have as
+/// many fields as the header. The comma if there is none, for a single column.
 ///
 /// # Errors
 /// Those that could be it, each with the fields of the header that it separates.

@@ -45,8 +45,9 @@ impl Records {
     /// - `stop`: ends the reading once it is set
     ///
     /// # Errors
-    /// A file that cannot be read, is empty, in another encoding, without rows, ragged, with a quote that is not closed,
-    /// or with a header that does not name its columns; with the line number if there is one. [`Error::Stopped`].
+    /// A file that cannot be read, is empty, in another encoding, without rows, ragged, with a quote that is not
+    /// closed, or with a header that does not name its columns; with the line number if there is one.
+    /// [`Error::Stopped`].
     pub fn from_csv(path: &Path, delimiter: Option<Delimiter>, stop: &AtomicBool) -> Result<Self, Error> {
         let csv = CsvRecords::read(path, delimiter, stop)?;
         Ok(Self { fields: csv.fields(), source: Source::Csv(csv) })
