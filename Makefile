@@ -47,12 +47,13 @@ MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
 .PHONY: help compare say-install rivals fuzz soak test install sanitize setup setup-rivals setup-kmip setup-mongod setup-wiredtiger setup-fuzz setup-lints clean
 .PHONY: installable deb test-deb setup-deb setup-shells
-.PHONY: constant-time miri setup-valgrind setup-miri
+.PHONY: constant-time test-report setup-chromium miri setup-valgrind setup-miri
 
 help:
 	@echo 'make compare            measure what encryption at rest costs on this machine, and write a report; installs no command'
 	@echo 'make compare ARGS=...   the same with flags of your own, see: sealstone compare --help'
 	@echo 'make test               every check and every test'
+	@echo 'make test-report        the report in a browser: sorted tables, width of a phone (installs Chromium)'
 	@echo 'make rivals             our ciphers beside OpenSSL, libgcrypt and the crate lea: GB/s, keys, ends of pages, in one run'
 	@echo 'make constant-time      whether secrets decide branches, addresses or times: valgrind, and statistics of times'
 	@echo 'make miri               unsafe Rust of the ciphers under Miri, on the backends that it can run'
@@ -110,6 +111,15 @@ setup-shells:
 
 setup-rivals:
 	@sh dev/setup.sh rivals
+
+# the browser in which the report is tried
+test-report: setup setup-chromium
+	cargo test --locked --package sealstone-bench --test report
+	cargo build --locked --package sealstone-cli
+	SEALSTONE_BIN="$$CARGO_TARGET_DIR/debug/sealstone" cargo test --locked --package sealstone-e2e --test report_page -- --nocapture
+
+setup-chromium:
+	@sh dev/setup.sh chromium
 
 # the key servers that the tests start; a test whose server cannot be had here says SKIP
 setup-kmip:

@@ -54,7 +54,7 @@ pub fn comparison(plan: &Plan, runs: Vec<Results>) -> Comparison {
 
 /// Draws every conclusion of `comparison` anew from its samples: what was recorded by an earlier version gets the words
 /// of this one.
-pub(crate) fn judge_again(comparison: &mut Comparison) {
+pub fn judge_again(comparison: &mut Comparison) {
     let Comparison { plan, variants, groups, .. } = comparison;
     for group in groups {
         ratios::judge_overheads(&mut group.cells, plan.margin);

@@ -1,5 +1,5 @@
-//! Facts about the machine that measured, read from Linux' `/proc`. No host name and no user name: results are
-//! meant to be shown to others.
+//! Facts about the machine that measured, read from Linux' `/proc`. No user name: results are meant to be shown to
+//! others.
 
 use std::path::{Path, PathBuf};
 
@@ -10,8 +10,11 @@ use serde::{Deserialize, Serialize};
 /// Machine facts.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Machine {
-    /// A short name for merged reports: CPU model and cores.
+    /// A short name for merged reports: CPU model and cores, or what the user called it.
     pub label: String,
+    /// Host name, which distinguishes machines of one model; empty in results of earlier versions.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub host: String,
     /// CPU model name.
     pub cpu: String,
     /// Logical CPUs available to the process.
@@ -41,6 +44,7 @@ pub fn facts(dir: &Path) -> Machine {
     let name = if cpu.is_empty() { std::env::consts::ARCH.to_owned() } else { cpu.clone() };
     Machine {
         label: format!("{name}, {cores} {}", if cores == 1 { "core" } else { "cores" }),
+        host: read("/proc/sys/kernel/hostname").trim().to_owned(),
         cpu,
         cores,
         memory_bytes: meminfo_bytes(&read("/proc/meminfo"), "MemTotal").unwrap_or(0),

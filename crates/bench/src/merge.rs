@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use crate::axes::{AXES, varied};
+use crate::count::counted;
 use crate::groups;
 use crate::report::figures;
 use crate::results::{Comparison, Results, SCHEMA};
@@ -32,6 +33,20 @@ impl Merged {
         }
     }
 
+    /// Names the machine of each comparison, in order.
+    ///
+    /// # Errors
+    /// [`MergeError::Labels`]: one name for each comparison, and no other number, unless there is none.
+    pub fn label(&mut self, labels: &[String]) -> Result<(), MergeError> {
+        if !labels.is_empty() && labels.len() != self.comparisons.len() {
+            return Err(MergeError::Labels { labels: labels.len(), files: self.comparisons.len() });
+        }
+        for (comparison, label) in self.comparisons.iter_mut().zip(labels) {
+            comparison.machine.label.clone_from(label);
+        }
+        Ok(())
+    }
+
     /// Every group of every comparison by itself.
     #[must_use]
     pub fn runs(&self) -> Vec<Results> {
@@ -56,6 +71,15 @@ pub enum MergeError {
     Overwrites {
         /// The file.
         path: PathBuf,
+    },
+    /// Not as many names as comparisons.
+    #[error("{} for {}\ngive one --label for each results.json, in the same order",
+        counted(*labels, "label"), counted(*files, "file"))]
+    Labels {
+        /// Number of names.
+        labels: usize,
+        /// Number of comparisons.
+        files: usize,
     },
     /// A file cannot be opened or read.
     #[error("cannot read results {}: {source}", path.display())]
@@ -128,16 +152,33 @@ fn read_one(path: &Path) -> Result<Comparison, MergeError> {
     Ok(comparison)
 }
 
+/// Whether all of `runs` were measured on one machine.
+pub(crate) fn is_one_machine<'a>(runs: impl IntoIterator<Item = &'a Results> + Clone) -> bool {
+    let of = |run: &'a Results| (&run.machine.label, &run.machine.host);
+    runs.clone().into_iter().zip(runs.into_iter().skip(1)).all(|(one, other)| of(one) == of(other))
+}
+
+/// The machine of `run`: its label, and its host name if another machine of `runs` has the same label.
+fn machine(run: &Results, runs: &[Results]) -> String {
+    let machine = &run.machine;
+    let has_namesake = |other: &Results| other.machine.label == machine.label && other.machine.host != machine.host;
+    match machine.host.as_str() {
+        "" => machine.label.clone(),
+        host if runs.iter().any(has_namesake) => format!("{} ({host})", machine.label),
+        _ => machine.label.clone(),
+    }
+}
+
 /// A name for each run: the machine's label, if machines differ or nothing else does; their position on the axes on
 /// which they differ; with run number and start time if two names are still equal.
 pub fn labels(runs: &[Results]) -> Vec<String> {
     let points: Vec<_> = runs.iter().map(|run| run.plan.point()).collect();
     let axes = varied(&points);
-    let one_machine = runs.windows(2).all(|pair| pair[0].machine.label == pair[1].machine.label);
+    let one_machine = is_one_machine(runs);
     let name = |run: &Results| match run.plan.point().words(&axes) {
-        place if place.is_empty() => run.machine.label.clone(),
+        place if place.is_empty() => machine(run, runs),
         place if one_machine => place,
-        place => format!("{}, {place}", run.machine.label),
+        place => format!("{}, {place}", machine(run, runs)),
     };
     let mut times = BTreeMap::<String, usize>::new();
     for run in runs {

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::flags::CiphersFlags;
 use crate::message::{Answer, print, print_json};
-use crate::table::{SCREEN, Table, wrap};
+use crate::table::{Table, wrap};
 use crate::{speed, terminal};
 
 /// Schema of the JSON that this command prints.
@@ -60,7 +60,7 @@ fn text(ciphers: &[&Cipher]) -> String {
         text.push('\n');
     }
     for (cipher, caveat) in caveats {
-        let lines = wrap(&format!("{}: {caveat}", cipher.name), SCREEN - 2);
+        let lines = wrap(&format!("{}: {caveat}", cipher.name), terminal::stdout().columns() - 2);
         text.push_str(&lines.join("\n  "));
         text.push('\n');
     }
@@ -132,12 +132,12 @@ mod tests {
     fn the_table_fits_the_screen() {
         let all: Vec<&Cipher> = registry::ciphers().iter().collect();
         let text = text(&all);
-        assert!(text.lines().all(|line| line.chars().count() <= SCREEN), "{text}");
+        assert!(text.lines().all(|line| line.chars().count() <= terminal::stdout().columns()), "{text}");
         for cipher in all {
             assert!(text.contains(cipher.name));
         }
         let text = modes_text();
-        assert!(text.lines().all(|line| line.chars().count() <= SCREEN), "{text}");
+        assert!(text.lines().all(|line| line.chars().count() <= terminal::stdout().columns()), "{text}");
         for mode in modes() {
             assert!(text.contains(mode.name) && text.contains(mode.source), "{text}");
         }

@@ -19,7 +19,6 @@ use crate::flags::CompareFlags;
 use crate::message::{Answer, print, print_json, say};
 use crate::progress::Display;
 use crate::stores;
-use crate::table::SCREEN;
 use crate::{interrupt, settings, terminal};
 
 /// Measures, prints the answer, and last the path of the report. An interrupted run has a report too, and a negative
@@ -47,7 +46,10 @@ pub(crate) fn run(flags: &CompareFlags) -> anyhow::Result<Answer> {
         let _ = std::fs::remove_dir(&plan.out);
     }
     let (runs, failed) = measured?;
-    let comparison = groups::comparison(&plan, runs);
+    let mut comparison = groups::comparison(&plan, runs);
+    if let Some(label) = &flags.label {
+        comparison.machine.label.clone_from(label);
+    }
 
     // the figures took minutes or hours: they are shown even if they cannot be written
     let written = write(&comparison, &plan.out);
@@ -55,12 +57,12 @@ pub(crate) fn run(flags: &CompareFlags) -> anyhow::Result<Answer> {
         print_json(&comparison)?;
         say(&written?.display().to_string());
     } else {
-        let runs = comparison.runs();
+        let (runs, style) = (comparison.runs(), terminal::stdout());
         for (results, label) in runs.iter().zip(merge::labels(&runs)) {
             if runs.len() > 1 {
                 print(&format!("{label}\n"))?;
             }
-            print(&summary::screen(results, SCREEN, terminal::stdout().colour()))?;
+            print(&summary::screen(results, style.columns(), style.colour()))?;
             print("\n")?;
         }
         for one in &comparison.against {

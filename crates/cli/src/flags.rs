@@ -12,6 +12,7 @@ mod stores;
 
 use std::path::PathBuf;
 
+use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum, ValueHint};
 use sealstone_bench::count::parse_count;
 use sealstone_bench::percent::parse_percent;
@@ -165,6 +166,9 @@ pub(crate) struct CompareFlags {
     /// With --baseline: exit code 1 if a cost is shown to have grown by more than this
     #[arg(long, help_heading = OPTIONS, value_name = "PERCENT", value_parser = parse_percent)]
     pub(crate) fail_if: Option<f64>,
+    /// What to call this machine in the report [default: its CPU and cores]
+    #[arg(long, help_heading = OPTIONS, value_name = "NAME", value_parser = NonEmptyStringValueParser::new())]
+    pub(crate) label: Option<String>,
     /// Print the effective settings as TOML and stop
     #[arg(long, help_heading = OPTIONS)]
     pub(crate) print_config: bool,
@@ -263,6 +267,9 @@ pub(crate) struct ReportFlags {
     /// The file to write
     #[arg(long, value_name = "FILE", default_value = "report.html", value_hint = ValueHint::FilePath)]
     pub(crate) out: PathBuf,
+    /// What to call the machine of each results.json, in the same order [default: CPU and cores]
+    #[arg(long = "label", value_name = "NAME", value_parser = NonEmptyStringValueParser::new())]
+    pub(crate) labels: Vec<String>,
     /// Print the results, merged, as JSON, and write no file
     #[arg(long)]
     pub(crate) json: bool,

@@ -9,7 +9,6 @@ use serde_json::json;
 
 use crate::flags::ReportFlags;
 use crate::message::{Answer, print, print_json};
-use crate::table::SCREEN;
 use crate::terminal;
 
 /// Schema of the JSON that this command prints; the comparisons in it have their own.
@@ -17,7 +16,8 @@ const SCHEMA: u32 = 2;
 
 /// Writes the report, prints each run's answer, and last the report's path.
 pub(crate) fn run(flags: &ReportFlags) -> anyhow::Result<Answer> {
-    let merged = merge::read(&flags.results)?;
+    let mut merged = merge::read(&flags.results)?;
+    merged.label(&flags.labels)?;
     if !flags.json && !flags.markdown {
         merged.check_output(&flags.out)?;
     }
@@ -38,9 +38,9 @@ pub(crate) fn run(flags: &ReportFlags) -> anyhow::Result<Answer> {
     let options = Options { raw_data: raw_data(&merged, &flags.out), against, ..Options::default() };
     let page = report::html_with(&runs, &options)?;
     std::fs::write(&flags.out, page).with_context(|| format!("cannot write the report {}", flags.out.display()))?;
-    let mut text = String::new();
+    let (mut text, style) = (String::new(), terminal::stdout());
     for run in &runs {
-        text.push_str(&summary::screen(run, SCREEN, terminal::stdout().colour()));
+        text.push_str(&summary::screen(run, style.columns(), style.colour()));
         text.push('\n');
     }
     for difference in merge::differences(&runs) {

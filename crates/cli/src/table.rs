@@ -1,9 +1,6 @@
-//! Text tables for one screen: columns as wide as their widest cell, the last one wrapped at 80.
+//! Text tables: columns as wide as their widest cell, the last one wrapped at the width of the terminal.
 
 use crate::terminal::Style;
-
-/// Columns on a screen that every terminal has.
-pub(crate) const SCREEN: usize = 80;
 
 const GAP: &str = "  ";
 
@@ -32,7 +29,7 @@ impl Table {
         self.rows.push(cells);
     }
 
-    /// The text, each line ended by a newline and none longer than the screen, unless the columns before the last
+    /// The text, each line ended by a newline and none longer than `style` has columns, unless the columns before the last
     /// fill it already.
     pub(crate) fn render(&self, style: Style) -> String {
         let last = self.columns.len() - 1;
@@ -42,7 +39,7 @@ impl Table {
         };
         let mut widths: Vec<usize> = (0..=last).map(width).collect();
         let before: usize = widths[..last].iter().map(|width| width + GAP.len()).sum();
-        widths[last] = widths[last].min(SCREEN.saturating_sub(before).max(8));
+        widths[last] = widths[last].min(style.columns().saturating_sub(before).max(8));
         let headings = self.columns.iter().map(|(heading, _)| heading.clone()).collect::<Vec<_>>();
         let mut text = String::new();
         for line in self.lines(&headings, &widths) {
@@ -107,13 +104,16 @@ mod tests {
         let mut table = Table::new(["NAME", ">SIZE", "REMARK"]);
         table.row(["a", "1", &"word ".repeat(20)]);
         table.row(["longer", "100", "short"]);
-        let text = table.render(crate::terminal::stdout());
+        let text = table.render(Style::plain(80));
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!(lines[0], "NAME    SIZE  REMARK");
         assert!(lines[1].starts_with("a          1  word word"));
         assert!(lines[2].starts_with("              word"));
         assert_eq!(*lines.last().unwrap(), "longer   100  short");
-        assert!(lines.iter().all(|line| line.chars().count() <= SCREEN));
+        assert!(lines.iter().all(|line| line.chars().count() <= 80));
+        let wide = table.render(Style::plain(150));
+        assert_eq!(wide.lines().count(), 3, "a wide terminal needs no second line: {wide}");
+        assert!(table.render(Style::plain(50)).lines().all(|line| line.chars().count() <= 50));
     }
 
     #[test]

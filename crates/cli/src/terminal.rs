@@ -2,20 +2,36 @@
 
 use std::io::IsTerminal;
 
+use terminal_size::{Width, terminal_size_of};
+
+/// Columns of a line where no terminal says how many it has, in a pipe or a file: the same everywhere.
+const PIPED: usize = 80;
+
+/// Columns that a line has at least, and at most.
+const COLUMNS: std::ops::RangeInclusive<usize> = 40..=200;
+
 /// Whether and how text may be marked up on one stream.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Style {
     colour: bool,
+    columns: usize,
 }
 
 /// Style of stdout.
 pub(crate) fn stdout() -> Style {
-    Style { colour: welcome(std::io::stdout().is_terminal()) }
+    let stream = std::io::stdout();
+    let columns = terminal_size_of(&stream).map(|(Width(columns), _)| usize::from(columns));
+    Style { colour: welcome(stream.is_terminal()), columns: columns.map_or(PIPED, within) }
+}
+
+/// `columns` as text can use them; a terminal that says 0 does not know.
+fn within(columns: usize) -> usize {
+    if columns == 0 { PIPED } else { columns.clamp(*COLUMNS.start(), *COLUMNS.end()) }
 }
 
 /// Style of stderr.
 pub(crate) fn stderr() -> Style {
-    Style { colour: welcome(std::io::stderr().is_terminal()) }
+    Style { colour: welcome(std::io::stderr().is_terminal()), columns: PIPED }
 }
 
 /// Colour is for terminals that can, of users who did not object (no-color.org).
@@ -28,6 +44,17 @@ impl Style {
     /// Whether colour may be used.
     pub(crate) fn colour(self) -> bool {
         self.colour
+    }
+
+    /// Columns of a line: those of the terminal, or 80.
+    pub(crate) fn columns(self) -> usize {
+        self.columns
+    }
+
+    /// Without colour, in lines of `columns`.
+    #[cfg(test)]
+    pub(crate) fn plain(columns: usize) -> Self {
+        Self { colour: false, columns: within(columns) }
     }
 
     /// `text` in bold.

@@ -86,6 +86,11 @@ fn compare_answers_and_leaves_report_and_data() {
     let twice = ["report", "sealstone-results/results.json", "other.json", "--json"];
     let merged = results(&run(&mut sealstone(dir.path(), &twice)).done());
     assert_eq!(merged["comparisons"].as_array().unwrap().len(), 2);
+    assert!(merged["comparisons"][0]["machine"]["host"].as_str().is_some_and(|host| !host.is_empty()));
+    let named = [&twice[..3], &["--label", "laptop", "--label", "server", "--out", "named.html"]].concat();
+    let screen = run(&mut sealstone(dir.path(), &named)).done();
+    assert!(screen.contains(" on laptop; ") && screen.contains(" on server; "), "{screen}");
+    assert!(fs::read_to_string(dir.path().join("named.html")).unwrap().contains("<h2>server</h2>"));
     let markdown = run(&mut sealstone(dir.path(), &["report", "other.json", "--markdown"])).done();
     assert!(
         markdown.starts_with("**take aes-256: ")
@@ -101,6 +106,7 @@ fn compare_answers_and_leaves_report_and_data() {
     for (arguments, words) in [
         (["report", "other.json", "--out", "./other.json"], "the report would replace the results other.json"),
         (["report", "other.json", "./other.json", "--json"], "results ./other.json are named twice"),
+        (["report", "other.json", "--label=one", "--label=two"], "2 labels for 1 file"),
     ] {
         let refused = run(&mut sealstone(dir.path(), &arguments));
         assert_eq!(refused.code, Some(2));

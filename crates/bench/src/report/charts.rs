@@ -1,25 +1,24 @@
-//! The charts of one run: throughput, overhead, latency, CPU use, time split, size. Each is a set of small panels, one
-//! for each workload, arranged side by side on a wide page and one below the other on a phone.
+//! The charts of one run: cost, cipher against cipher, latency, CPU time, size, CPU use. What has one scale under every
+//! workload is one chart of all of them; only what differs in shape is a set of small panels.
 
 use unicode_width::UnicodeWidthStr;
 
 use super::axis::Axis;
-use super::canvas::{Anchor, Canvas, Ink, Mark, draw, shorten, text_px};
-use super::error::ReportError;
+use super::canvas::{Anchor, Canvas, Ink, Mark, Texture, draw, shorten, text_px};
 use super::figures;
-use super::index::{Run, spread};
-use crate::results::{Between, Cell, CpuSecond, Overhead, Variant};
+use super::index::Run;
+use crate::results::{Between, Cell, CpuSecond, Overhead};
 use crate::verdict::Verdict;
-use crate::workload::Unit;
+use crate::workload;
 
-/// Natural width of a panel: what a phone shows without scaling it down much.
+/// Natural width of a panel, and of a chart on a phone.
 pub(super) const NARROW_PX: f64 = 344.0;
 
 /// Natural width of a chart that takes the whole column of a wide page.
-const WIDE_PX: f64 = 800.0;
+pub(super) const WIDE_PX: f64 = 1000.0;
 
 /// Height of a bar.
-const BAR_PX: f64 = 13.0;
+const BAR_PX: f64 = 12.0;
 
 /// Height of the strip that shows CPU use over time.
 const STRIP_PX: f64 = 38.0;
@@ -27,13 +26,19 @@ const STRIP_PX: f64 = 38.0;
 /// Points of a CPU curve; more are averaged.
 const CURVE_POINTS: usize = 90;
 
-/// Rows that one overhead chart may have before it is split into one a workload.
-const FOREST_ROWS: usize = 30;
+/// Rows of a chart from which on they stand closer together.
+const MANY_ROWS: usize = 40;
+
+/// Pairs of ciphers under all workloads that are drawn; of more only the mean over all workloads is.
+const PAIRS_DRAWN: usize = 30;
+
+/// Multiple of the baseline's CPU time at which a bar is cut off.
+const CPU_CUT: f64 = 4.0;
 
 /// One chart and the text above it.
 #[derive(Debug, serde::Serialize)]
 pub(super) struct Chart {
-    /// What it shows, such as the workload's name.
+    /// What it shows, if its group shows several.
     pub(super) title: String,
     /// What to know to read it.
     pub(super) note: String,
@@ -46,10 +51,20 @@ pub(super) struct Chart {
 /// One line of a panel.
 struct Row {
     label: String,
-    /// Figure at the right.
+    /// Figure at the right; of a heading what it stands for.
     value: String,
     /// Colour; a row without is a heading.
     ink: Option<Ink>,
+}
+
+impl Row {
+    fn heading(label: impl Into<String>, value: impl Into<String>) -> Self {
+        Self { label: label.into(), value: value.into(), ink: None }
+    }
+
+    fn of(label: impl Into<String>, value: impl Into<String>, ink: Ink) -> Self {
+        Self { label: label.into(), value: value.into(), ink: Some(ink) }
+    }
 }
 
 /// The layout of a panel.
@@ -72,21 +87,23 @@ fn panel(
     description: &str,
     rows: &[Row],
     (axis, unit): (&Axis, &str),
-    paint: impl Fn(&Canvas, &Frame, usize) -> Result<(), ReportError>,
-) -> Result<String, ReportError> {
+    paint: impl Fn(&mut Canvas, &Frame, usize),
+) -> String {
     let widest = |texts: &mut dyn Iterator<Item = &String>| texts.map(|text| text_px(text)).fold(0.0, f64::max);
-    let labels = widest(&mut rows.iter().filter(|row| row.ink.is_some()).map(|row| &row.label));
-    let values = widest(&mut rows.iter().map(|row| &row.value));
+    let entries = || rows.iter().filter(|row| row.ink.is_some());
+    let labels = widest(&mut entries().map(|row| &row.label));
+    let values = widest(&mut entries().map(|row| &row.value));
     // labels too long to fit next to the bars are put above them
     let above = labels > width * 0.36;
     let left = if above { 2.0 } else { labels + 8.0 };
     let right = width - values - 10.0;
-    let row_px = bar + 9.0 + if above { 16.0 } else { 0.0 };
+    let gap = if rows.len() > MANY_ROWS { 4.0 } else { 9.0 };
+    let row_px = bar + gap + if above { 16.0 } else { 0.0 };
     let mut y = 6.0;
     let mut frame = Frame { left, right, middles: Vec::new() };
     for row in rows {
-        let height = if row.ink.is_some() { row_px } else { 24.0 };
-        frame.middles.push(y + height - (bar + 9.0) / 2.0);
+        let height = if row.ink.is_some() { row_px } else { 26.0 };
+        frame.middles.push(y + height - (bar + gap) / 2.0);
         y += height;
     }
     let bottom = y + 2.0;
@@ -94,35 +111,40 @@ fn panel(
         let labelled = labelled(axis, right - left);
         for (number, (value, text)) in axis.ticks.iter().enumerate() {
             let x = frame.x(axis, *value);
-            canvas.line(&[(x, 4.0), (x, bottom)], Ink::Grid, 1.0)?;
+            canvas.line(&[(x, 4.0), (x, bottom)], Ink::Grid, 1.0);
             if labelled(number) {
                 // the outermost labels stay on the sheet
                 let half = text_px(text) / 2.0;
-                canvas.text(text, (x.clamp(half, width - half), bottom + 11.0), Anchor::Middle, Ink::Muted)?;
+                canvas.text(text, (x.clamp(half, width - half), bottom + 11.0), Anchor::Middle, Ink::Muted);
             }
         }
         if let Some(value) = axis.reference {
             let x = frame.x(axis, value);
-            canvas.line(&[(x, 4.0), (x, bottom)], Ink::Axis, 1.5)?;
+            canvas.line(&[(x, 4.0), (x, bottom)], Ink::Axis, 1.5);
         }
-        canvas.text(unit, ((left + right) / 2.0, bottom + 27.0), Anchor::Middle, Ink::Muted)?;
+        canvas.text(unit, ((left + right) / 2.0, bottom + 27.0), Anchor::Middle, Ink::Muted);
         for (number, row) in rows.iter().enumerate() {
             let middle = frame.middles[number];
             if row.ink.is_none() {
-                canvas.bold(&shorten(&row.label, (width / 8.0) as usize), (2.0, middle), Anchor::Left, Ink::Text)?;
+                let label = shorten(&row.label, (width / 8.0) as usize);
+                let (from, columns) = (text_px(&label) * 1.1 + 12.0, |from: f64| ((width - from) / 7.2) as usize);
+                let words = shorten(&row.value, columns(from));
+                // the grid does not run through the words
+                canvas.bar((0.0, middle - 9.0), (from + text_px(&words), middle + 8.0), Ink::Surface, Texture::Full);
+                canvas.bold(&label, (2.0, middle));
+                canvas.text(&words, (from, middle), Anchor::Left, Ink::Muted);
                 continue;
             }
-            paint(canvas, &frame, number)?;
+            paint(canvas, &frame, number);
             match above {
                 true => {
                     let label = shorten(&row.label, (width / 7.2) as usize);
-                    canvas.text(&label, (2.0, middle - bar / 2.0 - 9.0), Anchor::Left, Ink::Text)?;
+                    canvas.text(&label, (2.0, middle - bar / 2.0 - 9.0), Anchor::Left, Ink::Text);
                 }
-                false => canvas.text(&row.label, (left - 8.0, middle), Anchor::Right, Ink::Text)?,
+                false => canvas.text(&row.label, (left - 8.0, middle), Anchor::Right, Ink::Text),
             }
-            canvas.text(&row.value, (width - 2.0, middle), Anchor::Right, Ink::Text)?;
+            canvas.text(&row.value, (width - 2.0, middle), Anchor::Right, Ink::Text);
         }
-        Ok(())
     })
 }
 
@@ -143,9 +165,15 @@ fn labelled(axis: &Axis, length: f64) -> impl Fn(usize) -> bool {
     move |number| number % stride == kept % stride
 }
 
+/// A chart that fills the page, drawn by `panel` for a wide page and for a phone.
+fn across_the_page(panel: impl Fn(f64) -> String) -> Vec<Chart> {
+    let narrow = Some(panel(NARROW_PX));
+    vec![Chart { title: String::new(), note: String::new(), svg: panel(WIDE_PX), narrow }]
+}
+
 /// The sentence that says what a chart shows, for those who cannot see it.
-fn describe(what: &str, of: &str, rows: &[Row]) -> String {
-    let mut text = format!("{what}, {of}");
+fn describe(what: &str, rows: &[Row]) -> String {
+    let mut text = what.to_owned();
     let mut mark = ": ";
     for row in rows {
         match row.ink {
@@ -157,23 +185,18 @@ fn describe(what: &str, of: &str, rows: &[Row]) -> String {
     text
 }
 
-/// One row a cell of `workload`, with the figure that `value` finds.
-fn rows_of(run: &Run, cells: &[(&Variant, &Cell)], value: impl Fn(&Cell) -> String) -> Vec<Row> {
-    let row = |(variant, cell): &(&Variant, &Cell)| Row {
-        label: variant.label.clone(),
-        value: value(cell),
-        ink: Some(run.ink(cell.variant)),
-    };
-    cells.iter().map(row).collect()
-}
-
-/// An axis from zero to `high` in decimal prefixes of `unit`, and the unit with the prefix.
-fn from_zero(high: f64, unit: &str) -> (Axis, String) {
-    let high = if high.is_finite() && high > 0.0 { high } else { 1.0 };
-    let prefix = figures::prefix(high);
-    let axis = Axis::linear(0.0, high, 4, |value, _| plain(value / prefix.factor));
-    let gap = if unit.starts_with('B') || prefix.letter.is_empty() { "" } else { " " };
-    (axis, format!("{}{gap}{unit}", prefix.letter))
+/// A row for every cell, under a heading for each workload; `value` is the figure at the right of a row.
+fn rows_of<'a>(run: &Run<'a>, value: impl Fn(&Cell) -> String) -> (Vec<Row>, Vec<Option<&'a Cell>>) {
+    let (mut rows, mut cells) = (Vec::new(), Vec::new());
+    for workload in &run.workloads {
+        rows.push(Row::heading(titled(workload), what_it_does(workload)));
+        cells.push(None);
+        for (variant, cell) in run.cells(workload) {
+            rows.push(Row::of(&variant.label, value(cell), run.ink(cell.variant)));
+            cells.push(Some(cell));
+        }
+    }
+    (rows, cells)
 }
 
 /// A round number without needless decimals.
@@ -186,108 +209,91 @@ pub(super) fn titled(workload: &str) -> String {
     format!("workload {workload}")
 }
 
-fn clients(cells: &[(&Variant, &Cell)]) -> String {
-    cells.first().map_or(String::new(), |(_, cell)| figures::counted(cell.clients, "client"))
+/// A workload in a few words; nothing for one that this build does not know.
+fn what_it_does(workload: &str) -> &'static str {
+    let words = workload::workload(workload).map_or("", |spec| spec.description);
+    words.split_once(": ").map_or(words, |(_, words)| words)
 }
 
-/// Median throughput by variant, with the spread of the slices.
-pub(super) fn throughput(run: &Run) -> Result<Vec<Chart>, ReportError> {
-    let chart = |workload: &&str| {
-        let cells = run.cells(workload);
-        let unit = cells.first().map_or(Unit::Operations, |(_, cell)| cell.unit);
-        let rows = rows_of(run, &cells, |cell| figures::rate(cell.throughput, cell.unit));
-        let highest = |(_, cell): &(&Variant, &Cell)| spread(cell).map_or(0.0, |ends| ends.1).max(cell.throughput);
-        let high = cells.iter().map(highest).fold(0.0, f64::max);
-        let (axis, unit) = from_zero(high, if unit == Unit::Bytes { "B/s" } else { "ops/s" });
-        let description = describe("Throughput", &titled(workload), &rows);
-        let svg = panel((NARROW_PX, BAR_PX), &description, &rows, (&axis, &unit), |canvas, frame, number| {
-            let cell = cells[number].1;
-            let (middle, end) = (frame.middles[number], frame.x(&axis, cell.throughput));
-            canvas.bar((frame.left, middle - BAR_PX / 2.0), (end, middle + BAR_PX / 2.0), run.ink(cell.variant))?;
-            match spread(cell) {
-                Some((low, high)) => whisker(canvas, (frame.x(&axis, low), frame.x(&axis, high)), middle),
-                None => Ok(()),
-            }
-        })?;
-        Ok(Chart { title: titled(workload), note: clients(&cells), svg, narrow: None })
-    };
-    run.workloads.iter().map(chart).collect()
-}
-
-/// A line with end caps, visible on a bar and next to it.
-fn whisker(canvas: &Canvas, (low, high): (f64, f64), y: f64) -> Result<(), ReportError> {
-    for (ink, width) in [(Ink::Surface, 3.0), (Ink::Text, 1.25)] {
-        canvas.line(&[(low, y), (high, y)], ink, width)?;
-        for x in [low, high] {
-            canvas.line(&[(x, y - 3.5), (x, y + 3.5)], ink, width)?;
-        }
-    }
-    Ok(())
-}
-
-/// One interval of an overhead chart.
+/// One interval of a chart of ratios.
 pub(super) struct Interval {
     pub(super) label: String,
     pub(super) ink: Ink,
     pub(super) overhead: Overhead,
 }
 
+/// Intervals with a heading, and what it stands for.
+pub(super) struct Intervals {
+    pub(super) heading: String,
+    pub(super) remark: String,
+    pub(super) members: Vec<Interval>,
+}
+
 /// Throughput against the baseline by workload and variant, with 95 % intervals.
-pub(super) fn overhead(run: &Run) -> Result<Vec<Chart>, ReportError> {
+pub(super) fn cost(run: &Run) -> Vec<Chart> {
     let group = |workload: &&str| {
-        let intervals = run.cells(workload).into_iter().filter_map(|(variant, cell)| {
+        let members = run.cells(workload).into_iter().filter_map(|(variant, cell)| {
             let overhead = cell.overhead.clone()?;
             Some(Interval { label: variant.label.clone(), ink: run.ink(cell.variant), overhead })
         });
-        (titled(workload), intervals.collect::<Vec<_>>())
+        Intervals { heading: titled(workload), remark: what_it_does(workload).into(), members: members.collect() }
     };
-    let groups: Vec<_> = run.workloads.iter().map(group).filter(|(_, intervals)| !intervals.is_empty()).collect();
-    forest(&groups, OVERHEAD)
+    intervals(run.workloads.iter().map(group).collect(), COST)
 }
 
-/// What the charts of overheads show, for those who cannot see them.
-pub(super) const OVERHEAD: &str = "Throughput against no encryption with 95 % intervals";
+/// What the charts of costs show, for those who cannot see them.
+pub(super) const COST: &str = "Throughput against no encryption with 95 % intervals";
 
-/// Intervals of what `about` says, in groups: one chart for all, or one per group if there are many; all have the same
-/// scale.
-pub(super) fn forest(groups: &[(String, Vec<Interval>)], about: &str) -> Result<Vec<Chart>, ReportError> {
-    if groups.is_empty() {
-        return Ok(Vec::new());
+/// Each cipher against each other one, under each workload and over all of them.
+pub(super) fn between(run: &Run) -> Vec<Chart> {
+    let results = run.results;
+    let label = |variant: usize| results.variants[variant].label.as_str();
+    let group = |workload: Option<&str>| {
+        let of_it = results.between.iter().filter(move |between| between.workload.as_deref() == workload);
+        let interval = |between: &Between| Interval {
+            label: format!("{} against {}", label(between.variant), label(between.other)),
+            // neither of the two
+            ink: Ink::Text,
+            overhead: between.as_overhead(),
+        };
+        Intervals {
+            heading: workload.map_or_else(|| "over all workloads".to_owned(), titled),
+            remark: workload.map_or("", what_it_does).into(),
+            members: of_it.map(interval).collect(),
+        }
+    };
+    let mut groups = vec![group(None)];
+    if results.between.len() <= PAIRS_DRAWN {
+        groups.extend(run.workloads.iter().map(|workload| group(Some(workload))));
     }
-    let all = || groups.iter().flat_map(|(_, intervals)| intervals);
+    intervals(groups, "Throughput of one cipher against another, with 95 % intervals")
+}
+
+/// One chart of all `groups` that have members, of what `about` says.
+pub(super) fn intervals(mut groups: Vec<Intervals>, about: &str) -> Vec<Chart> {
+    groups.retain(|group| !group.members.is_empty());
+    if groups.is_empty() {
+        return Vec::new();
+    }
+    let all = || groups.iter().flat_map(|group| &group.members);
     // an interval that says next to nothing must not flatten the others: it is cut, with an arrow
     let low = |overhead: &Overhead| overhead.low.max(overhead.ratio - 0.3);
     let high = |overhead: &Overhead| overhead.high.min(overhead.ratio + 0.3);
     let lowest = all().map(|interval| low(&interval.overhead)).fold(0.99, f64::min) - 1.0;
     let highest = all().map(|interval| high(&interval.overhead)).fold(1.01, f64::max) - 1.0;
     let margin = (highest - lowest) * 0.03;
-    let axis = |aim| {
-        let text = |value: f64, places: usize| {
-            let text = format!("{:.*}", places.saturating_sub(2), value.abs() * 100.0);
-            let sign = if value < -1e-9 {
-                "−"
-            } else if value > 1e-9 {
-                "+"
-            } else {
-                ""
-            };
-            format!("{sign}{text}")
-        };
-        Axis::linear(lowest - margin, highest + margin, aim, text).against(0.0)
+    let axis = |aim| Axis::linear(lowest - margin, highest + margin, aim, percent).against(0.0);
+    across_the_page(|width| intervals_panel(width, about, &groups, &axis(if width < WIDE_PX { 5 } else { 9 })))
+}
+
+/// A change of a share as a tick of an axis says it.
+pub(super) fn percent(value: f64, places: usize) -> String {
+    let sign = match value {
+        _ if value < -1e-9 => "−",
+        _ if value > 1e-9 => "+",
+        _ => "",
     };
-    if all().count() + groups.len() > FOREST_ROWS {
-        let chart = |(title, intervals): &(String, Vec<Interval>)| {
-            let svg = intervals_panel(NARROW_PX, (about, title), &[("", intervals.as_slice())], &axis(5))?;
-            Ok(Chart { title: title.clone(), note: String::new(), svg, narrow: None })
-        };
-        return groups.iter().map(chart).collect();
-    }
-    let groups: Vec<(&str, &[Interval])> =
-        groups.iter().map(|(title, intervals)| (title.as_str(), intervals.as_slice())).collect();
-    let names = groups.iter().map(|(title, _)| *title).collect::<Vec<_>>().join(", ");
-    let svg = intervals_panel(WIDE_PX, (about, &names), &groups, &axis(9))?;
-    let narrow = Some(intervals_panel(NARROW_PX, (about, &names), &groups, &axis(5))?);
-    Ok(vec![Chart { title: String::new(), note: String::new(), svg, narrow }])
+    format!("{sign}{:.*}", places.saturating_sub(2), value.abs() * 100.0)
 }
 
 /// The verdict in its own words if they are few, otherwise in ours.
@@ -299,45 +305,35 @@ fn in_words(overhead: &Overhead) -> String {
     }
 }
 
-fn intervals_panel(
-    width: f64,
-    (about, title): (&str, &str),
-    groups: &[(&str, &[Interval])],
-    axis: &Axis,
-) -> Result<String, ReportError> {
-    let mut rows = Vec::new();
-    let mut intervals = Vec::new();
-    for (heading, members) in groups {
-        if !heading.is_empty() {
-            rows.push(Row { label: (*heading).to_owned(), value: String::new(), ink: None });
-            intervals.push(None);
-        }
-        for interval in *members {
+fn intervals_panel(width: f64, about: &str, groups: &[Intervals], axis: &Axis) -> String {
+    let (mut rows, mut intervals) = (Vec::new(), Vec::new());
+    for group in groups {
+        rows.push(Row::heading(&group.heading, &group.remark));
+        intervals.push(None);
+        for interval in &group.members {
             let value = match width {
                 WIDE_PX => in_words(&interval.overhead),
                 _ => figures::overhead(&interval.overhead),
             };
-            rows.push(Row { label: interval.label.clone(), value, ink: Some(interval.ink) });
+            rows.push(Row::of(&interval.label, value, interval.ink));
             intervals.push(Some(interval));
         }
     }
-    let description = describe(about, title, &rows);
-    panel((width, BAR_PX), &description, &rows, (axis, "% of throughput"), |canvas, frame, number| {
-        let Some(interval) = intervals[number] else { return Ok(()) };
-        let overhead = &interval.overhead;
+    panel((width, BAR_PX), &describe(about, &rows), &rows, (axis, "% of throughput"), |canvas, frame, number| {
+        let Some(Interval { ink, overhead, .. }) = intervals[number] else { return };
         let y = frame.middles[number];
         let (low, high) = (overhead.low - 1.0, overhead.high - 1.0);
         let (from, to) = (frame.x(axis, low), frame.x(axis, high));
-        canvas.line(&[(from, y), (to, y)], interval.ink, 2.25)?;
+        canvas.line(&[(from, y), (to, y)], *ink, 2.25);
         for (end, cut, arrow) in
             [(from, axis.beyond(low).0, Mark::ArrowLeft), (to, axis.beyond(high).1, Mark::ArrowRight)]
         {
             match cut {
-                true => canvas.mark((end, y), arrow, 8.0, interval.ink)?,
-                false => canvas.line(&[(end, y - 4.0), (end, y + 4.0)], interval.ink, 2.25)?,
+                true => canvas.mark((end, y), arrow, 8.0, *ink),
+                false => canvas.line(&[(end, y - 4.0), (end, y + 4.0)], *ink, 2.25),
             }
         }
-        canvas.mark((frame.x(axis, overhead.ratio - 1.0), y), mark_of(overhead.verdict), 10.0, interval.ink)
+        canvas.mark((frame.x(axis, overhead.ratio - 1.0), y), mark_of(overhead.verdict), 10.0, *ink);
     })
 }
 
@@ -351,65 +347,136 @@ pub(super) fn mark_of(verdict: Verdict) -> Mark {
     }
 }
 
-/// Each cipher against each other one, under each workload and over all of them.
-pub(super) fn between(run: &Run) -> Result<Vec<Chart>, ReportError> {
-    let results = run.results;
-    let label = |variant: usize| results.variants[variant].label.as_str();
-    let group = |workload: Option<&str>| {
-        let of_it = results.between.iter().filter(move |between| between.workload.as_deref() == workload);
-        let interval = |between: &Between| Interval {
-            label: format!("{} against {}", label(between.variant), label(between.other)),
-            ink: run.ink(between.variant),
-            overhead: between.as_overhead(),
-        };
-        (workload.map_or_else(|| "over all workloads".to_owned(), titled), of_it.map(interval).collect::<Vec<_>>())
-    };
-    let mut groups = vec![group(None)];
-    groups.extend(run.workloads.iter().map(|workload| group(Some(workload))));
-    groups.retain(|(_, intervals)| !intervals.is_empty());
-    forest(&groups, "Throughput of one cipher against another, with 95 % intervals")
-}
-
-/// Latency percentiles of every operation, by variant.
-pub(super) fn latency(run: &Run) -> Result<Vec<Chart>, ReportError> {
-    let mut charts = Vec::new();
+/// Latency percentiles of every operation, by variant, on one scale.
+pub(super) fn latency(run: &Run) -> Vec<Chart> {
+    let (mut rows, mut points) = (Vec::new(), Vec::new());
     for workload in &run.workloads {
         for operation in run.operations(workload) {
-            let cells: Vec<_> =
-                run.cells(workload).into_iter().filter(|(_, cell)| cell.latency.contains_key(operation)).collect();
-            let percentiles = |cell: &Cell| {
-                let latency = &cell.latency[operation];
-                [latency.p50_us, latency.p95_us, latency.p99_us, latency.p999_us]
-            };
-            let all: Vec<f64> = cells.iter().flat_map(|(_, cell)| percentiles(cell)).filter(|us| *us > 0.0).collect();
-            let (low, high) = (all.iter().copied().fold(f64::MAX, f64::min), all.iter().copied().fold(0.0, f64::max));
-            let axis = Axis::micros(low, high, 4);
-            let rows = rows_of(run, &cells, |cell| figures::micros(cell.latency[operation].p99_us));
-            let description = describe(&format!("99th percentile of latency of {operation}"), &titled(workload), &rows);
-            let unit = (&axis, "latency, logarithmic");
-            let svg = panel((NARROW_PX, BAR_PX), &description, &rows, unit, |canvas, frame, number| {
-                let cell = cells[number].1;
-                let (y, ink) = (frame.middles[number], run.ink(cell.variant));
-                let points = percentiles(cell).map(|us| (frame.x(&axis, us), y));
-                canvas.line(&[points[0], points[3]], ink, 1.5)?;
-                for (point, mark) in points.into_iter().zip([Mark::Disc, Mark::Diamond, Mark::Square, Mark::Triangle]) {
-                    canvas.mark(point, mark, 9.0, ink)?;
-                }
-                Ok(())
-            })?;
-            charts.push(Chart {
-                title: format!("{}, {operation}", titled(workload)),
-                note: clients(&cells),
-                svg,
-                narrow: None,
-            });
+            rows.push(Row::heading(format!("{}, {operation}", titled(workload)), ""));
+            points.push(None);
+            for (variant, cell) in run.cells(workload) {
+                let Some(latency) = cell.latency.get(operation) else { continue };
+                rows.push(Row::of(&variant.label, figures::micros(latency.p99_us), run.ink(cell.variant)));
+                points.push(Some([latency.p50_us, latency.p95_us, latency.p99_us, latency.p999_us]));
+            }
         }
     }
-    Ok(charts)
+    if rows.is_empty() {
+        return Vec::new();
+    }
+    let all = || points.iter().flatten().flatten().copied().filter(|us| *us > 0.0);
+    let (low, high) = (all().fold(f64::MAX, f64::min), all().fold(0.0, f64::max));
+    let description = describe("99th percentile of latency", &rows);
+    across_the_page(|width| {
+        let axis = Axis::micros(low, high, if width < WIDE_PX { 4 } else { 12 });
+        panel((width, BAR_PX), &description, &rows, (&axis, "latency, logarithmic"), |canvas, frame, number| {
+            let (Some(times), Some(ink)) = (points[number], rows[number].ink) else { return };
+            let places = times.map(|us| (frame.x(&axis, us), frame.middles[number]));
+            canvas.line(&[places[0], places[3]], ink, 1.5);
+            for (place, mark) in places.into_iter().zip([Mark::Disc, Mark::Diamond, Mark::Square, Mark::Triangle]) {
+                canvas.mark(place, mark, 8.0, ink);
+            }
+        })
+    })
 }
 
-/// CPU use over time, a strip a variant.
-pub(super) fn cpu(run: &Run) -> Result<Vec<Chart>, ReportError> {
+/// CPU time for the same work, as a share of the baseline's, divided into cipher, file operations and the rest; none if
+/// the store does not report it.
+pub(super) fn time_split(run: &Run) -> Vec<Chart> {
+    if !run.tells_time() {
+        return Vec::new();
+    }
+    let against_baseline = |cell: &Cell| {
+        let ratio = cell.overhead.as_ref().map_or(1.0, |overhead| overhead.cpu_ratio);
+        if ratio.is_finite() { ratio } else { 1.0 }
+    };
+    let (rows, cells) = rows_of(run, |cell| match cell.overhead {
+        Some(_) => figures::change(against_baseline(cell)),
+        None => "100 %".into(),
+    });
+    let most = cells.iter().flatten().map(|cell| against_baseline(cell)).fold(1.0, f64::max).min(CPU_CUT);
+    let description = describe("CPU time for the same work, against no encryption", &rows);
+    across_the_page(|width| {
+        let axis = Axis::linear(0.0, most, if width < WIDE_PX { 4 } else { 8 }, |value, _| plain(value * 100.0));
+        let axis = axis.against(1.0);
+        let unit = "% of the CPU time without encryption";
+        panel((width, BAR_PX), &description, &rows, (&axis, unit), |canvas, frame, number| {
+            let (Some(cell), Some(ink)) = (cells[number], rows[number].ink) else { return };
+            let y = frame.middles[number];
+            let time = &cell.time;
+            let parts = [(Texture::Full, time.cipher_s), (Texture::Striped, time.io_s), (Texture::Pale, time.other_s)];
+            let total: f64 = parts.iter().map(|part| part.1).sum();
+            let scale = if total > 0.0 { against_baseline(cell) / total } else { 0.0 };
+            let mut done = 0.0;
+            for (texture, seconds) in parts {
+                let from = frame.x(&axis, done);
+                done += seconds.max(0.0) * scale;
+                canvas.bar((from, y - BAR_PX / 2.0), (frame.x(&axis, done), y + BAR_PX / 2.0), ink, texture);
+            }
+            if done > most {
+                canvas.mark((frame.right, y), Mark::ArrowRight, 8.0, ink);
+            }
+        })
+    })
+}
+
+/// Bytes on disk against the baseline; workloads with the same figures share their rows.
+pub(super) fn size(run: &Run) -> Vec<Chart> {
+    let mut groups: Vec<(Vec<&str>, Vec<(String, Ink, f64)>)> = Vec::new();
+    for workload in &run.workloads {
+        let Some(baseline) = run.baseline_cell(workload).filter(|cell| cell.disk_bytes > 0) else { continue };
+        let cells = run.cells(workload).into_iter().filter(|(_, cell)| cell.variant != baseline.variant);
+        let grown = |(variant, cell): (&crate::results::Variant, &Cell)| {
+            let ratio = cell.disk_bytes as f64 / baseline.disk_bytes as f64;
+            (variant.label.clone(), run.ink(cell.variant), ratio)
+        };
+        let grown: Vec<_> = cells.map(grown).collect();
+        let same = |(_, known): &&mut (_, Vec<(String, Ink, f64)>)| {
+            let said = |all: &[(String, Ink, f64)]| -> Vec<(String, String)> {
+                all.iter().map(|(label, _, ratio)| (label.clone(), figures::change(*ratio))).collect()
+            };
+            said(known) == said(&grown)
+        };
+        match groups.iter_mut().find(same) {
+            _ if grown.is_empty() => {}
+            Some((workloads, _)) => workloads.push(workload),
+            None => groups.push((vec![workload], grown)),
+        }
+    }
+    if groups.is_empty() {
+        return Vec::new();
+    }
+    let (mut rows, mut ratios) = (Vec::new(), Vec::new());
+    for (workloads, grown) in &groups {
+        let heading = match workloads.len() {
+            all if all == run.workloads.len() => "every workload".to_owned(),
+            1 => titled(workloads[0]),
+            _ => format!("workloads {}", workloads.join(", ")),
+        };
+        rows.push(Row::heading(heading, ""));
+        ratios.push(1.0);
+        for (label, ink, ratio) in grown {
+            rows.push(Row::of(label, figures::change(*ratio), *ink));
+            ratios.push(*ratio);
+        }
+    }
+    let lowest = ratios.iter().copied().fold(1.0, f64::min) - 1.0;
+    let highest = ratios.iter().copied().fold(1.01, f64::max).min(CPU_CUT) - 1.0;
+    let description = describe("Size on disk against no encryption", &rows);
+    across_the_page(|width| {
+        let axis = Axis::linear(lowest, highest, 5, percent).against(0.0);
+        panel((width, BAR_PX), &description, &rows, (&axis, "% of the size on disk"), |canvas, frame, number| {
+            let Some(ink) = rows[number].ink else { return };
+            let (zero, end) = (frame.x(&axis, 0.0), frame.x(&axis, ratios[number] - 1.0));
+            let y = frame.middles[number];
+            let (from, to) = (zero.min(end), zero.max(end));
+            canvas.bar((from, y - BAR_PX / 2.0), (to, y + BAR_PX / 2.0), ink, Texture::Full);
+        })
+    })
+}
+
+/// CPU use over time, a panel a workload, a strip a variant.
+pub(super) fn cpu(run: &Run) -> Vec<Chart> {
     let mut charts = Vec::new();
     for workload in &run.workloads {
         let cells: Vec<_> = run.cells(workload).into_iter().filter(|(_, cell)| !cell.cpu.is_empty()).collect();
@@ -425,8 +492,11 @@ pub(super) fn cpu(run: &Run) -> Result<Vec<Chart>, ReportError> {
             _ => busiest.ceil().max(1.0),
         };
         let axis = Axis::linear(0.0, end_s, 4, |value, places| format!("{value:.places$}"));
-        let rows = rows_of(run, &cells, |cell| figures::share(cell.saturation.cpu_share));
-        let description = describe("Share of all cores in use", &titled(workload), &rows);
+        let row = |(variant, cell): &(&crate::results::Variant, &Cell)| {
+            Row::of(&variant.label, figures::share(cell.saturation.cpu_share), run.ink(cell.variant))
+        };
+        let rows: Vec<Row> = cells.iter().map(row).collect();
+        let description = describe(&format!("Share of all cores in use, {}", titled(workload)), &rows);
         let svg = panel((NARROW_PX, STRIP_PX), &description, &rows, (&axis, "seconds"), |canvas, frame, number| {
             let cell = cells[number].1;
             let (top, floor) = (frame.middles[number] - STRIP_PX / 2.0, frame.middles[number] + STRIP_PX / 2.0);
@@ -444,16 +514,16 @@ pub(super) fn cpu(run: &Run) -> Result<Vec<Chart>, ReportError> {
                 corners.extend([(curve[curve.len() - 1].0, floor), (curve[0].0, floor)]);
                 corners
             };
-            canvas.line(&[(frame.left, top), (frame.right, top)], Ink::Grid, 1.0)?;
-            canvas.area(&closed(&both), ink, 0.45)?;
-            canvas.area(&closed(&kernel), ink, 1.0)?;
-            canvas.line(&both, ink, 1.25)?;
-            canvas.line(&[(frame.left, floor), (frame.right, floor)], Ink::Axis, 1.0)
-        })?;
+            canvas.line(&[(frame.left, top), (frame.right, top)], Ink::Grid, 1.0);
+            canvas.pale(&closed(&both), ink);
+            canvas.area(&closed(&kernel), ink);
+            canvas.line(&both, ink, 1.25);
+            canvas.line(&[(frame.left, floor), (frame.right, floor)], Ink::Axis, 1.0);
+        });
         let note = format!("0 to {} cores", plain(cores));
         charts.push(Chart { title: titled(workload), note, svg, narrow: None });
     }
-    Ok(charts)
+    charts
 }
 
 /// (seconds, value) of a curve through the middles of at most `CURVE_POINTS` stretches, held level at both ends.
@@ -470,82 +540,4 @@ fn averaged(seconds: &[CpuSecond], value: &dyn Fn(&CpuSecond) -> f64) -> Vec<(f6
     points.insert(0, (seconds[0].at_s, first));
     points.push((seconds[seconds.len() - 1].at_s + 1.0, last));
     points
-}
-
-/// CPU seconds of a cell spread over what it did: microseconds for each operation, or each megabyte.
-fn per_work(cell: &Cell, seconds: f64) -> f64 {
-    let done: f64 = match cell.unit {
-        Unit::Operations => cell.samples.iter().map(|sample| sample.operations as f64).sum(),
-        Unit::Bytes => cell.samples.iter().map(|sample| sample.bytes as f64 / 1e6).sum(),
-    };
-    if done > 0.0 { seconds * 1e6 / done } else { 0.0 }
-}
-
-/// CPU time in the cipher, in file operations and elsewhere, for each operation or megabyte; none if the store does not
-/// report it.
-pub(super) fn time_split(run: &Run) -> Result<Vec<Chart>, ReportError> {
-    if !run.tells_time() {
-        return Ok(Vec::new());
-    }
-    let chart = |workload: &&str| {
-        let cells = run.cells(workload);
-        let total = |cell: &Cell| cell.time.cipher_s + cell.time.io_s + cell.time.other_s;
-        let share = |cell: &Cell| if total(cell) > 0.0 { cell.time.cipher_s / total(cell) } else { 0.0 };
-        let rows = rows_of(run, &cells, |cell| figures::share(share(cell)));
-        let description = describe("Share of CPU time inside the cipher", &titled(workload), &rows);
-        let high = cells.iter().map(|(_, cell)| per_work(cell, total(cell))).fold(0.0, f64::max);
-        let bytes = cells.iter().any(|(_, cell)| cell.unit == Unit::Bytes);
-        let (factor, time) = match high {
-            _ if high >= 1e7 => (1e6, "s"),
-            _ if high >= 1e4 => (1e3, "ms"),
-            _ => (1.0, "µs"),
-        };
-        let high = if high > 0.0 { high } else { 1.0 };
-        let axis = Axis::linear(0.0, high, 4, |value, _| plain(value / factor));
-        let unit = format!("CPU {time} {}", if bytes { "per megabyte" } else { "per operation" });
-        let svg = panel((NARROW_PX, BAR_PX), &description, &rows, (&axis, &unit), |canvas, frame, number| {
-            let cell = cells[number].1;
-            let y = frame.middles[number];
-            let mut done_s = 0.0;
-            let parts =
-                [(Ink::Cipher, cell.time.cipher_s), (Ink::Io, cell.time.io_s), (Ink::Elsewhere, cell.time.other_s)];
-            for (ink, seconds) in parts {
-                let from = frame.x(&axis, per_work(cell, done_s));
-                done_s += seconds.max(0.0);
-                let to = frame.x(&axis, per_work(cell, done_s));
-                canvas.bar((from, y - BAR_PX / 2.0), (to, y + BAR_PX / 2.0), ink)?;
-                if to - from > 3.0 {
-                    canvas.line(&[(to, y - BAR_PX / 2.0), (to, y + BAR_PX / 2.0)], Ink::Surface, 1.5)?;
-                }
-            }
-            Ok(())
-        })?;
-        Ok(Chart { title: titled(workload), note: clients(&cells), svg, narrow: None })
-    };
-    run.workloads.iter().map(chart).collect()
-}
-
-/// Bytes on disk by variant.
-pub(super) fn size(run: &Run) -> Result<Vec<Chart>, ReportError> {
-    let chart = |workload: &&str| {
-        let cells = run.cells(workload);
-        let baseline = run.baseline_cell(workload);
-        let rows = rows_of(run, &cells, |cell| match baseline {
-            Some(baseline) if baseline.variant != cell.variant && baseline.disk_bytes > 0 => {
-                let ratio = cell.disk_bytes as f64 / baseline.disk_bytes as f64;
-                format!("{}, {}", figures::bytes(cell.disk_bytes), figures::change(ratio))
-            }
-            _ => figures::bytes(cell.disk_bytes),
-        });
-        let high = cells.iter().map(|(_, cell)| cell.disk_bytes as f64).fold(0.0, f64::max);
-        let (axis, unit) = from_zero(high, "B");
-        let description = describe("Size on disk", &titled(workload), &rows);
-        let svg = panel((NARROW_PX, BAR_PX), &description, &rows, (&axis, &unit), |canvas, frame, number| {
-            let cell = cells[number].1;
-            let (middle, end) = (frame.middles[number], frame.x(&axis, cell.disk_bytes as f64));
-            canvas.bar((frame.left, middle - BAR_PX / 2.0), (end, middle + BAR_PX / 2.0), run.ink(cell.variant))
-        })?;
-        Ok(Chart { title: titled(workload), note: String::new(), svg, narrow: None })
-    };
-    run.workloads.iter().map(chart).collect()
 }

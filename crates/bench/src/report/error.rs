@@ -14,9 +14,6 @@ pub enum ReportError {
         /// What is wrong.
         what: String,
     },
-    /// A chart could not be drawn.
-    #[error("cannot draw a chart: {0}\nthis is a fault of Sealstone, please report it")]
-    Drawing(String),
     /// The page could not be put together.
     #[error("cannot put the report together: {0}\nthis is a fault of Sealstone, please report it")]
     Template(#[from] minijinja::Error),

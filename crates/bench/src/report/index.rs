@@ -2,6 +2,7 @@
 //! charts, the tables and the terminal summary.
 
 use super::canvas::Ink;
+use crate::merge;
 use crate::results::{Cell, Results, Variant};
 
 /// One run, ready to be shown.
@@ -14,6 +15,28 @@ pub(super) struct Run<'a> {
     pub(super) workloads: Vec<&'a str>,
     /// Number of the variant that the others are compared with.
     pub(super) baseline: Option<usize>,
+    /// The colour of each variant.
+    inks: Vec<Ink>,
+}
+
+/// `runs` with the labels that distinguish them. A variant that several of them have has one colour in all.
+pub(super) fn runs<'a>(results: &'a [Results]) -> Vec<Run<'a>> {
+    let labels = merge::labels(results).into_iter();
+    let mut runs: Vec<Run> = results.iter().zip(labels).map(|(results, label)| Run::new(results, label)).collect();
+    let mut names: Vec<&str> = Vec::new();
+    for run in &mut runs {
+        for (number, variant) in run.results.variants.iter().enumerate() {
+            if Some(number) == run.baseline {
+                continue;
+            }
+            let place = names.iter().position(|name| *name == variant.label).unwrap_or_else(|| {
+                names.push(&variant.label);
+                names.len() - 1
+            });
+            run.inks[number] = Ink::Series(place);
+        }
+    }
+    runs
 }
 
 impl<'a> Run<'a> {
@@ -25,7 +48,13 @@ impl<'a> Run<'a> {
             }
         }
         let baseline = results.variants.iter().position(|variant| variant.is_baseline());
-        Self { results, label, workloads, baseline }
+        let series = |number: usize| match baseline {
+            Some(baseline) if number == baseline => Ink::Baseline,
+            Some(baseline) if number > baseline => Ink::Series(number - 1),
+            _ => Ink::Series(number),
+        };
+        let inks = (0..results.variants.len()).map(series).collect();
+        Self { results, label, workloads, baseline, inks }
     }
 
     /// Whether the store reported the time it spent in file operations and the cipher: a server does not.
@@ -51,11 +80,7 @@ impl<'a> Run<'a> {
 
     /// The colour of variant number `variant` in every chart.
     pub(super) fn ink(&self, variant: usize) -> Ink {
-        match self.baseline {
-            Some(baseline) if variant == baseline => Ink::Baseline,
-            Some(baseline) if variant > baseline => Ink::Series(variant - 1),
-            _ => Ink::Series(variant),
-        }
+        self.inks[variant]
     }
 
     /// The operations that were timed under `workload`, by name.

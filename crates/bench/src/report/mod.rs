@@ -5,8 +5,11 @@
 mod axis;
 mod canvas;
 mod charts;
+mod conditions;
+mod curves;
 mod error;
 pub mod figures;
+mod footnotes;
 mod index;
 mod markdown;
 mod options;
@@ -24,7 +27,8 @@ use crate::results::Results;
 
 const TEMPLATE: &str = "report.html";
 
-/// One HTML file for one run or several: no script, and nothing that is fetched from elsewhere.
+/// One HTML file for one run or several: nothing is fetched from elsewhere, and without its few lines of script
+/// (which sort tables) it says the same.
 ///
 /// # Errors
 /// `ReportError`: no results, results that contradict themselves.
@@ -41,8 +45,18 @@ pub fn html_with(results: &[Results], options: &Options) -> Result<String, Repor
     let mut templates = minijinja::Environment::new();
     // the name's ending turns on escaping
     templates.add_template(TEMPLATE, include_str!("../../templates/report.html"))?;
-    let page = minijinja::value::Serde(page::Page::new(results, options)?);
+    let page = minijinja::value::Serde(page::Page::new(results, options));
     Ok(templates.get_template(TEMPLATE)?.render(page)?)
+}
+
+/// The chart of what each variant costs under each workload, as an SVG file by itself.
+///
+/// # Errors
+/// `ReportError`: results that contradict themselves.
+pub fn picture(results: &Results) -> Result<String, ReportError> {
+    check(std::slice::from_ref(results))?;
+    let run = index::Run::new(results, String::new());
+    Ok(charts::cost(&run).first().map_or_else(String::new, |chart| canvas::alone(&chart.svg)))
 }
 
 /// Checks that there are results, and that the indices of every run are valid.

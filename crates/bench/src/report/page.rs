@@ -1,27 +1,38 @@
 //! What the template shows, in its order: the answer, charts, tables, then what is needed to trust and to repeat it.
 
-use sealstone_store::EngineFacts;
 use serde::Serialize;
 
-use super::canvas::{self, Ink};
-use super::charts::{self, Chart, Interval};
-use super::error::ReportError;
-use super::index::Run;
+use super::canvas;
+use super::charts::{self, Chart, Interval, Intervals};
+use super::conditions::{Fact, conditions, fact};
+use super::index::{self, Run};
 use super::options::Options;
 use super::tables::{self, Table};
 use super::{figures, percentiles, sweep};
 use crate::merge;
 use crate::plan::{Plan, Policy};
-use crate::results::{Cell, Machine, Results};
+use crate::results::{Cell, Results};
+use crate::verdict::Verdict;
 
 /// The whole page.
 #[derive(Serialize)]
 pub(super) struct Page {
     title: String,
     style: String,
+    script: &'static str,
+    /// What each colour means.
+    key: Vec<Colour>,
+    /// What the mark of each verdict means.
+    marks: Vec<Key>,
     /// More than one run: their comparison.
     across: Option<Across>,
     runs: Vec<Section>,
+    /// How to read what several runs have in common.
+    reading: Vec<Reading>,
+    subjects: Vec<Table>,
+    setting: Vec<Setting>,
+    reruns: Vec<Rerun>,
+    raw_data: Vec<String>,
 }
 
 /// Several runs side by side.
@@ -48,19 +59,15 @@ struct Section {
     answer: String,
     /// What it means to the reader.
     meaning: Vec<String>,
+    /// Under which conditions the figures hold.
+    conditions: Vec<Fact>,
+    cost: Table,
     reasons: Vec<Reasons>,
     open_questions: Vec<String>,
     limits: Vec<String>,
     warnings: Vec<String>,
-    ranking: Table,
     charts: Vec<Charts>,
     tables: Vec<Table>,
-    subjects: Vec<Table>,
-    machine: Vec<Fact>,
-    engine: Vec<Fact>,
-    settings: String,
-    command: String,
-    raw_data: Vec<String>,
 }
 
 /// Why a variant has its rank.
@@ -72,7 +79,7 @@ struct Reasons {
 }
 
 /// Charts of one kind.
-#[derive(Serialize)]
+#[derive(Default, Serialize)]
 struct Charts {
     id: String,
     title: String,
@@ -84,33 +91,165 @@ struct Charts {
     panels: Vec<Chart>,
 }
 
-/// One entry of a legend: a colour or a mark, and its meaning.
+/// A colour and the variant that it means.
 #[derive(Serialize)]
+struct Colour {
+    ink: &'static str,
+    dashes: &'static str,
+    text: String,
+}
+
+/// One entry of a legend: a mark or texture, and its meaning.
+#[derive(Clone, Serialize)]
 struct Key {
-    swatch: Option<&'static str>,
     mark: &'static str,
     text: &'static str,
 }
 
-/// A name and what it is.
+/// How to read charts or tables of one title.
 #[derive(Serialize)]
-struct Fact {
-    name: String,
-    value: String,
+struct Reading {
+    title: String,
+    note: String,
+}
+
+/// Facts of machine or engine.
+#[derive(Serialize)]
+struct Setting {
+    title: &'static str,
+    facts: Vec<Fact>,
+    /// Those that are not the same in all runs.
+    differing: Option<Table>,
+}
+
+/// How to measure again.
+#[derive(Serialize)]
+struct Rerun {
+    command: String,
+    settings: Vec<Fact>,
 }
 
 impl Page {
-    pub(super) fn new(results: &[Results], options: &Options) -> Result<Self, ReportError> {
-        let labels = merge::labels(results);
-        let runs: Vec<Run> = results.iter().zip(labels).map(|(results, label)| Run::new(results, label)).collect();
-        let sections = runs.iter().enumerate().map(|(number, run)| section(number, run, runs.len() == 1, options));
-        Ok(Self {
+    pub(super) fn new(results: &[Results], options: &Options) -> Self {
+        let runs = index::runs(results);
+        let mut sections: Vec<Section> = runs.iter().enumerate().map(|(number, run)| section(number, run)).collect();
+        let across = (runs.len() > 1).then(|| across(&runs, results, options));
+        let reading = if runs.len() > 1 { said_once(&mut sections) } else { Vec::new() };
+        Self {
             title: options.title.clone().unwrap_or_else(|| title(results)),
             style: format!("{}{}", canvas::style_sheet(), include_str!("../../templates/report.css")),
-            across: if runs.len() > 1 { Some(across(&runs, results, options)?) } else { None },
-            runs: sections.collect::<Result<_, _>>()?,
-        })
+            script: include_str!("../../templates/report.js"),
+            key: key(&runs),
+            marks: marks(&runs),
+            across,
+            runs: sections,
+            reading,
+            subjects: tables::subjects(&runs),
+            setting: vec![setting("Machine", &runs, machine), setting("Engine", &runs, engine)],
+            reruns: reruns(&runs),
+            raw_data: match &options.raw_data {
+                Some(names) => names.iter().fold(Vec::new(), |mut once, name| {
+                    if !once.contains(name) {
+                        once.push(name.clone());
+                    }
+                    once
+                }),
+                None if runs.len() == 1 => vec!["results.json".into(), "results.csv".into()],
+                None => Vec::new(),
+            },
+        }
     }
+}
+
+/// Every variant of `runs` with its colour.
+fn key(runs: &[Run]) -> Vec<Colour> {
+    let mut key: Vec<Colour> = Vec::new();
+    for run in runs {
+        for (number, variant) in run.results.variants.iter().enumerate() {
+            if !key.iter().any(|known| known.text == variant.label) {
+                let ink = run.ink(number);
+                key.push(Colour { ink: ink.name(), dashes: ink.dashes(), text: variant.label.clone() });
+            }
+        }
+    }
+    key
+}
+
+/// What the marks of the verdicts mean that occur in `runs`.
+fn marks(runs: &[Run]) -> Vec<Key> {
+    let occurs = |verdicts: &[Verdict]| {
+        let cells = || runs.iter().flat_map(|run| &run.results.cells).filter_map(|cell| cell.overhead.as_ref());
+        let between = || runs.iter().flat_map(|run| &run.results.between);
+        cells().any(|one| verdicts.contains(&one.verdict)) || between().any(|one| verdicts.contains(&one.verdict))
+    };
+    let all: [(&[Verdict], &str); 4] = [
+        (&[Verdict::Costs, Verdict::Gains], "shown to differ"),
+        (&[Verdict::NoDifference], "shown to be equal"),
+        (&[Verdict::AtMost], "costs at most what the interval reaches"),
+        (&[Verdict::CannotConclude], "cannot conclude"),
+    ];
+    let occurring = all.into_iter().filter(|(verdicts, _)| occurs(verdicts));
+    occurring.map(|(verdicts, text)| Key { mark: tables::sign_of(verdicts[0]), text }).collect()
+}
+
+/// Takes the notes of charts and tables, which are the same for every run, out of `sections`.
+fn said_once(sections: &mut [Section]) -> Vec<Reading> {
+    let mut readings: Vec<Reading> = Vec::new();
+    let mut keep = |title: &str, note: String| match readings.iter_mut().find(|known| known.title == title) {
+        _ if note.is_empty() => {}
+        Some(known) if known.note.contains(&note) => {}
+        Some(known) => known.note = format!("{} {note}", known.note),
+        None => readings.push(Reading { title: title.into(), note }),
+    };
+    for section in sections {
+        keep(&section.cost.title, std::mem::take(&mut section.cost.note));
+        for charts in &mut section.charts {
+            let legend = std::mem::take(&mut charts.legend);
+            let legend = legend.iter().map(|key| format!(" {} {}.", key.mark, key.text)).collect::<String>();
+            keep(&charts.title, std::mem::take(&mut charts.note) + &legend);
+        }
+        for table in &mut section.tables {
+            keep(&table.title, std::mem::take(&mut table.note));
+        }
+    }
+    readings
+}
+
+/// The facts that all runs share, and a table of the others.
+fn setting(title: &'static str, runs: &[Run], facts_of: fn(&Results) -> Vec<Fact>) -> Setting {
+    let each: Vec<Vec<Fact>> = runs.iter().map(|run| facts_of(run.results)).collect();
+    let mut names: Vec<&str> = Vec::new();
+    for fact in each.iter().flatten() {
+        if !names.contains(&fact.name.as_str()) {
+            names.push(&fact.name);
+        }
+    }
+    let value = |facts: &[Fact], name: &str| facts.iter().find(|fact| fact.name == name).cloned();
+    let (same, differing): (Vec<&str>, Vec<&str>) =
+        names.into_iter().partition(|name| each.iter().all(|facts| value(facts, name) == value(&each[0], name)));
+    let row = |(run, facts): (&Run, &Vec<Fact>)| {
+        let values = differing.iter().map(|name| value(facts, name).map_or("–".into(), |fact| fact.value));
+        (run.label.clone(), values.collect())
+    };
+    Setting {
+        title,
+        facts: same.iter().filter_map(|name| value(&each[0], name)).collect(),
+        differing: (!differing.is_empty())
+            .then(|| tables::of_words(&format!("{title}: what differs"), &differing, runs.iter().zip(&each).map(row))),
+    }
+}
+
+fn reruns(runs: &[Run]) -> Vec<Rerun> {
+    let mut reruns: Vec<Rerun> = Vec::new();
+    for run in runs {
+        let command = command(&run.results.command);
+        let settings = fact(&run.label, settings(&run.results.plan));
+        match reruns.iter_mut().find(|known| known.command == command) {
+            Some(known) => known.settings.push(settings),
+            None => reruns.push(Rerun { command, settings: vec![settings] }),
+        }
+    }
+    reruns
 }
 
 fn title(results: &[Results]) -> String {
@@ -120,62 +259,57 @@ fn title(results: &[Results]) -> String {
     format!("What encryption costs: {}", engines.join(", "))
 }
 
-fn across(runs: &[Run], results: &[Results], options: &Options) -> Result<Across, ReportError> {
-    let mut groups = Vec::new();
-    for (workload, labels) in tables::pairs(runs) {
-        for label in labels {
-            let interval = |(number, run): (usize, &Run)| match tables::measured(run, workload, label) {
-                Some((cell, Some(overhead))) if Some(cell.variant) != run.baseline => {
-                    Some(Interval { label: run.label.clone(), ink: Ink::Series(number), overhead: overhead.clone() })
-                }
-                _ => None,
-            };
-            let intervals: Vec<Interval> = runs.iter().enumerate().filter_map(interval).collect();
-            if !intervals.is_empty() {
-                groups.push((tables::pair_title(workload, label), intervals));
-            }
-        }
-    }
+fn across(runs: &[Run], results: &[Results], options: &Options) -> Across {
     let mut charts = Vec::new();
-    for sweep in sweep::sweeps(runs)? {
+    for sweep in sweep::sweeps(runs) {
         let name = sweep.axis.name;
-        charts.push(Charts {
-            id: format!("cost-{name}"),
-            title: format!("Cost by {name}"),
-            note: "Throughput against no encryption, measured in alternation with it: below 0 is slower. The line \
-                   through a point spans the 95 % confidence interval."
-                .into(),
-            panels: sweep.cost,
-            ..overhead_charts()
-        });
-        charts.push(plain(
+        charts.push(Charts::new(
+            &format!("cost-{name}"),
+            &format!("Cost by {name}"),
+            "Throughput against no encryption, measured in alternation with it: below 0 is slower. The line through a \
+             point spans the 95 % confidence interval.",
+            sweep.cost,
+        ));
+        charts.push(Charts::new(
             &format!("throughput-{name}"),
             &format!("Throughput by {name}"),
             "Median of all measured slices; the line through a point spans the slowest to the fastest slice.",
             sweep.throughput,
         ));
     }
-    charts.push(Charts { panels: charts::forest(&groups, charts::OVERHEAD)?, ..overhead_charts() });
+    // the curves show the same, and more
+    if charts.is_empty() {
+        charts.push(Charts::new("cost", "Cost", COST_NOTE, charts::intervals(cost_of_each(runs), charts::COST)));
+    }
     charts.retain(|charts| !charts.panels.is_empty());
     let against = (!options.against.is_empty()).then(|| tables::against(&options.against));
-    Ok(Across { table: tables::across(runs), against, charts, differences: merge::differences(results) })
+    Across { table: tables::across(runs), against, charts, differences: merge::differences(results) }
 }
 
-fn section(number: usize, run: &Run, alone: bool, options: &Options) -> Result<Section, ReportError> {
+/// What each variant costs under each workload, an interval for each run.
+fn cost_of_each(runs: &[Run]) -> Vec<Intervals> {
+    let mut groups = Vec::new();
+    for (workload, labels) in tables::pairs(runs) {
+        for label in labels {
+            let interval = |run: &Run| {
+                let (cell, overhead) = tables::measured(run, workload, label)?;
+                let (overhead, ink) = (overhead?.clone(), run.ink(cell.variant));
+                (Some(cell.variant) != run.baseline).then(|| Interval { label: run.label.clone(), ink, overhead })
+            };
+            groups.push(Intervals {
+                heading: format!("{}, {label}", charts::titled(workload)),
+                remark: String::new(),
+                members: runs.iter().filter_map(interval).collect(),
+            });
+        }
+    }
+    groups
+}
+
+fn section(number: usize, run: &Run) -> Section {
     let results = run.results;
     let recommendation = &results.recommendation;
-    let raw_data = match &options.raw_data {
-        Some(names) if alone => names.clone(),
-        Some(names) => names.get(number).cloned().into_iter().collect(),
-        None if alone => vec!["results.json".into(), "results.csv".into()],
-        None => Vec::new(),
-    };
-    let reasons = recommendation.ranking.iter().filter(|ranked| !ranked.reasons.is_empty()).map(|ranked| Reasons {
-        label: ranked.label.clone(),
-        taken: recommendation.take.as_ref() == Some(&ranked.label),
-        reasons: ranked.reasons.clone(),
-    });
-    Ok(Section {
+    Section {
         id: format!("run-{}", number + 1),
         label: run.label.clone(),
         summary: summary(results),
@@ -183,12 +317,13 @@ fn section(number: usize, run: &Run, alone: bool, options: &Options) -> Result<S
         policy: policy(results.plan.policy),
         answer: recommendation.answer.clone(),
         meaning: recommendation.meaning.clone(),
-        reasons: reasons.collect(),
+        conditions: conditions(run),
+        cost: tables::cost(run),
+        reasons: reasons(run),
         open_questions: recommendation.open_questions.clone(),
         limits: recommendation.warnings.clone(),
         warnings: warnings(results),
-        ranking: tables::ranking(run),
-        charts: all_charts(run)?,
+        charts: all_charts(run),
         tables: [
             vec![tables::throughput(run)],
             tables::between(run).into_iter().collect(),
@@ -198,13 +333,27 @@ fn section(number: usize, run: &Run, alone: bool, options: &Options) -> Result<S
             vec![tables::size(run)],
         ]
         .concat(),
-        subjects: vec![tables::variants(run), tables::workloads(run)],
-        machine: machine(&results.machine),
-        engine: engine(&results.engine),
-        settings: settings(&results.plan),
-        command: command(&results.command),
-        raw_data,
-    })
+    }
+}
+
+/// Why each variant has its rank; what holds for all of them is said once.
+fn reasons(run: &Run) -> Vec<Reasons> {
+    let recommendation = &run.results.recommendation;
+    let ranking: Vec<_> = recommendation.ranking.iter().filter(|ranked| !ranked.reasons.is_empty()).collect();
+    let is_shared =
+        |reason: &&String| ranking.len() > 1 && ranking.iter().all(|ranked| ranked.reasons.contains(*reason));
+    let shared: Vec<String> =
+        ranking.first().map_or(Vec::new(), |first| first.reasons.iter().filter(is_shared).cloned().collect());
+    let own = ranking.iter().map(|ranked| Reasons {
+        label: ranked.label.clone(),
+        taken: recommendation.take.as_ref() == Some(&ranked.label),
+        reasons: ranked.reasons.iter().filter(|reason| !shared.contains(reason)).cloned().collect(),
+    });
+    let mut reasons: Vec<Reasons> = own.filter(|one| !one.reasons.is_empty() || one.taken).collect();
+    if !shared.is_empty() {
+        reasons.push(Reasons { label: "all of them".into(), taken: false, reasons: shared.clone() });
+    }
+    reasons
 }
 
 fn summary(results: &Results) -> String {
@@ -266,30 +415,20 @@ fn policy(policy: Policy) -> &'static str {
     }
 }
 
-fn plain(id: &str, title: &str, note: &str, panels: Vec<Chart>) -> Charts {
-    let (id, title, note) = (id.into(), title.into(), note.into());
-    Charts { id, title, note, legend: Vec::new(), folded: false, panels }
-}
+const COST_NOTE: &str = "Throughput against no encryption, measured in alternation with it: left of 0 is slower. Lines \
+                         span the 95 % confidence interval; an arrow marks one cut off at the edge.";
 
-fn overhead_charts() -> Charts {
-    Charts {
-        id: "overhead".into(),
-        title: "Overhead".into(),
-        note: "Throughput against no encryption, measured in alternation with it: left of 0 is slower. Lines span the \
-               95 % confidence interval; an arrow marks one cut off at the edge."
-            .into(),
-        legend: vec![
-            Key { swatch: None, mark: "●", text: "differs" },
-            Key { swatch: None, mark: "○", text: "no difference" },
-            Key { swatch: None, mark: "■", text: "costs at most what the interval reaches" },
-            Key { swatch: None, mark: "◆", text: "cannot conclude" },
-        ],
-        folded: false,
-        panels: Vec::new(),
+/// Cells from which on the chart of latencies is too long to be in the way.
+const MANY_CELLS: usize = 40;
+
+impl Charts {
+    fn new(id: &str, title: &str, note: &str, panels: Vec<Chart>) -> Self {
+        let (id, title, note) = (id.into(), title.into(), note.into());
+        Self { id, title, note, panels, ..Self::default() }
     }
 }
 
-fn all_charts(run: &Run) -> Result<Vec<Charts>, ReportError> {
+fn all_charts(run: &Run) -> Vec<Charts> {
     let latency_note = match run.results.plan.target {
         None => "Figure at the right: 99th percentile.".into(),
         Some(rate) => format!(
@@ -298,76 +437,61 @@ fn all_charts(run: &Run) -> Result<Vec<Charts>, ReportError> {
             figures::digits(rate)
         ),
     };
-    let all = vec![
-        Charts { panels: charts::overhead(run)?, ..overhead_charts() },
-        Charts {
-            id: "between".into(),
-            title: "Cipher against cipher".into(),
-            note:
-                "Throughput of one cipher against another, measured in alternation with it: left of 0 is slower. Lines \
-                   span the 95 % confidence interval."
-                    .into(),
-            panels: charts::between(run)?,
-            ..overhead_charts()
-        },
-        plain(
-            "throughput",
-            "Throughput",
-            "Median of all measured slices; the line across a bar spans the slowest to the fastest slice. Longer is \
-             better.",
-            charts::throughput(run)?,
+    let mut all = vec![
+        Charts::new("cost", "Cost", COST_NOTE, charts::cost(run)),
+        Charts::new(
+            "between",
+            "Cipher against cipher",
+            "Throughput of one cipher against another, measured in alternation with it: left of 0 is slower.",
+            charts::between(run),
         ),
         Charts {
-            legend: vec![
-                Key { swatch: None, mark: "●", text: "median" },
-                Key { swatch: None, mark: "◆", text: "95 %" },
-                Key { swatch: None, mark: "■", text: "99 %" },
-                Key { swatch: None, mark: "▲", text: "99.9 % of operations were as fast" },
-            ],
-            ..plain("latency", "Latency", &latency_note, charts::latency(run)?)
+            legend: [("●", "median"), ("◆", "95 %"), ("■", "99 %"), ("▲", "99.9 % of operations were as fast")]
+                .map(|(mark, text)| Key { mark, text })
+                .to_vec(),
+            folded: run.results.cells.len() > MANY_CELLS,
+            ..Charts::new("latency", "Latency", &latency_note, charts::latency(run))
         },
         Charts {
             folded: true,
-            ..plain(
+            ..Charts::new(
                 "percentiles",
                 "Latency by percentile",
                 "The whole distribution: to the right, ever rarer operations. Both scales are logarithmic.",
-                percentiles::curves(run)?,
+                percentiles::curves(run),
             )
         },
         Charts {
-            legend: vec![
-                Key { swatch: Some(Ink::Cipher.name()), mark: "", text: "in the cipher" },
-                Key { swatch: Some(Ink::Io.name()), mark: "", text: "in file operations" },
-                Key { swatch: Some(Ink::Elsewhere.name()), mark: "", text: "elsewhere: engine, kernel, load" },
-            ],
-            ..plain(
+            legend: [("█", "in the cipher"), ("▥", "in file operations"), ("░", "elsewhere: engine, kernel, load")]
+                .map(|(mark, text)| Key { mark, text })
+                .to_vec(),
+            ..Charts::new(
                 "time",
-                "Where CPU time goes",
-                "Figure at the right: the cipher’s share. Shorter is better.",
-                charts::time_split(run)?,
+                "CPU time for the same work",
+                "Against no encryption, background work included. Shorter is better.",
+                charts::time_split(run),
             )
         },
-        plain(
-            "cpu",
-            "CPU use over time",
-            "Cores in use, second by second: pale in user code, full colour in the kernel. Figure at the right: mean \
-             share of \
-             all cores.",
-            charts::cpu(run)?,
-        ),
-        plain("size", "Size on disk", "After the last slice.", charts::size(run)?),
+        Charts::new("size", "Size on disk", "Against no encryption, after the last slice.", charts::size(run)),
+        Charts {
+            folded: true,
+            ..Charts::new(
+                "cpu",
+                "CPU use over time",
+                "Cores in use, second by second: pale in user code, full colour in the kernel. Figure at the right: \
+                 mean share of all cores.",
+                charts::cpu(run),
+            )
+        },
     ];
-    Ok(all.into_iter().filter(|charts| !charts.panels.is_empty()).collect())
+    all.retain(|charts| !charts.panels.is_empty());
+    all
 }
 
-fn fact(name: &str, value: impl Into<String>) -> Fact {
-    let value: String = value.into();
-    Fact { name: name.into(), value: if value.is_empty() { "–".into() } else { value } }
-}
-
-fn machine(machine: &Machine) -> Vec<Fact> {
+fn machine(results: &Results) -> Vec<Fact> {
+    let machine = &results.machine;
     vec![
+        fact("Host", &machine.host),
         fact("CPU", &machine.cpu),
         fact("Logical CPUs", machine.cores.to_string()),
         fact("Memory", figures::memory(machine.memory_bytes)),
@@ -380,7 +504,8 @@ fn machine(machine: &Machine) -> Vec<Fact> {
     ]
 }
 
-fn engine(engine: &EngineFacts) -> Vec<Fact> {
+fn engine(results: &Results) -> Vec<Fact> {
+    let engine = &results.engine;
     let assertions = if engine.assertions { "on: overheads are understated" } else { "off" };
     let mut facts = vec![
         fact("Engine", &engine.name),

@@ -15,6 +15,9 @@ const TABLE_LINES: usize = 22;
 /// Columns of a label before it is cut, if two of them fit next to each other.
 const LABEL_COLUMNS: usize = 20;
 
+/// Columns after which prose is wrapped however wide the terminal is: longer lines are hard to read.
+const PROSE_COLUMNS: usize = 100;
+
 /// Entries shown of a list before the rest is left to the report.
 const LIST_ENTRIES: usize = 3;
 
@@ -118,10 +121,12 @@ impl Paper {
 
     /// `text` after `title`, in lines that fit.
     fn wrapped(&self, title: &str, text: &str, style: Style) -> Vec<String> {
-        let options = textwrap::Options::new(self.width).initial_indent(title).subsequent_indent(match title {
-            "" => "",
-            _ => "  ",
-        });
+        let options = textwrap::Options::new(self.width.min(PROSE_COLUMNS)).initial_indent(title).subsequent_indent(
+            match title {
+                "" => "",
+                _ => "  ",
+            },
+        );
         textwrap::wrap(&clean(text), options).into_iter().map(|line| self.styled(&line, style)).collect()
     }
 

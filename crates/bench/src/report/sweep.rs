@@ -2,40 +2,15 @@
 //! workload. Runs that differ in anything but that axis have separate panels.
 
 use super::axis::Axis as Scale;
-use super::canvas::{Anchor, Ink, Mark, apart, draw, shorten, text_px};
-use super::charts::{Chart, NARROW_PX, mark_of, titled};
-use super::error::ReportError;
+use super::canvas::Mark;
+use super::charts::{Chart, mark_of, percent, titled};
+use super::curves::{Below, Curve, Point, panel};
 use super::figures;
 use super::index::{Run, spread};
 use crate::axes::{Axis, varied};
-use crate::results::Cell;
+use crate::merge;
+use crate::results::{Cell, Machine};
 use crate::workload::Unit;
-
-const HEIGHT_PX: f64 = 236.0;
-
-/// Upper and lower edge of the lines.
-const TOP_PX: f64 = 8.0;
-const BOTTOM_PX: f64 = 196.0;
-
-/// Columns of a label before it is cut.
-const LABEL_COLUMNS: usize = 17;
-
-/// One measured value of a line.
-struct Dot {
-    /// Its position on the axis.
-    at: u64,
-    value: f64,
-    low: f64,
-    high: f64,
-    mark: Mark,
-}
-
-/// One variant along the axis.
-struct Line {
-    label: String,
-    ink: Ink,
-    dots: Vec<Dot>,
-}
 
 /// Panels of one axis.
 pub(super) struct Sweep {
@@ -48,7 +23,7 @@ pub(super) struct Sweep {
 }
 
 /// The sweeps of `runs`: one for each numeric axis along which otherwise equal runs differ.
-pub(super) fn sweeps(runs: &[Run]) -> Result<Vec<Sweep>, ReportError> {
+pub(super) fn sweeps(runs: &[Run]) -> Vec<Sweep> {
     let points: Vec<_> = runs.iter().map(|run| run.results.plan.point()).collect();
     let axes = varied(&points);
     let mut sweeps = Vec::new();
@@ -58,24 +33,41 @@ pub(super) fn sweeps(runs: &[Run]) -> Result<Vec<Sweep>, ReportError> {
         let mut sweep = Sweep { axis, throughput: Vec::new(), cost: Vec::new() };
         for (place, members) in alike(runs, &others) {
             let at = |run: &Run| number(&run.results.plan.point());
+            let stops: Vec<u64> = {
+                let mut stops: Vec<u64> = members.iter().map(|run| at(run)).collect();
+                stops.sort_unstable();
+                stops.dedup();
+                stops
+            };
+            // values usually grow by factors: they are spaced evenly by their logarithms
+            let logarithm = |stop: u64| (stop.max(1) as f64).ln();
+            let (first, last) = (logarithm(stops[0]), logarithm(stops[stops.len() - 1]));
+            let place_of = |run: &Run| (logarithm(at(run)) - first) / (last - first).max(1e-9);
+            let below = |unit: &str| Below {
+                ticks: stops
+                    .iter()
+                    .map(|stop| ((logarithm(*stop) - first) / (last - first).max(1e-9), figures::count(*stop)))
+                    .collect(),
+                words: format!("{}; {}", axis.name, unit.trim_start()),
+            };
             for workload in workloads(&members) {
                 let title = if place.is_empty() { titled(workload) } else { format!("{}, {place}", titled(workload)) };
-                let (throughput, unit) = throughput(&members, workload, &at);
-                let cost = cost(&members, workload, &at);
-                if throughput.iter().all(|line| line.dots.len() < 2) {
+                let (throughput, unit) = throughput(&members, workload, &place_of);
+                if throughput.iter().all(|curve| curve.points.len() < 2) {
                     continue;
                 }
-                let high = dots(&throughput).map(|dot| dot.high).fold(0.0, f64::max);
+                let about = format!("{title} by {}", axis.name);
+                let high = ends(&throughput).map(|(_, high)| high).fold(0.0, f64::max);
                 let prefix = figures::prefix(high);
                 let scale = Scale::linear(0.0, high, 4, |value, _| figures::digits(value / prefix.factor));
                 let unit = format!("{}{unit}", prefix.letter);
-                sweep.throughput.push(panel(&title, (axis, &unit), &throughput, &scale)?);
+                sweep.throughput.push(panel(&title, &about, &below(&unit), &scale, &throughput));
+                let cost = cost(&members, workload, &place_of);
                 if !cost.is_empty() {
-                    let low = dots(&cost).map(|dot| dot.low).fold(-0.01, f64::min);
-                    let high = dots(&cost).map(|dot| dot.high).fold(0.01, f64::max);
-                    let percent = |value: f64, _| figures::digits(value * 100.0).replace('-', "\u{2212}");
+                    let low = ends(&cost).map(|(low, _)| low).fold(-0.01, f64::min);
+                    let high = ends(&cost).map(|(_, high)| high).fold(0.01, f64::max);
                     let scale = Scale::linear(low, high, 5, percent).against(0.0);
-                    sweep.cost.push(panel(&title, (axis, "% of throughput"), &cost, &scale)?);
+                    sweep.cost.push(panel(&title, &about, &below("% of throughput"), &scale, &cost));
                 }
             }
         }
@@ -83,19 +75,21 @@ pub(super) fn sweeps(runs: &[Run]) -> Result<Vec<Sweep>, ReportError> {
             sweeps.push(sweep);
         }
     }
-    Ok(sweeps)
+    sweeps
 }
 
 /// Runs on one machine at one place on `axes`, with that place in words.
 fn alike<'r, 'a>(runs: &'r [Run<'a>], axes: &[&Axis]) -> Vec<(String, Vec<&'r Run<'a>>)> {
-    let several = runs.windows(2).any(|pair| pair[0].results.machine.label != pair[1].results.machine.label);
+    let several = !merge::is_one_machine(runs.iter().map(|run| run.results).collect::<Vec<_>>());
     let mut found: Vec<(String, Vec<&Run>)> = Vec::new();
     for run in runs {
         let place = run.results.plan.point().words(axes);
+        let Machine { label, host, .. } = &run.results.machine;
+        let machine = if host.is_empty() { label.clone() } else { format!("{label} ({host})") };
         let place = match (several, place.is_empty()) {
             (false, _) => place,
-            (true, true) => run.results.machine.label.clone(),
-            (true, false) => format!("{}, {place}", run.results.machine.label),
+            (true, true) => machine,
+            (true, false) => format!("{machine}, {place}"),
         };
         match found.iter_mut().find(|(known, _)| *known == place) {
             Some((_, members)) => members.push(run),
@@ -115,94 +109,46 @@ fn workloads<'a>(runs: &[&Run<'a>]) -> Vec<&'a str> {
     names
 }
 
-fn dots(lines: &[Line]) -> impl Iterator<Item = &Dot> {
-    lines.iter().flat_map(|line| &line.dots)
+/// Ends of the intervals of all points.
+fn ends(curves: &[Curve]) -> impl Iterator<Item = (f64, f64)> {
+    curves.iter().flat_map(|curve| &curve.points).filter_map(|point| point.mark.map(|(_, low, high)| (low, high)))
 }
 
-/// A line for each variant of `workload`, of what `dot` finds in its cells.
-fn lines(runs: &[&Run], workload: &str, mut dot: impl FnMut(&Run, &Cell) -> Option<Dot>) -> Vec<Line> {
-    let mut lines: Vec<Line> = Vec::new();
+/// A curve for each variant of `workload`, of what `point` finds in its cells.
+fn curves(runs: &[&Run], workload: &str, mut point: impl FnMut(&Run, &Cell) -> Option<Point>) -> Vec<Curve> {
+    let mut curves: Vec<Curve> = Vec::new();
     for run in runs {
         for (variant, cell) in run.cells(workload) {
-            let Some(dot) = dot(run, cell) else { continue };
-            match lines.iter_mut().find(|line| line.label == variant.label) {
-                Some(line) => line.dots.push(dot),
+            let Some(point) = point(run, cell) else { continue };
+            match curves.iter_mut().find(|curve| curve.label == variant.label) {
+                Some(curve) => curve.points.push(point),
                 None => {
-                    lines.push(Line { label: variant.label.clone(), ink: run.ink(cell.variant), dots: vec![dot] });
+                    let (label, ink) = (variant.label.clone(), run.ink(cell.variant));
+                    curves.push(Curve { label, ink, points: vec![point] });
                 }
             }
         }
     }
-    lines.iter_mut().for_each(|line| line.dots.sort_by_key(|dot| dot.at));
-    lines
+    curves.iter_mut().for_each(|curve| curve.points.sort_by(|a, b| a.at.total_cmp(&b.at)));
+    curves
 }
 
-fn throughput(runs: &[&Run], workload: &str, at: &dyn Fn(&Run) -> u64) -> (Vec<Line>, &'static str) {
+fn throughput(runs: &[&Run], workload: &str, at: &dyn Fn(&Run) -> f64) -> (Vec<Curve>, &'static str) {
     let mut unit = Unit::Operations;
-    let lines = lines(runs, workload, |run, cell| {
+    let curves = curves(runs, workload, |run, cell| {
         unit = cell.unit;
         let (low, high) = spread(cell).unwrap_or((cell.throughput, cell.throughput));
-        Some(Dot { at: at(run), value: cell.throughput, low, high, mark: Mark::Disc })
+        Some(Point { at: at(run), value: cell.throughput, mark: Some((Mark::Disc, low, high)) })
     });
-    (lines, if unit == Unit::Bytes { "B/s" } else { " ops/s" })
+    (curves, if unit == Unit::Bytes { "B/s" } else { " ops/s" })
 }
 
-fn cost(runs: &[&Run], workload: &str, at: &dyn Fn(&Run) -> u64) -> Vec<Line> {
-    lines(runs, workload, |run, cell| {
+fn cost(runs: &[&Run], workload: &str, at: &dyn Fn(&Run) -> f64) -> Vec<Curve> {
+    curves(runs, workload, |run, cell| {
         let overhead = cell.overhead.as_ref()?;
-        let mark = mark_of(overhead.verdict);
         let [value, low, high] = [overhead.ratio, overhead.low, overhead.high].map(|ratio| ratio - 1.0);
         // an interval that says next to nothing must not flatten the others
-        Some(Dot { at: at(run), value, low: low.max(value - 0.3), high: high.min(value + 0.3), mark })
+        let mark = (mark_of(overhead.verdict), low.max(value - 0.3), high.min(value + 0.3));
+        Some(Point { at: at(run), value, mark: Some(mark) })
     })
-}
-
-fn panel(title: &str, (axis, unit): (&Axis, &str), lines: &[Line], scale: &Scale) -> Result<Chart, ReportError> {
-    let mut stops: Vec<u64> = dots(lines).map(|dot| dot.at).collect();
-    stops.sort_unstable();
-    stops.dedup();
-    let widest = |texts: &mut dyn Iterator<Item = String>| texts.map(|text| text_px(&text)).fold(0.0, f64::max);
-    let left = widest(&mut scale.ticks.iter().map(|(_, text)| text.clone())) + 6.0;
-    let label = |line: &Line| shorten(&line.label, LABEL_COLUMNS);
-    let right = NARROW_PX - widest(&mut lines.iter().map(label)) - 22.0;
-    // values usually grow by factors: they are spaced evenly by their logarithms
-    let (first, last) = ((stops[0].max(1) as f64).ln(), (stops[stops.len() - 1].max(1) as f64).ln());
-    let x = |at: u64| left + 8.0 + ((at.max(1) as f64).ln() - first) / (last - first).max(1e-9) * (right - left - 8.0);
-    let y = |value: f64| BOTTOM_PX - scale.position(value) * (BOTTOM_PX - TOP_PX);
-    let ends: Vec<(f64, f64)> =
-        lines.iter().map(|line| line.dots.last().map_or((left, BOTTOM_PX), |dot| (x(dot.at), y(dot.value)))).collect();
-    let heights = apart(&ends.iter().map(|end| end.1).collect::<Vec<_>>(), (TOP_PX, HEIGHT_PX));
-    let names = lines.iter().map(|line| line.label.as_str()).collect::<Vec<_>>().join(", ");
-    let description = format!("{title} by {}: lines of {names}; the tables have the figures", axis.name);
-    let svg = draw(NARROW_PX, HEIGHT_PX, &description, |canvas| {
-        for (value, text) in &scale.ticks {
-            let ink = if scale.reference == Some(*value) { Ink::Axis } else { Ink::Grid };
-            canvas.line(&[(left, y(*value)), (right, y(*value))], ink, 1.0)?;
-            canvas.text(text, (left - 6.0, y(*value)), Anchor::Right, Ink::Muted)?;
-        }
-        let mut free = f64::MIN;
-        for stop in &stops {
-            let (x, text) = (x(*stop), figures::count(*stop));
-            canvas.line(&[(x, BOTTOM_PX), (x, BOTTOM_PX + 4.0)], Ink::Axis, 1.0)?;
-            if x - text_px(&text) / 2.0 > free {
-                canvas.text(&text, (x, BOTTOM_PX + 12.0), Anchor::Middle, Ink::Muted)?;
-                free = x + text_px(&text) / 2.0 + 4.0;
-            }
-        }
-        let below = format!("{}; {}", axis.name, unit.trim_start());
-        canvas.text(&below, ((left + right) / 2.0, BOTTOM_PX + 28.0), Anchor::Middle, Ink::Muted)?;
-        for (number, line) in lines.iter().enumerate() {
-            let points: Vec<(f64, f64)> = line.dots.iter().map(|dot| (x(dot.at), y(dot.value))).collect();
-            canvas.line(&points, line.ink, 1.75)?;
-            for (dot, point) in line.dots.iter().zip(&points) {
-                canvas.line(&[(point.0, y(dot.low)), (point.0, y(dot.high))], line.ink, 0.75)?;
-                canvas.mark(*point, dot.mark, 8.0, line.ink)?;
-            }
-            let end = ends[number];
-            canvas.line(&[(end.0 + 4.0, end.1), (right + 14.0, heights[number])], line.ink, 0.75)?;
-            canvas.text(&label(line), (right + 18.0, heights[number]), Anchor::Left, Ink::Text)?;
-        }
-        Ok(())
-    })?;
-    Ok(Chart { title: title.to_owned(), note: String::new(), svg, narrow: None })
 }

@@ -6,56 +6,66 @@ use std::iter::once;
 use serde::Serialize;
 use unicode_width::UnicodeWidthStr;
 
-use super::charts::titled;
-use super::figures;
+use super::canvas::Ink;
 use super::index::{Run, spread};
+use super::{figures, footnotes};
 use crate::axes::varied;
 use crate::results::{Against, Between, Cell, Latency, Overhead, Ranked, Sample, Variant};
-use crate::saturation;
 use crate::verdict::Verdict;
 use crate::workload::{self, Unit};
+use crate::{ratios, saturation};
 
 /// A table as the template writes it.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub(super) struct Table {
-    /// What it holds, for its caption and for links to it.
+    /// What it holds, for its caption.
     pub(super) title: String,
     /// What to know to read it.
     pub(super) note: String,
     /// Column heads.
     pub(super) columns: Vec<Column>,
-    /// Rows; a datum that spans several rows is missing from those below it.
     pub(super) rows: Vec<Vec<Datum>>,
+    /// A row that stays last however the others are sorted.
+    pub(super) last: Option<Vec<Datum>>,
+    /// What is said once for many of the rows.
+    pub(super) footnotes: Vec<String>,
 }
 
 /// A column's head.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub(super) struct Column {
     text: String,
     /// Whether it contains figures, which are aligned to the right.
     figure: bool,
+    /// Colour of the variant that it shows.
+    ink: Option<&'static str>,
 }
 
 /// One entry.
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub(super) struct Datum {
     text: String,
     /// A second line of less weight.
     note: String,
-    /// Class for the style sheet: `figure`, `words`, `head`, `long`, `costs`, `gains`, `same`, `open`.
+    /// Class for the style sheet: `figure`, `words`, `head`, `long`, `costs`, `same`, `open`.
     class: &'static str,
-    /// Rows it spans.
-    span: usize,
-    /// Name of the colour of the swatch before it, if it has one.
-    swatch: Option<&'static str>,
+    /// What it is sorted by, if not by its text.
+    sort: Option<f64>,
+    /// The mark of its verdict, before it.
+    mark: &'static str,
+    /// Colour of the variant that it names.
+    ink: Option<&'static str>,
+    /// Whether the row above says the same.
+    again: bool,
 }
 
 fn words(text: impl Into<String>) -> Datum {
-    Datum { text: text.into(), class: "words", span: 1, ..Datum::default() }
+    Datum { text: text.into(), class: "words", ..Datum::default() }
 }
 
-fn figure(text: impl Into<String>) -> Datum {
-    Datum { class: "figure", ..words(text) }
+/// `text`, which stands for `value`.
+fn figure(text: impl Into<String>, value: f64) -> Datum {
+    Datum { class: "figure", sort: value.is_finite().then_some(value), ..words(text) }
 }
 
 fn head(text: impl Into<String>) -> Datum {
@@ -68,19 +78,19 @@ fn head(text: impl Into<String>) -> Datum {
 /// Column heads; those that begin with `#` are of figures.
 fn columns<'a>(texts: impl IntoIterator<Item = &'a str>) -> Vec<Column> {
     let column = |text: &str| match text.strip_prefix('#') {
-        Some(text) => Column { text: text.into(), figure: true },
-        None => Column { text: text.into(), figure: false },
+        Some(text) => Column { text: text.into(), figure: true, ink: None },
+        None => Column { text: text.into(), figure: false, ink: None },
     };
     texts.into_iter().map(column).collect()
 }
 
 fn variant_head(run: &Run, variant: usize) -> Datum {
-    Datum { swatch: Some(run.ink(variant).name()), ..head(&run.results.variants[variant].label) }
+    Datum { ink: Some(run.ink(variant).name()), ..head(&run.results.variants[variant].label) }
 }
 
 /// Shown for a cell that the run did not reach.
 fn missing() -> Datum {
-    figure("–")
+    figure("–", f64::NAN)
 }
 
 /// Whether the cell did not use the machine up, so that part of its cost may be hidden by idle time.
@@ -97,12 +107,21 @@ fn dagger(runs: &[&Run]) -> &'static str {
     }
 }
 
+/// The mark of a verdict in text, as `charts::mark_of` draws it.
+pub(super) fn sign_of(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Costs | Verdict::Gains => "●",
+        Verdict::NoDifference => "○",
+        Verdict::AtMost => "■",
+        Verdict::CannotConclude => "◆",
+    }
+}
+
 /// An overhead with its verdict beneath.
 fn verdict(overhead: &Overhead, unsaturated: bool) -> Datum {
     let class = match overhead.verdict {
         Verdict::NoDifference => "figure same",
-        Verdict::Costs => "figure costs",
-        Verdict::Gains => "figure gains",
+        Verdict::Costs | Verdict::Gains => "figure costs",
         Verdict::AtMost | Verdict::CannotConclude => "figure open",
     };
     let word = match overhead.verdict {
@@ -110,7 +129,8 @@ fn verdict(overhead: &Overhead, unsaturated: bool) -> Datum {
         verdict => verdict.word().to_owned(),
     };
     let note = if unsaturated { format!("{word} †") } else { word };
-    Datum { class, note, ..figure(figures::overhead(overhead)) }
+    let mark = sign_of(overhead.verdict);
+    Datum { class, note, mark, ..figure(figures::overhead(overhead), overhead.ratio) }
 }
 
 /// Variants in the order of the recommendation, then those it does not speak of; the baseline is left out.
@@ -129,51 +149,59 @@ pub(super) fn ranked<'a>(run: &Run<'a>) -> Vec<(usize, Option<&'a Ranked>)> {
     order
 }
 
-/// The ranking: every variant with its overhead on each workload.
-pub(super) fn ranking(run: &Run) -> Table {
-    let heads: Vec<String> = run.workloads.iter().map(|workload| format!("#{workload}")).collect();
-    let columns = columns(["#Place", "Variant", "#All workloads"].into_iter().chain(heads.iter().map(String::as_str)));
-    let mut rows = Vec::new();
-    if let Some(baseline) = run.baseline {
-        let throughput = |workload: &&str| match run.cell(workload, baseline) {
-            Some(cell) => Datum { note: "median".into(), ..figure(figures::rate(cell.throughput, cell.unit)) },
+/// The answer in figures: what each variant costs under each workload, beside what the workload asks of cipher and
+/// cache; in the order of the recommendation.
+pub(super) fn cost(run: &Run) -> Table {
+    let order = ranked(run);
+    let mut columns = columns(["Workload", "#Through the cipher", "#Cache hits"]);
+    let context = columns.split_off(1);
+    columns.extend(run.baseline.into_iter().chain(order.iter().map(|(number, _)| *number)).map(|number| Column {
+        text: run.results.variants[number].label.clone(),
+        figure: true,
+        ink: Some(run.ink(number).name()),
+    }));
+    columns.extend(context);
+    let row = |workload: &&str| {
+        let sealed = order.iter().find_map(|(number, _)| run.cell(workload, *number));
+        let mut row = vec![head(*workload)];
+        row.extend(run.baseline.iter().map(|_| match run.baseline_cell(workload) {
+            Some(cell) => figure(figures::rate(cell.throughput, cell.unit), cell.throughput),
             None => missing(),
-        };
-        let label = Datum { note: "no encryption".into(), ..variant_head(run, baseline) };
-        let start = [figure(""), label, figure("baseline")];
-        rows.push(start.into_iter().chain(run.workloads.iter().map(throughput)).collect());
-    }
-    let mut place = 0;
-    for (number, ranked) in ranked(run) {
-        let allowed = ranked.is_some_and(|ranked| ranked.allowed);
-        place += usize::from(allowed);
-        let label = match (ranked, allowed) {
-            (_, true) => variant_head(run, number),
-            (Some(_), false) => Datum { note: "not to be recommended".into(), ..variant_head(run, number) },
-            (None, false) => Datum { note: "not ranked".into(), ..variant_head(run, number) },
-        };
-        let overhead = |workload: &&str| match run.cell(workload, number) {
-            Some(Cell { overhead: Some(overhead), .. }) => {
-                verdict(overhead, run.cell(workload, number).is_some_and(below_saturation))
-            }
+        }));
+        row.extend(order.iter().map(|(number, _)| match run.cell(workload, *number) {
+            Some(cell @ Cell { overhead: Some(overhead), .. }) => verdict(overhead, below_saturation(cell)),
             _ => missing(),
-        };
-        let start = [
-            figure(if allowed { place.to_string() } else { "–".into() }),
-            label,
-            figure(ranked.map_or("–".into(), |ranked| figures::change(ranked.ratio))),
-        ];
-        rows.push(start.into_iter().chain(run.workloads.iter().map(overhead)).collect());
-    }
+        }));
+        row.extend(match sealed.or(run.baseline_cell(workload)) {
+            Some(cell) => [through_the_cipher(cell), cache_hits(cell)],
+            None => [missing(), missing()],
+        });
+        row
+    };
+    let overall = |(_, ranked): &(usize, Option<&Ranked>)| match ranked {
+        Some(ranked) => {
+            let note = if ranked.allowed { "" } else { "not to be recommended" };
+            Datum { note: note.into(), ..figure(figures::change(ranked.ratio), ranked.ratio) }
+        }
+        None => Datum { note: "not ranked".into(), ..missing() },
+    };
+    let empty = || figure("", f64::NAN);
+    let start = once(head("all workloads")).chain(run.baseline.iter().map(|_| empty()));
+    let left_out = match ratios::left_out(&run.results.cells).as_slice() {
+        [] => String::new(),
+        names => format!(" without {}, where next to nothing met a cipher", names.join(", ")),
+    };
     Table {
-        title: "Ranking".into(),
+        title: "Cost by workload".into(),
         note: format!(
-            "Throughput against no encryption with its 95 % confidence interval; minus is slower. All workloads: the \
-             geometric mean over those that met a cipher.{}",
+            "Throughput against no encryption with its 95 % confidence interval; minus is slower. All workloads: their \
+             geometric mean{left_out}. Through the cipher: bytes for each operation, or for each byte of records.{}",
             dagger(&[run])
         ),
         columns,
-        rows,
+        rows: run.workloads.iter().map(row).collect(),
+        last: (!order.is_empty()).then(|| start.chain(order.iter().map(overall)).chain([empty(), empty()]).collect()),
+        ..Table::default()
     }
 }
 
@@ -185,9 +213,9 @@ pub(super) fn between(run: &Run) -> Option<Table> {
             head(between.workload.as_deref().unwrap_or("all workloads")),
             variant_head(run, between.variant),
             variant_head(run, between.other),
-            figure(figures::change(between.ratio)),
-            figure(figures::interval(&between.as_overhead())),
-            words(&between.words),
+            figure(figures::change(between.ratio), between.ratio),
+            figure(figures::interval(&between.as_overhead()), between.low),
+            Datum { mark: sign_of(between.verdict), ..words(&between.words) },
         ]
     };
     let (overall, by_workload): (Vec<&Between>, Vec<&Between>) =
@@ -200,26 +228,22 @@ pub(super) fn between(run: &Run) -> Option<Table> {
                 .into(),
         columns: columns(["Workload", "Variant", "Against", "#Change", "#95 % interval", "Verdict"]),
         rows: overall.into_iter().chain(by_workload).map(row).collect(),
+        ..Table::default()
     })
 }
 
-/// One group of rows for each workload, one row for each variant; `data` returns what follows the variant's name.
+/// One row for each variant under each workload; `data` returns what follows the variant's name.
 fn by_workload(run: &Run, title: &str, note: &str, heads: &[&str], data: impl Fn(&str, &Cell) -> Vec<Datum>) -> Table {
     let mut rows = Vec::new();
     for workload in &run.workloads {
-        let cells = run.cells(workload);
-        for (position, (_, cell)) in cells.iter().enumerate() {
-            let mut row = Vec::new();
-            if position == 0 {
-                row.push(Datum { span: cells.len(), ..head(*workload) });
-            }
-            row.push(variant_head(run, cell.variant));
+        for (position, (_, cell)) in run.cells(workload).iter().enumerate() {
+            let mut row = vec![Datum { again: position > 0, ..head(*workload) }, variant_head(run, cell.variant)];
             row.extend(data(workload, cell));
             rows.push(row);
         }
     }
     let columns = columns(["Workload", "Variant"].into_iter().chain(heads.iter().copied()));
-    Table { title: title.into(), note: note.into(), columns, rows }
+    Table { title: title.into(), note: note.into(), columns, rows, ..Table::default() }
 }
 
 /// Throughput and overhead.
@@ -236,11 +260,9 @@ pub(super) fn throughput(run: &Run) -> Table {
         "#Cache hits",
         "Verdict",
     ];
-    let note = "Change, interval and verdict: throughput against no encryption. CPU per operation: likewise. Through \
-                the \
-                cipher: bytes encrypted and decrypted for each operation, or for each byte of records.";
+    let note = "Change, interval and verdict: throughput against no encryption. CPU per operation: likewise.";
     by_workload(run, "Throughput and overhead", note, &heads, |_, cell| {
-        let rate = |value| figure(figures::rate(value, cell.unit));
+        let rate = |value| figure(figures::rate(value, cell.unit), value);
         let ends = match spread(cell) {
             Some((low, high)) => [rate(low), rate(high)],
             None => [missing(), missing()],
@@ -248,14 +270,15 @@ pub(super) fn throughput(run: &Run) -> Table {
         let compared = match &cell.overhead {
             None => [missing(), missing(), missing(), missing(), missing(), cache_hits(cell), words("baseline")],
             Some(overhead) => [
-                figure(figures::change(overhead.ratio)),
-                figure(figures::interval(overhead)),
-                figure(overhead.pairs.to_string()),
-                figure(figures::change(overhead.cpu_ratio)),
+                figure(figures::change(overhead.ratio), overhead.ratio),
+                figure(figures::interval(overhead), overhead.low),
+                figure(overhead.pairs.to_string(), overhead.pairs as f64),
+                figure(figures::change(overhead.cpu_ratio), overhead.cpu_ratio),
                 through_the_cipher(cell),
                 cache_hits(cell),
                 Datum {
                     note: if below_saturation(cell) { "below saturation".into() } else { String::new() },
+                    mark: sign_of(overhead.verdict),
                     ..words(&overhead.words)
                 },
             ],
@@ -265,18 +288,33 @@ pub(super) fn throughput(run: &Run) -> Table {
 }
 
 fn cache_hits(cell: &Cell) -> Datum {
-    figure(cell.cache_hit_rate.map_or("–".into(), figures::share))
+    optional_share(cell.cache_hit_rate)
 }
 
-/// Bytes through the cipher for each unit of work; a dash where nothing is known of any.
+fn share(value: f64) -> Datum {
+    figure(figures::share(value), value)
+}
+
+fn optional_share(value: Option<f64>) -> Datum {
+    value.map_or_else(missing, share)
+}
+
+fn seconds(value_s: f64) -> Datum {
+    figure(figures::seconds(value_s), value_s)
+}
+
+/// Bytes through the cipher for each unit of work.
 fn through_the_cipher(cell: &Cell) -> Datum {
     let bytes = sum(cell, |sample| (sample.encrypted_bytes + sample.decrypted_bytes) as f64);
     match cell.unit {
         Unit::Operations => {
-            let operations = sum(cell, |sample| sample.operations as f64).max(1.0);
-            figure(figures::bytes((bytes / operations).round() as u64))
+            let each = bytes / sum(cell, |sample| sample.operations as f64).max(1.0);
+            figure(figures::bytes(each.round() as u64), each)
         }
-        Unit::Bytes => figure(format!("× {:.2}", bytes / sum(cell, |sample| sample.bytes as f64).max(1.0))),
+        Unit::Bytes => {
+            let each = bytes / sum(cell, |sample| sample.bytes as f64).max(1.0);
+            figure(format!("× {each:.2}"), each)
+        }
     }
 }
 
@@ -297,39 +335,26 @@ fn percentiles<'a>(
     run: &Run<'a>,
     title: &str,
     note: &str,
-    timed: impl Fn(&'a Cell) -> &'a BTreeMap<String, Latency>,
+    timed_as: impl Fn(&'a Cell) -> &'a BTreeMap<String, Latency>,
 ) -> Table {
-    let heads =
-        ["Workload", "Operation", "Variant", "#Operations", "#Mean", "#p50", "#p95", "#p99", "#p99.9", "#Largest"];
+    let heads = ["Operation", "Variant", "#Operations", "#Mean", "#p50", "#p95", "#p99", "#p99.9", "#Largest"];
     let mut rows = Vec::new();
     for workload in &run.workloads {
-        let cells = run.cells(workload);
-        let of = |operation: &str| -> Vec<(usize, &Latency)> {
-            cells.iter().filter_map(|(_, cell)| Some((cell.variant, timed(cell).get(operation)?))).collect()
-        };
-        let operations: Vec<_> =
-            run.operations(workload).into_iter().map(|operation| (operation, of(operation))).collect();
-        let mut of_workload: usize = operations.iter().map(|(_, latencies)| latencies.len()).sum();
-        for (operation, latencies) in &operations {
-            let mut of_operation = latencies.len();
-            for (variant, latency) in latencies {
-                let mut row = Vec::new();
-                for (name, rows) in [(*workload, &mut of_workload), (*operation, &mut of_operation)] {
-                    // only the first row of a group names it
-                    match std::mem::take(rows) {
-                        0 => {}
-                        span => row.push(Datum { span, ..head(name) }),
-                    }
-                }
-                row.extend([variant_head(run, *variant), figure(figures::count(latency.count))]);
+        for operation in run.operations(workload) {
+            let timed = run.cells(workload).into_iter();
+            let timed = timed.filter_map(|(_, cell)| Some((cell.variant, timed_as(cell).get(operation)?)));
+            for (position, (variant, latency)) in timed.enumerate() {
+                let name = Datum { again: position > 0, ..head(format!("{workload}, {operation}")) };
+                let mut row = vec![name, variant_head(run, variant)];
+                row.push(figure(figures::count(latency.count), latency.count as f64));
                 let times =
                     [latency.mean_us, latency.p50_us, latency.p95_us, latency.p99_us, latency.p999_us, latency.max_us];
-                row.extend(times.map(|time_us| figure(figures::micros(time_us))));
+                row.extend(times.map(|time_us| figure(figures::micros(time_us), time_us)));
                 rows.push(row);
             }
         }
     }
-    Table { title: title.into(), note: note.into(), columns: columns(heads), rows }
+    Table { title: title.into(), note: note.into(), columns: columns(heads), rows, ..Table::default() }
 }
 
 fn sum(cell: &Cell, of: impl Fn(&Sample) -> f64) -> f64 {
@@ -337,35 +362,36 @@ fn sum(cell: &Cell, of: impl Fn(&Sample) -> f64) -> f64 {
 }
 
 fn sum_bytes(cell: &Cell, of: impl Fn(&Sample) -> u64) -> Datum {
-    figure(figures::bytes(cell.samples.iter().map(of).fold(0, u64::saturating_add)))
+    let bytes = cell.samples.iter().map(of).fold(0, u64::saturating_add);
+    figure(figures::bytes(bytes), bytes as f64)
 }
 
 /// CPU use, cache and saturation.
 pub(super) fn cpu(run: &Run) -> Table {
-    let heads = [
-        "#Clients",
-        "#User",
-        "#Kernel",
-        "#Afterwards",
-        "#Of all cores",
-        "#Load generator",
-        "#Cache hits",
-        "Held back by",
-    ];
+    let heads = ["#Clients", "#User", "#Kernel", "#Afterwards", "#Of all cores", "#Load generator", "Held back by"];
     let note = "CPU seconds over all slices. Afterwards: background work until the store was quiet again. Load \
                 generator: its own share of the CPU time.";
-    by_workload(run, "CPU use and saturation", note, &heads, |_, cell| {
+    let table = by_workload(run, "CPU use and saturation", note, &heads, |_, cell| {
         vec![
-            figure(cell.clients.to_string()),
-            figure(figures::seconds(sum(cell, |sample| sample.cpu_user_s))),
-            figure(figures::seconds(sum(cell, |sample| sample.cpu_system_s))),
-            figure(figures::seconds(sum(cell, |sample| sample.settle_cpu_s))),
-            figure(figures::share(cell.saturation.cpu_share)),
-            figure(cell.generator_share.map_or("–".into(), figures::share)),
-            cache_hits(cell),
-            Datum { note: cell.saturation.reason.clone(), ..words(saturated_by(&cell.saturation.by)) },
+            figure(cell.clients.to_string(), cell.clients as f64),
+            seconds(sum(cell, |sample| sample.cpu_user_s)),
+            seconds(sum(cell, |sample| sample.cpu_system_s)),
+            seconds(sum(cell, |sample| sample.settle_cpu_s)),
+            share(cell.saturation.cpu_share),
+            optional_share(cell.generator_share),
+            words(saturated_by(&cell.saturation.by)),
         ]
-    })
+    });
+    // by what was found, each said once
+    let found = |by: &str| {
+        let of_it = run.results.cells.iter().filter(|cell| cell.saturation.by == by);
+        let reasons = footnotes::merged(of_it.map(|cell| cell.saturation.reason.as_str()));
+        reasons.into_iter().map(|reason| format!("{}: {reason}", saturated_by(by))).collect::<Vec<_>>()
+    };
+    let mut kinds: Vec<&str> = run.results.cells.iter().map(|cell| cell.saturation.by.as_str()).collect();
+    kinds.sort_unstable();
+    kinds.dedup();
+    Table { footnotes: kinds.into_iter().flat_map(found).collect(), ..table }
 }
 
 fn saturated_by(by: &str) -> &str {
@@ -399,11 +425,11 @@ pub(super) fn time_split(run: &Run) -> Vec<Table> {
         let time = &cell.time;
         let total = time.cipher_s + time.io_s + time.other_s;
         vec![
-            figure(figures::seconds(time.cipher_s)),
-            figure(figures::seconds(time.io_s)),
-            figure(figures::seconds(time.other_s)),
-            figure(figures::share(if total > 0.0 { time.cipher_s / total } else { 0.0 })),
-            figure(figures::seconds(time.io_wait_s)),
+            seconds(time.cipher_s),
+            seconds(time.io_s),
+            seconds(time.other_s),
+            share(if total > 0.0 { time.cipher_s / total } else { 0.0 }),
+            seconds(time.io_wait_s),
             sum_bytes(cell, |sample| sample.read_bytes),
             sum_bytes(cell, |sample| sample.written_bytes),
             sum_bytes(cell, |sample| sample.encrypted_bytes),
@@ -419,16 +445,23 @@ pub(super) fn size(run: &Run) -> Table {
     by_workload(run, "Size on disk", note, &["#On disk", "#Bytes", "#Against the baseline"], |workload, cell| {
         let against = match run.baseline_cell(workload) {
             Some(baseline) if baseline.variant != cell.variant && baseline.disk_bytes > 0 => {
-                figures::change(cell.disk_bytes as f64 / baseline.disk_bytes as f64)
+                let ratio = cell.disk_bytes as f64 / baseline.disk_bytes as f64;
+                figure(figures::change(ratio), ratio)
             }
-            _ => "–".into(),
+            _ => missing(),
         };
-        vec![figure(figures::bytes(cell.disk_bytes)), figure(figures::count(cell.disk_bytes)), figure(against)]
+        let bytes = cell.disk_bytes as f64;
+        let exact = figure(figures::count(cell.disk_bytes), bytes);
+        vec![figure(figures::bytes(cell.disk_bytes), bytes), exact, against]
     })
 }
 
+fn bits(bytes: usize) -> Datum {
+    figure(format!("{} bits", bytes * 8), bytes as f64)
+}
+
 /// What was compared: the ciphers with their sources, and the backends.
-pub(super) fn variants(run: &Run) -> Table {
+fn variants(run: &Run) -> Table {
     let row = |(number, variant): (usize, &Variant)| {
         let accel = variant.choice().map_or("auto", |choice| choice.accel.as_str());
         let used = words(variant.backend().unwrap_or("–"));
@@ -446,8 +479,8 @@ pub(super) fn variants(run: &Run) -> Table {
             Some(Ok(cipher)) => vec![
                 Datum { note: cipher.source.into(), ..words(cipher.name) },
                 Datum { note: cipher.caveat.unwrap_or_default().into(), ..words(cipher.standing.word()) },
-                figure(format!("{} bits", cipher.block_bytes * 8)),
-                figure(format!("{} bits", cipher.key_bytes * 8)),
+                bits(cipher.block_bytes),
+                bits(cipher.key_bytes),
                 words(approvals(cipher)),
                 words(accel),
                 used,
@@ -469,11 +502,12 @@ pub(super) fn variants(run: &Run) -> Table {
             "Backend used",
         ]),
         rows: run.results.variants.iter().enumerate().map(row).collect(),
+        ..Table::default()
     }
 }
 
 /// The workloads and what they do.
-pub(super) fn workloads(run: &Run) -> Table {
+fn workloads(run: &Run) -> Table {
     let row = |name: &&str| {
         let cells = run.cells(name);
         let first = cells.first().map(|(_, cell)| cell);
@@ -487,7 +521,7 @@ pub(super) fn workloads(run: &Run) -> Table {
                 Ok(spec) => Datum { note: spec.remark.unwrap_or_default().into(), ..words(spec.description) },
                 Err(_) => words("not known to this build"),
             },
-            figure(first.map_or("–".into(), |cell| cell.clients.to_string())),
+            first.map_or_else(missing, |cell| figure(cell.clients.to_string(), cell.clients as f64)),
             words(unit),
         ]
     };
@@ -496,6 +530,7 @@ pub(super) fn workloads(run: &Run) -> Table {
         note: String::new(),
         columns: columns(["Workload", "What it does", "#Clients", "Counted in"]),
         rows: run.workloads.iter().map(row).collect(),
+        ..Table::default()
     }
 }
 
@@ -514,15 +549,14 @@ pub(super) fn across(runs: &[Run]) -> Table {
     let mut rows = Vec::new();
     for (workload, labels) in pairs(runs) {
         for (position, label) in labels.iter().enumerate() {
-            let mut row = Vec::new();
-            if position == 0 {
-                row.push(Datum { span: labels.len(), ..head(workload) });
-            }
-            row.push(head(*label));
+            let ink = runs.iter().find_map(|run| measured(run, workload, label).map(|(cell, _)| run.ink(cell.variant)));
+            let name = Datum { ink: ink.map(Ink::name), ..head(*label) };
+            let mut row = vec![Datum { again: position > 0, ..head(workload) }, name];
             row.extend(runs.iter().map(|run| match measured(run, workload, label) {
                 Some((cell, Some(overhead))) => verdict(overhead, below_saturation(cell)),
                 Some((cell, None)) => {
-                    Datum { note: "baseline".into(), ..figure(figures::rate(cell.throughput, cell.unit)) }
+                    let rate = figures::rate(cell.throughput, cell.unit);
+                    Datum { note: "baseline".into(), ..figure(rate, cell.throughput) }
                 }
                 None => missing(),
             }));
@@ -537,6 +571,7 @@ pub(super) fn across(runs: &[Run]) -> Table {
         ),
         columns: columns(["Workload", "Variant"].into_iter().chain(heads.iter().map(String::as_str))),
         rows,
+        ..Table::default()
     }
 }
 
@@ -544,14 +579,13 @@ pub(super) fn across(runs: &[Run]) -> Table {
 pub(super) fn against(ratios: &[Against]) -> Table {
     let axes = varied(ratios.iter().flat_map(|one| [&one.point, &one.other]).collect::<Vec<_>>());
     let row = |one: &Against| {
-        let percent = |ratio: f64| figures::digits(ratio);
         vec![
             head(one.workload.as_str()),
             head(one.variant.as_str()),
             words(one.point.words(&axes)),
             words(one.other.words(&axes)),
-            figure(format!("× {}", percent(one.ratio))),
-            figure(format!("{} to {}", percent(one.low), percent(one.high))),
+            figure(format!("× {}", figures::digits(one.ratio)), one.ratio),
+            figure(format!("{} to {}", figures::digits(one.low), figures::digits(one.high)), one.low),
         ]
     };
     Table {
@@ -561,6 +595,7 @@ pub(super) fn against(ratios: &[Against]) -> Table {
             .into(),
         columns: columns(["Workload", "Variant", "Store", "Against", "#Throughput", "#Interval"]),
         rows: ratios.iter().map(row).collect(),
+        ..Table::default()
     }
 }
 
@@ -590,7 +625,23 @@ pub(super) fn measured<'a>(run: &Run<'a>, workload: &str, label: &str) -> Option
     Some((cell, cell.overhead.as_ref()))
 }
 
-/// The name under which intervals of several runs are drawn together.
-pub(super) fn pair_title(workload: &str, label: &str) -> String {
-    format!("{}, {label}", titled(workload))
+/// What the runs compared, and under which workloads: each table once for all runs that share it.
+pub(super) fn subjects(runs: &[Run]) -> Vec<Table> {
+    let mut tables: Vec<Table> = Vec::new();
+    for table in runs.iter().map(variants).chain(runs.iter().map(workloads)) {
+        if !tables.contains(&table) {
+            tables.push(table);
+        }
+    }
+    tables
+}
+
+/// A table of words: named rows under `heads`.
+pub(super) fn of_words(title: &str, heads: &[&str], rows: impl Iterator<Item = (String, Vec<String>)>) -> Table {
+    Table {
+        title: title.into(),
+        columns: columns(["Run"].into_iter().chain(heads.iter().copied())),
+        rows: rows.map(|(name, values)| once(head(name)).chain(values.into_iter().map(words)).collect()).collect(),
+        ..Table::default()
+    }
 }

@@ -7,7 +7,7 @@ use sealstone_wiredtiger::check::{self, FileReport, Report, Standing};
 
 use crate::listing::list;
 use crate::message::{Answer, print, print_json, say};
-use crate::table::{SCREEN, Table, wrap};
+use crate::table::{Table, wrap};
 use crate::terminal;
 
 /// Runs the command.
@@ -94,7 +94,7 @@ fn clear_line(file: &FileReport) -> String {
 }
 
 fn remedy(text: &mut String, what: &str, step: &str) {
-    for (at, line) in wrap(&format!("{what}: {step}"), SCREEN - 4).into_iter().enumerate() {
+    for (at, line) in wrap(&format!("{what}: {step}"), terminal::stdout().columns() - 4).into_iter().enumerate() {
         text.push_str(if at == 0 { "  " } else { "    " });
         text.push_str(&line);
         text.push('\n');
