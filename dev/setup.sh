@@ -2,9 +2,10 @@
 # Installs what a build needs and this machine lacks: a C++ compiler and RocksDB (argument `system`), what builds
 # RocksDB from source (argument `bundled`), the libraries to compare ciphers with (argument `rivals`), the valgrind that
 # a test runs itself under (argument `valgrind`), the browser that shows a report to a test (argument `chromium`), or the
-# servers that tests start: key servers (argument `kmip`), a mongod (argument `mongod`), WiredTiger's own program (argument `wiredtiger`); what makes a Debian package (argument
-# `deb`) and tries it (argument `test-deb`), and what reads the manual and the completions in tests (argument `shells`).
-# Prints what it does; does nothing, and needs no network, if everything is installed.
+# servers that tests start: key servers (argument `kmip`), a mongod (argument `mongod`), WiredTiger's own program
+# (argument `wiredtiger`); what makes a Debian package (argument `deb`) and tries it (argument `test-deb`), and what
+# reads the manual and the completions in tests (argument `shells`). Prints what it does; does nothing, and needs no
+# network, if everything is installed.
 set -eu
 
 engine=${1:-system}
