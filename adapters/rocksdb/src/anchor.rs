@@ -12,12 +12,14 @@
 mod file;
 #[cfg(feature = "kmip")]
 mod kmip;
+mod named;
 
 use std::fmt;
 
 pub use file::FileAnchor;
 #[cfg(feature = "kmip")]
 pub use kmip::KmipAnchor;
+pub use named::open;
 
 /// How new a store is. Of two marks of one store the larger one is newer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -6,16 +6,14 @@ use std::path::{Path, PathBuf};
 
 use sealstone_cipher::backend::{Backend, BackendError};
 use sealstone_cipher::registry::{self, Cipher, UnknownCipher};
-use sealstone_keys::{KeyError, KeyRef, Passphrase, source};
+use sealstone_keys::source::{self, PASSPHRASE_VARIABLE};
+use sealstone_keys::{KeyError, KeyRef, Passphrase};
 use sealstone_seal::engine_page::{EnginePageError, EnginePages};
 
 use crate::header::EXPANSION_BYTES;
 use crate::journal::JournalError;
 use crate::series::{SeriesError, Version};
 use crate::settings::{Settings, SettingsError};
-
-/// Names a file with the passphrase where the settings do not.
-const PASSPHRASE_VARIABLE: &str = "SEALSTONE_PASSPHRASE_FILE";
 
 /// Why the extension does not continue.
 #[derive(Debug, thiserror::Error)]
@@ -198,7 +196,7 @@ impl Encryptor {
     /// # Errors
     /// [`ExtensionError`] for anything that can be wrong with key, cipher and backend. There is no fallback.
     pub fn open(settings: &Settings) -> Result<Self, ExtensionError> {
-        let from_file = |path: &Path| match passphrase_file(settings) {
+        let from_file = |path: &Path| match source::passphrase_file(settings.passphrase_file.as_deref()) {
             Some(file) => Passphrase::from_file(file),
             None => Err(KeyError::NoPassphrase { path: path.to_owned() }),
         };
@@ -271,12 +269,6 @@ impl Encryptor {
         let caveat = cipher.caveat?;
         Some(format!("warning: {} is {}: {caveat}", cipher.name, cipher.standing.word()))
     }
-}
-
-/// The file with the passphrase of a key file that has one.
-fn passphrase_file(settings: &Settings) -> Option<PathBuf> {
-    let variable = || std::env::var_os(PASSPHRASE_VARIABLE).filter(|value| !value.is_empty()).map(Into::into);
-    settings.passphrase_file.clone().or_else(variable)
 }
 
 #[cfg(test)]

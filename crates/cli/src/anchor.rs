@@ -5,31 +5,18 @@ use std::path::Path;
 
 use anyhow::{Context, bail};
 use sealstone_keys::source;
-use sealstone_rocksdb::anchor::{Anchor, FileAnchor};
+use sealstone_rocksdb::anchor::{self, Anchor};
 
 /// Opens the anchor `spec` of the store in `dir`: an address that begins with `kmip:`, otherwise the path of a file.
 pub(crate) fn open(dir: &Path, spec: &Path) -> anyhow::Result<Box<dyn Anchor>> {
-    match spec.to_str().filter(|spec| source::is_kmip(spec)) {
-        Some(address) => on_server(address),
-        None => Ok(Box::new(outside(dir, spec)?)),
+    if !spec.to_str().is_some_and(source::is_kmip) {
+        check_outside(dir, spec)?;
     }
+    Ok(anchor::open(spec)?)
 }
 
-#[cfg(feature = "kmip")]
-fn on_server(address: &str) -> anyhow::Result<Box<dyn Anchor>> {
-    Ok(Box::new(sealstone_rocksdb::anchor::KmipAnchor::open(address)?))
-}
-
-#[cfg(not(feature = "kmip"))]
-fn on_server(address: &str) -> anyhow::Result<Box<dyn Anchor>> {
-    bail!(
-        "kmip not built in: {address} names a key server\n\
-         build sealstone with the feature kmip, or give a file on other storage"
-    )
-}
-
-/// The anchor in the file `path`, which nobody who can change the store in `dir` may be able to change.
-fn outside(dir: &Path, path: &Path) -> anyhow::Result<FileAnchor> {
+/// Refuses an anchor in the file `path` that anyone who can change the store in `dir` can change, too.
+fn check_outside(dir: &Path, path: &Path) -> anyhow::Result<()> {
     let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let directory = directory
         .canonicalize()
@@ -40,7 +27,7 @@ fn outside(dir: &Path, path: &Path) -> anyhow::Result<FileAnchor> {
             path.display()
         );
     }
-    Ok(FileAnchor::new(path))
+    Ok(())
 }
 
 #[cfg(all(test, not(feature = "kmip")))]

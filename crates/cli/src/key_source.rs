@@ -1,16 +1,13 @@
 //! The key source that a command was given, and the passphrase of a key file: from a file, or asked for on the
 //! terminal; never from the command line, which every user of the machine can read.
 
-use std::ffi::OsString;
 use std::io::IsTerminal;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use sealstone_keys::file::KeyFile;
-use sealstone_keys::{KeyError, KeySource, Passphrase, source};
-
-/// Names a file with the passphrase if no flag does.
-const VARIABLE: &str = "SEALSTONE_PASSPHRASE_FILE";
+use sealstone_keys::source::{self, PASSPHRASE_VARIABLE};
+use sealstone_keys::{KeyError, KeySource, Passphrase};
 
 /// Opens the key source `spec`; the passphrase of a key file that has one comes from the file `passphrase_file`, from
 /// the file that the environment names, or from the terminal.
@@ -25,7 +22,7 @@ pub(crate) fn open_file(path: &Path, passphrase_file: Option<&Path>) -> anyhow::
 
 /// Returns the passphrase of an existing key file.
 fn ask(passphrase_file: Option<&Path>) -> impl Fn(&Path) -> Result<Passphrase, KeyError> {
-    let named = named(passphrase_file);
+    let named = source::passphrase_file(passphrase_file);
     move |key_file| match &named {
         Some(file) => Passphrase::from_file(file),
         None if std::io::stdin().is_terminal() => prompt(&format!("passphrase of {}: ", key_file.display())),
@@ -40,7 +37,7 @@ pub(crate) fn new_passphrase(
     passphrase_file: Option<&Path>,
     key_file: &Path,
 ) -> anyhow::Result<Option<Passphrase>> {
-    if let Some(file) = named(passphrase_file) {
+    if let Some(file) = source::passphrase_file(passphrase_file) {
         return Ok(Some(Passphrase::from_file(file)?));
     }
     if !protect {
@@ -49,7 +46,7 @@ pub(crate) fn new_passphrase(
     if !std::io::stdin().is_terminal() {
         anyhow::bail!(
             "no passphrase for {}: there is no terminal to ask on\n\
-             name a file that holds one with --passphrase-file or in {VARIABLE}",
+             name a file that holds one with --passphrase-file or in {PASSPHRASE_VARIABLE}",
             key_file.display()
         );
     }
@@ -64,10 +61,4 @@ fn prompt(text: &str) -> Result<Passphrase, KeyError> {
     let place = "the terminal";
     let bad = |error: std::io::Error| KeyError::BadPassphrase { place: place.into(), found: error.to_string() };
     Passphrase::new(rpassword::prompt_password(text).map_err(bad)?.into_bytes(), place)
-}
-
-/// The file that holds the passphrase, if one is named.
-pub(crate) fn named(passphrase_file: Option<&Path>) -> Option<PathBuf> {
-    let variable = || std::env::var_os(VARIABLE).filter(|value: &OsString| !value.is_empty()).map(PathBuf::from);
-    passphrase_file.map(Path::to_owned).or_else(variable)
 }

@@ -7,17 +7,15 @@ use std::path::{Path, PathBuf};
 
 use sealstone_cipher::backend::Backend;
 use sealstone_cipher::registry::{self, DEFAULT_CIPHER};
+use sealstone_keys::absolute;
 use sealstone_keys::file::KeyFile;
-use sealstone_keys::{absolute, source};
+use sealstone_keys::source::{self, PASSPHRASE_VARIABLE};
 use sealstone_wiredtiger::engine_options::{EngineOptions, find_extension};
 use sealstone_wiredtiger::settings::Settings;
 
 use crate::flags::{MongoCommand, OptionsFormat, SealingFlags};
 use crate::key_source;
 use crate::message::{Answer, print, say};
-
-/// Names a file with the passphrase, to us and to the extension.
-const PASSPHRASE_VARIABLE: &str = "SEALSTONE_PASSPHRASE_FILE";
 
 /// Runs one of the commands.
 pub(crate) fn run(command: &MongoCommand) -> anyhow::Result<Answer> {
@@ -69,8 +67,7 @@ pub(crate) fn engine_options(key: &str, sealing: &SealingFlags) -> anyhow::Resul
 }
 
 fn passphrase_file(sealing: &SealingFlags) -> anyhow::Result<Option<PathBuf>> {
-    let variable = || std::env::var_os(PASSPHRASE_VARIABLE).filter(|value| !value.is_empty()).map(PathBuf::from);
-    let named = sealing.passphrase.passphrase_file.clone().or_else(variable);
+    let named = source::passphrase_file(sealing.passphrase.passphrase_file.as_deref());
     Ok(named.map(|path| absolute::path(&path)).transpose()?)
 }
 

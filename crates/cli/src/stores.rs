@@ -3,6 +3,7 @@
 use sealstone_bench::axes::Point;
 use sealstone_bench::plan::{Plan, check_memory};
 use sealstone_cipher::nearest::nearest;
+use sealstone_keys::source;
 use sealstone_store::Engine;
 use sealstone_stores::kind::{Form, Request, StoreKind, UserKey};
 use sealstone_stores::table::{store, stores};
@@ -77,7 +78,7 @@ pub(crate) fn user_key(plan: &Plan) -> anyhow::Result<Option<UserKey>> {
     let Some(named) = &plan.key else { return Ok(None) };
     Ok(Some(UserKey {
         named: named.clone(),
-        passphrase_file: key_source::named(plan.passphrase_file.as_deref()),
+        passphrase_file: source::passphrase_file(plan.passphrase_file.as_deref()),
         source: key_source::open(named, plan.passphrase_file.as_deref())?,
     }))
 }

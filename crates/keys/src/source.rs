@@ -1,6 +1,7 @@
 //! Opens the key source that a user names: a key file, or a key server. Not here: what each of them is.
 
-use std::path::Path;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use sealstone_cipher::nearest::similar;
@@ -11,6 +12,16 @@ use crate::{Ask, KeyError, KeySource};
 
 /// What the address of a key server begins with, before a colon.
 const KMIP: &str = "kmip";
+
+/// The variable of the environment that names a file with the passphrase of a key file, where nothing else does.
+pub const PASSPHRASE_VARIABLE: &str = "SEALSTONE_PASSPHRASE_FILE";
+
+/// The file with the passphrase: `named`, or the one that [`PASSPHRASE_VARIABLE`] names; None if neither does.
+#[must_use]
+pub fn passphrase_file(named: Option<&Path>) -> Option<PathBuf> {
+    let variable = || std::env::var_os(PASSPHRASE_VARIABLE).filter(|value: &OsString| !value.is_empty());
+    named.map(Path::to_owned).or_else(|| variable().map(PathBuf::from))
+}
 
 /// Opens the source `spec`.
 ///
