@@ -4,8 +4,8 @@
 ENGINE ?= system
 # more flags for `make compare`, such as ARGS="--ciphers none,aria-256"
 ARGS ?=
-# where `make install` puts the command (bin), what MongoDB loads (lib/sealstone, where the command looks for it), manual
-# and completions (share)
+# where `make install` puts the command (bin), what MongoDB and programs with RocksDB load (lib/sealstone, where the command
+# looks for it), the header for C (include), manual and completions (share)
 CARGO_ROOT := $(or $(CARGO_INSTALL_ROOT),$(CARGO_HOME),$(HOME)/.cargo)
 # where `make deb` puts the package
 PACKAGES ?= $(CARGO_TARGET_DIR)/packages
@@ -46,7 +46,7 @@ endif
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
 .PHONY: help compare say-install rivals fuzz soak test install sanitize setup setup-rivals setup-kmip setup-mongod setup-wiredtiger setup-fuzz setup-lints clean
-.PHONY: installable deb test-deb setup-deb setup-shells
+.PHONY: installable deb test-deb setup-deb setup-shells db-bench setup-rocksdb-tools
 .PHONY: constant-time test-report setup-chromium miri setup-valgrind setup-miri
 
 help:
@@ -59,10 +59,11 @@ help:
 	@echo 'make miri               unsafe Rust of the ciphers under Miri, on the backends that it can run'
 	@echo 'make fuzz               look for inputs on which backends differ, or a damaged file opens; TARGET=ciphers, seals or kmip, SECONDS=60'
 	@echo 'make sanitize           what crosses a language boundary under AddressSanitizer and ThreadSanitizer'
-	@echo 'make install            install the command sealstone, its manual and completions, and the extension that MongoDB loads'
+	@echo 'make install            install the command sealstone, its manual and completions, and what MongoDB and programs with RocksDB load'
 	@echo 'make deb                a Debian package of the same, with manual pages and completions; prints its path'
 	@echo 'make test-deb           install that package into a fresh Debian and use it there (as root)'
 	@echo 'make soak               plain and sealed RocksDB on a disk that loses what was not synced; MINUTES=10, or SEED=17 to replay one'
+	@echo 'make db-bench           what RocksDB'"'"'s own db_bench measures with and without the seal; ARGS="--rounds 12"'
 	@echo 'make clean              remove what was built'
 	@echo 'ENGINE=bundled          with compare and install: build RocksDB from source instead of linking the system library'
 
@@ -71,7 +72,7 @@ compare: setup $(COMPARE_SETUP)
 	@"$$CARGO_TARGET_DIR/release/sealstone" compare $(ARGS)
 	@$(MAKE) say-install
 
-test: setup setup-deb setup-shells setup-valgrind setup-rivals setup-kmip setup-mongod setup-wiredtiger setup-lints
+test: setup setup-deb setup-shells setup-valgrind setup-rivals setup-kmip setup-mongod setup-wiredtiger setup-rocksdb-tools setup-lints
 	@cargo run --quiet --locked --package xtask -- test
 
 # each builds everything once more, beside the other builds
@@ -87,6 +88,8 @@ say-install:
 installable: setup
 	cargo build --release --locked --package sealstone-cli $(FEATURES)
 	cargo build --release --locked --package sealstone-wiredtiger
+	@sh dev/setup.sh system
+	cargo build --release --locked --package sealstone-rocksdb-plugin
 
 install: installable
 	@sh dev/install.sh "$$CARGO_TARGET_DIR/release" "$(CARGO_ROOT)"
@@ -131,6 +134,15 @@ setup-mongod:
 
 setup-wiredtiger:
 	@sh dev/setup.sh wiredtiger
+
+setup-rocksdb-tools:
+	@sh dev/setup.sh rocksdb-tools
+
+# a quiet machine, as for every figure; the plug-in is for the RocksDB that db_bench has, whatever ENGINE says
+db-bench: setup setup-rocksdb-tools
+	@sh dev/setup.sh system
+	cargo build --release --locked --package sealstone-rocksdb-plugin --package sealstone-db-bench
+	@"$$CARGO_TARGET_DIR/release/sealstone-db-bench" --plugin "$$CARGO_TARGET_DIR/release/libsealstone_rocksdb_plugin.so" $(ARGS)
 
 rivals: setup setup-rivals
 	cargo run --release --locked --package sealstone-rivals -- $(ARGS)

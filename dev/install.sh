@@ -10,6 +10,9 @@ source=$(cd "$(dirname "$0")/.." && pwd)
 install -D "$built/sealstone" "$root/bin/sealstone"
 # where the command looks for it
 install -D -m 644 "$built/libsealstone_wiredtiger.so" "$root/lib/sealstone/libsealstone_wiredtiger.so"
+# for programs that have RocksDB
+install -D -m 644 "$built/libsealstone_rocksdb_plugin.so" "$root/lib/sealstone/libsealstone_rocksdb_plugin.so"
+install -D -m 644 "$source/adapters/rocksdb-plugin/include/sealstone_rocksdb.h" "$root/include/sealstone_rocksdb.h"
 
 mkdir -p "$root/share/man/man1"
 "$root/bin/sealstone" man --out "$root/share/man/man1" 2>/dev/null

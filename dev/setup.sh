@@ -3,9 +3,9 @@
 # RocksDB from source (argument `bundled`), the libraries to compare ciphers with (argument `rivals`), the valgrind that
 # a test runs itself under (argument `valgrind`), the browser that shows a report to a test (argument `chromium`), or the
 # servers that tests start: key servers (argument `kmip`), a mongod (argument `mongod`), WiredTiger's own program
-# (argument `wiredtiger`); what makes a Debian package (argument `deb`) and tries it (argument `test-deb`), and what
-# reads the manual and the completions in tests (argument `shells`). Prints what it does; does nothing, and needs no
-# network, if everything is installed.
+# (argument `wiredtiger`), RocksDB's own programs (argument `rocksdb-tools`); what makes a Debian package (argument `deb`)
+# and tries it (argument `test-deb`), and what reads the manual and the completions in tests (argument `shells`). Prints
+# what it does; does nothing, and needs no network, if everything is installed.
 set -eu
 
 engine=${1:-system}
@@ -126,6 +126,10 @@ wiredtiger)
 		command -v cmake >/dev/null 2>&1 || missing="$missing cmake"
 		command -v make >/dev/null 2>&1 || missing="$missing make"
 	fi
+	;;
+rocksdb-tools)
+	optional='the tests that need it will be skipped'
+	{ command -v ldb && command -v db_bench; } >/dev/null 2>&1 || missing="$missing rocksdb-tools"
 	;;
 *) echo "setup: the engine is system or bundled, not $engine" >&2 && exit 2 ;;
 esac

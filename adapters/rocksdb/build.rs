@@ -23,6 +23,8 @@ const SOURCES: [&str; 15] = [
 ];
 /// More sources for feature `simulator`.
 const SIMULATOR_SOURCES: [&str; 2] = ["shim/base_fs.cc", "shim/families.cc"];
+/// More sources for feature `plugin`.
+const PLUGIN_SOURCES: [&str; 1] = ["shim/registry.cc"];
 const HEADERS: [&str; 10] = [
     "shim/base_files.h",
     "shim/database.h",
@@ -37,13 +39,16 @@ const HEADERS: [&str; 10] = [
 ];
 
 fn main() {
-    for file in SOURCES.iter().chain(&SIMULATOR_SOURCES).chain(&HEADERS) {
+    for file in SOURCES.iter().chain(&SIMULATOR_SOURCES).chain(&PLUGIN_SOURCES).chain(&HEADERS) {
         println!("cargo:rerun-if-changed={file}");
     }
     let mut shim = cc::Build::new();
     shim.cpp(true).std("c++20").define("NDEBUG", None).opt_level(2).extra_warnings(true).files(SOURCES);
     if env::var_os("CARGO_FEATURE_SIMULATOR").is_some() {
         shim.files(SIMULATOR_SOURCES);
+    }
+    if env::var_os("CARGO_FEATURE_PLUGIN").is_some() {
+        shim.files(PLUGIN_SOURCES);
     }
     if env::var_os("CARGO_FEATURE_BUNDLED").is_some() {
         // librocksdb-sys links its library itself and names its headers here

@@ -47,7 +47,7 @@ std::shared_ptr<rocksdb::FileSystem> NewCountingFileSystem(const std::shared_ptr
                                                            bool reads_as_sealed);
 
 // Stores every file sealed in `target`. Takes over `seal`, even if it fails.
-std::shared_ptr<rocksdb::FileSystem> NewSealedFileSystem(const std::shared_ptr<rocksdb::FileSystem>& target,
+std::unique_ptr<rocksdb::FileSystem> NewSealedFileSystem(const std::shared_ptr<rocksdb::FileSystem>& target,
                                                          const sealstone_seal_ops& ops, const void* seal);
 
 }  // namespace sealstone

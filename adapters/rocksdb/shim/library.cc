@@ -1,4 +1,4 @@
-// The RocksDB that is loaded.
+// The RocksDB that is loaded, and the one that this shim was compiled for.
 
 #include <cstdio>
 #include <string>
@@ -12,4 +12,9 @@ extern "C" void sealstone_version(int32_t* major, int32_t* minor, int32_t* patch
   sscanf(version.c_str(), "%d.%d.%d", major, minor, patch);
 } catch (...) {
   *major = *minor = *patch = 0;
+}
+
+extern "C" void sealstone_headers_version(int32_t* major, int32_t* minor) noexcept {
+  *major = ROCKSDB_MAJOR;
+  *minor = ROCKSDB_MINOR;
 }

@@ -327,7 +327,7 @@ class SealedFileSystem : public FileSystem {
 
 }  // namespace
 
-std::shared_ptr<rocksdb::FileSystem> NewSealedFileSystem(const std::shared_ptr<rocksdb::FileSystem>& target,
+std::unique_ptr<rocksdb::FileSystem> NewSealedFileSystem(const std::shared_ptr<rocksdb::FileSystem>& target,
                                                          const sealstone_seal_ops& ops, const void* seal) {
   SealPtr taken;
   try {
@@ -336,7 +336,7 @@ std::shared_ptr<rocksdb::FileSystem> NewSealedFileSystem(const std::shared_ptr<r
     ops.release(seal);
     throw;
   }
-  return std::make_shared<SealedFileSystem>(target, std::move(taken));
+  return std::make_unique<SealedFileSystem>(target, std::move(taken));
 }
 
 }  // namespace sealstone

@@ -195,6 +195,20 @@ void sealstone_env_io(const sealstone_env* env, sealstone_io* into) SEALSTONE_NO
 // fails.
 void* sealstone_env_into_c(sealstone_env* env) SEALSTONE_NOEXCEPT;
 
+// ---- RocksDB's registry of objects ---------------------------------------------------------------------------------
+
+// Opens what `uri` names: puts into `seal` what `sealstone_env_new` takes by that name, and returns 0; or hands the
+// reason why not to `sink`, and returns something else. Any number of threads at once.
+typedef int32_t (*sealstone_opener)(const char* uri, size_t uri_bytes, const void** seal, sealstone_sink sink,
+                                    void* context) SEALSTONE_NOEXCEPT;
+
+// For the rest of the process, RocksDB finds file systems and environments whose URI is `scheme`, or begins with it and
+// "://", through `open`. A file system has one owner, who ends it; an environment lasts as long as the process, and is
+// the same one each time a URI is asked for, since RocksDB wants such environments where an options text names one.
+// `ops` is copied. To be called once for a scheme.
+int32_t sealstone_register(const char* scheme, size_t scheme_bytes, const sealstone_seal_ops* ops,
+                           sealstone_opener open, sealstone_error* error) SEALSTONE_NOEXCEPT;
+
 // ---- caches --------------------------------------------------------------------------------------------------------
 
 typedef struct sealstone_cache sealstone_cache;
@@ -412,6 +426,8 @@ uint32_t sealstone_backup_latest(sealstone_backup* backup) SEALSTONE_NOEXCEPT;
 
 // Version of the library that is loaded, not of the headers.
 void sealstone_version(int32_t* major, int32_t* minor, int32_t* patch) SEALSTONE_NOEXCEPT;
+// Version of the headers that this code was compiled with.
+void sealstone_headers_version(int32_t* major, int32_t* minor) SEALSTONE_NOEXCEPT;
 
 #ifdef __cplusplus
 }

@@ -116,6 +116,17 @@ impl SealedEnv {
         self.0.io()
     }
 
+    /// An environment for users of `rocksdb/c.h`, on the operating system's files: a `rocksdb_env_t*`, which its owner
+    /// ends with `rocksdb_env_destroy` once every database in it is closed. It keeps what it needs, and counts nothing.
+    ///
+    /// # Panics
+    /// If there is no memory.
+    #[cfg(feature = "plugin")]
+    #[must_use]
+    pub fn for_c(sealing: Sealing) -> std::ptr::NonNull<std::ffi::c_void> {
+        Env::new(Base::Files, false, Some(SealedFiles::new(sealing))).into_c()
+    }
+
     /// The environment for the crate `rocksdb`, for `rocksdb::Options::set_env`. It keeps what it needs.
     ///
     /// # Panics

@@ -29,6 +29,8 @@ mod error;
 #[cfg(feature = "simulator")]
 pub(crate) mod families;
 mod iterator;
+#[cfg(feature = "plugin")]
+mod registry;
 mod rewriting;
 mod sealing;
 mod stored_files;
@@ -43,9 +45,19 @@ pub use env::IoCounts;
 pub(crate) use env::{Base, Env};
 pub use error::{Code, Error};
 pub use iterator::{Iterator, Range};
+#[cfg(feature = "plugin")]
+pub use registry::{Opener, register};
 pub(crate) use rewriting::{LiveFile, LiveKind, Rewrite};
 pub use table_writer::TableWriter;
 pub use transaction::Transaction;
+
+/// Version of RocksDB that the shim was compiled for: major, minor.
+pub(crate) fn headers_version() -> (i32, i32) {
+    let (mut major, mut minor) = (0, 0);
+    // SAFETY: two integers of ours.
+    unsafe { c::sealstone_headers_version(&mut major, &mut minor) };
+    (major, minor)
+}
 
 /// Version of the RocksDB that is loaded: major, minor, patch.
 pub fn version() -> (i32, i32, i32) {

@@ -38,5 +38,7 @@ pub use env::{DbOptions, PlainEnv, SealedEnv};
 pub use ffi::{
     Backups, Bottommost, Code, Db, Error, IoCounts, Iterator, Range, TableWriter, Transaction, WriteBatch, version,
 };
+#[cfg(feature = "plugin")]
+pub use ffi::{Opener, register};
 pub use meter::CipherWork;
 pub use sealing::{PAGE_BYTES, Sealing};

@@ -12,6 +12,35 @@ pub fn version() -> String {
     format!("{major}.{minor}.{patch}")
 }
 
+/// The releases that this program was built for, such as `7.8`.
+pub fn built_for() -> String {
+    let (major, minor) = crate::ffi::headers_version();
+    format!("{major}.{minor}")
+}
+
+/// The RocksDB that is loaded is not the one that this program was built for.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "sealstone was built for RocksDB {built}, and RocksDB {loaded} is loaded: their objects differ in memory\n\
+     build sealstone against the headers of RocksDB {loaded}, or use it with a program that has RocksDB {built}"
+)]
+pub struct Mismatch {
+    /// Version of the headers, such as `7.8`.
+    pub built: String,
+    /// Version of the library, such as `8.9`.
+    pub loaded: String,
+}
+
+/// Whether RocksDB's objects are laid out in memory as we think: they are the same in all releases `x.y.*`.
+///
+/// # Errors
+/// [`Mismatch`]: nothing of RocksDB's may be called.
+pub fn check() -> Result<(), Mismatch> {
+    let (major, minor, _) = crate::ffi::version();
+    let (built, loaded) = (built_for(), format!("{major}.{minor}"));
+    if built == loaded { Ok(()) } else { Err(Mismatch { built, loaded }) }
+}
+
 /// Whether it was built with assertions: it then calls `__assert_fail`, is slower, and makes any overhead look smaller
 /// than it is. False where the library cannot be found.
 #[cfg(not(feature = "bundled"))]
@@ -58,5 +87,6 @@ mod tests {
         let version = version();
         let parts: Vec<u32> = version.split('.').map(|part| part.parse().unwrap()).collect();
         assert!(parts.len() == 3 && parts[0] >= 7, "{version}");
+        assert_eq!(check(), Ok(()));
     }
 }

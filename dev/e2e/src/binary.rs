@@ -1,5 +1,5 @@
-//! Finds the binary under test, the one named by `SEALSTONE_BIN`, and the extension for WiredTiger next to it, or
-//! otherwise has cargo build them now.
+//! Finds the binary under test, the one named by `SEALSTONE_BIN`, and the libraries for WiredTiger and RocksDB
+//! next to it, or otherwise has cargo build them now.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -33,19 +33,30 @@ pub fn sealstone() -> &'static Path {
 /// As [`sealstone`].
 pub fn wiredtiger_extension() -> &'static Path {
     static FOUND: OnceLock<PathBuf> = OnceLock::new();
-    FOUND.get_or_init(|| {
-        let beside = std::env::var_os("SEALSTONE_BIN")
-            .map(|path| Path::new(&path).with_file_name("libsealstone_wiredtiger.so"))
-            .filter(|path| path.is_file());
-        let built = || {
-            let built = build(&["--package", "sealstone-wiredtiger", "--lib"]);
-            let names = built.iter().filter_map(|message| message["filenames"].as_array()).flatten();
-            let mut paths = names.filter_map(|name| name.as_str().map(PathBuf::from));
-            paths.rfind(|path| path.ends_with("libsealstone_wiredtiger.so")).expect("cargo names the library")
-        };
-        let path = beside.unwrap_or_else(built);
-        std::fs::canonicalize(&path).expect("the extension is there")
-    })
+    FOUND.get_or_init(|| library("sealstone-wiredtiger", "libsealstone_wiredtiger.so"))
+}
+
+/// Path of the plug-in under test, `libsealstone_rocksdb_plugin.so`.
+///
+/// # Panics
+/// As [`sealstone`].
+pub fn rocksdb_plugin() -> &'static Path {
+    static FOUND: OnceLock<PathBuf> = OnceLock::new();
+    FOUND.get_or_init(|| library("sealstone-rocksdb-plugin", "libsealstone_rocksdb_plugin.so"))
+}
+
+/// The shared library `name` of `package`: next to the binary under test, or else built now.
+fn library(package: &str, name: &str) -> PathBuf {
+    let beside = std::env::var_os("SEALSTONE_BIN")
+        .map(|path| Path::new(&path).with_file_name(name))
+        .filter(|path| path.is_file());
+    let built = || {
+        let built = build(&["--package", package, "--lib"]);
+        let names = built.iter().filter_map(|message| message["filenames"].as_array()).flatten();
+        let mut paths = names.filter_map(|name| name.as_str().map(PathBuf::from));
+        paths.rfind(|path| path.ends_with(name)).expect("cargo names the library")
+    };
+    std::fs::canonicalize(beside.unwrap_or_else(built)).expect("the library is there")
 }
 
 /// What cargo says of what it built.

@@ -10,6 +10,7 @@ pub mod kmip_anchor_cases;
 pub mod kmip_cases;
 pub mod kmip_server;
 pub mod mongod;
+pub mod rocksdb_tools;
 pub mod transcript;
 pub mod wiredtiger_attack;
 pub mod wiredtiger_files;

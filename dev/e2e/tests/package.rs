@@ -10,12 +10,13 @@ use sealstone_e2e::binary;
 use sealstone_e2e::transcript::{plain, run};
 use tempfile::TempDir;
 
-/// A directory as cargo leaves it, with the program and the extension under test.
+/// A directory as cargo leaves it, with the program and the libraries under test.
 fn build() -> TempDir {
     let dir = tempfile::tempdir().unwrap();
     fs::copy(binary::sealstone(), dir.path().join("sealstone")).unwrap();
-    let extension = binary::wiredtiger_extension();
-    fs::copy(extension, dir.path().join(extension.file_name().unwrap())).unwrap();
+    for library in [binary::wiredtiger_extension(), binary::rocksdb_plugin()] {
+        fs::copy(library, dir.path().join(library.file_name().unwrap())).unwrap();
+    }
     dir
 }
 
@@ -28,6 +29,8 @@ fn works(root: &Path) {
     for file in [
         "bin/sealstone",
         "lib/sealstone/libsealstone_wiredtiger.so",
+        "lib/sealstone/libsealstone_rocksdb_plugin.so",
+        "include/sealstone_rocksdb.h",
         "share/bash-completion/completions/sealstone",
         "share/fish/vendor_completions.d/sealstone.fish",
         "share/doc/sealstone/README.md",

@@ -24,6 +24,8 @@ fn may_use(folder: &str) -> Option<&'static [&'static str]> {
         "crates/seal" => &["crates/cipher", "crates/keys"],
         "crates/bench" => &["crates/cipher", "crates/store"],
         "adapters/rocksdb" | "adapters/wiredtiger" => &["crates/cipher", "crates/keys", "crates/seal"],
+        // another artefact: what programs in other languages load
+        "adapters/rocksdb-plugin" => &["crates/cipher", "crates/keys", "crates/seal", "adapters/rocksdb"],
         "adapters/stores" => &[
             "crates/cipher",
             "crates/keys",
@@ -112,6 +114,7 @@ mod tests {
             ("adapters/stores", "adapters/rocksdb"),
             ("crates/bench", "crates/store"),
             ("crates/cli", "adapters/rocksdb"),
+            ("adapters/rocksdb-plugin", "adapters/rocksdb"),
             ("dev/e2e", "adapters/rocksdb"),
         ] {
             assert!(check(folder, used), "{folder} may use {used}");
@@ -129,6 +132,10 @@ mod tests {
             ("adapters/rocksdb", "crates/bench"),
             ("adapters/rocksdb", "crates/store"),
             ("adapters/wiredtiger", "adapters/rocksdb"),
+            ("adapters/rocksdb", "adapters/rocksdb-plugin"),
+            ("adapters/stores", "adapters/rocksdb-plugin"),
+            ("adapters/rocksdb-plugin", "crates/bench"),
+            ("adapters/rocksdb-plugin", "crates/store"),
             ("dev/e2e", "crates/cli"),
             ("crates/cli", "dev/e2e"),
             ("crates/new", "crates/cipher"),

@@ -1,26 +1,48 @@
-//! What a program links that embeds the sealed file system for RocksDB: a list that changes on purpose only.
+//! What a program links that embeds the sealed file system for RocksDB, or loads it as a plug-in: lists that change on
+//! purpose only.
 //!
 //! Not here: in which direction the members of the workspace depend on each other (`dependencies`).
 
 use std::collections::BTreeSet;
 
-/// Arguments of cargo that print the crates, one on each line: `adapters/rocksdb` as it comes, on the platform that it
-/// is built for first. Not `cargo metadata`, which switches on what the rest of the workspace asks of a crate.
-pub(crate) const TREE: [&str; 13] = [
-    "tree",
-    "--locked",
-    "--package",
-    "sealstone-rocksdb",
-    "--edges",
-    "normal,no-proc-macro",
-    "--target",
-    "x86_64-unknown-linux-gnu",
-    "--prefix",
-    "none",
-    "--no-dedupe",
-    "--format",
-    "{lib}",
+/// A member that others embed or load.
+pub(crate) struct Embedded {
+    package: &'static str,
+    /// What it is to the person who reads a finding.
+    who: &'static str,
+    /// The lists of what it links.
+    linked: &'static [&'static str],
+}
+
+/// Every one of them.
+pub(crate) const EMBEDDED: [Embedded; 2] = [
+    Embedded { package: "sealstone-rocksdb", who: "an embedder of adapters/rocksdb", linked: &[LINKED] },
+    Embedded {
+        package: "sealstone-rocksdb-plugin",
+        who: "a program that loads adapters/rocksdb-plugin",
+        linked: &[LINKED, PLUGIN],
+    },
 ];
+
+/// Arguments of cargo that print the crates that `embedded` links as it comes, one on each line, on the platform that
+/// it is built for first. Not `cargo metadata`, which switches on what the rest of the workspace asks of a crate.
+pub(crate) fn tree(embedded: &Embedded) -> [&'static str; 13] {
+    [
+        "tree",
+        "--locked",
+        "--package",
+        embedded.package,
+        "--edges",
+        "normal,no-proc-macro",
+        "--target",
+        "x86_64-unknown-linux-gnu",
+        "--prefix",
+        "none",
+        "--no-dedupe",
+        "--format",
+        "{lib}",
+    ]
+}
 
 /// The crates by the names of their libraries: ours, then those of others.
 const LINKED: &str = "
@@ -32,16 +54,20 @@ const LINKED: &str = "
     thiserror toml toml_datetime toml_parser toml_writer typenum untrusted webpki winnow zeroize
 ";
 
-/// One line for each crate that is linked and not in the list, or the other way round; `tree` is what cargo printed.
-pub(crate) fn findings(tree: &str) -> Vec<String> {
+/// What the plug-in links besides.
+const PLUGIN: &str = "sealstone_rocksdb_plugin";
+
+/// One line for each crate that is linked and not in the lists, or the other way round; `tree` is what cargo printed.
+pub(crate) fn findings(embedded: &Embedded, tree: &str) -> Vec<String> {
     let linked: BTreeSet<&str> = tree.split_whitespace().collect();
-    let listed: BTreeSet<&str> = LINKED.split_whitespace().collect();
-    let new = linked.difference(&listed).map(|name| {
-        format!("an embedder of adapters/rocksdb links {name} now: avoid it, or add it to dev/xtask/src/embedder.rs")
-    });
-    let gone = listed.difference(&linked).map(|name| {
-        format!("an embedder of adapters/rocksdb no longer links {name}: take it out of dev/xtask/src/embedder.rs")
-    });
+    let listed: BTreeSet<&str> = embedded.linked.iter().flat_map(|list| list.split_whitespace()).collect();
+    let who = embedded.who;
+    let new = linked
+        .difference(&listed)
+        .map(|name| format!("{who} links {name} now: avoid it, or add it to dev/xtask/src/embedder.rs"));
+    let gone = listed
+        .difference(&linked)
+        .map(|name| format!("{who} no longer links {name}: take it out of dev/xtask/src/embedder.rs"));
     new.chain(gone).collect()
 }
 
@@ -51,6 +77,7 @@ mod tests {
 
     #[test]
     fn the_list_must_match() {
+        let findings = |tree: &str| super::findings(&EMBEDDED[0], tree);
         assert_eq!(findings(LINKED), [""; 0]);
         let more = findings(&format!("{LINKED}\nplotters\nplotters\n"));
         assert_eq!(
@@ -62,5 +89,13 @@ mod tests {
             fewer,
             ["an embedder of adapters/rocksdb no longer links winnow: take it out of dev/xtask/src/embedder.rs"]
         );
+        let plugin = super::findings(&EMBEDDED[1], LINKED);
+        let gone = |name: &str| {
+            format!(
+                "a program that loads adapters/rocksdb-plugin no longer links {name}: take it out of \
+                     dev/xtask/src/embedder.rs"
+            )
+        };
+        assert_eq!(plugin, PLUGIN.split_whitespace().map(gone).collect::<Vec<_>>());
     }
 }

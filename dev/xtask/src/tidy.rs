@@ -33,7 +33,10 @@ pub(crate) fn run() -> Result<bool> {
     found.extend(circles::findings(&graphs(&sources)));
     found.extend(messages::findings(&sources));
     found.extend(unused::findings(&metadata, &format!("{}/", root.display()), &sources)?);
-    found.extend(embedder::findings(&output(Command::new(cargo()).args(embedder::TREE), &root)?));
+    for embedded in &embedder::EMBEDDED {
+        let tree = output(Command::new(cargo()).args(embedder::tree(embedded)), &root)?;
+        found.extend(embedder::findings(embedded, &tree));
+    }
     for line in &found {
         println!("tidy: {line}");
     }

@@ -129,6 +129,9 @@ pub(super) const STATISTICS: u32 = 2;
 
 pub(super) type Sink = unsafe extern "C" fn(*mut c_void, usize, *const u8, usize);
 
+#[cfg(feature = "plugin")]
+pub(super) type Opener = unsafe extern "C" fn(*const c_char, usize, *mut *const c_void, Sink, *mut c_void) -> i32;
+
 #[repr(C)]
 pub(super) struct IteratorOptions {
     pub(super) readahead_bytes: u64,
@@ -172,8 +175,17 @@ unsafe extern "C" {
     pub(super) fn sealstone_env_new(base: u32, count: i32, ops: *const SealOps, seal: *const c_void) -> *mut Env;
     pub(super) fn sealstone_env_free(env: *mut Env);
     pub(super) fn sealstone_env_io(env: *const Env, into: *mut Io);
-    #[cfg(feature = "rust-rocksdb")]
+    #[cfg(any(feature = "plugin", feature = "rust-rocksdb"))]
     pub(super) fn sealstone_env_into_c(env: *mut Env) -> *mut c_void;
+
+    #[cfg(feature = "plugin")]
+    pub(super) fn sealstone_register(
+        scheme: *const c_char,
+        scheme_bytes: usize,
+        ops: *const SealOps,
+        open: Opener,
+        error: *mut Error,
+    ) -> i32;
 
     pub(super) fn sealstone_cache_new(capacity_bytes: u64) -> *mut Cache;
     pub(super) fn sealstone_cache_free(cache: *mut Cache);
@@ -392,4 +404,5 @@ unsafe extern "C" {
     pub(super) fn sealstone_backup_latest(backup: *mut Backup) -> u32;
 
     pub(super) fn sealstone_version(major: *mut i32, minor: *mut i32, patch: *mut i32);
+    pub(super) fn sealstone_headers_version(major: *mut i32, minor: *mut i32);
 }

@@ -77,19 +77,22 @@ impl Env {
         IoCounts { read_bytes: io.read_bytes, written_bytes: io.written_bytes, wall_ns: io.wall_ns, cpu_ns: io.cpu_ns }
     }
 
-    /// The environment of the crate `rocksdb`.
-    #[cfg(feature = "rust-rocksdb")]
-    pub(crate) fn into_rust_rocksdb(mut self) -> rocksdb::Env {
+    /// The `rocksdb_env_t` of RocksDB's C interface; its owner ends it with `rocksdb_env_destroy`.
+    #[cfg(any(feature = "plugin", feature = "rust-rocksdb"))]
+    pub(crate) fn into_c(mut self) -> NonNull<std::ffi::c_void> {
         let env = self.0.as_ptr();
         self.1 = None;
         std::mem::forget(self);
-        // SAFETY: `env` was ours alone and is given away; the result is a `rocksdb_env_t` with one owner, which
-        // `rocksdb::Env` ends with `rocksdb_env_destroy`.
-        unsafe {
-            let handle = c::sealstone_env_into_c(env);
-            assert!(!handle.is_null(), "{NO_MEMORY}");
-            rocksdb::Env::from_raw(handle.cast())
-        }
+        // SAFETY: `env` was ours alone and is given away.
+        let handle = unsafe { c::sealstone_env_into_c(env) };
+        NonNull::new(handle).expect(NO_MEMORY)
+    }
+
+    /// The environment of the crate `rocksdb`.
+    #[cfg(feature = "rust-rocksdb")]
+    pub(crate) fn into_rust_rocksdb(self) -> rocksdb::Env {
+        // SAFETY: a `rocksdb_env_t` with one owner, which `rocksdb::Env` ends.
+        unsafe { rocksdb::Env::from_raw(self.into_c().as_ptr().cast()) }
     }
 }
 

@@ -1,0 +1,277 @@
+//! RocksDB's own programs with our plug-in: what they write is sealed, what our library wrote they read, and whatever
+//! is wrong stops them with a message and writes nothing.
+//!
+//! Not here: programs in other languages (`rocksdb_languages.rs`).
+
+use std::fs;
+use std::os::unix::fs::{FileExt, PermissionsExt};
+use std::path::Path;
+use std::process::Stdio;
+use std::sync::Arc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use sealstone_cipher::backend::Backend;
+use sealstone_cipher::registry;
+use sealstone_e2e::kmip_server::{Certificates, Kind, Server};
+use sealstone_e2e::rocksdb_tools::{MARKER, Store};
+use sealstone_e2e::transcript::{Transcript, plain, run, sealstone};
+use sealstone_keys::file::KeyFile;
+use sealstone_keys::{Cost, Passphrase};
+use sealstone_rocksdb::{Db, DbOptions, SealedEnv};
+
+const LDB: &[&str] = &["ldb"];
+const DB_BENCH: &[&str] = &["db_bench", "ldb"];
+
+/// Opens the store with our own library.
+fn opened(store: &Store, cipher: &str) -> Db {
+    let keys = Arc::new(KeyFile::open(store.key()).unwrap());
+    let env = SealedEnv::new(keys, registry::cipher(cipher).unwrap(), Backend::auto());
+    env.open(&store.db(), &DbOptions::default()).unwrap()
+}
+
+/// Asserts that a program failed and said `what`.
+fn refused(transcript: &Transcript, what: &str) {
+    let said = format!("{}{}", transcript.stdout, transcript.stderr);
+    assert!(said.contains(what), "wanted {what:?}, found:\n{said}");
+    assert_ne!(transcript.code, Some(0), "it went on after {what:?}:\n{said}");
+}
+
+#[test]
+fn ldb_writes_what_the_library_reads_and_the_other_way_round() {
+    let Some(store) = Store::new("ldb_writes_what_the_library_reads_and_the_other_way_round", LDB) else { return };
+    let settings = store.settings("&cipher=aria-256&page_bytes=16KiB");
+    for n in 0..20 {
+        let value = format!("{MARKER} {n}");
+        store.ldb(&settings, &["--create_if_missing", "put", &format!("ldb {n:02}"), &value]).done();
+    }
+    store.ldb(&settings, &["compact"]).done();
+    store.assert_sealed("aria-256");
+    let db = opened(&store, "aes-256");
+    assert_eq!(db.get(b"ldb 07").unwrap(), Some(format!("{MARKER} 7").into_bytes()));
+    for n in 0..1000 {
+        db.put(format!("lib {n:03}").as_bytes(), format!("{MARKER} {n}").as_bytes(), false).unwrap();
+    }
+    db.flush().unwrap();
+    db.put(b"lib in the log", b"not in a table yet", true).unwrap();
+    db.close().unwrap();
+
+    assert_eq!(store.ldb(&settings, &["get", "lib 999"]).done(), format!("{MARKER} 999\n"));
+    assert_eq!(store.ldb(&settings, &["get", "lib in the log"]).done(), "not in a table yet\n");
+    let scan = store.ldb(&settings, &["scan"]).done();
+    assert_eq!((scan.lines().count(), scan.matches(MARKER).count()), (1021, 1020), "{scan}");
+    store.ldb(&settings, &["checkconsistency"]).done();
+    store.assert_sealed("aria-256");
+    let backup = format!("--backup_dir={}", store.dir().join("backup").display());
+    store.ldb(&settings, &["backup", &backup]).done();
+    fs::remove_dir_all(store.db()).unwrap();
+    let sealed = format!("--backup_fs_uri=sealstone://?{settings}");
+    store.ldb(&settings, &["restore", &backup, &sealed]).done();
+    assert_eq!(store.ldb(&settings, &["scan"]).done(), scan);
+    store.assert_sealed("aria-256");
+    // without the plug-in there is nothing to read
+    let db = format!("--db={}", store.db().display());
+    let without = run(&mut plain(Path::new("ldb"), store.dir(), &[&db, "scan"]));
+    assert!(!without.stdout.contains("lib ") && !without.stdout.contains("ldb "), "{without:?}");
+}
+
+#[test]
+fn an_environment_is_as_good_as_a_file_system() {
+    let Some(store) = Store::new("an_environment_is_as_good_as_a_file_system", DB_BENCH) else { return };
+    let db = format!("--db={}", store.db().display());
+    let uri = format!("--env_uri=id=sealstone://?{}", store.settings("&cipher=lea-256"));
+    run(&mut store.with_plugin("ldb", &[&db, &uri, "--create_if_missing", "put", "one", MARKER])).done();
+    let read = run(&mut store.with_plugin("ldb", &[&db, &uri, "get", "one"])).done();
+    assert_eq!(read, format!("{MARKER}\n"));
+    let more = ["--benchmarks=fillrandom", "--num=2000"];
+    run(&mut store.with_plugin("db_bench", &[&[db.as_str(), &uri], more.as_slice()].concat())).done();
+    store.assert_sealed("lea-256");
+}
+
+#[test]
+fn db_bench_runs_on_a_sealed_store() {
+    let Some(store) = Store::new("db_bench_runs_on_a_sealed_store", DB_BENCH) else { return };
+    let settings = store.settings("&cipher=aes-256");
+    let benchmarks = "fillseq,overwrite,readrandom,seekrandom,readseq,compact,verifychecksum,multireadrandom";
+    let ran = run(&mut store.db_bench(&settings, benchmarks, &["--num=20000", "--threads=2"])).done();
+    for benchmark in benchmarks.split(',') {
+        assert!(ran.contains(&format!("\n{benchmark} ")), "{benchmark} in:\n{ran}");
+    }
+    assert!(ran.contains("(20000 of 20000 found)"), "{ran}");
+    store.assert_sealed("aes-256");
+    let direct = ["--num=20000", "--use_existing_db", "--use_direct_reads"];
+    let ran = run(&mut store.db_bench(&settings, "readrandom", &direct)).done();
+    assert!(ran.contains("(20000 of 20000 found)"), "{ran}");
+    let mapped = run(&mut store.db_bench(&settings, "readrandom", &["--use_existing_db", "--mmap_read"]));
+    refused(&mapped, "a sealed file cannot be mapped into memory");
+}
+
+#[test]
+fn what_is_wrong_is_said_and_nothing_is_written() {
+    let Some(store) = Store::new("what_is_wrong_is_said_and_nothing_is_written", DB_BENCH) else { return };
+    let at = |name: &str| store.dir().join(name);
+    let safe = at("safe.key");
+    let passphrase = Passphrase::new("open sesame".into(), "the test").unwrap();
+    KeyFile::create_protected(&safe, "orders", &passphrase, Cost { memory_kib: 64, passes: 1, lanes: 1 }).unwrap();
+    for (name, words) in [("right", "open sesame"), ("wrong", "open barley")] {
+        fs::write(at(name), words).unwrap();
+        fs::set_permissions(at(name), fs::Permissions::from_mode(0o600)).unwrap();
+    }
+    let protected =
+        |file: &str| format!("key={}&cipher=aes-256&passphrase_file={}", safe.display(), at(file).display());
+    let missing = format!("key={}&cipher=aes-256", at("no.key").display());
+    for (settings, what) in [
+        (String::new(), "no key is named\nadd key="),
+        (store.settings("&ciper=aria-256"), "unknown setting \"ciper\"; did you mean cipher?"),
+        (store.settings("&cipher=aria256"), "unknown cipher \"aria256\"; did you mean aria-256?"),
+        (store.settings(""), "no cipher is named, and key file "),
+        (store.settings("&cipher=aes-256&page_bytes=5000"), "write a power of two from 4096 to 65536"),
+        (store.settings("&cipher=aes-256&accel=sse9"), "unknown backend \"sse9\""),
+        (missing, "no key file at "),
+        (format!("key={}&cipher=aes-256", safe.display()), "is protected by a passphrase, and none was given"),
+        (protected("wrong"), "the passphrase does not open key file "),
+    ] {
+        refused(&store.ldb(&settings, &["--create_if_missing", "put", "one", MARKER]), what);
+        refused(&run(&mut store.db_bench(&settings, "fillseq", &["--num=10"])), what);
+        assert!(!store.db().exists(), "{settings}");
+    }
+    // the settings are in the message, so that it is clear which ones are meant
+    let said = store.ldb("key=/nonexistent/a.key&cipher=aes-256", &["get", "one"]);
+    refused(&said, "\nin: sealstone://?key=/nonexistent/a.key&cipher=aes-256");
+    store.ldb(&protected("right"), &["--create_if_missing", "put", "one", MARKER]).done();
+    assert_eq!(store.ldb(&protected("right"), &["get", "one"]).done(), format!("{MARKER}\n"));
+    // a cipher for old data says so each time
+    let old = store.ldb(&protected("right").replace("aes-256", "3des"), &["get", "one"]);
+    assert!(old.stderr.contains("sealstone: warning: 3des is legacy: "), "{}", old.stderr);
+    store.assert_nothing_in_the_clear();
+}
+
+#[test]
+fn another_key_and_a_changed_byte_are_errors() {
+    let Some(store) = Store::new("another_key_and_a_changed_byte_are_errors", LDB) else { return };
+    let settings = store.settings("&cipher=aes-256");
+    store.ldb(&settings, &["--create_if_missing", "put", "one", MARKER]).done();
+    store.ldb(&settings, &["compact"]).done();
+    let other = store.dir().join("other.key");
+    KeyFile::create(&other, "orders").unwrap();
+    let with_other = format!("key={}&cipher=aes-256", other.display());
+    refused(&store.ldb(&with_other, &["get", "one"]), "does not open the header: another key bears the same name");
+    refused(
+        &store.ldb(&with_other, &["put", "two", MARKER]),
+        "does not open the header: another key bears the same name",
+    );
+
+    let mut names = fs::read_dir(store.db()).unwrap().map(|entry| entry.unwrap().path());
+    let table = names.find(|path| path.extension().is_some_and(|ending| ending == "sst")).expect("a table");
+    let file = fs::File::options().read(true).write(true).open(&table).unwrap();
+    let mut byte = [0];
+    let offset = file.metadata().unwrap().len() - 100;
+    file.read_exact_at(&mut byte, offset).unwrap();
+    file.write_all_at(&[byte[0] ^ 1], offset).unwrap();
+    refused(&store.ldb(&settings, &["scan"]), "failed authentication");
+    file.write_all_at(&byte, offset).unwrap();
+    assert_eq!(store.ldb(&settings, &["get", "one"]).done(), format!("{MARKER}\n"));
+    store.assert_sealed("aes-256");
+}
+
+#[test]
+fn a_plain_store_is_not_taken_for_a_sealed_one() {
+    let Some(store) = Store::new("a_plain_store_is_not_taken_for_a_sealed_one", LDB) else { return };
+    let db = format!("--db={}", store.db().display());
+    run(&mut plain(Path::new("ldb"), store.dir(), &[&db, "--create_if_missing", "put", "one", "1"])).done();
+    let settings = store.settings("&cipher=aes-256");
+    refused(&store.ldb(&settings, &["get", "one"]), "not a sealed file");
+    refused(&store.ldb(&settings, &["--create_if_missing", "put", "two", MARKER]), "not a sealed file");
+    let read = run(&mut plain(Path::new("ldb"), store.dir(), &[&db, "get", "one"])).done();
+    assert_eq!(read, "1\n");
+}
+
+#[test]
+fn a_killed_db_bench_leaves_a_whole_store() {
+    let Some(store) = Store::new("a_killed_db_bench_leaves_a_whole_store", DB_BENCH) else { return };
+    let settings = store.settings("&cipher=aria-256");
+    run(&mut store.db_bench(&settings, "fillseq", &["--num=5000"])).done();
+    for round in 0..3 {
+        let more = ["--num=5000", "--duration=60", "--use_existing_db", "--write_buffer_size=65536"];
+        let mut command = store.db_bench(&settings, "overwrite", &more);
+        let mut bench = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("db_bench starts");
+        let written = || fs::read_dir(store.db()).unwrap().count();
+        let (before, begin) = (written(), Instant::now());
+        // until it writes tables and logs, and then a different moment in each round
+        while written() < before + 3 && begin.elapsed() < Duration::from_secs(30) {
+            thread::sleep(Duration::from_millis(5));
+        }
+        thread::sleep(Duration::from_millis(100 + 130 * round));
+        assert!(bench.try_wait().unwrap().is_none(), "db_bench ended by itself");
+        bench.kill().unwrap();
+        bench.wait().unwrap();
+        let read = run(&mut store.db_bench(&settings, "readrandom", &["--num=5000", "--use_existing_db"])).done();
+        assert!(read.contains("(5000 of 5000 found)"), "{read}");
+        store.assert_sealed("aria-256");
+    }
+}
+
+#[test]
+fn a_second_process_is_refused() {
+    let Some(store) = Store::new("a_second_process_is_refused", DB_BENCH) else { return };
+    let settings = store.settings("&cipher=aes-256");
+    let mut command = store.db_bench(&settings, "fillseq,overwrite", &["--num=2000", "--duration=120"]);
+    let mut bench = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("db_bench starts");
+    let begin = Instant::now();
+    while !store.db().join("CURRENT").exists() && begin.elapsed() < Duration::from_secs(30) {
+        thread::sleep(Duration::from_millis(10));
+    }
+    refused(&store.ldb(&settings, &["put", "one", MARKER]), "LOCK");
+    assert!(bench.try_wait().unwrap().is_none(), "db_bench ended by itself");
+    bench.kill().unwrap();
+    bench.wait().unwrap();
+    store.ldb(&settings, &["put", "one", MARKER]).done();
+    store.assert_sealed("aes-256");
+}
+
+#[test]
+fn an_older_copy_is_refused_with_an_anchor() {
+    let Some(store) = Store::new("an_older_copy_is_refused_with_an_anchor", LDB) else { return };
+    let outside = tempfile::tempdir().unwrap();
+    let settings = store.settings(&format!("&cipher=aes-256&anchor={}", outside.path().join("mark").display()));
+    store.ldb(&settings, &["--create_if_missing", "put", "one", "old"]).done();
+    let copy = store.dir().join("copy");
+    let copied = |from: &Path, to: &Path| {
+        fs::create_dir(to).unwrap();
+        for entry in fs::read_dir(from).unwrap() {
+            let path = entry.unwrap().path();
+            fs::copy(&path, to.join(path.file_name().unwrap())).unwrap();
+        }
+    };
+    copied(&store.db(), &copy);
+    store.ldb(&settings, &["put", "one", "new"]).done();
+    assert_eq!(store.ldb(&settings, &["get", "one"]).done(), "new\n");
+    fs::remove_dir_all(store.db()).unwrap();
+    copied(&copy, &store.db());
+    // a program that only reads takes no lock, with which the comparison goes
+    refused(&store.ldb(&settings, &["put", "two", "2"]), "older than its anchor");
+}
+
+#[test]
+fn a_key_on_a_key_server() {
+    let Some(store) = Store::new("a_key_on_a_key_server", LDB) else { return };
+    let program = match Kind::PyKmip.find() {
+        Ok(program) => program,
+        Err(reason) => {
+            println!("SKIP: a_key_on_a_key_server: {reason}");
+            return;
+        }
+    };
+    let certificates = Certificates::make();
+    let mut server = Server::start(Kind::PyKmip, &program, &certificates);
+    let url = certificates.url(server.port, "orders", "&retries=0");
+    run(&mut sealstone(store.dir(), &["keys", "new", &url, "--cipher", "aria-256"])).done();
+    // the key's attributes name the cipher; its address has ampersands of its own
+    let settings = format!("key={}", url.replace('%', "%25").replace('&', "%26"));
+    store.ldb(&settings, &["--create_if_missing", "put", "one", MARKER]).done();
+    assert_eq!(store.ldb(&settings, &["get", "one"]).done(), format!("{MARKER}\n"));
+    store.assert_nothing_in_the_clear();
+    refused(&store.ldb(&format!("key={url}"), &["get", "one"]), "setting key is given twice\nwrite it once; in the");
+    server.kill();
+    refused(&store.ldb(&settings, &["get", "one"]), "127.0.0.1");
+}
