@@ -57,7 +57,7 @@ help:
 	@echo 'make rivals             our ciphers beside OpenSSL, libgcrypt and the crate lea: GB/s, keys, ends of pages, in one run'
 	@echo 'make constant-time      whether secrets decide branches, addresses or times: valgrind, and statistics of times'
 	@echo 'make miri               unsafe Rust of the ciphers under Miri, on the backends that it can run'
-	@echo 'make fuzz               look for inputs on which backends differ, or a damaged file opens; TARGET=ciphers, seals or kmip, SECONDS=60'
+	@echo 'make fuzz               look for inputs on which backends differ, or a damaged file opens; TARGET=ciphers, seals, kmip or key_files, SECONDS=60'
 	@echo 'make sanitize           what crosses a language boundary under AddressSanitizer and ThreadSanitizer'
 	@echo 'make install            install the command sealstone, its manual and completions, and what MongoDB and programs with RocksDB load'
 	@echo 'make deb                a Debian package of the same, with manual pages and completions; prints its path'

@@ -94,6 +94,19 @@ pub enum RetireError {
     Key(#[from] KeyError),
 }
 
+impl RetireError {
+    /// Whether something was found that needs the version: an answer, where all else means that nobody knows.
+    #[must_use]
+    pub fn is_in_use(&self) -> bool {
+        match self {
+            Self::Files { .. } => true,
+            #[cfg(feature = "mongodb")]
+            Self::Blocks { .. } => true,
+            _ => false,
+        }
+    }
+}
+
 fn are(count: u64, what: &str) -> String {
     if count == 1 { format!("1 {what} is") } else { format!("{count} {what}s are") }
 }

@@ -7,6 +7,8 @@ use anyhow::{Context, bail};
 use sealstone_keys::source;
 use sealstone_rocksdb::anchor::{self, Anchor};
 
+use crate::path;
+
 /// Opens the anchor `spec` of the store in `dir`: an address that begins with `kmip:`, otherwise the path of a file.
 pub(crate) fn open(dir: &Path, spec: &Path) -> anyhow::Result<Box<dyn Anchor>> {
     if !spec.to_str().is_some_and(source::is_kmip) {
@@ -17,6 +19,7 @@ pub(crate) fn open(dir: &Path, spec: &Path) -> anyhow::Result<Box<dyn Anchor>> {
 
 /// Refuses an anchor in the file `path` that anyone who can change the store in `dir` can change, too.
 fn check_outside(dir: &Path, path: &Path) -> anyhow::Result<()> {
+    path::check_parent(path)?;
     let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let directory = directory
         .canonicalize()

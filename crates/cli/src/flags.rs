@@ -2,6 +2,7 @@
 //!
 //! Parsing does nothing else; what a value means is decided where it is used.
 
+mod keys;
 #[cfg(feature = "lab")]
 mod lab;
 #[cfg(feature = "mongodb")]
@@ -23,8 +24,9 @@ use sealstone_cipher::speed::Work;
 use sealstone_stores::table;
 
 use crate::count::parse_small;
+pub(crate) use keys::{HolderCommand, KeysCommand};
 use names::{DelimiterName, Suggest, accel_names, cipher_names, cipher_names_only, store_names, workload_names};
-pub(crate) use passphrase::PassphraseFlag;
+pub(crate) use passphrase::{HolderFlags, PassphraseFlag};
 use stores::StoreFlags;
 
 #[cfg(feature = "mongodb")]
@@ -45,7 +47,8 @@ Examples:
   sealstone keys new store.key
       your own key
 
-Exit codes: 0 done, 1 negative answer (damage found, not sealed, cost grown), 2 error";
+Exit codes: 0 done, 1 negative answer (damage found, not sealed, cost grown, key
+version still in use), 2 error";
 
 const COMPARE_EXAMPLES: &str = "\
 Examples:
@@ -130,7 +133,7 @@ pub(crate) enum Command {
     Ciphers(CiphersFlags),
     /// List the workloads
     Workloads(WorkloadsFlags),
-    /// Make, rotate and retire keys
+    /// Make, protect, share, rotate and retire keys
     #[command(subcommand)]
     Keys(KeysCommand),
     /// Inspect and check sealed directories, rotate their keys
@@ -308,137 +311,6 @@ pub(crate) struct WorkloadsFlags {
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
-}
-
-#[derive(Debug, Subcommand)]
-pub(crate) enum KeysCommand {
-    /// Make a fresh random key
-    New {
-        /// The key file to make, which must not exist; or kmip:...
-        #[arg(value_name = "KEY", value_hint = ValueHint::FilePath)]
-        key: String,
-        /// Name of the key, stored with everything it seals [default: random]
-        #[arg(long, value_name = "ID")]
-        id: Option<String>,
-        /// On a key server: the cipher that the key is for [default: aes-256]
-        #[arg(long, value_name = "NAME", value_parser = Suggest(cipher_names_only))]
-        cipher: Option<String>,
-        /// Protect the key file with a passphrase, prompted for unless a file with it is named
-        #[arg(long)]
-        protect: bool,
-        #[command(flatten)]
-        passphrase: PassphraseFlag,
-        /// Print JSON
-        #[arg(long)]
-        json: bool,
-    },
-    /// List keys: one line for each key file, or key on a server
-    List {
-        /// Key files, directories of key files, or kmip:...
-        #[arg(required = true, value_name = "KEY", value_hint = ValueHint::AnyPath)]
-        keys: Vec<String>,
-        /// Print JSON
-        #[arg(long)]
-        json: bool,
-    },
-    /// Show id and versions of a key, never its secrets; needs no passphrase
-    Show {
-        /// The key file, or kmip:...
-        #[arg(value_name = "KEY", value_hint = ValueHint::FilePath)]
-        key: String,
-        /// Print JSON
-        #[arg(long)]
-        json: bool,
-    },
-    /// Add a fresh version, which seals new files from now on
-    Rotate {
-        /// The key file, or kmip:...
-        #[arg(value_name = "KEY", value_hint = ValueHint::FilePath)]
-        key: String,
-        #[command(flatten)]
-        passphrase: PassphraseFlag,
-        /// Print JSON
-        #[arg(long)]
-        json: bool,
-    },
-    /// Remove an old version, unless a store is still under it
-    Retire {
-        /// The key file, or kmip:...
-        #[arg(value_name = "KEY", value_hint = ValueHint::FilePath)]
-        key: String,
-        /// The version to remove
-        #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
-        version: u32,
-        /// Every store that was ever sealed with this key: directories of RocksDB, data directories of MongoDB
-        #[arg(long, value_name = "DIR", num_args = 1.., required_unless_present = "unchecked")]
-        #[arg(value_hint = ValueHint::DirPath)]
-        store: Vec<PathBuf>,
-        /// Check no store: what is under that version is lost
-        #[arg(long, conflicts_with = "store")]
-        unchecked: bool,
-        #[command(flatten)]
-        passphrase: PassphraseFlag,
-        /// Print JSON
-        #[arg(long)]
-        json: bool,
-    },
-    /// Write one version to a separate key file
-    Export {
-        /// The key file, or kmip:...
-        #[arg(value_name = "KEY", value_hint = ValueHint::FilePath)]
-        key: String,
-        /// The key file to make; it must not exist
-        #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
-        out: PathBuf,
-        /// The version [default: the newest]
-        #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
-        version: Option<u32>,
-        /// Protect the new key file with a passphrase, prompted for unless a file with it is named
-        #[arg(long)]
-        protect: bool,
-        /// File with the passphrase of the new key file
-        #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
-        out_passphrase_file: Option<PathBuf>,
-        /// Give the new key file no passphrase, although KEY has one
-        #[arg(long, conflicts_with_all = ["protect", "out_passphrase_file"])]
-        unprotected: bool,
-        #[command(flatten)]
-        passphrase: PassphraseFlag,
-        /// Print JSON
-        #[arg(long)]
-        json: bool,
-    },
-    /// Add the versions of another key file of the same id
-    Import {
-        /// The key file to add them to, or kmip:...
-        #[arg(value_name = "KEY", value_hint = ValueHint::FilePath)]
-        key: String,
-        /// The key file that has them
-        #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
-        from: PathBuf,
-        /// Only this version [default: all that KEY lacks]
-        #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
-        version: Option<u32>,
-        /// File with the passphrase of the other key file
-        #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
-        from_passphrase_file: Option<PathBuf>,
-        #[command(flatten)]
-        passphrase: PassphraseFlag,
-        /// Print JSON
-        #[arg(long)]
-        json: bool,
-    },
-    /// Check that a key is available and usable: wraps and unwraps a probe, and reports how long that took
-    Check {
-        /// The key file, or kmip:...
-        #[arg(value_name = "KEY", value_hint = ValueHint::FilePath)]
-        key: String,
-        #[command(flatten)]
-        passphrase: PassphraseFlag,
-        /// Print JSON
-        #[arg(long)]
-        json: bool,
-    },
 }
 
 #[derive(Debug, Subcommand)]

@@ -9,24 +9,40 @@ use sealstone_keys::file::KeyFile;
 use sealstone_keys::source::{self, PASSPHRASE_VARIABLE};
 use sealstone_keys::{KeyError, KeySource, Passphrase};
 
+use crate::flags::HolderFlags;
+
 /// Opens the key source `spec`; the passphrase of a key file that has one comes from the file `passphrase_file`, from
 /// the file that the environment names, or from the terminal.
 pub(crate) fn open(spec: &str, passphrase_file: Option<&Path>) -> anyhow::Result<Arc<dyn KeySource>> {
-    Ok(source::open(spec, &ask(passphrase_file))?)
+    open_for(spec, passphrase_file, None)
+}
+
+/// As [`open`], with the passphrase of `holder`.
+pub(crate) fn open_for(
+    spec: &str,
+    passphrase_file: Option<&Path>,
+    holder: Option<&str>,
+) -> anyhow::Result<Arc<dyn KeySource>> {
+    Ok(source::open(spec, &ask(passphrase_file, holder))?)
 }
 
 /// As [`open`], for what only key files can do.
-pub(crate) fn open_file(path: &Path, passphrase_file: Option<&Path>) -> anyhow::Result<KeyFile> {
-    Ok(KeyFile::open_with(path, &ask(passphrase_file))?)
+pub(crate) fn open_file(path: &Path, flags: &HolderFlags) -> anyhow::Result<KeyFile> {
+    let HolderFlags { passphrase_file, holder } = flags;
+    Ok(KeyFile::open_with(path, &ask(passphrase_file.as_deref(), holder.as_deref()))?)
 }
 
 /// Returns the passphrase of an existing key file.
-fn ask(passphrase_file: Option<&Path>) -> impl Fn(&Path) -> Result<Passphrase, KeyError> {
-    let named = source::passphrase_file(passphrase_file);
-    move |key_file| match &named {
-        Some(file) => Passphrase::from_file(file),
-        None if std::io::stdin().is_terminal() => prompt(&format!("passphrase of {}: ", key_file.display())),
-        None => Err(KeyError::NoPassphrase { path: key_file.to_owned() }),
+fn ask(passphrase_file: Option<&Path>, holder: Option<&str>) -> impl Fn(&Path) -> Result<Passphrase, KeyError> {
+    let (named, holder) = (source::passphrase_file(passphrase_file), holder.map(String::from));
+    move |key_file| {
+        let whose = holder.as_ref().map_or_else(|| "passphrase".into(), |holder| format!("passphrase of {holder}"));
+        let passphrase = match &named {
+            Some(file) => Passphrase::from_file(file),
+            None if std::io::stdin().is_terminal() => prompt(&format!("{whose} for {}: ", key_file.display())),
+            None => Err(KeyError::NoPassphrase { path: key_file.to_owned() }),
+        }?;
+        Ok(passphrase.of(holder.clone()))
     }
 }
 
@@ -43,18 +59,29 @@ pub(crate) fn new_passphrase(
     if !protect {
         return Ok(None);
     }
+    let missing = format!("name a file that holds one with --passphrase-file or in {PASSPHRASE_VARIABLE}");
+    let asked = asked_twice(&format!("for {}", key_file.display()), &missing, "no key file was made")?;
+    Ok(Some(asked))
+}
+
+/// Another passphrase for an existing key file: the one in the file that is named, or one that is asked for twice.
+/// `whose` says whose it is to be: `for orders.key`.
+pub(crate) fn other_passphrase(passphrase_file: Option<&Path>, whose: &str) -> anyhow::Result<Passphrase> {
+    match passphrase_file {
+        Some(file) => Ok(Passphrase::from_file(file)?),
+        None => asked_twice(whose, "name a file that holds one with --new-passphrase-file", "nothing was changed"),
+    }
+}
+
+fn asked_twice(whose: &str, missing: &str, outcome: &str) -> anyhow::Result<Passphrase> {
     if !std::io::stdin().is_terminal() {
-        anyhow::bail!(
-            "no passphrase for {}: there is no terminal to ask on\n\
-             name a file that holds one with --passphrase-file or in {PASSPHRASE_VARIABLE}",
-            key_file.display()
-        );
+        anyhow::bail!("no new passphrase {whose}: there is no terminal to ask on\n{missing}");
     }
-    let first = prompt(&format!("new passphrase of {}: ", key_file.display()))?;
+    let first = prompt(&format!("new passphrase {whose}: "))?;
     if !first.is(&prompt("once more: ")?) {
-        anyhow::bail!("the two passphrases differ\ntry again; no key file was made");
+        anyhow::bail!("the two passphrases differ\ntry again; {outcome}");
     }
-    Ok(Some(first))
+    Ok(first)
 }
 
 fn prompt(text: &str) -> Result<Passphrase, KeyError> {

@@ -1,7 +1,9 @@
 //! `sealstone keys`: makes, shows, rotates and retires keys. Secrets never appear.
 
+mod holders;
 #[cfg(feature = "kmip")]
 mod kmip;
+
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -16,17 +18,17 @@ use sealstone_seal::{Probe, probe};
 use sealstone_stores::retire::check_unused;
 use serde_json::{Value, json};
 
-use crate::flags::KeysCommand;
+use crate::flags::{HolderFlags, KeysCommand};
 use crate::message::{Answer, print, print_json, say};
 use crate::table::Table;
-use crate::{key_source, terminal};
+use crate::{key_source, path, terminal};
 
 /// Schema of the JSON that these commands print.
 const SCHEMA: u32 = 1;
 
 /// Runs one of the commands.
 pub(crate) fn run(command: &KeysCommand) -> anyhow::Result<Answer> {
-    use KeysCommand::{Check, Export, Import, List, New, Retire, Rotate, Show};
+    use KeysCommand::{Check, Export, Holder, Import, List, New, Passwd, Retire, Rotate, Show};
     if let Some(answer) = on_server(command)? {
         return Ok(answer);
     }
@@ -36,6 +38,7 @@ pub(crate) fn run(command: &KeysCommand) -> anyhow::Result<Answer> {
             if let Some(cipher) = cipher {
                 bail!("a key file is not bound to {cipher}: its key serves every cipher\nleave --cipher out");
             }
+            path::check_parent(path)?;
             let passphrase = key_source::new_passphrase(*protect, passphrase.passphrase_file.as_deref(), path)?;
             let id = id.clone().unwrap_or_else(|| file::new_id(path));
             let key = match &passphrase {
@@ -53,18 +56,19 @@ pub(crate) fn run(command: &KeysCommand) -> anyhow::Result<Answer> {
         List { keys, json } => list(keys, *json),
         Show { key, json } => show(&KeyFile::inspect(key_file(key)?)?, *json),
         Rotate { key, passphrase, json } => {
-            let key = key_source::open_file(key_file(key)?, passphrase.passphrase_file.as_deref())?;
+            let key = key_source::open_file(key_file(key)?, passphrase)?;
             rotate(&key, *json)
         }
         Retire { key, version, store, unchecked: _, passphrase, json } => {
-            let key = key_source::open_file(key_file(key)?, passphrase.passphrase_file.as_deref())?;
+            let key = key_source::open_file(key_file(key)?, passphrase)?;
             retire(&key, *version, store, *json)
         }
         Export { key, out, version, protect, out_passphrase_file, unprotected, passphrase, json } => {
-            let key = key_source::open_file(key_file(key)?, passphrase.passphrase_file.as_deref())?;
+            path::check_parent(out)?;
+            let key = key_source::open_file(key_file(key)?, passphrase)?;
             let new = match out_passphrase_file {
                 None if !protect => {
-                    if key.summary().protection.is_some() && !unprotected {
+                    if key.summary().is_protected() && !unprotected {
                         bail!(
                             "{} has a passphrase, and {} would have none\n\
                              give it one with --protect or --out-passphrase-file, or say --unprotected",
@@ -82,15 +86,21 @@ pub(crate) fn run(command: &KeysCommand) -> anyhow::Result<Answer> {
             show(&made.summary(), *json)
         }
         Import { key, from, version, from_passphrase_file, passphrase, json } => {
-            let key = key_source::open_file(key_file(key)?, passphrase.passphrase_file.as_deref())?;
-            let from = key_source::open_file(from, from_passphrase_file.as_deref())?;
+            let key = key_source::open_file(key_file(key)?, passphrase)?;
+            let flags = HolderFlags { passphrase_file: from_passphrase_file.clone(), holder: None };
+            let from = key_source::open_file(from, &flags)?;
             match key.import(&from, *version)?.as_slice() {
                 [] => say(&format!("{} already has all of it", key.describe())),
                 added => say(&format!("{} now has {} more", key.describe(), versions(added))),
             }
             show(&key.summary(), *json)
         }
-        Check { key, passphrase, json } => check(key, passphrase.passphrase_file.as_deref(), *json),
+        Check { key, passphrase, json } => check(key, passphrase, *json),
+        Passwd { key, new_passphrase_file, no_passphrase, passphrase, json } => {
+            key_file_only(key)?;
+            holders::passwd(key, new_passphrase_file.as_deref(), *no_passphrase, passphrase, *json)
+        }
+        Holder(command) => holders::run(command),
     }
 }
 
@@ -132,6 +142,14 @@ fn server_keys(spec: &str) -> anyhow::Result<Vec<Value>> {
     Err(KeyError::NoKmip { spec: spec.to_owned() }.into())
 }
 
+/// Refuses the address of a key server, for what only key files have.
+fn key_file_only(path: &Path) -> anyhow::Result<()> {
+    if path.to_str().is_some_and(source::is_kmip) {
+        bail!("{} names a key server, and only key files have passphrases\ngive a key file", path.display());
+    }
+    Ok(())
+}
+
 /// The key file that `spec` names, for what is done to key files; a key server is not one.
 fn key_file(spec: &str) -> anyhow::Result<&Path> {
     if source::is_kmip(spec) {
@@ -144,7 +162,10 @@ fn key_file(spec: &str) -> anyhow::Result<&Path> {
 fn facts(key: &Summary) -> Value {
     let versions: Vec<Value> =
         key.versions.iter().map(|(version, created)| json!({"version": version, "created": created})).collect();
-    json!({"file": key.path, "id": key.id, "protected": key.protection.is_some(), "versions": versions})
+    let holders: Vec<Value> = key.holders.iter().map(holders::facts).collect();
+    json!({
+        "file": key.path, "id": key.id, "protected": key.is_protected(), "holders": holders, "versions": versions,
+    })
 }
 
 fn show(key: &Summary, json: bool) -> anyhow::Result<Answer> {
@@ -157,9 +178,8 @@ fn show(key: &Summary, json: bool) -> anyhow::Result<Answer> {
         for (version, created) in &key.versions {
             table.row([&key.id, &version.to_string(), &printable(created)]);
         }
-        let protection =
-            if key.protection.is_some() { "a passphrase protects it" } else { "no passphrase protects it" };
-        print(&format!("{}\n{protection}\n", table.render(terminal::stdout()).trim_end()))?;
+        let versions = table.render(terminal::stdout());
+        print(&format!("{}\n{}\n", versions.trim_end(), holders::protection(&key.holders).trim_end()))?;
     }
     Ok(Answer::Done)
 }
@@ -233,7 +253,7 @@ fn file_table(keys: &[Summary]) -> String {
             key.versions.len().to_string(),
             newest.to_string(),
             printable(created),
-            if key.protection.is_some() { "yes" } else { "no" }.to_string(),
+            if key.is_protected() { "yes" } else { "no" }.to_string(),
             key.path.display().to_string(),
         ]);
     }
@@ -272,9 +292,9 @@ fn retire(key: &KeyFile, version: u32, stores: &[PathBuf], json: bool) -> anyhow
     show(&key.summary(), json)
 }
 
-fn check(spec: &str, passphrase_file: Option<&Path>, json: bool) -> anyhow::Result<Answer> {
+fn check(spec: &str, flags: &HolderFlags, json: bool) -> anyhow::Result<Answer> {
     let begin = Instant::now();
-    let keys = key_source::open(spec, passphrase_file)?;
+    let keys = key_source::open_for(spec, flags.passphrase_file.as_deref(), flags.holder.as_deref())?;
     let open = begin.elapsed();
     let Probe { key, get, wrap, unwrap } = probe(&*keys)?;
     let [open_ms, get_ms, wrap_ms, unwrap_ms] = [open, get, wrap, unwrap].map(milliseconds);

@@ -19,6 +19,7 @@ mod manual;
 mod message;
 #[cfg(feature = "mongodb")]
 mod mongo;
+mod path;
 mod progress;
 mod report;
 mod reseal;

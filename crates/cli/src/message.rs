@@ -5,6 +5,8 @@
 use std::io::Write;
 use std::process::ExitCode;
 
+use sealstone_stores::retire::RetireError;
+
 use crate::terminal;
 
 /// How a command that did its work ends.
@@ -17,7 +19,7 @@ pub(crate) enum Answer {
 }
 
 /// Turns an outcome into the exit code, and an error into a message on stderr. A reader of our output who left
-/// (a broken pipe) is not an error.
+/// (a broken pipe) is not an error, and that a key version is still in use is an answer.
 pub(crate) fn exit_code(outcome: anyhow::Result<Answer>) -> ExitCode {
     match outcome {
         Ok(Answer::Done) => ExitCode::SUCCESS,
@@ -25,7 +27,8 @@ pub(crate) fn exit_code(outcome: anyhow::Result<Answer>) -> ExitCode {
         Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
             report(&words(&error));
-            ExitCode::from(2)
+            let is_answer = error.downcast_ref::<RetireError>().is_some_and(RetireError::is_in_use);
+            ExitCode::from(if is_answer { 1 } else { 2 })
         }
     }
 }

@@ -51,7 +51,7 @@ pub(crate) fn engine_options(key: &str, sealing: &SealingFlags) -> anyhow::Resul
     if let Some(caveat) = cipher.caveat {
         say(&format!("{}: {caveat}", cipher.name));
     }
-    if passphrase_file.is_none() && !source::is_kmip(key) && KeyFile::inspect(key)?.protection.is_some() {
+    if passphrase_file.is_none() && !source::is_kmip(key) && KeyFile::inspect(key)?.is_protected() {
         say(&format!(
             "mongod cannot ask for the passphrase of {key}: name a file that holds it with --passphrase-file, or in \
              {PASSPHRASE_VARIABLE} of its environment"

@@ -9,7 +9,7 @@ use serde_json::json;
 
 use crate::flags::ReportFlags;
 use crate::message::{Answer, print, print_json};
-use crate::terminal;
+use crate::{path, terminal};
 
 /// Schema of the JSON that this command prints; the comparisons in it have their own.
 const SCHEMA: u32 = 2;
@@ -20,6 +20,7 @@ pub(crate) fn run(flags: &ReportFlags) -> anyhow::Result<Answer> {
     merged.label(&flags.labels)?;
     if !flags.json && !flags.markdown {
         merged.check_output(&flags.out)?;
+        path::check_parent(&flags.out)?;
     }
     let runs = merged.runs();
     if flags.json {

@@ -18,6 +18,7 @@ use crate::interrupt;
 use crate::key_source;
 use crate::listing::list;
 use crate::message::{Answer, print, print_json};
+use crate::path::quoted;
 
 /// Reseals; the answer is negative where something is left to do.
 pub(crate) fn run(flags: &ResealFlags) -> anyhow::Result<Answer> {
@@ -110,23 +111,4 @@ fn command(flags: &ResealFlags, cipher: &Cipher) -> String {
         words.push("--from-plain".into());
     }
     words.join(" ")
-}
-
-/// A path as a shell reads it.
-fn quoted(path: &Path) -> String {
-    let text = path.display().to_string();
-    let is_plain = |c: char| c.is_alphanumeric() || "/._-+:@%".contains(c);
-    if !text.is_empty() && text.chars().all(is_plain) { text } else { format!("'{}'", text.replace('\'', "'\\''")) }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn paths_are_quoted_for_the_shell() {
-        assert_eq!(quoted(Path::new("/data/orders-2.db")), "/data/orders-2.db");
-        assert_eq!(quoted(Path::new("my data")), "'my data'");
-        assert_eq!(quoted(Path::new("it's")), "'it'\\''s'");
-    }
 }

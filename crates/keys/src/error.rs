@@ -1,7 +1,7 @@
 //! What can go wrong with keys, each reported with the place, the key, and the next step. Never contains key bytes.
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use sealstone_cipher::memory::Forked;
 
@@ -164,11 +164,82 @@ pub enum KeyError {
     /// The passphrase is another one.
     #[error(
         "the passphrase does not open key file {}: it is the wrong one, or the file was changed\n\
-         give the passphrase it was made with; if it is the right one, restore the file from a copy", path.display()
+         give the passphrase that it has now; if it is the right one, restore the file from a copy", path.display()
     )]
     WrongPassphrase {
         /// The key file.
         path: PathBuf,
+    },
+    /// The key file has no holder of that name.
+    #[error(
+        "key file {} has no holder {wanted} (it has {})\n\
+         {}", path.display(), held_by(holders), holder_hint(holders, path)
+    )]
+    NoHolder {
+        /// The key file.
+        path: PathBuf,
+        /// The name that was given.
+        wanted: String,
+        /// The names that it has; none if it has one passphrase or none.
+        holders: Vec<String>,
+    },
+    /// A holder was to be added whose name is taken.
+    #[error(
+        "key file {} has a holder {holder} already\n\
+         choose another name, or change that passphrase with: sealstone keys passwd {} --holder {holder}",
+        path.display(), path.display()
+    )]
+    HolderExists {
+        /// The key file.
+        path: PathBuf,
+        /// The name.
+        holder: String,
+    },
+    /// The only holder was to be removed.
+    #[error(
+        "{holder} is the only holder of key file {} and stays: nobody could open it any more\n\
+         add another holder first, with: sealstone keys holder add {} --name NAME", path.display(), path.display()
+    )]
+    LastHolder {
+        /// The key file.
+        path: PathBuf,
+        /// The name.
+        holder: String,
+    },
+    /// The passphrase of a file was to be taken off, and others have one for it, too.
+    #[error(
+        "key file {} has several holders ({}), and would be open without any passphrase\n\
+         remove the others first, with: sealstone keys holder remove {} --name NAME",
+        path.display(), holders.join(", "), path.display()
+    )]
+    HoldersRemain {
+        /// The key file.
+        path: PathBuf,
+        /// All of them.
+        holders: Vec<String>,
+    },
+    /// A holder was to be added to a key file without a passphrase.
+    #[error(
+        "key file {} has no passphrase: whoever reads it has the key, whatever holders it names\n\
+         give it one first, with: sealstone keys passwd {}", path.display(), path.display()
+    )]
+    NothingToShare {
+        /// The key file.
+        path: PathBuf,
+    },
+    /// A key file with that holder would not be read.
+    #[error("key file {} cannot have these holders: {found}\nremove holders who no longer need it", path.display())]
+    HoldersFull {
+        /// The key file.
+        path: PathBuf,
+        /// What would be wrong with it.
+        found: String,
+    },
+    /// Not a name for a holder.
+    #[error("not the name of a holder: {found}")]
+    BadHolder {
+        /// What is wrong with it.
+        found: String,
     },
     /// What was given is no passphrase.
     #[error("no passphrase in {place}: {found}\na passphrase is one line of 1 to 1024 bytes")]
@@ -296,6 +367,18 @@ pub enum KeyError {
     /// A key server gave no key.
     #[error(transparent)]
     Kmip(#[from] KmipError),
+}
+
+fn held_by(holders: &[String]) -> String {
+    if holders.is_empty() { "no holders with a name".into() } else { holders.join(", ") }
+}
+
+fn holder_hint(holders: &[String], path: &Path) -> String {
+    let path = path.display();
+    match holders {
+        [] => format!("leave the name out, or add holders with: sealstone keys holder add {path} --name NAME"),
+        _ => format!("take one of these names; sealstone keys show {path} lists them"),
+    }
 }
 
 fn at_line(line: Option<usize>) -> String {

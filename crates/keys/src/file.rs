@@ -1,5 +1,5 @@
 //! The key file: a small TOML text that contains every version of one key, readable only by its owner, and protected by
-//! a passphrase if its owner wants that.
+//! a passphrase if its owner wants that, or by the passphrase of each of several holders.
 //!
 //! Without a passphrase the file *is* the key; anyone who reads it can open everything sealed under it. Not here: key
 //! servers, and asking people for passphrases (`sealstone-cli`).
@@ -16,18 +16,23 @@
 
 mod directory;
 mod format;
+mod hex;
+mod holders;
+mod protection;
 mod replace;
+mod sealed;
 
 use std::fs::{self, File};
 use std::io::{self, Read, Seek};
 use std::path::{Path, PathBuf};
-use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use zeroize::Zeroizing;
 
 pub use directory::{in_directory, new_id};
-use format::{Content, FILE_BYTES_MAX, Protection, Stored, Version};
-pub use format::{FORMAT_PLAIN, FORMAT_PROTECTED};
+use format::{Content, FILE_BYTES_MAX, Guard, Stored, Version};
+pub use format::{FORMAT_HOLDERS, FORMAT_PLAIN, FORMAT_PROTECTED};
+pub use holders::{HOLDER_NAME_BYTES_MAX, HOLDERS_MAX};
 
 use crate::passphrase::Stretched;
 use crate::{Ask, Cost, KeyError, KeyRef, KeySource, Passphrase, Secret, check_key_id};
@@ -40,8 +45,6 @@ use crate::{Ask, Cost, KeyError, KeyRef, KeySource, Passphrase, Secret, check_ke
 pub struct KeyFile {
     path: PathBuf,
     id: String,
-    /// The passphrase's key, of a protected file.
-    stretched: Option<Stretched>,
     state: RwLock<State>,
 }
 
@@ -61,10 +64,27 @@ pub struct Summary {
     pub path: PathBuf,
     /// Name of the key.
     pub id: String,
-    /// What its passphrase costs to try, if it has one.
-    pub protection: Option<Cost>,
+    /// Everyone who can open it with a passphrase; nobody if it has none.
+    pub holders: Vec<Holder>,
     /// Every version, ascending, with the time it was made (RFC 3339).
     pub versions: Vec<(u32, String)>,
+}
+
+/// Someone who can open a key file with a passphrase of their own.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Holder {
+    /// Their name; a file of format 2 has one holder without one.
+    pub name: Option<String>,
+    /// What their passphrase costs to try.
+    pub cost: Cost,
+}
+
+impl Summary {
+    /// Whether it takes a passphrase to open the file.
+    #[must_use]
+    pub fn is_protected(&self) -> bool {
+        !self.holders.is_empty()
+    }
 }
 
 impl KeyFile {
@@ -77,7 +97,7 @@ impl KeyFile {
     /// [`KeyError::Exists`] if anything is at `path` (it stays as it is), [`KeyError::BadId`], [`KeyError::Random`],
     /// [`KeyError::Io`]; after an error no new key file is left behind.
     pub fn create(path: impl AsRef<Path>, id: &str) -> Result<Self, KeyError> {
-        Self::create_as(path.as_ref(), id, None)
+        Self::create_as(path.as_ref(), id, Guard::Mode)
     }
 
     /// As [`KeyFile::create`], protected by `passphrase` at `cost`.
@@ -91,25 +111,25 @@ impl KeyFile {
         cost: Cost,
     ) -> Result<Self, KeyError> {
         check_key_id(id)?;
-        Self::create_as(path.as_ref(), id, Some(Stretched::fresh(passphrase, cost)?))
+        Self::create_as(path.as_ref(), id, under(Some((passphrase, cost)))?)
     }
 
-    fn create_as(path: &Path, id: &str, stretched: Option<Stretched>) -> Result<Self, KeyError> {
+    fn create_as(path: &Path, id: &str, guard: Guard) -> Result<Self, KeyError> {
         check_key_id(id)?;
         let first = Version { version: 1, created: now(), secret: Secret::random()? };
-        Self::write_new(path, Content { id: id.to_owned(), versions: vec![first] }, stretched)
+        Self::write_new(path, Content { id: id.to_owned(), versions: vec![first], guard })
     }
 
-    fn write_new(path: &Path, content: Content, stretched: Option<Stretched>) -> Result<Self, KeyError> {
+    fn write_new(path: &Path, content: Content) -> Result<Self, KeyError> {
         let io_error = |source: io::Error| match source.kind() {
             io::ErrorKind::AlreadyExists => KeyError::Exists { path: path.to_owned() },
             _ => KeyError::Io { action: "create", path: path.to_owned(), source },
         };
-        let text = content.to_text(path, stretched.as_ref())?;
+        let text = content.to_text(path)?;
         let file = replace::create(path, text.as_bytes()).map_err(io_error)?;
         let id = content.id.clone();
         let state = State::new(file, content).map_err(io_error)?;
-        Ok(Self { path: path.to_owned(), id, stretched, state: RwLock::new(state) })
+        Ok(Self { path: path.to_owned(), id, state: RwLock::new(state) })
     }
 
     /// Reads the key file at `path`, which has no passphrase.
@@ -122,21 +142,39 @@ impl KeyFile {
         Self::open_with(path, &|path| Err(KeyError::NoPassphrase { path: path.to_owned() }))
     }
 
-    /// Reads the key file at `path`; `passphrase` is asked if it has one, and is not kept.
+    /// Reads the key file at `path`; `passphrase` is asked if it has one, and is not kept. In a file with several
+    /// holders it may be that of any of them, and each is tried; [`Passphrase::of`] says whose it is.
     ///
     /// # Errors
-    /// As [`KeyFile::open`]; those of `passphrase`; [`KeyError::WrongPassphrase`]; [`KeyError::Stretch`].
+    /// As [`KeyFile::open`]; those of `passphrase`; [`KeyError::WrongPassphrase`], which does not say whose it could
+    /// have been; [`KeyError::NoHolder`]; [`KeyError::Stretch`].
     pub fn open_with(path: impl AsRef<Path>, passphrase: Ask<'_>) -> Result<Self, KeyError> {
         let path = path.as_ref();
         let (file, stamp, stored) = read(path)?;
-        let stretched = match stored.protection {
-            Some(Protection { cost, salt }) => Some(Stretched::new(&passphrase(path)?, cost, salt)?),
-            None => None,
+        let passphrases = stored.protection.passphrases();
+        let content = if passphrases.is_empty() {
+            stored.open(path, None)?
+        } else {
+            let given = passphrase(path)?;
+            if let Some(wanted) = given.holder()
+                && passphrases.iter().all(|(name, _)| *name != Some(wanted))
+            {
+                return Err(no_holder(path, wanted, passphrases.iter().filter_map(|(name, _)| *name)));
+            }
+            let mut opened = Err(KeyError::WrongPassphrase { path: path.to_owned() });
+            for (name, (cost, salt)) in &passphrases {
+                if given.holder().is_none_or(|wanted| *name == Some(wanted)) {
+                    opened = stored.open(path, Some(&Arc::new(Stretched::new(&given, *cost, *salt)?)));
+                }
+                if !matches!(opened, Err(KeyError::WrongPassphrase { .. })) {
+                    break;
+                }
+            }
+            opened?
         };
-        let content = stored.open(path, stretched.as_ref())?;
         let id = content.id.clone();
         let state = State { stamp, content, _file: file };
-        Ok(Self { path: path.to_owned(), id, stretched, state: RwLock::new(state) })
+        Ok(Self { path: path.to_owned(), id, state: RwLock::new(state) })
     }
 
     /// Reads what the key file at `path` shows without its passphrase, and so without knowing that it is genuine.
@@ -147,8 +185,9 @@ impl KeyFile {
         let path = path.as_ref();
         let (_, _, stored) = read(path)?;
         let versions = stored.versions().map(|(version, created)| (version, created.to_owned())).collect();
-        let protection = stored.protection.map(|protection| protection.cost);
-        Ok(Summary { path: path.to_owned(), id: stored.id, protection, versions })
+        let shown = |(name, (cost, _)): (Option<&str>, (Cost, _))| Holder { name: name.map(Into::into), cost };
+        let holders = stored.protection.passphrases().into_iter().map(shown).collect();
+        Ok(Summary { path: path.to_owned(), id: stored.id, holders, versions })
     }
 
     /// Name of the key.
@@ -171,13 +210,17 @@ impl KeyFile {
     /// What the file showed when it was last read.
     #[must_use]
     pub fn summary(&self) -> Summary {
-        let versions = &self.held().content.versions;
-        Summary {
-            path: self.path.clone(),
-            id: self.id.clone(),
-            protection: self.stretched.as_ref().map(|stretched| stretched.cost),
-            versions: versions.iter().map(|version| (version.version, version.created.clone())).collect(),
-        }
+        let state = self.held();
+        let Content { versions, guard, .. } = &state.content;
+        let holders = match guard {
+            Guard::Mode => Vec::new(),
+            Guard::Passphrase(stretched) => vec![Holder { name: None, cost: stretched.cost }],
+            Guard::Holders { list, .. } => {
+                list.iter().map(|member| Holder { name: Some(member.name.clone()), cost: member.cost }).collect()
+            }
+        };
+        let versions = versions.iter().map(|version| (version.version, version.created.clone())).collect();
+        Summary { path: self.path.clone(), id: self.id.clone(), holders, versions }
     }
 
     /// Adds a fresh version, which seals new files from now on; the older ones stay. Returns the new one.
@@ -253,8 +296,8 @@ impl KeyFile {
             let secret = found.secret.duplicate()?;
             Version { version: found.version, created: found.created.clone(), secret }
         };
-        let stretched = passphrase.map(|(passphrase, cost)| Stretched::fresh(passphrase, cost)).transpose()?;
-        Self::write_new(path.as_ref(), Content { id: self.id.clone(), versions: vec![version] }, stretched)
+        let content = Content { id: self.id.clone(), versions: vec![version], guard: under(passphrase)? };
+        Self::write_new(path.as_ref(), content)
     }
 
     /// Adds the versions of `from` (or the one that is named) that this file lacks. Returns those that were added. A
@@ -312,7 +355,7 @@ impl KeyFile {
             }
         };
         let done = edit(&mut content)?;
-        let text = content.to_text(&self.path, self.stretched.as_ref())?;
+        let text = content.to_text(&self.path)?;
         // The stamp is that of the file just written, whatever has its name now: as soon as it is in place, another
         // process may lock it and put the next one in its place, which this one must then see.
         let new = replace::replace(&real, text.as_bytes(), &old).map_err(io_error("replace"))?;
@@ -343,17 +386,24 @@ impl KeyFile {
         if stored.id != self.id {
             return Err(KeyError::Replaced { path: self.path.clone(), was: self.id.clone(), id: stored.id });
         }
-        let known = self.stretched.as_ref().map(|Stretched { cost, salt, .. }| Protection { cost: *cost, salt: *salt });
-        if stored.protection != known {
+        let known = self.held().content.guard.stretched().cloned();
+        let salted = known.as_ref().map(|known| (known.cost, known.salt));
+        let passphrases = stored.protection.passphrases();
+        // a passphrase that became that of a holder is still the same
+        let same = match salted {
+            None => passphrases.is_empty(),
+            Some(salted) => passphrases.iter().any(|(_, found)| *found == salted),
+        };
+        if !same {
             return Err(KeyError::ProtectionChanged { path: self.path.clone() });
         }
         // A version that another process just added must not seal anything that outlives it in a power cut. A directory
         // that cannot be synced is not ours to sync.
         let _ = replace::sync_parent(&self.path);
-        if let Some(stretched) = &self.stretched {
-            stretched.key.check()?;
+        if let Some(known) = &known {
+            known.key.check()?;
         }
-        Ok(State { stamp, content: stored.open(&self.path, self.stretched.as_ref())?, _file: file })
+        Ok(State { stamp, content: stored.open(&self.path, known.as_ref())?, _file: file })
     }
 
     /// Whether this process was forked since the file was read.
@@ -426,6 +476,19 @@ impl State {
     fn new(file: File, content: Content) -> io::Result<Self> {
         Ok(Self { stamp: Stamp::of(&file.metadata()?), content, _file: file })
     }
+}
+
+/// The guard of a new file.
+fn under(passphrase: Option<(&Passphrase, Cost)>) -> Result<Guard, KeyError> {
+    match passphrase {
+        None => Ok(Guard::Mode),
+        Some((passphrase, cost)) => Ok(Guard::Passphrase(Arc::new(Stretched::fresh(passphrase, cost)?))),
+    }
+}
+
+fn no_holder<'a>(path: &Path, wanted: &str, there: impl Iterator<Item = &'a str>) -> KeyError {
+    let holders = there.map(String::from).collect();
+    KeyError::NoHolder { path: path.to_owned(), wanted: wanted.to_owned(), holders }
 }
 
 /// What tells one state of a file from another.

@@ -22,13 +22,16 @@ const MEMORY_KIB_MAX: u32 = 1 << 21;
 /// Most lanes that a key file may ask for.
 const LANES_MAX: u32 = 64;
 /// Most work that a key file may ask for, in KiB written: four passes over all of that memory, some seconds.
-const WORK_KIB_MAX: u64 = 4 * MEMORY_KIB_MAX as u64;
+pub(crate) const WORK_KIB_MAX: u64 = 4 * MEMORY_KIB_MAX as u64;
 
 /// Returns the passphrase of the key file at the path, when one is needed.
 pub type Ask<'a> = &'a dyn Fn(&Path) -> Result<Passphrase, KeyError>;
 
 /// A passphrase. Zeroed on drop; `Debug` shows nothing of it.
-pub struct Passphrase(Zeroizing<Vec<u8>>);
+pub struct Passphrase {
+    bytes: Zeroizing<Vec<u8>>,
+    holder: Option<String>,
+}
 
 impl Passphrase {
     /// Takes ownership of `bytes`; `place` says in messages where they came from, such as `the terminal`.
@@ -47,7 +50,19 @@ impl Passphrase {
         if bytes.iter().any(|byte| matches!(byte, b'\n' | b'\r' | 0)) {
             return bad("more than one line of text".into());
         }
-        Ok(Self(bytes))
+        Ok(Self { bytes, holder: None })
+    }
+
+    /// Says that it is the one of `holder`, of a key file that has several. Without, the passphrase of each holder is
+    /// tried.
+    #[must_use]
+    pub fn of(self, holder: Option<String>) -> Self {
+        Self { holder, ..self }
+    }
+
+    /// Whose it is, if that was said.
+    pub(crate) fn holder(&self) -> Option<&str> {
+        self.holder.as_deref()
     }
 
     /// Reads the passphrase that is the one line of the file at `path`; the end of the line is not part of it. Also
@@ -77,7 +92,7 @@ impl Passphrase {
     /// Whether `other` is the same passphrase; for asking a person twice.
     #[must_use]
     pub fn is(&self, other: &Self) -> bool {
-        *self.0 == *other.0
+        *self.bytes == *other.bytes
     }
 }
 
@@ -106,6 +121,11 @@ impl Default for Cost {
 }
 
 impl Cost {
+    /// What one try writes, in KiB.
+    pub(crate) fn work_kib(&self) -> u64 {
+        u64::from(self.memory_kib) * u64::from(self.passes)
+    }
+
     /// Reports what is impossible or excessive about these figures, which may come from a file written by somebody
     /// else.
     pub(crate) fn check(&self) -> Result<(), String> {
@@ -121,7 +141,7 @@ impl Cost {
                 "its passphrase asks for {memory_kib} KiB of memory, at most {MEMORY_KIB_MAX} are allowed"
             ));
         }
-        if u64::from(memory_kib) * u64::from(passes) > WORK_KIB_MAX {
+        if self.work_kib() > WORK_KIB_MAX {
             return Err(format!(
                 "its passphrase asks for {passes} passes over {memory_kib} KiB, at most {WORK_KIB_MAX} KiB in all are \
                  allowed"
@@ -159,7 +179,7 @@ impl Stretched {
         memory.resize(params.block_count(), Block::default());
         let mut key = Secret::zero();
         let stretched = Argon2::new(Algorithm::Argon2id, Version::V0x13, params).hash_password_into_with_memory(
-            &passphrase.0,
+            &passphrase.bytes,
             &salt,
             key.as_bytes_mut(),
             &mut memory,

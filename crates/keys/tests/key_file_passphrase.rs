@@ -35,7 +35,7 @@ fn it_opens_with_its_passphrase_and_no_other() {
             open(&path, wrong).unwrap_err().to_string(),
             format!(
                 "the passphrase does not open key file {}: it is the wrong one, or the file was changed\n\
-                 give the passphrase it was made with; if it is the right one, restore the file from a copy",
+                 give the passphrase that it has now; if it is the right one, restore the file from a copy",
                 path.display()
             )
         );
@@ -64,7 +64,7 @@ fn no_part_of_the_secret_is_in_the_file() {
     assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o7777, 0o600);
     // what it shows without the passphrase
     let summary = KeyFile::inspect(&path).unwrap();
-    assert_eq!((summary.id.as_str(), summary.protection), ("orders", Some(Cost::default())));
+    assert_eq!((summary.id.as_str(), summary.holders[0].cost), ("orders", Cost::default()));
     assert_eq!(summary.versions.len(), 1);
     open(&path, "correct horse").unwrap();
 }

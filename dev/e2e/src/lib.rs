@@ -11,6 +11,7 @@ pub mod kmip_cases;
 pub mod kmip_server;
 pub mod mongod;
 pub mod rocksdb_tools;
+pub mod terminal;
 pub mod transcript;
 pub mod wiredtiger_attack;
 pub mod wiredtiger_files;

@@ -67,6 +67,7 @@ fn walk_through(kind: Kind, name: &str) {
     keys(dir, &["keys", "rotate", &url]).done();
     let refused = keys(dir, &newest);
     assert!(refused.stderr.contains(" still under it in db, such as "), "{}", refused.stderr);
+    assert_eq!(refused.code, Some(1));
     let done = keys(dir, &["rest", "rotate", "db", "--key", &url]).done();
     assert!(done.contains(" version 2, "), "{done}");
     let whole = keys(dir, &["rest", "verify", "db", "--key", &url]).done();

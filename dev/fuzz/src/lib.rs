@@ -5,5 +5,6 @@
 //! Not here: known answers and chosen edges (the conformance suite of `sealstone-cipher`).
 
 pub mod ciphers;
+pub mod key_files;
 pub mod kmip;
 pub mod seals;

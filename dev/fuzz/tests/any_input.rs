@@ -24,3 +24,8 @@ fn damage_never_returns_other_data() {
 fn kmip_messages_decode_or_are_refused() {
     feed(sealstone_fuzz::kmip::check, "kmip", 20_000);
 }
+
+#[test]
+fn a_changed_key_file_opens_to_its_key_or_not_at_all() {
+    feed(sealstone_fuzz::key_files::check, "key files", 3000);
+}

@@ -48,10 +48,12 @@ pub(crate) fn tree(embedded: &Embedded) -> [&'static str; 13] {
 const LINKED: &str = "
     sealstone_cipher sealstone_keys sealstone_rocksdb sealstone_seal
 
-    argon2 arrayvec base64ct bitflags blake2 blake3 block_buffer bytesize cfg_if cmov const_oid constant_time_eq
-    cpufeatures crc32c crypto_common ctutils digest getrandom hkdf hmac hybrid_array jiff jiff_core libc memchr nix
-    object once_cell percent_encoding ring rustls rustls_pki_types serde serde_core serde_spanned sha2 strsim subtle
-    thiserror toml toml_datetime toml_parser toml_writer typenum untrusted webpki winnow zeroize
+    aead aes aes_gcm argon2 arrayvec base64ct bitflags blake2 blake3 block_buffer bytesize cfg_if cipher cmov
+    const_oid constant_time_eq cpubits cpufeatures crc32c crypto_common ctr ctutils curve25519_dalek digest
+    getrandom ghash hkdf hmac hpke hybrid_array inout jiff jiff_core libc memchr nix object once_cell
+    percent_encoding polyval rand_core ring rustls rustls_pki_types serde serde_core serde_spanned sha2 strsim
+    subtle thiserror toml toml_datetime toml_parser toml_writer typenum universal_hash untrusted webpki winnow
+    x25519_dalek zeroize
 ";
 
 /// What the plug-in links besides.

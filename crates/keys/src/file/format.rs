@@ -1,32 +1,29 @@
-//! The text of a key file, in both formats: format 1 contains the secrets in the clear, format 2 sealed under a
-//! passphrase. Every byte is specified in `docs/formats.md`. Not here: files (`file`), stretching passphrases
-//! (`passphrase`).
+//! The text of a key file, in its three formats: format 1 contains the secrets in the clear, format 2 sealed under a
+//! passphrase, format 3 under a file key that each of several holders can open with a passphrase of their own. Every
+//! byte is specified in `docs/formats.md`. Not here: files (`file`), stretching passphrases (`passphrase`), what
+//! belongs to a holder (`holders`).
 
-use std::fmt;
 use std::path::Path;
+use std::sync::Arc;
 
-use sealstone_cipher::aead::{Aead, aead};
-use sealstone_cipher::backend::Backend;
-use sealstone_cipher::memory;
-use sealstone_cipher::registry;
 use serde::Deserialize;
-use zeroize::{Zeroize, Zeroizing};
+use zeroize::Zeroizing;
 
+use super::hex::{Hex, push_hex};
+use super::holders::{self, Holder, IDENTITY_BYTES, Wrapped, X25519_BYTES};
+use super::sealed::{NONCE_BYTES, NotOpened, Sealed, TAG_BYTES, parts};
 use crate::passphrase::{Cost, SALT_BYTES, Stretched};
-use crate::{KeyError, Secret, check_key_id, subkey};
+use crate::{KeyError, Secret, check_key_id};
 
 /// Format of key files without a passphrase.
 pub const FORMAT_PLAIN: i64 = 1;
-/// Format of key files under a passphrase, and the newest that is read.
+/// Format of key files under one passphrase.
 pub const FORMAT_PROTECTED: i64 = 2;
+/// Format of key files with several holders, and the newest that is read.
+pub const FORMAT_HOLDERS: i64 = 3;
 
-/// Longest key file that is read: room for more than two hundred versions.
+/// Longest key file that is read: room for more than two hundred versions, or for one hundred and all holders.
 pub(super) const FILE_BYTES_MAX: u64 = 64 * 1024;
-
-/// Length of the nonce of a sealed secret, in bytes.
-const NONCE_BYTES: usize = 12;
-/// Length of its tag, in bytes.
-const TAG_BYTES: usize = 16;
 
 /// One version of the key.
 #[derive(Debug)]
@@ -42,21 +39,67 @@ pub(super) struct Content {
     pub(super) id: String,
     /// Ascending by version, never empty.
     pub(super) versions: Vec<Version>,
+    pub(super) guard: Guard,
+}
+
+/// What protects the secrets of an opened key file, with all that it takes to write it again.
+#[derive(Debug)]
+pub(super) enum Guard {
+    /// Nothing but the mode of the file.
+    Mode,
+    /// One passphrase.
+    Passphrase(Arc<Stretched>),
+    /// The passphrase of each holder.
+    Holders {
+        /// The one that opened the file.
+        mine: Arc<Stretched>,
+        /// In the order of the file, never empty.
+        list: Vec<Holder>,
+        /// What all of them share.
+        membership: Secret,
+    },
+}
+
+impl Guard {
+    /// The passphrase that opened the file.
+    pub(super) fn stretched(&self) -> Option<&Arc<Stretched>> {
+        match self {
+            Self::Mode => None,
+            Self::Passphrase(stretched) => Some(stretched),
+            Self::Holders { mine, .. } => Some(mine),
+        }
+    }
 }
 
 /// What a key file says, its secrets not yet opened.
 pub(super) struct Stored {
     pub(super) id: String,
-    pub(super) protection: Option<Protection>,
+    pub(super) protection: Protection,
     /// Ascending by version, never empty.
     entries: Vec<StoredVersion>,
 }
 
 /// How the secrets of a file are protected.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Protection {
-    pub(super) cost: Cost,
-    pub(super) salt: [u8; SALT_BYTES],
+pub(super) enum Protection {
+    Mode,
+    Passphrase(Salted),
+    Holders(Vec<(Holder, Wrapped)>),
+}
+
+/// What a passphrase is stretched with.
+pub(super) type Salted = (Cost, [u8; SALT_BYTES]);
+
+impl Protection {
+    /// Every passphrase that opens the file: its holder's name if it has one, and what it is stretched with.
+    pub(super) fn passphrases(&self) -> Vec<(Option<&str>, Salted)> {
+        match self {
+            Self::Mode => Vec::new(),
+            Self::Passphrase(salted) => vec![(None, *salted)],
+            Self::Holders(list) => {
+                list.iter().map(|(holder, _)| (Some(holder.name.as_str()), (holder.cost, holder.salt))).collect()
+            }
+        }
+    }
 }
 
 struct StoredVersion {
@@ -67,7 +110,7 @@ struct StoredVersion {
 
 enum StoredSecret {
     Plain(Secret),
-    Sealed { nonce: [u8; NONCE_BYTES], secret: [u8; Secret::BYTES], tag: [u8; TAG_BYTES] },
+    Sealed(Sealed<{ Secret::BYTES }>),
 }
 
 impl Stored {
@@ -83,15 +126,19 @@ impl Stored {
         let (id, protection, mut entries) = match head.format {
             FORMAT_PLAIN => toml::from_str::<Plain>(text).map_err(place)?.taken_apart(),
             FORMAT_PROTECTED => toml::from_str::<Protected>(text).map_err(place)?.taken_apart(),
-            newer if newer > FORMAT_PROTECTED => {
-                return Err(KeyError::NewerFormat { path: path.to_owned(), found: newer, known: FORMAT_PROTECTED });
+            FORMAT_HOLDERS => toml::from_str::<Held>(text).map_err(place)?.taken_apart(),
+            newer if newer > FORMAT_HOLDERS => {
+                return Err(KeyError::NewerFormat { path: path.to_owned(), found: newer, known: FORMAT_HOLDERS });
             }
             never => return Err(garbled(None, format!("format {never} was never used"))),
         };
         check_key_id(&id).map_err(|error| garbled(None, error.to_string()))?;
-        if let Some(Protection { cost, .. }) = protection {
-            cost.check().map_err(|found| garbled(None, found))?;
+        match &protection {
+            Protection::Mode => Ok(()),
+            Protection::Passphrase((cost, _)) => cost.check(),
+            Protection::Holders(list) => holders::check(list.iter().map(|(holder, _)| holder)),
         }
+        .map_err(|found| garbled(None, found))?;
         entries.sort_by_key(|entry| entry.version);
         if entries.is_empty() {
             return Err(garbled(None, "it holds no key".into()));
@@ -110,27 +157,45 @@ impl Stored {
         self.entries.iter().map(|entry| (entry.version, entry.created.as_str()))
     }
 
-    /// Opens the secrets. `stretched` is the passphrase of a protected file, with the salt and cost that it has.
-    pub(super) fn open(self, path: &Path, stretched: Option<&Stretched>) -> Result<Content, KeyError> {
+    /// Opens the secrets. `stretched` is a passphrase, with the salt and cost of one that the file has.
+    pub(super) fn open(&self, path: &Path, stretched: Option<&Arc<Stretched>>) -> Result<Content, KeyError> {
+        let no_passphrase = || KeyError::NoPassphrase { path: path.to_owned() };
+        let wrong = |_: NotOpened| KeyError::WrongPassphrase { path: path.to_owned() };
+        let (guard, file_key, binding) = match &self.protection {
+            Protection::Mode => (Guard::Mode, None, None),
+            Protection::Passphrase(_) => {
+                let stretched = stretched.ok_or_else(no_passphrase)?;
+                (Guard::Passphrase(stretched.clone()), Some(stretched.key.duplicate()?), None)
+            }
+            Protection::Holders(list) => {
+                let mine = stretched.ok_or_else(no_passphrase)?;
+                let found = list.iter().find(|(holder, _)| holder.is(mine)).ok_or(NotOpened);
+                let (holder, wrapped) = found.map_err(wrong)?;
+                let identity = holder.identity(&self.id, mine).map_err(wrong)?;
+                let file_key = holder.unwrap(&self.id, &identity, wrapped).map_err(wrong)?;
+                let binding = holders::binding(list.iter().map(|(holder, wrapped)| (holder, wrapped)));
+                let list = list.iter().map(|(holder, _)| holder.clone()).collect();
+                let guard = Guard::Holders { mine: mine.clone(), list, membership: identity.membership };
+                (guard, Some(file_key), Some(binding))
+            }
+        };
         let list: Vec<u32> = self.entries.iter().map(|entry| entry.version).collect();
         let mut versions = Vec::with_capacity(self.entries.len());
-        for StoredVersion { version, created, secret } in self.entries {
-            let secret = match secret {
-                StoredSecret::Plain(secret) => secret,
-                StoredSecret::Sealed { nonce, secret, tag } => {
-                    let Some(stretched) = stretched else {
-                        return Err(KeyError::NoPassphrase { path: path.to_owned() });
-                    };
-                    let mut opened = Secret::from_bytes(&secret);
-                    sealer(stretched, &self.id, version)
-                        .open(&nonce, &associated(&self.id, version, &created, &list), opened.as_bytes_mut(), &tag)
-                        .map_err(|_| KeyError::WrongPassphrase { path: path.to_owned() })?;
+        for StoredVersion { version, created, secret } in &self.entries {
+            let secret = match (secret, &file_key) {
+                (StoredSecret::Plain(secret), _) => secret.duplicate()?,
+                (StoredSecret::Sealed(_), None) => return Err(no_passphrase()),
+                (StoredSecret::Sealed(sealed), Some(key)) => {
+                    let associated = associated(&self.id, *version, created, &list, binding.as_deref());
+                    let mut opened = Secret::zero();
+                    let context: [&[u8]; 2] = [self.id.as_bytes(), &version.to_be_bytes()];
+                    sealed.open(key, (PURPOSE, &context), &associated, opened.as_bytes_mut()).map_err(wrong)?;
                     opened
                 }
             };
-            versions.push(Version { version, created, secret });
+            versions.push(Version { version: *version, created: created.clone(), secret });
         }
-        Ok(Content { id: self.id, versions })
+        Ok(Content { id: self.id.clone(), versions, guard })
     }
 }
 
@@ -149,92 +214,112 @@ impl Content {
         self.versions.iter().find(|found| found.version == version)
     }
 
-    /// The text of the key file at `path`, under the passphrase if one is given, each time with fresh nonces.
+    /// The text of the key file at `path`, each time with fresh nonces and, if it has holders, a fresh file key.
     ///
     /// # Errors
-    /// [`KeyError::Random`]; [`KeyError::Full`] if it would be too long to be read again.
-    pub(super) fn to_text(&self, path: &Path, stretched: Option<&Stretched>) -> Result<Zeroizing<String>, KeyError> {
+    /// [`KeyError::Random`]; [`KeyError::Full`] if it would be too long to be read again; [`KeyError::Garbled`] if
+    /// nothing can be wrapped to a holder.
+    pub(super) fn to_text(&self, path: &Path) -> Result<Zeroizing<String>, KeyError> {
         // with room for all of it, so that no grown-out copy of a secret stays in memory
         let created_bytes: usize = self.versions.iter().map(|version| version.created.len()).sum();
-        let mut text = Zeroizing::new(String::with_capacity(2048 + self.versions.len() * 512 + 6 * created_bytes));
-        match stretched {
-            None => text.push_str(
-                "# Sealstone key file. Whoever reads it can open every file sealed under this key;\n\
-                 # without it those files are lost. Keep a copy in a safe place, apart from the data.\n",
-            ),
-            Some(_) => text.push_str(
-                "# Sealstone key file, protected by a passphrase. Without both, every file sealed under\n\
-                 # this key is lost. Keep copies in safe places, apart from the data and from each other.\n",
-            ),
-        }
-        let format = if stretched.is_none() { FORMAT_PLAIN } else { FORMAT_PROTECTED };
+        let room = 2048 + holders::HOLDERS_MAX * 1024 + self.versions.len() * 512 + 6 * created_bytes;
+        let mut text = Zeroizing::new(String::with_capacity(room));
+        let format = match self.guard {
+            Guard::Mode => FORMAT_PLAIN,
+            Guard::Passphrase(_) => FORMAT_PROTECTED,
+            Guard::Holders { .. } => FORMAT_HOLDERS,
+        };
+        text.push_str(if format == FORMAT_PLAIN {
+            "# Sealstone key file. Whoever reads it can open every file sealed under this key;\n\
+             # without it those files are lost. Keep a copy in a safe place, apart from the data.\n"
+        } else {
+            "# Sealstone key file, protected by a passphrase. Without both, every file sealed under\n\
+             # this key is lost. Keep copies in safe places, apart from the data and from each other.\n"
+        });
         text.push_str(&format!("format = {format}\nid = \"{}\"\n", self.id));
-        if let Some(Stretched { cost, salt, .. }) = stretched {
-            let Cost { memory_kib, passes, lanes } = cost;
-            text.push_str("\n[passphrase]\nkdf = \"argon2id\"\n");
-            text.push_str(&format!("memory_kib = {memory_kib}\npasses = {passes}\nlanes = {lanes}\n"));
-            push_hex(&mut text, "salt", salt);
-        }
-        let list: Vec<u32> = self.versions.iter().map(|version| version.version).collect();
-        for Version { version, created, secret } in &self.versions {
-            text.push_str(&format!("\n[[keys]]\nversion = {version}\n"));
-            // it may come from a file that a person wrote, with anything in it
-            text.push_str(&format!("created = {}\n", toml::Value::String(created.clone())));
-            match stretched {
-                None => push_hex(&mut text, "secret", secret.as_bytes()),
-                Some(stretched) => {
-                    let mut nonce = [0; NONCE_BYTES];
-                    getrandom::fill(&mut nonce).map_err(|source| KeyError::Random(source.to_string()))?;
-                    let mut sealed = Zeroizing::new(*secret.as_bytes());
-                    let tag = sealer(stretched, &self.id, *version)
-                        .seal(&nonce, &associated(&self.id, *version, created, &list), sealed.as_mut_slice())
-                        .expect("a nonce and a message of fixed length");
-                    push_hex(&mut text, "nonce", &nonce);
-                    push_hex(&mut text, "secret", sealed.as_slice());
-                    push_hex(&mut text, "tag", &tag);
-                }
+        let (key, binding) = match &self.guard {
+            Guard::Mode => (None, None),
+            Guard::Passphrase(stretched) => {
+                text.push_str("\n[passphrase]\n");
+                push_salted(&mut text, (stretched.cost, stretched.salt));
+                (Some(stretched.key.duplicate()?), None)
             }
-        }
+            Guard::Holders { list, membership, .. } => {
+                let file_key = Secret::random()?;
+                let mut wrapped = Vec::with_capacity(list.len());
+                for holder in list {
+                    let found = || format!("nothing can be wrapped to the public key of holder {}", holder.name);
+                    let garbled = |_| KeyError::Garbled { path: path.to_owned(), line: None, found: found() };
+                    wrapped.push(holder.wrap(&self.id, &file_key, membership).map_err(garbled)?);
+                }
+                list.iter().zip(&wrapped).for_each(|(holder, wrapped)| push_holder(&mut text, holder, wrapped));
+                (Some(file_key), Some(holders::binding(list.iter().zip(&wrapped))))
+            }
+        };
+        self.push_versions(&mut text, key.as_ref(), binding.as_deref())?;
         if text.len() as u64 > FILE_BYTES_MAX {
             let path = path.to_owned();
             return Err(KeyError::Full { path, bytes: text.len(), bytes_max: FILE_BYTES_MAX });
         }
         Ok(text)
     }
+
+    /// Adds the versions to `text`, sealed under `key` if there is one.
+    fn push_versions(&self, text: &mut String, key: Option<&Secret>, binding: Option<&[u8]>) -> Result<(), KeyError> {
+        let list: Vec<u32> = self.versions.iter().map(|version| version.version).collect();
+        for Version { version, created, secret } in &self.versions {
+            text.push_str(&format!("\n[[keys]]\nversion = {version}\n"));
+            // it may come from a file that a person wrote, with anything in it
+            text.push_str(&format!("created = {}\n", toml::Value::String(created.clone())));
+            let Some(key) = key else {
+                push_hex(text, "secret", secret.as_bytes());
+                continue;
+            };
+            let associated = associated(&self.id, *version, created, &list, binding);
+            let context: [&[u8]; 2] = [self.id.as_bytes(), &version.to_be_bytes()];
+            let sealed = Sealed::seal(secret.as_bytes(), key, (PURPOSE, &context), &associated)?;
+            push_hex(text, "nonce", &sealed.nonce);
+            push_hex(text, "secret", &sealed.bytes);
+            push_hex(text, "tag", &sealed.tag);
+        }
+        Ok(())
+    }
 }
 
-/// The cipher that seals one version's secret.
-fn sealer(stretched: &Stretched, id: &str, version: u32) -> memory::Protected<dyn Aead> {
-    let mut key = Zeroizing::new([0; 32]);
-    subkey(stretched.key.as_bytes(), "key file", &[id.as_bytes(), &version.to_be_bytes()], key.as_mut_slice());
-    let aes = registry::cipher("aes-256").expect("in the table");
-    aead(aes, key.as_slice(), Backend::auto()).expect("a key of the cipher's length")
-}
+/// What the key of each version's secret is for.
+const PURPOSE: &str = "key file";
 
-/// What a sealed secret is bound to: its key, version and time, and which versions the file has, so that none can be
-/// removed, put back or moved to another file unnoticed.
-fn associated(id: &str, version: u32, created: &str, list: &[u32]) -> Vec<u8> {
+/// What a sealed secret is bound to: its key, version and time, which versions the file has, and all there is to its
+/// holders, so that none can be removed, put back, exchanged or moved to another file unnoticed.
+fn associated(id: &str, version: u32, created: &str, list: &[u32], binding: Option<&[u8]>) -> Vec<u8> {
     let list: Vec<u8> = list.iter().flat_map(|version| version.to_be_bytes()).collect();
-    let mut out = Vec::new();
-    for part in [id.as_bytes(), &version.to_be_bytes(), created.as_bytes(), &list] {
-        out.extend_from_slice(&(part.len() as u64).to_be_bytes());
-        out.extend_from_slice(part);
+    let mut out = parts(&[id.as_bytes(), &version.to_be_bytes(), created.as_bytes(), &list]);
+    if let Some(binding) = binding {
+        out.extend(parts(&[binding]));
     }
     out
 }
 
-fn push_hex(text: &mut String, name: &str, bytes: &[u8]) {
-    text.push_str(name);
-    text.push_str(" = \"");
-    for byte in bytes {
-        text.push(char::from_digit(u32::from(byte >> 4), 16).expect("four bits"));
-        text.push(char::from_digit(u32::from(byte & 15), 16).expect("four bits"));
-    }
-    text.push_str("\"\n");
+fn push_salted(text: &mut String, (cost, salt): Salted) {
+    let Cost { memory_kib, passes, lanes } = cost;
+    text.push_str(&format!("kdf = \"argon2id\"\nmemory_kib = {memory_kib}\npasses = {passes}\nlanes = {lanes}\n"));
+    push_hex(text, "salt", &salt);
+}
+
+fn push_holder(text: &mut String, holder: &Holder, wrapped: &Wrapped) {
+    text.push_str(&format!("\n[[holders]]\nname = \"{}\"\n", holder.name));
+    push_salted(text, (holder.cost, holder.salt));
+    push_hex(text, "nonce", &holder.identity.nonce);
+    push_hex(text, "identity", &holder.identity.bytes);
+    push_hex(text, "tag", &holder.identity.tag);
+    push_hex(text, "public", &holder.public);
+    push_hex(text, "encapsulated", &wrapped.encapsulated);
+    push_hex(text, "file_key", &wrapped.file_key);
+    push_hex(text, "file_key_tag", &wrapped.tag);
 }
 
 /// Id, protection and versions of a file.
-type Apart = (String, Option<Protection>, Vec<StoredVersion>);
+type Apart = (String, Protection, Vec<StoredVersion>);
 
 /// The part that every format has.
 #[derive(Deserialize)]
@@ -268,7 +353,7 @@ impl Plain {
             created,
             secret: StoredSecret::Plain(Secret::from_bytes(&secret.0)),
         };
-        (self.id, None, self.keys.into_iter().map(apart).collect())
+        (self.id, Protection::Mode, self.keys.into_iter().map(apart).collect())
     }
 }
 
@@ -314,50 +399,62 @@ struct ProtectedEntry {
 impl Protected {
     fn taken_apart(self) -> Apart {
         let PassphraseTable { memory_kib, passes, lanes, salt, .. } = self.passphrase;
-        let protection = Protection { cost: Cost { memory_kib, passes, lanes }, salt: **salt.0 };
-        let apart = |ProtectedEntry { version, created, nonce, secret, tag }| StoredVersion {
-            version,
-            created,
-            secret: StoredSecret::Sealed { nonce: **nonce.0, secret: **secret.0, tag: **tag.0 },
+        let protection = Protection::Passphrase((Cost { memory_kib, passes, lanes }, **salt.0));
+        (self.id, protection, self.keys.into_iter().map(ProtectedEntry::taken_apart).collect())
+    }
+}
+
+impl ProtectedEntry {
+    fn taken_apart(self) -> StoredVersion {
+        let Self { version, created, nonce, secret, tag } = self;
+        let sealed = Sealed { nonce: **nonce.0, bytes: **secret.0, tag: **tag.0 };
+        StoredVersion { version, created, secret: StoredSecret::Sealed(sealed) }
+    }
+}
+
+/// Format 3, whole.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Held {
+    #[serde(rename = "format")]
+    _format: i64,
+    id: String,
+    #[serde(default)]
+    holders: Vec<HolderEntry>,
+    #[serde(default)]
+    keys: Vec<ProtectedEntry>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct HolderEntry {
+    name: String,
+    #[serde(rename = "kdf")]
+    _kdf: Kdf,
+    memory_kib: u32,
+    passes: u32,
+    lanes: u32,
+    salt: Hex<SALT_BYTES>,
+    nonce: Hex<NONCE_BYTES>,
+    identity: Hex<IDENTITY_BYTES>,
+    tag: Hex<TAG_BYTES>,
+    public: Hex<X25519_BYTES>,
+    encapsulated: Hex<X25519_BYTES>,
+    file_key: Hex<{ Secret::BYTES }>,
+    file_key_tag: Hex<TAG_BYTES>,
+}
+
+impl Held {
+    fn taken_apart(self) -> Apart {
+        let apart = |entry: HolderEntry| {
+            let identity = Sealed { nonce: **entry.nonce.0, bytes: **entry.identity.0, tag: **entry.tag.0 };
+            let HolderEntry { name, memory_kib, passes, lanes, .. } = entry;
+            let cost = Cost { memory_kib, passes, lanes };
+            let holder = Holder { name, cost, salt: **entry.salt.0, identity, public: **entry.public.0 };
+            let (encapsulated, file_key) = (**entry.encapsulated.0, **entry.file_key.0);
+            (holder, Wrapped { encapsulated, file_key, tag: **entry.file_key_tag.0 })
         };
-        (self.id, Some(protection), self.keys.into_iter().map(apart).collect())
+        let protection = Protection::Holders(self.holders.into_iter().map(apart).collect());
+        (self.id, protection, self.keys.into_iter().map(ProtectedEntry::taken_apart).collect())
     }
-}
-
-/// Bytes as hex digits, decoded straight from the text to a place that is zeroed.
-struct Hex<const N: usize>(Box<Zeroizing<[u8; N]>>);
-
-impl<'de, const N: usize> Deserialize<'de> for Hex<N> {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Visitor<const N: usize>;
-        impl<const N: usize> serde::de::Visitor<'_> for Visitor<N> {
-            type Value = Hex<N>;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                write!(f, "{} hex digits", 2 * N)
-            }
-            fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Hex<N>, E> {
-                from_hex(text).ok_or_else(|| E::custom("not that many hex digits"))
-            }
-            fn visit_string<E: serde::de::Error>(self, mut text: String) -> Result<Hex<N>, E> {
-                let bytes = self.visit_str(&text);
-                text.zeroize();
-                bytes
-            }
-        }
-        deserializer.deserialize_str(Visitor)
-    }
-}
-
-fn from_hex<const N: usize>(text: &str) -> Option<Hex<N>> {
-    let digits = text.as_bytes();
-    if digits.len() != 2 * N {
-        return None;
-    }
-    let mut bytes = Hex(Box::new(Zeroizing::new([0; N])));
-    for (byte, pair) in bytes.0.iter_mut().zip(digits.chunks_exact(2)) {
-        let high = char::from(pair[0]).to_digit(16)?;
-        let low = char::from(pair[1]).to_digit(16)?;
-        *byte = (high << 4 | low) as u8;
-    }
-    Some(bytes)
 }

@@ -1,0 +1,220 @@
+//! The flags of `sealstone keys`.
+
+use std::path::PathBuf;
+
+use clap::{Subcommand, ValueHint};
+
+use super::names::{Suggest, cipher_names_only};
+use super::passphrase::{HolderFlags, PassphraseFlag};
+
+const PASSWD_EXAMPLES: &str = "\
+Examples:
+  sealstone keys passwd orders.key
+      asks for the old passphrase, and twice for the new one
+  sealstone keys passwd orders.key --passphrase-file old --new-passphrase-file new
+      the same without a terminal
+  sealstone keys passwd orders.key --holder bob
+      the passphrase of one of several holders
+
+Copies of the old file open with the old passphrase, forever.";
+
+const HOLDER_EXAMPLES: &str = "\
+Examples:
+  sealstone keys holder add orders.key --name bob
+      asks for a passphrase that opens the file, then twice for that of bob
+  sealstone keys holder remove orders.key --name bob
+      bob's passphrase opens no later version of the file
+
+A removed holder keeps what was open to them: rotate the key next.";
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum KeysCommand {
+    /// Make a fresh random key
+    New {
+        /// The key file to make, which must not exist; or kmip:...
+        #[arg(value_name = "KEY", value_hint = ValueHint::FilePath)]
+        key: String,
+        /// Name of the key, stored with everything it seals [default: random]
+        #[arg(long, value_name = "ID")]
+        id: Option<String>,
+        /// On a key server: the cipher that the key is for [default: aes-256]
+        #[arg(long, value_name = "NAME", value_parser = Suggest(cipher_names_only))]
+        cipher: Option<String>,
+        /// Protect the key file with a passphrase, prompted for unless a file with it is named
+        #[arg(long)]
+        protect: bool,
+        #[command(flatten)]
+        passphrase: PassphraseFlag,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// List keys: one line for each key file, or key on a server
+    List {
+        /// Key files, directories of key files, or kmip:...
+        #[arg(required = true, value_name = "KEY", value_hint = ValueHint::AnyPath)]
+        keys: Vec<String>,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Show id, versions and holders of a key, never its secrets; needs no passphrase
+    Show {
+        /// The key file, or kmip:...
+        #[arg(value_name = "KEY", value_hint = ValueHint::FilePath)]
+        key: String,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Change the passphrase of a key file, give it a first one, or take it off
+    #[command(after_help = PASSWD_EXAMPLES)]
+    Passwd {
+        /// The key file
+        #[arg(value_name = "KEY", value_hint = ValueHint::FilePath)]
+        key: PathBuf,
+        /// File with the new passphrase [default: a prompt]
+        #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+        new_passphrase_file: Option<PathBuf>,
+        /// Take the passphrase off: whoever reads the file then has the key
+        #[arg(long, conflicts_with = "new_passphrase_file")]
+        no_passphrase: bool,
+        #[command(flatten)]
+        passphrase: HolderFlags,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Add or remove holders of a key file, each with a passphrase of their own
+    #[command(subcommand)]
+    Holder(HolderCommand),
+    /// Add a fresh version, which seals new files from now on
+    Rotate {
+        /// The key file, or kmip:...
+        #[arg(value_name = "KEY", value_hint = ValueHint::FilePath)]
+        key: String,
+        #[command(flatten)]
+        passphrase: HolderFlags,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Remove an old version; exit code 1 if a store is still under it, and it stays
+    Retire {
+        /// The key file, or kmip:...
+        #[arg(value_name = "KEY", value_hint = ValueHint::FilePath)]
+        key: String,
+        /// The version to remove
+        #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+        version: u32,
+        /// Every store that was ever sealed with this key: directories of RocksDB, data directories of MongoDB
+        #[arg(long, value_name = "DIR", num_args = 1.., required_unless_present = "unchecked")]
+        #[arg(value_hint = ValueHint::DirPath)]
+        store: Vec<PathBuf>,
+        /// Check no store: what is under that version is lost
+        #[arg(long, conflicts_with = "store")]
+        unchecked: bool,
+        #[command(flatten)]
+        passphrase: HolderFlags,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Write one version to a separate key file
+    Export {
+        /// The key file, or kmip:...
+        #[arg(value_name = "KEY", value_hint = ValueHint::FilePath)]
+        key: String,
+        /// The key file to make; it must not exist
+        #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+        out: PathBuf,
+        /// The version [default: the newest]
+        #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+        version: Option<u32>,
+        /// Protect the new key file with a passphrase, prompted for unless a file with it is named
+        #[arg(long)]
+        protect: bool,
+        /// File with the passphrase of the new key file
+        #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+        out_passphrase_file: Option<PathBuf>,
+        /// Give the new key file no passphrase, although KEY has one
+        #[arg(long, conflicts_with_all = ["protect", "out_passphrase_file"])]
+        unprotected: bool,
+        #[command(flatten)]
+        passphrase: HolderFlags,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Add the versions of another key file of the same id
+    Import {
+        /// The key file to add them to, or kmip:...
+        #[arg(value_name = "KEY", value_hint = ValueHint::FilePath)]
+        key: String,
+        /// The key file that has them
+        #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+        from: PathBuf,
+        /// Only this version [default: all that KEY lacks]
+        #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+        version: Option<u32>,
+        /// File with the passphrase of the other key file
+        #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+        from_passphrase_file: Option<PathBuf>,
+        #[command(flatten)]
+        passphrase: HolderFlags,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Check that a key is available and usable: wraps and unwraps a probe, and reports how long that took
+    Check {
+        /// The key file, or kmip:...
+        #[arg(value_name = "KEY", value_hint = ValueHint::FilePath)]
+        key: String,
+        #[command(flatten)]
+        passphrase: HolderFlags,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+/// Who can open a key file with a passphrase of their own.
+#[derive(Debug, Subcommand)]
+#[command(after_help = HOLDER_EXAMPLES)]
+pub(crate) enum HolderCommand {
+    /// Add a holder with a passphrase of their own
+    Add {
+        /// The key file, which has a passphrase
+        #[arg(value_name = "KEY", value_hint = ValueHint::FilePath)]
+        key: PathBuf,
+        /// Name of the new holder
+        #[arg(long, value_name = "NAME")]
+        name: String,
+        /// File with the passphrase of the new holder [default: a prompt]
+        #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+        new_passphrase_file: Option<PathBuf>,
+        /// What to call the holder of the passphrase that a file without names has
+        #[arg(long, value_name = "NAME", default_value = "owner")]
+        first: String,
+        #[command(flatten)]
+        passphrase: HolderFlags,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Remove a holder: their passphrase opens no later version of the file
+    Remove {
+        /// The key file
+        #[arg(value_name = "KEY", value_hint = ValueHint::FilePath)]
+        key: PathBuf,
+        /// Name of the holder
+        #[arg(long, value_name = "NAME")]
+        name: String,
+        #[command(flatten)]
+        passphrase: HolderFlags,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+}

@@ -1,0 +1,125 @@
+//! `sealstone keys passwd` and `keys holder`: who opens a key file with which passphrase.
+
+use std::path::Path;
+
+use sealstone_keys::Cost;
+use sealstone_keys::file::Holder;
+use serde_json::{Value, json};
+
+use super::{key_file_only, show};
+use crate::flags::{HolderCommand, HolderFlags};
+use crate::message::{Answer, say};
+use crate::path::quoted;
+use crate::table::Table;
+use crate::{key_source, terminal};
+
+/// Changes the passphrase of the key file at `path`, gives it a first one, or takes it off.
+pub(super) fn passwd(
+    path: &Path,
+    new_passphrase_file: Option<&Path>,
+    no_passphrase: bool,
+    flags: &HolderFlags,
+    json: bool,
+) -> anyhow::Result<Answer> {
+    let key = key_source::open_file(path, flags)?;
+    let file = path.display();
+    let had_one = key.summary().is_protected();
+    let new = if no_passphrase {
+        None
+    } else {
+        let whose = flags.holder.as_ref().map_or_else(|| format!("for {file}"), |name| format!("of {name} for {file}"));
+        Some(key_source::other_passphrase(new_passphrase_file, &whose)?)
+    };
+    if new.is_none() && !had_one {
+        say(&format!("key file {file} has no passphrase; nothing was changed"));
+        return show(&key.summary(), json);
+    }
+    key.set_passphrase(new.as_ref().map(|passphrase| (passphrase, Cost::default())))?;
+    if new.is_none() {
+        say(&format!("warning: key file {file} has no passphrase any more: whoever reads it has the key"));
+    } else {
+        let copies = if had_one {
+            "copies of the old file open with the old passphrase, forever"
+        } else {
+            "copies of the old file open without a passphrase, forever"
+        };
+        say(&format!(
+            "key file {file} has a new passphrase; processes that have it open need that at their next start\n\
+             {copies}: destroy them, make new ones and, if others may know {}, {}",
+            if had_one { "that passphrase" } else { "the key" },
+            rotating(path)
+        ));
+    }
+    show(&key.summary(), json)
+}
+
+/// Adds or removes a holder.
+pub(super) fn run(command: &HolderCommand) -> anyhow::Result<Answer> {
+    match command {
+        HolderCommand::Add { key: path, name, new_passphrase_file, first, passphrase, json } => {
+            key_file_only(path)?;
+            let key = key_source::open_file(path, passphrase)?;
+            let (file, named) = (path.display(), key.summary().holders.iter().all(|holder| holder.name.is_some()));
+            let whose = format!("of {name} for {file}");
+            let new = key_source::other_passphrase(new_passphrase_file.as_deref(), &whose)?;
+            key.add_holder(name, &new, Cost::default(), first)?;
+            if !named {
+                say(&format!(
+                    "the passphrase that {file} had is now that of holder {first}; earlier versions of sealstone do \
+                     not open the file any more"
+                ));
+            }
+            say(&format!("{name} opens key file {file} from now on, with a separate passphrase"));
+            show(&key.summary(), *json)
+        }
+        HolderCommand::Remove { key: path, name, passphrase, json } => {
+            key_file_only(path)?;
+            let key = key_source::open_file(path, passphrase)?;
+            key.remove_holder(name)?;
+            say(&format!(
+                "{name} is no holder of key file {} any more; copies of the old file, and the versions in it, remain \
+                 open to {name}: destroy the copies, make new ones, and {}",
+                path.display(),
+                rotating(path)
+            ));
+            show(&key.summary(), *json)
+        }
+    }
+}
+
+/// What to do once somebody knows the key who should not.
+fn rotating(path: &Path) -> String {
+    let path = quoted(path);
+    format!("rotate the key: sealstone keys rotate {path}, then sealstone rest rotate DIR --key {path}")
+}
+
+/// What JSON says of a holder.
+pub(super) fn facts(holder: &Holder) -> Value {
+    let Cost { memory_kib, passes, lanes } = holder.cost;
+    json!({
+        "name": holder.name, "kdf": "argon2id", "memory_kib": memory_kib, "passes": passes, "lanes": lanes,
+    })
+}
+
+/// Who opens the file, and what trying a passphrase costs.
+pub(super) fn protection(holders: &[Holder]) -> String {
+    match holders {
+        [] => "no passphrase protects it".into(),
+        [Holder { name: None, cost }] => format!("a passphrase protects it ({})", in_words(*cost)),
+        holders => {
+            let mut table = Table::new(["HOLDER", "PASSPHRASE"]);
+            for holder in holders {
+                table.row([holder.name.as_deref().unwrap_or("-"), &in_words(holder.cost)]);
+            }
+            format!("\n{}", table.render(terminal::stdout()))
+        }
+    }
+}
+
+fn in_words(Cost { memory_kib, passes, lanes }: Cost) -> String {
+    let memory = match memory_kib {
+        whole if whole % 1024 == 0 => format!("{} MiB", whole / 1024),
+        other => format!("{other} KiB"),
+    };
+    format!("Argon2id, {memory}, {passes} passes, {lanes} lanes")
+}

@@ -1,0 +1,60 @@
+//! A program on a terminal of its own, where it asks and somebody types. Not here: programs without one (`transcript`).
+
+use std::io::{Read, Write};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
+
+use crate::transcript::{Transcript, finish};
+
+/// How long a person takes to begin typing: by then the program has stopped the terminal from showing it.
+const BEFORE_TYPING: Duration = Duration::from_millis(700);
+
+/// What was typed, and what came of it.
+#[derive(Debug)]
+pub struct Typed {
+    /// What the terminal showed is in `stdout`, and `stderr` is empty.
+    pub transcript: Transcript,
+    /// How many of the lines were asked for.
+    pub lines: usize,
+}
+
+/// The program that makes terminals (`script`, of util-linux), if there is one here.
+#[must_use]
+pub fn maker() -> Option<&'static Path> {
+    ["/usr/bin/script", "/bin/script"].map(Path::new).into_iter().find(|path| path.is_file())
+}
+
+/// Runs the shell command `command` in `dir` on a terminal that [`maker`] makes, prepared by `prepare`, and types one
+/// of `lines` whenever the terminal shows a question, which ends with a colon and a blank.
+///
+/// # Panics
+/// When it cannot be started, or takes longer than five minutes.
+pub fn on_terminal(maker: &Path, dir: &Path, command: &str, lines: &[&str], prepare: impl Fn(&mut Command)) -> Typed {
+    let mut script = Command::new(maker);
+    script.args(["--quiet", "--return", "--command", command, "/dev/null"]).current_dir(dir);
+    script.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    prepare(&mut script);
+    let mut child = script.spawn().expect("script starts");
+    let (mut stdin, mut stdout) = (child.stdin.take().expect("piped"), child.stdout.take().expect("piped"));
+    let mut lines: Vec<String> = lines.iter().map(|line| format!("{line}\n")).collect();
+    let (done, shown) = mpsc::channel();
+    thread::spawn(move || {
+        let (mut shown, mut byte, mut typed) = (Vec::new(), [0], 0);
+        while stdout.read(&mut byte).is_ok_and(|read| read == 1) {
+            shown.push(byte[0]);
+            if shown.ends_with(b": ") && typed < lines.len() {
+                thread::sleep(BEFORE_TYPING);
+                let _ = stdin.write_all(lines[typed].as_bytes()).and_then(|()| stdin.flush());
+                lines[typed].clear();
+                typed += 1;
+            }
+        }
+        let _ = done.send((String::from_utf8_lossy(&shown).into_owned(), typed));
+    });
+    let ended = finish(child);
+    let (stdout, lines) = shown.recv().expect("the reader ends with the program");
+    Typed { transcript: Transcript { stdout, ..ended }, lines }
+}
