@@ -29,8 +29,8 @@ impl Table {
         self.rows.push(cells);
     }
 
-    /// The text, each line ended by a newline and none longer than `style` has columns, unless the columns before the last
-    /// fill it already.
+    /// The text, each line ended by a newline and none longer than `style` has columns, unless the columns before the
+    /// last fill it already.
     pub(crate) fn render(&self, style: Style) -> String {
         let last = self.columns.len() - 1;
         let width = |column: usize| {

@@ -72,8 +72,8 @@ pub trait Store: Send + Sync {
         Ok(())
     }
 
-    /// Empties the store's own cache and asks the operating system to forget its files' pages. Nothing to do for a store
-    /// that caches nothing.
+    /// Empties the store's own cache and asks the operating system to forget its files' pages. Nothing to do for a
+    /// store that caches nothing.
     ///
     /// # Errors
     /// I/O.

@@ -19,7 +19,8 @@ pub(super) fn fact(name: &str, value: impl Into<String>) -> Fact {
     Fact { name: name.into(), value: if value.is_empty() { "–".into() } else { value } }
 }
 
-/// Data, cache, durability of writes, load and number of measurements of `run`, from its plan and its engine's settings.
+/// Data, cache, durability of writes, load and number of measurements of `run`, from its plan and its engine's
+/// settings.
 pub(super) fn conditions(run: &Run) -> Vec<Fact> {
     let (plan, point) = (&run.results.plan, run.results.plan.point());
     let settings = &run.results.engine.settings;
