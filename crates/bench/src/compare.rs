@@ -1,6 +1,7 @@
 //! A whole comparison: loads every data set into one store a variant, runs interleaved slices round by round, and
 //! gathers the results. How one slice runs is in `runner`; what the figures mean is in `summary` and `statistics`.
 
+mod search;
 mod warm_up;
 
 use std::collections::BTreeMap;
@@ -19,6 +20,7 @@ use crate::schedule::Slicing;
 use crate::size::human_bytes;
 use crate::stoppable::Stoppable;
 use crate::summary::{self, Measured};
+use crate::target::Target;
 pub use crate::work_dir::WorkDirError;
 use crate::work_dir::{WorkDir, directory_name, remove_dir, remove_left};
 use crate::workload::{self, Position, SizedBy, Workload};
@@ -131,7 +133,7 @@ pub fn run_workloads(
     }
     let Comparison { measured, mut warnings, settings, .. } = comparison;
     work_dir.remove()?;
-    if measured.iter().all(|cell| cell.samples.is_empty()) {
+    if measured.iter().all(|cell| cell.samples.is_empty() && cell.searches.is_empty()) {
         return Err(CompareError::Stopped);
     }
     let machine = machine::Busy::now().since(machine_begin);
@@ -252,6 +254,8 @@ struct Comparison<'a> {
     observer: &'a dyn Observer,
     stop: &'a AtomicBool,
     runner: Runner,
+    /// Operations a second at which slices are run; absent: as fast as possible.
+    rate_per_s: Option<f64>,
     estimate: Mutex<Estimate>,
     load_tasks: BTreeMap<&'static str, usize>,
     run_tasks: BTreeMap<usize, usize>,
@@ -275,6 +279,7 @@ impl<'a> Comparison<'a> {
             observer,
             stop,
             runner: Runner::default(),
+            rate_per_s: plan.target.and_then(Target::rate),
             estimate: Mutex::new(Estimate::new()),
             load_tasks: BTreeMap::new(),
             run_tasks: BTreeMap::new(),
@@ -331,9 +336,15 @@ impl<'a> Comparison<'a> {
             ready.push(self.warm_up(number, workload, &mut stores)?);
         }
         self.estimate().done(load_task, 1.0);
-        for round in 0..self.plan.rounds {
+        if let (Some(Target::Max), Some(limit)) = (self.plan.target, self.plan.p99) {
             for workload in &mut ready {
-                self.run_round(workload, &mut stores, round)?;
+                self.search(workload, &mut stores, limit.limit_us)?;
+            }
+        } else {
+            for round in 0..self.plan.rounds {
+                for workload in &mut ready {
+                    self.run_round(workload, &mut stores, round)?;
+                }
             }
         }
         for workload in &ready {
@@ -515,6 +526,10 @@ impl<'a> Comparison<'a> {
             ready.next_pass += passes;
         }
         self.estimate().done(ready.task, (round + 1) as f64 / self.plan.rounds as f64);
+        self.measure_sizes(ready, stores)
+    }
+
+    fn measure_sizes(&mut self, ready: &Ready, stores: &Stores) -> Result<(), Halt> {
         for variant in 0..self.variants.len() {
             let bytes = stores.open[variant].disk_bytes();
             let bytes = bytes.map_err(self.failed("measuring the size on disk".into(), variant))?;
@@ -531,6 +546,8 @@ impl<'a> Comparison<'a> {
     fn count(&mut self, workload: usize, variant: usize, outcome: SliceOutcome, sample: Sample) {
         let cell = self.cell(workload, variant);
         cell.samples.push(sample);
+        cell.slices.push(outcome.latencies.slice());
+        cell.requests.push(outcome.latencies.requests());
         cell.latencies.merge(&outcome.latencies);
         cell.cpu.push(&outcome.readings, outcome.elapsed_s, outcome.cpu);
         cell.machine = cell.machine.plus(outcome.machine);
@@ -553,7 +570,7 @@ impl<'a> Comparison<'a> {
             store.drop_caches().map_err(self.failed(doing(), variant))?;
         }
         let work = work(workload, variant, at, self.clients(workload));
-        let outcome = match self.runner.run_slice(store, work, self.plan.target, self.stop) {
+        let outcome = match self.runner.run_slice(store, work, self.rate_per_s, self.stop) {
             Ok(outcome) => outcome,
             Err(RunError::Store(source)) => return Err(self.failed(doing(), variant)(source)),
             Err(source) => return Err(CompareError::Run { workload: spec.name.into(), source }.into()),
@@ -605,6 +622,8 @@ impl<'a> Comparison<'a> {
             decrypted_bytes: all.decrypted_bytes,
             cache_hits: within.cache_hits,
             cache_misses: within.cache_misses,
+            kept_per_s: outcome.kept_per_s,
+            queued_s: outcome.queued_s,
         };
         Ok((outcome, sample))
     }

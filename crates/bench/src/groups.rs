@@ -2,9 +2,8 @@
 //! two groups are not interleaved, so what drifted on the machine between the two is in such a ratio; inside a group it
 //! is not.
 
+use crate::conclusions::conclude;
 use crate::plan::Plan;
-use crate::ratios;
-use crate::recommend::recommend;
 use crate::results::{Against, Cell, Comparison, Group, Results, SCHEMA, Variant};
 use crate::statistics::Estimate;
 use crate::verdict::CONFIDENCE;
@@ -57,9 +56,7 @@ pub fn comparison(plan: &Plan, runs: Vec<Results>) -> Comparison {
 pub fn judge_again(comparison: &mut Comparison) {
     let Comparison { plan, variants, groups, .. } = comparison;
     for group in groups {
-        ratios::judge_overheads(&mut group.cells, plan.margin);
-        group.between = ratios::between_ciphers(variants, &group.cells, plan.margin);
-        group.recommendation = recommend(plan, variants, &group.cells);
+        (group.between, group.recommendation) = conclude(plan, variants, &mut group.cells);
     }
 }
 

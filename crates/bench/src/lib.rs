@@ -4,14 +4,20 @@
 //! Knows the cipher table (names, standing, limits) and nothing about keys, seals or drivers: a store that encrypts
 //! looks like any other.
 
+mod at_rate;
 pub mod axes;
 pub mod compare;
+mod conclusions;
 pub mod count;
+mod eligibility;
 pub mod groups;
+pub mod latency;
 pub mod machine;
 pub mod measure;
+mod median_gap;
 pub mod merge;
 pub mod null_store;
+pub mod open_loop;
 pub mod percent;
 pub mod plan;
 pub mod progress;
@@ -28,6 +34,8 @@ pub mod size;
 pub mod statistics;
 mod stoppable;
 mod summary;
+mod sustained;
+pub mod target;
 pub mod verdict;
 mod work_dir;
 pub mod workload;

@@ -11,6 +11,7 @@ use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::time::TimeValLike;
 use nix::unistd::{SysconfVar, sysconf};
 
+use crate::latency::SliceLatency;
 use crate::results::{CpuSecond, Latency};
 use crate::workload::Recorder;
 
@@ -21,8 +22,8 @@ const SHORTEST_NS: u64 = 32;
 const LONGEST_NS: u64 = 300_000_000_000;
 
 /// Shares of the distribution that the chart shows.
-const SHARES: [f64; 15] =
-    [0.0, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.975, 0.99, 0.995, 0.999, 0.9995, 0.9999, 0.99999, 1.0];
+const SHARES: [f64; 17] =
+    [0.0, 0.1, 0.25, 0.4, 0.5, 0.6, 0.75, 0.9, 0.95, 0.975, 0.99, 0.995, 0.999, 0.9995, 0.9999, 0.99999, 1.0];
 
 /// A histogram of latencies in nanoseconds, three significant digits (HdrHistogram).
 #[derive(Clone)]
@@ -60,7 +61,15 @@ impl LatencyHistogram {
             p999_us: at(0.999),
             max_us: self.0.max() as f64 / 1e3,
             distribution: SHARES.iter().map(|&share| (share, at(share))).collect(),
+            intervals: Vec::new(),
         }
+    }
+
+    /// The same with less detail, as it is kept of every slice.
+    pub fn slice(&self) -> SliceLatency {
+        SliceLatency::new(
+            self.0.iter_recorded().map(|step| (step.value_iterated_to() as f64 / 1e3, step.count_at_value().into())),
+        )
     }
 }
 
@@ -70,6 +79,8 @@ pub struct Latencies {
     // few operations: a list searched by the address of the name is quicker than a map
     response: Vec<(&'static str, LatencyHistogram)>,
     service: Vec<(&'static str, LatencyHistogram)>,
+    /// One entry at most: whole requests, of whatever operations.
+    requests: Vec<(&'static str, LatencyHistogram)>,
     open_loop: bool,
     late: Duration,
 }
@@ -78,7 +89,7 @@ impl Latencies {
     /// Forgets everything but the memory. With `open_loop`, service times will be kept in addition to the times since
     /// an operation was due.
     pub fn clear(&mut self, open_loop: bool) {
-        for (_, histogram) in self.response.iter_mut().chain(&mut self.service) {
+        for (_, histogram) in self.response.iter_mut().chain(&mut self.service).chain(&mut self.requests) {
             histogram.0.reset();
         }
         self.open_loop = open_loop;
@@ -92,12 +103,32 @@ impl Latencies {
 
     /// Adds everything that `other` counted.
     pub fn merge(&mut self, other: &Self) {
-        for (into, from) in [(&mut self.response, &other.response), (&mut self.service, &other.service)] {
+        for (into, from) in [
+            (&mut self.response, &other.response),
+            (&mut self.service, &other.service),
+            (&mut self.requests, &other.requests),
+        ] {
             for (operation, histogram) in from.iter().filter(|(_, histogram)| !histogram.0.is_empty()) {
                 slot(into, operation).merge(histogram);
             }
         }
         self.open_loop |= other.open_loop;
+    }
+
+    /// Records a whole request of an open loop, from when it was due until now.
+    pub fn record_request(&mut self, due: Instant) {
+        slot(&mut self.requests, "request").record(due.elapsed());
+    }
+
+    /// Latency of whole requests of an open loop, as it is kept of every slice.
+    pub fn requests(&self) -> SliceLatency {
+        self.requests.first().map(|(_, histogram)| histogram.slice()).unwrap_or_default()
+    }
+
+    /// Latency by operation, as it is kept of every slice.
+    pub fn slice(&self) -> BTreeMap<&'static str, SliceLatency> {
+        let used = self.response.iter().filter(|(_, histogram)| !histogram.0.is_empty());
+        used.map(|(operation, histogram)| (*operation, histogram.slice())).collect()
     }
 
     /// Latency by operation: in an open loop from the moment an operation was due, otherwise from its start.

@@ -13,8 +13,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::axes::{Point, varied};
 use crate::size::human_bytes;
-use crate::workload::{Delimiter, SizedBy};
-use crate::{machine, verdict, workload};
+use crate::target::{Limit, Target};
+use crate::workload::{Delimiter, SizedBy, Unit};
+use crate::{latency, machine, verdict, workload};
 
 /// Which ciphers a recommendation may name.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -88,8 +89,11 @@ pub struct Plan {
     /// Bytes of record values for `oltp` and the batch workloads. In TOML also text such as `"2GB"`.
     #[serde(deserialize_with = "read::size::required")]
     pub bytes: u64,
-    /// Operations a second (open loop); absent: as fast as possible.
-    pub target: Option<f64>,
+    /// Operations a second (open loop), or `max`: the most that each variant sustains under `p99`; absent: as fast as
+    /// possible.
+    pub target: Option<Target>,
+    /// With `target = "max"`: what 99 of 100 requests must not exceed, such as `"10ms"`.
+    pub p99: Option<Limit>,
     /// Which ciphers may be recommended.
     pub policy: Policy,
     /// The share within which two throughputs count as no difference, such as 0.02. In TOML text such as `"2%"`.
@@ -136,6 +140,7 @@ impl Default for Plan {
             cache: None,
             bytes: 256_000_000,
             target: None,
+            p99: None,
             policy: Policy::Any,
             margin: verdict::MARGIN,
             seed: 1,
@@ -294,12 +299,7 @@ impl Plan {
             let shown = format!("{}%", crate::percent::percent(self.margin));
             return Err(value("margin", shown, "what counts as no difference lies between 0.1% and 50%"));
         }
-        if let Some(target) = self.target
-            && !(target.is_finite() && target > 0.0)
-        {
-            let reason = "operations a second must be a number above 0; leave it out to run as fast as possible";
-            return Err(value("target", target, reason));
-        }
+        self.check_target()?;
         self.check_sources()
     }
 
@@ -325,6 +325,54 @@ impl Plan {
             return Err(value("fail-if", shown, reason));
         }
         Ok(())
+    }
+
+    /// Checks the settings of an open loop.
+    fn check_target(&self) -> Result<(), PlanError> {
+        match (self.target, self.p99) {
+            (None | Some(Target::Rate(_)), Some(limit)) => {
+                let reason = "a limit is for finding the highest rate under it: add --target max, or leave it out";
+                return Err(value("p99", limit, reason));
+            }
+            (None, None) => return Ok(()),
+            (Some(Target::Max), None) => {
+                return Err(value("target", "max", "it needs the latency to stay under, such as --p99 10ms"));
+            }
+            (Some(Target::Max), Some(limit)) if !(1.0..=60e6).contains(&limit.limit_us) => {
+                return Err(value("p99", limit, "a limit on latency lies between 1us and 1m"));
+            }
+            (Some(Target::Rate(rate)), None) if !(rate.is_finite() && rate > 0.0) => {
+                let reason = "operations a second must be a number above 0; leave it out to run as fast as possible";
+                return Err(value("target", rate, reason));
+            }
+            _ => {}
+        }
+        if let Some(store) = &self.against {
+            let reason = "it compares throughputs, which a target sets: leave out one of the two";
+            return Err(value("against", store, reason));
+        }
+        for name in &self.workloads {
+            if workload::workload(name)?.unit == Unit::Bytes {
+                let reason = "with --target, requests are due at a rate, and a batch has none: leave it out";
+                return Err(value("workloads", name, reason));
+            }
+        }
+        Ok(())
+    }
+
+    /// Operations of one pass. In an open loop a pass takes as long as the rate makes it, so it is as long as the
+    /// percentiles need it to be, and at most `operations`.
+    fn pass_operations(&self) -> u64 {
+        /// Requests of all rounds together, twice what a 99th percentile needs.
+        const REQUESTS: f64 = 2.0 * latency::REQUESTS_P99 as f64;
+        /// Longest pass, in seconds.
+        const LONGEST_S: f64 = 20.0;
+        let Some(rate) = self.target.and_then(Target::rate) else { return self.operations };
+        let of = |name: &String| workload::workload(name).ok().and_then(|spec| spec.clients);
+        let clients = self.workloads.iter().filter_map(of).chain(self.threads.iter().copied()).max().unwrap_or(1);
+        let each_slice = f64::max(clients as f64, rate * self.slice_ms as f64 / 1e3);
+        let wanted = f64::min(REQUESTS / self.rounds as f64, rate * LONGEST_S);
+        self.operations.min(f64::max(wanted, self.pairs as f64 * each_slice).ceil() as u64)
     }
 
     /// Every point of the axes, in the order in which they are measured.
@@ -477,7 +525,7 @@ impl Plan {
             records_from: self.records_from.clone(),
             delimiter: self.delimiter,
             bytes: self.bytes,
-            operations: self.operations,
+            operations: self.pass_operations(),
             rounds: self.rounds,
             seed: self.seed,
         }
@@ -534,7 +582,8 @@ pub fn settings() -> Vec<String> {
         delimiter: Some(Delimiter::Comma),
         against: Some("x".into()),
         cache: Some(0),
-        target: Some(1.0),
+        target: Some(Target::Max),
+        p99: Some(Limit { limit_us: 1.0 }),
         keep: Some("x".into()),
         key: Some("x".into()),
         passphrase_file: Some("x".into()),
@@ -645,7 +694,7 @@ mod tests {
     fn a_plan_survives_its_own_toml() {
         let full = Plan {
             cache: Some(1 << 30),
-            target: Some(5e3),
+            target: Some(Target::Rate(5e3)),
             keep: Some("k".into()),
             delimiter: Some(Delimiter::Tab),
             key: Some("kmip:kms.toml".into()),
@@ -657,7 +706,9 @@ mod tests {
             seed: u64::MAX,
             ..Plan::default()
         };
-        for plan in [full, Plan::default()] {
+        let max = Plan { target: Some(Target::Max), p99: Some(Limit { limit_us: 1e4 }), ..Plan::default() };
+        assert!(max.to_toml().contains("target = \"max\"\np99 = \"10ms\"\n"), "{}", max.to_toml());
+        for plan in [full, max, Plan::default()] {
             assert_eq!(read(&plan.to_toml()).unwrap(), plan);
         }
     }
@@ -698,14 +749,43 @@ mod tests {
         refused(Plan { bytes: 0, ..plan() }, "bytes");
         refused(Plan { cache: Some(0), ..plan() }, "cache");
         for target in [0.0, -1.0, f64::NAN, f64::INFINITY] {
-            refused(Plan { target: Some(target), ..plan() }, "target");
+            refused(Plan { target: Some(Target::Rate(target)), ..plan() }, "target");
         }
+        let (max, reads) = (Some(Target::Max), vec!["c".to_owned()]);
+        refused(Plan { target: max, workloads: reads.clone(), ..plan() }, "target");
+        for limit_us in [0.0, -1.0, 1e9] {
+            let p99 = Some(Limit { limit_us });
+            refused(Plan { target: max, p99, workloads: reads.clone(), ..plan() }, "p99");
+        }
+        let p99 = Some(Limit { limit_us: 1e4 });
+        for target in [None, Some(Target::Rate(10.0))] {
+            refused(Plan { target, p99, workloads: reads.clone(), ..plan() }, "p99");
+        }
+        refused(Plan { target: max, p99, ..plan() }, "workloads");
+        refused(Plan { target: Some(Target::Rate(10.0)), ..plan() }, "workloads");
+        Plan { target: max, p99, workloads: reads, ..plan() }.check().unwrap();
         refused(Plan { records_from: Some("/does/not/exist.csv".into()), ..plan() }, "records-from");
         refused(Plan { workloads: vec![], ..plan() }, "workloads");
         refused(Plan { ciphers: vec![], ..plan() }, "ciphers");
         refused(Plan { accel: vec![], ..plan() }, "accel");
         refused(Plan { workloads: vec!["a".into(), "a".into()], ..plan() }, "workloads");
         plan().check().unwrap();
+    }
+
+    #[test]
+    fn a_pass_of_an_open_loop_is_as_long_as_its_percentiles_need() {
+        let operations = |rate: f64, rounds: usize, workload: &str| {
+            let target = Some(Target::Rate(rate));
+            Plan { target, rounds, workloads: vec![workload.into()], ..Plan::default() }.data().operations
+        };
+        // three rounds of it have twice the requests that a p99 needs
+        assert_eq!(operations(2_000.0, 3, "a"), 6_667);
+        // no slow rate makes a pass last longer than twenty seconds
+        assert_eq!(operations(100.0, 3, "a"), 2_000);
+        // every client has an operation in each of 24 slices
+        assert_eq!((operations(1.0, 3, "a"), operations(1.0, 3, "oltp")), (192, 1_920));
+        assert_eq!(operations(1e6, 3, "a"), Plan::default().operations);
+        assert_eq!(Plan::default().data().operations, Plan::default().operations);
     }
 
     #[test]

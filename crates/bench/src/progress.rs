@@ -13,6 +13,8 @@ pub enum Phase {
     Load,
     /// Filling caches and finding out how fast the machine is; not counted.
     WarmUp,
+    /// Looking for the highest rate that can be sustained.
+    Search,
     /// Measuring.
     Measure,
     /// Checking that the stores hold what the workloads left in them.
@@ -20,12 +22,13 @@ pub enum Phase {
 }
 
 impl Phase {
-    /// The word for progress bars: `preparing`, `loading`, `warming up`, `measuring`, `checking`.
+    /// The word for progress bars: `preparing`, `loading`, `warming up`, `searching`, `measuring`, `checking`.
     pub fn word(self) -> &'static str {
         match self {
             Self::Prepare => "preparing",
             Self::Load => "loading",
             Self::WarmUp => "warming up",
+            Self::Search => "searching",
             Self::Measure => "measuring",
             Self::Check => "checking",
         }

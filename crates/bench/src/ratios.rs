@@ -7,7 +7,8 @@ use std::collections::BTreeMap;
 use crate::results::{Between, Cell, Overhead, Sample, Variant};
 use crate::saturation;
 use crate::statistics::{Estimate, median};
-use crate::verdict::{CONFIDENCE, Judgement, Verdict, judge};
+use crate::sustained;
+use crate::verdict::{CONFIDENCE, Judgement, Quantity, Verdict, judge, judge_as};
 use crate::workload;
 
 /// Share of the bytes of records that must pass the cipher for a cell to say anything about it.
@@ -28,8 +29,17 @@ pub(crate) fn judge_overheads(cells: &mut [Cell], margin: f64) {
         let baseline = cells.iter().find(|other| other.variant == 0 && other.workload == cell.workload);
         pairs.push((number, baseline.map_or_else(Vec::new, |baseline| paired(baseline, cell))));
     }
-    let estimates: Vec<Option<Estimate>> =
-        pairs.iter().map(|(number, pairs)| estimated(&cells[*number], pairs)).collect();
+    let of_searches = |cell: &Cell| {
+        let base = cells.iter().find(|other| other.variant == 0 && other.workload == cell.workload)?;
+        searched(base, cell)
+    };
+    let estimates: Vec<Option<Estimate>> = pairs
+        .iter()
+        .map(|(number, pairs)| match &cells[*number] {
+            cell if sustained::is_searched(cell) => of_searches(cell),
+            cell => estimated(cell, pairs),
+        })
+        .collect();
     let judgements = judge(&estimates, margin);
     for (((number, pairs), estimate), judgement) in pairs.iter().zip(&estimates).zip(judgements) {
         let made = overhead(pairs, *estimate, judgement, &cells[*number]);
@@ -40,8 +50,21 @@ pub(crate) fn judge_overheads(cells: &mut [Cell], margin: f64) {
     }
 }
 
-/// Every cipher against every other one, under each workload and over all of them.
+/// Every cipher against every other one by throughput, or by the rates sustained, under each workload and over all of
+/// them.
 pub(crate) fn between_ciphers(variants: &[Variant], cells: &[Cell], margin: f64) -> Vec<Between> {
+    between_by(Quantity::Throughput, variants, cells, margin, estimate)
+}
+
+/// Every cipher against every other one by `ratio` of its cell to that of the other (second argument to first), which is
+/// of `quantity`, under each workload and over all of them.
+pub(crate) fn between_by(
+    quantity: Quantity,
+    variants: &[Variant],
+    cells: &[Cell],
+    margin: f64,
+    ratio: impl Fn(&Cell, &Cell) -> Option<Estimate>,
+) -> Vec<Between> {
     let sealed: Vec<usize> = (0..variants.len()).filter(|at| !variants[*at].is_baseline()).collect();
     let mut workloads: Vec<&str> = Vec::new();
     for cell in cells {
@@ -55,25 +78,29 @@ pub(crate) fn between_ciphers(variants: &[Variant], cells: &[Cell], margin: f64)
             for workload in &workloads {
                 let cell_of = |variant| cells.iter().find(|cell| cell.variant == variant && cell.workload == *workload);
                 if let (Some(cell), Some(base)) = (cell_of(variant), cell_of(other)) {
-                    found.push((variant, other, Some((*workload).to_owned()), estimate(base, cell)));
+                    found.push((variant, other, Some((*workload).to_owned()), ratio(base, cell)));
                 }
             }
         }
     }
-    let mut judged = described(found, margin);
+    let mut judged = described(quantity, found, margin);
     let mut overall = Vec::new();
     for (at, &variant) in sealed.iter().enumerate() {
         for &other in &sealed[..at] {
-            overall.push((variant, other, None, overall_estimate(cells, variant, other)));
+            overall.push((variant, other, None, over_headline(cells, variant, other, &ratio)));
         }
     }
-    judged.extend(described(overall, margin));
+    judged.extend(described(quantity, overall, margin));
     judged
 }
 
-fn described(found: Vec<(usize, usize, Option<String>, Option<Estimate>)>, margin: f64) -> Vec<Between> {
+fn described(
+    quantity: Quantity,
+    found: Vec<(usize, usize, Option<String>, Option<Estimate>)>,
+    margin: f64,
+) -> Vec<Between> {
     let estimates: Vec<Option<Estimate>> = found.iter().map(|(.., estimate)| *estimate).collect();
-    let judgements = judge(&estimates, margin);
+    let judgements = judge_as(quantity, &estimates, margin);
     let made = found.into_iter().zip(judgements).filter_map(|((variant, other, workload, estimate), judgement)| {
         let estimate = estimate?;
         let (low, high) = estimate.interval(CONFIDENCE);
@@ -90,14 +117,17 @@ pub(crate) fn overall_estimate(cells: &[Cell], variant: usize, other: usize) -> 
 
 /// The same for CPU seconds, background work after the slices included: above 1 is more CPU time for the same work.
 pub(crate) fn overall_cpu(cells: &[Cell], variant: usize, other: usize) -> Option<Estimate> {
-    over_headline(cells, variant, other, |base, cell| {
-        let logarithms: Vec<f64> = paired(base, cell).iter().map(|pair| pair.log_cpu).collect();
-        Estimate::from_pairs(&logarithms)
-    })
+    over_headline(cells, variant, other, cpu_ratio)
+}
+
+/// CPU seconds for the same work of `cell` to those of `base`, background work after the slices included.
+pub(crate) fn cpu_ratio(base: &Cell, cell: &Cell) -> Option<Estimate> {
+    let logarithms: Vec<f64> = paired(base, cell).iter().map(|pair| pair.log_cpu).collect();
+    Estimate::from_pairs(&logarithms)
 }
 
 /// The geometric mean of `ratio` of the cells of `other` and `variant`, over the workloads that met a cipher.
-fn over_headline(
+pub(crate) fn over_headline(
     cells: &[Cell],
     variant: usize,
     other: usize,
@@ -153,9 +183,16 @@ pub(crate) fn cipher_bytes(cell: &Cell) -> u64 {
     cell.samples.iter().map(|sample| sample.encrypted_bytes + sample.decrypted_bytes).sum()
 }
 
-/// The throughput of `cell` to that of `base`, which ran in alternation with it.
+/// The throughput of `cell` to that of `base`, which ran in alternation with it; where the highest rate was searched
+/// for, the ratio of the rates found.
 fn estimate(base: &Cell, cell: &Cell) -> Option<Estimate> {
-    estimated(cell, &paired(base, cell))
+    if sustained::is_searched(cell) { searched(base, cell) } else { estimated(cell, &paired(base, cell)) }
+}
+
+/// The rate that `cell` sustains to that of `base`, by searches that ran at the same time.
+fn searched(base: &Cell, cell: &Cell) -> Option<Estimate> {
+    let (own, base) = (sustained::log_rates(cell)?, sustained::log_rates(base)?);
+    Estimate::from_pairs(&own.iter().zip(&base).map(|(own, base)| own - base).collect::<Vec<_>>())
 }
 
 fn estimated(cell: &Cell, pairs: &[Pair]) -> Option<Estimate> {
@@ -190,18 +227,22 @@ fn paired(base: &Cell, cell: &Cell) -> Vec<Pair> {
 fn overhead(pairs: &[Pair], estimate: Option<Estimate>, judgement: Judgement, cell: &Cell) -> Overhead {
     let ratios: Vec<f64> = pairs.iter().map(|pair| pair.log_throughput.exp().clamp(1e-9, 1e9)).collect();
     let seen = || ratios.iter().fold((1e9, 1e-9), |(low, high), &ratio| (f64::min(low, ratio), f64::max(high, ratio)));
+    let is_searched = sustained::is_searched(cell);
     let (low, high) = estimate.map_or_else(seen, |estimate| estimate.interval(CONFIDENCE));
     let cpu: Vec<f64> = pairs.iter().map(|pair| pair.log_cpu).filter(|value| value.is_finite()).collect();
     let mut words = judgement.words;
+    if is_searched && estimate.is_none() {
+        words = "cannot conclude (there is no rate under the limit)".into();
+    }
     // where something else held the run back, the throughput alone would mislead
-    if judgement.verdict != Verdict::CannotConclude && saturation::is_below(&cell.saturation) {
+    if judgement.verdict != Verdict::CannotConclude && !is_searched && saturation::is_below(&cell.saturation) {
         words.push_str("; below saturation");
     }
     Overhead {
         ratio: estimate.map_or_else(|| median(&ratios), |estimate| estimate.ratio()),
         low,
         high,
-        pairs: pairs.len(),
+        pairs: if is_searched { estimate.map_or(0, |estimate| estimate.pairs) } else { pairs.len() },
         verdict: judgement.verdict,
         words,
         cpu_ratio: median(&cpu).exp(),

@@ -2,15 +2,16 @@
 //! compared by the ratio of their own slices; the words for every ratio are those of `verdict`. Reports what it could
 //! not conclude and warns of limits; measures nothing and knows ciphers only through the table.
 
-use std::collections::BTreeMap;
+pub(crate) mod at_rate;
 
-use sealstone_cipher::registry::{self, Cipher, Standing};
+use sealstone_cipher::registry::{self, Cipher};
 
+use crate::eligibility::{allowed_names, allows, barred, standing, unprotected, warnings};
 use crate::plan::{Plan, Policy};
 use crate::ratios::{headline, left_out, overall_cpu, overall_estimate};
-use crate::results::{Cell, Choice, Ranked, Recommendation, Variant};
-use crate::size::human_bytes;
+use crate::results::{Cell, Ranked, Recommendation, Variant};
 use crate::statistics::{Estimate, FEWEST_PAIRS};
+use crate::sustained;
 use crate::verdict::{CONFIDENCE, Judgement, Verdict, between, judge, more_cpu};
 
 /// One variant with a cipher, and what was measured of it.
@@ -43,16 +44,32 @@ pub fn recommend(plan: &Plan, variants: &[Variant], cells: &[Cell]) -> Recommend
             .partial_cmp(&(b.barred.is_some(), -b.cost.log_ratio))
             .expect("ratios are numbers")
     });
+    let measured: Vec<_> = candidates.iter().map(|candidate| (candidate.cipher, candidate.cells.clone())).collect();
     let relations = settle(&mut candidates, cells, plan.margin);
     let mut recommendation = Recommendation {
         policy: plan.policy.word().into(),
         open_questions: open_questions(variants, cells),
-        warnings: warnings(&candidates),
+        warnings: warnings(&measured),
         ..Recommendation::default()
     };
     match candidates.first() {
         None => {
-            recommendation.answer = baseline_answer(variants, cells, plan.margin);
+            let has_cipher = variants.iter().any(|variant| variant.cipher().is_some());
+            let is_met = cells.iter().any(|cell| sustained::log_rates(cell).is_some());
+            recommendation.answer = match plan.p99 {
+                Some(_) if has_cipher && is_met => "nothing to recommend: too few searches ended".into(),
+                Some(limit) if has_cipher => {
+                    format!("no variant with a cipher has a rate with a p99 of at most {limit}; nothing to recommend")
+                }
+                _ => baseline_answer(variants, cells, plan.margin),
+            };
+        }
+        Some(best) if best.barred.is_some() && limit_not_met(cells, best.number).is_some() => {
+            recommendation.answer = format!(
+                "none of the ciphers measured meets the limit under every workload; {}: {}",
+                best.variant.label,
+                best.barred.as_deref().unwrap_or_default()
+            );
         }
         Some(best) if best.barred.is_some() => {
             recommendation.answer = format!(
@@ -64,7 +81,7 @@ pub fn recommend(plan: &Plan, variants: &[Variant], cells: &[Cell]) -> Recommend
         }
         Some(best) => {
             recommendation.take = Some(best.variant.label.clone());
-            recommendation.answer = answer(best, &relations, cells);
+            recommendation.answer = answer(plan, best, &relations, cells);
             recommendation.meaning = meaning(plan, best, &candidates, &relations, cells);
         }
     }
@@ -95,7 +112,7 @@ fn candidates<'a>(plan: &Plan, variants: &'a [Variant], cells: &'a [Cell]) -> Ve
         cells: cells.iter().filter(|cell| cell.variant == number).collect(),
         cost,
         judgement,
-        barred: barred(plan.policy, cipher, variant, variants),
+        barred: barred(plan.policy, cipher, variant, variants).or_else(|| limit_not_met(cells, number)),
     });
     made.collect()
 }
@@ -136,6 +153,19 @@ fn settle<'a>(candidates: &mut [Candidate<'a>], cells: &[Cell], margin: f64) -> 
     candidates[1..allowed].iter().zip(judged).map(relation).collect()
 }
 
+/// Why the highest rate of `variant` under the limit says too little: there is none under a workload where the baseline
+/// has one.
+fn limit_not_met(cells: &[Cell], variant: usize) -> Option<String> {
+    let rate = |cell: &Cell| cell.open_loop.as_ref()?.sustained.as_ref()?.rate_per_s;
+    let is_lost = |cell: &&Cell| {
+        let base = cells.iter().find(|base| base.variant == 0 && base.workload == cell.workload);
+        cell.variant == variant && sustained::is_searched(cell) && rate(cell).is_none() && base.and_then(rate).is_some()
+    };
+    let lost = cells.iter().find(is_lost)?;
+    let words = lost.open_loop.as_ref()?.sustained.as_ref().map(|found| found.words.as_str()).unwrap_or_default();
+    Some(format!("under {} {words}", lost.workload))
+}
+
 /// What to report if no variant has a cipher: how well the measurement agrees with itself.
 fn baseline_answer(variants: &[Variant], cells: &[Cell], margin: f64) -> String {
     let nothing = "nothing to recommend: no cipher was measured";
@@ -156,61 +186,8 @@ fn baseline_answer(variants: &[Variant], cells: &[Cell], margin: f64) -> String 
     if answers.is_empty() { nothing.into() } else { format!("{}; {nothing}", answers.join("; ")) }
 }
 
-/// Why `cipher` must not be recommended under `policy`.
-fn barred(policy: Policy, cipher: &Cipher, variant: &Variant, variants: &[Variant]) -> Option<String> {
-    match cipher.standing {
-        Standing::Legacy => return Some("legacy: for comparison and old data only".into()),
-        Standing::Experimental => return Some("experimental: no standard stands behind it".into()),
-        Standing::Standard | Standing::National => {}
-    }
-    if !allows(policy, cipher) {
-        let (list, has_cipher) = match policy {
-            Policy::Fips => ("approved under FIPS 140", cipher.fips),
-            _ => ("on the Korean validation list (KCMVP)", cipher.kcmvp),
-        };
-        return Some(match has_cipher {
-            true => format!("the cipher is {list}, its mode here ({}) is not", cipher.mode.word()),
-            false => format!("not {list}"),
-        });
-    }
-    // a forced backend shows what other machines would get; nobody should force it where a better one is available
-    let choice = variant.choice()?;
-    let is_better =
-        |other: &Choice| other.accel == "auto" && other.cipher == choice.cipher && other.backend != choice.backend;
-    if choice.accel != "auto" && variants.iter().filter_map(Variant::choice).any(is_better) {
-        return Some(format!("the backend {} was forced for comparison; auto does the same work", choice.accel));
-    }
-    None
-}
-
-fn allows(policy: Policy, cipher: &Cipher) -> bool {
-    match policy {
-        Policy::Any => matches!(cipher.standing, Standing::Standard | Standing::National),
-        Policy::Fips => cipher.meets_fips(),
-        Policy::Kcmvp => cipher.meets_kcmvp(),
-    }
-}
-
-/// Names of the ciphers that could be recommended under `policy`.
-fn allowed_names(policy: Policy) -> Vec<&'static str> {
-    let good =
-        |cipher: &&Cipher| allows(policy, cipher) && matches!(cipher.standing, Standing::Standard | Standing::National);
-    registry::ciphers().iter().filter(good).map(|cipher| cipher.name).collect()
-}
-
-/// Better standing is smaller: standards before national ones, longer keys before shorter, large blocks before small.
-fn standing(cipher: &Cipher) -> (bool, usize, usize) {
-    let rank = match cipher.standing {
-        Standing::Standard => 0,
-        Standing::National => 1,
-        Standing::Experimental => 2,
-        Standing::Legacy => 3,
-    };
-    (cipher.block_bytes < 16, rank, usize::MAX - cipher.key_bytes)
-}
-
 /// The answer in one sentence: what to take, what it costs, and how the others compare with it.
-fn answer(best: &Candidate, relations: &[Relation], cells: &[Cell]) -> String {
+fn answer(plan: &Plan, best: &Candidate, relations: &[Relation], cells: &[Cell]) -> String {
     let workloads = match headline(cells).as_slice() {
         [one] => format!("under workload {one}"),
         many => format!("over {} workloads", many.len()),
@@ -221,7 +198,12 @@ fn answer(best: &Candidate, relations: &[Relation], cells: &[Cell]) -> String {
         Verdict::CannotConclude => format!("what it costs {workloads} is open: {words}"),
         Verdict::Costs | Verdict::Gains | Verdict::AtMost => format!("{workloads} it {words}"),
     };
-    let mut answer = format!("take {}: {cost}", best.variant.label);
+    let mut answer = match plan.p99 {
+        None => format!("take {}: {cost}", best.variant.label),
+        Some(limit) => {
+            format!("take {}: by the rate sustained with a p99 of at most {limit}, {cost}", best.variant.label)
+        }
+    };
     for relation in relations {
         answer.push_str("; ");
         answer.push_str(&compared(relation, &best.variant.label));
@@ -256,13 +238,9 @@ fn meaning(
     cells: &[Cell],
 ) -> Vec<String> {
     let cpu = more_cpu(overall_cpu(cells, best.number, 0), plan.margin);
-    let mut meaning = vec![format!("it means: {cpu}")];
-    if best.variant.layers.keys().all(|layer| layer == "rest") {
-        meaning.push(
-            "not protected by it: data in memory and on the wire, and whatever a user of the running store may read"
-                .into(),
-        );
-    }
+    let mut meaning = rates(best, cells);
+    meaning.push(format!("it means: {cpu}"));
+    meaning.extend(unprotected(best.variant));
     let mut changes = Vec::new();
     // the first policy that this cipher does not meet and another one measured does
     let policy = if allows(Policy::Fips, best.cipher) { Policy::Kcmvp } else { Policy::Fips };
@@ -286,6 +264,16 @@ fn meaning(
     meaning
 }
 
+/// The rates that `best` and the baseline sustain under each workload, if those were searched for.
+fn rates(best: &Candidate, cells: &[Cell]) -> Vec<String> {
+    let words = |cell: &Cell| Some(cell.open_loop.as_ref()?.sustained.as_ref()?.words.clone());
+    let both = |cell: &&Cell| {
+        let base = cells.iter().find(|base| base.variant == 0 && base.workload == cell.workload)?;
+        Some(format!("under {} it {}; without encryption the store {}", cell.workload, words(cell)?, words(base)?))
+    };
+    best.cells.iter().filter_map(both).collect()
+}
+
 fn ranked(candidate: &Candidate, relations: &[Relation]) -> Ranked {
     let Candidate { cipher, variant, cells, cost, barred, .. } = candidate;
     let (low, high) = cost.interval(CONFIDENCE);
@@ -295,13 +283,15 @@ fn ranked(candidate: &Candidate, relations: &[Relation]) -> Ranked {
         reasons.push(reason.clone());
     }
     reasons.push(format!("{}: {}", cipher.standing.word(), cipher.source));
-    reasons.push(format!("throughput × {ratio:.3} of unencrypted ({low:.3} to {high:.3})"));
+    let measure = if cells.iter().any(|cell| sustained::is_searched(cell)) { "rate sustained" } else { "throughput" };
+    reasons.push(format!("{measure} × {ratio:.3} of unencrypted ({low:.3} to {high:.3})"));
     let costs = cells.iter().filter_map(|cell| Some((cell.overhead.as_ref()?.ratio, cell.workload.as_str())));
     let worst = costs.min_by(|a, b| a.0.total_cmp(&b.0));
     if let Some((worst, workload)) = worst.filter(|_| cells.len() > 1) {
         reasons.push(format!("worst under {workload}: × {worst:.3}"));
     }
-    let below = cells.iter().filter(|cell| crate::saturation::is_below(&cell.saturation)).count();
+    let below =
+        cells.iter().filter(|cell| cell.open_loop.is_none() && crate::saturation::is_below(&cell.saturation)).count();
     if below > 0 {
         reasons
             .push(format!("{below} of {} workloads ran below saturation, where part of a cost is hidden", cells.len()));
@@ -314,60 +304,20 @@ fn ranked(candidate: &Candidate, relations: &[Relation]) -> Ranked {
 
 /// Cells whose verdict is open, and thin evidence.
 fn open_questions(variants: &[Variant], cells: &[Cell]) -> Vec<String> {
-    let mut questions: Vec<String> = cells
-        .iter()
-        .filter_map(|cell| {
-            let overhead = cell.overhead.as_ref().filter(|overhead| overhead.verdict == Verdict::CannotConclude)?;
-            Some(format!("{} under {}: {}", variants[cell.variant].label, cell.workload, overhead.words))
-        })
-        .collect();
+    let unconfirmed = cells.iter().filter_map(|cell| {
+        let found = cell.open_loop.as_ref()?.sustained.as_ref().filter(|found| !found.is_confirmed)?;
+        Some(format!("{} under {}: {}", variants[cell.variant].label, cell.workload, found.words))
+    });
+    let mut questions: Vec<String> = unconfirmed.collect();
+    questions.extend(cells.iter().filter_map(|cell| {
+        let overhead = cell.overhead.as_ref().filter(|overhead| overhead.verdict == Verdict::CannotConclude)?;
+        Some(format!("{} under {}: {}", variants[cell.variant].label, cell.workload, overhead.words))
+    }));
     let thin = cells.iter().filter_map(|cell| cell.overhead.as_ref()).map(|overhead| overhead.pairs).min();
     if let Some(pairs) = thin.filter(|&pairs| pairs < 2 * FEWEST_PAIRS) {
         questions.push(format!("some ratios rest on {pairs} pairs of slices only; more rounds would firm them up"));
     }
     questions
-}
-
-/// What to heed before taking one of the ciphers.
-fn warnings(candidates: &[Candidate]) -> Vec<String> {
-    // one warning a cipher, however many backends ran it
-    let mut ciphers: BTreeMap<u16, (&Cipher, u64)> = BTreeMap::new();
-    for candidate in candidates {
-        let stored = candidate.cells.iter().map(|cell| cell.disk_bytes).max().unwrap_or(0);
-        let written = |cell: &&Cell| cell.samples.iter().map(|sample| sample.encrypted_bytes).sum::<u64>();
-        let volume = candidate.cells.iter().map(written).max().unwrap_or(0).max(stored);
-        let entry = ciphers.entry(candidate.cipher.id).or_insert((candidate.cipher, 0));
-        entry.1 = entry.1.max(volume);
-    }
-    let mut warnings = Vec::new();
-    for (cipher, volume) in ciphers.into_values() {
-        let name = cipher.name;
-        match cipher.standing {
-            Standing::Legacy => warnings.push(format!("{name} is legacy: for comparison and old data only")),
-            Standing::Experimental => warnings.push(format!("{name} is experimental: no standard stands behind it")),
-            Standing::Standard | Standing::National => {}
-        }
-        if let Some(caveat) = cipher.caveat {
-            warnings.push(format!("{name}: {caveat}"));
-        }
-        if cipher.block_bytes < 16 {
-            warnings.push(format!(
-                "{name} has blocks of {} bits: collisions become likely within gigabytes under one key",
-                cipher.block_bytes * 8
-            ));
-        }
-        let limit = cipher.limits.bytes_per_key;
-        if volume > limit {
-            warnings.push(format!(
-                "{name} may encrypt {} under one key ({}); the {} of this data set need at least {} keys",
-                human_bytes(limit),
-                cipher.limits.source,
-                human_bytes(volume),
-                volume.div_ceil(limit)
-            ));
-        }
-    }
-    warnings
 }
 
 #[cfg(test)]

@@ -4,12 +4,13 @@
 
 use std::path::PathBuf;
 
+use crate::at_rate::{at_rate, p99_ratio};
 use crate::axes::{AXES, Point};
 use crate::percent::percent;
 use crate::ratios;
-use crate::results::Comparison;
+use crate::results::{Cell, Comparison};
 use crate::statistics::{Estimate, holm};
-use crate::verdict::{CONFIDENCE, Judgement, Verdict, between, judge};
+use crate::verdict::{CONFIDENCE, Judgement, Quantity, Verdict, judge_as};
 
 /// One cell of both comparisons.
 #[derive(Clone, Debug)]
@@ -20,7 +21,9 @@ pub struct Change {
     pub variant: String,
     /// Workload name.
     pub workload: String,
-    /// Its throughput to that without encryption, as a multiple of what it was then.
+    /// What the ratio is of: at a fixed rate the 99th percentile, otherwise the throughput.
+    pub quantity: Quantity,
+    /// That quantity to that without encryption, as a multiple of what it was then.
     pub ratio: f64,
     /// Lower end of the 95 % confidence interval.
     pub low: f64,
@@ -37,8 +40,8 @@ pub struct Change {
 /// Why two comparisons have nothing to do with each other.
 #[derive(Debug, thiserror::Error)]
 #[error(
-    "nothing to compare with {}: no variant was measured under the same workload there, with the same store, clients \
-     and records\nname results of the same comparison with --baseline", path.display()
+    "nothing to compare with {}: no variant was measured under the same workload there, with the same store, clients, \
+     records and target\nname results of the same comparison with --baseline", path.display()
 )]
 pub struct NothingInCommon {
     /// The earlier results.
@@ -47,8 +50,8 @@ pub struct NothingInCommon {
 
 /// How the cost of each variant under each workload changed from `then` to `now`.
 ///
-/// - `limit`: a share; a cell exceeds it if its relative throughput is shown to have fallen by more than that, at 5 %
-///   after Holm's correction for the number of cells
+/// - `limit`: a share; a cell exceeds it if its relative throughput is shown to have fallen by more than that, or its
+///   relative 99th percentile to have grown, at 5 % after Holm's correction for the number of cells
 /// - `path`: where `then` was read from, for the error
 ///
 /// # Errors
@@ -60,14 +63,15 @@ pub fn changes(
     path: &std::path::Path,
 ) -> Result<Vec<Change>, NothingInCommon> {
     let mut found: Vec<(Point, String, String, Estimate)> = Vec::new();
-    for group in &now.groups {
+    let is_alike = now.plan.target == then.plan.target && now.plan.p99 == then.plan.p99;
+    for group in now.groups.iter().filter(|_| is_alike) {
         for cell in &group.cells {
             let label = &now.variants[cell.variant].label;
             let earlier = then.groups.iter().filter(|other| other.point == group.point).find_map(|other| {
                 let variant = then.variants.iter().position(|variant| variant.label == *label)?;
-                ratios::to_baseline(&other.cells, variant, &cell.workload)
+                to_baseline(&other.cells, variant, &cell.workload)
             });
-            let today = ratios::to_baseline(&group.cells, cell.variant, &cell.workload);
+            let today = to_baseline(&group.cells, cell.variant, &cell.workload);
             if let (Some(today), Some(earlier)) = (today, earlier) {
                 let ratio = Estimate::of_two(&today, &earlier);
                 found.push((group.point.clone(), label.clone(), cell.workload.clone(), ratio));
@@ -78,8 +82,14 @@ pub fn changes(
         return Err(NothingInCommon { path: path.to_owned() });
     }
     let estimates: Vec<Option<Estimate>> = found.iter().map(|(.., estimate)| Some(*estimate)).collect();
-    let judgements = judge(&estimates, now.plan.margin);
-    let beyond = holm(&found.iter().map(|(.., estimate)| estimate.p_below(1.0 - limit)).collect::<Vec<_>>());
+    let is_rate = now.groups.iter().flat_map(|group| &group.cells).any(|cell| at_rate(cell).is_some());
+    let quantity = if is_rate { Quantity::Latency } else { Quantity::Throughput };
+    let judgements = judge_as(quantity, &estimates, now.plan.margin);
+    let p = |estimate: &Estimate| match quantity {
+        Quantity::Throughput => estimate.p_below(1.0 - limit),
+        Quantity::Latency => estimate.inverse().p_below(1.0 / (1.0 + limit)),
+    };
+    let beyond = holm(&found.iter().map(|(.., estimate)| p(estimate)).collect::<Vec<_>>());
     let changes =
         found.into_iter().zip(judgements).zip(beyond).map(|(((point, variant, workload, estimate), judgement), p)| {
             let (low, high) = estimate.interval(CONFIDENCE);
@@ -88,6 +98,7 @@ pub fn changes(
                 point,
                 variant,
                 workload,
+                quantity,
                 ratio: estimate.ratio(),
                 low,
                 high,
@@ -97,6 +108,16 @@ pub fn changes(
             }
         });
     Ok(changes.collect())
+}
+
+/// What a variant was to the baseline under `workload`: at a fixed rate by the 99th percentile.
+fn to_baseline(cells: &[Cell], variant: usize, workload: &str) -> Option<Estimate> {
+    let of = |number: usize| cells.iter().find(|cell| cell.variant == number && cell.workload == workload);
+    match of(variant).and_then(at_rate) {
+        Some(_) if variant == 0 => None,
+        Some(_) => p99_ratio(of(0)?, of(variant)?),
+        None => ratios::to_baseline(cells, variant, workload),
+    }
 }
 
 /// One line for each change worth a word: those beyond `limit`, those that are claimed, and how many are neither.
@@ -112,7 +133,7 @@ pub fn lines(changes: &[Change], limit: f64) -> Vec<String> {
         .iter()
         .filter(is_shown)
         .map(|change| {
-            let range = between(change.low, change.high);
+            let range = change.quantity.between(change.low, change.high);
             let beyond =
                 if change.exceeds { format!(", more than the {} % allowed", percent(limit)) } else { String::new() };
             format!(
@@ -126,11 +147,16 @@ pub fn lines(changes: &[Change], limit: f64) -> Vec<String> {
         .collect();
     let quiet = changes.len() - lines.len();
     if quiet > 0 {
-        let worst = changes.iter().filter(|change| !is_shown(change)).map(|change| change.low).fold(1.0, f64::min);
+        let rest = || changes.iter().filter(|change| !is_shown(change));
+        let is_rate = changes.iter().any(|change| change.quantity == Quantity::Latency);
+        let (what, worst) = match is_rate {
+            true => ("a p99 longer by", rest().map(|change| change.high).fold(1.0, f64::max) - 1.0),
+            false => ("a loss of", 1.0 - rest().map(|change| change.low).fold(1.0, f64::min)),
+        };
         lines.push(format!(
-            "{quiet} of {}: no change is shown; a loss of at most {:.1} % is possible",
+            "{quiet} of {}: no change is shown; {what} at most {:.1} % is possible",
             changes.len(),
-            (1.0 - worst) * 100.0
+            worst * 100.0
         ));
     }
     lines
@@ -138,7 +164,12 @@ pub fn lines(changes: &[Change], limit: f64) -> Vec<String> {
 
 fn verb(change: &Change) -> String {
     let percent = (change.ratio - 1.0).abs() * 100.0;
-    if change.ratio < 1.0 { format!("{percent:.1} % slower") } else { format!("{percent:.1} % faster") }
+    match (change.quantity, change.ratio < 1.0) {
+        (Quantity::Throughput, true) => format!("{percent:.1} % slower"),
+        (Quantity::Throughput, false) => format!("{percent:.1} % faster"),
+        (Quantity::Latency, true) => format!("p99 {percent:.1} % shorter"),
+        (Quantity::Latency, false) => format!("p99 {percent:.1} % longer"),
+    }
 }
 
 #[cfg(test)]

@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::axes::Point;
 pub use crate::machine::Machine;
+use crate::open_loop::OpenLoop;
 pub use crate::verdict::Verdict;
 use crate::workload::Unit;
 
@@ -238,8 +239,12 @@ pub struct Cell {
     pub generator_share: Option<f64>,
     /// What held the run back.
     pub saturation: Saturation,
-    /// Cost against the baseline; absent for the baseline itself.
+    /// Cost against the baseline; absent for the baseline itself, and at a fixed rate, where the throughput is what was
+    /// set.
     pub overhead: Option<Overhead>,
+    /// With a target rate: latencies by slice, and what follows from them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub open_loop: Option<OpenLoop>,
 }
 
 /// One measured slice of one round.
@@ -284,6 +289,12 @@ pub struct Sample {
     pub cache_hits: u64,
     /// Cache misses within the slice.
     pub cache_misses: u64,
+    /// With a target rate: operations a second that the slice kept up with; otherwise 0.
+    #[serde(default)]
+    pub kept_per_s: f64,
+    /// Seconds that clients were ready to run and waited for a free core, all clients together.
+    #[serde(default)]
+    pub queued_s: f64,
 }
 
 impl Sample {
@@ -326,6 +337,18 @@ pub struct Latency {
     pub max_us: f64,
     /// (share 0..1, microseconds) pairs of the distribution, for the chart.
     pub distribution: Vec<(f64, f64)>,
+    /// 95 % confidence intervals of percentiles: share 0..1, lower and upper end in microseconds. A percentile with too
+    /// few operations beyond it has none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub intervals: Vec<(f64, f64, f64)>,
+}
+
+impl Latency {
+    /// The ends of the 95 % interval of the percentile with share `share`, in microseconds.
+    #[must_use]
+    pub fn interval_us(&self, share: f64) -> Option<(f64, f64)> {
+        self.intervals.iter().find(|(of, ..)| *of == share).map(|(_, low_us, high_us)| (*low_us, *high_us))
+    }
 }
 
 /// CPU use in one second, in cores.
@@ -366,7 +389,8 @@ pub struct Saturation {
 /// Cost against the baseline, from paired slices.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Overhead {
-    /// Throughput ratio to the baseline (1 = equal, 0.9 = a tenth slower).
+    /// Throughput ratio to the baseline (1 = equal, 0.9 = a tenth slower); with `target = "max"`, of the rates
+    /// sustained.
     pub ratio: f64,
     /// Lower end of the 95 % confidence interval of the ratio; with too few pairs for one, the smallest ratio seen.
     pub low: f64,
@@ -392,7 +416,7 @@ pub struct Between {
     pub other: usize,
     /// Workload name; absent: the geometric mean over all workloads that met a cipher.
     pub workload: Option<String>,
-    /// Throughput, as a multiple of the other's.
+    /// Throughput, as a multiple of the other's; at a fixed rate, the 99th percentile.
     pub ratio: f64,
     /// Lower end of its 95 % confidence interval.
     pub low: f64,
@@ -439,7 +463,8 @@ pub struct Ranked {
     pub label: String,
     /// Whether the policy and the cipher's standing allow it to be recommended.
     pub allowed: bool,
-    /// Geometric mean of its throughput ratios over the workloads.
+    /// Geometric mean of its throughput ratios over the workloads; at a fixed rate, of the ratios of its 99th
+    /// percentiles, 0 where there is none.
     pub ratio: f64,
     /// Reasons with figures.
     pub reasons: Vec<String>,
@@ -513,7 +538,7 @@ impl Comparison {
 }
 
 /// The fields of `Sample`, in order.
-const SAMPLE_COLUMNS: [&str; 19] = [
+const SAMPLE_COLUMNS: [&str; 21] = [
     "round",
     "slice",
     "load",
@@ -533,6 +558,8 @@ const SAMPLE_COLUMNS: [&str; 19] = [
     "decrypted_bytes",
     "cache_hits",
     "cache_misses",
+    "kept_per_s",
+    "queued_s",
 ];
 
 /// Writes a file under a temporary name next to `path`, then renames it.

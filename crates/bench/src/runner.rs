@@ -33,6 +33,10 @@ pub struct SliceOutcome {
     pub latencies: Latencies,
     /// What the store counted in that time.
     pub counters: Counters,
+    /// In an open loop: operations a second that the clients kept up with.
+    pub kept_per_s: f64,
+    /// Seconds that clients waited for a free core, all clients together; 0 where the system does not say.
+    pub queued_s: f64,
     /// Ended early by `stop`: the figures are not those of a whole slice.
     pub interrupted: bool,
 }
@@ -133,8 +137,13 @@ impl Runner {
             outcome.operations += client.operations;
             outcome.done.rows += client.done.rows;
             outcome.done.bytes += client.done.bytes;
+            outcome.queued_s += client.queued_s;
             outcome.interrupted |= !client.finished;
             outcome.latencies.merge(recorder);
+        }
+        if let Some(rate) = target {
+            let backlogs = ends.iter().map(|client| &client.backlog);
+            outcome.kept_per_s = backlogs.fold(Backlog::default(), Backlog::plus).kept_per_s(rate);
         }
         Ok(outcome)
     }
@@ -166,6 +175,41 @@ struct ClientOutcome {
     done: Done,
     end: Instant,
     finished: bool,
+    backlog: Backlog,
+    queued_s: f64,
+}
+
+/// How late requests were begun in the first and the second half of a slice. In a store that keeps up, a request may
+/// wait for the one before it, but not the longer the later it comes.
+#[derive(Clone, Copy, Debug, Default)]
+struct Backlog {
+    /// Requests, seconds after the start at which they were due, and seconds that they were late, in sum.
+    halves: [(f64, f64, f64); 2],
+}
+
+impl Backlog {
+    fn add(&mut self, second: bool, due_s: f64, late_s: f64) {
+        let (requests, due, late) = &mut self.halves[usize::from(second)];
+        *requests += 1.0;
+        *due += due_s;
+        *late += late_s;
+    }
+
+    fn plus(mut self, other: &Self) -> Self {
+        for (own, other) in self.halves.iter_mut().zip(other.halves) {
+            *own = (own.0 + other.0, own.1 + other.1, own.2 + other.2);
+        }
+        self
+    }
+
+    /// Operations a second that were kept up with when `rate` were due. A store with a capacity c below the rate r falls
+    /// behind by r / c - 1 seconds in each second.
+    fn kept_per_s(&self, rate: f64) -> f64 {
+        let mean = |(requests, due, late): (f64, f64, f64)| (due / requests, late / requests);
+        let [(from_s, late_then_s), (to_s, late_now_s)] = self.halves.map(mean);
+        let growth = (late_now_s - late_then_s) / (to_s - from_s);
+        if growth.is_finite() { rate / (1.0 + growth.max(0.0)) } else { rate }
+    }
 }
 
 fn run_client(
@@ -175,24 +219,62 @@ fn run_client(
     recorder: &mut Latencies,
     end_now: &dyn Fn() -> bool,
 ) -> Result<ClientOutcome, StoreError> {
-    let mut outcome = ClientOutcome { operations: 0, done: Done::default(), end: Instant::now(), finished: true };
+    let mut outcome = ClientOutcome {
+        operations: 0,
+        done: Done::default(),
+        end: Instant::now(),
+        finished: true,
+        backlog: Backlog::default(),
+        queued_s: -queued_s(),
+    };
+    let all: u64 = work.iter().map(|(_, operations)| operations).sum();
     'work: for (mut client, operations) in work {
         for _ in 0..operations {
             if end_now() {
                 outcome.finished = false;
                 break 'work;
             }
-            if let Some(pace) = &mut pace {
-                recorder.set_late(pace.wait());
+            let due = pace.as_mut().map(Pace::wait);
+            if let Some(Due { at, after_s, late }) = due {
+                recorder.set_late(late);
+                outcome.backlog.add(2 * outcome.operations >= all, after_s, late.as_secs_f64());
+                let done = client.next(store, recorder)?;
+                recorder.record_request(at);
+                outcome.count(done);
+                continue;
             }
             let done = client.next(store, recorder)?;
-            outcome.operations += 1;
-            outcome.done.rows += done.rows;
-            outcome.done.bytes += done.bytes;
+            outcome.count(done);
         }
     }
     outcome.end = Instant::now();
+    outcome.queued_s += queued_s();
     Ok(outcome)
+}
+
+impl ClientOutcome {
+    fn count(&mut self, done: Done) {
+        self.operations += 1;
+        self.done.rows += done.rows;
+        self.done.bytes += done.bytes;
+    }
+}
+
+/// Seconds that this thread has been ready to run and had no core, since it began (Linux, sched-stats.rst, second field
+/// of `/proc/PID/schedstat`); 0 where the system does not say.
+fn queued_s() -> f64 {
+    let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
+    text.split_whitespace().nth(1).and_then(|ns| ns.parse::<f64>().ok()).map_or(0.0, |ns| ns / 1e9)
+}
+
+/// When an operation was due.
+#[derive(Clone, Copy)]
+struct Due {
+    at: Instant,
+    /// Seconds after the start.
+    after_s: f64,
+    /// How long it has been due.
+    late: Duration,
 }
 
 /// The due times of one client in an open loop.
@@ -210,8 +292,8 @@ impl Pace {
         Self { begin, interval_s, offset_s: client as f64 / rate, operation: 0 }
     }
 
-    /// Sleeps until the next operation is due, and returns how long it has been due.
-    fn wait(&mut self) -> Duration {
+    /// Sleeps until the next operation is due.
+    fn wait(&mut self) -> Due {
         let after_s = self.offset_s + self.operation as f64 * self.interval_s;
         self.operation += 1;
         let due = self.begin + Duration::from_secs_f64(after_s);
@@ -219,7 +301,7 @@ impl Pace {
         if now < due {
             thread::sleep(due - now);
         }
-        due.elapsed()
+        Due { at: due, after_s, late: due.elapsed() }
     }
 }
 
@@ -341,6 +423,49 @@ mod tests {
         let outcome = run(stalling(4, 100, None), Some(2_000.0));
         // the last of 400 operations is due 199.5 ms after the start
         assert!((0.19..0.6).contains(&outcome.elapsed_s), "{}", outcome.elapsed_s);
+    }
+
+    #[test]
+    fn a_request_counts_from_when_it_was_due() {
+        let outcome = run(stalling(1, 400, Some(100)), Some(1_000.0));
+        let requests = outcome.latencies.requests();
+        assert_eq!(requests.count(), 400);
+        // those due at the begin of the stall of 200 ms waited longest, and half of all waited at all
+        assert!(requests.quantile_us(0.9).unwrap() > 100_000.0, "{:?}", requests.quantile_us(0.9));
+        assert_eq!(run(stalling(1, 10, None), None).latencies.requests().count(), 0);
+    }
+
+    /// A client whose operations take a millisecond each.
+    struct Slow;
+
+    impl Client for Slow {
+        fn next(&mut self, _: &dyn Store, recorder: &mut dyn Recorder) -> Result<Done, StoreError> {
+            let start = Instant::now();
+            thread::sleep(Duration::from_millis(1));
+            recorder.record("read", start);
+            Ok(Done { rows: 1, bytes: 10 })
+        }
+    }
+
+    #[test]
+    fn a_rate_that_is_not_kept_is_found_by_the_growing_backlog() {
+        let slow = |clients: usize| (0..clients).map(|_| -> Work { vec![(Box::new(Slow), 200)] }).collect();
+        // two clients can do at most 2000 a second
+        let behind = run(slow(2), Some(4_000.0));
+        assert!((200.0..=2_050.0).contains(&behind.kept_per_s), "{}", behind.kept_per_s);
+        let kept = run(stalling(2, 200, None), Some(1_000.0));
+        assert!((900.0..=1_000.0).contains(&kept.kept_per_s), "{}", kept.kept_per_s);
+        assert_eq!(run(slow(1), None).kept_per_s, 0.0);
+        // steady lateness is no backlog: half a second late throughout, then a tenth of the time more and more
+        let mut steady = Backlog::default();
+        let mut growing = Backlog::default();
+        for at in 0..100 {
+            let due_s = f64::from(at) / 100.0;
+            steady.add(at >= 50, due_s, 0.5);
+            growing.add(at >= 50, due_s, 0.1 * due_s);
+        }
+        assert!((steady.kept_per_s(100.0) - 100.0).abs() < 1e-9);
+        assert!((growing.kept_per_s(110.0) - 100.0).abs() < 1e-6, "{}", growing.kept_per_s(110.0));
     }
 
     #[test]

@@ -82,6 +82,33 @@ impl Estimate {
         Some(Self { standard_error: between, freedom: n - 1.0, ..all })
     }
 
+    /// An estimate whose error is known by what each slice adds to it: `influences` sum to about zero, in the order of
+    /// time. Where few slices add most of it, those few are all that is known about the error, so the degrees of freedom
+    /// are those of Satterthwaite (1946, Biometrics Bulletin 2) for terms of unequal variance, of which each is estimated
+    /// by its own square; a third of the fourth power of a normal term is its variance squared. None as in
+    /// [`Self::from_pairs`].
+    pub fn from_influences(log_ratio: f64, influences: &[f64]) -> Option<Self> {
+        let pairs = influences.len();
+        if pairs < FEWEST_PAIRS || !log_ratio.is_finite() || !influences.iter().all(|value| value.is_finite()) {
+            return None;
+        }
+        let n = pairs as f64;
+        let centre = mean(influences);
+        let squares: f64 = influences.iter().map(|value| (value - centre).powi(2)).sum();
+        let fourths: f64 = influences.iter().map(|value| (value - centre).powi(4)).sum();
+        let correlation = autocorrelation(influences, centre, squares);
+        let widened = (1.0 + correlation) / (1.0 - correlation);
+        let freedom = if fourths > 0.0 { 3.0 * squares.powi(2) / fourths - 1.0 } else { n };
+        let standard_error = (squares * n / (n - 1.0) * widened).sqrt();
+        Some(Self { log_ratio, standard_error, freedom: freedom.clamp(2.0, n - 1.0), pairs })
+    }
+
+    /// The same the other way round: the ratio of the second to the first.
+    #[must_use]
+    pub fn inverse(self) -> Self {
+        Self { log_ratio: -self.log_ratio, ..self }
+    }
+
     /// Estimates the ratio of two quantities that were not measured side by side, each given by the estimate of its own
     /// logarithm: degrees of freedom after Welch (1947, Biometrika 34). Drift between the two is included.
     #[must_use]
@@ -120,8 +147,13 @@ impl Estimate {
 
     /// The interval of the ratio at `confidence`, such as 0.95.
     pub fn interval(&self, confidence: f64) -> (f64, f64) {
-        let half = self.standard_error * self.student().inverse_cdf(0.5 + confidence / 2.0);
+        let half = self.half_width(confidence);
         ((self.log_ratio - half).exp(), (self.log_ratio + half).exp())
+    }
+
+    /// Half the width of the interval of the logarithm at `confidence`.
+    pub fn half_width(&self, confidence: f64) -> f64 {
+        self.standard_error * self.student().inverse_cdf(0.5 + confidence / 2.0)
     }
 
     /// Probability of an estimate at least this far from equality (in either direction) if the true ratio were

@@ -1,15 +1,21 @@
 //! From raw samples to cells: medians, shares, verdicts, and what the reader must be warned of. Measures nothing.
 
+use std::collections::BTreeMap;
+
 use sealstone_store::EngineFacts;
 
-use crate::machine::Busy;
+use crate::conclusions::conclude;
+use crate::latency::{Quantile, SliceLatency};
+use crate::machine::{self, Busy};
 use crate::measure::{CpuTimeline, Latencies};
+use crate::open_loop::{OpenLoop, Search, Sustained};
 use crate::plan::Plan;
-use crate::results::{Cell, Results, Sample, TimeSplit, Variant};
+use crate::results::{Cell, Latency, Results, Sample, TimeSplit, Variant};
 use crate::saturation::{self, Evidence};
 use crate::statistics;
+use crate::target::Target;
+use crate::verdict::CONFIDENCE;
 use crate::workload::{self, SizedBy, Spec};
-use crate::{machine, ratios, recommend};
 
 /// What was measured of one variant under one workload.
 pub(crate) struct Measured {
@@ -22,6 +28,14 @@ pub(crate) struct Measured {
     pub(crate) generator_cpu_s: Option<f64>,
     pub(crate) samples: Vec<Sample>,
     pub(crate) latencies: Latencies,
+    /// Latencies by operation of each sample, in its order.
+    pub(crate) slices: Vec<BTreeMap<&'static str, SliceLatency>>,
+    /// The same of whole requests, in an open loop.
+    pub(crate) requests: Vec<SliceLatency>,
+    /// Searches for the highest rate.
+    pub(crate) searches: Vec<Search>,
+    /// The rate at which the samples were taken after those searches.
+    pub(crate) held_per_s: Option<f64>,
     pub(crate) cpu: CpuTimeline,
     pub(crate) disk_bytes: u64,
     /// How busy the whole machine was during the samples.
@@ -38,10 +52,23 @@ impl Measured {
             generator_cpu_s: None,
             samples: Vec::new(),
             latencies: Latencies::default(),
+            slices: Vec::new(),
+            requests: Vec::new(),
+            searches: Vec::new(),
+            held_per_s: None,
             cpu: CpuTimeline::default(),
             disk_bytes: 0,
             machine: Busy::default(),
         }
+    }
+}
+
+impl Measured {
+    /// Forgets the samples, and keeps what was found by searches.
+    pub(crate) fn clear(&mut self) {
+        let fresh = Self::new(self.variant, self.workload, self.spec.clone(), self.clients);
+        let (searches, generator_cpu_s) = (std::mem::take(&mut self.searches), self.generator_cpu_s);
+        *self = Self { searches, generator_cpu_s, ..fresh };
     }
 }
 
@@ -61,13 +88,11 @@ pub(crate) struct Run<'a> {
 pub(crate) fn results(run: Run) -> Results {
     let Run { plan, variants, mut measured, engine, mut warnings, interrupted, started_at, elapsed_s } = run;
     let variants: Vec<Variant> = variants.iter().map(Variant::from).collect();
-    measured.retain(|cell| !cell.samples.is_empty());
+    measured.retain(|cell| !cell.samples.is_empty() || !cell.searches.is_empty());
     measured.sort_by_key(|cell| (cell.workload, cell.variant));
     let mut cells = cells(plan, &measured);
-    ratios::judge_overheads(&mut cells, plan.margin);
-    let between = ratios::between_ciphers(&variants, &cells, plan.margin);
+    let (between, recommendation) = conclude(plan, &variants, &mut cells);
     warn_of_run(plan, &engine, &cells, interrupted, &mut warnings);
-    let recommendation = recommend::recommend(plan, &variants, &cells);
     Results {
         version: env!("CARGO_PKG_VERSION").into(),
         started_at,
@@ -124,7 +149,7 @@ fn cell(plan: &Plan, measured: &Measured, cores: usize) -> Cell {
         samples,
         clients: measured.clients,
         cores,
-        target: plan.target,
+        target: plan.target.and_then(Target::rate).or(measured.held_per_s),
         generator_share,
         machine_share: measured.machine.share(),
     };
@@ -134,7 +159,7 @@ fn cell(plan: &Plan, measured: &Measured, cores: usize) -> Cell {
         unit: spec.unit,
         clients: measured.clients,
         throughput: statistics::median(&rates),
-        latency: measured.latencies.response(),
+        latency: with_intervals(measured),
         service: measured.latencies.service(),
         cpu: measured.cpu.seconds(),
         time: TimeSplit {
@@ -148,8 +173,34 @@ fn cell(plan: &Plan, measured: &Measured, cores: usize) -> Cell {
         generator_share,
         saturation: saturation::judge(&evidence),
         overhead: None,
+        open_loop: plan.target.map(|_| open_loop(measured)),
         samples: samples.clone(),
     }
+}
+
+/// Latency by operation over all slices, with what each percentile can be trusted to.
+fn with_intervals(measured: &Measured) -> BTreeMap<String, Latency> {
+    const SHARES: [f64; 4] = [0.5, 0.95, 0.99, 0.999];
+    let mut latencies = measured.latencies.response();
+    let none = SliceLatency::default();
+    for (operation, latency) in &mut latencies {
+        let slices: Vec<&SliceLatency> =
+            measured.slices.iter().map(|slice| slice.get(operation.as_str()).unwrap_or(&none)).collect();
+        let interval = |share: f64| {
+            let (low_us, high_us) = Quantile::new(&slices, share)?.estimate()?.interval(CONFIDENCE);
+            Some((share, low_us, high_us))
+        };
+        latency.intervals = SHARES.into_iter().filter_map(interval).collect();
+    }
+    latencies
+}
+
+fn open_loop(measured: &Measured) -> OpenLoop {
+    let Measured { requests, searches, held_per_s, .. } = measured;
+    let mut recorded = OpenLoop { slices: requests.clone(), searches: searches.clone(), ..OpenLoop::default() };
+    recorded.sustained =
+        held_per_s.map(|held_per_s| Sustained { held_per_s: Some(held_per_s), ..Sustained::default() });
+    recorded
 }
 
 fn warn_of_run(plan: &Plan, engine: &EngineFacts, cells: &[Cell], interrupted: bool, warnings: &mut Vec<String>) {

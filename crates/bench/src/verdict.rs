@@ -29,7 +29,74 @@ pub const BOUND_MAX: f64 = 0.10;
 /// Half width of an interval, as a share, from which its ends are shown instead of `±`.
 const WIDE: f64 = 0.05;
 
-/// The verdict on a ratio of throughputs.
+/// What a ratio is of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Quantity {
+    /// Work in a time: less of it is a cost.
+    Throughput,
+    /// A percentile of latencies: a longer one is a cost. It depends on few requests, and near saturation it grows much
+    /// more than the work that causes it, so every threshold is [`Quantity::scale`] times that for throughputs.
+    Latency,
+}
+
+impl Quantity {
+    /// By how much its thresholds (margin, layout, largest bound, wide interval) exceed those for throughputs.
+    #[must_use]
+    pub fn scale(self) -> f64 {
+        match self {
+            Self::Throughput => 1.0,
+            Self::Latency => 5.0,
+        }
+    }
+
+    /// Whether a ratio is on the side of a cost.
+    fn is_worse(self, ratio: f64) -> bool {
+        match self {
+            Self::Throughput => ratio < 1.0,
+            Self::Latency => ratio > 1.0,
+        }
+    }
+
+    /// An interval of ratios in words, such as `between 3.0 % slower and 8.1 % faster`.
+    #[must_use]
+    pub fn between(self, low: f64, high: f64) -> String {
+        let (below, above) = match self {
+            Self::Throughput => ("slower", "faster"),
+            Self::Latency => ("shorter", "longer"),
+        };
+        let percent = |ratio: f64| one_place(ratio - 1.0);
+        match (low < 1.0, high < 1.0) {
+            (true, true) => format!("between {} and {} % {below}", percent(high), percent(low)),
+            (false, false) => format!("between {} and {} % {above}", percent(low), percent(high)),
+            _ => format!("between {} % {below} and {} % {above}", percent(low), percent(high)),
+        }
+    }
+
+    /// A difference that is claimed, in words: `costs 4.0 % ± 1.5`, `12.0 % ± 4.0 longer`.
+    fn claim(self, estimate: &Estimate, (low, high): (f64, f64)) -> String {
+        let ratio = estimate.ratio();
+        let half = (high - low) / 2.0;
+        let (least, most) = if ratio < 1.0 { (1.0 - high, 1.0 - low) } else { (low - 1.0, high - 1.0) };
+        let amount = match half <= WIDE * self.scale() {
+            true => format!("{} % ± {}", one_place(1.0 - ratio), one_place(half)),
+            false => format!("between {} and {} %", one_place(least), one_place(most)),
+        };
+        match (self, self.is_worse(ratio)) {
+            (Self::Throughput, true) if ratio < 0.5 => {
+                format!("costs {amount}, takes {:.1} times as long", 1.0 / ratio)
+            }
+            (Self::Throughput, true) => format!("costs {amount}"),
+            (Self::Throughput, false) => format!("gains {amount}"),
+            (Self::Latency, true) if ratio > 2.0 => {
+                format!("{ratio:.1} times as long (between {low:.1} and {high:.1} times)")
+            }
+            (Self::Latency, true) => format!("{amount} longer"),
+            (Self::Latency, false) => format!("{amount} shorter"),
+        }
+    }
+}
+
+/// The verdict on a ratio.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
@@ -77,24 +144,32 @@ pub struct Judgement {
     pub words: String,
 }
 
+/// Judges all ratios of throughputs of one family together, as [`judge_as`] does.
+#[must_use]
+pub fn judge(estimates: &[Option<Estimate>], margin: f64) -> Vec<Judgement> {
+    judge_as(Quantity::Throughput, estimates, margin)
+}
+
 /// Judges all ratios of one family together.
 ///
+/// - `quantity`: what they are ratios of; its scale s multiplies the thresholds
 /// - `estimates`: one for each question, `None` where there are too few pairs
-/// - `margin`: the share within which a ratio counts as no difference, such as 0.02
+/// - `margin`: the share within which two throughputs count as no difference, such as 0.02
 ///
 /// A ratio gets the first verdict that holds:
 ///
-/// - `NoDifference`: its 95 % interval lies within `1 - margin` to `1 + margin`
-/// - `Costs`, `Gains`: it is beyond [`LAYOUT`], even after Holm's correction for the number of ratios
-/// - `AtMost`: its interval ends above `1 - BOUND_MAX`, so a larger cost is ruled out
+/// - `NoDifference`: its 95 % interval lies within `1 - s margin` to `1 + s margin`
+/// - `Costs`, `Gains`: it is beyond s times [`LAYOUT`], even after Holm's correction for the number of ratios
+/// - `AtMost`: its interval ends before s times [`BOUND_MAX`] on the side of a cost, so a larger one is ruled out
 /// - `CannotConclude`
 #[must_use]
-pub fn judge(estimates: &[Option<Estimate>], margin: f64) -> Vec<Judgement> {
-    let single: Vec<f64> = estimates.iter().flatten().map(|estimate| estimate.p_beyond(LAYOUT)).collect();
+pub fn judge_as(quantity: Quantity, estimates: &[Option<Estimate>], margin: f64) -> Vec<Judgement> {
+    let layout = quantity.scale() * LAYOUT;
+    let single: Vec<f64> = estimates.iter().flatten().map(|estimate| estimate.p_beyond(layout)).collect();
     let questions = single.len();
     let mut together = holm(&single).into_iter();
     let judged = estimates.iter().map(|estimate| match estimate {
-        Some(estimate) => judge_one(estimate, together.next().expect("one for each"), questions, margin),
+        Some(estimate) => judge_one(quantity, estimate, together.next().expect("one for each"), questions, margin),
         None => Judgement {
             verdict: Verdict::CannotConclude,
             words: format!("cannot conclude (fewer than {FEWEST_PAIRS} pairs of slices; more rounds would help)"),
@@ -103,9 +178,11 @@ pub fn judge(estimates: &[Option<Estimate>], margin: f64) -> Vec<Judgement> {
     judged.collect()
 }
 
-fn judge_one(estimate: &Estimate, together: f64, questions: usize, margin: f64) -> Judgement {
+fn judge_one(quantity: Quantity, estimate: &Estimate, together: f64, questions: usize, margin: f64) -> Judgement {
     let (low, high) = estimate.interval(CONFIDENCE);
-    let range = between(low, high);
+    let range = quantity.between(low, high);
+    let scale = quantity.scale();
+    let margin = scale * margin;
     if low >= 1.0 - margin && high <= 1.0 + margin {
         let words = if low <= 1.0 && high >= 1.0 {
             format!("no difference (± {} %)", one_place(f64::max(1.0 - low, high - 1.0)))
@@ -115,32 +192,30 @@ fn judge_one(estimate: &Estimate, together: f64, questions: usize, margin: f64) 
         return Judgement { verdict: Verdict::NoDifference, words };
     }
     if together < 1.0 - CONFIDENCE {
-        let ratio = estimate.ratio();
-        let (verdict, word) = if ratio < 1.0 { (Verdict::Costs, "costs") } else { (Verdict::Gains, "gains") };
-        let half = (high - low) / 2.0;
-        let mut words = if half <= WIDE {
-            format!("{word} {} % ± {}", one_place(1.0 - ratio), one_place(half))
-        } else {
-            let (least, most) = if ratio < 1.0 { (1.0 - high, 1.0 - low) } else { (low - 1.0, high - 1.0) };
-            format!("{word} between {} and {} %", one_place(least), one_place(most))
-        };
-        if ratio < 0.5 {
-            words.push_str(&format!(", takes {:.1} times as long", 1.0 / ratio));
-        }
-        return Judgement { verdict, words };
+        let verdict = if quantity.is_worse(estimate.ratio()) { Verdict::Costs } else { Verdict::Gains };
+        return Judgement { verdict, words: quantity.claim(estimate, (low, high)) };
     }
     // outside of the layout's share when asked alone, and not among so many questions
-    let is_lone = estimate.p_beyond(LAYOUT) < 1.0 - CONFIDENCE;
+    let is_lone = estimate.p_beyond(scale * LAYOUT) < 1.0 - CONFIDENCE;
     let chance = if is_lone { format!("; one such among {questions} ratios can be chance") } else { String::new() };
-    if low >= 1.0 {
-        return Judgement { verdict: Verdict::AtMost, words: format!("costs nothing ({range}{chance})") };
+    let worst = match quantity {
+        Quantity::Throughput => low,
+        Quantity::Latency => high,
+    };
+    let bound = match (quantity, quantity.is_worse(worst)) {
+        (Quantity::Throughput, false) => Some(format!("costs nothing ({range}{chance})")),
+        (Quantity::Latency, false) => Some(format!("no longer ({range}{chance})")),
+        (_, true) if (worst - 1.0).abs() > scale * BOUND_MAX => None,
+        (Quantity::Throughput, true) => Some(format!("costs at most {} % ({range}{chance})", one_place(1.0 - low))),
+        (Quantity::Latency, true) => Some(format!("at most {} % longer ({range}{chance})", one_place(high - 1.0))),
+    };
+    match bound {
+        Some(words) => Judgement { verdict: Verdict::AtMost, words },
+        None => {
+            let words = format!("cannot conclude ({range}{chance}; more rounds would help)");
+            Judgement { verdict: Verdict::CannotConclude, words }
+        }
     }
-    if low >= 1.0 - BOUND_MAX {
-        let words = format!("costs at most {} % ({range}{chance})", one_place(1.0 - low));
-        return Judgement { verdict: Verdict::AtMost, words };
-    }
-    let words = format!("cannot conclude ({range}{chance}; more rounds would help)");
-    Judgement { verdict: Verdict::CannotConclude, words }
 }
 
 /// What a ratio of CPU seconds means for the machine that pays for them.
@@ -170,15 +245,10 @@ fn one_place(share: f64) -> String {
     format!("{:.1}", share.abs() * 100.0)
 }
 
-/// An interval of ratios in words, such as `between 3.0 % slower and 8.1 % faster`.
+/// An interval of ratios of throughputs in words, such as `between 3.0 % slower and 8.1 % faster`.
 #[must_use]
 pub fn between(low: f64, high: f64) -> String {
-    let percent = |ratio: f64| one_place(ratio - 1.0);
-    match (low < 1.0, high < 1.0) {
-        (true, true) => format!("between {} and {} % slower", percent(high), percent(low)),
-        (false, false) => format!("between {} and {} % faster", percent(low), percent(high)),
-        _ => format!("between {} % slower and {} % faster", percent(low), percent(high)),
-    }
+    Quantity::Throughput.between(low, high)
 }
 
 #[cfg(test)]

@@ -11,6 +11,7 @@ use sealstone_bench::groups;
 use sealstone_bench::merge::{self, MergeError};
 use sealstone_bench::report::{self, Options, ReportError, figures, summary};
 use sealstone_bench::results::{Comparison, Results};
+use sealstone_bench::target::Target;
 use unicode_width::UnicodeWidthStr;
 
 /// Every shape of results, by name.
@@ -509,7 +510,7 @@ fn what_affects_trust_is_reported() {
 #[test]
 fn a_target_rate_shows_both_clocks() {
     let mut results = fixtures::ordinary();
-    results.plan.target = Some(5000.0);
+    results.plan.target = Some(Target::Rate(5000.0));
     for cell in &mut results.cells {
         cell.service = cell.latency.clone();
     }

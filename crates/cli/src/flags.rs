@@ -19,6 +19,7 @@ use sealstone_bench::count::parse_count;
 use sealstone_bench::percent::parse_percent;
 use sealstone_bench::plan::{Plan, Policy};
 use sealstone_bench::size::parse_bytes;
+use sealstone_bench::target::{Limit, Target};
 use sealstone_bench::workload::Delimiter;
 use sealstone_cipher::speed::Work;
 use sealstone_stores::table;
@@ -61,6 +62,10 @@ Examples:
   sealstone compare --threads 1,8,32 --records 10k,1M --workloads a,c
       the same with few to many clients, on little to much data: a chart with a
       line for each cipher
+  sealstone compare --target 2000
+      requests due at 2000 a second: p50, p99 and CPU time at that rate
+  sealstone compare --target max --p99 10ms --workloads a,b
+      the highest rate at which 99 of 100 requests take at most 10 ms
   sealstone compare --policy kcmvp --ciphers none,aria-256
       recommend only what the Korean validation list allows
   sealstone compare --baseline old/results.json --fail-if 5%
@@ -248,9 +253,12 @@ pub(crate) struct PlanFlags {
     /// Cache of the store [default: sized to the data]
     #[arg(long, value_name = "SIZE", value_parser = parse_bytes)]
     pub(crate) cache: Option<u64>,
-    /// Operations a second (open loop) [default: as fast as possible]
+    /// Operations a second (open loop), or `max`: the most that --p99 allows [default: as fast as possible]
     #[arg(long, value_name = "RATE")]
-    pub(crate) target: Option<f64>,
+    pub(crate) target: Option<Target>,
+    /// With --target max: what 99 of 100 requests must not exceed, such as 10ms
+    #[arg(long, value_name = "LATENCY")]
+    pub(crate) p99: Option<Limit>,
     /// Seed of every random draw
     #[arg(long, value_name = "N", value_parser = parse_count)]
     pub(crate) seed: Option<u64>,

@@ -1,6 +1,7 @@
 //! From flags to a plan: the defaults of the store, then the TOML file, then the flags.
 
 use sealstone_bench::plan::{Plan, PlanError};
+use sealstone_bench::workload::{Unit, workload};
 use sealstone_stores::table::store;
 
 use crate::flags::CompareFlags;
@@ -16,11 +17,16 @@ pub(crate) fn plan(flags: &CompareFlags) -> Result<Plan, PlanError> {
     };
     let named = flags.plan.store.as_ref().unwrap_or(&named);
     let usual = usual(named);
+    let usual_workloads = usual.workloads.clone();
     let mut plan = match &flags.config {
         Some(path) => Plan::read_over(path, &usual)?,
         None => usual,
     };
     apply(flags, &mut plan);
+    // named by nobody, a batch is left out where it has no place
+    if plan.target.is_some() && plan.workloads == usual_workloads {
+        plan.workloads.retain(|name| workload(name).is_ok_and(|spec| spec.unit == Unit::Operations));
+    }
     for (store, settings) in &flags.stores.0 {
         plan.stores.entry(store.clone()).or_default().extend(settings.clone());
     }
@@ -73,6 +79,7 @@ fn apply(flags: &CompareFlags, plan: &mut Plan) {
     set(&flags.slice_ms, &mut plan.slice_ms);
     set_optional(&flags.cache, &mut plan.cache);
     set_optional(&flags.target, &mut plan.target);
+    set_optional(&flags.p99, &mut plan.p99);
     set(&flags.seed, &mut plan.seed);
     set(&flags.out, &mut plan.out);
     set_optional(&flags.keep, &mut plan.keep);
@@ -118,6 +125,7 @@ mod tests {
         ("slice-ms", "77"),
         ("cache", "64MiB"),
         ("target", "5.5"),
+        ("p99", "7ms"),
         ("seed", "42"),
         ("out", "elsewhere"),
         ("keep", "kept"),
@@ -174,6 +182,16 @@ mod tests {
             seen += 1;
         }
         assert!(seen >= VALUES.len(), "{seen} flags");
+    }
+
+    #[test]
+    fn an_open_loop_leaves_out_the_batches_unless_they_are_named() {
+        let open = plan(&compare(&["--target", "2000"])).unwrap();
+        assert_eq!(open.workloads, ["a", "b", "c", "e", "oltp"]);
+        open.check().unwrap();
+        let named = plan(&compare(&["--target", "2000", "--workloads", "a,batch-scan"])).unwrap();
+        let error = named.check().unwrap_err().to_string();
+        assert!(error.starts_with("workloads is batch-scan: with --target, requests are due at a rate"), "{error}");
     }
 
     #[test]

@@ -112,9 +112,33 @@ fn absurd_settings_say_why() {
             "nan",
             "target is NaN: operations a second must be a number above 0; leave it out to run as fast as possible",
         ),
+        (
+            "--target",
+            "0",
+            "target is 0: operations a second must be a number above 0; leave it out to run as fast as possible",
+        ),
+        ("--target", "max", "target is max: it needs the latency to stay under, such as --p99 10ms"),
+        (
+            "--p99",
+            "10ms",
+            "p99 is 10ms: a limit is for finding the highest rate under it: add --target max, or leave it out",
+        ),
         ("--workloads", "a,a", "workloads is a: it is listed twice; for more of it, raise rounds or pairs"),
     ] {
         fails(dir.path(), &["compare", flag, value], &format!("sealstone: {want}\n"));
+    }
+    for (flags, want) in [
+        (&["--target", "max", "--p99", "0"][..], "p99 is 0s: a limit on latency lies between 1us and 1m"),
+        (
+            &["--target", "100", "--p99", "1ms"],
+            "p99 is 1ms: a limit is for finding the highest rate under it: add --target max, or leave it out",
+        ),
+        (
+            &["--target", "100", "--workloads", "a,batch-load"],
+            "workloads is batch-load: with --target, requests are due at a rate, and a batch has none: leave it out",
+        ),
+    ] {
+        fails(dir.path(), &[&["compare"], flags].concat(), &format!("sealstone: {want}\n"));
     }
     let count = "expected a whole number below 2^64 such as 5000, 1_000_000, 100k or 5M";
     for (flag, value, want) in [
@@ -124,7 +148,12 @@ fn absurd_settings_say_why() {
         ("--seed <N>", "x", count),
         ("--threads <LIST>", "1.5", count),
         ("--bytes <SIZE>", "lots", "\"lots\" is not a size; write bytes, or a number with kB, MB, GB, KiB, MiB, GiB"),
-        ("--target <RATE>", "fast", "invalid float literal"),
+        (
+            "--target <RATE>",
+            "fast",
+            "\"fast\" is not a rate; write operations a second, such as 2000, or max with --p99 10ms",
+        ),
+        ("--p99 <LATENCY>", "10", "\"10\" is not a duration; write a number with a unit, such as 10ms, 500us or 1s"),
     ] {
         let name = flag.split(' ').next().unwrap();
         let want =
@@ -184,7 +213,7 @@ fn a_settings_file_is_wrong_with_its_line() {
         (
             "recods = 5\n",
             "plan.toml:1: unknown setting \"recods\"; did you mean records?\n  settings: accel, against, baseline, \
-             bytes, cache, ciphers, delimiter, fail-if, keep, key, margin, nodes, operations, out, pairs, \
+             bytes, cache, ciphers, delimiter, fail-if, keep, key, margin, nodes, operations, out, p99, pairs, \
              passphrase-file, \
              policy, records, records-from, rounds, seed, \
              slice-ms, \

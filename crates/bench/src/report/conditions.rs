@@ -5,6 +5,7 @@ use serde::Serialize;
 
 use super::figures;
 use super::index::Run;
+use crate::target::Target;
 
 /// A name and what it is.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -40,9 +41,13 @@ pub(super) fn conditions(run: &Run) -> Vec<Fact> {
     if let Some(sync) = set(&["sync", "write concern"]) {
         facts.push(fact("Sync", sync));
     }
-    let rate = plan.target.map_or("as fast as possible".into(), |rate| {
-        format!("{} operations a second, whether or not the store keeps up", figures::digits(rate))
-    });
+    let rate = match plan.target {
+        None => "as fast as possible".into(),
+        Some(Target::Rate(rate)) => {
+            format!("{} operations a second, whether or not the store keeps up", figures::digits(rate))
+        }
+        Some(Target::Max) => "as many operations a second as keep the limit on latency".into(),
+    };
     facts.push(fact("Load", format!("{}, {rate}", figures::counted(point.clients, "client"))));
     let slices = run.results.cells.iter().map(|cell| cell.samples.len()).max().unwrap_or(0);
     facts.push(fact(

@@ -1,6 +1,7 @@
 //! Figures as a person reads them: `12.3 k ops/s`, `1.20 GB/s`, `−4.0 % ± 1.5`. Formatting only, no statistics.
 
 pub use crate::count::{count, counted};
+use crate::open_loop::{Percentile, Ratio};
 use crate::results::Overhead;
 use crate::workload::Unit;
 
@@ -94,6 +95,39 @@ pub fn micros(value_us: f64) -> String {
         size if size >= 1.0 || size == 0.0 => format!("{} µs", digits(value_us)),
         _ => format!("{} ns", digits(value_us * 1e3)),
     }
+}
+
+/// A difference of times in microseconds, with its sign: `+12.3 µs`, `−1.23 ms`.
+pub fn signed_micros(value_us: f64) -> String {
+    let sign = if value_us > 0.0 { "+" } else { "" };
+    format!("{sign}{}", micros(value_us))
+}
+
+/// A percentile with its 95 % interval: `1.31 ms (1.25–1.40)`; the unit is that of the percentile.
+pub fn latency_interval(percentile: &Percentile) -> String {
+    micros_interval(percentile.us, percentile.low_us, percentile.high_us)
+}
+
+/// A time in microseconds with the ends of its interval.
+pub fn micros_interval(us: f64, low_us: f64, high_us: f64) -> String {
+    let text = micros(us);
+    let [low, high] = [low_us, high_us].map(micros);
+    let unit = |text: &str| text.split_once(' ').map_or(String::new(), |(_, unit)| unit.to_owned());
+    // a unit that all three share is written once
+    if unit(&low) == unit(&text) && unit(&high) == unit(&text) {
+        let number = |text: String| text.split(' ').next().unwrap_or_default().to_owned();
+        return format!("{text} ({}–{})", number(low), number(high));
+    }
+    format!("{text} ({low}–{high})")
+}
+
+/// A ratio with half of its interval, as the change it makes: `+12 % ± 4`.
+pub fn ratio(ratio: &Ratio) -> String {
+    let places = |percent: f64| usize::from(percent.abs() < 9.95);
+    let percent = (ratio.ratio - 1.0) * 100.0;
+    let half = (ratio.high - ratio.low) * 50.0;
+    let sign = if percent < 0.0 { MINUS } else { '+' };
+    format!("{sign}{:.*} % ± {half:.*}", places(percent), percent.abs(), places(half))
 }
 
 /// A time given in seconds: `4.56 s`, `2 min 03 s`, `1 h 02 min`.

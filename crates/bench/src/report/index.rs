@@ -2,8 +2,10 @@
 //! charts, the tables and the terminal summary.
 
 use super::canvas::Ink;
+use crate::at_rate::at_rate;
 use crate::merge;
 use crate::results::{Cell, Results, Variant};
+use crate::sustained::sustained;
 
 /// One run, ready to be shown.
 pub(super) struct Run<'a> {
@@ -55,6 +57,17 @@ impl<'a> Run<'a> {
         };
         let inks = (0..results.variants.len()).map(series).collect();
         Self { results, label, workloads, baseline, inks }
+    }
+
+    /// The fixed rate at which it was judged, in operations a second, if there was one.
+    pub(super) fn rate(&self) -> Option<f64> {
+        self.results.cells.iter().find_map(at_rate).map(|at_rate| at_rate.target_per_s)
+    }
+
+    /// The limit on the 99th percentile, where the highest rate under it was searched for.
+    pub(super) fn limit(&self) -> Option<String> {
+        let is_searched = self.results.cells.iter().any(|cell| sustained(cell).is_some());
+        self.results.plan.p99.filter(|_| is_searched).map(|limit| limit.to_string())
     }
 
     /// Whether the store reported the time it spent in file operations and the cipher: a server does not.

@@ -1,8 +1,9 @@
 //! The answer as Markdown, for tickets, pull requests and wikis. Not here: charts, which the HTML report has.
 
-use super::figures;
 use super::index::Run;
+use super::{figures, open_loop, tables};
 use crate::results::Results;
+use crate::sustained::sustained;
 
 /// The answer, a table of every variant and workload, and what must be known to trust it. Ends with a newline.
 ///
@@ -24,10 +25,21 @@ pub fn markdown(results: &Results, title: Option<&str>) -> String {
     let mut heads = vec!["workload".to_owned()];
     heads.extend(run.baseline.iter().chain(&sealed).map(|at| escaped(&results.variants[*at].label)));
     text.push_str(&format!("| {} |\n|{}\n", heads.join(" | "), "---|".repeat(heads.len())));
-    for workload in &run.workloads {
+    let is_rate = run.rate().is_some();
+    if is_rate {
+        let order: Vec<usize> = run.baseline.iter().copied().chain(sealed.iter().copied()).collect();
+        for row in open_loop::markdown_rows(&run, &order) {
+            let row: Vec<String> = row.iter().map(|entry| escaped(entry)).collect();
+            text.push_str(&format!("| {} |\n", row.join(" | ")));
+        }
+    }
+    for workload in run.workloads.iter().filter(|_| !is_rate) {
         let mut row = vec![escaped(workload)];
         if let Some(baseline) = run.baseline {
-            row.push(run.cell(workload, baseline).map_or("–".into(), |cell| figures::rate(cell.throughput, cell.unit)));
+            row.push(run.cell(workload, baseline).map_or("–".into(), |cell| {
+                let rate = sustained(cell).map_or(Some(cell.throughput), |found| found.rate_per_s);
+                rate.map_or("–".into(), |per_s| figures::rate(per_s, cell.unit))
+            }));
         }
         row.extend(sealed.iter().map(|at| match run.cell(workload, *at).and_then(|cell| cell.overhead.as_ref()) {
             Some(overhead) => escaped(&overhead.words),
@@ -43,7 +55,10 @@ pub fn markdown(results: &Results, title: Option<&str>) -> String {
         escaped(&results.version),
         figures::moment(&results.started_at)
     ));
-    let notes = recommendation.open_questions.iter().chain(&recommendation.warnings).chain(&results.warnings);
+    // only these tables show medians
+    let gaps = if is_rate { tables::median_gaps(&run) } else { Vec::new() };
+    let notes = gaps.iter().chain(&recommendation.open_questions);
+    let notes = notes.chain(&recommendation.warnings).chain(&results.warnings);
     let notes: Vec<String> = notes.map(|note| format!("- {}\n", escaped(note))).collect();
     if !notes.is_empty() {
         text.push_str(&format!("\n{}", notes.concat()));

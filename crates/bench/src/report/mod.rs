@@ -12,6 +12,7 @@ pub mod figures;
 mod footnotes;
 mod index;
 mod markdown;
+mod open_loop;
 mod options;
 mod page;
 mod percentiles;

@@ -6,12 +6,14 @@ use super::canvas;
 use super::charts::{self, Chart, Interval, Intervals};
 use super::conditions::{Fact, conditions, fact};
 use super::index::{self, Run};
+use super::open_loop;
 use super::options::Options;
 use super::tables::{self, Table};
 use super::{figures, percentiles, sweep};
 use crate::merge;
 use crate::plan::{Plan, Policy};
 use crate::results::{Cell, Results};
+use crate::target::Target;
 use crate::verdict::Verdict;
 
 /// The whole page.
@@ -309,6 +311,8 @@ fn cost_of_each(runs: &[Run]) -> Vec<Intervals> {
 fn section(number: usize, run: &Run) -> Section {
     let results = run.results;
     let recommendation = &results.recommendation;
+    // the throughput is what was set, or what the search left it at
+    let is_open = results.plan.target.is_some();
     Section {
         id: format!("run-{}", number + 1),
         label: run.label.clone(),
@@ -318,14 +322,15 @@ fn section(number: usize, run: &Run) -> Section {
         answer: recommendation.answer.clone(),
         meaning: recommendation.meaning.clone(),
         conditions: conditions(run),
-        cost: tables::cost(run),
+        cost: open_loop::at_rate_table(run).unwrap_or_else(|| tables::cost(run)),
         reasons: reasons(run),
         open_questions: recommendation.open_questions.clone(),
         limits: recommendation.warnings.clone(),
         warnings: warnings(results),
         charts: all_charts(run),
         tables: [
-            vec![tables::throughput(run)],
+            open_loop::sustained_table(run).into_iter().collect(),
+            if is_open { Vec::new() } else { vec![tables::throughput(run)] },
             tables::between(run).into_iter().collect(),
             tables::latency(run),
             vec![tables::cpu(run)],
@@ -382,7 +387,9 @@ pub(super) fn interrupted(run: &Run) -> String {
         figures::seconds(results.elapsed_s)
     );
     match results.plan.rounds {
-        planned if fewest < planned => text += &format!(", but rests on as few as {fewest} of {planned} rounds."),
+        planned if fewest < planned && results.plan.target != Some(Target::Max) => {
+            text += &format!(", but rests on as few as {fewest} of {planned} rounds.")
+        }
         _ => text += ".",
     }
     if !missing.is_empty() {
@@ -429,21 +436,29 @@ impl Charts {
 }
 
 fn all_charts(run: &Run) -> Vec<Charts> {
-    let latency_note = match run.results.plan.target {
-        None => "Figure at the right: 99th percentile.".into(),
-        Some(rate) => format!(
-            "Figure at the right: 99th percentile. Counted from the moment an operation was due, at {} operations a \
-             second.",
+    let mut latency_note = String::from("Figure at the right: 99th percentile.");
+    if let Some(Target::Rate(rate)) = run.results.plan.target {
+        latency_note.push_str(&format!(
+            " Counted from the moment an operation was due, at {} operations a second.",
             figures::digits(rate)
-        ),
-    };
+        ));
+    } else if let Some(limit) = run.limit() {
+        latency_note.push_str(&format!(
+            " Counted from the moment an operation was due, each variant held at a rate with a p99 of at most {limit}."
+        ));
+    }
+    for gap in tables::median_gaps(run) {
+        latency_note.push_str(&format!(" {gap}"));
+    }
+    // at a fixed rate the throughput is what was set
+    let is_rate = run.rate().is_some();
     let mut all = vec![
-        Charts::new("cost", "Cost", COST_NOTE, charts::cost(run)),
+        Charts::new("cost", "Cost", COST_NOTE, if is_rate { Vec::new() } else { charts::cost(run) }),
         Charts::new(
             "between",
             "Cipher against cipher",
             "Throughput of one cipher against another, measured in alternation with it: left of 0 is slower.",
-            charts::between(run),
+            if is_rate { Vec::new() } else { charts::between(run) },
         ),
         Charts {
             legend: [("●", "median"), ("◆", "95 %"), ("■", "99 %"), ("▲", "99.9 % of operations were as fast")]

@@ -5,8 +5,9 @@ use unicode_width::UnicodeWidthStr;
 
 use super::canvas::shorten;
 use super::index::Run;
-use super::{figures, page, tables};
+use super::{figures, open_loop, page, tables};
 use crate::results::{Against, Cell, Results};
+use crate::sustained::sustained;
 use crate::verdict::Verdict;
 
 /// Lines that the table may take before it is written more tersely.
@@ -43,7 +44,10 @@ pub fn screen(results: &Results, width: usize, colour: bool) -> String {
     lines.extend(paper.table(&run));
     lines.push(String::new());
     lines.extend(paper.wrapped("", &setting(results), Style::new().dimmed()));
+    // no other table of the screen has medians of latencies
+    let gaps = if run.rate().is_some() { tables::median_gaps(&run) } else { Vec::new() };
     for (title, entries) in [
+        ("note: ", gaps.as_slice()),
         ("could not conclude: ", recommendation.open_questions.as_slice()),
         ("limit: ", recommendation.warnings.as_slice()),
         ("warning: ", page::warnings(results).as_slice()),
@@ -72,10 +76,11 @@ pub fn against(one: &Against) -> String {
 fn setting(results: &Results) -> String {
     let slices = results.cells.iter().map(|cell| cell.samples.len()).max().unwrap_or(0);
     format!(
-        "{} {} on {}; medians of {} in {}; {} records",
+        "{} {} on {}; {}{} in {}; {} records",
         results.engine.name,
         results.engine.version,
         results.machine.label,
+        if results.plan.target.is_some() { "" } else { "medians of " },
         figures::counted(slices, "slice"),
         figures::counted(results.plan.rounds, "round"),
         figures::count(results.plan.point().records)
@@ -146,7 +151,8 @@ impl Paper {
     fn table(&self, run: &Run) -> Vec<String> {
         let order: Vec<usize> = tables::ranked(run).into_iter().map(|(number, _)| number).collect();
         let label_columns = LABEL_COLUMNS.min((self.width - 2) / 2);
-        let names: Column = row_names(run, label_columns);
+        let rate = run.rate();
+        let names: Column = row_names(run, label_columns, rate.is_some());
         let rows = names.len();
         let layout = |terse: bool| {
             let columns: Vec<Column> =
@@ -174,7 +180,8 @@ impl Paper {
         if left_out > 0 {
             text.push(format!("{left_out} more variants in the report"));
         }
-        text.extend(self.wrapped("", &key(run, terse), Style::new().dimmed()));
+        let key = rate.map_or_else(|| key(run, terse), |rate| open_loop::key(run.results, rate));
+        text.extend(self.wrapped("", &key, Style::new().dimmed()));
         text
     }
 
@@ -221,9 +228,14 @@ fn column_width(column: &Column) -> usize {
 }
 
 /// The first column: what the rows are.
-fn row_names(run: &Run, label_columns: usize) -> Column {
+fn row_names(run: &Run, label_columns: usize, is_rate: bool) -> Column {
     let head = Style::new().bold();
     let mut names = vec![Styled { text: "workload".into(), style: head }, plain("backend")];
+    if is_rate {
+        let of = |workload: &&str| open_loop::row_names(&name(workload, label_columns)).map(plain);
+        names.extend(run.workloads.iter().flat_map(of));
+        return names;
+    }
     names.extend(run.workloads.iter().map(|workload| plain(name(workload, label_columns))));
     if !run.results.recommendation.ranking.is_empty() {
         names.push(plain("all workloads"));
@@ -238,6 +250,15 @@ fn column(run: &Run, number: usize, label_columns: usize, terse: bool) -> Column
         Styled { text: name(&variant.label, label_columns), style: Style::new().bold() },
         plain(name(variant.backend().unwrap_or("–"), label_columns)),
     ];
+    if run.rate().is_some() {
+        let missing = || std::array::from_fn(|_| ("–".to_owned(), None));
+        for workload in &run.workloads {
+            let entries = run.cell(workload, number).map_or_else(missing, open_loop::entries);
+            column
+                .extend(entries.map(|(text, verdict)| Styled { text, style: verdict.map_or_else(Style::new, style) }));
+        }
+        return column;
+    }
     column.extend(
         run.workloads.iter().map(|workload| run.cell(workload, number).map_or(plain("–"), |cell| entry(cell, terse))),
     );
@@ -249,22 +270,34 @@ fn column(run: &Run, number: usize, label_columns: usize, terse: bool) -> Column
     column
 }
 
-/// A cell's overhead, or its throughput if it is the baseline.
+/// The style of a verdict.
+fn style(verdict: Verdict) -> Style {
+    match verdict {
+        Verdict::NoDifference | Verdict::Gains => AnsiColor::Green.on_default(),
+        Verdict::Costs => AnsiColor::Yellow.on_default(),
+        Verdict::AtMost => Style::new(),
+        Verdict::CannotConclude => Style::new().italic(),
+    }
+}
+
+/// A cell's overhead, or if it is the baseline its throughput, or the rate that it sustains.
 fn entry(cell: &Cell, terse: bool) -> Styled {
-    let Some(overhead) = &cell.overhead else { return plain(figures::rate(cell.throughput, cell.unit)) };
-    let (text, style) = match overhead.verdict {
-        Verdict::NoDifference => {
-            (String::from(if terse { "=" } else { "no difference" }), AnsiColor::Green.on_default())
-        }
-        Verdict::Costs => (figures::overhead(overhead), AnsiColor::Yellow.on_default()),
-        Verdict::Gains => (figures::overhead(overhead), AnsiColor::Green.on_default()),
-        Verdict::AtMost if terse => (figures::bound(overhead).replace("at most ", "≤"), Style::new()),
-        Verdict::AtMost => (figures::bound(overhead), Style::new()),
-        Verdict::CannotConclude if terse => ("?".into(), Style::new().italic()),
-        Verdict::CannotConclude => {
-            (format!("unclear {}", half_width(&figures::overhead(overhead))), Style::new().italic())
-        }
+    let Some(overhead) = &cell.overhead else {
+        let rate = sustained(cell).map_or(Some(cell.throughput), |found| found.rate_per_s);
+        return plain(rate.map_or("never met".into(), |per_s| figures::rate(per_s, cell.unit)));
     };
+    let text = match overhead.verdict {
+        Verdict::NoDifference => String::from(if terse { "=" } else { "no difference" }),
+        Verdict::Costs | Verdict::Gains => figures::overhead(overhead),
+        Verdict::AtMost if terse => figures::bound(overhead).replace("at most ", "≤"),
+        Verdict::AtMost => figures::bound(overhead),
+        Verdict::CannotConclude if sustained(cell).is_some_and(|found| found.rate_per_s.is_none()) => {
+            "never met".into()
+        }
+        Verdict::CannotConclude if terse => "?".into(),
+        Verdict::CannotConclude => format!("unclear {}", half_width(&figures::overhead(overhead))),
+    };
+    let style = style(overhead.verdict);
     let text = if terse { text.replace(" %", "").replace(' ', "") } else { text };
     Styled { text: if tables::below_saturation(cell) { text + "*" } else { text }, style }
 }
@@ -283,7 +316,11 @@ fn key(run: &Run, terse: bool) -> String {
     if compared().next().is_none() {
         return "throughput; nothing was measured against it".into();
     }
-    let mut text = String::from("throughput in %, ± 95 % confidence interval, against no encryption; minus is slower");
+    let mut text = match run.limit() {
+        Some(limit) => format!("rate sustained with a p99 of at most {limit}, in %"),
+        None => "throughput in %".into(),
+    };
+    text += ", ± 95 % confidence interval, against no encryption; minus is slower";
     if terse && has(Verdict::NoDifference) {
         text += "; = no difference";
     }

@@ -9,8 +9,12 @@ use unicode_width::UnicodeWidthStr;
 use super::canvas::Ink;
 use super::index::{Run, spread};
 use super::{figures, footnotes};
+use crate::at_rate::at_rate;
 use crate::axes::varied;
+use crate::median_gap;
+use crate::open_loop::AtRate;
 use crate::results::{Against, Between, Cell, Latency, Overhead, Ranked, Sample, Variant};
+use crate::sustained::sustained;
 use crate::verdict::Verdict;
 use crate::workload::{self, Unit};
 use crate::{ratios, saturation};
@@ -59,12 +63,19 @@ pub(super) struct Datum {
     again: bool,
 }
 
-fn words(text: impl Into<String>) -> Datum {
+impl Datum {
+    /// With `note` as its second line.
+    pub(super) fn noted(self, note: impl Into<String>) -> Self {
+        Self { note: note.into(), ..self }
+    }
+}
+
+pub(super) fn words(text: impl Into<String>) -> Datum {
     Datum { text: text.into(), class: "words", ..Datum::default() }
 }
 
 /// `text`, which stands for `value`.
-fn figure(text: impl Into<String>, value: f64) -> Datum {
+pub(super) fn figure(text: impl Into<String>, value: f64) -> Datum {
     Datum { class: "figure", sort: value.is_finite().then_some(value), ..words(text) }
 }
 
@@ -89,13 +100,14 @@ fn variant_head(run: &Run, variant: usize) -> Datum {
 }
 
 /// Shown for a cell that the run did not reach.
-fn missing() -> Datum {
+pub(super) fn missing() -> Datum {
     figure("–", f64::NAN)
 }
 
 /// Whether the cell did not use the machine up, so that part of its cost may be hidden by idle time.
 pub(super) fn below_saturation(cell: &Cell) -> bool {
-    saturation::is_below(&cell.saturation)
+    // a rate that was set, or found, is below it on purpose
+    cell.open_loop.is_none() && saturation::is_below(&cell.saturation)
 }
 
 /// What the dagger in `verdict` means, if it occurs.
@@ -117,20 +129,24 @@ pub(super) fn sign_of(verdict: Verdict) -> &'static str {
     }
 }
 
-/// An overhead with its verdict beneath.
-fn verdict(overhead: &Overhead, unsaturated: bool) -> Datum {
-    let class = match overhead.verdict {
+/// `text`, which stands for `value`, with the mark of its verdict.
+pub(super) fn judged(verdict: Verdict, text: String, value: f64) -> Datum {
+    let class = match verdict {
         Verdict::NoDifference => "figure same",
         Verdict::Costs | Verdict::Gains => "figure costs",
         Verdict::AtMost | Verdict::CannotConclude => "figure open",
     };
+    Datum { class, mark: sign_of(verdict), ..figure(text, value) }
+}
+
+/// An overhead with its verdict beneath.
+fn verdict(overhead: &Overhead, unsaturated: bool) -> Datum {
     let word = match overhead.verdict {
         Verdict::AtMost => figures::bound(overhead),
         verdict => verdict.word().to_owned(),
     };
     let note = if unsaturated { format!("{word} †") } else { word };
-    let mark = sign_of(overhead.verdict);
-    Datum { class, note, mark, ..figure(figures::overhead(overhead), overhead.ratio) }
+    Datum { note, ..judged(overhead.verdict, figures::overhead(overhead), overhead.ratio) }
 }
 
 /// Variants in the order of the recommendation, then those it does not speak of; the baseline is left out.
@@ -165,7 +181,12 @@ pub(super) fn cost(run: &Run) -> Table {
         let sealed = order.iter().find_map(|(number, _)| run.cell(workload, *number));
         let mut row = vec![head(*workload)];
         row.extend(run.baseline.iter().map(|_| match run.baseline_cell(workload) {
-            Some(cell) => figure(figures::rate(cell.throughput, cell.unit), cell.throughput),
+            Some(cell) => match sustained(cell) {
+                Some(found) => {
+                    found.rate_per_s.map_or_else(missing, |per_s| figure(figures::rate(per_s, cell.unit), per_s))
+                }
+                None => figure(figures::rate(cell.throughput, cell.unit), cell.throughput),
+            },
             None => missing(),
         }));
         row.extend(order.iter().map(|(number, _)| match run.cell(workload, *number) {
@@ -194,8 +215,9 @@ pub(super) fn cost(run: &Run) -> Table {
     Table {
         title: "Cost by workload".into(),
         note: format!(
-            "Throughput against no encryption with its 95 % confidence interval; minus is slower. All workloads: their \
+            "{} against no encryption with its 95 % confidence interval; minus is slower. All workloads: their \
              geometric mean{left_out}. Through the cipher: bytes for each operation, or for each byte of records.{}",
+            measure(run),
             dagger(&[run])
         ),
         columns,
@@ -222,18 +244,35 @@ pub(super) fn between(run: &Run) -> Option<Table> {
         results.between.iter().partition(|between| between.workload.is_none());
     (!results.between.is_empty()).then(|| Table {
         title: "Cipher against cipher".into(),
-        note:
-            "Throughput of one against that of the other, from slices that ran in alternation; minus is slower. This, \
-               and not the intervals against no encryption, says whether two ciphers differ."
-                .into(),
+        note: format!(
+            "{} of one against that of the other, from slices that ran in alternation; {}. This, and not the intervals \
+             against no encryption, says whether two ciphers differ.",
+            measure(run),
+            if run.rate().is_some() { "plus is longer" } else { "minus is slower" }
+        ),
         columns: columns(["Workload", "Variant", "Against", "#Change", "#95 % interval", "Verdict"]),
         rows: overall.into_iter().chain(by_workload).map(row).collect(),
         ..Table::default()
     })
 }
 
+/// What the ratios of a run are of.
+fn measure(run: &Run) -> &'static str {
+    match (run.rate(), run.limit()) {
+        (Some(_), _) => "p99",
+        (None, Some(_)) => "Rate sustained",
+        (None, None) => "Throughput",
+    }
+}
+
 /// One row for each variant under each workload; `data` returns what follows the variant's name.
-fn by_workload(run: &Run, title: &str, note: &str, heads: &[&str], data: impl Fn(&str, &Cell) -> Vec<Datum>) -> Table {
+pub(super) fn by_workload(
+    run: &Run,
+    title: &str,
+    note: &str,
+    heads: &[&str],
+    data: impl Fn(&str, &Cell) -> Vec<Datum>,
+) -> Table {
     let mut rows = Vec::new();
     for workload in &run.workloads {
         for (position, (_, cell)) in run.cells(workload).iter().enumerate() {
@@ -322,13 +361,23 @@ fn through_the_cipher(cell: &Cell) -> Datum {
 pub(super) fn latency(run: &Run) -> Vec<Table> {
     let began = "Counted from the moment an operation began.";
     let due = "Counted from the moment an operation was due.";
+    let intervals = "In brackets: 95 % confidence intervals of percentiles with a hundred operations beyond them.";
+    let gaps = median_gaps(run);
+    let note =
+        |counted: &str| format!("{counted} {intervals}{}{}", if gaps.is_empty() { "" } else { " " }, gaps.join(" "));
     match run.results.cells.iter().any(|cell| !cell.service.is_empty()) {
-        false => vec![percentiles(run, "Latency", began, |cell| &cell.latency)],
+        false => vec![percentiles(run, "Latency", &note(began), |cell| &cell.latency)],
         true => vec![
-            percentiles(run, "Latency", due, |cell| &cell.latency),
+            percentiles(run, "Latency", &note(due), |cell| &cell.latency),
             percentiles(run, "Service time", began, |cell| &cell.service),
         ],
     }
+}
+
+/// What to know about medians that stand in a gap, one note for each workload with one.
+pub(super) fn median_gaps(run: &Run) -> Vec<String> {
+    let results = run.results;
+    median_gap::notes(&results.variants, &results.cells, results.machine.cores)
 }
 
 fn percentiles<'a>(
@@ -347,9 +396,19 @@ fn percentiles<'a>(
                 let name = Datum { again: position > 0, ..head(format!("{workload}, {operation}")) };
                 let mut row = vec![name, variant_head(run, variant)];
                 row.push(figure(figures::count(latency.count), latency.count as f64));
-                let times =
-                    [latency.mean_us, latency.p50_us, latency.p95_us, latency.p99_us, latency.p999_us, latency.max_us];
-                row.extend(times.map(|time_us| figure(figures::micros(time_us), time_us)));
+                let time = |time_us: f64| figure(figures::micros(time_us), time_us);
+                let percentile = |share: f64, us: f64| match latency.interval_us(share) {
+                    Some((low_us, high_us)) => figure(figures::micros_interval(us, low_us, high_us), us),
+                    None => time(us),
+                };
+                row.extend([
+                    time(latency.mean_us),
+                    percentile(0.5, latency.p50_us),
+                    percentile(0.95, latency.p95_us),
+                    percentile(0.99, latency.p99_us),
+                    percentile(0.999, latency.p999_us),
+                    time(latency.max_us),
+                ]);
                 rows.push(row);
             }
         }
@@ -553,6 +612,7 @@ pub(super) fn across(runs: &[Run]) -> Table {
             let name = Datum { ink: ink.map(Ink::name), ..head(*label) };
             let mut row = vec![Datum { again: position > 0, ..head(workload) }, name];
             row.extend(runs.iter().map(|run| match measured(run, workload, label) {
+                Some((cell, _)) if at_rate(cell).is_some() => at_rate(cell).map_or_else(missing, of_rate),
                 Some((cell, Some(overhead))) => verdict(overhead, below_saturation(cell)),
                 Some((cell, None)) => {
                     let rate = figures::rate(cell.throughput, cell.unit);
@@ -572,6 +632,20 @@ pub(super) fn across(runs: &[Run]) -> Table {
         columns: columns(["Workload", "Variant"].into_iter().chain(heads.iter().map(String::as_str))),
         rows,
         ..Table::default()
+    }
+}
+
+/// What stands for a cell at a fixed rate, where the throughput says nothing.
+fn of_rate(found: &AtRate) -> Datum {
+    match found.p99.as_ref().map(|p99| (p99, &p99.against)) {
+        _ if !found.is_kept => {
+            figure(figures::rate(found.kept_per_s, Unit::Operations), f64::NAN).noted("rate not reached")
+        }
+        Some((_, Some(longer))) => {
+            judged(longer.ratio.verdict, figures::ratio(&longer.ratio), longer.ratio.ratio).noted("p99")
+        }
+        Some((p99, None)) => figure(figures::micros(p99.us), p99.us).noted("p99"),
+        None => missing().noted("too few requests"),
     }
 }
 

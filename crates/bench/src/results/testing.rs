@@ -34,6 +34,7 @@ pub(crate) fn cell(variant: usize, workload: &str, throughputs: &[f64]) -> Cell 
         generator_share: None,
         saturation: Saturation { by: "cpu".into(), cpu_share: 0.95, reason: String::new() },
         overhead: None,
+        open_loop: None,
     }
 }
 

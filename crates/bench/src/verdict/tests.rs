@@ -39,6 +39,26 @@ fn verdicts_in_words() {
     assert_eq!(few.verdict, Verdict::CannotConclude);
 }
 
+/// For latencies, longer is worse, and every threshold is five times as wide.
+#[test]
+fn verdicts_on_latencies_in_words() {
+    for (ratio, error, verdict, words) in [
+        (1.3_f64, 0.02, Verdict::Costs, "30.0 % ± 5.5 longer"),
+        (1.7, 0.1, Verdict::Costs, "between 37.4 and 110.4 % longer"),
+        (4.0, 0.02, Verdict::Costs, "4.0 times as long (between 3.8 and 4.2 times)"),
+        (0.7, 0.02, Verdict::Gains, "30.0 % ± 3.0 shorter"),
+        (1.01, 0.02, Verdict::NoDifference, "no difference (± 5.4 %)"),
+        (1.05, 0.02, Verdict::NoDifference, "no difference beyond 10 % (between 0.6 and 9.6 % longer)"),
+        (1.1, 0.05, Verdict::AtMost, "at most 22.4 % longer (between 1.1 % shorter and 22.4 % longer)"),
+        (0.93, 0.03, Verdict::AtMost, "no longer (between 0.9 and 12.8 % shorter)"),
+        (1.0, 0.5, Verdict::CannotConclude, ""),
+    ] {
+        let found = judge_as(Quantity::Latency, &[Some(estimate(ratio.ln(), error))], MARGIN).remove(0);
+        assert_eq!(found.verdict, verdict, "{}", found.words);
+        assert!(words.is_empty() || found.words == words, "{}", found.words);
+    }
+}
+
 #[test]
 fn the_margin_is_the_users() {
     let estimates = [Some(estimate(-0.01, 0.01))];

@@ -1,6 +1,7 @@
 //! Whole comparisons on a store in memory: what is run in which order, what ends a run, and what is kept of it.
 
 mod engine;
+mod open_loop;
 
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
@@ -216,18 +217,6 @@ fn stores_are_kept_where_asked_and_nothing_there_is_overwritten() {
     let error = run(&plan, &FakeEngine::default()).unwrap_err().to_string();
     assert!(error.contains("is not empty"), "{error}");
     assert!(keep.join("ycsb/none/data").is_file());
-}
-
-#[test]
-fn an_open_loop_holds_its_rate_and_keeps_both_latencies() {
-    let dir = tempfile::tempdir().unwrap();
-    let plan = Plan { target: Some(4_000.0), operations: 200, ..plan(dir.path(), &["none", "aes-256"], &["c"]) };
-    let results = run(&plan, &FakeEngine::default()).unwrap();
-    for cell in &results.cells {
-        assert!((2_000.0..4_600.0).contains(&cell.throughput), "{} a second", cell.throughput);
-        let (response, service) = (&cell.latency["read"], &cell.service["read"]);
-        assert!(response.count == service.count && response.mean_us >= service.mean_us);
-    }
 }
 
 #[test]
