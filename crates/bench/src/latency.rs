@@ -122,6 +122,15 @@ impl<'de> Deserialize<'de> for SliceLatency {
     }
 }
 
+/// How often the range over which the slope is taken is widened by the error at its end.
+const STEPS: usize = 4;
+
+/// How far the requests of each slice below a latency, given by its logarithm, depart from the share `share` of them, as
+/// shares of all `requests`.
+fn departures(slices: &[&SliceLatency], log_us: f64, share: f64, requests: f64) -> Vec<f64> {
+    slices.iter().map(|slice| (slice.below(log_us) - share * slice.count() as f64) / requests).collect()
+}
+
 /// A percentile of the requests of several slices.
 #[derive(Clone, Debug)]
 pub struct Quantile {
@@ -144,14 +153,23 @@ impl Quantile {
             return None;
         }
         let log_us = all.log_quantile(share)?;
-        let departures: Vec<f64> =
-            slices.iter().map(|slice| (slice.below(log_us) - share * slice.count() as f64) / requests).collect();
-        let error = Estimate::from_influences(0.0, &departures)?.standard_error;
-        // the slope over the range that the error reaches: a gap in the distribution there is part of what is not known
-        let reach = |side: f64| (2.0 * error).clamp(0.1 * rarer, 0.75 * side);
-        let (low, high) = (share - reach(share), share + reach(1.0 - share));
-        let (from, to) = (all.log_quantile(low)?, all.log_quantile(high)?);
-        let slope = (high - low) / (to - from).max(1e-9);
+        let departures = departures(slices, log_us, share, requests);
+        // the slope over the range that the error reaches: a gap in the distribution there is part of what is not known.
+        // The error is that of the share at the end of the range, which in a gap is much larger than at the percentile
+        let reached = |side: f64, sign: f64| {
+            let error = |by: f64| {
+                let at = share + sign * by;
+                let departures = self::departures(slices, all.log_quantile(at)?, at, requests);
+                Some(Estimate::from_influences(0.0, &departures)?.standard_error)
+            };
+            let mut reach: f64 = 0.0;
+            for _ in 0..STEPS {
+                reach = reach.max((2.0 * error(reach)?).clamp(0.1 * rarer, 0.75 * side));
+            }
+            Some(share + sign * reach)
+        };
+        let (low, high) = (reached(share, -1.0)?, reached(1.0 - share, 1.0)?);
+        let slope = (high - low) / (all.log_quantile(high)? - all.log_quantile(low)?).max(1e-9);
         Some(Self { log_us, influences: departures.iter().map(|departure| -departure / slope).collect() })
     }
 

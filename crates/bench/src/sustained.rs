@@ -135,7 +135,7 @@ mod tests {
         let found = cells[1].open_loop.as_ref().unwrap().sustained.as_ref().unwrap();
         assert!((found.rate_per_s.unwrap() / 36_360.0 - 1.0).abs() < 0.01 && found.is_confirmed, "{found:?}");
         assert!(found.words.starts_with("sustains 36.4 k ops/s (between "), "{}", found.words);
-        assert!(found.words.contains("; held at 34.9 k ops/s: p99 8."), "{}", found.words);
+        assert!(found.words.contains("; held at 34.9 k ops/s: p99 7.98 ms"), "{}", found.words);
         let overhead = cells[1].overhead.as_ref().unwrap();
         assert_eq!((overhead.verdict, overhead.pairs), (Verdict::Costs, 12), "{}", overhead.words);
         assert!((overhead.ratio - 0.9).abs() < 1e-3, "{}", overhead.words);
