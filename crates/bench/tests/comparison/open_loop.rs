@@ -69,7 +69,7 @@ fn a_rate_that_is_reached_is_answered_in_latency() {
         assert!(screen.contains(shown), "{shown} in\n{screen}");
     }
     let (page, markdown) = (report::html(&[again.clone()]).unwrap(), report::markdown(&again, None));
-    assert!(page.contains("At 4.00 k ops/s") && !page.contains("Throughput and overhead"));
+    assert!(page.contains("At 4.00 k ops") && !page.contains("Throughput and overhead"));
     assert!(markdown.contains("| c p99 | ") && markdown.contains("| c p99 change | – | "), "{markdown}");
 }
 
@@ -127,7 +127,7 @@ fn a_limit_that_no_rate_meets_and_a_stop_in_between() {
     let engine = slow(&["none", "aes-256"], Duration::from_millis(1));
     let results = run(&plan, &engine).unwrap();
     let answer = &results.recommendation.answer;
-    assert_eq!(answer, "no variant with a cipher has a rate with a p99 of at most 100us; nothing to recommend");
+    assert_eq!(answer, "no variant with a cipher has a rate with a p99 of at most 100µs; nothing to recommend");
     let found = results.cells[0].open_loop.as_ref().unwrap().sustained.as_ref().unwrap();
     assert_eq!(found.words, "the limit was not met even at 50.0 ops/s");
     assert!(summary::screen(&results, 80, false).contains("never met"));
