@@ -1,13 +1,13 @@
-//! Latency slice by slice, and percentiles of many slices with what they can be trusted to. Not here: how latencies are
-//! measured (`measure`), what is concluded from them (`at_rate`).
+//! Latency slice by slice, and percentiles of many slices with what they can be trusted to. Not here: how latencies
+//! are measured (`measure`), what is concluded from them (`at_rate`).
 //!
-//! A percentile is that of all requests of a cell together, never a mean of the percentiles of its slices: a stall that
-//! hits two requests in a hundred is in the 99th percentile, however few slices it falls into. Requests of one slice
-//! resemble each other, so the unit of repetition is the slice. The error of a percentile follows from how far each
-//! slice departs from its share of requests below it (Woodruff 1952, Journal of the American Statistical Association
-//! 47; Francisco and Fuller 1991, Annals of Statistics 19): the departure of a slice divided by the slope of the
-//! distribution there is what the slice adds to the logarithm of the percentile. Of two variants that ran side by side,
-//! the slices of one block are subtracted first, so what the machine did to both cancels out.
+//! A percentile is that of all requests of a cell together, never a mean of the percentiles of its slices: a stall
+//! that hits two requests in a hundred is in the 99th percentile, however few slices it falls into. Requests of one
+//! slice resemble each other, so the unit of repetition is the slice. The error of a percentile follows from how far
+//! each slice departs from its share of requests below it (Woodruff 1952, Journal of the American Statistical
+//! Association 47; Francisco and Fuller 1991, Annals of Statistics 19): the departure of a slice divided by the slope
+//! of the distribution there is what the slice adds to the logarithm of the percentile. Of two variants that ran side
+//! by side, the slices of one block are subtracted first, so what the machine did to both cancels out.
 
 use std::fmt::Write;
 
@@ -28,8 +28,8 @@ const BUCKETS_A_DOUBLING: f64 = 32.0;
 /// Where the buckets begin, in microseconds.
 const SHORTEST_US: f64 = 0.032;
 
-/// How many requests of one slice took how long. Written as text: `bucket:requests` for each bucket that has any, where
-/// bucket b holds latencies from 0.032 × 2^(b/32) microseconds on.
+/// How many requests of one slice took how long. Written as text: `bucket:requests` for each bucket that has any,
+/// where bucket b holds latencies from 0.032 × 2^(b/32) microseconds on.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SliceLatency {
     /// Ascending.
@@ -125,8 +125,8 @@ impl<'de> Deserialize<'de> for SliceLatency {
 /// How often the range over which the slope is taken is widened by the error at its end.
 const STEPS: usize = 4;
 
-/// How far the requests of each slice below a latency, given by its logarithm, depart from the share `share` of them, as
-/// shares of all `requests`.
+/// How far the requests of each slice below a latency, given by its logarithm, depart from the share `share` of them,
+/// as shares of all `requests`.
 fn departures(slices: &[&SliceLatency], log_us: f64, share: f64, requests: f64) -> Vec<f64> {
     slices.iter().map(|slice| (slice.below(log_us) - share * slice.count() as f64) / requests).collect()
 }
@@ -154,8 +154,9 @@ impl Quantile {
         }
         let log_us = all.log_quantile(share)?;
         let departures = departures(slices, log_us, share, requests);
-        // the slope over the range that the error reaches: a gap in the distribution there is part of what is not known.
-        // The error is that of the share at the end of the range, which in a gap is much larger than at the percentile
+        // the slope over the range that the error reaches: a gap in the distribution there is part of what is not
+        // known. The error is that of the share at the end of the range, which in a gap is much larger than at the
+        // percentile
         let reached = |side: f64, sign: f64| {
             let error = |by: f64| {
                 let at = share + sign * by;

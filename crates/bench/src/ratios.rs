@@ -1,6 +1,6 @@
-//! Ratios between the cells of one group, from slices that were measured side by side: of each variant to the baseline,
-//! and of each cipher to each other one. They are made of the samples alone, so results of earlier versions are judged
-//! like new ones. Not here: how a ratio is estimated (`statistics`), the words for it (`verdict`).
+//! Ratios between the cells of one group, from slices that were measured side by side: of each variant to the
+//! baseline, and of each cipher to each other one. They are made of the samples alone, so results of earlier versions
+//! are judged like new ones. Not here: how a ratio is estimated (`statistics`), the words for it (`verdict`).
 
 use std::collections::BTreeMap;
 
@@ -56,8 +56,8 @@ pub(crate) fn between_ciphers(variants: &[Variant], cells: &[Cell], margin: f64)
     between_by(Quantity::Throughput, variants, cells, margin, estimate)
 }
 
-/// Every cipher against every other one by `ratio` of its cell to that of the other (second argument to first), which is
-/// of `quantity`, under each workload and over all of them.
+/// Every cipher against every other one by `ratio` of its cell to that of the other (second argument to first), which
+/// is of `quantity`, under each workload and over all of them.
 pub(crate) fn between_by(
     quantity: Quantity,
     variants: &[Variant],

@@ -202,8 +202,8 @@ impl Backlog {
         self
     }
 
-    /// Operations a second that were kept up with when `rate` were due. A store with a capacity c below the rate r falls
-    /// behind by r / c - 1 seconds in each second.
+    /// Operations a second that were kept up with when `rate` were due. A store with a capacity c below the rate r
+    /// falls behind by r / c - 1 seconds in each second.
     fn kept_per_s(&self, rate: f64) -> f64 {
         let mean = |(requests, due, late): (f64, f64, f64)| (due / requests, late / requests);
         let [(from_s, late_then_s), (to_s, late_now_s)] = self.halves.map(mean);
@@ -260,8 +260,8 @@ impl ClientOutcome {
     }
 }
 
-/// Seconds that this thread has been ready to run and had no core, since it began (Linux, sched-stats.rst, second field
-/// of `/proc/PID/schedstat`); 0 where the system does not say.
+/// Seconds that this thread has been ready to run and had no core, since it began (Linux, sched-stats.rst, second
+/// field of `/proc/PID/schedstat`); 0 where the system does not say.
 fn queued_s() -> f64 {
     let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
     text.split_whitespace().nth(1).and_then(|ns| ns.parse::<f64>().ok()).map_or(0.0, |ns| ns / 1e9)

@@ -60,9 +60,10 @@ impl Estimate {
         Some(Self { log_ratio, standard_error, freedom: kept.len() as f64 - 1.0, pairs })
     }
 
-    /// Estimates a ratio from groups of pairs, where something may have put a whole group off: the place that files got
-    /// on a disk when they were written. Then pairs of a group agree with each other and not with those of another one,
-    /// and the spread between groups is what the estimate can be trusted to. None as in [`Self::from_pairs`].
+    /// Estimates a ratio from groups of pairs, where something may have put a whole group off: the place that files
+    /// got on a disk when they were written. Then pairs of a group agree with each other and not with those of
+    /// another one, and the spread between groups is what the estimate can be trusted to. None as in
+    /// [`Self::from_pairs`].
     pub fn from_groups(groups: &[Vec<f64>]) -> Option<Self> {
         let all = Self::from_pairs(&groups.concat())?;
         let means: Vec<f64> = groups.iter().filter(|pairs| !pairs.is_empty()).map(|pairs| mean(pairs)).collect();
@@ -82,11 +83,11 @@ impl Estimate {
         Some(Self { standard_error: between, freedom: n - 1.0, ..all })
     }
 
-    /// An estimate whose error is known by what each slice adds to it: `influences` sum to about zero, in the order of
-    /// time. Where few slices add most of it, those few are all that is known about the error, so the degrees of freedom
-    /// are those of Satterthwaite (1946, Biometrics Bulletin 2) for terms of unequal variance, of which each is estimated
-    /// by its own square; a third of the fourth power of a normal term is its variance squared. None as in
-    /// [`Self::from_pairs`].
+    /// An estimate whose error is known by what each slice adds to it: `influences` sum to about zero, in the order
+    /// of time. Where few slices add most of it, those few are all that is known about the error, so the degrees of
+    /// freedom are those of Satterthwaite (1946, Biometrics Bulletin 2) for terms of unequal variance, of which each
+    /// is estimated by its own square; a third of the fourth power of a normal term is its variance squared. None as
+    /// in [`Self::from_pairs`].
     pub fn from_influences(log_ratio: f64, influences: &[f64]) -> Option<Self> {
         let pairs = influences.len();
         if pairs < FEWEST_PAIRS || !log_ratio.is_finite() || !influences.iter().all(|value| value.is_finite()) {
@@ -109,8 +110,8 @@ impl Estimate {
         Self { log_ratio: -self.log_ratio, ..self }
     }
 
-    /// Estimates the ratio of two quantities that were not measured side by side, each given by the estimate of its own
-    /// logarithm: degrees of freedom after Welch (1947, Biometrika 34). Drift between the two is included.
+    /// Estimates the ratio of two quantities that were not measured side by side, each given by the estimate of its
+    /// own logarithm: degrees of freedom after Welch (1947, Biometrika 34). Drift between the two is included.
     #[must_use]
     pub fn of_two(one: &Self, other: &Self) -> Self {
         let (a, b) = (one.standard_error.powi(2), other.standard_error.powi(2));
@@ -124,8 +125,8 @@ impl Estimate {
         }
     }
 
-    /// The geometric mean of several ratios that were measured apart, each with its own error: degrees of freedom after
-    /// Welch and Satterthwaite (Satterthwaite 1946, Biometrics Bulletin 2). None for none.
+    /// The geometric mean of several ratios that were measured apart, each with its own error: degrees of freedom
+    /// after Welch and Satterthwaite (Satterthwaite 1946, Biometrics Bulletin 2). None for none.
     #[must_use]
     pub fn mean_of(estimates: &[Self]) -> Option<Self> {
         let (first, n) = (estimates.first()?, estimates.len() as f64);

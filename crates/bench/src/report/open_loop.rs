@@ -1,5 +1,5 @@
-//! What an open loop shows in place of throughputs: at a fixed rate, latency and CPU time; under a limit on latency, the
-//! rates sustained. Formatting only.
+//! What an open loop shows in place of throughputs: at a fixed rate, latency and CPU time; under a limit on latency,
+//! the rates sustained. Formatting only.
 
 use super::figures;
 use super::index::Run;
@@ -62,8 +62,8 @@ pub(super) fn entries(cell: &Cell) -> [Entry; 4] {
 /// How to read the screen's table at `rate_per_s`.
 pub(super) fn key(results: &Results, rate_per_s: f64) -> String {
     let mut text = format!(
-        "latency of requests at {} with 95 % intervals, from when a request was due; change: against no encryption, plus \
-         is longer; CPU: CPU time for a request, plus is more",
+        "latency of requests at {} with 95 % intervals, from when a request was due; change: against no encryption, \
+         plus is longer; CPU: CPU time for a request, plus is more",
         figures::rate(rate_per_s, crate::workload::Unit::Operations)
     );
     if results.cells.iter().filter_map(at_rate).any(|at_rate| !at_rate.is_kept) {
@@ -86,7 +86,8 @@ pub(super) fn at_rate_table(run: &Run) -> Option<Table> {
         "Verdict on p99",
     ];
     let note = "Latency of whole requests, counted from the moment they were due. Changes, differences and CPU time: \
-                against no encryption, from slices that ran in alternation, with 95 % intervals; plus is longer, or more.";
+                against no encryption, from slices that ran in alternation, with 95 % intervals; plus is longer, or \
+                more.";
     let interval = |percentile: &Option<Percentile>| match percentile {
         Some(percentile) => figure(figures::latency_interval(percentile), percentile.us),
         None => missing().noted("too few requests"),
@@ -131,9 +132,9 @@ pub(super) fn sustained_table(run: &Run) -> Option<Table> {
     let limit = run.limit()?;
     let heads =
         ["#Sustained", "#95 % interval", "#Searches", "#Held at", "#p99 there", "#Change", "#95 % interval", "Verdict"];
-    let note = "The highest rate at which requests, from the moment they were due, had a p99 within the limit. Each was \
-                then held somewhat lower for longer. Change, interval and verdict: against no encryption, from searches \
-                that ran in alternation.";
+    let note = "The highest rate at which requests, from the moment they were due, had a p99 within the limit. Each \
+                was then held somewhat lower for longer. Change, interval and verdict: against no encryption, from \
+                searches that ran in alternation.";
     let title = format!("Rate sustained with a p99 of at most {limit}");
     Some(tables::by_workload(run, &title, note, &heads, |_, cell| {
         let Some(found) = sustained(cell) else { return heads.iter().map(|_| missing()).collect() };
