@@ -37,8 +37,8 @@ pub(crate) fn judge_at_rate(cells: &mut [Cell], target_per_s: f64, margin: f64) 
         if !(is_kept(number) && is_kept(base) && is_side_by_side(&cells[base], cell)) {
             continue;
         }
-        for at in 0..SHARES.len() {
-            if let (Some(own), Some(of_base)) = (&found[number][at], &found[base][at])
+        for (at, pair) in found[number].iter().zip(&found[base]).enumerate() {
+            if let (Some(own), Some(of_base)) = pair
                 && let Some(ratio) = own.against(of_base)
             {
                 ratios.push((number, at, own, of_base, ratio));

@@ -68,7 +68,7 @@ fn a_rate_that_is_reached_is_answered_in_latency() {
     for shown in ["c p50", "c p99", "p99 change", "CPU a request", "at 4.00 k ops/s"] {
         assert!(screen.contains(shown), "{shown} in\n{screen}");
     }
-    let (page, markdown) = (report::html(&[again.clone()]).unwrap(), report::markdown(&again, None));
+    let (page, markdown) = (report::html(std::slice::from_ref(&again)).unwrap(), report::markdown(&again, None));
     assert!(page.contains("At 4.00 k ops") && !page.contains("Throughput and overhead"));
     assert!(markdown.contains("| c p99 | ") && markdown.contains("| c p99 change | – | "), "{markdown}");
 }
@@ -114,7 +114,7 @@ fn the_highest_rate_under_a_limit_is_found_side_by_side() {
     assert!(answer.starts_with(start), "{answer}");
     let again = read_again(&plan, &results);
     assert_eq!(&again.recommendation.answer, answer);
-    assert!(report::html(&[again.clone()]).unwrap().contains("Rate sustained with a p99 of at most 20ms"));
+    assert!(report::html(std::slice::from_ref(&again)).unwrap().contains("Rate sustained with a p99 of at most 20ms"));
     assert!(summary::screen(&again, 80, false).contains("rate sustained with a p99 of at most 20ms, in %"));
     assert!(report::markdown(&again, None).contains("sustained"));
 }
