@@ -96,7 +96,8 @@ Status StoredOptions(rocksdb::Env* env, const std::string& path, rocksdb::DBOpti
   rocksdb::ConfigOptions config;
   config.env = env;
   config.ignore_unknown_options = true;  // heeded for files of newer versions only
-  // leaving a merge operator or a compaction filter out would change what a rewritten table holds
+  // leaving a merge operator or a compaction filter out would change what a rewritten table holds, and RocksDB built
+  // with assertions ends the process when it meets something to merge
   config.ignore_unsupported_options = false;
   Status status = rocksdb::LoadLatestOptions(config, path, options, families);
   if (status.IsNotFound()) {
@@ -109,6 +110,34 @@ Status StoredOptions(rocksdb::Env* env, const std::string& path, rocksdb::DBOpti
     }
   }
   return status;
+}
+
+// What a tool that did not write the database opens it with.
+void Adopt(const sealstone_env* env, bool strict_log, rocksdb::DBOptions* options) {
+  options->env = env->env.get();
+  options->info_log = std::make_shared<sealstone::NoLog>();
+  options->create_if_missing = false;
+  options->error_if_exists = false;
+  options->allow_mmap_reads = false;
+  options->allow_mmap_writes = false;
+  if (strict_log && options->wal_recovery_mode != rocksdb::WALRecoveryMode::kAbsoluteConsistency) {
+    options->wal_recovery_mode = rocksdb::WALRecoveryMode::kTolerateCorruptedTailRecords;
+  }
+}
+
+// As `OpenFamilies`, for reading only.
+template <typename Base>
+Status OpenForReading(const rocksdb::DBOptions& options, const std::string& path,
+                      const std::vector<rocksdb::ColumnFamilyDescriptor>& families,
+                      std::vector<ColumnFamilyHandle*>* handles, std::unique_ptr<Base>* db) {
+  if constexpr (requires { Base::OpenForReadOnly(options, path, families, handles, db); }) {
+    return Base::OpenForReadOnly(options, path, families, handles, db);
+  } else {
+    Base* opened = nullptr;
+    Status status = Base::OpenForReadOnly(options, path, families, handles, &opened);
+    db->reset(opened);
+    return status;
+  }
 }
 
 // The engine's settings that no options text can express.
@@ -202,21 +231,57 @@ int32_t sealstone_db_open_stored(const sealstone_env* env, const char* path, siz
   if (!status.ok()) {
     return Report(status, error);
   }
-  options.env = env->env.get();
-  options.info_log = std::make_shared<sealstone::NoLog>();
+  Adopt(env, strict_log != 0, &options);
   options.listeners.push_back(opened->watch);
-  options.create_if_missing = false;
-  options.error_if_exists = false;
-  options.allow_mmap_reads = false;
-  options.allow_mmap_writes = false;
-  if (strict_log != 0 && options.wal_recovery_mode != rocksdb::WALRecoveryMode::kAbsoluteConsistency) {
-    options.wal_recovery_mode = rocksdb::WALRecoveryMode::kTolerateCorruptedTailRecords;
-  }
   status = OpenFamilies<DB>(options, name, families, &opened->families, &opened->db);
   if (!status.ok()) {
     return Report(status, error);
   }
   opened->base = opened->db.get();
+  *db = opened.release();
+  return 0;
+} catch (...) {
+  return Caught(error);
+}
+
+int32_t sealstone_db_open_for_reading(const sealstone_env* env, const char* path, size_t path_bytes, size_t count,
+                                      const sealstone_bytes* families, sealstone_db** db,
+                                      sealstone_error* error) noexcept try {
+  const std::string name(path, path_bytes);
+  auto opened = std::make_unique<sealstone_db>();
+  rocksdb::DBOptions options;
+  std::vector<rocksdb::ColumnFamilyDescriptor> stored;
+  Status status = StoredOptions(env->env.get(), name, &options, &stored);
+  if (!status.ok()) {
+    return Report(status, error);
+  }
+  Adopt(env, true, &options);
+  std::vector<std::string> names = {rocksdb::kDefaultColumnFamilyName};
+  for (size_t i = 0; i < count; i++) {
+    names.push_back(AsSlice(families[i].data, families[i].bytes).ToString());
+  }
+  std::vector<rocksdb::ColumnFamilyDescriptor> wanted;
+  for (const std::string& family : names) {
+    if (&family != &names.front() && family == rocksdb::kDefaultColumnFamilyName) {
+      continue;
+    }
+    wanted.emplace_back(family, rocksdb::ColumnFamilyOptions());
+    for (const rocksdb::ColumnFamilyDescriptor& known : stored) {
+      if (known.name == family) {
+        wanted.back().options = known.options;
+      }
+    }
+  }
+  status = OpenForReading<DB>(options, name, wanted, &opened->families, &opened->db);
+  if (!status.ok()) {
+    return Report(status, error);
+  }
+  opened->base = opened->db.get();
+  for (ColumnFamilyHandle* family : opened->families) {
+    if (family->GetName() == names.back()) {
+      opened->reads = family;
+    }
+  }
   *db = opened.release();
   return 0;
 } catch (...) {
@@ -234,7 +299,7 @@ int32_t sealstone_db_close(sealstone_db* db, sealstone_error* error) noexcept tr
 int32_t sealstone_db_get(sealstone_db* db, const uint8_t* key, size_t key_bytes, sealstone_sink sink, void* context,
                          int32_t* found, sealstone_error* error) noexcept try {
   PinnableSlice value;
-  const Status status = db->base->Get(ReadOptions(), db->base->DefaultColumnFamily(), AsSlice(key, key_bytes), &value);
+  const Status status = db->base->Get(ReadOptions(), db->ReadFamily(), AsSlice(key, key_bytes), &value);
   return Found(status, value, sink, context, found, error);
 } catch (...) {
   return Caught(error);
@@ -249,8 +314,7 @@ int32_t sealstone_db_multi_get(sealstone_db* db, size_t count, const sealstone_b
   }
   std::vector<PinnableSlice> values(count);
   std::vector<Status> statuses(count);
-  db->base->MultiGet(ReadOptions(), db->base->DefaultColumnFamily(), count, slices.data(), values.data(),
-                     statuses.data());
+  db->base->MultiGet(ReadOptions(), db->ReadFamily(), count, slices.data(), values.data(), statuses.data());
   for (const Status& status : statuses) {
     if (!status.ok() && !status.IsNotFound()) {
       return Report(status, error);

@@ -90,6 +90,10 @@ struct sealstone_db {
   std::shared_ptr<rocksdb::Statistics> statistics;
   std::shared_ptr<sealstone::Watch> watch = std::make_shared<sealstone::Watch>();
   std::vector<rocksdb::ColumnFamilyHandle*> families;  // of all column families that are open
+  rocksdb::ColumnFamilyHandle* reads = nullptr;        // one of these, where reads are not of the default one
   size_t borrowed_families = 0;  // this many of the first ones belong to the database itself
   std::vector<std::pair<rocksdb::ColumnFamilyHandle*, rocksdb::ColumnFamilyOptions>> before_moving_blobs;
+
+  // The column family that reads and iterators are of.
+  rocksdb::ColumnFamilyHandle* ReadFamily() const { return reads != nullptr ? reads : base->DefaultColumnFamily(); }
 };

@@ -59,7 +59,9 @@ sealstone_iterator* sealstone_iterator_new(sealstone_db* db, const sealstone_ite
     made->upper_slice = made->upper;
     reading.iterate_upper_bound = &made->upper_slice;
   }
-  made->iterator.reset(db->base->NewIterator(reading, db->base->DefaultColumnFamily()));
+  // every key in order, whatever prefixes the column family has
+  reading.total_order_seek = db->reads != nullptr;
+  made->iterator.reset(db->base->NewIterator(reading, db->ReadFamily()));
   return made.release();
 } catch (...) {
   return nullptr;

@@ -239,6 +239,12 @@ int32_t sealstone_db_open(const sealstone_env* env, const char* path, size_t pat
 // file is written. `env` must outlive the database.
 int32_t sealstone_db_open_stored(const sealstone_env* env, const char* path, size_t path_bytes, int32_t strict_log,
                                  sealstone_db** db, sealstone_error* error) SEALSTONE_NOEXCEPT;
+// Opens the database in `path` for reading only, and of it the default column family and those named: writes nothing and
+// takes no lock. Reads and iterators are of the last one named, in the order of its comparator. Options as with
+// `sealstone_db_open_stored`. `env` must outlive the database.
+int32_t sealstone_db_open_for_reading(const sealstone_env* env, const char* path, size_t path_bytes, size_t count,
+                                      const sealstone_bytes* families, sealstone_db** db, sealstone_error* error)
+    SEALSTONE_NOEXCEPT;
 // Ends the database. Its iterators and transactions must be gone.
 int32_t sealstone_db_close(sealstone_db* db, sealstone_error* error) SEALSTONE_NOEXCEPT;
 

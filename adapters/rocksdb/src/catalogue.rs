@@ -105,12 +105,21 @@ impl Catalogues {
         lock(&self.locked).contains(directory)
     }
 
+    /// Refuses a change of the file at `path` where nothing may be written.
+    pub(crate) fn writable(&self, path: &str) -> Result<(), Refusal> {
+        match self.sealer.read_only.load(Ordering::Acquire) {
+            true => Err(RawError(format!("{path}: opened for reading only")).into()),
+            false => Ok(()),
+        }
+    }
+
     /// Changes the catalogue of `directory`, of which this environment becomes the owner.
     fn change<T>(
         &self,
         directory: &str,
         change: impl FnOnce(&mut Directory, Changing<'_>) -> Result<T, Refusal>,
     ) -> Result<T, Refusal> {
+        self.writable(directory)?;
         let found = self.directory(directory);
         let mut found = lock(&found);
         found.own(self.changing())?;
@@ -197,6 +206,7 @@ impl Catalogues {
     /// Before the file at `path` is removed. Returns whether the caller is to remove it now; otherwise it goes later,
     /// and must be hidden until then.
     pub(crate) fn remove(&self, path: &str) -> Result<bool, Refusal> {
+        self.writable(path)?;
         let (directory, name) = split(path);
         let (kind, _) = rocksdb_name(name);
         if matches!(kind, Kind::Loose | Kind::Catalogue) {
@@ -208,6 +218,7 @@ impl Catalogues {
 
     /// Before `to` becomes a link to the file at `from`.
     pub(crate) fn link(&self, from: &str, to: &str) -> Result<(), Refusal> {
+        self.writable(to)?;
         let (directory, name) = split(to);
         if rocksdb_name(name).0 == Kind::Loose {
             return Ok(());
@@ -218,6 +229,7 @@ impl Catalogues {
 
     /// Before the file or directory at `from` gets the name `to`.
     pub(crate) fn rename(&self, from: &str, to: &str) -> Result<(), Refusal> {
+        self.writable(to)?;
         let ((from_directory, from_name), (to_directory, to_name)) = (split(from), split(to));
         let (from_kind, to_kind) = (rocksdb_name(from_name).0, rocksdb_name(to_name).0);
         if from_kind == Kind::Loose && to_kind == Kind::Loose {

@@ -111,6 +111,44 @@ pub enum DirectoryError {
         /// What RocksDB said.
         source: Error,
     },
+    /// It was written by a newer RocksDB than this program has.
+    #[error(
+        "cannot {attempt} the store in {}: it was written by a newer RocksDB ({found}), and this program has RocksDB \
+         {have}: {source}\n\
+         use a sealstone built with that RocksDB or a newer one; `sealstone rest status` and `rotate` work with this \
+         one", dir.display()
+    )]
+    Newer {
+        /// What was attempted.
+        attempt: String,
+        /// The directory.
+        dir: PathBuf,
+        /// What shows it.
+        found: String,
+        /// Version of this program's RocksDB.
+        have: String,
+        /// What RocksDB said.
+        source: Error,
+    },
+    /// It needs a part of the program that made it.
+    #[error(
+        "cannot {attempt} the store in {}: column family {family} needs the {what} {name}, which is part of the \
+         program that made the store\n{remedy}", dir.display()
+    )]
+    Lacks {
+        /// What was attempted.
+        attempt: String,
+        /// The directory.
+        dir: PathBuf,
+        /// What is missing, such as `comparator`.
+        what: &'static str,
+        /// Its name.
+        name: String,
+        /// The column family that needs it.
+        family: String,
+        /// What to do.
+        remedy: &'static str,
+    },
     /// RocksDB refused, or what is stored is damaged.
     #[error("cannot {attempt} the store in {}: {source}", dir.display())]
     Engine {

@@ -73,6 +73,14 @@ impl SealedEnv {
         Self::on(Base::Files, sealing, true)
     }
 
+    /// On the operating system's files, for reading only: every change of a file is refused. For
+    /// [`SealedEnv::open_for_reading`].
+    pub(crate) fn reading(sealing: Sealing) -> Self {
+        let files = SealedFiles::new(sealing);
+        files.set_read_only();
+        Self(Arc::new(Env::new(Base::Files, true, Some(files))))
+    }
+
     /// On files in memory, gone with the environment: for tests.
     pub fn in_memory(sealing: Sealing) -> Self {
         Self::on(Base::Memory, sealing, false)
@@ -101,6 +109,11 @@ impl SealedEnv {
     pub fn open_stored(&self, path: &Path) -> Result<Db, Error> {
         let converting = self.0.sealed_files().is_some_and(|files| files.reads_plain());
         Db::open_stored(Arc::clone(&self.0), path, !converting)
+    }
+
+    /// Opens the existing database in directory `path` without writing anything; reads are of the last of `families`.
+    pub(crate) fn open_for_reading(&self, path: &Path, families: &[&str]) -> Result<Db, Error> {
+        Db::open_for_reading(Arc::clone(&self.0), path, families)
     }
 
     /// Opens or begins a directory of backups, sealed as the database is.
@@ -163,6 +176,11 @@ impl PlainEnv {
     /// As [`PlainEnv::open`].
     pub fn open_stored(&self, path: &Path) -> Result<Db, Error> {
         Db::open_stored(Arc::clone(&self.0), path, true)
+    }
+
+    /// Opens the existing database in directory `path` as [`SealedEnv::open_for_reading`] does.
+    pub(crate) fn open_for_reading(&self, path: &Path, families: &[&str]) -> Result<Db, Error> {
+        Db::open_for_reading(Arc::clone(&self.0), path, families)
     }
 }
 

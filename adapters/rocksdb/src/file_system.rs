@@ -49,6 +49,16 @@ pub(crate) enum Failure {
     Raw,
 }
 
+impl Failure {
+    /// What happened to which file, and the next step.
+    pub(crate) fn text(self) -> String {
+        match self {
+            Self::Damaged(text) | Self::Refused(text) | Self::Io(text) => text,
+            Self::Raw => "it cannot be read\ncheck the device".into(),
+        }
+    }
+}
+
 impl From<RawFailed> for Failure {
     fn from(_: RawFailed) -> Self {
         Self::Raw
@@ -81,7 +91,8 @@ impl SealedFiles {
     pub(crate) fn new(sealing: Sealing) -> Self {
         let Sealing { keys, cipher, backend, page_bytes, anchor } = sealing;
         let (reads_plain, meter) = (AtomicBool::new(false), Arc::new(CipherMeter::default()));
-        let sealer = Arc::new(Sealer { keys, cipher: RwLock::new(cipher), backend, reads_plain, anchor });
+        let (cipher, read_only) = (RwLock::new(cipher), AtomicBool::new(false));
+        let sealer = Arc::new(Sealer { keys, cipher, backend, reads_plain, read_only, anchor });
         let catalogues = Arc::new(Catalogues::new(Arc::clone(&sealer)));
         let (spare, ahead) = (Arc::default(), Ahead::default());
         Self { sealer, page_bytes, meter, spare, catalogues, ahead, resealing: Mutex::new(()) }
@@ -122,8 +133,14 @@ impl SealedFiles {
         self.sealer.reads_plain.store(reads_plain, Ordering::Release);
     }
 
+    /// From now on every change of a file is refused.
+    pub(crate) fn set_read_only(&self) {
+        self.sealer.read_only.store(true, Ordering::Release);
+    }
+
     /// Begins a file called `name` under a fresh key, and lists it. Whatever had that name is gone when this returns.
     pub(crate) fn create(&self, name: &str) -> Result<Writer, Failure> {
+        self.catalogues.writable(name)?;
         let identity = self.catalogues.identity(name)?;
         let kind = identity.kind;
         let layout = if kind.grows() { Layout::Frames } else { Layout::Paged { page_bytes: self.page_bytes } };

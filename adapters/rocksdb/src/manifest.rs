@@ -39,6 +39,8 @@ pub(crate) fn named_by_current(content: &[u8]) -> Result<u64, ManifestError> {
 pub(crate) struct Family {
     /// Its name.
     pub(crate) name: String,
+    /// Name of its comparator; empty where no record says.
+    pub(crate) comparator: String,
     /// Logs before this one hold nothing of it that its tables do not.
     pub(crate) log_number: u64,
     /// Its tables, by number.
@@ -210,6 +212,9 @@ impl State {
 
 impl Family {
     fn apply(&mut self, offset: u64, edit: &VersionEdit) -> Result<(), ManifestError> {
+        if let Some(comparator) = &edit.comparator {
+            self.comparator.clone_from(comparator);
+        }
         self.log_number = self.log_number.max(edit.log_number.unwrap_or(0));
         for blob in &edit.blobs {
             if self.blobs.insert(blob.number, blob.clone()).is_some() {

@@ -26,8 +26,8 @@ mod work;
 
 use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
-use std::sync::TryLockError;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, TryLockError};
 use std::thread;
 use std::time::Instant;
 
@@ -35,11 +35,10 @@ use sealstone_cipher::registry::{self, Cipher};
 use sealstone_keys::KeyRef;
 use serde::Serialize;
 
-use crate::directory::explain;
 use crate::env::SealedEnv;
 use crate::ffi::Db;
 use crate::pace::Pace;
-use crate::rest::{self, RestError, State};
+use crate::rest::{self, Contents, RestError, State, lack};
 use crate::sealing::Sealing;
 pub use error::ResealError;
 use kind::{Kind, kind};
@@ -53,6 +52,11 @@ pub const SCHEMA: u32 = 1;
 /// How fast a database that is in use is resealed when there is no reason for another rate, in bytes a second: slow
 /// enough that a workload on two cores loses little, and a terabyte takes less than a day.
 pub const RATE_BYTES_S: u64 = 16_000_000;
+
+/// What to do with a store that needs a part of the program that made it.
+const REMEDY: &str = "that program can reseal it while it has it open: docs/guide/reseal.md; `sealstone rest unseal`, \
+                      `verify` and `rotate` need no such part";
+const REMEDY_PLAIN: &str = "that program can seal it, through the library: docs/guide/reseal.md";
 
 /// What resealing did, and what it left.
 #[derive(Clone, Debug, Serialize)]
@@ -97,7 +101,7 @@ impl Report {
 pub fn open(dir: &Path, sealing: Sealing, from_plain: bool) -> Result<Db, ResealError> {
     let status = rest::status(dir)?;
     if !status.files.iter().any(|file| file.name == "CURRENT") {
-        return Err(ResealError::NoStore { dir: dir.to_owned() });
+        return Err(RestError::NoStore { dir: dir.to_owned() }.into());
     }
     for total in &status.totals {
         let key = KeyRef { id: total.key_id.clone(), version: total.key_version };
@@ -108,6 +112,7 @@ pub fn open(dir: &Path, sealing: Sealing, from_plain: bool) -> Result<Db, Reseal
             && kind(name) != Kind::Foreign
     };
     let plain: Vec<&String> = status.not_sealed.iter().filter(|name| is_plain(name)).collect();
+    let (keys, backend) = (Arc::clone(&sealing.keys), sealing.backend);
     let env = match plain.first() {
         None => SealedEnv::with(sealing),
         Some(_) if from_plain => SealedEnv::converting(sealing),
@@ -119,7 +124,13 @@ pub fn open(dir: &Path, sealing: Sealing, from_plain: bool) -> Result<Db, Reseal
             return Err(ResealError::PlainFiles { dir: dir.to_owned(), files, first });
         }
     };
-    Ok(env.open_stored(dir).map_err(|error| explain("open", dir, &error))?)
+    let refused = match env.open_stored(dir) {
+        Ok(db) => return Ok(db),
+        Err(error) => error,
+    };
+    let contents = Contents { keys: &*keys, backend, reads_plain: from_plain };
+    let remedy = if plain.is_empty() { REMEDY } else { REMEDY_PLAIN };
+    Err(lack::explain("open", dir, &refused, contents, remedy).into())
 }
 
 /// The cipher of the store in `dir`, by its newest control file. None if that is in the clear or missing.

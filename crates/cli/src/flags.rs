@@ -9,6 +9,7 @@ mod lab;
 mod mongo;
 mod names;
 mod passphrase;
+mod rest;
 mod stores;
 
 use std::path::PathBuf;
@@ -28,6 +29,7 @@ use crate::count::parse_small;
 pub(crate) use keys::{HolderCommand, KeysCommand};
 use names::{DelimiterName, Suggest, accel_names, cipher_names, cipher_names_only, store_names, workload_names};
 pub(crate) use passphrase::{HolderFlags, PassphraseFlag};
+pub(crate) use rest::{DumpFlags, GetFlags, ReadFlags, ScanFlags, UnsealFlags};
 use stores::StoreFlags;
 
 #[cfg(feature = "mongodb")]
@@ -83,7 +85,8 @@ Examples:
   sealstone rest reseal orders --key orders.key
       every file under the newest version of its key, with the same cipher
   sealstone rest reseal orders --key orders.key --from-plain
-      a plain RocksDB store becomes a sealed one
+      a plain RocksDB store becomes a sealed one; asks first, and needs --yes
+      where there is no terminal to ask on
 
 Ctrl-C stops after the current file. The same command resumes from there, also
 after a crash.";
@@ -369,6 +372,14 @@ pub(crate) enum RestCommand {
     /// Rewrite a store that no process has open, under another cipher or the newest key
     #[command(after_help = RESEAL_EXAMPLES)]
     Reseal(ResealFlags),
+    /// Make a plain RocksDB store of a sealed one that no process has open; the sealed one stays as it is
+    Unseal(UnsealFlags),
+    /// Show the value of one record of a store that no process has open; exit code 1 if there is none
+    Get(GetFlags),
+    /// Show the records of a range, of a store that no process has open
+    Scan(ScanFlags),
+    /// Write every record in the form that `ldb load --hex` reads
+    Dump(DumpFlags),
 }
 
 #[derive(Args, Debug)]
@@ -390,6 +401,9 @@ pub(crate) struct ResealFlags {
     /// Seal a store that is in the clear; until it is done, plain files in it are trusted
     #[arg(long)]
     pub(crate) from_plain: bool,
+    /// With --from-plain: seal without asking first
+    #[arg(long, requires = "from_plain")]
+    pub(crate) yes: bool,
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,

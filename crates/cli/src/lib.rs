@@ -5,8 +5,10 @@
 //! user of those libraries can do all that this binary does.
 
 mod anchor;
+mod bytes;
 mod ciphers;
 mod compare;
+mod confirm;
 mod count;
 mod flags;
 mod interrupt;
@@ -21,6 +23,7 @@ mod message;
 mod mongo;
 mod path;
 mod progress;
+mod records;
 mod report;
 mod reseal;
 mod rest;
@@ -31,12 +34,14 @@ mod stores;
 mod suggest;
 mod table;
 mod terminal;
+mod unseal;
 mod workloads;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
 
 use clap::FromArgMatches;
+use sealstone_rocksdb::library;
 
 use crate::flags::{Command, Sealstone};
 use crate::message::Answer;
@@ -55,7 +60,9 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Ok(false) => {}
         Err(error) => return message::exit_code(Err(error)),
     }
-    let parsed = definition().try_get_matches_from(&arguments).and_then(|found| Sealstone::from_arg_matches(&found));
+    let engine = format!("RocksDB {}, {}", library::version(), library::build());
+    let versioned = definition().version(format!("{} ({engine})", env!("CARGO_PKG_VERSION")));
+    let parsed = versioned.try_get_matches_from(&arguments).and_then(|found| Sealstone::from_arg_matches(&found));
     let outcome = match parsed {
         Ok(parsed) => dispatch(parsed.command),
         Err(error) => message::usage(&suggest::suggesting(error, definition(), &arguments)),

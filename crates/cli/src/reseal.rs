@@ -9,10 +9,11 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use sealstone_bench::size::human_bytes;
 use sealstone_cipher::backend::Backend;
 use sealstone_cipher::registry::{self, Cipher, DEFAULT_CIPHER};
-use sealstone_keys::{KeyRef, source};
-use sealstone_rocksdb::Sealing;
+use sealstone_keys::{KeyRef, KeySource, source};
 use sealstone_rocksdb::reseal::{self, Left, Report, Reseal, Why};
+use sealstone_rocksdb::{Sealing, rest};
 
+use crate::confirm::confirm;
 use crate::flags::ResealFlags;
 use crate::interrupt;
 use crate::key_source;
@@ -31,6 +32,9 @@ pub(crate) fn run(flags: &ResealFlags) -> anyhow::Result<Answer> {
     };
     if flags.rate == Some(0) {
         bail!("resealing at 0 bytes a second never ends\nleave --rate out to reseal as fast as possible");
+    }
+    if flags.from_plain && !agrees(flags, &*keys)? {
+        return Ok(Answer::Negative);
     }
     let db = reseal::open(&flags.dir, Sealing::new(keys, cipher, Backend::auto()), flags.from_plain)?;
     let stop = interrupt::install_saying(
@@ -60,6 +64,30 @@ pub(crate) fn run(flags: &ResealFlags) -> anyhow::Result<Answer> {
     Ok(if report.is_finished() { Answer::Done } else { Answer::Negative })
 }
 
+/// Says what sealing a plain store means, and asks for leave, if there is something to seal.
+fn agrees(flags: &ResealFlags, keys: &dyn KeySource) -> anyhow::Result<bool> {
+    let status = rest::status(&flags.dir)?;
+    let is_store = status.files.iter().any(|file| file.name == "CURRENT");
+    if !is_store || status.not_sealed.is_empty() {
+        return Ok(true);
+    }
+    let about = format!(
+        "sealing the store in {} ({} in the clear) under key {}, {}:\n\
+         - it then opens only with that key: whoever has the key can read it, and without\n  \
+         the key it is lost. Keep a copy of the key, apart from the store\n\
+         - RocksDB's own tools no longer open it; `sealstone rest unseal` is the way back\n\
+         - until it is done, whatever is in the directory in the clear is trusted\n\
+         - the old blocks stay on the disk until something else is written there (on an\n  \
+         SSD, in a journal or a snapshot for long), and older backups stay as they are\n\
+         - back up the plain store first, and the sealed one and its key afterwards",
+        flags.dir.display(),
+        human_bytes(status.not_sealed_bytes),
+        keys.name()?,
+        keys.describe()
+    );
+    confirm(&about, "seal it?", flags.yes)
+}
+
 fn report_text(report: &Report, flags: &ResealFlags, cipher: &Cipher) -> String {
     let files = match report.files {
         1 => "1 file".to_string(),
@@ -77,6 +105,12 @@ fn report_text(report: &Report, flags: &ResealFlags, cipher: &Cipher) -> String 
     let (foreign, left): (Vec<&Left>, Vec<&Left>) = report.left.iter().partition(is_foreign);
     if left.is_empty() {
         text.push_str("no file of the store remains under anything else\n");
+        if flags.from_plain {
+            text.push_str(
+                "a backup of the store, and of its key, is due: older backups are in the clear, as are the old blocks \
+                 of the disk\n",
+            );
+        }
     } else {
         let bytes = left.iter().map(|left| left.stored_bytes).sum();
         let count = match left.len() {
@@ -108,7 +142,7 @@ fn command(flags: &ResealFlags, cipher: &Cipher) -> String {
     }
     words.extend(["--cipher".to_string(), cipher.name.to_string()]);
     if flags.from_plain {
-        words.push("--from-plain".into());
+        words.extend(["--from-plain".to_string(), "--yes".into()]);
     }
     words.join(" ")
 }

@@ -1,4 +1,5 @@
-//! `sealstone rest`: what is sealed in a directory, and whether all of it is intact.
+//! `sealstone rest`: what is sealed in a directory, and whether all of it is intact. Not here: resealing (`reseal`),
+//! unsealing (`unseal`), records (`records`).
 
 use std::path::Path;
 
@@ -12,9 +13,8 @@ use sealstone_rocksdb::rest::{self, AnchorCheck, ComparedWith, Comparison, Findi
 use crate::flags::RestCommand;
 use crate::listing::{LISTED_MAX, list};
 use crate::message::{Answer, print, print_json};
-use crate::reseal;
 use crate::table::Table;
-use crate::{anchor, key_source, terminal};
+use crate::{anchor, key_source, records, reseal, terminal, unseal};
 
 /// Runs one of the commands.
 pub(crate) fn run(command: &RestCommand) -> anyhow::Result<Answer> {
@@ -28,6 +28,10 @@ pub(crate) fn run(command: &RestCommand) -> anyhow::Result<Answer> {
             rotate(dir, &*key_source::open(key, passphrase.passphrase_file.as_deref())?, *json)
         }
         RestCommand::Reseal(flags) => reseal::run(flags),
+        RestCommand::Unseal(flags) => unseal::run(flags),
+        RestCommand::Get(flags) => records::get(flags),
+        RestCommand::Scan(flags) => records::scan(flags),
+        RestCommand::Dump(flags) => records::dump(flags),
     }
 }
 

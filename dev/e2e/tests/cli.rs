@@ -11,6 +11,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use sealstone_e2e::transcript::{finish, run, sealstone};
+use sealstone_rocksdb::library;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -420,7 +421,10 @@ fn every_command_has_help_with_examples_within_the_screen() {
         assert_eq!(help.contains("Examples:"), command.is_empty() || command == "compare");
     }
     let version = run(&mut sealstone(dir.path(), &["--version"])).done();
-    assert_eq!(version, format!("sealstone {}\n", env!("CARGO_PKG_VERSION")));
+    let engine = format!("RocksDB {}, {}", library::version(), library::build());
+    assert_eq!(version, format!("sealstone {} ({engine})\n", env!("CARGO_PKG_VERSION")));
+    // the manual and the completions do not change with the machine they are made on
+    assert!(!run(&mut sealstone(dir.path(), &["man"])).done().contains("RocksDB 7"));
 }
 
 #[test]

@@ -144,9 +144,12 @@ fn a_plain_store_is_sealed() {
     reseal(dir.path(), &[]).fails_with("sealstone: the store in db is not sealed\n  to seal it, add --from-plain\n");
     assert!(env(&key, "aes-256").open_stored(&store).is_err(), "nothing was sealed by that");
 
-    let text = reseal(dir.path(), &["--from-plain"]).done();
+    let text = reseal(dir.path(), &["--from-plain", "--yes"]).done();
     assert!(
-        text.contains(" s under aes-256 and key orders version 1\nno file of the store remains under anything else\n"),
+        text.contains(
+            " s under aes-256 and key orders version 1\nno file of the store remains under anything else\n\
+             a backup of the store, and of its key, is due: "
+        ),
         "{text}"
     );
     assert!(text.ends_with(

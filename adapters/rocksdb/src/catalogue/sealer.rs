@@ -18,6 +18,8 @@ pub(crate) struct Sealer {
     pub(crate) backend: Backend,
     /// Whether files that are not sealed are read as they are.
     pub(crate) reads_plain: AtomicBool,
+    /// Whether nothing may be written.
+    pub(crate) read_only: AtomicBool,
     /// What remembers how new a store is, if the user has set one up.
     pub(crate) anchor: Option<Arc<dyn Anchor>>,
 }

@@ -210,6 +210,15 @@ unsafe extern "C" {
         db: *mut *mut Db,
         error: *mut Error,
     ) -> i32;
+    pub(super) fn sealstone_db_open_for_reading(
+        env: *const Env,
+        path: *const c_char,
+        path_bytes: usize,
+        count: usize,
+        families: *const Bytes,
+        db: *mut *mut Db,
+        error: *mut Error,
+    ) -> i32;
     pub(super) fn sealstone_db_close(db: *mut Db, error: *mut Error) -> i32;
     pub(super) fn sealstone_db_get(
         db: *mut Db,

@@ -91,6 +91,29 @@ impl Db {
         Ok(Self { db, transactions: false, cache: None, env, dir: path.to_owned() })
     }
 
+    /// Opens the existing database in `path` for reading only: writes nothing and takes no lock. Reads are of the last
+    /// of `families`, which are opened with the default one.
+    pub(crate) fn open_for_reading(env: Arc<Env>, path: &Path, families: &[&str]) -> Result<Self, Error> {
+        let mut db = ptr::null_mut();
+        let name = path_bytes(path);
+        let families: Vec<c::Bytes> = families.iter().map(|family| as_bytes(family.as_bytes())).collect();
+        // SAFETY: rule *Slices*; `families` holds as many slices as said; `env` outlives the database because it keeps
+        // its `Arc`.
+        call(|error| unsafe {
+            c::sealstone_db_open_for_reading(
+                env.0.as_ptr(),
+                name.as_ptr().cast(),
+                name.len(),
+                families.len(),
+                families.as_ptr(),
+                &mut db,
+                error,
+            )
+        })?;
+        let db = NonNull::new(db).expect("the shim fills it in when it succeeds");
+        Ok(Self { db, transactions: false, cache: None, env, dir: path.to_owned() })
+    }
+
     /// Ends the database: syncs its log, so that no part of it can be cut off later unnoticed, and says whether its
     /// last writes went well. Dropping it does the same without saying.
     ///

@@ -54,6 +54,8 @@ pub(crate) struct Garbage {
 pub(super) struct VersionEdit {
     /// Which column family it is about.
     pub(super) family: u32,
+    /// Name of the column family's comparator.
+    pub(super) comparator: Option<String>,
     /// The column family begins, under this name.
     pub(super) add: Option<String>,
     /// The column family ends.
@@ -94,7 +96,10 @@ impl VersionEdit {
 
     fn field(&mut self, input: &mut Input) -> Result<(), ManifestError> {
         match input.varint32("a tag")? {
-            1 => drop(input.slice("the comparator's name")?),
+            1 => {
+                let name = input.slice("the comparator's name")?;
+                self.comparator = Some(String::from_utf8_lossy(name).into_owned());
+            }
             2 => self.log_number = Some(input.varint64("a log number")?),
             3 => self.next_file_number = Some(input.varint64("the next file number")?),
             4 => drop(input.varint64("the last sequence number")?),

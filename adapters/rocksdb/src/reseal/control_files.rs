@@ -3,7 +3,7 @@
 
 use std::fs::{self, File};
 use std::io::{self, Write};
-use std::os::unix::fs::{FileExt, OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::Path;
 
 use sealstone_seal::identity::CATALOGUE_NAMES;
@@ -12,7 +12,8 @@ use super::error::ResealError;
 use super::kind::{Kind, kind, options_number};
 use super::work::{Work, facts, names};
 use crate::catalogue::Refusal;
-use crate::file_system::{Failure, RawFailed, RawRead};
+use crate::file_system::Failure;
+use crate::rest::StoredFile;
 
 /// The name of a copy before it gets its own. RocksDB sweeps up leftovers of such names when a database is opened, and
 /// uses this number itself only when it makes one.
@@ -70,11 +71,7 @@ impl Work<'_> {
     }
 
     fn catalogue_failed(&self, refusal: Refusal) -> ResealError {
-        let text = match Failure::from(refusal) {
-            Failure::Damaged(text) | Failure::Refused(text) | Failure::Io(text) => text,
-            Failure::Raw => "it cannot be read\ncheck the device".into(),
-        };
-        ResealError::Control { file: self.db.dir().join(CATALOGUE_NAMES[0]), text }
+        ResealError::Control { file: self.db.dir().join(CATALOGUE_NAMES[0]), text: Failure::from(refusal).text() }
     }
 
     /// Copies one control file and puts the copy in its place.
@@ -93,8 +90,7 @@ impl Work<'_> {
             let _ = fs::remove_file(&temporary);
             let text = match error {
                 CopyError::Io(error) => format!("{error}\nit is unchanged; fix the cause and reseal again"),
-                CopyError::Seal(Failure::Damaged(text) | Failure::Refused(text) | Failure::Io(text)) => text,
-                CopyError::Seal(Failure::Raw) => "it cannot be read\ncheck the device".into(),
+                CopyError::Seal(failure) => failure.text(),
             };
             ResealError::Control { file: path.to_owned(), text }
         })
@@ -121,24 +117,6 @@ impl Work<'_> {
         copy.write_all(writer.finish()?)?;
         copy.sync_all()?;
         Ok(())
-    }
-}
-
-/// A stored file, read without RocksDB.
-struct StoredFile(File);
-
-impl RawRead for StoredFile {
-    fn read_at(&self, offset: u64, into: &mut [u8]) -> Result<usize, RawFailed> {
-        let mut filled = 0;
-        while filled < into.len() {
-            match self.0.read_at(&mut into[filled..], offset + filled as u64) {
-                Ok(0) => break,
-                Ok(got) => filled += got,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(_) => return Err(RawFailed),
-            }
-        }
-        Ok(filled)
     }
 }
 

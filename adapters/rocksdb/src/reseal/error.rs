@@ -59,12 +59,6 @@ pub enum ResealError {
         /// What the operating system said.
         source: io::Error,
     },
-    /// There is no database.
-    #[error("no RocksDB store in {}: it has no file CURRENT\ngive the directory of a store", dir.display())]
-    NoStore {
-        /// The directory.
-        dir: PathBuf,
-    },
     /// It is not sealed, and was not to be.
     #[error("the store in {} is not sealed\nto seal it, add --from-plain", dir.display())]
     Plain {

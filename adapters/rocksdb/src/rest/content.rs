@@ -10,12 +10,13 @@ use sealstone_cipher::backend::Backend;
 use sealstone_keys::KeySource;
 use sealstone_seal::frame::FrameReader;
 use sealstone_seal::paged::{Pages, Shape};
-use sealstone_seal::{Layout, SealError, SealedFile};
+use sealstone_seal::{Layout, SealError, SealedFile, is_sealed};
 
 use super::check::Check;
 use super::report::{Finding, Progress, Verification};
 use super::stored::{CHUNK_BYTES, read_start};
 use crate::catalogue::View;
+use crate::manifest::ManifestError;
 use crate::opening::{self, Header};
 
 /// Why the content of a file could not be read.
@@ -27,6 +28,8 @@ pub(super) enum Unread {
     Empty,
     /// The seal does not open, or the file cannot be read.
     Failed(String),
+    /// It says what only a newer RocksDB writes.
+    Newer(String),
 }
 
 /// What to do when a file of the live set is not there as it should be.
@@ -38,7 +41,7 @@ impl Unread {
         match self {
             Self::Missing => format!("missing: {role}\n{NEXT}"),
             Self::Empty => format!("empty: {role}\n{NEXT}"),
-            Self::Failed(why) => why,
+            Self::Failed(why) | Self::Newer(why) => why,
         }
     }
 }
@@ -52,6 +55,15 @@ impl From<io::Error> for Unread {
     }
 }
 
+impl From<ManifestError> for Unread {
+    fn from(error: ManifestError) -> Self {
+        match error {
+            ManifestError::Newer { .. } => Self::Newer(error.to_string()),
+            error => Self::Failed(error.to_string()),
+        }
+    }
+}
+
 impl From<SealError> for Unread {
     fn from(error: SealError) -> Self {
         Self::Failed(error.to_string())
@@ -60,9 +72,11 @@ impl From<SealError> for Unread {
 
 /// Reads sealed files with one set of keys.
 #[derive(Clone, Copy)]
-pub(super) struct Contents<'a> {
-    pub(super) keys: &'a dyn KeySource,
-    pub(super) backend: Backend,
+pub(crate) struct Contents<'a> {
+    pub(crate) keys: &'a dyn KeySource,
+    pub(crate) backend: Backend,
+    /// Whether files that are not sealed are read as they are.
+    pub(crate) reads_plain: bool,
 }
 
 impl Contents<'_> {
@@ -75,6 +89,9 @@ impl Contents<'_> {
         }
         let mut read = |into: &mut [u8]| read_start(&file, into);
         let header = Header::read(&mut read)?;
+        if self.reads_plain && !is_sealed(header.stored()) {
+            return plain(&file, piece);
+        }
         let sealed = opening::open(self.keys, self.backend, header, read)??;
         match sealed.info().layout {
             Layout::Paged { .. } => pages(&file, &sealed, stored_bytes, piece),
@@ -97,7 +114,7 @@ impl Contents<'_> {
 
     /// What is wrong with the seal of file `name` below `root`; nothing for one that is gone.
     pub(super) fn check(&self, root: &Path, name: &str) -> Vec<Finding> {
-        let Self { keys, backend } = *self;
+        let Self { keys, backend, .. } = *self;
         let mut report = Verification::default();
         let mut progress = |_: Progress<'_>| ();
         let (path, mut view) = (root.join(name), View::new(keys, backend));
@@ -119,6 +136,19 @@ impl Contents<'_> {
             Ok(())
         })?;
         Ok(bytes)
+    }
+}
+
+fn plain(file: &File, piece: &mut dyn FnMut(&[u8]) -> Result<(), Unread>) -> Result<(), Unread> {
+    let mut read = vec![0; CHUNK_BYTES];
+    let mut offset = 0;
+    loop {
+        let got = file.read_at(&mut read, offset)?;
+        if got == 0 {
+            return Ok(());
+        }
+        piece(&read[..got])?;
+        offset += got as u64;
     }
 }
 

@@ -20,6 +20,12 @@ pub enum RestError {
         /// What the operating system said.
         source: io::Error,
     },
+    /// There is no store.
+    #[error("no RocksDB store in {}: it has no file CURRENT\ngive the directory of a store", dir.display())]
+    NoStore {
+        /// The directory.
+        dir: PathBuf,
+    },
     /// A key that files are under, or the current one, cannot be obtained.
     #[error(transparent)]
     Key(#[from] KeyError),

@@ -159,10 +159,14 @@ impl Compare<'_> {
     /// Compares what is there now with what CURRENT and MANIFEST name now.
     fn look(&self) -> Look {
         let mut look = Look::default();
-        let (manifest, live) = match self.live_set() {
+        let (manifest, live) = match named_by_current(&self.dir, self.contents) {
             Ok(found) => found,
-            Err((name, what)) => {
-                look.failures.insert((self.named(&name), what));
+            Err((name, unread)) => {
+                let role = match name.as_str() {
+                    "CURRENT" => "it should name the MANIFEST of the database",
+                    _ => "CURRENT names it, and it should name the files of the database",
+                };
+                look.failures.insert((self.named(&name), unread.explain(role)));
                 return look;
             }
         };
@@ -213,32 +217,6 @@ impl Compare<'_> {
         self.control_files(&mut look, &live, &manifest, &present);
         look.manifest = Some(manifest);
         look
-    }
-
-    /// The name of the MANIFEST that CURRENT names, and what that says; or the file that is in the way and why.
-    fn live_set(&self) -> Result<(String, LiveSet), (String, String)> {
-        let current = self.contents.small(&self.dir.join("CURRENT"), CURRENT_BYTES_MAX);
-        let named = current.and_then(|content| {
-            manifest::named_by_current(&content).map_err(|error| Unread::Failed(error.to_string()))
-        });
-        let manifest = match named {
-            Ok(number) => format!("MANIFEST-{number:06}"),
-            Err(unread) => {
-                return Err(("CURRENT".into(), unread.explain("it should name the MANIFEST of the database")));
-            }
-        };
-        let mut replay = Replay::new();
-        let read = self.contents.each(&self.dir.join(&manifest), &mut |content| {
-            replay.push(content).map_err(|error| Unread::Failed(error.to_string()))
-        });
-        let live =
-            read.and_then(|()| replay.finish().map_err(|error| Unread::Failed(format!("as a MANIFEST: {error}"))));
-        match live {
-            Ok(live) => Ok((manifest, live)),
-            Err(unread) => {
-                Err((manifest, unread.explain("CURRENT names it, and it should name the files of the database")))
-            }
-        }
     }
 
     /// What is wrong with a file of the live set, if anything is.
@@ -462,8 +440,21 @@ fn finding(file: String, what: String) -> Finding {
     Finding { file, page: None, frame: None, what }
 }
 
+/// The name of the MANIFEST that CURRENT in `dir` names, and what that says; or the file that is in the way and why.
+pub(super) fn named_by_current(dir: &Path, contents: Contents<'_>) -> Result<(String, LiveSet), (String, Unread)> {
+    let current = contents.small(&dir.join("CURRENT"), CURRENT_BYTES_MAX);
+    let manifest = match current.and_then(|content| Ok(manifest::named_by_current(&content)?)) {
+        Ok(number) => format!("MANIFEST-{number:06}"),
+        Err(unread) => return Err(("CURRENT".into(), unread)),
+    };
+    let mut replay = Replay::new();
+    let read = contents.each(&dir.join(&manifest), &mut |content| Ok(replay.push(content)?));
+    let live = read.and_then(|()| replay.finish().map_err(|error| Unread::Failed(format!("as a MANIFEST: {error}"))));
+    live.map(|live| (manifest.clone(), live)).map_err(|unread| (manifest, unread))
+}
+
 /// The number in a name such as `000012.log`.
-fn numbered(name: &str, ending: &str) -> Option<u64> {
+pub(super) fn numbered(name: &str, ending: &str) -> Option<u64> {
     let digits = name.strip_suffix(ending)?.strip_suffix('.')?;
     if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
         return None;
@@ -475,17 +466,25 @@ fn numbered(name: &str, ending: &str) -> Option<u64> {
 ///
 /// # Errors
 /// OPTIONS that cannot be read.
-fn log_directory(dir: &Path, contents: Contents<'_>) -> Result<Option<PathBuf>, ()> {
-    let names = lengths(dir).map_err(drop)?.into_keys();
-    let newest = names.filter_map(|name| Some((name.strip_prefix("OPTIONS-")?.parse::<u64>().ok()?, name))).max();
-    let Some((_, name)) = newest else { return Ok(None) };
-    let content = contents.small(&dir.join(name), OPTIONS_BYTES_MAX).map_err(drop)?;
-    let text = String::from_utf8_lossy(&content);
+pub(super) fn log_directory(dir: &Path, contents: Contents<'_>) -> Result<Option<PathBuf>, ()> {
+    let Some(text) = newest_options(dir, contents)? else { return Ok(None) };
     let value = text.lines().find_map(|line| line.trim_start().strip_prefix("wal_dir="));
     let named = PathBuf::from(unescaped(value.unwrap_or_default()));
     // a path that is not absolute begins where the database's own process was
     let is_other = named.is_absolute() && fs::canonicalize(&named).ok() != fs::canonicalize(dir).ok();
     Ok(is_other.then_some(named))
+}
+
+/// The text of the newest OPTIONS file in `dir`, if there is one.
+///
+/// # Errors
+/// One that cannot be read.
+pub(super) fn newest_options(dir: &Path, contents: Contents<'_>) -> Result<Option<String>, ()> {
+    let names = lengths(dir).map_err(drop)?.into_keys();
+    let newest = names.filter_map(|name| Some((name.strip_prefix("OPTIONS-")?.parse::<u64>().ok()?, name))).max();
+    let Some((_, name)) = newest else { return Ok(None) };
+    let content = contents.small(&dir.join(name), OPTIONS_BYTES_MAX).map_err(drop)?;
+    Ok(Some(String::from_utf8_lossy(&content).into_owned()))
 }
 
 /// A value of an OPTIONS file, in which a backslash precedes what would otherwise mean something else.

@@ -9,15 +9,30 @@ use std::path::{Path, PathBuf};
 use sealstone_seal::HEADER_BYTES;
 
 use super::error::RestError;
+use crate::file_system::{RawFailed, RawRead};
 
 /// Stored bytes that are read at once.
 pub(super) const CHUNK_BYTES: usize = 1 << 20;
 
+/// A stored file, read without RocksDB.
+pub(crate) struct StoredFile(pub(crate) File);
+
+impl RawRead for StoredFile {
+    fn read_at(&self, offset: u64, into: &mut [u8]) -> Result<usize, RawFailed> {
+        read_from(&self.0, offset, into).map_err(|_| RawFailed)
+    }
+}
+
 /// Fills `into` from the beginning of the file, as far as it reaches.
 pub(super) fn read_start(file: &File, into: &mut [u8]) -> io::Result<usize> {
+    read_from(file, 0, into)
+}
+
+/// Fills `into` from byte `offset` on, as far as the file reaches.
+fn read_from(file: &File, offset: u64, into: &mut [u8]) -> io::Result<usize> {
     let mut got = 0;
     while got < into.len() {
-        match file.read_at(&mut into[got..], got as u64) {
+        match file.read_at(&mut into[got..], offset + got as u64) {
             Ok(0) => break,
             Ok(more) => got += more,
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}

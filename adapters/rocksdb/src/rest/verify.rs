@@ -42,7 +42,7 @@ pub fn verify(
     progress: &mut dyn FnMut(Progress<'_>),
 ) -> Result<Verification, RestError> {
     let mut files = list(dir)?;
-    let contents = Contents { keys, backend };
+    let contents = Contents { keys, backend, reads_plain: false };
     files.extend(live_set::logs_elsewhere(dir, &files, contents));
     let total_bytes = files.iter().map(|(_, bytes)| bytes).sum();
     let mut report = Verification { schema: SCHEMA, dir: dir.to_owned(), ..Verification::default() };
