@@ -420,9 +420,12 @@ pub(super) fn time_split(run: &Run) -> Vec<Chart> {
     })
 }
 
+/// Variants with their colour and their size on disk as a multiple of the baseline's.
+type Grown = Vec<(String, Ink, f64)>;
+
 /// Bytes on disk against the baseline; workloads with the same figures share their rows.
 pub(super) fn size(run: &Run) -> Vec<Chart> {
-    let mut groups: Vec<(Vec<&str>, Vec<(String, Ink, f64)>)> = Vec::new();
+    let mut groups: Vec<(Vec<&str>, Grown)> = Vec::new();
     for workload in &run.workloads {
         let Some(baseline) = run.baseline_cell(workload).filter(|cell| cell.disk_bytes > 0) else { continue };
         let cells = run.cells(workload).into_iter().filter(|(_, cell)| cell.variant != baseline.variant);
@@ -430,9 +433,9 @@ pub(super) fn size(run: &Run) -> Vec<Chart> {
             let ratio = cell.disk_bytes as f64 / baseline.disk_bytes as f64;
             (variant.label.clone(), run.ink(cell.variant), ratio)
         };
-        let grown: Vec<_> = cells.map(grown).collect();
-        let same = |(_, known): &&mut (_, Vec<(String, Ink, f64)>)| {
-            let said = |all: &[(String, Ink, f64)]| -> Vec<(String, String)> {
+        let grown: Grown = cells.map(grown).collect();
+        let same = |(_, known): &&mut (_, Grown)| {
+            let said = |all: &Grown| -> Vec<(String, String)> {
                 all.iter().map(|(label, _, ratio)| (label.clone(), figures::change(*ratio))).collect()
             };
             said(known) == said(&grown)
