@@ -112,6 +112,25 @@ class Timer {
   uint64_t wall_begin_;
 };
 
+// Measures one sync, which counts as a file operation, too.
+class SyncTimer {
+ public:
+  explicit SyncTimer(const Counters& counters)
+      : counters_(*counters), timer_(counters, kAlways), begin_(Nanoseconds(CLOCK_MONOTONIC)) {}
+  SyncTimer(const SyncTimer&) = delete;
+  SyncTimer& operator=(const SyncTimer&) = delete;
+
+  ~SyncTimer() {
+    counters_.syncs.fetch_add(1, std::memory_order_relaxed);
+    counters_.sync_ns.fetch_add(Nanoseconds(CLOCK_MONOTONIC) - begin_, std::memory_order_relaxed);
+  }
+
+ private:
+  IoCounters& counters_;
+  const Timer timer_;
+  const uint64_t begin_;
+};
+
 void AddRead(const Counters& counters, const IOStatus& status, size_t bytes) {
   if (status.ok()) {
     counters->read_bytes.fetch_add(bytes, std::memory_order_relaxed);
@@ -212,11 +231,11 @@ class CountingWritableFile : public FSWritableFileOwnerWrapper {
     return Count(target()->PositionedAppend(data, offset, options, verification, dbg), data);
   }
   IOStatus Sync(const IOOptions& options, IODebugContext* dbg) override {
-    Timer timer(counters_, kAlways);
+    SyncTimer timer(counters_);
     return target()->Sync(options, dbg);
   }
   IOStatus Fsync(const IOOptions& options, IODebugContext* dbg) override {
-    Timer timer(counters_, kAlways);
+    SyncTimer timer(counters_);
     return target()->Fsync(options, dbg);
   }
   IOStatus RangeSync(uint64_t offset, uint64_t bytes, const IOOptions& options, IODebugContext* dbg) override {
@@ -245,12 +264,12 @@ class CountingDirectory : public FSDirectoryWrapper {
       : FSDirectoryWrapper(std::move(target)), counters_(std::move(counters)) {}
 
   IOStatus Fsync(const IOOptions& options, IODebugContext* dbg) override {
-    Timer timer(counters_, kAlways);
+    SyncTimer timer(counters_);
     return FSDirectoryWrapper::Fsync(options, dbg);
   }
   IOStatus FsyncWithDirOptions(const IOOptions& options, IODebugContext* dbg,
                                const rocksdb::DirFsyncOptions& reason) override {
-    Timer timer(counters_, kAlways);
+    SyncTimer timer(counters_);
     return FSDirectoryWrapper::FsyncWithDirOptions(options, dbg, reason);
   }
 

@@ -42,6 +42,8 @@ void sealstone_env_io(const sealstone_env* env, sealstone_io* into) noexcept {
   const sealstone::IoCounters& counters = *env->counters;
   into->read_bytes = counters.read_bytes.load(std::memory_order_relaxed);
   into->written_bytes = counters.written_bytes.load(std::memory_order_relaxed);
+  into->syncs = counters.syncs.load(std::memory_order_relaxed);
+  into->sync_ns = counters.sync_ns.load(std::memory_order_relaxed);
   into->wall_ns = counters.wall_ns.load(std::memory_order_relaxed);
   into->cpu_ns = counters.cpu_ns.load(std::memory_order_relaxed);
 }

@@ -25,6 +25,8 @@ class NoLog : public rocksdb::Logger {
 struct IoCounters {
   std::atomic<uint64_t> read_bytes{0};
   std::atomic<uint64_t> written_bytes{0};
+  std::atomic<uint64_t> syncs{0};
+  std::atomic<uint64_t> sync_ns{0};
   std::atomic<uint64_t> wall_ns{0};
   std::atomic<uint64_t> cpu_ns{0};
 };

@@ -179,6 +179,8 @@ typedef struct sealstone_env sealstone_env;
 typedef struct sealstone_io {
   uint64_t read_bytes;
   uint64_t written_bytes;
+  uint64_t syncs;    // of files and directories
+  uint64_t sync_ns;  // wall time inside them, summed over threads; wall_ns contains it
   uint64_t wall_ns;  // inside reads, writes and syncs, summed over threads
   uint64_t cpu_ns;   // the same, CPU time, extrapolated from samples
 } sealstone_io;

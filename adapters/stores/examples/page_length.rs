@@ -48,7 +48,7 @@ fn main() -> Result<(), StoreError> {
 
 fn round(engine: &RocksDb, variant: &Variant, table: &Arc<Table>, megabytes: u32) -> Result<[f64; 8], StoreError> {
     let dir = tempfile::tempdir().map_err(StoreError::engine)?;
-    let options = StoreOptions { cache_bytes: 512 << 20, tables: vec![table.clone()] };
+    let options = StoreOptions { cache_bytes: 512 << 20, tables: vec![table.clone()], sync_writes: false };
     let store = engine.open_store(variant, dir.path(), &options)?;
     let rows = megabytes * 1000;
     let mut random = 1u64;

@@ -59,7 +59,7 @@ fn main() -> Result<ExitCode, AnyError> {
     let engine = RocksDb::new(Arc::new(EphemeralKey::new()?));
     let variant = Variant::of("aes-256", Layer::Rest, Choice::auto(registry::cipher("aes-256")?));
     let cache_bytes = workload.data_bytes() / 2;
-    let options = StoreOptions { cache_bytes, tables: workload.tables().to_vec() };
+    let options = StoreOptions { cache_bytes, tables: workload.tables().to_vec(), sync_writes: false };
     let store = engine.open_store(&variant, dir.path(), &options)?;
     workload.load(&store, 0, 1, &|_| ())?;
     store.quiesce()?;

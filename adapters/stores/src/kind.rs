@@ -21,6 +21,8 @@ pub struct StoreKind {
     pub layers: &'static [Layer],
     /// The least cache that each of its members takes, whatever is asked for, in bytes.
     pub cache_bytes_min: u64,
+    /// The setting with which its cache is decided elsewhere, if there is one.
+    pub cache_decided_by: Option<&'static str>,
     /// Settings of a comparison that suit it better than the general defaults, as lines of TOML.
     pub suited: &'static str,
     /// Its own settings.

@@ -43,7 +43,9 @@ impl Servers {
     }
 
     fn open(&self, tables: &[Arc<Table>]) -> MongoDbStore {
-        self.connect().open_store(&StoreOptions { cache_bytes: 0, tables: tables.to_vec() }).unwrap()
+        self.connect()
+            .open_store(&StoreOptions { cache_bytes: 0, tables: tables.to_vec(), sync_writes: false })
+            .unwrap()
     }
 }
 
@@ -307,7 +309,8 @@ fn it_counts_and_settles() {
         };
         let data_dirs = vec![dir.path().to_owned()];
         let local = MongoDb::connect(&MongoDbOptions { uri, data_dirs, ..MongoDbOptions::default() }).unwrap();
-        let local = local.open_store(&StoreOptions { cache_bytes: 0, tables: vec![t.clone()] }).unwrap();
+        let local =
+            local.open_store(&StoreOptions { cache_bytes: 0, tables: vec![t.clone()], sync_writes: false }).unwrap();
         // in the cache now, and not read again until it was emptied
         let row = |n: u64| -> Row { (key(n), record([&[b'y'; 2000], b"1", b""])) };
         local.bulk().unwrap().bulk_load(&t, &mut (1000..6000).map(row)).unwrap();
@@ -350,7 +353,8 @@ fn a_server_that_dies_is_reported_in_time() {
         // a single server acknowledges what is in memory alone, unless it is asked for more
         let options = MongoDbOptions { uri: server.uri(), journal: Some(true), ..MongoDbOptions::default() };
         let store = MongoDb::connect(&options).unwrap();
-        let store = store.open_store(&StoreOptions { cache_bytes: 0, tables: vec![t.clone()] }).unwrap();
+        let store =
+            store.open_store(&StoreOptions { cache_bytes: 0, tables: vec![t.clone()], sync_writes: false }).unwrap();
         store.insert(&t, &key(1), &record_of(b"1")).unwrap();
         server.kill().unwrap();
         let begin = Instant::now();

@@ -7,7 +7,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use sealstone_cipher::registry;
 use sealstone_keys::ephemeral::EphemeralKey;
-use sealstone_store::{Choice, Engine, Field, Kind, Layer, Record, Store, StoreError, StoreOptions, Table, Variant};
+use sealstone_store::{
+    Choice, Engine, Field, Kind, Layer, Record, Store, StoreError, StoreOptions, Table, Transaction, Variant,
+};
 use sealstone_stores::rocksdb::{RocksDb, RocksStore};
 
 const CIPHERS: [Option<&str>; 5] = [None, Some("aes-256"), Some("aria-256"), Some("3des"), Some("blowfish")];
@@ -39,7 +41,7 @@ fn engine() -> RocksDb {
 }
 
 fn open(engine: &RocksDb, cipher: Option<&str>, dir: &Path) -> RocksStore {
-    let options = StoreOptions { cache_bytes: 8 << 20, tables: vec![table(1, "t"), table(2, "u")] };
+    let options = StoreOptions { cache_bytes: 8 << 20, tables: vec![table(1, "t"), table(2, "u")], sync_writes: false };
     engine.open_store(&variant(cipher), dir, &options).unwrap()
 }
 
@@ -80,6 +82,44 @@ fn records_are_returned_also_after_reopening() {
             assert!(counters.written_bytes > 10_000 && counters.io_wall_s > 0.0, "{counters:?}");
             assert_eq!(counters.encrypted_bytes > 10_000, cipher.is_some(), "{counters:?}");
             assert_eq!(counters.cipher_cpu_s > 0.0, cipher.is_some(), "{counters:?}");
+            store.close().unwrap();
+        }
+    }
+}
+
+#[test]
+fn a_write_waits_for_the_disk_only_where_that_is_asked_for() {
+    const WRITES: u64 = 50;
+    for cipher in CIPHERS {
+        let engine = engine();
+        for sync_writes in [false, true] {
+            let dir = tempfile::tempdir().unwrap();
+            let options = StoreOptions { cache_bytes: 8 << 20, tables: vec![table(1, "t")], sync_writes };
+            let store = engine.open_store(&variant(cipher), dir.path(), &options).unwrap();
+            let t = table(1, "t");
+            let rows: Vec<_> = (1000..1200).map(|n| (key(n), record(["a", "b", "c"]))).collect();
+            let syncs = |work: &dyn Fn()| {
+                let before = store.counters();
+                work();
+                let after = store.counters();
+                assert!(after.io_wall_s - before.io_wall_s >= after.sync_wall_s - before.sync_wall_s);
+                after.syncs - before.syncs
+            };
+            let few = if sync_writes { WRITES..WRITES + 10 } else { 0..10 };
+            let each = |work: &dyn Fn(u32)| syncs(&|| (0..WRITES as u32).for_each(work));
+            assert!(syncs(&|| store.insert_many(&t, &rows).unwrap()) < 10, "loading does not wait");
+            let inserts = each(&|n| store.insert(&t, &key(n), &record(["a", "b", "c"])).unwrap());
+            assert!(few.contains(&inserts), "{cipher:?} {sync_writes}: {inserts}");
+            let updates = each(&|n| assert!(store.update(&t, &key(n), &[(1, b"x")]).unwrap()));
+            assert!(few.contains(&updates), "{cipher:?} {sync_writes}: {updates}");
+            let commits = each(&|n| {
+                let put =
+                    &mut |transaction: &mut dyn Transaction| transaction.put(&t, &key(n), &record(["d", "e", "f"]));
+                store.transactional().unwrap().transaction(put).unwrap();
+            });
+            assert!(few.contains(&commits), "{cipher:?} {sync_writes}: {commits}");
+            let updates = each(&|n| assert!(store.update(&t, &key(n), &[(1, b"y")]).unwrap()));
+            assert!(few.contains(&updates), "{cipher:?} {sync_writes}, after a transaction: {updates}");
             store.close().unwrap();
         }
     }

@@ -14,7 +14,7 @@ pub struct Point {
     pub members: usize,
     /// Records in the YCSB data set.
     pub records: u64,
-    /// Client threads, unless a workload fixes them.
+    /// Client threads, unless a workload fixes them; 0 if they were looked for, one number for each workload.
     pub clients: usize,
 }
 
@@ -50,7 +50,10 @@ pub static AXES: [Axis; 4] = [
         name: "clients",
         setting: "threads",
         number: Some(|point| point.clients as u64),
-        words: |point| counted(point.clients, "client"),
+        words: |point| match point.clients {
+            0 => "as many clients as it takes".into(),
+            clients => counted(clients, "client"),
+        },
     },
 ];
 

@@ -1,6 +1,7 @@
 //! A whole comparison: loads every data set into one store a variant, runs interleaved slices round by round, and
 //! gathers the results. How one slice runs is in `runner`; what the figures mean is in `summary` and `statistics`.
 
+mod clients;
 mod search;
 mod warm_up;
 
@@ -23,7 +24,7 @@ use crate::summary::{self, Measured};
 use crate::target::Target;
 pub use crate::work_dir::WorkDirError;
 use crate::work_dir::{WorkDir, directory_name, remove_dir, remove_left};
-use crate::workload::{self, Position, SizedBy, Workload};
+use crate::workload::{self, COLD_SHARE, Position, Setting, SizedBy, Workload};
 use sealstone_store::{Engine, Store, StoreError, StoreOptions, Variant};
 
 /// Why a comparison has no results.
@@ -194,6 +195,10 @@ impl<'a> Group<'a> {
         self.first().spec().sized_by
     }
 
+    fn setting(&self) -> Setting {
+        self.first().spec().setting
+    }
+
     fn loads_itself(&self) -> bool {
         self.first().spec().from_empty
     }
@@ -229,12 +234,20 @@ struct Stores {
 }
 
 /// Which slice of a workload: its passes are numbered over the whole comparison.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 struct At {
     pass: usize,
     passes: usize,
     slice: usize,
     slices: usize,
+}
+
+/// How many clients a workload has.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Clients {
+    count: usize,
+    /// Whether a search found that more do no more, though CPUs are idle.
+    peak: bool,
 }
 
 /// A workload ready to be measured.
@@ -262,6 +275,8 @@ struct Comparison<'a> {
     measured: Vec<Measured>,
     warnings: Vec<String>,
     settings: BTreeMap<String, String>,
+    /// Clients of workloads for which they were looked for.
+    found: BTreeMap<&'static str, Clients>,
 }
 
 impl<'a> Comparison<'a> {
@@ -286,6 +301,7 @@ impl<'a> Comparison<'a> {
             measured: Vec::new(),
             warnings: Vec::new(),
             settings: BTreeMap::new(),
+            found: BTreeMap::new(),
         }
     }
 
@@ -376,7 +392,7 @@ impl<'a> Comparison<'a> {
         let mut stores = Stores {
             dirs,
             open: Vec::new(),
-            options: StoreOptions { cache_bytes, tables },
+            options: StoreOptions { cache_bytes, tables, sync_writes: group.setting() == Setting::Sync },
             warm: false,
             read_cold: false,
         };
@@ -389,11 +405,14 @@ impl<'a> Comparison<'a> {
     /// The cache of one store: as set, or large enough for the data as long as memory is.
     fn cache_bytes(&mut self, group: &Group, data_bytes: u64) -> u64 {
         const LEAST: u64 = 64 << 20;
+        const COLD_LEAST: u64 = 256 << 10;
         let dataset = group.dataset;
         // keys and lengths come on top of the values, and old versions until they are compacted away
         let stored_bytes = data_bytes.saturating_add(group.name_bytes());
         let wanted = stored_bytes.saturating_mul(2).saturating_add(LEAST);
-        let cache_bytes = self.plan.cache.unwrap_or_else(|| {
+        let is_cold = group.setting() == Setting::Cold;
+        let cold_bytes = is_cold.then(|| (data_bytes / COLD_SHARE).max(COLD_LEAST));
+        let cache_bytes = self.plan.cache.or(cold_bytes).unwrap_or_else(|| {
             // half of what is there: the other half is for the page cache and other programs
             let share = machine::memory_available_bytes()
                 .map_or(u64::MAX, |free| free / 2 / (self.variants.len() * self.plan.point().members) as u64);
@@ -404,7 +423,7 @@ impl<'a> Comparison<'a> {
             format!("{} for {} of data", human_bytes(cache_bytes), human_bytes(data_bytes)),
         );
         let warm = group.workloads.iter().any(|(_, workload)| !workload.spec().cold);
-        if cache_bytes < data_bytes && warm && !group.loads_itself() {
+        if cache_bytes < data_bytes && warm && !is_cold && !group.loads_itself() {
             self.warn(format!(
                 "the cache of {} is smaller than the {} of data set {dataset}: its workloads also measure the disk",
                 human_bytes(cache_bytes),
@@ -480,10 +499,6 @@ impl<'a> Comparison<'a> {
             store.quiesce().map_err(self.failed(loading(), variant))?;
         }
         Ok(())
-    }
-
-    fn clients(&self, workload: &dyn Workload) -> usize {
-        workload.spec().clients.unwrap_or(self.plan.point().clients).max(1)
     }
 
     /// One round of one workload: blocks of one slice a variant.
@@ -578,9 +593,10 @@ impl<'a> Comparison<'a> {
         if outcome.interrupted {
             return Err(Halt::Stopped);
         }
-        // compaction writes new files, none of which is in the cache
+        // what is written reaches new files sooner or later, none of which is in the cache
         let counters = outcome.counters;
-        stores.warm &= 20 * counters.cache_misses <= counters.cache_hits + counters.cache_misses;
+        let few_misses = 20 * counters.cache_misses <= counters.cache_hits + counters.cache_misses;
+        stores.warm &= few_misses && counters.written_bytes == 0;
         Ok(outcome)
     }
 
@@ -616,6 +632,11 @@ impl<'a> Comparison<'a> {
             io_cpu_s: within.io_cpu_s,
             io_wall_s: within.io_wall_s,
             settle_cpu_s,
+            syncs: within.syncs,
+            sync_wall_s: within.sync_wall_s,
+            client_wall_s: outcome.threads.wall_s,
+            client_cpu_s: outcome.threads.cpu_s,
+            client_sleeps: outcome.threads.sleeps,
             read_bytes: all.read_bytes,
             written_bytes: all.written_bytes,
             encrypted_bytes: all.encrypted_bytes,
@@ -623,7 +644,7 @@ impl<'a> Comparison<'a> {
             cache_hits: within.cache_hits,
             cache_misses: within.cache_misses,
             kept_per_s: outcome.kept_per_s,
-            queued_s: outcome.queued_s,
+            queued_s: outcome.threads.queued_s,
         };
         Ok((outcome, sample))
     }

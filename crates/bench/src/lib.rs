@@ -6,6 +6,7 @@
 
 mod at_rate;
 pub mod axes;
+mod client_time;
 pub mod compare;
 mod conclusions;
 pub mod count;
@@ -20,6 +21,7 @@ pub mod null_store;
 pub mod open_loop;
 pub mod percent;
 pub mod plan;
+pub mod preset;
 pub mod progress;
 mod ratios;
 pub mod recommend;

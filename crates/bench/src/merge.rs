@@ -224,7 +224,12 @@ pub fn differences(runs: &[Results]) -> Vec<String> {
     let points: Vec<_> = runs.iter().map(|run| run.plan.point()).collect();
     // a cache is sized to the data, and so differs wherever the axes do
     let one_place = varied(&points).is_empty();
-    for name in names.into_iter().filter(|name| one_place || !name.starts_with("cache (")) {
+    for name in names
+        .into_iter()
+        .filter(|name| one_place || !name.starts_with("cache ("))
+        // looked for in each run, and shown with each workload
+        .filter(|name| !name.starts_with("clients ("))
+    {
         let values = runs.iter().map(|run| run.engine.settings.get(name).cloned().unwrap_or_else(|| "not set".into()));
         differ(&format!("engine setting {name}"), values.collect());
     }

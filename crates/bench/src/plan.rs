@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use crate::axes::{Point, varied};
 use crate::size::human_bytes;
 use crate::target::{Limit, Target};
-use crate::workload::{Delimiter, SizedBy, Unit};
+use crate::workload::{Delimiter, Setting, SizedBy, Unit};
 use crate::{latency, machine, verdict, workload};
 
 /// Which ciphers a recommendation may name.
@@ -70,8 +70,9 @@ pub struct Plan {
     /// too short to measure (see `slice_ms`).
     #[serde(deserialize_with = "read::count::deserialize")]
     pub operations: u64,
-    /// Client threads, unless the workload fixes them.
-    #[serde(with = "read::counts")]
+    /// Client threads, unless the workload fixes them; none: for each workload the fewest that bring the unencrypted
+    /// store to the most it can do.
+    #[serde(with = "read::counts", skip_serializing_if = "Vec::is_empty")]
     pub threads: Vec<usize>,
     /// Rounds.
     #[serde(deserialize_with = "read::count::deserialize")]
@@ -115,6 +116,9 @@ pub struct Plan {
     /// The share by which a cost may have grown since then. In TOML text such as `"5%"`.
     #[serde(with = "crate::percent::setting::optional")]
     pub fail_if: Option<f64>,
+    /// Client threads of single workloads, by name.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub threads_of: BTreeMap<String, usize>,
     /// Settings of single stores: a table for each store, in it a name and one value or several.
     #[serde(with = "read::stores", skip_serializing_if = "BTreeMap::is_empty")]
     pub stores: BTreeMap<String, BTreeMap<String, Vec<String>>>,
@@ -128,12 +132,12 @@ impl Default for Plan {
             nodes: vec![1],
             ciphers: ["none", "aes-256", "aria-256"].map(String::from).to_vec(),
             accel: vec!["auto".into()],
-            workloads: ["a", "b", "c", "e", "oltp", "batch-load", "batch-scan"].map(String::from).to_vec(),
+            workloads: DEFAULT_WORKLOADS.map(String::from).to_vec(),
             records: vec![100_000],
             records_from: None,
             delimiter: None,
             operations: 50_000,
-            threads: vec![8],
+            threads: Vec::new(),
             rounds: 3,
             pairs: 24,
             slice_ms: 50,
@@ -150,10 +154,19 @@ impl Default for Plan {
             passphrase_file: None,
             baseline: None,
             fail_if: None,
+            threads_of: BTreeMap::new(),
             stores: BTreeMap::new(),
         }
     }
 }
+
+/// The workloads of a comparison unless others are named: what fits into six minutes on two cores with the time that
+/// building takes, and has reads that the cache answers, reads that it does not, synced writes, and the two that move
+/// the most bytes. `docs/method.md` gives the reasons.
+pub const DEFAULT_WORKLOADS: [&str; 7] = ["a", "c", "c-cold", "e-cold", "oltp-sync", "batch-load", "batch-scan"];
+
+/// Most clients that are looked for where the user leaves their number open.
+pub const CLIENTS_MOST: usize = 64;
 
 /// Most members of a replica set that vote.
 const NODES_MAX: usize = 7;
@@ -273,7 +286,18 @@ impl Plan {
             return Err(value("operations", 0, "a pass without operations measures nothing"));
         }
         within("operations", self.operations, 1, 1 << 40, "a pass ends within a lifetime")?;
-        for &threads in &self.threads {
+        for (name, threads) in &self.threads_of {
+            let spec = workload::workload(name)?;
+            if let Some(clients) = spec.clients {
+                let reason = format!("workload {name} always has {clients}");
+                return Err(value("threads-of", format!("{name}={threads}"), &reason));
+            }
+            if !self.workloads.contains(name) {
+                let reason = format!("it is not among the workloads: {}", self.workloads.join(", "));
+                return Err(value("threads-of", format!("{name}={threads}"), &reason));
+            }
+        }
+        for &threads in self.threads.iter().chain(self.threads_of.values()) {
             if threads == 0 {
                 return Err(value("threads", 0, "somebody has to run the operations; use 1 or more"));
             }
@@ -294,6 +318,14 @@ impl Plan {
         within("bytes", self.bytes, 100_000, 1 << 50, "a data set has 100 kB to a petabyte")?;
         if let Some(cache) = self.cache {
             within("cache", cache, 1 << 20, 1 << 50, "a cache has a mebibyte to a petabyte")?;
+            for name in &self.workloads {
+                let spec = workload::workload(name)?;
+                if spec.setting == Setting::Cold {
+                    let reason =
+                        format!("workload {name} has a cache of its own; leave one out, or name {}", spec.base);
+                    return Err(value("cache", human_bytes(cache), &reason));
+                }
+            }
         }
         if !(0.001..=0.5).contains(&self.margin) {
             let shown = format!("{}%", crate::percent::percent(self.margin));
@@ -382,7 +414,8 @@ impl Plan {
         for store in &self.store {
             for &members in &self.nodes {
                 for &records in &self.records {
-                    for &clients in &self.threads {
+                    let found = if self.threads.is_empty() { &[0][..] } else { &self.threads };
+                    for &clients in found {
                         points.push(Point { store: store.clone(), members, records, clients });
                     }
                 }
@@ -398,7 +431,7 @@ impl Plan {
             store: vec![point.store.clone()],
             nodes: vec![point.members],
             records: vec![point.records],
-            threads: vec![point.clients],
+            threads: if point.clients == 0 { Vec::new() } else { vec![point.clients] },
             ..self.clone()
         }
     }
@@ -423,6 +456,7 @@ impl Plan {
                 }
             }
             if !workloads.is_empty() {
+                plan.threads_of.retain(|name, _| workloads.contains(name));
                 groups.push(Self { workloads, ..plan });
             }
         }
@@ -448,7 +482,9 @@ impl Plan {
         }
         listed("nodes", &self.nodes)?;
         listed("records", &self.records)?;
-        listed("threads", &self.threads)?;
+        if !self.threads.is_empty() {
+            listed("threads", &self.threads)?;
+        }
         listed("workloads", &self.workloads)?;
         if let Some(nodes) = self.nodes.iter().find(|nodes| !(1..=NODES_MAX).contains(*nodes)) {
             return Err(value("nodes", nodes, "a replica set has 1 to 7 members that vote"));
@@ -589,6 +625,8 @@ pub fn settings() -> Vec<String> {
         passphrase_file: Some("x".into()),
         baseline: Some("x".into()),
         fail_if: Some(0.1),
+        threads: vec![1],
+        threads_of: BTreeMap::from([("x".into(), 1)]),
         stores: BTreeMap::from([("x".into(), BTreeMap::new())]),
         ..Plan::default()
     };
@@ -808,7 +846,8 @@ mod tests {
     fn lists_are_one_value_or_several_in_brackets() {
         let plan = read("threads = [1, 8]\nrecords = 5\nstore = [\"rocksdb\"]\n").unwrap();
         assert_eq!((plan.threads, plan.records, plan.store), (vec![1, 8], vec![5], vec!["rocksdb".to_owned()]));
-        assert!(Plan::default().to_toml().contains("threads = 8\n"));
+        let one = Plan { threads: vec![8], ..Plan::default() };
+        assert!(one.to_toml().contains("threads = 8\n") && !Plan::default().to_toml().contains("threads"));
         assert!(read("threads = []\n").unwrap_err().to_string().contains("an empty list"));
         let twice = Plan { threads: vec![8, 8], ..Plan::default() }.check().unwrap_err().to_string();
         assert!(twice.starts_with("threads is 8: it is listed twice"), "{twice}");

@@ -115,6 +115,11 @@ pub(crate) fn overall_estimate(cells: &[Cell], variant: usize, other: usize) -> 
     over_headline(cells, variant, other, estimate)
 }
 
+/// The same over the workloads called `names` alone, whether or not they met a cipher.
+pub(crate) fn overall_of(cells: &[Cell], variant: usize, other: usize, names: &[&str]) -> Option<Estimate> {
+    over(cells, variant, other, names, estimate)
+}
+
 /// The same for CPU seconds, background work after the slices included: above 1 is more CPU time for the same work.
 pub(crate) fn overall_cpu(cells: &[Cell], variant: usize, other: usize) -> Option<Estimate> {
     over_headline(cells, variant, other, cpu_ratio)
@@ -133,10 +138,20 @@ pub(crate) fn over_headline(
     other: usize,
     ratio: impl Fn(&Cell, &Cell) -> Option<Estimate>,
 ) -> Option<Estimate> {
+    over(cells, variant, other, &headline(cells), ratio)
+}
+
+/// The geometric mean of `ratio` of the cells of `other` and `variant`, over the workloads called `names`.
+fn over(
+    cells: &[Cell],
+    variant: usize,
+    other: usize,
+    names: &[&str],
+    ratio: impl Fn(&Cell, &Cell) -> Option<Estimate>,
+) -> Option<Estimate> {
     let of = |number: usize| cells.iter().filter(move |cell| cell.variant == number);
-    let met = headline(cells);
     let estimates: Vec<Estimate> = of(variant)
-        .filter(|cell| met.contains(&cell.workload.as_str()))
+        .filter(|cell| names.contains(&cell.workload.as_str()))
         .filter_map(|cell| ratio(of(other).find(|base| base.workload == cell.workload)?, cell))
         .collect();
     Estimate::mean_of(&estimates)

@@ -3,12 +3,13 @@
 //! not conclude and warns of limits; measures nothing and knows ciphers only through the table.
 
 pub(crate) mod at_rate;
+mod by_setting;
 
 use sealstone_cipher::registry::{self, Cipher};
 
 use crate::eligibility::{allowed_names, allows, barred, standing, unprotected, warnings};
 use crate::plan::{Plan, Policy};
-use crate::ratios::{headline, left_out, overall_cpu, overall_estimate};
+use crate::ratios::{headline, overall_cpu, overall_estimate};
 use crate::results::{Cell, Ranked, Recommendation, Variant};
 use crate::statistics::{Estimate, FEWEST_PAIRS};
 use crate::sustained;
@@ -85,11 +86,11 @@ pub fn recommend(plan: &Plan, variants: &[Variant], cells: &[Cell]) -> Recommend
             recommendation.meaning = meaning(plan, best, &candidates, &relations, cells);
         }
     }
-    let left = left_out(cells);
+    let left = by_setting::unanswered(cells);
     if !left.is_empty() && !candidates.is_empty() {
         recommendation.open_questions.push(format!(
             "{} gave the cipher nothing to do, or next to nothing, since reads came from the cache: left out of the \
-             figure over all workloads; a smaller --cache would show the cost",
+             figure over all workloads; --preset cold would show the cost",
             left.join(", ")
         ));
     }
@@ -240,6 +241,7 @@ fn meaning(
     let cpu = more_cpu(overall_cpu(cells, best.number, 0), plan.margin);
     let mut meaning = rates(best, cells);
     meaning.push(format!("it means: {cpu}"));
+    meaning.extend(by_setting::line(cells, best.number, plan.margin));
     meaning.extend(unprotected(best.variant));
     let mut changes = Vec::new();
     // the first policy that this cipher does not meet and another one measured does
@@ -255,7 +257,7 @@ fn meaning(
     if relations.iter().any(is_open) {
         changes.push("more rounds, which could tell the open ones apart".into());
     }
-    if !left_out(cells).is_empty() {
+    if !by_setting::unanswered(cells).is_empty() {
         changes.push("a cache that the data does not fit into".into());
     }
     if !changes.is_empty() {

@@ -14,7 +14,7 @@ use crate::axes::Point;
 pub use crate::machine::Machine;
 use crate::open_loop::OpenLoop;
 pub use crate::verdict::Verdict;
-use crate::workload::Unit;
+use crate::workload::{self, Setting, Unit};
 
 /// Version of this schema, in `Comparison::schema`.
 pub const SCHEMA: u32 = 2;
@@ -146,6 +146,19 @@ pub struct Results {
     pub warnings: Vec<String>,
 }
 
+impl Results {
+    /// How many clients were found for each workload whose number was left open.
+    #[must_use]
+    pub fn threads_found(&self) -> BTreeMap<String, usize> {
+        let is_found = |name: &str| {
+            let fixed = workload::workload(name).map_or(true, |spec| spec.clients.is_some());
+            self.plan.point().clients == 0 && self.plan.target.is_none() && !fixed
+        };
+        let cells = self.cells.iter().filter(|cell| !self.plan.threads_of.contains_key(&cell.workload));
+        cells.filter(|cell| is_found(&cell.workload)).map(|cell| (cell.workload.clone(), cell.clients)).collect()
+    }
+}
+
 /// One way of protecting a store, in words.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Variant {
@@ -239,6 +252,9 @@ pub struct Cell {
     pub generator_share: Option<f64>,
     /// What held the run back.
     pub saturation: Saturation,
+    /// Cache and durability under which it ran; absent in results of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub conditions: Option<Conditions>,
     /// Cost against the baseline; absent for the baseline itself, and at a fixed rate, where the throughput is what was
     /// set.
     pub overhead: Option<Overhead>,
@@ -277,6 +293,21 @@ pub struct Sample {
     pub io_wall_s: f64,
     /// CPU seconds of background work after the slice, until the store was quiet.
     pub settle_cpu_s: f64,
+    /// Syncs of files within the slice.
+    #[serde(default)]
+    pub syncs: u64,
+    /// Wall seconds inside those, summed over threads.
+    #[serde(default)]
+    pub sync_wall_s: f64,
+    /// Wall seconds of the client threads, summed over them; 0 in results that do not say what these did.
+    #[serde(default)]
+    pub client_wall_s: f64,
+    /// Seconds that they were on a CPU.
+    #[serde(default)]
+    pub client_cpu_s: f64,
+    /// How often one of them went to sleep.
+    #[serde(default)]
+    pub client_sleeps: u64,
     /// Bytes read from files, background work after the slice included.
     pub read_bytes: u64,
     /// Bytes written to files, background work after the slice included.
@@ -378,12 +409,29 @@ pub struct TimeSplit {
 /// What held a run back.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Saturation {
-    /// `cpu`, `io`, `target` (a rate was set) or `none`.
+    /// `cpu`, `generator` (the load generator took most of it), `disk` (syncs), `io`, `engine` (its locks and queues),
+    /// `servers` (clients waited for replies), `target` (a rate was set) or `none`.
     pub by: String,
+    /// Whether a search found that more clients do no more: the throughput is the most there is.
+    #[serde(default)]
+    pub peak: bool,
     /// CPU use over all cores, 0 to 1.
     pub cpu_share: f64,
     /// In words, with the figure.
     pub reason: String,
+}
+
+/// Cache and durability under which a cell was measured.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Conditions {
+    /// Their name.
+    pub setting: Setting,
+    /// The cache of one store, in bytes.
+    pub cache_bytes: u64,
+    /// What its records take, in bytes of values.
+    pub data_bytes: u64,
+    /// Whether a write waits until it is on the disk; otherwise it is as durable as the engine's default.
+    pub synced: bool,
 }
 
 /// Cost against the baseline, from paired slices.
@@ -538,7 +586,7 @@ impl Comparison {
 }
 
 /// The fields of `Sample`, in order.
-const SAMPLE_COLUMNS: [&str; 21] = [
+const SAMPLE_COLUMNS: [&str; 26] = [
     "round",
     "slice",
     "load",
@@ -552,6 +600,11 @@ const SAMPLE_COLUMNS: [&str; 21] = [
     "io_cpu_s",
     "io_wall_s",
     "settle_cpu_s",
+    "syncs",
+    "sync_wall_s",
+    "client_wall_s",
+    "client_cpu_s",
+    "client_sleeps",
     "read_bytes",
     "written_bytes",
     "encrypted_bytes",

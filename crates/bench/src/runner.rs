@@ -6,6 +6,7 @@ use std::sync::{Condvar, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use crate::client_time::{ClientTime, ThreadTime};
 use crate::machine::Busy;
 use crate::measure::{CpuReading, CpuTime, Latencies, sample_cpu};
 use crate::workload::{Client, Done};
@@ -35,8 +36,8 @@ pub struct SliceOutcome {
     pub counters: Counters,
     /// In an open loop: operations a second that the clients kept up with.
     pub kept_per_s: f64,
-    /// Seconds that clients waited for a free core, all clients together; 0 where the system does not say.
-    pub queued_s: f64,
+    /// What the client threads did with it.
+    pub threads: ClientTime,
     /// Ended early by `stop`: the figures are not those of a whole slice.
     pub interrupted: bool,
 }
@@ -94,9 +95,14 @@ impl Runner {
                 recorder.clear(target.is_some());
                 let (gate, failed, end_now) = (&gate, &failed, &end_now);
                 let client = move || {
+                    // before the start, which it must not delay
+                    let before = ThreadTime::now();
                     let begin = gate.wait()?;
                     let pace = target.map(|rate| Pace::new(begin, rate, number, clients));
-                    let result = run_client(store, work, pace, recorder, end_now);
+                    let mut result = run_client(store, work, pace, recorder, end_now);
+                    if let Ok(outcome) = &mut result {
+                        outcome.time = ClientTime::of(outcome.end.duration_since(begin), before, ThreadTime::now());
+                    }
                     if result.is_err() {
                         failed.store(true, Ordering::Relaxed);
                     }
@@ -135,9 +141,9 @@ impl Runner {
         })?;
         for (client, recorder) in ends.iter().zip(&self.recorders) {
             outcome.operations += client.operations;
+            outcome.threads.add(client.time);
             outcome.done.rows += client.done.rows;
             outcome.done.bytes += client.done.bytes;
-            outcome.queued_s += client.queued_s;
             outcome.interrupted |= !client.finished;
             outcome.latencies.merge(recorder);
         }
@@ -160,6 +166,8 @@ pub fn counted(before: Counters, after: Counters) -> Counters {
         cipher_cpu_s: (after.cipher_cpu_s - before.cipher_cpu_s).max(0.0),
         io_cpu_s: (after.io_cpu_s - before.io_cpu_s).max(0.0),
         io_wall_s: (after.io_wall_s - before.io_wall_s).max(0.0),
+        syncs: after.syncs.saturating_sub(before.syncs),
+        sync_wall_s: (after.sync_wall_s - before.sync_wall_s).max(0.0),
         read_bytes: after.read_bytes.saturating_sub(before.read_bytes),
         written_bytes: after.written_bytes.saturating_sub(before.written_bytes),
         encrypted_bytes: after.encrypted_bytes.saturating_sub(before.encrypted_bytes),
@@ -174,9 +182,9 @@ struct ClientOutcome {
     operations: u64,
     done: Done,
     end: Instant,
+    time: ClientTime,
     finished: bool,
     backlog: Backlog,
-    queued_s: f64,
 }
 
 /// How late requests were begun in the first and the second half of a slice. In a store that keeps up, a request may
@@ -223,9 +231,9 @@ fn run_client(
         operations: 0,
         done: Done::default(),
         end: Instant::now(),
+        time: ClientTime::default(),
         finished: true,
         backlog: Backlog::default(),
-        queued_s: -queued_s(),
     };
     let all: u64 = work.iter().map(|(_, operations)| operations).sum();
     'work: for (mut client, operations) in work {
@@ -248,7 +256,6 @@ fn run_client(
         }
     }
     outcome.end = Instant::now();
-    outcome.queued_s += queued_s();
     Ok(outcome)
 }
 
@@ -258,13 +265,6 @@ impl ClientOutcome {
         self.done.rows += done.rows;
         self.done.bytes += done.bytes;
     }
-}
-
-/// Seconds that this thread has been ready to run and had no core, since it began (Linux, sched-stats.rst, second
-/// field of `/proc/PID/schedstat`); 0 where the system does not say.
-fn queued_s() -> f64 {
-    let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
-    text.split_whitespace().nth(1).and_then(|ns| ns.parse::<f64>().ok()).map_or(0.0, |ns| ns / 1e9)
 }
 
 /// When an operation was due.

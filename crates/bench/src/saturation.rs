@@ -1,12 +1,16 @@
-//! What held a run back: CPU, I/O, the rate that was set, or nothing that was seen.
+//! What held a run back: the CPUs, the disk, a queue of the engine, servers, the rate that was set, or nothing that was
+//! seen. Each is a rule with a figure; `docs/method.md` lists them.
 
 use crate::results::{Sample, Saturation};
 
 /// Share of the CPUs in use from which a run counts as held back by them.
 const CPU_FULL: f64 = 0.9;
 
-/// Share of the clients' time spent waiting for files from which a run counts as held back by I/O.
-const IO_FULL: f64 = 0.5;
+/// Share of that which the load generator takes from which it is what held the run back.
+const GENERATOR_FULL: f64 = 0.5;
+
+/// Share of the time from which one thing that is waited for counts as what held a run back.
+const WAIT_FULL: f64 = 0.5;
 
 /// What is needed to judge a cell.
 #[derive(Clone, Copy, Debug)]
@@ -23,83 +27,190 @@ pub struct Evidence<'a> {
     pub generator_share: Option<f64>,
     /// Share of the machine's CPUs in use, other programs included, 0 to 1; 0 if unknown.
     pub machine_share: f64,
+    /// Whether other processes do the store's work.
+    pub has_servers: bool,
+    /// Whether a search found that more clients do no more.
+    pub peak: bool,
+}
+
+/// Sums and shares of them.
+struct Figures {
+    elapsed_s: f64,
+    operations: f64,
+    /// Of all cores.
+    cpu_share: f64,
+    /// Of the cores that the clients can keep busy.
+    client_share: f64,
+    /// Of the time, spent in a sync of any file.
+    sync_share: f64,
+    syncs: f64,
+    sync_wall_s: f64,
+    /// Of the clients' time, waiting for files.
+    file_share: f64,
+    /// Of the clients' time, asleep for something else; none where it is not known.
+    asleep_share: Option<f64>,
+    sleeps: f64,
+}
+
+impl Figures {
+    fn of(evidence: &Evidence) -> Self {
+        let Evidence { samples, clients, cores, .. } = *evidence;
+        let sum = |of: fn(&Sample) -> f64| samples.iter().map(of).sum::<f64>();
+        let elapsed_s = sum(|sample| sample.elapsed_s);
+        let cpu_s = sum(|sample| sample.cpu_user_s + sample.cpu_system_s);
+        let file_s = sum(|sample| sample.io_wall_s - sample.io_cpu_s).max(0.0);
+        let share = |seconds: f64, of: usize| (seconds / (elapsed_s * of.max(1) as f64)).min(1.0);
+        let client_wall_s = sum(|sample| sample.client_wall_s);
+        let asleep_s = client_wall_s - sum(|sample| sample.client_cpu_s + sample.queued_s) - file_s;
+        Self {
+            elapsed_s,
+            operations: sum(|sample| sample.operations as f64),
+            cpu_share: share(cpu_s, cores),
+            // fewer clients than CPUs can keep no more of them busy than there are clients
+            client_share: share(cpu_s, clients.min(cores)),
+            sync_share: share(sum(|sample| sample.sync_wall_s), 1),
+            syncs: sum(|sample| sample.syncs as f64),
+            sync_wall_s: sum(|sample| sample.sync_wall_s),
+            file_share: share(file_s, clients),
+            asleep_share: (client_wall_s > 0.0).then(|| (asleep_s / client_wall_s).clamp(0.0, 1.0)),
+            sleeps: sum(|sample| sample.client_sleeps as f64),
+        }
+    }
 }
 
 /// Describes what held the run back, with the figures.
 pub fn judge(evidence: &Evidence) -> Saturation {
-    let Evidence { samples, clients, cores, target, .. } = *evidence;
-    let sum = |of: fn(&Sample) -> f64| samples.iter().map(of).sum::<f64>();
-    let elapsed_s = sum(|sample| sample.elapsed_s);
-    if elapsed_s <= 0.0 {
-        return Saturation { by: "none".into(), cpu_share: 0.0, reason: "nothing was measured".into() };
+    let Evidence { samples, cores, target, peak, .. } = *evidence;
+    if samples.iter().all(|sample| sample.elapsed_s <= 0.0) {
+        let reason = "nothing was measured".into();
+        return Saturation { by: "none".into(), peak: false, cpu_share: 0.0, reason };
     }
-    let cpu_s = sum(|sample| sample.cpu_user_s + sample.cpu_system_s);
-    let wait_s = sum(|sample| sample.io_wall_s - sample.io_cpu_s).max(0.0);
-    let cpu_share = (cpu_s / (elapsed_s * cores.max(1) as f64)).min(1.0);
-    // fewer clients than CPUs can keep no more of them busy than there are clients
-    let usable = clients.min(cores).max(1);
-    let client_share = (cpu_s / (elapsed_s * usable as f64)).min(1.0);
-    let wait_share = (wait_s / (elapsed_s * clients.max(1) as f64)).min(1.0);
-    let percent = |share: f64| format!("{:.0} %", share * 100.0);
+    let figures = Figures::of(evidence);
     let all_cores = match cores {
         1 => "the one core was".to_owned(),
         _ => format!("the {cores} cores were"),
     };
-
-    let rate = sum(|sample| sample.operations as f64) / elapsed_s;
+    let rate = figures.operations / figures.elapsed_s;
     let (by, mut reason) = if let Some(target) = target.filter(|target| rate >= 0.95 * target) {
         let reason = format!(
             "held at {target:.0} operations a second as asked; {all_cores} {} busy, so part of a cost goes into idle \
              time: read latency and CPU, not throughput",
-            percent(cpu_share)
+            percent(figures.cpu_share)
         );
         ("target", reason)
-    } else if cpu_share >= CPU_FULL {
-        ("cpu", format!("{all_cores} {} busy", percent(cpu_share)))
-    } else if evidence.machine_share >= CPU_FULL {
-        let machine = percent(evidence.machine_share);
-        (
-            "cpu",
-            format!("{all_cores} {machine} busy, {} by this run and the rest by other programs", percent(cpu_share)),
-        )
-    } else if client_share >= CPU_FULL {
-        let who = if clients == 1 { "the one client".to_owned() } else { format!("the {clients} clients") };
-        let reason = format!(
-            "{who} kept {usable} of {cores} cores {} busy; more clients could use the rest",
-            percent(client_share)
-        );
-        ("cpu", reason)
-    } else if wait_share >= IO_FULL {
-        (
-            "io",
-            format!(
-                "clients waited for files {} of the time; {all_cores} {} busy",
-                percent(wait_share),
-                percent(cpu_share)
-            ),
-        )
     } else {
-        let reason = format!(
-            "neither CPU ({} of all cores) nor files ({} of the clients' time) held it back, so part of a cost may \
-             have \
-             gone into idle time",
-            percent(cpu_share),
-            percent(wait_share)
-        );
-        ("none", reason)
+        by_cpu(evidence, &figures, &all_cores).unwrap_or_else(|| by_waiting(evidence, &figures, &all_cores))
     };
+    if peak && matches!(by, "engine" | "servers" | "none") {
+        reason.push_str("; more clients did no more");
+    }
     if let Some(target) = target.filter(|target| rate < 0.95 * target) {
         reason.push_str(&format!("; the {target:.0} operations a second asked for were not reached ({rate:.0})"));
     }
-    if let Some(share) = evidence.generator_share {
+    if let Some(share) = evidence.generator_share.filter(|_| by != "generator") {
         reason.push_str(&format!("; the load generator itself took {} of the CPU time", percent(share)));
     }
-    Saturation { by: by.into(), cpu_share, reason }
+    Saturation { by: by.into(), peak, cpu_share: figures.cpu_share, reason }
 }
 
-/// Whether a cost measured in such a run may be understated, because part of it went into idle time.
+/// If the CPUs were what held the run back.
+fn by_cpu(evidence: &Evidence, figures: &Figures, all_cores: &str) -> Option<(&'static str, String)> {
+    let Evidence { clients, cores, .. } = *evidence;
+    let busy = percent(figures.cpu_share);
+    let full = figures.cpu_share >= CPU_FULL || figures.client_share >= CPU_FULL;
+    if let Some(share) = evidence.generator_share.filter(|share| full && *share >= GENERATOR_FULL) {
+        return Some((
+            "generator",
+            format!("{all_cores} {busy} busy, and the load generator itself took {} of that", percent(share)),
+        ));
+    }
+    if figures.cpu_share >= CPU_FULL {
+        return Some(("cpu", format!("{all_cores} {busy} busy")));
+    }
+    if evidence.machine_share >= CPU_FULL {
+        let machine = percent(evidence.machine_share);
+        return Some(("cpu", format!("{all_cores} {machine} busy, {busy} by this run and the rest by other programs")));
+    }
+    if figures.client_share >= CPU_FULL {
+        let who = if clients == 1 { "the one client".to_owned() } else { format!("the {clients} clients") };
+        let (usable, share) = (clients.min(cores), percent(figures.client_share));
+        let reason = format!("{who} kept {usable} of {cores} cores {share} busy; more clients could use the rest");
+        return Some(("cpu", reason));
+    }
+    None
+}
+
+/// What was waited for while CPUs were idle.
+fn by_waiting(evidence: &Evidence, figures: &Figures, all_cores: &str) -> (&'static str, String) {
+    let busy = percent(figures.cpu_share);
+    if figures.sync_share >= WAIT_FULL {
+        let reason = format!(
+            "the disk: {} of the time a file was being synced ({:.0} syncs a second, {:.2} ms each); {all_cores} {busy} \
+             busy",
+            percent(figures.sync_share),
+            figures.syncs / figures.elapsed_s,
+            1e3 * figures.sync_wall_s / figures.syncs.max(1.0)
+        );
+        return ("disk", reason);
+    }
+    if figures.file_share >= WAIT_FULL {
+        let share = percent(figures.file_share);
+        return ("io", format!("clients waited for files {share} of the time; {all_cores} {busy} busy"));
+    }
+    let asleep = figures.asleep_share.unwrap_or(0.0);
+    if asleep >= WAIT_FULL && evidence.has_servers {
+        let share = percent(asleep);
+        return ("servers", format!("clients waited for replies {share} of the time; {all_cores} {busy} busy"));
+    }
+    if asleep >= WAIT_FULL {
+        let reason = format!(
+            "a lock or queue of the engine: clients slept {} of the time, {:.1} times an operation, and for files only \
+             {}; {all_cores} {busy} busy",
+            percent(asleep),
+            figures.sleeps / figures.operations.max(1.0),
+            percent(figures.file_share)
+        );
+        return ("engine", reason);
+    }
+    let sleep = match figures.asleep_share {
+        Some(share) => {
+            format!(", no file ({} of the clients' time) and no lock ({})", percent(figures.file_share), percent(share))
+        }
+        None => format!(" and no file ({} of the clients' time)", percent(figures.file_share)),
+    };
+    let reason =
+        format!("no CPU ({busy} of all cores){sleep} held it back, so part of a cost may have gone into idle time");
+    ("none", reason)
+}
+
+fn percent(share: f64) -> String {
+    format!("{:.0} %", share * 100.0)
+}
+
+/// What held a run back, in a few words: `the disk`.
+#[must_use]
+pub fn name(by: &str) -> &str {
+    match by {
+        "cpu" => "the CPU",
+        "generator" => "the load generator",
+        "disk" => "the disk (syncs)",
+        "io" => "files",
+        "engine" => "a lock or queue of the engine",
+        "servers" => "the servers",
+        "target" => "the rate that was set",
+        "none" => "nothing that was found",
+        other => other,
+    }
+}
+
+/// Whether a cost measured in such a run may be understated, because part of it went into idle time. Where the engine
+/// itself is full, and more clients do no more, the throughput is the most there is: then the cost is that of the most.
 pub fn is_below(saturation: &Saturation) -> bool {
-    matches!(saturation.by.as_str(), "none" | "target")
+    match saturation.by.as_str() {
+        "none" | "target" => true,
+        "engine" | "servers" => !saturation.peak,
+        _ => false,
+    }
 }
 
 #[cfg(test)]
@@ -124,6 +235,8 @@ mod tests {
             target,
             generator_share: Some(0.03),
             machine_share: 0.0,
+            has_servers: false,
+            peak: false,
         })
     }
 
@@ -154,6 +267,8 @@ mod tests {
             target: None,
             generator_share: None,
             machine_share: 0.99,
+            has_servers: false,
+            peak: false,
         };
         let found = judge(&evidence);
         assert_eq!(found.by, "cpu");
@@ -174,6 +289,106 @@ mod tests {
         );
     }
 
+    /// A second of eight clients that were on a CPU, ready, and in files for so long, and slept for the rest of it.
+    fn clients(cpu_s: f64, queued_s: f64, file_s: f64, has_servers: bool, peak: bool) -> Saturation {
+        let sample = Sample {
+            operations: 1_000,
+            elapsed_s: 1.0,
+            cpu_user_s: cpu_s,
+            io_wall_s: file_s,
+            client_wall_s: 8.0,
+            client_cpu_s: cpu_s,
+            queued_s,
+            client_sleeps: 2_500,
+            ..Sample::default()
+        };
+        let (samples, generator_share) = ([sample], None);
+        let (clients, cores, target, machine_share) = (8, 4, None, 0.0);
+        judge(&Evidence {
+            samples: &samples,
+            clients,
+            cores,
+            target,
+            generator_share,
+            machine_share,
+            has_servers,
+            peak,
+        })
+    }
+
+    #[test]
+    fn sleep_outside_files_is_a_lock_of_the_engine_or_a_server() {
+        let lock = clients(1.0, 0.2, 0.8, false, false);
+        assert_eq!(lock.by, "engine");
+        let words = "a lock or queue of the engine: clients slept 75 % of the time, 2.5 times an operation, and for files \
+                     only 10 %; the 4 cores were 25 % busy";
+        assert_eq!(lock.reason, words);
+        assert!(is_below(&lock), "more clients might do more");
+        let full = clients(1.0, 0.2, 0.8, false, true);
+        assert!(!is_below(&full) && full.reason.ends_with("; more clients did no more"), "{}", full.reason);
+        let servers = clients(1.0, 0.2, 0.8, true, false);
+        assert_eq!(servers.by, "servers");
+        assert!(servers.reason.starts_with("clients waited for replies 75 % of the time"), "{}", servers.reason);
+        // ready to run is not asleep
+        let ready = clients(3.0, 4.5, 0.0, false, false);
+        assert_eq!(ready.by, "none");
+        assert!(
+            ready
+                .reason
+                .starts_with("no CPU (75 % of all cores), no file (0 % of the clients' time) and no lock (6 %)")
+        );
+    }
+
+    #[test]
+    fn a_log_that_is_always_being_synced_is_the_disk() {
+        // one client syncs for all of them, and the others sleep
+        let sample = Sample {
+            operations: 1_000,
+            elapsed_s: 1.0,
+            cpu_user_s: 0.4,
+            io_wall_s: 0.75,
+            syncs: 250,
+            sync_wall_s: 0.71,
+            client_wall_s: 8.0,
+            client_cpu_s: 0.4,
+            client_sleeps: 2_000,
+            ..Sample::default()
+        };
+        let evidence = Evidence {
+            samples: &[sample],
+            clients: 8,
+            cores: 4,
+            target: None,
+            generator_share: None,
+            machine_share: 0.0,
+            has_servers: false,
+            peak: true,
+        };
+        let disk = judge(&evidence);
+        assert_eq!((disk.by.as_str(), is_below(&disk)), ("disk", false));
+        let words = "the disk: 71 % of the time a file was being synced (250 syncs a second, 2.84 ms each); the 4 cores \
+                     were 10 % busy";
+        assert_eq!(disk.reason, words);
+    }
+
+    #[test]
+    fn a_generator_that_takes_most_of_the_cpu_is_named() {
+        let sample = Sample { operations: 1, elapsed_s: 1.0, cpu_user_s: 3.9, ..Sample::default() };
+        let evidence = Evidence {
+            samples: &[sample],
+            clients: 8,
+            cores: 4,
+            target: None,
+            generator_share: Some(0.6),
+            machine_share: 1.0,
+            has_servers: false,
+            peak: false,
+        };
+        let found = judge(&evidence);
+        assert_eq!(found.by, "generator");
+        assert_eq!(found.reason, "the 4 cores were 98 % busy, and the load generator itself took 60 % of that");
+    }
+
     #[test]
     fn nothing_measured_is_no_division_by_zero() {
         let none = judge(&Evidence {
@@ -183,6 +398,8 @@ mod tests {
             target: None,
             generator_share: None,
             machine_share: 0.0,
+            has_servers: false,
+            peak: false,
         });
         assert_eq!((none.by.as_str(), none.cpu_share), ("none", 0.0));
     }

@@ -10,7 +10,7 @@ use crate::machine::{self, Busy};
 use crate::measure::{CpuTimeline, Latencies};
 use crate::open_loop::{OpenLoop, Search, Sustained};
 use crate::plan::Plan;
-use crate::results::{Cell, Latency, Results, Sample, TimeSplit, Variant};
+use crate::results::{Cell, Conditions, Latency, Results, Sample, TimeSplit, Variant};
 use crate::saturation::{self, Evidence};
 use crate::statistics;
 use crate::target::Target;
@@ -38,6 +38,11 @@ pub(crate) struct Measured {
     pub(crate) held_per_s: Option<f64>,
     pub(crate) cpu: CpuTimeline,
     pub(crate) disk_bytes: u64,
+    pub(crate) conditions: Conditions,
+    /// Whether a search found that more clients do no more.
+    pub(crate) peak: bool,
+    /// Whether other processes do the store's work.
+    pub(crate) has_servers: bool,
     /// How busy the whole machine was during the samples.
     pub(crate) machine: Busy,
 }
@@ -58,6 +63,9 @@ impl Measured {
             held_per_s: None,
             cpu: CpuTimeline::default(),
             disk_bytes: 0,
+            conditions: Conditions::default(),
+            peak: false,
+            has_servers: false,
             machine: Busy::default(),
         }
     }
@@ -152,6 +160,8 @@ fn cell(plan: &Plan, measured: &Measured, cores: usize) -> Cell {
         target: plan.target.and_then(Target::rate).or(measured.held_per_s),
         generator_share,
         machine_share: measured.machine.share(),
+        has_servers: measured.has_servers,
+        peak: measured.peak,
     };
     Cell {
         variant: measured.variant,
@@ -172,6 +182,7 @@ fn cell(plan: &Plan, measured: &Measured, cores: usize) -> Cell {
         disk_bytes: measured.disk_bytes,
         generator_share,
         saturation: saturation::judge(&evidence),
+        conditions: Some(measured.conditions),
         overhead: None,
         open_loop: plan.target.map(|_| open_loop(measured)),
         samples: samples.clone(),
@@ -217,13 +228,18 @@ fn warn_of_run(plan: &Plan, engine: &EngineFacts, cells: &[Cell], interrupted: b
     if cfg!(debug_assertions) {
         warnings.push("this is a debug build of Sealstone; its figures mean nothing, build it with --release".into());
     }
-    // of workloads held back by nothing seen, once for all of them
-    let idle = workloads(cells, |cell| cell.overhead.is_some() && saturation::is_below(&cell.saturation));
-    if !idle.is_empty() && plan.target.is_none() {
-        warnings.push(format!(
-            "neither CPU nor I/O held back {}: a cost may be hidden in idle time; more clients (threads) would show it",
-            idle.join(", ")
-        ));
+    // once for all workloads that it holds for
+    for by in ["none", "engine", "servers"] {
+        let is_idle = |cell: &Cell| cell.saturation.by == by && saturation::is_below(&cell.saturation);
+        let idle = workloads(cells, |cell| cell.overhead.is_some() && is_idle(cell));
+        if !idle.is_empty() && plan.target.is_none() {
+            warnings.push(format!(
+                "CPUs were idle under {}, held back by {}: a cost may be hidden there{}",
+                idle.join(", "),
+                saturation::name(by),
+                if plan.threads.is_empty() { "" } else { "; other numbers of clients (--threads) may show it" }
+            ));
+        }
     }
     let generator = workloads(cells, |cell| cell.generator_share.is_some_and(|share| share > 0.2));
     if !generator.is_empty() {
@@ -232,7 +248,7 @@ fn warn_of_run(plan: &Plan, engine: &EngineFacts, cells: &[Cell], interrupted: b
             generator.join(", ")
         ));
     }
-    for spec in workload::workloads() {
+    for spec in workload::under_every_setting() {
         let is_colder = |cell: &Cell| cell.cache_hit_rate.is_some_and(|rate| rate < spec.cache_hits_min);
         if cells.iter().any(|cell| cell.workload == spec.name && is_colder(cell)) {
             warnings.push(format!(

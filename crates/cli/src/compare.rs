@@ -105,7 +105,7 @@ fn planned(plan: &Plan, stores: &[&'static StoreKind]) -> anyhow::Result<Vec<Pla
         let alone = Plan { nodes: vec![1], ..plan.clone() };
         let plan = if stores.len() > 1 && !store.replicated { &alone } else { plan };
         for group in plan.groups()?.into_iter().filter(|group| group.point().store == store.name) {
-            match stores::check(store, &group.point()) {
+            match stores::check(store, &group) {
                 Ok(()) => groups.push((store, group)),
                 Err(error) => refused.push((group, error)),
             }

@@ -14,18 +14,19 @@ mod stores;
 
 use std::path::PathBuf;
 
-use clap::builder::NonEmptyStringValueParser;
+use clap::builder::{NonEmptyStringValueParser, PossibleValuesParser};
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum, ValueHint};
 use sealstone_bench::count::parse_count;
 use sealstone_bench::percent::parse_percent;
 use sealstone_bench::plan::{Plan, Policy};
+use sealstone_bench::preset::Preset;
 use sealstone_bench::size::parse_bytes;
 use sealstone_bench::target::{Limit, Target};
 use sealstone_bench::workload::Delimiter;
 use sealstone_cipher::speed::Work;
 use sealstone_stores::table;
 
-use crate::count::parse_small;
+use crate::count::{parse_of, parse_small};
 pub(crate) use keys::{HolderCommand, KeysCommand};
 use names::{DelimiterName, Suggest, accel_names, cipher_names, cipher_names_only, store_names, workload_names};
 pub(crate) use passphrase::{HolderFlags, PassphraseFlag};
@@ -42,7 +43,7 @@ pub(crate) use mongo::{MongoCommand, OptionsFormat, SealingFlags};
 const EXAMPLES: &str = "\
 Examples:
   sealstone compare
-      what encrypting at rest costs on this machine, in about two minutes
+      what encrypting at rest costs on this machine, in about three minutes
   sealstone compare --ciphers none,aes-256,aria-256,3des --workloads a,b,c
       these ciphers under these workloads
   sealstone ciphers --speed
@@ -220,10 +221,15 @@ pub(crate) struct PlanFlags {
     /// Workloads (see: sealstone workloads)
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = Suggest(workload_names))]
     pub(crate) workloads: Option<Vec<String>>,
+    /// Cache and durability: warm (the cache holds the records), cold (it holds a sixteenth), sync (each write waits for
+    /// the disk), all [default: a mix of them]
+    #[arg(long, value_name = "PRESET", value_parser = PossibleValuesParser::new(Preset::WORDS))]
+    #[arg(hide_possible_values = true)]
+    pub(crate) preset: Option<String>,
     /// Which ciphers may be recommended
     #[arg(long, value_enum)]
     pub(crate) policy: Option<PolicyName>,
-    /// Difference in throughput that does not matter to you: within it, two count as equal [default: 2%]
+    /// Difference in throughput that does not matter to you: within it, two count as equal
     #[arg(long, value_name = "PERCENT", value_parser = parse_percent)]
     pub(crate) margin: Option<f64>,
     /// Records in the YCSB data set
@@ -241,9 +247,12 @@ pub(crate) struct PlanFlags {
     /// Operations a round
     #[arg(long, value_name = "N", value_parser = parse_count)]
     pub(crate) operations: Option<u64>,
-    /// Client threads, unless the workload fixes them
+    /// Client threads, unless the workload fixes them [default: as many as it takes to fill the CPUs, or the store]
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = parse_small)]
     pub(crate) threads: Option<Vec<usize>>,
+    /// Client threads of single workloads: a=16,c-cold=4
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = parse_of)]
+    pub(crate) threads_of: Option<Vec<(String, usize)>>,
     /// Rounds; more of them narrow the confidence intervals
     #[arg(long, value_name = "N", value_parser = parse_small)]
     pub(crate) rounds: Option<usize>,

@@ -1,6 +1,7 @@
 //! From flags to a plan: the defaults of the store, then the TOML file, then the flags.
 
 use sealstone_bench::plan::{Plan, PlanError};
+use sealstone_bench::preset::{self, Preset};
 use sealstone_bench::workload::{Unit, workload};
 use sealstone_stores::table::store;
 
@@ -17,14 +18,18 @@ pub(crate) fn plan(flags: &CompareFlags) -> Result<Plan, PlanError> {
     };
     let named = flags.plan.store.as_ref().unwrap_or(&named);
     let usual = usual(named);
-    let usual_workloads = usual.workloads.clone();
     let mut plan = match &flags.config {
         Some(path) => Plan::read_over(path, &usual)?,
         None => usual,
     };
     apply(flags, &mut plan);
+    let is_named = match &flags.config {
+        Some(path) => flags.plan.workloads.is_some() || Plan::names(path, "workloads")?,
+        None => flags.plan.workloads.is_some(),
+    };
+    preset::choose(flags.plan.preset.as_deref().and_then(Preset::by_word), &mut plan, is_named)?;
     // named by nobody, a batch is left out where it has no place
-    if plan.target.is_some() && plan.workloads == usual_workloads {
+    if plan.target.is_some() && !is_named {
         plan.workloads.retain(|name| workload(name).is_ok_and(|spec| spec.unit == Unit::Operations));
     }
     for (store, settings) in &flags.stores.0 {
@@ -74,6 +79,9 @@ fn apply(flags: &CompareFlags, plan: &mut Plan) {
     set(&flags.bytes, &mut plan.bytes);
     set(&flags.operations, &mut plan.operations);
     set(&flags.threads, &mut plan.threads);
+    if let Some(threads) = &flags.threads_of {
+        plan.threads_of = threads.iter().cloned().collect();
+    }
     set(&flags.rounds, &mut plan.rounds);
     set(&flags.pairs, &mut plan.pairs);
     set(&flags.slice_ms, &mut plan.slice_ms);
@@ -120,6 +128,7 @@ mod tests {
         ("bytes", "3GB"),
         ("operations", "7"),
         ("threads", "3,8"),
+        ("threads-of", "a=3"),
         ("rounds", "9"),
         ("pairs", "99"),
         ("slice-ms", "77"),

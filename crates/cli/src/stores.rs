@@ -1,7 +1,8 @@
 //! What a comparison asks of a store: from flags and plan to a row of the table of stores, and its engine.
 
-use sealstone_bench::axes::Point;
-use sealstone_bench::plan::{Plan, check_memory};
+use sealstone_bench::plan::{CLIENTS_MOST, Plan, check_memory};
+use sealstone_bench::size::human_bytes;
+use sealstone_bench::workload::{COLD_SHARE, Setting, SizedBy, Spec, workload};
 use sealstone_cipher::nearest::nearest;
 use sealstone_keys::source;
 use sealstone_store::Engine;
@@ -12,11 +13,18 @@ use crate::key_source;
 use crate::message::say;
 use crate::settings::usual;
 
-/// Whether `kind` can be measured at `point` of the axes.
+/// Whether `kind` can be measured as `plan` says, at its point of the axes.
 ///
 /// # Errors
-/// Members of a store that has none.
-pub(crate) fn check(kind: &StoreKind, point: &Point) -> anyhow::Result<()> {
+/// Members of a store that has none; a cache that must be small, of a store that takes more or whose cache is not ours.
+pub(crate) fn check(kind: &StoreKind, plan: &Plan) -> anyhow::Result<()> {
+    let point = &plan.point();
+    for name in &plan.workloads {
+        let spec = workload(name)?;
+        if spec.setting == Setting::Cold {
+            check_cold(kind, plan, spec)?;
+        }
+    }
     if !kind.replicated && point.members != 1 {
         let replicated: Vec<_> = stores().iter().filter(|store| store.replicated).map(|store| store.name).collect();
         anyhow::bail!(
@@ -24,6 +32,36 @@ pub(crate) fn check(kind: &StoreKind, point: &Point) -> anyhow::Result<()> {
             point.members,
             kind.name,
             replicated.join(", ")
+        );
+    }
+    Ok(())
+}
+
+/// Whether the cache of `kind` can be so small that the records of `spec` do not fit it.
+fn check_cold(kind: &StoreKind, plan: &Plan, spec: &Spec) -> anyhow::Result<()> {
+    let (name, base) = (spec.name, spec.base);
+    if let Some(setting) = kind.cache_decided_by
+        && plan.stores.get(kind.name).is_some_and(|settings| settings.contains_key(setting))
+    {
+        anyhow::bail!(
+            "workload {name} needs a small cache, and that of the servers named with --{setting} is theirs\nset it there, \
+             and name {base}"
+        );
+    }
+    let data_bytes = spec.sized_by.stored_bytes(&plan.data());
+    let least = kind.cache_bytes_min;
+    if data_bytes / COLD_SHARE < least {
+        let (sized_by, now) = match spec.sized_by {
+            SizedBy::Records => ("records", plan.point().records),
+            SizedBy::Bytes => ("bytes", plan.bytes),
+        };
+        let needed = (now as f64 * (least * COLD_SHARE) as f64 / data_bytes.max(1) as f64).ceil();
+        anyhow::bail!(
+            "workload {name} needs a cache of {}, a sixteenth of its records, and {} takes {} at least\nset {sized_by} to \
+             {needed:.0} or more, or name {base}",
+            human_bytes(data_bytes / COLD_SHARE),
+            kind.name,
+            human_bytes(least)
         );
     }
     Ok(())
@@ -96,7 +134,7 @@ pub(crate) fn engine(kind: &StoreKind, key: Option<&UserKey>, plan: &Plan) -> an
     }
     let opened = (kind.engine)(&Request {
         members: point.members,
-        clients: point.clients,
+        clients: if point.clients == 0 { CLIENTS_MOST } else { point.clients },
         sealed: variants.iter().any(|variant| !variant.is_baseline()),
         keep: plan.keep.clone(),
         key: key.cloned(),
@@ -115,9 +153,9 @@ mod tests {
     #[test]
     fn a_store_has_members_only_if_it_is_replicated() {
         let rocksdb = store("rocksdb").unwrap();
-        check(rocksdb, &Plan::default().point()).unwrap();
-        let point = Plan { nodes: vec![3], ..Plan::default() }.point();
-        let error = check(rocksdb, &point).unwrap_err().to_string();
+        check(rocksdb, &Plan::default()).unwrap();
+        let plan = Plan { nodes: vec![3], ..Plan::default() };
+        let error = check(rocksdb, &plan).unwrap_err().to_string();
         assert!(error.starts_with("nodes is 3: a rocksdb store is a single node\nleave it out"), "{error}");
     }
 
@@ -126,8 +164,24 @@ mod tests {
         for kind in stores() {
             let plan = Plan { store: vec![kind.name.into()], ..Plan::default() }.suited(kind.suited);
             plan.check().unwrap();
-            check(kind, &plan.point()).unwrap();
+            check(kind, &plan).unwrap();
         }
+    }
+
+    #[cfg(feature = "mongodb")]
+    #[test]
+    fn a_store_refuses_a_cache_that_it_cannot_have() {
+        let mongodb = store("mongodb").unwrap();
+        let cold = Plan { workloads: vec!["c-cold".into()], records: vec![50_000], ..Plan::default() };
+        let error = check(mongodb, &cold).unwrap_err().to_string();
+        assert!(error.starts_with("workload c-cold needs a cache of "), "{error}");
+        assert!(error.contains("and mongodb takes 268.4 MB at least\nset records to 4"), "{error}");
+        check(mongodb, &Plan { records: vec![5_000_000], ..cold.clone() }).unwrap();
+        check(store("rocksdb").unwrap(), &cold).unwrap();
+        let clusters = BTreeMap::from([("cluster".to_owned(), vec!["none=mongodb://a".to_owned()])]);
+        let theirs = Plan { stores: BTreeMap::from([("mongodb".to_owned(), clusters)]), ..cold };
+        let error = check(mongodb, &theirs).unwrap_err().to_string();
+        assert!(error.contains("that of the servers named with --cluster is theirs"), "{error}");
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! `sealstone workloads`: the table of workloads.
 
-use sealstone_bench::workload::{Spec, workloads};
+use sealstone_bench::workload::{Setting, Spec, workloads};
 use serde_json::{Value, json};
 
 use crate::flags::WorkloadsFlags;
@@ -23,6 +23,11 @@ pub(crate) fn run(flags: &WorkloadsFlags) -> anyhow::Result<Answer> {
             table.row([spec.name, spec.dataset, &clients, &what(spec)]);
         }
         print(&table.render(terminal::stdout()))?;
+        for setting in [Setting::Cold, Setting::Sync] {
+            let can = workloads().filter(|spec| spec.settings.contains(&setting)).map(|spec| spec.name);
+            print(&format!("\n{} {}", setting.named("NAME"), setting.about()))?;
+            print(&format!(": {}\n", can.collect::<Vec<_>>().join(", ")))?;
+        }
     }
     Ok(Answer::Done)
 }
@@ -39,6 +44,7 @@ fn as_json(spec: &Spec) -> Value {
         "data_set": spec.dataset,
         "unit": spec.unit,
         "clients": spec.clients,
+        "settings": spec.settings,
         "cold": spec.cold,
         "from_empty": spec.from_empty,
         "remark": spec.remark,

@@ -9,6 +9,10 @@ pub struct Counters {
     pub io_cpu_s: f64,
     /// Wall seconds, summed over threads, spent inside file reads, writes and syncs.
     pub io_wall_s: f64,
+    /// Syncs of files and directories; 0 where the store does not say.
+    pub syncs: u64,
+    /// Wall seconds inside those, summed over threads; `io_wall_s` contains them.
+    pub sync_wall_s: f64,
     /// Bytes read from files.
     pub read_bytes: u64,
     /// Bytes written to files.

@@ -30,6 +30,9 @@ pub struct StoreOptions {
     pub cache_bytes: u64,
     /// Every table that will be used.
     pub tables: Vec<Arc<Table>>,
+    /// Whether a write returns only when it is on the disk; otherwise it is as durable as the engine's default. What a
+    /// data set is loaded with ([`Store::insert_many`], bulk loads) need not wait.
+    pub sync_writes: bool,
 }
 
 /// A data store engine: opens stores in directories, sealed or not.

@@ -29,8 +29,8 @@ pub trait Store: Send + Sync {
     /// As `read`, and a full disk.
     fn insert(&self, table: &Table, key: &[u8], record: &Record) -> Result<(), StoreError>;
 
-    /// Writes whole records that a data set is loaded with, as `insert` does each. A store behind a network takes them
-    /// in one message.
+    /// Writes whole records that a data set is loaded with, as `insert` does each, but without waiting for the disk.
+    /// A store behind a network takes them in one message.
     ///
     /// # Errors
     /// As `insert`; some of `rows` may then be written.

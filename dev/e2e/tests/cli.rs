@@ -174,6 +174,82 @@ fn axes_with_several_values_are_groups_of_one_comparison() {
 }
 
 #[test]
+fn presets_choose_cache_and_durability_and_every_output_says_so() {
+    let dir = empty();
+    let cells = |arguments: &[&str]| {
+        let few = ["--ciphers", "none,aes-256", "--threads", "4"];
+        let screen = run(&mut compare(dir.path(), &[&few, arguments].concat())).done();
+        let data = results(&fs::read_to_string(dir.path().join("sealstone-results/results.json")).unwrap());
+        (screen, data["groups"][0]["cells"].as_array().unwrap().clone())
+    };
+    let sum = |cell: &Value, what: &str| -> u64 {
+        cell["samples"].as_array().unwrap().iter().map(|sample| sample[what].as_u64().unwrap()).sum()
+    };
+    let (screen, cold) = cells(&["--preset", "cold", "--workloads", "c,e"]);
+    assert!(screen.contains("c-cold, e-cold: a cache of ") && screen.contains("1/16 of the records"), "{screen}");
+    assert!(screen.contains("- by setting: reads that miss it (c-cold, e-cold): "), "{screen}");
+    for cell in &cold {
+        let is_sealed = cell["variant"] == 1;
+        assert_eq!(sum(cell, "decrypted_bytes") > 100_000, is_sealed, "{}", cell["workload"]);
+        let (cache, data) = (&cell["conditions"]["cache_bytes"], &cell["conditions"]["data_bytes"]);
+        assert!(cache.as_u64().unwrap() * 4 < data.as_u64().unwrap(), "{cache} for {data}");
+    }
+    let page = fs::read_to_string(dir.path().join("sealstone-results/report.html")).unwrap();
+    assert!(page.contains("16 of the records") && page.contains("held back by"));
+    let (screen, warm_and_synced) = cells(&["--workloads", "a,a-sync,c"]);
+    assert!(screen.contains("a-sync: a cache that holds the records, every write synced"), "{screen}");
+    for cell in &warm_and_synced {
+        // half of the operations write, and writes that wait together share a sync
+        let (syncs, operations) = (sum(cell, "syncs"), sum(cell, "operations"));
+        let synced = cell["workload"] == "a-sync";
+        assert_eq!(cell["conditions"]["synced"], synced);
+        assert_eq!(syncs > operations / 40, synced, "{}: {syncs} syncs, {operations}", cell["workload"]);
+        if cell["workload"] == "c" {
+            assert_eq!(sum(cell, "decrypted_bytes"), 0, "all of it is in the cache");
+        }
+    }
+    let again = run(&mut sealstone(dir.path(), &["report", "sealstone-results/results.json", "--json"])).done();
+    let again = results(&again);
+    assert_eq!(again["groups"][0]["cells"][2]["conditions"], warm_and_synced[2]["conditions"]);
+    let printed = |arguments: &[&str]| {
+        let all = [&["compare", "--print-config"], arguments].concat();
+        let text = run(&mut sealstone(dir.path(), &all)).done();
+        text.lines().find(|line| line.starts_with("workloads = ")).unwrap().to_owned()
+    };
+    assert_eq!(printed(&[]), r#"workloads = ["a", "c", "c-cold", "e-cold", "oltp-sync", "batch-load", "batch-scan"]"#);
+    assert_eq!(printed(&["--preset", "sync"]), r#"workloads = ["a-sync", "b-sync", "e-sync", "oltp-sync"]"#);
+    assert_eq!(printed(&["--preset", "all", "--workloads", "c"]), r#"workloads = ["c", "c-cold"]"#);
+    fs::write(dir.path().join("f.toml"), "workloads = [\"f\"]\n").unwrap();
+    assert_eq!(printed(&["--preset", "cold", "--config", "f.toml"]), r#"workloads = ["f-cold"]"#);
+}
+
+#[test]
+fn clients_are_looked_for_where_their_number_is_open() {
+    let dir = empty();
+    let screen = run(&mut compare(dir.path(), &["--ciphers", "none,aes-256", "--workloads", "a,b"])).done();
+    assert!(screen.contains("held back by "), "{screen}");
+    let data = results(&fs::read_to_string(dir.path().join("sealstone-results/results.json")).unwrap());
+    let group = &data["groups"][0];
+    assert_eq!((&group["point"]["clients"], &data["plan"]["threads"]), (&json!(0), &Value::Null));
+    let cells = group["cells"].as_array().unwrap();
+    for pair in cells.chunks(2) {
+        assert_eq!(pair[0]["clients"], pair[1]["clients"]);
+        let name = pair[0]["workload"].as_str().unwrap();
+        let found = group["engine"]["settings"][format!("clients ({name})")].as_str().unwrap();
+        assert!(found.starts_with(&format!("{}, found by search (", pair[0]["clients"])), "{found}");
+    }
+    // the same again, as the report says
+    let page = fs::read_to_string(dir.path().join("sealstone-results/report.html")).unwrap();
+    let again = format!("a={},b={}", cells[0]["clients"], cells[2]["clients"]);
+    assert!(page.contains("--threads-of") && page.contains(&again), "{again} is not in the report");
+    let few = ["--ciphers", "none,aes-256", "--workloads", "a,b", "--threads-of", "a=3,b=5"];
+    run(&mut compare(dir.path(), &few)).done();
+    let data = results(&fs::read_to_string(dir.path().join("sealstone-results/results.json")).unwrap());
+    let cells = data["groups"][0]["cells"].as_array().unwrap();
+    assert_eq!((&cells[1]["clients"], &cells[3]["clients"]), (&json!(3), &json!(5)));
+}
+
+#[test]
 fn compare_prints_its_results_as_json() {
     let dir = empty();
     let transcript = run(&mut compare(dir.path(), &["--ciphers", "none", "--workloads", "c", "--json", "--quiet"]));

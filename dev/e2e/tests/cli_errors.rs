@@ -47,13 +47,13 @@ fn unknown_names_come_with_the_nearest() {
         dir.path(),
         &["compare", "--workloads", "a,bach-load"],
         "sealstone: unknown workload `bach-load`; did you mean `batch-load`?\n  \
-         workloads are a, b, c, d, e, f, oltp, batch-load, batch-scan\n",
+         workloads are a, b, c, d, e, f, oltp, batch-load, batch-scan; most also run as NAME-cold and NAME-sync\n",
     );
     fails(
         dir.path(),
         &["compare", "--workloads", "ycsb-a"],
         "sealstone: unknown workload `ycsb-a`; did you mean `a`?\n  \
-         workloads are a, b, c, d, e, f, oltp, batch-load, batch-scan\n",
+         workloads are a, b, c, d, e, f, oltp, batch-load, batch-scan; most also run as NAME-cold and NAME-sync\n",
     );
     for (name, meant) in [("aes", "aes-256"), ("aria", "aria-256")] {
         let transcript = run(&mut sealstone(dir.path(), &["compare", "--ciphers", name]));
@@ -123,6 +123,12 @@ fn absurd_settings_say_why() {
             "10ms",
             "p99 is 10ms: a limit is for finding the highest rate under it: add --target max, or leave it out",
         ),
+        ("--threads-of", "oltp-sync=4", "threads-of is oltp-sync=4: workload oltp-sync always has 80"),
+        (
+            "--threads-of",
+            "f=4",
+            "threads-of is f=4: it is not among the workloads: a, c, c-cold, e-cold, oltp-sync, batch-load, batch-scan",
+        ),
         ("--workloads", "a,a", "workloads is a: it is listed twice; for more of it, raise rounds or pairs"),
     ] {
         fails(dir.path(), &["compare", flag, value], &format!("sealstone: {want}\n"));
@@ -140,6 +146,32 @@ fn absurd_settings_say_why() {
     ] {
         fails(dir.path(), &[&["compare"], flags].concat(), &format!("sealstone: {want}\n"));
     }
+    for (more, want) in [
+        (
+            ["--preset", "warm", "--cache", "8MiB"],
+            "preset is warm: it decides the size of the cache; leave out either the preset or the cache",
+        ),
+        (
+            ["--workloads", "a,c-cold", "--cache", "8MiB"],
+            "cache is 8.4 MB: workload c-cold has a cache of its own; leave one out, or name c",
+        ),
+        (
+            ["--preset", "sync", "--workloads", "a,c"],
+            "preset is sync: workload c has nothing that it would change; name some of a, b, d, e, f, oltp",
+        ),
+        (
+            ["--preset", "all", "--workloads", "c-cold"],
+            "preset is all: workload c-cold has a setting already; name it c, or leave the preset out",
+        ),
+    ] {
+        fails(dir.path(), &[&["compare"], &more[..]].concat(), &format!("sealstone: {want}\n"));
+    }
+    fails(
+        dir.path(),
+        &["compare", "--preset", "hot"],
+        "sealstone: invalid value 'hot' for '--preset <PRESET>'\n  [possible values: warm, cold, sync, all]\n  \
+         For more information, try '--help'.\n",
+    );
     let count = "expected a whole number below 2^64 such as 5000, 1_000_000, 100k or 5M";
     for (flag, value, want) in [
         ("--records <LIST>", "many", count),
@@ -217,7 +249,7 @@ fn a_settings_file_is_wrong_with_its_line() {
              passphrase-file, \
              policy, records, records-from, rounds, seed, \
              slice-ms, \
-             store, stores, target, threads, workloads\n",
+             store, stores, target, threads, threads-of, workloads\n",
         ),
         (
             "bytes = \"2 gigs\"\n",

@@ -34,7 +34,7 @@ fn record(number: u32) -> Record {
 }
 
 fn open(server: &MongoDb, table: &Arc<Table>) -> MongoDbStore {
-    server.open_store(&StoreOptions { cache_bytes: 0, tables: vec![table.clone()] }).unwrap()
+    server.open_store(&StoreOptions { cache_bytes: 0, tables: vec![table.clone()], sync_writes: false }).unwrap()
 }
 
 fn fails(options: &MongoDbOptions) -> String {

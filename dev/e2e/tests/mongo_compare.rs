@@ -200,7 +200,7 @@ fn clusters_of_the_user_are_used_and_left_as_they_were() {
     let table = sealstone_store::Table { id: 1, name: "usertable".into(), fields: Vec::new() };
     let tables = vec![std::sync::Arc::new(table)];
     assert!(client("first").holding(&tables).unwrap().is_none(), "what was loaded is gone");
-    let options = sealstone_store::StoreOptions { cache_bytes: 0, tables: tables.clone() };
+    let options = sealstone_store::StoreOptions { cache_bytes: 0, tables: tables.clone(), sync_writes: false };
     let theirs = client("first").open_store(&options).unwrap();
     let record = sealstone_store::Record::new();
     sealstone_store::Store::insert(&theirs, &tables[0], b"theirs", &record).unwrap();

@@ -47,7 +47,10 @@ fn open(uri: String, table: &Arc<Table>) -> MongoDbStore {
     let options =
         MongoDbOptions { uri, write_concern: Some("majority".into()), threads: 2, ..MongoDbOptions::default() };
     let tables = vec![Arc::clone(table)];
-    MongoDb::connect(&options).unwrap().open_store(&StoreOptions { cache_bytes: 0, tables }).unwrap()
+    MongoDb::connect(&options)
+        .unwrap()
+        .open_store(&StoreOptions { cache_bytes: 0, tables, sync_writes: false })
+        .unwrap()
 }
 
 /// What `sealstone mongo check` finds, and its exit code.
@@ -142,7 +145,8 @@ fn a_rolling_conversion_loses_no_acknowledged_write() {
         };
         let member = MongoDb::connect(&options).unwrap();
         let mut next = 0;
-        let member = member.open_for_reading(&StoreOptions { cache_bytes: 0, tables: vec![table.clone()] });
+        let member =
+            member.open_for_reading(&StoreOptions { cache_bytes: 0, tables: vec![table.clone()], sync_writes: false });
         member
             .scan(&table, b"", usize::MAX, &mut |found, values| {
                 if next < written {

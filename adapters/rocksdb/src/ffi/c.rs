@@ -118,6 +118,8 @@ pub(super) struct SealOps {
 pub(super) struct Io {
     pub(super) read_bytes: u64,
     pub(super) written_bytes: u64,
+    pub(super) syncs: u64,
+    pub(super) sync_ns: u64,
     pub(super) wall_ns: u64,
     pub(super) cpu_ns: u64,
 }

@@ -27,6 +27,10 @@ pub struct IoCounts {
     pub read_bytes: u64,
     /// Bytes written.
     pub written_bytes: u64,
+    /// Syncs of files and directories.
+    pub syncs: u64,
+    /// Wall time inside those, summed over threads.
+    pub sync_ns: u64,
     /// Wall time inside reads, writes and syncs, summed over threads.
     pub wall_ns: u64,
     /// CPU time of the same, extrapolated from samples.
@@ -74,7 +78,8 @@ impl Env {
         let mut io = c::Io::default();
         // SAFETY: rule *Owner*; `io` is ours.
         unsafe { c::sealstone_env_io(self.0.as_ptr(), &mut io) };
-        IoCounts { read_bytes: io.read_bytes, written_bytes: io.written_bytes, wall_ns: io.wall_ns, cpu_ns: io.cpu_ns }
+        let c::Io { read_bytes, written_bytes, syncs, sync_ns, wall_ns, cpu_ns } = io;
+        IoCounts { read_bytes, written_bytes, syncs, sync_ns, wall_ns, cpu_ns }
     }
 
     /// The `rocksdb_env_t` of RocksDB's C interface; its owner ends it with `rocksdb_env_destroy`.

@@ -60,6 +60,9 @@ pub enum Error {
         /// Label of the variant.
         variant: String,
     },
+    /// Synced writes, and a setting against them.
+    #[error("writes cannot be synced with --journal false\nleave it out, or name workloads without -sync")]
+    NotSynced,
     /// No cluster was named for a variant.
     #[error("no cluster for {variant}: there are clusters for {named}\nname it with --cluster '{variant}=mongodb://…'")]
     NoCluster {

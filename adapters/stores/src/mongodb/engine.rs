@@ -73,12 +73,22 @@ impl Engine for LabEngine {
     fn open(&self, variant: &Variant, dir: &Path, options: &StoreOptions) -> Result<Box<dyn Store>, StoreError> {
         let members = vec![self.member(variant, options)?; self.options.members];
         let mut set = ReplicaSet::start(dir, &members).map_err(StoreError::engine)?;
-        let client = MongoDbOptions { uri: set.uri(), data_dirs: set.data_dirs(), ..self.options.client.clone() };
+        let client = durable(&self.options.client, options)?;
+        let client = MongoDbOptions { uri: set.uri(), data_dirs: set.data_dirs(), ..client };
         let server = MongoDb::connect(&client).map_err(StoreError::engine)?;
         let store = server.open_store(options).map_err(StoreError::engine)?;
         self.facts.learn(&server);
         let pids = set.pids().into_iter().filter_map(|pid| u32::try_from(pid).ok()).collect();
         Ok(Box::new(store.with_servers(pids, Box::new(Running { set, keep: self.options.keep }))))
+    }
+}
+
+/// `client`, with writes that wait for the journal if the store is to sync them.
+fn durable(client: &MongoDbOptions, options: &StoreOptions) -> Result<MongoDbOptions, Error> {
+    match (options.sync_writes, client.journal) {
+        (true, Some(false)) => Err(Error::NotSynced),
+        (true, _) => Ok(MongoDbOptions { journal: Some(true), ..client.clone() }),
+        (false, _) => Ok(client.clone()),
     }
 }
 
@@ -127,7 +137,7 @@ impl Engine for ClusterEngine {
             let names: Vec<_> = self.clusters.iter().map(|(name, _)| name.as_str()).collect();
             Error::NoCluster { variant: label.clone(), named: names.join(", ") }
         })?;
-        let server = MongoDb::connect(client).map_err(StoreError::engine)?;
+        let server = MongoDb::connect(&durable(client, options)?).map_err(StoreError::engine)?;
         if let Some(table) = server.holding(&options.tables).map_err(StoreError::engine)? {
             return Err(Error::NotEmpty { collection: table.name.clone(), shown: server.place().into() }.into());
         }

@@ -22,6 +22,7 @@ pub static KIND: StoreKind = StoreKind {
     replicated: true,
     layers: &[Layer::Rest],
     cache_bytes_min: CACHE_BYTES_MIN,
+    cache_decided_by: Some("cluster"),
     suited: "nodes = 3\nworkloads = [\"a\", \"b\", \"c\", \"e\"]\nrecords = 50000\noperations = 20000\nthreads = \
              32\npairs = 6\n\
              slice-ms = 500\n",

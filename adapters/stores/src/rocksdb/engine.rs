@@ -61,7 +61,7 @@ impl RocksDb {
                 SealedEnv::with(Sealing { page_bytes: self.page_bytes, ..sealing }).open(dir, &db_options)
             }
         };
-        Ok(RocksStore::new(opened.map_err(|error| explain("open", dir, &error))?, dir))
+        Ok(RocksStore::new(opened.map_err(|error| explain("open", dir, &error))?, dir, options.sync_writes))
     }
 }
 
@@ -71,7 +71,9 @@ impl Engine for RocksDb {
             settings().into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
         facts.insert(
             "sync".into(),
-            "false, as YCSB's RocksDB binding: a write is durable when the system writes it".into(),
+            "false, as YCSB's RocksDB binding: a write is durable when the system writes it; true for workloads named \
+             -sync"
+                .into(),
         );
         facts.insert(
             "database".into(),

@@ -13,6 +13,7 @@ pub static KIND: StoreKind = StoreKind {
     replicated: false,
     layers: &[Layer::Rest],
     cache_bytes_min: 0,
+    cache_decided_by: None,
     suited: "",
     settings: &[],
     engine,

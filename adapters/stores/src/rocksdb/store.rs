@@ -48,10 +48,12 @@ pub struct RocksStore {
     /// Whether a transaction was ever begun: from then on single writes respect the locks of transactions.
     pub(super) transacting: AtomicBool,
     bulk_files: AtomicU64,
+    /// Whether a write waits until its log record is on the disk.
+    pub(super) sync_writes: bool,
 }
 
 impl RocksStore {
-    pub(super) fn new(db: Db, dir: &Path) -> Self {
+    pub(super) fn new(db: Db, dir: &Path, sync_writes: bool) -> Self {
         remove_left_over(dir);
         Self {
             db,
@@ -60,6 +62,7 @@ impl RocksStore {
             hasher: RandomState::new(),
             transacting: AtomicBool::new(false),
             bulk_files: AtomicU64::new(0),
+            sync_writes,
         }
     }
 
@@ -104,6 +107,14 @@ impl RocksStore {
             }
         }
         Ok(files)
+    }
+
+    fn put(&self, table: &Table, key: &[u8], record: &Record, sync: bool) -> Result<(), StoreError> {
+        let mut scratch = Scratch::take();
+        record::put_key(table, key, &mut scratch.key);
+        record::encode(table, record, &mut scratch.value)?;
+        let locked = self.transacting.load(Ordering::Acquire);
+        self.db.put_locked(&scratch.key, &scratch.value, sync, locked).map_err(|error| self.failure("write to", &error))
     }
 
     fn property(&self, name: &str) -> u64 {
@@ -159,13 +170,11 @@ impl Store for RocksStore {
     }
 
     fn insert(&self, table: &Table, key: &[u8], record: &Record) -> Result<(), StoreError> {
-        let mut scratch = Scratch::take();
-        record::put_key(table, key, &mut scratch.key);
-        record::encode(table, record, &mut scratch.value)?;
-        let locked = self.transacting.load(Ordering::Acquire);
-        self.db
-            .put_locked(&scratch.key, &scratch.value, false, locked)
-            .map_err(|error| self.failure("write to", &error))
+        self.put(table, key, record, self.sync_writes)
+    }
+
+    fn insert_many(&self, table: &Table, rows: &[Row]) -> Result<(), StoreError> {
+        rows.iter().try_for_each(|(key, record)| self.put(table, key, record, false))
     }
 
     fn update(&self, table: &Table, key: &[u8], changes: &[(usize, &[u8])]) -> Result<bool, StoreError> {
@@ -184,7 +193,9 @@ impl Store for RocksStore {
             .map_err(|error| self.failure("read from", &error))?;
         merged?;
         if found {
-            self.db.put_locked(key, value, false, false).map_err(|error| self.failure("write to", &error))?;
+            self.db
+                .put_locked(key, value, self.sync_writes, false)
+                .map_err(|error| self.failure("write to", &error))?;
         }
         Ok(found)
     }
@@ -196,6 +207,8 @@ impl Store for RocksStore {
             cipher_cpu_s: cipher.cpu_s,
             io_cpu_s: io.cpu_ns as f64 / 1e9,
             io_wall_s: io.wall_ns as f64 / 1e9,
+            syncs: io.syncs,
+            sync_wall_s: io.sync_ns as f64 / 1e9,
             read_bytes: io.read_bytes,
             written_bytes: io.written_bytes,
             encrypted_bytes: cipher.encrypted_bytes,

@@ -27,7 +27,8 @@ impl Transactional for RocksStore {
             let _none_under_way = self.all_stripes();
             self.transacting.store(true, Ordering::Release);
         }
-        let inner = self.db().transaction(false).map_err(|error| self.failure("begin a transaction on", &error))?;
+        let inner =
+            self.db().transaction(self.sync_writes).map_err(|error| self.failure("begin a transaction on", &error))?;
         let mut running = Running { store: self, inner, conflict: false };
         for attempt in 1..=ATTEMPTS {
             let outcome = body(&mut running)
@@ -61,7 +62,7 @@ impl RocksStore {
         record::put_key(table, key, stored_key);
         for attempt in 1..=ATTEMPTS {
             let outcome = (|| {
-                let mut inner = self.db().transaction(false)?;
+                let mut inner = self.db().transaction(self.sync_writes)?;
                 value.clear();
                 let mut merged = Ok(());
                 found =

@@ -16,6 +16,7 @@ pub(crate) static KIND: StoreKind = StoreKind {
     replicated: false,
     layers: &[Layer::Rest],
     cache_bytes_min: 0,
+    cache_decided_by: None,
     suited: "",
     settings: &[Setting { name: "lid", value: "WORD", help: "How the lid sits", form: Form::Text, excludes: &[] }],
     engine: |request: &Request| {

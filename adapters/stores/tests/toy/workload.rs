@@ -3,11 +3,16 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use sealstone_bench::workload::{Client, Data, Done, Position, Recorder, SizedBy, Spec, Unit, Workload, split};
+use sealstone_bench::workload::{
+    Client, Data, Done, Position, Recorder, Setting, SizedBy, Spec, Unit, Workload, split,
+};
 use sealstone_store::{Field, Kind, Record, Store, StoreError, Table};
 
 pub(crate) static SPEC: Spec = Spec {
     name: "toy",
+    base: "toy",
+    setting: Setting::Warm,
+    settings: &[],
     description: "reads a few records again and again",
     unit: Unit::Operations,
     dataset: "toy",

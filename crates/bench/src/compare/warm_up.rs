@@ -3,6 +3,7 @@
 use super::{At, Comparison, Halt, Ready, Stores, work};
 use crate::null_store::NullStore;
 use crate::progress::Phase;
+use crate::results::Conditions;
 use crate::schedule::{Pace, orders, slicing};
 use crate::summary::Measured;
 use crate::workload::{Spec, Unit, Workload};
@@ -17,15 +18,16 @@ impl<'a> Comparison<'a> {
         stores: &mut Stores,
     ) -> Result<Ready<'a>, Halt> {
         let spec = workload.spec();
-        let clients = self.clients(workload);
-        let most_slices = usize::try_from(workload.operations() / clients as u64).unwrap_or(usize::MAX).max(1);
-        let generator_cpu_s = self.generator_cpu_s(workload);
         if spec.from_empty {
             self.open_fresh(spec.dataset, stores)?;
         } else if !spec.cold {
             self.fill_caches(workload, stores)?;
         }
-        let (mut pass_s, mut next_pass) = self.time_pass(workload, stores)?;
+        let first_pass = self.find_clients(workload, stores)?;
+        let (clients, peak) = (self.clients(workload), self.is_peak(workload));
+        let most_slices = usize::try_from(workload.operations() / clients as u64).unwrap_or(usize::MAX).max(1);
+        let generator_cpu_s = self.generator_cpu_s(workload);
+        let (mut pass_s, mut next_pass) = self.time_pass(workload, stores, first_pass)?;
         let joinable = !spec.from_empty && !spec.cold;
         let (round_slices, slice_s) = (self.plan.pairs, self.slice_s(spec));
         let cut = |pass_s| slicing(Pace { pass_s, slice_s, round_slices, most_slices, joinable });
@@ -56,7 +58,14 @@ impl<'a> Comparison<'a> {
         let variants = self.variants.len();
         for variant in 0..variants {
             let cell = Measured::new(variant, number, spec.clone(), clients);
-            self.measured.push(Measured { generator_cpu_s, ..cell });
+            let conditions = Conditions {
+                setting: spec.setting,
+                cache_bytes: stores.options.cache_bytes,
+                data_bytes: workload.data_bytes(),
+                synced: stores.options.sync_writes,
+            };
+            let has_servers = !stores.open[variant].servers().is_empty();
+            self.measured.push(Measured { generator_cpu_s, conditions, peak, has_servers, ..cell });
         }
         let blocks = slicing.round_slices() * self.plan.rounds;
         let task = self.run_tasks[&number];
@@ -74,9 +83,14 @@ impl<'a> Comparison<'a> {
         if spec.from_empty || spec.cold { 2.0 * slice_s } else { slice_s }
     }
 
-    /// Runs parts of passes for the time of a few slices, the same ones on every variant. Returns how long a whole pass
+    /// Runs parts of passes from `first_pass` on for the time of a few slices, the same ones on every variant. Returns how long a whole pass
     /// takes on the fastest one, in seconds, and the number of the first pass that was not begun.
-    fn time_pass(&mut self, workload: &dyn Workload, stores: &mut Stores) -> Result<(f64, usize), Halt> {
+    fn time_pass(
+        &mut self,
+        workload: &dyn Workload,
+        stores: &mut Stores,
+        first_pass: usize,
+    ) -> Result<(f64, usize), Halt> {
         // enough operations to be more than the start of their clients
         const PART_OPERATIONS: u64 = 1_000;
         const MOST_PARTS: usize = 1_000;
@@ -96,7 +110,7 @@ impl<'a> Comparison<'a> {
             let mut part = 0;
             loop {
                 self.tell(Phase::WarmUp, spec.name, variant, 0, variant as u64, self.variants.len() as u64);
-                let at = At { pass: part / slices, passes: 1, slice: part % slices, slices };
+                let at = At { pass: first_pass + part / slices, passes: 1, slice: part % slices, slices };
                 let outcome = self.unsettled_slice(workload, stores, variant, at)?;
                 elapsed_s += outcome.elapsed_s;
                 part += 1;
@@ -112,7 +126,7 @@ impl<'a> Comparison<'a> {
             parts = part;
             pass_s = f64::min(pass_s, elapsed_s / part as f64 * slices as f64);
         }
-        Ok((pass_s, parts.div_ceil(slices)))
+        Ok((pass_s, first_pass + parts.div_ceil(slices)))
     }
 
     /// Reads everything once, as far as the caches hold it.

@@ -30,6 +30,16 @@ impl Plan {
         Ok(usual.suited(&text))
     }
 
+    /// Whether the TOML file `path` sets `setting`.
+    ///
+    /// # Errors
+    /// As [`Plan::read`].
+    pub fn names(path: &Path, setting: &str) -> Result<bool, PlanError> {
+        let text = std::fs::read_to_string(path).map_err(|source| PlanError::Read { path: path.to_owned(), source })?;
+        Self::from_toml(&text, path)?;
+        Ok(text.parse::<toml::Table>().is_ok_and(|table| table.contains_key(setting)))
+    }
+
     /// This plan with its settings replaced by those in `lines` of TOML: what suits a store better.
     ///
     /// # Panics
@@ -66,7 +76,7 @@ impl Plan {
                     nearest,
                 });
             }
-            if matches!(value.get_ref(), DeValue::Table(_)) && name != "stores" {
+            if matches!(value.get_ref(), DeValue::Table(_)) && name != "stores" && name != "threads-of" {
                 let message = format!(
                     "{name} is a table; only the settings of single stores are tables, such as [stores.mongodb]"
                 );

@@ -4,12 +4,13 @@
 
 use sealstone_cipher::registry::{self, Cipher};
 
+use super::by_setting;
 use crate::at_rate::{at_rate, p99_ratio};
 use crate::eligibility::{allowed_names, barred, standing, unprotected, warnings};
 use crate::latency::REQUESTS_P99;
 use crate::open_loop::{AtRate, Percentile};
 use crate::plan::{Plan, Policy};
-use crate::ratios::{headline, left_out, over_headline, overall_cpu};
+use crate::ratios::{headline, over_headline, overall_cpu};
 use crate::report::figures;
 use crate::results::{Cell, Ranked, Recommendation, Variant};
 use crate::statistics::Estimate;
@@ -337,11 +338,11 @@ fn open_questions(plan: &Plan, variants: &[Variant], cells: &[Cell]) -> Vec<Stri
         let rounds = (plan.rounds as u64 * REQUESTS_P99).div_ceil(fewest.max(1));
         questions.push(format!("{}: --rounds {rounds}", too_few(fewest)));
     }
-    let left = left_out(cells);
+    let left = by_setting::unanswered(cells);
     if !left.is_empty() {
         questions.push(format!(
             "{} gave the cipher nothing to do, or next to nothing, since reads came from the cache: left out of the \
-             figures over all workloads; a smaller --cache would show the cost",
+             figures over all workloads; --preset cold would show the cost",
             left.join(", ")
         ));
     }

@@ -1,5 +1,7 @@
 //! What the template shows, in its order: the answer, charts, tables, then what is needed to trust and to repeat it.
 
+use std::collections::BTreeMap;
+
 use serde::Serialize;
 
 use super::canvas;
@@ -244,7 +246,7 @@ fn setting(title: &'static str, runs: &[Run], facts_of: fn(&Results) -> Vec<Fact
 fn reruns(runs: &[Run]) -> Vec<Rerun> {
     let mut reruns: Vec<Rerun> = Vec::new();
     for run in runs {
-        let command = command(&run.results.command);
+        let command = command(&run.results.command, &run.results.threads_found());
         let settings = fact(&run.label, settings(&run.results.plan));
         match reruns.iter_mut().find(|known| known.command == command) {
             Some(known) => known.settings.push(settings),
@@ -541,7 +543,14 @@ fn settings(plan: &Plan) -> String {
 }
 
 /// The command line as a shell would read it.
-fn command(words: &[String]) -> String {
+///
+/// `found`: the clients that were looked for; named, so that the same ones run again.
+fn command(words: &[String], found: &BTreeMap<String, usize>) -> String {
+    let mut words = words.to_vec();
+    if !words.is_empty() && !found.is_empty() {
+        let list: Vec<String> = found.iter().map(|(name, clients)| format!("{name}={clients}")).collect();
+        words.extend(["--threads-of".into(), list.join(",")]);
+    }
     // only a NUL byte cannot be quoted, and no command line can hold one
     shlex::try_join(words.iter().map(String::as_str)).unwrap_or_else(|_| words.join(" "))
 }

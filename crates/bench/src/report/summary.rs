@@ -5,7 +5,7 @@ use unicode_width::UnicodeWidthStr;
 
 use super::canvas::shorten;
 use super::index::Run;
-use super::{figures, open_loop, page, tables};
+use super::{conditions, figures, open_loop, page, tables};
 use crate::results::{Against, Cell, Results};
 use crate::sustained::sustained;
 use crate::verdict::Verdict;
@@ -37,12 +37,18 @@ pub fn screen(results: &Results, width: usize, colour: bool) -> String {
     }
     let recommendation = &results.recommendation;
     lines.extend(paper.wrapped("", &recommendation.answer, Style::new().bold()));
-    lines.extend(paper.list("", &recommendation.meaning, Style::new()));
+    // a handful, and the program's own
+    for line in &recommendation.meaning {
+        lines.extend(paper.wrapped("- ", line, Style::new()));
+    }
     let taken = recommendation.ranking.iter().find(|ranked| Some(&ranked.label) == recommendation.take.as_ref());
     lines.extend(paper.list("", taken.map_or(&[], |ranked| ranked.reasons.as_slice()), Style::new()));
     lines.push(String::new());
     lines.extend(paper.table(&run));
     lines.push(String::new());
+    for sentence in conditions::sentences(&run) {
+        lines.extend(paper.wrapped("", &sentence, Style::new()));
+    }
     lines.extend(paper.wrapped("", &setting(results), Style::new().dimmed()));
     // no other table of the screen has medians of latencies
     let gaps = if run.rate().is_some() { tables::median_gaps(&run) } else { Vec::new() };

@@ -8,7 +8,7 @@ use unicode_width::UnicodeWidthStr;
 
 use super::canvas::Ink;
 use super::index::{Run, spread};
-use super::{figures, footnotes};
+use super::{conditions, figures, footnotes};
 use crate::at_rate::at_rate;
 use crate::axes::varied;
 use crate::median_gap;
@@ -179,7 +179,7 @@ pub(super) fn cost(run: &Run) -> Table {
     columns.extend(context);
     let row = |workload: &&str| {
         let sealed = order.iter().find_map(|(number, _)| run.cell(workload, *number));
-        let mut row = vec![head(*workload)];
+        let mut row = vec![head(*workload).noted(conditions::unusual(run, workload))];
         row.extend(run.baseline.iter().map(|_| match run.baseline_cell(workload) {
             Some(cell) => match sustained(cell) {
                 Some(found) => {
@@ -438,29 +438,19 @@ pub(super) fn cpu(run: &Run) -> Table {
             seconds(sum(cell, |sample| sample.settle_cpu_s)),
             share(cell.saturation.cpu_share),
             optional_share(cell.generator_share),
-            words(saturated_by(&cell.saturation.by)),
+            words(saturation::name(&cell.saturation.by)),
         ]
     });
     // by what was found, each said once
     let found = |by: &str| {
         let of_it = run.results.cells.iter().filter(|cell| cell.saturation.by == by);
         let reasons = footnotes::merged(of_it.map(|cell| cell.saturation.reason.as_str()));
-        reasons.into_iter().map(|reason| format!("{}: {reason}", saturated_by(by))).collect::<Vec<_>>()
+        reasons.into_iter().map(|reason| format!("{}: {reason}", saturation::name(by))).collect::<Vec<_>>()
     };
     let mut kinds: Vec<&str> = run.results.cells.iter().map(|cell| cell.saturation.by.as_str()).collect();
     kinds.sort_unstable();
     kinds.dedup();
     Table { footnotes: kinds.into_iter().flat_map(found).collect(), ..table }
-}
-
-fn saturated_by(by: &str) -> &str {
-    match by {
-        "cpu" => "CPU",
-        "io" => "I/O",
-        "target" => "the rate that was set",
-        "none" => "nothing found: not saturated",
-        other => other,
-    }
 }
 
 /// Where CPU time went, and the bytes that went through files and cipher; none if the store does not report it.
@@ -581,13 +571,15 @@ fn workloads(run: &Run) -> Table {
                 Err(_) => words("not known to this build"),
             },
             first.map_or_else(missing, |cell| figure(cell.clients.to_string(), cell.clients as f64)),
+            words(first.and_then(|cell| cell.conditions.as_ref()).map_or("–".into(), conditions::cache)),
+            words(first.and_then(|cell| cell.conditions.as_ref()).map_or("–", conditions::writes)),
             words(unit),
         ]
     };
     Table {
         title: "Workloads".into(),
         note: String::new(),
-        columns: columns(["Workload", "What it does", "#Clients", "Counted in"]),
+        columns: columns(["Workload", "What it does", "#Clients", "Cache", "Writes", "Counted in"]),
         rows: run.workloads.iter().map(row).collect(),
         ..Table::default()
     }

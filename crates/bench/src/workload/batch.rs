@@ -11,12 +11,16 @@ use super::contract::{Client, Done, Position, Recorder, SizedBy, Spec, Unit, Wor
 use super::error::Error;
 use super::loading::load_sorted;
 use super::records::Records;
+use super::setting::Setting;
 use super::sources::Sources;
 use super::stopped::{Stopped, go_on};
 use sealstone_store::{Record, Row, Store, StoreError, Table};
 
 pub(super) const LOAD: Spec = Spec {
     name: "batch-load",
+    base: "batch-load",
+    setting: Setting::Warm,
+    settings: &[],
     description: "bulk insert of sorted rows into an empty store, as a direct-path load",
     unit: Unit::Bytes,
     dataset: "batch",
@@ -30,6 +34,9 @@ pub(super) const LOAD: Spec = Spec {
 
 pub(super) const SCAN: Spec = Spec {
     name: "batch-scan",
+    base: "batch-scan",
+    setting: Setting::Warm,
+    settings: &[],
     description: "full scan from a cold cache, every row checked",
     unit: Unit::Bytes,
     dataset: "batch",
@@ -120,11 +127,11 @@ struct Batch {
 }
 
 pub(super) fn make_load(spec: &'static Spec, sources: &Sources) -> Result<Box<dyn Workload>, Error> {
-    Ok(Box::new(Batch { spec, data: sources.shared(DataSet::new)?, checksums: None }))
+    Ok(Box::new(Batch { spec, data: sources.shared(spec.dataset, DataSet::new)?, checksums: None }))
 }
 
 pub(super) fn make_scan(spec: &'static Spec, sources: &Sources) -> Result<Box<dyn Workload>, Error> {
-    let data = sources.shared(DataSet::new)?;
+    let data = sources.shared(spec.dataset, DataSet::new)?;
     let mut record = Record::new();
     let mut checksum = |chunk| -> Result<Checksum, Stopped> {
         let mut checksum = Checksum::default();

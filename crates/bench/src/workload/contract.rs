@@ -8,6 +8,7 @@ use std::time::Instant;
 use sealstone_store::{Store, StoreError, Table};
 
 use super::data::Data;
+use super::setting::Setting;
 
 /// In what a workload's throughput is counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -22,8 +23,15 @@ pub enum Unit {
 /// How a workload has to be run.
 #[derive(Clone, Debug)]
 pub struct Spec {
-    /// Name in flags and reports, such as `a` or `batch-scan`.
+    /// Name in flags and reports, such as `a`, `c-cold` or `batch-scan`.
     pub name: &'static str,
+    /// Its name without the setting: what it asks of a store is the same under each.
+    pub base: &'static str,
+    /// Cache and durability.
+    pub setting: Setting,
+    /// The settings besides the usual one under which it can run: reads that a cache could answer can be cold, writes
+    /// through the log can be synced.
+    pub settings: &'static [Setting],
     /// One line for help and report.
     pub description: &'static str,
     /// In what its throughput is counted.
@@ -44,6 +52,21 @@ pub struct Spec {
     pub cache_hits_min: f64,
     /// What a reader must know to take its figures for what they are, in one line of help and report.
     pub remark: Option<&'static str>,
+}
+
+impl Spec {
+    /// The same under `setting`, with stores and a state of its own.
+    pub(super) fn under(&'static self, setting: Setting) -> Self {
+        let leaked = |text: String| -> &'static str { Box::leak(text.into_boxed_str()) };
+        let cache_hits_min = if setting == Setting::Cold { 0.0 } else { self.cache_hits_min };
+        Self {
+            name: leaked(setting.named(self.name)),
+            dataset: leaked(setting.named(self.dataset)),
+            setting,
+            cache_hits_min,
+            ..self.clone()
+        }
+    }
 }
 
 /// Which setting says how much data a workload has.

@@ -7,7 +7,10 @@ use super::stopped::Stopped;
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// A name that is not in the table.
-    #[error("unknown workload `{name}`; did you mean `{nearest}`?\nworkloads are {known}")]
+    #[error(
+        "unknown workload `{name}`; did you mean `{nearest}`?\nworkloads are {known}; most also run as NAME-cold \
+             and NAME-sync"
+    )]
     Unknown {
         /// What was asked for.
         name: String,

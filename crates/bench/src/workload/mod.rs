@@ -14,12 +14,14 @@ mod loading;
 mod oltp;
 mod quotes;
 pub mod records;
+mod setting;
 mod sources;
 mod stopped;
 #[cfg(test)]
 mod testing;
 mod ycsb;
 
+use std::sync::LazyLock;
 use std::sync::atomic::AtomicBool;
 
 pub use contract::{Client, Done, Position, Recorder, SizedBy, Spec, Unit, Workload, split};
@@ -27,6 +29,7 @@ pub use data::Data;
 pub use delimiter::Delimiter;
 pub use error::Error;
 use sealstone_cipher::nearest::nearest;
+pub use setting::{COLD_SHARE, Setting};
 use sources::Sources;
 pub use sources::Watch;
 
@@ -46,9 +49,20 @@ static TABLE: [(Spec, Make); 9] = [
     (batch::SCAN, batch::make_scan),
 ];
 
-/// The table of workloads, in the order of help and report.
+/// The workloads of the table under their other settings: `c-cold`, `oltp-sync`.
+static UNDER_SETTINGS: LazyLock<Vec<(Spec, Make)>> = LazyLock::new(|| {
+    let under = |(spec, make): &'static (Spec, Make)| spec.settings.iter().map(|setting| (spec.under(*setting), *make));
+    TABLE.iter().flat_map(under).collect()
+});
+
+/// The table of workloads, in the order of help and report, each under its usual setting.
 pub fn workloads() -> impl ExactSizeIterator<Item = &'static Spec> + Clone {
     TABLE.iter().map(|(spec, _)| spec)
+}
+
+/// Every workload under every setting that it can have: the table, then `a-cold`, `a-sync` and so on.
+pub fn under_every_setting() -> impl Iterator<Item = &'static Spec> + Clone {
+    workloads().chain(UNDER_SETTINGS.iter().map(|(spec, _)| spec))
 }
 
 /// The names in the table, in its order.
@@ -88,9 +102,9 @@ pub fn build_watched<S: AsRef<str>>(
 }
 
 fn entry(name: &str) -> Result<&'static (Spec, Make), Error> {
-    TABLE.iter().find(|(spec, _)| spec.name == name).ok_or_else(|| Error::Unknown {
+    TABLE.iter().chain(UNDER_SETTINGS.iter()).find(|(spec, _)| spec.name == name).ok_or_else(|| Error::Unknown {
         name: name.to_owned(),
-        nearest: nearest(name, names()),
+        nearest: nearest(name, under_every_setting().map(|spec| spec.name)),
         known: names().join(", "),
     })
 }
@@ -115,7 +129,8 @@ mod tests {
     #[test]
     fn an_unknown_name_gets_the_nearest_one() {
         let error = |name: &str| workload(name).unwrap_err().to_string();
-        let known = "workloads are a, b, c, d, e, f, oltp, batch-load, batch-scan";
+        let known =
+            "workloads are a, b, c, d, e, f, oltp, batch-load, batch-scan; most also run as NAME-cold and NAME-sync";
         assert_eq!(error("bach-scan"), format!("unknown workload `bach-scan`; did you mean `batch-scan`?\n{known}"));
         assert_eq!(error("OLTP"), format!("unknown workload `OLTP`; did you mean `oltp`?\n{known}"));
         assert_eq!(error("A"), format!("unknown workload `A`; did you mean `a`?\n{known}"));

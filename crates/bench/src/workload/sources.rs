@@ -25,7 +25,7 @@ pub struct Watch<'a> {
 pub(super) struct Sources<'a> {
     pub(super) data: &'a Data,
     watch: &'a Watch<'a>,
-    made: RefCell<HashMap<TypeId, Arc<dyn Any + Send + Sync>>>,
+    made: RefCell<HashMap<(TypeId, &'static str), Arc<dyn Any + Send + Sync>>>,
 }
 
 impl<'a> Sources<'a> {
@@ -38,17 +38,18 @@ impl<'a> Sources<'a> {
         self.watch.stop
     }
 
-    /// The one `T` of this comparison, made by `make` the first time.
+    /// The one `T` of the stores called `place` in this comparison, made by `make` the first time.
     pub(super) fn shared<T: Any + Send + Sync>(
         &self,
+        place: &'static str,
         make: impl FnOnce(&Self) -> Result<T, Error>,
     ) -> Result<Arc<T>, Error> {
-        let made = self.made.borrow().get(&TypeId::of::<T>()).cloned();
+        let made = self.made.borrow().get(&(TypeId::of::<T>(), place)).cloned();
         let value = match made {
             Some(value) => value,
             None => {
                 let value: Arc<dyn Any + Send + Sync> = Arc::new(make(self)?);
-                self.made.borrow_mut().insert(TypeId::of::<T>(), Arc::clone(&value));
+                self.made.borrow_mut().insert((TypeId::of::<T>(), place), Arc::clone(&value));
                 value
             }
         };
@@ -57,7 +58,8 @@ impl<'a> Sources<'a> {
 
     /// The source of records that is asked for.
     pub(super) fn records(&self) -> Result<Arc<Records>, Error> {
-        self.shared(|sources| {
+        // the same records, whatever store they go to
+        self.shared("", |sources| {
             Ok(match &sources.data.records_from {
                 Some(path) => {
                     let records = Records::from_csv(path, sources.data.delimiter, sources.stop())?;

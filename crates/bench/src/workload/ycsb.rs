@@ -15,13 +15,17 @@ use super::contract::{Client, Done, Position, Recorder, SizedBy, Spec, Unit, Wor
 use super::distribution::{AcknowledgedCounter, Latest, ScrambledZipfian, fnv, stream};
 use super::error::Error;
 use super::records::Records;
+use super::setting::Setting;
 use super::sources::Sources;
 use super::stopped::go_on;
 use sealstone_store::{Record, Row, Store, StoreError, Table};
 
-const fn spec(name: &'static str, description: &'static str) -> Spec {
+const fn spec(name: &'static str, description: &'static str, settings: &'static [Setting]) -> Spec {
     Spec {
         name,
+        base: name,
+        setting: Setting::Warm,
+        settings,
         description,
         unit: Unit::Operations,
         dataset: "ycsb",
@@ -34,12 +38,15 @@ const fn spec(name: &'static str, description: &'static str) -> Spec {
     }
 }
 
-pub(super) const A: Spec = spec("a", "YCSB a: 50 % reads, 50 % updates of one field; zipfian");
-pub(super) const B: Spec = spec("b", "YCSB b: 95 % reads, 5 % updates of one field; zipfian");
-pub(super) const C: Spec = spec("c", "YCSB c: reads only; zipfian");
-pub(super) const D: Spec = spec("d", "YCSB d: 95 % reads of the latest records, 5 % inserts");
-pub(super) const E: Spec = spec("e", "YCSB e: 95 % scans of 1 to 100 records, 5 % inserts; zipfian");
-pub(super) const F: Spec = spec("f", "YCSB f: 50 % reads, 50 % read-modify-writes; zipfian");
+const READS: &[Setting] = &[Setting::Cold];
+const READS_AND_WRITES: &[Setting] = &[Setting::Cold, Setting::Sync];
+
+pub(super) const A: Spec = spec("a", "YCSB a: 50 % reads, 50 % updates of one field; zipfian", READS_AND_WRITES);
+pub(super) const B: Spec = spec("b", "YCSB b: 95 % reads, 5 % updates of one field; zipfian", READS_AND_WRITES);
+pub(super) const C: Spec = spec("c", "YCSB c: reads only; zipfian", READS);
+pub(super) const D: Spec = spec("d", "YCSB d: 95 % reads of the latest records, 5 % inserts", READS_AND_WRITES);
+pub(super) const E: Spec = spec("e", "YCSB e: 95 % scans of 1 to 100 records, 5 % inserts; zipfian", READS_AND_WRITES);
+pub(super) const F: Spec = spec("f", "YCSB f: 50 % reads, 50 % read-modify-writes; zipfian", READS_AND_WRITES);
 
 /// Longest scan, in records; the shortest is 1.
 const SCAN_RECORDS_MAX: usize = 100;
@@ -139,8 +146,8 @@ struct Ycsb {
 }
 
 pub(super) fn make(spec: &'static Spec, sources: &Sources) -> Result<Box<dyn Workload>, Error> {
-    let data = sources.shared(DataSet::new)?;
-    let mix = Mix::of(spec.name);
+    let data = sources.shared(spec.dataset, DataSet::new)?;
+    let mix = Mix::of(spec.base);
     if mix.latest && data.latest.get().is_none() {
         let latest = Latest::until(data.count - 1, || go_on(sources.stop()))?;
         data.latest.set(latest).expect("workloads are made one after the other");
@@ -209,7 +216,7 @@ impl Workload for Ycsb {
             growth,
             mix: self.mix,
             keys,
-            random: stream(self.data.seed, self.spec.name, &place),
+            random: stream(self.data.seed, self.spec.base, &place),
             redraws: stream(self.data.seed, "redraw", &place),
             key: Vec::new(),
             record: Record::new(),

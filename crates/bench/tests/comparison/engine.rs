@@ -14,6 +14,8 @@ use sealstone_store::{EngineFacts, Variant};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Event {
     Open(String),
+    /// A store whose writes wait for the disk.
+    OpenSynced(String),
     DropCaches(String),
     /// The end of a load or of a slice.
     Quiesce(String),
@@ -43,6 +45,10 @@ pub(crate) struct FakeEngine {
     /// How long a read takes, by variant label.
     pub(crate) read_delay: HashMap<&'static str, Duration>,
     pub(crate) trouble: Trouble,
+    /// How long a read sleeps while it holds the store's only lock.
+    pub(crate) locked_read: Option<Duration>,
+    /// How long a read works.
+    pub(crate) working_read: Option<Duration>,
     pub(crate) shared: Arc<Shared>,
 }
 
@@ -57,7 +63,7 @@ impl Engine for FakeEngine {
         EngineFacts { name: "memory".into(), version: "1".into(), build: "test".into(), ..EngineFacts::default() }
     }
 
-    fn open(&self, variant: &Variant, dir: &Path, _options: &StoreOptions) -> Result<Box<dyn Store>, StoreError> {
+    fn open(&self, variant: &Variant, dir: &Path, options: &StoreOptions) -> Result<Box<dyn Store>, StoreError> {
         let empty = std::fs::read_dir(dir).map_err(StoreError::engine)?.next().is_none();
         assert!(empty, "a store is opened in {}, which is not empty", dir.display());
         std::fs::write(dir.join("data"), &variant.label).map_err(StoreError::engine)?;
@@ -66,9 +72,12 @@ impl Engine for FakeEngine {
             inner: MemoryStore::new(),
             delay: self.read_delay.get(variant.label.as_str()).copied(),
             trouble: self.trouble,
+            locked_read: self.locked_read,
+            working_read: self.working_read,
+            lock: Mutex::default(),
             shared: Arc::clone(&self.shared),
         };
-        store.log(Event::Open);
+        store.log(if options.sync_writes { Event::OpenSynced } else { Event::Open });
         Ok(Box::new(store))
     }
 }
@@ -78,6 +87,9 @@ struct FakeStore {
     inner: MemoryStore,
     delay: Option<Duration>,
     trouble: Trouble,
+    locked_read: Option<Duration>,
+    working_read: Option<Duration>,
+    lock: Mutex<()>,
     shared: Arc<Shared>,
 }
 
@@ -98,6 +110,16 @@ impl Store for FakeStore {
         }
         if let Some(delay) = self.delay {
             std::thread::sleep(delay);
+        }
+        if let Some(delay) = self.locked_read {
+            let _held = self.lock.lock().unwrap();
+            std::thread::sleep(delay);
+        }
+        if let Some(length) = self.working_read {
+            let begin = std::time::Instant::now();
+            while begin.elapsed() < length {
+                std::hint::spin_loop();
+            }
         }
         self.inner.read(table, key, fields, into)
     }

@@ -66,5 +66,5 @@ pub(super) fn accel_names() -> Vec<&'static str> {
 }
 
 pub(super) fn workload_names() -> Vec<&'static str> {
-    workload::workloads().map(|workload| workload.name).collect()
+    workload::under_every_setting().map(|workload| workload.name).collect()
 }

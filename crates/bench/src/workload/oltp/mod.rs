@@ -25,11 +25,15 @@ use super::contract::{Client, Done, Position, Recorder, SizedBy, Spec, Unit, Wor
 use super::distribution::{HotSpot, stream};
 use super::error::Error;
 use super::loading::load_sorted;
+use super::setting::Setting;
 use super::sources::Sources;
 use sealstone_store::{Record, Store, StoreError, Table, Transaction};
 
 pub(super) const OLTP: Spec = Spec {
     name: "oltp",
+    base: "oltp",
+    setting: Setting::Warm,
+    settings: &[Setting::Cold, Setting::Sync],
     description: "order entry by 80 clients: 80 % reading, 20 % updating transactions",
     unit: Unit::Operations,
     dataset: "oltp",
@@ -63,18 +67,19 @@ const MIX: [(&str, u8); 5] =
 
 /// The workload.
 struct Oltp {
+    spec: &'static Spec,
     data: Arc<DataSet>,
     operations: u64,
 }
 
-pub(super) fn make(_spec: &'static Spec, sources: &Sources) -> Result<Box<dyn Workload>, Error> {
+pub(super) fn make(spec: &'static Spec, sources: &Sources) -> Result<Box<dyn Workload>, Error> {
     let data = sources.data;
-    Ok(Box::new(Oltp { data: Arc::new(DataSet::new(data.bytes, data.seed)), operations: data.operations }))
+    Ok(Box::new(Oltp { spec, data: Arc::new(DataSet::new(data.bytes, data.seed)), operations: data.operations }))
 }
 
 impl Workload for Oltp {
     fn spec(&self) -> &Spec {
-        &OLTP
+        self.spec
     }
 
     fn tables(&self) -> &[Arc<Table>] {

@@ -1,0 +1,51 @@
+//! What one cipher costs by the setting of cache and durability: the difference that the figure over all workloads
+//! hides. Not here: the figures of single workloads (`ratios`).
+
+use crate::ratios::{headline, left_out, overall_of};
+use crate::results::Cell;
+use crate::statistics::Estimate;
+use crate::verdict::judge;
+use crate::workload::{Setting, workload};
+
+/// What the cells say of `variant` by setting, in one line; none if they all have the usual one.
+pub(super) fn line(cells: &[Cell], variant: usize, margin: f64) -> Option<String> {
+    let mut names: Vec<&str> = Vec::new();
+    for cell in cells.iter().filter(|cell| cell.variant == variant) {
+        if !names.contains(&cell.workload.as_str()) {
+            names.push(&cell.workload);
+        }
+    }
+    let under = |setting: Setting| {
+        names.iter().copied().filter(move |name| workload(name).is_ok_and(|spec| spec.setting == setting))
+    };
+    let (met, hits) = (headline(cells), left_out(cells));
+    // a family of at most three, judged together as all families are
+    let parts: Vec<(&str, Vec<&str>)> = [
+        (
+            "reads that the cache answers",
+            under(Setting::Warm).filter(|name| hits.iter().any(|hit| hit == name)).collect(),
+        ),
+        ("reads that miss it", under(Setting::Cold).filter(|name| met.contains(name)).collect()),
+        ("synced writes", under(Setting::Sync).filter(|name| met.contains(name)).collect()),
+    ]
+    .into_iter()
+    .filter(|(_, names): &(_, Vec<&str>)| !names.is_empty())
+    .collect();
+    if !names.iter().any(|name| workload(name).is_ok_and(|spec| spec.setting != Setting::Warm)) || parts.is_empty() {
+        return None;
+    }
+    let estimates: Vec<Option<Estimate>> =
+        parts.iter().map(|(_, names)| overall_of(cells, variant, 0, names)).collect();
+    let judged = judge(&estimates, margin).into_iter().zip(parts);
+    let words = judged.map(|(judgement, (what, names))| format!("{what} ({}): {}", names.join(", "), judgement.words));
+    Some(format!("by setting: {}", words.collect::<Vec<_>>().join("; ")))
+}
+
+/// The workloads that no cipher had anything to do under, and that were not measured with a small cache either.
+pub(super) fn unanswered(cells: &[Cell]) -> Vec<String> {
+    let is_cold = |name: &str| {
+        let cold = Setting::Cold.named(name);
+        cells.iter().any(|cell| cell.workload == cold)
+    };
+    left_out(cells).into_iter().filter(|name| !is_cold(name)).collect()
+}
