@@ -124,9 +124,9 @@ pub enum DirectoryError {
         /// The directory.
         dir: PathBuf,
         /// What shows it.
-        found: String,
+        found: Box<str>,
         /// Version of this program's RocksDB.
-        have: String,
+        have: Box<str>,
         /// What RocksDB said.
         source: Error,
     },
@@ -143,9 +143,9 @@ pub enum DirectoryError {
         /// What is missing, such as `comparator`.
         what: &'static str,
         /// Its name.
-        name: String,
+        name: Box<str>,
         /// The column family that needs it.
-        family: String,
+        family: Box<str>,
         /// What to do.
         remedy: &'static str,
     },

@@ -54,8 +54,8 @@ impl Preset {
     /// otherwise of [`BASE`], or of those that suit its store.
     ///
     /// # Errors
-    /// [`PlanError::Value`]: a cache of a certain size, which the preset decides; a workload named that cannot run under
-    /// it, or that has a setting already; no workload left.
+    /// [`PlanError::Value`]: a cache of a certain size, which the preset decides; a workload named that cannot run
+    /// under it, or that has a setting already; no workload left.
     pub fn apply(self, plan: &mut Plan, named: bool) -> Result<(), PlanError> {
         if plan.cache.is_some() {
             return Err(value(

@@ -145,8 +145,8 @@ fn by_waiting(evidence: &Evidence, figures: &Figures, all_cores: &str) -> (&'sta
     let busy = percent(figures.cpu_share);
     if figures.sync_share >= WAIT_FULL {
         let reason = format!(
-            "the disk: {} of the time a file was being synced ({:.0} syncs a second, {:.2} ms each); {all_cores} {busy} \
-             busy",
+            "the disk: {} of the time a file was being synced ({:.0} syncs a second, {:.2} ms each); {all_cores} \
+             {busy} busy",
             percent(figures.sync_share),
             figures.syncs / figures.elapsed_s,
             1e3 * figures.sync_wall_s / figures.syncs.max(1.0)
@@ -320,8 +320,8 @@ mod tests {
     fn sleep_outside_files_is_a_lock_of_the_engine_or_a_server() {
         let lock = clients(1.0, 0.2, 0.8, false, false);
         assert_eq!(lock.by, "engine");
-        let words = "a lock or queue of the engine: clients slept 75 % of the time, 2.5 times an operation, and for files \
-                     only 10 %; the 4 cores were 25 % busy";
+        let words = "a lock or queue of the engine: clients slept 75 % of the time, 2.5 times an operation, and for \
+                     files only 10 %; the 4 cores were 25 % busy";
         assert_eq!(lock.reason, words);
         assert!(is_below(&lock), "more clients might do more");
         let full = clients(1.0, 0.2, 0.8, false, true);
@@ -366,8 +366,8 @@ mod tests {
         };
         let disk = judge(&evidence);
         assert_eq!((disk.by.as_str(), is_below(&disk)), ("disk", false));
-        let words = "the disk: 71 % of the time a file was being synced (250 syncs a second, 2.84 ms each); the 4 cores \
-                     were 10 % busy";
+        let words = "the disk: 71 % of the time a file was being synced (250 syncs a second, 2.84 ms each); the 4 \
+                     cores were 10 % busy";
         assert_eq!(disk.reason, words);
     }
 

@@ -221,8 +221,8 @@ pub(crate) struct PlanFlags {
     /// Workloads (see: sealstone workloads)
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = Suggest(workload_names))]
     pub(crate) workloads: Option<Vec<String>>,
-    /// Cache and durability: warm (the cache holds the records), cold (it holds a sixteenth), sync (each write waits for
-    /// the disk), all [default: a mix of them]
+    /// Cache and durability: warm (the cache holds the records), cold (it holds a sixteenth), sync (each write waits
+    /// for the disk), all [default: a mix of them]
     #[arg(long, value_name = "PRESET", value_parser = PossibleValuesParser::new(Preset::WORDS))]
     #[arg(hide_possible_values = true)]
     pub(crate) preset: Option<String>,

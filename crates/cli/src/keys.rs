@@ -3,6 +3,7 @@
 mod holders;
 #[cfg(feature = "kmip")]
 mod kmip;
+mod shown;
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -18,13 +19,12 @@ use sealstone_seal::{Probe, probe};
 use sealstone_stores::retire::check_unused;
 use serde_json::{Value, json};
 
+use shown::{SCHEMA, facts, printable, show};
+
 use crate::flags::{HolderFlags, KeysCommand};
 use crate::message::{Answer, print, print_json, say};
 use crate::table::Table;
 use crate::{key_source, path, terminal};
-
-/// Schema of the JSON that these commands print.
-const SCHEMA: u32 = 1;
 
 /// Runs one of the commands.
 pub(crate) fn run(command: &KeysCommand) -> anyhow::Result<Answer> {
@@ -97,7 +97,6 @@ pub(crate) fn run(command: &KeysCommand) -> anyhow::Result<Answer> {
         }
         Check { key, passphrase, json } => check(key, passphrase, *json),
         Passwd { key, new_passphrase_file, no_passphrase, passphrase, json } => {
-            key_file_only(key)?;
             holders::passwd(key, new_passphrase_file.as_deref(), *no_passphrase, passphrase, *json)
         }
         Holder(command) => holders::run(command),
@@ -142,14 +141,6 @@ fn server_keys(spec: &str) -> anyhow::Result<Vec<Value>> {
     Err(KeyError::NoKmip { spec: spec.to_owned() }.into())
 }
 
-/// Refuses the address of a key server, for what only key files have.
-fn key_file_only(path: &Path) -> anyhow::Result<()> {
-    if path.to_str().is_some_and(source::is_kmip) {
-        bail!("{} names a key server, and only key files have passphrases\ngive a key file", path.display());
-    }
-    Ok(())
-}
-
 /// The key file that `spec` names, for what is done to key files; a key server is not one.
 fn key_file(spec: &str) -> anyhow::Result<&Path> {
     if source::is_kmip(spec) {
@@ -157,31 +148,6 @@ fn key_file(spec: &str) -> anyhow::Result<&Path> {
     }
     source::check_path(spec)?;
     Ok(Path::new(spec))
-}
-
-fn facts(key: &Summary) -> Value {
-    let versions: Vec<Value> =
-        key.versions.iter().map(|(version, created)| json!({"version": version, "created": created})).collect();
-    let holders: Vec<Value> = key.holders.iter().map(holders::facts).collect();
-    json!({
-        "file": key.path, "id": key.id, "protected": key.is_protected(), "holders": holders, "versions": versions,
-    })
-}
-
-fn show(key: &Summary, json: bool) -> anyhow::Result<Answer> {
-    if json {
-        let mut shown = facts(key);
-        shown["schema"] = SCHEMA.into();
-        print_json(&shown)?;
-    } else {
-        let mut table = Table::new(["KEY", ">VERSION", "MADE"]);
-        for (version, created) in &key.versions {
-            table.row([&key.id, &version.to_string(), &printable(created)]);
-        }
-        let versions = table.render(terminal::stdout());
-        print(&format!("{}\n{}\n", versions.trim_end(), holders::protection(&key.holders).trim_end()))?;
-    }
-    Ok(Answer::Done)
 }
 
 #[cfg(feature = "kmip")]
@@ -323,9 +289,4 @@ fn versions(list: &[u32]) -> String {
         [one] => format!("version {one}"),
         many => format!("versions {}", many.iter().map(u32::to_string).collect::<Vec<_>>().join(", ")),
     }
-}
-
-/// A key file may contain anything as its time; a terminal must not obey it.
-fn printable(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { '?' } else { c }).collect()
 }

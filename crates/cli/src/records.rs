@@ -57,16 +57,13 @@ fn open(flags: &ReadFlags) -> anyhow::Result<Records> {
 fn write(records: &Records, selection: Selection<'_>, hex: bool) -> anyhow::Result<()> {
     let mut stdout = BufWriter::new(std::io::stdout().lock());
     let mut failed = None;
-    records.scan(selection, &mut |key, value| match writeln!(
-        stdout,
-        "{}{SEPARATOR}{}",
-        shown(key, hex),
-        shown(value, hex)
-    ) {
-        Ok(()) => ControlFlow::Continue(()),
-        Err(error) => {
-            failed = Some(error);
-            ControlFlow::Break(())
+    records.scan(selection, |key, value| {
+        match writeln!(stdout, "{}{SEPARATOR}{}", shown(key, hex), shown(value, hex)) {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(error) => {
+                failed = Some(error);
+                ControlFlow::Break(())
+            }
         }
     })?;
     failed.map_or_else(|| stdout.flush(), Err).map_err(cannot_write)

@@ -44,8 +44,8 @@ fn check_cold(kind: &StoreKind, plan: &Plan, spec: &Spec) -> anyhow::Result<()> 
         && plan.stores.get(kind.name).is_some_and(|settings| settings.contains_key(setting))
     {
         anyhow::bail!(
-            "workload {name} needs a small cache, and that of the servers named with --{setting} is theirs\nset it there, \
-             and name {base}"
+            "workload {name} needs a small cache, and that of the servers named with --{setting} is theirs\n\
+             set it there, and name {base}"
         );
     }
     let data_bytes = spec.sized_by.stored_bytes(&plan.data());
@@ -57,8 +57,8 @@ fn check_cold(kind: &StoreKind, plan: &Plan, spec: &Spec) -> anyhow::Result<()> 
         };
         let needed = (now as f64 * (least * COLD_SHARE) as f64 / data_bytes.max(1) as f64).ceil();
         anyhow::bail!(
-            "workload {name} needs a cache of {}, a sixteenth of its records, and {} takes {} at least\nset {sized_by} to \
-             {needed:.0} or more, or name {base}",
+            "workload {name} needs a cache of {}, a sixteenth of its records, and {} takes {} at least\n\
+             set {sized_by} to {needed:.0} or more, or name {base}",
             human_bytes(data_bytes / COLD_SHARE),
             kind.name,
             human_bytes(least)

@@ -46,10 +46,16 @@ pub(crate) fn explain(
 ) -> DirectoryError {
     let (attempt, dir) = (attempt.to_owned(), dir.to_owned());
     match lack(&dir, error, contents) {
-        Some(Lack::Newer { found }) => {
-            DirectoryError::Newer { attempt, dir, found, have: library::version(), source: error.clone() }
+        Some(Lack::Newer { found }) => DirectoryError::Newer {
+            attempt,
+            dir,
+            found: found.into(),
+            have: library::version().into(),
+            source: error.clone(),
+        },
+        Some(Lack::Part { what, name, family }) => {
+            DirectoryError::Lacks { attempt, dir, what, name: name.into(), family: family.into(), remedy }
         }
-        Some(Lack::Part { what, name, family }) => DirectoryError::Lacks { attempt, dir, what, name, family, remedy },
         None => directory::explain(&attempt, &dir, error),
     }
 }

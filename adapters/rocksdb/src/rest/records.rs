@@ -106,7 +106,7 @@ impl Records {
     pub fn scan(
         &self,
         selection: Selection<'_>,
-        record: &mut dyn FnMut(&[u8], &[u8]) -> ControlFlow<()>,
+        mut record: impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
     ) -> Result<(), ReadError> {
         let Selection { from, to, prefix, limit } = selection;
         // keys with a prefix are next to each other only where keys are ordered by their bytes

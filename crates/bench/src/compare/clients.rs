@@ -47,9 +47,9 @@ impl<'a> Comparison<'a> {
         self.fixed_clients(workload).is_none() && self.found.get(workload.spec().name).is_some_and(|found| found.peak)
     }
 
-    /// Doubles the clients of `workload` on the baseline until the CPUs are in use or more clients do no more, and keeps
-    /// the fewest that reach the best. The other variants do the same work after it, so that all stores continue from
-    /// the same state. Returns the number of the first pass that was not begun.
+    /// Doubles the clients of `workload` on the baseline until the CPUs are in use or more clients do no more, and
+    /// keeps the fewest that reach the best. The other variants do the same work after it, so that all stores continue
+    /// from the same state. Returns the number of the first pass that was not begun.
     pub(super) fn find_clients(&mut self, workload: &dyn Workload, stores: &mut Stores) -> Result<usize, Halt> {
         if self.fixed_clients(workload).is_some() {
             return Ok(0);
@@ -110,8 +110,8 @@ fn is_over(steps: &[Step]) -> bool {
     let Some((last, before)) = steps.split_last() else { return false };
     let best_before = |steps: &[Step]| steps.iter().map(|step| step.rate).fold(0.0, f64::max);
     let brings = |before: &[Step], step: &Step| step.rate > best_before(before) / ENOUGH;
-    last.cpu_share >= CPU_FULL
-        || matches!(before.split_last(), Some((one, rest)) if !rest.is_empty() && !brings(rest, one) && !brings(rest, last))
+    let ended = |(one, rest): (&Step, &[Step])| !rest.is_empty() && !brings(rest, one) && !brings(rest, last);
+    last.cpu_share >= CPU_FULL || before.split_last().is_some_and(ended)
 }
 
 /// The fewest clients that reach the best rate.

@@ -83,8 +83,8 @@ impl<'a> Comparison<'a> {
         if spec.from_empty || spec.cold { 2.0 * slice_s } else { slice_s }
     }
 
-    /// Runs parts of passes from `first_pass` on for the time of a few slices, the same ones on every variant. Returns how long a whole pass
-    /// takes on the fastest one, in seconds, and the number of the first pass that was not begun.
+    /// Runs parts of passes from `first_pass` on for the time of a few slices, the same ones on every variant. Returns
+    /// how long a whole pass takes on the fastest one, in seconds, and the number of the first pass that was not begun.
     fn time_pass(
         &mut self,
         workload: &dyn Workload,

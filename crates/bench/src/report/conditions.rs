@@ -171,8 +171,8 @@ mod tests {
         let found = sentences(&Run::new(&runs[0], String::new()));
         let default = "writes as durable as the engine's default";
         let want = format!(
-            "a, c: a cache that holds the records, {default}; c-cold: a cache of 6.00 MiB, 1/16 of the records, {default}; \
-             oltp-sync: a cache that holds the records, every write synced"
+            "a, c: a cache that holds the records, {default}; c-cold: a cache of 6.00 MiB, 1/16 of the records, \
+             {default}; oltp-sync: a cache that holds the records, every write synced"
         );
         assert_eq!(
             found,

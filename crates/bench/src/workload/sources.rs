@@ -21,11 +21,14 @@ pub struct Watch<'a> {
     pub note: &'a dyn Fn(&str),
 }
 
+/// Values that were made, each by its type and the stores that it belongs to.
+type Made = HashMap<(TypeId, &'static str), Arc<dyn Any + Send + Sync>>;
+
 /// What the workloads of one comparison share, made when first needed.
 pub(super) struct Sources<'a> {
     pub(super) data: &'a Data,
     watch: &'a Watch<'a>,
-    made: RefCell<HashMap<(TypeId, &'static str), Arc<dyn Any + Send + Sync>>>,
+    made: RefCell<Made>,
 }
 
 impl<'a> Sources<'a> {

@@ -2,16 +2,14 @@
 
 use std::path::Path;
 
-use sealstone_keys::Cost;
-use sealstone_keys::file::Holder;
-use serde_json::{Value, json};
+use anyhow::bail;
+use sealstone_keys::{Cost, source};
 
-use super::{key_file_only, show};
+use super::shown::show;
 use crate::flags::{HolderCommand, HolderFlags};
+use crate::key_source;
 use crate::message::{Answer, say};
 use crate::path::quoted;
-use crate::table::Table;
-use crate::{key_source, terminal};
 
 /// Changes the passphrase of the key file at `path`, gives it a first one, or takes it off.
 pub(super) fn passwd(
@@ -21,6 +19,7 @@ pub(super) fn passwd(
     flags: &HolderFlags,
     json: bool,
 ) -> anyhow::Result<Answer> {
+    key_file_only(path)?;
     let key = key_source::open_file(path, flags)?;
     let file = path.display();
     let had_one = key.summary().is_protected();
@@ -93,33 +92,10 @@ fn rotating(path: &Path) -> String {
     format!("rotate the key: sealstone keys rotate {path}, then sealstone rest rotate DIR --key {path}")
 }
 
-/// What JSON says of a holder.
-pub(super) fn facts(holder: &Holder) -> Value {
-    let Cost { memory_kib, passes, lanes } = holder.cost;
-    json!({
-        "name": holder.name, "kdf": "argon2id", "memory_kib": memory_kib, "passes": passes, "lanes": lanes,
-    })
-}
-
-/// Who opens the file, and what trying a passphrase costs.
-pub(super) fn protection(holders: &[Holder]) -> String {
-    match holders {
-        [] => "no passphrase protects it".into(),
-        [Holder { name: None, cost }] => format!("a passphrase protects it ({})", in_words(*cost)),
-        holders => {
-            let mut table = Table::new(["HOLDER", "PASSPHRASE"]);
-            for holder in holders {
-                table.row([holder.name.as_deref().unwrap_or("-"), &in_words(holder.cost)]);
-            }
-            format!("\n{}", table.render(terminal::stdout()))
-        }
+/// Refuses the address of a key server, for what only key files have.
+fn key_file_only(path: &Path) -> anyhow::Result<()> {
+    if path.to_str().is_some_and(source::is_kmip) {
+        bail!("{} names a key server, and only key files have passphrases\ngive a key file", path.display());
     }
-}
-
-fn in_words(Cost { memory_kib, passes, lanes }: Cost) -> String {
-    let memory = match memory_kib {
-        whole if whole % 1024 == 0 => format!("{} MiB", whole / 1024),
-        other => format!("{other} KiB"),
-    };
-    format!("Argon2id, {memory}, {passes} passes, {lanes} lanes")
+    Ok(())
 }

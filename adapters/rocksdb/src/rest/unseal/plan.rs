@@ -170,11 +170,8 @@ fn logs(
 ) -> Result<Vec<(String, PathBuf, u64)>, UnsealError> {
     let options = newest_options(&source.dir, source.contents()).ok().flatten().unwrap_or_default();
     let named = options.lines().find_map(|line| line.trim().strip_prefix("wal_dir="));
-    let elsewhere = match log_directory(&source.dir, source.contents()) {
-        Ok(elsewhere) => elsewhere,
-        // copying the file says what is wrong with it
-        Err(()) => None,
-    };
+    // if it cannot be read, copying the file says what is wrong with it
+    let elsewhere = log_directory(&source.dir, source.contents()).unwrap_or_default();
     if let Some(relative) = named.filter(|named| !named.is_empty() && !named.starts_with('/')) {
         let found = format!("its logs are in {relative}, from wherever its program was started");
         return Err(UnsealError::Spread { dir: source.dir.clone(), found });

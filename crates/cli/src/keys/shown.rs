@@ -1,0 +1,75 @@
+//! What the commands on key files print of them: versions, who opens the file, and what a passphrase costs to try.
+
+use sealstone_keys::Cost;
+use sealstone_keys::file::{Holder, Summary};
+use serde_json::{Value, json};
+
+use crate::message::{Answer, print, print_json};
+use crate::table::Table;
+use crate::terminal;
+
+/// Schema of the JSON that these commands print.
+pub(super) const SCHEMA: u32 = 1;
+
+/// What JSON says of a key file.
+pub(super) fn facts(key: &Summary) -> Value {
+    let versions: Vec<Value> =
+        key.versions.iter().map(|(version, created)| json!({"version": version, "created": created})).collect();
+    let holders: Vec<Value> = key.holders.iter().map(holder_facts).collect();
+    json!({
+        "file": key.path, "id": key.id, "protected": key.is_protected(), "holders": holders, "versions": versions,
+    })
+}
+
+/// Shows a key file, as JSON or for people.
+pub(super) fn show(key: &Summary, json: bool) -> anyhow::Result<Answer> {
+    if json {
+        let mut shown = facts(key);
+        shown["schema"] = SCHEMA.into();
+        print_json(&shown)?;
+    } else {
+        let mut table = Table::new(["KEY", ">VERSION", "MADE"]);
+        for (version, created) in &key.versions {
+            table.row([&key.id, &version.to_string(), &printable(created)]);
+        }
+        let versions = table.render(terminal::stdout());
+        print(&format!("{}\n{}\n", versions.trim_end(), protection(&key.holders).trim_end()))?;
+    }
+    Ok(Answer::Done)
+}
+
+/// What JSON says of a holder.
+fn holder_facts(holder: &Holder) -> Value {
+    let Cost { memory_kib, passes, lanes } = holder.cost;
+    json!({
+        "name": holder.name, "kdf": "argon2id", "memory_kib": memory_kib, "passes": passes, "lanes": lanes,
+    })
+}
+
+/// Who opens the file, and what trying a passphrase costs.
+fn protection(holders: &[Holder]) -> String {
+    match holders {
+        [] => "no passphrase protects it".into(),
+        [Holder { name: None, cost }] => format!("a passphrase protects it ({})", in_words(*cost)),
+        holders => {
+            let mut table = Table::new(["HOLDER", "PASSPHRASE"]);
+            for holder in holders {
+                table.row([holder.name.as_deref().unwrap_or("-"), &in_words(holder.cost)]);
+            }
+            format!("\n{}", table.render(terminal::stdout()))
+        }
+    }
+}
+
+fn in_words(Cost { memory_kib, passes, lanes }: Cost) -> String {
+    let memory = match memory_kib {
+        whole if whole % 1024 == 0 => format!("{} MiB", whole / 1024),
+        other => format!("{other} KiB"),
+    };
+    format!("Argon2id, {memory}, {passes} passes, {lanes} lanes")
+}
+
+/// A key file may contain anything as its time; a terminal must not obey it.
+pub(super) fn printable(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() { '?' } else { c }).collect()
+}
