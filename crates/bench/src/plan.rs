@@ -168,6 +168,9 @@ pub const DEFAULT_WORKLOADS: [&str; 7] = ["a", "c", "c-cold", "e-cold", "oltp-sy
 /// Most clients that are looked for where the user leaves their number open.
 pub const CLIENTS_MOST: usize = 64;
 
+/// Clients with a rate that is set or looked for, where the user leaves their number open.
+pub(crate) const CLIENTS_FOR_A_RATE: usize = 8;
+
 /// Most members of a replica set that vote.
 const NODES_MAX: usize = 7;
 
@@ -400,8 +403,12 @@ impl Plan {
         /// Longest pass, in seconds.
         const LONGEST_S: f64 = 20.0;
         let Some(rate) = self.target.and_then(Target::rate) else { return self.operations };
-        let of = |name: &String| workload::workload(name).ok().and_then(|spec| spec.clients);
-        let clients = self.workloads.iter().filter_map(of).chain(self.threads.iter().copied()).max().unwrap_or(1);
+        let most = self.threads.iter().copied().max().unwrap_or(CLIENTS_FOR_A_RATE);
+        let of = |name: &String| {
+            let fixed = workload::workload(name).ok().and_then(|spec| spec.clients);
+            fixed.or_else(|| self.threads_of.get(name).copied()).unwrap_or(most)
+        };
+        let clients = self.workloads.iter().map(of).max().unwrap_or(1);
         let each_slice = f64::max(clients as f64, rate * self.slice_ms as f64 / 1e3);
         let wanted = f64::min(REQUESTS / self.rounds as f64, rate * LONGEST_S);
         self.operations.min(f64::max(wanted, self.pairs as f64 * each_slice).ceil() as u64)

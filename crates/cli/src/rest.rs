@@ -112,11 +112,11 @@ fn share(percent: f64) -> String {
 }
 
 fn verify(dir: &Path, keys: &dyn KeySource, anchor: Option<&Path>, json: bool) -> anyhow::Result<Answer> {
+    let anchor = anchor.map(|spec| anchor::open(dir, spec)).transpose()?;
     // a key that is not there is an error of the caller, not damage of the store
     for total in status(dir)?.totals {
         keys.get(&KeyRef { id: total.key_id, version: total.key_version })?;
     }
-    let anchor = anchor.map(|spec| anchor::open(dir, spec)).transpose()?;
     if let Some(anchor) = &anchor {
         // one that cannot be read is reported before hours of checking, not after
         anchor.read()?;

@@ -210,7 +210,7 @@ fn presets_choose_cache_and_durability_and_every_output_says_so() {
     }
     let again = run(&mut sealstone(dir.path(), &["report", "sealstone-results/results.json", "--json"])).done();
     let again = results(&again);
-    assert_eq!(again["groups"][0]["cells"][2]["conditions"], warm_and_synced[2]["conditions"]);
+    assert_eq!(again["comparisons"][0]["groups"][0]["cells"][2]["conditions"], warm_and_synced[2]["conditions"]);
     let printed = |arguments: &[&str]| {
         let all = [&["compare", "--print-config"], arguments].concat();
         let text = run(&mut sealstone(dir.path(), &all)).done();
@@ -443,7 +443,7 @@ fn an_older_copy_of_a_store_is_reported_with_an_anchor() {
     for (anchor, said) in [
         ("rubbish", "rubbish is not an anchor of a store"),
         ("kept/ycsb/aes-256/anchor", "is in the store itself"),
-        ("no/such/anchor", "cannot read no/such"),
+        ("no/such/anchor", "there is no directory no/such\n  make it first, with: mkdir -p no/such"),
     ] {
         let refused = verify(anchor, &[]);
         assert!(refused.code == Some(2) && refused.stderr.contains(said), "{anchor}: {}", refused.stderr);

@@ -325,7 +325,8 @@ fn key_files_are_never_overwritten_guessed_or_quoted() {
     fails(
         dir.path(),
         &["keys", "new", "nowhere/store.key"],
-        "sealstone: cannot create key file nowhere/store.key: No such file or directory (os error 2)\n",
+        "sealstone: cannot make nowhere/store.key: there is no directory nowhere\n  make it first, \
+         with: mkdir -p nowhere\n",
     );
     fails(
         dir.path(),

@@ -4,11 +4,9 @@
 
 use super::{At, Clients, Comparison, Halt, Stores};
 use crate::machine;
+use crate::plan::{CLIENTS_FOR_A_RATE, CLIENTS_MOST};
 use crate::progress::Phase;
 use crate::workload::Workload;
-
-/// Clients with a rate that was set, if no number is.
-const FOR_A_RATE: usize = 8;
 
 /// A step lasts this many times a slice, about.
 const STEP_SLICES: f64 = 3.0;
@@ -39,7 +37,7 @@ impl<'a> Comparison<'a> {
         let spec = workload.spec();
         let of_plan = self.plan.threads.first().copied();
         let fixed = spec.clients.or_else(|| self.plan.threads_of.get(spec.name).copied()).or(of_plan);
-        fixed.or(self.plan.target.map(|_| FOR_A_RATE))
+        fixed.or(self.plan.target.map(|_| CLIENTS_FOR_A_RATE))
     }
 
     /// Whether a search found that more clients than `workload` has do no more.
@@ -57,7 +55,7 @@ impl<'a> Comparison<'a> {
         let name = workload.spec().name;
         let step_s = STEP_SLICES * self.plan.slice_ms as f64 / 1e3;
         let cores = machine::cores();
-        let most = usize::try_from(workload.operations()).unwrap_or(usize::MAX).clamp(1, crate::plan::CLIENTS_MOST);
+        let most = usize::try_from(workload.operations()).unwrap_or(usize::MAX).clamp(1, CLIENTS_MOST);
         let mut steps: Vec<Step> = Vec::new();
         // thousands of operations are more than the start of their clients
         let mut rate = 1_000.0 / step_s;
