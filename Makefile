@@ -69,8 +69,8 @@ help:
 
 compare: setup $(COMPARE_SETUP)
 	cargo build --release --locked --package sealstone-cli $(COMPARE_FEATURES) $(FEATURES)
-	@"$$CARGO_TARGET_DIR/release/sealstone" compare $(ARGS)
 	@$(MAKE) say-install
+	@"$$CARGO_TARGET_DIR/release/sealstone" compare $(ARGS)
 
 test: setup setup-deb setup-shells setup-valgrind setup-rivals setup-kmip setup-mongod setup-wiredtiger setup-rocksdb-tools setup-lints
 	@cargo run --quiet --locked --package xtask -- test

@@ -30,7 +30,7 @@ frame.addEventListener("load", () => {
     buttons: [...page.querySelectorAll("thead button")].length,
     heads: [...page.querySelectorAll("table")].filter((table) => table.tBodies[0].rows.length > 1)
       .reduce((sum, table) => sum + table.tHead.rows[0].cells.length, 0),
-    width: page.documentElement.scrollWidth,
+    beyond: page.documentElement.scrollWidth - page.documentElement.clientWidth,
     scrolls: [...page.querySelectorAll(".scroll")].some((box) => box.scrollWidth > box.clientWidth),
   };
   document.querySelector("pre").textContent = JSON.stringify(seen);
@@ -113,7 +113,7 @@ fn tables_are_sorted_and_fit_a_phone() {
 
     for width in [390, 1200] {
         let seen = visit(chromium, &page, width);
-        assert_eq!(seen["width"], width, "the page can be scrolled sideways");
+        assert_eq!(seen["beyond"], 0, "the page can be scrolled sideways");
         assert!(width > 390 || seen["scrolls"] == true, "a table is wider than a phone, and scrolls by itself");
     }
 }

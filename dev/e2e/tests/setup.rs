@@ -125,8 +125,10 @@ fn a_comparison_says_how_to_install() {
     // not run, only shown; what calls make again runs nevertheless
     let shown = make(&["-n", "compare"], system);
     assert_eq!(shown.code, Some(0), "{}", shown.stderr);
-    let last = shown.stdout.lines().last().unwrap();
-    assert!(last.contains("install it with: make install"), "{last}");
+    // the last line of a comparison is the path of its report
+    let [hint, compare] = ["install it with: make install", "release/sealstone\" compare"]
+        .map(|words| shown.stdout.find(words).unwrap_or_else(|| panic!("no {words:?} in {}", shown.stdout)));
+    assert!(hint < compare, "{}", shown.stdout);
     let said = make(&["--no-print-directory", "say-install"], system);
     assert_eq!(said.stderr, "the command sealstone is not installed; install it with: make install\n");
     let dir = tempfile::tempdir().unwrap();

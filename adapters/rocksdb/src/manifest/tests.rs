@@ -392,6 +392,7 @@ fn every_way_of_writing_a_record_is_read() {
     ];
     let want = VersionEdit {
         family: 2,
+        comparator: Some("leveldb.BytewiseComparator".into()),
         add: Some("orders".into()),
         drop: true,
         log_number: Some(4),
