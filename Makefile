@@ -35,9 +35,9 @@ else
 $(error ENGINE is system or bundled, not $(ENGINE))
 endif
 
-# the first report comes sooner without the driver of a server that it does not need
-ifeq (,$(findstring mongodb,$(ARGS)))
-COMPARE_FEATURES := --no-default-features --features kmip
+# the first report comes sooner without the drivers of servers that it does not need; flags that name one get everything
+ifeq (,$(findstring mongodb,$(ARGS))$(findstring kmip,$(ARGS)))
+COMPARE_FEATURES := --no-default-features
 else
 COMPARE_FEATURES := --package sealstone-wiredtiger
 COMPARE_SETUP := setup-mongod
@@ -72,7 +72,7 @@ compare: setup $(COMPARE_SETUP)
 	@$(MAKE) say-install
 	@"$$CARGO_TARGET_DIR/release/sealstone" compare $(ARGS)
 
-test: setup setup-deb setup-shells setup-valgrind setup-rivals setup-kmip setup-mongod setup-wiredtiger setup-rocksdb-tools setup-lints
+test: setup setup-deb setup-shells setup-valgrind setup-rivals setup-kmip setup-mongod setup-wiredtiger setup-rocksdb-tools setup-gpu setup-lints
 	@cargo run --quiet --locked --package xtask -- test
 
 # each builds everything once more, beside the other builds
@@ -137,6 +137,10 @@ setup-wiredtiger:
 
 setup-rocksdb-tools:
 	@sh dev/setup.sh rocksdb-tools
+
+# a device to run kernels on, made of the CPU, and the compiler for others; a test without them says SKIP
+setup-gpu:
+	@sh dev/setup.sh gpu
 
 # a quiet machine, as for every figure; the plug-in is for the RocksDB that db_bench has, whatever ENGINE says
 db-bench: setup setup-rocksdb-tools

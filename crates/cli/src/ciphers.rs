@@ -5,6 +5,8 @@ use sealstone_bench::size::human_bytes;
 use sealstone_cipher::registry::{self, Cipher, ModeFacts, modes};
 use serde_json::{Value, json};
 
+#[cfg(feature = "gpu")]
+use crate::devices;
 use crate::flags::CiphersFlags;
 use crate::message::{Answer, print, print_json};
 use crate::table::{Table, wrap};
@@ -15,6 +17,15 @@ const SCHEMA: u32 = 1;
 
 /// Prints the table, or measures.
 pub(crate) fn run(flags: &CiphersFlags) -> anyhow::Result<Answer> {
+    #[cfg(feature = "gpu")]
+    {
+        if flags.devices {
+            return devices::list(flags.json);
+        }
+        if let Some(device) = &flags.device {
+            return devices::speed(flags, device);
+        }
+    }
     let ciphers = chosen(flags.ciphers.as_deref())?;
     if flags.speed {
         return speed::run(flags, &ciphers);

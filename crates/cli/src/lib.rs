@@ -10,6 +10,8 @@ mod ciphers;
 mod compare;
 mod confirm;
 mod count;
+#[cfg(feature = "gpu")]
+mod devices;
 mod flags;
 mod interrupt;
 mod key_source;

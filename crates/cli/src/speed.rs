@@ -68,16 +68,22 @@ pub(crate) fn run(flags: &CiphersFlags, ciphers: &[&'static Cipher]) -> anyhow::
 
 fn sizes(flags: &CiphersFlags) -> anyhow::Result<Vec<usize>> {
     let Some(asked) = &flags.sizes else { return Ok(BUFFER_BYTES.to_vec()) };
+    let sizes = sizes_within(asked)?;
+    if sizes.len() > SIZES_MAX && !flags.json {
+        bail!("{} sizes do not fit side by side\nchoose up to {SIZES_MAX}, or add --json", sizes.len());
+    }
+    Ok(sizes)
+}
+
+/// The sizes `asked` for, if each of them can be measured.
+pub(crate) fn sizes_within(asked: &[u64]) -> anyhow::Result<Vec<usize>> {
     if let Some(size) = asked.iter().find(|size| !(1..=BUFFER_BYTES_MAX).contains(*size)) {
         bail!("a buffer of {size} bytes is not possible\ntry sizes from 1 to 1GiB, such as: --sizes 64,4KiB,1MiB");
-    }
-    if asked.len() > SIZES_MAX && !flags.json {
-        bail!("{} sizes do not fit side by side\nchoose up to {SIZES_MAX}, or add --json", asked.len());
     }
     Ok(asked.iter().map(|size| *size as usize).collect())
 }
 
-fn bar(steps: u64) -> ProgressBar {
+pub(crate) fn bar(steps: u64) -> ProgressBar {
     let bar = ProgressBar::with_draw_target(Some(steps), ProgressDrawTarget::stderr());
     bar.set_style(ProgressStyle::with_template("{bar:24} {msg}, {eta} left").expect("a valid template"));
     bar
@@ -141,7 +147,7 @@ fn spread(rows: &[Row]) -> String {
 }
 
 /// Three significant digits if they fit: `0.035`, `1.23`, `12.3`, `123`.
-fn three_digits(value: f64) -> String {
+pub(crate) fn three_digits(value: f64) -> String {
     let decimals = match value {
         value if value >= 99.95 => 0,
         value if value >= 9.995 => 1,
@@ -159,8 +165,9 @@ fn nanoseconds(ns: f64) -> String {
     }
 }
 
-fn size_name(bytes: usize) -> String {
+pub(crate) fn size_name(bytes: usize) -> String {
     match bytes {
+        bytes if bytes >= 1 << 30 && bytes.is_multiple_of(1 << 30) => format!("{} GiB", bytes >> 30),
         bytes if bytes >= 1 << 20 && bytes.is_multiple_of(1 << 20) => format!("{} MiB", bytes >> 20),
         bytes if bytes >= 1 << 10 && bytes.is_multiple_of(1 << 10) => format!("{} KiB", bytes >> 10),
         bytes => format!("{bytes} B"),

@@ -1,0 +1,130 @@
+//! Devices by name, and what was compiled for each.
+//!
+//! Not here: the ways to reach them (`ffi`).
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use sealstone_cipher::registry::Cipher;
+
+use crate::ctr::{DeviceCtr, PageLocked, Settings};
+use crate::error::{Error, Left};
+use crate::ffi;
+use crate::kernels::{self, Kernel};
+use crate::place::Place;
+use crate::runtime::{Compiled, DeviceFacts, Fault, Runtime};
+
+/// A way to reach devices.
+struct Api {
+    /// What their names begin with.
+    word: &'static str,
+    /// What there is, or in a sentence why there is nothing.
+    list: fn() -> Result<Vec<DeviceFacts>, String>,
+    open: fn(usize, DeviceFacts) -> Result<Arc<dyn Runtime>, Fault>,
+}
+
+/// The table of ways, in the order in which to show them.
+const APIS: &[Api] = &[
+    #[cfg(feature = "cuda")]
+    Api { word: "cuda", list: ffi::cuda::list, open: ffi::cuda::open },
+    #[cfg(feature = "opencl")]
+    Api { word: "opencl", list: ffi::opencl::list, open: ffi::opencl::open },
+];
+
+/// The devices of this machine, and for each way to reach some that found none, a sentence that says why.
+#[must_use]
+pub fn devices() -> (Vec<DeviceFacts>, Vec<String>) {
+    let (mut found, mut none) = (Vec::new(), Vec::new());
+    for api in APIS {
+        match (api.list)() {
+            Ok(devices) => found.extend(devices),
+            Err(why) => none.push(format!("{}: {why}", api.word)),
+        }
+    }
+    (found, none)
+}
+
+/// A device that was opened. Kernels are compiled once for each cipher, which takes seconds.
+pub struct Device {
+    pub(crate) runtime: Arc<dyn Runtime>,
+    compiled: Mutex<BTreeMap<&'static str, Arc<dyn Compiled>>>,
+}
+
+impl fmt::Debug for Device {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Device").field("facts", self.facts()).finish_non_exhaustive()
+    }
+}
+
+impl Device {
+    /// Opens the device called `name`, such as `cuda:0` or `opencl:0`.
+    ///
+    /// # Errors
+    /// `Error::NoDevice` where there is none, in one sentence why; `Error::Lost` and `Error::OutOfMemory` where its
+    /// driver refuses it.
+    pub fn open(name: &str) -> Result<Self, Error> {
+        let no_device = |why: String| Error::NoDevice { name: name.to_owned(), why };
+        let (word, number) = name.split_once(':').unwrap_or((name, "0"));
+        let known = || APIS.iter().map(|api| format!("{}:0", api.word)).collect::<Vec<_>>().join(", ");
+        let api = APIS.iter().find(|api| api.word == word);
+        let api = api.ok_or_else(|| no_device(format!("devices have names such as {}", known())))?;
+        let number = number.parse::<usize>().map_err(|_| no_device(format!("{number:?} is not a number")))?;
+        let found = (api.list)().map_err(no_device)?;
+        let count = found.len();
+        let facts = found.into_iter().nth(number);
+        let facts = facts.ok_or_else(|| no_device(format!("{word} has {count} here, counted from 0")))?;
+        let device = facts.name.clone();
+        let runtime = (api.open)(number, facts).map_err(|fault| Error::of(&device, fault, Left::NoData))?;
+        Ok(Self::over(runtime))
+    }
+
+    pub(crate) fn over(runtime: Arc<dyn Runtime>) -> Self {
+        Self { runtime, compiled: Mutex::default() }
+    }
+
+    /// What is known of it.
+    #[must_use]
+    pub fn facts(&self) -> &DeviceFacts {
+        self.runtime.facts()
+    }
+
+    /// Sets `key` (`cipher.key_bytes` long) for counter mode on this device.
+    ///
+    /// # Errors
+    /// `Error::NoKernel`, `Error::Cipher` for a key of another length, `Error::Compile`, `Error::OutOfMemory`,
+    /// `Error::Lost`.
+    pub fn ctr(&self, cipher: &'static Cipher, key: &[u8], settings: Settings) -> Result<DeviceCtr, Error> {
+        let kernel = kernels::kernel(cipher)?;
+        // Checks the key, and undoes on the CPU what a device that fails has done.
+        let cpu = sealstone_cipher::ctr::ctr(cipher, key, sealstone_cipher::backend::Backend::auto())?;
+        let compiled = self.compiled(kernel)?;
+        let keyed = compiled.keyed(&(kernel.keys)(key), Place::tile_bytes(cipher.block_bytes));
+        let keyed = keyed.map_err(|fault| Error::of(&self.facts().name, fault, Left::NoData))?;
+        Ok(DeviceCtr::new(self.runtime.clone(), keyed, cpu, settings))
+    }
+
+    fn compiled(&self, kernel: &'static Kernel) -> Result<Arc<dyn Compiled>, Error> {
+        // Nothing panics while it is held; a map is whole in any case.
+        let mut all = self.compiled.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(compiled) = all.get(kernel.cipher) {
+            return Ok(compiled.clone());
+        }
+        let device = &self.facts().name;
+        let compiled = self.runtime.compile(&kernel.source()).map_err(|fault| match fault {
+            Fault::Compile { log } => Error::Compile { device: device.clone(), cipher: kernel.cipher, log },
+            fault => Error::of(device, fault, Left::NoData),
+        })?;
+        all.insert(kernel.cipher, compiled.clone());
+        Ok(compiled)
+    }
+
+    /// Memory of `bytes` zeros that the device reads and writes by itself; for [`DeviceCtr::apply_page_locked`].
+    ///
+    /// # Errors
+    /// `Error::OutOfMemory`, `Error::Lost`.
+    pub fn page_locked(&self, bytes: usize) -> Result<PageLocked, Error> {
+        let memory = self.runtime.page_locked(bytes);
+        memory.map(PageLocked::new).map_err(|fault| Error::of(&self.facts().name, fault, Left::NoData))
+    }
+}

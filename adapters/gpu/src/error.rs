@@ -1,0 +1,98 @@
+//! What can go wrong with a device, and what is then left of the caller's data.
+//!
+//! Not here: what drivers report, which becomes a `Fault` (`runtime`).
+
+use std::fmt;
+
+use crate::runtime::Fault;
+
+/// What a failed call left of the data it was given.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Left {
+    /// The call was given none.
+    NoData,
+    /// The data is as it was before the call.
+    AsItWas,
+    /// The data was overwritten with zeros: it was no longer known which part had been encrypted.
+    Wiped,
+}
+
+impl fmt::Display for Left {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::NoData => "",
+            Self::AsItWas => "; the data is as it was",
+            Self::Wiped => "; the data was wiped, since a part of it may have been encrypted: load it again",
+        })
+    }
+}
+
+/// Why a device did not do what it was asked for.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Error {
+    /// There is no device of this name.
+    #[error("there is no device {name:?} on this machine: {why}\ntry: sealstone ciphers --devices")]
+    NoDevice {
+        /// The name asked for.
+        name: String,
+        /// What was found instead.
+        why: String,
+    },
+    /// The cipher has no kernel.
+    #[error("{cipher} has no kernel for devices\nciphers that have one: {}", .known.join(", "))]
+    NoKernel {
+        /// Name of the cipher.
+        cipher: &'static str,
+        /// The ciphers that have one.
+        known: Vec<&'static str>,
+    },
+    /// The device's compiler did not take the kernel.
+    #[error(
+        "the kernel of {cipher} does not compile for {device}: {log}\nplease report this, with the driver's version"
+    )]
+    Compile {
+        /// Name of the device.
+        device: String,
+        /// Name of the cipher.
+        cipher: &'static str,
+        /// What the compiler said.
+        log: String,
+    },
+    /// The device or its driver has not enough memory.
+    #[error("{device} has no {bytes} bytes of memory left{left}\ntry smaller chunks, or end what else uses the device")]
+    OutOfMemory {
+        /// Name of the device.
+        device: String,
+        /// What was asked for.
+        bytes: u64,
+        /// State of the data.
+        left: Left,
+    },
+    /// The device failed: it was removed, reset, or its program was stopped. It is of no use any more.
+    #[error("{device} failed while {doing}: {reason}{left}\nopen the device again, or use the CPU")]
+    Lost {
+        /// Name of the device.
+        device: String,
+        /// What it was doing.
+        doing: &'static str,
+        /// What its driver said.
+        reason: String,
+        /// State of the data.
+        left: Left,
+    },
+    /// A key or a counter block of the wrong length; the data is untouched.
+    #[error(transparent)]
+    Cipher(#[from] sealstone_cipher::aead::Error),
+}
+
+impl Error {
+    /// What `fault` of `device` is to a caller, while nothing was compiled.
+    pub(crate) fn of(device: &str, fault: Fault, left: Left) -> Self {
+        let device = device.to_owned();
+        match fault {
+            Fault::Memory { bytes } => Self::OutOfMemory { device, bytes, left },
+            Fault::Lost { doing, reason } => Self::Lost { device, doing, reason, left },
+            Fault::Compile { log } => Self::Lost { device, doing: "loading a kernel", reason: log, left },
+        }
+    }
+}

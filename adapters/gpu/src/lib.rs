@@ -1,0 +1,31 @@
+#![deny(unsafe_code)]
+//! Counter mode on a GPU, byte for byte what `sealstone_cipher::ctr` gives, for bulk work.
+//!
+//! [`devices`] lists what this machine has, [`Device::open`] takes one by its name (`cuda:0`, `opencl:0`),
+//! [`Device::ctr`] sets a key. Drivers are loaded at run time: a program with this crate starts on a machine without
+//! any, and gets an error that says so. [`kernels`] is the table of ciphers that have a kernel; [`speed`] measures, and
+//! docs/guide/gpu.md says when it is worth it.
+//!
+//! All kernels are bitsliced: no address and no branch depends on key or data. They are written once, in a dialect that
+//! CUDA and OpenCL share (`src/kernels/dialect.h`).
+//!
+//! Not here: authentication, formats, and ciphers on the CPU.
+
+mod ciphers;
+mod ctr;
+mod device;
+mod error;
+mod ffi;
+mod gf256;
+mod kernel;
+pub mod kernels;
+mod place;
+mod runtime;
+pub mod speed;
+#[cfg(feature = "testing")]
+pub mod testing;
+
+pub use ctr::{DeviceCtr, PageLocked, Resident, Settings};
+pub use device::{Device, devices};
+pub use error::{Error, Left};
+pub use runtime::DeviceFacts;

@@ -1,0 +1,80 @@
+//! What is needed of a way to reach devices: a few calls that return when the device is done.
+//!
+//! Overlap of copying and computing comes from several lanes, each in a thread of its own. Not here: the ways
+//! (`ffi/cuda.rs`, `ffi/opencl.rs`), and what is computed.
+
+use std::sync::Arc;
+
+/// What is known of a device.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DeviceFacts {
+    /// The name in flags and errors, such as `cuda:0`.
+    pub name: String,
+    /// What its maker calls it.
+    pub product: String,
+    /// Driver, or platform, and version.
+    pub driver: String,
+    /// Its memory, in bytes.
+    pub memory_bytes: u64,
+    /// Multiprocessors, or compute units.
+    pub units: u32,
+}
+
+/// What a driver reported.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Fault {
+    /// No memory of this size.
+    Memory { bytes: u64 },
+    /// A kernel was refused.
+    Compile { log: String },
+    /// Anything else, while doing what is said.
+    Lost { doing: &'static str, reason: String },
+}
+
+/// The counter block of a tile's first block: for blocks of 8 bytes the high half is 0 and of no effect.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Start {
+    pub(crate) high: u64,
+    pub(crate) low: u64,
+}
+
+/// A device that was opened.
+pub(crate) trait Runtime: Send + Sync {
+    fn facts(&self) -> &DeviceFacts;
+    /// Compiles `source`, which has a kernel named `ctr`.
+    fn compile(&self, source: &str) -> Result<Arc<dyn Compiled>, Fault>;
+    /// Memory of this machine that the device reads and writes by itself, zeroed.
+    fn page_locked(&self, bytes: usize) -> Result<Box<dyn HostMemory>, Fault>;
+}
+
+/// A compiled kernel.
+pub(crate) trait Compiled: Send + Sync {
+    /// The kernel, whose tiles have `tile_bytes` bytes, with `keys` in the device's memory, where they are zeroed on
+    /// drop.
+    fn keyed(&self, keys: &[u32], tile_bytes: usize) -> Result<Arc<dyn Keyed>, Fault>;
+}
+
+/// A kernel with its round keys.
+pub(crate) trait Keyed: Send + Sync {
+    /// A queue of its own with `bytes` of the device's memory, zeroed on drop.
+    fn lane(&self, bytes: usize) -> Result<Box<dyn Lane>, Fault>;
+}
+
+/// A queue and memory of the device. Every call returns when it is done.
+pub(crate) trait Lane: Send {
+    /// Copies `from` to the device, from byte `at` of its memory on.
+    ///
+    /// # Panics
+    /// If it does not fit there; so do the others.
+    fn upload(&mut self, at: usize, from: &[u8]) -> Result<(), Fault>;
+    /// XORs the first `tiles` tiles of the memory with the key stream from `start` on; so many must fit there, too.
+    fn run(&mut self, start: Start, tiles: u32) -> Result<(), Fault>;
+    /// Copies from the device, from byte `at` of its memory on.
+    fn download(&mut self, at: usize, into: &mut [u8]) -> Result<(), Fault>;
+}
+
+/// Memory of this machine, zeroed on drop.
+pub(crate) trait HostMemory: Send {
+    fn bytes(&self) -> &[u8];
+    fn bytes_mut(&mut self) -> &mut [u8];
+}

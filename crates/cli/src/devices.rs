@@ -1,0 +1,199 @@
+//! `sealstone ciphers --devices` and `--speed --device`: what devices there are, and what they do beside the CPU.
+
+use std::time::Duration;
+
+use anyhow::bail;
+use sealstone_bench::machine;
+use sealstone_bench::results::Machine;
+use sealstone_cipher::backend::Backend;
+use sealstone_cipher::registry::{Cipher, cipher};
+use sealstone_gpu::speed::{Speeds, Way, cpu_threads, measure, wins_from};
+use sealstone_gpu::{Device, DeviceFacts, devices, kernels};
+use serde_json::{Value, json};
+
+use crate::flags::CiphersFlags;
+use crate::message::{Answer, print, print_json};
+use crate::speed::{bar, size_name, sizes_within, three_digits};
+use crate::table::{Table, wrap};
+use crate::terminal;
+
+/// Schema of the JSON that these print.
+const SCHEMA: u32 = 1;
+
+/// Sizes of data worth a row, where the device is quick enough for them.
+const SIZES: [usize; 5] = [64 << 10, 1 << 20, 16 << 20, 256 << 20, 1 << 30];
+
+/// Seconds that one call may take, by default.
+const CALL_S_MAX: f64 = 1.0;
+
+/// Rounds behind each median.
+const ROUNDS: usize = 7;
+
+/// Prints the table of devices.
+pub(crate) fn list(json: bool) -> anyhow::Result<Answer> {
+    let (devices, none) = devices();
+    if json {
+        let devices: Vec<Value> = devices.iter().map(facts_as_json).collect();
+        print_json(&json!({"schema": SCHEMA, "devices": devices, "none": none, "ciphers": kernels::names()}))?;
+        return Ok(Answer::Done);
+    }
+    let mut text = String::new();
+    if devices.is_empty() {
+        text.push_str("no device: every cipher runs on the CPU\n");
+    } else {
+        let mut table = Table::new(["DEVICE", ">UNITS", ">MEMORY", "DRIVER", "PRODUCT"]);
+        for device in &devices {
+            table.row([
+                device.name.clone(),
+                device.units.to_string(),
+                sealstone_bench::size::human_bytes(device.memory_bytes),
+                device.driver.clone(),
+                device.product.clone(),
+            ]);
+        }
+        text.push_str(&table.render(terminal::stdout()));
+        text.push_str(&format!("\nciphers that have a kernel: {}\n", kernels::names().join(", ")));
+    }
+    for why in none {
+        text.push_str(&format!("{why}\n"));
+    }
+    print(&text)?;
+    Ok(Answer::Done)
+}
+
+fn facts_as_json(device: &DeviceFacts) -> Value {
+    json!({
+        "name": device.name,
+        "product": device.product,
+        "driver": device.driver,
+        "memory_bytes": device.memory_bytes,
+        "units": device.units,
+    })
+}
+
+/// Measures `ciphers` (all that have a kernel if none is named) on device `name` and prints the speeds.
+pub(crate) fn speed(flags: &CiphersFlags, name: &str) -> anyhow::Result<Answer> {
+    let names = flags.ciphers.clone().unwrap_or_else(|| kernels::names().into_iter().map(String::from).collect());
+    let ciphers: Vec<&'static Cipher> = names.iter().map(|name| cipher(name)).collect::<Result<_, _>>()?;
+    for cipher in &ciphers {
+        kernels::kernel(cipher)?;
+    }
+    if !(flags.seconds.is_finite() && (0.001..=3600.0).contains(&flags.seconds)) {
+        bail!("a measurement of {} seconds is not possible\ntry: --seconds 0.2", flags.seconds);
+    }
+    let asked = flags.sizes.as_ref().map(|sizes| sizes_within(sizes)).transpose()?;
+    let mut sizes = asked.clone().unwrap_or_else(|| SIZES.to_vec());
+    sizes.sort_unstable();
+    let slice = Duration::from_secs_f64(flags.seconds / ROUNDS as f64);
+    let device = Device::open(name)?;
+
+    let bar = bar((ciphers.len() * sizes.len()) as u64);
+    let mut rows: Vec<(&'static Cipher, Vec<Speeds>)> = Vec::new();
+    for cipher in ciphers {
+        let mut by_size: Vec<Speeds> = Vec::new();
+        for size in &sizes {
+            bar.set_message(format!("{} {}", cipher.name, size_name(*size)));
+            let call_s = by_size.last().map_or(0.0, |last| *size as f64 / last.of(Way::Kernel).gb_per_s / 1e9);
+            if asked.is_some() || call_s <= CALL_S_MAX {
+                by_size.push(measure(&device, cipher, *size, ROUNDS, slice)?);
+            }
+            bar.inc(1);
+        }
+        rows.push((cipher, by_size));
+    }
+    bar.finish_and_clear();
+    let machine = machine::facts(std::path::Path::new("."));
+    if flags.json {
+        print_json(&as_json(device.facts(), &rows, &machine))?;
+    } else {
+        print(&text(device.facts(), &rows, &machine))?;
+    }
+    Ok(Answer::Done)
+}
+
+const CPU: [Way; 2] = [Way::CpuOne, Way::CpuAll];
+
+fn text(device: &DeviceFacts, rows: &[(&Cipher, Vec<Speeds>)], machine: &Machine) -> String {
+    let mut text = format!("{}: {}\n  {}\n", device.name, device.product, device.driver);
+    let (threads, backend) = (cpu_threads(), Backend::auto().name());
+    text.push_str(&format!("CPU: {}, {threads} threads, {backend}\n", machine.cpu));
+    text.push_str("counter mode without authentication, GB/s\n\n");
+    let heads = Way::ALL.map(|way| format!(">{}", way.word().to_uppercase()));
+    let mut table = Table::new(["CIPHER".to_owned(), ">SIZE".to_owned()].into_iter().chain(heads));
+    for (cipher, by_size) in rows {
+        for (i, speeds) in by_size.iter().enumerate() {
+            let name = if i == 0 { cipher.name } else { "" };
+            let cells = [name.to_owned(), size_name(speeds.bytes)].into_iter();
+            table.row(cells.chain(Way::ALL.map(|way| three_digits(speeds.of(way).gb_per_s))));
+        }
+    }
+    text.push_str(&table.render(terminal::stdout()));
+    text.push('\n');
+    for (cipher, by_size) in rows {
+        let line = format!(
+            "{}: data in any memory is encrypted quicker than by one thread {}, than by the whole CPU {}; page-locked \
+             data quicker than by the whole CPU {}",
+            cipher.name,
+            from(wins_from(by_size, Way::Ordinary, &[Way::CpuOne])),
+            from(wins_from(by_size, Way::Ordinary, &CPU)),
+            from(wins_from(by_size, Way::Overlapped, &CPU)),
+        );
+        text.push_str(&wrap(&line, terminal::stdout().columns() - 2).join("\n  "));
+        text.push('\n');
+    }
+    text.push_str(&format!("\n{}\n", spread(rows)));
+    text
+}
+
+fn from(size: Option<usize>) -> String {
+    size.map_or("at no size".into(), |size| format!("from {} on", size_name(size)))
+}
+
+fn spread(rows: &[(&Cipher, Vec<Speeds>)]) -> String {
+    let speeds = rows.iter().flat_map(|(_, by_size)| by_size.iter().flat_map(|speeds| speeds.ways));
+    let mut spreads: Vec<f64> =
+        speeds.map(|speed| (speed.gb_per_s_max - speed.gb_per_s_min) / speed.gb_per_s * 50.0).collect();
+    spreads.sort_by(f64::total_cmp);
+    let at = |share: f64| spreads.get(((spreads.len() as f64 - 1.0) * share) as usize).copied().unwrap_or(0.0);
+    format!("medians of {ROUNDS} interleaved rounds, within ± {:.1} % (half), ± {:.1} % (all)", at(0.5), at(1.0))
+}
+
+fn as_json(device: &DeviceFacts, rows: &[(&Cipher, Vec<Speeds>)], machine: &Machine) -> Value {
+    let mut figures = Vec::new();
+    for (cipher, by_size) in rows {
+        for speeds in by_size {
+            for way in Way::ALL {
+                let speed = speeds.of(way);
+                figures.push(json!({
+                    "cipher": cipher.name,
+                    "bytes": speeds.bytes,
+                    "way": way.word(),
+                    "gb_per_s": speed.gb_per_s,
+                    "gb_per_s_min": speed.gb_per_s_min,
+                    "gb_per_s_max": speed.gb_per_s_max,
+                }));
+            }
+        }
+    }
+    let wins: Vec<Value> = rows
+        .iter()
+        .map(|(cipher, by_size)| {
+            json!({
+                "cipher": cipher.name,
+                "any_memory_beats_one_thread_from_bytes": wins_from(by_size, Way::Ordinary, &[Way::CpuOne]),
+                "any_memory_beats_cpu_from_bytes": wins_from(by_size, Way::Ordinary, &CPU),
+                "page_locked_beats_cpu_from_bytes": wins_from(by_size, Way::Overlapped, &CPU),
+            })
+        })
+        .collect();
+    json!({
+        "schema": SCHEMA,
+        "device": facts_as_json(device),
+        "machine": machine,
+        "cpu_threads": cpu_threads(),
+        "cpu_backend": Backend::auto().name(),
+        "rounds": ROUNDS,
+        "speeds": figures,
+        "wins": wins,
+    })
+}
