@@ -11,6 +11,7 @@ pub mod kmip_cases;
 pub mod kmip_server;
 pub mod ldb;
 pub mod mongod;
+pub mod pages;
 pub mod rocksdb_tools;
 pub mod sealed_by_hand;
 pub mod terminal;

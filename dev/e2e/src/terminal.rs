@@ -3,7 +3,7 @@
 use std::io::{Read, Write};
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::sync::mpsc;
+use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::Duration;
 
@@ -28,7 +28,7 @@ pub fn maker() -> Option<&'static Path> {
 }
 
 /// Runs the shell command `command` in `dir` on a terminal that [`maker`] makes, prepared by `prepare`, and types one
-/// of `lines` whenever the terminal shows a question, which ends with a colon and a blank.
+/// of `lines` whenever the terminal waits after a question, which ends with a colon and a blank.
 ///
 /// # Panics
 /// When it cannot be started, or takes longer than five minutes.
@@ -38,23 +38,35 @@ pub fn on_terminal(maker: &Path, dir: &Path, command: &str, lines: &[&str], prep
     script.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     prepare(&mut script);
     let mut child = script.spawn().expect("script starts");
-    let (mut stdin, mut stdout) = (child.stdin.take().expect("piped"), child.stdout.take().expect("piped"));
-    let mut lines: Vec<String> = lines.iter().map(|line| format!("{line}\n")).collect();
-    let (done, shown) = mpsc::channel();
+    let (stdin, mut stdout) = (child.stdin.take().expect("piped"), child.stdout.take().expect("piped"));
+    let lines: Vec<String> = lines.iter().map(|line| format!("{line}\n")).collect();
+    let (read, output) = mpsc::channel();
     thread::spawn(move || {
-        let (mut shown, mut byte, mut typed) = (Vec::new(), [0], 0);
-        while stdout.read(&mut byte).is_ok_and(|read| read == 1) {
-            shown.push(byte[0]);
-            if shown.ends_with(b": ") && typed < lines.len() {
-                thread::sleep(BEFORE_TYPING);
-                let _ = stdin.write_all(lines[typed].as_bytes()).and_then(|()| stdin.flush());
-                lines[typed].clear();
-                typed += 1;
+        let mut byte = [0];
+        while stdout.read(&mut byte).is_ok_and(|count| count == 1) && read.send(byte[0]).is_ok() {}
+    });
+    let typist = thread::spawn(move || {
+        let (mut shown, mut typed, mut stdin) = (Vec::new(), 0, Some(stdin));
+        loop {
+            match output.recv_timeout(BEFORE_TYPING) {
+                Ok(byte) => shown.push(byte),
+                Err(RecvTimeoutError::Disconnected) => return (String::from_utf8_lossy(&shown).into_owned(), typed),
+                // it waits after a question; a colon alone may stand in any output
+                Err(RecvTimeoutError::Timeout) if shown.ends_with(b": ") => match lines.get(typed) {
+                    Some(line) => {
+                        let _ =
+                            stdin.as_mut().map(|stdin| stdin.write_all(line.as_bytes()).and_then(|()| stdin.flush()));
+                        typed += 1;
+                        shown.push(b'\n');
+                    }
+                    // nobody has an answer to it: the terminal hangs up
+                    None => drop(stdin.take()),
+                },
+                Err(RecvTimeoutError::Timeout) => {}
             }
         }
-        let _ = done.send((String::from_utf8_lossy(&shown).into_owned(), typed));
     });
     let ended = finish(child);
-    let (stdout, lines) = shown.recv().expect("the reader ends with the program");
+    let (stdout, lines) = typist.join().expect("the typist ends with the program");
     Typed { transcript: Transcript { stdout, ..ended }, lines }
 }
