@@ -1,4 +1,4 @@
-//! Draws the picture in README from the samples recorded in `results/main-job.csv`.
+//! Draws the picture in README from the samples recorded in `results/default-run.csv`.
 //!
 //! `cargo run -p sealstone-bench --example readme_picture > docs/report.svg`
 

@@ -63,6 +63,14 @@ pub(crate) fn standing(cipher: &Cipher) -> (bool, usize, usize) {
     (cipher.block_bytes < 16, rank, usize::MAX - cipher.key_bytes)
 }
 
+/// What chose `best` rather than `other`, whose figures do not tell them apart.
+pub(crate) fn decided(best: &Cipher, other: &Cipher) -> &'static str {
+    match standing(best) == standing(other) {
+        true => "so either will do",
+        false => "so standing decided",
+    }
+}
+
 /// What stays readable to others with `variant`.
 pub(crate) fn unprotected(variant: &Variant) -> Option<String> {
     let is_at_rest = variant.layers.keys().all(|layer| layer == "rest");

@@ -7,7 +7,7 @@ mod by_setting;
 
 use sealstone_cipher::registry::{self, Cipher};
 
-use crate::eligibility::{allowed_names, allows, barred, standing, unprotected, warnings};
+use crate::eligibility::{allowed_names, allows, barred, decided, standing, unprotected, warnings};
 use crate::plan::{Plan, Policy};
 use crate::ratios::{headline, overall_cpu, overall_estimate};
 use crate::results::{Cell, Ranked, Recommendation, Variant};
@@ -34,6 +34,8 @@ struct Relation<'a> {
     label: &'a str,
     judgement: Judgement,
     range: String,
+    /// What decided between it and the one recommended, if not the figures.
+    decided: &'static str,
 }
 
 /// Recommends one of `variants` on the evidence of `cells`.
@@ -149,6 +151,7 @@ fn settle<'a>(candidates: &mut [Candidate<'a>], cells: &[Cell], margin: f64) -> 
             let (low, high) = estimate.interval(CONFIDENCE);
             between(low, high)
         }),
+        decided: decided(candidates[0].cipher, candidate.cipher),
     };
     let judged = to_first(candidates);
     candidates[1..allowed].iter().zip(judged).map(relation).collect()
@@ -214,18 +217,18 @@ fn answer(plan: &Plan, best: &Candidate, relations: &[Relation], cells: &[Cell])
 
 /// How one candidate compares with the one that is recommended, `best`.
 fn compared(relation: &Relation, best: &str) -> String {
-    let Relation { label, judgement, range } = relation;
+    let Relation { label, judgement, range, decided } = relation;
     match judgement.verdict {
         Verdict::Costs => format!("{label} {} more", judgement.words),
         Verdict::Gains => format!("{label} {}", judgement.words),
         Verdict::NoDifference => {
-            format!("{label} costs the same as {best} (no difference: {range}), so standing decided")
+            format!("{label} costs the same as {best} (no difference: {range}), {decided}")
         }
         Verdict::AtMost | Verdict::CannotConclude if range.is_empty() => {
-            format!("cannot conclude whether {label} costs more or less than {best}, so standing decided")
+            format!("cannot conclude whether {label} costs more or less than {best}, {decided}")
         }
         Verdict::AtMost | Verdict::CannotConclude => {
-            format!("cannot conclude whether {label} costs more or less than {best} ({range}), so standing decided")
+            format!("cannot conclude whether {label} costs more or less than {best} ({range}), {decided}")
         }
     }
 }

@@ -229,11 +229,14 @@ pub fn more_cpu(estimate: Option<Estimate>, margin: f64) -> String {
     let ratio = estimate.map_or(1.0, |estimate| estimate.ratio());
     if low >= 1.0 - margin && high <= 1.0 + margin {
         format!("no more CPU time for the same work, within {} %", percent::percent(margin))
+    } else if high <= 1.0 {
+        let (least, most) = (one_place(1.0 - high), one_place(1.0 - low));
+        format!("no more CPU time for the same work (between {least} and {most} % less)")
     } else if low > 1.0 {
         let (low, high) = (one_place(low - 1.0), one_place(high - 1.0));
         format!("{} % more CPU time for the same work (between {low} and {high} % more)", one_place(ratio - 1.0))
     } else if high <= 1.0 + BOUND_MAX {
-        format!("at most {} % more CPU time for the same work", one_place((high - 1.0).max(0.0)))
+        format!("at most {} % more CPU time for the same work", one_place(high - 1.0))
     } else {
         let most = one_place(high - 1.0);
         format!("cannot conclude how much CPU time the same work takes (perhaps {most} % more); more rounds would help")

@@ -6,7 +6,7 @@ use sealstone_cipher::registry::{self, Cipher};
 
 use super::by_setting;
 use crate::at_rate::{at_rate, p99_ratio};
-use crate::eligibility::{allowed_names, barred, standing, unprotected, warnings};
+use crate::eligibility::{allowed_names, barred, decided, standing, unprotected, warnings};
 use crate::latency::REQUESTS_P99;
 use crate::open_loop::{AtRate, Percentile};
 use crate::plan::{Plan, Policy};
@@ -59,6 +59,8 @@ struct Relation {
     p99: Judgement,
     range: String,
     cpu: Option<Estimate>,
+    /// What decided between it and the one recommended, if not the figures.
+    decided: &'static str,
 }
 
 /// Recommends one of `variants` at `rate` operations a second, on the evidence of `cells`, which are judged.
@@ -145,7 +147,7 @@ fn settle(candidates: &mut [Candidate], allowed: usize, cells: &[Cell], margin: 
     candidates[..allowed]
         .sort_by_key(|candidate| (candidate.falls_behind(cells), flags(candidate.number), standing(candidate.cipher)));
 
-    let best = candidates[0].number;
+    let (best, first) = (candidates[0].number, candidates[0].cipher);
     let others = &candidates[1..allowed];
     let estimates: Vec<Option<Estimate>> = others.iter().map(|other| p99(other.number, best)).collect();
     let judged = judge_as(Quantity::Latency, &estimates, margin);
@@ -163,6 +165,7 @@ fn settle(candidates: &mut [Candidate], allowed: usize, cells: &[Cell], margin: 
             Quantity::Latency.between(low, high)
         }),
         cpu: overall_cpu(cells, other.number, best),
+        decided: decided(first, other.cipher),
     };
     others.iter().zip(&estimates).zip(judged).map(relation).collect()
 }
@@ -246,20 +249,20 @@ fn too_few(requests: u64) -> String {
 
 /// How one candidate compares with the one that is recommended, `best`.
 fn compared(relation: &Relation, best: &str, margin: f64) -> String {
-    let Relation { label, reason, p99, range, cpu } = relation;
+    let Relation { label, reason, p99, range, cpu, decided } = relation;
     match (reason, p99.verdict) {
         (Reason::FallsBehind, _) => format!("{label} falls behind, see above"),
         (Reason::Longer, _) => format!("{label} has a p99 that is {} than that of {best}", p99.words),
         (Reason::MoreCpu, _) => format!("{label} takes {} than {best}", more_cpu(*cpu, margin)),
         (Reason::Standing, Verdict::NoDifference) => {
-            format!("{label} has the same p99 as {best} (no difference: {range}), so standing decided")
+            format!("{label} has the same p99 as {best} (no difference: {range}), {decided}")
         }
         (Reason::Standing, _) if range.is_empty() => {
-            format!("cannot conclude whether the p99 of {label} is longer than that of {best}, so standing decided")
+            format!("cannot conclude whether the p99 of {label} is longer than that of {best}, {decided}")
         }
         (Reason::Standing, _) => format!(
-            "cannot conclude whether the p99 of {label} is longer or shorter than that of {best} ({range}), so \
-             standing decided"
+            "cannot conclude whether the p99 of {label} is longer or shorter than that of {best} ({range}), \
+             {decided}"
         ),
     }
 }

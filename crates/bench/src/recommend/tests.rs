@@ -64,6 +64,16 @@ fn equal_costs_go_by_standing_and_say_so() {
     );
 }
 
+/// Two national standards with keys of one length: nothing decides between them, and the answer must not say so.
+#[test]
+fn where_standing_is_alike_too_either_will_do() {
+    let labels = ["none", "lea-256", "aria-256"];
+    for noise in [0.005, 0.12] {
+        let found = recommend(&plan(Policy::Any), &variants(&labels), &cells(&[0.968, 0.97], noise));
+        assert!(found.answer.ends_with("), so either will do"), "{}", found.answer);
+    }
+}
+
 /// A tie that was never shown: intervals that are wide are no proof that two ciphers cost the same.
 #[test]
 fn what_cannot_be_told_apart_is_not_called_equal() {

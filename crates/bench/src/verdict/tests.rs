@@ -72,7 +72,7 @@ fn cpu_time_in_words() {
         (0.05, 0.005, "5.1 % more CPU time for the same work (between 4.0 and 6.3 % more)"),
         (0.002, 0.004, "no more CPU time for the same work, within 2 %"),
         (0.01, 0.02, "at most 5.4 % more CPU time for the same work"),
-        (-0.05, 0.01, "at most 0.0 % more CPU time for the same work"),
+        (-0.05, 0.01, "no more CPU time for the same work (between 2.8 and 6.9 % less)"),
         (
             0.05,
             0.05,
