@@ -20,7 +20,7 @@ pub(crate) struct Member {
 fn may_use(folder: &str) -> Option<&'static [&'static str]> {
     Some(match folder {
         "crates/cipher" | "adapters/servers" => &[],
-        "crates/keys" | "crates/store" => &["crates/cipher"],
+        "crates/keys" | "crates/store" | "adapters/gpu" => &["crates/cipher"],
         "crates/seal" => &["crates/cipher", "crates/keys"],
         "crates/bench" => &["crates/cipher", "crates/store"],
         "adapters/rocksdb" | "adapters/wiredtiger" => &["crates/cipher", "crates/keys", "crates/seal"],
