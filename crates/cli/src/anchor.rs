@@ -45,7 +45,7 @@ mod tests {
             error,
             format!(
                 "kmip not built in: {address} names a key server\n\
-                 build sealstone with the feature kmip, or give a file on other storage"
+                 install sealstone with it (make install, feature kmip), or give a file on other storage"
             )
         );
     }

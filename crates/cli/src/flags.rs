@@ -29,8 +29,8 @@ use sealstone_stores::table;
 use crate::count::{parse_of, parse_small};
 pub(crate) use keys::{HolderCommand, KeysCommand};
 use names::{DelimiterName, Suggest, accel_names, cipher_names, cipher_names_only, store_names, workload_names};
-pub(crate) use passphrase::{HolderFlags, PassphraseFlag};
-pub(crate) use rest::{DumpFlags, GetFlags, ReadFlags, ScanFlags, UnsealFlags};
+pub(crate) use passphrase::HolderFlags;
+pub(crate) use rest::{DumpFlags, GetFlags, ReadFlags, ScanFlags, SealedStore, UnsealFlags};
 use stores::StoreFlags;
 
 #[cfg(feature = "mongodb")]
@@ -312,6 +312,14 @@ pub(crate) struct CiphersFlags {
     /// With --speed: CPU instructions to use: auto, or backends by name
     #[arg(long, value_name = "LIST", value_delimiter = ',', requires = "speed", value_parser = Suggest(accel_names))]
     pub(crate) accel: Option<Vec<String>>,
+    /// List the devices (GPUs) that can run ciphers
+    #[cfg(feature = "gpu")]
+    #[arg(long, conflicts_with_all = ["speed", "ciphers"])]
+    pub(crate) devices: bool,
+    /// With --speed: counter mode on this device beside the CPU, with and without copying: cuda:0, opencl:0
+    #[cfg(feature = "gpu")]
+    #[arg(long, value_name = "DEVICE", requires = "speed", conflicts_with_all = ["accel", "work"])]
+    pub(crate) device: Option<String>,
     /// With --speed: buffer sizes
     #[arg(long, value_name = "LIST", value_delimiter = ',', requires = "speed", value_parser = parse_bytes)]
     pub(crate) sizes: Option<Vec<u64>>,
@@ -346,14 +354,8 @@ pub(crate) enum RestCommand {
     },
     /// Check every page and frame; exit code 1 if damage is found
     Verify {
-        /// The directory of the store
-        #[arg(value_name = "DIR", value_hint = ValueHint::DirPath)]
-        dir: PathBuf,
-        /// The key file, or kmip:...
-        #[arg(long, value_name = "KEY", value_hint = ValueHint::FilePath)]
-        key: String,
         #[command(flatten)]
-        passphrase: PassphraseFlag,
+        store: SealedStore,
         /// A file elsewhere, or kmip:..., that remembers how new the store was: an older copy of all of it is a failure
         ///
         /// It is created if it does not exist. Once the store is found whole, it remembers its state. On a key server
@@ -366,14 +368,8 @@ pub(crate) enum RestCommand {
     },
     /// Rewrap every file under the newest version of its key; touches no data, and the store may be in use
     Rotate {
-        /// The directory of the store
-        #[arg(value_name = "DIR", value_hint = ValueHint::DirPath)]
-        dir: PathBuf,
-        /// The key file, or kmip:...
-        #[arg(long, value_name = "KEY", value_hint = ValueHint::FilePath)]
-        key: String,
         #[command(flatten)]
-        passphrase: PassphraseFlag,
+        store: SealedStore,
         /// Print JSON
         #[arg(long)]
         json: bool,
@@ -393,14 +389,8 @@ pub(crate) enum RestCommand {
 
 #[derive(Args, Debug)]
 pub(crate) struct ResealFlags {
-    /// The directory of the store
-    #[arg(value_name = "DIR", value_hint = ValueHint::DirPath)]
-    pub(crate) dir: PathBuf,
-    /// The key file, or kmip:...; its newest version wraps the keys of new files
-    #[arg(long, value_name = "KEY", value_hint = ValueHint::FilePath)]
-    pub(crate) key: String,
     #[command(flatten)]
-    pub(crate) passphrase: PassphraseFlag,
+    pub(crate) store: SealedStore,
     /// Cipher of the new files [default: the key's, if a key server knows it; otherwise the store's; else aes-256]
     #[arg(long, value_name = "CIPHER", value_parser = Suggest(cipher_names_only))]
     pub(crate) cipher: Option<String>,

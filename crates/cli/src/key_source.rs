@@ -9,12 +9,17 @@ use sealstone_keys::file::KeyFile;
 use sealstone_keys::source::{self, PASSPHRASE_VARIABLE};
 use sealstone_keys::{KeyError, KeySource, Passphrase};
 
-use crate::flags::HolderFlags;
+use crate::flags::{HolderFlags, SealedStore};
 
 /// Opens the key source `spec`; the passphrase of a key file that has one comes from the file `passphrase_file`, from
 /// the file that the environment names, or from the terminal.
 pub(crate) fn open(spec: &str, passphrase_file: Option<&Path>) -> anyhow::Result<Arc<dyn KeySource>> {
     open_for(spec, passphrase_file, None)
+}
+
+/// Opens what opens `store`.
+pub(crate) fn of_store(store: &SealedStore) -> anyhow::Result<Arc<dyn KeySource>> {
+    open(&store.key, store.passphrase.passphrase_file.as_deref())
 }
 
 /// As [`open`], with the passphrase of `holder`.

@@ -50,8 +50,8 @@ pub(crate) fn dump(flags: &DumpFlags) -> anyhow::Result<Answer> {
 }
 
 fn open(flags: &ReadFlags) -> anyhow::Result<Records> {
-    let keys = key_source::open(&flags.key, flags.passphrase.passphrase_file.as_deref())?;
-    Ok(Records::open(&flags.dir, keys, Backend::auto(), &flags.family)?)
+    let keys = key_source::of_store(&flags.store)?;
+    Ok(Records::open(&flags.store.dir, keys, Backend::auto(), &flags.family)?)
 }
 
 fn write(records: &Records, selection: Selection<'_>, hex: bool) -> anyhow::Result<()> {

@@ -2,8 +2,6 @@
 //!
 //! Not here: how (`sealstone_rocksdb::reseal`), and stores that a program has open, which that program reseals itself.
 
-use std::path::Path;
-
 use anyhow::bail;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use sealstone_bench::size::human_bytes;
@@ -19,16 +17,15 @@ use crate::interrupt;
 use crate::key_source;
 use crate::listing::list;
 use crate::message::{Answer, print, print_json};
-use crate::path::quoted;
 
 /// Reseals; the answer is negative where something is left to do.
 pub(crate) fn run(flags: &ResealFlags) -> anyhow::Result<Answer> {
     // a wrong name is reported before a passphrase is asked for
     flags.cipher.as_deref().map(registry::cipher).transpose()?;
-    let keys = key_source::open(&flags.key, flags.passphrase.passphrase_file.as_deref())?;
+    let keys = key_source::of_store(&flags.store)?;
     let cipher = match source::cipher(flags.cipher.as_deref(), &*keys)? {
         Some(cipher) => cipher,
-        None => reseal::present_cipher(&flags.dir)?.map_or_else(|| registry::cipher(DEFAULT_CIPHER), Ok)?,
+        None => reseal::present_cipher(&flags.store.dir)?.map_or_else(|| registry::cipher(DEFAULT_CIPHER), Ok)?,
     };
     if flags.rate == Some(0) {
         bail!("resealing at 0 bytes a second never ends\nleave --rate out to reseal as fast as possible");
@@ -36,7 +33,7 @@ pub(crate) fn run(flags: &ResealFlags) -> anyhow::Result<Answer> {
     if flags.from_plain && !agrees(flags, &*keys)? {
         return Ok(Answer::Negative);
     }
-    let db = reseal::open(&flags.dir, Sealing::new(keys, cipher, Backend::auto()), flags.from_plain)?;
+    let db = reseal::open(&flags.store.dir, Sealing::new(keys, cipher, Backend::auto()), flags.from_plain)?;
     let stop = interrupt::install_saying(
         "stopping after the current file; Ctrl-C again stops at once, and nothing is lost either way",
         format!("stopped at once; to resume: {}", command(flags, cipher)),
@@ -55,7 +52,7 @@ pub(crate) fn run(flags: &ResealFlags) -> anyhow::Result<Answer> {
     closed?;
     // closing the database removed what was no longer needed
     let key = KeyRef { id: report.key_id.clone(), version: report.key_version };
-    report.left = reseal::left(&flags.dir, cipher, &key)?;
+    report.left = reseal::left(&flags.store.dir, cipher, &key)?;
     if flags.json {
         print_json(&report)?;
     } else {
@@ -66,7 +63,7 @@ pub(crate) fn run(flags: &ResealFlags) -> anyhow::Result<Answer> {
 
 /// Says what sealing a plain store means, and asks for leave, if there is something to seal.
 fn agrees(flags: &ResealFlags, keys: &dyn KeySource) -> anyhow::Result<bool> {
-    let status = rest::status(&flags.dir)?;
+    let status = rest::status(&flags.store.dir)?;
     let is_store = status.files.iter().any(|file| file.name == "CURRENT");
     if !is_store || status.not_sealed.is_empty() {
         return Ok(true);
@@ -80,7 +77,7 @@ fn agrees(flags: &ResealFlags, keys: &dyn KeySource) -> anyhow::Result<bool> {
          - the old blocks stay on the disk until something else is written there (on an\n  \
          SSD, in a journal or a snapshot for long), and older backups stay as they are\n\
          - back up the plain store first, and the sealed one and its key afterwards",
-        flags.dir.display(),
+        flags.store.dir.display(),
         human_bytes(status.not_sealed_bytes),
         keys.name()?,
         keys.describe()
@@ -135,11 +132,7 @@ fn line(left: &Left) -> String {
 
 /// The command that resumes where this one stopped.
 fn command(flags: &ResealFlags, cipher: &Cipher) -> String {
-    let key = quoted(Path::new(&flags.key));
-    let mut words = vec!["sealstone rest reseal".to_string(), quoted(&flags.dir), "--key".into(), key];
-    if let Some(file) = &flags.passphrase.passphrase_file {
-        words.extend(["--passphrase-file".to_string(), quoted(file)]);
-    }
+    let mut words = vec!["sealstone rest reseal".to_string(), flags.store.again()];
     words.extend(["--cipher".to_string(), cipher.name.to_string()]);
     if flags.from_plain {
         words.extend(["--from-plain".to_string(), "--yes".into()]);

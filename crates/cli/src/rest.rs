@@ -20,13 +20,10 @@ use crate::{anchor, key_source, records, reseal, terminal, unseal};
 pub(crate) fn run(command: &RestCommand) -> anyhow::Result<Answer> {
     match command {
         RestCommand::Status { dir, json } => show_status(dir, *json),
-        RestCommand::Verify { dir, key, passphrase, anchor, json } => {
-            let keys = key_source::open(key, passphrase.passphrase_file.as_deref())?;
-            verify(dir, &*keys, anchor.as_deref(), *json)
+        RestCommand::Verify { store, anchor, json } => {
+            verify(&store.dir, &*key_source::of_store(store)?, anchor.as_deref(), *json)
         }
-        RestCommand::Rotate { dir, key, passphrase, json } => {
-            rotate(dir, &*key_source::open(key, passphrase.passphrase_file.as_deref())?, *json)
-        }
+        RestCommand::Rotate { store, json } => rotate(&store.dir, &*key_source::of_store(store)?, *json),
         RestCommand::Reseal(flags) => reseal::run(flags),
         RestCommand::Unseal(flags) => unseal::run(flags),
         RestCommand::Get(flags) => records::get(flags),

@@ -199,7 +199,7 @@ mod tests {
     #[test]
     fn an_open_loop_leaves_out_the_batches_unless_they_are_named() {
         let open = plan(&compare(&["--target", "2000"])).unwrap();
-        assert_eq!(open.workloads, ["a", "c", "c-cold", "e-cold", "oltp-sync"]);
+        assert_eq!(open.workloads, ["a", "c", "c-cold", "oltp-sync"]);
         open.check().unwrap();
         let named = plan(&compare(&["--target", "2000", "--workloads", "a,batch-scan"])).unwrap();
         let error = named.check().unwrap_err().to_string();

@@ -2,8 +2,6 @@
 //!
 //! Not here: how (`sealstone_rocksdb::rest`).
 
-use std::path::Path;
-
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use sealstone_bench::size::human_bytes;
 use sealstone_cipher::backend::Backend;
@@ -19,7 +17,7 @@ use crate::path::quoted;
 
 /// Unseals; the answer is negative where the copy is not finished, or no store that RocksDB opens.
 pub(crate) fn run(flags: &UnsealFlags) -> anyhow::Result<Answer> {
-    let keys = key_source::open(&flags.key, flags.passphrase.passphrase_file.as_deref())?;
+    let keys = key_source::of_store(&flags.store)?;
     let stop = interrupt::install_saying(
         "stopping after the current file; Ctrl-C again stops at once, and nothing is lost either way",
         format!("stopped at once; to resume: {}", command(flags)),
@@ -27,7 +25,7 @@ pub(crate) fn run(flags: &UnsealFlags) -> anyhow::Result<Answer> {
     let bar = ProgressBar::with_draw_target(Some(1), ProgressDrawTarget::stderr());
     let style = "{bar:24} {bytes} of {total_bytes}, {eta} left  {msg}";
     bar.set_style(ProgressStyle::with_template(style).expect("a valid template"));
-    let done = rest::unseal(&flags.dir, keys, Backend::auto(), &flags.out, &stop, &mut |progress| {
+    let done = rest::unseal(&flags.store.dir, keys, Backend::auto(), &flags.out, &stop, &mut |progress| {
         bar.set_length(progress.total_bytes);
         bar.set_position(progress.done_bytes);
         bar.set_message(progress.file.to_string());
@@ -88,11 +86,7 @@ fn text(done: &Unsealed, flags: &UnsealFlags) -> String {
 
 /// The command that resumes where this one stopped.
 fn command(flags: &UnsealFlags) -> String {
-    let mut words = vec!["sealstone rest unseal".to_string(), quoted(&flags.dir), "--key".into()];
-    words.push(quoted(Path::new(&flags.key)));
-    if let Some(file) = &flags.passphrase.passphrase_file {
-        words.extend(["--passphrase-file".to_string(), quoted(file)]);
-    }
+    let mut words = vec!["sealstone rest unseal".to_string(), flags.store.again()];
     words.extend(["--out".to_string(), quoted(&flags.out)]);
     words.join(" ")
 }

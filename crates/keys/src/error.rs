@@ -346,7 +346,7 @@ pub enum KeyError {
     /// A key server is named, and this program cannot speak to one.
     #[error(
         "kmip not built in: {spec} names a key server\n\
-         build sealstone with the feature kmip, or give a key file"
+         install sealstone with it (make install, feature kmip), or give a key file"
     )]
     NoKmip {
         /// The key source asked for.

@@ -125,7 +125,7 @@ mod tests {
                 error,
                 format!(
                     "kmip not built in: {spec} names a key server\n\
-                     build sealstone with the feature kmip, or give a key file"
+                     install sealstone with it (make install, feature kmip), or give a key file"
                 )
             );
         }

@@ -216,7 +216,7 @@ fn presets_choose_cache_and_durability_and_every_output_says_so() {
         let text = run(&mut sealstone(dir.path(), &all)).done();
         text.lines().find(|line| line.starts_with("workloads = ")).unwrap().to_owned()
     };
-    assert_eq!(printed(&[]), r#"workloads = ["a", "c", "c-cold", "e-cold", "oltp-sync", "batch-load", "batch-scan"]"#);
+    assert_eq!(printed(&[]), r#"workloads = ["a", "c", "c-cold", "oltp-sync", "batch-load", "batch-scan"]"#);
     assert_eq!(printed(&["--preset", "sync"]), r#"workloads = ["a-sync", "b-sync", "e-sync", "oltp-sync"]"#);
     assert_eq!(printed(&["--preset", "all", "--workloads", "c"]), r#"workloads = ["c", "c-cold"]"#);
     fs::write(dir.path().join("f.toml"), "workloads = [\"f\"]\n").unwrap();

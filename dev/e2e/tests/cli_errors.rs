@@ -127,7 +127,7 @@ fn absurd_settings_say_why() {
         (
             "--threads-of",
             "f=4",
-            "threads-of is f=4: it is not among the workloads: a, c, c-cold, e-cold, oltp-sync, batch-load, batch-scan",
+            "threads-of is f=4: it is not among the workloads: a, c, c-cold, oltp-sync, batch-load, batch-scan",
         ),
         ("--workloads", "a,a", "workloads is a: it is listed twice; for more of it, raise rounds or pairs"),
     ] {

@@ -30,6 +30,6 @@ fn on_server(address: &str) -> Result<Box<dyn Anchor>, AnchorError> {
 fn on_server(address: &str) -> Result<Box<dyn Anchor>, AnchorError> {
     Err(AnchorError(format!(
         "kmip not built in: {address} names a key server\n\
-         build sealstone with the feature kmip, or give a file on other storage"
+         install sealstone with it (make install, feature kmip), or give a file on other storage"
     )))
 }

@@ -1,12 +1,13 @@
 //! The flags of the commands that take data out of a sealed store: as a whole, or record by record.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueHint};
 use sealstone_bench::count::parse_count;
 
 use super::passphrase::PassphraseFlag;
 use crate::bytes::{self, Bytes};
+use crate::path::quoted;
 
 const UNSEAL_EXAMPLES: &str = "\
 Examples:
@@ -33,10 +34,10 @@ Keys and values are shown as text where they are text, and otherwise as 0x and
 hexadecimal digits, which is also how to give them. Nothing is written to the
 store, and no other process can open it for writing meanwhile.";
 
+/// A sealed store, and what opens it.
 #[derive(Args, Debug)]
-#[command(after_help = UNSEAL_EXAMPLES)]
-pub(crate) struct UnsealFlags {
-    /// The directory of the sealed store
+pub(crate) struct SealedStore {
+    /// The directory of the store
     #[arg(value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) dir: PathBuf,
     /// The key file, or kmip:...
@@ -44,6 +45,24 @@ pub(crate) struct UnsealFlags {
     pub(crate) key: String,
     #[command(flatten)]
     pub(crate) passphrase: PassphraseFlag,
+}
+
+impl SealedStore {
+    /// The same flags for another run, as a shell takes them.
+    pub(crate) fn again(&self) -> String {
+        let mut words = vec![quoted(&self.dir), "--key".into(), quoted(Path::new(&self.key))];
+        if let Some(file) = &self.passphrase.passphrase_file {
+            words.extend(["--passphrase-file".to_string(), quoted(file)]);
+        }
+        words.join(" ")
+    }
+}
+
+#[derive(Args, Debug)]
+#[command(after_help = UNSEAL_EXAMPLES)]
+pub(crate) struct UnsealFlags {
+    #[command(flatten)]
+    pub(crate) store: SealedStore,
     /// The directory for the plain store: new, empty, or left unfinished by an earlier run
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) out: PathBuf,
@@ -54,14 +73,8 @@ pub(crate) struct UnsealFlags {
 
 #[derive(Args, Debug)]
 pub(crate) struct ReadFlags {
-    /// The directory of the store
-    #[arg(value_name = "DIR", value_hint = ValueHint::DirPath)]
-    pub(crate) dir: PathBuf,
-    /// The key file, or kmip:...
-    #[arg(long, value_name = "KEY", value_hint = ValueHint::FilePath)]
-    pub(crate) key: String,
     #[command(flatten)]
-    pub(crate) passphrase: PassphraseFlag,
+    pub(crate) store: SealedStore,
     /// The column family
     #[arg(long, value_name = "NAME", default_value = "default")]
     pub(crate) family: String,
