@@ -439,6 +439,8 @@ impl Plan {
             nodes: vec![point.members],
             records: vec![point.records],
             threads: if point.clients == 0 { Vec::new() } else { vec![point.clients] },
+            // a question about several stores
+            against: None,
             ..self.clone()
         }
     }
@@ -858,6 +860,13 @@ mod tests {
         assert!(read("threads = []\n").unwrap_err().to_string().contains("an empty list"));
         let twice = Plan { threads: vec![8, 8], ..Plan::default() }.check().unwrap_err().to_string();
         assert!(twice.starts_with("threads is 8: it is listed twice"), "{twice}");
+        let across = Plan {
+            against: Some("rocksdb".into()),
+            store: vec!["rocksdb".into(), "mongodb".into()],
+            ..Plan::default()
+        };
+        across.check().unwrap();
+        across.groups().unwrap().iter().for_each(|group| group.check().unwrap());
         for (against, store) in [("mongodb", vec!["rocksdb"]), ("rocksdb", vec!["rocksdb"])] {
             let store = store.into_iter().map(String::from).collect();
             let plan = Plan { against: Some(against.into()), store, ..Plan::default() };

@@ -119,6 +119,28 @@ fn sets_of_several_sizes_are_measured_and_removed() {
 }
 
 #[test]
+fn stores_are_set_against_each_other_where_asked() {
+    if !available("stores_are_set_against_each_other_where_asked") {
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let both = SMALL.map(|word| if word == "mongodb" { "rocksdb,mongodb" } else { word });
+    let flags = ["--ciphers", "none,aes-256", "--against", "rocksdb", "--out", "out"];
+    let mut command = sealstone(dir.path(), &[&both[..], &flags].concat());
+    let said = run(command.env("SEALSTONE_WT_EXTENSION", wiredtiger_extension())).done();
+    assert!(said.contains("not measured in alternation"), "{said}");
+    let results = results(&dir.path().join("out/results.json"));
+    let against = results["against"].as_array().unwrap();
+    let seen: Vec<_> = against.iter().map(|one| (one["workload"].as_str(), one["variant"].as_str())).collect();
+    let cell = |workload, variant| (Some(workload), Some(variant));
+    assert_eq!(seen, [cell("a", "none"), cell("a", "aes-256"), cell("e", "none"), cell("e", "aes-256")]);
+    for one in against {
+        assert_eq!((&one["point"]["store"], &one["other"]["store"]), (&"mongodb".into(), &"rocksdb".into()));
+        assert!(one["ratio"].as_f64().unwrap() > 0.0, "{one}");
+    }
+}
+
+#[test]
 fn what_is_kept_is_sealed_and_opens_again() {
     if !available("what_is_kept_is_sealed_and_opens_again") {
         return;

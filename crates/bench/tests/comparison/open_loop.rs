@@ -12,7 +12,7 @@ use sealstone_bench::results::{Cell, Results};
 use sealstone_bench::target::{Limit, Target};
 
 use super::engine::{FakeEngine, Trouble};
-use super::{plan, run};
+use super::{on_a_quiet_machine, plan, run};
 
 /// A plan with requests at `rate` a second that takes some seconds.
 fn at_rate(dir: &Path, rate: f64, ciphers: &[&str]) -> Plan {
@@ -35,6 +35,10 @@ fn read_again(plan: &Plan, results: &Results) -> Results {
 
 #[test]
 fn a_rate_that_is_reached_is_answered_in_latency() {
+    on_a_quiet_machine(a_rate_that_is_reached);
+}
+
+fn a_rate_that_is_reached() {
     let dir = tempfile::tempdir().unwrap();
     let plan = at_rate(dir.path(), 4_000.0, &["none", "aes-256"]);
     let results = run(&plan, &slow(&["aes-256"], Duration::from_micros(300))).unwrap();
@@ -75,6 +79,10 @@ fn a_rate_that_is_reached_is_answered_in_latency() {
 
 #[test]
 fn a_rate_that_is_not_reached_is_said_first() {
+    on_a_quiet_machine(a_rate_that_is_not_reached);
+}
+
+fn a_rate_that_is_not_reached() {
     let dir = tempfile::tempdir().unwrap();
     // four clients with reads of two milliseconds do less than 2000 a second
     let plan = at_rate(dir.path(), 4_000.0, &["none", "aes-256"]);
@@ -93,6 +101,10 @@ fn a_rate_that_is_not_reached_is_said_first() {
 
 #[test]
 fn the_highest_rate_under_a_limit_is_found_side_by_side() {
+    on_a_quiet_machine(the_highest_rate);
+}
+
+fn the_highest_rate() {
     let dir = tempfile::tempdir().unwrap();
     let (target, p99) = (Some(Target::Max), Some(Limit { limit_us: 20_000.0 }));
     let plan = Plan { target, p99, rounds: 1, ..at_rate(dir.path(), 1.0, &["none", "aes-256"]) };
@@ -121,6 +133,10 @@ fn the_highest_rate_under_a_limit_is_found_side_by_side() {
 
 #[test]
 fn a_limit_that_no_rate_meets_and_a_stop_in_between() {
+    on_a_quiet_machine(a_limit_that_no_rate_meets);
+}
+
+fn a_limit_that_no_rate_meets() {
     let dir = tempfile::tempdir().unwrap();
     let (target, p99) = (Some(Target::Max), Some(Limit { limit_us: 100.0 }));
     let plan = Plan { target, p99, rounds: 1, ..at_rate(dir.path(), 1.0, &["none", "aes-256"]) };
