@@ -185,7 +185,8 @@ pub(crate) struct CompareFlags {
     #[arg(long, help_heading = OPTIONS, value_name = "PERCENT", value_parser = parse_percent)]
     pub(crate) fail_if: Option<f64>,
     /// A property of YCSB, before those of the property files among --workloads; may be repeated
-    #[arg(long = "property", short = 'p', help_heading = OPTIONS, value_name = "NAME=VALUE", value_parser = parse_property)]
+    #[arg(long = "property", short = 'p', help_heading = OPTIONS, value_name = "NAME=VALUE")]
+    #[arg(value_parser = parse_property)]
     pub(crate) properties: Vec<(String, String)>,
     /// What to call this machine in the report [default: its CPU and cores]
     #[arg(long, help_heading = OPTIONS, value_name = "NAME", value_parser = NonEmptyStringValueParser::new())]

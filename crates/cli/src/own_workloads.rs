@@ -1,4 +1,5 @@
-//! Workloads that are files: read, and put into the plan. Not here: how such a file is read (`sealstone_bench::workload`).
+//! Workloads that are files: read, and put into the plan. Not here: how such a file is read
+//! (`sealstone_bench::workload`).
 
 use std::path::Path;
 
@@ -41,8 +42,7 @@ pub(crate) fn take_files(plan: &mut Plan, properties: &[(String, String)], said:
             }
         };
         read.push((path.display().to_string(), definition.clone()));
-        *entry = workload::add(&mut own, definition)
-            .map_err(|error| anyhow::anyhow!("{}: {error}", path.display()))?;
+        *entry = workload::add(&mut own, definition).map_err(|error| anyhow::anyhow!("{}: {error}", path.display()))?;
     }
     plan.own_workloads = own;
     if !properties.is_empty() && !has_properties {

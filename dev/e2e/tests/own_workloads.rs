@@ -54,7 +54,8 @@ fn the_file_in_the_guide_runs_beside_the_workloads_of_the_table() {
     let out = dir.path().join("files");
     fs::create_dir(&out).unwrap();
     fs::write(out.join("orders.toml"), guide()).unwrap();
-    fs::write(out.join("customers.csv"), "id,name,address\nc-1,Kim,\"1 Sejong-daero, Seoul\"\nc-2,Lee,Busan\n").unwrap();
+    fs::write(out.join("customers.csv"), "id,name,address\nc-1,Kim,\"1 Sejong-daero, Seoul\"\nc-2,Lee,Busan\n")
+        .unwrap();
     let screen = compare(dir.path(), "c,files/orders.toml,orders-cold", &["--threads", "2"]).done();
     assert!(screen.contains("orders"), "{screen}");
     let results = results(dir.path());
@@ -79,7 +80,11 @@ fn a_property_file_of_ycsb_runs_as_it_is() {
     let dir = empty();
     fs::create_dir(dir.path().join("workloads")).unwrap();
     fs::write(dir.path().join("workloads/workloada"), WORKLOADA).unwrap();
-    let ran = compare(dir.path(), "workloads/workloada", &["--threads", "2", "-p", "readproportion=0.6", "-p", "status=true"]);
+    let ran = compare(
+        dir.path(),
+        "workloads/workloada",
+        &["--threads", "2", "-p", "readproportion=0.6", "-p", "status=true"],
+    );
     let said = "-p: property status is ignored: it has no meaning here\n\
                 from workloads/workloada: records 1000, operations 1000; flags come before it\n";
     assert!(ran.stderr.starts_with(said), "{}", ran.stderr);
@@ -106,7 +111,10 @@ fn a_workload_of_the_table_is_printed_as_a_file_that_is_it() {
         let printed = run(&mut sealstone(dir.path(), &["workloads", "--print", name])).done();
         fs::write(dir.path().join("one.toml"), &printed).unwrap();
         let config = run(&mut sealstone(dir.path(), &["compare", "--workloads", "one.toml", "--print-config"])).done();
-        assert!(config.contains(&format!("workloads = [\"{name}\"]\n")) && !config.contains("own-workloads"), "{config}");
+        assert!(
+            config.contains(&format!("workloads = [\"{name}\"]\n")) && !config.contains("own-workloads"),
+            "{config}"
+        );
     }
     run(&mut sealstone(dir.path(), &["workloads", "--print", "batch-scan"])).fails_with(
         "sealstone: workload batch-scan cannot be written as a file: it is no mix of operations on one table\n  \

@@ -32,7 +32,8 @@ pub(super) fn line(plan: &Plan, cells: &[Cell], variant: usize) -> Option<String
     .into_iter()
     .filter(|(_, names): &(_, Vec<&str>)| !names.is_empty())
     .collect();
-    if !names.iter().any(|name| plan.workload(name).is_ok_and(|spec| spec.setting != Setting::Warm)) || parts.is_empty() {
+    if !names.iter().any(|name| plan.workload(name).is_ok_and(|spec| spec.setting != Setting::Warm)) || parts.is_empty()
+    {
         return None;
     }
     let estimates: Vec<Option<Estimate>> =

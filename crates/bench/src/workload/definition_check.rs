@@ -60,7 +60,11 @@ impl Definition {
         within("transactions.reads", transactions.reads, 0, TRANSACTION_MOST)?;
         within("transactions.writes", transactions.writes, 0, TRANSACTION_MOST)?;
         if transactions.reads + transactions.writes == 0 {
-            return fault("transactions.reads", 0, "with writes 0 as well a transaction does nothing; 1 to 100 records");
+            return fault(
+                "transactions.reads",
+                0,
+                "with writes 0 as well a transaction does nothing; 1 to 100 records",
+            );
         }
         self.check_pause()?;
         match self.setting {
@@ -83,7 +87,8 @@ impl Definition {
         for setting in Setting::ALL {
             if name.ends_with(&format!("-{}", setting.word())) {
                 let word = setting.word();
-                let allowed = format!("-{word} at its end is the setting; name it without, and add setting = \"{word}\"");
+                let allowed =
+                    format!("-{word} at its end is the setting; name it without, and add setting = \"{word}\"");
                 return fault("name", format!("{name:?}"), allowed);
             }
         }
@@ -147,9 +152,11 @@ impl Definition {
         self.operations.map_or(Ok(()), |operations| within("operations", operations, 1, 1 << 40))?;
         self.threads.map_or(Ok(()), |threads| within("threads", threads as u64, 1, 10_000))?;
         match self.target {
-            Some(target) if !(target.is_finite() && target > 0.0) => {
-                fault("target", target, "operations a second are a number above 0; leave it out for as fast as possible")
-            }
+            Some(target) if !(target.is_finite() && target > 0.0) => fault(
+                "target",
+                target,
+                "operations a second are a number above 0; leave it out for as fast as possible",
+            ),
             Some(target) if self.pauses() => {
                 fault("target", target, "with a target requests are due at a rate, and nobody pauses: leave out one")
             }
@@ -174,7 +181,11 @@ impl Requests {
             if !of.contains(&self.distribution) {
                 let of: Vec<&str> = of.iter().map(|one| one.word()).collect();
                 let own = self.distribution.word();
-                return fault(&key, value, format!("it belongs to {}, and the distribution is {own}", of.join(" and ")));
+                return fault(
+                    &key,
+                    value,
+                    format!("it belongs to {}, and the distribution is {own}", of.join(" and ")),
+                );
             }
             match key.as_str() {
                 // the formula has no value at 1, and no digits left close to it
@@ -214,7 +225,9 @@ impl Fields {
             return match (&self.from, &self.column) {
                 (Some(_), Some(_)) => Ok(()),
                 (None, _) => fault("fields.from", "missing", "with fields.size \"column\" it names a CSV file"),
-                (_, None) => fault("fields.column", "missing", "with fields.size \"column\" it names a column of the file"),
+                (_, None) => {
+                    fault("fields.column", "missing", "with fields.size \"column\" it names a column of the file")
+                }
             };
         }
         let needs = "it belongs to fields.size \"column\"; set that, or leave it out";

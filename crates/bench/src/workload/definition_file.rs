@@ -15,8 +15,8 @@ impl Definition {
     /// Reads the workload in the TOML file `path`, and checks it. Paths in it are relative to its directory.
     ///
     /// # Errors
-    /// [`FileError`]: a file that cannot be read or is not TOML, an unknown key, a value that makes no sense, a CSV file
-    /// that cannot be used; with the line where there is one.
+    /// [`FileError`]: a file that cannot be read or is not TOML, an unknown key, a value that makes no sense, a CSV
+    /// file that cannot be used; with the line where there is one.
     pub fn read(path: &Path) -> Result<Self, FileError> {
         let text = std::fs::read_to_string(path).map_err(|source| FileError::Read { path: path.to_owned(), source })?;
         let mut definition = Self::from_toml(&text, path)?;
@@ -108,13 +108,7 @@ fn full() -> toml::Table {
 }
 
 /// Whether `table`, called `name`, has only keys that are in `known`.
-fn check_keys(
-    text: &str,
-    path: &Path,
-    name: &str,
-    table: &DeTable<'_>,
-    known: &toml::Table,
-) -> Result<(), FileError> {
+fn check_keys(text: &str, path: &Path, name: &str, table: &DeTable<'_>, known: &toml::Table) -> Result<(), FileError> {
     for (key, value) in table {
         let word: &str = key.get_ref();
         let at = line(text, key.span().start);

@@ -51,7 +51,10 @@ pub enum FileError {
         fault: Fault,
     },
     /// Not in the format of Java's properties.
-    #[error("{}: {message}\na workload is a file in TOML that ends with .toml, or one of YCSB's properties", path.display())]
+    #[error(
+        "{}: {message}\na workload is a file in TOML that ends with .toml, or one of YCSB's properties",
+        path.display()
+    )]
     Properties {
         /// The file.
         path: PathBuf,

@@ -11,10 +11,20 @@ use super::distribution::{THETA, Zipfian, stream};
 #[derive(Clone, Debug)]
 pub(super) enum Lengths {
     Constant(u64),
-    Uniform { least: u64, most: u64 },
-    Zipfian { least: u64, most: u64, above: Zipfian },
+    Uniform {
+        least: u64,
+        most: u64,
+    },
+    Zipfian {
+        least: u64,
+        most: u64,
+        above: Zipfian,
+    },
     /// Of the values of a column.
-    Values { lengths: Vec<u32>, most: u64 },
+    Values {
+        lengths: Vec<u32>,
+        most: u64,
+    },
 }
 
 impl Lengths {
@@ -48,9 +58,10 @@ impl Lengths {
     /// The longest there can be.
     pub(super) fn most(&self) -> u64 {
         match self {
-            Self::Constant(most) | Self::Uniform { most, .. } | Self::Zipfian { most, .. } | Self::Values { most, .. } => {
-                *most
-            }
+            Self::Constant(most)
+            | Self::Uniform { most, .. }
+            | Self::Zipfian { most, .. }
+            | Self::Values { most, .. } => *most,
         }
     }
 

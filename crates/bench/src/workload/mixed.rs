@@ -148,7 +148,8 @@ impl Workload for Mixed {
         let growth = self.data.growth(at.variant);
         let requests = self.requests(&growth);
         let place = [at.round, at.slice, at.client].map(|number| number as u64);
-        let client = MixedClient::new(&self.definition, self.spec.base, Arc::clone(&self.data), growth, requests, place);
+        let client =
+            MixedClient::new(&self.definition, self.spec.base, Arc::clone(&self.data), growth, requests, place);
         Box::new(client.with_places(self.places(), self.data.count / NEVER_DELETED))
     }
 }

@@ -145,7 +145,8 @@ fn records(definition: &Definition, sources: &Sources) -> Result<Arc<Records>, E
     }
     if let Some(path) = &sources.data.records_from {
         return Err(Error::Plan(format!(
-            "workload {} has fields of its own, and records come from {}\nleave out either its [fields] or records-from",
+            "workload {} has fields of its own, and records come from {}\n\
+             leave out either its [fields] or records-from",
             definition.name,
             path.display()
         )));

@@ -122,7 +122,11 @@ pub fn definition(name: &str) -> Result<Definition, Error> {
     let spec = workload(name)?;
     ycsb::definition(spec).ok_or_else(|| Error::NoFile {
         name: name.into(),
-        can: workloads().filter(|spec| ycsb::definition(spec).is_some()).map(|spec| spec.name).collect::<Vec<_>>().join(", "),
+        can: workloads()
+            .filter(|spec| ycsb::definition(spec).is_some())
+            .map(|spec| spec.name)
+            .collect::<Vec<_>>()
+            .join(", "),
     })
 }
 

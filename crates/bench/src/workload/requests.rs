@@ -19,11 +19,17 @@ pub(super) enum Requests {
     Zipfian(ScrambledZipfian),
     Latest(Latest),
     /// Below `items`: a share of the draws below `hot_items`, the others above.
-    Hotspot { items: u64, hot_items: u64, hot_share: f64 },
+    Hotspot {
+        items: u64,
+        hot_items: u64,
+        hot_share: f64,
+    },
     /// One after the other.
     Sequential,
     /// The newest less a number with this mean.
-    Exponential { mean: f64 },
+    Exponential {
+        mean: f64,
+    },
 }
 
 /// The records of one store that are there.

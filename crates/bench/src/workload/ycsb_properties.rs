@@ -7,9 +7,7 @@ use std::path::Path;
 
 use sealstone_cipher::nearest::nearest;
 
-use super::definition::{
-    Definition, Fields, Keys, Mix, Order, Part, RequestDistribution, Requests, Scans, Spread,
-};
+use super::definition::{Definition, Fields, Keys, Mix, Order, Part, RequestDistribution, Requests, Scans, Spread};
 use super::definition_check::Fault;
 use super::definition_file::stem;
 use super::file_error::FileError;
@@ -78,16 +76,15 @@ const IGNORED: [&str; 24] = [
 ];
 
 /// The names of YCSB's core workload, and of go-ycsb's.
-const CORE: [&str; 3] =
-    ["site.ycsb.workloads.CoreWorkload", "com.yahoo.ycsb.workloads.CoreWorkload", "core"];
+const CORE: [&str; 3] = ["site.ycsb.workloads.CoreWorkload", "com.yahoo.ycsb.workloads.CoreWorkload", "core"];
 
 /// Reads the workload in YCSB's property file `path`, and checks it. Returns it with what was ignored, a line each.
 ///
 /// - `over`: name and value of properties that come before those of the file
 ///
 /// # Errors
-/// [`FileError`]: a file that cannot be read or holds no properties, one that means nothing here, a value that YCSB would
-/// not take or that cannot be had here.
+/// [`FileError`]: a file that cannot be read or holds no properties, one that means nothing here, a value that YCSB
+/// would not take or that cannot be had here.
 pub fn read_properties(path: &Path, over: &[(String, String)]) -> Result<(Definition, Vec<String>), FileError> {
     let bytes = std::fs::read(path).map_err(|source| FileError::Read { path: path.to_owned(), source })?;
     let broken = |message: String| FileError::Properties { path: path.to_owned(), message };
@@ -131,7 +128,10 @@ impl Properties {
             return self.refuse("insertstart", "only 0 can be had: a whole data set is loaded");
         }
         if self.truth("dataintegrity", false)? {
-            return self.refuse("dataintegrity", "only false can be had: a store that returns other data is found by its seal");
+            return self.refuse(
+                "dataintegrity",
+                "only false can be had: a store that returns other data is found by its seal",
+            );
         }
         let share = |name, usual| self.number::<f64>(name, usual);
         let mix = Mix {

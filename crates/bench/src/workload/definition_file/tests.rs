@@ -58,11 +58,17 @@ fn a_file_says_what_it_must_and_the_rest_is_as_in_ycsb() {
 #[test]
 fn mistakes_are_named_with_their_line_and_the_nearest_key() {
     let top = refused("nam = \"x\"\n[mix]\nread = 1\n");
-    assert!(top.starts_with("my.toml:1: unknown key \"nam\" at the top; did you mean \"name\"?\nkeys there: "), "{top}");
+    assert!(
+        top.starts_with("my.toml:1: unknown key \"nam\" at the top; did you mean \"name\"?\nkeys there: "),
+        "{top}"
+    );
     let inner = refused("[mix]\nread = 1\nread_modify_write = 1\n");
     let wanted = "my.toml:3: unknown key \"read_modify_write\" in [mix]; did you mean \"read-modify-write\"?\n";
     assert!(inner.starts_with(wanted), "{inner}");
-    assert!(inner.ends_with("keys there: delete, insert, read, read-modify-write, scan, transaction, update"), "{inner}");
+    assert!(
+        inner.ends_with("keys there: delete, insert, read, read-modify-write, scan, transaction, update"),
+        "{inner}"
+    );
     assert!(refused("mix = 5\n").starts_with("my.toml:1: mix is a table: write [mix], and below it some of delete, "));
     assert!(refused("[mix]\nread = \"much\"\n").starts_with("my.toml:2: invalid type: string \"much\""));
     assert!(refused("[mix]\nread = 1\nread = 2\n").starts_with("my.toml:3: duplicate key"));
@@ -87,7 +93,10 @@ fn values_that_make_no_sense_are_refused_with_what_is_allowed() {
     assert_eq!(refused(""), format!("my.toml: {empty}"));
     assert_eq!(refused("[mix]\nread = 0\n"), format!("my.toml:1: {empty}"));
     let drained = refused("[mix]\ninsert = 1\ndelete = 2\n");
-    assert!(drained.starts_with("my.toml:3: mix.delete is 2: at most as much as mix.insert, which is 1: "), "{drained}");
+    assert!(
+        drained.starts_with("my.toml:3: mix.delete is 2: at most as much as mix.insert, which is 1: "),
+        "{drained}"
+    );
     for (lines, key) in [
         ("[requests]\ntheta = 1.0", "requests.theta"),
         ("[requests]\ntheta = nan", "requests.theta"),

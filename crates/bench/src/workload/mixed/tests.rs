@@ -40,7 +40,8 @@ fn requests(text: &str, count: u64) -> Vec<u64> {
 
 #[test]
 fn every_operation_comes_as_often_as_it_weighs() {
-    let mix = "mix = { read = 2, update = 1, insert = 1, scan = 1, read-modify-write = 3, delete = 1, transaction = 1 }";
+    let mix =
+        "mix = { read = 2, update = 1, insert = 1, scan = 1, read-modify-write = 3, delete = 1, transaction = 1 }";
     let (calls, names) = journal(mix, 20_000);
     let shares = [("insert", 0.1), ("scan", 0.1), ("read-modify-write", 0.3), ("delete", 0.1), ("transaction", 0.1)];
     let mut counts: Vec<u64> = shares.iter().map(|(name, _)| names.count(name) as u64).collect();
@@ -97,7 +98,8 @@ fn a_store_never_loses_more_than_half_of_what_was_loaded() {
 
 #[test]
 fn clients_side_by_side_miss_only_what_was_deleted() {
-    let text = "mix = { read = 2, update = 1, insert = 2, delete = 2, scan = 1, read-modify-write = 1, transaction = 1 }";
+    let text =
+        "mix = { read = 2, update = 1, insert = 2, delete = 2, scan = 1, read-modify-write = 1, transaction = 1 }";
     let workload = make(&Plan { records: vec![64], ..own(text) });
     let store = MemoryStore::new();
     load(&*workload, &store, 1);
@@ -147,7 +149,8 @@ fn requests_have_their_distribution() {
 fn scans_fields_and_parts_are_as_the_file_says() {
     let (calls, _) = journal("mix = { scan = 1 }\nscans = { length = \"constant\", records-max = 7 }", 50);
     assert!(calls.iter().all(|call| call.ends_with(" 7")));
-    let (calls, _) = journal("mix = { scan = 1 }\nscans = { length = \"zipfian\", records-min = 3, records-max = 9 }", 5_000);
+    let (calls, _) =
+        journal("mix = { scan = 1 }\nscans = { length = \"zipfian\", records-min = 3, records-max = 9 }", 5_000);
     let lengths: Vec<u64> = calls.iter().map(|call| call.rsplit(' ').next().unwrap().parse().unwrap()).collect();
     assert!(lengths.iter().all(|length| (3..=9).contains(length)));
     let shortest = lengths.iter().filter(|length| **length == 3).count();
@@ -207,7 +210,8 @@ fn lengths_and_keys_come_from_a_column() {
 #[test]
 fn clients_pause_as_long_as_they_are_told_and_it_is_no_latency() {
     for (distribution, least) in [("constant", 100), ("exponential", 50)] {
-        let text = format!("mix = {{ read = 1 }}\nthink-time = {{ distribution = \"{distribution}\", mean-us = 1000 }}");
+        let text =
+            format!("mix = {{ read = 1 }}\nthink-time = {{ distribution = \"{distribution}\", mean-us = 1000 }}");
         let workload = make(&own(&text));
         let store = MemoryStore::new();
         load(&*workload, &store, 1);
@@ -216,7 +220,10 @@ fn clients_pause_as_long_as_they_are_told_and_it_is_no_latency() {
         assert!(begin.elapsed() >= Duration::from_millis(least), "{distribution}: {:?}", begin.elapsed());
         assert!(workload.pauses() && workload.spec().remark.is_some());
     }
-    let open = Plan { target: Some(crate::target::Target::Rate(5.0)), ..own("mix = { read = 1 }\nthink-time = { distribution = \"constant\", mean-us = 5 }") };
+    let open = Plan {
+        target: Some(crate::target::Target::Rate(5.0)),
+        ..own("mix = { read = 1 }\nthink-time = { distribution = \"constant\", mean-us = 5 }")
+    };
     assert!(open.check().unwrap_err().to_string().contains("nobody pauses"));
 }
 
