@@ -67,7 +67,6 @@ pub(super) fn make(spec: &'static Spec, sources: &Sources) -> Result<Box<dyn Wor
 mod tests {
     use std::collections::HashMap;
 
-    use super::*;
     use crate::null_store::NullStore;
     use crate::plan::Plan;
     use crate::workload::build;
