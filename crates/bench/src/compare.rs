@@ -82,7 +82,7 @@ pub fn run(
     // before data sets are computed, which takes minutes for some that fit nowhere
     let mut datasets: Vec<(&str, SizedBy)> = Vec::new();
     for name in &plan.workloads {
-        let spec = workload::workload(name).map_err(PlanError::from)?;
+        let spec = plan.workload(name).map_err(PlanError::from)?;
         if !datasets.iter().any(|(known, _)| *known == spec.dataset) {
             datasets.push((spec.dataset, spec.sized_by));
         }

@@ -11,6 +11,7 @@ pub mod compare;
 mod conclusions;
 pub mod count;
 mod eligibility;
+mod exact_sleep;
 pub mod groups;
 pub mod latency;
 pub mod machine;

@@ -122,6 +122,9 @@ pub struct Plan {
     /// Settings of single stores: a table for each store, in it a name and one value or several.
     #[serde(with = "read::stores", skip_serializing_if = "BTreeMap::is_empty")]
     pub stores: BTreeMap<String, BTreeMap<String, Vec<String>>>,
+    /// Workloads of the user's own; those that are run stand in `workloads`, too.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub own_workloads: Vec<workload::Definition>,
 }
 
 impl Default for Plan {
@@ -156,6 +159,7 @@ impl Default for Plan {
             fail_if: None,
             threads_of: BTreeMap::new(),
             stores: BTreeMap::new(),
+            own_workloads: Vec::new(),
         }
     }
 }
@@ -290,7 +294,7 @@ impl Plan {
         }
         within("operations", self.operations, 1, 1 << 40, "a pass ends within a lifetime")?;
         for (name, threads) in &self.threads_of {
-            let spec = workload::workload(name)?;
+            let spec = self.workload(name)?;
             if let Some(clients) = spec.clients {
                 let reason = format!("workload {name} always has {clients}");
                 return Err(value("threads-of", format!("{name}={threads}"), &reason));
@@ -322,7 +326,7 @@ impl Plan {
         if let Some(cache) = self.cache {
             within("cache", cache, 1 << 20, 1 << 50, "a cache has a mebibyte to a petabyte")?;
             for name in &self.workloads {
-                let spec = workload::workload(name)?;
+                let spec = self.workload(name)?;
                 if spec.setting == Setting::Cold {
                     let reason =
                         format!("workload {name} has a cache of its own; leave one out, or name {}", spec.base);
@@ -387,7 +391,13 @@ impl Plan {
             return Err(value("against", store, reason));
         }
         for name in &self.workloads {
-            if workload::workload(name)?.unit == Unit::Bytes {
+            let spec = self.workload(name)?;
+            let own = self.own_workloads.iter().find(|own| own.name == spec.base);
+            if own.is_some_and(workload::Definition::pauses) {
+                let reason = "with --target, requests are due at a rate, and nobody pauses: leave out its [think-time]";
+                return Err(value("workloads", name, reason));
+            }
+            if spec.unit == Unit::Bytes {
                 let reason = "with --target, requests are due at a rate, and a batch has none: leave it out";
                 return Err(value("workloads", name, reason));
             }
@@ -405,7 +415,7 @@ impl Plan {
         let Some(rate) = self.target.and_then(Target::rate) else { return self.operations };
         let most = self.threads.iter().copied().max().unwrap_or(CLIENTS_FOR_A_RATE);
         let of = |name: &String| {
-            let fixed = workload::workload(name).ok().and_then(|spec| spec.clients);
+            let fixed = self.workload(name).ok().and_then(|spec| spec.clients);
             fixed.or_else(|| self.threads_of.get(name).copied()).unwrap_or(most)
         };
         let clients = self.workloads.iter().map(of).max().unwrap_or(1);
@@ -457,9 +467,9 @@ impl Plan {
             let mut plan = self.at(&point);
             let mut workloads = Vec::new();
             for name in plan.workloads.drain(..) {
-                let spec = workload::workload(&name)?;
+                let spec = self.workload(&name)?;
                 let repeats = (spec.clients.is_some() && point.clients != first.clients)
-                    || (spec.sized_by != SizedBy::Records && point.records != first.records);
+                    || (spec.sized_by == SizedBy::Bytes && point.records != first.records);
                 if !repeats {
                     workloads.push(name);
                 }
@@ -503,7 +513,8 @@ impl Plan {
                 return Err(value(setting, "empty", "name at least one"));
             }
         }
-        self.workloads.iter().try_for_each(|name| workload::workload(name).map(drop))?;
+        workload::check_own(&self.own_workloads)?;
+        self.workloads.iter().try_for_each(|name| self.workload(name).map(drop))?;
         if let (Some(_), Some(axis)) = (&self.keep, varied(&self.points()).first()) {
             let found = format!("set, and {} has several values", axis.setting);
             return Err(value(
@@ -573,7 +584,16 @@ impl Plan {
             operations: self.pass_operations(),
             rounds: self.rounds,
             seed: self.seed,
+            own: self.own_workloads.clone(),
         }
+    }
+
+    /// How the workload called `name` has to be run: one of the table, or of the user's own.
+    ///
+    /// # Errors
+    /// A name that is neither.
+    pub fn workload(&self, name: &str) -> Result<workload::Spec, workload::Error> {
+        workload::find(name, &self.own_workloads)
     }
 
     /// Directory whose file system will hold the stores: `keep`, or else `out`.
@@ -637,6 +657,7 @@ pub fn settings() -> Vec<String> {
         threads: vec![1],
         threads_of: BTreeMap::from([("x".into(), 1)]),
         stores: BTreeMap::from([("x".into(), BTreeMap::new())]),
+        own_workloads: vec![workload::Definition::default()],
         ..Plan::default()
     };
     toml::Table::try_from(full).map(|table| table.keys().cloned().collect()).unwrap_or_default()

@@ -2,7 +2,7 @@
 //! list of workloads; what a setting means is in `workload::setting`.
 
 use crate::plan::{DEFAULT_WORKLOADS, Plan, PlanError};
-use crate::workload::{self, Setting, workload};
+use crate::workload::{self, Setting};
 
 /// A choice of settings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,13 +69,13 @@ impl Preset {
         };
         let mut found = Vec::new();
         for name in &listed {
-            let spec = workload(name)?;
+            let spec = plan.workload(name)?;
             if spec.setting != Setting::Warm && named {
                 let reason =
                     format!("workload {name} has a setting already; name it {}, or leave the preset out", spec.base);
                 return Err(value(self, reason));
             }
-            let under = self.of(spec.base)?;
+            let under = self.of(plan, spec.base)?;
             if under.is_empty() && named {
                 let can: Vec<&str> =
                     workload::workloads().filter(|spec| self.fits(spec)).map(|spec| spec.name).collect();
@@ -93,9 +93,9 @@ impl Preset {
     }
 
     /// The names of the workload `base` under the settings of this preset that it can have.
-    fn of(self, base: &str) -> Result<Vec<String>, PlanError> {
-        let spec = workload(base)?;
-        let settings = Setting::ALL.into_iter().filter(|setting| self.has(*setting) && has(spec, *setting));
+    fn of(self, plan: &Plan, base: &str) -> Result<Vec<String>, PlanError> {
+        let spec = plan.workload(base)?;
+        let settings = Setting::ALL.into_iter().filter(|setting| self.has(*setting) && has(&spec, *setting));
         Ok(settings.map(|setting| setting.named(base)).collect())
     }
 
@@ -119,6 +119,7 @@ fn value(preset: Preset, reason: String) -> PlanError {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::workload::workload;
 
     fn applied(word: &str, workloads: Option<&[&str]>) -> Result<Vec<String>, String> {
         let mut plan = Plan::default();

@@ -244,7 +244,7 @@ fn meaning(
     let cpu = more_cpu(overall_cpu(cells, best.number, 0), plan.margin);
     let mut meaning = rates(best, cells);
     meaning.push(format!("it means: {cpu}"));
-    meaning.extend(by_setting::line(cells, best.number, plan.margin));
+    meaning.extend(by_setting::line(plan, cells, best.number));
     meaning.extend(unprotected(best.variant));
     let mut changes = Vec::new();
     // the first policy that this cipher does not meet and another one measured does

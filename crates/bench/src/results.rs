@@ -14,7 +14,7 @@ use crate::axes::Point;
 pub use crate::machine::Machine;
 use crate::open_loop::OpenLoop;
 pub use crate::verdict::Verdict;
-use crate::workload::{self, Setting, Unit};
+use crate::workload::{Setting, Unit};
 
 /// Version of this schema, in `Comparison::schema`.
 pub const SCHEMA: u32 = 2;
@@ -151,7 +151,7 @@ impl Results {
     #[must_use]
     pub fn threads_found(&self) -> BTreeMap<String, usize> {
         let is_found = |name: &str| {
-            let fixed = workload::workload(name).map_or(true, |spec| spec.clients.is_some());
+            let fixed = self.plan.workload(name).map_or(true, |spec| spec.clients.is_some());
             self.plan.point().clients == 0 && self.plan.target.is_none() && !fixed
         };
         let cells = self.cells.iter().filter(|cell| !self.plan.threads_of.contains_key(&cell.workload));

@@ -7,6 +7,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::client_time::{ClientTime, ThreadTime};
+use crate::exact_sleep::exact_sleep;
 use crate::machine::Busy;
 use crate::measure::{CpuReading, CpuTime, Latencies, sample_cpu};
 use crate::workload::{Client, Done};
@@ -303,14 +304,6 @@ impl Pace {
         }
         Due { at: due, after_s, late: due.elapsed() }
     }
-}
-
-/// Asks that sleeps of this thread end on time. Otherwise Linux ends them up to 50 microseconds late, which would
-/// count as latency of the store.
-fn exact_sleep() {
-    // if it is refused, sleeps are merely less exact
-    #[cfg(target_os = "linux")]
-    let _ = nix::sys::prctl::set_timerslack(1);
 }
 
 /// Holds clients back until all are ready, then releases them at once: a barrier that can also be cancelled.

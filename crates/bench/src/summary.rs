@@ -256,7 +256,7 @@ fn warn_of_run(plan: &Plan, engine: &EngineFacts, cells: &[Cell], interrupted: b
                 spec.name,
                 100.0 * spec.cache_hits_min,
                 match spec.sized_by {
-                    SizedBy::Records => "records",
+                    SizedBy::Records | SizedBy::RecordsOf { .. } => "records",
                     SizedBy::Bytes => "bytes",
                 }
             ));

@@ -9,6 +9,7 @@ mod lab;
 mod mongo;
 mod names;
 mod passphrase;
+mod properties;
 mod rest;
 mod stores;
 
@@ -30,6 +31,7 @@ use crate::count::{parse_of, parse_small};
 pub(crate) use keys::{HolderCommand, KeysCommand};
 use names::{DelimiterName, Suggest, accel_names, cipher_names, cipher_names_only, store_names, workload_names};
 pub(crate) use passphrase::HolderFlags;
+use properties::parse_property;
 pub(crate) use rest::{DumpFlags, GetFlags, ReadFlags, ScanFlags, SealedStore, UnsealFlags};
 use stores::StoreFlags;
 
@@ -62,6 +64,10 @@ Examples:
       with the CPU's AES instructions and without, side by side
   sealstone compare --records-from people.csv --records 1M --workloads a,b,c,d,e,f
       your own records, repeated under fresh keys up to a million
+  sealstone compare --workloads a,orders.toml
+      your own workload, too: sealstone workloads --print a > orders.toml
+  sealstone compare --workloads workloads/workloada -p fieldlength=400
+      YCSB's own file, and one of its properties changed
   sealstone compare --threads 1,8,32 --records 10k,1M --workloads a,c
       the same with few to many clients, on little to much data: a chart with a
       line for each cipher
@@ -178,6 +184,10 @@ pub(crate) struct CompareFlags {
     /// With --baseline: exit code 1 if a cost is shown to have grown by more than this
     #[arg(long, help_heading = OPTIONS, value_name = "PERCENT", value_parser = parse_percent)]
     pub(crate) fail_if: Option<f64>,
+    /// A property of YCSB, before those of the property files among --workloads; may be repeated
+    #[arg(long = "property", short = 'p', help_heading = OPTIONS, value_name = "NAME=VALUE")]
+    #[arg(value_parser = parse_property)]
+    pub(crate) properties: Vec<(String, String)>,
     /// What to call this machine in the report [default: its CPU and cores]
     #[arg(long, help_heading = OPTIONS, value_name = "NAME", value_parser = NonEmptyStringValueParser::new())]
     pub(crate) label: Option<String>,
@@ -218,7 +228,7 @@ pub(crate) struct PlanFlags {
     /// CPU instructions to use: auto, or backends by name
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = Suggest(accel_names))]
     pub(crate) accel: Option<Vec<String>>,
-    /// Workloads (see: sealstone workloads)
+    /// Workloads (see: sealstone workloads), and files of your own: TOML, or properties of YCSB
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = Suggest(workload_names))]
     pub(crate) workloads: Option<Vec<String>>,
     /// Cache and durability: warm (the cache holds the records), cold (it holds a sixteenth), sync (each write waits
@@ -336,6 +346,9 @@ pub(crate) struct CiphersFlags {
 
 #[derive(Args, Debug)]
 pub(crate) struct WorkloadsFlags {
+    /// Print this workload as a TOML file, to be changed and named in: sealstone compare --workloads
+    #[arg(long, value_name = "WORKLOAD", conflicts_with = "json", value_parser = Suggest(workload_names))]
+    pub(crate) print: Option<String>,
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,

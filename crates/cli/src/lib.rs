@@ -23,6 +23,7 @@ mod manual;
 mod message;
 #[cfg(feature = "mongodb")]
 mod mongo;
+mod own_workloads;
 mod path;
 mod progress;
 mod records;

@@ -1,17 +1,18 @@
 //! From flags to a plan: the defaults of the store, then the TOML file, then the flags.
 
-use sealstone_bench::plan::{Plan, PlanError};
+use sealstone_bench::plan::Plan;
 use sealstone_bench::preset::{self, Preset};
 use sealstone_bench::workload::{Unit, workload};
 use sealstone_stores::table::store;
 
 use crate::flags::CompareFlags;
+use crate::own_workloads::{self, Said};
 
 /// The effective plan. Its values are not checked yet.
 ///
 /// # Errors
-/// A TOML file that cannot be read or is not a plan.
-pub(crate) fn plan(flags: &CompareFlags) -> Result<Plan, PlanError> {
+/// A TOML file that cannot be read or is not a plan; a file of a workload that is none.
+pub(crate) fn plan(flags: &CompareFlags) -> anyhow::Result<Plan> {
     let named = match &flags.config {
         Some(path) => Plan::read(path)?.store,
         None => Plan::default().store,
@@ -27,6 +28,16 @@ pub(crate) fn plan(flags: &CompareFlags) -> Result<Plan, PlanError> {
         Some(path) => flags.plan.workloads.is_some() || Plan::names(path, "workloads")?,
         None => flags.plan.workloads.is_some(),
     };
+    let said = |flag: bool, setting: &str| -> anyhow::Result<bool> {
+        Ok(flag || flags.config.as_ref().map_or(Ok(false), |path| Plan::names(path, setting))?)
+    };
+    let said = Said {
+        records: said(flags.plan.records.is_some(), "records")?,
+        operations: said(flags.plan.operations.is_some(), "operations")?,
+        threads: said(flags.plan.threads.is_some() || flags.plan.threads_of.is_some(), "threads")?,
+        target: said(flags.plan.target.is_some(), "target")?,
+    };
+    own_workloads::take_files(&mut plan, &flags.properties, said)?;
     preset::choose(flags.plan.preset.as_deref().and_then(Preset::by_word), &mut plan, is_named)?;
     // named by nobody, a batch is left out where it has no place
     if plan.target.is_some() && !is_named {
@@ -147,15 +158,15 @@ mod tests {
 
     /// Flags that change what is printed and how, but not what is measured; and the name of the machine, since other
     /// machines run the same plan.
-    const NOT_SETTINGS: [&str; 5] = ["config", "print-config", "json", "quiet", "label"];
+    const NOT_SETTINGS: [&str; 6] = ["config", "print-config", "json", "quiet", "label", "property"];
 
     #[test]
     fn every_setting_has_its_flag() {
         let mut names: Vec<String> = VALUES.iter().map(|(name, _)| (*name).to_string()).collect();
         names.sort();
         let mut settings = sealstone_bench::plan::settings();
-        // separate flags, made from the table of stores
-        settings.retain(|setting| setting != "stores");
+        // separate flags, made from the table of stores; files that --workloads names
+        settings.retain(|setting| setting != "stores" && setting != "own-workloads");
         settings.sort();
         assert_eq!(names, settings);
         let usual = toml::Table::try_from(Plan::default()).unwrap();

@@ -2,7 +2,7 @@
 
 use sealstone_bench::plan::{CLIENTS_MOST, Plan, check_memory};
 use sealstone_bench::size::human_bytes;
-use sealstone_bench::workload::{COLD_SHARE, Setting, SizedBy, Spec, workload};
+use sealstone_bench::workload::{COLD_SHARE, Setting, SizedBy, Spec};
 use sealstone_cipher::nearest::nearest;
 use sealstone_keys::source;
 use sealstone_store::{Engine, Layer};
@@ -20,9 +20,9 @@ use crate::settings::usual;
 pub(crate) fn check(kind: &StoreKind, plan: &Plan) -> anyhow::Result<()> {
     let point = &plan.point();
     for name in &plan.workloads {
-        let spec = workload(name)?;
+        let spec = plan.workload(name)?;
         if spec.setting == Setting::Cold {
-            check_cold(kind, plan, spec)?;
+            check_cold(kind, plan, &spec)?;
         }
     }
     if !kind.replicated && point.members != 1 {
@@ -59,7 +59,7 @@ fn check_cold(kind: &StoreKind, plan: &Plan, spec: &Spec) -> anyhow::Result<()> 
     let least = kind.cache_bytes_min;
     if data_bytes / COLD_SHARE < least {
         let (sized_by, now) = match spec.sized_by {
-            SizedBy::Records => ("records", plan.point().records),
+            SizedBy::Records | SizedBy::RecordsOf { .. } => ("records", plan.point().records),
             SizedBy::Bytes => ("bytes", plan.bytes),
         };
         let needed = (now as f64 * (least * COLD_SHARE) as f64 / data_bytes.max(1) as f64).ceil();

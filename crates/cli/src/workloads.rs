@@ -1,6 +1,6 @@
-//! `sealstone workloads`: the table of workloads.
+//! `sealstone workloads`: the table of workloads, and one of them as a file.
 
-use sealstone_bench::workload::{Setting, Spec, workloads};
+use sealstone_bench::workload::{Definition, Setting, Spec, definition, workloads};
 use serde_json::{Value, json};
 
 use crate::flags::WorkloadsFlags;
@@ -11,8 +11,12 @@ use crate::terminal;
 /// Schema of the JSON that this command prints.
 const SCHEMA: u32 = 1;
 
-/// Prints the table.
+/// Prints the table, or one workload as a file.
 pub(crate) fn run(flags: &WorkloadsFlags) -> anyhow::Result<Answer> {
+    if let Some(name) = &flags.print {
+        print(&file(&definition(name)?))?;
+        return Ok(Answer::Done);
+    }
     if flags.json {
         let workloads: Vec<Value> = workloads().map(as_json).collect();
         print_json(&json!({"schema": SCHEMA, "workloads": workloads}))?;
@@ -30,6 +34,14 @@ pub(crate) fn run(flags: &WorkloadsFlags) -> anyhow::Result<Answer> {
         }
     }
     Ok(Answer::Done)
+}
+
+/// A workload as a file that says how to use it.
+fn file(definition: &Definition) -> String {
+    let usage = "# A workload: give it another name, change what you like, and name this file in\n\
+                 #     sealstone compare --workloads FILE.toml\n\
+                 # Every key is explained in docs/guide/workloads.md.\n\n";
+    format!("{usage}{}", definition.to_toml())
 }
 
 /// What `spec` does, and what must be known of its figures.

@@ -175,7 +175,7 @@ impl<'a> Comparison<'a> {
     fn generator_cpu_s(&mut self, workload: &dyn Workload) -> Option<f64> {
         const OPERATIONS: u64 = 20_000;
         let spec = workload.spec();
-        if spec.cold || spec.from_empty {
+        if spec.cold || spec.from_empty || workload.pauses() {
             return None;
         }
         let store = NullStore::new();

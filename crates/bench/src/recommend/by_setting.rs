@@ -1,14 +1,15 @@
 //! What one cipher costs by the setting of cache and durability: the difference that the figure over all workloads
 //! hides. Not here: the figures of single workloads (`ratios`).
 
+use crate::plan::Plan;
 use crate::ratios::{headline, left_out, overall_of};
 use crate::results::Cell;
 use crate::statistics::Estimate;
 use crate::verdict::judge;
-use crate::workload::{Setting, workload};
+use crate::workload::Setting;
 
 /// What the cells say of `variant` by setting, in one line; none if they all have the usual one.
-pub(super) fn line(cells: &[Cell], variant: usize, margin: f64) -> Option<String> {
+pub(super) fn line(plan: &Plan, cells: &[Cell], variant: usize) -> Option<String> {
     let mut names: Vec<&str> = Vec::new();
     for cell in cells.iter().filter(|cell| cell.variant == variant) {
         if !names.contains(&cell.workload.as_str()) {
@@ -16,7 +17,7 @@ pub(super) fn line(cells: &[Cell], variant: usize, margin: f64) -> Option<String
         }
     }
     let under = |setting: Setting| {
-        names.iter().copied().filter(move |name| workload(name).is_ok_and(|spec| spec.setting == setting))
+        names.iter().copied().filter(move |name| plan.workload(name).is_ok_and(|spec| spec.setting == setting))
     };
     let (met, hits) = (headline(cells), left_out(cells));
     // a family of at most three, judged together as all families are
@@ -31,12 +32,13 @@ pub(super) fn line(cells: &[Cell], variant: usize, margin: f64) -> Option<String
     .into_iter()
     .filter(|(_, names): &(_, Vec<&str>)| !names.is_empty())
     .collect();
-    if !names.iter().any(|name| workload(name).is_ok_and(|spec| spec.setting != Setting::Warm)) || parts.is_empty() {
+    if !names.iter().any(|name| plan.workload(name).is_ok_and(|spec| spec.setting != Setting::Warm)) || parts.is_empty()
+    {
         return None;
     }
     let estimates: Vec<Option<Estimate>> =
         parts.iter().map(|(_, names)| overall_of(cells, variant, 0, names)).collect();
-    let judged = judge(&estimates, margin).into_iter().zip(parts);
+    let judged = judge(&estimates, plan.margin).into_iter().zip(parts);
     let words = judged.map(|(judgement, (what, names))| format!("{what} ({}): {}", names.join(", "), judgement.words));
     Some(format!("by setting: {}", words.collect::<Vec<_>>().join("; ")))
 }

@@ -9,7 +9,6 @@ use super::figures;
 use super::index::Run;
 use crate::results::{Between, Cell, CpuSecond, Overhead};
 use crate::verdict::Verdict;
-use crate::workload;
 
 /// Natural width of a panel, and of a chart on a phone.
 pub(super) const NARROW_PX: f64 = 344.0;
@@ -189,7 +188,7 @@ fn describe(what: &str, rows: &[Row]) -> String {
 fn rows_of<'a>(run: &Run<'a>, value: impl Fn(&Cell) -> String) -> (Vec<Row>, Vec<Option<&'a Cell>>) {
     let (mut rows, mut cells) = (Vec::new(), Vec::new());
     for workload in &run.workloads {
-        rows.push(Row::heading(titled(workload), what_it_does(workload)));
+        rows.push(Row::heading(titled(workload), what_it_does(run, workload)));
         cells.push(None);
         for (variant, cell) in run.cells(workload) {
             rows.push(Row::of(&variant.label, value(cell), run.ink(cell.variant)));
@@ -210,8 +209,8 @@ pub(super) fn titled(workload: &str) -> String {
 }
 
 /// A workload in a few words; nothing for one that this build does not know.
-fn what_it_does(workload: &str) -> &'static str {
-    let words = workload::workload(workload).map_or("", |spec| spec.description);
+fn what_it_does(run: &Run, workload: &str) -> &'static str {
+    let words = run.results.plan.workload(workload).map_or("", |spec| spec.description);
     words.split_once(": ").map_or(words, |(_, words)| words)
 }
 
@@ -236,7 +235,7 @@ pub(super) fn cost(run: &Run) -> Vec<Chart> {
             let overhead = cell.overhead.clone()?;
             Some(Interval { label: variant.label.clone(), ink: run.ink(cell.variant), overhead })
         });
-        Intervals { heading: titled(workload), remark: what_it_does(workload).into(), members: members.collect() }
+        Intervals { heading: titled(workload), remark: what_it_does(run, workload).into(), members: members.collect() }
     };
     intervals(run.workloads.iter().map(group).collect(), COST)
 }
@@ -258,7 +257,7 @@ pub(super) fn between(run: &Run) -> Vec<Chart> {
         };
         Intervals {
             heading: workload.map_or_else(|| "over all workloads".to_owned(), titled),
-            remark: workload.map_or("", what_it_does).into(),
+            remark: workload.map_or("", |workload| what_it_does(run, workload)).into(),
             members: of_it.map(interval).collect(),
         }
     };

@@ -16,7 +16,7 @@ use crate::open_loop::AtRate;
 use crate::results::{Against, Between, Cell, Latency, Overhead, Ranked, Sample, Variant};
 use crate::sustained::sustained;
 use crate::verdict::Verdict;
-use crate::workload::{self, Unit};
+use crate::workload::Unit;
 use crate::{ratios, saturation};
 
 /// A table as the template writes it.
@@ -566,7 +566,7 @@ fn workloads(run: &Run) -> Table {
         });
         vec![
             head(*name),
-            match workload::workload(name) {
+            match run.results.plan.workload(name) {
                 Ok(spec) => Datum { note: spec.remark.unwrap_or_default().into(), ..words(spec.description) },
                 Err(_) => words("not known to this build"),
             },

@@ -8,6 +8,7 @@ use std::time::Instant;
 use sealstone_store::{Store, StoreError, Table};
 
 use super::data::Data;
+use super::interned::interned;
 use super::setting::Setting;
 
 /// In what a workload's throughput is counted.
@@ -57,11 +58,10 @@ pub struct Spec {
 impl Spec {
     /// The same under `setting`, with stores and a state of its own.
     pub(super) fn under(&'static self, setting: Setting) -> Self {
-        let leaked = |text: String| -> &'static str { Box::leak(text.into_boxed_str()) };
         let cache_hits_min = if setting == Setting::Cold { 0.0 } else { self.cache_hits_min };
         Self {
-            name: leaked(setting.named(self.name)),
-            dataset: leaked(setting.named(self.dataset)),
+            name: interned(&setting.named(self.name)),
+            dataset: interned(&setting.named(self.dataset)),
             setting,
             cache_hits_min,
             ..self.clone()
@@ -74,6 +74,11 @@ impl Spec {
 pub enum SizedBy {
     /// The number of records.
     Records,
+    /// The number of records, which are not those of YCSB.
+    RecordsOf {
+        /// Bytes of values in one, about.
+        record_bytes: u64,
+    },
     /// Bytes of record values.
     Bytes,
 }
@@ -85,6 +90,7 @@ impl SizedBy {
         match self {
             // a key of about 23 bytes, and the lengths of ten fields
             Self::Records => data.records.saturating_mul(data.record_bytes() + 60),
+            Self::RecordsOf { record_bytes } => data.records.saturating_mul(record_bytes + 60),
             Self::Bytes => data.bytes.saturating_add(data.bytes / 5),
         }
     }
@@ -135,6 +141,11 @@ pub trait Workload: Send + Sync {
     /// Number of operations that one round runs, all slices and clients together. A client runs those of
     /// [`Position::share`].
     fn operations(&self) -> u64;
+
+    /// Whether clients pause between operations, so that their time says nothing of the work.
+    fn pauses(&self) -> bool {
+        false
+    }
 
     /// Makes client number `client` of `clients` for slice `slice` of `slices` of round `round`, running on
     /// variant number `variant`. Two variants get clients that do the same operations.

@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
+use super::definition::Definition;
 use super::delimiter::Delimiter;
 
 /// What workloads are made from.
@@ -23,6 +24,8 @@ pub struct Data {
     pub rounds: usize,
     /// Seed of every random draw.
     pub seed: u64,
+    /// Workloads of the user's own.
+    pub own: Vec<Definition>,
 }
 
 impl Data {

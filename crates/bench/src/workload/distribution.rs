@@ -41,13 +41,14 @@ fn mix(number: u64) -> u64 {
 /// The skew of YCSB's zipfian distributions.
 pub const THETA: f64 = 0.99;
 
-/// Ranks from 0, each about `(rank + 1)^-0.99` as frequent as rank 0.
+/// Ranks from 0, each about `(rank + 1)^-theta` as frequent as rank 0.
 ///
 /// Source: Gray, Sundaresan, Englert, Baclawski, Weinberger, "Quickly Generating Billion-Record Synthetic
 /// Databases", SIGMOD 1994; YCSB 0.17, `ZipfianGenerator`. As there, `eta` keeps the item count of the beginning when
 /// the number of items grows.
 #[derive(Clone, Debug)]
 pub struct Zipfian {
+    theta: f64,
     first_items: u64,
     items: u64,
     alpha: f64,
@@ -57,34 +58,35 @@ pub struct Zipfian {
 }
 
 impl Zipfian {
-    /// Over `items` items. Sums `items` terms: 30 ns each.
-    pub fn new(items: u64) -> Self {
-        Self::with_zetan(items, zeta(0, items, 0.0))
+    /// Over `items` items, with the skew `theta` between 0 and 1. Sums `items` terms: 30 ns each.
+    pub fn new(items: u64, theta: f64) -> Self {
+        Self::with_zetan(items, theta, zeta(0, items, theta, 0.0))
     }
 
-    /// Over `items` items, whose sum of `i^-0.99` is already known to be `zetan`.
-    pub fn with_zetan(items: u64, zetan: f64) -> Self {
+    /// Over `items` items, whose sum of `i^-theta` is already known to be `zetan`.
+    pub fn with_zetan(items: u64, theta: f64, zetan: f64) -> Self {
         let mut zipfian = Self {
+            theta,
             first_items: items,
             items,
-            alpha: 1.0 / (1.0 - THETA),
+            alpha: 1.0 / (1.0 - theta),
             zetan,
             eta: 0.0,
-            second: 1.0 + 0.5_f64.powf(THETA),
+            second: 1.0 + 0.5_f64.powf(theta),
         };
         zipfian.set_eta();
         zipfian
     }
 
     fn set_eta(&mut self) {
-        let zeta2 = zeta(0, 2, 0.0);
-        self.eta = (1.0 - (2.0 / self.first_items as f64).powf(1.0 - THETA)) / (1.0 - zeta2 / self.zetan);
+        let zeta2 = zeta(0, 2, self.theta, 0.0);
+        self.eta = (1.0 - (2.0 / self.first_items as f64).powf(1.0 - self.theta)) / (1.0 - zeta2 / self.zetan);
     }
 
     /// Takes in items up to `items`; fewer than before change nothing.
     pub fn grow(&mut self, items: u64) {
         if items > self.items {
-            self.zetan = zeta(self.items, items, self.zetan);
+            self.zetan = zeta(self.items, items, self.theta, self.zetan);
             self.items = items;
             self.set_eta();
         }
@@ -106,9 +108,26 @@ impl Zipfian {
     }
 }
 
-/// Adds the terms `(from + 1)^-0.99` to `to^-0.99` to `sum`.
-fn zeta(from: u64, to: u64, sum: f64) -> f64 {
-    (from..to).fold(sum, |sum, i| sum + 1.0 / ((i + 1) as f64).powf(THETA))
+/// Adds the terms `(from + 1)^-theta` to `to^-theta` to `sum`.
+fn zeta(from: u64, to: u64, theta: f64, sum: f64) -> f64 {
+    (from..to).fold(sum, |sum, i| sum + 1.0 / ((i + 1) as f64).powf(theta))
+}
+
+/// The sum of the terms `1` to `items^-theta`, of which those beyond the first are not added one by one.
+///
+/// Source: the formula of Euler and Maclaurin, whose next term is below 1e-19 here.
+fn zeta_of_many(items: u64, theta: f64) -> f64 {
+    const ONE_BY_ONE: u64 = 10_000;
+    let first = items.min(ONE_BY_ONE);
+    let sum = zeta(0, first, theta, 0.0);
+    if first == items {
+        return sum;
+    }
+    let (low, high) = (first as f64, items as f64);
+    let area = (high.powf(1.0 - theta) - low.powf(1.0 - theta)) / (1.0 - theta);
+    let ends = (high.powf(-theta) - low.powf(-theta)) / 2.0;
+    let slopes = theta / 12.0 * (low.powf(-theta - 1.0) - high.powf(-theta - 1.0));
+    sum + area + ends + slopes
 }
 
 /// Zipfian over a space that is far larger than the items, folded onto them by a hash, so that the popular items are
@@ -127,9 +146,15 @@ impl ScrambledZipfian {
     /// Sum of `i^-0.99` over the inner distribution, as YCSB has it.
     pub const INNER_ZETAN: f64 = 26.469_028_201_783_02;
 
-    /// Over `items` items, at least one.
+    /// Over `items` items, at least one, with YCSB's skew.
     pub fn new(items: u64) -> Self {
-        Self { inner: Zipfian::with_zetan(Self::INNER_LAST + 1, Self::INNER_ZETAN), items: items.max(1) }
+        Self { inner: Zipfian::with_zetan(Self::INNER_LAST + 1, THETA, Self::INNER_ZETAN), items: items.max(1) }
+    }
+
+    /// Over `items` items, at least one, with the skew `theta` between 0 and 1.
+    pub fn with_skew(items: u64, theta: f64) -> Self {
+        let inner = Zipfian::with_zetan(Self::INNER_LAST + 1, theta, zeta_of_many(Self::INNER_LAST + 1, theta));
+        Self { inner, items: items.max(1) }
     }
 
     /// Draws an item, 0 to `items - 1`.
@@ -149,23 +174,24 @@ pub struct Latest {
 }
 
 impl Latest {
-    /// Begins when `last` is the newest item.
+    /// Begins when `last` is the newest item, with YCSB's skew.
     pub fn new(last: u64) -> Self {
-        Self { zipfian: Zipfian::new(last) }
+        Self { zipfian: Zipfian::new(last, THETA) }
     }
 
-    /// As [`Latest::new`], which takes a minute for two thousand million items; asks `go_on` now and then.
+    /// As [`Latest::new`], which takes a minute for two thousand million items, with the skew `theta` between 0 and 1;
+    /// asks `go_on` now and then.
     ///
     /// # Errors
     /// Those of `go_on`.
-    pub fn until<E>(last: u64, go_on: impl Fn() -> Result<(), E>) -> Result<Self, E> {
+    pub fn until<E>(last: u64, theta: f64, go_on: impl Fn() -> Result<(), E>) -> Result<Self, E> {
         const PART: u64 = 1 << 16;
         let mut zetan = 0.0;
         for from in (0..last).step_by(PART as usize) {
             go_on()?;
-            zetan = zeta(from, (from + PART).min(last), zetan);
+            zetan = zeta(from, (from + PART).min(last), theta, zetan);
         }
-        Ok(Self { zipfian: Zipfian::with_zetan(last, zetan) })
+        Ok(Self { zipfian: Zipfian::with_zetan(last, theta, zetan) })
     }
 
     /// Takes in items up to `last`, so that a copy need not.
@@ -289,28 +315,30 @@ mod tests {
 
     #[test]
     fn the_inner_sum_is_that_of_ten_billion_items() {
-        // by Euler and Maclaurin from the thousandth term on
-        let (m, n, theta) = (1_000.0_f64, ScrambledZipfian::INNER_LAST as f64, 0.99);
-        let tail = (n.powf(1.0 - theta) - m.powf(1.0 - theta)) / (1.0 - theta)
-            + (n.powf(-theta) - m.powf(-theta)) / 2.0
-            + theta / 12.0 * (m.powf(-theta - 1.0) - n.powf(-theta - 1.0));
-        let zetan = zeta(0, 1_000, 0.0) + tail;
+        let zetan = zeta_of_many(ScrambledZipfian::INNER_LAST, THETA);
         assert!((zetan - ScrambledZipfian::INNER_ZETAN).abs() < 1e-8, "{zetan}");
+        // as one by one, at any skew
+        for theta in [0.01, 0.5, 0.99, 0.999] {
+            for items in [1, 9_999, 10_001, 300_000] {
+                let (quick, summed) = (zeta_of_many(items, theta), zeta(0, items, theta, 0.0));
+                assert!((quick / summed - 1.0).abs() < 1e-11, "{items} {theta}: {quick} {summed}");
+            }
+        }
     }
 
     #[test]
     fn the_latest_are_the_same_in_parts() {
         for last in [0, 1, 70_000, 200_000] {
-            let (one, other) = (Latest::new(last), Latest::until(last, || Ok::<_, ()>(())).unwrap());
+            let (one, other) = (Latest::new(last), Latest::until(last, THETA, || Ok::<_, ()>(())).unwrap());
             assert_eq!(one.zipfian.zetan.to_bits(), other.zipfian.zetan.to_bits());
         }
-        assert!(Latest::until(1 << 60, || Err(())).is_err());
+        assert!(Latest::until(1 << 60, THETA, || Err(())).is_err());
     }
 
     #[test]
     fn ranks_follow_the_published_formula() {
         for items in [3_u64, 10, 1_000, 123_456] {
-            let zipfian = Zipfian::new(items);
+            let zipfian = Zipfian::new(items, THETA);
             let (n, theta) = (items as f64, 0.99_f64);
             let zetan: f64 = (1..=items).map(|i| 1.0 / (i as f64).powf(theta)).sum();
             let alpha = 1.0 / (1.0 - theta);
@@ -333,7 +361,7 @@ mod tests {
     fn one_and_two_items_are_drawn_too() {
         let mut random = random();
         for items in [0, 1, 2] {
-            let zipfian = Zipfian::new(items);
+            let zipfian = Zipfian::new(items, THETA);
             assert!((0..1_000).all(|_| zipfian.rank(random.random()) < items.max(1)));
         }
         let mut latest = Latest::new(0);
@@ -342,7 +370,7 @@ mod tests {
 
     #[test]
     fn zipfian_ranks_have_their_shares() {
-        let (zipfian, mut random) = (Zipfian::new(1_000), random());
+        let (zipfian, mut random) = (Zipfian::new(1_000, THETA), random());
         let counts = tally((0..DRAWS).map(|_| zipfian.rank(random.random())), 1_000);
         assert_distributed(&counts, &zipfian_shares(1_000, 1_000));
     }
@@ -357,11 +385,11 @@ mod tests {
 
     #[test]
     fn a_grown_zipfian_equals_a_fresh_one_except_for_eta() {
-        let mut grown = Zipfian::new(1_000);
+        let mut grown = Zipfian::new(1_000, THETA);
         grown.grow(1_500);
         grown.grow(1_200);
         assert_eq!(grown.items, 1_500);
-        assert!((grown.zetan - Zipfian::new(1_500).zetan).abs() < 1e-12);
+        assert!((grown.zetan - Zipfian::new(1_500, THETA).zetan).abs() < 1e-12);
         let mut random = random();
         let counts = tally((0..DRAWS).map(|_| grown.rank(random.random())), 1_500);
         assert_distributed(&counts, &zipfian_shares(1_500, 1_000));

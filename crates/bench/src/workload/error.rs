@@ -1,6 +1,7 @@
 //! Why workloads could not be made. Not here: when.
 
-use super::records;
+use super::csv_records;
+use super::definition_check::Fault;
 use super::stopped::Stopped;
 
 /// Why workloads could not be made from a plan.
@@ -21,7 +22,37 @@ pub enum Error {
     },
     /// A CSV file that cannot serve as source of records.
     #[error(transparent)]
-    Records(records::Error),
+    Records(csv_records::Error),
+    /// A workload of the user's own with a value that makes no sense.
+    #[error("workload {name}: {fault}")]
+    Own {
+        /// Its name.
+        name: String,
+        /// The value.
+        fault: Fault,
+    },
+    /// A workload of the user's own whose name is taken by one of the table.
+    #[error("{name:?} is a name of sealstone's own, and this workload is another one\ngive it another name")]
+    Taken {
+        /// The name.
+        name: String,
+    },
+    /// Two workloads of the user's own with one name.
+    #[error("two workloads are called {name:?}\ngive one of them another name")]
+    Twice {
+        /// The name.
+        name: String,
+    },
+    /// A workload of the table that is no mix of operations.
+    #[error(
+        "workload {name} cannot be written as a file: it is no mix of operations on one table\nthose that can: {can}"
+    )]
+    NoFile {
+        /// Its name.
+        name: String,
+        /// Those that can.
+        can: String,
+    },
     /// A setting with which a workload cannot run.
     #[error("{0}")]
     Plan(String),
@@ -30,10 +61,10 @@ pub enum Error {
     Stopped,
 }
 
-impl From<records::Error> for Error {
-    fn from(error: records::Error) -> Self {
+impl From<csv_records::Error> for Error {
+    fn from(error: csv_records::Error) -> Self {
         match error {
-            records::Error::Stopped { .. } => Self::Stopped,
+            csv_records::Error::Stopped { .. } => Self::Stopped,
             error => Self::Records(error),
         }
     }

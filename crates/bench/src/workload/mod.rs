@@ -5,33 +5,50 @@
 
 mod batch;
 mod contract;
+mod csv_column;
 mod csv_records;
 mod data;
+mod definition;
+mod definition_check;
+mod definition_file;
 mod delimiter;
 pub mod distribution;
 mod error;
+mod file_error;
+mod interned;
+mod key_names;
+mod lengths;
 mod loading;
+mod mixed;
+mod mixed_client;
+mod mixed_data;
 mod oltp;
 mod quotes;
 pub mod records;
+mod requests;
 mod setting;
 mod sources;
 mod stopped;
 #[cfg(test)]
 mod testing;
 mod ycsb;
+mod ycsb_properties;
 
 use std::sync::LazyLock;
 use std::sync::atomic::AtomicBool;
 
 pub use contract::{Client, Done, Position, Recorder, SizedBy, Spec, Unit, Workload, split};
 pub use data::Data;
+pub use definition::Definition;
+pub use definition_check::Fault;
 pub use delimiter::Delimiter;
 pub use error::Error;
+pub use file_error::FileError;
 use sealstone_cipher::nearest::nearest;
 pub use setting::{COLD_SHARE, Setting};
 use sources::Sources;
 pub use sources::Watch;
+pub use ycsb_properties::read_properties;
 
 /// Makes a workload from what all workloads of one comparison share.
 type Make = fn(&'static Spec, &Sources) -> Result<Box<dyn Workload>, Error>;
@@ -78,6 +95,72 @@ pub fn workload(name: &str) -> Result<&'static Spec, Error> {
     entry(name).map(|(spec, _)| spec)
 }
 
+/// How the workload called `name` has to be run, one of `own` or of the table.
+///
+/// # Errors
+/// As [`workload`].
+pub fn find(name: &str, own: &[Definition]) -> Result<Spec, Error> {
+    match of_own(name, own) {
+        Some((definition, setting)) => Ok(mixed::spec(definition, setting)),
+        None => workload(name).cloned(),
+    }
+}
+
+/// The one of `own` that `name` means, and the setting that it means it under.
+fn of_own<'a>(name: &str, own: &'a [Definition]) -> Option<(&'a Definition, Setting)> {
+    own.iter().find_map(|definition| {
+        let setting = Setting::ALL.into_iter().find(|setting| setting.named(&definition.name) == name)?;
+        Some((definition, setting))
+    })
+}
+
+/// What the workload of the table called `name` asks of a store.
+///
+/// # Errors
+/// As [`workload`]; [`Error::NoFile`] for one that is no mix of operations.
+pub fn definition(name: &str) -> Result<Definition, Error> {
+    let spec = workload(name)?;
+    ycsb::definition(spec).ok_or_else(|| Error::NoFile {
+        name: name.into(),
+        can: workloads()
+            .filter(|spec| ycsb::definition(spec).is_some())
+            .map(|spec| spec.name)
+            .collect::<Vec<_>>()
+            .join(", "),
+    })
+}
+
+/// Puts `definition` among `own`, and returns the name to ask for it. One that is in the table as it is stays there.
+///
+/// # Errors
+/// [`Error::Taken`], [`Error::Twice`].
+pub fn add(own: &mut Vec<Definition>, definition: Definition) -> Result<String, Error> {
+    let name = definition.setting.named(&definition.name);
+    if self::definition(&name).is_ok_and(|known| known == definition) {
+        return Ok(name);
+    }
+    own.push(definition);
+    check_own(own).map(|()| name)
+}
+
+/// Whether every one of `own` makes sense, with a name of its own.
+///
+/// # Errors
+/// [`Error::Own`], [`Error::Taken`], [`Error::Twice`].
+pub fn check_own(own: &[Definition]) -> Result<(), Error> {
+    for (at, definition) in own.iter().enumerate() {
+        let name = &definition.name;
+        definition.check().map_err(|fault| Error::Own { name: name.clone(), fault })?;
+        if workloads().any(|spec| spec.name == name || spec.dataset == name) {
+            return Err(Error::Taken { name: name.clone() });
+        }
+        if own[..at].iter().any(|other| other.name == *name) {
+            return Err(Error::Twice { name: name.clone() });
+        }
+    }
+    Ok(())
+}
+
 /// Makes the workloads called `names`, in that order, from `data`. Workloads of one data set share one source of
 /// records, and track together what each variant's store contains; so each comparison needs its own.
 ///
@@ -96,9 +179,14 @@ pub fn build_watched<S: AsRef<str>>(
     names: &[S],
     watch: &Watch<'_>,
 ) -> Result<Vec<Box<dyn Workload>>, Error> {
-    let entries = names.iter().map(|name| entry(name.as_ref())).collect::<Result<Vec<_>, _>>()?;
+    // unknown names before anything that takes long
+    names.iter().try_for_each(|name| find(name.as_ref(), &data.own).map(drop))?;
     let sources = Sources::new(data, watch);
-    entries.into_iter().map(|(spec, make)| make(spec, &sources)).collect()
+    let made = names.iter().map(|name| match of_own(name.as_ref(), &data.own) {
+        Some((definition, setting)) => mixed::make(mixed::spec(definition, setting), definition.clone(), &sources),
+        None => entry(name.as_ref()).and_then(|(spec, make)| make(spec, &sources)),
+    });
+    made.collect()
 }
 
 fn entry(name: &str) -> Result<&'static (Spec, Make), Error> {

@@ -11,12 +11,15 @@ use super::csv_records::CsvRecords;
 pub use super::csv_records::Error;
 use super::delimiter::Delimiter;
 use super::distribution::stream;
+use super::lengths::Lengths;
 use sealstone_store::{Field, Kind, Record};
 
 /// Fields of a YCSB record.
 const YCSB_FIELDS: usize = 10;
 /// Bytes of a field of a YCSB record: whole words, as [`printable`] makes them, and a half.
-const YCSB_FIELD_BYTES: usize = 100;
+const YCSB_FIELD_BYTES: u64 = 100;
+/// Bytes up to which a value takes no memory of its own while it is made.
+const SHORT_BYTES: usize = 128;
 
 /// A source of record values.
 #[derive(Debug)]
@@ -27,15 +30,20 @@ pub struct Records {
 
 #[derive(Debug)]
 enum Source {
-    Ycsb { seed: u64 },
+    Drawn { seed: u64, lengths: Lengths },
     Csv(CsvRecords),
 }
 
 impl Records {
     /// YCSB's own: ten text fields `field0` to `field9` of 100 random printable ASCII characters.
     pub fn ycsb(seed: u64) -> Self {
+        Self::drawn(seed, YCSB_FIELDS, Lengths::Constant(YCSB_FIELD_BYTES))
+    }
+
+    /// As YCSB's own, with `count` fields `field0` and so on, each as long as drawn.
+    pub(super) fn drawn(seed: u64, count: usize, lengths: Lengths) -> Self {
         let field = |number| Field { name: format!("field{number}"), kind: Kind::Text };
-        Self { fields: (0..YCSB_FIELDS).map(field).collect(), source: Source::Ycsb { seed } }
+        Self { fields: (0..count).map(field).collect(), source: Source::Drawn { seed, lengths } }
     }
 
     /// The rows of a CSV file in UTF-8 or CP949 with a header line, repeated without end. The kind of each column is
@@ -56,7 +64,7 @@ impl Records {
     /// What separates the fields in the file, if the records come from one.
     pub fn delimiter(&self) -> Option<Delimiter> {
         match &self.source {
-            Source::Ycsb { .. } => None,
+            Source::Drawn { .. } => None,
             Source::Csv(csv) => Some(csv.delimiter()),
         }
     }
@@ -70,12 +78,21 @@ impl Records {
     pub fn fill(&self, number: u64, into: &mut Record) {
         into.clear();
         match &self.source {
-            Source::Ycsb { seed } => {
+            Source::Drawn { seed, lengths } => {
                 let mut random = stream(*seed, "record", &[number]);
-                let mut value = [0; YCSB_FIELD_BYTES];
-                for _ in 0..YCSB_FIELDS {
-                    printable(&mut random, &mut value);
-                    into.push(&value);
+                let (mut short, mut long) = ([0; SHORT_BYTES], Vec::new());
+                let most = lengths.most() as usize;
+                let value = match short.get_mut(..most) {
+                    Some(short) => short,
+                    None => {
+                        long.resize(most, 0);
+                        long.as_mut_slice()
+                    }
+                };
+                for _ in &self.fields {
+                    let value = &mut value[..lengths.draw(&mut random) as usize];
+                    printable(&mut random, value);
+                    into.push(value);
                 }
             }
             Source::Csv(csv) => {
@@ -90,8 +107,8 @@ impl Records {
     pub fn draw_value(&self, field: usize, random: &mut SmallRng, into: &mut Vec<u8>) {
         into.clear();
         match &self.source {
-            Source::Ycsb { .. } => {
-                into.resize(YCSB_FIELD_BYTES, 0);
+            Source::Drawn { lengths, .. } => {
+                into.resize(lengths.draw(random) as usize, 0);
                 printable(random, into);
             }
             Source::Csv(csv) => into.extend_from_slice(csv.value(random.random_range(0..csv.rows()), field)),
@@ -101,7 +118,7 @@ impl Records {
     /// Mean bytes of the values of a record.
     pub fn mean_bytes(&self) -> f64 {
         match &self.source {
-            Source::Ycsb { .. } => (YCSB_FIELDS * YCSB_FIELD_BYTES) as f64,
+            Source::Drawn { lengths, .. } => self.fields.len() as f64 * lengths.mean(),
             Source::Csv(csv) => csv.mean_bytes(),
         }
     }

@@ -4,9 +4,11 @@
 use std::any::{Any, TypeId};
 use std::cell::RefCell;
 use std::collections::HashMap;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use super::csv_column::Column;
 use super::data::Data;
 use super::delimiter::Delimiter;
 use super::error::Error;
@@ -57,6 +59,11 @@ impl<'a> Sources<'a> {
             }
         };
         Ok(value.downcast().expect("values are kept under their own type"))
+    }
+
+    /// Column `column` of the CSV file `path`.
+    pub(super) fn column(&self, path: &Path, column: &str) -> Result<Column, Error> {
+        Column::read(path, column, self.stop())
     }
 
     /// The source of records that is asked for.

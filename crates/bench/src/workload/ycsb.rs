@@ -1,24 +1,12 @@
-//! The six core workloads of YCSB 0.17, exactly: mix of operations, key names, request distributions, scan lengths.
-//!
-//! Departures, all on purpose: record values are a function of the key number, so that every store holds the same; a
-//! missing record is an error instead of a count; random numbers come from the comparison's seed.
+//! The six core workloads of YCSB 0.17, exactly: mix of operations, key names, request distributions, scan lengths. Not
+//! here: running them (`mixed`).
 
-use std::collections::HashMap;
-use std::io::Write;
-use std::sync::{Arc, Mutex, OnceLock};
-use std::time::Instant;
-
-use rand::RngExt;
-use rand::rngs::SmallRng;
-
-use super::contract::{Client, Done, Position, Recorder, SizedBy, Spec, Unit, Workload, split};
-use super::distribution::{AcknowledgedCounter, Latest, ScrambledZipfian, fnv, stream};
+use super::contract::{SizedBy, Spec, Unit, Workload};
+use super::definition::{Definition, Mix, RequestDistribution, Requests};
 use super::error::Error;
-use super::records::Records;
+use super::mixed::{self, READS, READS_AND_WRITES};
 use super::setting::Setting;
 use super::sources::Sources;
-use super::stopped::go_on;
-use sealstone_store::{Record, Row, Store, StoreError, Table};
 
 const fn spec(name: &'static str, description: &'static str, settings: &'static [Setting]) -> Spec {
     Spec {
@@ -38,9 +26,6 @@ const fn spec(name: &'static str, description: &'static str, settings: &'static 
     }
 }
 
-const READS: &[Setting] = &[Setting::Cold];
-const READS_AND_WRITES: &[Setting] = &[Setting::Cold, Setting::Sync];
-
 pub(super) const A: Spec = spec("a", "YCSB a: 50 % reads, 50 % updates of one field; zipfian", READS_AND_WRITES);
 pub(super) const B: Spec = spec("b", "YCSB b: 95 % reads, 5 % updates of one field; zipfian", READS_AND_WRITES);
 pub(super) const C: Spec = spec("c", "YCSB c: reads only; zipfian", READS);
@@ -48,331 +33,54 @@ pub(super) const D: Spec = spec("d", "YCSB d: 95 % reads of the latest records, 
 pub(super) const E: Spec = spec("e", "YCSB e: 95 % scans of 1 to 100 records, 5 % inserts; zipfian", READS_AND_WRITES);
 pub(super) const F: Spec = spec("f", "YCSB f: 50 % reads, 50 % read-modify-writes; zipfian", READS_AND_WRITES);
 
-/// Longest scan, in records; the shortest is 1.
-const SCAN_RECORDS_MAX: usize = 100;
-
-/// Records that loading passes to the store at once.
-const LOAD_ROWS: usize = 256;
-
-/// Shares of the operations, in percent; what is left of 100 is read-modify-write.
-#[derive(Clone, Copy, Debug)]
-struct Mix {
-    read: u8,
-    update: u8,
-    insert: u8,
-    scan: u8,
-    latest: bool,
-}
-
-impl Mix {
-    fn of(name: &str) -> Self {
-        let (read, update, insert, scan, latest) = match name {
-            "a" => (50, 50, 0, 0, false),
-            "b" => (95, 5, 0, 0, false),
-            "c" => (100, 0, 0, 0, false),
-            "d" => (95, 0, 5, 0, true),
-            "e" => (0, 0, 5, 95, false),
-            "f" => (50, 0, 0, 0, false),
-            _ => unreachable!("only the names above stand in the table"),
-        };
-        Self { read, update, insert, scan, latest }
-    }
-}
-
-/// Name of the record with number `number`, into `key`, cleared first.
-fn key_name(number: u64, key: &mut Vec<u8>) {
-    key.clear();
-    write!(key, "user{}", fnv(number)).expect("writing to memory does not fail");
-}
-
-/// What the workloads a to f share: the table, its records, and what each variant's store contains.
-#[derive(Debug)]
-pub(super) struct DataSet {
-    tables: [Arc<Table>; 1],
-    records: Arc<Records>,
-    count: u64,
-    seed: u64,
-    variants: Mutex<HashMap<usize, Arc<Growth>>>,
-    /// As it is after loading; its sum is costly, so it is taken once, and only if a workload needs it.
-    latest: OnceLock<Latest>,
-}
-
-/// The records of one variant's store.
-#[derive(Debug)]
-struct Growth {
-    /// Hands out the numbers of new records.
-    counter: AcknowledgedCounter,
-    /// Kept at the size of the last client made, so that the next need not add the new part again.
-    latest: Mutex<Option<Latest>>,
-}
-
-impl DataSet {
-    fn new(sources: &Sources) -> Result<Self, Error> {
-        let data = sources.data;
-        if data.records == 0 {
-            return Err(Error::Plan("the workloads a to f need at least 1 record, not 0".into()));
-        }
-        let records = sources.records()?;
-        let table = Table { id: 0, name: "usertable".into(), fields: records.fields().to_vec() };
-        let variants = Mutex::default();
-        Ok(Self {
-            tables: [Arc::new(table)],
-            records,
-            count: data.records,
-            seed: data.seed,
-            variants,
-            latest: OnceLock::new(),
-        })
-    }
-
-    fn growth(&self, variant: usize) -> Arc<Growth> {
-        let mut variants = self.variants.lock().expect("no code that holds this lock panics");
-        let new = || {
-            let counter = AcknowledgedCounter::new(self.count);
-            Arc::new(Growth { counter, latest: Mutex::default() })
-        };
-        Arc::clone(variants.entry(variant).or_insert_with(new))
-    }
-}
-
-/// One of the six.
-struct Ycsb {
-    spec: &'static Spec,
-    data: Arc<DataSet>,
-    mix: Mix,
-    /// Keys are drawn from this many, some of which are not yet inserted.
-    key_space: u64,
-    operations: u64,
+/// What the workload of the table called `spec.base` asks of a store; none if it is not one of the six.
+pub(super) fn definition(spec: &Spec) -> Option<Definition> {
+    let none = Mix::default();
+    let mix = match spec.base {
+        "a" => Mix { read: 50.0, update: 50.0, ..none },
+        "b" => Mix { read: 95.0, update: 5.0, ..none },
+        "c" => Mix { read: 100.0, ..none },
+        "d" => Mix { read: 95.0, insert: 5.0, ..none },
+        "e" => Mix { scan: 95.0, insert: 5.0, ..none },
+        "f" => Mix { read: 50.0, read_modify_write: 50.0, ..none },
+        _ => return None,
+    };
+    let distribution = match spec.base {
+        "d" => RequestDistribution::Latest,
+        _ => RequestDistribution::Zipfian,
+    };
+    Some(Definition {
+        name: spec.base.into(),
+        description: spec.description.into(),
+        setting: spec.setting,
+        mix,
+        requests: Requests { distribution, ..Requests::default() },
+        ..Definition::default()
+    })
 }
 
 pub(super) fn make(spec: &'static Spec, sources: &Sources) -> Result<Box<dyn Workload>, Error> {
-    let data = sources.shared(spec.dataset, DataSet::new)?;
-    let mix = Mix::of(spec.base);
-    if mix.latest && data.latest.get().is_none() {
-        let latest = Latest::until(data.count - 1, || go_on(sources.stop()))?;
-        data.latest.set(latest).expect("workloads are made one after the other");
-    }
-    let operations = sources.data.operations;
-    // as in YCSB, room for twice the inserts that are expected, so that popular keys stay the same ones
-    let expected_inserts = operations * sources.data.rounds as u64 * u64::from(mix.insert) / 100 * 2;
-    let key_space = data.count + expected_inserts + 1;
-    Ok(Box::new(Ycsb { spec, data, mix, key_space, operations }))
-}
-
-impl Workload for Ycsb {
-    fn spec(&self) -> &Spec {
-        self.spec
-    }
-
-    fn tables(&self) -> &[Arc<Table>] {
-        &self.data.tables
-    }
-
-    fn load_rows(&self) -> u64 {
-        self.data.count
-    }
-
-    fn load(&self, store: &dyn Store, part: usize, parts: usize, progress: &dyn Fn(u64)) -> Result<(), StoreError> {
-        let mut rows: Vec<Row> = vec![Row::default(); LOAD_ROWS];
-        let mut numbers = split(self.data.count, part, parts);
-        loop {
-            let mut filled = 0;
-            for ((key, record), number) in rows.iter_mut().zip(numbers.by_ref()) {
-                key_name(number, key);
-                self.data.records.fill(number, record);
-                filled += 1;
-            }
-            if filled == 0 {
-                return Ok(());
-            }
-            store.insert_many(&self.data.tables[0], &rows[..filled])?;
-            progress(filled as u64);
-        }
-    }
-
-    fn data_bytes(&self) -> u64 {
-        (self.data.count as f64 * self.data.records.mean_bytes()) as u64
-    }
-
-    fn operations(&self) -> u64 {
-        self.operations
-    }
-
-    fn client(&self, at: Position) -> Box<dyn Client> {
-        let growth = self.data.growth(at.variant);
-        let keys = if self.mix.latest {
-            let mut latest = growth.latest.lock().expect("no code that holds this lock panics");
-            let loaded = || self.data.latest.get().expect("made with the workload").clone();
-            let latest = latest.get_or_insert_with(loaded);
-            latest.grow(growth.counter.acknowledged() - 1);
-            Keys::Latest(latest.clone())
-        } else {
-            Keys::Zipfian(ScrambledZipfian::new(self.key_space))
-        };
-        let place = [at.round, at.slice, at.client].map(|number| number as u64);
-        Box::new(YcsbClient {
-            table: Arc::clone(&self.data.tables[0]),
-            data: Arc::clone(&self.data),
-            growth,
-            mix: self.mix,
-            keys,
-            random: stream(self.data.seed, self.spec.base, &place),
-            redraws: stream(self.data.seed, "redraw", &place),
-            key: Vec::new(),
-            record: Record::new(),
-            value: Vec::new(),
-        })
-    }
-}
-
-/// How a client draws keys.
-enum Keys {
-    Zipfian(ScrambledZipfian),
-    Latest(Latest),
-}
-
-struct YcsbClient {
-    table: Arc<Table>,
-    data: Arc<DataSet>,
-    growth: Arc<Growth>,
-    mix: Mix,
-    keys: Keys,
-    random: SmallRng,
-    /// Separate, because how often a key must be redrawn depends on what other clients have inserted so far, and the
-    /// following draws must not.
-    redraws: SmallRng,
-    key: Vec<u8>,
-    record: Record,
-    value: Vec<u8>,
-}
-
-impl Client for YcsbClient {
-    #[inline]
-    fn next(&mut self, store: &dyn Store, recorder: &mut dyn Recorder) -> Result<Done, StoreError> {
-        let Mix { read, update, insert, scan, .. } = self.mix;
-        let chosen = self.random.random_range(0..100_u8);
-        if chosen < insert {
-            return self.insert(store, recorder);
-        }
-        self.choose_key();
-        match chosen - insert {
-            chosen if chosen < read => self.read(store, recorder),
-            chosen if chosen - read < update => self.update(store, recorder),
-            chosen if chosen - read - update < scan => self.scan(store, recorder),
-            _ => self.read_modify_write(store, recorder),
-        }
-    }
-}
-
-impl YcsbClient {
-    /// Puts the name of an existing record into `key`.
-    fn choose_key(&mut self) {
-        let count = self.growth.counter.acknowledged();
-        let number = match &mut self.keys {
-            Keys::Latest(latest) => latest.draw(count - 1, &mut self.random),
-            Keys::Zipfian(zipfian) => {
-                let mut number = zipfian.draw(&mut self.random);
-                while number >= count {
-                    number = zipfian.draw(&mut self.redraws);
-                }
-                number
-            }
-        };
-        key_name(number, &mut self.key);
-    }
-
-    /// Draws a field and a new value for it.
-    fn choose_change(&mut self) -> usize {
-        let field = self.random.random_range(0..self.table.fields.len());
-        self.data.records.draw_value(field, &mut self.random, &mut self.value);
-        field
-    }
-
-    fn missing(&self) -> StoreError {
-        StoreError::Differs(format!(
-            "record {} of {} is not in the store, although writing it succeeded",
-            String::from_utf8_lossy(&self.key),
-            self.table.name
-        ))
-    }
-
-    fn read(&mut self, store: &dyn Store, recorder: &mut dyn Recorder) -> Result<Done, StoreError> {
-        let start = Instant::now();
-        let found = store.read(&self.table, &self.key, None, &mut self.record)?;
-        recorder.record("read", start);
-        if !found || self.record.len() != self.table.fields.len() {
-            return Err(self.missing());
-        }
-        Ok(Done { rows: 1, bytes: self.record.bytes() as u64 })
-    }
-
-    fn update(&mut self, store: &dyn Store, recorder: &mut dyn Recorder) -> Result<Done, StoreError> {
-        let field = self.choose_change();
-        self.write_change(field, store, recorder)
-    }
-
-    fn write_change(
-        &mut self,
-        field: usize,
-        store: &dyn Store,
-        recorder: &mut dyn Recorder,
-    ) -> Result<Done, StoreError> {
-        let start = Instant::now();
-        let found = store.update(&self.table, &self.key, &[(field, &self.value)])?;
-        recorder.record("update", start);
-        if !found {
-            return Err(self.missing());
-        }
-        Ok(Done { rows: 1, bytes: self.value.len() as u64 })
-    }
-
-    fn read_modify_write(&mut self, store: &dyn Store, recorder: &mut dyn Recorder) -> Result<Done, StoreError> {
-        let field = self.choose_change();
-        let start = Instant::now();
-        let read = self.read(store, recorder)?;
-        let written = self.write_change(field, store, recorder)?;
-        recorder.record("read-modify-write", start);
-        Ok(Done { rows: 1, bytes: read.bytes + written.bytes })
-    }
-
-    fn insert(&mut self, store: &dyn Store, recorder: &mut dyn Recorder) -> Result<Done, StoreError> {
-        let number = self.growth.counter.take();
-        key_name(number, &mut self.key);
-        self.data.records.fill(number, &mut self.record);
-        let start = Instant::now();
-        store.insert(&self.table, &self.key, &self.record)?;
-        recorder.record("insert", start);
-        self.growth.counter.acknowledge(number);
-        Ok(Done { rows: 1, bytes: self.record.bytes() as u64 })
-    }
-
-    fn scan(&mut self, store: &dyn Store, recorder: &mut dyn Recorder) -> Result<Done, StoreError> {
-        let count = self.random.random_range(1..=SCAN_RECORDS_MAX);
-        let mut bytes = 0;
-        let start = Instant::now();
-        let rows = store.scan(&self.table, &self.key, count, &mut |_, record| bytes += record.bytes() as u64)?;
-        recorder.record("scan", start);
-        if rows == 0 {
-            return Err(self.missing());
-        }
-        Ok(Done { rows: rows as u64, bytes })
-    }
+    mixed::make(spec.clone(), definition(spec).expect("one of the six"), sources)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use std::collections::HashMap;
+
     use crate::null_store::NullStore;
     use crate::plan::Plan;
     use crate::workload::build;
+    use crate::workload::contract::Position;
+    use crate::workload::distribution::{ScrambledZipfian, stream};
+    use crate::workload::key_names::KeyNames;
     use crate::workload::testing::{Journal, alone, assert_distributed, load, make, plan, run, tally};
-    use sealstone_store::MemoryStore;
+    use sealstone_store::{MemoryStore, Record, Store};
 
     const NAMES: [&str; 6] = ["a", "b", "c", "d", "e", "f"];
 
     fn name(number: u64) -> String {
         let mut key = Vec::new();
-        key_name(number, &mut key);
+        KeyNames::Hashed(1).put(number, &mut key);
         String::from_utf8(key).unwrap()
     }
 

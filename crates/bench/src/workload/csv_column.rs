@@ -1,0 +1,47 @@
+//! One column of a CSV file. Not here: how such a file is read (`csv_records`).
+
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+
+use sealstone_cipher::nearest::nearest;
+
+use super::csv_records::CsvRecords;
+use super::error::Error;
+
+/// The values of one column.
+#[derive(Debug)]
+pub(super) struct Column {
+    csv: CsvRecords,
+    field: usize,
+}
+
+impl Column {
+    /// Reads column `column` of `path`, whose delimiter is what the file shows.
+    ///
+    /// # Errors
+    /// A file that is no CSV file with a header, or has no such column; names the nearest. [`Error::Stopped`].
+    pub(super) fn read(path: &Path, column: &str, stop: &AtomicBool) -> Result<Self, Error> {
+        let csv = CsvRecords::read(path, None, stop)?;
+        let fields = csv.fields();
+        let Some(field) = fields.iter().position(|field| field.name == column) else {
+            let names: Vec<&str> = fields.iter().map(|field| field.name.as_str()).collect();
+            return Err(Error::Plan(format!(
+                "{} has no column {column:?}; did you mean {:?}?\ncolumns: {}",
+                path.display(),
+                nearest(column, names.iter().copied()),
+                names.join(", ")
+            )));
+        };
+        Ok(Self { csv, field })
+    }
+
+    /// Number of values, at least one.
+    pub(super) fn rows(&self) -> u64 {
+        self.csv.rows()
+    }
+
+    /// The value of record `row`.
+    pub(super) fn value(&self, row: u64) -> &[u8] {
+        self.csv.value(row, self.field)
+    }
+}

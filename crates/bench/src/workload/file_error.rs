@@ -1,0 +1,84 @@
+//! Why a file does not describe a workload. Not here: reading one (`definition_file`, `ycsb_properties`).
+
+use std::path::PathBuf;
+
+use super::definition_check::Fault;
+use super::error::Error;
+
+/// Why a file does not describe a workload.
+#[derive(Debug, thiserror::Error)]
+pub enum FileError {
+    /// The file cannot be read.
+    #[error("cannot read the workload {}: {source}", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// Not TOML, or a value of the wrong type.
+    #[error("{}:{line}: {message}", path.display())]
+    Syntax {
+        /// The file.
+        path: PathBuf,
+        /// Line, from 1.
+        line: usize,
+        /// What was found.
+        message: String,
+    },
+    /// A key that a workload does not have.
+    #[error("{}:{line}: unknown key {key:?} {place}; did you mean {nearest:?}?\nkeys there: {known}", path.display())]
+    UnknownKey {
+        /// The file.
+        path: PathBuf,
+        /// Line, from 1.
+        line: usize,
+        /// The key found.
+        key: String,
+        /// In which table.
+        place: String,
+        /// The key most like it.
+        nearest: String,
+        /// All keys of that table.
+        known: String,
+    },
+    /// A value that makes no sense.
+    #[error("{place}: {fault}")]
+    Value {
+        /// The file, and the line if it is there.
+        place: String,
+        /// The value.
+        fault: Fault,
+    },
+    /// Not in the format of Java's properties.
+    #[error(
+        "{}: {message}\na workload is a file in TOML that ends with .toml, or one of YCSB's properties",
+        path.display()
+    )]
+    Properties {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        message: String,
+    },
+    /// A property that means nothing here.
+    #[error("{place}: property {name:?} means nothing to sealstone; did you mean {nearest:?}?\nproperties: {known}")]
+    UnknownProperty {
+        /// The file, or the flag.
+        place: String,
+        /// The property found.
+        name: String,
+        /// The one most like it.
+        nearest: String,
+        /// All that mean something.
+        known: String,
+    },
+    /// A CSV file that it names cannot be used.
+    #[error("{}: {source}", path.display())]
+    Csv {
+        /// The file of the workload.
+        path: PathBuf,
+        /// Why.
+        source: Error,
+    },
+}

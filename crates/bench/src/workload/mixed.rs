@@ -1,0 +1,158 @@
+//! Workloads that are a mix of operations on one table: the six of YCSB, and the user's own. Not here: the operations
+//! themselves (`mixed_client`), the data (`mixed_data`).
+//!
+//! Departures from YCSB, all on purpose: record values are a function of the key number, so that every store holds the
+//! same; a missing record is an error instead of a count; random numbers come from the comparison's seed.
+
+use std::sync::Arc;
+
+use super::contract::{Client, Position, SizedBy, Spec, Unit, Workload};
+use super::definition::{Definition, FIELD_BYTES, RequestDistribution, Spread};
+use super::distribution::ScrambledZipfian;
+use super::error::Error;
+use super::interned::interned;
+use super::mixed_client::MixedClient;
+use super::mixed_data::{DataSet, Growth};
+use super::requests::Requests;
+use super::setting::Setting;
+use super::sources::Sources;
+use sealstone_store::{Store, StoreError, Table};
+
+/// The settings of what only reads.
+pub(super) const READS: &[Setting] = &[Setting::Cold];
+/// The settings of what reads and writes.
+pub(super) const READS_AND_WRITES: &[Setting] = &[Setting::Cold, Setting::Sync];
+/// The settings of what only writes.
+const WRITES: &[Setting] = &[Setting::Sync];
+
+/// The share of the records loaded that is never deleted, of so many.
+const NEVER_DELETED: u64 = 2;
+
+/// What is needed to run a workload of the user's own called `name` in a plan: `definition` under `setting`.
+pub(super) fn spec(definition: &Definition, setting: Setting) -> Spec {
+    let name = interned(&definition.name);
+    let dataset = definition.dataset();
+    let fields = &definition.fields;
+    let field_bytes = fields.bytes_max.filter(|_| fields.size != Spread::Column).unwrap_or(FIELD_BYTES);
+    let sized_by = match fields.are_usual() {
+        true => SizedBy::Records,
+        false => SizedBy::RecordsOf { record_bytes: fields.count * field_bytes },
+    };
+    Spec {
+        name: interned(&setting.named(name)),
+        base: name,
+        setting,
+        settings: match (definition.mix.reads(), definition.mix.writes()) {
+            (true, true) => READS_AND_WRITES,
+            (true, false) => READS,
+            (false, _) => WRITES,
+        },
+        description: interned(&definition.words()),
+        unit: Unit::Operations,
+        dataset: interned(&setting.named(dataset)),
+        clients: None,
+        cold: false,
+        from_empty: false,
+        sized_by,
+        cache_hits_min: 0.0,
+        remark: definition.pauses().then_some("clients pause between operations, so it may leave CPUs idle"),
+    }
+}
+
+/// A mix at work.
+struct Mixed {
+    spec: Spec,
+    definition: Arc<Definition>,
+    data: Arc<DataSet>,
+    /// Keys are drawn from this many, some of which are not yet inserted.
+    key_space: u64,
+    operations: u64,
+}
+
+/// Makes the workload that `definition` describes, to be run as `spec` says.
+pub(super) fn make(spec: Spec, definition: Definition, sources: &Sources) -> Result<Box<dyn Workload>, Error> {
+    let data = sources.shared(spec.dataset, |sources| DataSet::new(&definition, sources))?;
+    if definition.requests.distribution == RequestDistribution::Latest {
+        data.prepare_latest(definition.requests.theta, sources)?;
+    }
+    let operations = sources.data.operations;
+    // as in YCSB, room for twice the inserts that are expected, so that popular keys stay the same ones
+    let share = definition.mix.insert / definition.mix.sum();
+    let expected_inserts = (operations as f64 * sources.data.rounds as f64 * share * 2.0) as u64;
+    let key_space = data.count + expected_inserts + 1;
+    Ok(Box::new(Mixed { spec, definition: Arc::new(definition), data, key_space, operations }))
+}
+
+impl Mixed {
+    fn requests(&self, growth: &Growth) -> Requests {
+        let wanted = &self.definition.requests;
+        // where old records go and new ones come, each place has one of them
+        let is_fixed = self.places().is_some() || wanted.distribution != RequestDistribution::Zipfian;
+        let items = if is_fixed { self.data.count } else { self.key_space };
+        match wanted.distribution {
+            RequestDistribution::Uniform => Requests::Uniform(items),
+            RequestDistribution::Zipfian => Requests::Zipfian(match wanted.theta {
+                None => ScrambledZipfian::new(items),
+                Some(theta) => ScrambledZipfian::with_skew(items, theta),
+            }),
+            RequestDistribution::Latest => Requests::Latest(self.data.latest(growth)),
+            RequestDistribution::Hotspot => {
+                let hot_items = (items as f64 * wanted.hot_records.unwrap_or(0.2)) as u64;
+                let hot_share = wanted.hot_requests.unwrap_or(0.8);
+                Requests::Hotspot { items, hot_items: hot_items.clamp(1, items), hot_share }
+            }
+            RequestDistribution::Sequential => Requests::Sequential,
+            RequestDistribution::Exponential => {
+                let newest = wanted.newest_records.unwrap_or(6.0 / 7.0) * items as f64;
+                Requests::Exponential { mean: newest / -(1.0 - wanted.newest_requests.unwrap_or(0.95)).ln() }
+            }
+        }
+    }
+
+    /// How many places there are for records, where old ones are deleted.
+    fn places(&self) -> Option<u64> {
+        (self.definition.mix.delete > 0.0).then_some(self.data.count)
+    }
+}
+
+impl Workload for Mixed {
+    fn spec(&self) -> &Spec {
+        &self.spec
+    }
+
+    fn tables(&self) -> &[Arc<Table>] {
+        &self.data.tables
+    }
+
+    fn load_rows(&self) -> u64 {
+        self.data.count
+    }
+
+    fn load(&self, store: &dyn Store, part: usize, parts: usize, progress: &dyn Fn(u64)) -> Result<(), StoreError> {
+        self.data.load(store, part, parts, progress)
+    }
+
+    fn data_bytes(&self) -> u64 {
+        (self.data.count as f64 * self.data.records.mean_bytes()) as u64
+    }
+
+    fn operations(&self) -> u64 {
+        self.operations
+    }
+
+    fn pauses(&self) -> bool {
+        self.definition.pauses()
+    }
+
+    fn client(&self, at: Position) -> Box<dyn Client> {
+        let growth = self.data.growth(at.variant);
+        let requests = self.requests(&growth);
+        let place = [at.round, at.slice, at.client].map(|number| number as u64);
+        let client =
+            MixedClient::new(&self.definition, self.spec.base, Arc::clone(&self.data), growth, requests, place);
+        Box::new(client.with_places(self.places(), self.data.count / NEVER_DELETED))
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,162 @@
+//! The data of workloads that are a mix of operations on one table: records by number, and which of them each variant's
+//! store contains. Not here: what is asked of them (`mixed`).
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, OnceLock};
+
+use super::contract::split;
+use super::definition::{Definition, FIELD_BYTES, Spread};
+use super::distribution::{AcknowledgedCounter, Latest, THETA};
+use super::error::Error;
+use super::key_names::KeyNames;
+use super::lengths::Lengths;
+use super::records::Records;
+use super::sources::Sources;
+use super::stopped::go_on;
+use sealstone_store::{Row, Store, StoreError, Table};
+
+/// Records that loading passes to the store at once.
+const LOAD_ROWS: usize = 256;
+
+/// What workloads on the same stores share: the table, its records, and what each variant's store contains.
+#[derive(Debug)]
+pub(super) struct DataSet {
+    pub(super) tables: [Arc<Table>; 1],
+    pub(super) records: Arc<Records>,
+    pub(super) names: KeyNames,
+    pub(super) count: u64,
+    pub(super) seed: u64,
+    variants: Mutex<HashMap<usize, Arc<Growth>>>,
+    /// As it is after loading; its sum is costly, so it is taken once, and only if a workload needs it.
+    latest: OnceLock<Latest>,
+}
+
+/// The records of one variant's store.
+#[derive(Debug)]
+pub(super) struct Growth {
+    /// Hands out the numbers of new records.
+    pub(super) counter: AcknowledgedCounter,
+    /// Records with numbers below this are deleted, or about to be.
+    deleted: AtomicU64,
+    /// What comes next in sequence.
+    pub(super) sequence: AtomicU64,
+    /// Kept at the size of the last client made, so that the next need not add the new part again.
+    latest: Mutex<Option<Latest>>,
+}
+
+impl Growth {
+    /// The number of the oldest record that is there.
+    #[inline]
+    pub(super) fn oldest(&self) -> u64 {
+        self.deleted.load(Ordering::Acquire)
+    }
+
+    /// The number of the oldest record, which from now on nobody asks for; none if only `left` records would be left.
+    pub(super) fn take_oldest(&self, left: u64) -> Option<u64> {
+        let next = |oldest: u64| (oldest + left < self.counter.acknowledged()).then_some(oldest + 1);
+        self.deleted.fetch_update(Ordering::AcqRel, Ordering::Acquire, next).ok()
+    }
+}
+
+impl DataSet {
+    /// That of `definition`, made from what `sources` has.
+    pub(super) fn new(definition: &Definition, sources: &Sources) -> Result<Self, Error> {
+        let data = sources.data;
+        if data.records == 0 {
+            return Err(Error::Plan("the workloads a to f need at least 1 record, not 0".into()));
+        }
+        let records = records(definition, sources)?;
+        let table = Table { id: 0, name: "usertable".into(), fields: records.fields().to_vec() };
+        Ok(Self {
+            tables: [Arc::new(table)],
+            records,
+            names: KeyNames::new(&definition.keys, sources)?,
+            count: data.records,
+            seed: data.seed,
+            variants: Mutex::default(),
+            latest: OnceLock::new(),
+        })
+    }
+
+    /// Prepares for requests for the latest records.
+    pub(super) fn prepare_latest(&self, theta: Option<f64>, sources: &Sources) -> Result<(), Error> {
+        if self.latest.get().is_none() {
+            let latest = Latest::until(self.count - 1, theta.unwrap_or(THETA), || go_on(sources.stop()))?;
+            self.latest.set(latest).expect("workloads are made one after the other");
+        }
+        Ok(())
+    }
+
+    /// The distribution of requests for the latest records of `growth` as it is now.
+    pub(super) fn latest(&self, growth: &Growth) -> Latest {
+        let mut latest = growth.latest.lock().expect("no code that holds this lock panics");
+        let loaded = || self.latest.get().expect("made with the workload").clone();
+        let latest = latest.get_or_insert_with(loaded);
+        latest.grow(growth.counter.acknowledged() - 1);
+        latest.clone()
+    }
+
+    /// What the store of `variant` contains.
+    pub(super) fn growth(&self, variant: usize) -> Arc<Growth> {
+        let mut variants = self.variants.lock().expect("no code that holds this lock panics");
+        let new = || {
+            Arc::new(Growth {
+                counter: AcknowledgedCounter::new(self.count),
+                deleted: AtomicU64::new(0),
+                sequence: AtomicU64::new(0),
+                latest: Mutex::default(),
+            })
+        };
+        Arc::clone(variants.entry(variant).or_insert_with(new))
+    }
+
+    /// Loads part `part` of `parts` of the records.
+    pub(super) fn load(
+        &self,
+        store: &dyn Store,
+        part: usize,
+        parts: usize,
+        progress: &dyn Fn(u64),
+    ) -> Result<(), StoreError> {
+        let mut rows: Vec<Row> = vec![Row::default(); LOAD_ROWS];
+        let mut numbers = split(self.count, part, parts);
+        loop {
+            let mut filled = 0;
+            for ((key, record), number) in rows.iter_mut().zip(numbers.by_ref()) {
+                self.names.put(number, key);
+                self.records.fill(number, record);
+                filled += 1;
+            }
+            if filled == 0 {
+                return Ok(());
+            }
+            store.insert_many(&self.tables[0], &rows[..filled])?;
+            progress(filled as u64);
+        }
+    }
+}
+
+/// The records of `definition`: fields of its own, or those of the comparison.
+fn records(definition: &Definition, sources: &Sources) -> Result<Arc<Records>, Error> {
+    let fields = &definition.fields;
+    if fields.are_usual() {
+        return sources.records();
+    }
+    if let Some(path) = &sources.data.records_from {
+        return Err(Error::Plan(format!(
+            "workload {} has fields of its own, and records come from {}\n\
+             leave out either its [fields] or records-from",
+            definition.name,
+            path.display()
+        )));
+    }
+    let lengths = match (&fields.size, &fields.from, &fields.column) {
+        (Spread::Column, Some(from), Some(column)) => Lengths::of(&sources.column(from, column)?),
+        (spread, ..) => {
+            let most = fields.bytes_max.unwrap_or(FIELD_BYTES);
+            Lengths::new(*spread, fields.bytes_min.unwrap_or(1).min(most), most)
+        }
+    };
+    Ok(Arc::new(Records::drawn(sources.data.seed, fields.count as usize, lengths)))
+}

@@ -1,0 +1,88 @@
+//! Which record a request is for: the distributions of YCSB over the records that are there. Not here: the formulas
+//! (`distribution`).
+
+use std::ops::Range;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use rand::RngExt;
+use rand::rngs::SmallRng;
+
+use super::distribution::{Latest, ScrambledZipfian};
+
+/// How often a number that is not there is drawn again before another is taken for it.
+const REDRAWS: u32 = 1_000;
+
+/// How numbers of records are drawn.
+pub(super) enum Requests {
+    /// Below so many.
+    Uniform(u64),
+    Zipfian(ScrambledZipfian),
+    Latest(Latest),
+    /// Below `items`: a share of the draws below `hot_items`, the others above.
+    Hotspot {
+        items: u64,
+        hot_items: u64,
+        hot_share: f64,
+    },
+    /// One after the other.
+    Sequential,
+    /// The newest less a number with this mean.
+    Exponential {
+        mean: f64,
+    },
+}
+
+/// The records of one store that are there.
+pub(super) struct There<'a> {
+    /// Their numbers.
+    pub(super) numbers: Range<u64>,
+    /// Numbers that are drawn stand for places, each held by the newest record of the same remainder; without, for
+    /// themselves. For stores whose oldest records are deleted.
+    pub(super) places: Option<u64>,
+    /// What comes next in sequence.
+    pub(super) sequence: &'a AtomicU64,
+}
+
+impl Requests {
+    /// The number of a record that is there. `redraws` is used if the first is not: how often that happens depends on
+    /// what other clients do, and what follows in `random` must not.
+    pub(super) fn draw(&mut self, there: &There, random: &mut SmallRng, redraws: &mut SmallRng) -> u64 {
+        let mut number = self.draw_once(there, random);
+        let mut times = 0;
+        while !there.numbers.contains(&number) && times < REDRAWS {
+            number = self.draw_once(there, redraws);
+            times += 1;
+        }
+        match there.numbers.contains(&number) {
+            true => number,
+            false => there.numbers.start + number % (there.numbers.end - there.numbers.start).max(1),
+        }
+    }
+
+    #[inline]
+    fn draw_once(&mut self, there: &There, random: &mut SmallRng) -> u64 {
+        let last = there.numbers.end - 1;
+        let drawn = match self {
+            Self::Latest(latest) => return latest.draw(last, random),
+            Self::Exponential { mean } => {
+                // 1 - u is never 0
+                let back = -(1.0 - random.random::<f64>()).ln() * *mean;
+                return last.checked_sub(back as u64).unwrap_or(u64::MAX);
+            }
+            Self::Sequential => {
+                let places = there.numbers.end - there.numbers.start;
+                return there.numbers.start + there.sequence.fetch_add(1, Ordering::Relaxed) % places;
+            }
+            Self::Uniform(items) => random.random_range(0..*items),
+            Self::Zipfian(zipfian) => zipfian.draw(random),
+            Self::Hotspot { items, hot_items, hot_share } => {
+                let is_hot = random.random::<f64>() < *hot_share || hot_items == items;
+                if is_hot { random.random_range(0..*hot_items) } else { random.random_range(*hot_items..*items) }
+            }
+        };
+        match there.places {
+            Some(places) if drawn <= last => drawn + (last - drawn) / places * places,
+            _ => drawn,
+        }
+    }
+}

@@ -1,0 +1,266 @@
+//! YCSB's own property files, such as its `workloads/workloada`, read as they are. Not here: TOML (`definition_file`).
+//!
+//! What a property means is YCSB 0.17's `site.ycsb.workloads.CoreWorkload`, defaults included.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use sealstone_cipher::nearest::nearest;
+
+use super::definition::{Definition, Fields, Keys, Mix, Order, Part, RequestDistribution, Requests, Scans, Spread};
+use super::definition_check::Fault;
+use super::definition_file::stem;
+use super::file_error::FileError;
+
+/// The properties that mean something here, each with the key of a definition that holds it.
+const KNOWN: [(&str, &str); 30] = [
+    ("workload", "workload"),
+    ("recordcount", "records"),
+    ("operationcount", "operations"),
+    ("threadcount", "threads"),
+    ("target", "target"),
+    ("readproportion", "mix.read"),
+    ("updateproportion", "mix.update"),
+    ("insertproportion", "mix.insert"),
+    ("scanproportion", "mix.scan"),
+    ("readmodifywriteproportion", "mix.read-modify-write"),
+    ("requestdistribution", "requests.distribution"),
+    ("hotspotdatafraction", "requests.hot-records"),
+    ("hotspotopnfraction", "requests.hot-requests"),
+    ("exponential.frac", "requests.newest-records"),
+    ("exponential.percentile", "requests.newest-requests"),
+    ("scanlengthdistribution", "scans.length"),
+    ("minscanlength", "scans.records-min"),
+    ("maxscanlength", "scans.records-max"),
+    ("fieldcount", "fields.count"),
+    ("fieldlengthdistribution", "fields.size"),
+    ("minfieldlength", "fields.bytes-min"),
+    ("fieldlength", "fields.bytes-max"),
+    ("readallfields", "fields.read"),
+    ("writeallfields", "fields.write"),
+    ("insertorder", "keys.order"),
+    ("zeropadding", "keys.zero-padding"),
+    // these are read so that a value which would change the run is refused
+    ("insertstart", "insertstart"),
+    ("dataintegrity", "dataintegrity"),
+    ("insertcount", "insertcount"),
+    ("table", "table"),
+];
+
+/// Properties of YCSB's client and its measurements, which change nothing that is asked of a store.
+const IGNORED: [&str; 24] = [
+    "maxexecutiontime",
+    "warmupexecutiontime",
+    "warmupoperationcount",
+    "fieldnameprefix",
+    "db",
+    "dotransactions",
+    "exporter",
+    "exportfile",
+    "label",
+    "status",
+    "status.interval",
+    "measurementtype",
+    "measurement.interval",
+    "measurement.raw.output_file",
+    "measurement.trackjvm",
+    "histogram.buckets",
+    "histogram.verbose",
+    "hdrhistogram.fileoutput",
+    "hdrhistogram.output.path",
+    "hdrhistogram.percentiles",
+    "timeseries.granularity",
+    "reportlatencyforeacherror",
+    "latencytrackederrors",
+    "core_workload_insertion_retry_limit",
+];
+
+/// The names of YCSB's core workload, and of go-ycsb's.
+const CORE: [&str; 3] = ["site.ycsb.workloads.CoreWorkload", "com.yahoo.ycsb.workloads.CoreWorkload", "core"];
+
+/// Reads the workload in YCSB's property file `path`, and checks it. Returns it with what was ignored, a line each.
+///
+/// - `over`: name and value of properties that come before those of the file
+///
+/// # Errors
+/// [`FileError`]: a file that cannot be read or holds no properties, one that means nothing here, a value that YCSB
+/// would not take or that cannot be had here.
+pub fn read_properties(path: &Path, over: &[(String, String)]) -> Result<(Definition, Vec<String>), FileError> {
+    let bytes = std::fs::read(path).map_err(|source| FileError::Read { path: path.to_owned(), source })?;
+    let broken = |message: String| FileError::Properties { path: path.to_owned(), message };
+    let mut properties = BTreeMap::new();
+    let reading = java_properties::PropertiesIter::new(bytes.as_slice())
+        .read_into(|name, value| drop(properties.insert(name, (value, path.display().to_string()))));
+    reading.map_err(|error| broken(error.to_string()))?;
+    if properties.is_empty() {
+        return Err(broken("no property in it".into()));
+    }
+    for (name, value) in over {
+        properties.insert(name.clone(), (value.clone(), "-p".into()));
+    }
+    let mut notes = Vec::new();
+    for (name, (_, place)) in &properties {
+        if IGNORED.contains(&name.as_str()) || ["table", "insertcount"].contains(&name.as_str()) {
+            notes.push(format!("{place}: property {name} is ignored: it has no meaning here"));
+        } else if !KNOWN.iter().any(|(known, _)| known == name) {
+            let known: Vec<&str> = KNOWN.iter().map(|(known, _)| *known).collect();
+            return Err(FileError::UnknownProperty {
+                place: place.clone(),
+                name: name.clone(),
+                nearest: nearest(name, known.iter().copied()).to_owned(),
+                known: known.join(", "),
+            });
+        }
+    }
+    let properties = Properties(properties);
+    let definition = properties.definition(path)?;
+    definition.check().map_err(|fault| properties.fault(path, fault))?;
+    Ok((definition, notes))
+}
+
+/// Properties by name: value, and where it comes from.
+struct Properties(BTreeMap<String, (String, String)>);
+
+impl Properties {
+    fn definition(&self, path: &Path) -> Result<Definition, FileError> {
+        self.one_of("workload", &CORE.map(|name| (name, ())))?;
+        if self.number("insertstart", 0_u64)? != 0 {
+            return self.refuse("insertstart", "only 0 can be had: a whole data set is loaded");
+        }
+        if self.truth("dataintegrity", false)? {
+            return self.refuse(
+                "dataintegrity",
+                "only false can be had: a store that returns other data is found by its seal",
+            );
+        }
+        let share = |name, usual| self.number::<f64>(name, usual);
+        let mix = Mix {
+            read: share("readproportion", 0.95)?,
+            update: share("updateproportion", 0.05)?,
+            insert: share("insertproportion", 0.0)?,
+            scan: share("scanproportion", 0.0)?,
+            read_modify_write: share("readmodifywriteproportion", 0.0)?,
+            ..Mix::default()
+        };
+        let target: Option<f64> = self.optional("target")?;
+        Ok(Definition {
+            name: stem(path),
+            records: self.optional("recordcount")?,
+            operations: self.optional("operationcount")?,
+            threads: self.optional("threadcount")?,
+            // to YCSB, 0 is as fast as possible
+            target: target.filter(|target| *target != 0.0),
+            mix,
+            requests: self.requests()?,
+            scans: self.scans()?,
+            fields: self.fields()?,
+            keys: self.keys()?,
+            ..Definition::default()
+        })
+    }
+
+    fn requests(&self) -> Result<Requests, FileError> {
+        let distributions = [
+            RequestDistribution::Uniform,
+            RequestDistribution::Zipfian,
+            RequestDistribution::Latest,
+            RequestDistribution::Hotspot,
+            RequestDistribution::Sequential,
+            RequestDistribution::Exponential,
+        ];
+        let words = distributions.map(|one| (one.word(), one));
+        let distribution = self.one_of("requestdistribution", &words)?.unwrap_or(RequestDistribution::Uniform);
+        let mut requests = Requests { distribution, ..Requests::default() };
+        // YCSB reads these whatever the distribution
+        match distribution {
+            RequestDistribution::Hotspot => {
+                requests.hot_records = self.optional("hotspotdatafraction")?;
+                requests.hot_requests = self.optional("hotspotopnfraction")?;
+            }
+            RequestDistribution::Exponential => {
+                requests.newest_records = self.optional("exponential.frac")?;
+                requests.newest_requests = self.optional("exponential.percentile")?.map(|percent: f64| percent / 100.0);
+            }
+            _ => {}
+        }
+        Ok(requests)
+    }
+
+    fn scans(&self) -> Result<Scans, FileError> {
+        let words = [("uniform", Spread::Uniform), ("zipfian", Spread::Zipfian)];
+        Ok(Scans {
+            length: self.one_of("scanlengthdistribution", &words)?.unwrap_or(Spread::Uniform),
+            records_min: self.optional("minscanlength")?,
+            records_max: self.number("maxscanlength", 1_000)?,
+        })
+    }
+
+    fn fields(&self) -> Result<Fields, FileError> {
+        let words = [("constant", Spread::Constant), ("uniform", Spread::Uniform), ("zipfian", Spread::Zipfian)];
+        let size = self.one_of("fieldlengthdistribution", &words)?.unwrap_or(Spread::Constant);
+        let part = |all| if all { Part::All } else { Part::One };
+        Ok(Fields {
+            count: self.number("fieldcount", 10)?,
+            size,
+            bytes_min: self.optional("minfieldlength")?.filter(|_| size != Spread::Constant),
+            bytes_max: self.optional("fieldlength")?,
+            read: part(self.truth("readallfields", true)?),
+            write: part(self.truth("writeallfields", false)?),
+            ..Fields::default()
+        })
+    }
+
+    fn keys(&self) -> Result<Keys, FileError> {
+        let words = [("hashed", Order::Hashed), ("ordered", Order::Ordered)];
+        Ok(Keys {
+            order: self.one_of("insertorder", &words)?.unwrap_or_default(),
+            // one digit is what every number has
+            zero_padding: self.optional("zeropadding")?.filter(|digits| *digits != 1),
+            ..Keys::default()
+        })
+    }
+
+    fn get(&self, name: &str) -> Option<&str> {
+        self.0.get(name).map(|(value, _)| value.trim())
+    }
+
+    fn refuse<T>(&self, name: &str, allowed: &str) -> Result<T, FileError> {
+        let (found, place) = self.0.get(name).cloned().unwrap_or_default();
+        Err(FileError::Value { place, fault: Fault { key: name.into(), found, allowed: allowed.into() } })
+    }
+
+    fn optional<T: std::str::FromStr>(&self, name: &str) -> Result<Option<T>, FileError> {
+        let Some(value) = self.get(name) else { return Ok(None) };
+        value.parse().map(Some).or_else(|_| self.refuse(name, "a number is expected"))
+    }
+
+    fn number<T: std::str::FromStr>(&self, name: &str, usual: T) -> Result<T, FileError> {
+        Ok(self.optional(name)?.unwrap_or(usual))
+    }
+
+    fn truth(&self, name: &str, usual: bool) -> Result<bool, FileError> {
+        Ok(self.one_of(name, &[("true", true), ("false", false)])?.unwrap_or(usual))
+    }
+
+    fn one_of<T: Copy>(&self, name: &str, words: &[(&str, T)]) -> Result<Option<T>, FileError> {
+        let Some(value) = self.get(name) else { return Ok(None) };
+        match words.iter().find(|(word, _)| *word == value) {
+            Some((_, meaning)) => Ok(Some(*meaning)),
+            None => {
+                let words: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
+                self.refuse(name, &format!("one of {}", words.join(", ")))
+            }
+        }
+    }
+
+    /// A fault of a definition in the words of the properties that it was made of.
+    fn fault(&self, path: &Path, fault: Fault) -> FileError {
+        let property = KNOWN.iter().find(|(_, key)| *key == fault.key).map(|(property, _)| *property);
+        let place = property.and_then(|name| self.0.get(name)).map(|(_, place)| place.clone());
+        let place = place.unwrap_or_else(|| path.display().to_string());
+        FileError::Value { place, fault: Fault { key: property.map_or(fault.key, String::from), ..fault } }
+    }
+}
+
+#[cfg(test)]
+mod tests;
