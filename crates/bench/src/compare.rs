@@ -11,6 +11,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Instant;
 
+use crate::failures::{self, Failures};
 use crate::machine;
 use crate::measure::CpuTime;
 use crate::plan::{Plan, PlanError};
@@ -24,7 +25,7 @@ use crate::summary::{self, Measured};
 use crate::target::Target;
 pub use crate::work_dir::WorkDirError;
 use crate::work_dir::{WorkDir, directory_name, remove_dir, remove_left};
-use crate::workload::{self, COLD_SHARE, Position, Setting, SizedBy, Workload};
+use crate::workload::{self, COLD_SHARE, Position, Setting, SizedBy, Unit, Workload};
 use sealstone_store::{Engine, Store, StoreError, StoreOptions, Variant};
 
 /// Why a comparison has no results.
@@ -36,7 +37,7 @@ pub enum CompareError {
     /// A directory for the stores cannot be made, is not empty, or cannot be removed.
     #[error(transparent)]
     Directory(#[from] WorkDirError),
-    /// The store failed. The figures of the whole comparison are void.
+    /// The store failed.
     #[error("{doing} failed on {variant}: {source}")]
     Store {
         /// What was attempted, such as `loading ycsb` or `workload a`.
@@ -54,6 +55,14 @@ pub enum CompareError {
         /// Why.
         source: RunError,
     },
+    /// It ended with an error after something was measured.
+    #[error("{source}")]
+    Unfinished {
+        /// What was measured until then, marked as interrupted.
+        measured: Box<Results>,
+        /// What ended it.
+        source: Box<CompareError>,
+    },
     /// Stopped before a single pair of slices was complete.
     #[error("stopped before anything was measured")]
     Stopped,
@@ -67,9 +76,8 @@ pub enum CompareError {
 /// that is `results` and `report`.
 ///
 /// # Errors
-/// `CompareError`: impossible settings, a disk too small, a store that fails. Nothing measured before an error of a
-/// store is returned: a store that failed once has no believable figures. `Stopped` if `stop` was set before anything
-/// was measured.
+/// `CompareError`: impossible settings, a disk too small, a store of which more operations fail than `plan.max_errors`.
+/// What was measured before that is in `Unfinished`. `Stopped` if `stop` was set before anything was measured.
 pub fn run(
     plan: &Plan,
     engine: &dyn Engine,
@@ -121,7 +129,7 @@ pub fn run_workloads(
     let mut comparison = Comparison::new(plan, &variants, engine, observer, stop);
     notes.iter().for_each(|note| comparison.warn(note.clone()));
     comparison.expect_lengths(&groups);
-    let mut interrupted = false;
+    let (mut interrupted, mut failed) = (false, None);
     for group in &groups {
         match comparison.run_group(group, &work_dir.path.join(group.dataset)) {
             Ok(()) => {}
@@ -129,28 +137,40 @@ pub fn run_workloads(
                 interrupted = true;
                 break;
             }
-            Err(Halt::Failed(error)) => return Err(error),
+            Err(Halt::Failed(error)) => {
+                failed = Some(error);
+                break;
+            }
         }
     }
-    let Comparison { measured, mut warnings, settings, .. } = comparison;
-    work_dir.remove()?;
+    let Comparison { mut measured, mut warnings, settings, mut failures, lacked, .. } = comparison;
+    let removed = work_dir.remove();
     if measured.iter().all(|cell| cell.samples.is_empty() && cell.searches.is_empty()) {
-        return Err(CompareError::Stopped);
+        return Err(failed.or(lacked).unwrap_or(CompareError::Stopped));
+    }
+    for cell in &mut measured {
+        cell.failed = failures.remove(&(cell.spec.name, cell.variant)).unwrap_or_default();
     }
     let machine = machine::Busy::now().since(machine_begin);
     warnings.extend(machine.warnings(CpuTime::with_ended_children().since(cpu_begin).total_s()));
     let mut engine = engine.facts();
     engine.settings.extend(settings);
-    Ok(summary::results(summary::Run {
+    let failure = failed.as_ref().map(|error| error.to_string().lines().next().unwrap_or_default().to_owned());
+    let results = summary::results(summary::Run {
         plan,
         variants,
         measured,
         engine,
         warnings,
-        interrupted,
+        interrupted: interrupted || failure.is_some(),
+        failure,
         started_at: started_at.to_string(),
         elapsed_s: begin.elapsed().as_secs_f64(),
-    }))
+    });
+    match failed.or(removed.err().map(CompareError::from)) {
+        Some(error) => Err(CompareError::Unfinished { measured: Box::new(results), source: Box::new(error) }),
+        None => Ok(results),
+    }
 }
 
 /// Workloads that share one data set, and so one store a variant.
@@ -275,6 +295,10 @@ struct Comparison<'a> {
     measured: Vec<Measured>,
     warnings: Vec<String>,
     settings: BTreeMap<String, String>,
+    /// Operations that failed, by workload and variant.
+    failures: BTreeMap<(&'static str, usize), Failures>,
+    /// Why the first workload was left out that the store has no ability for.
+    lacked: Option<CompareError>,
     /// Clients of workloads for which they were looked for.
     found: BTreeMap<&'static str, Clients>,
 }
@@ -301,6 +325,8 @@ impl<'a> Comparison<'a> {
             measured: Vec::new(),
             warnings: Vec::new(),
             settings: BTreeMap::new(),
+            failures: BTreeMap::new(),
+            lacked: None,
             found: BTreeMap::new(),
         }
     }
@@ -349,7 +375,15 @@ impl<'a> Comparison<'a> {
         }
         let mut ready = Vec::new();
         for &(number, workload) in &group.workloads {
-            ready.push(self.warm_up(number, workload, &mut stores)?);
+            match self.warm_up(number, workload, &mut stores) {
+                Ok(one) => ready.push(one),
+                // others may do without it
+                Err(Halt::Failed(error @ CompareError::Store { source: StoreError::Lacks { .. }, .. })) => {
+                    self.warn(format!("left out: {error}"));
+                    self.lacked.get_or_insert(error);
+                }
+                Err(halt) => return Err(halt),
+            }
         }
         self.estimate().done(load_task, 1.0);
         if let (Some(Target::Max), Some(limit)) = (self.plan.target, self.plan.p99) {
@@ -585,9 +619,23 @@ impl<'a> Comparison<'a> {
             store.drop_caches().map_err(self.failed(doing(), variant))?;
         }
         let work = work(workload, variant, at, self.clients(workload));
-        let outcome = match self.runner.run_slice(store, work, self.rate_per_s, self.stop) {
+        let failed = self.failures.values().flat_map(BTreeMap::values).sum::<u64>();
+        // what a batch leaves out is missed by everything after it
+        let may_fail = spec.unit == Unit::Operations;
+        self.runner.allowed = if may_fail { self.plan.max_errors.saturating_sub(failed) } else { 0 };
+        let ended = self.runner.run_slice(store, work, self.rate_per_s, self.stop);
+        failures::add(self.failures.entry((spec.name, variant)).or_default(), &self.runner.failed);
+        let outcome = match ended {
             Ok(outcome) => outcome,
-            Err(RunError::Store(source)) => return Err(self.failed(doing(), variant)(source)),
+            Err(RunError::Store(source)) => {
+                let doing = match (self.plan.max_errors, &source) {
+                    (most @ 1.., StoreError::Engine(_)) if may_fail => {
+                        format!("{}, one operation more than the {most} that may fail,", doing())
+                    }
+                    _ => doing(),
+                };
+                return Err(self.failed(doing, variant)(source));
+            }
             Err(source) => return Err(CompareError::Run { workload: spec.name.into(), source }.into()),
         };
         if outcome.interrupted {

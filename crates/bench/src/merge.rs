@@ -10,6 +10,7 @@ use crate::count::counted;
 use crate::groups;
 use crate::report::figures;
 use crate::results::{Comparison, Results, SCHEMA};
+use crate::same_plan::{NO_FIGURES, plain, table};
 use crate::schema_1;
 
 /// Comparisons to show in one report.
@@ -243,33 +244,17 @@ pub fn differences(runs: &[Results]) -> Vec<String> {
 /// seals, nor what they are compared with.
 fn plan_settings(runs: &[Results]) -> Vec<(String, Vec<String>)> {
     let points: Vec<_> = runs.iter().map(|run| run.plan.point()).collect();
-    let tables: Vec<serde_json::Map<String, serde_json::Value>> = runs
-        .iter()
-        .map(|run| match serde_json::to_value(&run.plan) {
-            Ok(serde_json::Value::Object(table)) => table,
-            _ => serde_json::Map::new(),
-        })
-        .collect();
+    let tables: Vec<_> = runs.iter().map(|run| table(&run.plan)).collect();
     let mut names: Vec<&String> = tables.iter().flat_map(|table| table.keys()).collect();
     names.sort();
     names.dedup();
     names
         .into_iter()
-        .filter(|name| !matches!(name.as_str(), "out" | "keep" | "key" | "passphrase-file" | "baseline" | "fail-if"))
+        .filter(|name| !NO_FIGURES.contains(&name.as_str()))
         // a group leaves out what another point of its comparison has measured
         .filter(|name| *name != "workloads" || varied(&points).is_empty())
         // what the names of the runs say already
         .filter(|name| !AXES.iter().any(|axis| axis.setting == name.as_str()))
         .map(|name| (name.clone(), tables.iter().map(|table| plain(table.get(name))).collect()))
         .collect()
-}
-
-fn plain(value: Option<&serde_json::Value>) -> String {
-    use serde_json::Value;
-    match value {
-        None | Some(Value::Null) => "not set".into(),
-        Some(Value::String(text)) => text.clone(),
-        Some(Value::Array(items)) => items.iter().map(|item| plain(Some(item))).collect::<Vec<_>>().join(","),
-        Some(other) => other.to_string(),
-    }
 }

@@ -95,6 +95,9 @@ pub struct Plan {
     pub target: Option<Target>,
     /// With `target = "max"`: what 99 of 100 requests must not exceed, such as `"10ms"`.
     pub p99: Option<Limit>,
+    /// Operations that may fail at each point of the axes before the comparison ends.
+    #[serde(deserialize_with = "read::count::deserialize")]
+    pub max_errors: u64,
     /// Which ciphers may be recommended.
     pub policy: Policy,
     /// The share within which two throughputs count as no difference, such as 0.02. In TOML text such as `"2%"`.
@@ -145,6 +148,7 @@ impl Default for Plan {
             bytes: 256_000_000,
             target: None,
             p99: None,
+            max_errors: 0,
             policy: Policy::Any,
             margin: verdict::MARGIN,
             seed: 1,

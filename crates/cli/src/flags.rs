@@ -77,7 +77,7 @@ Examples:
       every setting as a file, for: sealstone compare --config compare.toml
 
 Ctrl-C ends the run, keeps what was measured and writes the report; a second one
-aborts at once.";
+aborts at once. sealstone compare --resume DIR continues it, also after a kill.";
 
 const RESEAL_EXAMPLES: &str = "\
 Examples:
@@ -181,6 +181,9 @@ pub(crate) struct CompareFlags {
     /// What to call this machine in the report [default: its CPU and cores]
     #[arg(long, help_heading = OPTIONS, value_name = "NAME", value_parser = NonEmptyStringValueParser::new())]
     pub(crate) label: Option<String>,
+    /// Continue the run whose results are in DIR: what was measured whole stays, the rest is measured
+    #[arg(long, help_heading = OPTIONS, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub(crate) resume: Option<PathBuf>,
     /// Print the effective settings as TOML and stop
     #[arg(long, help_heading = OPTIONS)]
     pub(crate) print_config: bool,
@@ -271,6 +274,9 @@ pub(crate) struct PlanFlags {
     /// With --target max: what 99 of 100 requests must not exceed, such as 10ms
     #[arg(long, value_name = "LATENCY")]
     pub(crate) p99: Option<Limit>,
+    /// Operations that may fail, at each point of the lists, before the run ends with what was measured until then
+    #[arg(long, value_name = "N", value_parser = parse_count)]
+    pub(crate) max_errors: Option<u64>,
     /// Seed of every random draw
     #[arg(long, value_name = "N", value_parser = parse_count)]
     pub(crate) seed: Option<u64>,
