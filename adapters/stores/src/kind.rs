@@ -76,6 +76,9 @@ pub struct Request {
     pub key: Option<UserKey>,
     /// The store's own settings.
     pub settings: Settings,
+    /// Whether another client loads the store and removes what was loaded: records that are there are no reason to
+    /// refuse it.
+    pub joins: bool,
 }
 
 /// A key that the user named, and opened.

@@ -2,6 +2,8 @@
 //! gathers the results. How one slice runs is in `runner`; what the figures mean is in `summary` and `statistics`.
 
 mod clients;
+mod machines;
+mod present;
 mod search;
 mod warm_up;
 
@@ -19,13 +21,15 @@ use crate::progress::{Estimate, Observer, Phase, Progress};
 use crate::results::{Results, Sample};
 use crate::runner::{RunError, Runner, SliceOutcome, Work, counted};
 use crate::schedule::Slicing;
+use crate::share::{Client, ClientFacts, Share};
 use crate::size::human_bytes;
 use crate::stoppable::Stoppable;
 use crate::summary::{self, Measured};
 use crate::target::Target;
+use crate::together;
 pub use crate::work_dir::WorkDirError;
 use crate::work_dir::{WorkDir, directory_name, remove_dir, remove_left};
-use crate::workload::{self, COLD_SHARE, Position, Setting, SizedBy, Unit, Workload};
+use crate::workload::{self, COLD_SHARE, Data, Position, Setting, SizedBy, Unit, Workload};
 use sealstone_store::{Engine, Store, StoreError, StoreOptions, Variant};
 
 /// Why a comparison has no results.
@@ -55,6 +59,9 @@ pub enum CompareError {
         /// Why.
         source: RunError,
     },
+    /// One of several clients could not keep up with the others.
+    #[error("{0}")]
+    Client(String),
     /// It ended with an error after something was measured.
     #[error("{source}")]
     Unfinished {
@@ -84,7 +91,23 @@ pub fn run(
     observer: &dyn Observer,
     stop: &AtomicBool,
 ) -> Result<Results, CompareError> {
+    run_as(plan, None, engine, observer, stop)
+}
+
+/// As [`run`], by one `client` of several that load the same servers, each on a machine of its own: client 1 loads, and
+/// slices begin and end at the same times on all of them.
+///
+/// # Errors
+/// As [`run`]; what several clients cannot measure together, a client that is late.
+pub fn run_as(
+    plan: &Plan,
+    client: Option<&Client>,
+    engine: &dyn Engine,
+    observer: &dyn Observer,
+    stop: &AtomicBool,
+) -> Result<Results, CompareError> {
     plan.check()?;
+    client.map_or(Ok(()), |_| together::check(plan))?;
     // before it is looked how much room there is
     remove_left(&plan.out, &|text| observer.note(text));
     // before data sets are computed, which takes minutes for some that fit nowhere
@@ -99,11 +122,12 @@ pub fn run(
     plan.check_room(plan.variants()?.0.len() * plan.point().members, &sizes)?;
     observer.progress(&Progress::preparing(plan));
     let watch = workload::Watch { stop, note: &|text| observer.note(text) };
-    let workloads = match workload::build_watched(&plan.data(), &plan.workloads, &watch) {
+    let data = Data { share: client.map_or(Share::ALONE, |client| client.share), ..plan.data() };
+    let workloads = match workload::build_watched(&data, &plan.workloads, &watch) {
         Err(workload::Error::Stopped) => return Err(CompareError::Stopped),
         built => built.map_err(PlanError::from)?,
     };
-    run_workloads(plan, &workloads, engine, observer, stop)
+    run_beside(plan, client, &workloads, engine, observer, stop)
 }
 
 /// As [`run`], with workloads of the caller's own instead of those that `plan.workloads` names.
@@ -112,6 +136,18 @@ pub fn run(
 /// As [`run`].
 pub fn run_workloads(
     plan: &Plan,
+    workloads: &[Box<dyn Workload>],
+    engine: &dyn Engine,
+    observer: &dyn Observer,
+    stop: &AtomicBool,
+) -> Result<Results, CompareError> {
+    run_beside(plan, None, workloads, engine, observer, stop)
+}
+
+/// [`run_workloads`], with other clients beside this one or none.
+fn run_beside(
+    plan: &Plan,
+    client: Option<&Client>,
     workloads: &[Box<dyn Workload>],
     engine: &dyn Engine,
     observer: &dyn Observer,
@@ -127,11 +163,17 @@ pub fn run_workloads(
 
     let work_dir = WorkDir::create(plan)?;
     let mut comparison = Comparison::new(plan, &variants, engine, observer, stop);
+    comparison.share = client.map(|client| client.share);
     notes.iter().for_each(|note| comparison.warn(note.clone()));
     comparison.expect_lengths(&groups);
     let (mut interrupted, mut failed) = (false, None);
     for group in &groups {
-        match comparison.run_group(group, &work_dir.path.join(group.dataset)) {
+        let dir = work_dir.path.join(group.dataset);
+        let outcome = match client {
+            Some(client) => comparison.run_beside(group, &dir, client),
+            None => comparison.run_group(group, &dir),
+        };
+        match outcome {
             Ok(()) => {}
             Err(Halt::Stopped) => {
                 interrupted = true;
@@ -164,6 +206,7 @@ pub fn run_workloads(
         warnings,
         interrupted: interrupted || failure.is_some(),
         failure,
+        client: client.map(ClientFacts::from),
         started_at: started_at.to_string(),
         elapsed_s: begin.elapsed().as_secs_f64(),
     });
@@ -299,6 +342,8 @@ struct Comparison<'a> {
     failures: BTreeMap<(&'static str, usize), Failures>,
     /// Why the first workload was left out that the store has no ability for.
     lacked: Option<CompareError>,
+    /// Which of several clients this is.
+    share: Option<Share>,
     /// Clients of workloads for which they were looked for.
     found: BTreeMap<&'static str, Clients>,
 }
@@ -327,6 +372,7 @@ impl<'a> Comparison<'a> {
             settings: BTreeMap::new(),
             failures: BTreeMap::new(),
             lacked: None,
+            share: None,
             found: BTreeMap::new(),
         }
     }
@@ -618,7 +664,7 @@ impl<'a> Comparison<'a> {
             stores.warm = false;
             store.drop_caches().map_err(self.failed(doing(), variant))?;
         }
-        let work = work(workload, variant, at, self.clients(workload));
+        let work = work(workload, variant, at, self.clients(workload), self.share);
         let failed = self.failures.values().flat_map(BTreeMap::values).sum::<u64>();
         // what a batch leaves out is missed by everything after it
         let may_fail = spec.unit == Unit::Operations;
@@ -662,7 +708,10 @@ impl<'a> Comparison<'a> {
         let store = stores.open[variant].as_ref();
         let servers = store.servers();
         let cpu = CpuTime::with(&servers);
-        store.quiesce().map_err(self.failed(doing(), variant))?;
+        // several clients do not wait for what the servers do for others
+        if self.share.is_none() {
+            store.quiesce().map_err(self.failed(doing(), variant))?;
+        }
         let settle_cpu_s = CpuTime::with(&servers).since(cpu).total_s();
         let all = counted(before, store.counters());
         let within = outcome.counters;
@@ -725,11 +774,14 @@ impl<'a> Comparison<'a> {
     }
 }
 
-/// The clients of one slice, each with its share of the operations.
-fn work(workload: &dyn Workload, variant: usize, at: At, clients: usize) -> Vec<Work> {
-    let operations = workload.operations();
+/// The clients of one slice, each with its share of the operations. Where several machines have clients, each has as
+/// many operations as the time allows.
+fn work(workload: &dyn Workload, variant: usize, at: At, clients: usize, share: Option<Share>) -> Vec<Work> {
+    let operations = if share.is_some() { u64::MAX } else { workload.operations() };
+    let Share { number, of } = share.unwrap_or(Share::ALONE);
     let clients_of = |client| {
         (at.pass..at.pass + at.passes).map(move |round| {
+            let (client, clients) = ((number - 1) * clients + client, of * clients);
             let place = Position { variant, round, slice: at.slice, slices: at.slices, client, clients };
             let share = place.share(operations);
             (workload.client(place), share.end - share.start)

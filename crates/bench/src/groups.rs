@@ -19,7 +19,7 @@ pub fn comparison(plan: &Plan, runs: Vec<Results>) -> Comparison {
     let first = runs.first().expect("a comparison has a group");
     let (version, started_at, command) = (first.version.clone(), first.started_at.clone(), first.command.clone());
     let (machine, variants) = (first.machine.clone(), first.variants.clone());
-    let stores = first.plan.stores.clone();
+    let (stores, client) = (first.plan.stores.clone(), first.client.clone());
     let elapsed_s = runs.iter().map(|run| run.elapsed_s).sum();
     let interrupted = runs.iter().any(|run| run.interrupted);
     let group = |run: Results| Group {
@@ -51,6 +51,7 @@ pub fn comparison(plan: &Plan, runs: Vec<Results>) -> Comparison {
         groups,
         against,
         missing: Vec::new(),
+        client,
     }
 }
 

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use crate::axes::{AXES, varied};
 use crate::count::counted;
 use crate::groups;
+use crate::joined::{JoinError, joined};
 use crate::report::figures;
 use crate::results::{Comparison, Results, SCHEMA};
 use crate::same_plan::{NO_FIGURES, plain, table};
@@ -18,7 +19,7 @@ use crate::schema_1;
 pub struct Merged {
     /// The comparisons, in the order given.
     pub comparisons: Vec<Comparison>,
-    /// The file each of them came from.
+    /// The files that they came from.
     pub sources: Vec<PathBuf>,
 }
 
@@ -101,6 +102,9 @@ pub enum MergeError {
         /// The version of Sealstone it states.
         version: String,
     },
+    /// Results of clients that cannot be joined.
+    #[error(transparent)]
+    Join(#[from] JoinError),
     /// A file is damaged, or no result set at all.
     #[error("{} is not a result set: {source}\nname a results.json that sealstone compare wrote", path.display())]
     Damaged {
@@ -126,6 +130,15 @@ pub fn read(paths: &[PathBuf]) -> Result<Merged, MergeError> {
     }
     let comparisons = paths.iter().map(|path| read_one(path)).collect::<Result<_, _>>()?;
     Ok(Merged { comparisons, sources: paths.to_vec() })
+}
+
+/// As [`read`], with the clients of each run joined into one comparison.
+///
+/// # Errors
+/// As [`read`]; clients that are missing, or that did not measure the same.
+pub fn read_joined(paths: &[PathBuf]) -> Result<Merged, MergeError> {
+    let merged = read(paths)?;
+    Ok(Merged { comparisons: joined(merged.comparisons)?, ..merged })
 }
 
 /// Whether both name one file that is there.

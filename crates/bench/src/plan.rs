@@ -12,6 +12,7 @@ use sealstone_store::{Choice, Layer, Variant};
 use serde::{Deserialize, Serialize};
 
 use crate::axes::{Point, varied};
+use crate::share::Share;
 use crate::size::human_bytes;
 use crate::target::{Limit, Target};
 use crate::workload::{Delimiter, Setting, SizedBy, Unit};
@@ -575,6 +576,7 @@ impl Plan {
             operations: self.pass_operations(),
             rounds: self.rounds,
             seed: self.seed,
+            share: Share::ALONE,
         }
     }
 

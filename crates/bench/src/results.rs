@@ -11,8 +11,10 @@ use sealstone_store::{EngineFacts, Layer};
 use serde::{Deserialize, Serialize};
 
 use crate::axes::Point;
+pub use crate::buckets::Buckets;
 pub use crate::machine::Machine;
 use crate::open_loop::OpenLoop;
+use crate::share::ClientFacts;
 pub use crate::verdict::Verdict;
 use crate::workload::{self, Setting, Unit};
 
@@ -48,6 +50,9 @@ pub struct Comparison {
     /// What was planned and is in no group.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub missing: Vec<Missing>,
+    /// Which of several clients measured it, and when they began.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub client: Option<ClientFacts>,
 }
 
 /// A group that was planned, and not measured at all.
@@ -119,6 +124,7 @@ impl Comparison {
             between: group.between.clone(),
             recommendation: group.recommendation.clone(),
             warnings: group.warnings.clone(),
+            client: self.client.clone(),
         };
         self.groups.iter().map(run).collect()
     }
@@ -174,6 +180,8 @@ pub struct Results {
     pub recommendation: Recommendation,
     /// What the reader must know to trust the figures: assertions in the engine, throttling, few rounds.
     pub warnings: Vec<String>,
+    /// Which of several clients measured it.
+    pub client: Option<ClientFacts>,
 }
 
 impl Results {
@@ -294,6 +302,9 @@ pub struct Cell {
     /// Operations that failed, by name; they are in no other figure.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub failed: BTreeMap<String, u64>,
+    /// Of one of several clients: the histograms behind `latency`, so that those of all can be added up.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub histograms: BTreeMap<String, Buckets>,
 }
 
 /// One measured slice of one round.

@@ -67,6 +67,8 @@ pub struct Runner {
     recorders: Vec<Latencies>,
     /// How many operations of the next slice may fail.
     pub allowed: u64,
+    /// When the next slice is over, whatever of the work is left; none: when all of it is done.
+    pub until: Option<Instant>,
     /// Those of the last slice that did, also if more did than may; they count in nothing else.
     pub failed: Failures,
 }
@@ -90,7 +92,7 @@ impl Runner {
         let clients = work.len();
         let recorders = &mut self.recorders;
         recorders.resize_with(recorders.len().max(clients), Latencies::default);
-        let (gate, allowance) = (Gate::default(), Allowance::new(self.allowed));
+        let (gate, allowance, until) = (Gate::default(), Allowance::new(self.allowed), self.until);
         let servers = store.servers();
         let (failed, sampled) = (AtomicBool::new(false), AtomicBool::new(false));
         let end_now = || failed.load(Ordering::Relaxed) || stop.load(Ordering::Relaxed);
@@ -105,7 +107,7 @@ impl Runner {
                     let before = ThreadTime::now();
                     let begin = gate.wait()?;
                     let pace = target.map(|rate| Pace::new(begin, rate, number, clients));
-                    let mut result = run_client(store, work, pace, recorder, end_now, allowance);
+                    let mut result = run_client(store, work, (pace, until), recorder, end_now, allowance);
                     if let Ok(outcome) = &mut result {
                         outcome.time = ClientTime::of(outcome.end.duration_since(begin), before, ThreadTime::now());
                     }
@@ -231,7 +233,7 @@ impl Backlog {
 fn run_client(
     store: &dyn Store,
     work: Work,
-    mut pace: Option<Pace>,
+    (mut pace, until): (Option<Pace>, Option<Instant>),
     recorder: &mut Latencies,
     end_now: &dyn Fn() -> bool,
     allowance: &Allowance,
@@ -246,11 +248,14 @@ fn run_client(
     };
     let watched = allowance.watch(store);
     let asked = watched.as_ref().map_or(store, |watched| watched);
-    let all: u64 = work.iter().map(|(_, operations)| operations).sum();
+    let all = work.iter().fold(0u64, |all, (_, operations)| all.saturating_add(*operations));
     'work: for (mut client, operations) in work {
         for _ in 0..operations {
             if end_now() {
                 outcome.finished = false;
+                break 'work;
+            }
+            if until.is_some_and(|until| Instant::now() >= until) {
                 break 'work;
             }
             let due = pace.as_mut().map(Pace::wait);
@@ -503,6 +508,15 @@ mod tests {
         let stop = AtomicBool::new(false);
         let error = Runner::default().run_slice(&MemoryStore::new(), work, None, &stop).err().unwrap();
         assert_eq!(error.to_string(), "disk full");
+    }
+
+    #[test]
+    fn a_slice_with_an_end_is_over_then_and_whole() {
+        let stop = AtomicBool::new(false);
+        let until = Some(Instant::now() + Duration::from_millis(50));
+        let mut runner = Runner { until, ..Runner::default() };
+        let outcome = runner.run_slice(&MemoryStore::new(), stalling(2, u64::MAX, None), None, &stop).unwrap();
+        assert!(!outcome.interrupted && outcome.operations > 0 && outcome.elapsed_s < 5.0, "{}", outcome.elapsed_s);
     }
 
     #[test]

@@ -73,6 +73,7 @@ impl Results {
             groups: vec![group],
             against: Vec::new(),
             missing: Vec::new(),
+            client: None,
         }
     }
 }

@@ -14,6 +14,7 @@ use crate::passwords::{shown, without_password};
 use crate::plan::Plan;
 use crate::results::{Cell, Conditions, Latency, Results, Sample, TimeSplit, Variant};
 use crate::saturation::{self, Evidence};
+use crate::share::ClientFacts;
 use crate::statistics;
 use crate::target::Target;
 use crate::verdict::CONFIDENCE;
@@ -49,6 +50,8 @@ pub(crate) struct Measured {
     pub(crate) machine: Busy,
     /// Operations that failed, also before anything was counted.
     pub(crate) failed: Failures,
+    /// Whether it is one of several clients that measured it.
+    pub(crate) joint: bool,
 }
 
 impl Measured {
@@ -72,6 +75,7 @@ impl Measured {
             has_servers: false,
             machine: Busy::default(),
             failed: Failures::new(),
+            joint: false,
         }
     }
 }
@@ -95,13 +99,16 @@ pub(crate) struct Run<'a> {
     pub(crate) interrupted: bool,
     /// The error that ended it, if one did.
     pub(crate) failure: Option<String>,
+    /// Which of several clients this is.
+    pub(crate) client: Option<ClientFacts>,
     pub(crate) started_at: String,
     pub(crate) elapsed_s: f64,
 }
 
 /// Draws the results together.
 pub(crate) fn results(run: Run) -> Results {
-    let Run { plan, variants, mut measured, engine, mut warnings, interrupted, failure, started_at, elapsed_s } = run;
+    let Run { plan, variants, mut measured, engine, mut warnings, interrupted, failure, client, started_at, elapsed_s } =
+        run;
     let variants: Vec<Variant> = variants.iter().map(Variant::from).collect();
     measured.retain(|cell| !cell.samples.is_empty() || !cell.searches.is_empty());
     measured.sort_by_key(|cell| (cell.workload, cell.variant));
@@ -125,6 +132,7 @@ pub(crate) fn results(run: Run) -> Results {
         between,
         recommendation,
         warnings,
+        client,
     }
 }
 
@@ -178,6 +186,7 @@ fn cell(plan: &Plan, measured: &Measured, cores: usize) -> Cell {
         open_loop: plan.target.map(|_| open_loop(measured)),
         samples: samples.clone(),
         failed: measured.failed.iter().map(|(operation, count)| ((*operation).to_owned(), *count)).collect(),
+        histograms: if measured.joint { measured.latencies.histograms() } else { BTreeMap::new() },
     }
 }
 

@@ -11,6 +11,7 @@ use sealstone_bench::merge::{self, Merged};
 use sealstone_bench::regression;
 use sealstone_bench::report::summary;
 use sealstone_bench::results::Comparison;
+use sealstone_bench::share::Client;
 use sealstone_stores::table::store;
 
 use crate::compare::grid::Grid;
@@ -30,10 +31,14 @@ pub(crate) fn run(flags: &CompareFlags) -> anyhow::Result<Answer> {
     let stores = plan.store.iter().map(|name| store(name)).collect::<Result<Vec<_>, _>>()?;
     plan.check()?;
     stores::check_settings(&plan)?;
+    let client = flags.client.zip(flags.start_at).map(|(share, start)| Client { share, start });
     let mut grid = Grid::planned(&plan, &stores, flags.label.as_deref())?;
     if flags.print_config {
         print(&plan.to_toml())?;
         return Ok(Answer::Done);
+    }
+    if let Some(client) = &client {
+        grid.beside(client)?;
     }
     // before the run, not after it
     let earlier = plan.baseline.as_ref().map(|path| merge::read(std::slice::from_ref(path))).transpose()?;

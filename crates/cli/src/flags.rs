@@ -10,16 +10,19 @@ mod mongo;
 mod names;
 mod passphrase;
 mod rest;
+mod start;
 mod stores;
 
 use std::path::PathBuf;
 
 use clap::builder::{NonEmptyStringValueParser, PossibleValuesParser};
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum, ValueHint};
+use jiff::Timestamp;
 use sealstone_bench::count::parse_count;
 use sealstone_bench::percent::parse_percent;
 use sealstone_bench::plan::{Plan, Policy};
 use sealstone_bench::preset::Preset;
+use sealstone_bench::share::Share;
 use sealstone_bench::size::parse_bytes;
 use sealstone_bench::target::{Limit, Target};
 use sealstone_bench::workload::Delimiter;
@@ -31,6 +34,7 @@ pub(crate) use keys::{HolderCommand, KeysCommand};
 use names::{DelimiterName, Suggest, accel_names, cipher_names, cipher_names_only, store_names, workload_names};
 pub(crate) use passphrase::HolderFlags;
 pub(crate) use rest::{DumpFlags, GetFlags, ReadFlags, ScanFlags, SealedStore, UnsealFlags};
+use start::parse_start;
 use stores::StoreFlags;
 
 #[cfg(feature = "mongodb")]
@@ -184,6 +188,12 @@ pub(crate) struct CompareFlags {
     /// Continue the run whose results are in DIR: what was measured whole stays, the rest is measured
     #[arg(long, help_heading = OPTIONS, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) resume: Option<PathBuf>,
+    /// Measure together with other machines, on the same servers: which of how many this is, such as 2/8
+    #[arg(long, help_heading = OPTIONS, value_name = "I/N", requires = "start_at", conflicts_with = "resume")]
+    pub(crate) client: Option<Share>,
+    /// With --client: when all of them begin to measure, such as 12:00:00 or 2026-03-02T12:00:00Z
+    #[arg(long, help_heading = OPTIONS, value_name = "TIME", requires = "client", value_parser = parse_start)]
+    pub(crate) start_at: Option<Timestamp>,
     /// Print the effective settings as TOML and stop
     #[arg(long, help_heading = OPTIONS)]
     pub(crate) print_config: bool,

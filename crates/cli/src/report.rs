@@ -18,7 +18,7 @@ const SCHEMA: u32 = 2;
 
 /// Writes the report, prints each run's answer, and last the report's path.
 pub(crate) fn run(flags: &ReportFlags) -> anyhow::Result<Answer> {
-    let mut merged = merge::read(&flags.results)?;
+    let mut merged = merge::read_joined(&flags.results)?;
     merged.label(&flags.labels)?;
     if !flags.json && !flags.markdown {
         merged.check_output(&flags.out)?;
@@ -57,6 +57,10 @@ pub(crate) fn run(flags: &ReportFlags) -> anyhow::Result<Answer> {
 
 /// Names of the raw data, if all of it is next to the report and can be found from there.
 fn raw_data(merged: &Merged, report: &Path) -> Option<Vec<String>> {
+    // several files make one comparison
+    if merged.sources.len() != merged.comparisons.len() {
+        return Some(Vec::new());
+    }
     let folder = |path: &Path| path.parent().map(Path::to_path_buf);
     if !merged.sources.iter().all(|source| folder(source) == folder(report)) {
         return Some(Vec::new());

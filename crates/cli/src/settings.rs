@@ -156,7 +156,8 @@ mod tests {
 
     /// Flags that change what is printed and how, but not what is measured; and the name of the machine, since other
     /// machines run the same plan.
-    const NOT_SETTINGS: [&str; 6] = ["config", "print-config", "json", "quiet", "label", "resume"];
+    const NOT_SETTINGS: [&str; 8] =
+        ["config", "print-config", "json", "quiet", "label", "resume", "client", "start-at"];
 
     #[test]
     fn every_setting_has_its_flag() {

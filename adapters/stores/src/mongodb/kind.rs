@@ -106,6 +106,7 @@ fn engine(request: &Request) -> Result<Opened, StoreError> {
     if !clusters.is_empty() {
         let clusters = clusters.iter().map(|text| cluster(text, &client)).collect::<Result<_, _>>();
         let engine = ClusterEngine::new(clusters.map_err(StoreError::engine)?);
+        let engine = if request.joins { engine.joining() } else { engine };
         return Ok(Opened { engine: Box::new(engine), notes: Vec::new() });
     }
     let (seal, key, note) = if request.sealed { server_seal(request)? } else { (None, None, None) };

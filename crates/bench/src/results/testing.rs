@@ -37,6 +37,7 @@ pub(crate) fn cell(variant: usize, workload: &str, throughputs: &[f64]) -> Cell 
         overhead: None,
         open_loop: None,
         failed: BTreeMap::new(),
+        histograms: BTreeMap::new(),
     }
 }
 
@@ -96,5 +97,6 @@ pub(crate) fn comparison(labels: &[&str], mut cells: Vec<Cell>) -> Comparison {
         groups: vec![group],
         against: Vec::new(),
         missing: Vec::new(),
+        client: None,
     }
 }

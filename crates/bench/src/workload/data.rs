@@ -5,6 +5,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use super::delimiter::Delimiter;
+use crate::share::Share;
 
 /// What workloads are made from.
 #[derive(Clone, Debug)]
@@ -23,6 +24,8 @@ pub struct Data {
     pub rounds: usize,
     /// Seed of every random draw.
     pub seed: u64,
+    /// Which of several clients inserts the records.
+    pub share: Share,
 }
 
 impl Data {

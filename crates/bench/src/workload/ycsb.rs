@@ -18,6 +18,7 @@ use super::records::Records;
 use super::setting::Setting;
 use super::sources::Sources;
 use super::stopped::go_on;
+use crate::share::Share;
 use sealstone_store::{Record, Row, Store, StoreError, Table};
 
 const fn spec(name: &'static str, description: &'static str, settings: &'static [Setting]) -> Spec {
@@ -92,6 +93,8 @@ pub(super) struct DataSet {
     records: Arc<Records>,
     count: u64,
     seed: u64,
+    /// Whose records the inserted ones are, where several clients insert.
+    share: Share,
     variants: Mutex<HashMap<usize, Arc<Growth>>>,
     /// As it is after loading; its sum is costly, so it is taken once, and only if a workload needs it.
     latest: OnceLock<Latest>,
@@ -120,6 +123,7 @@ impl DataSet {
             records,
             count: data.records,
             seed: data.seed,
+            share: data.share,
             variants,
             latest: OnceLock::new(),
         })
@@ -278,7 +282,7 @@ impl YcsbClient {
                 number
             }
         };
-        key_name(number, &mut self.key);
+        key_name(self.data.share.record(self.data.count, number), &mut self.key);
     }
 
     /// Draws a field and a new value for it.
@@ -337,8 +341,9 @@ impl YcsbClient {
 
     fn insert(&mut self, store: &dyn Store, recorder: &mut dyn Recorder) -> Result<Done, StoreError> {
         let number = self.growth.counter.take();
-        key_name(number, &mut self.key);
-        self.data.records.fill(number, &mut self.record);
+        let record = self.data.share.record(self.data.count, number);
+        key_name(record, &mut self.key);
+        self.data.records.fill(record, &mut self.record);
         let start = Instant::now();
         store.insert(&self.table, &self.key, &self.record)?;
         recorder.record("insert", start);

@@ -5,12 +5,15 @@
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
+use jiff::Timestamp;
 use sealstone_bench::axes::{AXES, Point, varied};
 use sealstone_bench::compare::{self, CompareError};
 use sealstone_bench::groups;
 use sealstone_bench::plan::{Plan, PlanError};
 use sealstone_bench::report::{self, Options};
 use sealstone_bench::results::{Comparison, Missing, Results, write_text};
+use sealstone_bench::share::Client;
+use sealstone_bench::together;
 use sealstone_store::StoreError;
 use sealstone_stores::kind::StoreKind;
 
@@ -42,6 +45,8 @@ pub(crate) struct Grid<'a> {
     places: Vec<Place>,
     /// Why the first point that cannot be had cannot.
     refusal: Option<anyhow::Error>,
+    /// Which of several clients measures.
+    client: Option<&'a Client>,
 }
 
 impl<'a> Grid<'a> {
@@ -55,7 +60,7 @@ impl<'a> Grid<'a> {
         stores: &[&'static StoreKind],
         label: Option<&'a str>,
     ) -> anyhow::Result<Self> {
-        let mut grid = Self { whole: plan, label, places: Vec::new(), refusal: None };
+        let mut grid = Self { whole: plan, label, places: Vec::new(), refusal: None, client: None };
         // compared with a store that has members, one without members counts as a single one
         let alone = Plan { nodes: vec![1], ..plan.clone() };
         for store in stores {
@@ -81,6 +86,23 @@ impl<'a> Grid<'a> {
             }
         }
         Ok(grid)
+    }
+
+    /// Makes this the measurement of `client`, one of several.
+    ///
+    /// # Errors
+    /// What several clients cannot measure together; a store that other machines cannot reach; a start that has passed.
+    pub(crate) fn beside(&mut self, client: &'a Client) -> anyhow::Result<()> {
+        self.places.iter().try_for_each(|place| stores::check_shared(place.store, &place.plan))?;
+        together::check(self.whole)?;
+        if client.start <= Timestamp::now() {
+            anyhow::bail!(
+                "start-at is {}: that has passed\nchoose a time after all clients have started",
+                client.start
+            );
+        }
+        self.client = Some(client);
+        Ok(())
     }
 
     /// Takes over every point that `earlier` has measured whole.
@@ -110,8 +132,10 @@ impl<'a> Grid<'a> {
         let mut failed = None;
         for at in 0..self.places.len() {
             let Place { store, plan, outcome: Outcome::Open } = &self.places[at] else { continue };
-            let outcome = stores::engine(store, key.as_ref(), plan)
-                .and_then(|engine| compare::run(plan, &*engine, display, stop).map_err(anyhow::Error::new));
+            let client = self.client;
+            let joins = client.is_some_and(|client| client.share.number > 1);
+            let outcome = stores::engine(store, key.as_ref(), plan, joins)
+                .and_then(|engine| compare::run_as(plan, client, &*engine, display, stop).map_err(anyhow::Error::new));
             let error = match outcome {
                 Ok(results) => {
                     let is_over = results.interrupted;
