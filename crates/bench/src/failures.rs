@@ -42,8 +42,8 @@ impl Allowance {
         self.any.then(|| Watched { inner: store, last: AtomicUsize::new(0) })
     }
 
-    /// Lets `operation` fail with `error`, if that may be, and counts it. What the store returned wrongly, or can never do, may not:
-    /// it says something about all figures.
+    /// Lets `operation` fail with `error`, if that may be, and counts it. What the store returned wrongly, or can never
+    /// do, may not: it says something about all figures.
     ///
     /// # Errors
     /// `error`.

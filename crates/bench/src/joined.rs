@@ -16,7 +16,8 @@ use crate::statistics;
 pub enum JoinError {
     /// Results of some clients were not named.
     #[error(
-        "the results of client {} of the {of} that began at {start_at} are missing\nname the results.json of every client",
+        "the results of client {} of the {of} that began at {start_at} are missing\nname the results.json of every \
+         client",
         join(missing)
     )]
     Missing {

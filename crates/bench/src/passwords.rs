@@ -1,5 +1,5 @@
-//! Command lines and plans as they may be shown to others: addresses in them without passwords, since results are passed
-//! on.
+//! Command lines and plans as they may be shown to others: addresses in them without passwords, since results are
+//! passed on.
 
 use crate::plan::Plan;
 

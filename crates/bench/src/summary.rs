@@ -107,8 +107,8 @@ pub(crate) struct Run<'a> {
 
 /// Draws the results together.
 pub(crate) fn results(run: Run) -> Results {
-    let Run { plan, variants, mut measured, engine, mut warnings, interrupted, failure, client, started_at, elapsed_s } =
-        run;
+    let Run { plan, variants, mut measured, engine, mut warnings, failure, client, .. } = run;
+    let Run { interrupted, started_at, elapsed_s, .. } = run;
     let variants: Vec<Variant> = variants.iter().map(Variant::from).collect();
     measured.retain(|cell| !cell.samples.is_empty() || !cell.searches.is_empty());
     measured.sort_by_key(|cell| (cell.workload, cell.variant));

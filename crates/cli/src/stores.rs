@@ -75,8 +75,8 @@ pub(crate) fn check_shared(kind: &StoreKind, plan: &Plan) -> anyhow::Result<()> 
     let Some(setting) = kind.cache_decided_by else {
         let others = stores().iter().filter(|store| store.cache_decided_by.is_some());
         anyhow::bail!(
-            "client is set: a {} store is inside this process, where no other machine reaches it\nleave --client out, or \
-             choose a store with servers: {}",
+            "client is set: a {} store is inside this process, where no other machine reaches it\nleave --client out, \
+             or choose a store with servers: {}",
             kind.name,
             others.map(|store| store.name).collect::<Vec<_>>().join(", ")
         );

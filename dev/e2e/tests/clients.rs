@@ -1,5 +1,5 @@
-//! Several clients on the same servers at once, `sealstone compare --client`, and their results as one. Here all of them
-//! are on this machine. Not here: how records and histograms are divided and added up (`crates/bench`).
+//! Several clients on the same servers at once, `sealstone compare --client`, and their results as one. Here all of
+//! them are on this machine. Not here: how records and histograms are divided and added up (`crates/bench`).
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -10,7 +10,7 @@ use sealstone_e2e::transcript::{Transcript, finish, run, sealstone};
 use sealstone_servers::mongod::{self, Mongod, MongodOptions};
 use serde_json::Value;
 
-/// A comparison that takes some five seconds of slices.
+/// A comparison that takes some seven seconds of slices.
 const SMALL: [&str; 17] = [
     "compare",
     "--store",
@@ -24,7 +24,7 @@ const SMALL: [&str; 17] = [
     "--pairs",
     "6",
     "--slice-ms",
-    "100",
+    "200",
     "--workloads",
     "a,d",
     "--ciphers",
@@ -158,9 +158,10 @@ fn two_clients_measure_what_one_report_adds_up() {
     let want = format!("client 2/2 could not begin at {start}: client 1 had not loaded the data by then");
     assert!(late.stderr.contains(&want) && late.stderr.contains("with a later --start-at"), "{}", late.stderr);
     let start = in_seconds(4);
-    let arguments = [&clusters[0][..], &clusters[1], "--records=200k", "--start-at", &start];
-    let mut command = sealstone(dir.path(), &[&SMALL[..3], &SMALL[5..], &arguments, &["--client=1/2"]].concat());
-    let late = run(&mut command);
+    // each workload is run once on each cluster before the start, for as long as a slice
+    let long = SMALL.map(|word| if word == "200" { "1500" } else { word });
+    let arguments = [&clusters[0][..], &clusters[1], "--client=1/2", "--start-at", &start];
+    let late = run(&mut sealstone(dir.path(), &[&long[..], &arguments].concat()));
     let want = format!("client 1/2 could not begin at {start}: loading and warming up took until after it");
     assert!(late.code == Some(2) && late.stderr.contains(&want), "{}", late.stderr);
 }

@@ -1,4 +1,5 @@
-//! Continuing a comparison that was interrupted: the results that it left, and whether what is asked for now is the same.
+//! Continuing a comparison that was interrupted: the results that it left, and whether what is asked for now is the
+//! same.
 
 use std::path::Path;
 
@@ -51,8 +52,8 @@ pub(crate) fn plan(flags: &CompareFlags, dir: &Path) -> anyhow::Result<(Plan, Co
     for (setting, values) in plan.stores.values().flatten() {
         if values.iter().any(|value| value.contains(HIDDEN)) {
             anyhow::bail!(
-                "cannot resume {}: the address of --{setting} had a password, which results do not keep\ngive --{setting} \
-                 again",
+                "cannot resume {}: the address of --{setting} had a password, which results do not keep\ngive \
+                 --{setting} again",
                 dir.display()
             );
         }
