@@ -25,6 +25,8 @@ pub struct StoreKind {
     pub cache_bytes_min: u64,
     /// The setting with which its cache is decided elsewhere, if there is one.
     pub cache_decided_by: Option<&'static str>,
+    /// The setting that names servers of the user's own, which clients on other machines reach, too; absent: none can.
+    pub shared_by: Option<&'static str>,
     /// Settings of a comparison that suit it better than the general defaults, as lines of TOML.
     pub suited: &'static str,
     /// Its own settings.
@@ -78,6 +80,9 @@ pub struct Request {
     pub key: Option<UserKey>,
     /// The store's own settings.
     pub settings: Settings,
+    /// Whether another client loads the store and removes what was loaded: records that are there are no reason to
+    /// refuse it.
+    pub joins: bool,
 }
 
 /// A key that the user named, and opened.

@@ -15,6 +15,7 @@ pub static KIND: StoreKind = StoreKind {
     in_memory: false,
     cache_bytes_min: 0,
     cache_decided_by: Some("ssdb-url"),
+    shared_by: Some("ssdb-url"),
     suited: "workloads = [\"a\", \"b\", \"c\", \"d\", \"e\", \"f\"]\nrecords = 50000\noperations = 50000\nthreads = 8\n\
              pairs = 6\nslice-ms = 500\n",
     settings: &[Setting {
@@ -37,5 +38,7 @@ struct NoServer;
 fn engine(request: &Request) -> Result<Opened, StoreError> {
     let named = request.setting("ssdb-url").ok_or_else(|| StoreError::engine(NoServer))?;
     let client = RedisOptions { uri: address(named)?, dialect: Dialect::Ssdb, ..RedisOptions::default() };
-    Ok(Opened { engine: Box::new(UserEngine::new(client)), notes: Vec::new() })
+    let engine = UserEngine::new(client);
+    let engine = if request.joins { engine.joining() } else { engine };
+    Ok(Opened { engine: Box::new(engine), notes: Vec::new() })
 }

@@ -2,6 +2,8 @@
 //! gathers the results. How one slice runs is in `runner`; what the figures mean is in `summary` and `statistics`.
 
 mod clients;
+mod machines;
+mod present;
 mod search;
 mod warm_up;
 
@@ -11,6 +13,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Instant;
 
+use crate::failures::{self, Failures};
 use crate::machine;
 use crate::measure::CpuTime;
 use crate::plan::{Plan, PlanError};
@@ -18,13 +21,15 @@ use crate::progress::{Estimate, Observer, Phase, Progress};
 use crate::results::{Results, Sample};
 use crate::runner::{RunError, Runner, SliceOutcome, Work, counted};
 use crate::schedule::Slicing;
+use crate::share::{Client, ClientFacts, Share};
 use crate::size::human_bytes;
 use crate::stoppable::Stoppable;
 use crate::summary::{self, Measured};
 use crate::target::Target;
+use crate::together;
 pub use crate::work_dir::WorkDirError;
 use crate::work_dir::{WorkDir, directory_name, remove_dir, remove_left};
-use crate::workload::{self, COLD_SHARE, Position, Setting, SizedBy, Workload};
+use crate::workload::{self, COLD_SHARE, Data, Position, Setting, SizedBy, Unit, Workload};
 use sealstone_store::{Engine, Store, StoreError, StoreOptions, Variant};
 
 /// Why a comparison has no results.
@@ -36,7 +41,7 @@ pub enum CompareError {
     /// A directory for the stores cannot be made, is not empty, or cannot be removed.
     #[error(transparent)]
     Directory(#[from] WorkDirError),
-    /// The store failed. The figures of the whole comparison are void.
+    /// The store failed.
     #[error("{doing} failed on {variant}: {source}")]
     Store {
         /// What was attempted, such as `loading ycsb` or `workload a`.
@@ -54,6 +59,17 @@ pub enum CompareError {
         /// Why.
         source: RunError,
     },
+    /// One of several clients could not keep up with the others.
+    #[error("{0}")]
+    Client(String),
+    /// It ended with an error after something was measured.
+    #[error("{source}")]
+    Unfinished {
+        /// What was measured until then, marked as interrupted.
+        measured: Box<Results>,
+        /// What ended it.
+        source: Box<CompareError>,
+    },
     /// Stopped before a single pair of slices was complete.
     #[error("stopped before anything was measured")]
     Stopped,
@@ -67,16 +83,31 @@ pub enum CompareError {
 /// that is `results` and `report`.
 ///
 /// # Errors
-/// `CompareError`: impossible settings, a disk too small, a store that fails. Nothing measured before an error of a
-/// store is returned: a store that failed once has no believable figures. `Stopped` if `stop` was set before anything
-/// was measured.
+/// `CompareError`: impossible settings, a disk too small, a store of which more operations fail than `plan.max_errors`.
+/// What was measured before that is in `Unfinished`. `Stopped` if `stop` was set before anything was measured.
 pub fn run(
     plan: &Plan,
     engine: &dyn Engine,
     observer: &dyn Observer,
     stop: &AtomicBool,
 ) -> Result<Results, CompareError> {
+    run_as(plan, None, engine, observer, stop)
+}
+
+/// As [`run`], by one `client` of several that load the same servers, each on a machine of its own: client 1 loads, and
+/// slices begin and end at the same times on all of them.
+///
+/// # Errors
+/// As [`run`]; what several clients cannot measure together, a client that is late.
+pub fn run_as(
+    plan: &Plan,
+    client: Option<&Client>,
+    engine: &dyn Engine,
+    observer: &dyn Observer,
+    stop: &AtomicBool,
+) -> Result<Results, CompareError> {
     plan.check()?;
+    client.map_or(Ok(()), |_| together::check(plan))?;
     // before it is looked how much room there is
     remove_left(&plan.out, &|text| observer.note(text));
     // before data sets are computed, which takes minutes for some that fit nowhere
@@ -91,11 +122,12 @@ pub fn run(
     plan.check_room(plan.variants()?.0.len() * plan.point().members, &sizes)?;
     observer.progress(&Progress::preparing(plan));
     let watch = workload::Watch { stop, note: &|text| observer.note(text) };
-    let workloads = match workload::build_watched(&plan.data(), &plan.workloads, &watch) {
+    let data = Data { share: client.map_or(Share::ALONE, |client| client.share), ..plan.data() };
+    let workloads = match workload::build_watched(&data, &plan.workloads, &watch) {
         Err(workload::Error::Stopped) => return Err(CompareError::Stopped),
         built => built.map_err(PlanError::from)?,
     };
-    run_workloads(plan, &workloads, engine, observer, stop)
+    run_beside(plan, client, &workloads, engine, observer, stop)
 }
 
 /// As [`run`], with workloads of the caller's own instead of those that `plan.workloads` names.
@@ -104,6 +136,18 @@ pub fn run(
 /// As [`run`].
 pub fn run_workloads(
     plan: &Plan,
+    workloads: &[Box<dyn Workload>],
+    engine: &dyn Engine,
+    observer: &dyn Observer,
+    stop: &AtomicBool,
+) -> Result<Results, CompareError> {
+    run_beside(plan, None, workloads, engine, observer, stop)
+}
+
+/// [`run_workloads`], with other clients beside this one or none.
+fn run_beside(
+    plan: &Plan,
+    client: Option<&Client>,
     workloads: &[Box<dyn Workload>],
     engine: &dyn Engine,
     observer: &dyn Observer,
@@ -119,38 +163,57 @@ pub fn run_workloads(
 
     let work_dir = WorkDir::create(plan)?;
     let mut comparison = Comparison::new(plan, &variants, engine, observer, stop);
+    comparison.share = client.map(|client| client.share);
     notes.iter().for_each(|note| comparison.warn(note.clone()));
     comparison.expect_lengths(&groups);
-    let mut interrupted = false;
+    let (mut interrupted, mut failed) = (false, None);
     for group in &groups {
-        match comparison.run_group(group, &work_dir.path.join(group.dataset)) {
+        let dir = work_dir.path.join(group.dataset);
+        let outcome = match client {
+            Some(client) => comparison.run_beside(group, &dir, client),
+            None => comparison.run_group(group, &dir),
+        };
+        match outcome {
             Ok(()) => {}
             Err(Halt::Stopped) => {
                 interrupted = true;
                 break;
             }
-            Err(Halt::Failed(error)) => return Err(error),
+            Err(Halt::Failed(error)) => {
+                failed = Some(error);
+                break;
+            }
         }
     }
-    let Comparison { measured, mut warnings, settings, .. } = comparison;
-    work_dir.remove()?;
+    let Comparison { mut measured, mut warnings, settings, mut failures, lacked, .. } = comparison;
+    let removed = work_dir.remove();
     if measured.iter().all(|cell| cell.samples.is_empty() && cell.searches.is_empty()) {
-        return Err(CompareError::Stopped);
+        return Err(failed.or(lacked).unwrap_or(CompareError::Stopped));
+    }
+    for cell in &mut measured {
+        cell.failed = failures.remove(&(cell.spec.name, cell.variant)).unwrap_or_default();
     }
     let machine = machine::Busy::now().since(machine_begin);
     warnings.extend(machine.warnings(CpuTime::with_ended_children().since(cpu_begin).total_s()));
     let mut engine = engine.facts();
     engine.settings.extend(settings);
-    Ok(summary::results(summary::Run {
+    let failure = failed.as_ref().map(|error| error.to_string().lines().next().unwrap_or_default().to_owned());
+    let results = summary::results(summary::Run {
         plan,
         variants,
         measured,
         engine,
         warnings,
-        interrupted,
+        interrupted: interrupted || failure.is_some(),
+        failure,
+        client: client.map(ClientFacts::from),
         started_at: started_at.to_string(),
         elapsed_s: begin.elapsed().as_secs_f64(),
-    }))
+    });
+    match failed.or(removed.err().map(CompareError::from)) {
+        Some(error) => Err(CompareError::Unfinished { measured: Box::new(results), source: Box::new(error) }),
+        None => Ok(results),
+    }
 }
 
 /// Workloads that share one data set, and so one store a variant.
@@ -275,6 +338,12 @@ struct Comparison<'a> {
     measured: Vec<Measured>,
     warnings: Vec<String>,
     settings: BTreeMap<String, String>,
+    /// Operations that failed, by workload and variant.
+    failures: BTreeMap<(&'static str, usize), Failures>,
+    /// Why the first workload was left out that the store has no ability for.
+    lacked: Option<CompareError>,
+    /// Which of several clients this is.
+    share: Option<Share>,
     /// Clients of workloads for which they were looked for.
     found: BTreeMap<&'static str, Clients>,
 }
@@ -301,6 +370,9 @@ impl<'a> Comparison<'a> {
             measured: Vec::new(),
             warnings: Vec::new(),
             settings: BTreeMap::new(),
+            failures: BTreeMap::new(),
+            lacked: None,
+            share: None,
             found: BTreeMap::new(),
         }
     }
@@ -349,7 +421,15 @@ impl<'a> Comparison<'a> {
         }
         let mut ready = Vec::new();
         for &(number, workload) in &group.workloads {
-            ready.push(self.warm_up(number, workload, &mut stores)?);
+            match self.warm_up(number, workload, &mut stores) {
+                Ok(one) => ready.push(one),
+                // others may do without it
+                Err(Halt::Failed(error @ CompareError::Store { source: StoreError::Lacks { .. }, .. })) => {
+                    self.warn(format!("left out: {error}"));
+                    self.lacked.get_or_insert(error);
+                }
+                Err(halt) => return Err(halt),
+            }
         }
         self.estimate().done(load_task, 1.0);
         if let (Some(Target::Max), Some(limit)) = (self.plan.target, self.plan.p99) {
@@ -584,10 +664,24 @@ impl<'a> Comparison<'a> {
             stores.warm = false;
             store.drop_caches().map_err(self.failed(doing(), variant))?;
         }
-        let work = work(workload, variant, at, self.clients(workload));
-        let outcome = match self.runner.run_slice(store, work, self.rate_per_s, self.stop) {
+        let work = work(workload, variant, at, self.clients(workload), self.share);
+        let failed = self.failures.values().flat_map(BTreeMap::values).sum::<u64>();
+        // what a batch leaves out is missed by everything after it
+        let may_fail = spec.unit == Unit::Operations;
+        self.runner.allowed = if may_fail { self.plan.max_errors.saturating_sub(failed) } else { 0 };
+        let ended = self.runner.run_slice(store, work, self.rate_per_s, self.stop);
+        failures::add(self.failures.entry((spec.name, variant)).or_default(), &self.runner.failed);
+        let outcome = match ended {
             Ok(outcome) => outcome,
-            Err(RunError::Store(source)) => return Err(self.failed(doing(), variant)(source)),
+            Err(RunError::Store(source)) => {
+                let doing = match (self.plan.max_errors, &source) {
+                    (most @ 1.., StoreError::Engine(_)) if may_fail => {
+                        format!("{}, one operation more than the {most} that may fail,", doing())
+                    }
+                    _ => doing(),
+                };
+                return Err(self.failed(doing, variant)(source));
+            }
             Err(source) => return Err(CompareError::Run { workload: spec.name.into(), source }.into()),
         };
         if outcome.interrupted {
@@ -614,7 +708,10 @@ impl<'a> Comparison<'a> {
         let store = stores.open[variant].as_ref();
         let servers = store.servers();
         let cpu = CpuTime::with(&servers);
-        store.quiesce().map_err(self.failed(doing(), variant))?;
+        // several clients do not wait for what the servers do for others
+        if self.share.is_none() {
+            store.quiesce().map_err(self.failed(doing(), variant))?;
+        }
         let settle_cpu_s = CpuTime::with(&servers).since(cpu).total_s();
         let all = counted(before, store.counters());
         let within = outcome.counters;
@@ -677,11 +774,14 @@ impl<'a> Comparison<'a> {
     }
 }
 
-/// The clients of one slice, each with its share of the operations.
-fn work(workload: &dyn Workload, variant: usize, at: At, clients: usize) -> Vec<Work> {
-    let operations = workload.operations();
+/// The clients of one slice, each with its share of the operations. Where several machines have clients, each has as
+/// many operations as the time allows.
+fn work(workload: &dyn Workload, variant: usize, at: At, clients: usize, share: Option<Share>) -> Vec<Work> {
+    let operations = if share.is_some() { u64::MAX } else { workload.operations() };
+    let Share { number, of } = share.unwrap_or(Share::ALONE);
     let clients_of = |client| {
         (at.pass..at.pass + at.passes).map(move |round| {
+            let (client, clients) = ((number - 1) * clients + client, of * clients);
             let place = Position { variant, round, slice: at.slice, slices: at.slices, client, clients };
             let share = place.share(operations);
             (workload.client(place), share.end - share.start)

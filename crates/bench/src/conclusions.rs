@@ -9,6 +9,13 @@ use crate::sustained::judge_searches;
 use crate::target::Target;
 use crate::verdict::Quantity;
 
+/// What is recommended where an error of a store ended the measuring: nothing, whatever the cells say that were
+/// measured before it.
+pub(crate) fn withheld(recommendation: Recommendation) -> Recommendation {
+    let answer = "nothing is recommended: an error ended the run before everything was measured".into();
+    Recommendation { answer, take: None, meaning: Vec::new(), ..recommendation }
+}
+
 /// Judges `cells` anew. Returns each cipher against each other one, and what to take.
 pub(crate) fn conclude(plan: &Plan, variants: &[Variant], cells: &mut [Cell]) -> (Vec<Between>, Recommendation) {
     match plan.target {

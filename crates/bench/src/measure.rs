@@ -11,6 +11,7 @@ use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::time::TimeValLike;
 use nix::unistd::{SysconfVar, sysconf};
 
+use crate::buckets::Buckets;
 use crate::latency::SliceLatency;
 use crate::results::{CpuSecond, Latency};
 use crate::workload::Recorder;
@@ -62,6 +63,18 @@ impl LatencyHistogram {
             max_us: self.0.max() as f64 / 1e3,
             distribution: SHARES.iter().map(|&share| (share, at(share))).collect(),
             intervals: Vec::new(),
+        }
+    }
+
+    /// All that was counted.
+    pub fn buckets(&self) -> Buckets {
+        Buckets(self.0.iter_recorded().map(|step| (step.value_iterated_to(), step.count_at_value().into())).collect())
+    }
+
+    /// Counts again what is in `buckets`.
+    pub fn add(&mut self, buckets: &Buckets) {
+        for (ns, count) in &buckets.0 {
+            self.0.saturating_record_n(*ns, u32::try_from(*count).unwrap_or(u32::MAX));
         }
     }
 
@@ -129,6 +142,12 @@ impl Latencies {
     pub fn slice(&self) -> BTreeMap<&'static str, SliceLatency> {
         let used = self.response.iter().filter(|(_, histogram)| !histogram.0.is_empty());
         used.map(|(operation, histogram)| (*operation, histogram.slice())).collect()
+    }
+
+    /// The histograms themselves, by operation.
+    pub fn histograms(&self) -> BTreeMap<String, Buckets> {
+        let used = self.response.iter().filter(|(_, histogram)| !histogram.0.is_empty());
+        used.map(|(operation, histogram)| ((*operation).to_owned(), histogram.buckets())).collect()
     }
 
     /// Latency by operation: in an open loop from the moment an operation was due, otherwise from its start.
@@ -328,6 +347,21 @@ mod tests {
         }
         assert!((latency.max_us / 10_000.0 - 1.0).abs() < 2e-3);
         assert!(latency.distribution.windows(2).all(|pair| pair[0].1 <= pair[1].1));
+    }
+
+    #[test]
+    fn a_histogram_survives_its_text() {
+        let mut histogram = LatencyHistogram::default();
+        for ns in (1..2_000_000u64).step_by(37) {
+            histogram.record(Duration::from_nanos(ns * ns % 40_000_000));
+        }
+        let text = serde_json::to_string(&histogram.buckets()).unwrap();
+        let mut again = LatencyHistogram::default();
+        again.add(&serde_json::from_str(&text).unwrap());
+        assert_eq!(again.buckets(), histogram.buckets());
+        let (again, all) = (again.latency(), histogram.latency());
+        assert_eq!((again.count, again.p50_us, again.p99_us), (all.count, all.p50_us, all.p99_us));
+        assert!(serde_json::from_str::<Buckets>("\"12:3 x\"").is_err());
     }
 
     #[test]

@@ -8,8 +8,10 @@ use std::path::{Path, PathBuf};
 use crate::axes::{AXES, varied};
 use crate::count::counted;
 use crate::groups;
+use crate::joined::{JoinError, joined};
 use crate::report::figures;
 use crate::results::{Comparison, Results, SCHEMA};
+use crate::same_plan::{NO_FIGURES, plain, table};
 use crate::schema_1;
 
 /// Comparisons to show in one report.
@@ -17,7 +19,7 @@ use crate::schema_1;
 pub struct Merged {
     /// The comparisons, in the order given.
     pub comparisons: Vec<Comparison>,
-    /// The file each of them came from.
+    /// The files that they came from.
     pub sources: Vec<PathBuf>,
 }
 
@@ -100,6 +102,9 @@ pub enum MergeError {
         /// The version of Sealstone it states.
         version: String,
     },
+    /// Results of clients that cannot be joined.
+    #[error(transparent)]
+    Join(#[from] JoinError),
     /// A file is damaged, or no result set at all.
     #[error("{} is not a result set: {source}\nname a results.json that sealstone compare wrote", path.display())]
     Damaged {
@@ -125,6 +130,15 @@ pub fn read(paths: &[PathBuf]) -> Result<Merged, MergeError> {
     }
     let comparisons = paths.iter().map(|path| read_one(path)).collect::<Result<_, _>>()?;
     Ok(Merged { comparisons, sources: paths.to_vec() })
+}
+
+/// As [`read`], with the clients of each run joined into one comparison.
+///
+/// # Errors
+/// As [`read`]; clients that are missing, or that did not measure the same.
+pub fn read_joined(paths: &[PathBuf]) -> Result<Merged, MergeError> {
+    let merged = read(paths)?;
+    Ok(Merged { comparisons: joined(merged.comparisons)?, ..merged })
 }
 
 /// Whether both name one file that is there.
@@ -243,33 +257,17 @@ pub fn differences(runs: &[Results]) -> Vec<String> {
 /// seals, nor what they are compared with.
 fn plan_settings(runs: &[Results]) -> Vec<(String, Vec<String>)> {
     let points: Vec<_> = runs.iter().map(|run| run.plan.point()).collect();
-    let tables: Vec<serde_json::Map<String, serde_json::Value>> = runs
-        .iter()
-        .map(|run| match serde_json::to_value(&run.plan) {
-            Ok(serde_json::Value::Object(table)) => table,
-            _ => serde_json::Map::new(),
-        })
-        .collect();
+    let tables: Vec<_> = runs.iter().map(|run| table(&run.plan)).collect();
     let mut names: Vec<&String> = tables.iter().flat_map(|table| table.keys()).collect();
     names.sort();
     names.dedup();
     names
         .into_iter()
-        .filter(|name| !matches!(name.as_str(), "out" | "keep" | "key" | "passphrase-file" | "baseline" | "fail-if"))
+        .filter(|name| !NO_FIGURES.contains(&name.as_str()))
         // a group leaves out what another point of its comparison has measured
         .filter(|name| *name != "workloads" || varied(&points).is_empty())
         // what the names of the runs say already
         .filter(|name| !AXES.iter().any(|axis| axis.setting == name.as_str()))
         .map(|name| (name.clone(), tables.iter().map(|table| plain(table.get(name))).collect()))
         .collect()
-}
-
-fn plain(value: Option<&serde_json::Value>) -> String {
-    use serde_json::Value;
-    match value {
-        None | Some(Value::Null) => "not set".into(),
-        Some(Value::String(text)) => text.clone(),
-        Some(Value::Array(items)) => items.iter().map(|item| plain(Some(item))).collect::<Vec<_>>().join(","),
-        Some(other) => other.to_string(),
-    }
 }

@@ -12,6 +12,7 @@ use sealstone_store::{Choice, Layer, Variant};
 use serde::{Deserialize, Serialize};
 
 use crate::axes::{Point, varied};
+use crate::share::Share;
 use crate::size::human_bytes;
 use crate::target::{Limit, Target};
 use crate::workload::{Delimiter, Setting, SizedBy, Unit};
@@ -95,6 +96,9 @@ pub struct Plan {
     pub target: Option<Target>,
     /// With `target = "max"`: what 99 of 100 requests must not exceed, such as `"10ms"`.
     pub p99: Option<Limit>,
+    /// Operations that may fail at each point of the axes before the comparison ends.
+    #[serde(deserialize_with = "read::count::deserialize")]
+    pub max_errors: u64,
     /// Which ciphers may be recommended.
     pub policy: Policy,
     /// The share within which two throughputs count as no difference, such as 0.02. In TOML text such as `"2%"`.
@@ -148,6 +152,7 @@ impl Default for Plan {
             bytes: 256_000_000,
             target: None,
             p99: None,
+            max_errors: 0,
             policy: Policy::Any,
             margin: verdict::MARGIN,
             seed: 1,
@@ -585,6 +590,7 @@ impl Plan {
             rounds: self.rounds,
             seed: self.seed,
             own: self.own_workloads.clone(),
+            share: Share::ALONE,
         }
     }
 

@@ -11,8 +11,10 @@ use sealstone_store::{EngineFacts, Layer};
 use serde::{Deserialize, Serialize};
 
 use crate::axes::Point;
+pub use crate::buckets::Buckets;
 pub use crate::machine::Machine;
 use crate::open_loop::OpenLoop;
+use crate::share::ClientFacts;
 pub use crate::verdict::Verdict;
 use crate::workload::{Setting, Unit};
 
@@ -45,6 +47,25 @@ pub struct Comparison {
     /// Stores set against the one that the plan names, if it names one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub against: Vec<Against>,
+    /// What was planned and is in no group.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub missing: Vec<Missing>,
+    /// Which of several clients measured it, and when they began.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub client: Option<ClientFacts>,
+}
+
+/// A group that was planned, and not measured at all.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Missing {
+    /// Its position on the axes.
+    pub point: Point,
+    /// Its workloads.
+    pub workloads: Vec<String>,
+    /// Why it is not there.
+    pub reason: String,
+    /// Whether it cannot be had, so that measuring again would not change it.
+    pub left_out: bool,
 }
 
 /// The cells at one point of the axes, with their own baseline.
@@ -58,6 +79,9 @@ pub struct Group {
     pub elapsed_s: f64,
     /// Whether it was ended early.
     pub interrupted: bool,
+    /// The error that ended it, if one did; what was measured until then is whole.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failure: Option<String>,
     /// The data store.
     pub engine: EngineFacts,
     /// Its workloads.
@@ -74,6 +98,14 @@ pub struct Group {
 }
 
 impl Comparison {
+    /// The same, with what is missing of it. It was ended early if any of that could have been measured.
+    #[must_use]
+    pub fn with_missing(mut self, missing: Vec<Missing>) -> Self {
+        self.interrupted |= missing.iter().any(|missing| !missing.left_out);
+        self.missing = missing;
+        self
+    }
+
     /// Each group by itself, with what it shares with the others.
     #[must_use]
     pub fn runs(&self) -> Vec<Results> {
@@ -82,6 +114,7 @@ impl Comparison {
             started_at: group.started_at.clone(),
             elapsed_s: group.elapsed_s,
             interrupted: group.interrupted,
+            failure: group.failure.clone(),
             command: self.command.clone(),
             plan: crate::plan::Plan { workloads: group.workloads.clone(), ..self.plan.at(&group.point) },
             machine: self.machine.clone(),
@@ -91,6 +124,7 @@ impl Comparison {
             between: group.between.clone(),
             recommendation: group.recommendation.clone(),
             warnings: group.warnings.clone(),
+            client: self.client.clone(),
         };
         self.groups.iter().map(run).collect()
     }
@@ -126,6 +160,8 @@ pub struct Results {
     pub elapsed_s: f64,
     /// Whether it was ended early; what was measured until then is whole.
     pub interrupted: bool,
+    /// The error that ended it, if one did.
+    pub failure: Option<String>,
     /// The exact command line.
     pub command: Vec<String>,
     /// Every effective setting, defaults included, at this group's point of the axes.
@@ -144,6 +180,8 @@ pub struct Results {
     pub recommendation: Recommendation,
     /// What the reader must know to trust the figures: assertions in the engine, throttling, few rounds.
     pub warnings: Vec<String>,
+    /// Which of several clients measured it.
+    pub client: Option<ClientFacts>,
 }
 
 impl Results {
@@ -261,6 +299,12 @@ pub struct Cell {
     /// With a target rate: latencies by slice, and what follows from them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub open_loop: Option<OpenLoop>,
+    /// Operations that failed, by name; they are in no other figure.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub failed: BTreeMap<String, u64>,
+    /// Of one of several clients: the histograms behind `latency`, so that those of all can be added up.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub histograms: BTreeMap<String, Buckets>,
 }
 
 /// One measured slice of one round.
@@ -615,6 +659,14 @@ const SAMPLE_COLUMNS: [&str; 26] = [
     "queued_s",
 ];
 
+/// Writes `text` to the file `path`, which appears whole or not at all.
+///
+/// # Errors
+/// As [`Comparison::write_json`].
+pub fn write_text(path: &Path, text: &str) -> Result<(), WriteError> {
+    write_whole(path, |file| file.write_all(text.as_bytes()))
+}
+
 /// Writes a file under a temporary name next to `path`, then renames it.
 fn write_whole(path: &Path, fill: impl FnOnce(&mut dyn Write) -> std::io::Result<()>) -> Result<(), WriteError> {
     let write = || {
@@ -626,8 +678,10 @@ fn write_whole(path: &Path, fill: impl FnOnce(&mut dyn Write) -> std::io::Result
         buffered.flush()?;
         drop(buffered);
         readable_by_all(file.as_file())?;
+        // whole under its name, or not there: also after the power was cut
+        file.as_file().sync_all()?;
         file.persist(path)?;
-        Ok(())
+        std::fs::File::open(dir)?.sync_all()
     };
     write().map_err(|source| WriteError { path: path.to_owned(), source })
 }

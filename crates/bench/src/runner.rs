@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use crate::client_time::{ClientTime, ThreadTime};
 use crate::exact_sleep::exact_sleep;
+use crate::failures::{Allowance, Failures};
 use crate::machine::Busy;
 use crate::measure::{CpuReading, CpuTime, Latencies, sample_cpu};
 use crate::workload::{Client, Done};
@@ -65,6 +66,12 @@ pub enum RunError {
 #[derive(Default)]
 pub struct Runner {
     recorders: Vec<Latencies>,
+    /// How many operations of the next slice may fail.
+    pub allowed: u64,
+    /// When the next slice is over, whatever of the work is left; none: when all of it is done.
+    pub until: Option<Instant>,
+    /// Those of the last slice that did, also if more did than may; they count in nothing else.
+    pub failed: Failures,
 }
 
 impl Runner {
@@ -74,7 +81,8 @@ impl Runner {
     /// the slice begins, however long the previous ones took; its latency counts from there.
     ///
     /// # Errors
-    /// The first error of any client, which ends the others after their current operation.
+    /// The first error of any client that is beyond what `allowed` lets pass; it ends the others after their current
+    /// operation.
     pub fn run_slice(
         &mut self,
         store: &dyn Store,
@@ -85,22 +93,22 @@ impl Runner {
         let clients = work.len();
         let recorders = &mut self.recorders;
         recorders.resize_with(recorders.len().max(clients), Latencies::default);
-        let gate = Gate::default();
+        let (gate, allowance, until) = (Gate::default(), Allowance::new(self.allowed), self.until);
         let servers = store.servers();
         let (failed, sampled) = (AtomicBool::new(false), AtomicBool::new(false));
         let end_now = || failed.load(Ordering::Relaxed) || stop.load(Ordering::Relaxed);
 
-        let (mut outcome, ends) = thread::scope(|scope| {
+        let result = thread::scope(|scope| {
             let mut threads = Vec::with_capacity(clients);
             for (number, (work, recorder)) in work.into_iter().zip(recorders.iter_mut()).enumerate() {
                 recorder.clear(target.is_some());
-                let (gate, failed, end_now) = (&gate, &failed, &end_now);
+                let (gate, failed, end_now, allowance) = (&gate, &failed, &end_now, &allowance);
                 let client = move || {
                     // before the start, which it must not delay
                     let before = ThreadTime::now();
                     let begin = gate.wait()?;
                     let pace = target.map(|rate| Pace::new(begin, rate, number, clients));
-                    let mut result = run_client(store, work, pace, recorder, end_now);
+                    let mut result = run_client(store, work, (pace, until), recorder, end_now, allowance);
                     if let Ok(outcome) = &mut result {
                         outcome.time = ClientTime::of(outcome.end.duration_since(begin), before, ThreadTime::now());
                     }
@@ -139,7 +147,9 @@ impl Runner {
             let end = ends.iter().map(|client| client.end).max().unwrap_or(begin);
             outcome.elapsed_s = end.duration_since(begin).as_secs_f64();
             Ok((outcome, ends))
-        })?;
+        });
+        self.failed = allowance.into_passed();
+        let (mut outcome, ends) = result?;
         for (client, recorder) in ends.iter().zip(&self.recorders) {
             outcome.operations += client.operations;
             outcome.threads.add(client.time);
@@ -224,9 +234,10 @@ impl Backlog {
 fn run_client(
     store: &dyn Store,
     work: Work,
-    mut pace: Option<Pace>,
+    (mut pace, until): (Option<Pace>, Option<Instant>),
     recorder: &mut Latencies,
     end_now: &dyn Fn() -> bool,
+    allowance: &Allowance,
 ) -> Result<ClientOutcome, StoreError> {
     let mut outcome = ClientOutcome {
         operations: 0,
@@ -236,24 +247,33 @@ fn run_client(
         finished: true,
         backlog: Backlog::default(),
     };
-    let all: u64 = work.iter().map(|(_, operations)| operations).sum();
+    let watched = allowance.watch(store);
+    let asked = watched.as_ref().map_or(store, |watched| watched);
+    let all = work.iter().fold(0u64, |all, (_, operations)| all.saturating_add(*operations));
     'work: for (mut client, operations) in work {
         for _ in 0..operations {
             if end_now() {
                 outcome.finished = false;
                 break 'work;
             }
+            if until.is_some_and(|until| Instant::now() >= until) {
+                break 'work;
+            }
             let due = pace.as_mut().map(Pace::wait);
-            if let Some(Due { at, after_s, late }) = due {
+            if let Some(Due { after_s, late, .. }) = due {
                 recorder.set_late(late);
                 outcome.backlog.add(2 * outcome.operations >= all, after_s, late.as_secs_f64());
-                let done = client.next(store, recorder)?;
-                recorder.record_request(at);
-                outcome.count(done);
-                continue;
             }
-            let done = client.next(store, recorder)?;
-            outcome.count(done);
+            match client.next(asked, recorder) {
+                Ok(done) => {
+                    due.into_iter().for_each(|due| recorder.record_request(due.at));
+                    outcome.count(done);
+                }
+                Err(error) => {
+                    let operation = watched.as_ref().map_or("operation", |watched| watched.last());
+                    allowance.pass(operation, error)?;
+                }
+            }
         }
     }
     outcome.end = Instant::now();
@@ -481,5 +501,41 @@ mod tests {
         let stop = AtomicBool::new(false);
         let error = Runner::default().run_slice(&MemoryStore::new(), work, None, &stop).err().unwrap();
         assert_eq!(error.to_string(), "disk full");
+    }
+
+    #[test]
+    fn a_slice_with_an_end_is_over_then_and_whole() {
+        let stop = AtomicBool::new(false);
+        let until = Some(Instant::now() + Duration::from_millis(50));
+        let mut runner = Runner { until, ..Runner::default() };
+        let outcome = runner.run_slice(&MemoryStore::new(), stalling(2, u64::MAX, None), None, &stop).unwrap();
+        assert!(!outcome.interrupted && outcome.operations > 0 && outcome.elapsed_s < 5.0, "{}", outcome.elapsed_s);
+    }
+
+    #[test]
+    fn operations_that_may_fail_are_counted_and_nothing_else_is() {
+        /// Every tenth read fails.
+        struct Shaky(u64);
+        impl Client for Shaky {
+            fn next(&mut self, store: &dyn Store, recorder: &mut dyn Recorder) -> Result<Done, StoreError> {
+                let start = Instant::now();
+                let table = sealstone_store::Table { id: 1, name: "t".into(), fields: Vec::new() };
+                store.read(&table, b"k", None, &mut sealstone_store::Record::new())?;
+                self.0 += 1;
+                if self.0.is_multiple_of(10) {
+                    return Err(StoreError::engine("busy"));
+                }
+                recorder.record("read", start);
+                Ok(Done { rows: 1, bytes: 10 })
+            }
+        }
+        let shaky = || -> Vec<Work> { (0..3).map(|_| -> Work { vec![(Box::new(Shaky(0)), 100)] }).collect() };
+        let (store, stop) = (MemoryStore::new(), AtomicBool::new(false));
+        let mut runner = Runner { allowed: 30, ..Runner::default() };
+        let outcome = runner.run_slice(&store, shaky(), None, &stop).unwrap();
+        assert_eq!((outcome.operations, runner.failed["read"], outcome.interrupted), (270, 30, false));
+        assert_eq!((outcome.done.rows, outcome.latencies.response()["read"].count), (270, 270));
+        runner.allowed = 29;
+        assert!(matches!(runner.run_slice(&store, shaky(), None, &stop), Err(RunError::Store(_))));
     }
 }

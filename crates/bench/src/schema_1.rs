@@ -52,6 +52,7 @@ impl Results {
             started_at: self.started_at.clone(),
             elapsed_s: self.elapsed_s,
             interrupted: self.interrupted,
+            failure: None,
             engine: self.engine,
             workloads: self.plan.workloads.clone(),
             between: Vec::new(),
@@ -71,6 +72,8 @@ impl Results {
             variants: self.variants.into_iter().map(NamedVariant::read).collect(),
             groups: vec![group],
             against: Vec::new(),
+            missing: Vec::new(),
+            client: None,
         }
     }
 }

@@ -4,14 +4,17 @@ use std::collections::BTreeMap;
 
 use sealstone_store::EngineFacts;
 
-use crate::conclusions::conclude;
+use crate::conclusions::{conclude, withheld};
+use crate::failures::{self, Failures};
 use crate::latency::{Quantile, SliceLatency};
 use crate::machine::{self, Busy};
 use crate::measure::{CpuTimeline, Latencies};
 use crate::open_loop::{OpenLoop, Search, Sustained};
+use crate::passwords::{shown, without_password};
 use crate::plan::Plan;
 use crate::results::{Cell, Conditions, Latency, Results, Sample, TimeSplit, Variant};
 use crate::saturation::{self, Evidence};
+use crate::share::ClientFacts;
 use crate::statistics;
 use crate::target::Target;
 use crate::verdict::CONFIDENCE;
@@ -45,6 +48,10 @@ pub(crate) struct Measured {
     pub(crate) has_servers: bool,
     /// How busy the whole machine was during the samples.
     pub(crate) machine: Busy,
+    /// Operations that failed, also before anything was counted.
+    pub(crate) failed: Failures,
+    /// Whether it is one of several clients that measured it.
+    pub(crate) joint: bool,
 }
 
 impl Measured {
@@ -67,6 +74,8 @@ impl Measured {
             peak: false,
             has_servers: false,
             machine: Busy::default(),
+            failed: Failures::new(),
+            joint: false,
         }
     }
 }
@@ -88,24 +97,32 @@ pub(crate) struct Run<'a> {
     pub(crate) engine: EngineFacts,
     pub(crate) warnings: Vec<String>,
     pub(crate) interrupted: bool,
+    /// The error that ended it, if one did.
+    pub(crate) failure: Option<String>,
+    /// Which of several clients this is.
+    pub(crate) client: Option<ClientFacts>,
     pub(crate) started_at: String,
     pub(crate) elapsed_s: f64,
 }
 
 /// Draws the results together.
 pub(crate) fn results(run: Run) -> Results {
-    let Run { plan, variants, mut measured, engine, mut warnings, interrupted, started_at, elapsed_s } = run;
+    let Run { plan, variants, mut measured, engine, mut warnings, failure, client, .. } = run;
+    let Run { interrupted, started_at, elapsed_s, .. } = run;
     let variants: Vec<Variant> = variants.iter().map(Variant::from).collect();
     measured.retain(|cell| !cell.samples.is_empty() || !cell.searches.is_empty());
     measured.sort_by_key(|cell| (cell.workload, cell.variant));
     let mut cells = cells(plan, &measured);
     let (between, recommendation) = conclude(plan, &variants, &mut cells);
+    let recommendation = if failure.is_some() { withheld(recommendation) } else { recommendation };
+    warn_of_failures(&variants, &cells, &mut warnings);
     warn_of_run(plan, &engine, &cells, interrupted, &mut warnings);
     Results {
         version: env!("CARGO_PKG_VERSION").into(),
         started_at,
         elapsed_s,
         interrupted,
+        failure,
         command: std::env::args().map(|word| without_password(&word)).collect(),
         plan: shown(plan),
         machine: machine::facts(plan.stores_dir()),
@@ -115,31 +132,13 @@ pub(crate) fn results(run: Run) -> Results {
         between,
         recommendation,
         warnings,
+        client,
     }
-}
-
-/// The plan as it may be shown to others: addresses among the settings of a store may contain passwords.
-fn shown(plan: &Plan) -> Plan {
-    let mut plan = plan.clone();
-    for value in plan.stores.values_mut().flat_map(|settings| settings.values_mut()).flatten() {
-        *value = without_password(value);
-    }
-    plan
 }
 
 fn cells(plan: &Plan, measured: &[Measured]) -> Vec<Cell> {
     let cores = machine::cores();
     measured.iter().map(|cell| self::cell(plan, cell, cores)).collect()
-}
-
-/// A word of a command line, without the password of an address in it: results are passed on.
-fn without_password(word: &str) -> String {
-    let Some((scheme, rest)) = word.split_once("://") else { return word.to_owned() };
-    let authority = rest.split(['/', '?']).next().unwrap_or(rest);
-    match authority.rsplit_once('@').and_then(|(user, _)| user.split_once(':')) {
-        Some((user, password)) => format!("{scheme}://{user}:***{}", &rest[user.len() + 1 + password.len()..]),
-        None => word.to_owned(),
-    }
 }
 
 fn cell(plan: &Plan, measured: &Measured, cores: usize) -> Cell {
@@ -186,6 +185,8 @@ fn cell(plan: &Plan, measured: &Measured, cores: usize) -> Cell {
         overhead: None,
         open_loop: plan.target.map(|_| open_loop(measured)),
         samples: samples.clone(),
+        failed: measured.failed.iter().map(|(operation, count)| ((*operation).to_owned(), *count)).collect(),
+        histograms: if measured.joint { measured.latencies.histograms() } else { BTreeMap::new() },
     }
 }
 
@@ -212,6 +213,19 @@ fn open_loop(measured: &Measured) -> OpenLoop {
     recorded.sustained =
         held_per_s.map(|held_per_s| Sustained { held_per_s: Some(held_per_s), ..Sustained::default() });
     recorded
+}
+
+/// The operations that failed, before any other warning: they are in no figure.
+fn warn_of_failures(variants: &[Variant], cells: &[Cell], warnings: &mut Vec<String>) {
+    let failed = |cell: &&Cell| !cell.failed.is_empty();
+    let of = |cell: &Cell| {
+        let counts = cell.failed.iter().map(|(operation, count)| (operation.as_str(), *count));
+        format!("{} of {} under {}", failures::words(counts), variants[cell.variant].label, cell.workload)
+    };
+    let each: Vec<String> = cells.iter().filter(failed).map(of).collect();
+    if !each.is_empty() {
+        warnings.insert(0, format!("operations failed, and are in no throughput and no latency: {}", each.join("; ")));
+    }
 }
 
 fn warn_of_run(plan: &Plan, engine: &EngineFacts, cells: &[Cell], interrupted: bool, warnings: &mut Vec<String>) {
@@ -273,21 +287,4 @@ fn workloads(cells: &[Cell], is: impl Fn(&Cell) -> bool) -> Vec<String> {
         }
     }
     names
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_command_line_keeps_no_password() {
-        for (word, want) in [
-            ("--records=5", "--records=5"),
-            ("mongodb://db.example:27017/x?w=1", "mongodb://db.example:27017/x?w=1"),
-            ("none=mongodb://me:s3:cr@db.example/x?a=b@c:d", "none=mongodb://me:***@db.example/x?a=b@c:d"),
-            ("mongodb://me@db.example", "mongodb://me@db.example"),
-        ] {
-            assert_eq!(without_password(word), want);
-        }
-    }
 }

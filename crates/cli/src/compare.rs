@@ -1,20 +1,20 @@
 //! `sealstone compare`: the main job, from flags to the answer on the screen and the report on the disk.
 
-use std::path::{Path, PathBuf};
-use std::sync::atomic::AtomicBool;
+mod grid;
+mod resume;
+
+use std::path::Path;
 
 use anyhow::Context;
-use sealstone_bench::axes::{AXES, Point, varied};
-use sealstone_bench::compare::{self, CompareError};
 use sealstone_bench::groups;
 use sealstone_bench::merge::{self, Merged};
-use sealstone_bench::plan::Plan;
 use sealstone_bench::regression;
-use sealstone_bench::report::{self, Options, summary};
-use sealstone_bench::results::{Comparison, Results};
-use sealstone_stores::kind::StoreKind;
+use sealstone_bench::report::summary;
+use sealstone_bench::results::Comparison;
+use sealstone_bench::share::Client;
 use sealstone_stores::table::store;
 
+use crate::compare::grid::Grid;
 use crate::flags::CompareFlags;
 use crate::message::{Answer, print, print_json, say};
 use crate::progress::Display;
@@ -24,35 +24,42 @@ use crate::{interrupt, settings, terminal};
 /// Measures, prints the answer, and last the path of the report. An interrupted run has a report too, and a negative
 /// answer: its question is not fully answered.
 pub(crate) fn run(flags: &CompareFlags) -> anyhow::Result<Answer> {
-    let plan = settings::plan(flags)?;
+    let (plan, kept) = match &flags.resume {
+        Some(dir) => resume::plan(flags, dir).map(|(plan, earlier)| (plan, Some(earlier)))?,
+        None => (settings::plan(flags)?, None),
+    };
     let stores = plan.store.iter().map(|name| store(name)).collect::<Result<Vec<_>, _>>()?;
     plan.check()?;
     stores::check_settings(&plan)?;
-    let planned = planned(&plan, &stores)?;
+    let client = flags.client.zip(flags.start_at).map(|(share, start)| Client { share, start });
+    let mut grid = Grid::planned(&plan, &stores, flags.label.as_deref())?;
     if flags.print_config {
         print(&plan.to_toml())?;
         return Ok(Answer::Done);
+    }
+    if let Some(client) = &client {
+        grid.beside(client)?;
     }
     // before the run, not after it
     let earlier = plan.baseline.as_ref().map(|path| merge::read(std::slice::from_ref(path))).transpose()?;
     let is_new = !plan.out.exists();
     prepare(&plan.out)?;
+    if let Some(kept) = &kept {
+        grid.keep(kept);
+    }
     let stop = interrupt::install(plan.stores_dir())?;
     let display = Display::new(flags.quiet);
-    let measured = measure(planned, &plan, &display, &stop);
+    let measured = grid.measure(&display, &stop);
     display.end();
     if measured.is_err() && is_new {
         // it stays if anything is in it
         let _ = std::fs::remove_dir(&plan.out);
     }
-    let (runs, failed) = measured?;
-    let mut comparison = groups::comparison(&plan, runs);
-    if let Some(label) = &flags.label {
-        comparison.machine.label.clone_from(label);
-    }
+    let failed = measured?;
+    let comparison = grid.comparison("the run ended before it").expect("something was measured");
 
     // the figures took minutes or hours: they are shown even if they cannot be written
-    let written = write(&comparison, &plan.out);
+    let written = grid::write(&comparison, &plan.out);
     if flags.json {
         print_json(&comparison)?;
         say(&written?.display().to_string());
@@ -68,6 +75,7 @@ pub(crate) fn run(flags: &CompareFlags) -> anyhow::Result<Answer> {
         for one in &comparison.against {
             print(&format!("{}\n", summary::against(one)))?;
         }
+        print(&missing(&comparison))?;
         print(&format!("{}\n", written?.display()))?;
     }
     if let Some(error) = failed {
@@ -78,6 +86,18 @@ pub(crate) fn run(flags: &CompareFlags) -> anyhow::Result<Answer> {
         None => false,
     };
     Ok(if comparison.interrupted || has_grown { Answer::Negative } else { Answer::Done })
+}
+
+/// What was planned and is missing, a line for each point; nothing where nothing is.
+pub(crate) fn missing(comparison: &Comparison) -> String {
+    let missing = groups::missing_words(comparison);
+    let measured = comparison.groups.len();
+    let head = match comparison.missing.iter().all(|one| one.left_out) {
+        true => format!("not everything could be had; measured {measured} of {} points\n", measured + missing.len()),
+        false => format!("ended early; measured {measured} of {} points\n", measured + missing.len()),
+    };
+    let lines = missing.iter().map(|line| format!("not measured: {line}\n"));
+    if missing.is_empty() { String::new() } else { head + &lines.collect::<String>() }
 }
 
 /// Says how the costs changed since the `earlier` results; returns whether one grew by more than the user allows.
@@ -91,67 +111,6 @@ fn since(comparison: &Comparison, earlier: &Merged) -> anyhow::Result<bool> {
     Ok(allowed.is_some() && changes.iter().any(|change| change.exceeds))
 }
 
-/// One group of cells to measure: its store, and the plan at its point of the axes.
-type Planned = (&'static StoreKind, Plan);
-
-/// The groups that `plan` asks for. A point that a store cannot have is left out, with a word, as long as the store has
-/// others.
-fn planned(plan: &Plan, kinds: &[&'static StoreKind]) -> anyhow::Result<Vec<Planned>> {
-    let mut groups: Vec<Planned> = Vec::new();
-    for store in kinds {
-        let mut refused = Vec::new();
-        let before = groups.len();
-        let plan = stores::suited(store, plan);
-        for group in plan.groups()?.into_iter().filter(|group| group.point().store == store.name) {
-            match stores::check(store, &group) {
-                Ok(()) => groups.push((store, group)),
-                Err(error) => refused.push((group, error)),
-            }
-        }
-        for (group, error) in refused {
-            if groups.len() == before {
-                return Err(error);
-            }
-            say(&format!("left out {}: {error}", group.point().words(&AXES.each_ref())));
-        }
-    }
-    Ok(groups)
-}
-
-/// Measures one group after the other, up to the one that was interrupted, or that failed, with its error: what was
-/// measured before is an answer, too.
-fn measure(
-    groups: Vec<Planned>,
-    whole: &Plan,
-    display: &Display,
-    stop: &AtomicBool,
-) -> anyhow::Result<(Vec<Results>, Option<anyhow::Error>)> {
-    let mut runs: Vec<Results> = Vec::new();
-    let mut failed = None;
-    let points: Vec<Point> = groups.iter().map(|(_, plan)| plan.point()).collect();
-    let (axes, planned) = (varied(&points), groups.len());
-    let key = stores::user_key(whole)?;
-    for (store, plan) in groups {
-        let outcome = stores::engine(store, key.as_ref(), &plan)
-            .and_then(|engine| compare::run(&plan, &*engine, display, stop).map_err(anyhow::Error::new));
-        match outcome {
-            Ok(results) => runs.push(results),
-            Err(error) if runs.is_empty() => return Err(error),
-            Err(error) if matches!(error.downcast_ref(), Some(CompareError::Stopped)) => break,
-            Err(error) => failed = Some(error.context(format!("cannot compare {}", plan.point().words(&axes)))),
-        }
-        if failed.is_some() || runs.iter().any(|results| results.interrupted) {
-            break;
-        }
-    }
-    if runs.len() < planned
-        && let Some(last) = runs.last_mut()
-    {
-        last.interrupted = true;
-    }
-    Ok((runs, failed))
-}
-
 /// Makes the directory for the results and finds out before the run, not after it, whether they can be written.
 fn prepare(out: &Path) -> anyhow::Result<()> {
     let probe = out.join(".sealstone-writable");
@@ -160,17 +119,4 @@ fn prepare(out: &Path) -> anyhow::Result<()> {
         .and_then(|()| std::fs::remove_file(&probe))
         .with_context(|| format!("cannot write results into {}", out.display()))
         .map_err(|error| anyhow::anyhow!("{error:#}\nname another directory with --out"))
-}
-
-/// Writes data and report into `out`; returns the report's path.
-fn write(comparison: &Comparison, out: &Path) -> anyhow::Result<PathBuf> {
-    comparison.write_json(&out.join("results.json"))?;
-    comparison.write_csv(&out.join("results.csv"))?;
-    let runs = comparison.runs();
-    let raw_data = (runs.len() > 1).then(|| vec!["results.json".into(); runs.len()]);
-    let page =
-        report::html_with(&runs, &Options { raw_data, against: comparison.against.clone(), ..Options::default() })?;
-    let path = out.join("report.html");
-    std::fs::write(&path, page).with_context(|| format!("cannot write {}", path.display()))?;
-    Ok(path)
 }

@@ -11,16 +11,19 @@ mod names;
 mod passphrase;
 mod properties;
 mod rest;
+mod start;
 mod stores;
 
 use std::path::PathBuf;
 
 use clap::builder::{NonEmptyStringValueParser, PossibleValuesParser};
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum, ValueHint};
+use jiff::Timestamp;
 use sealstone_bench::count::parse_count;
 use sealstone_bench::percent::parse_percent;
 use sealstone_bench::plan::{Plan, Policy};
 use sealstone_bench::preset::Preset;
+use sealstone_bench::share::Share;
 use sealstone_bench::size::parse_bytes;
 use sealstone_bench::target::{Limit, Target};
 use sealstone_bench::workload::Delimiter;
@@ -33,6 +36,7 @@ use names::{DelimiterName, Suggest, accel_names, cipher_names, cipher_names_only
 pub(crate) use passphrase::HolderFlags;
 use properties::parse_property;
 pub(crate) use rest::{DumpFlags, GetFlags, ReadFlags, ScanFlags, SealedStore, UnsealFlags};
+use start::parse_start;
 use stores::StoreFlags;
 
 #[cfg(feature = "mongodb")]
@@ -83,7 +87,7 @@ Examples:
       every setting as a file, for: sealstone compare --config compare.toml
 
 Ctrl-C ends the run, keeps what was measured and writes the report; a second one
-aborts at once.";
+aborts at once. sealstone compare --resume DIR continues it, also after a kill.";
 
 const RESEAL_EXAMPLES: &str = "\
 Examples:
@@ -191,6 +195,15 @@ pub(crate) struct CompareFlags {
     /// What to call this machine in the report [default: its CPU and cores]
     #[arg(long, help_heading = OPTIONS, value_name = "NAME", value_parser = NonEmptyStringValueParser::new())]
     pub(crate) label: Option<String>,
+    /// Continue the run whose results are in DIR: what was measured whole stays, the rest is measured
+    #[arg(long, help_heading = OPTIONS, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub(crate) resume: Option<PathBuf>,
+    /// Measure together with other machines, on the same servers: which of how many this is, such as 2/8
+    #[arg(long, help_heading = OPTIONS, value_name = "I/N", requires = "start_at", conflicts_with = "resume")]
+    pub(crate) client: Option<Share>,
+    /// With --client: when all of them begin to measure, such as 12:00:00 or 2026-03-02T12:00:00Z
+    #[arg(long, help_heading = OPTIONS, value_name = "TIME", requires = "client", value_parser = parse_start)]
+    pub(crate) start_at: Option<Timestamp>,
     /// Print the effective settings as TOML and stop
     #[arg(long, help_heading = OPTIONS)]
     pub(crate) print_config: bool,
@@ -281,6 +294,9 @@ pub(crate) struct PlanFlags {
     /// With --target max: what 99 of 100 requests must not exceed, such as 10ms
     #[arg(long, value_name = "LATENCY")]
     pub(crate) p99: Option<Limit>,
+    /// Operations that may fail, at each point of the lists, before the run ends with what was measured until then
+    #[arg(long, value_name = "N", value_parser = parse_count)]
+    pub(crate) max_errors: Option<u64>,
     /// Seed of every random draw
     #[arg(long, value_name = "N", value_parser = parse_count)]
     pub(crate) seed: Option<u64>,

@@ -3,10 +3,12 @@
 use std::path::Path;
 
 use anyhow::Context;
+use sealstone_bench::groups;
 use sealstone_bench::merge::{self, Merged};
 use sealstone_bench::report::{self, Options, summary};
 use serde_json::json;
 
+use crate::compare;
 use crate::flags::ReportFlags;
 use crate::message::{Answer, print, print_json};
 use crate::{path, terminal};
@@ -16,7 +18,7 @@ const SCHEMA: u32 = 2;
 
 /// Writes the report, prints each run's answer, and last the report's path.
 pub(crate) fn run(flags: &ReportFlags) -> anyhow::Result<Answer> {
-    let mut merged = merge::read(&flags.results)?;
+    let mut merged = merge::read_joined(&flags.results)?;
     merged.label(&flags.labels)?;
     if !flags.json && !flags.markdown {
         merged.check_output(&flags.out)?;
@@ -36,7 +38,8 @@ pub(crate) fn run(flags: &ReportFlags) -> anyhow::Result<Answer> {
         return Ok(Answer::Done);
     }
     let against = merged.comparisons.iter().flat_map(|comparison| comparison.against.clone()).collect();
-    let options = Options { raw_data: raw_data(&merged, &flags.out), against, ..Options::default() };
+    let missing = merged.comparisons.iter().flat_map(groups::missing_words).collect();
+    let options = Options { raw_data: raw_data(&merged, &flags.out), against, missing, ..Options::default() };
     let page = report::html_with(&runs, &options)?;
     std::fs::write(&flags.out, page).with_context(|| format!("cannot write the report {}", flags.out.display()))?;
     let (mut text, style) = (String::new(), terminal::stdout());
@@ -44,6 +47,7 @@ pub(crate) fn run(flags: &ReportFlags) -> anyhow::Result<Answer> {
         text.push_str(&summary::screen(run, style.columns(), style.colour()));
         text.push('\n');
     }
+    text.extend(merged.comparisons.iter().map(compare::missing));
     for difference in merge::differences(&runs) {
         text.push_str(&format!("{difference}\n"));
     }
@@ -53,6 +57,10 @@ pub(crate) fn run(flags: &ReportFlags) -> anyhow::Result<Answer> {
 
 /// Names of the raw data, if all of it is next to the report and can be found from there.
 fn raw_data(merged: &Merged, report: &Path) -> Option<Vec<String>> {
+    // several files make one comparison
+    if merged.sources.len() != merged.comparisons.len() {
+        return Some(Vec::new());
+    }
     let folder = |path: &Path| path.parent().map(Path::to_path_buf);
     if !merged.sources.iter().all(|source| folder(source) == folder(report)) {
         return Some(Vec::new());

@@ -43,10 +43,14 @@ pub(crate) fn plan(flags: &CompareFlags) -> anyhow::Result<Plan> {
     if plan.target.is_some() && !is_named {
         plan.workloads.retain(|name| workload(name).is_ok_and(|spec| spec.unit == Unit::Operations));
     }
-    for (store, settings) in &flags.stores.0 {
-        plan.stores.entry(store.clone()).or_default().extend(settings.clone());
-    }
     Ok(plan)
+}
+
+/// The plan `earlier` with the flags that are given again; those that say the same change nothing.
+pub(crate) fn over(flags: &CompareFlags, earlier: &Plan) -> Plan {
+    let mut plan = earlier.clone();
+    apply(flags, &mut plan);
+    plan
 }
 
 /// The settings that suit the stores called `names`, if nobody sets any.
@@ -75,6 +79,9 @@ fn apply(flags: &CompareFlags, plan: &mut Plan) {
     set_optional(&flags.passphrase_file, &mut plan.passphrase_file);
     set_optional(&flags.baseline, &mut plan.baseline);
     set_optional(&flags.fail_if, &mut plan.fail_if);
+    for (store, settings) in &flags.stores.0 {
+        plan.stores.entry(store.clone()).or_default().extend(settings.clone());
+    }
     let flags = &flags.plan;
     set(&flags.store, &mut plan.store);
     set_optional(&flags.against, &mut plan.against);
@@ -99,6 +106,7 @@ fn apply(flags: &CompareFlags, plan: &mut Plan) {
     set_optional(&flags.cache, &mut plan.cache);
     set_optional(&flags.target, &mut plan.target);
     set_optional(&flags.p99, &mut plan.p99);
+    set(&flags.max_errors, &mut plan.max_errors);
     set(&flags.seed, &mut plan.seed);
     set(&flags.out, &mut plan.out);
     set_optional(&flags.keep, &mut plan.keep);
@@ -146,6 +154,7 @@ mod tests {
         ("cache", "64MiB"),
         ("target", "5.5"),
         ("p99", "7ms"),
+        ("max-errors", "9"),
         ("seed", "42"),
         ("out", "elsewhere"),
         ("keep", "kept"),
@@ -158,7 +167,8 @@ mod tests {
 
     /// Flags that change what is printed and how, but not what is measured; and the name of the machine, since other
     /// machines run the same plan.
-    const NOT_SETTINGS: [&str; 6] = ["config", "print-config", "json", "quiet", "label", "property"];
+    const NOT_SETTINGS: [&str; 9] =
+        ["config", "print-config", "json", "quiet", "label", "property", "resume", "client", "start-at"];
 
     #[test]
     fn every_setting_has_its_flag() {

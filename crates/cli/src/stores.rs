@@ -92,6 +92,27 @@ pub(crate) fn suited(kind: &StoreKind, plan: &Plan) -> Plan {
         }
     }
     plan
+/// Whether other machines can reach the store that `plan` measures: servers that its user named.
+///
+/// # Errors
+/// A store inside this process, servers that would be started here.
+pub(crate) fn check_shared(kind: &StoreKind, plan: &Plan) -> anyhow::Result<()> {
+    let Some(setting) = kind.shared_by else {
+        let others = stores().iter().filter(|store| store.shared_by.is_some());
+        anyhow::bail!(
+            "client is set: a {} store is inside this process, where no other machine reaches it\nleave --client out, \
+             or choose a store with servers: {}",
+            kind.name,
+            others.map(|store| store.name).collect::<Vec<_>>().join(", ")
+        );
+    };
+    if plan.stores.get(kind.name).is_some_and(|settings| settings.contains_key(setting)) {
+        return Ok(());
+    }
+    anyhow::bail!(
+        "client is set: servers that are started here are for this machine alone\nname servers that all machines reach \
+         with --{setting}"
+    );
 }
 
 /// Whether every setting of a store in `plan` is one of its own, with a value that it can have.
@@ -148,11 +169,16 @@ pub(crate) fn user_key(plan: &Plan) -> anyhow::Result<Option<UserKey>> {
     }))
 }
 
-/// The engine of the group that `plan` describes, with the user's `key`.
+/// The engine of the group that `plan` describes, with the user's `key`; `joins`: another client loads it.
 ///
 /// # Errors
 /// Servers that cannot be found, too little memory for what each of them takes at least.
-pub(crate) fn engine(kind: &StoreKind, key: Option<&UserKey>, plan: &Plan) -> anyhow::Result<Box<dyn Engine>> {
+pub(crate) fn engine(
+    kind: &StoreKind,
+    key: Option<&UserKey>,
+    plan: &Plan,
+    joins: bool,
+) -> anyhow::Result<Box<dyn Engine>> {
     let point = plan.point();
     let variants = plan.variants()?.0;
     if kind.cache_bytes_min > 0 {
@@ -166,6 +192,7 @@ pub(crate) fn engine(kind: &StoreKind, key: Option<&UserKey>, plan: &Plan) -> an
         keep: plan.keep.clone(),
         key: key.cloned(),
         settings: plan.stores.get(kind.name).cloned().unwrap_or_default(),
+        joins,
     })?;
     opened.notes.iter().for_each(|note| say(note));
     Ok(opened.engine)

@@ -16,7 +16,7 @@
 //! Of the last three and of `exit`, `<!-- not run "WORDS": REASON -->` is about the block's commands with these words.
 
 /// What a command can begin with.
-pub const PROGRAMS: [&str; 20] = [
+pub const PROGRAMS: [&str; 22] = [
     "sealstone",
     "make",
     "cargo",
@@ -37,6 +37,8 @@ pub const PROGRAMS: [&str; 20] = [
     "python3",
     "apt-get",
     "docker",
+    "ssh",
+    "scp",
 ];
 
 /// A block of commands.

@@ -113,6 +113,7 @@ pub struct ClusterEngine {
     /// Label of a variant, and how its cluster is reached.
     clusters: Vec<(String, MongoDbOptions)>,
     facts: Facts,
+    joins: bool,
 }
 
 impl ClusterEngine {
@@ -120,7 +121,14 @@ impl ClusterEngine {
     /// reached. Only collections that are empty or not there are used, and they are removed with the store.
     #[must_use]
     pub fn new(clusters: Vec<(String, MongoDbOptions)>) -> Self {
-        Self { clusters, facts: Facts::default() }
+        Self { clusters, facts: Facts::default(), joins: false }
+    }
+
+    /// The same for a client that uses what another one loads, and removes: whatever the collections hold, they are
+    /// used, and they stay.
+    #[must_use]
+    pub fn joining(self) -> Self {
+        Self { joins: true, ..self }
     }
 }
 
@@ -138,11 +146,16 @@ impl Engine for ClusterEngine {
             Error::NoCluster { variant: label.clone(), named: names.join(", ") }
         })?;
         let server = MongoDb::connect(&durable(client, options)?).map_err(StoreError::engine)?;
-        if let Some(table) = server.holding(&options.tables).map_err(StoreError::engine)? {
+        if !self.joins
+            && let Some(table) = server.holding(&options.tables).map_err(StoreError::engine)?
+        {
             return Err(Error::NotEmpty { collection: table.name.clone(), shown: server.place().into() }.into());
         }
         let store = server.open_store(options).map_err(StoreError::engine)?;
         self.facts.learn(&server);
+        if self.joins {
+            return Ok(Box::new(store));
+        }
         let tables = options.tables.clone();
         Ok(Box::new(store.with_servers(Vec::new(), Box::new(Loaded { server, tables }))))
     }

@@ -24,6 +24,7 @@ pub static KIND: StoreKind = StoreKind {
     in_memory: false,
     cache_bytes_min: CACHE_BYTES_MIN,
     cache_decided_by: Some("cluster"),
+    shared_by: Some("cluster"),
     suited: "nodes = 3\nworkloads = [\"a\", \"b\", \"c\", \"e\"]\nrecords = 50000\noperations = 20000\nthreads = \
              32\npairs = 6\n\
              slice-ms = 500\n",
@@ -107,6 +108,7 @@ fn engine(request: &Request) -> Result<Opened, StoreError> {
     if !clusters.is_empty() {
         let clusters = clusters.iter().map(|text| cluster(text, &client)).collect::<Result<_, _>>();
         let engine = ClusterEngine::new(clusters.map_err(StoreError::engine)?);
+        let engine = if request.joins { engine.joining() } else { engine };
         return Ok(Opened { engine: Box::new(engine), notes: Vec::new() });
     }
     let (seal, key, note) = if request.sealed { server_seal(request)? } else { (None, None, None) };

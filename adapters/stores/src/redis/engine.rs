@@ -92,6 +92,7 @@ pub struct UserEngine {
     facts: Facts,
     /// Whether a store is open on it.
     used: Arc<AtomicBool>,
+    joins: bool,
 }
 
 impl UserEngine {
@@ -99,7 +100,14 @@ impl UserEngine {
     /// store.
     #[must_use]
     pub fn new(client: RedisOptions) -> Self {
-        Self { facts: Facts::new(client.dialect), client, used: Arc::default() }
+        Self { facts: Facts::new(client.dialect), client, used: Arc::default(), joins: false }
+    }
+
+    /// The same for a client that uses what another one loads, and removes: whatever the server holds is used, and
+    /// stays.
+    #[must_use]
+    pub fn joining(self) -> Self {
+        Self { joins: true, ..self }
     }
 }
 
@@ -115,13 +123,18 @@ impl Engine for UserEngine {
             return Err(Error::OneServer { variant: variant.label.clone() }.into());
         }
         let server = Redis::connect(&self.client)?;
-        if let Some(key) = server.holding()? {
+        if !self.joins
+            && let Some(key) = server.holding()?
+        {
             return Err(Error::NotEmpty { shown: server.inner.place.shown.clone(), key }.into());
         }
         if options.sync_writes && self.client.dialect == Dialect::Redis {
             check_synced(&server)?;
         }
         self.facts.learn(&server);
+        if self.joins {
+            return Ok(Box::new(server.open_store(options)));
+        }
         self.used.store(true, Ordering::Relaxed);
         let (used, tables) = (Arc::clone(&self.used), options.tables.clone());
         let loaded = Loaded { store: server.open_store(options), tables, used };

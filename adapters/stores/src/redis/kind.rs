@@ -21,6 +21,7 @@ pub static KIND: StoreKind = StoreKind {
     in_memory: true,
     cache_bytes_min: 0,
     cache_decided_by: None,
+    shared_by: Some("redis-url"),
     suited: "workloads = [\"a\", \"b\", \"c\", \"d\", \"e\", \"f\"]\nrecords = 50000\noperations = 50000\nthreads = 8\n\
              pairs = 6\nslice-ms = 500\n",
     settings: &[
@@ -75,6 +76,7 @@ fn engine(request: &Request) -> Result<Opened, StoreError> {
     };
     if let Some(text) = request.setting("redis-url") {
         let engine = UserEngine::new(RedisOptions { uri: address(text)?, ..client });
+        let engine = if request.joins { engine.joining() } else { engine };
         return Ok(Opened { engine: Box::new(engine), notes: Vec::new() });
     }
     let nodes = request.members;

@@ -15,6 +15,7 @@ pub static KIND: StoreKind = StoreKind {
     in_memory: false,
     cache_bytes_min: 0,
     cache_decided_by: None,
+    shared_by: None,
     suited: "",
     settings: &[],
     engine,

@@ -17,6 +17,7 @@ pub(crate) static KIND: StoreKind = StoreKind {
     layers: &[Layer::Rest],
     cache_bytes_min: 0,
     cache_decided_by: None,
+    shared_by: None,
     suited: "",
     settings: &[Setting { name: "lid", value: "WORD", help: "How the lid sits", form: Form::Text, excludes: &[] }],
     engine: |request: &Request| {

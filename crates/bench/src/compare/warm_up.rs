@@ -172,7 +172,7 @@ impl<'a> Comparison<'a> {
     }
 
     /// CPU seconds that the load generator itself takes for one operation, where that can be found out.
-    fn generator_cpu_s(&mut self, workload: &dyn Workload) -> Option<f64> {
+    pub(super) fn generator_cpu_s(&mut self, workload: &dyn Workload) -> Option<f64> {
         const OPERATIONS: u64 = 20_000;
         let spec = workload.spec();
         if spec.cold || spec.from_empty || workload.pauses() {
@@ -185,7 +185,8 @@ impl<'a> Comparison<'a> {
         let operations = workload.operations();
         let slices = usize::try_from(operations / OPERATIONS.max(clients as u64)).ok()?.max(1);
         let at = At { pass: 0, passes: 1, slice: 0, slices };
-        let work = work(workload, self.variants.len(), at, clients);
+        let work = work(workload, self.variants.len(), at, clients, None);
+        self.runner.until = None;
         let outcome = self.runner.run_slice(&store, work, None, self.stop).ok()?;
         (outcome.operations > 0).then(|| outcome.cpu.total_s() / outcome.operations as f64)
     }

@@ -12,4 +12,6 @@ pub struct Options {
     pub raw_data: Option<Vec<String>>,
     /// Stores set against each other.
     pub against: Vec<Against>,
+    /// What was planned and not measured, in words.
+    pub missing: Vec<String>,
 }

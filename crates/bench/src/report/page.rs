@@ -37,6 +37,8 @@ pub(super) struct Page {
     setting: Vec<Setting>,
     reruns: Vec<Rerun>,
     raw_data: Vec<String>,
+    /// What was planned and not measured.
+    missing: Vec<String>,
 }
 
 /// Several runs side by side.
@@ -151,6 +153,7 @@ impl Page {
             subjects: tables::subjects(&runs),
             setting: vec![setting("Machine", &runs, machine), setting("Engine", &runs, engine)],
             reruns: reruns(&runs),
+            missing: options.missing.clone(),
             raw_data: match &options.raw_data {
                 Some(names) => names.iter().fold(Vec::new(), |mut once, name| {
                     if !once.contains(name) {
@@ -384,10 +387,12 @@ pub(super) fn interrupted(run: &Run) -> String {
     let fewest = results.cells.iter().map(rounds).min().unwrap_or(0);
     let missing: Vec<&str> =
         (results.plan.workloads.iter().map(String::as_str)).filter(|name| !run.workloads.contains(name)).collect();
-    let mut text = format!(
-        "This comparison was ended early, after {}. What is shown is whole",
-        figures::seconds(results.elapsed_s)
-    );
+    let after = figures::seconds(results.elapsed_s);
+    let mut text = match &results.failure {
+        Some(error) => format!("This comparison was ended early, after {after}, by an error: {error}."),
+        None => format!("This comparison was ended early, after {after}."),
+    };
+    text += " What is shown is whole";
     match results.plan.rounds {
         planned if fewest < planned && results.plan.target != Some(Target::Max) => {
             text += &format!(", but rests on as few as {fewest} of {planned} rounds.")

@@ -36,6 +36,8 @@ pub(crate) fn cell(variant: usize, workload: &str, throughputs: &[f64]) -> Cell 
         saturation: Saturation { by: "cpu".into(), peak: false, cpu_share: 0.95, reason: String::new() },
         overhead: None,
         open_loop: None,
+        failed: BTreeMap::new(),
+        histograms: BTreeMap::new(),
     }
 }
 
@@ -74,6 +76,7 @@ pub(crate) fn comparison(labels: &[&str], mut cells: Vec<Cell>) -> Comparison {
         started_at: "2026-03-02T09:14:05Z".into(),
         elapsed_s: 1.0,
         interrupted: false,
+        failure: None,
         engine,
         workloads: plan.workloads.clone(),
         cells,
@@ -93,5 +96,7 @@ pub(crate) fn comparison(labels: &[&str], mut cells: Vec<Cell>) -> Comparison {
         variants: variants(labels),
         groups: vec![group],
         against: Vec::new(),
+        missing: Vec::new(),
+        client: None,
     }
 }

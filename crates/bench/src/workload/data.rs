@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::definition::Definition;
 use super::delimiter::Delimiter;
+use crate::share::Share;
 
 /// What workloads are made from.
 #[derive(Clone, Debug)]
@@ -26,6 +27,8 @@ pub struct Data {
     pub seed: u64,
     /// Workloads of the user's own.
     pub own: Vec<Definition>,
+    /// Which of several clients inserts the records.
+    pub share: Share,
 }
 
 impl Data {

@@ -178,7 +178,7 @@ impl MixedClient {
     /// Puts the name of an existing record into `key`.
     fn choose_key(&mut self) {
         self.number = self.choose_number();
-        self.data.names.put(self.number, &mut self.key);
+        self.data.put_name(self.number, &mut self.key);
     }
 
     /// Draws the fields to be written, and new values for them.
@@ -262,8 +262,8 @@ impl MixedClient {
 
     fn insert(&mut self, store: &dyn Store, recorder: &mut dyn Recorder) -> Result<Done, StoreError> {
         let number = self.growth.counter.take();
-        self.data.names.put(number, &mut self.key);
-        self.data.records.fill(number, &mut self.record);
+        self.data.put_name(number, &mut self.key);
+        self.data.fill(number, &mut self.record);
         let start = Instant::now();
         store.insert(&self.table, &self.key, &self.record)?;
         recorder.record("insert", start);
@@ -276,7 +276,7 @@ impl MixedClient {
         let Some(number) = self.growth.take_oldest(self.never_deleted) else {
             return self.insert(store, recorder);
         };
-        self.data.names.put(number, &mut self.key);
+        self.data.put_name(number, &mut self.key);
         let start = Instant::now();
         store.delete(&self.table, &self.key)?;
         recorder.record("delete", start);
@@ -324,7 +324,7 @@ impl MixedClient {
             for at in 0..self.picked.len() {
                 let (number, is_written) = self.picked[at];
                 self.number = number;
-                self.data.names.put(number, &mut self.key);
+                self.data.put_name(number, &mut self.key);
                 if !transaction.read(&self.table, &self.key, is_written, &mut self.record)? {
                     self.missing()?;
                     continue;

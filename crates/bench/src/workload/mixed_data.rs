@@ -14,7 +14,8 @@ use super::lengths::Lengths;
 use super::records::Records;
 use super::sources::Sources;
 use super::stopped::go_on;
-use sealstone_store::{Row, Store, StoreError, Table};
+use crate::share::Share;
+use sealstone_store::{Record, Row, Store, StoreError, Table};
 
 /// Records that loading passes to the store at once.
 const LOAD_ROWS: usize = 256;
@@ -24,9 +25,11 @@ const LOAD_ROWS: usize = 256;
 pub(super) struct DataSet {
     pub(super) tables: [Arc<Table>; 1],
     pub(super) records: Arc<Records>,
-    pub(super) names: KeyNames,
+    names: KeyNames,
     pub(super) count: u64,
     pub(super) seed: u64,
+    /// Whose records the inserted ones are, where several clients insert.
+    share: Share,
     variants: Mutex<HashMap<usize, Arc<Growth>>>,
     /// As it is after loading; its sum is costly, so it is taken once, and only if a workload needs it.
     latest: OnceLock<Latest>,
@@ -74,9 +77,22 @@ impl DataSet {
             names: KeyNames::new(&definition.keys, sources)?,
             count: data.records,
             seed: data.seed,
+            share: data.share,
             variants: Mutex::default(),
             latest: OnceLock::new(),
         })
+    }
+
+    /// Puts the name of the record that this client counts as `number` into `key`, cleared first.
+    #[inline]
+    pub(super) fn put_name(&self, number: u64, key: &mut Vec<u8>) {
+        self.names.put(self.share.record(self.count, number), key);
+    }
+
+    /// Puts the fields of that record into `record`.
+    #[inline]
+    pub(super) fn fill(&self, number: u64, record: &mut Record) {
+        self.records.fill(self.share.record(self.count, number), record);
     }
 
     /// Prepares for requests for the latest records.
@@ -124,8 +140,8 @@ impl DataSet {
         loop {
             let mut filled = 0;
             for ((key, record), number) in rows.iter_mut().zip(numbers.by_ref()) {
-                self.names.put(number, key);
-                self.records.fill(number, record);
+                self.put_name(number, key);
+                self.fill(number, record);
                 filled += 1;
             }
             if filled == 0 {

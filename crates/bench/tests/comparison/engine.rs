@@ -26,6 +26,10 @@ pub(crate) enum Event {
 pub(crate) struct Trouble {
     /// This read fails.
     pub(crate) fail_at_read: Option<u64>,
+    /// So do all after it.
+    pub(crate) stays_dead: bool,
+    /// Every read fails whose number is a multiple of this.
+    pub(crate) fail_each: Option<u64>,
     /// At this read the stop flag is set.
     pub(crate) stop_at_read: Option<u64>,
     /// At this insert the stop flag is set.
@@ -105,7 +109,9 @@ impl Store for FakeStore {
         if Some(number) == self.trouble.stop_at_read {
             self.shared.stop.store(true, Ordering::Relaxed);
         }
-        if Some(number) == self.trouble.fail_at_read {
+        let dead = self.trouble.fail_at_read.is_some_and(|at| self.trouble.stays_dead && number > at);
+        let shaky = self.trouble.fail_each.is_some_and(|each| number.is_multiple_of(each));
+        if Some(number) == self.trouble.fail_at_read || dead || shaky {
             return Err(StoreError::engine("page 7 of 000012.sst failed authentication"));
         }
         if let Some(delay) = self.delay {

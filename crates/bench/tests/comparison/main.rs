@@ -14,6 +14,7 @@ use sealstone_bench::groups;
 use sealstone_bench::merge;
 use sealstone_bench::plan::Plan;
 use sealstone_bench::progress::{Observer, Phase, Progress};
+use sealstone_bench::report;
 use sealstone_bench::results::{Cell, Results, Sample, Verdict};
 use serde_json::Value;
 
@@ -189,6 +190,63 @@ fn a_store_that_fails_ends_everything_with_its_name() {
         .any(|label| error.ends_with(&format!("failed on {label}: page 7 of 000012.sst failed authentication")));
     assert!(error.starts_with("workload ") && named, "{error}");
     assert_eq!(left_in(&plan.out), Vec::<PathBuf>::new());
+}
+
+#[test]
+fn a_store_that_dies_leaves_what_was_measured_and_no_answer() {
+    let dir = tempfile::tempdir().unwrap();
+    // as in the test above, it dies while slices are measured
+    let plan = Plan { operations: 400, rounds: 4, ..plan(dir.path(), &["none", "aes-256"], &["c"]) };
+    let plan = Plan { max_errors: 3, ..plan };
+    let trouble = Trouble { fail_at_read: Some(2_400), stays_dead: true, ..Trouble::default() };
+    let delay = [("none", Duration::from_micros(100)), ("aes-256", Duration::from_micros(100))];
+    let error = run(&plan, &FakeEngine { trouble, read_delay: delay.into(), ..FakeEngine::default() }).unwrap_err();
+    let CompareError::Unfinished { measured, source } = error else { panic!("{error}") };
+    let words = source.to_string();
+    assert!(words.contains(", one operation more than the 3 that may fail, failed on "), "{words}");
+    assert!(words.ends_with(": page 7 of 000012.sst failed authentication"), "{words}");
+    assert!(measured.interrupted && measured.failure.as_ref() == Some(&words), "{:?}", measured.failure);
+    // three of them were let pass, and are in no figure
+    assert_eq!(measured.cells.iter().flat_map(|cell| cell.failed.values()).sum::<u64>(), 3);
+    assert!(measured.warnings[0].starts_with("operations failed, and are in no throughput"), "{:?}", measured.warnings);
+    for pair in measured.cells.chunks(2) {
+        assert!(!pair[0].samples.is_empty() && pair[0].samples.len() == pair[1].samples.len());
+    }
+    let is_withheld = |results: &Results| {
+        results.recommendation.take.is_none() && results.recommendation.answer.starts_with("nothing is recommended: ")
+    };
+    assert!(is_withheld(&measured), "{}", measured.recommendation.answer);
+    // nor is there an answer when the report is drawn again
+    let json = dir.path().join("results.json");
+    groups::comparison(&plan, vec![*measured]).write_json(&json).unwrap();
+    let again = merge::read(&[json]).unwrap().runs();
+    assert!(is_withheld(&again[0]) && again[0].failure.as_ref() == Some(&words));
+    let page = report::html(&again).unwrap();
+    assert!(
+        page.contains("by an error: workload ") && page.contains("failed authentication"),
+        "no error in the report"
+    );
+    assert_eq!(left_in(&plan.out), Vec::<PathBuf>::new());
+}
+
+#[test]
+fn errors_within_the_limit_are_counted_and_end_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    let trouble = Trouble { fail_each: Some(997), ..Trouble::default() };
+    let engine = || FakeEngine { trouble, ..FakeEngine::default() };
+    let plan = plan(dir.path(), &["none", "aes-256"], &["c"]);
+    assert!(run(&plan, &engine()).unwrap_err().to_string().contains("failed on none: page 7"));
+    let results = run(&Plan { max_errors: 1_000_000, ..plan }, &engine()).unwrap();
+    assert!(!results.interrupted && results.failure.is_none());
+    for cell in &results.cells {
+        let failed = cell.failed["read"];
+        let done: u64 = cell.samples.iter().map(|sample| sample.operations).sum();
+        assert!(failed > 0 && cell.latency["read"].count == done, "{failed} of {done}");
+    }
+    let text = serde_json::to_value(&results.cells[0]).unwrap();
+    assert_eq!(text["failed"]["read"], results.cells[0].failed["read"]);
+    let page = report::html(&[results]).unwrap();
+    assert!(page.contains("operations failed, and are in no throughput and no latency: "));
 }
 
 #[test]

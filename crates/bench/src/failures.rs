@@ -1,0 +1,194 @@
+//! Operations that fail while something is measured: how many may, and by which names they are counted. Not here: what
+//! becomes of a run in which too many do (`compare`).
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use sealstone_store::{BulkLoad, Counters, Record, Row, Store, StoreError, Table, Transaction, Transactional};
+
+/// How often each operation of a store failed.
+pub type Failures = BTreeMap<&'static str, u64>;
+
+/// Adds the counts of `more` to `to`.
+pub(crate) fn add(to: &mut Failures, more: &Failures) {
+    for (operation, count) in more {
+        *to.entry(operation).or_default() += count;
+    }
+}
+
+/// Counts in words: `3 (insert 1, read 2)`.
+pub(crate) fn words<'a>(counts: impl Iterator<Item = (&'a str, u64)> + Clone) -> String {
+    let sum: u64 = counts.clone().map(|(_, count)| count).sum();
+    let each: Vec<String> = counts.map(|(operation, count)| format!("{operation} {count}")).collect();
+    format!("{sum} ({})", each.join(", "))
+}
+
+/// How many operations may still fail, and which did, shared by the clients of a slice.
+#[derive(Debug)]
+pub(crate) struct Allowance {
+    left: AtomicU64,
+    any: bool,
+    passed: Mutex<Failures>,
+}
+
+impl Allowance {
+    pub(crate) fn new(operations: u64) -> Self {
+        Self { left: AtomicU64::new(operations), any: operations > 0, passed: Mutex::default() }
+    }
+
+    /// `store` as a client uses it, so that it is known what failed; none where nothing may fail.
+    pub(crate) fn watch<'a>(&self, store: &'a dyn Store) -> Option<Watched<'a>> {
+        self.any.then(|| Watched { inner: store, last: AtomicUsize::new(0) })
+    }
+
+    /// Lets `operation` fail with `error`, if that may be, and counts it. What the store returned wrongly, or can never
+    /// do, may not: it says something about all figures.
+    ///
+    /// # Errors
+    /// `error`.
+    pub(crate) fn pass(&self, operation: &'static str, error: StoreError) -> Result<(), StoreError> {
+        let take = |left: u64| left.checked_sub(1);
+        let is_passed = matches!(error, StoreError::Engine(_))
+            && self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take).is_ok();
+        if !is_passed {
+            return Err(error);
+        }
+        *self.passed.lock().unwrap_or_else(PoisonError::into_inner).entry(operation).or_default() += 1;
+        Ok(())
+    }
+
+    /// What was let pass.
+    pub(crate) fn into_passed(self) -> Failures {
+        self.passed.into_inner().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Names of what a store is asked for; the index is what [`Watched`] remembers.
+const OPERATIONS: [&str; 6] = ["read", "scan", "insert", "update", "transaction", "bulk load"];
+
+/// A store that remembers what it was asked for last. Each client has one of its own.
+pub(crate) struct Watched<'a> {
+    inner: &'a dyn Store,
+    last: AtomicUsize,
+}
+
+impl<'a> Watched<'a> {
+    /// Name of the operation that was asked for last.
+    pub(crate) fn last(&self) -> &'static str {
+        OPERATIONS[self.last.load(Ordering::Relaxed)]
+    }
+
+    fn asked(&self, operation: usize) -> &'a dyn Store {
+        self.last.store(operation, Ordering::Relaxed);
+        self.inner
+    }
+}
+
+impl Store for Watched<'_> {
+    fn read(&self, table: &Table, key: &[u8], fields: Option<&[usize]>, into: &mut Record) -> Result<bool, StoreError> {
+        self.asked(0).read(table, key, fields, into)
+    }
+
+    fn scan(
+        &self,
+        table: &Table,
+        start: &[u8],
+        count: usize,
+        each: &mut dyn FnMut(&[u8], &Record),
+    ) -> Result<usize, StoreError> {
+        self.asked(1).scan(table, start, count, each)
+    }
+
+    fn insert(&self, table: &Table, key: &[u8], record: &Record) -> Result<(), StoreError> {
+        self.asked(2).insert(table, key, record)
+    }
+
+    fn insert_many(&self, table: &Table, rows: &[Row]) -> Result<(), StoreError> {
+        self.asked(2).insert_many(table, rows)
+    }
+
+    fn update(&self, table: &Table, key: &[u8], changes: &[(usize, &[u8])]) -> Result<bool, StoreError> {
+        self.asked(3).update(table, key, changes)
+    }
+
+    fn counters(&self) -> Counters {
+        self.inner.counters()
+    }
+
+    fn disk_bytes(&self) -> Result<u64, StoreError> {
+        self.inner.disk_bytes()
+    }
+
+    fn quiesce(&self) -> Result<(), StoreError> {
+        self.inner.quiesce()
+    }
+
+    fn merge_layers(&self) -> Result<(), StoreError> {
+        self.inner.merge_layers()
+    }
+
+    fn drop_caches(&self) -> Result<(), StoreError> {
+        self.inner.drop_caches()
+    }
+
+    fn servers(&self) -> Vec<u32> {
+        self.inner.servers()
+    }
+
+    fn bulk(&self) -> Option<&dyn BulkLoad> {
+        self.inner.bulk().map(|_| self as &dyn BulkLoad)
+    }
+
+    fn transactional(&self) -> Option<&dyn Transactional> {
+        self.inner.transactional().map(|_| self as &dyn Transactional)
+    }
+}
+
+impl BulkLoad for Watched<'_> {
+    fn bulk_load(&self, table: &Table, rows: &mut dyn Iterator<Item = Row>) -> Result<u64, StoreError> {
+        let bulk = self.asked(5).bulk();
+        bulk.ok_or(StoreError::Lacks { caller: "loading", ability: "bulk loading" })?.bulk_load(table, rows)
+    }
+}
+
+impl Transactional for Watched<'_> {
+    fn transaction(
+        &self,
+        body: &mut dyn FnMut(&mut dyn Transaction) -> Result<(), StoreError>,
+    ) -> Result<(), StoreError> {
+        let able = self.asked(4).transactional();
+        able.ok_or(StoreError::Lacks { caller: "a workload", ability: "atomic transactions" })?.transaction(body)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_an_engine_refuses_may_fail_and_only_so_often() {
+        let allowance = Allowance::new(2);
+        assert!(allowance.pass("read", StoreError::Differs("another value".into())).is_err());
+        for operation in ["read", "scan"] {
+            allowance.pass(operation, StoreError::engine("busy")).unwrap();
+        }
+        assert_eq!(allowance.pass("read", StoreError::engine("gone")).unwrap_err().to_string(), "gone");
+        assert_eq!(allowance.into_passed(), Failures::from([("read", 1), ("scan", 1)]));
+        assert!(Allowance::new(0).pass("read", StoreError::engine("busy")).is_err());
+    }
+
+    #[test]
+    fn what_was_asked_for_last_is_known() {
+        let store = sealstone_store::MemoryStore::new();
+        assert!(Allowance::new(0).watch(&store).is_none());
+        let watched = Allowance::new(1).watch(&store).unwrap();
+        let table = Table { id: 1, name: "t".into(), fields: Vec::new() };
+        watched.insert(&table, b"k", &Record::new()).unwrap();
+        assert_eq!(watched.last(), "insert");
+        watched.transactional().unwrap().transaction(&mut |_| Ok(())).unwrap();
+        assert_eq!(watched.last(), "transaction");
+        let counts = [("insert", 1), ("read", 2)];
+        assert_eq!(words(counts.into_iter()), "3 (insert 1, read 2)");
+    }
+}

@@ -1,0 +1,104 @@
+//! One of several clients, each a machine of its own, that load the same servers together: its number, what of the work
+//! is its own, and when all of them begin. Not here: how they keep time (`compare`), what their results come to
+//! (`joined`).
+
+use std::fmt;
+use std::str::FromStr;
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+/// Most clients of one comparison.
+const MOST: usize = 1_000;
+
+/// Which client of how many, written `2/8`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Share {
+    /// Its number, from 1.
+    pub number: usize,
+    /// How many there are.
+    pub of: usize,
+}
+
+impl Share {
+    /// The only client.
+    pub const ALONE: Self = Self { number: 1, of: 1 };
+
+    /// Which record of the store the one is that this client counts as `number`: the same one for those that were
+    /// loaded, and beyond those every `of`-th, so that no two clients insert the same.
+    ///
+    /// - `loaded`: records before the first insert
+    #[inline]
+    #[must_use]
+    pub fn record(self, loaded: u64, number: u64) -> u64 {
+        match number.checked_sub(loaded) {
+            None => number,
+            Some(own) => loaded + own * self.of as u64 + (self.number as u64 - 1),
+        }
+    }
+}
+
+impl fmt::Display for Share {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.number, self.of)
+    }
+}
+
+impl FromStr for Share {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let parts = text.split_once('/').and_then(|(number, of)| Some((number.parse().ok()?, of.parse().ok()?)));
+        match parts {
+            Some((number, of)) if (1..=of).contains(&number) && (2..=MOST).contains(&of) => Ok(Self { number, of }),
+            _ => Err(format!("expected which of how many clients this is, such as 2/8 (2 to {MOST} clients)")),
+        }
+    }
+}
+
+/// One client, and when all of them begin to measure.
+#[derive(Clone, Copy, Debug)]
+pub struct Client {
+    /// Which one.
+    pub share: Share,
+    /// When the first slice begins.
+    pub start: Timestamp,
+}
+
+/// What results say about the client that they are of.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ClientFacts {
+    /// Its number, from 1.
+    pub number: usize,
+    /// How many there are.
+    pub of: usize,
+    /// When all of them began to measure, RFC 3339, UTC.
+    pub start_at: String,
+}
+
+impl From<&Client> for ClientFacts {
+    fn from(client: &Client) -> Self {
+        let Client { share, start } = client;
+        Self { number: share.number, of: share.of, start_at: start.to_string() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn records_of_different_clients_never_meet() {
+        let clients: Vec<Share> = ["1/3", "2/3", "3/3"].map(|text| text.parse().unwrap()).to_vec();
+        let mut seen = std::collections::BTreeSet::new();
+        for client in &clients {
+            assert_eq!(client.record(100, 99), 99);
+            assert!((100..200).all(|number| seen.insert(client.record(100, number))), "{client}");
+        }
+        assert_eq!((seen.len(), seen.first(), seen.last()), (300, Some(&100), Some(&399)));
+        assert_eq!(Share::ALONE.record(100, 150), 150);
+        for wrong in ["", "1", "0/2", "3/2", "1/1", "a/b", "1/2/3", "1/100000"] {
+            assert!(wrong.parse::<Share>().unwrap_err().contains("such as 2/8"), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,247 @@
+//! The points of a comparison one after the other: which of them can be had, what was measured of each, and what is
+//! missing. After each point the results so far are written. Not here: how one point is measured
+//! (`sealstone_bench::compare`).
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+
+use jiff::Timestamp;
+use sealstone_bench::axes::{AXES, Point, varied};
+use sealstone_bench::compare::{self, CompareError};
+use sealstone_bench::groups;
+use sealstone_bench::plan::{Plan, PlanError};
+use sealstone_bench::report::{self, Options};
+use sealstone_bench::results::{Comparison, Missing, Results, write_text};
+use sealstone_bench::share::Client;
+use sealstone_bench::together;
+use sealstone_store::StoreError;
+use sealstone_stores::kind::StoreKind;
+
+use crate::message::say;
+use crate::progress::Display;
+use crate::stores;
+
+/// What became of a point.
+enum Outcome {
+    /// Not measured yet.
+    Open,
+    /// Measured, or as much of it as was possible.
+    Measured(Box<Results>),
+    /// It cannot be had, for this reason.
+    LeftOut(String),
+}
+
+/// One point: its store, and the plan there.
+struct Place {
+    store: &'static StoreKind,
+    plan: Plan,
+    outcome: Outcome,
+}
+
+/// All points of a comparison.
+pub(crate) struct Grid<'a> {
+    whole: &'a Plan,
+    label: Option<&'a str>,
+    places: Vec<Place>,
+    /// Why the first point that cannot be had cannot.
+    refusal: Option<anyhow::Error>,
+    /// Which of several clients measures.
+    client: Option<&'a Client>,
+}
+
+impl<'a> Grid<'a> {
+    /// The points that `plan` asks for. One that a store cannot have is left out, with a word, as long as there are
+    /// others.
+    ///
+    /// # Errors
+    /// A workload that is not in the table; why the first point cannot be had, if none can.
+    pub(crate) fn planned(
+        plan: &'a Plan,
+        kinds: &[&'static StoreKind],
+        label: Option<&'a str>,
+    ) -> anyhow::Result<Self> {
+        let mut grid = Self { whole: plan, label, places: Vec::new(), refusal: None, client: None };
+        for store in kinds {
+            let plan = stores::suited(store, plan);
+            for plan in plan.groups()?.into_iter().filter(|group| group.point().store == store.name) {
+                grid.places.push(Place { store, plan, outcome: Outcome::Open });
+            }
+        }
+        for at in 0..grid.places.len() {
+            let Place { store, plan, .. } = &grid.places[at];
+            if let Err(error) = stores::check(store, plan) {
+                grid.leave_out(at, error);
+            }
+        }
+        if grid.places.iter().all(|place| matches!(place.outcome, Outcome::LeftOut(_)))
+            && let Some(error) = grid.refusal.take()
+        {
+            return Err(error);
+        }
+        for place in &grid.places {
+            if let Outcome::LeftOut(reason) = &place.outcome {
+                say(&format!("left out {}: {reason}", place.plan.point().words(&AXES.each_ref())));
+            }
+        }
+        Ok(grid)
+    }
+
+    /// Makes this the measurement of `client`, one of several.
+    ///
+    /// # Errors
+    /// What several clients cannot measure together; a store that other machines cannot reach; a start that has passed.
+    pub(crate) fn beside(&mut self, client: &'a Client) -> anyhow::Result<()> {
+        self.places.iter().try_for_each(|place| stores::check_shared(place.store, &place.plan))?;
+        together::check(self.whole)?;
+        if client.start <= Timestamp::now() {
+            anyhow::bail!(
+                "start-at is {}: that has passed\nchoose a time after all clients have started",
+                client.start
+            );
+        }
+        self.client = Some(client);
+        Ok(())
+    }
+
+    /// Takes over every point that `earlier` has measured whole.
+    pub(crate) fn keep(&mut self, earlier: &Comparison) {
+        let whole = |run: &Results| !run.interrupted && run.failure.is_none();
+        for results in earlier.runs().into_iter().filter(whole) {
+            let is_same = |place: &&mut Place| {
+                place.plan.point() == results.plan.point() && place.plan.workloads == results.plan.workloads
+            };
+            if let Some(place) = self.places.iter_mut().find(is_same) {
+                place.outcome = Outcome::Measured(Box::new(results));
+            }
+        }
+        let kept = self.places.iter().filter(|place| matches!(place.outcome, Outcome::Measured(_))).count();
+        say(&format!("kept {kept} of {} points, which were measured whole before", self.places.len()));
+    }
+
+    /// Measures one point after the other, up to the one that was interrupted, or that failed, with its error: what was
+    /// measured before is an answer, too.
+    ///
+    /// # Errors
+    /// A key that is not available, or what went wrong before anything was measured.
+    pub(crate) fn measure(&mut self, display: &Display, stop: &AtomicBool) -> anyhow::Result<Option<anyhow::Error>> {
+        let key = stores::user_key(self.whole)?;
+        let points: Vec<Point> = self.places.iter().map(|place| place.plan.point()).collect();
+        let axes = varied(&points);
+        let mut failed = None;
+        for at in 0..self.places.len() {
+            let Place { store, plan, outcome: Outcome::Open } = &self.places[at] else { continue };
+            let client = self.client;
+            let joins = client.is_some_and(|client| client.share.number > 1);
+            let outcome = stores::engine(store, key.as_ref(), plan, joins)
+                .and_then(|engine| compare::run_as(plan, client, &*engine, display, stop).map_err(anyhow::Error::new));
+            let error = match outcome {
+                Ok(results) => {
+                    let is_over = results.interrupted;
+                    self.places[at].outcome = Outcome::Measured(Box::new(results));
+                    if is_over {
+                        break;
+                    }
+                    self.write_so_far();
+                    continue;
+                }
+                Err(error) => error,
+            };
+            if points.len() > 1 && cannot_be_had(&error) {
+                say(&format!("left out {}: {error}", points[at].words(&axes)));
+                self.leave_out(at, error);
+                continue;
+            }
+            match error.downcast::<CompareError>() {
+                Ok(CompareError::Stopped) => break,
+                Ok(CompareError::Unfinished { measured, source }) => {
+                    self.places[at].outcome = Outcome::Measured(measured);
+                    failed = Some((at, anyhow::Error::new(*source)));
+                }
+                Ok(error) => failed = Some((at, error.into())),
+                Err(error) => failed = Some((at, error)),
+            }
+            break;
+        }
+        if !self.places.iter().any(|place| matches!(place.outcome, Outcome::Measured(_))) {
+            let failed = failed.map(|(_, error)| error).or(self.refusal.take());
+            return Err(failed.unwrap_or_else(|| CompareError::Stopped.into()));
+        }
+        Ok(failed.map(|(at, error)| match points.len() {
+            1 => error,
+            _ => error.context(format!("cannot compare {}", points[at].words(&axes))),
+        }))
+    }
+
+    fn leave_out(&mut self, at: usize, error: anyhow::Error) {
+        let reason = error.to_string().lines().next().unwrap_or_default().to_owned();
+        self.places[at].outcome = Outcome::LeftOut(reason);
+        self.refusal.get_or_insert(error);
+    }
+
+    /// What was measured, with what is missing; `open` says why points are missing that could be had.
+    pub(crate) fn comparison(&self, open: &str) -> Option<Comparison> {
+        let (mut runs, mut missing) = (Vec::new(), Vec::new());
+        for Place { plan, outcome, .. } in &self.places {
+            let lacks = |reason: &str, left_out| Missing {
+                point: plan.point(),
+                workloads: plan.workloads.clone(),
+                reason: reason.into(),
+                left_out,
+            };
+            match outcome {
+                Outcome::Measured(results) => runs.push(Results::clone(results)),
+                Outcome::Open => missing.push(lacks(open, false)),
+                Outcome::LeftOut(reason) => missing.push(lacks(reason, true)),
+            }
+        }
+        if runs.is_empty() {
+            return None;
+        }
+        let mut comparison = groups::comparison(self.whole, runs).with_missing(missing);
+        if let Some(label) = self.label {
+            comparison.machine.label = label.into();
+        }
+        Some(comparison)
+    }
+
+    /// Writes what was measured until now, if more is to come: a kill costs the point that it hits, and no other.
+    fn write_so_far(&self) {
+        if !self.places.iter().any(|place| matches!(place.outcome, Outcome::Open)) {
+            return;
+        }
+        let written = self.comparison("not measured yet").map(|comparison| write(&comparison, &self.whole.out));
+        if let Some(Err(error)) = written {
+            // the last one, at the end, is what counts
+            say(&format!("{error:#}; going on"));
+        }
+    }
+}
+
+/// Whether a point of the grid cannot be had here, as others may be: its stores do not fit, or lack an ability.
+fn cannot_be_had(error: &anyhow::Error) -> bool {
+    let does_not_fit = |error: &PlanError| matches!(error, PlanError::Space { .. } | PlanError::Memory { .. });
+    match error.downcast_ref() {
+        Some(CompareError::Plan(error)) => does_not_fit(error),
+        Some(CompareError::Store { source: StoreError::Lacks { .. }, .. }) => true,
+        _ => error.downcast_ref().is_some_and(does_not_fit),
+    }
+}
+
+/// Writes data and report into `out`; returns the report's path. Each file is replaced whole.
+///
+/// # Errors
+/// What cannot be written.
+pub(crate) fn write(comparison: &Comparison, out: &Path) -> anyhow::Result<PathBuf> {
+    comparison.write_json(&out.join("results.json"))?;
+    comparison.write_csv(&out.join("results.csv"))?;
+    let runs = comparison.runs();
+    let options = Options {
+        raw_data: (runs.len() > 1).then(|| vec!["results.json".into(); runs.len()]),
+        against: comparison.against.clone(),
+        missing: groups::missing_words(comparison),
+        ..Options::default()
+    };
+    let path = out.join("report.html");
+    write_text(&path, &report::html_with(&runs, &options)?)?;
+    Ok(path)
+}

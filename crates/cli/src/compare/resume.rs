@@ -1,0 +1,74 @@
+//! Continuing a comparison that was interrupted: the results that it left, and whether what is asked for now is the
+//! same.
+
+use std::path::Path;
+
+use sealstone_bench::machine;
+use sealstone_bench::merge;
+use sealstone_bench::passwords::HIDDEN;
+use sealstone_bench::plan::Plan;
+use sealstone_bench::results::Comparison;
+use sealstone_bench::same_plan;
+
+use crate::flags::CompareFlags;
+use crate::settings;
+
+/// The plan of the run whose results are in `dir`, and these results.
+///
+/// # Errors
+/// No results there; a flag that differs from what the run had, another machine or version; a password that the results
+/// do not keep and no flag gives again.
+pub(crate) fn plan(flags: &CompareFlags, dir: &Path) -> anyhow::Result<(Plan, Comparison)> {
+    let path = dir.join("results.json");
+    if !path.exists() {
+        anyhow::bail!(
+            "cannot resume in {}: it has no results.json, so nothing was measured whole\nrun the comparison with --out \
+             {} instead",
+            dir.display(),
+            dir.display()
+        );
+    }
+    let earlier = merge::read(&[path])?.comparisons.remove(0);
+    // a preset or a file decides together with the flags beside it
+    let mut plan = match flags.config.is_some() || flags.plan.preset.is_some() {
+        true => settings::plan(flags)?,
+        false => settings::over(flags, &earlier.plan),
+    };
+    if let Some(out) = &flags.plan.out
+        && out.canonicalize().ok() != dir.canonicalize().ok()
+    {
+        let (dir, out) = (dir.display(), out.display());
+        anyhow::bail!("cannot resume {dir} in {out}: a run continues where its results are\nleave --out out");
+    }
+    plan.out = dir.to_owned();
+    if let Some(found) = same_plan::differences(&earlier.plan, &plan).first() {
+        let same_plan::Difference { setting, was, is } = found;
+        anyhow::bail!(
+            "cannot resume {}: {setting} was {was}, and is {is}\nleave --{setting} out, or measure anew with another \
+             --out",
+            dir.display()
+        );
+    }
+    for (setting, values) in plan.stores.values().flatten() {
+        if values.iter().any(|value| value.contains(HIDDEN)) {
+            anyhow::bail!(
+                "cannot resume {}: the address of --{setting} had a password, which results do not keep\ngive \
+                 --{setting} again",
+                dir.display()
+            );
+        }
+    }
+    let here = machine::facts(dir);
+    let facts = [
+        ("Sealstone", earlier.version.clone(), env!("CARGO_PKG_VERSION").to_owned()),
+        ("the CPU", earlier.machine.cpu.clone(), here.cpu),
+        ("the number of CPUs", earlier.machine.cores.to_string(), here.cores.to_string()),
+    ];
+    if let Some((what, was, is)) = facts.into_iter().find(|(_, was, is)| was != is) {
+        anyhow::bail!(
+            "cannot resume {}: {what} was {was}, and is {is}\nmeasure anew with another --out",
+            dir.display()
+        );
+    }
+    Ok((plan, earlier))
+}

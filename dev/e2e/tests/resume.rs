@@ -1,0 +1,174 @@
+//! Comparisons that end before they are whole, by a kill, a dead server or errors: what they leave, and how
+//! `sealstone compare --resume` continues them. Not here: what is counted and judged (`crates/bench`).
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+use std::process::Stdio;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use sealstone_e2e::transcript::{finish, run, sealstone};
+use sealstone_servers::mongod::{self, Mongod, MongodOptions};
+use serde_json::Value;
+
+/// Longest wait for a comparison to get to where a test wants it.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// A grid of four points, each of which takes a second or two.
+const GRID: [&str; 19] = [
+    "compare",
+    "--records",
+    "500,1k",
+    "--threads",
+    "1,2",
+    "--ciphers",
+    "none,aes-256",
+    "--workloads",
+    "c",
+    "--operations",
+    "200",
+    "--rounds",
+    "2",
+    "--pairs",
+    "6",
+    "--slice-ms",
+    "30",
+    "--out",
+    "out",
+];
+
+/// The results in `dir`, if there are any.
+fn results(dir: &Path) -> Option<Value> {
+    // the file is replaced whole, so whatever is read can be understood
+    fs::read(dir.join("out/results.json")).ok().map(|text| serde_json::from_slice(&text).unwrap())
+}
+
+fn groups(results: &Value) -> &[Value] {
+    results["groups"].as_array().unwrap()
+}
+
+/// Operations of every slice of the first cell.
+fn operations(group: &Value) -> Vec<u64> {
+    let samples = group["cells"][0]["samples"].as_array().unwrap();
+    samples.iter().map(|sample| sample["operations"].as_u64().unwrap()).collect()
+}
+
+/// Records and clients of every group.
+fn points(results: &Value) -> BTreeSet<(u64, u64)> {
+    let number = |group: &Value, axis: &str| group["point"][axis].as_u64().unwrap();
+    groups(results).iter().map(|group| (number(group, "records"), number(group, "clients"))).collect()
+}
+
+#[test]
+fn a_killed_grid_goes_on_where_it_stopped() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut command = sealstone(dir.path(), &GRID);
+    let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let begin = Instant::now();
+    while results(dir.path()).is_none() {
+        assert!(begin.elapsed() < PATIENCE && child.try_wait().unwrap().is_none(), "it wrote nothing before its end");
+        thread::sleep(Duration::from_millis(5));
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let left = results(dir.path()).unwrap();
+    let measured = groups(&left).len();
+    assert!((1..4).contains(&measured), "{measured} of 4 points");
+    assert_eq!((left["interrupted"].as_bool(), left["missing"].as_array().unwrap().len()), (Some(true), 4 - measured));
+    assert_eq!(left["missing"][0]["reason"], "not measured yet");
+    let page = fs::read_to_string(dir.path().join("out/report.html")).unwrap();
+    assert!(page.contains("Not everything was measured") && page.contains("(c): not measured yet"));
+
+    // the same flags again or none, and no others
+    let other = run(&mut sealstone(dir.path(), &["compare", "--resume", "out", "--records", "500"]));
+    other.fails_with(
+        "sealstone: cannot resume out: records was 500,1000, and is 500\n  leave --records out, or measure anew with \
+         another --out\n",
+    );
+    run(&mut sealstone(dir.path(), &["compare", "--resume", "nowhere"])).fails_with(
+        "sealstone: cannot resume in nowhere: it has no results.json, so nothing was measured whole\n  run the \
+         comparison with --out nowhere instead\n",
+    );
+    let resumed = run(&mut sealstone(dir.path(), &[&GRID[..], &["--resume", "out"]].concat()));
+    let kept = format!("kept {measured} of 4 points, which were measured whole before\n");
+    assert!(resumed.stderr.contains(&kept), "{}", resumed.stderr);
+    assert_eq!(resumed.code, Some(0), "{}", resumed.stderr);
+    let whole = results(dir.path()).unwrap();
+    assert_eq!(points(&whole), BTreeSet::from([(500, 1), (500, 2), (1_000, 1), (1_000, 2)]));
+    assert_eq!((whole["interrupted"].as_bool(), whole.get("missing")), (Some(false), None));
+    for group in groups(&left) {
+        let same = groups(&whole).iter().find(|other| other["point"] == group["point"]).unwrap();
+        assert_eq!(same["started_at"], group["started_at"], "it was measured again");
+        assert_eq!(operations(same), operations(group));
+    }
+    let page = fs::read_to_string(dir.path().join("out/report.html")).unwrap();
+    assert!(!page.contains("Not everything was measured"));
+    // nothing is left to do
+    let again = run(&mut sealstone(dir.path(), &["compare", "--resume", "out"]));
+    assert!(again.stderr.contains("kept 4 of 4 points"), "{}", again.stderr);
+    assert_eq!(again.done().lines().last(), Some("out/report.html"));
+}
+
+#[test]
+fn points_that_do_not_fit_are_left_out_and_named() {
+    let dir = tempfile::tempdir().unwrap();
+    let grid = ["compare", "--records", "500,1000G", "--threads", "1", "--ciphers", "none", "--workloads", "c"];
+    let small = ["--operations", "200", "--rounds", "1", "--pairs", "6", "--slice-ms", "1", "--out", "out"];
+    let said = run(&mut sealstone(dir.path(), &[&grid[..], &small].concat()));
+    assert!(said.stderr.contains("left out ") && said.stderr.contains("the stores need about "), "{}", said.stderr);
+    let screen = said.done();
+    assert!(screen.contains("not everything could be had; measured 1 of 2 points\nnot measured: "), "{screen}");
+    let found = results(dir.path()).unwrap();
+    assert_eq!((found["interrupted"].as_bool(), &found["missing"][0]["left_out"]), (Some(false), &Value::Bool(true)));
+    // alone it is an error
+    let alone: Vec<&str> = grid.iter().map(|word| if *word == "500,1000G" { "1000G" } else { word }).collect();
+    let refused = run(&mut sealstone(dir.path(), &[&alone[..], &small].concat()));
+    assert!(refused.code == Some(2) && refused.stderr.starts_with("sealstone: the stores need about "));
+}
+
+#[test]
+fn a_server_that_dies_ends_the_run_with_what_was_measured() {
+    const NAME: &str = "a_server_that_dies_ends_the_run_with_what_was_measured";
+    if let Err(error) = mongod::PROGRAM.find(None) {
+        println!("SKIP: {NAME}: {}", error.to_string().lines().next().unwrap_or_default());
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let mut server = Mongod::start(&dir.path().join("theirs"), MongodOptions::default()).unwrap();
+    let place = server.uri().split('?').next().unwrap().trim_end_matches('/').to_owned();
+    let cluster = format!("--cluster=none={place}/first");
+    let grid = ["compare", "--store", "mongodb", "--records", "200,300", "--threads", "2", "--ciphers", "none"];
+    let more = ["--operations", "200", "--rounds", "10", "--pairs", "6", "--slice-ms", "10", "--workloads", "a"];
+    let arguments = [&grid[..], &more, &["--max-errors", "1", "--out", "out", &cluster]].concat();
+    let mut command = sealstone(dir.path(), &arguments);
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let begin = Instant::now();
+    while results(dir.path()).is_none() {
+        assert!(begin.elapsed() < PATIENCE && child.try_wait().unwrap().is_none(), "it wrote nothing before its end");
+        thread::sleep(Duration::from_millis(5));
+    }
+    // the second point is being measured by now, or will be
+    thread::sleep(Duration::from_millis(2_500));
+    kill(Pid::from_raw(server.pid().expect("it runs")), Signal::SIGKILL).unwrap();
+    let said = finish(child);
+    assert_eq!(said.code, Some(2), "{}", said.stderr);
+    assert!(said.stderr.contains("sealstone: cannot compare 300 records: "), "{}", said.stderr);
+    assert!(said.stdout.trim_end().ends_with("out/report.html"), "{}", said.stdout);
+    let found = results(dir.path()).unwrap();
+    assert_eq!((found["interrupted"].as_bool(), groups(&found)[0].get("failure")), (Some(true), None));
+    match groups(&found).get(1) {
+        // killed while slices were measured: they are there, and nothing is recommended from them
+        Some(partial) => {
+            let failure = partial["failure"].as_str().unwrap();
+            assert!(failure.contains("MongoDB at ") && partial["recommendation"]["take"].is_null(), "{failure}");
+            let samples = partial["cells"][0]["samples"].as_array().unwrap().len();
+            assert!((1..60).contains(&samples), "{samples} samples");
+        }
+        None => assert_eq!(found["missing"][0]["reason"], "the run ended before it"),
+    }
+    let page = fs::read_to_string(dir.path().join("out/report.html")).unwrap();
+    assert!(page.contains("ended early") || page.contains("Not everything was measured"));
+}
