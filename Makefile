@@ -47,6 +47,7 @@ MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
 .PHONY: help compare say-install rivals fuzz soak test install sanitize setup setup-rivals setup-kmip setup-mongod setup-wiredtiger setup-fuzz setup-lints clean
 .PHONY: installable deb test-deb setup-deb setup-shells db-bench setup-rocksdb-tools
+.PHONY: setup-go-ycsb
 .PHONY: constant-time test-report setup-chromium miri setup-valgrind setup-miri
 
 help:
@@ -72,7 +73,7 @@ compare: setup $(COMPARE_SETUP)
 	@$(MAKE) say-install
 	@"$$CARGO_TARGET_DIR/release/sealstone" compare $(ARGS)
 
-test: setup setup-deb setup-shells setup-valgrind setup-rivals setup-kmip setup-mongod setup-wiredtiger setup-rocksdb-tools setup-gpu setup-lints
+test: setup setup-deb setup-shells setup-valgrind setup-rivals setup-kmip setup-mongod setup-wiredtiger setup-rocksdb-tools setup-gpu setup-go-ycsb setup-lints
 	@cargo run --quiet --locked --package xtask -- test
 
 # each builds everything once more, beside the other builds
@@ -141,6 +142,10 @@ setup-rocksdb-tools:
 # a device to run kernels on, made of the CPU, and the compiler for others; a test without them says SKIP
 setup-gpu:
 	@sh dev/setup.sh gpu
+
+# another client with YCSB's workloads; a test without it says SKIP
+setup-go-ycsb:
+	@sh dev/setup.sh go-ycsb
 
 # a quiet machine, as for every figure; the plug-in is for the RocksDB that db_bench has, whatever ENGINE says
 db-bench: setup setup-rocksdb-tools
