@@ -32,9 +32,9 @@ enum Source {
 }
 
 impl Records {
-    /// YCSB's own: ten text fields `field0` to `field9` of 100 random printable ASCII characters.
+    /// YCSB's own: ten fields `field0` to `field9` of 100 random printable ASCII characters.
     pub fn ycsb(seed: u64) -> Self {
-        let field = |number| Field { name: format!("field{number}"), kind: Kind::Text };
+        let field = |number| Field { name: format!("field{number}"), kind: Kind::Bytes };
         Self { fields: (0..YCSB_FIELDS).map(field).collect(), source: Source::Ycsb { seed } }
     }
 
