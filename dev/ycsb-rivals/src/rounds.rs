@@ -48,8 +48,13 @@ impl Contest {
         if !output.success() {
             bail!("our client could not load its records: {output}");
         }
-        // with a zipfian distribution it draws one number more than it has records, and reads would fail
-        let properties = vec![("recordcount", (self.records + 1).to_string())];
+        // number 0 has one key in both, which is there; with a zipfian distribution it draws one number more than it has
+        // records, which would not be there
+        let properties = vec![
+            ("insertstart", "1".to_owned()),
+            ("insertcount", self.records.to_string()),
+            ("recordcount", (self.records + 1).to_string()),
+        ];
         let said = self.rival.run(&go_ycsb::Job { load: true, threads: self.threads, target: None, properties })?;
         all_went_well(&said)
     }
