@@ -36,16 +36,21 @@ $(error ENGINE is system or bundled, not $(ENGINE))
 endif
 
 # the first report comes sooner without the drivers of servers that it does not need; flags that name one get everything
-ifeq (,$(findstring mongodb,$(ARGS))$(findstring kmip,$(ARGS)))
-COMPARE_FEATURES := --no-default-features
-else
+ifneq (,$(findstring mongodb,$(ARGS))$(findstring kmip,$(ARGS)))
 COMPARE_FEATURES := --package sealstone-wiredtiger
 COMPARE_SETUP := setup-mongod
+else ifneq (,$(findstring redis,$(ARGS))$(findstring ssdb,$(ARGS)))
+COMPARE_FEATURES := --no-default-features --features sealstone-cli/redis,sealstone-cli/ssdb
+else
+COMPARE_FEATURES := --no-default-features
+endif
+ifneq (,$(findstring redis,$(ARGS)))
+COMPARE_SETUP += setup-redis
 endif
 
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
-.PHONY: help compare say-install rivals fuzz soak test install sanitize setup setup-rivals setup-kmip setup-mongod setup-wiredtiger setup-fuzz setup-lints clean
+.PHONY: help compare say-install rivals fuzz soak test install sanitize setup setup-rivals setup-kmip setup-mongod setup-redis setup-wiredtiger setup-fuzz setup-lints clean
 .PHONY: installable deb test-deb setup-deb setup-shells db-bench setup-rocksdb-tools
 .PHONY: ycsb-rivals setup-go-ycsb
 .PHONY: constant-time test-report setup-chromium miri setup-valgrind setup-miri
@@ -74,7 +79,7 @@ compare: setup $(COMPARE_SETUP)
 	@$(MAKE) say-install
 	@"$$CARGO_TARGET_DIR/release/sealstone" compare $(ARGS)
 
-test: setup setup-deb setup-shells setup-valgrind setup-rivals setup-kmip setup-mongod setup-wiredtiger setup-rocksdb-tools setup-gpu setup-go-ycsb setup-lints
+test: setup setup-deb setup-shells setup-valgrind setup-rivals setup-kmip setup-mongod setup-redis setup-wiredtiger setup-rocksdb-tools setup-gpu setup-go-ycsb setup-lints
 	@cargo run --quiet --locked --package xtask -- test
 
 # each builds everything once more, beside the other builds
@@ -133,6 +138,10 @@ setup-kmip:
 # the server and the engine that the tests start; a test whose program cannot be had here says SKIP
 setup-mongod:
 	@sh dev/setup.sh mongod
+
+# Redis from Debian; its service is not started
+setup-redis:
+	@sh dev/setup.sh redis
 
 setup-wiredtiger:
 	@sh dev/setup.sh wiredtiger

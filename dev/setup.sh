@@ -3,11 +3,10 @@
 # RocksDB from source (argument `bundled`), the libraries to compare ciphers with (argument `rivals`), the valgrind that
 # a test runs itself under (argument `valgrind`), the browser that shows a report to a test (argument `chromium`), or the
 # servers that tests start: key servers (argument `kmip`), a mongod (argument `mongod`), WiredTiger's own program
-# (argument `wiredtiger`), RocksDB's own programs (argument `rocksdb-tools`); what makes a Debian package (argument `deb`)
-# and tries it (argument `test-deb`), what reads the manual and the completions in tests (argument `shells`), a device
-# of OpenCL made of the CPU, with NVIDIA's compiler (argument `gpu`), and another client with YCSB's workloads (argument
-# `go-ycsb`). Prints what it does;
-# does nothing, and needs no network, if everything is installed.
+# (argument `wiredtiger`), a redis-server (argument `redis`), RocksDB's own programs (argument `rocksdb-tools`); what makes
+# a Debian package (argument `deb`) and tries it (argument `test-deb`), what reads the manual and the completions in tests
+# (argument `shells`), a device of OpenCL made of the CPU, with NVIDIA's compiler (argument `gpu`), and another client with
+# YCSB's workloads (argument `go-ycsb`). Prints what it does; does nothing, and needs no network, if everything is installed.
 set -eu
 
 engine=${1:-system}
@@ -109,6 +108,8 @@ nvrtc_by_pip() {
 
 # what is printed if something cannot be installed that the build can do without
 optional=
+# the service of the system that a package would start, which nothing here uses
+no_service=
 missing=
 command -v c++ >/dev/null 2>&1 || missing="$missing g++"
 case $engine in
@@ -178,6 +179,11 @@ go-ycsb)
 		command -v go >/dev/null 2>&1 || missing="$missing golang-go"
 	fi
 	;;
+redis)
+	optional='the tests that need it will be skipped'
+	[ -n "${SEALSTONE_REDIS_SERVER:-}" ] || command -v redis-server >/dev/null 2>&1 || missing="$missing redis-server"
+	no_service=redis-server
+	;;
 rocksdb-tools)
 	optional='the tests that need it will be skipped'
 	{ command -v ldb && command -v db_bench; } >/dev/null 2>&1 || missing="$missing rocksdb-tools"
@@ -220,9 +226,19 @@ if [ "$(id -u)" -ne 0 ]; then
 	as_root=sudo
 fi
 echo "setup: installing$missing" >&2
+
+# Debian's packages ask this program before they start a service; one that is there belongs to the system and stays
+policy=/usr/sbin/policy-rc.d
+if [ -n "$no_service" ] && [ ! -e "$policy" ]; then
+	printf '#!/bin/sh\nexit 101\n' | $as_root tee "$policy" >/dev/null && $as_root chmod 755 "$policy"
+	trap '$as_root rm -f "$policy"' EXIT
+fi
 as_root=$as_root sh "$(dirname "$0")/apt.sh" update -qq || cannot "apt-get update failed"
 # the package list contains names without blanks, one word each
 # shellcheck disable=SC2086
 as_root=$as_root sh "$(dirname "$0")/apt.sh" install -y -qq --no-install-recommends $missing ||
 	cannot "apt-get install failed"
+if [ -n "$no_service" ] && command -v systemctl >/dev/null 2>&1; then
+	$as_root systemctl --quiet disable "$no_service" >&2 || true
+fi
 fetch

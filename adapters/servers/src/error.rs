@@ -113,6 +113,19 @@ pub enum LabError {
         /// How it stood at the end.
         found: String,
     },
+    /// A cluster did not get where it was wanted in time.
+    #[error(
+        "the nodes of the cluster in {} did not {attempt} within {limit_s} s\nlook at the logs in their directories",
+        dir.display()
+    )]
+    ClusterNotInTime {
+        /// What was waited for.
+        attempt: &'static str,
+        /// Directory of the servers.
+        dir: PathBuf,
+        /// How long it was waited for, in seconds.
+        limit_s: u64,
+    },
     /// A member ended while the replica set was waited for.
     #[error(
         "member 127.0.0.1:{port} of the replica set in {} ended\n{}its log is {}", dir.display(), lines(said),

@@ -4,8 +4,8 @@
 //!
 //! - [`registry`] is the table of the servers that a [`Lab`] can run, [`server`] what a row of it is.
 //! - [`Lab`] is a directory with servers in it, which one process may start and another stop.
-//! - [`instance`] is one process with its record, its port and its log, whatever the server: [`mongod`] and [`pykmip`]
-//!   say how theirs differ.
+//! - [`instance`] is one process with its record, its port and its log, whatever the server: [`mongod`],
+//!   [`redis`](crate::redis) and [`pykmip`] say how theirs differ.
 //! - [`certificate`], [`log`], [`process`], [`ready`] and [`state`] are what servers share.
 //!
 //! Not here: what a server is asked (`adapters/stores`, `sealstone-keys`), servers that others run.
@@ -20,6 +20,7 @@ pub mod process;
 mod program;
 pub mod pykmip;
 pub mod ready;
+pub mod redis;
 pub mod registry;
 pub mod server;
 pub mod state;

@@ -8,6 +8,8 @@ use crate::server::Server;
 static SERVERS: &[&Server] = &[
     #[cfg(feature = "mongodb")]
     &crate::mongod::SERVER,
+    #[cfg(feature = "redis")]
+    &crate::redis::SERVER,
     &crate::pykmip::SERVER,
 ];
 

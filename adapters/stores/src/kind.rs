@@ -19,6 +19,8 @@ pub struct StoreKind {
     pub replicated: bool,
     /// The layers that can encrypt in it.
     pub layers: &'static [Layer],
+    /// Whether all records are in memory, so that there is no cache that could be too small for them.
+    pub in_memory: bool,
     /// The least cache that each of its members takes, whatever is asked for, in bytes.
     pub cache_bytes_min: u64,
     /// The setting with which its cache is decided elsewhere, if there is one.

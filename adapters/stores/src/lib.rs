@@ -4,6 +4,8 @@
 //! - [`table`] lists them, and [`kind`] says what a row contains.
 //! - [`rocksdb`](crate::rocksdb) (feature `rocksdb`): RocksDB in this process.
 //! - [`mongodb`](crate::mongodb) (feature `mongodb`): MongoDB, with servers started on this machine or the user's own.
+//! - [`redis`](crate::redis) (feature `redis`): Redis, a server or a cluster started on this machine or the user's own.
+//! - [`ssdb`](crate::ssdb) (feature `ssdb`): SSDB, on servers of the user's own.
 //!
 //! Not here: what a store is (`sealstone-store`), how files are sealed (`adapters/rocksdb`, `adapters/wiredtiger`), how
 //! servers are started (`adapters/servers`), workloads (`sealstone-bench`).
@@ -11,10 +13,14 @@
 pub mod kind;
 #[cfg(feature = "mongodb")]
 pub mod mongodb;
+#[cfg(feature = "redis")]
+pub mod redis;
 #[cfg(any(feature = "mongodb", feature = "rocksdb"))]
 #[cfg(feature = "rocksdb")]
 pub mod retire;
 #[cfg(feature = "rocksdb")]
 pub mod rocksdb;
 mod run_key;
+#[cfg(feature = "ssdb")]
+pub mod ssdb;
 pub mod table;

@@ -4,13 +4,17 @@
 use crate::kind::StoreKind;
 
 /// Every store, and the feature that builds it.
-const KNOWN: &[(&str, &str)] = &[("rocksdb", "rocksdb"), ("mongodb", "mongodb")];
+const KNOWN: &[(&str, &str)] = &[("rocksdb", "rocksdb"), ("mongodb", "mongodb"), ("redis", "redis"), ("ssdb", "ssdb")];
 
 static STORES: &[&StoreKind] = &[
     #[cfg(feature = "rocksdb")]
     &crate::rocksdb::KIND,
     #[cfg(feature = "mongodb")]
     &crate::mongodb::KIND,
+    #[cfg(feature = "redis")]
+    &crate::redis::KIND,
+    #[cfg(feature = "ssdb")]
+    &crate::ssdb::KIND,
 ];
 
 /// Why there is no store of a name.

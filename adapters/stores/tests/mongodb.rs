@@ -102,7 +102,7 @@ fn it_answers_as_a_store_in_memory_does() {
         let mut draws = Draws(1);
         for step in 0..1500 {
             let (table, key) = (&tables[draws.below(2) as usize], key(draws.below(60)));
-            match draws.below(5) {
+            match draws.below(6) {
                 0 => {
                     let record = draws.record();
                     store.insert(table, &key, &record).unwrap();
@@ -114,6 +114,10 @@ fn it_answers_as_a_store_in_memory_does() {
                     let changes = [(fields[0], one.as_slice()), (fields[1], two.as_slice())];
                     let changed = store.update(table, &key, &changes).unwrap();
                     assert_eq!(changed, model.update(table, &key, &changes).unwrap(), "step {step}");
+                }
+                5 => {
+                    store.delete(table, &key).unwrap();
+                    model.delete(table, &key).unwrap();
                 }
                 2 => {
                     let count = [0, 1, 7, usize::MAX][draws.below(4) as usize];

@@ -88,6 +88,30 @@ fn records_are_returned_also_after_reopening() {
 }
 
 #[test]
+fn what_was_deleted_is_gone_also_after_reopening() {
+    for cipher in CIPHERS {
+        let (engine, dir) = (engine(), tempfile::tempdir().unwrap());
+        let (t, u) = (table(1, "t"), table(2, "u"));
+        let store = open(&engine, cipher, dir.path());
+        for n in 0..20 {
+            store.insert(&t, &key(n), &record(["a", "b", "c"])).unwrap();
+            store.insert(&u, &key(n), &record(["a", "b", "c"])).unwrap();
+        }
+        (0..20).step_by(2).for_each(|n| store.delete(&t, &key(n)).unwrap());
+        store.delete(&t, b"nobody").unwrap();
+        store.close().unwrap();
+        let store = open(&engine, cipher, dir.path());
+        let mut found = Record::new();
+        for n in 0..20 {
+            assert_eq!(store.read(&t, &key(n), None, &mut found).unwrap(), n % 2 == 1, "{cipher:?} {n}");
+            assert!(store.read(&u, &key(n), None, &mut found).unwrap(), "another table keeps its records");
+        }
+        assert!(!store.update(&t, &key(0), &[(0, b"x")]).unwrap());
+        assert_eq!(store.scan(&t, b"", 100, &mut |_, _| ()).unwrap(), 10);
+    }
+}
+
+#[test]
 fn a_write_waits_for_the_disk_only_where_that_is_asked_for() {
     const WRITES: u64 = 50;
     for cipher in CIPHERS {

@@ -69,6 +69,10 @@ impl Store for NullStore {
         Ok(self.firsts[usize::from(table.id)].get().is_some())
     }
 
+    fn delete(&self, _table: &Table, _key: &[u8]) -> Result<(), StoreError> {
+        Ok(())
+    }
+
     fn disk_bytes(&self) -> Result<u64, StoreError> {
         Ok(0)
     }

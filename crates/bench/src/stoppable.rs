@@ -54,6 +54,11 @@ impl Store for Stoppable<'_> {
         self.inner.update(table, key, changes)
     }
 
+    fn delete(&self, table: &Table, key: &[u8]) -> Result<(), StoreError> {
+        self.go_on()?;
+        self.inner.delete(table, key)
+    }
+
     fn counters(&self) -> Counters {
         self.inner.counters()
     }

@@ -96,14 +96,12 @@ type Planned = (&'static StoreKind, Plan);
 
 /// The groups that `plan` asks for. A point that a store cannot have is left out, with a word, as long as the store has
 /// others.
-fn planned(plan: &Plan, stores: &[&'static StoreKind]) -> anyhow::Result<Vec<Planned>> {
+fn planned(plan: &Plan, kinds: &[&'static StoreKind]) -> anyhow::Result<Vec<Planned>> {
     let mut groups: Vec<Planned> = Vec::new();
-    for store in stores {
+    for store in kinds {
         let mut refused = Vec::new();
         let before = groups.len();
-        // compared with a store that has members, one without members counts as a single one
-        let alone = Plan { nodes: vec![1], ..plan.clone() };
-        let plan = if stores.len() > 1 && !store.replicated { &alone } else { plan };
+        let plan = stores::suited(store, plan);
         for group in plan.groups()?.into_iter().filter(|group| group.point().store == store.name) {
             match stores::check(store, &group) {
                 Ok(()) => groups.push((store, group)),

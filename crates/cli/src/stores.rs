@@ -5,7 +5,7 @@ use sealstone_bench::size::human_bytes;
 use sealstone_bench::workload::{COLD_SHARE, Setting, SizedBy, Spec, workload};
 use sealstone_cipher::nearest::nearest;
 use sealstone_keys::source;
-use sealstone_store::Engine;
+use sealstone_store::{Engine, Layer};
 use sealstone_stores::kind::{Form, Request, StoreKind, UserKey};
 use sealstone_stores::table::{store, stores};
 
@@ -40,6 +40,13 @@ pub(crate) fn check(kind: &StoreKind, plan: &Plan) -> anyhow::Result<()> {
 /// Whether the cache of `kind` can be so small that the records of `spec` do not fit it.
 fn check_cold(kind: &StoreKind, plan: &Plan, spec: &Spec) -> anyhow::Result<()> {
     let (name, base) = (spec.name, spec.base);
+    if kind.in_memory {
+        anyhow::bail!(
+            "workload {name} needs a cache that is too small for the records, and {} keeps all of them in memory\n\
+             name {base}",
+            kind.name
+        );
+    }
     if let Some(setting) = kind.cache_decided_by
         && plan.stores.get(kind.name).is_some_and(|settings| settings.contains_key(setting))
     {
@@ -65,6 +72,26 @@ fn check_cold(kind: &StoreKind, plan: &Plan, spec: &Spec) -> anyhow::Result<()> 
         );
     }
     Ok(())
+}
+
+/// `plan` for `kind`: without ciphers where nothing can seal its files, and on a single node, if it is one of several
+/// stores and has no members.
+pub(crate) fn suited(kind: &StoreKind, plan: &Plan) -> Plan {
+    let mut plan = plan.clone();
+    if plan.store.len() > 1 && !kind.replicated {
+        plan.nodes = vec![1];
+    }
+    if !kind.layers.contains(&Layer::Rest) {
+        let all = plan.ciphers.len();
+        plan.ciphers.retain(|name| name.eq_ignore_ascii_case("none"));
+        if plan.ciphers.is_empty() {
+            plan.ciphers.push("none".into());
+        }
+        if all > plan.ciphers.len() {
+            say(&format!("{} is measured without encryption: nothing seals its files", kind.name));
+        }
+    }
+    plan
 }
 
 /// Whether every setting of a store in `plan` is one of its own, with a value that it can have.

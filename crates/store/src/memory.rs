@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Bound;
 use std::sync::RwLock;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::{BulkLoad, Record, Row, Store, StoreError, Table, Transaction, Transactional};
 
@@ -17,8 +18,14 @@ pub struct MemoryStore {
 #[derive(Debug)]
 struct Entry {
     record: Record,
-    /// Counts the writes to this key, from 1.
+    /// Differs from that of every other write, so that a key which was deleted and written again counts as changed.
     version: u64,
+}
+
+/// A version that no other write has, from 1.
+fn next_version() -> u64 {
+    static LAST: AtomicU64 = AtomicU64::new(0);
+    LAST.fetch_add(1, Ordering::Relaxed) + 1
 }
 
 impl MemoryStore {
@@ -43,8 +50,8 @@ impl MemoryStore {
 
 fn put(rows: &mut BTreeMap<Vec<u8>, Entry>, key: &[u8], record: Record) {
     match rows.get_mut(key) {
-        Some(entry) => *entry = Entry { record, version: entry.version + 1 },
-        None => drop(rows.insert(key.to_vec(), Entry { record, version: 1 })),
+        Some(entry) => *entry = Entry { record, version: next_version() },
+        None => drop(rows.insert(key.to_vec(), Entry { record, version: next_version() })),
     }
 }
 
@@ -91,9 +98,14 @@ impl Store for MemoryStore {
                 let change = changes.iter().rev().find(|(changed, _)| *changed == field);
                 changed.push(change.map_or(old, |(_, new)| new));
             }
-            *entry = Entry { record: changed, version: entry.version + 1 };
+            *entry = Entry { record: changed, version: next_version() };
             true
         }))
+    }
+
+    fn delete(&self, table: &Table, key: &[u8]) -> Result<(), StoreError> {
+        self.write_tables(|tables| tables.get_mut(&table.id).and_then(|rows| rows.remove(key)));
+        Ok(())
     }
 
     fn disk_bytes(&self) -> Result<u64, StoreError> {
@@ -239,6 +251,20 @@ mod tests {
         assert!(store.update(&table, b"a", &[(1, b"new")]).unwrap());
         assert_eq!(read(&store, &table, "a"), Some(record("1", "new")));
         assert_eq!(store.disk_bytes().unwrap(), 5);
+    }
+
+    #[test]
+    fn what_was_deleted_is_gone_and_can_be_written_again() {
+        let (store, table) = (MemoryStore::new(), table(0));
+        store.delete(&table, b"a").unwrap();
+        store.insert(&table, b"a", &record("1", "2")).unwrap();
+        store.insert(&table, b"b", &record("3", "4")).unwrap();
+        store.delete(&table, b"a").unwrap();
+        assert_eq!((read(&store, &table, "a"), read(&store, &table, "b")), (None, Some(record("3", "4"))));
+        assert!(!store.update(&table, b"a", &[(0, b"x")]).unwrap());
+        assert_eq!(store.scan(&table, b"", 9, &mut |key, _| assert_eq!(key, b"b")).unwrap(), 1);
+        store.insert(&table, b"a", &record("5", "6")).unwrap();
+        assert_eq!(read(&store, &table, "a"), Some(record("5", "6")));
     }
 
     #[test]

@@ -44,6 +44,12 @@ pub trait Store: Send + Sync {
     /// As `insert`.
     fn update(&self, table: &Table, key: &[u8], changes: &[(usize, &[u8])]) -> Result<bool, StoreError>;
 
+    /// Removes a record; one that is not there is no error. Durable as the engine's default is.
+    ///
+    /// # Errors
+    /// As `insert`.
+    fn delete(&self, table: &Table, key: &[u8]) -> Result<(), StoreError>;
+
     /// What the store counted so far; zeros from one that counts nothing.
     fn counters(&self) -> Counters {
         Counters::default()

@@ -1,4 +1,4 @@
-//! `sealstone lab`: a key server alone, the list of labs, and the exact text of errors that have nothing to do with
+//! `sealstone lab`: a key server alone, a cluster of Redis, the list of labs, and the exact text of errors that have nothing to do with
 //! MongoDB.
 //!
 //! Not here: replica sets, sealed or not (`mongo_lab.rs`).
@@ -6,7 +6,7 @@
 use std::path::Path;
 
 use sealstone_e2e::transcript::{Transcript, run, sealstone};
-use sealstone_servers::pykmip;
+use sealstone_servers::{pykmip, redis};
 use serde_json::Value;
 
 fn lab(dir: &Path, arguments: &[&str]) -> Transcript {
@@ -18,12 +18,12 @@ fn json(text: &str) -> Value {
     serde_json::from_str(text).unwrap_or_else(|error| panic!("{error} in:\n{text}"))
 }
 
-/// Ends the lab `kms` in a directory, however the test ends.
-struct Down<'a>(&'a Path);
+/// Ends a lab in a directory, however the test ends.
+struct Down<'a>(&'a Path, &'static str);
 
 impl Drop for Down<'_> {
     fn drop(&mut self) {
-        lab(self.0, &["down", "kms"]);
+        lab(self.0, &["down", self.1]);
     }
 }
 
@@ -36,7 +36,7 @@ fn a_key_server_runs_alone_and_is_listed() {
     }
     let dir = tempfile::tempdir().unwrap();
     let dir = dir.path();
-    let _down = Down(dir);
+    let _down = Down(dir, "kms");
     let started = json(&lab(dir, &["up", "pykmip", "--dir", "kms", "--json"]).done());
     let server = &started["servers"][0];
     assert_eq!((&server["server"], &server["members"][0]["state"]), (&"pykmip".into(), &"up".into()));
@@ -63,6 +63,36 @@ fn a_key_server_runs_alone_and_is_listed() {
     let back = json(&lab(dir, &["up", "--dir", "kms", "--json"]).done());
     assert_eq!(back["servers"][0]["members"][0]["address"], address, "the port is kept");
     run(&mut sealstone(dir, &["keys", "show", spec])).done();
+}
+
+#[test]
+fn a_cluster_of_redis_is_started_listed_and_ended() {
+    if let Err(error) = redis::PROGRAM.find(None) {
+        let reason = error.to_string();
+        println!("SKIP: a_cluster_of_redis_is_started_listed_and_ended: {}", reason.lines().next().unwrap_or_default());
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let dir = dir.path();
+    let _down = Down(dir, "r");
+    let started = lab(dir, &["up", "redis", "--nodes", "6", "--dir", "r"]);
+    assert!(started.stderr.contains("to stop it: sealstone lab down r"), "{}", started.stderr);
+    let started = started.done();
+    assert!(started.starts_with("redis://127.0.0.1:"), "{started}");
+    assert_eq!((started.matches(" primary ").count(), started.matches(" replica ").count()), (3, 3), "{started}");
+    assert_eq!(lab(dir, &["list"]).done(), "LAB  SERVERS\n./r  redis: 6 of 6 serve\n");
+    let status = json(&lab(dir, &["status", "r", "--json"]).done());
+    let members = status["servers"][0]["members"].as_array().unwrap();
+    assert!(members.len() == 6 && members.iter().all(|member| member["serves"] == true), "{status:#}");
+    let twice = lab(dir, &["up", "redis", "--dir", "r"]);
+    assert!(twice.code == Some(2) && twice.stderr.contains("a lab is already running in "), "{}", twice.stderr);
+    assert_eq!(lab(dir, &["down", "r"]).done(), "6 servers stopped\n");
+    assert_eq!(lab(dir, &["status", "r"]).code, Some(1));
+    let two = lab(dir, &["up", "redis", "--nodes", "2", "--dir", "other"]);
+    two.fails_with(
+        "sealstone: cannot start redis with --nodes 2: choose 1 for a single server, or 3 to 30 for a cluster; from 6 \
+         on half of them are replicas\n  see: sealstone lab up redis --help\n",
+    );
 }
 
 #[test]

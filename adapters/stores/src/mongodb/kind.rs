@@ -21,6 +21,7 @@ pub static KIND: StoreKind = StoreKind {
     about: "with servers started on this machine",
     replicated: true,
     layers: &[Layer::Rest],
+    in_memory: false,
     cache_bytes_min: CACHE_BYTES_MIN,
     cache_decided_by: Some("cluster"),
     suited: "nodes = 3\nworkloads = [\"a\", \"b\", \"c\", \"e\"]\nrecords = 50000\noperations = 20000\nthreads = \

@@ -393,6 +393,12 @@ impl Store for MongoDbStore {
         outcome.map(|done| done.matched_count > 0).map_err(|error| self.failure("write to", table, &error))
     }
 
+    fn delete(&self, table: &Table, key: &[u8]) -> Result<(), StoreError> {
+        let place = self.place(table)?;
+        let outcome = place.collection.delete_one(doc! { ID: id(key) }).run();
+        outcome.map(drop).map_err(|error| self.failure("write to", table, &error))
+    }
+
     fn counters(&self) -> Counters {
         let now = self.server_counters();
         let mut counted = self.counted.lock().unwrap_or_else(PoisonError::into_inner);

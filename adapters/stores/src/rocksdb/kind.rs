@@ -12,6 +12,7 @@ pub static KIND: StoreKind = StoreKind {
     about: "within this process",
     replicated: false,
     layers: &[Layer::Rest],
+    in_memory: false,
     cache_bytes_min: 0,
     cache_decided_by: None,
     suited: "",

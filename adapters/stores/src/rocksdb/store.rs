@@ -200,6 +200,14 @@ impl Store for RocksStore {
         Ok(found)
     }
 
+    fn delete(&self, table: &Table, key: &[u8]) -> Result<(), StoreError> {
+        let mut scratch = Scratch::take();
+        record::put_key(table, key, &mut scratch.key);
+        // not between the reading and the writing of an update, which would bring the record back
+        let _stripe = self.stripe(&scratch.key);
+        self.db.delete(&scratch.key, self.sync_writes).map_err(|error| self.failure("write to", &error))
+    }
+
     fn counters(&self) -> Counters {
         let (io, cipher) = (self.db.io(), self.db.cipher_work());
         let (cache_hits, cache_misses) = self.db.cache_counts();

@@ -96,6 +96,10 @@ impl Store for ToyStore {
         self.inner.update(table, key, changes)
     }
 
+    fn delete(&self, table: &Table, key: &[u8]) -> Result<(), StoreError> {
+        self.inner.delete(table, key)
+    }
+
     fn counters(&self) -> Counters {
         let bytes = self.sealed_bytes.load(Ordering::Relaxed);
         Counters { encrypted_bytes: bytes, decrypted_bytes: bytes, ..Counters::default() }

@@ -119,6 +119,11 @@ impl Store for Journal {
         self.store.update(table, key, changes)
     }
 
+    fn delete(&self, table: &Table, key: &[u8]) -> Result<(), StoreError> {
+        self.note("delete", table, key, "");
+        self.store.delete(table, key)
+    }
+
     fn counters(&self) -> Counters {
         self.store.counters()
     }

@@ -145,6 +145,10 @@ impl Store for FakeStore {
         self.inner.update(table, key, changes)
     }
 
+    fn delete(&self, table: &Table, key: &[u8]) -> Result<(), StoreError> {
+        self.inner.delete(table, key)
+    }
+
     fn counters(&self) -> Counters {
         self.inner.counters()
     }

@@ -1,0 +1,28 @@
+//! Redis, and servers that speak its protocol, reached by the crate `redis`: a single server, a primary that sentinels
+//! know, a cluster.
+//!
+//! - [`Redis`] is what connections are made to, [`RedisStore`] the store that workloads run on.
+//! - [`LabEngine`] and [`UserEngine`] provide a comparison with its stores, on its own servers or the user's.
+//!
+//! Records are laid out as YCSB's Redis binding does, so that either reads what the other loaded.
+//!
+//! Not here: how servers are started (`adapters/servers`).
+
+mod address;
+mod connection;
+mod engine;
+mod error;
+mod kind;
+mod layout;
+mod links;
+mod store;
+mod transaction;
+
+pub use connection::{Dialect, Redis, RedisOptions, Topology};
+pub use engine::{LabEngine, LabOptions, UserEngine};
+pub use error::Error;
+pub use kind::KIND;
+#[cfg(feature = "ssdb")]
+pub(crate) use kind::address;
+pub use layout::Keys;
+pub use store::RedisStore;

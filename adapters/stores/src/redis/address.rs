@@ -1,0 +1,132 @@
+//! Addresses of servers: one, several nodes of a cluster, or sentinels that know the server. Not here: connecting
+//! (`connection`).
+
+use percent_encoding::percent_decode_str;
+
+use super::error::Error;
+
+/// Port of a server, of a sentinel and of SSDB, where the address says none.
+const PORT: u16 = 6379;
+const SENTINEL_PORT: u16 = 26379;
+const SSDB_PORT: u16 = 8888;
+/// How an address is written, for errors.
+const FORMS: &str = "write redis://HOST:PORT, rediss:// for TLS, several HOST:PORT with commas between them for a \
+     cluster, or redis+sentinel://HOST:PORT,HOST:PORT/NAME";
+
+/// Where servers are, and how a client introduces itself.
+#[derive(Clone)]
+pub(super) struct Address {
+    /// Host and port of each server, or of each sentinel.
+    pub(super) hosts: Vec<(String, u16)>,
+    /// Whether connections are encrypted.
+    pub(super) tls: bool,
+    /// Name of the primary that sentinels are asked for; absent: the hosts are the servers.
+    pub(super) sentinel: Option<String>,
+    pub(super) user: Option<String>,
+    pub(super) password: Option<String>,
+    /// Number of the database.
+    pub(super) database: i64,
+}
+
+impl Address {
+    /// Takes `text` apart.
+    ///
+    /// # Errors
+    /// [`Error::Address`], which does not quote a password.
+    pub(super) fn parse(text: &str) -> Result<Self, Error> {
+        // everything before the last @ may be secret
+        let shown = text.rsplit_once('@').map_or(text, |(_, hosts)| hosts);
+        let wrong = |found: String| Error::Address { shown: shown.to_owned(), found, forms: FORMS };
+        let (scheme, rest) = text.split_once("://").ok_or_else(|| wrong("it has no scheme".into()))?;
+        let (tls, sentinel, default_port) = match scheme {
+            "redis" => (false, false, PORT),
+            "rediss" => (true, false, PORT),
+            "redis+sentinel" => (false, true, SENTINEL_PORT),
+            "rediss+sentinel" => (true, true, SENTINEL_PORT),
+            "ssdb" => (false, false, SSDB_PORT),
+            _ => return Err(wrong(format!("its scheme is {scheme}"))),
+        };
+        let (who, place) = rest.rsplit_once('@').map_or((None, rest), |(who, place)| (Some(who), place));
+        let (hosts, path) = place.split_once('/').unwrap_or((place, ""));
+        let hosts = hosts.split(',').map(|host| split_host(host, default_port).map_err(wrong));
+        let hosts = hosts.collect::<Result<Vec<_>, _>>()?;
+        let (name, database) = match (sentinel, path.split_once('/')) {
+            (false, None) => (None, path),
+            (true, None) => (Some(path), ""),
+            (true, Some((name, database))) => (Some(name), database),
+            (false, Some(_)) => return Err(wrong("its path is more than the number of a database".into())),
+        };
+        if name.is_some_and(str::is_empty) {
+            return Err(wrong("it does not say which primary the sentinels are to be asked for".into()));
+        }
+        let number = |text: &str| text.parse().map_err(|_| wrong(format!("{text:?} is not the number of a database")));
+        let database = if database.is_empty() { 0 } else { number(database)? };
+        if database != 0 && hosts.len() > 1 && name.is_none() {
+            return Err(wrong("a cluster has database 0 alone".into()));
+        }
+        let (user, password) = who.map_or((None, None), credentials);
+        Ok(Self { hosts, tls, sentinel: name.map(String::from), user, password, database })
+    }
+
+    /// The hosts, without what is secret.
+    pub(super) fn shown(&self) -> String {
+        self.hosts.iter().map(|(host, port)| format!("{host}:{port}")).collect::<Vec<_>>().join(",")
+    }
+}
+
+/// `HOST`, `HOST:PORT` or `[IPV6]:PORT`.
+fn split_host(text: &str, default_port: u16) -> Result<(String, u16), String> {
+    let (host, port) = match text.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
+        Some((host, rest)) => (host, rest.strip_prefix(':')),
+        None => text.split_once(':').map_or((text, None), |(host, port)| (host, Some(port))),
+    };
+    if host.is_empty() {
+        return Err("it names no host".into());
+    }
+    let port = port.map_or(Ok(default_port), |port| port.parse().map_err(|_| format!("{port:?} is not a port")))?;
+    Ok((host.to_owned(), port))
+}
+
+/// `USER:PASSWORD`, `:PASSWORD` or `USER`.
+fn credentials(text: &str) -> (Option<String>, Option<String>) {
+    let decoded = |text: &str| percent_decode_str(text).decode_utf8_lossy().into_owned();
+    let (user, password) = text.split_once(':').map_or((text, None), |(user, password)| (user, Some(password)));
+    ((!user.is_empty()).then(|| decoded(user)), password.map(decoded))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fails(text: &str) -> String {
+        let Err(error) = Address::parse(text) else { panic!("{text} is an address") };
+        let error = error.to_string();
+        assert!(error.lines().count() == 2 && !error.contains("geheim"), "{error}");
+        error
+    }
+
+    #[test]
+    fn addresses_are_taken_apart() {
+        let one = Address::parse("rediss://me:ge%3Aheim@db.example/2").unwrap();
+        assert_eq!((one.shown().as_str(), one.tls, one.database), ("db.example:6379", true, 2));
+        assert_eq!((one.user.as_deref(), one.password.as_deref()), (Some("me"), Some("ge:heim")));
+        let cluster = Address::parse("redis://:p@a:1,[::1]:2,c").unwrap();
+        assert_eq!(cluster.hosts, [("a".into(), 1), ("::1".into(), 2), ("c".into(), 6379)]);
+        assert_eq!((cluster.user, cluster.password.as_deref()), (None, Some("p")));
+        let sentinel = Address::parse("redis+sentinel://a,b:7/main/3").unwrap();
+        assert_eq!((sentinel.shown().as_str(), sentinel.database), ("a:26379,b:7", 3));
+        assert_eq!(sentinel.sentinel.as_deref(), Some("main"));
+    }
+
+    #[test]
+    fn what_is_wrong_is_said_without_the_password() {
+        assert!(fails("localhost:6379").contains("it has no scheme"));
+        assert!(fails("http://u:geheim@h").contains("its scheme is http\nwrite redis://"));
+        assert!(fails("redis://u:geheim@h:70000").contains("\"70000\" is not a port"));
+        assert!(fails("redis://").contains("it names no host"));
+        assert!(fails("redis://u:geheim@h/first").contains("\"first\" is not the number of a database"));
+        assert!(fails("redis://a,b/1").contains("a cluster has database 0 alone"));
+        assert!(fails("redis+sentinel://a").contains("which primary"));
+        assert!(fails("redis://u:geheim@h/1/2").contains("its path"));
+    }
+}

@@ -1,0 +1,385 @@
+//! Servers that run: what they are, connections to them, and operations that survive a failover. Not here: addresses
+//! (`address`), records (`store`).
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use redis::cluster::ClusterClient;
+use redis::io::tcp::TcpSettings;
+use redis::sentinel::{SentinelClient, SentinelNodeConnectionInfo, SentinelServerType};
+use redis::{
+    Client, ClientTlsConfig, Cmd, ConnectionAddr, ConnectionInfo, ErrorKind, FromRedisValue, IntoConnectionInfo,
+    RedisConnectionInfo, RedisError, RedisResult, ServerErrorKind, TlsCertificates, TlsMode, Value,
+};
+use sealstone_store::EngineFacts;
+
+use super::address::Address;
+use super::error::{Error, Place};
+use super::layout::{Keys, bytes};
+use super::links::{Link, Links};
+
+/// How long a server may take to accept a connection.
+const CONNECT_LIMIT: Duration = Duration::from_secs(5);
+/// How long it may take to answer.
+const ANSWER_LIMIT: Duration = Duration::from_secs(30);
+/// How long an operation is tried again while another node takes over: longer than that takes.
+const FAILOVER_LIMIT: Duration = Duration::from_secs(30);
+/// How long it waits before it is.
+const PAUSE: Duration = Duration::from_millis(50);
+/// How often the client of a cluster follows a slot that moves before the nodes are asked again where it is.
+const REDIRECTS: u32 = 4;
+
+/// How servers are reached.
+#[derive(Clone, Default)]
+pub struct RedisOptions {
+    /// `redis://…`, `rediss://…`, several hosts of a cluster, or `redis+sentinel://…`.
+    pub uri: String,
+    /// How keys are made of the keys of records.
+    pub keys: Keys,
+    /// Which commands the server has.
+    pub dialect: Dialect,
+    /// File with the authorities that the server's certificate is checked with; without it those of the system.
+    pub tls_ca_file: Option<PathBuf>,
+    /// File with certificate and key of the client.
+    pub tls_certificate_key_file: Option<PathBuf>,
+}
+
+// the address may contain a password
+impl std::fmt::Debug for RedisOptions {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let shown = Address::parse(&self.uri).map(|address| address.shown()).unwrap_or_default();
+        f.debug_struct("RedisOptions").field("at", &shown).field("keys", &self.keys).finish_non_exhaustive()
+    }
+}
+
+/// Which commands a server has, of those that differ.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Dialect {
+    /// Redis and what is like it.
+    #[default]
+    Redis,
+    /// SSDB: the commands of old Redis, with some of its own.
+    Ssdb,
+}
+
+impl Dialect {
+    /// As in results, and as in messages.
+    pub(crate) fn names(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Redis => ("redis", "Redis"),
+            Self::Ssdb => ("ssdb", "SSDB"),
+        }
+    }
+}
+
+/// How the servers belong together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Topology {
+    /// A single server.
+    Single,
+    /// A primary that sentinels name.
+    Sentinel,
+    /// A cluster.
+    Cluster,
+}
+
+/// Servers that run. Each thread that uses a store on them has its own connection.
+#[derive(Clone)]
+pub struct Redis {
+    pub(super) inner: Arc<Inner>,
+}
+
+pub(super) struct Inner {
+    address: Address,
+    certificates: Option<TlsCertificates>,
+    pub(super) place: Place,
+    pub(super) topology: Topology,
+    pub(super) keys: Keys,
+    pub(super) dialect: Dialect,
+    version: String,
+}
+
+impl std::fmt::Debug for Redis {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Inner { place, topology, version, .. } = &*self.inner;
+        let mut shown = f.debug_struct("Redis");
+        shown.field("at", &place.shown).field("topology", topology).field("version", version).finish_non_exhaustive()
+    }
+}
+
+impl Redis {
+    /// Connects, and asks the server what it is: a single address of a cluster's node is enough.
+    ///
+    /// # Errors
+    /// [`Error::Address`], [`Error::File`], [`Error::NoCluster`]; [`Error::Server`] after 5 s at the latest.
+    pub fn connect(options: &RedisOptions) -> Result<Self, Error> {
+        let address = Address::parse(&options.uri)?;
+        let server = options.dialect.names().1;
+        let (shown, tls) = (address.shown(), address.tls);
+        let place = Place { server, shown, tls, limit_s: CONNECT_LIMIT.as_secs() };
+        let (keys, dialect) = (options.keys, options.dialect);
+        let topology = if address.sentinel.is_some() { Topology::Sentinel } else { Topology::Single };
+        let certificates = certificates(options)?;
+        let version = "unknown".into();
+        let mut inner = Inner { address, certificates, place, topology, keys, dialect, version };
+        let mut link = inner.first_link().map_err(|error| inner.place.unconnected(&error))?;
+        let mut question = redis::cmd("INFO");
+        if dialect == Dialect::Redis {
+            question.arg("server");
+        }
+        let told = link.ask(&question).map_err(|error| inner.place.unconnected(&error))?;
+        let facts = pairs(&told);
+        let fact = |names: [&str; 2]| names.into_iter().find_map(|name| facts.get(name).cloned());
+        if let Some(version) = fact(["redis_version", "version"]) {
+            inner.version = version;
+        }
+        if facts.get("redis_mode").is_some_and(|mode| mode == "cluster") {
+            inner.topology = Topology::Cluster;
+        } else if inner.address.hosts.len() > 1 && topology != Topology::Sentinel {
+            return Err(Error::NoCluster { shown: inner.place.shown });
+        }
+        inner.place.limit_s = ANSWER_LIMIT.as_secs();
+        Ok(Self { inner: Arc::new(inner) })
+    }
+
+    /// How the servers belong together.
+    #[must_use]
+    pub fn topology(&self) -> Topology {
+        self.inner.topology
+    }
+
+    /// What the servers are, with the settings that matter to a reader of a report.
+    #[must_use]
+    pub fn facts(&self) -> EngineFacts {
+        let Inner { topology, version, dialect, .. } = &*self.inner;
+        let mut settings = BTreeMap::new();
+        let mut add = |name: &str, value: String| drop(settings.insert(name.to_owned(), value));
+        add("topology", format!("{topology:?}").to_lowercase());
+        if *dialect == Dialect::Redis {
+            for name in ["appendonly", "appendfsync", "save", "maxmemory", "maxmemory-policy"] {
+                add(name, self.setting(name).unwrap_or_else(|| "unknown".into()));
+            }
+            add("size on disk", "that of the data set in memory, where all of it is".into());
+        }
+        add("records", "a hash for each, as YCSB's Redis binding".into());
+        add("scans", "by the index _indices, in the order of the keys' hashes, as YCSB's Redis binding".into());
+        EngineFacts {
+            name: dialect.names().0.into(),
+            version: version.clone(),
+            build: "server".into(),
+            assertions: false,
+            settings,
+        }
+    }
+
+    /// The server's setting `name`; `None` if it may not be asked.
+    pub(super) fn setting(&self, name: &str) -> Option<String> {
+        let answer = self.inner.first_link().and_then(|mut link| link.ask(redis::cmd("CONFIG").arg("GET").arg(name)));
+        <(String, String)>::from_redis_value(answer.ok()?).ok().map(|(_, value)| value)
+    }
+
+    /// A key that the servers hold; `None` if they are empty.
+    ///
+    /// # Errors
+    /// [`Error::Server`].
+    pub fn holding(&self) -> Result<Option<String>, Error> {
+        let command = match self.inner.dialect {
+            Dialect::Redis => redis::cmd("RANDOMKEY"),
+            // the first hash, by name
+            Dialect::Ssdb => redis::cmd("hlist").arg("").arg("").arg(1).take(),
+        };
+        let answer = self.inner.link().and_then(|mut link| link.ask(&command));
+        let answer = answer.map_err(|error| self.inner.place.failure("look for keys on", &error))?;
+        Ok(match &answer {
+            Value::Array(keys) => keys.first().map(shown),
+            Value::Nil => None,
+            key => Some(shown(key)),
+        })
+    }
+}
+
+fn shown(key: &Value) -> String {
+    String::from_utf8_lossy(bytes(key)).into_owned()
+}
+
+/// `name:value` a line, or, from SSDB, names and values in turn.
+pub(super) fn pairs(answer: &Value) -> BTreeMap<String, String> {
+    if let Value::Array(words) = answer {
+        let words: Vec<String> = words.iter().map(shown).collect();
+        return words.windows(2).map(|pair| (pair[0].clone(), pair[1].clone())).collect();
+    }
+    let text = shown(answer);
+    let pairs = text.lines().filter_map(|line| line.trim_end().split_once(':'));
+    pairs.map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
+}
+
+/// What is read of the files for TLS.
+fn certificates(options: &RedisOptions) -> Result<Option<TlsCertificates>, Error> {
+    let read = |what: &'static str, file: &Path| {
+        fs::read(file).map_err(|source| Error::File { what, file: file.display().to_string(), source })
+    };
+    let root_cert =
+        options.tls_ca_file.as_deref().map(|file| read("the certificate of an authority", file)).transpose()?;
+    let own = options.tls_certificate_key_file.as_deref();
+    let own = own.map(|file| read("certificate and key of the client", file)).transpose()?;
+    let client_tls = own.map(|pem| ClientTlsConfig { client_cert: pem.clone(), client_key: pem });
+    Ok((root_cert.is_some() || client_tls.is_some()).then_some(TlsCertificates { client_tls, root_cert }))
+}
+
+impl Inner {
+    /// A new connection, that of the cluster where it is one.
+    pub(super) fn link(&self) -> RedisResult<Box<Link>> {
+        if self.topology != Topology::Cluster {
+            return self.first_link();
+        }
+        let nodes: Vec<ConnectionInfo> = self.infos()?;
+        let mut client = ClusterClient::builder(nodes)
+            .connection_timeout(CONNECT_LIMIT)
+            .response_timeout(ANSWER_LIMIT)
+            .retries(REDIRECTS)
+            .min_retry_wait(1)
+            .max_retry_wait(PAUSE.as_millis() as u64)
+            .tcp_settings(tcp());
+        if let Some(certificates) = &self.certificates {
+            client = client.certs(certificates.clone());
+        }
+        Ok(Box::new(Link::Cluster(client.build()?.get_connection()?)))
+    }
+
+    /// A connection to the first host that answers, or to the primary that sentinels name.
+    fn first_link(&self) -> RedisResult<Box<Link>> {
+        let infos = self.infos()?;
+        let mut failed = None;
+        if let Some(name) = &self.address.sentinel {
+            let node = SentinelNodeConnectionInfo::default().set_redis_connection_info(self.introduction());
+            let node = if self.address.tls { node.set_tls_mode(TlsMode::Secure) } else { node };
+            let mut sentinels = SentinelClient::build(infos, name, Some(node), SentinelServerType::Master)?;
+            let info = sentinels.get_client()?.get_connection_info().clone().set_tcp_settings(tcp());
+            return self.connect(info);
+        }
+        for info in infos {
+            match self.connect(info) {
+                Ok(link) => return Ok(link),
+                Err(error) => failed = failed.or(Some(error)),
+            }
+        }
+        Err(failed.expect("an address has a host"))
+    }
+
+    fn connect(&self, info: ConnectionInfo) -> RedisResult<Box<Link>> {
+        let client = match &self.certificates {
+            Some(certificates) if self.address.tls => Client::build_with_tls(info, certificates.clone())?,
+            _ => Client::open(info)?,
+        };
+        let connection = client.get_connection_with_timeout(CONNECT_LIMIT)?;
+        connection.set_read_timeout(Some(ANSWER_LIMIT))?;
+        connection.set_write_timeout(Some(ANSWER_LIMIT))?;
+        Ok(Box::new(Link::One(connection, Vec::new())))
+    }
+
+    /// The hosts of the address: those of sentinels without user and password, which are the server's.
+    fn infos(&self) -> RedisResult<Vec<ConnectionInfo>> {
+        let of = |(host, port): &(String, u16)| -> RedisResult<ConnectionInfo> {
+            let (host, port) = (host.clone(), *port);
+            let address = match self.address.tls {
+                true => ConnectionAddr::TcpTls { host, port, insecure: false, tls_params: None },
+                false => ConnectionAddr::Tcp(host, port),
+            };
+            let introduction = match self.address.sentinel {
+                None => self.introduction(),
+                Some(_) => RedisConnectionInfo::default().set_skip_set_lib_name(),
+            };
+            Ok(address.into_connection_info()?.set_tcp_settings(tcp()).set_redis_settings(introduction))
+        };
+        self.address.hosts.iter().map(of).collect()
+    }
+
+    /// What the server is told first.
+    fn introduction(&self) -> RedisConnectionInfo {
+        let mut introduction = RedisConnectionInfo::default().set_db(self.address.database).set_skip_set_lib_name();
+        if let Some(user) = &self.address.user {
+            introduction = introduction.set_username(user);
+        }
+        if let Some(password) = &self.address.password {
+            introduction = introduction.set_password(password);
+        }
+        introduction
+    }
+
+    /// Runs `body` on this thread's connection of `links`, and again if a node of a cluster, or the primary of
+    /// sentinels, is being replaced.
+    ///
+    /// # Errors
+    /// What the server answered, or why it did not, in words that begin with `attempt`.
+    pub(super) fn run<T>(
+        &self,
+        links: &Links,
+        attempt: impl Fn() -> String,
+        mut body: impl FnMut(&mut Link) -> RedisResult<T>,
+    ) -> Result<T, Error> {
+        let begin = Instant::now();
+        loop {
+            let (error, is_new) = match links.take().map_or_else(|| self.link(), Ok) {
+                Err(error) => (error, true),
+                Ok(mut link) => match body(&mut link) {
+                    Ok(done) => {
+                        links.keep(link);
+                        return Ok(done);
+                    }
+                    Err(error) => {
+                        // the nodes of a cluster may still have answers under way
+                        if !is_broken(&error) && self.topology != Topology::Cluster {
+                            links.keep(link);
+                        }
+                        (error, false)
+                    }
+                },
+            };
+            if is_broken(&error) {
+                links.forget();
+            }
+            if !self.is_passing(&error) || begin.elapsed() > FAILOVER_LIMIT {
+                let is_refused = is_new && !matches!(error.kind(), ErrorKind::Server(_) | ErrorKind::Extension);
+                return Err(if is_refused {
+                    self.place.unconnected(&error)
+                } else {
+                    self.place.failure(&attempt(), &error)
+                });
+            }
+            thread::sleep(PAUSE);
+        }
+    }
+
+    /// Whether `error` ends when another node has taken over.
+    fn is_passing(&self, error: &RedisError) -> bool {
+        use ServerErrorKind::{Ask, BusyLoading, ClusterDown, MasterDown, Moved, ReadOnly, TryAgain};
+        match error.kind() {
+            _ if self.topology == Topology::Single => false,
+            ErrorKind::Server(Ask | BusyLoading | ClusterDown | MasterDown | Moved | ReadOnly | TryAgain) => true,
+            // a slot without a node, and a primary without a name, while one is elected
+            ErrorKind::Client | ErrorKind::MasterNameNotFoundBySentinel => true,
+            _ => is_broken(error),
+        }
+    }
+}
+
+/// Whether the connection on which `error` came is of no more use.
+pub(super) fn is_broken(error: &RedisError) -> bool {
+    matches!(error.kind(), ErrorKind::Io | ErrorKind::Parse | ErrorKind::ClusterConnectionNotFound)
+}
+
+/// Each request goes at once.
+fn tcp() -> TcpSettings {
+    TcpSettings::default().set_nodelay(true)
+}
+
+/// A command with its first argument.
+pub(super) fn command(name: &str, key: &[u8]) -> Cmd {
+    let mut command = Cmd::with_capacity(4, 64);
+    command.arg(name).arg(key);
+    command
+}

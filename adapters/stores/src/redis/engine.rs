@@ -1,0 +1,183 @@
+//! Redis as an engine for comparisons: separate servers for every variant, started on this machine ([`LabEngine`]), or
+//! a server that the user runs ([`UserEngine`]). Not here: what a store does (`store`), how servers are started
+//! (`adapters/servers`).
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use sealstone_servers::redis::{Persistence, RedisServers};
+use sealstone_store::{Engine, EngineFacts, Store, StoreError, StoreOptions, Table, Variant};
+
+use super::connection::{Dialect, Redis, RedisOptions};
+use super::error::Error;
+use super::store::RedisStore;
+
+/// What the servers of a comparison have in common.
+#[derive(Clone, Debug)]
+pub struct LabOptions {
+    /// The program; without it as [`PROGRAM`](sealstone_servers::redis::PROGRAM) is found.
+    pub program: Option<PathBuf>,
+    /// Servers for each variant: 1 for one alone, 3 or more for a cluster.
+    pub nodes: usize,
+    /// How the store is asked; the address in it is replaced.
+    pub client: RedisOptions,
+    /// Whether their data are kept.
+    pub keep: bool,
+}
+
+/// Starts servers for every store that is opened, and ends them with the store.
+#[derive(Debug)]
+pub struct LabEngine {
+    options: LabOptions,
+    facts: Facts,
+}
+
+impl LabEngine {
+    /// An engine that starts its servers as `options` say.
+    #[must_use]
+    pub fn new(options: LabOptions) -> Self {
+        Self { facts: Facts::new(options.client.dialect), options }
+    }
+}
+
+impl Engine for LabEngine {
+    fn facts(&self) -> EngineFacts {
+        let mut facts = self.facts.get();
+        facts.settings.insert("members".into(), self.options.nodes.to_string());
+        facts.settings.insert("servers".into(), "on this machine, separate ones for each variant, all at once".into());
+        facts
+    }
+
+    fn open(&self, _variant: &Variant, dir: &Path, options: &StoreOptions) -> Result<Box<dyn Store>, StoreError> {
+        let LabOptions { program, nodes, client, keep } = &self.options;
+        let persistence = match (options.sync_writes, keep) {
+            (true, _) => Persistence::SyncedLog,
+            (false, true) => Persistence::Snapshot,
+            (false, false) => Persistence::None,
+        };
+        let started = sealstone_servers::redis::RedisOptions {
+            program: program.clone(),
+            persistence,
+            ..sealstone_servers::redis::RedisOptions::default()
+        };
+        let mut servers = RedisServers::start(dir, *nodes, &started).map_err(StoreError::engine)?;
+        let server = Redis::connect(&RedisOptions { uri: servers.uri(), ..client.clone() })?;
+        self.facts.learn(&server);
+        let pids = servers.pids().into_iter().filter_map(|pid| u32::try_from(pid).ok()).collect();
+        let store = server.open_store(options);
+        Ok(Box::new(store.with_servers(pids, Box::new(Running { servers, keep: *keep }))))
+    }
+}
+
+/// The servers of one store, which end with it.
+struct Running {
+    servers: RedisServers,
+    keep: bool,
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // what is removed at once need not be left in good order; what cannot be stopped, its own end kills
+        if self.keep {
+            let _ = self.servers.stop();
+        }
+    }
+}
+
+/// A server, or a cluster, that the user runs.
+#[derive(Debug)]
+pub struct UserEngine {
+    client: RedisOptions,
+    facts: Facts,
+    /// Whether a store is open on it.
+    used: Arc<AtomicBool>,
+}
+
+impl UserEngine {
+    /// An engine on the servers that `client` reaches. They must be empty, and what is loaded is removed with the
+    /// store.
+    #[must_use]
+    pub fn new(client: RedisOptions) -> Self {
+        Self { facts: Facts::new(client.dialect), client, used: Arc::default() }
+    }
+}
+
+impl Engine for UserEngine {
+    fn facts(&self) -> EngineFacts {
+        let mut facts = self.facts.get();
+        facts.settings.insert("servers".into(), "the user's own".into());
+        facts
+    }
+
+    fn open(&self, variant: &Variant, _dir: &Path, options: &StoreOptions) -> Result<Box<dyn Store>, StoreError> {
+        if self.used.load(Ordering::Relaxed) {
+            return Err(Error::OneServer { variant: variant.label.clone() }.into());
+        }
+        let server = Redis::connect(&self.client)?;
+        if let Some(key) = server.holding()? {
+            return Err(Error::NotEmpty { shown: server.inner.place.shown.clone(), key }.into());
+        }
+        if options.sync_writes && self.client.dialect == Dialect::Redis {
+            check_synced(&server)?;
+        }
+        self.facts.learn(&server);
+        self.used.store(true, Ordering::Relaxed);
+        let (used, tables) = (Arc::clone(&self.used), options.tables.clone());
+        let loaded = Loaded { store: server.open_store(options), tables, used };
+        Ok(Box::new(server.open_store(options).with_servers(Vec::new(), Box::new(loaded))))
+    }
+}
+
+/// Whether the server has a write on its disk before it acknowledges it.
+fn check_synced(server: &Redis) -> Result<(), Error> {
+    let setting = |name: &str| server.setting(name).unwrap_or_else(|| "unknown".into());
+    let (log, sync) = (setting("appendonly"), setting("appendfsync"));
+    if log == "yes" && sync == "always" {
+        return Ok(());
+    }
+    let found = format!("appendonly is {log}, appendfsync is {sync}");
+    Err(Error::NotSynced { shown: server.inner.place.shown.clone(), found })
+}
+
+/// The records of one store, which are removed with it.
+struct Loaded {
+    store: RedisStore,
+    tables: Vec<Arc<Table>>,
+    used: Arc<AtomicBool>,
+}
+
+impl Drop for Loaded {
+    fn drop(&mut self) {
+        // a server that is gone keeps them, and the next comparison there reports that
+        let _ = self.store.remove(&self.tables);
+        self.used.store(false, Ordering::Relaxed);
+    }
+}
+
+/// What the first server that was opened reported about itself: those of an engine are identical.
+#[derive(Debug)]
+struct Facts {
+    dialect: Dialect,
+    known: Mutex<Option<EngineFacts>>,
+}
+
+impl Facts {
+    fn new(dialect: Dialect) -> Self {
+        Self { dialect, known: Mutex::default() }
+    }
+
+    fn learn(&self, server: &Redis) {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_with(|| server.facts());
+    }
+
+    fn get(&self) -> EngineFacts {
+        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        known.unwrap_or_else(|| EngineFacts {
+            name: self.dialect.names().0.into(),
+            version: "unknown".into(),
+            build: "server".into(),
+            ..EngineFacts::default()
+        })
+    }
+}

@@ -1,0 +1,238 @@
+//! Why servers cannot be used, worded for the person reading it: server, command, what was found, what to do next. Not
+//! here: what an address may be (`address`).
+
+use redis::{ErrorKind, RedisError, ServerErrorKind};
+use sealstone_store::StoreError;
+
+/// Why servers cannot be used. No message contains a password.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// Not a valid address.
+    #[error("cannot use the Redis address {shown}: {found}\n{forms}")]
+    Address {
+        /// The address without user and password.
+        shown: String,
+        /// What is wrong with it.
+        found: String,
+        /// How addresses are written.
+        forms: &'static str,
+    },
+    /// Several addresses of servers that are no cluster.
+    #[error("Redis at {shown} is no cluster, and several addresses are given\nname the one server to use")]
+    NoCluster {
+        /// The addresses.
+        shown: String,
+    },
+    /// A file for TLS that cannot be read.
+    #[error("cannot read {what} {file}: {source}\nname a file that this user may read")]
+    File {
+        /// What it holds.
+        what: &'static str,
+        /// The file.
+        file: String,
+        /// What the operating system said.
+        source: std::io::Error,
+    },
+    /// A number of nodes that no cluster has.
+    #[error("{nodes} Redis servers are not possible\n{step}")]
+    Nodes {
+        /// How many were wanted.
+        nodes: usize,
+        /// What is possible.
+        step: &'static str,
+    },
+    /// A setting that does not exist.
+    #[error("cannot use {name} {value:?} with Redis: it is unknown\nuse {known}")]
+    Option {
+        /// Name of the setting.
+        name: &'static str,
+        /// Its value.
+        value: String,
+        /// What is known.
+        known: &'static str,
+    },
+    /// Records that are not ours.
+    #[error(
+        "Redis at {shown} already holds {key}, which is not ours to remove\n\
+         name an empty server, or another database of it: redis://HOST:PORT/1"
+    )]
+    NotEmpty {
+        /// Address of the server, without user and password.
+        shown: String,
+        /// A key that is there.
+        key: String,
+    },
+    /// A server of the user's own, for several variants.
+    #[error("{variant} needs a server of its own, and --redis-url names one for all\nname one cipher: --ciphers none")]
+    OneServer {
+        /// Label of the variant.
+        variant: String,
+    },
+    /// Durable writes, on a server of the user's own that does not sync them.
+    #[error(
+        "writes cannot be synced on Redis at {shown}: {found}\n\
+         set appendonly to yes and appendfsync to always there, or name workloads without -sync"
+    )]
+    NotSynced {
+        /// Address of the server, without user and password.
+        shown: String,
+        /// How it is set.
+        found: String,
+    },
+    /// The server did not do what was asked.
+    #[error("cannot {attempt} {server} at {shown}: {found}\n{step}")]
+    Server {
+        /// What was attempted, with the command, such as `read table usertable (HGETALL) of`.
+        attempt: String,
+        /// What it is: `Redis`.
+        server: &'static str,
+        /// Its address without user and password.
+        shown: String,
+        /// What was found.
+        found: String,
+        /// What to do next.
+        step: &'static str,
+    },
+}
+
+impl From<Error> for StoreError {
+    fn from(error: Error) -> Self {
+        Self::engine(error)
+    }
+}
+
+/// Where a server is, for messages.
+#[derive(Clone, Debug)]
+pub(super) struct Place {
+    /// What it is: `Redis`, `SSDB`.
+    pub(super) server: &'static str,
+    /// Its address without user and password.
+    pub(super) shown: String,
+    /// Whether connections to it are encrypted.
+    pub(super) tls: bool,
+    /// How long it may take to answer, in seconds.
+    pub(super) limit_s: u64,
+}
+
+impl Place {
+    /// Words for `error`, which resulted from `attempt` on a server that was connected to, such as `read … of`.
+    pub(super) fn failure(&self, attempt: &str, error: &RedisError) -> Error {
+        let (found, step) = match Transport::of(error) {
+            Some(Transport::Refused) => refused(),
+            Some(Transport::Silent) => self.silent(),
+            Some(Transport::Broken(found)) => {
+                (format!("the connection broke ({found})"), "check whether the server still runs, and read its log")
+            }
+            None => answered(error),
+        };
+        self.error(attempt, &found, step)
+    }
+
+    /// As [`Place::failure`], of the attempt to connect.
+    pub(super) fn unconnected(&self, error: &RedisError) -> Error {
+        const NO_TLS: &str = "check whether the server takes TLS on this port; without it write redis://";
+        const TLS: &str = "check whether the server wants TLS (write rediss://), and whether it runs";
+        let (found, step) = match Transport::of(error) {
+            Some(Transport::Refused) => refused(),
+            Some(Transport::Silent) if self.tls => (format!("no TLS connection within {} s", self.limit_s), NO_TLS),
+            Some(Transport::Silent) => self.silent(),
+            Some(Transport::Broken(found)) => match found.to_lowercase() {
+                text if text.contains("unknownissuer") || text.contains("unknown issuer") => (
+                    "its certificate is signed by an authority that is not trusted here".into(),
+                    "name the authority's certificate with --tls-ca-file",
+                ),
+                text if text.contains("certificaterequired") || text.contains("certificate required") => (
+                    "it wants a certificate of the client".into(),
+                    "name certificate and key with --tls-certificate-key-file",
+                ),
+                text if text.contains("peer certificate") => {
+                    (found, "check the server's certificate, and the host name in the address")
+                }
+                _ if self.tls => (format!("no TLS connection ({found})"), NO_TLS),
+                _ => (format!("it ended the connection ({found})"), TLS),
+            },
+            None => answered(error),
+        };
+        self.error("connect to", &found, step)
+    }
+
+    /// One that was worded elsewhere.
+    pub(super) fn error(&self, attempt: &str, found: &str, step: &'static str) -> Error {
+        let found = found.split_whitespace().collect::<Vec<_>>().join(" ");
+        Error::Server { attempt: attempt.into(), server: self.server, shown: self.shown.clone(), found, step }
+    }
+
+    fn silent(&self) -> (String, &'static str) {
+        let step = "check whether the server is overloaded or stopped, and whether a firewall drops what is sent";
+        (format!("no answer within {} s", self.limit_s), step)
+    }
+}
+
+/// What is wrong with a connection.
+enum Transport {
+    /// Nobody listens.
+    Refused,
+    /// There was no answer in time.
+    Silent,
+    /// It ended, or was never a connection of this protocol.
+    Broken(String),
+}
+
+impl Transport {
+    fn of(error: &RedisError) -> Option<Self> {
+        if error.is_connection_refusal() || error.to_string().contains("Connection refused") {
+            return Some(Self::Refused);
+        }
+        if error.is_timeout() {
+            return Some(Self::Silent);
+        }
+        match error.kind() {
+            ErrorKind::Io | ErrorKind::ClusterConnectionNotFound | ErrorKind::Parse => {
+                let found = error.detail().map_or_else(|| error.to_string(), String::from);
+                Some(Self::Broken(found))
+            }
+            _ => None,
+        }
+    }
+}
+
+fn refused() -> (String, &'static str) {
+    ("connection refused".into(), "start the server, or correct host and port of the address")
+}
+
+/// Words for what a server answered.
+fn answered(error: &RedisError) -> (String, &'static str) {
+    const PASSWORD: &str = "give user and password in the address: redis://USER:PASSWORD@HOST:PORT";
+    const LOG: &str = "look at the server's log";
+    let detail = error.detail().unwrap_or_default();
+    let told = match (error.code(), detail) {
+        (Some(code), "") => code.to_owned(),
+        (Some("ERR") | None, detail) if !detail.is_empty() => detail.to_owned(),
+        (Some(code), detail) => format!("{code} {detail}"),
+        (None, _) => error.to_string(),
+    };
+    match (error.kind(), error.code().unwrap_or_default()) {
+        (ErrorKind::AuthenticationFailed, _) | (_, "WRONGPASS") => {
+            ("it refused the user name and password".into(), PASSWORD)
+        }
+        (_, "NOAUTH") => ("it wants a password".into(), PASSWORD),
+        (ErrorKind::Server(ServerErrorKind::NoPerm), _) => (told, "give the user that right (ACL SETUSER)"),
+        (ErrorKind::Server(ServerErrorKind::ReadOnly), _) => (
+            "it is a replica, which takes no writes".into(),
+            "name its primary, or let sentinels name it: redis+sentinel://HOST:PORT/NAME",
+        ),
+        (_, "OOM") => (
+            "it is out of memory: its data reach maxmemory".into(),
+            "raise maxmemory on the server, or load fewer records",
+        ),
+        (_, "MISCONF") => (told, "free space on the server's disk, or switch its snapshots off (save \"\")"),
+        (ErrorKind::Server(ServerErrorKind::ClusterDown | ServerErrorKind::MasterDown), _) => {
+            (told, "check with redis-cli --cluster check HOST:PORT that every hash slot has a primary that runs")
+        }
+        (ErrorKind::MasterNameNotFoundBySentinel, _) => (
+            "no sentinel knows a primary of that name".into(),
+            "correct the name at the end of the address; redis-cli -p 26379 SENTINEL MASTERS lists them",
+        ),
+        _ => (told, LOG),
+    }
+}

@@ -1,0 +1,100 @@
+//! Redis's row in the table of stores: which servers, which keys. Not here: what they do (`engine`).
+
+use std::fs;
+use std::path::Path;
+
+use sealstone_servers::redis::{PROGRAM, check_nodes};
+use sealstone_store::StoreError;
+
+use super::connection::{Dialect, RedisOptions};
+use super::engine::{LabEngine, LabOptions, UserEngine};
+use super::error::Error;
+use super::layout::Keys;
+use crate::kind::{Form, Opened, Request, Setting, StoreKind};
+
+/// The row. A round trip takes longer than the work at its end: fewer records than within this process, more clients.
+pub static KIND: StoreKind = StoreKind {
+    name: "redis",
+    about: "with a server or a cluster started on this machine",
+    replicated: true,
+    layers: &[],
+    in_memory: true,
+    cache_bytes_min: 0,
+    cache_decided_by: None,
+    suited: "workloads = [\"a\", \"b\", \"c\", \"d\", \"e\", \"f\"]\nrecords = 50000\noperations = 50000\nthreads = 8\n\
+             pairs = 6\nslice-ms = 500\n",
+    settings: &[
+        Setting {
+            excludes: &["redis-url"],
+            ..setting(
+                "redis-server",
+                "FILE",
+                Form::File,
+                "The server program [default: SEALSTONE_REDIS_SERVER, or redis-server on the search path]",
+            )
+        },
+        Setting {
+            excludes: &["redis-server", "nodes"],
+            ..setting(
+                "redis-url",
+                "URL",
+                Form::Text,
+                "Your own empty server instead of one started here: redis://HOST:PORT, rediss:// for TLS, \
+                 redis://HOST:PORT,HOST:PORT for a cluster, redis+sentinel://HOST:PORT/NAME, or @FILE with the \
+                 address in the file",
+            )
+        },
+        setting(
+            "redis-keys",
+            "LAYOUT",
+            Form::Text,
+            "How keys are made of those of records: ycsb (user1) or go-ycsb (usertable/user1) [default: ycsb]",
+        ),
+        setting("tls-ca-file", "FILE", Form::File, "Authorities that the certificate of your server is checked with"),
+        setting("tls-certificate-key-file", "FILE", Form::File, "Certificate and key to show to your server"),
+    ],
+    engine,
+};
+
+const fn setting(name: &'static str, value: &'static str, form: Form, help: &'static str) -> Setting {
+    Setting { name, value, help, form, excludes: &[] }
+}
+
+/// Servers started on this machine, or the user's own.
+fn engine(request: &Request) -> Result<Opened, StoreError> {
+    let keys = match request.setting("redis-keys") {
+        None => Keys::default(),
+        Some(name) => keys(name)?,
+    };
+    let client = RedisOptions {
+        uri: String::new(),
+        keys,
+        dialect: Dialect::Redis,
+        tls_ca_file: request.file("tls-ca-file"),
+        tls_certificate_key_file: request.file("tls-certificate-key-file"),
+    };
+    if let Some(text) = request.setting("redis-url") {
+        let engine = UserEngine::new(RedisOptions { uri: address(text)?, ..client });
+        return Ok(Opened { engine: Box::new(engine), notes: Vec::new() });
+    }
+    let nodes = request.members;
+    if let Some(step) = check_nodes(nodes) {
+        return Err(Error::Nodes { nodes, step }.into());
+    }
+    let program = Some(PROGRAM.find(request.file("redis-server").as_deref()).map_err(StoreError::engine)?);
+    let options = LabOptions { program, nodes, client, keep: request.keep.is_some() };
+    Ok(Opened { engine: Box::new(LabEngine::new(options)), notes: Vec::new() })
+}
+
+fn keys(name: &str) -> Result<Keys, Error> {
+    let found = Keys::NAMES.into_iter().find(|(known, _)| *known == name).map(|(_, keys)| keys);
+    found.ok_or_else(|| Error::Option { name: "--redis-keys", value: name.into(), known: "ycsb or go-ycsb" })
+}
+
+/// An address as a setting gives it: itself, or `@FILE` with it in the file.
+pub(crate) fn address(text: &str) -> Result<String, Error> {
+    let Some(file) = text.strip_prefix('@') else { return Ok(text.to_owned()) };
+    let read = fs::read_to_string(Path::new(file));
+    let read = read.map_err(|source| Error::File { what: "the address of a server from", file: file.into(), source });
+    Ok(read?.trim().to_owned())
+}

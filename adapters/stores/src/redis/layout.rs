@@ -1,0 +1,193 @@
+//! How records lie in Redis: a hash for each, and an index to scan by. The same as YCSB's Redis binding, so that either
+//! reads what the other loaded. Not here: the commands that write and read them (`store`).
+
+use redis::Value;
+use sealstone_store::{Record, StoreError, Table};
+
+/// The index of YCSB's table.
+const INDEX: &str = "_indices";
+/// The table whose keys YCSB's binding writes without the table's name.
+const YCSB_TABLE: &str = "usertable";
+
+/// How keys are made of the keys of records.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Keys {
+    /// As YCSB's Redis binding: in `usertable` the record's key itself, in other tables after the table's name.
+    #[default]
+    Ycsb,
+    /// As go-ycsb: always after the table's name, `usertable/user1`.
+    GoYcsb,
+}
+
+impl Keys {
+    /// All of them, by name.
+    pub const NAMES: [(&str, Self); 2] = [("ycsb", Self::Ycsb), ("go-ycsb", Self::GoYcsb)];
+}
+
+/// Where a table's records and its index are.
+#[derive(Debug)]
+pub(super) struct Layout {
+    /// What stands before the key of a record.
+    prefix: Vec<u8>,
+    /// Key of the sorted set of the keys.
+    pub(super) index: Vec<u8>,
+    pub(super) order: Order,
+}
+
+/// By what the index of a table is sorted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Order {
+    /// A hash of the keys, as YCSB's binding does it.
+    Hash,
+    /// The keys themselves.
+    Key,
+    /// Nothing: the server cannot sort by keys.
+    None,
+}
+
+impl Layout {
+    /// Of `table`.
+    pub(super) fn new(table: &Table, keys: Keys, has_order_by_key: bool) -> Self {
+        let is_ycsb = table.name == YCSB_TABLE;
+        let is_bare = is_ycsb && keys == Keys::Ycsb;
+        let prefix = if is_bare { Vec::new() } else { format!("{}/", table.name).into_bytes() };
+        let index = if is_ycsb { INDEX.into() } else { format!("{INDEX}/{}", table.name).into_bytes() };
+        let order = match (is_ycsb, has_order_by_key) {
+            (true, _) => Order::Hash,
+            (false, true) => Order::Key,
+            (false, false) => Order::None,
+        };
+        Self { prefix, index, order }
+    }
+
+    /// The key in Redis of the record `key`.
+    pub(super) fn key(&self, key: &[u8]) -> Vec<u8> {
+        [&self.prefix, key].concat()
+    }
+
+    /// The key of the record whose key in Redis is `key`.
+    pub(super) fn record_key<'a>(&self, key: &'a [u8]) -> &'a [u8] {
+        key.strip_prefix(self.prefix.as_slice()).unwrap_or(key)
+    }
+
+    /// What the record `key` is sorted by in the index, before its key.
+    pub(super) fn score(&self, key: &[u8]) -> i32 {
+        if self.order == Order::Hash { hash(key) } else { 0 }
+    }
+}
+
+/// Java's `String.hashCode`, by which YCSB's binding sorts its index.
+fn hash(key: &[u8]) -> i32 {
+    let add = |hash: i32, unit: u16| hash.wrapping_mul(31).wrapping_add(i32::from(unit));
+    match std::str::from_utf8(key) {
+        Ok(text) => text.encode_utf16().fold(0, add),
+        Err(_) => key.iter().fold(0, |hash, byte| add(hash, u16::from(*byte))),
+    }
+}
+
+/// Puts the fields of a hash, `names and values` as HGETALL answers, into `into`: those of `table` in order, absent
+/// ones as empty values. Returns whether there is a hash.
+///
+/// # Errors
+/// [`StoreError::Stored`] for what is no hash.
+pub(super) fn decode_all(table: &Table, answer: &Value, into: &mut Record) -> Result<bool, StoreError> {
+    into.clear();
+    let Value::Array(pairs) = answer else { return Err(stored(table, "is no hash")) };
+    if pairs.is_empty() {
+        return Ok(false);
+    }
+    // the server returns a small hash in the order in which it was written
+    let in_order = pairs.len() == 2 * table.fields.len()
+        && table.fields.iter().zip(pairs.chunks_exact(2)).all(|(field, pair)| bytes(&pair[0]) == field.name.as_bytes());
+    for (at, field) in table.fields.iter().enumerate() {
+        let value = if in_order {
+            Some(&pairs[2 * at + 1])
+        } else {
+            let mut found = pairs.chunks_exact(2).filter(|pair| bytes(&pair[0]) == field.name.as_bytes());
+            found.next().map(|pair| &pair[1])
+        };
+        into.push(value.map(bytes).unwrap_or_default());
+    }
+    Ok(true)
+}
+
+/// Puts the values of single fields, as HMGET answers, into `into`. Returns whether any is there.
+///
+/// # Errors
+/// As [`decode_all`].
+pub(super) fn decode_some(table: &Table, answer: &Value, into: &mut Record) -> Result<bool, StoreError> {
+    into.clear();
+    let Value::Array(values) = answer else { return Err(stored(table, "is no hash")) };
+    values.iter().for_each(|value| into.push(bytes(value)));
+    Ok(values.iter().any(|value| *value != Value::Nil))
+}
+
+/// What a text is made of; nothing for what is none.
+pub(super) fn bytes(value: &Value) -> &[u8] {
+    match value {
+        Value::BulkString(bytes) => bytes,
+        Value::SimpleString(text) => text.as_bytes(),
+        _ => &[],
+    }
+}
+
+fn stored(table: &Table, found: &str) -> StoreError {
+    StoreError::Stored { table: table.name.clone(), found: found.into() }
+}
+
+#[cfg(test)]
+mod tests {
+    use sealstone_store::{Field, Kind};
+
+    use super::*;
+
+    fn table(name: &str) -> Table {
+        let field = |name: &str| Field { name: name.into(), kind: Kind::Text };
+        Table { id: 1, name: name.into(), fields: vec![field("field0"), field("field1")] }
+    }
+
+    fn texts(texts: &[&str]) -> Value {
+        Value::Array(texts.iter().map(|text| Value::BulkString(text.as_bytes().into())).collect())
+    }
+
+    #[test]
+    fn hashes_are_those_of_java() {
+        // java: "user6284781860667377211".hashCode() and others
+        assert_eq!(hash(b""), 0);
+        assert_eq!(hash(b"a"), 97);
+        assert_eq!(hash(b"hello"), 99_162_322);
+        assert_eq!(hash("\u{ac00}".as_bytes()), 0xac00);
+        assert_eq!(hash(b"polygenelubricants"), i32::MIN);
+    }
+
+    #[test]
+    fn keys_are_those_of_ycsb_or_go_ycsb() {
+        let key = |table_name: &str, keys| Layout::new(&table(table_name), keys, true).key(b"user1");
+        assert_eq!(key("usertable", Keys::Ycsb), b"user1");
+        assert_eq!(key("usertable", Keys::GoYcsb), b"usertable/user1");
+        assert_eq!(key("account", Keys::Ycsb), b"account/user1");
+        let layout = Layout::new(&table("usertable"), Keys::GoYcsb, true);
+        assert_eq!((layout.index.as_slice(), layout.order), (b"_indices".as_slice(), Order::Hash));
+        assert_eq!(layout.record_key(b"usertable/user1"), b"user1");
+        let layout = Layout::new(&table("account"), Keys::Ycsb, true);
+        assert_eq!((layout.index.as_slice(), layout.score(b"x")), (b"_indices/account".as_slice(), 0));
+    }
+
+    #[test]
+    fn fields_come_in_the_order_of_the_table() {
+        let mut record = Record::new();
+        let of = |record: &Record| {
+            record.iter().map(|value| String::from_utf8_lossy(value).into_owned()).collect::<Vec<_>>()
+        };
+        let table = table("usertable");
+        assert!(decode_all(&table, &texts(&["field0", "a", "field1", "b"]), &mut record).unwrap());
+        assert_eq!(of(&record), ["a", "b"]);
+        assert!(decode_all(&table, &texts(&["field1", "b", "other", "x", "field0", "a"]), &mut record).unwrap());
+        assert_eq!(of(&record), ["a", "b"]);
+        assert!(decode_all(&table, &texts(&["field1", "b"]), &mut record).unwrap());
+        assert_eq!(of(&record), ["", "b"]);
+        assert!(!decode_all(&table, &texts(&[]), &mut record).unwrap() && record.is_empty());
+        assert!(decode_all(&table, &Value::Okay, &mut record).is_err());
+        assert!(!decode_some(&table, &Value::Array(vec![Value::Nil]), &mut record).unwrap());
+    }
+}

@@ -1,0 +1,136 @@
+//! Connections: one for each client thread, which keeps it from operation to operation. Not here: how they are made
+//! (`connection`).
+
+use std::cell::RefCell;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+
+use redis::cluster::{ClusterConnection, ClusterPipeline};
+use redis::{Cmd, Connection, ConnectionLike, RedisResult, Value};
+
+/// A connection to a server, or those to the nodes of a cluster.
+pub(super) enum Link {
+    /// With memory for what is sent.
+    One(Connection, Vec<u8>),
+    Cluster(ClusterConnection),
+}
+
+impl Link {
+    /// Sends `command`, and returns the answer.
+    ///
+    /// # Errors
+    /// A connection that broke, or what the server answered.
+    pub(super) fn ask(&mut self, command: &Cmd) -> RedisResult<Value> {
+        let answer = match self {
+            Self::One(connection, packed) => {
+                packed.clear();
+                command.write_packed_command(packed);
+                connection.req_packed_command(packed)
+            }
+            Self::Cluster(connection) => connection.req_command(command),
+        };
+        answer?.extract_error()
+    }
+
+    /// Sends all `commands` before it reads any answer; returns the answers in their order.
+    ///
+    /// # Errors
+    /// As [`Link::ask`], of the first that failed.
+    pub(super) fn ask_all(&mut self, commands: &[Cmd]) -> RedisResult<Vec<Value>> {
+        match commands {
+            [] => return Ok(Vec::new()),
+            [command] => return self.ask(command).map(|answer| vec![answer]),
+            _ => {}
+        }
+        let answers = match self {
+            Self::One(connection, packed) => {
+                packed.clear();
+                commands.iter().for_each(|command| command.write_packed_command(packed));
+                connection.req_packed_commands(packed, 0, commands.len())?
+            }
+            Self::Cluster(connection) => {
+                let mut pipeline = ClusterPipeline::with_capacity(commands.len());
+                for command in commands {
+                    pipeline.add_command(command.clone());
+                }
+                pipeline.query(connection)?
+            }
+        };
+        answers.into_iter().map(Value::extract_error).collect()
+    }
+}
+
+/// The connections of one store.
+#[derive(Debug)]
+pub(super) struct Links {
+    store: u64,
+    idle: Arc<Idle>,
+}
+
+/// Connections whose thread has ended.
+#[derive(Default)]
+struct Idle(Mutex<Vec<Box<Link>>>);
+
+impl std::fmt::Debug for Idle {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("connections")
+    }
+}
+
+impl Idle {
+    fn locked(&self) -> std::sync::MutexGuard<'_, Vec<Box<Link>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The connection of this thread to one store.
+struct Held {
+    store: u64,
+    link: Option<Box<Link>>,
+    home: Weak<Idle>,
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        if let (Some(link), Some(home)) = (self.link.take(), self.home.upgrade()) {
+            home.locked().push(link);
+        }
+    }
+}
+
+thread_local! {
+    static HELD: RefCell<Vec<Held>> = const { RefCell::new(Vec::new()) };
+}
+
+impl Links {
+    pub(super) fn new() -> Self {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        Self { store: NEXT.fetch_add(1, Ordering::Relaxed), idle: Arc::default() }
+    }
+
+    /// The connection of this thread, or one that another thread left; `None` if there is neither.
+    pub(super) fn take(&self) -> Option<Box<Link>> {
+        let held = HELD.with_borrow_mut(|held| {
+            held.iter_mut().find(|held| held.store == self.store).and_then(|held| held.link.take())
+        });
+        held.or_else(|| self.idle.locked().pop())
+    }
+
+    /// Makes `link` the connection of this thread again.
+    pub(super) fn keep(&self, link: Box<Link>) {
+        HELD.with_borrow_mut(|held| match held.iter_mut().find(|held| held.store == self.store) {
+            Some(Held { link: free @ None, .. }) => *free = Some(link),
+            Some(_) => self.idle.locked().push(link),
+            None => {
+                // of stores that are no more
+                held.retain(|held| held.home.strong_count() > 0);
+                held.push(Held { store: self.store, link: Some(link), home: Arc::downgrade(&self.idle) });
+            }
+        });
+    }
+
+    /// Forgets those that no thread holds: the server they led to has gone.
+    pub(super) fn forget(&self) {
+        self.idle.locked().clear();
+    }
+}

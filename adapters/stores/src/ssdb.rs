@@ -1,0 +1,41 @@
+//! SSDB, a server on disk that speaks the protocol of Redis and lacks some of its commands: its row in the table of
+//! stores. Servers are the user's own, as no package has one. Not here: the commands (`redis`).
+
+use sealstone_store::StoreError;
+
+use crate::kind::{Form, Opened, Request, Setting, StoreKind};
+use crate::redis::{Dialect, RedisOptions, UserEngine, address};
+
+/// The row.
+pub static KIND: StoreKind = StoreKind {
+    name: "ssdb",
+    about: "on a server of your own",
+    replicated: false,
+    layers: &[],
+    in_memory: false,
+    cache_bytes_min: 0,
+    cache_decided_by: Some("ssdb-url"),
+    suited: "workloads = [\"a\", \"b\", \"c\", \"d\", \"e\", \"f\"]\nrecords = 50000\noperations = 50000\nthreads = 8\n\
+             pairs = 6\nslice-ms = 500\n",
+    settings: &[Setting {
+        name: "ssdb-url",
+        value: "URL",
+        help: "Your own empty server: ssdb://HOST:PORT, or @FILE with the address in the file",
+        form: Form::Text,
+        excludes: &[],
+    }],
+    engine,
+};
+
+/// Why there is no server.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "no SSDB server is named, and none can be started here: no package has it\nname your own with --ssdb-url ssdb://HOST:8888"
+)]
+struct NoServer;
+
+fn engine(request: &Request) -> Result<Opened, StoreError> {
+    let named = request.setting("ssdb-url").ok_or_else(|| StoreError::engine(NoServer))?;
+    let client = RedisOptions { uri: address(named)?, dialect: Dialect::Ssdb, ..RedisOptions::default() };
+    Ok(Opened { engine: Box::new(UserEngine::new(client)), notes: Vec::new() })
+}

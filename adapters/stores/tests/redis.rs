@@ -1,0 +1,566 @@
+//! The store as a benchmark uses it, on a single real server and on a cluster, and what it says when a server fails.
+//! Not here: the servers themselves (`adapters/servers`), records of other programs (`dev/rivals`).
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use ::redis::{Client, Connection, Value, cmd};
+use sealstone_bench::plan::Plan;
+use sealstone_bench::workload::{self, Position, Recorder};
+use sealstone_servers::certificate::{Authority, CertificateUse};
+use sealstone_servers::redis::{self, RedisServers};
+use sealstone_store::{Field, Kind, MemoryStore, Record, Row, Store, StoreError, StoreOptions, Table, Transaction};
+use sealstone_stores::redis::{Keys, Redis, RedisOptions, RedisStore, Topology};
+
+/// Servers to test on, in their directory; they end with the value. None, with a SKIP, if there is no redis-server.
+fn servers(name: &str, nodes: usize) -> Option<(tempfile::TempDir, RedisServers)> {
+    if let Err(error) = redis::PROGRAM.find(None) {
+        println!("SKIP: {name}: {}", error.to_string().lines().next().unwrap_or_default());
+        return None;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    // a node that is silent is replaced soon
+    let arguments = ["--cluster-node-timeout", "1500"].map(String::from);
+    let options = redis::RedisOptions { arguments: arguments.into(), ..redis::RedisOptions::default() };
+    let servers = RedisServers::start(dir.path(), nodes, &options).unwrap();
+    Some((dir, servers))
+}
+
+/// One server, alone.
+fn server(name: &str, options: redis::RedisOptions) -> Option<(tempfile::TempDir, redis::Redis)> {
+    if let Err(error) = redis::PROGRAM.find(None) {
+        println!("SKIP: {name}: {}", error.to_string().lines().next().unwrap_or_default());
+        return None;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let server = redis::start(dir.path(), options).unwrap();
+    Some((dir, server))
+}
+
+fn connect(uri: &str) -> Redis {
+    Redis::connect(&RedisOptions { uri: uri.into(), ..RedisOptions::default() }).unwrap()
+}
+
+fn refused(options: &RedisOptions) -> String {
+    let error = Redis::connect(options).expect_err("there is no such server").to_string();
+    assert_eq!(error.lines().count(), 2, "{error}");
+    assert!(!format!("{error} {options:?}").contains("geheim"), "{error}");
+    error
+}
+
+fn open(uri: &str, tables: &[Arc<Table>]) -> RedisStore {
+    connect(uri).open_store(&options(tables))
+}
+
+fn options(tables: &[Arc<Table>]) -> StoreOptions {
+    StoreOptions { cache_bytes: 0, tables: tables.to_vec(), sync_writes: false }
+}
+
+/// The server itself, asked directly.
+fn direct(server: &redis::Redis) -> Connection {
+    Client::open(server.uri()).unwrap().get_connection().unwrap()
+}
+
+fn table(id: u8, name: &str) -> Arc<Table> {
+    let field = |(name, kind): (&str, Kind)| Field { name: name.into(), kind };
+    let fields = [("text", Kind::Text), ("whole", Kind::Integer), ("a.$b", Kind::Decimal)];
+    Arc::new(Table { id, name: name.into(), fields: fields.map(field).into() })
+}
+
+fn record(values: [&[u8]; 3]) -> Record {
+    let mut record = Record::new();
+    values.iter().for_each(|value| record.push(value));
+    record
+}
+
+fn record_of(whole: &[u8]) -> Record {
+    record([b"", whole, b""])
+}
+
+fn key(number: u64) -> Vec<u8> {
+    format!("user{number:08}").into_bytes()
+}
+
+/// A sequence that depends on nothing.
+struct Draws(u64);
+
+impl Draws {
+    fn below(&mut self, limit: u64) -> u64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) % limit
+    }
+
+    fn value(&mut self) -> Vec<u8> {
+        const VALUES: [&[u8]; 9] =
+            [b"", b"7", b"007", b"-3", b"2.50", b"\xff\x00\x80\r\n", b"a.b", "\u{ac00}".as_bytes(), b"$-1\r\n"];
+        VALUES[self.below(VALUES.len() as u64) as usize].into()
+    }
+
+    fn record(&mut self) -> Record {
+        let values = [self.value(), self.value(), self.value()];
+        record([&values[0], &values[1], &values[2]])
+    }
+}
+
+fn all(store: &dyn Store, table: &Table, start: &[u8], count: usize) -> Vec<(Vec<u8>, Record)> {
+    let mut rows = Vec::new();
+    let got = store.scan(table, start, count, &mut |key, record| rows.push((key.to_vec(), record.clone()))).unwrap();
+    assert_eq!(got, rows.len());
+    rows
+}
+
+/// The same operations on this store and on one in memory return the same answers.
+fn answers_as_a_model(store: &RedisStore, tables: &[Arc<Table>]) {
+    let model = MemoryStore::new();
+    let mut draws = Draws(1);
+    for step in 0..1500 {
+        let (table, key) = (&tables[draws.below(2) as usize], key(draws.below(60)));
+        match draws.below(5) {
+            0 => {
+                let record = draws.record();
+                store.insert(table, &key, &record).unwrap();
+                model.insert(table, &key, &record).unwrap();
+            }
+            1 => {
+                let (one, two) = (draws.value(), draws.value());
+                let fields = [draws.below(3) as usize, draws.below(3) as usize];
+                let changes = [(fields[0], one.as_slice()), (fields[1], two.as_slice())];
+                let changed = store.update(table, &key, &changes).unwrap();
+                assert_eq!(changed, model.update(table, &key, &changes).unwrap(), "step {step}");
+            }
+            2 => {
+                let count = [0, 1, 7, usize::MAX][draws.below(4) as usize];
+                assert_eq!(all(store, table, &key, count), all(&model, table, &key, count), "step {step}");
+            }
+            _ => {
+                let fields = [None, Some(&[2, 0][..]), Some(&[][..])][draws.below(3) as usize];
+                let mut found = [record([b"left", b"over", b""]), Record::new()];
+                let [ours, theirs] = &mut found;
+                let there = store.read(table, &key, fields, ours).unwrap();
+                assert_eq!(there, model.read(table, &key, fields, theirs).unwrap(), "step {step}");
+                assert_eq!(ours, theirs, "step {step}");
+            }
+        }
+    }
+    assert!(!store.update(&tables[0], b"nobody", &[]).unwrap());
+    assert!(!store.update(&tables[0], b"nobody", &[(0, b"x")]).unwrap());
+    assert!(!store.read(&tables[0], b"nobody", None, &mut Record::new()).unwrap(), "no piece of it was left");
+}
+
+#[test]
+fn it_answers_as_a_store_in_memory_does() {
+    for nodes in [1, 3] {
+        let Some((_dir, servers)) = servers("it_answers_as_a_store_in_memory_does", nodes) else { return };
+        let tables = [table(1, "t"), table(2, "u")];
+        let store = open(&servers.uri(), &tables);
+        let topology = if nodes == 1 { Topology::Single } else { Topology::Cluster };
+        assert_eq!(store.server().topology(), topology);
+        answers_as_a_model(&store, &tables);
+        // a record is removed with its entry in the index
+        let one = all(&store, &tables[0], b"", 1).remove(0).0;
+        assert!(store.delete(&tables[0], &one).unwrap() && !store.delete(&tables[0], &one).unwrap());
+        assert!(!store.read(&tables[0], &one, None, &mut Record::new()).unwrap());
+        assert_ne!(all(&store, &tables[0], b"", 1).remove(0).0, one);
+        store.remove(&tables).unwrap();
+        assert_eq!(store.server().holding().unwrap(), None, "nothing is left");
+    }
+}
+
+/// As YCSB's Redis binding lays it out.
+#[test]
+fn records_lie_as_ycsb_lays_them() {
+    let Some((_dir, server)) = server("records_lie_as_ycsb_lays_them", redis::RedisOptions::default()) else { return };
+    let t = table(1, "usertable");
+    let store = open(&server.uri(), std::slice::from_ref(&t));
+    let user = b"user6284781860667377211";
+    store.insert(&t, user, &record([b"a", b"1", b"2.5"])).unwrap();
+    let mut direct = direct(&server);
+    let hash: Vec<String> = cmd("HGETALL").arg(user).query(&mut direct).unwrap();
+    assert_eq!(hash, ["text", "a", "whole", "1", "a.$b", "2.5"]);
+    let index: Vec<String> = cmd("ZRANGE").arg("_indices").arg(0).arg(-1).arg("WITHSCORES").query(&mut direct).unwrap();
+    let java = user.iter().fold(0_i32, |hash, byte| hash.wrapping_mul(31).wrapping_add(i32::from(*byte)));
+    assert_eq!(index, ["user6284781860667377211".to_owned(), java.to_string()]);
+    // what another program wrote is read, in whatever order its fields are
+    let theirs: i64 = cmd("HSET").arg("user7").arg(&["a.$b", "9", "text", "b"]).query(&mut direct).unwrap();
+    assert_eq!(theirs, 2);
+    let mut found = Record::new();
+    assert!(store.read(&t, b"user7", None, &mut found).unwrap());
+    assert_eq!(found, record([b"b", b"", b"9"]));
+
+    // scans go by the hash, all of them are found one after the other, however many have the same hash
+    for n in 0..50 {
+        store.insert(&t, &key(n), &record_of(n.to_string().as_bytes())).unwrap();
+    }
+    for name in ["userAaAaAaAa", "userAaAaAaBB", "userAaAaBBAa", "userAaBBAaAa", "userBBAaAaAa", "userBBBBBBBB"] {
+        store.insert(&t, name.as_bytes(), &record_of(b"1")).unwrap();
+    }
+    let keys: Vec<Vec<u8>> = all(&store, &t, b"", 1000).into_iter().map(|(key, _)| key).collect();
+    assert_eq!(keys.len(), 57);
+    let mut paged: Vec<Vec<u8>> = Vec::new();
+    loop {
+        let start = paged.last().map_or(Vec::new(), |last| [last.as_slice(), b"\0"].concat());
+        let page = all(&store, &t, &start, 4);
+        paged.extend(page.iter().map(|(key, _)| key.clone()));
+        if page.len() < 4 {
+            break;
+        }
+    }
+    assert_eq!(paged, keys);
+    let from = &keys[20];
+    assert_eq!(all(&store, &t, from, 3)[0].0, *from);
+
+    // go-ycsb puts the table before the key
+    let keys = RedisOptions { uri: server.uri(), keys: Keys::GoYcsb, ..RedisOptions::default() };
+    let go = Redis::connect(&keys).unwrap().open_store(&options(std::slice::from_ref(&t)));
+    go.insert(&t, b"user8", &record_of(b"8")).unwrap();
+    let length: i64 = cmd("HLEN").arg("usertable/user8").query(&mut direct).unwrap();
+    assert_eq!(length, 3);
+}
+
+#[test]
+fn bulk_loading_is_all_or_nothing() {
+    let Some((_dir, servers)) = servers("bulk_loading_is_all_or_nothing", 1) else { return };
+    let t = table(1, "t");
+    let store = open(&servers.uri(), std::slice::from_ref(&t));
+    let bulk = store.bulk().unwrap();
+    let row = |n: u64| -> Row { (key(n), record([b"a", n.to_string().as_bytes(), b"1.25"])) };
+    assert_eq!(bulk.bulk_load(&t, &mut (0..2500).map(row)).unwrap(), 2500);
+    assert_eq!(bulk.bulk_load(&t, &mut std::iter::empty()).unwrap(), 0);
+    let error = bulk.bulk_load(&t, &mut (3000..4500).chain([10]).map(row)).unwrap_err().to_string();
+    assert!(error.starts_with("row 1501 of a bulk load into table t is out of order\n"), "{error}");
+    let rows = all(&store, &t, b"", usize::MAX);
+    assert_eq!(rows.len(), 2500, "what was there stays, nothing else does");
+    assert_eq!(rows[2400], row(2400));
+    assert!(store.disk_bytes().unwrap() > 100_000);
+    let short = Record::new();
+    assert!(matches!(store.insert(&t, b"x", &short), Err(StoreError::Shape { .. })));
+}
+
+struct Nobody;
+
+impl Recorder for Nobody {
+    fn record(&mut self, _: &'static str, _: Instant) {}
+}
+
+#[test]
+fn every_workload_runs_and_finds_its_data_again() {
+    let Some((_dir, servers)) = servers("every_workload_runs_and_finds_its_data_again", 1) else { return };
+    let plan = Plan { records: vec![400], operations: 300, bytes: 200_000, rounds: 1, seed: 7, ..Plan::default() };
+    let names = ["a", "b", "c", "d", "e", "f", "oltp", "batch-load", "batch-scan"];
+    let mut loaded: Vec<&str> = Vec::new();
+    for workload in workload::build(&plan.data(), &names).unwrap() {
+        let spec = workload.spec();
+        let store = open(&servers.uri(), workload.tables());
+        if !loaded.contains(&spec.dataset) {
+            workload.load(&store, 0, 1, &|_| ()).unwrap();
+            loaded.push(spec.dataset);
+        }
+        if spec.name == "batch-load" {
+            // what a slice loads is loaded into an empty store
+            store.remove(workload.tables()).unwrap();
+        }
+        let position = Position { variant: 0, round: 0, slice: 0, slices: 1, client: 0, clients: 1 };
+        let mut client = workload.client(position);
+        for _ in position.share(workload.operations()) {
+            client.next(&store, &mut Nobody).unwrap_or_else(|error| panic!("{}: {error}", spec.name));
+        }
+        drop(client);
+        workload.check(&store).unwrap_or_else(|error| panic!("{}: {error}", spec.name));
+    }
+}
+
+#[test]
+fn transactions_are_atomic_and_isolated() {
+    let Some((_dir, servers)) = servers("transactions_are_atomic_and_isolated", 1) else { return };
+    let t = table(1, "t");
+    let store = open(&servers.uri(), std::slice::from_ref(&t));
+    let transactional = store.transactional().expect("a single server has transactions");
+    let accounts = 6;
+    for n in 0..accounts {
+        store.insert(&t, &key(n), &record_of(b"100")).unwrap();
+    }
+    let balance = |record: &Record| -> i64 { std::str::from_utf8(record.get(1).unwrap()).unwrap().parse().unwrap() };
+    std::thread::scope(|scope| {
+        for thread in 0..4 {
+            let (store, t) = (&store, &t);
+            scope.spawn(move || {
+                let mut draws = Draws(thread);
+                for _ in 0..40 {
+                    let (from, to) = (draws.below(accounts), draws.below(accounts));
+                    if from == to {
+                        continue;
+                    }
+                    let body = &mut |transaction: &mut dyn Transaction| {
+                        let (mut a, mut b) = (Record::new(), Record::new());
+                        assert!(transaction.read(t, &key(from), true, &mut a)?);
+                        assert!(transaction.read(t, &key(to), true, &mut b)?);
+                        let moved = |record: &Record, by: i64| (balance(record) + by).to_string().into_bytes();
+                        transaction.put(t, &key(from), &record_of(&moved(&a, -1)))?;
+                        transaction.put(t, &key(to), &record_of(&moved(&b, 1)))
+                    };
+                    store.transactional().unwrap().transaction(body).unwrap();
+                }
+            });
+        }
+    });
+    let rows = all(&store, &t, b"", 100);
+    let balances: BTreeMap<_, _> = rows.iter().map(|(key, record)| (key.clone(), balance(record))).collect();
+    assert_eq!(balances.values().sum::<i64>(), accounts as i64 * 100, "{balances:?}");
+
+    // a body that fails leaves nothing behind, and its error is returned unchanged
+    let failed = transactional.transaction(&mut |transaction| {
+        transaction.put(&t, b"new", &record([b"1", b"", b""]))?;
+        let mut own = Record::new();
+        assert!(transaction.read(&t, b"new", false, &mut own)?);
+        Err(StoreError::Stopped)
+    });
+    assert!(matches!(failed, Err(StoreError::Stopped)));
+    assert!(!store.read(&t, b"new", None, &mut Record::new()).unwrap());
+
+    // what is read for update is locked: another client changes what is only read here
+    let runs = AtomicU64::new(0);
+    let body = &mut |transaction: &mut dyn Transaction| {
+        let mut b = Record::new();
+        transaction.read(&t, &key(1), true, &mut b)?;
+        if runs.fetch_add(1, Ordering::Relaxed) == 0 {
+            store.insert(&t, &key(1), &record_of(b"0"))?;
+        }
+        transaction.put(&t, &key(0), &record_of(b.get(1).unwrap()))
+    };
+    transactional.transaction(body).unwrap();
+    assert_eq!(runs.load(Ordering::Relaxed), 2, "run again after the conflict");
+    let mut found = Record::new();
+    store.read(&t, &key(0), None, &mut found).unwrap();
+    assert_eq!(found, record_of(b"0"));
+}
+
+#[test]
+fn each_thread_keeps_its_connection() {
+    let Some((_dir, server)) = server("each_thread_keeps_its_connection", redis::RedisOptions::default()) else {
+        return;
+    };
+    let t = table(1, "t");
+    let store = open(&server.uri(), std::slice::from_ref(&t));
+    for _ in 0..3 {
+        std::thread::scope(|scope| {
+            let threads: Vec<_> = (0..20_u64)
+                .map(|thread| {
+                    let (store, t) = (&store, &t);
+                    scope.spawn(move || {
+                        (0..20).for_each(|n| store.insert(t, &key(thread * 20 + n), &record_of(b"1")).unwrap());
+                    })
+                })
+                .collect();
+            threads.into_iter().for_each(|thread| thread.join().unwrap());
+        });
+    }
+    assert_eq!(all(&store, &t, b"", 1000).len(), 400);
+    let stats: String = cmd("INFO").arg("stats").query(&mut direct(&server)).unwrap();
+    let made = stats.lines().find_map(|line| line.strip_prefix("total_connections_received:")).unwrap();
+    // twenty threads, one that scans, one that asked what the server is, and this one
+    assert!(made.trim().parse::<u32>().unwrap() <= 23, "{made} connections");
+}
+
+/// A node is killed, and a slot moved, while clients read and write: they notice nothing.
+#[test]
+fn a_cluster_changes_under_its_clients() {
+    let Some((_dir, mut servers)) = servers("a_cluster_changes_under_its_clients", 6) else { return };
+    let t = table(1, "usertable");
+    let store = open(&servers.uri(), std::slice::from_ref(&t));
+    assert!(store.transactional().is_none(), "no transactions over several nodes");
+    let rows: Vec<Row> = (0..200).map(|n| (key(n), record_of(n.to_string().as_bytes()))).collect();
+    store.insert_many(&t, &rows).unwrap();
+    let ended = AtomicBool::new(false);
+    let done = AtomicU64::new(0);
+    std::thread::scope(|scope| {
+        for thread in 0..4 {
+            let (store, t, ended, done) = (&store, &t, &ended, &done);
+            scope.spawn(move || {
+                let mut draws = Draws(thread);
+                let mut found = Record::new();
+                while !ended.load(Ordering::Relaxed) {
+                    let key = key(draws.below(200));
+                    assert!(store.read(t, &key, None, &mut found).unwrap());
+                    assert!(store.update(t, &key, &[(0, b"new")]).unwrap());
+                    let last = draws.below(1000).to_string();
+                    store.insert(t, format!("user9{last}").as_bytes(), &record_of(b"9")).unwrap();
+                    assert!(store.scan(t, &key, 5, &mut |_, _| ()).unwrap() > 0);
+                    done.fetch_add(1, Ordering::Relaxed);
+                }
+            });
+        }
+        let more = |count: u64| {
+            let (begin, from) = (Instant::now(), done.load(Ordering::Relaxed));
+            while done.load(Ordering::Relaxed) < from + count {
+                assert!(begin.elapsed() < Duration::from_secs(60), "the clients stand still");
+                std::thread::sleep(Duration::from_millis(10));
+            }
+        };
+        more(100);
+        move_slot(&servers, &key(7));
+        more(100);
+        servers.node_mut(1).kill().unwrap();
+        // each client meets the node that is gone, and its replica takes over
+        more(400);
+        ended.store(true, Ordering::Relaxed);
+    });
+    let mut found = Record::new();
+    let kept = (0..200).filter(|n| store.read(&t, &key(*n), None, &mut found).unwrap()).count();
+    assert_eq!(kept, 200);
+}
+
+/// Moves the slot of `key` with what is in it to the next primary.
+fn move_slot(servers: &RedisServers, key: &[u8]) {
+    let mut nodes: Vec<Connection> = servers.nodes()[..3].iter().map(direct).collect();
+    let ids: Vec<String> = nodes.iter_mut().map(|node| cmd("CLUSTER").arg("MYID").query(node).unwrap()).collect();
+    let slot: u64 = cmd("CLUSTER").arg("KEYSLOT").arg(key).query(&mut nodes[0]).unwrap();
+    let from = (slot * 3 / 16_384) as usize;
+    let to = (from + 1) % 3;
+    let set = |node: &mut Connection, how: &str, id: &str| {
+        cmd("CLUSTER").arg("SETSLOT").arg(slot).arg(how).arg(id).exec(node).unwrap();
+    };
+    set(&mut nodes[to], "IMPORTING", &ids[from]);
+    set(&mut nodes[from], "MIGRATING", &ids[to]);
+    loop {
+        let request = cmd("CLUSTER").arg("GETKEYSINSLOT").arg(slot).arg(100).take();
+        let keys: Vec<Vec<u8>> = request.query(&mut nodes[from]).unwrap();
+        if keys.is_empty() {
+            break;
+        }
+        for key in keys {
+            let port = servers.nodes()[to].port();
+            let request = cmd("MIGRATE").arg("127.0.0.1").arg(port).arg(key).arg(0).arg(5000).take();
+            let _: Value = request.query(&mut nodes[from]).unwrap();
+        }
+    }
+    for node in [to, from, (from + 2) % 3] {
+        set(&mut nodes[node], "NODE", &ids[to]);
+    }
+}
+
+#[test]
+fn a_server_that_dies_is_reported_and_found_again() {
+    let name = "a_server_that_dies_is_reported_and_found_again";
+    let Some((_dir, mut server)) = server(name, redis::RedisOptions::default()) else { return };
+    let t = table(1, "t");
+    let store = open(&server.uri(), std::slice::from_ref(&t));
+    store.insert(&t, &key(1), &record_of(b"1")).unwrap();
+    server.kill().unwrap();
+    let begin = Instant::now();
+    let error = store.insert(&t, &key(2), &record_of(b"1")).unwrap_err().to_string();
+    let want =
+        format!("cannot write a record of table t (HSET) on Redis at {}: the connection broke", server.address());
+    assert!(error.starts_with(&want) && error.contains("\ncheck whether the server still runs"), "{error}");
+    let error = store.read(&t, &key(2), None, &mut Record::new()).unwrap_err().to_string();
+    let want = format!("cannot connect to Redis at {}: connection refused\nstart the server, ", server.address());
+    assert!(error.starts_with(&want), "{error}");
+    assert!(begin.elapsed() < Duration::from_secs(10));
+    server.start_again().unwrap();
+    assert!(!store.read(&t, &key(1), None, &mut Record::new()).unwrap(), "it is found again, and keeps nothing");
+}
+
+#[test]
+fn a_server_that_refuses_says_why() {
+    let password = Some("geheim und \"so\"".to_owned());
+    let options = redis::RedisOptions { password, ..redis::RedisOptions::default() };
+    let Some((_dir, mut server)) = server("a_server_that_refuses_says_why", options) else { return };
+    let address = server.address();
+    let at = |uri: String| RedisOptions { uri, ..RedisOptions::default() };
+    let error = refused(&at(format!("redis://{address}")));
+    let step = "\ngive user and password in the address: redis://USER:PASSWORD@HOST:PORT";
+    assert_eq!(error, format!("cannot connect to Redis at {address}: it wants a password{step}"));
+    let error = refused(&at(format!("redis://:geheimnis@{address}")));
+    assert_eq!(error, format!("cannot connect to Redis at {address}: it refused the user name and password{step}"));
+    let store = connect(&format!("redis://:geheim%20und%20%22so%22@{address}"));
+    assert_eq!(store.topology(), Topology::Single);
+    let error = refused(&at(format!("rediss://{address}")));
+    assert!(error.contains(": no TLS connection") && error.contains("\ncheck whether the server takes TLS"), "{error}");
+    let error = refused(&at(format!("redis://{address},{address}")));
+    assert!(error.contains(": it wants a password"), "{error}");
+    server.stop().unwrap();
+    let error = refused(&at(format!("redis://u:geheim@{address}")));
+    assert!(error.starts_with(&format!("cannot connect to Redis at {address}: connection refused\n")), "{error}");
+}
+
+#[test]
+fn a_server_with_tls_is_checked() {
+    if redis::PROGRAM.find(None).is_err() {
+        println!("SKIP: a_server_with_tls_is_checked: no redis-server found");
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let dir = dir.path().canonicalize().unwrap();
+    let authority = Authority::make(&dir, "ca").unwrap();
+    authority.sign("server", CertificateUse::Server).unwrap();
+    authority.sign("client", CertificateUse::Client).unwrap();
+    let both = ["client.pem", "client-key.pem"].map(|name| std::fs::read_to_string(dir.join(name)).unwrap()).concat();
+    std::fs::write(dir.join("both.pem"), both).unwrap();
+    let with = redis::RedisOptions {
+        certificates: Some(dir.clone()),
+        client_certificates: true,
+        ..redis::RedisOptions::default()
+    };
+    let server = redis::start(&dir.join("server"), with).unwrap();
+    let file = |name: &str| Some(dir.join(name));
+    let options = |scheme: &str, tls_ca_file, tls_certificate_key_file| RedisOptions {
+        uri: format!("{scheme}://{}", server.address()),
+        tls_ca_file,
+        tls_certificate_key_file,
+        ..RedisOptions::default()
+    };
+    let t = table(1, "t");
+    let all_right = options("rediss", file("ca.pem"), file("both.pem"));
+    let store = Redis::connect(&all_right).unwrap().open_store(&self::options(std::slice::from_ref(&t)));
+    store.insert(&t, b"a", &record_of(b"1")).unwrap();
+    assert!(store.read(&t, b"a", None, &mut Record::new()).unwrap());
+    let error = refused(&options("redis", None, None));
+    assert!(error.contains("\ncheck whether the server wants TLS (write rediss://)"), "{error}");
+    let error = refused(&options("rediss", None, file("both.pem")));
+    assert!(error.contains("not trusted here\nname the authority's certificate with --tls-ca-file"), "{error}");
+    let error = refused(&options("rediss", file("ca.pem"), None));
+    assert!(error.contains("it wants a certificate of the client\nname certificate and key with"), "{error}");
+    let error = refused(&options("rediss", Some(Path::new("/nonexistent").into()), None));
+    assert!(error.starts_with("cannot read the certificate of an authority /nonexistent: "), "{error}");
+}
+
+#[test]
+fn a_replica_and_a_server_without_memory_take_no_writes() {
+    let name = "a_replica_and_a_server_without_memory_take_no_writes";
+    let Some((_dir, server)) = server(name, redis::RedisOptions::default()) else { return };
+    let t = table(1, "t");
+    let store = open(&server.uri(), std::slice::from_ref(&t));
+    let mut direct = direct(&server);
+    let mut set = |name: &str, value: &str| cmd("CONFIG").arg("SET").arg(name).arg(value).exec(&mut direct).unwrap();
+    set("maxmemory-policy", "noeviction");
+    set("maxmemory", "1mb");
+    let address = server.address();
+    let error = store.insert(&t, b"a", &record_of(b"1")).unwrap_err().to_string();
+    assert_eq!(
+        error,
+        format!(
+            "cannot write a record of table t (HSET) on Redis at {address}: it is out of memory: its data reach \
+             maxmemory\nraise maxmemory on the server, or load fewer records"
+        )
+    );
+    let rows: Vec<Row> = (0..10).map(|n| (key(n), record_of(b"1"))).collect();
+    let error = store.bulk().unwrap().bulk_load(&t, &mut rows.into_iter()).unwrap_err().to_string();
+    assert!(error.contains("it is out of memory"), "{error}");
+    let write = &mut |transaction: &mut dyn Transaction| transaction.put(&t, b"a", &record_of(b"1"));
+    let error = store.transactional().unwrap().transaction(write).unwrap_err().to_string();
+    assert!(error.starts_with("cannot write within a transaction") && error.contains("out of memory"), "{error}");
+    set("maxmemory", "0");
+    store.insert(&t, b"a", &record_of(b"1")).unwrap();
+
+    cmd("REPLICAOF").arg("127.0.0.1").arg(1).exec(&mut direct).unwrap();
+    let error = store.update(&t, b"a", &[(0, b"x")]).unwrap_err().to_string();
+    assert_eq!(
+        error,
+        format!(
+            "cannot change a record of table t (HSET) on Redis at {address}: it is a replica, which takes no writes\n\
+             name its primary, or let sentinels name it: redis+sentinel://HOST:PORT/NAME"
+        )
+    );
+}

@@ -1,0 +1,156 @@
+//! `sealstone compare --store redis`: servers and clusters that the comparison starts and ends, servers of the user's
+//! own, and what cannot be. Not here: the figures (a measurement is no test), the store itself (`adapters/stores`).
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use sealstone_e2e::transcript::{run, sealstone};
+use sealstone_servers::redis::{self, RedisOptions};
+use serde_json::Value;
+
+/// Small enough for a test: a measurement needs more.
+const SMALL: &[&str] = &[
+    "compare",
+    "--store=redis",
+    "--records=300",
+    "--operations=200",
+    "--threads=4",
+    "--rounds=1",
+    "--pairs=6",
+    "--slice-ms=1",
+    "--workloads=a,e",
+    "--out=out",
+];
+
+fn available(name: &str) -> bool {
+    let found = redis::PROGRAM.find(None);
+    if let Err(error) = &found {
+        println!("SKIP: {name}: {}", error.to_string().lines().next().unwrap_or_default());
+    }
+    found.is_ok()
+}
+
+fn compare(dir: &Path, more: &[&str]) -> Command {
+    sealstone(dir, &[SMALL, more].concat())
+}
+
+fn results(path: &Path) -> Value {
+    serde_json::from_slice(&fs::read(path).unwrap()).unwrap()
+}
+
+/// The processes that have `dir` in their command line.
+fn servers(dir: &Path) -> Vec<i32> {
+    let dir = dir.canonicalize().unwrap();
+    let pids = fs::read_dir("/proc").unwrap().flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    let uses = |pid: &i32| {
+        let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+        let line = String::from_utf8_lossy(&line).into_owned();
+        line.contains("redis-server\0") && line.contains(dir.to_str().unwrap())
+    };
+    pids.filter(uses).collect()
+}
+
+#[test]
+fn a_server_and_a_cluster_are_measured_and_ended() {
+    if !available("a_server_and_a_cluster_are_measured_and_ended") {
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let transcript = run(&mut compare(dir.path(), &["--nodes=1,3"]));
+    assert!(transcript.stderr.contains("redis is measured without encryption"), "{}", transcript.stderr);
+    let said = transcript.done();
+    assert!(said.contains("1 member\n") && said.contains("3 members\n"), "{said}");
+    assert!(said.ends_with("out/report.html\n"), "{said}");
+    let results = results(&dir.path().join("out/results.json"));
+    for (group, topology) in results["groups"].as_array().unwrap().iter().zip(["single", "cluster"]) {
+        assert_eq!(
+            (&group["engine"]["name"], &group["engine"]["settings"]["topology"]),
+            (&"redis".into(), &topology.into())
+        );
+        assert!(group["engine"]["version"].as_str().unwrap().contains('.'), "{}", group["engine"]);
+        let cells = group["cells"].as_array().unwrap();
+        assert_eq!(cells.len(), 2);
+        for cell in cells {
+            let samples = cell["samples"].as_array().unwrap();
+            let sum = |field: &str| samples.iter().map(|sample| sample[field].as_f64().unwrap()).sum::<f64>();
+            assert!(sum("operations") > 0.0 && cell["disk_bytes"].as_u64().unwrap() > 0, "{cell}");
+        }
+    }
+    assert_eq!(servers(dir.path()), [], "a server was left behind");
+}
+
+#[test]
+fn a_server_of_the_user_is_used_and_left_as_it_was() {
+    if !available("a_server_of_the_user_is_used_and_left_as_it_was") {
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let password = Some("geheim".to_owned());
+    let server =
+        redis::start(&dir.path().join("theirs"), RedisOptions { password, ..RedisOptions::default() }).unwrap();
+    let url = format!("redis://:geheim@{}", server.address());
+    fs::write(dir.path().join("address"), &url).unwrap();
+    run(&mut compare(dir.path(), &["--redis-url=@address"])).done();
+    let named = format!("--redis-url={url}");
+    run(&mut compare(dir.path(), &[&named])).done();
+    let written = fs::read_to_string(dir.path().join("out/results.json")).unwrap();
+    assert!(!written.contains("geheim"), "a password in the results");
+
+    // two variants need two servers
+    let two = run(&mut compare(dir.path(), &[&named, "--ciphers=none,none"]));
+    assert_eq!(two.code, Some(2));
+    assert!(two.stderr.contains("needs a server of its own, and --redis-url names one for all"), "{}", two.stderr);
+    let refused = run(&mut compare(dir.path(), &[&format!("--redis-url=redis://:geheimnis@{}", server.address())]));
+    assert_eq!(refused.code, Some(2));
+    let want = format!("cannot connect to Redis at {}: it refused the user name and password\n", server.address());
+    assert!(refused.stderr.contains(&want) && !refused.stderr.contains("geheim"), "{}", refused.stderr);
+}
+
+#[test]
+fn a_server_that_is_killed_ends_the_run_with_one_error() {
+    if !available("a_server_that_is_killed_ends_the_run_with_one_error") {
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    // long enough to be met at work
+    let mut command = compare(dir.path(), &["--operations=1M", "--slice-ms=2000", "--workloads=a"]);
+    let comparison = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let begin = Instant::now();
+    let found = loop {
+        if let [pid] = servers(dir.path())[..] {
+            break pid;
+        }
+        assert!(begin.elapsed() < Duration::from_secs(60), "no server was started");
+        thread::sleep(Duration::from_millis(20));
+    };
+    thread::sleep(Duration::from_millis(1500));
+    kill(Pid::from_raw(found), Signal::SIGKILL).unwrap();
+    let said = comparison.wait_with_output().unwrap();
+    let stderr = String::from_utf8_lossy(&said.stderr);
+    assert_eq!(said.status.code(), Some(2), "{stderr}");
+    assert!(stderr.contains(" failed on none: cannot ") && stderr.contains("Redis at 127.0.0.1:"), "{stderr}");
+    assert!(begin.elapsed() < Duration::from_secs(60));
+}
+
+#[test]
+fn impossible_settings_are_reported_before_anything_starts() {
+    let dir = tempfile::tempdir().unwrap();
+    let fails = |arguments: &[&str], want: &str| {
+        let refused = run(&mut compare(dir.path(), arguments));
+        assert_eq!(refused.code, Some(2), "{}", refused.stderr);
+        assert!(refused.stderr.contains(want), "{}", refused.stderr);
+    };
+    fails(&["--redis-server", "/nonexistent"], "no redis-server found: looked in /nonexistent");
+    fails(&["--nodes", "2"], "2 Redis servers are not possible\n  choose 1 for a single server");
+    fails(&["--redis-keys", "other"], "cannot use --redis-keys \"other\" with Redis: it is unknown\n  use ycsb or");
+    fails(&["--redis-url", "mongodb://db.example"], "cannot use the Redis address");
+    fails(&["--redis-url", "redis://u:p@h:x"], "cannot use the Redis address h:x: \"x\" is not a port");
+    fails(&["--redis-url", "@/nonexistent"], "cannot read the address of a server from /nonexistent");
+    fails(&["--redis-url", "redis://h", "--nodes", "3"], "redis-url of redis makes no sense together with nodes");
+    fails(&["--workloads", "c-cold"], "redis keeps all of them in memory\n  name c");
+}
