@@ -167,7 +167,7 @@ rivals: setup setup-rivals
 	cargo run --release --locked --package sealstone-rivals -- $(ARGS)
 
 # a quiet machine, as for every figure
-ycsb-rivals: setup-go-ycsb setup-mongod
+ycsb-rivals: setup-go-ycsb setup-mongod setup-redis
 	cargo build --release --locked --package sealstone-ycsb-rivals
 	@"$$CARGO_TARGET_DIR/release/sealstone-ycsb-rivals" $(ARGS)
 

@@ -48,8 +48,8 @@ impl Contest {
         if !output.success() {
             bail!("our client could not load its records: {output}");
         }
-        // number 0 has one key in both, which is there; with a zipfian distribution it draws one number more than it has
-        // records, which would not be there
+        // number 0 has one key in both, which is there; with a zipfian distribution it draws one number more than it
+        // has records, which would not be there
         let properties = vec![
             ("insertstart", "1".to_owned()),
             ("insertcount", self.records.to_string()),
@@ -130,9 +130,14 @@ impl Contest {
         ];
         properties.extend(mix.iter().map(|(name, value)| (*name, (*value).to_owned())));
         let job = go_ycsb::Job { load: false, threads: self.threads, target: task.rate, properties };
+        let before = self.shared.unfound(&self.address)?;
         let (said, cpu_s, wall_s) = measured(|| self.rival.run(&job));
         let said = said?;
         all_went_well(&said)?;
+        let unfound = self.shared.unfound(&self.address)? - before;
+        if unfound > 0 {
+            bail!("go-ycsb read {unfound} records that are not there");
+        }
         let names = [("READ", "read"), ("UPDATE", "update"), ("READ_MODIFY_WRITE", "read-modify-write")];
         let p50 = |(theirs, ours): (&str, &str)| Some((ours.to_owned(), said.get(theirs)?.p50_us));
         let p50_us: BTreeMap<String, f64> = names.into_iter().filter_map(p50).collect();

@@ -2,13 +2,17 @@
 //! a row here.
 
 use std::any::Any;
+use std::io::{BufRead, BufReader, Write};
+use std::net::TcpStream;
 use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
 use sealstone_servers::mongod::{Mongod, MongodOptions};
+use sealstone_servers::redis as redis_server;
 use sealstone_store::{Store, StoreOptions, Table};
 use sealstone_stores::mongodb::{MongoDb, MongoDbOptions};
+use sealstone_stores::redis::{Keys, Redis, RedisOptions};
 
 use crate::go_ycsb::{GoYcsb, PROGRAM};
 
@@ -25,6 +29,10 @@ pub struct Shared {
     open: fn(&str, usize, &[Arc<Table>]) -> Result<Box<dyn Store>>,
     /// Properties of go-ycsb for the server at an address.
     properties: fn(&str) -> Vec<(String, String)>,
+    /// Reads so far of records that are not there, by the server's own count, where go-ycsb does not notice them.
+    unfound: Option<fn(&str) -> Result<u64>>,
+    /// Whether its binding can scan, and keeps what a scan needs.
+    pub scans: bool,
 }
 
 /// A server, which ends with the value.
@@ -35,14 +43,30 @@ pub struct Running {
 }
 
 /// All of them.
-pub static STORES: &[Shared] = &[Shared {
-    name: "mongodb",
-    its_name: "mongodb",
-    wanted: None,
-    start: start_mongod,
-    open: open_mongodb,
-    properties: |address| vec![("mongodb.url".into(), address.into())],
-}];
+pub static STORES: &[Shared] = &[
+    Shared {
+        name: "mongodb",
+        its_name: "mongodb",
+        wanted: None,
+        start: start_mongod,
+        open: open_mongodb,
+        properties: |address| vec![("mongodb.url".into(), address.into())],
+        unfound: None,
+        scans: true,
+    },
+    Shared {
+        name: "redis",
+        its_name: "redis",
+        wanted: Some(1.5),
+        start: start_redis,
+        open: open_redis,
+        properties: |address| {
+            vec![("redis.addr".into(), host(address).into()), ("redis.datatype".into(), "hash".into())]
+        },
+        unfound: Some(keyspace_misses),
+        scans: false,
+    },
+];
 
 /// The store `name`.
 ///
@@ -73,6 +97,15 @@ impl Shared {
         (self.open)(address, threads, tables)
     }
 
+    /// How many reads of records that are not there the server at `address` has counted so far, where go-ycsb does not
+    /// notice them; 0 where it reports them itself.
+    ///
+    /// # Errors
+    /// A server that does not say.
+    pub fn unfound(&self, address: &str) -> Result<u64> {
+        self.unfound.map_or(Ok(0), |unfound| unfound(address))
+    }
+
     /// go-ycsb on the server at `address`; `program` where it is not to be searched for.
     ///
     /// # Errors
@@ -99,4 +132,29 @@ fn open_mongodb(address: &str, threads: usize, tables: &[Arc<Table>]) -> Result<
     let server = MongoDb::connect(&MongoDbOptions { uri: address.into(), database, threads, ..Default::default() });
     let options = StoreOptions { cache_bytes: 0, tables: tables.to_vec(), sync_writes: false };
     Ok(Box::new(server?.open_store(&options).context("open the store")?))
+}
+
+fn start_redis(dir: &Path) -> Result<Running> {
+    let server = redis_server::start(dir, redis_server::RedisOptions::default())?;
+    Ok(Running { address: server.uri(), _server: Box::new(server) })
+}
+
+fn open_redis(address: &str, _threads: usize, tables: &[Arc<Table>]) -> Result<Box<dyn Store>> {
+    let server = Redis::connect(&RedisOptions { uri: address.into(), keys: Keys::GoYcsb, ..Default::default() })?;
+    let options = StoreOptions { cache_bytes: 0, tables: tables.to_vec(), sync_writes: false };
+    Ok(Box::new(server.open_store(&options)))
+}
+
+/// Host and port of an address such as `redis://127.0.0.1:6379`.
+fn host(address: &str) -> &str {
+    address.strip_prefix("redis://").unwrap_or(address)
+}
+
+fn keyspace_misses(address: &str) -> Result<u64> {
+    const NAME: &str = "keyspace_misses:";
+    let mut server = TcpStream::connect(host(address)).with_context(|| format!("connect to {address}"))?;
+    server.write_all(b"INFO stats\r\nQUIT\r\n").context("ask for INFO")?;
+    let lines = BufReader::new(server).lines().map_while(|line| line.ok());
+    let found = lines.filter_map(|line| line.strip_prefix(NAME)?.trim().parse().ok()).next();
+    found.with_context(|| format!("{address} does not say {NAME}"))
 }

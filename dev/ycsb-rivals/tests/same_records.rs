@@ -8,7 +8,7 @@ use sealstone_store::{Record, Row, Store};
 use sealstone_ycsb_rivals::go_ycsb::{GoYcsb, Job, failed};
 use sealstone_ycsb_rivals::its_records::{its_number, key, value};
 use sealstone_ycsb_rivals::our_client;
-use sealstone_ycsb_rivals::shared::{Running, STORES};
+use sealstone_ycsb_rivals::shared::{Running, STORES, Shared};
 
 const RECORDS: u64 = 300;
 
@@ -18,14 +18,15 @@ struct Site {
     workload: Box<dyn Workload>,
     ours: our_client::Job,
     rival: GoYcsb,
+    shared: &'static Shared,
     // ends last
-    _server: Running,
+    server: Running,
     _dir: tempfile::TempDir,
 }
 
 /// One site for every store whose server and rival are here; a SKIP for each other one.
 fn sites(test: &str) -> Vec<Site> {
-    let site = |shared: &'static sealstone_ycsb_rivals::shared::Shared| {
+    let site = |shared: &'static Shared| {
         let dir = tempfile::tempdir().unwrap();
         let running = shared.rival("", None).and_then(|_| shared.start(dir.path()));
         let server = match running {
@@ -47,7 +48,7 @@ fn sites(test: &str) -> Vec<Site> {
         let workload = ours.workload().unwrap();
         let store = shared.open(&server.address, 2, workload.tables()).unwrap();
         let rival = shared.rival(&server.address, None).unwrap();
-        Some(Site { store, workload, ours, rival, _server: server, _dir: dir })
+        Some(Site { store, workload, ours, rival, shared, server, _dir: dir })
     };
     STORES.iter().filter_map(site).collect()
 }
@@ -57,6 +58,15 @@ impl Site {
         let mut record = Record::new();
         let found = self.store.read(&self.workload.tables()[0], key.as_bytes(), None, &mut record).unwrap();
         found.then(|| record.iter().map(<[u8]>::to_vec).collect())
+    }
+
+    /// How many operations `job` of go-ycsb did that found their record, and how many that did not.
+    fn run(&self, job: &Job) -> (u64, u64) {
+        let unfound = || self.shared.unfound(&self.server.address).unwrap();
+        let before = unfound();
+        let said = self.rival.run(job).unwrap();
+        let unfound = unfound() - before;
+        (said.get("TOTAL").map_or(0, |figures| figures.count) - unfound, failed(&said) + unfound)
     }
 }
 
@@ -84,8 +94,7 @@ fn its_values(site: &Site, key: &str) -> Vec<Vec<u8>> {
 #[test]
 fn what_go_ycsb_loads_is_read_here() {
     for site in sites("what_go_ycsb_loads_is_read_here") {
-        let said = site.rival.run(&Job { load: true, ..job(0, RECORDS, &[]) }).unwrap();
-        assert_eq!((said["INSERT"].count, failed(&said)), (RECORDS, 0));
+        assert_eq!(site.run(&Job { load: true, ..job(0, RECORDS, &[]) }), (RECORDS, 0));
         for number in 0..RECORDS {
             let key = key(number);
             assert_eq!(site.read(&key), Some(its_values(&site, &key)), "{key}");
@@ -94,10 +103,13 @@ fn what_go_ycsb_loads_is_read_here() {
     }
 }
 
-/// In a store that scans in key order, nothing else is found.
 #[test]
 fn a_scan_finds_its_records_and_no_others() {
     for site in sites("a_scan_finds_its_records_and_no_others") {
+        // its Redis binding keeps no index to scan by
+        if !site.shared.scans {
+            continue;
+        }
         site.rival.run(&Job { load: true, ..job(0, RECORDS, &[]) }).unwrap();
         let mut rows = BTreeMap::new();
         let table = &site.workload.tables()[0];
@@ -118,8 +130,7 @@ fn what_a_workload_loads_here_go_ycsb_reads() {
         site.ours.load(&*site.workload, &*site.store).unwrap();
         let reads = |number: u64| {
             let values_are_ours = [("dataintegrity", "false"), ("operationcount", "20")];
-            let said = site.rival.run(&job(its_number(number), 1, &values_are_ours)).unwrap();
-            (said.get("READ").map_or(0, |figures| figures.count), failed(&said))
+            site.run(&job(its_number(number), 1, &values_are_ours))
         };
         for number in [0, 1, 2, 99, 127, 256] {
             assert_eq!(reads(number), (20, 0), "record {number}");
@@ -141,13 +152,11 @@ fn what_is_written_here_under_its_keys_go_ycsb_takes_for_its_own() {
         };
         let rows: Vec<Row> = (0..RECORDS).map(row).collect();
         site.store.insert_many(table, &rows).unwrap();
-        let said = site.rival.run(&job(0, RECORDS, &[])).unwrap();
-        assert_eq!((said["READ"].count, failed(&said)), (1000, 0));
+        assert_eq!(site.run(&job(0, RECORDS, &[])), (1000, 0));
 
         // its updates are read here, ours there
         let updates = [("readproportion", "0.5"), ("updateproportion", "0.5")];
-        let said = site.rival.run(&job(0, RECORDS, &updates)).unwrap();
-        assert!(said["UPDATE"].count > 300 && failed(&said) == 0, "{said:?}");
+        assert_eq!(site.run(&job(0, RECORDS, &updates)), (1000, 0));
         for (key, record) in &rows {
             let key = std::str::from_utf8(key).unwrap();
             assert_eq!(site.read(key), Some(record.iter().map(<[u8]>::to_vec).collect()), "{key}");
