@@ -15,11 +15,11 @@ pub mod kind;
 pub mod mongodb;
 #[cfg(feature = "redis")]
 pub mod redis;
-#[cfg(any(feature = "mongodb", feature = "rocksdb"))]
 #[cfg(feature = "rocksdb")]
 pub mod retire;
 #[cfg(feature = "rocksdb")]
 pub mod rocksdb;
+#[cfg(any(feature = "mongodb", feature = "rocksdb"))]
 mod run_key;
 #[cfg(feature = "ssdb")]
 pub mod ssdb;

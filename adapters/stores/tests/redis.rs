@@ -118,7 +118,7 @@ fn answers_as_a_model(store: &RedisStore, tables: &[Arc<Table>]) {
     let mut draws = Draws(1);
     for step in 0..1500 {
         let (table, key) = (&tables[draws.below(2) as usize], key(draws.below(60)));
-        match draws.below(5) {
+        match draws.below(6) {
             0 => {
                 let record = draws.record();
                 store.insert(table, &key, &record).unwrap();
@@ -130,6 +130,10 @@ fn answers_as_a_model(store: &RedisStore, tables: &[Arc<Table>]) {
                 let changes = [(fields[0], one.as_slice()), (fields[1], two.as_slice())];
                 let changed = store.update(table, &key, &changes).unwrap();
                 assert_eq!(changed, model.update(table, &key, &changes).unwrap(), "step {step}");
+            }
+            5 => {
+                store.delete(table, &key).unwrap();
+                model.delete(table, &key).unwrap();
             }
             2 => {
                 let count = [0, 1, 7, usize::MAX][draws.below(4) as usize];
@@ -161,7 +165,8 @@ fn it_answers_as_a_store_in_memory_does() {
         answers_as_a_model(&store, &tables);
         // a record is removed with its entry in the index
         let one = all(&store, &tables[0], b"", 1).remove(0).0;
-        assert!(store.delete(&tables[0], &one).unwrap() && !store.delete(&tables[0], &one).unwrap());
+        store.delete(&tables[0], &one).unwrap();
+        store.delete(&tables[0], &one).unwrap();
         assert!(!store.read(&tables[0], &one, None, &mut Record::new()).unwrap());
         assert_ne!(all(&store, &tables[0], b"", 1).remove(0).0, one);
         store.remove(&tables).unwrap();
@@ -439,6 +444,65 @@ fn move_slot(servers: &RedisServers, key: &[u8]) {
     for node in [to, from, (from + 2) % 3] {
         set(&mut nodes[node], "NODE", &ids[to]);
     }
+}
+
+/// A process that ends with the value.
+struct Ended(std::process::Child);
+
+impl Drop for Ended {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// Sentinels name the primary, and after its end the replica that took over.
+#[test]
+fn sentinels_lead_to_the_primary() {
+    let name = "sentinels_lead_to_the_primary";
+    let Some((_dir, mut primary)) = server(name, redis::RedisOptions::default()) else { return };
+    let port = primary.port().to_string();
+    let arguments = ["--replicaof", "127.0.0.1", &port, "--repl-diskless-sync-delay", "0"].map(String::from);
+    let replica = redis::RedisOptions { arguments: arguments.into(), ..redis::RedisOptions::default() };
+    let Some((_replica_dir, replica)) = server(name, replica) else { return };
+
+    let dir = tempfile::tempdir().unwrap();
+    let own = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let settings = format!(
+        "port {own}\nbind 127.0.0.1\ndir {}\nlogfile sentinel.log\nsentinel monitor main 127.0.0.1 {port} 1\n\
+         sentinel down-after-milliseconds main 1000\nsentinel failover-timeout main 3000\n",
+        dir.path().display()
+    );
+    std::fs::write(dir.path().join("sentinel.conf"), settings).unwrap();
+    let program = redis::PROGRAM.find(None).unwrap();
+    let mut sentinel = std::process::Command::new(program);
+    let sentinel = sentinel.arg(dir.path().join("sentinel.conf")).arg("--sentinel").spawn().unwrap();
+    let _sentinel = Ended(sentinel);
+    let asked = |what: &[&str]| -> Option<String> {
+        let mut connection = Client::open(format!("redis://127.0.0.1:{own}")).ok()?.get_connection().ok()?;
+        let answer: Value = cmd("SENTINEL").arg(what).query(&mut connection).ok()?;
+        Some(format!("{answer:?}"))
+    };
+    let begin = Instant::now();
+    while !asked(&["REPLICAS", "main"]).is_some_and(|told| told.contains("master-link-status")) {
+        assert!(begin.elapsed() < Duration::from_secs(30), "the sentinel knows no replica");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+
+    let t = table(1, "t");
+    let at = |name: &str| format!("redis+sentinel://127.0.0.1:{own}/{name}");
+    let store = open(&at("main"), std::slice::from_ref(&t));
+    assert_eq!(store.server().topology(), Topology::Sentinel);
+    store.insert(&t, &key(1), &record_of(b"1")).unwrap();
+    assert!(store.transactional().is_some());
+    let other = RedisOptions { uri: at("other"), ..RedisOptions::default() };
+    let error = refused(&other);
+    assert!(error.contains(": no sentinel knows a primary of that name\n"), "{error}");
+    primary.kill().unwrap();
+    store.insert(&t, &key(2), &record_of(b"2")).unwrap();
+    let role: Vec<Value> = cmd("ROLE").query(&mut direct(&replica)).unwrap();
+    assert_eq!(role[0], Value::BulkString(b"master".into()), "the replica has taken over");
+    assert_eq!(all(&store, &t, b"", 10).len(), 2);
 }
 
 #[test]

@@ -47,6 +47,9 @@ impl Address {
             _ => return Err(wrong(format!("its scheme is {scheme}"))),
         };
         let (who, place) = rest.rsplit_once('@').map_or((None, rest), |(who, place)| (Some(who), place));
+        if who.is_some_and(|who| who.contains(['/', '?'])) {
+            return Err(wrong("its user or password contains / or ?, which is written %2F or %3F".into()));
+        }
         let (hosts, path) = place.split_once('/').unwrap_or((place, ""));
         let hosts = hosts.split(',').map(|host| split_host(host, default_port).map_err(wrong));
         let hosts = hosts.collect::<Result<Vec<_>, _>>()?;
@@ -125,6 +128,7 @@ mod tests {
         assert!(fails("redis://u:geheim@h:70000").contains("\"70000\" is not a port"));
         assert!(fails("redis://").contains("it names no host"));
         assert!(fails("redis://u:geheim@h/first").contains("\"first\" is not the number of a database"));
+        assert!(fails("redis://u:geheim/geheim@h").contains("which is written %2F"));
         assert!(fails("redis://a,b/1").contains("a cluster has database 0 alone"));
         assert!(fails("redis+sentinel://a").contains("which primary"));
         assert!(fails("redis://u:geheim@h/1/2").contains("its path"));

@@ -232,7 +232,7 @@ fn certificates(options: &RedisOptions) -> Result<Option<TlsCertificates>, Error
 
 impl Inner {
     /// A new connection, that of the cluster where it is one.
-    pub(super) fn link(&self) -> RedisResult<Box<Link>> {
+    pub(super) fn link(&self) -> RedisResult<Link> {
         if self.topology != Topology::Cluster {
             return self.first_link();
         }
@@ -247,11 +247,11 @@ impl Inner {
         if let Some(certificates) = &self.certificates {
             client = client.certs(certificates.clone());
         }
-        Ok(Box::new(Link::Cluster(client.build()?.get_connection()?)))
+        Ok(Link::Cluster(Box::new(client.build()?.get_connection()?)))
     }
 
     /// A connection to the first host that answers, or to the primary that sentinels name.
-    fn first_link(&self) -> RedisResult<Box<Link>> {
+    fn first_link(&self) -> RedisResult<Link> {
         let infos = self.infos()?;
         let mut failed = None;
         if let Some(name) = &self.address.sentinel {
@@ -270,7 +270,7 @@ impl Inner {
         Err(failed.expect("an address has a host"))
     }
 
-    fn connect(&self, info: ConnectionInfo) -> RedisResult<Box<Link>> {
+    fn connect(&self, info: ConnectionInfo) -> RedisResult<Link> {
         let client = match &self.certificates {
             Some(certificates) if self.address.tls => Client::build_with_tls(info, certificates.clone())?,
             _ => Client::open(info)?,
@@ -278,7 +278,7 @@ impl Inner {
         let connection = client.get_connection_with_timeout(CONNECT_LIMIT)?;
         connection.set_read_timeout(Some(ANSWER_LIMIT))?;
         connection.set_write_timeout(Some(ANSWER_LIMIT))?;
-        Ok(Box::new(Link::One(connection, Vec::new())))
+        Ok(Link::One(Box::new(connection), Vec::new()))
     }
 
     /// The hosts of the address: those of sentinels without user and password, which are the server's.

@@ -11,8 +11,8 @@ use redis::{Cmd, Connection, ConnectionLike, RedisResult, Value};
 /// A connection to a server, or those to the nodes of a cluster.
 pub(super) enum Link {
     /// With memory for what is sent.
-    One(Connection, Vec<u8>),
-    Cluster(ClusterConnection),
+    One(Box<Connection>, Vec<u8>),
+    Cluster(Box<ClusterConnection>),
 }
 
 impl Link {
@@ -69,7 +69,7 @@ pub(super) struct Links {
 
 /// Connections whose thread has ended.
 #[derive(Default)]
-struct Idle(Mutex<Vec<Box<Link>>>);
+struct Idle(Mutex<Vec<Link>>);
 
 impl std::fmt::Debug for Idle {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -78,7 +78,7 @@ impl std::fmt::Debug for Idle {
 }
 
 impl Idle {
-    fn locked(&self) -> std::sync::MutexGuard<'_, Vec<Box<Link>>> {
+    fn locked(&self) -> std::sync::MutexGuard<'_, Vec<Link>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -86,7 +86,7 @@ impl Idle {
 /// The connection of this thread to one store.
 struct Held {
     store: u64,
-    link: Option<Box<Link>>,
+    link: Option<Link>,
     home: Weak<Idle>,
 }
 
@@ -109,7 +109,7 @@ impl Links {
     }
 
     /// The connection of this thread, or one that another thread left; `None` if there is neither.
-    pub(super) fn take(&self) -> Option<Box<Link>> {
+    pub(super) fn take(&self) -> Option<Link> {
         let held = HELD.with_borrow_mut(|held| {
             held.iter_mut().find(|held| held.store == self.store).and_then(|held| held.link.take())
         });
@@ -117,7 +117,7 @@ impl Links {
     }
 
     /// Makes `link` the connection of this thread again.
-    pub(super) fn keep(&self, link: Box<Link>) {
+    pub(super) fn keep(&self, link: Link) {
         HELD.with_borrow_mut(|held| match held.iter_mut().find(|held| held.store == self.store) {
             Some(Held { link: free @ None, .. }) => *free = Some(link),
             Some(_) => self.idle.locked().push(link),

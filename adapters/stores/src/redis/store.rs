@@ -58,18 +58,6 @@ impl RedisStore {
         Self { pids, _servers: Some(servers), ..self }
     }
 
-    /// Removes record `key`. Returns whether it was there.
-    ///
-    /// # Errors
-    /// As [`Store::insert`].
-    pub fn delete(&self, table: &Table, key: &[u8]) -> Result<bool, StoreError> {
-        let layout = self.layout(table)?;
-        let key = layout.key(key);
-        let commands = [self.removal(&key), command("ZREM", &layout.index).arg(&key).take()];
-        let answers = self.ask_all("remove a record of", table, "DEL", &commands)?;
-        Ok(answers.first().is_some_and(|removed| !matches!(removed, Value::Int(0))))
-    }
-
     /// Removes all records of `tables` that their indexes know.
     ///
     /// # Errors
@@ -303,6 +291,13 @@ impl Store for RedisStore {
         Ok(false)
     }
 
+    fn delete(&self, table: &Table, key: &[u8]) -> Result<(), StoreError> {
+        let layout = self.layout(table)?;
+        let key = layout.key(key);
+        let commands = [self.removal(&key), command("ZREM", &layout.index).arg(&key).take()];
+        self.ask_all("remove a record of", table, "DEL", &commands).map(drop)
+    }
+
     /// Bytes that the records take in the server's memory, which is where they are; of SSDB those on its disk.
     fn disk_bytes(&self) -> Result<u64, StoreError> {
         let inner = &self.server.inner;
@@ -365,7 +360,7 @@ impl BulkLoad for RedisStore {
             }
             if let Err(error) = outcome {
                 // the first error is the one that matters
-                let _ = loaded.iter().try_for_each(|key| self.delete(table, key).map(drop));
+                let _ = loaded.iter().try_for_each(|key| self.delete(table, key));
                 return Err(error);
             }
             if ended {

@@ -52,7 +52,7 @@ impl Transactional for RedisStore {
 /// A transaction under way.
 struct Running<'store> {
     store: &'store RedisStore,
-    link: Box<Link>,
+    link: Link,
     /// Whether the server watches any record for it.
     watched: bool,
     /// Whether the connection broke.

@@ -25,6 +25,8 @@ Examples:
       the same under a key from your own key server
   sealstone lab up pykmip --dir kms
       a key server alone; then: sealstone keys new kmip:kms/lab.kms/key.toml
+  sealstone lab up redis --nodes 6 --dir r
+      a cluster of Redis: three primaries, each with a replica
   sealstone lab down
       stops them; lab up starts them again with their data
 
