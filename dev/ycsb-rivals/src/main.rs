@@ -168,8 +168,8 @@ fn facts(flags: &ContestFlags, scratch: &Path) -> Vec<String> {
     vec![
         format!("{}; Linux {}; {}{profile}", machine.label, machine.kernel, machine.os),
         format!(
-            "{} rounds by turns; {} records of 10 fields of 100 bytes for each client, {} threads, {} operations a turn, \
-             {} s at the rate",
+            "{} rounds by turns; {} records of 10 fields of 100 bytes for each client, {} threads, {} operations a \
+             turn, {} s at the rate",
             flags.rounds, flags.records, flags.threads, flags.operations, flags.seconds
         ),
     ]
