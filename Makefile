@@ -52,6 +52,7 @@ MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
 .PHONY: help compare say-install rivals fuzz soak test install sanitize setup setup-rivals setup-kmip setup-mongod setup-redis setup-wiredtiger setup-fuzz setup-lints clean
 .PHONY: installable deb test-deb setup-deb setup-shells db-bench setup-rocksdb-tools
+.PHONY: ycsb-rivals setup-go-ycsb
 .PHONY: constant-time test-report setup-chromium miri setup-valgrind setup-miri
 
 help:
@@ -60,6 +61,7 @@ help:
 	@echo 'make test               every check and every test'
 	@echo 'make test-report        the report in a browser: sorted tables, width of a phone (installs Chromium)'
 	@echo 'make rivals             our ciphers beside OpenSSL, libgcrypt and the crate lea: GB/s, keys, ends of pages, in one run'
+	@echo 'make ycsb-rivals        our client beside go-ycsb on one server: operations a CPU second, latency at the same rate; ARGS="--store mongodb"'
 	@echo 'make constant-time      whether secrets decide branches, addresses or times: valgrind, and statistics of times'
 	@echo 'make miri               unsafe Rust of the ciphers under Miri, on the backends that it can run'
 	@echo 'make fuzz               look for inputs on which backends differ, or a damaged file opens; TARGET=ciphers, seals, kmip or key_files, SECONDS=60'
@@ -77,7 +79,7 @@ compare: setup $(COMPARE_SETUP)
 	@$(MAKE) say-install
 	@"$$CARGO_TARGET_DIR/release/sealstone" compare $(ARGS)
 
-test: setup setup-deb setup-shells setup-valgrind setup-rivals setup-kmip setup-mongod setup-redis setup-wiredtiger setup-rocksdb-tools setup-gpu setup-lints
+test: setup setup-deb setup-shells setup-valgrind setup-rivals setup-kmip setup-mongod setup-redis setup-wiredtiger setup-rocksdb-tools setup-gpu setup-go-ycsb setup-lints
 	@cargo run --quiet --locked --package xtask -- test
 
 # each builds everything once more, beside the other builds
@@ -151,6 +153,10 @@ setup-rocksdb-tools:
 setup-gpu:
 	@sh dev/setup.sh gpu
 
+# another client with YCSB's workloads; a test without it says SKIP
+setup-go-ycsb:
+	@sh dev/setup.sh go-ycsb
+
 # a quiet machine, as for every figure; the plug-in is for the RocksDB that db_bench has, whatever ENGINE says
 db-bench: setup setup-rocksdb-tools
 	@sh dev/setup.sh system
@@ -159,6 +165,11 @@ db-bench: setup setup-rocksdb-tools
 
 rivals: setup setup-rivals
 	cargo run --release --locked --package sealstone-rivals -- $(ARGS)
+
+# a quiet machine, as for every figure
+ycsb-rivals: setup-go-ycsb setup-mongod setup-redis
+	cargo build --release --locked --package sealstone-ycsb-rivals
+	@"$$CARGO_TARGET_DIR/release/sealstone-ycsb-rivals" $(ARGS)
 
 # the times last: they want a quiet machine
 constant-time: setup-valgrind

@@ -10,6 +10,8 @@ pub enum Kind {
     Decimal,
     /// UTF-8 text.
     Text,
+    /// Bytes that mean nothing, as YCSB's own values.
+    Bytes,
 }
 
 /// A named, typed column.

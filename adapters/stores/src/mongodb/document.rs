@@ -111,12 +111,16 @@ impl Layout {
     }
 
     /// Appends `value`: a number if its digits are returned unchanged, otherwise text, otherwise bytes; nothing if it
-    /// is empty.
+    /// is empty. Values that mean nothing are bytes, as in YCSB's own binding, which reads nothing else.
     fn append(&self, place: usize, value: &[u8], document: &mut RawDocumentBuf) {
         let name = &self.names[place];
-        let Ok(text) = std::str::from_utf8(value) else {
-            let binary = RawBinaryRef { subtype: BinarySubtype::Generic, bytes: value };
-            return document.append(name, RawBsonRef::Binary(binary));
+        let text = if self.kinds[place] == Kind::Bytes { None } else { std::str::from_utf8(value).ok() };
+        let Some(text) = text else {
+            if !value.is_empty() {
+                let binary = RawBinaryRef { subtype: BinarySubtype::Generic, bytes: value };
+                document.append(name, RawBsonRef::Binary(binary));
+            }
+            return;
         };
         match self.kinds[place] {
             _ if value.is_empty() => {}
@@ -265,7 +269,7 @@ mod tests {
             b"a\0b",
             b"\0",
         ];
-        for kind in [Kind::Integer, Kind::Decimal, Kind::Text] {
+        for kind in [Kind::Integer, Kind::Decimal, Kind::Text, Kind::Bytes] {
             let table = table(&[("before", Kind::Text), ("value", kind), ("after", Kind::Text)]);
             let layout = Layout::new(&table);
             for sample in samples {
@@ -285,6 +289,20 @@ mod tests {
         assert_eq!(document.get("i").unwrap(), Some(RawBsonRef::Int64(17)));
         assert_eq!(document.get("d").unwrap(), Some(RawBsonRef::Double(2.5)));
         assert!(matches!(document.get("e").unwrap(), Some(RawBsonRef::Decimal128(_))));
+    }
+
+    #[test]
+    fn values_that_mean_nothing_are_bytes_as_in_ycsb() {
+        let layout = Layout::new(&table(&[("field0", Kind::Bytes), ("field1", Kind::Bytes)]));
+        let document = layout.encode(b"user1", &record(&[b"text", b"17"]));
+        let changes = layout.encode_changes(&[(0, b"2.5")]);
+        let set = changes.get_document("$set").unwrap();
+        for (values, name, want) in
+            [(&*document, "field0", &b"text"[..]), (&document, "field1", b"17"), (set, "field0", b"2.5")]
+        {
+            let found = values.get_binary(name).unwrap();
+            assert_eq!((found.subtype, found.bytes), (BinarySubtype::Generic, want), "{name}");
+        }
     }
 
     #[test]

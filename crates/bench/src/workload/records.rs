@@ -35,14 +35,14 @@ enum Source {
 }
 
 impl Records {
-    /// YCSB's own: ten text fields `field0` to `field9` of 100 random printable ASCII characters.
+    /// YCSB's own: ten fields `field0` to `field9` of 100 random printable ASCII characters.
     pub fn ycsb(seed: u64) -> Self {
         Self::drawn(seed, YCSB_FIELDS, Lengths::Constant(YCSB_FIELD_BYTES))
     }
 
     /// As YCSB's own, with `count` fields `field0` and so on, each as long as drawn.
     pub(super) fn drawn(seed: u64, count: usize, lengths: Lengths) -> Self {
-        let field = |number| Field { name: format!("field{number}"), kind: Kind::Text };
+        let field = |number| Field { name: format!("field{number}"), kind: Kind::Bytes };
         Self { fields: (0..count).map(field).collect(), source: Source::Drawn { seed, lengths } }
     }
 

@@ -1,0 +1,81 @@
+//! Our side: a workload of the table, run by our runner on a store of ours. Not here: go-ycsb's side (`go_ycsb`).
+
+use std::collections::BTreeMap;
+use std::sync::atomic::AtomicBool;
+
+use anyhow::{Result, bail};
+use sealstone_bench::plan::Plan;
+use sealstone_bench::runner::{Runner, Work};
+use sealstone_bench::workload::{Position, Workload, build};
+use sealstone_store::Store;
+use serde::{Deserialize, Serialize};
+
+/// What one run is to do.
+#[derive(Clone, Debug)]
+pub struct Job {
+    /// Name of the workload.
+    pub workload: String,
+    /// Records.
+    pub records: u64,
+    /// Operations, all threads together.
+    pub operations: u64,
+    /// Threads.
+    pub threads: usize,
+    /// Operations a second, all threads together; none: as many as possible.
+    pub target: Option<u64>,
+    /// Which run it is: each draws other keys.
+    pub round: usize,
+}
+
+/// What a run gave.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Outcome {
+    /// Operations done.
+    pub operations: u64,
+    /// Median latency in microseconds from the begin of an operation, which is how go-ycsb counts, by operation.
+    pub p50_us: BTreeMap<String, f64>,
+}
+
+impl Job {
+    /// The workload.
+    ///
+    /// # Errors
+    /// A name that is not in the table.
+    pub fn workload(&self) -> Result<Box<dyn Workload>> {
+        let (records, operations) = (vec![self.records], self.operations);
+        let plan = Plan { records, operations, rounds: 1, ..Plan::default() };
+        Ok(build(&plan.data(), &[&self.workload])?.remove(0))
+    }
+
+    /// Loads the records of `workload` into `store`.
+    ///
+    /// # Errors
+    /// What the store says.
+    pub fn load(&self, workload: &dyn Workload, store: &dyn Store) -> Result<()> {
+        Ok(workload.load(store, 0, 1, &|_| ())?)
+    }
+
+    /// Runs the operations of `workload` on `store`.
+    ///
+    /// # Errors
+    /// What the store says.
+    pub fn run(&self, workload: &dyn Workload, store: &dyn Store) -> Result<Outcome> {
+        let client = |client| -> Work {
+            let at = Position { variant: 0, round: self.round, slice: 0, slices: 1, client, clients: self.threads };
+            let share = at.share(workload.operations());
+            vec![(workload.client(at), share.end - share.start)]
+        };
+        let work = (0..self.threads).map(client).collect();
+        let target = self.target.map(|target| target as f64);
+        let outcome = Runner::default().run_slice(store, work, target, &AtomicBool::new(false))?;
+        if outcome.operations != self.operations {
+            bail!("{} of {} operations were done", outcome.operations, self.operations);
+        }
+        let latencies = match target {
+            Some(_) => outcome.latencies.service(),
+            None => outcome.latencies.response(),
+        };
+        let p50_us = latencies.into_iter().map(|(operation, latency)| (operation, latency.p50_us)).collect();
+        Ok(Outcome { operations: outcome.operations, p50_us })
+    }
+}

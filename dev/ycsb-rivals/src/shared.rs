@@ -1,0 +1,160 @@
+//! The stores that both clients know: how a server is started, and how each client is told where it is. A store more is
+//! a row here.
+
+use std::any::Any;
+use std::io::{BufRead, BufReader, Write};
+use std::net::TcpStream;
+use std::path::Path;
+use std::sync::Arc;
+
+use anyhow::{Context, Result, bail};
+use sealstone_servers::mongod::{Mongod, MongodOptions};
+use sealstone_servers::redis as redis_server;
+use sealstone_store::{Store, StoreOptions, Table};
+use sealstone_stores::mongodb::{MongoDb, MongoDbOptions};
+use sealstone_stores::redis::{Keys, Redis, RedisOptions};
+
+use crate::go_ycsb::{GoYcsb, PROGRAM};
+
+/// A store that both know.
+#[derive(Debug)]
+pub struct Shared {
+    /// Its name in the table of stores.
+    pub name: &'static str,
+    /// Its name in go-ycsb.
+    its_name: &'static str,
+    /// How many times the operations of go-ycsb in a CPU second of the client are wanted, if that was said.
+    pub wanted: Option<f64>,
+    start: fn(&Path) -> Result<Running>,
+    open: fn(&str, usize, &[Arc<Table>]) -> Result<Box<dyn Store>>,
+    /// Properties of go-ycsb for the server at an address.
+    properties: fn(&str) -> Vec<(String, String)>,
+    /// Reads so far of records that are not there, by the server's own count, where go-ycsb does not notice them.
+    unfound: Option<fn(&str) -> Result<u64>>,
+    /// Whether its binding can scan, and keeps what a scan needs.
+    pub scans: bool,
+}
+
+/// A server, which ends with the value.
+pub struct Running {
+    /// Where clients find it.
+    pub address: String,
+    _server: Box<dyn Any>,
+}
+
+/// All of them.
+pub static STORES: &[Shared] = &[
+    Shared {
+        name: "mongodb",
+        its_name: "mongodb",
+        wanted: None,
+        start: start_mongod,
+        open: open_mongodb,
+        properties: |address| vec![("mongodb.url".into(), address.into())],
+        unfound: None,
+        scans: true,
+    },
+    Shared {
+        name: "redis",
+        its_name: "redis",
+        wanted: Some(1.5),
+        start: start_redis,
+        open: open_redis,
+        properties: |address| {
+            vec![("redis.addr".into(), host(address).into()), ("redis.datatype".into(), "hash".into())]
+        },
+        unfound: Some(keyspace_misses),
+        scans: false,
+    },
+];
+
+/// The store `name`.
+///
+/// # Errors
+/// A name that is none of theirs.
+pub fn store(name: &str) -> Result<&'static Shared> {
+    let Some(shared) = STORES.iter().find(|shared| shared.name == name) else {
+        let known: Vec<&str> = STORES.iter().map(|shared| shared.name).collect();
+        bail!("{name} is no store that both clients know\nchoose one of: {}", known.join(", "));
+    };
+    Ok(shared)
+}
+
+impl Shared {
+    /// Starts a server in the directory `dir`.
+    ///
+    /// # Errors
+    /// A program that is not there or does not start.
+    pub fn start(&self, dir: &Path) -> Result<Running> {
+        (self.start)(dir)
+    }
+
+    /// Our store on the server at `address`, for `threads` clients.
+    ///
+    /// # Errors
+    /// A server that does not answer.
+    pub fn open(&self, address: &str, threads: usize, tables: &[Arc<Table>]) -> Result<Box<dyn Store>> {
+        (self.open)(address, threads, tables)
+    }
+
+    /// How many reads of records that are not there the server at `address` has counted so far, where go-ycsb does not
+    /// notice them; 0 where it reports them itself.
+    ///
+    /// # Errors
+    /// A server that does not say.
+    pub fn unfound(&self, address: &str) -> Result<u64> {
+        self.unfound.map_or(Ok(0), |unfound| unfound(address))
+    }
+
+    /// go-ycsb on the server at `address`; `program` where it is not to be searched for.
+    ///
+    /// # Errors
+    /// No go-ycsb.
+    pub fn rival(&self, address: &str, program: Option<&Path>) -> Result<GoYcsb> {
+        let program = PROGRAM.find(program)?;
+        Ok(GoYcsb { program, store: self.its_name, properties: (self.properties)(address) })
+    }
+}
+
+/// What both acknowledge a write by: the server's memory, as go-ycsb does unless told otherwise.
+const WRITE_CONCERN: &str = "w=1";
+/// The only database that go-ycsb knows.
+const DATABASE: &str = "ycsb";
+
+fn start_mongod(dir: &Path) -> Result<Running> {
+    let server = Mongod::start(dir, MongodOptions::default())?;
+    let address = format!("{}&{WRITE_CONCERN}", server.uri());
+    Ok(Running { address, _server: Box::new(server) })
+}
+
+fn open_mongodb(address: &str, threads: usize, tables: &[Arc<Table>]) -> Result<Box<dyn Store>> {
+    let database = Some(DATABASE.to_owned());
+    let server = MongoDb::connect(&MongoDbOptions { uri: address.into(), database, threads, ..Default::default() });
+    let options = StoreOptions { cache_bytes: 0, tables: tables.to_vec(), sync_writes: false };
+    Ok(Box::new(server?.open_store(&options).context("open the store")?))
+}
+
+fn start_redis(dir: &Path) -> Result<Running> {
+    let server = redis_server::start(dir, redis_server::RedisOptions::default())?;
+    Ok(Running { address: server.uri(), _server: Box::new(server) })
+}
+
+fn open_redis(address: &str, _threads: usize, tables: &[Arc<Table>]) -> Result<Box<dyn Store>> {
+    let server = Redis::connect(&RedisOptions { uri: address.into(), keys: Keys::GoYcsb, ..Default::default() })?;
+    let options = StoreOptions { cache_bytes: 0, tables: tables.to_vec(), sync_writes: false };
+    Ok(Box::new(server.open_store(&options)))
+}
+
+/// Host and port of an address such as `redis://127.0.0.1:6379`.
+fn host(address: &str) -> &str {
+    address.strip_prefix("redis://").unwrap_or(address)
+}
+
+fn keyspace_misses(address: &str) -> Result<u64> {
+    const NAME: &str = "keyspace_misses:";
+    let mut server = TcpStream::connect(host(address)).with_context(|| format!("connect to {address}"))?;
+    server.write_all(b"INFO stats\r\nQUIT\r\n").context("ask for INFO")?;
+    let lines = BufReader::new(server).lines().map_while(|line| line.ok());
+    let found = lines.filter_map(|line| line.strip_prefix(NAME)?.trim().parse().ok()).next();
+    found.with_context(|| format!("{address} does not say {NAME}"))
+}
