@@ -65,7 +65,7 @@ impl Allowance {
 }
 
 /// Names of what a store is asked for; the index is what [`Watched`] remembers.
-const OPERATIONS: [&str; 6] = ["read", "scan", "insert", "update", "transaction", "bulk load"];
+const OPERATIONS: [&str; 7] = ["read", "scan", "insert", "update", "transaction", "bulk load", "delete"];
 
 /// A store that remembers what it was asked for last. Each client has one of its own.
 pub(crate) struct Watched<'a> {
@@ -110,6 +110,10 @@ impl Store for Watched<'_> {
 
     fn update(&self, table: &Table, key: &[u8], changes: &[(usize, &[u8])]) -> Result<bool, StoreError> {
         self.asked(3).update(table, key, changes)
+    }
+
+    fn delete(&self, table: &Table, key: &[u8]) -> Result<(), StoreError> {
+        self.asked(6).delete(table, key)
     }
 
     fn counters(&self) -> Counters {

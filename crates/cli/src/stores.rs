@@ -92,6 +92,8 @@ pub(crate) fn suited(kind: &StoreKind, plan: &Plan) -> Plan {
         }
     }
     plan
+}
+
 /// Whether other machines can reach the store that `plan` measures: servers that its user named.
 ///
 /// # Errors

@@ -73,6 +73,10 @@ impl Store for Looking<'_> {
         Err(StoreError::Lacks { caller: "looking for records", ability: "updates" })
     }
 
+    fn delete(&self, _: &Table, _: &[u8]) -> Result<(), StoreError> {
+        Err(StoreError::Lacks { caller: "looking for records", ability: "deletion" })
+    }
+
     fn disk_bytes(&self) -> Result<u64, StoreError> {
         self.inner.disk_bytes()
     }
