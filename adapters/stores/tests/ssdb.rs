@@ -64,7 +64,7 @@ fn shared_commands_work(store: &RedisStore, table: &Table) {
         let from = if start.is_empty() { i32::MIN } else { hash(start) };
         let mut rows = Vec::new();
         store.scan(table, start, 100, &mut |key, record| rows.push((key.to_vec(), record.clone()))).unwrap();
-        let wanted: Vec<_> =
+        let wanted =
             model.range((from, Vec::new())..).take(100).map(|((_, key), record)| (key.clone(), record.clone()));
         assert_eq!(rows, wanted.collect::<Vec<_>>());
     }
