@@ -40,8 +40,8 @@ fn run(plan: &Plan, engine: &FakeEngine) -> Result<Results, CompareError> {
     compare::run(plan, engine, &(), &engine.shared.stop)
 }
 
-/// Runs `test`, and again if it fails, three times at most: what it expects of times is so on a machine that is left alone
-/// for some seconds. What is wrong in the program is wrong every time.
+/// Runs `test`, and again if it fails, three times at most: what it expects of times is so on a machine that is left
+/// alone for some seconds. What is wrong in the program is wrong every time.
 fn on_a_quiet_machine(test: impl Fn() + std::panic::RefUnwindSafe) {
     for _ in 0..2 {
         if std::panic::catch_unwind(&test).is_ok() {
