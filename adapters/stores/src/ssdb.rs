@@ -30,7 +30,8 @@ pub static KIND: StoreKind = StoreKind {
 /// Why there is no server.
 #[derive(Debug, thiserror::Error)]
 #[error(
-    "no SSDB server is named, and none can be started here: no package has it\nname your own with --ssdb-url ssdb://HOST:8888"
+    "no SSDB server is named, and none can be started here: no package has it\n\
+     name your own with --ssdb-url ssdb://HOST:8888"
 )]
 struct NoServer;
 
