@@ -498,6 +498,12 @@ fn sentinels_lead_to_the_primary() {
     let other = RedisOptions { uri: at("other"), ..RedisOptions::default() };
     let error = refused(&other);
     assert!(error.contains(": no sentinel knows a primary of that name\n"), "{error}");
+    // what a replica has not seen is lost with its primary
+    let seen = |key: &str| cmd("EXISTS").arg(key).query::<u32>(&mut direct(&replica)).unwrap() == 1;
+    while !seen("t/user00000001") || !seen("_indices/t") {
+        assert!(begin.elapsed() < Duration::from_secs(30), "the replica does not catch up");
+        std::thread::sleep(Duration::from_millis(20));
+    }
     primary.kill().unwrap();
     store.insert(&t, &key(2), &record_of(b"2")).unwrap();
     let role: Vec<Value> = cmd("ROLE").query(&mut direct(&replica)).unwrap();
@@ -599,7 +605,7 @@ fn a_replica_and_a_server_without_memory_take_no_writes() {
     let mut direct = direct(&server);
     let mut set = |name: &str, value: &str| cmd("CONFIG").arg("SET").arg(name).arg(value).exec(&mut direct).unwrap();
     set("maxmemory-policy", "noeviction");
-    set("maxmemory", "1mb");
+    set("maxmemory", "1kb");
     let address = server.address();
     let error = store.insert(&t, b"a", &record_of(b"1")).unwrap_err().to_string();
     assert_eq!(

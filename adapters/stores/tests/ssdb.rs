@@ -64,9 +64,9 @@ fn shared_commands_work(store: &RedisStore, table: &Table) {
         let from = if start.is_empty() { i32::MIN } else { hash(start) };
         let mut rows = Vec::new();
         store.scan(table, start, 100, &mut |key, record| rows.push((key.to_vec(), record.clone()))).unwrap();
-        let wanted =
-            model.range((from, Vec::new())..).take(100).map(|((_, key), record)| (key.clone(), record.clone()));
-        assert_eq!(rows, wanted.collect::<Vec<_>>());
+        let wanted = model.range((from, Vec::new())..).take(100);
+        let wanted: Vec<_> = wanted.map(|((_, key), record)| (key.clone(), record.clone())).collect();
+        assert_eq!(rows, wanted);
     }
     assert!(store.disk_bytes().is_ok() && store.transactional().is_none());
 }

@@ -214,7 +214,11 @@ impl RedisServers {
     /// # Errors
     /// [`LabError::Stop`]; the others have ended.
     pub fn stop(&mut self) -> Result<(), LabError> {
-        self.nodes.iter_mut().fold(Ok(()), |outcome, node| outcome.and(node.stop()))
+        let mut outcome = Ok(());
+        for node in &mut self.nodes {
+            outcome = outcome.and(node.stop());
+        }
+        outcome
     }
 
     /// Lets all servers run on after this process has ended; [`RedisServers::open`] finds them again.
