@@ -26,7 +26,7 @@ pub struct Shared {
     /// How many times the operations of go-ycsb in a CPU second of the client are wanted, if that was said.
     pub wanted: Option<f64>,
     start: fn(&Path) -> Result<Running>,
-    open: fn(&str, usize, &[Arc<Table>]) -> Result<Box<dyn Store>>,
+    open: Open,
     /// Properties of go-ycsb for the server at an address.
     properties: fn(&str) -> Vec<(String, String)>,
     /// Reads so far of records that are not there, by the server's own count, where go-ycsb does not notice them.
@@ -34,6 +34,9 @@ pub struct Shared {
     /// Whether its binding can scan, and keeps what a scan needs.
     pub scans: bool,
 }
+
+/// Opens the store at an address for so many clients, with these tables.
+type Open = fn(&str, usize, &[Arc<Table>]) -> Result<Box<dyn Store>>;
 
 /// A server, which ends with the value.
 pub struct Running {

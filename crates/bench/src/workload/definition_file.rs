@@ -64,7 +64,7 @@ impl Definition {
         for (from, column) in columns {
             if let (Some(from), Some(column)) = (from, column) {
                 Column::read(from, column, &AtomicBool::new(false))
-                    .map_err(|source| FileError::Csv { path: path.to_owned(), source })?;
+                    .map_err(|source| FileError::Csv { path: path.to_owned(), source: Box::new(source) })?;
             }
         }
         Ok(())
@@ -116,10 +116,10 @@ fn check_keys(text: &str, path: &Path, name: &str, table: &DeTable<'_>, known: &
             return Err(FileError::UnknownKey {
                 path: path.to_owned(),
                 line: at,
-                key: word.to_owned(),
-                place: if name.is_empty() { "at the top".into() } else { format!("in [{name}]") },
-                nearest: nearest(word, known.keys().map(String::as_str)).to_owned(),
-                known: known.keys().cloned().collect::<Vec<_>>().join(", "),
+                key: word.into(),
+                place: if name.is_empty() { "at the top".into() } else { format!("in [{name}]").into() },
+                nearest: nearest(word, known.keys().map(String::as_str)).into(),
+                known: known.keys().cloned().collect::<Vec<_>>().join(", ").into(),
             });
         };
         match (value.get_ref(), place) {

@@ -34,13 +34,13 @@ pub enum FileError {
         /// Line, from 1.
         line: usize,
         /// The key found.
-        key: String,
+        key: Box<str>,
         /// In which table.
-        place: String,
+        place: Box<str>,
         /// The key most like it.
-        nearest: String,
+        nearest: Box<str>,
         /// All keys of that table.
-        known: String,
+        known: Box<str>,
     },
     /// A value that makes no sense.
     #[error("{place}: {fault}")]
@@ -79,6 +79,6 @@ pub enum FileError {
         /// The file of the workload.
         path: PathBuf,
         /// Why.
-        source: Error,
+        source: Box<Error>,
     },
 }
