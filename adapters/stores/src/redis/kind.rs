@@ -25,15 +25,12 @@ pub static KIND: StoreKind = StoreKind {
     suited: "workloads = [\"a\", \"b\", \"c\", \"d\", \"e\", \"f\"]\nrecords = 50000\noperations = 50000\nthreads = 8\n\
              pairs = 6\nslice-ms = 500\n",
     settings: &[
-        Setting {
-            excludes: &["redis-url"],
-            ..setting(
-                "redis-server",
-                "FILE",
-                Form::File,
-                "The server program [default: SEALSTONE_REDIS_SERVER, or redis-server on the search path]",
-            )
-        },
+        setting(
+            "redis-server",
+            "FILE",
+            Form::File,
+            "The server program [default: SEALSTONE_REDIS_SERVER, or redis-server on the search path]",
+        ),
         Setting {
             excludes: &["redis-server", "nodes"],
             ..setting(
