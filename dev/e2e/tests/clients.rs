@@ -8,6 +8,7 @@ use std::process::{Command, Stdio};
 
 use sealstone_e2e::transcript::{Transcript, finish, run, sealstone};
 use sealstone_servers::mongod::{self, Mongod, MongodOptions};
+use sealstone_servers::redis;
 use serde_json::Value;
 
 /// A comparison that takes some seven seconds of slices.
@@ -87,6 +88,34 @@ fn together(dir: &Path, clients: &[&str], arguments: &[&str]) -> Vec<Transcript>
         })
         .collect();
     started.into_iter().map(finish).collect()
+}
+
+#[test]
+fn a_redis_is_filled_by_the_first_client_and_left_empty() {
+    const NAME: &str = "a_redis_is_filled_by_the_first_client_and_left_empty";
+    if let Err(error) = redis::PROGRAM.find(None) {
+        println!("SKIP: {NAME}: {}", error.to_string().lines().next().unwrap_or_default());
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let server = redis::start(&dir.path().join("theirs"), redis::RedisOptions::default()).unwrap();
+    let url = format!("--redis-url=redis://{}", server.address());
+    let small = ["compare", "--store", "redis", "--records", "300", "--threads", "2", "--operations", "200"];
+    let brief = ["--rounds", "1", "--pairs", "6", "--slice-ms", "50", "--workloads", "a", &url];
+    let start = in_seconds(10);
+    let started = ["1/2", "2/2"].map(|client| {
+        let own = ["--client", client, "--start-at", &start, "--out", &format!("out-{}", &client[..1])];
+        let mut command = sealstone(dir.path(), &[&small[..], &brief, &own].concat());
+        command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+    });
+    for said in started.map(finish) {
+        assert_eq!(said.code, Some(0), "{}", said.stderr);
+    }
+    let both = ["report", "out-1/results.json", "out-2/results.json", "--out", "all.html"];
+    let screen = run(&mut sealstone(dir.path(), &both)).done();
+    assert!(screen.contains("2 clients ("), "{screen}");
+    // a server that is not empty would be refused
+    run(&mut sealstone(dir.path(), &[&small[..], &brief].concat())).done();
 }
 
 #[test]
