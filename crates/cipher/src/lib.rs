@@ -3,7 +3,7 @@
 //!
 //! [`registry`] says which ciphers and modes there are and how much one key may protect, [`backend`] which instructions
 //! to use; [`aead`] and [`ctr`] set a key and encrypt, [`ahead`] does so with key stream made beforehand, [`cbc`] and
-//! [`cmac`] are for old data, all over [`blocks`]; [`memory`] is where keys are kept; [`speed`] measures;
+//! [`cmac`] are for old data, all over [`blocks`], `hmac` (a feature) for packets; [`memory`] is where keys are kept; [`speed`] measures;
 //! [`nearest`](mod@nearest) finds the name that was probably meant; `rustcrypto` (a feature) has the traits of the
 //! ecosystem; `testing` (a feature) is the conformance suite. docs/side-channels.md says what an observer of time and
 //! memory learns from each cipher.
@@ -27,6 +27,8 @@ pub mod ctr;
 mod declassify;
 mod error;
 mod facts;
+#[cfg(feature = "hmac")]
+pub mod hmac;
 mod limits;
 pub mod memory;
 mod mode;
