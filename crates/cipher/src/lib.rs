@@ -27,6 +27,7 @@ pub mod ctr;
 mod declassify;
 mod error;
 mod facts;
+pub mod ff1;
 mod limits;
 pub mod memory;
 mod mode;
