@@ -22,7 +22,7 @@ pub use crate::mode::ff1::{Domain, Ff1, Ff1Error, LENGTH_MAX, RADIX_MAX, RADIX_M
 /// `Ff1Error::Radix`.
 ///
 /// Source: SP 800-38G, algorithms 7 and 8; the second draft of its revision 1 (2025) for the smallest domain. Over
-/// PIPO: `vectors/ff1-pipo.txt`.
+/// PIPO: `vectors/pipo-ff1.txt`.
 ///
 /// ```
 /// use sealstone_cipher::{backend::Backend, ff1::{Domain, ff1}, registry::cipher};
@@ -55,9 +55,13 @@ pub fn ff1(
     cipher.check_key(key).map_err(length_error)?;
     Ok(match cipher.set_key {
         SetKey::Block128 { block, .. } => {
-            Ff1::over_128_bits(block(key, backend).map_err(length_error)?, cipher.standing, radix, domain)
+            let keyed = block(key, backend).map_err(length_error)?;
+            Ff1::over_128_bits(keyed, backend, cipher.standing, radix, domain)
         }
-        SetKey::Block64 { block, .. } => Ff1::over_64_bits(block(key, backend).map_err(length_error)?, radix, domain),
+        SetKey::Block64 { block, .. } => {
+            let keyed = block(key, backend).map_err(length_error)?;
+            Ff1::over_64_bits(keyed, backend, radix, domain)
+        }
     })
 }
 

@@ -5,23 +5,35 @@
 //! tweaks' lengths, and whether a numeral is below the radix are not secret.
 //!
 //! Not here: the choice of a cipher ([`crate::ff1`]), errors (`ff1/error.rs`), which domains are allowed
-//! (`ff1/domain.rs`), what follows from radix and length (`ff1/shape.rs`), the round function (`ff1/round.rs`), numbers
-//! (`ff1/wide.rs`).
+//! (`ff1/domain.rs`), what follows from radix and length (`ff1/shape.rs`), the round function (`ff1/round.rs`), the rounds
+//! on numbers that are words (`ff1/narrow.rs`) and on longer ones (`ff1/wide.rs`).
 
 mod domain;
 mod error;
+mod half;
+#[cfg(all(test, target_arch = "x86_64", not(miri)))]
+mod left_on_stack;
+mod narrow;
+mod reduction;
 mod round;
 mod shape;
+mod steps;
 mod wide;
 
 use std::fmt;
 use std::ops::RangeInclusive;
 
+use crate::arch::with_every;
+use crate::backend::Backend;
 use crate::block::BlockCipher;
 use crate::facts::Standing;
 use crate::memory::Protected;
 pub use domain::Domain;
 pub use error::Ff1Error;
+use half::Radix;
+use narrow::Engine;
+use shape::{Numbers, Shape};
+use steps::{InTurn, On, Steps};
 
 /// The smallest radix.
 pub const RADIX_MIN: u32 = 2;
@@ -94,37 +106,52 @@ fn check_tweak(value: usize, found: usize) -> Result<(), Ff1Error> {
 pub struct Ff1 {
     cipher: Keyed,
     standing: Standing,
-    radix: u32,
+    radix: Radix,
     /// The shortest value that is allowed, in numerals.
     length_min: usize,
+    /// What follows from radix and length, from length 2 on as long as numbers are words.
+    shapes: Box<[Shape]>,
 }
 
-/// A block cipher with a key.
+/// A block cipher with a key, and what computes on many numbers at once.
 enum Keyed {
-    Block128(Protected<dyn BlockCipher<16>>),
-    Block64(Protected<dyn BlockCipher<8>>),
+    Block128 { cipher: Protected<dyn BlockCipher<16>>, steps: Box<dyn Steps<u64, 16>> },
+    Block64 { cipher: Protected<dyn BlockCipher<8>>, steps: Box<dyn Steps<u64, 8>> },
 }
 
 impl Ff1 {
     /// The standard's mode, over a cipher of `standing`; `radix` is allowed.
     pub(crate) fn over_128_bits(
         cipher: Protected<dyn BlockCipher<16>>,
+        backend: Backend,
         standing: Standing,
         radix: u32,
         domain: Domain,
     ) -> Self {
-        Self { cipher: Keyed::Block128(cipher), standing, radix, length_min: domain.length_min(radix) }
+        let steps = with_every!(backend, |lanes| Box::new(On(lanes)) as Box<dyn Steps<u64, 16>>);
+        Self::new(Keyed::Block128 { cipher, steps }, standing, radix, domain)
     }
 
     /// The experimental construction; `radix` is allowed.
-    pub(crate) fn over_64_bits(cipher: Protected<dyn BlockCipher<8>>, radix: u32, domain: Domain) -> Self {
-        let standing = Standing::Experimental;
-        Self { cipher: Keyed::Block64(cipher), standing, radix, length_min: domain.length_min(radix) }
+    pub(crate) fn over_64_bits(
+        cipher: Protected<dyn BlockCipher<8>>,
+        backend: Backend,
+        radix: u32,
+        domain: Domain,
+    ) -> Self {
+        let steps = with_every!(backend, |lanes| Box::new(On(lanes)) as Box<dyn Steps<u64, 8>>);
+        Self::new(Keyed::Block64 { cipher, steps }, Standing::Experimental, radix, domain)
+    }
+
+    fn new(cipher: Keyed, standing: Standing, radix: u32, domain: Domain) -> Self {
+        let length_min = domain.length_min(radix);
+        let radix = Radix::new(radix);
+        Self { cipher, standing, radix, length_min, shapes: shape::of_words(radix) }
     }
 
     /// Numerals are less than this: 2 to 65,536.
     pub fn radix(&self) -> u32 {
-        self.radix
+        self.radix.value
     }
 
     /// The lengths that values may have, in numerals.
@@ -140,8 +167,8 @@ impl Ff1 {
     /// Name of the backend that the block cipher uses, such as `avx512`.
     pub fn backend(&self) -> &'static str {
         match &self.cipher {
-            Keyed::Block128(cipher) => cipher.backend(),
-            Keyed::Block64(cipher) => cipher.backend(),
+            Keyed::Block128 { cipher, .. } => cipher.backend(),
+            Keyed::Block64 { cipher, .. } => cipher.backend(),
         }
     }
 
@@ -192,12 +219,17 @@ impl Ff1 {
         length: usize,
     ) -> Result<(), Ff1Error> {
         self.check(&tweaks, values, length)?;
-        let shape = shape::Shape::new(self.radix, length);
-        for (index, value) in values.chunks_exact_mut(length).enumerate() {
-            match &self.cipher {
-                Keyed::Block128(cipher) => wide::crypt::<16, SEAL>(&**cipher, &shape, tweaks.get(index), value),
-                Keyed::Block64(cipher) => wide::crypt::<8, SEAL>(&**cipher, &shape, tweaks.get(index), value),
+        let longer;
+        let shape = match self.shapes.get(length - 2) {
+            Some(shape) => shape,
+            None => {
+                longer = Shape::new(self.radix, length);
+                &longer
             }
+        };
+        match &self.cipher {
+            Keyed::Block128 { cipher, steps } => crypt_over::<16, SEAL>(&**cipher, &**steps, shape, &tweaks, values),
+            Keyed::Block64 { cipher, steps } => crypt_over::<8, SEAL>(&**cipher, &**steps, shape, &tweaks, values),
         }
         Ok(())
     }
@@ -206,18 +238,47 @@ impl Ff1 {
     fn check(&self, tweaks: &Tweaks<'_>, values: &[u16], length: usize) -> Result<(), Ff1Error> {
         if !self.lengths().contains(&length) {
             let (least, most) = (self.length_min, LENGTH_MAX);
-            return Err(Ff1Error::Length { found: length, least, most, radix: self.radix });
+            return Err(Ff1Error::Length { found: length, least, most, radix: self.radix.value });
         }
         if values.len() % length != 0 {
             return Err(Ff1Error::Values { found: values.len(), length });
         }
         tweaks.check(values.len() / length)?;
-        domain::check_symbols(values, length, self.radix)
+        domain::check_symbols(values, length, self.radix.value)
+    }
+}
+
+/// Fewer values than this go one after the other: side by side the room for many has to be cleared.
+const FEW: usize = 4;
+
+/// Seals or opens `values`, of which all was checked.
+fn crypt_over<const N: usize, const SEAL: bool>(
+    cipher: &dyn BlockCipher<N>,
+    steps: &dyn Steps<u64, N>,
+    shape: &Shape,
+    tweaks: &Tweaks<'_>,
+    values: &mut [u16],
+) {
+    let few = values.len() < FEW * shape.length;
+    let (in_turn, side_by_side) = (Engine { cipher, steps: &InTurn }, Engine { cipher, steps });
+    match &shape.numbers {
+        Numbers::Narrow(moduli) if !few => side_by_side.crypt_all::<u64, SEAL>(shape, moduli, tweaks, values),
+        Numbers::Double(moduli) if !few => in_turn.crypt_all::<u128, SEAL>(shape, moduli, tweaks, values),
+        numbers => {
+            for (number, value) in values.chunks_exact_mut(shape.length).enumerate() {
+                let tweak = tweaks.get(number);
+                match numbers {
+                    Numbers::Narrow(moduli) => in_turn.crypt_one::<u64, SEAL>(shape, moduli, tweak, value),
+                    Numbers::Double(moduli) => in_turn.crypt_one::<u128, SEAL>(shape, moduli, tweak, value),
+                    Numbers::Wide => wide::crypt::<N, SEAL>(cipher, shape, tweak, value),
+                }
+            }
+        }
     }
 }
 
 impl fmt::Debug for Ff1 {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Ff1").field("backend", &self.backend()).field("radix", &self.radix).finish_non_exhaustive()
+        f.debug_struct("Ff1").field("backend", &self.backend()).field("radix", &self.radix.value).finish_non_exhaustive()
     }
 }

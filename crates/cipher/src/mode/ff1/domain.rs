@@ -3,6 +3,7 @@
 //! Not here: how they are encrypted.
 
 use super::Ff1Error;
+use crate::declassify::revealed;
 
 /// How many values of one length there must be at least. A value is hidden only among those of its length, and with few
 /// of them attacks on FF1 itself become practical.
@@ -38,8 +39,9 @@ impl Domain {
 pub(super) fn check_symbols(values: &[u16], length: usize, radix: u32) -> Result<(), Ff1Error> {
     let is_numeral = |symbol: &u16| u32::from(*symbol) < radix;
     // The usual case is decided without a branch for each numeral; which one is wrong is looked for only if one is.
-    let wrong = values.iter().fold(0, |wrong, symbol| wrong | u16::from(!is_numeral(symbol)));
-    if wrong == 0 {
+    // That and where is what the caller learns.
+    let wrong = values.iter().fold(0, |wrong, symbol| wrong | u8::from(!is_numeral(symbol)));
+    if revealed(wrong) == 0 {
         return Ok(());
     }
     let at = values.iter().position(|symbol| !is_numeral(symbol)).expect("one is wrong");

@@ -30,8 +30,8 @@ pub enum Ff1Error {
         /// The radix given.
         found: u32,
     },
-    /// The values are too short, so that there are too few of their kind, or longer than any may be.
-    #[error("values of {found} numerals in radix {radix}, must be {least} to {most}{}", too_few(*found, *least))]
+    /// A value is so short that there are too few of its length, or longer than any may be.
+    #[error("value of {found} numerals in radix {radix}, must have {least} to {most}{}", too_few(*found, *least))]
     Length {
         /// Length given, in numerals.
         found: usize,
@@ -92,7 +92,5 @@ pub enum Ff1Error {
 
 /// Why a length is too short.
 fn too_few(found: usize, least: usize) -> &'static str {
-    if found < least { ": shorter values are too few to hide among" } else { "" }
+    if found < least { ": shorter ones are too few to hide among" } else { "" }
 }
-
-const _: () = assert!(LENGTH_MAX < u32::MAX as usize);
