@@ -27,6 +27,7 @@ pub mod ctr;
 mod declassify;
 mod error;
 mod facts;
+pub mod ff1;
 #[cfg(feature = "hmac")]
 pub mod hmac;
 mod limits;
