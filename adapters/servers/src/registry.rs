@@ -10,6 +10,7 @@ static SERVERS: &[&Server] = &[
     &crate::mongod::SERVER,
     #[cfg(feature = "redis")]
     &crate::redis::SERVER,
+    &crate::postgres::SERVER,
     &crate::pykmip::SERVER,
 ];
 
