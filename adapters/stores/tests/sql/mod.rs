@@ -10,28 +10,28 @@ use sealstone_bench::plan::Plan;
 use sealstone_bench::workload::{self, Position, Recorder};
 use sealstone_store::{Field, Kind, MemoryStore, Record, Row, Store, StoreError, StoreOptions, Table, Transaction};
 
-pub fn options(tables: &[Arc<Table>]) -> StoreOptions {
+pub(crate) fn options(tables: &[Arc<Table>]) -> StoreOptions {
     StoreOptions { cache_bytes: 0, tables: tables.to_vec(), sync_writes: false }
 }
 
 /// A table with a field of every kind, one of them with a name that must be quoted.
-pub fn table(id: u8, name: &str) -> Arc<Table> {
+pub(crate) fn table(id: u8, name: &str) -> Arc<Table> {
     let field = |(name, kind): (&str, Kind)| Field { name: name.into(), kind };
     let fields = [("text", Kind::Text), ("Whole", Kind::Integer), ("a.$b\"`", Kind::Decimal), ("bytes", Kind::Bytes)];
     Arc::new(Table { id, name: name.into(), fields: fields.map(field).into() })
 }
 
-pub fn record(values: [&[u8]; 4]) -> Record {
+pub(crate) fn record(values: [&[u8]; 4]) -> Record {
     let mut record = Record::new();
     values.iter().for_each(|value| record.push(value));
     record
 }
 
-pub fn record_of(whole: &[u8]) -> Record {
+pub(crate) fn record_of(whole: &[u8]) -> Record {
     record([b"", whole, b"", b""])
 }
 
-pub fn key(number: u64) -> Vec<u8> {
+pub(crate) fn key(number: u64) -> Vec<u8> {
     format!("user{number:08}").into_bytes()
 }
 
@@ -60,7 +60,7 @@ impl Draws {
     }
 }
 
-pub fn all(store: &dyn Store, table: &Table, start: &[u8], count: usize) -> Vec<(Vec<u8>, Record)> {
+pub(crate) fn all(store: &dyn Store, table: &Table, start: &[u8], count: usize) -> Vec<(Vec<u8>, Record)> {
     let mut rows = Vec::new();
     let got = store.scan(table, start, count, &mut |key, record| rows.push((key.to_vec(), record.clone()))).unwrap();
     assert_eq!(got, rows.len());
@@ -68,7 +68,7 @@ pub fn all(store: &dyn Store, table: &Table, start: &[u8], count: usize) -> Vec<
 }
 
 /// The same operations on this store and on one in memory return the same answers.
-pub fn answers_as_a_model(store: &dyn Store, tables: &[Arc<Table>]) {
+pub(crate) fn answers_as_a_model(store: &dyn Store, tables: &[Arc<Table>]) {
     let model = MemoryStore::new();
     let mut draws = Draws(1);
     for step in 0..1500 {
@@ -120,7 +120,7 @@ pub fn answers_as_a_model(store: &dyn Store, tables: &[Arc<Table>]) {
 }
 
 /// What a column would not return unchanged is refused before it is sent.
-pub fn refuses_what_does_not_fit(store: &dyn Store, t: &Table) {
+pub(crate) fn refuses_what_does_not_fit(store: &dyn Store, t: &Table) {
     for (field, odd) in [(1, &b"007"[..]), (1, b"seven"), (2, b"1e3"), (0, b"\xff")] {
         let error = store.update(t, b"x", &[(field, odd)]).unwrap_err().to_string();
         assert!(error.starts_with("cannot write to table t: "), "{error}");
@@ -130,7 +130,7 @@ pub fn refuses_what_does_not_fit(store: &dyn Store, t: &Table) {
     assert!(!store.read(t, b"x", None, &mut Record::new()).unwrap());
 }
 
-pub fn bulk_loading_is_all_or_nothing(store: &dyn Store, t: &Table) {
+pub(crate) fn bulk_loading_is_all_or_nothing(store: &dyn Store, t: &Table) {
     let bulk = store.bulk().unwrap();
     let row = |n: u64| -> Row { (key(n), record([b"a\t\\", n.to_string().as_bytes(), b"1.25", b"\xff\0"])) };
     assert_eq!(bulk.bulk_load(t, &mut (0..2500).map(row)).unwrap(), 2500);
@@ -157,7 +157,7 @@ impl Recorder for Nobody {
 }
 
 /// `open` opens a store for some tables, in which only those of the last workload's data set are filled.
-pub fn every_workload_finds_its_data_again(
+pub(crate) fn every_workload_finds_its_data_again(
     open: &dyn Fn(&[Arc<Table>]) -> Box<dyn Store>,
     empty: &dyn Fn(&[Arc<Table>]),
 ) {
@@ -190,7 +190,7 @@ pub fn every_workload_finds_its_data_again(
     }
 }
 
-pub fn transactions_are_atomic_and_isolated(store: &dyn Store, t: &Table) {
+pub(crate) fn transactions_are_atomic_and_isolated(store: &dyn Store, t: &Table) {
     let transactional = store.transactional().expect("it has transactions");
     let accounts = 6;
     for n in 0..accounts {
