@@ -23,7 +23,7 @@
 
 mod aes_lanes;
 #[cfg(any(test, feature = "testing"))]
-pub mod allocations;
+pub(crate) mod allocations;
 pub(crate) mod byte_lanes;
 #[cfg(all(any(test, feature = "testing"), target_os = "linux", not(miri)))]
 pub mod forked;

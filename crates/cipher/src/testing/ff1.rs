@@ -13,7 +13,7 @@ use crate::facts::Cipher;
 use crate::ff1::{Domain, Ff1, Ff1Error, LENGTH_MAX, Tweaks, ff1};
 
 /// Radices of every kind: powers of two and their neighbours, digits, letters and both, syllables, the ends.
-pub const RADICES: [u32; 14] = [2, 3, 10, 16, 26, 36, 62, 255, 256, 257, 11_172, 32_769, 65_535, 65_536];
+const RADICES: [u32; 14] = [2, 3, 10, 16, 26, 36, 62, 255, 256, 257, 11_172, 32_769, 65_535, 65_536];
 
 /// Any domain, so that short values can be tested.
 const ANY: Domain = Domain::AllowSmall { least_values: 0 };

@@ -33,7 +33,7 @@ pub(super) struct Radix {
     shift: u32,
     /// The largest power of the radix up to 2^60, and 2^128 over it, rounded down.
     pub(super) power: u64,
-    power_inverse: u128,
+    pub(super) power_inverse: u128,
     /// The numerals of a number below that power.
     pub(super) power_numerals: usize,
 }
