@@ -53,7 +53,8 @@ fn seal(flags: &FieldSealFlags) -> anyhow::Result<Answer> {
     // what is wrong with the columns is said before any passphrase is asked for
     let table = chosen::table(&flags.columns, file, None)?;
     let named = flags.key.as_ref().or(table.key.as_ref());
-    let spec = named.context("no key: name one with --key, or in the policy\nmake one with: sealstone keys new NAME.key")?;
+    let spec =
+        named.context("no key: name one with --key, or in the policy\nmake one with: sealstone keys new NAME.key")?;
     let Some(mut writing) = Writing::begin(file, &flags.output, false)? else { return Ok(Answer::Negative) };
     let keys = key_source::open(spec, flags.passphrase.passphrase_file.as_deref())?;
     let table = chosen::table(&flags.columns, file, Some(&*keys))?;
@@ -95,7 +96,14 @@ fn reseal(flags: &FieldResealFlags) -> anyhow::Result<Answer> {
     let work = Work::Reseal(ciphers(&old, &from)?, ciphers(&new, &to)?);
     let mac = sealed.manifest.file_mac(&from)?;
     let plan = Plan { table: new, work };
-    writing.sealed(&flags.sealed.file, plan, sealed.manifest.layout, &to, Some((&sealed, &flags.sealed, mac)), Verb::Resealed)
+    writing.sealed(
+        &flags.sealed.file,
+        plan,
+        sealed.manifest.layout,
+        &to,
+        Some((&sealed, &flags.sealed, mac)),
+        Verb::Resealed,
+    )
 }
 
 fn check(flags: &FieldCheckFlags) -> anyhow::Result<Answer> {
@@ -158,7 +166,9 @@ impl Sealed {
             return Ok(());
         }
         if flags.changed {
-            say("the file is not as it was sealed: nothing shows whether an ff1 value was changed, or which rows were added");
+            say(
+                "the file is not as it was sealed: nothing shows whether an ff1 value was changed, or which rows were added",
+            );
             return Ok(());
         }
         bail!(
@@ -194,8 +204,10 @@ impl<'a> Writing<'a> {
         let out = &flags.out;
         check_other(input, out)?;
         check_parent(out)?;
-        if out.exists() {
-            let about = format!("{} is there already", out.display());
+        // without its manifest a sealed file that was moved away would be lost
+        let manifest = beside(out, manifest::ENDING);
+        if let Some(there) = [out, &manifest].into_iter().find(|path| path.exists() && !(private && **path == manifest)) {
+            let about = format!("{} is there already", there.display());
             if !confirm(&about, "replace it?", flags.yes)? {
                 return Ok(None);
             }

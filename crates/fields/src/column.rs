@@ -67,9 +67,10 @@ impl ColumnCipher {
                 MethodCipher::Aead { sealer, opener: FieldOpener::new(place, keyed.source(), backend) }
             }
         };
-        let index = column.index.as_ref().map(|index| {
-            IndexCipher::new(&table.name, &column.name, table.cipher, index.bits, keyed, backend)
-        });
+        let index = column
+            .index
+            .as_ref()
+            .map(|index| IndexCipher::new(&table.name, &column.name, table.cipher, index.bits, keyed, backend));
         let row = column.row().map(str::to_owned);
         Ok(Self { cipher, index: index.transpose()?, keeps_empty: column.keeps_empty, row })
     }
@@ -150,7 +151,8 @@ impl ColumnCipher {
             }
         }
         if let Some((column, rows)) = rows {
-            let unnamed = |index: &usize| rows.get(*index).is_empty() && !(values.get(*index).is_empty() && self.keeps_empty);
+            let unnamed =
+                |index: &usize| rows.get(*index).is_empty() && !(values.get(*index).is_empty() && self.keeps_empty);
             let known: Vec<usize> = misfits[first..].iter().map(|(index, _)| *index).collect();
             let unnamed = (0..values.len()).filter(unnamed).filter(|index| known.binary_search(index).is_err());
             misfits.extend(unnamed.map(|index| (index, Misfit::NoRow { column: column.clone() })));

@@ -56,8 +56,7 @@ impl Ff1Column {
         let mut key = Zeroizing::new(vec![0; cipher.key_bytes]);
         let id = cipher.id.to_be_bytes();
         let everywhere: &[&[u8]] = &[b"everywhere", b"", b"", format.text().as_bytes(), &id];
-        let here: &[&[u8]] =
-            &[b"column", table.name.as_bytes(), column.name.as_bytes(), format.text().as_bytes(), &id];
+        let here: &[&[u8]] = &[b"column", table.name.as_bytes(), column.name.as_bytes(), format.text().as_bytes(), &id];
         keyed.subkey("field ff1", if column.tweak == Tweak::None { everywhere } else { here }, &mut key)?;
         let domain = match format.allows_small() {
             true => Domain::AllowSmall { least_values: 2 },

@@ -218,7 +218,10 @@ fn card(parameter: Option<&str>) -> Result<Box<dyn Shape>, String> {
         (Ok(first), Ok(last)) if first <= 8 && last <= 4 && first + last <= 10 => {
             Ok(Box::new(card::Card { first, last }))
         }
-        _ => Err("write how many digits stay, such as card:6-4: at most the first 8 and the last 4, and 10 in all".into()),
+        _ => {
+            Err("write how many digits stay, such as card:6-4: at most the first 8 and the last 4, and 10 in all"
+                .into())
+        }
     }
 }
 
@@ -357,7 +360,9 @@ mod tests {
     #[test]
     fn unknown_formats_get_the_nearest() {
         let error = |text| Format::parse(text, false).unwrap_err().to_string();
-        assert!(error("digit").starts_with("unknown format \"digit\"; did you mean digits?\nformats: digits, letters,"));
+        assert!(
+            error("digit").starts_with("unknown format \"digit\"; did you mean digits?\nformats: digits, letters,")
+        );
         assert!(error("rnn").contains("did you mean rrn?"));
         assert_eq!(error("rrn:keep"), "format \"rrn:keep\": \"keep\" is not known; did you mean rrn:keep-birth?");
         assert!(error("card:8-4").starts_with("format \"card:8-4\": write how many digits stay"));
@@ -365,7 +370,9 @@ mod tests {
         assert!(error("date:1900-01-01..2029-12-31").contains("has 47482 values, fewer than a million"));
         assert!(error("***").contains("has 1000 values"));
         assert!(error("date:2029-12-31..1900-01-01").contains("the last day is not after the first"));
-        assert!(error("date:1900-02-30..2029-12-31").contains("1900-02-30: characters 1 to 10 are not the date of a day"));
+        assert!(
+            error("date:1900-02-30..2029-12-31").contains("1900-02-30: characters 1 to 10 are not the date of a day")
+        );
     }
 
     #[test]

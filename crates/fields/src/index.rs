@@ -10,9 +10,9 @@ use crate::error::FieldsError;
 use crate::keyed::Keyed;
 
 /// The shortest index value, in bits.
-pub const BITS_MIN: u32 = 8;
+pub(crate) const BITS_MIN: u32 = 8;
 /// The longest, in bits: few enough that an index value is no digest to look up elsewhere.
-pub const BITS_MAX: u32 = 64;
+pub(crate) const BITS_MAX: u32 = 64;
 
 /// Makes the index values of one column.
 #[derive(Debug)]

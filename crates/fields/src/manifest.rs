@@ -37,7 +37,9 @@ pub enum ManifestError {
     #[error(transparent)]
     File(#[from] PolicyFileError),
     /// A newer program wrote it.
-    #[error("format version {0}, this program knows version {VERSION}\nuse the sealstone that wrote it, or a newer one")]
+    #[error(
+        "format version {0}, this program knows version {VERSION}\nuse the sealstone that wrote it, or a newer one"
+    )]
     Version(i64),
     /// A value that it cannot have.
     #[error("{0} is not what a manifest has there\nrestore it from a backup")]
@@ -154,7 +156,17 @@ impl Manifest {
             return Err(ManifestError::Version(found));
         }
         const KEYS: [&str; 12] = [
-            "version", "id", "table", "cipher", "key", "key-version", "delimiter", "encoding", "rows", "file-mac", "mac",
+            "version",
+            "id",
+            "table",
+            "cipher",
+            "key",
+            "key-version",
+            "delimiter",
+            "encoding",
+            "rows",
+            "file-mac",
+            "mac",
             "columns",
         ];
         reader.check_keys(&toml, place, &KEYS)?;
@@ -183,8 +195,7 @@ impl Manifest {
         let tag: Option<[u8; MAC_BYTES]> = toml.get("mac").and_then(Value::as_str).and_then(bytes);
         let tag = tag.ok_or(ManifestError::Damaged("mac"))?;
         let mac = self.hmac("field manifest", keyed)?.chain_update(self.covered());
-        mac.verify_slice(&tag)
-            .map_err(|_| ManifestError::WrongKey { key: self.key.clone(), place: keyed.place() })
+        mac.verify_slice(&tag).map_err(|_| ManifestError::WrongKey { key: self.key.clone(), place: keyed.place() })
     }
 
     /// Whether the file whose bytes `mac` took, with `rows` rows, is the one that was sealed.

@@ -106,9 +106,6 @@ mod tests {
             assert!(!kind(c).contains('\''), "{}", kind(c));
         }
         assert_eq!(kind('-'), "'-'");
-        assert_eq!(
-            character(3, 'x', "a digit").to_string(),
-            "character 3 is a lower-case letter, expected a digit"
-        );
+        assert_eq!(character(3, 'x', "a digit").to_string(), "character 3 is a lower-case letter, expected a digit");
     }
 }

@@ -37,11 +37,7 @@ pub static METHODS: [MethodRow; 2] = [
         leaks: "which values of the column are equal (not with tweak row), and what the format leaks; \
                 a changed value opens to another one",
     },
-    MethodRow {
-        name: "aead",
-        what: "authenticated: longer, and any change is noticed",
-        leaks: "the length",
-    },
+    MethodRow { name: "aead", what: "authenticated: longer, and any change is noticed", leaks: "the length" },
 ];
 
 /// How the values of a column are sealed.
@@ -280,10 +276,9 @@ impl Column {
             (Method::Ff1(format), Tweak::Column) => {
                 vec!["which values are equal".to_owned(), format.row().leaks.to_owned()]
             }
-            (Method::Ff1(format), Tweak::None) => vec![
-                "which values are equal, here and in other tables".to_owned(),
-                format.row().leaks.to_owned(),
-            ],
+            (Method::Ff1(format), Tweak::None) => {
+                vec!["which values are equal, here and in other tables".to_owned(), format.row().leaks.to_owned()]
+            }
         };
         if let Some(index) = &self.index {
             leaks.push(format!("by {}, which values are equal, but for one in 2^{}", index.name, index.bits));

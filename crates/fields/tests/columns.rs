@@ -20,7 +20,13 @@ fn key() -> Arc<EphemeralKey> {
     Arc::new(EphemeralKey::new().unwrap())
 }
 
-fn column(spec: &str, options: &ColumnOptions, table: &str, cipher_name: &str, key: &Arc<EphemeralKey>) -> ColumnCipher {
+fn column(
+    spec: &str,
+    options: &ColumnOptions,
+    table: &str,
+    cipher_name: &str,
+    key: &Arc<EphemeralKey>,
+) -> ColumnCipher {
     let column = Column::parse(spec, options).unwrap();
     let table = Table::new(table, cipher(cipher_name).unwrap(), vec![column]).unwrap();
     ColumnCipher::new(&table, &table.columns[0], &keyed(key), Backend::auto()).unwrap()
@@ -91,8 +97,19 @@ fn drawn(spec: &str, rng: &mut SmallRng) -> String {
 }
 
 const FORMATS: [&str; 13] = [
-    "digits", "letters", "alphanumerics", "hangul", "alphabet:0-9A-F", "pattern:{upper:2}-****{=digits:2}{hangul}",
-    "card", "card:6-0", "rrn", "rrn:keep-birth", "phone", "email", "date:1900-01-01..2029-12-31",
+    "digits",
+    "letters",
+    "alphanumerics",
+    "hangul",
+    "alphabet:0-9A-F",
+    "pattern:{upper:2}-****{=digits:2}{hangul}",
+    "card",
+    "card:6-0",
+    "rrn",
+    "rrn:keep-birth",
+    "phone",
+    "email",
+    "date:1900-01-01..2029-12-31",
 ];
 
 #[test]

@@ -125,7 +125,8 @@ fn the_delimiter_and_the_encoding_are_kept() {
 #[test]
 fn rows_that_do_not_fit_are_never_passed_through() {
     let mut scene = Scene::new(&[("phone=ff1:phone", plain()), ("id=ff1:digits", plain())]);
-    let input = "id,phone,x\n123456,010-1234-5678,a\n12x456,010-1234-5678,b\n123456,none,c\n654321,010-8765-4321,d\nx,,e\n";
+    let input =
+        "id,phone,x\n123456,010-1234-5678,a\n12x456,010-1234-5678,b\n123456,none,c\n654321,010-8765-4321,d\nx,,e\n";
     let error = scene.pass(Work::Seal(scene.ciphers()), input.as_bytes()).unwrap_err();
     assert_eq!(error.to_string(), "line 3, column id: character 3 is a lower-case letter, expected a digit");
     scene.on_misfit = OnMisfit::Report;

@@ -152,7 +152,11 @@ impl FieldSealer {
         let (keyed, salt, counter) = self.next(value.len() as u64)?;
         let mut nonce = [0; 12];
         let nonce = &mut nonce[..keyed.nonce_bytes()];
-        if nonce.len() == 8 { nonce.copy_from_slice(&counter.to_be_bytes()) } else { fill_random(nonce)? }
+        if nonce.len() == 8 {
+            nonce.copy_from_slice(&counter.to_be_bytes())
+        } else {
+            fill_random(nonce)?
+        }
         out.push(FIELD_VERSION);
         out.extend_from_slice(&self.cipher.id.to_be_bytes());
         out.extend_from_slice(&self.key.version.to_be_bytes());

@@ -92,9 +92,10 @@ pub(crate) fn layout(flags: &FieldLayout, file: &Path) -> anyhow::Result<Layout>
     let mut beginning = Vec::new();
     let read = |file: File| file.take(LOOK_BYTES).read_to_end(&mut beginning);
     File::open(file).and_then(read).with_context(|| format!("cannot read {}", file.display()))?;
-    let encoding = flags.encoding.or_else(|| Encoding::of(&beginning)).with_context(|| {
-        format!("{} is neither UTF-8 nor CP949 text\nsave it as UTF-8", file.display())
-    })?;
+    let encoding = flags
+        .encoding
+        .or_else(|| Encoding::of(&beginning))
+        .with_context(|| format!("{} is neither UTF-8 nor CP949 text\nsave it as UTF-8", file.display()))?;
     let delimiter = match flags.delimiter {
         Some(delimiter) => delimiter,
         None => {

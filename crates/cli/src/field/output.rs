@@ -115,7 +115,11 @@ pub(crate) fn check_other(input: &Path, out: &Path) -> anyhow::Result<()> {
         bail!("the output would replace the file that is read\ngive another name with --out");
     }
     if out.is_dir() {
-        bail!("cannot write {}: it is a directory\nname a file in it, such as: --out {}/sealed.csv", out.display(), quoted(out));
+        bail!(
+            "cannot write {}: it is a directory\nname a file in it, such as: --out {}/sealed.csv",
+            out.display(),
+            quoted(out)
+        );
     }
     Ok(())
 }

@@ -91,7 +91,11 @@ impl Said {
     }
 
     pub(super) fn show(&self, json: bool) -> anyhow::Result<Answer> {
-        if json { print_json(self)? } else { print(&self.text())? }
+        if json {
+            print_json(self)?
+        } else {
+            print(&self.text())?
+        }
         Ok(if self.rejected_rows == 0 { Answer::Done } else { Answer::Negative })
     }
 
@@ -126,7 +130,9 @@ impl Said {
                 manifest.display(),
                 opening(&self.file)
             )),
-            None => text.push_str(&format!("{} is in the clear, for this user alone (mode 0600)\n", self.file.display())),
+            None => {
+                text.push_str(&format!("{} is in the clear, for this user alone (mode 0600)\n", self.file.display()))
+            }
         }
         text
     }

@@ -40,14 +40,18 @@ pub enum CsvError {
         second: usize,
     },
     /// The name of an index column is taken.
-    #[error("line 1: there is a column {name:?} already\ngive the index another name, in a policy: index = {{ name = … }}")]
+    #[error(
+        "line 1: there is a column {name:?} already\ngive the index another name, in a policy: index = {{ name = … }}"
+    )]
     IndexThere {
         /// The name.
         name: String,
     },
     /// A record with too few or too many fields.
-    #[error("line {line}: {found} fields, the header has {wanted}\nadd or remove fields there, or quote a field that \
-             holds the delimiter")]
+    #[error(
+        "line {line}: {found} fields, the header has {wanted}\nadd or remove fields there, or quote a field that \
+             holds the delimiter"
+    )]
     Ragged {
         /// Line the record begins on, from 1.
         line: u64,
@@ -57,15 +61,19 @@ pub enum CsvError {
         wanted: usize,
     },
     /// A quote without its end.
-    #[error("line {line}: the quote that opens here is never closed\nclose it, or write a quote within a value twice: \
-             \"\"")]
+    #[error(
+        "line {line}: the quote that opens here is never closed\nclose it, or write a quote within a value twice: \
+             \"\""
+    )]
     OpenQuote {
         /// The line, from 1.
         line: u64,
     },
     /// Something after a closing quote.
-    #[error("line {line}: something after a closing quote\nquote the whole field, and write a quote within it twice: \
-             \"\"")]
+    #[error(
+        "line {line}: something after a closing quote\nquote the whole field, and write a quote within it twice: \
+             \"\""
+    )]
     InnerQuote {
         /// The line, from 1.
         line: u64,

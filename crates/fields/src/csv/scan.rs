@@ -20,12 +20,7 @@ pub(super) enum Flaw {
 
 /// Splits the record that begins at `at` in `data` into `fields`. Returns where its text ends and where the next record
 /// begins. A record without its line end is the last one.
-pub(super) fn record(
-    data: &[u8],
-    at: usize,
-    delimiter: u8,
-    fields: &mut Vec<Span>,
-) -> Result<(usize, usize), Flaw> {
+pub(super) fn record(data: &[u8], at: usize, delimiter: u8, fields: &mut Vec<Span>) -> Result<(usize, usize), Flaw> {
     fields.clear();
     let mut at = at;
     loop {
@@ -133,7 +128,9 @@ mod tests {
 
     #[test]
     fn pieces_end_with_records() {
-        for data in ["a,b\n1,2\n3", "a,\"x\ny\"\n1,\"2\n", "\"a\"\"\n\"\nb,c\nd", "5\" pipe\n\"a\nb\"\n", "a\r\n\"b\r\n"] {
+        for data in
+            ["a,b\n1,2\n3", "a,\"x\ny\"\n1,\"2\n", "\"a\"\"\n\"\nb,c\nd", "5\" pipe\n\"a\nb\"\n", "a\r\n\"b\r\n"]
+        {
             let end = whole_records(data.as_bytes(), b',');
             let records = all(&data[..end], b',').unwrap();
             assert!(end == 0 || data[..end].ends_with('\n'), "{data:?}");

@@ -94,7 +94,8 @@ impl Policy {
             text.parse().map_err(|error| PolicyFileError::Syntax { path: path.to_owned(), found: found(error) })?;
         let reader = ColumnReader { path };
         reader.check_keys(&toml, "the policy", &["cipher", "key", "tables"])?;
-        let usual = Defaults { cipher: reader.cipher(&toml, "the policy")?, key: reader.text(&toml, "the policy", "key")? };
+        let usual =
+            Defaults { cipher: reader.cipher(&toml, "the policy")?, key: reader.text(&toml, "the policy", "key")? };
         let mut tables = Vec::new();
         for (name, table) in reader.table(&toml, "the policy", "tables")?.into_iter().flatten() {
             let place = format!("tables.{name}");
@@ -148,9 +149,9 @@ impl ColumnReader<'_> {
         let format = self.text(toml, place, "format")?;
         let method = format.map_or(method.clone(), |format| format!("{method}:{format}"));
         let tweak = match self.text(toml, place, "tweak")? {
-            Some(text) => text
-                .parse()
-                .map_err(|found| self.policy(PolicyError::Tweak { column: name.to_owned(), found }))?,
+            Some(text) => {
+                text.parse().map_err(|found| self.policy(PolicyError::Tweak { column: name.to_owned(), found }))?
+            }
             None => Tweak::default(),
         };
         let index = match toml.get("index") {
