@@ -1,0 +1,15 @@
+//! CSV files, sealed and opened as streams: what is not sealed is copied byte for byte, quotes and line ends included.
+//! Not here: which files are read and written (`sealstone-cli`).
+
+mod chunks;
+mod edit;
+mod encoding;
+mod error;
+mod pass;
+mod plan;
+mod scan;
+
+pub use encoding::{Encoding, Layout};
+pub use error::CsvError;
+pub use pass::{ColumnCount, Counts, Listener, OnMisfit, Pass, Progress, Reject};
+pub use plan::{Header, Plan, Work};
