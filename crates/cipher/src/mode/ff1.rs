@@ -28,6 +28,7 @@ use crate::backend::Backend;
 use crate::block::BlockCipher;
 use crate::facts::Standing;
 use crate::memory::Protected;
+use crate::mode::wipe_stack::wipe_stack;
 pub use domain::Domain;
 pub use error::Ff1Error;
 use half::Radix;
@@ -250,6 +251,9 @@ impl Ff1 {
 
 /// Fewer values than this go one after the other: side by side the room for many has to be cleared.
 const FEW: usize = 4;
+/// Bytes of stack that the work on one value may leave something in that there was no register for, and on many.
+const STACK_OF_ONE: usize = 640;
+const STACK_OF_MANY: usize = 24 << 10;
 
 /// Seals or opens `values`, of which all was checked.
 fn crypt_over<const N: usize, const SEAL: bool>(
@@ -262,8 +266,14 @@ fn crypt_over<const N: usize, const SEAL: bool>(
     let few = values.len() < FEW * shape.length;
     let (in_turn, side_by_side) = (Engine { cipher, steps: &InTurn }, Engine { cipher, steps });
     match &shape.numbers {
-        Numbers::Narrow(moduli) if !few => side_by_side.crypt_all::<u64, SEAL>(shape, moduli, tweaks, values),
-        Numbers::Double(moduli) if !few => in_turn.crypt_all::<u128, SEAL>(shape, moduli, tweaks, values),
+        Numbers::Narrow(moduli) if !few => {
+            side_by_side.crypt_all::<u64, SEAL>(shape, moduli, tweaks, values);
+            wipe_stack::<STACK_OF_MANY>();
+        }
+        Numbers::Double(moduli) if !few => {
+            in_turn.crypt_all::<u128, SEAL>(shape, moduli, tweaks, values);
+            wipe_stack::<STACK_OF_MANY>();
+        }
         numbers => {
             for (number, value) in values.chunks_exact_mut(shape.length).enumerate() {
                 let tweak = tweaks.get(number);
@@ -273,6 +283,7 @@ fn crypt_over<const N: usize, const SEAL: bool>(
                     Numbers::Wide => wide::crypt::<N, SEAL>(cipher, shape, tweak, value),
                 }
             }
+            wipe_stack::<STACK_OF_ONE>();
         }
     }
 }

@@ -14,8 +14,10 @@ use super::shape::Shape;
 use super::steps::{Bases, Steps};
 use super::{ROUNDS, Tweaks};
 
-/// Values that are worked on together.
-pub(super) const CHUNK: usize = 256;
+/// Values that are worked on together where there are so many.
+const CHUNK: usize = 256;
+/// Values that are worked on together where there are fewer: room for many takes time to clear.
+const SMALL_CHUNK: usize = 16;
 
 /// A block cipher, and what computes the rest.
 pub(super) struct Engine<'a, S: ?Sized, const N: usize> {
@@ -25,6 +27,7 @@ pub(super) struct Engine<'a, S: ?Sized, const N: usize> {
 
 impl<S: ?Sized, const N: usize> Engine<'_, S, N> {
     /// Seals or opens one value.
+    #[inline(never)]
     pub(super) fn crypt_one<H: Half, const SEAL: bool>(
         &self,
         shape: &Shape,
@@ -34,8 +37,11 @@ impl<S: ?Sized, const N: usize> Engine<'_, S, N> {
     ) where
         S: Steps<H, N>,
     {
-        let bases = Bases::One(Mac::of_tweak(self.cipher, shape, tweak).state());
-        self.crypt::<H, 1, SEAL>(shape, moduli, &bases, value);
+        let mut base = [0; N];
+        Mac::of_tweak(self.cipher, shape, tweak).finish(&mut base);
+        self.crypt::<H, 1, SEAL>(shape, moduli, &Bases::One(&base), value);
+        base.fill(0);
+        optimization_barrier(&base);
     }
 
     /// Seals or opens all of `values`.
@@ -48,18 +54,39 @@ impl<S: ?Sized, const N: usize> Engine<'_, S, N> {
     ) where
         S: Steps<H, N>,
     {
+        if values.len() <= SMALL_CHUNK * shape.length {
+            self.crypt_chunks::<H, SMALL_CHUNK, SEAL>(shape, moduli, tweaks, values);
+        } else {
+            self.crypt_chunks::<H, CHUNK, SEAL>(shape, moduli, tweaks, values);
+        }
+    }
+
+    /// Seals or opens all of `values`, `K` at a time.
+    #[inline(never)]
+    fn crypt_chunks<H: Half, const K: usize, const SEAL: bool>(
+        &self,
+        shape: &Shape,
+        moduli: &[H::Modulus; 2],
+        tweaks: &Tweaks<'_>,
+        values: &mut [u16],
+    ) where
+        S: Steps<H, N>,
+    {
         if let Tweaks::One(tweak) = tweaks {
-            let bases = Bases::One(Mac::of_tweak(self.cipher, shape, tweak).state());
-            for chunk in values.chunks_mut(CHUNK * shape.length) {
-                self.crypt::<H, CHUNK, SEAL>(shape, moduli, &bases, chunk);
+            let mut base = [0; N];
+            Mac::of_tweak(self.cipher, shape, tweak).finish(&mut base);
+            for chunk in values.chunks_mut(K * shape.length) {
+                self.crypt::<H, K, SEAL>(shape, moduli, &Bases::One(&base), chunk);
             }
+            base.fill(0);
+            optimization_barrier(&base);
             return;
         }
-        let mut states = [[0; N]; CHUNK];
-        for (number, chunk) in values.chunks_mut(CHUNK * shape.length).enumerate() {
+        let mut states = [[0; N]; K];
+        for (number, chunk) in values.chunks_mut(K * shape.length).enumerate() {
             let states = &mut states[..chunk.len() / shape.length];
-            states_after(self.cipher, shape, tweaks, number * CHUNK, states);
-            self.crypt::<H, CHUNK, SEAL>(shape, moduli, &Bases::Each(states), chunk);
+            states_after(self.cipher, shape, tweaks, number * K, states);
+            self.crypt::<H, K, SEAL>(shape, moduli, &Bases::Each(states), chunk);
         }
         states.as_flattened_mut().fill(0);
         optimization_barrier(&states);

@@ -12,7 +12,7 @@ use super::shape::Shape;
 /// What numbers are added to as they go into the round function.
 pub(super) enum Bases<'a, const N: usize> {
     /// The same for all values.
-    One([u8; N]),
+    One(&'a [u8; N]),
     /// One for each value.
     Each(&'a [[u8; N]]),
 }

@@ -52,7 +52,9 @@ pub(super) fn crypt<const N: usize, const SEAL: bool>(
         let mut mac = bound.fork();
         mac.update(&[round]);
         mac.update(&bytes[..shape.number_bytes]);
-        stretch(cipher, &mac.state(), bytes);
+        let mut first = [0; N];
+        mac.finish(&mut first);
+        stretch(cipher, &first, bytes);
         let (sum, half) = (&mut room.sum[..used], &mut room.halves[changed][..used]);
         of_big_endian(&bytes[..shape.round_bytes], sum);
         let modulus = &moduli[changed];
