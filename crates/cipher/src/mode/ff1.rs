@@ -8,6 +8,7 @@
 //! (`ff1/domain.rs`), what follows from radix and length (`ff1/shape.rs`), the round function (`ff1/round.rs`), the rounds
 //! on numbers that are words (`ff1/narrow.rs`) and on longer ones (`ff1/wide.rs`).
 
+mod columns;
 mod domain;
 mod error;
 mod half;

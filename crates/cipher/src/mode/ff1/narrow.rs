@@ -11,11 +11,11 @@ use crate::block::BlockCipher;
 use super::half::Half;
 use super::round::{Mac, states_after};
 use super::shape::Shape;
-use super::steps::{Bases, Steps};
+use super::steps::{Bases, Steps, added, words};
 use super::{ROUNDS, Tweaks};
 
 /// Values that are worked on together where there are so many.
-const CHUNK: usize = 256;
+pub(super) const CHUNK: usize = 256;
 /// Values that are worked on together where there are fewer: room for many takes time to clear.
 const SMALL_CHUNK: usize = 16;
 
@@ -34,14 +34,52 @@ impl<S: ?Sized, const N: usize> Engine<'_, S, N> {
         moduli: &[H::Modulus; 2],
         tweak: &[u8],
         value: &mut [u16],
-    ) where
-        S: Steps<H, N>,
-    {
+    ) {
         let mut base = [0; N];
         Mac::of_tweak(self.cipher, shape, tweak).finish(&mut base);
-        self.crypt::<H, 1, SEAL>(shape, moduli, &Bases::One(&base), value);
+        let (left_numerals, right_numerals) = value.split_at_mut(shape.left);
+        let mut left = H::of_numerals(left_numerals, &shape.radix);
+        let mut right = H::of_numerals(right_numerals, &shape.radix);
+        if SEAL {
+            for pair in 0..ROUNDS / 2 {
+                left = self.turn::<H, SEAL>(shape, &moduli[0], &base, 2 * pair, left, right);
+                right = self.turn::<H, SEAL>(shape, &moduli[1], &base, 2 * pair + 1, right, left);
+            }
+        } else {
+            for pair in (0..ROUNDS / 2).rev() {
+                right = self.turn::<H, SEAL>(shape, &moduli[1], &base, 2 * pair + 1, right, left);
+                left = self.turn::<H, SEAL>(shape, &moduli[0], &base, 2 * pair, left, right);
+            }
+        }
+        left.to_numerals(left_numerals, &shape.radix);
+        right.to_numerals(right_numerals, &shape.radix);
         base.fill(0);
         optimization_barrier(&base);
+    }
+
+    /// `changed` after `round`, whose function takes `half`.
+    #[inline(always)]
+    fn turn<H: Half, const SEAL: bool>(
+        &self,
+        shape: &Shape,
+        modulus: &H::Modulus,
+        base: &[u8; N],
+        round: u8,
+        changed: H,
+        half: H,
+    ) -> H {
+        let end = u128::from(round) << (8 * shape.number_bytes);
+        let mut block = *base;
+        if N == 8 && shape.number_bytes >= 8 {
+            block = self.cipher.encrypt_block(added::<H, N, true>(&block, end, half));
+        }
+        block = self.cipher.encrypt_block(added::<H, N, false>(&block, end, half));
+        let [high, mut low] = words(&block);
+        if N == 8 && shape.round_bytes > 8 {
+            block[N - 1] ^= 1;
+            [low, _] = words(&self.cipher.encrypt_block(block));
+        }
+        changed.turn::<SEAL>(modulus, high, low)
     }
 
     /// Seals or opens all of `values`.
@@ -168,7 +206,7 @@ impl<S: ?Sized, const N: usize> Engine<'_, S, N> {
             self.steps.lower(bases, end, halves, blocks);
             self.cipher.encrypt_blocks(blocks);
         }
-        if shape.round_bytes > N {
+        if N == 8 && shape.round_bytes > N {
             for (more, block) in more.iter_mut().zip(&*blocks) {
                 *more = *block;
                 more[N - 1] ^= 1;
