@@ -38,7 +38,10 @@ const BATCH: usize = 4096;
 const RIVAL_VALUES: usize = 16;
 
 fn numerals(radix: u32, count: usize) -> Vec<u16> {
-    (0..count as u64).map(|i| (i.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 33) % u64::from(radix)).map(|x| x as u16).collect()
+    (0..count as u64)
+        .map(|i| (i.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 33) % u64::from(radix))
+        .map(|x| x as u16)
+        .collect()
 }
 
 fn key(bytes: usize) -> Vec<u8> {
@@ -83,7 +86,10 @@ fn contestants(shape: &Shape, backend: Backend) -> Result<Vec<(usize, Contestant
 /// # Errors
 /// None that a table of ciphers with these names has.
 pub fn print(backend: Backend, rounds: usize, turn: Duration) -> Result<()> {
-    println!("\nFF1: million values a second on {}; times: against the crate fpe, median (and 10 to 90 % of the", backend.name());
+    println!(
+        "\nFF1: million values a second on {}; times: against the crate fpe, median (and 10 to 90 % of the",
+        backend.name()
+    );
     println!("rounds). Batches of {BATCH} values; the crate's FF1 is over AES-256 in every row");
     for shape in SHAPES {
         let (values, mut contestants): (Vec<usize>, Vec<Contestant>) = contestants(shape, backend)?.into_iter().unzip();

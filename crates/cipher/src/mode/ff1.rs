@@ -214,12 +214,7 @@ impl Ff1 {
         self.crypt::<false>(tweaks, values, length)
     }
 
-    fn crypt<const SEAL: bool>(
-        &self,
-        tweaks: Tweaks<'_>,
-        values: &mut [u16],
-        length: usize,
-    ) -> Result<(), Ff1Error> {
+    fn crypt<const SEAL: bool>(&self, tweaks: Tweaks<'_>, values: &mut [u16], length: usize) -> Result<(), Ff1Error> {
         self.check(&tweaks, values, length)?;
         let longer;
         let shape = match self.shapes.get(length - 2) {
@@ -242,7 +237,7 @@ impl Ff1 {
             let (least, most) = (self.length_min, LENGTH_MAX);
             return Err(Ff1Error::Length { found: length, least, most, radix: self.radix.value });
         }
-        if values.len() % length != 0 {
+        if !values.len().is_multiple_of(length) {
             return Err(Ff1Error::Values { found: values.len(), length });
         }
         tweaks.check(values.len() / length)?;
@@ -291,6 +286,9 @@ fn crypt_over<const N: usize, const SEAL: bool>(
 
 impl fmt::Debug for Ff1 {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Ff1").field("backend", &self.backend()).field("radix", &self.radix.value).finish_non_exhaustive()
+        f.debug_struct("Ff1")
+            .field("backend", &self.backend())
+            .field("radix", &self.radix.value)
+            .finish_non_exhaustive()
     }
 }

@@ -183,7 +183,12 @@ mod tests {
                 let expected = (number / u64::from(value), (number % u64::from(value)) as u16);
                 assert_eq!(radix.divide(number), expected, "{number} by {value}");
                 let (quotient, piece) = radix.divide_by_piece(number);
-                assert_eq!((quotient, piece), (number / radix.piece, number % radix.piece), "{number} by {}", radix.piece);
+                assert_eq!(
+                    (quotient, piece),
+                    (number / radix.piece, number % radix.piece),
+                    "{number} by {}",
+                    radix.piece
+                );
                 let expected = (piece / u64::from(value), piece % u64::from(value));
                 assert_eq!(radix.divide_piece(piece), expected, "{piece} by {value}");
             }

@@ -193,8 +193,9 @@ fn divide(number: &mut [u64], divisor: u64, inverse: u128) -> u64 {
     for limb in number.iter_mut().rev() {
         let mut quotient = 0;
         for part in [*limb >> 32, *limb & 0xffff_ffff] {
+            let dividend = u128::from(remainder) << 32 | u128::from(part);
             let digit;
-            (digit, remainder) = super::reduction::divide(u128::from(remainder) << 32 | u128::from(part), divisor, inverse);
+            (digit, remainder) = super::reduction::divide(dividend, divisor, inverse);
             quotient = quotient << 32 | digit;
         }
         *limb = quotient;
