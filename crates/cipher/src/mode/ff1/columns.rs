@@ -45,8 +45,9 @@ pub(super) fn read(radix: &Radix, values: &[u16], length: usize, places: Range<u
 /// used up.
 #[inline(always)]
 pub(super) fn write(radix: &Radix, numbers: &mut [u64], length: usize, places: Range<usize>, values: &mut [u16]) {
-    let mut pieces = [0; CHUNK];
-    let pieces = &mut pieces[..numbers.len()];
+    let mut room = [[0; CHUNK]; 2];
+    let [pieces, words] = &mut room;
+    let (pieces, words) = (&mut pieces[..numbers.len()], &mut words[..numbers.len()]);
     let mut end = places.end;
     while end > places.start {
         let left = end - places.start;
@@ -62,24 +63,31 @@ pub(super) fn write(radix: &Radix, numbers: &mut [u64], length: usize, places: R
         while at > start {
             let count = (at - start).min(4);
             match count {
-                4 => write_group::<4>(radix, pieces, length, at, values),
-                3 => write_group::<3>(radix, pieces, length, at, values),
-                2 => write_group::<2>(radix, pieces, length, at, values),
-                _ => write_group::<1>(radix, pieces, length, at, values),
+                4 => write_group::<4>(radix, pieces, words, length, at, values),
+                3 => write_group::<3>(radix, pieces, words, length, at, values),
+                2 => write_group::<2>(radix, pieces, words, length, at, values),
+                _ => write_group::<1>(radix, pieces, words, length, at, values),
             }
             at -= count;
         }
         end = start;
     }
     pieces.fill(0);
-    optimization_barrier(pieces);
+    words.fill(0);
+    optimization_barrier(&room);
 }
 
-/// Writes the last `G` numerals of `pieces` before place `end` of each value, and leaves those before them.
+/// Writes the last `G` numerals of `pieces` before place `end` of each value, by way of `words`, and leaves those before
+/// them.
 #[inline(always)]
-fn write_group<const G: usize>(radix: &Radix, pieces: &mut [u64], length: usize, end: usize, values: &mut [u16]) {
-    let mut words = [0; CHUNK];
-    let words = &mut words[..pieces.len()];
+fn write_group<const G: usize>(
+    radix: &Radix,
+    pieces: &mut [u64],
+    words: &mut [u64],
+    length: usize,
+    end: usize,
+    values: &mut [u16],
+) {
     for (piece, word) in pieces.iter_mut().zip(&mut *words) {
         let (mut rest, mut numerals) = (*piece, 0);
         for _ in 0..G {
@@ -92,6 +100,4 @@ fn write_group<const G: usize>(radix: &Radix, pieces: &mut [u64], length: usize,
         let numerals: &mut [u16; G] = value[end - G..].first_chunk_mut().expect("so many numerals");
         *numerals = std::array::from_fn(|i| (*word >> (16 * i)) as u16);
     }
-    words.fill(0);
-    optimization_barrier(words);
 }

@@ -101,8 +101,9 @@ impl<L> Kernel<L> for Read<'_> {
     #[inline(always)]
     fn run(self, _lanes: L) {
         let Self { shape, values, left, right } = self;
-        columns::read(&shape.radix, values, shape.length, 0..shape.left, left);
-        columns::read(&shape.radix, values, shape.length, shape.left..shape.length, right);
+        for (places, numbers) in [(0..shape.left, left), (shape.left..shape.length, right)] {
+            columns::read(&shape.radix, values, shape.length, places, numbers);
+        }
     }
 }
 
@@ -119,8 +120,9 @@ impl<L> Kernel<L> for Write<'_> {
     #[inline(always)]
     fn run(self, _lanes: L) {
         let Self { shape, left, right, values } = self;
-        columns::write(&shape.radix, left, shape.length, 0..shape.left, values);
-        columns::write(&shape.radix, right, shape.length, shape.left..shape.length, values);
+        for (places, numbers) in [(0..shape.left, left), (shape.left..shape.length, right)] {
+            columns::write(&shape.radix, numbers, shape.length, places, values);
+        }
     }
 }
 
