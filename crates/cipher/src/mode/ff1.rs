@@ -8,6 +8,7 @@
 //! (`ff1/domain.rs`), what follows from radix and length (`ff1/shape.rs`), the round function (`ff1/round.rs`), the rounds
 //! on numbers that are words (`ff1/narrow.rs`) and on longer ones (`ff1/wide.rs`).
 
+mod columns;
 mod domain;
 mod error;
 mod half;
@@ -28,6 +29,7 @@ use crate::backend::Backend;
 use crate::block::BlockCipher;
 use crate::facts::Standing;
 use crate::memory::Protected;
+use crate::mode::wipe_stack::wipe_stack;
 pub use domain::Domain;
 pub use error::Ff1Error;
 use half::Radix;
@@ -212,12 +214,7 @@ impl Ff1 {
         self.crypt::<false>(tweaks, values, length)
     }
 
-    fn crypt<const SEAL: bool>(
-        &self,
-        tweaks: Tweaks<'_>,
-        values: &mut [u16],
-        length: usize,
-    ) -> Result<(), Ff1Error> {
+    fn crypt<const SEAL: bool>(&self, tweaks: Tweaks<'_>, values: &mut [u16], length: usize) -> Result<(), Ff1Error> {
         self.check(&tweaks, values, length)?;
         let longer;
         let shape = match self.shapes.get(length - 2) {
@@ -240,7 +237,7 @@ impl Ff1 {
             let (least, most) = (self.length_min, LENGTH_MAX);
             return Err(Ff1Error::Length { found: length, least, most, radix: self.radix.value });
         }
-        if values.len() % length != 0 {
+        if !values.len().is_multiple_of(length) {
             return Err(Ff1Error::Values { found: values.len(), length });
         }
         tweaks.check(values.len() / length)?;
@@ -250,6 +247,9 @@ impl Ff1 {
 
 /// Fewer values than this go one after the other: side by side the room for many has to be cleared.
 const FEW: usize = 4;
+/// Bytes of stack that the work on one value may leave something in that there was no register for, and on many.
+const STACK_OF_ONE: usize = 640;
+const STACK_OF_MANY: usize = 24 << 10;
 
 /// Seals or opens `values`, of which all was checked.
 fn crypt_over<const N: usize, const SEAL: bool>(
@@ -262,8 +262,14 @@ fn crypt_over<const N: usize, const SEAL: bool>(
     let few = values.len() < FEW * shape.length;
     let (in_turn, side_by_side) = (Engine { cipher, steps: &InTurn }, Engine { cipher, steps });
     match &shape.numbers {
-        Numbers::Narrow(moduli) if !few => side_by_side.crypt_all::<u64, SEAL>(shape, moduli, tweaks, values),
-        Numbers::Double(moduli) if !few => in_turn.crypt_all::<u128, SEAL>(shape, moduli, tweaks, values),
+        Numbers::Narrow(moduli) if !few => {
+            side_by_side.crypt_all::<u64, SEAL>(shape, moduli, tweaks, values);
+            wipe_stack::<STACK_OF_MANY>();
+        }
+        Numbers::Double(moduli) if !few => {
+            in_turn.crypt_all::<u128, SEAL>(shape, moduli, tweaks, values);
+            wipe_stack::<STACK_OF_MANY>();
+        }
         numbers => {
             for (number, value) in values.chunks_exact_mut(shape.length).enumerate() {
                 let tweak = tweaks.get(number);
@@ -273,12 +279,16 @@ fn crypt_over<const N: usize, const SEAL: bool>(
                     Numbers::Wide => wide::crypt::<N, SEAL>(cipher, shape, tweak, value),
                 }
             }
+            wipe_stack::<STACK_OF_ONE>();
         }
     }
 }
 
 impl fmt::Debug for Ff1 {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Ff1").field("backend", &self.backend()).field("radix", &self.radix.value).finish_non_exhaustive()
+        f.debug_struct("Ff1")
+            .field("backend", &self.backend())
+            .field("radix", &self.radix.value)
+            .finish_non_exhaustive()
     }
 }

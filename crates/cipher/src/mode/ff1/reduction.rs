@@ -157,10 +157,11 @@ mod tests {
     }
 
     fn moduli(bits: u32) -> impl Iterator<Item = u128> {
-        let powers = [2_u128, 3, 7, 10, 26, 36, 62, 255, 256, 11_172, 65_535, 65_536].into_iter().flat_map(move |radix| {
-            std::iter::successors(Some(radix), move |power| power.checked_mul(radix))
-                .take_while(move |power| *power <= 1 << bits)
-        });
+        let powers =
+            [2_u128, 3, 7, 10, 26, 36, 62, 255, 256, 11_172, 65_535, 65_536].into_iter().flat_map(move |radix| {
+                std::iter::successors(Some(radix), move |power| power.checked_mul(radix))
+                    .take_while(move |power| *power <= 1 << bits)
+            });
         powers.chain([(1 << bits) - 1, (1 << 32) - 1, (1 << 32) + 1])
     }
 
@@ -194,8 +195,7 @@ mod tests {
             let modulus = Modulus128::new(value, 16);
             for (i, &taken) in taken().iter().enumerate() {
                 let number = [0, value - 1, value / 2, taken.rotate_left(17) % value][i % 4];
-                let (sum, difference) =
-                    ((number + taken % value) % value, (number + value - taken % value) % value);
+                let (sum, difference) = ((number + taken % value) % value, (number + value - taken % value) % value);
                 assert_eq!(modulus.turn::<true>(number, taken), sum, "{value}: {number} + {taken}");
                 assert_eq!(modulus.turn::<false>(number, taken), difference, "{value}: {number} - {taken}");
             }

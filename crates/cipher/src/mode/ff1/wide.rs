@@ -52,7 +52,9 @@ pub(super) fn crypt<const N: usize, const SEAL: bool>(
         let mut mac = bound.fork();
         mac.update(&[round]);
         mac.update(&bytes[..shape.number_bytes]);
-        stretch(cipher, &mac.state(), bytes);
+        let mut first = [0; N];
+        mac.finish(&mut first);
+        stretch(cipher, &first, bytes);
         let (sum, half) = (&mut room.sum[..used], &mut room.halves[changed][..used]);
         of_big_endian(&bytes[..shape.round_bytes], sum);
         let modulus = &moduli[changed];
@@ -191,8 +193,9 @@ fn divide(number: &mut [u64], divisor: u64, inverse: u128) -> u64 {
     for limb in number.iter_mut().rev() {
         let mut quotient = 0;
         for part in [*limb >> 32, *limb & 0xffff_ffff] {
+            let dividend = u128::from(remainder) << 32 | u128::from(part);
             let digit;
-            (digit, remainder) = super::reduction::divide(u128::from(remainder) << 32 | u128::from(part), divisor, inverse);
+            (digit, remainder) = super::reduction::divide(dividend, divisor, inverse);
             quotient = quotient << 32 | digit;
         }
         *limb = quotient;
