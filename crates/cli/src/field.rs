@@ -28,7 +28,7 @@ use crate::flags::{
 use crate::interrupt;
 use crate::key_source;
 use crate::message::{Answer, say};
-use crate::path::{check_parent, quoted};
+use crate::path::check_parent;
 use output::{Output, beside, check_other};
 use said::{Said, Verb};
 
@@ -166,9 +166,8 @@ impl Sealed {
             return Ok(());
         }
         if flags.changed {
-            say(
-                "the file is not as it was sealed: nothing shows whether an ff1 value was changed, or which rows were added",
-            );
+            say("the file is not as it was sealed: nothing shows whether an ff1 value was changed, or which rows \
+                 were added");
             return Ok(());
         }
         bail!(
@@ -206,7 +205,8 @@ impl<'a> Writing<'a> {
         check_parent(out)?;
         // without its manifest a sealed file that was moved away would be lost
         let manifest = beside(out, manifest::ENDING);
-        if let Some(there) = [out, &manifest].into_iter().find(|path| path.exists() && !(private && **path == manifest)) {
+        let written = if private { vec![out] } else { vec![out, &manifest] };
+        if let Some(there) = written.into_iter().find(|path| path.exists()) {
             let about = format!("{} is there already", there.display());
             if !confirm(&about, "replace it?", flags.yes)? {
                 return Ok(None);
@@ -348,9 +348,4 @@ fn name(path: &Path) -> String {
 /// `text` as a field of CSV.
 fn cell(text: &str) -> String {
     if text.contains([',', '"', '\n']) { format!("\"{}\"", text.replace('"', "\"\"")) } else { text.to_owned() }
-}
-
-/// The command that opens `file`.
-fn opening(file: &Path) -> String {
-    format!("sealstone field open {} --key KEY --out FILE", quoted(file))
 }

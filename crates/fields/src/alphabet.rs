@@ -69,8 +69,8 @@ impl Alphabet {
         Some(found)
     }
 
-    /// Reads `text`: each character is one of the alphabet, `a-f` is all from `a` to `f`; a `-` that comes first or last
-    /// is itself. The order counts: it gives the numerals.
+    /// Reads `text`: each character is one of the alphabet, `a-f` is all from `a` to `f`; a `-` that comes first or
+    /// last is itself. The order counts: it gives the numerals.
     ///
     /// # Errors
     /// Each [`AlphabetError`].

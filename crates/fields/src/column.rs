@@ -1,5 +1,5 @@
-//! One column with its key: seals and opens values, many at a time. Not here: which values there are, and where they are
-//! stored.
+//! One column with its key: seals and opens values, many at a time. Not here: which values there are, and where they
+//! are stored.
 
 use sealstone_cipher::backend::Backend;
 use sealstone_seal::field::{FieldError, FieldOpener, FieldPlace, FieldSealer};
@@ -75,8 +75,8 @@ impl ColumnCipher {
         Ok(Self { cipher, index: index.transpose()?, keeps_empty: column.keeps_empty, row })
     }
 
-    /// Appends to `out` each of `values`, sealed. Where a value does not fit, `out` gets an empty text, and `misfits` the
-    /// number of the value and the reason, in ascending order.
+    /// Appends to `out` each of `values`, sealed. Where a value does not fit, `out` gets an empty text, and `misfits`
+    /// the number of the value and the reason, in ascending order.
     ///
     /// - `rows`: for a column that is bound to the row, what names the row of each value, as many as `values`
     ///

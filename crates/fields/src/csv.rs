@@ -2,6 +2,7 @@
 //! Not here: which files are read and written (`sealstone-cli`).
 
 mod chunks;
+mod counts;
 mod edit;
 mod encoding;
 mod error;
@@ -9,7 +10,8 @@ mod pass;
 mod plan;
 mod scan;
 
+pub use counts::{ColumnCount, Counts, Reject};
 pub use encoding::{Encoding, Layout};
 pub use error::CsvError;
-pub use pass::{ColumnCount, Counts, Listener, OnMisfit, Pass, Progress, Reject};
+pub use pass::{Listener, OnMisfit, Pass, Progress};
 pub use plan::{Header, Plan, Work};

@@ -46,8 +46,10 @@ pub enum ManifestError {
     Damaged(&'static str),
     /// Its MAC does not fit.
     #[error(
-        "key {key} from {place} does not fit the manifest: another key bears the same name, or the manifest was changed\n\
-         give the key source under which the file was sealed; if it is the right one, restore the manifest from a backup"
+        "key {key} from {place} does not fit the manifest: another key bears the same name, or the manifest was \
+         changed\n\
+         give the key source under which the file was sealed; if it is the right one, restore the manifest from a \
+         backup"
     )]
     WrongKey {
         /// The key that it names.

@@ -1,5 +1,5 @@
-//! Columns as a user of the library has them: what is sealed opens, keeps its format, and is bound to what it should be.
-//! Not here: files (`csv.rs`), and single formats (`src/format`).
+//! Columns as a user of the library has them: what is sealed opens, keeps its format, and is bound to what it should
+//! be. Not here: files (`csv.rs`), and single formats (`src/format`).
 
 use std::sync::Arc;
 

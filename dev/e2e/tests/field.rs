@@ -20,7 +20,13 @@ const PEOPLE: &str = "id,이름,주민등록번호,phone,memo\n\
 
 /// The columns of `PEOPLE` that are sealed.
 const COLUMNS: [&str; 8] = [
-    "--column", "이름=ff1:hangul", "--column", "주민등록번호=ff1:rrn", "--column", "phone=ff1:phone", "--column",
+    "--column",
+    "이름=ff1:hangul",
+    "--column",
+    "주민등록번호=ff1:rrn",
+    "--column",
+    "phone=ff1:phone",
+    "--column",
     "memo=aead",
 ];
 
@@ -38,7 +44,8 @@ fn command(dir: &Path, arguments: &[&str]) -> Transcript {
 
 /// Seals `people.csv` as `sealed.csv`.
 fn seal(dir: &Path) -> String {
-    command(dir, &[&["seal", "people.csv"], &COLUMNS[..], &["--key", "people.key", "--out", "sealed.csv"]].concat()).done();
+    command(dir, &[&["seal", "people.csv"], &COLUMNS[..], &["--key", "people.key", "--out", "sealed.csv"]].concat())
+        .done();
     fs::read_to_string(dir.join("sealed.csv")).unwrap()
 }
 
@@ -65,8 +72,14 @@ fn real_records_are_sealed_and_come_back() {
     let dir = scene();
     fs::write(dir.path().join("people.csv"), &plain).unwrap();
     let columns = [
-        "--column", "가입자일련번호=ff1:digits", "--column", "총콜레스테롤=aead", "--tweak",
-        "총콜레스테롤=row:신장(5Cm단위)", "--index", "총콜레스테롤=16",
+        "--column",
+        "가입자일련번호=ff1:digits",
+        "--column",
+        "총콜레스테롤=aead",
+        "--tweak",
+        "총콜레스테롤=row:신장(5Cm단위)",
+        "--index",
+        "총콜레스테롤=16",
     ];
     let flags = ["seal", "people.csv", "--key", "people.key", "--out", "sealed.csv", "--json"];
     let said = command(dir.path(), &[&flags[..], &columns[..]].concat()).done();
@@ -129,7 +142,8 @@ fn other_keys_and_other_files_are_each_one_clear_error() {
     // a manifest that says something else
     fs::write(path("sealed.csv"), &sealed).unwrap();
     let manifest = fs::read_to_string(path("sealed.csv.sealed.toml")).unwrap();
-    for (from, to) in [("table = \"people\"", "table = \"orders\""), ("rows = 3", "rows = 2"), ("\"ff1\"", "\"ff1\" ")] {
+    for (from, to) in [("table = \"people\"", "table = \"orders\""), ("rows = 3", "rows = 2"), ("\"ff1\"", "\"ff1\" ")]
+    {
         let changed = manifest.replacen(from, to, 1);
         assert_ne!(changed, manifest, "{from}");
         fs::write(path("sealed.csv.sealed.toml"), changed).unwrap();
@@ -191,7 +205,8 @@ fn what_was_changed_swapped_or_cut_is_not_opened() {
         dir.path(),
         &["--changed"],
         "sealstone: sealed.csv, line 2, column memo: the sealed value failed authentication: changed, or moved from \
-         another table, column or row\n  nothing was written; to leave such rows out and list them: --on-error report\n",
+         another table, column or row\n  nothing was written; to leave such rows out and list them: --on-error \
+         report\n",
     );
 }
 
@@ -203,7 +218,8 @@ fn a_rotated_key_opens_and_reseal_brings_the_newest() {
     keys(&["rotate", "people.key"]).done();
     command(dir.path(), &OPEN).done();
     assert_eq!(fs::read_to_string(dir.path().join("opened.csv")).unwrap(), PEOPLE);
-    let reseal = ["reseal", "sealed.csv", "--key", "people.key", "--out", "again.csv", "--cipher", "aria-256", "--json"];
+    let reseal =
+        ["reseal", "sealed.csv", "--key", "people.key", "--out", "again.csv", "--cipher", "aria-256", "--json"];
     let said: Value = serde_json::from_str(&command(dir.path(), &reseal).done()).unwrap();
     assert_eq!((said["key_version"].as_u64(), said["cipher"].as_str()), (Some(2), Some("aria-256")));
     let again = fs::read_to_string(dir.path().join("again.csv")).unwrap();
@@ -245,14 +261,16 @@ fn rows_that_do_not_fit_are_named_and_never_passed_through() {
     assert!(report.stdout.contains("1 row left out, listed by line in sealed.csv.rejects.csv"), "{}", report.stdout);
     let rejects = fs::read_to_string(path("sealed.csv.rejects.csv")).unwrap();
     assert_eq!(rejects.lines().count(), 3);
-    assert!(rejects.starts_with("line,column,reason\n5,이름,") && !rejects.contains("Kim") && !rejects.contains("none"));
+    assert!(
+        rejects.starts_with("line,column,reason\n5,이름,") && !rejects.contains("Kim") && !rejects.contains("none")
+    );
     assert_eq!(fs::read_to_string(path("sealed.csv")).unwrap().lines().count(), 4);
     command(dir.path(), &OPEN).done();
     assert_eq!(fs::read_to_string(path("opened.csv")).unwrap(), PEOPLE);
     // nothing is replaced unasked
     command(dir.path(), &seal).fails_with(
-        "sealed.csv is there already\nsealstone: nothing was changed: this has to be confirmed, and there is no terminal \
-         to ask on\n  add --yes\n",
+        "sealed.csv is there already\nsealstone: nothing was changed: this has to be confirmed, and there is no \
+         terminal to ask on\n  add --yes\n",
     );
     command(dir.path(), &["seal", "people.csv", "--column", "memo=aead", "--key", "people.key", "--out", "people.csv"])
         .fails_with("sealstone: the output would replace the file that is read\n  give another name with --out\n");
@@ -272,7 +290,10 @@ fn names_that_are_not_known_come_with_the_nearest() {
     fails("phone=ff1:phnoe", "sealstone: column phone: unknown format \"phnoe\"; did you mean phone?\n");
     fails("phone=ff2:phone", "sealstone: column phone: unknown method \"ff2\"; did you mean ff1?\n");
     fails("phone", "sealstone: \"phone\" names no column and method\n");
-    fails("id=ff1:date:2000-01-01..2001-01-01", "sealstone: column id: format \"date:2000-01-01..2001-01-01\" has 367 ");
+    fails(
+        "id=ff1:date:2000-01-01..2001-01-01",
+        "sealstone: column id: format \"date:2000-01-01..2001-01-01\" has 367 ",
+    );
 }
 
 #[test]
@@ -280,7 +301,8 @@ fn a_policy_says_it_once() {
     let dir = scene();
     let policy = "cipher = \"lea-256\"\nkey = \"people.key\"\n\
         [tables.people.columns.phone]\nmethod = \"ff1\"\nformat = \"phone\"\ntweak = \"row:id\"\n\
-        [tables.people.columns.memo]\nmethod = \"aead\"\nindex = { bits = 24, name = \"memo_key\" }\nempty = \"keep\"\n";
+        [tables.people.columns.memo]\nmethod = \"aead\"\nindex = { bits = 24, name = \"memo_key\" }\n\
+        empty = \"keep\"\n";
     fs::write(dir.path().join("fields.toml"), policy).unwrap();
     let seal = ["seal", "people.csv", "--policy", "fields.toml", "--out", "sealed.csv"];
     let said = command(dir.path(), &seal).done();
@@ -292,8 +314,8 @@ fn a_policy_says_it_once() {
     assert_eq!(fs::read_to_string(dir.path().join("opened.csv")).unwrap(), PEOPLE);
     fs::write(dir.path().join("fields.toml"), policy.replace("tweak", "tweek")).unwrap();
     command(dir.path(), &[&seal[..], &["--yes"]].concat()).fails_with(
-        "sealstone: policy fields.toml, tables.people.columns.phone: unknown key \"tweek\"; did you mean tweak?\n  keys \
-         here: method, format, tweak, index, empty, small-domain\n",
+        "sealstone: policy fields.toml, tables.people.columns.phone: unknown key \"tweek\"; did you mean tweak?\n  \
+         keys here: method, format, tweak, index, empty, small-domain\n",
     );
 }
 

@@ -8,9 +8,10 @@ use sealstone_fields::policy::{Method, Table};
 use sealstone_keys::KeyRef;
 use serde::Serialize;
 
-use super::{beside, opening};
+use super::output::beside;
 use crate::listing::list;
 use crate::message::{Answer, print, print_json};
+use crate::path::quoted;
 use crate::table;
 use crate::terminal;
 
@@ -250,4 +251,9 @@ fn checked_text(table: &Table, counts: &Counts, found: &[ColumnCount], listed: &
 /// Such as `1000000` and `1.0e16`: values that one hides among.
 fn choices_text(choices: f64) -> String {
     if choices < 1e9 { format!("{choices:.0}") } else { format!("{choices:.1e}") }
+}
+
+/// The command that opens `file`.
+fn opening(file: &Path) -> String {
+    format!("sealstone field open {} --key KEY --out FILE", quoted(file))
 }

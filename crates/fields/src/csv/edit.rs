@@ -2,8 +2,9 @@
 //! copied as it is. Not here: chunks and threads (`pass`).
 
 use super::chunks::Chunk;
+use super::counts::{ColumnCount, Reject};
+use super::encoding::Encoding;
 use super::error::CsvError;
-use super::pass::{ColumnCount, Reject};
 use super::plan::{Fate, Fields, Plan, Work};
 use super::scan::{Flaw, Span, record};
 use crate::column::ColumnCipher;
@@ -189,7 +190,7 @@ fn push(data: &[u8], span: Span, fields: &Fields, into: &mut Texts) -> Option<Mi
 
 /// That every result can be written in the file's encoding.
 fn encodable(fields: &Fields, plan: &Plan, results: &[Texts], misfits: &mut Misfits) {
-    if fields.layout.encoding == super::Encoding::Utf8 {
+    if fields.layout.encoding == Encoding::Utf8 {
         return;
     }
     for (column, results) in results.iter().enumerate().take(plan.table.columns.len()) {

@@ -10,13 +10,13 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 
 use super::chunks::{Chunk, Chunks, RECORD_BYTES_MAX};
+use super::counts::{ColumnCount, Counts, Reject};
 use super::edit::{Edited, edit};
 use super::encoding::Layout;
 use super::error::CsvError;
 use super::plan::{Fate, Fields, Header, Plan, Work};
 use super::scan::{Flaw, record};
 use crate::manifest::FileMac;
-use crate::misfit::Misfit;
 
 /// What some editors put at the beginning of UTF-8 text.
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
@@ -28,39 +28,6 @@ pub enum OnMisfit {
     Fail,
     /// It is reported and left out of the output.
     Report,
-}
-
-/// A value that does not fit.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Reject {
-    /// Line of the row, from 1.
-    pub line: u64,
-    /// The column.
-    pub column: String,
-    /// Why.
-    pub misfit: Misfit,
-}
-
-/// What was found in one column.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct ColumnCount {
-    /// Values read.
-    pub values: u64,
-    /// Values that do not fit.
-    pub misfits: u64,
-    /// Among how many values one hides, at least; none where nothing is counted.
-    pub choices_least: Option<f64>,
-}
-
-/// What a pass did.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Counts {
-    /// Rows written, or with [`Work::Check`], rows that fit.
-    pub rows: u64,
-    /// Rows left out.
-    pub rejected: u64,
-    /// For each column of the table.
-    pub columns: Vec<ColumnCount>,
 }
 
 /// How far a pass is.
@@ -276,13 +243,5 @@ fn count(counts: &mut Counts, edited: &Edited) {
     counts.rows += edited.rows;
     counts.rejected += edited.rejected;
     counts.columns.resize(edited.counts.len(), ColumnCount::default());
-    for (all, found) in counts.columns.iter_mut().zip(&edited.counts) {
-        all.values += found.values;
-        all.misfits += found.misfits;
-        let least = |one: f64, other: f64| one.min(other);
-        all.choices_least = match (all.choices_least, found.choices_least) {
-            (Some(one), Some(other)) => Some(least(one, other)),
-            (one, other) => one.or(other),
-        };
-    }
+    counts.columns.iter_mut().zip(&edited.counts).for_each(|(all, found)| all.add(found));
 }

@@ -1,6 +1,6 @@
-//! Korean resident registration numbers, and those of foreigners: the birth date becomes another valid one or stays, and
-//! a right check digit stays right. Numbers given out since October 2020 have a last digit that checks nothing; one that
-//! is not right therefore stays not right. Not here: dates in general (`date`).
+//! Korean resident registration numbers, and those of foreigners: the birth date becomes another valid one or stays,
+//! and a right check digit stays right. Numbers given out since October 2020 have a last digit that checks nothing; one
+//! that is not right therefore stays not right. Not here: dates in general (`date`).
 
 use crate::calendar::Day;
 use crate::misfit::{Misfit, character};

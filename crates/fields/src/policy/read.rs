@@ -1,4 +1,5 @@
-//! Policies from TOML, and columns as TOML. What is not known comes with the nearest name. Not here: what a policy means.
+//! Policies from TOML, and columns as TOML. What is not known comes with the nearest name. Not here: what a policy
+//! means.
 
 use std::path::{Path, PathBuf};
 
