@@ -6,8 +6,8 @@
 # (argument `wiredtiger`), a redis-server (argument `redis`), PostgreSQL (argument `postgres`), MariaDB (argument `mariadb`),
 # RocksDB's own programs (argument `rocksdb-tools`); what makes a Debian package (argument `deb`) and tries it (argument
 # `test-deb`), what reads the manual and the completions in tests (argument `shells`), a device of OpenCL made of the CPU,
-# with NVIDIA's compiler (argument `gpu`), and another client with YCSB's workloads (argument `go-ycsb`). Prints what it does;
-# does nothing, and needs no network, if everything is installed.
+# with NVIDIA's compiler (argument `gpu`), another client with YCSB's workloads (argument `go-ycsb`), and another end of sealed
+# packets (argument `esp`). Prints what it does; does nothing, and needs no network, if everything is installed.
 set -eu
 
 engine=${1:-system}
@@ -184,6 +184,13 @@ redis)
 	optional='the tests that need it will be skipped'
 	[ -n "${SEALSTONE_REDIS_SERVER:-}" ] || command -v redis-server >/dev/null 2>&1 || missing="$missing redis-server"
 	no_service=redis-server
+	;;
+esp)
+	optional='the tests that need it will be skipped'
+	for python in /usr/bin/python3 python3 none; do
+		"$python" -W ignore -c 'import scapy.layers.ipsec, cryptography' >/dev/null 2>&1 && break
+	done
+	[ "$python" != none ] || missing="$missing python3-scapy python3-cryptography"
 	;;
 postgres)
 	optional='the tests that need it will be skipped'

@@ -127,7 +127,8 @@ impl Standing {
 }
 
 impl Cipher {
-    /// The modes in which it can be used: its authenticated one first, then counter mode, CBC and CMAC.
+    /// The modes in which it can be used: its authenticated one first, then counter mode, CBC, CMAC and, with blocks of
+    /// 128 bits, FF1.
     pub fn modes(&self) -> impl Iterator<Item = &'static ModeFacts> {
         let (own, block_bytes) = (self.mode, self.block_bytes);
         modes().iter().filter(move |row| row.mode == own || !row.is_aead() && row.block_bytes.contains(&block_bytes))

@@ -15,6 +15,8 @@ pub enum Mode {
     Cbc,
     /// A MAC from a block cipher.
     Cmac,
+    /// Format-preserving encryption.
+    Ff1,
 }
 
 /// What a mode needs besides key and message.
@@ -28,6 +30,8 @@ pub enum Nonce {
     CounterBlock,
     /// An initialisation vector of one block, which nobody can predict.
     InitialisationVector,
+    /// A tweak of any length, none included: under one tweak equal messages give equal ciphertexts.
+    Tweak,
 }
 
 /// One row of the table of modes.
@@ -54,7 +58,7 @@ pub struct ModeFacts {
 }
 
 /// The table, in the order in which to show it.
-static MODES: [ModeFacts; 5] = [
+static MODES: [ModeFacts; 6] = [
     ModeFacts {
         mode: Mode::Gcm,
         name: "gcm",
@@ -111,6 +115,17 @@ static MODES: [ModeFacts; 5] = [
         kcmvp: true,
         source: "SP 800-38B",
     },
+    ModeFacts {
+        mode: Mode::Ff1,
+        name: "ff1",
+        encrypts: true,
+        authenticates: None,
+        block_bytes: &[16],
+        nonce: Nonce::Tweak,
+        fips: true,
+        kcmvp: false,
+        source: "SP 800-38G",
+    },
 ];
 
 /// All modes, in the order in which to show them.
@@ -145,7 +160,8 @@ impl ModeFacts {
     #[must_use]
     pub fn nonce_bytes(&self, block_bytes: usize) -> usize {
         match self.nonce {
-            Nonce::None => 0,
+            // that of the caller, and no part of the message
+            Nonce::None | Nonce::Tweak => 0,
             Nonce::Bytes(bytes) => bytes,
             Nonce::CounterBlock | Nonce::InitialisationVector => block_bytes,
         }

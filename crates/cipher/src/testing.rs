@@ -7,6 +7,7 @@
 
 mod blocks;
 mod debug_output;
+mod ff1;
 mod misaligned;
 mod pseudorandom;
 pub mod reference;
@@ -30,12 +31,14 @@ use misaligned::Misaligned;
 use summary::offered_key;
 use vectors::{Case, vectors_of};
 
+pub use crate::arch::allocations::{CountingAllocator, allocations};
 pub use crate::arch::memcheck;
 #[cfg(all(unix, not(miri)))]
 pub use crate::arch::page_end::{Behind, PageEnd};
 pub use crate::block::toy::CIPHERS as TOY_CIPHERS;
 pub(crate) use crate::facts::{Evidence, evidence};
 pub use blocks::{MakeBlocks, MakeCbc, MakeCmac, blocks_conformance, cbc_conformance, cmac_conformance};
+pub use ff1::ff1_conformance;
 pub use pseudorandom::bytes;
 pub use summary::Summary;
 
@@ -87,6 +90,7 @@ pub fn conformance(cipher: &'static Cipher, mode: Mode, backend: Backend) -> Sum
         Mode::Ctr => ctr_conformance(cipher, &|key| ctr(cipher, key, backend)),
         Mode::Cbc => cbc_conformance(cipher, &|key| cbc(cipher, key, backend)),
         Mode::Cmac => cmac_conformance(cipher, &|key| cmac(cipher, key, backend)),
+        Mode::Ff1 => ff1_conformance(cipher, backend),
     }
 }
 
@@ -374,7 +378,7 @@ fn ctr_vectors(cipher: &'static Cipher, make: MakeCtr, summary: &mut Summary) {
                     assert_eq!(&data, to, "{what} on {}", ctr.backend());
                 }
             }
-            Case::Cbc { .. } | Case::Cmac { .. } | Case::Aead { .. } => continue,
+            Case::Cbc { .. } | Case::Cmac { .. } | Case::Ff1 { .. } | Case::Aead { .. } => continue,
         }
         summary.vectors += 1;
     }

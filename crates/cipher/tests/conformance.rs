@@ -6,6 +6,7 @@ use aes_gcm::aead::{AeadInOut, KeyInit};
 use sealstone_cipher::aead::{Aead, aead};
 use sealstone_cipher::backend::Backend;
 use sealstone_cipher::blocks::blocks;
+use sealstone_cipher::ff1::takes;
 use sealstone_cipher::memory::Protected;
 use sealstone_cipher::registry::{Cipher, Mode, cipher, ciphers, modes};
 use sealstone_cipher::testing::{Summary, blocks_conformance, bytes, conformance, lengths};
@@ -31,10 +32,11 @@ fn every_cipher(test: &str, name: &str, conformance: impl Fn(&'static Cipher, Ba
     assert!(ran > 0, "no cipher has it");
 }
 
-/// `mode` of every cipher that has it.
+/// `mode` of every cipher that has it; FF1 of those, too, over which it is experimental.
 fn every_cipher_in(mode: Mode, test: &str, name: &str) {
     every_cipher(test, name, |cipher, backend| {
-        cipher.modes().any(|row| row.mode == mode).then(|| conformance(cipher, mode, backend))
+        let has = cipher.modes().any(|row| row.mode == mode) || mode == Mode::Ff1 && takes(cipher);
+        has.then(|| conformance(cipher, mode, backend))
     });
 }
 
@@ -82,7 +84,8 @@ macro_rules! every_mode_on_every_backend {
 }
 
 every_mode_on_every_backend! {
-    {gcm_conforms: Gcm, ctr_mac_conforms: CtrMac, ctr_conforms: Ctr, cbc_conforms: Cbc, cmac_conforms: Cmac}
+    {gcm_conforms: Gcm, ctr_mac_conforms: CtrMac, ctr_conforms: Ctr, cbc_conforms: Cbc, cmac_conforms: Cmac,
+        ff1_conforms: Ff1}
     [portable aesni avx2 avx512]
 }
 

@@ -16,6 +16,7 @@ use sealstone_cipher::blocks::blocks;
 use sealstone_cipher::cbc::{cbc, pad, unpad};
 use sealstone_cipher::cmac::cmac;
 use sealstone_cipher::ctr::ctr;
+use sealstone_cipher::ff1::{Domain, Tweaks, ff1, takes};
 use sealstone_cipher::registry::{Cipher, ciphers};
 use sealstone_cipher::testing::{bytes, memcheck};
 
@@ -175,4 +176,21 @@ fn run(cipher: &'static Cipher, backend: Backend, lengths: &[usize]) {
             assert_eq!(keyed.verify(&data, &tag), Ok(()));
         }
     });
+    if takes(cipher) {
+        report(&named("ff1"), || numerals(cipher, &key(), backend));
+    }
+}
+
+/// FF1 on numbers of every kind, one value and several.
+fn numerals(cipher: &'static Cipher, key: &[u8], backend: Backend) {
+    for (radix, length) in [(10, 16), (36, 19), (36, 13), (10, 40), (65_536, 4), (11_172, 6), (10, 90)] {
+        let keyed = ff1(cipher, key, backend, radix, Domain::Standard).unwrap();
+        for count in [1, 9] {
+            let random = secret("numerals", 2 * count * length);
+            let numeral = |bytes: &[u8; 2]| (u32::from(u16::from_le_bytes(*bytes)) * radix >> 16) as u16;
+            let mut values: Vec<u16> = random.as_chunks().0.iter().map(numeral).collect();
+            keyed.seal_batch(Tweaks::One(b"a tweak"), &mut values, length).unwrap();
+            keyed.open_batch(Tweaks::One(b"a tweak"), &mut values, length).unwrap();
+        }
+    }
 }

@@ -8,6 +8,7 @@ use sealstone_cipher::blocks::blocks;
 use sealstone_cipher::cbc::{cbc, pad, unpad};
 use sealstone_cipher::cmac::cmac;
 use sealstone_cipher::ctr::ctr;
+use sealstone_cipher::ff1::{Domain, Tweaks, ff1, takes};
 use sealstone_cipher::registry::{Cipher, ciphers};
 use sealstone_cipher::testing::bytes;
 
@@ -47,7 +48,26 @@ fn outputs(cipher: &'static Cipher, backend: Backend, length: usize) -> Vec<Vec<
     let mac = cmac(cipher, &key, backend).unwrap();
     outputs.push(mac.mac(plain));
     assert_eq!(mac.verify(plain, outputs.last().unwrap()), Ok(()));
+    if takes(cipher) {
+        outputs.extend(numerals(cipher, &key, backend, length));
+    }
     outputs
+}
+
+/// FF1 of values of several lengths, so many that they are `length` numerals in all, or one.
+fn numerals(cipher: &'static Cipher, key: &[u8], backend: Backend, length: usize) -> Vec<Vec<u8>> {
+    let lengths: &[usize] = if cfg!(miri) { &[6, 40] } else { &[6, 16, 19, 40, 70] };
+    let of_length = |numerals: &usize| {
+        let keyed = ff1(cipher, key, backend, 36, Domain::Standard).unwrap();
+        let plain: Vec<u16> = (0..numerals * (length / numerals).max(1)).map(|i| (i * 7 % 36) as u16).collect();
+        let mut values = plain.clone();
+        keyed.seal_batch(Tweaks::One(b"tweak"), &mut values, *numerals).unwrap();
+        let sealed = values.iter().flat_map(|numeral| numeral.to_le_bytes()).collect();
+        keyed.open_batch(Tweaks::One(b"tweak"), &mut values, *numerals).unwrap();
+        assert_eq!(values, plain);
+        sealed
+    };
+    lengths.iter().map(of_length).collect()
 }
 
 fn sealed(keyed: &dyn Aead, nonce: &[u8], plain: &[u8]) -> Vec<Vec<u8>> {

@@ -2,6 +2,7 @@
 //!
 //! Parsing does nothing else; what a value means is decided where it is used.
 
+mod field;
 mod keys;
 #[cfg(feature = "lab")]
 mod lab;
@@ -31,6 +32,10 @@ use sealstone_cipher::speed::Work;
 use sealstone_stores::table;
 
 use crate::count::{parse_of, parse_small};
+pub(crate) use field::{
+    FieldCheckFlags, FieldColumns, FieldCommand, FieldLayout, FieldOpenFlags, FieldOutput, FieldResealFlags,
+    FieldSealFlags, SealedFields,
+};
 pub(crate) use keys::{HolderCommand, KeysCommand};
 use names::{DelimiterName, Suggest, accel_names, cipher_names, cipher_names_only, store_names, workload_names};
 pub(crate) use passphrase::HolderFlags;
@@ -158,6 +163,9 @@ pub(crate) enum Command {
     /// Inspect and check sealed directories, rotate their keys
     #[command(subcommand)]
     Rest(RestCommand),
+    /// Seal columns of files, in their own format or authenticated
+    #[command(subcommand)]
+    Field(FieldCommand),
     #[cfg(feature = "mongodb")]
     /// MongoDB with its files sealed: options, and what is sealed
     #[command(subcommand)]

@@ -12,6 +12,7 @@ mod confirm;
 mod count;
 #[cfg(feature = "gpu")]
 mod devices;
+mod field;
 mod flags;
 mod interrupt;
 mod key_source;
@@ -81,6 +82,7 @@ fn dispatch(command: Command) -> anyhow::Result<Answer> {
         Command::Workloads(flags) => workloads::run(&flags),
         Command::Keys(command) => keys::run(&command),
         Command::Rest(command) => rest::run(&command),
+        Command::Field(command) => field::run(&command),
         #[cfg(feature = "mongodb")]
         Command::Mongo(command) => mongo::run(&command),
         #[cfg(feature = "lab")]

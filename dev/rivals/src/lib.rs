@@ -6,6 +6,7 @@
 #[cfg(feature = "botan")]
 pub mod botan;
 pub mod contest;
+pub mod ff1;
 mod ffi;
 pub mod gcrypt;
 pub mod lea;

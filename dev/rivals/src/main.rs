@@ -1,6 +1,6 @@
 #![forbid(unsafe_code)]
 //! Prints how fast our ciphers are compared with those of other libraries: every cipher in counter mode and in GCM, by
-//! message size and backend, all contestants in turn in one run; and the same with a fresh key for each message.
+//! message size and backend, all contestants in turn in one run; the same with a fresh key for each message; and FF1.
 
 use std::hint::black_box;
 use std::time::Duration;
@@ -14,13 +14,13 @@ use sealstone_cipher::ctr::ctr;
 use sealstone_cipher::registry::{self, Cipher, Mode};
 use sealstone_cipher::testing::Behind;
 use sealstone_rivals::contest::{Call, Contestant, Speeds, time};
-use sealstone_rivals::{Library, libraries, page_ends};
+use sealstone_rivals::{Library, ff1, libraries, page_ends};
 
 #[derive(Parser)]
 #[command(version, about)]
 struct Flags {
     /// What to measure
-    #[arg(long, value_delimiter = ',', default_values_t = [Rows::Sizes, Rows::Keys, Rows::PageEnds])]
+    #[arg(long, value_delimiter = ',', default_values_t = [Rows::Sizes, Rows::Keys, Rows::PageEnds, Rows::Ff1])]
     rows: Vec<Rows>,
     /// Ciphers, by name [default: all]
     #[arg(long, value_delimiter = ',')]
@@ -47,6 +47,8 @@ enum Rows {
     Keys,
     /// Ours where buffers end with a page, by every length: time against that elsewhere
     PageEnds,
+    /// Format-preserving encryption beside the crate fpe, values a second
+    Ff1,
 }
 
 impl std::fmt::Display for Rows {
@@ -110,6 +112,11 @@ fn main() -> Result<()> {
         );
         for cipher in ciphers {
             page_end_rows(cipher, backend).context("measuring at page ends")?;
+        }
+    }
+    if flags.rows.contains(&Rows::Ff1) {
+        for backend in backends {
+            ff1::print(backend, flags.rounds, Duration::from_micros(flags.turn_us)).context("measuring FF1")?;
         }
     }
     Ok(())

@@ -1,10 +1,13 @@
 //! Our ciphers produce what other libraries produce: counter mode and GCM, on every backend, over many keys and
 //! lengths.
 
+use aes::Aes256;
+use fpe::ff1::{FF1, FlexibleNumeralString};
 use sealstone_cipher::aead::aead;
 use sealstone_cipher::backend::Backend;
 use sealstone_cipher::ctr::ctr;
-use sealstone_cipher::registry::{Mode, ciphers};
+use sealstone_cipher::ff1::{Domain, Tweaks, ff1};
+use sealstone_cipher::registry::{Mode, cipher, ciphers};
 use sealstone_cipher::testing::bytes;
 use sealstone_rivals::libraries;
 
@@ -70,5 +73,28 @@ fn gcm_equals_that_of_other_libraries() {
     }
     for name in ["aes-128", "aes-256", "aria-128", "aria-256"] {
         assert!(compared.contains(&name), "no library here has {name} in GCM");
+    }
+}
+
+#[test]
+fn ff1_equals_that_of_the_crate_fpe() {
+    let aes = cipher("aes-256").unwrap();
+    let key = bytes("rival key", 32);
+    for radix in [2, 10, 26, 36, 255, 256, 11_172, 65_535, 65_536] {
+        let theirs = FF1::<Aes256>::new(&key, radix).unwrap();
+        for length in (20..60).step_by(3).chain([100, 199, 200]) {
+            let tweak = bytes("rival tweak", length % 37);
+            let random = bytes(&format!("rival value {length}"), 2 * length);
+            let numeral = |bytes: &[u8; 2]| (u32::from(u16::from_le_bytes(*bytes)) % radix) as u16;
+            let plain: Vec<u16> = random.as_chunks().0.iter().map(numeral).collect();
+            let wanted: Vec<u16> = theirs.encrypt(&tweak, &FlexibleNumeralString::from(plain.clone())).unwrap().into();
+            for backend in Backend::available() {
+                let ours = ff1(aes, &key, backend, radix, Domain::Standard).unwrap();
+                let mut found = plain.repeat(9);
+                ours.seal(&tweak, &mut found[..length]).unwrap();
+                ours.seal_batch(Tweaks::One(&tweak), &mut found[length..], length).unwrap();
+                assert!(found == wanted.repeat(9), "{length} numerals of radix {radix} on {}", backend.name());
+            }
+        }
     }
 }

@@ -22,6 +22,7 @@ fn may_use(folder: &str) -> Option<&'static [&'static str]> {
         "crates/cipher" | "adapters/servers" => &[],
         "crates/keys" | "crates/store" | "adapters/gpu" => &["crates/cipher"],
         "crates/seal" => &["crates/cipher", "crates/keys"],
+        "crates/fields" => &["crates/cipher", "crates/keys", "crates/seal", "crates/store"],
         "crates/bench" => &["crates/cipher", "crates/store"],
         "adapters/rocksdb" | "adapters/wiredtiger" => &["crates/cipher", "crates/keys", "crates/seal"],
         // another artefact: what programs in other languages load
@@ -111,6 +112,7 @@ mod tests {
         for (folder, used) in [
             ("crates/keys", "crates/cipher"),
             ("crates/seal", "crates/keys"),
+            ("crates/fields", "crates/seal"),
             ("adapters/stores", "adapters/rocksdb"),
             ("crates/bench", "crates/store"),
             ("crates/cli", "adapters/rocksdb"),
@@ -127,6 +129,8 @@ mod tests {
             ("crates/cipher", "crates/keys"),
             ("crates/keys", "crates/seal"),
             ("crates/bench", "crates/seal"),
+            ("crates/fields", "crates/bench"),
+            ("crates/bench", "crates/fields"),
             ("crates/seal", "adapters/rocksdb"),
             ("adapters/rocksdb", "crates/cli"),
             ("adapters/rocksdb", "crates/bench"),

@@ -78,7 +78,7 @@ impl TryFrom<String> for Delimiter {
 ///
 /// # Errors
 /// Those that could be it, each with the fields of the header that it separates.
-pub(super) fn detect(text: &str) -> Result<Delimiter, Vec<(Delimiter, usize)>> {
+pub fn detect(text: &str) -> Result<Delimiter, Vec<(Delimiter, usize)>> {
     let found: Vec<(Delimiter, Vec<usize>)> =
         Delimiter::ALL.map(|one| (one, fields(text, one))).into_iter().filter(|(_, fields)| fields[0] > 1).collect();
     match &found[..] {

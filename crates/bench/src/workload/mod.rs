@@ -41,7 +41,7 @@ pub use contract::{Client, Done, Position, Recorder, SizedBy, Spec, Unit, Worklo
 pub use data::Data;
 pub use definition::Definition;
 pub use definition_check::Fault;
-pub use delimiter::Delimiter;
+pub use delimiter::{Delimiter, detect as detect_delimiter};
 pub use error::Error;
 pub use file_error::FileError;
 use sealstone_cipher::nearest::nearest;

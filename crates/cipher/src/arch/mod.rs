@@ -22,6 +22,8 @@
 #![allow(unsafe_code)]
 
 mod aes_lanes;
+#[cfg(any(test, feature = "testing"))]
+pub(crate) mod allocations;
 pub(crate) mod byte_lanes;
 #[cfg(all(any(test, feature = "testing"), target_os = "linux", not(miri)))]
 pub mod forked;

@@ -54,7 +54,8 @@ const AES_256: Cipher = Cipher {
         "aes-ctr.txt",
         "aes-gcm.txt",
         "aes-cbc.txt",
-        "aes-cmac.txt"
+        "aes-cmac.txt",
+        "aes-ff1.txt"
     ),
 };
 

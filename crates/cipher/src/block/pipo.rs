@@ -39,7 +39,7 @@ const PIPO_256: Cipher = Cipher {
     kmip: None,
     set_key: SetKey::Block64 { counter, block },
     #[cfg(any(test, feature = "testing"))]
-    evidence: evidence!(reference::pipo, "pipo.txt", "pipo-ctr.txt", "pipo-ctr-mac.txt"),
+    evidence: evidence!(reference::pipo, "pipo.txt", "pipo-ctr.txt", "pipo-ctr-mac.txt", "pipo-ff1.txt"),
 };
 
 /// The rows of the table of ciphers.

@@ -6,6 +6,7 @@
 pub(crate) mod aead;
 pub(crate) mod ctr;
 pub(crate) mod ctr_mac;
+pub(crate) mod ff1;
 pub(crate) mod gcm;
 pub(crate) mod ghash;
 #[cfg(all(test, target_os = "linux", target_arch = "x86_64", not(miri)))]

@@ -5,11 +5,13 @@
 //!
 //! Not here: the rows that name them (`block`).
 
+mod ff1;
 mod hight;
 mod lea;
 mod pipo;
 mod seed;
 
+pub use ff1::ff1;
 pub(crate) use {hight::keyed as hight, lea::keyed as lea, pipo::keyed as pipo, seed::keyed as seed};
 
 use cipher::{Array, BlockCipherEncrypt, BlockSizeUser, KeyInit};

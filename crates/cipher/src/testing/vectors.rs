@@ -1,4 +1,4 @@
-//! The published vectors under `vectors/`, read and checked: known answers for blocks, counter mode, CBC, CMAC and
+//! The published vectors under `vectors/`, read and checked: known answers for blocks, counter mode, CBC, CMAC, FF1 and
 //! AEADs.
 //!
 //! A malformed file stops the program: a vector that is skipped by accident proves nothing.
@@ -6,6 +6,7 @@
 //! Not here: the checks.
 
 use std::collections::BTreeMap;
+use std::str::FromStr;
 use std::sync::{Mutex, PoisonError};
 
 use crate::facts::Cipher;
@@ -46,6 +47,17 @@ pub enum Case {
         tag: Vec<u8>,
         /// Whether the tag is right.
         valid: bool,
+    },
+    /// FF1.
+    Ff1 {
+        /// The radix.
+        radix: u32,
+        /// The tweak, any length.
+        tweak: Vec<u8>,
+        /// Numerals, the most significant first.
+        plaintext: Vec<u16>,
+        /// Numerals, as many.
+        ciphertext: Vec<u16>,
     },
     /// The cipher's authenticated mode.
     Aead {
@@ -150,6 +162,12 @@ impl Fields {
                 tag: self.take(&place, "tag"),
                 valid: !self.invalid(&place),
             },
+            "ff1" => Case::Ff1 {
+                radix: self.numbers(&place, "radix")[0],
+                tweak: self.take(&place, "tweak"),
+                plaintext: self.numbers(&place, "plaintext"),
+                ciphertext: self.numbers(&place, "ciphertext"),
+            },
             "aead" => Case::Aead {
                 nonce: self.take(&place, "nonce"),
                 associated: self.take(&place, "associated"),
@@ -166,12 +184,22 @@ impl Fields {
         Vector { cipher, place, source, key, case }
     }
 
-    /// Removes the field `name` and reads its hexadecimal digits.
-    fn take(&mut self, place: &str, name: &str) -> Vec<u8> {
+    /// Removes the field `name`.
+    fn text(&mut self, place: &str, name: &str) -> &'static str {
         let at = self.values.iter().position(|(found, _)| *found == name);
         let at = at.unwrap_or_else(|| panic!("{place}: no field {name}"));
-        let (_, digits) = self.values.remove(at);
-        hex(digits).unwrap_or_else(|| panic!("{place}: {name} is not hexadecimal"))
+        self.values.remove(at).1
+    }
+
+    /// Removes the field `name` and reads its hexadecimal digits.
+    fn take(&mut self, place: &str, name: &str) -> Vec<u8> {
+        hex(self.text(place, name)).unwrap_or_else(|| panic!("{place}: {name} is not hexadecimal"))
+    }
+
+    /// Removes the field `name` and reads its decimal numbers, at least one.
+    fn numbers<T: FromStr>(&mut self, place: &str, name: &str) -> Vec<T> {
+        let numbers: Option<Vec<T>> = self.text(place, name).split(' ').map(|number| number.parse().ok()).collect();
+        numbers.unwrap_or_else(|| panic!("{place}: {name} is not decimal numbers"))
     }
 
     /// Removes the field `result` and returns whether it says `invalid`.
@@ -230,6 +258,7 @@ mod tests {
             (format!("{head}key = 00\nplaintext = 00\n"), "no field ciphertext"),
             (format!("{head}key = 0\nplaintext =\nciphertext =\n"), "not hexadecimal"),
             (format!("{head}key =\nplaintext =\nciphertext =\niv =\n"), "left over"),
+            ("[aes-128 ff1]\n# source: x\nkey =\nradix = ten\ntweak =\n".to_owned(), "not decimal"),
             ("[aes-128 block]\nkey =\nplaintext =\nciphertext =\n".to_owned(), "without its source"),
             ("# source: x\nkey =\n".to_owned(), "outside a section"),
             ("# only a comment\n".to_owned(), "no vectors"),

@@ -53,7 +53,7 @@ impl Aes {
     }
 
     /// FIPS 197, 5.1, on a block of four columns.
-    pub(super) fn encrypt(&self, block: [u8; 16]) -> [u8; 16] {
+    pub(crate) fn encrypt(&self, block: [u8; 16]) -> [u8; 16] {
         let mut state = xor(block, self.round_keys[0]);
         for (round, key) in self.round_keys.iter().enumerate().skip(1) {
             let shifted: [u8; 16] = std::array::from_fn(|i| self.s_box[usize::from(state[(i + 4 * (i % 4)) % 16])]);

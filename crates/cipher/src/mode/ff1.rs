@@ -1,0 +1,294 @@
+//! FF1 (SP 800-38G): ten rounds of a Feistel network over the two halves of a value, each a number in the radix, with
+//! CBC-MAC over a block cipher as the round function. Cipher, backend and radix were chosen when the key was set.
+//!
+//! Nothing depends on a numeral but what is computed from it: no branch, no address, no division. Lengths, radix,
+//! tweaks' lengths, and whether a numeral is below the radix are not secret.
+//!
+//! Not here: the choice of a cipher ([`crate::ff1`]), errors (`ff1/error.rs`), which domains are allowed
+//! (`ff1/domain.rs`), what follows from radix and length (`ff1/shape.rs`), the round function (`ff1/round.rs`), the rounds
+//! on numbers that are words (`ff1/narrow.rs`) and on longer ones (`ff1/wide.rs`).
+
+mod columns;
+mod domain;
+mod error;
+mod half;
+#[cfg(all(test, target_arch = "x86_64", not(miri)))]
+mod left_on_stack;
+mod narrow;
+mod reduction;
+mod round;
+mod shape;
+mod steps;
+mod wide;
+
+use std::fmt;
+use std::ops::RangeInclusive;
+
+use crate::arch::with_every;
+use crate::backend::Backend;
+use crate::block::BlockCipher;
+use crate::facts::Standing;
+use crate::memory::Protected;
+use crate::mode::wipe_stack::wipe_stack;
+pub use domain::Domain;
+pub use error::Ff1Error;
+use half::Radix;
+use narrow::Engine;
+use shape::{Numbers, Shape};
+use steps::{InTurn, On, Steps};
+
+/// The smallest radix.
+pub const RADIX_MIN: u32 = 2;
+/// The largest radix: numerals are of 16 bits.
+pub const RADIX_MAX: u32 = 1 << 16;
+/// The longest value, in numerals. The standard allows 2^32 - 1, and the time grows with the square of the length: this
+/// is the longest whose seal stays within milliseconds, whoever chose it.
+pub const LENGTH_MAX: usize = 4096;
+/// The longest tweak, in bytes (SP 800-38G, 5.2: its length is a number of 32 bits).
+pub const TWEAK_BYTES_MAX: u64 = u32::MAX as u64;
+
+/// Rounds (SP 800-38G, algorithm 7, step 6).
+const ROUNDS: u8 = 10;
+
+/// The tweaks of a batch. A tweak is not secret.
+#[derive(Clone, Copy, Debug)]
+pub enum Tweaks<'a> {
+    /// One for all values: equal values give equal values.
+    One(&'a [u8]),
+    /// One for each value, of any lengths.
+    Each(&'a [&'a [u8]]),
+    /// One for each value, all as long, one after the other: row ids, for example.
+    Packed {
+        /// All of them, `tweak_bytes` for each value.
+        bytes: &'a [u8],
+        /// Length of each, in bytes.
+        tweak_bytes: usize,
+    },
+}
+
+impl<'a> Tweaks<'a> {
+    /// The tweak of value `index`.
+    fn get(&self, index: usize) -> &'a [u8] {
+        match *self {
+            Self::One(tweak) => tweak,
+            Self::Each(tweaks) => tweaks[index],
+            Self::Packed { bytes, tweak_bytes } => &bytes[index * tweak_bytes..][..tweak_bytes],
+        }
+    }
+
+    /// Whether there is a tweak for each of `values` values, none too long.
+    fn check(&self, values: usize) -> Result<(), Ff1Error> {
+        match *self {
+            Self::One(tweak) => check_tweak(0, tweak.len()),
+            Self::Each(tweaks) => {
+                if tweaks.len() != values {
+                    return Err(Ff1Error::Tweaks { found: tweaks.len(), want: values });
+                }
+                tweaks.iter().enumerate().try_for_each(|(value, tweak)| check_tweak(value, tweak.len()))
+            }
+            Self::Packed { bytes, tweak_bytes } => {
+                check_tweak(0, tweak_bytes)?;
+                if values.checked_mul(tweak_bytes) != Some(bytes.len()) {
+                    return Err(Ff1Error::PackedTweaks { found: bytes.len(), tweak_bytes, values });
+                }
+                Ok(())
+            }
+        }
+    }
+}
+
+fn check_tweak(value: usize, found: usize) -> Result<(), Ff1Error> {
+    if found as u64 > TWEAK_BYTES_MAX { Err(Ff1Error::TweakLength { value, found }) } else { Ok(()) }
+}
+
+/// FF1 keyed with one cipher, over one radix. One object serves many threads at once; its key is zeroed on drop.
+///
+/// Values are slices of numerals from 0 to radix - 1, the most significant first, and are sealed and opened in place.
+/// Everything is checked first: after an error the values are as they were.
+pub struct Ff1 {
+    cipher: Keyed,
+    standing: Standing,
+    radix: Radix,
+    /// The shortest value that is allowed, in numerals.
+    length_min: usize,
+    /// What follows from radix and length, from length 2 on as long as numbers are words.
+    shapes: Box<[Shape]>,
+}
+
+/// A block cipher with a key, and what computes on many numbers at once.
+enum Keyed {
+    Block128 { cipher: Protected<dyn BlockCipher<16>>, steps: Box<dyn Steps<u64, 16>> },
+    Block64 { cipher: Protected<dyn BlockCipher<8>>, steps: Box<dyn Steps<u64, 8>> },
+}
+
+impl Ff1 {
+    /// The standard's mode, over a cipher of `standing`; `radix` is allowed.
+    pub(crate) fn over_128_bits(
+        cipher: Protected<dyn BlockCipher<16>>,
+        backend: Backend,
+        standing: Standing,
+        radix: u32,
+        domain: Domain,
+    ) -> Self {
+        let steps = with_every!(backend, |lanes| Box::new(On(lanes)) as Box<dyn Steps<u64, 16>>);
+        Self::new(Keyed::Block128 { cipher, steps }, standing, radix, domain)
+    }
+
+    /// The experimental construction; `radix` is allowed.
+    pub(crate) fn over_64_bits(
+        cipher: Protected<dyn BlockCipher<8>>,
+        backend: Backend,
+        radix: u32,
+        domain: Domain,
+    ) -> Self {
+        let steps = with_every!(backend, |lanes| Box::new(On(lanes)) as Box<dyn Steps<u64, 8>>);
+        Self::new(Keyed::Block64 { cipher, steps }, Standing::Experimental, radix, domain)
+    }
+
+    fn new(cipher: Keyed, standing: Standing, radix: u32, domain: Domain) -> Self {
+        let length_min = domain.length_min(radix);
+        let radix = Radix::new(radix);
+        Self { cipher, standing, radix, length_min, shapes: shape::of_words(radix) }
+    }
+
+    /// Numerals are less than this: 2 to 65,536.
+    pub fn radix(&self) -> u32 {
+        self.radix.value
+    }
+
+    /// The lengths that values may have, in numerals.
+    pub fn lengths(&self) -> RangeInclusive<usize> {
+        self.length_min..=LENGTH_MAX
+    }
+
+    /// Who stands behind cipher and mode together: that of the cipher; experimental where its blocks have 64 bits.
+    pub fn standing(&self) -> Standing {
+        self.standing
+    }
+
+    /// Name of the backend that the block cipher uses, such as `avx512`.
+    pub fn backend(&self) -> &'static str {
+        match &self.cipher {
+            Keyed::Block128 { cipher, .. } => cipher.backend(),
+            Keyed::Block64 { cipher, .. } => cipher.backend(),
+        }
+    }
+
+    /// Encrypts one value in place, bound to `tweak` (any length up to 2^32 - 1 bytes). It allocates nothing.
+    ///
+    /// # Errors
+    /// `Ff1Error::Length`, `Ff1Error::Symbol`, `Ff1Error::TweakLength`; the value is untouched then.
+    ///
+    /// Source: SP 800-38G, algorithm 7 (FF1.Encrypt).
+    pub fn seal(&self, tweak: &[u8], value: &mut [u16]) -> Result<(), Ff1Error> {
+        let length = value.len();
+        self.crypt::<true>(Tweaks::One(tweak), value, length)
+    }
+
+    /// Decrypts one value in place. Nothing tells whether key and tweak were the right ones. It allocates nothing.
+    ///
+    /// # Errors
+    /// As [`Ff1::seal`].
+    ///
+    /// Source: SP 800-38G, algorithm 8 (FF1.Decrypt).
+    pub fn open(&self, tweak: &[u8], value: &mut [u16]) -> Result<(), Ff1Error> {
+        let length = value.len();
+        self.crypt::<false>(Tweaks::One(tweak), value, length)
+    }
+
+    /// Encrypts `values` in place: any number of values of `length` numerals each, one after the other. It gives what
+    /// [`Ff1::seal`] of each gives, and takes less time, since many are worked on at once.
+    ///
+    /// # Errors
+    /// As [`Ff1::seal`], and `Ff1Error::Values`, `Ff1Error::Tweaks`, `Ff1Error::PackedTweaks`; all values are untouched
+    /// then.
+    pub fn seal_batch(&self, tweaks: Tweaks<'_>, values: &mut [u16], length: usize) -> Result<(), Ff1Error> {
+        self.crypt::<true>(tweaks, values, length)
+    }
+
+    /// Decrypts `values` in place, what [`Ff1::seal_batch`] encrypts.
+    ///
+    /// # Errors
+    /// As [`Ff1::seal_batch`].
+    pub fn open_batch(&self, tweaks: Tweaks<'_>, values: &mut [u16], length: usize) -> Result<(), Ff1Error> {
+        self.crypt::<false>(tweaks, values, length)
+    }
+
+    fn crypt<const SEAL: bool>(&self, tweaks: Tweaks<'_>, values: &mut [u16], length: usize) -> Result<(), Ff1Error> {
+        self.check(&tweaks, values, length)?;
+        let longer;
+        let shape = match self.shapes.get(length - 2) {
+            Some(shape) => shape,
+            None => {
+                longer = Shape::new(self.radix, length);
+                &longer
+            }
+        };
+        match &self.cipher {
+            Keyed::Block128 { cipher, steps } => crypt_over::<16, SEAL>(&**cipher, &**steps, shape, &tweaks, values),
+            Keyed::Block64 { cipher, steps } => crypt_over::<8, SEAL>(&**cipher, &**steps, shape, &tweaks, values),
+        }
+        Ok(())
+    }
+
+    /// Whether all of a call may be computed.
+    fn check(&self, tweaks: &Tweaks<'_>, values: &[u16], length: usize) -> Result<(), Ff1Error> {
+        if !self.lengths().contains(&length) {
+            let (least, most) = (self.length_min, LENGTH_MAX);
+            return Err(Ff1Error::Length { found: length, least, most, radix: self.radix.value });
+        }
+        if !values.len().is_multiple_of(length) {
+            return Err(Ff1Error::Values { found: values.len(), length });
+        }
+        tweaks.check(values.len() / length)?;
+        domain::check_symbols(values, length, self.radix.value)
+    }
+}
+
+/// Fewer values than this go one after the other: side by side the room for many has to be cleared.
+const FEW: usize = 4;
+/// Bytes of stack that the work on one value may leave something in that there was no register for, and on many.
+const STACK_OF_ONE: usize = 640;
+const STACK_OF_MANY: usize = 24 << 10;
+
+/// Seals or opens `values`, of which all was checked.
+fn crypt_over<const N: usize, const SEAL: bool>(
+    cipher: &dyn BlockCipher<N>,
+    steps: &dyn Steps<u64, N>,
+    shape: &Shape,
+    tweaks: &Tweaks<'_>,
+    values: &mut [u16],
+) {
+    let few = values.len() < FEW * shape.length;
+    let (in_turn, side_by_side) = (Engine { cipher, steps: &InTurn }, Engine { cipher, steps });
+    match &shape.numbers {
+        Numbers::Narrow(moduli) if !few => {
+            side_by_side.crypt_all::<u64, SEAL>(shape, moduli, tweaks, values);
+            wipe_stack::<STACK_OF_MANY>();
+        }
+        Numbers::Double(moduli) if !few => {
+            in_turn.crypt_all::<u128, SEAL>(shape, moduli, tweaks, values);
+            wipe_stack::<STACK_OF_MANY>();
+        }
+        numbers => {
+            for (number, value) in values.chunks_exact_mut(shape.length).enumerate() {
+                let tweak = tweaks.get(number);
+                match numbers {
+                    Numbers::Narrow(moduli) => in_turn.crypt_one::<u64, SEAL>(shape, moduli, tweak, value),
+                    Numbers::Double(moduli) => in_turn.crypt_one::<u128, SEAL>(shape, moduli, tweak, value),
+                    Numbers::Wide => wide::crypt::<N, SEAL>(cipher, shape, tweak, value),
+                }
+            }
+            wipe_stack::<STACK_OF_ONE>();
+        }
+    }
+}
+
+impl fmt::Debug for Ff1 {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Ff1")
+            .field("backend", &self.backend())
+            .field("radix", &self.radix.value)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,76 @@
+//! What FF1 leaves on the stack of a call: neither the key nor a round key of AES, nor the block that hides the numbers,
+//! nor the number of half a value. Each call runs on a stack of its own, all of which is searched. Not here: anything
+//! but tests.
+
+use super::{Domain, Ff1, Tweaks};
+use crate::arch::own_stack::left_by;
+use crate::backend::Backend;
+use crate::block::aes::reference;
+use crate::ff1::ff1;
+use crate::registry::cipher;
+use crate::testing::bytes;
+
+/// What must not be found, and what it is.
+type Secret = (String, Vec<u8>);
+
+/// Two values of 16 digits, so that their halves are no small numbers.
+const VALUES: [u16; 32] =
+    [9, 8, 7, 6, 5, 4, 3, 2, 8, 7, 6, 5, 4, 3, 2, 1, 7, 9, 7, 9, 7, 9, 6, 1, 9, 1, 9, 2, 9, 3, 9, 4];
+
+fn secrets(key: &[u8]) -> Vec<Secret> {
+    let mut secrets: Vec<Secret> = Vec::new();
+    let aes = reference::Aes::new(key);
+    for (round, round_key) in aes.round_keys.iter().enumerate() {
+        secrets.push((format!("key of round {round}"), round_key.to_vec()));
+    }
+    // P of 16 digits without a tweak: what everything is added to
+    let head = [1, 2, 1, 0, 0, 10, 10, 8, 0, 0, 0, 16, 0, 0, 0, 0];
+    secrets.push(("block that hides the numbers".into(), aes.encrypt(head).to_vec()));
+    for (half, digits) in VALUES.chunks(8).enumerate() {
+        let number = digits.iter().fold(0, |number: u64, digit| 10 * number + u64::from(*digit));
+        secrets.push((format!("number of half {half}"), number.to_le_bytes().to_vec()));
+        let numerals: Vec<u8> = digits.iter().flat_map(|digit| digit.to_le_bytes()).collect();
+        secrets.push((format!("numerals of half {half}"), numerals));
+    }
+    secrets
+}
+
+#[test]
+fn neither_keys_nor_numbers_stay_on_the_stack() {
+    let aes = cipher("aes-256").unwrap();
+    let key = bytes("key of a stack", aes.key_bytes);
+    let secrets = secrets(&key);
+    let mut findings = Vec::new();
+    for backend in Backend::available() {
+        let keyed = ff1(aes, &key, backend, 10, Domain::Standard).unwrap();
+        for count in [1, 2, 6, 300, 1000] {
+            let plain: Vec<u16> = VALUES.iter().copied().cycle().take(16 * count).collect();
+            let mut values = plain.clone();
+            let place = &mut values;
+            let calls: [(&str, fn(&Ff1, Tweaks<'_>, &mut [u16], usize) -> _); 2] =
+                [("sealing", Ff1::seal_batch), ("opening", Ff1::open_batch)];
+            for (what, call) in calls {
+                let stack = left_by(|| call(&keyed, Tweaks::One(b""), place, 16).unwrap());
+                for (name, secret) in &secrets {
+                    if stack.windows(secret.len()).any(|window| window == secret) {
+                        findings.push(format!("{what} {count} values on {} leaves: {name}", backend.name()));
+                    }
+                }
+            }
+            assert_eq!(values, plain);
+        }
+    }
+    assert!(findings.is_empty(), "{} findings:\n{}", findings.len(), findings.join("\n"));
+}
+
+/// What is looked for would be found.
+#[test]
+fn a_number_on_the_stack_is_found() {
+    let secrets = secrets(&[7; 32]);
+    let number = &secrets.iter().find(|(name, _)| name == "number of half 0").unwrap().1;
+    let stack = left_by(|| {
+        let number = std::hint::black_box(98_765_432_u64);
+        std::hint::black_box(&number);
+    });
+    assert!(stack.windows(8).any(|window| window == number));
+}

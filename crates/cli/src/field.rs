@@ -1,0 +1,351 @@
+//! `sealstone field`: columns of a file sealed, opened, checked and sealed again. Not here: how (`sealstone_fields`).
+
+mod chosen;
+mod output;
+mod said;
+
+use std::fs::File;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Instant;
+
+use anyhow::{Context, bail};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use sealstone_cipher::backend::Backend;
+use sealstone_cipher::registry;
+use sealstone_fields::csv::{Counts, CsvError, Layout, Listener, OnMisfit, Pass, Plan, Reject, Work};
+use sealstone_fields::manifest::{self, FileMac, Manifest, ManifestError};
+use sealstone_fields::policy::{PolicyFileError, Table};
+use sealstone_fields::{ColumnCipher, Keyed};
+use sealstone_keys::KeySource;
+
+use crate::confirm::confirm;
+use crate::flags::{
+    FieldCheckFlags, FieldCommand, FieldOpenFlags, FieldOutput, FieldResealFlags, FieldSealFlags, SealedFields,
+};
+use crate::interrupt;
+use crate::key_source;
+use crate::message::{Answer, say};
+use crate::path::check_parent;
+use output::{Output, beside, check_other};
+use said::{Said, Verb};
+
+/// What the name of the list of rows that were left out adds to that of the file.
+const REJECTS_ENDING: &str = ".rejects.csv";
+/// How many rows that do not fit `check` lists; it counts all.
+const LISTED_MAX: usize = 20;
+
+/// Runs the command.
+pub(crate) fn run(command: &FieldCommand) -> anyhow::Result<Answer> {
+    match command {
+        FieldCommand::Seal(flags) => seal(flags),
+        FieldCommand::Open(flags) => open(flags),
+        FieldCommand::Check(flags) => check(flags),
+        FieldCommand::Reseal(flags) => reseal(flags),
+    }
+}
+
+fn seal(flags: &FieldSealFlags) -> anyhow::Result<Answer> {
+    let file = &flags.file;
+    let layout = chosen::layout(&flags.layout, file)?;
+    // what is wrong with the columns is said before any passphrase is asked for
+    let table = chosen::table(&flags.columns, file, None)?;
+    let named = flags.key.as_ref().or(table.key.as_ref());
+    let spec =
+        named.context("no key: name one with --key, or in the policy\nmake one with: sealstone keys new NAME.key")?;
+    let Some(mut writing) = Writing::begin(file, &flags.output, false)? else { return Ok(Answer::Negative) };
+    let keys = key_source::open(spec, flags.passphrase.passphrase_file.as_deref())?;
+    let table = chosen::table(&flags.columns, file, Some(&*keys))?;
+    warn_of(&table);
+    let keyed = Keyed::current(keys)?;
+    let ciphers = ciphers(&table, &keyed)?;
+    let plan = Plan { table, work: Work::Seal(ciphers) };
+    writing.sealed(file, plan, layout, &keyed, None, Verb::Sealed)
+}
+
+fn open(flags: &FieldOpenFlags) -> anyhow::Result<Answer> {
+    let sealed = Sealed::read(&flags.sealed)?;
+    let Some(mut writing) = Writing::begin(&flags.sealed.file, &flags.output, true)? else {
+        return Ok(Answer::Negative);
+    };
+    let (_, keyed) = sealed.keys(&flags.sealed)?;
+    let table = sealed.manifest.table.clone();
+    let plan = Plan { work: Work::Open(ciphers(&table, &keyed)?), table };
+    let mut mac = sealed.manifest.file_mac(&keyed)?;
+    let begin = Instant::now();
+    let layout = sealed.manifest.layout;
+    let counts = writing.pass(&flags.sealed.file, &plan, layout, Some(&mut mac), None)?;
+    sealed.check_file(&flags.sealed, mac, &counts)?;
+    writing.finish(None)?;
+    writing.said(Verb::Opened, &plan.table, &keyed, &counts, begin).show(flags.output.json)
+}
+
+fn reseal(flags: &FieldResealFlags) -> anyhow::Result<Answer> {
+    let sealed = Sealed::read(&flags.sealed)?;
+    let cipher = flags.cipher.as_deref().map(registry::cipher).transpose()?;
+    let old = sealed.manifest.table.clone();
+    let new = Table::new(&old.name, cipher.unwrap_or(old.cipher), old.columns.clone())?;
+    let Some(mut writing) = Writing::begin(&flags.sealed.file, &flags.output, false)? else {
+        return Ok(Answer::Negative);
+    };
+    warn_of(&new);
+    let (keys, from) = sealed.keys(&flags.sealed)?;
+    let to = Keyed::current(keys)?;
+    let work = Work::Reseal(ciphers(&old, &from)?, ciphers(&new, &to)?);
+    let mac = sealed.manifest.file_mac(&from)?;
+    let plan = Plan { table: new, work };
+    writing.sealed(
+        &flags.sealed.file,
+        plan,
+        sealed.manifest.layout,
+        &to,
+        Some((&sealed, &flags.sealed, mac)),
+        Verb::Resealed,
+    )
+}
+
+fn check(flags: &FieldCheckFlags) -> anyhow::Result<Answer> {
+    let layout = chosen::layout(&flags.layout, &flags.file)?;
+    let table = chosen::table(&flags.columns, &flags.file, None)?;
+    let plan = Plan { table, work: Work::Check };
+    let mut listed = Vec::new();
+    let mut on_reject = |reject: &Reject| {
+        if listed.len() < LISTED_MAX {
+            listed.push(reject.clone());
+        }
+        Ok(())
+    };
+    let stop = AtomicBool::new(false);
+    let pass = Pass { plan: &plan, layout, on_misfit: OnMisfit::Report, threads: None, stop: &stop };
+    let mut listener = Listener { on_reject: &mut on_reject, on_progress: &mut |_| {} };
+    let counts = pass.run(read(&flags.file)?, &mut io::sink(), None, None, &mut listener);
+    let counts = counts.map_err(|error| of_file(error, &flags.file, None))?;
+    said::checked(&flags.file, &plan.table, &counts, &listed, flags.json)
+}
+
+/// A sealed file's manifest.
+struct Sealed {
+    path: PathBuf,
+    text: String,
+    manifest: Manifest,
+}
+
+impl Sealed {
+    fn read(flags: &SealedFields) -> anyhow::Result<Self> {
+        let path = flags.manifest.clone().unwrap_or_else(|| beside(&flags.file, manifest::ENDING));
+        let text = match std::fs::read_to_string(&path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == io::ErrorKind::NotFound && flags.file.exists() => bail!(
+                "no manifest {}: it says how {} is sealed, and under which version of which key\n\
+                 it was written beside the file; name it with --manifest, or restore it from a backup",
+                path.display(),
+                flags.file.display()
+            ),
+            Err(error) => {
+                let what = if flags.file.exists() { &path } else { &flags.file };
+                return Err(error).with_context(|| format!("cannot read {}", what.display()));
+            }
+        };
+        let manifest = Manifest::parse(&text, &path).map_err(|error| of_manifest(error, &path))?;
+        Ok(Self { path, text, manifest })
+    }
+
+    /// The key source, and the version of the key that the manifest names.
+    fn keys(&self, flags: &SealedFields) -> anyhow::Result<(Arc<dyn KeySource>, Keyed)> {
+        let keys = key_source::open(&flags.key, flags.passphrase.passphrase_file.as_deref())?;
+        let keyed = Keyed::of(keys.clone(), self.manifest.key.clone())?;
+        self.manifest.check(&self.text, &keyed).map_err(|error| of_manifest(error, &self.path))?;
+        Ok((keys, keyed))
+    }
+
+    /// That the file which was read is the one that was sealed.
+    fn check_file(&self, flags: &SealedFields, mac: FileMac, counts: &Counts) -> anyhow::Result<()> {
+        if self.manifest.is_of(mac, counts.rows + counts.rejected) {
+            return Ok(());
+        }
+        if flags.changed {
+            say("the file is not as it was sealed: nothing shows whether an ff1 value was changed, or which rows \
+                 were added");
+            return Ok(());
+        }
+        bail!(
+            "{} is not the file that {} was written for: changed, cut short, or another one\n\
+             restore it from a backup; if it was changed on purpose, open it with --changed",
+            flags.file.display(),
+            self.path.display()
+        )
+    }
+}
+
+fn of_manifest(error: ManifestError, path: &Path) -> anyhow::Error {
+    match error {
+        // these name it
+        ManifestError::File(error @ (PolicyFileError::Read { .. } | PolicyFileError::Syntax { .. })) => error.into(),
+        error => anyhow::Error::new(error).context(format!("manifest {}", path.display())),
+    }
+}
+
+/// What is being written: the file, and the list of rows that are left out.
+struct Writing<'a> {
+    flags: &'a FieldOutput,
+    output: Option<Output>,
+    rejects: PathBuf,
+    rejected: Option<Output>,
+    private: bool,
+    stop: Arc<AtomicBool>,
+}
+
+impl<'a> Writing<'a> {
+    /// Begins the output of what is read from `input`; none if the user does not want an existing file replaced.
+    fn begin(input: &Path, flags: &'a FieldOutput, private: bool) -> anyhow::Result<Option<Self>> {
+        let out = &flags.out;
+        check_other(input, out)?;
+        check_parent(out)?;
+        // without its manifest a sealed file that was moved away would be lost
+        let manifest = beside(out, manifest::ENDING);
+        let written = if private { vec![out] } else { vec![out, &manifest] };
+        if let Some(there) = written.into_iter().find(|path| path.exists()) {
+            let about = format!("{} is there already", there.display());
+            if !confirm(&about, "replace it?", flags.yes)? {
+                return Ok(None);
+            }
+        }
+        let stop = interrupt::install_saying(
+            "stopping; nothing was written",
+            format!("stopped at once; what was written is in .{}.sealstone-partial", name(out)),
+        )?;
+        let output = Some(Output::create(out, private)?);
+        let rejects = beside(out, REJECTS_ENDING);
+        Ok(Some(Self { flags, output, rejects, rejected: None, private, stop }))
+    }
+
+    /// Reads `input` and writes what `plan` makes of it.
+    fn pass(
+        &mut self,
+        input: &Path,
+        plan: &Plan,
+        layout: Layout,
+        read_mac: Option<&mut FileMac>,
+        write_mac: Option<&mut FileMac>,
+    ) -> anyhow::Result<Counts> {
+        let file = read(input)?;
+        let length = file.metadata().map_or(0, |found| found.len());
+        let bar = match self.flags.quiet {
+            true => ProgressBar::hidden(),
+            false => ProgressBar::with_draw_target(Some(length), ProgressDrawTarget::stderr()),
+        };
+        let style = "{bar:24} {bytes} of {total_bytes}, {eta} left  {msg}";
+        bar.set_style(ProgressStyle::with_template(style).expect("a valid template"));
+        let (rejects, rejected, private) = (&self.rejects, &mut self.rejected, self.private);
+        let mut on_reject = |reject: &Reject| {
+            if rejected.is_none() {
+                let mut list = Output::create(rejects, private).map_err(io::Error::other)?;
+                writeln!(list, "line,column,reason")?;
+                *rejected = Some(list);
+            }
+            let Some(list) = rejected else { return Ok(()) };
+            let Reject { line, column, misfit } = reject;
+            writeln!(list, "{line},{},{}", cell(column), cell(&misfit.to_string()))
+        };
+        let mut on_progress = |progress: sealstone_fields::csv::Progress| {
+            bar.set_position(progress.bytes);
+            bar.set_message(format!("{} rows", progress.rows));
+        };
+        let on_misfit = self.flags.on_error.into();
+        let pass = Pass { plan, layout, on_misfit, threads: None, stop: &self.stop };
+        let mut listener = Listener { on_reject: &mut on_reject, on_progress: &mut on_progress };
+        let output = self.output.as_mut().context("the output was finished")?;
+        let counts = pass.run(file, output, read_mac, write_mac, &mut listener);
+        bar.finish_and_clear();
+        counts.map_err(|error| of_file(error, input, Some(&self.flags.out)))
+    }
+
+    /// Seals `input` and writes the manifest; `from` is what it was sealed as before.
+    fn sealed(
+        &mut self,
+        input: &Path,
+        plan: Plan,
+        layout: Layout,
+        keyed: &Keyed,
+        from: Option<(&Sealed, &SealedFields, FileMac)>,
+        verb: Verb,
+    ) -> anyhow::Result<Answer> {
+        let begin = Instant::now();
+        let manifest = Manifest::new(&plan.table, keyed, layout)?;
+        let mut mac = manifest.file_mac(keyed)?;
+        let counts = match from {
+            None => self.pass(input, &plan, layout, None, Some(&mut mac))?,
+            Some((sealed, flags, mut read_mac)) => {
+                let counts = self.pass(input, &plan, layout, Some(&mut read_mac), Some(&mut mac))?;
+                sealed.check_file(flags, read_mac, &counts)?;
+                counts
+            }
+        };
+        self.finish(Some(&manifest.finish(mac, counts.rows, keyed)?))?;
+        self.said(verb, &plan.table, keyed, &counts, begin).show(self.flags.json)
+    }
+
+    /// Puts everything in its place: first what the file cannot be opened without.
+    fn finish(&mut self, manifest: Option<&str>) -> anyhow::Result<()> {
+        if let Some(text) = manifest {
+            let path = beside(&self.flags.out, manifest::ENDING);
+            let mut output = Output::create(&path, false)?;
+            output.write_all(text.as_bytes()).with_context(|| format!("cannot write {}", path.display()))?;
+            output.finish()?;
+        }
+        match self.rejected.take() {
+            Some(rejected) => rejected.finish()?,
+            // one of an earlier run, of which nothing is left now
+            None if self.rejects.exists() => std::fs::remove_file(&self.rejects)?,
+            None => {}
+        }
+        self.output.take().map_or(Ok(()), Output::finish)
+    }
+
+    fn said(&self, verb: Verb, table: &Table, keyed: &Keyed, counts: &Counts, begin: Instant) -> Said {
+        let rejects = (counts.rejected > 0).then(|| self.rejects.clone());
+        Said::new(verb, &self.flags.out, table, keyed.key(), counts, rejects, begin.elapsed().as_secs_f64())
+    }
+}
+
+fn ciphers(table: &Table, keyed: &Keyed) -> anyhow::Result<Vec<ColumnCipher>> {
+    let cipher = |column| Ok(ColumnCipher::new(table, column, keyed, Backend::auto())?);
+    table.columns.iter().map(cipher).collect()
+}
+
+/// Says what a user of the table's cipher must know.
+fn warn_of(table: &Table) {
+    if let Some(caveat) = table.cipher.caveat {
+        say(&format!("{}: {caveat}", table.cipher.name));
+    }
+}
+
+fn read(path: &Path) -> anyhow::Result<File> {
+    File::open(path).with_context(|| format!("cannot read {}", path.display()))
+}
+
+/// `error` with the file that it is about.
+fn of_file(error: CsvError, input: &Path, out: Option<&Path>) -> anyhow::Error {
+    let step = "nothing was written; to leave such rows out and list them: --on-error report";
+    match (error, out) {
+        (CsvError::Write(error), Some(out)) => {
+            anyhow::Error::new(error).context(format!("cannot write {}\nnothing of it was left", out.display()))
+        }
+        (error @ CsvError::Misfit { .. }, Some(_)) => anyhow::anyhow!("{}, {error}\n{step}", input.display()),
+        (CsvError::Stopped, _) => anyhow::anyhow!("stopped; nothing was written\nrun the same command again"),
+        (CsvError::Fields(error), _) => error.into(),
+        (error @ CsvError::Read(_), _) => anyhow::anyhow!("{} {error}", input.display()),
+        (error, _) => anyhow::anyhow!("{}, {error}", input.display()),
+    }
+}
+
+fn name(path: &Path) -> String {
+    path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
+}
+
+/// `text` as a field of CSV.
+fn cell(text: &str) -> String {
+    if text.contains([',', '"', '\n']) { format!("\"{}\"", text.replace('"', "\"\"")) } else { text.to_owned() }
+}

@@ -1,0 +1,120 @@
+//! Which columns are sealed and how, from flags or a policy, and how the file is written. Not here: keys and sealing.
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
+use anyhow::{Context, bail};
+use sealstone_bench::workload::{Delimiter, detect_delimiter};
+use sealstone_cipher::nearest::nearest;
+use sealstone_cipher::registry::{self, Cipher, DEFAULT_CIPHER};
+use sealstone_fields::csv::{Encoding, Layout};
+use sealstone_fields::policy::{Column, ColumnOptions, Policy, PolicyError, Table};
+use sealstone_keys::{KeySource, source};
+
+use crate::flags::{FieldColumns, FieldLayout};
+
+/// How much of a file is looked at to see how it is written, in bytes.
+const LOOK_BYTES: u64 = 64 << 10;
+
+/// The table that the flags describe; `keys` may know the cipher.
+pub(crate) fn table(flags: &FieldColumns, file: &Path, keys: Option<&dyn KeySource>) -> anyhow::Result<Table> {
+    if let Some(path) = &flags.policy {
+        let policy = Policy::read(path)?;
+        let mut table = policy.table(flags.table.as_deref())?.clone();
+        if let Some(name) = &flags.cipher {
+            let key = table.key.take();
+            table = Table::new(&table.name, registry::cipher(name)?, table.columns)?;
+            table.key = key;
+        }
+        return Ok(table);
+    }
+    let name = match &flags.table {
+        Some(name) => name.clone(),
+        None => file.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default(),
+    };
+    let columns = columns(flags)?;
+    Ok(Table::new(&name, cipher(flags.cipher.as_deref(), keys)?, columns)?)
+}
+
+/// The cipher that is named, or the key's, or the usual one.
+fn cipher(named: Option<&str>, keys: Option<&dyn KeySource>) -> anyhow::Result<&'static Cipher> {
+    let known = match keys {
+        Some(keys) => source::cipher(named, keys)?,
+        None => named.map(registry::cipher).transpose()?,
+    };
+    Ok(known.map_or_else(|| registry::cipher(DEFAULT_CIPHER), Ok)?)
+}
+
+/// The columns of `--column`, with what the other flags say of each.
+fn columns(flags: &FieldColumns) -> anyhow::Result<Vec<Column>> {
+    let names: Vec<&str> = flags.columns.iter().map(|spec| spec.split('=').next().unwrap_or_default()).collect();
+    let mut options: HashMap<&str, ColumnOptions> =
+        names.iter().map(|name| (*name, ColumnOptions::default())).collect();
+    for spec in &flags.tweaks {
+        let Some((name, tweak)) = spec.split_once('=') else {
+            bail!("--tweak {spec}: write it as COLUMN=none, COLUMN=column or COLUMN=row:OTHER");
+        };
+        let of = of(&mut options, &names, "--tweak", name)?;
+        of.tweak = tweak.parse().map_err(|found| PolicyError::Tweak { column: name.to_owned(), found })?;
+    }
+    for spec in &flags.indexes {
+        let (name, bits) = spec.split_once('=').map_or((spec.as_str(), None), |(name, bits)| (name, Some(bits)));
+        let of = of(&mut options, &names, "--index", name)?;
+        let bits = bits.map(str::parse).transpose();
+        of.index = Some((None, bits.with_context(|| format!("--index {spec}: write it as COLUMN=BITS"))?));
+    }
+    for name in &flags.keep_empty {
+        of(&mut options, &names, "--keep-empty", name)?.keeps_empty = true;
+    }
+    for name in &flags.small_domain {
+        of(&mut options, &names, "--small-domain", name)?.small_domain = true;
+    }
+    let column = |(spec, name): (&String, &&str)| Ok(Column::parse(spec, &options[*name])?);
+    flags.columns.iter().zip(&names).map(column).collect()
+}
+
+fn of<'a, 'o>(
+    options: &'o mut HashMap<&'a str, ColumnOptions>,
+    names: &[&'a str],
+    flag: &str,
+    name: &str,
+) -> anyhow::Result<&'o mut ColumnOptions> {
+    options.get_mut(name).with_context(|| {
+        let nearest = nearest(name, names.iter().copied());
+        format!("{flag} {name}: no --column of that name; did you mean {nearest}?")
+    })
+}
+
+/// How `file` is written: as the flags say, otherwise as its beginning shows.
+pub(crate) fn layout(flags: &FieldLayout, file: &Path) -> anyhow::Result<Layout> {
+    let mut beginning = Vec::new();
+    let read = |file: File| file.take(LOOK_BYTES).read_to_end(&mut beginning);
+    File::open(file).and_then(read).with_context(|| format!("cannot read {}", file.display()))?;
+    let encoding = flags
+        .encoding
+        .or_else(|| Encoding::of(&beginning))
+        .with_context(|| format!("{} is neither UTF-8 nor CP949 text\nsave it as UTF-8", file.display()))?;
+    let delimiter = match flags.delimiter {
+        Some(delimiter) => delimiter,
+        None => {
+            // a last line that is cut says nothing, unless it is the only one
+            let whole = beginning.iter().rposition(|byte| *byte == b'\n').map_or(beginning.len(), |end| end + 1);
+            let text = encoding.decode(&beginning[..whole]).unwrap_or_default();
+            detect_delimiter(&text).map_err(|choices| ambiguous(file, &choices))?
+        }
+    };
+    Ok(Layout { delimiter: delimiter.octet(), encoding })
+}
+
+fn ambiguous(file: &Path, choices: &[(Delimiter, usize)]) -> anyhow::Error {
+    let words: Vec<String> =
+        choices.iter().map(|(one, fields)| format!("by {} there are {fields}", one.name())).collect();
+    let first = choices.first().map_or("comma", |(one, _)| one.name());
+    anyhow::anyhow!(
+        "{}, line 1: it is not clear what separates the fields: {}\nname it, such as: --delimiter {first}",
+        file.display(),
+        words.join(", ")
+    )
+}

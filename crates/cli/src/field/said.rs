@@ -1,0 +1,259 @@
+//! What the commands on columns answer. Not here: what they do.
+
+use std::path::{Path, PathBuf};
+
+use sealstone_fields::csv::{ColumnCount, Counts, Reject};
+use sealstone_fields::manifest;
+use sealstone_fields::policy::{Method, Table};
+use sealstone_keys::KeyRef;
+use serde::Serialize;
+
+use super::output::beside;
+use crate::listing::list;
+use crate::message::{Answer, print, print_json};
+use crate::path::quoted;
+use crate::table;
+use crate::terminal;
+
+/// What was done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Verb {
+    Sealed,
+    Opened,
+    Resealed,
+}
+
+/// The answer of a command that wrote a file.
+#[derive(Debug, Serialize)]
+pub(super) struct Said {
+    schema: u32,
+    done: Verb,
+    file: PathBuf,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    manifest: Option<PathBuf>,
+    table: String,
+    cipher: &'static str,
+    key_id: String,
+    key_version: u32,
+    columns: Vec<Column>,
+    rows: u64,
+    rejected_rows: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rejects: Option<PathBuf>,
+    seconds: f64,
+}
+
+#[derive(Debug, Serialize)]
+struct Column {
+    name: String,
+    method: String,
+    tweak: String,
+    leaks: String,
+}
+
+impl Column {
+    fn all(table: &Table) -> Vec<Self> {
+        let of = |column: &sealstone_fields::policy::Column| Self {
+            name: column.name.clone(),
+            method: column.method_text(),
+            tweak: column.tweak.to_string(),
+            leaks: column.leaks(),
+        };
+        table.columns.iter().map(of).collect()
+    }
+}
+
+impl Said {
+    pub(super) fn new(
+        done: Verb,
+        file: &Path,
+        table: &Table,
+        key: &KeyRef,
+        counts: &Counts,
+        rejects: Option<PathBuf>,
+        seconds: f64,
+    ) -> Self {
+        Self {
+            schema: 1,
+            done,
+            file: file.to_owned(),
+            manifest: (done != Verb::Opened).then(|| beside(file, manifest::ENDING)),
+            table: table.name.clone(),
+            cipher: table.cipher.name,
+            key_id: key.id.clone(),
+            key_version: key.version,
+            columns: Column::all(table),
+            rows: counts.rows,
+            rejected_rows: counts.rejected,
+            rejects,
+            seconds,
+        }
+    }
+
+    pub(super) fn show(&self, json: bool) -> anyhow::Result<Answer> {
+        if json {
+            print_json(self)?
+        } else {
+            print(&self.text())?
+        }
+        Ok(if self.rejected_rows == 0 { Answer::Done } else { Answer::Negative })
+    }
+
+    fn text(&self) -> String {
+        let verb = match self.done {
+            Verb::Sealed => "sealed",
+            Verb::Opened => "opened",
+            Verb::Resealed => "sealed again",
+        };
+        let mut text = format!(
+            "{} {verb} in {:.1} s: table {}, {}, key {} version {}\n",
+            counted(self.rows, "row"),
+            self.seconds,
+            self.table,
+            self.cipher,
+            self.key_id,
+            self.key_version
+        );
+        for Column { name, method, tweak, leaks } in &self.columns {
+            text.push_str(&format!("  {name}: {method}, bound to {}\n", bound(tweak)));
+            if self.done != Verb::Opened {
+                text.push_str(&format!("    to be seen without the key: {leaks}\n"));
+            }
+        }
+        if let Some(rejects) = &self.rejects {
+            let rows = counted(self.rejected_rows, "row");
+            text.push_str(&format!("{rows} left out, listed by line in {}\n", rejects.display()));
+        }
+        match &self.manifest {
+            Some(manifest) => text.push_str(&format!(
+                "to open it, keep the key and {}: {}\n",
+                manifest.display(),
+                opening(&self.file)
+            )),
+            None => {
+                text.push_str(&format!("{} is in the clear, for this user alone (mode 0600)\n", self.file.display()))
+            }
+        }
+        text
+    }
+}
+
+fn bound(tweak: &str) -> String {
+    match tweak.split_once(':') {
+        Some((_, column)) => format!("the row ({column})"),
+        None if tweak == "none" => "nothing".into(),
+        None => "table and column".into(),
+    }
+}
+
+fn counted(count: u64, what: &str) -> String {
+    if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
+}
+
+/// The answer of `check`.
+#[derive(Debug, Serialize)]
+struct Checked {
+    schema: u32,
+    file: PathBuf,
+    rows_that_fit: u64,
+    rows_that_do_not: u64,
+    columns: Vec<CheckedColumn>,
+    /// The first ones.
+    misfits: Vec<Misfitting>,
+}
+
+#[derive(Debug, Serialize)]
+struct CheckedColumn {
+    #[serde(flatten)]
+    column: Column,
+    values: u64,
+    misfits: u64,
+    /// Among how many values one hides, at least.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    domain_least: Option<f64>,
+}
+
+#[derive(Debug, Serialize)]
+struct Misfitting {
+    line: u64,
+    column: String,
+    reason: String,
+}
+
+/// Shows what `check` found; the answer is negative if a row does not fit.
+pub(super) fn checked(
+    file: &Path,
+    table: &Table,
+    counts: &Counts,
+    listed: &[Reject],
+    json: bool,
+) -> anyhow::Result<Answer> {
+    // a file of a header alone has no counts
+    let mut found = counts.columns.clone();
+    found.resize(table.columns.len(), ColumnCount::default());
+    if json {
+        let column = |(column, found): (Column, &ColumnCount)| CheckedColumn {
+            column,
+            values: found.values,
+            misfits: found.misfits,
+            domain_least: found.choices_least,
+        };
+        let misfit = |reject: &Reject| Misfitting {
+            line: reject.line,
+            column: reject.column.clone(),
+            reason: reject.misfit.to_string(),
+        };
+        print_json(&Checked {
+            schema: 1,
+            file: file.to_owned(),
+            rows_that_fit: counts.rows,
+            rows_that_do_not: counts.rejected,
+            columns: Column::all(table).into_iter().zip(&found).map(column).collect(),
+            misfits: listed.iter().map(misfit).collect(),
+        })?;
+    } else {
+        print(&checked_text(table, counts, &found, listed))?;
+    }
+    Ok(if counts.rejected == 0 { Answer::Done } else { Answer::Negative })
+}
+
+fn checked_text(table: &Table, counts: &Counts, found: &[ColumnCount], listed: &[Reject]) -> String {
+    let mut columns = table::Table::new(["COLUMN", ">FIT", ">DO NOT", ">HIDDEN AMONG", "METHOD"]);
+    for (column, found) in table.columns.iter().zip(found) {
+        let domain = match (&column.method, found.choices_least) {
+            (Method::Aead, _) => "any".to_owned(),
+            (_, Some(choices)) => choices_text(choices),
+            (_, None) => "–".to_owned(),
+        };
+        let fit = found.values - found.misfits.min(found.values);
+        columns.row([column.name.clone(), fit.to_string(), found.misfits.to_string(), domain, column.method_text()]);
+    }
+    let mut text = columns.render(terminal::stdout());
+    text.push_str("\nto be seen without the key:\n");
+    list(&mut text, table.columns.iter().map(|column| format!("{}: {}", column.name, column.leaks())));
+    if counts.rejected == 0 {
+        text.push_str(&format!("\nall of {} fit\n", counted(counts.rows, "row")));
+        return text;
+    }
+    text.push_str(&format!("\n{} of {} do not fit:\n", counts.rejected, counted(counts.rows + counts.rejected, "row")));
+    let line = |reject: &Reject| format!("line {}, column {}: {}", reject.line, reject.column, reject.misfit);
+    for reject in listed {
+        text.push_str(&format!("  {}\n", line(reject)));
+    }
+    let all: u64 = found.iter().map(|column| column.misfits).sum();
+    if all > listed.len() as u64 {
+        text.push_str(&format!("  and {} more values\n", all - listed.len() as u64));
+    }
+    text
+}
+
+/// Such as `1000000` and `1.0e16`: values that one hides among.
+fn choices_text(choices: f64) -> String {
+    if choices < 1e9 { format!("{choices:.0}") } else { format!("{choices:.1e}") }
+}
+
+/// The command that opens `file`.
+fn opening(file: &Path) -> String {
+    format!("sealstone field open {} --key KEY --out FILE", quoted(file))
+}

@@ -1,0 +1,197 @@
+//! The flags of the commands that seal and open columns of files.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand, ValueEnum, ValueHint};
+use sealstone_bench::workload::Delimiter;
+use sealstone_fields::csv::{Encoding, OnMisfit};
+
+use super::names::{DelimiterName, Suggest, cipher_names_only};
+use super::passphrase::PassphraseFlag;
+
+const SEAL_EXAMPLES: &str = "\
+Examples:
+  sealstone field check people.csv --column phone=ff1:phone --column memo=aead
+      how many values fit, and what can be seen of them; needs no key
+  sealstone field seal people.csv --column phone=ff1:phone --column memo=aead \\
+      --key people.key --out sealed.csv
+      both columns sealed; all else is copied byte for byte
+  sealstone field seal people.csv --policy fields.toml --table people \\
+      --key people.key --out sealed.csv
+      the columns that a policy names
+  sealstone field open sealed.csv --key people.key --out people.csv
+      and back; what was sealed how is in sealed.csv.sealed.toml
+
+A row that does not fit ends it, and nothing is written; with --on-error report
+such rows are left out, and listed by line in OUT.rejects.csv, without values.
+docs/guide/fields.md has all formats and what each gives away.
+
+Exit codes: 0 done, 1 rows were left out or do not fit, 2 error";
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum FieldCommand {
+    /// Seal columns of a CSV file
+    #[command(after_help = SEAL_EXAMPLES)]
+    Seal(FieldSealFlags),
+    /// Open the columns of a sealed file
+    Open(FieldOpenFlags),
+    /// Count the rows that fit, and show what sealing would leave to be seen; needs no key
+    Check(FieldCheckFlags),
+    /// Seal a sealed file again, under the newest version of its key
+    Reseal(FieldResealFlags),
+}
+
+/// Which columns, and how.
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Columns")]
+pub(crate) struct FieldColumns {
+    /// A column and its method, such as phone=ff1:phone or memo=aead; may be repeated
+    #[arg(long = "column", value_name = "COLUMN=METHOD", required_unless_present = "policy")]
+    pub(crate) columns: Vec<String>,
+    /// Take the columns of a table of this TOML file
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with = "columns")]
+    pub(crate) policy: Option<PathBuf>,
+    /// The table, which values are bound to [default: the policy's only one, or the file's name]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) table: Option<String>,
+    /// What values are bound to: none, column, or row:COLUMN; may be repeated [default: column]
+    #[arg(long = "tweak", value_name = "COLUMN=TWEAK", conflicts_with = "policy")]
+    pub(crate) tweaks: Vec<String>,
+    /// Add a column COLUMN_index to find equal values by, of so many bits [default: 32]
+    #[arg(long = "index", value_name = "COLUMN[=BITS]", conflicts_with = "policy")]
+    pub(crate) indexes: Vec<String>,
+    /// Leave empty values of this column empty, which shows that they are
+    #[arg(long = "keep-empty", value_name = "COLUMN", conflicts_with = "policy")]
+    pub(crate) keep_empty: Vec<String>,
+    /// Allow a format of fewer than a million values in this column, which can all be tried
+    #[arg(long = "small-domain", value_name = "COLUMN", conflicts_with = "policy")]
+    pub(crate) small_domain: Vec<String>,
+    /// The cipher [default: the policy's, or the key's if a key server knows it; else aes-256]
+    #[arg(long, value_name = "CIPHER", value_parser = Suggest(cipher_names_only))]
+    pub(crate) cipher: Option<String>,
+}
+
+/// How a file is written.
+#[derive(Args, Debug)]
+#[command(next_help_heading = "File")]
+pub(crate) struct FieldLayout {
+    /// What separates the fields: comma, semicolon, tab, pipe [default: what its first lines show]
+    #[arg(long, value_name = "NAME", value_parser = DelimiterName)]
+    pub(crate) delimiter: Option<Delimiter>,
+    /// UTF-8 or CP949 [default: what its first lines show]
+    #[arg(long, value_name = "NAME", value_parser = encoding)]
+    pub(crate) encoding: Option<Encoding>,
+}
+
+/// What is written, and what is said meanwhile.
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Output")]
+pub(crate) struct FieldOutput {
+    /// The file to write; it appears when it is whole
+    #[arg(long, short, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) out: PathBuf,
+    /// At a row that does not fit: end with nothing written, or leave it out and report it
+    #[arg(long, value_enum, default_value_t = OnErrorName::Fail)]
+    pub(crate) on_error: OnErrorName,
+    /// Replace an existing file without asking
+    #[arg(long)]
+    pub(crate) yes: bool,
+    /// No progress, only the answer
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct FieldSealFlags {
+    /// The CSV file
+    #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) file: PathBuf,
+    /// The key file, or kmip:... [default: the policy's]
+    #[arg(long, value_name = "KEY", value_hint = ValueHint::FilePath)]
+    pub(crate) key: Option<String>,
+    #[command(flatten)]
+    pub(crate) passphrase: PassphraseFlag,
+    #[command(flatten)]
+    pub(crate) columns: FieldColumns,
+    #[command(flatten)]
+    pub(crate) layout: FieldLayout,
+    #[command(flatten)]
+    pub(crate) output: FieldOutput,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct FieldCheckFlags {
+    /// The CSV file
+    #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) file: PathBuf,
+    #[command(flatten)]
+    pub(crate) columns: FieldColumns,
+    #[command(flatten)]
+    pub(crate) layout: FieldLayout,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// A sealed file, and what opens it.
+#[derive(Args, Debug)]
+pub(crate) struct SealedFields {
+    /// The sealed CSV file
+    #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) file: PathBuf,
+    /// The key file, or kmip:...
+    #[arg(long, value_name = "KEY", value_hint = ValueHint::FilePath)]
+    pub(crate) key: String,
+    #[command(flatten)]
+    pub(crate) passphrase: PassphraseFlag,
+    /// What was written beside it when it was sealed [default: FILE.sealed.toml]
+    #[arg(long, value_name = "MANIFEST", value_hint = ValueHint::FilePath)]
+    pub(crate) manifest: Option<PathBuf>,
+    /// Rows were added, removed or sorted since: open it without knowing that no ff1 value was changed
+    #[arg(long)]
+    pub(crate) changed: bool,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct FieldOpenFlags {
+    #[command(flatten)]
+    pub(crate) sealed: SealedFields,
+    #[command(flatten)]
+    pub(crate) output: FieldOutput,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct FieldResealFlags {
+    #[command(flatten)]
+    pub(crate) sealed: SealedFields,
+    /// Another cipher [default: the one that it is sealed with]
+    #[arg(long, value_name = "CIPHER", value_parser = Suggest(cipher_names_only))]
+    pub(crate) cipher: Option<String>,
+    #[command(flatten)]
+    pub(crate) output: FieldOutput,
+}
+
+/// `OnMisfit` as the parser needs it.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum OnErrorName {
+    /// End, with nothing written
+    Fail,
+    /// Leave the row out and list it
+    Report,
+}
+
+impl From<OnErrorName> for OnMisfit {
+    fn from(name: OnErrorName) -> Self {
+        match name {
+            OnErrorName::Fail => Self::Fail,
+            OnErrorName::Report => Self::Report,
+        }
+    }
+}
+
+fn encoding(text: &str) -> Result<Encoding, String> {
+    Encoding::named(text).ok_or_else(|| format!("unknown encoding {text:?}; encodings: UTF-8, CP949"))
+}

@@ -1,0 +1,17 @@
+//! CSV files, sealed and opened as streams: what is not sealed is copied byte for byte, quotes and line ends included.
+//! Not here: which files are read and written (`sealstone-cli`).
+
+mod chunks;
+mod counts;
+mod edit;
+mod encoding;
+mod error;
+mod pass;
+mod plan;
+mod scan;
+
+pub use counts::{ColumnCount, Counts, Reject};
+pub use encoding::{Encoding, Layout};
+pub use error::CsvError;
+pub use pass::{Listener, OnMisfit, Pass, Progress};
+pub use plan::{Header, Plan, Work};

@@ -1,0 +1,89 @@
+//! The encodings of CSV files: UTF-8, and CP949, as Korean public data comes. Not here: which one a file has.
+
+use std::borrow::Cow;
+
+/// How the text of a file is encoded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Encoding {
+    /// UTF-8, with or without a byte order mark.
+    Utf8,
+    /// CP949: EUC-KR with the further syllables of Windows.
+    Cp949,
+}
+
+/// How a file is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Layout {
+    /// What separates the fields: an ASCII character that is no quote and no line end.
+    pub delimiter: u8,
+    /// How text is encoded.
+    pub encoding: Encoding,
+}
+
+impl Encoding {
+    /// Both, the usual one first.
+    pub const ALL: [Self; 2] = [Self::Utf8, Self::Cp949];
+
+    /// The name: `UTF-8`, `CP949`.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Utf8 => "UTF-8",
+            Self::Cp949 => "CP949",
+        }
+    }
+
+    /// The encoding called `name`, in any case.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|one| one.name().eq_ignore_ascii_case(name))
+    }
+
+    /// The encoding of a file that begins with `beginning`; none if it is neither. The last character may be cut.
+    #[must_use]
+    pub fn of(beginning: &[u8]) -> Option<Self> {
+        let whole = beginning.iter().rposition(|&byte| byte == b'\n').map_or(beginning, |end| &beginning[..=end]);
+        Self::ALL.into_iter().find(|one| one.decode(whole).is_some())
+    }
+
+    /// `bytes` as text; none if they are not in this encoding.
+    #[must_use]
+    pub fn decode(self, bytes: &[u8]) -> Option<Cow<'_, str>> {
+        match self {
+            Self::Utf8 => std::str::from_utf8(bytes).ok().map(Cow::Borrowed),
+            Self::Cp949 => encoding_rs::EUC_KR.decode_without_bom_handling_and_without_replacement(bytes),
+        }
+    }
+
+    /// `text` in this encoding; none if it has a character that the encoding lacks.
+    #[must_use]
+    pub fn encode(self, text: &str) -> Option<Cow<'_, [u8]>> {
+        match self {
+            Self::Utf8 => Some(Cow::Borrowed(text.as_bytes())),
+            Self::Cp949 => {
+                let (bytes, _, lossy) = encoding_rs::EUC_KR.encode(text);
+                (!lossy).then_some(bytes)
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_encodings_hold_every_syllable() {
+        let all: String = ('가'..='힣').collect();
+        for encoding in Encoding::ALL {
+            let bytes = encoding.encode(&all).unwrap();
+            assert_eq!(encoding.decode(&bytes).unwrap(), all);
+            // so delimiters and quotes are never a part of one
+            assert!(!bytes.iter().any(|byte| b",;\t|\"\r\n".contains(byte)));
+            assert_eq!(Encoding::of(&bytes), Some(encoding));
+        }
+        assert_eq!(Encoding::of(b"name\nKim\n\xea\xb0"), Some(Encoding::Utf8));
+        assert_eq!(Encoding::of(b"name\n\xff\xff\n"), None);
+        assert_eq!(Encoding::Cp949.encode("é"), None);
+    }
+}

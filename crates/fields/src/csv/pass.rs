@@ -1,0 +1,247 @@
+//! One pass over a file: one thread reads, as many as there are cores work, the caller's writes in the order of the
+//! file. What is in memory at once is bounded, however long the file. Not here: the work on a chunk (`edit`).
+
+use std::collections::BTreeMap;
+use std::io::{Read, Write};
+use std::num::NonZeroUsize;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+
+use super::chunks::{Chunk, Chunks, RECORD_BYTES_MAX};
+use super::counts::{ColumnCount, Counts, Reject};
+use super::edit::{Edited, edit};
+use super::encoding::Layout;
+use super::error::CsvError;
+use super::plan::{Fate, Fields, Header, Plan, Work};
+use super::scan::{Flaw, record};
+use crate::manifest::FileMac;
+
+/// What some editors put at the beginning of UTF-8 text.
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+
+/// What happens at a row that does not fit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OnMisfit {
+    /// The pass ends with an error that names it.
+    Fail,
+    /// It is reported and left out of the output.
+    Report,
+}
+
+/// How far a pass is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Progress {
+    /// Bytes read and done.
+    pub bytes: u64,
+    /// Rows done.
+    pub rows: u64,
+}
+
+/// What a pass does, and with how many threads.
+pub struct Pass<'a> {
+    /// What to do with which columns.
+    pub plan: &'a Plan,
+    /// How the file is written.
+    pub layout: Layout,
+    /// What happens at a row that does not fit.
+    pub on_misfit: OnMisfit,
+    /// Threads that work; one for each core where nothing is said.
+    pub threads: Option<NonZeroUsize>,
+    /// Turns true when the pass is to end early, with [`CsvError::Stopped`].
+    pub stop: &'a AtomicBool,
+}
+
+/// What a pass tells while it runs, on the thread that called it.
+pub struct Listener<'a> {
+    /// Each value that does not fit, in the order of the file.
+    pub on_reject: &'a mut dyn FnMut(&Reject) -> std::io::Result<()>,
+    /// After each piece.
+    pub on_progress: &'a mut dyn FnMut(Progress),
+}
+
+type Done = (u64, Result<Edited, CsvError>);
+
+impl Pass<'_> {
+    /// Reads `input` to its end and writes the result to `output`.
+    ///
+    /// - `read_mac`, `write_mac`: get every byte that is read or written, for a manifest
+    ///
+    /// # Errors
+    /// Each [`CsvError`]; what was written until then is no whole file.
+    pub fn run(
+        &self,
+        input: impl Read + Send,
+        output: &mut dyn Write,
+        mut read_mac: Option<&mut FileMac>,
+        mut write_mac: Option<&mut FileMac>,
+        listener: &mut Listener<'_>,
+    ) -> Result<Counts, CsvError> {
+        let mut chunks = Chunks::new(input, self.layout.delimiter);
+        let first = chunks.next(Vec::new())?.ok_or(CsvError::Empty)?;
+        let (fields, at, head) = self.header(&first)?;
+        if !matches!(self.plan.work, Work::Check) {
+            put(output, &head, &mut write_mac)?;
+        }
+        let threads = self.threads.or_else(|| thread::available_parallelism().ok()).map_or(1, NonZeroUsize::get);
+        let mut counts = Counts::default();
+        let (to_work, work) = sync_channel::<(u64, Chunk, usize)>(threads);
+        let (finished, done) = channel::<Done>();
+        // each is the memory of a chunk, and the permission to read one
+        let (give, tokens) = channel::<Vec<u8>>();
+        (0..2 * threads + 2).for_each(|_| drop(give.send(Vec::new())));
+        let work = Mutex::new(work);
+        let (work, fields) = (&work, &fields);
+        thread::scope(|scope| {
+            let failed = finished.clone();
+            scope.spawn(move || read_all(chunks, first, at, &tokens, &to_work, &failed));
+            for _ in 0..threads {
+                let finished = finished.clone();
+                scope.spawn(move || {
+                    loop {
+                        let next = work.lock().unwrap_or_else(PoisonError::into_inner).recv();
+                        let Ok((number, chunk, at)) = next else { return };
+                        if finished.send((number, edit(chunk, at, fields, self.plan))).is_err() {
+                            return;
+                        }
+                    }
+                });
+            }
+            drop(finished);
+            let outcome = self.collect(&done, &give, output, &mut read_mac, &mut write_mac, listener, &mut counts);
+            // what waits for either of these ends, and what was read already goes nowhere
+            drop((give, done));
+            while work.lock().unwrap_or_else(PoisonError::into_inner).recv().is_ok() {}
+            outcome
+        })?;
+        Ok(counts)
+    }
+
+    /// Takes what was done in the order of the file, and writes it.
+    #[expect(clippy::too_many_arguments, reason = "the ends of one pipe")]
+    fn collect(
+        &self,
+        done: &Receiver<Done>,
+        give: &Sender<Vec<u8>>,
+        output: &mut dyn Write,
+        read_mac: &mut Option<&mut FileMac>,
+        write_mac: &mut Option<&mut FileMac>,
+        listener: &mut Listener<'_>,
+        counts: &mut Counts,
+    ) -> Result<(), CsvError> {
+        let mut early: BTreeMap<u64, Result<Edited, CsvError>> = BTreeMap::new();
+        let (mut next, mut bytes) = (0, 0);
+        while let Ok((number, outcome)) = done.recv() {
+            early.insert(number, outcome);
+            while let Some(outcome) = early.remove(&next) {
+                if self.stop.load(Ordering::Relaxed) {
+                    return Err(CsvError::Stopped);
+                }
+                let edited = outcome?;
+                next += 1;
+                for reject in &edited.rejects {
+                    let Reject { line, column, misfit } = reject.clone();
+                    if self.on_misfit == OnMisfit::Fail {
+                        return Err(CsvError::Misfit { line, column, misfit });
+                    }
+                    (listener.on_reject)(reject).map_err(CsvError::Write)?;
+                }
+                if let Some(mac) = read_mac {
+                    mac.update(&edited.data);
+                }
+                put(output, &edited.out, write_mac)?;
+                count(counts, &edited);
+                bytes += edited.data.len() as u64;
+                (listener.on_progress)(Progress { bytes, rows: counts.rows + counts.rejected });
+                // the reader is gone when the end was read
+                let _ = give.send(edited.data);
+            }
+        }
+        output.flush().map_err(CsvError::Write)
+    }
+
+    /// The fields of the header in `first`, where the records begin, and the header of the output.
+    fn header(&self, first: &Chunk) -> Result<(Fields, usize, Vec<u8>), CsvError> {
+        let data = &first.data[..];
+        let mark = if data.starts_with(BYTE_ORDER_MARK) { BYTE_ORDER_MARK.len() } else { 0 };
+        let blank = data[mark..].iter().take_while(|byte| matches!(byte, b'\r' | b'\n')).count();
+        let start = mark + blank;
+        if start == data.len() {
+            return Err(CsvError::Empty);
+        }
+        let mut spans = Vec::new();
+        let (text_end, end) = record(data, start, self.layout.delimiter, &mut spans).map_err(|flaw| match flaw {
+            Flaw::OpenQuote { .. } => CsvError::OpenQuote { line: 1 },
+            Flaw::InnerQuote { .. } => CsvError::InnerQuote { line: 1 },
+            Flaw::NoText { what, .. } => CsvError::NoText { line: 1, what },
+        })?;
+        if text_end - start > RECORD_BYTES_MAX {
+            return Err(CsvError::TooLong { line: 1 });
+        }
+        let header = Header::read(data, &spans, self.layout)?;
+        let fields = Fields::of(self.plan, &header, self.layout)?;
+        let mut head = data[..start].to_vec();
+        let mut is_first = true;
+        for (at, span) in spans.iter().enumerate() {
+            if fields.fates.contains(&(at, Fate::Dropped)) {
+                continue;
+            }
+            if !std::mem::take(&mut is_first) {
+                head.push(self.layout.delimiter);
+            }
+            head.extend_from_slice(&data[span.start..span.end]);
+        }
+        for &column in &fields.indexed {
+            let name = self.plan.table.columns[column].index.as_ref().map_or("", |index| &index.name);
+            head.push(self.layout.delimiter);
+            let name = self.layout.encoding.encode(name);
+            head.extend_from_slice(&name.ok_or(CsvError::HeaderEncoding(self.layout.encoding.name()))?);
+        }
+        head.extend_from_slice(&data[text_end..end]);
+        Ok((fields, end, head))
+    }
+}
+
+/// Reads chunks while there are tokens, and hands them out.
+fn read_all(
+    mut chunks: Chunks<impl Read>,
+    first: Chunk,
+    at: usize,
+    tokens: &Receiver<Vec<u8>>,
+    to_work: &SyncSender<(u64, Chunk, usize)>,
+    failed: &Sender<Done>,
+) {
+    let (mut number, mut next) = (0, Ok(Some((first, at))));
+    loop {
+        match next {
+            Ok(Some((chunk, at))) => {
+                if to_work.send((number, chunk, at)).is_err() {
+                    return;
+                }
+            }
+            Ok(None) => return,
+            Err(error) => {
+                let _ = failed.send((number, Err(error)));
+                return;
+            }
+        }
+        number += 1;
+        let Ok(memory) = tokens.recv() else { return };
+        next = chunks.next(memory).map(|chunk| chunk.map(|chunk| (chunk, 0)));
+    }
+}
+
+fn put(output: &mut dyn Write, bytes: &[u8], mac: &mut Option<&mut FileMac>) -> Result<(), CsvError> {
+    if let Some(mac) = mac {
+        mac.update(bytes);
+    }
+    output.write_all(bytes).map_err(CsvError::Write)
+}
+
+fn count(counts: &mut Counts, edited: &Edited) {
+    counts.rows += edited.rows;
+    counts.rejected += edited.rejected;
+    counts.columns.resize(edited.counts.len(), ColumnCount::default());
+    counts.columns.iter_mut().zip(&edited.counts).for_each(|(all, found)| all.add(found));
+}

@@ -1,0 +1,125 @@
+//! What is to be done with which fields of a record, once the header is known. Not here: doing it (`edit`).
+
+use sealstone_cipher::nearest::nearest;
+
+use super::encoding::Layout;
+use super::error::CsvError;
+use super::scan::Span;
+use crate::column::ColumnCipher;
+use crate::policy::Table;
+
+/// What to do with the columns of a table; each list has a cipher for each column of the table, in the same order.
+#[derive(Debug)]
+pub enum Work {
+    /// Only look how many values fit.
+    Check,
+    /// Seal.
+    Seal(Vec<ColumnCipher>),
+    /// Open.
+    Open(Vec<ColumnCipher>),
+    /// Open with the first, seal with the second.
+    Reseal(Vec<ColumnCipher>, Vec<ColumnCipher>),
+}
+
+/// What to do with a file.
+#[derive(Debug)]
+pub struct Plan {
+    /// The table that the file holds.
+    pub table: Table,
+    /// What to do with its columns.
+    pub work: Work,
+}
+
+/// The columns of a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Header {
+    names: Vec<String>,
+}
+
+impl Header {
+    /// Reads the names in `fields` of `line`.
+    pub(super) fn read(line: &[u8], fields: &[Span], layout: Layout) -> Result<Self, CsvError> {
+        let name = |span: &Span| {
+            let text = layout.encoding.decode(&line[span.start..span.end])?;
+            let inner = if span.quoted { &text[1..text.len() - 1] } else { &text[..] };
+            Some(inner.replace("\"\"", "\"").trim().to_owned())
+        };
+        let names = fields.iter().map(name).collect::<Option<Vec<_>>>();
+        Ok(Self { names: names.ok_or(CsvError::HeaderEncoding(layout.encoding.name()))? })
+    }
+
+    /// The names in order.
+    #[must_use]
+    pub fn names(&self) -> &[String] {
+        &self.names
+    }
+
+    /// Which column is called `name`, from 0.
+    fn find(&self, name: &str) -> Result<usize, CsvError> {
+        let mut found = (0..self.names.len()).filter(|&at| self.names[at] == name);
+        match (found.next(), found.next()) {
+            (Some(at), None) => Ok(at),
+            (Some(first), Some(second)) => {
+                Err(CsvError::Twice { name: name.to_owned(), first: first + 1, second: second + 1 })
+            }
+            (None, _) => Err(CsvError::NoColumn {
+                name: name.to_owned(),
+                nearest: nearest(name, self.names.iter().map(String::as_str)).to_owned(),
+                known: self.names.join(", "),
+            }),
+        }
+    }
+}
+
+/// What happens to one field of a record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Fate {
+    /// It is replaced by the value of this column of the table.
+    Replaced(usize),
+    /// It is left out.
+    Dropped,
+}
+
+/// The fields of a record that something is done with.
+#[derive(Debug)]
+pub(super) struct Fields {
+    pub(super) layout: Layout,
+    /// How many a record has.
+    pub(super) width: usize,
+    /// For each column of the table, its field.
+    pub(super) columns: Vec<usize>,
+    /// For each column of the table, the field that names the row, if it is bound to one.
+    pub(super) rows: Vec<Option<usize>>,
+    /// What happens to which field, in the order of the fields.
+    pub(super) fates: Vec<(usize, Fate)>,
+    /// Columns of the table whose index values are appended.
+    pub(super) indexed: Vec<usize>,
+}
+
+impl Fields {
+    pub(super) fn of(plan: &Plan, header: &Header, layout: Layout) -> Result<Self, CsvError> {
+        let table = &plan.table;
+        let columns = table.columns.iter().map(|column| header.find(&column.name)).collect::<Result<Vec<_>, _>>()?;
+        let rows = table.columns.iter().map(|column| column.row().map(|row| header.find(row)).transpose());
+        let rows = rows.collect::<Result<Vec<_>, _>>()?;
+        let mut fates: Vec<_> = columns.iter().enumerate().map(|(at, &field)| (field, Fate::Replaced(at))).collect();
+        let mut indexed = Vec::new();
+        for (at, column) in table.columns.iter().enumerate() {
+            let Some(index) = &column.index else { continue };
+            match plan.work {
+                Work::Check => {}
+                Work::Seal(_) if header.names.contains(&index.name) => {
+                    return Err(CsvError::IndexThere { name: index.name.clone() });
+                }
+                Work::Seal(_) => indexed.push(at),
+                Work::Open(_) => fates.push((header.find(&index.name)?, Fate::Dropped)),
+                Work::Reseal(..) => {
+                    fates.push((header.find(&index.name)?, Fate::Dropped));
+                    indexed.push(at);
+                }
+            }
+        }
+        fates.sort_by_key(|(field, _)| *field);
+        Ok(Self { layout, width: header.names.len(), columns, rows, fates, indexed })
+    }
+}

@@ -1,0 +1,47 @@
+//! What can go wrong with a column as a whole: keys, ciphers, randomness. Not here: single values ([`crate::Misfit`]).
+
+use sealstone_cipher::ff1::Ff1Error;
+use sealstone_keys::KeyError;
+use sealstone_seal::field::FieldError;
+
+/// Why a column cannot be sealed or opened.
+#[derive(Debug, thiserror::Error)]
+pub enum FieldsError {
+    /// FF1 does not take the cipher.
+    #[error(
+        "column {column}: {cipher} has blocks of 8 bytes, over which FF1 is defined nowhere\n\
+         take a cipher with blocks of 16 bytes, such as aes-256 or aria-256, or aead"
+    )]
+    NoFf1 {
+        /// The column.
+        column: String,
+        /// Name of the cipher.
+        cipher: &'static str,
+    },
+    /// An index over a cipher with short blocks.
+    #[error(
+        "column {column}: an index needs a cipher with blocks of 16 bytes, {cipher} has 8\n\
+         CMAC over it would soon repeat itself; take another cipher, such as aes-256 or aria-256"
+    )]
+    NoIndex {
+        /// The column.
+        column: String,
+        /// Name of the cipher.
+        cipher: &'static str,
+    },
+    /// The key could not be obtained.
+    #[error(transparent)]
+    Key(#[from] KeyError),
+    /// A record could not be sealed.
+    #[error(transparent)]
+    Field(#[from] FieldError),
+    /// The system has no randomness to give.
+    #[error("no randomness from the operating system: {0}")]
+    Random(String),
+    /// FF1 refused what it was given: a bug of ours.
+    #[error("FF1 call failed: {0}\nthis is a bug in sealstone; please report it")]
+    Ff1(#[from] Ff1Error),
+    /// The cipher refused its key: a bug of ours.
+    #[error("cipher call failed: {0}\nthis is a bug in sealstone; please report it")]
+    Cipher(#[from] sealstone_cipher::aead::Error),
+}

@@ -1,0 +1,69 @@
+//! The key under which a table is sealed: its source, which version, and the subkeys that each use has for itself. Not
+//! here: where keys come from (`sealstone-keys`).
+
+use std::fmt;
+use std::sync::Arc;
+
+use sealstone_keys::{KeyError, KeyRef, KeySource, Secret, subkey};
+
+/// One version of a key, and the source that has the others.
+pub struct Keyed {
+    source: Arc<dyn KeySource>,
+    key: KeyRef,
+    secret: Secret,
+}
+
+impl Keyed {
+    /// The newest version of the key of `source`, to seal under.
+    ///
+    /// # Errors
+    /// As [`KeySource::current`].
+    pub fn current(source: Arc<dyn KeySource>) -> Result<Self, KeyError> {
+        let (key, secret) = source.current()?;
+        Ok(Self { source, key, secret })
+    }
+
+    /// The version `key`, to open what was sealed under it.
+    ///
+    /// # Errors
+    /// As [`KeySource::get`].
+    pub fn of(source: Arc<dyn KeySource>, key: KeyRef) -> Result<Self, KeyError> {
+        let secret = source.get(&key)?;
+        Ok(Self { source, key, secret })
+    }
+
+    /// Which key it is.
+    #[must_use]
+    pub fn key(&self) -> &KeyRef {
+        &self.key
+    }
+
+    /// Where it came from, for messages.
+    #[must_use]
+    pub fn place(&self) -> String {
+        self.source.describe()
+    }
+
+    pub(crate) fn source(&self) -> Arc<dyn KeySource> {
+        self.source.clone()
+    }
+
+    pub(crate) fn secret(&self) -> Result<Secret, KeyError> {
+        self.secret.duplicate()
+    }
+
+    /// Fills `out` with the subkey for `purpose` and `context`; the key's id and version are bound, too.
+    pub(crate) fn subkey(&self, purpose: &str, context: &[&[u8]], out: &mut [u8]) -> Result<(), KeyError> {
+        self.secret.check()?;
+        let version = self.key.version.to_be_bytes();
+        let context = [context, &[self.key.id.as_bytes(), &version]].concat();
+        subkey(self.secret.as_bytes(), purpose, &context, out);
+        Ok(())
+    }
+}
+
+impl fmt::Debug for Keyed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Keyed").field("key", &self.key).field("source", &self.source.describe()).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,261 @@
+//! The manifest beside a sealed file: under which key and policy it is sealed, and whether it is still that file. FF1
+//! leaves no room for either in a value. docs/formats.md has its keys and what its MACs cover. Not here: where it is
+//! stored.
+
+use std::path::Path;
+
+use hmac::{Hmac, KeyInit, Mac};
+use sealstone_cipher::registry::cipher;
+use sealstone_keys::{KeyRef, check_key_id};
+use sha2::Sha256;
+use toml::{Table as Toml, Value};
+use zeroize::Zeroizing;
+
+use crate::csv::{Encoding, Layout};
+use crate::error::FieldsError;
+use crate::keyed::Keyed;
+use crate::policy::{ColumnReader, PolicyFileError, Table, columns_text};
+
+/// What the name of a manifest adds to that of its file.
+pub const ENDING: &str = ".sealed.toml";
+/// Version of the format.
+const VERSION: i64 = 1;
+/// Length of a file's id, in bytes.
+const ID_BYTES: usize = 16;
+/// Length of a MAC, in bytes.
+const MAC_BYTES: usize = 32;
+/// What it begins with.
+const HEAD: &str = "# Which key and policy the sealed file beside this one needs, and how to tell that it is the same\n\
+                    # file. It holds no secret and nothing of the file. Without it the file cannot be opened.\n";
+
+type HmacSha256 = Hmac<Sha256>;
+
+/// Why a manifest does not fit.
+#[derive(Debug, thiserror::Error)]
+pub enum ManifestError {
+    /// It cannot be read as one.
+    #[error(transparent)]
+    File(#[from] PolicyFileError),
+    /// A newer program wrote it.
+    #[error(
+        "format version {0}, this program knows version {VERSION}\nuse the sealstone that wrote it, or a newer one"
+    )]
+    Version(i64),
+    /// A value that it cannot have.
+    #[error("{0} is not what a manifest has there\nrestore it from a backup")]
+    Damaged(&'static str),
+    /// Its MAC does not fit.
+    #[error(
+        "key {key} from {place} does not fit the manifest: another key bears the same name, or the manifest was \
+         changed\n\
+         give the key source under which the file was sealed; if it is the right one, restore the manifest from a \
+         backup"
+    )]
+    WrongKey {
+        /// The key that it names.
+        key: KeyRef,
+        /// Where the key came from.
+        place: String,
+    },
+    /// No key.
+    #[error(transparent)]
+    Fields(#[from] FieldsError),
+}
+
+/// What a manifest says.
+#[derive(Clone, Debug)]
+pub struct Manifest {
+    /// Drawn for each sealed file.
+    id: [u8; ID_BYTES],
+    /// Table and columns, and how they are sealed.
+    pub table: Table,
+    /// The key.
+    pub key: KeyRef,
+    /// How the file is written.
+    pub layout: Layout,
+    /// How many rows it has.
+    pub rows: u64,
+    file_mac: [u8; MAC_BYTES],
+}
+
+/// Reads the bytes of a sealed file as they are written or read, for its MAC.
+#[derive(Debug)]
+pub struct FileMac(HmacSha256);
+
+impl FileMac {
+    /// Adds the next bytes of the file.
+    pub fn update(&mut self, bytes: &[u8]) {
+        self.0.update(bytes);
+    }
+}
+
+impl Manifest {
+    /// A manifest for a file that is about to be sealed.
+    ///
+    /// # Errors
+    /// [`FieldsError::Random`].
+    pub fn new(table: &Table, keyed: &Keyed, layout: Layout) -> Result<Self, FieldsError> {
+        let mut id = [0; ID_BYTES];
+        getrandom::fill(&mut id).map_err(|source| FieldsError::Random(source.to_string()))?;
+        let key = keyed.key().clone();
+        Ok(Self { id, table: table.clone(), key, layout, rows: 0, file_mac: [0; MAC_BYTES] })
+    }
+
+    /// What takes the bytes of the file.
+    ///
+    /// # Errors
+    /// [`FieldsError::Key`] in a forked process.
+    pub fn file_mac(&self, keyed: &Keyed) -> Result<FileMac, FieldsError> {
+        self.hmac("field file", keyed).map(FileMac)
+    }
+
+    /// The text of the manifest of the file whose bytes `mac` took, with `rows` rows.
+    ///
+    /// # Errors
+    /// As [`Manifest::file_mac`].
+    pub fn finish(mut self, mac: FileMac, rows: u64, keyed: &Keyed) -> Result<String, FieldsError> {
+        self.rows = rows;
+        self.file_mac.copy_from_slice(&mac.0.finalize().into_bytes());
+        let tag = self.hmac("field manifest", keyed)?.chain_update(self.covered()).finalize().into_bytes();
+        let text = |text: &str| Value::String(text.to_owned());
+        let top: Toml = [
+            ("version", Value::Integer(VERSION)),
+            ("id", text(&hex(&self.id))),
+            ("table", text(&self.table.name)),
+            ("cipher", text(self.table.cipher.name)),
+            ("key", text(&self.key.id)),
+            ("key-version", Value::Integer(self.key.version.into())),
+            ("delimiter", text(&char::from(self.layout.delimiter).to_string())),
+            ("encoding", text(self.layout.encoding.name())),
+            ("rows", Value::Integer(i64::try_from(rows).unwrap_or(i64::MAX))),
+            ("file-mac", text(&hex(&self.file_mac))),
+            ("mac", text(&hex(&tag))),
+            ("columns", Value::Table(columns_text(&self.table.columns))),
+        ]
+        .map(|(key, value)| (key.to_owned(), value))
+        .into_iter()
+        .collect();
+        Ok(format!("{HEAD}{top}"))
+    }
+
+    /// Reads a manifest, without any key and so without knowing that it is genuine; `path` is named in errors only.
+    ///
+    /// # Errors
+    /// [`ManifestError::File`], [`ManifestError::Version`], [`ManifestError::Damaged`].
+    pub fn parse(text: &str, path: &Path) -> Result<Self, ManifestError> {
+        let reader = ColumnReader { path };
+        let place = "the manifest";
+        let syntax = |error: toml::de::Error| PolicyFileError::Syntax {
+            path: path.to_owned(),
+            found: error.to_string().trim_end().replace('\n', "; "),
+        };
+        let toml: Toml = text.parse().map_err(syntax)?;
+        let number = |key: &'static str| {
+            toml.get(key).and_then(Value::as_integer).ok_or_else(|| reader.wrong(place, key, "a number"))
+        };
+        let found = number("version")?;
+        if found != VERSION {
+            return Err(ManifestError::Version(found));
+        }
+        const KEYS: [&str; 12] = [
+            "version",
+            "id",
+            "table",
+            "cipher",
+            "key",
+            "key-version",
+            "delimiter",
+            "encoding",
+            "rows",
+            "file-mac",
+            "mac",
+            "columns",
+        ];
+        reader.check_keys(&toml, place, &KEYS)?;
+        let text = |key: &'static str| Ok(reader.text(&toml, place, key)?.ok_or_else(|| reader.missing(place, key))?);
+        let text = |key| -> Result<String, ManifestError> { text(key) };
+        let id = bytes(&text("id")?).ok_or(ManifestError::Damaged("id"))?;
+        let cipher = cipher(&text("cipher")?).map_err(|error| reader.policy(error.into()))?;
+        let columns = reader.columns(&toml, place)?;
+        let table = Table::new(&text("table")?, cipher, columns).map_err(|error| reader.policy(error))?;
+        let version = u32::try_from(number("key-version")?).map_err(|_| ManifestError::Damaged("key-version"))?;
+        let key = KeyRef { id: text("key")?, version };
+        check_key_id(&key.id).map_err(|_| ManifestError::Damaged("key"))?;
+        let &[delimiter] = text("delimiter")?.as_bytes() else { return Err(ManifestError::Damaged("delimiter")) };
+        let encoding = Encoding::named(&text("encoding")?).ok_or(ManifestError::Damaged("encoding"))?;
+        let rows = u64::try_from(number("rows")?).map_err(|_| ManifestError::Damaged("rows"))?;
+        let file_mac = bytes(&text("file-mac")?).ok_or(ManifestError::Damaged("file-mac"))?;
+        Ok(Self { id, table, key, layout: Layout { delimiter, encoding }, rows, file_mac })
+    }
+
+    /// Checks that `text`, which [`Manifest::parse`] read, is genuine and `keyed` the key of its file.
+    ///
+    /// # Errors
+    /// [`ManifestError::WrongKey`], [`ManifestError::Damaged`].
+    pub fn check(&self, text: &str, keyed: &Keyed) -> Result<(), ManifestError> {
+        let toml: Toml = text.parse().map_err(|_| ManifestError::Damaged("mac"))?;
+        let tag: Option<[u8; MAC_BYTES]> = toml.get("mac").and_then(Value::as_str).and_then(bytes);
+        let tag = tag.ok_or(ManifestError::Damaged("mac"))?;
+        let mac = self.hmac("field manifest", keyed)?.chain_update(self.covered());
+        mac.verify_slice(&tag).map_err(|_| ManifestError::WrongKey { key: self.key.clone(), place: keyed.place() })
+    }
+
+    /// Whether the file whose bytes `mac` took, with `rows` rows, is the one that was sealed.
+    #[must_use]
+    pub fn is_of(&self, mac: FileMac, rows: u64) -> bool {
+        mac.0.verify_slice(&self.file_mac).is_ok() && rows == self.rows
+    }
+
+    fn hmac(&self, purpose: &str, keyed: &Keyed) -> Result<HmacSha256, FieldsError> {
+        let mut key = Zeroizing::new([0; MAC_BYTES]);
+        keyed.subkey(purpose, &[&self.id], &mut *key)?;
+        Ok(HmacSha256::new_from_slice(&*key).expect("HMAC takes a key of any length"))
+    }
+
+    /// What the MAC of the manifest is over: all that it says, each part with its length before it.
+    fn covered(&self) -> Vec<u8> {
+        let mut covered = Vec::new();
+        let mut part = |bytes: &[u8]| {
+            covered.extend_from_slice(&(bytes.len() as u64).to_be_bytes());
+            covered.extend_from_slice(bytes);
+        };
+        part(&VERSION.to_be_bytes());
+        part(&self.id);
+        part(self.table.name.as_bytes());
+        part(&self.table.cipher.id.to_be_bytes());
+        part(self.key.id.as_bytes());
+        part(&self.key.version.to_be_bytes());
+        part(&[self.layout.delimiter]);
+        part(self.layout.encoding.name().as_bytes());
+        part(&self.rows.to_be_bytes());
+        part(&self.file_mac);
+        let mut columns: Vec<_> = self.table.columns.iter().collect();
+        columns.sort_by(|one, other| one.name.cmp(&other.name));
+        for column in columns {
+            part(column.name.as_bytes());
+            part(column.method_text().as_bytes());
+            part(column.tweak.to_string().as_bytes());
+            let index = column.index.as_ref();
+            part(index.map_or("", |index| &index.name).as_bytes());
+            part(&index.map_or(0, |index| index.bits).to_be_bytes());
+            let small = matches!(&column.method, crate::policy::Method::Ff1(format) if format.allows_small());
+            part(&[u8::from(column.keeps_empty), u8::from(small)]);
+        }
+        covered
+    }
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// The bytes that `text`, hexadecimal digits, stands for.
+fn bytes<const N: usize>(text: &str) -> Option<[u8; N]> {
+    let mut bytes = [0; N];
+    let digits: Option<Vec<u32>> = text.chars().map(|c| c.to_digit(16)).collect();
+    let digits = digits.filter(|digits| digits.len() == 2 * N)?;
+    for (byte, pair) in bytes.iter_mut().zip(digits.chunks_exact(2)) {
+        *byte = (pair[0] * 16 + pair[1]) as u8;
+    }
+    Some(bytes)
+}

@@ -1,0 +1,111 @@
+//! Why a value does not fit its column's format, without the value: which place, what kind of character is there, what
+//! was expected. Not here: in which line of which file it is.
+
+use std::borrow::Cow;
+
+/// Why a value could not be sealed or opened. No variant holds the value, or a letter or digit of it.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Misfit {
+    /// Nothing is there.
+    #[error("it is empty")]
+    Empty,
+    /// A character that has no place there.
+    #[error("character {position} is {found}, expected {expected}")]
+    Character {
+        /// Which character, from 1.
+        position: usize,
+        /// What kind of character it is.
+        found: Cow<'static, str>,
+        /// What would be there.
+        expected: Cow<'static, str>,
+    },
+    /// It is over too soon, or not over where it should be.
+    #[error("it has {found} {what}, expected {expected}")]
+    Length {
+        /// How many there are.
+        found: usize,
+        /// Of what: `characters`, `digits`.
+        what: &'static str,
+        /// How many there should be.
+        expected: Cow<'static, str>,
+    },
+    /// So few characters are encrypted that all values can be tried (SP 800-38G Rev. 1: at least a million).
+    #[error("{found} encrypted characters are too few: {needed} at least, for a million possible values")]
+    SmallDomain {
+        /// How many there are.
+        found: usize,
+        /// How many there must be.
+        needed: usize,
+    },
+    /// No such day.
+    #[error("characters {from} to {to} are not the date of a day")]
+    NoDate {
+        /// Where the date begins, from 1.
+        from: usize,
+        /// Where it ends.
+        to: usize,
+    },
+    /// A day outside of what the format allows.
+    #[error("the date is not from {first} to {last}")]
+    OtherDate {
+        /// The first day that is allowed.
+        first: String,
+        /// The last one.
+        last: String,
+    },
+    /// A check digit that does not check.
+    #[error("character {position}, the check digit, does not fit the digits before it")]
+    CheckDigit {
+        /// Which character, from 1.
+        position: usize,
+    },
+    /// Bytes that are not text in the encoding of the file.
+    #[error("it is not {encoding} text")]
+    Encoding {
+        /// The encoding.
+        encoding: &'static str,
+    },
+    /// A sealed value that does not open.
+    #[error("{0}")]
+    Record(Cow<'static, str>),
+    /// What the value is bound to is missing.
+    #[error("column {column}, which it is bound to, is empty")]
+    NoRow {
+        /// The column that names the row.
+        column: String,
+    },
+}
+
+/// What kind of character `c` is: never which letter or digit.
+pub(crate) fn kind(c: char) -> Cow<'static, str> {
+    match c {
+        '0'..='9' => "a digit".into(),
+        'a'..='z' => "a lower-case letter".into(),
+        'A'..='Z' => "an upper-case letter".into(),
+        '가'..='힣' => "a Hangul syllable".into(),
+        ' ' => "a space".into(),
+        c if c.is_ascii_punctuation() => format!("{c:?}").into(),
+        c if c.is_control() => "a control character".into(),
+        c if c.is_alphabetic() => "a letter of another alphabet".into(),
+        _ => "another character".into(),
+    }
+}
+
+/// That the character `c` at `position`, from 1, should be `expected`.
+pub(crate) fn character(position: usize, c: char, expected: impl Into<Cow<'static, str>>) -> Misfit {
+    Misfit::Character { position, found: kind(c), expected: expected.into() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_letter_and_no_digit_is_named() {
+        for c in "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ가힣éß漢".chars() {
+            assert!(!kind(c).contains('\''), "{}", kind(c));
+        }
+        assert_eq!(kind('-'), "'-'");
+        assert_eq!(character(3, 'x', "a digit").to_string(), "character 3 is a lower-case letter, expected a digit");
+    }
+}
