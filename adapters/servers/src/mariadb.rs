@@ -247,11 +247,16 @@ fn make(dir: &Path, identity: &Identity) -> Result<(), LabError> {
     let said = fs::File::create(&output).map_err(|error| io("create", &output, error))?;
     let said_too = said.try_clone().map_err(|error| io("create", &output, error))?;
     let mut command = identity.command(&install);
-    command.arg("--no-defaults").arg(mark(dir)).args(["--skip-test-db", "--skip-name-resolve", "--cross-bootstrap"]);
+    command.arg("--no-defaults").arg(mark(dir));
+    command.args(["--skip-test-db", "--skip-name-resolve", "--cross-bootstrap"]);
+    // what it writes is little, and queues of the system may be scarce
+    command.args(["--innodb-use-native-aio=0", "--innodb-buffer-pool-size=16M"]);
     let status = command.current_dir("/").stdin(Stdio::null()).stdout(said).stderr(said_too).status();
     let status = status.map_err(|error| io("start", &install, error))?;
     if !status.success() {
-        let said = crate::log::tail(&crate::log::read_from(&output, 0), log::LINES_MAX);
+        let printed = crate::log::read_from(&output, 0);
+        let grave = log::matters(&printed);
+        let said = if grave.is_empty() { crate::log::tail(&printed, log::LINES_MAX) } else { grave };
         let found = format!("{MAKER} exited with {status}");
         return Err(LabError::Start { server: Kind::NAME, dir: dir.to_owned(), found, said, log: output });
     }
