@@ -4,9 +4,8 @@
 mod log;
 mod row;
 
-use std::fs::{self, DirBuilder, OpenOptions};
-use std::io::{Read, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::fs::{self, DirBuilder};
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
@@ -16,6 +15,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::io;
 use crate::instance::{Instance, ServerKind};
+use crate::secret::{escaped, random_password, write};
 use crate::unprivileged::Identity;
 use crate::{LabError, Place, Program};
 
@@ -124,7 +124,7 @@ impl ServerKind for Kind {
     // at first it breaks connections off and writes a checkpoint, then it leaves without
     const STOP: &'static [Signal] = &[Signal::SIGINT, Signal::SIGQUIT];
     const STOP_LIMIT: Duration = Duration::from_secs(60);
-    const UNABLE: &'static str = "give a postgres that this machine can run";
+    const UNABLE: &'static str = "give a postgres that this machine can run, in a directory that its user can reach";
 
     fn command(dir: &Path, port: u16, options: &PostgresOptions) -> Result<Command, LabError> {
         let mut command = Identity::of(SYSTEM_USER).command(&PROGRAM.find(options.program.as_deref())?);
@@ -221,7 +221,7 @@ fn make(dir: &Path, program: &Path, identity: &Identity, password: Option<&str>)
     identity.give(&data)?;
     let password = match password {
         Some(password) => password.to_owned(),
-        None => random_password().map_err(|error| io("read", Path::new("/dev/urandom"), error))?,
+        None => random_password()?,
     };
     let for_initdb = dir.join("initdb.password");
     write(&for_initdb, &format!("{password}\n"), identity)?;
@@ -242,20 +242,6 @@ fn make(dir: &Path, program: &Path, identity: &Identity, password: Option<&str>)
     }
     let quoted = password.replace('\\', "\\\\").replace(':', "\\:");
     write(&dir.join(SECRETS), &format!("127.0.0.1:*:*:{USER}:{quoted}\n"), &Identity::Own)
-}
-
-/// A password that nobody guesses.
-fn random_password() -> std::io::Result<String> {
-    let mut bytes = [0; 16];
-    fs::File::open("/dev/urandom")?.read_exact(&mut bytes)?;
-    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
-}
-
-/// A file of the server that no other user may read.
-fn write(path: &Path, text: &str, identity: &Identity) -> Result<(), LabError> {
-    let file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path);
-    file.and_then(|mut file| file.write_all(text.as_bytes())).map_err(|error| io("write", path, error))?;
-    identity.give(path)
 }
 
 impl Postgres {
@@ -283,25 +269,7 @@ impl Postgres {
     }
 }
 
-/// `path` within an address.
-fn escaped(path: &Path) -> String {
-    let text = path.to_string_lossy();
-    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/._-".contains(&byte);
-    let each = |byte: u8| if plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") };
-    text.bytes().map(each).collect()
-}
-
 /// Where the data of the server in `dir` are.
 fn data_dir(dir: &Path) -> PathBuf {
     dir.join("data")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_path_in_an_address_has_nothing_that_ends_it() {
-        assert_eq!(escaped(Path::new("/tmp/a b&c/p-1_x.pem")), "/tmp/a%20b%26c/p-1_x.pem");
-    }
 }

@@ -11,6 +11,7 @@ static SERVERS: &[&Server] = &[
     #[cfg(feature = "redis")]
     &crate::redis::SERVER,
     &crate::postgres::SERVER,
+    &crate::mariadb::SERVER,
     &crate::pykmip::SERVER,
 ];
 

@@ -1,5 +1,5 @@
 //! Servers that refuse to run as root, such as PostgreSQL: how root starts them all the same. Not here: what they are
-//! started with (`postgres`).
+//! started with (`postgres`, `mariadb`).
 //!
 //! Of two ways the first that works is taken. In a user namespace of its own a process has another number and none of
 //! root's rights over the system, and its files are those of the user who started it: so it can work in any directory

@@ -4,8 +4,14 @@
 use crate::kind::StoreKind;
 
 /// Every store, and the feature that builds it.
-const KNOWN: &[(&str, &str)] =
-    &[("rocksdb", "rocksdb"), ("mongodb", "mongodb"), ("redis", "redis"), ("postgres", "postgres"), ("ssdb", "ssdb")];
+const KNOWN: &[(&str, &str)] = &[
+    ("rocksdb", "rocksdb"),
+    ("mongodb", "mongodb"),
+    ("redis", "redis"),
+    ("postgres", "postgres"),
+    ("mysql", "mysql"),
+    ("ssdb", "ssdb"),
+];
 
 static STORES: &[&StoreKind] = &[
     #[cfg(feature = "rocksdb")]
@@ -16,6 +22,8 @@ static STORES: &[&StoreKind] = &[
     &crate::redis::KIND,
     #[cfg(feature = "postgres")]
     &crate::postgres::KIND,
+    #[cfg(feature = "mysql")]
+    &crate::mysql::KIND,
     #[cfg(feature = "ssdb")]
     &crate::ssdb::KIND,
 ];

@@ -8,10 +8,12 @@ use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
+use sealstone_servers::mariadb;
 use sealstone_servers::mongod::{Mongod, MongodOptions};
 use sealstone_servers::{postgres as postgres_server, redis as redis_server};
 use sealstone_store::{Store, StoreOptions, Table};
 use sealstone_stores::mongodb::{MongoDb, MongoDbOptions};
+use sealstone_stores::mysql::{Mysql, MysqlOptions};
 use sealstone_stores::postgres::{Postgres, PostgresOptions};
 use sealstone_stores::redis::{Keys, Redis, RedisOptions};
 
@@ -83,6 +85,21 @@ pub static STORES: &[Shared] = &[
             pairs.map(|(name, value)| (format!("pg.{name}"), value.to_owned())).collect()
         },
         unfound: Some(selects_without_a_row),
+        scans: true,
+    },
+    Shared {
+        name: "mysql",
+        its_name: "mysql",
+        wanted: Some(1.2),
+        start: start_mariadb,
+        open: open_mysql,
+        properties: |address| {
+            let (host, port) = host(address).rsplit_once(':').unwrap_or_default();
+            let pairs = [("host", host), ("port", port), ("user", mariadb::USER), ("password", PASSWORD)];
+            let pairs = pairs.into_iter().chain([("db", mariadb::DATABASE)]);
+            pairs.map(|(name, value)| (format!("mysql.{name}"), value.to_owned())).collect()
+        },
+        unfound: Some(keys_without_a_row),
         scans: true,
     },
 ];
@@ -212,3 +229,31 @@ fn keyspace_misses(address: &str) -> Result<u64> {
     let found = lines.filter_map(|line| line.strip_prefix(NAME)?.trim().parse().ok()).next();
     found.with_context(|| format!("{address} does not say {NAME}"))
 }
+
+/// A server on which commits need not wait for the disk.
+fn start_mariadb(dir: &Path) -> Result<Running> {
+    let options = mariadb::MariaDbOptions { password: Some(PASSWORD.into()), sync_writes: false, ..Default::default() };
+    let server = mariadb::start(dir, options)?;
+    let address = format!("mysql://{}:{PASSWORD}@{}/{}", mariadb::USER, server.address(), mariadb::DATABASE);
+    Ok(Running { address, _server: Box::new(server) })
+}
+
+fn open_mysql(address: &str, _threads: usize, tables: &[Arc<Table>]) -> Result<Box<dyn Store>> {
+    let server = Mysql::connect(&MysqlOptions { uri: address.into(), ..Default::default() })?;
+    let options = StoreOptions { cache_bytes: 0, tables: tables.to_vec(), sync_writes: false };
+    Ok(Box::new(server.open_store(&options)?))
+}
+
+/// Statements that read, less the rows that the server sent for them: nobody else reads while go-ycsb does.
+fn keys_without_a_row(address: &str) -> Result<u64> {
+    use mysql::prelude::Queryable;
+    const COUNT: &str = "SELECT sum(if(variable_name = 'COM_SELECT', variable_value, -variable_value)) \
+         FROM information_schema.global_status WHERE variable_name IN ('COM_SELECT', 'ROWS_SENT')";
+    let mut client = mysql::Conn::new(mysql::Opts::from_url(address)?).context("connect to MariaDB")?;
+    let found: Option<f64> = client.query_first(COUNT).context("ask for the rows of statements")?;
+    // each question is a row for a statement, too
+    Ok((found.context("no count of statements")? + OTHERS) as u64)
+}
+
+/// More than the rows that are sent for other reasons, so that the difference is never negative.
+const OTHERS: f64 = 1e9;

@@ -11,8 +11,8 @@ use crate::sql::Error;
 /// Port, user and database where the address names none.
 const PORT: u16 = 5432;
 /// How an address is written, for errors.
-const FORMS: &str = "write postgres://USER:PASSWORD@HOST:PORT/DATABASE, with ?sslmode=disable, prefer, require, verify-ca \
-     or verify-full behind it";
+const FORMS: &str = "write postgres://USER:PASSWORD@HOST:PORT/DATABASE, with ?sslmode=disable, prefer, require, \
+     verify-ca or verify-full behind it";
 /// What may stand behind the question mark.
 const PARAMETERS: [&str; 6] = ["sslmode", "sslrootcert", "sslcert", "sslkey", "passfile", "application_name"];
 

@@ -1,5 +1,5 @@
-//! A server that runs: how connections to it are made, and what it says of itself. Not here: addresses (`address`), what
-//! a connection does (`link`), records (`sql`).
+//! A server that runs: how connections to it are made, and what it says of itself. Not here: addresses (`address`),
+//! what a connection does (`link`), records (`sql`).
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -27,7 +27,8 @@ const SILENCE_LIMIT: Duration = Duration::from_secs(30);
 const PAGE_BYTES: u64 = 8_192;
 /// The user of an address without one.
 const USER: &str = "postgres";
-/// What it counts: pages that it read and those that it had; pages and bytes of its log that it wrote, and syncs of that.
+/// What it counts: pages that it read and those that it had; pages and bytes of its log that it wrote, and syncs of
+/// that.
 const COUNTERS: &str = "SELECT \
      (SELECT sum(blks_read) FROM pg_stat_database), (SELECT sum(blks_hit) FROM pg_stat_database), \
      (SELECT buffers_checkpoint + buffers_clean + buffers_backend FROM pg_stat_bgwriter), \
@@ -59,8 +60,8 @@ pub struct PostgresOptions {
     pub tls_ca_file: Option<PathBuf>,
     /// File with certificate and key of the client.
     pub tls_certificate_key_file: Option<PathBuf>,
-    /// Whether commits need not wait for the disk where they need not be durable (`synchronous_commit = off`); otherwise
-    /// the server's own setting holds.
+    /// Whether commits need not wait for the disk where they need not be durable (`synchronous_commit = off`);
+    /// otherwise the server's own setting holds.
     pub may_lag: bool,
 }
 

@@ -1,5 +1,5 @@
-//! Decimal numbers as PostgreSQL sends them (`numeric`): groups of four digits, and how many stand behind the point. Not
-//! here: which values are such numbers (`sql`).
+//! Decimal numbers as PostgreSQL sends them (`numeric`): groups of four digits, and how many stand behind the point.
+//! Not here: which values are such numbers (`sql`).
 
 /// The sign of a negative number, and of a positive one.
 const NEGATIVE: u16 = 0x4000;

@@ -138,7 +138,8 @@ impl ServerCertVerifier for Checked {
 }
 
 /// Any server will do, as long as it has the key of the certificate that it shows: what `sslmode=require` means to
-/// users of PostgreSQL. It hides what is sent from those who listen, and stops nobody who answers in the server's place.
+/// users of PostgreSQL. It hides what is sent from those who listen, and stops nobody who answers in the server's
+/// place.
 #[derive(Debug)]
 struct Unchecked(Arc<CryptoProvider>);
 

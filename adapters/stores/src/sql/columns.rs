@@ -1,5 +1,5 @@
-//! How records lie in a table of SQL: the names of its columns, and which values they can have. Not here: the statements
-//! (`statements`), the types of one server (`postgres`).
+//! How records lie in a table of SQL: the names of its columns, and which values they can have. Not here: the
+//! statements (`statements`), the types of one server (`postgres`).
 
 use std::sync::Arc;
 

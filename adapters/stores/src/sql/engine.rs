@@ -1,5 +1,6 @@
-//! Engines for comparisons: separate servers for every variant, started on this machine ([`LabEngine`]), or a server that
-//! the user runs ([`UserEngine`]). Not here: what a store does (`store`), how servers are started (`adapters/servers`).
+//! Engines for comparisons: separate servers for every variant, started on this machine ([`LabEngine`]), or a server
+//! that the user runs ([`UserEngine`]). Not here: what a store does (`store`), how servers are started
+//! (`adapters/servers`).
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};

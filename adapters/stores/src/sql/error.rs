@@ -1,5 +1,5 @@
 //! Why a server of SQL cannot be used, worded for the person reading it: server, command, what was found, what to do
-//! next. Not here: what the errors of one server mean (`postgres`).
+//! next. Not here: what the errors of one server mean (`postgres`, `mysql`).
 
 use std::fs;
 use std::path::Path;

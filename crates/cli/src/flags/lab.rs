@@ -29,6 +29,8 @@ Examples:
       a cluster of Redis: three primaries, each with a replica
   sealstone lab up postgres --dir p
       a PostgreSQL; psql takes the address that is printed
+  sealstone lab up mariadb --dir m
+      a MariaDB
   sealstone lab down
       stops them; lab up starts them again with their data
 
