@@ -7,8 +7,8 @@ use std::ops::Range;
 
 use zeroize::optimization_barrier;
 
+use super::bounds::CHUNK;
 use super::half::{Half, Radix};
-use super::narrow::CHUNK;
 
 /// Lower halves of the halves of a word.
 const EVEN: u64 = 0x0000_ffff_0000_ffff;

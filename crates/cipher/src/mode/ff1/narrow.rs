@@ -8,14 +8,13 @@ use zeroize::optimization_barrier;
 
 use crate::block::BlockCipher;
 
+use super::bounds::{CHUNK, ROUNDS};
 use super::half::Half;
 use super::round::{Mac, states_after};
 use super::shape::Shape;
 use super::steps::{Bases, Steps, added, words};
-use super::{ROUNDS, Tweaks};
+use super::tweaks::Tweaks;
 
-/// Values that are worked on together where there are so many.
-pub(super) const CHUNK: usize = 256;
 /// Values that are worked on together where there are fewer: room for many takes time to clear.
 const SMALL_CHUNK: usize = 16;
 

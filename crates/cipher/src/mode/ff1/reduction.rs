@@ -81,7 +81,7 @@ impl Modulus64 {
 fn high_product(a: u64, b: u64) -> u64 {
     let (a_low, a_high) = (a & 0xffff_ffff, a >> 32);
     let (b_low, b_high) = (b & 0xffff_ffff, b >> 32);
-    a_high * b_high + (a_high * b_low >> 32) + (a_low * b_high >> 32)
+    a_high * b_high + ((a_high * b_low) >> 32) + ((a_low * b_high) >> 32)
 }
 
 /// A modulus of at most 96 bits.

@@ -10,8 +10,9 @@ use zeroize::optimization_barrier;
 
 use crate::block::BlockCipher;
 
+use super::bounds::ROUNDS;
 use super::shape::Shape;
-use super::{ROUNDS, Tweaks};
+use super::tweaks::Tweaks;
 
 /// P: what is bound besides the tweak.
 fn head(shape: &Shape, tweak_bytes: usize) -> [u8; 16] {
