@@ -189,7 +189,7 @@ impl Ff1 {
 /// Fewer values than this go one after the other: side by side the room for many has to be cleared.
 const FEW: usize = 4;
 /// Bytes of stack that the work on one value may leave something in that there was no register for, and on many.
-const STACK_OF_ONE: usize = 640;
+const STACK_OF_ONE: usize = 2048;
 const STACK_OF_MANY: usize = 24 << 10;
 
 /// Seals or opens `values`, of which all was checked.
