@@ -175,13 +175,19 @@ impl Modulus {
         let less = &mut less[..number.len()];
         less.copy_from_slice(number);
         let borrow = subtract(less, &self.limbs[..less.len()], u64::MAX);
+        let stays = mask(borrow);
         for (limb, less) in number.iter_mut().zip(&mut *less) {
-            let stays = 0_u64.wrapping_sub(borrow);
             *limb = *limb & stays | *less & !stays;
         }
         less.fill(0);
         optimization_barrier(less);
     }
+}
+
+/// All bits where `bit` is 1, none where it is 0. The compiler must not see that there are no other masks: it made a branch
+/// of that, which valgrind showed.
+pub(super) fn mask(bit: u64) -> u64 {
+    0_u64.wrapping_sub(std::hint::black_box(bit))
 }
 
 /// 128 bits of `number` from bit `bit` on.

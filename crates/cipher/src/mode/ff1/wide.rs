@@ -7,7 +7,7 @@ use zeroize::optimization_barrier;
 use crate::block::BlockCipher;
 
 use super::bounds::ROUNDS;
-use super::limbs::{LIMBS, Modulus, add, of_big_endian, set_to_numerals, subtract, to_big_endian, to_numerals};
+use super::limbs::{LIMBS, Modulus, add, mask, of_big_endian, set_to_numerals, subtract, to_big_endian, to_numerals};
 use super::round::Mac;
 use super::shape::Shape;
 
@@ -61,7 +61,7 @@ pub(super) fn crypt<const N: usize, const SEAL: bool>(
             half.copy_from_slice(sum);
         } else {
             let borrow = subtract(half, sum, u64::MAX);
-            add(half, &modulus.limbs[..used], 0_u64.wrapping_sub(borrow));
+            add(half, &modulus.limbs[..used], mask(borrow));
         }
     }
     to_numerals(&mut room.halves[0][..used], left, radix);
