@@ -5,8 +5,8 @@
 //! tweaks' lengths, and whether a numeral is below the radix are not secret.
 //!
 //! Not here: the choice of a cipher ([`crate::ff1`]), errors (`ff1/error.rs`), which domains are allowed
-//! (`ff1/domain.rs`), what follows from radix and length (`ff1/shape.rs`), the round function (`ff1/round.rs`), the rounds
-//! on numbers that are words (`ff1/narrow.rs`) and on longer ones (`ff1/wide.rs`).
+//! (`ff1/domain.rs`), what follows from radix and length (`ff1/shape.rs`), the round function (`ff1/round.rs`), the
+//! rounds on numbers that are words (`ff1/narrow.rs`) and on longer ones (`ff1/wide.rs`).
 
 mod bounds;
 mod columns;

@@ -161,8 +161,8 @@ impl Modulus {
         // The number is below the modulus times 2^above.
         let mut above = (bits + 1).saturating_sub(self.bits);
         while above > 1 {
-            // Of the quotient the 36 highest bits, never too large and at most one too small: with 44 bits of the modulus
-            // the estimate is off by less than 2^-6.
+            // Of the quotient the 36 highest bits, never too large and at most one too small: with 44 bits of the
+            // modulus the estimate is off by less than 2^-6.
             let shift = above.saturating_sub(36);
             let highest = at_bit(number, shift + self.bits - HIGHEST);
             let quotient = (highest * u128::from(self.inverse)) >> 87;
@@ -184,8 +184,8 @@ impl Modulus {
     }
 }
 
-/// All bits where `bit` is 1, none where it is 0. The compiler must not see that there are no other masks: it made a branch
-/// of that, which valgrind showed.
+/// All bits where `bit` is 1, none where it is 0. The compiler must not see that there are no other masks: it made a
+/// branch of that, which valgrind showed.
 pub(super) fn mask(bit: u64) -> u64 {
     0_u64.wrapping_sub(std::hint::black_box(bit))
 }
