@@ -6,8 +6,8 @@
 # (argument `wiredtiger`), a redis-server (argument `redis`), PostgreSQL (argument `postgres`), MariaDB (argument `mariadb`),
 # RocksDB's own programs (argument `rocksdb-tools`); what makes a Debian package (argument `deb`) and tries it (argument
 # `test-deb`), what reads the manual and the completions in tests (argument `shells`), a device of OpenCL made of the CPU,
-# with NVIDIA's compiler (argument `gpu`), another client with YCSB's workloads (argument `go-ycsb`), and another end of sealed
-# packets (argument `esp`). Prints what it does; does nothing, and needs no network, if everything is installed.
+# with NVIDIA's compiler (argument `gpu`), another client with YCSB's workloads (argument `go-ycsb`), and another end of
+# sealed packets (argument `esp`). Prints what it does; does nothing, and needs no network, if everything is installed.
 set -eu
 
 engine=${1:-system}

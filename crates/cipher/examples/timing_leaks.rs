@@ -103,7 +103,7 @@ fn test(cipher: &'static Cipher, backend: Backend, calls: usize) -> Result<Vec<S
         let mut values = [0; MESSAGE_BYTES / 2];
         let mut job = |secret: &[u8]| {
             for (numeral, bytes) in values.iter_mut().zip(secret.as_chunks().0) {
-                *numeral = (u32::from(u16::from_le_bytes(*bytes)) * 10 >> 16) as u16;
+                *numeral = ((u32::from(u16::from_le_bytes(*bytes)) * 10) >> 16) as u16;
             }
             // one value, and four side by side
             keyed.seal(b"", &mut values[..16]).expect("digits");

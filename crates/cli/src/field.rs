@@ -190,15 +190,15 @@ fn of_manifest(error: ManifestError, path: &Path) -> anyhow::Error {
 /// What is being written: the file, and the list of rows that are left out.
 struct Writing<'a> {
     flags: &'a FieldOutput,
+    /// None before the first byte, and when it was finished.
     output: Option<Output>,
     rejects: PathBuf,
     rejected: Option<Output>,
     private: bool,
-    stop: Arc<AtomicBool>,
 }
 
 impl<'a> Writing<'a> {
-    /// Begins the output of what is read from `input`; none if the user does not want an existing file replaced.
+    /// Prepares the output of what is read from `input`; none if the user does not want an existing file replaced.
     fn begin(input: &Path, flags: &'a FieldOutput, private: bool) -> anyhow::Result<Option<Self>> {
         let out = &flags.out;
         check_other(input, out)?;
@@ -212,13 +212,8 @@ impl<'a> Writing<'a> {
                 return Ok(None);
             }
         }
-        let stop = interrupt::install_saying(
-            "stopping; nothing was written",
-            format!("stopped at once; what was written is in .{}.sealstone-partial", name(out)),
-        )?;
-        let output = Some(Output::create(out, private)?);
         let rejects = beside(out, REJECTS_ENDING);
-        Ok(Some(Self { flags, output, rejects, rejected: None, private, stop }))
+        Ok(Some(Self { flags, output: None, rejects, rejected: None, private }))
     }
 
     /// Reads `input` and writes what `plan` makes of it.
@@ -231,6 +226,12 @@ impl<'a> Writing<'a> {
         write_mac: Option<&mut FileMac>,
     ) -> anyhow::Result<Counts> {
         let file = read(input)?;
+        let out = &self.flags.out;
+        let stop = interrupt::install_saying(
+            "stopping; nothing is written",
+            format!("stopped at once; what was written is in .{}{}", name(out), output::ENDING),
+        )?;
+        let output = self.output.insert(Output::create(out, self.private)?);
         let length = file.metadata().map_or(0, |found| found.len());
         let bar = match self.flags.quiet {
             true => ProgressBar::hidden(),
@@ -254,12 +255,11 @@ impl<'a> Writing<'a> {
             bar.set_message(format!("{} rows", progress.rows));
         };
         let on_misfit = self.flags.on_error.into();
-        let pass = Pass { plan, layout, on_misfit, threads: None, stop: &self.stop };
+        let pass = Pass { plan, layout, on_misfit, threads: None, stop: &stop };
         let mut listener = Listener { on_reject: &mut on_reject, on_progress: &mut on_progress };
-        let output = self.output.as_mut().context("the output was finished")?;
         let counts = pass.run(file, output, read_mac, write_mac, &mut listener);
         bar.finish_and_clear();
-        counts.map_err(|error| of_file(error, input, Some(&self.flags.out)))
+        counts.map_err(|error| of_file(error, input, Some(out)))
     }
 
     /// Seals `input` and writes the manifest; `from` is what it was sealed as before.

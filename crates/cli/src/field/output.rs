@@ -11,7 +11,7 @@ use anyhow::{Context, bail};
 use crate::path::quoted;
 
 /// What an unfinished file's name ends with.
-const ENDING: &str = ".sealstone-partial";
+pub(super) const ENDING: &str = ".sealstone-partial";
 
 /// A file that is being written. Dropped unfinished, it leaves nothing.
 #[derive(Debug)]

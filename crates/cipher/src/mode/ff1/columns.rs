@@ -1,5 +1,5 @@
-//! Numerals to numbers of 64 bits and back, for many values side by side: four numerals of a value are a word, and loops
-//! over the words of all values have neither branches nor divisions.
+//! Numerals to numbers of 64 bits and back, for many values side by side: four numerals of a value are a word, and
+//! loops over the words of all values have neither branches nor divisions.
 //!
 //! Not here: one value at a time (`half`).
 
@@ -7,8 +7,8 @@ use std::ops::Range;
 
 use zeroize::optimization_barrier;
 
+use super::bounds::CHUNK;
 use super::half::{Half, Radix};
-use super::narrow::CHUNK;
 
 /// Lower halves of the halves of a word.
 const EVEN: u64 = 0x0000_ffff_0000_ffff;
@@ -41,8 +41,8 @@ pub(super) fn read(radix: &Radix, values: &[u16], length: usize, places: Range<u
     optimization_barrier(words);
 }
 
-/// Writes the numerals of `numbers`, at most [`CHUNK`], to `places` of `values`, each of `length` numerals. The numbers are
-/// used up.
+/// Writes the numerals of `numbers`, at most [`CHUNK`], to `places` of `values`, each of `length` numerals. The numbers
+/// are used up.
 #[inline(always)]
 pub(super) fn write(radix: &Radix, numbers: &mut [u64], length: usize, places: Range<usize>, values: &mut [u16]) {
     let mut room = [[0; CHUNK]; 2];
@@ -77,8 +77,8 @@ pub(super) fn write(radix: &Radix, numbers: &mut [u64], length: usize, places: R
     optimization_barrier(&room);
 }
 
-/// Writes the last `G` numerals of `pieces` before place `end` of each value, by way of `words`, and leaves those before
-/// them.
+/// Writes the last `G` numerals of `pieces` before place `end` of each value, by way of `words`, and leaves those
+/// before them.
 #[inline(always)]
 fn write_group<const G: usize>(
     radix: &Radix,

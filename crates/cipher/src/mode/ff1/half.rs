@@ -78,7 +78,7 @@ impl Radix {
     /// Quotient and remainder of `number`, below 2^61.
     #[inline(always)]
     pub(super) fn divide(&self, number: u64) -> (u64, u16) {
-        let quotient = (u128::from(number) * u128::from(self.inverse) >> self.shift) as u64;
+        let quotient = ((u128::from(number) * u128::from(self.inverse)) >> self.shift) as u64;
         (quotient, number.wrapping_sub(quotient.wrapping_mul(self.value.into())) as u16)
     }
 
@@ -92,7 +92,7 @@ impl Radix {
     /// Quotient and remainder of `number`, below 2^61, by the power of the radix that is a piece.
     #[inline(always)]
     pub(super) fn divide_by_piece(&self, number: u64) -> (u64, u64) {
-        let quotient = (u128::from(number) * u128::from(self.by_piece_inverse) >> self.by_piece_shift) as u64;
+        let quotient = ((u128::from(number) * u128::from(self.by_piece_inverse)) >> self.by_piece_shift) as u64;
         (quotient, number.wrapping_sub(quotient.wrapping_mul(self.piece)))
     }
 }

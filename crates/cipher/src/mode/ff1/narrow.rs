@@ -1,21 +1,20 @@
 //! FF1 on numbers that are words: one value, or as many side by side as fit in the first-level cache, since each round
 //! of a value waits for the one before it, and those of others need not.
 //!
-//! Not here: what is bound to a value (`round`), sums and differences (`reduction`), the loops (`steps`), longer numbers
-//! (`wide`).
+//! Not here: what is bound to a value (`round`), sums and differences (`reduction`), the loops (`steps`), longer
+//! numbers (`wide`).
 
 use zeroize::optimization_barrier;
 
 use crate::block::BlockCipher;
 
+use super::bounds::{CHUNK, ROUNDS};
 use super::half::Half;
 use super::round::{Mac, states_after};
 use super::shape::Shape;
 use super::steps::{Bases, Steps, added, words};
-use super::{ROUNDS, Tweaks};
+use super::tweaks::Tweaks;
 
-/// Values that are worked on together where there are so many.
-pub(super) const CHUNK: usize = 256;
 /// Values that are worked on together where there are fewer: room for many takes time to clear.
 const SMALL_CHUNK: usize = 16;
 
@@ -180,8 +179,8 @@ impl<S: ?Sized, const N: usize> Engine<'_, S, N> {
         optimization_barrier(&(&left, &right, &blocks, &more));
     }
 
-    /// The function of `round` of the numbers `halves`: its first bytes in `blocks`, where these do not suffice the next
-    /// in `more`.
+    /// The function of `round` of the numbers `halves`: its first bytes in `blocks`, where these do not suffice the
+    /// next in `more`.
     #[inline(always)]
     fn function<H: Half>(
         &self,

@@ -75,13 +75,13 @@ impl Modulus64 {
 
 /// The upper 64 bits of a product, or at most three less: products of 32 bits alone, which vectors have.
 ///
-/// A quotient estimated by it with an inverse that was rounded down, and a dividend whose lower bits were cut off, is at
-/// most five too small.
+/// A quotient estimated by it with an inverse that was rounded down, and a dividend whose lower bits were cut off, is
+/// at most five too small.
 #[inline(always)]
 fn high_product(a: u64, b: u64) -> u64 {
     let (a_low, a_high) = (a & 0xffff_ffff, a >> 32);
     let (b_low, b_high) = (b & 0xffff_ffff, b >> 32);
-    a_high * b_high + (a_high * b_low >> 32) + (a_low * b_high >> 32)
+    a_high * b_high + ((a_high * b_low) >> 32) + ((a_low * b_high) >> 32)
 }
 
 /// A modulus of at most 96 bits.

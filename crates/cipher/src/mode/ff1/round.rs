@@ -1,5 +1,5 @@
-//! The round function: CBC-MAC over P and Q, stretched to as many bytes as a round takes (SP 800-38G, algorithm 7, steps
-//! 5 and 6.i to 6.iii).
+//! The round function: CBC-MAC over P and Q, stretched to as many bytes as a round takes (SP 800-38G, algorithm 7,
+//! steps 5 and 6.i to 6.iii).
 //!
 //! Over blocks of 8 bytes P and Q are the same bytes, Q filled up to 16, and the counters that stretch have 8 bytes
 //! (`vectors/pipo-ff1.txt`).
@@ -10,8 +10,9 @@ use zeroize::optimization_barrier;
 
 use crate::block::BlockCipher;
 
+use super::bounds::ROUNDS;
 use super::shape::Shape;
-use super::{ROUNDS, Tweaks};
+use super::tweaks::Tweaks;
 
 /// P: what is bound besides the tweak.
 fn head(shape: &Shape, tweak_bytes: usize) -> [u8; 16] {
@@ -70,7 +71,8 @@ impl<'a, const N: usize> Mac<'a, N> {
         self.filled += zeros;
     }
 
-    /// What the next block will be added to, with what was added already, into `state`. After whole blocks it is the MAC.
+    /// What the next block will be added to, with what was added already, into `state`. After whole blocks it is the
+    /// MAC.
     pub(super) fn finish(self, state: &mut [u8; N]) {
         *state = self.state;
     }

@@ -1,5 +1,5 @@
-//! What is done to many values side by side between the calls of the block cipher: loops without branches, each of which
-//! the compiler turns into instructions on vectors of the backend at hand.
+//! What is done to many values side by side between the calls of the block cipher: loops without branches, each of
+//! which the compiler turns into instructions on vectors of the backend at hand.
 //!
 //! Not here: what is done to one (`half`, `reduction`), and the order (`narrow`).
 
