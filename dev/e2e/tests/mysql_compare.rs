@@ -58,7 +58,8 @@ fn servers(dir: &Path) -> Vec<i32> {
     let uses = |pid: &i32| {
         let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
         let works_in = fs::read_link(format!("/proc/{pid}/cwd")).unwrap_or_default();
-        line.windows(11).any(|part| part == b"\0--datadir=") && works_in.starts_with(&dir)
+        // what makes its data directory has no such file
+        line.windows(13).any(|part| part == b"\0--init-file=") && works_in.starts_with(&dir)
     };
     pids.filter(uses).collect()
 }
