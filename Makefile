@@ -36,21 +36,28 @@ $(error ENGINE is system or bundled, not $(ENGINE))
 endif
 
 # the first report comes sooner without the drivers of servers that it does not need; flags that name one get everything
+DRIVER_STORES := $(foreach store,redis ssdb postgres mysql,$(findstring $(store),$(ARGS)))
 ifneq (,$(findstring mongodb,$(ARGS))$(findstring kmip,$(ARGS)))
 COMPARE_FEATURES := --package sealstone-wiredtiger
 COMPARE_SETUP := setup-mongod
-else ifneq (,$(findstring redis,$(ARGS))$(findstring ssdb,$(ARGS)))
-COMPARE_FEATURES := --no-default-features --features sealstone-cli/redis,sealstone-cli/ssdb
+else ifneq (,$(strip $(DRIVER_STORES)))
+COMPARE_FEATURES := --no-default-features $(addprefix --features sealstone-cli/,$(DRIVER_STORES))
 else
 COMPARE_FEATURES := --no-default-features
 endif
 ifneq (,$(findstring redis,$(ARGS)))
 COMPARE_SETUP += setup-redis
 endif
+ifneq (,$(findstring postgres,$(ARGS)))
+COMPARE_SETUP += setup-postgres
+endif
+ifneq (,$(findstring mysql,$(ARGS)))
+COMPARE_SETUP += setup-mariadb
+endif
 
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
-.PHONY: help compare say-install rivals fuzz soak test install sanitize setup setup-rivals setup-kmip setup-mongod setup-redis setup-wiredtiger setup-fuzz setup-lints clean
+.PHONY: help compare say-install rivals fuzz soak test install sanitize setup setup-rivals setup-kmip setup-mongod setup-redis setup-postgres setup-mariadb setup-wiredtiger setup-esp setup-fuzz setup-lints clean
 .PHONY: installable deb test-deb setup-deb setup-shells db-bench setup-rocksdb-tools
 .PHONY: ycsb-rivals setup-go-ycsb
 .PHONY: constant-time test-report setup-chromium miri setup-valgrind setup-miri
@@ -79,7 +86,7 @@ compare: setup $(COMPARE_SETUP)
 	@$(MAKE) say-install
 	@"$$CARGO_TARGET_DIR/release/sealstone" compare $(ARGS)
 
-test: setup setup-deb setup-shells setup-valgrind setup-rivals setup-kmip setup-mongod setup-redis setup-wiredtiger setup-rocksdb-tools setup-gpu setup-go-ycsb setup-lints
+test: setup setup-deb setup-shells setup-valgrind setup-rivals setup-kmip setup-mongod setup-redis setup-postgres setup-mariadb setup-wiredtiger setup-rocksdb-tools setup-gpu setup-go-ycsb setup-esp setup-lints
 	@cargo run --quiet --locked --package xtask -- test
 
 # each builds everything once more, beside the other builds
@@ -143,6 +150,18 @@ setup-mongod:
 setup-redis:
 	@sh dev/setup.sh redis
 
+# the other end of sealed packets
+setup-esp:
+	@sh dev/setup.sh esp
+
+# PostgreSQL from Debian; its service is not started
+setup-postgres:
+	@sh dev/setup.sh postgres
+
+# MariaDB from Debian; its service is not started
+setup-mariadb:
+	@sh dev/setup.sh mariadb
+
 setup-wiredtiger:
 	@sh dev/setup.sh wiredtiger
 
@@ -167,7 +186,7 @@ rivals: setup setup-rivals
 	cargo run --release --locked --package sealstone-rivals -- $(ARGS)
 
 # a quiet machine, as for every figure
-ycsb-rivals: setup-go-ycsb setup-mongod setup-redis
+ycsb-rivals: setup-go-ycsb setup-mongod setup-redis setup-postgres setup-mariadb
 	cargo build --release --locked --package sealstone-ycsb-rivals
 	@"$$CARGO_TARGET_DIR/release/sealstone-ycsb-rivals" $(ARGS)
 

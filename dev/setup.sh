@@ -3,10 +3,11 @@
 # RocksDB from source (argument `bundled`), the libraries to compare ciphers with (argument `rivals`), the valgrind that
 # a test runs itself under (argument `valgrind`), the browser that shows a report to a test (argument `chromium`), or the
 # servers that tests start: key servers (argument `kmip`), a mongod (argument `mongod`), WiredTiger's own program
-# (argument `wiredtiger`), a redis-server (argument `redis`), RocksDB's own programs (argument `rocksdb-tools`); what makes
-# a Debian package (argument `deb`) and tries it (argument `test-deb`), what reads the manual and the completions in tests
-# (argument `shells`), a device of OpenCL made of the CPU, with NVIDIA's compiler (argument `gpu`), and another client with
-# YCSB's workloads (argument `go-ycsb`). Prints what it does; does nothing, and needs no network, if everything is installed.
+# (argument `wiredtiger`), a redis-server (argument `redis`), PostgreSQL (argument `postgres`), MariaDB (argument `mariadb`),
+# RocksDB's own programs (argument `rocksdb-tools`); what makes a Debian package (argument `deb`) and tries it (argument
+# `test-deb`), what reads the manual and the completions in tests (argument `shells`), a device of OpenCL made of the CPU,
+# with NVIDIA's compiler (argument `gpu`), another client with YCSB's workloads (argument `go-ycsb`), and another end of
+# sealed packets (argument `esp`). Prints what it does; does nothing, and needs no network, if everything is installed.
 set -eu
 
 engine=${1:-system}
@@ -183,6 +184,25 @@ redis)
 	optional='the tests that need it will be skipped'
 	[ -n "${SEALSTONE_REDIS_SERVER:-}" ] || command -v redis-server >/dev/null 2>&1 || missing="$missing redis-server"
 	no_service=redis-server
+	;;
+esp)
+	optional='the tests that need it will be skipped'
+	for python in /usr/bin/python3 python3 none; do
+		"$python" -W ignore -c 'import scapy.layers.ipsec, cryptography' >/dev/null 2>&1 && break
+	done
+	[ "$python" != none ] || missing="$missing python3-scapy python3-cryptography"
+	;;
+postgres)
+	optional='the tests that need it will be skipped'
+	[ -n "${SEALSTONE_POSTGRES:-}" ] || command -v initdb >/dev/null 2>&1 || ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 ||
+		missing="$missing postgresql"
+	no_service=postgresql
+	;;
+mariadb)
+	optional='the tests that need it will be skipped'
+	[ -n "${SEALSTONE_MARIADBD:-}" ] || command -v mariadbd >/dev/null 2>&1 || [ -x /usr/sbin/mariadbd ] ||
+		missing="$missing mariadb-server"
+	no_service=mariadb
 	;;
 rocksdb-tools)
 	optional='the tests that need it will be skipped'

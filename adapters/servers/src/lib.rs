@@ -5,8 +5,8 @@
 //! - [`registry`] is the table of the servers that a [`Lab`] can run, [`server`] what a row of it is.
 //! - [`Lab`] is a directory with servers in it, which one process may start and another stop.
 //! - [`instance`] is one process with its record, its port and its log, whatever the server: [`mongod`],
-//!   [`redis`](crate::redis) and [`pykmip`] say how theirs differ.
-//! - [`certificate`], [`log`], [`process`], [`ready`] and [`state`] are what servers share.
+//!   [`redis`](crate::redis), [`postgres`], [`mariadb`] and [`pykmip`] say how theirs differ.
+//! - [`certificate`], [`log`], [`pages`], [`process`], [`ready`] and [`state`] are what servers share.
 //!
 //! Not here: what a server is asked (`adapters/stores`, `sealstone-keys`), servers that others run.
 
@@ -15,15 +15,20 @@ mod error;
 pub mod instance;
 mod lab;
 pub mod log;
+pub mod mariadb;
 pub mod mongod;
+pub mod pages;
+pub mod postgres;
 pub mod process;
 mod program;
 pub mod pykmip;
 pub mod ready;
 pub mod redis;
 pub mod registry;
+mod secret;
 pub mod server;
 pub mod state;
+mod unprivileged;
 
 pub use error::LabError;
 pub use lab::{Lab, LabStanding, Listed, list};

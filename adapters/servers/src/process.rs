@@ -84,8 +84,37 @@ impl Process {
     }
 }
 
+/// Process `pid` and all that it started itself and that run.
+#[must_use]
+pub fn family(pid: i32) -> Vec<i32> {
+    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
+    let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
+    let is_child = |other: &i32| {
+        let facts = fs::read_to_string(format!("/proc/{other}/stat")).unwrap_or_default();
+        // "PID (name) STATE PARENT …"
+        let parent = facts.rsplit_once(") ").and_then(|(_, rest)| rest.split(' ').nth(1)?.parse().ok());
+        parent == Some(pid)
+    };
+    std::iter::once(pid).chain(pids.filter(is_child)).collect()
+}
+
 /// Whether process `pid` runs and has the argument `mark`.
 fn is_marked(pid: i32, mark: &Path) -> bool {
     let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
     line.split(|byte| *byte == 0).any(|argument| argument == mark.as_os_str().as_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_family_has_the_children() {
+        let mut child = std::process::Command::new("sleep").arg("60").spawn().unwrap();
+        let own = std::process::id() as i32;
+        let found = family(own);
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert!(found[0] == own && found.contains(&(child.id() as i32)), "{found:?}");
+    }
 }

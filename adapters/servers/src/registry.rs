@@ -10,6 +10,8 @@ static SERVERS: &[&Server] = &[
     &crate::mongod::SERVER,
     #[cfg(feature = "redis")]
     &crate::redis::SERVER,
+    &crate::postgres::SERVER,
+    &crate::mariadb::SERVER,
     &crate::pykmip::SERVER,
 ];
 

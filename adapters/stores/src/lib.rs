@@ -5,7 +5,11 @@
 //! - [`rocksdb`](crate::rocksdb) (feature `rocksdb`): RocksDB in this process.
 //! - [`mongodb`](crate::mongodb) (feature `mongodb`): MongoDB, with servers started on this machine or the user's own.
 //! - [`redis`](crate::redis) (feature `redis`): Redis, a server or a cluster started on this machine or the user's own.
+//! - [`postgres`](crate::postgres) (feature `postgres`): PostgreSQL, a server started on this machine or the user's own.
+//! - [`mysql`](crate::mysql) (feature `mysql`): MySQL and MariaDB, a MariaDB started on this machine or the user's own.
 //! - [`ssdb`](crate::ssdb) (feature `ssdb`): SSDB, on servers of the user's own.
+//!
+//! [`sql`](crate::sql) is what the stores that speak SQL share.
 //!
 //! Not here: what a store is (`sealstone-store`), how files are sealed (`adapters/rocksdb`, `adapters/wiredtiger`), how
 //! servers are started (`adapters/servers`), workloads (`sealstone-bench`).
@@ -13,6 +17,10 @@
 pub mod kind;
 #[cfg(feature = "mongodb")]
 pub mod mongodb;
+#[cfg(feature = "mysql")]
+pub mod mysql;
+#[cfg(feature = "postgres")]
+pub mod postgres;
 #[cfg(feature = "redis")]
 pub mod redis;
 #[cfg(feature = "rocksdb")]
@@ -21,6 +29,8 @@ pub mod retire;
 pub mod rocksdb;
 #[cfg(any(feature = "mongodb", feature = "rocksdb"))]
 mod run_key;
+#[cfg(any(feature = "postgres", feature = "mysql"))]
+pub mod sql;
 #[cfg(feature = "ssdb")]
 pub mod ssdb;
 pub mod table;

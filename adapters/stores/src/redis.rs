@@ -1,5 +1,5 @@
-//! Redis, and servers that speak its protocol, reached by the crate `redis`: a single server, a primary that sentinels
-//! know, a cluster.
+//! Redis, and servers that speak its protocol: a single server, a primary that sentinels know, a cluster. Connections
+//! with TLS and to clusters are those of the crate `redis`; on others answers are read in place (`resp`).
 //!
 //! - [`Redis`] is what connections are made to, [`RedisStore`] the store that workloads run on.
 //! - [`LabEngine`] and [`UserEngine`] provide a comparison with its stores, on its own servers or the user's.
@@ -15,6 +15,7 @@ mod error;
 mod kind;
 mod layout;
 mod links;
+mod resp;
 mod store;
 mod transaction;
 

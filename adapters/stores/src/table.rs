@@ -4,7 +4,14 @@
 use crate::kind::StoreKind;
 
 /// Every store, and the feature that builds it.
-const KNOWN: &[(&str, &str)] = &[("rocksdb", "rocksdb"), ("mongodb", "mongodb"), ("redis", "redis"), ("ssdb", "ssdb")];
+const KNOWN: &[(&str, &str)] = &[
+    ("rocksdb", "rocksdb"),
+    ("mongodb", "mongodb"),
+    ("redis", "redis"),
+    ("postgres", "postgres"),
+    ("mysql", "mysql"),
+    ("ssdb", "ssdb"),
+];
 
 static STORES: &[&StoreKind] = &[
     #[cfg(feature = "rocksdb")]
@@ -13,6 +20,10 @@ static STORES: &[&StoreKind] = &[
     &crate::mongodb::KIND,
     #[cfg(feature = "redis")]
     &crate::redis::KIND,
+    #[cfg(feature = "postgres")]
+    &crate::postgres::KIND,
+    #[cfg(feature = "mysql")]
+    &crate::mysql::KIND,
     #[cfg(feature = "ssdb")]
     &crate::ssdb::KIND,
 ];

@@ -21,6 +21,7 @@ use sealstone_cipher::aead::aead;
 use sealstone_cipher::backend::Backend;
 use sealstone_cipher::blocks::blocks;
 use sealstone_cipher::ctr::ctr;
+use sealstone_cipher::ff1::{Domain, Tweaks, ff1, takes};
 use sealstone_cipher::registry::{Cipher, ciphers};
 use sealstone_cipher::testing::bytes;
 
@@ -90,13 +91,26 @@ fn test(cipher: &'static Cipher, backend: Backend, calls: usize) -> Result<Vec<S
     };
     // setting a key takes longer
     let keyed = settled_t(&mut with_key, cipher.key_bytes, calls / 4);
-    let figures = [
+    let mut figures = vec![
         (cipher.mode.word(), sealed),
         ("ctr", counted),
         ("encrypt", encrypted),
         ("decrypt", decrypted),
         ("key", keyed),
     ];
+    if takes(cipher) {
+        let keyed = ff1(cipher, &key, backend, 10, Domain::Standard)?;
+        let mut values = [0; MESSAGE_BYTES / 2];
+        let mut job = |secret: &[u8]| {
+            for (numeral, bytes) in values.iter_mut().zip(secret.as_chunks().0) {
+                *numeral = ((u32::from(u16::from_le_bytes(*bytes)) * 10) >> 16) as u16;
+            }
+            // one value, and four side by side
+            keyed.seal(b"", &mut values[..16]).expect("digits");
+            keyed.seal_batch(Tweaks::One(b""), black_box(&mut values[16..80]), 16).expect("digits");
+        };
+        figures.push(("ff1", settled_t(&mut job, MESSAGE_BYTES, calls)));
+    }
     let cells: String = figures.iter().map(|(what, t)| format!("{what:>10}{t:>7.1}")).collect();
     println!("{:<12}{:<10}{cells}", cipher.name, backend.name());
     let leaks = figures.iter().filter(|(_, t)| *t > LEAK && cipher.constant_time);

@@ -19,6 +19,17 @@ use crate::memory::Protected;
 
 /// Bytes decrypted at a time: several passes of the widest backend, and small enough for the stack.
 const BATCH_BYTES: usize = 8192;
+/// Messages encrypted side by side: as many as the widest bitsliced backend has room for.
+const MESSAGES: usize = 512;
+
+/// One of several messages that are encrypted side by side.
+#[derive(Debug)]
+pub struct Message<'a> {
+    /// The initialisation vector, one block.
+    pub iv: &'a [u8],
+    /// Whole blocks, encrypted in place.
+    pub data: &'a mut [u8],
+}
 
 /// Sets `key` (`cipher.key_bytes` long) for CBC on `backend`. All choices are made here, once.
 ///
@@ -47,8 +58,8 @@ pub fn cbc(cipher: &'static Cipher, key: &[u8], backend: Backend) -> Result<Cbc,
 
 /// CBC keyed with one cipher. One object serves many threads at once; its key is zeroed on drop.
 ///
-/// Each block waits for the one before it when encrypting, so that takes one block at a time whatever the backend;
-/// decryption takes many. With `3des`, and on `portable` with every cipher whose S-boxes are circuits there (AES, ARIA,
+/// Each block waits for the one before it when encrypting, so that takes one block at a time whatever the backend, but
+/// for several messages at once ([`Cbc::encrypt_many`]); decryption takes many. With `3des`, and on `portable` with every cipher whose S-boxes are circuits there (AES, ARIA,
 /// SEED), a pass costs the same for one block as for many, so encryption is slow.
 ///
 /// The caller owns the iv: nobody may be able to predict it, and no two messages under one key may share it
@@ -81,6 +92,44 @@ impl Cbc {
             xor(block, previous);
             self.0.encrypt(block)?;
             previous.copy_from_slice(block);
+        }
+        Ok(())
+    }
+
+    /// Encrypts each of `messages` as [`Cbc::encrypt`] does, side by side: the first blocks of all, then the second ones.
+    /// Their lengths may differ; it is quickest where they are alike.
+    ///
+    /// # Errors
+    /// As [`Cbc::encrypt`], of the first message that is wrong; all messages are untouched.
+    pub fn encrypt_many(&self, messages: &mut [Message<'_>]) -> Result<(), Error> {
+        for message in &*messages {
+            self.check(message.iv, message.data)?;
+        }
+        let block_bytes = self.block_bytes();
+        // what each message's next block is chained to, the longest message first: ciphertext, and so public
+        let mut chained = [0; 16 * MESSAGES];
+        for messages in messages.chunks_mut(MESSAGES) {
+            messages.sort_unstable_by_key(|message| std::cmp::Reverse(message.data.len()));
+            for (chained, message) in chained.chunks_exact_mut(block_bytes).zip(&*messages) {
+                chained.copy_from_slice(message.iv);
+            }
+            let mut left = messages.len();
+            for at in (0..).step_by(block_bytes) {
+                while left > 0 && messages[left - 1].data.len() <= at {
+                    left -= 1;
+                }
+                if left == 0 {
+                    break;
+                }
+                let chained = &mut chained[..left * block_bytes];
+                for (chained, message) in chained.chunks_exact_mut(block_bytes).zip(&*messages) {
+                    xor(chained, &message.data[at..at + block_bytes]);
+                }
+                self.0.encrypt(chained)?;
+                for (chained, message) in chained.chunks_exact(block_bytes).zip(&mut *messages) {
+                    message.data[at..at + block_bytes].copy_from_slice(chained);
+                }
+            }
         }
         Ok(())
     }
@@ -179,7 +228,52 @@ pub fn unpad(data: &mut Vec<u8>, block_bytes: usize) -> Result<(), Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::registry;
     use crate::testing::bytes;
+
+    #[test]
+    fn messages_side_by_side_are_encrypted_as_one_by_one() {
+        for cipher in registry::ciphers() {
+            let key = bytes("cbc key", cipher.key_bytes);
+            for backend in Backend::available() {
+                let cbc = cbc(cipher, &key, backend).unwrap();
+                let block_bytes = cbc.block_bytes();
+                // more than are taken at once, of lengths from nothing to a packet
+                for count in [0, 1, 2, 17, MESSAGES + 3] {
+                    let blocks = |message: usize| if count > 20 { message % 4 } else { (message * 37) % 95 };
+                    let mut one_by_one: Vec<(Vec<u8>, Vec<u8>)> = (0..count)
+                        .map(|message| {
+                            let iv = bytes(&format!("iv {message}"), block_bytes);
+                            (iv, bytes(&format!("data {message}"), blocks(message) * block_bytes))
+                        })
+                        .collect();
+                    let mut many = one_by_one.clone();
+                    for (iv, data) in &mut one_by_one {
+                        cbc.encrypt(iv, data).unwrap();
+                    }
+                    let mut messages: Vec<Message<'_>> =
+                        many.iter_mut().map(|(iv, data)| Message { iv, data }).collect();
+                    cbc.encrypt_many(&mut messages).unwrap();
+                    assert!(many == one_by_one, "{} on {}, {count} messages", cipher.name, backend.name());
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn one_wrong_message_leaves_all_untouched() {
+        let cbc = cbc(registry::cipher("aes-128").unwrap(), &[7; 16], Backend::auto()).unwrap();
+        for (iv_bytes, bytes, error) in [
+            (15, 16, Error::NonceLength { found: 15, want: 16 }),
+            (16, 17, Error::PartialBlock { found: 17, block_bytes: 16 }),
+        ] {
+            let (mut right, mut wrong) = ([1; 32], vec![2; bytes]);
+            let mut messages =
+                [Message { iv: &[0; 16], data: &mut right }, Message { iv: &vec![0; iv_bytes], data: &mut wrong }];
+            assert_eq!(cbc.encrypt_many(&mut messages), Err(error));
+            assert!(right == [1; 32] && wrong.iter().all(|byte| *byte == 2));
+        }
+    }
 
     #[test]
     fn padding_comes_off_again() {

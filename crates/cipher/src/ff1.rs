@@ -37,13 +37,7 @@ pub use crate::mode::ff1::{Domain, Ff1, Ff1Error, LENGTH_MAX, RADIX_MAX, RADIX_M
 /// assert_eq!(value[9], 9);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn ff1(
-    cipher: &'static Cipher,
-    key: &[u8],
-    backend: Backend,
-    radix: u32,
-    domain: Domain,
-) -> Result<Ff1, Ff1Error> {
+pub fn ff1(cipher: &'static Cipher, key: &[u8], backend: Backend, radix: u32, domain: Domain) -> Result<Ff1, Ff1Error> {
     if !takes(cipher) {
         return Err(Ff1Error::Cipher { name: cipher.name });
     }

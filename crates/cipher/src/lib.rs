@@ -2,11 +2,11 @@
 //! Block ciphers and authenticated modes over byte slices, chosen by name, at the speed of the CPU at hand.
 //!
 //! [`registry`] says which ciphers and modes there are and how much one key may protect, [`backend`] which instructions
-//! to use; [`aead`] and [`ctr`] set a key and encrypt, [`ahead`] does so with key stream made beforehand, [`cbc`] and
-//! [`cmac`] are for old data, all over [`blocks`]; [`memory`] is where keys are kept; [`speed`] measures;
-//! [`nearest`](mod@nearest) finds the name that was probably meant; `rustcrypto` (a feature) has the traits of the
-//! ecosystem; `testing` (a feature) is the conformance suite. docs/side-channels.md says what an observer of time and
-//! memory learns from each cipher.
+//! to use; [`aead`] and [`ctr`] set a key and encrypt, [`ahead`] does so with key stream made beforehand; [`ff1`] keeps
+//! length and alphabet; [`cbc`] and [`cmac`] are for old data, all over [`blocks`]; `hmac` (a feature) is for packets;
+//! [`memory`] is where keys are kept; [`speed`] measures; [`nearest`](mod@nearest) finds the name that was probably
+//! meant; `rustcrypto` (a feature) has the traits of the ecosystem; `testing` (a feature) is the conformance suite.
+//! docs/side-channels.md says what an observer of time and memory learns from each cipher.
 //!
 //! Not here: keys and where they come from (`sealstone-keys`), file formats (`sealstone-seal`).
 
@@ -28,6 +28,8 @@ mod declassify;
 mod error;
 mod facts;
 pub mod ff1;
+#[cfg(feature = "hmac")]
+pub mod hmac;
 mod limits;
 pub mod memory;
 mod mode;

@@ -1,4 +1,5 @@
-//! What FF1 is over all values of small domains: a permutation, another one for each tweak; and which domains are small.
+//! What FF1 is over all values of small domains: a permutation, another one for each tweak; and which domains are
+//! small.
 
 use std::collections::HashSet;
 

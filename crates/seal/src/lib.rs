@@ -9,7 +9,7 @@
 //! within its store ([`identity`]), and carries the file's own data key, wrapped. Then come pages ([`paged`]: tables,
 //! small control files) or frames ([`frame`]: logs). Which files a directory has is recorded in its [`catalogue`].
 //! Engines that seal single blocks without giving their place have their own format, [`engine_page`]; single values of
-//! tables are [`field`] records.
+//! tables are [`field`] records. Packets on the wire are sealed by `esp` (a feature).
 //!
 //! A file is written once, front to back, by the one writer that [`SealedFile::create`] allows; so no counter is
 //! ever used twice under one key.
@@ -17,6 +17,8 @@
 pub mod catalogue;
 pub mod engine_page;
 mod error;
+#[cfg(feature = "esp")]
+pub mod esp;
 pub mod field;
 mod file;
 pub mod frame;

@@ -1,12 +1,12 @@
-//! `sealstone lab`: a key server alone, a cluster of Redis, the list of labs, and the exact text of errors that have
-//! nothing to do with MongoDB.
+//! `sealstone lab`: a key server alone, a cluster of Redis, a PostgreSQL, a MariaDB, the list of labs, and the exact text
+//! of errors that have nothing to do with MongoDB.
 //!
 //! Not here: replica sets, sealed or not (`mongo_lab.rs`).
 
 use std::path::Path;
 
 use sealstone_e2e::transcript::{Transcript, run, sealstone};
-use sealstone_servers::{pykmip, redis};
+use sealstone_servers::{mariadb, postgres, pykmip, redis};
 use serde_json::Value;
 
 fn lab(dir: &Path, arguments: &[&str]) -> Transcript {
@@ -93,6 +93,56 @@ fn a_cluster_of_redis_is_started_listed_and_ended() {
         "sealstone: cannot start redis with --nodes 2: choose 1 for a single server, or 3 to 30 for a cluster; from 6 \
          on half of them are replicas\n  see: sealstone lab up redis --help\n",
     );
+}
+
+#[test]
+fn a_postgres_is_started_listed_and_ended() {
+    if let Err(error) = postgres::PROGRAM.find(None) {
+        let reason = error.to_string();
+        println!("SKIP: a_postgres_is_started_listed_and_ended: {}", reason.lines().next().unwrap_or_default());
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let dir = dir.path();
+    std::fs::set_permissions(dir, std::os::unix::fs::PermissionsExt::from_mode(0o711)).unwrap();
+    let _down = Down(dir, "p");
+    let started = lab(dir, &["up", "postgres", "--dir", "p"]).done();
+    assert!(started.starts_with("postgres://sealstone@127.0.0.1:"), "{started}");
+    let address = started.split_whitespace().next().unwrap();
+    // the address names the file with the password, for psql as for us
+    let compared = ["compare", "--store=postgres", "--records=100", "--operations=50", "--workloads=c", "--pairs=6"];
+    let small = ["--slice-ms=1", "--rounds=1", "--threads=2", "--postgres-url", address];
+    run(&mut sealstone(dir, &[&compared[..], &small].concat())).done();
+    assert_eq!(lab(dir, &["list"]).done(), "LAB  SERVERS\n./p  postgres: 1 of 1 serve\n");
+    let status = json(&lab(dir, &["status", "p", "--json"]).done());
+    assert_eq!(status["servers"][0]["members"][0]["serves"], true, "{status:#}");
+    assert_eq!(lab(dir, &["down", "p"]).done(), "1 server stopped\n");
+    assert_eq!(lab(dir, &["status", "p"]).code, Some(1));
+}
+
+#[test]
+fn a_mariadb_is_started_listed_and_ended() {
+    if let Err(error) = mariadb::PROGRAM.find(None) {
+        let reason = error.to_string();
+        println!("SKIP: a_mariadb_is_started_listed_and_ended: {}", reason.lines().next().unwrap_or_default());
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let dir = dir.path();
+    std::fs::set_permissions(dir, std::os::unix::fs::PermissionsExt::from_mode(0o711)).unwrap();
+    let _down = Down(dir, "m");
+    let started = lab(dir, &["up", "mariadb", "--dir", "m"]).done();
+    assert!(started.starts_with("mysql://sealstone@127.0.0.1:"), "{started}");
+    let address = started.split_whitespace().next().unwrap();
+    // the address names the file with the password, in MariaDB's own form
+    let compared = ["compare", "--store=mysql", "--records=100", "--operations=50", "--workloads=c", "--pairs=6"];
+    let small = ["--slice-ms=1", "--rounds=1", "--threads=2", "--mysql-url", address];
+    run(&mut sealstone(dir, &[&compared[..], &small].concat())).done();
+    assert_eq!(lab(dir, &["list"]).done(), "LAB  SERVERS\n./m  mariadb: 1 of 1 serve\n");
+    let status = json(&lab(dir, &["status", "m", "--json"]).done());
+    assert_eq!(status["servers"][0]["members"][0]["serves"], true, "{status:#}");
+    assert_eq!(lab(dir, &["down", "m"]).done(), "1 server stopped\n");
+    assert_eq!(lab(dir, &["status", "m"]).code, Some(1));
 }
 
 #[test]

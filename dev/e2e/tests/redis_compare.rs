@@ -144,6 +144,39 @@ fn a_server_that_is_killed_ends_the_run_with_one_error() {
 }
 
 #[test]
+fn servers_that_are_killed_cost_no_earlier_result() {
+    if !available("servers_that_are_killed_cost_no_earlier_result") {
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let mut command = compare(dir.path(), &["--nodes=1,3"]);
+    let mut comparison = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let begin = Instant::now();
+    // a cluster, and so the second run
+    let found = loop {
+        let found = servers(dir.path());
+        if found.len() > 2 {
+            break found;
+        }
+        let still_runs = comparison.try_wait().unwrap().is_none();
+        assert!(still_runs && begin.elapsed() < Duration::from_secs(60), "no cluster was started");
+        thread::sleep(Duration::from_millis(5));
+    };
+    for pid in found {
+        let _ = kill(Pid::from_raw(pid), Signal::SIGKILL);
+    }
+    let said = comparison.wait_with_output().unwrap();
+    let (stdout, stderr) = (String::from_utf8_lossy(&said.stdout), String::from_utf8_lossy(&said.stderr));
+    assert_eq!(said.status.code(), Some(2), "{stderr}");
+    assert!(stderr.contains("sealstone: cannot compare 3 members: "), "{stderr}");
+    // the run before is shown, and written
+    assert!(stdout.contains("ended early") && stdout.trim_end().ends_with("out/report.html"), "{stdout}");
+    let written = results(&dir.path().join("out/results.json"));
+    assert_eq!(written["groups"][0]["engine"]["settings"]["topology"], "single");
+    assert!(servers(dir.path()).is_empty(), "a server was left behind");
+}
+
+#[test]
 fn impossible_settings_are_reported_before_anything_starts() {
     let dir = tempfile::tempdir().unwrap();
     let fails = |arguments: &[&str], want: &str| {

@@ -1,4 +1,5 @@
-//! Our FF1 and that of the crate `fpe`, in turn, on values of several shapes: many values in one call, and one at a time.
+//! Our FF1 and that of the crate `fpe`, in turn, on values of several shapes: many values in one call, and one at a
+//! time.
 //!
 //! Not here: how turns are timed (`contest`), and whether both give the same (`tests/differential.rs`).
 

@@ -8,10 +8,13 @@ use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
+use sealstone_servers::mariadb;
 use sealstone_servers::mongod::{Mongod, MongodOptions};
-use sealstone_servers::redis as redis_server;
+use sealstone_servers::{postgres as postgres_server, redis as redis_server};
 use sealstone_store::{Store, StoreOptions, Table};
 use sealstone_stores::mongodb::{MongoDb, MongoDbOptions};
+use sealstone_stores::mysql::{Mysql, MysqlOptions};
+use sealstone_stores::postgres::{Postgres, PostgresOptions};
 use sealstone_stores::redis::{Keys, Redis, RedisOptions};
 
 use crate::go_ycsb::{GoYcsb, PROGRAM};
@@ -69,6 +72,36 @@ pub static STORES: &[Shared] = &[
         unfound: Some(keyspace_misses),
         scans: false,
     },
+    Shared {
+        name: "postgres",
+        its_name: "pg",
+        wanted: Some(1.2),
+        start: start_postgres,
+        open: open_postgres,
+        properties: |address| {
+            let (host, port) = host(address).rsplit_once(':').unwrap_or_default();
+            let pairs = [("host", host), ("port", port), ("user", postgres_server::USER), ("password", PASSWORD)];
+            let pairs = pairs.into_iter().chain([("db", "postgres"), ("sslmode", "disable")]);
+            pairs.map(|(name, value)| (format!("pg.{name}"), value.to_owned())).collect()
+        },
+        unfound: Some(selects_without_a_row),
+        scans: true,
+    },
+    Shared {
+        name: "mysql",
+        its_name: "mysql",
+        wanted: Some(1.2),
+        start: start_mariadb,
+        open: open_mysql,
+        properties: |address| {
+            let (host, port) = host(address).rsplit_once(':').unwrap_or_default();
+            let pairs = [("host", host), ("port", port), ("user", mariadb::USER), ("password", PASSWORD)];
+            let pairs = pairs.into_iter().chain([("db", mariadb::DATABASE)]);
+            pairs.map(|(name, value)| (format!("mysql.{name}"), value.to_owned())).collect()
+        },
+        unfound: Some(keys_without_a_row),
+        scans: true,
+    },
 ];
 
 /// The store `name`.
@@ -123,6 +156,8 @@ impl Shared {
 const WRITE_CONCERN: &str = "w=1";
 /// The only database that go-ycsb knows.
 const DATABASE: &str = "ycsb";
+/// The password of servers that want one; they end with the measurement.
+const PASSWORD: &str = "ycsb";
 
 fn start_mongod(dir: &Path) -> Result<Running> {
     let server = Mongod::start(dir, MongodOptions::default())?;
@@ -148,9 +183,42 @@ fn open_redis(address: &str, _threads: usize, tables: &[Arc<Table>]) -> Result<B
     Ok(Box::new(server.open_store(&options)))
 }
 
-/// Host and port of an address such as `redis://127.0.0.1:6379`.
+/// Host and port of an address such as `redis://127.0.0.1:6379`, or one with user and database.
 fn host(address: &str) -> &str {
-    address.strip_prefix("redis://").unwrap_or(address)
+    let place = address.split_once("://").map_or(address, |(_, place)| place);
+    let place = place.rsplit_once('@').map_or(place, |(_, place)| place);
+    place.split_once('/').map_or(place, |(place, _)| place)
+}
+
+/// A server on which commits need not wait for the disk, and which counts the rows of each statement.
+fn start_postgres(dir: &Path) -> Result<Running> {
+    let options = postgres_server::PostgresOptions {
+        password: Some(PASSWORD.into()),
+        sync_writes: false,
+        arguments: ["-c", "shared_preload_libraries=pg_stat_statements"].map(String::from).into(),
+        ..Default::default()
+    };
+    let server = postgres_server::start(dir, options)?;
+    let address =
+        format!("postgres://{}:{PASSWORD}@{}/postgres?sslmode=disable", postgres_server::USER, server.address());
+    let mut client = postgres::Client::connect(&address, postgres::NoTls).context("connect to PostgreSQL")?;
+    client.batch_execute("CREATE EXTENSION pg_stat_statements").context("count the rows of statements")?;
+    Ok(Running { address, _server: Box::new(server) })
+}
+
+fn open_postgres(address: &str, _threads: usize, tables: &[Arc<Table>]) -> Result<Box<dyn Store>> {
+    let server = Postgres::connect(&PostgresOptions { uri: address.into(), ..Default::default() })?;
+    let options = StoreOptions { cache_bytes: 0, tables: tables.to_vec(), sync_writes: false };
+    Ok(Box::new(server.open_store(&options)?))
+}
+
+/// go-ycsb's own reads, by its words, that found nothing.
+fn selects_without_a_row(address: &str) -> Result<u64> {
+    const COUNT: &str = "SELECT coalesce(sum(calls - rows), 0)::bigint FROM pg_stat_statements \
+         WHERE query LIKE 'SELECT % FROM usertable WHERE YCSB_KEY = $1'";
+    let mut client = postgres::Client::connect(address, postgres::NoTls).context("connect to PostgreSQL")?;
+    let found: i64 = client.query_one(COUNT, &[]).context("ask for the rows of statements")?.get(0);
+    Ok(found.unsigned_abs())
 }
 
 fn keyspace_misses(address: &str) -> Result<u64> {
@@ -161,3 +229,31 @@ fn keyspace_misses(address: &str) -> Result<u64> {
     let found = lines.filter_map(|line| line.strip_prefix(NAME)?.trim().parse().ok()).next();
     found.with_context(|| format!("{address} does not say {NAME}"))
 }
+
+/// A server on which commits need not wait for the disk.
+fn start_mariadb(dir: &Path) -> Result<Running> {
+    let options = mariadb::MariaDbOptions { password: Some(PASSWORD.into()), sync_writes: false, ..Default::default() };
+    let server = mariadb::start(dir, options)?;
+    let address = format!("mysql://{}:{PASSWORD}@{}/{}", mariadb::USER, server.address(), mariadb::DATABASE);
+    Ok(Running { address, _server: Box::new(server) })
+}
+
+fn open_mysql(address: &str, _threads: usize, tables: &[Arc<Table>]) -> Result<Box<dyn Store>> {
+    let server = Mysql::connect(&MysqlOptions { uri: address.into(), ..Default::default() })?;
+    let options = StoreOptions { cache_bytes: 0, tables: tables.to_vec(), sync_writes: false };
+    Ok(Box::new(server.open_store(&options)?))
+}
+
+/// Statements that read, less the rows that the server sent for them: nobody else reads while go-ycsb does.
+fn keys_without_a_row(address: &str) -> Result<u64> {
+    use mysql::prelude::Queryable;
+    const COUNT: &str = "SELECT sum(if(variable_name = 'COM_SELECT', variable_value, -variable_value)) \
+         FROM information_schema.global_status WHERE variable_name IN ('COM_SELECT', 'ROWS_SENT')";
+    let mut client = mysql::Conn::new(mysql::Opts::from_url(address)?).context("connect to MariaDB")?;
+    let found: Option<f64> = client.query_first(COUNT).context("ask for the rows of statements")?;
+    // each question is a row for a statement, too
+    Ok((found.context("no count of statements")? + OTHERS) as u64)
+}
+
+/// More than the rows that are sent for other reasons, so that the difference is never negative.
+const OTHERS: f64 = 1e9;

@@ -21,6 +21,7 @@ use super::address::Address;
 use super::error::{Error, Place};
 use super::layout::{Keys, bytes};
 use super::links::{Link, Links};
+use super::resp::Resp;
 
 /// How long a server may take to accept a connection.
 const CONNECT_LIMIT: Duration = Duration::from_secs(5);
@@ -271,6 +272,10 @@ impl Inner {
     }
 
     fn connect(&self, info: ConnectionInfo) -> RedisResult<Link> {
+        if let ConnectionAddr::Tcp(host, port) = info.addr() {
+            let resp = Resp::connect(host, *port, info.redis_settings(), CONNECT_LIMIT, ANSWER_LIMIT)?;
+            return Ok(Link::Plain(Box::new(resp)));
+        }
         let client = match &self.certificates {
             Some(certificates) if self.address.tls => Client::build_with_tls(info, certificates.clone())?,
             _ => Client::open(info)?,
@@ -278,7 +283,7 @@ impl Inner {
         let connection = client.get_connection_with_timeout(CONNECT_LIMIT)?;
         connection.set_read_timeout(Some(ANSWER_LIMIT))?;
         connection.set_write_timeout(Some(ANSWER_LIMIT))?;
-        Ok(Link::One(Box::new(connection), Vec::new()))
+        Ok(Link::Tls(Box::new(connection), Vec::new()))
     }
 
     /// The hosts of the address: those of sentinels without user and password, which are the server's.

@@ -85,39 +85,48 @@ fn hash(key: &[u8]) -> i32 {
     }
 }
 
-/// Puts the fields of a hash, `names and values` as HGETALL answers, into `into`: those of `table` in order, absent
-/// ones as empty values. Returns whether there is a hash.
-///
-/// # Errors
-/// [`StoreError::Stored`] for what is no hash.
-pub(super) fn decode_all(table: &Table, answer: &Value, into: &mut Record) -> Result<bool, StoreError> {
+/// Puts the fields of a hash, `pairs` of names and values in turn as HGETALL answers, into `into`: those of `table` in
+/// order, absent ones as empty values. Returns whether there is a hash.
+pub(super) fn decode_all<'a>(
+    table: &Table,
+    pairs: impl ExactSizeIterator<Item = &'a [u8]> + Clone,
+    into: &mut Record,
+) -> bool {
     into.clear();
-    let Value::Array(pairs) = answer else { return Err(stored(table, "is no hash")) };
-    if pairs.is_empty() {
-        return Ok(false);
-    }
+    let found = pairs.len();
+    let mut next = pairs.clone();
     // the server returns a small hash in the order in which it was written
-    let in_order = pairs.len() == 2 * table.fields.len()
-        && table.fields.iter().zip(pairs.chunks_exact(2)).all(|(field, pair)| bytes(&pair[0]) == field.name.as_bytes());
-    for (at, field) in table.fields.iter().enumerate() {
-        let value = if in_order {
-            Some(&pairs[2 * at + 1])
-        } else {
-            let mut found = pairs.chunks_exact(2).filter(|pair| bytes(&pair[0]) == field.name.as_bytes());
-            found.next().map(|pair| &pair[1])
-        };
-        into.push(value.map(bytes).unwrap_or_default());
+    let in_order = found == 2 * table.fields.len()
+        && table.fields.iter().all(|field| {
+            let is_next = next.next() == Some(field.name.as_bytes());
+            is_next
+                && next.next().is_some_and(|value| {
+                    into.push(value);
+                    true
+                })
+        });
+    if !in_order && found > 0 {
+        into.clear();
+        for field in &table.fields {
+            let mut all = pairs.clone();
+            let mut value = None;
+            while let (None, Some(name)) = (value, all.next()) {
+                let its = all.next();
+                value = its.filter(|_| name == field.name.as_bytes());
+            }
+            into.push(value.unwrap_or_default());
+        }
     }
-    Ok(true)
+    found > 0
 }
 
 /// Puts the values of single fields, as HMGET answers, into `into`. Returns whether any is there.
 ///
 /// # Errors
-/// As [`decode_all`].
+/// [`StoreError::Stored`] for another answer.
 pub(super) fn decode_some(table: &Table, answer: &Value, into: &mut Record) -> Result<bool, StoreError> {
     into.clear();
-    let Value::Array(values) = answer else { return Err(stored(table, "is no hash")) };
+    let Value::Array(values) = answer else { return Err(no_hash(table)) };
     values.iter().for_each(|value| into.push(bytes(value)));
     Ok(values.iter().any(|value| *value != Value::Nil))
 }
@@ -131,8 +140,9 @@ pub(super) fn bytes(value: &Value) -> &[u8] {
     }
 }
 
-fn stored(table: &Table, found: &str) -> StoreError {
-    StoreError::Stored { table: table.name.clone(), found: found.into() }
+/// What is said of a key under which something else lies.
+pub(super) fn no_hash(table: &Table) -> StoreError {
+    StoreError::Stored { table: table.name.clone(), found: "is no hash".into() }
 }
 
 #[cfg(test)]
@@ -146,8 +156,8 @@ mod tests {
         Table { id: 1, name: name.into(), fields: vec![field("field0"), field("field1")] }
     }
 
-    fn texts(texts: &[&str]) -> Value {
-        Value::Array(texts.iter().map(|text| Value::BulkString(text.as_bytes().into())).collect())
+    fn decoded(table: &Table, texts: &[&str], into: &mut Record) -> bool {
+        decode_all(table, texts.iter().map(|text| text.as_bytes()), into)
     }
 
     #[test]
@@ -180,14 +190,18 @@ mod tests {
             record.iter().map(|value| String::from_utf8_lossy(value).into_owned()).collect::<Vec<_>>()
         };
         let table = table("usertable");
-        assert!(decode_all(&table, &texts(&["field0", "a", "field1", "b"]), &mut record).unwrap());
+        assert!(decoded(&table, &["field0", "a", "field1", "b"], &mut record));
         assert_eq!(of(&record), ["a", "b"]);
-        assert!(decode_all(&table, &texts(&["field1", "b", "other", "x", "field0", "a"]), &mut record).unwrap());
+        assert!(decoded(&table, &["field1", "b", "other", "x", "field0", "a"], &mut record));
         assert_eq!(of(&record), ["a", "b"]);
-        assert!(decode_all(&table, &texts(&["field1", "b"]), &mut record).unwrap());
+        assert!(decoded(&table, &["field1", "b"], &mut record));
+        // a value that is the name of a field is none
+        assert!(decoded(&table, &["x", "field0", "field0", "a"], &mut record));
+        assert_eq!(of(&record), ["a", ""]);
+        assert!(decoded(&table, &["field1", "b"], &mut record));
         assert_eq!(of(&record), ["", "b"]);
-        assert!(!decode_all(&table, &texts(&[]), &mut record).unwrap() && record.is_empty());
-        assert!(decode_all(&table, &Value::Okay, &mut record).is_err());
+        assert!(!decoded(&table, &[], &mut record) && record.is_empty());
+        assert!(decode_some(&table, &Value::Okay, &mut record).is_err());
         assert!(!decode_some(&table, &Value::Array(vec![Value::Nil]), &mut record).unwrap());
     }
 }

@@ -2,16 +2,21 @@
 //! (`connection`).
 
 use std::cell::RefCell;
+use std::slice;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use redis::cluster::{ClusterConnection, ClusterPipeline};
 use redis::{Cmd, Connection, ConnectionLike, RedisResult, Value};
 
+use super::layout::bytes;
+use super::resp::{self, Resp, Texts};
+
 /// A connection to a server, or those to the nodes of a cluster.
 pub(super) enum Link {
+    Plain(Box<Resp>),
     /// With memory for what is sent.
-    One(Box<Connection>, Vec<u8>),
+    Tls(Box<Connection>, Vec<u8>),
     Cluster(Box<ClusterConnection>),
 }
 
@@ -22,7 +27,12 @@ impl Link {
     /// A connection that broke, or what the server answered.
     pub(super) fn ask(&mut self, command: &Cmd) -> RedisResult<Value> {
         let answer = match self {
-            Self::One(connection, packed) => {
+            Self::Plain(resp) => {
+                let mut answer = Ok(Value::Nil);
+                resp.ask(slice::from_ref(command), |came| answer = came.and_then(resp::value))?;
+                answer
+            }
+            Self::Tls(connection, packed) => {
                 packed.clear();
                 command.write_packed_command(packed);
                 connection.req_packed_command(packed)
@@ -43,7 +53,12 @@ impl Link {
             _ => {}
         }
         let answers = match self {
-            Self::One(connection, packed) => {
+            Self::Plain(resp) => {
+                let mut answers = Vec::with_capacity(commands.len());
+                resp.ask(commands, |answer| answers.push(answer.and_then(resp::value)))?;
+                return answers.into_iter().collect();
+            }
+            Self::Tls(connection, packed) => {
                 packed.clear();
                 commands.iter().for_each(|command| command.write_packed_command(packed));
                 connection.req_packed_commands(packed, 0, commands.len())?
@@ -58,7 +73,57 @@ impl Link {
         };
         answers.into_iter().map(Value::extract_error).collect()
     }
+
+    /// As [`Link::ask_all`], of commands whose answers are hashes: gives the names and values of each to `each`, or
+    /// `None` for an answer that is no hash.
+    ///
+    /// # Errors
+    /// As [`Link::ask_all`]; `each` may have been called for answers before the one that failed.
+    pub(super) fn hashes(&mut self, commands: &[Cmd], each: &mut dyn FnMut(Option<Names<'_>>)) -> RedisResult<()> {
+        if let Self::Plain(resp) = self {
+            let mut outcome = Ok(());
+            resp.ask(commands, |answer| match answer {
+                Ok(answer) if outcome.is_ok() => each(resp::texts(answer).map(Names::Raw)),
+                Err(error) if outcome.is_ok() => outcome = Err(error),
+                // read, so that the next command gets its own answer
+                _ => {}
+            })?;
+            return outcome;
+        }
+        for answer in self.ask_all(commands)? {
+            each(answer.as_sequence().map(|values| Names::Values(values.iter())));
+        }
+        Ok(())
+    }
 }
+
+/// Names and values of a hash in turn.
+#[derive(Clone, Debug)]
+pub(super) enum Names<'a> {
+    Raw(Texts<'a>),
+    Values(slice::Iter<'a, Value>),
+}
+
+impl<'a> Iterator for Names<'a> {
+    type Item = &'a [u8];
+
+    fn next(&mut self) -> Option<&'a [u8]> {
+        match self {
+            Self::Raw(texts) => texts.next(),
+            Self::Values(values) => values.next().map(bytes),
+        }
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        let left = match self {
+            Self::Raw(texts) => texts.len(),
+            Self::Values(values) => values.len(),
+        };
+        (left, Some(left))
+    }
+}
+
+impl ExactSizeIterator for Names<'_> {}
 
 /// The connections of one store.
 #[derive(Debug)]

@@ -8,7 +8,7 @@ use redis::{Cmd, Value};
 use sealstone_store::{BulkLoad, Record, Row, Store, StoreError, StoreOptions, Table, Transactional};
 
 use super::connection::{Dialect, Redis, Topology, command, pairs};
-use super::layout::{Layout, Order, bytes, decode_all, decode_some};
+use super::layout::{Layout, Order, bytes, decode_all, decode_some, no_hash};
 use super::links::{Link, Links};
 
 /// Records that loading sends at once, and those of which a scan asks at once.
@@ -199,8 +199,12 @@ impl Store for RedisStore {
         into.clear();
         let key = self.layout(table)?.key(key);
         let Some(fields) = fields else {
-            let answer = self.ask(ATTEMPT, table, "HGETALL", &command("HGETALL", &key))?;
-            return decode_all(table, &answer, into);
+            let request = [command("HGETALL", &key)];
+            let mut is_there = None;
+            self.run(ATTEMPT, table, "HGETALL", |link| {
+                link.hashes(&request, &mut |pairs| is_there = pairs.map(|pairs| decode_all(table, pairs, into)))
+            })?;
+            return is_there.ok_or_else(|| no_hash(table));
         };
         if !fields.is_empty() {
             let mut request = command("HMGET", &key);
@@ -235,19 +239,29 @@ impl Store for RedisStore {
         let layout = self.layout(table)?;
         let keys = self.keys(table, start, count)?;
         let mut record = Record::new();
-        let mut done = 0;
-        for keys in keys.chunks(BATCH_ROWS) {
-            let commands: Vec<Cmd> = keys.iter().map(|key| command("HGETALL", key)).collect();
-            let answers = self.ask_all("scan", table, "HGETALL", &commands)?;
-            for (key, answer) in keys.iter().zip(&answers) {
-                // one that was removed meanwhile
-                if decode_all(table, answer, &mut record)? {
-                    each(layout.record_key(key), &record);
-                    done += 1;
-                }
-            }
+        let (mut asked, mut done, mut are_hashes) = (0, 0, true);
+        while asked < keys.len() {
+            // after a failover it goes on with the first that was not answered
+            self.run("scan", table, "HGETALL", |link| {
+                let keys = &keys[asked..keys.len().min(asked + BATCH_ROWS)];
+                let commands: Vec<Cmd> = keys.iter().map(|key| command("HGETALL", key)).collect();
+                let mut answered = keys.iter();
+                let outcome = link.hashes(&commands, &mut |pairs| {
+                    let key = answered.next();
+                    are_hashes &= pairs.is_some();
+                    // one that was removed meanwhile has no fields
+                    if let (Some(key), Some(pairs)) = (key, pairs)
+                        && decode_all(table, pairs, &mut record)
+                    {
+                        each(layout.record_key(key), &record);
+                        done += 1;
+                    }
+                });
+                asked += keys.len() - answered.len();
+                outcome
+            })?;
         }
-        Ok(done)
+        if are_hashes { Ok(done) } else { Err(no_hash(table)) }
     }
 
     fn insert(&self, table: &Table, key: &[u8], record: &Record) -> Result<(), StoreError> {

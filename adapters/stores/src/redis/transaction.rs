@@ -9,7 +9,7 @@ use redis::{Cmd, ErrorKind, RedisError, ServerErrorKind, Value};
 use sealstone_store::{Record, StoreError, Table, Transaction, Transactional};
 
 use super::connection::{command, is_broken};
-use super::layout::decode_all;
+use super::layout::{bytes, decode_all, no_hash};
 use super::links::Link;
 use super::store::RedisStore;
 
@@ -136,7 +136,8 @@ impl Transaction for Running<'_> {
         self.watched |= for_update;
         let attempt = || format!("read a record of table {} within a transaction (HGETALL) on", table.name);
         let answers = answers.map_err(|error| self.failure(&attempt(), &error))?;
-        decode_all(table, answers.last().unwrap_or(&Value::Nil), into)
+        let pairs = answers.last().and_then(Value::as_sequence).ok_or_else(|| no_hash(table))?;
+        Ok(decode_all(table, pairs.iter().map(bytes), into))
     }
 
     fn put(&mut self, table: &Table, key: &[u8], record: &Record) -> Result<(), StoreError> {

@@ -62,6 +62,12 @@ pub(crate) trait BlockCipher<const BLOCK_BYTES: usize>: Send + Sync {
     /// at once.
     fn encrypt_blocks(&self, blocks: &mut [[u8; BLOCK_BYTES]]);
 
+    /// Encrypts one block, for a caller that waits for it: in registers, where that is quicker.
+    fn encrypt_block(&self, mut block: [u8; BLOCK_BYTES]) -> [u8; BLOCK_BYTES] {
+        self.encrypt_blocks(std::slice::from_mut(&mut block));
+        block
+    }
+
     /// Decrypts each of `blocks` in place.
     fn decrypt_blocks(&self, blocks: &mut [[u8; BLOCK_BYTES]]);
 }

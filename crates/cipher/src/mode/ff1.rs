@@ -5,19 +5,23 @@
 //! tweaks' lengths, and whether a numeral is below the radix are not secret.
 //!
 //! Not here: the choice of a cipher ([`crate::ff1`]), errors (`ff1/error.rs`), which domains are allowed
-//! (`ff1/domain.rs`), what follows from radix and length (`ff1/shape.rs`), the round function (`ff1/round.rs`), the rounds
-//! on numbers that are words (`ff1/narrow.rs`) and on longer ones (`ff1/wide.rs`).
+//! (`ff1/domain.rs`), what follows from radix and length (`ff1/shape.rs`), the round function (`ff1/round.rs`), the
+//! rounds on numbers that are words (`ff1/narrow.rs`) and on longer ones (`ff1/wide.rs`).
 
+mod bounds;
+mod columns;
 mod domain;
 mod error;
 mod half;
 #[cfg(all(test, target_arch = "x86_64", not(miri)))]
 mod left_on_stack;
+mod limbs;
 mod narrow;
 mod reduction;
 mod round;
 mod shape;
 mod steps;
+mod tweaks;
 mod wide;
 
 use std::fmt;
@@ -28,76 +32,15 @@ use crate::backend::Backend;
 use crate::block::BlockCipher;
 use crate::facts::Standing;
 use crate::memory::Protected;
+use crate::mode::wipe_stack::wipe_stack;
+pub use bounds::{LENGTH_MAX, RADIX_MAX, RADIX_MIN, TWEAK_BYTES_MAX};
 pub use domain::Domain;
 pub use error::Ff1Error;
 use half::Radix;
 use narrow::Engine;
 use shape::{Numbers, Shape};
 use steps::{InTurn, On, Steps};
-
-/// The smallest radix.
-pub const RADIX_MIN: u32 = 2;
-/// The largest radix: numerals are of 16 bits.
-pub const RADIX_MAX: u32 = 1 << 16;
-/// The longest value, in numerals. The standard allows 2^32 - 1, and the time grows with the square of the length: this
-/// is the longest whose seal stays within milliseconds, whoever chose it.
-pub const LENGTH_MAX: usize = 4096;
-/// The longest tweak, in bytes (SP 800-38G, 5.2: its length is a number of 32 bits).
-pub const TWEAK_BYTES_MAX: u64 = u32::MAX as u64;
-
-/// Rounds (SP 800-38G, algorithm 7, step 6).
-const ROUNDS: u8 = 10;
-
-/// The tweaks of a batch. A tweak is not secret.
-#[derive(Clone, Copy, Debug)]
-pub enum Tweaks<'a> {
-    /// One for all values: equal values give equal values.
-    One(&'a [u8]),
-    /// One for each value, of any lengths.
-    Each(&'a [&'a [u8]]),
-    /// One for each value, all as long, one after the other: row ids, for example.
-    Packed {
-        /// All of them, `tweak_bytes` for each value.
-        bytes: &'a [u8],
-        /// Length of each, in bytes.
-        tweak_bytes: usize,
-    },
-}
-
-impl<'a> Tweaks<'a> {
-    /// The tweak of value `index`.
-    fn get(&self, index: usize) -> &'a [u8] {
-        match *self {
-            Self::One(tweak) => tweak,
-            Self::Each(tweaks) => tweaks[index],
-            Self::Packed { bytes, tweak_bytes } => &bytes[index * tweak_bytes..][..tweak_bytes],
-        }
-    }
-
-    /// Whether there is a tweak for each of `values` values, none too long.
-    fn check(&self, values: usize) -> Result<(), Ff1Error> {
-        match *self {
-            Self::One(tweak) => check_tweak(0, tweak.len()),
-            Self::Each(tweaks) => {
-                if tweaks.len() != values {
-                    return Err(Ff1Error::Tweaks { found: tweaks.len(), want: values });
-                }
-                tweaks.iter().enumerate().try_for_each(|(value, tweak)| check_tweak(value, tweak.len()))
-            }
-            Self::Packed { bytes, tweak_bytes } => {
-                check_tweak(0, tweak_bytes)?;
-                if values.checked_mul(tweak_bytes) != Some(bytes.len()) {
-                    return Err(Ff1Error::PackedTweaks { found: bytes.len(), tweak_bytes, values });
-                }
-                Ok(())
-            }
-        }
-    }
-}
-
-fn check_tweak(value: usize, found: usize) -> Result<(), Ff1Error> {
-    if found as u64 > TWEAK_BYTES_MAX { Err(Ff1Error::TweakLength { value, found }) } else { Ok(()) }
-}
+pub use tweaks::Tweaks;
 
 /// FF1 keyed with one cipher, over one radix. One object serves many threads at once; its key is zeroed on drop.
 ///
@@ -212,12 +155,7 @@ impl Ff1 {
         self.crypt::<false>(tweaks, values, length)
     }
 
-    fn crypt<const SEAL: bool>(
-        &self,
-        tweaks: Tweaks<'_>,
-        values: &mut [u16],
-        length: usize,
-    ) -> Result<(), Ff1Error> {
+    fn crypt<const SEAL: bool>(&self, tweaks: Tweaks<'_>, values: &mut [u16], length: usize) -> Result<(), Ff1Error> {
         self.check(&tweaks, values, length)?;
         let longer;
         let shape = match self.shapes.get(length - 2) {
@@ -240,7 +178,7 @@ impl Ff1 {
             let (least, most) = (self.length_min, LENGTH_MAX);
             return Err(Ff1Error::Length { found: length, least, most, radix: self.radix.value });
         }
-        if values.len() % length != 0 {
+        if !values.len().is_multiple_of(length) {
             return Err(Ff1Error::Values { found: values.len(), length });
         }
         tweaks.check(values.len() / length)?;
@@ -250,6 +188,9 @@ impl Ff1 {
 
 /// Fewer values than this go one after the other: side by side the room for many has to be cleared.
 const FEW: usize = 4;
+/// Bytes of stack that the work on one value may leave something in that there was no register for, and on many.
+const STACK_OF_ONE: usize = 2048;
+const STACK_OF_MANY: usize = 24 << 10;
 
 /// Seals or opens `values`, of which all was checked.
 fn crypt_over<const N: usize, const SEAL: bool>(
@@ -262,8 +203,14 @@ fn crypt_over<const N: usize, const SEAL: bool>(
     let few = values.len() < FEW * shape.length;
     let (in_turn, side_by_side) = (Engine { cipher, steps: &InTurn }, Engine { cipher, steps });
     match &shape.numbers {
-        Numbers::Narrow(moduli) if !few => side_by_side.crypt_all::<u64, SEAL>(shape, moduli, tweaks, values),
-        Numbers::Double(moduli) if !few => in_turn.crypt_all::<u128, SEAL>(shape, moduli, tweaks, values),
+        Numbers::Narrow(moduli) if !few => {
+            side_by_side.crypt_all::<u64, SEAL>(shape, moduli, tweaks, values);
+            wipe_stack::<STACK_OF_MANY>();
+        }
+        Numbers::Double(moduli) if !few => {
+            in_turn.crypt_all::<u128, SEAL>(shape, moduli, tweaks, values);
+            wipe_stack::<STACK_OF_MANY>();
+        }
         numbers => {
             for (number, value) in values.chunks_exact_mut(shape.length).enumerate() {
                 let tweak = tweaks.get(number);
@@ -273,12 +220,16 @@ fn crypt_over<const N: usize, const SEAL: bool>(
                     Numbers::Wide => wide::crypt::<N, SEAL>(cipher, shape, tweak, value),
                 }
             }
+            wipe_stack::<STACK_OF_ONE>();
         }
     }
 }
 
 impl fmt::Debug for Ff1 {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Ff1").field("backend", &self.backend()).field("radix", &self.radix.value).finish_non_exhaustive()
+        f.debug_struct("Ff1")
+            .field("backend", &self.backend())
+            .field("radix", &self.radix.value)
+            .finish_non_exhaustive()
     }
 }

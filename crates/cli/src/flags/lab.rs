@@ -27,6 +27,10 @@ Examples:
       a key server alone; then: sealstone keys new kmip:kms/lab.kms/key.toml
   sealstone lab up redis --nodes 6 --dir r
       a cluster of Redis: three primaries, each with a replica
+  sealstone lab up postgres --dir p
+      a PostgreSQL; psql takes the address that is printed
+  sealstone lab up mariadb --dir m
+      a MariaDB
   sealstone lab down
       stops them; lab up starts them again with their data
 

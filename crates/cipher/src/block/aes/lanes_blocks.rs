@@ -35,6 +35,10 @@ impl<L: AesLanes, const R: usize> BlockCipher<16> for AesBlocks<L, R> {
         self.lanes.enter(CryptBlocks::<R, true> { keys: &self.forward, blocks });
     }
 
+    fn encrypt_block(&self, block: [u8; 16]) -> [u8; 16] {
+        self.lanes.enter(EncryptBlock::<R> { keys: &self.forward, block })
+    }
+
     fn decrypt_blocks(&self, blocks: &mut [[u8; 16]]) {
         self.lanes.enter(CryptBlocks::<R, false> { keys: &self.back, blocks });
     }
@@ -53,6 +57,22 @@ impl<L: AesLanes, const R: usize> Kernel<L> for Expand<'_, R> {
     fn run(self, lanes: L) {
         self.forward.expand::<L, R>(lanes, self.key);
         self.back.invert::<L, R>(lanes, self.forward);
+    }
+}
+
+struct EncryptBlock<'a, const R: usize> {
+    keys: &'a LaneKeys,
+    block: [u8; 16],
+}
+
+impl<L: AesLanes, const R: usize> Kernel<L> for EncryptBlock<'_, R> {
+    type Output = [u8; 16];
+
+    #[inline(always)]
+    fn run(self, lanes: L) -> [u8; 16] {
+        let mut v = [lanes.first(&self.block)];
+        encrypt::<L, R, 1>(lanes, self.keys, &mut v);
+        lanes.to_block(v[0])
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! Not here: how they are encrypted.
 
-use super::Ff1Error;
+use super::error::Ff1Error;
 use crate::declassify::revealed;
 
 /// How many values of one length there must be at least. A value is hidden only among those of its length, and with few

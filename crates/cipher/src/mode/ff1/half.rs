@@ -36,27 +36,73 @@ pub(super) struct Radix {
     pub(super) power_inverse: u128,
     /// The numerals of a number below that power.
     pub(super) power_numerals: usize,
+    /// 2^piece_shift over the radix, rounded up, for numbers below 2^31.
+    piece_inverse: u64,
+    piece_shift: u32,
+    /// The largest power of the radix up to 2^31, and the numerals of a number below it.
+    piece: u64,
+    pub(super) piece_numerals: usize,
+    /// 2^by_piece_shift over that power, rounded up.
+    by_piece_inverse: u64,
+    by_piece_shift: u32,
 }
 
 impl Radix {
     pub(super) fn new(value: u32) -> Self {
-        // For numbers below 2^61 the rounded inverse gives the exact quotient: it is too large by less than
-        // 2^-61 of the quotient's unit (Granlund and Montgomery, PLDI 1994, theorem 4.2).
         let bits = value.next_power_of_two().trailing_zeros();
-        let shift = 61 + bits;
-        let inverse = ((1_u128 << shift) / u128::from(value) + 1) as u64;
-        let powers = std::iter::successors(Some(u64::from(value)), |power| power.checked_mul(value.into()));
-        let (power_numerals, power) = (1..).zip(powers).take_while(|(_, power)| *power <= 1 << 60).last().expect("one");
-        let power_inverse = u128::MAX / u128::from(power) + u128::from(power.is_power_of_two());
-        Self { value, bits: bits as usize, inverse, shift, power, power_inverse, power_numerals }
+        let power_up_to = |most: u64| -> (usize, u64) {
+            let powers = std::iter::successors(Some(u64::from(value)), |power| power.checked_mul(value.into()));
+            (1..).zip(powers).take_while(|(_, power)| *power <= most).last().expect("the radix itself")
+        };
+        let ((power_numerals, power), (piece_numerals, piece)) = (power_up_to(1 << 60), power_up_to(1 << 31));
+        let (inverse, shift) = rounded_inverse(value.into(), 61);
+        let (piece_inverse, piece_shift) = rounded_inverse(value.into(), 31);
+        let (by_piece_inverse, by_piece_shift) = rounded_inverse(piece, 61);
+        Self {
+            value,
+            bits: bits as usize,
+            inverse,
+            shift,
+            power,
+            power_inverse: u128::MAX / u128::from(power) + u128::from(power.is_power_of_two()),
+            power_numerals,
+            piece_inverse,
+            piece_shift,
+            piece,
+            piece_numerals,
+            by_piece_inverse,
+            by_piece_shift,
+        }
     }
 
     /// Quotient and remainder of `number`, below 2^61.
     #[inline(always)]
     pub(super) fn divide(&self, number: u64) -> (u64, u16) {
-        let quotient = (u128::from(number) * u128::from(self.inverse) >> self.shift) as u64;
+        let quotient = ((u128::from(number) * u128::from(self.inverse)) >> self.shift) as u64;
         (quotient, number.wrapping_sub(quotient.wrapping_mul(self.value.into())) as u16)
     }
+
+    /// Quotient and remainder of `number`, below 2^31: with products of 32 bits, which vectors have.
+    #[inline(always)]
+    pub(super) fn divide_piece(&self, number: u64) -> (u64, u64) {
+        let quotient = ((number & 0xffff_ffff) * (self.piece_inverse & 0xffff_ffff)) >> self.piece_shift;
+        (quotient, number.wrapping_sub((quotient & 0xffff_ffff) * u64::from(self.value)))
+    }
+
+    /// Quotient and remainder of `number`, below 2^61, by the power of the radix that is a piece.
+    #[inline(always)]
+    pub(super) fn divide_by_piece(&self, number: u64) -> (u64, u64) {
+        let quotient = ((u128::from(number) * u128::from(self.by_piece_inverse)) >> self.by_piece_shift) as u64;
+        (quotient, number.wrapping_sub(quotient.wrapping_mul(self.piece)))
+    }
+}
+
+/// A shift, and 2 to its power over `divisor`, rounded up: the product with a number of `bits` bits, shifted, is the
+/// quotient, since the inverse is too large by less than 2^-bits of the quotient's unit (Granlund and Montgomery, PLDI
+/// 1994, theorem 4.2).
+fn rounded_inverse(divisor: u64, bits: u32) -> (u64, u32) {
+    let shift = bits + divisor.next_power_of_two().trailing_zeros();
+    (((1_u128 << shift) / u128::from(divisor) + 1) as u64, shift)
 }
 
 impl Half for u64 {
@@ -136,6 +182,15 @@ mod tests {
             for number in random.chain(near).chain([(1 << 61) - 1]) {
                 let expected = (number / u64::from(value), (number % u64::from(value)) as u16);
                 assert_eq!(radix.divide(number), expected, "{number} by {value}");
+                let (quotient, piece) = radix.divide_by_piece(number);
+                assert_eq!(
+                    (quotient, piece),
+                    (number / radix.piece, number % radix.piece),
+                    "{number} by {}",
+                    radix.piece
+                );
+                let expected = (piece / u64::from(value), piece % u64::from(value));
+                assert_eq!(radix.divide_piece(piece), expected, "{piece} by {value}");
             }
         }
     }

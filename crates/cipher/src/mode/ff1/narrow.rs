@@ -1,21 +1,22 @@
 //! FF1 on numbers that are words: one value, or as many side by side as fit in the first-level cache, since each round
 //! of a value waits for the one before it, and those of others need not.
 //!
-//! Not here: what is bound to a value (`round`), sums and differences (`reduction`), the loops (`steps`), longer numbers
-//! (`wide`).
+//! Not here: what is bound to a value (`round`), sums and differences (`reduction`), the loops (`steps`), longer
+//! numbers (`wide`).
 
 use zeroize::optimization_barrier;
 
 use crate::block::BlockCipher;
 
+use super::bounds::{CHUNK, ROUNDS};
 use super::half::Half;
 use super::round::{Mac, states_after};
 use super::shape::Shape;
-use super::steps::{Bases, Steps};
-use super::{ROUNDS, Tweaks};
+use super::steps::{Bases, Steps, added, words};
+use super::tweaks::Tweaks;
 
-/// Values that are worked on together.
-pub(super) const CHUNK: usize = 256;
+/// Values that are worked on together where there are fewer: room for many takes time to clear.
+const SMALL_CHUNK: usize = 16;
 
 /// A block cipher, and what computes the rest.
 pub(super) struct Engine<'a, S: ?Sized, const N: usize> {
@@ -25,17 +26,59 @@ pub(super) struct Engine<'a, S: ?Sized, const N: usize> {
 
 impl<S: ?Sized, const N: usize> Engine<'_, S, N> {
     /// Seals or opens one value.
+    #[inline(never)]
     pub(super) fn crypt_one<H: Half, const SEAL: bool>(
         &self,
         shape: &Shape,
         moduli: &[H::Modulus; 2],
         tweak: &[u8],
         value: &mut [u16],
-    ) where
-        S: Steps<H, N>,
-    {
-        let bases = Bases::One(Mac::of_tweak(self.cipher, shape, tweak).state());
-        self.crypt::<H, 1, SEAL>(shape, moduli, &bases, value);
+    ) {
+        let mut base = [0; N];
+        Mac::of_tweak(self.cipher, shape, tweak).finish(&mut base);
+        let (left_numerals, right_numerals) = value.split_at_mut(shape.left);
+        let mut left = H::of_numerals(left_numerals, &shape.radix);
+        let mut right = H::of_numerals(right_numerals, &shape.radix);
+        if SEAL {
+            for pair in 0..ROUNDS / 2 {
+                left = self.turn::<H, SEAL>(shape, &moduli[0], &base, 2 * pair, left, right);
+                right = self.turn::<H, SEAL>(shape, &moduli[1], &base, 2 * pair + 1, right, left);
+            }
+        } else {
+            for pair in (0..ROUNDS / 2).rev() {
+                right = self.turn::<H, SEAL>(shape, &moduli[1], &base, 2 * pair + 1, right, left);
+                left = self.turn::<H, SEAL>(shape, &moduli[0], &base, 2 * pair, left, right);
+            }
+        }
+        left.to_numerals(left_numerals, &shape.radix);
+        right.to_numerals(right_numerals, &shape.radix);
+        base.fill(0);
+        optimization_barrier(&base);
+    }
+
+    /// `changed` after `round`, whose function takes `half`.
+    #[inline(always)]
+    fn turn<H: Half, const SEAL: bool>(
+        &self,
+        shape: &Shape,
+        modulus: &H::Modulus,
+        base: &[u8; N],
+        round: u8,
+        changed: H,
+        half: H,
+    ) -> H {
+        let end = u128::from(round) << (8 * shape.number_bytes);
+        let mut block = *base;
+        if N == 8 && shape.number_bytes >= 8 {
+            block = self.cipher.encrypt_block(added::<H, N, true>(&block, end, half));
+        }
+        block = self.cipher.encrypt_block(added::<H, N, false>(&block, end, half));
+        let [high, mut low] = words(&block);
+        if N == 8 && shape.round_bytes > 8 {
+            block[N - 1] ^= 1;
+            [low, _] = words(&self.cipher.encrypt_block(block));
+        }
+        changed.turn::<SEAL>(modulus, high, low)
     }
 
     /// Seals or opens all of `values`.
@@ -48,18 +91,39 @@ impl<S: ?Sized, const N: usize> Engine<'_, S, N> {
     ) where
         S: Steps<H, N>,
     {
+        if values.len() <= SMALL_CHUNK * shape.length {
+            self.crypt_chunks::<H, SMALL_CHUNK, SEAL>(shape, moduli, tweaks, values);
+        } else {
+            self.crypt_chunks::<H, CHUNK, SEAL>(shape, moduli, tweaks, values);
+        }
+    }
+
+    /// Seals or opens all of `values`, `K` at a time.
+    #[inline(never)]
+    fn crypt_chunks<H: Half, const K: usize, const SEAL: bool>(
+        &self,
+        shape: &Shape,
+        moduli: &[H::Modulus; 2],
+        tweaks: &Tweaks<'_>,
+        values: &mut [u16],
+    ) where
+        S: Steps<H, N>,
+    {
         if let Tweaks::One(tweak) = tweaks {
-            let bases = Bases::One(Mac::of_tweak(self.cipher, shape, tweak).state());
-            for chunk in values.chunks_mut(CHUNK * shape.length) {
-                self.crypt::<H, CHUNK, SEAL>(shape, moduli, &bases, chunk);
+            let mut base = [0; N];
+            Mac::of_tweak(self.cipher, shape, tweak).finish(&mut base);
+            for chunk in values.chunks_mut(K * shape.length) {
+                self.crypt::<H, K, SEAL>(shape, moduli, &Bases::One(&base), chunk);
             }
+            base.fill(0);
+            optimization_barrier(&base);
             return;
         }
-        let mut states = [[0; N]; CHUNK];
-        for (number, chunk) in values.chunks_mut(CHUNK * shape.length).enumerate() {
+        let mut states = [[0; N]; K];
+        for (number, chunk) in values.chunks_mut(K * shape.length).enumerate() {
             let states = &mut states[..chunk.len() / shape.length];
-            states_after(self.cipher, shape, tweaks, number * CHUNK, states);
-            self.crypt::<H, CHUNK, SEAL>(shape, moduli, &Bases::Each(states), chunk);
+            states_after(self.cipher, shape, tweaks, number * K, states);
+            self.crypt::<H, K, SEAL>(shape, moduli, &Bases::Each(states), chunk);
         }
         states.as_flattened_mut().fill(0);
         optimization_barrier(&states);
@@ -115,8 +179,8 @@ impl<S: ?Sized, const N: usize> Engine<'_, S, N> {
         optimization_barrier(&(&left, &right, &blocks, &more));
     }
 
-    /// The function of `round` of the numbers `halves`: its first bytes in `blocks`, where these do not suffice the next
-    /// in `more`.
+    /// The function of `round` of the numbers `halves`: its first bytes in `blocks`, where these do not suffice the
+    /// next in `more`.
     #[inline(always)]
     fn function<H: Half>(
         &self,
@@ -141,7 +205,7 @@ impl<S: ?Sized, const N: usize> Engine<'_, S, N> {
             self.steps.lower(bases, end, halves, blocks);
             self.cipher.encrypt_blocks(blocks);
         }
-        if shape.round_bytes > N {
+        if N == 8 && shape.round_bytes > N {
             for (more, block) in more.iter_mut().zip(&*blocks) {
                 *more = *block;
                 more[N - 1] ^= 1;

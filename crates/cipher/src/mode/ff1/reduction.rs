@@ -75,13 +75,13 @@ impl Modulus64 {
 
 /// The upper 64 bits of a product, or at most three less: products of 32 bits alone, which vectors have.
 ///
-/// A quotient estimated by it with an inverse that was rounded down, and a dividend whose lower bits were cut off, is at
-/// most five too small.
+/// A quotient estimated by it with an inverse that was rounded down, and a dividend whose lower bits were cut off, is
+/// at most five too small.
 #[inline(always)]
 fn high_product(a: u64, b: u64) -> u64 {
     let (a_low, a_high) = (a & 0xffff_ffff, a >> 32);
     let (b_low, b_high) = (b & 0xffff_ffff, b >> 32);
-    a_high * b_high + (a_high * b_low >> 32) + (a_low * b_high >> 32)
+    a_high * b_high + ((a_high * b_low) >> 32) + ((a_low * b_high) >> 32)
 }
 
 /// A modulus of at most 96 bits.
@@ -157,10 +157,11 @@ mod tests {
     }
 
     fn moduli(bits: u32) -> impl Iterator<Item = u128> {
-        let powers = [2_u128, 3, 7, 10, 26, 36, 62, 255, 256, 11_172, 65_535, 65_536].into_iter().flat_map(move |radix| {
-            std::iter::successors(Some(radix), move |power| power.checked_mul(radix))
-                .take_while(move |power| *power <= 1 << bits)
-        });
+        let powers =
+            [2_u128, 3, 7, 10, 26, 36, 62, 255, 256, 11_172, 65_535, 65_536].into_iter().flat_map(move |radix| {
+                std::iter::successors(Some(radix), move |power| power.checked_mul(radix))
+                    .take_while(move |power| *power <= 1 << bits)
+            });
         powers.chain([(1 << bits) - 1, (1 << 32) - 1, (1 << 32) + 1])
     }
 
@@ -194,8 +195,7 @@ mod tests {
             let modulus = Modulus128::new(value, 16);
             for (i, &taken) in taken().iter().enumerate() {
                 let number = [0, value - 1, value / 2, taken.rotate_left(17) % value][i % 4];
-                let (sum, difference) =
-                    ((number + taken % value) % value, (number + value - taken % value) % value);
+                let (sum, difference) = ((number + taken % value) % value, (number + value - taken % value) % value);
                 assert_eq!(modulus.turn::<true>(number, taken), sum, "{value}: {number} + {taken}");
                 assert_eq!(modulus.turn::<false>(number, taken), difference, "{value}: {number} - {taken}");
             }

@@ -1,15 +1,18 @@
-//! The round function: CBC-MAC over P and Q, stretched to as many bytes as a round takes (SP 800-38G, algorithm 7, steps
-//! 5 and 6.i to 6.iii).
+//! The round function: CBC-MAC over P and Q, stretched to as many bytes as a round takes (SP 800-38G, algorithm 7,
+//! steps 5 and 6.i to 6.iii).
 //!
 //! Over blocks of 8 bytes P and Q are the same bytes, Q filled up to 16, and the counters that stretch have 8 bytes
 //! (`vectors/pipo-ff1.txt`).
 //!
 //! Not here: what is made of it (`narrow`, `wide`).
 
+use zeroize::optimization_barrier;
+
 use crate::block::BlockCipher;
 
+use super::bounds::ROUNDS;
 use super::shape::Shape;
-use super::{ROUNDS, Tweaks};
+use super::tweaks::Tweaks;
 
 /// P: what is bound besides the tweak.
 fn head(shape: &Shape, tweak_bytes: usize) -> [u8; 16] {
@@ -68,14 +71,22 @@ impl<'a, const N: usize> Mac<'a, N> {
         self.filled += zeros;
     }
 
-    /// What the next block will be added to, with what was added already. After whole blocks it is the MAC.
-    pub(super) fn state(&self) -> [u8; N] {
-        self.state
+    /// What the next block will be added to, with what was added already, into `state`. After whole blocks it is the
+    /// MAC.
+    pub(super) fn finish(self, state: &mut [u8; N]) {
+        *state = self.state;
     }
 
     /// As it is now, to go on from more than once.
     pub(super) fn fork(&self) -> Self {
         Self { cipher: self.cipher, state: self.state, filled: self.filled }
+    }
+}
+
+impl<const N: usize> Drop for Mac<'_, N> {
+    fn drop(&mut self) {
+        self.state.fill(0);
+        optimization_barrier(self);
     }
 }
 
@@ -91,7 +102,7 @@ pub(super) fn states_after<const N: usize>(
     let tweak_bytes = tweaks.get(first).len();
     if (first..first + states.len()).any(|value| tweaks.get(value).len() != tweak_bytes) {
         for (value, state) in (first..).zip(states) {
-            *state = Mac::of_tweak(cipher, shape, tweaks.get(value)).state();
+            Mac::of_tweak(cipher, shape, tweaks.get(value)).finish(state);
         }
         return;
     }

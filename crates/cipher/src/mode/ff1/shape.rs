@@ -3,10 +3,10 @@
 //!
 //! Not here: numbers of values (`narrow`, `wide`).
 
-use super::LENGTH_MAX;
+use super::bounds::LENGTH_MAX;
 use super::half::Radix;
+use super::limbs::power_bits;
 use super::reduction::{Modulus64, Modulus128};
-use super::wide;
 
 /// What follows from radix and length.
 pub(super) struct Shape {
@@ -72,7 +72,7 @@ fn numeral_bits(radix: &Radix, numerals: usize) -> usize {
         return radix.value.trailing_zeros() as usize * numerals;
     }
     // No power of such a radix is one of two, so radix^numerals has as many bits as that number less one.
-    wide::power_bits(radix, numerals)
+    power_bits(radix, numerals)
 }
 
 #[cfg(test)]

@@ -1,10 +1,11 @@
-//! What is done to many values side by side between the calls of the block cipher: loops without branches, each of which
-//! the compiler turns into instructions on vectors of the backend at hand.
+//! What is done to many values side by side between the calls of the block cipher: loops without branches, each of
+//! which the compiler turns into instructions on vectors of the backend at hand.
 //!
 //! Not here: what is done to one (`half`, `reduction`), and the order (`narrow`).
 
 use crate::arch::{Kernel, Lanes};
 
+use super::columns;
 use super::half::Half;
 use super::reduction::{Estimate, Modulus64};
 use super::shape::Shape;
@@ -12,7 +13,7 @@ use super::shape::Shape;
 /// What numbers are added to as they go into the round function.
 pub(super) enum Bases<'a, const N: usize> {
     /// The same for all values.
-    One([u8; N]),
+    One(&'a [u8; N]),
     /// One for each value.
     Each(&'a [[u8; N]]),
 }
@@ -21,8 +22,8 @@ pub(super) enum Bases<'a, const N: usize> {
 pub(super) trait Steps<H: Half, const N: usize>: Send + Sync {
     /// Numerals to numbers.
     fn read(&self, shape: &Shape, values: &[u16], left: &mut [H], right: &mut [H]);
-    /// Numbers to numerals.
-    fn write(&self, shape: &Shape, left: &[H], right: &[H], values: &mut [u16]);
+    /// Numbers to numerals; of the numbers nothing is left that is of use.
+    fn write(&self, shape: &Shape, left: &mut [H], right: &mut [H], values: &mut [u16]);
     /// `end` and the numbers, where blocks have 8 bytes the upper 8 of their 16, added to the bases.
     fn upper(&self, bases: &Bases<'_, N>, end: u128, halves: &[H], blocks: &mut [[u8; N]]);
     /// `end` and the numbers, where blocks have 8 bytes the lower 8 of their 16, added to the bases.
@@ -42,7 +43,7 @@ impl<H: Half, const N: usize> Steps<H, N> for InTurn {
         read(shape, values, left, right);
     }
     #[inline(always)]
-    fn write(&self, shape: &Shape, left: &[H], right: &[H], values: &mut [u16]) {
+    fn write(&self, shape: &Shape, left: &mut [H], right: &mut [H], values: &mut [u16]) {
         write(shape, left, right, values);
     }
     #[inline(always)]
@@ -70,7 +71,7 @@ impl<L: Lanes, const N: usize> Steps<u64, N> for On<L> {
     fn read(&self, shape: &Shape, values: &[u16], left: &mut [u64], right: &mut [u64]) {
         self.0.enter(Read { shape, values, left, right });
     }
-    fn write(&self, shape: &Shape, left: &[u64], right: &[u64], values: &mut [u16]) {
+    fn write(&self, shape: &Shape, left: &mut [u64], right: &mut [u64], values: &mut [u16]) {
         self.0.enter(Write { shape, left, right, values });
     }
     fn upper(&self, bases: &Bases<'_, N>, end: u128, halves: &[u64], blocks: &mut [[u8; N]]) {
@@ -99,14 +100,17 @@ impl<L> Kernel<L> for Read<'_> {
 
     #[inline(always)]
     fn run(self, _lanes: L) {
-        read(self.shape, self.values, self.left, self.right);
+        let Self { shape, values, left, right } = self;
+        for (places, numbers) in [(0..shape.left, left), (shape.left..shape.length, right)] {
+            columns::read(&shape.radix, values, shape.length, places, numbers);
+        }
     }
 }
 
 struct Write<'a> {
     shape: &'a Shape,
-    left: &'a [u64],
-    right: &'a [u64],
+    left: &'a mut [u64],
+    right: &'a mut [u64],
     values: &'a mut [u16],
 }
 
@@ -115,7 +119,10 @@ impl<L> Kernel<L> for Write<'_> {
 
     #[inline(always)]
     fn run(self, _lanes: L) {
-        write(self.shape, self.left, self.right, self.values);
+        let Self { shape, left, right, values } = self;
+        for (places, numbers) in [(0..shape.left, left), (shape.left..shape.length, right)] {
+            columns::write(&shape.radix, numbers, shape.length, places, values);
+        }
     }
 }
 
@@ -173,7 +180,7 @@ fn read<H: Half>(shape: &Shape, values: &[u16], left: &mut [H], right: &mut [H])
 }
 
 #[inline(always)]
-fn write<H: Half>(shape: &Shape, left: &[H], right: &[H], values: &mut [u16]) {
+fn write<H: Half>(shape: &Shape, left: &mut [H], right: &mut [H], values: &mut [u16]) {
     for ((value, left), right) in values.chunks_exact_mut(shape.length).zip(left).zip(right) {
         let (left_numerals, right_numerals) = value.split_at_mut(shape.left);
         left.to_numerals(left_numerals, &shape.radix);
@@ -192,27 +199,46 @@ fn fill<H: Half, const N: usize, const UPPER: bool>(
     let end = [(end >> 64) as u64, end as u64];
     match bases {
         Bases::One(base) => {
+            let [first, last] = words(base);
             for (half, block) in halves.iter().zip(blocks) {
-                *block = added::<H, N, UPPER>(base, end, *half);
+                put::<H, N, UPPER>([first ^ end[0], last ^ end[1]], *half, block);
             }
         }
         Bases::Each(bases) => {
             for ((half, block), base) in halves.iter().zip(blocks).zip(*bases) {
-                *block = added::<H, N, UPPER>(base, end, *half);
+                let [first, last] = words(base);
+                put::<H, N, UPPER>([first ^ end[0], last ^ end[1]], *half, block);
             }
         }
     }
 }
 
+/// One block of [`fill`].
 #[inline(always)]
-fn added<H: Half, const N: usize, const UPPER: bool>(base: &[u8; N], end: [u64; 2], half: H) -> [u8; N] {
-    let [high, low] = half.words();
-    let mut block = [0; N];
-    let words = if N == 16 { [high ^ end[0], low ^ end[1]] } else { [if UPPER { high ^ end[0] } else { low ^ end[1] }; 2] };
-    for ((bytes, base), word) in block.as_chunks_mut::<8>().0.iter_mut().zip(base.as_chunks::<8>().0).zip(words) {
-        *bytes = (u64::from_be_bytes(*base) ^ word).to_be_bytes();
-    }
+pub(super) fn added<H: Half, const N: usize, const UPPER: bool>(base: &[u8; N], end: u128, half: H) -> [u8; N] {
+    let ([first, last], mut block) = (words(base), [0; N]);
+    put::<H, N, UPPER>([first ^ (end >> 64) as u64, last ^ end as u64], half, &mut block);
     block
+}
+
+/// A block as numbers of its first and its last 8 bytes, which may be the same.
+#[inline(always)]
+pub(super) fn words<const N: usize>(block: &[u8; N]) -> [u64; 2] {
+    let (first, last) = (block.first_chunk().expect("8 bytes or more"), block.last_chunk().expect("8 bytes or more"));
+    [u64::from_be_bytes(*first), u64::from_be_bytes(*last)]
+}
+
+/// Each half of a block by itself: so the compiler puts many of them together.
+#[inline(always)]
+fn put<H: Half, const N: usize, const UPPER: bool>(added: [u64; 2], half: H, block: &mut [u8; N]) {
+    let [high, low] = half.words();
+    let (first, last) = block.split_at_mut(N - 8);
+    if N == 16 {
+        first.copy_from_slice(&(high ^ added[0]).to_be_bytes());
+        last.copy_from_slice(&(low ^ added[1]).to_be_bytes());
+    } else {
+        last.copy_from_slice(&(if UPPER { high ^ added[0] } else { low ^ added[1] }).to_be_bytes());
+    }
 }
 
 #[inline(always)]
@@ -223,8 +249,8 @@ fn turn<H: Half, const N: usize, const SEAL: bool>(
     more: &[[u8; N]],
 ) {
     for ((half, block), more) in halves.iter_mut().zip(blocks).zip(more) {
-        let high = u64::from_be_bytes(block.as_chunks().0[0]);
-        let low = u64::from_be_bytes(if N == 16 { block.as_chunks().0[1] } else { more.as_chunks().0[0] });
+        let [high, low] = words(block);
+        let low = if N == 16 { low } else { words(more)[0] };
         *half = half.turn::<SEAL>(modulus, high, low);
     }
 }

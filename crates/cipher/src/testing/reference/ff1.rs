@@ -18,7 +18,7 @@ pub fn ff1(encrypt: &EncryptBlock, block_bytes: usize, radix: u32, tweak: &[u8],
         (value[..u].iter().map(|x| u32::from(*x)).collect(), value[u..].iter().map(|x| u32::from(*x)).collect());
     for i in 0..10 {
         let mut q = tweak.to_vec();
-        while (q.len() + b + 1) % 16 != 0 {
+        while !(q.len() + b + 1).is_multiple_of(16) {
             q.push(0);
         }
         q.push(i);

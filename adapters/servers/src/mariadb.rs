@@ -1,0 +1,304 @@
+//! MariaDB: how a server is made, started, waited for and ended. Not here: what it is asked by users
+//! (`adapters/stores`).
+
+mod log;
+mod row;
+
+use std::fs::{self, DirBuilder};
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use nix::sys::signal::Signal;
+use serde::{Deserialize, Serialize};
+
+use crate::error::io;
+use crate::instance::{Instance, ServerKind};
+use crate::secret::{escaped, random_password, write};
+use crate::unprivileged::Identity;
+use crate::{LabError, Place, Program};
+
+pub use row::{MariaDbServer, SERVER};
+
+/// The user of a server that is started here, who may do everything in it, and the database that clients use.
+pub const USER: &str = "sealstone";
+/// The database.
+pub const DATABASE: &str = "sealstone";
+/// File in the directory of a server with user and password, as programs of MariaDB read it (`--defaults-file`).
+/// Only its owner may.
+const SECRETS: &str = "client.cnf";
+/// File with the statements that make user and database, which the server runs before it answers.
+const FIRST: &str = "first.sql";
+/// What makes a data directory, and what that prints.
+const MAKER: &str = "mariadb-install-db";
+const MAKER_OUTPUT: &str = "install.out";
+/// As whom it runs where root starts it.
+const SYSTEM_USER: &str = "mysql";
+
+/// How the server program is found. What makes its data directory must be on the search path, or beside it.
+pub static PROGRAM: Program = Program {
+    what: "mariadbd",
+    flag: "mariadbd",
+    variable: "SEALSTONE_MARIADBD",
+    places: &[Place::SearchPath("mariadbd"), Place::At("/usr/sbin/mariadbd")],
+    works: Path::is_file,
+    install: "install it with: make setup-mariadb; or name one with --mariadbd or in SEALSTONE_MARIADBD",
+};
+
+/// What makes a data directory.
+static INSTALL: Program = Program {
+    what: MAKER,
+    flag: "mariadbd",
+    variable: "SEALSTONE_MARIADB_INSTALL_DB",
+    places: &[Place::SearchPath(MAKER), Place::At("/usr/bin/mariadb-install-db")],
+    works: Path::is_file,
+    install: "install it with: make setup-mariadb; or name one in SEALSTONE_MARIADB_INSTALL_DB",
+};
+
+/// How a server is started.
+#[derive(Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct MariaDbOptions {
+    /// The program; without it as [`PROGRAM`] is found.
+    pub program: Option<PathBuf>,
+    /// Port on 127.0.0.1; without it one that the system chooses, kept from then on.
+    pub port: Option<u16>,
+    /// Size of its cache (`innodb_buffer_pool_size`), in bytes; without it the server's own default.
+    pub cache_bytes: Option<u64>,
+    /// Whether a write is on the disk before it is acknowledged (`innodb_flush_log_at_trx_commit`).
+    pub sync_writes: bool,
+    /// Most connections at once.
+    pub connections: u32,
+    /// The password of its user; without it a random one. Recorded only in files that their owner alone may read.
+    #[serde(skip)]
+    pub password: Option<String>,
+    /// Directory with `ca.pem`, `server.pem` and `server-key.pem`, an absolute path: it then takes TLS and nothing
+    /// else.
+    pub certificates: Option<PathBuf>,
+    /// More arguments.
+    pub arguments: Vec<String>,
+    /// How long it may take until it answers, in seconds.
+    pub start_limit_s: u64,
+}
+
+impl Default for MariaDbOptions {
+    fn default() -> Self {
+        Self {
+            program: None,
+            port: None,
+            cache_bytes: None,
+            sync_writes: true,
+            connections: 150,
+            password: None,
+            certificates: None,
+            arguments: Vec::new(),
+            start_limit_s: 120,
+        }
+    }
+}
+
+// without the password
+impl std::fmt::Debug for MariaDbOptions {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let mut shown = f.debug_struct("MariaDbOptions");
+        shown.field("program", &self.program).field("port", &self.port).field("cache_bytes", &self.cache_bytes);
+        shown.field("sync_writes", &self.sync_writes).field("arguments", &self.arguments).finish_non_exhaustive()
+    }
+}
+
+/// A MariaDB on 127.0.0.1. It ends with the value.
+pub type MariaDb = Instance<Kind>;
+
+/// What MariaDB does differently from other servers.
+#[derive(Debug)]
+pub struct Kind;
+
+impl ServerKind for Kind {
+    type Options = MariaDbOptions;
+    const NAME: &'static str = "mariadbd";
+    const RECORD: &'static str = "mariadb.toml";
+    // it logs to where it prints
+    const LOG: &'static str = "mariadb.log";
+    const OUTPUT: &'static str = "mariadb.log";
+    const STOP: &'static [Signal] = &[Signal::SIGTERM];
+    const STOP_LIMIT: Duration = Duration::from_secs(120);
+    const UNABLE: &'static str = "give a mariadbd that this machine can run, in a directory that its user can reach";
+
+    fn command(dir: &Path, port: u16, options: &MariaDbOptions) -> Result<Command, LabError> {
+        let mut command = Identity::of(SYSTEM_USER).command(&PROGRAM.find(options.program.as_deref())?);
+        // the system's own settings are for its own server
+        command.arg("--no-defaults").arg(mark(dir));
+        let mut set = |name: &str, value: &str| {
+            command.arg(format!("--{name}={value}"));
+        };
+        set("port", &port.to_string());
+        set("bind-address", "127.0.0.1");
+        // within the data directory, where no other user gets to it; a longer path might be too long for a socket
+        set("socket", "mariadb.sock");
+        set("pid-file", "mariadb.pid");
+        set("init-file", &dir.join(FIRST).to_string_lossy());
+        set("max-connections", &options.connections.to_string());
+        set("character-set-server", "utf8mb4");
+        set("innodb-flush-log-at-trx-commit", if options.sync_writes { "1" } else { "2" });
+        if let Some(bytes) = options.cache_bytes {
+            // it takes no less
+            set("innodb-buffer-pool-size", &bytes.max(CACHE_BYTES_MIN).to_string());
+        }
+        if options.certificates.is_some() {
+            set("require-secure-transport", "ON");
+            for (name, file) in [("ssl-ca", "ca.pem"), ("ssl-cert", "server.pem"), ("ssl-key", "server-key.pem")] {
+                set(name, &dir.join(file).to_string_lossy());
+            }
+        }
+        command.args(&options.arguments);
+        Ok(command)
+    }
+
+    fn mark(dir: &Path) -> PathBuf {
+        mark(dir)
+    }
+
+    fn fixed_port(options: &MariaDbOptions) -> Option<u16> {
+        options.port
+    }
+
+    fn start_limit(options: &MariaDbOptions) -> Duration {
+        Duration::from_secs(options.start_limit_s)
+    }
+
+    fn is_ready(_port: u16, log: &str) -> bool {
+        log::is_ready(log)
+    }
+
+    fn is_port_taken(log: &str, _output: &str) -> bool {
+        log::is_port_taken(log)
+    }
+
+    fn has_run(dir: &Path) -> bool {
+        data_dir(dir).join("tc.log").exists() || data_dir(dir).join(DATABASE).exists()
+    }
+
+    fn said(log: &str, _output: &str) -> Vec<String> {
+        log::matters(log)
+    }
+}
+
+/// The least cache that a server takes, in bytes.
+pub const CACHE_BYTES_MIN: u64 = 8 << 20;
+
+/// Starts a server in `dir`, with an empty database where there is none yet, and waits until it answers.
+///
+/// # Errors
+/// As [`Instance::start`]; a data directory that cannot be made.
+pub fn start(dir: &Path, options: MariaDbOptions) -> Result<MariaDb, LabError> {
+    PROGRAM.find(options.program.as_deref())?;
+    let made = DirBuilder::new().recursive(true).mode(0o711).create(dir);
+    made.map_err(|error| io("create directory", dir, error))?;
+    let dir = dir.canonicalize().map_err(|error| io("look at", dir, error))?;
+    let identity = Identity::of(SYSTEM_USER);
+    let is_new = !dir.join(FIRST).exists();
+    if is_new {
+        make(&dir, &identity)?;
+    }
+    if let Some(certificates) = &options.certificates {
+        for name in ["ca.pem", "server.pem", "server-key.pem"] {
+            let from = certificates.join(name);
+            let text = fs::read_to_string(&from).map_err(|error| io("read", &from, error))?;
+            write(&dir.join(name), &text, &identity)?;
+        }
+    }
+    if is_new {
+        let password = match &options.password {
+            Some(password) => password.clone(),
+            None => random_password()?,
+        };
+        let quoted = password.replace('\\', "\\\\").replace('\'', "''");
+        // the server reads a statement a line; without it, whoever reaches the socket would be let in
+        let first = format!(
+            "CREATE DATABASE IF NOT EXISTS {DATABASE};\n\
+             CREATE OR REPLACE USER '{USER}'@'127.0.0.1' IDENTIFIED BY '{quoted}';\n\
+             GRANT ALL ON *.* TO '{USER}'@'127.0.0.1' WITH GRANT OPTION;\n\
+             DROP USER IF EXISTS root@localhost, {SYSTEM_USER}@localhost, nobody@localhost;\n"
+        );
+        write(&dir.join(FIRST), &first, &identity)?;
+        write(&dir.join(SECRETS), &secrets(&password), &Identity::Own)?;
+    }
+    Instance::start(&dir, options)
+}
+
+/// What a client's file of settings says of the password, which is quoted there.
+fn secrets(password: &str) -> String {
+    let quoted = password.replace('\\', "\\\\").replace('"', "\\\"");
+    format!("[client]\nuser={USER}\npassword=\"{quoted}\"\n")
+}
+
+/// Makes an empty data directory in `dir`.
+fn make(dir: &Path, identity: &Identity) -> Result<(), LabError> {
+    let install = INSTALL.find(None)?;
+    let data = data_dir(dir);
+    let made = DirBuilder::new().recursive(true).mode(0o700).create(&data);
+    made.map_err(|error| io("create directory", &data, error))?;
+    if fs::read_dir(&data).is_ok_and(|mut entries| entries.next().is_some()) {
+        return Err(LabError::NotEmpty { dir: data });
+    }
+    identity.give(&data)?;
+    let output = dir.join(MAKER_OUTPUT);
+    let said = fs::File::create(&output).map_err(|error| io("create", &output, error))?;
+    let said_too = said.try_clone().map_err(|error| io("create", &output, error))?;
+    let mut command = identity.command(&install);
+    command.arg("--no-defaults").arg(mark(dir)).args(["--skip-test-db", "--skip-name-resolve", "--cross-bootstrap"]);
+    let status = command.current_dir("/").stdin(Stdio::null()).stdout(said).stderr(said_too).status();
+    let status = status.map_err(|error| io("start", &install, error))?;
+    if !status.success() {
+        let said = crate::log::tail(&crate::log::read_from(&output, 0), log::LINES_MAX);
+        let found = format!("{MAKER} exited with {status}");
+        return Err(LabError::Start { server: Kind::NAME, dir: dir.to_owned(), found, said, log: output });
+    }
+    Ok(())
+}
+
+impl MariaDb {
+    /// Address for a client. Instead of the password it names the file with it.
+    #[must_use]
+    pub fn uri(&self) -> String {
+        let tls = match self.options().certificates {
+            None => String::new(),
+            Some(_) => format!("&ssl-mode=VERIFY_IDENTITY&ssl-ca={}", escaped(&self.dir().join("ca.pem"))),
+        };
+        let secrets = escaped(&self.secrets_path());
+        format!("mysql://{USER}@{}/{DATABASE}?defaults-file={secrets}{tls}", self.address())
+    }
+
+    /// The file with its user's password, in the form of MariaDB's own files of settings.
+    #[must_use]
+    pub fn secrets_path(&self) -> PathBuf {
+        self.dir().join(SECRETS)
+    }
+
+    /// Data directory (`--datadir`).
+    #[must_use]
+    pub fn data_dir(&self) -> PathBuf {
+        data_dir(self.dir())
+    }
+}
+
+/// Where the data of the server in `dir` are.
+fn data_dir(dir: &Path) -> PathBuf {
+    dir.join("data")
+}
+
+/// The argument that no other process has.
+fn mark(dir: &Path) -> PathBuf {
+    PathBuf::from(format!("--datadir={}", data_dir(dir).display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_password_is_quoted_in_a_file_of_settings() {
+        assert_eq!(secrets("a\"b\\"), "[client]\nuser=sealstone\npassword=\"a\\\"b\\\\\"\n");
+    }
+}

@@ -1,0 +1,52 @@
+//! What nobody but a server and its owner may read: passwords, and the files with them. Not here: what a server does
+//! with them (`postgres`, `mariadb`).
+
+use std::fs::{File, OpenOptions};
+use std::io::{Read, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+
+use crate::LabError;
+use crate::error::io;
+use crate::unprivileged::Identity;
+
+/// A password that nobody guesses.
+///
+/// # Errors
+/// A system without random numbers.
+pub(crate) fn random_password() -> Result<String, LabError> {
+    let source = Path::new("/dev/urandom");
+    let mut bytes = [0; 16];
+    let read = File::open(source).and_then(|mut file| file.read_exact(&mut bytes));
+    read.map_err(|error| io("read", source, error))?;
+    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
+/// Writes a file that only the server of `identity` may read.
+///
+/// # Errors
+/// [`LabError::Io`].
+pub(crate) fn write(path: &Path, text: &str, identity: &Identity) -> Result<(), LabError> {
+    let file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path);
+    file.and_then(|mut file| file.write_all(text.as_bytes())).map_err(|error| io("write", path, error))?;
+    identity.give(path)
+}
+
+/// `path` as it stands within an address.
+pub(crate) fn escaped(path: &Path) -> String {
+    let text = path.to_string_lossy();
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/._-".contains(&byte);
+    let each = |byte: u8| if plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") };
+    text.bytes().map(each).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_in_an_address_has_nothing_that_ends_it() {
+        assert_eq!(escaped(Path::new("/tmp/a b&c/p-1_x.pem")), "/tmp/a%20b%26c/p-1_x.pem");
+        assert_ne!(random_password().unwrap(), random_password().unwrap());
+    }
+}

@@ -1,0 +1,104 @@
+//! Servers that refuse to run as root, such as PostgreSQL: how root starts them all the same. Not here: what they are
+//! started with (`postgres`, `mariadb`).
+//!
+//! Of two ways the first that works is taken. In a user namespace of its own a process has another number and none of
+//! root's rights over the system, and its files are those of the user who started it: so it can work in any directory
+//! of that user. Where namespaces are forbidden (in many containers) it becomes another user of the system, to whom its
+//! files are given, and who must be able to reach their directory.
+
+use std::os::unix::fs::chown;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::sync::OnceLock;
+
+use nix::unistd::{User, geteuid};
+
+use crate::LabError;
+use crate::error::io;
+
+/// The user that every system has for processes without rights.
+const NOBODY: &str = "nobody";
+
+/// As whom a server runs.
+#[derive(Clone, Debug)]
+pub(crate) enum Identity {
+    /// As who starts it, who is not root.
+    Own,
+    /// Under these numbers of user and group in a namespace of its own.
+    Namespace { uid: u32, gid: u32 },
+    /// As this user, since there are no namespaces.
+    User { uid: u32, gid: u32 },
+}
+
+impl Identity {
+    /// That of a server which has the user `name` to itself, where the system has such a user.
+    pub(crate) fn of(name: &str) -> Self {
+        if !geteuid().is_root() {
+            return Self::Own;
+        }
+        let user = [name, NOBODY].into_iter().find_map(|name| User::from_name(name).ok().flatten());
+        let Some(user) = user else { return Self::Own };
+        let (uid, gid) = (user.uid.as_raw(), user.gid.as_raw());
+        if has_namespaces(uid, gid) { Self::Namespace { uid, gid } } else { Self::User { uid, gid } }
+    }
+
+    /// A command that runs `program` so. The process that it starts becomes the program.
+    pub(crate) fn command(&self, program: &Path) -> Command {
+        match *self {
+            Self::Own => Command::new(program),
+            Self::Namespace { uid, gid } => {
+                let mut command = namespace(uid, gid);
+                command.arg(program);
+                command
+            }
+            Self::User { uid, gid } => {
+                let mut command = Command::new(program);
+                command.uid(uid).gid(gid);
+                command
+            }
+        }
+    }
+
+    /// Makes `path` the server's own, where it is another user of the system.
+    ///
+    /// # Errors
+    /// [`LabError::Io`].
+    pub(crate) fn give(&self, path: &Path) -> Result<(), LabError> {
+        match *self {
+            Self::User { uid, gid } => {
+                chown(path, Some(uid), Some(gid)).map_err(|error| io("give the server its", path, error))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// A command in a user namespace, to which the program and its arguments are added.
+fn namespace(uid: u32, gid: u32) -> Command {
+    let mut command = Command::new("unshare");
+    command.arg("--user").arg(format!("--map-user={uid}")).arg(format!("--map-group={gid}")).arg("--");
+    command
+}
+
+/// Whether this process may make user namespaces, asked once.
+fn has_namespaces(uid: u32, gid: u32) -> bool {
+    static KNOWN: OnceLock<bool> = OnceLock::new();
+    *KNOWN.get_or_init(|| {
+        let mut tried = namespace(uid, gid);
+        tried.arg("true").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        tried.status().is_ok_and(|status| status.success())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn root_becomes_somebody_else() {
+        let said = Identity::of("no-such-user-7141").command(Path::new("id")).arg("-u").output().unwrap();
+        let said = String::from_utf8_lossy(&said.stdout).trim().to_owned();
+        assert!(!said.is_empty() && said != "0", "{said}");
+    }
+}

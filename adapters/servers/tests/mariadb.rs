@@ -1,0 +1,109 @@
+//! A real MariaDB: started, ended, found again by another process. Not here: what clients ask of it
+//! (`adapters/stores`).
+
+use std::fs;
+use std::net::TcpStream;
+use std::os::unix::fs::PermissionsExt;
+
+use sealstone_servers::mariadb::{self, MariaDb, MariaDbOptions, SERVER};
+use sealstone_servers::server::Settings;
+use sealstone_servers::{Lab, LabError, list};
+
+/// Whether there is a MariaDB; says SKIP where not.
+fn available(name: &str) -> bool {
+    let found = mariadb::PROGRAM.find(None);
+    if let Err(error) = &found {
+        println!("SKIP: {name}: {}", error.to_string().lines().next().unwrap_or_default());
+    }
+    found.is_ok()
+}
+
+fn options() -> MariaDbOptions {
+    MariaDbOptions::default()
+}
+
+/// A directory that the server's user can reach, where that is another one.
+fn reachable() -> tempfile::TempDir {
+    let dir = tempfile::tempdir().unwrap();
+    fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o711)).unwrap();
+    dir
+}
+
+fn runs(pid: i32) -> bool {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    stat.rsplit_once(") ").is_some_and(|(_, rest)| !rest.starts_with('Z'))
+}
+
+#[test]
+fn a_mariadb_starts_ends_and_is_found_again() {
+    if !available("a_mariadb_starts_ends_and_is_found_again") {
+        return;
+    }
+    let dir = reachable();
+    let mut server =
+        mariadb::start(dir.path(), MariaDbOptions { password: Some("geheim".into()), ..options() }).unwrap();
+    let (port, pid) = (server.port(), server.pid().expect("it runs"));
+    assert!(runs(pid) && TcpStream::connect(server.address()).is_ok());
+    let rights = |name: &str| fs::metadata(dir.path().join(name)).unwrap().permissions().mode() & 0o777;
+    assert_eq!((rights("client.cnf"), rights("data")), (0o600, 0o700));
+    for file in ["mariadb.toml", "mariadb.log", "install.out"] {
+        let text = fs::read_to_string(dir.path().join(file)).unwrap();
+        assert!(!text.contains("geheim"), "{file}: {text}");
+    }
+    assert!(!server.uri().contains("geheim") && !format!("{:?}", server.options()).contains("geheim"));
+    assert!(matches!(mariadb::start(dir.path(), options()), Err(LabError::Running { .. })));
+    server.kill().unwrap();
+    assert!(!server.is_running() && !runs(pid));
+    server.start_again().unwrap();
+    assert_eq!(server.port(), port);
+
+    // as another process does it
+    let pid = server.pid().unwrap();
+    server.leave_running();
+    let mut found = MariaDb::find(dir.path()).unwrap().expect("a record");
+    assert_eq!((found.pid(), found.port()), (Some(pid), port));
+    found.stop().unwrap();
+    assert!(!runs(pid));
+}
+
+#[test]
+fn a_mariadb_that_does_not_start_says_why() {
+    if !available("a_mariadb_that_does_not_start_says_why") {
+        return;
+    }
+    let dir = reachable();
+    let start = |name: &str, options: MariaDbOptions| mariadb::start(&dir.path().join(name), options).unwrap_err();
+    let arguments = vec!["--nosuch=1".into()];
+    let error = start("a", MariaDbOptions { arguments, ..options() }).to_string();
+    assert!(error.starts_with("cannot start mariadbd in ") && error.contains("nosuch"), "{error}");
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = Some(listener.local_addr().unwrap().port());
+    let error = start("a", MariaDbOptions { port, ..options() }).to_string();
+    assert!(error.contains("Address already in use"), "{error}");
+    let error = start("b", MariaDbOptions { program: Some("/nonexistent".into()), ..options() }).to_string();
+    let want = "no mariadbd found: looked in /nonexistent\ninstall it with: ";
+    assert!(error.starts_with(want), "{error}");
+    fs::create_dir_all(dir.path().join("c/data")).unwrap();
+    fs::write(dir.path().join("c/data/mine"), "").unwrap();
+    let error = start("c", options()).to_string();
+    assert!(error.contains("c/data is not empty"), "{error}");
+}
+
+#[test]
+fn a_lab_takes_mariadb() {
+    if !available("a_lab_takes_mariadb") {
+        return;
+    }
+    let dir = reachable();
+    let mut lab = Lab::new(&dir.path().join("one"));
+    lab.start(&SERVER, &Settings::default()).unwrap();
+    let standing = lab.standing();
+    assert!(standing.serves() && standing.servers[0].uri.starts_with("mysql://sealstone@127.0.0.1:"));
+    lab.leave_running();
+    let listed = list(dir.path()).unwrap();
+    assert_eq!(listed.len(), 1);
+    assert!(listed[0].standing.as_ref().unwrap().serves());
+    assert_eq!(Lab::open(&dir.path().join("one")).unwrap().stop().unwrap(), 1);
+    let again = Lab::open(&dir.path().join("one")).unwrap().start_again(None, false).unwrap();
+    assert_eq!(again.stop().unwrap(), 1);
+}

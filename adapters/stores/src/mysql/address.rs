@@ -1,0 +1,216 @@
+//! Addresses of MySQL and MariaDB: where a server is, who asks, and how the connection is protected. Not here:
+//! connecting (`connection`).
+
+use std::path::PathBuf;
+
+use percent_encoding::percent_decode_str;
+use sealstone_cipher::nearest::nearest;
+
+use crate::sql::Error;
+
+/// Port where the address names none.
+const PORT: u16 = 3306;
+/// How an address is written, for errors.
+const FORMS: &str = "write mysql://USER:PASSWORD@HOST:PORT/DATABASE, with ?ssl-mode=DISABLED, REQUIRED, VERIFY_CA or \
+     VERIFY_IDENTITY behind it";
+/// What may stand behind the question mark.
+const PARAMETERS: [&str; 5] = ["ssl-mode", "ssl-ca", "ssl-cert", "ssl-key", "defaults-file"];
+
+/// How much a connection is protected, as `ssl-mode` says.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum SslMode {
+    /// Not at all.
+    #[default]
+    Disabled,
+    /// By TLS, whoever the server is.
+    Required,
+    /// By TLS with a certificate of a known authority, whatever its name.
+    VerifyCa,
+    /// By TLS with a certificate of a known authority for the host of the address.
+    VerifyIdentity,
+}
+
+impl SslMode {
+    const NAMES: [(&str, Self); 4] = [
+        ("DISABLED", Self::Disabled),
+        ("REQUIRED", Self::Required),
+        ("VERIFY_CA", Self::VerifyCa),
+        ("VERIFY_IDENTITY", Self::VerifyIdentity),
+    ];
+}
+
+/// Where a server is, and how a client introduces itself.
+#[derive(Clone)]
+pub(super) struct Address {
+    pub(super) host: String,
+    pub(super) port: u16,
+    pub(super) user: Option<String>,
+    pub(super) password: Option<String>,
+    pub(super) database: String,
+    /// How the connection is protected; absent: the address does not say.
+    pub(super) ssl_mode: Option<SslMode>,
+    /// Authorities that the server's certificate is checked with.
+    pub(super) authorities: Option<PathBuf>,
+    /// Certificate of the client, and its key.
+    pub(super) certificate: Option<PathBuf>,
+    pub(super) key: Option<PathBuf>,
+    /// A file of settings with the password.
+    pub(super) settings: Option<PathBuf>,
+}
+
+impl Address {
+    /// Takes `text` apart.
+    ///
+    /// # Errors
+    /// [`Error::Address`], which does not quote a password.
+    pub(super) fn parse(text: &str) -> Result<Self, Error> {
+        // everything before the last @ may be secret
+        let shown = text.rsplit_once('@').map_or(text, |(_, hosts)| hosts);
+        let shown = shown.split_once("://").map_or(shown, |(_, rest)| rest);
+        let wrong = |found: String| Error::Address { server: "MySQL", shown: shown.to_owned(), found, forms: FORMS };
+        let (scheme, rest) = text.split_once("://").ok_or_else(|| wrong("it has no scheme".into()))?;
+        if scheme != "mysql" && scheme != "mariadb" {
+            return Err(wrong(format!("its scheme is {scheme}")));
+        }
+        let (rest, parameters) = rest.split_once('?').unwrap_or((rest, ""));
+        let (who, place) = rest.rsplit_once('@').map_or((None, rest), |(who, place)| (Some(who), place));
+        if who.is_some_and(|who| who.contains('/')) || parameters.contains('@') {
+            return Err(wrong("its user or password contains / or ?, which is written %2F or %3F".into()));
+        }
+        let (host, database) = place.split_once('/').unwrap_or((place, ""));
+        let (host, port) = split_host(host).map_err(wrong)?;
+        if database.is_empty() {
+            return Err(wrong("it names no database".into()));
+        }
+        let (user, password) = who.map_or((None, None), credentials);
+        let mut address = Self {
+            host,
+            port,
+            user,
+            password,
+            database: decoded(database),
+            ssl_mode: None,
+            authorities: None,
+            certificate: None,
+            key: None,
+            settings: None,
+        };
+        for pair in parameters.split('&').filter(|pair| !pair.is_empty()) {
+            let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+            address.set(name, decoded(value)).map_err(wrong)?;
+        }
+        Ok(address)
+    }
+
+    fn set(&mut self, name: &str, value: String) -> Result<(), String> {
+        match name {
+            "ssl-mode" => {
+                let known = SslMode::NAMES.iter().find(|(known, _)| known.eq_ignore_ascii_case(&value));
+                self.ssl_mode = Some(known.ok_or_else(|| format!("there is no ssl-mode {value:?}"))?.1);
+            }
+            "ssl-ca" => self.authorities = Some(value.into()),
+            "ssl-cert" => self.certificate = Some(value.into()),
+            "ssl-key" => self.key = Some(value.into()),
+            "defaults-file" => self.settings = Some(value.into()),
+            _ => return Err(format!("it has the parameter {name}; did you mean {}?", nearest(name, PARAMETERS))),
+        }
+        Ok(())
+    }
+
+    /// The host, without what is secret.
+    pub(super) fn shown(&self) -> String {
+        match self.host.contains(':') {
+            true => format!("[{}]:{}", self.host, self.port),
+            false => format!("{}:{}", self.host, self.port),
+        }
+    }
+}
+
+/// The password in `text`, a file of settings as MariaDB's own programs read them: `password=…` below `[client]`,
+/// quoted or not.
+pub(super) fn password_in(text: &str) -> Option<String> {
+    let mut section = "";
+    for line in text.lines().map(str::trim) {
+        if line.starts_with('[') {
+            section = line;
+        } else if section == "[client]"
+            && let Some((name, value)) = line.split_once('=')
+            && name.trim() == "password"
+        {
+            let value = value.trim();
+            let inner = value.strip_prefix('"').and_then(|value| value.strip_suffix('"'));
+            let mut password = String::new();
+            let mut letters = inner.unwrap_or(value).chars();
+            while let Some(letter) = letters.next() {
+                password.extend(if letter == '\\' { letters.next() } else { Some(letter) });
+            }
+            return Some(password);
+        }
+    }
+    None
+}
+
+/// `HOST`, `HOST:PORT` or `[IPV6]:PORT`.
+fn split_host(text: &str) -> Result<(String, u16), String> {
+    let (host, port) = match text.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
+        Some((host, rest)) => (host, rest.strip_prefix(':')),
+        None => text.split_once(':').map_or((text, None), |(host, port)| (host, Some(port))),
+    };
+    if host.is_empty() {
+        return Err("it names no host".into());
+    }
+    let port = port.map_or(Ok(PORT), |port| port.parse().map_err(|_| format!("{port:?} is not a port")))?;
+    Ok((host.to_owned(), port))
+}
+
+/// `USER:PASSWORD` or `USER`.
+fn credentials(text: &str) -> (Option<String>, Option<String>) {
+    let (user, password) = text.split_once(':').map_or((text, None), |(user, password)| (user, Some(password)));
+    ((!user.is_empty()).then(|| decoded(user)), password.map(decoded))
+}
+
+fn decoded(text: &str) -> String {
+    percent_decode_str(text).decode_utf8_lossy().into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fails(text: &str) -> String {
+        let Err(error) = Address::parse(text) else { panic!("{text} is an address") };
+        let error = error.to_string();
+        assert!(error.lines().count() == 2 && !error.contains("geheim"), "{error}");
+        error
+    }
+
+    #[test]
+    fn addresses_are_taken_apart() {
+        let one = Address::parse("mysql://me:ge%3Aheim@db.example/shop?ssl-mode=verify_ca&ssl-ca=a%20b").unwrap();
+        assert_eq!((one.shown().as_str(), one.database.as_str()), ("db.example:3306", "shop"));
+        assert_eq!((one.user.as_deref(), one.password.as_deref()), (Some("me"), Some("ge:heim")));
+        assert_eq!((one.ssl_mode, one.authorities), (Some(SslMode::VerifyCa), Some("a b".into())));
+        let bare = Address::parse("mariadb://[::1]:7/d").unwrap();
+        assert_eq!((bare.shown().as_str(), bare.user, bare.ssl_mode), ("[::1]:7", None, None));
+    }
+
+    #[test]
+    fn what_is_wrong_is_said_without_the_password() {
+        assert!(fails("localhost:3306").contains("it has no scheme"));
+        assert!(fails("postgres://u:geheim@h/d").contains("its scheme is postgres\nwrite mysql://"));
+        assert!(fails("mysql://u:geheim@h:70000/d").contains("\"70000\" is not a port"));
+        assert!(fails("mysql:///d").contains("it names no host"));
+        assert!(fails("mysql://u:geheim@h").contains("it names no database"));
+        assert!(fails("mysql://u:geheim/geheim@h/d").contains("which is written %2F"));
+        assert!(fails("mysql://u:geheim@h/d?ssl-mode=on").contains("there is no ssl-mode \"on\""));
+        assert!(fails("mysql://u:geheim@h/d?sslmode=x").contains("did you mean ssl-mode?"));
+    }
+
+    #[test]
+    fn a_password_comes_from_the_settings_of_clients() {
+        let text = "[server]\npassword=no\n[client]\nuser=me\npassword = \"a\\\"b\\\\\"\n";
+        assert_eq!(password_in(text).as_deref(), Some("a\"b\\"));
+        assert_eq!(password_in("[client]\npassword=plain\n").as_deref(), Some("plain"));
+        assert_eq!(password_in("[mysql]\npassword=no\n"), None);
+    }
+}

@@ -1,0 +1,251 @@
+//! A server that runs: how connections to it are made, and what it says of itself. Not here: addresses (`address`),
+//! what a connection does (`link`), records (`sql`).
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use mysql::consts::CapabilityFlags;
+use mysql::{ClientIdentity, Conn, Opts, OptsBuilder, SslOpts};
+use sealstone_store::{Counters, EngineFacts, StoreError, StoreOptions};
+
+use super::MysqlStore;
+use super::address::{Address, SslMode, password_in};
+use super::failure::unconnected;
+use super::link::{DIALECT, MysqlLink};
+use crate::sql::{Dialect, Error, Failure, Layout, Place, Server, SqlStore};
+
+/// How long a server may take to accept a connection, and to answer.
+const CONNECT_LIMIT: Duration = Duration::from_secs(5);
+const ANSWER_LIMIT: Duration = Duration::from_secs(300);
+/// What it counts.
+const COUNTERS: [&str; 5] = [
+    "Innodb_data_read",
+    "Innodb_data_written",
+    "Innodb_data_fsyncs",
+    "Innodb_buffer_pool_read_requests",
+    "Innodb_buffer_pool_reads",
+];
+/// The settings that matter to a reader of a report.
+const SETTINGS: [&str; 7] = [
+    "innodb_buffer_pool_size",
+    "innodb_flush_log_at_trx_commit",
+    "innodb_flush_method",
+    "innodb_doublewrite",
+    "innodb_log_file_size",
+    "log_bin",
+    "sync_binlog",
+];
+
+/// How a server is reached.
+#[derive(Clone, Default)]
+pub struct MysqlOptions {
+    /// `mysql://…`.
+    pub uri: String,
+    /// File with the authorities that the server's certificate is checked with; its name is checked, too, unless the
+    /// address says otherwise.
+    pub tls_ca_file: Option<PathBuf>,
+    /// File with certificate and key of the client.
+    pub tls_certificate_key_file: Option<PathBuf>,
+}
+
+// the address may contain a password
+impl std::fmt::Debug for MysqlOptions {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let shown = Address::parse(&self.uri).map(|address| address.shown()).unwrap_or_default();
+        f.debug_struct("MysqlOptions").field("at", &shown).finish_non_exhaustive()
+    }
+}
+
+/// A server that runs. Each thread that uses a store on it has its own connection.
+#[derive(Clone)]
+pub struct Mysql {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    opts: Opts,
+    place: Place,
+    version: String,
+}
+
+impl std::fmt::Debug for Mysql {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Inner { place, version, .. } = &*self.inner;
+        f.debug_struct("Mysql").field("at", &place.shown).field("version", version).finish_non_exhaustive()
+    }
+}
+
+impl Mysql {
+    /// Connects, and asks the server what it is.
+    ///
+    /// # Errors
+    /// [`Error::Address`], [`Error::File`]; [`Error::Server`] after 5 s at the latest.
+    pub fn connect(options: &MysqlOptions) -> Result<Self, Error> {
+        let address = Address::parse(&options.uri)?;
+        let mut place = Place { server: "MySQL", shown: address.shown() };
+        let opts = opts(&address, options)?;
+        let failed = |place: &Place, failure| place.failure("connect to", failure);
+        let mut link = connect(&opts).map_err(|failure| failed(&place, failure))?;
+        let told = link.ask("SELECT version()").map_err(|failure| failed(&place, failure))?;
+        let version = told.first().and_then(|row| row.first()).cloned().unwrap_or_else(|| "unknown".into());
+        // "10.11.19-MariaDB-0+deb12u1"
+        if version.contains("MariaDB") {
+            place.server = "MariaDB";
+        }
+        Ok(Self { inner: Arc::new(Inner { opts, place, version }) })
+    }
+
+    /// Opens the store, and makes its tables where they are not there. Cache and durability are those of the server:
+    /// `options.cache_bytes` and `options.sync_writes` are not used.
+    ///
+    /// # Errors
+    /// A server that does not answer, or refuses to make a table.
+    pub fn open_store(&self, options: &StoreOptions) -> Result<MysqlStore, StoreError> {
+        SqlStore::open(self, options)
+    }
+}
+
+fn connect(opts: &Opts) -> Result<MysqlLink, Failure> {
+    Conn::new(opts.clone()).map(MysqlLink::new).map_err(|error| unconnected(&error))
+}
+
+/// What the driver is told of `address`.
+fn opts(address: &Address, options: &MysqlOptions) -> Result<Opts, Error> {
+    let password = match (&address.password, &address.settings) {
+        (Some(password), _) => Some(password.clone()),
+        (None, Some(file)) => {
+            let unread = |source| Error::File { what: "the settings in", file: file.display().to_string(), source };
+            password_in(&fs::read_to_string(file).map_err(unread)?)
+        }
+        (None, None) => None,
+    };
+    let opts = OptsBuilder::new()
+        .ip_or_hostname(Some(&address.host))
+        .tcp_port(address.port)
+        .prefer_socket(false)
+        .user(address.user.as_deref())
+        .pass(password)
+        .db_name(Some(&address.database))
+        .tcp_connect_timeout(Some(CONNECT_LIMIT))
+        .read_timeout(Some(ANSWER_LIMIT))
+        .write_timeout(Some(ANSWER_LIMIT))
+        .stmt_cache_size(0)
+        // an update to what is there already is one, too
+        .additional_capabilities(CapabilityFlags::CLIENT_FOUND_ROWS)
+        .ssl_opts(ssl_opts(address, options)?);
+    Ok(opts.into())
+}
+
+fn ssl_opts(address: &Address, options: &MysqlOptions) -> Result<Option<SslOpts>, Error> {
+    let mode = address.ssl_mode.unwrap_or(match options.tls_ca_file {
+        Some(_) => SslMode::VerifyIdentity,
+        None => SslMode::default(),
+    });
+    if mode == SslMode::Disabled {
+        return Ok(None);
+    }
+    // the driver would say which file it is nowhere
+    let readable = |what: &'static str, file: PathBuf| match fs::read(&file) {
+        Ok(_) => Ok(file),
+        Err(source) => Err(Error::File { what, file: file.display().to_string(), source }),
+    };
+    let authorities = options.tls_ca_file.clone().or_else(|| address.authorities.clone());
+    let authorities = authorities.map(|file| readable("the certificate of an authority", file)).transpose()?;
+    let own = address.certificate.clone().or_else(|| options.tls_certificate_key_file.clone());
+    let own = own.map(|file| readable("certificate and key of the client", file)).transpose()?;
+    let identity = own.map(|certificate| {
+        let key = address.key.clone().unwrap_or_else(|| certificate.clone());
+        ClientIdentity::new(certificate, key)
+    });
+    let opts = SslOpts::default()
+        .with_root_cert_path(authorities)
+        .with_client_identity(identity)
+        .with_danger_skip_domain_validation(mode != SslMode::VerifyIdentity)
+        .with_danger_accept_invalid_certs(mode == SslMode::Required);
+    Ok(Some(opts))
+}
+
+impl Server for Mysql {
+    type Link = MysqlLink;
+    const DIALECT: &'static Dialect = &DIALECT;
+    const FLAG: &'static str = "mysql-url";
+
+    fn place(&self) -> &Place {
+        &self.inner.place
+    }
+
+    /// Whether commits wait for the disk is a setting of the whole server.
+    fn link(&self, _sync_writes: bool) -> Result<MysqlLink, Error> {
+        connect(&self.inner.opts).map_err(|failure| self.inner.place.failure("connect to", failure))
+    }
+
+    fn facts(&self) -> EngineFacts {
+        let mut settings = BTreeMap::new();
+        if let Ok(mut link) = connect(&self.inner.opts) {
+            for name in SETTINGS {
+                let told = link.ask(&format!("SELECT @@{name}")).ok();
+                let value = told.and_then(|rows| rows.first()?.first().cloned()).unwrap_or_else(|| "unknown".into());
+                settings.insert(name.to_owned(), value);
+            }
+        }
+        settings.insert("records".into(), "a row for each, with the columns of YCSB's JDBC binding".into());
+        EngineFacts {
+            name: self.inner.place.server.to_lowercase(),
+            version: self.inner.version.clone(),
+            build: "server".into(),
+            assertions: false,
+            settings,
+        }
+    }
+
+    fn unsynced(&self, link: &mut MysqlLink) -> Result<Option<String>, Failure> {
+        let told = link.ask("SELECT @@innodb_flush_log_at_trx_commit")?;
+        let how = told.first().and_then(|row| row.first()).map(String::as_str).unwrap_or("unknown");
+        Ok((how != "1").then(|| format!("innodb_flush_log_at_trx_commit is {how}, not 1")))
+    }
+
+    fn counters(&self, link: &mut MysqlLink) -> Result<Counters, Failure> {
+        let names = COUNTERS.map(|name| format!("'{name}'")).join(", ");
+        let rows = link.ask(&format!("SHOW GLOBAL STATUS WHERE Variable_name IN ({names})"))?;
+        let count = |name: &str| -> u64 {
+            let row = rows.iter().find(|row| row.first().is_some_and(|known| known == name));
+            row.and_then(|row| row.get(1)?.parse().ok()).unwrap_or(0)
+        };
+        let [read, written, syncs, asked, misses] = COUNTERS.map(count);
+        Ok(Counters {
+            read_bytes: read,
+            written_bytes: written,
+            syncs,
+            cache_hits: asked.saturating_sub(misses),
+            cache_misses: misses,
+            ..Counters::default()
+        })
+    }
+
+    /// The files of its tables; where their list is not to be had, what the server estimates.
+    fn disk_bytes(&self, link: &mut MysqlLink) -> Result<u64, Failure> {
+        const ESTIMATE: &str =
+            "SELECT sum(data_length + index_length) FROM information_schema.tables WHERE table_schema = database()";
+        let list = if self.inner.place.server == "MariaDB" { "innodb_sys_tablespaces" } else { "innodb_tablespaces" };
+        let files =
+            format!("SELECT sum(file_size) FROM information_schema.{list} WHERE name LIKE concat(database(), '/%')");
+        let rows = match link.ask(&files) {
+            Ok(rows) => rows,
+            Err(_) => link.ask(ESTIMATE)?,
+        };
+        Ok(rows.first().and_then(|row| row.first()?.parse().ok()).unwrap_or(0))
+    }
+
+    /// Its log is what makes writes durable; pages are written when there is time.
+    fn settle(&self, _: &mut MysqlLink) -> Result<(), Failure> {
+        Ok(())
+    }
+
+    /// What the planner assumes of its rows.
+    fn tidy(&self, link: &mut MysqlLink, layout: &Layout) -> Result<(), Failure> {
+        link.ask(&format!("ANALYZE TABLE {}", DIALECT.quoted(&layout.name))).map(drop)
+    }
+}

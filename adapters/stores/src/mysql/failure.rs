@@ -1,0 +1,93 @@
+//! What the errors of MySQL, MariaDB and their driver mean, and what to do next. Not here: how an error is shown
+//! (`sql`).
+
+use std::io::ErrorKind;
+
+use mysql::{Error, MySqlError};
+
+use crate::sql::Failure;
+
+const PASSWORD: &str = "give user and password in the address: mysql://USER:PASSWORD@HOST:PORT/DATABASE, and \
+     ?ssl-mode=REQUIRED behind it if the server wants TLS";
+const LOG: &str = "look at the server's log";
+const RUNS: &str = "check whether the server still runs, and read its log";
+const START: &str = "start the server, or correct host and port of the address";
+const AUTHORITY: &str = "name the authority's certificate with --tls-ca-file, or ssl-ca= in the address";
+
+/// Words for `error` of a connection that was there.
+pub(super) fn failure(error: &Error) -> Failure {
+    match error {
+        Error::MySqlError(told) => answered(told),
+        error => Failure::broken(format!("the connection broke ({error})"), RUNS),
+    }
+}
+
+/// The same of the attempt to connect.
+pub(super) fn unconnected(error: &Error) -> Failure {
+    if let Error::MySqlError(told) = error {
+        return Failure { is_broken: true, ..answered(told) };
+    }
+    let of_system = match error {
+        Error::IoError(error) => Some(error.kind()),
+        _ => None,
+    };
+    let words = error.to_string();
+    let lower = words.to_lowercase();
+    let has = |part: &str| lower.contains(part);
+    if of_system == Some(ErrorKind::ConnectionRefused) || has("connection refused") {
+        return Failure::broken("connection refused", START);
+    }
+    if has("does not have this capability") || has("tls not supported") || has("ssl") && has("not support") {
+        let step = "check whether the server takes TLS (ssl_cert, ssl_key); without it write ssl-mode=DISABLED";
+        return Failure::broken("it takes no TLS", step);
+    }
+    if has("unknownissuer") || has("unknown issuer") {
+        return Failure::broken("its certificate is signed by an authority that is not trusted here", AUTHORITY);
+    }
+    if has("certificate") {
+        let step = "check the server's certificate, and the host name in the address";
+        return Failure::broken(words, step);
+    }
+    if has("failed to lookup address") || has("name or service not known") {
+        return Failure::broken("there is no host of that name", "correct the host of the address");
+    }
+    let is_silent = matches!(of_system, Some(ErrorKind::TimedOut | ErrorKind::WouldBlock)) || has("timed out");
+    if is_silent || has("could not connect to address") {
+        let step = "check whether the server is overloaded or stopped, and whether a firewall drops what is sent";
+        return Failure::broken("no answer in time", step);
+    }
+    Failure::broken(format!("no connection ({words})"), "check host and port of the address")
+}
+
+/// Words for what a server answered.
+fn answered(told: &MySqlError) -> Failure {
+    let message = told.message.as_str();
+    match told.code {
+        // access denied for user; MariaDB also says so to one who comes without TLS where it must be
+        1045 | 1698 => Failure::broken("it refused the user name and password", PASSWORD),
+        1049 => Failure::broken(message, "create it (CREATE DATABASE), or name another one at the end of the address"),
+        3159 => Failure::broken(
+            "it takes no connection without TLS",
+            "write ssl-mode=REQUIRED, or VERIFY_IDENTITY, behind the address",
+        ),
+        1040 => Failure::broken(message, "raise max_connections on the server, or use fewer clients: --threads"),
+        1053 | 1080 | 1152 | 1927 => Failure::broken(message, RUNS),
+        1044 | 1142 | 1143 | 1227 => Failure::new(message, "give the user that right (GRANT)"),
+        1054 => Failure::new(message, "the table is another program's: name another database, or remove the table"),
+        1062 => Failure { is_duplicate: true, ..Failure::new(message, LOG) },
+        // a deadlock, and a wait that took too long
+        1205 | 1213 | 1020 => Failure { is_conflict: true, ..Failure::new(message, "use fewer clients") },
+        // read_only is on, or super_read_only, or the transaction's
+        1290 | 1792 | 1836 => {
+            Failure::new("it takes no writes: read_only is on", "name its primary, or switch read_only off")
+        }
+        // the file system, or the tablespace, is full
+        1021 | 1114 => is_full(message),
+        3 | 1026 | 1030 if message.contains("28") => is_full(message),
+        code => Failure::new(format!("{message} (error {code})"), LOG),
+    }
+}
+
+fn is_full(message: &str) -> Failure {
+    Failure::new(format!("its disk is full: {message}"), "free space on the server's disk, or load fewer records")
+}

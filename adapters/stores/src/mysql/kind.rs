@@ -1,0 +1,120 @@
+//! The row of MySQL and MariaDB in the table of stores: which server. Not here: what it does (`sql`).
+
+use std::path::PathBuf;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use sealstone_servers::mariadb::{CACHE_BYTES_MIN, MariaDbServer, PROGRAM};
+use sealstone_servers::pages;
+use sealstone_servers::server::Running;
+use sealstone_store::StoreError;
+
+use super::connection::{Mysql, MysqlOptions};
+use crate::kind::{Form, Opened, Request, Setting, StoreKind};
+use crate::sql::{LabEngine, Lent, Server, UserEngine, address};
+
+/// Name in the table.
+const NAME: &str = "mysql";
+/// Connections beside those of the clients.
+const MORE_CONNECTIONS: usize = 20;
+
+/// The row. A round trip takes longer than the work at its end: fewer records than within this process, more clients.
+pub static KIND: StoreKind = StoreKind {
+    name: NAME,
+    about: "MySQL and MariaDB, with a MariaDB started on this machine",
+    replicated: false,
+    layers: &[],
+    in_memory: false,
+    cache_bytes_min: CACHE_BYTES_MIN,
+    cache_decided_by: Some(Mysql::FLAG),
+    shared_by: Some(Mysql::FLAG),
+    suited: "workloads = [\"a\", \"b\", \"c\", \"d\", \"e\", \"f\"]\nrecords = 50000\noperations = 20000\nthreads = 8\n\
+             pairs = 6\nslice-ms = 500\n",
+    settings: &[
+        setting(
+            "mariadbd",
+            "FILE",
+            Form::File,
+            "The server program [default: SEALSTONE_MARIADBD, or mariadbd on the search path or in /usr/sbin]",
+        ),
+        Setting {
+            excludes: &["mariadbd"],
+            ..setting(
+                Mysql::FLAG,
+                "URL",
+                Form::Text,
+                "Your own database instead of a server started here: mysql://USER:PASSWORD@HOST:PORT/DATABASE, with \
+                 ?ssl-mode=VERIFY_IDENTITY and so on behind it, or @FILE with the address in the file",
+            )
+        },
+        setting("tls-ca-file", "FILE", Form::File, "Authorities that the certificate of your server is checked with"),
+        setting("tls-certificate-key-file", "FILE", Form::File, "Certificate and key to show to your server"),
+    ],
+    engine,
+};
+
+const fn setting(name: &'static str, value: &'static str, form: Form, help: &'static str) -> Setting {
+    Setting { name, value, help, form, excludes: &[] }
+}
+
+/// A server started on this machine for each store, or the user's own.
+fn engine(request: &Request) -> Result<Opened, StoreError> {
+    if let Some(text) = request.setting(Mysql::FLAG) {
+        let client = MysqlOptions {
+            uri: address(text)?,
+            tls_ca_file: request.file("tls-ca-file"),
+            tls_certificate_key_file: request.file("tls-certificate-key-file"),
+        };
+        let engine = UserEngine::new(NAME, request.joins, move || Mysql::connect(&client));
+        return Ok(Opened { engine: Box::new(engine), notes: Vec::new() });
+    }
+    let program: Option<PathBuf> = Some(PROGRAM.find(request.file("mariadbd").as_deref()).map_err(StoreError::engine)?);
+    let (keep, connections) = (request.keep.is_some(), request.clients + MORE_CONNECTIONS);
+    let engine = LabEngine::new(NAME, move |dir, options| {
+        let started = sealstone_servers::mariadb::MariaDbOptions {
+            program: program.clone(),
+            cache_bytes: Some(options.cache_bytes),
+            sync_writes: options.sync_writes,
+            connections: u32::try_from(connections).unwrap_or(u32::MAX),
+            ..sealstone_servers::mariadb::MariaDbOptions::default()
+        };
+        let server = MariaDbServer::start(dir, started).map_err(StoreError::engine)?;
+        let reached = Mysql::connect(&MysqlOptions { uri: server.uri(), ..MysqlOptions::default() })?;
+        Ok((reached, Box::new(Owned { server: Mutex::new(server), keep })))
+    });
+    Ok(Opened { engine: Box::new(engine), notes: Vec::new() })
+}
+
+/// The server of one store, which ends with it.
+struct Owned {
+    server: Mutex<MariaDbServer>,
+    keep: bool,
+}
+
+impl Owned {
+    fn server(&self) -> MutexGuard<'_, MariaDbServer> {
+        self.server.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Lent for Owned {
+    fn pids(&self) -> Vec<u32> {
+        self.server().server().pid().and_then(|pid| u32::try_from(pid).ok()).into_iter().collect()
+    }
+
+    fn restart(&self) -> Result<bool, StoreError> {
+        let mut server = self.server();
+        Running::stop(&mut *server).map_err(StoreError::engine)?;
+        pages::forget(&server.server().data_dir()).map_err(StoreError::engine)?;
+        server.start_again().map_err(StoreError::engine)?;
+        Ok(true)
+    }
+}
+
+impl Drop for Owned {
+    fn drop(&mut self) {
+        // what is removed at once need not be left in good order; what cannot be stopped, its own end kills
+        if self.keep {
+            let _ = Running::stop(&mut *self.server());
+        }
+    }
+}

@@ -1,0 +1,171 @@
+//! A connection, with the statements that it has prepared. Not here: how it is made (`connection`), what a statement is
+//! (`sql`).
+
+use std::collections::HashMap;
+use std::io::Write;
+
+use mysql::prelude::Queryable;
+use mysql::{Conn, Value};
+use sealstone_store::{Kind, Record};
+
+use super::failure::failure;
+use crate::sql::{Dialect, EachRow, Failure, Layout, Link, Param, Statement};
+
+/// Rows of one statement that loads, and the most bytes of their values: a server takes 16 MiB in a message.
+const LOAD_ROWS: usize = 100;
+const LOAD_BYTES: usize = 4 << 20;
+
+/// How MySQL's SQL differs. Keys are bytes, which sort as such, with blanks at their end; decimal numbers are text, as
+/// `decimal` has as many digits behind the point in each row.
+pub(super) static DIALECT: Dialect = Dialect {
+    quote: '`',
+    placeholder: |_| "?".into(),
+    key_type: "varbinary(1024)",
+    column_type: |kind| match kind {
+        Kind::Integer => "bigint",
+        Kind::Decimal | Kind::Text => "longtext",
+        Kind::Bytes => "longblob",
+    },
+    table_options: " ENGINE=InnoDB ROW_FORMAT=DYNAMIC DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin",
+    replace: |_, columns| {
+        let sets: Vec<String> = columns.iter().map(|column| format!("{column} = VALUES({column})")).collect();
+        format!("ON DUPLICATE KEY UPDATE {}", sets.join(", "))
+    },
+    begin: "START TRANSACTION",
+    begin_loading: &["START TRANSACTION"],
+    begin_bulk: &["START TRANSACTION"],
+};
+
+/// A connection to MySQL or MariaDB.
+pub struct MysqlLink {
+    client: Conn,
+    prepared: HashMap<usize, mysql::Statement>,
+    /// Those that load many rows, by their text.
+    loading: HashMap<String, mysql::Statement>,
+    record: Record,
+}
+
+impl MysqlLink {
+    pub(super) fn new(client: Conn) -> Self {
+        Self { client, prepared: HashMap::new(), loading: HashMap::new(), record: Record::new() }
+    }
+
+    /// The rows that the server answers to `text`, as text.
+    ///
+    /// # Errors
+    /// What the server answered, or why it did not.
+    pub(super) fn ask(&mut self, text: &str) -> Result<Vec<Vec<String>>, Failure> {
+        let rows: Vec<mysql::Row> = self.client.query(text).map_err(|error| failure(&error))?;
+        let shown = |value: Value| match value {
+            Value::Bytes(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
+            Value::NULL => String::new(),
+            value => value.as_sql(false).trim_matches('\'').to_owned(),
+        };
+        Ok(rows.into_iter().map(|row| row.unwrap().into_iter().map(shown).collect()).collect())
+    }
+}
+
+fn value(param: &Param<'_>) -> Value {
+    match param {
+        Param::Null => Value::NULL,
+        Param::Number(number) => Value::Int(*number),
+        Param::Bytes(bytes) => Value::Bytes(bytes.to_vec()),
+    }
+}
+
+/// Appends `value` to `record`, as it was written.
+fn push(value: &Value, record: &mut Record) -> Result<(), Failure> {
+    let mut digits = [0_u8; 24];
+    let mut rest = &mut digits[..];
+    match value {
+        Value::NULL => {
+            record.push(b"");
+            return Ok(());
+        }
+        Value::Bytes(bytes) => {
+            record.push(bytes);
+            return Ok(());
+        }
+        // 24 bytes hold every number of 64 bits with its sign
+        Value::Int(number) => drop(write!(rest, "{number}")),
+        Value::UInt(number) => drop(write!(rest, "{number}")),
+        other => {
+            let found = format!("a column has {}, which is neither text nor a whole number", other.as_sql(false));
+            return Err(Failure::new(found, "the table is another program's: name another database"));
+        }
+    }
+    let unused = rest.len();
+    record.push(&digits[..digits.len() - unused]);
+    Ok(())
+}
+
+/// The text that writes `rows` rows into the table of `layout`.
+fn load_text(layout: &Layout, rows: usize) -> String {
+    let columns: Vec<String> = layout.columns.iter().map(|name| DIALECT.quoted(name)).collect();
+    let key = DIALECT.quoted("ycsb_key");
+    let row = format!("({})", vec!["?"; columns.len() + 1].join(", "));
+    format!(
+        "INSERT INTO {} ({key}, {}) VALUES {} {}",
+        DIALECT.quoted(&layout.name),
+        columns.join(", "),
+        vec![row; rows].join(", "),
+        (DIALECT.replace)(&key, &columns)
+    )
+}
+
+impl Link for MysqlLink {
+    fn run(&mut self, statement: &Statement, params: &[Param<'_>], each: EachRow<'_>) -> Result<u64, Failure> {
+        let Self { client, prepared, record, .. } = self;
+        let ready = match prepared.get(&statement.id) {
+            Some(ready) => ready,
+            None => {
+                let ready = client.prep(&statement.text).map_err(|error| failure(&error))?;
+                prepared.entry(statement.id).or_insert(ready)
+            }
+        };
+        let values: Vec<Value> = params.iter().map(value).collect();
+        let mut rows = client.exec_iter(ready, values).map_err(|error| failure(&error))?;
+        let changed = rows.affected_rows();
+        let first = usize::from(statement.has_key);
+        for row in rows.by_ref() {
+            let values = row.map_err(|error| failure(&error))?.unwrap();
+            record.clear();
+            values[first..].iter().try_for_each(|value| push(value, record))?;
+            let key: &[u8] = match &values[..first] {
+                [Value::Bytes(key)] => key,
+                _ => b"",
+            };
+            each(key, record);
+        }
+        Ok(changed)
+    }
+
+    fn command(&mut self, text: &str) -> Result<(), Failure> {
+        self.client.query_drop(text).map_err(|error| failure(&error))
+    }
+
+    /// Many rows a statement; one by one what is left, and what is too long.
+    fn load(&mut self, layout: &Layout, put: &Statement, rows: &[Vec<Param<'_>>]) -> Result<(), Failure> {
+        let bytes = |rows: &[Vec<Param<'_>>]| -> usize {
+            let length = |param: &Param<'_>| if let Param::Bytes(bytes) = param { bytes.len() } else { 8 };
+            rows.iter().flatten().map(length).sum()
+        };
+        for rows in rows.chunks(LOAD_ROWS) {
+            if rows.len() < LOAD_ROWS || bytes(rows) > LOAD_BYTES {
+                rows.iter().try_for_each(|row| self.run(put, row, &mut |_, _| ()).map(drop))?;
+                continue;
+            }
+            let text = load_text(layout, LOAD_ROWS);
+            let ready = match self.loading.get(&text) {
+                Some(ready) => ready,
+                None => {
+                    let ready = self.client.prep(&text).map_err(|error| failure(&error))?;
+                    self.loading.entry(text).or_insert(ready)
+                }
+            };
+            let values: Vec<Value> = rows.iter().flatten().map(value).collect();
+            self.client.exec_drop(ready, values).map_err(|error| failure(&error))?;
+        }
+        Ok(())
+    }
+}

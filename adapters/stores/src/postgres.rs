@@ -1,0 +1,21 @@
+//! PostgreSQL, reached by the crate `postgres`: a server started for a comparison, or one that the user runs.
+//!
+//! - [`Postgres`] is what connections are made to, [`PostgresStore`] the store that workloads run on.
+//! - [`KIND`] is its row in the table of stores.
+//!
+//! Not here: what it shares with other servers of SQL (`sql`), how servers are started (`adapters/servers`).
+
+mod address;
+mod connection;
+mod failure;
+mod kind;
+mod link;
+mod numeric;
+mod tls;
+mod value;
+
+pub use connection::{Postgres, PostgresOptions};
+pub use kind::KIND;
+
+/// A store on PostgreSQL.
+pub type PostgresStore = crate::sql::SqlStore<Postgres>;

@@ -1,0 +1,245 @@
+//! Addresses as PostgreSQL's own programs take them: where a server is, who asks, and how the connection is protected.
+//! Not here: connecting (`connection`), the files for TLS (`tls`).
+
+use std::path::PathBuf;
+
+use percent_encoding::percent_decode_str;
+use sealstone_cipher::nearest::nearest;
+
+use crate::sql::Error;
+
+/// Port, user and database where the address names none.
+const PORT: u16 = 5432;
+/// How an address is written, for errors.
+const FORMS: &str = "write postgres://USER:PASSWORD@HOST:PORT/DATABASE, with ?sslmode=disable, prefer, require, \
+     verify-ca or verify-full behind it";
+/// What may stand behind the question mark.
+const PARAMETERS: [&str; 6] = ["sslmode", "sslrootcert", "sslcert", "sslkey", "passfile", "application_name"];
+
+/// How much a connection is protected, as `sslmode` says.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum SslMode {
+    /// Not at all.
+    Disable,
+    /// By TLS if the server has it, whoever it is.
+    #[default]
+    Prefer,
+    /// By TLS, whoever the server is.
+    Require,
+    /// By TLS with a certificate of a known authority, whatever its name.
+    VerifyCa,
+    /// By TLS with a certificate of a known authority for the host of the address.
+    VerifyFull,
+}
+
+impl SslMode {
+    const NAMES: [(&str, Self); 5] = [
+        ("disable", Self::Disable),
+        ("prefer", Self::Prefer),
+        ("require", Self::Require),
+        ("verify-ca", Self::VerifyCa),
+        ("verify-full", Self::VerifyFull),
+    ];
+}
+
+/// Where a server is, and how a client introduces itself.
+#[derive(Clone, Debug)]
+pub(super) struct Address {
+    pub(super) host: String,
+    pub(super) port: u16,
+    pub(super) user: Option<String>,
+    pub(super) password: Option<Secret>,
+    pub(super) database: Option<String>,
+    /// How the connection is protected; absent: the address does not say.
+    pub(super) ssl_mode: Option<SslMode>,
+    /// Authorities that the server's certificate is checked with.
+    pub(super) authorities: Option<PathBuf>,
+    /// Certificate of the client, and its key.
+    pub(super) certificate: Option<PathBuf>,
+    pub(super) key: Option<PathBuf>,
+    /// A file with passwords.
+    pub(super) passwords: Option<PathBuf>,
+    pub(super) application: Option<String>,
+}
+
+/// A password, which no message shows.
+#[derive(Clone, PartialEq, Eq)]
+pub(super) struct Secret(pub(super) String);
+
+impl std::fmt::Debug for Secret {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("…")
+    }
+}
+
+impl Address {
+    /// Takes `text` apart.
+    ///
+    /// # Errors
+    /// [`Error::Address`], which does not quote a password.
+    pub(super) fn parse(text: &str) -> Result<Self, Error> {
+        // everything before the last @ may be secret
+        let shown = text.rsplit_once('@').map_or(text, |(_, hosts)| hosts);
+        let shown = shown.split_once("://").map_or(shown, |(_, rest)| rest);
+        let wrong =
+            |found: String| Error::Address { server: "PostgreSQL", shown: shown.to_owned(), found, forms: FORMS };
+        let (scheme, rest) = text.split_once("://").ok_or_else(|| wrong("it has no scheme".into()))?;
+        if scheme != "postgres" && scheme != "postgresql" {
+            return Err(wrong(format!("its scheme is {scheme}")));
+        }
+        let (rest, parameters) = rest.split_once('?').unwrap_or((rest, ""));
+        let (who, place) = rest.rsplit_once('@').map_or((None, rest), |(who, place)| (Some(who), place));
+        if who.is_some_and(|who| who.contains('/')) || parameters.contains('@') {
+            return Err(wrong("its user or password contains / or ?, which is written %2F or %3F".into()));
+        }
+        let (host, database) = place.split_once('/').unwrap_or((place, ""));
+        let (host, port) = split_host(host).map_err(wrong)?;
+        let (user, password) = who.map_or((None, None), credentials);
+        let database = (!database.is_empty()).then(|| decoded(database));
+        let mut address = Self {
+            host,
+            port,
+            user,
+            password: password.map(Secret),
+            database,
+            ssl_mode: None,
+            authorities: None,
+            certificate: None,
+            key: None,
+            passwords: None,
+            application: None,
+        };
+        for pair in parameters.split('&').filter(|pair| !pair.is_empty()) {
+            let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+            address.set(name, decoded(value)).map_err(wrong)?;
+        }
+        Ok(address)
+    }
+
+    fn set(&mut self, name: &str, value: String) -> Result<(), String> {
+        match name {
+            "sslmode" => {
+                let known = SslMode::NAMES.iter().find(|(known, _)| *known == value);
+                self.ssl_mode = Some(known.ok_or_else(|| format!("there is no sslmode {value:?}"))?.1);
+            }
+            "sslrootcert" => self.authorities = Some(value.into()),
+            "sslcert" => self.certificate = Some(value.into()),
+            "sslkey" => self.key = Some(value.into()),
+            "passfile" => self.passwords = Some(value.into()),
+            "application_name" => self.application = Some(value),
+            _ => return Err(format!("it has the parameter {name}; did you mean {}?", nearest(name, PARAMETERS))),
+        }
+        Ok(())
+    }
+
+    /// The host, without what is secret.
+    pub(super) fn shown(&self) -> String {
+        match self.host.contains(':') {
+            true => format!("[{}]:{}", self.host, self.port),
+            false => format!("{}:{}", self.host, self.port),
+        }
+    }
+
+    /// The password for this address in `text`, a file of lines `HOST:PORT:DATABASE:USER:PASSWORD`, in which a star is
+    /// anything and a backslash takes the sense from what follows.
+    pub(super) fn password_in(&self, text: &str) -> Option<Secret> {
+        let port = self.port.to_string();
+        let user = self.user.as_deref().unwrap_or_default();
+        let database = self.database.as_deref().unwrap_or(user);
+        let wanted = [self.host.as_str(), &port, database, user];
+        let matching = |line: &&str| {
+            let fields = fields(line);
+            fields.len() == 5 && wanted.iter().zip(&fields).all(|(wanted, field)| field == "*" || field == wanted)
+        };
+        let line = text.lines().filter(|line| !line.starts_with('#')).find(matching)?;
+        fields(line).pop().map(Secret)
+    }
+}
+
+/// The five fields of a line of a password file; the last one has all that remains.
+fn fields(line: &str) -> Vec<String> {
+    let mut fields = vec![String::new()];
+    let mut letters = line.chars();
+    while let Some(letter) = letters.next() {
+        match letter {
+            ':' if fields.len() < 5 => fields.push(String::new()),
+            '\\' => fields.last_mut().expect("it has one").extend(letters.next()),
+            letter => fields.last_mut().expect("it has one").push(letter),
+        }
+    }
+    fields
+}
+
+/// `HOST`, `HOST:PORT` or `[IPV6]:PORT`.
+fn split_host(text: &str) -> Result<(String, u16), String> {
+    let (host, port) = match text.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
+        Some((host, rest)) => (host, rest.strip_prefix(':')),
+        None => text.split_once(':').map_or((text, None), |(host, port)| (host, Some(port))),
+    };
+    if host.is_empty() {
+        return Err("it names no host".into());
+    }
+    if text.contains(',') {
+        return Err("it names several hosts".into());
+    }
+    let port = port.map_or(Ok(PORT), |port| port.parse().map_err(|_| format!("{port:?} is not a port")))?;
+    Ok((host.to_owned(), port))
+}
+
+/// `USER:PASSWORD` or `USER`.
+fn credentials(text: &str) -> (Option<String>, Option<String>) {
+    let (user, password) = text.split_once(':').map_or((text, None), |(user, password)| (user, Some(password)));
+    ((!user.is_empty()).then(|| decoded(user)), password.map(decoded))
+}
+
+fn decoded(text: &str) -> String {
+    percent_decode_str(text).decode_utf8_lossy().into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fails(text: &str) -> String {
+        let Err(error) = Address::parse(text) else { panic!("{text} is an address") };
+        let error = error.to_string();
+        assert!(error.lines().count() == 2 && !error.contains("geheim"), "{error}");
+        error
+    }
+
+    #[test]
+    fn addresses_are_taken_apart() {
+        let one =
+            Address::parse("postgres://me:ge%3Aheim@db.example/shop?sslmode=verify-full&sslrootcert=a%20b").unwrap();
+        assert_eq!((one.shown().as_str(), one.database.as_deref()), ("db.example:5432", Some("shop")));
+        assert_eq!((one.user.as_deref(), one.password.clone()), (Some("me"), Some(Secret("ge:heim".into()))));
+        assert_eq!((one.ssl_mode, one.authorities.clone()), (Some(SslMode::VerifyFull), Some("a b".into())));
+        assert!(!format!("{one:?}").contains("heim"));
+        let bare = Address::parse("postgresql://[::1]:7").unwrap();
+        assert_eq!((bare.shown().as_str(), bare.user, bare.ssl_mode), ("[::1]:7", None, None));
+    }
+
+    #[test]
+    fn what_is_wrong_is_said_without_the_password() {
+        assert!(fails("localhost:5432").contains("it has no scheme"));
+        assert!(fails("mysql://u:geheim@h").contains("its scheme is mysql\nwrite postgres://"));
+        assert!(fails("postgres://u:geheim@h:70000").contains("\"70000\" is not a port"));
+        assert!(fails("postgres://").contains("it names no host"));
+        assert!(fails("postgres://u:geheim@a,b/d").contains("it names several hosts"));
+        assert!(fails("postgres://u:geheim/geheim@h").contains("which is written %2F"));
+        assert!(fails("postgres://u:geheim?geheim@h").contains("which is written %2F"));
+        assert!(fails("postgres://u:geheim@h/d?sslmode=on").contains("there is no sslmode \"on\""));
+        assert!(fails("postgres://u:geheim@h/d?sslmod=require").contains("did you mean sslmode?"));
+    }
+
+    #[test]
+    fn a_password_comes_from_the_line_for_its_address() {
+        let address = Address::parse("postgres://me@h:7/d").unwrap();
+        let found = |text: &str| address.password_in(text).map(|Secret(password)| password);
+        assert_eq!(
+            found("# h:7:d:me:x\nother:7:d:me:1\nh:*:*:me:a\\:b\\\\c:d\nh:7:d:me:late\n"),
+            Some("a:b\\c:d".into())
+        );
+        assert_eq!(found("h:8:*:me:x\nh:7:d:you:x\nh:7:d:me\n"), None);
+    }
+}

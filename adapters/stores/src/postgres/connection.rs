@@ -1,0 +1,277 @@
+//! A server that runs: how connections to it are made, and what it says of itself. Not here: addresses (`address`),
+//! what a connection does (`link`), records (`sql`).
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use postgres::config::SslMode as DriverSslMode;
+use postgres::{Config, NoTls};
+use sealstone_store::{Counters, EngineFacts, StoreError, StoreOptions};
+use tokio_postgres_rustls::MakeRustlsConnect;
+
+use super::PostgresStore;
+use super::address::{Address, SslMode};
+use super::failure::failure;
+use super::link::{DIALECT, PostgresLink};
+use super::tls::{self, Files};
+use crate::sql::{Dialect, Error, Failure, Layout, Place, Server, SqlStore};
+
+/// How long a server may take to accept a connection.
+const CONNECT_LIMIT: Duration = Duration::from_secs(5);
+/// How long what was sent may stay without an acknowledgement of the other machine.
+const SILENCE_LIMIT: Duration = Duration::from_secs(30);
+/// Bytes of a page.
+const PAGE_BYTES: u64 = 8_192;
+/// The user of an address without one.
+const USER: &str = "postgres";
+/// What it counts: pages that it read and those that it had; pages and bytes of its log that it wrote, and syncs of
+/// that.
+const COUNTERS: &str = "SELECT \
+     (SELECT sum(blks_read) FROM pg_stat_database), (SELECT sum(blks_hit) FROM pg_stat_database), \
+     (SELECT buffers_checkpoint + buffers_clean + buffers_backend FROM pg_stat_bgwriter), \
+     wal_bytes, wal_sync FROM pg_stat_wal";
+/// The same from version 17 on, where other tables have it.
+const COUNTERS_17: &str = "SELECT \
+     (SELECT sum(blks_read) FROM pg_stat_database), (SELECT sum(blks_hit) FROM pg_stat_database), \
+     (SELECT sum(writes) FROM pg_stat_io WHERE object = 'relation'), \
+     wal_bytes, (SELECT sum(fsyncs) FROM pg_stat_io WHERE object = 'wal') FROM pg_stat_wal";
+/// The settings that matter to a reader of a report.
+const SETTINGS: [&str; 8] = [
+    "shared_buffers",
+    "synchronous_commit",
+    "fsync",
+    "full_page_writes",
+    "wal_level",
+    "max_wal_size",
+    "checkpoint_timeout",
+    "autovacuum",
+];
+
+/// How a server is reached.
+#[derive(Clone, Default)]
+pub struct PostgresOptions {
+    /// `postgres://…`.
+    pub uri: String,
+    /// File with the authorities that the server's certificate is checked with; its name is checked, too, unless the
+    /// address says otherwise.
+    pub tls_ca_file: Option<PathBuf>,
+    /// File with certificate and key of the client.
+    pub tls_certificate_key_file: Option<PathBuf>,
+    /// Whether commits need not wait for the disk where they need not be durable (`synchronous_commit = off`);
+    /// otherwise the server's own setting holds.
+    pub may_lag: bool,
+}
+
+// the address may contain a password
+impl std::fmt::Debug for PostgresOptions {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let shown = Address::parse(&self.uri).map(|address| address.shown()).unwrap_or_default();
+        f.debug_struct("PostgresOptions").field("at", &shown).finish_non_exhaustive()
+    }
+}
+
+/// A server that runs. Each thread that uses a store on it has its own connection.
+#[derive(Clone)]
+pub struct Postgres {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    config: Config,
+    /// What protects connections, made once; absent: nothing.
+    tls: Option<MakeRustlsConnect>,
+    place: Place,
+    may_lag: bool,
+    version: String,
+}
+
+impl std::fmt::Debug for Postgres {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Inner { place, version, .. } = &*self.inner;
+        f.debug_struct("Postgres").field("at", &place.shown).field("version", version).finish_non_exhaustive()
+    }
+}
+
+impl Postgres {
+    /// Connects, and asks the server what it is.
+    ///
+    /// # Errors
+    /// [`Error::Address`], [`Error::File`], [`Error::Tls`]; [`Error::Server`] after 5 s at the latest.
+    pub fn connect(options: &PostgresOptions) -> Result<Self, Error> {
+        let address = Address::parse(&options.uri)?;
+        let mode = address.ssl_mode.unwrap_or(match options.tls_ca_file {
+            Some(_) => SslMode::VerifyFull,
+            None => SslMode::default(),
+        });
+        let both = options.tls_certificate_key_file.as_deref();
+        let own = address.certificate.as_deref().map(|file| (file, address.key.as_deref().unwrap_or(file)));
+        let files = Files {
+            authorities: options.tls_ca_file.as_deref().or(address.authorities.as_deref()),
+            own: own.or(both.map(|file| (file, file))),
+        };
+        let tls = match mode {
+            SslMode::Disable => None,
+            mode => Some(MakeRustlsConnect::new(tls::config(mode, files)?)),
+        };
+        let place = Place { server: "PostgreSQL", shown: address.shown() };
+        let config = config(&address, mode)?;
+        let mut inner = Inner { config, tls, place, may_lag: options.may_lag, version: "unknown".into() };
+        let mut link = inner.connect().map_err(|failure| inner.place.failure("connect to", failure))?;
+        let told = link.ask("SHOW server_version").map_err(|failure| inner.place.failure("connect to", failure))?;
+        // "15.18 (Debian 15.18-0+deb12u1)"
+        if let Some(version) = told.first().and_then(|row| row.first()?.split(' ').next()) {
+            inner.version = version.to_owned();
+        }
+        Ok(Self { inner: Arc::new(inner) })
+    }
+
+    /// Opens the store, and makes its tables where they are not there. The server's cache is its own business:
+    /// `options.cache_bytes` is not used.
+    ///
+    /// # Errors
+    /// A server that does not answer, or refuses to make a table.
+    pub fn open_store(&self, options: &StoreOptions) -> Result<PostgresStore, StoreError> {
+        SqlStore::open(self, options)
+    }
+
+    fn major_version(&self) -> u32 {
+        self.inner.version.split('.').next().and_then(|number| number.parse().ok()).unwrap_or(0)
+    }
+}
+
+impl Inner {
+    fn connect(&self) -> Result<PostgresLink, Failure> {
+        let client = match &self.tls {
+            Some(tls) => self.config.connect(tls.clone()),
+            None => self.config.connect(NoTls),
+        };
+        client.map(PostgresLink::new).map_err(|error| failure(&error))
+    }
+}
+
+/// What the driver is told of `address`.
+fn config(address: &Address, mode: SslMode) -> Result<Config, Error> {
+    let mut config = Config::new();
+    config.host(&address.host).port(address.port).connect_timeout(CONNECT_LIMIT).tcp_user_timeout(SILENCE_LIMIT);
+    let user = address.user.as_deref().unwrap_or(USER);
+    config.user(user).dbname(address.database.as_deref().unwrap_or(user));
+    config.application_name(address.application.as_deref().unwrap_or("sealstone"));
+    config.ssl_mode(match mode {
+        SslMode::Disable => DriverSslMode::Disable,
+        SslMode::Prefer => DriverSslMode::Prefer,
+        SslMode::Require | SslMode::VerifyCa | SslMode::VerifyFull => DriverSslMode::Require,
+    });
+    let password = match (&address.password, address.passwords.as_deref()) {
+        (Some(password), _) => Some(password.clone()),
+        (None, Some(file)) => address.password_in(&passwords(file)?),
+        (None, None) => None,
+    };
+    if let Some(password) = password {
+        config.password(password.0);
+    }
+    Ok(config)
+}
+
+fn passwords(file: &Path) -> Result<String, Error> {
+    let unread = |source| Error::File { what: "the passwords in", file: file.display().to_string(), source };
+    fs::read_to_string(file).map_err(unread)
+}
+
+/// The numbers of the only row of `rows`; what is none counts as nothing.
+fn numbers(rows: &[Vec<String>]) -> impl Iterator<Item = u64> {
+    rows.first().into_iter().flatten().map(|text| text.parse().unwrap_or(0))
+}
+
+impl Server for Postgres {
+    type Link = PostgresLink;
+    const DIALECT: &'static Dialect = &DIALECT;
+    const FLAG: &'static str = "postgres-url";
+
+    fn place(&self) -> &Place {
+        &self.inner.place
+    }
+
+    fn link(&self, sync_writes: bool) -> Result<PostgresLink, Error> {
+        let failed = |failure| self.inner.place.failure("connect to", failure);
+        let mut link = self.inner.connect().map_err(failed)?;
+        let wanted = match (sync_writes, self.inner.may_lag) {
+            (true, _) => "SET synchronous_commit = on",
+            (false, true) => "SET synchronous_commit = off",
+            (false, false) => return Ok(link),
+        };
+        link.ask(wanted).map_err(failed)?;
+        Ok(link)
+    }
+
+    fn facts(&self) -> EngineFacts {
+        let mut settings = BTreeMap::new();
+        let link = self.inner.connect();
+        if let Ok(mut link) = link {
+            for name in SETTINGS {
+                let told = link.ask(&format!("SHOW {name}")).ok();
+                let value = told.and_then(|rows| rows.first()?.first().cloned()).unwrap_or_else(|| "unknown".into());
+                settings.insert(name.to_owned(), value);
+            }
+        }
+        if self.inner.may_lag {
+            let how = "off, but on under workloads named -sync";
+            settings.insert("synchronous_commit".into(), how.into());
+        }
+        settings.insert("records".into(), "a row for each, with the columns of YCSB's JDBC binding".into());
+        EngineFacts {
+            name: "postgres".into(),
+            version: self.inner.version.clone(),
+            build: "server".into(),
+            assertions: false,
+            settings,
+        }
+    }
+
+    fn unsynced(&self, link: &mut PostgresLink) -> Result<Option<String>, Failure> {
+        let told = link.ask("SHOW fsync")?;
+        let fsync = told.first().and_then(|row| row.first()).map(String::as_str);
+        Ok((fsync != Some("on")).then(|| "fsync is off".into()))
+    }
+
+    fn counters(&self, link: &mut PostgresLink) -> Result<Counters, Failure> {
+        let rows = link.ask(if self.major_version() >= 17 { COUNTERS_17 } else { COUNTERS })?;
+        let mut numbers = numbers(&rows);
+        let mut next = || numbers.next().unwrap_or(0);
+        let (read, hits, written, log_bytes, syncs) = (next(), next(), next(), next(), next());
+        Ok(Counters {
+            read_bytes: read * PAGE_BYTES,
+            written_bytes: written * PAGE_BYTES + log_bytes,
+            cache_hits: hits,
+            cache_misses: read,
+            syncs,
+            ..Counters::default()
+        })
+    }
+
+    fn disk_bytes(&self, link: &mut PostgresLink) -> Result<u64, Failure> {
+        let rows = link.ask("SELECT pg_database_size(current_database())")?;
+        Ok(numbers(&rows).next().unwrap_or(0))
+    }
+
+    /// A user who may not ask for a checkpoint does without.
+    fn settle(&self, link: &mut PostgresLink) -> Result<(), Failure> {
+        const MAY: &str = "SELECT rolsuper OR pg_has_role(rolname, 'pg_checkpoint', 'member') FROM pg_roles \
+             WHERE rolname = current_user";
+        // before version 15 there was no such role
+        let may =
+            if self.major_version() >= 15 { MAY } else { "SELECT rolsuper FROM pg_roles WHERE rolname = current_user" };
+        let told = link.ask(may)?;
+        if told.first().and_then(|row| row.first()).is_some_and(|may| may == "t") {
+            link.ask("CHECKPOINT")?;
+        }
+        Ok(())
+    }
+
+    /// Which rows all can see, and what the planner assumes of them.
+    fn tidy(&self, link: &mut PostgresLink, layout: &Layout) -> Result<(), Failure> {
+        link.ask(&format!("VACUUM (ANALYZE) {}", DIALECT.quoted(&layout.name))).map(drop)
+    }
+}

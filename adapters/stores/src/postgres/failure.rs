@@ -1,0 +1,115 @@
+//! What the errors of PostgreSQL and of its driver mean, and what to do next. Not here: how an error is shown (`sql`).
+
+use std::error::Error as _;
+use std::io::{self, ErrorKind};
+
+use postgres::error::{DbError, SqlState};
+
+use crate::sql::Failure;
+
+const PASSWORD: &str = "give user and password in the address: postgres://USER:PASSWORD@HOST:PORT/DATABASE";
+const LOG: &str = "look at the server's log";
+const RUNS: &str = "check whether the server still runs, and read its log";
+const START: &str = "start the server, or correct host and port of the address";
+const AUTHORITY: &str = "name the authority's certificate with --tls-ca-file, or sslrootcert= in the address";
+const OWN: &str = "name certificate and key with --tls-certificate-key-file, or sslcert= and sslkey= in the address";
+
+/// Words for `error`.
+pub(super) fn failure(error: &postgres::Error) -> Failure {
+    if let Some(told) = error.as_db_error() {
+        return answered(told);
+    }
+    let causes = || std::iter::successors(error.source(), |cause| (*cause).source());
+    let of_system = causes().find_map(|cause| cause.downcast_ref::<io::Error>());
+    let words: Vec<String> = causes().map(ToString::to_string).collect();
+    let words = if words.is_empty() { error.to_string() } else { words.join(": ") };
+    match of_system.map(io::Error::kind) {
+        Some(ErrorKind::ConnectionRefused) => return Failure::broken("connection refused", START),
+        Some(ErrorKind::TimedOut) => {
+            let step = "check whether the server is overloaded or stopped, and whether a firewall drops what is sent";
+            return Failure::broken("no answer in time", step);
+        }
+        _ => {}
+    }
+    let lower = words.to_lowercase();
+    let has = |part: &str| lower.contains(part);
+    if has("server does not support tls") {
+        let step = "check whether the server takes TLS (ssl = on); without it write sslmode=disable";
+        return Failure::broken("it takes no TLS", step);
+    }
+    if has("unknownissuer") || has("unknown issuer") {
+        return Failure::broken("its certificate is signed by an authority that is not trusted here", AUTHORITY);
+    }
+    if has("certificaterequired") || has("certificate required") {
+        return Failure::broken("it wants a certificate of the client", OWN);
+    }
+    if has("certificate") {
+        let step = "check the server's certificate, and the host name in the address";
+        return Failure::broken(words, step);
+    }
+    if has("password missing") {
+        return Failure::broken("it wants a password", PASSWORD);
+    }
+    if has("failed to lookup address") || has("name or service not known") {
+        return Failure::broken("there is no host of that name", "correct the host of the address");
+    }
+    let is_connecting = error.to_string().contains("connecting") || error.to_string().contains("TLS handshake");
+    match (is_connecting, error.is_closed() || of_system.is_some()) {
+        (true, _) => Failure::broken(format!("no connection ({words})"), "check host and port of the address"),
+        (false, true) => Failure::broken(format!("the connection broke ({words})"), RUNS),
+        (false, false) => Failure::new(words, LOG),
+    }
+}
+
+/// Words for what a server answered.
+fn answered(told: &DbError) -> Failure {
+    let code = told.code();
+    let message = told.message();
+    let class = &code.code()[..2];
+    let failure = match *code {
+        SqlState::INVALID_PASSWORD => Failure::broken("it refused the user name and password", PASSWORD),
+        SqlState::INVALID_AUTHORIZATION_SPECIFICATION => unauthorized(message),
+        SqlState::INVALID_CATALOG_NAME => {
+            let step = "create it (CREATE DATABASE), or name another one at the end of the address";
+            Failure::broken(message, step)
+        }
+        SqlState::DISK_FULL => {
+            let found = format!("its disk is full: {message}");
+            Failure::new(found, "free space on the server's disk, or load fewer records")
+        }
+        SqlState::TOO_MANY_CONNECTIONS => {
+            Failure::broken(message, "raise max_connections on the server, or use fewer clients: --threads")
+        }
+        SqlState::READ_ONLY_SQL_TRANSACTION => Failure::new(
+            "it takes no writes: it is a standby, or default_transaction_read_only is on",
+            "name its primary, or switch default_transaction_read_only off",
+        ),
+        SqlState::INSUFFICIENT_PRIVILEGE => Failure::new(message, "give the user that right (GRANT)"),
+        SqlState::UNDEFINED_COLUMN => {
+            Failure::new(message, "the table is another program's: name another database, or remove the table")
+        }
+        SqlState::UNIQUE_VIOLATION => Failure { is_duplicate: true, ..Failure::new(message, LOG) },
+        _ if class == "40" => Failure { is_conflict: true, ..Failure::new(message, "use fewer clients") },
+        // it is told to end, or ends, or is about to be ready
+        _ if class == "57" => Failure::broken(message, RUNS),
+        _ => Failure::new(format!("{message} (SQLSTATE {})", code.code()), LOG),
+    };
+    // it ends the connection after that
+    let is_fatal = matches!(told.severity(), "FATAL" | "PANIC");
+    Failure { is_broken: failure.is_broken || is_fatal, ..failure }
+}
+
+/// Of a server whose rules (`pg_hba.conf`) let nobody in like this.
+fn unauthorized(message: &str) -> Failure {
+    if message.contains("valid client certificate") {
+        return Failure::broken("it wants a certificate of the client", OWN);
+    }
+    if message.contains("no encryption") {
+        let found = format!("it takes no connection like this one without TLS: {message}");
+        return Failure::broken(found, "write sslmode=require, or verify-full, behind the address");
+    }
+    if message.contains("pg_hba.conf") {
+        return Failure::broken(message, "allow it in pg_hba.conf of the server, or ask from another machine");
+    }
+    Failure::broken(message, PASSWORD)
+}

@@ -1,0 +1,125 @@
+//! PostgreSQL's row in the table of stores: which server. Not here: what it does (`sql`).
+
+use std::path::PathBuf;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use sealstone_servers::postgres::{PROGRAM, PostgresServer};
+use sealstone_servers::server::Running;
+use sealstone_servers::{pages, process};
+use sealstone_store::StoreError;
+
+use super::connection::{Postgres, PostgresOptions};
+use crate::kind::{Form, Opened, Request, Setting, StoreKind};
+use crate::sql::{LabEngine, Lent, Server, UserEngine, address};
+
+/// Name in the table.
+const NAME: &str = "postgres";
+/// Connections beside those of the clients.
+const MORE_CONNECTIONS: usize = 20;
+
+/// The row. A round trip takes longer than the work at its end: fewer records than within this process, more clients.
+pub static KIND: StoreKind = StoreKind {
+    name: NAME,
+    about: "PostgreSQL, with a server started on this machine",
+    replicated: false,
+    layers: &[],
+    in_memory: false,
+    // the least that it takes is far below what holds its own catalogue
+    cache_bytes_min: 1 << 20,
+    cache_decided_by: Some(Postgres::FLAG),
+    shared_by: Some(Postgres::FLAG),
+    suited: "workloads = [\"a\", \"b\", \"c\", \"d\", \"e\", \"f\"]\nrecords = 50000\noperations = 20000\nthreads = 8\n\
+             pairs = 6\nslice-ms = 500\n",
+    settings: &[
+        setting(
+            "postgres",
+            "FILE",
+            Form::File,
+            "The server program, with initdb beside it [default: SEALSTONE_POSTGRES, or postgres on the search path or \
+             in /usr/lib/postgresql]",
+        ),
+        Setting {
+            excludes: &["postgres"],
+            ..setting(
+                Postgres::FLAG,
+                "URL",
+                Form::Text,
+                "Your own database instead of a server started here: postgres://USER:PASSWORD@HOST:PORT/DATABASE, with \
+                 ?sslmode=verify-full and so on behind it, or @FILE with the address in the file",
+            )
+        },
+        setting("tls-ca-file", "FILE", Form::File, "Authorities that the certificate of your server is checked with"),
+        setting("tls-certificate-key-file", "FILE", Form::File, "Certificate and key to show to your server"),
+    ],
+    engine,
+};
+
+const fn setting(name: &'static str, value: &'static str, form: Form, help: &'static str) -> Setting {
+    Setting { name, value, help, form, excludes: &[] }
+}
+
+/// A server started on this machine for each store, or the user's own.
+fn engine(request: &Request) -> Result<Opened, StoreError> {
+    if let Some(text) = request.setting(Postgres::FLAG) {
+        let client = PostgresOptions {
+            uri: address(text)?,
+            tls_ca_file: request.file("tls-ca-file"),
+            tls_certificate_key_file: request.file("tls-certificate-key-file"),
+            may_lag: false,
+        };
+        let engine = UserEngine::new(NAME, request.joins, move || Postgres::connect(&client));
+        return Ok(Opened { engine: Box::new(engine), notes: Vec::new() });
+    }
+    let program: Option<PathBuf> = Some(PROGRAM.find(request.file("postgres").as_deref()).map_err(StoreError::engine)?);
+    let (keep, connections) = (request.keep.is_some(), request.clients + MORE_CONNECTIONS);
+    let engine = LabEngine::new(NAME, move |dir, options| {
+        let started = sealstone_servers::postgres::PostgresOptions {
+            program: program.clone(),
+            cache_bytes: Some(options.cache_bytes),
+            connections: u32::try_from(connections).unwrap_or(u32::MAX),
+            ..sealstone_servers::postgres::PostgresOptions::default()
+        };
+        let server = PostgresServer::start(dir, started).map_err(StoreError::engine)?;
+        let client = PostgresOptions { uri: server.uri(), may_lag: true, ..PostgresOptions::default() };
+        let reached = Postgres::connect(&client)?;
+        Ok((reached, Box::new(Owned { server: Mutex::new(server), keep })))
+    });
+    Ok(Opened { engine: Box::new(engine), notes: Vec::new() })
+}
+
+/// The server of one store, which ends with it.
+struct Owned {
+    server: Mutex<PostgresServer>,
+    keep: bool,
+}
+
+impl Owned {
+    fn server(&self) -> MutexGuard<'_, PostgresServer> {
+        self.server.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Lent for Owned {
+    fn pids(&self) -> Vec<u32> {
+        // connections and background work are processes of their own
+        let family = self.server().server().pid().map(process::family).unwrap_or_default();
+        family.into_iter().filter_map(|pid| u32::try_from(pid).ok()).collect()
+    }
+
+    fn restart(&self) -> Result<bool, StoreError> {
+        let mut server = self.server();
+        Running::stop(&mut *server).map_err(StoreError::engine)?;
+        pages::forget(&server.server().data_dir()).map_err(StoreError::engine)?;
+        server.start_again().map_err(StoreError::engine)?;
+        Ok(true)
+    }
+}
+
+impl Drop for Owned {
+    fn drop(&mut self) {
+        // what is removed at once need not be left in good order; what cannot be stopped, its own end kills
+        if self.keep {
+            let _ = Running::stop(&mut *self.server());
+        }
+    }
+}

@@ -1,0 +1,26 @@
+//! What the stores that speak SQL share: names of columns, the statements, the store that runs them, and the engines of
+//! comparisons. Each server says in its own folder what it does otherwise ([`Server`], [`Link`], [`Dialect`]).
+//!
+//! A record is a row. Its columns are those of YCSB's JDBC binding (`ycsb_key`, `field0` …), so that YCSB, go-ycsb and
+//! this program read each other's records; other tables have columns named like their fields, of their kinds.
+//!
+//! Not here: drivers, addresses, what a server's errors mean (`postgres`).
+
+mod bound;
+mod columns;
+mod engine;
+mod error;
+mod pool;
+mod server;
+mod statements;
+mod store;
+mod transaction;
+
+pub use bound::Param;
+pub use columns::Layout;
+pub use engine::{LabEngine, Started, UserEngine};
+pub(crate) use error::address;
+pub use error::{Error, Failure, Place};
+pub use server::{EachRow, Lent, Link, Server};
+pub use statements::{Dialect, Statement};
+pub use store::SqlStore;

@@ -1,0 +1,152 @@
+//! How records lie in a table of SQL: the names of its columns, and which values they can have. Not here: the
+//! statements (`statements`), the types of one server (`postgres`).
+
+use std::sync::Arc;
+
+use sealstone_store::{Kind, Record, StoreError, Table};
+
+use super::bound::{Param, bind, text};
+
+/// The column of the key, as YCSB's JDBC binding calls it (which does not quote it).
+pub(super) const KEY: &str = "ycsb_key";
+/// The table whose values YCSB's binding keeps as text.
+const YCSB_TABLE: &str = "usertable";
+/// Most bytes of a name that every server takes whole.
+const NAME_BYTES_MAX: usize = 60;
+/// Most bytes of a key.
+const KEY_BYTES_MAX: usize = 1_024;
+
+/// A table as it lies on a server.
+#[derive(Debug)]
+pub struct Layout {
+    /// What is stored.
+    pub table: Arc<Table>,
+    /// Name of the table there.
+    pub name: String,
+    /// Names of the columns of its fields, in order.
+    pub columns: Vec<String>,
+    /// Whether bytes that mean nothing lie in columns of text, as in YCSB's binding.
+    pub is_text: bool,
+}
+
+impl Layout {
+    /// Of `table`.
+    #[must_use]
+    pub fn new(table: &Arc<Table>) -> Self {
+        let mut columns: Vec<String> = Vec::with_capacity(table.fields.len());
+        for field in &table.fields {
+            let mut name = allowed(&field.name);
+            // some servers tell no capitals from small letters
+            let is_taken = |name: &str| {
+                name.eq_ignore_ascii_case(KEY)
+                    || columns.iter().any(|other| other.to_lowercase() == name.to_lowercase())
+            };
+            let mut number = 1;
+            while is_taken(&name) {
+                number += 1;
+                name = format!("{}_{number}", allowed(&field.name));
+            }
+            columns.push(name);
+        }
+        let is_text = table.name == YCSB_TABLE;
+        Self { table: Arc::clone(table), name: allowed(&table.name), columns, is_text }
+    }
+
+    /// Kind of field number `field`; of bytes in columns of text, that of text.
+    #[must_use]
+    pub fn kind(&self, field: usize) -> Kind {
+        match self.table.fields[field].kind {
+            Kind::Bytes if self.is_text => Kind::Text,
+            kind => kind,
+        }
+    }
+
+    /// `key` as a statement takes it.
+    ///
+    /// # Errors
+    /// [`StoreError::Shape`] for a key that no column can have.
+    pub fn key<'a>(&self, key: &'a [u8]) -> Result<Param<'a>, StoreError> {
+        let found = match text(key) {
+            Ok(key) if key.len() <= KEY_BYTES_MAX => return Ok(Param::Bytes(key)),
+            Ok(_) => format!("a key of {} bytes, where {KEY_BYTES_MAX} is the most", key.len()),
+            Err(found) => format!("a key that {found}"),
+        };
+        Err(StoreError::Shape { table: self.table.name.clone(), found })
+    }
+
+    /// `value` of field number `field` as a statement takes it.
+    ///
+    /// # Errors
+    /// [`StoreError::Shape`] for a value that its column cannot have, or would not return unchanged.
+    pub fn value<'a>(&self, field: usize, value: &'a [u8]) -> Result<Param<'a>, StoreError> {
+        bind(value, self.table.fields[field].kind, self.is_text).map_err(|found| {
+            let shown: String = String::from_utf8_lossy(value).chars().take(40).collect();
+            let found = format!("{shown:?} of field {} {found}", self.table.fields[field].name);
+            StoreError::Shape { table: self.table.name.clone(), found }
+        })
+    }
+
+    /// Key and values of a whole row.
+    ///
+    /// # Errors
+    /// [`StoreError::Shape`] for another number of values than there are fields, too.
+    pub fn row<'a>(&self, key: &'a [u8], record: &'a Record, into: &mut Vec<Param<'a>>) -> Result<(), StoreError> {
+        if record.len() != self.table.fields.len() || record.is_empty() {
+            let found = format!("{} values for {} fields", record.len(), self.table.fields.len());
+            return Err(StoreError::Shape { table: self.table.name.clone(), found });
+        }
+        into.push(self.key(key)?);
+        for (field, value) in record.iter().enumerate() {
+            into.push(self.value(field, value)?);
+        }
+        Ok(())
+    }
+}
+
+/// `name` without what some server refuses in a name.
+fn allowed(name: &str) -> String {
+    let known = |letter: char| !letter.is_control() && u32::from(letter) <= 0xFFFF;
+    let mut name: String = name.chars().map(|letter| if known(letter) { letter } else { '_' }).collect();
+    let most = (0..=NAME_BYTES_MAX.min(name.len())).rev().find(|end| name.is_char_boundary(*end));
+    name.truncate(most.unwrap_or_default());
+    // blanks at the end are not allowed everywhere
+    name.truncate(name.trim_end().len());
+    if name.is_empty() { "_".into() } else { name }
+}
+
+#[cfg(test)]
+mod tests {
+    use sealstone_store::Field;
+
+    use super::*;
+
+    fn layout(name: &str, fields: &[(&str, Kind)]) -> Layout {
+        let field = |(name, kind): &(&str, Kind)| Field { name: (*name).into(), kind: *kind };
+        Layout::new(&Arc::new(Table { id: 1, name: name.into(), fields: fields.iter().map(field).collect() }))
+    }
+
+    #[test]
+    fn names_are_different_whatever_the_fields_are_called() {
+        let long = "가".repeat(40);
+        let names = ["field0", "FIELD0", "ycsb_key", "a.$b", "", " ", &long, &format!("{long}!"), "field0_2", "n\0"];
+        let layout = layout("t", &names.map(|name| (name, Kind::Text)));
+        assert_eq!(layout.columns[..6], ["field0", "FIELD0_2", "ycsb_key_2", "a.$b", "_", "__2"]);
+        assert!(layout.columns.iter().all(|name| name.len() < 64 && !name.contains('\0')), "{:?}", layout.columns);
+        let mut small: Vec<String> = layout.columns.iter().map(|name| name.to_lowercase()).collect();
+        small.sort();
+        small.dedup();
+        assert_eq!(small.len(), names.len());
+    }
+
+    #[test]
+    fn what_a_table_cannot_hold_is_named() {
+        let layout = layout("t", &[("n", Kind::Integer), ("b", Kind::Bytes)]);
+        let error = layout.value(0, b"007").unwrap_err().to_string();
+        assert!(error.starts_with("cannot write to table t: \"007\" of field n is no whole number"), "{error}");
+        assert!(layout.value(1, b"\xff").is_ok() && layout.key(b"\xff").is_err());
+        assert!(layout.key(&[b'k'; KEY_BYTES_MAX]).is_ok() && layout.key(&[b'k'; KEY_BYTES_MAX + 1]).is_err());
+        let mut record = Record::new();
+        record.push(b"7");
+        assert!(layout.row(b"k", &record, &mut Vec::new()).is_err());
+    }
+}

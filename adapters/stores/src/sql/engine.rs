@@ -1,0 +1,155 @@
+//! Engines for comparisons: separate servers for every variant, started on this machine ([`LabEngine`]), or a server
+//! that the user runs ([`UserEngine`]). Not here: what a store does (`store`), how servers are started
+//! (`adapters/servers`).
+
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use sealstone_store::{Engine, EngineFacts, Store, StoreError, StoreOptions, Variant};
+
+use super::columns::Layout;
+use super::error::Error;
+use super::server::{Lent, Link, Server};
+use super::statements::Statements;
+use super::store::SqlStore;
+
+/// A server that was started for a store, and what ends it.
+pub type Started<S> = Result<(S, Box<dyn Lent>), StoreError>;
+
+/// Starts a server in a directory.
+type Start<S> = Box<dyn Fn(&Path, &StoreOptions) -> Started<S> + Send + Sync>;
+
+/// Starts servers for every store that is opened, and ends them with the store.
+pub struct LabEngine<S: Server> {
+    start: Start<S>,
+    facts: Facts,
+}
+
+impl<S: Server> LabEngine<S> {
+    /// An engine for stores called `name`, whose servers `start` starts in a directory.
+    pub fn new(name: &'static str, start: impl Fn(&Path, &StoreOptions) -> Started<S> + Send + Sync + 'static) -> Self {
+        Self { start: Box::new(start), facts: Facts::new(name) }
+    }
+}
+
+impl<S: Server> Engine for LabEngine<S> {
+    fn facts(&self) -> EngineFacts {
+        let mut facts = self.facts.get();
+        facts.settings.insert("servers".into(), "on this machine, a separate one for each variant, all at once".into());
+        facts
+    }
+
+    fn open(&self, _variant: &Variant, dir: &Path, options: &StoreOptions) -> Result<Box<dyn Store>, StoreError> {
+        let (server, lent) = (self.start)(dir, options)?;
+        self.facts.learn(&server);
+        Ok(Box::new(SqlStore::open(&server, options)?.with(lent)))
+    }
+}
+
+/// A server that the user runs.
+pub struct UserEngine<S: Server> {
+    connect: Box<dyn Fn() -> Result<S, Error> + Send + Sync>,
+    facts: Facts,
+    /// Whether a store is open on it.
+    used: Arc<AtomicBool>,
+    joins: bool,
+}
+
+impl<S: Server> UserEngine<S> {
+    /// An engine for stores called `name`, on the server that `connect` reaches. Its tables must not be there, or be
+    /// empty, and what is loaded is removed with the store. `joins`: for a client that uses what another one loads, and
+    /// removes.
+    pub fn new(
+        name: &'static str,
+        joins: bool,
+        connect: impl Fn() -> Result<S, Error> + Send + Sync + 'static,
+    ) -> Self {
+        Self { connect: Box::new(connect), facts: Facts::new(name), used: Arc::default(), joins }
+    }
+}
+
+impl<S: Server> Engine for UserEngine<S> {
+    fn facts(&self) -> EngineFacts {
+        let mut facts = self.facts.get();
+        facts.settings.insert("servers".into(), "the user's own".into());
+        facts
+    }
+
+    fn open(&self, variant: &Variant, _dir: &Path, options: &StoreOptions) -> Result<Box<dyn Store>, StoreError> {
+        if self.used.load(Ordering::Relaxed) {
+            return Err(Error::OneServer { variant: variant.label.clone(), flag: S::FLAG }.into());
+        }
+        let server = (self.connect)()?;
+        let mut link = server.link(options.sync_writes)?;
+        let unasked = |failure| server.place().failure("ask for the settings of", failure);
+        if options.sync_writes
+            && let Some(found) = server.unsynced(&mut link).map_err(unasked)?
+        {
+            let (server, shown) = (server.place().server, server.place().shown.clone());
+            return Err(Error::NotSynced { server, shown, found }.into());
+        }
+        self.facts.learn(&server);
+        if self.joins {
+            return Ok(Box::new(SqlStore::open(&server, options)?));
+        }
+        let mut was_there = false;
+        for table in &options.tables {
+            let any = Statements::new(&Layout::new(table), S::DIALECT).any;
+            let mut is_empty = true;
+            // what cannot be read is not there; or making it will say why
+            was_there |= link.run(&any, &[], &mut |_, _| is_empty = false).is_ok();
+            if !is_empty {
+                let (server, shown) = (server.place().server, server.place().shown.clone());
+                return Err(Error::NotEmpty { server, shown, table: table.name.clone() }.into());
+            }
+        }
+        let loaded = SqlStore::open(&server, options)?;
+        self.used.store(true, Ordering::Relaxed);
+        let lent = Loaded { store: loaded, was_there, used: Arc::clone(&self.used) };
+        Ok(Box::new(SqlStore::open(&server, options)?.with(Box::new(lent))))
+    }
+}
+
+/// The records of one store, which are removed with it, and so are its tables if none was there before.
+struct Loaded<S: Server> {
+    store: SqlStore<S>,
+    was_there: bool,
+    used: Arc<AtomicBool>,
+}
+
+impl<S: Server> Lent for Loaded<S> {}
+
+impl<S: Server> Drop for Loaded<S> {
+    fn drop(&mut self) {
+        // a server that is gone keeps them, and the next comparison there reports that
+        let _ = if self.was_there { self.store.remove() } else { self.store.drop_tables() };
+        self.used.store(false, Ordering::Relaxed);
+    }
+}
+
+/// What the first server that was opened reported about itself: those of an engine are identical.
+struct Facts {
+    name: &'static str,
+    known: Mutex<Option<EngineFacts>>,
+}
+
+impl Facts {
+    fn new(name: &'static str) -> Self {
+        Self { name, known: Mutex::default() }
+    }
+
+    fn learn<S: Server>(&self, server: &S) {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_with(|| server.facts());
+    }
+
+    fn get(&self) -> EngineFacts {
+        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        known.unwrap_or_else(|| EngineFacts {
+            name: self.name.into(),
+            version: "unknown".into(),
+            build: "server".into(),
+            ..EngineFacts::default()
+        })
+    }
+}

@@ -1,0 +1,149 @@
+//! Why a server of SQL cannot be used, worded for the person reading it: server, command, what was found, what to do
+//! next. Not here: what the errors of one server mean (`postgres`, `mysql`).
+
+use std::fs;
+use std::path::Path;
+
+use sealstone_store::StoreError;
+
+/// Why servers cannot be used. No message contains a password.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// Not a valid address.
+    #[error("cannot use the {server} address {shown}: {found}\n{forms}")]
+    Address {
+        /// What it should be the address of: `PostgreSQL`.
+        server: &'static str,
+        /// The address without user and password.
+        shown: String,
+        /// What is wrong with it.
+        found: String,
+        /// How addresses are written.
+        forms: &'static str,
+    },
+    /// A file that cannot be read.
+    #[error("cannot read {what} {file}: {source}\nname a file that this user may read")]
+    File {
+        /// What it holds.
+        what: &'static str,
+        /// The file.
+        file: String,
+        /// What the operating system said.
+        source: std::io::Error,
+    },
+    /// Files for TLS that cannot be used.
+    #[error("cannot use {file} for TLS: {found}\nname a file in PEM form")]
+    Tls {
+        /// The file.
+        file: String,
+        /// What is wrong with it.
+        found: String,
+    },
+    /// Records that are not ours.
+    #[error(
+        "{server} at {shown} already holds records in table {table}, which are not ours to remove\n\
+         name an empty database"
+    )]
+    NotEmpty {
+        /// What it is: `PostgreSQL`.
+        server: &'static str,
+        /// Address of the server, without user and password.
+        shown: String,
+        /// A table that is there.
+        table: String,
+    },
+    /// A server of the user's own, for several variants.
+    #[error("{variant} needs a server of its own, and --{flag} names one for all\nname one cipher: --ciphers none")]
+    OneServer {
+        /// Label of the variant.
+        variant: String,
+        /// The flag that named the server.
+        flag: &'static str,
+    },
+    /// Durable writes, on a server of the user's own that does not sync them.
+    #[error("writes cannot be synced on {server} at {shown}: {found}\nset it there, or name workloads without -sync")]
+    NotSynced {
+        /// What it is: `PostgreSQL`.
+        server: &'static str,
+        /// Address of the server, without user and password.
+        shown: String,
+        /// How it is set.
+        found: String,
+    },
+    /// The server did not do what was asked.
+    #[error("cannot {attempt} {server} at {shown}: {found}\n{step}")]
+    Server {
+        /// What was attempted, with the command, such as `read a record of table usertable (SELECT) on`.
+        attempt: String,
+        /// What it is: `PostgreSQL`.
+        server: &'static str,
+        /// Its address without user and password.
+        shown: String,
+        /// What was found.
+        found: String,
+        /// What to do next.
+        step: &'static str,
+    },
+}
+
+impl From<Error> for StoreError {
+    fn from(error: Error) -> Self {
+        Self::engine(error)
+    }
+}
+
+/// What went wrong in one exchange with a server, in words.
+#[derive(Clone, Debug)]
+pub struct Failure {
+    /// What was found.
+    pub found: String,
+    /// What to do next.
+    pub step: &'static str,
+    /// Whether the connection is of no more use.
+    pub is_broken: bool,
+    /// Whether another transaction was in the way: the same again may succeed.
+    pub is_conflict: bool,
+    /// Whether a record with the same key is there already.
+    pub is_duplicate: bool,
+}
+
+impl Failure {
+    /// One that the same connection survives and that would happen again.
+    #[must_use]
+    pub fn new(found: impl Into<String>, step: &'static str) -> Self {
+        Self { found: found.into(), step, is_broken: false, is_conflict: false, is_duplicate: false }
+    }
+
+    /// The same, after which the connection is of no more use.
+    #[must_use]
+    pub fn broken(found: impl Into<String>, step: &'static str) -> Self {
+        Self { is_broken: true, ..Self::new(found, step) }
+    }
+}
+
+/// Where a server is, for messages.
+#[derive(Clone, Debug)]
+pub struct Place {
+    /// What it is: `PostgreSQL`.
+    pub server: &'static str,
+    /// Its address without user and password.
+    pub shown: String,
+}
+
+impl Place {
+    /// The error of `attempt`, such as `connect to`, which ended in `failure`.
+    #[must_use]
+    pub fn failure(&self, attempt: &str, failure: Failure) -> Error {
+        let found = failure.found.split_whitespace().collect::<Vec<_>>().join(" ");
+        let (server, shown) = (self.server, self.shown.clone());
+        Error::Server { attempt: attempt.into(), server, shown, found, step: failure.step }
+    }
+}
+
+/// An address as a setting gives it: itself, or `@FILE` with it in the file.
+pub(crate) fn address(text: &str) -> Result<String, Error> {
+    let Some(file) = text.strip_prefix('@') else { return Ok(text.to_owned()) };
+    let read = fs::read_to_string(Path::new(file));
+    let read = read.map_err(|source| Error::File { what: "the address of a server from", file: file.into(), source });
+    Ok(read?.trim().to_owned())
+}

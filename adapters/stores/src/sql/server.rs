@@ -1,0 +1,104 @@
+//! What a server of SQL does in its own way, and what a connection to it can do. Not here: any of them (`postgres`).
+
+use sealstone_store::{Counters, EngineFacts, Record, StoreError};
+
+use super::bound::Param;
+use super::columns::Layout;
+use super::error::{Error, Failure, Place};
+use super::statements::{Dialect, Statement};
+
+/// A server that runs, and how connections to it are made.
+pub trait Server: Clone + Send + Sync + 'static {
+    /// A connection.
+    type Link: Link;
+
+    /// How its SQL differs.
+    const DIALECT: &'static Dialect;
+    /// The flag that names a server of the user's own.
+    const FLAG: &'static str;
+
+    /// Where it is.
+    fn place(&self) -> &Place;
+
+    /// Makes a connection; `sync_writes`: on which a commit returns only when it is on the disk.
+    ///
+    /// # Errors
+    /// [`Error::Server`].
+    fn link(&self, sync_writes: bool) -> Result<Self::Link, Error>;
+
+    /// What it is, with the settings that matter to a reader of a report.
+    fn facts(&self) -> EngineFacts;
+
+    /// Why a commit is not on the disk when it is acknowledged, whatever a connection asks for; `None` if it is.
+    ///
+    /// # Errors
+    /// As [`Link::run`].
+    fn unsynced(&self, link: &mut Self::Link) -> Result<Option<String>, Failure>;
+
+    /// What it counted so far.
+    ///
+    /// # Errors
+    /// As [`Link::run`].
+    fn counters(&self, link: &mut Self::Link) -> Result<Counters, Failure>;
+
+    /// Bytes of its database on the disk.
+    ///
+    /// # Errors
+    /// As [`Link::run`].
+    fn disk_bytes(&self, link: &mut Self::Link) -> Result<u64, Failure>;
+
+    /// Has it write what it holds in memory alone.
+    ///
+    /// # Errors
+    /// As [`Link::run`].
+    fn settle(&self, link: &mut Self::Link) -> Result<(), Failure>;
+
+    /// Has it tidy up what loading the table of `layout` left.
+    ///
+    /// # Errors
+    /// As [`Link::run`].
+    fn tidy(&self, link: &mut Self::Link, layout: &Layout) -> Result<(), Failure>;
+}
+
+/// What is done with each row: its key, if the statement has one, and its values.
+pub type EachRow<'a> = &'a mut dyn FnMut(&[u8], &Record);
+
+/// A connection, with the statements that it has prepared.
+pub trait Link: Send {
+    /// Runs `statement`, which is prepared the first time, and passes each row to `each`. Returns how many rows it was
+    /// about.
+    ///
+    /// # Errors
+    /// What the server answered, or why it did not.
+    fn run(&mut self, statement: &Statement, params: &[Param<'_>], each: EachRow<'_>) -> Result<u64, Failure>;
+
+    /// Runs `text`, a statement without values and rows.
+    ///
+    /// # Errors
+    /// As [`Link::run`].
+    fn command(&mut self, text: &str) -> Result<(), Failure>;
+
+    /// Writes whole `rows`, each key and values, into the table of `layout`, as quickly as it can; records with the
+    /// same keys are replaced. Within a transaction.
+    ///
+    /// # Errors
+    /// As [`Link::run`].
+    fn load(&mut self, layout: &Layout, put: &Statement, rows: &[Vec<Param<'_>>]) -> Result<(), Failure>;
+}
+
+/// What a store keeps for as long as it is open: servers of its own, or what it loaded on others'. It ends with the
+/// value.
+pub trait Lent: Send + Sync {
+    /// Processes of this machine that do the store's work.
+    fn pids(&self) -> Vec<u32> {
+        Vec::new()
+    }
+
+    /// Starts its servers again, with empty caches. Returns whether it did: those of others are left alone.
+    ///
+    /// # Errors
+    /// A server that does not start.
+    fn restart(&self) -> Result<bool, StoreError> {
+        Ok(false)
+    }
+}

@@ -1,0 +1,230 @@
+//! Which statement does what, for every table. Not here: running them (`store`), what a connection sends (`postgres`).
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use sealstone_store::Kind;
+
+use super::columns::{KEY, Layout};
+
+/// How the SQL of a server differs.
+#[derive(Debug)]
+pub struct Dialect {
+    /// What encloses a name.
+    pub quote: char,
+    /// Value number `n` of a statement, from 1.
+    pub placeholder: fn(usize) -> String,
+    /// The column of the key, behind its name.
+    pub key_type: &'static str,
+    /// The type of a column.
+    pub column_type: fn(Kind) -> &'static str,
+    /// What follows the columns of a new table.
+    pub table_options: &'static str,
+    /// What makes an insert replace a record that is there, given the quoted columns of key and values.
+    pub replace: fn(&str, &[String]) -> String,
+    /// The command that begins a transaction.
+    pub begin: &'static str,
+    /// The same for loading, which need not wait for the disk.
+    pub begin_loading: &'static [&'static str],
+    /// The same for loading that is on the disk at its end.
+    pub begin_bulk: &'static [&'static str],
+}
+
+impl Dialect {
+    /// `name` as a statement has it.
+    #[must_use]
+    pub fn quoted(&self, name: &str) -> String {
+        let quote = self.quote;
+        format!("{quote}{}{quote}", name.replace(quote, &format!("{quote}{quote}")))
+    }
+}
+
+/// A statement that connections prepare.
+#[derive(Debug)]
+pub struct Statement {
+    /// A number that no other has.
+    pub id: usize,
+    /// Its text.
+    pub text: String,
+    /// Whether the first column of its rows is the key.
+    pub has_key: bool,
+}
+
+impl Statement {
+    fn new(text: String) -> Self {
+        static NEXT: AtomicUsize = AtomicUsize::new(0);
+        Self { id: NEXT.fetch_add(1, Ordering::Relaxed), text, has_key: false }
+    }
+
+    fn with_key(text: String) -> Self {
+        Self { has_key: true, ..Self::new(text) }
+    }
+}
+
+/// Statements by whether they write, and the fields.
+type ByFields = HashMap<(bool, Vec<usize>), Arc<Statement>>;
+
+/// The statements for one table.
+#[derive(Debug)]
+pub(super) struct Statements {
+    dialect: &'static Dialect,
+    /// Its name, quoted.
+    table: String,
+    /// Its columns, quoted: those of the fields.
+    columns: Vec<String>,
+    key: String,
+    /// Makes the table, where it is not there.
+    pub(super) create: String,
+    /// Finds any row.
+    pub(super) any: Statement,
+    pub(super) read: Statement,
+    pub(super) read_for_update: Statement,
+    pub(super) exists: Statement,
+    /// Rows from a key on, and those after one.
+    pub(super) scan: Statement,
+    pub(super) scan_after: Statement,
+    /// Writes a whole record, new or not.
+    pub(super) put: Statement,
+    pub(super) delete: Statement,
+    /// Those for some fields, by fields: reads and updates.
+    some: Mutex<ByFields>,
+    /// The same for one field, which is what most workloads ask for.
+    one: Vec<[Arc<Statement>; 2]>,
+}
+
+impl Statements {
+    pub(super) fn new(layout: &Layout, dialect: &'static Dialect) -> Self {
+        let table = dialect.quoted(&layout.name);
+        let key = dialect.quoted(KEY);
+        let columns: Vec<String> = layout.columns.iter().map(|name| dialect.quoted(name)).collect();
+        let value = dialect.placeholder;
+        let all = columns.join(", ");
+        let types: String = columns
+            .iter()
+            .enumerate()
+            .map(|(at, name)| format!(", {name} {}", (dialect.column_type)(layout.kind(at))))
+            .collect();
+        let values: Vec<String> = (1..=columns.len() + 1).map(value).collect();
+        let read = format!("SELECT {all} FROM {table} WHERE {key} = {}", value(1));
+        let scan = |than: &str| {
+            Statement::with_key(format!(
+                "SELECT {key}, {all} FROM {table} WHERE {key} {than} {} ORDER BY {key} LIMIT {}",
+                value(1),
+                value(2)
+            ))
+        };
+        let mut made = Self {
+            dialect,
+            create: format!(
+                "CREATE TABLE IF NOT EXISTS {table} ({key} {} PRIMARY KEY{types}){}",
+                dialect.key_type, dialect.table_options
+            ),
+            any: Statement::new(format!("SELECT 1 FROM {table} LIMIT 1")),
+            read_for_update: Statement::new(format!("{read} FOR UPDATE")),
+            read: Statement::new(read),
+            exists: Statement::new(format!("SELECT 1 FROM {table} WHERE {key} = {}", value(1))),
+            scan: scan(">="),
+            scan_after: scan(">"),
+            put: Statement::new(format!(
+                "INSERT INTO {table} ({key}, {all}) VALUES ({}) {}",
+                values.join(", "),
+                (dialect.replace)(&key, &columns)
+            )),
+            delete: Statement::new(format!("DELETE FROM {table} WHERE {key} = {}", value(1))),
+            some: Mutex::default(),
+            one: Vec::new(),
+            table,
+            columns,
+            key,
+        };
+        made.one = (0..made.columns.len())
+            .map(|field| [Arc::new(made.select_some(&[field])), Arc::new(made.update_some(&[field]))])
+            .collect();
+        made
+    }
+
+    /// Reads `fields`, at least one, in that order.
+    pub(super) fn read_some(&self, fields: &[usize]) -> Arc<Statement> {
+        match fields {
+            [field] => Arc::clone(&self.one[*field][0]),
+            _ => self.kept(false, fields, || self.select_some(fields)),
+        }
+    }
+
+    /// Replaces `fields`, at least one and each once; the key is the last value.
+    pub(super) fn update(&self, fields: &[usize]) -> Arc<Statement> {
+        match fields {
+            [field] => Arc::clone(&self.one[*field][1]),
+            _ => self.kept(true, fields, || self.update_some(fields)),
+        }
+    }
+
+    /// Removes all rows, or the table with them.
+    pub(super) fn empty(&self) -> String {
+        format!("DELETE FROM {}", self.table)
+    }
+
+    pub(super) fn drop_table(&self) -> String {
+        format!("DROP TABLE IF EXISTS {}", self.table)
+    }
+
+    fn kept(&self, writes: bool, fields: &[usize], make: impl FnOnce() -> Statement) -> Arc<Statement> {
+        let mut some = self.some.lock().unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(some.entry((writes, fields.to_vec())).or_insert_with(|| Arc::new(make())))
+    }
+
+    fn select_some(&self, fields: &[usize]) -> Statement {
+        let columns: Vec<&str> = fields.iter().map(|field| self.columns[*field].as_str()).collect();
+        let (table, key, value) = (&self.table, &self.key, (self.dialect.placeholder)(1));
+        Statement::new(format!("SELECT {} FROM {table} WHERE {key} = {value}", columns.join(", ")))
+    }
+
+    fn update_some(&self, fields: &[usize]) -> Statement {
+        let value = self.dialect.placeholder;
+        let set = |(at, field): (usize, &usize)| format!("{} = {}", self.columns[*field], value(at + 1));
+        let sets: Vec<String> = fields.iter().enumerate().map(set).collect();
+        let (table, key, last) = (&self.table, &self.key, value(fields.len() + 1));
+        Statement::new(format!("UPDATE {table} SET {} WHERE {key} = {last}", sets.join(", ")))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use sealstone_store::{Field, Table};
+
+    use super::*;
+
+    static PLAIN: Dialect = Dialect {
+        quote: '"',
+        placeholder: |n| format!("${n}"),
+        key_type: "text",
+        column_type: |_| "text",
+        table_options: "",
+        replace: |_, _| "OR REPLACE".into(),
+        begin: "BEGIN",
+        begin_loading: &["BEGIN"],
+        begin_bulk: &["BEGIN"],
+    };
+
+    #[test]
+    fn statements_are_about_the_columns_asked_for() {
+        let field = |name: &str| Field { name: name.into(), kind: Kind::Text };
+        let fields = vec![field("field0"), field("o\"dd"), field("field2")];
+        let layout = Layout::new(&Arc::new(Table { id: 1, name: "t".into(), fields }));
+        let statements = Statements::new(&layout, &PLAIN);
+        assert_eq!(
+            statements.create,
+            "CREATE TABLE IF NOT EXISTS \"t\" (\"ycsb_key\" text PRIMARY KEY, \"field0\" text, \"o\"\"dd\" text, \
+             \"field2\" text)"
+        );
+        assert_eq!(statements.update(&[1]).text, "UPDATE \"t\" SET \"o\"\"dd\" = $1 WHERE \"ycsb_key\" = $2");
+        assert_eq!(
+            statements.read_some(&[2, 0]).text,
+            "SELECT \"field2\", \"field0\" FROM \"t\" WHERE \"ycsb_key\" = $1"
+        );
+        assert_eq!(statements.read_some(&[2, 0]).id, statements.read_some(&[2, 0]).id, "it is prepared once");
+        assert_ne!(statements.read_some(&[0]).id, statements.update(&[0]).id);
+        assert!(statements.scan_after.text.ends_with("WHERE \"ycsb_key\" > $1 ORDER BY \"ycsb_key\" LIMIT $2"));
+    }
+}

@@ -1,0 +1,245 @@
+//! The store as a benchmark uses it, on a real MariaDB, and what it says when the server fails. Not here: the server
+//! itself (`adapters/servers`), records of other programs (`dev/ycsb-rivals`).
+
+mod sql;
+
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use sealstone_servers::certificate::{Authority, CertificateUse};
+use sealstone_servers::mariadb::{self, MariaDb as Server, MariaDbOptions as ServerOptions};
+use sealstone_store::{Field, Kind, Record, Store, Table, Transaction};
+use sealstone_stores::mysql::{Mysql, MysqlOptions, MysqlStore};
+use sql::{all, key, options, record_of, table};
+
+/// A server to test on, in its directory; it ends with the value. None, with a SKIP, if there is no MariaDB.
+fn server(name: &str, options: ServerOptions) -> Option<(tempfile::TempDir, Server)> {
+    if let Err(error) = mariadb::PROGRAM.find(None) {
+        println!("SKIP: {name}: {}", error.to_string().lines().next().unwrap_or_default());
+        return None;
+    }
+    let dir = reachable();
+    let server = mariadb::start(dir.path(), options).unwrap();
+    Some((dir, server))
+}
+
+/// A directory that the server's user can reach, where that is another one.
+fn reachable() -> tempfile::TempDir {
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::set_permissions(dir.path(), std::fs::Permissions::from_mode(0o711)).unwrap();
+    dir
+}
+
+fn at(uri: impl Into<String>) -> MysqlOptions {
+    MysqlOptions { uri: uri.into(), ..MysqlOptions::default() }
+}
+
+fn open(server: &Server, tables: &[Arc<Table>]) -> MysqlStore {
+    Mysql::connect(&at(server.uri())).unwrap().open_store(&options(tables)).unwrap()
+}
+
+fn refused(options: &MysqlOptions) -> String {
+    let error = Mysql::connect(options).expect_err("there is no such server").to_string();
+    assert_eq!(error.lines().count(), 2, "{error}");
+    assert!(!format!("{error} {options:?}").contains("geheim"), "{error}");
+    error
+}
+
+/// Runs `statements` in MariaDB's own client.
+fn client(server: &Server, statements: &str) -> String {
+    let mut client = Command::new("mariadb");
+    client.arg(format!("--defaults-file={}", server.secrets_path().display()));
+    client.args(["-h", "127.0.0.1", "-P", &server.port().to_string(), "-N", "-B", mariadb::DATABASE, "-e", statements]);
+    let said = client.output().unwrap();
+    assert!(said.status.success(), "{statements}: {}", String::from_utf8_lossy(&said.stderr));
+    String::from_utf8_lossy(&said.stdout).trim().to_owned()
+}
+
+#[test]
+fn mariadb_answers_as_a_store_in_memory_does() {
+    let name = "mariadb_answers_as_a_store_in_memory_does";
+    let Some((_dir, server)) = server(name, ServerOptions::default()) else { return };
+    let tables = [table(1, "t"), table(2, "Other \"table`")];
+    let store = open(&server, &tables);
+    sql::answers_as_a_model(&store, &tables);
+    sql::refuses_what_does_not_fit(&store, &tables[0]);
+    store.drop_tables().unwrap();
+    assert_eq!(client(&server, "SHOW TABLES"), "");
+}
+
+#[test]
+fn mariadb_loads_all_or_nothing_and_its_transactions_are_isolated() {
+    let name = "mariadb_loads_all_or_nothing_and_its_transactions_are_isolated";
+    let Some((_dir, server)) = server(name, ServerOptions::default()) else { return };
+    let tables = [table(1, "t"), table(2, "u")];
+    let store = open(&server, &tables);
+    sql::bulk_loading_is_all_or_nothing(&store, &tables[0]);
+    sql::transactions_are_atomic_and_isolated(&store, &tables[1]);
+}
+
+#[test]
+fn every_workload_runs_on_mariadb_and_finds_its_data_again() {
+    let name = "every_workload_runs_on_mariadb_and_finds_its_data_again";
+    let Some((_dir, server)) = server(name, ServerOptions::default()) else { return };
+    let opened = |tables: &[Arc<Table>]| -> Box<dyn Store> { Box::new(open(&server, tables)) };
+    sql::every_workload_finds_its_data_again(&opened, &|tables| open(&server, tables).remove().unwrap());
+}
+
+/// As YCSB's JDBC binding lays it out, and in the obvious columns where it has no say.
+#[test]
+fn records_lie_in_columns_of_mariadb() {
+    let Some((_dir, server)) = server("records_lie_in_columns_of_mariadb", ServerOptions::default()) else { return };
+    let field = |n: usize| Field { name: format!("field{n}"), kind: Kind::Bytes };
+    let users = Arc::new(Table { id: 1, name: "usertable".into(), fields: (0..3).map(field).collect() });
+    let store = open(&server, &[Arc::clone(&users), table(2, "t")]);
+    let mut values = Record::new();
+    ["a", "b", "c"].iter().for_each(|value| values.push(value.as_bytes()));
+    store.insert(&users, b"user1", &values).unwrap();
+    store.update(&users, b"user1", &[(1, b"x")]).unwrap();
+    assert_eq!(client(&server, "SELECT YCSB_KEY, FIELD0, FIELD1, FIELD2 FROM usertable"), "user1\ta\tx\tc");
+    client(&server, "INSERT INTO usertable (YCSB_KEY, FIELD2) VALUES ('user0', 'z')");
+    let mut want = Record::new();
+    ["", "", "z"].iter().for_each(|value| want.push(value.as_bytes()));
+    assert_eq!(all(&store, &users, b"", 1), [(b"user0".to_vec(), want)]);
+    let types = client(
+        &server,
+        "SELECT group_concat(data_type ORDER BY ordinal_position) FROM \
+         information_schema.columns WHERE table_name = 't'",
+    );
+    assert_eq!(types, "varbinary,longtext,bigint,longtext,longblob");
+
+    // a table that go-ycsb made
+    client(
+        &server,
+        "DROP TABLE usertable; CREATE TABLE usertable (YCSB_KEY VARCHAR(64) PRIMARY KEY, FIELD0 VARCHAR(100), \
+         FIELD1 VARCHAR(100), FIELD2 VARCHAR(100))",
+    );
+    let store = open(&server, std::slice::from_ref(&users));
+    store.insert_many(&users, &[(b"user2".to_vec(), values.clone())]).unwrap();
+    assert_eq!(all(&store, &users, b"", 9), [(b"user2".to_vec(), values)]);
+    client(&server, "ALTER TABLE usertable DROP COLUMN FIELD2");
+    let error = open(&server, std::slice::from_ref(&users)).read(&users, b"user2", None, &mut Record::new());
+    let error = error.unwrap_err().to_string();
+    assert!(error.contains("another program's: name another database"), "{error}");
+}
+
+#[test]
+fn a_mariadb_that_dies_is_reported_and_found_again() {
+    let name = "a_mariadb_that_dies_is_reported_and_found_again";
+    let Some((_dir, mut server)) = server(name, ServerOptions::default()) else { return };
+    let t = table(1, "t");
+    let store = open(&server, std::slice::from_ref(&t));
+    store.insert(&t, &key(1), &record_of(b"1")).unwrap();
+    server.kill().unwrap();
+    let begin = Instant::now();
+    let error = store.insert(&t, &key(2), &record_of(b"1")).unwrap_err().to_string();
+    let want = format!("cannot write a record of table t (INSERT) on MariaDB at {}: ", server.address());
+    assert!(error.starts_with(&want) && error.contains("\ncheck whether the server still runs"), "{error}");
+    let error = store.read(&t, &key(2), None, &mut Record::new()).unwrap_err().to_string();
+    let want = format!("cannot connect to MariaDB at {}: connection refused\nstart the server, ", server.address());
+    assert!(error.starts_with(&want), "{error}");
+    assert!(begin.elapsed() < Duration::from_secs(10));
+    server.start_again().unwrap();
+    assert!(store.read(&t, &key(1), None, &mut Record::new()).unwrap(), "what was acknowledged is there");
+}
+
+#[test]
+fn a_mariadb_that_refuses_says_why() {
+    let password = Some("geheim: \"so\\'".to_owned());
+    let options = ServerOptions { password, ..ServerOptions::default() };
+    let Some((_dir, mut server)) = server("a_mariadb_that_refuses_says_why", options) else { return };
+    let address = server.address();
+    assert!(Mysql::connect(&at(server.uri())).is_ok(), "with the password in its file");
+    let right = "sealstone:geheim%3A%20%22so%5C'";
+    assert!(Mysql::connect(&at(format!("mysql://{right}@{address}/sealstone"))).is_ok());
+    let step = "\ngive user and password in the address: mysql://USER:PASSWORD@HOST:PORT/DATABASE, and \
+                ?ssl-mode=REQUIRED behind it if the server wants TLS";
+    for wrong in ["sealstone", "sealstone:geheimnis", "nobody:geheim"] {
+        let error = refused(&at(format!("mysql://{wrong}@{address}/sealstone")));
+        let want = format!("cannot connect to MySQL at {address}: it refused the user name and password{step}");
+        assert_eq!(error, want);
+    }
+    let error = refused(&at(format!("mysql://{right}@{address}/shop")));
+    assert!(error.contains("'shop'\ncreate it (CREATE DATABASE)"), "{error}");
+    let error = refused(&at(format!("mysql://{right}@{address}/sealstone?ssl-mode=REQUIRED")));
+    assert!(error.contains(": it takes no TLS\ncheck whether the server takes TLS"), "{error}");
+    let error = refused(&at(format!("mysql://u@{address}/d?defaults-file=/nonexistent")));
+    assert!(error.starts_with("cannot read the settings in /nonexistent: "), "{error}");
+    server.stop().unwrap();
+    let error = refused(&at(format!("mysql://u:geheim@{address}/d")));
+    assert!(error.starts_with(&format!("cannot connect to MySQL at {address}: connection refused\n")), "{error}");
+}
+
+#[test]
+fn a_mariadb_with_tls_is_checked() {
+    if mariadb::PROGRAM.find(None).is_err() {
+        println!("SKIP: a_mariadb_with_tls_is_checked: no mariadbd found");
+        return;
+    }
+    let dir = reachable();
+    let dir = dir.path().canonicalize().unwrap();
+    let authority = Authority::make(&dir, "ca").unwrap();
+    authority.sign("server", CertificateUse::Server).unwrap();
+    let password = Some("geheim".into());
+    let with = ServerOptions { certificates: Some(dir.clone()), password, ..ServerOptions::default() };
+    let server = mariadb::start(&dir.join("server"), with).unwrap();
+    let file = |name: &str| -> Option<PathBuf> { Some(dir.join(name)) };
+    let port = server.port();
+    let options = |host: &str, mode: &str, tls_ca_file| MysqlOptions {
+        uri: format!("mysql://sealstone:geheim@{host}:{port}/sealstone{mode}"),
+        tls_ca_file,
+        tls_certificate_key_file: None,
+    };
+    let host = "127.0.0.1";
+    let t = table(1, "t");
+    let store = Mysql::connect(&options(host, "", file("ca.pem"))).unwrap();
+    let store = store.open_store(&sql::options(std::slice::from_ref(&t))).unwrap();
+    store.insert(&t, b"a", &record_of(b"1")).unwrap();
+    Mysql::connect(&at(server.uri())).unwrap();
+    // leads to this machine, too, and stands in no certificate
+    let other_name = "0.0.0.0";
+    Mysql::connect(&options(host, "?ssl-mode=REQUIRED", None)).unwrap();
+    Mysql::connect(&options(other_name, "?ssl-mode=VERIFY_CA", file("ca.pem"))).unwrap();
+    let error = refused(&options(other_name, "?ssl-mode=VERIFY_IDENTITY", file("ca.pem")));
+    assert!(error.contains("\ncheck the server's certificate, and the host name in the address"), "{error}");
+    let error = refused(&options(host, "", None));
+    assert!(error.ends_with("ssl-mode=REQUIRED behind it if the server wants TLS"), "{error}");
+    let error = refused(&options(host, "?ssl-mode=VERIFY_IDENTITY", None));
+    assert!(error.contains("not trusted here\nname the authority's certificate with --tls-ca-file"), "{error}");
+    let error = refused(&options(host, "", Some(Path::new("/nonexistent").into())));
+    assert!(error.starts_with("cannot read the certificate of an authority /nonexistent: "), "{error}");
+}
+
+#[test]
+fn a_mariadb_that_takes_no_writes_says_so() {
+    let name = "a_mariadb_that_takes_no_writes_says_so";
+    let Some((_dir, server)) = server(name, ServerOptions::default()) else { return };
+    let t = table(1, "t");
+    let store = open(&server, std::slice::from_ref(&t));
+    store.insert(&t, b"a", &record_of(b"1")).unwrap();
+    // one who may do everything may write all the same
+    client(
+        &server,
+        "CREATE USER u@'127.0.0.1' IDENTIFIED BY 'geheim'; GRANT SELECT, INSERT, UPDATE, DELETE, CREATE ON \
+         sealstone.* TO u@'127.0.0.1'; SET GLOBAL read_only = ON",
+    );
+    let reached = Mysql::connect(&at(format!("mysql://u:geheim@{}/sealstone", server.address()))).unwrap();
+    let error = reached.open_store(&options(&[table(3, "new")])).unwrap_err().to_string();
+    assert!(
+        error.contains("it takes no writes: read_only is on\nname its primary, or switch read_only off"),
+        "{error}"
+    );
+    client(&server, "SET GLOBAL read_only = OFF");
+    let store = reached.open_store(&options(std::slice::from_ref(&t))).unwrap();
+    client(&server, "SET GLOBAL read_only = ON");
+    let error = store.update(&t, b"a", &[(0, b"x")]).unwrap_err().to_string();
+    let want = format!("cannot change a record of table t (UPDATE) on MariaDB at {}: it takes no", server.address());
+    assert!(error.starts_with(&want), "{error}");
+    let write = &mut |transaction: &mut dyn Transaction| transaction.put(&t, b"a", &record_of(b"1"));
+    let error = store.transactional().unwrap().transaction(write).unwrap_err().to_string();
+    assert!(error.starts_with("cannot write a record of table t within a transaction (INSERT) on"), "{error}");
+    assert!(store.read(&t, b"a", None, &mut Record::new()).unwrap(), "it can be read");
+}

@@ -1,0 +1,57 @@
+//! The tweaks of one value and of many.
+//!
+//! Not here: what is made of them (`round`).
+
+use super::bounds::TWEAK_BYTES_MAX;
+use super::error::Ff1Error;
+
+/// The tweaks of a batch. A tweak is not secret.
+#[derive(Clone, Copy, Debug)]
+pub enum Tweaks<'a> {
+    /// One for all values: equal values give equal values.
+    One(&'a [u8]),
+    /// One for each value, of any lengths.
+    Each(&'a [&'a [u8]]),
+    /// One for each value, all as long, one after the other: row ids, for example.
+    Packed {
+        /// All of them, `tweak_bytes` for each value.
+        bytes: &'a [u8],
+        /// Length of each, in bytes.
+        tweak_bytes: usize,
+    },
+}
+
+impl<'a> Tweaks<'a> {
+    /// The tweak of value `index`.
+    pub(super) fn get(&self, index: usize) -> &'a [u8] {
+        match *self {
+            Self::One(tweak) => tweak,
+            Self::Each(tweaks) => tweaks[index],
+            Self::Packed { bytes, tweak_bytes } => &bytes[index * tweak_bytes..][..tweak_bytes],
+        }
+    }
+
+    /// Whether there is a tweak for each of `values` values, none too long.
+    pub(super) fn check(&self, values: usize) -> Result<(), Ff1Error> {
+        match *self {
+            Self::One(tweak) => check_tweak(0, tweak.len()),
+            Self::Each(tweaks) => {
+                if tweaks.len() != values {
+                    return Err(Ff1Error::Tweaks { found: tweaks.len(), want: values });
+                }
+                tweaks.iter().enumerate().try_for_each(|(value, tweak)| check_tweak(value, tweak.len()))
+            }
+            Self::Packed { bytes, tweak_bytes } => {
+                check_tweak(0, tweak_bytes)?;
+                if values.checked_mul(tweak_bytes) != Some(bytes.len()) {
+                    return Err(Ff1Error::PackedTweaks { found: bytes.len(), tweak_bytes, values });
+                }
+                Ok(())
+            }
+        }
+    }
+}
+
+fn check_tweak(value: usize, found: usize) -> Result<(), Ff1Error> {
+    if found as u64 > TWEAK_BYTES_MAX { Err(Ff1Error::TweakLength { value, found }) } else { Ok(()) }
+}

@@ -1,0 +1,49 @@
+//! Sealed packets: the IP Encapsulating Security Payload in tunnel mode, over byte slices. A whole IP packet goes in, a
+//! packet that any implementation of ESP with the same keys opens comes out, and the other way round.
+//!
+//! [`Suite`] is a row of the table of what seals, [`Outbound`] seals many packets at a time under one key, [`Inbound`]
+//! opens them and refuses what was changed, repeated or is not for it; [`udp`] tells what a datagram on ESP's port is.
+//! Who uses them draws keys (`sealstone-keys`, a handshake), and changes to a successor before [`Outbound::is_due`]
+//! becomes [`EspError::Exhausted`].
+//!
+//! Not here: outer headers, sockets and devices, which belong to the path; fragments, which the path reassembles before.
+//!
+//! ```
+//! use sealstone_cipher::backend::Backend;
+//! use sealstone_seal::esp::{Association, Inbound, Outbound, Sealed, suite};
+//!
+//! let suite = suite("aes-256-gcm")?;
+//! // keys of the suite's lengths, fresh for each association
+//! let (key, integrity_key) = ([7; 36], []);
+//! let association = Association { spi: 0x1000, suite, extended: true, backend: Backend::auto() };
+//! let mut outbound = Outbound::new(&association, &key, &integrity_key)?;
+//! let mut inbound = Inbound::new(&association, &key, &integrity_key, 1024)?;
+//!
+//! let packet = [&[0x45, 0, 0, 24][..], &[0; 16], b"data"].concat();
+//! let mut sealed = Sealed::default();
+//! outbound.seal(&[&packet], &mut sealed)?;
+//! let mut arrived = sealed.packets().next().unwrap().to_vec();
+//! let opened = inbound.open(&mut arrived)?.expect("it is no dummy");
+//! assert_eq!(arrived[opened], packet);
+//! assert!(inbound.open(&mut sealed.packets().next().unwrap().to_vec()).is_err(), "it came before");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! Source: RFC 4303; RFC 2403, 2404, 2410, 2451, 3602, 4106, 4868 for the suites; RFC 3948 for UDP.
+
+mod association;
+mod error;
+mod inbound;
+mod inner;
+mod iv;
+mod outbound;
+mod suite;
+pub mod udp;
+mod window;
+
+pub use association::{Association, Lifetime};
+pub use error::{EspError, Refusal};
+pub use inbound::{Counters, Inbound};
+pub use outbound::{Outbound, Sealed};
+pub use suite::{Encryption, Suite, Transform, UnknownSuite, suite, suites};
+pub use window::WINDOW_PACKETS_MAX;

@@ -1,0 +1,104 @@
+//! What both ends of a security association agree on, and how long its keys may be used. Not here: packets.
+
+use sealstone_cipher::aead::{Aead, aead};
+use sealstone_cipher::backend::Backend;
+use sealstone_cipher::cbc::{Cbc, cbc};
+use sealstone_cipher::hmac::{Hmac, hmac};
+use sealstone_cipher::memory::Protected;
+
+use super::error::EspError;
+use super::suite::{Encryption, SALT_BYTES, Suite};
+
+/// Length of index and sequence number, which begin a packet, in bytes.
+pub(super) const HEADER_BYTES: usize = 8;
+/// The first index that is not reserved.
+const SPI_MIN: u32 = 0x100;
+
+/// What both ends agree on, apart from keys. It protects packets in one direction.
+#[derive(Clone, Copy, Debug)]
+pub struct Association {
+    /// Its index (SPI), which begins each of its packets: 0x100 or more.
+    pub spi: u32,
+    /// What seals.
+    pub suite: &'static Suite,
+    /// Whether sequence numbers have 64 bits, of which packets carry the lower 32.
+    pub extended: bool,
+    /// On what ciphers run here; the other end may choose another.
+    pub backend: Backend,
+}
+
+/// How much the keys of an association may seal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Lifetime {
+    /// Packets.
+    pub packets: u64,
+    /// Blocks of the cipher.
+    pub blocks: u64,
+}
+
+impl Lifetime {
+    /// As much as the cipher's limits and the sequence numbers allow.
+    #[must_use]
+    pub fn longest(association: &Association) -> Self {
+        let numbers = if association.extended { u64::MAX } else { u64::from(u32::MAX) };
+        association.suite.cipher().map_or(Self { packets: numbers, blocks: u64::MAX }, |cipher| Self {
+            packets: numbers.min(cipher.limits.messages_per_key),
+            blocks: cipher.blocks_per_key(),
+        })
+    }
+}
+
+/// Keys, set for what a suite does with them.
+pub(super) enum Keyed {
+    Null,
+    Cbc { cbc: Cbc, hmac: Hmac },
+    Gcm { aead: Protected<dyn Aead>, salt: Protected<[u8; SALT_BYTES]> },
+}
+
+impl Association {
+    /// Sets the keys.
+    pub(super) fn keyed(&self, key: &[u8], integrity_key: &[u8]) -> Result<Keyed, EspError> {
+        let Self { spi, suite, backend, .. } = *self;
+        if spi < SPI_MIN {
+            return Err(EspError::ReservedSpi { spi });
+        }
+        let check = |what, found: usize, want: usize| match found == want {
+            true => Ok(()),
+            false => Err(EspError::KeyLength { what, suite: suite.name, found, want }),
+        };
+        check("an encryption key", key.len(), suite.key_bytes())?;
+        check("an integrity key", integrity_key.len(), suite.integrity_key_bytes())?;
+        let failed = |source| EspError::Cipher { spi, source };
+        Ok(match (suite.encryption, suite.cipher(), suite.mac()) {
+            (Encryption::Gcm(_), Some(cipher), _) => {
+                let (key, salt) = key.split_at(cipher.key_bytes);
+                let mut kept = Protected::new([0; SALT_BYTES]);
+                kept.copy_from_slice(salt);
+                Keyed::Gcm { aead: aead(cipher, key, backend).map_err(failed)?, salt: kept }
+            }
+            (Encryption::Cbc(_), Some(cipher), Some(mac)) => Keyed::Cbc {
+                cbc: cbc(cipher, key, backend).map_err(failed)?,
+                hmac: hmac(mac, integrity_key).map_err(failed)?,
+            },
+            _ => Keyed::Null,
+        })
+    }
+
+    /// What authenticates besides a packet's own bytes, and where GCM wants it: the index and the sequence number.
+    pub(super) fn gcm_associated(&self, number: u64) -> ([u8; 12], usize) {
+        let mut associated = [0; 12];
+        associated[..4].copy_from_slice(&self.spi.to_be_bytes());
+        if self.extended {
+            associated[4..].copy_from_slice(&number.to_be_bytes());
+            (associated, 12)
+        } else {
+            associated[4..8].copy_from_slice(&(number as u32).to_be_bytes());
+            (associated, 8)
+        }
+    }
+
+    /// What a MAC covers after a packet's own bytes: the upper half of an extended sequence number.
+    pub(super) fn mac_tail(&self, number: u64) -> ([u8; 4], usize) {
+        (((number >> 32) as u32).to_be_bytes(), if self.extended { 4 } else { 0 })
+    }
+}

@@ -1,0 +1,245 @@
+//! The table of suites: what encrypts a packet and what authenticates it. Not here: packets.
+
+use sealstone_cipher::hmac::{Mac, macs};
+use sealstone_cipher::nearest::nearest;
+use sealstone_cipher::registry::{Cipher, cipher};
+
+/// What encrypts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Encryption {
+    /// Nothing, for measuring the path alone.
+    Null,
+    /// A cipher in CBC, with an unpredictable initialisation vector in each packet.
+    Cbc(&'static str),
+    /// A cipher in GCM, which authenticates as well.
+    Gcm(&'static str),
+}
+
+/// The number by which IKEv2 knows what encrypts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Transform {
+    /// Assigned by IANA.
+    Iana(u16),
+    /// Of the range for private use: both ends must be Sealstone.
+    Private(u16),
+}
+
+/// One row of the table.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Suite {
+    /// The name in flags, tables and reports, such as `aes-128-sha1`.
+    pub name: &'static str,
+    /// What encrypts.
+    pub encryption: Encryption,
+    /// Name of the MAC, where what encrypts does not authenticate.
+    pub mac: Option<&'static str>,
+    /// How IKEv2 knows what encrypts.
+    pub transform: Transform,
+    /// The specification of what encrypts.
+    pub source: &'static str,
+}
+
+/// Bytes of a GCM key that are the beginning of each nonce.
+pub(crate) const SALT_BYTES: usize = 4;
+/// Bytes of the nonce that a packet under GCM carries.
+const EXPLICIT_NONCE_BYTES: usize = 8;
+/// Length of GCM's tag, in bytes.
+pub(crate) const GCM_TAG_BYTES: usize = 16;
+
+const fn cbc(
+    name: &'static str,
+    cipher: &'static str,
+    mac: &'static str,
+    transform: u16,
+    source: &'static str,
+) -> Suite {
+    Suite { name, encryption: Encryption::Cbc(cipher), mac: Some(mac), transform: Transform::Iana(transform), source }
+}
+
+const fn gcm(name: &'static str, cipher: &'static str, transform: Transform, source: &'static str) -> Suite {
+    Suite { name, encryption: Encryption::Gcm(cipher), mac: None, transform, source }
+}
+
+const MD5: &str = "hmac-md5-96";
+const SHA1: &str = "hmac-sha1-96";
+const SHA256: &str = "hmac-sha-256-128";
+const AES_GCM: Transform = Transform::Iana(20);
+const ARIA_GCM: Transform = Transform::Private(1024);
+const LEA_GCM: Transform = Transform::Private(1025);
+const AS_RFC_4106: &str = "as RFC 4106, with a private transform";
+
+/// The table, in the order in which to show it.
+static SUITES: [Suite; 19] = [
+    gcm("aes-256-gcm", "aes-256", AES_GCM, "RFC 4106"),
+    gcm("aes-128-gcm", "aes-128", AES_GCM, "RFC 4106"),
+    gcm("aria-256-gcm", "aria-256", ARIA_GCM, AS_RFC_4106),
+    gcm("aria-128-gcm", "aria-128", ARIA_GCM, AS_RFC_4106),
+    gcm("lea-256-gcm", "lea-256", LEA_GCM, AS_RFC_4106),
+    gcm("lea-128-gcm", "lea-128", LEA_GCM, AS_RFC_4106),
+    cbc("aes-256-sha256", "aes-256", SHA256, 12, "RFC 3602"),
+    cbc("aes-256-sha1", "aes-256", SHA1, 12, "RFC 3602"),
+    cbc("aes-256-md5", "aes-256", MD5, 12, "RFC 3602"),
+    cbc("aes-128-sha256", "aes-128", SHA256, 12, "RFC 3602"),
+    cbc("aes-128-sha1", "aes-128", SHA1, 12, "RFC 3602"),
+    cbc("aes-128-md5", "aes-128", MD5, 12, "RFC 3602"),
+    cbc("3des-sha256", "3des", SHA256, 3, "RFC 2451"),
+    cbc("3des-sha1", "3des", SHA1, 3, "RFC 2451"),
+    cbc("3des-md5", "3des", MD5, 3, "RFC 2451"),
+    cbc("blowfish-sha256", "blowfish", SHA256, 7, "RFC 2451"),
+    cbc("blowfish-sha1", "blowfish", SHA1, 7, "RFC 2451"),
+    cbc("blowfish-md5", "blowfish", MD5, 7, "RFC 2451"),
+    Suite {
+        name: "null",
+        encryption: Encryption::Null,
+        mac: None,
+        transform: Transform::Iana(11),
+        source: "RFC 2410; without integrity, for measuring alone",
+    },
+];
+
+/// All suites, in the order in which to show them.
+#[must_use]
+pub fn suites() -> &'static [Suite] {
+    &SUITES
+}
+
+/// The suite called `name`; case does not matter.
+///
+/// # Errors
+/// [`UnknownSuite`], with the nearest known name.
+pub fn suite(name: &str) -> Result<&'static Suite, UnknownSuite> {
+    SUITES.iter().find(|suite| suite.name.eq_ignore_ascii_case(name)).ok_or_else(|| UnknownSuite {
+        name: name.to_owned(),
+        nearest: nearest(name, SUITES.iter().map(|suite| suite.name)),
+    })
+}
+
+/// A name that is not in the table.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("unknown suite {name:?}; did you mean {nearest}?\nknown suites: {}", known_names())]
+pub struct UnknownSuite {
+    /// The name asked for.
+    pub name: String,
+    /// The name in the table that is most like it.
+    pub nearest: &'static str,
+}
+
+fn known_names() -> String {
+    SUITES.iter().map(|suite| suite.name).collect::<Vec<_>>().join(", ")
+}
+
+impl Suite {
+    /// The cipher; none if nothing encrypts.
+    #[must_use]
+    pub fn cipher(&self) -> Option<&'static Cipher> {
+        match self.encryption {
+            Encryption::Null => None,
+            Encryption::Cbc(name) | Encryption::Gcm(name) => cipher(name).ok(),
+        }
+    }
+
+    /// The MAC; none if what encrypts authenticates, or nothing does.
+    #[must_use]
+    pub fn mac(&self) -> Option<&'static Mac> {
+        macs().iter().find(|mac| Some(mac.name) == self.mac)
+    }
+
+    /// Length of the encryption key, in bytes; under GCM with the four bytes that begin each nonce, after the key.
+    #[must_use]
+    pub fn key_bytes(&self) -> usize {
+        let salt = if matches!(self.encryption, Encryption::Gcm(_)) { SALT_BYTES } else { 0 };
+        self.cipher().map_or(0, |cipher| cipher.key_bytes) + salt
+    }
+
+    /// Length of the key of the MAC, in bytes; 0 where there is none.
+    #[must_use]
+    pub fn integrity_key_bytes(&self) -> usize {
+        self.mac().map_or(0, |mac| mac.key_bytes)
+    }
+
+    /// Length of what a packet carries for the decryption, in bytes: an initialisation vector, or a piece of a nonce.
+    #[must_use]
+    pub fn iv_bytes(&self) -> usize {
+        match self.encryption {
+            Encryption::Null => 0,
+            Encryption::Cbc(_) => self.block_bytes(),
+            Encryption::Gcm(_) => EXPLICIT_NONCE_BYTES,
+        }
+    }
+
+    /// The length of which what is encrypted is a multiple, in bytes.
+    #[must_use]
+    pub fn block_bytes(&self) -> usize {
+        match self.encryption {
+            Encryption::Cbc(_) => self.cipher().map_or(4, |cipher| cipher.block_bytes),
+            // RFC 4303, 2.4: the trailer ends on four bytes
+            Encryption::Null | Encryption::Gcm(_) => 4,
+        }
+    }
+
+    /// Length of the value that authenticates a packet, in bytes.
+    #[must_use]
+    pub fn tag_bytes(&self) -> usize {
+        match self.encryption {
+            Encryption::Gcm(_) => GCM_TAG_BYTES,
+            Encryption::Null | Encryption::Cbc(_) => self.mac().map_or(0, |mac| mac.tag_bytes),
+        }
+    }
+
+    /// What a user must know before taking it, where there is something.
+    #[must_use]
+    pub fn caveats(&self) -> Vec<&'static str> {
+        let unprotected = matches!(self.encryption, Encryption::Null).then_some("it protects nothing");
+        let of_parts = [self.cipher().and_then(|cipher| cipher.caveat), self.mac().and_then(|mac| mac.caveat)];
+        unprotected.into_iter().chain(of_parts.into_iter().flatten()).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_name_what_there_is() {
+        for (at, row) in suites().iter().enumerate() {
+            assert!(suites()[..at].iter().all(|other| other.name != row.name), "{}", row.name);
+            assert_eq!(suite(&row.name.to_uppercase()), Ok(row));
+            assert_eq!(row.mac().map(|mac| mac.name), row.mac, "{}", row.name);
+            let named = match row.encryption {
+                Encryption::Null => None,
+                Encryption::Cbc(name) | Encryption::Gcm(name) => Some(name),
+            };
+            assert_eq!(row.cipher().map(|cipher| cipher.name), named, "{}", row.name);
+            let authenticates = row.mac.is_some() || matches!(row.encryption, Encryption::Gcm(_));
+            assert_eq!(authenticates, row.name != "null");
+            if let Transform::Private(number) = row.transform {
+                // RFC 7296, 3.3.2
+                assert!(number >= 1024, "{}", row.name);
+            }
+        }
+        let lengths = |name| {
+            let row = suite(name).unwrap();
+            (row.key_bytes(), row.integrity_key_bytes(), row.iv_bytes(), row.block_bytes(), row.tag_bytes())
+        };
+        assert_eq!(lengths("aes-256-gcm"), (36, 0, 8, 4, 16));
+        assert_eq!(lengths("3des-md5"), (24, 16, 8, 8, 12));
+        assert_eq!(lengths("aes-128-sha256"), (16, 32, 16, 16, 16));
+        assert_eq!(lengths("null"), (0, 0, 0, 4, 0));
+    }
+
+    #[test]
+    fn outdated_suites_say_so() {
+        assert!(suite("aes-256-gcm").unwrap().caveats().is_empty());
+        assert!(suite("aes-256-sha256").unwrap().caveats().is_empty());
+        for name in ["3des-md5", "blowfish-sha1"] {
+            assert_eq!(suite(name).unwrap().caveats().len(), 2, "{name}");
+        }
+        assert!(!suite("null").unwrap().caveats().is_empty());
+    }
+
+    #[test]
+    fn an_unknown_suite_comes_with_the_nearest() {
+        let error = suite("3des-md6").unwrap_err().to_string();
+        assert!(error.starts_with("unknown suite \"3des-md6\"; did you mean 3des-md5?\nknown suites: "), "{error}");
+    }
+}
