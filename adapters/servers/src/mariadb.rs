@@ -137,6 +137,7 @@ impl ServerKind for Kind {
         // within the data directory, where no other user gets to it; a longer path might be too long for a socket
         set("socket", "mariadb.sock");
         set("pid-file", "mariadb.pid");
+        set("tmpdir", &temporary_dir(dir).to_string_lossy());
         set("init-file", &dir.join(FIRST).to_string_lossy());
         set("max-connections", &options.connections.to_string());
         set("character-set-server", "utf8mb4");
@@ -247,11 +248,21 @@ fn make(dir: &Path, identity: &Identity) -> Result<(), LabError> {
     let said = fs::File::create(&output).map_err(|error| io("create", &output, error))?;
     let said_too = said.try_clone().map_err(|error| io("create", &output, error))?;
     let mut command = identity.command(&install);
-    command.arg("--no-defaults").arg(mark(dir)).args(["--skip-test-db", "--skip-name-resolve", "--cross-bootstrap"]);
+    command.arg("--no-defaults").arg(mark(dir));
+    command.args(["--skip-test-db", "--skip-name-resolve", "--cross-bootstrap"]);
+    let temporary = temporary_dir(dir);
+    let made = DirBuilder::new().recursive(true).mode(0o700).create(&temporary);
+    made.map_err(|error| io("create directory", &temporary, error))?;
+    identity.give(&temporary)?;
+    command.arg(format!("--tmpdir={}", temporary.display()));
+    // what it writes is little, and queues of the system may be scarce
+    command.args(["--innodb-use-native-aio=0", "--innodb-buffer-pool-size=16M"]);
     let status = command.current_dir("/").stdin(Stdio::null()).stdout(said).stderr(said_too).status();
     let status = status.map_err(|error| io("start", &install, error))?;
     if !status.success() {
-        let said = crate::log::tail(&crate::log::read_from(&output, 0), log::LINES_MAX);
+        let printed = crate::log::read_from(&output, 0);
+        let grave = log::matters(&printed);
+        let said = if grave.is_empty() { crate::log::tail(&printed, log::LINES_MAX) } else { grave };
         let found = format!("{MAKER} exited with {status}");
         return Err(LabError::Start { server: Kind::NAME, dir: dir.to_owned(), found, said, log: output });
     }
@@ -286,6 +297,12 @@ impl MariaDb {
 /// Where the data of the server in `dir` are.
 fn data_dir(dir: &Path) -> PathBuf {
     dir.join("data")
+}
+
+/// Where the server in `dir` has its temporary tables: when one starts, it removes those that others left, and takes
+/// those of servers that run for such.
+fn temporary_dir(dir: &Path) -> PathBuf {
+    dir.join("tmp")
 }
 
 /// The argument that no other process has.

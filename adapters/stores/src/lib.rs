@@ -5,7 +5,8 @@
 //! - [`rocksdb`](crate::rocksdb) (feature `rocksdb`): RocksDB in this process.
 //! - [`mongodb`](crate::mongodb) (feature `mongodb`): MongoDB, with servers started on this machine or the user's own.
 //! - [`redis`](crate::redis) (feature `redis`): Redis, a server or a cluster started on this machine or the user's own.
-//! - [`postgres`](crate::postgres) (feature `postgres`): PostgreSQL, a server started on this machine or the user's own.
+//! - [`postgres`](crate::postgres) (feature `postgres`): PostgreSQL, a server started on this machine or the user's
+//!   own.
 //! - [`mysql`](crate::mysql) (feature `mysql`): MySQL and MariaDB, a MariaDB started on this machine or the user's own.
 //! - [`ssdb`](crate::ssdb) (feature `ssdb`): SSDB, on servers of the user's own.
 //!

@@ -11,8 +11,5 @@ mod failure;
 mod kind;
 mod link;
 
-pub use connection::{Mysql, MysqlOptions};
+pub use connection::{Mysql, MysqlOptions, MysqlStore};
 pub use kind::KIND;
-
-/// A store on MySQL or MariaDB.
-pub type MysqlStore = crate::sql::SqlStore<Mysql>;

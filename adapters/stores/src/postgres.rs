@@ -14,8 +14,5 @@ mod numeric;
 mod tls;
 mod value;
 
-pub use connection::{Postgres, PostgresOptions};
+pub use connection::{Postgres, PostgresOptions, PostgresStore};
 pub use kind::KIND;
-
-/// A store on PostgreSQL.
-pub type PostgresStore = crate::sql::SqlStore<Postgres>;

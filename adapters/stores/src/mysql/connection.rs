@@ -11,7 +11,6 @@ use mysql::consts::CapabilityFlags;
 use mysql::{ClientIdentity, Conn, Opts, OptsBuilder, SslOpts};
 use sealstone_store::{Counters, EngineFacts, StoreError, StoreOptions};
 
-use super::MysqlStore;
 use super::address::{Address, SslMode, password_in};
 use super::failure::unconnected;
 use super::link::{DIALECT, MysqlLink};
@@ -58,6 +57,9 @@ impl std::fmt::Debug for MysqlOptions {
         f.debug_struct("MysqlOptions").field("at", &shown).finish_non_exhaustive()
     }
 }
+
+/// A store on MySQL or MariaDB.
+pub type MysqlStore = SqlStore<Mysql>;
 
 /// A server that runs. Each thread that uses a store on it has its own connection.
 #[derive(Clone)]

@@ -14,8 +14,8 @@ use crate::sql::{LabEngine, Lent, Server, UserEngine, address};
 
 /// Name in the table.
 const NAME: &str = "mysql";
-/// Connections beside those of the clients.
-const MORE_CONNECTIONS: usize = 20;
+/// Connections that a server takes at least: some workloads have clients of their own, whatever `--threads` says.
+const CONNECTIONS_MIN: usize = 500;
 
 /// The row. A round trip takes longer than the work at its end: fewer records than within this process, more clients.
 pub static KIND: StoreKind = StoreKind {
@@ -68,7 +68,8 @@ fn engine(request: &Request) -> Result<Opened, StoreError> {
         return Ok(Opened { engine: Box::new(engine), notes: Vec::new() });
     }
     let program: Option<PathBuf> = Some(PROGRAM.find(request.file("mariadbd").as_deref()).map_err(StoreError::engine)?);
-    let (keep, connections) = (request.keep.is_some(), request.clients + MORE_CONNECTIONS);
+    // a client may look something up while its transaction is open
+    let (keep, connections) = (request.keep.is_some(), CONNECTIONS_MIN.max(3 * request.clients));
     let engine = LabEngine::new(NAME, move |dir, options| {
         let started = sealstone_servers::mariadb::MariaDbOptions {
             program: program.clone(),

@@ -12,7 +12,6 @@ use postgres::{Config, NoTls};
 use sealstone_store::{Counters, EngineFacts, StoreError, StoreOptions};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
-use super::PostgresStore;
 use super::address::{Address, SslMode};
 use super::failure::failure;
 use super::link::{DIALECT, PostgresLink};
@@ -72,6 +71,9 @@ impl std::fmt::Debug for PostgresOptions {
         f.debug_struct("PostgresOptions").field("at", &shown).finish_non_exhaustive()
     }
 }
+
+/// A store on PostgreSQL.
+pub type PostgresStore = SqlStore<Postgres>;
 
 /// A server that runs. Each thread that uses a store on it has its own connection.
 #[derive(Clone)]
