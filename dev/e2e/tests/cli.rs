@@ -489,7 +489,7 @@ fn secrets_are_never_shown() {
 #[test]
 fn every_command_has_help_with_examples_within_the_screen() {
     let dir = empty();
-    for command in ["", "compare", "report", "ciphers", "workloads", "keys", "rest", "completions", "man"] {
+    for command in ["", "compare", "report", "ciphers", "workloads", "keys", "rest", "field", "completions", "man"] {
         let arguments: Vec<&str> = [command, "--help"].into_iter().filter(|word| !word.is_empty()).collect();
         let help = run(&mut sealstone(dir.path(), &arguments)).done();
         assert!(help.contains("Usage: sealstone"), "{help}");

@@ -77,7 +77,7 @@ fn real_records_are_sealed_and_come_back() {
         "--column",
         "총콜레스테롤=aead",
         "--tweak",
-        "총콜레스테롤=row:신장(5Cm단위)",
+        "총콜레스테롤=row:시도코드",
         "--index",
         "총콜레스테롤=16",
     ];
