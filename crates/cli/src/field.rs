@@ -182,7 +182,11 @@ impl Sealed {
 fn of_manifest(error: ManifestError, path: &Path) -> anyhow::Error {
     match error {
         // these name it
-        ManifestError::File(error @ (PolicyFileError::Read { .. } | PolicyFileError::Syntax { .. })) => error.into(),
+        ManifestError::File(error)
+            if matches!(*error, PolicyFileError::Read { .. } | PolicyFileError::Syntax { .. }) =>
+        {
+            anyhow::Error::new(*error)
+        }
         error => anyhow::Error::new(error).context(format!("manifest {}", path.display())),
     }
 }

@@ -49,7 +49,7 @@ pub struct ColumnCipher {
 #[derive(Debug)]
 enum MethodCipher {
     Ff1(Ff1Column),
-    Aead { sealer: FieldSealer, opener: FieldOpener },
+    Aead { sealer: Box<FieldSealer>, opener: Box<FieldOpener> },
 }
 
 impl ColumnCipher {
@@ -64,7 +64,8 @@ impl ColumnCipher {
                 let place = FieldPlace { table: table.name.clone(), column: column.name.clone() };
                 let (key, secret) = (keyed.key().clone(), keyed.secret()?);
                 let sealer = FieldSealer::new(place.clone(), table.cipher, key, secret, backend)?;
-                MethodCipher::Aead { sealer, opener: FieldOpener::new(place, keyed.source(), backend) }
+                let opener = FieldOpener::new(place, keyed.source(), backend);
+                MethodCipher::Aead { sealer: Box::new(sealer), opener: Box::new(opener) }
             }
         };
         let index = column

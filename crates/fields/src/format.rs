@@ -20,6 +20,9 @@ use crate::shape::{Shape, Taken, Word};
 /// Fewest values a word may have (SP 800-38G Rev. 1, second draft, section 5: radix^minlen).
 pub const VALUES_MIN: f64 = 1_000_000.0;
 
+/// Makes a format of what follows the colon; otherwise says what is wrong with it.
+type Make = fn(Option<&str>) -> Result<Box<dyn Shape>, String>;
+
 /// One row of the table of formats.
 #[derive(Debug)]
 pub struct FormatRow {
@@ -35,7 +38,7 @@ pub struct FormatRow {
     pub leaks: &'static str,
     /// A column's text that names it.
     pub example: &'static str,
-    make: fn(Option<&str>) -> Result<Box<dyn Shape>, String>,
+    make: Make,
 }
 
 /// All formats, in the order in which to show them.

@@ -35,7 +35,7 @@ type HmacSha256 = Hmac<Sha256>;
 pub enum ManifestError {
     /// It cannot be read as one.
     #[error(transparent)]
-    File(#[from] PolicyFileError),
+    File(Box<PolicyFileError>),
     /// A newer program wrote it.
     #[error(
         "format version {0}, this program knows version {VERSION}\nuse the sealstone that wrote it, or a newer one"
@@ -60,6 +60,12 @@ pub enum ManifestError {
     /// No key.
     #[error(transparent)]
     Fields(#[from] FieldsError),
+}
+
+impl From<PolicyFileError> for ManifestError {
+    fn from(error: PolicyFileError) -> Self {
+        Self::File(Box::new(error))
+    }
 }
 
 /// What a manifest says.
