@@ -59,8 +59,9 @@ pub fn cbc(cipher: &'static Cipher, key: &[u8], backend: Backend) -> Result<Cbc,
 /// CBC keyed with one cipher. One object serves many threads at once; its key is zeroed on drop.
 ///
 /// Each block waits for the one before it when encrypting, so that takes one block at a time whatever the backend, but
-/// for several messages at once ([`Cbc::encrypt_many`]); decryption takes many. With `3des`, and on `portable` with every cipher whose S-boxes are circuits there (AES, ARIA,
-/// SEED), a pass costs the same for one block as for many, so encryption is slow.
+/// for several messages at once ([`Cbc::encrypt_many`]); decryption takes many. With `3des`, and on `portable` with
+/// every cipher whose S-boxes are circuits there (AES, ARIA, SEED), a pass costs the same for one block as for many, so
+/// encryption is slow.
 ///
 /// The caller owns the iv: nobody may be able to predict it, and no two messages under one key may share it
 /// (SP 800-38A, appendix C).
@@ -96,8 +97,8 @@ impl Cbc {
         Ok(())
     }
 
-    /// Encrypts each of `messages` as [`Cbc::encrypt`] does, side by side: the first blocks of all, then the second ones.
-    /// Their lengths may differ; it is quickest where they are alike.
+    /// Encrypts each of `messages` as [`Cbc::encrypt`] does, side by side: the first blocks of all, then the second
+    /// ones. Their lengths may differ; it is quickest where they are alike.
     ///
     /// # Errors
     /// As [`Cbc::encrypt`], of the first message that is wrong; all messages are untouched.

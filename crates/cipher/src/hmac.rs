@@ -1,7 +1,7 @@
 //! HMAC with a shortened tag, as packets carry it.
 //!
-//! For protocols that prescribe it. MD5 and SHA-1 are broken as hash functions; HMAC over them is not known to be, and is
-//! nothing for new uses. For storage take [`crate::aead`].
+//! For protocols that prescribe it. MD5 and SHA-1 are broken as hash functions; HMAC over them is not known to be, and
+//! is nothing for new uses. For storage take [`crate::aead`].
 //!
 //! Not here: the hash functions (the crates `md-5`, `sha1` and `sha2`, which take the CPU's instructions for SHA where
 //! it has them), MACs from block ciphers ([`crate::cmac`]).

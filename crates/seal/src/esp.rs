@@ -6,7 +6,7 @@
 //! Who uses them draws keys (`sealstone-keys`, a handshake), and changes to a successor before [`Outbound::is_due`]
 //! becomes [`EspError::Exhausted`].
 //!
-//! Not here: outer headers, sockets and devices, which belong to the path; fragments, which the path reassembles before.
+//! Not here: outer headers, sockets and devices, which belong to the path; fragments, which the path reassembles.
 //!
 //! ```
 //! use sealstone_cipher::backend::Backend;

@@ -53,7 +53,7 @@ fn unhex(text: &Value) -> Vec<u8> {
     (0..text.len()).step_by(2).map(|at| u8::from_str_radix(&text[at..at + 2], 16).expect("hexadecimal")).collect()
 }
 
-/// A UDP datagram with `length` bytes in an IPv4 packet, with checksums left out of the datagram and right in the header.
+/// A UDP datagram with `length` bytes in an IPv4 packet. The header's checksum is right, the datagram has none.
 fn packet(length: u16) -> Vec<u8> {
     let mut packet = vec![0x45, 0, 0, 0, 0, 7, 0, 0, 64, 17, 0, 0, 192, 168, 1, 1, 192, 168, 1, 2];
     packet[2..4].copy_from_slice(&(28 + length).to_be_bytes());

@@ -30,7 +30,8 @@ pub(super) struct Resp {
 }
 
 impl Resp {
-    /// Connects to `host`, each of its addresses in turn, and introduces itself. An answer may then take `answer_limit`.
+    /// Connects to `host`, each of its addresses in turn, and introduces itself. An answer may then take
+    /// `answer_limit`.
     ///
     /// # Errors
     /// As the operating system says, of the last address; what the server answers to the introduction.
