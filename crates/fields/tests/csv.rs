@@ -182,7 +182,7 @@ fn malformed_files_are_errors_with_their_line() {
         ("id,b\n123456,2,3\n", "line 2: 3 fields, the header has 2"),
         ("id,b\n123456,\"2\n", "line 2: the quote that opens here is never closed"),
         ("id,b\n123456,\"2\"x\n", "line 2: something after a closing quote"),
-        ("id,b\n123456,\02\n", "line 2: a zero byte"),
+        ("id,b\n123456,\x002\n", "line 2: a zero byte"),
         ("id\n123456\r654321\n", "line 2: a carriage return within a line"),
     ] {
         let found = error(input.as_bytes());

@@ -11,7 +11,7 @@ use sealstone_cipher::backend::Backend;
 use sealstone_cipher::ff1::{Domain, Ff1, Tweaks, ff1};
 use sealstone_cipher::registry::cipher;
 
-use crate::contest::{Contestant, Speeds, time};
+use crate::contest::{Call, Contestant, Speeds, time};
 
 /// Values of one shape under one cipher.
 struct Shape {
@@ -56,7 +56,7 @@ fn contestants(shape: &Shape, backend: Backend) -> Result<Vec<(usize, Contestant
     let keyed = || -> Result<Ff1> { Ok(ff1(row, &key(row.key_bytes), backend, radix, Domain::Standard)?) };
     let tweaks: Vec<u8> = (0..8 * BATCH as u64).map(|i| (i * 151 % 251) as u8).collect();
     let mut found: Vec<(usize, Contestant)> = Vec::new();
-    let mut add = |name: &str, values: usize, call: Box<dyn FnMut(&mut [u8])>| {
+    let mut add = |name: &str, values: usize, call: Box<Call>| {
         found.push((values, Contestant { name: name.into(), call }));
     };
     let (ours, mut values) = (keyed()?, numerals(radix, length * BATCH));

@@ -156,11 +156,11 @@ impl Recorder for Nobody {
     fn record(&mut self, _: &'static str, _: Instant) {}
 }
 
+/// Opens a store with these tables.
+pub(crate) type Opener<'a> = dyn Fn(&[Arc<Table>]) -> Box<dyn Store> + 'a;
+
 /// `open` opens a store for some tables, in which only those of the last workload's data set are filled.
-pub(crate) fn every_workload_finds_its_data_again(
-    open: &dyn Fn(&[Arc<Table>]) -> Box<dyn Store>,
-    empty: &dyn Fn(&[Arc<Table>]),
-) {
+pub(crate) fn every_workload_finds_its_data_again(open: &Opener<'_>, empty: &dyn Fn(&[Arc<Table>])) {
     let plan = Plan { records: vec![400], operations: 300, bytes: 200_000, rounds: 1, seed: 7, ..Plan::default() };
     let names = ["a", "b", "c", "d", "e", "f", "oltp", "batch-load", "batch-scan"];
     let mut loaded: Vec<&str> = Vec::new();
