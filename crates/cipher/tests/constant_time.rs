@@ -187,7 +187,7 @@ fn numerals(cipher: &'static Cipher, key: &[u8], backend: Backend) {
         let keyed = ff1(cipher, key, backend, radix, Domain::Standard).unwrap();
         for count in [1, 9] {
             let random = secret("numerals", 2 * count * length);
-            let numeral = |bytes: &[u8; 2]| ((u32::from(u16::from_le_bytes(*bytes)) * radix) >> 16) as u16;
+            let numeral = |bytes: &[u8; 2]| (u32::from(u16::from_le_bytes(*bytes)).wrapping_mul(radix) >> 16) as u16;
             let mut values: Vec<u16> = random.as_chunks().0.iter().map(numeral).collect();
             keyed.seal_batch(Tweaks::One(b"a tweak"), &mut values, length).unwrap();
             keyed.open_batch(Tweaks::One(b"a tweak"), &mut values, length).unwrap();

@@ -133,7 +133,13 @@ fn other_keys_and_other_files_are_each_one_clear_error() {
     let flags = ["seal", "orders.csv", "--key", "people.key", "--out", "other.csv"];
     command(dir.path(), &[&flags[..], &COLUMNS[..]].concat()).done();
     fs::copy(path("other.csv"), path("sealed.csv")).unwrap();
-    refused(dir.path(), &["--manifest", "sealed.csv.sealed.toml"], OTHER_FILE);
+    // an authenticated value says so before the whole file is read
+    refused(
+        dir.path(),
+        &["--manifest", "sealed.csv.sealed.toml"],
+        "sealstone: sealed.csv, line 2, column memo: the sealed value failed authentication: changed, or moved from \
+         another table, column or row\n  nothing was written; to leave such rows out and list them: --on-error report\n",
+    );
     let named = "sealstone: other.csv.sealed.toml";
     let wrong = command(dir.path(), &[&OPEN[..], &["--manifest", "other.csv.sealed.toml"]].concat());
     assert!(wrong.code == Some(0) && !wrong.stderr.contains(named), "the other's manifest opens the other");

@@ -388,13 +388,13 @@ fn what_holds_a_store_back_is_found_and_named() {
 
 fn a_store_held_back() {
     let dir = tempfile::tempdir().unwrap();
-    let run_with = |engine: FakeEngine| {
+    let run_with = |engine: FakeEngine, operations, slice_ms| {
         let plan = Plan { threads: Vec::new(), ..plan(dir.path(), &["none", "aes-256"], &["c"]) };
-        run(&Plan { operations: 400, slice_ms: 20, ..plan }, &engine).unwrap()
+        run(&Plan { operations, slice_ms, ..plan }, &engine).unwrap()
     };
     let us = |us| Some(Duration::from_micros(us));
     // one read at a time, however many clients: two are enough to keep the lock taken
-    let locked = run_with(FakeEngine { locked_read: us(500), ..FakeEngine::default() });
+    let locked = run_with(FakeEngine { locked_read: us(500), ..FakeEngine::default() }, 400, 20);
     let cell = &locked.cells[0];
     // a machine that others keep busy is named first
     if cell.saturation.by != "cpu" {
@@ -409,7 +409,8 @@ fn a_store_held_back() {
     assert_eq!(locked.threads_found()["c"], cell.clients);
     let work = |cell: &Cell| cell.samples.iter().map(|sample| (sample.operations, sample.bytes)).collect::<Vec<_>>();
     assert_eq!(work(&locked.cells[0]), work(&locked.cells[1]), "the same work after the search");
-    let busy = run_with(FakeEngine { working_read: us(200), ..FakeEngine::default() });
+    // of short slices the idle moments before the first client works and after the last one would be a tenth
+    let busy = run_with(FakeEngine { working_read: us(200), ..FakeEngine::default() }, 1_600, 100);
     assert_eq!(busy.cells[0].saturation.by, "cpu", "{:?}", busy.cells[0].saturation);
 }
 

@@ -33,8 +33,9 @@ pub(super) fn read(radix: &Radix, values: &[u16], length: usize, places: Range<u
         }
         for (word, number) in words.iter().zip(&mut *numbers) {
             // two pairs at once, neither of which reaches 2^32
-            let pairs = (*word & EVEN).wrapping_mul(power) + (*word >> 16 & EVEN);
-            *number = number.wrapping_mul(power_4).wrapping_add((pairs & LOW).wrapping_mul(power_2) + (pairs >> 32));
+            let pairs = (*word & EVEN).wrapping_mul(power).wrapping_add(*word >> 16 & EVEN);
+            let four = (pairs & LOW).wrapping_mul(power_2).wrapping_add(pairs >> 32);
+            *number = number.wrapping_mul(power_4).wrapping_add(four);
         }
     }
     words.fill(0);

@@ -78,21 +78,22 @@ impl Radix {
     /// Quotient and remainder of `number`, below 2^61.
     #[inline(always)]
     pub(super) fn divide(&self, number: u64) -> (u64, u16) {
-        let quotient = ((u128::from(number) * u128::from(self.inverse)) >> self.shift) as u64;
+        let quotient = (u128::from(number).wrapping_mul(u128::from(self.inverse)) >> self.shift) as u64;
         (quotient, number.wrapping_sub(quotient.wrapping_mul(self.value.into())) as u16)
     }
 
     /// Quotient and remainder of `number`, below 2^31: with products of 32 bits, which vectors have.
     #[inline(always)]
     pub(super) fn divide_piece(&self, number: u64) -> (u64, u64) {
-        let quotient = ((number & 0xffff_ffff) * (self.piece_inverse & 0xffff_ffff)) >> self.piece_shift;
-        (quotient, number.wrapping_sub((quotient & 0xffff_ffff) * u64::from(self.value)))
+        let quotient = (number & 0xffff_ffff).wrapping_mul(self.piece_inverse & 0xffff_ffff) >> self.piece_shift;
+        (quotient, number.wrapping_sub((quotient & 0xffff_ffff).wrapping_mul(u64::from(self.value))))
     }
 
     /// Quotient and remainder of `number`, below 2^61, by the power of the radix that is a piece.
     #[inline(always)]
     pub(super) fn divide_by_piece(&self, number: u64) -> (u64, u64) {
-        let quotient = ((u128::from(number) * u128::from(self.by_piece_inverse)) >> self.by_piece_shift) as u64;
+        let quotient =
+            (u128::from(number).wrapping_mul(u128::from(self.by_piece_inverse)) >> self.by_piece_shift) as u64;
         (quotient, number.wrapping_sub(quotient.wrapping_mul(self.piece)))
     }
 }
@@ -112,7 +113,9 @@ impl Half for u64 {
 
     #[inline(always)]
     fn of_numerals(numerals: &[u16], radix: &Radix) -> Self {
-        numerals.iter().fold(0, |number, numeral| number * u64::from(radix.value) + u64::from(*numeral))
+        // a check for overflow, which debugging builds have, would be a branch on the value
+        let radix = u64::from(radix.value);
+        numerals.iter().fold(0, |number: u64, numeral| number.wrapping_mul(radix).wrapping_add(u64::from(*numeral)))
     }
 
     #[inline(always)]
@@ -142,7 +145,7 @@ impl Half for u128 {
     fn of_numerals(numerals: &[u16], radix: &Radix) -> Self {
         let (upper, lower) = numerals.split_at(numerals.len().saturating_sub(radix.power_numerals));
         let (upper, lower) = (u64::of_numerals(upper, radix), u64::of_numerals(lower, radix));
-        Self::from(upper) * Self::from(radix.power) + Self::from(lower)
+        Self::from(upper).wrapping_mul(Self::from(radix.power)).wrapping_add(Self::from(lower))
     }
 
     #[inline(always)]

@@ -31,9 +31,10 @@ pub(super) fn of_big_endian(bytes: &[u8], number: &mut [u64]) {
 
 /// Adds those bits of `other` that `mask` has.
 pub(super) fn add(number: &mut [u64], other: &[u64], mask: u64) {
-    let mut carry = 0;
+    let mut carry: u128 = 0;
     for (limb, other) in number.iter_mut().zip(other) {
-        let sum = u128::from(*limb) + u128::from(*other & mask) + carry;
+        // a check for overflow, which debugging builds have, would be a branch on the value; likewise below
+        let sum = u128::from(*limb).wrapping_add(u128::from(*other & mask)).wrapping_add(carry);
         (*limb, carry) = (sum as u64, sum >> 64);
     }
 }
@@ -52,7 +53,7 @@ pub(super) fn subtract(number: &mut [u64], other: &[u64], mask: u64) -> u64 {
 fn subtract_product(number: &mut [u64], other: &[u64], factor: u64, limbs: usize) {
     let (mut carry, mut borrow) = (0, 0);
     for (limb, other) in number[limbs..].iter_mut().zip(other.iter().chain(std::iter::repeat(&0))) {
-        let product = u128::from(*other) * u128::from(factor) + carry;
+        let product = u128::from(*other).wrapping_mul(u128::from(factor)).wrapping_add(carry);
         carry = product >> 64;
         let difference = u128::from(*limb).wrapping_sub(u128::from(product as u64)).wrapping_sub(borrow);
         (*limb, borrow) = (difference as u64, difference >> 64 & 1);
@@ -63,7 +64,7 @@ fn subtract_product(number: &mut [u64], other: &[u64], factor: u64, limbs: usize
 fn multiply_add(number: &mut [u64], factor: u64, added: u64) -> u64 {
     let mut carry = added;
     for limb in number {
-        let product = u128::from(*limb) * u128::from(factor) + u128::from(carry);
+        let product = u128::from(*limb).wrapping_mul(u128::from(factor)).wrapping_add(u128::from(carry));
         (*limb, carry) = (product as u64, (product >> 64) as u64);
     }
     carry
@@ -165,7 +166,7 @@ impl Modulus {
             // modulus the estimate is off by less than 2^-6.
             let shift = above.saturating_sub(36);
             let highest = at_bit(number, shift + self.bits - HIGHEST);
-            let quotient = (highest * u128::from(self.inverse)) >> 87;
+            let quotient = highest.wrapping_mul(u128::from(self.inverse)) >> 87;
             let quotient = quotient << (shift % 64);
             subtract_product(number, limbs, quotient as u64, shift / 64);
             subtract_product(number, limbs, (quotient >> 64) as u64, shift / 64 + 1);

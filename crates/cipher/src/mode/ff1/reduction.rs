@@ -55,7 +55,9 @@ impl Modulus64 {
                 (high << 32 | low >> 32).wrapping_sub(quotient.wrapping_mul(self.value))
             }
         };
-        self.settle(if SEAL { number + remainder } else { number + 6 * self.value - remainder })
+        // a check for overflow, which debugging builds have, would be a branch on the value
+        let added = if SEAL { remainder } else { (6 * self.value).wrapping_sub(remainder) };
+        self.settle(number.wrapping_add(added))
     }
 
     /// A number below six times the modulus, which is at most 2^32, congruent to `number`.
@@ -81,7 +83,8 @@ impl Modulus64 {
 fn high_product(a: u64, b: u64) -> u64 {
     let (a_low, a_high) = (a & 0xffff_ffff, a >> 32);
     let (b_low, b_high) = (b & 0xffff_ffff, b >> 32);
-    a_high * b_high + ((a_high * b_low) >> 32) + ((a_low * b_high) >> 32)
+    let cross = (a_high.wrapping_mul(b_low) >> 32).wrapping_add(a_low.wrapping_mul(b_high) >> 32);
+    a_high.wrapping_mul(b_high).wrapping_add(cross)
 }
 
 /// A modulus of at most 96 bits.
@@ -109,7 +112,8 @@ impl Modulus128 {
         // at most one too small
         let quotient = high_product_128(taken, self.inverse);
         let remainder = taken.wrapping_sub(quotient.wrapping_mul(self.value));
-        let sum = if SEAL { number + remainder } else { number + 2 * self.value - remainder };
+        let added = if SEAL { remainder } else { (2 * self.value).wrapping_sub(remainder) };
+        let sum = number.wrapping_add(added);
         let sum = least(sum, sum.wrapping_sub(2 * self.value));
         least(sum, sum.wrapping_sub(self.value))
     }
@@ -127,9 +131,10 @@ fn least(a: u128, b: u128) -> u128 {
 fn high_product_128(a: u128, b: u128) -> u128 {
     let halves = |x: u128| (x & u128::from(u64::MAX), x >> 64);
     let ((a_low, a_high), (b_low, b_high)) = (halves(a), halves(b));
-    let (low, cross_a, cross_b) = (a_low * b_low, a_high * b_low, a_low * b_high);
-    let middle = (low >> 64) + halves(cross_a).0 + halves(cross_b).0;
-    a_high * b_high + (cross_a >> 64) + (cross_b >> 64) + (middle >> 64)
+    let (low, cross_a, cross_b) = (a_low.wrapping_mul(b_low), a_high.wrapping_mul(b_low), a_low.wrapping_mul(b_high));
+    let middle = (low >> 64).wrapping_add(halves(cross_a).0).wrapping_add(halves(cross_b).0);
+    let upper = (cross_a >> 64).wrapping_add(cross_b >> 64).wrapping_add(middle >> 64);
+    a_high.wrapping_mul(b_high).wrapping_add(upper)
 }
 
 /// Quotient and remainder of `number`, below 2^97, by `divisor` of more than 2^44, with 2^128 over it, rounded down.
