@@ -336,6 +336,8 @@ mod tests {
         let server = thread::spawn(move || {
             let (mut stream, _) = listener.accept().unwrap();
             stream.set_nodelay(true).unwrap();
+            // what is not read when a connection is closed resets it
+            stream.read_exact(&mut [0; 3 * b"*1\r\n$4\r\nPING\r\n".len()]).unwrap();
             for byte in [ANSWERS[8], b"-ERR no\r\n", ANSWERS[4]].concat() {
                 stream.write_all(&[byte]).unwrap();
             }
