@@ -138,7 +138,8 @@ fn other_keys_and_other_files_are_each_one_clear_error() {
         dir.path(),
         &["--manifest", "sealed.csv.sealed.toml"],
         "sealstone: sealed.csv, line 2, column memo: the sealed value failed authentication: changed, or moved from \
-         another table, column or row\n  nothing was written; to leave such rows out and list them: --on-error report\n",
+         another table, column or row\n  nothing was written; to leave such rows out and list them: --on-error \
+         report\n",
     );
     let named = "sealstone: other.csv.sealed.toml";
     let wrong = command(dir.path(), &[&OPEN[..], &["--manifest", "other.csv.sealed.toml"]].concat());
