@@ -17,6 +17,7 @@ pub(crate) const KEY_ID: &str = "compare";
 ///
 /// # Errors
 /// A key file that cannot be read or made.
+#[cfg_attr(not(feature = "rocksdb"), expect(dead_code, reason = "the other stores name their key by a path"))]
 pub(crate) fn run_key(keep: Option<&Path>) -> Result<(Arc<dyn KeySource>, Option<String>), StoreError> {
     let forgotten = || EphemeralKey::new().map_err(StoreError::engine);
     let Some(keep) = keep else { return Ok((Arc::new(forgotten()?), None)) };
