@@ -228,6 +228,37 @@ fn what_is_no_ip_packet_is_not_sealed() {
     assert_eq!(outbound.used().packets, 0);
 }
 
+/// Who has the keys may still send nonsense: packets put together by hand, under the suite that authenticates nothing.
+#[test]
+fn what_a_careless_sender_sealed_is_refused_or_thrown_away() {
+    let here = association(suite("null").unwrap(), false);
+    let (_, mut inbound) = ends(&here);
+    let mut number = 0_u32;
+    let mut open = |data: &[u8], padding: &[u8], length: u8, protocol: u8| {
+        number += 1;
+        let head = [here.spi.to_be_bytes(), number.to_be_bytes()].concat();
+        let mut packet = [&head, data, padding, &[length, protocol]].concat();
+        let opened = inbound.open(&mut packet);
+        (opened.clone(), opened.is_err() && packet.iter().all(|byte| *byte == 0))
+    };
+    let inner = packet(4, 2);
+    // 22 bytes, which need no padding
+    assert_eq!(open(&inner, &[], 0, 4), (Ok(Some(8..30)), false));
+    assert_eq!(open(&inner, &[1, 2, 3, 4], 4, 4), (Ok(Some(8..30)), false));
+    for (padding, length) in [(&[1, 2, 3, 5][..], 4), (&[0, 1, 2, 3], 4), (&[], 23), (&[], 255)] {
+        assert_eq!(open(&inner, padding, length, 4), (Err(Refusal::Padding), true), "{padding:?} {length}");
+    }
+    // what follows the packet hides its length; a number of another protocol, a torn packet, no packet
+    assert_eq!(open(&inner, &[9; 8], 0, 4), (Ok(Some(8..30)), false));
+    for (data, protocol) in [(&inner[..], 41), (&inner[..], 6), (&inner[..18], 4), (&[0x15; 22], 4)] {
+        assert_eq!(open(data, &[], 0, protocol), (Err(Refusal::Inner), true), "{protocol}");
+    }
+    assert_eq!(open(&[0; 22], &[], 0, 59), (Ok(None), false));
+    let counters = inbound.counters();
+    assert_eq!((counters.packets, counters.dummies), (3, 1));
+    assert_eq!((counters.refused(Refusal::Padding), counters.refused(Refusal::Inner)), (4, 4));
+}
+
 #[test]
 fn wrong_keys_and_indices_are_refused() {
     let gcm = suite("aes-256-gcm").unwrap();
