@@ -1,5 +1,5 @@
-//! Sealed packets: the IP Encapsulating Security Payload in tunnel mode, over byte slices. A whole IP packet goes in and
-//! a sealed one comes out, or the other way round.
+//! Sealed packets: the IP Encapsulating Security Payload in tunnel mode, over byte slices. A whole IP packet goes in
+//! and a sealed one comes out, or the other way round.
 //!
 //! [`Suite`] is a row of the table of what seals, [`Outbound`] seals many packets at a time under one key, [`Inbound`]
 //! opens them and refuses what was changed, repeated or is not for it; [`udp`] tells what a datagram on ESP's port is.

@@ -1,0 +1,281 @@
+//! `sealstone compare` with servers of SQL: one that the comparison starts and ends, one of the user's own, and what
+//! cannot be. Not here: the figures (a measurement is no test), the store itself (`adapters/stores`).
+
+use std::any::Any;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use sealstone_e2e::transcript::{run, sealstone};
+use sealstone_servers::Program;
+use sealstone_servers::mariadb::{self, MariaDbOptions};
+use sealstone_servers::postgres::{self, PostgresOptions};
+use serde_json::Value;
+
+/// Small enough for a test: a measurement needs more.
+const SMALL: &[&str] = &[
+    "compare",
+    "--records=300",
+    "--operations=200",
+    "--threads=4",
+    "--rounds=1",
+    "--pairs=6",
+    "--slice-ms=1",
+    "--workloads=a,e",
+    "--out=out",
+];
+
+/// A server of SQL, as a comparison has it.
+struct Sql {
+    store: &'static str,
+    /// Its name in results, in errors before it is known, and after.
+    engine: &'static str,
+    protocol: &'static str,
+    product: &'static str,
+    program: &'static Program,
+    /// What stands in the command line of a server alone.
+    mark: &'static [u8],
+    /// Starts one with the password `geheim`, and returns its address.
+    start: fn(&Path) -> (Box<dyn Any>, String),
+    database: &'static str,
+    /// Settings that cannot be, and what is said of them.
+    impossible: &'static [(&'static [&'static str], &'static str)],
+}
+
+static POSTGRES: Sql = Sql {
+    store: "postgres",
+    engine: "postgres",
+    protocol: "PostgreSQL",
+    product: "PostgreSQL",
+    program: &postgres::PROGRAM,
+    // the processes that it started say what they do instead of their arguments
+    mark: b"\0-D\0",
+    start: |dir| {
+        let options = PostgresOptions { password: Some("geheim".into()), ..PostgresOptions::default() };
+        let server = postgres::start(dir, options).unwrap();
+        let address = server.address();
+        (Box::new(server), address)
+    },
+    database: "postgres",
+    impossible: &[
+        (&["--postgres", "/nonexistent"], "no postgres with initdb beside it found: looked in /nonexistent"),
+        (&["--nodes", "2"], "nodes is 2: a postgres store is a single node"),
+        (
+            &["--postgres-url", "mysql://db.example"],
+            "cannot use the PostgreSQL address db.example: its scheme is mysql",
+        ),
+        (&["--postgres-url", "postgres://u:p@h:x"], "cannot use the PostgreSQL address h:x: \"x\" is not a port"),
+        (&["--postgres-url", "postgres://h?sslmode=on"], "there is no sslmode \"on\""),
+        (&["--postgres-url", "@/nonexistent"], "cannot read the address of a server from /nonexistent"),
+        (
+            &["--postgres-url", "postgres://h", "--postgres", "p"],
+            "postgres-url of postgres makes no sense together with postgres",
+        ),
+    ],
+};
+
+static MYSQL: Sql = Sql {
+    store: "mysql",
+    engine: "mariadb",
+    protocol: "MySQL",
+    product: "MariaDB",
+    program: &mariadb::PROGRAM,
+    // what makes its data directory has no such file
+    mark: b"\0--init-file=",
+    start: |dir| {
+        let options = MariaDbOptions { password: Some("geheim".into()), ..MariaDbOptions::default() };
+        let server = mariadb::start(dir, options).unwrap();
+        let address = server.address();
+        (Box::new(server), address)
+    },
+    database: "sealstone",
+    impossible: &[
+        (&["--mariadbd", "/nonexistent"], "no mariadbd found: looked in /nonexistent"),
+        (&["--nodes", "2"], "nodes is 2: a mysql store is a single node"),
+        (&["--mysql-url", "redis://db.example/d"], "cannot use the MySQL address db.example/d: its scheme is redis"),
+        (&["--mysql-url", "mysql://u:p@h:x/d"], "cannot use the MySQL address h:x/d: \"x\" is not a port"),
+        (&["--mysql-url", "mysql://h/d?ssl-mode=on"], "there is no ssl-mode \"on\""),
+        (&["--mysql-url", "@/nonexistent"], "cannot read the address of a server from /nonexistent"),
+        (
+            &["--mysql-url", "mysql://h/d", "--mariadbd", "p"],
+            "mysql-url of mysql makes no sense together with mariadbd",
+        ),
+    ],
+};
+
+impl Sql {
+    fn is_available(&self, name: &str) -> bool {
+        let found = self.program.find(None);
+        if let Err(error) = &found {
+            println!("SKIP: {name}: {}", error.to_string().lines().next().unwrap_or_default());
+        }
+        found.is_ok()
+    }
+
+    fn compare(&self, dir: &Path, more: &[&str]) -> Command {
+        let store = format!("--store={}", self.store);
+        sealstone(dir, &[SMALL, &[&store], more].concat())
+    }
+
+    /// The servers that work below `dir`, without the processes that they started.
+    fn servers(&self, dir: &Path) -> Vec<i32> {
+        let dir = dir.canonicalize().unwrap();
+        let pids =
+            fs::read_dir("/proc").unwrap().flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+        let uses = |pid: &i32| {
+            let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+            let works_in = fs::read_link(format!("/proc/{pid}/cwd")).unwrap_or_default();
+            line.windows(self.mark.len()).any(|part| part == self.mark) && works_in.starts_with(&dir)
+        };
+        pids.filter(uses).collect()
+    }
+}
+
+/// A directory that the server's user can reach, where that is another one.
+fn reachable() -> tempfile::TempDir {
+    let dir = tempfile::tempdir().unwrap();
+    fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o711)).unwrap();
+    dir
+}
+
+fn results(path: &Path) -> Value {
+    serde_json::from_slice(&fs::read(path).unwrap()).unwrap()
+}
+
+fn is_measured_and_ended(sql: &Sql, name: &str) {
+    if !sql.is_available(name) {
+        return;
+    }
+    let dir = reachable();
+    let transcript = run(&mut sql.compare(dir.path(), &["--workloads=a-sync,oltp", "--bytes=300k"]));
+    let unsealed = format!("{} is measured without encryption", sql.store);
+    assert!(transcript.stderr.contains(&unsealed), "{}", transcript.stderr);
+    let said = transcript.done();
+    assert!(said.ends_with("out/report.html\n"), "{said}");
+    let results = results(&dir.path().join("out/results.json"));
+    let group = &results["groups"][0];
+    assert_eq!(group["engine"]["name"], sql.engine);
+    assert!(group["engine"]["version"].as_str().unwrap().contains('.'), "{}", group["engine"]);
+    let cells = group["cells"].as_array().unwrap();
+    assert_eq!(cells.len(), 4);
+    for cell in cells {
+        let samples = cell["samples"].as_array().unwrap();
+        let sum = |field: &str| samples.iter().map(|sample| sample[field].as_f64().unwrap()).sum::<f64>();
+        assert!(sum("operations") > 0.0 && cell["disk_bytes"].as_u64().unwrap() > 100_000, "{cell}");
+    }
+    assert!(sql.servers(dir.path()).is_empty(), "a server was left behind");
+}
+
+fn of_the_user_is_used_and_left_as_it_was(sql: &Sql, name: &str) {
+    if !sql.is_available(name) {
+        return;
+    }
+    let dir = reachable();
+    let (_server, address) = (sql.start)(&dir.path().join("theirs"));
+    let url = |password: &str| format!("{}://sealstone:{password}@{address}/{}", sql.store, sql.database);
+    fs::write(dir.path().join("address"), url("geheim")).unwrap();
+    run(&mut sql.compare(dir.path(), &[&format!("--{}-url=@address", sql.store)])).done();
+    // its tables are gone, so the same can be done again
+    let named = format!("--{}-url={}", sql.store, url("geheim"));
+    run(&mut sql.compare(dir.path(), &[&named])).done();
+    let written = fs::read_to_string(dir.path().join("out/results.json")).unwrap();
+    assert!(!written.contains("geheim"), "a password in the results");
+
+    // two variants need two servers
+    let two = run(&mut sql.compare(dir.path(), &[&named, "--ciphers=none,none"]));
+    assert_eq!(two.code, Some(2));
+    let want = format!("needs a server of its own, and --{}-url names one for all", sql.store);
+    assert!(two.stderr.contains(&want), "{}", two.stderr);
+    let wrong = format!("--{}-url={}", sql.store, url("geheimnis"));
+    let refused = run(&mut sql.compare(dir.path(), &[&wrong]));
+    assert_eq!(refused.code, Some(2));
+    let want = format!("cannot connect to {} at {address}: it refused the user name and password\n", sql.protocol);
+    assert!(refused.stderr.contains(&want) && !refused.stderr.contains("geheim"), "{}", refused.stderr);
+}
+
+fn that_is_killed_ends_the_run_with_one_error(sql: &Sql, name: &str) {
+    if !sql.is_available(name) {
+        return;
+    }
+    let dir = reachable();
+    // long enough to be met at work
+    let long = SMALL.iter().map(|flag| match flag.split_once('=') {
+        Some(("--operations", _)) => "--operations=1M",
+        Some(("--slice-ms", _)) => "--slice-ms=2000",
+        _ => flag,
+    });
+    let store = format!("--store={}", sql.store);
+    let mut command = sealstone(dir.path(), &long.chain([store.as_str()]).collect::<Vec<_>>());
+    let mut comparison = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let begin = Instant::now();
+    let found = loop {
+        if let [pid] = sql.servers(dir.path())[..] {
+            break pid;
+        }
+        let still_runs = comparison.try_wait().unwrap().is_none();
+        assert!(still_runs && begin.elapsed() < Duration::from_secs(60), "no server was started");
+        thread::sleep(Duration::from_millis(20));
+    };
+    thread::sleep(Duration::from_millis(3000));
+    kill(Pid::from_raw(found), Signal::SIGKILL).unwrap();
+    let said = comparison.wait_with_output().unwrap();
+    let stderr = String::from_utf8_lossy(&said.stderr);
+    assert_eq!(said.status.code(), Some(2), "{stderr}");
+    let named = format!("{} at 127.0.0.1:", sql.product);
+    assert!(stderr.contains(" failed on none: cannot ") && stderr.contains(&named), "{stderr}");
+    assert!(begin.elapsed() < Duration::from_secs(60));
+}
+
+fn impossible_settings_are_reported_before_anything_starts(sql: &Sql) {
+    let dir = tempfile::tempdir().unwrap();
+    for (arguments, want) in sql.impossible {
+        let refused = run(&mut sql.compare(dir.path(), arguments));
+        assert_eq!(refused.code, Some(2), "{}", refused.stderr);
+        assert!(refused.stderr.contains(want), "{}", refused.stderr);
+    }
+}
+
+#[test]
+fn a_postgres_is_measured_and_ended() {
+    is_measured_and_ended(&POSTGRES, "a_postgres_is_measured_and_ended");
+}
+
+#[test]
+fn a_mariadb_is_measured_and_ended() {
+    is_measured_and_ended(&MYSQL, "a_mariadb_is_measured_and_ended");
+}
+
+#[test]
+fn a_postgres_of_the_user_is_used_and_left_as_it_was() {
+    of_the_user_is_used_and_left_as_it_was(&POSTGRES, "a_postgres_of_the_user_is_used_and_left_as_it_was");
+}
+
+#[test]
+fn a_mariadb_of_the_user_is_used_and_left_as_it_was() {
+    of_the_user_is_used_and_left_as_it_was(&MYSQL, "a_mariadb_of_the_user_is_used_and_left_as_it_was");
+}
+
+#[test]
+fn a_postgres_that_is_killed_ends_the_run_with_one_error() {
+    that_is_killed_ends_the_run_with_one_error(&POSTGRES, "a_postgres_that_is_killed_ends_the_run_with_one_error");
+}
+
+#[test]
+fn a_mariadb_that_is_killed_ends_the_run_with_one_error() {
+    that_is_killed_ends_the_run_with_one_error(&MYSQL, "a_mariadb_that_is_killed_ends_the_run_with_one_error");
+}
+
+#[test]
+fn impossible_settings_of_postgres_are_reported_before_anything_starts() {
+    impossible_settings_are_reported_before_anything_starts(&POSTGRES);
+}
+
+#[test]
+fn impossible_settings_of_mysql_are_reported_before_anything_starts() {
+    impossible_settings_are_reported_before_anything_starts(&MYSQL);
+}
