@@ -18,22 +18,32 @@ use crate::verdict::CONFIDENCE;
 pub fn comparison(plan: &Plan, runs: Vec<Results>) -> Comparison {
     let first = runs.first().expect("a comparison has a group");
     let (version, started_at, command) = (first.version.clone(), first.started_at.clone(), first.command.clone());
-    let (machine, variants) = (first.machine.clone(), first.variants.clone());
+    let (machine, variants) = (first.machine.clone(), union(&runs));
     let (stores, client) = (first.plan.stores.clone(), first.client.clone());
     let elapsed_s = runs.iter().map(|run| run.elapsed_s).sum();
     let interrupted = runs.iter().any(|run| run.interrupted);
-    let group = |run: Results| Group {
-        point: run.plan.point(),
-        started_at: run.started_at,
-        elapsed_s: run.elapsed_s,
-        interrupted: run.interrupted,
-        failure: run.failure,
-        engine: run.engine,
-        workloads: run.plan.workloads,
-        cells: run.cells,
-        between: run.between,
-        recommendation: run.recommendation,
-        warnings: run.warnings,
+    let group = |run: Results| {
+        let of = |variant: &Variant| variants.iter().position(|one| one.label == variant.label).expect("in the union");
+        let mut group = Group {
+            point: run.plan.point(),
+            started_at: run.started_at,
+            elapsed_s: run.elapsed_s,
+            interrupted: run.interrupted,
+            failure: run.failure,
+            engine: run.engine,
+            workloads: run.plan.workloads,
+            variants: run.variants.iter().map(of).collect(),
+            cells: run.cells,
+            between: run.between,
+            recommendation: run.recommendation,
+            warnings: run.warnings,
+        };
+        group.number_all();
+        if group.variants.len() == variants.len() {
+            // all of them, though perhaps in another order, which the cells no longer depend on
+            group.variants.clear();
+        }
+        group
     };
     let groups: Vec<Group> = runs.into_iter().map(group).collect();
     let against = plan.against.as_ref().map_or_else(Vec::new, |name| against(name, &groups, &variants));
@@ -55,6 +65,17 @@ pub fn comparison(plan: &Plan, runs: Vec<Results>) -> Comparison {
     }
 }
 
+/// The variants of all `runs`, each once: a store that lacks a layer has fewer than the others.
+fn union(runs: &[Results]) -> Vec<Variant> {
+    let mut all: Vec<Variant> = Vec::new();
+    for variant in runs.iter().flat_map(|run| &run.variants) {
+        if !all.iter().any(|one| one.label == variant.label) {
+            all.push(variant.clone());
+        }
+    }
+    all
+}
+
 /// What of `comparison` is missing, in words: `3 members (workloads a, c): the run ended before`.
 #[must_use]
 pub fn missing_words(comparison: &Comparison) -> Vec<String> {
@@ -74,7 +95,10 @@ pub fn missing_words(comparison: &Comparison) -> Vec<String> {
 pub fn judge_again(comparison: &mut Comparison) {
     let Comparison { plan, variants, groups, .. } = comparison;
     for group in groups {
-        (group.between, group.recommendation) = conclude(plan, variants, &mut group.cells);
+        let own = group.own_variants(variants);
+        group.number_own();
+        (group.between, group.recommendation) = conclude(plan, &own, &mut group.cells);
+        group.number_all();
         if group.failure.is_some() {
             group.recommendation = withheld(std::mem::take(&mut group.recommendation));
         }
@@ -95,14 +119,19 @@ fn against(name: &str, groups: &[Group], variants: &[Variant]) -> Vec<Against> {
         };
         for other in whole().filter(is_like) {
             for cell in &group.cells {
-                let same = |one: &&Cell| one.workload == cell.workload && one.variant == cell.variant;
-                let Some(ratio) = other.cells.iter().find(same).and_then(|other| ratio(cell, other)) else { continue };
+                let of = |variant: usize| {
+                    other.cells.iter().find(|one| one.workload == cell.workload && one.variant == variant)
+                };
+                // a store that does not encrypt is measured plain, and is what one that does would replace
+                let Some(beside) = of(cell.variant).or_else(|| of(0)) else { continue };
+                let Some(ratio) = ratio(cell, beside) else { continue };
                 let (low, high) = ratio.interval(CONFIDENCE);
                 found.push(Against {
                     point: group.point.clone(),
                     other: other.point.clone(),
                     workload: cell.workload.clone(),
                     variant: variants[cell.variant].label.clone(),
+                    other_variant: variants[beside.variant].label.clone(),
                     ratio: ratio.ratio(),
                     low,
                     high,
@@ -119,4 +148,39 @@ fn ratio(cell: &Cell, other: &Cell) -> Option<Estimate> {
     };
     let [one, other] = [cell, other].map(|cell| Estimate::from_pairs(&logarithms(cell)));
     Some(Estimate::of_two(&one?, &other?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::results::testing;
+
+    /// What a store measured that has only the variants `labels`.
+    fn run(store: &str, labels: &[&str]) -> Results {
+        let cells =
+            (0..labels.len()).map(|variant| testing::cell(variant, "a", &[100.0, 101.0, 99.0, 100.0, 102.0, 98.0]));
+        let mut comparison = testing::comparison(labels, cells.collect());
+        comparison.groups[0].point.store = store.into();
+        comparison.runs().remove(0)
+    }
+
+    #[test]
+    fn stores_may_have_different_variants() {
+        let runs =
+            vec![run("redis", &["none"]), run("rocksdb", &["none", "aes-256"]), run("mysql", &["none", "aria-256"])];
+        let mut whole = comparison(&Plan::default(), runs);
+        let labels = |of: &[Variant]| of.iter().map(|variant| variant.label.clone()).collect::<Vec<_>>();
+        assert_eq!(labels(&whole.variants), ["none", "aes-256", "aria-256"]);
+        judge_again(&mut whole);
+        let indices = |group: &Group| group.cells.iter().map(|cell| cell.variant).collect::<Vec<_>>();
+        assert_eq!(whole.groups.iter().map(indices).collect::<Vec<_>>(), [vec![0], vec![0, 1], vec![0, 2]]);
+        let runs = whole.runs();
+        let own: Vec<_> = runs.iter().map(|run| labels(&run.variants)).collect();
+        assert_eq!(own, [vec!["none"], vec!["none", "aes-256"], vec!["none", "aria-256"]]);
+        assert!(runs.iter().all(|run| run.cells.iter().all(|cell| cell.variant < run.variants.len())));
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("results.csv");
+        whole.write_csv(&path).unwrap();
+        assert_eq!(std::fs::read_to_string(path).unwrap().matches("a,aria-256").count(), 6);
+    }
 }

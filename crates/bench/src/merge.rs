@@ -162,8 +162,24 @@ fn read_one(path: &Path) -> Result<Comparison, MergeError> {
         schema if schema == u64::from(SCHEMA) => serde_json::from_slice(&text).map_err(damaged)?,
         found => return Err(MergeError::Schema { path: path.to_owned(), found, version: head.version }),
     };
+    check_variants(&comparison).map_err(damaged)?;
     groups::judge_again(&mut comparison);
     Ok(comparison)
+}
+
+/// Checks that every variant that a group names is there.
+fn check_variants(comparison: &Comparison) -> Result<(), serde_json::Error> {
+    let all = comparison.variants.len();
+    for group in &comparison.groups {
+        let own = &group.variants;
+        let is_own = |number: usize| number < all && (own.is_empty() || own.contains(&number));
+        let unknown = own.iter().copied().find(|&number| number >= all);
+        let unknown = unknown.or(group.cells.iter().map(|cell| cell.variant).find(|&number| !is_own(number)));
+        if let Some(number) = unknown {
+            return Err(serde::de::Error::custom(format!("a group names variant {number} of {all}")));
+        }
+    }
+    Ok(())
 }
 
 /// Whether all of `runs` were measured on one machine.

@@ -86,6 +86,9 @@ pub struct Group {
     pub engine: EngineFacts,
     /// Its workloads.
     pub workloads: Vec<String>,
+    /// The variants measured here, by their index in the comparison; all of them where the list is empty.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub variants: Vec<usize>,
     /// What was measured: one entry for each variant and workload.
     pub cells: Vec<Cell>,
     /// Each cipher against each other one.
@@ -95,6 +98,42 @@ pub struct Group {
     pub recommendation: Recommendation,
     /// What the reader must know to trust the figures: assertions in the engine, throttling, few rounds.
     pub warnings: Vec<String>,
+}
+
+impl Group {
+    /// Those of `all`, the variants of the comparison, that were measured here.
+    pub(crate) fn own_variants(&self, all: &[Variant]) -> Vec<Variant> {
+        match self.variants.is_empty() {
+            true => all.to_vec(),
+            false => self.variants.iter().filter_map(|&number| all.get(number).cloned()).collect(),
+        }
+    }
+
+    /// Turns the indices of its variants from those of the comparison into those of [`Group::own_variants`].
+    pub(crate) fn number_own(&mut self) {
+        if !self.variants.is_empty() {
+            let own = std::mem::take(&mut self.variants);
+            // what is not in the list becomes an index that is out of range, which whoever shows the results reports
+            self.renumber(|number| own.iter().position(|&one| one == number).unwrap_or(own.len()));
+            self.variants = own;
+        }
+    }
+
+    /// Turns the indices of its variants back into those of the comparison.
+    pub(crate) fn number_all(&mut self) {
+        if !self.variants.is_empty() {
+            let own = std::mem::take(&mut self.variants);
+            self.renumber(|number| own.get(number).copied().unwrap_or(usize::MAX));
+            self.variants = own;
+        }
+    }
+
+    fn renumber(&mut self, number: impl Fn(usize) -> usize) {
+        self.cells.iter_mut().for_each(|cell| cell.variant = number(cell.variant));
+        for between in &mut self.between {
+            (between.variant, between.other) = (number(between.variant), number(between.other));
+        }
+    }
 }
 
 impl Comparison {
@@ -109,28 +148,32 @@ impl Comparison {
     /// Each group by itself, with what it shares with the others.
     #[must_use]
     pub fn runs(&self) -> Vec<Results> {
-        let run = |group: &Group| Results {
-            version: self.version.clone(),
-            started_at: group.started_at.clone(),
-            elapsed_s: group.elapsed_s,
-            interrupted: group.interrupted,
-            failure: group.failure.clone(),
-            command: self.command.clone(),
-            plan: crate::plan::Plan { workloads: group.workloads.clone(), ..self.plan.at(&group.point) },
-            machine: self.machine.clone(),
-            engine: group.engine.clone(),
-            variants: self.variants.clone(),
-            cells: group.cells.clone(),
-            between: group.between.clone(),
-            recommendation: group.recommendation.clone(),
-            warnings: group.warnings.clone(),
-            client: self.client.clone(),
+        let run = |mut group: Group| {
+            group.number_own();
+            Results {
+                version: self.version.clone(),
+                variants: group.own_variants(&self.variants),
+                started_at: group.started_at,
+                elapsed_s: group.elapsed_s,
+                interrupted: group.interrupted,
+                failure: group.failure,
+                command: self.command.clone(),
+                plan: crate::plan::Plan { workloads: group.workloads, ..self.plan.at(&group.point) },
+                machine: self.machine.clone(),
+                engine: group.engine,
+                cells: group.cells,
+                between: group.between,
+                recommendation: group.recommendation,
+                warnings: group.warnings,
+                client: self.client.clone(),
+            }
         };
-        self.groups.iter().map(run).collect()
+        self.groups.iter().cloned().map(run).collect()
     }
 }
 
-/// Throughput of one variant of a store under one workload, against the same variant of another store.
+/// Throughput of one variant of a store under one workload, against the same variant of another store, or against that
+/// store unencrypted if it has no such variant.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Against {
     /// The position of the store on the axes.
@@ -139,8 +182,11 @@ pub struct Against {
     pub other: Point,
     /// Workload name.
     pub workload: String,
-    /// Label of the variant, the same in both.
+    /// Label of the variant.
     pub variant: String,
+    /// Label of the other store's variant; empty in results of earlier versions, where it was always the same.
+    #[serde(default)]
+    pub other_variant: String,
     /// Throughput, as a multiple of the other's.
     pub ratio: f64,
     /// Lower end of its 95 % confidence interval.

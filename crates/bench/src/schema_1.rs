@@ -56,6 +56,7 @@ impl Results {
             engine: self.engine,
             workloads: self.plan.workloads.clone(),
             between: Vec::new(),
+            variants: Vec::new(),
             cells: self.cells,
             recommendation: self.recommendation,
             warnings: self.warnings,

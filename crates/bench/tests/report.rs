@@ -623,7 +623,31 @@ fn stores_are_compared_with_each_other_only_when_asked() {
     let page = report::html_with(&comparison.runs(), &options).unwrap();
     assert!(page.contains("Stores against each other"));
     assert!(!report::html(&comparison.runs()).unwrap().contains("Stores against each other"));
-    assert!(summary::against(&comparison.against[0]).contains("of rocksdb (between"));
+    let screen = summary::screens(&comparison.runs(), &comparison.against, 80, false);
+    assert!(screen.contains("mongodb as a multiple of rocksdb, in throughput"), "{screen}");
+    assert!(screen.lines().any(|line| line.starts_with("mongodb: none") && line.contains("0.50")), "{screen}");
+}
+
+#[test]
+fn a_store_that_does_not_encrypt_is_what_the_others_stand_against() {
+    let mut plain = at(fixtures::ordinary(), "redis", 8);
+    plain.variants.truncate(1);
+    plain.cells.retain(|cell| cell.variant == 0);
+    plain.between.clear();
+    let mut runs = vec![plain];
+    runs.extend((2..=8).map(|clients| at(fixtures::ordinary(), "rocksdb", clients)));
+    let store = ["redis", "rocksdb"].map(String::from).to_vec();
+    let plan = sealstone_bench::plan::Plan { store, against: Some("redis".into()), ..runs[1].plan.clone() };
+    let comparison = groups::comparison(&plan, runs);
+    let encrypted = comparison.against.iter().filter(|one| one.variant == "aes-256").collect::<Vec<_>>();
+    assert!(!encrypted.is_empty() && encrypted.iter().all(|one| one.other_variant == "none"), "{encrypted:?}");
+    let runs = comparison.runs();
+    assert_eq!((runs[0].variants.len(), runs[1].variants.len()), (1, 3));
+    let screen = summary::screens(&runs, &comparison.against, 80, false);
+    assert!(screen.contains("- rocksdb, 3 clients: take "), "more than a screen each: {screen}");
+    assert!(screen.contains("aes-256 to none"), "{screen}");
+    let options = Options { against: comparison.against.clone(), ..Options::default() };
+    assert!(report::html_with(&runs, &options).unwrap().contains("redis, 8 clients, none"));
 }
 
 #[test]

@@ -64,17 +64,8 @@ pub(crate) fn run(flags: &CompareFlags) -> anyhow::Result<Answer> {
         print_json(&comparison)?;
         say(&written?.display().to_string());
     } else {
-        let (runs, style) = (comparison.runs(), terminal::stdout());
-        for (results, label) in runs.iter().zip(merge::labels(&runs)) {
-            if runs.len() > 1 {
-                print(&format!("{label}\n"))?;
-            }
-            print(&summary::screen(results, style.columns(), style.colour()))?;
-            print("\n")?;
-        }
-        for one in &comparison.against {
-            print(&format!("{}\n", summary::against(one)))?;
-        }
+        let style = terminal::stdout();
+        print(&summary::screens(&comparison.runs(), &comparison.against, style.columns(), style.colour()))?;
         print(&missing(&comparison))?;
         print(&format!("{}\n", written?.display()))?;
     }

@@ -37,16 +37,13 @@ pub(crate) fn run(flags: &ReportFlags) -> anyhow::Result<Answer> {
         print(&pages.collect::<Vec<_>>().join("\n"))?;
         return Ok(Answer::Done);
     }
-    let against = merged.comparisons.iter().flat_map(|comparison| comparison.against.clone()).collect();
+    let against: Vec<_> = merged.comparisons.iter().flat_map(|comparison| comparison.against.clone()).collect();
+    let style = terminal::stdout();
+    let mut text = summary::screens(&runs, &against, style.columns(), style.colour());
     let missing = merged.comparisons.iter().flat_map(groups::missing_words).collect();
     let options = Options { raw_data: raw_data(&merged, &flags.out), against, missing, ..Options::default() };
     let page = report::html_with(&runs, &options)?;
     std::fs::write(&flags.out, page).with_context(|| format!("cannot write the report {}", flags.out.display()))?;
-    let (mut text, style) = (String::new(), terminal::stdout());
-    for run in &runs {
-        text.push_str(&summary::screen(run, style.columns(), style.colour()));
-        text.push('\n');
-    }
     text.extend(merged.comparisons.iter().map(compare::missing));
     for difference in merge::differences(&runs) {
         text.push_str(&format!("{difference}\n"));

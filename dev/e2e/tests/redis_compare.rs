@@ -85,6 +85,30 @@ fn a_server_and_a_cluster_are_measured_and_ended() {
 }
 
 #[test]
+fn a_store_that_takes_no_cipher_stands_beside_one_that_does() {
+    if !available("a_store_that_takes_no_cipher_stands_beside_one_that_does") {
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let stores = ["--store=redis,rocksdb", "--ciphers=none,aes-256", "--against=redis", "--threads=1,2"];
+    let words: Vec<&str> =
+        SMALL[..1].iter().chain(&SMALL[2..]).filter(|word| **word != "--threads=4").copied().collect();
+    let said = run(&mut sealstone(dir.path(), &[&words, &stores[..]].concat())).done();
+    assert!(said.ends_with("out/report.html\n"), "{said}");
+    let found = results(&dir.path().join("out/results.json"));
+    let labels: Vec<&Value> = found["variants"].as_array().unwrap().iter().map(|variant| &variant["label"]).collect();
+    assert_eq!(labels, ["none", "aes-256"]);
+    let cells = |group: &Value| group["cells"].as_array().unwrap().len();
+    let groups: Vec<usize> = found["groups"].as_array().unwrap().iter().map(cells).collect();
+    assert_eq!(groups, [2, 2, 4, 4], "none with Redis; none and aes-256 with RocksDB; workloads a and e");
+    let csv = fs::read_to_string(dir.path().join("out/results.csv")).unwrap();
+    assert!(csv.lines().any(|line| line.starts_with("a,aes-256,") && line.contains(",rocksdb,")), "{csv}");
+    // drawn again from what was written, with the same figures
+    let again = run(&mut sealstone(dir.path(), &["report", "out/results.json", "--out", "again.html"]));
+    assert!(again.done().contains("again.html"));
+}
+
+#[test]
 fn a_server_of_the_user_is_used_and_left_as_it_was() {
     if !available("a_server_of_the_user_is_used_and_left_as_it_was") {
         return;

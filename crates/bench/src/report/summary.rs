@@ -6,6 +6,8 @@ use unicode_width::UnicodeWidthStr;
 use super::canvas::shorten;
 use super::index::Run;
 use super::{conditions, figures, open_loop, page, tables};
+use crate::axes::{AXES, varied};
+use crate::merge;
 use crate::results::{Against, Cell, Results};
 use crate::sustained::sustained;
 use crate::verdict::Verdict;
@@ -63,19 +65,34 @@ pub fn screen(results: &Results, width: usize, colour: bool) -> String {
     lines.join("\n") + "\n"
 }
 
-/// One store set against another, in one line.
+/// The most groups of which each has its own screen; of more, the answers alone are shown.
+const SCREENS_MAX: usize = 6;
+
+/// What the terminal shows of several groups: what [`screen`] shows of each, or of more than a handful the answers alone;
+/// then the stores set against each other. Ends with an empty line.
 #[must_use]
-pub fn against(one: &Against) -> String {
-    format!(
-        "{} {} under {}: × {} of {} (between {} and {}; not measured in alternation)",
-        one.point.store,
-        one.variant,
-        one.workload,
-        figures::digits(one.ratio),
-        one.other.store,
-        figures::digits(one.low),
-        figures::digits(one.high)
-    )
+pub fn screens(runs: &[Results], against: &[Against], width: usize, colour: bool) -> String {
+    let paper = Paper { width: width.max(40), colour };
+    let labels = merge::labels(runs);
+    let mut text = String::new();
+    if runs.len() > SCREENS_MAX {
+        for (run, label) in runs.iter().zip(&labels) {
+            let answer = format!("{label}: {}", run.recommendation.answer);
+            for line in paper.wrapped("- ", &answer, Style::new()) {
+                text += &format!("{line}\n");
+            }
+        }
+        text += "workloads, intervals and what to take care of at each point are in the report\n\n";
+    } else {
+        for (run, label) in runs.iter().zip(&labels) {
+            let label = if runs.len() > 1 { format!("{label}\n") } else { String::new() };
+            text += &format!("{label}{}\n", screen(run, width, colour));
+        }
+    }
+    if !against.is_empty() {
+        text += &(paper.against(against).join("\n") + "\n\n");
+    }
+    text
 }
 
 /// On what was measured, and how often.
@@ -189,6 +206,68 @@ impl Paper {
         let key = rate.map_or_else(|| key(run, terse), |rate| open_loop::key(run.results, rate));
         text.extend(self.wrapped("", &key, Style::new().dimmed()));
         text
+    }
+
+    /// Stores set against one of them: a line for each point and variant, with a column for each workload.
+    fn against(&self, ratios: &[Against]) -> Vec<String> {
+        let axes = varied(ratios.iter().flat_map(|one| [&one.point, &one.other]).collect::<Vec<_>>());
+        // both stores are named in the heading; a point that differs in nothing else is named by its store
+        let axes: Vec<_> = axes.into_iter().filter(|axis| axis.name != "store").collect();
+        let axes = if axes.is_empty() { vec![&AXES[0]] } else { axes };
+        let mut lines = Vec::new();
+        let mut workloads: Vec<&str> = Vec::new();
+        for one in ratios.iter().map(|one| one.workload.as_str()) {
+            if !workloads.contains(&one) {
+                workloads.push(one);
+            }
+        }
+        let mut pairs: Vec<(&str, &str)> = Vec::new();
+        for one in ratios.iter().map(|one| (one.point.store.as_str(), one.other.store.as_str())) {
+            if !pairs.contains(&one) {
+                pairs.push(one);
+            }
+        }
+        for pair in pairs {
+            let of_pair: Vec<&Against> =
+                ratios.iter().filter(|one| (one.point.store.as_str(), one.other.store.as_str()) == pair).collect();
+            let mut rows: Vec<(&Against, Vec<&Against>)> = Vec::new();
+            for one in of_pair {
+                let alike = |row: &(&Against, Vec<&Against>)| {
+                    row.0.point == one.point && row.0.other == one.other && row.0.variant == one.variant
+                };
+                match rows.iter().position(alike) {
+                    Some(at) => rows[at].1.push(one),
+                    None => rows.push((one, vec![one])),
+                }
+            }
+            let label = |row: &Against| {
+                let beside = match row.other_variant.as_str() {
+                    same if same.is_empty() || same == row.variant => String::new(),
+                    other => format!(" to {other}"),
+                };
+                plain(format!("{}: {}{beside}", row.point.words(&axes), clean(&row.variant)))
+            };
+            let names: Column = std::iter::once(plain("")).chain(rows.iter().map(|row| label(row.0))).collect();
+            let column = |workload: &&str| -> Column {
+                let of = |row: &(&Against, Vec<&Against>)| {
+                    let ratio = row.1.iter().find(|one| one.workload == *workload);
+                    plain(ratio.map_or("–".into(), |one| {
+                        let mark = if one.low <= 1.0 && one.high >= 1.0 { "~" } else { "" };
+                        format!("{mark}{}", figures::digits(one.ratio))
+                    }))
+                };
+                std::iter::once(plain(*workload)).chain(rows.iter().map(of)).collect()
+            };
+            let title = format!("{} as a multiple of {}, in throughput", clean(pair.0), clean(pair.1));
+            lines.extend(self.wrapped("", &title, Style::new().bold()));
+            for block in self.blocks(&names, workloads.iter().map(column).collect()) {
+                lines.extend(self.block(&names, &block));
+            }
+        }
+        let note = "the two stores were not measured in alternation; ~ one interval reaches from below 1 to above; the \
+                    intervals are in the report";
+        lines.extend(self.wrapped("", note, Style::new().dimmed()));
+        lines
     }
 
     /// Columns in groups that fit the width next to the names of the rows.

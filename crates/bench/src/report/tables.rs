@@ -649,7 +649,10 @@ pub(super) fn against(ratios: &[Against]) -> Table {
             head(one.workload.as_str()),
             head(one.variant.as_str()),
             words(one.point.words(&axes)),
-            words(one.other.words(&axes)),
+            words(match one.other_variant.as_str() {
+                variant if variant.is_empty() || variant == one.variant => one.other.words(&axes),
+                variant => format!("{}, {variant}", one.other.words(&axes)),
+            }),
             figure(format!("× {}", figures::digits(one.ratio)), one.ratio),
             figure(format!("{} to {}", figures::digits(one.low), figures::digits(one.high)), one.low),
         ]

@@ -79,6 +79,7 @@ pub(crate) fn comparison(labels: &[&str], mut cells: Vec<Cell>) -> Comparison {
         failure: None,
         engine,
         workloads: plan.workloads.clone(),
+        variants: Vec::new(),
         cells,
         between: Vec::new(),
         recommendation: Recommendation::default(),
