@@ -6,6 +6,7 @@
 //! - [`Lab`] is a directory with servers in it, which one process may start and another stop.
 //! - [`instance`] is one process with its record, its port and its log, whatever the server: [`mongod`],
 //!   [`redis`](crate::redis), [`postgres`], [`mariadb`] and [`pykmip`] say how theirs differ.
+//! - [`single`] is a server that stands alone in a lab.
 //! - [`certificate`], [`log`], [`pages`], [`process`], [`ready`] and [`state`] are what servers share.
 //!
 //! Not here: what a server is asked (`adapters/stores`, `sealstone-keys`), servers that others run.
@@ -27,6 +28,7 @@ pub mod redis;
 pub mod registry;
 mod secret;
 pub mod server;
+pub mod single;
 pub mod state;
 mod unprivileged;
 
