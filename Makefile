@@ -59,7 +59,7 @@ MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
 .PHONY: help compare say-install rivals fuzz soak test install sanitize setup setup-rivals setup-kmip setup-mongod setup-redis setup-postgres setup-mariadb setup-wiredtiger setup-esp setup-fuzz setup-lints clean
 .PHONY: installable deb test-deb setup-deb setup-shells db-bench setup-rocksdb-tools
-.PHONY: ycsb-rivals setup-go-ycsb
+.PHONY: ycsb-rivals setup-go-ycsb setup-tests check
 .PHONY: constant-time test-report setup-chromium miri setup-valgrind setup-miri
 
 help:
@@ -86,8 +86,19 @@ compare: setup $(COMPARE_SETUP)
 	@$(MAKE) say-install
 	@"$$CARGO_TARGET_DIR/release/sealstone" compare $(ARGS)
 
-test: setup setup-deb setup-shells setup-valgrind setup-rivals setup-kmip setup-mongod setup-redis setup-postgres setup-mariadb setup-wiredtiger setup-rocksdb-tools setup-gpu setup-go-ycsb setup-esp setup-lints
+# What the tests start is fetched while cargo builds; what cargo links comes first.
+test: setup setup-rivals setup-lints
+	@$(MAKE) --jobs=2 --output-sync=line setup-tests check
 	@cargo run --quiet --locked --package xtask -- test
+
+# One after the other: apt takes one at a time. Without MAKEFLAGS: programs that build know of their own how many jobs to run.
+setup-tests:
+	@unset MAKEFLAGS MFLAGS; for part in deb shells valgrind kmip mongod redis postgres mariadb wiredtiger rocksdb-tools gpu go-ycsb esp; do \
+		sh dev/setup.sh $$part || exit 1; \
+	done
+
+check:
+	@unset MAKEFLAGS MFLAGS; cargo run --quiet --locked --package xtask -- check
 
 # each builds everything once more, beside the other builds
 sanitize: setup setup-wiredtiger

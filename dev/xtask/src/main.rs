@@ -1,5 +1,6 @@
 #![forbid(unsafe_code)]
-//! Chores of this repository: `tidy` checks the house rules, `test` runs every check and every test and counts them.
+//! Chores of this repository: `tidy` checks the house rules, `check` also formatting and lints, and builds; `test` then
+//! runs every test and counts them.
 //!
 //! Not here: anything that ships, and the installation of packages (the Makefile).
 
@@ -10,6 +11,7 @@ mod embedder;
 mod files;
 mod messages;
 mod module_graph;
+mod programs;
 mod suite;
 mod tally;
 mod tidy;
@@ -23,9 +25,10 @@ fn main() -> ExitCode {
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let outcome = match words.as_slice() {
         ["tidy"] => tidy::run(),
+        ["check"] => suite::check(),
         ["test"] => suite::run(),
         _ => {
-            eprintln!("usage: cargo run -p xtask -- tidy|test");
+            eprintln!("usage: cargo run -p xtask -- tidy|check|test");
             return ExitCode::from(2);
         }
     };

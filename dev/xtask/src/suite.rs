@@ -1,18 +1,18 @@
-//! `xtask test`: formatting, lints, house rules, then every test; ends with `N passed, N failed, N skipped`.
+//! `xtask check`: formatting, lints, house rules, build. `xtask test`: the same, then every test; ends with `N passed, N failed, N skipped`.
 //!
 //! In CI (environment variable `CI` set) a skip that `.ci/expected-skips` does not list is a failure.
 
-use std::io::{BufRead, BufReader};
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 use anyhow::{Context, Result};
 
+use crate::programs;
 use crate::tally::{Tally, expected};
 use crate::tidy;
 
-/// Runs everything; returns whether all of it passed.
-pub(crate) fn run() -> Result<bool> {
+/// Checks the house rules, formatting and lints, and builds all that the tests need; returns whether all of it passed.
+pub(crate) fn check() -> Result<bool> {
     let root = tidy::root();
     let checks: [(&str, &[&str]); 3] = [
         ("formatting", &["fmt", "--all", "--check"]),
@@ -28,7 +28,16 @@ pub(crate) fn run() -> Result<bool> {
             return Ok(stopped_at(what));
         }
     }
-    let (tally, succeeded) = tests(&root)?;
+    Ok(true)
+}
+
+/// Runs everything; returns whether all of it passed.
+pub(crate) fn run() -> Result<bool> {
+    if !check()? {
+        return Ok(false);
+    }
+    let root = tidy::root();
+    let tally = tests(&root)?;
     let allowed = expected(&std::fs::read_to_string(root.join(".ci/expected-skips")).unwrap_or_default());
     let mut unexpected = 0;
     if !tally.skips().is_empty() {
@@ -43,10 +52,8 @@ pub(crate) fn run() -> Result<bool> {
     if strict && unexpected > 0 {
         println!("{unexpected} skips were not expected: make them run, or list them in .ci/expected-skips");
     }
-    // a test program that died without its summary line is a failure that no summary counted
-    let failed = if !succeeded && tally.failed() == 0 { 1 } else { tally.failed() };
-    println!("\n{} passed, {failed} failed, {} skipped", tally.passed(), tally.skipped());
-    Ok(failed == 0 && tally.passed() > 0 && !(strict && unexpected > 0))
+    println!("\n{} passed, {} failed, {} skipped", tally.passed(), tally.failed(), tally.skipped());
+    Ok(tally.failed() == 0 && tally.passed() > 0 && !(strict && unexpected > 0))
 }
 
 fn stopped_at(what: &str) -> bool {
@@ -67,21 +74,32 @@ fn cargo(root: &Path, words: &[&str]) -> Command {
     command
 }
 
-/// Runs the tests, echoing their output, and counts. Returns whether cargo was content, too.
-fn tests(root: &Path) -> Result<(Tally, bool)> {
-    let words = ["test", "--workspace", "--no-fail-fast", "--locked", "--", "--show-output"];
-    println!("check: cargo {}", words.join(" "));
-    let mut command = cargo(root, &words);
+/// Runs the tests, printing the output of each program as it ends, and counts.
+fn tests(root: &Path) -> Result<Tally> {
     // xtask is next to the `sealstone` that the build step made
     let beside = std::env::current_exe().context("where xtask lies")?.with_file_name("sealstone");
-    let mut child = command.env("SEALSTONE_BIN", beside).stdout(Stdio::piped()).spawn().context("run cargo test")?;
+    let target = beside.parent().and_then(Path::parent).context("xtask lies in cargo's target folder")?;
+    let cargo = || {
+        let mut command = cargo(root, &[]);
+        command.env("SEALSTONE_BIN", &beside);
+        command
+    };
+    println!("check: cargo test --workspace --no-run");
+    let programs = programs::build(cargo())?;
+    println!("check: {} test programs and the documentation", programs.len());
     let mut tally = Tally::default();
-    let stdout = child.stdout.take().expect("piped above");
-    for line in BufReader::new(stdout).split(b'\n') {
-        let line = line.context("read the output of cargo test")?;
-        let line = String::from_utf8_lossy(&line);
-        println!("{line}");
-        tally.line(&line);
-    }
-    Ok((tally, child.wait().context("wait for cargo test")?.success()))
+    programs::run(programs, &cargo, target, |done| {
+        println!("\nprogram: {}, {:.1} s", done.name, done.took.as_secs_f64());
+        print!("{}", String::from_utf8_lossy(&done.output.stderr));
+        let failed_before = tally.failed();
+        for line in String::from_utf8_lossy(&done.output.stdout).lines() {
+            println!("{line}");
+            tally.line(line);
+        }
+        if !done.output.status.success() && tally.failed() == failed_before {
+            println!("{} ended without saying which test failed: {}", done.name, done.output.status);
+            tally.died();
+        }
+    })?;
+    Ok(tally)
 }

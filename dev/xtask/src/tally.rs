@@ -68,6 +68,13 @@ impl Tally {
         (self.section, self.in_failures) = (None, false);
     }
 
+    /// Takes note of a program that died without its summary: one failed test, if not more.
+    pub(crate) fn died(&mut self) {
+        self.libtest_failed += 1;
+        self.sections_skipped.clear();
+        (self.section, self.in_failures) = (None, false);
+    }
+
     /// Tests that ran and passed.
     pub(crate) fn passed(&self) -> u64 {
         self.libtest_passed.saturating_sub(self.skipped_passes)
