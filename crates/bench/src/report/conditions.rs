@@ -57,7 +57,8 @@ pub(super) fn conditions(run: &Run) -> Vec<Fact> {
 
 /// The caches of the workloads; those of the data sets in results of earlier versions, or of the servers.
 fn cache_of_all(run: &Run) -> Option<String> {
-    grouped(run, |cell| cell.conditions.as_ref().map(cache)).map(|groups| listed(&groups)).or_else(|| {
+    let of = |cell: &Cell| Some(cache(cell.conditions.as_ref()?, member_disk_bytes(run, cell)));
+    grouped(run, of).map(|groups| listed(&groups)).or_else(|| {
         let sized = run.results.engine.settings.iter().filter_map(|(name, value)| {
             let dataset = name.strip_prefix("cache (")?.strip_suffix(')')?;
             Some(format!("{dataset}: {value}"))
@@ -88,29 +89,41 @@ pub(super) fn sentences(run: &Run) -> Vec<String> {
 
 /// `c-cold, e-cold: a cache of 6.3 MiB, 1/16 of the records, writes not synced; oltp-sync: …`.
 fn settings(run: &Run) -> Option<String> {
-    grouped(run, |cell| cell.conditions.as_ref().map(described)).map(|groups| listed(&groups))
+    let described = |cell: &Cell| Some(described(cell.conditions.as_ref()?, member_disk_bytes(run, cell)));
+    grouped(run, described).map(|groups| listed(&groups))
 }
 
 /// Cache and durability of a cell in words.
-fn described(conditions: &Conditions) -> String {
-    format!("{}, {}", cache(conditions), writes(conditions))
+fn described(conditions: &Conditions, disk_bytes: u64) -> String {
+    format!("{}, {}", cache(conditions, disk_bytes), writes(conditions))
 }
 
 /// What of cache and durability is not as usual under `workload`; empty if nothing is, or if results do not say.
 pub(super) fn unusual(run: &Run, workload: &str) -> String {
     let Some(found) = run.cells(workload).first().and_then(|(_, cell)| cell.conditions) else { return String::new() };
-    let holds_all = found.setting != Setting::Cold && found.cache_bytes >= found.data_bytes;
-    let cache = (!holds_all).then(|| cache(&found));
+    let disk_bytes = member_disk_bytes(run, run.cells(workload)[0].1);
+    let holds_all = found.setting != Setting::Cold && found.cache_bytes >= found.data_bytes.max(disk_bytes);
+    let cache = (!holds_all).then(|| cache(&found, disk_bytes));
     cache.into_iter().chain(found.synced.then(|| writes(&found).into())).collect::<Vec<_>>().join(", ")
 }
 
-/// The cache of a cell in words.
-pub(super) fn cache(conditions: &Conditions) -> String {
+/// What a member has on the disk, for a cache that the user sized: values alone are far less than what a store with named
+/// fields keeps. Where the program sized it, 0: then it has room for that, and the rest on the disk is old versions.
+pub(super) fn member_disk_bytes(run: &Run, cell: &Cell) -> u64 {
+    let plan = &run.results.plan;
+    if plan.cache.is_some() { cell.disk_bytes / plan.point().members.max(1) as u64 } else { 0 }
+}
+
+/// The cache of a cell in words; `disk_bytes` as [`member_disk_bytes`] has it.
+pub(super) fn cache(conditions: &Conditions, disk_bytes: u64) -> String {
     let Conditions { setting, cache_bytes, data_bytes, .. } = *conditions;
     match setting {
         Setting::Cold => format!("a cache of {}, 1/{COLD_SHARE} of the records", figures::memory(cache_bytes)),
         _ if data_bytes > 0 && cache_bytes < data_bytes => {
             format!("a cache of {} for {} of records", figures::memory(cache_bytes), figures::bytes(data_bytes))
+        }
+        _ if cache_bytes < disk_bytes => {
+            format!("a cache of {}, less than what is on the disk", figures::memory(cache_bytes))
         }
         _ => "a cache that holds the records".into(),
     }
@@ -186,6 +199,15 @@ mod tests {
         assert_eq!(value("Cache"), Some(caches));
         assert_eq!(value("Sync"), Some("oltp-sync: every write synced"));
         assert_eq!(value("Held back"), Some("unencrypted, by the CPU: a, c, c-cold; by the disk (syncs): oltp-sync"));
+        // a cache that the user sized is judged by the files, too
+        let mut sized = runs[0].clone();
+        sized.plan.cache = Some(64 << 20);
+        for cell in &mut sized.cells {
+            let found = cell.conditions.as_mut().unwrap();
+            (found.setting, found.cache_bytes, found.data_bytes) = (Setting::Warm, 64 << 20, 10_000_000);
+        }
+        let small = sentences(&Run::new(&sized, String::new())).remove(0);
+        assert!(small.starts_with("a, c, c-cold: a cache of 64.0 MiB, less than what is on the disk, "), "{small}");
         assert_eq!(unusual(&run, "a"), "");
         assert_eq!(unusual(&run, "c-cold"), "a cache of 6.00 MiB, 1/16 of the records");
         assert_eq!(unusual(&run, "oltp-sync"), "every write synced");

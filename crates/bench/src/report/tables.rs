@@ -13,7 +13,7 @@ use crate::at_rate::at_rate;
 use crate::axes::varied;
 use crate::median_gap;
 use crate::open_loop::AtRate;
-use crate::results::{Against, Between, Cell, Latency, Overhead, Ranked, Sample, Variant};
+use crate::results::{Against, Between, Cell, Conditions, Latency, Overhead, Ranked, Sample, Variant};
 use crate::sustained::sustained;
 use crate::verdict::Verdict;
 use crate::workload::Unit;
@@ -559,7 +559,10 @@ fn variants(run: &Run) -> Table {
 fn workloads(run: &Run) -> Table {
     let row = |name: &&str| {
         let cells = run.cells(name);
-        let first = cells.first().map(|(_, cell)| cell);
+        let first = cells.first().map(|(_, cell)| *cell);
+        let of = |words: &dyn Fn(&Cell, &Conditions) -> String| {
+            first.and_then(|cell| Some(words(cell, cell.conditions.as_ref()?))).unwrap_or("–".into())
+        };
         let unit = first.map_or("–", |cell| match cell.unit {
             Unit::Operations => "operations",
             Unit::Bytes => "bytes of records",
@@ -571,8 +574,8 @@ fn workloads(run: &Run) -> Table {
                 Err(_) => words("not known to this build"),
             },
             first.map_or_else(missing, |cell| figure(cell.clients.to_string(), cell.clients as f64)),
-            words(first.and_then(|cell| cell.conditions.as_ref()).map_or("–".into(), conditions::cache)),
-            words(first.and_then(|cell| cell.conditions.as_ref()).map_or("–", conditions::writes)),
+            words(of(&|cell, found| conditions::cache(found, conditions::member_disk_bytes(run, cell)))),
+            words(of(&|_, found| conditions::writes(found).into())),
             words(unit),
         ]
     };
