@@ -228,13 +228,24 @@ pub fn labels(runs: &[Results]) -> Vec<String> {
         .collect()
 }
 
-/// What differs between the runs and matters when comparing them, in sentences: settings, engine, versions.
+/// What differs between runs of one store and matters when comparing them, in sentences: settings, engine, versions. That
+/// two stores differ needs no word.
 pub fn differences(runs: &[Results]) -> Vec<String> {
     let labels = labels(runs);
+    let stores: Vec<String> = runs.iter().map(|run| run.plan.point().store).collect();
     let mut found = Vec::new();
     let mut differ = |what: &str, values: Vec<String>| {
-        if values.windows(2).any(|pair| pair[0] != pair[1]) {
-            let each = labels.iter().zip(&values).map(|(label, value)| format!("{value} on {label}"));
+        let differs =
+            |at: usize| (0..values.len()).any(|other| stores[other] == stores[at] && values[other] != values[at]);
+        let mut each: Vec<(&str, Vec<&str>)> = Vec::new();
+        for at in (0..values.len()).filter(|&at| differs(at)) {
+            match each.iter_mut().find(|(value, _)| *value == values[at]) {
+                Some((_, on)) => on.push(&labels[at]),
+                None => each.push((&values[at], vec![&labels[at]])),
+            }
+        }
+        if !each.is_empty() {
+            let each = each.iter().map(|(value, on)| format!("{value} on {}", listed(on)));
             found.push(format!("{what} differs: {}", each.collect::<Vec<_>>().join("; ")));
         }
     };
@@ -267,6 +278,16 @@ pub fn differences(runs: &[Results]) -> Vec<String> {
         differ(&format!("setting {name}"), values);
     }
     found
+}
+
+/// The first of `names`, and how many more there are.
+fn listed(names: &[&str]) -> String {
+    const SHOWN: usize = 3;
+    let shown = names.iter().take(SHOWN).copied().collect::<Vec<_>>().join(" and ");
+    match names.len().saturating_sub(SHOWN) {
+        0 => shown,
+        more => format!("{shown} and {more} more"),
+    }
 }
 
 /// Every setting that affects the figures, with its value in each run. Where results are put does not, nor which key

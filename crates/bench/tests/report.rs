@@ -648,6 +648,14 @@ fn a_store_that_does_not_encrypt_is_what_the_others_stand_against() {
     assert!(screen.contains("aes-256 to none"), "{screen}");
     let options = Options { against: comparison.against.clone(), ..Options::default() };
     assert!(report::html_with(&runs, &options).unwrap().contains("redis, none"));
+    // another store has other settings; the same store with others is what readers must know
+    assert_eq!(merge::differences(&runs), [] as [&str; 0]);
+    let mut mixed = runs.clone();
+    mixed[7].engine.version = "9.9.9".into();
+    let found = merge::differences(&mixed);
+    assert_eq!(found.len(), 1, "{found:?}");
+    let six = "rocksdb, 2 clients and rocksdb, 3 clients and rocksdb, 4 clients and 3 more";
+    assert!(found[0].contains(six) && found[0].contains("9.9.9 (system library) on rocksdb, 8 clients"), "{found:?}");
 }
 
 #[test]
