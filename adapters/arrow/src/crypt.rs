@@ -1,6 +1,7 @@
 //! Arrays sealed and opened by a column's cipher. Not here: how Arrow keeps texts (`texts`), what names rows (`rows`).
 
 use arrow_array::{Array, ArrayRef};
+use arrow_schema::DataType;
 use sealstone_fields::{ColumnCipher, FieldsError, Misfit, Texts};
 
 use crate::error::ArrayError;
@@ -19,7 +20,8 @@ pub struct Crypted {
     pub misfits: Vec<(usize, Misfit)>,
 }
 
-/// Seals the texts of `values`, an array of type Utf8, LargeUtf8 or Utf8View. Nulls stay null.
+/// Seals the texts of `values`, an array of type Utf8, LargeUtf8 or Utf8View, or Null, which has none. Nulls stay
+/// null.
 ///
 /// - `rows`: for a column that is bound to rows, the column that names them, as many as `values`: texts, or integers,
 ///   which are taken as their decimal digits, so that values sealed in a CSV file open here, and the other way round
@@ -44,6 +46,9 @@ pub fn open_array(cipher: &ColumnCipher, values: &ArrayRef, rows: Option<&ArrayR
 /// # Errors
 /// [`ArrayError::Type`], [`ArrayError::Dictionary`], [`ArrayError::TooLong`].
 pub fn index_array(cipher: &ColumnCipher, values: &ArrayRef) -> Result<ArrayRef, ArrayError> {
+    if values.data_type() == &DataType::Null {
+        return Ok(values.clone());
+    }
     let texts = TextArray::of(values)?;
     let (mut out, mut fates, mut text) = (Texts::new(), vec![Fate::Null; values.len()], String::new());
     for (number, fate) in fates.iter_mut().enumerate() {
@@ -64,6 +69,9 @@ fn crypt(
     rows: Option<&ArrayRef>,
     work: impl Fn(&[&str], Option<&Texts>, &mut Texts, &mut Vec<(usize, Misfit)>) -> Result<(), FieldsError>,
 ) -> Result<Crypted, ArrayError> {
+    if values.data_type() == &DataType::Null {
+        return Ok(Crypted { values: values.clone(), misfits: Vec::new() });
+    }
     let texts = TextArray::of(values)?;
     let named = match (cipher.row(), rows) {
         (None, _) => None,

@@ -28,6 +28,10 @@ pub(crate) fn named<'a>(column: &str, rows: &'a ArrayRef) -> Result<Named<'a>, A
         }));
     }
     Ok(match rows.data_type() {
+        DataType::Null => Box::new(|numbers, into| {
+            into.clear();
+            numbers.iter().for_each(|_| into.push(""));
+        }),
         DataType::Int8 => integers::<Int8Type>(rows),
         DataType::Int16 => integers::<Int16Type>(rows),
         DataType::Int32 => integers::<Int32Type>(rows),

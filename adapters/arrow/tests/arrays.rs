@@ -6,8 +6,8 @@ use std::sync::Arc;
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int32Type;
 use arrow_array::{
-    Array, ArrayRef, BooleanArray, DictionaryArray, Float64Array, Int16Array, Int64Array, LargeStringArray, StringArray,
-    StringViewArray, UInt64Array,
+    Array, ArrayRef, BooleanArray, DictionaryArray, Float64Array, Int16Array, Int64Array, LargeStringArray, NullArray,
+    StringArray, StringViewArray, UInt64Array,
 };
 use arrow_schema::DataType;
 use sealstone_arrow::{ArrayError, index_array, open_array, seal_array};
@@ -173,7 +173,8 @@ fn other_types_are_refused_with_a_remedy() {
     let values: ArrayRef = Arc::new(StringArray::from(vec!["010-1234-5678"; 2]));
     assert!(words(seal_array(&bound, &values, None)).contains("column id, which was not given"));
     assert!(words(seal_array(&bound, &values, Some(&numbers))).starts_with("1 rows for 2 values"));
-    let others: [ArrayRef; 2] = [Arc::new(Float64Array::from(vec![1.0; 2])), Arc::new(BooleanArray::from(vec![true; 2]))];
+    let others: [ArrayRef; 2] =
+        [Arc::new(Float64Array::from(vec![1.0; 2])), Arc::new(BooleanArray::from(vec![true; 2]))];
     for rows in others {
         assert!(words(seal_array(&bound, &values, Some(&rows))).contains("cannot name rows"));
     }
@@ -196,6 +197,22 @@ fn index_values_are_those_of_the_texts() {
             assert!(found.as_ref().is_none_or(|text| text.len() == 6));
         }
     }
+}
+
+/// What has no type, since it has no values: a column that is empty throughout.
+#[test]
+fn arrays_of_nulls_alone() {
+    let nulls: ArrayRef = Arc::new(NullArray::new(3));
+    let cipher = phone();
+    for result in [seal_array(&cipher, &nulls, None), open_array(&cipher, &nulls, None)] {
+        let result = result.unwrap();
+        assert_eq!((result.values.len(), result.values.data_type(), result.misfits.len()), (3, &DataType::Null, 0));
+    }
+    assert_eq!(index_array(&cipher, &nulls).unwrap().len(), 3);
+    let bound = column("memo=aead", &by_row(), &key());
+    let values: ArrayRef = Arc::new(StringArray::from(vec![Some("a"), None, Some("b")]));
+    let sealed = seal_array(&bound, &values, Some(&nulls)).unwrap();
+    assert_eq!(sealed.misfits.iter().map(|(number, _)| *number).collect::<Vec<_>>(), [0, 2]);
 }
 
 #[test]

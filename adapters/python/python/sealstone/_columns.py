@@ -1,0 +1,192 @@
+"""Tables of other libraries as columns that have Arrow's capsules, and back. Not here: what is done with a column."""
+
+from __future__ import annotations
+
+import difflib
+from typing import Any, Optional
+
+from ._sealstone import Error
+
+
+def crypt(work: Any, data: Any, column: Optional[str], rows: Any) -> Any:
+    """Does ``work`` with the columns of a table, or with a single column."""
+    if _is_column(data):
+        return crypt_one(work, _number(work, data, column), data, rows)
+    if column is not None or rows is not None:
+        raise Error("column and rows are for single columns, and this is a table\nleave them out")
+    data = _table(data)
+    names = _names(data)
+    replaced, added, dropped = {}, {}, []
+    for number, (name, row, index) in enumerate(work.columns):
+        values = _column(data, names, name)
+        replaced[name] = work.crypt(number, values, None if row is None else _column(data, names, row))
+        if index is None:
+            continue
+        if not work.seals:
+            _find(names, index)
+            dropped.append(index)
+        elif index in names:
+            raise Error(f"there is a column {index} already, where the index of {name} would go\nname the index otherwise")
+        else:
+            added[index] = work.index(number, values)
+    return _put(data, names, replaced, added, dropped)
+
+
+def crypt_one(work: Any, number: int, values: Any, rows: Any) -> Any:
+    """Does ``work`` with a single column."""
+    rows = None if rows is None else _capsules(rows)
+    return _like(values, work.crypt(number, _capsules(values), rows))
+
+
+def index_one(work: Any, number: int, values: Any) -> Any:
+    """The index values of a single column."""
+    return _like(values, work.index(number, _capsules(values)))
+
+
+def _library(data: Any) -> str:
+    return type(data).__module__.split(".")[0]
+
+
+def _is_column(data: Any) -> bool:
+    kind = type(data).__name__
+    if _library(data) in ("pandas", "polars"):
+        return kind == "Series"
+    if _library(data) == "pyarrow":
+        return kind not in ("Table", "RecordBatch", "RecordBatchReader")
+    return False
+
+
+def _table(data: Any) -> Any:
+    """``data``, if its library is known; else the table of pyarrow that it becomes."""
+    library, kind = _library(data), type(data).__name__
+    if (library, kind) in (("pandas", "DataFrame"), ("polars", "DataFrame"), ("pyarrow", "Table"), ("pyarrow", "RecordBatch")):
+        return data
+    if (library, kind) == ("polars", "LazyFrame"):
+        raise Error("a LazyFrame has no values yet\ncall collect() first")
+    if library == "pyspark":
+        raise Error("a table of Spark is sealed and opened by its workers\nuse sealstone.spark.seal and sealstone.spark.open")
+    if hasattr(data, "__arrow_c_stream__") or hasattr(data, "__arrow_c_array__"):
+        return _pyarrow().table(data)
+    raise Error(
+        f"{library}.{kind} is no table that can be read\n"
+        "give a table or a column of pandas, Polars or pyarrow, a relation of DuckDB, or what has __arrow_c_stream__"
+    )
+
+
+def _pyarrow() -> Any:
+    try:
+        import pyarrow
+    except ImportError as error:
+        raise Error("pyarrow is missing, by which such data are read\ninstall it: pip install pyarrow") from error
+    return pyarrow
+
+
+def _names(data: Any) -> list[str]:
+    if _library(data) == "pyarrow":
+        return list(data.schema.names)
+    return list(data.columns)
+
+
+def _find(names: list[str], name: str) -> int:
+    found = [number for number, known in enumerate(names) if known == name]
+    if len(found) == 1:
+        return found[0]
+    if found:
+        raise Error(f"{len(found)} columns are called {name}\nrename all but one")
+    texts = [str(known) for known in names]
+    near = difflib.get_close_matches(name, texts, 1, 0.0)
+    hint = f"; did you mean {near[0]}?" if near else ""
+    raise Error(f"no column {name}{hint}\ncolumns: {', '.join(texts)}")
+
+
+def _column(data: Any, names: list[str], name: str) -> Any:
+    number = _find(names, name)
+    if _library(data) == "polars":
+        return data.get_column(name)
+    if _library(data) == "pyarrow":
+        return data.column(number)
+    return _capsules(data[name])
+
+
+def _capsules(values: Any) -> Any:
+    """``values`` as something with Arrow's capsules."""
+    if _library(values) == "pandas":
+        # of a series, the index would come along
+        return _pyarrow().array(values.array, from_pandas=True)
+    return values
+
+
+def _number(work: Any, values: Any, column: Optional[str]) -> int:
+    """Which column of the table a single one is: the one that is named, or the only one."""
+    names = [name for name, _, _ in work.columns]
+    given = column if column is not None else getattr(values, "name", None)
+    if column is None and len(names) == 1:
+        return 0
+    if given in names:
+        return names.index(given)
+    if column is not None:
+        return _find(names, column)
+    raise Error(f"which column of the table it is, is not said\nname it: column=…, one of {', '.join(names)}")
+
+
+def _like(values: Any, chunks: Any) -> Any:
+    """``chunks`` as an object of the library, and with the type and name, of ``values``."""
+    library, kind = _library(values), type(values).__name__
+    if library == "pandas":
+        return _series(values, chunks)
+    if library == "polars":
+        import polars
+
+        return polars.Series(values.name, chunks)
+    if library == "pyarrow":
+        pyarrow = _pyarrow()
+        return pyarrow.chunked_array(chunks) if kind == "ChunkedArray" else pyarrow.array(chunks.chunk())
+    return chunks if hasattr(values, "__arrow_c_stream__") else chunks.chunk()
+
+
+def _series(values: Any, chunks: Any) -> Any:
+    import pandas
+
+    arrow, dtype = _pyarrow().chunked_array(chunks), values.dtype
+    if hasattr(dtype, "__from_arrow__"):
+        array = dtype.__from_arrow__(arrow)
+    else:
+        # objects: a text each, and None
+        array = pandas.array(arrow.to_pylist(), dtype=object)
+    return pandas.Series(array, index=values.index, name=values.name)
+
+
+def _put(data: Any, names: list[str], replaced: dict[str, Any], added: dict[str, Any], dropped: list[str]) -> Any:
+    """``data`` with other columns; itself it stays as it is."""
+    if _library(data) == "polars":
+        import polars
+
+        columns = [polars.Series(name, chunks) for name, chunks in {**replaced, **added}.items()]
+        return data.with_columns(columns).drop(dropped)
+    if _library(data) == "pyarrow":
+        return _put_arrow(data, names, replaced, added, dropped)
+    result = data.copy(deep=False)
+    for name, chunks in replaced.items():
+        result[name] = _series(data[name], chunks)
+    sources = list(replaced)
+    for name, chunks in added.items():
+        result[name] = _series(data[sources[0]].astype("str"), chunks)
+    return result.drop(columns=dropped)
+
+
+def _put_arrow(data: Any, names: list[str], replaced: dict[str, Any], added: dict[str, Any], dropped: list[str]) -> Any:
+    pyarrow = _pyarrow()
+
+    def whole(chunks: Any) -> Any:
+        if isinstance(data, pyarrow.RecordBatch):
+            return pyarrow.array(chunks.chunk())
+        return pyarrow.chunked_array(chunks)
+
+    for name, chunks in replaced.items():
+        number, values = names.index(name), whole(chunks)
+        # what is known of the column stays: its metadata
+        field = data.schema.field(number).with_type(values.type).with_nullable(True)
+        data = data.set_column(number, field, values)
+    for name, chunks in added.items():
+        data = data.append_column(name, whole(chunks))
+    return data.drop_columns(dropped) if dropped else data
