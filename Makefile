@@ -60,6 +60,7 @@ MAKEFLAGS += --no-print-directory
 .PHONY: help compare say-install rivals fuzz soak test install sanitize setup setup-rivals setup-kmip setup-mongod setup-redis setup-postgres setup-mariadb setup-wiredtiger setup-esp setup-fuzz setup-lints clean
 .PHONY: installable deb test-deb setup-deb setup-shells db-bench setup-rocksdb-tools
 .PHONY: ycsb-rivals setup-go-ycsb
+.PHONY: setup-python wheel test-spark
 .PHONY: constant-time test-report setup-chromium miri setup-valgrind setup-miri
 
 help:
@@ -67,6 +68,8 @@ help:
 	@echo 'make compare ARGS=...   the same with flags of your own, see: sealstone compare --help'
 	@echo 'make test               every check and every test'
 	@echo 'make test-report        the report in a browser: sorted tables, width of a phone (installs Chromium)'
+	@echo 'make wheel              the Python package, as a wheel; prints its path'
+	@echo 'make test-spark         that wheel in an environment of its own: its tests, and Spark on several workers (500 MB)'
 	@echo 'make rivals             our ciphers beside OpenSSL, libgcrypt and the crate lea: GB/s, keys, ends of pages, in one run'
 	@echo 'make ycsb-rivals        our client beside go-ycsb on one server: operations a CPU second, latency at the same rate; ARGS="--store mongodb"'
 	@echo 'make constant-time      whether secrets decide branches, addresses or times: valgrind, and statistics of times'
@@ -86,7 +89,7 @@ compare: setup $(COMPARE_SETUP)
 	@$(MAKE) say-install
 	@"$$CARGO_TARGET_DIR/release/sealstone" compare $(ARGS)
 
-test: setup setup-deb setup-shells setup-valgrind setup-rivals setup-kmip setup-mongod setup-redis setup-postgres setup-mariadb setup-wiredtiger setup-rocksdb-tools setup-gpu setup-go-ycsb setup-esp setup-lints
+test: setup setup-deb setup-shells setup-valgrind setup-rivals setup-kmip setup-mongod setup-redis setup-postgres setup-mariadb setup-wiredtiger setup-rocksdb-tools setup-gpu setup-go-ycsb setup-esp setup-python setup-lints
 	@cargo run --quiet --locked --package xtask -- test
 
 # each builds everything once more, beside the other builds
@@ -181,6 +184,22 @@ db-bench: setup setup-rocksdb-tools
 	@sh dev/setup.sh system
 	cargo build --release --locked --package sealstone-rocksdb-plugin --package sealstone-db-bench
 	@"$$CARGO_TARGET_DIR/release/sealstone-db-bench" --plugin "$$CARGO_TARGET_DIR/release/libsealstone_rocksdb_plugin.so" $(ARGS)
+
+# what the tests of the Python package use, and what builds it; a test without it says SKIP
+setup-python:
+	@sh dev/setup.sh python
+
+# beside the other builds, since maturin sets what everything that knows Python is built anew for
+wheel: setup-python
+	@mkdir -p "$(PACKAGES)"
+	@CARGO_TARGET_DIR="$$CARGO_TARGET_DIR/wheel" "$(CACHE)/python/bin/maturin" build --quiet --release --locked \
+		--manifest-path adapters/python/Cargo.toml --out "$(PACKAGES)"
+	@ls -t "$(PACKAGES)"/sealstone-*.whl | head -n 1
+
+test-spark: setup wheel
+	@sh dev/setup.sh spark
+	cargo build --locked --package sealstone-cli
+	@SEALSTONE_BIN="$$CARGO_TARGET_DIR/debug/sealstone" sh dev/test-spark.sh "$(CACHE)/python" "$$(ls -t "$(PACKAGES)"/sealstone-*.whl | head -n 1)"
 
 rivals: setup setup-rivals
 	cargo run --release --locked --package sealstone-rivals -- $(ARGS)

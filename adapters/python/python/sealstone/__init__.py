@@ -3,10 +3,10 @@
     sealed, manifest = sealstone.seal(people, sealstone.Policy.from_file("fields.toml"))
     people = sealstone.open(sealed, manifest, key="people.key")
 
-Data are tables (``pandas.DataFrame``, ``polars.DataFrame``, ``pyarrow.Table`` and ``RecordBatch``, relations of DuckDB) or
-single columns (``Series``, arrays), and come back as what they were; a relation comes back as a ``pyarrow.Table``, which
-DuckDB queries by its name. Values are those of ``sealstone field``: what one seals the other opens. ``sealstone.spark``
-does the same on a cluster.
+Data are tables (``pandas.DataFrame``, ``polars.DataFrame``, ``pyarrow.Table`` and ``RecordBatch``, relations of DuckDB)
+or single columns (``Series``, arrays), and come back as what they were; a relation comes back as a ``pyarrow.Table``,
+which DuckDB queries by its name. Values are those of ``sealstone field``: what one seals the other opens.
+``sealstone.spark`` does the same on a cluster.
 
 A null stays null. A value that does not fit its format ends the call with :class:`Misfit`, which names rows and never
 values; nothing is passed through in the clear.
@@ -78,8 +78,8 @@ def seal(
       SEALSTONE_PASSPHRASE_FILE of the environment names
     - ``manifest``: instead of a policy, what an earlier call returned: seals in the same way, under the same version of
       the key, so that both parts open with the one manifest
-    - ``column``, ``rows``: where ``data`` is a single column: which one of the table it is, and the column that names the
-      rows, if the policy binds it to one
+    - ``column``, ``rows``: where ``data`` is a single column: which one of the table it is, and the column that names
+      the rows, if the policy binds it to one
     - ``on_error``: ``"fail"``, or ``"null"``, which makes values that do not fit null; they are lost then
     - ``threads``: how many threads work; else as many as there are processors
 
@@ -111,12 +111,12 @@ def open(
 ) -> Any:
     """Opens the sealed columns of ``data``, and removes its index columns.
 
-    - ``manifest``: what :func:`seal` returned, or a path (``pathlib.Path``) of the manifest that ``sealstone field seal``
-      wrote beside a file
+    - ``manifest``: what :func:`seal` returned, or a path (``pathlib.Path``) of the manifest that ``sealstone field
+      seal`` wrote beside a file
     - ``policy``: names the key, where ``key`` does not; how the data are sealed is in the manifest
 
-    All else as :func:`seal`. Another key and a changed manifest are errors. What was changed in ``data`` is an error where
-    the method is ``aead``; ``ff1`` has no room for a tag, so a changed value opens to another one.
+    All else as :func:`seal`. Another key and a changed manifest are errors. What was changed in ``data`` is an error
+    where the method is ``aead``; ``ff1`` has no room for a tag, so a changed value opens to another one.
     """
     text = _text(manifest)
     spec = _key(key, policy, manifest_columns(text)[0])
@@ -138,7 +138,8 @@ class Column:
     - ``keep_empty``: whether an empty text stays empty; ``small_domain``: whether values may be so few that all can be
       tried
 
-    ``manifest`` opens the values later, after the key was rotated, too: ``sealstone.open(sealed, phone.manifest, key=…)``.
+    ``manifest`` opens the values later, after the key was rotated, too:
+    ``sealstone.open(sealed, phone.manifest, key=…)``.
     """
 
     def __init__(

@@ -26,10 +26,15 @@ def crypt(work: Any, data: Any, column: Optional[str], rows: Any) -> Any:
             _find(names, index)
             dropped.append(index)
         elif index in names:
-            raise Error(f"there is a column {index} already, where the index of {name} would go\nname the index otherwise")
+            raise index_there(name, index)
         else:
-            added[index] = work.index(number, values)
+            added[index] = (name, work.index(number, values))
     return _put(data, names, replaced, added, dropped)
+
+
+def index_there(name: str, index: str) -> Error:
+    """That the column ``index`` cannot be added."""
+    return Error(f"there is a column {index} already, where the index of {name} would go\nname the index otherwise")
 
 
 def crypt_one(work: Any, number: int, values: Any, rows: Any) -> Any:
@@ -59,12 +64,12 @@ def _is_column(data: Any) -> bool:
 def _table(data: Any) -> Any:
     """``data``, if its library is known; else the table of pyarrow that it becomes."""
     library, kind = _library(data), type(data).__name__
-    if (library, kind) in (("pandas", "DataFrame"), ("polars", "DataFrame"), ("pyarrow", "Table"), ("pyarrow", "RecordBatch")):
+    if kind in {"pandas": ["DataFrame"], "polars": ["DataFrame"], "pyarrow": ["Table", "RecordBatch"]}.get(library, []):
         return data
     if (library, kind) == ("polars", "LazyFrame"):
         raise Error("a LazyFrame has no values yet\ncall collect() first")
     if library == "pyspark":
-        raise Error("a table of Spark is sealed and opened by its workers\nuse sealstone.spark.seal and sealstone.spark.open")
+        raise Error("Spark's workers seal and open its tables\nuse sealstone.spark.seal and sealstone.spark.open")
     if hasattr(data, "__arrow_c_stream__") or hasattr(data, "__arrow_c_array__"):
         return _pyarrow().table(data)
     raise Error(
@@ -110,10 +115,18 @@ def _column(data: Any, names: list[str], name: str) -> Any:
 
 def _capsules(values: Any) -> Any:
     """``values`` as something with Arrow's capsules."""
-    if _library(values) == "pandas":
-        # of a series, the index would come along
-        return _pyarrow().array(values.array, from_pandas=True)
-    return values
+    if _library(values) != "pandas":
+        return values
+    pyarrow = _pyarrow()
+    try:
+        # the array of a series, without its index
+        return pyarrow.array(values.array, from_pandas=True)
+    except (pyarrow.ArrowException, TypeError, ValueError):
+        # the message quotes a value
+        raise Error(
+            f"column {values.name} holds objects of several types: text alone can be sealed or opened\n"
+            'cast it to text first, such as astype("str")'
+        ) from None
 
 
 def _number(work: Any, values: Any, column: Optional[str]) -> int:
@@ -156,25 +169,29 @@ def _series(values: Any, chunks: Any) -> Any:
     return pandas.Series(array, index=values.index, name=values.name)
 
 
-def _put(data: Any, names: list[str], replaced: dict[str, Any], added: dict[str, Any], dropped: list[str]) -> Any:
-    """``data`` with other columns; itself it stays as it is."""
+def _put(
+    data: Any, names: list[str], replaced: dict[str, Any], added: dict[str, tuple[str, Any]], dropped: list[str]
+) -> Any:
+    """``data`` with other columns; itself it stays as it is. ``added`` names the column that an index is of."""
     if _library(data) == "polars":
         import polars
 
-        columns = [polars.Series(name, chunks) for name, chunks in {**replaced, **added}.items()]
+        new = {**replaced, **{name: chunks for name, (_, chunks) in added.items()}}
+        columns = [polars.Series(name, chunks) for name, chunks in new.items()]
         return data.with_columns(columns).drop(dropped)
     if _library(data) == "pyarrow":
         return _put_arrow(data, names, replaced, added, dropped)
     result = data.copy(deep=False)
     for name, chunks in replaced.items():
         result[name] = _series(data[name], chunks)
-    sources = list(replaced)
-    for name, chunks in added.items():
-        result[name] = _series(data[sources[0]].astype("str"), chunks)
+    for name, (source, chunks) in added.items():
+        result[name] = _series(data[source], chunks)
     return result.drop(columns=dropped)
 
 
-def _put_arrow(data: Any, names: list[str], replaced: dict[str, Any], added: dict[str, Any], dropped: list[str]) -> Any:
+def _put_arrow(
+    data: Any, names: list[str], replaced: dict[str, Any], added: dict[str, tuple[str, Any]], dropped: list[str]
+) -> Any:
     pyarrow = _pyarrow()
 
     def whole(chunks: Any) -> Any:
@@ -187,6 +204,6 @@ def _put_arrow(data: Any, names: list[str], replaced: dict[str, Any], added: dic
         # what is known of the column stays: its metadata
         field = data.schema.field(number).with_type(values.type).with_nullable(True)
         data = data.set_column(number, field, values)
-    for name, chunks in added.items():
+    for name, (_, chunks) in added.items():
         data = data.append_column(name, whole(chunks))
     return data.drop_columns(dropped) if dropped else data

@@ -37,8 +37,8 @@ def seal(
 ) -> Sealed:
     """Seals the columns of ``df`` that ``policy`` names; arguments are those of :func:`sealstone.seal`.
 
-    The driver asks the key source for the version of the key, once, so that all workers use the same one whenever the key
-    is rotated. With ``manifest``, of an earlier call, it asks for nothing, and needs no access to the key.
+    The driver asks the key source for the version of the key, once, so that all workers use the same one whenever the
+    key is rotated. With ``manifest``, of an earlier call, it asks for nothing, and needs no access to the key.
 
     A value that does not fit fails the job that computes it, with an error that names column, partition and row.
     """
@@ -67,7 +67,9 @@ def open(
     return _crypt(df, text, spec, _path(passphrase_file), False, on_error)
 
 
-def _crypt(df: DataFrame, manifest: str, key: str, passphrase_file: Optional[str], seals: bool, on_error: str) -> DataFrame:
+def _crypt(
+    df: DataFrame, manifest: str, key: str, passphrase_file: Optional[str], seals: bool, on_error: str
+) -> DataFrame:
     from pyspark.sql.types import StringType, StructField, StructType
 
     if on_error not in ("fail", "null"):
@@ -85,7 +87,7 @@ def _crypt(df: DataFrame, manifest: str, key: str, passphrase_file: Optional[str
             _columns._find(names, row)
         if index is not None and seals:
             if index in names:
-                raise Error(f"there is a column {index} already, where the index of {name} would go\nname the index otherwise")
+                raise _columns.index_there(name, index)
             added.append(StructField(index, StringType(), True))
         elif index is not None:
             _columns._find(names, index)

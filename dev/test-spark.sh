@@ -1,0 +1,17 @@
+#!/bin/sh
+# Installs the wheel (second argument) into a folder of its own, and runs the tests of the Python package with it, those
+# with Spark among them, by the Python of the environment (first argument) that dev/setup.sh made. SEALSTONE_BIN names
+# the command line that the same values are compared with.
+set -eu
+
+python=$1/bin/python
+wheel=$2
+tests=$(cd "$(dirname "$0")/../adapters/python/tests" && pwd)
+installed=$(mktemp -d)
+trap 'rm -rf "$installed"' EXIT
+
+"$python" -m pip install --quiet --disable-pip-version-check --no-deps --target "$installed" "$wheel"
+# Spark's workers take the Python and the packages of the driver
+export PYTHONPATH="$installed" PYTHONDONTWRITEBYTECODE=1 PYSPARK_PYTHON="$python" SPARK_LOCAL_IP=127.0.0.1
+cd "$installed"
+"$python" -m pytest -q -p no:cacheprovider "$tests"
