@@ -60,7 +60,7 @@ MAKEFLAGS += --no-print-directory
 .PHONY: help compare say-install rivals fuzz soak test install sanitize setup setup-rivals setup-kmip setup-mongod setup-redis setup-postgres setup-mariadb setup-wiredtiger setup-esp setup-fuzz setup-lints clean
 .PHONY: installable deb test-deb setup-deb setup-shells db-bench setup-rocksdb-tools
 .PHONY: ycsb-rivals setup-go-ycsb
-.PHONY: setup-python wheel test-spark
+.PHONY: setup-python setup-spark wheel test-spark spark-speed
 .PHONY: constant-time test-report setup-chromium miri setup-valgrind setup-miri
 
 help:
@@ -70,6 +70,7 @@ help:
 	@echo 'make test-report        the report in a browser: sorted tables, width of a phone (installs Chromium)'
 	@echo 'make wheel              the Python package, as a wheel; prints its path'
 	@echo 'make test-spark         that wheel in an environment of its own: its tests, and Spark on several workers (500 MB)'
+	@echo 'make spark-speed        how long Spark takes to seal a table, beside the command line; ARGS="--rows 10000000"'
 	@echo 'make rivals             our ciphers beside OpenSSL, libgcrypt and the crate lea: GB/s, keys, ends of pages, in one run'
 	@echo 'make ycsb-rivals        our client beside go-ycsb on one server: operations a CPU second, latency at the same rate; ARGS="--store mongodb"'
 	@echo 'make constant-time      whether secrets decide branches, addresses or times: valgrind, and statistics of times'
@@ -196,10 +197,19 @@ wheel: setup-python
 		--manifest-path adapters/python/Cargo.toml --out "$(PACKAGES)"
 	@ls -t "$(PACKAGES)"/sealstone-*.whl | head -n 1
 
-test-spark: setup wheel
+setup-spark: setup-python
 	@sh dev/setup.sh spark
+
+WITH_WHEEL = sh dev/with-wheel.sh "$(CACHE)/python" "$$(ls -t "$(PACKAGES)"/sealstone-*.whl | head -n 1)"
+
+test-spark: setup wheel setup-spark
 	cargo build --locked --package sealstone-cli
-	@SEALSTONE_BIN="$$CARGO_TARGET_DIR/debug/sealstone" sh dev/test-spark.sh "$(CACHE)/python" "$$(ls -t "$(PACKAGES)"/sealstone-*.whl | head -n 1)"
+	@SEALSTONE_BIN="$$CARGO_TARGET_DIR/debug/sealstone" $(WITH_WHEEL) -m pytest -q -p no:cacheprovider adapters/python/tests
+
+# a quiet machine, as for every figure
+spark-speed: setup wheel setup-spark
+	cargo build --release --locked --package sealstone-cli
+	@SEALSTONE_BIN="$$CARGO_TARGET_DIR/release/sealstone" $(WITH_WHEEL) adapters/python/examples/spark_speed.py $(ARGS)
 
 rivals: setup setup-rivals
 	cargo run --release --locked --package sealstone-rivals -- $(ARGS)

@@ -22,13 +22,13 @@ type Named<'a> = Box<dyn Fn(&[usize], &mut Texts) + 'a>;
 /// [`ArrayError::RowType`].
 pub(crate) fn named<'a>(column: &str, rows: &'a ArrayRef) -> Result<Named<'a>, ArrayError> {
     if let Ok(texts) = TextArray::of(rows) {
-        return Ok(Box::new(move |numbers, into| {
+        return Ok(Box::new(move |numbers: &[usize], into: &mut Texts| {
             into.clear();
             numbers.iter().for_each(|number| into.push(texts.get(*number).unwrap_or_default()));
         }));
     }
     Ok(match rows.data_type() {
-        DataType::Null => Box::new(|numbers, into| {
+        DataType::Null => Box::new(|numbers: &[usize], into: &mut Texts| {
             into.clear();
             numbers.iter().for_each(|_| into.push(""));
         }),
@@ -50,7 +50,7 @@ where
     T::Native: Display,
 {
     let rows = rows.as_primitive::<T>();
-    Box::new(move |numbers, into| {
+    Box::new(move |numbers: &[usize], into: &mut Texts| {
         into.clear();
         let mut text = String::new();
         for &number in numbers {

@@ -70,7 +70,7 @@ impl TableCipher {
     #[staticmethod]
     #[pyo3(signature = (spec, table, key, *, passphrase_file=None, cipher=None, tweak="column", index=None,
         keep_empty=false, small_domain=false))]
-    #[expect(clippy::too_many_arguments, reason = "they are keywords in Python")]
+    #[allow(clippy::too_many_arguments, reason = "they are keywords in Python")]
     fn of_column(
         py: Python<'_>,
         spec: &str,

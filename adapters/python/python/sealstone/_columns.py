@@ -119,8 +119,8 @@ def _capsules(values: Any) -> Any:
         return values
     pyarrow = _pyarrow()
     try:
-        # the array of a series, without its index
-        return pyarrow.array(values.array, from_pandas=True)
+        # the index stays behind
+        return pyarrow.Array.from_pandas(values)
     except (pyarrow.ArrowException, TypeError, ValueError):
         # the message quotes a value
         raise Error(
