@@ -41,7 +41,7 @@ def write(path: pathlib.Path, rows: int) -> None:
     with open(path, "w", encoding="utf-8") as file:
         file.write("id,name,card,phone,note\n")
         for n in range(rows):
-            card = luhn(f"{4_111_11_000000000 + n * 7919 % 1_000_000_000:015}")
+            card = luhn(f"{411_111_000_000_000 + n * 7919 % 1_000_000_000}")
             file.write(f"{n},name {n % 9973},{card},010-{n // 10_000 % 10_000:04}-{n % 10_000:04},a note of some length\n")
 
 
