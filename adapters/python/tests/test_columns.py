@@ -1,8 +1,10 @@
 """Single columns, and what is wrong with values, keys, columns and arguments."""
 
 import copy
+import os
 import pathlib
 import pickle
+import re
 import threading
 
 import pandas
@@ -118,7 +120,8 @@ def test_another_key(policy, people, other_key, key, tmp_path):
     with pytest.raises(sealstone.Error, match="other"):
         sealstone.open(sealed, manifest, key=other_key)
     # another key of the same name, which FF1 alone would not notice
-    text = pathlib.Path(other_key).read_text().replace('id = "other"', 'id = "people"')
+    name = next(line for line in pathlib.Path(key).read_text().splitlines() if line.startswith("id = "))
+    text = re.sub("^id = .*$", name, pathlib.Path(other_key).read_text(), flags=re.MULTILINE)
     (tmp_path / "people.key").touch(0o600)
     (tmp_path / "people.key").write_text(text)
     with pytest.raises(sealstone.Error, match="does not fit the manifest"):
@@ -284,8 +287,6 @@ def test_other_threads_run_meanwhile(phone):
 
 
 def test_forked_processes_have_no_key(phone):
-    import os
-
     reader, writer = os.pipe()
     child = os.fork()
     if child == 0:
