@@ -18,7 +18,7 @@ use pyo3::prelude::*;
 
 /// What `sealstone` imports.
 #[pymodule(name = "_sealstone")]
-fn module(module: &Bound<'_, PyModule>) -> PyResult<()> {
+fn sealstone(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("Error", module.py().get_type::<error::Error>())?;
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add_class::<chunks::Chunks>()?;
