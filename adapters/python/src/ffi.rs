@@ -3,7 +3,7 @@
 //!
 //! Whoever makes a capsule must be trusted to describe memory that it owns: the interface has no lengths of buffers.
 //! Everything else that is wrong with what comes in is an error: a capsule of another kind, one that was used up,
-//! offsets that go back, text that is not UTF-8.
+//! impossible numbers of values and buffers, offsets that go back, text that is not UTF-8.
 
 use std::ffi::{CStr, c_char, c_int};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -11,9 +11,9 @@ use std::ptr::{self, NonNull};
 use std::sync::Arc;
 
 use arrow_array::ffi::{FFI_ArrowArray, FFI_ArrowSchema, from_ffi, to_ffi};
-use arrow_array::ffi_stream::{ArrayStreamReader, FFI_ArrowArrayStream};
-use arrow_array::{Array, ArrayReader, ArrayRef, make_array};
-use arrow_schema::{ArrowError, Field, FieldRef};
+use arrow_array::ffi_stream::FFI_ArrowArrayStream;
+use arrow_array::{Array, ArrayRef, make_array};
+use arrow_schema::{DataType, Field, FieldRef};
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyCapsuleMethods, PyTuple};
 
@@ -25,6 +25,8 @@ const STREAM: &CStr = c"arrow_array_stream";
 
 /// What a stream answers where it cannot say what it has (EINVAL).
 const INVALID: c_int = 22;
+/// More values than any memory has, few enough that no size of them overflows.
+const VALUES_MAX: usize = 1 << 48;
 
 /// Arrays of one type, as another library gave them.
 #[derive(Debug)]
@@ -33,15 +35,17 @@ pub(crate) struct Imported {
     pub(crate) arrays: Vec<ArrayRef>,
 }
 
-/// The arrays of `object`, which has `__arrow_c_stream__` or `__arrow_c_array__`.
-pub(crate) fn import(object: &Bound<'_, PyAny>) -> PyResult<Imported> {
-    let imported = if object.hasattr("__arrow_c_stream__")? {
+/// The arrays of `object`, which has `__arrow_c_stream__` or `__arrow_c_array__`: texts, integers, or nulls alone.
+///
+/// - `refusal`: the words for arrays of another type, which are not looked at
+pub(crate) fn import(object: &Bound<'_, PyAny>, refusal: impl Fn(DataType) -> String) -> PyResult<Imported> {
+    let outcome = if object.hasattr("__arrow_c_stream__")? {
         let capsule = object.call_method0("__arrow_c_stream__")?;
         let stream: NonNull<FFI_ArrowArrayStream> = content(&capsule, STREAM)?;
         // SAFETY: a capsule of this name holds a valid structure until it is destroyed, which `capsule` prevents. It is
         // moved out, and what is left in the capsule is marked as released.
         let stream = unsafe { FFI_ArrowArrayStream::from_raw(stream.as_ptr()) };
-        guarded(|| read_stream(stream))?
+        catch_unwind(AssertUnwindSafe(|| read_stream(stream)))
     } else if object.hasattr("__arrow_c_array__")? {
         let pair = object.call_method0("__arrow_c_array__")?;
         let (schema_capsule, array_capsule): (Bound<'_, PyAny>, Bound<'_, PyAny>) = pair.cast::<PyTuple>()?.extract()?;
@@ -50,7 +54,10 @@ pub(crate) fn import(object: &Bound<'_, PyAny>) -> PyResult<Imported> {
         // SAFETY: as for a stream, twice.
         let (schema, array) =
             unsafe { (FFI_ArrowSchema::from_raw(schema.as_ptr()), FFI_ArrowArray::from_raw(array.as_ptr())) };
-        guarded(|| read_array(array, &schema))?
+        catch_unwind(AssertUnwindSafe(|| {
+            let field = read_field(&schema)?;
+            Ok(Imported { arrays: vec![read_array(array, &schema, &field)?], field })
+        }))
     } else {
         let kind = object.get_type().name()?;
         return Err(exception(format!(
@@ -58,10 +65,14 @@ pub(crate) fn import(object: &Bound<'_, PyAny>) -> PyResult<Imported> {
              give an array or a column of pyarrow, pandas, Polars or DuckDB"
         )));
     };
-    for array in &imported.arrays {
-        array.to_data().validate_full().map_err(malformed)?;
-    }
-    Ok(imported)
+    // the library for Arrow panics at some structures
+    let outcome = outcome.unwrap_or_else(|_| Err(Flaw::Malformed("a structure that makes no sense".into())));
+    outcome.map_err(|flaw| match flaw {
+        Flaw::Type(kind) => exception(refusal(kind)),
+        Flaw::Malformed(found) => {
+            exception(format!("malformed Arrow data: {found}\nthis is an error of the library that made it"))
+        }
+    })
 }
 
 /// What `capsule` points to, if it is a capsule called `name`.
@@ -75,30 +86,96 @@ fn content<T>(capsule: &Bound<'_, PyAny>, name: &CStr) -> PyResult<NonNull<T>> {
     Ok(pointer)
 }
 
-/// What `read` returns; its panics, with which the library for Arrow answers some malformed structures, as errors.
-fn guarded(read: impl FnOnce() -> Result<Imported, ArrowError>) -> PyResult<Imported> {
-    let outcome = catch_unwind(AssertUnwindSafe(read));
-    outcome.map_err(|_| malformed("a structure that makes no sense"))?.map_err(malformed)
+/// What is wrong with data that came in.
+enum Flaw {
+    /// They are of a type that nobody here reads.
+    Type(DataType),
+    /// They cannot be what they claim to be.
+    Malformed(String),
 }
 
-fn malformed(found: impl std::fmt::Display) -> PyErr {
-    exception(format!("malformed Arrow data: {found}\nthis is an error of the library that made it"))
+fn malformed(found: impl ToString) -> Flaw {
+    Flaw::Malformed(found.to_string())
 }
 
-fn read_stream(stream: FFI_ArrowArrayStream) -> Result<Imported, ArrowError> {
-    let mut reader = ArrayStreamReader::try_new(stream)?;
-    let arrays = reader.by_ref().collect::<Result<_, _>>()?;
-    Ok(Imported { field: reader.field().clone(), arrays })
-}
-
-fn read_array(array: FFI_ArrowArray, schema: &FFI_ArrowSchema) -> Result<Imported, ArrowError> {
-    if array.is_released() {
-        return Err(ArrowError::CDataInterface("it was used up already".into()));
+/// All arrays of `stream`.
+fn read_stream(mut stream: FFI_ArrowArrayStream) -> Result<Imported, Flaw> {
+    let (Some(_), Some(get_schema), Some(get_next)) = (stream.release(), stream.get_schema(), stream.get_next()) else {
+        return Err(malformed("a stream that was used up already"));
+    };
+    let mut schema = FFI_ArrowSchema::empty();
+    // SAFETY: the stream's own function, on the stream, which is not released; `schema` is ours and empty.
+    let code = unsafe { get_schema(&raw mut stream, &raw mut schema) };
+    if code != 0 {
+        return Err(failure(&mut stream, code));
     }
-    let field = Arc::new(Field::try_from(schema)?);
-    // SAFETY: both were moved out of capsules whose names say that they follow the interface.
-    let data = unsafe { from_ffi(array, schema) }?;
-    Ok(Imported { field, arrays: vec![make_array(data)] })
+    let field = read_field(&schema)?;
+    let mut arrays = Vec::new();
+    loop {
+        let mut array = FFI_ArrowArray::empty();
+        // SAFETY: as above.
+        let code = unsafe { get_next(&raw mut stream, &raw mut array) };
+        if code != 0 {
+            return Err(failure(&mut stream, code));
+        }
+        // a released array is the end
+        if array.is_released() {
+            return Ok(Imported { field, arrays });
+        }
+        arrays.push(read_array(array, &schema, &field)?);
+    }
+}
+
+/// What `stream` says of a call that returned `code`, an error.
+fn failure(stream: &mut FFI_ArrowArrayStream, code: c_int) -> Flaw {
+    let words = stream.get_last_error().and_then(|get_last_error| {
+        // SAFETY: the stream's own function, on the stream, right after a call that failed.
+        let words = unsafe { get_last_error(stream) };
+        // SAFETY: the text is the stream's and ends with a zero; it is copied before the next call.
+        (!words.is_null()).then(|| unsafe { CStr::from_ptr(words) }.to_string_lossy().into_owned())
+    });
+    Flaw::Malformed(words.unwrap_or_else(|| format!("the stream failed with code {code}")))
+}
+
+/// The type that `schema` describes, if anybody here reads it.
+fn read_field(schema: &FFI_ArrowSchema) -> Result<FieldRef, Flaw> {
+    let field = Field::try_from(schema).map_err(malformed)?;
+    let kind = field.data_type();
+    if buffers_of(kind).is_none() {
+        return Err(Flaw::Type(kind.clone()));
+    }
+    Ok(Arc::new(field))
+}
+
+/// How many buffers an array of the type `kind` has at least, and at most; none for types that nobody here reads.
+fn buffers_of(kind: &DataType) -> Option<(usize, usize)> {
+    match kind {
+        DataType::Null => Some((0, 0)),
+        DataType::Utf8 | DataType::LargeUtf8 => Some((3, 3)),
+        // nulls, views, any number of buffers of text, the lengths of these
+        DataType::Utf8View => Some((3, usize::from(u16::MAX))),
+        kind if kind.is_integer() => Some((2, 2)),
+        _ => None,
+    }
+}
+
+fn read_array(array: FFI_ArrowArray, schema: &FFI_ArrowSchema, field: &Field) -> Result<ArrayRef, Flaw> {
+    if array.is_released() {
+        return Err(malformed("an array that was used up already"));
+    }
+    let values = array.len().checked_add(array.offset()).filter(|values| *values <= VALUES_MAX);
+    if values.is_none() {
+        return Err(malformed("an impossible number of values"));
+    }
+    let (least, most) = buffers_of(field.data_type()).unwrap_or_default();
+    if !(least..=most).contains(&array.num_buffers()) {
+        return Err(malformed(format!("{} buffers in an array of type {}", array.num_buffers(), field.data_type())));
+    }
+    // SAFETY: the array was moved out of a capsule or a stream that say that they follow the interface, and its numbers
+    // are possible ones.
+    let data = unsafe { from_ffi(array, schema) }.map_err(malformed)?;
+    data.validate_full().map_err(malformed)?;
+    Ok(make_array(data))
 }
 
 /// A capsule with the type of `field`.

@@ -5,8 +5,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use arrow_array::ArrayRef;
+use arrow_schema::DataType;
 use pyo3::prelude::*;
-use sealstone_arrow::{Crypted, index_array, open_array, seal_array};
+use sealstone_arrow::{ArrayError, Crypted, index_array, open_array, seal_array};
 use sealstone_cipher::backend::Backend;
 use sealstone_cipher::registry::{self, DEFAULT_CIPHER};
 use sealstone_fields::csv::{Encoding, Layout};
@@ -189,7 +190,7 @@ impl TableCipher {
         threads: Option<usize>,
     ) -> PyResult<Chunks> {
         let cipher = self.column(column)?;
-        let Imported { field, arrays } = import(values)?;
+        let Imported { field, arrays } = import(values, |kind| self.refusal(column, kind))?;
         let work = |part: &ArrayRef, _: Option<&ArrayRef>| {
             let values = index_array(cipher, part).map_err(|error| error.to_string())?;
             Ok(Crypted { values, misfits: Vec::new() })
@@ -231,6 +232,15 @@ impl TableCipher {
         self.columns.get(column).ok_or_else(|| exception(format!("no column number {column}")))
     }
 
+    /// The words for values of the type `kind`.
+    fn refusal(&self, column: usize, kind: DataType) -> String {
+        let error = match kind {
+            DataType::Dictionary(..) => ArrayError::Dictionary(kind),
+            kind => ArrayError::Type(kind),
+        };
+        format!("column {}: {error}", self.table.columns[column].name)
+    }
+
     fn crypt(
         &self,
         py: Python<'_>,
@@ -241,8 +251,12 @@ impl TableCipher {
         seals: bool,
     ) -> PyResult<Crypt> {
         let cipher = self.column(column)?;
-        let Imported { field, arrays } = import(values)?;
-        let rows = rows.map(import).transpose()?.map(|rows| rows.arrays);
+        let Imported { field, arrays } = import(values, |kind| self.refusal(column, kind))?;
+        let wrong_rows = |found| {
+            let row = cipher.row().unwrap_or_default().to_owned();
+            ArrayError::RowType { column: row, found }.to_string()
+        };
+        let rows = rows.map(|rows| import(rows, wrong_rows)).transpose()?.map(|rows| rows.arrays);
         let work = |part: &ArrayRef, rows: Option<&ArrayRef>| {
             let crypted = if seals { seal_array(cipher, part, rows) } else { open_array(cipher, part, rows) };
             crypted.map_err(|error| error.to_string())
