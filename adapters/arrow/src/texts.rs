@@ -6,8 +6,7 @@ use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::{
-    Array, ArrayAccessor, ArrayRef, GenericStringArray, LargeStringArray, OffsetSizeTrait, StringArray,
-    StringViewArray,
+    Array, ArrayAccessor, ArrayRef, GenericStringArray, LargeStringArray, OffsetSizeTrait, StringArray, StringViewArray,
 };
 use arrow_buffer::{Buffer, NullBuffer, OffsetBuffer, ScalarBuffer};
 use arrow_schema::DataType;
@@ -126,7 +125,9 @@ fn offsets<O: OffsetSizeTrait>(ends: &[usize], fates: &[Fate]) -> Option<Vec<O>>
     let mut offsets = Vec::with_capacity(fates.len() + 1);
     offsets.push(O::usize_as(0));
     for fate in fates {
-        if *fate != Fate::Null && let Some(next) = ends.next() {
+        if *fate != Fate::Null
+            && let Some(next) = ends.next()
+        {
             end = *next;
         }
         offsets.push(O::usize_as(end));

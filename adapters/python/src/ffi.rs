@@ -48,7 +48,8 @@ pub(crate) fn import(object: &Bound<'_, PyAny>, refusal: impl Fn(DataType) -> St
         catch_unwind(AssertUnwindSafe(|| read_stream(stream)))
     } else if object.hasattr("__arrow_c_array__")? {
         let pair = object.call_method0("__arrow_c_array__")?;
-        let (schema_capsule, array_capsule): (Bound<'_, PyAny>, Bound<'_, PyAny>) = pair.cast::<PyTuple>()?.extract()?;
+        let (schema_capsule, array_capsule): (Bound<'_, PyAny>, Bound<'_, PyAny>) =
+            pair.cast::<PyTuple>()?.extract()?;
         let schema: NonNull<FFI_ArrowSchema> = content(&schema_capsule, SCHEMA)?;
         let array: NonNull<FFI_ArrowArray> = content(&array_capsule, ARRAY)?;
         // SAFETY: as for a stream, twice.

@@ -38,7 +38,7 @@ def test_the_guide(directory, capsys):
     assert len(blocks(spark=False)) == 5
     for block in blocks(spark=False):
         exec(block, names)
-    assert capsys.readouterr().out.startswith("rrn 1 (0, 'character 1 is ")
+    assert capsys.readouterr().out.startswith("rrn 1 (0, 'it has 4 characters")
     assert list(names["phones"]) == ["010-1234-5678"] and len(names["wanted"]) == 8
 
 

@@ -150,7 +150,7 @@ def _like(values: Any, chunks: Any) -> Any:
     if library == "polars":
         import polars
 
-        return polars.Series(values.name, chunks)
+        return polars.Series(chunks).alias(values.name)
     if library == "pyarrow":
         pyarrow = _pyarrow()
         return pyarrow.chunked_array(chunks) if kind == "ChunkedArray" else pyarrow.array(chunks.chunk())
@@ -165,8 +165,8 @@ def _series(values: Any, chunks: Any) -> Any:
         array = dtype.__from_arrow__(arrow)
     else:
         # objects: a text each, and None
-        array = pandas.array(arrow.to_pylist(), dtype=object)
-    return pandas.Series(array, index=values.index, name=values.name)
+        array = arrow.to_pylist()
+    return pandas.Series(array, index=values.index, name=values.name, dtype=dtype)
 
 
 def _put(
@@ -177,7 +177,8 @@ def _put(
         import polars
 
         new = {**replaced, **{name: chunks for name, (_, chunks) in added.items()}}
-        columns = [polars.Series(name, chunks) for name, chunks in new.items()]
+        # the name that comes with the data is that of the column that an index is of
+        columns = [polars.Series(chunks).alias(name) for name, chunks in new.items()]
         return data.with_columns(columns).drop(dropped)
     if _library(data) == "pyarrow":
         return _put_arrow(data, names, replaced, added, dropped)
