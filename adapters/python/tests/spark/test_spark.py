@@ -100,7 +100,8 @@ def sent(frame) -> bytes:
     java = frame._jdf.queryExecution()
     plans = [java.logical(), java.analyzed(), java.optimizedPlan(), java.sparkPlan(), java.executedPlan()]
     shown = "".join(f"{plan.toString()} {plan.treeString()} {plan.toJSON()}" for plan in plans) + java.toString()
-    function = bytes(java.analyzed().func().func().command())
+    command = java.analyzed().functionExpr().func().command()
+    function = command if isinstance(command, bytes) else bytes(command.apply(n) % 256 for n in range(command.length()))
     return shown.encode() + function
 
 
@@ -123,7 +124,7 @@ def test_no_key_is_sent(table, policy, key, tmp_path):
     for frame in frames:
         everything = sent(frame)
         # the search would find what is there
-        assert b"people" in everything and (key.encode() in everything or locked.encode() in everything)
+        assert b"_partition" in everything and (key.encode() in everything or locked.encode() in everything)
         for secret in secrets:
             assert secret not in everything
     assert columns(frames[3])["phone"] == columns(table)["phone"]
