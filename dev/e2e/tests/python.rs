@@ -1,5 +1,5 @@
-//! The Python package, laid out from its sources and the extension under test: its own tests (`adapters/python/tests`), in
-//! an environment with pandas, Polars, DuckDB and pyarrow.
+//! The Python package, laid out from its sources and the extension under test: its own tests
+//! (`adapters/python/tests`), in an environment with pandas, Polars, DuckDB and pyarrow.
 //!
 //! Not here: the wheel, and Spark (`make test-spark`).
 
