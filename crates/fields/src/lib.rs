@@ -31,4 +31,4 @@ pub use column::ColumnCipher;
 pub use error::FieldsError;
 pub use keyed::Keyed;
 pub use misfit::Misfit;
-pub use texts::Texts;
+pub use texts::{Texts, Values};

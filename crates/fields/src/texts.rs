@@ -1,4 +1,41 @@
-//! Many texts in one allocation: the values of a column. Not here: what they mean.
+//! Many texts: the values of a column, in one allocation or where they lie. Not here: what they mean.
+
+/// Texts that can be read by number, wherever they lie: [`Texts`], or slices of somebody else's memory.
+pub trait Values {
+    /// How many there are.
+    fn len(&self) -> usize;
+
+    /// Whether there are none.
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The text at `index`.
+    ///
+    /// # Panics
+    /// If there is none.
+    fn get(&self, index: usize) -> &str;
+}
+
+impl Values for [&str] {
+    fn len(&self) -> usize {
+        self.len()
+    }
+
+    fn get(&self, index: usize) -> &str {
+        self[index]
+    }
+}
+
+impl Values for Texts {
+    fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    fn get(&self, index: usize) -> &str {
+        self.get(index)
+    }
+}
 
 /// Texts, one after the other. Cleared and filled again without allocating.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -52,6 +89,12 @@ impl Texts {
         let outcome = write(&mut self.text);
         self.ends.push(self.text.len());
         outcome
+    }
+
+    /// Gives away the memory: all texts, one after the other, and where each ends, in bytes.
+    #[must_use]
+    pub fn into_parts(self) -> (String, Vec<usize>) {
+        (self.text, self.ends)
     }
 
     /// Removes all.

@@ -313,7 +313,7 @@ fn reasons_do_not_hold_the_value() {
         let sealing = column(&format!("x=ff1:{spec}"), &small(), "t", "aes-256", &key);
         for value in [secret.to_owned(), format!("{secret}@"), format!("0{secret}"), format!("870605-{secret}")] {
             let mut misfits = Vec::new();
-            sealing.seal(&[&value].into_iter().collect(), None, &mut Texts::new(), &mut misfits).unwrap();
+            sealing.seal(&[&value].into_iter().collect::<Texts>(), None, &mut Texts::new(), &mut misfits).unwrap();
             for (_, misfit) in misfits {
                 let reason = format!("{misfit} {misfit:?}");
                 assert!(!reason.contains("Secret") && !reason.contains('홍') && !reason.contains("8706"), "{reason}");

@@ -1,4 +1,4 @@
-//! Finds the binary under test, the one named by `SEALSTONE_BIN`, and the libraries for WiredTiger and RocksDB
+//! Finds the binary under test, the one named by `SEALSTONE_BIN`, and the libraries for WiredTiger, RocksDB and Python
 //! next to it, or otherwise has cargo build them now.
 
 use std::path::{Path, PathBuf};
@@ -43,6 +43,15 @@ pub fn wiredtiger_extension() -> &'static Path {
 pub fn rocksdb_plugin() -> &'static Path {
     static FOUND: OnceLock<PathBuf> = OnceLock::new();
     FOUND.get_or_init(|| library("sealstone-rocksdb-plugin", "libsealstone_rocksdb_plugin.so"))
+}
+
+/// Path of the extension of Python under test, `libsealstone_python.so`.
+///
+/// # Panics
+/// As [`sealstone`].
+pub fn python_extension() -> &'static Path {
+    static FOUND: OnceLock<PathBuf> = OnceLock::new();
+    FOUND.get_or_init(|| library("sealstone-python", "libsealstone_python.so"))
 }
 
 /// The shared library `name` of `package`: next to the binary under test, or else built now.

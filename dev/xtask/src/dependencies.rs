@@ -24,6 +24,8 @@ fn may_use(folder: &str) -> Option<&'static [&'static str]> {
         "crates/seal" => &["crates/cipher", "crates/keys"],
         "crates/fields" => &["crates/cipher", "crates/keys", "crates/seal", "crates/store"],
         "crates/bench" => &["crates/cipher", "crates/store"],
+        "adapters/arrow" => &["crates/cipher", "crates/keys", "crates/fields"],
+        "adapters/python" => &["crates/cipher", "crates/keys", "crates/fields", "adapters/arrow"],
         "adapters/rocksdb" | "adapters/wiredtiger" => &["crates/cipher", "crates/keys", "crates/seal"],
         // another artefact: what programs in other languages load
         "adapters/rocksdb-plugin" => &["crates/cipher", "crates/keys", "crates/seal", "adapters/rocksdb"],
@@ -117,6 +119,7 @@ mod tests {
             ("crates/bench", "crates/store"),
             ("crates/cli", "adapters/rocksdb"),
             ("adapters/rocksdb-plugin", "adapters/rocksdb"),
+            ("adapters/python", "adapters/arrow"),
             ("dev/e2e", "adapters/rocksdb"),
         ] {
             assert!(check(folder, used), "{folder} may use {used}");
@@ -140,6 +143,8 @@ mod tests {
             ("adapters/stores", "adapters/rocksdb-plugin"),
             ("adapters/rocksdb-plugin", "crates/bench"),
             ("adapters/rocksdb-plugin", "crates/store"),
+            ("crates/fields", "adapters/arrow"),
+            ("adapters/arrow", "adapters/python"),
             ("dev/e2e", "crates/cli"),
             ("crates/cli", "dev/e2e"),
             ("crates/new", "crates/cipher"),

@@ -1,0 +1,17 @@
+#![forbid(unsafe_code)]
+//! Columns of Arrow arrays, sealed and opened: for whoever has tables in memory as Arrow lays them out, such as Parquet
+//! files, pandas, Polars, DuckDB and Spark.
+//!
+//! [`seal_array`] and [`open_array`] take the texts of an array where they lie, and hand the memory that the results
+//! were written to on to Arrow as it is: no value is copied by itself. Nulls stay null, and the type of the array
+//! stays.
+//!
+//! Not here: how a value is sealed (`sealstone-fields`), tables of several columns, files, other languages.
+
+mod crypt;
+mod error;
+mod rows;
+mod texts;
+
+pub use crypt::{Crypted, index_array, open_array, seal_array};
+pub use error::ArrayError;

@@ -1,0 +1,156 @@
+//! The texts of an array, in whichever of the three ways Arrow keeps them, and arrays made of texts. Not here: what is
+//! done with them.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use arrow_array::cast::AsArray;
+use arrow_array::{
+    Array, ArrayAccessor, ArrayRef, GenericStringArray, LargeStringArray, OffsetSizeTrait, StringArray, StringViewArray,
+};
+use arrow_buffer::{Buffer, NullBuffer, OffsetBuffer, ScalarBuffer};
+use arrow_schema::DataType;
+use sealstone_fields::Texts;
+
+use crate::error::ArrayError;
+
+/// An array of texts.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum TextArray<'a> {
+    Utf8(&'a StringArray),
+    LargeUtf8(&'a LargeStringArray),
+    Utf8View(&'a StringViewArray),
+}
+
+impl<'a> TextArray<'a> {
+    /// # Errors
+    /// [`ArrayError::Type`], [`ArrayError::Dictionary`].
+    pub(crate) fn of(array: &'a ArrayRef) -> Result<Self, ArrayError> {
+        Ok(match array.data_type() {
+            DataType::Utf8 => Self::Utf8(array.as_string()),
+            DataType::LargeUtf8 => Self::LargeUtf8(array.as_string()),
+            DataType::Utf8View => Self::Utf8View(array.as_string_view()),
+            other @ DataType::Dictionary(..) => return Err(ArrayError::Dictionary(other.clone())),
+            other => return Err(ArrayError::Type(other.clone())),
+        })
+    }
+
+    /// Replaces `texts` by those of `range` that are not null, and `numbers` by the number of each in the array.
+    pub(crate) fn present(self, range: Range<usize>, texts: &mut Vec<&'a str>, numbers: &mut Vec<usize>) {
+        match self {
+            Self::Utf8(array) => present(array, range, texts, numbers),
+            Self::LargeUtf8(array) => present(array, range, texts, numbers),
+            Self::Utf8View(array) => present(array, range, texts, numbers),
+        }
+    }
+
+    /// The text at `index`; none if it is null.
+    pub(crate) fn get(self, index: usize) -> Option<&'a str> {
+        match self {
+            Self::Utf8(array) => array.is_valid(index).then(|| array.value(index)),
+            Self::LargeUtf8(array) => array.is_valid(index).then(|| array.value(index)),
+            Self::Utf8View(array) => array.is_valid(index).then(|| array.value(index)),
+        }
+    }
+}
+
+fn present<'a>(
+    array: impl ArrayAccessor<Item = &'a str>,
+    range: Range<usize>,
+    texts: &mut Vec<&'a str>,
+    numbers: &mut Vec<usize>,
+) {
+    texts.clear();
+    numbers.clear();
+    match array.nulls() {
+        None => {
+            texts.extend(range.clone().map(|index| array.value(index)));
+            numbers.extend(range);
+        }
+        Some(nulls) => {
+            numbers.extend(range.filter(|index| nulls.is_valid(*index)));
+            texts.extend(numbers.iter().map(|index| array.value(*index)));
+        }
+    }
+}
+
+/// What becomes of a value of an array.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fate {
+    /// It is null.
+    Null,
+    /// It is null, although it has a text.
+    Dropped,
+    /// It has the next text.
+    Kept,
+}
+
+/// An array of `texts` of the type `like`, one of [`TextArray`]'s.
+///
+/// - `fates`: for each value of the array, what becomes of it
+///
+/// # Errors
+/// [`ArrayError::TooLong`].
+pub(crate) fn array(texts: Texts, fates: &[Fate], like: &DataType) -> Result<ArrayRef, ArrayError> {
+    let (text, ends) = texts.into_parts();
+    let bytes = text.len();
+    let too_long = || ArrayError::TooLong { bytes, found: like.clone() };
+    let valid: Vec<bool> = fates.iter().map(|fate| *fate == Fate::Kept).collect();
+    let nulls = valid.contains(&false).then(|| NullBuffer::from(valid));
+    Ok(match like {
+        DataType::LargeUtf8 => {
+            let offsets = offsets::<i64>(&ends, fates).ok_or_else(too_long)?;
+            Arc::new(strings(text, offsets, nulls))
+        }
+        DataType::Utf8View => {
+            let offsets = offsets::<i32>(&ends, fates).ok_or_else(too_long)?;
+            Arc::new(StringViewArray::from(&strings(text, offsets, nulls)))
+        }
+        _ => {
+            let offsets = offsets::<i32>(&ends, fates).ok_or_else(too_long)?;
+            Arc::new(strings(text, offsets, nulls))
+        }
+    })
+}
+
+fn strings<O: OffsetSizeTrait>(text: String, offsets: Vec<O>, nulls: Option<NullBuffer>) -> GenericStringArray<O> {
+    let offsets = OffsetBuffer::new(ScalarBuffer::from(offsets));
+    GenericStringArray::new(offsets, Buffer::from_vec(text.into_bytes()), nulls)
+}
+
+/// Where each value begins and the last one ends; none if that is more than an offset can say.
+fn offsets<O: OffsetSizeTrait>(ends: &[usize], fates: &[Fate]) -> Option<Vec<O>> {
+    O::from_usize(ends.last().copied().unwrap_or_default())?;
+    let (mut ends, mut end) = (ends.iter(), 0);
+    let mut offsets = Vec::with_capacity(fates.len() + 1);
+    offsets.push(O::usize_as(0));
+    for fate in fates {
+        if *fate != Fate::Null
+            && let Some(next) = ends.next()
+        {
+            end = *next;
+        }
+        offsets.push(O::usize_as(end));
+    }
+    Some(offsets)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nulls_take_no_text() {
+        let fates = [Fate::Null, Fate::Kept, Fate::Null, Fate::Dropped, Fate::Kept];
+        assert_eq!(offsets::<i32>(&[2, 3, 5], &fates), Some(vec![0, 0, 2, 2, 3, 5]));
+        assert_eq!(offsets::<i64>(&[], &[]), Some(vec![0]));
+    }
+
+    #[test]
+    fn offsets_that_would_overflow_are_none() {
+        let limit = i32::MAX as usize;
+        assert!(offsets::<i32>(&[limit], &[Fate::Kept]).is_some());
+        assert!(offsets::<i32>(&[limit, limit + 1], &[Fate::Kept; 2]).is_none());
+        assert!(offsets::<i64>(&[limit, limit + 1], &[Fate::Kept; 2]).is_some());
+    }
+}
