@@ -1,7 +1,9 @@
 //! `sealstone field`: columns of a file sealed, opened, checked and sealed again. Not here: how (`sealstone_fields`).
 
 mod chosen;
+mod failure;
 mod output;
+mod parquet;
 mod said;
 
 use std::fs::File;
@@ -15,8 +17,8 @@ use anyhow::{Context, bail};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use sealstone_cipher::backend::Backend;
 use sealstone_cipher::registry;
-use sealstone_fields::csv::{Counts, CsvError, Layout, Listener, OnMisfit, Pass, Plan, Reject, Work};
-use sealstone_fields::manifest::{self, FileMac, Manifest, ManifestError};
+use sealstone_fields::csv::{Counts, CsvError, Listener, OnMisfit, Pass, Plan, Reject, Work};
+use sealstone_fields::manifest::{self, FileLayout, FileMac, Manifest, ManifestError};
 use sealstone_fields::policy::{PolicyFileError, Table};
 use sealstone_fields::{ColumnCipher, Keyed};
 use sealstone_keys::KeySource;
@@ -29,6 +31,7 @@ use crate::interrupt;
 use crate::key_source;
 use crate::message::{Answer, say};
 use crate::path::check_parent;
+use failure::{LEAVE_OUT, cannot_write, stopped};
 use output::{Output, beside, check_other};
 use said::{Said, Verb};
 
@@ -73,13 +76,13 @@ fn open(flags: &FieldOpenFlags) -> anyhow::Result<Answer> {
     let (_, keyed) = sealed.keys(&flags.sealed)?;
     let table = sealed.manifest.table.clone();
     let plan = Plan { work: Work::Open(ciphers(&table, &keyed)?), table };
-    let mut mac = sealed.manifest.file_mac(&keyed)?;
     let begin = Instant::now();
+    let mut mac = sealed.file_mac(&flags.sealed, &keyed)?;
     let layout = sealed.manifest.layout;
-    let counts = writing.pass(&flags.sealed.file, &plan, layout, Some(&mut mac), None)?;
+    let counts = writing.pass(&flags.sealed.file, &plan, layout, mac.as_mut(), None)?;
     sealed.check_file(&flags.sealed, mac, &counts)?;
     writing.finish(None)?;
-    writing.said(Verb::Opened, &plan.table, &keyed, &counts, begin).show(flags.output.json)
+    writing.said(Verb::Opened, &plan.table, &keyed, layout, &counts, begin).show(flags.output.json)
 }
 
 fn reseal(flags: &FieldResealFlags) -> anyhow::Result<Answer> {
@@ -94,7 +97,7 @@ fn reseal(flags: &FieldResealFlags) -> anyhow::Result<Answer> {
     let (keys, from) = sealed.keys(&flags.sealed)?;
     let to = Keyed::current(keys)?;
     let work = Work::Reseal(ciphers(&old, &from)?, ciphers(&new, &to)?);
-    let mac = sealed.manifest.file_mac(&from)?;
+    let mac = sealed.file_mac(&flags.sealed, &from)?;
     let plan = Plan { table: new, work };
     writing.sealed(
         &flags.sealed.file,
@@ -118,11 +121,19 @@ fn check(flags: &FieldCheckFlags) -> anyhow::Result<Answer> {
         Ok(())
     };
     let stop = AtomicBool::new(false);
-    let pass = Pass { plan: &plan, layout, on_misfit: OnMisfit::Report, threads: None, stop: &stop };
     let mut listener = Listener { on_reject: &mut on_reject, on_progress: &mut |_| {} };
-    let counts = pass.run(read(&flags.file)?, &mut io::sink(), None, None, &mut listener);
-    let counts = counts.map_err(|error| of_file(error, &flags.file, None))?;
-    said::checked(&flags.file, &plan.table, &counts, &listed, flags.json)
+    let counts = match layout {
+        FileLayout::Csv(layout) => {
+            let pass = Pass { plan: &plan, layout, on_misfit: OnMisfit::Report, threads: None, stop: &stop };
+            let counts = pass.run(read(&flags.file)?, &mut io::sink(), None, None, &mut listener);
+            counts.map_err(|error| of_file(error, &flags.file, None))?
+        }
+        FileLayout::Parquet => {
+            let target = parquet::Target { output: &mut io::sink(), path: None, mac: None };
+            parquet::run(read(&flags.file)?, &flags.file, &plan, OnMisfit::Report, &stop, target, &mut listener)?
+        }
+    };
+    said::checked(&flags.file, &plan.table, layout, &counts, &listed, flags.json)
 }
 
 /// A sealed file's manifest.
@@ -149,6 +160,9 @@ impl Sealed {
             }
         };
         let manifest = Manifest::parse(&text, &path).map_err(|error| of_manifest(error, &path))?;
+        if manifest.layout == FileLayout::Parquet {
+            parquet::check_built_in(&flags.file)?;
+        }
         Ok(Self { path, text, manifest })
     }
 
@@ -160,9 +174,25 @@ impl Sealed {
         Ok((keys, keyed))
     }
 
-    /// That the file which was read is the one that was sealed.
-    fn check_file(&self, flags: &SealedFields, mac: FileMac, counts: &Counts) -> anyhow::Result<()> {
-        if self.manifest.is_of(mac, counts.rows + counts.rejected) {
+    /// What takes the bytes of the file as they are read. A Parquet file is read here and there, so it is read once
+    /// more, and checked here.
+    fn file_mac(&self, flags: &SealedFields, keyed: &Keyed) -> anyhow::Result<Option<FileMac>> {
+        let mut mac = self.manifest.file_mac(keyed)?;
+        if let FileLayout::Csv(_) = self.manifest.layout {
+            return Ok(Some(mac));
+        }
+        parquet::read_for(&mut mac, &flags.file)?;
+        self.check(flags, mac, self.manifest.rows)?;
+        Ok(None)
+    }
+
+    /// That the file which was read is the one that was sealed, unless that is known.
+    fn check_file(&self, flags: &SealedFields, mac: Option<FileMac>, counts: &Counts) -> anyhow::Result<()> {
+        mac.map_or(Ok(()), |mac| self.check(flags, mac, counts.rows + counts.rejected))
+    }
+
+    fn check(&self, flags: &SealedFields, mac: FileMac, rows: u64) -> anyhow::Result<()> {
+        if self.manifest.is_of(mac, rows) {
             return Ok(());
         }
         if flags.changed {
@@ -225,7 +255,7 @@ impl<'a> Writing<'a> {
         &mut self,
         input: &Path,
         plan: &Plan,
-        layout: Layout,
+        layout: FileLayout,
         read_mac: Option<&mut FileMac>,
         write_mac: Option<&mut FileMac>,
     ) -> anyhow::Result<Counts> {
@@ -247,23 +277,32 @@ impl<'a> Writing<'a> {
         let mut on_reject = |reject: &Reject| {
             if rejected.is_none() {
                 let mut list = Output::create(rejects, private).map_err(io::Error::other)?;
-                writeln!(list, "line,column,reason")?;
+                writeln!(list, "{},column,reason", layout.place())?;
                 *rejected = Some(list);
             }
             let Some(list) = rejected else { return Ok(()) };
-            let Reject { line, column, misfit } = reject;
-            writeln!(list, "{line},{},{}", cell(column), cell(&misfit.to_string()))
+            let Reject { place, column, misfit } = reject;
+            writeln!(list, "{place},{},{}", cell(column), cell(&misfit.to_string()))
         };
         let mut on_progress = |progress: sealstone_fields::csv::Progress| {
             bar.set_position(progress.bytes);
             bar.set_message(format!("{} rows", progress.rows));
         };
         let on_misfit = self.flags.on_error.into();
-        let pass = Pass { plan, layout, on_misfit, threads: None, stop: &stop };
         let mut listener = Listener { on_reject: &mut on_reject, on_progress: &mut on_progress };
-        let counts = pass.run(file, output, read_mac, write_mac, &mut listener);
+        let counts = match layout {
+            FileLayout::Csv(layout) => {
+                let pass = Pass { plan, layout, on_misfit, threads: None, stop: &stop };
+                let counts = pass.run(file, output, read_mac, write_mac, &mut listener);
+                counts.map_err(|error| of_file(error, input, Some(out)))
+            }
+            FileLayout::Parquet => {
+                let target = parquet::Target { output, path: Some(out), mac: write_mac };
+                parquet::run(file, input, plan, on_misfit, &stop, target, &mut listener)
+            }
+        };
         bar.finish_and_clear();
-        counts.map_err(|error| of_file(error, input, Some(out)))
+        counts
     }
 
     /// Seals `input` and writes the manifest; `from` is what it was sealed as before.
@@ -271,9 +310,9 @@ impl<'a> Writing<'a> {
         &mut self,
         input: &Path,
         plan: Plan,
-        layout: Layout,
+        layout: FileLayout,
         keyed: &Keyed,
-        from: Option<(&Sealed, &SealedFields, FileMac)>,
+        from: Option<(&Sealed, &SealedFields, Option<FileMac>)>,
         verb: Verb,
     ) -> anyhow::Result<Answer> {
         let begin = Instant::now();
@@ -282,13 +321,13 @@ impl<'a> Writing<'a> {
         let counts = match from {
             None => self.pass(input, &plan, layout, None, Some(&mut mac))?,
             Some((sealed, flags, mut read_mac)) => {
-                let counts = self.pass(input, &plan, layout, Some(&mut read_mac), Some(&mut mac))?;
+                let counts = self.pass(input, &plan, layout, read_mac.as_mut(), Some(&mut mac))?;
                 sealed.check_file(flags, read_mac, &counts)?;
                 counts
             }
         };
         self.finish(Some(&manifest.finish(mac, counts.rows, keyed)?))?;
-        self.said(verb, &plan.table, keyed, &counts, begin).show(self.flags.json)
+        self.said(verb, &plan.table, keyed, layout, &counts, begin).show(self.flags.json)
     }
 
     /// Puts everything in its place: first what the file cannot be opened without.
@@ -308,8 +347,16 @@ impl<'a> Writing<'a> {
         self.output.take().map_or(Ok(()), Output::finish)
     }
 
-    fn said(&self, verb: Verb, table: &Table, keyed: &Keyed, counts: &Counts, begin: Instant) -> Said {
-        let rejects = (counts.rejected > 0).then(|| self.rejects.clone());
+    fn said(
+        &self,
+        verb: Verb,
+        table: &Table,
+        keyed: &Keyed,
+        layout: FileLayout,
+        counts: &Counts,
+        begin: Instant,
+    ) -> Said {
+        let rejects = (counts.rejected > 0).then(|| (self.rejects.clone(), layout.place()));
         Said::new(verb, &self.flags.out, table, keyed.key(), counts, rejects, begin.elapsed().as_secs_f64())
     }
 }
@@ -332,13 +379,10 @@ fn read(path: &Path) -> anyhow::Result<File> {
 
 /// `error` with the file that it is about.
 fn of_file(error: CsvError, input: &Path, out: Option<&Path>) -> anyhow::Error {
-    let step = "nothing was written; to leave such rows out and list them: --on-error report";
     match (error, out) {
-        (CsvError::Write(error), Some(out)) => {
-            anyhow::Error::new(error).context(format!("cannot write {}\nnothing of it was left", out.display()))
-        }
-        (error @ CsvError::Misfit { .. }, Some(_)) => anyhow::anyhow!("{}, {error}\n{step}", input.display()),
-        (CsvError::Stopped, _) => anyhow::anyhow!("stopped; nothing was written\nrun the same command again"),
+        (CsvError::Write(error), Some(out)) => cannot_write(error, out),
+        (error @ CsvError::Misfit { .. }, Some(_)) => anyhow::anyhow!("{}, {error}\n{LEAVE_OUT}", input.display()),
+        (CsvError::Stopped, _) => stopped(),
         (CsvError::Fields(error), _) => error.into(),
         (error @ CsvError::Read(_), _) => anyhow::anyhow!("{} {error}", input.display()),
         (error, _) => anyhow::anyhow!("{}, {error}", input.display()),

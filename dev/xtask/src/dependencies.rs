@@ -25,6 +25,7 @@ fn may_use(folder: &str) -> Option<&'static [&'static str]> {
         "crates/fields" => &["crates/cipher", "crates/keys", "crates/seal", "crates/store"],
         "crates/bench" => &["crates/cipher", "crates/store"],
         "adapters/arrow" => &["crates/cipher", "crates/keys", "crates/seal", "crates/fields"],
+        "adapters/parquet" => &["crates/cipher", "crates/keys", "crates/fields"],
         "adapters/rocksdb" | "adapters/wiredtiger" => &["crates/cipher", "crates/keys", "crates/seal"],
         // another artefact: what programs in other languages load
         "adapters/rocksdb-plugin" => &["crates/cipher", "crates/keys", "crates/seal", "adapters/rocksdb"],

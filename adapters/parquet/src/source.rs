@@ -1,0 +1,98 @@
+//! A file that many threads read at once, each where it needs to. Not here: what is in it.
+
+use std::fs::{File, Metadata};
+use std::io::{self, BufReader, Read};
+use std::os::unix::fs::{FileExt, MetadataExt};
+use std::sync::Arc;
+
+use bytes::Bytes;
+use parquet::errors::{ParquetError as Foreign, Result as ForeignResult};
+use parquet::file::reader::{ChunkReader, Length};
+
+use crate::error::ParquetError;
+
+/// The file, and how long it was when it was opened.
+#[derive(Clone, Debug)]
+pub(crate) struct Source {
+    file: Arc<File>,
+    length: u64,
+}
+
+/// When and how a file was last written.
+type Written = (u64, i64, i64, i64, i64);
+
+fn written(found: &Metadata) -> Written {
+    (found.len(), found.mtime(), found.mtime_nsec(), found.ctime(), found.ctime_nsec())
+}
+
+impl Source {
+    pub(crate) fn new(file: File) -> Result<(Self, Written), ParquetError> {
+        let found = file.metadata().map_err(ParquetError::Read)?;
+        Ok((Self { file: Arc::new(file), length: found.len() }, written(&found)))
+    }
+
+    /// How many bytes it has.
+    pub(crate) fn length(&self) -> u64 {
+        self.length
+    }
+
+    /// That nothing was written to it since.
+    pub(crate) fn check_unchanged(&self, since: Written) -> Result<(), ParquetError> {
+        let now = self.file.metadata().map_err(ParquetError::Read)?;
+        if written(&now) == since { Ok(()) } else { Err(ParquetError::Changed) }
+    }
+
+    /// Fills `out` with what is at `offset`.
+    pub(crate) fn read_at(&self, offset: u64, out: &mut [u8]) -> Result<(), ParquetError> {
+        self.file.read_exact_at(out, offset).map_err(|error| match error.kind() {
+            io::ErrorKind::UnexpectedEof => ParquetError::Changed,
+            _ => ParquetError::Read(error),
+        })
+    }
+
+    /// The `length` bytes at `offset`, which were checked to be there.
+    pub(crate) fn bytes_at(&self, offset: u64, length: u64) -> Result<Vec<u8>, ParquetError> {
+        let mut bytes = vec![0; length as usize];
+        self.read_at(offset, &mut bytes)?;
+        Ok(bytes)
+    }
+}
+
+impl Length for Source {
+    fn len(&self) -> u64 {
+        self.length
+    }
+}
+
+/// Reads on from an offset.
+#[derive(Debug)]
+pub(crate) struct Onward {
+    file: Arc<File>,
+    at: u64,
+}
+
+impl Read for Onward {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.file.read_at(buffer, self.at)?;
+        self.at += read as u64;
+        Ok(read)
+    }
+}
+
+impl ChunkReader for Source {
+    type T = BufReader<Onward>;
+
+    fn get_read(&self, start: u64) -> ForeignResult<Self::T> {
+        // headers of pages are short
+        Ok(BufReader::with_capacity(1024, Onward { file: self.file.clone(), at: start }))
+    }
+
+    fn get_bytes(&self, start: u64, length: usize) -> ForeignResult<Bytes> {
+        if start.checked_add(length as u64).is_none_or(|end| end > self.length) {
+            return Err(Foreign::EOF(format!("{length} bytes at {start} are not in the file")));
+        }
+        let mut bytes = vec![0; length];
+        self.file.read_exact_at(&mut bytes, start).map_err(|error| Foreign::External(Box::new(error)))?;
+        Ok(bytes.into())
+    }
+}
