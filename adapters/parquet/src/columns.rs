@@ -21,8 +21,8 @@ pub(crate) struct RowColumn {
     pub(crate) kind: RowKind,
 }
 
-/// The columns of a file. A leaf is a column that holds values, counted from 0 with those that are nested; a root is one
-/// of the schema's own fields.
+/// The columns of a file. A leaf is a column that holds values, counted from 0 with those that are nested; a root is
+/// one of the schema's own fields.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Columns {
     /// For each column of the table, its leaf.

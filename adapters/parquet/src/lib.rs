@@ -3,8 +3,8 @@
 //! encodings, statistics and indexes, and so is what the footer says of them. Only sealed columns are decoded, and
 //! encoded anew.
 //!
-//! [`Pass`] does to a Parquet file what `sealstone_fields::csv::Pass` does to a CSV file, so the same table has the same
-//! sealed values in both. Not here: how a value is sealed (`sealstone-fields`), Arrow arrays (`sealstone-arrow`), names
+//! [`Pass`] does to a Parquet file what `sealstone_fields::csv::Pass` does to a CSV file, so the same table has the
+//! same sealed values in both. Not here: how a value is sealed (`sealstone-fields`), Arrow arrays (`sealstone-arrow`), names
 //! of files (`sealstone-cli`).
 
 mod alone;
@@ -26,3 +26,4 @@ mod writer;
 
 pub use error::ParquetError;
 pub use pass::Pass;
+pub use source::Input;

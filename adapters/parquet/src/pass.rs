@@ -2,7 +2,6 @@
 //! What is in memory at once is a few row groups' sealed columns. Not here: the work on a column (`column_work`).
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::File;
 use std::io::Write;
 use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -24,7 +23,7 @@ use crate::footer::{Footer, chunks};
 use crate::key_values::{self, Change};
 use crate::out::Out;
 use crate::schema::{self, Added};
-use crate::source::Source;
+use crate::source::{Input, Source};
 use crate::thrift::Struct;
 use crate::writer::Writer;
 
@@ -77,13 +76,13 @@ impl Pass<'_> {
     /// Each [`ParquetError`]; what was written until then is no whole file.
     pub fn run(
         &self,
-        input: File,
+        input: &Input,
         output: &mut dyn Write,
         write_mac: Option<&mut FileMac>,
         listener: &mut Listener<'_>,
     ) -> Result<Counts, ParquetError> {
-        let (source, since) = Source::new(input)?;
-        let mut footer = Footer::read(&source)?;
+        let source = &input.source;
+        let mut footer = Footer::read(source)?;
         let schema = footer.metadata.file_metadata().schema_descr_ptr();
         let columns = Columns::of(self.plan, &schema)?;
         let mut stored = Vec::new();
@@ -99,7 +98,7 @@ impl Pass<'_> {
         let shared = Shared {
             plan: self.plan,
             columns: &columns,
-            source: &source,
+            source,
             root: &root,
             groups,
             on_misfit: self.on_misfit,
@@ -134,7 +133,7 @@ impl Pass<'_> {
             ended.store(true, Ordering::Relaxed);
             outcome
         })?;
-        source.check_unchanged(since)?;
+        source.check_unchanged()?;
         if let Some(writer) = writer {
             writer.finish(footer.file)?;
         }

@@ -1,6 +1,6 @@
 //! Thrift's compact protocol as a tree of values, of any type and field: what is read and written again is the same,
-//! whatever a newer writer put there. Footers and offset indexes of Parquet files are in it. Not here: what their fields
-//! mean (`footer`, `splice`).
+//! whatever a newer writer put there. Footers and offset indexes of Parquet files are in it. Not here: what their
+//! fields mean (`footer`, `splice`).
 
 /// How deep values may be nested; a footer of Parquet needs about ten levels.
 const DEPTH_MAX: usize = 64;

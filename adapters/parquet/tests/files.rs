@@ -226,7 +226,7 @@ fn nulls_stay_null_and_index_columns_come_and_go() {
     }
     assert!(column(&sealed, "phone_index").iter().all(|index| index.as_ref().is_some_and(|index| index.len() == 4)));
     // sealed again under another key, and opened
-    let mut other = Scene::new(&[]);
+    let mut other = usual();
     other.table = scene.table.clone();
     let (again, ..) = scene.pass(Work::Reseal(scene.ciphers(), other.ciphers()), &sealed).unwrap();
     assert_ne!(column(&again, "name_index"), column(&sealed, "name_index"));

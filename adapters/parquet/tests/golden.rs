@@ -13,9 +13,9 @@ use sealstone_fields::manifest::{FileLayout, Manifest, ManifestError};
 use sealstone_fields::pass::{Listener, OnMisfit, Plan, Work};
 use sealstone_fields::{ColumnCipher, Keyed};
 use sealstone_keys::{KeyError, KeyRef, KeySource, Secret};
-use sealstone_parquet::Pass;
+use sealstone_parquet::{Input, Pass};
 
-const SEALED: &[u8] = include_bytes!("../../../vectors/formats/fields-v2.parquet");
+const SEALED: &str = include_str!("../../../vectors/formats/fields-v2.parquet.hex");
 const MANIFEST: &str = include_str!("../../../vectors/formats/fields-v2.parquet.sealed.toml");
 const OPENED: [[&str; 5]; 3] = [
     ["1", "홍길동", "870605-1234567", "010-1234-5678", "first"],
@@ -40,6 +40,12 @@ impl KeySource for Golden {
     }
 }
 
+/// The bytes that `text`, hexadecimal digits in lines, stands for.
+fn bytes(text: &str) -> Vec<u8> {
+    let digits: Vec<u8> = text.chars().filter_map(|c| c.to_digit(16)).map(|digit| digit as u8).collect();
+    digits.chunks_exact(2).map(|pair| pair[0] * 16 + pair[1]).collect()
+}
+
 fn keyed(first: u8) -> Keyed {
     Keyed::current(Arc::new(Golden(std::array::from_fn(|at| at as u8 + first)))).unwrap()
 }
@@ -50,7 +56,7 @@ fn pass(manifest: &Manifest, work: Work, input: &[u8]) -> Vec<u8> {
     let pass = Pass { plan: &plan, on_misfit: OnMisfit::Fail, threads: None, stop: &stop };
     let mut listener = Listener { on_reject: &mut |_| Ok(()), on_progress: &mut |_| {} };
     let mut out = Vec::new();
-    pass.run(scene::stored(input), &mut out, None, &mut listener).unwrap();
+    pass.run(&Input::new(scene::stored(input)).unwrap(), &mut out, None, &mut listener).unwrap();
     out
 }
 
@@ -62,21 +68,21 @@ fn texts(row: &HashMap<String, String>) -> Vec<&str> {
 fn a_file_of_version_2_opens() {
     let manifest = Manifest::parse(MANIFEST, Path::new("fields-v2.parquet.sealed.toml")).unwrap();
     assert_eq!(manifest.layout, FileLayout::Parquet);
-    let keyed = keyed(0);
+    let (keyed, sealed) = (keyed(0), bytes(SEALED));
     manifest.check(MANIFEST, &keyed).unwrap();
     let mut mac = manifest.file_mac(&keyed).unwrap();
-    mac.update(SEALED);
+    mac.update(&sealed);
     assert!(manifest.is_of(mac, 3));
     let ciphers = || -> Vec<ColumnCipher> {
         let cipher = |column| ColumnCipher::new(&manifest.table, column, &keyed, Backend::auto()).unwrap();
         manifest.table.columns.iter().map(cipher).collect()
     };
-    let opened = pass(&manifest, Work::Open(ciphers()), SEALED);
+    let opened = pass(&manifest, Work::Open(ciphers()), &sealed);
     let rows = scene::rows(&opened);
     assert_eq!(rows.iter().map(texts).collect::<Vec<_>>(), OPENED);
     assert!(!rows[0].contains_key("memo_index"));
     // what has no nonce is sealed to the same again
-    let (ours, theirs) = (scene::rows(&pass(&manifest, Work::Seal(ciphers()), &opened)), scene::rows(SEALED));
+    let (ours, theirs) = (scene::rows(&pass(&manifest, Work::Seal(ciphers()), &opened)), scene::rows(&sealed));
     for (ours, theirs) in ours.iter().zip(&theirs) {
         for name in ["id", "이름", "rrn", "전화", "memo_index"] {
             assert_eq!(ours[name], theirs[name], "{name}");

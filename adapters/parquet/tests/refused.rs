@@ -75,7 +75,7 @@ fn columns_that_cannot_be_sealed_are_named_with_what_to_do() {
     for (row, want) in [
         ("score", "column score is of type DOUBLE, and cannot name rows\n"),
         ("tags", "column tags is nested, and cannot name rows\n"),
-        ("identity", "no column \"identity\"; did you mean \"id\"?\n"),
+        ("idd", "no column \"idd\"; did you mean \"id\"?\n"),
     ] {
         let options = ColumnOptions { tweak: Tweak::Row(row.into()), ..ColumnOptions::default() };
         says(seal(&Scene::new(&[("phone=ff1:phone", options)]), &plain), want);

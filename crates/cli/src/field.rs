@@ -1,12 +1,10 @@
 //! `sealstone field`: columns of a file sealed, opened, checked and sealed again. Not here: how (`sealstone_fields`).
 
 mod chosen;
-mod failure;
 mod output;
-mod parquet;
+mod reading;
 mod said;
 
-use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -17,7 +15,7 @@ use anyhow::{Context, bail};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use sealstone_cipher::backend::Backend;
 use sealstone_cipher::registry;
-use sealstone_fields::csv::{Counts, CsvError, Listener, OnMisfit, Pass, Plan, Reject, Work};
+use sealstone_fields::csv::{Counts, Listener, OnMisfit, Plan, Reject, Work};
 use sealstone_fields::manifest::{self, FileLayout, FileMac, Manifest, ManifestError};
 use sealstone_fields::policy::{PolicyFileError, Table};
 use sealstone_fields::{ColumnCipher, Keyed};
@@ -31,8 +29,8 @@ use crate::interrupt;
 use crate::key_source;
 use crate::message::{Answer, say};
 use crate::path::check_parent;
-use failure::{LEAVE_OUT, cannot_write, stopped};
 use output::{Output, beside, check_other};
+use reading::{Reading, Target, check_parquet};
 use said::{Said, Verb};
 
 /// What the name of the list of rows that were left out adds to that of the file.
@@ -65,7 +63,7 @@ fn seal(flags: &FieldSealFlags) -> anyhow::Result<Answer> {
     let keyed = Keyed::current(keys)?;
     let ciphers = ciphers(&table, &keyed)?;
     let plan = Plan { table, work: Work::Seal(ciphers) };
-    writing.sealed(file, plan, layout, &keyed, None, Verb::Sealed)
+    writing.sealed(file, plan, Reading::open(file, layout)?, &keyed, None, Verb::Sealed)
 }
 
 fn open(flags: &FieldOpenFlags) -> anyhow::Result<Answer> {
@@ -77,10 +75,10 @@ fn open(flags: &FieldOpenFlags) -> anyhow::Result<Answer> {
     let table = sealed.manifest.table.clone();
     let plan = Plan { work: Work::Open(ciphers(&table, &keyed)?), table };
     let begin = Instant::now();
-    let mut mac = sealed.file_mac(&flags.sealed, &keyed)?;
-    let layout = sealed.manifest.layout;
-    let counts = writing.pass(&flags.sealed.file, &plan, layout, mac.as_mut(), None)?;
-    sealed.check_file(&flags.sealed, mac, &counts)?;
+    let mut reading = sealed.open(&flags.sealed, &keyed)?;
+    let layout = reading.layout();
+    let counts = writing.pass(&flags.sealed.file, &plan, &mut reading, None)?;
+    sealed.check_read(&flags.sealed, reading, &counts)?;
     writing.finish(None)?;
     writing.said(Verb::Opened, &plan.table, &keyed, layout, &counts, begin).show(flags.output.json)
 }
@@ -97,16 +95,9 @@ fn reseal(flags: &FieldResealFlags) -> anyhow::Result<Answer> {
     let (keys, from) = sealed.keys(&flags.sealed)?;
     let to = Keyed::current(keys)?;
     let work = Work::Reseal(ciphers(&old, &from)?, ciphers(&new, &to)?);
-    let mac = sealed.file_mac(&flags.sealed, &from)?;
+    let reading = sealed.open(&flags.sealed, &from)?;
     let plan = Plan { table: new, work };
-    writing.sealed(
-        &flags.sealed.file,
-        plan,
-        sealed.manifest.layout,
-        &to,
-        Some((&sealed, &flags.sealed, mac)),
-        Verb::Resealed,
-    )
+    writing.sealed(&flags.sealed.file, plan, reading, &to, Some((&sealed, &flags.sealed)), Verb::Resealed)
 }
 
 fn check(flags: &FieldCheckFlags) -> anyhow::Result<Answer> {
@@ -122,17 +113,9 @@ fn check(flags: &FieldCheckFlags) -> anyhow::Result<Answer> {
     };
     let stop = AtomicBool::new(false);
     let mut listener = Listener { on_reject: &mut on_reject, on_progress: &mut |_| {} };
-    let counts = match layout {
-        FileLayout::Csv(layout) => {
-            let pass = Pass { plan: &plan, layout, on_misfit: OnMisfit::Report, threads: None, stop: &stop };
-            let counts = pass.run(read(&flags.file)?, &mut io::sink(), None, None, &mut listener);
-            counts.map_err(|error| of_file(error, &flags.file, None))?
-        }
-        FileLayout::Parquet => {
-            let target = parquet::Target { output: &mut io::sink(), path: None, mac: None };
-            parquet::run(read(&flags.file)?, &flags.file, &plan, OnMisfit::Report, &stop, target, &mut listener)?
-        }
-    };
+    let target = Target { output: &mut io::sink(), path: None, mac: None };
+    let mut reading = Reading::open(&flags.file, layout)?;
+    let counts = reading.pass(&flags.file, &plan, OnMisfit::Report, &stop, target, &mut listener)?;
     said::checked(&flags.file, &plan.table, layout, &counts, &listed, flags.json)
 }
 
@@ -161,7 +144,7 @@ impl Sealed {
         };
         let manifest = Manifest::parse(&text, &path).map_err(|error| of_manifest(error, &path))?;
         if manifest.layout == FileLayout::Parquet {
-            parquet::check_built_in(&flags.file)?;
+            check_parquet(&flags.file)?;
         }
         Ok(Self { path, text, manifest })
     }
@@ -174,21 +157,18 @@ impl Sealed {
         Ok((keys, keyed))
     }
 
-    /// What takes the bytes of the file as they are read. A Parquet file is read here and there, so it is read once
-    /// more, and checked here.
-    fn file_mac(&self, flags: &SealedFields, keyed: &Keyed) -> anyhow::Result<Option<FileMac>> {
-        let mut mac = self.manifest.file_mac(keyed)?;
-        if let FileLayout::Csv(_) = self.manifest.layout {
-            return Ok(Some(mac));
+    /// Opens the sealed file. One that is not read from its beginning to its end is checked here.
+    fn open(&self, flags: &SealedFields, keyed: &Keyed) -> anyhow::Result<Reading> {
+        let mut reading = Reading::open(&flags.file, self.manifest.layout)?;
+        if let Some(mac) = reading.take(self.manifest.file_mac(keyed)?, &flags.file)? {
+            self.check(flags, mac, self.manifest.rows)?;
         }
-        parquet::read_for(&mut mac, &flags.file)?;
-        self.check(flags, mac, self.manifest.rows)?;
-        Ok(None)
+        Ok(reading)
     }
 
     /// That the file which was read is the one that was sealed, unless that is known.
-    fn check_file(&self, flags: &SealedFields, mac: Option<FileMac>, counts: &Counts) -> anyhow::Result<()> {
-        mac.map_or(Ok(()), |mac| self.check(flags, mac, counts.rows + counts.rejected))
+    fn check_read(&self, flags: &SealedFields, read: Reading, counts: &Counts) -> anyhow::Result<()> {
+        read.taken().map_or(Ok(()), |mac| self.check(flags, mac, counts.rows + counts.rejected))
     }
 
     fn check(&self, flags: &SealedFields, mac: FileMac, rows: u64) -> anyhow::Result<()> {
@@ -255,18 +235,16 @@ impl<'a> Writing<'a> {
         &mut self,
         input: &Path,
         plan: &Plan,
-        layout: FileLayout,
-        read_mac: Option<&mut FileMac>,
+        reading: &mut Reading,
         write_mac: Option<&mut FileMac>,
     ) -> anyhow::Result<Counts> {
-        let file = read(input)?;
         let out = &self.flags.out;
         let stop = interrupt::install_saying(
             "stopping; nothing is written",
             format!("stopped at once; what was written is in .{}{}", name(out), output::ENDING),
         )?;
         let output = self.output.insert(Output::create(out, self.private)?);
-        let length = file.metadata().map_or(0, |found| found.len());
+        let (layout, length) = (reading.layout(), reading.length());
         let bar = match self.flags.quiet {
             true => ProgressBar::hidden(),
             false => ProgressBar::with_draw_target(Some(length), ProgressDrawTarget::stderr()),
@@ -290,17 +268,8 @@ impl<'a> Writing<'a> {
         };
         let on_misfit = self.flags.on_error.into();
         let mut listener = Listener { on_reject: &mut on_reject, on_progress: &mut on_progress };
-        let counts = match layout {
-            FileLayout::Csv(layout) => {
-                let pass = Pass { plan, layout, on_misfit, threads: None, stop: &stop };
-                let counts = pass.run(file, output, read_mac, write_mac, &mut listener);
-                counts.map_err(|error| of_file(error, input, Some(out)))
-            }
-            FileLayout::Parquet => {
-                let target = parquet::Target { output, path: Some(out), mac: write_mac };
-                parquet::run(file, input, plan, on_misfit, &stop, target, &mut listener)
-            }
-        };
+        let target = Target { output, path: Some(out), mac: write_mac };
+        let counts = reading.pass(input, plan, on_misfit, &stop, target, &mut listener);
         bar.finish_and_clear();
         counts
     }
@@ -310,22 +279,19 @@ impl<'a> Writing<'a> {
         &mut self,
         input: &Path,
         plan: Plan,
-        layout: FileLayout,
+        mut reading: Reading,
         keyed: &Keyed,
-        from: Option<(&Sealed, &SealedFields, Option<FileMac>)>,
+        from: Option<(&Sealed, &SealedFields)>,
         verb: Verb,
     ) -> anyhow::Result<Answer> {
         let begin = Instant::now();
+        let layout = reading.layout();
         let manifest = Manifest::new(&plan.table, keyed, layout)?;
         let mut mac = manifest.file_mac(keyed)?;
-        let counts = match from {
-            None => self.pass(input, &plan, layout, None, Some(&mut mac))?,
-            Some((sealed, flags, mut read_mac)) => {
-                let counts = self.pass(input, &plan, layout, read_mac.as_mut(), Some(&mut mac))?;
-                sealed.check_file(flags, read_mac, &counts)?;
-                counts
-            }
-        };
+        let counts = self.pass(input, &plan, &mut reading, Some(&mut mac))?;
+        if let Some((sealed, flags)) = from {
+            sealed.check_read(flags, reading, &counts)?;
+        }
         self.finish(Some(&manifest.finish(mac, counts.rows, keyed)?))?;
         self.said(verb, &plan.table, keyed, layout, &counts, begin).show(self.flags.json)
     }
@@ -370,22 +336,6 @@ fn ciphers(table: &Table, keyed: &Keyed) -> anyhow::Result<Vec<ColumnCipher>> {
 fn warn_of(table: &Table) {
     if let Some(caveat) = table.cipher.caveat {
         say(&format!("{}: {caveat}", table.cipher.name));
-    }
-}
-
-fn read(path: &Path) -> anyhow::Result<File> {
-    File::open(path).with_context(|| format!("cannot read {}", path.display()))
-}
-
-/// `error` with the file that it is about.
-fn of_file(error: CsvError, input: &Path, out: Option<&Path>) -> anyhow::Error {
-    match (error, out) {
-        (CsvError::Write(error), Some(out)) => cannot_write(error, out),
-        (error @ CsvError::Misfit { .. }, Some(_)) => anyhow::anyhow!("{}, {error}\n{LEAVE_OUT}", input.display()),
-        (CsvError::Stopped, _) => stopped(),
-        (CsvError::Fields(error), _) => error.into(),
-        (error @ CsvError::Read(_), _) => anyhow::anyhow!("{} {error}", input.display()),
-        (error, _) => anyhow::anyhow!("{}, {error}", input.display()),
     }
 }
 

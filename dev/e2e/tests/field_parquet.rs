@@ -318,7 +318,8 @@ table = pa.Table.from_pandas(frame)
 pq.write_table(table, "pyarrow.parquet", compression="zstd", row_group_size=700, write_page_index=True,
                data_page_version="2.0", sorting_columns=[pq.SortingColumn(0)])
 pl.from_arrow(table.drop(["price"])).write_parquet("polars.parquet", row_group_size=1000)
-arrow = table.drop(["took"]); duckdb.sql("copy (select * from arrow) to 'duckdb.parquet' (format parquet, row_group_size 2048)")
+arrow = table.drop(["took"])
+duckdb.sql("copy (select * from arrow) to 'duckdb.parquet' (format parquet, row_group_size 2048)")
 "#;
 
 /// That `sealed.parquet` and `opened.parquet` are what all readers expect beside the file that is the first argument.
@@ -329,20 +330,25 @@ assert opened.equals(plain) and opened.to_pandas().equals(plain.to_pandas())
 assert opened.schema.names == plain.schema.names
 changed = {"name", "kind"}
 assert sealed.schema.names == plain.schema.names + ["name_index"], sealed.schema.names
+text = lambda column: column.cast(pa.string())
 for name in plain.schema.names:
+    before, after = plain[name], sealed[name]
     if name not in changed:
-        assert sealed[name].equals(plain[name]) and sealed.schema.field(name).equals(plain.schema.field(name), check_metadata=True), name
+        fields = plain.schema.field(name), sealed.schema.field(name)
+        assert after.equals(before) and fields[0].equals(fields[1], check_metadata=True), name
     else:
-        assert sealed[name].null_count == plain[name].null_count and sealed[name].cast(pa.string()) != plain[name].cast(pa.string()), name
-assert len(set(sealed["kind"].cast(pa.string()).to_pylist())) == len(sealed), "every value is another one"
+        assert after.null_count == before.null_count and text(after) != text(before), name
+assert len(set(text(sealed["kind"]).to_pylist())) == len(sealed), "every value is another one"
 assert sealed["name_index"].null_count == plain["name"].null_count
 kept = [name for name in plain.schema.names if name not in changed]
-pd.testing.assert_frame_equal(pd.read_parquet("sealed.parquet")[[n for n in kept if n != "row"]], pd.read_parquet(sys.argv[1])[[n for n in kept if n != "row"]])
+of_pandas = [name for name in kept if name != "row"]
+frames = [pd.read_parquet(name)[of_pandas] for name in (sys.argv[1], "sealed.parquet")]
+pd.testing.assert_frame_equal(*frames)
 assert pl.read_parquet("sealed.parquet")[kept].equals(pl.read_parquet(sys.argv[1])[kept])
 one = sealed["name_index"].to_pylist()[1]
-for reader in (lambda: duckdb.sql(f"select id from 'sealed.parquet' where name_index = '{one}'").fetchall(),
-               lambda: pl.scan_parquet("sealed.parquet").filter(pl.col("name_index") == one).select("id").collect().rows()):
-    assert reader() == [(1,)], reader()
+lazy = pl.scan_parquet("sealed.parquet").filter(pl.col("name_index") == one).select("id")
+found = duckdb.sql(f"select id from 'sealed.parquet' where name_index = '{one}'").fetchall()
+assert found == lazy.collect().rows() == [(1,)], found
 clear = open("sealed.parquet", "rb").read()
 assert b"Clear0" not in clear and b"amber" not in clear
 print(sealed.num_rows)

@@ -25,7 +25,7 @@ use sealstone_fields::policy::{Column, ColumnOptions, Table};
 use sealstone_fields::{ColumnCipher, Keyed};
 use sealstone_keys::KeySource;
 use sealstone_keys::ephemeral::EphemeralKey;
-use sealstone_parquet::{ParquetError, Pass};
+use sealstone_parquet::{Input, ParquetError, Pass};
 
 /// Names, some of them null; telephone numbers; a number, a list and a struct that stay in the clear.
 pub const SCHEMA: &str = "message people {
@@ -212,7 +212,7 @@ impl Scene {
         };
         let mut on_progress = |progress: sealstone_fields::pass::Progress| rows = progress.rows;
         let mut listener = Listener { on_reject: &mut on_reject, on_progress: &mut on_progress };
-        let counts = pass.run(stored(input), &mut out, None, &mut listener)?;
+        let counts = pass.run(&Input::new(stored(input)).unwrap(), &mut out, None, &mut listener)?;
         assert_eq!(rows, counts.rows + counts.rejected);
         Ok((out, counts, reasons))
     }

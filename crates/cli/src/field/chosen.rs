@@ -14,7 +14,7 @@ use sealstone_fields::manifest::FileLayout;
 use sealstone_fields::policy::{Column, ColumnOptions, Policy, PolicyError, Table};
 use sealstone_keys::{KeySource, source};
 
-use super::parquet;
+use super::reading::{check_parquet, is_parquet};
 use crate::flags::{FieldColumns, FieldLayout};
 
 /// How much of a file is looked at to see how it is written, in bytes.
@@ -94,14 +94,15 @@ pub(crate) fn layout(flags: &FieldLayout, file: &Path) -> anyhow::Result<FileLay
     let mut beginning = Vec::new();
     let read = |file: File| file.take(LOOK_BYTES).read_to_end(&mut beginning);
     File::open(file).and_then(read).with_context(|| format!("cannot read {}", file.display()))?;
-    if parquet::is_parquet(&beginning) {
+    if is_parquet(&beginning) {
         if flags.delimiter.is_some() || flags.encoding.is_some() {
             bail!(
-                "{} is a Parquet file, which has neither a delimiter nor an encoding\nleave out --delimiter and --encoding",
+                "{} is a Parquet file, which has neither a delimiter nor an encoding\n\
+                 leave out --delimiter and --encoding",
                 file.display()
             );
         }
-        parquet::check_built_in(file)?;
+        check_parquet(file)?;
         return Ok(FileLayout::Parquet);
     }
     let encoding = flags
