@@ -16,7 +16,7 @@ pub enum ParquetError {
     #[error("{0}\nis it cut short, or still being written? restore it from a backup, or write it again")]
     NoFooter(&'static str),
     /// It is not what the format allows.
-    #[error("{what} is damaged{}\nrestore it from a backup, or write it again", found(.found))]
+    #[error("{what} is damaged{}\nrestore it from a backup, or write it again", after(.found))]
     Damaged {
         /// Which part of the file.
         what: String,
@@ -140,7 +140,7 @@ pub enum ParquetError {
     Stopped,
 }
 
-fn found(found: &str) -> String {
+fn after(found: &str) -> String {
     if found.is_empty() { String::new() } else { format!(": {found}") }
 }
 

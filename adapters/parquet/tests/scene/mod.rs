@@ -28,7 +28,7 @@ use sealstone_keys::ephemeral::EphemeralKey;
 use sealstone_parquet::{Input, ParquetError, Pass};
 
 /// Names, some of them null; telephone numbers; a number, a list and a struct that stay in the clear.
-pub const SCHEMA: &str = "message people {
+pub(crate) const SCHEMA: &str = "message people {
     required int64 id;
     optional binary name (STRING);
     required binary phone (UTF8);
@@ -41,15 +41,15 @@ pub const SCHEMA: &str = "message people {
 
 /// One row of [`SCHEMA`].
 #[derive(Clone, Debug)]
-pub struct Person {
-    pub id: i64,
-    pub name: Option<String>,
-    pub phone: String,
-    pub memo: Option<String>,
+pub(crate) struct Person {
+    pub(crate) id: i64,
+    pub(crate) name: Option<String>,
+    pub(crate) phone: String,
+    pub(crate) memo: Option<String>,
 }
 
 /// `count` people, each with other values, every seventh without a name.
-pub fn people(count: usize) -> Vec<Person> {
+pub(crate) fn people(count: usize) -> Vec<Person> {
     let person = |n: usize| Person {
         id: n as i64 * 3 - 30,
         name: (n % 7 != 3).then(|| format!("Clearname{n:06}")),
@@ -61,12 +61,12 @@ pub fn people(count: usize) -> Vec<Person> {
 
 /// How a file is written.
 #[derive(Clone)]
-pub struct Layout {
-    pub compression: Compression,
-    pub group_rows: usize,
-    pub statistics: EnabledStatistics,
-    pub bloom: bool,
-    pub dictionary: bool,
+pub(crate) struct Layout {
+    pub(crate) compression: Compression,
+    pub(crate) group_rows: usize,
+    pub(crate) statistics: EnabledStatistics,
+    pub(crate) bloom: bool,
+    pub(crate) dictionary: bool,
 }
 
 impl Default for Layout {
@@ -77,7 +77,7 @@ impl Default for Layout {
 }
 
 /// A file of `people`.
-pub fn file(people: &[Person], layout: &Layout) -> Vec<u8> {
+pub(crate) fn file(people: &[Person], layout: &Layout) -> Vec<u8> {
     let key_values = vec![
         KeyValue { key: "note".into(), value: Some("kept as it is".into()) },
         KeyValue { key: "nothing".into(), value: None },
@@ -172,17 +172,17 @@ fn write(leaf: usize, group: &[Person], column: &mut ColumnWriter<'_>) {
 }
 
 /// What a pass gave: the file, the counts, and the reasons with their rows.
-pub type Outcome = Result<(Vec<u8>, Counts, Vec<String>), ParquetError>;
+pub(crate) type Outcome = Result<(Vec<u8>, Counts, Vec<String>), ParquetError>;
 
 /// A table and its key.
-pub struct Scene {
-    pub table: Table,
-    pub keyed: Keyed,
-    pub on_misfit: OnMisfit,
+pub(crate) struct Scene {
+    pub(crate) table: Table,
+    pub(crate) keyed: Keyed,
+    pub(crate) on_misfit: OnMisfit,
 }
 
 impl Scene {
-    pub fn new(columns: &[(&str, ColumnOptions)]) -> Self {
+    pub(crate) fn new(columns: &[(&str, ColumnOptions)]) -> Self {
         let columns = columns.iter().map(|(spec, options)| Column::parse(spec, options).unwrap()).collect();
         let source: Arc<dyn KeySource> = Arc::new(EphemeralKey::new().unwrap());
         Self {
@@ -192,16 +192,16 @@ impl Scene {
         }
     }
 
-    pub fn ciphers(&self) -> Vec<ColumnCipher> {
+    pub(crate) fn ciphers(&self) -> Vec<ColumnCipher> {
         let cipher = |column| ColumnCipher::new(&self.table, column, &self.keyed, Backend::auto()).unwrap();
         self.table.columns.iter().map(cipher).collect()
     }
 
-    pub fn plan(&self, work: Work) -> Plan {
+    pub(crate) fn plan(&self, work: Work) -> Plan {
         Plan { table: self.table.clone(), work }
     }
 
-    pub fn pass(&self, work: Work, input: &[u8]) -> Outcome {
+    pub(crate) fn pass(&self, work: Work, input: &[u8]) -> Outcome {
         let plan = self.plan(work);
         let stop = AtomicBool::new(false);
         let pass = Pass { plan: &plan, on_misfit: self.on_misfit, threads: NonZeroUsize::new(3), stop: &stop };
@@ -217,28 +217,28 @@ impl Scene {
         Ok((out, counts, reasons))
     }
 
-    pub fn seal(&self, input: &[u8]) -> Vec<u8> {
+    pub(crate) fn seal(&self, input: &[u8]) -> Vec<u8> {
         self.pass(Work::Seal(self.ciphers()), input).unwrap().0
     }
 
-    pub fn open(&self, input: &[u8]) -> Vec<u8> {
+    pub(crate) fn open(&self, input: &[u8]) -> Vec<u8> {
         self.pass(Work::Open(self.ciphers()), input).unwrap().0
     }
 }
 
 /// A file on the disk.
-pub fn stored(content: &[u8]) -> File {
+pub(crate) fn stored(content: &[u8]) -> File {
     let mut file = tempfile::tempfile().unwrap();
     file.write_all(content).unwrap();
     file
 }
 
-pub fn reader(file: &[u8]) -> SerializedFileReader<Bytes> {
+pub(crate) fn reader(file: &[u8]) -> SerializedFileReader<Bytes> {
     SerializedFileReader::new(Bytes::copy_from_slice(file)).unwrap()
 }
 
 /// Each row, with its columns by name.
-pub fn rows(file: &[u8]) -> Vec<HashMap<String, String>> {
+pub(crate) fn rows(file: &[u8]) -> Vec<HashMap<String, String>> {
     let columns = |row: parquet::record::Row| {
         row.get_column_iter().map(|(name, value)| (name.clone(), value.to_string())).collect()
     };
@@ -246,11 +246,11 @@ pub fn rows(file: &[u8]) -> Vec<HashMap<String, String>> {
 }
 
 /// A column of text, without the quotes that the reader shows; none where it is null.
-pub fn column(file: &[u8], name: &str) -> Vec<Option<String>> {
+pub(crate) fn column(file: &[u8], name: &str) -> Vec<Option<String>> {
     let text = |value: &String| (value != "null").then(|| value.trim_matches('"').to_owned());
     rows(file).iter().map(|row| text(&row[name])).collect()
 }
 
-pub fn contains(file: &[u8], text: &str) -> bool {
+pub(crate) fn contains(file: &[u8], text: &str) -> bool {
     file.windows(text.len()).any(|window| window == text.as_bytes())
 }
