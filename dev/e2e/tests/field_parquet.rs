@@ -51,9 +51,8 @@ fn write(path: &Path, groups: impl Iterator<Item = Vec<Row>>) {
         let ids: Vec<i64> = rows.iter().map(|row| row.0).collect();
         column.typed::<Int64Type>().write_batch(&ids, None, None).unwrap();
         column.close().unwrap();
-        for text in [|row: &Row| &row.1, |row: &Row| &row.2] as [fn(&Row) -> &String; 2] {
+        for texts in [texts(&rows, |row| &row.1), texts(&rows, |row| &row.2)] {
             let mut column = group.next_column().unwrap().unwrap();
-            let texts: Vec<ByteArray> = rows.iter().map(|row| ByteArray::from(text(row).as_str())).collect();
             column.typed::<ByteArrayType>().write_batch(&texts, None, None).unwrap();
             column.close().unwrap();
         }
@@ -65,6 +64,10 @@ fn write(path: &Path, groups: impl Iterator<Item = Vec<Row>>) {
         group.close().unwrap();
     }
     writer.close().unwrap();
+}
+
+fn texts(rows: &[Row], text: impl Fn(&Row) -> &str) -> Vec<ByteArray> {
+    rows.iter().map(|row| ByteArray::from(text(row))).collect()
 }
 
 fn rows(path: &Path) -> Vec<String> {
@@ -211,9 +214,12 @@ fn what_is_no_whole_file_is_not_sealed() {
         &["--delimiter", "comma"],
         "sealstone: people.parquet is a Parquet file, which has neither a delimiter nor an encoding\n  leave out",
     );
+    // what is in the pages of a sealed column
     let mut broken = whole.clone();
-    let first = memchr::memmem::find(&whole, "홍길동".as_bytes()).unwrap_or(200);
-    broken[first..first + 40].fill(0xff);
+    fs::write(path("people.parquet"), &whole).unwrap();
+    let reader = SerializedFileReader::new(fs::File::open(path("people.parquet")).unwrap()).unwrap();
+    let (start, length) = reader.metadata().row_group(0).column(2).byte_range();
+    broken[(start + length / 2) as usize..(start + length - 10) as usize].fill(0xff);
     let said = {
         fs::write(path("people.parquet"), &broken).unwrap();
         command(dir.path(), &[&SEAL[..], &COLUMNS[..]].concat())
@@ -285,7 +291,8 @@ fn a_long_file_takes_bounded_memory_and_a_killed_run_leaves_no_half_file() {
     let mut child = start();
     let most_mb = most_memory_mb(&mut child);
     assert!(child.wait().unwrap().success());
-    assert_eq!(rows(&path("sealed.parquet")).len() as i64, GROUPS * 40_000);
+    let reader = SerializedFileReader::new(fs::File::open(path("sealed.parquet")).unwrap()).unwrap();
+    assert_eq!(reader.metadata().file_metadata().num_rows(), GROUPS * 40_000);
     assert!((1..200).contains(&most_mb), "{most_mb} MB were in use");
 }
 
