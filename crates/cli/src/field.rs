@@ -2,9 +2,9 @@
 
 mod chosen;
 mod output;
+mod reading;
 mod said;
 
-use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -15,8 +15,8 @@ use anyhow::{Context, bail};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use sealstone_cipher::backend::Backend;
 use sealstone_cipher::registry;
-use sealstone_fields::csv::{Counts, CsvError, Layout, Listener, OnMisfit, Pass, Plan, Reject, Work};
-use sealstone_fields::manifest::{self, FileMac, Manifest, ManifestError};
+use sealstone_fields::csv::{Counts, Listener, OnMisfit, Plan, Reject, Work};
+use sealstone_fields::manifest::{self, FileLayout, FileMac, Manifest, ManifestError};
 use sealstone_fields::policy::{PolicyFileError, Table};
 use sealstone_fields::{ColumnCipher, Keyed};
 use sealstone_keys::KeySource;
@@ -30,6 +30,7 @@ use crate::key_source;
 use crate::message::{Answer, say};
 use crate::path::check_parent;
 use output::{Output, beside, check_other};
+use reading::{Reading, Target, check_parquet};
 use said::{Said, Verb};
 
 /// What the name of the list of rows that were left out adds to that of the file.
@@ -62,7 +63,7 @@ fn seal(flags: &FieldSealFlags) -> anyhow::Result<Answer> {
     let keyed = Keyed::current(keys)?;
     let ciphers = ciphers(&table, &keyed)?;
     let plan = Plan { table, work: Work::Seal(ciphers) };
-    writing.sealed(file, plan, layout, &keyed, None, Verb::Sealed)
+    writing.sealed(file, plan, Reading::open(file, layout)?, &keyed, None, Verb::Sealed)
 }
 
 fn open(flags: &FieldOpenFlags) -> anyhow::Result<Answer> {
@@ -73,13 +74,13 @@ fn open(flags: &FieldOpenFlags) -> anyhow::Result<Answer> {
     let (_, keyed) = sealed.keys(&flags.sealed)?;
     let table = sealed.manifest.table.clone();
     let plan = Plan { work: Work::Open(ciphers(&table, &keyed)?), table };
-    let mut mac = sealed.manifest.file_mac(&keyed)?;
     let begin = Instant::now();
-    let layout = sealed.manifest.layout;
-    let counts = writing.pass(&flags.sealed.file, &plan, layout, Some(&mut mac), None)?;
-    sealed.check_file(&flags.sealed, mac, &counts)?;
+    let mut reading = sealed.open(&flags.sealed, &keyed)?;
+    let layout = reading.layout();
+    let counts = writing.pass(&flags.sealed.file, &plan, &mut reading, None)?;
+    sealed.check_read(&flags.sealed, reading, &counts)?;
     writing.finish(None)?;
-    writing.said(Verb::Opened, &plan.table, &keyed, &counts, begin).show(flags.output.json)
+    writing.said(Verb::Opened, &plan.table, &keyed, layout, &counts, begin).show(flags.output.json)
 }
 
 fn reseal(flags: &FieldResealFlags) -> anyhow::Result<Answer> {
@@ -94,16 +95,9 @@ fn reseal(flags: &FieldResealFlags) -> anyhow::Result<Answer> {
     let (keys, from) = sealed.keys(&flags.sealed)?;
     let to = Keyed::current(keys)?;
     let work = Work::Reseal(ciphers(&old, &from)?, ciphers(&new, &to)?);
-    let mac = sealed.manifest.file_mac(&from)?;
+    let reading = sealed.open(&flags.sealed, &from)?;
     let plan = Plan { table: new, work };
-    writing.sealed(
-        &flags.sealed.file,
-        plan,
-        sealed.manifest.layout,
-        &to,
-        Some((&sealed, &flags.sealed, mac)),
-        Verb::Resealed,
-    )
+    writing.sealed(&flags.sealed.file, plan, reading, &to, Some((&sealed, &flags.sealed)), Verb::Resealed)
 }
 
 fn check(flags: &FieldCheckFlags) -> anyhow::Result<Answer> {
@@ -118,11 +112,11 @@ fn check(flags: &FieldCheckFlags) -> anyhow::Result<Answer> {
         Ok(())
     };
     let stop = AtomicBool::new(false);
-    let pass = Pass { plan: &plan, layout, on_misfit: OnMisfit::Report, threads: None, stop: &stop };
     let mut listener = Listener { on_reject: &mut on_reject, on_progress: &mut |_| {} };
-    let counts = pass.run(read(&flags.file)?, &mut io::sink(), None, None, &mut listener);
-    let counts = counts.map_err(|error| of_file(error, &flags.file, None))?;
-    said::checked(&flags.file, &plan.table, &counts, &listed, flags.json)
+    let target = Target { output: &mut io::sink(), path: None, mac: None };
+    let mut reading = Reading::open(&flags.file, layout)?;
+    let counts = reading.pass(&flags.file, &plan, OnMisfit::Report, &stop, target, &mut listener)?;
+    said::checked(&flags.file, &plan.table, layout, &counts, &listed, flags.json)
 }
 
 /// A sealed file's manifest.
@@ -149,6 +143,9 @@ impl Sealed {
             }
         };
         let manifest = Manifest::parse(&text, &path).map_err(|error| of_manifest(error, &path))?;
+        if manifest.layout == FileLayout::Parquet {
+            check_parquet(&flags.file)?;
+        }
         Ok(Self { path, text, manifest })
     }
 
@@ -160,9 +157,22 @@ impl Sealed {
         Ok((keys, keyed))
     }
 
-    /// That the file which was read is the one that was sealed.
-    fn check_file(&self, flags: &SealedFields, mac: FileMac, counts: &Counts) -> anyhow::Result<()> {
-        if self.manifest.is_of(mac, counts.rows + counts.rejected) {
+    /// Opens the sealed file. One that is not read from its beginning to its end is checked here.
+    fn open(&self, flags: &SealedFields, keyed: &Keyed) -> anyhow::Result<Reading> {
+        let mut reading = Reading::open(&flags.file, self.manifest.layout)?;
+        if let Some(mac) = reading.take(self.manifest.file_mac(keyed)?, &flags.file)? {
+            self.check(flags, mac, self.manifest.rows)?;
+        }
+        Ok(reading)
+    }
+
+    /// That the file which was read is the one that was sealed, unless that is known.
+    fn check_read(&self, flags: &SealedFields, read: Reading, counts: &Counts) -> anyhow::Result<()> {
+        read.taken().map_or(Ok(()), |mac| self.check(flags, mac, counts.rows + counts.rejected))
+    }
+
+    fn check(&self, flags: &SealedFields, mac: FileMac, rows: u64) -> anyhow::Result<()> {
+        if self.manifest.is_of(mac, rows) {
             return Ok(());
         }
         if flags.changed {
@@ -225,18 +235,16 @@ impl<'a> Writing<'a> {
         &mut self,
         input: &Path,
         plan: &Plan,
-        layout: Layout,
-        read_mac: Option<&mut FileMac>,
+        reading: &mut Reading,
         write_mac: Option<&mut FileMac>,
     ) -> anyhow::Result<Counts> {
-        let file = read(input)?;
         let out = &self.flags.out;
         let stop = interrupt::install_saying(
             "stopping; nothing is written",
             format!("stopped at once; what was written is in .{}{}", name(out), output::ENDING),
         )?;
         let output = self.output.insert(Output::create(out, self.private)?);
-        let length = file.metadata().map_or(0, |found| found.len());
+        let (layout, length) = (reading.layout(), reading.length());
         let bar = match self.flags.quiet {
             true => ProgressBar::hidden(),
             false => ProgressBar::with_draw_target(Some(length), ProgressDrawTarget::stderr()),
@@ -247,23 +255,23 @@ impl<'a> Writing<'a> {
         let mut on_reject = |reject: &Reject| {
             if rejected.is_none() {
                 let mut list = Output::create(rejects, private).map_err(io::Error::other)?;
-                writeln!(list, "line,column,reason")?;
+                writeln!(list, "{},column,reason", layout.place())?;
                 *rejected = Some(list);
             }
             let Some(list) = rejected else { return Ok(()) };
-            let Reject { line, column, misfit } = reject;
-            writeln!(list, "{line},{},{}", cell(column), cell(&misfit.to_string()))
+            let Reject { place, column, misfit } = reject;
+            writeln!(list, "{place},{},{}", cell(column), cell(&misfit.to_string()))
         };
         let mut on_progress = |progress: sealstone_fields::csv::Progress| {
             bar.set_position(progress.bytes);
             bar.set_message(format!("{} rows", progress.rows));
         };
         let on_misfit = self.flags.on_error.into();
-        let pass = Pass { plan, layout, on_misfit, threads: None, stop: &stop };
         let mut listener = Listener { on_reject: &mut on_reject, on_progress: &mut on_progress };
-        let counts = pass.run(file, output, read_mac, write_mac, &mut listener);
+        let target = Target { output, path: Some(out), mac: write_mac };
+        let counts = reading.pass(input, plan, on_misfit, &stop, target, &mut listener);
         bar.finish_and_clear();
-        counts.map_err(|error| of_file(error, input, Some(out)))
+        counts
     }
 
     /// Seals `input` and writes the manifest; `from` is what it was sealed as before.
@@ -271,24 +279,21 @@ impl<'a> Writing<'a> {
         &mut self,
         input: &Path,
         plan: Plan,
-        layout: Layout,
+        mut reading: Reading,
         keyed: &Keyed,
-        from: Option<(&Sealed, &SealedFields, FileMac)>,
+        from: Option<(&Sealed, &SealedFields)>,
         verb: Verb,
     ) -> anyhow::Result<Answer> {
         let begin = Instant::now();
+        let layout = reading.layout();
         let manifest = Manifest::new(&plan.table, keyed, layout)?;
         let mut mac = manifest.file_mac(keyed)?;
-        let counts = match from {
-            None => self.pass(input, &plan, layout, None, Some(&mut mac))?,
-            Some((sealed, flags, mut read_mac)) => {
-                let counts = self.pass(input, &plan, layout, Some(&mut read_mac), Some(&mut mac))?;
-                sealed.check_file(flags, read_mac, &counts)?;
-                counts
-            }
-        };
+        let counts = self.pass(input, &plan, &mut reading, Some(&mut mac))?;
+        if let Some((sealed, flags)) = from {
+            sealed.check_read(flags, reading, &counts)?;
+        }
         self.finish(Some(&manifest.finish(mac, counts.rows, keyed)?))?;
-        self.said(verb, &plan.table, keyed, &counts, begin).show(self.flags.json)
+        self.said(verb, &plan.table, keyed, layout, &counts, begin).show(self.flags.json)
     }
 
     /// Puts everything in its place: first what the file cannot be opened without.
@@ -308,8 +313,16 @@ impl<'a> Writing<'a> {
         self.output.take().map_or(Ok(()), Output::finish)
     }
 
-    fn said(&self, verb: Verb, table: &Table, keyed: &Keyed, counts: &Counts, begin: Instant) -> Said {
-        let rejects = (counts.rejected > 0).then(|| self.rejects.clone());
+    fn said(
+        &self,
+        verb: Verb,
+        table: &Table,
+        keyed: &Keyed,
+        layout: FileLayout,
+        counts: &Counts,
+        begin: Instant,
+    ) -> Said {
+        let rejects = (counts.rejected > 0).then(|| (self.rejects.clone(), layout.place()));
         Said::new(verb, &self.flags.out, table, keyed.key(), counts, rejects, begin.elapsed().as_secs_f64())
     }
 }
@@ -323,25 +336,6 @@ fn ciphers(table: &Table, keyed: &Keyed) -> anyhow::Result<Vec<ColumnCipher>> {
 fn warn_of(table: &Table) {
     if let Some(caveat) = table.cipher.caveat {
         say(&format!("{}: {caveat}", table.cipher.name));
-    }
-}
-
-fn read(path: &Path) -> anyhow::Result<File> {
-    File::open(path).with_context(|| format!("cannot read {}", path.display()))
-}
-
-/// `error` with the file that it is about.
-fn of_file(error: CsvError, input: &Path, out: Option<&Path>) -> anyhow::Error {
-    let step = "nothing was written; to leave such rows out and list them: --on-error report";
-    match (error, out) {
-        (CsvError::Write(error), Some(out)) => {
-            anyhow::Error::new(error).context(format!("cannot write {}\nnothing of it was left", out.display()))
-        }
-        (error @ CsvError::Misfit { .. }, Some(_)) => anyhow::anyhow!("{}, {error}\n{step}", input.display()),
-        (CsvError::Stopped, _) => anyhow::anyhow!("stopped; nothing was written\nrun the same command again"),
-        (CsvError::Fields(error), _) => error.into(),
-        (error @ CsvError::Read(_), _) => anyhow::anyhow!("{} {error}", input.display()),
-        (error, _) => anyhow::anyhow!("{}, {error}", input.display()),
     }
 }
 

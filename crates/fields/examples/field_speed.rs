@@ -12,7 +12,7 @@ use std::time::Instant;
 use sealstone_cipher::backend::Backend;
 use sealstone_cipher::registry::cipher;
 use sealstone_fields::csv::{Encoding, Layout, Listener, OnMisfit, Pass, Plan, Work};
-use sealstone_fields::manifest::Manifest;
+use sealstone_fields::manifest::{FileLayout, Manifest};
 use sealstone_fields::policy::{Column, ColumnOptions, Table};
 use sealstone_fields::{ColumnCipher, Keyed};
 use sealstone_keys::ephemeral::EphemeralKey;
@@ -77,7 +77,7 @@ fn sealed(rows: &[String], count: usize, plan: &Plan, keyed: &Keyed) -> Result<(
     let layout = Layout { delimiter: b',', encoding: Encoding::Utf8 };
     let stop = AtomicBool::new(false);
     let pass = Pass { plan, layout, on_misfit: OnMisfit::Fail, threads: None, stop: &stop };
-    let mut mac = Manifest::new(&plan.table, keyed, layout)?.file_mac(keyed)?;
+    let mut mac = Manifest::new(&plan.table, keyed, FileLayout::Csv(layout))?.file_mac(keyed)?;
     let mut listener = Listener { on_reject: &mut |_| Ok(()), on_progress: &mut |_| {} };
     let (mut out, begin) = (Counted::default(), Instant::now());
     pass.run(file(rows, count), &mut out, None, Some(&mut mac), &mut listener)?;

@@ -2,7 +2,6 @@
 //! Not here: which files are read and written (`sealstone-cli`).
 
 mod chunks;
-mod counts;
 mod edit;
 mod encoding;
 mod error;
@@ -10,8 +9,9 @@ mod pass;
 mod plan;
 mod scan;
 
-pub use counts::{ColumnCount, Counts, Reject};
 pub use encoding::{Encoding, Layout};
 pub use error::CsvError;
-pub use pass::{Listener, OnMisfit, Pass, Progress};
-pub use plan::{Header, Plan, Work};
+pub use pass::Pass;
+pub use plan::Header;
+
+pub use crate::pass::{ColumnCount, Counts, Listener, OnMisfit, Plan, Progress, Reject, Work};

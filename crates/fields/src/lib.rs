@@ -3,12 +3,13 @@
 //! records.
 //!
 //! A [`policy`] says which columns of which tables are sealed and how; [`format`] has the table of formats; a
-//! [`ColumnCipher`] seals and opens the values of one column, many at a time; [`csv`] does so with whole files, read
-//! and written as streams; the [`manifest`] beside a sealed file says under which key it is and shows whether it is the
-//! same. The guide is docs/guide/fields.md, the bytes are in docs/formats.md.
+//! [`ColumnCipher`] seals and opens the values of one column, many at a time; [`csv`] does so with whole CSV files,
+//! read and written as streams, and [`pass`] is what passes over other kinds of files have in common with that; the
+//! [`manifest`] beside a sealed file says under which key it is and shows whether it is the same. The guide is docs/guide/fields.md, the bytes are in docs/formats.md.
 //!
 //! Not here: ciphers and FF1 (`sealstone-cipher`), the record of an authenticated value (`sealstone-seal`), keys
-//! (`sealstone-keys`), opening and renaming files (`sealstone-cli`).
+//! (`sealstone-keys`), Parquet files (`sealstone-parquet`), opening and renaming files
+//! (`sealstone-cli`).
 
 pub mod alphabet;
 mod calendar;
@@ -21,6 +22,7 @@ mod index;
 mod keyed;
 pub mod manifest;
 mod misfit;
+pub mod pass;
 pub mod policy;
 mod rank;
 mod record_text;

@@ -18,8 +18,12 @@ use crate::policy::{ColumnReader, PolicyFileError, Table, columns_text};
 
 /// What the name of a manifest adds to that of its file.
 pub const ENDING: &str = ".sealed.toml";
-/// Version of the format.
+/// Version of the format for CSV files.
 const VERSION: i64 = 1;
+/// Version for files of other kinds, which have a `layout` instead of delimiter and encoding.
+const VERSION_LAYOUT: i64 = 2;
+/// The `layout` of a Parquet file.
+const PARQUET: &str = "parquet";
 /// Length of a file's id, in bytes.
 const ID_BYTES: usize = 16;
 /// Length of a MAC, in bytes.
@@ -38,7 +42,7 @@ pub enum ManifestError {
     File(Box<PolicyFileError>),
     /// A newer program wrote it.
     #[error(
-        "format version {0}, this program knows version {VERSION}\nuse the sealstone that wrote it, or a newer one"
+        "format version {0}, this program knows versions up to {VERSION_LAYOUT}\nuse the sealstone that wrote it, or a newer one"
     )]
     Version(i64),
     /// A value that it cannot have.
@@ -68,6 +72,44 @@ impl From<PolicyFileError> for ManifestError {
     }
 }
 
+/// What kind of file is sealed, and how it is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FileLayout {
+    /// CSV.
+    Csv(Layout),
+    /// Parquet, which says itself how it is written.
+    Parquet,
+}
+
+impl FileLayout {
+    /// What the place of a row is called in messages: `line` or `row`.
+    #[must_use]
+    pub fn place(self) -> &'static str {
+        match self {
+            Self::Csv(_) => "line",
+            Self::Parquet => "row",
+        }
+    }
+
+    fn version(self) -> i64 {
+        match self {
+            Self::Csv(_) => VERSION,
+            Self::Parquet => VERSION_LAYOUT,
+        }
+    }
+
+    /// Keys and values of a manifest.
+    fn texts(self) -> Vec<(&'static str, String)> {
+        match self {
+            Self::Csv(layout) => vec![
+                ("delimiter", char::from(layout.delimiter).to_string()),
+                ("encoding", layout.encoding.name().to_owned()),
+            ],
+            Self::Parquet => vec![("layout", PARQUET.to_owned())],
+        }
+    }
+}
+
 /// What a manifest says.
 #[derive(Clone, Debug)]
 pub struct Manifest {
@@ -78,7 +120,7 @@ pub struct Manifest {
     /// The key.
     pub key: KeyRef,
     /// How the file is written.
-    pub layout: Layout,
+    pub layout: FileLayout,
     /// How many rows it has.
     pub rows: u64,
     file_mac: [u8; MAC_BYTES],
@@ -100,7 +142,7 @@ impl Manifest {
     ///
     /// # Errors
     /// [`FieldsError::Random`].
-    pub fn new(table: &Table, keyed: &Keyed, layout: Layout) -> Result<Self, FieldsError> {
+    pub fn new(table: &Table, keyed: &Keyed, layout: FileLayout) -> Result<Self, FieldsError> {
         let mut id = [0; ID_BYTES];
         getrandom::fill(&mut id).map_err(|source| FieldsError::Random(source.to_string()))?;
         let key = keyed.key().clone();
@@ -124,22 +166,22 @@ impl Manifest {
         self.file_mac.copy_from_slice(&mac.0.finalize().into_bytes());
         let tag = self.hmac("field manifest", keyed)?.chain_update(self.covered()).finalize().into_bytes();
         let text = |text: &str| Value::String(text.to_owned());
+        let layout = self.layout.texts().into_iter().map(|(key, value)| (key, Value::String(value)));
         let top: Toml = [
-            ("version", Value::Integer(VERSION)),
+            ("version", Value::Integer(self.layout.version())),
             ("id", text(&hex(&self.id))),
             ("table", text(&self.table.name)),
             ("cipher", text(self.table.cipher.name)),
             ("key", text(&self.key.id)),
             ("key-version", Value::Integer(self.key.version.into())),
-            ("delimiter", text(&char::from(self.layout.delimiter).to_string())),
-            ("encoding", text(self.layout.encoding.name())),
             ("rows", Value::Integer(i64::try_from(rows).unwrap_or(i64::MAX))),
             ("file-mac", text(&hex(&self.file_mac))),
             ("mac", text(&hex(&tag))),
             ("columns", Value::Table(columns_text(&self.table.columns))),
         ]
-        .map(|(key, value)| (key.to_owned(), value))
         .into_iter()
+        .chain(layout)
+        .map(|(key, value)| (key.to_owned(), value))
         .collect();
         Ok(format!("{HEAD}{top}"))
     }
@@ -160,24 +202,14 @@ impl Manifest {
             toml.get(key).and_then(Value::as_integer).ok_or_else(|| reader.wrong(place, key, "a number"))
         };
         let found = number("version")?;
-        if found != VERSION {
-            return Err(ManifestError::Version(found));
-        }
-        const KEYS: [&str; 12] = [
-            "version",
-            "id",
-            "table",
-            "cipher",
-            "key",
-            "key-version",
-            "delimiter",
-            "encoding",
-            "rows",
-            "file-mac",
-            "mac",
-            "columns",
-        ];
-        reader.check_keys(&toml, place, &KEYS)?;
+        const KEYS: [&str; 10] =
+            ["version", "id", "table", "cipher", "key", "key-version", "rows", "file-mac", "mac", "columns"];
+        let of_version: &[&str] = match found {
+            VERSION => &["delimiter", "encoding"],
+            VERSION_LAYOUT => &["layout"],
+            _ => return Err(ManifestError::Version(found)),
+        };
+        reader.check_keys(&toml, place, &[&KEYS[..], of_version].concat())?;
         let text = |key: &'static str| Ok(reader.text(&toml, place, key)?.ok_or_else(|| reader.missing(place, key))?);
         let text = |key| -> Result<String, ManifestError> { text(key) };
         let id = bytes(&text("id")?).ok_or(ManifestError::Damaged("id"))?;
@@ -187,11 +219,18 @@ impl Manifest {
         let version = u32::try_from(number("key-version")?).map_err(|_| ManifestError::Damaged("key-version"))?;
         let key = KeyRef { id: text("key")?, version };
         check_key_id(&key.id).map_err(|_| ManifestError::Damaged("key"))?;
-        let &[delimiter] = text("delimiter")?.as_bytes() else { return Err(ManifestError::Damaged("delimiter")) };
-        let encoding = Encoding::named(&text("encoding")?).ok_or(ManifestError::Damaged("encoding"))?;
+        let layout = if found == VERSION {
+            let &[delimiter] = text("delimiter")?.as_bytes() else { return Err(ManifestError::Damaged("delimiter")) };
+            let encoding = Encoding::named(&text("encoding")?).ok_or(ManifestError::Damaged("encoding"))?;
+            FileLayout::Csv(Layout { delimiter, encoding })
+        } else if text("layout")? == PARQUET {
+            FileLayout::Parquet
+        } else {
+            return Err(ManifestError::Damaged("layout"));
+        };
         let rows = u64::try_from(number("rows")?).map_err(|_| ManifestError::Damaged("rows"))?;
         let file_mac = bytes(&text("file-mac")?).ok_or(ManifestError::Damaged("file-mac"))?;
-        Ok(Self { id, table, key, layout: Layout { delimiter, encoding }, rows, file_mac })
+        Ok(Self { id, table, key, layout, rows, file_mac })
     }
 
     /// Checks that `text`, which [`Manifest::parse`] read, is genuine and `keyed` the key of its file.
@@ -225,14 +264,13 @@ impl Manifest {
             covered.extend_from_slice(&(bytes.len() as u64).to_be_bytes());
             covered.extend_from_slice(bytes);
         };
-        part(&VERSION.to_be_bytes());
+        part(&self.layout.version().to_be_bytes());
         part(&self.id);
         part(self.table.name.as_bytes());
         part(&self.table.cipher.id.to_be_bytes());
         part(self.key.id.as_bytes());
         part(&self.key.version.to_be_bytes());
-        part(&[self.layout.delimiter]);
-        part(self.layout.encoding.name().as_bytes());
+        self.layout.texts().iter().for_each(|(_, value)| part(value.as_bytes()));
         part(&self.rows.to_be_bytes());
         part(&self.file_mac);
         let mut columns: Vec<_> = self.table.columns.iter().collect();

@@ -47,7 +47,7 @@ impl Scene {
         let pass = Pass { plan: &plan, layout: self.layout, on_misfit: self.on_misfit, threads, stop: &stop };
         let (mut out, mut reasons) = (Vec::new(), Vec::new());
         let mut on_reject = |reject: &sealstone_fields::csv::Reject| {
-            reasons.push(format!("{} {}: {}", reject.line, reject.column, reject.misfit));
+            reasons.push(format!("{} {}: {}", reject.place, reject.column, reject.misfit));
             Ok(())
         };
         let mut listener = Listener { on_reject: &mut on_reject, on_progress: &mut |_| {} };

@@ -10,9 +10,11 @@ use sealstone_bench::workload::{Delimiter, detect_delimiter};
 use sealstone_cipher::nearest::nearest;
 use sealstone_cipher::registry::{self, Cipher, DEFAULT_CIPHER};
 use sealstone_fields::csv::{Encoding, Layout};
+use sealstone_fields::manifest::FileLayout;
 use sealstone_fields::policy::{Column, ColumnOptions, Policy, PolicyError, Table};
 use sealstone_keys::{KeySource, source};
 
+use super::reading::{check_parquet, is_parquet};
 use crate::flags::{FieldColumns, FieldLayout};
 
 /// How much of a file is looked at to see how it is written, in bytes.
@@ -88,10 +90,21 @@ fn of<'a, 'o>(
 }
 
 /// How `file` is written: as the flags say, otherwise as its beginning shows.
-pub(crate) fn layout(flags: &FieldLayout, file: &Path) -> anyhow::Result<Layout> {
+pub(crate) fn layout(flags: &FieldLayout, file: &Path) -> anyhow::Result<FileLayout> {
     let mut beginning = Vec::new();
     let read = |file: File| file.take(LOOK_BYTES).read_to_end(&mut beginning);
     File::open(file).and_then(read).with_context(|| format!("cannot read {}", file.display()))?;
+    if is_parquet(&beginning) {
+        if flags.delimiter.is_some() || flags.encoding.is_some() {
+            bail!(
+                "{} is a Parquet file, which has neither a delimiter nor an encoding\n\
+                 leave out --delimiter and --encoding",
+                file.display()
+            );
+        }
+        check_parquet(file)?;
+        return Ok(FileLayout::Parquet);
+    }
     let encoding = flags
         .encoding
         .or_else(|| Encoding::of(&beginning))
@@ -105,7 +118,7 @@ pub(crate) fn layout(flags: &FieldLayout, file: &Path) -> anyhow::Result<Layout>
             detect_delimiter(&text).map_err(|choices| ambiguous(file, &choices))?
         }
     };
-    Ok(Layout { delimiter: delimiter.octet(), encoding })
+    Ok(FileLayout::Csv(Layout { delimiter: delimiter.octet(), encoding }))
 }
 
 fn ambiguous(file: &Path, choices: &[(Delimiter, usize)]) -> anyhow::Error {

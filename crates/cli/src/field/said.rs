@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use sealstone_fields::csv::{ColumnCount, Counts, Reject};
-use sealstone_fields::manifest;
+use sealstone_fields::manifest::{self, FileLayout};
 use sealstone_fields::policy::{Method, Table};
 use sealstone_keys::KeyRef;
 use serde::Serialize;
@@ -41,6 +41,9 @@ pub(super) struct Said {
     rejected_rows: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     rejects: Option<PathBuf>,
+    /// By what the rows are listed there.
+    #[serde(skip)]
+    listed_by: &'static str,
     seconds: f64,
 }
 
@@ -71,9 +74,10 @@ impl Said {
         table: &Table,
         key: &KeyRef,
         counts: &Counts,
-        rejects: Option<PathBuf>,
+        rejects: Option<(PathBuf, &'static str)>,
         seconds: f64,
     ) -> Self {
+        let (rejects, listed_by) = rejects.map_or((None, ""), |(rejects, by)| (Some(rejects), by));
         Self {
             schema: 1,
             done,
@@ -87,6 +91,7 @@ impl Said {
             rows: counts.rows,
             rejected_rows: counts.rejected,
             rejects,
+            listed_by,
             seconds,
         }
     }
@@ -123,7 +128,7 @@ impl Said {
         }
         if let Some(rejects) = &self.rejects {
             let rows = counted(self.rejected_rows, "row");
-            text.push_str(&format!("{rows} left out, listed by line in {}\n", rejects.display()));
+            text.push_str(&format!("{rows} left out, listed by {} in {}\n", self.listed_by, rejects.display()));
         }
         match &self.manifest {
             Some(manifest) => text.push_str(&format!(
@@ -176,7 +181,12 @@ struct CheckedColumn {
 
 #[derive(Debug, Serialize)]
 struct Misfitting {
-    line: u64,
+    /// In a CSV file.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    line: Option<u64>,
+    /// In a Parquet file.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    row: Option<u64>,
     column: String,
     reason: String,
 }
@@ -185,6 +195,7 @@ struct Misfitting {
 pub(super) fn checked(
     file: &Path,
     table: &Table,
+    layout: FileLayout,
     counts: &Counts,
     listed: &[Reject],
     json: bool,
@@ -200,7 +211,8 @@ pub(super) fn checked(
             domain_least: found.choices_least,
         };
         let misfit = |reject: &Reject| Misfitting {
-            line: reject.line,
+            line: matches!(layout, FileLayout::Csv(_)).then_some(reject.place),
+            row: (layout == FileLayout::Parquet).then_some(reject.place),
             column: reject.column.clone(),
             reason: reject.misfit.to_string(),
         };
@@ -213,12 +225,18 @@ pub(super) fn checked(
             misfits: listed.iter().map(misfit).collect(),
         })?;
     } else {
-        print(&checked_text(table, counts, &found, listed))?;
+        print(&checked_text(table, layout, counts, &found, listed))?;
     }
     Ok(if counts.rejected == 0 { Answer::Done } else { Answer::Negative })
 }
 
-fn checked_text(table: &Table, counts: &Counts, found: &[ColumnCount], listed: &[Reject]) -> String {
+fn checked_text(
+    table: &Table,
+    layout: FileLayout,
+    counts: &Counts,
+    found: &[ColumnCount],
+    listed: &[Reject],
+) -> String {
     let mut columns = table::Table::new(["COLUMN", ">FIT", ">DO NOT", ">HIDDEN AMONG", "METHOD"]);
     for (column, found) in table.columns.iter().zip(found) {
         let domain = match (&column.method, found.choices_least) {
@@ -237,7 +255,8 @@ fn checked_text(table: &Table, counts: &Counts, found: &[ColumnCount], listed: &
         return text;
     }
     text.push_str(&format!("\n{} of {} do not fit:\n", counts.rejected, counted(counts.rows + counts.rejected, "row")));
-    let line = |reject: &Reject| format!("line {}, column {}: {}", reject.line, reject.column, reject.misfit);
+    let line =
+        |reject: &Reject| format!("{} {}, column {}: {}", layout.place(), reject.place, reject.column, reject.misfit);
     for reject in listed {
         text.push_str(&format!("  {}\n", line(reject)));
     }

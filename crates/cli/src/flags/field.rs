@@ -23,14 +23,15 @@ Examples:
       and back; what was sealed how is in sealed.csv.sealed.toml
 
 A row that does not fit ends it, and nothing is written; with --on-error report
-such rows are left out, and listed by line in OUT.rejects.csv, without values.
+such rows are left out, and listed by line (of Parquet files by row) in
+OUT.rejects.csv, without values.
 docs/guide/fields.md has all formats and what each gives away.
 
 Exit codes: 0 done, 1 rows were left out or do not fit, 2 error";
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum FieldCommand {
-    /// Seal columns of a CSV file
+    /// Seal columns of a CSV or Parquet file
     #[command(after_help = SEAL_EXAMPLES)]
     Seal(FieldSealFlags),
     /// Open the columns of a sealed file
@@ -71,9 +72,9 @@ pub(crate) struct FieldColumns {
     pub(crate) cipher: Option<String>,
 }
 
-/// How a file is written.
+/// How a CSV file is written.
 #[derive(Args, Debug)]
-#[command(next_help_heading = "File")]
+#[command(next_help_heading = "CSV")]
 pub(crate) struct FieldLayout {
     /// What separates the fields: comma, semicolon, tab, pipe [default: what its first lines show]
     #[arg(long, value_name = "NAME", value_parser = DelimiterName)]
@@ -106,7 +107,7 @@ pub(crate) struct FieldOutput {
 
 #[derive(Args, Debug)]
 pub(crate) struct FieldSealFlags {
-    /// The CSV file
+    /// The CSV or Parquet file
     #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) file: PathBuf,
     /// The key file, or kmip:... [default: the policy's]
@@ -124,7 +125,7 @@ pub(crate) struct FieldSealFlags {
 
 #[derive(Args, Debug)]
 pub(crate) struct FieldCheckFlags {
-    /// The CSV file
+    /// The CSV or Parquet file
     #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) file: PathBuf,
     #[command(flatten)]
@@ -139,7 +140,7 @@ pub(crate) struct FieldCheckFlags {
 /// A sealed file, and what opens it.
 #[derive(Args, Debug)]
 pub(crate) struct SealedFields {
-    /// The sealed CSV file
+    /// The sealed file
     #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) file: PathBuf,
     /// The key file, or kmip:...

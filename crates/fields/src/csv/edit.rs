@@ -2,14 +2,12 @@
 //! copied as it is. Not here: chunks and threads (`pass`).
 
 use super::chunks::Chunk;
-use super::counts::{ColumnCount, Reject};
 use super::encoding::Encoding;
 use super::error::CsvError;
-use super::plan::{Fate, Fields, Plan, Work};
+use super::plan::{Fate, Fields};
 use super::scan::{Flaw, Span, record};
-use crate::column::ColumnCipher;
 use crate::misfit::Misfit;
-use crate::policy::Method;
+use crate::pass::{ColumnCount, Plan, Reject};
 use crate::texts::Texts;
 
 /// A chunk after the work.
@@ -62,28 +60,17 @@ impl Misfits {
 /// Does the work of `plan` on `chunk`, from `at` on.
 pub(super) fn edit(chunk: Chunk, at: usize, fields: &Fields, plan: &Plan) -> Result<Edited, CsvError> {
     let mut read = read(&chunk, at, fields)?;
-    let mut edited = Edited::default();
     let count = plan.table.columns.len();
-    let (mut results, mut indexes) = (Vec::with_capacity(count), vec![Texts::new(); count]);
+    let mut edited = Edited { counts: vec![ColumnCount::default(); count], ..Edited::default() };
+    let (mut results, mut indexes) = (Vec::with_capacity(count), Vec::with_capacity(count));
     for at in 0..count {
         let values = std::mem::take(&mut read.values[at]);
         let rows = fields.rows[at].map(|_| &read.rows[at]);
-        let (misfits, count) = (&mut read.misfits, count_of(plan, at, &values, &mut edited.counts));
-        match &plan.work {
-            Work::Check => check(plan, at, &values, misfits, count),
-            Work::Seal(ciphers) => {
-                results.push(crypt(at, misfits, |out, found| ciphers[at].seal(&values, rows, out, found))?);
-                index(&ciphers[at], &values, &mut indexes[at]);
-            }
-            Work::Open(ciphers) => {
-                results.push(crypt(at, misfits, |out, found| ciphers[at].open(&values, rows, out, found))?);
-            }
-            Work::Reseal(from, to) => {
-                let clear = crypt(at, misfits, |out, found| from[at].open(&values, rows, out, found))?;
-                results.push(crypt(at, misfits, |out, found| to[at].seal(&clear, rows, out, found))?);
-                index(&to[at], &clear, &mut indexes[at]);
-            }
-        }
+        let mut found = Vec::new();
+        let worked = plan.work_on(at, &values, rows, &mut edited.counts[at], &mut found)?;
+        found.into_iter().for_each(|(record, misfit)| read.misfits.add(record, at, misfit));
+        results.extend(worked.values);
+        indexes.push(worked.index);
     }
     if !results.is_empty() {
         encodable(fields, plan, &results, &mut read.misfits);
@@ -94,44 +81,6 @@ pub(super) fn edit(chunk: Chunk, at: usize, fields: &Fields, plan: &Plan) -> Res
     }
     edited.data = chunk.data;
     Ok(edited)
-}
-
-fn count_of<'a>(plan: &Plan, at: usize, values: &Texts, counts: &'a mut Vec<ColumnCount>) -> &'a mut ColumnCount {
-    counts.resize(plan.table.columns.len(), ColumnCount::default());
-    counts[at].values += values.len() as u64;
-    &mut counts[at]
-}
-
-fn crypt(
-    at: usize,
-    misfits: &mut Misfits,
-    work: impl FnOnce(&mut Texts, &mut Vec<(usize, Misfit)>) -> Result<(), crate::FieldsError>,
-) -> Result<Texts, CsvError> {
-    let (mut out, mut found) = (Texts::new(), Vec::new());
-    work(&mut out, &mut found)?;
-    found.into_iter().for_each(|(record, misfit)| misfits.add(record, at, misfit));
-    Ok(out)
-}
-
-fn index(cipher: &ColumnCipher, values: &Texts, into: &mut Texts) {
-    for value in values.iter() {
-        into.push_with(|text| cipher.index(value, text));
-    }
-}
-
-/// Whether values fit, and among how few they hide.
-fn check(plan: &Plan, at: usize, values: &Texts, misfits: &mut Misfits, count: &mut ColumnCount) {
-    let column = &plan.table.columns[at];
-    for (record, value) in values.iter().enumerate() {
-        let Method::Ff1(format) = &column.method else { continue };
-        if value.is_empty() && column.keeps_empty {
-            continue;
-        }
-        match format.check(value) {
-            Ok(choices) => count.choices_least = Some(count.choices_least.map_or(choices, |least| least.min(choices))),
-            Err(misfit) => misfits.add(record, at, misfit),
-        }
-    }
 }
 
 fn read(chunk: &Chunk, at: usize, fields: &Fields) -> Result<Read, CsvError> {
@@ -215,7 +164,7 @@ fn reject(chunk: &Chunk, read: &Read, plan: &Plan, edited: &mut Edited) {
             last = Some(record);
         }
         let column = plan.table.columns[column].name.clone();
-        edited.rejects.push(Reject { line, column, misfit: misfit.clone() });
+        edited.rejects.push(Reject { place: line, column, misfit: misfit.clone() });
     }
     edited.rows = read.records.len() as u64 - edited.rejected;
 }

@@ -10,34 +10,16 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 
 use super::chunks::{Chunk, Chunks, RECORD_BYTES_MAX};
-use super::counts::{ColumnCount, Counts, Reject};
 use super::edit::{Edited, edit};
 use super::encoding::Layout;
 use super::error::CsvError;
-use super::plan::{Fate, Fields, Header, Plan, Work};
+use super::plan::{Fate, Fields, Header};
 use super::scan::{Flaw, record};
 use crate::manifest::FileMac;
+use crate::pass::{ColumnCount, Counts, Listener, OnMisfit, Plan, Progress, Reject, Work};
 
 /// What some editors put at the beginning of UTF-8 text.
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
-
-/// What happens at a row that does not fit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum OnMisfit {
-    /// The pass ends with an error that names it.
-    Fail,
-    /// It is reported and left out of the output.
-    Report,
-}
-
-/// How far a pass is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Progress {
-    /// Bytes read and done.
-    pub bytes: u64,
-    /// Rows done.
-    pub rows: u64,
-}
 
 /// What a pass does, and with how many threads.
 pub struct Pass<'a> {
@@ -51,14 +33,6 @@ pub struct Pass<'a> {
     pub threads: Option<NonZeroUsize>,
     /// Turns true when the pass is to end early, with [`CsvError::Stopped`].
     pub stop: &'a AtomicBool,
-}
-
-/// What a pass tells while it runs, on the thread that called it.
-pub struct Listener<'a> {
-    /// Each value that does not fit, in the order of the file.
-    pub on_reject: &'a mut dyn FnMut(&Reject) -> std::io::Result<()>,
-    /// After each piece.
-    pub on_progress: &'a mut dyn FnMut(Progress),
 }
 
 type Done = (u64, Result<Edited, CsvError>);
@@ -141,9 +115,9 @@ impl Pass<'_> {
                 let edited = outcome?;
                 next += 1;
                 for reject in &edited.rejects {
-                    let Reject { line, column, misfit } = reject.clone();
+                    let Reject { place, column, misfit } = reject.clone();
                     if self.on_misfit == OnMisfit::Fail {
-                        return Err(CsvError::Misfit { line, column, misfit });
+                        return Err(CsvError::Misfit { line: place, column, misfit });
                     }
                     (listener.on_reject)(reject).map_err(CsvError::Write)?;
                 }

@@ -5,30 +5,7 @@ use sealstone_cipher::nearest::nearest;
 use super::encoding::Layout;
 use super::error::CsvError;
 use super::scan::Span;
-use crate::column::ColumnCipher;
-use crate::policy::Table;
-
-/// What to do with the columns of a table; each list has a cipher for each column of the table, in the same order.
-#[derive(Debug)]
-pub enum Work {
-    /// Only look how many values fit.
-    Check,
-    /// Seal.
-    Seal(Vec<ColumnCipher>),
-    /// Open.
-    Open(Vec<ColumnCipher>),
-    /// Open with the first, seal with the second.
-    Reseal(Vec<ColumnCipher>, Vec<ColumnCipher>),
-}
-
-/// What to do with a file.
-#[derive(Debug)]
-pub struct Plan {
-    /// The table that the file holds.
-    pub table: Table,
-    /// What to do with its columns.
-    pub work: Work,
-}
+use crate::pass::{Plan, Work};
 
 /// The columns of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,0 +1,207 @@
+//! The work on one sealed column of a row group: its values are read, sealed or opened together, and encoded. Not here:
+//! which columns, threads, and the file (`pass`).
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use bytes::Bytes;
+use parquet::basic::{LogicalType, Repetition, Type as Physical};
+use parquet::column::writer::ColumnWriterImpl;
+use parquet::data_type::{ByteArray, ByteArrayType};
+use parquet::file::metadata::RowGroupMetaData;
+use parquet::schema::types::{Type, TypePtr};
+use sealstone_fields::pass::{ColumnCount, Plan, Worked};
+use sealstone_fields::{Misfit, Texts};
+
+use crate::alone;
+use crate::columns::Columns;
+use crate::error::ParquetError;
+use crate::row_names::RowNames;
+use crate::source::Source;
+use crate::typed::Typed;
+
+/// How many rows are sealed at once: enough for the ciphers' batches, few enough to stay in the cache.
+const BATCH_ROWS: usize = 4096;
+
+/// A row group, and what is to be done with it.
+#[derive(Clone, Copy)]
+pub(crate) struct GroupWork<'a> {
+    pub(crate) plan: &'a Plan,
+    pub(crate) columns: &'a Columns,
+    pub(crate) source: &'a Source,
+    /// The schema of the file.
+    pub(crate) root: &'a TypePtr,
+    pub(crate) group: &'a RowGroupMetaData,
+    /// Each turns true when the work is to end early.
+    pub(crate) stops: [&'a AtomicBool; 2],
+}
+
+/// What was found in a column of a row group.
+#[derive(Debug, Default)]
+pub(crate) struct Found {
+    /// Values that do not fit, by the number of the row in its group, in ascending order.
+    pub(crate) misfits: Vec<(usize, Misfit)>,
+    pub(crate) count: ColumnCount,
+}
+
+/// A column as a file of its own, and its index column.
+#[derive(Debug, Default)]
+pub(crate) struct Encoded {
+    pub(crate) values: Vec<u8>,
+    pub(crate) index: Option<Vec<u8>>,
+}
+
+/// Some rows of a column.
+struct Batch<'a> {
+    /// The first row, counted from 0 in the group.
+    first: usize,
+    rows: usize,
+    /// The numbers of the rows that have a value, from `first`.
+    numbers: &'a [usize],
+    /// Definition levels, of a column that is optional.
+    definitions: &'a [i16],
+}
+
+type Writer<'a> = ColumnWriterImpl<'a, ByteArrayType>;
+
+impl GroupWork<'_> {
+    /// Looks which values of the column `at` of the table do not fit.
+    pub(crate) fn examine(&self, at: usize) -> Result<Found, ParquetError> {
+        self.walk(at, false, |_, _| Ok(()))
+    }
+
+    /// Encodes the column `at` of the table. Without `keep` the work ends after the first values that do not fit, and
+    /// what is encoded is not whole then.
+    ///
+    /// - `keep`: for each row of the group, whether it stays
+    pub(crate) fn encode(&self, at: usize, keep: Option<&[bool]>) -> Result<(Encoded, Found), ParquetError> {
+        let leaf = self.columns.leaves[at];
+        let stored = self.group.column(leaf);
+        let column = &self.plan.table.columns[at];
+        let rows = keep.map_or(self.group.num_rows() as usize, |keep| keep.iter().filter(|keep| **keep).count());
+        let properties = alone::properties(stored, rows as u64, true);
+        let root = alone::schema(self.root, leaf).ok_or_else(|| ParquetError::damaged("its schema"))?;
+        let index = column.index.as_ref().filter(|_| self.columns.indexed.contains(&at));
+        let (mut found, mut index_file) = (Found::default(), None);
+        let values = alone::encode::<ByteArrayType>(root, &column.name, properties.clone(), |values| {
+            let Some(index) = index else {
+                found = self.write(at, keep, values, None)?;
+                return Ok(());
+            };
+            let optional = stored.column_descr().max_def_level() > 0;
+            let index_root = index_schema(&index.name, optional).map_err(|error| alone::failed(&index.name, &error))?;
+            index_file = Some(alone::encode::<ByteArrayType>(index_root, &index.name, properties, |indexes| {
+                found = self.write(at, keep, values, Some(indexes))?;
+                Ok(())
+            })?);
+            Ok(())
+        })?;
+        Ok((Encoded { values, index: index_file }, found))
+    }
+
+    fn write(
+        &self,
+        at: usize,
+        keep: Option<&[bool]>,
+        values: &mut Writer<'_>,
+        mut indexes: Option<&mut Writer<'_>>,
+    ) -> Result<Found, ParquetError> {
+        let name = &self.plan.table.columns[at].name;
+        self.walk(at, keep.is_none(), |batch, worked| {
+            let kept = |number: usize| keep.is_none_or(|keep| keep[batch.first + number]);
+            let levels = (0..batch.rows).filter(|number| kept(*number));
+            let levels: Vec<i16> = levels.filter_map(|number| batch.definitions.get(number).copied()).collect();
+            let definitions = (!batch.definitions.is_empty()).then_some(&levels[..]);
+            let failed = |error| alone::failed(name, &error);
+            if !(0..batch.rows).any(kept) {
+                return Ok(());
+            }
+            if let Some(texts) = worked.values {
+                let texts = arrays(texts, batch.numbers, &kept);
+                values.write_batch(&texts, definitions, None).map_err(failed)?;
+            }
+            if let Some(indexes) = &mut indexes {
+                let texts = arrays(worked.index, batch.numbers, &kept);
+                indexes.write_batch(&texts, definitions, None).map_err(failed)?;
+            }
+            Ok(())
+        })
+    }
+
+    /// Does the work of the plan on the column `at` of the table, and hands the results to `each`.
+    ///
+    /// - `ends`: whether to end after the first values that do not fit
+    fn walk(
+        &self,
+        at: usize,
+        ends: bool,
+        mut each: impl FnMut(&Batch<'_>, Worked) -> Result<(), ParquetError>,
+    ) -> Result<Found, ParquetError> {
+        let mut texts = Typed::<ByteArrayType>::open(self.source, self.group, self.columns.leaves[at])?;
+        let names = self.columns.rows[at].map(|row| RowNames::open(self.source, self.group, row));
+        let (mut names, mut named, mut numbers) = (names.transpose()?, Texts::new(), Vec::new());
+        let (mut found, mut first, all) = (Found::default(), 0, self.group.num_rows() as usize);
+        while first < all {
+            if self.stops.iter().any(|stop| stop.load(Ordering::Relaxed)) {
+                return Err(ParquetError::Stopped);
+            }
+            let rows = BATCH_ROWS.min(all - first);
+            texts.read(rows)?;
+            texts.present(&mut numbers);
+            if let Some(names) = &mut names {
+                names.read(rows, &numbers, &mut named)?;
+            }
+            let mut misfits = Vec::new();
+            let values: Vec<&str> = texts
+                .values
+                .iter()
+                .enumerate()
+                .map(|(number, value)| {
+                    std::str::from_utf8(value.data()).unwrap_or_else(|_| {
+                        misfits.push((number, Misfit::Encoding { encoding: "UTF-8" }));
+                        ""
+                    })
+                })
+                .collect();
+            let named = names.as_ref().map(|_| &named);
+            let worked = self.plan.work_on(at, &values[..], named, &mut found.count, &mut misfits)?;
+            // what is no text may not fit as an empty value, either: the first reason is the one
+            misfits.sort_by_key(|(number, _)| *number);
+            misfits.dedup_by_key(|(number, _)| *number);
+            found.count.misfits += misfits.len() as u64;
+            found.misfits.extend(misfits.into_iter().map(|(number, misfit)| (first + numbers[number], misfit)));
+            if ends && !found.misfits.is_empty() {
+                return Ok(found);
+            }
+            each(&Batch { first, rows, numbers: &numbers, definitions: &texts.definitions }, worked)?;
+            first += rows;
+        }
+        texts.end()?;
+        Ok(found)
+    }
+}
+
+/// The values of those rows that are kept; all share their memory.
+fn arrays(texts: Texts, numbers: &[usize], kept: &impl Fn(usize) -> bool) -> Vec<ByteArray> {
+    let (text, ends) = texts.into_parts();
+    let text = Bytes::from(text.into_bytes());
+    let mut start = 0;
+    let mut arrays = Vec::with_capacity(numbers.len());
+    for (number, end) in numbers.iter().zip(ends) {
+        if kept(*number) {
+            arrays.push(ByteArray::from(text.slice(start..end)));
+        }
+        start = end;
+    }
+    arrays
+}
+
+/// A schema of one column of text.
+fn index_schema(name: &str, optional: bool) -> Result<TypePtr, parquet::errors::ParquetError> {
+    let repetition = if optional { Repetition::OPTIONAL } else { Repetition::REQUIRED };
+    let column = Type::primitive_type_builder(name, Physical::BYTE_ARRAY)
+        .with_repetition(repetition)
+        .with_logical_type(Some(LogicalType::String))
+        .build()?;
+    Ok(Arc::new(Type::group_type_builder("schema").with_fields(vec![Arc::new(column)]).build()?))
+}

@@ -1,0 +1,157 @@
+//! Which columns of a file something is done with, and that they can hold it. Not here: doing it (`column_work`).
+
+use parquet::basic::{ConvertedType, LogicalType, Type as Physical};
+use parquet::schema::types::{ColumnDescriptor, SchemaDescriptor, Type};
+use sealstone_cipher::nearest::nearest;
+use sealstone_fields::pass::{Plan, Work};
+
+use crate::error::ParquetError;
+
+/// What names rows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum RowKind {
+    Text,
+    Number { bits: u8, signed: bool },
+}
+
+/// A column that names rows: its leaf, and what is in it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct RowColumn {
+    pub(crate) leaf: usize,
+    pub(crate) kind: RowKind,
+}
+
+/// The columns of a file. A leaf is a column that holds values, counted from 0 with those that are nested; a root is
+/// one of the schema's own fields.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Columns {
+    /// For each column of the table, its leaf.
+    pub(crate) leaves: Vec<usize>,
+    /// For each column of the table, what names its rows, if it is bound to them.
+    pub(crate) rows: Vec<Option<RowColumn>>,
+    /// Roots that are left out, in ascending order.
+    pub(crate) dropped_roots: Vec<usize>,
+    /// Their leaves.
+    pub(crate) dropped_leaves: Vec<usize>,
+    /// Columns of the table whose index values are appended.
+    pub(crate) indexed: Vec<usize>,
+}
+
+impl Columns {
+    pub(crate) fn of(plan: &Plan, schema: &SchemaDescriptor) -> Result<Self, ParquetError> {
+        let mut columns = Self {
+            leaves: Vec::new(),
+            rows: Vec::new(),
+            dropped_roots: Vec::new(),
+            dropped_leaves: Vec::new(),
+            indexed: Vec::new(),
+        };
+        for (at, column) in plan.table.columns.iter().enumerate() {
+            columns.leaves.push(text(schema, &column.name)?);
+            columns.rows.push(column.row().map(|row| row_column(schema, row)).transpose()?);
+            let Some(index) = &column.index else { continue };
+            let there = schema.root_schema().get_fields().iter().any(|field| field.name() == index.name);
+            match plan.work {
+                Work::Check => {}
+                Work::Seal(_) if there => return Err(ParquetError::IndexThere { name: index.name.clone() }),
+                Work::Seal(_) => columns.indexed.push(at),
+                Work::Open(_) => columns.dropped_roots.push(root(schema, &index.name)?),
+                Work::Reseal(..) => {
+                    columns.dropped_roots.push(root(schema, &index.name)?);
+                    columns.indexed.push(at);
+                }
+            }
+        }
+        columns.dropped_roots.sort_unstable();
+        let is_dropped = |leaf: &usize| columns.dropped_roots.contains(&schema.get_column_root_idx(*leaf));
+        columns.dropped_leaves = (0..schema.num_columns()).filter(is_dropped).collect();
+        Ok(columns)
+    }
+}
+
+/// Which root is called `name`.
+fn root(schema: &SchemaDescriptor, name: &str) -> Result<usize, ParquetError> {
+    let names: Vec<&str> = schema.root_schema().get_fields().iter().map(|field| field.name()).collect();
+    let mut found = (0..names.len()).filter(|&at| names[at] == name);
+    match (found.next(), found.next()) {
+        (Some(at), None) => Ok(at),
+        (Some(first), Some(second)) => {
+            Err(ParquetError::Twice { name: name.to_owned(), first: first + 1, second: second + 1 })
+        }
+        (None, _) => Err(ParquetError::NoColumn {
+            name: name.to_owned(),
+            nearest: nearest(name, names.iter().copied()).to_owned(),
+            known: names.join(", "),
+        }),
+    }
+}
+
+/// The leaf of the column `name`, and what it is in words if something is nested in it.
+fn leaf(schema: &SchemaDescriptor, name: &str) -> Result<Result<usize, &'static str>, ParquetError> {
+    let at = root(schema, name)?;
+    let field: &Type = &schema.root_schema().get_fields()[at];
+    if field.is_group() {
+        return Ok(Err("nested"));
+    }
+    let leaf = (0..schema.num_columns()).find(|&leaf| schema.get_column_root_idx(leaf) == at);
+    let leaf = leaf.ok_or_else(|| ParquetError::damaged("its schema"))?;
+    Ok(if schema.column(leaf).max_rep_level() > 0 { Err("a list") } else { Ok(leaf) })
+}
+
+/// The leaf of the column `name`, which holds text.
+fn text(schema: &SchemaDescriptor, name: &str) -> Result<usize, ParquetError> {
+    let wrong = |found: &str| ParquetError::NoText { column: name.to_owned(), found: found.to_owned() };
+    let leaf = leaf(schema, name)?.map_err(wrong)?;
+    let column = schema.column(leaf);
+    if is_text(&column) { Ok(leaf) } else { Err(wrong(&describe(&column))) }
+}
+
+fn row_column(schema: &SchemaDescriptor, name: &str) -> Result<RowColumn, ParquetError> {
+    let wrong = |found: &str| ParquetError::NoRowName { column: name.to_owned(), found: found.to_owned() };
+    let leaf = leaf(schema, name)?.map_err(wrong)?;
+    let column = schema.column(leaf);
+    match row_kind(&column) {
+        Some(kind) => Ok(RowColumn { leaf, kind }),
+        None => Err(wrong(&describe(&column))),
+    }
+}
+
+fn is_text(column: &ColumnDescriptor) -> bool {
+    let annotated = match column.logical_type_ref() {
+        Some(logical) => *logical == LogicalType::String,
+        None => column.converted_type() == ConvertedType::UTF8,
+    };
+    column.physical_type() == Physical::BYTE_ARRAY && annotated
+}
+
+fn row_kind(column: &ColumnDescriptor) -> Option<RowKind> {
+    let bits = match column.physical_type() {
+        _ if is_text(column) => return Some(RowKind::Text),
+        Physical::INT32 => 32,
+        Physical::INT64 => 64,
+        _ => return None,
+    };
+    let signed = match (column.logical_type_ref(), column.converted_type()) {
+        (None, ConvertedType::NONE) => true,
+        (Some(LogicalType::Integer(of)), _) => of.is_signed,
+        (None, ConvertedType::INT_8 | ConvertedType::INT_16 | ConvertedType::INT_32 | ConvertedType::INT_64) => true,
+        (None, ConvertedType::UINT_8 | ConvertedType::UINT_16 | ConvertedType::UINT_32 | ConvertedType::UINT_64) => {
+            false
+        }
+        _ => return None,
+    };
+    Some(RowKind::Number { bits, signed })
+}
+
+/// What a column holds, in words.
+fn describe(column: &ColumnDescriptor) -> String {
+    let physical = column.physical_type();
+    let logical = column.logical_type_ref().map(|logical| format!("{logical:?}"));
+    let logical = logical.map(|text| text.split(['(', '{', ' ']).next().unwrap_or_default().to_uppercase());
+    match (logical, column.converted_type(), physical) {
+        (Some(logical), _, _) => format!("of type {logical} ({physical})"),
+        (None, ConvertedType::NONE, Physical::BYTE_ARRAY) => "binary data that is not marked as text".to_owned(),
+        (None, ConvertedType::NONE, physical) => format!("of type {physical}"),
+        (None, converted, physical) => format!("of type {converted} ({physical})"),
+    }
+}

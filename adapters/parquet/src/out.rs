@@ -1,0 +1,37 @@
+//! What is written: how far it is, and its MAC. Not here: what it means.
+
+use std::io::Write;
+
+use sealstone_fields::manifest::FileMac;
+
+use crate::error::ParquetError;
+
+/// The file that is being written.
+pub(crate) struct Out<'a> {
+    inner: &'a mut dyn Write,
+    mac: Option<&'a mut FileMac>,
+    position: u64,
+}
+
+impl<'a> Out<'a> {
+    pub(crate) fn new(inner: &'a mut dyn Write, mac: Option<&'a mut FileMac>) -> Self {
+        Self { inner, mac, position: 0 }
+    }
+
+    /// Where the next byte goes.
+    pub(crate) fn position(&self) -> u64 {
+        self.position
+    }
+
+    pub(crate) fn put(&mut self, bytes: &[u8]) -> Result<(), ParquetError> {
+        if let Some(mac) = &mut self.mac {
+            mac.update(bytes);
+        }
+        self.position += bytes.len() as u64;
+        self.inner.write_all(bytes).map_err(ParquetError::Write)
+    }
+
+    pub(crate) fn flush(&mut self) -> Result<(), ParquetError> {
+        self.inner.flush().map_err(ParquetError::Write)
+    }
+}

@@ -1,0 +1,143 @@
+//! A file that many threads read at once, each where it needs to. Not here: what is in it.
+
+use std::fs::File;
+use std::io::{self, BufReader, Read};
+use std::os::unix::fs::{FileExt, MetadataExt};
+use std::sync::Arc;
+
+use bytes::Bytes;
+use parquet::errors::{ParquetError as Foreign, Result as ForeignResult};
+use parquet::file::reader::{ChunkReader, Length};
+
+use sealstone_fields::manifest::FileMac;
+
+use crate::error::ParquetError;
+
+/// How much is read at once where all is, in bytes.
+const READ_BYTES: usize = 1 << 20;
+
+/// A file that is to be read.
+#[derive(Debug)]
+pub struct Input {
+    pub(crate) source: Source,
+}
+
+/// The file, and how it was when it was opened.
+#[derive(Clone, Debug)]
+pub(crate) struct Source {
+    file: Arc<File>,
+    written: Written,
+}
+
+/// How long a file is, and when it was last written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Written {
+    length: u64,
+    times: [i64; 4],
+}
+
+impl Written {
+    fn of(file: &File) -> Result<Self, ParquetError> {
+        let found = file.metadata().map_err(ParquetError::Read)?;
+        let times = [found.mtime(), found.mtime_nsec(), found.ctime(), found.ctime_nsec()];
+        Ok(Self { length: found.len(), times })
+    }
+}
+
+impl Input {
+    /// Takes `file`, which stays as it is: a pass fails if it was written to since.
+    ///
+    /// # Errors
+    /// [`ParquetError::Read`].
+    pub fn new(file: File) -> Result<Self, ParquetError> {
+        let written = Written::of(&file)?;
+        Ok(Self { source: Source { file: Arc::new(file), written } })
+    }
+
+    /// How many bytes it has.
+    #[must_use]
+    pub fn length(&self) -> u64 {
+        self.source.length()
+    }
+
+    /// Reads the whole file for `mac`, before anything of it is used.
+    ///
+    /// # Errors
+    /// [`ParquetError::Read`], [`ParquetError::Changed`].
+    pub fn read_for(&self, mac: &mut FileMac) -> Result<(), ParquetError> {
+        let (mut at, mut buffer) = (0, vec![0; READ_BYTES]);
+        while at < self.length() {
+            let piece = &mut buffer[..READ_BYTES.min((self.length() - at) as usize)];
+            self.source.read_at(at, piece)?;
+            mac.update(piece);
+            at += piece.len() as u64;
+        }
+        Ok(())
+    }
+}
+
+impl Source {
+    /// How many bytes it has.
+    pub(crate) fn length(&self) -> u64 {
+        self.written.length
+    }
+
+    /// That nothing was written to it since.
+    pub(crate) fn check_unchanged(&self) -> Result<(), ParquetError> {
+        if Written::of(&self.file)? == self.written { Ok(()) } else { Err(ParquetError::Changed) }
+    }
+
+    /// Fills `out` with what is at `offset`.
+    pub(crate) fn read_at(&self, offset: u64, out: &mut [u8]) -> Result<(), ParquetError> {
+        self.file.read_exact_at(out, offset).map_err(|error| match error.kind() {
+            io::ErrorKind::UnexpectedEof => ParquetError::Changed,
+            _ => ParquetError::Read(error),
+        })
+    }
+
+    /// The `length` bytes at `offset`, which were checked to be there.
+    pub(crate) fn bytes_at(&self, offset: u64, length: u64) -> Result<Vec<u8>, ParquetError> {
+        let mut bytes = vec![0; length as usize];
+        self.read_at(offset, &mut bytes)?;
+        Ok(bytes)
+    }
+}
+
+impl Length for Source {
+    fn len(&self) -> u64 {
+        self.length()
+    }
+}
+
+/// Reads on from an offset.
+#[derive(Debug)]
+pub(crate) struct Onward {
+    file: Arc<File>,
+    at: u64,
+}
+
+impl Read for Onward {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.file.read_at(buffer, self.at)?;
+        self.at += read as u64;
+        Ok(read)
+    }
+}
+
+impl ChunkReader for Source {
+    type T = BufReader<Onward>;
+
+    fn get_read(&self, start: u64) -> ForeignResult<Self::T> {
+        // headers of pages are short
+        Ok(BufReader::with_capacity(1024, Onward { file: self.file.clone(), at: start }))
+    }
+
+    fn get_bytes(&self, start: u64, length: usize) -> ForeignResult<Bytes> {
+        if start.checked_add(length as u64).is_none_or(|end| end > self.length()) {
+            return Err(Foreign::EOF(format!("{length} bytes at {start} are not in the file")));
+        }
+        let mut bytes = vec![0; length];
+        self.file.read_exact_at(&mut bytes, start).map_err(|error| Foreign::External(Box::new(error)))?;
+        Ok(bytes.into())
+    }
+}
