@@ -31,12 +31,16 @@ pub fn run_key(keep: Option<&Path>) -> Result<(Arc<dyn KeySource>, Option<String
     Ok((Arc::new(key_in(&file)?), Some(kept(keep, &file))))
 }
 
+/// A key source, if there is one, and what to tell the user about it.
+#[cfg(any(feature = "mysql", feature = "postgres"))]
+type Noted = (Option<Arc<dyn KeySource>>, Vec<String>);
+
 /// What functions of a server get their keys from, where `request` seals anything; and what to tell the user about it.
 ///
 /// # Errors
 /// As [`run_key`].
 #[cfg(any(feature = "mysql", feature = "postgres"))]
-pub(crate) fn for_functions(request: &Request) -> Result<(Option<Arc<dyn KeySource>>, Vec<String>), StoreError> {
+pub(crate) fn for_functions(request: &Request) -> Result<Noted, StoreError> {
     if !request.sealed {
         return Ok((None, Vec::new()));
     }
