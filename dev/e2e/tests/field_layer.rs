@@ -162,7 +162,7 @@ fn values_lie_sealed_on_the_server_and_come_back(sql: &Sql, name: &str) {
     let table = people([Kind::Integer, Kind::Text, Kind::Text]);
     let key = Arc::new(EphemeralKey::new().unwrap());
     let through = |key: &Arc<EphemeralKey>, name: &str| {
-        let sealed = layer(key).tables(&[table.clone()], cipher(name).unwrap(), Backend::auto()).unwrap();
+        let sealed = layer(key).tables(std::slice::from_ref(&table), cipher(name).unwrap(), Backend::auto()).unwrap();
         let stored = sealed[0].stored().clone();
         Sealed::new((sql.open)(&uri, &options(&stored)), sealed)
     };
