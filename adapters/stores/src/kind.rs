@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use sealstone_keys::KeySource;
-use sealstone_store::{Engine, Layer, StoreError};
+use sealstone_store::{Engine, Layer, ServerFunction, StoreError};
 
 /// One kind of store.
 #[derive(Debug)]
@@ -19,6 +19,8 @@ pub struct StoreKind {
     pub replicated: bool,
     /// The layers that can encrypt in it.
     pub layers: &'static [Layer],
+    /// What it has for the layer `server`.
+    pub functions: &'static [&'static ServerFunction],
     /// Whether all records are in memory, so that there is no cache that could be too small for them.
     pub in_memory: bool,
     /// The least cache that each of its members takes, whatever is asked for, in bytes.

@@ -28,8 +28,7 @@ pub mod redis;
 pub mod retire;
 #[cfg(feature = "rocksdb")]
 pub mod rocksdb;
-#[cfg(any(feature = "mongodb", feature = "rocksdb"))]
-mod run_key;
+pub mod run_key;
 #[cfg(any(feature = "postgres", feature = "mysql"))]
 pub mod sql;
 #[cfg(feature = "ssdb")]

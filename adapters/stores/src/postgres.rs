@@ -8,6 +8,7 @@
 mod address;
 mod connection;
 mod failure;
+mod function;
 mod kind;
 mod link;
 mod numeric;

@@ -10,6 +10,9 @@ use sealstone_keys::ephemeral::EphemeralKey;
 use sealstone_keys::file::KeyFile;
 use sealstone_store::StoreError;
 
+#[cfg(any(feature = "mysql", feature = "postgres"))]
+use crate::kind::Request;
+
 /// Id of that key.
 pub(crate) const KEY_ID: &str = "compare";
 
@@ -17,8 +20,7 @@ pub(crate) const KEY_ID: &str = "compare";
 ///
 /// # Errors
 /// A key file that cannot be read or made.
-#[cfg_attr(not(feature = "rocksdb"), expect(dead_code, reason = "the other stores name their key by a path"))]
-pub(crate) fn run_key(keep: Option<&Path>) -> Result<(Arc<dyn KeySource>, Option<String>), StoreError> {
+pub fn run_key(keep: Option<&Path>) -> Result<(Arc<dyn KeySource>, Option<String>), StoreError> {
     let forgotten = || EphemeralKey::new().map_err(StoreError::engine);
     let Some(keep) = keep else { return Ok((Arc::new(forgotten()?), None)) };
     // a directory that is in use already will be refused, and needs no key
@@ -27,6 +29,26 @@ pub(crate) fn run_key(keep: Option<&Path>) -> Result<(Arc<dyn KeySource>, Option
     }
     let file = beside(keep);
     Ok((Arc::new(key_in(&file)?), Some(kept(keep, &file))))
+}
+
+/// A key source, if there is one, and what to tell the user about it.
+#[cfg(any(feature = "mysql", feature = "postgres"))]
+type Noted = (Option<Arc<dyn KeySource>>, Vec<String>);
+
+/// What functions of a server get their keys from, where `request` seals anything; and what to tell the user about it.
+///
+/// # Errors
+/// As [`run_key`].
+#[cfg(any(feature = "mysql", feature = "postgres"))]
+pub(crate) fn for_functions(request: &Request) -> Result<Noted, StoreError> {
+    if !request.sealed {
+        return Ok((None, Vec::new()));
+    }
+    let (key, note) = match &request.key {
+        Some(key) => (key.source.clone(), None),
+        None => run_key(request.keep.as_deref())?,
+    };
+    Ok((Some(key), note.into_iter().collect()))
 }
 
 /// The key in `file`, which is created if it does not exist.

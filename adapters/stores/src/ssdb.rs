@@ -1,7 +1,7 @@
 //! SSDB, a server on disk that speaks the protocol of Redis and lacks some of its commands: its row in the table of
 //! stores. Servers are the user's own, as no package has one. Not here: the commands (`redis`).
 
-use sealstone_store::StoreError;
+use sealstone_store::{Layer, StoreError};
 
 use crate::kind::{Form, Opened, Request, Setting, StoreKind};
 use crate::redis::{Dialect, RedisOptions, UserEngine, address};
@@ -11,7 +11,8 @@ pub static KIND: StoreKind = StoreKind {
     name: "ssdb",
     about: "on a server of your own",
     replicated: false,
-    layers: &[],
+    layers: &[Layer::Field],
+    functions: &[],
     in_memory: false,
     cache_bytes_min: 0,
     cache_decided_by: Some("ssdb-url"),

@@ -628,7 +628,9 @@ impl<'a> Comparison<'a> {
         for variant in 0..self.variants.len() {
             let bytes = stores.open[variant].disk_bytes();
             let bytes = bytes.map_err(self.failed("measuring the size on disk".into(), variant))?;
-            self.cell(ready.number, variant).disk_bytes = bytes;
+            let cell = self.cell(ready.number, variant);
+            cell.disk_bytes = bytes;
+            cell.stored_rows = ready.workload.spec().from_empty.then(|| ready.workload.load_rows());
         }
         Ok(())
     }

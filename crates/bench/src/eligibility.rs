@@ -73,8 +73,15 @@ pub(crate) fn decided(best: &Cipher, other: &Cipher) -> &'static str {
 
 /// What stays readable to others with `variant`.
 pub(crate) fn unprotected(variant: &Variant) -> Option<String> {
-    let is_at_rest = variant.layers.keys().all(|layer| layer == "rest");
-    is_at_rest.then(|| {
+    let is_in = |layer: &str| variant.layers.keys().all(|known| known == layer);
+    if is_in("field") {
+        return Some(
+            "not protected by it: keys, columns that are not sealed, and what a sealed column shows (lengths; with \
+             ff1, which values are equal)"
+                .into(),
+        );
+    }
+    is_in("rest").then(|| {
         "not protected by it: data in memory and on the wire, and whatever a user of the running store may read".into()
     })
 }

@@ -1,6 +1,7 @@
 //! The settings of a comparison: one TOML table, one set of flags. Reads them, and reports what is wrong with them
 //! before anything is measured; runs nothing itself.
 
+mod layers;
 mod read;
 
 use std::collections::{BTreeMap, HashMap};
@@ -8,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use sealstone_cipher::backend::{Backend, BackendError};
 use sealstone_cipher::registry::{self, UnknownCipher};
-use sealstone_store::{Choice, Layer, Variant};
+use sealstone_store::{Choice, Layer, ServerFunction, Variant};
 use serde::{Deserialize, Serialize};
 
 use crate::axes::{Point, varied};
@@ -54,6 +55,11 @@ pub struct Plan {
     /// Members of each store's replica set. 1 for a store in this process.
     #[serde(with = "read::counts")]
     pub nodes: Vec<usize>,
+    /// Where data is encrypted: `rest`, or one of `field` and `server`, or both.
+    #[serde(with = "read::list")]
+    pub layer: Vec<String>,
+    /// The policy that says which fields the layer `field` seals; absent: all of them.
+    pub fields: Option<PathBuf>,
     /// Cipher names; `none` is the baseline and is added if it is missing.
     pub ciphers: Vec<String>,
     /// Backends: `auto` or names.
@@ -129,6 +135,9 @@ pub struct Plan {
     /// Workloads of the user's own; those that are run stand in `workloads`, too.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub own_workloads: Vec<workload::Definition>,
+    /// What the store has for the layer `server`: no setting, whoever knows the store fills it in.
+    #[serde(skip)]
+    pub server_functions: Vec<&'static ServerFunction>,
 }
 
 impl Default for Plan {
@@ -137,6 +146,8 @@ impl Default for Plan {
             store: vec!["rocksdb".into()],
             against: None,
             nodes: vec![1],
+            layer: vec![Layer::Rest.name().into()],
+            fields: None,
             ciphers: ["none", "aes-256", "aria-256"].map(String::from).to_vec(),
             accel: vec!["auto".into()],
             workloads: DEFAULT_WORKLOADS.map(String::from).to_vec(),
@@ -165,6 +176,7 @@ impl Default for Plan {
             threads_of: BTreeMap::new(),
             stores: BTreeMap::new(),
             own_workloads: Vec::new(),
+            server_functions: Vec::new(),
         }
     }
 }
@@ -280,6 +292,7 @@ impl Plan {
     /// `PlanError::Value`, `Cipher`, `Workload`, `Backend`: the first that is wrong.
     pub fn check(&self) -> Result<(), PlanError> {
         self.check_names()?;
+        self.check_layers()?;
         let within = |setting, found: u64, least: u64, most: u64, what: &str| {
             let reason = match found {
                 _ if found < least => format!("{what}, so at least {least}"),
@@ -558,11 +571,16 @@ impl Plan {
         }
         let mut labels = HashMap::new();
         let mut variants = Vec::new();
-        let mut add = |label: String, choice: Option<Choice>| {
+        let layers = self.layers()?;
+        let cipher_layer = layers.iter().copied().find(|layer| *layer != Layer::Server);
+        let mut add = |label: String, choice: Option<(Layer, Choice)>| {
             let count = labels.entry(label.clone()).or_insert(0);
             *count += 1;
             let label = if *count == 1 { label } else { format!("{label} ({count})") };
-            variants.push(Variant { label, layers: choice.map(|choice| (Layer::Rest, choice)).into_iter().collect() });
+            variants.push(choice.map_or_else(
+                || Variant::plain(label.clone()),
+                |(layer, choice)| Variant::of(label.clone(), layer, choice),
+            ));
         };
         for _ in 0..baselines.max(1) {
             add("none".into(), None);
@@ -570,10 +588,18 @@ impl Plan {
         for name in self.ciphers.iter().filter(|name| !is_none(name)) {
             let cipher = registry::cipher(name)?;
             for (accel, backend) in &backends {
+                let Some(layer) = cipher_layer else { continue };
                 let forced = !accel.eq_ignore_ascii_case("auto");
                 let label = if forced { format!("{} {accel}", cipher.name) } else { cipher.name.into() };
-                add(label, Some(Choice { cipher, backend: *backend, forced }));
+                add(label, Some((layer, Choice { cipher, backend: *backend, forced })));
             }
+        }
+        if layers.contains(&Layer::Server) {
+            variants.extend(
+                self.server_functions.iter().copied().map(|function| Variant::of_server(function.name, function)),
+            );
+            let one_way = self.server_functions.iter().filter(|function| function.is_one_way);
+            notes.extend(one_way.map(|function| format!("{}: {}", function.name, function.about)));
         }
         Ok((variants, notes))
     }
@@ -652,6 +678,7 @@ pub fn settings() -> Vec<String> {
         records_from: Some("x".into()),
         delimiter: Some(Delimiter::Comma),
         against: Some("x".into()),
+        fields: Some("x".into()),
         cache: Some(0),
         target: Some(Target::Max),
         p99: Some(Limit { limit_us: 1.0 }),

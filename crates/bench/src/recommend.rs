@@ -178,7 +178,8 @@ fn baseline_answer(variants: &[Variant], cells: &[Cell], margin: f64) -> String 
     let judged = variants.iter().skip(1).zip(estimates.iter().zip(judge(&estimates, margin)));
     let answers = judged.filter(|(_, (estimate, _))| estimate.is_some()).map(|(variant, (_, judgement))| {
         let pair = format!("{} against {}", variant.label, variants[0].label);
-        match judgement.verdict.is_claim() {
+        // what the server does itself is measured, and not recommended
+        match judgement.verdict.is_claim() && variant.is_baseline() {
             true => format!(
                 "{pair}: {}, though they do the same: the machine is not quiet enough for this comparison",
                 judgement.words

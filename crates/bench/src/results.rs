@@ -255,11 +255,11 @@ pub struct Variant {
 /// What a layer encrypts with, in words.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Choice {
-    /// Cipher name.
+    /// Cipher name; in the layer `server` that of a function of the server.
     pub cipher: String,
     /// Backend asked for: `auto` or a name.
     pub accel: String,
-    /// Backend in use.
+    /// Backend in use; `server` for a function of the server.
     pub backend: String,
 }
 
@@ -297,8 +297,15 @@ impl From<&sealstone_store::Variant> for Variant {
             accel: if choice.forced { choice.backend.name() } else { "auto" }.into(),
             backend: choice.backend.name().into(),
         };
-        let layers = variant.layers.iter().map(|(layer, value)| (layer.name().to_owned(), choice(value))).collect();
-        Self { label: variant.label.clone(), layers }
+        // with no cipher of ours, and nothing of ours that computes it
+        let of_server = |function: &sealstone_store::ServerFunction| Choice {
+            cipher: function.name.into(),
+            accel: "auto".into(),
+            backend: "server".into(),
+        };
+        let ours = variant.layers.iter().map(|(layer, value)| (layer.name().to_owned(), choice(value)));
+        let theirs = variant.function.map(|function| (Layer::Server.name().to_owned(), of_server(function)));
+        Self { label: variant.label.clone(), layers: ours.chain(theirs).collect() }
     }
 }
 
@@ -331,6 +338,9 @@ pub struct Cell {
     pub cache_hit_rate: Option<f64>,
     /// Bytes on disk after the last sample.
     pub disk_bytes: u64,
+    /// Rows that the store held then, where that is certain: under a workload that loads an empty store.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stored_rows: Option<u64>,
     /// Share of the CPU time that the load generator itself takes, 0 to 1, where that could be found out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub generator_share: Option<f64>,

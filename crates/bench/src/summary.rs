@@ -41,6 +41,8 @@ pub(crate) struct Measured {
     pub(crate) held_per_s: Option<f64>,
     pub(crate) cpu: CpuTimeline,
     pub(crate) disk_bytes: u64,
+    /// Rows that the store held then, where that is certain.
+    pub(crate) stored_rows: Option<u64>,
     pub(crate) conditions: Conditions,
     /// Whether a search found that more clients do no more.
     pub(crate) peak: bool,
@@ -70,6 +72,7 @@ impl Measured {
             held_per_s: None,
             cpu: CpuTimeline::default(),
             disk_bytes: 0,
+            stored_rows: None,
             conditions: Conditions::default(),
             peak: false,
             has_servers: false,
@@ -179,6 +182,7 @@ fn cell(plan: &Plan, measured: &Measured, cores: usize) -> Cell {
         },
         cache_hit_rate: (lookups > 0.0).then(|| hits / lookups),
         disk_bytes: measured.disk_bytes,
+        stored_rows: measured.stored_rows,
         generator_share,
         saturation: saturation::judge(&evidence),
         conditions: Some(measured.conditions),

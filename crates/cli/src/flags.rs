@@ -37,7 +37,9 @@ pub(crate) use field::{
     FieldSealFlags, SealedFields,
 };
 pub(crate) use keys::{HolderCommand, KeysCommand};
-use names::{DelimiterName, Suggest, accel_names, cipher_names, cipher_names_only, store_names, workload_names};
+use names::{
+    DelimiterName, Suggest, accel_names, cipher_names, cipher_names_only, layer_names, store_names, workload_names,
+};
 pub(crate) use passphrase::HolderFlags;
 use properties::parse_property;
 pub(crate) use rest::{DumpFlags, GetFlags, ReadFlags, ScanFlags, SealedStore, UnsealFlags};
@@ -242,6 +244,13 @@ pub(crate) struct PlanFlags {
     /// Members of each replica set, in stores that have them
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = parse_small)]
     pub(crate) nodes: Option<Vec<usize>>,
+    /// Where data is encrypted: rest (files), field (values, before they reach the store), server (by functions of its
+    /// own, such as AES_ENCRYPT)
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = Suggest(layer_names))]
+    pub(crate) layer: Option<Vec<String>>,
+    /// With --layer field: the policy that names the fields to seal [default: all of them, authenticated]
+    #[arg(long, value_name = "POLICY", value_hint = ValueHint::FilePath)]
+    pub(crate) fields: Option<PathBuf>,
     /// Ciphers, and `none` for the baseline
     #[arg(long, visible_alias = "at-rest", value_name = "LIST", value_delimiter = ',')]
     #[arg(value_parser = Suggest(cipher_names))]

@@ -86,6 +86,8 @@ fn apply(flags: &CompareFlags, plan: &mut Plan) {
     set(&flags.store, &mut plan.store);
     set_optional(&flags.against, &mut plan.against);
     set(&flags.nodes, &mut plan.nodes);
+    set(&flags.layer, &mut plan.layer);
+    set_optional(&flags.fields, &mut plan.fields);
     set(&flags.ciphers, &mut plan.ciphers);
     set(&flags.accel, &mut plan.accel);
     set(&flags.workloads, &mut plan.workloads);
@@ -137,6 +139,8 @@ mod tests {
         ("store", "mongodb"),
         ("against", "mongodb"),
         ("nodes", "3,6"),
+        ("layer", "field"),
+        ("fields", "fields.toml"),
         ("ciphers", "none,3des"),
         ("accel", "portable"),
         ("workloads", "f"),

@@ -4,9 +4,12 @@ use sealstone_bench::plan::{CLIENTS_MOST, Plan, check_memory};
 use sealstone_bench::size::human_bytes;
 use sealstone_bench::workload::{COLD_SHARE, Setting, SizedBy, Spec};
 use sealstone_cipher::nearest::nearest;
+use sealstone_fields::policy::Policy;
+use sealstone_fields::{FieldLayer, Keyed, SealedEngine};
 use sealstone_keys::source;
 use sealstone_store::{Engine, Layer};
-use sealstone_stores::kind::{Form, Request, StoreKind, UserKey};
+use sealstone_stores::kind::{Form, Opened, Request, StoreKind, UserKey};
+use sealstone_stores::run_key::run_key;
 use sealstone_stores::table::{store, stores};
 
 use crate::key_source;
@@ -16,9 +19,11 @@ use crate::settings::usual;
 /// Whether `kind` can be measured as `plan` says, at its point of the axes.
 ///
 /// # Errors
-/// Members of a store that has none; a cache that must be small, of a store that takes more or whose cache is not ours.
+/// Members of a store that has none; a cache that must be small, of a store that takes more or whose cache is not ours;
+/// a layer that the store cannot take.
 pub(crate) fn check(kind: &StoreKind, plan: &Plan) -> anyhow::Result<()> {
     let point = &plan.point();
+    check_layers(kind, plan)?;
     for name in &plan.workloads {
         let spec = plan.workload(name)?;
         if spec.setting == Setting::Cold {
@@ -33,6 +38,33 @@ pub(crate) fn check(kind: &StoreKind, plan: &Plan) -> anyhow::Result<()> {
             kind.name,
             replicated.join(", ")
         );
+    }
+    Ok(())
+}
+
+/// Whether `kind` can take the layers of `plan`. Where nothing seals its files, it is measured without encryption.
+fn check_layers(kind: &StoreKind, plan: &Plan) -> anyhow::Result<()> {
+    let lacks = |layer: &Layer| *layer != Layer::Rest && !kind.layers.contains(layer);
+    if let Some(layer) = plan.layers()?.into_iter().find(lacks) {
+        let others = stores().iter().filter(|store| store.layers.contains(&layer)).map(|store| store.name);
+        anyhow::bail!(
+            "layer is {}: {} has nothing for it\nchoose a store that has: {}",
+            layer.name(),
+            kind.name,
+            others.collect::<Vec<_>>().join(", ")
+        );
+    }
+    let one_way = kind.functions.iter().find(|function| function.is_one_way);
+    if let Some(function) = one_way.filter(|_| plan.has_layer(Layer::Server)) {
+        for name in &plan.workloads {
+            if plan.workload(name)?.checks_values() {
+                anyhow::bail!(
+                    "workload {name} checks what it reads, and after {} only digests come back\n\
+                     choose others, such as a, c, e and batch-load, or leave server out of --layer",
+                    function.name
+                );
+            }
+        }
     }
     Ok(())
 }
@@ -81,7 +113,10 @@ pub(crate) fn suited(kind: &StoreKind, plan: &Plan) -> Plan {
     if plan.store.len() > 1 && !kind.replicated {
         plan.nodes = vec![1];
     }
-    if !kind.layers.contains(&Layer::Rest) {
+    if plan.has_layer(Layer::Server) {
+        plan.server_functions = kind.functions.to_vec();
+    }
+    if plan.has_layer(Layer::Rest) && !kind.layers.contains(&Layer::Rest) {
         let all = plan.ciphers.len();
         plan.ciphers.retain(|name| name.eq_ignore_ascii_case("none"));
         if plan.ciphers.is_empty() {
@@ -108,6 +143,12 @@ pub(crate) fn check_shared(kind: &StoreKind, plan: &Plan) -> anyhow::Result<()> 
             others.map(|store| store.name).collect::<Vec<_>>().join(", ")
         );
     };
+    if !plan.has_layer(Layer::Rest) && plan.key.is_none() {
+        anyhow::bail!(
+            "client is set, and no key is named: every client would seal with one of its own\n\
+             name a key that all machines have, with --key"
+        );
+    }
     if plan.stores.get(kind.name).is_some_and(|settings| settings.contains_key(setting)) {
         return Ok(());
     }
@@ -123,6 +164,8 @@ pub(crate) fn check_shared(kind: &StoreKind, plan: &Plan) -> anyhow::Result<()> 
 /// A store that is in no row, or a setting that the store does not have; names the nearest. A value that is neither
 /// true nor false where it must be, or several values where there can be one. Two settings that exclude each other.
 pub(crate) fn check_settings(plan: &Plan) -> anyhow::Result<()> {
+    // what is wrong with a policy is said before anything starts
+    plan.fields.as_deref().map(Policy::read).transpose()?;
     for (name, settings) in &plan.stores {
         let kind = store(name)?;
         let known = || kind.settings.iter().map(|setting| setting.name);
@@ -196,8 +239,37 @@ pub(crate) fn engine(
         settings: plan.stores.get(kind.name).cloned().unwrap_or_default(),
         joins,
     })?;
-    opened.notes.iter().for_each(|note| say(note));
-    Ok(opened.engine)
+    let Opened { engine, mut notes } = opened;
+    let engine = match plan.has_layer(Layer::Field) {
+        true => with_fields_sealed(engine, key, plan, &mut notes)?,
+        false => engine,
+    };
+    notes.iter().for_each(|note| say(note));
+    Ok(engine)
+}
+
+/// `engine` with fields sealed in front of its stores, as `plan` says.
+fn with_fields_sealed(
+    engine: Box<dyn Engine>,
+    key: Option<&UserKey>,
+    plan: &Plan,
+    notes: &mut Vec<String>,
+) -> anyhow::Result<Box<dyn Engine>> {
+    let policy = plan.fields.as_deref().map(Policy::read).transpose()?;
+    if policy.is_none() {
+        notes.push("all fields are sealed, as aead; --fields POLICY names some, and how".into());
+    }
+    let source = match key {
+        Some(key) => key.source.clone(),
+        None => {
+            let (source, note) = run_key(plan.keep.as_deref())?;
+            if let Some(note) = note.filter(|note| !notes.contains(note)) {
+                notes.push(note);
+            }
+            source
+        }
+    };
+    Ok(Box::new(SealedEngine::new(engine, FieldLayer::new(policy, Keyed::current(source)?))))
 }
 
 #[cfg(test)]

@@ -5,7 +5,9 @@
 //! A [`policy`] says which columns of which tables are sealed and how; [`format`] has the table of formats; a
 //! [`ColumnCipher`] seals and opens the values of one column, many at a time; [`csv`] does so with whole CSV files,
 //! read and written as streams, and [`pass`] is what passes over other kinds of files have in common with that; the
-//! [`manifest`] beside a sealed file says under which key it is and shows whether it is the same. The guide is docs/guide/fields.md, the bytes are in docs/formats.md.
+//! [`manifest`] beside a sealed file says under which key it is and shows whether it is the same. [`Sealed`] is a data
+//! store around another one, in which a [`FieldLayer`] says what is sealed. The guide is docs/guide/fields.md, the bytes
+//! are in docs/formats.md.
 //!
 //! Not here: ciphers and FF1 (`sealstone-cipher`), the record of an authenticated value (`sealstone-seal`), keys
 //! (`sealstone-keys`), Parquet files (`sealstone-parquet`), opening and renaming files
@@ -20,17 +22,23 @@ mod ff1_column;
 pub mod format;
 mod index;
 mod keyed;
+mod layer;
 pub mod manifest;
 mod misfit;
 pub mod pass;
 pub mod policy;
 mod rank;
 mod record_text;
+mod sealed;
+mod sealed_engine;
 mod shape;
 mod texts;
 
 pub use column::ColumnCipher;
 pub use error::FieldsError;
 pub use keyed::Keyed;
+pub use layer::{FieldLayer, LayerError};
 pub use misfit::Misfit;
+pub use sealed::{Sealed, SealedTable};
+pub use sealed_engine::SealedEngine;
 pub use texts::{Texts, Values};

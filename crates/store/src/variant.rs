@@ -6,6 +6,8 @@ use std::collections::BTreeMap;
 use sealstone_cipher::backend::Backend;
 use sealstone_cipher::registry::Cipher;
 
+use crate::server_function::ServerFunction;
+
 /// A place where data can be encrypted, from the caller down to the disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Layer {
@@ -62,25 +64,33 @@ pub struct Variant {
     pub label: String,
     /// What each layer encrypts with; a layer that is absent does not encrypt.
     pub layers: BTreeMap<Layer, Choice>,
+    /// What the layer `server` does, if it does anything: not with a cipher of ours.
+    pub function: Option<&'static ServerFunction>,
 }
 
 impl Variant {
     /// Nothing encrypted.
     #[must_use]
     pub fn plain(label: impl Into<String>) -> Self {
-        Self { label: label.into(), layers: BTreeMap::new() }
+        Self { label: label.into(), layers: BTreeMap::new(), function: None }
     }
 
     /// One layer encrypted.
     #[must_use]
     pub fn of(label: impl Into<String>, layer: Layer, choice: Choice) -> Self {
-        Self { label: label.into(), layers: BTreeMap::from([(layer, choice)]) }
+        Self { label: label.into(), layers: BTreeMap::from([(layer, choice)]), function: None }
+    }
+
+    /// Values go through a function of the server.
+    #[must_use]
+    pub fn of_server(label: impl Into<String>, function: &'static ServerFunction) -> Self {
+        Self { label: label.into(), layers: BTreeMap::new(), function: Some(function) }
     }
 
     /// Whether nothing is encrypted.
     #[must_use]
     pub fn is_baseline(&self) -> bool {
-        self.layers.is_empty()
+        self.layers.is_empty() && self.function.is_none()
     }
 
     /// What `layer` encrypts with, if it does.

@@ -6,10 +6,12 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use sealstone_servers::mariadb::{CACHE_BYTES_MIN, MariaDbServer, PROGRAM};
 use sealstone_servers::pages;
 use sealstone_servers::server::Running;
-use sealstone_store::StoreError;
+use sealstone_store::{Layer, StoreError};
 
 use super::connection::{Mysql, MysqlOptions};
+use super::function::{AES_ENCRYPT, SHA2};
 use crate::kind::{Form, Opened, Request, Setting, StoreKind};
+use crate::run_key::for_functions;
 use crate::sql::{LabEngine, Lent, Server, UserEngine, address};
 
 /// Name in the table.
@@ -22,7 +24,8 @@ pub static KIND: StoreKind = StoreKind {
     name: NAME,
     about: "MySQL and MariaDB, with a MariaDB started on this machine",
     replicated: false,
-    layers: &[],
+    layers: &[Layer::Field, Layer::Server],
+    functions: &[&AES_ENCRYPT.function, &SHA2.function],
     in_memory: false,
     cache_bytes_min: CACHE_BYTES_MIN,
     cache_decided_by: Some(Mysql::FLAG),
@@ -58,14 +61,15 @@ const fn setting(name: &'static str, value: &'static str, form: Form, help: &'st
 
 /// A server started on this machine for each store, or the user's own.
 fn engine(request: &Request) -> Result<Opened, StoreError> {
+    let (keys, notes) = for_functions(request)?;
     if let Some(text) = request.setting(Mysql::FLAG) {
         let client = MysqlOptions {
             uri: address(text)?,
             tls_ca_file: request.file("tls-ca-file"),
             tls_certificate_key_file: request.file("tls-certificate-key-file"),
         };
-        let engine = UserEngine::new(NAME, request.joins, move || Mysql::connect(&client));
-        return Ok(Opened { engine: Box::new(engine), notes: Vec::new() });
+        let engine = UserEngine::new(NAME, request.joins, move || Mysql::connect(&client)).with_keys(keys);
+        return Ok(Opened { engine: Box::new(engine), notes });
     }
     let program: Option<PathBuf> = Some(PROGRAM.find(request.file("mariadbd").as_deref()).map_err(StoreError::engine)?);
     // a client may look something up while its transaction is open
@@ -82,7 +86,7 @@ fn engine(request: &Request) -> Result<Opened, StoreError> {
         let reached = Mysql::connect(&MysqlOptions { uri: server.uri(), ..MysqlOptions::default() })?;
         Ok((reached, Box::new(Owned { server: Mutex::new(server), keep })))
     });
-    Ok(Opened { engine: Box::new(engine), notes: Vec::new() })
+    Ok(Opened { engine: Box::new(engine.with_keys(keys)), notes })
 }
 
 /// The server of one store, which ends with it.

@@ -9,6 +9,7 @@ use mysql::{Conn, Value};
 use sealstone_store::{Kind, Record};
 
 use super::failure::failure;
+use super::function::{AES_ENCRYPT, SHA2};
 use crate::sql::{Dialect, EachRow, Failure, Layout, Link, Param, Statement};
 
 /// Rows of one statement that loads, and the most bytes of their values: a server takes 16 MiB in a message.
@@ -34,6 +35,7 @@ pub(super) static DIALECT: Dialect = Dialect {
     begin: "START TRANSACTION",
     begin_loading: &["START TRANSACTION"],
     begin_bulk: &["START TRANSACTION"],
+    functions: &[&AES_ENCRYPT, &SHA2],
 };
 
 /// A connection to MySQL or MariaDB.
@@ -99,20 +101,6 @@ fn push(value: &Value, record: &mut Record) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The text that writes `rows` rows into the table of `layout`.
-fn load_text(layout: &Layout, rows: usize) -> String {
-    let columns: Vec<String> = layout.columns.iter().map(|name| DIALECT.quoted(name)).collect();
-    let key = DIALECT.quoted("ycsb_key");
-    let row = format!("({})", vec!["?"; columns.len() + 1].join(", "));
-    format!(
-        "INSERT INTO {} ({key}, {}) VALUES {} {}",
-        DIALECT.quoted(&layout.name),
-        columns.join(", "),
-        vec![row; rows].join(", "),
-        (DIALECT.replace)(&key, &columns)
-    )
-}
-
 impl Link for MysqlLink {
     fn run(&mut self, statement: &Statement, params: &[Param<'_>], each: EachRow<'_>) -> Result<u64, Failure> {
         let Self { client, prepared, record, .. } = self;
@@ -155,7 +143,7 @@ impl Link for MysqlLink {
                 rows.iter().try_for_each(|row| self.run(put, row, &mut |_, _| ()).map(drop))?;
                 continue;
             }
-            let text = load_text(layout, LOAD_ROWS);
+            let text = DIALECT.insert(layout, LOAD_ROWS);
             let ready = match self.loading.get(&text) {
                 Some(ready) => ready,
                 None => {

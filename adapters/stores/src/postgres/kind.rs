@@ -6,10 +6,12 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use sealstone_servers::postgres::{PROGRAM, PostgresServer};
 use sealstone_servers::server::Running;
 use sealstone_servers::{pages, process};
-use sealstone_store::StoreError;
+use sealstone_store::{Layer, StoreError};
 
 use super::connection::{Postgres, PostgresOptions};
+use super::function::PGP_SYM_ENCRYPT;
 use crate::kind::{Form, Opened, Request, Setting, StoreKind};
+use crate::run_key::for_functions;
 use crate::sql::{LabEngine, Lent, Server, UserEngine, address};
 
 /// Name in the table.
@@ -22,7 +24,8 @@ pub static KIND: StoreKind = StoreKind {
     name: NAME,
     about: "PostgreSQL, with a server started on this machine",
     replicated: false,
-    layers: &[],
+    layers: &[Layer::Field, Layer::Server],
+    functions: &[&PGP_SYM_ENCRYPT.function],
     in_memory: false,
     // the least that it takes is far below what holds its own catalogue
     cache_bytes_min: 1 << 20,
@@ -60,6 +63,7 @@ const fn setting(name: &'static str, value: &'static str, form: Form, help: &'st
 
 /// A server started on this machine for each store, or the user's own.
 fn engine(request: &Request) -> Result<Opened, StoreError> {
+    let (keys, notes) = for_functions(request)?;
     if let Some(text) = request.setting(Postgres::FLAG) {
         let client = PostgresOptions {
             uri: address(text)?,
@@ -67,8 +71,8 @@ fn engine(request: &Request) -> Result<Opened, StoreError> {
             tls_certificate_key_file: request.file("tls-certificate-key-file"),
             may_lag: false,
         };
-        let engine = UserEngine::new(NAME, request.joins, move || Postgres::connect(&client));
-        return Ok(Opened { engine: Box::new(engine), notes: Vec::new() });
+        let engine = UserEngine::new(NAME, request.joins, move || Postgres::connect(&client)).with_keys(keys);
+        return Ok(Opened { engine: Box::new(engine), notes });
     }
     let program: Option<PathBuf> = Some(PROGRAM.find(request.file("postgres").as_deref()).map_err(StoreError::engine)?);
     // a client may look something up while its transaction is open
@@ -85,7 +89,7 @@ fn engine(request: &Request) -> Result<Opened, StoreError> {
         let reached = Postgres::connect(&client)?;
         Ok((reached, Box::new(Owned { server: Mutex::new(server), keep })))
     });
-    Ok(Opened { engine: Box::new(engine), notes: Vec::new() })
+    Ok(Opened { engine: Box::new(engine.with_keys(keys)), notes })
 }
 
 /// The server of one store, which ends with it.

@@ -9,8 +9,12 @@ use postgres::{Client, SimpleQueryMessage};
 use sealstone_store::{Kind, Record};
 
 use super::failure::failure;
+use super::function::PGP_SYM_ENCRYPT;
 use super::value::{Received, Sent, copy};
 use crate::sql::{Dialect, EachRow, Failure, Layout, Link, Param, Statement};
+
+/// Rows of one statement that loads where COPY cannot.
+const LOAD_ROWS: usize = 100;
 
 /// How PostgreSQL's SQL differs. Keys are sorted by their bytes, as everywhere here, not as some language sorts them.
 pub(super) static DIALECT: Dialect = Dialect {
@@ -31,19 +35,22 @@ pub(super) static DIALECT: Dialect = Dialect {
     begin: "BEGIN",
     begin_loading: &["BEGIN", "SET LOCAL synchronous_commit = off"],
     begin_bulk: &["BEGIN", "SET LOCAL synchronous_commit = on"],
+    functions: &[&PGP_SYM_ENCRYPT],
 };
 
 /// A connection to PostgreSQL.
 pub struct PostgresLink {
     client: Client,
     prepared: HashMap<usize, postgres::Statement>,
+    /// Those that load many rows, by their text.
+    loading: HashMap<String, postgres::Statement>,
     record: Record,
     scratch: Vec<u8>,
 }
 
 impl PostgresLink {
     pub(super) fn new(client: Client) -> Self {
-        Self { client, prepared: HashMap::new(), record: Record::new(), scratch: Vec::new() }
+        Self { client, prepared: HashMap::new(), loading: HashMap::new(), record: Record::new(), scratch: Vec::new() }
     }
 
     /// The rows that the server answers to `text`, as text.
@@ -85,6 +92,30 @@ impl PostgresLink {
     }
 }
 
+impl PostgresLink {
+    /// Writes `rows`, which no two have the same key of, many a statement; one by one what is left.
+    fn insert(&mut self, layout: &Layout, put: &Statement, rows: &[Vec<Param<'_>>]) -> Result<(), Failure> {
+        for rows in rows.chunks(LOAD_ROWS) {
+            if rows.len() < LOAD_ROWS {
+                rows.iter().try_for_each(|row| self.run(put, row, &mut |_, _| ()).map(drop))?;
+                continue;
+            }
+            let text = DIALECT.insert(layout, LOAD_ROWS);
+            let ready = match self.loading.get(&text) {
+                Some(ready) => ready,
+                None => {
+                    let ready = self.client.prepare(&text).map_err(|error| failure(&error))?;
+                    self.loading.entry(text).or_insert(ready)
+                }
+            };
+            let sent: Vec<Sent<'_>> = rows.iter().flatten().map(|param| Sent(*param)).collect();
+            let mut answer = self.client.query_raw(ready, sent).map_err(|error| failure(&error))?;
+            while answer.next().map_err(|error| failure(&error))?.is_some() {}
+        }
+        Ok(())
+    }
+}
+
 fn copy_text(layout: &Layout) -> String {
     let names = std::iter::once("ycsb_key").chain(layout.columns.iter().map(String::as_str));
     let columns: Vec<String> = names.map(|name| DIALECT.quoted(name)).collect();
@@ -93,7 +124,7 @@ fn copy_text(layout: &Layout) -> String {
 
 impl Link for PostgresLink {
     fn run(&mut self, statement: &Statement, params: &[Param<'_>], each: EachRow<'_>) -> Result<u64, Failure> {
-        let Self { client, prepared, record, scratch } = self;
+        let Self { client, prepared, record, scratch, .. } = self;
         let ready = match prepared.get(&statement.id) {
             Some(ready) => ready,
             None => {
@@ -125,8 +156,12 @@ impl Link for PostgresLink {
         self.client.batch_execute(text).map_err(|error| failure(&error))
     }
 
-    /// By COPY; where a record with the same key is there, which COPY does not replace, one by one.
+    /// By COPY; where a record with the same key is there, which COPY does not replace, one by one. COPY calls no
+    /// function either.
     fn load(&mut self, layout: &Layout, put: &Statement, rows: &[Vec<Param<'_>>]) -> Result<(), Failure> {
+        if layout.function.is_some() {
+            return self.insert(layout, put, rows);
+        }
         self.command("SAVEPOINT batch")?;
         match self.copy(layout, rows) {
             Err(failure) if failure.is_duplicate => {

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use sealstone_servers::redis::{PROGRAM, check_nodes};
-use sealstone_store::StoreError;
+use sealstone_store::{Layer, StoreError};
 
 use super::connection::{Dialect, RedisOptions};
 use super::engine::{LabEngine, LabOptions, UserEngine};
@@ -17,7 +17,8 @@ pub static KIND: StoreKind = StoreKind {
     name: "redis",
     about: "with a server or a cluster started on this machine",
     replicated: true,
-    layers: &[],
+    layers: &[Layer::Field],
+    functions: &[],
     in_memory: true,
     cache_bytes_min: 0,
     cache_decided_by: None,

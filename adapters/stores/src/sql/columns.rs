@@ -6,6 +6,7 @@ use std::sync::Arc;
 use sealstone_store::{Kind, Record, StoreError, Table};
 
 use super::bound::{Param, bind, text};
+use super::function::SqlFunction;
 
 /// The column of the key, as YCSB's JDBC binding calls it (which does not quote it).
 pub(super) const KEY: &str = "ycsb_key";
@@ -27,6 +28,8 @@ pub struct Layout {
     pub columns: Vec<String>,
     /// Whether bytes that mean nothing lie in columns of text, as in YCSB's binding.
     pub is_text: bool,
+    /// The function of the server that values go through; what it returns lies in columns of bytes.
+    pub function: Option<&'static SqlFunction>,
 }
 
 impl Layout {
@@ -49,13 +52,20 @@ impl Layout {
             columns.push(name);
         }
         let is_text = table.name == YCSB_TABLE;
-        Self { table: Arc::clone(table), name: allowed(&table.name), columns, is_text }
+        Self { table: Arc::clone(table), name: allowed(&table.name), columns, is_text, function: None }
+    }
+
+    /// The same, with values that go through `function`.
+    #[must_use]
+    pub fn through(self, function: Option<&'static SqlFunction>) -> Self {
+        Self { function, ..self }
     }
 
     /// Kind of field number `field`; of bytes in columns of text, that of text.
     #[must_use]
     pub fn kind(&self, field: usize) -> Kind {
         match self.table.fields[field].kind {
+            _ if self.function.is_some() => Kind::Bytes,
             Kind::Bytes if self.is_text => Kind::Text,
             kind => kind,
         }
@@ -79,7 +89,9 @@ impl Layout {
     /// # Errors
     /// [`StoreError::Shape`] for a value that its column cannot have, or would not return unchanged.
     pub fn value<'a>(&self, field: usize, value: &'a [u8]) -> Result<Param<'a>, StoreError> {
-        bind(value, self.table.fields[field].kind, self.is_text).map_err(|found| {
+        let is_text = self.is_text && self.function.is_none();
+        let kind = if self.function.is_some() { Kind::Bytes } else { self.table.fields[field].kind };
+        bind(value, kind, is_text).map_err(|found| {
             let shown: String = String::from_utf8_lossy(value).chars().take(40).collect();
             let found = format!("{shown:?} of field {} {found}", self.table.fields[field].name);
             StoreError::Shape { table: self.table.name.clone(), found }

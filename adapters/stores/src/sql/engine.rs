@@ -6,10 +6,12 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use sealstone_store::{Engine, EngineFacts, Store, StoreError, StoreOptions, Variant};
+use sealstone_keys::KeySource;
+use sealstone_store::{Engine, EngineFacts, ServerFunction, Store, StoreError, StoreOptions, Variant};
 
 use super::columns::Layout;
 use super::error::Error;
+use super::function_key::Keyed;
 use super::server::{Lent, Link, Server};
 use super::statements::Statements;
 use super::store::SqlStore;
@@ -24,12 +26,33 @@ type Start<S> = Box<dyn Fn(&Path, &StoreOptions) -> Started<S> + Send + Sync>;
 pub struct LabEngine<S: Server> {
     start: Start<S>,
     facts: Facts,
+    keys: Keys,
+}
+
+/// What the functions of a server get their keys from; absent: none is used.
+type Keys = Option<Arc<dyn KeySource>>;
+
+/// The function that `variant` has values go through, with its key.
+fn function<S: Server>(variant: &Variant, keys: &Keys) -> Result<Option<Keyed>, StoreError> {
+    let Some(function) = variant.function else { return Ok(None) };
+    let row = S::DIALECT.functions.iter().find(|row| row.function == *function);
+    let (Some(row), Some(keys)) = (row, keys) else {
+        let caller = "the layer server";
+        return Err(StoreError::Lacks { caller, ability: "a function of that name" });
+    };
+    Keyed::new(row, &**keys).map(Some).map_err(StoreError::engine)
 }
 
 impl<S: Server> LabEngine<S> {
     /// An engine for stores called `name`, whose servers `start` starts in a directory.
     pub fn new(name: &'static str, start: impl Fn(&Path, &StoreOptions) -> Started<S> + Send + Sync + 'static) -> Self {
-        Self { start: Box::new(start), facts: Facts::new(name) }
+        Self { start: Box::new(start), facts: Facts::new(name), keys: None }
+    }
+
+    /// The same, with functions of the server that get their keys from `keys`.
+    #[must_use]
+    pub fn with_keys(self, keys: Keys) -> Self {
+        Self { keys, ..self }
     }
 }
 
@@ -40,10 +63,11 @@ impl<S: Server> Engine for LabEngine<S> {
         facts
     }
 
-    fn open(&self, _variant: &Variant, dir: &Path, options: &StoreOptions) -> Result<Box<dyn Store>, StoreError> {
+    fn open(&self, variant: &Variant, dir: &Path, options: &StoreOptions) -> Result<Box<dyn Store>, StoreError> {
+        let function = function::<S>(variant, &self.keys)?;
         let (server, lent) = (self.start)(dir, options)?;
-        self.facts.learn(&server);
-        Ok(Box::new(SqlStore::open(&server, options)?.with(lent)))
+        self.facts.learn(&server, variant);
+        Ok(Box::new(SqlStore::open_through(&server, options, function)?.with(lent)))
     }
 }
 
@@ -54,6 +78,7 @@ pub struct UserEngine<S: Server> {
     /// Whether a store is open on it.
     used: Arc<AtomicBool>,
     joins: bool,
+    keys: Keys,
 }
 
 impl<S: Server> UserEngine<S> {
@@ -65,7 +90,13 @@ impl<S: Server> UserEngine<S> {
         joins: bool,
         connect: impl Fn() -> Result<S, Error> + Send + Sync + 'static,
     ) -> Self {
-        Self { connect: Box::new(connect), facts: Facts::new(name), used: Arc::default(), joins }
+        Self { connect: Box::new(connect), facts: Facts::new(name), used: Arc::default(), joins, keys: None }
+    }
+
+    /// The same, with functions of the server that get their keys from `keys`.
+    #[must_use]
+    pub fn with_keys(self, keys: Keys) -> Self {
+        Self { keys, ..self }
     }
 }
 
@@ -89,9 +120,10 @@ impl<S: Server> Engine for UserEngine<S> {
             let (server, shown) = (server.place().server, server.place().shown.clone());
             return Err(Error::NotSynced { server, shown, found }.into());
         }
-        self.facts.learn(&server);
+        self.facts.learn(&server, variant);
+        let function = function::<S>(variant, &self.keys)?;
         if self.joins {
-            return Ok(Box::new(SqlStore::open(&server, options)?));
+            return Ok(Box::new(SqlStore::open_through(&server, options, function)?));
         }
         let mut was_there = false;
         for table in &options.tables {
@@ -104,10 +136,12 @@ impl<S: Server> Engine for UserEngine<S> {
                 return Err(Error::NotEmpty { server, shown, table: table.name.clone() }.into());
             }
         }
+        // the first one makes the tables, with columns for what the function returns
+        let store = SqlStore::open_through(&server, options, function)?;
         let loaded = SqlStore::open(&server, options)?;
         self.used.store(true, Ordering::Relaxed);
         let lent = Loaded { store: loaded, was_there, used: Arc::clone(&self.used) };
-        Ok(Box::new(SqlStore::open(&server, options)?.with(Box::new(lent))))
+        Ok(Box::new(store.with(Box::new(lent))))
     }
 }
 
@@ -132,24 +166,33 @@ impl<S: Server> Drop for Loaded<S> {
 struct Facts {
     name: &'static str,
     known: Mutex<Option<EngineFacts>>,
+    /// The functions that were used so far.
+    functions: Mutex<Vec<&'static ServerFunction>>,
 }
 
 impl Facts {
     fn new(name: &'static str) -> Self {
-        Self { name, known: Mutex::default() }
+        Self { name, known: Mutex::default(), functions: Mutex::default() }
     }
 
-    fn learn<S: Server>(&self, server: &S) {
+    fn learn<S: Server>(&self, server: &S, variant: &Variant) {
         self.known.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_with(|| server.facts());
+        let mut functions = self.functions.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(function) = variant.function.filter(|function| !functions.contains(function)) {
+            functions.push(function);
+        }
     }
 
     fn get(&self) -> EngineFacts {
         let known = self.known.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        known.unwrap_or_else(|| EngineFacts {
+        let mut facts = known.unwrap_or_else(|| EngineFacts {
             name: self.name.into(),
             version: "unknown".into(),
             build: "server".into(),
             ..EngineFacts::default()
-        })
+        });
+        let functions = self.functions.lock().unwrap_or_else(PoisonError::into_inner);
+        facts.settings.extend(functions.iter().map(|function| (function.name.to_owned(), function.about.to_owned())));
+        facts
     }
 }

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use sealstone_store::Kind;
 
 use super::columns::{KEY, Layout};
+use super::function::SqlFunction;
 
 /// How the SQL of a server differs.
 #[derive(Debug)]
@@ -29,6 +30,8 @@ pub struct Dialect {
     pub begin_loading: &'static [&'static str],
     /// The same for loading that is on the disk at its end.
     pub begin_bulk: &'static [&'static str],
+    /// What the server has to encrypt or digest values with.
+    pub functions: &'static [&'static SqlFunction],
 }
 
 impl Dialect {
@@ -37,6 +40,26 @@ impl Dialect {
     pub fn quoted(&self, name: &str) -> String {
         let quote = self.quote;
         format!("{quote}{}{quote}", name.replace(quote, &format!("{quote}{quote}")))
+    }
+
+    /// Writes `rows` whole records into the table of `layout`, new or not: for each the key and the values.
+    #[must_use]
+    pub fn insert(&self, layout: &Layout, rows: usize) -> String {
+        let columns: Vec<String> = layout.columns.iter().map(|name| self.quoted(name)).collect();
+        let (key, width) = (self.quoted(KEY), columns.len() + 1);
+        let value = |at: usize| match layout.function.filter(|_| !at.is_multiple_of(width)) {
+            Some(function) => (function.seal)(&(self.placeholder)(at + 1)),
+            None => (self.placeholder)(at + 1),
+        };
+        let row =
+            |row: usize| format!("({})", (row * width..(row + 1) * width).map(value).collect::<Vec<_>>().join(", "));
+        format!(
+            "INSERT INTO {} ({key}, {}) VALUES {} {}",
+            self.quoted(&layout.name),
+            columns.join(", "),
+            (0..rows).map(row).collect::<Vec<_>>().join(", "),
+            (self.replace)(&key, &columns)
+        )
     }
 }
 
@@ -52,7 +75,7 @@ pub struct Statement {
 }
 
 impl Statement {
-    fn new(text: String) -> Self {
+    pub(super) fn new(text: String) -> Self {
         static NEXT: AtomicUsize = AtomicUsize::new(0);
         Self { id: NEXT.fetch_add(1, Ordering::Relaxed), text, has_key: false }
     }
@@ -74,6 +97,7 @@ pub(super) struct Statements {
     /// Its columns, quoted: those of the fields.
     columns: Vec<String>,
     key: String,
+    function: Option<&'static SqlFunction>,
     /// Makes the table, where it is not there.
     pub(super) create: String,
     /// Finds any row.
@@ -99,13 +123,13 @@ impl Statements {
         let key = dialect.quoted(KEY);
         let columns: Vec<String> = layout.columns.iter().map(|name| dialect.quoted(name)).collect();
         let value = dialect.placeholder;
-        let all = columns.join(", ");
+        let opened = |name: &String| layout.function.map_or_else(|| name.clone(), |function| (function.open)(name));
+        let all = columns.iter().map(opened).collect::<Vec<_>>().join(", ");
         let types: String = columns
             .iter()
             .enumerate()
             .map(|(at, name)| format!(", {name} {}", (dialect.column_type)(layout.kind(at))))
             .collect();
-        let values: Vec<String> = (1..=columns.len() + 1).map(value).collect();
         let read = format!("SELECT {all} FROM {table} WHERE {key} = {}", value(1));
         let scan = |than: &str| {
             Statement::with_key(format!(
@@ -126,17 +150,14 @@ impl Statements {
             exists: Statement::new(format!("SELECT 1 FROM {table} WHERE {key} = {}", value(1))),
             scan: scan(">="),
             scan_after: scan(">"),
-            put: Statement::new(format!(
-                "INSERT INTO {table} ({key}, {all}) VALUES ({}) {}",
-                values.join(", "),
-                (dialect.replace)(&key, &columns)
-            )),
+            put: Statement::new(dialect.insert(layout, 1)),
             delete: Statement::new(format!("DELETE FROM {table} WHERE {key} = {}", value(1))),
             some: Mutex::default(),
             one: Vec::new(),
             table,
             columns,
             key,
+            function: layout.function,
         };
         made.one = (0..made.columns.len())
             .map(|field| [Arc::new(made.select_some(&[field])), Arc::new(made.update_some(&[field]))])
@@ -175,14 +196,16 @@ impl Statements {
     }
 
     fn select_some(&self, fields: &[usize]) -> Statement {
-        let columns: Vec<&str> = fields.iter().map(|field| self.columns[*field].as_str()).collect();
+        let opened = |name: &String| self.function.map_or_else(|| name.clone(), |function| (function.open)(name));
+        let columns: Vec<String> = fields.iter().map(|field| opened(&self.columns[*field])).collect();
         let (table, key, value) = (&self.table, &self.key, (self.dialect.placeholder)(1));
         Statement::new(format!("SELECT {} FROM {table} WHERE {key} = {value}", columns.join(", ")))
     }
 
     fn update_some(&self, fields: &[usize]) -> Statement {
         let value = self.dialect.placeholder;
-        let set = |(at, field): (usize, &usize)| format!("{} = {}", self.columns[*field], value(at + 1));
+        let sealed = |value: String| self.function.map_or_else(|| value.clone(), |function| (function.seal)(&value));
+        let set = |(at, field): (usize, &usize)| format!("{} = {}", self.columns[*field], sealed(value(at + 1)));
         let sets: Vec<String> = fields.iter().enumerate().map(set).collect();
         let (table, key, last) = (&self.table, &self.key, value(fields.len() + 1));
         Statement::new(format!("UPDATE {table} SET {} WHERE {key} = {last}", sets.join(", ")))
@@ -205,6 +228,7 @@ mod tests {
         begin: "BEGIN",
         begin_loading: &["BEGIN"],
         begin_bulk: &["BEGIN"],
+        functions: &[],
     };
 
     #[test]
@@ -226,5 +250,29 @@ mod tests {
         assert_eq!(statements.read_some(&[2, 0]).id, statements.read_some(&[2, 0]).id, "it is prepared once");
         assert_ne!(statements.read_some(&[0]).id, statements.update(&[0]).id);
         assert!(statements.scan_after.text.ends_with("WHERE \"ycsb_key\" > $1 ORDER BY \"ycsb_key\" LIMIT $2"));
+    }
+
+    #[test]
+    fn values_go_through_a_function_and_the_key_of_a_record_does_not() {
+        static FUNCTION: SqlFunction = SqlFunction {
+            function: sealstone_store::ServerFunction { name: "hide", about: "", is_one_way: false },
+            seal: |value| format!("hide({value})"),
+            open: |column| format!("show({column})"),
+            install: None,
+            unlock: None,
+        };
+        let fields = ["a", "b"].map(|name| Field { name: name.into(), kind: Kind::Integer }).to_vec();
+        let layout = Layout::new(&Arc::new(Table { id: 1, name: "t".into(), fields })).through(Some(&FUNCTION));
+        assert_eq!((layout.kind(0), layout.value(0, b"007").is_ok()), (Kind::Bytes, true));
+        let statements = Statements::new(&layout, &PLAIN);
+        assert_eq!(
+            PLAIN.insert(&layout, 2),
+            "INSERT INTO \"t\" (\"ycsb_key\", \"a\", \"b\") VALUES ($1, hide($2), hide($3)), \
+             ($4, hide($5), hide($6)) OR REPLACE"
+        );
+        assert_eq!(statements.read.text, "SELECT show(\"a\"), show(\"b\") FROM \"t\" WHERE \"ycsb_key\" = $1");
+        assert_eq!(statements.update(&[1]).text, "UPDATE \"t\" SET \"b\" = hide($1) WHERE \"ycsb_key\" = $2");
+        assert_eq!(statements.read_some(&[1]).text, "SELECT show(\"b\") FROM \"t\" WHERE \"ycsb_key\" = $1");
+        assert!(statements.scan.text.starts_with("SELECT \"ycsb_key\", show(\"a\"), show(\"b\") FROM \"t\" "));
     }
 }

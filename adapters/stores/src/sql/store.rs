@@ -11,6 +11,7 @@ use sealstone_store::{BulkLoad, Counters, Record, Row, Store, StoreError, StoreO
 use super::bound::Param;
 use super::columns::Layout;
 use super::error::{Error, Failure};
+use super::function_key::Keyed;
 use super::pool::Pool;
 use super::server::{EachRow, Lent, Link, Server};
 use super::statements::{Statement, Statements};
@@ -28,6 +29,8 @@ pub struct SqlStore<S: Server> {
     pub(super) pool: Pool<S::Link>,
     sheets: HashMap<u8, Sheet>,
     sync_writes: bool,
+    /// The function of the server that values go through.
+    function: Option<Keyed>,
     counted: Mutex<Counted>,
     /// Dropped with the store, after everything else in it.
     lent: Option<Box<dyn Lent>>,
@@ -68,8 +71,17 @@ impl<S: Server> SqlStore<S> {
     /// # Errors
     /// A server that does not answer, or refuses to make a table.
     pub fn open(server: &S, options: &StoreOptions) -> Result<Self, StoreError> {
+        Self::open_through(server, options, None)
+    }
+
+    /// The same with values that go through a function of the server.
+    pub(super) fn open_through(
+        server: &S,
+        options: &StoreOptions,
+        function: Option<Keyed>,
+    ) -> Result<Self, StoreError> {
         let sheet = |table: &Arc<Table>| {
-            let layout = Layout::new(table);
+            let layout = Layout::new(table).through(function.as_ref().map(|keyed| keyed.row));
             let statements = Statements::new(&layout, S::DIALECT);
             (table.id, Sheet { layout, statements })
         };
@@ -78,14 +90,23 @@ impl<S: Server> SqlStore<S> {
             pool: Pool::new(),
             sheets: options.tables.iter().map(sheet).collect(),
             sync_writes: options.sync_writes,
+            function,
             counted: Mutex::default(),
             lent: None,
         };
+        store.install()?;
         store.make_tables()?;
         if let Some(now) = store.asked() {
             store.counted.lock().unwrap_or_else(PoisonError::into_inner).last = now;
         }
         Ok(store)
+    }
+
+    /// Makes its function available in the database.
+    fn install(&self) -> Result<(), StoreError> {
+        let Some((text, step)) = self.function.as_ref().and_then(|keyed| keyed.row.install) else { return Ok(()) };
+        let installed = |link: &mut S::Link| link.command(text).map_err(|failure| Failure { step, ..failure });
+        self.exchange(|| format!("install a function ({text}) on"), installed)
     }
 
     fn make_tables(&self) -> Result<(), StoreError> {
@@ -142,7 +163,15 @@ impl<S: Server> SqlStore<S> {
 
     /// A connection that no other thread uses.
     pub(super) fn link(&self) -> Result<S::Link, Error> {
-        self.pool.take().map_or_else(|| self.server.link(self.sync_writes), Ok)
+        if let Some(link) = self.pool.take() {
+            return Ok(link);
+        }
+        let mut link = self.server.link(self.sync_writes)?;
+        if let Some(function) = &self.function {
+            let failed = |failure| self.server.place().failure("give the key of a function to", failure);
+            function.unlock(&mut link).map_err(failed)?;
+        }
+        Ok(link)
     }
 
     /// Returns `link` after an exchange in which `failure` happened, if anything did.

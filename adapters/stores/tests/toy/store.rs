@@ -15,6 +15,7 @@ pub(crate) static KIND: StoreKind = StoreKind {
     about: "a box with a lid",
     replicated: false,
     layers: &[Layer::Rest],
+    functions: &[],
     in_memory: true,
     cache_bytes_min: 0,
     cache_decided_by: None,

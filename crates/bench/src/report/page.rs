@@ -341,6 +341,7 @@ fn section(number: usize, run: &Run) -> Section {
             vec![tables::cpu(run)],
             tables::time_split(run),
             vec![tables::size(run)],
+            tables::by_row(run).into_iter().collect(),
         ]
         .concat(),
     }

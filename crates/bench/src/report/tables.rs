@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::iter::once;
 
+use sealstone_store::Layer;
 use serde::Serialize;
 use unicode_width::UnicodeWidthStr;
 
@@ -17,7 +18,7 @@ use crate::results::{Against, Between, Cell, Conditions, Latency, Overhead, Rank
 use crate::sustained::sustained;
 use crate::verdict::Verdict;
 use crate::workload::Unit;
-use crate::{ratios, saturation};
+use crate::{ratios, saturation, statistics};
 
 /// A table as the template writes it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -505,6 +506,34 @@ pub(super) fn size(run: &Run) -> Table {
     })
 }
 
+/// What a row takes: time and space. For layers that work on the values of a row, as studies of them report it.
+pub(super) fn by_row(run: &Run) -> Option<Table> {
+    if run.results.plan.has_layer(Layer::Rest) {
+        return None;
+    }
+    let note = "Medians over all slices. The time of a row is that of one client, other rows of the same operation \
+                included; the space is that of the store after the last slice.";
+    let heads = ["#Rows a second", "#Time a row", "#Bytes a row on disk"];
+    let table = by_workload(run, "By row", note, &heads, |_, cell| {
+        let median = |of: fn(&Sample) -> f64| {
+            let rates: Vec<f64> = cell.samples.iter().filter(|sample| sample.rows > 0).map(of).collect();
+            (!rates.is_empty()).then(|| statistics::median(&rates))
+        };
+        let rows_per_s = median(|sample| sample.rows as f64 / sample.elapsed_s.max(1e-9));
+        let each_s = median(|sample| sample.elapsed_s / sample.rows as f64).map(|each_s| each_s * cell.clients as f64);
+        let bytes = cell.stored_rows.filter(|rows| *rows > 0).map(|rows| cell.disk_bytes as f64 / rows as f64);
+        vec![
+            rows_per_s.map_or_else(missing, |rate| {
+                let text = figures::rate(rate, Unit::Operations);
+                figure(text.trim_end_matches("ops/s").trim_end(), rate)
+            }),
+            each_s.map_or_else(missing, |each_s| figure(figures::micros(1e6 * each_s), each_s)),
+            bytes.map_or_else(missing, |bytes| figure(figures::digits(bytes), bytes)),
+        ]
+    });
+    Some(table)
+}
+
 fn bits(bytes: usize) -> Datum {
     figure(format!("{} bits", bytes * 8), bytes as f64)
 }
@@ -516,6 +545,15 @@ fn variants(run: &Run) -> Table {
         let used = words(variant.backend().unwrap_or("–"));
         let facts = match variant.cipher().map(sealstone_cipher::registry::cipher) {
             None => vec![words("no encryption"), missing(), missing(), missing(), missing(), missing(), missing()],
+            Some(Err(_)) if variant.layers.contains_key("server") => vec![
+                words(variant.cipher().unwrap_or_default()),
+                words("a function of the server"),
+                missing(),
+                missing(),
+                missing(),
+                missing(),
+                used,
+            ],
             Some(Err(_)) => vec![
                 words(variant.cipher().unwrap_or_default()),
                 words("not known to this build"),

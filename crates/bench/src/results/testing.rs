@@ -31,6 +31,7 @@ pub(crate) fn cell(variant: usize, workload: &str, throughputs: &[f64]) -> Cell 
         time: TimeSplit::default(),
         cache_hit_rate: None,
         disk_bytes: 100_000_000,
+        stored_rows: None,
         conditions: None,
         generator_share: None,
         saturation: Saturation { by: "cpu".into(), peak: false, cpu_share: 0.95, reason: String::new() },

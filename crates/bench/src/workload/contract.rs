@@ -56,6 +56,12 @@ pub struct Spec {
 }
 
 impl Spec {
+    /// Whether it compares the values that it reads with those that it wrote, so that a store must return them.
+    #[must_use]
+    pub fn checks_values(&self) -> bool {
+        matches!(self.base, "oltp" | "batch-scan")
+    }
+
     /// The same under `setting`, with stores and a state of its own.
     pub(super) fn under(&'static self, setting: Setting) -> Self {
         let cache_hits_min = if setting == Setting::Cold { 0.0 } else { self.cache_hits_min };

@@ -61,6 +61,10 @@ pub(super) fn cipher_names() -> Vec<&'static str> {
     [vec!["none"], cipher_names_only()].concat()
 }
 
+pub(super) fn layer_names() -> Vec<&'static str> {
+    vec!["rest", "field", "server"]
+}
+
 pub(super) fn accel_names() -> Vec<&'static str> {
     [vec!["auto"], Backend::all_names()].concat()
 }

@@ -1,0 +1,19 @@
+//! Values that go through a function of the server itself: its row in a dialect. Not here: the rows (`mysql`,
+//! `postgres`), the statements (`statements`), the key (`function_key`).
+
+use sealstone_store::ServerFunction;
+
+/// A function of a server, as statements ask for it.
+#[derive(Debug)]
+pub struct SqlFunction {
+    /// What a comparison knows of it.
+    pub function: ServerFunction,
+    /// What is stored of a value, which stands for itself in a statement.
+    pub seal: fn(&str) -> String,
+    /// What is read of a column.
+    pub open: fn(&str) -> String,
+    /// Makes it available in the database, where that is not the case already; and what to do if that fails.
+    pub install: Option<(&'static str, &'static str)>,
+    /// Gives a connection the key, its only value, in hexadecimal digits; absent for a function without one.
+    pub unlock: Option<&'static str>,
+}

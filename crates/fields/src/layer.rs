@@ -1,0 +1,212 @@
+//! The field layer of a data store: which columns of its tables are sealed, as a policy says, and under which key. Not
+//! here: the store around another one ([`crate::Sealed`]), engines (`sealed_engine`).
+
+use std::sync::Arc;
+
+use sealstone_cipher::backend::Backend;
+use sealstone_cipher::nearest::nearest;
+use sealstone_cipher::registry::Cipher;
+use sealstone_store::{StoreError, Table};
+
+use crate::error::FieldsError;
+use crate::keyed::Keyed;
+use crate::policy::{self, Column, ColumnOptions, Policy, PolicyError};
+use crate::sealed::SealedTable;
+
+/// Which columns are sealed, and under which key.
+///
+/// Without a policy all columns of all tables are sealed as `aead`; a value that is absent stays absent, which shows.
+#[derive(Debug)]
+pub struct FieldLayer {
+    policy: Option<Policy>,
+    keyed: Keyed,
+}
+
+/// Why a policy does not fit the tables of a store.
+#[derive(Debug, thiserror::Error)]
+pub enum LayerError {
+    /// None of its tables is there.
+    #[error(
+        "the policy has {found}, and the data set has {known}\n\
+         call the table so in the policy: [tables.{nearest}.columns.NAME]"
+    )]
+    NoTable {
+        /// The tables of the policy.
+        found: String,
+        /// The tables that are there.
+        known: String,
+        /// The one that is most like the first of the policy's.
+        nearest: String,
+    },
+    /// A column that the table lacks.
+    #[error(
+        "the policy seals {column}, which is no column of table {table}; did you mean {nearest}?\n\
+         its columns: {known}; the key of a record is none of them and stays in the clear, as records are found and \
+         scanned by it"
+    )]
+    NoColumn {
+        /// The table.
+        table: String,
+        /// The column of the policy.
+        column: String,
+        /// The most similar one that is there.
+        nearest: String,
+        /// All that are there.
+        known: String,
+    },
+    /// A column to which another is bound, and that the table lacks.
+    #[error(
+        "the policy binds {column} to {row}, which is no column of table {table}; did you mean {nearest}?\n\
+         its columns: {known}"
+    )]
+    NoRow {
+        /// The table.
+        table: String,
+        /// The column that is sealed.
+        column: String,
+        /// The column that it is bound to.
+        row: String,
+        /// The most similar one that is there.
+        nearest: String,
+        /// All that are there.
+        known: String,
+    },
+    /// An index column whose name is taken.
+    #[error(
+        "the policy calls the index of {column} {index}, and table {table} has a column of that name\n\
+         give the index another one: index = {{ name = \"…\" }}"
+    )]
+    IndexTaken {
+        /// The table.
+        table: String,
+        /// The column that is sealed.
+        column: String,
+        /// Its index column.
+        index: String,
+    },
+    /// The columns do not make a policy with this cipher.
+    #[error(transparent)]
+    Policy(#[from] PolicyError),
+    /// A column cannot be sealed with this cipher, or the key is not to be had.
+    #[error(transparent)]
+    Fields(#[from] FieldsError),
+}
+
+impl From<LayerError> for StoreError {
+    fn from(error: LayerError) -> Self {
+        Self::engine(error)
+    }
+}
+
+/// The sealed columns of one table of a store.
+struct Planned<'a> {
+    table: &'a Arc<Table>,
+    /// The name to which its values are bound: that of the policy.
+    name: String,
+    columns: Vec<Column>,
+}
+
+impl FieldLayer {
+    /// The layer that seals what `policy` names, or everything without one, under `keyed`. Ciphers and keys that the
+    /// policy names are not used.
+    #[must_use]
+    pub fn new(policy: Option<Policy>, keyed: Keyed) -> Self {
+        Self { policy, keyed }
+    }
+
+    /// Whether its policy fits `tables`; returns the sealed columns in words, such as `usertable: rrn (ff1:rrn), memo
+    /// (aead)`.
+    ///
+    /// # Errors
+    /// Each [`LayerError`] about tables and columns.
+    pub fn check(&self, tables: &[Arc<Table>]) -> Result<String, LayerError> {
+        let words = |planned: &Planned<'_>| {
+            let column = |column: &Column| format!("{} ({})", column.name, column.method_text());
+            let columns: Vec<String> = planned.columns.iter().map(column).collect();
+            format!("{}: {}", planned.table.name, columns.join(", "))
+        };
+        Ok(self.planned(tables)?.iter().map(words).collect::<Vec<_>>().join("; "))
+    }
+
+    /// The tables among `tables` with sealed columns, under `cipher`.
+    ///
+    /// # Errors
+    /// Each [`LayerError`].
+    pub fn tables(
+        &self,
+        tables: &[Arc<Table>],
+        cipher: &'static Cipher,
+        backend: Backend,
+    ) -> Result<Vec<SealedTable>, LayerError> {
+        let sealed = |planned: Planned<'_>| -> Result<SealedTable, LayerError> {
+            let policy = policy::Table::new(&planned.name, cipher, planned.columns)?;
+            Ok(SealedTable::new(planned.table, &policy, &self.keyed, backend)?)
+        };
+        self.planned(tables)?.into_iter().map(sealed).collect()
+    }
+
+    fn planned<'a>(&self, tables: &'a [Arc<Table>]) -> Result<Vec<Planned<'a>>, LayerError> {
+        let Some(policy) = &self.policy else {
+            return tables.iter().filter(|table| !table.fields.is_empty()).map(everything).collect();
+        };
+        let of = |table: &'a Arc<Table>, policy: &policy::Table| Planned {
+            table,
+            name: policy.name.clone(),
+            columns: policy.columns.clone(),
+        };
+        let named = |table: &&'a Arc<Table>| policy.tables.iter().any(|known| known.name == table.name);
+        let mut planned: Vec<Planned<'a>> = tables
+            .iter()
+            .filter(named)
+            .filter_map(|table| Some(of(table, policy.tables.iter().find(|known| known.name == table.name)?)))
+            .collect();
+        if planned.is_empty() {
+            // a file of people becomes the records of whatever table a workload has
+            match (tables, &policy.tables[..]) {
+                ([table], [only]) => planned.push(of(table, only)),
+                _ => return Err(no_table(policy, tables)),
+            }
+        }
+        planned.iter().try_for_each(check_columns)?;
+        Ok(planned)
+    }
+}
+
+/// All columns of `table`, as authenticated values.
+fn everything(table: &Arc<Table>) -> Result<Planned<'_>, LayerError> {
+    let options = ColumnOptions { keeps_empty: true, ..ColumnOptions::default() };
+    let column = |field: &sealstone_store::Field| Column::new(&field.name, "aead", &options);
+    let columns = table.fields.iter().map(column).collect::<Result<_, _>>()?;
+    Ok(Planned { table, name: table.name.clone(), columns })
+}
+
+fn no_table(policy: &Policy, tables: &[Arc<Table>]) -> LayerError {
+    let listed = |names: Vec<&str>| match names[..] {
+        [one] => format!("table {one}"),
+        _ => format!("tables {}", names.join(", ")),
+    };
+    let found: Vec<&str> = policy.tables.iter().map(|table| table.name.as_str()).collect();
+    let known: Vec<&str> = tables.iter().map(|table| table.name.as_str()).collect();
+    let nearest = nearest(found.first().copied().unwrap_or_default(), known.iter().copied()).to_owned();
+    LayerError::NoTable { found: listed(found), known: listed(known), nearest }
+}
+
+fn check_columns(planned: &Planned<'_>) -> Result<(), LayerError> {
+    let names = || planned.table.fields.iter().map(|field| field.name.as_str());
+    let (table, known) = (planned.table.name.clone(), || names().collect::<Vec<_>>().join(", "));
+    for column in &planned.columns {
+        let name = column.name.clone();
+        if !names().any(|known| known == name) {
+            let nearest = nearest(&name, names()).to_owned();
+            return Err(LayerError::NoColumn { table, column: name, nearest, known: known() });
+        }
+        if let Some(row) = column.row().filter(|row| !names().any(|known| known == *row)) {
+            let nearest = nearest(row, names()).to_owned();
+            return Err(LayerError::NoRow { table, column: name, row: row.to_owned(), nearest, known: known() });
+        }
+        if let Some(index) = column.index.as_ref().filter(|index| names().any(|known| known == index.name)) {
+            return Err(LayerError::IndexTaken { table, column: name, index: index.name.clone() });
+        }
+    }
+    Ok(())
+}
