@@ -109,7 +109,9 @@ impl Pass<'_> {
         let (finished, done) = channel::<Done>();
         // each is the permission to work on a row group
         let (give, tokens) = channel::<()>();
-        (0..at_once).for_each(|_| drop(give.send(())));
+        for _ in 0..at_once {
+            let _ = give.send(());
+        }
         let (tokens, next) = (Mutex::new(tokens), AtomicUsize::new(0));
         let (tokens, next, shared) = (&tokens, &next, &shared);
         thread::scope(|scope| {
