@@ -4,6 +4,7 @@
 use parquet::file::metadata::{ParquetMetaData, ParquetMetaDataReader};
 
 use crate::error::ParquetError;
+use crate::guard::guarded;
 use crate::source::Source;
 use crate::thrift::{Struct, Value};
 
@@ -96,8 +97,10 @@ impl Footer {
         {
             return Err(ParquetError::Encrypted);
         }
-        let metadata = ParquetMetaDataReader::decode_metadata(&footer);
-        let metadata = metadata.map_err(|error| ParquetError::of("its footer", error))?;
+        let metadata = guarded("its footer", || {
+            let metadata = ParquetMetaDataReader::decode_metadata(&footer);
+            metadata.map_err(|error| ParquetError::of("its footer", error))
+        })?;
         keep_known(&mut file);
         let read = Self { file, metadata };
         read.check(end)?;

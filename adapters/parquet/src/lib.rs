@@ -13,6 +13,7 @@ mod columns;
 mod error;
 mod filter;
 mod footer;
+mod guard;
 mod key_values;
 mod out;
 mod pass;

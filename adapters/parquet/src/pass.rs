@@ -20,6 +20,7 @@ use crate::columns::Columns;
 use crate::error::ParquetError;
 use crate::filter::filtered;
 use crate::footer::{Footer, chunks};
+use crate::guard::guarded;
 use crate::key_values::{self, Change};
 use crate::out::Out;
 use crate::schema::{self, Added};
@@ -109,7 +110,9 @@ impl Pass<'_> {
         let (finished, done) = channel::<Done>();
         // each is the permission to work on a row group
         let (give, tokens) = channel::<()>();
-        (0..at_once).for_each(|_| drop(give.send(())));
+        for _ in 0..at_once {
+            let _ = give.send(());
+        }
         let (tokens, next) = (Mutex::new(tokens), AtomicUsize::new(0));
         let (tokens, next, shared) = (&tokens, &next, &shared);
         thread::scope(|scope| {
@@ -122,7 +125,10 @@ impl Pass<'_> {
                         if token.is_err() || number >= groups.len() {
                             return;
                         }
-                        if finished.send((number, shared.work_on(number))).is_err() {
+                        // no other thread may wait for one that panicked
+                        let what = format!("row group {}", number + 1);
+                        let outcome = guarded(&what, || shared.work_on(number));
+                        if finished.send((number, outcome)).is_err() {
                             return;
                         }
                     }
@@ -311,7 +317,7 @@ fn write_group(
         match (columns.leaves.iter().position(|found| *found == leaf), &worked.keep) {
             (Some(at), _) => writer.encoded(&mut written, &name, &worked.encoded[at].values)?,
             (None, Some(keep)) => {
-                let file = filtered(source, root, group, leaf, keep)?;
+                let file = guarded(&format!("column {name}"), || filtered(source, root, group, leaf, keep))?;
                 writer.encoded(&mut written, &name, &file)?;
             }
             (None, None) => writer.column(&mut written, &name, chunk, source)?,
