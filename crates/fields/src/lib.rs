@@ -5,7 +5,8 @@
 //! A [`policy`] says which columns of which tables are sealed and how; [`format`] has the table of formats; a
 //! [`ColumnCipher`] seals and opens the values of one column, many at a time; [`csv`] does so with whole files, read
 //! and written as streams; the [`manifest`] beside a sealed file says under which key it is and shows whether it is the
-//! same. The guide is docs/guide/fields.md, the bytes are in docs/formats.md.
+//! same; [`migration`] seals a table of a database in place while others use it. The guide is docs/guide/fields.md,
+//! the bytes are in docs/formats.md.
 //!
 //! Not here: ciphers and FF1 (`sealstone-cipher`), the record of an authenticated value (`sealstone-seal`), keys
 //! (`sealstone-keys`), opening and renaming files (`sealstone-cli`).
@@ -20,11 +21,13 @@ pub mod format;
 mod index;
 mod keyed;
 pub mod manifest;
+pub mod migration;
 mod misfit;
 pub mod policy;
 mod rank;
 mod record_text;
 mod shape;
+mod table_manifest;
 mod texts;
 
 pub use column::ColumnCipher;
