@@ -70,7 +70,7 @@ impl Named {
             format!("{}::text, {mark}, {row}", quoted(&column.name))
         });
         let columns: Vec<String> = key.iter().cloned().chain(cells).collect();
-        let mut text = format!("SELECT {} FROM {}", columns.join(", "), self.full());
+        let mut text = format!("SELECT {} FROM {} AS t", columns.join(", "), self.full());
         let wanted: Vec<String> = layout.columns.iter().filter_map(|column| is_wanted(column, wanted)).collect();
         let wanted = (!wanted.is_empty()).then(|| format!("({})", wanted.join(" OR ")));
         let after = after.map(|values| {
@@ -81,7 +81,9 @@ impl Named {
         if !conditions.is_empty() {
             text.push_str(&format!(" WHERE {}", conditions.join(" AND ")));
         }
-        text.push_str(&format!(" ORDER BY {} LIMIT {limit}", key.join(", ")));
+        // a bare name would mean what is read, where a column is read twice
+        let order: Vec<String> = key.iter().map(|name| format!("t.{name}")).collect();
+        text.push_str(&format!(" ORDER BY {} LIMIT {limit}", order.join(", ")));
         text
     }
 
@@ -280,9 +282,9 @@ mod tests {
         let key = ["7".to_owned(), "é'".to_owned()];
         assert_eq!(
             named().read(&layout(), Wanted::Clear, Some(&key), 9),
-            "SELECT \"a\", \"b\", \"memo\"::text, \"memo_sealed\", \"id\"::text FROM \"public\".\"t\"\"x\" WHERE \
+            "SELECT \"a\", \"b\", \"memo\"::text, \"memo_sealed\", \"id\"::text FROM \"public\".\"t\"\"x\" AS t WHERE \
              ((\"memo\" IS NOT NULL AND \"memo_sealed\" IS NULL)) AND (\"a\", \"b\") > ('7'::bigint, 'é'''::character \
-             varying) ORDER BY \"a\", \"b\" LIMIT 9"
+             varying) ORDER BY t.\"a\", t.\"b\" LIMIT 9"
         );
     }
 
