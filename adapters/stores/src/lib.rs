@@ -10,7 +10,8 @@
 //! - [`mysql`](crate::mysql) (feature `mysql`): MySQL and MariaDB, a MariaDB started on this machine or the user's own.
 //! - [`ssdb`](crate::ssdb) (feature `ssdb`): SSDB, on servers of the user's own.
 //!
-//! [`sql`](crate::sql) is what the stores that speak SQL share.
+//! [`sql`](crate::sql) is what the stores that speak SQL share; [`tables`](crate::tables) are tables of theirs whose
+//! columns are sealed in place.
 //!
 //! Not here: what a store is (`sealstone-store`), how files are sealed (`adapters/rocksdb`, `adapters/wiredtiger`), how
 //! servers are started (`adapters/servers`), workloads (`sealstone-bench`).
@@ -34,3 +35,5 @@ pub mod sql;
 #[cfg(feature = "ssdb")]
 pub mod ssdb;
 pub mod table;
+#[cfg(any(feature = "postgres", feature = "mysql"))]
+pub mod tables;

@@ -2,6 +2,7 @@
 //!
 //! - [`Mysql`] is what connections are made to, [`MysqlStore`] the store that workloads run on.
 //! - [`KIND`] is its row in the table of stores.
+//! - [`MysqlTable`] is a table whose columns are sealed in place.
 //!
 //! Not here: what it shares with other servers of SQL (`sql`), how servers are started (`adapters/servers`).
 
@@ -11,6 +12,10 @@ mod failure;
 mod function;
 mod kind;
 mod link;
+mod table;
+mod table_shape;
+mod table_text;
 
 pub use connection::{Mysql, MysqlOptions, MysqlStore};
 pub use kind::KIND;
+pub use table::MysqlTable;

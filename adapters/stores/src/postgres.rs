@@ -2,6 +2,7 @@
 //!
 //! - [`Postgres`] is what connections are made to, [`PostgresStore`] the store that workloads run on.
 //! - [`KIND`] is its row in the table of stores.
+//! - [`PostgresTable`] is a table whose columns are sealed in place.
 //!
 //! Not here: what it shares with other servers of SQL (`sql`), how servers are started (`adapters/servers`).
 
@@ -12,8 +13,12 @@ mod function;
 mod kind;
 mod link;
 mod numeric;
+mod table;
+mod table_shape;
+mod table_text;
 mod tls;
 mod value;
 
 pub use connection::{Postgres, PostgresOptions, PostgresStore};
 pub use kind::KIND;
+pub use table::PostgresTable;

@@ -1,6 +1,11 @@
-//! `sealstone field`: columns of a file sealed, opened, checked and sealed again. Not here: how (`sealstone_fields`).
+//! `sealstone field`: columns of a file sealed, opened, checked and sealed again. Not here: how (`sealstone_fields`),
+//! tables of databases (`migrate`).
 
 mod chosen;
+#[cfg(any(feature = "mysql", feature = "postgres"))]
+mod migrate;
+#[cfg(any(feature = "mysql", feature = "postgres"))]
+mod migrated;
 mod output;
 mod reading;
 mod said;
@@ -43,8 +48,12 @@ pub(crate) fn run(command: &FieldCommand) -> anyhow::Result<Answer> {
     match command {
         FieldCommand::Seal(flags) => seal(flags),
         FieldCommand::Open(flags) => open(flags),
+        #[cfg(any(feature = "mysql", feature = "postgres"))]
+        FieldCommand::Check(flags) if migrate::is_table(&flags.file) => migrate::check(flags),
         FieldCommand::Check(flags) => check(flags),
         FieldCommand::Reseal(flags) => reseal(flags),
+        #[cfg(any(feature = "mysql", feature = "postgres"))]
+        FieldCommand::Migrate(flags) => migrate::migrate(flags),
     }
 }
 

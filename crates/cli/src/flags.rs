@@ -6,6 +6,8 @@ mod field;
 mod keys;
 #[cfg(feature = "lab")]
 mod lab;
+#[cfg(any(feature = "mysql", feature = "postgres"))]
+mod migrate;
 #[cfg(feature = "mongodb")]
 mod mongo;
 mod names;
@@ -37,6 +39,8 @@ pub(crate) use field::{
     FieldSealFlags, SealedFields,
 };
 pub(crate) use keys::{HolderCommand, KeysCommand};
+#[cfg(any(feature = "mysql", feature = "postgres"))]
+pub(crate) use migrate::{FieldMigrateFlags, TableColumns};
 use names::{
     DelimiterName, Suggest, accel_names, cipher_names, cipher_names_only, layer_names, store_names, workload_names,
 };

@@ -289,12 +289,12 @@ impl Manifest {
     }
 }
 
-fn hex(bytes: &[u8]) -> String {
+pub(crate) fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// The bytes that `text`, hexadecimal digits, stands for.
-fn bytes<const N: usize>(text: &str) -> Option<[u8; N]> {
+pub(crate) fn bytes<const N: usize>(text: &str) -> Option<[u8; N]> {
     let mut bytes = [0; N];
     let digits: Option<Vec<u32>> = text.chars().map(|c| c.to_digit(16)).collect();
     let digits = digits.filter(|digits| digits.len() == 2 * N)?;

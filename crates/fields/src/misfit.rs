@@ -68,6 +68,14 @@ pub enum Misfit {
     /// A sealed value that does not open.
     #[error("{0}")]
     Record(Cow<'static, str>),
+    /// A sealed value that is too long for its column of a database.
+    #[error("sealed it has {found} characters, and the column has room for {room}")]
+    Width {
+        /// How many there are.
+        found: u64,
+        /// For how many there is room.
+        room: u64,
+    },
     /// What the value is bound to is missing.
     #[error("column {column}, which it is bound to, is empty")]
     NoRow {

@@ -14,6 +14,7 @@ pub mod mongod;
 pub mod pages;
 pub mod rocksdb_tools;
 pub mod sealed_by_hand;
+pub mod sql_server;
 pub mod terminal;
 pub mod transcript;
 pub mod wiredtiger_attack;

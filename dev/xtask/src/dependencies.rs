@@ -32,6 +32,7 @@ fn may_use(folder: &str) -> Option<&'static [&'static str]> {
         "adapters/rocksdb-plugin" => &["crates/cipher", "crates/keys", "crates/seal", "adapters/rocksdb"],
         "adapters/stores" => &[
             "crates/cipher",
+            "crates/fields",
             "crates/keys",
             "crates/seal",
             "crates/store",

@@ -19,6 +19,8 @@ use crate::sql::{Dialect, Error, Failure, Layout, Place, Server, SqlStore};
 /// How long a server may take to accept a connection, and to answer.
 const CONNECT_LIMIT: Duration = Duration::from_secs(5);
 const ANSWER_LIMIT: Duration = Duration::from_secs(300);
+/// The same of what reads whole tables.
+const LONG_ANSWER_LIMIT: Duration = Duration::from_secs(3600);
 /// What it counts.
 const COUNTERS: [&str; 5] = [
     "Innodb_data_read",
@@ -107,6 +109,20 @@ impl Mysql {
     /// A server that does not answer, or refuses to make a table.
     pub fn open_store(&self, options: &StoreOptions) -> Result<MysqlStore, StoreError> {
         SqlStore::open(self, options)
+    }
+
+    /// A connection on which answers may take long.
+    ///
+    /// # Errors
+    /// [`Error::Server`].
+    pub(super) fn client(&self) -> Result<Conn, Error> {
+        let opts = OptsBuilder::from_opts(self.inner.opts.clone()).read_timeout(Some(LONG_ANSWER_LIMIT));
+        Conn::new(opts).map_err(|error| self.inner.place.failure("connect to", unconnected(&error)))
+    }
+
+    /// Its version, as it says: `10.11.6-MariaDB-0+deb12u1`.
+    pub(super) fn version(&self) -> &str {
+        &self.inner.version
     }
 }
 

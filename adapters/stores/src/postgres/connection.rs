@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use postgres::config::SslMode as DriverSslMode;
-use postgres::{Config, NoTls};
+use postgres::{Client, Config, NoTls};
 use sealstone_store::{Counters, EngineFacts, StoreError, StoreOptions};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
@@ -139,18 +139,30 @@ impl Postgres {
         SqlStore::open(self, options)
     }
 
+    /// A connection without a store.
+    ///
+    /// # Errors
+    /// [`Error::Server`].
+    pub(super) fn client(&self) -> Result<Client, Error> {
+        self.inner.client().map_err(|failure| self.inner.place.failure("connect to", failure))
+    }
+
     fn major_version(&self) -> u32 {
         self.inner.version.split('.').next().and_then(|number| number.parse().ok()).unwrap_or(0)
     }
 }
 
 impl Inner {
-    fn connect(&self) -> Result<PostgresLink, Failure> {
+    fn client(&self) -> Result<Client, Failure> {
         let client = match &self.tls {
             Some(tls) => self.config.connect(tls.clone()),
             None => self.config.connect(NoTls),
         };
-        client.map(PostgresLink::new).map_err(|error| failure(&error))
+        client.map_err(|error| failure(&error))
+    }
+
+    fn connect(&self) -> Result<PostgresLink, Failure> {
+        self.client().map(PostgresLink::new)
     }
 }
 

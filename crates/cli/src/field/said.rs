@@ -48,7 +48,7 @@ pub(super) struct Said {
 }
 
 #[derive(Debug, Serialize)]
-struct Column {
+pub(super) struct Column {
     name: String,
     method: String,
     tweak: String,
@@ -56,7 +56,7 @@ struct Column {
 }
 
 impl Column {
-    fn all(table: &Table) -> Vec<Self> {
+    pub(super) fn all(table: &Table) -> Vec<Self> {
         let of = |column: &sealstone_fields::policy::Column| Self {
             name: column.name.clone(),
             method: column.method_text(),
@@ -152,7 +152,7 @@ fn bound(tweak: &str) -> String {
     }
 }
 
-fn counted(count: u64, what: &str) -> String {
+pub(super) fn counted(count: u64, what: &str) -> String {
     if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
 }
 
@@ -268,7 +268,7 @@ fn checked_text(
 }
 
 /// Such as `1000000` and `1.0e16`: values that one hides among.
-fn choices_text(choices: f64) -> String {
+pub(super) fn choices_text(choices: f64) -> String {
     if choices < 1e9 { format!("{choices:.0}") } else { format!("{choices:.1e}") }
 }
 

@@ -6,6 +6,8 @@ use clap::{Args, Subcommand, ValueEnum, ValueHint};
 use sealstone_bench::workload::Delimiter;
 use sealstone_fields::csv::{Encoding, OnMisfit};
 
+#[cfg(any(feature = "mysql", feature = "postgres"))]
+use super::migrate::FieldMigrateFlags;
 use super::names::{DelimiterName, Suggest, cipher_names_only};
 use super::passphrase::PassphraseFlag;
 
@@ -40,6 +42,10 @@ pub(crate) enum FieldCommand {
     Check(FieldCheckFlags),
     /// Seal a sealed file again, under the newest version of its key
     Reseal(FieldResealFlags),
+    #[cfg(any(feature = "mysql", feature = "postgres"))]
+    /// Seal columns of a table of MySQL, MariaDB or PostgreSQL in place, while it is in use
+    #[command(after_help = super::migrate::EXAMPLES)]
+    Migrate(FieldMigrateFlags),
 }
 
 /// Which columns, and how.
@@ -125,7 +131,7 @@ pub(crate) struct FieldSealFlags {
 
 #[derive(Args, Debug)]
 pub(crate) struct FieldCheckFlags {
-    /// The CSV or Parquet file
+    /// The CSV or Parquet file, or the address of a database, as migrate takes it
     #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) file: PathBuf,
     #[command(flatten)]

@@ -1,0 +1,306 @@
+//! What is said to PostgreSQL to seal a table in place. Not here: saying it (`table`).
+
+use sealstone_fields::migration::{ColumnLayout, Layout, Wanted};
+
+/// The table in which the state of sealed tables is kept, in the schema of those.
+pub(super) const STATE: &str = "sealstone_fields";
+/// The trigger. PostgreSQL fires triggers in the order of their names, and this one must see what others make of a
+/// value.
+pub(super) const TRIGGER: &str = "zzz_sealstone";
+/// What the name of its function begins with.
+const FUNCTION: &str = "sealstone_";
+/// The longest name, in bytes; what is longer is cut silently.
+pub(super) const NAME_BYTES_MAX: usize = 63;
+
+/// A table and its key.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Named {
+    /// Its schema.
+    pub(super) schema: String,
+    /// Its name.
+    pub(super) table: String,
+    /// Name and type of each column of its key.
+    pub(super) key: Vec<(String, String)>,
+}
+
+/// `name` as SQL quotes it.
+pub(super) fn quoted(name: &str) -> String {
+    format!("\"{}\"", name.replace('"', "\"\""))
+}
+
+/// `text` as a value.
+pub(super) fn literal(text: &str) -> String {
+    format!("'{}'", text.replace('\'', "''"))
+}
+
+/// A column as text that equals another only if the texts do.
+fn exact(column: &str) -> String {
+    format!("{column}::text COLLATE \"C\"")
+}
+
+impl Named {
+    /// Its name with that of its schema.
+    pub(super) fn full(&self) -> String {
+        format!("{}.{}", quoted(&self.schema), quoted(&self.table))
+    }
+
+    /// The table of states.
+    pub(super) fn states(&self) -> String {
+        format!("{}.{}", quoted(&self.schema), quoted(STATE))
+    }
+
+    /// The name of the trigger's function.
+    pub(super) fn function_name(&self) -> String {
+        format!("{FUNCTION}{}", self.table)
+    }
+
+    fn function(&self) -> String {
+        format!("{}.{}", quoted(&self.schema), quoted(&self.function_name()))
+    }
+
+    /// What reads the next rows: the key, and value, mark and row of each column.
+    pub(super) fn read(&self, layout: &Layout, wanted: Wanted, after: Option<&[String]>, limit: usize) -> String {
+        let key: Vec<String> = self.key.iter().map(|(name, _)| quoted(name)).collect();
+        let cells = layout.columns.iter().map(|column| {
+            let mark = match wanted {
+                Wanted::Every { marked: false } => "NULL".into(),
+                _ => quoted(&column.mark),
+            };
+            let row = column.row.as_ref().map_or("NULL".into(), |row| format!("{}::text", quoted(row)));
+            format!("{}::text, {mark}, {row}", quoted(&column.name))
+        });
+        let columns: Vec<String> = key.iter().cloned().chain(cells).collect();
+        let mut text = format!("SELECT {} FROM {} AS t", columns.join(", "), self.full());
+        let wanted: Vec<String> = layout.columns.iter().filter_map(|column| is_wanted(column, wanted)).collect();
+        let wanted = (!wanted.is_empty()).then(|| format!("({})", wanted.join(" OR ")));
+        let after = after.map(|values| {
+            let values = self.key.iter().zip(values).map(|((_, kind), value)| format!("{}::{kind}", literal(value)));
+            format!("({}) > ({})", key.join(", "), values.collect::<Vec<_>>().join(", "))
+        });
+        let conditions: Vec<String> = wanted.into_iter().chain(after).collect();
+        if !conditions.is_empty() {
+            text.push_str(&format!(" WHERE {}", conditions.join(" AND ")));
+        }
+        // a bare name would mean what is read, where a column is read twice
+        let order: Vec<String> = key.iter().map(|name| format!("t.{name}")).collect();
+        text.push_str(&format!(" ORDER BY {} LIMIT {limit}", order.join(", ")));
+        text
+    }
+
+    /// What changes rows that are still as they were read. Its parameters: a list for each column of the key, then for
+    /// each sealed column seven: value and mark as they were, its row, whether it changes, and value, mark and index
+    /// value to be. It answers the number of each row that it changed, and value and mark of each column.
+    pub(super) fn update(&self, layout: &Layout) -> String {
+        let (mut lists, mut names, mut sets, mut conditions, mut stored) =
+            (Vec::new(), Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        let mut list = |name: String, kind: &str| {
+            lists.push(format!("${}::{kind}[]", lists.len() + 1));
+            names.push(name);
+        };
+        for (at, (name, kind)) in self.key.iter().enumerate() {
+            list(format!("k{at}"), "text");
+            conditions.push(format!("t.{} = v.k{at}::{kind}", quoted(name)));
+        }
+        for (at, column) in layout.columns.iter().enumerate() {
+            for (name, kind) in [
+                ("o", "text"),
+                ("m", "int4"),
+                ("r", "text"),
+                ("c", "bool"),
+                ("n", "text"),
+                ("s", "int4"),
+                ("i", "text"),
+            ] {
+                list(format!("{name}{at}"), kind);
+            }
+            let (name, mark) = (quoted(&column.name), quoted(&column.mark));
+            sets.push(format!("{name} = v.n{at}, {mark} = v.s{at}"));
+            if let Some((index, _)) = &column.index {
+                let index = quoted(index);
+                sets.push(format!("{index} = CASE WHEN v.c{at} THEN v.i{at} ELSE t.{index} END"));
+            }
+            conditions.push(format!("{} IS NOT DISTINCT FROM v.o{at} COLLATE \"C\"", exact(&format!("t.{name}"))));
+            conditions.push(format!("t.{mark} IS NOT DISTINCT FROM v.m{at}"));
+            if let Some(row) = &column.row {
+                let row = exact(&format!("t.{}", quoted(row)));
+                conditions.push(format!("{row} IS NOT DISTINCT FROM v.r{at} COLLATE \"C\""));
+            }
+            stored.push(format!("t.{name}::text, t.{mark}"));
+        }
+        format!(
+            "UPDATE {} AS t SET {} FROM unnest({}) WITH ORDINALITY AS v({}, number) WHERE {} RETURNING v.number, {}",
+            self.full(),
+            sets.join(", "),
+            lists.join(", "),
+            names.join(", "),
+            conditions.join(" AND "),
+            stored.join(", ")
+        )
+    }
+
+    /// What adds marks, index columns and the trigger, all or nothing.
+    pub(super) fn preparing(&self, layout: &Layout) -> String {
+        let mut parts = Vec::new();
+        for column in &layout.columns {
+            parts.push(format!("ADD COLUMN IF NOT EXISTS {} integer", quoted(&column.mark)));
+            if let Some((index, chars)) = &column.index {
+                parts.push(format!("ADD COLUMN IF NOT EXISTS {} varchar({chars}) COLLATE \"C\"", quoted(index)));
+            }
+        }
+        let (table, trigger) = (self.full(), quoted(TRIGGER));
+        format!(
+            "BEGIN; ALTER TABLE {table} {}; {}; DROP TRIGGER IF EXISTS {trigger} ON {table}; CREATE TRIGGER {trigger} \
+             BEFORE INSERT OR UPDATE ON {table} FOR EACH ROW EXECUTE FUNCTION {}(); COMMIT",
+            parts.join(", "),
+            self.keeping(layout, false),
+            self.function()
+        )
+    }
+
+    /// What has the trigger refuse sealed values, once no transaction is writing one.
+    pub(super) fn refusing(&self, layout: &Layout) -> String {
+        let table = self.full();
+        format!("BEGIN; LOCK TABLE {table} IN SHARE ROW EXCLUSIVE MODE; {}; COMMIT", self.keeping(layout, true))
+    }
+
+    /// What removes all that [`Named::preparing`] added, and the state.
+    pub(super) fn removing(&self, layout: &Layout) -> String {
+        let names = layout.columns.iter().flat_map(|column| {
+            [Some(&column.mark), column.index.as_ref().map(|(index, _)| index)].into_iter().flatten()
+        });
+        let parts: Vec<String> = names.map(|name| format!("DROP COLUMN IF EXISTS {}", quoted(name))).collect();
+        let table = self.full();
+        format!(
+            "BEGIN; DROP TRIGGER IF EXISTS {} ON {table}; DROP FUNCTION IF EXISTS {}(); ALTER TABLE {table} {}; DELETE \
+             FROM {} WHERE table_name = {}; COMMIT",
+            quoted(TRIGGER),
+            self.function(),
+            parts.join(", "),
+            self.states(),
+            literal(&self.table)
+        )
+    }
+
+    /// The trigger's function, which keeps marks true: a negative one, the claim of whoever writes a sealed value, is
+    /// turned; a value that changes without one is in the clear. What a sealed value is bound to must not change.
+    /// `opening`: whether sealed values are refused.
+    fn keeping(&self, layout: &Layout, opening: bool) -> String {
+        let mut body = String::from("BEGIN ");
+        for column in &layout.columns {
+            let mark = quoted(&column.mark);
+            let changes = |name: &str| {
+                let name = quoted(name);
+                format!("({}) IS DISTINCT FROM ({})", exact(&format!("NEW.{name}")), exact(&format!("OLD.{name}")))
+            };
+            body.push_str(&format!("IF NEW.{mark} < 0 THEN NEW.{mark} := -NEW.{mark}; "));
+            body.push_str(&format!(
+                "ELSIF TG_OP = 'UPDATE' THEN IF {} THEN NEW.{mark} := NULL; ",
+                changes(&column.name)
+            ));
+            if let Some((index, _)) = &column.index {
+                body.push_str(&format!("NEW.{} := NULL; ", quoted(index)));
+            }
+            if let Some(row) = &column.row {
+                let about = format!("sealstone: {} is sealed and bound to {row}; change both at once", column.name);
+                let condition = format!("NEW.{mark} IS NOT NULL AND {}", changes(row));
+                body.push_str(&format!("ELSIF {condition} THEN {} ", refusal(&about)));
+            }
+            body.push_str("END IF; END IF; ");
+            if opening {
+                let about = refusal("sealstone: the table is being opened; write values in the clear");
+                let is_other = format!("NEW.{mark} IS DISTINCT FROM OLD.{mark} OR {}", changes(&column.name));
+                body.push_str(&format!(
+                    "IF NEW.{mark} IS NOT NULL THEN IF TG_OP = 'INSERT' THEN {about} ELSIF {is_other} THEN {about} END \
+                     IF; END IF; "
+                ));
+            }
+        }
+        body.push_str("RETURN NEW; END");
+        format!(
+            "CREATE OR REPLACE FUNCTION {}() RETURNS trigger LANGUAGE plpgsql AS $sealstone${body}$sealstone$",
+            self.function()
+        )
+    }
+
+    /// What makes the table of states.
+    pub(super) fn state_table(&self) -> String {
+        format!(
+            "CREATE TABLE IF NOT EXISTS {} (table_name text PRIMARY KEY, phase text NOT NULL, manifest text NOT NULL)",
+            self.states()
+        )
+    }
+
+    /// What saves a state.
+    pub(super) fn saving(&self, phase: &str, manifest: &str) -> String {
+        format!(
+            "INSERT INTO {} (table_name, phase, manifest) VALUES ({}, {}, {}) ON CONFLICT (table_name) DO UPDATE SET \
+             phase = EXCLUDED.phase, manifest = EXCLUDED.manifest",
+            self.states(),
+            literal(&self.table),
+            literal(phase),
+            literal(manifest)
+        )
+    }
+}
+
+fn is_wanted(column: &ColumnLayout, wanted: Wanted) -> Option<String> {
+    let (name, mark) = (quoted(&column.name), quoted(&column.mark));
+    match wanted {
+        Wanted::Every { .. } => None,
+        Wanted::Clear => Some(format!("({name} IS NOT NULL AND {mark} IS NULL)")),
+        Wanted::NotMarked(version) => Some(format!("({name} IS NOT NULL AND {mark} IS DISTINCT FROM {version})")),
+        Wanted::Marked => Some(format!("{mark} IS NOT NULL")),
+    }
+}
+
+fn refusal(about: &str) -> String {
+    // a percent sign stands for a parameter there
+    format!("RAISE EXCEPTION {};", literal(&about.replace('%', "%%")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn layout() -> Layout {
+        let column = ColumnLayout {
+            name: "memo".into(),
+            mark: "memo_sealed".into(),
+            index: Some(("memo_index".into(), 8)),
+            row: Some("id".into()),
+        };
+        Layout { key: vec!["a".into(), "b".into()], columns: vec![column] }
+    }
+
+    fn named() -> Named {
+        let key = vec![("a".into(), "bigint".into()), ("b".into(), "character varying".into())];
+        Named { schema: "public".into(), table: "t\"x".into(), key }
+    }
+
+    #[test]
+    fn rows_are_read_after_a_key_of_two_columns() {
+        let key = ["7".to_owned(), "é'".to_owned()];
+        assert_eq!(
+            named().read(&layout(), Wanted::Clear, Some(&key), 9),
+            "SELECT \"a\", \"b\", \"memo\"::text, \"memo_sealed\", \"id\"::text FROM \"public\".\"t\"\"x\" AS t WHERE \
+             ((\"memo\" IS NOT NULL AND \"memo_sealed\" IS NULL)) AND (\"a\", \"b\") > ('7'::bigint, 'é'''::character \
+             varying) ORDER BY t.\"a\", t.\"b\" LIMIT 9"
+        );
+    }
+
+    #[test]
+    fn rows_are_changed_only_as_they_were_read() {
+        let text = named().update(&layout());
+        for part in [
+            "FROM unnest($1::text[], $2::text[], $3::text[], $4::int4[], $5::text[], $6::bool[], $7::text[], \
+             $8::int4[], \
+             $9::text[]) WITH ORDINALITY AS v(k0, k1, o0, m0, r0, c0, n0, s0, i0, number)",
+            "t.\"a\" = v.k0::bigint AND t.\"b\" = v.k1::character varying",
+            "t.\"memo\"::text COLLATE \"C\" IS NOT DISTINCT FROM v.o0 COLLATE \"C\"",
+            "t.\"memo_sealed\" IS NOT DISTINCT FROM v.m0",
+            "RETURNING v.number, t.\"memo\"::text, t.\"memo_sealed\"",
+        ] {
+            assert!(text.contains(part), "{text}\nwant: {part}");
+        }
+    }
+}

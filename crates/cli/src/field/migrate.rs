@@ -1,0 +1,203 @@
+//! `sealstone field migrate`, and `check` of a table: columns of a table of a database sealed in place, opened, looked
+//! at. Not here: how (`sealstone_fields::migration`), what a server is told (`sealstone_stores::tables`).
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, bail};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use sealstone_fields::csv::OnMisfit;
+use sealstone_fields::migration::{self, Options, Progress, Step, TableServer};
+use sealstone_fields::policy::Table;
+use sealstone_keys::KeySource;
+use sealstone_stores::tables::{self, TableOptions};
+
+use super::chosen;
+use super::migrated::{self, Did, Migrated};
+use crate::confirm::confirm;
+use crate::flags::{FieldCheckFlags, FieldColumns, FieldMigrateFlags, TableColumns};
+use crate::interrupt;
+use crate::key_source;
+use crate::message::{Answer, say};
+
+/// Rows that a look at a table reads at a time.
+const LOOK_ROWS: usize = 1000;
+/// How often a bar is drawn.
+const DRAWN: Duration = Duration::from_millis(200);
+
+/// Whether the file that a command names is a table of a server, or a file with the address of one.
+pub(super) fn is_table(file: &Path) -> bool {
+    file.to_str().is_some_and(|text| tables::is_address(text) || (text.starts_with('@') && !file.exists()))
+}
+
+/// Runs the command.
+pub(super) fn migrate(flags: &FieldMigrateFlags) -> anyhow::Result<Answer> {
+    let name = &flags.columns.table;
+    let did = match (flags.open, flags.reseal) {
+        (true, _) => Did::Opened,
+        (false, true) => Did::Resealed,
+        (false, false) => Did::Sealed,
+    };
+    let columns = as_of_file(&flags.columns);
+    // what is wrong with the columns is said before any passphrase is asked for
+    let table = wanted(&columns, did, None)?;
+    let policy_key = match &table {
+        Some(table) => table.key.clone(),
+        None if flags.columns.policy.is_some() => chosen::table(&columns, Path::new(""), None)?.key,
+        None => None,
+    };
+    let spec = flags.key.clone().or(policy_key);
+    let spec =
+        spec.context("no key: name one with --key, or in the policy\nmake one with: sealstone keys new NAME.key")?;
+    let mut server = connect(&flags.address, name, flags)?;
+    let about = about(did, &*server, name, table.as_ref());
+    if !confirm(&about, "begin?", flags.yes)? {
+        return Ok(Answer::Negative);
+    }
+    let keys = key_source::open(&spec, flags.passphrase.passphrase_file.as_deref())?;
+    let table = wanted(&columns, did, Some(&*keys))?;
+    if let Some(caveat) = table.as_ref().and_then(|table| table.cipher.caveat) {
+        say(caveat);
+    }
+    let stop = interrupt::install_saying(
+        "stopping after these rows; the same command goes on from there",
+        "stopped at once; the same command goes on from there".into(),
+    )?;
+    let options = Options {
+        batch: flags.pace.batch,
+        rows_per_second: flags.pace.rows_per_second.map(|rows| rows as f64),
+        on_misfit: flags.on_error.into(),
+        stop: &stop,
+    };
+    let begin = Instant::now();
+    let bar = bar(flags.quiet);
+    let outcome = run(did, &mut *server, name, table.as_ref(), keys, &options, &bar);
+    bar.finish_and_clear();
+    let outcome = outcome?;
+    let seconds = begin.elapsed().as_secs_f64();
+    Migrated { did, name, place: server.place(), outcome: &outcome, seconds }.show(flags.json)
+}
+
+/// The columns to seal; none where the server knows them.
+fn wanted(columns: &FieldColumns, did: Did, keys: Option<&dyn KeySource>) -> anyhow::Result<Option<Table>> {
+    if did != Did::Sealed {
+        return Ok(None);
+    }
+    chosen::table(columns, Path::new(""), keys).map(Some)
+}
+
+fn run(
+    did: Did,
+    server: &mut dyn TableServer,
+    name: &str,
+    table: Option<&Table>,
+    keys: Arc<dyn KeySource>,
+    options: &Options<'_>,
+    bar: &ProgressBar,
+) -> anyhow::Result<migration::Outcome> {
+    let mut listener = |progress: Progress| show(bar, progress);
+    Ok(match (did, table) {
+        (Did::Sealed, Some(table)) => migration::seal(server, name, table, keys, options, &mut listener)?,
+        (Did::Resealed, _) => migration::reseal(server, name, keys, options, &mut listener)?,
+        _ => migration::open(server, name, keys, options, &mut listener)?,
+    })
+}
+
+/// The same flags for what reads columns of files.
+fn as_of_file(flags: &TableColumns) -> FieldColumns {
+    FieldColumns {
+        columns: flags.columns.clone(),
+        policy: flags.policy.clone(),
+        table: Some(bound_name(&flags.table).to_owned()),
+        tweaks: flags.tweaks.clone(),
+        indexes: flags.indexes.clone(),
+        keep_empty: flags.keep_empty.clone(),
+        small_domain: flags.small_domain.clone(),
+        cipher: flags.cipher.clone(),
+    }
+}
+
+/// The name that values of the table `table` are bound to: its own, without that of its schema.
+fn bound_name(table: &str) -> &str {
+    table.rsplit_once('.').map_or(table, |(_, name)| name)
+}
+
+/// What is going to happen, to ask about.
+fn about(did: Did, server: &dyn TableServer, name: &str, table: Option<&Table>) -> String {
+    let place = server.place();
+    let columns: Vec<&str> = table.iter().flat_map(|table| &table.columns).map(|column| column.name.as_str()).collect();
+    match did {
+        Did::Sealed => format!(
+            "table {name} on {place}: {} will be sealed in place; applications must know of it before \
+             (\"Tables in use\" in docs/guide/fields.md), and a backup should be there",
+            columns.join(", ")
+        ),
+        Did::Resealed => format!("table {name} on {place} will be sealed again, under the newest version of its key"),
+        Did::Opened => format!("table {name} on {place} will be opened: its values will be in the clear"),
+    }
+}
+
+/// `check` of a table.
+pub(super) fn check(flags: &FieldCheckFlags) -> anyhow::Result<Answer> {
+    let address = flags.file.to_str().unwrap_or_default();
+    if flags.layout.delimiter.is_some() || flags.layout.encoding.is_some() {
+        bail!("--delimiter and --encoding are for files\nleave them out");
+    }
+    let Some(name) = flags.columns.table.as_deref() else { bail!("which table?\nname it: --table NAME") };
+    let FieldColumns { columns, policy, tweaks, indexes, keep_empty, small_domain, cipher, .. } = &flags.columns;
+    let columns = as_of_file(&TableColumns {
+        table: name.to_owned(),
+        columns: columns.clone(),
+        policy: policy.clone(),
+        tweaks: tweaks.clone(),
+        indexes: indexes.clone(),
+        keep_empty: keep_empty.clone(),
+        small_domain: small_domain.clone(),
+        cipher: cipher.clone(),
+    });
+    let table = chosen::table(&columns, Path::new(""), None)?;
+    let options = TableOptions { address: address.to_owned(), ..TableOptions::default() };
+    let mut server = tables::connect(&options, name)?;
+    let stop = AtomicBool::new(false);
+    let options = Options { batch: LOOK_ROWS, rows_per_second: None, on_misfit: OnMisfit::Report, stop: &stop };
+    let checked = migration::check(&mut *server, name, &table, &options, &mut |_| {})?;
+    migrated::checked(name, &server.place(), &table, &checked, flags.json)
+}
+
+fn connect(address: &str, name: &str, flags: &FieldMigrateFlags) -> anyhow::Result<Box<dyn TableServer>> {
+    let options = TableOptions {
+        address: address.to_owned(),
+        tls_ca_file: flags.pace.tls_ca_file.clone(),
+        tls_certificate_key_file: flags.pace.tls_certificate_key_file.clone(),
+    };
+    Ok(tables::connect(&options, name)?)
+}
+
+fn bar(quiet: bool) -> ProgressBar {
+    let bar = match quiet {
+        true => ProgressBar::hidden(),
+        false => ProgressBar::with_draw_target(Some(0), ProgressDrawTarget::stderr()),
+    };
+    let style = "{bar:24} {pos} of about {len} rows, {eta} left  {msg}";
+    bar.set_style(ProgressStyle::with_template(style).expect("a valid template"));
+    bar.enable_steady_tick(DRAWN);
+    bar
+}
+
+fn show(bar: &ProgressBar, progress: Progress) {
+    let Progress { step, rows, expected } = progress;
+    let message = match step {
+        Step::Looking => "looking at the values".into(),
+        Step::Changing(1) => "changing rows".into(),
+        Step::Changing(pass) => format!("changing what was written meanwhile, pass {pass}"),
+        Step::Checking => "reading every row again".to_owned(),
+    };
+    if bar.message() != message {
+        bar.reset();
+        bar.set_message(message);
+    }
+    bar.set_length(expected);
+    bar.set_position(rows);
+}

@@ -1,0 +1,269 @@
+//! What the commands on tables of databases answer. Not here: what they do.
+
+use sealstone_fields::csv::ColumnCount;
+use sealstone_fields::migration::{Checked, MARK_ENDING, Misfits, Outcome, RowMisfit};
+use sealstone_fields::policy::{Method, Table};
+use serde::Serialize;
+
+use super::said::{Column, choices_text, counted};
+use crate::listing::list;
+use crate::message::{Answer, print, print_json};
+use crate::table;
+use crate::terminal;
+
+/// What was done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Did {
+    Sealed,
+    Resealed,
+    Opened,
+}
+
+/// What a migration did, for its user.
+pub(super) struct Migrated<'a> {
+    pub(super) did: Did,
+    pub(super) name: &'a str,
+    pub(super) place: String,
+    pub(super) outcome: &'a Outcome,
+    pub(super) seconds: f64,
+}
+
+#[derive(Debug, Serialize)]
+struct MigratedJson<'a> {
+    schema: u32,
+    done: Did,
+    whole: bool,
+    table: &'a str,
+    server: &'a str,
+    cipher: &'static str,
+    key_id: &'a str,
+    key_version: u32,
+    columns: Vec<Column>,
+    changed_rows: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rows: Option<u64>,
+    clear_rows: u64,
+    older_rows: u64,
+    misfitting_values: u64,
+    misfits: Vec<Misfitting>,
+    values_that_do_not_open: u64,
+    unopened: Vec<Misfitting>,
+    seconds: f64,
+}
+
+#[derive(Debug, Serialize)]
+struct Misfitting {
+    row: String,
+    column: String,
+    reason: String,
+}
+
+impl Misfitting {
+    fn all(misfits: &Misfits) -> Vec<Self> {
+        let of = |RowMisfit { row, column, misfit }: &RowMisfit| Self {
+            row: row.clone(),
+            column: column.clone(),
+            reason: misfit.to_string(),
+        };
+        misfits.listed.iter().map(of).collect()
+    }
+}
+
+impl Migrated<'_> {
+    pub(super) fn show(&self, json: bool) -> anyhow::Result<Answer> {
+        if json {
+            print_json(&self.json())?;
+        } else {
+            print(&self.text())?;
+        }
+        Ok(if self.outcome.is_whole { Answer::Done } else { Answer::Negative })
+    }
+
+    fn json(&self) -> MigratedJson<'_> {
+        let outcome = self.outcome;
+        MigratedJson {
+            schema: 1,
+            done: self.did,
+            whole: outcome.is_whole,
+            table: self.name,
+            server: &self.place,
+            cipher: outcome.table.cipher.name,
+            key_id: &outcome.key.id,
+            key_version: outcome.key.version,
+            columns: Column::all(&outcome.table),
+            changed_rows: outcome.changed_rows,
+            rows: outcome.rows,
+            clear_rows: outcome.clear_rows,
+            older_rows: outcome.older_rows,
+            misfitting_values: outcome.misfits.values,
+            misfits: Misfitting::all(&outcome.misfits),
+            values_that_do_not_open: outcome.unopened.values,
+            unopened: Misfitting::all(&outcome.unopened),
+            seconds: self.seconds,
+        }
+    }
+
+    fn text(&self) -> String {
+        let Outcome { table, key, changed_rows, .. } = self.outcome;
+        let verb = match self.did {
+            Did::Sealed => "sealed",
+            Did::Resealed => "sealed again",
+            Did::Opened => "opened",
+        };
+        let mut text = format!(
+            "{} of table {} on {} {verb} in {:.1} s: {}, key {} version {}\n",
+            counted(*changed_rows, "row"),
+            self.name,
+            self.place,
+            self.seconds,
+            table.cipher.name,
+            key.id,
+            key.version
+        );
+        for column in &table.columns {
+            if self.did == Did::Opened {
+                text.push_str(&format!("  {}: {}\n", column.name, column.method_text()));
+                continue;
+            }
+            let (name, method) = (&column.name, column.method_text());
+            text.push_str(&format!("  {name}: {method}, marked in {name}{MARK_ENDING}\n"));
+            text.push_str(&format!("    to be seen without the key: {}\n", column.leaks()));
+        }
+        if self.did == Did::Opened {
+            self.add_opened(&mut text)
+        } else {
+            self.add_sealed(&mut text)
+        }
+        text
+    }
+
+    fn add_opened(&self, text: &mut String) {
+        if self.outcome.is_whole {
+            text.push_str("all values are in the clear; marks, triggers and state are removed\n");
+            return;
+        }
+        add_misfits(text, &self.outcome.misfits, "values that do not open and stay sealed, with the marks");
+        if self.outcome.misfits.values == 0 {
+            text.push_str("rows were changed all the while, and some are still sealed: run the same command again\n");
+        }
+    }
+
+    fn add_sealed(&self, text: &mut String) {
+        let Outcome { rows, clear_rows, older_rows, misfits, unopened, is_whole, .. } = self.outcome;
+        let rows = counted(rows.unwrap_or_default(), "row");
+        if *is_whole {
+            text.push_str(&format!("{rows} read again: every value that is not NULL is sealed, and opens\n"));
+        } else {
+            text.push_str(&format!("{rows} read again\n"));
+        }
+        add_misfits(text, unopened, "values that do not open");
+        add_misfits(text, misfits, "values that do not fit and stay as they are");
+        if *clear_rows > 0 {
+            text.push_str(&format!("{} with a value in the clear\n", counted(*clear_rows, "row")));
+            if misfits.values == 0 {
+                text.push_str(
+                    "they were written meanwhile: run the same command again when applications write sealed values\n",
+                );
+            }
+        }
+        if *older_rows > 0 {
+            text.push_str(&format!(
+                "{} with a value under another version of the key, which it needs: --reseal brings them to the \
+                 newest\n",
+                counted(*older_rows, "row")
+            ));
+        }
+        if *is_whole && self.outcome.changed_rows > 0 {
+            text.push_str(
+                "what the rows were before is still in logs of the server, in free space of its files, and in \
+                 backups\n",
+            );
+        }
+    }
+}
+
+fn add_misfits(text: &mut String, misfits: &Misfits, what: &str) {
+    if misfits.values == 0 {
+        return;
+    }
+    text.push_str(&format!("{what}: {}\n", misfits.values));
+    for misfit in &misfits.listed {
+        text.push_str(&format!("  {misfit}\n"));
+    }
+    let more = misfits.values - misfits.listed.len() as u64;
+    if more > 0 {
+        text.push_str(&format!("  and {more} more\n"));
+    }
+}
+
+/// The answer of `check`.
+#[derive(Debug, Serialize)]
+struct CheckedJson<'a> {
+    schema: u32,
+    table: &'a str,
+    server: &'a str,
+    rows_that_fit: u64,
+    rows_that_do_not: u64,
+    columns: Vec<CheckedColumn>,
+    misfits: Vec<Misfitting>,
+}
+
+#[derive(Debug, Serialize)]
+struct CheckedColumn {
+    #[serde(flatten)]
+    column: Column,
+    values: u64,
+    misfits: u64,
+    /// Among how many values one hides, at least.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    domain_least: Option<f64>,
+}
+
+/// Shows what `check` found; the answer is negative if a row does not fit.
+pub(super) fn checked(name: &str, place: &str, table: &Table, checked: &Checked, json: bool) -> anyhow::Result<Answer> {
+    if json {
+        let column = |(column, found): (Column, &ColumnCount)| CheckedColumn {
+            column,
+            values: found.values,
+            misfits: found.misfits,
+            domain_least: found.choices_least,
+        };
+        print_json(&CheckedJson {
+            schema: 1,
+            table: name,
+            server: place,
+            rows_that_fit: checked.rows,
+            rows_that_do_not: checked.rejected,
+            columns: Column::all(table).into_iter().zip(&checked.columns).map(column).collect(),
+            misfits: Misfitting::all(&checked.misfits),
+        })?;
+    } else {
+        print(&checked_text(table, checked))?;
+    }
+    Ok(if checked.rejected == 0 { Answer::Done } else { Answer::Negative })
+}
+
+fn checked_text(table: &Table, checked: &Checked) -> String {
+    let mut columns = table::Table::new(["COLUMN", ">FIT", ">DO NOT", ">HIDDEN AMONG", "METHOD"]);
+    for (column, found) in table.columns.iter().zip(&checked.columns) {
+        let domain = match (&column.method, found.choices_least) {
+            (Method::Aead, _) => "any".to_owned(),
+            (_, Some(choices)) => choices_text(choices),
+            (_, None) => "–".to_owned(),
+        };
+        let fit = found.values - found.misfits.min(found.values);
+        columns.row([column.name.clone(), fit.to_string(), found.misfits.to_string(), domain, column.method_text()]);
+    }
+    let mut text = columns.render(terminal::stdout());
+    text.push_str("\nto be seen without the key:\n");
+    list(&mut text, table.columns.iter().map(|column| format!("{}: {}", column.name, column.leaks())));
+    let all = counted(checked.rows + checked.rejected, "row");
+    if checked.rejected == 0 {
+        text.push_str(&format!("\nall of {all} fit; NULL stays NULL\n"));
+        return text;
+    }
+    text.push_str(&format!("\n{} of {all} do not fit\n", checked.rejected));
+    add_misfits(&mut text, &checked.misfits, "values that do not");
+    text
+}

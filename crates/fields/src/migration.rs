@@ -1,0 +1,23 @@
+//! Tables of databases sealed in place while others use them, row by row: what is done in which order, whatever server
+//! it is.
+//!
+//! A value that FF1 sealed looks like any other, so each sealed column gets a *mark* beside it, a column that holds the
+//! version of the key, or NULL for a value in the clear. A value and its mark change in one transaction, and only if
+//! both are still as they were read, so neither a kill nor another writer can part them. A trigger takes the mark away
+//! when somebody who does not know of it changes a value; whoever writes a sealed value says so by a negative mark.
+//!
+//! Not here: SQL and drivers, which implement [`TableServer`] (`adapters/stores`).
+
+mod ciphers;
+mod error;
+mod goal;
+mod layout;
+mod run;
+mod server;
+mod shape;
+
+pub use error::{MigrationError, RowMisfit};
+pub use layout::MARK_ENDING;
+pub use run::{Checked, Listener, Misfits, Options, Outcome, Progress, Step, check, open, reseal, seal};
+pub use server::{Cell, FailureKind, NewCell, Phase, Row, RowChange, ServerFailure, State, TableServer, Wanted};
+pub use shape::{ColumnLayout, ColumnShape, Hindrance, Layout, RowShape, Shape, TextRoom};

@@ -1,0 +1,214 @@
+//! Why a table cannot be sealed or opened in place, worded for the person reading it. No message holds a value.
+
+use sealstone_keys::KeyError;
+
+use super::server::ServerFailure;
+use super::shape::Hindrance;
+use crate::error::FieldsError;
+use crate::manifest::ManifestError;
+use crate::misfit::Misfit;
+
+/// A value that cannot be sealed or opened.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RowMisfit {
+    /// The key of its row, such as `id 5`.
+    pub row: String,
+    /// The column.
+    pub column: String,
+    /// Why.
+    pub misfit: Misfit,
+}
+
+impl std::fmt::Display for RowMisfit {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "row {}, column {}: {}", self.row, self.column, self.misfit)
+    }
+}
+
+/// Why a migration ends early. What it did until then stays done.
+#[derive(Debug, thiserror::Error)]
+pub enum MigrationError {
+    /// No such table.
+    #[error("{place} has no table {name} in this database; did you mean {nearest}?\ntables: {known}")]
+    NoTable {
+        /// The server.
+        place: String,
+        /// The name asked for.
+        name: String,
+        /// The most similar one.
+        nearest: String,
+        /// All of them.
+        known: String,
+    },
+    /// No such column.
+    #[error("table {table} has no column {name}; did you mean {nearest}?\ncolumns: {known}")]
+    NoColumn {
+        /// The table.
+        table: String,
+        /// The name asked for.
+        name: String,
+        /// The most similar one.
+        nearest: String,
+        /// All of them.
+        known: String,
+    },
+    /// Something about a column is in the way.
+    #[error("column {column} of table {table}: {}\n{}", hindrance.found, hindrance.step)]
+    Column {
+        /// The table.
+        table: String,
+        /// The column.
+        column: String,
+        /// What it is.
+        hindrance: Hindrance,
+    },
+    /// Something about the table is in the way.
+    #[error("table {table}: {}\n{}", hindrance.found, hindrance.step)]
+    Table {
+        /// The table.
+        table: String,
+        /// What it is.
+        hindrance: Hindrance,
+    },
+    /// A column is too narrow for its values once they are sealed.
+    #[error(
+        "column {column} of table {table} has room for {room} characters, and its values need {needed} once they are \
+         sealed\nnothing was changed; widen it first: {widening}"
+    )]
+    Narrow {
+        /// The table.
+        table: String,
+        /// The column.
+        column: String,
+        /// Its room, in characters.
+        room: u64,
+        /// What the longest value needs, in characters.
+        needed: u64,
+        /// The statement.
+        widening: String,
+    },
+    /// Another process has the table.
+    #[error("table {table} on {place} is being migrated by another process: {holder}\nwait until it has ended")]
+    Locked {
+        /// The server.
+        place: String,
+        /// The table.
+        table: String,
+        /// Who it is.
+        holder: String,
+    },
+    /// It is sealed in another way.
+    #[error(
+        "table {table} on {place} is sealed already, or in part, and in another way: {columns}, {cipher}, values bound \
+         to table {bound}\nname the same columns, cipher and policy as then; to seal it in another way, open it first: \
+         --open"
+    )]
+    OtherPolicy {
+        /// The server.
+        place: String,
+        /// The table.
+        table: String,
+        /// Its columns with their methods.
+        columns: String,
+        /// The cipher.
+        cipher: &'static str,
+        /// The name that its values are bound to.
+        bound: String,
+    },
+    /// It is not sealed.
+    #[error(
+        "table {table} on {place} is not sealed: sealstone_fields has no row for it\n\
+         if it was, restore that row from the backup that the table is from"
+    )]
+    NotSealed {
+        /// The server.
+        place: String,
+        /// The table.
+        table: String,
+    },
+    /// It is being opened.
+    #[error("table {table} on {place} is being opened\nfinish that first, with the same command and --open")]
+    BeingOpened {
+        /// The server.
+        place: String,
+        /// The table.
+        table: String,
+    },
+    /// Its state is none that this program knows.
+    #[error(
+        "table {table} on {place} is in the state {phase:?}, which this program does not know\n\
+         use the sealstone that began with it, or a newer one"
+    )]
+    Phase {
+        /// The server.
+        place: String,
+        /// The table.
+        table: String,
+        /// The state.
+        phase: String,
+    },
+    /// A value that does not fit, where that is to end it.
+    #[error("table {table}, {first}{}\n{step}", and_more(*more))]
+    Misfit {
+        /// The table.
+        table: String,
+        /// The first such value.
+        first: RowMisfit,
+        /// How many more there are.
+        more: u64,
+        /// What to do.
+        step: &'static str,
+    },
+    /// A mark that no version of a key has.
+    #[error(
+        "table {table}, row {row}, column {column}: its mark is {mark}, which is no version of a key\n\
+         find out who wrote it; what the value is sealed under, nothing else says"
+    )]
+    Mark {
+        /// The table.
+        table: String,
+        /// The row.
+        row: String,
+        /// The column.
+        column: String,
+        /// The mark.
+        mark: i32,
+    },
+    /// The user wants it to end.
+    #[error("stopped after {rows} rows, which stay as they are now\nrun the same command again to go on")]
+    Stopped {
+        /// How many rows were changed.
+        rows: u64,
+    },
+    /// The server did not do what it was asked.
+    #[error("{error}{}", how_on(*rows))]
+    Server {
+        /// What went wrong.
+        error: Box<dyn std::error::Error + Send + Sync>,
+        /// How many rows were changed before.
+        rows: u64,
+    },
+    /// The manifest is damaged, or of another key.
+    #[error(transparent)]
+    Manifest(#[from] ManifestError),
+    /// A key or cipher that cannot be used.
+    #[error(transparent)]
+    Fields(#[from] FieldsError),
+    /// The key could not be obtained.
+    #[error(transparent)]
+    Key(#[from] KeyError),
+}
+
+impl From<ServerFailure> for MigrationError {
+    fn from(failure: ServerFailure) -> Self {
+        Self::Server { error: failure.error, rows: 0 }
+    }
+}
+
+fn and_more(more: u64) -> String {
+    if more > 0 { format!(" (and {more} more values)") } else { String::new() }
+}
+
+fn how_on(rows: u64) -> &'static str {
+    if rows > 0 { "\nwhat was done until then stays; run the same command again to go on" } else { "" }
+}

@@ -1,0 +1,201 @@
+//! What a server can do with a table that is being sealed. Not here: any server, and the order of things (`run`).
+
+use std::error::Error;
+
+use super::shape::{Layout, Shape};
+
+/// What a failure means for what was attempted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FailureKind {
+    /// Another transaction was in the way, and nothing was changed: the same again may succeed.
+    Conflict,
+    /// It would happen again, or the connection is gone.
+    Lasting,
+}
+
+/// Why a server did not do what it was asked.
+#[derive(Debug)]
+pub struct ServerFailure {
+    /// What it means.
+    pub kind: FailureKind,
+    /// The words for it: what was attempted, on what, what was found, and on a second line what to do next.
+    pub error: Box<dyn Error + Send + Sync>,
+}
+
+/// How far a table is. Kept on the server, so that a command that was killed goes on where it was.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Phase {
+    /// Marks and triggers may be missing; no value is sealed.
+    Preparing,
+    /// Some values are sealed.
+    Sealing,
+    /// A pass found nothing more to seal.
+    Sealed,
+    /// Some values are open again; none can be sealed any more.
+    Opening,
+    /// All are open; marks and triggers may be missing.
+    Removing,
+}
+
+impl Phase {
+    /// Every one with its name on the server.
+    pub const NAMES: [(&'static str, Self); 5] = [
+        ("preparing", Self::Preparing),
+        ("sealing", Self::Sealing),
+        ("sealed", Self::Sealed),
+        ("opening", Self::Opening),
+        ("removing", Self::Removing),
+    ];
+
+    /// Its name on the server.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        Self::NAMES.iter().find(|(_, phase)| *phase == self).map_or("", |(name, _)| name)
+    }
+}
+
+/// What the server keeps of a table.
+#[derive(Clone, Debug)]
+pub struct State {
+    /// The name of its phase.
+    pub phase: String,
+    /// Its manifest.
+    pub manifest: String,
+}
+
+/// Which rows are read: those with at least one value of this kind in a sealed column.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wanted {
+    /// Every row. `marked`: whether there are marks; without, all values count as not marked.
+    Every {
+        /// Whether there are marks.
+        marked: bool,
+    },
+    /// A value without a mark.
+    Clear,
+    /// A value without this mark.
+    NotMarked(i32),
+    /// A mark.
+    Marked,
+}
+
+/// What a row has in a sealed column.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Cell {
+    /// The value; none for NULL.
+    pub value: Option<String>,
+    /// The version of the key that it is sealed under; none where it is in the clear.
+    pub mark: Option<i32>,
+    /// What the row has in the column that this one is bound to; none for NULL, and where it is bound to none.
+    pub row: Option<String>,
+}
+
+/// A row.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Row {
+    /// Its key, a text for each column of it, as [`TableServer::read`] takes it back.
+    pub key: Vec<String>,
+    /// For each sealed column.
+    pub cells: Vec<Cell>,
+}
+
+/// What a column is to have.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NewCell {
+    /// The value; none for NULL.
+    pub value: Option<String>,
+    /// The version of the key that it is sealed under; none where it is in the clear.
+    pub mark: Option<i32>,
+    /// Its index value, if the column has any.
+    pub index: Option<String>,
+}
+
+/// A row that is to be changed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RowChange {
+    /// The row as it was read.
+    pub old: Row,
+    /// For each sealed column what it is to have, if that is something else.
+    pub new: Vec<Option<NewCell>>,
+}
+
+/// A connection to a server, to one table of a database.
+pub trait TableServer {
+    /// Where the table is, for messages: `MariaDB at 127.0.0.1:3306`.
+    fn place(&self) -> String;
+
+    /// Keeps every other process that asks for the same from the table, until the connection ends. Returns who has it
+    /// if another one does not give it back within seconds.
+    ///
+    /// # Errors
+    /// What the server says.
+    fn lock(&mut self) -> Result<Option<String>, ServerFailure>;
+
+    /// The tables of the database.
+    ///
+    /// # Errors
+    /// What the server says.
+    fn tables(&mut self) -> Result<Vec<String>, ServerFailure>;
+
+    /// What the table is; none if there is no such table.
+    ///
+    /// # Errors
+    /// What the server says.
+    fn shape(&mut self) -> Result<Option<Shape>, ServerFailure>;
+
+    /// The statement that gives `column` room for `chars` characters.
+    fn widening(&self, column: &str, chars: u64) -> String;
+
+    /// What was saved last; none if nothing was.
+    ///
+    /// # Errors
+    /// What the server says.
+    fn state(&mut self) -> Result<Option<State>, ServerFailure>;
+
+    /// Saves phase and manifest.
+    ///
+    /// # Errors
+    /// What the server says.
+    fn save(&mut self, phase: Phase, manifest: &str) -> Result<(), ServerFailure>;
+
+    /// Adds marks, index columns and triggers that are missing. The work of a moment, however long the table is.
+    ///
+    /// - `may_add`: whether something can be missing; otherwise it is an error that something is
+    ///
+    /// # Errors
+    /// What the server says.
+    fn prepare(&mut self, layout: &Layout, may_add: bool) -> Result<(), ServerFailure>;
+
+    /// Has the server refuse sealed values from now on; returns when no transaction can write one any more.
+    ///
+    /// # Errors
+    /// What the server says.
+    fn refuse_sealed(&mut self, layout: &Layout) -> Result<(), ServerFailure>;
+
+    /// Removes marks, index columns, triggers, and what was saved, as far as they are there.
+    ///
+    /// # Errors
+    /// What the server says.
+    fn remove(&mut self, layout: &Layout) -> Result<(), ServerFailure>;
+
+    /// The next rows in the order of their keys, at most `limit`; fewer only at the end of the table.
+    ///
+    /// - `after`: the key before
+    ///
+    /// # Errors
+    /// What the server says.
+    fn read(
+        &mut self,
+        layout: &Layout,
+        wanted: Wanted,
+        after: Option<&[String]>,
+        limit: usize,
+    ) -> Result<Vec<Row>, ServerFailure>;
+
+    /// Changes rows in one transaction: each only if all that was read of it is still there. Returns how many were
+    /// changed, after it has seen that the server has stored in them what it was given.
+    ///
+    /// # Errors
+    /// What the server says; nothing is changed in that case, unless the connection is gone.
+    fn write(&mut self, layout: &Layout, changes: &[RowChange]) -> Result<u64, ServerFailure>;
+}

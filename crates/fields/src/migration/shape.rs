@@ -1,0 +1,91 @@
+//! What a table is like, and which columns a migration works with. Not here: asking a server, and what must be so
+//! (`layout`).
+
+/// Why something cannot be sealed, as the server sees it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Hindrance {
+    /// What is found, such as `it is part of the primary key`.
+    pub found: String,
+    /// What to do about it.
+    pub step: String,
+}
+
+/// How much text a column takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TextRoom {
+    /// The most characters, if they are counted.
+    pub chars: Option<u64>,
+    /// The most bytes, if they are counted.
+    pub bytes: Option<u64>,
+    /// Whether it takes every character of Unicode.
+    pub unicode: bool,
+}
+
+impl TextRoom {
+    /// For how many characters of `text` there is room, if that is too few.
+    pub(crate) fn lacks(&self, text: &str) -> Option<u64> {
+        let chars = self.chars.filter(|room| text.chars().count() as u64 > *room);
+        chars.or(self.bytes.filter(|room| text.len() as u64 > *room))
+    }
+}
+
+/// Whether a column can name rows, for values that are bound to the row.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RowShape {
+    /// It can.
+    Names,
+    /// It cannot, for this reason.
+    Cannot(Hindrance),
+}
+
+/// What a column of a table is like.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ColumnShape {
+    /// Its name.
+    pub name: String,
+    /// Its type as the server writes it.
+    pub type_text: String,
+    /// Room for text; none where it holds something else.
+    pub room: Option<TextRoom>,
+    /// Why its values cannot be exchanged for sealed ones, if so.
+    pub hindrance: Option<Hindrance>,
+    /// Whether it can name rows.
+    pub names_rows: RowShape,
+}
+
+/// What a table is like.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Shape {
+    /// Its name as the server writes it.
+    pub table: String,
+    /// Its columns.
+    pub columns: Vec<ColumnShape>,
+    /// The columns of its primary key, or of another key that each row has exactly once.
+    pub key: Vec<String>,
+    /// Why nothing of it can be sealed, if so: no such key, for one.
+    pub hindrance: Option<Hindrance>,
+    /// About how many rows it has.
+    pub rows: u64,
+}
+
+/// A sealed column, and what is beside it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ColumnLayout {
+    /// Its name.
+    pub name: String,
+    /// The name of its mark.
+    pub mark: String,
+    /// The name of the column with its index values and their length in characters, if it has any.
+    pub index: Option<(String, u32)>,
+    /// The column that its values are bound to, if any.
+    pub row: Option<String>,
+}
+
+/// The columns that a migration works with.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Layout {
+    /// The columns of the key.
+    pub key: Vec<String>,
+    /// The sealed columns.
+    pub columns: Vec<ColumnLayout>,
+}

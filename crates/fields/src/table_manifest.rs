@@ -1,0 +1,181 @@
+//! The manifest of a table of a database: under which key and policy its columns are sealed. docs/formats.md has its
+//! keys and what its MAC covers. Not here: where it is stored, and which values are sealed (the table's marks say).
+
+use std::path::Path;
+
+use hmac::{Hmac, KeyInit, Mac};
+use sealstone_cipher::registry::cipher;
+use sealstone_keys::{KeyRef, check_key_id};
+use sha2::Sha256;
+use toml::{Table as Toml, Value};
+use zeroize::Zeroizing;
+
+use crate::error::FieldsError;
+use crate::keyed::Keyed;
+use crate::manifest::{ManifestError, bytes, hex};
+use crate::policy::{ColumnReader, PolicyFileError, Table, columns_text};
+
+/// Version of the format.
+const VERSION: i64 = 1;
+/// Length of a table's id, in bytes.
+const ID_BYTES: usize = 16;
+/// Length of a MAC, in bytes.
+const MAC_BYTES: usize = 32;
+/// Its keys.
+const KEYS: [&str; 7] = ["version", "id", "table", "cipher", "key", "key-version", "columns"];
+/// Where it is, for errors.
+const PLACE: &str = "the manifest";
+
+/// What a table's manifest says.
+#[derive(Clone, Debug)]
+pub(crate) struct TableManifest {
+    /// Drawn for each table that is sealed.
+    id: [u8; ID_BYTES],
+    /// Table and columns, and how they are sealed.
+    pub(crate) table: Table,
+    /// The key, with the version under which values are sealed from now on.
+    pub(crate) key: KeyRef,
+}
+
+impl TableManifest {
+    /// A manifest for a table that is about to be sealed under `key`.
+    ///
+    /// # Errors
+    /// [`FieldsError::Random`].
+    pub(crate) fn new(table: &Table, key: &KeyRef) -> Result<Self, FieldsError> {
+        let mut id = [0; ID_BYTES];
+        getrandom::fill(&mut id).map_err(|source| FieldsError::Random(source.to_string()))?;
+        Ok(Self { id, table: table.clone(), key: key.clone() })
+    }
+
+    /// The same table, sealed under `key` from now on.
+    pub(crate) fn under(&self, key: &KeyRef) -> Self {
+        Self { key: key.clone(), ..self.clone() }
+    }
+
+    /// Whether `table` is sealed in the same way: name, cipher and columns, in whatever order.
+    pub(crate) fn is_of(&self, table: &Table) -> bool {
+        let Table { name, cipher, columns, .. } = table;
+        self.table.name == *name
+            && self.table.cipher.name == cipher.name
+            && columns_text(&self.table.columns) == columns_text(columns)
+    }
+
+    /// As it is stored: a line with the MAC, which is over all that follows, under the key that it names.
+    ///
+    /// # Errors
+    /// [`FieldsError::Key`] in a forked process.
+    pub(crate) fn text(&self, keyed: &Keyed) -> Result<String, FieldsError> {
+        let text = |text: &str| Value::String(text.to_owned());
+        let body: Toml = [
+            ("version", Value::Integer(VERSION)),
+            ("id", text(&hex(&self.id))),
+            ("table", text(&self.table.name)),
+            ("cipher", text(self.table.cipher.name)),
+            ("key", text(&self.key.id)),
+            ("key-version", Value::Integer(self.key.version.into())),
+            ("columns", Value::Table(columns_text(&self.table.columns))),
+        ]
+        .map(|(key, value)| (key.to_owned(), value))
+        .into_iter()
+        .collect();
+        let body = body.to_string();
+        let tag = self.mac(&body, keyed)?.finalize().into_bytes();
+        Ok(format!("mac = \"{}\"\n{body}", hex(&tag)))
+    }
+
+    /// Reads a manifest, without any key and so without knowing that it is genuine; `place` is named in errors only.
+    ///
+    /// # Errors
+    /// [`ManifestError::File`], [`ManifestError::Version`], [`ManifestError::Damaged`].
+    pub(crate) fn parse(text: &str, place: &str) -> Result<Self, ManifestError> {
+        let path = Path::new(place);
+        let (_, body) = split(text)?;
+        let reader = ColumnReader { path };
+        let syntax = |error: toml::de::Error| PolicyFileError::Syntax {
+            path: path.to_owned(),
+            found: error.to_string().trim_end().replace('\n', "; "),
+        };
+        let toml: Toml = body.parse().map_err(syntax)?;
+        let number = |key: &'static str| {
+            toml.get(key).and_then(Value::as_integer).ok_or_else(|| reader.wrong(PLACE, key, "a number"))
+        };
+        let found = number("version")?;
+        if found != VERSION {
+            return Err(ManifestError::Version(found));
+        }
+        reader.check_keys(&toml, PLACE, &KEYS)?;
+        let text = |key: &'static str| -> Result<String, ManifestError> {
+            Ok(reader.text(&toml, PLACE, key)?.ok_or_else(|| reader.missing(PLACE, key))?)
+        };
+        let id = bytes(&text("id")?).ok_or(ManifestError::Damaged("id"))?;
+        let cipher = cipher(&text("cipher")?).map_err(|error| reader.policy(error.into()))?;
+        let columns = reader.columns(&toml, PLACE)?;
+        let table = Table::new(&text("table")?, cipher, columns).map_err(|error| reader.policy(error))?;
+        let version = u32::try_from(number("key-version")?).map_err(|_| ManifestError::Damaged("key-version"))?;
+        let key = KeyRef { id: text("key")?, version };
+        check_key_id(&key.id).map_err(|_| ManifestError::Damaged("key"))?;
+        Ok(Self { id, table, key })
+    }
+
+    /// Checks that `text`, which [`TableManifest::parse`] read, is genuine and `keyed` the key that it names.
+    ///
+    /// # Errors
+    /// [`ManifestError::WrongKey`], [`ManifestError::Damaged`].
+    pub(crate) fn check(&self, text: &str, keyed: &Keyed) -> Result<(), ManifestError> {
+        let (tag, body) = split(text)?;
+        let mac = self.mac(body, keyed)?;
+        mac.verify_slice(&tag).map_err(|_| ManifestError::WrongKey { key: self.key.clone(), place: keyed.place() })
+    }
+
+    fn mac(&self, body: &str, keyed: &Keyed) -> Result<Hmac<Sha256>, FieldsError> {
+        let mut key = Zeroizing::new([0; MAC_BYTES]);
+        keyed.subkey("field table", &[&self.id], &mut *key)?;
+        let mac = Hmac::<Sha256>::new_from_slice(&*key).expect("HMAC takes a key of any length");
+        Ok(mac.chain_update(body.as_bytes()))
+    }
+}
+
+/// The MAC on the first line of `text`, and the rest.
+fn split(text: &str) -> Result<([u8; MAC_BYTES], &str), ManifestError> {
+    let damaged = ManifestError::Damaged("mac");
+    let Some((first, body)) = text.split_once('\n') else { return Err(damaged) };
+    let tag = first.strip_prefix("mac = \"").and_then(|rest| rest.strip_suffix('"')).and_then(bytes);
+    Ok((tag.ok_or(damaged)?, body))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use sealstone_keys::ephemeral::EphemeralKey;
+
+    use super::*;
+    use crate::policy::{Column, ColumnOptions};
+
+    fn table(method: &str) -> Table {
+        let options = ColumnOptions { index: Some((None, Some(16))), ..ColumnOptions::default() };
+        let columns = vec![Column::new("phone", method, &options).unwrap()];
+        Table::new("people", cipher("aria-256").unwrap(), columns).unwrap()
+    }
+
+    #[test]
+    fn it_comes_back_and_is_bound_to_its_key() {
+        let keyed = Keyed::current(Arc::new(EphemeralKey::new().unwrap())).unwrap();
+        let manifest = TableManifest::new(&table("ff1:phone"), keyed.key()).unwrap();
+        let text = manifest.text(&keyed).unwrap();
+        let read = TableManifest::parse(&text, "here").unwrap();
+        read.check(&text, &keyed).unwrap();
+        assert!(read.is_of(&table("ff1:phone")) && !read.is_of(&table("ff1:digits")));
+        assert_eq!(read.key, *keyed.key());
+
+        let other = Keyed::current(Arc::new(EphemeralKey::new().unwrap())).unwrap();
+        assert!(matches!(read.check(&text, &other), Err(ManifestError::WrongKey { .. })));
+        for (from, to) in [("\"people\"", "\"orders\""), ("bits = 16", "bits = 20"), ("mac = \"", "mac = \"0")] {
+            let changed = text.replacen(from, to, 1);
+            assert_ne!(changed, text, "{from}");
+            let refused = TableManifest::parse(&changed, "here").and_then(|read| read.check(&changed, &keyed));
+            assert!(refused.is_err(), "{to}");
+        }
+    }
+}

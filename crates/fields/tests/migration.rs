@@ -1,0 +1,394 @@
+//! Migrations of a table in memory, ended at every single call to the server, before it has done what it was asked and
+//! after, while others write: what comes out is what went in. Not here: real servers (`dev/e2e`).
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use sealstone_cipher::backend::Backend;
+use sealstone_cipher::registry::cipher;
+use sealstone_fields::csv::OnMisfit;
+use sealstone_fields::migration::{
+    Cell, ColumnShape, FailureKind, Layout, MigrationError, Options, Outcome, Phase, Row, RowChange, RowShape,
+    ServerFailure, Shape, State, TableServer, TextRoom, Wanted, open, reseal, seal,
+};
+use sealstone_fields::policy::{Column, ColumnOptions, Table, Tweak};
+use sealstone_fields::{ColumnCipher, Keyed, Texts};
+use sealstone_keys::{KeyRef, KeySource};
+
+/// A value and its mark.
+type Marked = (Option<String>, Option<i32>);
+
+/// A database with one table.
+#[derive(Default)]
+struct Database {
+    /// By their numbers: telephone number and memo.
+    rows: BTreeMap<u64, [Marked; 2]>,
+    is_prepared: bool,
+    refuses: bool,
+    state: Option<State>,
+    is_locked: bool,
+    calls: usize,
+    /// The call that ends the migration, and whether it does what it was asked before.
+    end: Option<(usize, bool)>,
+    /// What others write after each reading: they know of no marks.
+    others: Vec<(u64, Option<String>)>,
+    /// What the rows should have.
+    plain: BTreeMap<u64, [Option<String>; 2]>,
+}
+
+impl Database {
+    /// What the server and its trigger make of a write.
+    fn set(&mut self, id: u64, at: usize, value: Option<String>, mark: Option<i32>) {
+        let Some(row) = self.rows.get_mut(&id) else { return };
+        let is_claim = mark.is_some_and(|mark| mark < 0);
+        assert!(!(is_claim && self.refuses), "a sealed value is written while the table is opened");
+        let kept = if row[at].0 == value { mark } else { None };
+        row[at] = (value, if is_claim { mark.map(i32::abs) } else { kept });
+    }
+
+    /// Another one writes in the clear: a number for a row, nothing for its end.
+    fn other_writes(&mut self) {
+        let Some((id, value)) = self.others.pop() else { return };
+        match value {
+            None => drop((self.rows.remove(&id), self.plain.remove(&id))),
+            Some(phone) => {
+                let memo = (Some("new".to_owned()), None);
+                let row = self.rows.entry(id).or_insert_with(|| [(None, None), memo]);
+                let mark = row[0].1;
+                self.plain.entry(id).or_insert_with(|| [None, Some("new".into())])[0] = Some(phone.clone());
+                self.set(id, 0, Some(phone), mark);
+            }
+        }
+    }
+}
+
+/// A connection to it.
+struct Connection(Rc<RefCell<Database>>);
+
+impl Connection {
+    fn call<T>(&mut self, does: impl FnOnce(&mut Database) -> T) -> Result<T, ServerFailure> {
+        let db = &mut *self.0.borrow_mut();
+        db.calls += 1;
+        let ended = db.end.filter(|(call, _)| *call == db.calls);
+        let gone = || ServerFailure { kind: FailureKind::Lasting, error: "the connection is gone".into() };
+        match ended {
+            Some((_, false)) => Err(gone()),
+            Some((_, true)) => {
+                does(db);
+                Err(gone())
+            }
+            None => Ok(does(db)),
+        }
+    }
+}
+
+impl Drop for Connection {
+    fn drop(&mut self) {
+        self.0.borrow_mut().is_locked = false;
+    }
+}
+
+fn is_wanted(cell: &Cell, wanted: Wanted) -> bool {
+    match wanted {
+        Wanted::Every { .. } => true,
+        Wanted::Clear => cell.value.is_some() && cell.mark.is_none(),
+        Wanted::NotMarked(version) => cell.value.is_some() && cell.mark != Some(version),
+        Wanted::Marked => cell.mark.is_some(),
+    }
+}
+
+impl TableServer for Connection {
+    fn place(&self) -> String {
+        "memory".into()
+    }
+
+    fn lock(&mut self) -> Result<Option<String>, ServerFailure> {
+        self.call(|db| std::mem::replace(&mut db.is_locked, true).then(|| "another".to_owned()))
+    }
+
+    fn tables(&mut self) -> Result<Vec<String>, ServerFailure> {
+        self.call(|_| vec!["people".into()])
+    }
+
+    fn shape(&mut self) -> Result<Option<Shape>, ServerFailure> {
+        let column = |name: &str| ColumnShape {
+            name: name.into(),
+            type_text: "text".into(),
+            room: Some(TextRoom { chars: Some(120), bytes: None, unicode: true }),
+            hindrance: None,
+            names_rows: RowShape::Names,
+        };
+        self.call(|db| {
+            let mut columns = vec![column("id"), column("phone"), column("memo")];
+            if db.is_prepared {
+                columns.extend([column("phone_sealed"), column("memo_sealed")]);
+            }
+            let rows = db.rows.len() as u64;
+            Some(Shape { table: "people".into(), columns, key: vec!["id".into()], hindrance: None, rows })
+        })
+    }
+
+    fn widening(&self, column: &str, chars: u64) -> String {
+        format!("widen {column} to {chars}")
+    }
+
+    fn state(&mut self) -> Result<Option<State>, ServerFailure> {
+        self.call(|db| db.state.clone())
+    }
+
+    fn save(&mut self, phase: Phase, manifest: &str) -> Result<(), ServerFailure> {
+        let state = State { phase: phase.name().into(), manifest: manifest.into() };
+        self.call(|db| db.state = Some(state))
+    }
+
+    fn prepare(&mut self, _: &Layout, may_add: bool) -> Result<(), ServerFailure> {
+        self.call(|db| {
+            assert!(db.is_prepared || may_add, "marks are missing");
+            db.is_prepared = true;
+        })
+    }
+
+    fn refuse_sealed(&mut self, _: &Layout) -> Result<(), ServerFailure> {
+        self.call(|db| db.refuses = true)
+    }
+
+    fn remove(&mut self, _: &Layout) -> Result<(), ServerFailure> {
+        self.call(|db| {
+            assert!(db.rows.values().flatten().all(|(_, mark)| mark.is_none()), "a mark of a sealed value is removed");
+            (db.is_prepared, db.refuses, db.state) = (false, false, None);
+        })
+    }
+
+    fn read(
+        &mut self,
+        _: &Layout,
+        wanted: Wanted,
+        after: Option<&[String]>,
+        limit: usize,
+    ) -> Result<Vec<Row>, ServerFailure> {
+        let after: u64 = after.map_or(0, |key| key[0].parse().unwrap());
+        self.call(|db| {
+            let row = |(id, row): (&u64, &[Marked; 2])| {
+                let name = Some(id.to_string());
+                let cell = |at: usize| Cell {
+                    value: row[at].0.clone(),
+                    mark: row[at].1,
+                    row: name.clone().filter(|_| at == 1),
+                };
+                Row { key: vec![id.to_string()], cells: vec![cell(0), cell(1)] }
+            };
+            let rows = db.rows.range(after + 1..).map(row);
+            let rows = rows.filter(|row| row.cells.iter().any(|cell| is_wanted(cell, wanted)));
+            let rows = rows.take(limit).collect();
+            db.other_writes();
+            rows
+        })
+    }
+
+    fn write(&mut self, _: &Layout, changes: &[RowChange]) -> Result<u64, ServerFailure> {
+        self.call(|db| {
+            let mut changed = 0;
+            for RowChange { old, new } in changes {
+                let id: u64 = old.key[0].parse().unwrap();
+                let is_same = |row: &[Marked; 2]| {
+                    row.iter().zip(&old.cells).all(|(now, old)| (&now.0, now.1) == (&old.value, old.mark))
+                };
+                if !db.rows.get(&id).is_some_and(is_same) {
+                    continue;
+                }
+                changed += 1;
+                for (at, new) in new.iter().enumerate() {
+                    if let Some(new) = new {
+                        db.set(id, at, new.value.clone(), new.mark.map(|mark| -mark));
+                    }
+                }
+            }
+            changed
+        })
+    }
+}
+
+/// A key with two versions.
+struct Keys {
+    newest: u32,
+    secrets: [Arc<sealstone_keys::ephemeral::EphemeralKey>; 2],
+}
+
+impl KeySource for Keys {
+    fn current(&self) -> Result<(KeyRef, sealstone_keys::Secret), sealstone_keys::KeyError> {
+        let key = KeyRef { id: "people".into(), version: self.newest };
+        self.get(&key).map(|secret| (key, secret))
+    }
+
+    fn get(&self, key: &KeyRef) -> Result<sealstone_keys::Secret, sealstone_keys::KeyError> {
+        Ok(self.secrets[key.version as usize - 1].current()?.1)
+    }
+
+    fn describe(&self) -> String {
+        "two keys".into()
+    }
+}
+
+fn keys(newest: u32, one: &Keys) -> Arc<dyn KeySource> {
+    Arc::new(Keys { newest, secrets: one.secrets.clone() })
+}
+
+fn two_keys() -> Keys {
+    let key = || Arc::new(sealstone_keys::ephemeral::EphemeralKey::new().unwrap());
+    Keys { newest: 1, secrets: [key(), key()] }
+}
+
+fn table() -> Table {
+    let memo = ColumnOptions { tweak: Tweak::Row("id".into()), ..ColumnOptions::default() };
+    let columns = vec![
+        Column::parse("phone=ff1:phone", &ColumnOptions::default()).unwrap(),
+        Column::parse("memo=aead", &memo).unwrap(),
+    ];
+    Table::new("people", cipher("aes-256").unwrap(), columns).unwrap()
+}
+
+fn number(id: u64) -> String {
+    format!("010-1234-{id:04}")
+}
+
+fn database() -> Database {
+    let mut db = Database::default();
+    for id in 1..=17 {
+        let memo = (id % 3 > 0).then(|| format!("memo {id}"));
+        db.rows.insert(id, [(Some(number(id)), None), (memo.clone(), None)]);
+        db.plain.insert(id, [Some(number(id)), memo]);
+    }
+    // in the order in which they come last
+    db.others = vec![
+        (3, Some(number(903))),
+        (40, Some(number(40))),
+        (9, None),
+        (2, Some(number(902))),
+        (12, Some(number(912))),
+        (5, Some(number(905))),
+    ];
+    db
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Way {
+    Seal,
+    Reseal,
+    Open,
+}
+
+fn go(db: &Rc<RefCell<Database>>, way: Way, all: &Keys) -> Result<Outcome, MigrationError> {
+    let stop = AtomicBool::new(false);
+    let options = Options { batch: 4, rows_per_second: None, on_misfit: OnMisfit::Fail, stop: &stop };
+    let mut server = Connection(db.clone());
+    match way {
+        Way::Seal => seal(&mut server, "people", &table(), keys(1, all), &options, &mut |_| {}),
+        Way::Reseal => reseal(&mut server, "people", keys(2, all), &options, &mut |_| {}),
+        Way::Open => open(&mut server, "people", keys(2, all), &options, &mut |_| {}),
+    }
+}
+
+/// That each value is sealed once, under `version`.
+fn is_sealed(db: &Database, version: u32, all: &Keys) {
+    let table = table();
+    assert!(db.rows.keys().eq(db.plain.keys()));
+    let keyed = Keyed::of(keys(version, all), KeyRef { id: "people".into(), version }).unwrap();
+    for (at, column) in table.columns.iter().enumerate() {
+        let cipher = ColumnCipher::new(&table, column, &keyed, Backend::auto()).unwrap();
+        let rows = db.rows.iter().filter(|(_, row)| row[at].0.is_some());
+        assert!(rows.clone().all(|(_, row)| row[at].1 == i32::try_from(version).ok()), "a value is in the clear");
+        let values: Texts = rows.clone().map(|(_, row)| row[at].0.clone().unwrap()).collect();
+        let names: Texts = rows.map(|(id, _)| id.to_string()).collect();
+        let (mut opened, mut misfits) = (Texts::new(), Vec::new());
+        cipher.open(&values, (at == 1).then_some(&names), &mut opened, &mut misfits).unwrap();
+        assert!(misfits.is_empty(), "{misfits:?}");
+        assert!(opened.iter().eq(db.plain.values().filter_map(|row| row[at].as_deref())), "sealed twice, or lost");
+    }
+}
+
+fn is_open(db: &Database) {
+    let rows = db.rows.iter().map(|(id, [phone, memo])| (*id, [phone.0.clone(), memo.0.clone()]));
+    assert_eq!(rows.collect::<BTreeMap<_, _>>(), db.plain);
+    assert!(!db.is_prepared && !db.refuses && db.state.is_none(), "something of ours is left");
+}
+
+/// Begins with `before` done, ends `way` at each of its calls, and does it again.
+fn ended_everywhere(before: &[Way], way: Way, check: impl Fn(&Database, &Keys)) {
+    for does_it in [false, true] {
+        for call in 1.. {
+            let all = two_keys();
+            let db = Rc::new(RefCell::new(database()));
+            for way in before {
+                go(&db, *way, &all).unwrap();
+            }
+            let (plain, others) = (db.borrow().plain.clone(), database().others);
+            (db.borrow_mut().calls, db.borrow_mut().others) = (0, others);
+            assert_eq!(plain, db.borrow().plain);
+            db.borrow_mut().end = Some((call, does_it));
+            let ended = go(&db, way, &all);
+            db.borrow_mut().end = None;
+            let was_ended = db.borrow().calls >= call;
+            match &ended {
+                Ok(_) => {}
+                Err(MigrationError::Server { .. }) if was_ended => {}
+                Err(error) => panic!("{way:?} ended at call {call}: {error}"),
+            }
+            let again = go(&db, way, &all);
+            let is_over = matches!((&again, way), (Err(MigrationError::NotSealed { .. }), Way::Open));
+            assert!(is_over || again.as_ref().is_ok_and(|outcome| outcome.is_whole), "{way:?}, call {call}: {again:?}");
+            check(&db.borrow(), &all);
+            if !was_ended {
+                assert!(call > 15, "only {call} calls");
+                break;
+            }
+        }
+    }
+}
+
+#[test]
+fn sealing_can_end_at_any_call() {
+    ended_everywhere(&[], Way::Seal, |db, all| is_sealed(db, 1, all));
+}
+
+#[test]
+fn opening_can_end_at_any_call() {
+    ended_everywhere(&[Way::Seal], Way::Open, |db, _| is_open(db));
+}
+
+#[test]
+fn resealing_can_end_at_any_call() {
+    ended_everywhere(&[Way::Seal], Way::Reseal, |db, all| is_sealed(db, 2, all));
+}
+
+#[test]
+fn a_value_that_does_not_fit_or_has_no_room_changes_nothing() {
+    let all = two_keys();
+    let db = Rc::new(RefCell::new(Database { others: Vec::new(), ..database() }));
+    db.borrow_mut().rows.get_mut(&7).unwrap()[0].0 = Some("none".into());
+    let refused = go(&db, Way::Seal, &all).unwrap_err().to_string();
+    assert!(refused.starts_with("table people, row id 7, column phone: character 1 is a lower-case"), "{refused}");
+    db.borrow_mut().rows.get_mut(&7).unwrap()[0].0 = Some(number(7));
+    db.borrow_mut().rows.get_mut(&8).unwrap()[1].0 = Some("long ".repeat(30));
+    let refused = go(&db, Way::Seal, &all).unwrap_err().to_string();
+    assert!(refused.contains("column memo of table people has room for 120 characters"), "{refused}");
+    assert!(refused.contains("widen memo to 2"), "{refused}");
+    assert!(!db.borrow().is_prepared && db.borrow().state.is_none());
+}
+
+#[test]
+fn a_table_is_for_one_at_a_time_and_for_one_policy() {
+    let all = two_keys();
+    let db = Rc::new(RefCell::new(Database { others: Vec::new(), ..database() }));
+    db.borrow_mut().is_locked = true;
+    let refused = go(&db, Way::Seal, &all).unwrap_err();
+    assert!(matches!(refused, MigrationError::Locked { .. }), "{refused}");
+    assert!(matches!(go(&db, Way::Open, &all), Err(MigrationError::NotSealed { .. })));
+    go(&db, Way::Seal, &all).unwrap();
+    let other = go(&db, Way::Seal, &two_keys()).unwrap_err();
+    assert!(matches!(other, MigrationError::Manifest(_)), "{other}");
+    db.borrow_mut().state.as_mut().unwrap().phase = "opening".into();
+    assert!(matches!(go(&db, Way::Seal, &all), Err(MigrationError::BeingOpened { .. })));
+}
