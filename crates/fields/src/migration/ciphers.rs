@@ -55,7 +55,8 @@ impl Ciphers {
     pub(super) fn work(&mut self, goal: Goal, rows: &[Row]) -> Result<Worked, MigrationError> {
         let mut worked = Worked::default();
         let mut new: Vec<Vec<Option<NewCell>>> = vec![vec![None; self.layout.columns.len()]; rows.len()];
-        for at in 0..self.layout.columns.len() {
+        let columns = 0..self.layout.columns.len();
+        for at in columns {
             let mut clear = Vec::new();
             let mut marked: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
             for (number, row) in rows.iter().enumerate() {

@@ -153,7 +153,7 @@ pub enum MigrationError {
         /// The table.
         table: String,
         /// The first such value.
-        first: RowMisfit,
+        first: Box<RowMisfit>,
         /// How many more there are.
         more: u64,
         /// What to do.

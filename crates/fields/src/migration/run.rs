@@ -488,7 +488,7 @@ impl<'a, 'o> Run<'a, 'o> {
     fn refuse(&self, misfits: &Misfits, step: &'static str) -> Result<(), MigrationError> {
         match misfits.listed.first() {
             Some(first) if self.options.on_misfit == OnMisfit::Fail => {
-                let (table, first, more) = (self.name.to_owned(), first.clone(), misfits.values - 1);
+                let (table, first, more) = (self.name.to_owned(), Box::new(first.clone()), misfits.values - 1);
                 Err(MigrationError::Misfit { table, first, more, step })
             }
             _ => Ok(()),
