@@ -36,13 +36,16 @@ pub(crate) struct Change<'a> {
     pub(crate) distinct: Vec<&'a str>,
 }
 
+/// What changes one entry: its new text, or nothing if it stays.
+type Edit = fn(&[u8], &Change<'_>) -> Result<Option<String>, String>;
+
 /// Makes the change in the key-value metadata of `file`.
 pub(crate) fn change(file: &mut Struct, change: &Change<'_>) -> Result<(), ParquetError> {
     let needed = !change.dropped.is_empty() || !change.added.is_empty();
     for entry in file.list_mut(FILE_KEY_VALUES).into_iter().flatten() {
         let Value::Struct(entry) = entry else { continue };
         let Some(Value::Binary(key)) = entry.get(KEY) else { continue };
-        let (key, edit): (_, fn(&[u8], &Change<'_>) -> Result<Option<String>, String>) = match &key[..] {
+        let (key, edit): (_, Edit) = match &key[..] {
             key if key == ARROW.as_bytes() => (ARROW, arrow),
             key if key == SPARK.as_bytes() => (SPARK, spark),
             _ => continue,

@@ -4,8 +4,8 @@
 //! encoded anew.
 //!
 //! [`Pass`] does to a Parquet file what `sealstone_fields::csv::Pass` does to a CSV file, so the same table has the
-//! same sealed values in both. Not here: how a value is sealed (`sealstone-fields`), Arrow arrays (`sealstone-arrow`), names
-//! of files (`sealstone-cli`).
+//! same sealed values in both. Not here: how a value is sealed (`sealstone-fields`), Arrow arrays (`sealstone-arrow`),
+//! names of files (`sealstone-cli`).
 
 mod alone;
 mod column_work;

@@ -228,8 +228,8 @@ pub fn labels(runs: &[Results]) -> Vec<String> {
         .collect()
 }
 
-/// What differs between runs of one store and matters when comparing them, in sentences: settings, engine, versions. That
-/// two stores differ needs no word.
+/// What differs between runs of one store and matters when comparing them, in sentences: settings, engine, versions.
+/// That two stores differ needs no word.
 pub fn differences(runs: &[Results]) -> Vec<String> {
     let labels = labels(runs);
     let stores: Vec<String> = runs.iter().map(|run| run.plan.point().store).collect();

@@ -42,7 +42,8 @@ pub enum ManifestError {
     File(Box<PolicyFileError>),
     /// A newer program wrote it.
     #[error(
-        "format version {0}, this program knows versions up to {VERSION_LAYOUT}\nuse the sealstone that wrote it, or a newer one"
+        "format version {0}, this program knows versions up to {VERSION_LAYOUT}\n\
+         use the sealstone that wrote it, or a newer one"
     )]
     Version(i64),
     /// A value that it cannot have.

@@ -195,7 +195,8 @@ fn what_is_no_whole_file_is_not_sealed() {
     fails(
         &whole[..whole.len() / 2],
         &[],
-        "sealstone: people.parquet, it does not both begin and end as a Parquet file\n  is it cut short, or still being",
+        "sealstone: people.parquet, it does not both begin and end as a Parquet file\n\
+         \x20 is it cut short, or still being",
     );
     fails(b"PAR1", &[], "sealstone: people.parquet, it is too short for a Parquet file\n");
     fails(

@@ -1,5 +1,5 @@
-//! The test programs of the workspace: which there are, in which order, and how many run at once. A test mostly waits, for a
-//! server or a disk, so that one program after the other leaves half of the CPUs idle.
+//! The test programs of the workspace: which there are, in which order, and how many run at once. A test mostly waits,
+//! for a server or a disk, so that one program after the other leaves half of the CPUs idle.
 //!
 //! Not here: what their output says (`tally`).
 

@@ -1,4 +1,5 @@
-//! `xtask check`: formatting, lints, house rules, build. `xtask test`: the same, then every test; ends with `N passed, N failed, N skipped`.
+//! `xtask check`: formatting, lints, house rules, build. `xtask test`: the same, then every test; ends with
+//! `N passed, N failed, N skipped`.
 //!
 //! In CI (environment variable `CI` set) a skip that `.ci/expected-skips` does not list is a failure.
 

@@ -68,8 +68,8 @@ pub fn screen(results: &Results, width: usize, colour: bool) -> String {
 /// The most groups of which each has its own screen; of more, the answers alone are shown.
 const SCREENS_MAX: usize = 6;
 
-/// What the terminal shows of several groups: what [`screen`] shows of each, or of more than a handful the answers alone;
-/// then the stores set against each other. Ends with an empty line.
+/// What the terminal shows of several groups: what [`screen`] shows of each, or of more than a handful the answers
+/// alone; then the stores set against each other. Ends with an empty line.
 #[must_use]
 pub fn screens(runs: &[Results], against: &[Against], width: usize, colour: bool) -> String {
     let paper = Paper { width: width.max(40), colour };
