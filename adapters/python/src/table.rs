@@ -11,7 +11,7 @@ use sealstone_arrow::{ArrayError, Crypted, index_array, open_array, seal_array};
 use sealstone_cipher::backend::Backend;
 use sealstone_cipher::registry::{self, DEFAULT_CIPHER};
 use sealstone_fields::csv::{Encoding, Layout};
-use sealstone_fields::manifest::Manifest;
+use sealstone_fields::manifest::{FileLayout, Manifest};
 use sealstone_fields::policy::{Column, ColumnOptions, PolicyError, Table};
 use sealstone_fields::{ColumnCipher, Keyed};
 use sealstone_keys::{KeyError, KeyRef, KeySource, Passphrase, source};
@@ -209,7 +209,7 @@ impl TableCipher {
     fn sealing(table: Table, keys: Arc<dyn KeySource>) -> PyResult<Self> {
         let keyed = Keyed::current(keys).map_err(exception)?;
         // how the command line reads a CSV file that such a table is written to, and no row yet
-        let layout = Layout { delimiter: b',', encoding: Encoding::Utf8 };
+        let layout = FileLayout::Csv(Layout { delimiter: b',', encoding: Encoding::Utf8 });
         let manifest = Manifest::new(&table, &keyed, layout).map_err(exception)?;
         let mac = manifest.file_mac(&keyed).map_err(exception)?;
         let text = manifest.finish(mac, 0, &keyed).map_err(exception)?;

@@ -108,7 +108,7 @@ pub(super) fn unusual(run: &Run, workload: &str) -> String {
 }
 
 /// What a member has on the disk, for a cache that the user sized: values alone are far less than what a store with
-/// named fields keeps. Where the program sized it, 0: then it has room for that, and the rest on the disk is old versions.
+/// named fields keeps. Where the program sized it, 0: then it has room for that, and the rest is old versions.
 pub(super) fn member_disk_bytes(run: &Run, cell: &Cell) -> u64 {
     let plan = &run.results.plan;
     if plan.cache.is_some() { cell.disk_bytes / plan.point().members.max(1) as u64 } else { 0 }
