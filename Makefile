@@ -92,7 +92,7 @@ compare: setup $(COMPARE_SETUP)
 
 # What the tests start is fetched while cargo builds; what cargo links comes first.
 test: setup setup-rivals setup-lints
-	@$(MAKE) --jobs=2 --output-sync=line setup-tests check
+	@$(MAKE) --jobs=2 setup-tests check
 	@cargo run --quiet --locked --package xtask -- test
 
 # One after the other: apt takes one at a time. Without MAKEFLAGS: programs that build know of their own how many jobs to run.

@@ -184,14 +184,15 @@ fn what_is_no_whole_file_is_not_sealed() {
     let dir = scene();
     let path = |name: &str| dir.path().join(name);
     let whole = fs::read(path("people.parquet")).unwrap();
-    let fails = |content: &[u8], more: &[&str], want: &str| {
+    let fails_with = |content: &[u8], columns: &[&str], want: &str| {
         fs::write(path("people.parquet"), content).unwrap();
-        let said = command(dir.path(), &[&SEAL[..], &COLUMNS[..], more].concat());
+        let said = command(dir.path(), &[&SEAL[..], columns].concat());
         assert_eq!(said.code, Some(2), "{}", said.stderr);
         assert!(said.stderr.starts_with(want), "{}\nwant: {want}", said.stderr);
         let left = fs::read_dir(dir.path()).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
         assert_eq!(left.filter(|name| name.contains("sealed")).count(), 0, "something was left");
     };
+    let fails = |content: &[u8], more: &[&str], want: &str| fails_with(content, &[&COLUMNS[..], more].concat(), want);
     fails(
         &whole[..whole.len() / 2],
         &[],
@@ -205,7 +206,7 @@ fn what_is_no_whole_file_is_not_sealed() {
         "sealstone: people.parquet, it is encrypted by Parquet's own encryption, under a key that sealstone does not \
          have\n  decrypt it with the program that wrote it",
     );
-    fails(
+    fails_with(
         &whole,
         &["--column", "id=ff1:digits"],
         "sealstone: people.parquet, column id is of type INT64, and a sealed value is text\n  write the column as text",
@@ -334,7 +335,10 @@ duckdb.sql("copy (select * from arrow) to 'duckdb.parquet' (format parquet, row_
 const PYTHON_READS: &str = r#"
 import sys, duckdb, pandas as pd, polars as pl, pyarrow as pa, pyarrow.parquet as pq
 plain, sealed, opened = (pq.read_table(name) for name in (sys.argv[1], "sealed.parquet", "opened.parquet"))
-assert opened.equals(plain) and opened.to_pandas().equals(plain.to_pandas())
+# a dictionary of values that are all different has longer numbers, and keeps them
+kind = plain.schema.get_field_index("kind")
+as_text = lambda table: table.set_column(kind, "kind", table["kind"].cast(pa.string()))
+assert as_text(opened).equals(as_text(plain)) and opened.to_pandas().equals(plain.to_pandas())
 assert opened.schema.names == plain.schema.names
 changed = {"name", "kind"}
 assert sealed.schema.names == plain.schema.names + ["name_index"], sealed.schema.names

@@ -16,6 +16,10 @@ use serde_json::Value;
 const ALONE: [&str; 2] = ["sealstone-bench comparison", "sealstone-bench open_loop"];
 /// The tests of the documentation, which cargo builds and runs by itself.
 const DOCUMENTATION: &str = "documentation";
+/// How long a program may take, in seconds: some five times the longest on two slow CPUs.
+const LIMIT_S: &str = "900";
+/// What `timeout` exits with where the time was up.
+const TIME_WAS_UP: i32 = 124;
 /// Where the time of each program is kept for the next run, in cargo's target folder.
 const TIMES: &str = "xtask-test-seconds";
 
@@ -35,6 +39,16 @@ pub(crate) struct Finished {
     pub(crate) name: String,
     pub(crate) output: Output,
     pub(crate) took: Duration,
+}
+
+impl Finished {
+    /// How it ended, in words.
+    pub(crate) fn ending(&self) -> String {
+        match self.output.status.code() {
+            Some(TIME_WAS_UP) => format!("it took longer than {LIMIT_S} seconds and was ended"),
+            _ => self.output.status.to_string(),
+        }
+    }
 }
 
 /// Builds every test program; returns them all. What cargo has to say goes to standard error.
@@ -116,7 +130,9 @@ fn run_one(program: &Program, mut cargo: Command) -> Result<Finished> {
         cargo.args(["test", "--workspace", "--doc", "--no-fail-fast", "--locked"]);
         cargo
     } else {
-        let mut command = Command::new(&program.path);
+        // ended after that time: a test that hangs is a failure, and the others have their turn
+        let mut command = Command::new("timeout");
+        command.args(["--foreground", "--kill-after=10", LIMIT_S]).arg(&program.path);
         // as cargo has it
         command.current_dir(&program.folder).env("CARGO_MANIFEST_DIR", &program.folder);
         command.env("CARGO", cargo.get_program());

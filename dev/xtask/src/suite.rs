@@ -98,7 +98,7 @@ fn tests(root: &Path) -> Result<Tally> {
             tally.line(line);
         }
         if !done.output.status.success() && tally.failed() == failed_before {
-            println!("{} ended without saying which test failed: {}", done.name, done.output.status);
+            println!("{} ended without saying which test failed: {}", done.name, done.ending());
             tally.died();
         }
     })?;
