@@ -2,6 +2,7 @@
 //!
 //! Parsing does nothing else; what a value means is decided where it is used.
 
+mod columns;
 mod field;
 mod keys;
 #[cfg(feature = "lab")]
@@ -34,13 +35,16 @@ use sealstone_cipher::speed::Work;
 use sealstone_stores::table;
 
 use crate::count::{parse_of, parse_small};
+pub(crate) use columns::ColumnFlags;
+#[cfg(any(feature = "mysql", feature = "postgres"))]
+pub(crate) use columns::ServerTls;
 pub(crate) use field::{
     FieldCheckFlags, FieldColumns, FieldCommand, FieldLayout, FieldOpenFlags, FieldOutput, FieldResealFlags,
     FieldSealFlags, SealedFields,
 };
 pub(crate) use keys::{HolderCommand, KeysCommand};
 #[cfg(any(feature = "mysql", feature = "postgres"))]
-pub(crate) use migrate::{FieldMigrateFlags, TableColumns};
+pub(crate) use migrate::FieldMigrateFlags;
 use names::{
     DelimiterName, Suggest, accel_names, cipher_names, cipher_names_only, layer_names, store_names, workload_names,
 };
