@@ -7,6 +7,7 @@
 #![deny(unsafe_code)]
 
 pub mod associations;
+pub mod charon;
 mod checksum;
 pub mod coalesce;
 pub mod counters;
@@ -15,9 +16,12 @@ pub mod error;
 mod ffi;
 mod ip;
 pub mod links;
+pub mod manual;
 pub mod mtu;
 pub mod path;
 mod program;
 pub mod segment;
+pub mod strongswan;
 pub mod tun;
 pub mod vnet;
+pub mod xfrm;
