@@ -117,7 +117,10 @@ fn what_cannot_be_opened_says_why() {
     let closed = refused("iscsi://127.0.0.1:1/iqn.2026-11.dev.sealstone:disk/1");
     assert!(closed.starts_with("cannot reach the iSCSI portal 127.0.0.1:1: Connection refused"), "{closed}");
     let wrong = refused(&uri.replace(":disk", ":disc"));
-    assert!(wrong.starts_with("cannot log in to iscsi://") && wrong.contains("check the name of the target"), "{wrong}");
+    assert!(
+        wrong.starts_with("cannot log in to iscsi://") && wrong.contains("check the name of the target"),
+        "{wrong}"
+    );
     let missing = refused(&uri.replace("disk/1", "disk/7"));
     assert!(missing.contains("disk/7: the target has no unit of this number\nsee which it has"), "{missing}");
     let controller = refused(&uri.replace("disk/1", "disk/0"));
@@ -163,7 +166,10 @@ fn what_the_unit_lacks_is_an_error_with_its_place() {
     let device = open(&target);
     let mut queue = device.queue(2).unwrap();
     let beyond = ask(&mut *queue, Access::Read, BYTES).unwrap_err();
-    assert!(beyond.contains(&format!("at offset {BYTES} of iscsi://")) && beyond.contains("it has 8388608"), "{beyond}");
+    assert!(
+        beyond.contains(&format!("at offset {BYTES} of iscsi://")) && beyond.contains("it has 8388608"),
+        "{beyond}"
+    );
     // the disk below it loses its end
     OpenOptions::new().write(true).open(target.disk()).unwrap().set_len(4_096).unwrap();
     let lost = ask(&mut *queue, Access::Read, 1 << 20).unwrap_err();
@@ -172,7 +178,8 @@ fn what_the_unit_lacks_is_an_error_with_its_place() {
 
 #[test]
 fn a_target_that_goes_away_ends_what_is_under_way() {
-    let Some((mut target, _dir)) = target("a_target_that_goes_away_ends_what_is_under_way", TgtOptions::default()) else {
+    let Some((mut target, _dir)) = target("a_target_that_goes_away_ends_what_is_under_way", TgtOptions::default())
+    else {
         return;
     };
     let device = open(&target);

@@ -292,8 +292,7 @@ impl Session {
     /// Waits until what was written is on the medium.
     pub(crate) fn flush(&mut self) -> Result<(), Fault> {
         // SAFETY: the context is that of this session, and no request is under way.
-        let task =
-            unsafe { (self.functions.synchronizecache16_sync)(self.context.as_ptr(), self.lun, 0, 0, 0, 0) };
+        let task = unsafe { (self.functions.synchronizecache16_sync)(self.context.as_ptr(), self.lun, 0, 0, 0, 0) };
         self.done(task).map(drop)
     }
 
@@ -367,10 +366,7 @@ impl Session {
         }
         // SAFETY: the context is that of this session.
         let (fd, events) = unsafe {
-            (
-                (self.functions.get_fd)(self.context.as_ptr()),
-                (self.functions.which_events)(self.context.as_ptr()),
-            )
+            ((self.functions.get_fd)(self.context.as_ptr()), (self.functions.which_events)(self.context.as_ptr()))
         };
         let mut polled = libc::pollfd { fd, events: events as c_short, revents: 0 };
         // SAFETY: one structure, which lives during the call.
@@ -482,9 +478,7 @@ unsafe extern "C" fn done(context: *mut RawContext, status: c_int, command: *mut
     let mut outcome = Ok(());
     if status != STATUS_GOOD {
         // SAFETY: the context is alive, and so is the task, if there is one.
-        let (found, said) = unsafe {
-            (if task.is_null() { (0, 0) } else { sense(task) }, said(functions, context))
-        };
+        let (found, said) = unsafe { (if task.is_null() { (0, 0) } else { sense(task) }, said(functions, context)) };
         outcome = Err(fault(status, found, said));
     }
     if !task.is_null() {

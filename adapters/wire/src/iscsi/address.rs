@@ -24,7 +24,9 @@ pub struct Address {
 
 /// Why a text is no address.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{shown} is no address of an iSCSI unit: {found}\nwrite it as iscsi://HOST:PORT/iqn.2026-11.com.example:disk/1")]
+#[error(
+    "{shown} is no address of an iSCSI unit: {found}\nwrite it as iscsi://HOST:PORT/iqn.2026-11.com.example:disk/1"
+)]
 pub struct AddressError {
     /// The text without a password.
     shown: String,

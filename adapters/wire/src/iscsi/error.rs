@@ -40,7 +40,9 @@ pub enum IscsiError {
         step: &'static str,
     },
     /// The target has no such unit.
-    #[error("cannot open {place}: the target has no unit of this number\nsee which it has: iscsi-ls -s iscsi://{portal}")]
+    #[error(
+        "cannot open {place}: the target has no unit of this number\nsee which it has: iscsi-ls -s iscsi://{portal}"
+    )]
     NoUnit {
         /// The address, without a password.
         place: String,
