@@ -7,7 +7,7 @@
 # RocksDB's own programs (argument `rocksdb-tools`); what makes a Debian package (argument `deb`) and tries it (argument
 # `test-deb`), what reads the manual and the completions in tests (argument `shells`), a device of OpenCL made of the CPU,
 # with NVIDIA's compiler (argument `gpu`), another client with YCSB's workloads (argument `go-ycsb`), another end of
-# sealed packets (argument `esp`), libraries of Python that tables come from (argument `python`), and Spark (argument
+# sealed packets (argument `esp`), an iSCSI target with the library of the other end (argument `iscsi`), libraries of Python that tables come from (argument `python`), and Spark (argument
 # `spark`). Prints what it does; does nothing, and needs no network, if everything is installed.
 set -eu
 
@@ -215,6 +215,12 @@ esp)
 		"$python" -W ignore -c 'import scapy.layers.ipsec, cryptography' >/dev/null 2>&1 && break
 	done
 	[ "$python" != none ] || missing="$missing python3-scapy python3-cryptography"
+	;;
+iscsi)
+	optional='the tests that need it will be skipped'
+	[ -n "${SEALSTONE_TGTD:-}" ] || command -v tgtd >/dev/null 2>&1 || [ -x /usr/sbin/tgtd ] || missing="$missing tgt"
+	ldconfig -p 2>/dev/null | grep -q 'libiscsi\.so\.7' || missing="$missing libiscsi7"
+	no_service=tgt
 	;;
 postgres)
 	optional='the tests that need it will be skipped'

@@ -8,6 +8,7 @@
 
 mod counters;
 pub mod device;
+mod device_store;
 mod engine;
 mod error;
 mod memory;
@@ -19,6 +20,7 @@ mod table;
 mod variant;
 
 pub use counters::Counters;
+pub use device_store::DeviceStore;
 pub use engine::{Engine, EngineFacts, StoreOptions};
 pub use error::{EngineError, StoreError};
 pub use memory::MemoryStore;

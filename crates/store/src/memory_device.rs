@@ -3,8 +3,8 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use crate::StoreError;
 use crate::device::{Access, Device, DeviceQueue, DeviceRequest, check_request};
-use crate::{Record, Row, Store, StoreError, Table};
 
 /// Bytes of a sector.
 const SECTOR_BYTES: u32 = 512;
@@ -23,7 +23,7 @@ pub struct Medium {
     writes: usize,
 }
 
-/// A store that is a block device in memory, and keeps no records.
+/// A block device in memory. Clones share what is in it.
 #[derive(Clone, Debug)]
 pub struct MemoryDevice {
     medium: Arc<Mutex<Medium>>,
@@ -101,42 +101,6 @@ impl DeviceQueue for Queue {
         Ok(())
     }
 }
-
-impl Store for MemoryDevice {
-    fn read(&self, _: &Table, _: &[u8], _: Option<&[usize]>, _: &mut Record) -> Result<bool, StoreError> {
-        Err(NO_RECORDS)
-    }
-
-    fn scan(&self, _: &Table, _: &[u8], _: usize, _: &mut dyn FnMut(&[u8], &Record)) -> Result<usize, StoreError> {
-        Err(NO_RECORDS)
-    }
-
-    fn insert(&self, _: &Table, _: &[u8], _: &Record) -> Result<(), StoreError> {
-        Err(NO_RECORDS)
-    }
-
-    fn insert_many(&self, _: &Table, _: &[Row]) -> Result<(), StoreError> {
-        Err(NO_RECORDS)
-    }
-
-    fn update(&self, _: &Table, _: &[u8], _: &[(usize, &[u8])]) -> Result<bool, StoreError> {
-        Err(NO_RECORDS)
-    }
-
-    fn delete(&self, _: &Table, _: &[u8]) -> Result<(), StoreError> {
-        Err(NO_RECORDS)
-    }
-
-    fn disk_bytes(&self) -> Result<u64, StoreError> {
-        Ok(self.capacity_bytes)
-    }
-
-    fn device(&self) -> Option<&dyn Device> {
-        Some(self)
-    }
-}
-
-const NO_RECORDS: StoreError = StoreError::Lacks { caller: "an operation on records", ability: "records" };
 
 #[cfg(test)]
 mod tests {
