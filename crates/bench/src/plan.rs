@@ -16,7 +16,7 @@ use crate::axes::{Point, varied};
 use crate::share::Share;
 use crate::size::human_bytes;
 use crate::target::{Limit, Target};
-use crate::workload::{Delimiter, Setting, SizedBy, Unit};
+use crate::workload::{BlockShape, Delimiter, Setting, SizedBy, Unit};
 use crate::{latency, machine, verdict, workload};
 
 /// Which ciphers a recommendation may name.
@@ -94,9 +94,18 @@ pub struct Plan {
     /// The store's cache, in bytes; absent: sized to the data. In TOML also text such as `"512MiB"`.
     #[serde(deserialize_with = "read::size::optional")]
     pub cache: Option<u64>,
-    /// Bytes of record values for `oltp` and the batch workloads. In TOML also text such as `"2GB"`.
+    /// Bytes of record values for `oltp` and the batch workloads, and of the blocks that those on block devices use. In
+    /// TOML also text such as `"2GB"`.
     #[serde(deserialize_with = "read::size::required")]
     pub bytes: u64,
+    /// Bytes of a request to a block device. In TOML also text such as `"4KiB"`.
+    #[serde(deserialize_with = "read::size::required")]
+    pub block_bytes: u64,
+    /// Requests to a block device that are under way at once.
+    #[serde(deserialize_with = "read::count::deserialize")]
+    pub depth: usize,
+    /// Whether every block that is read is compared with what was written to it.
+    pub verify: bool,
     /// Operations a second (open loop), or `max`: the most that each variant sustains under `p99`; absent: as fast as
     /// possible.
     pub target: Option<Target>,
@@ -161,6 +170,9 @@ impl Default for Plan {
             slice_ms: 50,
             cache: None,
             bytes: 256_000_000,
+            block_bytes: BlockShape::USUAL.block_bytes,
+            depth: BlockShape::USUAL.depth,
+            verify: BlockShape::USUAL.verify,
             target: None,
             p99: None,
             max_errors: 0,
@@ -341,6 +353,11 @@ impl Plan {
         )?;
         within("slice-ms", self.slice_ms, 1, 3_600_000, "a slice lasts from a millisecond to an hour")?;
         within("bytes", self.bytes, 100_000, 1 << 50, "a data set has 100 kB to a petabyte")?;
+        within("block-bytes", self.block_bytes, 512, 16 << 20, "a request has a sector of 512 bytes to 16 MiB")?;
+        if !self.block_bytes.is_multiple_of(512) {
+            return Err(value("block-bytes", self.block_bytes, "a request is made of sectors of 512 bytes"));
+        }
+        within("depth", self.depth as u64, 1, 1_024, "each request under way has memory of its own")?;
         if let Some(cache) = self.cache {
             within("cache", cache, 1 << 20, 1 << 50, "a cache has a mebibyte to a petabyte")?;
             for name in &self.workloads {
@@ -613,6 +630,7 @@ impl Plan {
             delimiter: self.delimiter,
             bytes: self.bytes,
             operations: self.pass_operations(),
+            block: BlockShape { block_bytes: self.block_bytes, depth: self.depth, verify: self.verify },
             rounds: self.rounds,
             seed: self.seed,
             own: self.own_workloads.clone(),

@@ -426,6 +426,10 @@ pub struct Sample {
     /// Seconds that clients were ready to run and waited for a free core, all clients together.
     #[serde(default)]
     pub queued_s: f64,
+    /// CPU seconds, among those of user and system, of other processes that do the store's work: a server, the other end
+    /// of a device.
+    #[serde(default)]
+    pub servers_cpu_s: f64,
 }
 
 impl Sample {
@@ -686,7 +690,7 @@ impl Comparison {
 }
 
 /// The fields of `Sample`, in order.
-const SAMPLE_COLUMNS: [&str; 26] = [
+const SAMPLE_COLUMNS: [&str; 27] = [
     "round",
     "slice",
     "load",
@@ -713,6 +717,7 @@ const SAMPLE_COLUMNS: [&str; 26] = [
     "cache_misses",
     "kept_per_s",
     "queued_s",
+    "servers_cpu_s",
 ];
 
 /// Writes `text` to the file `path`, which appears whole or not at all.

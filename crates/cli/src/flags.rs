@@ -289,9 +289,18 @@ pub(crate) struct PlanFlags {
     /// What separates the fields of that file: comma, semicolon, tab, pipe [default: what its first line shows]
     #[arg(long, value_name = "NAME", value_parser = DelimiterName)]
     pub(crate) delimiter: Option<Delimiter>,
-    /// Bytes of records for oltp and the batch workloads
+    /// Bytes of records for oltp and the batch workloads, and of the blocks that workloads on block devices use
     #[arg(long, value_name = "SIZE", value_parser = parse_bytes)]
     pub(crate) bytes: Option<u64>,
+    /// Bytes of a request to a block device
+    #[arg(long, value_name = "SIZE", value_parser = parse_bytes)]
+    pub(crate) block_bytes: Option<u64>,
+    /// Requests to a block device that are under way at once
+    #[arg(long, value_name = "N", value_parser = parse_small)]
+    pub(crate) depth: Option<usize>,
+    /// Compare every block that is read with what was written to it
+    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_name = "BOOL")]
+    pub(crate) verify: Option<bool>,
     /// Operations a round
     #[arg(long, value_name = "N", value_parser = parse_count)]
     pub(crate) operations: Option<u64>,

@@ -97,6 +97,9 @@ fn apply(flags: &CompareFlags, plan: &mut Plan) {
     set_optional(&flags.records_from, &mut plan.records_from);
     set_optional(&flags.delimiter, &mut plan.delimiter);
     set(&flags.bytes, &mut plan.bytes);
+    set(&flags.block_bytes, &mut plan.block_bytes);
+    set(&flags.depth, &mut plan.depth);
+    set(&flags.verify, &mut plan.verify);
     set(&flags.operations, &mut plan.operations);
     set(&flags.threads, &mut plan.threads);
     if let Some(threads) = &flags.threads_of {

@@ -2,7 +2,7 @@
 
 use sealstone_bench::plan::{CLIENTS_MOST, Plan, check_memory};
 use sealstone_bench::size::human_bytes;
-use sealstone_bench::workload::{COLD_SHARE, Setting, SizedBy, Spec};
+use sealstone_bench::workload::{COLD_SHARE, Setting, SizedBy, Spec, workloads};
 use sealstone_cipher::nearest::nearest;
 use sealstone_fields::policy::Policy;
 use sealstone_fields::{FieldLayer, Keyed, SealedEngine};
@@ -26,6 +26,7 @@ pub(crate) fn check(kind: &StoreKind, plan: &Plan) -> anyhow::Result<()> {
     check_layers(kind, plan)?;
     for name in &plan.workloads {
         let spec = plan.workload(name)?;
+        check_kind(kind, &spec)?;
         if spec.setting == Setting::Cold {
             check_cold(kind, plan, &spec)?;
         }
@@ -40,6 +41,27 @@ pub(crate) fn check(kind: &StoreKind, plan: &Plan) -> anyhow::Result<()> {
         );
     }
     Ok(())
+}
+
+/// Whether the workload of `spec` is for what `kind` is: records or a block device.
+fn check_kind(kind: &StoreKind, spec: &Spec) -> anyhow::Result<()> {
+    if spec.device == kind.device {
+        return Ok(());
+    }
+    let (needs, is) = match spec.device {
+        true => ("a block device", "keeps records"),
+        false => ("records", "is a block device"),
+    };
+    let others = stores().iter().filter(|store| store.device == spec.device).map(|store| store.name);
+    let can = workloads().filter(|other| other.device == kind.device).map(|other| other.name);
+    anyhow::bail!(
+        "workload {} needs {needs}, and {} {is}\nchoose a store for it: {}; or a workload for {}: {}",
+        spec.name,
+        kind.name,
+        others.collect::<Vec<_>>().join(", "),
+        kind.name,
+        can.collect::<Vec<_>>().join(", ")
+    )
 }
 
 /// Whether `kind` can take the layers of `plan`. Where nothing seals its files, it is measured without encryption.
@@ -233,6 +255,7 @@ pub(crate) fn engine(
     let opened = (kind.engine)(&Request {
         members: point.members,
         clients: if point.clients == 0 { CLIENTS_MOST } else { point.clients },
+        device_bytes: plan.bytes,
         sealed: variants.iter().any(|variant| !variant.is_baseline()),
         keep: plan.keep.clone(),
         key: key.cloned(),

@@ -11,7 +11,7 @@ use super::index::{self, Run};
 use super::open_loop;
 use super::options::Options;
 use super::tables::{self, Table};
-use super::{figures, percentiles, sweep};
+use super::{figures, percentiles, requests, sweep};
 use crate::merge;
 use crate::plan::{Plan, Policy};
 use crate::results::{Cell, Results};
@@ -335,6 +335,7 @@ fn section(number: usize, run: &Run) -> Section {
         charts: all_charts(run),
         tables: [
             open_loop::sustained_table(run).into_iter().collect(),
+            requests::requests(run).into_iter().collect(),
             if is_open { Vec::new() } else { vec![tables::throughput(run)] },
             tables::between(run).into_iter().collect(),
             tables::latency(run),
