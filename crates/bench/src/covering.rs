@@ -336,7 +336,8 @@ impl Measured<'_> {
     /// The cost of every variant that encrypts. Ciphers are one family, as in the answer; functions of the server, which
     /// are never advised, another one.
     fn costs(&self) -> Vec<(usize, Option<Cost>)> {
-        let is_ours = |number: &usize| self.variants[*number].cipher().is_some_and(|name| registry::cipher(name).is_ok());
+        let is_ours =
+            |number: &usize| self.variants[*number].cipher().is_some_and(|name| registry::cipher(name).is_ok());
         let sealed = (0..self.variants.len()).filter(|number| !self.variants[*number].is_baseline());
         let (ours, theirs): (Vec<usize>, Vec<usize>) = sealed.partition(is_ours);
         let judged = |numbers: Vec<usize>| -> Vec<(usize, Option<Cost>)> {

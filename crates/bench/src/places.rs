@@ -160,8 +160,7 @@ const FORMATS: Source = Source {
     title: "docs/guide/fields.md, What equality gives away",
     shown_by: "SECURITY.md, Values that keep their format",
 };
-const FF1: Source =
-    Source { title: "NIST SP 800-38G, FF1", shown_by: "https://doi.org/10.6028/NIST.SP.800-38G" };
+const FF1: Source = Source { title: "NIST SP 800-38G, FF1", shown_by: "https://doi.org/10.6028/NIST.SP.800-38G" };
 const CLIENT_SIDE: Source = Source {
     title: "PostgreSQL manual, Encryption Options: Client-Side Encryption",
     shown_by: "https://www.postgresql.org/docs/current/encryption-options.html",
@@ -207,8 +206,10 @@ const UNSEALED: Source = Source {
 const NO_NETWORK: Option<(Protection, &str)> =
     Some((Protection::NobodyThere, "the store is in the process of its client: nothing goes over a network"));
 /// Nobody but that process gives it statements.
-const NO_SERVER: Option<(Protection, &str)> =
-    Some((Protection::NobodyThere, "the store is in the process of its client: no server takes statements from others"));
+const NO_SERVER: Option<(Protection, &str)> = Some((
+    Protection::NobodyThere,
+    "the store is in the process of its client: no server takes statements from others",
+));
 
 /// The table. Every pair of a place and a threat is in it once.
 pub const TABLE: &[Entry] = &[

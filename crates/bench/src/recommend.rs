@@ -92,8 +92,7 @@ pub fn recommend(plan: &Plan, variants: &[Variant], cells: &[Cell]) -> Recommend
         }
         Some(best) => {
             recommendation.take = Some(best.variant.label.clone());
-            recommendation.answer =
-                covering::preamble(plan, variants) + &answer(plan, best, &relations, cells);
+            recommendation.answer = covering::preamble(plan, variants) + &answer(plan, best, &relations, cells);
             recommendation.meaning = meaning(&across, best, &candidates, &relations, cells);
         }
     }

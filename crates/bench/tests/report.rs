@@ -813,5 +813,7 @@ fn places_people_and_costs_are_drawn_and_written() {
     }
     let markdown = report::markdown(&results, None);
     assert!(markdown.contains("| | disk-thief | backup-reader | network | dba | server-admin | cost |\n"));
-    assert!(markdown.contains("| wire | leaves open | leaves open | protects | leaves open | leaves open | not measured |"));
+    assert!(
+        markdown.contains("| wire | leaves open | leaves open | protects | leaves open | leaves open | not measured |")
+    );
 }

@@ -244,13 +244,7 @@ fn why(run: &Run, coverage: &Coverage) -> Table {
         let entry = entry(place, threat);
         let (protection, reason) = entry.at(within);
         let sources: Vec<&str> = entry.sources.iter().map(|source| source.title).collect();
-        vec![
-            head(place.name()),
-            head(threat.name()),
-            Datum::from(protection),
-            words(reason),
-            words(sources.join("; ")),
-        ]
+        vec![head(place.name()), head(threat.name()), Datum::from(protection), words(reason), words(sources.join("; "))]
     };
     Table {
         title: "Why".into(),

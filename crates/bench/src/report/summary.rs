@@ -220,7 +220,8 @@ impl Paper {
         let names: Column = std::iter::once(plain("")).chain(coverage.rows.iter().map(named)).collect();
         let person = |(at, threat): (usize, Threat)| -> Column {
             let asked = coverage.protect_from.iter().any(|name| name == threat.name());
-            let head = Styled { text: threat.name().into(), style: if asked { Style::new().bold() } else { Style::new() } };
+            let head =
+                Styled { text: threat.name().into(), style: if asked { Style::new().bold() } else { Style::new() } };
             let word = |row: &CoverageRow| plain(row.entries.get(at).map_or("–", |entry| entry.protection.word()));
             std::iter::once(head).chain(coverage.rows.iter().map(word)).collect()
         };
