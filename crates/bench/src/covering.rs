@@ -1,6 +1,7 @@
 //! Which places cover what was asked with `protect-from`, and what to say about it: what a variant leaves open, what
-//! would have to be added, what would change the advice. Costs come in as ratios and are judged as all others are; those
-//! of two places are never added up. Not here: the table of places (`places`), how a variant is chosen (`recommend`).
+//! would have to be added, what would change the advice. Costs come in as ratios and are judged as all others are;
+//! those of two places are never added up. Not here: the table of places (`places`), how a variant is chosen
+//! (`recommend`).
 
 use sealstone_cipher::registry::{self, Cipher};
 use sealstone_store::Layer;
@@ -100,16 +101,21 @@ pub(crate) fn decided(plan: &Plan, best: (&Cipher, &Variant), other: (&Cipher, &
     }
 }
 
-/// What was asked, for the answer: `to protect from dba and network, `; nothing where nothing was.
-pub(crate) fn preamble(plan: &Plan, variants: &[Variant]) -> String {
+/// What was asked, for the answer to take `best`: `to protect from dba and network, `; nothing where nothing was.
+pub(crate) fn preamble(plan: &Plan, best: &Variant) -> String {
     let threats = asked(plan);
-    let from = match threats.as_slice() {
-        [] => return String::new(),
-        threats => listed(threats),
-    };
-    match needed(plan, variants, &threats) {
-        Some(Protection::Partly) => format!("nothing that was measured protects wholly from {from}; in part, "),
-        _ => format!("to protect from {from}, "),
+    let layers = layers_of(best);
+    let (partly, wholly): (Vec<Threat>, Vec<Threat>) =
+        threats.iter().partition(|threat| protection(plan, &layers, **threat).0 < Protection::Protects);
+    match (wholly.is_empty(), partly.is_empty()) {
+        (true, true) => String::new(),
+        (false, true) => format!("to protect from {}, ", listed(&wholly)),
+        (true, false) => format!("nothing that was measured protects wholly from {}; in part, ", listed(&partly)),
+        (false, false) => format!(
+            "nothing that was measured protects wholly from all of them; to protect from {} and in part from {}, ",
+            listed(&wholly),
+            listed(&partly)
+        ),
     }
 }
 
@@ -214,19 +220,27 @@ struct Instead {
 }
 
 impl Measured<'_> {
-    /// What taking the variant number `best` does about everybody, a line each for those that were asked about.
+    /// What taking the variant number `best` does about everybody: who is kept out, why somebody is in part only, and who
+    /// was not asked about.
     pub(crate) fn meaning(&self, best: usize) -> Vec<String> {
         let (threats, layers) = (asked(self.plan), layers_of(&self.variants[best]));
-        if threats.is_empty() {
-            return Vec::new();
-        }
-        let line = |threat: &Threat| {
-            let (found, reason) = protection(self.plan, &layers, *threat);
-            format!("{}: {}: {reason}", threat.name(), found.word())
+        let found = |threat: &Threat| protection(self.plan, &layers, *threat);
+        let those = |wanted: Protection| -> Vec<Threat> {
+            threats.iter().filter(|threat| found(threat).0 == wanted).copied().collect()
         };
-        let mut lines: Vec<String> = threats.iter().map(line).collect();
+        let mut lines = Vec::new();
+        let (kept_out, absent) = (those(Protection::Protects), those(Protection::NobodyThere));
+        if !kept_out.is_empty() {
+            lines.push(format!("protects from {}", listed(&kept_out)));
+        }
+        for threat in those(Protection::Partly) {
+            lines.push(format!("protects from {} in part only: {}", threat.name(), found(&threat).1));
+        }
+        if let Some(one) = absent.first() {
+            lines.push(format!("there is no {} here: {}", listed(&absent).replace(" and ", " or "), found(one).1));
+        }
         let open = self.others(&threats, &layers);
-        if !open.is_empty() {
+        if !threats.is_empty() && !open.is_empty() {
             lines.push(format!("not asked about, and left open or protected from in part only: {}", listed(&open)));
         }
         lines
@@ -244,11 +258,15 @@ impl Measured<'_> {
             let found = self.cheapest(best, |layers| least(self.plan, layers, &more) >= Protection::Protects);
             match found {
                 Some((number, ratio)) => instead.push(Instead { drops: false, threat, number, ratio }),
-                None => unmeasured.push(match fewest(self.plan, &more) {
-                    Some(layers) => format!("{} as well: {}, not measured", threat.name(), place_name(&layers)),
-                    None => format!("{} as well: no place protects from that here", threat.name()),
-                }),
+                None => unmeasured.extend(
+                    // what nothing protects from changes nothing
+                    fewest(self.plan, &more)
+                        .map(|layers| format!("{} as well: {}, not measured", threat.name(), place_name(&layers))),
+                ),
             }
+        }
+        if least(self.plan, &layers, &threats) < Protection::Protects {
+            unmeasured.push(format!("to protect wholly: {}", what_would(self.plan, &threats)));
         }
         // one family
         let estimates: Vec<Option<Estimate>> = instead.iter().map(|one| Some(one.ratio)).collect();
@@ -333,8 +351,8 @@ impl Measured<'_> {
         })
     }
 
-    /// The cost of every variant that encrypts. Ciphers are one family, as in the answer; functions of the server, which
-    /// are never advised, another one.
+    /// The cost of every variant that encrypts. Ciphers are one family, as in the answer; functions of the server,
+    /// which are never advised, another one.
     fn costs(&self) -> Vec<(usize, Option<Cost>)> {
         let is_ours =
             |number: &usize| self.variants[*number].cipher().is_some_and(|name| registry::cipher(name).is_ok());

@@ -554,8 +554,8 @@ impl Plan {
         self.variants().map(drop)
     }
 
-    /// What is compared: every cipher with every backend in every place, the baseline first, labels unique. Also notes for the
-    /// reader: a baseline that was added, two backends that are the same one.
+    /// What is compared: every cipher with every backend in every place, the baseline first, labels unique. Also notes
+    /// for the reader: a baseline that was added, two backends that are the same one.
     ///
     /// # Errors
     /// `PlanError::Cipher`, `PlanError::Backend`.

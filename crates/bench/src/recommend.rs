@@ -92,7 +92,7 @@ pub fn recommend(plan: &Plan, variants: &[Variant], cells: &[Cell]) -> Recommend
         }
         Some(best) => {
             recommendation.take = Some(best.variant.label.clone());
-            recommendation.answer = covering::preamble(plan, variants) + &answer(plan, best, &relations, cells);
+            recommendation.answer = covering::preamble(plan, best.variant) + &answer(plan, best, &relations, cells);
             recommendation.meaning = meaning(&across, best, &candidates, &relations, cells);
         }
     }
@@ -259,10 +259,8 @@ fn meaning(
     let mut meaning = rates(best, cells);
     meaning.push(format!("it means: {cpu}"));
     meaning.extend(by_setting::line(plan, cells, best.number));
-    match plan.protect_from.is_empty() {
-        true => meaning.extend(unprotected(best.variant)),
-        false => meaning.extend(across.meaning(best.number)),
-    }
+    meaning.extend(across.meaning(best.number));
+    meaning.extend(unprotected(best.variant));
     let mut changes = across.changes(best.number);
     // the first policy that this cipher does not meet and another one measured does
     let policy = if allows(Policy::Fips, best.cipher) { Policy::Kcmvp } else { Policy::Fips };

@@ -789,7 +789,7 @@ fn names_cannot_take_over_the_terminal() {
 fn places_people_and_costs_are_drawn_and_written() {
     let results = fixtures::places();
     let coverage = results.recommendation.coverage.as_ref().unwrap();
-    assert_eq!(coverage.rows.len(), 8, "six variants, the wire and the server's functions");
+    assert_eq!(coverage.rows.len(), 6, "four variants, the wire and the server's functions");
     let page = Html::parse_document(&html(std::slice::from_ref(&results)));
     let drawing = &select(&page, "section.charts svg")[0];
     let label = drawing.value().attr("aria-label").unwrap();
@@ -807,7 +807,7 @@ fn places_people_and_costs_are_drawn_and_written() {
     }
     for width in [40, 80, 120] {
         let screen = summary::screen(&results, width, false);
-        for wanted in ["backup-reader", "leaves open", "not measured"] {
+        for wanted in ["disk-thief", "leaves open", "protects"] {
             assert!(screen.contains(wanted), "{wanted} at {width}:\n{screen}");
         }
     }

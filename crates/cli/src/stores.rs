@@ -107,8 +107,8 @@ fn check_cold(kind: &StoreKind, plan: &Plan, spec: &Spec) -> anyhow::Result<()> 
     Ok(())
 }
 
-/// `plan` for `kind`: where nothing can seal its files, with its other places, or without ciphers if it has none; and on
-/// a single node, if it is one of several stores and has no members.
+/// `plan` for `kind`: where nothing can seal its files, with its other places, or without ciphers if it has none; and
+/// on a single node, if it is one of several stores and has no members.
 pub(crate) fn suited(kind: &StoreKind, plan: &Plan) -> Plan {
     let mut plan = plan.clone();
     if plan.store.len() > 1 && !kind.replicated {

@@ -96,7 +96,7 @@ pub(crate) fn recommend(plan: &Plan, rate: f64, variants: &[Variant], cells: &[C
         Some(best) => {
             recommendation.take = Some(best.variant.label.clone());
             recommendation.meaning = meaning(&across, best, &relations, cells);
-            covering::preamble(plan, variants) + &answer(plan, rate, best, &relations, cells)
+            covering::preamble(plan, best.variant) + &answer(plan, rate, best, &relations, cells)
         }
     });
     recommendation.answer = sentences.join("; ");
@@ -286,10 +286,8 @@ fn meaning(across: &Measured, best: &Candidate, relations: &[Relation], cells: &
             meaning.push(format!("under {}: {line}", cell.workload));
         }
     }
-    match across.plan.protect_from.is_empty() {
-        true => meaning.extend(unprotected(best.variant)),
-        false => meaning.extend(across.meaning(best.number)),
-    }
+    meaning.extend(across.meaning(best.number));
+    meaning.extend(unprotected(best.variant));
     let mut changes = across.changes(best.number);
     let is_open = |relation: &Relation| {
         matches!(relation.reason, Reason::Standing) && relation.p99.verdict != Verdict::NoDifference

@@ -331,8 +331,8 @@ fn intervals_panel(width: f64, about: &str, groups: &[Intervals], axis: &Axis) -
     })
 }
 
-/// Draws what `overhead` says at the height `y`: its interval, cut with an arrow at the ends of `axis`, and the mark of its
-/// verdict; `x`: where a value of the axis is.
+/// Draws what `overhead` says at the height `y`: its interval, cut with an arrow at the ends of `axis`, and the mark of
+/// its verdict; `x`: where a value of the axis is.
 pub(super) fn interval(
     canvas: &mut Canvas,
     x: impl Fn(f64) -> f64,

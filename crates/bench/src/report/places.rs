@@ -21,6 +21,21 @@ pub(super) fn coverage<'a>(run: &Run<'a>) -> Option<&'a Coverage> {
     run.results.recommendation.coverage.as_ref()
 }
 
+/// Whom somebody asked about.
+pub(super) fn asked<'a>(run: &Run<'a>) -> impl Iterator<Item = &'a str> {
+    coverage(run).into_iter().flat_map(|coverage| &coverage.protect_from).map(String::as_str)
+}
+
+/// How far the variant called `label` protects from each of those, in words; nothing for one that does not encrypt.
+pub(super) fn words_of<'a>(run: &Run<'a>, label: &str) -> impl Iterator<Item = &'static str> {
+    let rows = coverage(run).map_or(&[][..], |coverage| &coverage.rows);
+    let row = rows.iter().find(|row| row.variant.as_deref() == Some(label));
+    asked(run).map(move |name| {
+        let entry = row.and_then(|row| row.entries.iter().find(|entry| entry.threat == name));
+        entry.map_or("", |entry| entry.protection.word())
+    })
+}
+
 /// The cost of a row in the form of the other charts.
 pub(super) fn overhead(cost: &Cost) -> Overhead {
     let Cost { ratio, low, high, verdict, ref words } = *cost;
@@ -68,7 +83,7 @@ impl Layout {
             return Self { wide: false, people, costs, rows: (top, 46.0) };
         }
         let labels = widest(&mut coverage.rows.iter().map(|row| label(row).to_owned())).min(230.0);
-        let people = (labels + 18.0, 102.0);
+        let people = (labels + 18.0, 107.0);
         let costs = (people.0 + people.1 * Threat::ALL.len() as f64 + 10.0, width - values - 12.0);
         Self { wide: true, people, costs, rows: (30.0, 27.0) }
     }

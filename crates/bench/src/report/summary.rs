@@ -7,11 +7,9 @@ use super::canvas::shorten;
 use super::index::Run;
 use super::{conditions, figures, open_loop, page, places, tables};
 use crate::axes::{AXES, varied};
-use crate::coverage::CoverageRow;
 use crate::merge;
 use crate::results::{Against, Cell, Results};
 use crate::sustained::sustained;
-use crate::threat::Threat;
 use crate::verdict::Verdict;
 
 /// Lines that the table may take before it is written more tersely.
@@ -50,7 +48,6 @@ pub fn screen(results: &Results, width: usize, colour: bool) -> String {
     lines.push(String::new());
     lines.extend(paper.table(&run));
     lines.push(String::new());
-    lines.extend(paper.places(&run));
     for sentence in conditions::sentences(&run) {
         lines.extend(paper.wrapped("", &sentence, Style::new()));
     }
@@ -211,35 +208,6 @@ impl Paper {
         text
     }
 
-    /// Which variant protects from whom and at what cost, if anybody was asked about: a row for each, a column for each
-    /// person.
-    fn places(&self, run: &Run) -> Vec<String> {
-        let Some(coverage) = places::coverage(run) else { return Vec::new() };
-        let columns = LABEL_COLUMNS.min((self.width - 2) / 2);
-        let named = |row: &CoverageRow| plain(name(places::label(row), columns));
-        let names: Column = std::iter::once(plain("")).chain(coverage.rows.iter().map(named)).collect();
-        let person = |(at, threat): (usize, Threat)| -> Column {
-            let asked = coverage.protect_from.iter().any(|name| name == threat.name());
-            let head =
-                Styled { text: threat.name().into(), style: if asked { Style::new().bold() } else { Style::new() } };
-            let word = |row: &CoverageRow| plain(row.entries.get(at).map_or("–", |entry| entry.protection.word()));
-            std::iter::once(head).chain(coverage.rows.iter().map(word)).collect()
-        };
-        let cost = |row: &CoverageRow| match &row.cost {
-            Some(cost) => Styled { text: figures::overhead(&places::overhead(cost)), style: style(cost.verdict) },
-            None => plain(places::NOT_MEASURED),
-        };
-        let costs: Column = std::iter::once(plain("cost")).chain(coverage.rows.iter().map(cost)).collect();
-        let mut columns: Vec<Column> = Threat::ALL.into_iter().enumerate().map(person).collect();
-        columns.push(costs);
-        let mut lines = Vec::new();
-        for block in self.blocks(&names, columns) {
-            lines.extend(self.block(&names, &block));
-            lines.push(String::new());
-        }
-        lines
-    }
-
     /// Stores set against one of them: a line for each point and variant, with a column for each workload.
     fn against(&self, ratios: &[Against]) -> Vec<String> {
         let axes = varied(ratios.iter().flat_map(|one| [&one.point, &one.other]).collect::<Vec<_>>());
@@ -351,11 +319,13 @@ fn row_names(run: &Run, label_columns: usize, is_rate: bool) -> Column {
     if is_rate {
         let of = |workload: &&str| open_loop::row_names(&name(workload, label_columns)).map(plain);
         names.extend(run.workloads.iter().flat_map(of));
+        names.extend(places::asked(run).map(plain));
         return names;
     }
     names.extend(run.workloads.iter().map(|workload| plain(name(workload, label_columns))));
     if !run.results.recommendation.ranking.is_empty() {
         names.push(plain("all workloads"));
+        names.extend(places::asked(run).map(plain));
     }
     names
 }
@@ -374,6 +344,7 @@ fn column(run: &Run, number: usize, label_columns: usize, terse: bool) -> Column
             column
                 .extend(entries.map(|(text, verdict)| Styled { text, style: verdict.map_or_else(Style::new, style) }));
         }
+        column.extend(places::words_of(run, &variant.label).map(plain));
         return column;
     }
     column.extend(
@@ -384,6 +355,7 @@ fn column(run: &Run, number: usize, label_columns: usize, terse: bool) -> Column
         Some(ranked) if Some(number) != run.baseline => figures::change(ranked.ratio),
         _ => String::new(),
     }));
+    column.extend(places::words_of(run, &variant.label).map(plain));
     column
 }
 
