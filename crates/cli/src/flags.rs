@@ -46,7 +46,8 @@ pub(crate) use keys::{HolderCommand, KeysCommand};
 #[cfg(any(feature = "mysql", feature = "postgres"))]
 pub(crate) use migrate::FieldMigrateFlags;
 use names::{
-    DelimiterName, Suggest, accel_names, cipher_names, cipher_names_only, layer_names, store_names, workload_names,
+    DelimiterName, Suggest, accel_names, cipher_names, cipher_names_only, layer_names, store_names, threat_names,
+    workload_names,
 };
 pub(crate) use passphrase::HolderFlags;
 use properties::parse_property;
@@ -253,9 +254,12 @@ pub(crate) struct PlanFlags {
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = parse_small)]
     pub(crate) nodes: Option<Vec<usize>>,
     /// Where data is encrypted: rest (files), field (values, before they reach the store), server (by functions of its
-    /// own, such as AES_ENCRYPT)
+    /// own, such as AES_ENCRYPT), or in two places at once: field+rest
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = Suggest(layer_names))]
     pub(crate) layer: Option<Vec<String>>,
+    /// Advise the cheapest of these places that protects from: disk-thief, backup-reader, network, dba, server-admin
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = Suggest(threat_names))]
+    pub(crate) protect_from: Option<Vec<String>>,
     /// With --layer field: the policy that names the fields to seal [default: all of them, authenticated]
     #[arg(long, value_name = "POLICY", value_hint = ValueHint::FilePath)]
     pub(crate) fields: Option<PathBuf>,
