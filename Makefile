@@ -37,6 +37,9 @@ endif
 
 # the first report comes sooner without the drivers of servers that it does not need; flags that name one get everything
 DRIVER_STORES := $(foreach store,redis ssdb postgres mysql,$(findstring $(store),$(ARGS)))
+ifneq (,$(findstring block,$(ARGS))$(findstring iscsi,$(ARGS)))
+DRIVER_STORES += block
+endif
 ifneq (,$(findstring mongodb,$(ARGS))$(findstring kmip,$(ARGS)))
 COMPARE_FEATURES := --package sealstone-wiredtiger
 COMPARE_SETUP := setup-mongod
@@ -55,9 +58,13 @@ ifneq (,$(findstring mysql,$(ARGS)))
 COMPARE_SETUP += setup-mariadb
 endif
 
+ifneq (,$(findstring iscsi,$(ARGS)))
+COMPARE_SETUP += setup-iscsi
+endif
+
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
-.PHONY: help compare say-install rivals fuzz soak test install sanitize setup setup-rivals setup-kmip setup-mongod setup-redis setup-postgres setup-mariadb setup-wiredtiger setup-esp setup-fuzz setup-lints clean
+.PHONY: help compare say-install rivals fuzz soak test install sanitize setup setup-rivals setup-kmip setup-mongod setup-redis setup-postgres setup-mariadb setup-wiredtiger setup-esp setup-iscsi setup-fuzz setup-lints clean
 .PHONY: installable deb test-deb setup-deb setup-shells db-bench setup-rocksdb-tools
 .PHONY: ycsb-rivals setup-go-ycsb setup-tests check setup-strongswan wire-speed
 .PHONY: setup-python setup-spark wheel test-spark spark-speed
@@ -98,7 +105,7 @@ test: setup setup-rivals setup-lints
 
 # One after the other: apt takes one at a time. Without MAKEFLAGS: programs that build know of their own how many jobs to run.
 setup-tests:
-	@unset MAKEFLAGS MFLAGS; for part in deb shells valgrind kmip mongod redis postgres mariadb wiredtiger rocksdb-tools gpu go-ycsb esp python; do \
+	@unset MAKEFLAGS MFLAGS; for part in deb shells valgrind kmip mongod redis postgres mariadb wiredtiger rocksdb-tools gpu go-ycsb esp iscsi python; do \
 		sh dev/setup.sh $$part || exit 1; \
 	done
 
@@ -180,6 +187,10 @@ wire-speed:
 	@sh dev/setup.sh strongswan
 	cargo build --release --locked --package sealstone-wire --example wire_speed
 	@"$$CARGO_TARGET_DIR/release/examples/wire_speed" $(ARGS)
+
+# tgt, an iSCSI target, and libiscsi from Debian; its service is not started
+setup-iscsi:
+	@sh dev/setup.sh iscsi
 
 # PostgreSQL from Debian; its service is not started
 setup-postgres:

@@ -3,6 +3,8 @@
 //! [`path::Path`] carries packets between a [`tun::Tun`] and a socket for UDP, sealed by the
 //! [`associations::Associations`] that it shares with whoever agrees on keys.
 //!
+//! [`iscsi`](crate::iscsi) (feature `iscsi`) is a block device over a network.
+//!
 //! Not here: how a packet is sealed (`sealstone-seal`, module `esp`), where keys come from (`sealstone-keys`).
 #![deny(unsafe_code)]
 
@@ -15,6 +17,8 @@ pub mod error;
 #[allow(unsafe_code)]
 mod ffi;
 mod ip;
+#[cfg(feature = "iscsi")]
+pub mod iscsi;
 pub mod links;
 pub mod manual;
 pub mod mtu;
