@@ -1,7 +1,25 @@
 //! The wire: a tunnel of sealed packets between two machines, links of a chosen speed, block devices over a network.
 //!
+//! [`path::Path`] carries packets between a [`tun::Tun`] and a socket for UDP, sealed by the
+//! [`associations::Associations`] that it shares with the [`tunnel::Tunnel`] that agrees on keys by a [`handshake`].
+//!
 //! Not here: how a packet is sealed (`sealstone-seal`, module `esp`), where keys come from (`sealstone-keys`).
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
 
+pub mod associations;
+mod checksum;
+pub mod coalesce;
+pub mod counters;
+pub mod error;
+#[allow(unsafe_code)]
+mod ffi;
 pub mod handshake;
+mod ip;
+pub mod links;
+pub mod mtu;
+pub mod path;
+mod program;
+pub mod segment;
+pub mod tun;
 pub mod tunnel;
+pub mod vnet;

@@ -64,6 +64,12 @@ impl Inbound {
         Ok(Self { association: *association, keyed, window, counters: Counters::default() })
     }
 
+    /// What both ends agree on.
+    #[must_use]
+    pub fn association(&self) -> &Association {
+        &self.association
+    }
+
     /// What came so far.
     #[must_use]
     pub fn counters(&self) -> Counters {

@@ -89,6 +89,12 @@ impl Outbound {
         Self { lifetime: Lifetime { packets, blocks: self.lifetime.blocks.min(lifetime.blocks) }, ..self }
     }
 
+    /// What both ends agree on.
+    #[must_use]
+    pub fn association(&self) -> &Association {
+        &self.association
+    }
+
     /// What it has sealed.
     #[must_use]
     pub fn used(&self) -> Lifetime {
