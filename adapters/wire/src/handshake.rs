@@ -26,8 +26,8 @@ use snow::{Builder, HandshakeState};
 use subtle::ConstantTimeEq;
 use zeroize::Zeroizing;
 
-use message::{PROOF_BYTES, Start};
 pub use message::PROTOCOL;
+use message::{PROOF_BYTES, Start};
 pub use refused::{Reason, Refused};
 
 static PARAMETERS: LazyLock<NoiseParams> =
@@ -162,8 +162,7 @@ impl Series {
 
     fn read(bytes: &[u8]) -> Option<Self> {
         let (first, count) = bytes.split_first_chunk()?;
-        let series =
-            Self { first: u32::from_be_bytes(*first), count: u16::from_be_bytes(count.try_into().ok()?) };
+        let series = Self { first: u32::from_be_bytes(*first), count: u16::from_be_bytes(count.try_into().ok()?) };
         series.is_sound().then_some(series)
     }
 }
@@ -322,13 +321,7 @@ impl Agreed {
     }
 
     /// The keys of the security association with index `spi`: `bytes` bytes for a suite.
-    pub(crate) fn packet_keys(
-        &self,
-        direction: Direction,
-        suite: &str,
-        spi: u32,
-        bytes: usize,
-    ) -> Zeroizing<Vec<u8>> {
+    pub(crate) fn packet_keys(&self, direction: Direction, suite: &str, spi: u32, bytes: usize) -> Zeroizing<Vec<u8>> {
         let mut keys = Zeroizing::new(vec![0; bytes]);
         let context: [&[u8]; 3] = [suite.as_bytes(), &spi.to_be_bytes(), &self.hash];
         subkey(self.secret(direction), PURPOSE_PACKETS, &context, &mut keys);

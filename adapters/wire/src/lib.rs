@@ -9,6 +9,7 @@
 pub mod associations;
 mod checksum;
 pub mod coalesce;
+pub mod config;
 pub mod counters;
 pub mod error;
 #[allow(unsafe_code)]
@@ -19,7 +20,10 @@ pub mod links;
 pub mod mtu;
 pub mod path;
 mod program;
+pub mod runtime;
 pub mod segment;
+pub mod service;
+pub mod status;
 pub mod tun;
 pub mod tunnel;
 pub mod vnet;

@@ -27,7 +27,9 @@ fn may_use(folder: &str) -> Option<&'static [&'static str]> {
         "adapters/arrow" => &["crates/cipher", "crates/keys", "crates/fields"],
         "adapters/python" => &["crates/cipher", "crates/keys", "crates/fields", "adapters/arrow"],
         "adapters/parquet" => &["crates/cipher", "crates/keys", "crates/fields"],
-        "adapters/rocksdb" | "adapters/wire" | "adapters/wiredtiger" => &["crates/cipher", "crates/keys", "crates/seal"],
+        "adapters/rocksdb" | "adapters/wire" | "adapters/wiredtiger" => {
+            &["crates/cipher", "crates/keys", "crates/seal"]
+        }
         // another artefact: what programs in other languages load
         "adapters/rocksdb-plugin" => &["crates/cipher", "crates/keys", "crates/seal", "adapters/rocksdb"],
         "adapters/stores" => &[

@@ -195,10 +195,7 @@ mod tests {
         assert_eq!(Message::parse(&control), Ok(want));
         let refusal = offer("wire").refusal(Why::OtherSuite);
         assert_eq!(Message::parse(&refusal), Ok(Message::Refusal { why: Why::OtherSuite, offer: offer("wire") }));
-        assert_eq!(
-            Message::parse(&[&retry[..], b"x"].concat()),
-            Err(Refused::Malformed { found: "it is too long" })
-        );
+        assert_eq!(Message::parse(&[&retry[..], b"x"].concat()), Err(Refused::Malformed { found: "it is too long" }));
     }
 
     #[test]

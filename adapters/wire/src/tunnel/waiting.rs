@@ -87,7 +87,8 @@ impl Seen {
     }
 
     pub(crate) fn note(&mut self, start: Start, counter: u64) {
-        if self.newest.insert(start, counter).is_none() {
+        let newest = self.newest.get(&start).copied().unwrap_or_default().max(counter);
+        if self.newest.insert(start, newest).is_none() {
             self.order.push_back(start);
             if let Some(oldest) = (self.order.len() > STARTS_MAX).then(|| self.order.pop_front()).flatten() {
                 self.newest.remove(&oldest);
