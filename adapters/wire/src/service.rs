@@ -216,7 +216,9 @@ impl Service {
                 // what the network does not take is sent again
                 Action::Send { to, message } => drop(self.path.send_exchange(to, &message)),
                 Action::InstallInbound(inbound) => self.associations.add_inbound(inbound),
-                Action::RemoveInbound { spi } => drop(self.associations.remove_inbound(spi)),
+                Action::RemoveInbound { spi } => {
+                    self.associations.remove_inbound(spi);
+                }
                 Action::InstallOutbound { outbounds, peer } => {
                     let mut outbounds = outbounds.into_iter();
                     if let Some(first) = outbounds.next() {

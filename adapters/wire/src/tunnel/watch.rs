@@ -93,7 +93,7 @@ impl Tunnel {
             }
             more
         };
-        all.for_each(|session| drop(more(session)));
+        all.for_each(|session| _ = more(session));
         if self.current.as_mut().is_some_and(more) {
             let from = observed.from.or(self.peer);
             from.into_iter().for_each(|from| self.heard_from(from, actions));
