@@ -1,5 +1,6 @@
 //! The boundary to the kernel where no safe wrapper is: requests to devices (`ffi/device.rs`), options of sockets
-//! (`ffi/option.rs`), and many datagrams a call (`ffi/datagrams.rs`). The only files of this crate with `unsafe`.
+//! (`ffi/option.rs`), many datagrams a call (`ffi/datagrams.rs`), libiscsi (`ffi/iscsi.rs`); and instructions that not
+//! every CPU has (`ffi/sum.rs`). The only files of this crate with `unsafe`.
 //!
 //! Not here: what the requests are for.
 //!
@@ -10,4 +11,7 @@
 
 pub(crate) mod datagrams;
 pub(crate) mod device;
+#[cfg(feature = "iscsi")]
+pub(crate) mod iscsi;
 pub(crate) mod option;
+pub(crate) mod sum;

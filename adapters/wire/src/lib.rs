@@ -3,10 +3,13 @@
 //! [`path::Path`] carries packets between a [`tun::Tun`] and a socket for UDP, sealed by the
 //! [`associations::Associations`] that it shares with the [`tunnel::Tunnel`] that agrees on keys by a [`handshake`].
 //!
+//! [`iscsi`](crate::iscsi) (feature `iscsi`) is a block device over a network.
+//!
 //! Not here: how a packet is sealed (`sealstone-seal`, module `esp`), where keys come from (`sealstone-keys`).
 #![deny(unsafe_code)]
 
 pub mod associations;
+pub mod charon;
 mod checksum;
 pub mod coalesce;
 pub mod config;
@@ -16,7 +19,10 @@ pub mod error;
 mod ffi;
 pub mod handshake;
 mod ip;
+#[cfg(feature = "iscsi")]
+pub mod iscsi;
 pub mod links;
+pub mod manual;
 pub mod mtu;
 pub mod path;
 mod program;
@@ -24,6 +30,8 @@ pub mod runtime;
 pub mod segment;
 pub mod service;
 pub mod status;
+pub mod strongswan;
 pub mod tun;
 pub mod tunnel;
 pub mod vnet;
+pub mod xfrm;
