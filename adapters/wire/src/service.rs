@@ -93,7 +93,7 @@ pub struct Service {
     associations: Arc<Associations>,
     exchange: Receiver<(SocketAddr, Vec<u8>)>,
     asked: Receiver<Question>,
-    keys: Arc<dyn KeySource>,
+    newer_keys: Receiver<Vec<Psk>>,
     since: Instant,
     /// Where events are said as they happen.
     say: Box<dyn FnMut(&Event) + Send>,
@@ -154,8 +154,9 @@ impl Service {
         let (asks, asked) = mpsc::channel();
         let serve = move |word: &str| answer(&asks, word);
         claim.serve(serve).map_err(|error| ServiceError::Ended(format!("cannot answer for status: {error}")))?;
+        let newer_keys = read_keys(keys)?;
         let since = Instant::now();
-        Ok(Self { fixed, tunnel, path, associations, exchange, asked, keys, since, say, _claim: claim })
+        Ok(Self { fixed, tunnel, path, associations, exchange, asked, newer_keys, since, say, _claim: claim })
     }
 
     /// Runs until `stop` turns true or somebody says so; device and files are gone when it returns.
@@ -163,7 +164,7 @@ impl Service {
     /// # Errors
     /// [`ServiceError::Ended`], if the path ended by itself.
     pub fn run(mut self, stop: &AtomicBool) -> Result<(), ServiceError> {
-        let (mut next_tick, mut next_keys) = (Duration::ZERO, KEYS_EVERY);
+        let mut next_tick = Duration::ZERO;
         loop {
             if stop.load(Ordering::SeqCst) || self.answer_questions() {
                 let actions = self.tunnel.end(self.since.elapsed());
@@ -190,9 +191,9 @@ impl Service {
                 let actions = self.tunnel.tick(now, &observed);
                 self.act(actions);
             }
-            if now >= next_keys {
-                next_keys = now + KEYS_EVERY;
-                self.read_keys();
+            if let Ok(psks) = self.newer_keys.try_recv() {
+                let actions = self.tunnel.set_keys(psks);
+                self.act(actions);
             }
         }
     }
@@ -233,14 +234,6 @@ impl Service {
         }
     }
 
-    /// A newer version of the key is used for the next handshakes. If the source does not answer, what is known stays.
-    fn read_keys(&mut self) {
-        if let Ok(psks) = Psk::all(&*self.keys) {
-            let actions = self.tunnel.set_keys(psks);
-            self.act(actions);
-        }
-    }
-
     /// Answers who asked; whether the tunnel is to end.
     fn answer_questions(&mut self) -> bool {
         while let Ok(question) = self.asked.try_recv() {
@@ -260,6 +253,23 @@ impl Service {
         }
         false
     }
+}
+
+/// Reads the key again and again, in a thread of its own, since a key server may take its time: a newer version is for the
+/// next handshakes. If the source does not answer, what is known stays.
+fn read_keys(keys: Arc<dyn KeySource>) -> Result<Receiver<Vec<Psk>>, ServiceError> {
+    let (newer, received) = mpsc::channel();
+    let read = move || loop {
+        std::thread::sleep(KEYS_EVERY);
+        if let Ok(psks) = Psk::all(&*keys)
+            && newer.send(psks).is_err()
+        {
+            return;
+        }
+    };
+    let thread = std::thread::Builder::new().name("wire-keys".into()).spawn(read);
+    thread.map_err(|error| ServiceError::Ended(format!("cannot look for newer keys: {error}")))?;
+    Ok(received)
 }
 
 /// Answers `word`, in the thread of who asks.

@@ -20,6 +20,8 @@ mod event;
 mod log;
 mod machine;
 mod pace;
+#[cfg(test)]
+mod pair_tests;
 mod session;
 #[cfg(test)]
 mod simulation;

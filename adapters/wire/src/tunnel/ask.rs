@@ -157,7 +157,7 @@ impl Tunnel {
         actions: &mut Vec<Action>,
     ) -> Result<(), Refused> {
         let asking = self.asking.as_ref().filter(|asking| asking.id == offer.id).ok_or(Refused::Unasked)?;
-        let (ours, theirs) = (&asking.key, &offer.key);
+        let (ours, theirs) = (asking.key.clone(), &offer.key);
         let why = match why {
             Why::OtherSuite => {
                 format!(
@@ -167,7 +167,10 @@ impl Tunnel {
             }
             Why::OtherKey => format!("it has key {theirs}, this end key {ours}\ngive both ends the same key"),
             Why::UnknownVersion => {
-                self.version_of_peer = Some(theirs.version);
+                let is_ours = self.psks.iter().any(|psk| psk.key() == theirs);
+                if is_ours && self.version_of_peer.replace(theirs.version) != Some(theirs.version) {
+                    self.asking = None;
+                }
                 let bring = "bring it there, with: sealstone keys import";
                 format!("it has key {theirs} as its newest, this end {ours}\n{bring}")
             }
