@@ -288,7 +288,11 @@ fn starts_and_ends_leave_nothing() {
     for _ in 0..number("SEALSTONE_WIRE_STARTS", 5) {
         assert!((0..2).all(|end| ends.up(end, &["--route", "10.20.0.0/16"]).status.success()));
         (0..2).for_each(|end| ends.down(end));
-        assert!((0..2).all(|end| !ends.devices(end).contains(&format!(": {}:", ends.of(end).0))), "{}", ends.devices(0));
+        assert!(
+            (0..2).all(|end| !ends.devices(end).contains(&format!(": {}:", ends.of(end).0))),
+            "{}",
+            ends.devices(0)
+        );
     }
     assert!(std::fs::read_dir(ends.dir.path().join("run")).unwrap().next().is_none());
 }
