@@ -110,7 +110,8 @@ pub enum ConfigError {
         found: std::io::Error,
     },
     /// The file is not what it should be.
-    #[error("the configuration {} is wrong: {found}\nits settings are those of: sealstone wire up --help", path.display())]
+    #[error("the configuration {} is wrong: {found}\nits settings are those of: sealstone wire up --help",
+            path.display())]
     Garbled {
         /// The file.
         path: PathBuf,

@@ -1,13 +1,13 @@
-//! How two ends that hold the same secret agree on keys for packets: one handshake of the Noise protocol, in the pattern
-//! NNpsk0, by the crate `snow`. Sealed packets are as strong as what it gives, so what it takes from where:
+//! How two ends that hold the same secret agree on keys for packets: one handshake of the Noise protocol, in the
+//! pattern NNpsk0, by the crate `snow`. Sealed packets are as strong as what it gives, so what it takes from where:
 //!
-//! - **Both ends are genuine**: the pre-shared key, a subkey of the key of a key file or key server with a purpose of its
-//!   own, is mixed in before anything else. Who lacks it can neither make a first message nor read one, and is
+//! - **Both ends are genuine**: the pre-shared key, a subkey of the key of a key file or key server with a purpose of
+//!   its own, is mixed in before anything else. Who lacks it can neither make a first message nor read one, and is
 //!   turned away before any work with curves.
-//! - **Forward secrecy**: both ends draw a fresh key of X25519 for each handshake. Who learns the shared secret later cannot
-//!   open what was recorded.
-//! - **Nothing can be mixed up**: the prologue of Noise is what stands in the clear (version of the exchange, suite, key id
-//!   and version), so a handshake succeeds only if both ends read the same.
+//! - **Forward secrecy**: both ends draw a fresh key of X25519 for each handshake. Who learns the shared secret later
+//!   cannot open what was recorded.
+//! - **Nothing can be mixed up**: the prologue of Noise is what stands in the clear (version of the exchange, suite,
+//!   key id and version), so a handshake succeeds only if both ends read the same.
 //! - **Each direction has its own keys**, and so has each security association: HKDF-SHA256 of what Noise splits
 //!   for the direction, bound to suite, index and the hash of the whole handshake.
 //!

@@ -43,7 +43,8 @@ pub enum ServiceError {
     },
     /// Somebody else has the port.
     #[error(
-        "UDP port {} is in use\nsee who has it: ss -lupn; choose another with --listen :PORT, and --peer HOST:PORT at the other end",
+        "UDP port {} is in use\n\
+         see who has it: ss -lupn; choose another with --listen :PORT, and --peer HOST:PORT at the other end",
         listen.port()
     )]
     PortInUse {
@@ -255,8 +256,8 @@ impl Service {
     }
 }
 
-/// Reads the key again and again, in a thread of its own, since a key server may take its time: a newer version is for the
-/// next handshakes. If the source does not answer, what is known stays.
+/// Reads the key again and again, in a thread of its own, since a key server may take its time: a newer version is for
+/// the next handshakes. If the source does not answer, what is known stays.
 fn read_keys(keys: Arc<dyn KeySource>) -> Result<Receiver<Vec<Psk>>, ServiceError> {
     let (newer, received) = mpsc::channel();
     let read = move || loop {

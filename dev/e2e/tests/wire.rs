@@ -1,6 +1,6 @@
 //! `sealstone wire`: two tunnels in two network namespaces with a link between them, as their users see them. They are
-//! started, ended and killed; a larger count is set by `SEALSTONE_WIRE_STARTS` and `SEALSTONE_WIRE_KILLS`. Not here: the
-//! path (`adapters/wire/tests`), and what networks do to the exchange of keys (its simulation).
+//! started, ended and killed; a larger count is set by `SEALSTONE_WIRE_STARTS` and `SEALSTONE_WIRE_KILLS`. Not here:
+//! the path (`adapters/wire/tests`), and what networks do to the exchange of keys (its simulation).
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};

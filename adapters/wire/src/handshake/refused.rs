@@ -1,4 +1,4 @@
-//! Why a message of the key exchange was not taken. Not here: packets that are refused (`sealstone_seal::esp::Refusal`).
+//! Why a message of the key exchange was not taken. Not here: refused packets (`sealstone_seal::esp::Refusal`).
 
 use sealstone_keys::KeyRef;
 

@@ -1,5 +1,5 @@
-//! Handshakes that are not finished: the one that this end began, and those that it has answered. Not here: what happens
-//! when they are (`tunnel`).
+//! Handshakes that are not finished: the one that this end began, and those that it has answered. Not here: what
+//! happens when they are (`tunnel`).
 
 use std::collections::{HashMap, VecDeque};
 use std::net::SocketAddr;

@@ -1,5 +1,5 @@
-//! Sessions while they last: what the other end says in them, whether it is still there, and when they are forgotten. Not
-//! here: how they come about (`ask`, `answer`).
+//! Sessions while they last: what the other end says in them, whether it is still there, and when they are forgotten.
+//! Not here: how they come about (`ask`, `answer`).
 
 use std::net::SocketAddr;
 use std::time::Duration;
