@@ -1,6 +1,6 @@
 //! Two tunnels over a network that loses, repeats, delays, changes and sends again what it carries, on machines that
-//! are killed, move and have clocks that jump. A seed decides everything but keys. After the bad time comes a quiet one, in
-//! which the tunnel must be back within five seconds and then lose nothing.
+//! are killed, move and have clocks that jump. A seed decides everything but keys. After the bad time comes a quiet
+//! one, in which the tunnel must be back within five seconds and then lose nothing.
 //!
 //! Packets are sealed and opened by the associations that the tunnels install, so the judge is what arrives.
 
