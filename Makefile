@@ -66,7 +66,7 @@ MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
 .PHONY: help compare say-install rivals fuzz soak test install sanitize setup setup-rivals setup-kmip setup-mongod setup-redis setup-postgres setup-mariadb setup-wiredtiger setup-esp setup-iscsi setup-fuzz setup-lints clean
 .PHONY: installable deb test-deb setup-deb setup-shells db-bench setup-rocksdb-tools
-.PHONY: ycsb-rivals setup-go-ycsb setup-tests check
+.PHONY: ycsb-rivals setup-go-ycsb setup-tests check setup-strongswan wire-speed
 .PHONY: setup-python setup-spark wheel test-spark spark-speed
 .PHONY: constant-time test-report setup-chromium miri setup-valgrind setup-miri
 
@@ -79,6 +79,7 @@ help:
 	@echo 'make test-spark         that wheel in an environment of its own: its tests, and Spark on several workers (500 MB)'
 	@echo 'make spark-speed        how long Spark takes to seal a table, beside the command line; ARGS="--rows 10000000"'
 	@echo 'make rivals             our ciphers beside OpenSSL, libgcrypt and the crate lea: GB/s, keys, ends of pages, in one run'
+	@echo 'make wire-speed         one TCP stream through strongSwan and through our path, as root: Mbit/s, CPU a gigabyte; ARGS="rounds=5"'
 	@echo 'make ycsb-rivals        our client beside go-ycsb on one server: operations a CPU second, latency at the same rate; ARGS="--store mongodb"'
 	@echo 'make constant-time      whether secrets decide branches, addresses or times: valgrind, and statistics of times'
 	@echo 'make miri               unsafe Rust of the ciphers under Miri, on the backends that it can run'
@@ -179,6 +180,17 @@ setup-esp:
 # tgt, an iSCSI target, and libiscsi from Debian; its service is not started
 setup-iscsi:
 	@sh dev/setup.sh iscsi
+
+# another end of sealed packets that carries them itself, and what opens captured ones; tests without them say SKIP
+setup-strongswan:
+	@sh dev/setup.sh strongswan
+	@sh dev/setup.sh tshark
+
+# a quiet machine, as for every figure, and root: one TCP stream through strongSwan and through ours
+wire-speed:
+	@sh dev/setup.sh strongswan
+	cargo build --release --locked --package sealstone-wire --example wire_speed
+	@"$$CARGO_TARGET_DIR/release/examples/wire_speed" $(ARGS)
 
 # PostgreSQL from Debian; its service is not started
 setup-postgres:

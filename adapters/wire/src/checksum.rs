@@ -3,23 +3,17 @@
 //! Source: RFC 1071. Sums are of words in the machine's own byte order, which that memo (section 2) allows: what is
 //! stored is then in that order, too.
 
+use crate::ffi::sum;
+
 /// `sum` with the words of `bytes` added; a last odd byte counts as one followed by zero.
 #[must_use]
 pub(crate) fn add(sum: u64, bytes: &[u8]) -> u64 {
-    let (blocks, rest) = bytes.as_chunks::<32>();
-    // several sums at once, which become vectors; each half word grows by less than 2^32 a block
-    let mut lanes = [0_u64; 8];
-    for block in blocks {
-        let (words, _) = block.as_chunks::<4>();
-        for (lane, word) in lanes.iter_mut().zip(words) {
-            *lane += u64::from(u32::from_ne_bytes(*word));
-        }
-    }
+    let (words, rest) = sum::words(bytes);
     let (pairs, last) = rest.as_chunks::<2>();
     let tail: u64 = pairs.iter().map(|pair| u64::from(u16::from_ne_bytes(*pair))).sum();
     let odd = last.first().map_or(0, |byte| u64::from(u16::from_ne_bytes([*byte, 0])));
-    // folded, so that sums of many pieces do not overflow
-    lanes.into_iter().map(|lane| u64::from(fold(lane))).sum::<u64>() + tail + odd + sum
+    // each folded, so that sums of many pieces do not overflow
+    u64::from(fold(words)) + tail + odd + sum
 }
 
 /// The sum with its carries added, as 16 bits.

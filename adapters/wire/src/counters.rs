@@ -41,11 +41,17 @@ pub enum Count {
     ExchangeDropped,
     /// Packets that the device did not take.
     NotTaken,
+    /// Calls that sent: each takes up to 64 packets of one length.
+    Sends,
+    /// Calls that received: each takes what waits.
+    Receives,
+    /// Calls that wrote to the device: each takes consecutive segments of one flow.
+    Writes,
 }
 
 impl Count {
     /// All of them with their names, in the order in which to show them.
-    pub const ALL: [(Self, &'static str); 16] = [
+    pub const ALL: [(Self, &'static str); 19] = [
         (Self::PacketsOut, "packets out"),
         (Self::BytesOut, "bytes out"),
         (Self::NoAssociation, "dropped: no association"),
@@ -62,6 +68,9 @@ impl Count {
         (Self::Exchange, "key exchange messages"),
         (Self::ExchangeDropped, "dropped: key exchange messages"),
         (Self::NotTaken, "dropped: not taken by the device"),
+        (Self::Sends, "calls that sent"),
+        (Self::Receives, "calls that received"),
+        (Self::Writes, "calls that wrote to the device"),
     ];
 }
 

@@ -1,5 +1,10 @@
 //! The boundary to the kernel where no safe wrapper is: requests to devices (`ffi/device.rs`), options of sockets
+<<<<<<< HEAD
 //! (`ffi/option.rs`), many datagrams a call (`ffi/datagrams.rs`), and libiscsi (`ffi/iscsi.rs`). The only files of this crate with `unsafe`.
+=======
+//! (`ffi/option.rs`), many datagrams a call (`ffi/datagrams.rs`); and instructions that not every CPU has
+//! (`ffi/sum.rs`). The only files of this crate with `unsafe`.
+>>>>>>> ff2e75bdaea54d4789c04bd65d1e2faca49fe588
 //!
 //! Not here: what the requests are for.
 //!
@@ -13,3 +18,4 @@ pub(crate) mod device;
 #[cfg(feature = "iscsi")]
 pub(crate) mod iscsi;
 pub(crate) mod option;
+pub(crate) mod sum;

@@ -9,6 +9,7 @@
 #![deny(unsafe_code)]
 
 pub mod associations;
+pub mod charon;
 mod checksum;
 pub mod coalesce;
 pub mod counters;
@@ -19,9 +20,12 @@ mod ip;
 #[cfg(feature = "iscsi")]
 pub mod iscsi;
 pub mod links;
+pub mod manual;
 pub mod mtu;
 pub mod path;
 mod program;
 pub mod segment;
+pub mod strongswan;
 pub mod tun;
 pub mod vnet;
+pub mod xfrm;

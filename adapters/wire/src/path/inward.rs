@@ -3,6 +3,7 @@
 use std::io;
 use std::net::SocketAddr;
 use std::sync::mpsc::Sender;
+use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use nix::poll::PollFlags;
@@ -21,14 +22,29 @@ const MESSAGES: usize = 128;
 /// whoever sends it.
 const EXCHANGE_MAX: u32 = 64;
 const EXCHANGE_TIME: Duration = Duration::from_secs(1);
+/// Where at least so many messages came at once, more come at once: who sends would otherwise have to wake this thread
+/// for each, which takes longer than sending it.
+const MANY: usize = 16;
+/// How long they are left to gather.
+const GATHER: Duration = Duration::from_micros(40);
 
 /// Carries packets until the path is to end.
 pub(super) fn run(shared: &Shared, exchange: &Sender<(SocketAddr, Vec<u8>)>) -> Result<(), WireError> {
     let mut datagrams = Datagrams::new(MESSAGES);
     let mut inward = Inward { shared, exchange, passed_on: 0, since: Instant::now(), heard: None };
+    // how exactly it keeps to GATHER; it is no more than the default if it cannot be set
+    let _ = nix::sys::prctl::set_timerslack(1);
+    let mut gathers = false;
     while !shared.stop.is_asked() {
         match datagrams.receive(&shared.socket) {
-            Ok(count) => inward.open_and_write(&mut datagrams, count)?,
+            Ok(count) => {
+                inward.open_and_write(&mut datagrams, count)?;
+                gathers = count >= MANY;
+            }
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock && gathers => {
+                gathers = false;
+                sleep(GATHER);
+            }
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                 let failed = |found| WireError::Path { attempted: "wait for sealed packets", found };
                 if !shared.stop.wait(&shared.socket, PollFlags::POLLIN).map_err(failed)? {
@@ -117,13 +133,16 @@ impl Inward<'_> {
         let tally = &self.shared.tally;
         tally.add(Count::PacketsIn, opened.len() as u64);
         tally.add(Count::BytesIn, opened.iter().map(|packet| packet.len() as u64).sum());
-        let mut failed = None;
+        let (mut failed, mut writes) = (None, 0);
         coalesce(opened, |pieces| {
+            writes += 1;
             if let Err(error) = self.shared.tun.write(pieces) {
                 tally.add(Count::NotTaken, 1);
                 failed = Some(error);
             }
         });
+        tally.add(Count::Receives, 1);
+        tally.add(Count::Writes, writes);
         match failed {
             // the device is gone; anything else concerns one packet
             Some(found) if found.raw_os_error() == Some(nix::libc::EBADFD) => {

@@ -169,6 +169,7 @@ enum Sent {
 fn send_one(shared: &Shared, bytes: &[u8], each: Option<u16>, address: &SockaddrStorage) -> Result<Sent, WireError> {
     let pieces = [IoSlice::new(bytes)];
     let control = each.as_ref().map(ControlMessage::UdpGsoSegments);
+    shared.tally.add(Count::Sends, 1);
     let count = each.map_or(1, |each| bytes.len().div_ceil(usize::from(each))) as u64;
     loop {
         match sendmsg(shared.socket.as_raw_fd(), &pieces, control.as_slice(), MsgFlags::empty(), Some(address)) {

@@ -80,8 +80,8 @@ pub(crate) struct End {
     pub(crate) exchange: mpsc::Receiver<(SocketAddr, Vec<u8>)>,
 }
 
-/// A socket at `address`. One of a path that ended just before may still be open for a moment: in a process that another
-/// test is about to start, until it becomes another program.
+/// A socket at `address`. One of a path that ended just before may still be open for a moment: in a process that
+/// another test is about to start, until it becomes another program.
 fn bound(address: SocketAddr) -> UdpSocket {
     let mut tries = 0;
     loop {
