@@ -9,6 +9,7 @@
 #![deny(unsafe_code)]
 
 pub mod associations;
+pub mod carrier;
 pub mod charon;
 mod checksum;
 pub mod coalesce;

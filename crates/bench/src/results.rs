@@ -303,9 +303,13 @@ impl From<&sealstone_store::Variant> for Variant {
             accel: "auto".into(),
             backend: "server".into(),
         };
+        let on_the_wire = variant.tunnel.as_ref().map(|tunnel| {
+            let (cipher, backend) = (tunnel.suite.to_owned(), tunnel.path.to_owned());
+            (Layer::Wire.name().to_owned(), Choice { cipher, accel: "auto".into(), backend })
+        });
         let ours = variant.layers.iter().map(|(layer, value)| (layer.name().to_owned(), choice(value)));
         let theirs = variant.function.map(|function| (Layer::Server.name().to_owned(), of_server(function)));
-        Self { label: variant.label.clone(), layers: ours.chain(theirs).collect() }
+        Self { label: variant.label.clone(), layers: ours.chain(theirs).chain(on_the_wire).collect() }
     }
 }
 

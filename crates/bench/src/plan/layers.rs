@@ -5,8 +5,9 @@ use sealstone_store::Layer;
 
 use super::{Plan, PlanError, listed, value};
 
-/// The layers that a comparison can have: ciphers of ours in two, what the server has in the third.
-const COMPARED: [Layer; 3] = [Layer::Rest, Layer::Field, Layer::Server];
+/// The layers that a comparison can have: ciphers of ours in two, what the server has in the third, tunnels in the
+/// fourth.
+const COMPARED: [Layer; 4] = [Layer::Rest, Layer::Field, Layer::Server, Layer::Wire];
 
 impl Plan {
     /// Its layers, in the order in which they are named.
@@ -40,6 +41,16 @@ impl Plan {
             let reason = "files at rest and values in their columns are protected from different people, so neither \
                           can be recommended instead of the other; compare them in two runs";
             return Err(value("layer", shown(), reason));
+        }
+        if layers.len() > 1 && layers.contains(&Layer::Wire) {
+            let reason = "a tunnel protects what is on the link, the others what is stored, so neither can be \
+                          recommended instead of the other; compare them in two runs";
+            return Err(value("layer", shown(), reason));
+        }
+        for (setting, list) in [("suites", &self.suites), ("path", &self.path), ("links", &self.links)] {
+            if !list.is_empty() && !layers.contains(&Layer::Wire) {
+                return Err(value(setting, list.join(","), "it is about packets on the link; add --layer wire"));
+            }
         }
         if layers.contains(&Layer::Server) && self.store.len() > 1 {
             let reason = "every server has functions of its own; name one store";
@@ -90,7 +101,7 @@ mod tests {
     #[test]
     fn layers_that_make_no_sense_are_refused() {
         let refused = |plan: Plan| plan.check().unwrap_err().to_string();
-        assert_eq!(refused(with(&["feild"])), "layer is feild: did you mean field?\nlayers: rest, field, server");
+        assert_eq!(refused(with(&["feild"])), "layer is feild: did you mean field?\nlayers: rest, field, server, wire");
         assert!(refused(with(&["rest", "field"])).starts_with("layer is rest,field: files at rest and values"));
         assert!(refused(with(&["field", "field"])).contains("listed twice"));
         let two = Plan { store: vec!["rocksdb".into(), "mysql".into()], ..with(&["server"]) };
