@@ -665,9 +665,10 @@ impl Comparison {
             store: &'a str,
             members: usize,
             records: u64,
+            link: &'a str,
         }
-        const ROW_COLUMNS: [&str; 8] =
-            ["workload", "variant", "cipher", "backend", "clients", "store", "members", "records"];
+        const ROW_COLUMNS: [&str; 9] =
+            ["workload", "variant", "cipher", "backend", "clients", "store", "members", "records", "link"];
         write_whole(path, |file| {
             let mut csv = csv::WriterBuilder::new().has_headers(false).from_writer(file);
             csv.write_record(ROW_COLUMNS.iter().chain(&SAMPLE_COLUMNS))?;
@@ -679,6 +680,7 @@ impl Comparison {
                         store: &group.point.store,
                         members: group.point.members,
                         records: group.point.records,
+                        link: group.point.link.as_deref().unwrap_or_default(),
                         workload: &cell.workload,
                         variant: &variant.label,
                         cipher: variant.cipher().unwrap_or("none"),
