@@ -1,10 +1,10 @@
 //! The boundary to the kernel where no safe wrapper is: requests to devices (`ffi/device.rs`), options of sockets
-<<<<<<< HEAD
-//! (`ffi/option.rs`), many datagrams a call (`ffi/datagrams.rs`), and libiscsi (`ffi/iscsi.rs`). The only files of this crate with `unsafe`.
-=======
 //! (`ffi/option.rs`), many datagrams a call (`ffi/datagrams.rs`); and instructions that not every CPU has
 //! (`ffi/sum.rs`). The only files of this crate with `unsafe`.
->>>>>>> ff2e75bdaea54d4789c04bd65d1e2faca49fe588
+=======
+//! (`ffi/option.rs`), many datagrams a call (`ffi/datagrams.rs`), libiscsi (`ffi/iscsi.rs`); and instructions that not
+//! every CPU has (`ffi/sum.rs`). The only files of this crate with `unsafe`.
+>>>>>>> fbaeb4a62728ed026641bf95cd0c98ffe43005fa
 //!
 //! Not here: what the requests are for.
 //!

@@ -13,6 +13,8 @@ use sealstone_store::{Choice, Layer, ServerFunction, Tunnel, Variant};
 use serde::{Deserialize, Serialize};
 
 use crate::axes::{Point, varied};
+use crate::coverage::Surroundings;
+use crate::places::place_name;
 use crate::share::Share;
 use crate::size::human_bytes;
 use crate::target::{Limit, Target};
@@ -55,9 +57,12 @@ pub struct Plan {
     /// Members of each store's replica set. 1 for a store in this process.
     #[serde(with = "read::counts")]
     pub nodes: Vec<usize>,
-    /// Where data is encrypted: `rest`, or one of `field` and `server`, or both.
+    /// Where data is encrypted: `rest`, `field`, `server`, or layers at the same time, such as `field+rest`.
     #[serde(with = "read::list")]
     pub layer: Vec<String>,
+    /// Whom to protect from, by the names in the table of threats; none: the advice is about ciphers alone.
+    #[serde(with = "read::list", skip_serializing_if = "Vec::is_empty")]
+    pub protect_from: Vec<String>,
     /// The policy that says which fields the layer `field` seals; absent: all of them.
     pub fields: Option<PathBuf>,
     /// Cipher names; `none` is the baseline and is added if it is missing.
@@ -159,6 +164,9 @@ pub struct Plan {
     /// What `suites` and `path` amount to: no setting, whoever knows the suites fills it in.
     #[serde(skip)]
     pub tunnels: Vec<Tunnel>,
+    /// Where the store runs, likewise; results have it where they advise across places.
+    #[serde(skip)]
+    pub surroundings: Surroundings,
 }
 
 impl Default for Plan {
@@ -168,6 +176,7 @@ impl Default for Plan {
             against: None,
             nodes: vec![1],
             layer: vec![Layer::Rest.name().into()],
+            protect_from: Vec::new(),
             fields: None,
             ciphers: ["none", "aes-256", "aria-256"].map(String::from).to_vec(),
             accel: vec!["auto".into()],
@@ -205,6 +214,7 @@ impl Default for Plan {
             own_workloads: Vec::new(),
             server_functions: Vec::new(),
             tunnels: Vec::new(),
+            surroundings: Surroundings::default(),
         }
     }
 }
@@ -608,8 +618,8 @@ impl Plan {
         self.variants().map(drop)
     }
 
-    /// What is compared: every cipher with every backend, the baseline first, labels unique. Also notes for the
-    /// reader: a baseline that was added, two backends that are the same one.
+    /// What is compared: every cipher with every backend in every place, the baseline first, labels unique. Also notes
+    /// for the reader: a baseline that was added, two backends that are the same one.
     ///
     /// # Errors
     /// `PlanError::Cipher`, `PlanError::Backend`.
@@ -635,37 +645,41 @@ impl Plan {
         }
         let mut labels = HashMap::new();
         let mut variants = Vec::new();
-        let layers = self.layers()?;
-        let cipher_layer = layers.iter().copied().find(|layer| matches!(layer, Layer::Rest | Layer::Field));
-        let mut add = |label: String, choice: Option<(Layer, Choice)>| {
+        let places = self.places()?;
+        let sealed: Vec<&Vec<Layer>> = places.iter().filter(|place| place.iter().all(|layer| matches!(layer, Layer::Rest | Layer::Field))).collect();
+        let mut add = |label: String, layers: &[Layer], choice: Option<Choice>| {
             let count = labels.entry(label.clone()).or_insert(0);
             *count += 1;
             let label = if *count == 1 { label } else { format!("{label} ({count})") };
-            variants.push(choice.map_or_else(
-                || Variant::plain(label.clone()),
-                |(layer, choice)| Variant::of(label.clone(), layer, choice),
-            ));
+            let chosen = layers.iter().filter_map(|layer| Some((*layer, choice?)));
+            variants.push(Variant { layers: chosen.collect(), ..Variant::plain(label) });
         };
         for _ in 0..baselines.max(1) {
-            add("none".into(), None);
+            add("none".into(), &[], None);
         }
-        for name in self.ciphers.iter().filter(|name| !is_none(name)) {
-            let cipher = registry::cipher(name)?;
-            for (accel, backend) in &backends {
-                let Some(layer) = cipher_layer else { continue };
-                let forced = !accel.eq_ignore_ascii_case("auto");
-                let label = if forced { format!("{} {accel}", cipher.name) } else { cipher.name.into() };
-                add(label, Some((layer, Choice { cipher, backend: *backend, forced })));
+        for place in &sealed {
+            for name in self.ciphers.iter().filter(|name| !is_none(name)) {
+                let cipher = registry::cipher(name)?;
+                for (accel, backend) in &backends {
+                    let forced = !accel.eq_ignore_ascii_case("auto");
+                    let mut label = if forced { format!("{} {accel}", cipher.name) } else { cipher.name.into() };
+                    if sealed.len() > 1 {
+                        label = format!("{label} {}", place_name(place));
+                    }
+                    add(label, place, Some(Choice { cipher, backend: *backend, forced }));
+                }
             }
         }
-        if layers.contains(&Layer::Server) {
+        // names are checked also where nothing of ours is measured
+        self.ciphers.iter().filter(|name| !is_none(name)).try_for_each(|name| registry::cipher(name).map(drop))?;
+        if places.concat().contains(&Layer::Server) {
             variants.extend(
                 self.server_functions.iter().copied().map(|function| Variant::of_server(function.name, function)),
             );
             let one_way = self.server_functions.iter().filter(|function| function.is_one_way);
             notes.extend(one_way.map(|function| format!("{}: {}", function.name, function.about)));
         }
-        if layers.contains(&Layer::Wire) {
+        if places.concat().contains(&Layer::Wire) {
             for tunnel in &self.tunnels {
                 // the path goes without saying where there is only one
                 let is_one = self.tunnels.iter().all(|other| other.path == tunnel.path);
@@ -765,6 +779,7 @@ pub fn settings() -> Vec<String> {
         suites: vec!["x".into()],
         path: vec!["x".into()],
         links: vec!["x".into()],
+        protect_from: vec!["x".into()],
         threads: vec![1],
         threads_of: BTreeMap::from([("x".into(), 1)]),
         stores: BTreeMap::from([("x".into(), BTreeMap::new())]),

@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::axes::Point;
 pub use crate::buckets::Buckets;
+use crate::coverage::Coverage;
 pub use crate::machine::Machine;
 use crate::open_loop::OpenLoop;
 use crate::share::ClientFacts;
@@ -610,6 +611,9 @@ pub struct Recommendation {
     pub open_questions: Vec<String>,
     /// Limits to heed: block size, blocks per key at this data volume, legacy, experimental.
     pub warnings: Vec<String>,
+    /// Which place protects from whom, and at what cost, where the plan says from whom to protect.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub coverage: Option<Coverage>,
 }
 
 /// One place in the ranking.

@@ -2,6 +2,7 @@
 //!
 //! Parsing does nothing else; what a value means is decided where it is used.
 
+mod columns;
 mod field;
 mod keys;
 #[cfg(feature = "lab")]
@@ -34,16 +35,19 @@ use sealstone_cipher::speed::Work;
 use sealstone_stores::table;
 
 use crate::count::{parse_of, parse_small};
+pub(crate) use columns::ColumnFlags;
+#[cfg(any(feature = "mysql", feature = "postgres"))]
+pub(crate) use columns::ServerTls;
 pub(crate) use field::{
     FieldCheckFlags, FieldColumns, FieldCommand, FieldLayout, FieldOpenFlags, FieldOutput, FieldResealFlags,
     FieldSealFlags, SealedFields,
 };
 pub(crate) use keys::{HolderCommand, KeysCommand};
 #[cfg(any(feature = "mysql", feature = "postgres"))]
-pub(crate) use migrate::{FieldMigrateFlags, TableColumns};
+pub(crate) use migrate::FieldMigrateFlags;
 use names::{
     DelimiterName, Suggest, accel_names, cipher_names, cipher_names_only, layer_names, link_names, path_names,
-    store_names, suite_names, workload_names,
+    store_names, suite_names, threat_names, workload_names,
 };
 pub(crate) use passphrase::HolderFlags;
 use properties::parse_property;
@@ -250,9 +254,13 @@ pub(crate) struct PlanFlags {
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = parse_small)]
     pub(crate) nodes: Option<Vec<usize>>,
     /// Where data is encrypted: rest (files), field (values, before they reach the store), server (by functions of its
-    /// own, such as AES_ENCRYPT), wire (packets, by tunnels on links made on this machine)
+    /// own, such as AES_ENCRYPT), wire (packets, by tunnels on links made on this machine), or in two places at once:
+    /// field+rest
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = Suggest(layer_names))]
     pub(crate) layer: Option<Vec<String>>,
+    /// Advise the cheapest of these places that protects from: disk-thief, backup-reader, network, dba, server-admin
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = Suggest(threat_names))]
+    pub(crate) protect_from: Option<Vec<String>>,
     /// With --layer field: the policy that names the fields to seal [default: all of them, authenticated]
     #[arg(long, value_name = "POLICY", value_hint = ValueHint::FilePath)]
     pub(crate) fields: Option<PathBuf>,

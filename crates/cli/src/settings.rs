@@ -87,6 +87,7 @@ fn apply(flags: &CompareFlags, plan: &mut Plan) {
     set_optional(&flags.against, &mut plan.against);
     set(&flags.nodes, &mut plan.nodes);
     set(&flags.layer, &mut plan.layer);
+    set(&flags.protect_from, &mut plan.protect_from);
     set_optional(&flags.fields, &mut plan.fields);
     set(&flags.ciphers, &mut plan.ciphers);
     set(&flags.accel, &mut plan.accel);
@@ -146,6 +147,7 @@ mod tests {
         ("against", "mongodb"),
         ("nodes", "3,6"),
         ("layer", "field"),
+        ("protect-from", "dba,network"),
         ("fields", "fields.toml"),
         ("ciphers", "none,3des"),
         ("accel", "portable"),

@@ -155,7 +155,7 @@ impl Blocks {
         access: Access,
         blocks: Range<u64>,
         made: &dyn Fn(u64, &mut [u8]),
-        done: &dyn Fn(u64, &[u8]) -> Result<(), StoreError>,
+        done: &LooksAt<'_>,
     ) -> Result<(), StoreError> {
         let mut queue = device.queue(self.shape.depth)?;
         let mut free: Vec<DeviceBuffer> = (0..self.shape.depth).map(|_| self.buffer()).collect();
@@ -196,6 +196,9 @@ impl Blocks {
         (self.shape.verify && !self.is_stream).then(|| Arc::clone(ledgers.entry(variant).or_insert_with(new)))
     }
 }
+
+/// Looks at what a block holds, given with its number.
+type LooksAt<'a> = dyn Fn(u64, &[u8]) -> Result<(), StoreError> + 'a;
 
 /// One row of the table.
 struct OnBlocks {
