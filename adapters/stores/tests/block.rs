@@ -111,7 +111,7 @@ fn what_no_link_has_is_refused_with_what_there_is() {
         sealstone_stores::block::tunnels(&list(suites), &list(paths)).unwrap_err().to_string()
     };
     assert!(refused(&["aes-256-gmc"], &["sealstone"]).starts_with("unknown suite \"aes-256-gmc\"; did you mean aes-256-gcm?"));
-    assert!(refused(&["aes-256-gcm"], &["openvpn"]).ends_with("paths: sealstone, strongswan"));
+    assert!(refused(&["aes-256-gcm"], &["openvpn"]).ends_with("paths: sealstone, strongswan, kernel"));
     assert!(refused(&["aria-256-gcm"], &["strongswan"]).starts_with("strongswan has no aria-256-gcm\n"));
     let error = sealstone_stores::block::link_called("10").unwrap_err().to_string();
     assert_eq!(error, "unknown link \"10\"\nlinks, in Mbit/s: unlimited, 1000, 100, 5.28");

@@ -1,5 +1,5 @@
 //! What carries packets between the ends of a link that was made on this machine, to measure it: nothing, a path of ours
-//! with fresh keys at both ends, or strongSwan. Not here: a tunnel between two machines, which agree on keys (`path`).
+//! with fresh keys at both ends, strongSwan, or the kernel. Not here: a tunnel between two machines, which agree on keys (`path`).
 
 use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -14,6 +14,7 @@ use zeroize::Zeroizing;
 
 use crate::associations::Associations;
 use crate::error::WireError;
+use crate::kernel;
 use crate::links::{LINK_MTU, Links};
 use crate::mtu::inner_mtu;
 use crate::path::Path;
@@ -27,11 +28,13 @@ pub enum Carrier {
     Sealstone,
     /// strongSwan with its ESP in user space.
     StrongSwan,
+    /// The kernel's own ESP, where it has one.
+    Kernel,
 }
 
 impl Carrier {
     /// All of them, in the order in which to show them.
-    pub const ALL: [Self; 2] = [Self::Sealstone, Self::StrongSwan];
+    pub const ALL: [Self; 3] = [Self::Sealstone, Self::StrongSwan, Self::Kernel];
 
     /// The name in flags, tables and reports.
     #[must_use]
@@ -39,13 +42,18 @@ impl Carrier {
         match self {
             Self::Sealstone => "sealstone",
             Self::StrongSwan => "strongswan",
+            Self::Kernel => "kernel",
         }
     }
 
     /// Whether it has `suite`.
     #[must_use]
     pub fn has(self, suite: &Suite) -> bool {
-        self == Self::Sealstone || strongswan::proposal(suite).is_some()
+        match self {
+            Self::Sealstone => true,
+            Self::StrongSwan => strongswan::proposal(suite).is_some(),
+            Self::Kernel => kernel::has(suite),
+        }
     }
 }
 
@@ -88,6 +96,7 @@ impl Carried {
                 carried.processes = tunnel.processes();
                 carried._strongswan = Some(tunnel);
             }
+            Carrier::Kernel => kernel::start(links, suite, INNER, &[keys(suite)?, keys(suite)?])?,
             Carrier::Sealstone => {
                 let associations = [0, 1].map(|_| Arc::new(Associations::new()));
                 for end in [0, 1] {
@@ -98,6 +107,21 @@ impl Carried {
         }
         Ok(carried)
     }
+}
+
+/// A key and an integrity key for `suite`, drawn anew.
+fn keys(suite: &Suite) -> Result<(Zeroizing<Vec<u8>>, Zeroizing<Vec<u8>>), WireError> {
+    let draw = |bytes: usize| {
+        let mut drawn = Zeroizing::new(Vec::with_capacity(bytes + Secret::BYTES));
+        while drawn.len() < bytes {
+            let secret = Secret::random();
+            let failed = |error| WireError::Path { attempted: "draw keys", found: std::io::Error::other(error) };
+            drawn.extend_from_slice(secret.map_err(failed)?.as_bytes());
+        }
+        drawn.truncate(bytes);
+        Ok(drawn)
+    };
+    Ok((draw(suite.key_bytes())?, draw(suite.integrity_key_bytes())?))
 }
 
 fn path(
@@ -146,21 +170,17 @@ struct Ends {
 impl Ends {
     /// Draws the next keys with which end `from` seals: what both ends do with them.
     fn next(&self, from: usize) -> Result<(Inbound, Outbound, u32), WireError> {
-        let failed = |found: String| WireError::Path { attempted: "draw keys", found: std::io::Error::other(found) };
         let number = self.numbers[from].fetch_add(1, Ordering::Relaxed);
         let spi = (0x1000_0000 * (1 + from as u32)).wrapping_add(number);
         let association = Association { spi, suite: self.suite, extended: true, backend: Backend::auto() };
-        let secrets = (0..4).map(|_| Secret::random()).collect::<Result<Vec<_>, _>>();
-        let secrets = secrets.map_err(|error| failed(error.to_string()))?;
-        let mut drawn = Zeroizing::new(Vec::with_capacity(4 * Secret::BYTES));
-        secrets.iter().for_each(|secret| drawn.extend_from_slice(secret.as_bytes()));
-        let (key, rest) = drawn.split_at(self.suite.key_bytes());
-        let mac_key = &rest[..self.suite.integrity_key_bytes()];
-        let inbound = Inbound::new(&association, key, mac_key, WINDOW_PACKETS);
-        let outbound = Outbound::new(&association, key, mac_key);
+        let (key, mac_key) = keys(self.suite)?;
+        let inbound = Inbound::new(&association, &key, &mac_key, WINDOW_PACKETS);
+        let outbound = Outbound::new(&association, &key, &mac_key);
         match (inbound, outbound) {
             (Ok(inbound), Ok(outbound)) => Ok((inbound, outbound, spi)),
-            (Err(error), _) | (_, Err(error)) => Err(failed(error.to_string())),
+            (Err(error), _) | (_, Err(error)) => {
+                Err(WireError::Path { attempted: "set keys", found: std::io::Error::other(error) })
+            }
         }
     }
 

@@ -20,6 +20,7 @@ mod ffi;
 mod ip;
 #[cfg(feature = "iscsi")]
 pub mod iscsi;
+mod kernel;
 pub mod links;
 pub mod manual;
 pub mod mtu;

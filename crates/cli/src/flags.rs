@@ -274,7 +274,7 @@ pub(crate) struct PlanFlags {
     /// With --layer wire: suites that seal packets, and `none` for the baseline [default: none,aes-256-gcm]
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = Suggest(suite_names))]
     pub(crate) suites: Option<Vec<String>>,
-    /// With --layer wire: who carries the packets, sealstone or strongswan [default: sealstone]
+    /// With --layer wire: who carries the packets: sealstone, strongswan, kernel [default: sealstone]
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = Suggest(path_names))]
     pub(crate) path: Option<Vec<String>>,
     /// With --layer wire: links between client and store, made on this machine, in Mbit/s: 1000, 100, 5.28, unlimited

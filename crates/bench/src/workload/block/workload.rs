@@ -57,7 +57,7 @@ pub(in crate::workload) const RAND_MIX: Spec = spec("rand-mix", "block device: a
 /// One TCP stream, which is written in blocks, each acknowledged by the other end.
 pub(in crate::workload) const STREAM: Spec = Spec {
     dataset: "stream",
-    ..spec("stream", "the link to a block device: one TCP stream, acknowledged block by block")
+    ..spec("stream", "link to a block device: one TCP stream, acknowledged by the block")
 };
 
 /// What the name of a row means.
