@@ -27,7 +27,10 @@ fn plan(store: &str, out: &Path) -> Plan {
     Plan {
         store: vec![store.into()],
         ciphers: vec!["none".into(), "none".into()],
-        workloads: workloads().filter(|spec| spec.device && spec.name != "stream").map(|spec| spec.name.into()).collect(),
+        workloads: workloads()
+            .filter(|spec| spec.device && spec.name != "stream")
+            .map(|spec| spec.name.into())
+            .collect(),
         bytes: 4 << 20,
         block_bytes: 16 << 10,
         depth: 8,
@@ -110,7 +113,10 @@ fn what_no_link_has_is_refused_with_what_there_is() {
         let list = |names: &[&str]| names.iter().map(|name| String::from(*name)).collect::<Vec<_>>();
         sealstone_stores::block::tunnels(&list(suites), &list(paths)).unwrap_err().to_string()
     };
-    assert!(refused(&["aes-256-gmc"], &["sealstone"]).starts_with("unknown suite \"aes-256-gmc\"; did you mean aes-256-gcm?"));
+    assert!(
+        refused(&["aes-256-gmc"], &["sealstone"])
+            .starts_with("unknown suite \"aes-256-gmc\"; did you mean aes-256-gcm?")
+    );
     assert!(refused(&["aes-256-gcm"], &["openvpn"]).ends_with("paths: sealstone, strongswan, kernel"));
     assert!(refused(&["aria-256-gcm"], &["strongswan"]).starts_with("strongswan has no aria-256-gcm\n"));
     let error = sealstone_stores::block::link_called("10").unwrap_err().to_string();

@@ -1,10 +1,6 @@
 //! The boundary to the kernel where no safe wrapper is: requests to devices (`ffi/device.rs`), options of sockets
-//! (`ffi/option.rs`), many datagrams a call (`ffi/datagrams.rs`); and instructions that not every CPU has
-//! (`ffi/sum.rs`). The only files of this crate with `unsafe`.
-=======
 //! (`ffi/option.rs`), many datagrams a call (`ffi/datagrams.rs`), libiscsi (`ffi/iscsi.rs`); and instructions that not
 //! every CPU has (`ffi/sum.rs`). The only files of this crate with `unsafe`.
->>>>>>> fbaeb4a62728ed026641bf95cd0c98ffe43005fa
 //!
 //! Not here: what the requests are for.
 //!

@@ -40,7 +40,9 @@ fn hexadecimal(bytes: &[u8]) -> Zeroizing<String> {
     let mut text = Zeroizing::new(String::with_capacity(2 + 2 * bytes.len()));
     text.push_str("0x");
     // into memory that is zeroed; a String takes everything
-    bytes.iter().for_each(|byte| drop(write!(text, "{byte:02x}")));
+    for byte in bytes {
+        let _ = write!(text, "{byte:02x}");
+    }
     text
 }
 

@@ -646,7 +646,10 @@ impl Plan {
         let mut labels = HashMap::new();
         let mut variants = Vec::new();
         let places = self.places()?;
-        let sealed: Vec<&Vec<Layer>> = places.iter().filter(|place| place.iter().all(|layer| matches!(layer, Layer::Rest | Layer::Field))).collect();
+        let sealed: Vec<&Vec<Layer>> = places
+            .iter()
+            .filter(|place| place.iter().all(|layer| matches!(layer, Layer::Rest | Layer::Field)))
+            .collect();
         let mut add = |label: String, layers: &[Layer], choice: Option<Choice>| {
             let count = labels.entry(label.clone()).or_insert(0);
             *count += 1;
@@ -685,7 +688,11 @@ impl Plan {
                 let is_one = self.tunnels.iter().all(|other| other.path == tunnel.path);
                 let label = if is_one { tunnel.suite.to_owned() } else { format!("{} {}", tunnel.suite, tunnel.path) };
                 let caveats = tunnel.caveats.iter().map(|caveat| format!("{}: {caveat}", tunnel.suite));
-                caveats.for_each(|caveat| if !notes.contains(&caveat) { notes.push(caveat) });
+                caveats.for_each(|caveat| {
+                    if !notes.contains(&caveat) {
+                        notes.push(caveat)
+                    }
+                });
                 variants.push(Variant::of_tunnel(label, tunnel.clone()));
             }
         }

@@ -81,7 +81,8 @@ fn a_target_of_the_users_is_overwritten_only_where_it_may_be() {
         return;
     }
     let dir = tempfile::tempdir().unwrap();
-    let target = tgt::start(&dir.path().join("target"), TgtOptions { bytes: 8 << 20, ..TgtOptions::default() }).unwrap();
+    let target =
+        tgt::start(&dir.path().join("target"), TgtOptions { bytes: 8 << 20, ..TgtOptions::default() }).unwrap();
     let uri = target.uri();
     let device = ["--store=block", "--workloads=seq-mix", "--device", &uri];
     run(&mut compare(dir.path(), &device)).done();
@@ -102,7 +103,10 @@ fn what_makes_no_sense_is_refused() {
         transcript.stderr
     };
     let records = refused(&["--store=block", "--workloads=a"]);
-    assert!(records.contains("workload a needs records, and block is a block device\nchoose a store for it: "), "{records}");
+    assert!(
+        records.contains("workload a needs records, and block is a block device\nchoose a store for it: "),
+        "{records}"
+    );
     let blocks = refused(&["--store=rocksdb", "--workloads=rand-mix"]);
     assert!(blocks.contains("workload rand-mix needs a block device, and rocksdb keeps records\n"), "{blocks}");
     let odd = refused(&["--store=block", "--block-bytes=1000"]);

@@ -187,7 +187,17 @@ fn functions_of_the_server_hide_values(sql: &Sql, name: &str) {
     assert!(!kind.functions.is_empty());
     for function in kind.functions {
         let settings = Settings::from([(format!("{}-url", sql.store), vec![uri.clone()])]);
-        let request = Request { members: 1, clients: 1, device_bytes: 0, link: None, sealed: true, keep: None, key: None, settings, joins: false };
+        let request = Request {
+            members: 1,
+            clients: 1,
+            device_bytes: 0,
+            link: None,
+            sealed: true,
+            keep: None,
+            key: None,
+            settings,
+            joins: false,
+        };
         let engine = (kind.engine)(&request).unwrap().engine;
         let store = engine.open(&Variant::of_server(function.name, function), dir.path(), &options(&table)).unwrap();
         let rows = fill(&*store, &table);

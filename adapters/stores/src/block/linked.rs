@@ -77,9 +77,7 @@ pub fn link_names() -> Vec<&'static str> {
 
 fn carrier(name: &str) -> Result<Carrier, StoreError> {
     let found = Carrier::ALL.into_iter().find(|carrier| carrier.name().eq_ignore_ascii_case(name));
-    found.ok_or_else(|| {
-        StoreError::engine(format!("unknown path {name:?}\npaths: {}", path_names().join(", ")))
-    })
+    found.ok_or_else(|| StoreError::engine(format!("unknown path {name:?}\npaths: {}", path_names().join(", "))))
 }
 
 impl Engine for LinkedEngine {
@@ -89,7 +87,10 @@ impl Engine for LinkedEngine {
         let mut set = |name: &str, value: &str| drop(facts.settings.insert(name.into(), value.into()));
         set("servers", "on this machine, a target with a file for each variant, all at once");
         set("initiator", "libiscsi in this process");
-        set("link", &format!("{name} ({about}), by tbf in each direction by itself: a radio link would be half duplex"));
+        set(
+            "link",
+            &format!("{name} ({about}), by tbf in each direction by itself: a radio link would be half duplex"),
+        );
         set("ends", "network namespaces of this machine, MTU 1500, no offloads on the link; both ends share its CPUs");
         facts
     }
@@ -128,7 +129,9 @@ impl Engine for LinkedEngine {
         let target_pid = target.pid().and_then(|pid| u32::try_from(pid).ok());
         let pids = target_pid.into_iter().chain(carried.processes.iter().copied()).collect();
         let running = Running { target: Mutex::new(target), _carried: Mutex::new(carried), _links: links };
-        Ok(Box::new(DeviceStore::new(Box::new(device)).with_stream(Box::new(stream)).with_servers(pids, Box::new(running))))
+        Ok(Box::new(
+            DeviceStore::new(Box::new(device)).with_stream(Box::new(stream)).with_servers(pids, Box::new(running)),
+        ))
     }
 }
 

@@ -55,10 +55,8 @@ pub(in crate::workload) const RAND_WRITE: Spec = spec("rand-write", "block devic
 pub(in crate::workload) const RAND_MIX: Spec = spec("rand-mix", "block device: any block, half reads, half writes");
 
 /// One TCP stream, which is written in blocks, each acknowledged by the other end.
-pub(in crate::workload) const STREAM: Spec = Spec {
-    dataset: "stream",
-    ..spec("stream", "link to a block device: one TCP stream, acknowledged by the block")
-};
+pub(in crate::workload) const STREAM: Spec =
+    Spec { dataset: "stream", ..spec("stream", "link to a block device: one TCP stream, acknowledged by the block") };
 
 /// What the name of a row means.
 fn meaning(name: &str) -> Option<(Order, Mix)> {
