@@ -9,6 +9,7 @@
 #![deny(unsafe_code)]
 
 pub mod associations;
+pub mod carrier;
 pub mod charon;
 mod checksum;
 pub mod coalesce;
@@ -21,6 +22,7 @@ pub mod handshake;
 mod ip;
 #[cfg(feature = "iscsi")]
 pub mod iscsi;
+mod kernel;
 pub mod links;
 pub mod manual;
 pub mod mtu;
