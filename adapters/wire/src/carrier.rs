@@ -110,7 +110,7 @@ impl Carried {
 }
 
 /// A key and an integrity key for `suite`, drawn anew.
-fn keys(suite: &Suite) -> Result<(Zeroizing<Vec<u8>>, Zeroizing<Vec<u8>>), WireError> {
+fn keys(suite: &Suite) -> Result<kernel::Keys, WireError> {
     let draw = |bytes: usize| {
         let mut drawn = Zeroizing::new(Vec::with_capacity(bytes + Secret::BYTES));
         while drawn.len() < bytes {
