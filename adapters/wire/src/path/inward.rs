@@ -18,8 +18,8 @@ use crate::ffi::datagrams::Datagrams;
 
 /// Messages taken at once.
 const MESSAGES: usize = 128;
-/// Messages of a key exchange that are passed on within [`EXCHANGE_TIME`], from the peer and from all others: each costs
-/// whoever answers it much more than whoever sends it.
+/// Messages of a key exchange that are passed on within [`EXCHANGE_TIME`], from the peer and from all others: each
+/// costs whoever answers it much more than whoever sends it.
 const EXCHANGE_MAX: u32 = 64;
 const EXCHANGE_TIME: Duration = Duration::from_secs(1);
 /// Where at least so many messages came at once, more come at once: who sends would otherwise have to wake this thread
@@ -54,8 +54,8 @@ pub(super) fn run(shared: &Shared, exchange: &Sender<(SocketAddr, Vec<u8>)>) -> 
             Err(error) if matches!(error.raw_os_error(), Some(nix::libc::EBADF | nix::libc::ENOTSOCK)) => {
                 return Err(WireError::Path { attempted: "receive sealed packets", found: error });
             }
-            // what a router said of a datagram that was sent before; the next call takes what waits
-            Err(_) => {}
+            // what a router said of a datagram that was sent before, or no memory; the next call takes what waits
+            Err(_) => sleep(GATHER),
         }
     }
     Ok(())

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use sealstone_cipher::backend::Backend;
+use sealstone_cipher::testing::bytes;
 use sealstone_seal::esp::{Association, Inbound, Lifetime, Outbound, Refusal, suite, suites, udp};
 use sealstone_wire::counters::Count;
 
@@ -72,6 +73,44 @@ fn successors_follow_without_losing_a_packet() {
             let counters = end.path.counters();
             assert_eq!(counters.get(Count::Exhausted) + counters.get(Count::UnknownSpi), 0, "{counters}");
             assert!(end.associations.outbound_status().unwrap().spi >= 0x1_0000);
+        }
+    });
+}
+
+/// Segments of different flows come mixed, and only those of one are put together.
+#[test]
+fn many_connections_share_the_path() {
+    with_namespaces("transfer::many_connections_share_the_path", || {
+        let (links, ends) = both(suite("aes-128-sha1").unwrap(), false);
+        std::thread::scope(|scope| {
+            for at in 0..8 {
+                let links = &links;
+                scope.spawn(move || tcp_both_ways(links, [0, 1].map(|end| inner(end, at % 2 == 0)), MEBIBYTE / 2));
+            }
+        });
+        assert!(ends.iter().all(|end| end.path.counters().get(Count::NotTaken) == 0));
+    });
+}
+
+#[test]
+fn datagrams_pass_whole_and_in_pieces() {
+    with_namespaces("transfer::datagrams_pass_whole_and_in_pieces", || {
+        let (links, _ends) = both(suite("3des-sha1").unwrap(), false);
+        for is_ipv6 in [false, true] {
+            let bound = |end: usize| {
+                let socket = links.ends[end].run(|| Ok(UdpSocket::bind((inner(end, is_ipv6), 0)).unwrap())).unwrap();
+                socket.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+                socket
+            };
+            let (here, there) = (bound(0), bound(1));
+            // within a packet, at the edge of one, and in pieces that the hosts make and put together
+            for length in [0, 1, 100, 1_373, 1_374, 1_394, 1_395, 4_000, 60_000] {
+                let data = bytes("datagram", length);
+                here.send_to(&data, there.local_addr().unwrap()).unwrap();
+                let mut came = vec![0; 65_536];
+                let (bytes, from) = there.recv_from(&mut came).unwrap();
+                assert!(came[..bytes] == data && from == here.local_addr().unwrap(), "{length} bytes, {from}");
+            }
         }
     });
 }
