@@ -18,8 +18,8 @@ use crate::ffi::datagrams::Datagrams;
 
 /// Messages taken at once.
 const MESSAGES: usize = 128;
-/// Messages of a key exchange that are passed on within [`EXCHANGE_TIME`]: each costs whoever answers it much more than
-/// whoever sends it.
+/// Messages of a key exchange that are passed on within [`EXCHANGE_TIME`], from the peer and from all others: each
+/// costs whoever answers it much more than whoever sends it.
 const EXCHANGE_MAX: u32 = 64;
 const EXCHANGE_TIME: Duration = Duration::from_secs(1);
 /// Where at least so many messages came at once, more come at once: who sends would otherwise have to wake this thread
@@ -31,7 +31,7 @@ const GATHER: Duration = Duration::from_micros(40);
 /// Carries packets until the path is to end.
 pub(super) fn run(shared: &Shared, exchange: &Sender<(SocketAddr, Vec<u8>)>) -> Result<(), WireError> {
     let mut datagrams = Datagrams::new(MESSAGES);
-    let mut inward = Inward { shared, exchange, passed_on: 0, since: Instant::now() };
+    let mut inward = Inward { shared, exchange, passed_on: [0; 2], since: Instant::now() };
     // how exactly it keeps to GATHER; it is no more than the default if it cannot be set
     let _ = nix::sys::prctl::set_timerslack(1);
     let mut gathers = false;
@@ -54,8 +54,8 @@ pub(super) fn run(shared: &Shared, exchange: &Sender<(SocketAddr, Vec<u8>)>) -> 
             Err(error) if matches!(error.raw_os_error(), Some(nix::libc::EBADF | nix::libc::ENOTSOCK)) => {
                 return Err(WireError::Path { attempted: "receive sealed packets", found: error });
             }
-            // what a router said of a datagram that was sent before; the next call takes what waits
-            Err(_) => {}
+            // what a router said of a datagram that was sent before, or no memory; the next call takes what waits
+            Err(_) => sleep(GATHER),
         }
     }
     Ok(())
@@ -64,8 +64,8 @@ pub(super) fn run(shared: &Shared, exchange: &Sender<(SocketAddr, Vec<u8>)>) -> 
 struct Inward<'a> {
     shared: &'a Shared,
     exchange: &'a Sender<(SocketAddr, Vec<u8>)>,
-    /// Messages of a key exchange passed on since then.
-    passed_on: u32,
+    /// Messages of a key exchange passed on since then: of strangers, and of the peer.
+    passed_on: [u32; 2],
     since: Instant,
 }
 
@@ -152,10 +152,13 @@ impl Inward<'_> {
         let tally = &self.shared.tally;
         tally.add(Count::Exchange, 1);
         if self.since.elapsed() >= EXCHANGE_TIME {
-            (self.since, self.passed_on) = (Instant::now(), 0);
+            (self.since, self.passed_on) = (Instant::now(), [0; 2]);
         }
-        self.passed_on += 1;
-        let is_wanted = self.passed_on <= EXCHANGE_MAX && self.exchange.send((from, message.to_vec())).is_ok();
+        // strangers must not keep the peer's messages away
+        let is_peer = self.shared.associations.outbound_status().is_some_and(|status| status.peer == from);
+        let passed_on = &mut self.passed_on[usize::from(is_peer)];
+        *passed_on += 1;
+        let is_wanted = *passed_on <= EXCHANGE_MAX && self.exchange.send((from, message.to_vec())).is_ok();
         tally.add(Count::ExchangeDropped, u64::from(!is_wanted));
     }
 

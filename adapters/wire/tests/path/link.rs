@@ -136,6 +136,13 @@ fn a_link_that_carries_less_is_found_out() {
             let known = ends.each_ref().map(|end| end.path.counters().get(Count::TooBig));
             tcp_both_ways(&links, tunnel, 1 << 20);
             assert_eq!(ends.each_ref().map(|end| end.path.counters().get(Count::TooBig)), known);
+            // and what was there before comes back
+            links.set_mtu(1_500).unwrap();
+            let since = Instant::now();
+            while ends.iter().any(|end| end.path.mtu().unwrap() < before) {
+                assert!(since.elapsed() < Duration::from_secs(10), "the MTU stays small");
+                tcp_both_ways(&links, tunnel, 1 << 16);
+            }
         }
     });
 }
