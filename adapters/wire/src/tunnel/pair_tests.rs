@@ -22,7 +22,8 @@ fn tunnel(at: usize, waits: bool, suite_name: &str, psks: Vec<Psk>) -> Tunnel {
     let peer = (!waits).then(|| address(1 - at));
     let suite = suite(suite_name).unwrap();
     let settings = Settings { suite, backend: Backend::auto(), peer, rekey_after: 3600 * SECOND, lifetime: None };
-    Tunnel::new(settings, psks, Box::new(|buffer| getrandom::fill(buffer).map_err(|error| error.to_string()))).unwrap()
+    let draw = |buffer: &mut [u8]| getrandom::fill(buffer).map_err(|error| error.to_string());
+    Tunnel::new(settings, psks, Box::new(draw)).unwrap()
 }
 
 /// Two ends; the second one waits for the first.
