@@ -1,5 +1,5 @@
-//! Block devices on real files and a real target: every workload, everything checked, and one clear error for each way in
-//! which it can fail.
+//! Block devices on real files and a real target: every workload, everything checked, and one clear error for each way
+//! in which it can fail.
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -1,5 +1,6 @@
-//! What carries packets between the ends of a link that was made on this machine, to measure it: nothing, a path of ours
-//! with fresh keys at both ends, strongSwan, or the kernel. Not here: a tunnel between two machines, which agree on keys (`path`).
+//! What carries packets between the ends of a link that was made on this machine, to measure it: nothing, a path of
+//! ours with fresh keys at both ends, strongSwan, or the kernel. Not here: a tunnel between two machines, which agree
+//! on keys (`path`).
 
 use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};

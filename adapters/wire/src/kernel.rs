@@ -59,12 +59,7 @@ pub(crate) type Keys = (Zeroizing<Vec<u8>>, Zeroizing<Vec<u8>>);
 ///
 /// # Errors
 /// [`WireError::Command`]: no ESP in the kernel, no iproute2, a suite that the kernel has no ciphers for.
-pub(crate) fn start(
-    links: &Links,
-    suite: &Suite,
-    inner: [&str; 2],
-    keys: &[Keys; 2],
-) -> Result<(), WireError> {
+pub(crate) fn start(links: &Links, suite: &Suite, inner: [&str; 2], keys: &[Keys; 2]) -> Result<(), WireError> {
     let failed = |found: String, next| WireError::Command { command: "ip xfrm".into(), found, next };
     for end in [0, 1] {
         let [own, peer] = [end, 1 - end].map(|end| links.address(end, false));
@@ -87,8 +82,10 @@ pub(crate) fn start(
         batch.push_str(&format!(
             "address add {here}/32 dev lo\n\
              route add {there}/32 via {peer} dev {DEVICE} src {here}\n\
-             xfrm policy add src {here}/32 dst {there}/32 dir out tmpl src {own} dst {peer} proto esp reqid 1 mode tunnel\n\
-             xfrm policy add src {there}/32 dst {here}/32 dir in tmpl src {peer} dst {own} proto esp reqid 1 mode tunnel\n"
+             xfrm policy add src {here}/32 dst {there}/32 dir out tmpl src {own} dst {peer} proto esp \
+             reqid 1 mode tunnel\n\
+             xfrm policy add src {there}/32 dst {here}/32 dir in tmpl src {peer} dst {own} proto esp \
+             reqid 1 mode tunnel\n"
         ));
         links.ends[end].run(|| run(&batch).map_err(|found| failed(found, NEXT)))?;
     }
