@@ -177,6 +177,10 @@ setup-redis:
 setup-esp:
 	@sh dev/setup.sh esp
 
+# tgt, an iSCSI target, and libiscsi from Debian; its service is not started
+setup-iscsi:
+	@sh dev/setup.sh iscsi
+
 # another end of sealed packets that carries them itself, and what opens captured ones; tests without them say SKIP
 setup-strongswan:
 	@sh dev/setup.sh strongswan
@@ -187,10 +191,6 @@ wire-speed:
 	@sh dev/setup.sh strongswan
 	cargo build --release --locked --package sealstone-wire --example wire_speed
 	@"$$CARGO_TARGET_DIR/release/examples/wire_speed" $(ARGS)
-
-# tgt, an iSCSI target, and libiscsi from Debian; its service is not started
-setup-iscsi:
-	@sh dev/setup.sh iscsi
 
 # PostgreSQL from Debian; its service is not started
 setup-postgres:

@@ -218,6 +218,12 @@ esp)
 	done
 	[ "$python" != none ] || missing="$missing python3-scapy python3-cryptography"
 	;;
+iscsi)
+	optional='the tests that need it will be skipped'
+	[ -n "${SEALSTONE_TGTD:-}" ] || command -v tgtd >/dev/null 2>&1 || [ -x /usr/sbin/tgtd ] || missing="$missing tgt"
+	ldconfig -p 2>/dev/null | grep -q 'libiscsi\.so\.7' || missing="$missing libiscsi7"
+	no_service=tgt
+	;;
 strongswan)
 	optional='the test that needs it will be skipped'
 	if ! command -v swanctl >/dev/null 2>&1 || [ ! -x /usr/sbin/charon-systemd ]; then
@@ -229,12 +235,6 @@ strongswan)
 tshark)
 	optional='the test that needs it will be skipped'
 	command -v tshark >/dev/null 2>&1 || missing="$missing tshark"
-	;;
-iscsi)
-	optional='the tests that need it will be skipped'
-	[ -n "${SEALSTONE_TGTD:-}" ] || command -v tgtd >/dev/null 2>&1 || [ -x /usr/sbin/tgtd ] || missing="$missing tgt"
-	ldconfig -p 2>/dev/null | grep -q 'libiscsi\.so\.7' || missing="$missing libiscsi7"
-	no_service=tgt
 	;;
 postgres)
 	optional='the tests that need it will be skipped'

@@ -1,12 +1,15 @@
 //! Block devices as stores: a file or a disk by its path, a unit behind iSCSI, or a target with a file that is started on
-//! this machine. Not here: how requests travel over iSCSI (`sealstone-wire`), what is asked of a device
+//! this machine, behind a link of a chosen speed if that is asked for. Not here: how requests travel over iSCSI (`sealstone-wire`), what is asked of a device
 //! (`sealstone-bench`).
 
 mod engine;
 mod error;
 mod file;
 mod kind;
+mod linked;
+mod stream;
 
 pub use error::BlockError;
 pub use file::FileDevice;
 pub use kind::{BLOCK, ISCSI};
+pub use linked::{link_called, link_names, path_names, suite_names, tunnels};

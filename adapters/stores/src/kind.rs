@@ -78,6 +78,8 @@ pub struct Request {
     pub clients: usize,
     /// Bytes of a block device that is made for the comparison.
     pub device_bytes: u64,
+    /// The link that it is to be behind, by its name; absent: whatever is there.
+    pub link: Option<String>,
     /// Whether any variant encrypts.
     pub sealed: bool,
     /// Directory in which the stores stay; absent: they are removed.

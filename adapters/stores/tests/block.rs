@@ -27,7 +27,10 @@ fn plan(store: &str, out: &Path) -> Plan {
     Plan {
         store: vec![store.into()],
         ciphers: vec!["none".into(), "none".into()],
-        workloads: workloads().filter(|spec| spec.device).map(|spec| spec.name.into()).collect(),
+        workloads: workloads()
+            .filter(|spec| spec.device && spec.name != "stream")
+            .map(|spec| spec.name.into())
+            .collect(),
         bytes: 4 << 20,
         block_bytes: 16 << 10,
         depth: 8,
@@ -49,6 +52,7 @@ fn run(kind: &StoreKind, plan: &Plan, settings: &[(&str, &str)]) -> Result<Resul
         members: 1,
         clients: 1,
         device_bytes: plan.bytes,
+        link: plan.links.first().cloned(),
         sealed: false,
         keep: None,
         key: None,
@@ -67,6 +71,56 @@ fn available(name: &str) -> bool {
         println!("SKIP: {name}: {}", error.to_string().lines().next().unwrap_or_default());
     }
     found.is_ok()
+}
+
+#[test]
+fn packets_to_a_target_behind_a_link_are_sealed_by_every_suite_that_is_asked_for() {
+    let name = "packets_to_a_target_behind_a_link_are_sealed_by_every_suite_that_is_asked_for";
+    if !available(name) {
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let suites = ["none", "aes-256-gcm", "3des-md5"].map(String::from);
+    let plan = Plan {
+        layer: vec!["wire".into()],
+        links: vec!["1000".into()],
+        tunnels: sealstone_stores::block::tunnels(&suites, &["sealstone".into()]).unwrap(),
+        suites: suites.to_vec(),
+        workloads: ["seq-read", "const-mix", "stream"].map(String::from).to_vec(),
+        ..plan("iscsi", dir.path())
+    };
+    plan.check().unwrap();
+    let results = match run(store("iscsi").unwrap(), &plan, &[]) {
+        Err(error) if error.contains("cannot make") => {
+            return println!("SKIP: {name}: {}", error.lines().next().unwrap_or_default());
+        }
+        other => other.unwrap(),
+    };
+    let labels: Vec<&str> = results.variants.iter().map(|variant| variant.label.as_str()).collect();
+    assert_eq!(labels, ["none", "aes-256-gcm", "3des-md5"]);
+    assert_eq!(results.cells.len(), 9);
+    for cell in &results.cells {
+        // bytes a second, at most what the link carries
+        assert!((1e5..130e6).contains(&cell.throughput), "{}: {}", cell.workload, cell.throughput);
+    }
+    assert!(results.warnings.iter().any(|warning| warning.starts_with("3des-md5: ")), "{:?}", results.warnings);
+    assert_eq!(results.variants[2].layers["wire"].backend, "sealstone");
+}
+
+#[test]
+fn what_no_link_has_is_refused_with_what_there_is() {
+    let refused = |suites: &[&str], paths: &[&str]| {
+        let list = |names: &[&str]| names.iter().map(|name| String::from(*name)).collect::<Vec<_>>();
+        sealstone_stores::block::tunnels(&list(suites), &list(paths)).unwrap_err().to_string()
+    };
+    assert!(
+        refused(&["aes-256-gmc"], &["sealstone"])
+            .starts_with("unknown suite \"aes-256-gmc\"; did you mean aes-256-gcm?")
+    );
+    assert!(refused(&["aes-256-gcm"], &["openvpn"]).ends_with("paths: sealstone, strongswan, kernel"));
+    assert!(refused(&["aria-256-gcm"], &["strongswan"]).starts_with("strongswan has no aria-256-gcm\n"));
+    let error = sealstone_stores::block::link_called("10").unwrap_err().to_string();
+    assert_eq!(error, "unknown link \"10\"\nlinks, in Mbit/s: unlimited, 1000, 100, 5.28");
 }
 
 /// That `results` have all that a block device has to say.
@@ -158,6 +212,7 @@ fn what_is_damaged_below_is_found() {
         members: 1,
         clients: 1,
         device_bytes: plan.bytes,
+        link: plan.links.first().cloned(),
         sealed: false,
         keep: None,
         key: None,

@@ -16,6 +16,9 @@ pub struct Point {
     pub records: u64,
     /// Client threads, unless a workload fixes them; 0 if they were looked for, one number for each workload.
     pub clients: usize,
+    /// The link to the store, in Mbit/s as its name has it, such as `5.28`, or `unlimited`; absent: whatever is there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub link: Option<String>,
 }
 
 /// One axis.
@@ -32,7 +35,7 @@ pub struct Axis {
 }
 
 /// All of them, the slowest to change first: the order in which groups are measured and shown.
-pub static AXES: [Axis; 4] = [
+pub static AXES: [Axis; 5] = [
     Axis { name: "store", setting: "store", number: None, words: |point| point.store.clone() },
     Axis {
         name: "members",
@@ -55,7 +58,20 @@ pub static AXES: [Axis; 4] = [
             clients => counted(clients, "client"),
         },
     },
+    Axis {
+        name: "link",
+        setting: "links",
+        number: Some(|point| point.link_mbit_s().map_or(UNLIMITED_MBIT_S, |rate| rate.round().max(1.0) as u64)),
+        words: |point| match (&point.link, point.link_mbit_s()) {
+            (None, _) => "the link that is there".into(),
+            (Some(name), Some(_)) => format!("{name} Mbit/s"),
+            (Some(name), None) => format!("{name} link"),
+        },
+    },
 ];
+
+/// Where a link without a limit stands on the axis: beyond all that have one.
+const UNLIMITED_MBIT_S: u64 = 10_000;
 
 /// The axes on which `points` differ, in the order of [`AXES`].
 #[must_use]
@@ -69,6 +85,12 @@ pub fn varied<'a>(points: impl IntoIterator<Item = &'a Point> + Clone) -> Vec<&'
 }
 
 impl Point {
+    /// What its link carries, in Mbit/s; none if nothing limits it.
+    #[must_use]
+    pub fn link_mbit_s(&self) -> Option<f64> {
+        self.link.as_ref()?.parse().ok().filter(|rate| *rate > 0.0)
+    }
+
     /// Its position on `axes`, in words: `3 members, 8 clients`. Empty for none.
     #[must_use]
     pub fn words(&self, axes: &[&Axis]) -> String {
@@ -81,7 +103,7 @@ mod tests {
     use super::*;
 
     fn point(store: &str, clients: usize, records: u64) -> Point {
-        Point { store: store.into(), members: 1, records, clients }
+        Point { store: store.into(), members: 1, records, clients, link: None }
     }
 
     #[test]

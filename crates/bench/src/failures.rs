@@ -152,6 +152,10 @@ impl Store for Watched<'_> {
     fn device(&self) -> Option<&dyn Device> {
         self.inner.device()
     }
+
+    fn stream(&self) -> Option<&dyn Device> {
+        self.inner.stream()
+    }
 }
 
 impl BulkLoad for Watched<'_> {

@@ -117,7 +117,7 @@ fn against(name: &str, groups: &[Group], variants: &[Variant]) -> Vec<Against> {
         let is_like = |other: &&Group| {
             let (a, b) = (&group.point, &other.point);
             let members = a.members == b.members || a.members == 1 || b.members == 1;
-            b.store == name && members && a.records == b.records && a.clients == b.clients
+            b.store == name && members && a.records == b.records && a.clients == b.clients && a.link == b.link
         };
         for other in whole().filter(is_like) {
             for cell in &group.cells {

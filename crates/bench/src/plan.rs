@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use sealstone_cipher::backend::{Backend, BackendError};
 use sealstone_cipher::registry::{self, UnknownCipher};
-use sealstone_store::{Choice, Layer, ServerFunction, Variant};
+use sealstone_store::{Choice, Layer, ServerFunction, Tunnel, Variant};
 use serde::{Deserialize, Serialize};
 
 use crate::axes::{Point, varied};
@@ -69,6 +69,15 @@ pub struct Plan {
     pub ciphers: Vec<String>,
     /// Backends: `auto` or names.
     pub accel: Vec<String>,
+    /// With the layer `wire`: suites that seal packets, and `none` for the baseline.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub suites: Vec<String>,
+    /// With the layer `wire`: who carries the packets.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub path: Vec<String>,
+    /// Links between client and store, made on this machine: Mbit/s, or `unlimited`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub links: Vec<String>,
     /// Workload names.
     pub workloads: Vec<String>,
     /// Records in the YCSB data set.
@@ -152,6 +161,9 @@ pub struct Plan {
     /// What the store has for the layer `server`: no setting, whoever knows the store fills it in.
     #[serde(skip)]
     pub server_functions: Vec<&'static ServerFunction>,
+    /// What `suites` and `path` amount to: no setting, whoever knows the suites fills it in.
+    #[serde(skip)]
+    pub tunnels: Vec<Tunnel>,
     /// Where the store runs, likewise; results have it where they advise across places.
     #[serde(skip)]
     pub surroundings: Surroundings,
@@ -168,6 +180,9 @@ impl Default for Plan {
             fields: None,
             ciphers: ["none", "aes-256", "aria-256"].map(String::from).to_vec(),
             accel: vec!["auto".into()],
+            suites: Vec::new(),
+            path: Vec::new(),
+            links: Vec::new(),
             workloads: DEFAULT_WORKLOADS.map(String::from).to_vec(),
             records: vec![100_000],
             records_from: None,
@@ -198,6 +213,7 @@ impl Default for Plan {
             stores: BTreeMap::new(),
             own_workloads: Vec::new(),
             server_functions: Vec::new(),
+            tunnels: Vec::new(),
             surroundings: Surroundings::default(),
         }
     }
@@ -457,7 +473,7 @@ impl Plan {
         const REQUESTS: f64 = 2.0 * latency::REQUESTS_P99 as f64;
         /// Longest pass, in seconds.
         const LONGEST_S: f64 = 20.0;
-        let Some(rate) = self.target.and_then(Target::rate) else { return self.operations };
+        let Some(rate) = self.target.and_then(Target::rate) else { return self.operations_over_link() };
         let most = self.threads.iter().copied().max().unwrap_or(CLIENTS_FOR_A_RATE);
         let of = |name: &String| {
             let fixed = self.workload(name).ok().and_then(|spec| spec.clients);
@@ -469,6 +485,27 @@ impl Plan {
         self.operations.min(f64::max(wanted, self.pairs as f64 * each_slice).ceil() as u64)
     }
 
+    /// Bytes a second that the link of the first point carries, if it is limited.
+    fn link_bytes_per_s(&self) -> Option<f64> {
+        self.point().link_mbit_s().map(|rate| rate * 1e6 / 8.0)
+    }
+
+    /// Bytes of the data sets that are sized by bytes: over a slow link no more than load within seconds.
+    fn bytes_over_link(&self) -> u64 {
+        const LOAD_S: f64 = 5.0;
+        let least = (4 * self.depth as u64).saturating_mul(self.block_bytes);
+        self.link_bytes_per_s().map_or(self.bytes, |rate| self.bytes.min(((rate * LOAD_S) as u64).max(least)))
+    }
+
+    /// Operations of one pass: over a slow link no more than fit into the slices of a round.
+    fn operations_over_link(&self) -> u64 {
+        let round_s = 2.0 * self.pairs as f64 * self.slice_ms as f64 / 1e3;
+        let fitting = |rate: f64| (rate * round_s / self.block_bytes as f64) as u64;
+        // as many that each slice fills the queue once
+        let least = (self.pairs * self.depth) as u64;
+        self.link_bytes_per_s().map_or(self.operations, |rate| self.operations.min(fitting(rate).max(least)))
+    }
+
     /// Every point of the axes, in the order in which they are measured.
     #[must_use]
     pub fn points(&self) -> Vec<Point> {
@@ -478,7 +515,11 @@ impl Plan {
                 for &records in &self.records {
                     let found = if self.threads.is_empty() { &[0][..] } else { &self.threads };
                     for &clients in found {
-                        points.push(Point { store: store.clone(), members, records, clients });
+                        let point = |link| Point { store: store.clone(), members, records, clients, link };
+                        match self.links.is_empty() {
+                            true => points.push(point(None)),
+                            false => points.extend(self.links.iter().cloned().map(Some).map(point)),
+                        }
                     }
                 }
             }
@@ -494,6 +535,7 @@ impl Plan {
             nodes: vec![point.members],
             records: vec![point.records],
             threads: if point.clients == 0 { Vec::new() } else { vec![point.clients] },
+            links: point.link.iter().cloned().collect(),
             // a question about several stores
             against: None,
             ..self.clone()
@@ -550,6 +592,11 @@ impl Plan {
             listed("threads", &self.threads)?;
         }
         listed("workloads", &self.workloads)?;
+        for (setting, list) in [("suites", &self.suites), ("path", &self.path), ("links", &self.links)] {
+            if !list.is_empty() {
+                listed(setting, list)?;
+            }
+        }
         if let Some(nodes) = self.nodes.iter().find(|nodes| !(1..=NODES_MAX).contains(*nodes)) {
             return Err(value("nodes", nodes, "a replica set has 1 to 7 members that vote"));
         }
@@ -599,7 +646,10 @@ impl Plan {
         let mut labels = HashMap::new();
         let mut variants = Vec::new();
         let places = self.places()?;
-        let sealed: Vec<&Vec<Layer>> = places.iter().filter(|place| !place.contains(&Layer::Server)).collect();
+        let sealed: Vec<&Vec<Layer>> = places
+            .iter()
+            .filter(|place| place.iter().all(|layer| matches!(layer, Layer::Rest | Layer::Field)))
+            .collect();
         let mut add = |label: String, layers: &[Layer], choice: Option<Choice>| {
             let count = labels.entry(label.clone()).or_insert(0);
             *count += 1;
@@ -632,6 +682,20 @@ impl Plan {
             let one_way = self.server_functions.iter().filter(|function| function.is_one_way);
             notes.extend(one_way.map(|function| format!("{}: {}", function.name, function.about)));
         }
+        if places.concat().contains(&Layer::Wire) {
+            for tunnel in &self.tunnels {
+                // the path goes without saying where there is only one
+                let is_one = self.tunnels.iter().all(|other| other.path == tunnel.path);
+                let label = if is_one { tunnel.suite.to_owned() } else { format!("{} {}", tunnel.suite, tunnel.path) };
+                let caveats = tunnel.caveats.iter().map(|caveat| format!("{}: {caveat}", tunnel.suite));
+                caveats.for_each(|caveat| {
+                    if !notes.contains(&caveat) {
+                        notes.push(caveat)
+                    }
+                });
+                variants.push(Variant::of_tunnel(label, tunnel.clone()));
+            }
+        }
         Ok((variants, notes))
     }
 
@@ -642,7 +706,7 @@ impl Plan {
             records: self.point().records,
             records_from: self.records_from.clone(),
             delimiter: self.delimiter,
-            bytes: self.bytes,
+            bytes: self.bytes_over_link(),
             operations: self.pass_operations(),
             block: BlockShape { block_bytes: self.block_bytes, depth: self.depth, verify: self.verify },
             rounds: self.rounds,
@@ -719,6 +783,9 @@ pub fn settings() -> Vec<String> {
         passphrase_file: Some("x".into()),
         baseline: Some("x".into()),
         fail_if: Some(0.1),
+        suites: vec!["x".into()],
+        path: vec!["x".into()],
+        links: vec!["x".into()],
         protect_from: vec!["x".into()],
         threads: vec![1],
         threads_of: BTreeMap::from([("x".into(), 1)]),
@@ -929,7 +996,7 @@ mod tests {
         plan.check().unwrap();
         let groups = plan.groups().unwrap();
         let shown: Vec<_> = groups.iter().map(|group| (group.point(), group.workloads.len())).collect();
-        let at = |records, clients| Point { store: "rocksdb".into(), members: 1, records, clients };
+        let at = |records, clients| Point { store: "rocksdb".into(), members: 1, records, clients, link: None };
         // oltp and the batches fix their clients and have their own data
         assert_eq!(shown, [(at(1_000, 1), 3), (at(1_000, 8), 1), (at(9_000, 1), 1), (at(9_000, 8), 1)]);
         let fixed = Plan { workloads: vec!["oltp".into()], ..plan.clone() };

@@ -304,9 +304,13 @@ impl From<&sealstone_store::Variant> for Variant {
             accel: "auto".into(),
             backend: "server".into(),
         };
+        let on_the_wire = variant.tunnel.as_ref().map(|tunnel| {
+            let (cipher, backend) = (tunnel.suite.to_owned(), tunnel.path.to_owned());
+            (Layer::Wire.name().to_owned(), Choice { cipher, accel: "auto".into(), backend })
+        });
         let ours = variant.layers.iter().map(|(layer, value)| (layer.name().to_owned(), choice(value)));
         let theirs = variant.function.map(|function| (Layer::Server.name().to_owned(), of_server(function)));
-        Self { label: variant.label.clone(), layers: ours.chain(theirs).collect() }
+        Self { label: variant.label.clone(), layers: ours.chain(theirs).chain(on_the_wire).collect() }
     }
 }
 
@@ -665,9 +669,10 @@ impl Comparison {
             store: &'a str,
             members: usize,
             records: u64,
+            link: &'a str,
         }
-        const ROW_COLUMNS: [&str; 8] =
-            ["workload", "variant", "cipher", "backend", "clients", "store", "members", "records"];
+        const ROW_COLUMNS: [&str; 9] =
+            ["workload", "variant", "cipher", "backend", "clients", "store", "members", "records", "link"];
         write_whole(path, |file| {
             let mut csv = csv::WriterBuilder::new().has_headers(false).from_writer(file);
             csv.write_record(ROW_COLUMNS.iter().chain(&SAMPLE_COLUMNS))?;
@@ -679,6 +684,7 @@ impl Comparison {
                         store: &group.point.store,
                         members: group.point.members,
                         records: group.point.records,
+                        link: group.point.link.as_deref().unwrap_or_default(),
                         workload: &cell.workload,
                         variant: &variant.label,
                         cipher: variant.cipher().unwrap_or("none"),

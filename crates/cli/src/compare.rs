@@ -28,6 +28,7 @@ pub(crate) fn run(flags: &CompareFlags) -> anyhow::Result<Answer> {
         Some(dir) => resume::plan(flags, dir).map(|(plan, earlier)| (plan, Some(earlier)))?,
         None => (settings::plan(flags)?, None),
     };
+    let plan = stores::with_tunnels(plan)?;
     let stores = plan.store.iter().map(|name| store(name)).collect::<Result<Vec<_>, _>>()?;
     plan.check()?;
     stores::check_settings(&plan)?;

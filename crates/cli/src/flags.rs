@@ -17,6 +17,8 @@ mod properties;
 mod rest;
 mod start;
 mod stores;
+#[cfg(feature = "wire")]
+mod wire;
 
 use std::path::PathBuf;
 
@@ -46,8 +48,8 @@ pub(crate) use keys::{HolderCommand, KeysCommand};
 #[cfg(any(feature = "mysql", feature = "postgres"))]
 pub(crate) use migrate::FieldMigrateFlags;
 use names::{
-    DelimiterName, Suggest, accel_names, cipher_names, cipher_names_only, layer_names, store_names, threat_names,
-    workload_names,
+    DelimiterName, Suggest, accel_names, cipher_names, cipher_names_only, layer_names, link_names, path_names,
+    store_names, suite_names, threat_names, workload_names,
 };
 pub(crate) use passphrase::HolderFlags;
 use properties::parse_property;
@@ -61,6 +63,9 @@ pub(crate) use lab::LabSealing;
 pub(crate) use lab::{LabCommand, LabUp};
 #[cfg(feature = "mongodb")]
 pub(crate) use mongo::{MongoCommand, OptionsFormat, SealingFlags};
+
+#[cfg(feature = "wire")]
+pub(crate) use wire::{WireCommand, WireUp};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -185,6 +190,10 @@ pub(crate) enum Command {
     /// Run real servers on this machine, for an experiment
     #[command(subcommand)]
     Lab(LabCommand),
+    #[cfg(feature = "wire")]
+    /// A tunnel of sealed packets between two machines
+    #[command(subcommand)]
+    Wire(WireCommand),
     /// Print the completion script of a shell
     Completions(CompletionsFlags),
     /// Print the manual page
@@ -254,7 +263,8 @@ pub(crate) struct PlanFlags {
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = parse_small)]
     pub(crate) nodes: Option<Vec<usize>>,
     /// Where data is encrypted: rest (files), field (values, before they reach the store), server (by functions of its
-    /// own, such as AES_ENCRYPT), or in two places at once: field+rest
+    /// own, such as AES_ENCRYPT), wire (packets, by tunnels on links made on this machine), or in two places at once:
+    /// field+rest
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = Suggest(layer_names))]
     pub(crate) layer: Option<Vec<String>>,
     /// Advise the cheapest of these places that protects from: disk-thief, backup-reader, network, dba, server-admin
@@ -270,6 +280,16 @@ pub(crate) struct PlanFlags {
     /// CPU instructions to use: auto, or backends by name
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = Suggest(accel_names))]
     pub(crate) accel: Option<Vec<String>>,
+    /// With --layer wire: suites that seal packets, and `none` for the baseline [default: none,aes-256-gcm]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = Suggest(suite_names))]
+    pub(crate) suites: Option<Vec<String>>,
+    /// With --layer wire: who carries the packets: sealstone, strongswan, kernel [default: sealstone]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = Suggest(path_names))]
+    pub(crate) path: Option<Vec<String>>,
+    /// With --layer wire: links between client and store, made on this machine, in Mbit/s: 1000, 100, 5.28, unlimited
+    /// [default: unlimited]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = Suggest(link_names))]
+    pub(crate) links: Option<Vec<String>>,
     /// Workloads (see: sealstone workloads), and files of your own: TOML, or properties of YCSB
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = Suggest(workload_names))]
     pub(crate) workloads: Option<Vec<String>>,

@@ -91,6 +91,9 @@ fn apply(flags: &CompareFlags, plan: &mut Plan) {
     set_optional(&flags.fields, &mut plan.fields);
     set(&flags.ciphers, &mut plan.ciphers);
     set(&flags.accel, &mut plan.accel);
+    set(&flags.suites, &mut plan.suites);
+    set(&flags.path, &mut plan.path);
+    set(&flags.links, &mut plan.links);
     set(&flags.workloads, &mut plan.workloads);
     set(&flags.policy.map(Into::into), &mut plan.policy);
     set(&flags.margin, &mut plan.margin);

@@ -160,6 +160,31 @@ pub(crate) fn suited(kind: &StoreKind, plan: &Plan) -> Plan {
     plan
 }
 
+/// `plan` with what its suites, paths and links amount to, where it has the layer `wire`: one suite, our path and a link
+/// without a limit, if it names none.
+///
+/// # Errors
+/// A suite, a path or a link that is not in its table.
+pub(crate) fn with_tunnels(mut plan: Plan) -> anyhow::Result<Plan> {
+    if !plan.has_layer(Layer::Wire) {
+        return Ok(plan);
+    }
+    #[cfg(feature = "block")]
+    {
+        let usual = |list: &mut Vec<String>, names: &[&str]| {
+            if list.is_empty() {
+                *list = names.iter().map(|name| String::from(*name)).collect();
+            }
+        };
+        usual(&mut plan.suites, &["none", "aes-256-gcm"]);
+        usual(&mut plan.path, &["sealstone"]);
+        usual(&mut plan.links, &["unlimited"]);
+        plan.links.iter().try_for_each(|name| sealstone_stores::block::link_called(name).map(drop))?;
+        plan.tunnels = sealstone_stores::block::tunnels(&plan.suites, &plan.path)?;
+    }
+    Ok(plan)
+}
+
 /// Whether other machines can reach the store that `plan` measures: servers that its user named.
 ///
 /// # Errors
@@ -265,6 +290,7 @@ pub(crate) fn engine(
         members: point.members,
         clients: if point.clients == 0 { CLIENTS_MOST } else { point.clients },
         device_bytes: plan.bytes,
+        link: point.link.clone(),
         sealed: variants.iter().any(|variant| !variant.is_baseline()),
         keep: plan.keep.clone(),
         key: key.cloned(),

@@ -6,6 +6,7 @@ use crate::{Record, Row, Store, StoreError, Table};
 /// An open device with what it needs while it is open.
 pub struct DeviceStore {
     device: Box<dyn Device>,
+    stream: Option<Box<dyn Device>>,
     servers: Vec<u32>,
     /// Dropped after the device.
     _running: Option<Box<dyn Send + Sync>>,
@@ -15,7 +16,13 @@ impl DeviceStore {
     /// The store that is `device`.
     #[must_use]
     pub fn new(device: Box<dyn Device>) -> Self {
-        Self { device, servers: Vec::new(), _running: None }
+        Self { device, stream: None, servers: Vec::new(), _running: None }
+    }
+
+    /// With a stream over the same link.
+    #[must_use]
+    pub fn with_stream(self, stream: Box<dyn Device>) -> Self {
+        Self { stream: Some(stream), ..self }
     }
 
     /// With processes of this machine that do its work, and with `running`, which ends after the device.
@@ -60,6 +67,10 @@ impl Store for DeviceStore {
 
     fn device(&self) -> Option<&dyn Device> {
         Some(&*self.device)
+    }
+
+    fn stream(&self) -> Option<&dyn Device> {
+        self.stream.as_deref()
     }
 }
 

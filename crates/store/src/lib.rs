@@ -17,6 +17,7 @@ mod record;
 mod server_function;
 mod store;
 mod table;
+mod tunnel;
 mod variant;
 
 pub use counters::Counters;
@@ -29,4 +30,5 @@ pub use record::{Record, Row};
 pub use server_function::ServerFunction;
 pub use store::{BulkLoad, Store, Transaction, Transactional};
 pub use table::{Field, Kind, Table};
+pub use tunnel::Tunnel;
 pub use variant::{Choice, Layer, Variant};

@@ -108,6 +108,12 @@ pub trait Store: Send + Sync {
     fn device(&self) -> Option<&dyn Device> {
         None
     }
+
+    /// What takes all that is written, at the other end of the link to it, if there is such a thing: a device of no
+    /// size, each queue of which is one TCP stream.
+    fn stream(&self) -> Option<&dyn Device> {
+        None
+    }
 }
 
 impl<S: Store + ?Sized> Store for Box<S> {
@@ -175,6 +181,10 @@ impl<S: Store + ?Sized> Store for Box<S> {
 
     fn device(&self) -> Option<&dyn Device> {
         (**self).device()
+    }
+
+    fn stream(&self) -> Option<&dyn Device> {
+        (**self).stream()
     }
 }
 

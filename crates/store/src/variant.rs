@@ -7,6 +7,7 @@ use sealstone_cipher::backend::Backend;
 use sealstone_cipher::registry::Cipher;
 
 use crate::server_function::ServerFunction;
+use crate::tunnel::Tunnel;
 
 /// A place where data can be encrypted, from the caller down to the disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -66,31 +67,39 @@ pub struct Variant {
     pub layers: BTreeMap<Layer, Choice>,
     /// What the layer `server` does, if it does anything: not with a cipher of ours.
     pub function: Option<&'static ServerFunction>,
+    /// What the layer `wire` does with packets, if it does anything: not with a cipher alone.
+    pub tunnel: Option<Tunnel>,
 }
 
 impl Variant {
     /// Nothing encrypted.
     #[must_use]
     pub fn plain(label: impl Into<String>) -> Self {
-        Self { label: label.into(), layers: BTreeMap::new(), function: None }
+        Self { label: label.into(), layers: BTreeMap::new(), function: None, tunnel: None }
     }
 
     /// One layer encrypted.
     #[must_use]
     pub fn of(label: impl Into<String>, layer: Layer, choice: Choice) -> Self {
-        Self { label: label.into(), layers: BTreeMap::from([(layer, choice)]), function: None }
+        Self { layers: BTreeMap::from([(layer, choice)]), ..Self::plain(label) }
     }
 
     /// Values go through a function of the server.
     #[must_use]
     pub fn of_server(label: impl Into<String>, function: &'static ServerFunction) -> Self {
-        Self { label: label.into(), layers: BTreeMap::new(), function: Some(function) }
+        Self { function: Some(function), ..Self::plain(label) }
+    }
+
+    /// Packets to the store go through a tunnel.
+    #[must_use]
+    pub fn of_tunnel(label: impl Into<String>, tunnel: Tunnel) -> Self {
+        Self { tunnel: Some(tunnel), ..Self::plain(label) }
     }
 
     /// Whether nothing is encrypted.
     #[must_use]
     pub fn is_baseline(&self) -> bool {
-        self.layers.is_empty() && self.function.is_none()
+        self.layers.is_empty() && self.function.is_none() && self.tunnel.is_none()
     }
 
     /// What `layer` encrypts with, if it does.

@@ -458,7 +458,7 @@ fn tables_speak_json_too() {
         ciphers["ciphers"].as_array().unwrap().iter().map(|cipher| cipher["name"].as_str().unwrap()).collect();
     assert!(names.starts_with(&["aes-128", "aes-192", "aes-256", "aria-128"]), "{names:?}");
     let workloads = json(&run(&mut sealstone(dir.path(), &["workloads", "--json"])).done());
-    assert_eq!(workloads["workloads"].as_array().unwrap().len(), 9);
+    assert_eq!(workloads["workloads"].as_array().unwrap().len(), 19);
     let arguments = ["ciphers", "--speed", "--ciphers", "aes-256,3des", "--sizes", "64,4KiB", "--seconds", "0.01"];
     let speeds = json(&run(&mut sealstone(dir.path(), &[&arguments[..], &["--json"]].concat())).done());
     assert_eq!(speeds["speeds"].as_array().unwrap().len(), 4);

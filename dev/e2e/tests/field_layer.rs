@@ -187,7 +187,17 @@ fn functions_of_the_server_hide_values(sql: &Sql, name: &str) {
     assert!(!kind.functions.is_empty());
     for function in kind.functions {
         let settings = Settings::from([(format!("{}-url", sql.store), vec![uri.clone()])]);
-        let request = Request { members: 1, clients: 1, device_bytes: 0, sealed: true, keep: None, key: None, settings, joins: false };
+        let request = Request {
+            members: 1,
+            clients: 1,
+            device_bytes: 0,
+            link: None,
+            sealed: true,
+            keep: None,
+            key: None,
+            settings,
+            joins: false,
+        };
         let engine = (kind.engine)(&request).unwrap().engine;
         let store = engine.open(&Variant::of_server(function.name, function), dir.path(), &options(&table)).unwrap();
         let rows = fill(&*store, &table);
@@ -374,7 +384,7 @@ fn what_cannot_be_is_said_before_anything_is_measured() {
     policy("digits.toml", "[tables.usertable.columns.field3]\nmethod = \"ff1\"\nformat = \"digits\"\n");
     policy("two.toml", "[tables.a.columns.x]\nmethod = \"aead\"\n[tables.b.columns.x]\nmethod = \"aead\"\n");
     for (arguments, want) in [
-        (&["--layer=feild"][..], "layer is feild: did you mean field?\n  layers: rest, field, server\n"),
+        (&["--layer=feild"][..], "layer is feild: did you mean field?\n  layers: rest, field, server, wire\n"),
         (&["--layer=rest,field"], "layer is rest,field: files at rest and values in their columns"),
         (&["--layer=server"], "layer is server: rocksdb has nothing for it\n  choose a store that has: "),
         (&["--fields=fields.toml"], "fields is fields.toml: it says what the field layer seals; add --layer field"),

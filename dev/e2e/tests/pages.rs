@@ -13,7 +13,7 @@ use sealstone_e2e::binary;
 use sealstone_e2e::pages::{Block, Says, blocks, rooted, sets_variables};
 use sealstone_e2e::terminal::{maker, on_terminal};
 use sealstone_e2e::transcript::{Transcript, run};
-use sealstone_servers::{mariadb, mongod, postgres, pykmip};
+use sealstone_servers::{mariadb, mongod, postgres, pykmip, tgt};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -139,6 +139,7 @@ fn missing(block: &Block) -> Option<String> {
         "mongod" => mongod::PROGRAM.find(None).err().map(|error| error.to_string()),
         "mariadbd" => mariadb::PROGRAM.find(None).err().map(|error| error.to_string()),
         "postgres" => postgres::PROGRAM.find(None).err().map(|error| error.to_string()),
+        "tgt" => tgt::PROGRAM.find(None).err().map(|error| error.to_string()),
         "pykmip" => pykmip::PROGRAM.find(None).err().map(|error| error.to_string()),
         program => {
             let found = Command::new("which").arg(program).output().is_ok_and(|output| output.status.success());

@@ -20,7 +20,7 @@ const DISK: &str = "disk.img";
 /// How much of a user's device is looked at before it is overwritten, in bytes.
 const LOOKED_BYTES: u64 = 1 << 20;
 
-fn facts(name: &str, build: &str, settings: &[(&str, String)]) -> EngineFacts {
+pub(super) fn facts(name: &str, build: &str, settings: &[(&str, String)]) -> EngineFacts {
     EngineFacts {
         name: name.into(),
         version: "unknown".into(),

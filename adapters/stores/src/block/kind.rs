@@ -1,9 +1,10 @@
 //! The rows of block devices in the table of stores. Not here: what they do (`engine`).
 
 use sealstone_servers::tgt::{PROGRAM, TgtOptions};
-use sealstone_store::StoreError;
+use sealstone_store::{Layer, StoreError};
 
 use super::engine::{FileEngine, Named, TargetEngine, UserEngine};
+use super::linked::LinkedEngine;
 use crate::kind::{Form, Opened, Request, Setting, StoreKind};
 
 /// What suits devices: slices that are long against filling and emptying a queue.
@@ -49,6 +50,7 @@ const DEVICE: StoreKind = StoreKind {
 pub static ISCSI: StoreKind = StoreKind {
     name: "iscsi",
     about: "a block device behind an iSCSI target started on this machine",
+    layers: &[Layer::Wire],
     settings: &[Setting {
         name: "tgtd",
         value: "FILE",
@@ -76,5 +78,8 @@ fn block(request: &Request) -> Result<Opened, StoreError> {
 fn iscsi(request: &Request) -> Result<Opened, StoreError> {
     let program = Some(PROGRAM.find(request.file("tgtd").as_deref()).map_err(StoreError::engine)?);
     let options = TgtOptions { program, bytes: request.device_bytes, ..TgtOptions::default() };
+    if let Some(link) = &request.link {
+        return Ok(Opened { engine: Box::new(LinkedEngine::new(link, options)?), notes: Vec::new() });
+    }
     Ok(Opened { engine: Box::new(TargetEngine::new(options)), notes: Vec::new() })
 }

@@ -7,8 +7,9 @@ use sealstone_store::Layer;
 use super::{Plan, PlanError, listed, value};
 use crate::threat::Threat;
 
-/// The layers that a comparison can have: ciphers of ours in two, what the server has in the third.
-const COMPARED: [Layer; 3] = [Layer::Rest, Layer::Field, Layer::Server];
+/// The layers that a comparison can have: ciphers of ours in two, what the server has in the third, tunnels in the
+/// fourth.
+const COMPARED: [Layer; 4] = [Layer::Rest, Layer::Field, Layer::Server, Layer::Wire];
 
 impl Plan {
     /// Whether a comparison can have `layer`.
@@ -101,6 +102,16 @@ impl Plan {
                           can be recommended instead of the other; say from whom with --protect-from, or compare them \
                           in two runs";
             return Err(value("layer", shown(), reason));
+        }
+        if layers.len() > 1 && layers.contains(&Layer::Wire) {
+            let reason = "a tunnel protects what is on the link, the others what is stored, so neither can be \
+                          recommended instead of the other; compare them in two runs";
+            return Err(value("layer", shown(), reason));
+        }
+        for (setting, list) in [("suites", &self.suites), ("path", &self.path), ("links", &self.links)] {
+            if !list.is_empty() && !layers.contains(&Layer::Wire) {
+                return Err(value(setting, list.join(","), "it is about packets on the link; add --layer wire"));
+            }
         }
         if layers.contains(&Layer::Server) && self.store.len() > 1 {
             let reason = "every server has functions of its own; name one store";
@@ -202,7 +213,7 @@ mod tests {
     #[test]
     fn layers_that_make_no_sense_are_refused() {
         let refused = |plan: Plan| plan.check().unwrap_err().to_string();
-        assert_eq!(refused(with(&["feild"])), "layer is feild: did you mean field?\nlayers: rest, field, server");
+        assert_eq!(refused(with(&["feild"])), "layer is feild: did you mean field?\nlayers: rest, field, server, wire");
         assert!(refused(with(&["rest", "field"])).starts_with("layer is rest,field: files at rest and values"));
         assert!(refused(with(&["field", "field"])).contains("listed twice"));
         let two = Plan { store: vec!["rocksdb".into(), "mysql".into()], ..with(&["server"]) };

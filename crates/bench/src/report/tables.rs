@@ -559,6 +559,15 @@ fn variants(run: &Run) -> Table {
                 missing(),
                 used,
             ],
+            Some(Err(_)) if variant.layers.contains_key("wire") => vec![
+                words(variant.cipher().unwrap_or_default()),
+                words("packets sealed (ESP), both ways"),
+                missing(),
+                missing(),
+                missing(),
+                missing(),
+                used,
+            ],
             Some(Err(_)) => vec![
                 words(variant.cipher().unwrap_or_default()),
                 words("not known to this build"),

@@ -56,7 +56,7 @@ pub use ycsb_properties::read_properties;
 type Make = fn(&'static Spec, &Sources) -> Result<Box<dyn Workload>, Error>;
 
 /// Every workload: how it has to be run, and how it is made. Adding one is a file and a line here.
-static TABLE: [(Spec, Make); 18] = [
+static TABLE: [(Spec, Make); 19] = [
     (ycsb::A, ycsb::make),
     (ycsb::B, ycsb::make),
     (ycsb::C, ycsb::make),
@@ -75,6 +75,7 @@ static TABLE: [(Spec, Make); 18] = [
     (block::RAND_READ, block::make),
     (block::RAND_WRITE, block::make),
     (block::RAND_MIX, block::make),
+    (block::STREAM, block::make),
 ];
 
 /// The workloads of the table under their other settings: `c-cold`, `oltp-sync`.
@@ -219,7 +220,7 @@ mod tests {
         assert_eq!(names()[..9], ["a", "b", "c", "d", "e", "f", "oltp", "batch-load", "batch-scan"]);
         let on_devices = workloads().filter(|spec| spec.device).map(|spec| spec.name).collect::<Vec<_>>();
         assert_eq!(on_devices, names()[9..]);
-        assert_eq!(on_devices.len(), 9, "{on_devices:?}");
+        assert_eq!(on_devices.len(), 10, "{on_devices:?}");
         for spec in workloads() {
             assert_eq!(workload(spec.name).unwrap().description, spec.description);
             assert!(spec.description.len() <= 72, "{}", spec.name);
@@ -232,7 +233,7 @@ mod tests {
     fn an_unknown_name_gets_the_nearest_one() {
         let error = |name: &str| workload(name).unwrap_err().to_string();
         let known = "workloads are a, b, c, d, e, f, oltp, batch-load, batch-scan, seq-read, seq-write, seq-mix, const-read, \
-             const-write, const-mix, rand-read, rand-write, rand-mix; most also run as NAME-cold and NAME-sync";
+             const-write, const-mix, rand-read, rand-write, rand-mix, stream; most also run as NAME-cold and NAME-sync";
         assert_eq!(error("bach-scan"), format!("unknown workload `bach-scan`; did you mean `batch-scan`?\n{known}"));
         assert_eq!(error("OLTP"), format!("unknown workload `OLTP`; did you mean `oltp`?\n{known}"));
         assert_eq!(error("A"), format!("unknown workload `A`; did you mean `a`?\n{known}"));

@@ -63,12 +63,25 @@ pub(super) fn cipher_names() -> Vec<&'static str> {
 }
 
 pub(super) fn layer_names() -> Vec<&'static str> {
-    vec!["rest", "field", "field+rest", "server"]
+    vec!["rest", "field", "field+rest", "server", "wire"]
 }
 
 pub(super) fn threat_names() -> Vec<&'static str> {
     Threat::ALL.map(Threat::name).to_vec()
 }
+
+#[cfg(feature = "block")]
+pub(super) use sealstone_stores::block::{link_names, path_names, suite_names};
+
+#[cfg(not(feature = "block"))]
+mod without_block {
+    pub(in super::super) fn nothing() -> Vec<&'static str> {
+        Vec::new()
+    }
+}
+
+#[cfg(not(feature = "block"))]
+pub(super) use without_block::{nothing as link_names, nothing as path_names, nothing as suite_names};
 
 pub(super) fn accel_names() -> Vec<&'static str> {
     [vec!["auto"], Backend::all_names()].concat()

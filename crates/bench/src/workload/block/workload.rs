@@ -54,8 +54,15 @@ pub(in crate::workload) const RAND_READ: Spec = spec("rand-read", "block device:
 pub(in crate::workload) const RAND_WRITE: Spec = spec("rand-write", "block device: writes of any block");
 pub(in crate::workload) const RAND_MIX: Spec = spec("rand-mix", "block device: any block, half reads, half writes");
 
+/// One TCP stream, which is written in blocks, each acknowledged by the other end.
+pub(in crate::workload) const STREAM: Spec =
+    Spec { dataset: "stream", ..spec("stream", "link to a block device: one TCP stream, acknowledged by the block") };
+
 /// What the name of a row means.
 fn meaning(name: &str) -> Option<(Order, Mix)> {
+    if name == STREAM.name {
+        return Some((Order::Constant, Mix::Writes));
+    }
     let (order, mix) = name.split_once('-')?;
     let order = match order {
         "const" => Order::Constant,
@@ -83,12 +90,14 @@ struct Blocks {
     operations: u64,
     seed: u64,
     pattern: Pattern,
+    /// Whether they go over the link, and to no device.
+    is_stream: bool,
     /// What each variant's device holds, where it is checked.
     ledgers: Mutex<HashMap<usize, Arc<Mutex<Ledger>>>>,
 }
 
 impl Blocks {
-    fn new(sources: &Sources) -> Result<Self, Error> {
+    fn new(sources: &Sources, is_stream: bool) -> Result<Self, Error> {
         let (data, shape) = (sources.data, sources.data.block);
         let blocks = data.bytes / shape.block_bytes;
         if blocks == 0 {
@@ -97,7 +106,7 @@ impl Blocks {
         }
         let (operations, seed) = (data.operations, data.seed);
         let ledgers = Mutex::default();
-        Ok(Self { shape, blocks, operations, seed, pattern: Pattern::new(seed), ledgers })
+        Ok(Self { shape, blocks, operations, seed, pattern: Pattern::new(seed), is_stream, ledgers })
     }
 
     fn bytes(&self) -> u64 {
@@ -106,6 +115,9 @@ impl Blocks {
 
     /// The device that `store` is, if these blocks fit it.
     fn device<'a>(&self, store: &'a dyn Store, caller: &'static str) -> Result<&'a dyn Device, StoreError> {
+        if self.is_stream {
+            return store.stream().ok_or(StoreError::Lacks { caller, ability: "a link to a block device" });
+        }
         let device = store.device().ok_or(StoreError::Lacks { caller, ability: "a block device" })?;
         let (place, capacity_bytes, sector_bytes) = (device.place(), device.capacity_bytes(), device.sector_bytes());
         if capacity_bytes < self.bytes() {
@@ -179,7 +191,7 @@ impl Blocks {
     fn ledger(&self, variant: usize) -> Option<Arc<Mutex<Ledger>>> {
         let mut ledgers = self.ledgers.lock().unwrap_or_else(PoisonError::into_inner);
         let new = || Arc::new(Mutex::new(Ledger::new(self.blocks)));
-        self.shape.verify.then(|| Arc::clone(ledgers.entry(variant).or_insert_with(new)))
+        (self.shape.verify && !self.is_stream).then(|| Arc::clone(ledgers.entry(variant).or_insert_with(new)))
     }
 }
 
@@ -197,7 +209,8 @@ struct OnBlocks {
 /// Makes the workload of `spec`.
 pub(in crate::workload) fn make(spec: &'static Spec, sources: &Sources) -> Result<Box<dyn Workload>, Error> {
     let (order, mix) = meaning(spec.base).expect("the names of the rows are made of words that have a meaning");
-    Ok(Box::new(OnBlocks { spec, order, mix, data: sources.shared(spec.dataset, Blocks::new)? }))
+    let data = sources.shared(spec.dataset, |sources| Blocks::new(sources, spec.name == STREAM.name))?;
+    Ok(Box::new(OnBlocks { spec, order, mix, data }))
 }
 
 impl Workload for OnBlocks {
@@ -215,6 +228,10 @@ impl Workload for OnBlocks {
 
     fn load(&self, store: &dyn Store, part: usize, parts: usize, progress: &dyn Fn(u64)) -> Result<(), StoreError> {
         let data = &self.data;
+        // a store without a link is found out by the first client, so that others may do without it
+        if data.is_stream {
+            return Ok(());
+        }
         let device = data.device(store, "loading")?;
         for blocks in data.pieces(split(data.blocks, part, parts)) {
             let fill = |block: u64, bytes: &mut [u8]| data.pattern.fill(block, 0, bytes);
@@ -250,7 +267,7 @@ impl Workload for OnBlocks {
 
     fn check(&self, store: &dyn Store) -> Result<(), StoreError> {
         let data = &self.data;
-        if !data.shape.verify {
+        if !data.shape.verify || data.is_stream {
             return Ok(());
         }
         let device = data.device(store, self.spec.name)?;

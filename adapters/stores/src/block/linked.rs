@@ -1,0 +1,153 @@
+//! A target behind a link of a chosen speed, with packets sealed on it or not: for each variant two network namespaces of
+//! this machine, the target in one of them. Not here: namespaces and tunnels (`sealstone-wire`).
+
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use sealstone_seal::esp::{Suite, suite, suites};
+use sealstone_servers::tgt::{self, Tgt, TgtOptions};
+use sealstone_store::{DeviceStore, Engine, EngineFacts, Store, StoreError, StoreOptions, Tunnel, Variant};
+use sealstone_wire::carrier::{Carried, Carrier};
+use sealstone_wire::error::WireError;
+use sealstone_wire::iscsi::{Address, IscsiDevice, Options, Within};
+use sealstone_wire::links::{Link, Links, link, links};
+
+use super::stream::{Sink, StreamDevice};
+
+/// A target behind a link for every variant.
+#[derive(Debug)]
+pub(super) struct LinkedEngine {
+    link: &'static Link,
+    options: TgtOptions,
+}
+
+impl LinkedEngine {
+    /// An engine on the link called `name`.
+    pub(super) fn new(name: &str, options: TgtOptions) -> Result<Self, StoreError> {
+        Ok(Self { link: link_called(name)?, options })
+    }
+}
+
+/// The link called `name`.
+///
+/// # Errors
+/// A name that is not in the table of links, with those that are.
+pub fn link_called(name: &str) -> Result<&'static Link, StoreError> {
+    let known = || links().iter().map(|link| link.name).collect::<Vec<_>>().join(", ");
+    link(name).ok_or_else(|| StoreError::engine(format!("unknown link {name:?}\nlinks, in Mbit/s: {}", known())))
+}
+
+/// The tunnels that suites and paths by these names amount to, in their order; `none` is no tunnel.
+///
+/// # Errors
+/// A suite or a path that is not in its table, with the nearest; a suite that a path does not have.
+pub fn tunnels(suites: &[String], paths: &[String]) -> Result<Vec<Tunnel>, StoreError> {
+    let mut found = Vec::new();
+    for name in suites.iter().filter(|name| !name.eq_ignore_ascii_case("none")) {
+        let suite = suite(name).map_err(StoreError::engine)?;
+        let carriers = paths.iter().map(|path| carrier(path)).collect::<Result<Vec<_>, _>>()?;
+        for carrier in carriers.iter().filter(|carrier| carrier.has(suite)) {
+            found.push(Tunnel { suite: suite.name, path: carrier.name(), caveats: suite.caveats() });
+        }
+        if !carriers.iter().any(|carrier| carrier.has(suite)) {
+            let step = "name another path as well, such as sealstone";
+            return Err(StoreError::engine(format!("{} has no {}\n{step}", paths.join(", "), suite.name)));
+        }
+    }
+    Ok(found)
+}
+
+/// Names of all suites, for completions.
+#[must_use]
+pub fn suite_names() -> Vec<&'static str> {
+    suites().iter().map(|suite| suite.name).collect()
+}
+
+/// Names of all paths, for completions.
+#[must_use]
+pub fn path_names() -> Vec<&'static str> {
+    Carrier::ALL.map(Carrier::name).to_vec()
+}
+
+/// Names of all links, for completions.
+#[must_use]
+pub fn link_names() -> Vec<&'static str> {
+    links().iter().map(|link| link.name).collect()
+}
+
+fn carrier(name: &str) -> Result<Carrier, StoreError> {
+    let found = Carrier::ALL.into_iter().find(|carrier| carrier.name().eq_ignore_ascii_case(name));
+    found.ok_or_else(|| StoreError::engine(format!("unknown path {name:?}\npaths: {}", path_names().join(", "))))
+}
+
+impl Engine for LinkedEngine {
+    fn facts(&self) -> EngineFacts {
+        let Link { name, about, .. } = self.link;
+        let mut facts = super::engine::facts("tgt", "server", &[]);
+        let mut set = |name: &str, value: &str| drop(facts.settings.insert(name.into(), value.into()));
+        set("servers", "on this machine, a target with a file for each variant, all at once");
+        set("initiator", "libiscsi in this process");
+        set(
+            "link",
+            &format!("{name} ({about}), by tbf in each direction by itself: a radio link would be half duplex"),
+        );
+        set("ends", "network namespaces of this machine, MTU 1500, no offloads on the link; both ends share its CPUs");
+        facts
+    }
+
+    fn open(&self, variant: &Variant, dir: &Path, _: &StoreOptions) -> Result<Box<dyn Store>, StoreError> {
+        let failed = |error: WireError| StoreError::engine(error);
+        let links = Arc::new(Links::new(self.link).map_err(failed)?);
+        let carried = match &variant.tunnel {
+            None => Carried::plain(&links),
+            Some(tunnel) => {
+                let suite: &'static Suite = suite(tunnel.suite).map_err(StoreError::engine)?;
+                Carried::start(&links, carrier(tunnel.path)?, suite).map_err(failed)?
+            }
+        };
+        let far = carried.addresses[1];
+        let mut started = None;
+        let options = TgtOptions { address: far.to_string(), port: Some(PORT), ..self.options.clone() };
+        let sink = links.ends[1].run(|| {
+            started = Some(tgt::start(dir, options).map_err(StoreError::engine));
+            Ok(Sink::start(far))
+        });
+        let mut target = started.unwrap_or_else(|| Err(StoreError::engine("the far end cannot be entered")))?;
+        let sink = sink.map_err(failed)?.map_err(StoreError::engine)?;
+
+        let near = Arc::clone(&links);
+        let within: Within = Arc::new(move |connect| {
+            // whoever waits for the connection finds that there is none
+            let _ = near.ends[0].run(|| {
+                connect();
+                Ok(())
+            });
+        });
+        let address: Address = target.uri().parse().map_err(StoreError::engine)?;
+        let device = IscsiDevice::open(&address, &Options { timeout_s: 60, within: Some(Arc::clone(&within)) })?;
+        let stream = StreamDevice::new(sink, within);
+        let target_pid = target.pid().and_then(|pid| u32::try_from(pid).ok());
+        let pids = target_pid.into_iter().chain(carried.processes.iter().copied()).collect();
+        let running = Running { target: Mutex::new(target), _carried: Mutex::new(carried), _links: links };
+        Ok(Box::new(
+            DeviceStore::new(Box::new(device)).with_stream(Box::new(stream)).with_servers(pids, Box::new(running)),
+        ))
+    }
+}
+
+/// The port of the target: nobody else is in its namespace.
+const PORT: u16 = 3_260;
+
+/// What ends after the device: the target first, in good order.
+struct Running {
+    target: Mutex<Tgt>,
+    _carried: Mutex<Carried>,
+    _links: Arc<Links>,
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // what cannot be stopped, its own end kills
+        let _ = self.target.get_mut().unwrap_or_else(PoisonError::into_inner).stop();
+    }
+}

@@ -1,0 +1,124 @@
+//! The kernel's own ESP between the ends of a link that was made on this machine, set up by iproute2. Not here: links,
+//! and paths of ours (`path`).
+
+use std::fmt::Write as _;
+use std::io::Write as _;
+use std::process::{Command, Stdio};
+
+use sealstone_seal::esp::{Encryption, Suite};
+use zeroize::Zeroizing;
+
+use crate::error::WireError;
+use crate::links::{DEVICE, Links};
+
+/// What to do where the kernel has none.
+const NEXT: &str = "this kernel may have no ESP (modules esp4 and xfrm_user): take another path, such as sealstone";
+
+/// What the kernel calls the ciphers of `suite`, with `key` and `mac_key`, as iproute2 takes them; none where it has no
+/// such ciphers.
+fn algorithms(suite: &Suite, key: &[u8], mac_key: &[u8]) -> Option<Zeroizing<String>> {
+    let (key, mac_key) = (hexadecimal(key), hexadecimal(mac_key));
+    let cipher = match suite.encryption {
+        Encryption::Gcm("aes-128" | "aes-256") => {
+            return Some(Zeroizing::new(format!("aead rfc4106(gcm(aes)) {} 128", *key)));
+        }
+        Encryption::Cbc("3des") => "cbc(des3_ede)",
+        Encryption::Cbc("blowfish") => "cbc(blowfish)",
+        Encryption::Cbc("aes-128" | "aes-256") => "cbc(aes)",
+        _ => return None,
+    };
+    let (hash, bits) = match suite.mac? {
+        "hmac-md5-96" => ("hmac(md5)", 96),
+        "hmac-sha1-96" => ("hmac(sha1)", 96),
+        "hmac-sha-256-128" => ("hmac(sha256)", 128),
+        _ => return None,
+    };
+    Some(Zeroizing::new(format!("enc {cipher} {} auth-trunc {hash} {} {bits}", *key, *mac_key)))
+}
+
+fn hexadecimal(bytes: &[u8]) -> Zeroizing<String> {
+    let mut text = Zeroizing::new(String::with_capacity(2 + 2 * bytes.len()));
+    text.push_str("0x");
+    // into memory that is zeroed; a String takes everything
+    for byte in bytes {
+        let _ = write!(text, "{byte:02x}");
+    }
+    text
+}
+
+/// Whether the kernel may have the ciphers of `suite`.
+pub(crate) fn has(suite: &Suite) -> bool {
+    algorithms(suite, &[], &[]).is_some()
+}
+
+/// Has the kernel seal what goes between the `inner` addresses of the two ends of `links`. All of it goes away with the
+/// namespaces. The keys of the two directions are used as long as that lasts.
+///
+/// # Errors
+/// [`WireError::Command`]: no ESP in the kernel, no iproute2, a suite that the kernel has no ciphers for.
+pub(crate) fn start(
+    links: &Links,
+    suite: &Suite,
+    inner: [&str; 2],
+    keys: &[(Zeroizing<Vec<u8>>, Zeroizing<Vec<u8>>); 2],
+) -> Result<(), WireError> {
+    let failed = |found: String, next| WireError::Command { command: "ip xfrm".into(), found, next };
+    for end in [0, 1] {
+        let [own, peer] = [end, 1 - end].map(|end| links.address(end, false));
+        // as large as it gets, so that no copy of a key is left behind
+        let mut batch = Zeroizing::new(String::with_capacity(4_096));
+        for (from, (key, mac_key)) in keys.iter().enumerate() {
+            let (source, destination) = (links.address(from, false), links.address(1 - from, false));
+            let algorithms = algorithms(suite, key, mac_key)
+                .ok_or_else(|| failed(format!("the kernel has no {}", suite.name), "choose another suite or path"))?;
+            let spi = 0x1000 + from;
+            let line = write!(
+                batch,
+                "xfrm state add src {source} dst {destination} proto esp spi {spi:#x} reqid 1 mode tunnel \
+                 replay-window 32 {}\n",
+                *algorithms
+            );
+            line.map_err(|error| failed(error.to_string(), NEXT))?;
+        }
+        let (here, there) = (inner[end], inner[1 - end]);
+        batch.push_str(&format!(
+            "address add {here}/32 dev lo\n\
+             route add {there}/32 via {peer} dev {DEVICE} src {here}\n\
+             xfrm policy add src {here}/32 dst {there}/32 dir out tmpl src {own} dst {peer} proto esp reqid 1 mode tunnel\n\
+             xfrm policy add src {there}/32 dst {here}/32 dir in tmpl src {peer} dst {own} proto esp reqid 1 mode tunnel\n"
+        ));
+        links.ends[end].run(|| run(&batch).map_err(|found| failed(found, NEXT)))?;
+    }
+    Ok(())
+}
+
+/// Has `ip` do the lines of `batch`, which it reads from its input: arguments are there for everybody to see. Returns
+/// what it said if it failed.
+fn run(batch: &str) -> Result<(), String> {
+    let mut ip = Command::new("ip");
+    ip.args(["-batch", "-"]).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());
+    let mut child = ip.spawn().map_err(|error| error.to_string())?;
+    let written = child.stdin.take().map_or(Ok(()), |mut input| input.write_all(batch.as_bytes()));
+    let output = child.wait_with_output().map_err(|error| error.to_string())?;
+    match output.status.success() {
+        true => written.map_err(|error| error.to_string()),
+        false => Err(String::from_utf8_lossy(&output.stderr).trim().replace('\n', "; ")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use sealstone_seal::esp::{suite, suites};
+
+    use super::*;
+
+    #[test]
+    fn suites_have_the_names_of_the_kernel() {
+        let of = |name: &str| algorithms(suite(name).unwrap(), &[1, 0xab], &[2]).map(|text| text.to_string());
+        assert_eq!(of("aes-256-gcm").unwrap(), "aead rfc4106(gcm(aes)) 0x01ab 128");
+        assert_eq!(of("3des-md5").unwrap(), "enc cbc(des3_ede) 0x01ab auth-trunc hmac(md5) 0x02 96");
+        assert_eq!(of("aes-128-sha256").unwrap(), "enc cbc(aes) 0x01ab auth-trunc hmac(sha256) 0x02 128");
+        let missing: Vec<&str> = suites().iter().filter(|suite| !has(suite)).map(|suite| suite.name).collect();
+        assert!(missing.iter().all(|name| name.starts_with("aria") || name.starts_with("lea") || *name == "null"));
+    }
+}

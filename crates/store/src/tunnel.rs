@@ -1,0 +1,12 @@
+//! How packets between a client and its store are sealed. Not here: packets (`sealstone-seal`, module `esp`).
+
+/// A choice for the layer `wire`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Tunnel {
+    /// Name of the suite, such as `aes-256-gcm`.
+    pub suite: &'static str,
+    /// Who carries the packets: `sealstone`, `strongswan`, `kernel`.
+    pub path: &'static str,
+    /// What a reader of its figures must know, such as that its cipher is a legacy one.
+    pub caveats: Vec<&'static str>,
+}

@@ -1,0 +1,144 @@
+//! `sealstone compare` on block devices: a file, a target started here, a target of the user's, damage that is found, and
+//! what cannot be. Not here: the devices themselves (`adapters/stores`, `adapters/wire`).
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use sealstone_e2e::transcript::{run, sealstone};
+use sealstone_servers::tgt::{self, TgtOptions};
+use serde_json::Value;
+
+/// Small enough for a test: a measurement needs more.
+const SMALL: &[&str] = &[
+    "compare",
+    "--bytes=4MB",
+    "--block-bytes=16KiB",
+    "--depth=4",
+    "--operations=64",
+    "--rounds=1",
+    "--pairs=6",
+    "--slice-ms=1",
+    "--verify",
+    "--out=out",
+];
+
+fn available(name: &str) -> bool {
+    let found = tgt::PROGRAM.find(None);
+    if let Err(error) = &found {
+        println!("SKIP: {name}: {}", error.to_string().lines().next().unwrap_or_default());
+    }
+    found.is_ok()
+}
+
+fn compare(dir: &Path, more: &[&str]) -> Command {
+    sealstone(dir, &[SMALL, more].concat())
+}
+
+fn cells(dir: &Path) -> Vec<Value> {
+    let results: Value = serde_json::from_slice(&fs::read(dir.join("out/results.json")).unwrap()).unwrap();
+    results["groups"].as_array().unwrap().iter().flat_map(|group| group["cells"].as_array().unwrap().clone()).collect()
+}
+
+#[test]
+fn a_file_is_measured_and_the_report_has_its_requests() {
+    let dir = tempfile::tempdir().unwrap();
+    let dir = dir.path();
+    let said = run(&mut compare(dir, &["--store=block", "--workloads=seq-read,const-write,rand-mix"])).done();
+    assert!(said.ends_with("out/report.html\n"), "{said}");
+    let cells = cells(dir);
+    assert_eq!(cells.len(), 3);
+    assert!(cells.iter().all(|cell| cell["unit"] == "bytes" && cell["throughput"].as_f64().unwrap() > 0.0));
+    let mix: Vec<&String> = cells[2]["latency"].as_object().unwrap().keys().collect();
+    assert_eq!(mix, ["read", "write"]);
+    let report = fs::read_to_string(dir.join("out/report.html")).unwrap();
+    for head in ["Requests a second", "CPU at this end", "CPU at the other end"] {
+        assert!(report.contains(head), "{head}");
+    }
+    let left: Vec<_> = fs::read_dir(dir.join("out")).unwrap().flatten().map(|entry| entry.file_name()).collect();
+    assert_eq!(left.len(), 3, "{left:?}");
+}
+
+#[test]
+fn a_target_is_started_measured_and_ended() {
+    if !available("a_target_is_started_measured_and_ended") {
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    run(&mut compare(dir.path(), &["--store=iscsi", "--workloads=rand-mix"])).done();
+    let cells = cells(dir.path());
+    assert!(cells.len() == 1 && cells[0]["workload"] == "rand-mix");
+    let runs = fs::read_dir("/proc").unwrap().flatten().any(|entry| {
+        let line = fs::read(entry.path().join("cmdline")).unwrap_or_default();
+        String::from_utf8_lossy(&line).contains(dir.path().to_str().unwrap())
+    });
+    assert!(!runs, "nothing works there any more");
+}
+
+#[test]
+fn a_target_of_the_users_is_overwritten_only_where_it_may_be() {
+    if !available("a_target_of_the_users_is_overwritten_only_where_it_may_be") {
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let target =
+        tgt::start(&dir.path().join("target"), TgtOptions { bytes: 8 << 20, ..TgtOptions::default() }).unwrap();
+    let uri = target.uri();
+    let device = ["--store=block", "--workloads=seq-mix", "--device", &uri];
+    run(&mut compare(dir.path(), &device)).done();
+    let used = run(&mut compare(dir.path(), &device));
+    assert!(used.code == Some(2) && used.stderr.contains("is not empty: its first 1048576 bytes"), "{}", used.stderr);
+    run(&mut compare(dir.path(), &[&device[..], &["--erase=true"]].concat())).done();
+    let missing = uri.replace("disk/1", "disk/5");
+    let missing = run(&mut compare(dir.path(), &["--store=block", "--workloads=seq-mix", "--device", &missing]));
+    assert!(missing.code == Some(2) && missing.stderr.contains("the target has no unit of this number"));
+}
+
+#[test]
+fn what_makes_no_sense_is_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    let refused = |more: &[&str]| {
+        let transcript = run(&mut compare(dir.path(), more));
+        assert_eq!(transcript.code, Some(2), "{}", transcript.stderr);
+        transcript.stderr
+    };
+    let records = refused(&["--store=block", "--workloads=a"]);
+    assert!(
+        records.contains("workload a needs records, and block is a block device\nchoose a store for it: "),
+        "{records}"
+    );
+    let blocks = refused(&["--store=rocksdb", "--workloads=rand-mix"]);
+    assert!(blocks.contains("workload rand-mix needs a block device, and rocksdb keeps records\n"), "{blocks}");
+    let odd = refused(&["--store=block", "--block-bytes=1000"]);
+    assert!(odd.contains("block-bytes is 1000: a request is made of sectors of 512 bytes"), "{odd}");
+    let suite = refused(&["--store=iscsi", "--layer=wire", "--suites=none,aes-256-gmc"]);
+    assert!(suite.contains("unknown suite \"aes-256-gmc\"; did you mean aes-256-gcm?"), "{suite}");
+    let link = refused(&["--store=iscsi", "--layer=wire", "--links=10"]);
+    assert!(link.contains("unknown link \"10\"\nlinks, in Mbit/s: unlimited, 1000, 100, 5.28"), "{link}");
+    let nowhere = refused(&["--store=rocksdb", "--layer=wire"]);
+    assert!(nowhere.contains("layer is wire: rocksdb has nothing for it\nchoose a store that has: iscsi"), "{nowhere}");
+    let layer = refused(&["--store=iscsi", "--links=1000"]);
+    assert!(layer.contains("links is 1000: it is about packets on the link; add --layer wire"), "{layer}");
+}
+
+#[test]
+fn packets_on_a_link_are_sealed() {
+    let name = "packets_on_a_link_are_sealed";
+    if !available(name) {
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let on_links = ["--store=iscsi", "--layer=wire", "--links=100,unlimited", "--suites=none,3des-md5"];
+    let transcript = run(&mut compare(dir.path(), &[&on_links[..], &["--workloads=seq-read,stream"]].concat()));
+    if transcript.code == Some(2) && transcript.stderr.contains("cannot make") {
+        return println!("SKIP: {name}: {}", transcript.stderr.lines().next().unwrap_or_default());
+    }
+    let stderr = transcript.stderr.clone();
+    let said = transcript.done();
+    assert!(said.contains("100 Mbit/s") && said.contains("unlimited link"), "{said}");
+    assert!(stderr.contains("3des-md5: "), "its caveat: {stderr}");
+    let cells = cells(dir.path());
+    assert_eq!(cells.len(), 8);
+    let over = |cell: &&Value| cell["throughput"].as_f64().unwrap() > 12.6e6;
+    assert!(cells[..4].iter().filter(over).count() == 0, "no more than the link carries");
+}
