@@ -72,7 +72,9 @@ impl Tunnel {
             return Ok(());
         }
         if let Some(asking) = &self.asking {
-            if asking.id > offer.id && now.saturating_sub(asking.since) < AT_ONCE {
+            let at_once = now.saturating_sub(asking.since) < AT_ONCE;
+            // from elsewhere, it is in doubt whether ours arrives
+            if at_once && asking.id > offer.id && asking.to == from {
                 // the other end gets ours, and answers that
                 self.passed_over = Some((hello.start, hello.counter));
                 return Ok(());

@@ -18,7 +18,7 @@ use crate::handshake::message::Start;
 use crate::handshake::{Agreed, Psk, SERIES_MAX, Series};
 
 /// Within this time of each other two handshakes that crossed count as made at once.
-pub(super) const CROSSED: Duration = Duration::from_secs(5);
+const CROSSED: Duration = Duration::from_secs(1);
 /// What one handshake should last for, in bytes, if its cipher's keys last for less.
 const SERIES_BYTES: u64 = 512 << 20;
 

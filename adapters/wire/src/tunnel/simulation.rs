@@ -116,7 +116,7 @@ impl World {
         let lifetime = match dice.below(4) {
             0 => Some(Lifetime { packets: 160, blocks: u64::MAX }),
             // two megabytes a key: a series of them
-            1 => Some(Lifetime { packets: 12, blocks: 1 << 17 }),
+            1 => Some(Lifetime { packets: 3, blocks: 1 << 17 }),
             _ => None,
         };
         let (waits, roams) = (dice.happens(300), dice.happens(300));
@@ -248,7 +248,8 @@ impl World {
         packet[20..28].copy_from_slice(&self.packets.to_be_bytes());
         let mut sealed = Sealed::default();
         while let Some(outbound) = end.outbounds.front_mut() {
-            if outbound.seal(&[&packet], &mut sealed).is_ok() {
+            // as the path does: the last one stays, used up
+            if outbound.seal(&[&packet], &mut sealed).is_ok() || end.outbounds.len() == 1 {
                 break;
             }
             end.outbounds.pop_front();
