@@ -1,6 +1,6 @@
 //! Whether the time of a call depends on a secret: dudect's test (Reparaz, Balasch, Verbauwhede: Dude, is my code
-//! constant time?, DATE 2017), for every cipher, mode, MAC and backend that this CPU has; what valgrind cannot run, AVX-512,
-//! is tested by this alone.
+//! constant time?, DATE 2017), for every cipher, mode, MAC and backend that this CPU has; what valgrind cannot run,
+//! AVX-512 and the instructions for SHA, is tested by this alone.
 //!
 //! Calls with one fixed secret and calls with random ones come in random order. Welch's t-test compares the times of
 //! both classes: all of them, those below each of several percentiles (what interrupts a call is no leak, and hides
@@ -9,8 +9,8 @@
 //! Two toys that leak on purpose must be found. Not here: `tests/constant_time.rs`, which looks at instructions instead
 //! of times.
 //!
-//! `timing_leaks [CALLS] [CIPHER OR MAC...]`; ends with an error where a leak was found that docs/side-channels.md does not
-//! name.
+//! `timing_leaks [CALLS] [CIPHER OR MAC...]`; ends with an error where a leak was found that docs/side-channels.md does
+//! not name.
 
 use std::error::Error;
 use std::hint::black_box;

@@ -3,8 +3,8 @@
 //!
 //! `cargo run --release -p sealstone-seal --example esp_speed [BACKEND [SUITE…]]`
 //!
-//! Each figure is the median of rounds that visit all counts in turn. Every batch is sealed under numbers of its own and
-//! opened once; keys are set anew, outside the clock, before they have sealed too much. Not here: the path with its
+//! Each figure is the median of rounds that visit all counts in turn. Every batch is sealed under numbers of its own
+//! and opened once; keys are set anew, outside the clock, before they have sealed too much. Not here: the path with its
 //! system calls, and other libraries (`dev/rivals`).
 
 use std::error::Error;

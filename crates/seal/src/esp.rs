@@ -2,7 +2,8 @@
 //! and a sealed one comes out, or the other way round.
 //!
 //! [`Suite`] is a row of the table of what seals, [`Outbound`] seals many packets at a time under one key, [`Inbound`]
-//! opens them, many at a time as well, and refuses what was changed, repeated or is not for it; [`udp`] tells what a datagram on ESP's port is.
+//! opens them, many at a time as well, and refuses what was changed, repeated or is not for it; [`udp`] tells what a
+//! datagram on ESP's port is.
 //! Who uses them draws keys (`sealstone-keys`, a handshake), and changes to a successor before [`Outbound::is_due`]
 //! becomes [`EspError::Exhausted`].
 //!

@@ -217,7 +217,7 @@ impl OpensslHmac {
         }
         let keyed = Self { context };
         let key_bytes = c_int::try_from(key.len()).ok()?;
-        // SAFETY: the context is alive until drop; the library reads as many bytes as the slice has; digests are static.
+        // SAFETY: the context lives until drop; the library reads as many bytes as the slice has; digests are static.
         let done =
             unsafe { openssl_sys::HMAC_Init_ex(context, key.as_ptr().cast(), key_bytes, digest.as_ptr(), null_mut()) };
         (done == 1).then_some(keyed)

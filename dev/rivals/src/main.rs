@@ -1,7 +1,7 @@
 #![forbid(unsafe_code)]
 //! Prints how fast our ciphers are compared with those of other libraries: every cipher in counter mode and in GCM, by
-//! message size and backend, all contestants in turn in one run; the same with a fresh key for each message; FF1; and HMAC
-//! and sealed packets, many at a time.
+//! message size and backend, all contestants in turn in one run; the same with a fresh key for each message; FF1; and
+//! HMAC and sealed packets, many at a time.
 
 use std::hint::black_box;
 use std::time::Duration;
@@ -21,7 +21,7 @@ use sealstone_rivals::{Library, ff1, libraries, packets, page_ends};
 #[command(version, about)]
 struct Flags {
     /// What to measure
-    #[arg(long, value_delimiter = ',', default_values_t = [Rows::Sizes, Rows::Keys, Rows::PageEnds, Rows::Ff1, Rows::Packets])]
+    #[arg(long, value_delimiter = ',', default_values_t = Rows::value_variants().to_vec())]
     rows: Vec<Rows>,
     /// Ciphers, by name [default: all]
     #[arg(long, value_delimiter = ',')]

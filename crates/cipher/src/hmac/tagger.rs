@@ -155,8 +155,8 @@ fn tagger<W: HashWords, F: Few<H>, H: Hash, const SETS: usize>(
     tagger.unsize(|tagger| tagger)
 }
 
-/// Sets `key`, of any length, where there are no instructions for the hash function. Up to `SETS` vectors of messages go
-/// together.
+/// Sets `key`, of any length, where there are no instructions for the hash function. Up to `SETS` vectors of messages
+/// go together.
 pub(super) fn set_key<H: Hash, const SETS: usize>(key: &[u8], backend: Backend) -> Protected<dyn Tagging> {
     with_every!(backend, |words| tagger::<_, _, H, SETS>(words, Scalar, backend, key))
 }

@@ -1,5 +1,5 @@
-//! The published vectors under `vectors/`, read and checked: known answers for blocks, counter mode, CBC, CMAC, HMAC, FF1
-//! and AEADs.
+//! The published vectors under `vectors/`, read and checked: known answers for blocks, counter mode, CBC, CMAC, HMAC,
+//! FF1 and AEADs.
 //!
 //! A malformed file stops the program: a vector that is skipped by accident proves nothing.
 //!
