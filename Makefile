@@ -37,6 +37,9 @@ endif
 
 # the first report comes sooner without the drivers of servers that it does not need; flags that name one get everything
 DRIVER_STORES := $(foreach store,redis ssdb postgres mysql,$(findstring $(store),$(ARGS)))
+ifneq (,$(findstring block,$(ARGS))$(findstring iscsi,$(ARGS)))
+DRIVER_STORES += block
+endif
 ifneq (,$(findstring mongodb,$(ARGS))$(findstring kmip,$(ARGS)))
 COMPARE_FEATURES := --package sealstone-wiredtiger
 COMPARE_SETUP := setup-mongod
@@ -55,11 +58,15 @@ ifneq (,$(findstring mysql,$(ARGS)))
 COMPARE_SETUP += setup-mariadb
 endif
 
+ifneq (,$(findstring iscsi,$(ARGS)))
+COMPARE_SETUP += setup-iscsi
+endif
+
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
-.PHONY: help compare say-install rivals fuzz soak test install sanitize setup setup-rivals setup-kmip setup-mongod setup-redis setup-postgres setup-mariadb setup-wiredtiger setup-esp setup-fuzz setup-lints clean
+.PHONY: help compare say-install rivals fuzz soak test install sanitize setup setup-rivals setup-kmip setup-mongod setup-redis setup-postgres setup-mariadb setup-wiredtiger setup-esp setup-iscsi setup-fuzz setup-lints clean
 .PHONY: installable deb test-deb setup-deb setup-shells db-bench setup-rocksdb-tools
-.PHONY: ycsb-rivals setup-go-ycsb setup-tests check
+.PHONY: ycsb-rivals setup-go-ycsb setup-tests check setup-strongswan wire-speed
 .PHONY: setup-python setup-spark wheel test-spark spark-speed
 .PHONY: constant-time test-report setup-chromium miri setup-valgrind setup-miri
 
@@ -72,6 +79,7 @@ help:
 	@echo 'make test-spark         that wheel in an environment of its own: its tests, and Spark on several workers (500 MB)'
 	@echo 'make spark-speed        how long Spark takes to seal a table, beside the command line; ARGS="--rows 10000000"'
 	@echo 'make rivals             our ciphers beside OpenSSL, libgcrypt and the crate lea: GB/s, keys, ends of pages, in one run'
+	@echo 'make wire-speed         one TCP stream through strongSwan and through our path, as root: Mbit/s, CPU a gigabyte; ARGS="rounds=5"'
 	@echo 'make ycsb-rivals        our client beside go-ycsb on one server: operations a CPU second, latency at the same rate; ARGS="--store mongodb"'
 	@echo 'make constant-time      whether secrets decide branches, addresses or times: valgrind, and statistics of times'
 	@echo 'make miri               unsafe Rust of the ciphers under Miri, on the backends that it can run'
@@ -97,7 +105,7 @@ test: setup setup-rivals setup-lints
 
 # One after the other: apt takes one at a time. Without MAKEFLAGS: programs that build know of their own how many jobs to run.
 setup-tests:
-	@unset MAKEFLAGS MFLAGS; for part in deb shells valgrind kmip mongod redis postgres mariadb wiredtiger rocksdb-tools gpu go-ycsb esp python; do \
+	@unset MAKEFLAGS MFLAGS; for part in deb shells valgrind kmip mongod redis postgres mariadb wiredtiger rocksdb-tools gpu go-ycsb esp iscsi python; do \
 		sh dev/setup.sh $$part || exit 1; \
 	done
 
@@ -168,6 +176,21 @@ setup-redis:
 # the other end of sealed packets
 setup-esp:
 	@sh dev/setup.sh esp
+
+# another end of sealed packets that carries them itself, and what opens captured ones; tests without them say SKIP
+setup-strongswan:
+	@sh dev/setup.sh strongswan
+	@sh dev/setup.sh tshark
+
+# a quiet machine, as for every figure, and root: one TCP stream through strongSwan and through ours
+wire-speed:
+	@sh dev/setup.sh strongswan
+	cargo build --release --locked --package sealstone-wire --example wire_speed
+	@"$$CARGO_TARGET_DIR/release/examples/wire_speed" $(ARGS)
+
+# tgt, an iSCSI target, and libiscsi from Debian; its service is not started
+setup-iscsi:
+	@sh dev/setup.sh iscsi
 
 # PostgreSQL from Debian; its service is not started
 setup-postgres:

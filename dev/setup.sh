@@ -7,8 +7,10 @@
 # RocksDB's own programs (argument `rocksdb-tools`); what makes a Debian package (argument `deb`) and tries it (argument
 # `test-deb`), what reads the manual and the completions in tests (argument `shells`), a device of OpenCL made of the CPU,
 # with NVIDIA's compiler (argument `gpu`), another client with YCSB's workloads (argument `go-ycsb`), another end of
-# sealed packets (argument `esp`), libraries of Python that tables come from (argument `python`), and Spark (argument
-# `spark`). Prints what it does; does nothing, and needs no network, if everything is installed.
+# sealed packets (argument `esp`), another program that carries them (argument `strongswan`), what opens captured ones
+# (argument `tshark`), an iSCSI target with the library of the other end (argument `iscsi`), libraries of Python that
+# tables come from (argument `python`), and Spark (argument `spark`). Prints what it does; does nothing, and needs no
+# network, if everything is installed.
 set -eu
 
 engine=${1:-system}
@@ -215,6 +217,24 @@ esp)
 		"$python" -W ignore -c 'import scapy.layers.ipsec, cryptography' >/dev/null 2>&1 && break
 	done
 	[ "$python" != none ] || missing="$missing python3-scapy python3-cryptography"
+	;;
+strongswan)
+	optional='the test that needs it will be skipped'
+	if ! command -v swanctl >/dev/null 2>&1 || [ ! -x /usr/sbin/charon-systemd ]; then
+		missing="$missing strongswan-swanctl charon-systemd strongswan-charon libcharon-extra-plugins"
+		missing="$missing libstrongswan-standard-plugins libstrongswan-extra-plugins"
+	fi
+	no_service=strongswan
+	;;
+tshark)
+	optional='the test that needs it will be skipped'
+	command -v tshark >/dev/null 2>&1 || missing="$missing tshark"
+	;;
+iscsi)
+	optional='the tests that need it will be skipped'
+	[ -n "${SEALSTONE_TGTD:-}" ] || command -v tgtd >/dev/null 2>&1 || [ -x /usr/sbin/tgtd ] || missing="$missing tgt"
+	ldconfig -p 2>/dev/null | grep -q 'libiscsi\.so\.7' || missing="$missing libiscsi7"
+	no_service=tgt
 	;;
 postgres)
 	optional='the tests that need it will be skipped'

@@ -1,20 +1,18 @@
 //! Counter mode on a device: any length, any offset, more data than the device holds.
 //!
-//! A message goes through the device in chunks. Several lanes, each a thread with a queue, device memory and
-//! page-locked memory of its own, take one chunk after the other, so that copying in, computing and copying out
-//! overlap.
-//!
-//! Not here: where chunks lie (`place`), and how devices are reached (`runtime`).
+//! A message goes through the device in chunks, in several lanes (`lanes`). Not here: where chunks lie (`place`), and how
+//! devices are reached (`runtime`).
 
 use std::fmt;
 use std::ops::{Deref, DerefMut};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use sealstone_cipher::ctr::Ctr;
 use sealstone_cipher::memory::Protected;
 use zeroize::Zeroize;
 
 use crate::error::{Error, Left};
+use crate::lanes::{Lanes, Worker, lock};
 use crate::place::{Piece, Place};
 use crate::runtime::{Fault, HostMemory, Keyed, Lane, Runtime};
 
@@ -67,26 +65,15 @@ impl fmt::Debug for PageLocked {
 /// Counter mode keyed with one cipher on one device. One object serves many threads at once. Its keys and what it
 /// holds of data, on the device and in page-locked memory, are zeroed on drop.
 pub struct DeviceCtr {
-    runtime: Arc<dyn Runtime>,
-    keyed: Arc<dyn Keyed>,
     cpu: Protected<dyn Ctr>,
-    lanes: usize,
-    /// Memory of a lane on the device, in whole tiles.
-    lane_bytes: usize,
-    /// Lanes that no call uses now.
-    idle: Mutex<Vec<Worker>>,
+    /// Their memory is whole tiles.
+    lanes: Lanes,
 }
 
 impl fmt::Debug for DeviceCtr {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("DeviceCtr").field("device", &self.device()).finish_non_exhaustive()
     }
-}
-
-/// A lane, and the memory from which and to which it copies; none where the data is page-locked itself.
-struct Worker {
-    lane: Box<dyn Lane>,
-    staging: Option<Box<dyn HostMemory>>,
 }
 
 /// A part of a message on its way.
@@ -108,13 +95,13 @@ impl DeviceCtr {
         settings: Settings,
     ) -> Self {
         let lane_bytes = settings.chunk_bytes.max(1).next_multiple_of(Place::tile_bytes(cpu.block_bytes()));
-        Self { runtime, keyed, cpu, lanes: settings.lanes.max(1), lane_bytes, idle: Mutex::default() }
+        Self { cpu, lanes: Lanes::new(runtime, keyed, settings.lanes, lane_bytes) }
     }
 
     /// Name of the device.
     #[must_use]
     pub fn device(&self) -> &str {
-        &self.runtime.facts().name
+        self.lanes.device()
     }
 
     /// Block length in bytes, and so the length of the initial counter block: 8 or 16.
@@ -135,7 +122,7 @@ impl DeviceCtr {
         let place = Place::new(self.block_bytes(), initial_counter_block, offset_bytes)?;
         let done = Mutex::new(Vec::new());
         let fault = match self.all_chunks(&place, data, |worker, chunk| {
-            self.through_staging(worker, chunk)?;
+            through_staging(worker, chunk)?;
             lock(&done).push((chunk.from, chunk.data.len()));
             Ok(())
         }) {
@@ -163,7 +150,7 @@ impl DeviceCtr {
         let place = Place::new(self.block_bytes(), initial_counter_block, offset_bytes)?;
         let result = self.all_chunks(&place, data, |worker, Chunk { data, piece, .. }| {
             worker.lane.upload(piece.at, data)?;
-            worker.lane.run(piece.start, piece.tiles)?;
+            piece.apply(|launch| worker.lane.run(launch))?;
             worker.lane.download(piece.at, data)
         });
         result.map_err(|fault| {
@@ -180,7 +167,8 @@ impl DeviceCtr {
     pub fn resident(&self, initial_counter_block: &[u8], offset_bytes: u64, bytes: usize) -> Result<Resident, Error> {
         let piece = Place::new(self.block_bytes(), initial_counter_block, offset_bytes)?.piece(0, bytes);
         let lane_bytes = piece.tiles.max(1) as usize * Place::tile_bytes(self.block_bytes());
-        let lane = self.keyed.lane(lane_bytes).map_err(|fault| Error::of(self.device(), fault, Left::NoData))?;
+        let lane =
+            self.lanes.keyed().lane(lane_bytes).map_err(|fault| Error::of(self.device(), fault, Left::NoData))?;
         Ok(Resident { device: self.device().to_owned(), lane, piece, bytes })
     }
 
@@ -193,8 +181,8 @@ impl DeviceCtr {
     ) -> Result<(), Fault> {
         let mut chunks = Vec::new();
         // A message that fits into few chunks is divided among all lanes, as long as a copy is worth its call.
-        let share = (data.len() / self.lanes).max(SHARE_BYTES_MIN).next_multiple_of(SHARE_BYTES_MIN);
-        let chunk_bytes = share.min(self.lane_bytes);
+        let share = (data.len() / self.lanes.count()).max(SHARE_BYTES_MIN).next_multiple_of(SHARE_BYTES_MIN);
+        let chunk_bytes = share.min(self.lanes.lane_bytes());
         let (mut rest, mut from) = (data, 0);
         while !rest.is_empty() {
             let most = if from == 0 { place.first_chunk_bytes(chunk_bytes) } else { chunk_bytes };
@@ -205,60 +193,20 @@ impl DeviceCtr {
             chunks.push(Chunk { from, data, piece });
             from = end;
         }
-        let lanes = self.lanes.min(chunks.len());
-        let (chunks, failed) = (Mutex::new(chunks.into_iter()), Mutex::new(None));
-        let run = || {
-            let mut worker = None;
-            loop {
-                let Some(mut chunk) = (if lock(&failed).is_some() { None } else { lock(&chunks).next() }) else {
-                    break;
-                };
-                let result = match &mut worker {
-                    Some(worker) => work(worker, &mut chunk),
-                    None => self.worker().and_then(|new| work(worker.insert(new), &mut chunk)),
-                };
-                if let Err(fault) = result {
-                    lock(&failed).get_or_insert(fault);
-                    // It is of no use any more.
-                    worker = None;
-                }
-            }
-            lock(&self.idle).extend(worker);
-        };
-        if lanes <= 1 {
-            run();
-        } else {
-            std::thread::scope(|scope| (0..lanes).for_each(|_| drop(scope.spawn(run))));
-        }
-        failed.into_inner().unwrap_or_else(PoisonError::into_inner).map_or(Ok(()), Err)
-    }
-
-    /// A lane that is idle, or a new one.
-    fn worker(&self) -> Result<Worker, Fault> {
-        let idle = lock(&self.idle).pop();
-        idle.map_or_else(|| Ok(Worker { lane: self.keyed.lane(self.lane_bytes)?, staging: None }), Ok)
-    }
-
-    fn through_staging(&self, worker: &mut Worker, chunk: &mut Chunk) -> Result<(), Fault> {
-        let Worker { lane, staging } = worker;
-        let staging = match staging {
-            Some(staging) => staging,
-            None => staging.insert(self.runtime.page_locked(self.lane_bytes)?),
-        };
-        let (data, piece) = (&mut *chunk.data, chunk.piece);
-        let staged = &mut staging.bytes_mut()[..data.len()];
-        staged.copy_from_slice(data);
-        lane.upload(piece.at, staged)?;
-        lane.run(piece.start, piece.tiles)?;
-        lane.download(piece.at, staged)?;
-        data.copy_from_slice(staged);
-        Ok(())
+        self.lanes.each(chunks, |worker, mut chunk| work(worker, &mut chunk))
     }
 }
 
-/// What a lock holds; nothing that is locked here is ever half changed.
-fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+fn through_staging(worker: &mut Worker, chunk: &mut Chunk) -> Result<(), Fault> {
+    let (data, piece) = (&mut *chunk.data, chunk.piece);
+    let (lane, staging) = worker.staged()?;
+    let staged = &mut staging[..data.len()];
+    staged.copy_from_slice(data);
+    lane.upload(piece.at, staged)?;
+    piece.apply(|launch| lane.run(launch))?;
+    lane.download(piece.at, staged)?;
+    data.copy_from_slice(staged);
+    Ok(())
 }
 
 /// Data in a device's memory, at a place of a key stream. Zeroed on drop.
@@ -293,7 +241,8 @@ impl Resident {
     /// # Errors
     /// `Error::Lost`; what is on the device is then lost with it.
     pub fn apply(&mut self) -> Result<(), Error> {
-        self.lane.run(self.piece.start, self.piece.tiles).map_err(|fault| Error::of(&self.device, fault, Left::NoData))
+        let ran = self.piece.apply(|launch| self.lane.run(launch));
+        ran.map_err(|fault| Error::of(&self.device, fault, Left::NoData))
     }
 
     /// Copies what is there to `data`, as long as this is.

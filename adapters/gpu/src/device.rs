@@ -6,14 +6,16 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use sealstone_cipher::backend::Backend;
+use sealstone_cipher::ff1::Domain;
 use sealstone_cipher::registry::Cipher;
 
 use crate::ctr::{DeviceCtr, PageLocked, Settings};
 use crate::error::{Error, Left};
+use crate::ff1::{DeviceFf1, Ff1Settings};
 use crate::ffi;
-use crate::kernels::{self, Kernel};
-use crate::place::Place;
-use crate::runtime::{Compiled, DeviceFacts, Fault, Runtime};
+use crate::kernels::{self, Kernel, Mode};
+use crate::runtime::{Compiled, DeviceFacts, Fault, Keyed, Runtime};
 
 /// A way to reach devices.
 struct Api {
@@ -45,10 +47,10 @@ pub fn devices() -> (Vec<DeviceFacts>, Vec<String>) {
     (found, none)
 }
 
-/// A device that was opened. Kernels are compiled once for each cipher, which takes seconds.
+/// A device that was opened. Kernels are compiled once for each cipher and mode, which takes seconds.
 pub struct Device {
     pub(crate) runtime: Arc<dyn Runtime>,
-    compiled: Mutex<BTreeMap<&'static str, Arc<dyn Compiled>>>,
+    compiled: Mutex<BTreeMap<(&'static str, Mode), Arc<dyn Compiled>>>,
 }
 
 impl fmt::Debug for Device {
@@ -97,25 +99,49 @@ impl Device {
     pub fn ctr(&self, cipher: &'static Cipher, key: &[u8], settings: Settings) -> Result<DeviceCtr, Error> {
         let kernel = kernels::kernel(cipher)?;
         // Checks the key, and undoes on the CPU what a device that fails has done.
-        let cpu = sealstone_cipher::ctr::ctr(cipher, key, sealstone_cipher::backend::Backend::auto())?;
-        let compiled = self.compiled(kernel)?;
-        let keyed = compiled.keyed(&(kernel.keys)(key), Place::tile_bytes(cipher.block_bytes));
-        let keyed = keyed.map_err(|fault| Error::of(&self.facts().name, fault, Left::NoData))?;
+        let cpu = sealstone_cipher::ctr::ctr(cipher, key, Backend::auto())?;
+        let keyed = self.keyed(kernel, Mode::Ctr, key)?;
         Ok(DeviceCtr::new(self.runtime.clone(), keyed, cpu, settings))
     }
 
-    fn compiled(&self, kernel: &'static Kernel) -> Result<Arc<dyn Compiled>, Error> {
+    /// Sets `key` (`cipher.key_bytes` long) for FF1 on this device, over numerals 0 to `radix` - 1, with the smallest
+    /// domain that `domain` allows; as `sealstone_cipher::ff1::ff1` does on the CPU.
+    ///
+    /// # Errors
+    /// `Error::NoKernel`, `Error::Ff1` for a key of another length or a radix out of range, `Error::Compile`,
+    /// `Error::OutOfMemory`, `Error::Lost`.
+    pub fn ff1(
+        &self,
+        cipher: &'static Cipher,
+        key: &[u8],
+        radix: u32,
+        domain: Domain,
+        settings: Ff1Settings,
+    ) -> Result<DeviceFf1, Error> {
+        let kernel = kernels::kernel(cipher)?;
+        // Checks key and radix, computes what is no work for a device, and undoes what one that fails has done.
+        let cpu = sealstone_cipher::ff1::ff1(cipher, key, Backend::auto(), radix, domain)?;
+        let keyed = self.keyed(kernel, Mode::Ff1, key)?;
+        Ok(DeviceFf1::new(self.runtime.clone(), keyed, cpu, settings))
+    }
+
+    fn keyed(&self, kernel: &'static Kernel, mode: Mode, key: &[u8]) -> Result<Arc<dyn Keyed>, Error> {
+        let keyed = self.compiled(kernel, mode)?.keyed(&(kernel.keys)(key));
+        keyed.map_err(|fault| Error::of(&self.facts().name, fault, Left::NoData))
+    }
+
+    fn compiled(&self, kernel: &'static Kernel, mode: Mode) -> Result<Arc<dyn Compiled>, Error> {
         // Nothing panics while it is held; a map is whole in any case.
         let mut all = self.compiled.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(compiled) = all.get(kernel.cipher) {
+        if let Some(compiled) = all.get(&(kernel.cipher, mode)) {
             return Ok(compiled.clone());
         }
         let device = &self.facts().name;
-        let compiled = self.runtime.compile(&kernel.source()).map_err(|fault| match fault {
+        let compiled = self.runtime.compile(&kernel.source(mode), mode).map_err(|fault| match fault {
             Fault::Compile { log } => Error::Compile { device: device.clone(), cipher: kernel.cipher, log },
             fault => Error::of(device, fault, Left::NoData),
         })?;
-        all.insert(kernel.cipher, compiled.clone());
+        all.insert((kernel.cipher, mode), compiled.clone());
         Ok(compiled)
     }
 

@@ -4,6 +4,8 @@
 
 use std::fmt;
 
+use sealstone_cipher::ff1::Ff1Error;
+
 use crate::runtime::Fault;
 
 /// What a failed call left of the data it was given.
@@ -83,6 +85,9 @@ pub enum Error {
     /// A key or a counter block of the wrong length; the data is untouched.
     #[error(transparent)]
     Cipher(#[from] sealstone_cipher::aead::Error),
+    /// FF1 refused its key, its values or its tweaks; the values are untouched.
+    #[error(transparent)]
+    Ff1(#[from] Ff1Error),
 }
 
 impl Error {

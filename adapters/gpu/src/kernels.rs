@@ -1,5 +1,5 @@
-//! The table of kernels: which ciphers a device can run. A cipher is one file of the dialect in `kernels/`, one file
-//! with its rows and round keys in `ciphers/`, and one line here.
+//! The table of kernels: which ciphers a device can run, in each mode. A cipher is one file of the dialect in `kernels/`,
+//! one file with its rows and round keys in `ciphers/`, and one line here.
 //!
 //! Not here: how a kernel computes.
 
@@ -7,7 +7,7 @@ use sealstone_cipher::registry::Cipher;
 
 use crate::ciphers::{aes, aria, pipo};
 use crate::error::Error;
-pub use crate::kernel::Kernel;
+pub use crate::kernel::{Bounds, Kernel, Mode};
 
 const TABLE: &[&[Kernel]] = &[aes::KERNELS, aria::KERNELS, pipo::KERNELS];
 
@@ -40,6 +40,7 @@ mod tests {
     #[test]
     fn rows_name_ciphers_and_keys_have_the_length_they_say() {
         for row in kernels() {
+            assert_eq!(row.block_bytes as usize, cipher(row.cipher).unwrap().block_bytes, "{}", row.cipher);
             let key = vec![7; cipher(row.cipher).unwrap().key_bytes];
             assert_eq!((row.keys)(&key).len(), row.key_words, "{}", row.cipher);
         }

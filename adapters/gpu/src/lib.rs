@@ -1,12 +1,12 @@
 #![deny(unsafe_code)]
-//! Counter mode on a GPU, byte for byte what `sealstone_cipher::ctr` gives, for bulk work.
+//! Counter mode and FF1 on a GPU, byte for byte what `sealstone_cipher` gives, for bulk work.
 //!
 //! [`devices`] lists what this machine has, [`Device::open`] takes one by its name (`cuda:0`, `opencl:0`),
-//! [`Device::ctr`] sets a key. Drivers are loaded at run time: a program with this crate starts on a machine without
+//! [`Device::ctr`] and [`Device::ff1`] set a key. Drivers are loaded at run time: a program with this crate starts on a machine without
 //! any, and gets an error that says so. [`kernels`] is the table of ciphers that have a kernel; [`speed`] measures, and
 //! docs/guide/gpu.md says when it is worth it.
 //!
-//! All kernels are bitsliced: no address and no branch depends on key or data. They are written once, in a dialect that
+//! All ciphers are bitsliced there, and FF1 divides by multiplication: no address and no branch depends on key or data. They are written once, in a dialect that
 //! CUDA and OpenCL share (`src/kernels/dialect.h`).
 //!
 //! Not here: authentication, formats, and ciphers on the CPU.
@@ -15,10 +15,13 @@ mod ciphers;
 mod ctr;
 mod device;
 mod error;
+mod ff1;
+mod ff1_shape;
 mod ffi;
 mod gf256;
 mod kernel;
 pub mod kernels;
+mod lanes;
 mod place;
 mod runtime;
 pub mod speed;
@@ -28,4 +31,5 @@ pub mod testing;
 pub use ctr::{DeviceCtr, PageLocked, Resident, Settings};
 pub use device::{Device, devices};
 pub use error::{Error, Left};
+pub use ff1::{DeviceFf1, Ff1Counts, Ff1Resident, Ff1Settings};
 pub use runtime::DeviceFacts;

@@ -5,10 +5,18 @@
 
 use sealstone_cipher::aead::Error;
 
-use crate::runtime::Start;
+use crate::runtime::{Argument, Launch};
 
-/// Blocks in a tile.
+/// Blocks in a tile, and threads that share one.
 const TILE_BLOCKS: u64 = 256;
+const TILE_THREADS: u32 = 8;
+
+/// The counter block of a tile's first block: for blocks of 8 bytes the high half is 0 and of no effect.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Start {
+    pub(crate) high: u64,
+    pub(crate) low: u64,
+}
 
 /// The place of a message in the key stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,6 +37,18 @@ pub(crate) struct Piece {
     pub(crate) start: Start,
     /// Tiles that it touches.
     pub(crate) tiles: u32,
+    /// Length of a tile in bytes.
+    pub(crate) tile_bytes: usize,
+}
+
+impl Piece {
+    /// Encrypts it by `run`, which runs a kernel of counter mode.
+    pub(crate) fn apply<T>(&self, run: impl FnOnce(&Launch) -> T) -> T {
+        let Self { start, tiles, tile_bytes, .. } = *self;
+        let threads = tiles.checked_mul(TILE_THREADS).expect("tiles of one lane");
+        let arguments = [Argument::Word64(start.high), Argument::Word64(start.low), Argument::Word(tiles)];
+        run(&Launch { threads, bytes: tiles as usize * tile_bytes, arguments: &arguments })
+    }
 }
 
 impl Place {
@@ -60,7 +80,8 @@ impl Place {
         let (tile, at) = ((self.before + from) / tile_bytes, (self.before + from) % tile_bytes);
         let counter = self.first.wrapping_add(tile as u128 * u128::from(TILE_BLOCKS));
         let start = Start { high: (counter >> 64) as u64, low: counter as u64 };
-        Piece { at, start, tiles: u32::try_from((at + bytes).div_ceil(tile_bytes)).expect("a chunk of the device's") }
+        let tiles = u32::try_from((at + bytes).div_ceil(tile_bytes)).expect("a chunk of the device's");
+        Piece { at, start, tiles, tile_bytes }
     }
 
     /// Length of the first chunk of a message where each takes `chunk_bytes` (whole tiles) of the device's memory.

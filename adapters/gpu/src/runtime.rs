@@ -5,6 +5,9 @@
 
 use std::sync::Arc;
 
+use crate::ff1_shape::Shape;
+use crate::kernel::Mode;
+
 /// What is known of a device.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DeviceFacts {
@@ -31,27 +34,38 @@ pub(crate) enum Fault {
     Lost { doing: &'static str, reason: String },
 }
 
-/// The counter block of a tile's first block: for blocks of 8 bytes the high half is 0 and of no effect.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Start {
-    pub(crate) high: u64,
-    pub(crate) low: u64,
+/// What a kernel gets behind the memory of its lane.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Argument<'a> {
+    Word(u32),
+    Word64(u64),
+    Shape(&'a Shape),
+}
+
+/// One run of a kernel.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Launch<'a> {
+    /// Threads that have something to do; more may run.
+    pub(crate) threads: u32,
+    /// Bytes of the lane's memory that they touch, from its beginning on.
+    pub(crate) bytes: usize,
+    /// As many, and of the types, as the kernel has.
+    pub(crate) arguments: &'a [Argument<'a>],
 }
 
 /// A device that was opened.
 pub(crate) trait Runtime: Send + Sync {
     fn facts(&self) -> &DeviceFacts;
-    /// Compiles `source`, which has a kernel named `ctr`.
-    fn compile(&self, source: &str) -> Result<Arc<dyn Compiled>, Fault>;
+    /// Compiles `source`, which has the kernel for `mode`.
+    fn compile(&self, source: &str, mode: Mode) -> Result<Arc<dyn Compiled>, Fault>;
     /// Memory of this machine that the device reads and writes by itself, zeroed.
     fn page_locked(&self, bytes: usize) -> Result<Box<dyn HostMemory>, Fault>;
 }
 
 /// A compiled kernel.
 pub(crate) trait Compiled: Send + Sync {
-    /// The kernel, whose tiles have `tile_bytes` bytes, with `keys` in the device's memory, where they are zeroed on
-    /// drop.
-    fn keyed(&self, keys: &[u32], tile_bytes: usize) -> Result<Arc<dyn Keyed>, Fault>;
+    /// The kernel with `keys` in the device's memory, where they are zeroed on drop.
+    fn keyed(&self, keys: &[u32]) -> Result<Arc<dyn Keyed>, Fault>;
 }
 
 /// A kernel with its round keys.
@@ -67,8 +81,8 @@ pub(crate) trait Lane: Send {
     /// # Panics
     /// If it does not fit there; so do the others.
     fn upload(&mut self, at: usize, from: &[u8]) -> Result<(), Fault>;
-    /// XORs the first `tiles` tiles of the memory with the key stream from `start` on; so many must fit there, too.
-    fn run(&mut self, start: Start, tiles: u32) -> Result<(), Fault>;
+    /// Runs the kernel; what it touches must fit there, too.
+    fn run(&mut self, launch: &Launch) -> Result<(), Fault>;
     /// Copies from the device, from byte `at` of its memory on.
     fn download(&mut self, at: usize, into: &mut [u8]) -> Result<(), Fault>;
 }

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use crate::device::Device;
-use crate::runtime::{Compiled, DeviceFacts, Fault, HostMemory, Keyed, Lane, Runtime, Start};
+use crate::kernel::Mode;
+use crate::runtime::{Compiled, DeviceFacts, Fault, HostMemory, Keyed, Lane, Launch, Runtime};
 
 /// What goes wrong.
 #[derive(Clone, Copy, Debug)]
@@ -59,10 +60,10 @@ impl Runtime for Failing<dyn Runtime> {
         self.inner.facts()
     }
 
-    fn compile(&self, source: &str) -> Result<Arc<dyn Compiled>, Fault> {
+    fn compile(&self, source: &str, mode: Mode) -> Result<Arc<dyn Compiled>, Fault> {
         let compiled = match self.failure {
-            Failure::Source(more) => self.inner.compile(&format!("{source}{more}")),
-            _ => self.inner.compile(source),
+            Failure::Source(more) => self.inner.compile(&format!("{source}{more}"), mode),
+            _ => self.inner.compile(source, mode),
         };
         Ok(self.around(compiled?))
     }
@@ -73,8 +74,8 @@ impl Runtime for Failing<dyn Runtime> {
 }
 
 impl Compiled for Failing<dyn Compiled> {
-    fn keyed(&self, keys: &[u32], tile_bytes: usize) -> Result<Arc<dyn Keyed>, Fault> {
-        Ok(self.around(self.inner.keyed(keys, tile_bytes)?))
+    fn keyed(&self, keys: &[u32]) -> Result<Arc<dyn Keyed>, Fault> {
+        Ok(self.around(self.inner.keyed(keys)?))
     }
 }
 
@@ -100,11 +101,11 @@ impl Lane for FailingLane {
         self.inner.upload(at, from)
     }
 
-    fn run(&mut self, start: Start, tiles: u32) -> Result<(), Fault> {
+    fn run(&mut self, launch: &Launch) -> Result<(), Fault> {
         let run = self.counts.runs.fetch_add(1, Relaxed);
         match self.failure {
             Failure::Run(last) if run >= last => Err(gone("encrypting")),
-            _ => self.inner.run(start, tiles),
+            _ => self.inner.run(launch),
         }
     }
 

@@ -1,10 +1,11 @@
 #![forbid(unsafe_code)]
-//! Every kernel on a real device: published vectors, the conformance suite, any length at any offset beside the CPU,
+//! Every kernel of counter mode on a real device: published vectors, the conformance suite, any length at any offset beside the CPU,
 //! and what is left after a failure. The device is `opencl:0`, or what SEALSTONE_TEST_DEVICE names; PoCL makes one of a
 //! CPU.
 
+mod common;
+
 use std::fmt;
-use std::sync::OnceLock;
 
 use rand::rngs::StdRng;
 use rand::{Rng, RngExt, SeedableRng};
@@ -17,18 +18,7 @@ use sealstone_cipher::testing::ctr_conformance;
 use sealstone_gpu::testing::{Failure, failing};
 use sealstone_gpu::{Device, DeviceCtr, Error, Left, Settings, kernels};
 
-/// The device, opened once; none, with a SKIP for `test`, where there is none.
-fn device(test: &str) -> Option<&'static Device> {
-    static DEVICE: OnceLock<Option<Device>> = OnceLock::new();
-    let device = DEVICE.get_or_init(|| {
-        let name = std::env::var("SEALSTONE_TEST_DEVICE").unwrap_or_else(|_| "opencl:0".into());
-        Device::open(&name).map_err(|error| println!("{error}")).ok()
-    });
-    if device.is_none() {
-        println!("SKIP: {test}: no device to run kernels on here; make setup-gpu installs one");
-    }
-    device.as_ref()
-}
+use common::device;
 
 fn rows() -> impl Iterator<Item = &'static Cipher> {
     kernels::names().into_iter().map(|name| cipher(name).unwrap())

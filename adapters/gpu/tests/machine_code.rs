@@ -1,17 +1,18 @@
 #![forbid(unsafe_code)]
 //! What NVIDIA's compiler makes of each kernel, without a device: it compiles for three architectures, registers stay
-//! within the bound of the row, nothing spills, and no address and no branch depends on data. Counts instructions a
-//! byte and prints the *projected* speed, which results/gpu.md sets beside the measured one.
+//! within the bound of the row, nothing spills (of FF1 hardly anything, and nothing in the rounds of a cipher), and no
+//! address and no branch depends on data. Counts instructions a byte, or a value of 16 digits, and prints the *projected*
+//! speed, which results/gpu.md sets beside the measured one.
 //!
 //! Compiler and disassembler are Python packages in the cache (`sh dev/setup.sh gpu`).
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use object::{Object, ObjectSection};
 use sealstone_cipher::registry::cipher;
-use sealstone_gpu::kernels::{Kernel, kernels};
+use sealstone_gpu::kernels::{Kernel, Mode, kernels};
 use sealstone_gpu::testing::compile_for;
 
 /// Those that are compiled for, and whether the disassembler still knows them.
@@ -53,31 +54,95 @@ fn kernels_compile_for_nvidia_within_their_bounds() {
     }
     let work = std::env::temp_dir().join(format!("sealstone-nvrtc-{}", std::process::id()));
     std::fs::create_dir_all(&work).unwrap();
-    for kernel in kernels() {
+    for (kernel, mode) in kernels().flat_map(|kernel| Mode::ALL.map(|mode| (kernel, mode))) {
         for (architecture, listed) in ARCHITECTURES {
-            let what = format!("{} for {architecture}", kernel.cipher);
-            let code = compile_for(architecture, &kernel.source()).unwrap_or_else(|log| panic!("{what}: {log}"));
+            let what = format!("{} of {} for {architecture}", mode.function(), kernel.cipher);
+            let code = compile_for(architecture, &kernel.source(mode)).unwrap_or_else(|log| panic!("{what}: {log}"));
             let [registers, frame_bytes] = [REGISTERS, FRAME_BYTES].map(|attribute| attribute_of(&code, attribute));
-            assert!(
-                registers <= kernel.registers_max,
-                "{what}: {registers} registers, at most {}",
-                kernel.registers_max
-            );
-            assert_eq!(frame_bytes, 0, "{what}: spills");
+            let most = kernel.bounds(mode).registers_max;
+            assert!(registers <= most, "{what}: {registers} registers, at most {most}");
+            let spilled = if mode == Mode::Ctr { 0 } else { FF1_FRAME_BYTES_MAX };
+            assert!(frame_bytes <= spilled, "{what}: spills {frame_bytes} bytes, at most {spilled}");
             print!("{what}: {registers} registers");
             if listed {
-                let file = work.join("kernel.cubin");
-                std::fs::write(&file, &code).unwrap();
-                let output =
-                    Command::new(cache.join("nvidia/cu13/bin/nvdisasm")).arg("-c").arg(&file).output().unwrap();
-                let text = String::from_utf8(output.stdout).unwrap();
-                assert!(!text.is_empty(), "{what}: {}", String::from_utf8_lossy(&output.stderr));
-                check(kernel, architecture, &what, &Listing::read(&text));
+                let text = disassembled(&work, &code);
+                let listing = Listing::read(&text);
+                match mode {
+                    Mode::Ctr => check(kernel, architecture, &what, &listing),
+                    Mode::Ff1 => {
+                        check_ff1(&what, &listing);
+                        let source = of_16_digits(&kernel.source(mode));
+                        let code = compile_for(architecture, &source).unwrap_or_else(|log| panic!("{what}: {log}"));
+                        count_ff1(kernel, architecture, &what, &Listing::read(&disassembled(&work, &code)));
+                    }
+                }
             }
             println!();
         }
     }
     std::fs::remove_dir_all(&work).unwrap();
+}
+
+fn disassembled(work: &Path, code: &[u8]) -> String {
+    let file = work.join("kernel.cubin");
+    std::fs::write(&file, code).unwrap();
+    let output = Command::new(cache().join("nvidia/cu13/bin/nvdisasm")).arg("-c").arg(&file).output().unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(!text.is_empty(), "{}", String::from_utf8_lossy(&output.stderr));
+    text
+}
+
+/// What a thread may keep on its stack for want of registers, in bytes, and the instructions that do so.
+const FF1_FRAME_BYTES_MAX: u32 = 32;
+const FF1_SPILLS_MAX: usize = 24;
+
+/// FF1 over any radix and length.
+fn check_ff1(what: &str, listing: &Listing) {
+    let count = |name: &str| listing.instructions.iter().filter(|one| one.name == name).count();
+    assert!(count("LDL") + count("STL") <= FF1_SPILLS_MAX, "{what}: {} spills", count("LDL") + count("STL"));
+    assert_eq!(count("LDS") + count("STS") + count("LD") + count("ST") + count("ATOM"), 0, "{what}: memory");
+    assert!(listing.loops.len() >= 9, "{what}: {:?}", listing.loops);
+}
+
+/// The kernel of FF1 for 16 digits under one tweak and no other values: without what those do not need, so that all
+/// that is left is executed, and can be counted.
+fn of_16_digits(source: &str) -> String {
+    let any = "const ff1_shape *shape = &given;";
+    assert!(source.contains(any), "the kernel's shape is elsewhere");
+    let fixed = "ff1_shape fixed = given;
+        fixed.radix = 10, fixed.left.numerals = fixed.right.numerals = 8, fixed.number_bytes = 4, fixed.round_bytes = 8;
+        fixed.wide = fixed.each = fixed.tweak_blocks = 0, fixed.seal = 1;
+        fixed.left.estimate = fixed.right.estimate = SHORT;
+        const ff1_shape *shape = &fixed;";
+    source.replace(any, fixed)
+}
+
+/// Counts the instructions of [`of_16_digits`] for one value.
+fn count_ff1(kernel: &Kernel, architecture: &str, what: &str, listing: &Listing) {
+    // numerals of 32 values; ten rounds of 32 blocks filled, encrypted, and taken; numerals again
+    let begin = [32, 8, 8].into_iter();
+    let turns = begin.chain([10, 32]).chain(kernel.turns).chain([32, 32, 8, 8]).collect::<Vec<_>>();
+    let mut loops = listing.loops.clone();
+    loops.sort_by_key(|(first, last)| (*first, std::cmp::Reverse(*last)));
+    assert_eq!(loops.len(), turns.len(), "{what}: loops {loops:?}");
+    // What is left are the ends of loops, and of threads without a tile.
+    let branches = listing.instructions.iter().filter(|one| one.predicated && JUMPS.contains(&one.name)).count();
+    assert!(branches <= loops.len() + 2, "{what}: {branches} branches");
+    let (mut all, mut integer) = (0, 0);
+    for (at, instruction) in listing.instructions.iter().enumerate() {
+        let inside = loops.iter().zip(&turns).filter(|((first, last), _)| (*first..=*last).contains(&at));
+        let times: usize = inside.map(|(_, turns)| turns).product();
+        all += times;
+        integer += if INTEGER.contains(&instruction.name) { times } else { 0 };
+    }
+    let (all, integer) = (all as f64 / 32.0, integer as f64 / 32.0);
+    print!(", {all:.0} instructions a value of 16 digits, {integer:.0} of them integer");
+    if architecture == "sm_90" {
+        let projected = H100_MULTIPROCESSORS * INTEGER_A_CYCLE * H100_CLOCK_GHZ * 1e3 / integer;
+        print!("; projected for an H100: {projected:.0} million values a second");
+        // Twice what it takes now would be a slip.
+        assert!(integer < 25_000.0, "{what}: {integer} instructions a value");
+    }
 }
 
 fn check(kernel: &Kernel, architecture: &str, what: &str, listing: &Listing) {

@@ -45,6 +45,9 @@ pub trait ServerKind {
     /// What to do if the program cannot be run: the second line of the error.
     const UNABLE: &'static str;
 
+    /// Whether a server whose port is taken runs on without it, so that it is of no use.
+    const STAYS_WITHOUT_PORT: bool = false;
+
     /// Prepares the directory `dir` for a start.
     ///
     /// # Errors
@@ -78,6 +81,19 @@ pub trait ServerKind {
 
     /// Whether the server ran in `dir` before, so that a taken port may be its own, not yet free.
     fn has_run(_dir: &Path) -> bool {
+        false
+    }
+
+    /// Sets up what a server in `dir` that has just become ready does not keep itself.
+    ///
+    /// # Errors
+    /// What it refused; the server is then ended.
+    fn set_up(_dir: &Path, _port: u16, _options: &Self::Options) -> Result<(), LabError> {
+        Ok(())
+    }
+
+    /// Asks the server in `dir` to end in a way of its own, before any signal. Returns whether it will.
+    fn farewell(_dir: &Path, _port: u16, _options: &Self::Options) -> bool {
         false
     }
 
@@ -200,6 +216,7 @@ impl<K: ServerKind> Instance<K> {
         let pid = process.pid();
         self.process = Some(process);
         let started = self.save(Some(pid)).and_then(|()| self.wait_until_ready());
+        let started = started.and_then(|()| K::set_up(&self.dir, self.port, &self.options));
         if started.is_err() {
             self.end_at_once();
         }
@@ -210,6 +227,7 @@ impl<K: ServerKind> Instance<K> {
         let limit = K::start_limit(&self.options);
         let outcome = ready::wait(limit, POLL, || match self.process.as_mut().and_then(Process::ended) {
             Some(status) => Some(Err(format!("it exited with {status}"))),
+            None if K::STAYS_WITHOUT_PORT && self.port_was_taken() => Some(Err("its port is taken".into())),
             None => K::is_ready(self.port, &self.logged()).then_some(Ok(())),
         });
         let found = match outcome {
@@ -226,6 +244,9 @@ impl<K: ServerKind> Instance<K> {
     /// # Errors
     /// [`LabError::Stop`]; it then runs on.
     pub fn stop(&mut self) -> Result<(), LabError> {
+        if self.is_running() && K::farewell(&self.dir, self.port, &self.options) {
+            ready::wait(K::STOP_LIMIT, POLL, || (!self.is_running()).then_some(()));
+        }
         self.end(K::STOP)
     }
 

@@ -5,7 +5,7 @@
 //! - [`registry`] is the table of the servers that a [`Lab`] can run, [`server`] what a row of it is.
 //! - [`Lab`] is a directory with servers in it, which one process may start and another stop.
 //! - [`instance`] is one process with its record, its port and its log, whatever the server: [`mongod`],
-//!   [`redis`](crate::redis), [`postgres`], [`mariadb`] and [`pykmip`] say how theirs differ.
+//!   [`redis`](crate::redis), [`postgres`], [`mariadb`], [`pykmip`] and [`tgt`] say how theirs differ.
 //! - [`single`] is a server that stands alone in a lab.
 //! - [`certificate`], [`log`], [`pages`], [`process`], [`ready`] and [`state`] are what servers share.
 //!
@@ -30,6 +30,7 @@ mod secret;
 pub mod server;
 pub mod single;
 pub mod state;
+pub mod tgt;
 mod unprivileged;
 
 pub use error::LabError;

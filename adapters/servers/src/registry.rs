@@ -12,6 +12,7 @@ static SERVERS: &[&Server] = &[
     &crate::redis::SERVER,
     &crate::postgres::SERVER,
     &crate::mariadb::SERVER,
+    &crate::tgt::SERVER,
     &crate::pykmip::SERVER,
 ];
 

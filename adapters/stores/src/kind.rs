@@ -21,6 +21,8 @@ pub struct StoreKind {
     pub layers: &'static [Layer],
     /// What it has for the layer `server`.
     pub functions: &'static [&'static ServerFunction],
+    /// Whether it is a block device, and keeps no records.
+    pub device: bool,
     /// Whether all records are in memory, so that there is no cache that could be too small for them.
     pub in_memory: bool,
     /// The least cache that each of its members takes, whatever is asked for, in bytes.
@@ -74,6 +76,8 @@ pub struct Request {
     pub members: usize,
     /// Client threads that use a store at once.
     pub clients: usize,
+    /// Bytes of a block device that is made for the comparison.
+    pub device_bytes: u64,
     /// Whether any variant encrypts.
     pub sealed: bool,
     /// Directory in which the stores stay; absent: they are removed.

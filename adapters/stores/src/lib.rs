@@ -8,6 +8,7 @@
 //! - [`postgres`](crate::postgres) (feature `postgres`): PostgreSQL, a server started on this machine or the user's
 //!   own.
 //! - [`mysql`](crate::mysql) (feature `mysql`): MySQL and MariaDB, a MariaDB started on this machine or the user's own.
+//! - [`block`](crate::block) (feature `block`): block devices: a file, a disk, one behind iSCSI.
 //! - [`ssdb`](crate::ssdb) (feature `ssdb`): SSDB, on servers of the user's own.
 //!
 //! [`sql`](crate::sql) is what the stores that speak SQL share; [`tables`](crate::tables) are tables of theirs whose
@@ -16,6 +17,8 @@
 //! Not here: what a store is (`sealstone-store`), how files are sealed (`adapters/rocksdb`, `adapters/wiredtiger`), how
 //! servers are started (`adapters/servers`), workloads (`sealstone-bench`).
 
+#[cfg(feature = "block")]
+pub mod block;
 pub mod kind;
 #[cfg(feature = "mongodb")]
 pub mod mongodb;

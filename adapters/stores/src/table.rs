@@ -11,6 +11,8 @@ const KNOWN: &[(&str, &str)] = &[
     ("postgres", "postgres"),
     ("mysql", "mysql"),
     ("ssdb", "ssdb"),
+    ("block", "block"),
+    ("iscsi", "block"),
 ];
 
 static STORES: &[&StoreKind] = &[
@@ -26,6 +28,10 @@ static STORES: &[&StoreKind] = &[
     &crate::mysql::KIND,
     #[cfg(feature = "ssdb")]
     &crate::ssdb::KIND,
+    #[cfg(feature = "block")]
+    &crate::block::BLOCK,
+    #[cfg(feature = "block")]
+    &crate::block::ISCSI,
 ];
 
 /// Why there is no store of a name.

@@ -1,3 +1,31 @@
 //! The wire: a tunnel of sealed packets between two machines, links of a chosen speed, block devices over a network.
 //!
+//! [`path::Path`] carries packets between a [`tun::Tun`] and a socket for UDP, sealed by the
+//! [`associations::Associations`] that it shares with whoever agrees on keys.
+//!
+//! [`iscsi`](crate::iscsi) (feature `iscsi`) is a block device over a network.
+//!
 //! Not here: how a packet is sealed (`sealstone-seal`, module `esp`), where keys come from (`sealstone-keys`).
+#![deny(unsafe_code)]
+
+pub mod associations;
+pub mod charon;
+mod checksum;
+pub mod coalesce;
+pub mod counters;
+pub mod error;
+#[allow(unsafe_code)]
+mod ffi;
+mod ip;
+#[cfg(feature = "iscsi")]
+pub mod iscsi;
+pub mod links;
+pub mod manual;
+pub mod mtu;
+pub mod path;
+mod program;
+pub mod segment;
+pub mod strongswan;
+pub mod tun;
+pub mod vnet;
+pub mod xfrm;

@@ -13,12 +13,13 @@ use sealstone_bench::results::Results;
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let directory = PathBuf::from(std::env::args().nth(1).ok_or("name the directory to write to")?);
     std::fs::create_dir_all(&directory)?;
-    let samples: [(&str, Vec<Results>); 9] = [
+    let samples: [(&str, Vec<Results>); 10] = [
         ("ordinary", vec![fixtures::ordinary()]),
         ("alone", vec![fixtures::alone()]),
         ("large", vec![fixtures::large()]),
         ("interrupted", vec![fixtures::interrupted()]),
         ("undecided", vec![fixtures::undecided()]),
+        ("places", vec![fixtures::places()]),
         ("two-machines", fixtures::two_machines()),
         ("korean", vec![fixtures::korean()]),
         ("extreme", vec![fixtures::extreme()]),

@@ -498,6 +498,10 @@ impl<'a> Comparison<'a> {
                 .map_or(u64::MAX, |free| free / 2 / (self.variants.len() * self.plan.point().members) as u64);
             wanted.min(share.max(LEAST))
         });
+        if group.first().tables().is_empty() {
+            // a device has no cache of ours
+            return cache_bytes;
+        }
         self.settings.insert(
             format!("cache ({dataset})"),
             format!("{} for {} of data", human_bytes(cache_bytes), human_bytes(data_bytes)),
@@ -727,6 +731,7 @@ impl<'a> Comparison<'a> {
             elapsed_s: outcome.elapsed_s,
             cpu_user_s: outcome.cpu.user_s,
             cpu_system_s: outcome.cpu.system_s,
+            servers_cpu_s: outcome.servers_cpu.total_s(),
             cipher_cpu_s: within.cipher_cpu_s,
             io_cpu_s: within.io_cpu_s,
             io_wall_s: within.io_wall_s,

@@ -81,9 +81,14 @@ pub(crate) fn unprotected(variant: &Variant) -> Option<String> {
                 .into(),
         );
     }
-    is_in("rest").then(|| {
-        "not protected by it: data in memory and on the wire, and whatever a user of the running store may read".into()
-    })
+    if is_in("rest") {
+        return Some(
+            "not protected by it: data in memory and on the wire, and whatever a user of the running store may read"
+                .into(),
+        );
+    }
+    let both = ["field", "rest"].iter().all(|layer| variant.layers.contains_key(*layer));
+    both.then(|| "not protected by it: in the running store, keys and columns that are not sealed".into())
 }
 
 /// What to heed before taking one of the ciphers.

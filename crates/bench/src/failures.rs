@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
+use sealstone_store::device::Device;
 use sealstone_store::{BulkLoad, Counters, Record, Row, Store, StoreError, Table, Transaction, Transactional};
 
 /// How often each operation of a store failed.
@@ -146,6 +147,10 @@ impl Store for Watched<'_> {
 
     fn transactional(&self) -> Option<&dyn Transactional> {
         self.inner.transactional().map(|_| self as &dyn Transactional)
+    }
+
+    fn device(&self) -> Option<&dyn Device> {
+        self.inner.device()
     }
 }
 

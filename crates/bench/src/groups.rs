@@ -97,7 +97,9 @@ pub fn judge_again(comparison: &mut Comparison) {
     for group in groups {
         let own = group.own_variants(variants);
         group.number_own();
-        (group.between, group.recommendation) = conclude(plan, &own, &mut group.cells);
+        let surroundings = group.recommendation.coverage.take().map(|coverage| coverage.surroundings);
+        let plan = Plan { surroundings: surroundings.unwrap_or_default(), ..plan.at(&group.point) };
+        (group.between, group.recommendation) = conclude(&plan, &own, &mut group.cells);
         group.number_all();
         if group.failure.is_some() {
             group.recommendation = withheld(std::mem::take(&mut group.recommendation));

@@ -215,6 +215,7 @@ fn sample(parts: &[(&Cell, &Sample)]) -> Sample {
         whole.bytes += part.bytes;
         whole.cpu_user_s += part.cpu_user_s;
         whole.cpu_system_s += part.cpu_system_s;
+        whole.servers_cpu_s += part.servers_cpu_s;
         whole.cipher_cpu_s += part.cipher_cpu_s;
         whole.io_cpu_s += part.io_cpu_s;
         whole.io_wall_s += part.io_wall_s;

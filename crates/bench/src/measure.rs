@@ -203,7 +203,12 @@ impl CpuTime {
     /// CPU time so far of this process and of the processes `servers`, as far as they live. What a server used is known
     /// to a hundredth of a second.
     pub fn with(servers: &[u32]) -> Self {
-        servers.iter().map(|pid| Self::of(*pid)).fold(Self::now(), Self::plus)
+        Self::now().plus(Self::of_all(servers))
+    }
+
+    /// CPU time so far of the processes `servers` alone, as far as they live.
+    pub fn of_all(servers: &[u32]) -> Self {
+        servers.iter().map(|pid| Self::of(*pid)).fold(Self::default(), Self::plus)
     }
 
     /// CPU time of this process so far, and of its children that have ended.

@@ -13,10 +13,12 @@ use sealstone_store::{Choice, Layer, ServerFunction, Variant};
 use serde::{Deserialize, Serialize};
 
 use crate::axes::{Point, varied};
+use crate::coverage::Surroundings;
+use crate::places::place_name;
 use crate::share::Share;
 use crate::size::human_bytes;
 use crate::target::{Limit, Target};
-use crate::workload::{Delimiter, Setting, SizedBy, Unit};
+use crate::workload::{BlockShape, Delimiter, Setting, SizedBy, Unit};
 use crate::{latency, machine, verdict, workload};
 
 /// Which ciphers a recommendation may name.
@@ -55,9 +57,12 @@ pub struct Plan {
     /// Members of each store's replica set. 1 for a store in this process.
     #[serde(with = "read::counts")]
     pub nodes: Vec<usize>,
-    /// Where data is encrypted: `rest`, or one of `field` and `server`, or both.
+    /// Where data is encrypted: `rest`, `field`, `server`, or layers at the same time, such as `field+rest`.
     #[serde(with = "read::list")]
     pub layer: Vec<String>,
+    /// Whom to protect from, by the names in the table of threats; none: the advice is about ciphers alone.
+    #[serde(with = "read::list", skip_serializing_if = "Vec::is_empty")]
+    pub protect_from: Vec<String>,
     /// The policy that says which fields the layer `field` seals; absent: all of them.
     pub fields: Option<PathBuf>,
     /// Cipher names; `none` is the baseline and is added if it is missing.
@@ -94,9 +99,18 @@ pub struct Plan {
     /// The store's cache, in bytes; absent: sized to the data. In TOML also text such as `"512MiB"`.
     #[serde(deserialize_with = "read::size::optional")]
     pub cache: Option<u64>,
-    /// Bytes of record values for `oltp` and the batch workloads. In TOML also text such as `"2GB"`.
+    /// Bytes of record values for `oltp` and the batch workloads, and of the blocks that those on block devices use. In
+    /// TOML also text such as `"2GB"`.
     #[serde(deserialize_with = "read::size::required")]
     pub bytes: u64,
+    /// Bytes of a request to a block device. In TOML also text such as `"4KiB"`.
+    #[serde(deserialize_with = "read::size::required")]
+    pub block_bytes: u64,
+    /// Requests to a block device that are under way at once.
+    #[serde(deserialize_with = "read::count::deserialize")]
+    pub depth: usize,
+    /// Whether every block that is read is compared with what was written to it.
+    pub verify: bool,
     /// Operations a second (open loop), or `max`: the most that each variant sustains under `p99`; absent: as fast as
     /// possible.
     pub target: Option<Target>,
@@ -138,6 +152,9 @@ pub struct Plan {
     /// What the store has for the layer `server`: no setting, whoever knows the store fills it in.
     #[serde(skip)]
     pub server_functions: Vec<&'static ServerFunction>,
+    /// Where the store runs, likewise; results have it where they advise across places.
+    #[serde(skip)]
+    pub surroundings: Surroundings,
 }
 
 impl Default for Plan {
@@ -147,6 +164,7 @@ impl Default for Plan {
             against: None,
             nodes: vec![1],
             layer: vec![Layer::Rest.name().into()],
+            protect_from: Vec::new(),
             fields: None,
             ciphers: ["none", "aes-256", "aria-256"].map(String::from).to_vec(),
             accel: vec!["auto".into()],
@@ -161,6 +179,9 @@ impl Default for Plan {
             slice_ms: 50,
             cache: None,
             bytes: 256_000_000,
+            block_bytes: BlockShape::USUAL.block_bytes,
+            depth: BlockShape::USUAL.depth,
+            verify: BlockShape::USUAL.verify,
             target: None,
             p99: None,
             max_errors: 0,
@@ -177,6 +198,7 @@ impl Default for Plan {
             stores: BTreeMap::new(),
             own_workloads: Vec::new(),
             server_functions: Vec::new(),
+            surroundings: Surroundings::default(),
         }
     }
 }
@@ -341,6 +363,11 @@ impl Plan {
         )?;
         within("slice-ms", self.slice_ms, 1, 3_600_000, "a slice lasts from a millisecond to an hour")?;
         within("bytes", self.bytes, 100_000, 1 << 50, "a data set has 100 kB to a petabyte")?;
+        within("block-bytes", self.block_bytes, 512, 16 << 20, "a request has a sector of 512 bytes to 16 MiB")?;
+        if !self.block_bytes.is_multiple_of(512) {
+            return Err(value("block-bytes", self.block_bytes, "a request is made of sectors of 512 bytes"));
+        }
+        within("depth", self.depth as u64, 1, 1_024, "each request under way has memory of its own")?;
         if let Some(cache) = self.cache {
             within("cache", cache, 1 << 20, 1 << 50, "a cache has a mebibyte to a petabyte")?;
             for name in &self.workloads {
@@ -544,8 +571,8 @@ impl Plan {
         self.variants().map(drop)
     }
 
-    /// What is compared: every cipher with every backend, the baseline first, labels unique. Also notes for the
-    /// reader: a baseline that was added, two backends that are the same one.
+    /// What is compared: every cipher with every backend in every place, the baseline first, labels unique. Also notes
+    /// for the reader: a baseline that was added, two backends that are the same one.
     ///
     /// # Errors
     /// `PlanError::Cipher`, `PlanError::Backend`.
@@ -571,30 +598,34 @@ impl Plan {
         }
         let mut labels = HashMap::new();
         let mut variants = Vec::new();
-        let layers = self.layers()?;
-        let cipher_layer = layers.iter().copied().find(|layer| *layer != Layer::Server);
-        let mut add = |label: String, choice: Option<(Layer, Choice)>| {
+        let places = self.places()?;
+        let sealed: Vec<&Vec<Layer>> = places.iter().filter(|place| !place.contains(&Layer::Server)).collect();
+        let mut add = |label: String, layers: &[Layer], choice: Option<Choice>| {
             let count = labels.entry(label.clone()).or_insert(0);
             *count += 1;
             let label = if *count == 1 { label } else { format!("{label} ({count})") };
-            variants.push(choice.map_or_else(
-                || Variant::plain(label.clone()),
-                |(layer, choice)| Variant::of(label.clone(), layer, choice),
-            ));
+            let chosen = layers.iter().filter_map(|layer| Some((*layer, choice?)));
+            variants.push(Variant { layers: chosen.collect(), ..Variant::plain(label) });
         };
         for _ in 0..baselines.max(1) {
-            add("none".into(), None);
+            add("none".into(), &[], None);
         }
-        for name in self.ciphers.iter().filter(|name| !is_none(name)) {
-            let cipher = registry::cipher(name)?;
-            for (accel, backend) in &backends {
-                let Some(layer) = cipher_layer else { continue };
-                let forced = !accel.eq_ignore_ascii_case("auto");
-                let label = if forced { format!("{} {accel}", cipher.name) } else { cipher.name.into() };
-                add(label, Some((layer, Choice { cipher, backend: *backend, forced })));
+        for place in &sealed {
+            for name in self.ciphers.iter().filter(|name| !is_none(name)) {
+                let cipher = registry::cipher(name)?;
+                for (accel, backend) in &backends {
+                    let forced = !accel.eq_ignore_ascii_case("auto");
+                    let mut label = if forced { format!("{} {accel}", cipher.name) } else { cipher.name.into() };
+                    if sealed.len() > 1 {
+                        label = format!("{label} {}", place_name(place));
+                    }
+                    add(label, place, Some(Choice { cipher, backend: *backend, forced }));
+                }
             }
         }
-        if layers.contains(&Layer::Server) {
+        // names are checked also where nothing of ours is measured
+        self.ciphers.iter().filter(|name| !is_none(name)).try_for_each(|name| registry::cipher(name).map(drop))?;
+        if places.concat().contains(&Layer::Server) {
             variants.extend(
                 self.server_functions.iter().copied().map(|function| Variant::of_server(function.name, function)),
             );
@@ -613,6 +644,7 @@ impl Plan {
             delimiter: self.delimiter,
             bytes: self.bytes,
             operations: self.pass_operations(),
+            block: BlockShape { block_bytes: self.block_bytes, depth: self.depth, verify: self.verify },
             rounds: self.rounds,
             seed: self.seed,
             own: self.own_workloads.clone(),
@@ -687,6 +719,7 @@ pub fn settings() -> Vec<String> {
         passphrase_file: Some("x".into()),
         baseline: Some("x".into()),
         fail_if: Some(0.1),
+        protect_from: vec!["x".into()],
         threads: vec![1],
         threads_of: BTreeMap::from([("x".into(), 1)]),
         stores: BTreeMap::from([("x".into(), BTreeMap::new())]),

@@ -7,13 +7,14 @@ mod by_setting;
 
 use sealstone_cipher::registry::{self, Cipher};
 
-use crate::eligibility::{allowed_names, allows, barred, decided, standing, unprotected, warnings};
+use crate::covering::{self, Measured};
+use crate::eligibility::{allowed_names, allows, standing, unprotected, warnings};
 use crate::plan::{Plan, Policy};
 use crate::ratios::{headline, overall_cpu, overall_estimate};
 use crate::results::{Cell, Ranked, Recommendation, Variant};
 use crate::statistics::{Estimate, FEWEST_PAIRS};
 use crate::sustained;
-use crate::verdict::{CONFIDENCE, Judgement, Verdict, between, judge, more_cpu};
+use crate::verdict::{CONFIDENCE, Judgement, Quantity, Verdict, between, judge, more_cpu};
 
 /// One variant with a cipher, and what was measured of it.
 struct Candidate<'a> {
@@ -48,13 +49,17 @@ pub fn recommend(plan: &Plan, variants: &[Variant], cells: &[Cell]) -> Recommend
             .expect("ratios are numbers")
     });
     let measured: Vec<_> = candidates.iter().map(|candidate| (candidate.cipher, candidate.cells.clone())).collect();
-    let relations = settle(&mut candidates, cells, plan.margin);
+    let relations = settle(plan, &mut candidates, cells);
+    let ratio = |variant: usize, other: usize| overall_estimate(cells, variant, other);
+    let across = Measured { plan, variants, quantity: Quantity::Throughput, ratio: &ratio };
     let mut recommendation = Recommendation {
         policy: plan.policy.word().into(),
         open_questions: open_questions(variants, cells),
         warnings: warnings(&measured),
+        coverage: across.coverage(),
         ..Recommendation::default()
     };
+    let uncovered = covering::uncovered(plan, variants);
     match candidates.first() {
         None => {
             let has_cipher = variants.iter().any(|variant| variant.cipher().is_some());
@@ -74,6 +79,9 @@ pub fn recommend(plan: &Plan, variants: &[Variant], cells: &[Cell]) -> Recommend
                 best.barred.as_deref().unwrap_or_default()
             );
         }
+        Some(best) if best.barred.is_some() && uncovered.is_some() => {
+            recommendation.answer = uncovered.unwrap_or_default();
+        }
         Some(best) if best.barred.is_some() => {
             recommendation.answer = format!(
                 "none of the ciphers measured can be recommended under policy {}; {} would be: {}",
@@ -84,8 +92,8 @@ pub fn recommend(plan: &Plan, variants: &[Variant], cells: &[Cell]) -> Recommend
         }
         Some(best) => {
             recommendation.take = Some(best.variant.label.clone());
-            recommendation.answer = answer(plan, best, &relations, cells);
-            recommendation.meaning = meaning(plan, best, &candidates, &relations, cells);
+            recommendation.answer = covering::preamble(plan, best.variant) + &answer(plan, best, &relations, cells);
+            recommendation.meaning = meaning(&across, best, &candidates, &relations, cells);
         }
     }
     let left = by_setting::unanswered(cells);
@@ -115,14 +123,14 @@ fn candidates<'a>(plan: &Plan, variants: &'a [Variant], cells: &'a [Cell]) -> Ve
         cells: cells.iter().filter(|cell| cell.variant == number).collect(),
         cost,
         judgement,
-        barred: barred(plan.policy, cipher, variant, variants).or_else(|| limit_not_met(cells, number)),
+        barred: covering::barred(plan, cipher, variant, variants).or_else(|| limit_not_met(cells, number)),
     });
     made.collect()
 }
 
 /// Puts the candidate to take first, and says how each other allowed one compares with it. Those that are not shown to
-/// be slower than the quickest go by standing.
-fn settle<'a>(candidates: &mut [Candidate<'a>], cells: &[Cell], margin: f64) -> Vec<Relation<'a>> {
+/// be slower than the quickest go by standing, then by what else they protect from.
+fn settle<'a>(plan: &Plan, candidates: &mut [Candidate<'a>], cells: &[Cell]) -> Vec<Relation<'a>> {
     let allowed = candidates.iter().filter(|candidate| candidate.barred.is_none()).count();
     if allowed == 0 {
         return Vec::new();
@@ -131,7 +139,7 @@ fn settle<'a>(candidates: &mut [Candidate<'a>], cells: &[Cell], margin: f64) -> 
         let first = candidates[0].number;
         let estimates: Vec<Option<Estimate>> =
             candidates[1..allowed].iter().map(|other| overall_estimate(cells, other.number, first)).collect();
-        let judgements = judge(&estimates, margin);
+        let judgements = judge(&estimates, plan.margin);
         estimates.into_iter().zip(judgements).collect()
     };
     let slower: Vec<bool> = std::iter::once(false)
@@ -141,7 +149,7 @@ fn settle<'a>(candidates: &mut [Candidate<'a>], cells: &[Cell], margin: f64) -> 
     let is_slower = |number: usize| numbers.iter().any(|(known, slower)| *known == number && *slower);
     // a stable sort: those that are slower stay in the order of their cost
     candidates[..allowed].sort_by_key(|candidate| match is_slower(candidate.number) {
-        false => (false, Some(standing(candidate.cipher))),
+        false => (false, Some((standing(candidate.cipher), covering::breadth(plan, candidate.variant)))),
         true => (true, None),
     });
     let relation = |(candidate, (estimate, judgement)): (&Candidate<'a>, (Option<Estimate>, Judgement))| Relation {
@@ -151,7 +159,11 @@ fn settle<'a>(candidates: &mut [Candidate<'a>], cells: &[Cell], margin: f64) -> 
             let (low, high) = estimate.interval(CONFIDENCE);
             between(low, high)
         }),
-        decided: decided(candidates[0].cipher, candidate.cipher),
+        decided: covering::decided(
+            plan,
+            (candidates[0].cipher, candidates[0].variant),
+            (candidate.cipher, candidate.variant),
+        ),
     };
     let judged = to_first(candidates);
     candidates[1..allowed].iter().zip(judged).map(relation).collect()
@@ -236,18 +248,20 @@ fn compared(relation: &Relation, best: &str) -> String {
 
 /// What taking `best` means to its reader, what it leaves open to others, and what would change the advice.
 fn meaning(
-    plan: &Plan,
+    across: &Measured,
     best: &Candidate,
     candidates: &[Candidate],
     relations: &[Relation],
     cells: &[Cell],
 ) -> Vec<String> {
+    let plan = across.plan;
     let cpu = more_cpu(overall_cpu(cells, best.number, 0), plan.margin);
     let mut meaning = rates(best, cells);
     meaning.push(format!("it means: {cpu}"));
     meaning.extend(by_setting::line(plan, cells, best.number));
+    meaning.extend(across.meaning(best.number));
     meaning.extend(unprotected(best.variant));
-    let mut changes = Vec::new();
+    let mut changes = across.changes(best.number);
     // the first policy that this cipher does not meet and another one measured does
     let policy = if allows(Policy::Fips, best.cipher) { Policy::Kcmvp } else { Policy::Fips };
     let better = |other: &&Candidate| allows(policy, other.cipher) && other.barred.is_none();

@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::axes::Point;
 pub use crate::buckets::Buckets;
+use crate::coverage::Coverage;
 pub use crate::machine::Machine;
 use crate::open_loop::OpenLoop;
 use crate::share::ClientFacts;
@@ -426,6 +427,10 @@ pub struct Sample {
     /// Seconds that clients were ready to run and waited for a free core, all clients together.
     #[serde(default)]
     pub queued_s: f64,
+    /// CPU seconds, among those of user and system, of other processes that do the store's work: a server, the other end
+    /// of a device.
+    #[serde(default)]
+    pub servers_cpu_s: f64,
 }
 
 impl Sample {
@@ -602,6 +607,9 @@ pub struct Recommendation {
     pub open_questions: Vec<String>,
     /// Limits to heed: block size, blocks per key at this data volume, legacy, experimental.
     pub warnings: Vec<String>,
+    /// Which place protects from whom, and at what cost, where the plan says from whom to protect.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub coverage: Option<Coverage>,
 }
 
 /// One place in the ranking.
@@ -686,7 +694,7 @@ impl Comparison {
 }
 
 /// The fields of `Sample`, in order.
-const SAMPLE_COLUMNS: [&str; 26] = [
+const SAMPLE_COLUMNS: [&str; 27] = [
     "round",
     "slice",
     "load",
@@ -713,6 +721,7 @@ const SAMPLE_COLUMNS: [&str; 26] = [
     "cache_misses",
     "kept_per_s",
     "queued_s",
+    "servers_cpu_s",
 ];
 
 /// Writes `text` to the file `path`, which appears whole or not at all.

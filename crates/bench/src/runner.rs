@@ -28,6 +28,8 @@ pub struct SliceOutcome {
     pub elapsed_s: f64,
     /// CPU time of the process in that time.
     pub cpu: CpuTime,
+    /// That part of it that the store's own processes used.
+    pub servers_cpu: CpuTime,
     /// How busy the whole machine was in that time, other programs included.
     pub machine: Busy,
     /// Readings of the CPU time within the slice.
@@ -128,6 +130,7 @@ impl Runner {
             gate.wait_for(clients);
             let counters = store.counters();
             let machine = Busy::now();
+            let servers_cpu = CpuTime::of_all(&servers);
             let (begin, cpu) = (Instant::now(), CpuTime::with(&servers));
             let sampler = sample_cpu(scope, &servers, begin, cpu, &sampled);
             gate.open(Some(begin));
@@ -136,6 +139,7 @@ impl Runner {
             let ends: Vec<_> = ends.collect();
             let mut outcome = SliceOutcome {
                 cpu: CpuTime::with(&servers).since(cpu),
+                servers_cpu: CpuTime::of_all(&servers).since(servers_cpu),
                 counters: counted(counters, store.counters()),
                 machine: Busy::now().since(machine),
                 ..SliceOutcome::default()

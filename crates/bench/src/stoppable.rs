@@ -3,6 +3,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use sealstone_store::device::{Device, DeviceQueue};
 use sealstone_store::{BulkLoad, Counters, Record, Row, Store, StoreError, Table, Transactional};
 
 /// A store whose writes end with an error once `stop` is set.
@@ -89,6 +90,30 @@ impl Store for Stoppable<'_> {
 
     fn transactional(&self) -> Option<&dyn Transactional> {
         self.inner.transactional()
+    }
+
+    fn device(&self) -> Option<&dyn Device> {
+        self.inner.device().map(|_| self as &dyn Device)
+    }
+}
+
+// a load takes a queue for every piece of it
+impl Device for Stoppable<'_> {
+    fn place(&self) -> &str {
+        self.inner.device().map_or("", Device::place)
+    }
+
+    fn capacity_bytes(&self) -> u64 {
+        self.inner.device().map_or(0, Device::capacity_bytes)
+    }
+
+    fn sector_bytes(&self) -> u32 {
+        self.inner.device().map_or(1, Device::sector_bytes)
+    }
+
+    fn queue(&self, depth: usize) -> Result<Box<dyn DeviceQueue>, StoreError> {
+        self.go_on()?;
+        self.inner.device().ok_or(StoreError::Lacks { caller: "loading", ability: "a block device" })?.queue(depth)
     }
 }
 

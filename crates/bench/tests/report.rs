@@ -22,6 +22,8 @@ fn shapes() -> Vec<(&'static str, Vec<Results>)> {
         ("large", vec![fixtures::large()]),
         ("interrupted", vec![fixtures::interrupted()]),
         ("undecided", vec![fixtures::undecided()]),
+        ("places", vec![fixtures::places()]),
+        ("places twice", vec![fixtures::places(), fixtures::places()]),
         ("two machines", fixtures::two_machines()),
         ("same machine twice", vec![fixtures::ordinary(), fixtures::ordinary()]),
         ("korean", vec![fixtures::korean()]),
@@ -780,4 +782,38 @@ fn names_cannot_take_over_the_terminal() {
     results.recommendation.answer = "take \u{1b}[2J it\nnow".into();
     let screen = summary::screen(&results, 80, false);
     assert!(!screen.contains('\u{1b}') && !screen.contains('\u{7}'), "{screen:?}");
+}
+
+/// A row for each variant and for each place that was not measured, a column for each person, and the words of costs.
+#[test]
+fn places_people_and_costs_are_drawn_and_written() {
+    let results = fixtures::places();
+    let coverage = results.recommendation.coverage.as_ref().unwrap();
+    assert_eq!(coverage.rows.len(), 6, "four variants, the wire and the server's functions");
+    let page = Html::parse_document(&html(std::slice::from_ref(&results)));
+    let drawing = &select(&page, "section.charts svg")[0];
+    let label = drawing.value().attr("aria-label").unwrap();
+    assert!(label.starts_with("Which variant protects from whom, and its cost; aes-256 rest: disk-thief protects, "));
+    assert!(label.contains("wire: disk-thief leaves open") && label.contains("cost not measured"), "{label}");
+    // everything that is asked about is bold, in the wide drawing and in the narrow one
+    for svg in &select(&page, "section.charts")[0].select(&Selector::parse("svg").unwrap()).collect::<Vec<_>>() {
+        let bold = svg.select(&Selector::parse("text.bold").unwrap()).map(|one| text(&one)).collect::<Vec<_>>();
+        let taken = results.recommendation.take.clone().unwrap();
+        assert_eq!(bold, ["disk-thief".to_owned(), "dba".into(), taken]);
+    }
+    let whole = whole_text(&page);
+    for wanted in ["Who is kept out, at what cost", "the running server decrypts for every statement", "PCI DSS 4.0"] {
+        assert!(whole.contains(wanted), "{wanted}");
+    }
+    for width in [40, 80, 120] {
+        let screen = summary::screen(&results, width, false);
+        for wanted in ["disk-thief", "leaves open", "protects"] {
+            assert!(screen.contains(wanted), "{wanted} at {width}:\n{screen}");
+        }
+    }
+    let markdown = report::markdown(&results, None);
+    assert!(markdown.contains("| | disk-thief | backup-reader | network | dba | server-admin | cost |\n"));
+    assert!(
+        markdown.contains("| wire | leaves open | leaves open | protects | leaves open | leaves open | not measured |")
+    );
 }

@@ -46,11 +46,23 @@ const LISTED_MAX: usize = 20;
 /// Runs the command.
 pub(crate) fn run(command: &FieldCommand) -> anyhow::Result<Answer> {
     match command {
-        FieldCommand::Seal(flags) => seal(flags),
-        FieldCommand::Open(flags) => open(flags),
         #[cfg(any(feature = "mysql", feature = "postgres"))]
         FieldCommand::Check(flags) if migrate::is_table(&flags.file) => migrate::check(flags),
         FieldCommand::Check(flags) => check(flags),
+        #[cfg(any(feature = "mysql", feature = "postgres"))]
+        FieldCommand::Open(FieldOpenFlags { sealed, .. }) if migrate::is_table(&sealed.file) => {
+            migrate::refuse("open", "--open")
+        }
+        #[cfg(any(feature = "mysql", feature = "postgres"))]
+        FieldCommand::Reseal(FieldResealFlags { sealed, .. }) if migrate::is_table(&sealed.file) => {
+            migrate::refuse("reseal", "--reseal")
+        }
+        #[cfg(any(feature = "mysql", feature = "postgres"))]
+        FieldCommand::Seal(flags) if migrate::is_table(&flags.file) => {
+            migrate::refuse("seal", "--column COLUMN=METHOD")
+        }
+        FieldCommand::Seal(flags) => seal(flags),
+        FieldCommand::Open(flags) => open(flags),
         FieldCommand::Reseal(flags) => reseal(flags),
         #[cfg(any(feature = "mysql", feature = "postgres"))]
         FieldCommand::Migrate(flags) => migrate::migrate(flags),
@@ -61,13 +73,13 @@ fn seal(flags: &FieldSealFlags) -> anyhow::Result<Answer> {
     let file = &flags.file;
     let layout = chosen::layout(&flags.layout, file)?;
     // what is wrong with the columns is said before any passphrase is asked for
-    let table = chosen::table(&flags.columns, file, None)?;
+    let table = chosen::of_file(&flags.columns, file, None)?;
     let named = flags.key.as_ref().or(table.key.as_ref());
     let spec =
         named.context("no key: name one with --key, or in the policy\nmake one with: sealstone keys new NAME.key")?;
     let Some(mut writing) = Writing::begin(file, &flags.output, false)? else { return Ok(Answer::Negative) };
     let keys = key_source::open(spec, flags.passphrase.passphrase_file.as_deref())?;
-    let table = chosen::table(&flags.columns, file, Some(&*keys))?;
+    let table = chosen::of_file(&flags.columns, file, Some(&*keys))?;
     warn_of(&table);
     let keyed = Keyed::current(keys)?;
     let ciphers = ciphers(&table, &keyed)?;
@@ -111,7 +123,7 @@ fn reseal(flags: &FieldResealFlags) -> anyhow::Result<Answer> {
 
 fn check(flags: &FieldCheckFlags) -> anyhow::Result<Answer> {
     let layout = chosen::layout(&flags.layout, &flags.file)?;
-    let table = chosen::table(&flags.columns, &flags.file, None)?;
+    let table = chosen::of_file(&flags.columns, &flags.file, None)?;
     let plan = Plan { table, work: Work::Check };
     let mut listed = Vec::new();
     let mut on_reject = |reject: &Reject| {

@@ -2,6 +2,7 @@
 //!
 //! Parsing does nothing else; what a value means is decided where it is used.
 
+mod columns;
 mod field;
 mod keys;
 #[cfg(feature = "lab")]
@@ -34,15 +35,19 @@ use sealstone_cipher::speed::Work;
 use sealstone_stores::table;
 
 use crate::count::{parse_of, parse_small};
+pub(crate) use columns::ColumnFlags;
+#[cfg(any(feature = "mysql", feature = "postgres"))]
+pub(crate) use columns::ServerTls;
 pub(crate) use field::{
     FieldCheckFlags, FieldColumns, FieldCommand, FieldLayout, FieldOpenFlags, FieldOutput, FieldResealFlags,
     FieldSealFlags, SealedFields,
 };
 pub(crate) use keys::{HolderCommand, KeysCommand};
 #[cfg(any(feature = "mysql", feature = "postgres"))]
-pub(crate) use migrate::{FieldMigrateFlags, TableColumns};
+pub(crate) use migrate::FieldMigrateFlags;
 use names::{
-    DelimiterName, Suggest, accel_names, cipher_names, cipher_names_only, layer_names, store_names, workload_names,
+    DelimiterName, Suggest, accel_names, cipher_names, cipher_names_only, layer_names, store_names, threat_names,
+    workload_names,
 };
 pub(crate) use passphrase::HolderFlags;
 use properties::parse_property;
@@ -249,9 +254,12 @@ pub(crate) struct PlanFlags {
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = parse_small)]
     pub(crate) nodes: Option<Vec<usize>>,
     /// Where data is encrypted: rest (files), field (values, before they reach the store), server (by functions of its
-    /// own, such as AES_ENCRYPT)
+    /// own, such as AES_ENCRYPT), or in two places at once: field+rest
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = Suggest(layer_names))]
     pub(crate) layer: Option<Vec<String>>,
+    /// Advise the cheapest of these places that protects from: disk-thief, backup-reader, network, dba, server-admin
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = Suggest(threat_names))]
+    pub(crate) protect_from: Option<Vec<String>>,
     /// With --layer field: the policy that names the fields to seal [default: all of them, authenticated]
     #[arg(long, value_name = "POLICY", value_hint = ValueHint::FilePath)]
     pub(crate) fields: Option<PathBuf>,
@@ -285,9 +293,18 @@ pub(crate) struct PlanFlags {
     /// What separates the fields of that file: comma, semicolon, tab, pipe [default: what its first line shows]
     #[arg(long, value_name = "NAME", value_parser = DelimiterName)]
     pub(crate) delimiter: Option<Delimiter>,
-    /// Bytes of records for oltp and the batch workloads
+    /// Bytes of records for oltp and the batch workloads, and of the blocks that workloads on block devices use
     #[arg(long, value_name = "SIZE", value_parser = parse_bytes)]
     pub(crate) bytes: Option<u64>,
+    /// Bytes of a request to a block device
+    #[arg(long, value_name = "SIZE", value_parser = parse_bytes)]
+    pub(crate) block_bytes: Option<u64>,
+    /// Requests to a block device that are under way at once
+    #[arg(long, value_name = "N", value_parser = parse_small)]
+    pub(crate) depth: Option<usize>,
+    /// Compare every block that is read with what was written to it
+    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_name = "BOOL")]
+    pub(crate) verify: Option<bool>,
     /// Operations a round
     #[arg(long, value_name = "N", value_parser = parse_count)]
     pub(crate) operations: Option<u64>,

@@ -87,6 +87,7 @@ fn apply(flags: &CompareFlags, plan: &mut Plan) {
     set_optional(&flags.against, &mut plan.against);
     set(&flags.nodes, &mut plan.nodes);
     set(&flags.layer, &mut plan.layer);
+    set(&flags.protect_from, &mut plan.protect_from);
     set_optional(&flags.fields, &mut plan.fields);
     set(&flags.ciphers, &mut plan.ciphers);
     set(&flags.accel, &mut plan.accel);
@@ -97,6 +98,9 @@ fn apply(flags: &CompareFlags, plan: &mut Plan) {
     set_optional(&flags.records_from, &mut plan.records_from);
     set_optional(&flags.delimiter, &mut plan.delimiter);
     set(&flags.bytes, &mut plan.bytes);
+    set(&flags.block_bytes, &mut plan.block_bytes);
+    set(&flags.depth, &mut plan.depth);
+    set(&flags.verify, &mut plan.verify);
     set(&flags.operations, &mut plan.operations);
     set(&flags.threads, &mut plan.threads);
     if let Some(threads) = &flags.threads_of {
@@ -140,6 +144,7 @@ mod tests {
         ("against", "mongodb"),
         ("nodes", "3,6"),
         ("layer", "field"),
+        ("protect-from", "dba,network"),
         ("fields", "fields.toml"),
         ("ciphers", "none,3des"),
         ("accel", "portable"),

@@ -1,8 +1,9 @@
 //! What a comparison asks of a store: from flags and plan to a row of the table of stores, and its engine.
 
+use sealstone_bench::coverage::Surroundings;
 use sealstone_bench::plan::{CLIENTS_MOST, Plan, check_memory};
 use sealstone_bench::size::human_bytes;
-use sealstone_bench::workload::{COLD_SHARE, Setting, SizedBy, Spec};
+use sealstone_bench::workload::{COLD_SHARE, Setting, SizedBy, Spec, workloads};
 use sealstone_cipher::nearest::nearest;
 use sealstone_fields::policy::Policy;
 use sealstone_fields::{FieldLayer, Keyed, SealedEngine};
@@ -26,6 +27,7 @@ pub(crate) fn check(kind: &StoreKind, plan: &Plan) -> anyhow::Result<()> {
     check_layers(kind, plan)?;
     for name in &plan.workloads {
         let spec = plan.workload(name)?;
+        check_kind(kind, &spec)?;
         if spec.setting == Setting::Cold {
             check_cold(kind, plan, &spec)?;
         }
@@ -40,6 +42,27 @@ pub(crate) fn check(kind: &StoreKind, plan: &Plan) -> anyhow::Result<()> {
         );
     }
     Ok(())
+}
+
+/// Whether the workload of `spec` is for what `kind` is: records or a block device.
+fn check_kind(kind: &StoreKind, spec: &Spec) -> anyhow::Result<()> {
+    if spec.device == kind.device {
+        return Ok(());
+    }
+    let (needs, is) = match spec.device {
+        true => ("a block device", "keeps records"),
+        false => ("records", "is a block device"),
+    };
+    let others = stores().iter().filter(|store| store.device == spec.device).map(|store| store.name);
+    let can = workloads().filter(|other| other.device == kind.device).map(|other| other.name);
+    anyhow::bail!(
+        "workload {} needs {needs}, and {} {is}\nchoose a store for it: {}; or a workload for {}: {}",
+        spec.name,
+        kind.name,
+        others.collect::<Vec<_>>().join(", "),
+        kind.name,
+        can.collect::<Vec<_>>().join(", ")
+    )
 }
 
 /// Whether `kind` can take the layers of `plan`. Where nothing seals its files, it is measured without encryption.
@@ -106,8 +129,8 @@ fn check_cold(kind: &StoreKind, plan: &Plan, spec: &Spec) -> anyhow::Result<()> 
     Ok(())
 }
 
-/// `plan` for `kind`: without ciphers where nothing can seal its files, and on a single node, if it is one of several
-/// stores and has no members.
+/// `plan` for `kind`: where nothing can seal its files, with its other places, or without ciphers if it has none; and
+/// on a single node, if it is one of several stores and has no members.
 pub(crate) fn suited(kind: &StoreKind, plan: &Plan) -> Plan {
     let mut plan = plan.clone();
     if plan.store.len() > 1 && !kind.replicated {
@@ -116,7 +139,15 @@ pub(crate) fn suited(kind: &StoreKind, plan: &Plan) -> Plan {
     if plan.has_layer(Layer::Server) {
         plan.server_functions = kind.functions.to_vec();
     }
-    if plan.has_layer(Layer::Rest) && !kind.layers.contains(&Layer::Rest) {
+    plan.surroundings = Surroundings {
+        within_process: kind.shared_by.is_none(),
+        layers: kind.layers.iter().map(|layer| layer.name().into()).collect(),
+    };
+    let others = plan.places_without(Layer::Rest);
+    if plan.has_layer(Layer::Rest) && !kind.layers.contains(&Layer::Rest) && !others.is_empty() {
+        plan.layer = others;
+        say(&format!("{} is measured with {} only: nothing seals its files", kind.name, plan.layer.join(", ")));
+    } else if plan.has_layer(Layer::Rest) && !kind.layers.contains(&Layer::Rest) {
         let all = plan.ciphers.len();
         plan.ciphers.retain(|name| name.eq_ignore_ascii_case("none"));
         if plan.ciphers.is_empty() {
@@ -143,7 +174,7 @@ pub(crate) fn check_shared(kind: &StoreKind, plan: &Plan) -> anyhow::Result<()> 
             others.map(|store| store.name).collect::<Vec<_>>().join(", ")
         );
     };
-    if !plan.has_layer(Layer::Rest) && plan.key.is_none() {
+    if (plan.has_layer(Layer::Field) || !plan.has_layer(Layer::Rest)) && plan.key.is_none() {
         anyhow::bail!(
             "client is set, and no key is named: every client would seal with one of its own\n\
              name a key that all machines have, with --key"
@@ -233,6 +264,7 @@ pub(crate) fn engine(
     let opened = (kind.engine)(&Request {
         members: point.members,
         clients: if point.clients == 0 { CLIENTS_MOST } else { point.clients },
+        device_bytes: plan.bytes,
         sealed: variants.iter().any(|variant| !variant.is_baseline()),
         keep: plan.keep.clone(),
         key: key.cloned(),

@@ -11,7 +11,7 @@ use std::time::Instant;
 
 use sealstone_cipher::backend::Backend;
 use sealstone_cipher::registry::cipher;
-use sealstone_fields::csv::{Encoding, Layout, Listener, OnMisfit, Pass, Plan, Work};
+use sealstone_fields::csv::{CHUNK_BYTES, Encoding, Layout, Listener, OnMisfit, Pass, Plan, Work};
 use sealstone_fields::manifest::{FileLayout, Manifest};
 use sealstone_fields::policy::{Column, ColumnOptions, Table};
 use sealstone_fields::{ColumnCipher, Keyed};
@@ -76,7 +76,7 @@ impl io::Write for Counted {
 fn sealed(rows: &[String], count: usize, plan: &Plan, keyed: &Keyed) -> Result<(f64, u64), Failure> {
     let layout = Layout { delimiter: b',', encoding: Encoding::Utf8 };
     let stop = AtomicBool::new(false);
-    let pass = Pass { plan, layout, on_misfit: OnMisfit::Fail, threads: None, stop: &stop };
+    let pass = Pass { plan, layout, on_misfit: OnMisfit::Fail, threads: None, chunk_bytes: CHUNK_BYTES, stop: &stop };
     let mut mac = Manifest::new(&plan.table, keyed, FileLayout::Csv(layout))?.file_mac(keyed)?;
     let mut listener = Listener { on_reject: &mut |_| Ok(()), on_progress: &mut |_| {} };
     let (mut out, begin) = (Counted::default(), Instant::now());

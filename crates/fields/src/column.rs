@@ -9,6 +9,7 @@ use crate::ff1_column::{Direction, Ff1Column};
 use crate::index::IndexCipher;
 use crate::keyed::Keyed;
 use crate::misfit::Misfit;
+use crate::permute::Permuter;
 use crate::policy::{Column, Method, Table};
 use crate::record_text;
 use crate::texts::{Texts, Values};
@@ -58,8 +59,22 @@ impl ColumnCipher {
     /// # Errors
     /// [`FieldsError::NoFf1`], [`FieldsError::NoIndex`], [`FieldsError::Key`], [`FieldsError::Field`].
     pub fn new(table: &Table, column: &Column, keyed: &Keyed, backend: Backend) -> Result<Self, FieldsError> {
+        Self::with(table, column, keyed, backend, &backend)
+    }
+
+    /// The same, where `permuter` computes FF1 and `backend` all else. The sealed values are the same ones.
+    ///
+    /// # Errors
+    /// As [`ColumnCipher::new`], and [`FieldsError::Permuter`].
+    pub fn with(
+        table: &Table,
+        column: &Column,
+        keyed: &Keyed,
+        backend: Backend,
+        permuter: &dyn Permuter,
+    ) -> Result<Self, FieldsError> {
         let cipher = match &column.method {
-            Method::Ff1(format) => MethodCipher::Ff1(Ff1Column::new(table, column, format, keyed, backend)?),
+            Method::Ff1(format) => MethodCipher::Ff1(Ff1Column::new(table, column, format, keyed, permuter)?),
             Method::Aead => {
                 let place = FieldPlace { table: table.name.clone(), column: column.name.clone() };
                 let (key, secret) = (keyed.key().clone(), keyed.secret()?);
@@ -88,7 +103,8 @@ impl ColumnCipher {
     /// - `rows`: for a column that is bound to the row, what names the row of each value, as many as `values`
     ///
     /// # Errors
-    /// [`FieldsError::Field`] where no randomness is to be had; nothing of `out` is usable then.
+    /// [`FieldsError::Field`] where no randomness is to be had, [`FieldsError::Permuter`]; nothing of `out` is usable
+    /// then.
     ///
     /// # Panics
     /// If `rows` are needed and not given, or not as many.
@@ -105,7 +121,7 @@ impl ColumnCipher {
     /// Appends to `out` each of `values`, which were sealed, as it was before; else as [`ColumnCipher::seal`].
     ///
     /// # Errors
-    /// [`FieldsError::Field`] where the key of a value is not to be had.
+    /// [`FieldsError::Field`] where the key of a value is not to be had, [`FieldsError::Permuter`].
     ///
     /// # Panics
     /// As [`ColumnCipher::seal`].

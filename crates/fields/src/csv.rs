@@ -9,6 +9,7 @@ mod pass;
 mod plan;
 mod scan;
 
+pub use chunks::CHUNK_BYTES;
 pub use encoding::{Encoding, Layout};
 pub use error::CsvError;
 pub use pass::Pass;

@@ -41,6 +41,9 @@ pub enum FieldsError {
     /// FF1 refused what it was given: a bug of ours.
     #[error("FF1 call failed: {0}\nthis is a bug in sealstone; please report it")]
     Ff1(#[from] Ff1Error),
+    /// What the caller brought to compute FF1 could not.
+    #[error(transparent)]
+    Permuter(Box<dyn std::error::Error + Send + Sync>),
     /// The cipher refused its key: a bug of ours.
     #[error("cipher call failed: {0}\nthis is a bug in sealstone; please report it")]
     Cipher(#[from] sealstone_cipher::aead::Error),

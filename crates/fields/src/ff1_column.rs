@@ -1,14 +1,14 @@
 //! FF1 over the values of a column: taken apart by the format, grouped by length, sealed many at a time, and put
 //! together again. Not here: the formats (`format`), FF1 itself (`sealstone_cipher::ff1`).
 
-use sealstone_cipher::backend::Backend;
-use sealstone_cipher::ff1::{Domain, Ff1, LENGTH_MAX, Tweaks, ff1, takes};
+use sealstone_cipher::ff1::{Domain, LENGTH_MAX, Tweaks, takes};
 use zeroize::Zeroizing;
 
 use crate::error::FieldsError;
 use crate::format::Format;
 use crate::keyed::Keyed;
 use crate::misfit::Misfit;
+use crate::permute::{Permutation, Permuter};
 use crate::policy::{Column, Table, Tweak};
 use crate::shape::Taken;
 use crate::texts::{Texts, Values};
@@ -25,7 +25,7 @@ pub(crate) enum Direction {
 pub(crate) struct Ff1Column {
     format: Format,
     /// For each word of the format.
-    words: Vec<Ff1>,
+    words: Vec<Box<dyn Permutation>>,
 }
 
 /// Values of one word and length, which are sealed in one call.
@@ -47,7 +47,7 @@ impl Ff1Column {
         column: &Column,
         format: &Format,
         keyed: &Keyed,
-        backend: Backend,
+        permuter: &dyn Permuter,
     ) -> Result<Self, FieldsError> {
         let cipher = table.cipher;
         if !takes(cipher) {
@@ -62,7 +62,7 @@ impl Ff1Column {
             true => Domain::AllowSmall { least_values: 2 },
             false => Domain::Standard,
         };
-        let words = format.radices().map(|radix| ff1(cipher, &key, backend, radix, domain));
+        let words = format.radices().map(|radix| permuter.permutation(&column.name, cipher, &key, radix, domain));
         Ok(Self { format: format.clone(), words: words.collect::<Result<_, _>>()? })
     }
 
@@ -134,7 +134,7 @@ impl Ff1Column {
         values: &V,
     ) -> Result<(), FieldsError> {
         let shape = self.format.shape();
-        let permuted = &self.words[group.word];
+        let permuted = &*self.words[group.word];
         group.apply(permuted, direction)?;
         let left = |group: &Group, member: &usize, index: usize| {
             !shape.accepts(values.get(index), group.word, group.numerals_of(*member))
@@ -210,7 +210,7 @@ impl Group {
         part
     }
 
-    fn apply(&mut self, permuted: &Ff1, direction: Direction) -> Result<(), FieldsError> {
+    fn apply(&mut self, permuted: &dyn Permutation, direction: Direction) -> Result<(), FieldsError> {
         let mut numerals = std::mem::take(&mut self.numerals);
         let each: Vec<&[u8]>;
         let count = self.members.len();
@@ -227,7 +227,7 @@ impl Group {
             Direction::Open => permuted.open_batch(tweaks, &mut numerals, self.length),
         };
         self.numerals = numerals;
-        Ok(outcome?)
+        outcome
     }
 
     /// Whether every tweak has `tweak_bytes` bytes.

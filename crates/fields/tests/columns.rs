@@ -1,14 +1,15 @@
 //! Columns as a user of the library has them: what is sealed opens, keeps its format, and is bound to what it should
 //! be. Not here: files (`csv.rs`), and single formats (`src/format`).
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
 use sealstone_cipher::backend::Backend;
-use sealstone_cipher::registry::cipher;
+use sealstone_cipher::ff1::{Domain, Tweaks};
+use sealstone_cipher::registry::{Cipher, cipher};
 use sealstone_fields::policy::{Column, ColumnOptions, Table, Tweak};
-use sealstone_fields::{ColumnCipher, Keyed, Misfit, Texts};
+use sealstone_fields::{ColumnCipher, FieldsError, Keyed, Misfit, Permutation, Permuter, Texts};
 use sealstone_keys::KeySource;
 use sealstone_keys::ephemeral::EphemeralKey;
 
@@ -319,5 +320,82 @@ fn reasons_do_not_hold_the_value() {
                 assert!(!reason.contains("Secret") && !reason.contains('홍') && !reason.contains("8706"), "{reason}");
             }
         }
+    }
+}
+
+/// FF1 that somebody else computes: what it was asked for, and whether it fails.
+#[derive(Debug)]
+struct Elsewhere {
+    batches: Arc<Mutex<Vec<(String, usize)>>>,
+    fails: bool,
+}
+
+#[derive(Debug)]
+struct Counted {
+    ff1: Box<dyn Permutation>,
+    column: String,
+    batches: Arc<Mutex<Vec<(String, usize)>>>,
+    fails: bool,
+}
+
+impl Counted {
+    fn count(&self, numerals: &[u16], length: usize) -> Result<(), FieldsError> {
+        self.batches.lock().unwrap().push((self.column.clone(), numerals.len() / length));
+        if self.fails { Err(FieldsError::Permuter("it was taken away".into())) } else { Ok(()) }
+    }
+}
+
+impl Permutation for Counted {
+    fn seal_batch(&self, tweaks: Tweaks<'_>, numerals: &mut [u16], length: usize) -> Result<(), FieldsError> {
+        self.count(numerals, length)?;
+        self.ff1.seal_batch(tweaks, numerals, length)
+    }
+
+    fn open_batch(&self, tweaks: Tweaks<'_>, numerals: &mut [u16], length: usize) -> Result<(), FieldsError> {
+        self.count(numerals, length)?;
+        self.ff1.open_batch(tweaks, numerals, length)
+    }
+}
+
+impl Permuter for Elsewhere {
+    fn permutation(
+        &self,
+        column: &str,
+        cipher: &'static Cipher,
+        key: &[u8],
+        radix: u32,
+        domain: Domain,
+    ) -> Result<Box<dyn Permutation>, FieldsError> {
+        let ff1 = Backend::auto().permutation(column, cipher, key, radix, domain)?;
+        let (column, batches, fails) = (column.to_owned(), self.batches.clone(), self.fails);
+        Ok(Box::new(Counted { ff1, column, batches, fails }))
+    }
+}
+
+#[test]
+fn what_somebody_else_computes_is_the_same() {
+    let key = key();
+    let keyed = keyed(&key);
+    let mut rng = SmallRng::seed_from_u64(5);
+    for spec in ["phone=ff1:phone", "rrn=ff1:rrn", "mail=ff1:email"] {
+        let column = Column::parse(spec, &ColumnOptions::default()).unwrap();
+        let table = Table::new("people", cipher("aria-256").unwrap(), vec![column]).unwrap();
+        let format = spec.split_once(':').unwrap().1;
+        let values: Texts = (0..300).map(|_| drawn(format, &mut rng)).collect();
+        let here = ColumnCipher::new(&table, &table.columns[0], &keyed, Backend::auto()).unwrap();
+        let elsewhere = Elsewhere { batches: Arc::default(), fails: false };
+        let there = ColumnCipher::with(&table, &table.columns[0], &keyed, Backend::auto(), &elsewhere).unwrap();
+        let sealed = seal(&there, &values);
+        assert_eq!(sealed, seal(&here, &values), "{spec}");
+        assert_eq!(open(&there, &sealed), values, "{spec}");
+        let batches = elsewhere.batches.lock().unwrap();
+        assert!(batches.iter().all(|(column, _)| spec.starts_with(column.as_str())), "{batches:?}");
+        assert!(batches.iter().map(|(_, values)| values).sum::<usize>() >= 600, "{batches:?}");
+        drop(batches);
+
+        let failing = Elsewhere { fails: true, ..elsewhere };
+        let there = ColumnCipher::with(&table, &table.columns[0], &keyed, Backend::auto(), &failing).unwrap();
+        let error = there.seal(&values, None, &mut Texts::new(), &mut Vec::new()).unwrap_err();
+        assert_eq!(error.to_string(), "it was taken away");
     }
 }

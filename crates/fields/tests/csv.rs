@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicBool;
 
 use sealstone_cipher::backend::Backend;
 use sealstone_cipher::registry::cipher;
-use sealstone_fields::csv::{Counts, CsvError, Encoding, Layout, Listener, OnMisfit, Pass, Plan, Work};
+use sealstone_fields::csv::{CHUNK_BYTES, Counts, CsvError, Encoding, Layout, Listener, OnMisfit, Pass, Plan, Work};
 use sealstone_fields::policy::{Column, ColumnOptions, Table, Tweak};
 use sealstone_fields::{ColumnCipher, Keyed};
 use sealstone_keys::KeySource;
@@ -18,6 +18,7 @@ struct Scene {
     keyed: Keyed,
     layout: Layout,
     on_misfit: OnMisfit,
+    chunk_bytes: usize,
 }
 
 /// What a pass gave: the file, the counts, and the reasons with their lines.
@@ -32,6 +33,7 @@ impl Scene {
             keyed: Keyed::current(source).unwrap(),
             layout: Layout { delimiter: b',', encoding: Encoding::Utf8 },
             on_misfit: OnMisfit::Fail,
+            chunk_bytes: CHUNK_BYTES,
         }
     }
 
@@ -44,7 +46,14 @@ impl Scene {
         let plan = Plan { table: self.table.clone(), work };
         let stop = AtomicBool::new(false);
         let threads = NonZeroUsize::new(3);
-        let pass = Pass { plan: &plan, layout: self.layout, on_misfit: self.on_misfit, threads, stop: &stop };
+        let pass = Pass {
+            plan: &plan,
+            layout: self.layout,
+            on_misfit: self.on_misfit,
+            threads,
+            chunk_bytes: self.chunk_bytes,
+            stop: &stop,
+        };
         let (mut out, mut reasons) = (Vec::new(), Vec::new());
         let mut on_reject = |reject: &sealstone_fields::csv::Reject| {
             reasons.push(format!("{} {}: {}", reject.place, reject.column, reject.misfit));
@@ -99,7 +108,7 @@ fn only_sealed_columns_differ_and_all_comes_back() {
 
 #[test]
 fn every_chunk_comes_out_in_its_place() {
-    let scene = Scene::new(&[("id=ff1:digits", plain())]);
+    let mut scene = Scene::new(&[("id=ff1:digits", plain())]);
     let rows = |from: &dyn Fn(u32) -> String| (0..150_000).map(from).collect::<String>();
     let input = format!("id,n\n{}", rows(&|n| format!("{:010},{n}\n", u64::from(n) * 7919)));
     let sealed = scene.seal(&input);
@@ -108,6 +117,10 @@ fn every_chunk_comes_out_in_its_place() {
         assert_eq!(line.split_once(',').unwrap().1, n.to_string());
     }
     assert!(scene.open(&sealed) == input);
+    for chunk_bytes in [100, 8 << 20] {
+        scene.chunk_bytes = chunk_bytes;
+        assert!(scene.seal(&input) == sealed, "{chunk_bytes} bytes at a time");
+    }
 }
 
 #[test]
@@ -199,7 +212,14 @@ fn a_pass_that_is_stopped_or_cannot_write_ends() {
     let plan = Plan { table: scene.table.clone(), work: Work::Seal(scene.ciphers()) };
     let run = |stop: bool, out: &mut dyn std::io::Write| {
         let stop = AtomicBool::new(stop);
-        let pass = Pass { plan: &plan, layout: scene.layout, on_misfit: OnMisfit::Fail, threads: None, stop: &stop };
+        let pass = Pass {
+            plan: &plan,
+            layout: scene.layout,
+            on_misfit: OnMisfit::Fail,
+            threads: None,
+            chunk_bytes: CHUNK_BYTES,
+            stop: &stop,
+        };
         let mut listener = Listener { on_reject: &mut |_| Ok(()), on_progress: &mut |_| {} };
         pass.run(input.as_bytes(), out, None, None, &mut listener)
     };

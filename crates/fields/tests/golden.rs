@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use sealstone_cipher::backend::Backend;
-use sealstone_fields::csv::{Listener, OnMisfit, Pass, Plan, Work};
+use sealstone_fields::csv::{CHUNK_BYTES, Listener, OnMisfit, Pass, Plan, Work};
 use sealstone_fields::manifest::{FileLayout, Manifest, ManifestError};
 use sealstone_fields::{ColumnCipher, Keyed};
 use sealstone_keys::{KeyError, KeyRef, KeySource, Secret};
@@ -44,7 +44,8 @@ fn pass(manifest: &Manifest, keyed: &Keyed, work: Work, input: &[u8]) -> (Vec<u8
     let plan = Plan { table: manifest.table.clone(), work };
     let stop = AtomicBool::new(false);
     let FileLayout::Csv(layout) = manifest.layout else { panic!("not a CSV file") };
-    let pass = Pass { plan: &plan, layout, on_misfit: OnMisfit::Fail, threads: None, stop: &stop };
+    let pass =
+        Pass { plan: &plan, layout, on_misfit: OnMisfit::Fail, threads: None, chunk_bytes: CHUNK_BYTES, stop: &stop };
     let mut listener = Listener { on_reject: &mut |_| Ok(()), on_progress: &mut |_| {} };
     let (mut out, mut mac) = (Vec::new(), manifest.file_mac(keyed).unwrap());
     let counts = pass.run(input, &mut out, Some(&mut mac), None, &mut listener).unwrap();

@@ -1,14 +1,18 @@
 #![forbid(unsafe_code)]
 //! What a data store is: operations on records ([`Store`]), engines that open stores ([`Engine`]), what protects a
-//! store ([`Variant`]), and a store in memory for tests ([`MemoryStore`]).
+//! store ([`Variant`]), and a store in memory for tests ([`MemoryStore`]). A store may instead be a block device
+//! ([`device`]).
 //!
 //! A workload, a benchmark and a layer around a store need no more than this. Not here: any real store
 //! (`adapters/stores`), workloads and measurement (`sealstone-bench`).
 
 mod counters;
+pub mod device;
+mod device_store;
 mod engine;
 mod error;
 mod memory;
+mod memory_device;
 mod record;
 mod server_function;
 mod store;
@@ -16,9 +20,11 @@ mod table;
 mod variant;
 
 pub use counters::Counters;
+pub use device_store::DeviceStore;
 pub use engine::{Engine, EngineFacts, StoreOptions};
 pub use error::{EngineError, StoreError};
 pub use memory::MemoryStore;
+pub use memory_device::MemoryDevice;
 pub use record::{Record, Row};
 pub use server_function::ServerFunction;
 pub use store::{BulkLoad, Store, Transaction, Transactional};

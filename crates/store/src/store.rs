@@ -1,5 +1,6 @@
 //! The operations of an open store. Encryption is a wrapper around it or below it; users of a store see neither.
 
+use crate::device::Device;
 use crate::{Counters, Record, Row, StoreError, Table};
 
 /// An open store, used by many client threads at once. Each method is one whole operation.
@@ -102,6 +103,11 @@ pub trait Store: Send + Sync {
     fn transactional(&self) -> Option<&dyn Transactional> {
         None
     }
+
+    /// The block device that it is, if it is one; it then keeps no records.
+    fn device(&self) -> Option<&dyn Device> {
+        None
+    }
 }
 
 impl<S: Store + ?Sized> Store for Box<S> {
@@ -165,6 +171,10 @@ impl<S: Store + ?Sized> Store for Box<S> {
 
     fn transactional(&self) -> Option<&dyn Transactional> {
         (**self).transactional()
+    }
+
+    fn device(&self) -> Option<&dyn Device> {
+        (**self).device()
     }
 }
 

@@ -12,6 +12,7 @@ pub mod kmip_server;
 pub mod ldb;
 pub mod mongod;
 pub mod pages;
+pub mod python_package;
 pub mod rocksdb_tools;
 pub mod sealed_by_hand;
 pub mod sql_server;

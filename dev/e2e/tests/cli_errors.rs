@@ -246,8 +246,8 @@ fn a_settings_file_is_wrong_with_its_line() {
             "recods = 5\n",
             "plan.toml:1: unknown setting \"recods\"; did you mean records?\n  settings: accel, against, baseline, \
              bytes, cache, ciphers, delimiter, fail-if, fields, keep, key, layer, margin, max-errors, nodes, \
-             operations, out, own-workloads, p99, pairs, passphrase-file, policy, records, records-from, rounds, \
-             seed, slice-ms, store, stores, target, threads, threads-of, workloads\n",
+             operations, out, own-workloads, p99, pairs, passphrase-file, policy, protect-from, records, \
+             records-from, rounds, seed, slice-ms, store, stores, target, threads, threads-of, workloads\n",
         ),
         (
             "bytes = \"2 gigs\"\n",

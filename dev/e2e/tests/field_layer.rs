@@ -2,7 +2,6 @@
 //! is sealed, as another connection sees it, and comes back through the layer; comparisons with both, and what cannot
 //! be. Not here: the layer in front of a store in memory (`crates/fields`), the figures.
 
-use std::any::Any;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -11,13 +10,11 @@ use std::sync::Arc;
 
 use sealstone_cipher::backend::Backend;
 use sealstone_cipher::registry::cipher;
+use sealstone_e2e::sql_server::{SqlKind, SqlServer};
 use sealstone_e2e::transcript::{Transcript, run, sealstone};
 use sealstone_fields::policy::Policy;
 use sealstone_fields::{FieldLayer, Keyed, Sealed};
 use sealstone_keys::ephemeral::EphemeralKey;
-use sealstone_servers::Program;
-use sealstone_servers::mariadb::{self, MariaDbOptions};
-use sealstone_servers::postgres::{self, PostgresOptions};
 use sealstone_servers::redis;
 use sealstone_store::{Field, Kind, Record, Row, Store, StoreOptions, Table, Variant};
 use sealstone_stores::kind::{Request, Settings};
@@ -52,22 +49,14 @@ const PEOPLE: &str = "id,rrn,memo\n1,870605-1234567,geheim one\n2,000101-3000002
 /// A server of SQL that a test starts, and another client asks.
 struct Sql {
     store: &'static str,
-    program: &'static Program,
-    /// Starts one, and returns its address.
-    start: fn(&Path) -> (Box<dyn Any>, String),
+    kind: SqlKind,
     /// Opens a store at an address.
     open: fn(&str, &StoreOptions) -> Box<dyn Store>,
 }
 
 static POSTGRES: Sql = Sql {
     store: "postgres",
-    program: &postgres::PROGRAM,
-    start: |dir| {
-        let server =
-            postgres::start(dir, PostgresOptions { password: Some("p".into()), ..Default::default() }).unwrap();
-        let uri = server.uri();
-        (Box::new(server), uri)
-    },
+    kind: SqlKind::Postgres,
     open: |uri, options| {
         let options_of = sealstone_stores::postgres::PostgresOptions { uri: uri.into(), ..Default::default() };
         let server = sealstone_stores::postgres::Postgres::connect(&options_of).unwrap();
@@ -77,28 +66,13 @@ static POSTGRES: Sql = Sql {
 
 static MYSQL: Sql = Sql {
     store: "mysql",
-    program: &mariadb::PROGRAM,
-    start: |dir| {
-        let server = mariadb::start(dir, MariaDbOptions { password: Some("p".into()), ..Default::default() }).unwrap();
-        let uri = server.uri();
-        (Box::new(server), uri)
-    },
+    kind: SqlKind::MariaDb,
     open: |uri, options| {
         let options_of = sealstone_stores::mysql::MysqlOptions { uri: uri.into(), ..Default::default() };
         let server = sealstone_stores::mysql::Mysql::connect(&options_of).unwrap();
         Box::new(server.open_store(options).unwrap())
     },
 };
-
-impl Sql {
-    fn is_available(&self, name: &str) -> bool {
-        let found = self.program.find(None);
-        if let Err(error) = &found {
-            println!("SKIP: {name}: {}", error.to_string().lines().next().unwrap_or_default());
-        }
-        found.is_ok()
-    }
-}
 
 /// A directory that the server's user can reach, where that is another one.
 fn reachable() -> tempfile::TempDir {
@@ -154,11 +128,12 @@ fn layer(key: &Arc<EphemeralKey>) -> FieldLayer {
 }
 
 fn values_lie_sealed_on_the_server_and_come_back(sql: &Sql, name: &str) {
-    if !sql.is_available(name) {
+    if !sql.kind.is_available(name) {
         return;
     }
     let dir = reachable();
-    let (_server, uri) = (sql.start)(dir.path());
+    let server = SqlServer::start(sql.kind, dir.path());
+    let uri = server.url();
     let table = people([Kind::Integer, Kind::Text, Kind::Text]);
     let key = Arc::new(EphemeralKey::new().unwrap());
     let through = |key: &Arc<EphemeralKey>, name: &str| {
@@ -201,17 +176,18 @@ fn values_lie_sealed_on_postgres_and_come_back() {
 
 /// Every function that the server has: what lies there is not what was written.
 fn functions_of_the_server_hide_values(sql: &Sql, name: &str) {
-    if !sql.is_available(name) {
+    if !sql.kind.is_available(name) {
         return;
     }
     let dir = reachable();
-    let (_server, uri) = (sql.start)(dir.path());
+    let server = SqlServer::start(sql.kind, dir.path());
+    let uri = server.url();
     let (table, raw) = (people([Kind::Integer, Kind::Text, Kind::Text]), people([Kind::Bytes; 3]));
     let kind = store(sql.store).unwrap();
     assert!(!kind.functions.is_empty());
     for function in kind.functions {
         let settings = Settings::from([(format!("{}-url", sql.store), vec![uri.clone()])]);
-        let request = Request { members: 1, clients: 1, sealed: true, keep: None, key: None, settings, joins: false };
+        let request = Request { members: 1, clients: 1, device_bytes: 0, sealed: true, keep: None, key: None, settings, joins: false };
         let engine = (kind.engine)(&request).unwrap().engine;
         let store = engine.open(&Variant::of_server(function.name, function), dir.path(), &options(&table)).unwrap();
         let rows = fill(&*store, &table);
@@ -272,7 +248,7 @@ fn with_people(dir: &Path) {
 }
 
 fn is_compared(sql: &Sql, name: &str, wanted: &[&str]) {
-    if !sql.is_available(name) {
+    if !sql.kind.is_available(name) {
         return;
     }
     let dir = reachable();

@@ -294,6 +294,12 @@ fn is_sealed_and_comes_back(kind: SqlKind, name: &str) {
     others_are_refused(&scene);
     scene.is_sealed(&plain, 2);
 
+    for (command, flag) in [("open", "--open"), ("reseal", "--reseal")] {
+        scene.field(&[command, "@address", "--key", "people.key", "--out", "people.csv"]).fails_with(&format!(
+            "sealstone: field {command} writes a file, and a table of a database stays where it is\n  run: sealstone \
+             field migrate ADDRESS --table NAME --key KEY {flag}\n"
+        ));
+    }
     let opened = scene.migrated(&["--table", "people", "--open", "--json"]);
     assert_eq!((opened["whole"].as_bool(), opened["changed_rows"].as_u64()), (Some(true), Some(plain.len() as u64)));
     assert_eq!(scene.people(), plain);

@@ -1,54 +1,12 @@
-//! The Python package, laid out from its sources and the extension under test: its own tests
-//! (`adapters/python/tests`), in an environment with pandas, Polars, DuckDB and pyarrow.
+//! The Python package: its own tests (`adapters/python/tests`), in an environment with pandas, Polars, DuckDB and pyarrow.
 //!
 //! Not here: the wheel, and Spark (`make test-spark`).
 
-use std::fs;
-use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use sealstone_e2e::binary::{python_extension, sealstone};
+use sealstone_e2e::binary::python_extension;
+use sealstone_e2e::python_package::{installed, python, with_package};
 use sealstone_e2e::transcript::run;
-use sealstone_servers::cache_directory;
-use tempfile::TempDir;
-
-/// A file of the package's folder.
-fn of_package(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../adapters/python").join(name)
-}
-
-/// The Python of the environment; none, with a SKIP for `test`, where it was not set up.
-fn python(test: &str) -> Option<PathBuf> {
-    let python = cache_directory().join("python/bin/python");
-    let mut command = Command::new(&python);
-    let works = command.args(["-c", "import pytest, pyarrow"]).output().is_ok_and(|output| output.status.success());
-    if !works {
-        println!("SKIP: {test}: no Python environment here; sh dev/setup.sh python makes one");
-    }
-    works.then_some(python)
-}
-
-/// A directory with the package as it is installed.
-fn installed() -> TempDir {
-    let dir = tempfile::tempdir().expect("a directory");
-    let package = dir.path().join("sealstone");
-    fs::create_dir(&package).expect("a directory");
-    for entry in fs::read_dir(of_package("python/sealstone")).expect("the package").flatten() {
-        if entry.path().is_file() {
-            fs::copy(entry.path(), package.join(entry.file_name())).expect("a copy");
-        }
-    }
-    fs::copy(python_extension(), package.join("_sealstone.abi3.so")).expect("a copy");
-    dir
-}
-
-/// Python with the package that `installed` holds.
-fn with_package(python: &Path, installed: &TempDir) -> Command {
-    let mut command = Command::new(python);
-    command.current_dir(of_package("tests")).env("PYTHONPATH", installed.path()).env("PYTHONDONTWRITEBYTECODE", "1");
-    command.env("SEALSTONE_BIN", sealstone()).env_remove("SEALSTONE_PASSPHRASE_FILE");
-    command
-}
 
 #[test]
 fn python_package() {

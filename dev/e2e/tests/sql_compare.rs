@@ -1,7 +1,6 @@
 //! `sealstone compare` with servers of SQL: one that the comparison starts and ends, one of the user's own, and what
 //! cannot be. Not here: the figures (a measurement is no test), the store itself (`adapters/stores`).
 
-use std::any::Any;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -11,10 +10,8 @@ use std::time::{Duration, Instant};
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
+use sealstone_e2e::sql_server::{SqlKind, SqlServer};
 use sealstone_e2e::transcript::{run, sealstone};
-use sealstone_servers::Program;
-use sealstone_servers::mariadb::{self, MariaDbOptions};
-use sealstone_servers::postgres::{self, PostgresOptions};
 use serde_json::Value;
 
 /// Small enough for a test: a measurement needs more.
@@ -37,11 +34,9 @@ struct Sql {
     engine: &'static str,
     protocol: &'static str,
     product: &'static str,
-    program: &'static Program,
+    kind: SqlKind,
     /// What stands in the command line of a server alone.
     mark: &'static [u8],
-    /// Starts one with the password `geheim`, and returns its address.
-    start: fn(&Path) -> (Box<dyn Any>, String),
     database: &'static str,
     /// Settings that cannot be, and what is said of them.
     impossible: &'static [(&'static [&'static str], &'static str)],
@@ -52,15 +47,9 @@ static POSTGRES: Sql = Sql {
     engine: "postgres",
     protocol: "PostgreSQL",
     product: "PostgreSQL",
-    program: &postgres::PROGRAM,
+    kind: SqlKind::Postgres,
     // the processes that it started say what they do instead of their arguments
     mark: b"\0-D\0",
-    start: |dir| {
-        let options = PostgresOptions { password: Some("geheim".into()), ..PostgresOptions::default() };
-        let server = postgres::start(dir, options).unwrap();
-        let address = server.address();
-        (Box::new(server), address)
-    },
     database: "postgres",
     impossible: &[
         (&["--postgres", "/nonexistent"], "no postgres with initdb beside it found: looked in /nonexistent"),
@@ -84,15 +73,9 @@ static MYSQL: Sql = Sql {
     engine: "mariadb",
     protocol: "MySQL",
     product: "MariaDB",
-    program: &mariadb::PROGRAM,
+    kind: SqlKind::MariaDb,
     // what makes its data directory has no such file
     mark: b"\0--init-file=",
-    start: |dir| {
-        let options = MariaDbOptions { password: Some("geheim".into()), ..MariaDbOptions::default() };
-        let server = mariadb::start(dir, options).unwrap();
-        let address = server.address();
-        (Box::new(server), address)
-    },
     database: "sealstone",
     impossible: &[
         (&["--mariadbd", "/nonexistent"], "no mariadbd found: looked in /nonexistent"),
@@ -109,14 +92,6 @@ static MYSQL: Sql = Sql {
 };
 
 impl Sql {
-    fn is_available(&self, name: &str) -> bool {
-        let found = self.program.find(None);
-        if let Err(error) = &found {
-            println!("SKIP: {name}: {}", error.to_string().lines().next().unwrap_or_default());
-        }
-        found.is_ok()
-    }
-
     fn compare(&self, dir: &Path, more: &[&str]) -> Command {
         let store = format!("--store={}", self.store);
         sealstone(dir, &[SMALL, &[&store], more].concat())
@@ -148,7 +123,7 @@ fn results(path: &Path) -> Value {
 }
 
 fn is_measured_and_ended(sql: &Sql, name: &str) {
-    if !sql.is_available(name) {
+    if !sql.kind.is_available(name) {
         return;
     }
     let dir = reachable();
@@ -172,11 +147,12 @@ fn is_measured_and_ended(sql: &Sql, name: &str) {
 }
 
 fn of_the_user_is_used_and_left_as_it_was(sql: &Sql, name: &str) {
-    if !sql.is_available(name) {
+    if !sql.kind.is_available(name) {
         return;
     }
     let dir = reachable();
-    let (_server, address) = (sql.start)(&dir.path().join("theirs"));
+    let server = SqlServer::start(sql.kind, &dir.path().join("theirs"));
+    let address = server.address();
     let url = |password: &str| format!("{}://sealstone:{password}@{address}/{}", sql.store, sql.database);
     fs::write(dir.path().join("address"), url("geheim")).unwrap();
     run(&mut sql.compare(dir.path(), &[&format!("--{}-url=@address", sql.store)])).done();
@@ -199,7 +175,7 @@ fn of_the_user_is_used_and_left_as_it_was(sql: &Sql, name: &str) {
 }
 
 fn that_is_killed_ends_the_run_with_one_error(sql: &Sql, name: &str) {
-    if !sql.is_available(name) {
+    if !sql.kind.is_available(name) {
         return;
     }
     let dir = reachable();

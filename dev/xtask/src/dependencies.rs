@@ -27,7 +27,8 @@ fn may_use(folder: &str) -> Option<&'static [&'static str]> {
         "adapters/arrow" => &["crates/cipher", "crates/keys", "crates/fields"],
         "adapters/python" => &["crates/cipher", "crates/keys", "crates/fields", "adapters/arrow"],
         "adapters/parquet" => &["crates/cipher", "crates/keys", "crates/fields"],
-        "adapters/rocksdb" | "adapters/wire" | "adapters/wiredtiger" => &["crates/cipher", "crates/keys", "crates/seal"],
+        "adapters/rocksdb" | "adapters/wiredtiger" => &["crates/cipher", "crates/keys", "crates/seal"],
+        "adapters/wire" => &["crates/cipher", "crates/keys", "crates/seal", "crates/store"],
         // another artefact: what programs in other languages load
         "adapters/rocksdb-plugin" => &["crates/cipher", "crates/keys", "crates/seal", "adapters/rocksdb"],
         "adapters/stores" => &[
@@ -38,6 +39,7 @@ fn may_use(folder: &str) -> Option<&'static [&'static str]> {
             "crates/store",
             "adapters/rocksdb",
             "adapters/servers",
+            "adapters/wire",
             "adapters/wiredtiger",
         ],
         _ => return None,
@@ -45,7 +47,7 @@ fn may_use(folder: &str) -> Option<&'static [&'static str]> {
 }
 
 /// What tests and examples of an adapter may use besides.
-const FOR_TESTS: &[&str] = &["crates/bench"];
+const FOR_TESTS: &[&str] = &["crates/bench", "adapters/servers"];
 
 /// Reads the members out of the JSON of `cargo metadata --no-deps`; `root` is the workspace's folder.
 pub(crate) fn members(metadata: &str, root: &Path) -> Result<Vec<Member>> {

@@ -4,24 +4,28 @@ use zeroize::Zeroizing;
 
 use super::keys16;
 use crate::gf256::s_box;
-use crate::kernel::Kernel;
+use crate::kernel::{Bounds, Kernel};
 
 /// The row that the others of this cipher are made from.
 const AES_256: Kernel = Kernel {
     cipher: "aes-256",
     rounds: 14,
+    block_bytes: 16,
     sources: &[include_str!("../kernels/bytes16.h"), include_str!("../kernels/aes.c")],
     defines: &[],
     key_words: 15 * 128 + 4,
-    groups: 2,
-    registers_max: 255,
+    ctr: Bounds { groups: 2, registers_max: 255 },
+    ff1: Bounds { groups: 2, registers_max: 255 },
     turns: Some(13),
     keys,
 };
 
 /// The rows of the table of kernels.
-pub(crate) const KERNELS: &[Kernel] =
-    &[Kernel { cipher: "aes-128", rounds: 10, key_words: 11 * 128 + 4, turns: Some(9), ..AES_256 }, AES_256];
+pub(crate) const KERNELS: &[Kernel] = &[
+    Kernel { cipher: "aes-128", rounds: 10, key_words: 11 * 128 + 4, turns: Some(9), ..AES_256 },
+    Kernel { cipher: "aes-192", rounds: 12, key_words: 13 * 128 + 4, turns: Some(11), ..AES_256 },
+    AES_256,
+];
 
 fn keys(key: &[u8]) -> Zeroizing<Vec<u32>> {
     let key_words = key.len() / 4;

@@ -5,24 +5,28 @@ use zeroize::Zeroizing;
 
 use super::keys16;
 use crate::gf256::{affine_invert, invert_affine};
-use crate::kernel::Kernel;
+use crate::kernel::{Bounds, Kernel};
 
 /// The row that the others of this cipher are made from.
 const ARIA_256: Kernel = Kernel {
     cipher: "aria-256",
     rounds: 16,
+    block_bytes: 16,
     sources: &[include_str!("../kernels/bytes16.h"), include_str!("../kernels/aria.c")],
     defines: &[],
     key_words: 17 * 128 + 4,
-    groups: 2,
-    registers_max: 255,
+    ctr: Bounds { groups: 2, registers_max: 255 },
+    ff1: Bounds { groups: 2, registers_max: 255 },
     turns: Some(7),
     keys,
 };
 
 /// The rows of the table of kernels.
-pub(crate) const KERNELS: &[Kernel] =
-    &[Kernel { cipher: "aria-128", rounds: 12, key_words: 13 * 128 + 4, turns: Some(5), ..ARIA_256 }, ARIA_256];
+pub(crate) const KERNELS: &[Kernel] = &[
+    Kernel { cipher: "aria-128", rounds: 12, key_words: 13 * 128 + 4, turns: Some(5), ..ARIA_256 },
+    Kernel { cipher: "aria-192", rounds: 14, key_words: 15 * 128 + 4, turns: Some(6), ..ARIA_256 },
+    ARIA_256,
+];
 
 /// The matrices and constants of S1 and S2 after inversion (RFC 5794, 2.4.2), row i being byte i from the top, and the
 /// inverse matrices.

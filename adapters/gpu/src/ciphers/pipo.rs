@@ -3,17 +3,18 @@
 use zeroize::Zeroizing;
 
 use super::masks;
-use crate::kernel::Kernel;
+use crate::kernel::{Bounds, Kernel};
 
 /// The row that the others of this cipher are made from.
 const PIPO_256: Kernel = Kernel {
     cipher: "pipo-256",
     rounds: 17,
+    block_bytes: 8,
     sources: &[include_str!("../kernels/pipo.c")],
     defines: &[("KEY_PERIOD", 4)],
     key_words: 4 * 64 + 2,
-    groups: 6,
-    registers_max: 128,
+    ctr: Bounds { groups: 6, registers_max: 128 },
+    ff1: Bounds { groups: 3, registers_max: 168 },
     turns: None,
     keys,
 };
@@ -25,8 +26,7 @@ pub(crate) const KERNELS: &[Kernel] = &[
         rounds: 13,
         defines: &[("KEY_PERIOD", 2)],
         key_words: 2 * 64 + 2,
-        groups: 3,
-        registers_max: 168,
+        ctr: Bounds { groups: 3, registers_max: 168 },
         ..PIPO_256
     },
     PIPO_256,

@@ -10,12 +10,11 @@ use cudarc::driver::sys::{self, CUdevice_attribute as Attribute, CUresult};
 use cudarc::nvrtc;
 use zeroize::Zeroize;
 
-use crate::runtime::{Compiled, DeviceFacts, Fault, HostMemory, Keyed, Lane, Runtime, Start};
+use crate::kernel::Mode;
+use crate::runtime::{Argument, Compiled, DeviceFacts, Fault, HostMemory, Keyed, Lane, Launch, Runtime};
 
 /// Threads in a group, as in `kernels/dialect.h`.
 const THREADS: u32 = 128;
-/// Threads that share a tile.
-const TILE_THREADS: u32 = 8;
 
 /// The devices, or in a sentence why there are none.
 pub(crate) fn list() -> Result<Vec<DeviceFacts>, String> {
@@ -113,7 +112,7 @@ impl Runtime for Cuda {
         &self.0.facts
     }
 
-    fn compile(&self, source: &str) -> Result<Arc<dyn Compiled>, Fault> {
+    fn compile(&self, source: &str, mode: Mode) -> Result<Arc<dyn Compiled>, Fault> {
         let attribute = |attribute| {
             // SAFETY: the device was opened.
             unsafe { result::device::get_attribute(self.0.device, attribute) }.map_err(lost("asking for its kind"))
@@ -121,7 +120,7 @@ impl Runtime for Cuda {
         let major = attribute(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)?;
         let minor = attribute(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)?;
         let code = compile_for(&format!("sm_{major}{minor}"), source).map_err(|log| Fault::Compile { log })?;
-        Ok(Arc::new(Code { context: self.0.clone(), code }))
+        Ok(Arc::new(Code { context: self.0.clone(), code, mode }))
     }
 
     fn page_locked(&self, bytes: usize) -> Result<Box<dyn HostMemory>, Fault> {
@@ -174,10 +173,11 @@ fn compiled(program: nvrtc::sys::nvrtcProgram, architecture: &str) -> Result<Vec
 struct Code {
     context: Arc<Context>,
     code: Vec<u8>,
+    mode: Mode,
 }
 
 impl Compiled for Code {
-    fn keyed(&self, keys: &[u32], tile_bytes: usize) -> Result<Arc<dyn Keyed>, Fault> {
+    fn keyed(&self, keys: &[u32]) -> Result<Arc<dyn Keyed>, Fault> {
         self.context.enter()?;
         let load = lost("loading a kernel");
         // SAFETY: whole machine code as the compiler made it; the module is unloaded by `Module`.
@@ -188,12 +188,12 @@ impl Compiled for Code {
             function: ptr::null_mut(),
             keys: 0,
             key_bytes: size_of_val(keys),
-            tile_bytes,
         };
-        // SAFETY: the module is loaded; the names are those of `kernels/dialect.h`.
+        let name = CString::new(self.mode.function()).expect("a name without a zero byte");
+        // SAFETY: the module is loaded; the names are those of the kernels and of `kernels/dialect.h`.
         let (function, symbol) = unsafe {
             (
-                result::module::get_function(module, c"ctr".into()).map_err(&load)?,
+                result::module::get_function(module, name).map_err(&load)?,
                 result::module::get_global(module, c"keys".into()).map_err(&load)?,
             )
         };
@@ -212,7 +212,6 @@ struct Module {
     function: sys::CUfunction,
     keys: sys::CUdeviceptr,
     key_bytes: usize,
-    tile_bytes: usize,
 }
 
 // SAFETY: handles of the driver, which any thread may use within the context.
@@ -277,19 +276,22 @@ impl Lane for CudaLane {
         self.wait("copying data to it")
     }
 
-    fn run(&mut self, start: Start, tiles: u32) -> Result<(), Fault> {
-        assert!(tiles as usize <= self.bytes / self.module.tile_bytes, "tiles within the lane");
+    fn run(&mut self, launch: &Launch) -> Result<(), Fault> {
+        assert!(launch.bytes <= self.bytes, "a run within the lane");
         self.module.context.enter()?;
-        let Start { mut high, mut low } = start;
-        let (mut data, mut tiles) = (self.start, tiles);
-        let groups = tiles.checked_mul(TILE_THREADS).expect("tiles of one lane").div_ceil(THREADS);
+        let groups = launch.threads.div_ceil(THREADS);
         if groups == 0 {
             return Ok(());
         }
-        let mut arguments: [*mut c_void; 4] =
-            [(&raw mut data).cast(), (&raw mut high).cast(), (&raw mut low).cast(), (&raw mut tiles).cast()];
-        // SAFETY: four arguments of the types that the kernel has; it touches `tiles` tiles of memory, which the lane
-        // has, see above.
+        // Each is read through its pointer, and none is written.
+        let mut arguments: Vec<*mut c_void> = vec![(&raw const self.start).cast_mut().cast()];
+        arguments.extend(launch.arguments.iter().map(|argument| match argument {
+            Argument::Word(word) => (&raw const *word).cast_mut().cast(),
+            Argument::Word64(word) => (&raw const *word).cast_mut().cast(),
+            Argument::Shape(shape) => (&raw const **shape).cast_mut().cast::<c_void>(),
+        }));
+        // SAFETY: the arguments that the kernel has, of its types; it touches as many bytes of memory as the launch
+        // says, which the lane has, see above.
         let launched = unsafe {
             let (grid, group) = ((groups, 1, 1), (THREADS, 1, 1));
             result::launch_kernel(self.module.function, grid, group, 0, self.stream, &mut arguments)

@@ -17,12 +17,11 @@ use opencl3::program::Program;
 use opencl3::types::{CL_BLOCKING, cl_device_id};
 use zeroize::Zeroize;
 
-use crate::runtime::{Compiled, DeviceFacts, Fault, HostMemory, Keyed, Lane, Runtime, Start};
+use crate::kernel::Mode;
+use crate::runtime::{Argument, Compiled, DeviceFacts, Fault, HostMemory, Keyed, Lane, Launch, Runtime};
 
 /// Threads in a group, as in `kernels/dialect.h`.
 const THREADS: usize = 128;
-/// Threads that share a tile.
-const TILE_THREADS: usize = 8;
 
 /// The devices of all platforms, or in a sentence why there are none.
 pub(crate) fn list() -> Result<Vec<DeviceFacts>, String> {
@@ -114,7 +113,7 @@ impl Runtime for OpenCl {
         &self.facts
     }
 
-    fn compile(&self, source: &str) -> Result<Arc<dyn Compiled>, Fault> {
+    fn compile(&self, source: &str, mode: Mode) -> Result<Arc<dyn Compiled>, Fault> {
         let load = lost("loading a kernel");
         let mut program = Program::create_from_source(&self.context, source).map_err(&load)?;
         // Written out, a kernel is thousands of instructions without a branch: a compiler for CPUs takes a minute over
@@ -125,7 +124,7 @@ impl Runtime for OpenCl {
             let log = program.get_build_log(self.device).unwrap_or_default();
             return Err(Fault::Compile { log: format!("{error}\n{}", log.trim()) });
         }
-        Ok(Arc::new(Code { context: self.context.clone(), device: self.device, program: Arc::new(program) }))
+        Ok(Arc::new(Code { context: self.context.clone(), device: self.device, program: Arc::new(program), mode }))
     }
 
     fn page_locked(&self, bytes: usize) -> Result<Box<dyn HostMemory>, Fault> {
@@ -148,6 +147,7 @@ struct Code {
     context: Arc<Context>,
     device: cl_device_id,
     program: Arc<Program>,
+    mode: Mode,
 }
 
 // SAFETY: handles of the driver, which any thread may use; kernels, which may not be shared, are made for each lane.
@@ -156,7 +156,7 @@ unsafe impl Send for Code {}
 unsafe impl Sync for Code {}
 
 impl Compiled for Code {
-    fn keyed(&self, keys: &[u32], tile_bytes: usize) -> Result<Arc<dyn Keyed>, Fault> {
+    fn keyed(&self, keys: &[u32]) -> Result<Arc<dyn Keyed>, Fault> {
         let queue = queue(&self.context, self.device)?;
         let mut bytes = zeroize::Zeroizing::new(Vec::with_capacity(size_of_val(keys)));
         bytes.extend(keys.iter().flat_map(|key| key.to_ne_bytes()));
@@ -164,8 +164,8 @@ impl Compiled for Code {
         // SAFETY: as many bytes as the buffer has, borrowed until the call returns, which waits.
         unsafe { queue.enqueue_write_buffer(&mut buffer, CL_BLOCKING, 0, &bytes, &[]) }
             .map_err(lost("setting its key"))?;
-        let (context, device, program) = (self.context.clone(), self.device, self.program.clone());
-        Ok(Arc::new(Arc::new(Keys { context, device, program, queue, buffer, bytes: bytes.len(), tile_bytes })))
+        let (context, device, program, mode) = (self.context.clone(), self.device, self.program.clone(), self.mode);
+        Ok(Arc::new(Arc::new(Keys { context, device, program, mode, queue, buffer, bytes: bytes.len() })))
     }
 }
 
@@ -174,10 +174,10 @@ struct Keys {
     context: Arc<Context>,
     device: cl_device_id,
     program: Arc<Program>,
+    mode: Mode,
     queue: CommandQueue,
     buffer: Buffer<u8>,
     bytes: usize,
-    tile_bytes: usize,
 }
 
 // SAFETY: handles of the driver, which any thread may use.
@@ -200,7 +200,7 @@ fn wipe(queue: &CommandQueue, buffer: &mut Buffer<u8>, bytes: usize) {
 
 impl Keyed for Arc<Keys> {
     fn lane(&self, bytes: usize) -> Result<Box<dyn Lane>, Fault> {
-        let kernel = Kernel::create(&self.program, "ctr").map_err(lost("loading a kernel"))?;
+        let kernel = Kernel::create(&self.program, self.mode.function()).map_err(lost("loading a kernel"))?;
         let queue = queue(&self.context, self.device)?;
         let mut buffer = buffer(&self.context, CL_MEM_READ_WRITE, bytes)?;
         // Some drivers allocate late: the memory is touched here, where that can still be said.
@@ -231,21 +231,27 @@ impl Lane for OpenClLane {
         copied.map(drop).map_err(lost("copying data to it"))
     }
 
-    fn run(&mut self, start: Start, tiles: u32) -> Result<(), Fault> {
-        assert!(tiles as usize <= self.bytes / self.keys.tile_bytes, "tiles within the lane");
-        if tiles == 0 {
+    fn run(&mut self, launch: &Launch) -> Result<(), Fault> {
+        assert!(launch.bytes <= self.bytes, "a run within the lane");
+        if launch.threads == 0 {
             return Ok(());
         }
         let begin = lost("starting a kernel");
-        let threads = (tiles as usize * TILE_THREADS).next_multiple_of(THREADS);
-        // SAFETY: five arguments of the types that the kernel has; it touches `tiles` tiles of memory, which the lane
-        // has, see above.
+        let threads = (launch.threads as usize).next_multiple_of(THREADS);
+        // SAFETY: the arguments that the kernel has, of its types; it touches as many bytes of memory as the launch
+        // says, which the lane has, see above.
         unsafe {
             self.kernel.set_arg(0, &self.buffer.get()).map_err(&begin)?;
-            self.kernel.set_arg(1, &start.high).map_err(&begin)?;
-            self.kernel.set_arg(2, &start.low).map_err(&begin)?;
-            self.kernel.set_arg(3, &tiles).map_err(&begin)?;
-            self.kernel.set_arg(4, &self.keys.buffer.get()).map_err(&begin)?;
+            for (argument, at) in launch.arguments.iter().zip(1..) {
+                match argument {
+                    Argument::Word(word) => self.kernel.set_arg(at, word),
+                    Argument::Word64(word) => self.kernel.set_arg(at, word),
+                    Argument::Shape(shape) => self.kernel.set_arg(at, *shape),
+                }
+                .map_err(&begin)?;
+            }
+            let keys = u32::try_from(launch.arguments.len() + 1).expect("a few arguments");
+            self.kernel.set_arg(keys, &self.keys.buffer.get()).map_err(&begin)?;
             let (global, group) = (&raw const threads, &raw const THREADS_OF_A_GROUP);
             self.queue
                 .enqueue_nd_range_kernel(self.kernel.get(), 1, ptr::null(), global, group, &[])

@@ -1,4 +1,4 @@
-/* AES-128 and AES-256 (FIPS 197) in counter mode, bitsliced; the constant of the S-box is in the round keys.
+/* AES (FIPS 197), bitsliced; the constant of the S-box is in the round keys.
  *
  * ShiftRows renames words. */
 
@@ -22,12 +22,10 @@ INLINE void mix_column(word *mixed, const word *s, int c, int round KEYS)
 	}
 }
 
-KERNEL(ctr)(GLOBAL unit *data, word64 high, word64 low, word tiles KEYS)
+/* All rounds, on blocks to which the first round key was added. */
+INLINE void rounds(word *s KEYS)
 {
-	word thread = THREAD, tile = thread >> 3, lane = thread & 7;
-	if (tile >= tiles) return;
-	word s[128], mixed[128];
-	counters(s, high, low, tile, lane PASS_KEYS);
+	word mixed[128];
 	ONE_BY_ONE for (int round = 1; round < CIPHER_ROUNDS; round++) {
 		UNROLL for (int i = 0; i < 16; i++) sub_byte(s + 8 * i);
 		UNROLL for (int c = 0; c < 4; c++) mix_column(mixed, s, c, round PASS_KEYS);
@@ -37,6 +35,6 @@ KERNEL(ctr)(GLOBAL unit *data, word64 high, word64 low, word tiles KEYS)
 	UNROLL for (int i = 0; i < 16; i++) {
 		UNROLL for (int b = 0; b < 8; b++) mixed[8 * i + b] = s[8 * ((i & 3) + ((i + 4 * (i & 3)) & 12)) + b];
 	}
-	add_key(mixed, CIPHER_ROUNDS PASS_KEYS);
-	xor_into(data, mixed, tile, lane);
+	UNROLL for (int b = 0; b < 128; b++) s[b] = mixed[b];
+	add_key(s, CIPHER_ROUNDS PASS_KEYS);
 }

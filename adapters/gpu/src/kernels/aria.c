@@ -1,5 +1,5 @@
-/* ARIA-128 and ARIA-256 (RFC 5794) in counter mode, bitsliced. All S-boxes are the circuit of AES between linear maps; their
- * constants are in the round keys. */
+/* ARIA (RFC 5794), bitsliced. All S-boxes are the circuit of AES between linear maps; their constants are in the
+ * round keys. */
 
 /* Linear maps, byte i from the top being the row for bit i of the result. A is the matrix of S1 and B that of S2 (RFC
  * 5794, 2.4.2), after inversion. */
@@ -65,12 +65,9 @@ INLINE void diffuse(word *s, int round KEYS)
 	}
 }
 
-KERNEL(ctr)(GLOBAL unit *data, word64 high, word64 low, word tiles KEYS)
+/* All rounds, on blocks to which the first round key was added. */
+INLINE void rounds(word *s KEYS)
 {
-	word thread = THREAD, tile = thread >> 3, lane = thread & 7;
-	if (tile >= tiles) return;
-	word s[128];
-	counters(s, high, low, tile, lane PASS_KEYS);
 	ONE_BY_ONE for (int round = 1; round < CIPHER_ROUNDS - 1; round += 2) {
 		substitute(s, 1);
 		diffuse(s, round PASS_KEYS);
@@ -81,5 +78,4 @@ KERNEL(ctr)(GLOBAL unit *data, word64 high, word64 low, word tiles KEYS)
 	diffuse(s, CIPHER_ROUNDS - 1 PASS_KEYS);
 	substitute(s, 0);
 	add_key(s, CIPHER_ROUNDS PASS_KEYS);
-	xor_into(data, s, tile, lane);
 }

@@ -1,42 +1,10 @@
-/* Blocks of 16 bytes in counter mode: s[8 i + b] is bit b of byte i. For the kernels of AES and ARIA.
+/* Blocks of 16 bytes: s[8 i + b] is bit b of byte i. For the kernels of AES and ARIA.
  *
  * keys has 128 masks for each round key, then the first round key as four big-endian words. */
-
-#define WHITENING (128 * (CIPHER_ROUNDS + 1))
-
-/* The bits of this thread's counter blocks with the first round key added. */
-INLINE void counters(word *s, word64 high, word64 low, word tile, word lane KEYS)
-{
-	word64 added = (word64)tile << 8;
-	low += added;
-	high += low < added;
-	low += lane;
-	word first[4];
-	first[0] = (word)(high >> 32) ^ keys[WHITENING];
-	first[1] = (word)high ^ keys[WHITENING + 1];
-	first[2] = (word)(low >> 32) ^ keys[WHITENING + 2];
-	first[3] = (word)low ^ keys[WHITENING + 3];
-	UNROLL for (int b = 0; b < 128; b++) s[b] = SPREAD(first[b >> 5], 24 - (b & 24) + (b & 7));
-	s[123] ^= NUMBER_0;
-	s[124] ^= NUMBER_1;
-	s[125] ^= NUMBER_2;
-	s[126] ^= NUMBER_3;
-	s[127] ^= NUMBER_4;
-}
 
 INLINE void add_key(word *s, int round KEYS)
 {
 	UNROLL for (int b = 0; b < 128; b++) s[b] ^= keys[128 * round + b];
-}
-
-INLINE void xor_into(GLOBAL unit *data, word *s, word tile, word lane)
-{
-	UNROLL for (int w = 0; w < 4; w++) transpose(s + 32 * w);
-	data += (word64)tile * 256 + lane;
-	UNROLL for (int j = 0; j < 32; j++) {
-		unit text = data[8 * j];
-		data[8 * j] = UNIT(text.x ^ s[j], text.y ^ s[32 + j], text.z ^ s[64 + j], text.w ^ s[96 + j]);
-	}
 }
 
 /* The S-box of AES (FIPS 197, 5.1.1) without its constant, on one byte of all blocks: the circuit of Boyar and Peralta

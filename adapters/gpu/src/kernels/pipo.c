@@ -1,7 +1,10 @@
-/* PIPO-64/128 and 64/256 (Kim et al., ICISC 2020) in counter mode, bitsliced: s[8 r + c] is bit c of byte X[r].
+/* PIPO-64/128 and 64/256 (Kim et al., ICISC 2020), bitsliced: s[8 r + c] is bit c of byte X[r].
  *
  * The R-layer renames words and costs nothing. A round key is one of KEY_PERIOD words of the key in turn and the number
  * of the round: keys has 64 masks for each word of the key, then the first word, as two big-endian halves. */
+
+/* Where the first round key stands as two big-endian words. */
+#define FIRST_KEY (64 * KEY_PERIOD)
 
 /* The S-layer (paper, figure 3) on column c, the R-layer and the key of round i: in functions of three bits. */
 INLINE void round_of_column(word *next, const word *s, const int c, const int i KEYS)
@@ -42,32 +45,17 @@ INLINE void round_of_column(word *next, const word *s, const int c, const int i 
 	NEXT(7, 2) = XOR(x1, t2, KEY(7, 2));
 }
 
-/* XORs `tiles` tiles of `data` with the key stream from the counter block high, low on: a multiple of 256. */
-KERNEL(ctr)(GLOBAL unit *data, word64 high, word64 low, word tiles KEYS)
+INLINE void add_key(word *s, int round KEYS)
 {
-	word thread = THREAD, tile = thread >> 3, lane = thread & 7;
-	if (tile >= tiles) return;
-	word64 counter = low + ((word64)tile << 8) + (lane << 1);
-	word first[2];
-	first[0] = (word)(counter >> 32) ^ keys[64 * KEY_PERIOD];
-	first[1] = (word)counter ^ keys[64 * KEY_PERIOD + 1];
-	word s[64], next[64];
-	UNROLL for (int b = 0; b < 64; b++) s[b] = SPREAD(first[b >> 5], 24 - (b & 24) + (b & 7));
-	s[56] ^= NUMBER_0;
-	s[60] ^= NUMBER_1;
-	s[61] ^= NUMBER_2;
-	s[62] ^= NUMBER_3;
-	s[63] ^= NUMBER_4;
+	UNROLL for (int b = 0; b < 64; b++) s[b] ^= keys[64 * (round % KEY_PERIOD) + b];
+}
+
+/* All rounds, on blocks to which the first round key was added. */
+INLINE void rounds(word *s KEYS)
+{
+	word next[64];
 	UNROLL for (int i = 1; i <= CIPHER_ROUNDS; i++) {
 		UNROLL for (int c = 0; c < 8; c++) round_of_column(next, s, c, i PASS_KEYS);
 		UNROLL for (int b = 0; b < 64; b++) s[b] = next[b];
-	}
-	transpose(s);
-	transpose(s + 32);
-	/* blocks 2 i and 2 i + 1 of a thread lie side by side */
-	data += (word64)tile * 128 + lane;
-	UNROLL for (int i = 0; i < 16; i++) {
-		unit text = data[8 * i];
-		data[8 * i] = UNIT(text.x ^ s[2 * i], text.y ^ s[32 + 2 * i], text.z ^ s[2 * i + 1], text.w ^ s[33 + 2 * i]);
 	}
 }

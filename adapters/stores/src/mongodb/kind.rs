@@ -22,6 +22,7 @@ pub static KIND: StoreKind = StoreKind {
     replicated: true,
     layers: &[Layer::Field, Layer::Rest],
     functions: &[],
+    device: false,
     in_memory: false,
     cache_bytes_min: CACHE_BYTES_MIN,
     cache_decided_by: Some("cluster"),

@@ -26,6 +26,7 @@ pub static KIND: StoreKind = StoreKind {
     replicated: false,
     layers: &[Layer::Field, Layer::Server],
     functions: &[&AES_ENCRYPT.function, &SHA2.function],
+    device: false,
     in_memory: false,
     cache_bytes_min: CACHE_BYTES_MIN,
     cache_decided_by: Some(Mysql::FLAG),

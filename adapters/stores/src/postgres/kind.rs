@@ -26,6 +26,7 @@ pub static KIND: StoreKind = StoreKind {
     replicated: false,
     layers: &[Layer::Field, Layer::Server],
     functions: &[&PGP_SYM_ENCRYPT.function],
+    device: false,
     in_memory: false,
     // the least that it takes is far below what holds its own catalogue
     cache_bytes_min: 1 << 20,

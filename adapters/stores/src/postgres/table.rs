@@ -8,7 +8,7 @@ use postgres::error::SqlState;
 use postgres::types::ToSql;
 use postgres::{Client, SimpleQueryMessage, Statement};
 use sealstone_fields::migration::{
-    Cell, FailureKind, Layout, Phase, Row, RowChange, ServerFailure, Shape, State, TableServer, Wanted,
+    FailureKind, Layout, Phase, Row, RowChange, ServerFailure, Shape, State, TableServer, Wanted,
 };
 
 use super::connection::{Postgres, PostgresOptions};
@@ -365,16 +365,7 @@ impl TableServer for PostgresTable {
     ) -> Result<Vec<Row>, ServerFailure> {
         let rows = self.ask("read rows (SELECT) of", &self.named.read(layout, wanted, after, limit))?;
         let keys = self.named.key.len();
-        let row = |values: Values| {
-            let mut values = values.into_iter();
-            let key = values.by_ref().take(keys).map(Option::unwrap_or_default).collect();
-            let mut cells = Vec::with_capacity(layout.columns.len());
-            while let (Some(value), Some(mark), Some(row)) = (values.next(), values.next(), values.next()) {
-                cells.push(Cell { value, mark: mark.and_then(|mark| mark.parse().ok()), row });
-            }
-            Row { key, cells }
-        };
-        Ok(rows.into_iter().map(row).collect())
+        Ok(rows.into_iter().map(|values| Row::answered(values, keys)).collect())
     }
 
     fn write(&mut self, layout: &Layout, changes: &[RowChange]) -> Result<u64, ServerFailure> {

@@ -19,6 +19,7 @@ pub static KIND: StoreKind = StoreKind {
     replicated: true,
     layers: &[Layer::Field],
     functions: &[],
+    device: false,
     in_memory: true,
     cache_bytes_min: 0,
     cache_decided_by: None,

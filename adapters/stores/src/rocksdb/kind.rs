@@ -13,6 +13,7 @@ pub static KIND: StoreKind = StoreKind {
     replicated: false,
     layers: &[Layer::Field, Layer::Rest],
     functions: &[],
+    device: false,
     in_memory: false,
     cache_bytes_min: 0,
     cache_decided_by: None,

@@ -30,7 +30,7 @@ fn a_toy_cipher_a_toy_store_and_a_toy_workload_are_compared() {
         ..Plan::default()
     };
     let settings = Settings::from([("lid".into(), vec!["tight".into()])]);
-    let request = Request { members: 1, clients: 2, sealed: true, keep: None, key: None, settings, joins: false };
+    let request = Request { members: 1, clients: 2, device_bytes: 0, sealed: true, keep: None, key: None, settings, joins: false };
     let opened = (store::KIND.engine)(&request).unwrap();
     let workloads: [Box<dyn Workload>; 1] = [Box::new(workload::Toy::new(&plan.data()))];
     let results = compare::run_workloads(&plan, &workloads, &*opened.engine, &(), &AtomicBool::new(false)).unwrap();

@@ -16,6 +16,7 @@ pub(crate) static KIND: StoreKind = StoreKind {
     replicated: false,
     layers: &[Layer::Rest],
     functions: &[],
+    device: false,
     in_memory: true,
     cache_bytes_min: 0,
     cache_decided_by: None,

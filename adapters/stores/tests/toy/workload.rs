@@ -17,6 +17,7 @@ pub(crate) static SPEC: Spec = Spec {
     unit: Unit::Operations,
     dataset: "toy",
     clients: None,
+    device: false,
     cold: false,
     from_empty: false,
     sized_by: SizedBy::Records,

@@ -1,44 +1,105 @@
-//! Where a plan encrypts: its layers, and which of them go together. Not here: which layers a store can take.
+//! Where a plan encrypts and against whom: its places, each a layer or several at once, and which of them go together.
+//! Not here: which layers a store can take, what a place protects from.
 
 use sealstone_cipher::nearest::nearest;
 use sealstone_store::Layer;
 
 use super::{Plan, PlanError, listed, value};
+use crate::threat::Threat;
 
 /// The layers that a comparison can have: ciphers of ours in two, what the server has in the third.
 const COMPARED: [Layer; 3] = [Layer::Rest, Layer::Field, Layer::Server];
 
 impl Plan {
-    /// Its layers, in the order in which they are named.
+    /// Whether a comparison can have `layer`.
+    #[must_use]
+    pub fn can_have(layer: Layer) -> bool {
+        COMPARED.contains(&layer)
+    }
+
+    /// Its places, in the order in which they are named: a layer, or several joined by `+`; each from the caller down.
     ///
     /// # Errors
-    /// [`PlanError::Value`] for a name that is none, with the nearest.
-    pub fn layers(&self) -> Result<Vec<Layer>, PlanError> {
-        let of = |name: &String| {
-            let found = COMPARED.into_iter().find(|layer| layer.name().eq_ignore_ascii_case(name));
-            found.ok_or_else(|| {
-                let names = COMPARED.map(Layer::name);
-                let reason = format!("did you mean {}?\nlayers: {}", nearest(name, names), names.join(", "));
-                value("layer", name, &reason)
-            })
+    /// [`PlanError::Value`] for a name that is none, with the nearest; for functions of the server together with
+    /// something else, and a layer together with itself.
+    pub fn places(&self) -> Result<Vec<Vec<Layer>>, PlanError> {
+        let place = |name: &String| {
+            let mut layers = name.split('+').map(layer).collect::<Result<Vec<Layer>, PlanError>>()?;
+            layers.sort_unstable();
+            if layers.windows(2).any(|pair| pair[0] == pair[1]) {
+                return Err(value("layer", name, "a layer is there once; name two different ones, such as field+rest"));
+            }
+            if layers.len() > 1 && layers.contains(&Layer::Server) {
+                let reason = "functions of the server are measured by themselves; name server without the other";
+                return Err(value("layer", name, reason));
+            }
+            Ok(layers)
         };
-        self.layer.iter().map(of).collect()
+        self.layer.iter().map(place).collect()
+    }
+
+    /// Its layers, each once, in the order in which they are named.
+    ///
+    /// # Errors
+    /// As [`Plan::places`].
+    pub fn layers(&self) -> Result<Vec<Layer>, PlanError> {
+        let mut layers = Vec::new();
+        for layer in self.places()?.into_iter().flatten() {
+            if !layers.contains(&layer) {
+                layers.push(layer);
+            }
+        }
+        Ok(layers)
     }
 
     /// Whether `layer` is one of its layers.
     #[must_use]
     pub fn has_layer(&self, layer: Layer) -> bool {
-        self.layer.iter().any(|name| name.eq_ignore_ascii_case(layer.name()))
+        self.layer.iter().any(|name| is_in(layer, name))
+    }
+
+    /// The names of its places without `layer`.
+    #[must_use]
+    pub fn places_without(&self, layer: Layer) -> Vec<String> {
+        self.layer.iter().filter(|name| !is_in(layer, name)).cloned().collect()
+    }
+
+    /// Whom it is to protect from, each once, in the order of the table.
+    ///
+    /// # Errors
+    /// [`PlanError::Value`] for a name that is none, with the nearest.
+    pub fn threats(&self) -> Result<Vec<Threat>, PlanError> {
+        let of = |name: &String| {
+            Threat::by_name(name).map_err(|nearest| {
+                let names = Threat::ALL.map(Threat::name);
+                let reason = format!("did you mean {nearest}?\nwhom to protect from: {}", names.join(", "));
+                value("protect-from", name, &reason)
+            })
+        };
+        let mut threats = self.protect_from.iter().map(of).collect::<Result<Vec<_>, _>>()?;
+        threats.sort_unstable();
+        threats.dedup();
+        Ok(threats)
     }
 
     /// Checks that its layers go together, and with the other settings.
     pub(super) fn check_layers(&self) -> Result<(), PlanError> {
         listed("layer", &self.layer)?;
-        let layers = self.layers()?;
+        if !self.protect_from.is_empty() {
+            listed("protect-from", &self.protect_from)?;
+        }
+        self.threats()?;
+        let (places, layers) = (self.places()?, self.layers()?);
         let shown = || self.layer.join(",");
-        if layers.len() > 1 && layers.contains(&Layer::Rest) {
+        if let Some((_, name)) =
+            places.iter().zip(&self.layer).enumerate().find_map(|(at, one)| places[..at].contains(one.0).then_some(one))
+        {
+            return Err(value("layer", name, "the same layers are listed twice; leave one out"));
+        }
+        if places.len() > 1 && layers.contains(&Layer::Rest) && self.protect_from.is_empty() {
             let reason = "files at rest and values in their columns are protected from different people, so neither \
-                          can be recommended instead of the other; compare them in two runs";
+                          can be recommended instead of the other; say from whom with --protect-from, or compare them \
+                          in two runs";
             return Err(value("layer", shown(), reason));
         }
         if layers.contains(&Layer::Server) && self.store.len() > 1 {
@@ -51,6 +112,21 @@ impl Plan {
         }
         Ok(())
     }
+}
+
+/// The layer called `name`.
+fn layer(name: &str) -> Result<Layer, PlanError> {
+    let found = COMPARED.into_iter().find(|layer| layer.name().eq_ignore_ascii_case(name));
+    found.ok_or_else(|| {
+        let names = COMPARED.map(Layer::name);
+        let reason = format!("did you mean {}?\nlayers: {}", nearest(name, names), names.join(", "));
+        value("layer", name, &reason)
+    })
+}
+
+/// Whether `layer` is one of those that the place called `name` joins.
+fn is_in(layer: Layer, name: &str) -> bool {
+    name.split('+').any(|one| one.eq_ignore_ascii_case(layer.name()))
 }
 
 #[cfg(test)]
@@ -73,6 +149,42 @@ mod tests {
             assert!(variants[0].is_baseline() && variants.len() == 3);
             assert!(variants[1..].iter().all(|variant| variant.choice(layer).is_some() && variant.layers.len() == 1));
         }
+    }
+
+    #[test]
+    fn several_places_need_to_know_from_whom() {
+        let across = |layers: &[&str], from: &[&str]| Plan {
+            protect_from: from.iter().map(|name| String::from(*name)).collect(),
+            ..with(layers)
+        };
+        let plan = across(&["rest", "field", "rest+field"], &["dba", "disk-thief"]);
+        plan.check().unwrap();
+        let labels: Vec<String> = plan.variants().unwrap().0.into_iter().map(|variant| variant.label).collect();
+        let wanted = [
+            "none",
+            "aes-256 rest",
+            "aria-256 rest",
+            "aes-256 field",
+            "aria-256 field",
+            "aes-256 field+rest",
+            "aria-256 field+rest",
+        ];
+        assert_eq!(labels, wanted);
+        assert_eq!(plan.threats().unwrap(), [Threat::DiskThief, Threat::Dba]);
+        // one place of two layers is one question, as one of one layer is
+        let both = with(&["field+rest"]);
+        both.check().unwrap();
+        assert_eq!(both.variants().unwrap().0[1].layers.len(), 2);
+        let refused = |plan: Plan| plan.check().unwrap_err().to_string();
+        let found = refused(across(&["rest"], &["dbo"]));
+        let names = "disk-thief, backup-reader, network, dba, server-admin";
+        assert_eq!(found, format!("protect-from is dbo: did you mean dba?\nwhom to protect from: {names}"));
+        assert!(refused(across(&["rest"], &["dba", "dba"])).contains("listed twice"));
+        assert!(refused(with(&["rest", "field"])).ends_with("with --protect-from, or compare them in two runs"));
+        assert!(refused(across(&["rest+field", "field+rest"], &["dba"])).contains("the same layers are listed twice"));
+        assert!(refused(with(&["field+server"])).contains("name server without the other"));
+        assert!(refused(with(&["rest+rest"])).contains("a layer is there once"));
+        assert!(refused(with(&["rest+feild"])).contains("did you mean field?"));
     }
 
     #[test]

@@ -6,7 +6,8 @@ use sealstone_cipher::registry::{self, Cipher};
 
 use super::by_setting;
 use crate::at_rate::{at_rate, p99_ratio};
-use crate::eligibility::{allowed_names, barred, decided, standing, unprotected, warnings};
+use crate::covering::{self, Measured};
+use crate::eligibility::{allowed_names, standing, unprotected, warnings};
 use crate::latency::REQUESTS_P99;
 use crate::open_loop::{AtRate, Percentile};
 use crate::plan::{Plan, Policy};
@@ -67,17 +68,22 @@ struct Relation {
 pub(crate) fn recommend(plan: &Plan, rate: f64, variants: &[Variant], cells: &[Cell]) -> Recommendation {
     let mut candidates = candidates(plan, variants, cells);
     let allowed = candidates.iter().filter(|candidate| candidate.barred.is_none()).count();
-    let relations = settle(&mut candidates, allowed, cells, plan.margin);
+    let relations = settle(plan, &mut candidates, allowed, cells);
+    let ratio = |variant: usize, other: usize| over_headline(cells, variant, other, p99_ratio);
+    let across = Measured { plan, variants, quantity: Quantity::Latency, ratio: &ratio };
     let measured: Vec<_> = candidates.iter().map(|candidate| (candidate.cipher, candidate.cells.clone())).collect();
     let mut recommendation = Recommendation {
         policy: plan.policy.word().into(),
         open_questions: open_questions(plan, variants, cells),
         warnings: warnings(&measured),
+        coverage: across.coverage(),
         ..Recommendation::default()
     };
+    let uncovered = covering::uncovered(plan, variants);
     let mut sentences = behind(rate, variants, cells);
     sentences.push(match candidates.first() {
         None => against_itself(variants, cells, plan.margin),
+        Some(best) if best.barred.is_some() && uncovered.is_some() => uncovered.unwrap_or_default(),
         Some(best) if best.barred.is_some() => format!(
             "none of the ciphers measured can be recommended under policy {}; {} would be: {}",
             plan.policy.word(),
@@ -89,8 +95,8 @@ pub(crate) fn recommend(plan: &Plan, rate: f64, variants: &[Variant], cells: &[C
         }
         Some(best) => {
             recommendation.take = Some(best.variant.label.clone());
-            recommendation.meaning = meaning(best, &relations, cells);
-            answer(plan, rate, best, &relations, cells)
+            recommendation.meaning = meaning(&across, best, &relations, cells);
+            covering::preamble(plan, best.variant) + &answer(plan, rate, best, &relations, cells)
         }
     });
     recommendation.answer = sentences.join("; ");
@@ -108,14 +114,15 @@ fn candidates<'a>(plan: &Plan, variants: &'a [Variant], cells: &'a [Cell]) -> Ve
             cipher,
             cells: of_it,
             p99: over_headline(cells, number, 0, p99_ratio),
-            barred: barred(plan.policy, cipher, variant, variants),
+            barred: covering::barred(plan, cipher, variant, variants),
         })
     });
     made.collect()
 }
 
 /// Puts the candidate to take first, and says why each other allowed one comes after it.
-fn settle(candidates: &mut [Candidate], allowed: usize, cells: &[Cell], margin: f64) -> Vec<Relation> {
+fn settle(plan: &Plan, candidates: &mut [Candidate], allowed: usize, cells: &[Cell]) -> Vec<Relation> {
+    let margin = plan.margin;
     let longest_last = |candidate: &Candidate| candidate.p99.map_or(f64::INFINITY, |p99| p99.log_ratio);
     candidates.sort_by(|a, b| {
         let key = |one: &Candidate| (one.barred.is_some(), one.falls_behind(cells));
@@ -144,10 +151,12 @@ fn settle(candidates: &mut [Candidate], allowed: usize, cells: &[Cell], margin: 
         let at = numbers.iter().position(|known| *known == number).unwrap_or(0);
         (longer[at], hungrier[at])
     };
-    candidates[..allowed]
-        .sort_by_key(|candidate| (candidate.falls_behind(cells), flags(candidate.number), standing(candidate.cipher)));
+    candidates[..allowed].sort_by_key(|candidate| {
+        let breadth = covering::breadth(plan, candidate.variant);
+        (candidate.falls_behind(cells), flags(candidate.number), standing(candidate.cipher), breadth)
+    });
 
-    let (best, first) = (candidates[0].number, candidates[0].cipher);
+    let (best, first) = (candidates[0].number, (candidates[0].cipher, candidates[0].variant));
     let others = &candidates[1..allowed];
     let estimates: Vec<Option<Estimate>> = others.iter().map(|other| p99(other.number, best)).collect();
     let judged = judge_as(Quantity::Latency, &estimates, margin);
@@ -165,7 +174,7 @@ fn settle(candidates: &mut [Candidate], allowed: usize, cells: &[Cell], margin: 
             Quantity::Latency.between(low, high)
         }),
         cpu: overall_cpu(cells, other.number, best),
-        decided: decided(first, other.cipher),
+        decided: covering::decided(plan, first, (other.cipher, other.variant)),
     };
     others.iter().zip(&estimates).zip(judged).map(relation).collect()
 }
@@ -269,7 +278,7 @@ fn compared(relation: &Relation, best: &str, margin: f64) -> String {
 
 /// What taking `best` means to its reader: latencies with and without it, what it leaves open to others, and what would
 /// change the advice.
-fn meaning(best: &Candidate, relations: &[Relation], cells: &[Cell]) -> Vec<String> {
+fn meaning(across: &Measured, best: &Candidate, relations: &[Relation], cells: &[Cell]) -> Vec<String> {
     let mut meaning: Vec<String> = Vec::new();
     for cell in &best.cells {
         let (Some(own), Some(base)) = (at_rate(cell), base_of(cells, cell).and_then(at_rate)) else { continue };
@@ -277,12 +286,17 @@ fn meaning(best: &Candidate, relations: &[Relation], cells: &[Cell]) -> Vec<Stri
             meaning.push(format!("under {}: {line}", cell.workload));
         }
     }
+    meaning.extend(across.meaning(best.number));
     meaning.extend(unprotected(best.variant));
+    let mut changes = across.changes(best.number);
     let is_open = |relation: &Relation| {
         matches!(relation.reason, Reason::Standing) && relation.p99.verdict != Verdict::NoDifference
     };
     if relations.iter().any(is_open) {
-        meaning.push("what would change this: more rounds, which could tell the open ones apart".into());
+        changes.push("more rounds, which could tell the open ones apart".into());
+    }
+    if !changes.is_empty() {
+        meaning.push(format!("what would change this: {}", changes.join("; ")));
     }
     meaning
 }

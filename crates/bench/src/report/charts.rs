@@ -149,7 +149,7 @@ fn panel(
 
 /// Which ticks of an axis `length` pixels long have room for their text: every one, or every second, or … so that
 /// the reference is among them.
-fn labelled(axis: &Axis, length: f64) -> impl Fn(usize) -> bool {
+pub(super) fn labelled(axis: &Axis, length: f64) -> impl Fn(usize) -> bool {
     let ticks = &axis.ticks;
     let kept = ticks.iter().position(|(value, _)| Some(*value) == axis.reference).unwrap_or(0);
     let x = |number: usize| axis.position(ticks[number].0) * length;
@@ -165,7 +165,7 @@ fn labelled(axis: &Axis, length: f64) -> impl Fn(usize) -> bool {
 }
 
 /// A chart that fills the page, drawn by `panel` for a wide page and for a phone.
-fn across_the_page(panel: impl Fn(f64) -> String) -> Vec<Chart> {
+pub(super) fn across_the_page(panel: impl Fn(f64) -> String) -> Vec<Chart> {
     let narrow = Some(panel(NARROW_PX));
     vec![Chart { title: String::new(), note: String::new(), svg: panel(WIDE_PX), narrow }]
 }
@@ -274,15 +274,21 @@ pub(super) fn intervals(mut groups: Vec<Intervals>, about: &str) -> Vec<Chart> {
     if groups.is_empty() {
         return Vec::new();
     }
-    let all = || groups.iter().flat_map(|group| &group.members);
-    // an interval that says next to nothing must not flatten the others: it is cut, with an arrow
-    let low = |overhead: &Overhead| overhead.low.max(overhead.ratio - 0.3);
-    let high = |overhead: &Overhead| overhead.high.min(overhead.ratio + 0.3);
-    let lowest = all().map(|interval| low(&interval.overhead)).fold(0.99, f64::min) - 1.0;
-    let highest = all().map(|interval| high(&interval.overhead)).fold(1.01, f64::max) - 1.0;
-    let margin = (highest - lowest) * 0.03;
-    let axis = |aim| Axis::linear(lowest - margin, highest + margin, aim, percent).against(0.0);
+    let overheads: Vec<&Overhead> =
+        groups.iter().flat_map(|group| &group.members).map(|interval| &interval.overhead).collect();
+    let axis = |aim| axis_of(&overheads, aim);
     across_the_page(|width| intervals_panel(width, about, &groups, &axis(if width < WIDE_PX { 5 } else { 9 })))
+}
+
+/// An axis that holds the intervals of `overheads`, with about `aim` ticks and no difference as its reference.
+pub(super) fn axis_of(overheads: &[&Overhead], aim: usize) -> Axis {
+    // an interval that says next to nothing must not flatten the others: it is cut, with an arrow
+    let low = |overhead: &&Overhead| overhead.low.max(overhead.ratio - 0.3);
+    let high = |overhead: &&Overhead| overhead.high.min(overhead.ratio + 0.3);
+    let lowest = overheads.iter().map(low).fold(0.99, f64::min) - 1.0;
+    let highest = overheads.iter().map(high).fold(1.01, f64::max) - 1.0;
+    let margin = (highest - lowest) * 0.03;
+    Axis::linear(lowest - margin, highest + margin, aim, percent).against(0.0)
 }
 
 /// A change of a share as a tick of an axis says it.
@@ -321,19 +327,31 @@ fn intervals_panel(width: f64, about: &str, groups: &[Intervals], axis: &Axis) -
     panel((width, BAR_PX), &describe(about, &rows), &rows, (axis, "% of throughput"), |canvas, frame, number| {
         let Some(Interval { ink, overhead, .. }) = intervals[number] else { return };
         let y = frame.middles[number];
-        let (low, high) = (overhead.low - 1.0, overhead.high - 1.0);
-        let (from, to) = (frame.x(axis, low), frame.x(axis, high));
-        canvas.line(&[(from, y), (to, y)], *ink, 2.25);
-        for (end, cut, arrow) in
-            [(from, axis.beyond(low).0, Mark::ArrowLeft), (to, axis.beyond(high).1, Mark::ArrowRight)]
-        {
-            match cut {
-                true => canvas.mark((end, y), arrow, 8.0, *ink),
-                false => canvas.line(&[(end, y - 4.0), (end, y + 4.0)], *ink, 2.25),
-            }
-        }
-        canvas.mark((frame.x(axis, overhead.ratio - 1.0), y), mark_of(overhead.verdict), 10.0, *ink);
+        interval(canvas, |value| frame.x(axis, value), axis, y, overhead, *ink);
     })
+}
+
+/// Draws what `overhead` says at the height `y`: its interval, cut with an arrow at the ends of `axis`, and the mark of
+/// its verdict; `x`: where a value of the axis is.
+pub(super) fn interval(
+    canvas: &mut Canvas,
+    x: impl Fn(f64) -> f64,
+    axis: &Axis,
+    y: f64,
+    overhead: &Overhead,
+    ink: Ink,
+) {
+    let (low, high) = (overhead.low - 1.0, overhead.high - 1.0);
+    let (from, to) = (x(low), x(high));
+    canvas.line(&[(from, y), (to, y)], ink, 2.25);
+    for (end, cut, arrow) in [(from, axis.beyond(low).0, Mark::ArrowLeft), (to, axis.beyond(high).1, Mark::ArrowRight)]
+    {
+        match cut {
+            true => canvas.mark((end, y), arrow, 8.0, ink),
+            false => canvas.line(&[(end, y - 4.0), (end, y + 4.0)], ink, 2.25),
+        }
+    }
+    canvas.mark((x(overhead.ratio - 1.0), y), mark_of(overhead.verdict), 10.0, ink);
 }
 
 /// The mark of a verdict; `page` has the legend.

@@ -1,7 +1,7 @@
 //! The answer as Markdown, for tickets, pull requests and wikis. Not here: charts, which the HTML report has.
 
 use super::index::Run;
-use super::{conditions, figures, open_loop, tables};
+use super::{conditions, figures, open_loop, places, tables};
 use crate::results::Results;
 use crate::sustained::sustained;
 
@@ -46,6 +46,9 @@ pub fn markdown(results: &Results, title: Option<&str>) -> String {
             None => "–".into(),
         }));
         text.push_str(&format!("| {} |\n", row.join(" | ")));
+    }
+    if let Some(coverage) = places::coverage(&run) {
+        text.push_str(&places::markdown(coverage, escaped));
     }
     for sentence in conditions::sentences(&run) {
         text.push_str(&format!("\n{}\n", escaped(&sentence)));

@@ -16,6 +16,8 @@ mod open_loop;
 mod options;
 mod page;
 mod percentiles;
+mod places;
+mod requests;
 pub mod summary;
 mod sweep;
 mod tables;

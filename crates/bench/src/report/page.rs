@@ -11,7 +11,7 @@ use super::index::{self, Run};
 use super::open_loop;
 use super::options::Options;
 use super::tables::{self, Table};
-use super::{figures, percentiles, sweep};
+use super::{figures, percentiles, places, requests, sweep};
 use crate::merge;
 use crate::plan::{Plan, Policy};
 use crate::results::{Cell, Results};
@@ -334,7 +334,9 @@ fn section(number: usize, run: &Run) -> Section {
         warnings: warnings(results),
         charts: all_charts(run),
         tables: [
+            places::tables(run),
             open_loop::sustained_table(run).into_iter().collect(),
+            requests::requests(run).into_iter().collect(),
             if is_open { Vec::new() } else { vec![tables::throughput(run)] },
             tables::between(run).into_iter().collect(),
             tables::latency(run),
@@ -443,6 +445,15 @@ impl Charts {
     }
 }
 
+/// How to read the drawing of places.
+fn places_note() -> String {
+    format!(
+        "{} Bold: what was asked about, and what is advised. To the right: the cost over all workloads against no \
+         encryption.",
+        places::who()
+    )
+}
+
 fn all_charts(run: &Run) -> Vec<Charts> {
     let mut latency_note = String::from("Figure at the right: 99th percentile.");
     if let Some(Target::Rate(rate)) = run.results.plan.target {
@@ -461,6 +472,10 @@ fn all_charts(run: &Run) -> Vec<Charts> {
     // at a fixed rate the throughput is what was set
     let is_rate = run.rate().is_some();
     let mut all = vec![
+        Charts {
+            legend: places::legend().into_iter().map(|(mark, text)| Key { mark, text }).collect(),
+            ..Charts::new("places", "Place, person and cost", &places_note(), places::chart(run))
+        },
         Charts::new("cost", "Cost", COST_NOTE, if is_rate { Vec::new() } else { charts::cost(run) }),
         Charts::new(
             "between",

@@ -5,7 +5,7 @@ use unicode_width::UnicodeWidthStr;
 
 use super::canvas::shorten;
 use super::index::Run;
-use super::{conditions, figures, open_loop, page, tables};
+use super::{conditions, figures, open_loop, page, places, tables};
 use crate::axes::{AXES, varied};
 use crate::merge;
 use crate::results::{Against, Cell, Results};
@@ -319,11 +319,13 @@ fn row_names(run: &Run, label_columns: usize, is_rate: bool) -> Column {
     if is_rate {
         let of = |workload: &&str| open_loop::row_names(&name(workload, label_columns)).map(plain);
         names.extend(run.workloads.iter().flat_map(of));
+        names.extend(places::asked(run).map(plain));
         return names;
     }
     names.extend(run.workloads.iter().map(|workload| plain(name(workload, label_columns))));
     if !run.results.recommendation.ranking.is_empty() {
         names.push(plain("all workloads"));
+        names.extend(places::asked(run).map(plain));
     }
     names
 }
@@ -342,6 +344,7 @@ fn column(run: &Run, number: usize, label_columns: usize, terse: bool) -> Column
             column
                 .extend(entries.map(|(text, verdict)| Styled { text, style: verdict.map_or_else(Style::new, style) }));
         }
+        column.extend(places::words_of(run, &variant.label).map(plain));
         return column;
     }
     column.extend(
@@ -352,6 +355,7 @@ fn column(run: &Run, number: usize, label_columns: usize, terse: bool) -> Column
         Some(ranked) if Some(number) != run.baseline => figures::change(ranked.ratio),
         _ => String::new(),
     }));
+    column.extend(places::words_of(run, &variant.label).map(plain));
     column
 }
 

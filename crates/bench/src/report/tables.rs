@@ -65,6 +65,11 @@ pub(super) struct Datum {
 }
 
 impl Datum {
+    /// With `mark` before it.
+    pub(super) fn marked(self, mark: &'static str) -> Self {
+        Self { mark, ..self }
+    }
+
     /// With `note` as its second line.
     pub(super) fn noted(self, note: impl Into<String>) -> Self {
         Self { note: note.into(), ..self }
@@ -80,7 +85,7 @@ pub(super) fn figure(text: impl Into<String>, value: f64) -> Datum {
     Datum { class: "figure", sort: value.is_finite().then_some(value), ..words(text) }
 }
 
-fn head(text: impl Into<String>) -> Datum {
+pub(super) fn head(text: impl Into<String>) -> Datum {
     let text: String = text.into();
     // a name stays on one line unless it is too long for that
     let class = if text.width() <= 24 { "head" } else { "head long" };
@@ -88,7 +93,7 @@ fn head(text: impl Into<String>) -> Datum {
 }
 
 /// Column heads; those that begin with `#` are of figures.
-fn columns<'a>(texts: impl IntoIterator<Item = &'a str>) -> Vec<Column> {
+pub(super) fn columns<'a>(texts: impl IntoIterator<Item = &'a str>) -> Vec<Column> {
     let column = |text: &str| match text.strip_prefix('#') {
         Some(text) => Column { text: text.into(), figure: true, ink: None },
         None => Column { text: text.into(), figure: false, ink: None },
@@ -96,7 +101,7 @@ fn columns<'a>(texts: impl IntoIterator<Item = &'a str>) -> Vec<Column> {
     texts.into_iter().map(column).collect()
 }
 
-fn variant_head(run: &Run, variant: usize) -> Datum {
+pub(super) fn variant_head(run: &Run, variant: usize) -> Datum {
     Datum { ink: Some(run.ink(variant).name()), ..head(&run.results.variants[variant].label) }
 }
 

@@ -41,6 +41,8 @@ pub struct Spec {
     pub dataset: &'static str,
     /// Number of clients, if the workload itself fixes it (80 for `oltp`, 1 for the batches).
     pub clients: Option<usize>,
+    /// Whether it runs on a block device, and not on records.
+    pub device: bool,
     /// Caches are dropped before every slice, and the data is loaded again before every pass over it; so it may share
     /// its data set only with workloads that leave it as it was loaded.
     pub cold: bool,

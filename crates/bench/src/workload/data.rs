@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
+use super::block::BlockShape;
 use super::definition::Definition;
 use super::delimiter::Delimiter;
 use crate::share::Share;
@@ -17,10 +18,12 @@ pub struct Data {
     pub records_from: Option<PathBuf>,
     /// What separates its fields; absent: what the file shows.
     pub delimiter: Option<Delimiter>,
-    /// Bytes of record values for `oltp` and the batch workloads.
+    /// Bytes of record values for `oltp` and the batch workloads, and of the blocks of a block device.
     pub bytes: u64,
     /// Operations in one pass, for workloads counted in operations.
     pub operations: u64,
+    /// What requests to block devices look like.
+    pub block: BlockShape,
     /// Rounds of the comparison.
     pub rounds: usize,
     /// Seed of every random draw.

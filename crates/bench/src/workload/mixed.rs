@@ -51,6 +51,7 @@ pub(super) fn spec(definition: &Definition, setting: Setting) -> Spec {
         unit: Unit::Operations,
         dataset: interned(&setting.named(dataset)),
         clients: None,
+        device: false,
         cold: false,
         from_empty: false,
         sized_by,

@@ -4,6 +4,7 @@
 //! is timed, or what is done with the figures. Not here: what the runner needs of one (`contract`).
 
 mod batch;
+mod block;
 mod contract;
 mod csv_column;
 mod csv_records;
@@ -37,6 +38,7 @@ mod ycsb_properties;
 use std::sync::LazyLock;
 use std::sync::atomic::AtomicBool;
 
+pub use block::BlockShape;
 pub use contract::{Client, Done, Position, Recorder, SizedBy, Spec, Unit, Workload, split};
 pub use data::Data;
 pub use definition::Definition;
@@ -54,7 +56,7 @@ pub use ycsb_properties::read_properties;
 type Make = fn(&'static Spec, &Sources) -> Result<Box<dyn Workload>, Error>;
 
 /// Every workload: how it has to be run, and how it is made. Adding one is a file and a line here.
-static TABLE: [(Spec, Make); 9] = [
+static TABLE: [(Spec, Make); 18] = [
     (ycsb::A, ycsb::make),
     (ycsb::B, ycsb::make),
     (ycsb::C, ycsb::make),
@@ -64,6 +66,15 @@ static TABLE: [(Spec, Make); 9] = [
     (oltp::OLTP, oltp::make),
     (batch::LOAD, batch::make_load),
     (batch::SCAN, batch::make_scan),
+    (block::SEQ_READ, block::make),
+    (block::SEQ_WRITE, block::make),
+    (block::SEQ_MIX, block::make),
+    (block::CONST_READ, block::make),
+    (block::CONST_WRITE, block::make),
+    (block::CONST_MIX, block::make),
+    (block::RAND_READ, block::make),
+    (block::RAND_WRITE, block::make),
+    (block::RAND_MIX, block::make),
 ];
 
 /// The workloads of the table under their other settings: `c-cold`, `oltp-sync`.
@@ -205,7 +216,10 @@ mod tests {
 
     #[test]
     fn the_table_has_every_workload_once() {
-        assert_eq!(names(), ["a", "b", "c", "d", "e", "f", "oltp", "batch-load", "batch-scan"]);
+        assert_eq!(names()[..9], ["a", "b", "c", "d", "e", "f", "oltp", "batch-load", "batch-scan"]);
+        let on_devices = workloads().filter(|spec| spec.device).map(|spec| spec.name).collect::<Vec<_>>();
+        assert_eq!(on_devices, names()[9..]);
+        assert_eq!(on_devices.len(), 9, "{on_devices:?}");
         for spec in workloads() {
             assert_eq!(workload(spec.name).unwrap().description, spec.description);
             assert!(spec.description.len() <= 72, "{}", spec.name);
@@ -217,8 +231,8 @@ mod tests {
     #[test]
     fn an_unknown_name_gets_the_nearest_one() {
         let error = |name: &str| workload(name).unwrap_err().to_string();
-        let known =
-            "workloads are a, b, c, d, e, f, oltp, batch-load, batch-scan; most also run as NAME-cold and NAME-sync";
+        let known = "workloads are a, b, c, d, e, f, oltp, batch-load, batch-scan, seq-read, seq-write, seq-mix, const-read, \
+             const-write, const-mix, rand-read, rand-write, rand-mix; most also run as NAME-cold and NAME-sync";
         assert_eq!(error("bach-scan"), format!("unknown workload `bach-scan`; did you mean `batch-scan`?\n{known}"));
         assert_eq!(error("OLTP"), format!("unknown workload `OLTP`; did you mean `oltp`?\n{known}"));
         assert_eq!(error("A"), format!("unknown workload `A`; did you mean `a`?\n{known}"));

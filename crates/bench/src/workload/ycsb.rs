@@ -18,6 +18,7 @@ const fn spec(name: &'static str, description: &'static str, settings: &'static 
         unit: Unit::Operations,
         dataset: "ycsb",
         clients: None,
+        device: false,
         cold: false,
         from_empty: false,
         sized_by: SizedBy::Records,

@@ -5,8 +5,9 @@
 //! tweaks' lengths, and whether a numeral is below the radix are not secret.
 //!
 //! Not here: the choice of a cipher ([`crate::ff1`]), errors (`ff1/error.rs`), which domains are allowed
-//! (`ff1/domain.rs`), what follows from radix and length (`ff1/shape.rs`), the round function (`ff1/round.rs`), the
-//! rounds on numbers that are words (`ff1/narrow.rs`) and on longer ones (`ff1/wide.rs`).
+//! (`ff1/domain.rs`), what follows from radix and length (`ff1/shape.rs`, for code elsewhere `ff1/outline.rs`), the
+//! round function (`ff1/round.rs`), the rounds on numbers that are words (`ff1/narrow.rs`) and on longer ones
+//! (`ff1/wide.rs`).
 
 mod bounds;
 mod columns;
@@ -17,6 +18,7 @@ mod half;
 mod left_on_stack;
 mod limbs;
 mod narrow;
+mod outline;
 mod reduction;
 mod round;
 mod shape;
@@ -38,6 +40,7 @@ pub use domain::Domain;
 pub use error::Ff1Error;
 use half::Radix;
 use narrow::Engine;
+pub use outline::Outline;
 use shape::{Numbers, Shape};
 use steps::{InTurn, On, Steps};
 pub use tweaks::Tweaks;

@@ -15,16 +15,27 @@ use sealstone_fields::policy::{Column, ColumnOptions, Policy, PolicyError, Table
 use sealstone_keys::{KeySource, source};
 
 use super::reading::{check_parquet, is_parquet};
-use crate::flags::{FieldColumns, FieldLayout};
+use crate::flags::{ColumnFlags, FieldColumns, FieldLayout};
 
 /// How much of a file is looked at to see how it is written, in bytes.
 const LOOK_BYTES: u64 = 64 << 10;
 
-/// The table that the flags describe; `keys` may know the cipher.
-pub(crate) fn table(flags: &FieldColumns, file: &Path, keys: Option<&dyn KeySource>) -> anyhow::Result<Table> {
+/// The table of `file` that the flags describe; `keys` may know the cipher.
+pub(crate) fn of_file(flags: &FieldColumns, file: &Path, keys: Option<&dyn KeySource>) -> anyhow::Result<Table> {
+    match &flags.table {
+        None if flags.flags.policy.is_none() => {
+            let name = file.file_stem().map(|stem| stem.to_string_lossy().into_owned());
+            table(&flags.flags, name.as_deref().or(Some("")), keys)
+        }
+        named => table(&flags.flags, named.as_deref(), keys),
+    }
+}
+
+/// The table `name` that the flags describe; without a name the only one of the policy.
+pub(crate) fn table(flags: &ColumnFlags, name: Option<&str>, keys: Option<&dyn KeySource>) -> anyhow::Result<Table> {
     if let Some(path) = &flags.policy {
         let policy = Policy::read(path)?;
-        let mut table = policy.table(flags.table.as_deref())?.clone();
+        let mut table = policy.table(name)?.clone();
         if let Some(name) = &flags.cipher {
             let key = table.key.take();
             table = Table::new(&table.name, registry::cipher(name)?, table.columns)?;
@@ -32,12 +43,8 @@ pub(crate) fn table(flags: &FieldColumns, file: &Path, keys: Option<&dyn KeySour
         }
         return Ok(table);
     }
-    let name = match &flags.table {
-        Some(name) => name.clone(),
-        None => file.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default(),
-    };
     let columns = columns(flags)?;
-    Ok(Table::new(&name, cipher(flags.cipher.as_deref(), keys)?, columns)?)
+    Ok(Table::new(name.unwrap_or_default(), cipher(flags.cipher.as_deref(), keys)?, columns)?)
 }
 
 /// The cipher that is named, or the key's, or the usual one.
@@ -50,7 +57,7 @@ fn cipher(named: Option<&str>, keys: Option<&dyn KeySource>) -> anyhow::Result<&
 }
 
 /// The columns of `--column`, with what the other flags say of each.
-fn columns(flags: &FieldColumns) -> anyhow::Result<Vec<Column>> {
+fn columns(flags: &ColumnFlags) -> anyhow::Result<Vec<Column>> {
     let names: Vec<&str> = flags.columns.iter().map(|spec| spec.split('=').next().unwrap_or_default()).collect();
     let mut options: HashMap<&str, ColumnOptions> =
         names.iter().map(|name| (*name, ColumnOptions::default())).collect();

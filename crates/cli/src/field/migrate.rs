@@ -17,7 +17,7 @@ use sealstone_stores::tables::{self, TableOptions};
 use super::chosen;
 use super::migrated::{self, Did, Migrated};
 use crate::confirm::confirm;
-use crate::flags::{FieldCheckFlags, FieldColumns, FieldMigrateFlags, TableColumns};
+use crate::flags::{FieldCheckFlags, FieldMigrateFlags, ServerTls};
 use crate::interrupt;
 use crate::key_source;
 use crate::message::{Answer, say};
@@ -32,32 +32,42 @@ pub(super) fn is_table(file: &Path) -> bool {
     file.to_str().is_some_and(|text| tables::is_address(text) || (text.starts_with('@') && !file.exists()))
 }
 
+/// Says of a command on files that was given a database what to run instead: `migrate` with the flag `flag`.
+pub(super) fn refuse(command: &str, flag: &str) -> anyhow::Result<Answer> {
+    bail!(
+        "field {command} writes a file, and a table of a database stays where it is\n\
+         run: sealstone field migrate ADDRESS --table NAME --key KEY {flag}"
+    )
+}
+
 /// Runs the command.
 pub(super) fn migrate(flags: &FieldMigrateFlags) -> anyhow::Result<Answer> {
-    let name = &flags.columns.table;
+    let name = &flags.table;
     let did = match (flags.open, flags.reseal) {
         (true, _) => Did::Opened,
         (false, true) => Did::Resealed,
         (false, false) => Did::Sealed,
     };
-    let columns = as_of_file(&flags.columns);
+    let described = |keys: Option<&dyn KeySource>| chosen::table(&flags.columns, Some(bound_name(name)), keys);
+    // where it is sealed already, the server knows the columns
+    let wanted = |keys: Option<&dyn KeySource>| if did == Did::Sealed { described(keys).map(Some) } else { Ok(None) };
     // what is wrong with the columns is said before any passphrase is asked for
-    let table = wanted(&columns, did, None)?;
+    let table = wanted(None)?;
     let policy_key = match &table {
         Some(table) => table.key.clone(),
-        None if flags.columns.policy.is_some() => chosen::table(&columns, Path::new(""), None)?.key,
+        None if flags.columns.policy.is_some() => described(None)?.key,
         None => None,
     };
     let spec = flags.key.clone().or(policy_key);
     let spec =
         spec.context("no key: name one with --key, or in the policy\nmake one with: sealstone keys new NAME.key")?;
-    let mut server = connect(&flags.address, name, flags)?;
+    let mut server = connect(&flags.address, name, &flags.tls)?;
     let about = about(did, &*server, name, table.as_ref());
     if !confirm(&about, "begin?", flags.yes)? {
         return Ok(Answer::Negative);
     }
     let keys = key_source::open(&spec, flags.passphrase.passphrase_file.as_deref())?;
-    let table = wanted(&columns, did, Some(&*keys))?;
+    let table = wanted(Some(&*keys))?;
     if let Some(caveat) = table.as_ref().and_then(|table| table.cipher.caveat) {
         say(caveat);
     }
@@ -80,14 +90,6 @@ pub(super) fn migrate(flags: &FieldMigrateFlags) -> anyhow::Result<Answer> {
     Migrated { did, name, place: server.place(), outcome: &outcome, seconds }.show(flags.json)
 }
 
-/// The columns to seal; none where the server knows them.
-fn wanted(columns: &FieldColumns, did: Did, keys: Option<&dyn KeySource>) -> anyhow::Result<Option<Table>> {
-    if did != Did::Sealed {
-        return Ok(None);
-    }
-    chosen::table(columns, Path::new(""), keys).map(Some)
-}
-
 fn run(
     did: Did,
     server: &mut dyn TableServer,
@@ -103,20 +105,6 @@ fn run(
         (Did::Resealed, _) => migration::reseal(server, name, keys, options, &mut listener)?,
         _ => migration::open(server, name, keys, options, &mut listener)?,
     })
-}
-
-/// The same flags for what reads columns of files.
-fn as_of_file(flags: &TableColumns) -> FieldColumns {
-    FieldColumns {
-        columns: flags.columns.clone(),
-        policy: flags.policy.clone(),
-        table: Some(bound_name(&flags.table).to_owned()),
-        tweaks: flags.tweaks.clone(),
-        indexes: flags.indexes.clone(),
-        keep_empty: flags.keep_empty.clone(),
-        small_domain: flags.small_domain.clone(),
-        cipher: flags.cipher.clone(),
-    }
 }
 
 /// The name that values of the table `table` are bound to: its own, without that of its schema.
@@ -146,31 +134,19 @@ pub(super) fn check(flags: &FieldCheckFlags) -> anyhow::Result<Answer> {
         bail!("--delimiter and --encoding are for files\nleave them out");
     }
     let Some(name) = flags.columns.table.as_deref() else { bail!("which table?\nname it: --table NAME") };
-    let FieldColumns { columns, policy, tweaks, indexes, keep_empty, small_domain, cipher, .. } = &flags.columns;
-    let columns = as_of_file(&TableColumns {
-        table: name.to_owned(),
-        columns: columns.clone(),
-        policy: policy.clone(),
-        tweaks: tweaks.clone(),
-        indexes: indexes.clone(),
-        keep_empty: keep_empty.clone(),
-        small_domain: small_domain.clone(),
-        cipher: cipher.clone(),
-    });
-    let table = chosen::table(&columns, Path::new(""), None)?;
-    let options = TableOptions { address: address.to_owned(), ..TableOptions::default() };
-    let mut server = tables::connect(&options, name)?;
+    let table = chosen::table(&flags.columns.flags, Some(bound_name(name)), None)?;
+    let mut server = connect(address, name, &flags.tls)?;
     let stop = AtomicBool::new(false);
     let options = Options { batch: LOOK_ROWS, rows_per_second: None, on_misfit: OnMisfit::Report, stop: &stop };
     let checked = migration::check(&mut *server, name, &table, &options, &mut |_| {})?;
     migrated::checked(name, &server.place(), &table, &checked, flags.json)
 }
 
-fn connect(address: &str, name: &str, flags: &FieldMigrateFlags) -> anyhow::Result<Box<dyn TableServer>> {
+fn connect(address: &str, name: &str, tls: &ServerTls) -> anyhow::Result<Box<dyn TableServer>> {
     let options = TableOptions {
         address: address.to_owned(),
-        tls_ca_file: flags.pace.tls_ca_file.clone(),
-        tls_certificate_key_file: flags.pace.tls_certificate_key_file.clone(),
+        tls_ca_file: tls.tls_ca_file.clone(),
+        tls_certificate_key_file: tls.tls_certificate_key_file.clone(),
     };
     Ok(tables::connect(&options, name)?)
 }

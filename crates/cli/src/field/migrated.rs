@@ -1,11 +1,10 @@
 //! What the commands on tables of databases answer. Not here: what they do.
 
-use sealstone_fields::csv::ColumnCount;
 use sealstone_fields::migration::{Checked, MARK_ENDING, Misfits, Outcome, RowMisfit};
 use sealstone_fields::policy::{Method, Table};
 use serde::Serialize;
 
-use super::said::{Column, choices_text, counted};
+use super::said::{CheckedColumn, Column, choices_text, counted};
 use crate::listing::list;
 use crate::message::{Answer, print, print_json};
 use crate::table;
@@ -209,33 +208,16 @@ struct CheckedJson<'a> {
     misfits: Vec<Misfitting>,
 }
 
-#[derive(Debug, Serialize)]
-struct CheckedColumn {
-    #[serde(flatten)]
-    column: Column,
-    values: u64,
-    misfits: u64,
-    /// Among how many values one hides, at least.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    domain_least: Option<f64>,
-}
-
 /// Shows what `check` found; the answer is negative if a row does not fit.
 pub(super) fn checked(name: &str, place: &str, table: &Table, checked: &Checked, json: bool) -> anyhow::Result<Answer> {
     if json {
-        let column = |(column, found): (Column, &ColumnCount)| CheckedColumn {
-            column,
-            values: found.values,
-            misfits: found.misfits,
-            domain_least: found.choices_least,
-        };
         print_json(&CheckedJson {
             schema: 1,
             table: name,
             server: place,
             rows_that_fit: checked.rows,
             rows_that_do_not: checked.rejected,
-            columns: Column::all(table).into_iter().zip(&checked.columns).map(column).collect(),
+            columns: CheckedColumn::all(table, &checked.columns),
             misfits: Misfitting::all(&checked.misfits),
         })?;
     } else {

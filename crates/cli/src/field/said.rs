@@ -168,8 +168,9 @@ struct Checked {
     misfits: Vec<Misfitting>,
 }
 
+/// A column of which every value was looked at.
 #[derive(Debug, Serialize)]
-struct CheckedColumn {
+pub(super) struct CheckedColumn {
     #[serde(flatten)]
     column: Column,
     values: u64,
@@ -177,6 +178,19 @@ struct CheckedColumn {
     /// Among how many values one hides, at least.
     #[serde(skip_serializing_if = "Option::is_none")]
     domain_least: Option<f64>,
+}
+
+impl CheckedColumn {
+    /// The columns of `table`, for each what was `found`.
+    pub(super) fn all(table: &Table, found: &[ColumnCount]) -> Vec<Self> {
+        let column = |(column, found): (Column, &ColumnCount)| Self {
+            column,
+            values: found.values,
+            misfits: found.misfits,
+            domain_least: found.choices_least,
+        };
+        Column::all(table).into_iter().zip(found).map(column).collect()
+    }
 }
 
 #[derive(Debug, Serialize)]
@@ -204,12 +218,6 @@ pub(super) fn checked(
     let mut found = counts.columns.clone();
     found.resize(table.columns.len(), ColumnCount::default());
     if json {
-        let column = |(column, found): (Column, &ColumnCount)| CheckedColumn {
-            column,
-            values: found.values,
-            misfits: found.misfits,
-            domain_least: found.choices_least,
-        };
         let misfit = |reject: &Reject| Misfitting {
             line: matches!(layout, FileLayout::Csv(_)).then_some(reject.place),
             row: (layout == FileLayout::Parquet).then_some(reject.place),
@@ -221,7 +229,7 @@ pub(super) fn checked(
             file: file.to_owned(),
             rows_that_fit: counts.rows,
             rows_that_do_not: counts.rejected,
-            columns: Column::all(table).into_iter().zip(&found).map(column).collect(),
+            columns: CheckedColumn::all(table, &found),
             misfits: listed.iter().map(misfit).collect(),
         })?;
     } else {

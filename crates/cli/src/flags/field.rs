@@ -6,6 +6,9 @@ use clap::{Args, Subcommand, ValueEnum, ValueHint};
 use sealstone_bench::workload::Delimiter;
 use sealstone_fields::csv::{Encoding, OnMisfit};
 
+use super::columns::ColumnFlags;
+#[cfg(any(feature = "mysql", feature = "postgres"))]
+use super::columns::ServerTls;
 #[cfg(any(feature = "mysql", feature = "postgres"))]
 use super::migrate::FieldMigrateFlags;
 use super::names::{DelimiterName, Suggest, cipher_names_only};
@@ -34,48 +37,30 @@ Exit codes: 0 done, 1 rows were left out or do not fit, 2 error";
 #[derive(Debug, Subcommand)]
 pub(crate) enum FieldCommand {
     /// Seal columns of a CSV or Parquet file
-    #[command(after_help = SEAL_EXAMPLES)]
+    #[command(after_help = SEAL_EXAMPLES, mut_arg("columns", |arg| arg.required_unless_present("policy")))]
     Seal(FieldSealFlags),
     /// Open the columns of a sealed file
     Open(FieldOpenFlags),
     /// Count the rows that fit, and show what sealing would leave to be seen; needs no key
+    #[command(mut_arg("columns", |arg| arg.required_unless_present("policy")))]
     Check(FieldCheckFlags),
     /// Seal a sealed file again, under the newest version of its key
     Reseal(FieldResealFlags),
     #[cfg(any(feature = "mysql", feature = "postgres"))]
     /// Seal columns of a table of MySQL, MariaDB or PostgreSQL in place, while it is in use
     #[command(after_help = super::migrate::EXAMPLES)]
+    #[command(mut_arg("columns", |arg| arg.required_unless_present_any(["policy", "open", "reseal"])))]
     Migrate(FieldMigrateFlags),
 }
 
-/// Which columns, and how.
+/// Which columns of which table, and how.
 #[derive(Args, Debug)]
-#[command(next_help_heading = "Columns")]
 pub(crate) struct FieldColumns {
-    /// A column and its method, such as phone=ff1:phone or memo=aead; may be repeated
-    #[arg(long = "column", value_name = "COLUMN=METHOD", required_unless_present = "policy")]
-    pub(crate) columns: Vec<String>,
-    /// Take the columns of a table of this TOML file
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with = "columns")]
-    pub(crate) policy: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) flags: ColumnFlags,
     /// The table, which values are bound to [default: the policy's only one, or the file's name]
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", help_heading = "Columns")]
     pub(crate) table: Option<String>,
-    /// What values are bound to: none, column, or row:COLUMN; may be repeated [default: column]
-    #[arg(long = "tweak", value_name = "COLUMN=TWEAK", conflicts_with = "policy")]
-    pub(crate) tweaks: Vec<String>,
-    /// Add a column COLUMN_index to find equal values by, of so many bits [default: 32]
-    #[arg(long = "index", value_name = "COLUMN[=BITS]", conflicts_with = "policy")]
-    pub(crate) indexes: Vec<String>,
-    /// Leave empty values of this column empty, which shows that they are
-    #[arg(long = "keep-empty", value_name = "COLUMN", conflicts_with = "policy")]
-    pub(crate) keep_empty: Vec<String>,
-    /// Allow a format of fewer than a million values in this column, which can all be tried
-    #[arg(long = "small-domain", value_name = "COLUMN", conflicts_with = "policy")]
-    pub(crate) small_domain: Vec<String>,
-    /// The cipher [default: the policy's, or the key's if a key server knows it; else aes-256]
-    #[arg(long, value_name = "CIPHER", value_parser = Suggest(cipher_names_only))]
-    pub(crate) cipher: Option<String>,
 }
 
 /// How a CSV file is written.
@@ -138,6 +123,9 @@ pub(crate) struct FieldCheckFlags {
     pub(crate) columns: FieldColumns,
     #[command(flatten)]
     pub(crate) layout: FieldLayout,
+    #[cfg(any(feature = "mysql", feature = "postgres"))]
+    #[command(flatten)]
+    pub(crate) tls: ServerTls,
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
@@ -146,7 +134,7 @@ pub(crate) struct FieldCheckFlags {
 /// A sealed file, and what opens it.
 #[derive(Args, Debug)]
 pub(crate) struct SealedFields {
-    /// The sealed file
+    /// The sealed file; a table is opened and sealed again by migrate
     #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) file: PathBuf,
     /// The key file, or kmip:...

@@ -1,11 +1,9 @@
 //! The flags of the command that seals columns of a table of a database in place.
 
-use std::path::PathBuf;
-
 use clap::{Args, ValueEnum, ValueHint};
 use sealstone_fields::csv::OnMisfit;
 
-use super::names::{Suggest, cipher_names_only};
+use super::columns::{ColumnFlags, ServerTls};
 use super::passphrase::PassphraseFlag;
 use crate::count::parse_small;
 
@@ -34,36 +32,6 @@ docs/guide/fields.md first: applications must know it.
 
 Exit codes: 0 done, 1 values stay in the clear or do not open, 2 error";
 
-/// Which columns of a table, and how.
-#[derive(Args, Debug)]
-#[command(next_help_heading = "Columns")]
-pub(crate) struct TableColumns {
-    /// The table; on PostgreSQL the name of its schema may stand before it
-    #[arg(long, value_name = "NAME")]
-    pub(crate) table: String,
-    /// A column and its method, such as phone=ff1:phone or memo=aead; may be repeated
-    #[arg(long = "column", value_name = "COLUMN=METHOD", required_unless_present_any = ["policy", "open", "reseal"])]
-    pub(crate) columns: Vec<String>,
-    /// Take the columns of the table of the same name of this TOML file
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with = "columns")]
-    pub(crate) policy: Option<PathBuf>,
-    /// What values are bound to: none, column, or row:COLUMN; may be repeated [default: column]
-    #[arg(long = "tweak", value_name = "COLUMN=TWEAK", conflicts_with = "policy")]
-    pub(crate) tweaks: Vec<String>,
-    /// Add a column COLUMN_index to find equal values by, of so many bits [default: 32]
-    #[arg(long = "index", value_name = "COLUMN[=BITS]", conflicts_with = "policy")]
-    pub(crate) indexes: Vec<String>,
-    /// Leave empty values of this column empty, which shows that they are
-    #[arg(long = "keep-empty", value_name = "COLUMN", conflicts_with = "policy")]
-    pub(crate) keep_empty: Vec<String>,
-    /// Allow a format of fewer than a million values in this column, which can all be tried
-    #[arg(long = "small-domain", value_name = "COLUMN", conflicts_with = "policy")]
-    pub(crate) small_domain: Vec<String>,
-    /// The cipher [default: the policy's, or the key's if a key server knows it; else aes-256]
-    #[arg(long, value_name = "CIPHER", value_parser = Suggest(cipher_names_only))]
-    pub(crate) cipher: Option<String>,
-}
-
 /// How the server is asked.
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Server")]
@@ -74,12 +42,6 @@ pub(crate) struct TablePace {
     /// Rows a second at most, for a server that has other work
     #[arg(long, value_name = "ROWS", value_parser = parse_small)]
     pub(crate) rows_per_second: Option<usize>,
-    /// Authorities that the server's certificate is checked with
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
-    pub(crate) tls_ca_file: Option<PathBuf>,
-    /// Certificate and key to show to the server
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
-    pub(crate) tls_certificate_key_file: Option<PathBuf>,
 }
 
 #[derive(Args, Debug)]
@@ -99,9 +61,14 @@ pub(crate) struct FieldMigrateFlags {
     #[arg(long, conflicts_with = "open")]
     pub(crate) reseal: bool,
     #[command(flatten)]
-    pub(crate) columns: TableColumns,
+    pub(crate) columns: ColumnFlags,
+    /// The table, which is also that of the policy; on PostgreSQL the name of its schema may stand before it
+    #[arg(long, value_name = "NAME", help_heading = "Columns")]
+    pub(crate) table: String,
     #[command(flatten)]
     pub(crate) pace: TablePace,
+    #[command(flatten)]
+    pub(crate) tls: ServerTls,
     /// At a value that does not fit: end, or leave it as it is and report it
     #[arg(long, value_enum, default_value_t = OnMisfitName::Fail, help_heading = "Output")]
     pub(crate) on_error: OnMisfitName,

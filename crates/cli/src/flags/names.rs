@@ -2,6 +2,7 @@
 //! that owns the table decides.
 
 use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
+use sealstone_bench::threat::Threat;
 use sealstone_bench::workload::{self, Delimiter};
 use sealstone_cipher::backend::Backend;
 use sealstone_cipher::registry;
@@ -62,7 +63,11 @@ pub(super) fn cipher_names() -> Vec<&'static str> {
 }
 
 pub(super) fn layer_names() -> Vec<&'static str> {
-    vec!["rest", "field", "server"]
+    vec!["rest", "field", "field+rest", "server"]
+}
+
+pub(super) fn threat_names() -> Vec<&'static str> {
+    Threat::ALL.map(Threat::name).to_vec()
 }
 
 pub(super) fn accel_names() -> Vec<&'static str> {

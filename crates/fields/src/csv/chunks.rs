@@ -5,8 +5,8 @@ use std::io::Read;
 use super::error::CsvError;
 use super::scan::whole_records;
 
-/// How much is read at once, in bytes.
-const CHUNK_BYTES: usize = 1 << 20;
+/// How much is read at once where nobody says, in bytes.
+pub const CHUNK_BYTES: usize = 1 << 20;
 /// Longest record, in bytes. A longer one is more likely a quote that was closed much later than it should be.
 pub(super) const RECORD_BYTES_MAX: usize = 1 << 20;
 
@@ -23,6 +23,7 @@ pub(super) struct Chunk {
 pub(super) struct Chunks<R> {
     input: R,
     delimiter: u8,
+    chunk_bytes: usize,
     /// The beginning of a record whose end was not read yet.
     rest: Vec<u8>,
     line: u64,
@@ -30,15 +31,16 @@ pub(super) struct Chunks<R> {
 }
 
 impl<R: Read> Chunks<R> {
-    pub(super) fn new(input: R, delimiter: u8) -> Self {
-        Self { input, delimiter, rest: Vec::new(), line: 1, at_end: false }
+    /// Reads `chunk_bytes` at a time from `input`.
+    pub(super) fn new(input: R, delimiter: u8, chunk_bytes: usize) -> Self {
+        Self { input, delimiter, chunk_bytes: chunk_bytes.max(1), rest: Vec::new(), line: 1, at_end: false }
     }
 
     /// The next chunk, in the memory of `used`; none at the end.
     pub(super) fn next(&mut self, mut used: Vec<u8>) -> Result<Option<Chunk>, CsvError> {
         used.clear();
         used.append(&mut self.rest);
-        let mut wanted = CHUNK_BYTES;
+        let mut wanted = self.chunk_bytes;
         while !self.at_end {
             let before = used.len();
             let missing = (wanted - before) as u64;
@@ -50,10 +52,10 @@ impl<R: Read> Chunks<R> {
                 used.truncate(end);
                 break;
             }
-            if used.len() > RECORD_BYTES_MAX {
+            if used.len() > RECORD_BYTES_MAX.max(self.chunk_bytes) {
                 return Err(CsvError::TooLong { line: self.line });
             }
-            wanted += CHUNK_BYTES;
+            wanted += self.chunk_bytes;
         }
         if used.is_empty() {
             return Ok(None);
@@ -69,7 +71,7 @@ mod tests {
     use super::*;
 
     fn read(data: &[u8]) -> Result<Vec<Chunk>, CsvError> {
-        let mut chunks = Chunks::new(data, b',');
+        let mut chunks = Chunks::new(data, b',', CHUNK_BYTES);
         std::iter::from_fn(|| chunks.next(Vec::new()).transpose()).collect()
     }
 

@@ -31,6 +31,9 @@ pub struct Pass<'a> {
     pub on_misfit: OnMisfit,
     /// Threads that work; one for each core where nothing is said.
     pub threads: Option<NonZeroUsize>,
+    /// How much of the file is worked on at once by a thread, in bytes: [`CHUNK_BYTES`](super::CHUNK_BYTES), or more where what computes
+    /// wants many values at a time.
+    pub chunk_bytes: usize,
     /// Turns true when the pass is to end early, with [`CsvError::Stopped`].
     pub stop: &'a AtomicBool,
 }
@@ -52,7 +55,7 @@ impl Pass<'_> {
         mut write_mac: Option<&mut FileMac>,
         listener: &mut Listener<'_>,
     ) -> Result<Counts, CsvError> {
-        let mut chunks = Chunks::new(input, self.layout.delimiter);
+        let mut chunks = Chunks::new(input, self.layout.delimiter, self.chunk_bytes);
         let first = chunks.next(Vec::new())?.ok_or(CsvError::Empty)?;
         let (fields, at, head) = self.header(&first)?;
         if !matches!(self.plan.work, Work::Check) {

@@ -99,6 +99,23 @@ pub struct Row {
     pub cells: Vec<Cell>,
 }
 
+impl Row {
+    /// The row that a server answered with.
+    ///
+    /// - `values`: the key, a value for each of its `keys` columns; then, for each sealed column, the value, the mark and
+    ///   what the row has in the column that this one is bound to
+    #[must_use]
+    pub fn answered(values: Vec<Option<String>>, keys: usize) -> Self {
+        let mut values = values.into_iter();
+        let key = values.by_ref().take(keys).map(Option::unwrap_or_default).collect();
+        let mut cells = Vec::new();
+        while let (Some(value), Some(mark), Some(row)) = (values.next(), values.next(), values.next()) {
+            cells.push(Cell { value, mark: mark.and_then(|mark| mark.parse().ok()), row });
+        }
+        Self { key, cells }
+    }
+}
+
 /// What a column is to have.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewCell {

@@ -75,6 +75,12 @@ impl Inbound {
         Ok(Self { association: *association, lengths, keyed, window, counters, spare })
     }
 
+    /// What both ends agree on.
+    #[must_use]
+    pub fn association(&self) -> &Association {
+        &self.association
+    }
+
     /// What came so far.
     #[must_use]
     pub fn counters(&self) -> Counters {

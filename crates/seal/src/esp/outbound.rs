@@ -101,6 +101,12 @@ impl Outbound {
         Self { used: Lifetime { packets, ..self.used }, lifetime, ..self }
     }
 
+    /// What both ends agree on.
+    #[must_use]
+    pub fn association(&self) -> &Association {
+        &self.association
+    }
+
     /// What it has sealed.
     #[must_use]
     pub fn used(&self) -> Lifetime {

@@ -38,6 +38,7 @@ pub(super) const OLTP: Spec = Spec {
     unit: Unit::Operations,
     dataset: "oltp",
     clients: Some(80),
+    device: false,
     cold: false,
     from_empty: false,
     sized_by: SizedBy::Bytes,

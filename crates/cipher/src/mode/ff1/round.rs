@@ -27,8 +27,8 @@ fn head(shape: &Shape, tweak_bytes: usize) -> [u8; 16] {
 }
 
 /// Zeros between a tweak and what differs from round to round.
-fn zeros(shape: &Shape, tweak_bytes: usize) -> usize {
-    let rest = (tweak_bytes % 16 + 1 + shape.number_bytes) % 16;
+pub(super) fn zeros(number_bytes: usize, tweak_bytes: usize) -> usize {
+    let rest = (tweak_bytes % 16 + 1 + number_bytes) % 16;
     (16 - rest) % 16
 }
 
@@ -42,10 +42,16 @@ pub(super) struct Mac<'a, const N: usize> {
 impl<'a, const N: usize> Mac<'a, N> {
     /// Over all that is the same in every round: P, the tweak, and the zeros behind it.
     pub(super) fn of_tweak(cipher: &'a dyn BlockCipher<N>, shape: &Shape, tweak: &[u8]) -> Self {
-        let mut mac = Self { cipher, state: [0; N], filled: 0 };
-        mac.update(&head(shape, tweak.len()));
+        let mut mac = Self::before_tweak(cipher, shape, tweak.len());
         mac.update(tweak);
-        mac.skip(zeros(shape, tweak.len()));
+        mac.skip(zeros(shape.number_bytes, tweak.len()));
+        mac
+    }
+
+    /// Over what stands before a tweak of `tweak_bytes` bytes: P.
+    pub(super) fn before_tweak(cipher: &'a dyn BlockCipher<N>, shape: &Shape, tweak_bytes: usize) -> Self {
+        let mut mac = Self { cipher, state: [0; N], filled: 0 };
+        mac.update(&head(shape, tweak_bytes));
         mac
     }
 
@@ -106,10 +112,9 @@ pub(super) fn states_after<const N: usize>(
         }
         return;
     }
-    let mut mac = Mac { cipher, state: [0; N], filled: 0 };
-    mac.update(&head(shape, tweak_bytes));
+    let mac = Mac::before_tweak(cipher, shape, tweak_bytes);
     states.fill(mac.state);
-    let bytes = tweak_bytes + zeros(shape, tweak_bytes);
+    let bytes = tweak_bytes + zeros(shape.number_bytes, tweak_bytes);
     for start in (0..=bytes).step_by(N) {
         for (value, state) in (first..).zip(&mut *states) {
             let rest = tweaks.get(value).get(start..).unwrap_or_default();

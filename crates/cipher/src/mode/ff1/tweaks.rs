@@ -2,6 +2,8 @@
 //!
 //! Not here: what is made of them (`round`).
 
+use std::ops::Range;
+
 use super::bounds::TWEAK_BYTES_MAX;
 use super::error::Ff1Error;
 
@@ -23,11 +25,27 @@ pub enum Tweaks<'a> {
 
 impl<'a> Tweaks<'a> {
     /// The tweak of value `index`.
-    pub(super) fn get(&self, index: usize) -> &'a [u8] {
+    ///
+    /// # Panics
+    /// If there is none; so does [`Tweaks::of`].
+    #[must_use]
+    pub fn get(&self, index: usize) -> &'a [u8] {
         match *self {
             Self::One(tweak) => tweak,
             Self::Each(tweaks) => tweaks[index],
             Self::Packed { bytes, tweak_bytes } => &bytes[index * tweak_bytes..][..tweak_bytes],
+        }
+    }
+
+    /// Those of `values` alone.
+    #[must_use]
+    pub fn of(&self, values: Range<usize>) -> Self {
+        match *self {
+            Self::One(tweak) => Self::One(tweak),
+            Self::Each(tweaks) => Self::Each(&tweaks[values]),
+            Self::Packed { bytes, tweak_bytes } => {
+                Self::Packed { bytes: &bytes[values.start * tweak_bytes..values.end * tweak_bytes], tweak_bytes }
+            }
         }
     }
 

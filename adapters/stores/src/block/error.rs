@@ -1,0 +1,64 @@
+//! Why there is no block device, or why it did not do what was asked.
+
+use std::path::PathBuf;
+
+use sealstone_store::StoreError;
+
+/// Why there is no block device, or why it did not do what was asked.
+#[derive(Debug, thiserror::Error)]
+pub enum BlockError {
+    /// A path that is no file and no block device, or cannot be opened.
+    #[error("cannot open {}: {found}\n{step}", path.display())]
+    Open {
+        /// The path.
+        path: PathBuf,
+        /// What was found.
+        found: String,
+        /// What to do next.
+        step: &'static str,
+    },
+    /// There is something on it.
+    #[error(
+        "{place} is not empty: its first {looked_bytes} bytes are not all zeros, and workloads would overwrite it\n\
+         choose an empty one, or give up what is on it with --erase true"
+    )]
+    NotEmpty {
+        /// The device.
+        place: String,
+        /// Bytes that were looked at.
+        looked_bytes: u64,
+    },
+    /// A second variant would write over the first.
+    #[error(
+        "{place} is one device, and cannot be that of {variant} as well\nleave --device out, and each variant gets a \
+         file of its own"
+    )]
+    OneDevice {
+        /// The device.
+        place: String,
+        /// Label of the variant.
+        variant: String,
+    },
+    /// A request failed.
+    #[error("cannot {word} {length} bytes at offset {offset} of {place}: {found}\n{step}")]
+    Request {
+        /// `read` or `write`.
+        word: &'static str,
+        /// Its length in bytes.
+        length: usize,
+        /// Its offset in bytes.
+        offset: u64,
+        /// The device.
+        place: String,
+        /// What the system said.
+        found: std::io::Error,
+        /// What to do next.
+        step: &'static str,
+    },
+}
+
+impl From<BlockError> for StoreError {
+    fn from(error: BlockError) -> Self {
+        Self::engine(error)
+    }
+}

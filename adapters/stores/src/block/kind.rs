@@ -1,0 +1,80 @@
+//! The rows of block devices in the table of stores. Not here: what they do (`engine`).
+
+use sealstone_servers::tgt::{PROGRAM, TgtOptions};
+use sealstone_store::StoreError;
+
+use super::engine::{FileEngine, Named, TargetEngine, UserEngine};
+use crate::kind::{Form, Opened, Request, Setting, StoreKind};
+
+/// What suits devices: slices that are long against filling and emptying a queue.
+const SUITED: &str = "workloads = [\"seq-read\", \"seq-write\", \"rand-read\", \"rand-write\", \"rand-mix\"]\n\
+                      pairs = 6\nslice-ms = 250\n";
+
+/// A file or a disk of this machine, or a unit behind iSCSI.
+pub static BLOCK: StoreKind = DEVICE;
+
+const DEVICE: StoreKind = StoreKind {
+    name: "block",
+    about: "a block device: a file, a disk, or one behind iSCSI",
+    replicated: false,
+    layers: &[],
+    functions: &[],
+    device: true,
+    in_memory: false,
+    cache_bytes_min: 0,
+    cache_decided_by: None,
+    shared_by: None,
+    suited: SUITED,
+    settings: &[
+        Setting {
+            name: "device",
+            value: "DEVICE",
+            help: "An empty disk or file of your own instead of one made here: a path, or \
+                   iscsi://HOST:PORT/TARGET/LUN; what is on it is lost",
+            form: Form::Text,
+            excludes: &[],
+        },
+        Setting {
+            name: "erase",
+            value: "BOOL",
+            help: "Whether to overwrite that device though something is on it [default: false]",
+            form: Form::Bool,
+            excludes: &[],
+        },
+    ],
+    engine: block,
+};
+
+/// A target that is started on this machine.
+pub static ISCSI: StoreKind = StoreKind {
+    name: "iscsi",
+    about: "a block device behind an iSCSI target started on this machine",
+    settings: &[Setting {
+        name: "tgtd",
+        value: "FILE",
+        help: "The target's program [default: SEALSTONE_TGTD, or tgtd on the search path]",
+        form: Form::File,
+        excludes: &[],
+    }],
+    engine: iscsi,
+    ..DEVICE
+};
+
+fn block(request: &Request) -> Result<Opened, StoreError> {
+    let bytes = request.device_bytes;
+    let Some(named) = request.setting("device") else {
+        return Ok(Opened { engine: Box::new(FileEngine::new(bytes)), notes: Vec::new() });
+    };
+    let named = match named.starts_with("iscsi:") {
+        true => Named::Iscsi(named.parse().map_err(StoreError::engine)?),
+        false => Named::Path(named.into()),
+    };
+    let erase = request.setting("erase") == Some("true");
+    Ok(Opened { engine: Box::new(UserEngine::new(named, bytes, erase)), notes: Vec::new() })
+}
+
+fn iscsi(request: &Request) -> Result<Opened, StoreError> {
+    let program = Some(PROGRAM.find(request.file("tgtd").as_deref()).map_err(StoreError::engine)?);
+    let options = TgtOptions { program, bytes: request.device_bytes, ..TgtOptions::default() };
+    Ok(Opened { engine: Box::new(TargetEngine::new(options)), notes: Vec::new() })
+}

@@ -1,0 +1,171 @@
+//! Block devices on real files and a real target: every workload, everything checked, and one clear error for each way in
+//! which it can fail.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+
+use sealstone_bench::compare;
+use sealstone_bench::plan::Plan;
+use sealstone_bench::progress::{Observer, Progress};
+use sealstone_bench::results::Results;
+use sealstone_bench::workload::workloads;
+use sealstone_servers::tgt;
+use sealstone_stores::kind::{Request, StoreKind};
+use sealstone_stores::table::store;
+
+struct Silent;
+
+impl Observer for Silent {
+    fn progress(&self, _: &Progress) {}
+
+    fn note(&self, _: &str) {}
+}
+
+fn plan(store: &str, out: &Path) -> Plan {
+    Plan {
+        store: vec![store.into()],
+        ciphers: vec!["none".into(), "none".into()],
+        workloads: workloads().filter(|spec| spec.device).map(|spec| spec.name.into()).collect(),
+        bytes: 4 << 20,
+        block_bytes: 16 << 10,
+        depth: 8,
+        verify: true,
+        operations: 256,
+        rounds: 1,
+        pairs: 6,
+        slice_ms: 5,
+        out: out.to_owned(),
+        ..Plan::default()
+    }
+}
+
+/// What a comparison on `kind` with these settings gives.
+fn run(kind: &StoreKind, plan: &Plan, settings: &[(&str, &str)]) -> Result<Results, String> {
+    let settings: BTreeMap<_, _> =
+        settings.iter().map(|(name, value)| ((*name).to_owned(), vec![(*value).to_owned()])).collect();
+    let request = Request {
+        members: 1,
+        clients: 1,
+        device_bytes: plan.bytes,
+        sealed: false,
+        keep: None,
+        key: None,
+        settings,
+        joins: false,
+    };
+    let opened = (kind.engine)(&request).map_err(|error| error.to_string())?;
+    let stop = AtomicBool::new(false);
+    compare::run(plan, &*opened.engine, &Silent, &stop).map_err(|error| error.to_string())
+}
+
+/// Whether there is a target; says SKIP where not.
+fn available(name: &str) -> bool {
+    let found = tgt::PROGRAM.find(None);
+    if let Err(error) = &found {
+        println!("SKIP: {name}: {}", error.to_string().lines().next().unwrap_or_default());
+    }
+    found.is_ok()
+}
+
+/// That `results` have all that a block device has to say.
+fn check(results: &Results, has_servers: bool) {
+    assert_eq!(results.cells.len(), 18);
+    for cell in &results.cells {
+        let name = &cell.workload;
+        let operations: u64 = cell.samples.iter().map(|sample| sample.operations).sum();
+        let timed: u64 = cell.latency.values().map(|latency| latency.count).sum();
+        assert!(cell.throughput > 0.0 && operations >= 100 && timed == operations, "{name}: {operations} {timed}");
+        assert!(cell.samples.iter().all(|sample| sample.bytes == sample.operations * (16 << 10)), "{name}");
+        let servers_cpu_s: f64 = cell.samples.iter().map(|sample| sample.servers_cpu_s).sum();
+        assert!(has_servers || servers_cpu_s == 0.0, "{name}: {servers_cpu_s}");
+    }
+    let servers_cpu_s: f64 =
+        results.cells.iter().flat_map(|cell| &cell.samples).map(|sample| sample.servers_cpu_s).sum();
+    assert_eq!(servers_cpu_s > 0.0, has_servers, "{servers_cpu_s}");
+}
+
+#[test]
+fn every_workload_runs_on_a_file_and_all_of_it_is_checked() {
+    let dir = tempfile::tempdir().unwrap();
+    check(&run(store("block").unwrap(), &plan("block", dir.path()), &[]).unwrap(), false);
+    assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0, "nothing is left");
+}
+
+#[test]
+fn every_workload_runs_behind_iscsi_and_all_of_it_is_checked() {
+    if !available("every_workload_runs_behind_iscsi_and_all_of_it_is_checked") {
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let results = run(store("iscsi").unwrap(), &plan("iscsi", dir.path()), &[]).unwrap();
+    check(&results, true);
+    assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0, "nothing is left");
+}
+
+#[test]
+fn a_device_of_the_user_is_only_overwritten_where_it_is_empty_or_given_up() {
+    let dir = tempfile::tempdir().unwrap();
+    let block = store("block").unwrap();
+    let whole = plan("block", dir.path());
+    let one = Plan { ciphers: vec!["none".into()], workloads: vec!["rand-mix".into()], ..whole.clone() };
+    let path = dir.path().join("disk");
+    let device = ("device", path.to_str().unwrap());
+
+    run(block, &one, &[device]).unwrap();
+    assert!(!path.exists(), "what was not there before is gone after");
+    let two = run(block, &whole, &[device]).unwrap_err();
+    assert!(two.contains("is one device, and cannot be that of none (2) as well\nleave --device out"), "{two}");
+
+    fs::write(&path, vec![0; 4 << 20]).unwrap();
+    run(block, &one, &[device]).unwrap();
+    let used = run(block, &one, &[device]).unwrap_err();
+    assert!(used.contains("is not empty: its first 1048576 bytes are not all zeros") && used.contains("--erase true"));
+    run(block, &one, &[device, ("erase", "true")]).unwrap();
+
+    fs::write(&path, vec![0; 1 << 20]).unwrap();
+    let small = run(block, &one, &[device]).unwrap_err();
+    assert!(small.contains("has 1.0 MB, and the workloads would use 4.2 MB\nuse fewer, with --bytes"), "{small}");
+    let directory = run(block, &one, &[("device", dir.path().to_str().unwrap())]).unwrap_err();
+    assert!(directory.contains("it is neither a file nor a disk\n"), "{directory}");
+    let nobody = run(block, &one, &[("device", "iscsi://127.0.0.1:1/iqn.x/1")]).unwrap_err();
+    assert!(nobody.contains("cannot reach the iSCSI portal") || nobody.contains("needs libiscsi"), "{nobody}");
+    let address = run(block, &one, &[("device", "iscsi://127.0.0.1")]).unwrap_err();
+    assert!(address.contains("it names no target\nwrite it as iscsi://"), "{address}");
+}
+
+#[test]
+fn what_is_damaged_below_is_found() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("disk");
+    fs::write(&path, vec![0; 4 << 20]).unwrap();
+    let plan = Plan {
+        ciphers: vec!["none".into()],
+        workloads: vec!["seq-read".into()],
+        slice_ms: 500,
+        ..plan("block", dir.path())
+    };
+    let (stop, damaged) = (AtomicBool::new(false), path.clone());
+    let spoil = std::thread::spawn(move || {
+        // once it is loaded
+        while fs::read(&damaged).unwrap().iter().rev().take(16).all(|byte| *byte == 0) {}
+        std::thread::sleep(std::time::Duration::from_millis(300));
+        let file = fs::OpenOptions::new().write(true).open(&damaged).unwrap();
+        std::os::unix::fs::FileExt::write_all_at(&file, &[0xEE; 4_096], 1 << 20).unwrap();
+    });
+    let request = Request {
+        members: 1,
+        clients: 1,
+        device_bytes: plan.bytes,
+        sealed: false,
+        keep: None,
+        key: None,
+        settings: BTreeMap::from([("device".to_owned(), vec![path.to_str().unwrap().to_owned()])]),
+        joins: false,
+    };
+    let engine = (store("block").unwrap().engine)(&request).map_err(|error| error.to_string()).unwrap().engine;
+    let error = compare::run(&plan, &*engine, &Silent, &stop).err().expect("it is found").to_string();
+    spoil.join().unwrap();
+    assert!(error.contains("offset 1048576 of ") && error.contains("is not what was written: expected "), "{error}");
+}

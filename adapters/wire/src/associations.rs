@@ -1,0 +1,199 @@
+//! The security associations of a path, shared by the path, which uses them, and whoever agrees on them. Not here: how
+//! they are agreed on, and the packets.
+
+use std::collections::{HashMap, VecDeque};
+use std::net::SocketAddr;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+
+use sealstone_seal::esp::{Counters, EspError, Inbound, Lifetime, Outbound, Sealed, Suite};
+
+/// The associations. Without one to send by, packets are dropped: none leaves in the clear.
+#[derive(Debug, Default)]
+pub struct Associations {
+    sending: Mutex<Sending>,
+    receiving: Mutex<Receiving>,
+}
+
+#[derive(Debug, Default)]
+struct Sending {
+    current: Option<(Outbound, SocketAddr)>,
+    /// What follows once the current one has sealed all that it may, in this order.
+    successors: VecDeque<Outbound>,
+}
+
+/// What opens packets.
+#[derive(Debug, Default)]
+pub(crate) struct Receiving {
+    by_spi: HashMap<u32, Inbound>,
+    heard: Option<Heard>,
+}
+
+/// When and from where the last authentic packet came.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Heard {
+    /// When.
+    pub at: Instant,
+    /// The address that sent it: another one than before, if the peer or a translator of addresses moved.
+    pub from: SocketAddr,
+}
+
+/// What packets are sealed by.
+#[derive(Clone, Copy, Debug)]
+pub struct OutboundStatus {
+    /// Index of the association.
+    pub spi: u32,
+    /// Its suite.
+    pub suite: &'static Suite,
+    /// Where packets go.
+    pub peer: SocketAddr,
+    /// What it has sealed.
+    pub used: Lifetime,
+    /// Whether it is time to agree on a successor.
+    pub is_due: bool,
+    /// How many successors are there already.
+    pub successors: usize,
+}
+
+/// What packets are opened by.
+#[derive(Clone, Copy, Debug)]
+pub struct InboundStatus {
+    /// Index of the association.
+    pub spi: u32,
+    /// Its suite.
+    pub suite: &'static Suite,
+    /// What came.
+    pub counters: Counters,
+}
+
+/// Why packets were not sealed.
+#[derive(Debug)]
+pub(crate) enum NotSealed {
+    /// No association is there.
+    NoAssociation,
+    /// The key has sealed what it may, and there is no successor.
+    Exhausted,
+    /// They are no packets, or the cipher failed.
+    Failed,
+}
+
+fn lock<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
+    // every change is one assignment: a thread that panicked leaves nothing half done
+    of.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Associations {
+    /// None yet.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Seals what comes next by `outbound`, and sends it to `peer`. The association before and its successors end.
+    pub fn set_outbound(&self, outbound: Outbound, peer: SocketAddr) {
+        let mut sending = lock(&self.sending);
+        sending.successors.clear();
+        sending.current = Some((outbound, peer));
+    }
+
+    /// Seals by `outbound` once the association before it has sealed all that its key may: the path changes by itself,
+    /// and loses no packet. Ciphers with blocks of 64 bits need many a second. The other end must know it before.
+    pub fn add_successor(&self, outbound: Outbound) {
+        lock(&self.sending).successors.push_back(outbound);
+    }
+
+    /// Sends to another address from now on; without an association it does nothing.
+    pub fn set_peer(&self, peer: SocketAddr) {
+        if let Some((_, current)) = &mut lock(&self.sending).current {
+            *current = peer;
+        }
+    }
+
+    /// Seals nothing any more: packets are dropped until [`Self::set_outbound`].
+    pub fn remove_outbound(&self) {
+        let mut sending = lock(&self.sending);
+        sending.successors.clear();
+        sending.current = None;
+    }
+
+    /// Opens packets with its index by `inbound`, which replaces one with the same index.
+    pub fn add_inbound(&self, inbound: Inbound) {
+        lock(&self.receiving).by_spi.insert(inbound.association().spi, inbound);
+    }
+
+    /// Forgets the one with this index; returns whether it was there.
+    pub fn remove_inbound(&self, spi: u32) -> bool {
+        lock(&self.receiving).by_spi.remove(&spi).is_some()
+    }
+
+    /// What packets are sealed by, if there is something.
+    #[must_use]
+    pub fn outbound_status(&self) -> Option<OutboundStatus> {
+        let sending = lock(&self.sending);
+        let (outbound, peer) = sending.current.as_ref()?;
+        let association = outbound.association();
+        Some(OutboundStatus {
+            spi: association.spi,
+            suite: association.suite,
+            peer: *peer,
+            used: outbound.used(),
+            is_due: outbound.is_due(),
+            successors: sending.successors.len(),
+        })
+    }
+
+    /// What packets are opened by, ordered by index.
+    #[must_use]
+    pub fn inbound_status(&self) -> Vec<InboundStatus> {
+        let receiving = lock(&self.receiving);
+        let status = |inbound: &Inbound| {
+            let association = inbound.association();
+            InboundStatus { spi: association.spi, suite: association.suite, counters: inbound.counters() }
+        };
+        let mut all: Vec<InboundStatus> = receiving.by_spi.values().map(status).collect();
+        all.sort_by_key(|one| one.spi);
+        all
+    }
+
+    /// When and from where the last authentic packet came, if one did.
+    #[must_use]
+    pub fn heard(&self) -> Option<Heard> {
+        lock(&self.receiving).heard
+    }
+
+    /// The suite by which packets are sealed, if they are.
+    pub(crate) fn outbound_suite(&self) -> Option<&'static Suite> {
+        lock(&self.sending).current.as_ref().map(|(outbound, _)| outbound.association().suite)
+    }
+
+    /// Seals `packets` and appends them to `sealed`. Returns where they go.
+    pub(crate) fn seal(&self, packets: &[&[u8]], sealed: &mut Sealed) -> Result<SocketAddr, NotSealed> {
+        let mut sending = lock(&self.sending);
+        let Sending { current, successors } = &mut *sending;
+        let (outbound, peer) = current.as_mut().ok_or(NotSealed::NoAssociation)?;
+        loop {
+            match outbound.seal(packets, sealed) {
+                Ok(()) => return Ok(*peer),
+                Err(EspError::Exhausted { .. }) => *outbound = successors.pop_front().ok_or(NotSealed::Exhausted)?,
+                Err(_) => return Err(NotSealed::Failed),
+            }
+        }
+    }
+
+    /// What opens packets, for as long as the guard lives.
+    pub(crate) fn receiving(&self) -> MutexGuard<'_, Receiving> {
+        lock(&self.receiving)
+    }
+}
+
+impl Receiving {
+    /// What opens packets with this index.
+    pub(crate) fn inbound(&mut self, spi: u32) -> Option<&mut Inbound> {
+        self.by_spi.get_mut(&spi)
+    }
+
+    /// Notes that an authentic packet came.
+    pub(crate) fn note(&mut self, from: SocketAddr) {
+        self.heard = Some(Heard { at: Instant::now(), from });
+    }
+}

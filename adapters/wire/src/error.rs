@@ -1,0 +1,68 @@
+//! What can go wrong on the wire. Not here: packets that are refused (`sealstone_seal::esp::Refusal`), which are
+//! counted.
+
+use std::io;
+
+/// Why something on the wire could not be done.
+#[derive(Debug, thiserror::Error)]
+pub enum WireError {
+    /// The system has no devices for packets, or does not let this process have one.
+    #[error("cannot make device {name}: {found}\n{TUN_NEXT}")]
+    NoTun {
+        /// Its name.
+        name: String,
+        /// What the system said.
+        found: io::Error,
+    },
+    /// A device could not be set up.
+    #[error("cannot {attempted} of device {name}: {found}\nsee what it is like now: ip -details link show {name}")]
+    Device {
+        /// What was attempted, such as `set the MTU`.
+        attempted: &'static str,
+        /// Its name.
+        name: String,
+        /// What the system said.
+        found: io::Error,
+    },
+    /// A socket could not be set up.
+    #[error("cannot {attempted} of the socket for sealed packets: {found}\na newer Linux may have it: 5.0 or later")]
+    Socket {
+        /// What was attempted.
+        attempted: &'static str,
+        /// What the system said.
+        found: io::Error,
+    },
+    /// A running path came to an end by itself.
+    #[error(
+        "the path ended while it was to {attempted}: {found}\nsee whether its device is still there, and start again"
+    )]
+    Path {
+        /// What it was to do.
+        attempted: &'static str,
+        /// What the system said.
+        found: io::Error,
+    },
+    /// Network namespaces cannot be had.
+    #[error("cannot make network namespaces: {found}\n{NAMESPACES_NEXT}")]
+    NoNamespaces {
+        /// What the system said.
+        found: String,
+    },
+    /// A program that sets up networks failed.
+    #[error("{command} failed: {found}\n{next}")]
+    Command {
+        /// The program with its arguments.
+        command: String,
+        /// What it said.
+        found: String,
+        /// What to do.
+        next: &'static str,
+    },
+}
+
+/// How to get a TUN device.
+const TUN_NEXT: &str = "it takes /dev/net/tun and the right to make devices: run as root, or inside unshare -Urn; in a \
+                        container give it --device /dev/net/tun --cap-add NET_ADMIN";
+/// How to get namespaces.
+const NAMESPACES_NEXT: &str = "run as root, or inside unshare -Urn; in a container give it --device /dev/net/tun \
+                               --cap-add NET_ADMIN --cap-add SYS_ADMIN";

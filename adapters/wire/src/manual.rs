@@ -1,0 +1,141 @@
+//! Security associations that others agreed on, with their keys. Not here: the forms in which they are written down
+//! (`xfrm`, `charon`).
+
+use std::fmt;
+use std::net::IpAddr;
+
+use sealstone_cipher::backend::Backend;
+use sealstone_seal::esp::{Association, Encryption, EspError, Inbound, Outbound, Suite, suites};
+use zeroize::Zeroizing;
+
+/// An association with its keys. It protects packets from `source` to `destination`.
+#[derive(Clone)]
+pub struct ManualAssociation {
+    /// Who seals.
+    pub source: IpAddr,
+    /// Who opens.
+    pub destination: IpAddr,
+    /// What both agreed on.
+    pub association: Association,
+    /// The ports of UDP, source and destination, if packets travel in UDP, as those of our path do.
+    pub ports: Option<(u16, u16)>,
+    key: Zeroizing<Vec<u8>>,
+    integrity_key: Zeroizing<Vec<u8>>,
+}
+
+impl fmt::Debug for ManualAssociation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut shown = f.debug_struct("ManualAssociation");
+        shown.field("source", &self.source).field("destination", &self.destination);
+        shown.field("spi", &self.association.spi).field("suite", &self.association.suite.name).finish_non_exhaustive()
+    }
+}
+
+impl ManualAssociation {
+    /// The end that seals. Nobody else may seal under these keys.
+    ///
+    /// # Errors
+    /// As [`Outbound::new`].
+    pub fn outbound(&self) -> Result<Outbound, EspError> {
+        Outbound::new(&self.association, &self.key, &self.integrity_key)
+    }
+
+    /// The end that opens; `window_packets` as for [`Inbound::new`].
+    ///
+    /// # Errors
+    /// As [`Inbound::new`].
+    pub fn inbound(&self, window_packets: u32) -> Result<Inbound, EspError> {
+        Inbound::new(&self.association, &self.key, &self.integrity_key, window_packets)
+    }
+}
+
+/// Where a text is not what it should be. No key is in it.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("cannot read associations from {form}: line {line}: {found}\n{next}")]
+pub struct Unreadable {
+    /// What the text should be.
+    pub form: &'static str,
+    /// The line, from 1.
+    pub line: usize,
+    /// What is wrong there.
+    pub found: String,
+    /// What to do.
+    pub next: &'static str,
+}
+
+/// The parts of an association as they are collected.
+#[derive(Default)]
+pub(crate) struct Parts {
+    pub(crate) source: Option<IpAddr>,
+    pub(crate) destination: Option<IpAddr>,
+    pub(crate) spi: Option<u32>,
+    pub(crate) extended: bool,
+    pub(crate) ports: Option<(u16, u16)>,
+    /// What encrypts: a cipher's name without its key length, and whether in GCM.
+    pub(crate) encryption: Option<(&'static str, bool)>,
+    pub(crate) key: Zeroizing<Vec<u8>>,
+    pub(crate) mac: Option<&'static str>,
+    pub(crate) integrity_key: Zeroizing<Vec<u8>>,
+}
+
+impl Parts {
+    /// The association; what is missing or does not fit, in words.
+    pub(crate) fn whole(self) -> Result<ManualAssociation, String> {
+        let missing = |what: &str| format!("an association without {what}");
+        let source = self.source.ok_or_else(|| missing("a source"))?;
+        let destination = self.destination.ok_or_else(|| missing("a destination"))?;
+        let spi = self.spi.ok_or_else(|| missing("an index (spi)"))?;
+        let (cipher, is_gcm) = self.encryption.ok_or_else(|| missing("encryption"))?;
+        let suite = self.suite(cipher, is_gcm)?;
+        if spi < 256 {
+            return Err(format!("the index (spi) {spi:#x}, which is reserved"));
+        }
+        let association = Association { spi, suite, extended: self.extended, backend: Backend::auto() };
+        let Self { ports, key, integrity_key, .. } = self;
+        Ok(ManualAssociation { source, destination, association, ports, key, integrity_key })
+    }
+
+    fn suite(&self, cipher: &str, is_gcm: bool) -> Result<&'static Suite, String> {
+        let fits = |suite: &&Suite| {
+            let (name, in_gcm) = match suite.encryption {
+                Encryption::Gcm(name) => (name, true),
+                Encryption::Cbc(name) => (name, false),
+                Encryption::Null => return false,
+            };
+            let is_same = name == cipher || name.strip_prefix(cipher).is_some_and(|rest| rest.starts_with('-'));
+            is_same && in_gcm == is_gcm && suite.mac == self.mac && suite.key_bytes() == self.key.len()
+        };
+        let suite = suites().iter().find(fits).ok_or_else(|| {
+            let mac = self.mac.unwrap_or("no integrity");
+            let bytes = self.key.len();
+            format!(
+                "no suite has {cipher}{} with a key of {bytes} bytes and {mac}",
+                if is_gcm { " in GCM" } else { "" }
+            )
+        })?;
+        let (found, want) = (self.integrity_key.len(), suite.integrity_key_bytes());
+        match found == want {
+            true => Ok(suite),
+            false => Err(format!("an integrity key of {found} bytes for suite {}, which takes {want}", suite.name)),
+        }
+    }
+}
+
+/// The bytes of a key that is written in hexadecimal digits.
+pub(crate) fn key_of(digits: &str) -> Option<Zeroizing<Vec<u8>>> {
+    let pairs = digits.as_bytes().chunks(2);
+    let byte = |pair: &[u8]| match pair {
+        [high, low] => Some((char::from(*high).to_digit(16)? * 16 + char::from(*low).to_digit(16)?) as u8),
+        _ => None,
+    };
+    pairs.map(byte).collect::<Option<Vec<u8>>>().map(Zeroizing::new)
+}
+
+/// A word of a text as an error may show it: what may be a key is not shown.
+pub(crate) fn shown(word: &str) -> String {
+    let digits = word.chars().filter(char::is_ascii_hexdigit).count();
+    match digits < 16 && word.chars().count() <= 40 {
+        true => format!("{word:?}"),
+        false => format!("a word of {} characters", word.chars().count()),
+    }
+}

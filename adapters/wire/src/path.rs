@@ -1,0 +1,174 @@
+//! The path: packets of a TUN device, sealed, to a peer, and the other way round; one thread for each direction. Not
+//! here: how keys are agreed on (whose messages it only carries), and addresses or routes of the device.
+//!
+//! Packets that are too long for the link once sealed are not fragmented: the device gets an MTU with which none is
+//! ([`mtu`](crate::mtu)), and the host's own stack cuts TCP to it and tells others (ICMP "fragmentation needed",
+//! "packet too big"). Where the link turns out to carry less, by its device or by a router, the path sets a smaller
+//! one.
+
+mod inward;
+mod outward;
+mod shared;
+mod stop;
+mod train;
+
+use std::net::{SocketAddr, UdpSocket};
+use std::sync::mpsc::Sender;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::{Builder, JoinHandle};
+
+use nix::sys::socket::{setsockopt, sockopt};
+use sealstone_seal::esp::udp::{KEEPALIVE, KEY_EXCHANGE_MARKER};
+
+use self::shared::Shared;
+use self::stop::Stop;
+use crate::associations::Associations;
+use crate::counters::{PathCounters, Tally};
+use crate::error::WireError;
+use crate::ffi::option;
+use crate::tun::Tun;
+
+/// Room for datagrams that wait, in bytes: at 10 Gbit/s three milliseconds.
+const SOCKET_BUFFER_BYTES: usize = 4 << 20;
+
+/// A running path. It ends, and its device with it, when it is stopped or dropped.
+pub struct Path {
+    shared: Arc<Shared>,
+    threads: Vec<JoinHandle<()>>,
+}
+
+impl std::fmt::Debug for Path {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Path").field("tun", &self.shared.tun.name()).finish_non_exhaustive()
+    }
+}
+
+impl Path {
+    /// Starts it. Call it in the network namespace of the socket.
+    ///
+    /// - `socket`: bound to the port of ESP, or another that both ends agree on
+    /// - `associations`: what seals and opens; they may come and go while it runs
+    /// - `exchange`: gets the messages of a key exchange, without their marker, and who sent them
+    ///
+    /// # Errors
+    /// [`WireError::Socket`].
+    pub fn start(
+        tun: Tun,
+        socket: UdpSocket,
+        associations: Arc<Associations>,
+        exchange: Sender<(SocketAddr, Vec<u8>)>,
+    ) -> Result<Self, WireError> {
+        prepare(&socket)?;
+        let stop = Stop::new().map_err(|found| WireError::Path { attempted: "start", found })?;
+        let (tally, failure) = (Tally::default(), Mutex::new(None));
+        let shared = Arc::new(Shared { tun, socket, associations, tally, stop, failure });
+        let mut path = Self { shared: shared.clone(), threads: Vec::new() };
+        let outward = shared.clone();
+        path.spawn("wire-out", move || outward::run(&outward))?;
+        path.spawn("wire-in", move || inward::run(&shared, &exchange))?;
+        Ok(path)
+    }
+
+    fn spawn(
+        &mut self,
+        name: &str,
+        run: impl FnOnce() -> Result<(), WireError> + Send + 'static,
+    ) -> Result<(), WireError> {
+        let shared = self.shared.clone();
+        let thread = Builder::new().name(name.to_owned()).spawn(move || {
+            if let Err(error) = run() {
+                let mut failure = shared.failure.lock().unwrap_or_else(PoisonError::into_inner);
+                failure.get_or_insert(error.to_string());
+                // the other direction alone is of no use
+                shared.stop.ask();
+            }
+        });
+        self.threads.push(thread.map_err(|found| WireError::Path { attempted: "start", found })?);
+        Ok(())
+    }
+
+    /// What it has counted so far.
+    #[must_use]
+    pub fn counters(&self) -> PathCounters {
+        self.shared.tally.now()
+    }
+
+    /// Name of its device.
+    #[must_use]
+    pub fn device(&self) -> &str {
+        self.shared.tun.name()
+    }
+
+    /// Length of the longest packet that its device hands over now, in bytes.
+    ///
+    /// # Errors
+    /// [`WireError::Device`].
+    pub fn mtu(&self) -> Result<u32, WireError> {
+        self.shared.tun.mtu()
+    }
+
+    /// Why it came to an end by itself, if it did, such as that somebody deleted its device.
+    #[must_use]
+    pub fn failure(&self) -> Option<String> {
+        self.shared.failure.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Sends `message` of a key exchange to `peer` by the socket of the packets.
+    ///
+    /// # Errors
+    /// [`WireError::Path`], with what the network said.
+    pub fn send_exchange(&self, peer: SocketAddr, message: &[u8]) -> Result<(), WireError> {
+        self.send(peer, &[&KEY_EXCHANGE_MARKER, message].concat())
+    }
+
+    /// Tells translators of addresses on the way to `peer` that this end is still there.
+    ///
+    /// # Errors
+    /// As [`Self::send_exchange`].
+    pub fn send_keepalive(&self, peer: SocketAddr) -> Result<(), WireError> {
+        self.send(peer, &KEEPALIVE)
+    }
+
+    fn send(&self, peer: SocketAddr, datagram: &[u8]) -> Result<(), WireError> {
+        let sent = self.shared.socket.send_to(datagram, peer);
+        sent.map(drop).map_err(|found| WireError::Path { attempted: "send a message", found })
+    }
+
+    /// Ends it, and returns what it counted. The device goes away.
+    pub fn stop(mut self) -> PathCounters {
+        self.end();
+        self.counters()
+    }
+
+    fn end(&mut self) {
+        self.shared.stop.ask();
+        for thread in self.threads.drain(..) {
+            // a thread that panicked has said so
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Drop for Path {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+/// Room for many datagrams, several in a message, and none that anybody fragments.
+fn prepare(socket: &UdpSocket) -> Result<(), WireError> {
+    let failed = |attempted| move |found| WireError::Socket { attempted, found };
+    let bytes = SOCKET_BUFFER_BYTES;
+    // beyond the system's limit where this process may, else as far as it goes
+    if setsockopt(socket, sockopt::RcvBufForce, &bytes).is_err() {
+        let _ = setsockopt(socket, sockopt::RcvBuf, &bytes);
+    }
+    if setsockopt(socket, sockopt::SndBufForce, &bytes).is_err() {
+        let _ = setsockopt(socket, sockopt::SndBuf, &bytes);
+    }
+    let joined = setsockopt(socket, sockopt::UdpGroSegment, &true).map_err(std::io::Error::from);
+    joined.map_err(failed("join the datagrams"))?;
+    let is_ipv6 = socket.local_addr().map_err(failed("read the address"))?.is_ipv6();
+    option::refuse_fragments(socket, is_ipv6).map_err(failed("forbid the fragments"))?;
+    socket.set_nonblocking(true).map_err(failed("switch off the waiting"))
+}

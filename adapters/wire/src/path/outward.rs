@@ -1,0 +1,200 @@
+//! From the device to the peer. Not here: how packets are cut (`segment`) and sealed (`sealstone_seal::esp`).
+
+use std::io::{self, IoSlice};
+use std::net::SocketAddr;
+use std::os::fd::AsRawFd;
+
+use nix::errno::Errno;
+use nix::poll::PollFlags;
+use nix::sys::socket::{ControlMessage, MsgFlags, SockaddrStorage, sendmsg};
+use sealstone_seal::esp::{Encryption, Sealed, Suite};
+
+use super::shared::Shared;
+use super::train::{Train, trains};
+use crate::associations::NotSealed;
+use crate::counters::Count;
+use crate::error::WireError;
+use crate::mtu;
+use crate::segment::{Packets, segment};
+use crate::vnet::{HEADER_BYTES, VnetHeader};
+
+/// Room for what the device hands over at once, in bytes.
+const READ_BYTES: usize = HEADER_BYTES + (1 << 16);
+
+/// Carries packets until the path is to end.
+pub(super) fn run(shared: &Shared) -> Result<(), WireError> {
+    let mut outward = Outward {
+        shared,
+        packets: Packets::default(),
+        sealed: Sealed::default(),
+        buffer: vec![0; READ_BYTES],
+        in_trains: true,
+    };
+    while !shared.stop.is_asked() {
+        if outward.take()? {
+            outward.seal_and_send()?;
+        } else if !wait(shared)? {
+            break;
+        }
+    }
+    Ok(())
+}
+
+fn wait(shared: &Shared) -> Result<bool, WireError> {
+    let failed = |found| WireError::Path { attempted: "wait for packets of the device", found };
+    shared.stop.wait(&shared.tun, PollFlags::POLLIN).map_err(failed)
+}
+
+struct Outward<'a> {
+    shared: &'a Shared,
+    packets: Packets,
+    sealed: Sealed,
+    buffer: Vec<u8>,
+    /// Whether the kernel cuts messages into datagrams for the device of the route.
+    in_trains: bool,
+}
+
+/// How much to seal at once, in bytes, where that much waits. What a cipher computes side by side it takes from
+/// different packets, since CBC is serial within one: 3DES in bits wants hundreds of them, AES a few.
+fn batch_bytes(suite: Option<&Suite>) -> usize {
+    match suite.map(|suite| suite.encryption) {
+        Some(Encryption::Cbc("3des")) => 12 << 16,
+        Some(Encryption::Cbc("blowfish")) => 2 << 16,
+        _ => 3 << 14,
+    }
+}
+
+impl Outward<'_> {
+    /// Takes what waits at the device, up to a batch. Returns whether there is something.
+    fn take(&mut self) -> Result<bool, WireError> {
+        self.packets.clear();
+        let enough = batch_bytes(self.shared.associations.outbound_suite());
+        while self.packets.bytes() < enough {
+            let read = match self.shared.tun.read(&mut self.buffer) {
+                Ok(read) => read,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(found) => return Err(WireError::Path { attempted: "read packets of the device", found }),
+            };
+            let taken = match self.buffer[..read].split_first_chunk() {
+                Some((header, packet)) => segment(&VnetHeader::read(header), packet, &mut self.packets).is_ok(),
+                None => false,
+            };
+            self.shared.tally.add(Count::Malformed, u64::from(!taken));
+        }
+        Ok(!self.packets.is_empty())
+    }
+
+    fn seal_and_send(&mut self) -> Result<(), WireError> {
+        let tally = &self.shared.tally;
+        let packets: Vec<&[u8]> = self.packets.iter().collect();
+        self.sealed.clear();
+        match self.shared.associations.seal(&packets, &mut self.sealed) {
+            Ok(peer) => {
+                tally.add(Count::PacketsOut, packets.len() as u64);
+                tally.add(Count::BytesOut, self.packets.bytes() as u64);
+                self.send(peer)
+            }
+            Err(why) => {
+                let what = match why {
+                    NotSealed::NoAssociation => Count::NoAssociation,
+                    NotSealed::Exhausted => Count::Exhausted,
+                    NotSealed::Failed => Count::Malformed,
+                };
+                tally.add(what, packets.len() as u64);
+                Ok(())
+            }
+        }
+    }
+
+    fn send(&mut self, peer: SocketAddr) -> Result<(), WireError> {
+        let lengths: Vec<usize> = self.sealed.packets().map(<[u8]>::len).collect();
+        let address = SockaddrStorage::from(peer);
+        let mut was_too_big = false;
+        for train in trains(lengths) {
+            let sent = self.send_train(&train, &address)?;
+            was_too_big |= sent == Sent::TooBig;
+        }
+        if was_too_big {
+            self.fit_link(peer);
+        }
+        Ok(())
+    }
+
+    /// Sends the packets of a train in one call, or one by one where that cannot be done.
+    fn send_train(&mut self, train: &Train, address: &SockaddrStorage) -> Result<Sent, WireError> {
+        let bytes = &self.sealed.bytes()[train.bytes.clone()];
+        if self.in_trains || train.count == 1 {
+            let each = (train.count > 1).then_some(train.each as u16);
+            let sent = send_one(self.shared, bytes, each, address)?;
+            if sent != Sent::NotInTrains {
+                return Ok(sent);
+            }
+            self.in_trains = false;
+        }
+        let mut worst = Sent::Taken;
+        for datagram in bytes.chunks(train.each) {
+            let sent = send_one(self.shared, datagram, None, address)?;
+            if sent != Sent::Taken {
+                worst = sent;
+            }
+        }
+        Ok(worst)
+    }
+
+    /// Gives the device the MTU of which sealed packets fit the route to `peer`, if it is smaller than what it has.
+    fn fit_link(&self, peer: SocketAddr) {
+        let (tun, suite) = (&self.shared.tun, self.shared.associations.outbound_suite());
+        let (Ok(link), Some(suite), Ok(now)) = (mtu::route_mtu(peer), suite, tun.mtu()) else { return };
+        let fitting = mtu::inner_mtu(link, suite, peer.ip());
+        if fitting < now {
+            // where it cannot be set, packets continue to be counted as too long
+            let _ = tun.set_mtu(fitting);
+        }
+    }
+}
+
+/// What became of a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Sent {
+    Taken,
+    /// It was dropped: too long for the link.
+    TooBig,
+    /// It was dropped: no way to the peer at the moment.
+    Unsent,
+    /// The kernel does not cut messages for this device.
+    NotInTrains,
+}
+
+fn send_one(shared: &Shared, bytes: &[u8], each: Option<u16>, address: &SockaddrStorage) -> Result<Sent, WireError> {
+    let pieces = [IoSlice::new(bytes)];
+    let control = each.as_ref().map(ControlMessage::UdpGsoSegments);
+    shared.tally.add(Count::Sends, 1);
+    let count = each.map_or(1, |each| bytes.len().div_ceil(usize::from(each))) as u64;
+    loop {
+        match sendmsg(shared.socket.as_raw_fd(), &pieces, control.as_slice(), MsgFlags::empty(), Some(address)) {
+            Ok(_) => return Ok(Sent::Taken),
+            Err(Errno::EINTR) => {}
+            Err(Errno::EAGAIN) => {
+                let failed = |found| WireError::Path { attempted: "wait for the network", found };
+                if !shared.stop.wait(&shared.socket, PollFlags::POLLOUT).map_err(failed)? {
+                    return Ok(Sent::Unsent);
+                }
+            }
+            // before Linux 6.15 the same error says that one datagram is too long and that there is no such sending
+            Err(Errno::EINVAL | Errno::EIO) if each.is_some() => return Ok(Sent::NotInTrains),
+            Err(Errno::EMSGSIZE) => {
+                shared.tally.add(Count::TooBig, count);
+                return Ok(Sent::TooBig);
+            }
+            Err(errno @ (Errno::EBADF | Errno::ENOTSOCK)) => {
+                return Err(WireError::Path { attempted: "send sealed packets", found: errno.into() });
+            }
+            // no route, a firewall, no memory: it may be another way a moment later
+            Err(_) => {
+                shared.tally.add(Count::Unsent, count);
+                return Ok(Sent::Unsent);
+            }
+        }
+    }
+}

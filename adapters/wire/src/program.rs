@@ -1,0 +1,21 @@
+//! Programs that set up networks: `ip` and `tc`. Not here: which arguments they get.
+
+use std::process::Command;
+
+use crate::error::WireError;
+
+const INSTALL: &str =
+    "if it is missing, install Debian's package iproute2; otherwise see what is there: ip address show";
+
+/// Runs `program` with `arguments` in the network namespace of the calling thread.
+pub(crate) fn run(program: &str, arguments: &[&str]) -> Result<(), WireError> {
+    let failed = |found: String| {
+        let command = format!("{program} {}", arguments.join(" "));
+        WireError::Command { command, found, next: INSTALL }
+    };
+    let output = Command::new(program).args(arguments).output().map_err(|error| failed(error.to_string()))?;
+    match output.status.success() {
+        true => Ok(()),
+        false => Err(failed(String::from_utf8_lossy(&output.stderr).trim().replace('\n', "; "))),
+    }
+}

@@ -1,0 +1,179 @@
+//! The link between the ends: what can be read on it, what it loses, and how much fits. Not here: attackers (`attack`).
+
+use std::io::{Read, Write};
+use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream, UdpSocket};
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use nix::net::if_::if_nametoindex;
+use nix::sys::socket::{
+    AddressFamily, LinkAddr, SockFlag, SockProtocol, SockType, recvfrom, setsockopt, socket, sockopt,
+};
+use sealstone_seal::esp::{suite, suites, udp};
+use sealstone_wire::counters::Count;
+use sealstone_wire::links::{DEVICE, Links, link};
+
+use crate::lab::{Stream, both, end, inner, tcp_both_ways, with_namespaces};
+
+const MARKER: &[u8; 16] = b"MARKER-IN-BLOCK:";
+const BLOCK: usize = 256;
+
+/// Every frame of the link at end 0 while `meanwhile` runs.
+fn frames(links: &Links, meanwhile: impl FnOnce()) -> Vec<Vec<u8>> {
+    let open = || {
+        let all = SockProtocol::EthAll;
+        let opened = socket(AddressFamily::Packet, SockType::Raw, SockFlag::SOCK_NONBLOCK, all).unwrap();
+        setsockopt(&opened, sockopt::RcvBufForce, &(64 << 20))
+            .or_else(|_| setsockopt(&opened, sockopt::RcvBuf, &(4 << 20)))
+            .unwrap();
+        Ok((opened, if_nametoindex(DEVICE).unwrap() as usize))
+    };
+    let (tap, device): (OwnedFd, usize) = links.ends[0].run(open).unwrap();
+    let done = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let capture = scope.spawn(|| {
+            let (mut frames, mut buffer) = (Vec::new(), vec![0; 1 << 17]);
+            loop {
+                let was_done = done.load(Ordering::Acquire);
+                match recvfrom::<LinkAddr>(tap.as_raw_fd(), &mut buffer) {
+                    // the tap is on every device of the namespace
+                    Ok((bytes, from)) if from.is_some_and(|from| from.ifindex() == device) => {
+                        frames.push(buffer[..bytes].to_vec());
+                    }
+                    Ok(_) => {}
+                    Err(_) if was_done => return frames,
+                    Err(_) => std::thread::sleep(Duration::from_millis(1)),
+                }
+            }
+        });
+        meanwhile();
+        done.store(true, Ordering::Release);
+        capture.join().unwrap()
+    })
+}
+
+/// Sends blocks that begin with the marker, and the rest of which is the same as well.
+fn send_blocks(links: &Links, to: IpAddr, count: usize) {
+    let listener = links.ends[1].run(|| Ok(TcpListener::bind((to, 0)).unwrap())).unwrap();
+    let address = listener.local_addr().unwrap();
+    std::thread::scope(|scope| {
+        let server = scope.spawn(|| {
+            let mut all = Vec::new();
+            listener.accept().unwrap().0.read_to_end(&mut all).unwrap();
+            assert_eq!(all.len(), count * BLOCK);
+        });
+        let client = || {
+            let mut block = [b'.'; BLOCK];
+            block[..MARKER.len()].copy_from_slice(MARKER);
+            TcpStream::connect(address).unwrap().write_all(&block.repeat(count)).unwrap();
+            Ok(())
+        };
+        links.ends[0].run(client).unwrap();
+        server.join().unwrap();
+    });
+}
+
+fn markers(frames: &[Vec<u8>]) -> usize {
+    let of_frame = |frame: &Vec<u8>| frame.windows(8).filter(|window| *window == &MARKER[4..12]).count();
+    frames.iter().map(of_frame).sum()
+}
+
+#[test]
+fn no_block_can_be_read_on_the_link() {
+    with_namespaces("link::no_block_can_be_read_on_the_link", || {
+        let count = 1_000;
+        for suite in suites().iter().filter(|suite| suite.cipher().is_some()) {
+            let (links, _ends) = both(suite, false);
+            if suite.name == "aes-256-gcm" {
+                let plain = frames(&links, || send_blocks(&links, links.address(1, false), count));
+                // a marker between two segments is cut in two
+                assert!(markers(&plain) > count * 9 / 10, "{} of {count}", markers(&plain));
+            }
+            let sealed = frames(&links, || send_blocks(&links, inner(1, false), count));
+            let bytes: usize = sealed.iter().map(Vec::len).sum();
+            assert!(bytes > count * BLOCK, "{}: {bytes} bytes on the link", suite.name);
+            assert_eq!(markers(&sealed), 0, "{}", suite.name);
+            let longest = sealed.iter().map(Vec::len).max().unwrap();
+            assert!(longest <= 1_514, "{}: a frame of {longest} bytes", suite.name);
+        }
+    });
+}
+
+/// Between the ends: loses one datagram of a hundred, and has every twentieth wait for up to eight others.
+fn relay(socket: &UdpSocket, ends: [SocketAddr; 2], done: &AtomicBool) -> [usize; 2] {
+    let (mut random, mut held, mut buffer) = (Stream(17), Vec::new(), vec![0; 1 << 16]);
+    let (mut lost, mut late) = (0, 0);
+    socket.set_read_timeout(Some(Duration::from_millis(20))).unwrap();
+    while !done.load(Ordering::Relaxed) {
+        let mut drawn = [0; 8];
+        random.fill(&mut drawn);
+        if let Ok((bytes, from)) = socket.recv_from(&mut buffer) {
+            let datagram = (buffer[..bytes].to_vec(), if from == ends[0] { ends[1] } else { ends[0] });
+            match (drawn[0], drawn[1] % 20) {
+                (0 | 100, _) => lost += 1,
+                (_, 0) => {
+                    late += 1;
+                    held.push(datagram);
+                }
+                _ => drop(socket.send_to(&datagram.0, datagram.1)),
+            }
+            if held.len() < 8 && drawn[2] > 40 {
+                continue;
+            }
+        }
+        for (datagram, to) in held.drain(..).rev() {
+            let _ = socket.send_to(&datagram, to);
+        }
+    }
+    [lost, late]
+}
+
+#[test]
+fn data_are_whole_where_the_link_loses_and_reorders() {
+    with_namespaces("link::data_are_whole_where_the_link_loses_and_reorders", || {
+        let suite = suite("aes-256-gcm").unwrap();
+        let links = Links::new(link("unlimited").unwrap()).unwrap();
+        let addresses = [0, 1].map(|end| SocketAddr::new(links.address(end, false), udp::PORT));
+        let between = SocketAddr::new(links.address(1, false), 4_600);
+        let socket = links.ends[1].run(|| Ok(UdpSocket::bind(between).unwrap())).unwrap();
+        let ends = [0, 1].map(|at| end(&links, at, suite, between));
+        let done = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            let relay = scope.spawn(|| relay(&socket, addresses, &done));
+            tcp_both_ways(&links, [0, 1].map(|end| inner(end, false)), 2 << 20);
+            done.store(true, Ordering::Relaxed);
+            let [lost, late] = relay.join().unwrap();
+            assert!(lost > 10 && late > 30, "{lost} lost, {late} late");
+        });
+        for end in ends {
+            assert!(end.path.counters().get(Count::PacketsIn) > 1_000);
+            assert!(end.path.failure().is_none());
+        }
+    });
+}
+
+#[test]
+fn a_link_that_carries_less_is_found_out() {
+    with_namespaces("link::a_link_that_carries_less_is_found_out", || {
+        for is_ipv6 in [false, true] {
+            let (links, ends) = both(suite("aes-128-sha256").unwrap(), is_ipv6);
+            let tunnel = [0, 1].map(|end| inner(end, false));
+            tcp_both_ways(&links, tunnel, 1 << 20);
+            let before = ends[0].path.mtu().unwrap();
+            links.set_mtu(1_300).unwrap();
+            let since = Instant::now();
+            tcp_both_ways(&links, tunnel, 1 << 20);
+            assert!(since.elapsed() < Duration::from_secs(5), "{:?}", since.elapsed());
+            for end in &ends {
+                let (now, counters) = (end.path.mtu().unwrap(), end.path.counters());
+                assert!(before - now >= 192 && now > 1_150, "{before}, {now}");
+                assert!(counters.get(Count::TooBig) > 0, "{counters}");
+            }
+            // no more is lost once it is known
+            let known = ends.each_ref().map(|end| end.path.counters().get(Count::TooBig));
+            tcp_both_ways(&links, tunnel, 1 << 20);
+            assert_eq!(ends.each_ref().map(|end| end.path.counters().get(Count::TooBig)), known);
+        }
+    });
+}

@@ -1,0 +1,8 @@
+//! The path between two namespaces: TCP through it, attackers and a bad network before it, and what is left after it.
+//! Not here: how packets are cut (`segments`), how they are sealed (`sealstone-seal`).
+
+mod attack;
+mod ending;
+mod lab;
+mod link;
+mod transfer;

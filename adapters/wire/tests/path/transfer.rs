@@ -1,0 +1,128 @@
+//! Data pass through the path unchanged. Not here: what else is on the link (`link`, `attack`).
+
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use sealstone_cipher::backend::Backend;
+use sealstone_seal::esp::{Association, Inbound, Lifetime, Outbound, Refusal, suite, suites, udp};
+use sealstone_wire::counters::Count;
+
+use crate::lab::{WINDOW, both, inner, keys, tcp_both_ways, with_namespaces};
+
+const MEBIBYTE: usize = 1 << 20;
+
+#[test]
+fn tcp_passes_under_every_suite() {
+    with_namespaces("transfer::tcp_passes_under_every_suite", || {
+        for (at, suite) in suites().iter().enumerate() {
+            // of IPv4 within IPv4 and three others, each suite takes one
+            let (outer_6, inner_6) = (at % 2 == 1, at / 2 % 2 == 1);
+            let (links, ends) = both(suite, outer_6);
+            tcp_both_ways(&links, [0, 1].map(|end| inner(end, inner_6)), 2 * MEBIBYTE);
+            for end in ends {
+                let status = end.associations.outbound_status().unwrap();
+                assert_eq!((status.suite.name, status.peer.is_ipv6()), (suite.name, outer_6));
+                assert!(end.associations.heard().is_some());
+                let counters = end.path.stop();
+                assert!(counters.get(Count::BytesOut) > 2 * MEBIBYTE as u64, "{}: {counters}", suite.name);
+                assert!(counters.get(Count::BytesIn) > 2 * MEBIBYTE as u64, "{}: {counters}", suite.name);
+                let refused: u64 = Refusal::ALL.iter().map(|reason| counters.refused(*reason)).sum();
+                assert_eq!(refused + counters.get(Count::Malformed) + counters.get(Count::NotTaken), 0, "{counters}");
+            }
+        }
+    });
+}
+
+/// Keys that last for a few hundred packets, and successors that both ends know before.
+#[test]
+fn successors_follow_without_losing_a_packet() {
+    with_namespaces("transfer::successors_follow_without_losing_a_packet", || {
+        let suite = suite("3des-md5").unwrap();
+        let (links, ends) = both(suite, false);
+        let shared = ends.each_ref().map(|end| end.associations.clone());
+        let agree = |from: usize, number: u32| {
+            let spi = 0x1_0000 * (1 + from as u32) + number;
+            let association = Association { spi, suite, extended: true, backend: Backend::auto() };
+            let (key, mac_key) = keys(suite, from);
+            shared[1 - from].add_inbound(Inbound::new(&association, &key, &mac_key, WINDOW).unwrap());
+            // as another key would be: here it is only used up sooner
+            let short = Lifetime { packets: 1_000, blocks: 1 << 18 };
+            shared[from].add_successor(Outbound::new(&association, &key, &mac_key).unwrap().with_lifetime(short));
+        };
+        let done = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                let mut numbers = [0_u32; 2];
+                while !done.load(Ordering::Relaxed) {
+                    for from in [0, 1] {
+                        while shared[from].outbound_status().unwrap().successors < 4 {
+                            agree(from, numbers[from]);
+                            numbers[from] += 1;
+                        }
+                    }
+                    std::thread::sleep(Duration::from_millis(1));
+                }
+            });
+            // more than one 3DES key may seal: 8 MiB
+            tcp_both_ways(&links, [0, 1].map(|end| inner(end, false)), 12 * MEBIBYTE);
+            done.store(true, Ordering::Relaxed);
+        });
+        for end in &ends {
+            let counters = end.path.counters();
+            assert_eq!(counters.get(Count::Exhausted) + counters.get(Count::UnknownSpi), 0, "{counters}");
+            assert!(end.associations.outbound_status().unwrap().spi >= 0x1_0000);
+        }
+    });
+}
+
+#[test]
+fn nothing_leaves_without_an_association() {
+    with_namespaces("transfer::nothing_leaves_without_an_association", || {
+        let (links, ends) = both(suite("aes-256-gcm").unwrap(), false);
+        ends[0].associations.remove_outbound();
+        // what was being sent at this moment: the host looks for routers
+        std::thread::sleep(Duration::from_millis(50));
+        let sent = ends[0].path.counters().get(Count::PacketsOut);
+        assert!(ends[0].associations.outbound_status().is_none());
+        links.ends[0]
+            .run(|| {
+                let socket = std::net::UdpSocket::bind((inner(0, false), 0)).unwrap();
+                for _ in 0..10 {
+                    socket.send_to(b"in the clear?", (inner(1, false), 9)).unwrap();
+                }
+                Ok(())
+            })
+            .unwrap();
+        let dropped = || ends[0].path.counters().get(Count::NoAssociation);
+        let since = Instant::now();
+        while dropped() < 10 && since.elapsed() < Duration::from_secs(10) {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        assert!(dropped() >= 10);
+        assert_eq!(ends[0].path.counters().get(Count::PacketsOut), sent);
+    });
+}
+
+#[test]
+fn messages_of_a_key_exchange_share_the_port() {
+    with_namespaces("transfer::messages_of_a_key_exchange_share_the_port", || {
+        let (links, [left, right]) = both(suite("aes-256-gcm").unwrap(), false);
+        let there = SocketAddr::new(links.address(1, false), udp::PORT);
+        left.path.send_exchange(there, b"hello").unwrap();
+        let (from, message) = right.exchange.recv_timeout(Duration::from_secs(10)).unwrap();
+        assert_eq!((from, &message[..]), (SocketAddr::new(links.address(0, false), udp::PORT), &b"hello"[..]));
+        left.path.send_keepalive(there).unwrap();
+        // more than anybody means seriously are not passed on
+        (0..500).for_each(|_| left.path.send_exchange(there, &[7; 40]).unwrap());
+        left.path.send_exchange(there, b"last").unwrap();
+        let since = Instant::now();
+        while right.path.counters().get(Count::Exchange) < 502 && since.elapsed() < Duration::from_secs(10) {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        let counters = right.path.stop();
+        assert_eq!((counters.get(Count::Exchange), counters.get(Count::Keepalives)), (502, 1));
+        assert!(counters.get(Count::ExchangeDropped) > 300, "{counters}");
+        assert!(right.exchange.iter().count() < 200);
+    });
+}

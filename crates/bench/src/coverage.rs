@@ -1,0 +1,70 @@
+//! What results record of the advice across places: which place protects from whom, and what it was found to cost. Not
+//! here: how it is made (`covering`).
+
+use serde::{Deserialize, Serialize};
+
+use crate::places::Protection;
+use crate::verdict::Verdict;
+
+/// Where a store runs and what can be encrypted in it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Surroundings {
+    /// Whether the store is in the process of its client, so that there is neither a network nor a server.
+    #[serde(default)]
+    pub within_process: bool,
+    /// The layers that can be measured with it, by name; empty where that is not known.
+    #[serde(default)]
+    pub layers: Vec<String>,
+}
+
+/// Places, people and costs of one group.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Coverage {
+    /// Whom to protect from, as it was asked.
+    pub protect_from: Vec<String>,
+    /// Where the store runs.
+    pub surroundings: Surroundings,
+    /// What a cost is of: `throughput`, or the `p99` at a fixed rate.
+    pub quantity: String,
+    /// A row for each variant that was measured, and for each place that was not.
+    pub rows: Vec<CoverageRow>,
+}
+
+/// One variant, or one place that was not measured.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CoverageRow {
+    /// Layers, joined: `rest`, `field+rest`.
+    pub place: String,
+    /// Label of the variant; absent: not measured.
+    pub variant: Option<String>,
+    /// What it costs, over all workloads; absent: not measured, or in too few pairs.
+    pub cost: Option<Cost>,
+    /// From whom it protects, in the order of the table of threats.
+    pub entries: Vec<CoverageEntry>,
+}
+
+/// What one row does about somebody.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CoverageEntry {
+    /// Who.
+    pub threat: String,
+    /// How far it protects.
+    pub protection: Protection,
+    /// Why, in one sentence.
+    pub reason: String,
+}
+
+/// A cost over all workloads against no encryption.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Cost {
+    /// The ratio to no encryption.
+    pub ratio: f64,
+    /// Lower end of its 95 % confidence interval.
+    pub low: f64,
+    /// Upper end.
+    pub high: f64,
+    /// The verdict.
+    pub verdict: Verdict,
+    /// In words.
+    pub words: String,
+}

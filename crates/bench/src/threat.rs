@@ -1,0 +1,56 @@
+//! The table of those whom data may have to be protected from. Not here: what protects from them (`places`).
+
+use sealstone_cipher::nearest::nearest;
+
+/// Somebody whom data may have to be protected from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Threat {
+    /// Takes a disk.
+    DiskThief,
+    /// Gets hold of a backup.
+    BackupReader,
+    /// Sits between client and server.
+    Network,
+    /// May run any statement.
+    Dba,
+    /// Is root on the server.
+    ServerAdmin,
+}
+
+impl Threat {
+    /// All of them, in the order of every table: whoever can do more comes later.
+    pub const ALL: [Self; 5] = [Self::DiskThief, Self::BackupReader, Self::Network, Self::Dba, Self::ServerAdmin];
+
+    /// As on the command line and in results.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::DiskThief => "disk-thief",
+            Self::BackupReader => "backup-reader",
+            Self::Network => "network",
+            Self::Dba => "dba",
+            Self::ServerAdmin => "server-admin",
+        }
+    }
+
+    /// What somebody of this kind can do, in a plain sentence without its end.
+    #[must_use]
+    pub const fn definition(self) -> &'static str {
+        match self {
+            Self::DiskThief => "takes the disk, or all files, of a machine that is switched off",
+            Self::BackupReader => "gets a backup: a copy of the files, or a dump that the server wrote",
+            Self::Network => "reads and changes what goes between client and server",
+            Self::Dba => "runs any statement on the running server, and reads its logs",
+            Self::ServerAdmin => "is root on the running server: reads and changes its memory and its files",
+        }
+    }
+
+    /// The one called `name`.
+    ///
+    /// # Errors
+    /// A name that is none; the one most like it.
+    pub fn by_name(name: &str) -> Result<Self, String> {
+        let found = Self::ALL.into_iter().find(|threat| threat.name().eq_ignore_ascii_case(name));
+        found.ok_or_else(|| nearest(name, Self::ALL.map(Self::name)).to_owned())
+    }
+}

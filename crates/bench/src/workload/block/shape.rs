@@ -1,0 +1,17 @@
+//! How requests to a block device look, whatever the workload: their size, how many at once, whether they are checked.
+
+/// The settings of the workloads on block devices.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BlockShape {
+    /// Bytes of a request.
+    pub block_bytes: u64,
+    /// Requests under way at once.
+    pub depth: usize,
+    /// Whether every block that is written says what it is, and is checked whenever it is read.
+    pub verify: bool,
+}
+
+impl BlockShape {
+    /// What requests look like unless something else is asked for: 64 KiB, as a file system reads ahead, 16 at once.
+    pub const USUAL: Self = Self { block_bytes: 64 << 10, depth: 16, verify: false };
+}

@@ -1,0 +1,47 @@
+//! The flags that say which columns are sealed and how, and how a server that holds them is reached.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueHint};
+
+use super::names::{Suggest, cipher_names_only};
+
+/// Which columns, and how.
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Columns")]
+pub(crate) struct ColumnFlags {
+    /// A column and its method, such as phone=ff1:phone or memo=aead; may be repeated
+    #[arg(long = "column", value_name = "COLUMN=METHOD")]
+    pub(crate) columns: Vec<String>,
+    /// Take the columns of a table of this TOML file
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with = "columns")]
+    pub(crate) policy: Option<PathBuf>,
+    /// What values are bound to: none, column, or row:COLUMN; may be repeated [default: column]
+    #[arg(long = "tweak", value_name = "COLUMN=TWEAK", conflicts_with = "policy")]
+    pub(crate) tweaks: Vec<String>,
+    /// Add a column COLUMN_index to find equal values by, of so many bits [default: 32]
+    #[arg(long = "index", value_name = "COLUMN[=BITS]", conflicts_with = "policy")]
+    pub(crate) indexes: Vec<String>,
+    /// Leave empty values of this column empty, which shows that they are
+    #[arg(long = "keep-empty", value_name = "COLUMN", conflicts_with = "policy")]
+    pub(crate) keep_empty: Vec<String>,
+    /// Allow a format of fewer than a million values in this column, which can all be tried
+    #[arg(long = "small-domain", value_name = "COLUMN", conflicts_with = "policy")]
+    pub(crate) small_domain: Vec<String>,
+    /// The cipher [default: the policy's, or the key's if a key server knows it; else aes-256]
+    #[arg(long, value_name = "CIPHER", value_parser = Suggest(cipher_names_only))]
+    pub(crate) cipher: Option<String>,
+}
+
+/// How a server of the user's own is reached.
+#[cfg(any(feature = "mysql", feature = "postgres"))]
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Server")]
+pub(crate) struct ServerTls {
+    /// Authorities that the server's certificate is checked with
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) tls_ca_file: Option<PathBuf>,
+    /// Certificate and key to show to the server
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) tls_certificate_key_file: Option<PathBuf>,
+}

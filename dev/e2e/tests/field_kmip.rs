@@ -1,0 +1,83 @@
+//! Columns under a key on a real key server: sealed by the command, opened by it and by Python, under an older version of
+//! the key too; servers that are gone. Not here: keys and key servers themselves (`keys_kmip.rs`).
+
+use std::fs;
+use std::path::Path;
+
+use sealstone_e2e::kmip_server::{Certificates, Kind, Server};
+use sealstone_e2e::python_package::{installed, python, with_package};
+use sealstone_e2e::transcript::{Transcript, run, sealstone};
+
+const PEOPLE: &str = "id,phone,memo\n1,010-1234-5678,first\n2,010-8765-4321,second\n";
+
+fn call(dir: &Path, arguments: &[&str]) -> Transcript {
+    run(&mut sealstone(dir, arguments))
+}
+
+fn seal(dir: &Path, url: &str, out: &str) -> Transcript {
+    let columns = ["--column", "phone=ff1:phone", "--column", "memo=aead"];
+    call(dir, &[&["field", "seal", "people.csv", "--key", url, "--out", out], &columns[..]].concat())
+}
+
+fn walk_through(kind: Kind, name: &str) {
+    let program = match kind.find() {
+        Ok(program) => program,
+        Err(reason) => {
+            println!("SKIP: {name}: {reason}");
+            return;
+        }
+    };
+    let certificates = Certificates::make();
+    let mut server = Server::start(kind, &program, &certificates);
+    let scratch = tempfile::tempdir().unwrap();
+    let dir = scratch.path();
+    let path = |name: &str| dir.join(name);
+    fs::write(path("people.csv"), PEOPLE).unwrap();
+    let url = certificates.url(server.port, "people", "&retries=0");
+    call(dir, &["keys", "new", &url]).done();
+    seal(dir, &url, "sealed.csv").done();
+    let sealed = fs::read_to_string(path("sealed.csv")).unwrap();
+    assert!(!sealed.contains("010-1234-5678") && !sealed.contains("first"), "{sealed}");
+    call(dir, &["keys", "rotate", &url]).done();
+    let open = ["field", "open", "sealed.csv", "--key", &url, "--out", "opened.csv"];
+    call(dir, &open).done();
+    assert_eq!(fs::read_to_string(path("opened.csv")).unwrap(), PEOPLE);
+    let reseal = ["field", "reseal", "sealed.csv", "--key", &url, "--out", "again.csv", "--json"];
+    let said = call(dir, &reseal).done();
+    assert!(said.contains("\"key_version\":2") || said.contains("\"key_version\": 2"), "{said}");
+    opens_in_python(dir, &url, name);
+
+    server.kill();
+    fs::remove_file(path("opened.csv")).unwrap();
+    for said in [call(dir, &open), seal(dir, &url, "more.csv")] {
+        assert_eq!((said.code, said.stdout.as_str()), (Some(2), ""), "{}", said.stderr);
+        assert!(said.stderr.contains("no key server answered"), "{}", said.stderr);
+    }
+    assert!(!path("opened.csv").exists() && !path("more.csv").exists());
+}
+
+/// Python fetches the key itself, and seals what the command opens.
+fn opens_in_python(dir: &Path, url: &str, name: &str) {
+    let Some(python) = python(name) else { return };
+    let installed = installed();
+    let text = "import pathlib, sys, pyarrow as pa, pyarrow.csv, sealstone\n\
+        texts = pyarrow.csv.ConvertOptions(column_types={name: pa.string() for name in ('id', 'phone', 'memo')})\n\
+        sealed = pyarrow.csv.read_csv('again.csv', convert_options=texts)\n\
+        manifest = pathlib.Path('again.csv.sealed.toml')\n\
+        people = sealstone.open(sealed, manifest, key=sys.argv[1])\n\
+        print(people['memo'].to_pylist(), people['phone'].to_pylist())\n\
+        assert sealstone.seal(people, manifest=manifest, key=sys.argv[1]).data['phone'] == sealed['phone']\n";
+    let mut command = with_package(&python, &installed);
+    let said = run(command.current_dir(dir).args(["-c", text, url])).done();
+    assert_eq!(said, "['first', 'second'] ['010-1234-5678', '010-8765-4321']\n");
+}
+
+#[test]
+fn columns_under_a_key_on_pykmip() {
+    walk_through(Kind::PyKmip, "columns_under_a_key_on_pykmip");
+}
+
+#[test]
+fn columns_under_a_key_on_the_go_server() {
+    walk_through(Kind::Go, "columns_under_a_key_on_the_go_server");
+}
