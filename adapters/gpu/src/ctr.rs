@@ -1,7 +1,7 @@
 //! Counter mode on a device: any length, any offset, more data than the device holds.
 //!
-//! A message goes through the device in chunks, in several lanes (`lanes`). Not here: where chunks lie (`place`), and how
-//! devices are reached (`runtime`).
+//! A message goes through the device in chunks, in several lanes (`lanes`). Not here: where chunks lie (`place`), and
+//! how devices are reached (`runtime`).
 
 use std::fmt;
 use std::ops::{Deref, DerefMut};

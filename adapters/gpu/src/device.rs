@@ -47,10 +47,13 @@ pub fn devices() -> (Vec<DeviceFacts>, Vec<String>) {
     (found, none)
 }
 
+/// What was compiled, by cipher and mode.
+type Kernels = BTreeMap<(&'static str, Mode), Arc<dyn Compiled>>;
+
 /// A device that was opened. Kernels are compiled once for each cipher and mode, which takes seconds.
 pub struct Device {
     pub(crate) runtime: Arc<dyn Runtime>,
-    compiled: Mutex<BTreeMap<(&'static str, Mode), Arc<dyn Compiled>>>,
+    compiled: Mutex<Kernels>,
 }
 
 impl fmt::Debug for Device {

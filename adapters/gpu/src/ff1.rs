@@ -1,8 +1,9 @@
-//! FF1 on a device: any number of values, more than the device holds, value for value what `sealstone_cipher::ff1` gives.
+//! FF1 on a device: any number of values, more than the device holds, value for value what `sealstone_cipher::ff1`
+//! gives.
 //!
-//! Values go through the device in chunks, in several lanes (`lanes`); a chunk is copied once in each direction, and all
-//! ten rounds are one run of a kernel. What is no work for a device is computed on the CPU: few values, halves of more
-//! than 96 bits, tweaks that are long.
+//! Values go through the device in chunks, in several lanes (`lanes`); a chunk is copied once in each direction, and
+//! all ten rounds are one run of a kernel. What is no work for a device is computed on the CPU: few values, halves of
+//! more than 96 bits, tweaks that are long.
 //!
 //! Not here: what a kernel must know (`ff1_shape`), and how devices are reached (`runtime`).
 
@@ -64,8 +65,8 @@ struct Counters {
     computing_ns: AtomicU64,
 }
 
-/// FF1 keyed with one cipher on one device, over one radix. One object serves many threads at once. Its keys and what it
-/// holds of values, on the device and in page-locked memory, are zeroed on drop.
+/// FF1 keyed with one cipher on one device, over one radix. One object serves many threads at once. Its keys and what
+/// it holds of values, on the device and in page-locked memory, are zeroed on drop.
 pub struct DeviceFf1 {
     cpu: Ff1,
     lanes: Lanes,
@@ -270,8 +271,9 @@ impl DeviceFf1 {
         self.counters.computing_ns.fetch_add(computing.as_nanos() as u64, Relaxed);
     }
 
-    /// What [`DeviceFf1::seal_batch`] does under one tweak, without a copy in this machine's memory: the device reads and
-    /// writes `values`, whose numerals are of 16 bits, the lower byte first. However few they are, the device computes.
+    /// What [`DeviceFf1::seal_batch`] does under one tweak, without a copy in this machine's memory: the device reads
+    /// and writes `values`, whose numerals are of 16 bits, the lower byte first. However few they are, the device
+    /// computes.
     ///
     /// # Errors
     /// `Error::Ff1` for values that are no whole ones or that the device does not take, which are untouched;

@@ -1,5 +1,5 @@
-//! What the kernel of FF1 must know of all values of a run: radix, lengths, moduli with their inverses, and where things
-//! lie in a lane's memory. All of it is public but the state of the round function.
+//! What the kernel of FF1 must know of all values of a run: radix, lengths, moduli with their inverses, and where
+//! things lie in a lane's memory. All of it is public but the state of the round function.
 //!
 //! Not here: the kernel (`kernels/ff1.c`), and which values go through it (`ff1`).
 

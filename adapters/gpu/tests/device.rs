@@ -1,9 +1,9 @@
 #![forbid(unsafe_code)]
-//! Every kernel of counter mode on a real device: published vectors, the conformance suite, any length at any offset beside the CPU,
-//! and what is left after a failure. The device is `opencl:0`, or what SEALSTONE_TEST_DEVICE names; PoCL makes one of a
-//! CPU.
+//! Every kernel of counter mode on a real device: published vectors, the conformance suite, any length at any offset
+//! beside the CPU, and what is left after a failure. The device is `opencl:0`, or what SEALSTONE_TEST_DEVICE names;
+//! PoCL makes one of a CPU.
 
-mod common;
+mod opencl;
 
 use std::fmt;
 
@@ -18,7 +18,7 @@ use sealstone_cipher::testing::ctr_conformance;
 use sealstone_gpu::testing::{Failure, failing};
 use sealstone_gpu::{Device, DeviceCtr, Error, Left, Settings, kernels};
 
-use common::device;
+use opencl::device;
 
 fn rows() -> impl Iterator<Item = &'static Cipher> {
     kernels::names().into_iter().map(|name| cipher(name).unwrap())

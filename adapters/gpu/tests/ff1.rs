@@ -2,7 +2,7 @@
 //! FF1 on a real device: published vectors, random radices, lengths, tweaks and numbers of values beside the CPU, and
 //! what is left after a failure. The device is `opencl:0`, or what SEALSTONE_TEST_DEVICE names.
 
-mod common;
+mod opencl;
 
 use rand::rngs::StdRng;
 use rand::{Rng, RngExt, SeedableRng};
@@ -56,7 +56,7 @@ impl Pair {
 
 #[test]
 fn every_vector_of_ff1() {
-    let Some(device) = common::device("every_vector_of_ff1") else { return };
+    let Some(device) = opencl::device("every_vector_of_ff1") else { return };
     let mut checked = 0;
     for cipher in rows() {
         for vector in vectors_of(cipher) {
@@ -81,7 +81,7 @@ fn every_vector_of_ff1() {
 /// Radices of every kind, and lengths with numbers of every size that a device takes.
 #[test]
 fn random_values_are_what_the_cpu_makes() {
-    let Some(device) = common::device("random_values_are_what_the_cpu_makes") else { return };
+    let Some(device) = opencl::device("random_values_are_what_the_cpu_makes") else { return };
     let mut random = StdRng::seed_from_u64(18);
     let rounds = if std::env::var_os("SEALSTONE_TEST_DEVICE").is_some() { 40 } else { 3 };
     for cipher in rows() {
@@ -117,7 +117,7 @@ fn random_values_are_what_the_cpu_makes() {
 /// Chunks of a tile or two, tiles that are not full, and more values than one run may have.
 #[test]
 fn any_number_of_values_goes_through() {
-    let Some(device) = common::device("any_number_of_values_goes_through") else { return };
+    let Some(device) = opencl::device("any_number_of_values_goes_through") else { return };
     let mut random = StdRng::seed_from_u64(19);
     let tweaks: Vec<u8> = (0..6000 * 12_u32).map(|i| (i * 7) as u8).collect();
     for name in ["aes-128", "pipo-256"] {
@@ -138,7 +138,7 @@ fn any_number_of_values_goes_through() {
 
 #[test]
 fn values_may_stay_there_and_be_page_locked() {
-    let Some(device) = common::device("values_may_stay_there_and_be_page_locked") else { return };
+    let Some(device) = opencl::device("values_may_stay_there_and_be_page_locked") else { return };
     let mut random = StdRng::seed_from_u64(20);
     for name in ["aria-192", "pipo-128"] {
         let pair = Pair::new(device, cipher(name).unwrap(), 10, &mut random);
@@ -168,7 +168,7 @@ fn values_may_stay_there_and_be_page_locked() {
 
 #[test]
 fn what_is_no_work_for_a_device_is_done_on_the_cpu() {
-    let Some(device) = common::device("what_is_no_work_for_a_device_is_done_on_the_cpu") else { return };
+    let Some(device) = opencl::device("what_is_no_work_for_a_device_is_done_on_the_cpu") else { return };
     let mut random = StdRng::seed_from_u64(21);
     let mut pair = Pair::new(device, cipher("aes-256").unwrap(), 10, &mut random);
     let long = vec![7; 2000];
@@ -200,7 +200,7 @@ fn what_is_no_work_for_a_device_is_done_on_the_cpu() {
 
 #[test]
 fn a_device_lost_midway_leaves_the_values_as_they_were() {
-    let Some(device) = common::device("a_device_lost_midway_leaves_the_values_as_they_were") else { return };
+    let Some(device) = opencl::device("a_device_lost_midway_leaves_the_values_as_they_were") else { return };
     let mut random = StdRng::seed_from_u64(22);
     let pair = Pair::new(device, cipher("pipo-128").unwrap(), 36, &mut random);
     let values = pair.values(40_000 * 12, &mut random);
@@ -227,7 +227,7 @@ fn a_device_lost_midway_leaves_the_values_as_they_were() {
 
 #[test]
 fn memory_that_a_device_lacks_and_kernels_that_do_not_compile_are_one_error() {
-    let Some(device) = common::device("memory_that_a_device_lacks_and_kernels_that_do_not_compile_are_one_error")
+    let Some(device) = opencl::device("memory_that_a_device_lacks_and_kernels_that_do_not_compile_are_one_error")
     else {
         return;
     };
@@ -246,7 +246,7 @@ fn memory_that_a_device_lacks_and_kernels_that_do_not_compile_are_one_error() {
 
 #[test]
 fn what_ff1_refuses_is_refused_before_anything_is_computed() {
-    let Some(device) = common::device("what_ff1_refuses_is_refused_before_anything_is_computed") else { return };
+    let Some(device) = opencl::device("what_ff1_refuses_is_refused_before_anything_is_computed") else { return };
     let aes = cipher("aes-128").unwrap();
     let refused = |key: &[u8], radix| device.ff1(aes, key, radix, Domain::Standard, SMALL).unwrap_err();
     assert_eq!(refused(&[1; 15], 10), Error::Ff1(Ff1Error::KeyLength { found: 15, want: 16 }));

@@ -189,7 +189,14 @@ fn csv_and_parquet_have_the_same_sealed_values() {
     let plan = scene.plan(Work::Seal(scene.ciphers()));
     let (stop, threads) = (AtomicBool::new(false), NonZeroUsize::new(2));
     let layout = csv::Layout { delimiter: b',', encoding: csv::Encoding::Utf8 };
-    let pass = csv::Pass { plan: &plan, layout, on_misfit: OnMisfit::Fail, threads, chunk_bytes: csv::CHUNK_BYTES, stop: &stop };
+    let pass = csv::Pass {
+        plan: &plan,
+        layout,
+        on_misfit: OnMisfit::Fail,
+        threads,
+        chunk_bytes: csv::CHUNK_BYTES,
+        stop: &stop,
+    };
     let mut listener = Listener { on_reject: &mut |_| Ok(()), on_progress: &mut |_| {} };
     let mut out = Vec::new();
     pass.run(text.as_bytes(), &mut out, None, None, &mut listener).unwrap();

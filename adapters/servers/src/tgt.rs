@@ -1,5 +1,6 @@
 //! tgt, an iSCSI target in user space: how one with a single unit, a file, is started, waited for and ended. It is set
-//! up through tgtadm over a socket of its own, so that several run side by side. Not here: initiators (`adapters/wire`).
+//! up through tgtadm over a socket of its own, so that several run side by side. Not here: initiators
+//! (`adapters/wire`).
 
 mod log;
 mod row;

@@ -1,5 +1,5 @@
-//! Block devices on real files and a real target: every workload, everything checked, and one clear error for each way in
-//! which it can fail.
+//! Block devices on real files and a real target: every workload, everything checked, and one clear error for each way
+//! in which it can fail.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -220,7 +220,7 @@ fn what_is_damaged_below_is_found() {
         joins: false,
     };
     let engine = (store("block").unwrap().engine)(&request).map_err(|error| error.to_string()).unwrap().engine;
-    let error = compare::run(&plan, &*engine, &Silent, &stop).err().expect("it is found").to_string();
+    let error = compare::run(&plan, &*engine, &Silent, &stop).expect_err("it is found").to_string();
     spoil.join().unwrap();
     assert!(error.contains("offset 1048576 of ") && error.contains("is not what was written: expected "), "{error}");
 }

@@ -1,5 +1,6 @@
-//! What carries packets between the ends of a link that was made on this machine, to measure it: nothing, a path of ours
-//! with fresh keys at both ends, strongSwan, or the kernel. Not here: a tunnel between two machines, which agree on keys (`path`).
+//! What carries packets between the ends of a link that was made on this machine, to measure it: nothing, a path of
+//! ours with fresh keys at both ends, strongSwan, or the kernel. Not here: a tunnel between two machines, which agree
+//! on keys (`path`).
 
 use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -110,7 +111,7 @@ impl Carried {
 }
 
 /// A key and an integrity key for `suite`, drawn anew.
-fn keys(suite: &Suite) -> Result<(Zeroizing<Vec<u8>>, Zeroizing<Vec<u8>>), WireError> {
+fn keys(suite: &Suite) -> Result<kernel::Keys, WireError> {
     let draw = |bytes: usize| {
         let mut drawn = Zeroizing::new(Vec::with_capacity(bytes + Secret::BYTES));
         while drawn.len() < bytes {

@@ -51,17 +51,15 @@ pub(crate) fn has(suite: &Suite) -> bool {
     algorithms(suite, &[], &[]).is_some()
 }
 
+/// A key and an integrity key.
+pub(crate) type Keys = (Zeroizing<Vec<u8>>, Zeroizing<Vec<u8>>);
+
 /// Has the kernel seal what goes between the `inner` addresses of the two ends of `links`. All of it goes away with the
 /// namespaces. The keys of the two directions are used as long as that lasts.
 ///
 /// # Errors
 /// [`WireError::Command`]: no ESP in the kernel, no iproute2, a suite that the kernel has no ciphers for.
-pub(crate) fn start(
-    links: &Links,
-    suite: &Suite,
-    inner: [&str; 2],
-    keys: &[(Zeroizing<Vec<u8>>, Zeroizing<Vec<u8>>); 2],
-) -> Result<(), WireError> {
+pub(crate) fn start(links: &Links, suite: &Suite, inner: [&str; 2], keys: &[Keys; 2]) -> Result<(), WireError> {
     let failed = |found: String, next| WireError::Command { command: "ip xfrm".into(), found, next };
     for end in [0, 1] {
         let [own, peer] = [end, 1 - end].map(|end| links.address(end, false));
@@ -72,10 +70,10 @@ pub(crate) fn start(
             let algorithms = algorithms(suite, key, mac_key)
                 .ok_or_else(|| failed(format!("the kernel has no {}", suite.name), "choose another suite or path"))?;
             let spi = 0x1000 + from;
-            let line = write!(
+            let line = writeln!(
                 batch,
                 "xfrm state add src {source} dst {destination} proto esp spi {spi:#x} reqid 1 mode tunnel \
-                 replay-window 32 {}\n",
+                 replay-window 32 {}",
                 *algorithms
             );
             line.map_err(|error| failed(error.to_string(), NEXT))?;
@@ -84,8 +82,10 @@ pub(crate) fn start(
         batch.push_str(&format!(
             "address add {here}/32 dev lo\n\
              route add {there}/32 via {peer} dev {DEVICE} src {here}\n\
-             xfrm policy add src {here}/32 dst {there}/32 dir out tmpl src {own} dst {peer} proto esp reqid 1 mode tunnel\n\
-             xfrm policy add src {there}/32 dst {here}/32 dir in tmpl src {peer} dst {own} proto esp reqid 1 mode tunnel\n"
+             xfrm policy add src {here}/32 dst {there}/32 dir out tmpl src {own} dst {peer} proto esp \
+             reqid 1 mode tunnel\n\
+             xfrm policy add src {there}/32 dst {here}/32 dir in tmpl src {peer} dst {own} proto esp \
+             reqid 1 mode tunnel\n"
         ));
         links.ends[end].run(|| run(&batch).map_err(|found| failed(found, NEXT)))?;
     }

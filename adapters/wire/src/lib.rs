@@ -1,7 +1,7 @@
 //! The wire: a tunnel of sealed packets between two machines, links of a chosen speed, block devices over a network.
 //!
 //! [`path::Path`] carries packets between a [`tun::Tun`] and a socket for UDP, sealed by the
-//! [`associations::Associations`] that it shares with whoever agrees on keys.
+//! [`associations::Associations`] that it shares with the [`tunnel::Tunnel`] that agrees on keys by a [`handshake`].
 //!
 //! [`iscsi`](crate::iscsi) (feature `iscsi`) is a block device over a network.
 //!
@@ -13,10 +13,12 @@ pub mod carrier;
 pub mod charon;
 mod checksum;
 pub mod coalesce;
+pub mod config;
 pub mod counters;
 pub mod error;
 #[allow(unsafe_code)]
 mod ffi;
+pub mod handshake;
 mod ip;
 #[cfg(feature = "iscsi")]
 pub mod iscsi;
@@ -26,8 +28,12 @@ pub mod manual;
 pub mod mtu;
 pub mod path;
 mod program;
+pub mod runtime;
 pub mod segment;
+pub mod service;
+pub mod status;
 pub mod strongswan;
 pub mod tun;
+pub mod tunnel;
 pub mod vnet;
 pub mod xfrm;

@@ -32,7 +32,8 @@ impl fmt::Debug for ManualAssociation {
 }
 
 impl ManualAssociation {
-    /// The end that seals. Nobody else may seal under these keys.
+    /// The end that seals. Nobody else may seal under these keys, and nobody may have before, this program included:
+    /// numbers begin anew, so GCM would use its nonces twice (RFC 4106, section 2).
     ///
     /// # Errors
     /// As [`Outbound::new`].

@@ -13,8 +13,6 @@ const UDP_BYTES: usize = 8;
 const ESP_BYTES: usize = 8;
 /// Pad length and next header, which end what is encrypted, in bytes.
 const TRAILER_BYTES: usize = 2;
-/// The shortest that IPv6 allows a link to have, in bytes.
-pub const IPV6_MTU_MIN: u32 = 1_280;
 
 /// Length of the longest packet that fits a link once `suite` has sealed it, in bytes.
 ///

@@ -4,7 +4,7 @@
 //! Packets that are too long for the link once sealed are not fragmented: the device gets an MTU with which none is
 //! ([`mtu`](crate::mtu)), and the host's own stack cuts TCP to it and tells others (ICMP "fragmentation needed",
 //! "packet too big"). Where the link turns out to carry less, by its device or by a router, the path sets a smaller
-//! one.
+//! one until it carries more again. IPv6 needs 1,280 bytes (RFC 8200, section 5): a device with less has none.
 
 mod inward;
 mod outward;

@@ -9,13 +9,18 @@ const INSTALL: &str =
 
 /// Runs `program` with `arguments` in the network namespace of the calling thread.
 pub(crate) fn run(program: &str, arguments: &[&str]) -> Result<(), WireError> {
+    output(program, arguments).map(drop)
+}
+
+/// The same, and returns what it printed.
+pub(crate) fn output(program: &str, arguments: &[&str]) -> Result<String, WireError> {
     let failed = |found: String| {
         let command = format!("{program} {}", arguments.join(" "));
         WireError::Command { command, found, next: INSTALL }
     };
     let output = Command::new(program).args(arguments).output().map_err(|error| failed(error.to_string()))?;
     match output.status.success() {
-        true => Ok(()),
+        true => Ok(String::from_utf8_lossy(&output.stdout).into_owned()),
         false => Err(failed(String::from_utf8_lossy(&output.stderr).trim().replace('\n', "; "))),
     }
 }

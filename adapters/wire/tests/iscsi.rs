@@ -1,5 +1,5 @@
-//! A device over iSCSI on a real target: what is written is read again, and one clear error for each way in which it can
-//! fail.
+//! A device over iSCSI on a real target: what is written is read again, and one clear error for each way in which it
+//! can fail.
 
 use std::fs::OpenOptions;
 use std::time::{Duration, Instant};

@@ -220,8 +220,8 @@ struct Instead {
 }
 
 impl Measured<'_> {
-    /// What taking the variant number `best` does about everybody: who is kept out, why somebody is in part only, and who
-    /// was not asked about.
+    /// What taking the variant number `best` does about everybody: who is kept out, why somebody is in part only, and
+    /// who was not asked about.
     pub(crate) fn meaning(&self, best: usize) -> Vec<String> {
         let (threats, layers) = (asked(self.plan), layers_of(&self.variants[best]));
         let found = |threat: &Threat| protection(self.plan, &layers, *threat);

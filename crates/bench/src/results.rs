@@ -431,8 +431,8 @@ pub struct Sample {
     /// Seconds that clients were ready to run and waited for a free core, all clients together.
     #[serde(default)]
     pub queued_s: f64,
-    /// CPU seconds, among those of user and system, of other processes that do the store's work: a server, the other end
-    /// of a device.
+    /// CPU seconds, among those of user and system, of other processes that do the store's work: a server, the other
+    /// end of a device.
     #[serde(default)]
     pub servers_cpu_s: f64,
 }

@@ -807,7 +807,7 @@ fn places_people_and_costs_are_drawn_and_written() {
     }
     for width in [40, 80, 120] {
         let screen = summary::screen(&results, width, false);
-        for wanted in ["disk-thief", "leaves open", "protects"] {
+        for wanted in ["disk-thief", "dba", "protects"] {
             assert!(screen.contains(wanted), "{wanted} at {width}:\n{screen}");
         }
     }

@@ -17,6 +17,8 @@ mod properties;
 mod rest;
 mod start;
 mod stores;
+#[cfg(feature = "wire")]
+mod wire;
 
 use std::path::PathBuf;
 
@@ -61,6 +63,9 @@ pub(crate) use lab::LabSealing;
 pub(crate) use lab::{LabCommand, LabUp};
 #[cfg(feature = "mongodb")]
 pub(crate) use mongo::{MongoCommand, OptionsFormat, SealingFlags};
+
+#[cfg(feature = "wire")]
+pub(crate) use wire::{WireCommand, WireUp};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -185,6 +190,10 @@ pub(crate) enum Command {
     /// Run real servers on this machine, for an experiment
     #[command(subcommand)]
     Lab(LabCommand),
+    #[cfg(feature = "wire")]
+    /// A tunnel of sealed packets between two machines
+    #[command(subcommand)]
+    Wire(WireCommand),
     /// Print the completion script of a shell
     Completions(CompletionsFlags),
     /// Print the manual page

@@ -39,6 +39,8 @@ mod suggest;
 mod table;
 mod terminal;
 mod unseal;
+#[cfg(feature = "wire")]
+mod wire;
 mod workloads;
 
 use std::ffi::OsString;
@@ -87,6 +89,8 @@ fn dispatch(command: Command) -> anyhow::Result<Answer> {
         Command::Mongo(command) => mongo::run(&command),
         #[cfg(feature = "lab")]
         Command::Lab(command) => lab::run(&command),
+        #[cfg(feature = "wire")]
+        Command::Wire(command) => wire::run(&command),
         Command::Completions(flags) => shell::completions(&flags),
         Command::Man(flags) => shell::manual(&flags),
     }

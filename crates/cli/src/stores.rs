@@ -160,8 +160,8 @@ pub(crate) fn suited(kind: &StoreKind, plan: &Plan) -> Plan {
     plan
 }
 
-/// `plan` with what its suites, paths and links amount to, where it has the layer `wire`: one suite, our path and a link
-/// without a limit, if it names none.
+/// `plan` with what its suites, paths and links amount to, where it has the layer `wire`: one suite, our path and a
+/// link without a limit, if it names none.
 ///
 /// # Errors
 /// A suite, a path or a link that is not in its table.

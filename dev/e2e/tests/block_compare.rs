@@ -1,5 +1,5 @@
-//! `sealstone compare` on block devices: a file, a target started here, a target of the user's, damage that is found, and
-//! what cannot be. Not here: the devices themselves (`adapters/stores`, `adapters/wire`).
+//! `sealstone compare` on block devices: a file, a target started here, a target of the user's, damage that is found,
+//! and what cannot be. Not here: the devices themselves (`adapters/stores`, `adapters/wire`).
 
 use std::fs;
 use std::path::Path;

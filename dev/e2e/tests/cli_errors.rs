@@ -48,14 +48,16 @@ fn unknown_names_come_with_the_nearest() {
         &["compare", "--workloads", "a,bach-load"],
         "sealstone: unknown workload `bach-load`; did you mean `batch-load`?\n  \
          workloads are a, b, c, d, e, f, oltp, batch-load, batch-scan, seq-read, seq-write, seq-mix, \
-         const-read, const-write, const-mix, rand-read, rand-write, rand-mix, stream; most also run as NAME-cold and NAME-sync\n",
+         const-read, const-write, const-mix, rand-read, rand-write, rand-mix, stream; most also run as \
+         NAME-cold and NAME-sync\n",
     );
     fails(
         dir.path(),
         &["compare", "--workloads", "ycsb-a"],
         "sealstone: unknown workload `ycsb-a`; did you mean `a`?\n  \
          workloads are a, b, c, d, e, f, oltp, batch-load, batch-scan, seq-read, seq-write, seq-mix, \
-         const-read, const-write, const-mix, rand-read, rand-write, rand-mix, stream; most also run as NAME-cold and NAME-sync\n",
+         const-read, const-write, const-mix, rand-read, rand-write, rand-mix, stream; most also run as \
+         NAME-cold and NAME-sync\n",
     );
     for (name, meant) in [("aes", "aes-256"), ("aria", "aria-256")] {
         let transcript = run(&mut sealstone(dir.path(), &["compare", "--ciphers", name]));

@@ -1,5 +1,5 @@
-//! What fields do when a disk fills up: under the file that is written, and under the server whose table is sealed. Each
-//! is one error, nothing is lost, and the same command goes on once there is room.
+//! What fields do when a disk fills up: under the file that is written, and under the server whose table is sealed.
+//! Each is one error, nothing is lost, and the same command goes on once there is room.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -131,8 +131,8 @@ fn under_a_table_loses_no_row() {
     session.done("CREATE TABLE people (id BIGINT PRIMARY KEY, phone VARCHAR(20), memo TEXT) TABLESPACE small");
     session.done("ALTER TABLE people SET (autovacuum_enabled = false)");
     session.done(
-        "INSERT INTO people SELECT n, '010-' || lpad((n / 10000)::text, 4, '0') || '-' || lpad((n % 10000)::text, 4, '0'), \
-         repeat('x', 200) FROM generate_series(1, 6000) AS n",
+        "INSERT INTO people SELECT n, '010-' || lpad((n / 10000)::text, 4, '0') || '-' || lpad((n % 10000)::text, 4, \
+         '0'), repeat('x', 200) FROM generate_series(1, 6000) AS n",
     );
     session.done("CREATE TABLE filler TABLESPACE small AS SELECT repeat('y', 500) FROM generate_series(1, 8400)");
     let before = session.done("SELECT id, phone, memo FROM people ORDER BY id");

@@ -1,5 +1,5 @@
-//! Columns under a key on a real key server: sealed by the command, opened by it and by Python, under an older version of
-//! the key too; servers that are gone. Not here: keys and key servers themselves (`keys_kmip.rs`).
+//! Columns under a key on a real key server: sealed by the command, opened by it and by Python, under an older version
+//! of the key too; servers that are gone. Not here: keys and key servers themselves (`keys_kmip.rs`).
 
 use std::fs;
 use std::path::Path;

@@ -1,4 +1,5 @@
-//! The Python package: its own tests (`adapters/python/tests`), in an environment with pandas, Polars, DuckDB and pyarrow.
+//! The Python package: its own tests (`adapters/python/tests`), in an environment with pandas, Polars, DuckDB and
+//! pyarrow.
 //!
 //! Not here: the wheel, and Spark (`make test-spark`).
 

@@ -1,5 +1,5 @@
-//! A file or a disk of this machine as a block device: past the page cache where the system allows it (`O_DIRECT`), with a
-//! thread for each request that is under way. Not here: which path it is (`kind`).
+//! A file or a disk of this machine as a block device: past the page cache where the system allows it (`O_DIRECT`),
+//! with a thread for each request that is under way. Not here: which path it is (`kind`).
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, ErrorKind, Seek, SeekFrom};

@@ -1,5 +1,6 @@
 //! libiscsi, loaded when it is first needed: one session with a target, requests that own their memory while they are
-//! under way. Declared by hand from the documented interface (soname 7), since the library's headers are under the LGPL.
+//! under way. Declared by hand from the documented interface (soname 7), since the library's headers are under the
+//! LGPL.
 //!
 //! Not here: addresses, what an error means for the user, queues (`iscsi`).
 //!
@@ -468,8 +469,8 @@ fn fault(status: c_int, (key, code): (i32, i32), said: String) -> Fault {
 /// Takes a request back from the library.
 ///
 /// # Safety
-/// Called by libiscsi alone: `context` is alive, `command` is the request's task or null, and `private` the box that was
-/// handed over with it, of which this is the only call.
+/// Called by libiscsi alone: `context` is alive, `command` is the request's task or null, and `private` the box that
+/// was handed over with it, of which this is the only call.
 unsafe extern "C" fn done(context: *mut RawContext, status: c_int, command: *mut c_void, private: *mut c_void) {
     // SAFETY: the pointer is that of `Session::submit`, and comes back once.
     let pending = unsafe { Box::from_raw(private.cast::<Pending>()) };

@@ -1,5 +1,5 @@
-//! An open unit of an iSCSI target as a block device. Each queue is a session of its own; one that is given back is kept
-//! for the next, since a login takes longer than many requests. Not here: libiscsi itself (`ffi/iscsi`).
+//! An open unit of an iSCSI target as a block device. Each queue is a session of its own; one that is given back is
+//! kept for the next, since a login takes longer than many requests. Not here: libiscsi itself (`ffi/iscsi`).
 
 use std::fmt;
 use std::net::{TcpStream, ToSocketAddrs};

@@ -64,7 +64,8 @@ mod tests {
         // as if this id had belonged to another process before
         let of_dead_run = format!("{}:1", std::process::id());
         let (mut left, mut living, mut odd) = (sleeper(&of_dead_run), sleeper(&mark()), sleeper("nonsense"));
-        assert!(remove_left_behind() >= 1);
+        // another test may have done it a moment before
+        remove_left_behind();
         assert!(!left.wait().unwrap().success());
         for other in [&mut living, &mut odd] {
             assert!(other.try_wait().unwrap().is_none());

@@ -18,8 +18,8 @@ use crate::ffi::datagrams::Datagrams;
 
 /// Messages taken at once.
 const MESSAGES: usize = 128;
-/// Messages of a key exchange that are passed on within [`EXCHANGE_TIME`]: each costs whoever answers it much more than
-/// whoever sends it.
+/// Messages of a key exchange that are passed on within [`EXCHANGE_TIME`], from the peer and from all others: each
+/// costs whoever answers it much more than whoever sends it.
 const EXCHANGE_MAX: u32 = 64;
 const EXCHANGE_TIME: Duration = Duration::from_secs(1);
 /// Where at least so many messages came at once, more come at once: who sends would otherwise have to wake this thread
@@ -31,7 +31,7 @@ const GATHER: Duration = Duration::from_micros(40);
 /// Carries packets until the path is to end.
 pub(super) fn run(shared: &Shared, exchange: &Sender<(SocketAddr, Vec<u8>)>) -> Result<(), WireError> {
     let mut datagrams = Datagrams::new(MESSAGES);
-    let mut inward = Inward { shared, exchange, passed_on: 0, since: Instant::now(), heard: None };
+    let mut inward = Inward { shared, exchange, passed_on: [0; 2], since: Instant::now() };
     // how exactly it keeps to GATHER; it is no more than the default if it cannot be set
     let _ = nix::sys::prctl::set_timerslack(1);
     let mut gathers = false;
@@ -54,8 +54,8 @@ pub(super) fn run(shared: &Shared, exchange: &Sender<(SocketAddr, Vec<u8>)>) -> 
             Err(error) if matches!(error.raw_os_error(), Some(nix::libc::EBADF | nix::libc::ENOTSOCK)) => {
                 return Err(WireError::Path { attempted: "receive sealed packets", found: error });
             }
-            // what a router said of a datagram that was sent before; the next call takes what waits
-            Err(_) => {}
+            // what a router said of a datagram that was sent before, or no memory; the next call takes what waits
+            Err(_) => sleep(GATHER),
         }
     }
     Ok(())
@@ -64,68 +64,101 @@ pub(super) fn run(shared: &Shared, exchange: &Sender<(SocketAddr, Vec<u8>)>) -> 
 struct Inward<'a> {
     shared: &'a Shared,
     exchange: &'a Sender<(SocketAddr, Vec<u8>)>,
-    /// Messages of a key exchange passed on since then.
-    passed_on: u32,
+    /// Messages of a key exchange passed on since then: of strangers, and of the peer.
+    passed_on: [u32; 2],
     since: Instant,
-    /// Who sent the last authentic packet of this batch.
-    heard: Option<SocketAddr>,
+}
+
+/// Packets of one association, which came one after the other.
+struct Run<'d> {
+    spi: u32,
+    packets: Vec<&'d mut [u8]>,
+    /// Who sent each.
+    from: Vec<SocketAddr>,
+}
+
+impl Run<'_> {
+    fn new(packets: usize) -> Self {
+        Self { spi: 0, packets: Vec::with_capacity(packets), from: Vec::with_capacity(packets) }
+    }
 }
 
 impl Inward<'_> {
     fn open_and_write(&mut self, datagrams: &mut Datagrams, count: usize) -> Result<(), WireError> {
         let associations = &self.shared.associations;
-        let mut opened = Vec::with_capacity(count);
+        let mut inner = Vec::with_capacity(count);
         {
             let mut receiving = associations.receiving();
+            let mut run = Run::new(count);
+            let mut heard = None;
             for message in datagrams.messages(count) {
                 self.shared.tally.add(Count::Nothing, u64::from(message.bytes.is_empty()));
                 for datagram in message.bytes.chunks_mut(message.each) {
-                    self.take(datagram, message.from, &mut receiving, &mut opened);
+                    let Some(spi) = self.sealed(datagram, message.from) else { continue };
+                    if spi != run.spi {
+                        heard = self.open(&mut run, &mut receiving, &mut inner).or(heard);
+                        run.spi = spi;
+                    }
+                    run.packets.push(datagram);
+                    run.from.push(message.from);
                 }
             }
-            if let Some(from) = self.heard.take() {
+            heard = self.open(&mut run, &mut receiving, &mut inner).or(heard);
+            if let Some(from) = heard {
                 receiving.note(from);
             }
         }
-        self.write(&opened)
+        self.write(&inner)
     }
 
-    /// Opens `datagram` if it is a sealed packet, and appends what was in it to `opened`.
-    fn take<'d>(
-        &mut self,
-        datagram: &'d mut [u8],
-        from: SocketAddr,
-        receiving: &mut Receiving,
-        opened: &mut Vec<&'d [u8]>,
-    ) {
+    /// The index of `datagram` if it is a sealed packet; anything else is dealt with.
+    fn sealed(&mut self, datagram: &[u8], from: SocketAddr) -> Option<u32> {
         let tally = &self.shared.tally;
-        let spi = match classify(datagram) {
-            Datagram::Packet(spi) => spi,
-            Datagram::KeyExchange(message) => return self.pass_on(message, from),
-            Datagram::Keepalive => return tally.add(Count::Keepalives, 1),
-            Datagram::Nothing => return tally.add(Count::Nothing, 1),
-        };
-        let Some(inbound) = receiving.inbound(spi) else { return tally.add(Count::UnknownSpi, 1) };
-        match inbound.open(datagram) {
-            Ok(inner) => {
-                self.heard = Some(from);
-                match inner {
-                    Some(inner) => opened.push(&datagram[inner]),
-                    None => tally.add(Count::Dummies, 1),
-                }
-            }
-            Err(reason) => tally.refuse(reason),
+        match classify(datagram) {
+            Datagram::Packet(spi) => return Some(spi),
+            Datagram::KeyExchange(message) => self.pass_on(message, from),
+            Datagram::Keepalive => tally.add(Count::Keepalives, 1),
+            Datagram::Nothing => tally.add(Count::Nothing, 1),
         }
+        None
+    }
+
+    /// Opens the packets of `run`, and appends what was in them to `inner`. Returns who sent the last authentic one.
+    fn open<'d>(&self, run: &mut Run<'d>, receiving: &mut Receiving, inner: &mut Vec<&'d [u8]>) -> Option<SocketAddr> {
+        let tally = &self.shared.tally;
+        let Some(inbound) = receiving.inbound(run.spi) else {
+            tally.add(Count::UnknownSpi, run.packets.drain(..).len() as u64);
+            run.from.clear();
+            return None;
+        };
+        let opened: Vec<_> = run.packets.iter_mut().map(|packet| inbound.open(packet)).collect();
+        let mut heard = None;
+        for ((packet, from), opened) in run.packets.drain(..).zip(run.from.drain(..)).zip(opened) {
+            match opened {
+                Ok(range) => {
+                    heard = Some(from);
+                    match range {
+                        Some(range) => inner.push(&packet[range]),
+                        None => tally.add(Count::Dummies, 1),
+                    }
+                }
+                Err(reason) => tally.refuse(reason),
+            }
+        }
+        heard
     }
 
     fn pass_on(&mut self, message: &[u8], from: SocketAddr) {
         let tally = &self.shared.tally;
         tally.add(Count::Exchange, 1);
         if self.since.elapsed() >= EXCHANGE_TIME {
-            (self.since, self.passed_on) = (Instant::now(), 0);
+            (self.since, self.passed_on) = (Instant::now(), [0; 2]);
         }
-        self.passed_on += 1;
-        let is_wanted = self.passed_on <= EXCHANGE_MAX && self.exchange.send((from, message.to_vec())).is_ok();
+        // strangers must not keep the peer's messages away
+        let is_peer = self.shared.associations.outbound_status().is_some_and(|status| status.peer == from);
+        let passed_on = &mut self.passed_on[usize::from(is_peer)];
+        *passed_on += 1;
+        let is_wanted = *passed_on <= EXCHANGE_MAX && self.exchange.send((from, message.to_vec())).is_ok();
         tally.add(Count::ExchangeDropped, u64::from(!is_wanted));
     }
 

@@ -3,6 +3,7 @@
 use std::io::{self, IoSlice};
 use std::net::SocketAddr;
 use std::os::fd::AsRawFd;
+use std::time::{Duration, Instant};
 
 use nix::errno::Errno;
 use nix::poll::PollFlags;
@@ -29,6 +30,8 @@ pub(super) fn run(shared: &Shared) -> Result<(), WireError> {
         sealed: Sealed::default(),
         buffer: vec![0; READ_BYTES],
         in_trains: true,
+        lowered_from: None,
+        checked: Instant::now(),
     };
     while !shared.stop.is_asked() {
         if outward.take()? {
@@ -52,7 +55,14 @@ struct Outward<'a> {
     buffer: Vec<u8>,
     /// Whether the kernel cuts messages into datagrams for the device of the route.
     in_trains: bool,
+    /// The MTU that the device had before the path set a smaller one, in bytes.
+    lowered_from: Option<u32>,
+    /// When the route was last asked whether it carries more again.
+    checked: Instant,
 }
+
+/// How long a smaller MTU stays before the route is asked again.
+const LOWERED_FOR: Duration = Duration::from_secs(1);
 
 /// How much to seal at once, in bytes, where that much waits. What a cipher computes side by side it takes from
 /// different packets, since CBC is serial within one: 3DES in bits wants hundreds of them, AES a few.
@@ -115,7 +125,7 @@ impl Outward<'_> {
             let sent = self.send_train(&train, &address)?;
             was_too_big |= sent == Sent::TooBig;
         }
-        if was_too_big {
+        if was_too_big || self.lowered_from.is_some() && self.checked.elapsed() > LOWERED_FOR {
             self.fit_link(peer);
         }
         Ok(())
@@ -130,7 +140,6 @@ impl Outward<'_> {
             if sent != Sent::NotInTrains {
                 return Ok(sent);
             }
-            self.in_trains = false;
         }
         let mut worst = Sent::Taken;
         for datagram in bytes.chunks(train.each) {
@@ -139,17 +148,21 @@ impl Outward<'_> {
                 worst = sent;
             }
         }
+        // older kernels say the same of datagrams that are too long
+        self.in_trains &= worst == Sent::TooBig;
         Ok(worst)
     }
 
-    /// Gives the device the MTU of which sealed packets fit the route to `peer`, if it is smaller than what it has.
-    fn fit_link(&self, peer: SocketAddr) {
+    /// Gives the device the MTU of which sealed packets fit the route to `peer`, but no larger one than it had.
+    fn fit_link(&mut self, peer: SocketAddr) {
+        self.checked = Instant::now();
         let (tun, suite) = (&self.shared.tun, self.shared.associations.outbound_suite());
         let (Ok(link), Some(suite), Ok(now)) = (mtu::route_mtu(peer), suite, tun.mtu()) else { return };
-        let fitting = mtu::inner_mtu(link, suite, peer.ip());
-        if fitting < now {
-            // where it cannot be set, packets continue to be counted as too long
-            let _ = tun.set_mtu(fitting);
+        let before = self.lowered_from.unwrap_or(now);
+        let fitting = mtu::inner_mtu(link, suite, peer.ip()).min(before);
+        // where it cannot be set, packets continue to be counted as too long
+        if fitting != now && tun.set_mtu(fitting).is_ok() {
+            self.lowered_from = Some(before).filter(|before| fitting < *before);
         }
     }
 }

@@ -59,6 +59,6 @@ mod tests {
             assert_eq!(train.bytes.start, end);
             end = train.bytes.end;
         }
-        assert_eq!(end, (0..500).map(|at| at * 7 % 90).sum());
+        assert_eq!(end, (0..500).map(|at| at * 7 % 90).sum::<usize>());
     }
 }

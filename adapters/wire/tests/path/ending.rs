@@ -1,12 +1,16 @@
-//! What is left of a path that ended: nothing. Not here: ends of processes (`dev/e2e`).
+//! What is left of a path that ended, and of a run that was killed: nothing. Not here: a path that goes on
+//! (`transfer`).
 
+use std::io::{BufRead, BufReader};
 use std::net::{SocketAddr, UdpSocket};
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
 use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 
 use sealstone_seal::esp::{suite, udp};
 use sealstone_wire::associations::Associations;
-use sealstone_wire::links::{Links, link};
+use sealstone_wire::links::{Links, command, link, remove_left_behind};
 use sealstone_wire::path::Path;
 use sealstone_wire::tun::Tun;
 
@@ -44,12 +48,56 @@ fn a_path_that_ended_leaves_no_device() {
     });
 }
 
+/// Set in the process that is to be killed.
+const TO_BE_KILLED: &str = "SEALSTONE_TEST_TO_BE_KILLED";
+
+#[test]
+fn a_killed_run_leaves_nothing_behind() {
+    let name = "ending::a_killed_run_leaves_nothing_behind";
+    if std::env::var_os(TO_BE_KILLED).is_some() {
+        return wait_to_be_killed();
+    }
+    with_namespaces(name, || {
+        for _ in 0..5 {
+            let mut run = Command::new(std::env::current_exe().unwrap());
+            run.args(["--exact", name, "--nocapture"]).env(TO_BE_KILLED, "1").stdout(Stdio::piped());
+            let mut run = run.spawn().unwrap();
+            let mut said = BufReader::new(run.stdout.take().unwrap()).lines().map_while(Result::ok);
+            let sleeper = said.find_map(|line| Some(line.rsplit_once("sleeper ")?.1.to_owned())).expect("it started");
+            // the namespace of its sleeper: while somebody is in it, its devices are there
+            let inside = std::fs::read_link(format!("/proc/{sleeper}/ns/net")).unwrap();
+            run.kill().unwrap();
+            run.wait().unwrap();
+            // another test may have done it a moment before
+            remove_left_behind();
+            let since = Instant::now();
+            while namespaces().contains(&inside) {
+                assert!(since.elapsed() < Duration::from_secs(5), "somebody is still in {}", inside.display());
+                std::thread::sleep(Duration::from_millis(2));
+            }
+        }
+    });
+}
+
+fn wait_to_be_killed() {
+    let (links, _ends) = both(suite("aes-128-gcm").unwrap(), false);
+    let sleeper = links.ends[0].run(|| Ok(command("sleep").arg("1000").stdout(Stdio::null()).spawn().unwrap()));
+    println!("sleeper {}", sleeper.unwrap().id());
+    std::thread::sleep(Duration::from_secs(1_000));
+}
+
+/// The network namespaces in which there is a process.
+fn namespaces() -> Vec<PathBuf> {
+    let entries = std::fs::read_dir("/proc").unwrap().flatten();
+    entries.filter_map(|entry| std::fs::read_link(entry.path().join("ns/net")).ok()).collect()
+}
+
 #[test]
 fn a_path_without_its_device_says_so_and_ends() {
     with_namespaces("ending::a_path_without_its_device_says_so_and_ends", || {
         let (links, [left, _right]) = both(suite("aes-128-gcm").unwrap(), false);
         tcp_both_ways(&links, [0, 1].map(|end| inner(end, false)), 1 << 16);
-        let delete = || Ok(std::process::Command::new("ip").args(["link", "delete", "sealed0"]).status().unwrap());
+        let delete = || Ok(Command::new("ip").args(["link", "delete", "sealed0"]).status().unwrap());
         assert!(links.ends[0].run(delete).unwrap().success());
         let since = Instant::now();
         while left.path.failure().is_none() && since.elapsed() < Duration::from_secs(10) {

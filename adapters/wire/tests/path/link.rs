@@ -2,56 +2,18 @@
 
 use std::io::{Read, Write};
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream, UdpSocket};
-use std::os::fd::{AsRawFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use nix::net::if_::if_nametoindex;
-use nix::sys::socket::{
-    AddressFamily, LinkAddr, SockFlag, SockProtocol, SockType, recvfrom, setsockopt, socket, sockopt,
-};
 use sealstone_seal::esp::{suite, suites, udp};
 use sealstone_wire::counters::Count;
-use sealstone_wire::links::{DEVICE, Links, link};
+use sealstone_wire::links::{Links, link};
 
+use crate::capture::frames;
 use crate::lab::{Stream, both, end, inner, tcp_both_ways, with_namespaces};
 
 const MARKER: &[u8; 16] = b"MARKER-IN-BLOCK:";
 const BLOCK: usize = 256;
-
-/// Every frame of the link at end 0 while `meanwhile` runs.
-fn frames(links: &Links, meanwhile: impl FnOnce()) -> Vec<Vec<u8>> {
-    let open = || {
-        let all = SockProtocol::EthAll;
-        let opened = socket(AddressFamily::Packet, SockType::Raw, SockFlag::SOCK_NONBLOCK, all).unwrap();
-        setsockopt(&opened, sockopt::RcvBufForce, &(64 << 20))
-            .or_else(|_| setsockopt(&opened, sockopt::RcvBuf, &(4 << 20)))
-            .unwrap();
-        Ok((opened, if_nametoindex(DEVICE).unwrap() as usize))
-    };
-    let (tap, device): (OwnedFd, usize) = links.ends[0].run(open).unwrap();
-    let done = AtomicBool::new(false);
-    std::thread::scope(|scope| {
-        let capture = scope.spawn(|| {
-            let (mut frames, mut buffer) = (Vec::new(), vec![0; 1 << 17]);
-            loop {
-                let was_done = done.load(Ordering::Acquire);
-                match recvfrom::<LinkAddr>(tap.as_raw_fd(), &mut buffer) {
-                    // the tap is on every device of the namespace
-                    Ok((bytes, from)) if from.is_some_and(|from| from.ifindex() == device) => {
-                        frames.push(buffer[..bytes].to_vec());
-                    }
-                    Ok(_) => {}
-                    Err(_) if was_done => return frames,
-                    Err(_) => std::thread::sleep(Duration::from_millis(1)),
-                }
-            }
-        });
-        meanwhile();
-        done.store(true, Ordering::Release);
-        capture.join().unwrap()
-    })
-}
 
 /// Sends blocks that begin with the marker, and the rest of which is the same as well.
 fn send_blocks(links: &Links, to: IpAddr, count: usize) {
@@ -174,6 +136,13 @@ fn a_link_that_carries_less_is_found_out() {
             let known = ends.each_ref().map(|end| end.path.counters().get(Count::TooBig));
             tcp_both_ways(&links, tunnel, 1 << 20);
             assert_eq!(ends.each_ref().map(|end| end.path.counters().get(Count::TooBig)), known);
+            // and what was there before comes back
+            links.set_mtu(1_500).unwrap();
+            let since = Instant::now();
+            while ends.iter().any(|end| end.path.mtu().unwrap() < before) {
+                assert!(since.elapsed() < Duration::from_secs(10), "the MTU stays small");
+                tcp_both_ways(&links, tunnel, 1 << 16);
+            }
         }
     });
 }

@@ -2,7 +2,9 @@
 //! Not here: how packets are cut (`segments`), how they are sealed (`sealstone-seal`).
 
 mod attack;
+mod capture;
 mod ending;
 mod lab;
 mod link;
 mod transfer;
+mod tshark;

@@ -63,8 +63,9 @@ fn the_cheapest_that_covers_what_was_asked_is_taken() {
     let found = advice(&plan(&PLACES, &["disk-thief", "dba"]), &MEASURED, 0.002);
     let rest = found.ranking.iter().find(|ranked| ranked.label == "aes-256 rest").unwrap();
     assert!(!rest.allowed && rest.reasons[0] == "leaves dba open: the running server decrypts for every statement");
+    assert!(found.meaning.iter().any(|line| line == "protects from disk-thief and dba"), "{:?}", found.meaning);
     assert!(
-        found.meaning.iter().any(|line| line.starts_with("dba: protects: the server has sealed values and no key"))
+        found.meaning.iter().any(|line| line.starts_with("not protected by it: keys, columns that are not sealed"))
     );
     let left = "not asked about, and left open or protected from in part only: network";
     assert!(found.meaning.iter().any(|line| line == left), "{:?}", found.meaning);
@@ -142,8 +143,8 @@ fn partly_is_second_best_and_never_called_more() {
     assert!(changes.contains("to protect wholly: no place protects from dba here: only columns that"), "{changes}");
     // of two people one in part
     let found = advice(&plan(&["rest"], &["disk-thief", "backup-reader"]), &MEASURED[..2], 0.002);
-    let wanted = "nothing that was measured protects wholly from all of them; to protect from disk-thief and in part from \
-                  backup-reader, take aes-256 rest: ";
+    let wanted = "nothing that was measured protects wholly from all of them; to protect from disk-thief and in part \
+                  from backup-reader, take aes-256 rest: ";
     assert!(found.answer.starts_with(wanted), "{}", found.answer);
     let changes = found.meaning.iter().find(|line| line.starts_with("what would change this: ")).unwrap();
     assert!(changes.contains("to protect wholly: field would; --layer rest,field measures it"), "{changes}");

@@ -1,5 +1,5 @@
-//! The table of requests to a block device or over a link: bytes and requests a second, response times, and the CPU time of
-//! both ends. Not here: costs and verdicts, which are in the tables of every workload.
+//! The table of requests to a block device or over a link: bytes and requests a second, response times, and the CPU
+//! time of both ends. Not here: costs and verdicts, which are in the tables of every workload.
 
 use super::figures;
 use super::index::Run;
@@ -14,8 +14,9 @@ pub(super) fn requests(run: &Run) -> Option<Table> {
     if !run.workloads.iter().any(on_device) {
         return None;
     }
-    let note = "Medians over all slices; response times over all requests, of reads and writes apart where there are both. \
-                CPU: of one core, while slices ran; at this end that of the client and of what it runs in its own process.";
+    let note = "Medians over all slices; response times over all requests, of reads and writes apart where there are \
+                both. CPU: of one core, while slices ran; at this end that of the client and of what it runs in its \
+                own process.";
     let heads = ["#Bytes a second", "#Requests a second", "#p50", "#p99", "#CPU at this end", "#CPU at the other end"];
     Some(by_workload(run, "Requests", note, &heads, |_, cell| {
         let median = |of: fn(&Sample) -> f64| {

@@ -232,8 +232,9 @@ mod tests {
     #[test]
     fn an_unknown_name_gets_the_nearest_one() {
         let error = |name: &str| workload(name).unwrap_err().to_string();
-        let known = "workloads are a, b, c, d, e, f, oltp, batch-load, batch-scan, seq-read, seq-write, seq-mix, const-read, \
-             const-write, const-mix, rand-read, rand-write, rand-mix, stream; most also run as NAME-cold and NAME-sync";
+        let known = "workloads are a, b, c, d, e, f, oltp, batch-load, batch-scan, seq-read, seq-write, seq-mix, \
+             const-read, const-write, const-mix, rand-read, rand-write, rand-mix, stream; most also run \
+             as NAME-cold and NAME-sync";
         assert_eq!(error("bach-scan"), format!("unknown workload `bach-scan`; did you mean `batch-scan`?\n{known}"));
         assert_eq!(error("OLTP"), format!("unknown workload `OLTP`; did you mean `oltp`?\n{known}"));
         assert_eq!(error("A"), format!("unknown workload `A`; did you mean `a`?\n{known}"));

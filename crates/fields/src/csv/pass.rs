@@ -31,8 +31,8 @@ pub struct Pass<'a> {
     pub on_misfit: OnMisfit,
     /// Threads that work; one for each core where nothing is said.
     pub threads: Option<NonZeroUsize>,
-    /// How much of the file is worked on at once by a thread, in bytes: [`CHUNK_BYTES`](super::CHUNK_BYTES), or more where what computes
-    /// wants many values at a time.
+    /// How much of the file is worked on at once by a thread, in bytes: [`CHUNK_BYTES`](super::CHUNK_BYTES), or more
+    /// where what computes wants many values at a time.
     pub chunk_bytes: usize,
     /// Turns true when the pass is to end early, with [`CsvError::Stopped`].
     pub stop: &'a AtomicBool,

@@ -102,8 +102,8 @@ pub struct Row {
 impl Row {
     /// The row that a server answered with.
     ///
-    /// - `values`: the key, a value for each of its `keys` columns; then, for each sealed column, the value, the mark and
-    ///   what the row has in the column that this one is bound to
+    /// - `values`: the key, a value for each of its `keys` columns; then, for each sealed column, the value, the mark
+    ///   and what the row has in the column that this one is bound to
     #[must_use]
     pub fn answered(values: Vec<Option<String>>, keys: usize) -> Self {
         let mut values = values.into_iter();

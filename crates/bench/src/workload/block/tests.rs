@@ -1,3 +1,5 @@
+//! What block workloads do to a device in memory. Not here: real devices (`adapters/stores/tests/block.rs`).
+
 use sealstone_store::device::Access;
 use sealstone_store::{DeviceStore, MemoryDevice, MemoryStore, StoreError};
 
@@ -41,7 +43,7 @@ fn every_row_does_what_its_name_says() {
         match spec.name.split_once('-').unwrap().0 {
             "const" => assert!(blocks.iter().all(|block| *block == 0)),
             "seq" => assert!(blocks.iter().enumerate().all(|(at, block)| *block == at as u64 % 16)),
-            _ => assert!(blocks.iter().any(|block| *block == 0) && blocks.iter().any(|block| *block == 15)),
+            _ => assert!(blocks.contains(&0) && blocks.contains(&15)),
         }
         drop(medium);
         workload.check(&store(&device)).unwrap();

@@ -1,0 +1,357 @@
+//! How a tunnel is to be: a file in TOML, and what flags say instead. Not here: what is done with it (`service`).
+//!
+//! ```toml
+//! # /etc/sealstone/wire.toml
+//! key = "/etc/sealstone/wire.key"
+//! peer = "203.0.113.7"
+//! address = ["10.9.0.1/24", "fd00:9::1/64"]
+//! route = ["10.20.0.0/16"]
+//! suite = "aes-256-gcm"
+//! ```
+
+use std::fmt;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use sealstone_seal::esp::udp::PORT;
+use sealstone_seal::esp::{Suite, suite};
+use serde::{Deserialize, Serialize};
+
+/// Name of the device, unless another is given.
+pub const NAME: &str = "sealstone0";
+/// The suite, unless another is given.
+pub const SUITE: &str = "aes-256-gcm";
+/// Seconds after which keys are renewed, unless another time is given.
+pub const REKEY_AFTER_S: u64 = 3600;
+/// Longest name of a network device, in bytes.
+const NAME_BYTES_MAX: usize = 15;
+
+/// What a file or flags say; what is absent is said elsewhere, or has a default.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
+pub struct Config {
+    /// Name of the tunnel and of its device.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// The key file, or `kmip:…`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub key: Option<String>,
+    /// File with the passphrase of the key file.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub passphrase_file: Option<PathBuf>,
+    /// Where the other end is: `HOST` or `HOST:PORT`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub peer: Option<String>,
+    /// Where this end receives: `ADDRESS`, `ADDRESS:PORT` or `:PORT`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub listen: Option<String>,
+    /// Addresses of this end within the tunnel, with the lengths of their prefixes.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub address: Vec<String>,
+    /// Networks behind the other end.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub route: Vec<String>,
+    /// Name of the suite.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub suite: Option<String>,
+    /// Seconds after which keys are renewed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rekey_after_s: Option<u64>,
+}
+
+/// A network, or an address with the network that it is in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Net {
+    /// The address.
+    pub address: IpAddr,
+    /// Length of the network's prefix.
+    pub prefix_bits: u8,
+}
+
+impl fmt::Display for Net {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.address, self.prefix_bits)
+    }
+}
+
+/// What a tunnel needs, checked.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// Name of the tunnel and of its device.
+    pub name: String,
+    /// The key file, or `kmip:…`.
+    pub key: String,
+    /// File with the passphrase of the key file.
+    pub passphrase_file: Option<PathBuf>,
+    /// Host and port of the other end; without it this end waits.
+    pub peer: Option<(String, u16)>,
+    /// Where this end receives.
+    pub listen: SocketAddr,
+    /// Its addresses within the tunnel.
+    pub addresses: Vec<Net>,
+    /// Networks behind the other end.
+    pub routes: Vec<Net>,
+    /// What seals packets.
+    pub suite: &'static Suite,
+    /// How long keys are used.
+    pub rekey_after: Duration,
+}
+
+/// What is wrong with a configuration.
+#[derive(Debug, thiserror::Error)]
+pub enum ConfigError {
+    /// The file cannot be read.
+    #[error("cannot read the configuration {}: {found}", path.display())]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        found: std::io::Error,
+    },
+    /// The file is not what it should be.
+    #[error("the configuration {} is wrong: {found}\nits settings are those of: sealstone wire up --help",
+            path.display())]
+    Garbled {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        found: String,
+    },
+    /// Something that has no default.
+    #[error("no {what}\n{next}")]
+    Missing {
+        /// What is missing.
+        what: &'static str,
+        /// How to give it.
+        next: &'static str,
+    },
+    /// A value that is none.
+    #[error("{setting} {value:?}: {found}\n{next}")]
+    Bad {
+        /// What it was given for.
+        setting: &'static str,
+        /// The value.
+        value: String,
+        /// What is wrong with it.
+        found: String,
+        /// What would be right.
+        next: &'static str,
+    },
+    /// No such suite.
+    #[error(transparent)]
+    Suite(#[from] sealstone_seal::esp::UnknownSuite),
+}
+
+impl Config {
+    /// Reads the file at `path`.
+    ///
+    /// # Errors
+    /// [`ConfigError::Unreadable`], [`ConfigError::Garbled`].
+    pub fn read(path: &Path) -> Result<Self, ConfigError> {
+        let text =
+            std::fs::read_to_string(path).map_err(|found| ConfigError::Unreadable { path: path.to_owned(), found })?;
+        toml::from_str(&text).map_err(|error: toml::de::Error| {
+            let line = error.span().map(|span| text[..span.start].matches('\n').count() + 1);
+            let place = line.map(|line| format!("line {line}: ")).unwrap_or_default();
+            ConfigError::Garbled { path: path.to_owned(), found: format!("{place}{}", error.message()) }
+        })
+    }
+
+    /// These settings, and where they are silent those of `below`.
+    #[must_use]
+    pub fn over(self, below: Self) -> Self {
+        let list = |own: Vec<String>, below: Vec<String>| if own.is_empty() { below } else { own };
+        Self {
+            name: self.name.or(below.name),
+            key: self.key.or(below.key),
+            passphrase_file: self.passphrase_file.or(below.passphrase_file),
+            peer: self.peer.or(below.peer),
+            listen: self.listen.or(below.listen),
+            address: list(self.address, below.address),
+            route: list(self.route, below.route),
+            suite: self.suite.or(below.suite),
+            rekey_after_s: self.rekey_after_s.or(below.rekey_after_s),
+        }
+    }
+
+    /// Checks the settings, and fills in defaults.
+    ///
+    /// # Errors
+    /// All but the first two of [`ConfigError`].
+    pub fn plan(self) -> Result<Plan, ConfigError> {
+        let name = self.name.unwrap_or_else(|| NAME.to_owned());
+        check_name(&name)?;
+        let suite = suite(self.suite.as_deref().unwrap_or(SUITE))?;
+        let next = "give both ends the same, such as --key wire.key; make one with: sealstone keys new wire.key";
+        let key = self.key.ok_or(ConfigError::Missing { what: "key", next })?;
+        if self.address.is_empty() {
+            let next = "give this end one within the tunnel, such as --address 10.9.0.1/24";
+            return Err(ConfigError::Missing { what: "address", next });
+        }
+        let peer = self.peer.as_deref().map(parse_peer).transpose()?;
+        let nets = |setting, values: &[String]| -> Result<Vec<Net>, ConfigError> {
+            values.iter().map(|value| parse_net(setting, value)).collect()
+        };
+        let rekey_after_s = self.rekey_after_s.unwrap_or(REKEY_AFTER_S);
+        if !(10..=86_400).contains(&rekey_after_s) {
+            let value = rekey_after_s.to_string();
+            let next = "3600 is an hour";
+            let found = "it is not between 10 seconds and a day".into();
+            return Err(ConfigError::Bad { setting: "rekey-after-s", value, found, next });
+        }
+        Ok(Plan {
+            name,
+            key,
+            passphrase_file: self.passphrase_file,
+            peer,
+            listen: parse_listen(self.listen.as_deref().unwrap_or_default())?,
+            addresses: nets("address", &self.address)?,
+            routes: nets("route", &self.route)?,
+            suite,
+            rekey_after: Duration::from_secs(rekey_after_s),
+        })
+    }
+}
+
+/// That a device and files may be called `name`.
+///
+/// # Errors
+/// [`ConfigError::Bad`].
+pub fn check_name(name: &str) -> Result<(), ConfigError> {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
+    if !name.is_empty() && name.len() <= NAME_BYTES_MAX && name.bytes().all(plain) && !name.starts_with('.') {
+        return Ok(());
+    }
+    let found = "no name for a network device".into();
+    let next = "up to 15 letters, digits, - _ and ., such as sealstone0";
+    Err(ConfigError::Bad { setting: "name", value: name.to_owned(), found, next })
+}
+
+fn parse_net(setting: &'static str, value: &str) -> Result<Net, ConfigError> {
+    let bad = |found: String| {
+        let next = "such as 10.9.0.1/24 or fd00:9::1/64";
+        ConfigError::Bad { setting, value: value.to_owned(), found, next }
+    };
+    let (address, bits) = value.split_once('/').ok_or_else(|| bad("it lacks the length of its prefix".into()))?;
+    let address: IpAddr = address.parse().map_err(|_| bad(format!("{address} is no IP address")))?;
+    let most = if address.is_ipv6() { 128 } else { 32 };
+    let bits = bits.parse().ok().filter(|bits: &u8| *bits <= most);
+    let prefix_bits = bits.ok_or_else(|| bad(format!("the length of its prefix is not between 0 and {most}")))?;
+    Ok(Net { address, prefix_bits })
+}
+
+fn parse_port(setting: &'static str, value: &str, port: &str) -> Result<u16, ConfigError> {
+    port.parse().ok().filter(|port: &u16| *port > 0).ok_or_else(|| {
+        let found = format!("{port} is no port");
+        ConfigError::Bad { setting, value: value.to_owned(), found, next: "ports are 1 to 65535; 4500 is that of ESP" }
+    })
+}
+
+/// Host and port; an IPv6 address with a port stands in brackets.
+fn parse_peer(value: &str) -> Result<(String, u16), ConfigError> {
+    let plain = |host: &str, port| Ok((host.trim_matches(['[', ']']).to_owned(), port));
+    if value.parse::<IpAddr>().is_ok() || value.ends_with(']') {
+        return plain(value, PORT);
+    }
+    match value.rsplit_once(':') {
+        Some((host, port)) if !host.is_empty() => plain(host, parse_port("peer", value, port)?),
+        None if !value.is_empty() => plain(value, PORT),
+        _ => {
+            let next = "such as 203.0.113.7, db2.example:4500 or [2001:db8::7]:4500";
+            let found = "it names no host".into();
+            Err(ConfigError::Bad { setting: "peer", value: value.to_owned(), found, next })
+        }
+    }
+}
+
+fn parse_listen(value: &str) -> Result<SocketAddr, ConfigError> {
+    let any = IpAddr::V4(Ipv4Addr::UNSPECIFIED);
+    if value.is_empty() {
+        return Ok((any, PORT).into());
+    }
+    if let Some(port) = value.strip_prefix(':').filter(|port| !port.contains(':')) {
+        return Ok((any, parse_port("listen", value, port)?).into());
+    }
+    if let Ok(address) = value.parse::<SocketAddr>() {
+        return Ok(address);
+    }
+    let address = value.trim_matches(['[', ']']).parse::<IpAddr>().map_err(|_| {
+        let next = "an address of this machine, such as 0.0.0.0, 192.0.2.1:4500 or [::]:4500";
+        ConfigError::Bad { setting: "listen", value: value.to_owned(), found: "it is no address".into(), next }
+    })?;
+    Ok((address, PORT).into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn config() -> Config {
+        Config { key: Some("wire.key".into()), address: vec!["10.9.0.1/24".into()], ..Config::default() }
+    }
+
+    #[test]
+    fn defaults_are_filled_in() {
+        let plan = config().plan().unwrap();
+        assert_eq!((plan.name.as_str(), plan.suite.name, plan.peer), (NAME, SUITE, None));
+        assert_eq!(plan.listen, "0.0.0.0:4500".parse().unwrap());
+        assert_eq!(plan.addresses[0].to_string(), "10.9.0.1/24");
+    }
+
+    #[test]
+    fn flags_come_before_the_file() {
+        let dir = std::env::temp_dir().join(format!("sealstone-wire-config-{}", std::process::id()));
+        std::fs::write(&dir, "suite = \"aria-256-gcm\"\npeer = \"b\"\nroute = [\"10.0.0.0/8\"]\n").unwrap();
+        let file = Config::read(&dir).unwrap();
+        std::fs::write(&dir, "\nsuit = \"aria-256-gcm\"\n").unwrap();
+        let error = Config::read(&dir).unwrap_err().to_string();
+        std::fs::remove_file(&dir).unwrap();
+        assert!(error.contains("line 2: unknown field `suit`"), "{error}");
+        let flags = Config { suite: Some("3des-md5".into()), ..config() };
+        let both = flags.over(file);
+        assert_eq!((both.suite.as_deref(), both.peer.as_deref()), (Some("3des-md5"), Some("b")));
+        assert_eq!(both.route, ["10.0.0.0/8"]);
+        assert_eq!(toml::from_str::<Config>(&toml::to_string(&both).unwrap()).unwrap(), both);
+    }
+
+    #[test]
+    fn peers_and_addresses_are_read() {
+        for (text, host, port) in [
+            ("203.0.113.7", "203.0.113.7", 4500),
+            ("db2.example:4501", "db2.example", 4501),
+            ("2001:db8::7", "2001:db8::7", 4500),
+            ("[2001:db8::7]:99", "2001:db8::7", 99),
+            ("[2001:db8::7]", "2001:db8::7", 4500),
+        ] {
+            assert_eq!(parse_peer(text).unwrap(), (host.to_owned(), port), "{text}");
+        }
+        for (text, want) in
+            [(":99", "0.0.0.0:99"), ("192.0.2.1", "192.0.2.1:4500"), ("[::]:7", "[::]:7"), ("::", "[::]:4500")]
+        {
+            assert_eq!(parse_listen(text).unwrap(), want.parse().unwrap(), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_wrong_is_said() {
+        type Change = fn(&mut Config);
+        let cases: [(Change, &str); 9] = [
+            (|config| config.key = None, "no key\n"),
+            (|config| config.address.clear(), "no address\n"),
+            (|config| config.address = vec!["10.9.0.1".into()], "address \"10.9.0.1\": it lacks the length"),
+            (|config| config.address = vec!["10.9.0.1/33".into()], "not between 0 and 32"),
+            (|config| config.route = vec!["net/8".into()], "route \"net/8\": net is no IP address"),
+            (|config| config.suite = Some("aes-256-gmc".into()), "did you mean aes-256-gcm?"),
+            (|config| config.peer = Some("b:0".into()), "peer \"b:0\": 0 is no port"),
+            (|config| config.name = Some("a/b".into()), "name \"a/b\": no name for a network device"),
+            (|config| config.rekey_after_s = Some(1), "rekey-after-s \"1\": it is not between"),
+        ];
+        for (change, want) in cases {
+            let mut wrong = config();
+            change(&mut wrong);
+            let error = wrong.plan().unwrap_err().to_string();
+            assert!(error.contains(want), "{error}");
+        }
+    }
+}

@@ -1,0 +1,197 @@
+//! How a running tunnel is doing, as it tells who asks: plain data, in JSON. Not here: how it is shown.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use sealstone_seal::esp::{Refusal, Suite};
+use serde::{Deserialize, Serialize};
+
+use crate::counters::{Count, PathCounters};
+use crate::handshake::Reason;
+use crate::tunnel::{Log, Standing, State};
+
+/// Schema of the JSON.
+pub const SCHEMA: u32 = 1;
+
+/// How a tunnel is doing.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Status {
+    /// Of this form.
+    pub schema: u32,
+    /// Of the tunnel and its device.
+    pub name: String,
+    /// Of the process.
+    pub pid: u32,
+    /// `up`, `connecting`, `waiting` or `gone`.
+    pub state: String,
+    /// Where the other end is, as far as that is known.
+    pub peer: Option<String>,
+    /// What was said of the other end, a name perhaps.
+    pub peer_given: Option<String>,
+    /// Where this end receives.
+    pub listen: String,
+    /// This end's addresses within the tunnel.
+    pub addresses: Vec<String>,
+    /// Networks behind the other end.
+    pub routes: Vec<String>,
+    /// Name of the suite.
+    pub suite: String,
+    /// What to know of it.
+    pub caveats: Vec<String>,
+    /// Longest packet of the device, in bytes.
+    pub mtu_bytes: Option<u32>,
+    /// How long it has been running, in seconds.
+    pub running_s: u64,
+    /// What both ends have agreed on.
+    pub session: Option<Session>,
+    /// Handshakes that succeeded.
+    pub handshakes: u64,
+    /// Both ways.
+    pub traffic: Traffic,
+    /// Packets that were refused or dropped, by reason.
+    pub packets_refused: BTreeMap<String, u64>,
+    /// Messages of the key exchange that were refused, by reason.
+    pub messages_refused: BTreeMap<String, u64>,
+    /// What happened last, the oldest first.
+    pub events: Vec<EventStatus>,
+}
+
+/// What both ends have agreed on.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Session {
+    /// Id of the key.
+    pub key: String,
+    /// Its version.
+    pub key_version: u32,
+    /// Index of the association that seals.
+    pub spi_out: String,
+    /// Index of the first association that opens.
+    pub spi_in: String,
+    /// Associations that one handshake makes for a direction.
+    pub series: u16,
+    /// Since the handshake, in seconds.
+    pub age_s: u64,
+    /// Since the last authentic message, in seconds.
+    pub silence_s: u64,
+}
+
+/// What went through.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Traffic {
+    /// Packets sealed.
+    pub packets_out: u64,
+    /// Bytes in them.
+    pub bytes_out: u64,
+    /// Packets opened.
+    pub packets_in: u64,
+    /// Bytes in them.
+    pub bytes_in: u64,
+}
+
+/// Something that happened.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EventStatus {
+    /// How long ago, in seconds; the last time, if it happened several times.
+    pub ago_s: u64,
+    /// How often, one after the other.
+    pub times: u64,
+    /// In words; further lines say what to do.
+    pub what: String,
+}
+
+/// What does not change as long as a tunnel runs.
+#[derive(Clone, Debug)]
+pub struct Fixed {
+    /// See [`Status`].
+    pub name: String,
+    /// See [`Status`].
+    pub peer_given: Option<String>,
+    /// See [`Status`].
+    pub listen: String,
+    /// See [`Status`].
+    pub addresses: Vec<String>,
+    /// See [`Status`].
+    pub routes: Vec<String>,
+    /// What seals packets.
+    pub suite: &'static Suite,
+}
+
+impl Status {
+    /// Puts together what is known.
+    ///
+    /// - `now`: since the tunnel was made
+    #[must_use]
+    pub fn new(
+        fixed: &Fixed,
+        now: Duration,
+        (standing, log): (&Standing, &Log),
+        path: &PathCounters,
+        mtu_bytes: Option<u32>,
+        spi_out: Option<u32>,
+    ) -> Self {
+        let Fixed { name, peer_given, listen, addresses, routes, suite } = fixed.clone();
+        let shown = |spi: u32| format!("{spi:#010x}");
+        let session = standing.session.as_ref().map(|session| Session {
+            key: session.key.id.clone(),
+            key_version: session.key.version,
+            spi_out: shown(spi_out.unwrap_or(session.spis_out.0)),
+            spi_in: shown(session.spis_in.0),
+            series: session.spis_out.1,
+            age_s: session.age.as_secs(),
+            silence_s: session.silence.as_secs(),
+        });
+        let messages = Reason::ALL.into_iter().map(|reason| (reason.word().to_owned(), log.refused(reason)));
+        Self {
+            schema: SCHEMA,
+            name,
+            pid: std::process::id(),
+            state: word(standing.state).to_owned(),
+            peer: standing.peer.map(|peer| peer.to_string()),
+            peer_given,
+            listen,
+            addresses,
+            routes,
+            suite: suite.name.to_owned(),
+            caveats: suite.caveats().into_iter().map(String::from).collect(),
+            mtu_bytes,
+            running_s: now.as_secs(),
+            session,
+            handshakes: log.handshakes(),
+            traffic: Traffic {
+                packets_out: path.get(Count::PacketsOut),
+                bytes_out: path.get(Count::BytesOut),
+                packets_in: path.get(Count::PacketsIn),
+                bytes_in: path.get(Count::BytesIn),
+            },
+            packets_refused: packets_refused(path),
+            messages_refused: messages.filter(|(_, times)| *times > 0).collect(),
+            events: log
+                .entries()
+                .map(|entry| EventStatus {
+                    ago_s: now.saturating_sub(entry.at).as_secs(),
+                    times: entry.times,
+                    what: entry.event.to_string(),
+                })
+                .collect(),
+        }
+    }
+}
+
+/// The word for `state`.
+fn word(state: State) -> &'static str {
+    match state {
+        State::Waiting => "waiting",
+        State::Connecting => "connecting",
+        State::Up => "up",
+        State::Gone => "gone",
+    }
+}
+
+fn packets_refused(path: &PathCounters) -> BTreeMap<String, u64> {
+    let passed =
+        [Count::PacketsOut, Count::BytesOut, Count::PacketsIn, Count::BytesIn, Count::Keepalives, Count::Exchange];
+    let counted = Count::ALL.into_iter().filter(|(what, _)| !passed.contains(what));
+    let counted = counted.map(|(what, name)| (name.to_owned(), path.get(what)));
+    let refused = Refusal::ALL.into_iter().map(|reason| (format!("refused: {reason}"), path.refused(reason)));
+    counted.chain(refused).filter(|(_, times)| *times > 0).collect()
+}

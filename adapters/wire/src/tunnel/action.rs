@@ -1,0 +1,92 @@
+//! What a tunnel is told, and what it wants done. Not here: why (`tunnel`).
+
+use std::fmt;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use sealstone_cipher::backend::Backend;
+use sealstone_seal::esp::{Inbound, Lifetime, Outbound, Suite};
+
+use super::event::Event;
+
+/// What a tunnel is made with.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// What seals packets; both ends must have the same.
+    pub suite: &'static Suite,
+    /// On what ciphers run.
+    pub backend: Backend,
+    /// Where the other end is; without it this end waits for it.
+    pub peer: Option<SocketAddr>,
+    /// How long keys are used before others are agreed on.
+    pub rekey_after: Duration,
+    /// How much a key may seal, if less than its cipher allows.
+    pub lifetime: Option<Lifetime>,
+}
+
+/// What a path tells of the associations that it has.
+#[derive(Clone, Debug, Default)]
+pub struct Observed {
+    /// Of the association that seals, if there is one.
+    pub outbound: Option<ObservedOutbound>,
+    /// Of each that opens: its index, and how many authentic packets came.
+    pub inbound: Vec<(u32, u64)>,
+    /// Where the last authentic packet came from.
+    pub from: Option<SocketAddr>,
+}
+
+/// Of the association that seals.
+#[derive(Clone, Copy, Debug)]
+pub struct ObservedOutbound {
+    /// Its index.
+    pub spi: u32,
+    /// Whether it is time to agree on others.
+    pub is_due: bool,
+    /// How many successors wait.
+    pub successors: usize,
+}
+
+/// What a tunnel wants done, in this order.
+pub enum Action {
+    /// Send a message of the key exchange.
+    Send {
+        /// To whom.
+        to: SocketAddr,
+        /// The message, without the marker of RFC 3948.
+        message: Vec<u8>,
+    },
+    /// Open packets by this one, too.
+    InstallInbound(Inbound),
+    /// Open no more packets of this association.
+    RemoveInbound {
+        /// Its index.
+        spi: u32,
+    },
+    /// Seal packets by the first of these, and by each of the others once the one before it is used up.
+    InstallOutbound {
+        /// At least one.
+        outbounds: Vec<Outbound>,
+        /// Where packets go.
+        peer: SocketAddr,
+    },
+    /// Seal nothing any more.
+    RemoveOutbound,
+    /// Send packets to another address.
+    SetPeer(SocketAddr),
+    /// Something happened; it is in the log already.
+    Event(Event),
+}
+
+impl fmt::Debug for Action {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Send { to, message } => write!(f, "Send {} bytes to {to}", message.len()),
+            Self::InstallInbound(inbound) => write!(f, "InstallInbound({inbound:?})"),
+            Self::RemoveInbound { spi } => write!(f, "RemoveInbound({spi:#010x})"),
+            Self::InstallOutbound { outbounds, peer } => write!(f, "InstallOutbound({outbounds:?} to {peer})"),
+            Self::RemoveOutbound => f.write_str("RemoveOutbound"),
+            Self::SetPeer(peer) => write!(f, "SetPeer({peer})"),
+            Self::Event(event) => write!(f, "Event({event:?})"),
+        }
+    }
+}

@@ -1,0 +1,143 @@
+//! The flags of `sealstone wire`. Not here: what they mean (`sealstone_wire::config`).
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand, ValueHint};
+use sealstone_seal::esp::suites;
+use sealstone_wire::config::Config;
+
+use super::names::Suggest;
+
+const WIRE_EXAMPLES: &str = "\
+Examples:
+  sealstone keys new wire.key
+      one key for both machines; copy the file over a safe way
+  sealstone wire up --key wire.key --peer 203.0.113.7 --address 10.9.0.1/24
+      on one of them; on the other one --peer is this machine's address, and
+      --address 10.9.0.2/24. Then 10.9.0.2 is reached through the tunnel.
+  sealstone wire up --key wire.key --address 10.9.0.2/24
+      without --peer: waits for the other end, wherever it is
+  sealstone wire up --config /etc/sealstone/wire.toml --foreground
+      settings of a file, as a service: sealstone wire unit
+  sealstone wire status
+  sealstone wire down
+
+It takes the right to make network devices: run it as root.";
+
+#[derive(Debug, Subcommand)]
+#[command(after_help = WIRE_EXAMPLES)]
+pub(crate) enum WireCommand {
+    /// Start this end of a tunnel
+    #[command(after_help = WIRE_EXAMPLES)]
+    Up(Box<WireUp>),
+    /// Show the tunnels of this user and how they are doing; exit code 1 if one is not up
+    Status {
+        /// Only this tunnel
+        #[arg(value_name = "NAME")]
+        name: Option<String>,
+        #[command(flatten)]
+        runtime: RuntimeFlag,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// End a tunnel; its device goes away
+    Down {
+        /// Its name
+        #[arg(value_name = "NAME", default_value = sealstone_wire::config::NAME)]
+        name: String,
+        #[command(flatten)]
+        runtime: RuntimeFlag,
+    },
+    /// Print a unit for systemd that keeps a tunnel up
+    Unit {
+        /// The configuration that it names
+        #[arg(long, value_name = "FILE", default_value = "/etc/sealstone/wire.toml")]
+        #[arg(value_hint = ValueHint::FilePath)]
+        config: PathBuf,
+    },
+    /// List the suites: what encrypts and what authenticates packets
+    Suites {
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+/// Where running tunnels are known.
+#[derive(Args, Debug, Default)]
+pub(crate) struct RuntimeFlag {
+    /// Directory of the running tunnels, for this user alone [default: /run/sealstone for root]
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub(crate) runtime_dir: Option<PathBuf>,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct WireUp {
+    /// TOML file with any of these settings; flags override it
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) config: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) settings: WireSettings,
+    /// Stay in the foreground and say what happens
+    #[arg(long)]
+    pub(crate) foreground: bool,
+    /// What a tunnel in the background is started with.
+    #[arg(long, hide = true, requires = "foreground")]
+    pub(crate) detached: bool,
+    #[command(flatten)]
+    pub(crate) runtime: RuntimeFlag,
+}
+
+/// The settings of a tunnel.
+#[derive(Args, Debug)]
+pub(crate) struct WireSettings {
+    /// The key that both ends have: a key file, or kmip:...
+    #[arg(long, value_name = "KEY", value_hint = ValueHint::FilePath)]
+    key: Option<String>,
+    /// File with the passphrase of the key file [default: SEALSTONE_PASSPHRASE_FILE, or a prompt]
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    passphrase_file: Option<PathBuf>,
+    /// The other end [default: it is waited for; port: 4500]
+    #[arg(long, value_name = "HOST[:PORT]", value_hint = ValueHint::Hostname)]
+    peer: Option<String>,
+    /// Where to receive [default: all addresses of IPv4, port 4500]
+    #[arg(long, value_name = "ADDRESS[:PORT]")]
+    listen: Option<String>,
+    /// Address of this end within the tunnel, such as 10.9.0.1/24 or fd00:9::1/64; may be repeated
+    #[arg(long, value_name = "ADDRESS/BITS")]
+    address: Vec<String>,
+    /// A network behind the other end; may be repeated
+    #[arg(long, value_name = "NETWORK/BITS")]
+    route: Vec<String>,
+    /// What seals packets, see: sealstone wire suites [default: aes-256-gcm]
+    #[arg(long, value_name = "SUITE", value_parser = Suggest(suite_names))]
+    suite: Option<String>,
+    /// Name of the tunnel and its device [default: sealstone0]
+    #[arg(long, value_name = "NAME")]
+    name: Option<String>,
+    /// Seconds after which both ends agree on fresh keys [default: 3600]
+    #[arg(long, value_name = "S")]
+    rekey_after_s: Option<u64>,
+}
+
+impl WireSettings {
+    /// What the flags say.
+    pub(crate) fn config(&self) -> Config {
+        Config {
+            name: self.name.clone(),
+            key: self.key.clone(),
+            passphrase_file: self.passphrase_file.clone(),
+            peer: self.peer.clone(),
+            listen: self.listen.clone(),
+            address: self.address.clone(),
+            route: self.route.clone(),
+            suite: self.suite.clone(),
+            rekey_after_s: self.rekey_after_s,
+        }
+    }
+}
+
+fn suite_names() -> Vec<&'static str> {
+    suites().iter().map(|suite| suite.name).collect()
+}

@@ -1,0 +1,23 @@
+//! `sealstone wire`: a tunnel of sealed packets between two machines. Not here: the tunnel (`sealstone-wire`).
+
+mod down;
+mod status;
+mod suites;
+mod unit;
+mod up;
+
+use crate::flags::WireCommand;
+use crate::message::Answer;
+
+/// Runs one of the commands.
+pub(crate) fn run(command: &WireCommand) -> anyhow::Result<Answer> {
+    match command {
+        WireCommand::Up(flags) => up::run(flags),
+        WireCommand::Status { name, runtime, json } => {
+            status::run(name.as_deref(), runtime.runtime_dir.as_deref(), *json)
+        }
+        WireCommand::Down { name, runtime } => down::run(name, runtime.runtime_dir.as_deref()),
+        WireCommand::Unit { config } => unit::run(config),
+        WireCommand::Suites { json } => suites::run(*json),
+    }
+}

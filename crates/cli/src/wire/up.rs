@@ -1,0 +1,92 @@
+//! `sealstone wire up`: this end of a tunnel, in the foreground or as a process of its own.
+
+use std::fs::OpenOptions;
+use std::io::{BufRead, BufReader};
+use std::process::{Command, Stdio};
+
+use anyhow::Context;
+use nix::unistd::{dup2_stderr, dup2_stdin, dup2_stdout, setsid};
+use sealstone_seal::esp::Suite;
+use sealstone_wire::config::{Config, Plan};
+use sealstone_wire::runtime::RuntimeDir;
+use sealstone_wire::service::Service;
+use sealstone_wire::tunnel::Event;
+
+use crate::flags::WireUp;
+use crate::interrupt;
+use crate::key_source;
+use crate::message::{Answer, print, say};
+
+/// What a tunnel in the background prints once it is set up.
+const READY: &str = "ready";
+
+/// Starts a tunnel.
+pub(crate) fn run(flags: &WireUp) -> anyhow::Result<Answer> {
+    let file = flags.config.as_deref().map(Config::read).transpose()?.unwrap_or_default();
+    let plan = flags.settings.config().over(file).plan()?;
+    if flags.foreground { foreground(flags, &plan) } else { background(&plan) }
+}
+
+/// Starts this program again as a process of its own, and waits until its tunnel is set up.
+fn background(plan: &Plan) -> anyhow::Result<Answer> {
+    warn(plan.suite);
+    let program = std::env::current_exe().context("cannot find this program")?;
+    let mut child = Command::new(program)
+        .args(std::env::args_os().skip(1))
+        .args(["--foreground", "--detached"])
+        .stdout(Stdio::piped())
+        .spawn()
+        .context("cannot start a process for the tunnel")?;
+    let ready = child.stdout.take().map(BufReader::new).and_then(|out| out.lines().next());
+    if !ready.is_some_and(|line| line.is_ok_and(|line| line == READY)) {
+        // it has said why
+        let status = child.wait().context("cannot wait for the tunnel")?;
+        std::process::exit(status.code().unwrap_or(2));
+    }
+    let name = &plan.name;
+    say(&format!("tunnel {name} is set up; see: sealstone wire status {name}"));
+    say(&format!("to end it: sealstone wire down {name}"));
+    Ok(Answer::Done)
+}
+
+fn foreground(flags: &WireUp, plan: &Plan) -> anyhow::Result<Answer> {
+    let runtime = RuntimeDir::open(flags.runtime.runtime_dir.as_deref())?;
+    let claim = runtime.claim(&plan.name)?;
+    let keys = key_source::open(&plan.key, plan.passphrase_file.as_deref())?;
+    let stop = interrupt::install_saying("ending the tunnel", "ended at once".into())?;
+    let detached = flags.detached;
+    let tell = move |event: &Event| {
+        // a process of its own has nobody to tell: `status` shows it
+        if !detached {
+            say(&event.to_string());
+        }
+    };
+    if !detached {
+        warn(plan.suite);
+    }
+    let service = Service::set_up(plan, keys, claim, Box::new(tell))?;
+    if detached {
+        print(&format!("{READY}\n"))?;
+        leave_terminal().context("cannot leave the terminal")?;
+    } else {
+        say(&format!("tunnel {} is set up", plan.name));
+    }
+    service.run(&stop)?;
+    Ok(Answer::Done)
+}
+
+/// So that neither the end of the terminal ends the tunnel nor the tunnel keeps a pipe open.
+fn leave_terminal() -> std::io::Result<()> {
+    let nothing = OpenOptions::new().read(true).write(true).open("/dev/null")?;
+    // fails for the leader of a process group, which then stays one
+    let _ = setsid();
+    dup2_stdin(&nothing)?;
+    dup2_stdout(&nothing)?;
+    Ok(dup2_stderr(&nothing)?)
+}
+
+fn warn(suite: &Suite) {
+    for caveat in suite.caveats() {
+        say(&format!("warning: suite {}: {caveat}", suite.name));
+    }
+}

@@ -1,0 +1,328 @@
+//! `sealstone wire`: two tunnels in two network namespaces with a link between them, as their users see them. They are
+//! started, ended and killed; a larger count is set by `SEALSTONE_WIRE_STARTS` and `SEALSTONE_WIRE_KILLS`. Not here:
+//! the path (`adapters/wire/tests`), and what networks do to the exchange of keys (its simulation).
+
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::path::Path;
+use std::process::{Command, Output};
+use std::time::{Duration, Instant};
+
+use sealstone_e2e::binary;
+use sealstone_wire::error::WireError;
+use sealstone_wire::links::{Links, command, link};
+use serde_json::Value;
+
+/// Within which a tunnel is back.
+const BACK_WITHIN: Duration = Duration::from_secs(5);
+
+/// Two ends in namespaces of their own.
+struct Ends {
+    links: Links,
+    dir: tempfile::TempDir,
+}
+
+impl Drop for Ends {
+    fn drop(&mut self) {
+        // whatever a failed test left running
+        for name in ["one", "two"] {
+            let _ = self.run(0, &["wire", "down", name]);
+        }
+    }
+}
+
+impl Ends {
+    /// None, and the skip is said, where there are no namespaces.
+    fn new(test: &str) -> Option<Self> {
+        let links = match Links::new(link("unlimited").expect("a row of the table")) {
+            Ok(links) => links,
+            Err(WireError::NoNamespaces { found }) => {
+                println!("SKIP: {test}: no network namespaces: {found}");
+                return None;
+            }
+            Err(error) => panic!("{error}"),
+        };
+        if !Path::new("/dev/net/tun").exists() {
+            println!("SKIP: {test}: no /dev/net/tun");
+            return None;
+        }
+        let ends = Self { links, dir: tempfile::tempdir().unwrap() };
+        let made = ends.run(0, &["keys", "new", "wire.key"]);
+        assert!(made.status.success(), "{}", stderr(&made));
+        Some(ends)
+    }
+
+    /// Runs `sealstone` at one end.
+    fn run(&self, end: usize, arguments: &[&str]) -> Output {
+        let dir = self.dir.path();
+        let run = || {
+            let mut command = command(binary::sealstone().to_str().unwrap());
+            command.args(arguments).current_dir(dir).env("SEALSTONE_RUNTIME_DIR", dir.join("run"));
+            command.output().map_err(|found| WireError::Path { attempted: "run sealstone", found })
+        };
+        self.links.ends[end].run(run).unwrap()
+    }
+
+    /// Starts the tunnel of one end.
+    fn up(&self, end: usize, more: &[&str]) -> Output {
+        let peer = self.links.address(1 - end, false).to_string();
+        let (name, four, six) = self.of(end);
+        let addresses = ["--address", &four, "--address", &six];
+        let given = ["wire", "up", "--key", "wire.key", "--peer", &peer, "--name", name];
+        self.run(end, &[&given[..], &addresses, more].concat())
+    }
+
+    fn of(&self, end: usize) -> (&'static str, String, String) {
+        let number = end + 1;
+        (["one", "two"][end], format!("10.9.0.{number}/24"), format!("fd00:9::{number}/64"))
+    }
+
+    fn status(&self, end: usize) -> Value {
+        let (name, _, _) = self.of(end);
+        let output = self.run(end, &["wire", "status", name, "--json"]);
+        let status: Value = serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{}", stderr(&output)));
+        status["tunnels"][0].clone()
+    }
+
+    fn events(&self, end: usize) -> String {
+        let status = self.status(end);
+        let events = status["events"].as_array().unwrap().iter().map(|event| format!("{}\n", event["what"]));
+        events.collect()
+    }
+
+    fn down(&self, end: usize) {
+        let (name, _, _) = self.of(end);
+        let output = self.run(end, &["wire", "down", name]);
+        assert!(output.status.success(), "{}", stderr(&output));
+        assert_eq!(String::from_utf8_lossy(&output.stdout), format!("tunnel {name} is down\n"));
+    }
+
+    fn devices(&self, end: usize) -> String {
+        let list = || {
+            let output = Command::new("ip").args(["-oneline", "link"]).output();
+            output.map_err(|found| WireError::Path { attempted: "list devices", found })
+        };
+        String::from_utf8(self.links.ends[end].run(list).unwrap().stdout).unwrap()
+    }
+
+    /// Whether data pass from end 0 to end 1 and back, through the tunnel, within `patience`.
+    fn passes(&self, address: &str, patience: Duration) -> bool {
+        let address: SocketAddr = address.parse().unwrap();
+        let failed = |found| WireError::Path { attempted: "pass data", found };
+        let listener = self.links.ends[1].run(|| TcpListener::bind(("::", address.port())).map_err(failed)).unwrap();
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                listener.set_nonblocking(true).unwrap();
+                let until = Instant::now() + patience + Duration::from_secs(1);
+                while Instant::now() < until {
+                    let Ok((mut stream, _)) = listener.accept() else {
+                        std::thread::sleep(Duration::from_millis(5));
+                        continue;
+                    };
+                    stream.set_nonblocking(false).unwrap();
+                    stream.set_read_timeout(Some(patience)).unwrap();
+                    let mut data = vec![0; DATA_BYTES];
+                    return stream.read_exact(&mut data).and_then(|()| stream.write_all(&data)).is_ok();
+                }
+                false
+            });
+            let ask = || {
+                let until = Instant::now() + patience;
+                while Instant::now() < until {
+                    let Ok(mut stream) = TcpStream::connect_timeout(&address, Duration::from_millis(300)) else {
+                        std::thread::sleep(Duration::from_millis(10));
+                        continue;
+                    };
+                    stream.set_read_timeout(Some(patience)).unwrap();
+                    let data: Vec<u8> = (0..DATA_BYTES).map(|at| (at * 7) as u8).collect();
+                    let mut back = vec![0; DATA_BYTES];
+                    let passed = stream.write_all(&data).and_then(|()| stream.read_exact(&mut back));
+                    return Ok(passed.is_ok() && back == data);
+                }
+                Ok(false)
+            };
+            self.links.ends[0].run(ask).unwrap()
+        })
+    }
+}
+
+/// What is sent to and fro; the answer waits for all of it, so it fits the buffers of a connection.
+const DATA_BYTES: usize = 50_000;
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+fn number(variable: &str, usual: u32) -> u32 {
+    std::env::var(variable).ok().and_then(|value| value.parse().ok()).unwrap_or(usual)
+}
+
+#[test]
+fn data_pass_and_status_says_so() {
+    let Some(ends) = Ends::new("data_pass_and_status_says_so") else { return };
+    for end in [0, 1] {
+        let output = ends.up(end, &[]);
+        assert!(output.status.success(), "{}", stderr(&output));
+        assert!(stderr(&output).contains("to end it: sealstone wire down"), "{}", stderr(&output));
+    }
+    assert!(ends.passes("10.9.0.2:7001", BACK_WITHIN), "{}", ends.events(0));
+    assert!(ends.passes("[fd00:9::2]:7002", BACK_WITHIN), "{}", ends.events(0));
+    for end in [0, 1] {
+        let status = ends.status(end);
+        assert_eq!((status["state"].as_str(), status["suite"].as_str()), (Some("up"), Some("aes-256-gcm")));
+        assert_eq!(
+            (status["session"]["key"].as_str(), status["session"]["key_version"].as_u64()),
+            (Some("wire"), Some(1))
+        );
+        for counter in ["packets_in", "packets_out", "bytes_in", "bytes_out"] {
+            assert!(status["traffic"][counter].as_u64().unwrap() > 50, "{status}");
+        }
+    }
+    let text = ends.run(0, &["wire", "status"]);
+    assert!(text.status.success());
+    let text = String::from_utf8(text.stdout).unwrap();
+    for words in [
+        "one: up\n",
+        "two: up\n",
+        "suite       aes-256-gcm",
+        "key         wire version 1",
+        "up: handshake with 10.77.0.",
+    ] {
+        assert!(text.contains(words), "{words}:\n{text}");
+    }
+    // once more, under the same name
+    let again = ends.up(0, &[]);
+    assert!(stderr(&again).starts_with("sealstone: tunnel one is up already, process "), "{}", stderr(&again));
+    assert_eq!(again.status.code(), Some(2));
+    ends.down(0);
+    let until = Instant::now() + BACK_WITHIN;
+    while !ends.events(1).contains("taken down") {
+        assert!(Instant::now() < until, "{}", ends.events(1));
+    }
+    ends.down(1);
+    assert!((0..2).all(|end| !ends.devices(end).contains(": one:") && !ends.devices(end).contains(": two:")));
+    let left: Vec<_> = std::fs::read_dir(ends.dir.path().join("run")).unwrap().collect();
+    assert!(left.is_empty(), "{left:?}");
+    let none = ends.run(0, &["wire", "down", "one"]);
+    assert_eq!(stderr(&none), "sealstone: no tunnel one is up\n  start it with: sealstone wire up\n");
+}
+
+#[test]
+fn what_does_not_match_is_said_and_nothing_passes() {
+    let Some(ends) = Ends::new("what_does_not_match_is_said_and_nothing_passes") else { return };
+    let cases: [(&[&str], &str); 4] = [
+        (&["--key", "other/wire.key"], "names key wire version 1 and was not made with it"),
+        (&["--key", "other.key"], "the other end has key "),
+        (&["--suite", "3des-md5"], "the other end has suite "),
+        (&["--key", "newer.key"], "only version"),
+    ];
+    std::fs::create_dir(ends.dir.path().join("other")).unwrap();
+    for file in ["other/wire.key", "other.key"] {
+        assert!(ends.run(0, &["keys", "new", file]).status.success());
+    }
+    std::fs::copy(ends.dir.path().join("wire.key"), ends.dir.path().join("newer.key")).unwrap();
+    assert!(ends.run(0, &["keys", "rotate", "newer.key"]).status.success());
+    assert!(ends.up(0, &[]).status.success());
+    for (differs, want) in cases {
+        let (name, four, _) = ends.of(1);
+        let peer = ends.links.address(0, false).to_string();
+        let mut given = vec!["wire", "up", "--peer", &peer, "--name", name, "--address", &four];
+        if !differs.contains(&"--key") {
+            given.extend(["--key", "wire.key"]);
+        }
+        given.extend(differs);
+        let output = ends.run(1, &given);
+        assert!(output.status.success(), "{}", stderr(&output));
+        assert_eq!(stderr(&output).contains("warning: suite 3des-md5: "), differs.contains(&"3des-md5"));
+        let until = Instant::now() + BACK_WITHIN;
+        while !ends.events(0).contains(want) {
+            assert!(Instant::now() < until, "{want}:\n{}", ends.events(0));
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        // a newer version is no reason not to use the one that both have
+        let version_alone = differs.contains(&"newer.key");
+        assert_eq!(ends.passes("10.9.0.2:7001", Duration::from_secs(if version_alone { 5 } else { 1 })), version_alone);
+        if !version_alone {
+            let status = ends.status(0);
+            assert_eq!((status["traffic"]["packets_in"].as_u64(), &status["session"]), (Some(0), &Value::Null));
+        }
+        ends.down(1);
+    }
+}
+
+#[test]
+fn a_killed_end_is_back_and_leaves_nothing() {
+    let Some(ends) = Ends::new("a_killed_end_is_back_and_leaves_nothing") else { return };
+    assert!((0..2).all(|end| ends.up(end, &[]).status.success()));
+    assert!(ends.passes("10.9.0.2:7001", BACK_WITHIN));
+    for round in 0..number("SEALSTONE_WIRE_KILLS", 3) {
+        let end = round as usize % 2;
+        let (name, _, _) = ends.of(end);
+        let pid = ends.status(end)["pid"].to_string();
+        assert!(Command::new("kill").args(["-9", &pid]).status().unwrap().success());
+        let until = Instant::now() + BACK_WITHIN;
+        while ends.devices(end).contains(&format!(": {name}:")) {
+            assert!(Instant::now() < until, "the device of a killed process stays");
+        }
+        let started = Instant::now();
+        let output = ends.up(end, &[]);
+        assert!(output.status.success(), "{}", stderr(&output));
+        assert!(ends.passes("10.9.0.2:7001", BACK_WITHIN), "{}\n{}", ends.events(0), ends.events(1));
+        assert!(started.elapsed() < BACK_WITHIN, "back after {:?}", started.elapsed());
+        assert!(ends.events(1 - end).contains("the other end started again"), "{}", ends.events(1 - end));
+    }
+    // what a kill leaves is removed by who asks for it
+    let pid = ends.status(0)["pid"].to_string();
+    assert!(Command::new("kill").args(["-9", &pid]).status().unwrap().success());
+    let until = Instant::now() + BACK_WITHIN;
+    while ends.run(0, &["wire", "status", "one"]).status.success() && Instant::now() < until {}
+    let output = ends.run(0, &["wire", "down", "one"]);
+    assert!(String::from_utf8_lossy(&output.stdout).contains("its process had been killed"), "{}", stderr(&output));
+    ends.down(1);
+    assert!(std::fs::read_dir(ends.dir.path().join("run")).unwrap().next().is_none());
+}
+
+#[test]
+fn starts_and_ends_leave_nothing() {
+    let Some(ends) = Ends::new("starts_and_ends_leave_nothing") else { return };
+    for _ in 0..number("SEALSTONE_WIRE_STARTS", 5) {
+        assert!((0..2).all(|end| ends.up(end, &["--route", "10.20.0.0/16"]).status.success()));
+        (0..2).for_each(|end| ends.down(end));
+        assert!(
+            (0..2).all(|end| !ends.devices(end).contains(&format!(": {}:", ends.of(end).0))),
+            "{}",
+            ends.devices(0)
+        );
+    }
+    assert!(std::fs::read_dir(ends.dir.path().join("run")).unwrap().next().is_none());
+}
+
+#[test]
+fn errors_say_what_to_do() {
+    let Some(ends) = Ends::new("errors_say_what_to_do") else { return };
+    let held = ends.links.ends[0].run(|| {
+        std::net::UdpSocket::bind("0.0.0.0:4501").map_err(|found| WireError::Path { attempted: "bind", found })
+    });
+    let _held = held.unwrap();
+    let cases: [(&[&str], &str); 6] = [
+        (&["--suite", "aes-256-gmc"], "unknown suite \"aes-256-gmc\"; did you mean aes-256-gcm?"),
+        (&["--key", "none.key"], "no key file at none.key"),
+        (&["--peer", "no-such-host.invalid"], "cannot find the other end no-such-host.invalid: "),
+        (&["--peer", "fd77::2"], "cannot be reached from 0.0.0.0:4500: one is IPv4, the other IPv6"),
+        (&["--listen", ":4501"], "UDP port 4501 is in use"),
+        (&["--address", "10.77.0.1/24"], "address 10.77.0.1/24 is on this machine already: device link0 has it"),
+    ];
+    for (differs, want) in cases {
+        let mut given = vec!["wire", "up", "--name", "one"];
+        let usual = [("--key", "wire.key"), ("--address", "10.9.0.1/24"), ("--peer", "10.77.0.2")];
+        for (flag, value) in usual.into_iter().filter(|(flag, _)| !differs.contains(flag)) {
+            given.extend([flag, value]);
+        }
+        given.extend(differs);
+        let output = ends.run(0, &given);
+        assert_eq!(output.status.code(), Some(2), "{want}");
+        assert!(stderr(&output).contains(want), "{want}:\n{}", stderr(&output));
+    }
+    assert!(!ends.devices(0).contains(": one:"), "{}", ends.devices(0));
+    assert!(std::fs::read_dir(ends.dir.path().join("run")).unwrap().next().is_none());
+}
