@@ -12,10 +12,10 @@ use crate::threat::Threat;
 const COMPARED: [Layer; 4] = [Layer::Rest, Layer::Field, Layer::Server, Layer::Wire];
 
 impl Plan {
-    /// Whether a comparison can have `layer`.
+    /// Whether a comparison can have `layer` beside others: tunnels are compared with each other alone.
     #[must_use]
     pub fn can_have(layer: Layer) -> bool {
-        COMPARED.contains(&layer)
+        COMPARED.contains(&layer) && layer != Layer::Wire
     }
 
     /// Its places, in the order in which they are named: a layer, or several joined by `+`; each from the caller down.
