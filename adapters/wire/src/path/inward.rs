@@ -131,7 +131,8 @@ impl Inward<'_> {
             run.from.clear();
             return None;
         };
-        let opened: Vec<_> = run.packets.iter_mut().map(|packet| inbound.open(packet)).collect();
+        let mut opened = Vec::with_capacity(run.packets.len());
+        inbound.open_many(&mut run.packets, &mut opened);
         let mut heard = None;
         for ((packet, from), opened) in run.packets.drain(..).zip(run.from.drain(..)).zip(opened) {
             match opened {

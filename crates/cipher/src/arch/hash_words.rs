@@ -24,8 +24,8 @@ pub(crate) trait HashWords: Copy + Send + Sync + 'static {
     /// `word` for every message.
     fn splat(self, word: u32) -> Self::Word;
     /// The first `LANES` of `words`, one for each message.
-    fn from_words(self, words: &[u32; HASH_LANES_MAX]) -> Self::Word;
-    /// What [`Self::from_words`] takes; zeros follow.
+    fn gather_words(self, words: &[u32; HASH_LANES_MAX]) -> Self::Word;
+    /// What [`Self::gather_words`] takes; zeros follow.
     fn to_words(self, v: Self::Word) -> [u32; HASH_LANES_MAX];
     /// The 16 words of the first `LANES` of `blocks`, one block for each message.
     fn load_blocks<const BIG_ENDIAN: bool>(
@@ -70,7 +70,7 @@ impl HashWords for Scalar {
         word
     }
     #[inline(always)]
-    fn from_words(self, words: &[u32; HASH_LANES_MAX]) -> u32 {
+    fn gather_words(self, words: &[u32; HASH_LANES_MAX]) -> u32 {
         words[0]
     }
     #[inline(always)]
@@ -138,7 +138,7 @@ impl<L: Lanes> HashWords for L {
         self.splat32(word)
     }
     #[inline(always)]
-    fn from_words(self, words: &[u32; HASH_LANES_MAX]) -> L::Vector {
+    fn gather_words(self, words: &[u32; HASH_LANES_MAX]) -> L::Vector {
         let mut bytes = [[0; 4]; HASH_LANES_MAX];
         for (bytes, word) in bytes.iter_mut().zip(words) {
             *bytes = word.to_le_bytes();

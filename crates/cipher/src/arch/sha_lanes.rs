@@ -14,7 +14,7 @@ pub(crate) trait ShaLanes: Copy + Send + Sync + 'static {
     fn enter<K: Kernel<Self>>(self, kernel: K) -> K::Output;
 
     /// From four words, the lowest first.
-    fn from_four(self, words: [u32; 4]) -> Self::Vector;
+    fn gather_four(self, words: [u32; 4]) -> Self::Vector;
     /// To four words, the lowest first.
     fn to_four(self, v: Self::Vector) -> [u32; 4];
     /// Four big-endian words, the first one highest.

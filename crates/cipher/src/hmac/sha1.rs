@@ -101,7 +101,7 @@ impl ShaHash for Sha1 {
 
     #[inline(always)]
     fn to_vectors<S: ShaLanes>(sha: S, [a, b, c, d, e, ..]: &State<u32>) -> [S::Vector; 2] {
-        [sha.from_four([*d, *c, *b, *a]), sha.from_four([0, 0, 0, *e])]
+        [sha.gather_four([*d, *c, *b, *a]), sha.gather_four([0, 0, 0, *e])]
     }
 
     #[inline(always)]
@@ -116,7 +116,7 @@ impl ShaHash for Sha1 {
         states: &mut [[S::Vector; 2]; M],
         blocks: [&[u8; 64]; M],
     ) {
-        let zero = sha.from_four([0; 4]);
+        let zero = sha.gather_four([0; 4]);
         let mut messages = [[zero; 4]; M];
         let mut worked = [(zero, zero); M];
         for m in 0..M {

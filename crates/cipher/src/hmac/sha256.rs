@@ -143,7 +143,7 @@ impl Hash for Sha256 {
 macro_rules! four_rounds {
     ($sha:ident, $worked:ident, $messages:ident: $($g:literal)*) => {
         $(
-            let constants = $sha.from_four([K[4 * $g], K[4 * $g + 1], K[4 * $g + 2], K[4 * $g + 3]]);
+            let constants = $sha.gather_four([K[4 * $g], K[4 * $g + 1], K[4 * $g + 2], K[4 * $g + 3]]);
             for (state, message) in $worked.iter_mut().zip(&mut $messages) {
                 if $g >= 4 {
                     let last = [
@@ -165,7 +165,7 @@ impl ShaHash for Sha256 {
 
     #[inline(always)]
     fn to_vectors<S: ShaLanes>(sha: S, [a, b, c, d, e, f, g, h]: &State<u32>) -> [S::Vector; 2] {
-        [sha.from_four([*f, *e, *b, *a]), sha.from_four([*h, *g, *d, *c])]
+        [sha.gather_four([*f, *e, *b, *a]), sha.gather_four([*h, *g, *d, *c])]
     }
 
     #[inline(always)]
@@ -180,7 +180,7 @@ impl ShaHash for Sha256 {
         states: &mut [[S::Vector; 2]; M],
         blocks: [&[u8; 64]; M],
     ) {
-        let zero = sha.from_four([0; 4]);
+        let zero = sha.gather_four([0; 4]);
         let mut messages = [[zero; 4]; M];
         for (messages, block) in messages.iter_mut().zip(blocks) {
             for (message, bytes) in messages.iter_mut().zip(block.as_chunks::<16>().0) {

@@ -126,7 +126,7 @@ fn going_on<W: HashWords>(words: W, queue: Queue<'_>, first: usize, at: usize) -
     for (bits, message) in bits[..W::LANES].iter_mut().zip(queue.messages().skip(first)) {
         *bits = if at < message.blocks() { u32::MAX } else { 0 };
     }
-    words.from_words(&bits)
+    words.gather_words(&bits)
 }
 
 /// Makes of the results in `states` the blocks of the outer hash, and its states.

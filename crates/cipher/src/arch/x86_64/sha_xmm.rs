@@ -28,7 +28,7 @@ impl ShaLanes for Sha {
     }
 
     #[inline(always)]
-    fn from_four(self, [a, b, c, d]: [u32; 4]) -> __m128i {
+    fn gather_four(self, [a, b, c, d]: [u32; 4]) -> __m128i {
         proven!(_mm_setr_epi32(a as i32, b as i32, c as i32, d as i32))
     }
     #[inline(always)]
