@@ -217,7 +217,7 @@ impl Service {
             match action {
                 // what the network does not take is sent again
                 Action::Send { to, message } => drop(self.path.send_exchange(to, &message)),
-                Action::InstallInbound(inbound) => self.associations.add_inbound(inbound),
+                Action::InstallInbound(inbound) => self.associations.add_inbound(*inbound),
                 Action::RemoveInbound { spi } => {
                     self.associations.remove_inbound(spi);
                 }

@@ -56,7 +56,7 @@ pub enum Action {
         message: Vec<u8>,
     },
     /// Open packets by this one, too.
-    InstallInbound(Inbound),
+    InstallInbound(Box<Inbound>),
     /// Open no more packets of this association.
     RemoveInbound {
         /// Its index.

@@ -176,7 +176,7 @@ impl Tunnel {
         let Settings { suite, backend, lifetime, .. } = self.settings;
         match Session::make(agreed, terms, &Sealing { suite, backend, lifetime }) {
             Ok((session, inbounds)) => {
-                actions.extend(inbounds.into_iter().map(Action::InstallInbound));
+                actions.extend(inbounds.into_iter().map(|inbound| Action::InstallInbound(Box::new(inbound))));
                 Some(session)
             }
             Err(what) => {

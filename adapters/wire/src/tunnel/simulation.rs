@@ -169,7 +169,7 @@ impl World {
                     self.carry(OnTheWay { from, to, bytes, delivered: false });
                 }
                 Action::InstallInbound(inbound) => {
-                    assert!(end.inbounds.insert(inbound.association().spi, inbound).is_none(), "one index twice");
+                    assert!(end.inbounds.insert(inbound.association().spi, *inbound).is_none(), "one index twice");
                 }
                 Action::RemoveInbound { spi } => assert!(end.inbounds.remove(&spi).is_some(), "{spi} is not there"),
                 Action::InstallOutbound { outbounds, peer } => {
