@@ -1,6 +1,6 @@
 //! Whether the time of a call depends on a secret: dudect's test (Reparaz, Balasch, Verbauwhede: Dude, is my code
-//! constant time?, DATE 2017), for every cipher, mode and backend that this CPU has; what valgrind cannot run, AVX-512,
-//! is tested by this alone.
+//! constant time?, DATE 2017), for every cipher, mode, MAC and backend that this CPU has; what valgrind cannot run,
+//! AVX-512 and the instructions for SHA, is tested by this alone.
 //!
 //! Calls with one fixed secret and calls with random ones come in random order. Welch's t-test compares the times of
 //! both classes: all of them, those below each of several percentiles (what interrupts a call is no leak, and hides
@@ -9,8 +9,8 @@
 //! Two toys that leak on purpose must be found. Not here: `tests/constant_time.rs`, which looks at instructions instead
 //! of times.
 //!
-//! `timing_leaks [CALLS] [CIPHER...]`; ends with an error where a leak was found that docs/side-channels.md does not
-//! name.
+//! `timing_leaks [CALLS] [CIPHER OR MAC...]`; ends with an error where a leak was found that docs/side-channels.md does
+//! not name.
 
 use std::error::Error;
 use std::hint::black_box;
@@ -22,6 +22,7 @@ use sealstone_cipher::backend::Backend;
 use sealstone_cipher::blocks::blocks;
 use sealstone_cipher::ctr::ctr;
 use sealstone_cipher::ff1::{Domain, Tweaks, ff1, takes};
+use sealstone_cipher::hmac::{Mac, Message, TAG_BYTES_MAX, hmac, macs};
 use sealstone_cipher::registry::{Cipher, ciphers};
 use sealstone_cipher::testing::bytes;
 
@@ -59,6 +60,11 @@ fn main() -> Result<(), Box<dyn Error>> {
     for cipher in ciphers().iter().filter(|cipher| named.is_empty() || named.iter().any(|name| name == cipher.name)) {
         for backend in Backend::available() {
             wrong.extend(test(cipher, backend, calls)?);
+        }
+    }
+    for mac in macs().iter().filter(|mac| named.is_empty() || named.iter().any(|name| name == mac.name)) {
+        for backend in Backend::available() {
+            wrong.extend(test_mac(mac, backend, calls)?);
         }
     }
     if wrong.is_empty() { Ok(()) } else { Err(wrong.join("\n").into()) }
@@ -115,6 +121,40 @@ fn test(cipher: &'static Cipher, backend: Backend, calls: usize) -> Result<Vec<S
     println!("{:<12}{:<10}{cells}", cipher.name, backend.name());
     let leaks = figures.iter().filter(|(_, t)| *t > LEAK && cipher.constant_time);
     Ok(leaks.map(|(what, t)| format!("{} on {}, {what}: |t| is {t:.1}", cipher.name, backend.name())).collect())
+}
+
+/// Prints the figures of one MAC on one backend; returns what should not be.
+fn test_mac(mac: &'static Mac, backend: Backend, calls: usize) -> Result<Vec<String>, Box<dyn Error>> {
+    let keyed = hmac(mac, &bytes("key of a class", mac.key_bytes), backend)?;
+    let mut tags = [[0; TAG_BYTES_MAX]; 20];
+    let alone = settled_t(
+        &mut |secret: &[u8]| {
+            black_box(keyed.tag(&Message { data: secret, tail: &[] }));
+        },
+        MESSAGE_BYTES,
+        calls,
+    );
+    // all as long, and each of another length
+    let many = settled_t(
+        &mut |secret: &[u8]| keyed.tags(&[Message { data: secret, tail: b"tail" }; 20], &mut tags),
+        MESSAGE_BYTES,
+        calls,
+    );
+    let mut pieces = |secret: &[u8]| {
+        let messages: [Message<'_>; 20] = std::array::from_fn(|i| Message { data: &secret[..10 * i], tail: &[] });
+        keyed.tags(&messages, &mut tags);
+    };
+    let pieces = settled_t(&mut pieces, MESSAGE_BYTES, calls);
+    let mut with_key = |secret: &[u8]| {
+        let keyed = hmac(mac, secret, backend).expect("a key of the right length");
+        black_box(keyed.tag(&Message { data: &[7; 40], tail: &[] }));
+    };
+    let key = settled_t(&mut with_key, mac.key_bytes, calls / 4);
+    let figures = [("tag", alone), ("tags", many), ("lengths", pieces), ("key", key)];
+    let cells: String = figures.iter().map(|(what, t)| format!("{what:>10}{t:>7.1}")).collect();
+    println!("{:<18}{:<10}{cells}", mac.name, backend.name());
+    let leaks = figures.iter().filter(|(_, t)| *t > LEAK);
+    Ok(leaks.map(|(what, t)| format!("{} on {}, {what}: |t| is {t:.1}", mac.name, backend.name())).collect())
 }
 
 /// The largest |t|; where it is neither small nor large, that of a longer run.

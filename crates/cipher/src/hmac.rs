@@ -1,21 +1,40 @@
-//! HMAC with a shortened tag, as packets carry it.
+//! HMAC with a shortened tag, as packets carry it, of many messages at once.
 //!
 //! For protocols that prescribe it. MD5 and SHA-1 are broken as hash functions; HMAC over them is not known to be, and
 //! is nothing for new uses. For storage take [`crate::aead`].
 //!
-//! Not here: the hash functions (the crates `md-5`, `sha1` and `sha2`, which take the CPU's instructions for SHA where
-//! it has them), MACs from block ciphers ([`crate::cmac`]).
+//! Each block of a message waits for the one before it, so one message keeps a CPU neither busy nor short of work for
+//! others: [`Hmac::tags`] takes a message for each word of a vector, or two in turn by the CPU's instructions for SHA,
+//! whichever is quicker for as many as there are.
+//!
+//! Not here: MACs from block ciphers ([`crate::cmac`]).
+
+mod by_instructions;
+mod hash;
+mod md5;
+mod message;
+mod queue;
+mod sha1;
+mod sha256;
+mod side_by_side;
+mod tagger;
 
 use std::fmt;
 
-use hmac::{Hmac as Keyed, KeyInit};
-use subtle::ConstantTimeEq;
+use zeroize::Zeroize;
 
+use crate::backend::Backend;
+use crate::declassify::is_tag;
 use crate::error::Error;
 use crate::memory::Protected;
+#[cfg(any(test, feature = "testing"))]
+use crate::testing::reference;
+pub use message::Message;
+pub use queue::TAG_BYTES_MAX;
+use tagger::{Tagging, set_key, set_sha_key};
 
-/// Length of the longest tag, in bytes.
-pub const TAG_BYTES_MAX: usize = 16;
+/// Messages verified at a time.
+const VERIFIED: usize = 128;
 
 /// A hash function with the lengths of key and tag that a protocol takes: one row of the table.
 #[derive(Debug)]
@@ -30,7 +49,31 @@ pub struct Mac {
     pub caveat: Option<&'static str>,
     /// The specification, such as `RFC 2404`.
     pub source: &'static str,
-    set_key: fn(&[u8]) -> Protected<dyn Tagging>,
+    set_key: fn(&[u8], Backend) -> Protected<dyn Tagging>,
+    /// What the conformance suite checks it against.
+    #[cfg(any(test, feature = "testing"))]
+    pub(crate) evidence: MacEvidence,
+}
+
+/// What the conformance suite checks a MAC against.
+#[cfg(any(test, feature = "testing"))]
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct MacEvidence {
+    /// The MAC once more, written independently: the whole output under a key, of any length, over a message.
+    pub(crate) reference: fn(&[u8], &[u8]) -> Vec<u8>,
+    /// The file with known answers: name and text.
+    pub(crate) vectors: (&'static str, &'static str),
+}
+
+/// Evidence of a reference and a file of `vectors/`, compiled in so that a test needs no path.
+#[cfg(any(test, feature = "testing"))]
+macro_rules! mac_evidence {
+    ($reference:path, $file:literal) => {
+        MacEvidence {
+            reference: $reference,
+            vectors: ($file, include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../vectors/", $file))),
+        }
+    };
 }
 
 /// The table, in the order in which to show it.
@@ -41,7 +84,10 @@ static MACS: [Mac; 3] = [
         tag_bytes: 12,
         caveat: Some("MD5 is broken as a hash function"),
         source: "RFC 2403",
-        set_key: set_key::<Keyed<md5::Md5>>,
+        // each step waits for the one before, and one vector would leave the CPU idle
+        set_key: set_key::<md5::Md5, 2>,
+        #[cfg(any(test, feature = "testing"))]
+        evidence: mac_evidence!(reference::hmac_md5, "hmac-md5.txt"),
     },
     Mac {
         name: "hmac-sha1-96",
@@ -49,7 +95,9 @@ static MACS: [Mac; 3] = [
         tag_bytes: 12,
         caveat: Some("SHA-1 is broken as a hash function"),
         source: "RFC 2404",
-        set_key: set_key::<Keyed<sha1::Sha1>>,
+        set_key: set_sha_key::<sha1::Sha1>,
+        #[cfg(any(test, feature = "testing"))]
+        evidence: mac_evidence!(reference::hmac_sha1, "hmac-sha1.txt"),
     },
     Mac {
         name: "hmac-sha-256-128",
@@ -57,7 +105,9 @@ static MACS: [Mac; 3] = [
         tag_bytes: 16,
         caveat: None,
         source: "RFC 4868",
-        set_key: set_key::<Keyed<sha2::Sha256>>,
+        set_key: set_sha_key::<sha256::Sha256>,
+        #[cfg(any(test, feature = "testing"))]
+        evidence: mac_evidence!(reference::hmac_sha256, "hmac-sha-256.txt"),
     },
 ];
 
@@ -67,17 +117,31 @@ pub fn macs() -> &'static [Mac] {
     &MACS
 }
 
-/// Sets `key` (`mac.key_bytes` long).
+/// Sets `key` (`mac.key_bytes` long) on `backend`. All choices are made here, once.
 ///
 /// # Errors
 /// `Error::KeyLength`.
 ///
 /// Source: RFC 2104.
-pub fn hmac(mac: &'static Mac, key: &[u8]) -> Result<Hmac, Error> {
+///
+/// ```
+/// use sealstone_cipher::backend::Backend;
+/// use sealstone_cipher::hmac::{Message, TAG_BYTES_MAX, hmac, macs};
+///
+/// let sha256 = macs().iter().find(|mac| mac.name == "hmac-sha-256-128").unwrap();
+/// let keyed = hmac(sha256, &[7; 32], Backend::auto())?;
+/// let packets = [Message { data: b"one packet", tail: &[] }, Message { data: b"and another", tail: b", longer" }];
+/// let mut tags = [[0; TAG_BYTES_MAX]; 2];
+/// keyed.tags(&packets, &mut tags);
+/// assert_eq!(keyed.verify(&packets[1], &tags[1]), Ok(()));
+/// assert!(keyed.verify(&packets[1], &tags[0]).is_err());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn hmac(mac: &'static Mac, key: &[u8], backend: Backend) -> Result<Hmac, Error> {
     if key.len() != mac.key_bytes {
         return Err(Error::KeyLength { found: key.len(), want: mac.key_bytes });
     }
-    Ok(Hmac { mac, keyed: (mac.set_key)(key) })
+    Ok(Hmac { mac, keyed: (mac.set_key)(key, backend) })
 }
 
 /// A keyed HMAC. One object serves many threads at once; what is derived from its key is in protected memory.
@@ -88,7 +152,8 @@ pub struct Hmac {
 
 impl fmt::Debug for Hmac {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Hmac").field("mac", &self.mac.name).finish_non_exhaustive()
+        let mut shown = f.debug_struct("Hmac");
+        shown.field("mac", &self.mac.name).field("backend", &self.backend()).finish_non_exhaustive()
     }
 }
 
@@ -99,88 +164,91 @@ impl Hmac {
         self.mac.tag_bytes
     }
 
-    /// The tag over `parts`, one after the other, in the first [`Hmac::tag_bytes`] bytes; the others are zeros.
+    /// Name of the backend, such as `avx512`.
     #[must_use]
-    pub fn tag(&self, parts: &[&[u8]]) -> [u8; TAG_BYTES_MAX] {
-        let mut tag = self.keyed.tag(parts);
-        tag[self.mac.tag_bytes..].fill(0);
-        tag
+    pub fn backend(&self) -> &'static str {
+        self.keyed.backend()
     }
 
-    /// Whether `tag` is the one over `parts`, compared in constant time.
+    /// The tag of `message`, in the first [`Hmac::tag_bytes`] bytes; the others are zeros.
+    #[must_use]
+    pub fn tag(&self, message: &Message<'_>) -> [u8; TAG_BYTES_MAX] {
+        let mut tag = [[0; TAG_BYTES_MAX]];
+        self.tags(std::slice::from_ref(message), &mut tag);
+        tag[0]
+    }
+
+    /// Writes the tag of each of `messages` to `tags`, as [`Hmac::tag`] returns it. Their lengths may differ; it is
+    /// quickest with many at a time, of lengths that are alike.
+    ///
+    /// # Panics
+    /// If there are not as many `tags` as `messages`.
+    pub fn tags(&self, messages: &[Message<'_>], tags: &mut [[u8; TAG_BYTES_MAX]]) {
+        assert_eq!(messages.len(), tags.len(), "a tag for each message");
+        self.keyed.tags(messages, tags);
+        for tag in tags {
+            tag[self.mac.tag_bytes..].fill(0);
+        }
+    }
+
+    /// Whether `tag` is the one of `message`, compared in constant time.
     ///
     /// # Errors
     /// `Error::Authentication` whatever the cause.
-    pub fn verify(&self, parts: &[&[u8]], tag: &[u8]) -> Result<(), Error> {
-        let want = self.tag(parts);
-        if bool::from(want[..self.mac.tag_bytes].ct_eq(tag)) { Ok(()) } else { Err(Error::Authentication) }
+    pub fn verify(&self, message: &Message<'_>, tag: &[u8]) -> Result<(), Error> {
+        let mut genuine = [false];
+        self.verify_many(std::slice::from_ref(message), &[tag], &mut genuine);
+        if genuine[0] { Ok(()) } else { Err(Error::Authentication) }
     }
-}
 
-/// A keyed hash function.
-trait Tagging: Send + Sync {
-    /// The first bytes of its output over `parts`.
-    fn tag(&self, parts: &[&[u8]]) -> [u8; TAG_BYTES_MAX];
-}
-
-impl<M: hmac::Mac + Clone + Send + Sync> Tagging for M {
-    fn tag(&self, parts: &[&[u8]]) -> [u8; TAG_BYTES_MAX] {
-        let mut running = self.clone();
-        parts.iter().for_each(|part| running.update(part));
-        let output = running.finalize().into_bytes();
-        std::array::from_fn(|i| output[i])
+    /// Writes to `genuine`, for each of `messages`, whether its tag is the one in `tags`, compared in constant time.
+    ///
+    /// # Panics
+    /// If there are not as many `tags` and answers as `messages`.
+    pub fn verify_many(&self, messages: &[Message<'_>], tags: &[&[u8]], genuine: &mut [bool]) {
+        assert_eq!(
+            (messages.len(), messages.len()),
+            (tags.len(), genuine.len()),
+            "a tag and an answer for each message"
+        );
+        let each = messages.chunks(VERIFIED).zip(tags.chunks(VERIFIED)).zip(genuine.chunks_mut(VERIFIED));
+        // what a forger lacks
+        let mut wanted = [[0; TAG_BYTES_MAX]; VERIFIED];
+        for ((messages, tags), genuine) in each {
+            let wanted = &mut wanted[..messages.len()];
+            self.keyed.tags(messages, wanted);
+            for ((genuine, wanted), tag) in genuine.iter_mut().zip(wanted).zip(tags) {
+                *genuine = is_tag(&wanted[..self.mac.tag_bytes], tag);
+            }
+        }
+        wanted.as_flattened_mut().zeroize();
     }
-}
-
-fn set_key<M: hmac::Mac + KeyInit + Clone + Send + Sync + 'static>(key: &[u8]) -> Protected<dyn Tagging> {
-    Protected::with(|| <M as KeyInit>::new_from_slice(key).expect("HMAC takes keys of any length"))
-        .unsize(|keyed| keyed)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::bytes;
+    use crate::testing::vectors::{Case, vectors_of_mac};
 
-    fn hex(text: &str) -> Vec<u8> {
-        (0..text.len()).step_by(2).map(|at| u8::from_str_radix(&text[at..at + 2], 16).unwrap()).collect()
-    }
-
-    /// RFC 2202, test cases 1 and 5 (with a shortened tag) of each; RFC 4868, section 2.7.2.1, cases AUTH256-1 and 2.
+    /// All published vectors, whatever their key length, on every backend.
     #[test]
-    fn vectors_of_the_standards() {
-        let cases: [(&str, Vec<u8>, &[u8], &str); 5] = [
-            ("hmac-md5-96", vec![0x0b; 16], b"Hi There", "9294727a3638bb1c13f48ef8"),
-            ("hmac-md5-96", vec![0x0c; 16], b"Test With Truncation", "56461ef2342edc00f9bab995"),
-            ("hmac-sha1-96", vec![0x0b; 20], b"Hi There", "b617318655057264e28bc0b6"),
-            ("hmac-sha1-96", vec![0x0c; 20], b"Test With Truncation", "4c1a03424b55e07fe7f27be1"),
-            ("hmac-sha-256-128", vec![0x0b; 32], b"Hi There", "198a607eb44bfbc69903a0f1cf2bbdc5"),
-        ];
-        for (name, key, message, tag) in cases {
-            let mac = macs().iter().find(|mac| mac.name == name).unwrap();
-            let keyed = hmac(mac, &key).unwrap();
-            let (head, tail) = message.split_at(3);
-            assert_eq!(keyed.tag(&[message])[..mac.tag_bytes], hex(tag), "{name}");
-            assert_eq!(keyed.tag(&[head, tail, b""])[..mac.tag_bytes], hex(tag), "{name} in parts");
-        }
-    }
-
-    #[test]
-    fn another_tag_key_or_length_is_refused() {
+    fn published_vectors_of_every_key_length() {
+        let mut lengths = std::collections::BTreeSet::new();
         for mac in macs() {
-            let keyed = hmac(mac, &bytes("hmac", mac.key_bytes)).unwrap();
-            let tag = keyed.tag(&[b"message"]);
-            let tag = &tag[..mac.tag_bytes];
-            assert_eq!(keyed.verify(&[b"mess", b"age"], tag), Ok(()));
-            assert_eq!(keyed.verify(&[b"massage"], tag), Err(Error::Authentication));
-            assert_eq!(keyed.verify(&[b"message"], &tag[1..]), Err(Error::Authentication));
-            for bit in 0..8 * tag.len() {
-                let mut wrong = tag.to_vec();
-                wrong[bit / 8] ^= 1 << (bit % 8);
-                assert_eq!(keyed.verify(&[b"message"], &wrong), Err(Error::Authentication));
+            for vector in vectors_of_mac(mac) {
+                let Case::Hmac { message, tag } = &vector.case else { continue };
+                for backend in Backend::available() {
+                    let keyed = (mac.set_key)(&vector.key, backend);
+                    for count in [1, 2, 40] {
+                        let mut found = vec![[0; TAG_BYTES_MAX]; count];
+                        keyed.tags(&vec![Message { data: message, tail: &[] }; count], &mut found);
+                        let what = format!("{} on {}, {count} at once", vector.place, backend.name());
+                        assert!(found.iter().all(|found| found[..] == tag[..TAG_BYTES_MAX]), "{what}");
+                    }
+                }
+                lengths.insert(vector.key.len());
             }
-            let short = hmac(mac, &vec![0; mac.key_bytes - 1]).unwrap_err();
-            assert_eq!(short, Error::KeyLength { found: mac.key_bytes - 1, want: mac.key_bytes });
         }
+        assert!([4, 16, 20, 25, 32, 80, 131].iter().all(|length| lengths.contains(length)), "{lengths:?}");
     }
 }

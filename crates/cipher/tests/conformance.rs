@@ -7,9 +7,10 @@ use sealstone_cipher::aead::{Aead, aead};
 use sealstone_cipher::backend::Backend;
 use sealstone_cipher::blocks::blocks;
 use sealstone_cipher::ff1::takes;
+use sealstone_cipher::hmac::{hmac, macs};
 use sealstone_cipher::memory::Protected;
 use sealstone_cipher::registry::{Cipher, Mode, cipher, ciphers, modes};
-use sealstone_cipher::testing::{Summary, blocks_conformance, bytes, conformance, lengths};
+use sealstone_cipher::testing::{Summary, blocks_conformance, bytes, conformance, hmac_conformance, lengths};
 
 /// Runs `conformance` for every cipher on the backend `name`, or says that this CPU has no such backend.
 fn every_cipher(test: &str, name: &str, conformance: impl Fn(&'static Cipher, Backend) -> Option<Summary>) {
@@ -40,6 +41,21 @@ fn every_cipher_in(mode: Mode, test: &str, name: &str) {
     });
 }
 
+/// Every HMAC on the backend `name`, or says that this CPU has no such backend.
+fn every_mac(name: &str) {
+    let backend = match Backend::by_name(name) {
+        Ok(backend) => backend,
+        Err(error) => return println!("SKIP: hmac_conforms::{name}: {error}"),
+    };
+    for mac in macs() {
+        let summary = hmac_conformance(mac, &|key| hmac(mac, key, backend));
+        println!(
+            "{} on {name}: {} vectors, {} messages, {} forgeries refused",
+            mac.name, summary.vectors, summary.messages, summary.forgeries
+        );
+    }
+}
+
 /// One test for each mode and backend, so that what a CPU cannot run is counted by name.
 macro_rules! every_mode_on_every_backend {
     ($modes:tt $backends:tt) => {
@@ -48,6 +64,11 @@ macro_rules! every_mode_on_every_backend {
         mod blocks_conform {
             use super::*;
             every_mode_on_every_backend!(@blocks $backends);
+        }
+
+        mod hmac_conforms {
+            use super::*;
+            every_mode_on_every_backend!(@macs $backends);
         }
 
         #[test]
@@ -76,6 +97,11 @@ macro_rules! every_mode_on_every_backend {
             every_cipher("blocks_conform", stringify!($name), |cipher, backend| {
                 Some(blocks_conformance(cipher, &|key| blocks(cipher, key, backend)))
             });
+        })*
+    };
+    (@macs [$($name:ident)*]) => {
+        $(#[test] fn $name() {
+            every_mac(stringify!($name));
         })*
     };
     (@names {$($test:ident: $mode:ident),*}) => {

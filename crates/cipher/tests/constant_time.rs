@@ -13,10 +13,11 @@ use std::process::Command;
 use sealstone_cipher::aead::{Context, Error, aead};
 use sealstone_cipher::backend::Backend;
 use sealstone_cipher::blocks::blocks;
-use sealstone_cipher::cbc::{cbc, pad, unpad};
+use sealstone_cipher::cbc::{Message as CbcMessage, cbc, pad, unpad};
 use sealstone_cipher::cmac::cmac;
 use sealstone_cipher::ctr::ctr;
 use sealstone_cipher::ff1::{Domain, Tweaks, ff1, takes};
+use sealstone_cipher::hmac::{Hmac, Mac, Message, TAG_BYTES_MAX, hmac, macs};
 use sealstone_cipher::registry::{Cipher, ciphers};
 use sealstone_cipher::testing::{bytes, memcheck};
 
@@ -85,6 +86,13 @@ fn check(errors: &BTreeMap<&str, u64>, reports: &str) {
             assert!(ran, "{} on {backend} did not run under valgrind", cipher.name);
         }
     }
+    for mac in macs() {
+        assert!(
+            errors.contains_key(&*format!("{} portable hmac", mac.name)),
+            "{} did not run under valgrind",
+            mac.name
+        );
+    }
 }
 
 /// What runs under valgrind; by itself it checks nothing.
@@ -107,6 +115,27 @@ fn under_memcheck() {
             let lengths = if cipher.constant_time { &LENGTHS[..] } else { &LENGTHS[2..3] };
             run(cipher, backend, lengths);
         }
+        for mac in macs() {
+            report(&format!("{} {} hmac", mac.name, backend.name()), || {
+                tags(&hmac(mac, &secret("key", mac.key_bytes), backend).unwrap(), mac);
+            });
+        }
+    }
+}
+
+/// Tags of one message and of many, and one of them wrong.
+fn tags(keyed: &Hmac, mac: &Mac) {
+    for count in [1, 3, 40] {
+        let data: Vec<Vec<u8>> = (0..count).map(|i| secret("message", LENGTHS[i % LENGTHS.len()])).collect();
+        let tail = secret("tail", 4);
+        let messages: Vec<Message<'_>> = data.iter().map(|data| Message { data, tail: &tail }).collect();
+        let mut tags = vec![[0; TAG_BYTES_MAX]; count];
+        keyed.tags(&messages, &mut tags);
+        tags[0][5] ^= 4;
+        let came: Vec<&[u8]> = tags.iter().map(|tag| &tag[..mac.tag_bytes]).collect();
+        let mut genuine = vec![true; count];
+        keyed.verify_many(&messages, &came, &mut genuine);
+        assert!(genuine.iter().enumerate().all(|(at, genuine)| *genuine == (at > 0)));
     }
 }
 
@@ -167,6 +196,10 @@ fn run(cipher: &'static Cipher, backend: Backend, lengths: &[usize]) {
             keyed.decrypt(&iv, &mut data).unwrap();
             unpad(&mut data, cipher.block_bytes).unwrap();
         }
+        let mut data = secret("data", 5 * 16 * lengths.len());
+        let mut messages: Vec<CbcMessage<'_>> = data.chunks_mut(48).map(|data| CbcMessage { iv: &iv, data }).collect();
+        keyed.encrypt_many(&mut messages).unwrap();
+        keyed.decrypt_many(&mut messages).unwrap();
     });
     report(&named("cmac"), || {
         let keyed = cmac(cipher, &key(), backend).unwrap();

@@ -9,6 +9,7 @@ use sealstone_cipher::cbc::{cbc, pad, unpad};
 use sealstone_cipher::cmac::cmac;
 use sealstone_cipher::ctr::ctr;
 use sealstone_cipher::ff1::{Domain, Tweaks, ff1, takes};
+use sealstone_cipher::hmac::{Message, hmac, macs};
 use sealstone_cipher::registry::{Cipher, ciphers};
 use sealstone_cipher::testing::bytes;
 
@@ -100,6 +101,33 @@ fn every_backend_gives_what_portable_gives(family: &str) {
                 let found = outputs(cipher, backend, length);
                 assert!(found == wanted, "{} on {}, {length} bytes", cipher.name, backend.name());
             }
+        }
+    }
+}
+
+/// Each HMAC on each backend, of one message and of more than a vector has words.
+#[test]
+fn hmacs() {
+    for mac in macs() {
+        let tags_on = |backend: Backend| {
+            let keyed = hmac(mac, &bytes("every call key", mac.key_bytes), backend).unwrap();
+            let text = bytes("every call data", 1100);
+            let messages: Vec<Message<'_>> = (0..if cfg!(miri) { 5 } else { 45 })
+                .map(|i| Message { data: &text[..LENGTHS[i % LENGTHS.len()]], tail: &text[..i % 7] })
+                .collect();
+            let mut tags = vec![[0; 16]; messages.len()];
+            keyed.tags(&messages, &mut tags);
+            let verified: Vec<bool> = messages
+                .iter()
+                .zip(&tags)
+                .map(|(message, tag)| keyed.verify(message, &tag[..mac.tag_bytes]).is_ok())
+                .collect();
+            (tags, verified)
+        };
+        let wanted = tags_on(Backend::portable());
+        assert!(wanted.1.iter().all(|verified| *verified));
+        for backend in Backend::available() {
+            assert!(tags_on(backend) == wanted, "{} on {}", mac.name, backend.name());
         }
     }
 }

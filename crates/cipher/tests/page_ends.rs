@@ -9,6 +9,7 @@ use sealstone_cipher::blocks::blocks;
 use sealstone_cipher::cbc::cbc;
 use sealstone_cipher::cmac::cmac;
 use sealstone_cipher::ctr::ctr;
+use sealstone_cipher::hmac::{Message, hmac, macs};
 use sealstone_cipher::registry::{Cipher, ciphers};
 use sealstone_cipher::testing::{Behind, PageEnd, bytes};
 
@@ -74,11 +75,30 @@ fn check(cipher: &'static Cipher, backend: Backend) {
     }
 }
 
+fn check_macs(backend: Backend) {
+    let mut memory = PageEnd::new(LENGTH_MAX + FENCE_BYTES, Behind::Unreadable).unwrap();
+    for mac in macs() {
+        let keyed = hmac(mac, &bytes("page end key", mac.key_bytes), backend).unwrap();
+        for length in lengths() {
+            let what = format!("{} on {}", mac.name, backend.name());
+            compare(&what, &mut memory, &bytes("page end data", length), &|data| {
+                let mut tags = [[0; 16]; 20];
+                keyed.tags(&[Message { data, tail: b"tail" }; 20], &mut tags);
+                let at_end = keyed.tag(&Message { data: b"head", tail: data });
+                [tags.as_flattened(), &at_end, &keyed.tag(&Message { data, tail: &[] })].concat()
+            });
+        }
+    }
+}
+
 macro_rules! on_every_backend {
     ($($name:ident)*) => {
         $(#[test] fn $name() {
             match Backend::by_name(stringify!($name)) {
-                Ok(backend) => ciphers().iter().for_each(|cipher| check(cipher, backend)),
+                Ok(backend) => {
+                    ciphers().iter().for_each(|cipher| check(cipher, backend));
+                    check_macs(backend);
+                }
                 Err(error) => println!("SKIP: page_ends::{}: {error}", stringify!($name)),
             }
         })*

@@ -2,7 +2,8 @@
 //! and a sealed one comes out, or the other way round.
 //!
 //! [`Suite`] is a row of the table of what seals, [`Outbound`] seals many packets at a time under one key, [`Inbound`]
-//! opens them and refuses what was changed, repeated or is not for it; [`udp`] tells what a datagram on ESP's port is.
+//! opens them, many at a time as well, and refuses what was changed, repeated or is not for it; [`udp`] tells what a
+//! datagram on ESP's port is.
 //! Who uses them draws keys (`sealstone-keys`, a handshake), and changes to a successor before [`Outbound::is_due`]
 //! becomes [`EspError::Exhausted`].
 //!
@@ -37,13 +38,14 @@ mod inbound;
 mod inner;
 mod iv;
 mod outbound;
+mod spare;
 mod suite;
 pub mod udp;
 mod window;
 
 pub use association::{Association, Lifetime};
 pub use error::{EspError, Refusal};
-pub use inbound::{Counters, Inbound};
+pub use inbound::{Counters, Inbound, Opened};
 pub use outbound::{Outbound, Sealed};
 pub use suite::{Encryption, Suite, Transform, UnknownSuite, suite, suites};
 pub use window::WINDOW_PACKETS_MAX;

@@ -155,6 +155,8 @@ fn no_mutation_is_accepted() {
         let (mut outbound, mut inbound) = ends(&association(suite, true));
         let genuine: Vec<Vec<u8>> = (0..16).map(|length| sealed_one(&mut outbound, &packet(4, length * 4))).collect();
         let mut changed = Vec::new();
+        let (_, mut many) = ends(&association(suite, true));
+        let (mut batch, mut opened) = (Vec::new(), Vec::new());
         for _ in 0..each {
             let packet = &genuine[random(genuine.len())];
             changed.clear();
@@ -164,10 +166,16 @@ fn no_mutation_is_accepted() {
                 changed[at] ^= 1 << random(8);
             }
             if changed != *packet {
+                batch.push(changed.clone());
                 assert!(inbound.open(&mut changed).is_err(), "{}", suite.name);
             }
+            if batch.len() == 50 {
+                many.open_many(&mut batch.iter_mut().map(Vec::as_mut_slice).collect::<Vec<_>>(), &mut opened);
+                assert!(opened.len() == 50 && opened.iter().all(Result::is_err), "{}", suite.name);
+                batch.clear();
+            }
         }
-        assert_eq!(inbound.counters().packets, 0);
+        assert_eq!((inbound.counters().packets, many.counters().packets), (0, 0));
         for mut packet in genuine {
             assert!(inbound.open(&mut packet).is_ok(), "{}", suite.name);
         }

@@ -145,7 +145,7 @@ mod tests {
         for length in [1, 512, 4_096, 65_536, 70_000] {
             let mut buffer = DeviceBuffer::zeroed(length);
             buffer[length - 1] = 7;
-            let moved = vec![buffer];
+            let moved = Box::new([buffer]);
             assert!(moved[0].as_ptr().cast::<u8>().align_offset(ALIGNMENT) == 0 && moved[0].len() == length);
             assert_eq!(moved[0][length - 1], 7);
         }

@@ -27,7 +27,9 @@ fn devices_are_listed_and_a_machine_without_one_says_so() {
         assert!(text.contains("opencl: no OpenCL platform"), "{text}");
     } else {
         assert!(
-            text.contains("ciphers that have a kernel: aes-128, aes-256, aria-128, aria-256, pipo-128, pipo-256\n")
+            text.contains(
+                "ciphers that have a kernel: aes-128, aes-192, aes-256, aria-128, aria-192, aria-256, pipo-128, pipo-256\n"
+            )
         );
     }
     if !Path::new("/dev/nvidiactl").exists() {
@@ -49,7 +51,7 @@ fn wrong_devices_and_ciphers_are_refused() {
     let arguments = ["ciphers", "--speed", "--device", "opencl:0", "--ciphers", "lea-128"];
     run(&mut sealstone(dir.path(), &arguments)).fails_with(
         "sealstone: lea-128 has no kernel for devices\n  \
-         ciphers that have one: aes-128, aes-256, aria-128, aria-256, pipo-128, pipo-256\n",
+         ciphers that have one: aes-128, aes-192, aes-256, aria-128, aria-192, aria-256, pipo-128, pipo-256\n",
     );
 }
 

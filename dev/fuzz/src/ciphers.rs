@@ -10,6 +10,7 @@ use sealstone_cipher::blocks::blocks;
 use sealstone_cipher::cbc::cbc;
 use sealstone_cipher::cmac::cmac;
 use sealstone_cipher::ctr::ctr;
+use sealstone_cipher::hmac::{Mac, Message, hmac, macs};
 use sealstone_cipher::registry::{Cipher, ciphers};
 
 /// Longest message, in bytes: more than twice the widest batch of any kernel. Short inputs are repeated up to it, since
@@ -102,7 +103,29 @@ impl Input {
         assert!(wiped.iter().all(|byte| *byte == 0), "a forgery left data: {self:?}");
 
         let mac = cmac(cipher, key, backend).expect(keyed).mac(text);
-        results.into_iter().chain([mac]).collect()
+        results.into_iter().chain([mac]).chain(self.tags(backend)).collect()
+    }
+
+    /// The tags of pieces of the text, whose lengths its bytes decide, under every HMAC.
+    fn tags(&self, backend: Backend) -> Vec<Vec<u8>> {
+        let (mut rest, mut pieces) = (&self.text[..], vec![&self.associated[..]]);
+        while let Some(length) = rest.first() {
+            let (piece, after) = rest.split_at(rest.len().min(1 + usize::from(*length)));
+            pieces.push(piece);
+            rest = after;
+        }
+        let messages: Vec<Message<'_>> = pieces.iter().map(|data| Message { data, tail: &self.iv }).collect();
+        let tags_of = |mac: &'static Mac| {
+            let key = self.key.iter().copied().cycle().take(mac.key_bytes).collect::<Vec<u8>>();
+            let keyed = hmac(mac, &key, backend).expect("a key of the right length");
+            let mut tags = vec![[0; 16]; messages.len()];
+            keyed.tags(&messages, &mut tags);
+            for (message, tag) in messages.iter().zip(&tags).take(3) {
+                assert_eq!(keyed.tag(message), *tag, "alone and among others: {self:?}");
+            }
+            tags.concat()
+        };
+        macs().iter().map(tags_of).collect()
     }
 
     fn same<T: PartialEq<U> + Debug + ?Sized, U: Debug + ?Sized>(&self, what: &str, found: &T, want: &U) {

@@ -7,7 +7,8 @@ use crate::{Blocks, FromBlocks, Library, Rival, RivalAead};
 /// Botan of this build.
 pub fn library() -> Library {
     let version = Version::current().map(|version| format!("{}.{}", version.major, version.minor));
-    Library { name: format!("Botan {}", version.unwrap_or_default()), ctr, gcm }
+    let name = format!("Botan {}", version.unwrap_or_default());
+    Library { name, ctr, gcm, cbc: |_, _| None, mac: |_, _| None }
 }
 
 /// Its name and block length.

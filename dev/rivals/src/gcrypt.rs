@@ -3,15 +3,16 @@
 
 use std::ffi::c_int;
 
-use crate::ffi::{self, Cipher};
-use crate::{Library, Rival, RivalAead};
+use crate::ffi::{self, Cipher, Mac};
+use crate::{Library, Rival, RivalAead, RivalCbc, RivalMac};
 
 /// libgcrypt as it is installed.
 pub fn library() -> Option<Library> {
-    Some(Library { name: format!("libgcrypt {}", ffi::version()?), ctr, gcm })
+    Some(Library { name: format!("libgcrypt {}", ffi::version()?), ctr, gcm, cbc, mac })
 }
 
 // Numbers of gcrypt.h.
+const MODE_CBC: c_int = 3;
 const MODE_CTR: c_int = 6;
 const MODE_GCM: c_int = 9;
 
@@ -67,5 +68,36 @@ impl RivalAead for Gcm {
         let mut tag = [0; 16];
         assert!(self.0.tag(&mut tag), "the tag of a sealed message");
         tag
+    }
+}
+
+fn cbc(cipher: &str, key: &[u8]) -> Option<Box<dyn RivalCbc>> {
+    let mut cipher = Cipher::open(number(cipher)?, MODE_CBC)?;
+    cipher.set_key(key).then(|| Box::new(Cbc(cipher)) as Box<dyn RivalCbc>)
+}
+
+struct Cbc(Cipher);
+
+impl RivalCbc for Cbc {
+    fn encrypt(&mut self, iv: &[u8], data: &mut [u8]) {
+        assert!(self.0.set_nonce(iv), "a block");
+        assert!(self.0.encrypt(data), "whole blocks");
+    }
+}
+
+fn mac(name: &str, key: &[u8]) -> Option<Box<dyn RivalMac>> {
+    let number = match name {
+        "hmac-md5-96" => 106,
+        "hmac-sha1-96" => 105,
+        "hmac-sha-256-128" => 101,
+        _ => return None,
+    };
+    let mut mac = Mac::open(number)?;
+    mac.set_key(key).then(|| Box::new(mac) as Box<dyn RivalMac>)
+}
+
+impl RivalMac for Mac {
+    fn tag(&mut self, message: &[u8], tag: &mut [u8]) {
+        assert!(self.begin() && self.write(message) && self.read(tag), "a message of any length");
     }
 }

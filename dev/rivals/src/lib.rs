@@ -12,6 +12,7 @@ pub mod gcrypt;
 pub mod lea;
 mod libraries;
 pub mod openssl;
+pub mod packets;
 pub mod page_ends;
 
 pub use libraries::libraries;
@@ -35,6 +36,18 @@ pub trait RivalAead {
     fn seal(&mut self, nonce: &[u8; 12], data: &mut [u8]) -> [u8; 16];
 }
 
+/// A keyed cipher of some library in CBC.
+pub trait RivalCbc {
+    /// Encrypts `data`, whole blocks, in place, from the initialisation vector `iv` on.
+    fn encrypt(&mut self, iv: &[u8], data: &mut [u8]);
+}
+
+/// A keyed MAC of some library.
+pub trait RivalMac {
+    /// Fills `tag` with the beginning of the tag over `message`.
+    fn tag(&mut self, message: &[u8], tag: &mut [u8]);
+}
+
 /// A library: its name, and what it has under the name and key of one of our ciphers.
 pub struct Library {
     /// Name and version.
@@ -43,10 +56,14 @@ pub struct Library {
     pub ctr: SetKey<dyn Rival>,
     /// GCM, where the library has it.
     pub gcm: SetKey<dyn RivalAead>,
+    /// CBC, where the library has it.
+    pub cbc: SetKey<dyn RivalCbc>,
+    /// MACs by our names, where the library has them.
+    pub mac: SetKey<dyn RivalMac>,
 }
 
-/// Sets a key for the cipher with our name, if there is one.
-pub type SetKey<T> = fn(cipher: &str, key: &[u8]) -> Option<Box<T>>;
+/// Sets a key for the cipher, or MAC, with our name, if there is one.
+pub type SetKey<T> = fn(name: &str, key: &[u8]) -> Option<Box<T>>;
 
 /// A keyed block cipher of some library.
 pub(crate) trait Blocks {

@@ -1,6 +1,7 @@
 #![forbid(unsafe_code)]
 //! Prints how fast our ciphers are compared with those of other libraries: every cipher in counter mode and in GCM, by
-//! message size and backend, all contestants in turn in one run; the same with a fresh key for each message; and FF1.
+//! message size and backend, all contestants in turn in one run; the same with a fresh key for each message; FF1; and
+//! HMAC and sealed packets, many at a time.
 
 use std::hint::black_box;
 use std::time::Duration;
@@ -14,13 +15,13 @@ use sealstone_cipher::ctr::ctr;
 use sealstone_cipher::registry::{self, Cipher, Mode};
 use sealstone_cipher::testing::Behind;
 use sealstone_rivals::contest::{Call, Contestant, Speeds, time};
-use sealstone_rivals::{Library, ff1, libraries, page_ends};
+use sealstone_rivals::{Library, ff1, libraries, packets, page_ends};
 
 #[derive(Parser)]
 #[command(version, about)]
 struct Flags {
     /// What to measure
-    #[arg(long, value_delimiter = ',', default_values_t = [Rows::Sizes, Rows::Keys, Rows::PageEnds, Rows::Ff1])]
+    #[arg(long, value_delimiter = ',', default_values_t = Rows::value_variants().to_vec())]
     rows: Vec<Rows>,
     /// Ciphers, by name [default: all]
     #[arg(long, value_delimiter = ',')]
@@ -49,6 +50,8 @@ enum Rows {
     PageEnds,
     /// Format-preserving encryption beside the crate fpe, values a second
     Ff1,
+    /// HMAC of many messages, and sealed packets, GB/s
+    Packets,
 }
 
 impl std::fmt::Display for Rows {
@@ -113,6 +116,10 @@ fn main() -> Result<()> {
         for cipher in ciphers {
             page_end_rows(cipher, backend).context("measuring at page ends")?;
         }
+    }
+    if flags.rows.contains(&Rows::Packets) {
+        let turn = Duration::from_micros(flags.turn_us);
+        packets::print(&backends, &libraries, &flags.sizes, flags.rounds, turn).context("measuring packets")?;
     }
     if flags.rows.contains(&Rows::Ff1) {
         for backend in backends {

@@ -6,7 +6,8 @@ use openssl::cipher::Cipher;
 use openssl::cipher_ctx::CipherCtx;
 use openssl::provider::Provider;
 
-use crate::{Blocks, FromBlocks, Library, Rival, RivalAead};
+use crate::ffi::OpensslHmac;
+use crate::{Blocks, FromBlocks, Library, Rival, RivalAead, RivalCbc, RivalMac};
 
 /// OpenSSL as it is installed.
 pub fn library() -> Library {
@@ -15,6 +16,8 @@ pub fn library() -> Library {
         name: version.split(" (").next().unwrap_or(version).split_whitespace().take(2).collect::<Vec<_>>().join(" "),
         ctr,
         gcm,
+        cbc,
+        mac,
     }
 }
 
@@ -108,5 +111,50 @@ impl RivalAead for Gcm {
         let mut tag = [0; 16];
         self.context.tag(&mut tag).expect("the tag of a sealed message");
         tag
+    }
+}
+
+fn cbc(cipher: &str, key: &[u8]) -> Option<Box<dyn RivalCbc>> {
+    let name = match cipher {
+        "3des" => "DES-EDE3-CBC".to_owned(),
+        "blowfish" => "BF-CBC".to_owned(),
+        _ => format!("{}-CBC", cipher.to_ascii_uppercase()),
+    };
+    let found = fetch(&name)?;
+    let mut context = CipherCtx::new().ok()?;
+    context.encrypt_init(Some(&found), Some(key), None).ok()?;
+    Some(Box::new(Chained { context, encrypted: Vec::new() }))
+}
+
+struct Chained {
+    context: CipherCtx,
+    encrypted: Vec<u8>,
+}
+
+impl RivalCbc for Chained {
+    fn encrypt(&mut self, iv: &[u8], data: &mut [u8]) {
+        self.context.encrypt_init(None, None, Some(iv)).expect("a block");
+        self.context.set_padding(false);
+        // the interface needs room for a block more than it writes
+        self.encrypted.resize(data.len() + iv.len(), 0);
+        self.context.cipher_update(data, Some(&mut self.encrypted)).expect("whole blocks");
+        data.copy_from_slice(&self.encrypted[..data.len()]);
+    }
+}
+
+fn mac(name: &str, key: &[u8]) -> Option<Box<dyn RivalMac>> {
+    let digest = match name {
+        "hmac-md5-96" => openssl::hash::MessageDigest::md5(),
+        "hmac-sha1-96" => openssl::hash::MessageDigest::sha1(),
+        "hmac-sha-256-128" => openssl::hash::MessageDigest::sha256(),
+        _ => return None,
+    };
+    OpensslHmac::new(digest, key).map(|keyed| Box::new(keyed) as Box<dyn RivalMac>)
+}
+
+impl RivalMac for OpensslHmac {
+    fn tag(&mut self, message: &[u8], tag: &mut [u8]) {
+        let whole = self.whole(message);
+        tag.copy_from_slice(&whole[..tag.len()]);
     }
 }

@@ -5,8 +5,10 @@ use aes::Aes256;
 use fpe::ff1::{FF1, FlexibleNumeralString};
 use sealstone_cipher::aead::aead;
 use sealstone_cipher::backend::Backend;
+use sealstone_cipher::cbc::cbc;
 use sealstone_cipher::ctr::ctr;
 use sealstone_cipher::ff1::{Domain, Tweaks, ff1};
+use sealstone_cipher::hmac::{Message, TAG_BYTES_MAX, hmac, macs};
 use sealstone_cipher::registry::{Mode, cipher, ciphers};
 use sealstone_cipher::testing::bytes;
 use sealstone_rivals::libraries;
@@ -74,6 +76,44 @@ fn gcm_equals_that_of_other_libraries() {
     for name in ["aes-128", "aes-256", "aria-128", "aria-256"] {
         assert!(compared.contains(&name), "no library here has {name} in GCM");
     }
+}
+
+#[test]
+fn hmac_and_cbc_equal_those_of_other_libraries() {
+    let mut compared = 0;
+    for library in libraries() {
+        for mac in macs() {
+            let key = bytes("rival key", mac.key_bytes);
+            let Some(mut rival) = (library.mac)(mac.name, &key) else { continue };
+            let text = bytes("rival data", 9001);
+            let messages = LENGTHS.map(|length| Message { data: &text[..length], tail: &[] });
+            for backend in Backend::available() {
+                let mut found = [[0; TAG_BYTES_MAX]; LENGTHS.len()];
+                hmac(mac, &key, backend).unwrap().tags(&messages, &mut found);
+                for (message, found) in messages.iter().zip(found) {
+                    let mut wanted = vec![0; mac.tag_bytes];
+                    rival.tag(message.data, &mut wanted);
+                    let place = format!("{} on {}, {} bytes", mac.name, backend.name(), message.data.len());
+                    assert!(found[..mac.tag_bytes] == wanted, "{place}: {} says otherwise", library.name);
+                }
+            }
+            compared += 1;
+        }
+        for cipher in ciphers() {
+            let key = bytes("rival key", cipher.key_bytes);
+            let Some(mut rival) = (library.cbc)(cipher.name, &key) else { continue };
+            let (iv, plain) = (bytes("rival iv", cipher.block_bytes), bytes("rival data", 1408));
+            let mut wanted = plain.clone();
+            rival.encrypt(&iv, &mut wanted);
+            for backend in Backend::available() {
+                let mut found = plain.clone();
+                cbc(cipher, &key, backend).unwrap().encrypt(&iv, &mut found).unwrap();
+                assert!(found == wanted, "{} on {}: {} says otherwise", cipher.name, backend.name(), library.name);
+            }
+            compared += 1;
+        }
+    }
+    assert!(compared >= 3 + 5, "OpenSSL alone has more than {compared}");
 }
 
 #[test]

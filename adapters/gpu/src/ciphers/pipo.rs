@@ -14,7 +14,7 @@ const PIPO_256: Kernel = Kernel {
     defines: &[("KEY_PERIOD", 4)],
     key_words: 4 * 64 + 2,
     ctr: Bounds { groups: 6, registers_max: 128 },
-    ff1: Bounds { groups: 3, registers_max: 168 },
+    ff1: Bounds { groups: 2, registers_max: 255 },
     turns: None,
     keys,
 };
@@ -27,6 +27,7 @@ pub(crate) const KERNELS: &[Kernel] = &[
         defines: &[("KEY_PERIOD", 2)],
         key_words: 2 * 64 + 2,
         ctr: Bounds { groups: 3, registers_max: 168 },
+        ff1: Bounds { groups: 3, registers_max: 168 },
         ..PIPO_256
     },
     PIPO_256,

@@ -30,6 +30,8 @@ pub(crate) trait Lanes: Copy + Send + Sync + 'static {
     fn splat32(self, word: u32) -> Self::Vector;
     /// The first `BYTES` bytes of `bytes`, which must hold as many.
     fn load(self, bytes: &[u8]) -> Self::Vector;
+    /// The first `GROUPS` of `groups`, one after the other.
+    fn load_groups(self, groups: [&[u8; 16]; 4]) -> Self::Vector;
     /// Writes `v` to the first `BYTES` bytes of `bytes`, which must hold as many.
     fn store(self, v: Self::Vector, bytes: &mut [u8]);
     /// XORs `bytes`, at most `BYTES`, with the first bytes of `v`.
@@ -51,6 +53,21 @@ pub(crate) trait Lanes: Copy + Send + Sync + 'static {
     fn xor_masked(self, a: Self::Vector, b: Self::Vector, mask: Self::Vector) -> Self::Vector {
         self.xor(a, self.and(b, mask))
     }
+    /// The bits of `a` that `mask` has, those of `b` elsewhere.
+    #[inline(always)]
+    fn choose(self, mask: Self::Vector, a: Self::Vector, b: Self::Vector) -> Self::Vector {
+        self.xor_masked(b, self.xor(a, b), mask)
+    }
+    /// The bits that two of three have.
+    #[inline(always)]
+    fn majority(self, a: Self::Vector, b: Self::Vector, c: Self::Vector) -> Self::Vector {
+        self.xor_masked(b, self.xor(b, c), self.xor(a, b))
+    }
+    /// Exclusive or of `a` and the inclusive or of `b` and all bits that `c` does not have.
+    #[inline(always)]
+    fn xor_or_not(self, a: Self::Vector, b: Self::Vector, c: Self::Vector) -> Self::Vector {
+        self.xor(a, self.or(b, self.xor(c, self.splat(0xff))))
+    }
 
     /// Sums of bytes, modulo 2^8.
     fn add8(self, a: Self::Vector, b: Self::Vector) -> Self::Vector;
@@ -65,6 +82,8 @@ pub(crate) trait Lanes: Copy + Send + Sync + 'static {
     fn rotate8<const N: i32>(self, v: Self::Vector) -> Self::Vector;
     /// Each word rotated left by `N` bits, 1 to 31.
     fn rotate32<const N: i32>(self, v: Self::Vector) -> Self::Vector;
+    /// Each word shifted right by `N` bits, 1 to 31.
+    fn shift_right32<const N: i32>(self, v: Self::Vector) -> Self::Vector;
     /// Exclusive or of each byte rotated left by all of `A`, `B` and `C` bits.
     #[inline(always)]
     fn three_rotations8<const A: i32, const B: i32, const C: i32>(self, v: Self::Vector) -> Self::Vector {
@@ -92,6 +111,19 @@ pub(crate) trait Lanes: Copy + Send + Sync + 'static {
     fn interleave_low64(self, a: Self::Vector, b: Self::Vector) -> Self::Vector;
     /// The high half of each group of `a`, then that of `b`.
     fn interleave_high64(self, a: Self::Vector, b: Self::Vector) -> Self::Vector;
+
+    /// Rows and columns of the 4 x 4 words in each group exchanged.
+    #[inline(always)]
+    fn transpose32(self, [a, b, c, d]: [Self::Vector; 4]) -> [Self::Vector; 4] {
+        let (ab_low, ab_high) = (self.interleave_low32(a, b), self.interleave_high32(a, b));
+        let (cd_low, cd_high) = (self.interleave_low32(c, d), self.interleave_high32(c, d));
+        [
+            self.interleave_low64(ab_low, cd_low),
+            self.interleave_high64(ab_low, cd_low),
+            self.interleave_low64(ab_high, cd_high),
+            self.interleave_high64(ab_high, cd_high),
+        ]
+    }
 }
 
 /// Vectors as arrays of 16 bytes.
@@ -122,6 +154,10 @@ macro_rules! array_lanes {
             #[inline(always)]
             fn load(self, bytes: &[u8]) -> [u8; 16] {
                 *bytes.first_chunk().expect("a whole vector")
+            }
+            #[inline(always)]
+            fn load_groups(self, groups: [&[u8; 16]; 4]) -> [u8; 16] {
+                *groups[0]
             }
             #[inline(always)]
             fn store(self, v: [u8; 16], bytes: &mut [u8]) {
@@ -172,6 +208,10 @@ macro_rules! array_lanes {
             #[inline(always)]
             fn rotate32<const N: i32>(self, v: [u8; 16]) -> [u8; 16] {
                 from_words(to_words(v).map(|word| word.rotate_left(N as u32)))
+            }
+            #[inline(always)]
+            fn shift_right32<const N: i32>(self, v: [u8; 16]) -> [u8; 16] {
+                from_words(to_words(v).map(|word| word >> N))
             }
             #[inline(always)]
             fn choose_below(self, v: [u8; 16], limit: u8, below: u8, rest: u8) -> [u8; 16] {
@@ -273,6 +313,14 @@ mod tests {
             lanes.interleave_high32(x, y),
             lanes.interleave_low64(x, y),
             lanes.interleave_high64(x, y),
+            lanes.shift_right32::<3>(x),
+            lanes.shift_right32::<10>(x),
+            lanes.choose(x, y, lanes.rotate32::<5>(y)),
+            lanes.majority(x, y, lanes.rotate32::<5>(y)),
+            lanes.xor_or_not(x, y, lanes.rotate32::<5>(y)),
+            lanes.load_groups([0, 16, 32, 48].map(|at| a[at.min(L::BYTES - 16)..].first_chunk().expect("16 bytes"))),
+            lanes.transpose32([x, y, lanes.xor(x, y), lanes.add32(x, y)])[1],
+            lanes.transpose32([x, y, lanes.xor(x, y), lanes.add32(x, y)])[2],
         ];
         let mut all: Vec<Vec<u8>> = Vec::new();
         for result in results {

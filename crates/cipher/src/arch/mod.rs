@@ -9,10 +9,13 @@
 //! - [`Lanes`]: vectors of bytes and 32-bit words with logic, additions and rotations;
 //! - [`ByteLanes`]: those with affine maps and inversion in GF(2^8) as well;
 //! - [`TableLanes`]: those with look-ups in tables of 256 bytes;
+//! - [`HashWords`]: words of 32 bits, one or a vector of them, for hash functions over many messages;
+//! - [`ShaLanes`]: the CPU's own instructions for SHA-1 and SHA-256;
 //! - [`Words`]: the 128-bit words of plain logic that bitsliced ciphers are made of;
 //! - [`Planes`]: words as wide as the registers, each bit a lane of its own, for ciphers computed as circuits.
 //!
-//! A cipher sets its key up through [`with_every`], [`with_aes`], [`with_bytes`] or [`with_tables`]: each takes an
+//! A cipher sets its key up through [`with_every`], [`with_aes`], [`with_bytes`], [`with_tables`] or
+//! [`with_sha`]: each takes an
 //! expression and evaluates it with the token of the backend, whose type the expression may be generic over.
 //!
 //! A new instruction set is one file that implements the traits, one line in [`lines`], one in the `Isa` table and one
@@ -27,6 +30,8 @@ pub(crate) mod allocations;
 pub(crate) mod byte_lanes;
 #[cfg(all(any(test, feature = "testing"), target_os = "linux", not(miri)))]
 pub mod forked;
+#[cfg(feature = "hmac")]
+mod hash_words;
 mod isa;
 mod kernel;
 mod lanes;
@@ -40,6 +45,8 @@ pub(crate) mod page_end;
 mod planes;
 mod portable;
 mod set_up;
+#[cfg(feature = "hmac")]
+mod sha_lanes;
 pub(crate) mod table_lanes;
 pub(crate) mod tsc;
 mod words;
@@ -48,6 +55,8 @@ mod x86_64;
 
 pub(crate) use aes_lanes::AesLanes;
 pub(crate) use byte_lanes::ByteLanes;
+#[cfg(feature = "hmac")]
+pub(crate) use hash_words::{HASH_BLOCK_BYTES, HASH_LANES_MAX, HashWords, Scalar};
 pub(crate) use isa::{Isa, cpu_features, lines};
 pub(crate) use kernel::Kernel;
 pub(crate) use lanes::Lanes;
@@ -55,9 +64,15 @@ pub(crate) use lanes::Lanes;
 pub(crate) use planes::Arrays;
 pub(crate) use planes::Planes;
 pub(crate) use portable::Portable;
+#[cfg(feature = "hmac")]
+pub(crate) use set_up::with_sha;
 pub(crate) use set_up::{with_aes, with_bytes, with_every, with_tables, with_token};
+#[cfg(feature = "hmac")]
+pub(crate) use sha_lanes::ShaLanes;
 pub(crate) use table_lanes::TableLanes;
 pub(crate) use words::{Logic, Words};
+#[cfg(all(feature = "hmac", target_arch = "x86_64"))]
+pub(crate) use x86_64::Sha;
 
 /// What `value` leaves in its memory when dropped. For types without padding, whose drop frees nothing.
 #[cfg(test)]

@@ -52,4 +52,29 @@ macro_rules! with_tables {
     };
 }
 
+/// Evaluates `$job` with the token of `$backend` and that of the CPU's instructions for SHA, where it has them and the
+/// backend is not for plain logic; else `$otherwise` with the backend's token.
+#[cfg(feature = "hmac")]
+macro_rules! with_sha {
+    ($backend:expr, |$token:ident, $sha:ident| $job:expr, |$alone:ident| $otherwise:expr) => {
+        $crate::arch::with_token!(
+            $backend,
+            |$alone| $otherwise,
+            |$token| with_sha!(@detect $token, $sha, $job, $alone, $otherwise),
+            |$token| with_sha!(@detect $token, $sha, $job, $alone, $otherwise)
+        )
+    };
+    (@detect $token:ident, $sha:ident, $job:expr, $alone:ident, $otherwise:expr) => {
+        match $crate::arch::Sha::if_present() {
+            Some($sha) => $job,
+            None => {
+                let $alone = $token;
+                $otherwise
+            }
+        }
+    };
+}
+
+#[cfg(feature = "hmac")]
+pub(crate) use with_sha;
 pub(crate) use {with_aes, with_bytes, with_every, with_tables, with_token};

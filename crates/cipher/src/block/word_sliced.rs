@@ -137,7 +137,7 @@ impl<L: Lanes> Counter<L> {
         }
         cipher.encrypt(lanes, &mut blocks);
         for set in &mut blocks {
-            *set = transpose(lanes, ordered::<L, C>(lanes, *set));
+            *set = lanes.transpose32(ordered::<L, C>(lanes, *set));
         }
         blocks
     }
@@ -223,7 +223,7 @@ fn crypt<L: Lanes, C: WordCipher<L>, const ENCRYPT: bool, const M: usize>(lanes:
         for (vector, bytes) in set.iter_mut().zip(bytes.chunks_exact(L::BYTES)) {
             *vector = lanes.load(bytes);
         }
-        *set = ordered::<L, C>(lanes, transpose(lanes, *set));
+        *set = ordered::<L, C>(lanes, lanes.transpose32(*set));
     }
     if ENCRYPT {
         cipher.encrypt(lanes, &mut blocks);
@@ -231,7 +231,7 @@ fn crypt<L: Lanes, C: WordCipher<L>, const ENCRYPT: bool, const M: usize>(lanes:
         cipher.decrypt(lanes, &mut blocks);
     }
     for (set, bytes) in blocks.iter().zip(batch.chunks_exact_mut(4 * L::BYTES)) {
-        let set = transpose(lanes, ordered::<L, C>(lanes, *set));
+        let set = lanes.transpose32(ordered::<L, C>(lanes, *set));
         for (vector, bytes) in set.iter().zip(bytes.chunks_exact_mut(L::BYTES)) {
             lanes.store(*vector, bytes);
         }
@@ -247,17 +247,4 @@ fn ordered<L: Lanes, C: WordCipher<L>>(lanes: L, set: [L::Vector; 4]) -> [L::Vec
     } else {
         set
     }
-}
-
-/// Rows and columns of the 4 x 4 words in each group exchanged.
-#[inline(always)]
-fn transpose<L: Lanes>(lanes: L, [a, b, c, d]: [L::Vector; 4]) -> [L::Vector; 4] {
-    let (ab_low, ab_high) = (lanes.interleave_low32(a, b), lanes.interleave_high32(a, b));
-    let (cd_low, cd_high) = (lanes.interleave_low32(c, d), lanes.interleave_high32(c, d));
-    [
-        lanes.interleave_low64(ab_low, cd_low),
-        lanes.interleave_high64(ab_low, cd_low),
-        lanes.interleave_low64(ab_high, cd_high),
-        lanes.interleave_high64(ab_high, cd_high),
-    ]
 }

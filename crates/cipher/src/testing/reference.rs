@@ -7,11 +7,13 @@
 
 mod ff1;
 mod hight;
+mod hmac;
 mod lea;
 mod pipo;
 mod seed;
 
 pub use ff1::ff1;
+pub(crate) use hmac::{hmac_md5, hmac_sha1, hmac_sha256};
 pub(crate) use {hight::keyed as hight, lea::keyed as lea, pipo::keyed as pipo, seed::keyed as seed};
 
 use cipher::{Array, BlockCipherEncrypt, BlockSizeUser, KeyInit};

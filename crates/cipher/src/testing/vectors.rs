@@ -1,5 +1,5 @@
-//! The published vectors under `vectors/`, read and checked: known answers for blocks, counter mode, CBC, CMAC, FF1 and
-//! AEADs.
+//! The published vectors under `vectors/`, read and checked: known answers for blocks, counter mode, CBC, CMAC, HMAC,
+//! FF1 and AEADs.
 //!
 //! A malformed file stops the program: a vector that is skipped by accident proves nothing.
 //!
@@ -10,6 +10,7 @@ use std::str::FromStr;
 use std::sync::{Mutex, PoisonError};
 
 use crate::facts::Cipher;
+use crate::hmac::Mac;
 
 /// What a vector is about.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -48,6 +49,13 @@ pub enum Case {
         /// Whether the tag is right.
         valid: bool,
     },
+    /// HMAC.
+    Hmac {
+        /// The message, any length.
+        message: Vec<u8>,
+        /// The hash function's output, or the beginning of it.
+        tag: Vec<u8>,
+    },
     /// FF1.
     Ff1 {
         /// The radix.
@@ -77,7 +85,7 @@ pub enum Case {
 /// One known answer.
 #[derive(Clone, Debug)]
 pub struct Vector {
-    /// Name of the cipher, as in the table of ciphers.
+    /// Name of the cipher or MAC, as in the tables of these.
     pub cipher: &'static str,
     /// File and line where its fields begin, such as `aes.txt:12`.
     pub place: String,
@@ -96,6 +104,15 @@ pub struct Vector {
 pub fn vectors_of(cipher: &Cipher) -> impl Iterator<Item = &'static Vector> {
     let name = cipher.name;
     cipher.evidence.vectors.iter().flat_map(|(file, text)| read(file, text)).filter(move |vector| vector.cipher == name)
+}
+
+/// The vectors for `mac` in the file that its row names, in their order.
+///
+/// # Panics
+/// If the file is malformed.
+pub fn vectors_of_mac(mac: &Mac) -> impl Iterator<Item = &'static Vector> {
+    let (name, (file, text)) = (mac.name, mac.evidence.vectors);
+    read(file, text).iter().filter(move |vector| vector.cipher == name)
 }
 
 /// The vectors of a file, parsed once.
@@ -162,6 +179,7 @@ impl Fields {
                 tag: self.take(&place, "tag"),
                 valid: !self.invalid(&place),
             },
+            "hmac" => Case::Hmac { message: self.take(&place, "message"), tag: self.take(&place, "tag") },
             "ff1" => Case::Ff1 {
                 radix: self.numbers(&place, "radix")[0],
                 tweak: self.take(&place, "tweak"),
@@ -221,6 +239,7 @@ fn hex(digits: &str) -> Option<Vec<u8>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::hmac::macs;
     use crate::registry::ciphers;
 
     /// Every kind of vector that proves a row: its blocks, the modes built on them, and what it seals.
@@ -240,6 +259,10 @@ mod tests {
         let dir = concat!(env!("CARGO_MANIFEST_DIR"), "/../../vectors");
         let names = std::fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
         for file in names.filter(|name| name.ends_with(".txt")) {
+            if let Some(mac) = macs().iter().find(|mac| mac.evidence.vectors.0 == file) {
+                assert_eq!(vectors_of_mac(mac).count(), parse(&file, mac.evidence.vectors.1).len(), "{file}");
+                continue;
+            }
             let names_it = |row: &&Cipher| row.evidence.vectors.iter().any(|(name, _)| *name == file);
             let rows: Vec<&Cipher> = ciphers().iter().filter(names_it).collect();
             assert!(!rows.is_empty(), "no row of the table of ciphers names vectors/{file}");

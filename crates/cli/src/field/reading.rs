@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 use anyhow::Context;
-use sealstone_fields::csv::{Counts, CsvError, Layout, Listener, OnMisfit, Pass, Plan};
+use sealstone_fields::csv::{CHUNK_BYTES, Counts, CsvError, Layout, Listener, OnMisfit, Pass, Plan};
 use sealstone_fields::manifest::{FileLayout, FileMac};
 
 #[cfg(feature = "parquet")]
@@ -103,7 +103,8 @@ impl Reading {
         let Target { output, path: out, mac } = target;
         match self {
             Self::Csv(file, layout, read_mac) => {
-                let pass = Pass { plan, layout: *layout, on_misfit, threads: None, stop };
+                let (threads, chunk_bytes) = (None, CHUNK_BYTES);
+                let pass = Pass { plan, layout: *layout, on_misfit, threads, chunk_bytes, stop };
                 let counts = pass.run(&*file, output, read_mac.as_mut(), mac, listener);
                 counts.map_err(|error| of_file(error, path, out))
             }

@@ -55,6 +55,30 @@ pub(super) enum Keyed {
     Gcm { aead: Protected<dyn Aead>, salt: Protected<[u8; SALT_BYTES]> },
 }
 
+/// Lengths of a suite, in bytes, looked up in the tables once.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Lengths {
+    /// Of what a packet begins with, in the clear: index, sequence number, and what the decryption needs.
+    pub(super) head: usize,
+    /// What is encrypted is a multiple of it.
+    pub(super) block: usize,
+    /// Of the cipher's block; 1 where nothing encrypts.
+    pub(super) cipher_block: usize,
+    /// Of what authenticates a packet.
+    pub(super) tag: usize,
+}
+
+impl Lengths {
+    pub(super) fn of(suite: &Suite) -> Self {
+        Self {
+            head: HEADER_BYTES + suite.iv_bytes(),
+            block: suite.block_bytes(),
+            cipher_block: suite.cipher().map_or(1, |cipher| cipher.block_bytes),
+            tag: suite.tag_bytes(),
+        }
+    }
+}
+
 impl Association {
     /// Sets the keys.
     pub(super) fn keyed(&self, key: &[u8], integrity_key: &[u8]) -> Result<Keyed, EspError> {
@@ -78,7 +102,7 @@ impl Association {
             }
             (Encryption::Cbc(_), Some(cipher), Some(mac)) => Keyed::Cbc {
                 cbc: cbc(cipher, key, backend).map_err(failed)?,
-                hmac: hmac(mac, integrity_key).map_err(failed)?,
+                hmac: hmac(mac, integrity_key, backend).map_err(failed)?,
             },
             _ => Keyed::Null,
         })
@@ -97,8 +121,13 @@ impl Association {
         }
     }
 
-    /// What a MAC covers after a packet's own bytes: the upper half of an extended sequence number.
-    pub(super) fn mac_tail(&self, number: u64) -> ([u8; 4], usize) {
-        (((number >> 32) as u32).to_be_bytes(), if self.extended { 4 } else { 0 })
+    /// What a MAC covers after a packet's own bytes: of these as many as [`Self::mac_tail_bytes`] says, the upper half
+    /// of an extended sequence number.
+    pub(super) fn mac_tail(number: u64) -> [u8; 4] {
+        ((number >> 32) as u32).to_be_bytes()
+    }
+
+    pub(super) fn mac_tail_bytes(&self) -> usize {
+        if self.extended { 4 } else { 0 }
     }
 }

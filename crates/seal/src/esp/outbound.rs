@@ -4,12 +4,14 @@ use std::fmt;
 use std::ops::Range;
 
 use sealstone_cipher::aead::Error as CipherError;
-use sealstone_cipher::cbc::Message;
+use sealstone_cipher::cbc::{Cbc, Message};
+use sealstone_cipher::hmac::{self, Hmac};
 
-use super::association::{Association, HEADER_BYTES, Keyed, Lifetime};
+use super::association::{Association, HEADER_BYTES, Keyed, Lengths, Lifetime};
 use super::error::EspError;
 use super::inner;
 use super::iv::Ivs;
+use super::spare::{Spare, emptied};
 use super::suite::SALT_BYTES;
 
 /// Pad length and next header, which end what is encrypted.
@@ -51,10 +53,12 @@ impl Sealed {
 /// The sending end of an association. It is the only one under its keys: two would use the same nonces.
 pub struct Outbound {
     association: Association,
+    lengths: Lengths,
     keyed: Keyed,
     ivs: Option<Ivs>,
     lifetime: Lifetime,
     used: Lifetime,
+    spare: Spare,
 }
 
 impl fmt::Debug for Outbound {
@@ -79,7 +83,8 @@ impl Outbound {
             Keyed::Null | Keyed::Gcm { .. } => None,
         };
         let used = Lifetime { packets: 0, blocks: 0 };
-        Ok(Self { association: *association, keyed, ivs, lifetime: Lifetime::longest(association), used })
+        let (lengths, lifetime) = (Lengths::of(association.suite), Lifetime::longest(association));
+        Ok(Self { association: *association, lengths, keyed, ivs, lifetime, used, spare: Spare::default() })
     }
 
     /// The same, with a lifetime of at most `lifetime`.
@@ -87,6 +92,13 @@ impl Outbound {
     pub fn with_lifetime(self, lifetime: Lifetime) -> Self {
         let packets = self.lifetime.packets.min(lifetime.packets);
         Self { lifetime: Lifetime { packets, blocks: self.lifetime.blocks.min(lifetime.blocks) }, ..self }
+    }
+
+    /// The same after `packets` packets, without an end.
+    #[cfg(test)]
+    pub(super) fn endless_after(self, packets: u64) -> Self {
+        let lifetime = Lifetime { packets: u64::MAX, blocks: u64::MAX };
+        Self { used: Lifetime { packets, ..self.used }, lifetime, ..self }
     }
 
     /// What both ends agree on.
@@ -111,9 +123,8 @@ impl Outbound {
     /// How much longer than itself a packet of `bytes` bytes becomes, without outer headers.
     #[must_use]
     pub fn overhead_bytes(&self, bytes: usize) -> usize {
-        let suite = self.association.suite;
-        let encrypted = (bytes + TRAILER_BYTES).next_multiple_of(suite.block_bytes());
-        HEADER_BYTES + suite.iv_bytes() + encrypted + suite.tag_bytes() - bytes
+        let Lengths { head, block, tag, .. } = self.lengths;
+        head + (bytes + TRAILER_BYTES).next_multiple_of(block) + tag - bytes
     }
 
     /// Seals `packets`, whole IPv4 or IPv6 packets, and appends them to `sealed` in this order. It is quickest with
@@ -125,9 +136,8 @@ impl Outbound {
     pub fn seal(&mut self, packets: &[&[u8]], sealed: &mut Sealed) -> Result<(), EspError> {
         let Association { spi, suite, .. } = self.association;
         let before = (sealed.bytes.len(), sealed.ends.len());
-        let block_bytes = suite.cipher().map_or(1, |cipher| cipher.block_bytes);
-        let blocks =
-            |packet: &&[u8]| (packet.len() + TRAILER_BYTES).next_multiple_of(suite.block_bytes()).div_ceil(block_bytes);
+        let Lengths { block, cipher_block, .. } = self.lengths;
+        let blocks = |packet: &&[u8]| (packet.len() + TRAILER_BYTES).next_multiple_of(block).div_ceil(cipher_block);
         let more = packets.iter().map(blocks).sum::<usize>() as u64;
         let then = Lifetime {
             packets: self.used.packets.saturating_add(packets.len() as u64),
@@ -162,13 +172,14 @@ impl Outbound {
 
     /// Appends header, initialisation vector, packet, trailer and room for the tag, in the clear.
     fn lay_out(&mut self, packet: &[u8], protocol: u8, number: u64, sealed: &mut Sealed) -> Result<(), EspError> {
-        let Association { spi, suite, .. } = self.association;
+        let (Association { spi, .. }, Lengths { head, block, tag, .. }) = (self.association, self.lengths);
+        let padding = (packet.len() + TRAILER_BYTES).next_multiple_of(block) - packet.len() - TRAILER_BYTES;
         let bytes = &mut sealed.bytes;
-        bytes.reserve(packet.len() + self.overhead_bytes(packet.len()));
+        bytes.reserve(head + packet.len() + padding + TRAILER_BYTES + tag);
         bytes.extend_from_slice(&spi.to_be_bytes());
         bytes.extend_from_slice(&(number as u32).to_be_bytes());
         let iv_at = bytes.len();
-        bytes.resize(iv_at + suite.iv_bytes(), 0);
+        bytes.resize(iv_at + head - HEADER_BYTES, 0);
         let iv = &mut bytes[iv_at..];
         match &mut self.ivs {
             Some(ivs) => ivs.draw(iv).map_err(|source| EspError::Cipher { spi, source })?,
@@ -177,58 +188,83 @@ impl Outbound {
             None => {}
         }
         bytes.extend_from_slice(packet);
-        let padding =
-            (packet.len() + TRAILER_BYTES).next_multiple_of(suite.block_bytes()) - packet.len() - TRAILER_BYTES;
         // RFC 4303, 2.4
         bytes.extend((1..=padding).map(|at| at as u8));
         bytes.extend_from_slice(&[padding as u8, protocol]);
-        bytes.resize(bytes.len() + suite.tag_bytes(), 0);
+        bytes.resize(bytes.len() + tag, 0);
         sealed.ends.push(bytes.len());
         Ok(())
     }
 
     /// Encrypts and authenticates the packets from the one numbered `first` on.
-    fn encrypt(&self, sealed: &mut Sealed, first: usize) -> Result<(), CipherError> {
-        let Association { suite, .. } = self.association;
-        let start = first.checked_sub(1).map_or(0, |before| sealed.ends[before]);
-        let lengths = sealed.ends[first..].iter().scan(start, |begin, end| Some(end - std::mem::replace(begin, *end)));
-        let mut rest = &mut sealed.bytes[start..];
-        let mut split = Vec::with_capacity(sealed.ends.len() - first);
-        for length in lengths {
-            let (packet, after) = rest.split_at_mut(length);
-            split.push(packet);
-            rest = after;
-        }
-        let head_bytes = HEADER_BYTES + suite.iv_bytes();
+    fn encrypt(&mut self, sealed: &mut Sealed, first: usize) -> Result<(), CipherError> {
+        let Self { association, lengths: Lengths { head, tag, .. }, keyed, spare, .. } = self;
         let numbers = self.used.packets + 1..;
-        match &self.keyed {
-            Keyed::Null => {}
+        match keyed {
+            Keyed::Null => Ok(()),
             Keyed::Gcm { aead, salt } => {
-                for (packet, number) in split.into_iter().zip(numbers) {
-                    let (head, rest) = packet.split_at_mut(head_bytes);
-                    let (data, tag) = rest.split_at_mut(rest.len() - suite.tag_bytes());
+                for (at, number) in (first..sealed.ends.len()).zip(numbers) {
+                    let range = sealed.range(at);
+                    let (head, rest) = sealed.bytes[range].split_at_mut(*head);
+                    let (data, tag) = rest.split_at_mut(rest.len() - *tag);
                     let mut nonce = [0; 12];
                     nonce[..SALT_BYTES].copy_from_slice(&**salt);
                     nonce[SALT_BYTES..].copy_from_slice(&head[HEADER_BYTES..]);
-                    let (associated, length) = self.association.gcm_associated(number);
+                    let (associated, length) = association.gcm_associated(number);
                     tag.copy_from_slice(&aead.seal(&nonce, &associated[..length], data)?);
                 }
+                Ok(())
             }
             Keyed::Cbc { cbc, hmac } => {
-                let mut messages: Vec<Message<'_>> = Vec::with_capacity(split.len());
-                for packet in &mut split {
-                    let end = packet.len() - suite.tag_bytes();
-                    let (head, data) = packet[..end].split_at_mut(head_bytes);
-                    messages.push(Message { iv: &head[HEADER_BYTES..], data });
-                }
-                cbc.encrypt_many(&mut messages)?;
-                for (packet, number) in split.into_iter().zip(numbers) {
-                    let (covered, tag) = packet.split_at_mut(packet.len() - suite.tag_bytes());
-                    let (tail, length) = self.association.mac_tail(number);
-                    tag.copy_from_slice(&hmac.tag(&[covered, &tail[..length]])[..tag.len()]);
-                }
+                chain(cbc, sealed, first, *head, *tag, spare)?;
+                spare.tails.clear();
+                spare.tails.extend(numbers.take(sealed.ends.len() - first).map(Association::mac_tail));
+                authenticate(hmac, sealed, first, *tag, association.mac_tail_bytes(), spare);
+                Ok(())
             }
         }
-        Ok(())
+    }
+}
+
+/// Encrypts the packets from `first` on, side by side; each begins with `head` bytes in the clear, of which the last
+/// are its initialisation vector, and ends with room for `tag` bytes.
+fn chain(
+    cbc: &Cbc,
+    sealed: &mut Sealed,
+    first: usize,
+    head: usize,
+    tag: usize,
+    spare: &mut Spare,
+) -> Result<(), CipherError> {
+    let mut messages: Vec<Message<'_>> = emptied(std::mem::take(&mut spare.chained));
+    let mut begin = first.checked_sub(1).map_or(0, |before| sealed.ends[before]);
+    let mut rest = &mut sealed.bytes[begin..];
+    for end in &sealed.ends[first..] {
+        let (packet, after) = rest.split_at_mut(end - begin);
+        let (head, rest_of_packet) = packet.split_at_mut(head);
+        let encrypted = rest_of_packet.len() - tag;
+        messages.push(Message { iv: &head[HEADER_BYTES..], data: &mut rest_of_packet[..encrypted] });
+        (rest, begin) = (after, *end);
+    }
+    let done = cbc.encrypt_many(&mut messages);
+    spare.chained = emptied(messages);
+    done
+}
+
+/// Writes the tags of the packets from `first` on, each over the packet and what `spare` has for it of `tail_bytes`.
+fn authenticate(hmac: &Hmac, sealed: &mut Sealed, first: usize, tag: usize, tail_bytes: usize, spare: &mut Spare) {
+    let Spare { covered, tags, tails, .. } = spare;
+    let mut messages: Vec<hmac::Message<'_>> = emptied(std::mem::take(covered));
+    messages.extend((first..sealed.ends.len()).zip(&*tails).map(|(at, tail)| {
+        let Range { start, end } = sealed.range(at);
+        hmac::Message { data: &sealed.bytes[start..end - tag], tail: &tail[..tail_bytes] }
+    }));
+    tags.clear();
+    tags.resize(messages.len(), Default::default());
+    hmac.tags(&messages, tags);
+    *covered = emptied(messages);
+    for (at, made) in (first..sealed.ends.len()).zip(tags) {
+        let end = sealed.ends[at];
+        sealed.bytes[end - tag..end].copy_from_slice(&made[..tag]);
     }
 }

@@ -129,6 +129,10 @@ macro_rules! rotations_by_shifts {
             let left = proven!($left32(v, _mm_cvtsi32_si128(N)));
             self.or(left, proven!($right32(v, _mm_cvtsi32_si128(32 - N))))
         }
+        #[inline(always)]
+        fn shift_right32<const N: i32>(self, v: $vector) -> $vector {
+            proven!($right32(v, _mm_cvtsi32_si128(N)))
+        }
     };
 }
 
@@ -167,6 +171,10 @@ lanes! {
         rotations_by_shifts!(__m128i: _mm_sll_epi16 _mm_srl_epi16 _mm_sll_epi32 _mm_srl_epi32);
 
         #[inline(always)]
+        fn load_groups(self, groups: [&[u8; 16]; 4]) -> __m128i {
+            Lanes::load(self, groups[0])
+        }
+        #[inline(always)]
         fn choose_below(self, v: __m128i, limit: u8, below: u8, rest: u8) -> __m128i {
             let limit = self.splat(limit);
             let reached = proven!(_mm_cmpeq_epi8(_mm_max_epu8(v, limit), v));
@@ -187,6 +195,10 @@ lanes! {
     {
         rotations_by_shifts!(__m128i: _mm_sll_epi16 _mm_srl_epi16 _mm_sll_epi32 _mm_srl_epi32);
 
+        #[inline(always)]
+        fn load_groups(self, groups: [&[u8; 16]; 4]) -> __m128i {
+            Lanes::load(self, groups[0])
+        }
         #[inline(always)]
         fn three_rotations8<const A: i32, const B: i32, const C: i32>(self, v: __m128i) -> __m128i {
             let [low, high] = const { &three_rotations(A, B, C) };
@@ -219,6 +231,10 @@ lanes! {
     {
         rotations_by_shifts!(__m256i: _mm256_sll_epi16 _mm256_srl_epi16 _mm256_sll_epi32 _mm256_srl_epi32);
 
+        #[inline(always)]
+        fn load_groups(self, groups: [&[u8; 16]; 4]) -> __m256i {
+            proven!(_mm256_loadu2_m128i(groups[1].as_ptr().cast(), groups[0].as_ptr().cast()))
+        }
         #[inline(always)]
         fn three_rotations8<const A: i32, const B: i32, const C: i32>(self, v: __m256i) -> __m256i {
             let [low, high] = const { &three_rotations(A, B, C) };
@@ -268,6 +284,31 @@ lanes! {
         #[inline(always)]
         fn rotate32<const N: i32>(self, v: __m512i) -> __m512i {
             proven!(_mm512_rol_epi32::<N>(v))
+        }
+        #[inline(always)]
+        fn shift_right32<const N: i32>(self, v: __m512i) -> __m512i {
+            proven!(_mm512_srl_epi32(v, _mm_cvtsi32_si128(N)))
+        }
+        #[inline(always)]
+        fn choose(self, mask: __m512i, a: __m512i, b: __m512i) -> __m512i {
+            proven!(_mm512_ternarylogic_epi64::<0xca>(mask, a, b))
+        }
+        #[inline(always)]
+        fn majority(self, a: __m512i, b: __m512i, c: __m512i) -> __m512i {
+            proven!(_mm512_ternarylogic_epi64::<0xe8>(a, b, c))
+        }
+        #[inline(always)]
+        fn xor_or_not(self, a: __m512i, b: __m512i, c: __m512i) -> __m512i {
+            proven!(_mm512_ternarylogic_epi64::<0x2d>(a, b, c))
+        }
+        #[inline(always)]
+        fn load_groups(self, [a, b, c, d]: [&[u8; 16]; 4]) -> __m512i {
+            proven!({
+                let v = _mm512_castsi128_si512(_mm_loadu_si128(a.as_ptr().cast()));
+                let v = _mm512_inserti32x4::<1>(v, _mm_loadu_si128(b.as_ptr().cast()));
+                let v = _mm512_inserti32x4::<2>(v, _mm_loadu_si128(c.as_ptr().cast()));
+                _mm512_inserti32x4::<3>(v, _mm_loadu_si128(d.as_ptr().cast()))
+            })
         }
         #[inline(always)]
         fn three_rotations8<const A: i32, const B: i32, const C: i32>(self, v: __m512i) -> __m512i {

@@ -48,10 +48,14 @@ mod bytes_ymm;
 mod bytes_zmm;
 mod lanes;
 mod planes;
+#[cfg(feature = "hmac")]
+mod sha_xmm;
 mod tables_zmm;
 mod xmm;
 
 pub(crate) use avx512::Avx512;
+#[cfg(feature = "hmac")]
+pub(crate) use sha_xmm::Sha;
 pub(crate) use xmm::{Aesni, Avx2};
 
 /// The order of 16 bytes that the ShiftRows of AES (FIPS 197, 5.1.2) puts back in place.

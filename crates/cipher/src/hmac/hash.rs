@@ -1,0 +1,45 @@
+//! What MD5, SHA-1 and SHA-256 have in common, as HMAC uses them: blocks of 64 bytes are worked into a state of words.
+//!
+//! Not here: how messages become blocks (`message`), and which go together (`queue`).
+
+use crate::arch::{HashWords, ShaLanes};
+
+/// Words of the longest state.
+pub(super) const STATE_WORDS_MAX: usize = 8;
+
+/// A state; words beyond [`Hash::WORDS`] are not used.
+pub(super) type State<T> = [T; STATE_WORDS_MAX];
+
+/// A hash function.
+pub(super) trait Hash: Send + Sync + 'static {
+    /// Words of the state.
+    const WORDS: usize;
+    /// Whether words of blocks, of the length and of the result are big-endian.
+    const BIG_ENDIAN: bool;
+    /// The state before the first block.
+    const INITIAL: State<u32>;
+    /// Works one block into each of `M` sets of states; the words of the blocks are overwritten.
+    fn work_in<W: HashWords, const M: usize>(
+        words: W,
+        states: &mut [State<W::Word>; M],
+        blocks: &mut [[W::Word; 16]; M],
+    );
+}
+
+/// A hash function for which CPUs have instructions.
+pub(super) trait ShaHash: Hash {
+    /// From how many messages on vectors with words of sixteen take no longer than these instructions, as measured on
+    /// Zen 4. Narrower vectors always do.
+    const WIDE_VECTORS_FROM: usize;
+
+    /// The state as these instructions have it.
+    fn to_vectors<S: ShaLanes>(sha: S, state: &State<u32>) -> [S::Vector; 2];
+    /// What [`ShaHash::to_vectors`] undoes.
+    fn to_words<S: ShaLanes>(sha: S, state: [S::Vector; 2]) -> State<u32>;
+    /// Works one block into each of `M` states.
+    fn work_in_by_instructions<S: ShaLanes, const M: usize>(
+        sha: S,
+        states: &mut [[S::Vector; 2]; M],
+        blocks: [&[u8; 64]; M],
+    );
+}
