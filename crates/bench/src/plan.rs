@@ -639,7 +639,8 @@ impl Plan {
             }
         }
         let is_none = |name: &&String| name.eq_ignore_ascii_case("none");
-        let baselines = self.ciphers.iter().filter(is_none).count();
+        let compared = if self.has_layer(Layer::Wire) { &self.suites } else { &self.ciphers };
+        let baselines = compared.iter().filter(is_none).count();
         if baselines == 0 {
             notes.push("added `none`, the baseline that every cost is measured against".into());
         }
