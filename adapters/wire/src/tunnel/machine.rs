@@ -188,13 +188,19 @@ impl Tunnel {
 
     /// Something authentic came on the current session, from `from`.
     pub(super) fn heard_from(&mut self, from: SocketAddr, actions: &mut Vec<Action>) {
+        self.moved_to(from, actions);
+        if std::mem::take(&mut self.gone) {
+            self.event(Event::PeerBack, actions);
+        }
+    }
+
+    /// The other end is at `from` now.
+    pub(super) fn moved_to(&mut self, from: SocketAddr, actions: &mut Vec<Action>) {
         let before = self.peer.replace(from);
         if let Some(before) = before.filter(|before| *before != from) {
             actions.push(Action::SetPeer(from));
+            self.asking.iter_mut().for_each(|asking| asking.to = from);
             self.event(Event::PeerMoved { from: before, to: from }, actions);
-        }
-        if std::mem::take(&mut self.gone) {
-            self.event(Event::PeerBack, actions);
         }
     }
 

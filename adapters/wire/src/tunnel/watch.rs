@@ -40,6 +40,9 @@ impl Tunnel {
         session.heard = now;
         if self.current.as_ref().is_some_and(|current| current.ours.first == spi) {
             self.heard_from(from, actions);
+        } else if self.is_silent(now) {
+            // it uses the session before, and asks there from where it is
+            self.moved_to(from, actions);
         }
         self.obey(word, spi, from, actions)
     }
@@ -69,6 +72,11 @@ impl Tunnel {
             Word::End => {}
         }
         Ok(())
+    }
+
+    /// Whether nothing came on the current session for a while.
+    fn is_silent(&self, now: Duration) -> bool {
+        self.current.as_ref().is_some_and(|current| now.saturating_sub(current.heard) >= PROBE_AFTER)
     }
 
     /// The other end has shown that it got the answer to its handshake.
