@@ -1,14 +1,15 @@
 #![forbid(unsafe_code)]
 //! What NVIDIA's compiler makes of each kernel, without a device: it compiles for three architectures, registers stay
 //! within the bound of the row, nothing spills (of FF1 hardly anything, and nothing in the rounds of a cipher), and no
-//! address and no branch depends on data. Counts instructions a byte, or a value of 16 digits, and prints the
-//! *projected* speed, which results/gpu.md sets beside the measured one.
+//! address and no branch depends on data. Counts instructions a byte, or a value of 16 digits, and prints the *projected*
+//! speed, which results/gpu.md sets beside the measured one.
 //!
 //! Compiler and disassembler are Python packages in the cache (`sh dev/setup.sh gpu`).
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::Mutex;
 
 use object::{Object, ObjectSection};
 use sealstone_cipher::registry::cipher;
@@ -54,33 +55,53 @@ fn kernels_compile_for_nvidia_within_their_bounds() {
     }
     let work = std::env::temp_dir().join(format!("sealstone-nvrtc-{}", std::process::id()));
     std::fs::create_dir_all(&work).unwrap();
-    for (kernel, mode) in kernels().flat_map(|kernel| Mode::ALL.map(|mode| (kernel, mode))) {
-        for (architecture, listed) in ARCHITECTURES {
-            let what = format!("{} of {} for {architecture}", mode.function(), kernel.cipher);
-            let code = compile_for(architecture, &kernel.source(mode)).unwrap_or_else(|log| panic!("{what}: {log}"));
-            let [registers, frame_bytes] = [REGISTERS, FRAME_BYTES].map(|attribute| attribute_of(&code, attribute));
-            let most = kernel.bounds(mode).registers_max;
-            assert!(registers <= most, "{what}: {registers} registers, at most {most}");
-            let spilled = if mode == Mode::Ctr { 0 } else { FF1_FRAME_BYTES_MAX };
-            assert!(frame_bytes <= spilled, "{what}: spills {frame_bytes} bytes, at most {spilled}");
-            print!("{what}: {registers} registers");
-            if listed {
-                let text = disassembled(&work, &code);
-                let listing = Listing::read(&text);
-                match mode {
-                    Mode::Ctr => check(kernel, architecture, &what, &listing),
-                    Mode::Ff1 => {
-                        check_ff1(&what, &listing);
-                        let source = of_16_digits(&kernel.source(mode));
-                        let code = compile_for(architecture, &source).unwrap_or_else(|log| panic!("{what}: {log}"));
-                        count_ff1(kernel, architecture, &what, &Listing::read(&disassembled(&work, &code)));
-                    }
+    // Where the rounds are a loop, keys of another length change nothing but its turns.
+    let needed = |kernel: &Kernel, architecture| {
+        architecture == "sm_90" || kernel.turns.is_none() || kernel.cipher.ends_with("-256")
+    };
+    let every = kernels().flat_map(|kernel| Mode::ALL.map(|mode| (kernel, mode)));
+    let every = every.flat_map(|(kernel, mode)| ARCHITECTURES.map(|architecture| (kernel, mode, architecture)));
+    let jobs: Vec<_> = every.filter(|(kernel, _, (architecture, _))| needed(kernel, *architecture)).collect();
+    let jobs = Mutex::new(jobs.into_iter().enumerate());
+    std::thread::scope(|scope| {
+        for _ in 0..std::thread::available_parallelism().map_or(1, std::num::NonZero::get) {
+            scope.spawn(|| {
+                loop {
+                    let next = jobs.lock().unwrap().next();
+                    let Some((number, (kernel, mode, (architecture, listed)))) = next else { break };
+                    println!("{}", within_bounds(kernel, mode, architecture, listed, &work.join(number.to_string())));
                 }
-            }
-            println!();
+            });
         }
-    }
+    });
     std::fs::remove_dir_all(&work).unwrap();
+}
+
+/// What the compiler made of the kernel, which is within the bounds of its row.
+fn within_bounds(kernel: &Kernel, mode: Mode, architecture: &str, listed: bool, work: &Path) -> String {
+    std::fs::create_dir_all(work).unwrap();
+    let what = format!("{} of {} for {architecture}", mode.function(), kernel.cipher);
+    let code = compile_for(architecture, &kernel.source(mode)).unwrap_or_else(|log| panic!("{what}: {log}"));
+    let [registers, frame_bytes] = [REGISTERS, FRAME_BYTES].map(|attribute| attribute_of(&code, attribute));
+    let most = kernel.bounds(mode).registers_max;
+    assert!(registers <= most, "{what}: {registers} registers, at most {most}");
+    let spilled = if mode == Mode::Ctr { 0 } else { FF1_FRAME_BYTES_MAX };
+    assert!(frame_bytes <= spilled, "{what}: spills {frame_bytes} bytes, at most {spilled}");
+    let mut said = format!("{what}: {registers} registers, {frame_bytes} bytes spilled");
+    if listed {
+        let text = disassembled(work, &code);
+        let listing = Listing::read(&text);
+        said += &match mode {
+            Mode::Ctr => check(kernel, architecture, &what, &listing),
+            Mode::Ff1 => {
+                check_ff1(&what, &listing);
+                let source = of_16_digits(&kernel.source(mode));
+                let code = compile_for(architecture, &source).unwrap_or_else(|log| panic!("{what}: {log}"));
+                count_ff1(kernel, architecture, &what, &Listing::read(&disassembled(work, &code)))
+            }
+        };
+    }
+    said
 }
 
 fn disassembled(work: &Path, code: &[u8]) -> String {
@@ -118,7 +139,7 @@ fn of_16_digits(source: &str) -> String {
 }
 
 /// Counts the instructions of [`of_16_digits`] for one value.
-fn count_ff1(kernel: &Kernel, architecture: &str, what: &str, listing: &Listing) {
+fn count_ff1(kernel: &Kernel, architecture: &str, what: &str, listing: &Listing) -> String {
     // numerals of 32 values; ten rounds of 32 blocks filled, encrypted, and taken; numerals again
     let begin = [32, 8, 8].into_iter();
     let turns = begin.chain([10, 32]).chain(kernel.turns).chain([32, 32, 8, 8]).collect::<Vec<_>>();
@@ -136,16 +157,17 @@ fn count_ff1(kernel: &Kernel, architecture: &str, what: &str, listing: &Listing)
         integer += if INTEGER.contains(&instruction.name) { times } else { 0 };
     }
     let (all, integer) = (all as f64 / 32.0, integer as f64 / 32.0);
-    print!(", {all:.0} instructions a value of 16 digits, {integer:.0} of them integer");
+    let mut said = format!(", {all:.0} instructions a value of 16 digits, {integer:.0} of them integer");
     if architecture == "sm_90" {
         let projected = H100_MULTIPROCESSORS * INTEGER_A_CYCLE * H100_CLOCK_GHZ * 1e3 / integer;
-        print!("; projected for an H100: {projected:.0} million values a second");
+        said += &format!("; projected for an H100: {projected:.0} million values a second");
         // Twice what it takes now would be a slip.
         assert!(integer < 25_000.0, "{what}: {integer} instructions a value");
     }
+    said
 }
 
-fn check(kernel: &Kernel, architecture: &str, what: &str, listing: &Listing) {
+fn check(kernel: &Kernel, architecture: &str, what: &str, listing: &Listing) -> String {
     assert!(listing.instructions.len() > 1000, "{what}: {} instructions", listing.instructions.len());
     let count = |name: &str| listing.instructions.iter().filter(|one| one.name == name).count();
     assert_eq!((count("LDL"), count("STL")), (0, 0), "{what}: spills");
@@ -166,14 +188,15 @@ fn check(kernel: &Kernel, architecture: &str, what: &str, listing: &Listing) {
     let all: usize = executed.values().sum();
     let integer: usize = INTEGER.iter().filter_map(|name| executed.get(name)).sum();
     let (all, integer) = (all as f64 / bytes, integer as f64 / bytes);
-    print!(", {all:.1} instructions a byte, {integer:.1} of them integer");
+    let mut said = format!(", {all:.1} instructions a byte, {integer:.1} of them integer");
     if architecture == "sm_90" {
         let projected = H100_MULTIPROCESSORS * INTEGER_A_CYCLE * H100_CLOCK_GHZ / integer;
-        print!("; projected for an H100: {projected:.0} GB/s");
+        said += &format!("; projected for an H100: {projected:.0} GB/s");
         // Twice what it takes now would be a slip.
         let bound = if block_bytes == 8 { 25.0 } else { 120.0 };
         assert!(integer < bound, "{what}: {integer} instructions a byte");
     }
+    said
 }
 
 /// Attributes of a kernel in section `.nv.info`: registers a thread, and bytes of its stack, where spills are.

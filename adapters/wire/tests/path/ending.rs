@@ -24,6 +24,15 @@ fn devices(links: &Links, end: usize) -> Vec<String> {
     links.ends[end].run(named).unwrap()
 }
 
+/// A process that another test starts has the descriptor of a device for a moment.
+fn wait_until_gone(links: &Links, device: &str) {
+    let since = Instant::now();
+    while devices(links, 0).iter().any(|there| there == device) {
+        assert!(since.elapsed() < Duration::from_secs(2), "{device} is still there");
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
 #[test]
 fn a_path_that_ended_leaves_no_device() {
     with_namespaces("ending::a_path_that_ended_leaves_no_device", || {
@@ -38,12 +47,7 @@ fn a_path_that_ended_leaves_no_device() {
             } else {
                 drop(end);
             }
-            // a process that another test starts has its descriptor for a moment
-            let since = Instant::now();
-            while devices(&links, 0).contains(&"sealed0".to_owned()) {
-                assert!(since.elapsed() < Duration::from_secs(2), "round {round}");
-                std::thread::sleep(Duration::from_millis(1));
-            }
+            wait_until_gone(&links, "sealed0");
         }
     });
 }
@@ -129,6 +133,7 @@ fn a_second_device_of_one_name_is_refused() {
                 Ok(())
             })
             .unwrap();
+        wait_until_gone(&links, "sealed0");
         assert_eq!(devices(&links, 0).len(), 2, "loopback and link");
     });
 }

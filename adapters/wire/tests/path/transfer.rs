@@ -92,23 +92,46 @@ fn many_connections_share_the_path() {
     });
 }
 
+/// A signal may end the waiting.
+fn received(socket: &UdpSocket, buffer: &mut [u8]) -> std::io::Result<(usize, SocketAddr)> {
+    loop {
+        match socket.recv_from(buffer) {
+            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+            received => return received,
+        }
+    }
+}
+
 #[test]
 fn datagrams_pass_whole_and_in_pieces() {
     with_namespaces("transfer::datagrams_pass_whole_and_in_pieces", || {
-        let (links, _ends) = both(suite("3des-sha1").unwrap(), false);
+        let (links, ends) = both(suite("3des-sha1").unwrap(), false);
         for is_ipv6 in [false, true] {
             let bound = |end: usize| {
                 let socket = links.ends[end].run(|| Ok(UdpSocket::bind((inner(end, is_ipv6), 0)).unwrap())).unwrap();
-                socket.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+                socket.set_read_timeout(Some(Duration::from_secs(4))).unwrap();
                 socket
             };
             let (here, there) = (bound(0), bound(1));
+            // a host may still be about to take its address
+            there.set_read_timeout(Some(Duration::from_millis(100))).unwrap();
+            let mut came = [0; 9];
+            let ready = (0..100).any(|_| {
+                here.send_to(b"ready", there.local_addr().unwrap()).unwrap();
+                there.recv_from(&mut came).is_ok()
+            });
+            assert!(ready, "IPv6 {is_ipv6}");
+            while there.recv_from(&mut came).is_ok() {}
+            there.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
             // within a packet, at the edge of one, and in pieces that the hosts make and put together
             for length in [0, 1, 100, 1_373, 1_374, 1_394, 1_395, 4_000, 60_000] {
                 let data = bytes("datagram", length);
                 here.send_to(&data, there.local_addr().unwrap()).unwrap();
                 let mut came = vec![0; 65_536];
-                let (bytes, from) = there.recv_from(&mut came).unwrap();
+                let (bytes, from) = received(&there, &mut came).unwrap_or_else(|error| {
+                    let [here, there] = ends.each_ref().map(|end| end.path.counters());
+                    panic!("{length} bytes, IPv6 {is_ipv6}: {error}\n{here}\n{there}")
+                });
                 assert!(came[..bytes] == data && from == here.local_addr().unwrap(), "{length} bytes, {from}");
             }
         }
@@ -148,8 +171,13 @@ fn messages_of_a_key_exchange_share_the_port() {
     with_namespaces("transfer::messages_of_a_key_exchange_share_the_port", || {
         let (links, [left, right]) = both(suite("aes-256-gcm").unwrap(), false);
         let there = SocketAddr::new(links.address(1, false), udp::PORT);
-        left.path.send_exchange(there, b"hello").unwrap();
-        let (from, message) = right.exchange.recv_timeout(Duration::from_secs(10)).unwrap();
+        // the link may have come up just now
+        let (from, message) = (0..100)
+            .find_map(|_| {
+                left.path.send_exchange(there, b"hello").unwrap();
+                right.exchange.recv_timeout(Duration::from_millis(100)).ok()
+            })
+            .expect("a message comes");
         assert_eq!((from, &message[..]), (SocketAddr::new(links.address(0, false), udp::PORT), &b"hello"[..]));
         left.path.send_keepalive(there).unwrap();
         // more than anybody means seriously are not passed on, and strangers do not keep the peer's away
@@ -163,7 +191,7 @@ fn messages_of_a_key_exchange_share_the_port() {
             std::thread::sleep(Duration::from_millis(5));
         }
         let counters = right.path.stop();
-        assert_eq!((counters.get(Count::Exchange), counters.get(Count::Keepalives)), (502, 1));
+        assert!(counters.get(Count::Exchange) >= 502 && counters.get(Count::Keepalives) == 1, "{counters}");
         assert!(counters.get(Count::ExchangeDropped) > 300, "{counters}");
         let passed_on: Vec<Vec<u8>> = right.exchange.iter().map(|(_, message)| message).collect();
         assert!(passed_on.len() < 200 && passed_on.contains(&b"last".to_vec()));

@@ -43,8 +43,9 @@ impl Pattern {
         }
     }
 
-    /// Checks that `bytes` are block `block` in one of `versions`; where there are several, writes overlapped each other
-    /// or the read, and since no device promises to do a whole block at once, each piece may be of another of them.
+    /// Checks that `bytes` are block `block` in one of `versions`; where there are several, writes overlapped each
+    /// other or the read, and since no device promises to do a whole block at once, each piece may be of another of
+    /// them.
     pub(super) fn check(self, block: u64, versions: RangeInclusive<u64>, bytes: &[u8]) -> Result<(), Wrong> {
         let number = |from: usize| u64::from_le_bytes(bytes[from..from + 8].try_into().expect("eight bytes"));
         let (found_block, found_version) = (number(0), number(8));
