@@ -1,8 +1,8 @@
 #![forbid(unsafe_code)]
 //! What NVIDIA's compiler makes of each kernel, without a device: it compiles for three architectures, registers stay
 //! within the bound of the row, nothing spills (of FF1 hardly anything, and nothing in the rounds of a cipher), and no
-//! address and no branch depends on data. Counts instructions a byte, or a value of 16 digits, and prints the *projected*
-//! speed, which results/gpu.md sets beside the measured one.
+//! address and no branch depends on data. Counts instructions a byte, or a value of 16 digits, and prints the
+//! *projected* speed, which results/gpu.md sets beside the measured one.
 //!
 //! Compiler and disassembler are Python packages in the cache (`sh dev/setup.sh gpu`).
 
