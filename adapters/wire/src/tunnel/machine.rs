@@ -15,7 +15,7 @@ use super::session::{Sealing, Session, Terms};
 use super::standing::{SessionStanding, Standing, State};
 use super::waiting::{Asking, Pending, Seen};
 use crate::handshake::message::Start;
-use crate::handshake::{Agreed, Psk, SERIES_MAX, Series};
+use crate::handshake::{Agreed, Psk, Role, SERIES_MAX, Series};
 
 /// Within this time of each other two handshakes that crossed count as made at once.
 const CROSSED: Duration = Duration::from_secs(1);
@@ -207,7 +207,9 @@ impl Tunnel {
     /// Uses `session` from now on.
     pub(super) fn establish(&mut self, mut session: Session, from: SocketAddr, actions: &mut Vec<Action>) {
         let now = self.now;
-        if self.current.as_ref().is_some_and(|current| !takes_over(current, &session, now)) {
+        if let Some(current) = self.current.as_ref().filter(|current| !takes_over(current, &session, now)) {
+            // who began it for a newer version of the key begins again
+            self.rotated |= session.role == Role::Initiator && session.key != current.key;
             self.former.push(Former { session, since: now });
             return;
         }
