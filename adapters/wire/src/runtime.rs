@@ -6,7 +6,8 @@ use std::io::{self, BufRead, BufReader, Read, Seek, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
 
 use nix::unistd::geteuid;
 
@@ -17,6 +18,8 @@ const NAME: &str = "sealstone";
 pub const VARIABLE: &str = "SEALSTONE_RUNTIME_DIR";
 /// How long a tunnel has to answer.
 const PATIENCE: Duration = Duration::from_secs(5);
+/// How long a process that was killed may take to end.
+const ENDING: Duration = Duration::from_secs(1);
 
 /// Why something with that directory went wrong.
 #[derive(Debug, thiserror::Error)]
@@ -131,14 +134,19 @@ impl RuntimeDir {
         let (pid_path, socket_path) = (self.pid_path(name), self.socket_path(name));
         let mut options = OpenOptions::new();
         let mut pid = options.read(true).write(true).create(true).mode(0o600).open(&pid_path).map_err(failed)?;
-        match pid.try_lock() {
-            Ok(()) => {}
-            Err(TryLockError::WouldBlock) => {
-                let mut text = String::new();
-                let _ = pid.read_to_string(&mut text);
-                return Err(RuntimeError::Running { name: name.to_owned(), pid: text.trim().to_owned() });
+        let since = Instant::now();
+        loop {
+            match pid.try_lock() {
+                Ok(()) => break,
+                // a process that was killed takes a moment to end, and whoever asks after one has the lock for another
+                Err(TryLockError::WouldBlock) if since.elapsed() < ENDING => sleep(ENDING / 40),
+                Err(TryLockError::WouldBlock) => {
+                    let mut text = String::new();
+                    let _ = pid.read_to_string(&mut text);
+                    return Err(RuntimeError::Running { name: name.to_owned(), pid: text.trim().to_owned() });
+                }
+                Err(TryLockError::Error(error)) => return Err(failed(error)),
             }
-            Err(TryLockError::Error(error)) => return Err(failed(error)),
         }
         remove(&socket_path).map_err(failed)?;
         pid.set_len(0).and_then(|()| pid.rewind()).map_err(failed)?;

@@ -47,7 +47,7 @@ impl Ends {
             return None;
         }
         let ends = Self { links, dir: tempfile::tempdir().unwrap() };
-        let made = ends.run(0, &["keys", "new", "wire.key"]);
+        let made = ends.run(0, &["keys", "new", "wire.key", "--id", "wire"]);
         assert!(made.status.success(), "{}", stderr(&made));
         Some(ends)
     }
@@ -217,8 +217,8 @@ fn what_does_not_match_is_said_and_nothing_passes() {
         (&["--key", "newer.key"], "only version"),
     ];
     std::fs::create_dir(ends.dir.path().join("other")).unwrap();
-    for file in ["other/wire.key", "other.key"] {
-        assert!(ends.run(0, &["keys", "new", file]).status.success());
+    for (file, id) in [("other/wire.key", "wire"), ("other.key", "other")] {
+        assert!(ends.run(0, &["keys", "new", file, "--id", id]).status.success());
     }
     std::fs::copy(ends.dir.path().join("wire.key"), ends.dir.path().join("newer.key")).unwrap();
     assert!(ends.run(0, &["keys", "rotate", "newer.key"]).status.success());
