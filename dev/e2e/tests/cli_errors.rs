@@ -249,9 +249,10 @@ fn a_settings_file_is_wrong_with_its_line() {
         (
             "recods = 5\n",
             "plan.toml:1: unknown setting \"recods\"; did you mean records?\n  settings: accel, against, baseline, \
-             bytes, cache, ciphers, delimiter, fail-if, fields, keep, key, layer, margin, max-errors, nodes, \
-             operations, out, own-workloads, p99, pairs, passphrase-file, policy, protect-from, records, \
-             records-from, rounds, seed, slice-ms, store, stores, target, threads, threads-of, workloads\n",
+             block-bytes, bytes, cache, ciphers, delimiter, depth, fail-if, fields, keep, key, layer, links, margin, \
+             max-errors, nodes, operations, out, own-workloads, p99, pairs, passphrase-file, path, policy, \
+             protect-from, records, records-from, rounds, seed, slice-ms, store, stores, suites, target, threads, \
+             threads-of, verify, workloads\n",
         ),
         (
             "bytes = \"2 gigs\"\n",
