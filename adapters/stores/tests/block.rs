@@ -86,6 +86,7 @@ fn packets_to_a_target_behind_a_link_are_sealed_by_every_suite_that_is_asked_for
         links: vec!["1000".into()],
         tunnels: sealstone_stores::block::tunnels(&suites, &["sealstone".into()]).unwrap(),
         suites: suites.to_vec(),
+        slice_ms: 40,
         workloads: ["seq-read", "const-mix", "stream"].map(String::from).to_vec(),
         ..plan("iscsi", dir.path())
     };

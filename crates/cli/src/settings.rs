@@ -199,7 +199,7 @@ mod tests {
         assert_eq!(names, settings);
         let usual = toml::Table::try_from(Plan::default()).unwrap();
         for &(name, value) in VALUES {
-            let changed = plan(&compare(&[&format!("--{name}"), value])).unwrap();
+            let changed = plan(&compare(&[&format!("--{name}={value}")])).unwrap();
             let changed = toml::Table::try_from(changed).unwrap();
             assert_ne!(changed.get(name), usual.get(name), "--{name}");
             // a store may have a number of clients of its own, where RocksDB's is looked for
@@ -225,7 +225,7 @@ mod tests {
             // the settings of single stores, whose values are text or one of a few
             let one_of = || flag.get_possible_values().first().map(|value| value.get_name().to_owned());
             let value = usual.map(String::from).or_else(one_of).unwrap_or_else(|| "some value".into());
-            let first = plan(&compare(&[&format!("--{name}"), &value])).unwrap();
+            let first = plan(&compare(&[&format!("--{name}={value}")])).unwrap();
             assert_ne!(first, Plan::default(), "--{name} {value} is not in the plan");
             std::fs::write(&file, first.to_toml()).unwrap();
             let again = plan(&compare(&["--config", file.to_str().unwrap()])).unwrap();
