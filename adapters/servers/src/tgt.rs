@@ -190,6 +190,15 @@ fn tgtadm(
     Err(LabError::Command { attempt, port, found, log: dir.join(Kind::LOG) })
 }
 
+/// The version of the tgtd that [`PROGRAM`] finds, or of the one at `program`; none if it does not say.
+#[must_use]
+pub fn version(program: Option<&Path>) -> Option<String> {
+    let said = Command::new(PROGRAM.find(program).ok()?).arg("--version").stdin(Stdio::null()).output().ok()?;
+    let words = String::from_utf8_lossy(&said.stdout).trim().to_owned();
+    let is_version = words.starts_with(|first: char| first.is_ascii_digit()) && !words.contains(char::is_whitespace);
+    (said.status.success() && is_version).then_some(words)
+}
+
 /// Starts a target in `dir` and waits until it answers.
 ///
 /// # Errors

@@ -6,6 +6,7 @@ use std::fs;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
+use sealstone_bench::algorithm::{SUITES_ADVISED, Suite};
 use sealstone_bench::compare;
 use sealstone_bench::plan::Plan;
 use sealstone_bench::progress::{Observer, Progress};
@@ -104,8 +105,23 @@ fn packets_to_a_target_behind_a_link_are_sealed_by_every_suite_that_is_asked_for
         // bytes a second, at most what the link carries; slices are short here, and what it had saved comes on top
         assert!((1e5..190e6).contains(&cell.throughput), "{}: {}", cell.workload, cell.throughput);
     }
-    assert!(results.warnings.iter().any(|warning| warning.starts_with("3des-md5: ")), "{:?}", results.warnings);
+    let advice = &results.recommendation;
+    assert!(advice.warnings.iter().any(|warning| warning.starts_with("3des-md5: ")), "{:?}", advice.warnings);
+    assert!(!results.warnings.iter().any(|warning| warning.starts_with("3des-md5: ")), "{:?}", results.warnings);
+    assert_eq!(advice.take.as_deref(), Some("aes-256-gcm"), "{}", advice.answer);
+    assert!(!results.engine.version.is_empty() && results.engine.version != "unknown", "{:?}", results.engine);
     assert_eq!(results.variants[2].layers["wire"].backend, "sealstone");
+}
+
+#[test]
+fn advice_takes_every_suite_for_what_it_is() {
+    for suite in sealstone_seal::esp::suites() {
+        let found = Suite::by_name(suite.name).unwrap_or_else(|| panic!("{} is not known", suite.name));
+        assert_eq!(found.cipher.map(|cipher| cipher.name), suite.cipher().map(|cipher| cipher.name), "{}", suite.name);
+        assert_eq!(found.caveats(), suite.caveats(), "{}", suite.name);
+    }
+    let is_suite = |name: &&str| sealstone_seal::esp::suite(name).is_ok();
+    assert!(SUITES_ADVISED.iter().all(is_suite));
 }
 
 #[test]

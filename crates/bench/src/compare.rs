@@ -17,7 +17,7 @@ use crate::failures::{self, Failures};
 use crate::machine;
 use crate::measure::CpuTime;
 use crate::plan::{Plan, PlanError};
-use crate::progress::{Estimate, Observer, Phase, Progress};
+use crate::progress::{Estimate, Observer, Phase, Progress, SliceTimes};
 use crate::results::{Results, Sample};
 use crate::runner::{RunError, Runner, SliceOutcome, Work, counted};
 use crate::schedule::Slicing;
@@ -321,6 +321,7 @@ struct Ready<'a> {
     orders: Vec<Vec<usize>>,
     next_pass: usize,
     task: usize,
+    times: SliceTimes,
 }
 
 struct Comparison<'a> {
@@ -498,8 +499,8 @@ impl<'a> Comparison<'a> {
                 .map_or(u64::MAX, |free| free / 2 / (self.variants.len() * self.plan.point().members) as u64);
             wanted.min(share.max(LEAST))
         });
-        if group.first().tables().is_empty() {
-            // a device has no cache of ours
+        if group.first().tables().is_empty() || self.engine.facts().settings.contains_key("cache") {
+            // a device has no cache of ours, and some servers size theirs by themselves
             return cache_bytes;
         }
         self.settings.insert(
@@ -595,6 +596,7 @@ impl<'a> Comparison<'a> {
         let round_slices = ready.slicing.round_slices();
         let total = (ready.orders.len() * self.variants.len()) as u64;
         for repeat in 0..repeats {
+            let again = Instant::now();
             if spec.from_empty {
                 self.open_fresh(spec.dataset, stores)?;
             } else if spec.cold && stores.read_cold {
@@ -604,6 +606,8 @@ impl<'a> Comparison<'a> {
                 self.fill_stores(ready.workload, stores, &|_, _| ())?;
             }
             stores.read_cold |= spec.cold;
+            // loading again is part of what a block takes
+            let mut begin = again;
             for slice in 0..slices {
                 let in_round = repeat * slices + slice;
                 let block = round * round_slices + in_round;
@@ -611,9 +615,12 @@ impl<'a> Comparison<'a> {
                 let mut outcomes: Vec<Option<(SliceOutcome, Sample)>> = self.variants.iter().map(|_| None).collect();
                 for (position, &variant) in ready.orders[block].iter().enumerate() {
                     let done = (block * self.variants.len() + position) as u64;
-                    self.estimate().done(ready.task, done as f64 / total as f64);
+                    self.expect(ready, block, position);
                     self.tell(Phase::Measure, spec.name, variant, round, done, total);
                     outcomes[variant] = Some(self.slice(ready.workload, stores, variant, at)?);
+                    let end = Instant::now();
+                    ready.times.took(variant, end.duration_since(begin).as_secs_f64());
+                    begin = end;
                 }
                 // only now that the block is whole does any of it count
                 for (variant, outcome) in outcomes.into_iter().flatten().enumerate() {
@@ -626,6 +633,14 @@ impl<'a> Comparison<'a> {
         }
         self.estimate().done(ready.task, (round + 1) as f64 / self.plan.rounds as f64);
         self.measure_sizes(ready, stores)
+    }
+
+    /// How long the slices of `ready` take in all, as far as is known before slice `position` of `block`, and how much of
+    /// that is done.
+    fn expect(&self, ready: &Ready, block: usize, position: usize) {
+        let mut estimate = self.estimate();
+        estimate.expect(ready.task, ready.times.all_s());
+        estimate.done(ready.task, ready.times.share(block, &ready.orders[block][..position]));
     }
 
     fn measure_sizes(&mut self, ready: &Ready, stores: &Stores) -> Result<(), Halt> {

@@ -3,9 +3,9 @@
 //! those of two places are never added up. Not here: the table of places (`places`), how a variant is chosen
 //! (`recommend`).
 
-use sealstone_cipher::registry::{self, Cipher};
 use sealstone_store::Layer;
 
+use crate::algorithm::Algorithm;
 use crate::coverage::{Cost, Coverage, CoverageEntry, CoverageRow};
 use crate::eligibility;
 use crate::places::{Place, Protection, entry, place_name};
@@ -53,16 +53,15 @@ fn asked(plan: &Plan) -> Vec<Threat> {
 /// `Partly` where that is the most that anything of what may be recommended does about all of `threats`.
 fn needed(plan: &Plan, variants: &[Variant], threats: &[Threat]) -> Option<Protection> {
     let of = |variant: &Variant| {
-        let cipher = registry::cipher(variant.cipher()?).ok()?;
-        let is_allowed = eligibility::barred(plan.policy, cipher, variant, variants).is_none();
+        let is_allowed = eligibility::barred(plan.policy, Algorithm::of(variant)?, variant, variants).is_none();
         is_allowed.then(|| least(plan, &layers_of(variant), threats).min(Protection::Protects))
     };
     variants.iter().filter_map(of).max().filter(|best| *best > Protection::LeavesOpen)
 }
 
-/// Why `variant` with `cipher` must not be recommended: policy and standing, or what it leaves open.
-pub(crate) fn barred(plan: &Plan, cipher: &Cipher, variant: &Variant, variants: &[Variant]) -> Option<String> {
-    if let Some(reason) = eligibility::barred(plan.policy, cipher, variant, variants) {
+/// Why `variant` with `algorithm` must not be recommended: policy and standing, or what it leaves open.
+pub(crate) fn barred(plan: &Plan, algorithm: Algorithm, variant: &Variant, variants: &[Variant]) -> Option<String> {
+    if let Some(reason) = eligibility::barred(plan.policy, algorithm, variant, variants) {
         return Some(reason);
     }
     let threats = asked(plan);
@@ -91,7 +90,7 @@ pub(crate) fn breadth(plan: &Plan, variant: &Variant) -> (usize, usize) {
 }
 
 /// What chose `best` rather than `other`, whose figures do not tell them apart.
-pub(crate) fn decided(plan: &Plan, best: (&Cipher, &Variant), other: (&Cipher, &Variant)) -> &'static str {
+pub(crate) fn decided(plan: &Plan, best: (Algorithm, &Variant), other: (Algorithm, &Variant)) -> &'static str {
     let by_standing = eligibility::decided(best.0, other.0);
     let alike = eligibility::standing(best.0) == eligibility::standing(other.0);
     match (breadth(plan, best.1), breadth(plan, other.1)) {
@@ -122,7 +121,7 @@ pub(crate) fn preamble(plan: &Plan, best: &Variant) -> String {
 /// Where nothing that was measured covers what was asked, whatever the policy: what would, and how to measure that.
 pub(crate) fn uncovered(plan: &Plan, variants: &[Variant]) -> Option<String> {
     let threats = asked(plan);
-    let sealed = variants.iter().filter(|variant| variant.cipher().is_some_and(|name| registry::cipher(name).is_ok()));
+    let sealed = variants.iter().filter(|variant| Algorithm::of(variant).is_some());
     let covers = |variant: &Variant| least(plan, &layers_of(variant), &threats) > Protection::LeavesOpen;
     if threats.is_empty() || sealed.clone().any(covers) {
         return None;
@@ -309,8 +308,8 @@ impl Measured<'_> {
     fn cheapest(&self, best: usize, wanted: impl Fn(&[Layer]) -> bool) -> Option<(usize, Estimate)> {
         let Self { plan, variants, .. } = self;
         let is_allowed = |variant: &Variant| {
-            let cipher = variant.cipher().and_then(|name| registry::cipher(name).ok());
-            cipher.is_some_and(|cipher| eligibility::barred(plan.policy, cipher, variant, variants).is_none())
+            let algorithm = Algorithm::of(variant);
+            algorithm.is_some_and(|one| eligibility::barred(plan.policy, one, variant, variants).is_none())
         };
         let cost = |estimate: &Estimate| match self.quantity {
             Quantity::Throughput => -estimate.log_ratio,
@@ -354,8 +353,7 @@ impl Measured<'_> {
     /// The cost of every variant that encrypts. Ciphers are one family, as in the answer; functions of the server,
     /// which are never advised, another one.
     fn costs(&self) -> Vec<(usize, Option<Cost>)> {
-        let is_ours =
-            |number: &usize| self.variants[*number].cipher().is_some_and(|name| registry::cipher(name).is_ok());
+        let is_ours = |number: &usize| Algorithm::of(&self.variants[*number]).is_some();
         let sealed = (0..self.variants.len()).filter(|number| !self.variants[*number].is_baseline());
         let (ours, theirs): (Vec<usize>, Vec<usize>) = sealed.partition(is_ours);
         let judged = |numbers: Vec<usize>| -> Vec<(usize, Option<Cost>)> {

@@ -1,29 +1,39 @@
-//! Which ciphers may be recommended under a policy, in which order of standing, and what to heed before taking one. Not
-//! here: which one is recommended (`recommend`).
+//! Which ciphers and suites may be recommended under a policy, in which order of standing, and what to heed before taking
+//! one. Not here: which one is recommended (`recommend`).
 
 use std::collections::BTreeMap;
 
 use sealstone_cipher::registry::{self, Cipher, Standing};
 
+use crate::algorithm::{Algorithm, SUITES_ADVISED, Suite};
 use crate::plan::Policy;
 use crate::results::{Cell, Choice, Variant};
 use crate::size::human_bytes;
 
-/// Why `cipher` must not be recommended under `policy`.
-pub(crate) fn barred(policy: Policy, cipher: &Cipher, variant: &Variant, variants: &[Variant]) -> Option<String> {
-    match cipher.standing {
-        Standing::Legacy => return Some("legacy: for comparison and old data only".into()),
-        Standing::Experimental => return Some("experimental: no standard stands behind it".into()),
-        Standing::Standard | Standing::National => {}
+/// Why `algorithm` must not be recommended under `policy`.
+pub(crate) fn barred(policy: Policy, algorithm: Algorithm, variant: &Variant, variants: &[Variant]) -> Option<String> {
+    match (algorithm.standing(), algorithm) {
+        // a cipher in good standing with a broken hash function, or nothing at all
+        (Standing::Legacy, Algorithm::Suite(suite))
+            if suite.cipher.is_none_or(|one| one.standing != Standing::Legacy) =>
+        {
+            let reason = suite.caveats().join("; ");
+            return Some(if suite.cipher.is_none() { reason } else { format!("legacy: {reason}") });
+        }
+        (Standing::Legacy, _) => return Some("legacy: for comparison and old data only".into()),
+        (Standing::Experimental, _) => return Some("experimental: no standard stands behind it".into()),
+        (Standing::Standard | Standing::National, _) => {}
     }
-    if !allows(policy, cipher) {
+    if !allows(policy, algorithm) {
         let (list, has_cipher) = match policy {
-            Policy::Fips => ("approved under FIPS 140", cipher.fips),
-            _ => ("on the Korean validation list (KCMVP)", cipher.kcmvp),
+            Policy::Fips => ("approved under FIPS 140", algorithm.cipher().is_some_and(|cipher| cipher.fips)),
+            _ => ("on the Korean validation list (KCMVP)", algorithm.cipher().is_some_and(|cipher| cipher.kcmvp)),
         };
-        return Some(match has_cipher {
-            true => format!("the cipher is {list}, its mode here ({}) is not", cipher.mode.word()),
-            false => format!("not {list}"),
+        return Some(match algorithm {
+            Algorithm::Cipher(cipher) if has_cipher => {
+                format!("the cipher is {list}, its mode here ({}) is not", cipher.mode.word())
+            }
+            _ => format!("not {list}"),
         });
     }
     // a forced backend shows what other machines would get; nobody should force it where a better one is available
@@ -36,35 +46,42 @@ pub(crate) fn barred(policy: Policy, cipher: &Cipher, variant: &Variant, variant
     None
 }
 
-/// Whether `cipher` is in good standing and approved as `policy` asks.
-pub(crate) fn allows(policy: Policy, cipher: &Cipher) -> bool {
+/// Whether `algorithm` is in good standing and approved as `policy` asks.
+pub(crate) fn allows(policy: Policy, algorithm: Algorithm) -> bool {
     match policy {
-        Policy::Any => matches!(cipher.standing, Standing::Standard | Standing::National),
-        Policy::Fips => cipher.meets_fips(),
-        Policy::Kcmvp => cipher.meets_kcmvp(),
+        Policy::Any => algorithm.is_in_good_standing(),
+        Policy::Fips => algorithm.meets_fips(),
+        Policy::Kcmvp => algorithm.meets_kcmvp(),
     }
 }
 
-/// Names of the ciphers that could be recommended under `policy`.
-pub(crate) fn allowed_names(policy: Policy) -> Vec<&'static str> {
-    let good =
-        |cipher: &&Cipher| allows(policy, cipher) && matches!(cipher.standing, Standing::Standard | Standing::National);
+/// Names of the ciphers, or of suites, that could be recommended under `policy`; `noun` says which.
+pub(crate) fn allowed_names(policy: Policy, noun: &str) -> Vec<&'static str> {
+    if noun == "suites" {
+        let allowed = |name: &&str| Suite::by_name(name).is_some_and(|suite| allows(policy, Algorithm::Suite(suite)));
+        return SUITES_ADVISED.into_iter().filter(allowed).collect();
+    }
+    let good = |cipher: &&'static Cipher| {
+        let algorithm = Algorithm::Cipher(cipher);
+        allows(policy, algorithm) && algorithm.is_in_good_standing()
+    };
     registry::ciphers().iter().filter(good).map(|cipher| cipher.name).collect()
 }
 
 /// Better standing is smaller: standards before national ones, longer keys before shorter, large blocks before small.
-pub(crate) fn standing(cipher: &Cipher) -> (bool, usize, usize) {
-    let rank = match cipher.standing {
+pub(crate) fn standing(algorithm: Algorithm) -> (bool, usize, usize) {
+    let rank = match algorithm.standing() {
         Standing::Standard => 0,
         Standing::National => 1,
         Standing::Experimental => 2,
         Standing::Legacy => 3,
     };
-    (cipher.block_bytes < 16, rank, usize::MAX - cipher.key_bytes)
+    let (block_bytes, key_bytes) = algorithm.cipher().map_or((0, 0), |cipher| (cipher.block_bytes, cipher.key_bytes));
+    (block_bytes < 16, rank, usize::MAX - key_bytes)
 }
 
 /// What chose `best` rather than `other`, whose figures do not tell them apart.
-pub(crate) fn decided(best: &Cipher, other: &Cipher) -> &'static str {
+pub(crate) fn decided(best: Algorithm, other: Algorithm) -> &'static str {
     match standing(best) == standing(other) {
         true => "so either will do",
         false => "so standing decided",
@@ -87,17 +104,33 @@ pub(crate) fn unprotected(variant: &Variant) -> Option<String> {
                 .into(),
         );
     }
+    if is_in("wire") {
+        return Some(
+            "not protected by it: data in memory and on the disks at both ends, and who talks to whom, when and how much"
+                .into(),
+        );
+    }
     let both = ["field", "rest"].iter().all(|layer| variant.layers.contains_key(*layer));
     both.then(|| "not protected by it: in the running store, keys and columns that are not sealed".into())
 }
 
-/// What to heed before taking one of the ciphers.
+/// What to heed before taking one of the ciphers or suites.
 ///
-/// - `measured`: each cipher, with the cells that were measured of it
-pub(crate) fn warnings(measured: &[(&'static Cipher, Vec<&Cell>)]) -> Vec<String> {
-    // one warning a cipher, however many backends ran it
+/// - `measured`: each of them, with the cells that were measured of it
+pub(crate) fn warnings(measured: &[(Algorithm, Vec<&Cell>)]) -> Vec<String> {
+    // one warning a cipher or a suite, however many backends or paths ran it
     let mut ciphers: BTreeMap<u16, (&Cipher, u64)> = BTreeMap::new();
-    for (cipher, cells) in measured {
+    let mut suites: Vec<Suite> = Vec::new();
+    for (algorithm, cells) in measured {
+        let cipher = match algorithm {
+            Algorithm::Cipher(cipher) => cipher,
+            Algorithm::Suite(suite) => {
+                if !suites.iter().any(|known| known.name == suite.name) {
+                    suites.push(*suite);
+                }
+                continue;
+            }
+        };
         let stored = cells.iter().map(|cell| cell.disk_bytes).max().unwrap_or(0);
         let written = |cell: &&Cell| cell.samples.iter().map(|sample| sample.encrypted_bytes).sum::<u64>();
         let volume = cells.iter().map(written).max().unwrap_or(0).max(stored);
@@ -107,20 +140,7 @@ pub(crate) fn warnings(measured: &[(&'static Cipher, Vec<&Cell>)]) -> Vec<String
     let mut warnings = Vec::new();
     for (cipher, volume) in ciphers.into_values() {
         let name = cipher.name;
-        match cipher.standing {
-            Standing::Legacy => warnings.push(format!("{name} is legacy: for comparison and old data only")),
-            Standing::Experimental => warnings.push(format!("{name} is experimental: no standard stands behind it")),
-            Standing::Standard | Standing::National => {}
-        }
-        if let Some(caveat) = cipher.caveat {
-            warnings.push(format!("{name}: {caveat}"));
-        }
-        if cipher.block_bytes < 16 {
-            warnings.push(format!(
-                "{name} has blocks of {} bits: collisions become likely within gigabytes under one key",
-                cipher.block_bytes * 8
-            ));
-        }
+        warnings.extend(heeded(name, Algorithm::Cipher(cipher), cipher.caveat));
         let limit = cipher.limits.bytes_per_key;
         if volume > limit {
             warnings.push(format!(
@@ -132,5 +152,25 @@ pub(crate) fn warnings(measured: &[(&'static Cipher, Vec<&Cell>)]) -> Vec<String
             ));
         }
     }
+    // keys of packets are changed long before their limit
+    warnings.extend(suites.iter().flat_map(|suite| heeded(suite.name, Algorithm::Suite(*suite), suite.caveats())));
     warnings
+}
+
+/// What to heed of `algorithm`, called `name`, for its standing, its caveats and its blocks.
+fn heeded(name: &str, algorithm: Algorithm, caveats: impl IntoIterator<Item = &'static str>) -> Vec<String> {
+    let mut heeded = Vec::new();
+    match algorithm.cipher().map(|cipher| cipher.standing) {
+        Some(Standing::Legacy) => heeded.push(format!("{name} is legacy: for comparison and old data only")),
+        Some(Standing::Experimental) => heeded.push(format!("{name} is experimental: no standard stands behind it")),
+        Some(Standing::Standard | Standing::National) | None => {}
+    }
+    heeded.extend(caveats.into_iter().map(|caveat| format!("{name}: {caveat}")));
+    if let Some(cipher) = algorithm.cipher().filter(|cipher| cipher.block_bytes < 16) {
+        heeded.push(format!(
+            "{name} has blocks of {} bits: collisions become likely within gigabytes under one key",
+            cipher.block_bytes * 8
+        ));
+    }
+    heeded
 }

@@ -4,6 +4,7 @@
 //! Knows the cipher table (names, standing, limits) and nothing about keys, seals or drivers: a store that encrypts
 //! looks like any other.
 
+pub mod algorithm;
 mod at_rate;
 pub mod axes;
 mod buckets;

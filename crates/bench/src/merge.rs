@@ -255,7 +255,7 @@ pub fn differences(runs: &[Results]) -> Vec<String> {
         runs.iter()
             .map(|run| {
                 let assertions = if run.engine.assertions { ", with assertions" } else { "" };
-                format!("{} {} ({}{assertions})", run.engine.name, run.engine.version, run.engine.build)
+                format!("{} ({}{assertions})", run.engine.name_and_version(), run.engine.build)
             })
             .collect(),
     );

@@ -688,12 +688,6 @@ impl Plan {
                 // the path goes without saying where there is only one
                 let is_one = self.tunnels.iter().all(|other| other.path == tunnel.path);
                 let label = if is_one { tunnel.suite.to_owned() } else { format!("{} {}", tunnel.suite, tunnel.path) };
-                let caveats = tunnel.caveats.iter().map(|caveat| format!("{}: {caveat}", tunnel.suite));
-                caveats.for_each(|caveat| {
-                    if !notes.contains(&caveat) {
-                        notes.push(caveat)
-                    }
-                });
                 variants.push(Variant::of_tunnel(label, tunnel.clone()));
             }
         }
@@ -804,7 +798,12 @@ fn listed<T: PartialEq + ToString>(setting: &'static str, list: &[T]) -> Result<
     }
     for (at, one) in list.iter().enumerate() {
         if list[..at].contains(one) {
-            return Err(value(setting, one.to_string(), "it is listed twice; for more of it, raise rounds or pairs"));
+            // only what is measured could be meant to be measured more often
+            let reason = match setting {
+                "workloads" | "suites" => "it is listed twice; for more of it, raise rounds or pairs",
+                _ => "it is listed twice; leave one out",
+            };
+            return Err(value(setting, one.to_string(), reason));
         }
     }
     Ok(())

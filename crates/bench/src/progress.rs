@@ -132,9 +132,65 @@ impl Estimate {
     }
 }
 
+/// How long the slices of one workload take on each variant: what the warm-up showed, until slices of it are measured.
+/// Each does the same work, so that on a slow variant one can take many times as long as on the baseline.
+#[derive(Clone, Debug)]
+pub(crate) struct SliceTimes {
+    expected_s: Vec<f64>,
+    /// Seconds and number of those that were measured.
+    measured: Vec<(f64, u32)>,
+    blocks: usize,
+}
+
+impl SliceTimes {
+    /// `blocks` slices of each variant are to come, which take `expected_s` each.
+    pub(crate) fn new(expected_s: Vec<f64>, blocks: usize) -> Self {
+        Self { measured: vec![(0.0, 0); expected_s.len()], expected_s, blocks }
+    }
+
+    /// One of `variant` took `seconds`, with all that belongs to it.
+    pub(crate) fn took(&mut self, variant: usize, seconds: f64) {
+        let (sum_s, count) = &mut self.measured[variant];
+        (*sum_s, *count) = (*sum_s + seconds, *count + 1);
+    }
+
+    fn each_s(&self, variant: usize) -> f64 {
+        match self.measured[variant] {
+            (_, 0) => self.expected_s[variant],
+            (sum_s, count) => sum_s / f64::from(count),
+        }
+    }
+
+    /// Seconds of all of them.
+    pub(crate) fn all_s(&self) -> f64 {
+        self.blocks as f64 * (0..self.expected_s.len()).map(|variant| self.each_s(variant)).sum::<f64>()
+    }
+
+    /// What share of that time is over after `blocks` whole blocks and the slices of `begun` in the next one.
+    pub(crate) fn share(&self, blocks: usize, begun: &[usize]) -> f64 {
+        let within: f64 = begun.iter().map(|variant| self.each_s(*variant)).sum();
+        let done = blocks as f64 / self.blocks.max(1) as f64;
+        done + within / self.all_s().max(1e-9)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// strongSwan's slices took 25 times as long as the baseline's: a run of 340 s said 26 s from its start to its end.
+    #[test]
+    fn a_slow_variant_takes_the_longest_share() {
+        let mut times = SliceTimes::new(vec![1.0, 25.0], 10);
+        assert!((times.all_s() - 260.0).abs() < 1e-9);
+        assert!((times.share(5, &[0]) - (0.5 + 1.0 / 260.0)).abs() < 1e-9);
+        // what is measured counts for more than what was expected
+        times.took(1, 40.0);
+        times.took(1, 60.0);
+        assert!((times.all_s() - 510.0).abs() < 1e-9);
+        assert!((times.share(0, &[1]) - 50.0 / 510.0).abs() < 1e-9);
+        assert!((times.share(10, &[]) - 1.0).abs() < 1e-9);
+    }
 
     #[test]
     fn the_time_left_is_what_is_not_done() {

@@ -5,8 +5,7 @@
 pub(crate) mod at_rate;
 mod by_setting;
 
-use sealstone_cipher::registry::{self, Cipher};
-
+use crate::algorithm::{Algorithm, noun};
 use crate::covering::{self, Measured};
 use crate::eligibility::{allowed_names, allows, standing, unprotected, warnings};
 use crate::plan::{Plan, Policy};
@@ -16,11 +15,11 @@ use crate::statistics::{Estimate, FEWEST_PAIRS};
 use crate::sustained;
 use crate::verdict::{CONFIDENCE, Judgement, Quantity, Verdict, between, judge, more_cpu};
 
-/// One variant with a cipher, and what was measured of it.
+/// One variant with a cipher or a suite, and what was measured of it.
 struct Candidate<'a> {
     number: usize,
     variant: &'a Variant,
-    cipher: &'static Cipher,
+    algorithm: Algorithm<'a>,
     cells: Vec<&'a Cell>,
     /// Its throughput to that without encryption, over the workloads that met a cipher.
     cost: Estimate,
@@ -48,7 +47,7 @@ pub fn recommend(plan: &Plan, variants: &[Variant], cells: &[Cell]) -> Recommend
             .partial_cmp(&(b.barred.is_some(), -b.cost.log_ratio))
             .expect("ratios are numbers")
     });
-    let measured: Vec<_> = candidates.iter().map(|candidate| (candidate.cipher, candidate.cells.clone())).collect();
+    let measured: Vec<_> = candidates.iter().map(|candidate| (candidate.algorithm, candidate.cells.clone())).collect();
     let relations = settle(plan, &mut candidates, cells);
     let ratio = |variant: usize, other: usize| overall_estimate(cells, variant, other);
     let across = Measured { plan, variants, quantity: Quantity::Throughput, ratio: &ratio };
@@ -60,6 +59,7 @@ pub fn recommend(plan: &Plan, variants: &[Variant], cells: &[Cell]) -> Recommend
         ..Recommendation::default()
     };
     let uncovered = covering::uncovered(plan, variants);
+    let noun = noun(candidates.iter().map(|candidate| candidate.algorithm));
     match candidates.first() {
         None => {
             let has_cipher = variants.iter().any(|variant| variant.cipher().is_some());
@@ -74,7 +74,7 @@ pub fn recommend(plan: &Plan, variants: &[Variant], cells: &[Cell]) -> Recommend
         }
         Some(best) if best.barred.is_some() && limit_not_met(cells, best.number).is_some() => {
             recommendation.answer = format!(
-                "none of the ciphers measured meets the limit under every workload; {}: {}",
+                "none of the {noun} measured meets the limit under every workload; {}: {}",
                 best.variant.label,
                 best.barred.as_deref().unwrap_or_default()
             );
@@ -84,10 +84,10 @@ pub fn recommend(plan: &Plan, variants: &[Variant], cells: &[Cell]) -> Recommend
         }
         Some(best) if best.barred.is_some() => {
             recommendation.answer = format!(
-                "none of the ciphers measured can be recommended under policy {}; {} would be: {}",
+                "none of the {noun} measured can be recommended under policy {}; {} would be: {}",
                 plan.policy.word(),
                 if plan.policy == Policy::Any { "these" } else { "on its list" },
-                allowed_names(plan.policy).join(", ")
+                allowed_names(plan.policy, noun).join(", ")
             );
         }
         Some(best) => {
@@ -111,19 +111,19 @@ pub fn recommend(plan: &Plan, variants: &[Variant], cells: &[Cell]) -> Recommend
 fn candidates<'a>(plan: &Plan, variants: &'a [Variant], cells: &'a [Cell]) -> Vec<Candidate<'a>> {
     let mut found = Vec::new();
     for (number, variant) in variants.iter().enumerate() {
-        let Some(cipher) = variant.cipher().and_then(|name| registry::cipher(name).ok()) else { continue };
+        let Some(algorithm) = Algorithm::of(variant) else { continue };
         let Some(cost) = overall_estimate(cells, number, 0) else { continue };
-        found.push((number, variant, cipher, cost));
+        found.push((number, variant, algorithm, cost));
     }
     let judgements = judge(&found.iter().map(|(.., cost)| Some(*cost)).collect::<Vec<_>>(), plan.margin);
-    let made = found.into_iter().zip(judgements).map(|((number, variant, cipher, cost), judgement)| Candidate {
+    let made = found.into_iter().zip(judgements).map(|((number, variant, algorithm, cost), judgement)| Candidate {
         number,
         variant,
-        cipher,
+        algorithm,
         cells: cells.iter().filter(|cell| cell.variant == number).collect(),
         cost,
         judgement,
-        barred: covering::barred(plan, cipher, variant, variants).or_else(|| limit_not_met(cells, number)),
+        barred: covering::barred(plan, algorithm, variant, variants).or_else(|| limit_not_met(cells, number)),
     });
     made.collect()
 }
@@ -149,7 +149,7 @@ fn settle<'a>(plan: &Plan, candidates: &mut [Candidate<'a>], cells: &[Cell]) -> 
     let is_slower = |number: usize| numbers.iter().any(|(known, slower)| *known == number && *slower);
     // a stable sort: those that are slower stay in the order of their cost
     candidates[..allowed].sort_by_key(|candidate| match is_slower(candidate.number) {
-        false => (false, Some((standing(candidate.cipher), covering::breadth(plan, candidate.variant)))),
+        false => (false, Some((standing(candidate.algorithm), covering::breadth(plan, candidate.variant)))),
         true => (true, None),
     });
     let relation = |(candidate, (estimate, judgement)): (&Candidate<'a>, (Option<Estimate>, Judgement))| Relation {
@@ -161,8 +161,8 @@ fn settle<'a>(plan: &Plan, candidates: &mut [Candidate<'a>], cells: &[Cell]) -> 
         }),
         decided: covering::decided(
             plan,
-            (candidates[0].cipher, candidates[0].variant),
-            (candidate.cipher, candidate.variant),
+            (candidates[0].algorithm, candidates[0].variant),
+            (candidate.algorithm, candidate.variant),
         ),
     };
     let judged = to_first(candidates);
@@ -263,10 +263,10 @@ fn meaning(
     meaning.extend(unprotected(best.variant));
     let mut changes = across.changes(best.number);
     // the first policy that this cipher does not meet and another one measured does
-    let policy = if allows(Policy::Fips, best.cipher) { Policy::Kcmvp } else { Policy::Fips };
-    let better = |other: &&Candidate| allows(policy, other.cipher) && other.barred.is_none();
+    let policy = if allows(Policy::Fips, best.algorithm) { Policy::Kcmvp } else { Policy::Fips };
+    let better = |other: &&Candidate| allows(policy, other.algorithm) && other.barred.is_none();
     if plan.policy == Policy::Any
-        && !allows(policy, best.cipher)
+        && !allows(policy, best.algorithm)
         && let Some(other) = candidates.iter().find(better)
     {
         changes.push(format!("--policy {} ({} instead)", policy.word(), other.variant.label));
@@ -295,14 +295,14 @@ fn rates(best: &Candidate, cells: &[Cell]) -> Vec<String> {
 }
 
 fn ranked(candidate: &Candidate, relations: &[Relation]) -> Ranked {
-    let Candidate { cipher, variant, cells, cost, barred, .. } = candidate;
+    let Candidate { algorithm, variant, cells, cost, barred, .. } = candidate;
     let (low, high) = cost.interval(CONFIDENCE);
     let ratio = cost.ratio();
     let mut reasons = Vec::new();
     if let Some(reason) = barred {
         reasons.push(reason.clone());
     }
-    reasons.push(format!("{}: {}", cipher.standing.word(), cipher.source));
+    reasons.push(algorithm.described());
     let measure = if cells.iter().any(|cell| sustained::is_searched(cell)) { "rate sustained" } else { "throughput" };
     reasons.push(format!("{measure} × {ratio:.3} of unencrypted ({low:.3} to {high:.3})"));
     let costs = cells.iter().filter_map(|cell| Some((cell.overhead.as_ref()?.ratio, cell.workload.as_str())));

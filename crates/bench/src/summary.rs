@@ -238,9 +238,10 @@ fn warn_of_run(plan: &Plan, engine: &EngineFacts, cells: &[Cell], interrupted: b
     }
     if engine.assertions {
         warnings.push(format!(
-            "{} {} ({}) was built with assertions on: its baseline is slower than necessary, and overheads are \
+            "{} ({}) was built with assertions on: its baseline is slower than necessary, and overheads are \
              understated",
-            engine.name, engine.version, engine.build
+            engine.name_and_version(),
+            engine.build
         ));
     }
     if cfg!(debug_assertions) {

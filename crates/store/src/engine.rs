@@ -13,7 +13,7 @@ use crate::{Store, StoreError, Table, Variant};
 pub struct EngineFacts {
     /// `rocksdb`.
     pub name: String,
-    /// Version, such as `7.8.3`.
+    /// Version, such as `7.8.3`; empty where there is none to ask for.
     pub version: String,
     /// `system library` or `bundled source`.
     pub build: String,
@@ -21,6 +21,17 @@ pub struct EngineFacts {
     pub assertions: bool,
     /// Settings that matter: block size, page size, compression, sync.
     pub settings: BTreeMap<String, String>,
+}
+
+impl EngineFacts {
+    /// Name and version, or the name alone where no version is known.
+    #[must_use]
+    pub fn name_and_version(&self) -> String {
+        match self.version.as_str() {
+            "" | "unknown" => self.name.clone(),
+            version => format!("{} {version}", self.name),
+        }
+    }
 }
 
 /// What a store is opened with.

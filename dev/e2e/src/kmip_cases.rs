@@ -14,7 +14,7 @@ use sealstone_keys::kmip::operation::{
 use sealstone_keys::kmip::{Keyring, KmipError, KmipSource};
 use sealstone_keys::{KeyError, KeyRef, KeySource, subkey};
 
-use crate::kmip_server::{Certificates, Kind, Proxy, Server, free_port};
+use crate::kmip_server::{Certificates, Kind, Proxy, Server, free_port, started};
 
 /// A server of one kind, with certificates made for it.
 pub struct Place {
@@ -30,17 +30,8 @@ impl Place {
     /// Starts a server of `kind`; `None`, with a SKIP for `test`, where it cannot be had.
     #[must_use]
     pub fn start(kind: Kind, test: &str) -> Option<Self> {
-        match kind.find() {
-            Err(reason) => {
-                println!("SKIP: {test}: {reason}");
-                None
-            }
-            Ok(program) => {
-                let certificates = Certificates::make();
-                let server = Server::start(kind, &program, &certificates);
-                Some(Self { kind, certificates, server })
-            }
-        }
+        let (certificates, server) = started(kind, test)?;
+        Some(Self { kind, certificates, server })
     }
 
     pub(crate) fn url(&self, key: &str, more: &str) -> String {

@@ -105,6 +105,25 @@ impl Kind {
     }
 }
 
+/// A server of `kind` that was started for `test`, with certificates for its clients; where there is none, says SKIP.
+///
+/// # Panics
+/// If it does not come up, with what it said.
+#[must_use]
+pub fn started(kind: Kind, test: &str) -> Option<(Certificates, Server)> {
+    match kind.find() {
+        Ok(program) => {
+            let certificates = Certificates::make();
+            let server = Server::start(kind, &program, &certificates);
+            Some((certificates, server))
+        }
+        Err(reason) => {
+            println!("SKIP: {test}: {reason}");
+            None
+        }
+    }
+}
+
 /// Builds the server in Go, outside the clone.
 fn build_go() -> Result<PathBuf, String> {
     let target = cache_directory().join("kmip-go/kmip-go");

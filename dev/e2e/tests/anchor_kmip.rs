@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use sealstone_cipher::backend::Backend;
 use sealstone_cipher::registry;
-use sealstone_e2e::kmip_server::{Certificates, Kind, Server};
+use sealstone_e2e::kmip_server::{Kind, started};
 use sealstone_e2e::transcript::{Transcript, run, sealstone};
 use sealstone_keys::file::KeyFile;
 use sealstone_rocksdb::anchor::KmipAnchor;
@@ -39,15 +39,7 @@ fn write(dir: &Path, anchor: Option<&str>, value: &[u8]) {
 }
 
 fn walk_through(kind: Kind, name: &str) {
-    let program = match kind.find() {
-        Ok(program) => program,
-        Err(reason) => {
-            println!("SKIP: {name}: {reason}");
-            return;
-        }
-    };
-    let certificates = Certificates::make();
-    let mut server = Server::start(kind, &program, &certificates);
+    let Some((certificates, mut server)) = started(kind, name) else { return };
     let scratch = tempfile::tempdir().unwrap();
     let dir = scratch.path();
     let url = certificates.url(server.port, "orders-anchor", "&retries=0");

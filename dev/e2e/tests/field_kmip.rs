@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::Path;
 
-use sealstone_e2e::kmip_server::{Certificates, Kind, Server};
+use sealstone_e2e::kmip_server::{Kind, started};
 use sealstone_e2e::python_package::{installed, python, with_package};
 use sealstone_e2e::transcript::{Transcript, run, sealstone};
 
@@ -20,15 +20,7 @@ fn seal(dir: &Path, url: &str, out: &str) -> Transcript {
 }
 
 fn walk_through(kind: Kind, name: &str) {
-    let program = match kind.find() {
-        Ok(program) => program,
-        Err(reason) => {
-            println!("SKIP: {name}: {reason}");
-            return;
-        }
-    };
-    let certificates = Certificates::make();
-    let mut server = Server::start(kind, &program, &certificates);
+    let Some((certificates, mut server)) = started(kind, name) else { return };
     let scratch = tempfile::tempdir().unwrap();
     let dir = scratch.path();
     let path = |name: &str| dir.join(name);

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use sealstone_cipher::backend::Backend;
 use sealstone_cipher::registry;
-use sealstone_e2e::kmip_server::{Certificates, Kind, Server};
+use sealstone_e2e::kmip_server::{Kind, started};
 use sealstone_e2e::transcript::{Transcript, run, sealstone};
 use sealstone_keys::kmip::KmipSource;
 use sealstone_rocksdb::{DbOptions, SealedEnv};
@@ -34,15 +34,7 @@ fn store(dir: &Path, url: &str) {
 }
 
 fn walk_through(kind: Kind, name: &str) {
-    let program = match kind.find() {
-        Ok(program) => program,
-        Err(reason) => {
-            println!("SKIP: {name}: {reason}");
-            return;
-        }
-    };
-    let certificates = Certificates::make();
-    let mut server = Server::start(kind, &program, &certificates);
+    let Some((certificates, mut server)) = started(kind, name) else { return };
     let scratch = tempfile::tempdir().unwrap();
     let dir = scratch.path();
     let url = certificates.url(server.port, "orders", "&retries=0");

@@ -8,6 +8,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::thread;
+use std::time::{Duration, Instant};
 
 use sealstone_e2e::binary;
 use sealstone_e2e::pages::{Block, Says, blocks, rooted, sets_variables};
@@ -41,7 +42,12 @@ struct Outcome {
     /// Page, line, command and reason.
     exceptions: Vec<String>,
     failures: Vec<String>,
+    /// How long each command took, with its page and line.
+    took: Vec<(Duration, String)>,
 }
+
+/// The slowest commands that are named at the end.
+const SLOWEST: usize = 8;
 
 /// The directory in which a page is tried. Servers that were started in it end with the value.
 struct Scratch {
@@ -209,6 +215,7 @@ fn attempt_block(scratch: &Scratch, block: &Block, place: &str, variables: &mut 
             continue;
         }
         let text = format!("{variables}{}", scratch.rooted(&command));
+        let begin = Instant::now();
         let done = match maker() {
             Some(maker) if !block.types.is_empty() => {
                 let lines: Vec<&str> = block.types[typed..].iter().map(String::as_str).collect();
@@ -218,6 +225,7 @@ fn attempt_block(scratch: &Scratch, block: &Block, place: &str, variables: &mut 
             }
             _ => scratch.shell(&text),
         };
+        outcome.took.push((begin.elapsed(), format!("{place}: {command}")));
         if done.code != Some(code) {
             let got = done.code.map_or("a signal".into(), |code| code.to_string());
             let said = format!("{}{}", done.stdout, done.stderr);
@@ -250,6 +258,11 @@ fn every_command_of_every_page_works() {
     let failures: Vec<&String> = outcomes.iter().flat_map(|outcome| &outcome.failures).collect();
     println!("{run} commands of {} pages were run; {} were not:", pages.len(), exceptions.len());
     exceptions.iter().for_each(|exception| println!("{exception}"));
+    let mut took: Vec<&(Duration, String)> = outcomes.iter().flat_map(|outcome| &outcome.took).collect();
+    took.sort_by_key(|(took, _)| std::cmp::Reverse(*took));
+    for (took, command) in took.into_iter().take(SLOWEST) {
+        println!("{:.1} s: {command}", took.as_secs_f64());
+    }
     for failure in &failures {
         println!("\n{failure}");
     }

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use sealstone_cipher::backend::Backend;
 use sealstone_cipher::registry;
-use sealstone_e2e::kmip_server::{Certificates, Kind, Server};
+use sealstone_e2e::kmip_server::{Kind, started};
 use sealstone_e2e::rocksdb_tools::{MARKER, Store};
 use sealstone_e2e::transcript::{Transcript, plain, run, sealstone};
 use sealstone_keys::file::KeyFile;
@@ -259,15 +259,7 @@ fn an_older_copy_is_refused_with_an_anchor() {
 #[test]
 fn a_key_on_a_key_server() {
     let Some(store) = Store::new("a_key_on_a_key_server", LDB) else { return };
-    let program = match Kind::PyKmip.find() {
-        Ok(program) => program,
-        Err(reason) => {
-            println!("SKIP: a_key_on_a_key_server: {reason}");
-            return;
-        }
-    };
-    let certificates = Certificates::make();
-    let mut server = Server::start(Kind::PyKmip, &program, &certificates);
+    let Some((certificates, mut server)) = started(Kind::PyKmip, "a_key_on_a_key_server") else { return };
     let url = certificates.url(server.port, "orders", "&retries=0");
     run(&mut sealstone(store.dir(), &["keys", "new", &url, "--cipher", "aria-256"])).done();
     // the key's attributes name the cipher; its address has ampersands of its own

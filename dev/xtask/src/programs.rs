@@ -1,5 +1,6 @@
 //! The test programs of the workspace: which there are, in which order, and how many run at once. A test mostly waits,
-//! for a server or a disk, so that one program after the other leaves half of the CPUs idle.
+//! for a server or a disk: with one program for each CPU a quarter of their time was idle, so there is one more for every
+//! two.
 //!
 //! Not here: what their output says (`tally`).
 
@@ -13,7 +14,7 @@ use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
 /// Programs that judge what they measure: beside others they would measure those.
-const ALONE: [&str; 2] = ["sealstone-bench comparison", "sealstone-bench open_loop"];
+const ALONE: [&str; 1] = ["sealstone-bench comparison"];
 /// The tests of the documentation, which cargo builds and runs by itself.
 const DOCUMENTATION: &str = "documentation";
 /// How long a program may take, in seconds: some five times the longest on two slow CPUs.
@@ -82,8 +83,8 @@ fn parse(messages: &str) -> Result<Vec<Program>> {
     Ok(programs)
 }
 
-/// Runs `programs`, and the tests of the documentation as one more, as many at once as there are CPUs; those of
-/// [`ALONE`] by themselves. Calls `finished` with each as it ends.
+/// Runs `programs`, and the tests of the documentation as one more, three at once for every two CPUs; those of [`ALONE`]
+/// by themselves. Calls `finished` with each as it ends.
 ///
 /// - `cargo`: makes a command of cargo with the environment that all of them get
 /// - `target`: cargo's target folder
@@ -99,7 +100,7 @@ pub(crate) fn run(
     let (alone, together): (Vec<Program>, Vec<Program>) =
         programs.into_iter().chain([documentation]).partition(|program| ALONE.contains(&program.name.as_str()));
     let cpus = std::thread::available_parallelism().map_or(1, usize::from);
-    for (programs, at_once) in [(together, cpus), (alone, 1)] {
+    for (programs, at_once) in [(together, cpus + cpus.div_ceil(2)), (alone, 1)] {
         let queue = Mutex::new(VecDeque::from(longest_first(programs, &known)));
         let (sender, receiver) = mpsc::channel();
         std::thread::scope(|scope| {

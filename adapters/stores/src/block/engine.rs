@@ -20,10 +20,10 @@ const DISK: &str = "disk.img";
 /// How much of a user's device is looked at before it is overwritten, in bytes.
 const LOOKED_BYTES: u64 = 1 << 20;
 
+/// Facts about devices, which have no version.
 pub(super) fn facts(name: &str, build: &str, settings: &[(&str, String)]) -> EngineFacts {
     EngineFacts {
         name: name.into(),
-        version: "unknown".into(),
         build: build.into(),
         settings: settings.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect(),
         ..EngineFacts::default()
@@ -179,7 +179,9 @@ impl TargetEngine {
 impl Engine for TargetEngine {
     fn facts(&self) -> EngineFacts {
         let servers = "on this machine, a target with a file for each variant, all at once";
-        facts("tgt", "server", &[("servers", servers.into()), ("initiator", "libiscsi in this process".into())])
+        let settings = [("servers", servers.into()), ("initiator", "libiscsi in this process".into())];
+        let version = tgt::version(self.options.program.as_deref()).unwrap_or_default();
+        EngineFacts { version, ..facts("tgt", "server", &settings) }
     }
 
     fn open(&self, _: &Variant, dir: &Path, _: &StoreOptions) -> Result<Box<dyn Store>, StoreError> {

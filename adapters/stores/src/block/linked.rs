@@ -84,6 +84,7 @@ impl Engine for LinkedEngine {
     fn facts(&self) -> EngineFacts {
         let Link { name, about, .. } = self.link;
         let mut facts = super::engine::facts("tgt", "server", &[]);
+        facts.version = tgt::version(self.options.program.as_deref()).unwrap_or_default();
         let mut set = |name: &str, value: &str| drop(facts.settings.insert(name.into(), value.into()));
         set("servers", "on this machine, a target with a file for each variant, all at once");
         set("initiator", "libiscsi in this process");

@@ -136,6 +136,7 @@ impl Engine for ClusterEngine {
     fn facts(&self) -> EngineFacts {
         let mut facts = self.facts.get();
         facts.settings.insert("servers".into(), "the user's own clusters, one for each variant".into());
+        facts.settings.insert("cache".into(), "a cache that the servers size".into());
         facts
     }
 

@@ -1,18 +1,15 @@
 //! The row of MySQL and MariaDB in the table of stores: which server. Not here: what it does (`sql`).
 
 use std::path::PathBuf;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use sealstone_servers::mariadb::{CACHE_BYTES_MIN, MariaDbServer, PROGRAM};
-use sealstone_servers::pages;
-use sealstone_servers::server::Running;
 use sealstone_store::{Layer, StoreError};
 
 use super::connection::{Mysql, MysqlOptions};
 use super::function::{AES_ENCRYPT, SHA2};
 use crate::kind::{Form, Opened, Request, Setting, StoreKind};
 use crate::run_key::for_functions;
-use crate::sql::{LabEngine, Lent, Server, UserEngine, address};
+use crate::sql::{LabEngine, Owned, Server, UserEngine, address};
 
 /// Name in the table.
 const NAME: &str = "mysql";
@@ -85,42 +82,7 @@ fn engine(request: &Request) -> Result<Opened, StoreError> {
         };
         let server = MariaDbServer::start(dir, started).map_err(StoreError::engine)?;
         let reached = Mysql::connect(&MysqlOptions { uri: server.uri(), ..MysqlOptions::default() })?;
-        Ok((reached, Box::new(Owned { server: Mutex::new(server), keep })))
+        Ok((reached, Box::new(Owned::new(server, keep))))
     });
     Ok(Opened { engine: Box::new(engine.with_keys(keys)), notes })
-}
-
-/// The server of one store, which ends with it.
-struct Owned {
-    server: Mutex<MariaDbServer>,
-    keep: bool,
-}
-
-impl Owned {
-    fn server(&self) -> MutexGuard<'_, MariaDbServer> {
-        self.server.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl Lent for Owned {
-    fn pids(&self) -> Vec<u32> {
-        self.server().server().pid().and_then(|pid| u32::try_from(pid).ok()).into_iter().collect()
-    }
-
-    fn restart(&self) -> Result<bool, StoreError> {
-        let mut server = self.server();
-        Running::stop(&mut *server).map_err(StoreError::engine)?;
-        pages::forget(&server.server().data_dir()).map_err(StoreError::engine)?;
-        server.start_again().map_err(StoreError::engine)?;
-        Ok(true)
-    }
-}
-
-impl Drop for Owned {
-    fn drop(&mut self) {
-        // what is removed at once need not be left in good order; what cannot be stopped, its own end kills
-        if self.keep {
-            let _ = Running::stop(&mut *self.server());
-        }
-    }
 }

@@ -186,11 +186,17 @@ impl Facts {
 
     fn get(&self) -> EngineFacts {
         let known = self.known.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        known.unwrap_or_else(|| EngineFacts {
+        let mut facts = known.unwrap_or_else(|| EngineFacts {
             name: self.dialect.names().0.into(),
             version: "unknown".into(),
             build: "server".into(),
             ..EngineFacts::default()
-        })
+        });
+        let cache = match self.dialect {
+            Dialect::Redis => "every record in the server's memory",
+            Dialect::Ssdb => "a cache that the server sizes",
+        };
+        facts.settings.insert("cache".into(), cache.into());
+        facts
     }
 }

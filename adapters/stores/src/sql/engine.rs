@@ -104,6 +104,7 @@ impl<S: Server> Engine for UserEngine<S> {
     fn facts(&self) -> EngineFacts {
         let mut facts = self.facts.get();
         facts.settings.insert("servers".into(), "the user's own".into());
+        facts.settings.insert("cache".into(), "a cache that the server sizes".into());
         facts
     }
 

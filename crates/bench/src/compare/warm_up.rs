@@ -2,7 +2,7 @@
 
 use super::{At, Comparison, Halt, Ready, Stores, work};
 use crate::null_store::NullStore;
-use crate::progress::Phase;
+use crate::progress::{Phase, SliceTimes};
 use crate::results::Conditions;
 use crate::schedule::{Pace, orders, slicing};
 use crate::summary::Measured;
@@ -27,23 +27,23 @@ impl<'a> Comparison<'a> {
         let (clients, peak) = (self.clients(workload), self.is_peak(workload));
         let most_slices = usize::try_from(workload.operations() / clients as u64).unwrap_or(usize::MAX).max(1);
         let generator_cpu_s = self.generator_cpu_s(workload);
-        let (mut pass_s, mut next_pass) = self.time_pass(workload, stores, first_pass)?;
+        let (mut passes_s, mut next_pass) = self.time_pass(workload, stores, first_pass)?;
         let joinable = !spec.from_empty && !spec.cold;
         let (round_slices, slice_s) = (self.plan.pairs, self.slice_s(spec));
         let cut = |pass_s| slicing(Pace { pass_s, slice_s, round_slices, most_slices, joinable });
-        let mut slicing = cut(pass_s);
+        let mut slicing = cut(fastest(&passes_s));
         if slicing.passes > 1 {
             // much of so short a pass was the start of its clients; joined ones show its own speed
             let at = At { pass: next_pass, passes: slicing.passes, slice: 0, slices: 1 };
-            pass_s = f64::INFINITY;
-            for variant in 0..self.variants.len() {
+            for (variant, pass_s) in passes_s.iter_mut().enumerate() {
                 let (outcome, _) = self.slice(workload, stores, variant, at)?;
-                pass_s = f64::min(pass_s, outcome.elapsed_s / at.passes as f64);
+                *pass_s = outcome.elapsed_s / at.passes as f64;
             }
             next_pass += at.passes;
-            slicing = cut(pass_s);
+            slicing = cut(fastest(&passes_s));
         }
-        let found_s = pass_s * slicing.passes as f64 / slicing.slices as f64;
+        let slice_of = |pass_s: f64| pass_s * slicing.passes as f64 / slicing.slices as f64;
+        let found_s = slice_of(fastest(&passes_s));
         if found_s < slice_s / 2.0 {
             self.warn(format!(
                 "{}: slices of {:.0} ms are shorter than the {:.0} ms wanted; more records or bytes would narrow its \
@@ -71,9 +71,10 @@ impl<'a> Comparison<'a> {
         let task = self.run_tasks[&number];
         // loading again takes about as long as reading
         let around = if spec.cold { 2.0 } else { 1.1 };
-        self.estimate().expect(task, found_s * (blocks * variants) as f64 * around);
+        let times = SliceTimes::new(passes_s.into_iter().map(|pass_s| around * slice_of(pass_s)).collect(), blocks);
+        self.estimate().expect(task, times.all_s());
         let seed = self.plan.seed.wrapping_mul(31).wrapping_add(number as u64);
-        Ok(Ready { number, workload, slicing, orders: orders(variants, blocks, seed), next_pass, task })
+        Ok(Ready { number, workload, slicing, orders: orders(variants, blocks, seed), next_pass, task, times })
     }
 
     /// How long a slice of a workload is to be, in seconds: with an empty store or cold caches to begin with, long
@@ -84,13 +85,13 @@ impl<'a> Comparison<'a> {
     }
 
     /// Runs parts of passes from `first_pass` on for the time of a few slices, the same ones on every variant. Returns
-    /// how long a whole pass takes on the fastest one, in seconds, and the number of the first pass that was not begun.
+    /// how long a whole pass takes on each, in seconds, and the number of the first pass that was not begun.
     fn time_pass(
         &mut self,
         workload: &dyn Workload,
         stores: &mut Stores,
         first_pass: usize,
-    ) -> Result<(f64, usize), Halt> {
+    ) -> Result<(Vec<f64>, usize), Halt> {
         // enough operations to be more than the start of their clients
         const PART_OPERATIONS: u64 = 1_000;
         const MOST_PARTS: usize = 1_000;
@@ -103,7 +104,7 @@ impl<'a> Comparison<'a> {
         };
         // a load is run whole, because others build on what it leaves
         let slices = if spec.from_empty { 1 } else { (workload.operations() / part_operations).clamp(1, 64) as usize };
-        let mut pass_s = f64::INFINITY;
+        let mut passes_s = Vec::new();
         let mut parts = 0;
         for variant in 0..self.variants.len() {
             let mut elapsed_s = 0.0;
@@ -124,9 +125,9 @@ impl<'a> Comparison<'a> {
             let failed = self.failed(format!("workload {}", spec.name), variant);
             stores.open[variant].quiesce().map_err(failed)?;
             parts = part;
-            pass_s = f64::min(pass_s, elapsed_s / part as f64 * slices as f64);
+            passes_s.push(elapsed_s / part as f64 * slices as f64);
         }
-        Ok((pass_s, first_pass + parts.div_ceil(slices)))
+        Ok((passes_s, first_pass + parts.div_ceil(slices)))
     }
 
     /// Reads everything once, as far as the caches hold it.
@@ -190,4 +191,9 @@ impl<'a> Comparison<'a> {
         let outcome = self.runner.run_slice(&store, work, None, self.stop).ok()?;
         (outcome.operations > 0).then(|| outcome.cpu.total_s() / outcome.operations as f64)
     }
+}
+
+/// The shortest of `seconds`.
+fn fastest(seconds: &[f64]) -> f64 {
+    seconds.iter().copied().fold(f64::INFINITY, f64::min)
 }

@@ -190,7 +190,8 @@ mod tests {
         let found = refused(across(&["rest"], &["dbo"]));
         let names = "disk-thief, backup-reader, network, dba, server-admin";
         assert_eq!(found, format!("protect-from is dbo: did you mean dba?\nwhom to protect from: {names}"));
-        assert!(refused(across(&["rest"], &["dba", "dba"])).contains("listed twice"));
+        let twice = refused(across(&["rest"], &["dba", "dba"]));
+        assert_eq!(twice, "protect-from is dba: it is listed twice; leave one out");
         assert!(refused(with(&["rest", "field"])).ends_with("with --protect-from, or compare them in two runs"));
         assert!(refused(across(&["rest+field", "field+rest"], &["dba"])).contains("the same layers are listed twice"));
         assert!(refused(with(&["field+server"])).contains("name server without the other"));

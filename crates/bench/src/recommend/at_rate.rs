@@ -2,9 +2,8 @@
 //! up, then by their 99th percentile, then by the CPU time that a request costs, then by standing. Not here: the answer
 //! by throughput, or by the highest rate (`recommend`).
 
-use sealstone_cipher::registry::{self, Cipher};
-
 use super::by_setting;
+use crate::algorithm::{Algorithm, noun};
 use crate::at_rate::{at_rate, p99_ratio};
 use crate::covering::{self, Measured};
 use crate::eligibility::{allowed_names, standing, unprotected, warnings};
@@ -18,11 +17,11 @@ use crate::statistics::Estimate;
 use crate::verdict::{CONFIDENCE, Judgement, Quantity, Verdict, judge, judge_as, more_cpu};
 use crate::workload::Unit;
 
-/// One variant with a cipher, and what was measured of it.
+/// One variant with a cipher or a suite, and what was measured of it.
 struct Candidate<'a> {
     number: usize,
     variant: &'a Variant,
-    cipher: &'static Cipher,
+    algorithm: Algorithm<'a>,
     cells: Vec<&'a Cell>,
     /// Its 99th percentile to that without encryption, over the workloads that met a cipher and where both kept up.
     p99: Option<Estimate>,
@@ -71,7 +70,7 @@ pub(crate) fn recommend(plan: &Plan, rate: f64, variants: &[Variant], cells: &[C
     let relations = settle(plan, &mut candidates, allowed, cells);
     let ratio = |variant: usize, other: usize| over_headline(cells, variant, other, p99_ratio);
     let across = Measured { plan, variants, quantity: Quantity::Latency, ratio: &ratio };
-    let measured: Vec<_> = candidates.iter().map(|candidate| (candidate.cipher, candidate.cells.clone())).collect();
+    let measured: Vec<_> = candidates.iter().map(|candidate| (candidate.algorithm, candidate.cells.clone())).collect();
     let mut recommendation = Recommendation {
         policy: plan.policy.word().into(),
         open_questions: open_questions(plan, variants, cells),
@@ -80,18 +79,19 @@ pub(crate) fn recommend(plan: &Plan, rate: f64, variants: &[Variant], cells: &[C
         ..Recommendation::default()
     };
     let uncovered = covering::uncovered(plan, variants);
+    let noun = noun(candidates.iter().map(|candidate| candidate.algorithm));
     let mut sentences = behind(rate, variants, cells);
     sentences.push(match candidates.first() {
         None => against_itself(variants, cells, plan.margin),
         Some(best) if best.barred.is_some() && uncovered.is_some() => uncovered.unwrap_or_default(),
         Some(best) if best.barred.is_some() => format!(
-            "none of the ciphers measured can be recommended under policy {}; {} would be: {}",
+            "none of the {noun} measured can be recommended under policy {}; {} would be: {}",
             plan.policy.word(),
             if plan.policy == Policy::Any { "these" } else { "on its list" },
-            allowed_names(plan.policy).join(", ")
+            allowed_names(plan.policy, noun).join(", ")
         ),
         Some(best) if best.falls_behind(cells) => {
-            format!("none of the ciphers measured sustains {} everywhere; a lower --target would", per_s(rate))
+            format!("none of the {noun} measured sustains {} everywhere; a lower --target would", per_s(rate))
         }
         Some(best) => {
             recommendation.take = Some(best.variant.label.clone());
@@ -106,15 +106,15 @@ pub(crate) fn recommend(plan: &Plan, rate: f64, variants: &[Variant], cells: &[C
 
 fn candidates<'a>(plan: &Plan, variants: &'a [Variant], cells: &'a [Cell]) -> Vec<Candidate<'a>> {
     let made = variants.iter().enumerate().filter_map(|(number, variant)| {
-        let cipher = registry::cipher(variant.cipher()?).ok()?;
+        let algorithm = Algorithm::of(variant)?;
         let of_it: Vec<&Cell> = cells.iter().filter(|cell| cell.variant == number).collect();
         (!of_it.is_empty()).then(|| Candidate {
             number,
             variant,
-            cipher,
+            algorithm,
             cells: of_it,
             p99: over_headline(cells, number, 0, p99_ratio),
-            barred: covering::barred(plan, cipher, variant, variants),
+            barred: covering::barred(plan, algorithm, variant, variants),
         })
     });
     made.collect()
@@ -153,10 +153,10 @@ fn settle(plan: &Plan, candidates: &mut [Candidate], allowed: usize, cells: &[Ce
     };
     candidates[..allowed].sort_by_key(|candidate| {
         let breadth = covering::breadth(plan, candidate.variant);
-        (candidate.falls_behind(cells), flags(candidate.number), standing(candidate.cipher), breadth)
+        (candidate.falls_behind(cells), flags(candidate.number), standing(candidate.algorithm), breadth)
     });
 
-    let (best, first) = (candidates[0].number, (candidates[0].cipher, candidates[0].variant));
+    let (best, first) = (candidates[0].number, (candidates[0].algorithm, candidates[0].variant));
     let others = &candidates[1..allowed];
     let estimates: Vec<Option<Estimate>> = others.iter().map(|other| p99(other.number, best)).collect();
     let judged = judge_as(Quantity::Latency, &estimates, margin);
@@ -174,7 +174,7 @@ fn settle(plan: &Plan, candidates: &mut [Candidate], allowed: usize, cells: &[Ce
             Quantity::Latency.between(low, high)
         }),
         cpu: overall_cpu(cells, other.number, best),
-        decided: covering::decided(plan, first, (other.cipher, other.variant)),
+        decided: covering::decided(plan, first, (other.algorithm, other.variant)),
     };
     others.iter().zip(&estimates).zip(judged).map(relation).collect()
 }
@@ -318,7 +318,7 @@ fn with_and_without(own: &AtRate, base: &AtRate) -> Option<String> {
 
 fn ranked(candidate: &Candidate, cells: &[Cell], margin: f64) -> Ranked {
     let mut reasons: Vec<String> = candidate.barred.iter().cloned().collect();
-    reasons.push(format!("{}: {}", candidate.cipher.standing.word(), candidate.cipher.source));
+    reasons.push(candidate.algorithm.described());
     if let Some(p99) = candidate.p99 {
         let (low, high) = p99.interval(CONFIDENCE);
         reasons.push(format!("p99 × {:.3} of that without encryption ({low:.3} to {high:.3})", p99.ratio()));

@@ -3,6 +3,56 @@
 use super::*;
 use crate::results::testing::{cell, variants};
 
+/// Variants called `labels`, each with the suite that its first word names, carried by the path that its second names.
+fn tunnels(labels: &[&str]) -> Vec<Variant> {
+    let mut found = variants(labels);
+    for variant in &mut found {
+        if let Some(choice) = variant.layers.remove("rest") {
+            variant.layers.insert("wire".into(), crate::results::Choice { accel: "auto".into(), ..choice });
+        }
+    }
+    found
+}
+
+#[test]
+fn a_suite_is_recommended_like_a_cipher_and_a_legacy_one_never() {
+    let suites = tunnels(&["none", "3des-md5", "aes-128-sha1", "aes-256-gcm", "aria-256-gcm"]);
+    let found = recommend(&plan(Policy::Any), &suites, &cells(&[0.99, 0.98, 0.95, 0.90], 0.002));
+    assert_eq!(found.take.as_deref(), Some("aes-256-gcm"));
+    assert!(found.answer.starts_with("take aes-256-gcm: over 2 workloads it costs 6.0 % ± "), "{}", found.answer);
+    assert!(found.answer.contains("; aria-256-gcm costs 5.3 % ± "), "{}", found.answer);
+    assert_eq!(labels(&found), ["aes-256-gcm", "aria-256-gcm", "3des-md5", "aes-128-sha1"]);
+    assert_eq!(found.ranking[2].reasons[0], "legacy: for comparison and old data only");
+    assert_eq!(found.ranking[3].reasons[0], "legacy: SHA-1 is broken as a hash function");
+    assert_eq!(found.ranking[0].reasons[0], "standard: FIPS 197, in GCM");
+    let warned = |what: &str| found.warnings.iter().filter(|warning| warning.contains(what)).count();
+    assert_eq!((warned("3des-md5 is legacy"), warned("3des-md5: MD5"), warned("aes-256-gcm")), (1, 1, 0));
+    assert!(found.meaning.iter().any(|line| line.starts_with("not protected by it: data in memory and on the disks")));
+    let korean = recommend(&plan(Policy::Kcmvp), &suites, &cells(&[0.99, 0.98, 0.95, 0.90], 0.002));
+    assert_eq!(korean.take.as_deref(), Some("aria-256-gcm"));
+}
+
+/// Two paths of one suite: no standing tells them apart, so the cheaper one is taken, or either.
+#[test]
+fn of_two_paths_the_cheaper_one_is_taken() {
+    let suites = tunnels(&["none", "aes-256-gcm strongswan", "aes-256-gcm sealstone"]);
+    let found = recommend(&plan(Policy::Any), &suites, &cells(&[0.5, 0.95], 0.002));
+    assert_eq!(found.take.as_deref(), Some("aes-256-gcm sealstone"));
+    let tied = recommend(&plan(Policy::Any), &suites, &cells(&[0.95, 0.951], 0.005));
+    assert!(tied.answer.ends_with("so either will do"), "{}", tied.answer);
+}
+
+#[test]
+fn without_an_allowed_suite_it_names_some() {
+    let suites = tunnels(&["none", "3des-md5", "null"]);
+    let answer = |policy| recommend(&plan(policy), &suites, &cells(&[0.9, 0.99], 0.002)).answer;
+    let want = "none of the suites measured can be recommended under policy any; these would be: aes-256-gcm, \
+                aria-256-gcm, lea-256-gcm";
+    assert_eq!(answer(Policy::Any), want);
+    assert!(answer(Policy::Kcmvp).ends_with("on its list would be: aria-256-gcm, lea-256-gcm"));
+    assert!(answer(Policy::Fips).ends_with("on its list would be: aes-256-gcm"));
+}
+
 const THREE: [&str; 4] = ["none", "aes-256", "aria-256", "3des"];
 
 fn plan(policy: Policy) -> Plan {

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::figures;
 use super::index::Run;
-use crate::results::{Cell, Conditions};
+use crate::results::{Cell, Conditions, Results};
 use crate::saturation;
 use crate::target::Target;
 use crate::workload::{COLD_SHARE, Setting};
@@ -28,10 +28,11 @@ pub(super) fn fact(name: &str, value: impl Into<String>) -> Fact {
 /// cells say, or else its plan and its engine's settings.
 pub(super) fn conditions(run: &Run) -> Vec<Fact> {
     let (plan, point) = (&run.results.plan, run.results.plan.point());
-    let mut facts = vec![fact(
-        "Data",
-        format!("{} records; {} for oltp and the batches", figures::count(point.records), figures::bytes(plan.bytes)),
-    )];
+    let data = match device_bytes(run.results) {
+        Some(_) => amount(run.results),
+        None => format!("{}; {} for oltp and the batches", amount(run.results), figures::bytes(plan.bytes)),
+    };
+    let mut facts = vec![fact("Data", data)];
     facts.extend(cache_of_all(run).map(|caches| fact("Cache", caches)));
     facts.extend(sync_of_all(run).map(|sync| fact("Sync", sync)));
     let clients = match point.clients {
@@ -55,15 +56,29 @@ pub(super) fn conditions(run: &Run) -> Vec<Fact> {
     facts
 }
 
+/// Bytes of the block device, where its workloads run on one and not on records.
+fn device_bytes(results: &Results) -> Option<u64> {
+    let is_of_device = |name: &String| results.plan.workload(name).is_ok_and(|spec| spec.device);
+    results.plan.workloads.iter().any(is_of_device).then(|| results.plan.data().bytes)
+}
+
+/// How much is worked on: `100 000 records`, or `64.0 MB of a block device`.
+pub(super) fn amount(results: &Results) -> String {
+    match device_bytes(results) {
+        Some(bytes) => format!("{} of a block device", figures::bytes(bytes)),
+        None => format!("{} records", figures::count(results.plan.point().records)),
+    }
+}
+
 /// The caches of the workloads; those of the data sets in results of earlier versions, or of the servers.
 fn cache_of_all(run: &Run) -> Option<String> {
-    let of = |cell: &Cell| Some(cache(cell.conditions.as_ref()?, member_disk_bytes(run, cell)));
+    let of = |cell: &Cell| cache(run, cell);
     grouped(run, of).map(|groups| listed(&groups)).or_else(|| {
         let sized = run.results.engine.settings.iter().filter_map(|(name, value)| {
             let dataset = name.strip_prefix("cache (")?.strip_suffix(')')?;
             Some(format!("{dataset}: {value}"))
         });
-        let caches: Vec<String> = sized.chain(setting_of(run, &["cache bytes of the primary"])).collect();
+        let caches: Vec<String> = sized.chain(setting_of(run, &["cache bytes of the primary", "page cache"])).collect();
         (!caches.is_empty()).then(|| caches.join("; "))
     })
 }
@@ -89,44 +104,56 @@ pub(super) fn sentences(run: &Run) -> Vec<String> {
 
 /// `c-cold, e-cold: a cache of 6.3 MiB, 1/16 of the records, writes not synced; oltp-sync: …`.
 fn settings(run: &Run) -> Option<String> {
-    let described = |cell: &Cell| Some(described(cell.conditions.as_ref()?, member_disk_bytes(run, cell)));
+    let described = |cell: &Cell| Some(format!("{}, {}", cache(run, cell)?, writes(cell.conditions.as_ref()?)));
     grouped(run, described).map(|groups| listed(&groups))
-}
-
-/// Cache and durability of a cell in words.
-fn described(conditions: &Conditions, disk_bytes: u64) -> String {
-    format!("{}, {}", cache(conditions, disk_bytes), writes(conditions))
 }
 
 /// What of cache and durability is not as usual under `workload`; empty if nothing is, or if results do not say.
 pub(super) fn unusual(run: &Run, workload: &str) -> String {
-    let Some(found) = run.cells(workload).first().and_then(|(_, cell)| cell.conditions) else { return String::new() };
-    let disk_bytes = member_disk_bytes(run, run.cells(workload)[0].1);
-    let holds_all = found.setting != Setting::Cold && found.cache_bytes >= found.data_bytes.max(disk_bytes);
-    let cache = (!holds_all).then(|| cache(&found, disk_bytes));
+    let Some((_, cell)) = run.cells(workload).first().copied() else { return String::new() };
+    let Some(found) = cell.conditions else { return String::new() };
+    let holds_all = found.setting != Setting::Cold && holds(&found, member_disk_bytes(run, cell));
+    let cache = cache(run, cell).filter(|_| !holds_all && !has_cache_of_its_own(run));
     cache.into_iter().chain(found.synced.then(|| writes(&found).into())).collect::<Vec<_>>().join(", ")
+}
+
+/// Whether a cache of that size holds everything.
+fn holds(conditions: &Conditions, disk_bytes: u64) -> bool {
+    conditions.cache_bytes >= conditions.data_bytes.max(disk_bytes)
 }
 
 /// What a member has on the disk, for a cache that the user sized: values alone are far less than what a store with
 /// named fields keeps. Where the program sized it, 0: then it has room for that, and the rest is old versions.
-pub(super) fn member_disk_bytes(run: &Run, cell: &Cell) -> u64 {
+fn member_disk_bytes(run: &Run, cell: &Cell) -> u64 {
     let plan = &run.results.plan;
     if plan.cache.is_some() { cell.disk_bytes / plan.point().members.max(1) as u64 } else { 0 }
 }
 
-/// The cache of a cell in words; `disk_bytes` as [`member_disk_bytes`] has it.
-pub(super) fn cache(conditions: &Conditions, disk_bytes: u64) -> String {
-    let Conditions { setting, cache_bytes, data_bytes, .. } = *conditions;
-    match setting {
-        Setting::Cold => format!("a cache of {}, 1/{COLD_SHARE} of the records", figures::memory(cache_bytes)),
-        _ if data_bytes > 0 && cache_bytes < data_bytes => {
-            format!("a cache of {} for {} of records", figures::memory(cache_bytes), figures::bytes(data_bytes))
-        }
-        _ if cache_bytes < disk_bytes => {
-            format!("a cache of {}, less than what is on the disk", figures::memory(cache_bytes))
-        }
-        _ => "a cache that holds the records".into(),
+/// The engine's setting that says what caches records, where that is no cache of a size that a comparison sets.
+const CACHE: &str = "cache";
+
+fn has_cache_of_its_own(run: &Run) -> bool {
+    run.results.engine.settings.contains_key(CACHE)
+}
+
+/// The cache of a cell in words; none on a block device, which has none of ours, and where results do not say.
+pub(super) fn cache(run: &Run, cell: &Cell) -> Option<String> {
+    let conditions = cell.conditions.as_ref()?;
+    if run.results.plan.workload(&cell.workload).is_ok_and(|spec| spec.device) {
+        return None;
     }
+    if let Some(own) = run.results.engine.settings.get(CACHE) {
+        return Some(own.clone());
+    }
+    let (size, data_bytes) = (figures::memory(conditions.cache_bytes), conditions.data_bytes);
+    Some(match conditions.setting {
+        Setting::Cold => format!("a cache of {size}, 1/{COLD_SHARE} of the records"),
+        _ if holds(conditions, member_disk_bytes(run, cell)) => "a cache that holds the records".into(),
+        _ if data_bytes > 0 && conditions.cache_bytes < data_bytes => {
+            format!("a cache of {size} for {} of records", figures::bytes(data_bytes))
+        }
+        _ => format!("a cache of {size}, less than what is on the disk"),
+    })
 }
 
 /// The durability of a cell in words.
@@ -163,6 +190,41 @@ fn grouped<'a>(run: &'a Run, of: impl Fn(&Cell) -> Option<String>) -> Option<Vec
 mod tests {
     use super::*;
     use crate::results::testing::{cells_of, comparison};
+
+    #[test]
+    fn a_block_device_has_bytes_and_no_cache() {
+        let mut cells = cells_of("seq-read", &[vec![1.0; 8], vec![0.9; 8]]);
+        let (setting, cache_bytes, data_bytes) = (Setting::Warm, 192 << 20, 64_000_000);
+        cells.iter_mut().for_each(|cell| {
+            cell.conditions = Some(Conditions { setting, cache_bytes, data_bytes, synced: false });
+        });
+        let mut results = comparison(&["none", "aes-256"], cells).runs().remove(0);
+        results.plan.workloads = vec!["seq-read".into()];
+        results.plan.bytes = 64_000_000;
+        results.engine.settings.insert("page cache".into(), "passed by (O_DIRECT)".into());
+        let run = Run::new(&results, String::new());
+        assert_eq!(amount(&results), "64.0 MB of a block device");
+        assert_eq!(sentences(&run), ["unencrypted, held back by the CPU: seq-read"]);
+        let facts = conditions(&run);
+        let value = |name: &str| facts.iter().find(|fact| fact.name == name).map(|fact| fact.value.as_str());
+        assert_eq!((value("Data"), value("Cache")), (Some("64.0 MB of a block device"), Some("passed by (O_DIRECT)")));
+        assert_eq!(unusual(&run, "seq-read"), "");
+    }
+
+    #[test]
+    fn what_caches_records_by_itself_says_how() {
+        let mut cells = cells_of("a", &[vec![1.0; 8], vec![0.9; 8]]);
+        let (setting, cache_bytes, data_bytes) = (Setting::Warm, 64 << 20, 100_000_000);
+        cells.iter_mut().for_each(|cell| {
+            cell.conditions = Some(Conditions { setting, cache_bytes, data_bytes, synced: false });
+        });
+        let mut results = comparison(&["none", "aes-256"], cells).runs().remove(0);
+        results.engine.settings.insert("cache".into(), "none: all records are in memory".into());
+        let run = Run::new(&results, String::new());
+        let found = sentences(&run).remove(0);
+        assert_eq!(found, "a: none: all records are in memory, writes as durable as the engine's default");
+        assert_eq!(unusual(&run, "a"), "");
+    }
 
     #[test]
     fn workloads_of_one_setting_and_of_one_cause_are_named_together() {

@@ -1,7 +1,7 @@
 //! The answer as Markdown, for tickets, pull requests and wikis. Not here: charts, which the HTML report has.
 
 use super::index::Run;
-use super::{conditions, figures, open_loop, places, tables};
+use super::{conditions, figures, open_loop, page, places, tables};
 use crate::results::Results;
 use crate::sustained::sustained;
 
@@ -54,9 +54,8 @@ pub fn markdown(results: &Results, title: Option<&str>) -> String {
         text.push_str(&format!("\n{}\n", escaped(&sentence)));
     }
     text.push_str(&format!(
-        "\n{} {} on {}; Sealstone {}, {}. What the words mean: docs/method.md.\n",
-        escaped(&results.engine.name),
-        escaped(&results.engine.version),
+        "\n{} on {}; Sealstone {}, {}. What the words mean: docs/method.md.\n",
+        escaped(&results.engine.name_and_version()),
         escaped(&results.machine.label),
         escaped(&results.version),
         figures::moment(&results.started_at)
@@ -64,7 +63,8 @@ pub fn markdown(results: &Results, title: Option<&str>) -> String {
     // only these tables show medians
     let gaps = if is_rate { tables::median_gaps(&run) } else { Vec::new() };
     let notes = gaps.iter().chain(&recommendation.open_questions);
-    let notes = notes.chain(&recommendation.warnings).chain(&results.warnings);
+    let warnings = page::warnings(results);
+    let notes = notes.chain(&recommendation.warnings).chain(&warnings);
     let notes: Vec<String> = notes.map(|note| format!("- {}\n", escaped(note))).collect();
     if !notes.is_empty() {
         text.push_str(&format!("\n{}", notes.concat()));

@@ -372,9 +372,8 @@ fn reasons(run: &Run) -> Vec<Reasons> {
 fn summary(results: &Results) -> String {
     let plan = &results.plan;
     format!(
-        "{} {} on {}; {}; begun {}, {} in all; Sealstone {}",
-        results.engine.name,
-        results.engine.version,
+        "{} on {}; {}; begun {}, {} in all; Sealstone {}",
+        results.engine.name_and_version(),
         results.machine.label,
         figures::counted(plan.rounds, "round"),
         figures::moment(&results.started_at),
@@ -408,16 +407,18 @@ pub(super) fn interrupted(run: &Run) -> String {
     text
 }
 
-/// The warnings of the run; an engine with assertions is always among them.
+/// The warnings of the run; an engine with assertions is always among them, and nothing that the advice says already.
 pub(super) fn warnings(results: &Results) -> Vec<String> {
-    let mut warnings = results.warnings.clone();
+    let is_said = |warning: &String| results.recommendation.warnings.contains(warning);
+    let mut warnings: Vec<String> = results.warnings.iter().filter(|warning| !is_said(warning)).cloned().collect();
     if results.engine.assertions && !warnings.iter().any(|warning| warning.contains("assertion")) {
         let engine = &results.engine;
         warnings.insert(
             0,
             format!(
-                "{} {} ({}) was built with assertions: its baseline is slower, so overheads are understated",
-                engine.name, engine.version, engine.build
+                "{} ({}) was built with assertions: its baseline is slower, so overheads are understated",
+                engine.name_and_version(),
+                engine.build
             ),
         );
     }
@@ -547,7 +548,7 @@ fn engine(results: &Results) -> Vec<Fact> {
     let assertions = if engine.assertions { "on: overheads are understated" } else { "off" };
     let mut facts = vec![
         fact("Engine", &engine.name),
-        fact("Version", &engine.version),
+        fact("Version", if engine.version == "unknown" { "" } else { &engine.version }),
         fact("Build", &engine.build),
         fact("Assertions", assertions),
     ];

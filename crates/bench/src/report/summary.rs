@@ -30,6 +30,11 @@ const LIST_ENTRIES: usize = 3;
 /// `colour` puts ANSI colours around verdicts; without them the text says the same. Ends with a newline. The caller
 /// adds the path of the report.
 pub fn screen(results: &Results, width: usize, colour: bool) -> String {
+    screen_beside(results, &[], width, colour)
+}
+
+/// [`screen`] without the warnings that are `shared` with others, which are shown once behind all of them.
+fn screen_beside(results: &Results, shared: &[(&str, String)], width: usize, colour: bool) -> String {
     let paper = Paper { width: width.max(40), colour };
     let run = Run::new(results, results.machine.label.clone());
     let mut lines = Vec::new();
@@ -54,15 +59,18 @@ pub fn screen(results: &Results, width: usize, colour: bool) -> String {
     lines.extend(paper.wrapped("", &setting(results), Style::new().dimmed()));
     // no other table of the screen has medians of latencies
     let gaps = if run.rate().is_some() { tables::median_gaps(&run) } else { Vec::new() };
-    for (title, entries) in [
-        ("note: ", gaps.as_slice()),
-        ("could not conclude: ", recommendation.open_questions.as_slice()),
-        ("limit: ", recommendation.warnings.as_slice()),
-        ("warning: ", page::warnings(results).as_slice()),
-    ] {
-        lines.extend(paper.list(title, entries, AnsiColor::Yellow.on_default()));
+    for (title, entries) in [("note: ", gaps), ("could not conclude: ", recommendation.open_questions.clone())] {
+        lines.extend(paper.list(title, &entries, AnsiColor::Yellow.on_default()));
     }
+    let own: Vec<(&str, String)> = warned(results).into_iter().filter(|warning| !shared.contains(warning)).collect();
+    lines.extend(paper.warnings(&own));
     lines.join("\n") + "\n"
+}
+
+/// What to heed of the ciphers, and of the run, each after its title.
+fn warned(results: &Results) -> Vec<(&'static str, String)> {
+    let limits = results.recommendation.warnings.iter().cloned().map(|limit| ("limit: ", limit));
+    limits.chain(page::warnings(results).into_iter().map(|warning| ("warning: ", warning))).collect()
 }
 
 /// The most groups of which each has its own screen; of more, the answers alone are shown.
@@ -84,9 +92,19 @@ pub fn screens(runs: &[Results], against: &[Against], width: usize, colour: bool
         }
         text += "workloads, intervals and what to take care of at each point are in the report\n\n";
     } else {
+        let shared = match runs {
+            [first, others @ ..] if !others.is_empty() => {
+                let others: Vec<_> = others.iter().map(warned).collect();
+                warned(first).into_iter().filter(|warning| others.iter().all(|run| run.contains(warning))).collect()
+            }
+            _ => Vec::new(),
+        };
         for (run, label) in runs.iter().zip(&labels) {
             let label = if runs.len() > 1 { format!("{label}\n") } else { String::new() };
-            text += &format!("{label}{}\n", screen(run, width, colour));
+            text += &format!("{label}{}\n", screen_beside(run, &shared, width, colour));
+        }
+        if !shared.is_empty() {
+            text += &(paper.warnings(&shared).join("\n") + "\n\n");
         }
     }
     if !against.is_empty() {
@@ -99,14 +117,13 @@ pub fn screens(runs: &[Results], against: &[Against], width: usize, colour: bool
 fn setting(results: &Results) -> String {
     let slices = results.cells.iter().map(|cell| cell.samples.len()).max().unwrap_or(0);
     format!(
-        "{} {} on {}; {}{} in {}; {} records",
-        results.engine.name,
-        results.engine.version,
+        "{} on {}; {}{} in {}; {}",
+        results.engine.name_and_version(),
         results.machine.label,
         if results.plan.target.is_some() { "" } else { "medians of " },
         figures::counted(slices, "slice"),
         figures::counted(results.plan.rounds, "round"),
-        figures::count(results.plan.point().records)
+        conditions::amount(results)
     )
 }
 
@@ -167,6 +184,15 @@ impl Paper {
             lines.push(self.styled(&format!("{start}{} more in the report", entries.len() - LIST_ENTRIES), style));
         }
         lines
+    }
+
+    /// The first few of each title.
+    fn warnings(&self, warnings: &[(&str, String)]) -> Vec<String> {
+        let of = |title: &str| -> Vec<String> {
+            let entries = warnings.iter().filter(|(known, _)| *known == title).map(|(_, text)| text.clone());
+            self.list(title, &entries.collect::<Vec<_>>(), AnsiColor::Yellow.on_default())
+        };
+        ["limit: ", "warning: "].into_iter().flat_map(of).collect()
     }
 
     /// A row for each workload, a column for each variant; in several blocks if the columns do not fit, and tersely if

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::iter::once;
 
+use sealstone_cipher::registry::Cipher;
 use sealstone_store::Layer;
 use serde::Serialize;
 use unicode_width::UnicodeWidthStr;
@@ -10,6 +11,7 @@ use unicode_width::UnicodeWidthStr;
 use super::canvas::Ink;
 use super::index::{Run, spread};
 use super::{conditions, figures, footnotes};
+use crate::algorithm::Algorithm;
 use crate::at_rate::at_rate;
 use crate::axes::varied;
 use crate::median_gap;
@@ -543,6 +545,20 @@ fn bits(bytes: usize) -> Datum {
     figure(format!("{} bits", bytes * 8), bytes as f64)
 }
 
+/// What is known of the suite that seals the packets of `variant`; `path` carries them.
+fn of_suite(variant: &Variant, path: Datum) -> Vec<Datum> {
+    let name = words(variant.cipher().unwrap_or_default());
+    let Some(Algorithm::Suite(suite)) = Algorithm::of(variant) else {
+        let standing = words("packets sealed (ESP), both ways");
+        return vec![name, standing, missing(), missing(), missing(), missing(), path];
+    };
+    let standing = Datum { note: suite.caveats().join("; "), ..words(Algorithm::Suite(suite).standing().word()) };
+    let [block, key] = [|cipher: &Cipher| cipher.block_bytes, |cipher: &Cipher| cipher.key_bytes]
+        .map(|of: fn(&Cipher) -> usize| suite.cipher.map_or_else(missing, |cipher| bits(of(cipher))));
+    let name = Datum { note: "packets sealed (ESP), both ways".into(), ..name };
+    vec![name, standing, block, key, words(approvals(Algorithm::Suite(suite))), missing(), path]
+}
+
 /// What was compared: the ciphers with their sources, and the backends.
 fn variants(run: &Run) -> Table {
     let row = |(number, variant): (usize, &Variant)| {
@@ -559,15 +575,7 @@ fn variants(run: &Run) -> Table {
                 missing(),
                 used,
             ],
-            Some(Err(_)) if variant.layers.contains_key("wire") => vec![
-                words(variant.cipher().unwrap_or_default()),
-                words("packets sealed (ESP), both ways"),
-                missing(),
-                missing(),
-                missing(),
-                missing(),
-                used,
-            ],
+            Some(Err(_)) if variant.layers.contains_key("wire") => of_suite(variant, used),
             Some(Err(_)) => vec![
                 words(variant.cipher().unwrap_or_default()),
                 words("not known to this build"),
@@ -582,7 +590,7 @@ fn variants(run: &Run) -> Table {
                 Datum { note: cipher.caveat.unwrap_or_default().into(), ..words(cipher.standing.word()) },
                 bits(cipher.block_bytes),
                 bits(cipher.key_bytes),
-                words(approvals(cipher)),
+                words(approvals(Algorithm::Cipher(cipher))),
                 words(accel),
                 used,
             ],
@@ -617,6 +625,7 @@ fn workloads(run: &Run) -> Table {
         };
         let unit = first.map_or("–", |cell| match cell.unit {
             Unit::Operations => "operations",
+            Unit::Bytes if run.results.plan.workload(name).is_ok_and(|spec| spec.device) => "bytes",
             Unit::Bytes => "bytes of records",
         });
         vec![
@@ -626,7 +635,7 @@ fn workloads(run: &Run) -> Table {
                 Err(_) => words("not known to this build"),
             },
             first.map_or_else(missing, |cell| figure(cell.clients.to_string(), cell.clients as f64)),
-            words(of(&|cell, found| conditions::cache(found, conditions::member_disk_bytes(run, cell)))),
+            words(of(&|cell, _| conditions::cache(run, cell).unwrap_or("–".into()))),
             words(of(&|_, found| conditions::writes(found).into())),
             words(unit),
         ]
@@ -640,8 +649,8 @@ fn workloads(run: &Run) -> Table {
     }
 }
 
-fn approvals(cipher: &sealstone_cipher::registry::Cipher) -> &'static str {
-    match (cipher.meets_fips(), cipher.meets_kcmvp()) {
+fn approvals(algorithm: Algorithm) -> &'static str {
+    match (algorithm.meets_fips(), algorithm.meets_kcmvp()) {
         (true, true) => "FIPS 140, KCMVP",
         (true, false) => "FIPS 140",
         (false, true) => "KCMVP",

@@ -1,0 +1,56 @@
+//! A server that is started for one store and ends with it. Not here: how it is started, what is asked of it.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use sealstone_servers::server::Running;
+use sealstone_servers::single::{Single, SingleKind};
+use sealstone_servers::{pages, process};
+use sealstone_store::StoreError;
+
+use super::server::Lent;
+
+/// The server of one store, which ends with it.
+#[derive(Debug)]
+pub(crate) struct Owned<K: SingleKind> {
+    server: Mutex<Single<K>>,
+    keep: bool,
+}
+
+impl<K: SingleKind> Owned<K> {
+    /// `keep`: whether its data are kept.
+    pub(crate) fn new(server: Single<K>, keep: bool) -> Self {
+        Self { server: Mutex::new(server), keep }
+    }
+
+    fn server(&self) -> MutexGuard<'_, Single<K>> {
+        self.server.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<K: SingleKind> Lent for Owned<K>
+where
+    Single<K>: Send,
+{
+    fn pids(&self) -> Vec<u32> {
+        // connections and background work can be processes of their own
+        let family = self.server().server().pid().map(process::family).unwrap_or_default();
+        family.into_iter().filter_map(|pid| u32::try_from(pid).ok()).collect()
+    }
+
+    fn restart(&self) -> Result<bool, StoreError> {
+        let mut server = self.server();
+        Running::stop(&mut *server).map_err(StoreError::engine)?;
+        pages::forget(&K::data_dir(server.server().dir())).map_err(StoreError::engine)?;
+        server.start_again().map_err(StoreError::engine)?;
+        Ok(true)
+    }
+}
+
+impl<K: SingleKind> Drop for Owned<K> {
+    fn drop(&mut self) {
+        // what is removed at once need not be left in good order; what cannot be stopped, its own end kills
+        if self.keep {
+            let _ = Running::stop(&mut *self.server());
+        }
+    }
+}

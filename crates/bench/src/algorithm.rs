@@ -1,0 +1,175 @@
+//! What a variant protects data with, as far as advice goes: a cipher in the mode of its row, or a suite that seals
+//! packets. Not here: what may be recommended under a policy (`eligibility`), how a suite works (`sealstone-seal`).
+
+use sealstone_cipher::registry::{self, Cipher, Standing};
+use sealstone_store::Layer;
+
+use crate::results::Variant;
+
+/// What packets are authenticated with where the cipher does not: HMAC over a hash function.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Hash {
+    /// Its word in the names of suites.
+    word: &'static str,
+    /// As a report names the MAC.
+    mac: &'static str,
+    /// What a user must know before taking it; whatever has one is nothing for new uses (RFC 8221, section 6).
+    caveat: Option<&'static str>,
+}
+
+static HASHES: [Hash; 3] = [
+    Hash { word: "sha256", mac: "HMAC-SHA-256", caveat: None },
+    Hash { word: "sha1", mac: "HMAC-SHA-1", caveat: Some("SHA-1 is broken as a hash function") },
+    Hash { word: "md5", mac: "HMAC-MD5", caveat: Some("MD5 is broken as a hash function") },
+];
+
+/// Suites to name where none of those measured may be recommended: of each cipher the one that does all in one.
+pub const SUITES_ADVISED: [&str; 3] = ["aes-256-gcm", "aria-256-gcm", "lea-256-gcm"];
+
+/// A suite, whose name says what it is made of: `CIPHER-gcm`, `CIPHER-HASH` for CBC and HMAC, or `null`.
+#[derive(Clone, Copy, Debug)]
+pub struct Suite<'a> {
+    /// The name, such as `aes-256-sha256`.
+    pub name: &'a str,
+    /// What encrypts; none if nothing does.
+    pub cipher: Option<&'static Cipher>,
+    hash: Option<&'static Hash>,
+}
+
+impl<'a> Suite<'a> {
+    /// The suite called `name`; none if its parts are not known to this build.
+    #[must_use]
+    pub fn by_name(name: &'a str) -> Option<Self> {
+        if name == "null" {
+            return Some(Self { name, cipher: None, hash: None });
+        }
+        let (cipher, word) = name.rsplit_once('-')?;
+        let cipher = Some(registry::cipher(cipher).ok()?);
+        let hash = HASHES.iter().find(|hash| hash.word == word);
+        (word == "gcm" || hash.is_some()).then_some(Self { name, cipher, hash })
+    }
+
+    /// What a user must know before taking it.
+    #[must_use]
+    pub fn caveats(&self) -> Vec<&'static str> {
+        let unprotected = self.cipher.is_none().then_some("it protects nothing");
+        let of_parts = [self.cipher.and_then(|cipher| cipher.caveat), self.hash.and_then(|hash| hash.caveat)];
+        unprotected.into_iter().chain(of_parts.into_iter().flatten()).collect()
+    }
+
+    fn standing(&self) -> Standing {
+        match self.cipher {
+            Some(cipher) if self.hash.is_none_or(|hash| hash.caveat.is_none()) => cipher.standing,
+            _ => Standing::Legacy,
+        }
+    }
+}
+
+/// What a variant protects data with.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Algorithm<'a> {
+    Cipher(&'static Cipher),
+    Suite(Suite<'a>),
+}
+
+impl<'a> Algorithm<'a> {
+    /// That of `variant`; of several layers that of the lowest. None for a baseline, a function of the server, and what
+    /// is not known to this build.
+    pub(crate) fn of(variant: &'a Variant) -> Option<Self> {
+        let choice = variant.choice()?;
+        if variant.layers.get(Layer::Wire.name()) == Some(choice) {
+            return Suite::by_name(&choice.cipher).map(Self::Suite);
+        }
+        registry::cipher(&choice.cipher).ok().map(Self::Cipher)
+    }
+
+    /// The cipher in it.
+    pub(crate) fn cipher(self) -> Option<&'static Cipher> {
+        match self {
+            Self::Cipher(cipher) => Some(cipher),
+            Self::Suite(suite) => suite.cipher,
+        }
+    }
+
+    /// That of its weakest part.
+    pub(crate) fn standing(self) -> Standing {
+        match self {
+            Self::Cipher(cipher) => cipher.standing,
+            Self::Suite(suite) => suite.standing(),
+        }
+    }
+
+    /// Whether all of it is approved under FIPS 140; algorithms, not implementations.
+    pub(crate) fn meets_fips(self) -> bool {
+        match self {
+            Self::Cipher(cipher) => cipher.meets_fips(),
+            Self::Suite(suite) => suite.cipher.is_some_and(|cipher| cipher.fips) && self.is_in_good_standing(),
+        }
+    }
+
+    /// Whether all of it is on the Korean validation list (KCMVP); algorithms, again.
+    pub(crate) fn meets_kcmvp(self) -> bool {
+        match self {
+            Self::Cipher(cipher) => cipher.meets_kcmvp(),
+            Self::Suite(suite) => suite.cipher.is_some_and(|cipher| cipher.kcmvp) && self.is_in_good_standing(),
+        }
+    }
+
+    /// Whether a standard stands behind all of it, for new uses.
+    pub(crate) fn is_in_good_standing(self) -> bool {
+        matches!(self.standing(), Standing::Standard | Standing::National)
+    }
+
+    /// Its standing, and where it is specified.
+    pub(crate) fn described(self) -> String {
+        let standing = self.standing().word();
+        match self {
+            Self::Cipher(cipher) => format!("{standing}: {}", cipher.source),
+            Self::Suite(Suite { cipher, hash, .. }) => {
+                let source = cipher.map_or("no encryption", |cipher| cipher.source);
+                let mode = match (cipher, hash) {
+                    (None, _) => String::new(),
+                    (_, None) => ", in GCM".into(),
+                    (_, Some(hash)) => format!(", in CBC with {}", hash.mac),
+                };
+                format!("{standing}: {source}{mode}")
+            }
+        }
+    }
+}
+
+/// What the algorithms of several variants are called together.
+pub(crate) fn noun<'a>(mut algorithms: impl Iterator<Item = Algorithm<'a>>) -> &'static str {
+    if algorithms.all(|one| matches!(one, Algorithm::Suite(_))) { "suites" } else { "ciphers" }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_suite_is_what_its_name_says() {
+        let of = |suite: Suite| (suite.cipher.map(|cipher| cipher.name), suite.caveats().len());
+        let parts = |name| Suite::by_name(name).map(of);
+        assert_eq!(parts("aes-256-gcm"), Some((Some("aes-256"), 0)));
+        assert_eq!(parts("aes-128-sha256"), Some((Some("aes-128"), 0)));
+        assert_eq!(parts("3des-md5"), Some((Some("3des"), 2)));
+        assert_eq!(parts("null"), Some((None, 1)));
+        assert_eq!(parts("aes-256-sha512"), None);
+        assert_eq!(parts("rot13-gcm"), None);
+    }
+
+    #[test]
+    fn a_suite_stands_as_its_weakest_part() {
+        let of = |name| Algorithm::Suite(Suite::by_name(name).unwrap());
+        let facts = |name| (of(name).is_in_good_standing(), of(name).meets_fips(), of(name).meets_kcmvp());
+        assert_eq!(facts("aes-256-gcm"), (true, true, false));
+        assert_eq!(facts("aes-256-sha256"), (true, true, false));
+        assert_eq!(facts("aes-256-sha1"), (false, false, false));
+        assert_eq!(facts("lea-128-gcm"), (true, false, true));
+        assert_eq!(facts("3des-sha256"), (false, false, false));
+        assert_eq!(facts("null"), (false, false, false));
+        assert_eq!(of("aes-128-md5").described(), "legacy: FIPS 197, in CBC with HMAC-MD5");
+        assert_eq!(of("aria-256-gcm").described(), "national: RFC 5794, KS X 1213, in GCM");
+    }
+}
