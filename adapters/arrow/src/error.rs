@@ -8,16 +8,11 @@ use sealstone_fields::FieldsError;
 pub enum ArrayError {
     /// Values that are no text.
     #[error(
-        "values of type {0} cannot be sealed or opened: text alone can (utf8, large_utf8, utf8_view)\n\
+        "values of type {0} cannot be sealed or opened: text alone can (utf8, large_utf8, utf8_view, and \
+         dictionaries of these)\n\
          cast them to text first"
     )]
     Type(DataType),
-    /// Texts by number.
-    #[error(
-        "values of type {0} cannot be sealed or opened: a dictionary would show which values are equal\n\
-         turn it into plain text first (pyarrow: dictionary_decode, pandas: astype(\"str\"), Polars: cast(pl.String))"
-    )]
-    Dictionary(DataType),
     /// What names the rows is neither text nor a number.
     #[error(
         "column {column} is of type {found}, and cannot name rows: text and integers can, since they are written in \

@@ -4,14 +4,16 @@
 //!
 //! [`seal_array`] and [`open_array`] take the texts of an array where they lie, and hand the memory that the results
 //! were written to on to Arrow as it is: no value is copied by itself. Nulls stay null, and the type of the array
-//! stays.
+//! stays, but for dictionaries (categories, enums), which become plain texts.
 //!
 //! Not here: how a value is sealed (`sealstone-fields`), tables of several columns, files, other languages.
 
 mod crypt;
+mod dictionary;
 mod error;
 mod rows;
 mod texts;
 
 pub use crypt::{Crypted, index_array, open_array, seal_array};
 pub use error::ArrayError;
+pub use texts::plain_type;

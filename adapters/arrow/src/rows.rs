@@ -14,7 +14,7 @@ use crate::error::ArrayError;
 use crate::texts::TextArray;
 
 /// A function that replaces its second argument by the names of the rows with these numbers, empty where null.
-type Named<'a> = Box<dyn Fn(&[usize], &mut Texts) + 'a>;
+pub(crate) type Named<'a> = Box<dyn Fn(&[usize], &mut Texts) + 'a>;
 
 /// What names the rows of a table, from the array `rows` of its column `column`.
 ///

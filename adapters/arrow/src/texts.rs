@@ -1,5 +1,4 @@
-//! The texts of an array, in whichever of the three ways Arrow keeps them, and arrays made of texts. Not here: what is
-//! done with them.
+//! The texts of an array, in whichever way Arrow keeps them, and arrays made of texts. Not here: what is done with them.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -12,44 +11,72 @@ use arrow_buffer::{Buffer, NullBuffer, OffsetBuffer, ScalarBuffer};
 use arrow_schema::DataType;
 use sealstone_fields::Texts;
 
+use crate::dictionary::Places;
 use crate::error::ArrayError;
 
+/// The type of what is made of an array of the type `kind`: the same, and of a dictionary that of its entries. A
+/// dictionary would show the order of the clear values, and those that no row has any more.
+#[must_use]
+pub fn plain_type(kind: &DataType) -> &DataType {
+    match kind {
+        DataType::Dictionary(_, entries) => entries,
+        kind => kind,
+    }
+}
+
 /// An array of texts.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) enum TextArray<'a> {
     Utf8(&'a StringArray),
     LargeUtf8(&'a LargeStringArray),
     Utf8View(&'a StringViewArray),
+    Dictionary { places: Places, entries: Box<TextArray<'a>> },
 }
 
 impl<'a> TextArray<'a> {
     /// # Errors
-    /// [`ArrayError::Type`], [`ArrayError::Dictionary`].
+    /// [`ArrayError::Type`].
     pub(crate) fn of(array: &'a ArrayRef) -> Result<Self, ArrayError> {
+        let refused = || ArrayError::Type(array.data_type().clone());
         Ok(match array.data_type() {
             DataType::Utf8 => Self::Utf8(array.as_string()),
             DataType::LargeUtf8 => Self::LargeUtf8(array.as_string()),
             DataType::Utf8View => Self::Utf8View(array.as_string_view()),
-            other @ DataType::Dictionary(..) => return Err(ArrayError::Dictionary(other.clone())),
-            other => return Err(ArrayError::Type(other.clone())),
+            DataType::Dictionary(_, kind) if !matches!(**kind, DataType::Dictionary(..)) => {
+                let array = array.as_any_dictionary();
+                let entries = Box::new(Self::of(array.values()).map_err(|_| refused())?);
+                Self::Dictionary { places: Places::of(array), entries }
+            }
+            _ => return Err(refused()),
         })
     }
 
     /// Replaces `texts` by those of `range` that are not null, and `numbers` by the number of each in the array.
-    pub(crate) fn present(self, range: Range<usize>, texts: &mut Vec<&'a str>, numbers: &mut Vec<usize>) {
+    pub(crate) fn present(&self, range: Range<usize>, texts: &mut Vec<&'a str>, numbers: &mut Vec<usize>) {
         match self {
-            Self::Utf8(array) => present(array, range, texts, numbers),
-            Self::LargeUtf8(array) => present(array, range, texts, numbers),
-            Self::Utf8View(array) => present(array, range, texts, numbers),
+            Self::Utf8(array) => present(*array, range, texts, numbers),
+            Self::LargeUtf8(array) => present(*array, range, texts, numbers),
+            Self::Utf8View(array) => present(*array, range, texts, numbers),
+            Self::Dictionary { .. } => {
+                texts.clear();
+                numbers.clear();
+                for index in range {
+                    if let Some(text) = self.get(index) {
+                        texts.push(text);
+                        numbers.push(index);
+                    }
+                }
+            }
         }
     }
 
     /// The text at `index`; none if it is null.
-    pub(crate) fn get(self, index: usize) -> Option<&'a str> {
+    pub(crate) fn get(&self, index: usize) -> Option<&'a str> {
         match self {
             Self::Utf8(array) => array.is_valid(index).then(|| array.value(index)),
             Self::LargeUtf8(array) => array.is_valid(index).then(|| array.value(index)),
             Self::Utf8View(array) => array.is_valid(index).then(|| array.value(index)),
+            Self::Dictionary { places, entries } => entries.get(places.get(index)?),
         }
     }
 }
@@ -85,7 +112,7 @@ pub(crate) enum Fate {
     Kept,
 }
 
-/// An array of `texts` of the type `like`, one of [`TextArray`]'s.
+/// An array of `texts` of the type `like`, one of [`TextArray`]'s plain ones.
 ///
 /// - `fates`: for each value of the array, what becomes of it
 ///

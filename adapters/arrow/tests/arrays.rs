@@ -1,13 +1,13 @@
 //! Arrays as their users have them: every type of text, nulls, slices, rows that are numbers, values that do not fit,
-//! and the same results as without Arrow. Not here: formats and ciphers (`crates/fields`).
+//! dictionaries, and the same results as without Arrow. Not here: formats and ciphers (`crates/fields`).
 
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
-use arrow_array::types::Int32Type;
+use arrow_array::types::{Int32Type, UInt8Type};
 use arrow_array::{
-    Array, ArrayRef, BooleanArray, DictionaryArray, Float64Array, Int16Array, Int64Array, LargeStringArray, NullArray,
-    StringArray, StringViewArray, UInt64Array,
+    Array, ArrayRef, BooleanArray, DictionaryArray, Float64Array, Int16Array, Int32Array, Int64Array, LargeStringArray,
+    NullArray, StringArray, StringViewArray, UInt8Array, UInt64Array,
 };
 use arrow_schema::DataType;
 use sealstone_arrow::{ArrayError, index_array, open_array, seal_array};
@@ -163,9 +163,9 @@ fn other_types_are_refused_with_a_remedy() {
     let numbers: ArrayRef = Arc::new(Int64Array::from(vec![1]));
     let error = words(seal_array(&cipher, &numbers, None));
     assert!(error.contains("Int64") && error.ends_with("cast them to text first"), "{error}");
-    let category: ArrayRef = Arc::new(["a", "b"].into_iter().collect::<DictionaryArray<Int32Type>>());
+    let category: ArrayRef = Arc::new(DictionaryArray::<Int32Type>::new(vec![0].into(), numbers.clone()));
     let error = words(seal_array(&cipher, &category, None));
-    assert!(error.contains("dictionary_decode"), "{error}");
+    assert!(error.contains("Dictionary(Int32, Int64)") && error.ends_with("cast them to text first"), "{error}");
     assert!(index_array(&cipher, &category).is_err());
 
     let bound = column("phone=ff1:phone", &by_row(), &key());
@@ -176,6 +176,103 @@ fn other_types_are_refused_with_a_remedy() {
         [Arc::new(Float64Array::from(vec![1.0; 2])), Arc::new(BooleanArray::from(vec![true; 2]))];
     for rows in others {
         assert!(words(seal_array(&bound, &values, Some(&rows))).contains("cannot name rows"));
+    }
+}
+
+/// Arrays of numbers into `entries`, in the types that libraries use.
+fn dictionaries(entries: &[Option<&str>], numbers: &[Option<i32>]) -> Vec<ArrayRef> {
+    let short = || UInt8Array::from_iter(numbers.iter().map(|number| number.map(|number| number as u8)));
+    let of = |entries: ArrayRef| -> [ArrayRef; 2] {
+        [
+            Arc::new(DictionaryArray::<Int32Type>::new(Int32Array::from(numbers.to_vec()), entries.clone())),
+            Arc::new(DictionaryArray::<UInt8Type>::new(short(), entries)),
+        ]
+    };
+    every_type(entries).into_iter().flat_map(of).collect()
+}
+
+#[test]
+fn dictionaries_become_what_their_texts_do() {
+    let entries = [Some("no phone"), Some("010-1234-5678"), None, Some("010-8765-4321"), Some("unused")];
+    let numbers = [Some(3), None, Some(1), Some(2), Some(3), Some(3), Some(1)];
+    let plain: Vec<_> = numbers.iter().map(|number| number.and_then(|number| entries[number as usize])).collect();
+    let index = ColumnOptions { index: Some((None, Some(24))), ..ColumnOptions::default() };
+    let key = key();
+    for (spec, options) in [("phone=ff1:phone", index.clone()), ("phone=aead", index), ("phone=aead", by_row())] {
+        let cipher = column(spec, &options, &key);
+        let rows: Option<ArrayRef> = cipher.row().map(|_| Arc::new(Int64Array::from_iter_values(0..7)) as ArrayRef);
+        for values in dictionaries(&entries, &numbers) {
+            let sealed = seal_array(&cipher, &values, rows.as_ref()).unwrap();
+            assert_eq!(sealed.misfits, []);
+            let DataType::Dictionary(_, kind) = values.data_type() else { panic!("{}", values.data_type()) };
+            assert_eq!(sealed.values.data_type(), &**kind);
+            // authenticated values all differ, whatever they are made of
+            let seen: Vec<String> = texts(&sealed.values).into_iter().flatten().collect();
+            let distinct: std::collections::BTreeSet<&String> = seen.iter().collect();
+            assert_eq!((seen.len(), distinct.len()), (5, if cipher.is_deterministic() { 2 } else { 5 }), "{spec}");
+            let [utf8, ..] = every_type(&plain);
+            if cipher.is_deterministic() {
+                assert_eq!(texts(&sealed.values), texts(&seal_array(&cipher, &utf8, None).unwrap().values));
+            }
+            assert_eq!(texts(&index_array(&cipher, &values).unwrap()), texts(&index_array(&cipher, &utf8).unwrap()));
+            let opened = open_array(&cipher, &sealed.values, rows.as_ref()).unwrap();
+            assert_eq!(texts(&opened.values), texts(&utf8));
+            // what a file or a server has put into a dictionary again
+            let sealed_entries: Vec<Option<String>> = texts(&sealed.values);
+            let sealed_entries: Vec<Option<&str>> = sealed_entries.iter().map(Option::as_deref).collect();
+            let places: Vec<Option<i32>> = (0..7).map(Some).collect();
+            for again in dictionaries(&sealed_entries, &places) {
+                let opened = open_array(&cipher, &again, rows.as_ref()).unwrap();
+                assert_eq!((texts(&opened.values), opened.misfits.len()), (texts(&utf8), 0));
+            }
+            let part_rows = rows.as_ref().map(|rows| rows.slice(2, 3));
+            let part = seal_array(&cipher, &values.slice(2, 3), part_rows.as_ref()).unwrap();
+            assert_eq!(texts(&part.values).iter().map(Option::is_some).collect::<Vec<_>>(), [true, false, true]);
+        }
+    }
+}
+
+#[test]
+fn entries_of_a_dictionary_that_do_not_fit_are_named_at_every_place() {
+    let cipher = phone();
+    let entries = [Some("none"), Some("010-1234-5678"), Some("never used")];
+    for values in dictionaries(&entries, &[Some(0), Some(1), None, Some(0)]) {
+        let sealed = seal_array(&cipher, &values, None).unwrap();
+        assert_eq!(sealed.misfits.iter().map(|(number, _)| *number).collect::<Vec<_>>(), [0, 3]);
+        assert_eq!(texts(&sealed.values).iter().map(Option::is_some).collect::<Vec<_>>(), [false, true, false, false]);
+    }
+    // more entries than go to the cipher at once
+    let many: Vec<String> = (0..10_000).map(|n| format!("010-{n:04}-{n:05}")).collect();
+    let many: Vec<Option<&str>> = many.iter().map(|text| Some(text.as_str())).collect();
+    let places: Vec<i32> = (0..20_000).map(|n| n * 7 % 10_000).collect();
+    let [entries, ..] = every_type(&many);
+    let values: ArrayRef = Arc::new(DictionaryArray::<Int32Type>::new(places.clone().into(), entries));
+    let plain: Vec<Option<&str>> = places.iter().map(|place| many[*place as usize]).collect();
+    let [plain, ..] = every_type(&plain);
+    let sealed = seal_array(&cipher, &values, None).unwrap();
+    assert_eq!(texts(&sealed.values), texts(&seal_array(&cipher, &plain, None).unwrap().values));
+}
+
+#[test]
+fn dictionaries_without_entries_and_dictionaries_that_name_rows() {
+    for spec in ["phone=ff1:phone", "phone=aead"] {
+        let cipher = column(spec, &ColumnOptions::default(), &key());
+        for values in dictionaries(&[], &[None, None]) {
+            let sealed = seal_array(&cipher, &values, None).unwrap();
+            assert_eq!((sealed.values.null_count(), sealed.misfits.len()), (2, 0));
+        }
+        let nulls: ArrayRef = Arc::new(NullArray::new(0));
+        let values: ArrayRef = Arc::new(DictionaryArray::<Int32Type>::new(vec![None, None].into(), nulls));
+        let sealed = seal_array(&cipher, &values, None).unwrap();
+        assert_eq!((sealed.values.len(), sealed.values.data_type()), (2, &DataType::Null));
+    }
+    let cipher = column("phone=ff1:phone", &by_row(), &key());
+    let [values, ..] = every_type(&PHONES[2..4]);
+    let [names, ..] = every_type(&[Some("b"), Some("a")]);
+    let sealed = seal_array(&cipher, &values, Some(&names)).unwrap();
+    for rows in dictionaries(&[Some("a"), Some("b")], &[Some(1), Some(0)]) {
+        let opened = open_array(&cipher, &sealed.values, Some(&rows)).unwrap();
+        assert_eq!(texts(&opened.values), texts(&values));
     }
 }
 

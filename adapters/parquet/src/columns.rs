@@ -52,7 +52,7 @@ impl Columns {
             let Some(index) = &column.index else { continue };
             let there = schema.root_schema().get_fields().iter().any(|field| field.name() == index.name);
             match plan.work {
-                Work::Check => {}
+                Work::Check | Work::Find(_) => {}
                 Work::Seal(_) if there => return Err(ParquetError::IndexThere { name: index.name.clone() }),
                 Work::Seal(_) => columns.indexed.push(at),
                 Work::Open(_) => columns.dropped_roots.push(root(schema, &index.name)?),

@@ -88,7 +88,7 @@ impl Pass<'_> {
         let columns = Columns::of(self.plan, &schema)?;
         let mut stored = Vec::new();
         let mut writer = None;
-        if !matches!(self.plan.work, Work::Check) {
+        if self.plan.work.writes() {
             stored = footer.take_groups();
             change(self.plan, &columns, &mut footer)?;
             writer = Some(Writer::begin(Out::new(output, write_mac))?);
@@ -234,7 +234,7 @@ impl Shared<'_> {
         let Self { plan, columns, source, root, .. } = *self;
         let work = GroupWork { plan, columns, source, root, group: &self.groups[number], stops: self.stops };
         let rows = work.group.num_rows() as usize;
-        let is_check = matches!(plan.work, Work::Check);
+        let is_check = !plan.work.writes();
         let mut worked = Worked::default();
         // what is left out of one column is left out of all, so it must be known first
         if is_check || self.on_misfit == OnMisfit::Report {

@@ -35,7 +35,8 @@ pub(crate) struct Imported {
     pub(crate) arrays: Vec<ArrayRef>,
 }
 
-/// The arrays of `object`, which has `__arrow_c_stream__` or `__arrow_c_array__`: texts, integers, or nulls alone.
+/// The arrays of `object`, which has `__arrow_c_stream__` or `__arrow_c_array__`: texts, dictionaries of texts, integers,
+/// or nulls alone.
 ///
 /// - `refusal`: the words for arrays of another type, which are not looked at
 pub(crate) fn import(object: &Bound<'_, PyAny>, refusal: impl Fn(DataType) -> String) -> PyResult<Imported> {
@@ -156,11 +157,26 @@ fn buffers_of(kind: &DataType) -> Option<(usize, usize)> {
         // nulls, views, any number of buffers of text, the lengths of these
         DataType::Utf8View => Some((3, usize::from(u16::MAX))),
         kind if kind.is_integer() => Some((2, 2)),
+        // the numbers of the entries; the entries are an array of their own
+        DataType::Dictionary(_, entries) => match **entries {
+            DataType::Null | DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => Some((2, 2)),
+            _ => None,
+        },
         _ => None,
     }
 }
 
 fn read_array(array: FFI_ArrowArray, schema: &FFI_ArrowSchema, field: &Field) -> Result<ArrayRef, Flaw> {
+    check_numbers(&array, field.data_type())?;
+    // SAFETY: the array was moved out of a capsule or a stream that say that they follow the interface, and its numbers
+    // are possible ones.
+    let data = unsafe { from_ffi(array, schema) }.map_err(malformed)?;
+    data.validate_full().map_err(malformed)?;
+    Ok(make_array(data))
+}
+
+/// Whether the numbers in `array`, an array of the type `kind`, and in its dictionary, are possible ones.
+fn check_numbers(array: &FFI_ArrowArray, kind: &DataType) -> Result<(), Flaw> {
     if array.is_released() {
         return Err(malformed("an array that was used up already"));
     }
@@ -168,15 +184,15 @@ fn read_array(array: FFI_ArrowArray, schema: &FFI_ArrowSchema, field: &Field) ->
     if values.is_none() {
         return Err(malformed("an impossible number of values"));
     }
-    let (least, most) = buffers_of(field.data_type()).unwrap_or_default();
+    let (least, most) = buffers_of(kind).unwrap_or_default();
     if !(least..=most).contains(&array.num_buffers()) {
-        return Err(malformed(format!("{} buffers in an array of type {}", array.num_buffers(), field.data_type())));
+        return Err(malformed(format!("{} buffers in an array of type {kind}", array.num_buffers())));
     }
-    // SAFETY: the array was moved out of a capsule or a stream that say that they follow the interface, and its numbers
-    // are possible ones.
-    let data = unsafe { from_ffi(array, schema) }.map_err(malformed)?;
-    data.validate_full().map_err(malformed)?;
-    Ok(make_array(data))
+    match (kind, array.dictionary()) {
+        (DataType::Dictionary(_, entries), Some(dictionary)) => check_numbers(dictionary, entries),
+        (DataType::Dictionary(..), None) => Err(malformed("no dictionary in an array that needs one")),
+        _ => Ok(()),
+    }
 }
 
 /// A capsule with the type of `field`.

@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use arrow_array::ArrayRef;
-use arrow_schema::DataType;
+use arrow_schema::{DataType, Field, FieldRef};
 use pyo3::prelude::*;
-use sealstone_arrow::{ArrayError, Crypted, index_array, open_array, seal_array};
+use sealstone_arrow::{ArrayError, Crypted, index_array, open_array, plain_type, seal_array};
 use sealstone_cipher::backend::Backend;
 use sealstone_cipher::registry::{self, DEFAULT_CIPHER};
 use sealstone_fields::csv::{Encoding, Layout};
@@ -196,7 +196,7 @@ impl TableCipher {
             Ok(Crypted { values, misfits: Vec::new() })
         };
         let done = py.detach(|| run(&arrays, None, of(threads), work)).map_err(exception)?;
-        Ok(Chunks { field, arrays: done.arrays })
+        Ok(Chunks { field: made_of(&field), arrays: done.arrays })
     }
 
     fn __repr__(&self) -> String {
@@ -234,11 +234,7 @@ impl TableCipher {
 
     /// The words for values of the type `kind`.
     fn refusal(&self, column: usize, kind: DataType) -> String {
-        let error = match kind {
-            DataType::Dictionary(..) => ArrayError::Dictionary(kind),
-            kind => ArrayError::Type(kind),
-        };
-        format!("column {}: {error}", self.table.columns[column].name)
+        format!("column {}: {}", self.table.columns[column].name, ArrayError::Type(kind))
     }
 
     fn crypt(
@@ -266,10 +262,18 @@ impl TableCipher {
         let done = done.map_err(|error| exception(format!("column {name}: {error}")))?;
         let count = done.misfits.len();
         let named = done.misfits.into_iter().take(NAMED_MAX).map(|(number, misfit)| (number, misfit.to_string()));
-        // what was not null may be now
-        let field = Arc::new(field.as_ref().clone().with_nullable(true));
-        Ok((Chunks { field, arrays: done.arrays }, count, named.collect()))
+        Ok((Chunks { field: made_of(&field), arrays: done.arrays }, count, named.collect()))
     }
+}
+
+/// What is made of a column `field`: null may be what was not.
+fn made_of(field: &FieldRef) -> FieldRef {
+    let plain = plain_type(field.data_type());
+    Arc::new(match plain == field.data_type() {
+        true => field.as_ref().clone().with_nullable(true),
+        // metadata of a dictionary can have its entries, in the clear (Polars keeps those of an enum there)
+        false => Field::new(field.name(), plain.clone(), true),
+    })
 }
 
 /// How many threads work: as many as there are processors, unless somebody says otherwise.

@@ -136,6 +136,27 @@ def test_structures_that_make_no_sense(cipher, field, value, kind):
         cipher.seal(0, Only(__arrow_c_array__=lambda: (schema, array)))
 
 
+@pytest.mark.parametrize(("field", "value"), WRONG)
+def test_dictionaries_that_make_no_sense(cipher, field, value):
+    schema, array = PHONES.dictionary_encode().__arrow_c_array__()
+    pointer = ctypes.pythonapi.PyCapsule_GetPointer
+    pointer.restype, pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+    # five numbers, buffers, children, then the dictionary
+    entries = ctypes.c_void_p.from_address(pointer(array, b"arrow_array") + 7 * 8).value
+    setattr(ArrowArray.from_address(entries), field, value)
+    with pytest.raises(sealstone.Error, match="malformed Arrow data"):
+        cipher.seal(0, Only(__arrow_c_array__=lambda: (schema, array)))
+
+
+def test_numbers_of_no_entry(cipher):
+    for number in [2, -1]:
+        wrong = pyarrow.DictionaryArray.from_arrays(
+            pyarrow.array([0, number], pyarrow.int8()), PHONES.drop_null(), safe=False
+        )
+        with pytest.raises(sealstone.Error, match="malformed Arrow data"):
+            cipher.seal(0, wrong)
+
+
 def test_tables_are_no_columns(cipher):
     with pytest.raises(sealstone.Error, match="text alone can"):
         cipher.seal(0, pyarrow.table({"phone": PHONES}))

@@ -84,6 +84,31 @@ def test_relations_of_duckdb(people, policy, key):
     assert sorted(opened["rrn"].to_pylist(), key=str) == sorted(people["rrn"], key=str)
 
 
+def test_tables_with_categories(people, policy, key):
+    arrow = pyarrow.table(people)
+    names = sorted({value for value in people["phone"] if value})
+    polars_table = polars.DataFrame(people).with_columns(
+        polars.col("rrn").cast(polars.Categorical), polars.col("phone").cast(polars.Enum(["010-9999-9999", *names]))
+    )
+    connection = duckdb.connect()
+    connection.sql(f"create type numbers as enum ({', '.join(repr(name) for name in names)})")
+    relation = connection.sql("select * replace (phone::numbers as phone) from arrow order by id")
+    pandas_table = pandas.DataFrame(people).astype({"rrn": "category", "phone": "category", "note": "category"})
+    wanted = sealstone.seal(arrow, policy).data.to_pydict()
+    for data in [polars_table, polars_table.to_arrow(), relation, pandas_table, pyarrow.Table.from_pandas(pandas_table)]:
+        sealed, manifest = sealstone.seal(data, policy)
+        seen = lists(sealed)
+        for name in ["id", "rrn", "phone", "note", "phone_index"]:
+            assert seen[name] == wanted[name], name
+        assert lists(sealstone.open(sealed, manifest, key=key)) == people
+        if isinstance(sealed, pyarrow.Table):
+            # Polars keeps the values of an enum in the metadata
+            assert "010-" not in sealed.schema.to_string(show_field_metadata=True)
+            assert lists(sealed.to_pandas())["phone"] == wanted["phone"]
+        if isinstance(sealed, pandas.DataFrame):
+            assert sealed["note"].dtype == "category" and sealed["phone"].dtype == pandas.Series(["x"]).dtype
+
+
 def test_an_index_of_pandas_stays(people, policy, key):
     data = pandas.DataFrame(people, index=[7, 7, "x", "y"])
     sealed, manifest = sealstone.seal(data, policy)

@@ -1,5 +1,6 @@
 //! Whether anything that is stored still needs a version of a key that is to be retired. Not here: retiring it (the key
-//! file or the key server), what is sealed how (the adapter of each engine).
+//! file or the key server), what is sealed how (the adapter of each engine), looking into files with sealed columns and
+//! tables (the command line), for which the answers are here.
 
 use std::path::{Path, PathBuf};
 
@@ -89,6 +90,60 @@ pub enum RetireError {
     #[cfg(feature = "mongodb")]
     #[error(transparent)]
     Check(#[from] CheckError),
+    /// Files with sealed columns are still under it.
+    #[error(
+        "key {key} was not retired: {} with sealed columns {} still under it, such as {}\n\
+         seal them again under the newest version first, with: sealstone field reseal {} --key {source_name} --out FILE",
+        of(*files, "file"), if *files == 1 { "is" } else { "are" }, example.display(), example.display()
+    )]
+    Columns {
+        /// The version.
+        key: KeyRef,
+        /// The key source, as the user named it.
+        source_name: String,
+        /// How many.
+        files: u64,
+        /// One of them.
+        example: PathBuf,
+    },
+    /// A file with sealed columns has values under another version than its manifest says.
+    #[error(
+        "key {key} was not retired: {} has values under it, such as in {place}, column {column}\n\
+         seal it again under the newest version first, with: sealstone field reseal {} --changed --key {source_name} \
+         --out FILE", file.display(), file.display()
+    )]
+    Values {
+        /// The version.
+        key: KeyRef,
+        /// The key source, as the user named it.
+        source_name: String,
+        /// The file.
+        file: PathBuf,
+        /// Where one of them is: `line 7`.
+        place: String,
+        /// The column.
+        column: String,
+    },
+    /// A table of a database still needs it.
+    #[error(
+        "key {key} was not retired: table {table} on {server} {found}\n\
+         bring it to the newest version first, with: sealstone field migrate {address} --table {table} --reseal --key \
+         {source_name}"
+    )]
+    Table {
+        /// The version.
+        key: KeyRef,
+        /// The key source, as the user named it.
+        source_name: String,
+        /// The table.
+        table: String,
+        /// Which server it is on.
+        server: String,
+        /// How the user named the server, without any password.
+        address: String,
+        /// What needs it.
+        found: String,
+    },
     /// The secret of the version cannot be had.
     #[error(transparent)]
     Key(#[from] KeyError),
@@ -99,7 +154,7 @@ impl RetireError {
     #[must_use]
     pub fn is_in_use(&self) -> bool {
         match self {
-            Self::Files { .. } => true,
+            Self::Files { .. } | Self::Columns { .. } | Self::Values { .. } | Self::Table { .. } => true,
             #[cfg(feature = "mongodb")]
             Self::Blocks { .. } => true,
             _ => false,
@@ -108,7 +163,11 @@ impl RetireError {
 }
 
 fn are(count: u64, what: &str) -> String {
-    if count == 1 { format!("1 {what} is") } else { format!("{count} {what}s are") }
+    format!("{} {}", of(count, what), if count == 1 { "is" } else { "are" })
+}
+
+fn of(count: u64, what: &str) -> String {
+    if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
 }
 
 /// Looks for `key` in every directory of `stores` and returns how many sealed files there are, none of them under it.

@@ -6,6 +6,7 @@ mod chosen;
 mod migrate;
 #[cfg(any(feature = "mysql", feature = "postgres"))]
 mod migrated;
+mod need;
 mod output;
 mod reading;
 mod said;
@@ -34,6 +35,9 @@ use crate::interrupt;
 use crate::key_source;
 use crate::message::{Answer, say};
 use crate::path::check_parent;
+pub(crate) use need::check_files_unneeding;
+#[cfg(any(feature = "mysql", feature = "postgres"))]
+pub(crate) use need::check_tables_unneeding;
 use output::{Output, beside, check_other};
 use reading::{Reading, Target, check_parquet};
 use said::{Said, Verb};

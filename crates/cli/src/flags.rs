@@ -44,7 +44,7 @@ pub(crate) use field::{
     FieldCheckFlags, FieldColumns, FieldCommand, FieldLayout, FieldOpenFlags, FieldOutput, FieldResealFlags,
     FieldSealFlags, SealedFields,
 };
-pub(crate) use keys::{HolderCommand, KeysCommand};
+pub(crate) use keys::{HolderCommand, KeysCommand, SealedWith};
 #[cfg(any(feature = "mysql", feature = "postgres"))]
 pub(crate) use migrate::FieldMigrateFlags;
 use names::{

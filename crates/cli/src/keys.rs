@@ -4,8 +4,9 @@ mod holders;
 #[cfg(feature = "kmip")]
 mod kmip;
 mod shown;
+mod unused;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use anyhow::bail;
@@ -16,12 +17,11 @@ use sealstone_keys::kmip::enumeration::State;
 use sealstone_keys::kmip::keyring::{Family, KeyVersion};
 use sealstone_keys::{Cost, KeyError, KeySource, source};
 use sealstone_seal::{Probe, probe};
-use sealstone_stores::retire::check_unused;
 use serde_json::{Value, json};
 
 use shown::{SCHEMA, facts, printable, show};
 
-use crate::flags::{HolderFlags, KeysCommand};
+use crate::flags::{HolderFlags, KeysCommand, SealedWith};
 use crate::message::{Answer, print, print_json, say};
 use crate::table::Table;
 use crate::{key_source, path, terminal};
@@ -59,9 +59,9 @@ pub(crate) fn run(command: &KeysCommand) -> anyhow::Result<Answer> {
             let key = key_source::open_file(key_file(key)?, passphrase)?;
             rotate(&key, *json)
         }
-        Retire { key, version, store, unchecked: _, passphrase, json } => {
+        Retire { key, version, sealed, unchecked: _, passphrase, json } => {
             let key = key_source::open_file(key_file(key)?, passphrase)?;
-            retire(&key, *version, store, *json)
+            retire(&key, *version, sealed, *json)
         }
         Export { key, out, version, protect, out_passphrase_file, unprotected, passphrase, json } => {
             path::check_parent(out)?;
@@ -113,7 +113,9 @@ fn on_server(command: &KeysCommand) -> anyhow::Result<Option<Answer>> {
         }
         Show { key, json } if source::is_kmip(key) => (kmip::show(key)?, json),
         Rotate { key, json, .. } if source::is_kmip(key) => (kmip::rotate(key)?, json),
-        Retire { key, version, store, json, .. } if source::is_kmip(key) => (kmip::retire(key, *version, store)?, json),
+        Retire { key, version, sealed, json, .. } if source::is_kmip(key) => {
+            (kmip::retire(key, *version, sealed)?, json)
+        }
         Export { key, .. } | Import { key, .. } if source::is_kmip(key) => {
             bail!(
                 "keys on a key server are not moved into or out of key files\n\
@@ -245,16 +247,13 @@ fn rotate(key: &KeyFile, json: bool) -> anyhow::Result<Answer> {
     show(&key.summary(), json)
 }
 
-/// Retires a version that protects nothing in `stores`; with none given, the user asked for no check.
-fn retire(key: &KeyFile, version: u32, stores: &[PathBuf], json: bool) -> anyhow::Result<Answer> {
-    // an error in the version itself is reported before stores are read
+/// Retires a version that nothing of `sealed` needs; with nothing named there, the user asked for no check.
+fn retire(key: &KeyFile, version: u32, sealed: &SealedWith, json: bool) -> anyhow::Result<Answer> {
+    // an error in the version itself is reported before anything is read
     let wanted = key.retirable(version)?;
-    let checked = check_unused(&wanted, &|| key.get(&wanted), stores, &key.path().display().to_string())?;
+    let checked = unused::check(&wanted, &|| key.get(&wanted), sealed, &key.path().display().to_string())?;
     key.retire(version)?;
-    say(&match stores {
-        [] => format!("key {wanted} is retired; no store was checked"),
-        _ => format!("key {wanted} is retired; none of {checked} sealed files is under it"),
-    });
+    say(&format!("key {wanted} is retired; {checked}"));
     show(&key.summary(), json)
 }
 

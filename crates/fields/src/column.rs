@@ -97,6 +97,12 @@ impl ColumnCipher {
         self.row.as_deref()
     }
 
+    /// Whether equal values seal to equal ones, in whatever row they are.
+    #[must_use]
+    pub fn is_deterministic(&self) -> bool {
+        matches!(self.cipher, MethodCipher::Ff1(_)) && self.row.is_none()
+    }
+
     /// Appends to `out` each of `values`, sealed. Where a value does not fit, `out` gets an empty text, and `misfits`
     /// the number of the value and the reason, in ascending order.
     ///

@@ -12,12 +12,14 @@ mod ciphers;
 mod error;
 mod goal;
 mod layout;
+mod need;
 mod run;
 mod server;
 mod shape;
 
 pub use error::{MigrationError, RowMisfit};
 pub use layout::MARK_ENDING;
+pub use need::{Need, need};
 pub use run::{Checked, Listener, Misfits, Options, Outcome, Progress, Step, check, open, reseal, seal};
 pub use server::{Cell, FailureKind, NewCell, Phase, Row, RowChange, ServerFailure, State, TableServer, Wanted};
 pub use shape::{ColumnLayout, ColumnShape, Hindrance, Layout, RowShape, Shape, TextRoom};

@@ -3,6 +3,8 @@
 
 use std::borrow::Cow;
 
+use sealstone_keys::KeyRef;
+
 /// Why a value could not be sealed or opened. No variant holds the value, or a letter or digit of it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Misfit {
@@ -68,6 +70,9 @@ pub enum Misfit {
     /// A sealed value that does not open.
     #[error("{0}")]
     Record(Cow<'static, str>),
+    /// A value that needs a key which is looked for.
+    #[error("it is sealed under key {0}")]
+    Under(KeyRef),
     /// A sealed value that is too long for its column of a database.
     #[error("sealed it has {found} characters, and the column has room for {room}")]
     Width {

@@ -1,10 +1,14 @@
 //! What a pass over a file does with the values of its columns, and what it tells: the same for each kind of file. Not
 //! here: reading and writing files (`csv`, and the crate `sealstone-parquet`).
 
+use sealstone_keys::KeyRef;
+use sealstone_seal::field::{FieldError, inspect_field};
+
 use crate::column::ColumnCipher;
 use crate::error::FieldsError;
 use crate::misfit::Misfit;
 use crate::policy::{Method, Table};
+use crate::record_text;
 use crate::texts::{Texts, Values};
 
 /// What to do with the columns of a table; each list has a cipher for each column of the table, in the same order.
@@ -12,12 +16,23 @@ use crate::texts::{Texts, Values};
 pub enum Work {
     /// Only look how many values fit.
     Check,
+    /// Only look for authenticated values that need this version of a key, and report each as one that does not fit:
+    /// [`Misfit::Under`]. Of others nothing says it, and what is no sealed value needs none.
+    Find(KeyRef),
     /// Seal.
     Seal(Vec<ColumnCipher>),
     /// Open.
     Open(Vec<ColumnCipher>),
     /// Open with the first, seal with the second.
     Reseal(Vec<ColumnCipher>, Vec<ColumnCipher>),
+}
+
+impl Work {
+    /// Whether a file is written.
+    #[must_use]
+    pub fn writes(&self) -> bool {
+        !matches!(self, Self::Check | Self::Find(_))
+    }
 }
 
 /// What to do with a file.
@@ -135,6 +150,10 @@ impl Plan {
                 self.check(at, values, count, misfits);
                 return Ok(Worked::default());
             }
+            Work::Find(key) => {
+                self.find(at, values, key, misfits);
+                return Ok(Worked::default());
+            }
             Work::Seal(ciphers) => {
                 ciphers[at].seal(values, rows, &mut out, misfits)?;
                 indexes(&ciphers[at], values)
@@ -176,6 +195,24 @@ impl Plan {
                     count.choices_least = Some(count.choices_least.map_or(choices, |least| least.min(choices)));
                 }
                 Err(misfit) => misfits.push((number, misfit)),
+            }
+        }
+    }
+
+    /// Which values are sealed under `key`, and of which that cannot be told.
+    fn find<V: Values + ?Sized>(&self, at: usize, values: &V, key: &KeyRef, misfits: &mut Vec<(usize, Misfit)>) {
+        if !matches!(self.table.columns[at].method, Method::Aead) {
+            return;
+        }
+        let mut record = Vec::new();
+        for number in 0..values.len() {
+            if record_text::read(values.get(number), &mut record).is_err() {
+                continue;
+            }
+            match inspect_field(&record) {
+                Ok((_, found)) if found == *key => misfits.push((number, Misfit::Under(found))),
+                Ok(_) | Err(FieldError::NotARecord(_)) => {}
+                Err(error) => misfits.push((number, Misfit::Record(error.to_string().into()))),
             }
         }
     }

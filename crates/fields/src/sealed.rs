@@ -146,7 +146,9 @@ impl<S: Store> Store for Sealed<S> {
 
     fn insert_many(&self, table: &Table, rows: &[Row]) -> Result<(), StoreError> {
         let Some(sealed) = self.table(table) else { return self.inner.insert_many(table, rows) };
-        self.inner.insert_many(sealed.stored(), &self.seal_rows(sealed, rows)?)
+        let records = self.seal_records(sealed, rows)?;
+        let stored: Vec<Row> = rows.iter().zip(records).map(|((key, _), record)| (key.clone(), record)).collect();
+        self.inner.insert_many(sealed.stored(), &stored)
     }
 
     fn update(&self, table: &Table, key: &[u8], changes: &[(usize, &[u8])]) -> Result<bool, StoreError> {
@@ -199,11 +201,10 @@ impl<S: Store> Store for Sealed<S> {
 }
 
 impl<S: Store> Sealed<S> {
-    /// `rows` as they are stored.
-    fn seal_rows(&self, table: &SealedTable, rows: &[Row]) -> Result<Vec<Row>, StoreError> {
-        let borrowed: Vec<(&[u8], &Record)> = rows.iter().map(|(key, record)| (key.as_slice(), record)).collect();
-        let bytes = borrowed.iter().map(|(_, record)| record.bytes()).sum();
-        let sealed = self.work.seal(bytes, rows.len(), || table.seal(&borrowed))?;
-        Ok(rows.iter().zip(sealed).map(|((key, _), record)| (key.clone(), record)).collect())
+    /// The records of `rows` as they are stored.
+    fn seal_records(&self, table: &SealedTable, rows: &[Row]) -> Result<Vec<Record>, StoreError> {
+        let rows: Vec<(&[u8], &Record)> = rows.iter().map(|(key, record)| (key.as_slice(), record)).collect();
+        let bytes = rows.iter().map(|(_, record)| record.bytes()).sum();
+        self.work.seal(bytes, rows.len(), || table.seal(&rows))
     }
 }

@@ -97,6 +97,7 @@ fn is_wanted(cell: &Cell, wanted: Wanted) -> bool {
         Wanted::Clear => cell.value.is_some() && cell.mark.is_none(),
         Wanted::NotMarked(version) => cell.value.is_some() && cell.mark != Some(version),
         Wanted::Marked => cell.mark.is_some(),
+        Wanted::MarkedAs(version) => cell.mark.map(i32::abs) == Some(version),
     }
 }
 

@@ -74,7 +74,7 @@ fn all(store: &dyn Store, table: &Table) -> Vec<(Vec<u8>, Vec<String>)> {
 #[test]
 fn a_sealed_store_returns_what_was_written_by_every_way_in_and_out() {
     let table = people();
-    let (store, rows) = (sealed(&table, Some(POLICY), "aria-256"), (0..700).map(person).collect::<Vec<Row>>());
+    let (store, rows) = (sealed(&table, Some(POLICY), "aria-256"), (0..5_000).map(person).collect::<Vec<Row>>());
     store.insert(&table, &rows[0].0, &rows[0].1).unwrap();
     store.insert_many(&table, &rows[1..100]).unwrap();
     let body = &mut |transaction: &mut dyn sealstone_store::Transaction| {
@@ -85,7 +85,7 @@ fn a_sealed_store_returns_what_was_written_by_every_way_in_and_out() {
         Ok(())
     };
     store.transactional().unwrap().transaction(body).unwrap();
-    assert_eq!(store.bulk().unwrap().bulk_load(&table, &mut rows[200..].iter().cloned()).unwrap(), 500);
+    assert_eq!(store.bulk().unwrap().bulk_load(&table, &mut rows[200..].iter().cloned()).unwrap(), 4_800);
 
     let wanted: Vec<(Vec<u8>, Vec<String>)> = rows.iter().map(|(key, record)| (key.clone(), texts(record))).collect();
     assert_eq!(all(&store, &table), wanted);

@@ -354,3 +354,82 @@ fn a_killed_run_leaves_no_half_file() {
     left.sort();
     assert_eq!(left, ["people.csv", "people.key", "sealed.csv", "sealed.csv.sealed.toml"]);
 }
+
+#[test]
+fn a_version_that_files_need_is_not_retired() {
+    let dir = scene();
+    let dir = dir.path();
+    seal(dir);
+    let key = KeyFile::open(dir.join("people.key")).unwrap();
+    key.rotate().unwrap();
+    fs::create_dir_all(dir.join("archive/2026")).unwrap();
+    fs::create_dir(dir.join("empty")).unwrap();
+    for ending in ["", ".sealed.toml"] {
+        let sealed = format!("sealed.csv{ending}");
+        fs::copy(dir.join(&sealed), dir.join("archive/2026").join(&sealed)).unwrap();
+    }
+    let retire = |named: &[&str]| {
+        let begin = ["keys", "retire", "people.key", "--version", "1", "--field"];
+        run(&mut sealstone(dir, &[&begin[..], named].concat()))
+    };
+    let kept = |named: &[&str], code: i32, want: &str| {
+        let said = retire(named);
+        let want = format!("sealstone: key people version 1 was not retired: {want}\n");
+        assert_eq!((said.code, said.stderr), (Some(code), want), "{named:?}");
+        assert_eq!(KeyFile::open(dir.join("people.key")).unwrap().versions().count(), 2);
+    };
+    let remedy = |file: &str| {
+        format!(
+            "seal them again under the newest version first, with: sealstone field reseal {file} --key people.key --out \
+             FILE"
+        )
+    };
+    let one = format!("1 file with sealed columns is still under it, such as sealed.csv\n  {}", remedy("sealed.csv"));
+    kept(&["sealed.csv"], 1, &one);
+    kept(&["sealed.csv.sealed.toml"], 1, &one);
+    let first = "archive/2026/sealed.csv";
+    let two = format!("2 files with sealed columns are still under it, such as {first}\n  {}", remedy(first));
+    kept(&["archive", "sealed.csv"], 1, &two);
+    kept(
+        &["empty"],
+        2,
+        "no sealed column in empty\n  give the directory of files with sealed columns, each with its manifest beside it",
+    );
+    let missing = "no manifest people.csv.sealed.toml: it says under which version of which key people.csv is sealed\n  \
+                   it was written beside the file; name it instead, or restore it from a backup";
+    kept(&["people.csv"], 2, missing);
+    kept(
+        &["nothing.csv"],
+        2,
+        "cannot read nothing.csv: there is no such file\n  give files with sealed columns, or directories of such",
+    );
+    fs::write(dir.join("empty/x.csv.sealed.toml"), "version = 9\n").unwrap();
+    kept(
+        &["empty"],
+        2,
+        "manifest empty/x.csv.sealed.toml: format version 9, this program knows versions up to 2\n  use the sealstone \
+         that wrote it, or a newer one",
+    );
+
+    // a row of the old file, pasted into the new one
+    let old = fs::read_to_string(dir.join("sealed.csv")).unwrap();
+    command(dir, &["reseal", "sealed.csv", "--key", "people.key", "--out", "again.csv"]).done();
+    let again = fs::read_to_string(dir.join("again.csv")).unwrap();
+    fs::write(dir.join("again.csv"), format!("{again}{}\n", old.lines().nth(2).unwrap())).unwrap();
+    kept(
+        &["again.csv"],
+        1,
+        "again.csv has values under it, such as in line 5, column memo\n  seal it again under the newest version first, \
+         with: sealstone field reseal again.csv --changed --key people.key --out FILE",
+    );
+    fs::write(dir.join("again.csv"), again).unwrap();
+    let retired = retire(&["again.csv"]);
+    assert_eq!(
+        retired.stderr,
+        "key people version 1 is retired; none of 1 file with sealed columns is under it\nnot looked at: stores \
+         (--store), tables (--table), backups\n"
+    );
+    retired.done();
+    command(dir, &["open", "again.csv", "--key", "people.key", "--out", "opened.csv"]).done();
+    assert_eq!(fs::read_to_string(dir.join("opened.csv")).unwrap(), PEOPLE);
+}

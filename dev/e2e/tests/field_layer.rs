@@ -1,6 +1,6 @@
-//! The field layer in front of real stores, and what servers have themselves: what lies on a MariaDB and a PostgreSQL
-//! is sealed, as another connection sees it, and comes back through the layer; comparisons with both, and what cannot
-//! be. Not here: the layer in front of a store in memory (`crates/fields`), the figures.
+//! The field layer in front of real stores, and what servers have themselves: what lies on a MariaDB, a PostgreSQL and a
+//! MongoDB is sealed, as another connection sees it, and comes back through the layer; comparisons with each, and what
+//! cannot be. Not here: the layer in front of a store in memory (`crates/fields`), the figures.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -15,9 +15,11 @@ use sealstone_e2e::transcript::{Transcript, run, sealstone};
 use sealstone_fields::policy::Policy;
 use sealstone_fields::{FieldLayer, Keyed, Sealed};
 use sealstone_keys::ephemeral::EphemeralKey;
+use sealstone_servers::mongod::{self, MongodOptions, ReplicaSet};
 use sealstone_servers::redis;
 use sealstone_store::{Field, Kind, Record, Row, Store, StoreOptions, Table, Variant};
 use sealstone_stores::kind::{Request, Settings};
+use sealstone_stores::mongodb::{MongoDb, MongoDbOptions};
 use sealstone_stores::table::store;
 use serde_json::Value;
 
@@ -134,18 +136,23 @@ fn values_lie_sealed_on_the_server_and_come_back(sql: &Sql, name: &str) {
     let dir = reachable();
     let server = SqlServer::start(sql.kind, dir.path());
     let uri = server.url();
+    values_lie_sealed_and_come_back(&|options| (sql.open)(&uri, options));
+}
+
+/// - `open`: opens the store by another connection
+fn values_lie_sealed_and_come_back(open: &dyn Fn(&StoreOptions) -> Box<dyn Store>) {
     let table = people([Kind::Integer, Kind::Text, Kind::Text]);
     let key = Arc::new(EphemeralKey::new().unwrap());
     let through = |key: &Arc<EphemeralKey>, name: &str| {
         let sealed = layer(key).tables(std::slice::from_ref(&table), cipher(name).unwrap(), Backend::auto()).unwrap();
         let stored = sealed[0].stored().clone();
-        Sealed::new((sql.open)(&uri, &options(&stored)), sealed)
+        Sealed::new(open(&options(&stored)), sealed)
     };
     let store = through(&key, "aria-256");
     let rows = fill(&store, &table);
     assert_eq!(all(&store, &table), rows);
     // another connection, without the layer
-    let other = (sql.open)(&uri, &options(&table));
+    let other = open(&options(&table));
     for ((key, stored), (_, clear)) in all(&*other, &table).iter().zip(&rows) {
         let texts = |record: &Record| [1, 2].map(|at| String::from_utf8(record.get(at).unwrap().to_vec()).unwrap());
         let ([rrn, memo], [clear_rrn, _]) = (texts(stored), texts(clear));
@@ -172,6 +179,26 @@ fn values_lie_sealed_on_mariadb_and_come_back() {
 #[test]
 fn values_lie_sealed_on_postgres_and_come_back() {
     values_lie_sealed_on_the_server_and_come_back(&POSTGRES, "values_lie_sealed_on_postgres_and_come_back");
+}
+
+fn has_mongod(name: &str) -> bool {
+    let found = mongod::PROGRAM.find(None);
+    if let Err(error) = &found {
+        println!("SKIP: {name}: {}", error.to_string().lines().next().unwrap_or_default());
+    }
+    found.is_ok()
+}
+
+#[test]
+fn values_lie_sealed_on_mongodb_and_come_back() {
+    if !has_mongod("values_lie_sealed_on_mongodb_and_come_back") {
+        return;
+    }
+    let dir = reachable();
+    let set = ReplicaSet::start(&dir.path().join("set"), &[MongodOptions::default()]).unwrap();
+    let to = MongoDbOptions { uri: set.uri(), threads: 1, ..MongoDbOptions::default() };
+    let server = MongoDb::connect(&to).unwrap();
+    values_lie_sealed_and_come_back(&|options| Box::new(server.open_store(options).unwrap()));
 }
 
 /// Every function that the server has: what lies there is not what was written.
@@ -372,6 +399,32 @@ fn a_store_whose_files_nothing_seals_takes_the_layer() {
     let sealed = |cell: &Value| cell["samples"][0]["decrypted_bytes"].as_u64().unwrap() > 0;
     let cells = results["groups"][0]["cells"].as_array().unwrap();
     assert!(cells.iter().all(|cell| sealed(cell) == (cell["variant"] == 1)), "{cells:?}");
+}
+
+#[test]
+fn replica_sets_take_the_layer() {
+    if !has_mongod("replica_sets_take_the_layer") {
+        return;
+    }
+    let dir = reachable();
+    with_people(dir.path());
+    let flags = [
+        "--store=mongodb",
+        "--nodes=1",
+        "--layer=field",
+        "--fields=fields.toml",
+        "--records-from=people.csv",
+        "--ciphers=none,pipo-128",
+    ];
+    // batch-scan compares every value that it reads with what was written
+    compare(dir.path(), &[&flags[..], &["--workloads=a,batch-scan"]].concat()).done();
+    let of_people = results(dir.path());
+    assert_eq!(labels(&of_people), ["none", "pipo-128"]);
+    let settings = &of_people["groups"][0]["engine"]["settings"];
+    assert!(settings["sealed columns"].as_str().unwrap().contains("usertable: memo (aead), rrn (ff1:rrn)"));
+    let sealed = |cell: &Value| cell["samples"][0]["decrypted_bytes"].as_u64().unwrap() > 0;
+    let cells = of_people["groups"][0]["cells"].as_array().unwrap();
+    assert!(cells.len() == 4 && cells.iter().all(|cell| sealed(cell) == (cell["variant"] == 1)), "{cells:?}");
 }
 
 #[test]

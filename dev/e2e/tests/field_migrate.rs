@@ -287,9 +287,16 @@ fn is_sealed_and_comes_back(kind: SqlKind, name: &str) {
     scene.is_sealed(&plain, 1);
 
     KeyFile::open(scene.path().join("people.key")).unwrap().rotate().unwrap();
+    a_version_is_kept(&scene, "has values under it, such as in row id 1");
     let again = ["--table", "people", "--reseal", "--json"];
     assert_eq!(scene.migrated(&again)["changed_rows"].as_u64(), Some(plain.len() as u64));
     scene.is_sealed(&plain, 2);
+    // a value that somebody restored from an old copy, with its mark
+    let column = |version: i32| format!("UPDATE people SET note = note, name_sealed = {version} WHERE id = 4");
+    scene.session.done(&column(-1));
+    a_version_is_kept(&scene, "has values under it, such as in row id 4");
+    scene.session.done(&column(-2));
+    a_version_is_retired(&scene);
     assert_eq!(scene.marks(1)[0], "2");
     others_are_refused(&scene);
     scene.is_sealed(&plain, 2);
@@ -311,6 +318,37 @@ fn is_sealed_and_comes_back(kind: SqlKind, name: &str) {
     );
     let said = scene.migrate(&["--table", "people", "--open"]);
     assert!(said.code == Some(2) && said.stderr.contains(&words), "{}", said.stderr);
+}
+
+const RETIRE: [&str; 7] = ["keys", "retire", "people.key", "--version", "1", "--table", "@address#people"];
+
+/// That version 1 is not retired, with its reason.
+fn a_version_is_kept(scene: &Scene, found: &str) {
+    let said = run(&mut sealstone(scene.path(), &RETIRE));
+    let (server, address) = (scene.kind.name(), scene.server.address());
+    let want = format!(
+        "sealstone: key people version 1 was not retired: table people on {server} at {address} {found}\n  bring it to \
+         the newest version first, with: sealstone field migrate @address --table people --reseal --key people.key\n"
+    );
+    assert_eq!((said.code, said.stderr), (Some(1), want));
+}
+
+fn a_version_is_retired(scene: &Scene) {
+    let key = fs::read(scene.path().join("people.key")).unwrap();
+    let other = [&RETIRE[..6], &["@address#sealstone_fields"]].concat();
+    let said = run(&mut sealstone(scene.path(), &other));
+    assert!(said.code == Some(2) && said.stderr.contains(" was not retired: table sealstone_fields on "), "{said:?}");
+    let said = run(&mut sealstone(scene.path(), &[&RETIRE[..6], &["@address"]].concat()));
+    assert!(said.code == Some(2) && said.stderr.contains("--table names no table"), "{said:?}");
+    let said = run(&mut sealstone(scene.path(), &RETIRE));
+    assert_eq!(
+        said.stderr,
+        "key people version 1 is retired; none of 1 table is under it\nnot looked at: stores (--store), files with \
+         sealed columns (--field), backups\n"
+    );
+    said.done();
+    // what follows needs it again
+    fs::write(scene.path().join("people.key"), key).unwrap();
 }
 
 /// One that does not know of sealed columns, and one that does.

@@ -89,7 +89,9 @@ fn a_key_is_made_rotated_and_retired_with_its_store() {
     assert_eq!((&again["rewrapped"], &again["key_version"]), (&0.into(), &2.into()));
 
     let retired = keys(dir, &["keys", "retire", "a.key", "--version", "1", "--store", "db"]);
-    assert_eq!(retired.stderr, format!("key orders version 1 is retired; none of {files} sealed files is under it\n"));
+    let rest = "not looked at: files with sealed columns (--field), tables (--table), backups\n";
+    let said = format!("key orders version 1 is retired; none of {files} sealed files is under it\n{rest}");
+    assert_eq!(retired.stderr, said);
     retired.done();
     let shown = json(&keys(dir, &["keys", "show", "a.key", "--json"]).done());
     assert_eq!((versions_of(&shown), &shown["protected"]), (vec![2], &false.into()));
@@ -143,7 +145,11 @@ fn retiring_asks_for_stores_and_spares_the_newest() {
         (Some(2), vec![1, 2])
     );
     let retired = keys(dir, &["keys", "retire", "a.key", "--version", "1", "--unchecked", "--json"]);
-    assert_eq!(retired.stderr, "key orders version 1 is retired; no store was checked\n");
+    assert_eq!(
+        retired.stderr,
+        "key orders version 1 is retired; nothing was checked\nnot looked at: stores (--store), files with sealed \
+         columns (--field), tables (--table), backups\n"
+    );
     assert_eq!(versions_of(&json(&retired.done())), [2]);
 }
 

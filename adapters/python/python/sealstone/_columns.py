@@ -161,6 +161,9 @@ def _series(values: Any, chunks: Any) -> Any:
     import pandas
 
     arrow, dtype = _pyarrow().chunked_array(chunks), values.dtype
+    if isinstance(dtype, pandas.CategoricalDtype):
+        # sealed values are other ones than its categories, and their order would be that of the clear ones
+        dtype = dtype.categories.dtype
     if hasattr(dtype, "__from_arrow__"):
         array = dtype.__from_arrow__(arrow)
     else:
@@ -202,8 +205,10 @@ def _put_arrow(
 
     for name, chunks in replaced.items():
         number, values = names.index(name), whole(chunks)
-        # what is known of the column stays: its metadata
-        field = data.schema.field(number).with_type(values.type).with_nullable(True)
+        # what is known of the column stays: its metadata, unless they may have the entries of a dictionary in the clear
+        field = data.schema.field(number)
+        field = field.remove_metadata() if pyarrow.types.is_dictionary(field.type) else field
+        field = field.with_type(values.type).with_nullable(True)
         data = data.set_column(number, field, values)
     for name, (_, chunks) in added.items():
         data = data.append_column(name, whole(chunks))

@@ -3,6 +3,8 @@
 import base64
 import os
 import pathlib
+import sqlite3
+import subprocess
 
 import pandas
 import pytest
@@ -87,12 +89,16 @@ def test_several_workers(table, policy):
     assert len(rows) >= 2 and os.getpid() not in [row["process"] for row in rows]
 
 
+def written(secret: bytes) -> list[bytes]:
+    """A secret, and the ways in which it is usually written."""
+    digits = secret.hex().encode()
+    return [secret, digits, digits.upper(), base64.b64encode(secret), repr(secret)[2:-1].encode()]
+
+
 def secrets_of(key: str) -> list[bytes]:
-    """The bytes of the key of a file without a passphrase, and the ways in which they are usually written."""
+    """The key of a file without a passphrase."""
     line = next(line for line in pathlib.Path(key).read_text().splitlines() if line.startswith("secret"))
-    digits = line.split('"')[1]
-    secret = bytes.fromhex(digits)
-    return [secret, digits.encode(), digits.upper().encode(), base64.b64encode(secret), repr(secret)[2:-1].encode()]
+    return written(bytes.fromhex(line.split('"')[1]))
 
 
 def sent(frame) -> bytes:
@@ -150,6 +156,47 @@ def test_workers_fetch_the_key(table, policy, key, tmp_path):
     copied.unlink()
     with pytest.raises(Exception, match="no key file at"):
         sealed.collect()
+
+
+@pytest.fixture
+def key_server(tmp_path):
+    """A key server with a key for AES-256: the address of the key, the secrets on it, and what ends it."""
+    up = [os.environ["SEALSTONE_BIN"], "lab", "up", "pykmip", "--dir", "kms"]
+    started = subprocess.run(up, cwd=tmp_path, capture_output=True, text=True, stdin=subprocess.DEVNULL)
+    if started.returncode != 0:
+        pytest.skip(started.stderr.splitlines()[0])
+    address = f"kmip:{tmp_path}/kms/lab.kms/key.toml"
+    try:
+        command(tmp_path, "keys", "new", address)
+        files = [path for path in tmp_path.rglob("*") if path.is_file()]
+        databases = [path for path in files if path.read_bytes()[:15] == b"SQLite format 3"]
+        secrets = [
+            bytes(value)
+            for path in databases
+            for (value,) in sqlite3.connect(path).execute("SELECT value FROM managed_objects")
+        ]
+        assert [len(secret) for secret in secrets] == [32]
+        yield address, secrets, lambda: command(tmp_path, "lab", "down", "kms")
+    finally:
+        subprocess.run([*up[:2], "down", "kms"], cwd=tmp_path, capture_output=True, stdin=subprocess.DEVNULL)
+
+
+def test_workers_ask_a_key_server(table, clear, key_server):
+    address, secrets, end = key_server
+    policy = sealstone.Policy.parse(POLICY.replace("aria-256", "aes-256").format(key=address))
+    sealed, manifest = sealstone.spark.seal(table, policy)
+    opened = sealstone.spark.open(sealed, manifest, policy)
+    assert columns(opened) == lists(clear)
+    for frame in [sealed, opened]:
+        everything = sent(frame)
+        assert address.encode() in everything and b"PRIVATE KEY" not in everything
+        for secret in secrets:
+            assert not any(text in everything for text in written(secret))
+    # of another manifest no worker has the key yet
+    later, _ = sealstone.spark.seal(table, policy)
+    end()
+    with pytest.raises(Exception, match="127.0.0.1"):
+        later.collect()
 
 
 def test_a_rotated_key_is_not_mixed(table, clear, tmp_path):

@@ -149,6 +149,7 @@ fn is_wanted(column: &ColumnLayout, wanted: Wanted) -> Option<String> {
         Wanted::Clear => Some(format!("({name} IS NOT NULL AND {mark} IS NULL)")),
         Wanted::NotMarked(version) => Some(format!("({name} IS NOT NULL AND NOT ({mark} <=> {version}))")),
         Wanted::Marked => Some(format!("{mark} IS NOT NULL")),
+        Wanted::MarkedAs(version) => Some(format!("{mark} IN ({version}, -{version})")),
     }
 }
 
@@ -294,6 +295,8 @@ mod tests {
              `memo_sealed` IS NULL)) AND ((`a` > 7) OR (`a` = 7 AND `b` > _utf8mb4 X'c3a927')) ORDER BY `a`, `b` \
              LIMIT 9"
         );
+        let marked = named().read(&layout(), Wanted::MarkedAs(3), None, 1);
+        assert!(marked.contains(" WHERE (`memo_sealed` IN (3, -3)) ORDER BY "), "{marked}");
         let every = named().read(&layout(), Wanted::Every { marked: false }, None, 1);
         assert_eq!(every, "SELECT `a`, `b`, `memo`, NULL, CAST(`id` AS CHAR) FROM `t``x` ORDER BY `a`, `b` LIMIT 1");
     }

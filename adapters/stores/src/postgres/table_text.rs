@@ -250,6 +250,7 @@ fn is_wanted(column: &ColumnLayout, wanted: Wanted) -> Option<String> {
         Wanted::Clear => Some(format!("({name} IS NOT NULL AND {mark} IS NULL)")),
         Wanted::NotMarked(version) => Some(format!("({name} IS NOT NULL AND {mark} IS DISTINCT FROM {version})")),
         Wanted::Marked => Some(format!("{mark} IS NOT NULL")),
+        Wanted::MarkedAs(version) => Some(format!("{mark} IN ({version}, -{version})")),
     }
 }
 

@@ -142,7 +142,8 @@ pub(super) fn check(flags: &FieldCheckFlags) -> anyhow::Result<Answer> {
     migrated::checked(name, &server.place(), &table, &checked, flags.json)
 }
 
-fn connect(address: &str, name: &str, tls: &ServerTls) -> anyhow::Result<Box<dyn TableServer>> {
+/// A connection to the server at `address`, for the table `name`.
+pub(super) fn connect(address: &str, name: &str, tls: &ServerTls) -> anyhow::Result<Box<dyn TableServer>> {
     let options = TableOptions {
         address: address.to_owned(),
         tls_ca_file: tls.tls_ca_file.clone(),

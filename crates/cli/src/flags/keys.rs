@@ -2,8 +2,10 @@
 
 use std::path::PathBuf;
 
-use clap::{Subcommand, ValueHint};
+use clap::{Args, Subcommand, ValueHint};
 
+#[cfg(any(feature = "mysql", feature = "postgres"))]
+use super::columns::ServerTls;
 use super::names::{Suggest, cipher_names_only};
 use super::passphrase::{HolderFlags, PassphraseFlag};
 
@@ -26,6 +28,21 @@ Examples:
       bob's passphrase opens no later version of the file
 
 A removed holder keeps what was open to them: rotate the key next.";
+
+const RETIRE_EXAMPLES: &str = "\
+Examples:
+  sealstone keys retire orders.key --version 1 --store /data/orders /data/users
+      two stores, looked at first; nothing else is
+  sealstone keys retire people.key --version 1 --field archive people.csv \\
+      --table @address#people
+      files with sealed columns: those below a directory, and one by name;
+      and a table of a database, whose address is in a file
+
+Name everything that was ever sealed with the key: it cannot know of the rest,
+and says what it did not look at. Backups are never looked at; keep the version
+for them with: sealstone keys export.
+
+Exit codes: 0 retired, 1 something still needs it, 2 error";
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum KeysCommand {
@@ -99,7 +116,8 @@ pub(crate) enum KeysCommand {
         #[arg(long)]
         json: bool,
     },
-    /// Remove an old version; exit code 1 if a store is still under it, and it stays
+    /// Remove an old version; exit code 1 if something is still under it, and it stays
+    #[command(after_help = RETIRE_EXAMPLES)]
     Retire {
         /// The key file, or kmip:...
         #[arg(value_name = "KEY", value_hint = ValueHint::FilePath)]
@@ -107,12 +125,10 @@ pub(crate) enum KeysCommand {
         /// The version to remove
         #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
         version: u32,
-        /// Every store that was ever sealed with this key: directories of RocksDB, data directories of MongoDB
-        #[arg(long, value_name = "DIR", num_args = 1.., required_unless_present = "unchecked")]
-        #[arg(value_hint = ValueHint::DirPath)]
-        store: Vec<PathBuf>,
-        /// Check no store: what is under that version is lost
-        #[arg(long, conflicts_with = "store")]
+        #[command(flatten)]
+        sealed: SealedWith,
+        /// Check nothing: what is under that version is lost
+        #[arg(long, conflicts_with = "SealedWith")]
         unchecked: bool,
         #[command(flatten)]
         passphrase: HolderFlags,
@@ -178,6 +194,31 @@ pub(crate) enum KeysCommand {
         json: bool,
     },
 }
+
+/// What was sealed with a key.
+#[derive(Args, Debug)]
+pub(crate) struct SealedWith {
+    /// Every store that was ever sealed with this key: directories of RocksDB, data directories of MongoDB
+    #[arg(long, value_name = "DIR", num_args = 1.., required_unless_present_any = OTHERS)]
+    #[arg(value_hint = ValueHint::DirPath)]
+    pub(crate) store: Vec<PathBuf>,
+    /// Every file with columns sealed with this key, or its manifest, or a directory with such files below it
+    #[arg(long, value_name = "FILE", num_args = 1.., value_hint = ValueHint::AnyPath)]
+    pub(crate) field: Vec<PathBuf>,
+    #[cfg(any(feature = "mysql", feature = "postgres"))]
+    /// Every table with columns sealed with this key: the address of its database (or @FILE) and its name
+    #[arg(long, value_name = "ADDRESS#TABLE", num_args = 1..)]
+    pub(crate) table: Vec<String>,
+    #[cfg(any(feature = "mysql", feature = "postgres"))]
+    #[command(flatten)]
+    pub(crate) tls: ServerTls,
+}
+
+/// One of these may stand in place of stores.
+#[cfg(any(feature = "mysql", feature = "postgres"))]
+const OTHERS: [&str; 3] = ["field", "table", "unchecked"];
+#[cfg(not(any(feature = "mysql", feature = "postgres")))]
+const OTHERS: [&str; 2] = ["field", "unchecked"];
 
 /// Who can open a key file with a passphrase of their own.
 #[derive(Debug, Subcommand)]

@@ -1,17 +1,16 @@
 //! `sealstone keys` for keys on a key server: the same commands, in the server's terms. Not here: the check, which is
 //! the same for every source, and key files.
 
-use std::path::PathBuf;
-
 use anyhow::bail;
 use sealstone_cipher::registry::DEFAULT_CIPHER;
 use sealstone_keys::kmip::enumeration::RevocationReason;
 use sealstone_keys::kmip::keyring::{Family, NewKey, Origin};
 use sealstone_keys::kmip::{Keyring, KmipSource};
 use sealstone_keys::{KeyError, KeySource};
-use sealstone_stores::retire::check_unused;
 use serde_json::{Value, json};
 
+use super::unused;
+use crate::flags::SealedWith;
 use crate::message::say;
 
 /// Makes the key that the address names, or `id`.
@@ -58,17 +57,14 @@ pub(super) fn rotate(spec: &str) -> anyhow::Result<Family> {
     Ok(keyring.show(&made.name).map_err(KeyError::from)?)
 }
 
-/// Deactivates an old version on the server, once nothing in `stores` is under it.
-pub(super) fn retire(spec: &str, version: u32, stores: &[PathBuf]) -> anyhow::Result<Family> {
+/// Deactivates an old version on the server, once nothing of `sealed` needs it.
+pub(super) fn retire(spec: &str, version: u32, sealed: &SealedWith) -> anyhow::Result<Family> {
     let (keyring, name) = open(spec)?;
     let key = keyring.retirable(&name, version)?;
     let secret = || KmipSource::open(spec)?.get(&key);
-    let checked = check_unused(&key, &secret, stores, spec)?;
+    let checked = unused::check(&key, &secret, sealed, spec)?;
     keyring.revoke(&key.id, RevocationReason::SUPERSEDED).map_err(KeyError::from)?;
-    say(&match stores {
-        [] => format!("key {key} is deactivated; no store was checked"),
-        _ => format!("key {key} is deactivated; none of {checked} sealed files is under it"),
-    });
+    say(&format!("key {key} is deactivated; {checked}"));
     say("it opens old backups until it is destroyed on the server");
     Ok(keyring.show(&name).map_err(KeyError::from)?)
 }

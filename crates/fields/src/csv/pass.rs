@@ -16,7 +16,7 @@ use super::error::CsvError;
 use super::plan::{Fate, Fields, Header};
 use super::scan::{Flaw, record};
 use crate::manifest::FileMac;
-use crate::pass::{ColumnCount, Counts, Listener, OnMisfit, Plan, Progress, Reject, Work};
+use crate::pass::{ColumnCount, Counts, Listener, OnMisfit, Plan, Progress, Reject};
 
 /// What some editors put at the beginning of UTF-8 text.
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
@@ -58,7 +58,7 @@ impl Pass<'_> {
         let mut chunks = Chunks::new(input, self.layout.delimiter, self.chunk_bytes);
         let first = chunks.next(Vec::new())?.ok_or(CsvError::Empty)?;
         let (fields, at, head) = self.header(&first)?;
-        if !matches!(self.plan.work, Work::Check) {
+        if self.plan.work.writes() {
             put(output, &head, &mut write_mac)?;
         }
         let threads = self.threads.or_else(|| thread::available_parallelism().ok()).map_or(1, NonZeroUsize::get);

@@ -84,7 +84,7 @@ impl Fields {
         for (at, column) in table.columns.iter().enumerate() {
             let Some(index) = &column.index else { continue };
             match plan.work {
-                Work::Check => {}
+                Work::Check | Work::Find(_) => {}
                 Work::Seal(_) if header.names.contains(&index.name) => {
                     return Err(CsvError::IndexThere { name: index.name.clone() });
                 }

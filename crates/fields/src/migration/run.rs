@@ -321,7 +321,8 @@ fn begin(server: &mut dyn TableServer, name: &str) -> Result<(Shape, Option<Stat
     Ok((shape(server, name)?, server.state()?))
 }
 
-fn shape(server: &mut dyn TableServer, name: &str) -> Result<Shape, MigrationError> {
+/// What the table is, which must be there.
+pub(super) fn shape(server: &mut dyn TableServer, name: &str) -> Result<Shape, MigrationError> {
     if let Some(shape) = server.shape()? {
         return Ok(shape);
     }
@@ -341,6 +342,18 @@ fn known(
     state: &State,
     keys: &Arc<dyn KeySource>,
 ) -> Result<(TableManifest, Phase), MigrationError> {
+    let (manifest, phase) = said(server, name, state)?;
+    let keyed = Keyed::of(keys.clone(), manifest.key.clone())?;
+    manifest.check(&state.manifest, &keyed)?;
+    Ok((manifest, phase))
+}
+
+/// What `state` says, genuine or not.
+pub(super) fn said(
+    server: &dyn TableServer,
+    name: &str,
+    state: &State,
+) -> Result<(TableManifest, Phase), MigrationError> {
     let phase = Phase::NAMES.iter().find(|(known, _)| *known == state.phase).map(|(_, phase)| *phase);
     let phase = phase.ok_or_else(|| MigrationError::Phase {
         place: server.place(),
@@ -348,8 +361,6 @@ fn known(
         phase: state.phase.clone(),
     })?;
     let manifest = TableManifest::parse(&state.manifest, &format!("in sealstone_fields for table {name}"))?;
-    let keyed = Keyed::of(keys.clone(), manifest.key.clone())?;
-    manifest.check(&state.manifest, &keyed)?;
     Ok((manifest, phase))
 }
 

@@ -77,6 +77,8 @@ pub enum Wanted {
     NotMarked(i32),
     /// A mark.
     Marked,
+    /// This mark, or the claim of it.
+    MarkedAs(i32),
 }
 
 /// What a row has in a sealed column.

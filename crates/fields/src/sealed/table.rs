@@ -132,9 +132,9 @@ impl SealedTable {
         let failed = |(at, misfit): (usize, Misfit)| self.cannot_seal(column, rows[at].0, &misfit);
         let value = |field: usize| rows.iter().map(move |(_, record)| record.get(field).unwrap_or_default());
         let values = texts(value(column.field)).map_err(failed)?;
-        let bound = column.row.map(|row| texts(value(row))).transpose().map_err(failed)?;
+        let bound = column.row.map(|row| texts(value(row))).transpose().map_err(failed)?.map(Texts::from_iter);
         let (mut sealed, mut misfits) = (Texts::new(), Vec::new());
-        column.cipher.seal(&values, bound.as_ref(), &mut sealed, &mut misfits).map_err(StoreError::engine)?;
+        column.cipher.seal(&*values, bound.as_ref(), &mut sealed, &mut misfits).map_err(StoreError::engine)?;
         misfits.into_iter().next().map_or(Ok(sealed), |misfit| Err(failed(misfit)))
     }
 
@@ -171,9 +171,9 @@ impl SealedTable {
         let value = |position: usize| rows.iter().map(move |(_, record)| record.get(position).unwrap_or_default());
         let values = texts(value(position)).map_err(failed)?;
         let row = column.row.map(|row| asked.fields.iter().position(|field| *field == row).expect("it was asked for"));
-        let bound = row.map(|row| texts(value(row))).transpose().map_err(failed)?;
+        let bound = row.map(|row| texts(value(row))).transpose().map_err(failed)?.map(Texts::from_iter);
         let (mut opened, mut misfits) = (Texts::new(), Vec::new());
-        column.cipher.open(&values, bound.as_ref(), &mut opened, &mut misfits).map_err(StoreError::engine)?;
+        column.cipher.open(&*values, bound.as_ref(), &mut opened, &mut misfits).map_err(StoreError::engine)?;
         misfits.into_iter().next().map_or(Ok(opened), |misfit| Err(failed(misfit)))
     }
 
@@ -239,13 +239,9 @@ impl SealedColumn {
 }
 
 /// `values` as text; or which is none.
-fn texts<'a>(values: impl Iterator<Item = &'a [u8]>) -> Result<Texts, (usize, Misfit)> {
-    let mut texts = Texts::new();
-    for (at, value) in values.enumerate() {
-        let text = std::str::from_utf8(value).map_err(|_| (at, Misfit::Encoding { encoding: "UTF-8" }))?;
-        texts.push(text);
-    }
-    Ok(texts)
+fn texts<'a>(values: impl Iterator<Item = &'a [u8]>) -> Result<Vec<&'a str>, (usize, Misfit)> {
+    let text = |(at, value)| std::str::from_utf8(value).map_err(|_| (at, Misfit::Encoding { encoding: "UTF-8" }));
+    values.enumerate().map(text).collect()
 }
 
 /// `key` for messages.

@@ -1,0 +1,200 @@
+//! Whether files with sealed columns, and tables of databases, still need a version of a key that is to be retired. Not
+//! here: retiring it (`keys`), how a value says which key it is under (`sealstone_fields`).
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+
+use anyhow::{Context, bail};
+use sealstone_fields::Misfit;
+use sealstone_fields::csv::{Listener, OnMisfit, Plan, Work};
+use sealstone_fields::manifest::{self, FileLayout, Manifest};
+#[cfg(any(feature = "mysql", feature = "postgres"))]
+use sealstone_fields::migration::{Need, need};
+use sealstone_fields::pass::Reject;
+use sealstone_fields::policy::{Column, Method, Table, Tweak};
+use sealstone_keys::KeyRef;
+use sealstone_stores::retire::RetireError;
+
+#[cfg(any(feature = "mysql", feature = "postgres"))]
+use super::migrate::connect;
+use super::output::beside;
+use super::reading::{Reading, Target, check_parquet};
+#[cfg(any(feature = "mysql", feature = "postgres"))]
+use crate::flags::ServerTls;
+
+/// Looks at files with sealed columns, and returns how many there are, none of which needs `key`.
+///
+/// - `named`: sealed files, their manifests, or directories, of which everything below is looked at
+/// - `source_name`: the key source as the user named it, for the command in an error
+pub(crate) fn check_files_unneeding(key: &KeyRef, named: &[PathBuf], source_name: &str) -> anyhow::Result<u64> {
+    let unread = || format!("key {key} was not retired");
+    let mut found = Vec::new();
+    for path in named {
+        let before = found.len();
+        if path.is_dir() {
+            below(path, &mut found).with_context(unread)?;
+            found[before..].sort();
+        } else {
+            found.push(manifest_of(path).with_context(unread)?);
+        }
+        if found.len() == before {
+            let (key, dir) = (key.clone(), path.clone());
+            let want = "directory of files with sealed columns, each with its manifest beside it";
+            return Err(RetireError::NothingSealed { key, dir, what: "column", want }.into());
+        }
+    }
+    let mut under = Vec::new();
+    for path in &found {
+        let manifest = read(path).with_context(unread)?;
+        let file = sealed_by(path);
+        if manifest.key == *key {
+            under.push(file.unwrap_or_else(|| path.clone()));
+        } else if let Some(file) = file.filter(|file| file.exists())
+            && let Some(Under { place, column }) = first_under(key, &manifest, &file).with_context(unread)?
+        {
+            let (key, source_name) = (key.clone(), source_name.to_owned());
+            return Err(RetireError::Values { key, source_name, file, place, column }.into());
+        }
+    }
+    match under.first() {
+        None => Ok(found.len() as u64),
+        Some(example) => Err(RetireError::Columns {
+            key: key.clone(),
+            source_name: source_name.to_owned(),
+            files: under.len() as u64,
+            example: example.clone(),
+        }
+        .into()),
+    }
+}
+
+fn read(path: &Path) -> anyhow::Result<Manifest> {
+    let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
+    Manifest::parse(&text, path).with_context(|| format!("manifest {}", path.display()))
+}
+
+/// Adds the manifests below `dir`.
+fn below(dir: &Path, found: &mut Vec<PathBuf>) -> anyhow::Result<()> {
+    let cannot = || format!("cannot read directory {}", dir.display());
+    for entry in std::fs::read_dir(dir).with_context(cannot)? {
+        let entry = entry.with_context(cannot)?;
+        let kind = entry.file_type().with_context(cannot)?;
+        if kind.is_dir() {
+            below(&entry.path(), found)?;
+        } else if sealed_by(&entry.path()).is_some() {
+            found.push(entry.path());
+        }
+    }
+    Ok(())
+}
+
+/// The file that the manifest `path` is beside, if it is named like one.
+fn sealed_by(path: &Path) -> Option<PathBuf> {
+    Some(path.with_file_name(path.file_name()?.to_str()?.strip_suffix(manifest::ENDING)?))
+}
+
+/// The manifest of the file `path`, or itself where it is one.
+fn manifest_of(path: &Path) -> anyhow::Result<PathBuf> {
+    let beside = beside(path, manifest::ENDING);
+    if beside.exists() {
+        return Ok(beside);
+    }
+    if path.extension().is_some_and(|ending| ending == "toml") {
+        return Ok(path.to_owned());
+    }
+    if !path.exists() {
+        bail!(
+            "cannot read {}: there is no such file\ngive files with sealed columns, or directories of such",
+            path.display()
+        );
+    }
+    bail!(
+        "no manifest {}: it says under which version of which key {} is sealed\n\
+         it was written beside the file; name it instead, or restore it from a backup",
+        beside.display(),
+        path.display()
+    )
+}
+
+/// Where a value is that is under the key.
+struct Under {
+    /// Such as `line 7`.
+    place: String,
+    column: String,
+}
+
+/// The first authenticated value of `file` that is under `key`. Each names its own: rows that were added since may be
+/// under another one than the manifest says.
+fn first_under(key: &KeyRef, manifest: &Manifest, file: &Path) -> anyhow::Result<Option<Under>> {
+    let Table { name, cipher, columns, .. } = &manifest.table;
+    let alone = |column: &Column| Column { tweak: Tweak::Column, index: None, ..column.clone() };
+    let columns: Vec<Column> =
+        columns.iter().filter(|column| matches!(column.method, Method::Aead)).map(alone).collect();
+    if columns.is_empty() {
+        return Ok(None);
+    }
+    if manifest.layout == FileLayout::Parquet {
+        check_parquet(file)?;
+    }
+    let plan = Plan { table: Table::new(name, cipher, columns)?, work: Work::Find(key.clone()) };
+    let mut first = None;
+    let mut on_reject = |reject: &Reject| {
+        first.get_or_insert_with(|| reject.clone());
+        Ok(())
+    };
+    let stop = AtomicBool::new(false);
+    let mut listener = Listener { on_reject: &mut on_reject, on_progress: &mut |_| {} };
+    let target = Target { output: &mut io::sink(), path: None, mac: None };
+    let mut reading = Reading::open(file, manifest.layout)?;
+    let place = reading.layout().place();
+    reading.pass(file, &plan, OnMisfit::Report, &stop, target, &mut listener)?;
+    let Some(Reject { place: number, column, misfit }) = first else { return Ok(None) };
+    let place = format!("{place} {number}");
+    match misfit {
+        Misfit::Under(_) => Ok(Some(Under { place, column })),
+        other => bail!(
+            "cannot tell which key {}, {place}, column {column} is under: {other}\n\
+             use the version of sealstone that wrote it, or a newer one",
+            file.display()
+        ),
+    }
+}
+
+/// Looks at sealed tables, each `ADDRESS#TABLE`, and returns how many there are, none of which needs `key`.
+#[cfg(any(feature = "mysql", feature = "postgres"))]
+pub(crate) fn check_tables_unneeding(
+    key: &KeyRef,
+    named: &[String],
+    tls: &ServerTls,
+    source_name: &str,
+) -> anyhow::Result<u64> {
+    for text in named {
+        let Some((address, table)) =
+            text.rsplit_once('#').filter(|(address, table)| !address.is_empty() && !table.is_empty())
+        else {
+            // what was written may have a password in it
+            bail!(
+                "--table names no table: it is an address, #, and the name of the table\n\
+                 write mysql://USER:PASSWORD@HOST:PORT/DATABASE#TABLE, or @FILE#TABLE with the address in a file"
+            );
+        };
+        let unread = || format!("key {key} was not retired");
+        let mut server = connect(address, table, tls).with_context(unread)?;
+        let found = match need(&mut *server, table, key).with_context(unread)? {
+            Need::Nothing => continue,
+            Need::Values(row) => format!("has values under it, such as in row {row}"),
+            Need::Manifest => "is sealed under it, as its row of sealstone_fields says".to_owned(),
+        };
+        return Err(RetireError::Table {
+            key: key.clone(),
+            source_name: source_name.to_owned(),
+            table: table.to_owned(),
+            server: server.place(),
+            address: if address.starts_with('@') { address.to_owned() } else { "ADDRESS".to_owned() },
+            found,
+        }
+        .into());
+    }
+    Ok(named.len() as u64)
+}

@@ -1,0 +1,83 @@
+//! Whether anything that the user names still needs a version of a key that is to be retired, and in words what was
+//! looked at. Not here: looking (`sealstone_stores::retire` for stores, `field` for columns), retiring it.
+
+use sealstone_keys::{KeyError, KeyRef, Secret};
+use sealstone_stores::retire::check_unused;
+
+use crate::field;
+use crate::flags::SealedWith;
+
+/// What a kind of sealed thing is called, how many there were, and the flag and the words for where none was named.
+struct Looked {
+    found: Option<(u64, &'static str)>,
+    missing: &'static str,
+}
+
+/// Looks at everything of `sealed` and returns what was looked at, none of which needs `key`, and what was not.
+///
+/// - `secret`: gives the secret of `key`
+/// - `source_name`: the key source as the user named it, for the command in an error
+pub(super) fn check(
+    key: &KeyRef,
+    secret: &dyn Fn() -> Result<Secret, KeyError>,
+    sealed: &SealedWith,
+    source_name: &str,
+) -> anyhow::Result<String> {
+    let stores = check_unused(key, secret, &sealed.store, source_name)?;
+    let files = field::check_files_unneeding(key, &sealed.field, source_name)?;
+    let looked = [
+        Looked { found: (!sealed.store.is_empty()).then_some((stores, "sealed file")), missing: "stores (--store)" },
+        Looked {
+            found: (!sealed.field.is_empty()).then_some((files, "file with sealed columns")),
+            missing: "files with sealed columns (--field)",
+        },
+        #[cfg(any(feature = "mysql", feature = "postgres"))]
+        Looked {
+            found: match field::check_tables_unneeding(key, &sealed.table, &sealed.tls, source_name)? {
+                0 => None,
+                tables => Some((tables, "table")),
+            },
+            missing: "tables (--table)",
+        },
+    ];
+    Ok(words(&looked))
+}
+
+fn words(looked: &[Looked]) -> String {
+    let found: Vec<String> = looked.iter().filter_map(|looked| looked.found).map(of).collect();
+    let missing: Vec<&str> = looked.iter().filter(|looked| looked.found.is_none()).map(|l| l.missing).collect();
+    let first = match found.as_slice() {
+        [] => "nothing was checked".to_owned(),
+        found => format!("none of {} is under it", found.join(", ")),
+    };
+    let rest = if missing.is_empty() { "backups".to_owned() } else { format!("{}, backups", missing.join(", ")) };
+    format!("{first}\nnot looked at: {rest}")
+}
+
+fn of((count, what): (u64, &str)) -> String {
+    match (count, what.split_once(' ')) {
+        (1, _) => format!("1 {what}"),
+        (_, Some(("file", rest))) => format!("{count} files {rest}"),
+        _ => format!("{count} {what}s"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_looked_at_and_what_not() {
+        let stores = |found| Looked { found, missing: "stores (--store)" };
+        let columns = |found| Looked { found, missing: "files with sealed columns (--field)" };
+        assert_eq!(
+            words(&[stores(Some((12, "sealed file"))), columns(None)]),
+            "none of 12 sealed files is under it\nnot looked at: files with sealed columns (--field), backups"
+        );
+        assert_eq!(
+            words(&[stores(Some((1, "sealed file"))), columns(Some((2, "file with sealed columns")))]),
+            "none of 1 sealed file, 2 files with sealed columns is under it\nnot looked at: backups"
+        );
+        assert_eq!(words(&[stores(None)]), "nothing was checked\nnot looked at: stores (--store), backups");
+    }
+}

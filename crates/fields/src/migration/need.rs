@@ -1,0 +1,49 @@
+//! Whether a sealed table still needs a version of its key. Not here: bringing it to another one (`run`).
+
+use sealstone_keys::KeyRef;
+
+use super::ciphers::shown;
+use super::error::MigrationError;
+use super::layout::layout;
+use super::run::{said, shape};
+use super::server::{Phase, TableServer, Wanted};
+
+/// What of a table needs a version of a key.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Need {
+    /// Nothing.
+    Nothing,
+    /// Values, such as in this row.
+    Values(String),
+    /// No value; but its manifest is under it, and what is written from now on would be.
+    Manifest,
+}
+
+/// Looks what of a sealed table needs `key`; changes nothing, and takes no lock. Needs no key, and so does not know that
+/// the table's manifest is genuine.
+///
+/// - `name`: the table, for messages
+///
+/// # Errors
+/// [`MigrationError::NoTable`], [`MigrationError::NotSealed`], [`MigrationError::Phase`], [`MigrationError::Manifest`],
+/// what is in the way of a table or column, what the server says.
+pub fn need(server: &mut dyn TableServer, name: &str, key: &KeyRef) -> Result<Need, MigrationError> {
+    let shape = shape(server, name)?;
+    let Some(state) = server.state()? else {
+        return Err(MigrationError::NotSealed { place: server.place(), table: name.to_owned() });
+    };
+    let (manifest, phase) = said(&*server, name, &state)?;
+    if manifest.key.id != key.id {
+        return Ok(Need::Nothing);
+    }
+    // before and after, marks may be missing, and nothing is sealed
+    if matches!(phase, Phase::Sealing | Phase::Sealed | Phase::Opening) {
+        let layout = layout(&shape, &manifest.table, true)?;
+        // a version that no mark can have is none that any value is sealed under
+        let marked = Wanted::MarkedAs(i32::try_from(key.version).unwrap_or(i32::MAX));
+        if let Some(row) = server.read(&layout, marked, None, 1)?.first() {
+            return Ok(Need::Values(shown(&layout, row)));
+        }
+    }
+    Ok(if manifest.key == *key { Need::Manifest } else { Need::Nothing })
+}
