@@ -3,7 +3,7 @@
 //! those of two places are never added up. Not here: the table of places (`places`), how a variant is chosen
 //! (`recommend`).
 
-use sealstone_cipher::registry::{self, Cipher};
+use sealstone_cipher::registry::Cipher;
 use sealstone_store::Layer;
 
 use crate::coverage::{Cost, Coverage, CoverageEntry, CoverageRow};
@@ -53,7 +53,7 @@ fn asked(plan: &Plan) -> Vec<Threat> {
 /// `Partly` where that is the most that anything of what may be recommended does about all of `threats`.
 fn needed(plan: &Plan, variants: &[Variant], threats: &[Threat]) -> Option<Protection> {
     let of = |variant: &Variant| {
-        let cipher = registry::cipher(variant.cipher()?).ok()?;
+        let cipher = eligibility::cipher_of(variant)?;
         let is_allowed = eligibility::barred(plan.policy, cipher, variant, variants).is_none();
         is_allowed.then(|| least(plan, &layers_of(variant), threats).min(Protection::Protects))
     };
@@ -122,7 +122,7 @@ pub(crate) fn preamble(plan: &Plan, best: &Variant) -> String {
 /// Where nothing that was measured covers what was asked, whatever the policy: what would, and how to measure that.
 pub(crate) fn uncovered(plan: &Plan, variants: &[Variant]) -> Option<String> {
     let threats = asked(plan);
-    let sealed = variants.iter().filter(|variant| variant.cipher().is_some_and(|name| registry::cipher(name).is_ok()));
+    let sealed = variants.iter().filter(|variant| eligibility::cipher_of(variant).is_some());
     let covers = |variant: &Variant| least(plan, &layers_of(variant), &threats) > Protection::LeavesOpen;
     if threats.is_empty() || sealed.clone().any(covers) {
         return None;
@@ -166,9 +166,9 @@ fn fewest(plan: &Plan, threats: &[Threat]) -> Option<Vec<Layer>> {
     covering.min_by_key(|layers| (layers.len(), layers.iter().filter(lacking).count()))
 }
 
-/// Whether a comparison can have `layers`, and the store of `plan` too.
+/// Whether a comparison can have `layers` with the store of `plan`.
 fn can_measure(plan: &Plan, layers: &[Layer]) -> bool {
-    layers.iter().all(|layer| Plan::can_have(*layer) && store_takes(plan, *layer))
+    layers.iter().all(|layer| store_takes(plan, *layer))
 }
 
 fn store_takes(plan: &Plan, layer: Layer) -> bool {
@@ -178,13 +178,12 @@ fn store_takes(plan: &Plan, layer: Layer) -> bool {
 
 /// Why `layers` cannot be measured.
 fn why_not(plan: &Plan, layers: &[Layer]) -> String {
-    match layers.iter().find(|layer| !Plan::can_have(**layer)) {
-        Some(Layer::Wire) => "the connection is the same for all variants of a run (TLS, or a sealed tunnel)".into(),
-        Some(layer) => format!("compare cannot have {}", layer.name()),
-        None => {
-            let lacking = layers.iter().find(|layer| !store_takes(plan, **layer)).map_or("", |layer| layer.name());
-            format!("sealstone has no {lacking} for {}", plan.point().store)
+    let store = plan.point().store;
+    match layers.iter().find(|layer| !store_takes(plan, **layer)) {
+        Some(Layer::Wire) => {
+            format!("sealstone starts no {store} with TLS (a sealed tunnel does without: sealstone wire)")
         }
+        lacking => format!("sealstone has no {} for {store}", lacking.map_or("", |layer| layer.name())),
     }
 }
 
@@ -309,8 +308,8 @@ impl Measured<'_> {
     fn cheapest(&self, best: usize, wanted: impl Fn(&[Layer]) -> bool) -> Option<(usize, Estimate)> {
         let Self { plan, variants, .. } = self;
         let is_allowed = |variant: &Variant| {
-            let cipher = variant.cipher().and_then(|name| registry::cipher(name).ok());
-            cipher.is_some_and(|cipher| eligibility::barred(plan.policy, cipher, variant, variants).is_none())
+            eligibility::cipher_of(variant)
+                .is_some_and(|cipher| eligibility::barred(plan.policy, cipher, variant, variants).is_none())
         };
         let cost = |estimate: &Estimate| match self.quantity {
             Quantity::Throughput => -estimate.log_ratio,
@@ -354,8 +353,7 @@ impl Measured<'_> {
     /// The cost of every variant that encrypts. Ciphers are one family, as in the answer; functions of the server,
     /// which are never advised, another one.
     fn costs(&self) -> Vec<(usize, Option<Cost>)> {
-        let is_ours =
-            |number: &usize| self.variants[*number].cipher().is_some_and(|name| registry::cipher(name).is_ok());
+        let is_ours = |number: &usize| eligibility::cipher_of(&self.variants[*number]).is_some();
         let sealed = (0..self.variants.len()).filter(|number| !self.variants[*number].is_baseline());
         let (ours, theirs): (Vec<usize>, Vec<usize>) = sealed.partition(is_ours);
         let judged = |numbers: Vec<usize>| -> Vec<(usize, Option<Cost>)> {

@@ -4,10 +4,27 @@
 use std::collections::BTreeMap;
 
 use sealstone_cipher::registry::{self, Cipher, Standing};
+use sealstone_store::Layer;
 
 use crate::plan::Policy;
 use crate::results::{Cell, Choice, Variant};
 use crate::size::human_bytes;
+
+/// The suite of the layer `wire` that is TLS, and the cipher that both ends take for it: the first of those that client
+/// and server prefer (TLS_AES_256_GCM_SHA384).
+const TLS: (&str, &str) = ("tls", "aes-256");
+
+/// The cipher by which `variant` is judged, if it has one that could be recommended.
+pub(crate) fn cipher_of(variant: &Variant) -> Option<&'static Cipher> {
+    let name = variant.cipher()?;
+    registry::cipher(if name == TLS.0 { TLS.1 } else { name }).ok()
+}
+
+/// Whether `variant` has TLS with a cipher that `policy` does not allow.
+fn has_barred_tls(policy: Policy, variant: &Variant) -> bool {
+    let has_tls = variant.layers.get(Layer::Wire.name()).is_some_and(|choice| choice.cipher == TLS.0);
+    has_tls && registry::cipher(TLS.1).is_ok_and(|cipher| !allows(policy, cipher))
+}
 
 /// Why `cipher` must not be recommended under `policy`.
 pub(crate) fn barred(policy: Policy, cipher: &Cipher, variant: &Variant, variants: &[Variant]) -> Option<String> {
@@ -25,6 +42,9 @@ pub(crate) fn barred(policy: Policy, cipher: &Cipher, variant: &Variant, variant
             true => format!("the cipher is {list}, its mode here ({}) is not", cipher.mode.word()),
             false => format!("not {list}"),
         });
+    }
+    if has_barred_tls(policy, variant) {
+        return Some(format!("TLS is with {} here, which is not on the list of policy {}", TLS.1, policy.word()));
     }
     // a forced backend shows what other machines would get; nobody should force it where a better one is available
     let choice = variant.choice()?;
@@ -87,7 +107,16 @@ pub(crate) fn unprotected(variant: &Variant) -> Option<String> {
                 .into(),
         );
     }
+    if is_in("wire") {
+        return Some("not protected by it: whatever is stored, and what the server has in memory".into());
+    }
     let both = ["field", "rest"].iter().all(|layer| variant.layers.contains_key(*layer));
+    if !both && variant.layers.contains_key("field") {
+        return Some("not protected by it: in the store, keys and columns that are not sealed".into());
+    }
+    if !both && variant.layers.contains_key("rest") {
+        return Some("not protected by it: data in memory, and whatever a user of the running store may read".into());
+    }
     both.then(|| "not protected by it: in the running store, keys and columns that are not sealed".into())
 }
 

@@ -5,10 +5,10 @@
 pub(crate) mod at_rate;
 mod by_setting;
 
-use sealstone_cipher::registry::{self, Cipher};
+use sealstone_cipher::registry::Cipher;
 
 use crate::covering::{self, Measured};
-use crate::eligibility::{allowed_names, allows, standing, unprotected, warnings};
+use crate::eligibility::{allowed_names, allows, cipher_of, standing, unprotected, warnings};
 use crate::plan::{Plan, Policy};
 use crate::ratios::{headline, overall_cpu, overall_estimate};
 use crate::results::{Cell, Ranked, Recommendation, Variant};
@@ -111,7 +111,7 @@ pub fn recommend(plan: &Plan, variants: &[Variant], cells: &[Cell]) -> Recommend
 fn candidates<'a>(plan: &Plan, variants: &'a [Variant], cells: &'a [Cell]) -> Vec<Candidate<'a>> {
     let mut found = Vec::new();
     for (number, variant) in variants.iter().enumerate() {
-        let Some(cipher) = variant.cipher().and_then(|name| registry::cipher(name).ok()) else { continue };
+        let Some(cipher) = cipher_of(variant) else { continue };
         let Some(cost) = overall_estimate(cells, number, 0) else { continue };
         found.push((number, variant, cipher, cost));
     }

@@ -2,12 +2,12 @@
 //! up, then by their 99th percentile, then by the CPU time that a request costs, then by standing. Not here: the answer
 //! by throughput, or by the highest rate (`recommend`).
 
-use sealstone_cipher::registry::{self, Cipher};
+use sealstone_cipher::registry::Cipher;
 
 use super::by_setting;
 use crate::at_rate::{at_rate, p99_ratio};
 use crate::covering::{self, Measured};
-use crate::eligibility::{allowed_names, standing, unprotected, warnings};
+use crate::eligibility::{allowed_names, cipher_of, standing, unprotected, warnings};
 use crate::latency::REQUESTS_P99;
 use crate::open_loop::{AtRate, Percentile};
 use crate::plan::{Plan, Policy};
@@ -106,7 +106,7 @@ pub(crate) fn recommend(plan: &Plan, rate: f64, variants: &[Variant], cells: &[C
 
 fn candidates<'a>(plan: &Plan, variants: &'a [Variant], cells: &'a [Cell]) -> Vec<Candidate<'a>> {
     let made = variants.iter().enumerate().filter_map(|(number, variant)| {
-        let cipher = registry::cipher(variant.cipher()?).ok()?;
+        let cipher = cipher_of(variant)?;
         let of_it: Vec<&Cell> = cells.iter().filter(|cell| cell.variant == number).collect();
         (!of_it.is_empty()).then(|| Candidate {
             number,

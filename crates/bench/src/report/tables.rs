@@ -561,7 +561,10 @@ fn variants(run: &Run) -> Table {
             ],
             Some(Err(_)) if variant.layers.contains_key("wire") => vec![
                 words(variant.cipher().unwrap_or_default()),
-                words("packets sealed (ESP), both ways"),
+                words(match variant.cipher() {
+                    Some("tls") => "the connection sealed (TLS), both ways",
+                    _ => "packets sealed (ESP), both ways",
+                }),
                 missing(),
                 missing(),
                 missing(),
