@@ -8,6 +8,9 @@ use std::sync::Arc;
 use sealstone_keys::KeySource;
 use sealstone_store::{Engine, Layer, ServerFunction, StoreError};
 
+/// The suite of the layer `wire` that is TLS between a store and its server.
+pub const TLS: &str = "tls";
+
 /// One kind of store.
 #[derive(Debug)]
 pub struct StoreKind {
@@ -54,6 +57,15 @@ pub struct Setting {
     pub excludes: &'static [&'static str],
 }
 
+impl StoreKind {
+    /// Whether servers that are started for it speak TLS, which then is its layer `wire`; that of a device is packets
+    /// on a link.
+    #[must_use]
+    pub fn speaks_tls(&self) -> bool {
+        self.layers.contains(&Layer::Wire) && !self.device
+    }
+}
+
 /// What the value of a setting is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
@@ -82,6 +94,8 @@ pub struct Request {
     pub link: Option<String>,
     /// Whether any variant encrypts.
     pub sealed: bool,
+    /// Whether any variant reaches its server by TLS.
+    pub tls: bool,
     /// Directory in which the stores stay; absent: they are removed.
     pub keep: Option<PathBuf>,
     /// The user's key; absent: one is made for the run.

@@ -20,6 +20,8 @@
 #[cfg(feature = "block")]
 pub mod block;
 pub mod kind;
+#[cfg(any(feature = "postgres", feature = "mysql", feature = "redis"))]
+pub mod lab_tls;
 #[cfg(feature = "mongodb")]
 pub mod mongodb;
 #[cfg(feature = "mysql")]

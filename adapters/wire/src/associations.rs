@@ -8,6 +8,8 @@ use std::time::Instant;
 
 use sealstone_seal::esp::{Counters, EspError, Inbound, Lifetime, Outbound, Sealed, Suite};
 
+use crate::key_use::{KeyUse, KeyUseError};
+
 /// The associations. Without one to send by, packets are dropped: none leaves in the clear.
 #[derive(Debug, Default)]
 pub struct Associations {
@@ -20,6 +22,10 @@ struct Sending {
     current: Option<(Outbound, SocketAddr)>,
     /// What follows once the current one has sealed all that it may, in this order.
     successors: VecDeque<Outbound>,
+    /// Where it is recorded how far the current one may go, if its keys may be used again after this process.
+    recorded: Option<KeyUse>,
+    /// Why that could not be recorded, the last time.
+    unrecorded: Option<String>,
 }
 
 /// What opens packets.
@@ -64,6 +70,8 @@ pub struct InboundStatus {
     pub suite: &'static Suite,
     /// What came.
     pub counters: Counters,
+    /// The newest number that came.
+    pub newest: u64,
 }
 
 /// Why packets were not sealed.
@@ -73,6 +81,8 @@ pub(crate) enum NotSealed {
     NoAssociation,
     /// The key has sealed what it may, and there is no successor.
     Exhausted,
+    /// How far the key goes could not be recorded.
+    Unrecorded,
     /// They are no packets, or the cipher failed.
     Failed,
 }
@@ -91,9 +101,33 @@ impl Associations {
 
     /// Seals what comes next by `outbound`, and sends it to `peer`. The association before and its successors end.
     pub fn set_outbound(&self, outbound: Outbound, peer: SocketAddr) {
-        let mut sending = lock(&self.sending);
-        sending.successors.clear();
-        sending.current = Some((outbound, peer));
+        *lock(&self.sending) = Sending { current: Some((outbound, peer)), ..Sending::default() };
+    }
+
+    /// The same with keys that may be used again after this process: it continues behind what `recorded` says, and
+    /// packets leave only once it says that they may have.
+    pub fn set_recorded_outbound(&self, outbound: Outbound, peer: SocketAddr, recorded: KeyUse) {
+        let outbound = outbound.after(recorded.recorded());
+        let sending = Sending { current: Some((outbound, peer)), recorded: Some(recorded), ..Sending::default() };
+        *lock(&self.sending) = sending;
+    }
+
+    /// Why it could not be recorded how far the key goes, if the last attempt failed.
+    #[must_use]
+    pub fn unrecorded(&self) -> Option<String> {
+        lock(&self.sending).unrecorded.clone()
+    }
+
+    /// Seals nothing any more, and records how far the key has gone in truth.
+    ///
+    /// # Errors
+    /// [`KeyUseError::Unwritten`]: what was reserved then counts as used.
+    pub fn end_recorded_outbound(&self) -> Result<(), KeyUseError> {
+        let Sending { current, recorded, .. } = std::mem::take(&mut *lock(&self.sending));
+        match (current, recorded) {
+            (Some((outbound, _)), Some(mut recorded)) => recorded.record(outbound.used()),
+            _ => Ok(()),
+        }
     }
 
     /// Seals by `outbound` once the association before it has sealed all that its key may: the path changes by itself,
@@ -111,9 +145,7 @@ impl Associations {
 
     /// Seals nothing any more: packets are dropped until [`Self::set_outbound`].
     pub fn remove_outbound(&self) {
-        let mut sending = lock(&self.sending);
-        sending.successors.clear();
-        sending.current = None;
+        *lock(&self.sending) = Sending::default();
     }
 
     /// Opens packets with its index by `inbound`, which replaces one with the same index.
@@ -148,7 +180,8 @@ impl Associations {
         let receiving = lock(&self.receiving);
         let status = |inbound: &Inbound| {
             let association = inbound.association();
-            InboundStatus { spi: association.spi, suite: association.suite, counters: inbound.counters() }
+            let (counters, newest) = (inbound.counters(), inbound.newest());
+            InboundStatus { spi: association.spi, suite: association.suite, counters, newest }
         };
         let mut all: Vec<InboundStatus> = receiving.by_spi.values().map(status).collect();
         all.sort_by_key(|one| one.spi);
@@ -169,11 +202,22 @@ impl Associations {
     /// Seals `packets` and appends them to `sealed`. Returns where they go.
     pub(crate) fn seal(&self, packets: &[&[u8]], sealed: &mut Sealed) -> Result<SocketAddr, NotSealed> {
         let mut sending = lock(&self.sending);
-        let Sending { current, successors } = &mut *sending;
+        let Sending { current, successors, recorded, unrecorded } = &mut *sending;
         let (outbound, peer) = current.as_mut().ok_or(NotSealed::NoAssociation)?;
         loop {
             match outbound.seal(packets, sealed) {
                 Ok(()) => return Ok(*peer),
+                Err(EspError::Unreserved { packets, blocks, .. }) => {
+                    let recorded = recorded.as_mut().ok_or(NotSealed::Unrecorded)?;
+                    match recorded.reserve(Lifetime { packets, blocks }, outbound.lifetime()) {
+                        Ok(reserved) => outbound.reserve(reserved),
+                        Err(error) => {
+                            *unrecorded = Some(error.to_string());
+                            return Err(NotSealed::Unrecorded);
+                        }
+                    }
+                    *unrecorded = None;
+                }
                 Err(EspError::Exhausted { .. }) => *outbound = successors.pop_front().ok_or(NotSealed::Exhausted)?,
                 Err(_) => return Err(NotSealed::Failed),
             }

@@ -163,6 +163,7 @@ impl Log {
             mac: pair.mac,
             key,
             integrity_key,
+            ..Parts::default()
         };
         parts.whole().map_err(|found| self.unreadable(found))
     }

@@ -40,6 +40,12 @@ pub struct Config {
     /// File with the passphrase of the key file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub passphrase_file: Option<PathBuf>,
+    /// File with associations that others agreed on, instead of a key.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub associations: Option<PathBuf>,
+    /// Directory in which it is recorded how far their keys have gone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub state_dir: Option<PathBuf>,
     /// Where the other end is: `HOST` or `HOST:PORT`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub peer: Option<String>,
@@ -80,22 +86,47 @@ impl fmt::Display for Net {
 pub struct Plan {
     /// Name of the tunnel and of its device.
     pub name: String,
-    /// The key file, or `kmip:…`.
-    pub key: String,
-    /// File with the passphrase of the key file.
-    pub passphrase_file: Option<PathBuf>,
-    /// Host and port of the other end; without it this end waits.
+    /// Where its keys come from.
+    pub keys: Keys,
+    /// Host and port of the other end, if it was named.
     pub peer: Option<(String, u16)>,
-    /// Where this end receives.
-    pub listen: SocketAddr,
+    /// Where this end receives, if that was said.
+    pub listen: Option<SocketAddr>,
     /// Its addresses within the tunnel.
     pub addresses: Vec<Net>,
     /// Networks behind the other end.
     pub routes: Vec<Net>,
+}
+
+/// Where the keys of a tunnel come from.
+#[derive(Clone, Debug)]
+pub enum Keys {
+    /// Both ends agree on them, by a key that they share.
+    Agreed(Agreed),
+    /// Other programs did.
+    Given(GivenKeys),
+}
+
+/// What agreeing on keys takes.
+#[derive(Clone, Debug)]
+pub struct Agreed {
+    /// The key file, or `kmip:…`.
+    pub key: String,
+    /// File with the passphrase of the key file.
+    pub passphrase_file: Option<PathBuf>,
     /// What seals packets.
     pub suite: &'static Suite,
     /// How long keys are used.
     pub rekey_after: Duration,
+}
+
+/// What keys of others take.
+#[derive(Clone, Debug)]
+pub struct GivenKeys {
+    /// File with the associations.
+    pub file: PathBuf,
+    /// Directory of the records of how far keys have gone; absent: that of this user.
+    pub state_dir: Option<PathBuf>,
 }
 
 /// What is wrong with a configuration.
@@ -143,6 +174,11 @@ pub enum ConfigError {
     Suite(#[from] sealstone_seal::esp::UnknownSuite),
 }
 
+impl Plan {
+    /// Where this end receives unless something else was said: all addresses of IPv4, the port of ESP.
+    pub const LISTEN: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), PORT);
+}
+
 impl Config {
     /// Reads the file at `path`.
     ///
@@ -166,6 +202,8 @@ impl Config {
             name: self.name.or(below.name),
             key: self.key.or(below.key),
             passphrase_file: self.passphrase_file.or(below.passphrase_file),
+            associations: self.associations.or(below.associations),
+            state_dir: self.state_dir.or(below.state_dir),
             peer: self.peer.or(below.peer),
             listen: self.listen.or(below.listen),
             address: list(self.address, below.address),
@@ -180,37 +218,64 @@ impl Config {
     /// # Errors
     /// All but the first two of [`ConfigError`].
     pub fn plan(self) -> Result<Plan, ConfigError> {
-        let name = self.name.unwrap_or_else(|| NAME.to_owned());
+        let name = self.name.clone().unwrap_or_else(|| NAME.to_owned());
         check_name(&name)?;
-        let suite = suite(self.suite.as_deref().unwrap_or(SUITE))?;
-        let next = "give both ends the same, such as --key wire.key; make one with: sealstone keys new wire.key";
-        let key = self.key.ok_or(ConfigError::Missing { what: "key", next })?;
+        let keys = self.keys()?;
         if self.address.is_empty() {
             let next = "give this end one within the tunnel, such as --address 10.9.0.1/24";
             return Err(ConfigError::Missing { what: "address", next });
         }
-        let peer = self.peer.as_deref().map(parse_peer).transpose()?;
         let nets = |setting, values: &[String]| -> Result<Vec<Net>, ConfigError> {
             values.iter().map(|value| parse_net(setting, value)).collect()
         };
-        let rekey_after_s = self.rekey_after_s.unwrap_or(REKEY_AFTER_S);
-        if !(10..=86_400).contains(&rekey_after_s) {
-            let value = rekey_after_s.to_string();
-            let next = "3600 is an hour";
-            let found = "it is not between 10 seconds and a day".into();
-            return Err(ConfigError::Bad { setting: "rekey-after-s", value, found, next });
-        }
         Ok(Plan {
             name,
-            key,
-            passphrase_file: self.passphrase_file,
-            peer,
-            listen: parse_listen(self.listen.as_deref().unwrap_or_default())?,
+            keys,
+            peer: self.peer.as_deref().map(parse_peer).transpose()?,
+            listen: self.listen.as_deref().map(parse_listen).transpose()?,
             addresses: nets("address", &self.address)?,
             routes: nets("route", &self.route)?,
-            suite,
-            rekey_after: Duration::from_secs(rekey_after_s),
         })
+    }
+
+    /// Where the keys come from: one of the two ways, with what belongs to it.
+    fn keys(&self) -> Result<Keys, ConfigError> {
+        let bad = |setting, value: String, found: &str, next| {
+            Err(ConfigError::Bad { setting, value, found: found.to_owned(), next })
+        };
+        if let Some(file) = &self.associations {
+            let rekey_after = self.rekey_after_s.map(|seconds| seconds.to_string());
+            let passphrase = self.passphrase_file.as_ref().map(|path| path.display().to_string());
+            let others = [
+                ("key", self.key.clone()),
+                ("passphrase-file", passphrase),
+                ("suite", self.suite.clone()),
+                ("rekey-after-s", rekey_after),
+            ];
+            return match others.into_iter().find_map(|(setting, value)| Some((setting, value?))) {
+                Some((setting, value)) => bad(
+                    setting,
+                    value,
+                    "the associations of the file have keys and a suite already",
+                    "leave it out, or leave out --associations",
+                ),
+                None => Ok(Keys::Given(GivenKeys { file: file.clone(), state_dir: self.state_dir.clone() })),
+            };
+        }
+        if let Some(dir) = &self.state_dir {
+            let (value, found) = (dir.display().to_string(), "it is for associations that others agreed on");
+            return bad("state-dir", value, found, "leave it out, or name their file with --associations");
+        }
+        let suite = suite(self.suite.as_deref().unwrap_or(SUITE))?;
+        let next = "give both ends the same, such as --key wire.key; make one with: sealstone keys new wire.key";
+        let key = self.key.clone().ok_or(ConfigError::Missing { what: "key", next })?;
+        let rekey_after_s = self.rekey_after_s.unwrap_or(REKEY_AFTER_S);
+        if !(10..=86_400).contains(&rekey_after_s) {
+            let found = "it is not between 10 seconds and a day";
+            return bad("rekey-after-s", rekey_after_s.to_string(), found, "3600 is an hour");
+        }
+        let (passphrase_file, rekey_after) = (self.passphrase_file.clone(), Duration::from_secs(rekey_after_s));
+        Ok(Keys::Agreed(Agreed { key, passphrase_file, suite, rekey_after }))
     }
 }
 
@@ -267,9 +332,6 @@ fn parse_peer(value: &str) -> Result<(String, u16), ConfigError> {
 
 fn parse_listen(value: &str) -> Result<SocketAddr, ConfigError> {
     let any = IpAddr::V4(Ipv4Addr::UNSPECIFIED);
-    if value.is_empty() {
-        return Ok((any, PORT).into());
-    }
     if let Some(port) = value.strip_prefix(':').filter(|port| !port.contains(':')) {
         return Ok((any, parse_port("listen", value, port)?).into());
     }
@@ -294,8 +356,9 @@ mod tests {
     #[test]
     fn defaults_are_filled_in() {
         let plan = config().plan().unwrap();
-        assert_eq!((plan.name.as_str(), plan.suite.name, plan.peer), (NAME, SUITE, None));
-        assert_eq!(plan.listen, "0.0.0.0:4500".parse().unwrap());
+        let Keys::Agreed(agreed) = &plan.keys else { panic!("{plan:?}") };
+        assert_eq!((plan.name.as_str(), agreed.suite.name, plan.peer), (NAME, SUITE, None));
+        assert_eq!((plan.listen, Plan::LISTEN), (None, "0.0.0.0:4500".parse().unwrap()));
         assert_eq!(plan.addresses[0].to_string(), "10.9.0.1/24");
     }
 
@@ -336,7 +399,9 @@ mod tests {
     #[test]
     fn what_is_wrong_is_said() {
         type Change = fn(&mut Config);
-        let cases: [(Change, &str); 9] = [
+        let cases: [(Change, &str); 11] = [
+            (|config| config.associations = Some("log".into()), "key \"wire.key\": the associations of the file have"),
+            (|config| config.state_dir = Some("dir".into()), "state-dir \"dir\": it is for associations that others"),
             (|config| config.key = None, "no key\n"),
             (|config| config.address.clear(), "no address\n"),
             (|config| config.address = vec!["10.9.0.1".into()], "address \"10.9.0.1\": it lacks the length"),

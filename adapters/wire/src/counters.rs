@@ -17,6 +17,8 @@ pub enum Count {
     NoAssociation,
     /// Packets that the key was not allowed to seal any more.
     Exhausted,
+    /// Packets that were not sealed because it could not be recorded how far the key goes.
+    Unrecorded,
     /// What the device handed over and is no packet.
     Malformed,
     /// Sealed packets that were too long for the link.
@@ -51,11 +53,12 @@ pub enum Count {
 
 impl Count {
     /// All of them with their names, in the order in which to show them.
-    pub const ALL: [(Self, &'static str); 19] = [
+    pub const ALL: [(Self, &'static str); 20] = [
         (Self::PacketsOut, "packets out"),
         (Self::BytesOut, "bytes out"),
         (Self::NoAssociation, "dropped: no association"),
         (Self::Exhausted, "dropped: key used up"),
+        (Self::Unrecorded, "dropped: use of the key not recorded"),
         (Self::Malformed, "dropped: no packet"),
         (Self::TooBig, "dropped: too long for the link"),
         (Self::Unsent, "dropped: network unreachable"),

@@ -18,15 +18,18 @@ pub mod counters;
 pub mod error;
 #[allow(unsafe_code)]
 mod ffi;
+pub mod given;
 pub mod handshake;
 mod ip;
 #[cfg(feature = "iscsi")]
 pub mod iscsi;
 mod kernel;
+pub mod key_use;
 pub mod links;
 pub mod manual;
 pub mod mtu;
 pub mod path;
+mod private_dir;
 mod program;
 pub mod runtime;
 pub mod segment;

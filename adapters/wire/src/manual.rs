@@ -5,8 +5,13 @@ use std::fmt;
 use std::net::IpAddr;
 
 use sealstone_cipher::backend::Backend;
+use sealstone_cipher::hmac::{Message, hmac, macs};
 use sealstone_seal::esp::{Association, Encryption, EspError, Inbound, Outbound, Suite, suites};
 use zeroize::Zeroizing;
+
+/// What makes fingerprints of keys: this MAC under a key that everybody knows.
+const DIGEST: &str = "hmac-sha-256-128";
+const FINGERPRINT: &[u8; 32] = b"sealstone: fingerprint of a key ";
 
 /// An association with its keys. It protects packets from `source` to `destination`.
 #[derive(Clone)]
@@ -19,6 +24,10 @@ pub struct ManualAssociation {
     pub association: Association,
     /// The ports of UDP, source and destination, if packets travel in UDP, as those of our path do.
     pub ports: Option<(u16, u16)>,
+    /// Packets that whoever wrote it down had sealed, as far as that was written down, too.
+    pub sealed_before: u64,
+    /// The newest number that had come there.
+    pub came_before: u64,
     key: Zeroizing<Vec<u8>>,
     integrity_key: Zeroizing<Vec<u8>>,
 }
@@ -32,8 +41,18 @@ impl fmt::Debug for ManualAssociation {
 }
 
 impl ManualAssociation {
+    /// A name for its key by which the key is known again, and which tells nothing of it: a digest, of 128 bits, in
+    /// hexadecimal digits. Associations with another key have another name.
+    #[must_use]
+    pub fn fingerprint(&self) -> String {
+        let mac = macs().iter().find(|mac| mac.name == DIGEST).expect("a row of the table");
+        let digest = hmac(mac, FINGERPRINT, Backend::auto()).expect("a key of its length");
+        let tag = digest.tag(&Message { data: &self.key, tail: &[] });
+        tag.iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+
     /// The end that seals. Nobody else may seal under these keys, and nobody may have before, this program included:
-    /// numbers begin anew, so GCM would use its nonces twice (RFC 4106, section 2).
+    /// numbers begin anew, so GCM would use its nonces twice (RFC 4106, section 2); [`Outbound::after`] continues.
     ///
     /// # Errors
     /// As [`Outbound::new`].
@@ -72,6 +91,8 @@ pub(crate) struct Parts {
     pub(crate) spi: Option<u32>,
     pub(crate) extended: bool,
     pub(crate) ports: Option<(u16, u16)>,
+    pub(crate) sealed_before: u64,
+    pub(crate) came_before: u64,
     /// What encrypts: a cipher's name without its key length, and whether in GCM.
     pub(crate) encryption: Option<(&'static str, bool)>,
     pub(crate) key: Zeroizing<Vec<u8>>,
@@ -92,8 +113,17 @@ impl Parts {
             return Err(format!("the index (spi) {spi:#x}, which is reserved"));
         }
         let association = Association { spi, suite, extended: self.extended, backend: Backend::auto() };
-        let Self { ports, key, integrity_key, .. } = self;
-        Ok(ManualAssociation { source, destination, association, ports, key, integrity_key })
+        let Self { ports, sealed_before, came_before, key, integrity_key, .. } = self;
+        Ok(ManualAssociation {
+            source,
+            destination,
+            association,
+            ports,
+            sealed_before,
+            came_before,
+            key,
+            integrity_key,
+        })
     }
 
     fn suite(&self, cipher: &str, is_gcm: bool) -> Result<&'static Suite, String> {

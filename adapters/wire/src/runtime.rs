@@ -1,15 +1,17 @@
 //! What a running tunnel leaves in a directory of its own: a file with its process id, locked as long as the process
 //! lives, and a socket by which it is asked. After a kill both are known to be left over. Not here: what is asked.
 
-use std::fs::{DirBuilder, File, OpenOptions, TryLockError};
+use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, BufRead, BufReader, Read, Seek, Write};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::OpenOptionsExt;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use nix::unistd::geteuid;
+
+use crate::private_dir;
 
 /// The directory of the superuser, and the name of it in the directory of another user.
 const OF_ROOT: &str = "/run/sealstone";
@@ -96,24 +98,8 @@ impl RuntimeDir {
         };
         let named = named.map(Path::to_owned).or_else(|| variable(VARIABLE));
         let dir = named.or_else(of_user).ok_or(RuntimeError::NoDirectory)?;
-        let failed = |found: String| RuntimeError::Directory { dir: dir.clone(), found };
-        match DirBuilder::new().mode(0o700).create(&dir) {
-            Ok(()) => {}
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-            Err(error) => return Err(failed(error.to_string())),
-        }
         // whoever can write there decides what `down` kills
-        let found = std::fs::symlink_metadata(&dir).map_err(|error| failed(error.to_string()))?;
-        if !found.is_dir() {
-            return Err(failed("it is no directory".into()));
-        }
-        if found.uid() != geteuid().as_raw() {
-            return Err(failed(format!("it belongs to user {}", found.uid())));
-        }
-        let mode = found.permissions().mode() & 0o777;
-        if mode & 0o077 != 0 {
-            return Err(failed(format!("others may use it (mode {mode:04o}); chmod 700 it")));
-        }
+        private_dir::open(&dir, false).map_err(|found| RuntimeError::Directory { dir: dir.clone(), found })?;
         Ok(Self(dir))
     }
 

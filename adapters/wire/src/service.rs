@@ -1,90 +1,36 @@
 //! A tunnel that runs: device, socket and path, and the machine that tells them what to do. Not here: the machine
-//! (`tunnel`), and being a process (the command line).
+//! (`tunnel`), a tunnel with keys of others (`given`), and being a process (the command line).
 
-use std::io;
-use std::net::{SocketAddr, ToSocketAddrs, UdpSocket};
+mod bring_up;
+mod error;
+mod given;
+mod question;
+
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
 use sealstone_cipher::backend::Backend;
-use sealstone_keys::{KeyError, KeySource};
+use sealstone_keys::KeySource;
 
+use self::bring_up::{bind, device, find};
+pub use self::error::ServiceError;
+pub use self::given::GivenService;
+use self::question::{Question, listen as listen_to};
 use crate::associations::Associations;
-use crate::config::{Net, Plan};
-use crate::error::WireError;
+use crate::config::{Agreed, Plan};
 use crate::handshake::Psk;
-use crate::mtu::{inner_mtu, route_mtu};
 use crate::path::Path;
-use crate::program;
 use crate::runtime::Claim;
 use crate::status::{Fixed, Status};
-use crate::tun::Tun;
 use crate::tunnel::{Action, Event, Observed, ObservedOutbound, Settings, Tunnel};
 
 /// How often the machine is asked what is due.
 const TICK: Duration = Duration::from_millis(50);
 /// How often the source of keys is asked for a newer version.
 const KEYS_EVERY: Duration = Duration::from_secs(60);
-/// What a link carries if nobody knows, in bytes.
-const LINK_MTU: u32 = 1_500;
-
-/// Why a tunnel could not be set up, or came to an end.
-#[derive(Debug, thiserror::Error)]
-pub enum ServiceError {
-    /// The name of the other end leads nowhere.
-    #[error("cannot find the other end {host}: {found}\ncheck the name, or give its address with --peer")]
-    Peer {
-        /// What was given.
-        host: String,
-        /// What the system said.
-        found: String,
-    },
-    /// Somebody else has the port.
-    #[error(
-        "UDP port {} is in use\n\
-         see who has it: ss -lupn; choose another with --listen :PORT, and --peer HOST:PORT at the other end",
-        listen.port()
-    )]
-    PortInUse {
-        /// Where this end was to receive.
-        listen: SocketAddr,
-    },
-    /// This machine does not have the address.
-    #[error("cannot receive at {listen}: {found}\ngive an address of this machine with --listen, or none")]
-    Listen {
-        /// Where this end was to receive.
-        listen: SocketAddr,
-        /// What the system said.
-        found: io::Error,
-    },
-    /// One end is of IPv4, and the other of IPv6.
-    #[error("{peer} cannot be reached from {listen}: one is IPv4, the other IPv6\ngive --listen [::] for IPv6")]
-    Families {
-        /// The other end.
-        peer: SocketAddr,
-        /// This one.
-        listen: SocketAddr,
-    },
-    /// This machine has the address already.
-    #[error("address {address} is on this machine already: {found}\nremove it there, or choose another --address")]
-    AddressTaken {
-        /// The address.
-        address: Net,
-        /// Where.
-        found: String,
-    },
-    /// Device, path or addresses.
-    #[error(transparent)]
-    Wire(#[from] WireError),
-    /// Keys.
-    #[error(transparent)]
-    Keys(#[from] KeyError),
-    /// The tunnel ended by itself.
-    #[error("{0}")]
-    Ended(String),
-}
 
 /// A tunnel that is set up and does not run yet.
 pub struct Service {
@@ -101,17 +47,10 @@ pub struct Service {
     _claim: Claim,
 }
 
-/// Somebody asked.
-enum Question {
-    /// How it is doing.
-    Status(Sender<String>),
-    /// It is to end.
-    Down,
-}
-
 impl Service {
     /// Sets everything up: what is wrong with it is found here.
     ///
+    /// - `agreed`: what keys are agreed on by, the keys of `plan`
     /// - `claim`: of the tunnel's name
     /// - `say`: is called with every event
     ///
@@ -119,42 +58,26 @@ impl Service {
     /// Any of [`ServiceError`] but the last. Nothing remains then.
     pub fn set_up(
         plan: &Plan,
+        agreed: &Agreed,
         keys: Arc<dyn KeySource>,
         mut claim: Claim,
         say: Box<dyn FnMut(&Event) + Send>,
     ) -> Result<Self, ServiceError> {
         let psks = Psk::all(&*keys)?;
-        let peer = plan.peer.as_ref().map(|(host, port)| find(host, *port, plan.listen)).transpose()?;
-        let socket = bind(plan.listen)?;
-        plan.addresses.iter().try_for_each(check_address)?;
-        let tun = Tun::create(&plan.name)?;
-        let on_link = peer.and_then(|peer| route_mtu(peer).ok()).unwrap_or(LINK_MTU);
-        tun.set_mtu(inner_mtu(on_link, plan.suite, peer.unwrap_or(plan.listen).ip()))?;
-        for Net { address, prefix_bits } in &plan.addresses {
-            tun.add_address(*address, *prefix_bits)?;
-        }
-        tun.set_up()?;
-        for route in &plan.routes {
-            program::run("ip", &["route", "add", &route.to_string(), "dev", tun.name()])?;
-        }
-        let fixed = Fixed {
-            name: plan.name.clone(),
-            peer_given: plan.peer.as_ref().map(|(host, port)| format!("{host}, port {port}")),
-            listen: plan.listen.to_string(),
-            addresses: plan.addresses.iter().map(Net::to_string).collect(),
-            routes: plan.routes.iter().map(Net::to_string).collect(),
-            suite: plan.suite,
-        };
-        let (suite, rekey_after) = (plan.suite, plan.rekey_after);
+        let listen = plan.listen.unwrap_or(Plan::LISTEN);
+        let peer = plan.peer.as_ref().map(|(host, port)| find(host, *port, listen)).transpose()?;
+        let socket = bind(listen)?;
+        let tun = device(plan, agreed.suite, peer, listen)?;
+        let peer_given = plan.peer.as_ref().map(|(host, port)| format!("{host}, port {port}"));
+        let fixed = Fixed::new(plan, peer_given, listen, agreed.suite);
+        let (suite, rekey_after) = (agreed.suite, agreed.rekey_after);
         let settings = Settings { suite, backend: Backend::auto(), peer, rekey_after, lifetime: None };
         let draw = |buffer: &mut [u8]| getrandom::fill(buffer).map_err(|error| error.to_string());
         let tunnel = Tunnel::new(settings, psks, Box::new(draw)).map_err(ServiceError::Ended)?;
         let associations = Arc::new(Associations::new());
         let (sender, exchange) = mpsc::channel();
         let path = Path::start(tun, socket, Arc::clone(&associations), sender)?;
-        let (asks, asked) = mpsc::channel();
-        let serve = move |word: &str| answer(&asks, word);
-        claim.serve(serve).map_err(|error| ServiceError::Ended(format!("cannot answer for status: {error}")))?;
+        let asked = listen_to(&mut claim)?;
         let newer_keys = read_keys(keys)?;
         let since = Instant::now();
         Ok(Self { fixed, tunnel, path, associations, exchange, asked, newer_keys, since, say, _claim: claim })
@@ -271,42 +194,4 @@ fn read_keys(keys: Arc<dyn KeySource>) -> Result<Receiver<Vec<Psk>>, ServiceErro
     let thread = std::thread::Builder::new().name("wire-keys".into()).spawn(read);
     thread.map_err(|error| ServiceError::Ended(format!("cannot look for newer keys: {error}")))?;
     Ok(received)
-}
-
-/// Answers `word`, in the thread of who asks.
-fn answer(asks: &Sender<Question>, word: &str) -> String {
-    match word {
-        "status" => {
-            let (reply, answer) = mpsc::channel();
-            let asked = asks.send(Question::Status(reply));
-            asked.ok().and_then(|()| answer.recv_timeout(Duration::from_secs(5)).ok()).unwrap_or_default()
-        }
-        "down" => asks.send(Question::Down).map(|()| "ending".to_owned()).unwrap_or_default(),
-        _ => String::new(),
-    }
-}
-
-/// The address of `host`, of the family of `listen` if it has several.
-fn find(host: &str, port: u16, listen: SocketAddr) -> Result<SocketAddr, ServiceError> {
-    let failed = |found: String| ServiceError::Peer { host: host.to_owned(), found };
-    let all: Vec<SocketAddr> = (host, port).to_socket_addrs().map_err(|error| failed(error.to_string()))?.collect();
-    let first = *all.first().ok_or_else(|| failed("it has no address".into()))?;
-    let alike = all.into_iter().find(|address| address.is_ipv4() == listen.is_ipv4());
-    alike.ok_or(ServiceError::Families { peer: first, listen })
-}
-
-fn bind(listen: SocketAddr) -> Result<UdpSocket, ServiceError> {
-    UdpSocket::bind(listen).map_err(|found| match found.kind() {
-        io::ErrorKind::AddrInUse => ServiceError::PortInUse { listen },
-        _ => ServiceError::Listen { listen, found },
-    })
-}
-
-/// That this machine does not have the address yet, on whatever device.
-fn check_address(address: &Net) -> Result<(), ServiceError> {
-    let found = program::output("ip", &["-oneline", "address", "show", "to", &address.address.to_string()])?;
-    match found.split_whitespace().nth(1) {
-        None => Ok(()),
-        Some(device) => Err(ServiceError::AddressTaken { address: *address, found: format!("device {device} has it") }),
-    }
 }

@@ -1,11 +1,13 @@
 //! How a running tunnel is doing, as it tells who asks: plain data, in JSON. Not here: how it is shown.
 
 use std::collections::BTreeMap;
+use std::net::SocketAddr;
 use std::time::Duration;
 
 use sealstone_seal::esp::{Refusal, Suite};
 use serde::{Deserialize, Serialize};
 
+use crate::config::{Net, Plan};
 use crate::counters::{Count, PathCounters};
 use crate::handshake::Reason;
 use crate::tunnel::{Log, Standing, State};
@@ -22,7 +24,7 @@ pub struct Status {
     pub name: String,
     /// Of the process.
     pub pid: u32,
-    /// `up`, `connecting`, `waiting` or `gone`.
+    /// `up`, `connecting`, `waiting` or `gone`; with keys of others also `ended`: they are used up.
     pub state: String,
     /// Where the other end is, as far as that is known.
     pub peer: Option<String>,
@@ -44,6 +46,9 @@ pub struct Status {
     pub running_s: u64,
     /// What both ends have agreed on.
     pub session: Option<Session>,
+    /// Associations that others agreed on, instead.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub given: Option<GivenStatus>,
     /// Handshakes that succeeded.
     pub handshakes: u64,
     /// Both ways.
@@ -73,6 +78,23 @@ pub struct Session {
     pub age_s: u64,
     /// Since the last authentic message, in seconds.
     pub silence_s: u64,
+}
+
+/// Associations that others agreed on.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GivenStatus {
+    /// The file that they were in.
+    pub file: String,
+    /// Index of the one that seals.
+    pub spi_out: String,
+    /// Index of the one that opens.
+    pub spi_in: String,
+    /// Packets that its key has sealed, in earlier runs, too.
+    pub sealed_packets: u64,
+    /// The newest number that came.
+    pub newest_in: u64,
+    /// Since the last authentic packet, in seconds; absent: none came since the start.
+    pub silence_s: Option<u64>,
 }
 
 /// What went through.
@@ -116,6 +138,16 @@ pub struct Fixed {
     pub suite: &'static Suite,
 }
 
+impl Fixed {
+    /// What `plan` says of a tunnel that receives at `listen`.
+    #[must_use]
+    pub fn new(plan: &Plan, peer_given: Option<String>, listen: SocketAddr, suite: &'static Suite) -> Self {
+        let shown = |nets: &[Net]| nets.iter().map(Net::to_string).collect();
+        let (addresses, routes) = (shown(&plan.addresses), shown(&plan.routes));
+        Self { name: plan.name.clone(), peer_given, listen: listen.to_string(), addresses, routes, suite }
+    }
+}
+
 impl Status {
     /// Puts together what is known.
     ///
@@ -156,6 +188,7 @@ impl Status {
             mtu_bytes,
             running_s: now.as_secs(),
             session,
+            given: None,
             handshakes: log.handshakes(),
             traffic: Traffic {
                 packets_out: path.get(Count::PacketsOut),

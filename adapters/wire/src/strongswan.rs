@@ -80,12 +80,20 @@ impl StrongSwan {
     /// # Errors
     /// [`WireError::Command`] with the last lines of what it logged, [`WireError::NoNamespaces`].
     pub fn start(links: &Links, proposal: &str) -> Result<Self, WireError> {
+        Self::start_from(links, &[0, 1].map(|end| connection(end, proposal)))
+    }
+
+    /// The same with what the two ends have in swanctl.conf: a child `net` between [`INNER`].
+    ///
+    /// # Errors
+    /// As [`Self::start`].
+    pub fn start_from(links: &Links, connections: &[String; 2]) -> Result<Self, WireError> {
         let folder = tempfile::tempdir().map_err(|error| failed(CHARON, error))?;
         let mut tunnel = Self { charons: [None, None], folder };
         for end in [0, 1] {
             let inner = format!("{}/32", INNER[end]);
             links.ends[end].run(|| program::run("ip", &["address", "replace", &inner, "dev", "lo"]))?;
-            tunnel.charons[end] = Some(tunnel.spawn(links, end, proposal)?);
+            tunnel.charons[end] = Some(tunnel.spawn(links, end, &connections[end])?);
         }
         // who is asked knows its connection before the other asks
         for end in [1, 0] {
@@ -100,12 +108,12 @@ impl StrongSwan {
         self.folder.path().join(end.to_string()).join(name)
     }
 
-    fn spawn(&self, links: &Links, end: usize, proposal: &str) -> Result<Child, WireError> {
+    fn spawn(&self, links: &Links, end: usize, connection: &str) -> Result<Child, WireError> {
         let folder = self.path(end, "");
         let write = |name: &str, text: String| fs::write(folder.join(name), text);
         let written = fs::create_dir(&folder)
             .and_then(|()| write("strongswan.conf", daemon_settings(&folder)))
-            .and_then(|()| write("swanctl.conf", connection(end, proposal)));
+            .and_then(|()| write("swanctl.conf", connection.to_owned()));
         written.map_err(|error| failed(CHARON, error))?;
         links.ends[end].run(|| {
             let mut charon = command(CHARON);
@@ -147,7 +155,13 @@ impl StrongSwan {
     /// What end `end` logged, its keys included.
     #[must_use]
     pub fn log(&self, end: usize) -> String {
-        fs::read_to_string(self.path(end, "log")).unwrap_or_default()
+        fs::read_to_string(self.log_path(end)).unwrap_or_default()
+    }
+
+    /// The file with that.
+    #[must_use]
+    pub fn log_path(&self, end: usize) -> PathBuf {
+        self.path(end, "log")
     }
 
     /// The ids of its processes.

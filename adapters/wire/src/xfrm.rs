@@ -11,20 +11,9 @@ const NEXT: &str = "give what ip xfrm state prints as root, or lines of ip xfrm 
 /// The words that follow `sel`, each with a value: which packets it is for, and nothing that we need.
 const SELECTOR: [&str; 8] = ["src", "dst", "proto", "sport", "dport", "type", "code", "dev"];
 /// Words with one value that does not matter here.
-const WITH_VALUE: [&str; 12] = [
-    "reqid",
-    "replay-window",
-    "seq",
-    "oseq",
-    "seq-hi",
-    "oseq-hi",
-    "bitmap",
-    "output-mark",
-    "if_id",
-    "mark",
-    "mask",
-    "dir",
-];
+const WITH_VALUE: [&str; 8] = ["reqid", "replay-window", "bitmap", "output-mark", "if_id", "mark", "mask", "dir"];
+/// Words with a number that says how far it has gone: what came and what was sealed, in two halves each.
+const NUMBERS: [&str; 4] = ["seq", "seq-hi", "oseq", "oseq-hi"];
 /// Words without one.
 const ALONE: [&str; 8] = ["ip", "xfrm", "state", "add", "update", "anti-replay", "context:", "esn"];
 
@@ -161,6 +150,11 @@ impl<'a, I: Iterator<Item = Word<'a>>> Reader<'a, I> {
                     self.value(word)?;
                 }
             }
+            _ if NUMBERS.contains(&word) => {
+                let half = u64::from(self.number(word, index)?);
+                let number = if word.starts_with('o') { &mut parts.sealed_before } else { &mut parts.came_before };
+                *number |= if word.ends_with("-hi") { half << 32 } else { half };
+            }
             _ if WITH_VALUE.contains(&word) => drop(self.value(word)?.len()),
             _ if ALONE.contains(&word) => {}
             _ => return Err(self.unreadable(format!("{}, which is not known here", shown(word)))),
@@ -214,7 +208,7 @@ impl<'a, I: Iterator<Item = Word<'a>>> Reader<'a, I> {
 
 fn is_known(word: &str) -> bool {
     let others = ["src", "dst", "spi", "proto", "mode", "flag", "enc", "aead", "auth", "auth-trunc", "encap", "sel"];
-    others.contains(&word) || WITH_VALUE.contains(&word) || ALONE.contains(&word)
+    [&others[..], &WITH_VALUE, &NUMBERS, &ALONE].iter().any(|known| known.contains(&word))
 }
 
 /// An index, as a decimal number or with 0x; the other form may follow in parentheses.

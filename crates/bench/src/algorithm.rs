@@ -26,7 +26,12 @@ static HASHES: [Hash; 3] = [
 /// Suites to name where none of those measured may be recommended: of each cipher the one that does all in one.
 pub const SUITES_ADVISED: [&str; 3] = ["aes-256-gcm", "aria-256-gcm", "lea-256-gcm"];
 
-/// A suite, whose name says what it is made of: `CIPHER-gcm`, `CIPHER-HASH` for CBC and HMAC, or `null`.
+/// The suite that is TLS.
+pub const TLS: &str = "tls";
+/// The cipher that both ends take for it: the first of those that client and server prefer (TLS_AES_256_GCM_SHA384).
+pub(crate) const TLS_CIPHER: &str = "aes-256";
+
+/// A suite, whose name says what it is made of: `CIPHER-gcm`, `CIPHER-HASH` for CBC and HMAC, `null`, or [`TLS`].
 #[derive(Clone, Copy, Debug)]
 pub struct Suite<'a> {
     /// The name, such as `aes-256-sha256`.
@@ -42,6 +47,9 @@ impl<'a> Suite<'a> {
     pub fn by_name(name: &'a str) -> Option<Self> {
         if name == "null" {
             return Some(Self { name, cipher: None, hash: None });
+        }
+        if name == TLS {
+            return Some(Self { name, cipher: Some(registry::cipher(TLS_CIPHER).ok()?), hash: None });
         }
         let (cipher, word) = name.rsplit_once('-')?;
         let cipher = Some(registry::cipher(cipher).ok()?);
@@ -155,6 +163,7 @@ mod tests {
         assert_eq!(parts("aes-128-sha256"), Some((Some("aes-128"), 0)));
         assert_eq!(parts("3des-md5"), Some((Some("3des"), 2)));
         assert_eq!(parts("null"), Some((None, 1)));
+        assert_eq!(parts("tls"), Some((Some("aes-256"), 0)));
         assert_eq!(parts("aes-256-sha512"), None);
         assert_eq!(parts("rot13-gcm"), None);
     }

@@ -165,9 +165,9 @@ fn fewest(plan: &Plan, threats: &[Threat]) -> Option<Vec<Layer>> {
     covering.min_by_key(|layers| (layers.len(), layers.iter().filter(lacking).count()))
 }
 
-/// Whether a comparison can have `layers`, and the store of `plan` too.
+/// Whether a comparison can have `layers` with the store of `plan`.
 fn can_measure(plan: &Plan, layers: &[Layer]) -> bool {
-    layers.iter().all(|layer| Plan::can_have(*layer) && store_takes(plan, *layer))
+    layers.iter().all(|layer| store_takes(plan, *layer))
 }
 
 fn store_takes(plan: &Plan, layer: Layer) -> bool {
@@ -177,13 +177,12 @@ fn store_takes(plan: &Plan, layer: Layer) -> bool {
 
 /// Why `layers` cannot be measured.
 fn why_not(plan: &Plan, layers: &[Layer]) -> String {
-    match layers.iter().find(|layer| !Plan::can_have(**layer)) {
-        Some(Layer::Wire) => "the connection is the same for all variants of a run (TLS, or a sealed tunnel)".into(),
-        Some(layer) => format!("compare cannot have {}", layer.name()),
-        None => {
-            let lacking = layers.iter().find(|layer| !store_takes(plan, **layer)).map_or("", |layer| layer.name());
-            format!("sealstone has no {lacking} for {}", plan.point().store)
+    let store = plan.point().store;
+    match layers.iter().find(|layer| !store_takes(plan, **layer)) {
+        Some(Layer::Wire) => {
+            format!("sealstone starts no {store} with TLS (a sealed tunnel does without: sealstone wire)")
         }
+        lacking => format!("sealstone has no {} for {store}", lacking.map_or("", |layer| layer.name())),
     }
 }
 

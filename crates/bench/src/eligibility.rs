@@ -4,11 +4,18 @@
 use std::collections::BTreeMap;
 
 use sealstone_cipher::registry::{self, Cipher, Standing};
+use sealstone_store::Layer;
 
-use crate::algorithm::{Algorithm, SUITES_ADVISED, Suite};
+use crate::algorithm::{Algorithm, SUITES_ADVISED, Suite, TLS, TLS_CIPHER};
 use crate::plan::Policy;
 use crate::results::{Cell, Choice, Variant};
 use crate::size::human_bytes;
+
+/// Whether `variant` has TLS with a cipher that `policy` does not allow.
+fn has_barred_tls(policy: Policy, variant: &Variant) -> bool {
+    let has_tls = variant.layers.get(Layer::Wire.name()).is_some_and(|choice| choice.cipher == TLS);
+    has_tls && Suite::by_name(TLS).is_some_and(|suite| !allows(policy, Algorithm::Suite(suite)))
+}
 
 /// Why `algorithm` must not be recommended under `policy`.
 pub(crate) fn barred(policy: Policy, algorithm: Algorithm, variant: &Variant, variants: &[Variant]) -> Option<String> {
@@ -35,6 +42,9 @@ pub(crate) fn barred(policy: Policy, algorithm: Algorithm, variant: &Variant, va
             }
             _ => format!("not {list}"),
         });
+    }
+    if has_barred_tls(policy, variant) {
+        return Some(format!("TLS is with {TLS_CIPHER} here, which is not on the list of policy {}", policy.word()));
     }
     // a forced backend shows what other machines would get; nobody should force it where a better one is available
     let choice = variant.choice()?;
@@ -111,6 +121,12 @@ pub(crate) fn unprotected(variant: &Variant) -> Option<String> {
         );
     }
     let both = ["field", "rest"].iter().all(|layer| variant.layers.contains_key(*layer));
+    if !both && variant.layers.contains_key("field") {
+        return Some("not protected by it: in the store, keys and columns that are not sealed".into());
+    }
+    if !both && variant.layers.contains_key("rest") {
+        return Some("not protected by it: data in memory, and whatever a user of the running store may read".into());
+    }
     both.then(|| "not protected by it: in the running store, keys and columns that are not sealed".into())
 }
 

@@ -57,7 +57,7 @@ pub struct Plan {
     /// Members of each store's replica set. 1 for a store in this process.
     #[serde(with = "read::counts")]
     pub nodes: Vec<usize>,
-    /// Where data is encrypted: `rest`, `field`, `server`, or layers at the same time, such as `field+rest`.
+    /// Where data is encrypted: `rest`, `field`, `server`, `wire`, or layers at the same time, such as `field+rest`.
     #[serde(with = "read::list")]
     pub layer: Vec<String>,
     /// Whom to protect from, by the names in the table of threats; none: the advice is about ciphers alone.
@@ -69,7 +69,7 @@ pub struct Plan {
     pub ciphers: Vec<String>,
     /// Backends: `auto` or names.
     pub accel: Vec<String>,
-    /// With the layer `wire`: suites that seal packets, and `none` for the baseline.
+    /// With the layer `wire`: suites that seal packets, or `tls`, and `none` for the baseline.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub suites: Vec<String>,
     /// With the layer `wire`: who carries the packets.
@@ -639,7 +639,7 @@ impl Plan {
             }
         }
         let is_none = |name: &&String| name.eq_ignore_ascii_case("none");
-        let compared = if self.has_layer(Layer::Wire) { &self.suites } else { &self.ciphers };
+        let compared = if self.is_wire_alone() { &self.suites } else { &self.ciphers };
         let baselines = compared.iter().filter(is_none).count();
         if baselines == 0 {
             notes.push("added `none`, the baseline that every cost is measured against".into());
@@ -647,16 +647,16 @@ impl Plan {
         let mut labels = HashMap::new();
         let mut variants = Vec::new();
         let places = self.places()?;
-        let sealed: Vec<&Vec<Layer>> = places
-            .iter()
-            .filter(|place| place.iter().all(|layer| matches!(layer, Layer::Rest | Layer::Field)))
-            .collect();
+        let is_ours = |layer: &Layer| matches!(layer, Layer::Rest | Layer::Field);
+        let sealed: Vec<&Vec<Layer>> = places.iter().filter(|place| place.iter().any(is_ours)).collect();
+        let is_named = sealed.len() > 1 || places.contains(&vec![Layer::Wire]);
         let mut add = |label: String, layers: &[Layer], choice: Option<Choice>| {
             let count = labels.entry(label.clone()).or_insert(0);
             *count += 1;
             let label = if *count == 1 { label } else { format!("{label} ({count})") };
-            let chosen = layers.iter().filter_map(|layer| Some((*layer, choice?)));
-            variants.push(Variant { layers: chosen.collect(), ..Variant::plain(label) });
+            let chosen = layers.iter().filter(|layer| is_ours(layer)).filter_map(|layer| Some((*layer, choice?)));
+            let tunnel = layers.contains(&Layer::Wire).then(|| self.tunnels.first().cloned()).flatten();
+            variants.push(Variant { layers: chosen.collect(), tunnel, ..Variant::plain(label) });
         };
         for _ in 0..baselines.max(1) {
             add("none".into(), &[], None);
@@ -667,7 +667,7 @@ impl Plan {
                 for (accel, backend) in &backends {
                     let forced = !accel.eq_ignore_ascii_case("auto");
                     let mut label = if forced { format!("{} {accel}", cipher.name) } else { cipher.name.into() };
-                    if sealed.len() > 1 {
+                    if is_named {
                         label = format!("{label} {}", place_name(place));
                     }
                     add(label, place, Some(Choice { cipher, backend: *backend, forced }));
@@ -683,7 +683,7 @@ impl Plan {
             let one_way = self.server_functions.iter().filter(|function| function.is_one_way);
             notes.extend(one_way.map(|function| format!("{}: {}", function.name, function.about)));
         }
-        if places.concat().contains(&Layer::Wire) {
+        if places.contains(&vec![Layer::Wire]) {
             for tunnel in &self.tunnels {
                 // the path goes without saying where there is only one
                 let is_one = self.tunnels.iter().all(|other| other.path == tunnel.path);

@@ -271,10 +271,12 @@ impl Variant {
         self.layers.is_empty()
     }
 
-    /// What it encrypts with, if one layer does; of several the lowest.
+    /// What it encrypts with, if one layer does; of several the lowest, and what is on the wire only where nothing else
+    /// is encrypted.
     #[must_use]
     pub fn choice(&self) -> Option<&Choice> {
-        let lowest = Layer::ALL.iter().rev().find_map(|layer| self.layers.get(layer.name()));
+        let stored = Layer::ALL.iter().rev().filter(|layer| **layer != Layer::Wire);
+        let lowest = stored.chain([&Layer::Wire]).find_map(|layer| self.layers.get(layer.name()));
         lowest.or_else(|| self.layers.values().next())
     }
 

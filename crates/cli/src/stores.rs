@@ -9,7 +9,7 @@ use sealstone_fields::policy::Policy;
 use sealstone_fields::{FieldLayer, Keyed, SealedEngine};
 use sealstone_keys::source;
 use sealstone_store::{Engine, Layer};
-use sealstone_stores::kind::{Form, Opened, Request, StoreKind, UserKey};
+use sealstone_stores::kind::{Form, Opened, Request, StoreKind, TLS, UserKey};
 use sealstone_stores::run_key::run_key;
 use sealstone_stores::table::{store, stores};
 
@@ -69,12 +69,18 @@ fn check_kind(kind: &StoreKind, spec: &Spec) -> anyhow::Result<()> {
 fn check_layers(kind: &StoreKind, plan: &Plan) -> anyhow::Result<()> {
     let lacks = |layer: &Layer| *layer != Layer::Rest && !kind.layers.contains(layer);
     if let Some(layer) = plan.layers()?.into_iter().find(lacks) {
-        let others = stores().iter().filter(|store| store.layers.contains(&layer)).map(|store| store.name);
+        let others: Vec<_> =
+            stores().iter().filter(|store| store.layers.contains(&layer)).map(|store| store.name).collect();
+        let why = match (layer, kind.shared_by) {
+            (Layer::Wire, Some(_)) => ": servers that are started here have no TLS",
+            (Layer::Wire, None) if !kind.device => ": it is in this process, and nothing goes over a wire",
+            _ => "",
+        };
         anyhow::bail!(
-            "layer is {}: {} has nothing for it\nchoose a store that has: {}",
+            "layer is {}: {} has nothing for it{why}\nchoose a store that has: {}",
             layer.name(),
             kind.name,
-            others.collect::<Vec<_>>().join(", ")
+            others.join(", ")
         );
     }
     let one_way = kind.functions.iter().find(|function| function.is_one_way);
@@ -161,13 +167,27 @@ pub(crate) fn suited(kind: &StoreKind, plan: &Plan) -> Plan {
 }
 
 /// `plan` with what its suites, paths and links amount to, where it has the layer `wire`: one suite, our path and a
-/// link without a limit, if it names none.
+/// link without a limit, if it names none; TLS, for stores whose servers speak it.
 ///
 /// # Errors
-/// A suite, a path or a link that is not in its table.
+/// A suite, a path or a link that is not in its table, or makes no sense for the store.
 pub(crate) fn with_tunnels(mut plan: Plan) -> anyhow::Result<Plan> {
     if !plan.has_layer(Layer::Wire) {
         return Ok(plan);
+    }
+    let speaks_tls = |name: &&String| store(name).is_ok_and(StoreKind::speaks_tls);
+    if let Some(name) = plan.store.iter().find(speaks_tls).cloned() {
+        with_tls(&name, &mut plan)?;
+        return Ok(plan);
+    }
+    if let Some(name) = plan.store.first().filter(|_| plan.suites.iter().any(|name| name.eq_ignore_ascii_case(TLS))) {
+        let others = stores().iter().filter(|store| store.speaks_tls()).map(|store| store.name);
+        anyhow::bail!(
+            "suites is {}: {name} speaks no TLS\nname suites of ESP, see: sealstone wire suites; or choose a store that \
+             speaks TLS: {}",
+            plan.suites.join(","),
+            others.collect::<Vec<_>>().join(", ")
+        );
     }
     #[cfg(feature = "block")]
     {
@@ -183,6 +203,41 @@ pub(crate) fn with_tunnels(mut plan: Plan) -> anyhow::Result<Plan> {
         plan.tunnels = sealstone_stores::block::tunnels(&plan.suites, &plan.path)?;
     }
     Ok(plan)
+}
+
+/// Gives `plan` TLS as its only suite of the layer `wire`: the store `name` speaks it.
+fn with_tls(name: &str, plan: &mut Plan) -> anyhow::Result<()> {
+    for (setting, list) in [("path", &plan.path), ("links", &plan.links)] {
+        if !list.is_empty() {
+            anyhow::bail!(
+                "{setting} is {}: it is about packets on a link, and {name} has TLS there\nleave it out, or choose \
+                 --store iscsi",
+                list.join(",")
+            );
+        }
+    }
+    let is_known = |suite: &&String| suite.eq_ignore_ascii_case(TLS) || suite.eq_ignore_ascii_case("none");
+    if let Some(suite) = plan.suites.iter().find(|suite| !is_known(suite)) {
+        anyhow::bail!(
+            "suites is {suite}: it seals packets on a link, and {name} has TLS there\nname none and tls, or choose \
+             --store iscsi for suites of ESP"
+        );
+    }
+    if plan.suites.is_empty() {
+        plan.suites = ["none", TLS].map(String::from).to_vec();
+    }
+    #[cfg(any(feature = "redis", feature = "postgres", feature = "mysql"))]
+    {
+        let tls = plan.suites.iter().filter(|suite| suite.eq_ignore_ascii_case(TLS));
+        plan.tunnels = tls.map(|_| sealstone_stores::lab_tls::tunnel()).collect();
+    }
+    if plan.tunnels.is_empty() {
+        anyhow::bail!(
+            "suites is {}: nothing is sealed on the wire\nname tls as well, or leave suites out",
+            plan.suites.join(",")
+        );
+    }
+    Ok(())
 }
 
 /// Whether other machines can reach the store that `plan` measures: servers that its user named.
@@ -292,6 +347,7 @@ pub(crate) fn engine(
         device_bytes: plan.bytes,
         link: point.link.clone(),
         sealed: variants.iter().any(|variant| !variant.is_baseline()),
+        tls: variants.iter().any(|variant| variant.tunnel.as_ref().is_some_and(|tunnel| tunnel.suite == TLS)),
         keep: plan.keep.clone(),
         key: key.cloned(),
         settings: plan.stores.get(kind.name).cloned().unwrap_or_default(),

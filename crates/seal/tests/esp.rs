@@ -223,6 +223,36 @@ fn keys_end_before_they_must() {
     assert_eq!(whole.packets, u64::from(u32::MAX));
 }
 
+/// Keys that have sealed before continue behind that, no further than is reserved, and what came is not taken again.
+#[test]
+fn keys_continue_where_they_were() {
+    for suite in suites().iter().filter(|suite| suite.cipher().is_some()) {
+        let association = association(suite, true);
+        let (mut first, mut inbound) = ends(&association);
+        let data = packet(4, 100);
+        let mut before: Vec<Vec<u8>> = (0..20).map(|_| sealed_one(&mut first, &data)).collect();
+        for packet in &mut before.clone() {
+            inbound.open(packet).unwrap();
+        }
+        let used = first.used();
+        assert_eq!(used.packets, 20);
+        let mut again = ends(&association).0.after(used);
+        let mut sealed = Sealed::default();
+        let refused = again.seal(&[&data], &mut sealed).unwrap_err();
+        assert!(matches!(refused, EspError::Unreserved { packets: 21, .. }), "{refused}");
+        assert!(sealed.bytes().is_empty() && again.used() == used);
+        again.reserve(Lifetime { packets: 22, blocks: u64::MAX });
+        let after: Vec<Vec<u8>> = (0..2).map(|_| sealed_one(&mut again, &data)).collect();
+        assert!(again.seal(&[&data], &mut sealed).is_err(), "no more than is reserved");
+        // index, number and initialisation vector: none comes twice
+        let heads: std::collections::BTreeSet<&[u8]> = before.iter().chain(&after).map(|one| &one[..16]).collect();
+        assert_eq!(heads.len(), 22, "{}", suite.name);
+        let mut restarted = ends(&association).1.after(inbound.newest());
+        assert!(before.iter_mut().all(|old| restarted.open(old).is_err()), "{}", suite.name);
+        assert!(after.into_iter().all(|mut new| restarted.open(&mut new).is_ok()), "{}", suite.name);
+    }
+}
+
 #[test]
 fn what_is_no_ip_packet_is_not_sealed() {
     let (mut outbound, _) = ends(&association(suite("aes-256-gcm").unwrap(), true));

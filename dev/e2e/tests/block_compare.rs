@@ -111,9 +111,15 @@ fn what_makes_no_sense_is_refused() {
     assert!(link.contains("unknown link \"10\"\n  links, in Mbit/s: unlimited, 1000, 100, 5.28"), "{link}");
     let nowhere = refused(&["--store=rocksdb", "--layer=wire"]);
     assert!(
-        nowhere.contains("layer is wire: rocksdb has nothing for it\n  choose a store that has: iscsi"),
+        nowhere.contains(
+            "layer is wire: rocksdb has nothing for it: it is in this process, and nothing goes over a wire\n  choose a \
+             store that has: redis, postgres, mysql, iscsi"
+        ),
         "{nowhere}"
     );
+    let tls = refused(&["--store=iscsi", "--layer=wire", "--suites=none,tls"]);
+    assert!(tls.contains("suites is none,tls: iscsi speaks no TLS\n  name suites of ESP, see: "), "{tls}");
+    assert!(tls.contains("or choose a store that speaks TLS: redis, postgres, mysql"), "{tls}");
     let layer = refused(&["--store=iscsi", "--links=1000"]);
     assert!(layer.contains("links is 1000: it is about packets on the link; add --layer wire"), "{layer}");
 }

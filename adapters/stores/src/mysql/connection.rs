@@ -219,6 +219,13 @@ impl Server for Mysql {
         }
     }
 
+    fn tls(&self, link: &mut MysqlLink) -> Result<Option<String>, Failure> {
+        // in the order of their names
+        let told = link.ask("SHOW SESSION STATUS WHERE Variable_name IN ('Ssl_version', 'Ssl_cipher')")?;
+        let values: Vec<String> = told.into_iter().rev().filter_map(|row| row.into_iter().nth(1)).collect();
+        Ok((values.len() == 2 && values.iter().all(|value| !value.is_empty())).then(|| values.join(", ")))
+    }
+
     fn unsynced(&self, link: &mut MysqlLink) -> Result<Option<String>, Failure> {
         let told = link.ask("SELECT @@innodb_flush_log_at_trx_commit")?;
         let how = told.first().and_then(|row| row.first()).map(String::as_str).unwrap_or("unknown");

@@ -21,7 +21,7 @@ pub static KIND: StoreKind = StoreKind {
     name: NAME,
     about: "MySQL and MariaDB, with a MariaDB started on this machine",
     replicated: false,
-    layers: &[Layer::Field, Layer::Server],
+    layers: &[Layer::Field, Layer::Wire, Layer::Server],
     functions: &[&AES_ENCRYPT.function, &SHA2.function],
     device: false,
     in_memory: false,
@@ -72,9 +72,10 @@ fn engine(request: &Request) -> Result<Opened, StoreError> {
     let program: Option<PathBuf> = Some(PROGRAM.find(request.file("mariadbd").as_deref()).map_err(StoreError::engine)?);
     // a client may look something up while its transaction is open
     let (keep, connections) = (request.keep.is_some(), CONNECTIONS_MIN.max(3 * request.clients));
-    let engine = LabEngine::new(NAME, move |dir, options| {
+    let engine = LabEngine::new(NAME, move |dir, options, certificates| {
         let started = sealstone_servers::mariadb::MariaDbOptions {
             program: program.clone(),
+            certificates,
             cache_bytes: Some(options.cache_bytes),
             sync_writes: options.sync_writes,
             connections: u32::try_from(connections).unwrap_or(u32::MAX),

@@ -244,6 +244,11 @@ impl Server for Postgres {
         }
     }
 
+    fn tls(&self, link: &mut PostgresLink) -> Result<Option<String>, Failure> {
+        let told = link.ask("SELECT version, cipher FROM pg_stat_ssl WHERE pid = pg_backend_pid() AND ssl")?;
+        Ok(told.first().map(|row| row.join(", ")))
+    }
+
     fn unsynced(&self, link: &mut PostgresLink) -> Result<Option<String>, Failure> {
         let told = link.ask("SHOW fsync")?;
         let fsync = told.first().and_then(|row| row.first()).map(String::as_str);

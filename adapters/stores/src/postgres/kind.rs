@@ -21,7 +21,7 @@ pub static KIND: StoreKind = StoreKind {
     name: NAME,
     about: "PostgreSQL, with a server started on this machine",
     replicated: false,
-    layers: &[Layer::Field, Layer::Server],
+    layers: &[Layer::Field, Layer::Wire, Layer::Server],
     functions: &[&PGP_SYM_ENCRYPT.function],
     device: false,
     in_memory: false,
@@ -75,9 +75,10 @@ fn engine(request: &Request) -> Result<Opened, StoreError> {
     let program: Option<PathBuf> = Some(PROGRAM.find(request.file("postgres").as_deref()).map_err(StoreError::engine)?);
     // a client may look something up while its transaction is open
     let (keep, connections) = (request.keep.is_some(), CONNECTIONS_MIN.max(3 * request.clients));
-    let engine = LabEngine::new(NAME, move |dir, options| {
+    let engine = LabEngine::new(NAME, move |dir, options, certificates| {
         let started = sealstone_servers::postgres::PostgresOptions {
             program: program.clone(),
+            certificates,
             cache_bytes: Some(options.cache_bytes),
             connections: u32::try_from(connections).unwrap_or(u32::MAX),
             ..sealstone_servers::postgres::PostgresOptions::default()

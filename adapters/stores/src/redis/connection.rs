@@ -47,6 +47,9 @@ pub struct RedisOptions {
     pub tls_ca_file: Option<PathBuf>,
     /// File with certificate and key of the client.
     pub tls_certificate_key_file: Option<PathBuf>,
+    /// Whether the crate `redis` makes connections without TLS, too, as it does those with it: so that nothing but TLS
+    /// differs between the two.
+    pub by_driver: bool,
 }
 
 // the address may contain a password
@@ -97,6 +100,7 @@ pub struct Redis {
 pub(super) struct Inner {
     address: Address,
     certificates: Option<TlsCertificates>,
+    by_driver: bool,
     pub(super) place: Place,
     pub(super) topology: Topology,
     pub(super) keys: Keys,
@@ -126,7 +130,8 @@ impl Redis {
         let topology = if address.sentinel.is_some() { Topology::Sentinel } else { Topology::Single };
         let certificates = certificates(options)?;
         let version = "unknown".into();
-        let mut inner = Inner { address, certificates, place, topology, keys, dialect, version };
+        let by_driver = options.by_driver;
+        let mut inner = Inner { address, certificates, by_driver, place, topology, keys, dialect, version };
         let mut link = inner.first_link().map_err(|error| inner.place.unconnected(&error))?;
         let mut question = redis::cmd("INFO");
         if dialect == Dialect::Redis {
@@ -272,7 +277,9 @@ impl Inner {
     }
 
     fn connect(&self, info: ConnectionInfo) -> RedisResult<Link> {
-        if let ConnectionAddr::Tcp(host, port) = info.addr() {
+        if let ConnectionAddr::Tcp(host, port) = info.addr()
+            && !self.by_driver
+        {
             let resp = Resp::connect(host, *port, info.redis_settings(), CONNECT_LIMIT, ANSWER_LIMIT)?;
             return Ok(Link::Plain(Box::new(resp)));
         }
@@ -283,7 +290,7 @@ impl Inner {
         let connection = client.get_connection_with_timeout(CONNECT_LIMIT)?;
         connection.set_read_timeout(Some(ANSWER_LIMIT))?;
         connection.set_write_timeout(Some(ANSWER_LIMIT))?;
-        Ok(Link::Tls(Box::new(connection), Vec::new()))
+        Ok(Link::Driver(Box::new(connection), Vec::new()))
     }
 
     /// The hosts of the address: those of sentinels without user and password, which are the server's.

@@ -12,6 +12,7 @@ use sealstone_store::{Engine, EngineFacts, Store, StoreError, StoreOptions, Tabl
 use super::connection::{Dialect, Redis, RedisOptions};
 use super::error::Error;
 use super::store::RedisStore;
+use crate::lab_tls::{certificates, unsealed};
 
 /// What the servers of a comparison have in common.
 #[derive(Clone, Debug)]
@@ -49,21 +50,29 @@ impl Engine for LabEngine {
         facts
     }
 
-    fn open(&self, _variant: &Variant, dir: &Path, options: &StoreOptions) -> Result<Box<dyn Store>, StoreError> {
+    fn open(&self, variant: &Variant, dir: &Path, options: &StoreOptions) -> Result<Box<dyn Store>, StoreError> {
         let LabOptions { program, nodes, client, keep } = &self.options;
         let persistence = match (options.sync_writes, keep) {
             (true, _) => Persistence::SyncedLog,
             (false, true) => Persistence::Snapshot,
             (false, false) => Persistence::None,
         };
+        let certificates = certificates(variant, dir)?;
+        let tls_ca_file = certificates.as_ref().map(|dir| dir.join("ca.pem"));
+        let has_tls = certificates.is_some();
         let started = sealstone_servers::redis::RedisOptions {
             program: program.clone(),
             persistence,
+            certificates,
             ..sealstone_servers::redis::RedisOptions::default()
         };
         let mut servers = RedisServers::start(dir, *nodes, &started).map_err(StoreError::engine)?;
-        let server = Redis::connect(&RedisOptions { uri: servers.uri(), ..client.clone() })?;
+        let tls_ca_file = tls_ca_file.or_else(|| client.tls_ca_file.clone());
+        let server = Redis::connect(&RedisOptions { uri: servers.uri(), tls_ca_file, ..client.clone() })?;
         self.facts.learn(&server);
+        if has_tls {
+            self.facts.learn_tls(&server)?;
+        }
         let pids = servers.pids().into_iter().filter_map(|pid| u32::try_from(pid).ok()).collect();
         let store = server.open_store(options);
         Ok(Box::new(store.with_servers(pids, Box::new(Running { servers, keep: *keep }))))
@@ -173,15 +182,29 @@ impl Drop for Loaded {
 struct Facts {
     dialect: Dialect,
     known: Mutex<Option<EngineFacts>>,
+    /// What a server that was reached by TLS said of that.
+    tls: Mutex<Option<String>>,
 }
 
 impl Facts {
     fn new(dialect: Dialect) -> Self {
-        Self { dialect, known: Mutex::default() }
+        Self { dialect, known: Mutex::default(), tls: Mutex::default() }
     }
 
     fn learn(&self, server: &Redis) {
         self.known.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_with(|| server.facts());
+    }
+
+    /// That nothing but TLS gets to `server`, which says so itself: it has no command for the cipher of a connection.
+    fn learn_tls(&self, server: &Redis) -> Result<(), StoreError> {
+        let setting = |name: &str| server.setting(name).unwrap_or_default();
+        let (plain, tls) = (setting("port"), setting("tls-port"));
+        if plain != "0" || matches!(tls.as_str(), "" | "0") {
+            return Err(unsealed(self.dialect.names().1));
+        }
+        let words = format!("tls-port {tls}, port {plain}: it takes nothing else; clients by the crate redis");
+        *self.tls.lock().unwrap_or_else(PoisonError::into_inner) = Some(words);
+        Ok(())
     }
 
     fn get(&self) -> EngineFacts {
@@ -197,6 +220,8 @@ impl Facts {
             Dialect::Ssdb => "a cache that the server sizes",
         };
         facts.settings.insert("cache".into(), cache.into());
+        let tls = self.tls.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        facts.settings.extend(tls.map(|words| ("tls".to_owned(), words)));
         facts
     }
 }

@@ -17,7 +17,7 @@ pub static KIND: StoreKind = StoreKind {
     name: "redis",
     about: "with a server or a cluster started on this machine",
     replicated: true,
-    layers: &[Layer::Field],
+    layers: &[Layer::Field, Layer::Wire],
     functions: &[],
     device: false,
     in_memory: true,
@@ -72,6 +72,7 @@ fn engine(request: &Request) -> Result<Opened, StoreError> {
         dialect: Dialect::Redis,
         tls_ca_file: request.file("tls-ca-file"),
         tls_certificate_key_file: request.file("tls-certificate-key-file"),
+        by_driver: request.tls,
     };
     if let Some(text) = request.setting("redis-url") {
         let engine = UserEngine::new(RedisOptions { uri: address(text)?, ..client });
@@ -81,6 +82,9 @@ fn engine(request: &Request) -> Result<Opened, StoreError> {
     let nodes = request.members;
     if let Some(step) = check_nodes(nodes) {
         return Err(Error::Nodes { nodes, step }.into());
+    }
+    if request.tls && nodes > 1 {
+        return Err(Error::ClusterTls { nodes }.into());
     }
     let program = Some(PROGRAM.find(request.file("redis-server").as_deref()).map_err(StoreError::engine)?);
     let options = LabOptions { program, nodes, client, keep: request.keep.is_some() };

@@ -15,8 +15,8 @@ use super::resp::{self, Resp, Texts};
 /// A connection to a server, or those to the nodes of a cluster.
 pub(super) enum Link {
     Plain(Box<Resp>),
-    /// With memory for what is sent.
-    Tls(Box<Connection>, Vec<u8>),
+    /// One of the crate, with memory for what is sent.
+    Driver(Box<Connection>, Vec<u8>),
     Cluster(Box<ClusterConnection>),
 }
 
@@ -32,7 +32,7 @@ impl Link {
                 resp.ask(slice::from_ref(command), |came| answer = came.and_then(resp::value))?;
                 answer
             }
-            Self::Tls(connection, packed) => {
+            Self::Driver(connection, packed) => {
                 packed.clear();
                 command.write_packed_command(packed);
                 connection.req_packed_command(packed)
@@ -58,7 +58,7 @@ impl Link {
                 resp.ask(commands, |answer| answers.push(answer.and_then(resp::value)))?;
                 return answers.into_iter().collect();
             }
-            Self::Tls(connection, packed) => {
+            Self::Driver(connection, packed) => {
                 packed.clear();
                 commands.iter().for_each(|command| command.write_packed_command(packed));
                 connection.req_packed_commands(packed, 0, commands.len())?

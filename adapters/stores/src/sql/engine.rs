@@ -2,7 +2,7 @@
 //! that the user runs ([`UserEngine`]). Not here: what a store does (`store`), how servers are started
 //! (`adapters/servers`).
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -15,12 +15,13 @@ use super::function_key::Keyed;
 use super::server::{Lent, Link, Server};
 use super::statements::Statements;
 use super::store::SqlStore;
+use crate::lab_tls::{certificates, unsealed};
 
 /// A server that was started for a store, and what ends it.
 pub type Started<S> = Result<(S, Box<dyn Lent>), StoreError>;
 
-/// Starts a server in a directory.
-type Start<S> = Box<dyn Fn(&Path, &StoreOptions) -> Started<S> + Send + Sync>;
+/// Starts a server in a directory, with TLS where there is another one with certificates.
+type Start<S> = Box<dyn Fn(&Path, &StoreOptions, Option<PathBuf>) -> Started<S> + Send + Sync>;
 
 /// Starts servers for every store that is opened, and ends them with the store.
 pub struct LabEngine<S: Server> {
@@ -44,8 +45,12 @@ fn function<S: Server>(variant: &Variant, keys: &Keys) -> Result<Option<Keyed>, 
 }
 
 impl<S: Server> LabEngine<S> {
-    /// An engine for stores called `name`, whose servers `start` starts in a directory.
-    pub fn new(name: &'static str, start: impl Fn(&Path, &StoreOptions) -> Started<S> + Send + Sync + 'static) -> Self {
+    /// An engine for stores called `name`, whose servers `start` starts in a directory, with TLS where it gets the
+    /// directory of certificates.
+    pub fn new(
+        name: &'static str,
+        start: impl Fn(&Path, &StoreOptions, Option<PathBuf>) -> Started<S> + Send + Sync + 'static,
+    ) -> Self {
         Self { start: Box::new(start), facts: Facts::new(name), keys: None }
     }
 
@@ -65,8 +70,16 @@ impl<S: Server> Engine for LabEngine<S> {
 
     fn open(&self, variant: &Variant, dir: &Path, options: &StoreOptions) -> Result<Box<dyn Store>, StoreError> {
         let function = function::<S>(variant, &self.keys)?;
-        let (server, lent) = (self.start)(dir, options)?;
+        let certificates = certificates(variant, dir)?;
+        let has_tls = certificates.is_some();
+        let (server, lent) = (self.start)(dir, options, certificates)?;
         self.facts.learn(&server, variant);
+        if has_tls {
+            let mut link = server.link(options.sync_writes)?;
+            let unasked = |failure| server.place().failure("ask for the cipher of the connection to", failure);
+            let words = server.tls(&mut link).map_err(unasked)?;
+            self.facts.learn_tls(words.ok_or_else(|| unsealed(server.place().server))?);
+        }
         Ok(Box::new(SqlStore::open_through(&server, options, function)?.with(lent)))
     }
 }
@@ -169,11 +182,13 @@ struct Facts {
     known: Mutex<Option<EngineFacts>>,
     /// The functions that were used so far.
     functions: Mutex<Vec<&'static ServerFunction>>,
+    /// What a server that was reached by TLS said of that.
+    tls: Mutex<Option<String>>,
 }
 
 impl Facts {
     fn new(name: &'static str) -> Self {
-        Self { name, known: Mutex::default(), functions: Mutex::default() }
+        Self { name, known: Mutex::default(), functions: Mutex::default(), tls: Mutex::default() }
     }
 
     fn learn<S: Server>(&self, server: &S, variant: &Variant) {
@@ -184,6 +199,10 @@ impl Facts {
         }
     }
 
+    fn learn_tls(&self, words: String) {
+        *self.tls.lock().unwrap_or_else(PoisonError::into_inner) = Some(words);
+    }
+
     fn get(&self) -> EngineFacts {
         let known = self.known.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let mut facts = known.unwrap_or_else(|| EngineFacts {
@@ -192,6 +211,8 @@ impl Facts {
             build: "server".into(),
             ..EngineFacts::default()
         });
+        let tls = self.tls.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        facts.settings.extend(tls.map(|words| ("tls".to_owned(), words)));
         let functions = self.functions.lock().unwrap_or_else(PoisonError::into_inner);
         facts.settings.extend(functions.iter().map(|function| (function.name.to_owned(), function.about.to_owned())));
         facts

@@ -29,6 +29,12 @@ pub trait Server: Clone + Send + Sync + 'static {
     /// What it is, with the settings that matter to a reader of a report.
     fn facts(&self) -> EngineFacts;
 
+    /// Version and cipher of TLS on the connection, in the server's words; none where it has no TLS.
+    ///
+    /// # Errors
+    /// As [`Link::run`].
+    fn tls(&self, link: &mut Self::Link) -> Result<Option<String>, Failure>;
+
     /// Why a commit is not on the disk when it is acknowledged, whatever a connection asks for; `None` if it is.
     ///
     /// # Errors

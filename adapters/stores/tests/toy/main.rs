@@ -36,6 +36,7 @@ fn a_toy_cipher_a_toy_store_and_a_toy_workload_are_compared() {
         device_bytes: 0,
         link: None,
         sealed: true,
+        tls: false,
         keep: None,
         key: None,
         settings,

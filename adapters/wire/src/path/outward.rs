@@ -109,6 +109,7 @@ impl Outward<'_> {
                 let what = match why {
                     NotSealed::NoAssociation => Count::NoAssociation,
                     NotSealed::Exhausted => Count::Exhausted,
+                    NotSealed::Unrecorded => Count::Unrecorded,
                     NotSealed::Failed => Count::Malformed,
                 };
                 tally.add(what, packets.len() as u64);

@@ -85,6 +85,16 @@ pub enum Event {
         /// What, and why.
         what: String,
     },
+    /// Associations that others agreed on are in use.
+    #[error("associations {spi_out:#010x} out and {spi_in:#010x} in, with {peer}")]
+    Given {
+        /// The other end.
+        peer: SocketAddr,
+        /// Index of the one that seals.
+        spi_out: u32,
+        /// Index of the one that opens.
+        spi_in: u32,
+    },
     /// This end was told to end.
     #[error("taken down")]
     Ended,

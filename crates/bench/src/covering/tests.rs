@@ -13,7 +13,7 @@ use crate::verdict::Verdict;
 /// A plan for a server that takes every layer.
 fn plan(layers: &[&str], from: &[&str]) -> Plan {
     let list = |names: &[&str]| names.iter().map(|name| String::from(*name)).collect();
-    let surroundings = Surroundings { within_process: false, layers: list(&["field", "server", "rest"]) };
+    let surroundings = Surroundings { within_process: false, layers: list(&["field", "wire", "server", "rest"]) };
     Plan { layer: list(layers), protect_from: list(from), surroundings, ..Plan::default() }
 }
 
@@ -22,7 +22,9 @@ fn variants(labels: &[&str]) -> Vec<Variant> {
     let variant = |label: &&str| {
         let (cipher, place) = label.split_once(' ').unwrap_or((label, "rest"));
         let choice = Choice { cipher: cipher.into(), accel: "auto".into(), backend: "avx2".into() };
-        let layers = place.split('+').map(|layer| (layer.to_owned(), choice.clone()));
+        let tls = Choice { cipher: "tls".into(), accel: "auto".into(), backend: "rustls".into() };
+        let of = |layer: &str| if layer == "wire" { tls.clone() } else { choice.clone() };
+        let layers = place.split('+').map(|layer| (layer.to_owned(), of(layer)));
         let layers = if cipher == "none" { BTreeMap::new() } else { layers.collect() };
         Variant { label: (*label).into(), layers }
     };
@@ -101,6 +103,48 @@ fn of_alike_costs_the_one_that_protects_from_more_is_taken() {
     assert!(found.answer.ends_with("so standing decided"), "{}", found.answer);
 }
 
+/// TLS in front of a store, alone and with fields.
+const WITH_TLS: [(&str, f64); 5] = [
+    ("none", 1.0),
+    ("aes-256 field", 0.80),
+    ("aria-256 field+wire", 0.76),
+    ("aes-256 field+wire", 0.75),
+    ("tls wire", 0.95),
+];
+
+#[test]
+fn the_wire_is_measured_against_other_places() {
+    let places = ["field", "wire", "field+wire"];
+    for (from, wanted) in [
+        (&["network"][..], "tls wire"),
+        (&["dba"], "aes-256 field"),
+        (&["network", "dba"], "aria-256 field+wire"),
+        (&["network", "server-admin"], "aria-256 field+wire"),
+    ] {
+        let found = advice(&plan(&places, from), &WITH_TLS, 0.0005);
+        assert_eq!(found.take.as_deref(), Some(wanted), "{from:?}: {}", found.answer);
+    }
+    let found = advice(&plan(&places, &["network", "dba"]), &WITH_TLS, 0.0005);
+    let changes = found.meaning.iter().find(|line| line.starts_with("what would change this: ")).unwrap();
+    assert!(changes.contains("without dba: tls wire (gains 25"), "{changes}");
+    assert!(changes.contains("without network: aes-256 field (gains 5"), "{changes}");
+    let rows = found.coverage.unwrap().rows;
+    let wire = rows.iter().find(|row| row.place == "wire").unwrap();
+    assert_eq!(wire.variant.as_deref(), Some("tls wire"));
+    assert!((wire.cost.as_ref().unwrap().ratio - 0.95).abs() < 0.01);
+    let found = advice(&plan(&places, &["network"]), &WITH_TLS, 0.0005);
+    let line = "not protected by it: whatever is stored, and what the server has in memory";
+    assert!(found.meaning.iter().any(|found| found == line), "{:?}", found.meaning);
+    // what TLS is with is on the list of one policy, and not on that of the other
+    let korean = Plan { policy: Policy::Kcmvp, ..plan(&places, &["network", "dba"]) };
+    let found = advice(&korean, &WITH_TLS, 0.0005);
+    assert_eq!(found.take, None, "{}", found.answer);
+    let aria = found.ranking.iter().find(|ranked| ranked.label == "aria-256 field+wire").unwrap();
+    assert_eq!(aria.reasons[0], "TLS is with aes-256 here, which is not on the list of policy kcmvp");
+    let federal = Plan { policy: Policy::Fips, ..plan(&places, &["network"]) };
+    assert_eq!(advice(&federal, &WITH_TLS, 0.0005).take.as_deref(), Some("tls wire"));
+}
+
 #[test]
 fn what_nothing_covers_is_said_with_what_would() {
     let rest = &MEASURED[..2];
@@ -108,11 +152,15 @@ fn what_nothing_covers_is_said_with_what_would() {
     let wanted = "nothing that was measured protects from dba: field would; --layer rest,field measures it";
     assert_eq!((found.take.as_deref(), found.answer.as_str()), (None, wanted));
     let found = advice(&plan(&["rest"], &["network"]), rest, 0.002);
-    assert_eq!(
-        found.answer,
-        "nothing that was measured protects from network: wire would; what that costs is not measured, since the \
-         connection is the same for all variants of a run (TLS, or a sealed tunnel)"
-    );
+    let wanted = "nothing that was measured protects from network: wire would; --layer rest,wire measures it";
+    assert_eq!(found.answer, wanted);
+    let mut without_tls = plan(&["rest"], &["network"]);
+    without_tls.surroundings.layers = vec!["field".into(), "rest".into()];
+    let found = advice(&without_tls, rest, 0.002);
+    assert!(found.answer.ends_with(
+        "wire would; what that costs is not measured, since sealstone starts no rocksdb with TLS (a sealed tunnel does \
+         without: sealstone wire)"
+    ));
     // a store that lacks a layer
     let mut lacking = plan(&["field"], &["network", "disk-thief"]);
     lacking.surroundings.layers = vec!["rest".into()];

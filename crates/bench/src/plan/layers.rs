@@ -7,15 +7,15 @@ use sealstone_store::Layer;
 use super::{Plan, PlanError, listed, value};
 use crate::threat::Threat;
 
-/// The layers that a comparison can have: ciphers of ours in two, what the server has in the third, tunnels in the
-/// fourth.
+/// The layers that a comparison can have: ciphers of ours in two, what the server has in the third, TLS or tunnels in
+/// the fourth.
 const COMPARED: [Layer; 4] = [Layer::Rest, Layer::Field, Layer::Server, Layer::Wire];
 
 impl Plan {
-    /// Whether a comparison can have `layer` beside others: tunnels are compared with each other alone.
+    /// Whether it compares suites of the layer `wire`, and no ciphers elsewhere.
     #[must_use]
-    pub fn can_have(layer: Layer) -> bool {
-        COMPARED.contains(&layer) && layer != Layer::Wire
+    pub fn is_wire_alone(&self) -> bool {
+        !self.layer.is_empty() && self.layer.iter().all(|name| name.eq_ignore_ascii_case(Layer::Wire.name()))
     }
 
     /// Its places, in the order in which they are named: a layer, or several joined by `+`; each from the caller down.
@@ -97,16 +97,19 @@ impl Plan {
         {
             return Err(value("layer", name, "the same layers are listed twice; leave one out"));
         }
-        if places.len() > 1 && layers.contains(&Layer::Rest) && self.protect_from.is_empty() {
-            let reason = "files at rest and values in their columns are protected from different people, so neither \
-                          can be recommended instead of the other; say from whom with --protect-from, or compare them \
-                          in two runs";
-            return Err(value("layer", shown(), reason));
-        }
-        if layers.len() > 1 && layers.contains(&Layer::Wire) {
-            let reason = "a tunnel protects what is on the link, the others what is stored, so neither can be \
-                          recommended instead of the other; compare them in two runs";
-            return Err(value("layer", shown(), reason));
+        if places.len() > 1 && self.protect_from.is_empty() {
+            let kept = match (layers.contains(&Layer::Wire), layers.contains(&Layer::Rest)) {
+                (true, _) => Some("what is on its way and what is stored are"),
+                (false, true) => Some("files at rest and values in their columns are"),
+                (false, false) => None,
+            };
+            if let Some(kept) = kept {
+                let reason = format!(
+                    "{kept} protected from different people, so neither can be recommended instead of the other; say \
+                     from whom with --protect-from, or compare them in two runs"
+                );
+                return Err(value("layer", shown(), &reason));
+            }
         }
         for (setting, list) in [("suites", &self.suites), ("path", &self.path), ("links", &self.links)] {
             if !list.is_empty() && !layers.contains(&Layer::Wire) {
@@ -142,7 +145,7 @@ fn is_in(layer: Layer, name: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use sealstone_store::ServerFunction;
+    use sealstone_store::{ServerFunction, Tunnel};
 
     use super::*;
 
@@ -197,6 +200,41 @@ mod tests {
         assert!(refused(with(&["field+server"])).contains("name server without the other"));
         assert!(refused(with(&["rest+rest"])).contains("a layer is there once"));
         assert!(refused(with(&["rest+feild"])).contains("did you mean field?"));
+    }
+
+    #[test]
+    fn the_wire_is_a_place_beside_others() {
+        let tls = Tunnel { suite: "tls", path: "rustls", caveats: Vec::new() };
+        let with_tls = |layers: &[&str]| Plan {
+            protect_from: vec!["network".into(), "dba".into()],
+            tunnels: vec![tls.clone()],
+            ..with(layers)
+        };
+        let plan = with_tls(&["field", "wire", "field+wire"]);
+        plan.check().unwrap();
+        let (variants, notes) = plan.variants().unwrap();
+        let labels: Vec<&str> = variants.iter().map(|variant| variant.label.as_str()).collect();
+        let wanted = ["none", "aes-256 field", "aria-256 field", "aes-256 field+wire", "aria-256 field+wire", "tls"];
+        assert_eq!((labels, notes.len()), (wanted.to_vec(), 0));
+        let sealed: Vec<(bool, bool)> = variants
+            .iter()
+            .map(|variant| (variant.choice(Layer::Field).is_some(), variant.tunnel == Some(tls.clone())))
+            .collect();
+        let (neither, field, wire) = ((false, false), (true, false), (false, true));
+        assert_eq!(sealed, [neither, field, field, (true, true), (true, true), wire]);
+        assert!(
+            variants.iter().all(|variant| variant.choice(Layer::Wire).is_none()),
+            "no cipher of ours: {variants:?}"
+        );
+        // one place of two layers needs no person to protect from, as any one place
+        let both = Plan { protect_from: Vec::new(), ..with_tls(&["field+wire"]) };
+        both.check().unwrap();
+        assert_eq!(both.variants().unwrap().0[1].label, "aes-256");
+        let refused = Plan { protect_from: Vec::new(), ..with_tls(&["field", "wire"]) }.check().unwrap_err();
+        assert!(refused.to_string().starts_with("layer is field,wire: what is on its way and what is stored are"));
+        let alone = Plan { suites: vec!["none".into(), "tls".into()], ..with_tls(&["wire"]) };
+        assert!(alone.is_wire_alone() && !plan.is_wire_alone());
+        assert_eq!(alone.variants().unwrap().0.len(), 2);
     }
 
     #[test]

@@ -11,7 +11,7 @@ use unicode_width::UnicodeWidthStr;
 use super::canvas::Ink;
 use super::index::{Run, spread};
 use super::{conditions, figures, footnotes};
-use crate::algorithm::Algorithm;
+use crate::algorithm::{Algorithm, TLS};
 use crate::at_rate::at_rate;
 use crate::axes::varied;
 use crate::median_gap;
@@ -548,14 +548,18 @@ fn bits(bytes: usize) -> Datum {
 /// What is known of the suite that seals the packets of `variant`; `path` carries them.
 fn of_suite(variant: &Variant, path: Datum) -> Vec<Datum> {
     let name = words(variant.cipher().unwrap_or_default());
+    let sealed = match variant.cipher() {
+        Some(TLS) => "the connection sealed (TLS), both ways",
+        _ => "packets sealed (ESP), both ways",
+    };
     let Some(Algorithm::Suite(suite)) = Algorithm::of(variant) else {
-        let standing = words("packets sealed (ESP), both ways");
+        let standing = words(sealed);
         return vec![name, standing, missing(), missing(), missing(), missing(), path];
     };
     let standing = Datum { note: suite.caveats().join("; "), ..words(Algorithm::Suite(suite).standing().word()) };
     let [block, key] = [|cipher: &Cipher| cipher.block_bytes, |cipher: &Cipher| cipher.key_bytes]
         .map(|of: fn(&Cipher) -> usize| suite.cipher.map_or_else(missing, |cipher| bits(of(cipher))));
-    let name = Datum { note: "packets sealed (ESP), both ways".into(), ..name };
+    let name = Datum { note: sealed.into(), ..name };
     vec![name, standing, block, key, words(approvals(Algorithm::Suite(suite))), missing(), path]
 }
 

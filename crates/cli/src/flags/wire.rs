@@ -17,6 +17,8 @@ Examples:
       --address 10.9.0.2/24. Then 10.9.0.2 is reached through the tunnel.
   sealstone wire up --key wire.key --address 10.9.0.2/24
       without --peer: waits for the other end, wherever it is
+  sealstone wire up --associations /run/charon.keys --address 10.78.0.2/32 --route 10.78.0.1/32
+      with keys that strongSwan agreed on with the other end
   sealstone wire up --config /etc/sealstone/wire.toml --foreground
       settings of a file, as a service: sealstone wire unit
   sealstone wire status
@@ -98,6 +100,13 @@ pub(crate) struct WireSettings {
     /// File with the passphrase of the key file [default: SEALSTONE_PASSPHRASE_FILE, or a prompt]
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     passphrase_file: Option<PathBuf>,
+    /// Associations that others agreed on, instead of a key: strongSwan's log with keys, or what ip xfrm state prints
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    associations: Option<PathBuf>,
+    /// With --associations: where it is recorded how far their keys have gone [default: /var/lib/sealstone/wire for
+    /// root]
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    state_dir: Option<PathBuf>,
     /// The other end [default: it is waited for; port: 4500]
     #[arg(long, value_name = "HOST[:PORT]", value_hint = ValueHint::Hostname)]
     peer: Option<String>,
@@ -128,6 +137,8 @@ impl WireSettings {
             name: self.name.clone(),
             key: self.key.clone(),
             passphrase_file: self.passphrase_file.clone(),
+            associations: self.associations.clone(),
+            state_dir: self.state_dir.clone(),
             peer: self.peer.clone(),
             listen: self.listen.clone(),
             address: self.address.clone(),

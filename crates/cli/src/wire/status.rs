@@ -61,10 +61,18 @@ fn text(status: &Status) -> String {
         line("key", format!("{} version {}", session.key, session.key_version));
         line("keys since", since(session));
     }
+    if let Some(given) = &status.given {
+        line("keys from", given.file.clone());
+        let heard = given.silence_s.map_or("nothing heard yet".into(), |s| format!("heard {} ago", human_seconds(s)));
+        line("indexes", format!("SPI {} out, {} in; {heard}", given.spi_out, given.spi_in));
+        line("numbers", format!("{} sealed, {} the newest that came", given.sealed_packets, given.newest_in));
+    }
     let traffic = &status.traffic;
     line("sent", format!("{} packets, {}", traffic.packets_out, human_bytes(traffic.bytes_out)));
     line("received", format!("{} packets, {}", traffic.packets_in, human_bytes(traffic.bytes_in)));
-    line("handshakes", status.handshakes.to_string());
+    if status.given.is_none() {
+        line("handshakes", status.handshakes.to_string());
+    }
     if let Some(counted) = counted(&status.packets_refused) {
         line("packets", counted);
     }
@@ -80,6 +88,7 @@ fn text(status: &Status) -> String {
 fn state(status: &Status) -> String {
     match status.state.as_str() {
         "up" => "up".into(),
+        "ended" => "the key is used up: nothing is sent any more".into(),
         "gone" => "the other end is gone; asking for it".into(),
         "connecting" => "asking the other end".into(),
         _ => "waiting for the other end".into(),

@@ -2,14 +2,18 @@
 
 use std::fs::OpenOptions;
 use std::io::{BufRead, BufReader};
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
 use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use anyhow::Context;
 use nix::unistd::{dup2_stderr, dup2_stdin, dup2_stdout, setsid};
 use sealstone_seal::esp::Suite;
-use sealstone_wire::config::{Config, Plan};
+use sealstone_wire::config::{Config, Keys, Plan};
 use sealstone_wire::runtime::RuntimeDir;
-use sealstone_wire::service::Service;
+use sealstone_wire::service::{GivenService, Service};
 use sealstone_wire::tunnel::Event;
 
 use crate::flags::WireUp;
@@ -29,7 +33,9 @@ pub(crate) fn run(flags: &WireUp) -> anyhow::Result<Answer> {
 
 /// Starts this program again as a process of its own, and waits until its tunnel is set up.
 fn background(plan: &Plan) -> anyhow::Result<Answer> {
-    warn(plan.suite);
+    if let Keys::Agreed(agreed) = &plan.keys {
+        warn(agreed.suite);
+    }
     let program = std::env::current_exe().context("cannot find this program")?;
     let mut child = Command::new(program)
         .args(std::env::args_os().skip(1))
@@ -52,8 +58,6 @@ fn background(plan: &Plan) -> anyhow::Result<Answer> {
 fn foreground(flags: &WireUp, plan: &Plan) -> anyhow::Result<Answer> {
     let runtime = RuntimeDir::open(flags.runtime.runtime_dir.as_deref())?;
     let claim = runtime.claim(&plan.name)?;
-    let keys = key_source::open(&plan.key, plan.passphrase_file.as_deref())?;
-    let stop = interrupt::install_saying("ending the tunnel", "ended at once".into())?;
     let detached = flags.detached;
     let tell = move |event: &Event| {
         // a process of its own has nobody to tell: `status` shows it
@@ -61,18 +65,51 @@ fn foreground(flags: &WireUp, plan: &Plan) -> anyhow::Result<Answer> {
             say(&event.to_string());
         }
     };
-    if !detached {
-        warn(plan.suite);
+    match &plan.keys {
+        Keys::Agreed(agreed) => {
+            let keys = key_source::open(&agreed.key, agreed.passphrase_file.as_deref())?;
+            let stop = stop_on_a_signal()?;
+            if !detached {
+                warn(agreed.suite);
+            }
+            let service = Service::set_up(plan, agreed, keys, claim, Box::new(tell))?;
+            tell_ready(plan, detached)?;
+            service.run(&stop)?;
+        }
+        Keys::Given(given) => {
+            let stop = stop_on_a_signal()?;
+            let service = GivenService::set_up(plan, given, claim, Box::new(tell))?;
+            warn(service.suite());
+            warn_if_open(&given.file);
+            tell_ready(plan, detached)?;
+            service.run(&stop)?;
+        }
     }
-    let service = Service::set_up(plan, keys, claim, Box::new(tell))?;
+    Ok(Answer::Done)
+}
+
+fn stop_on_a_signal() -> anyhow::Result<Arc<AtomicBool>> {
+    interrupt::install_saying("ending the tunnel", "ended at once".into())
+}
+
+/// Says that the tunnel is set up, to whoever waits for it.
+fn tell_ready(plan: &Plan, detached: bool) -> anyhow::Result<()> {
     if detached {
         print(&format!("{READY}\n"))?;
         leave_terminal().context("cannot leave the terminal")?;
     } else {
         say(&format!("tunnel {} is set up", plan.name));
     }
-    service.run(&stop)?;
-    Ok(Answer::Done)
+    Ok(())
+}
+
+/// Whoever can read the file has the keys.
+fn warn_if_open(file: &Path) {
+    let mode = std::fs::metadata(file).map_or(0, |found| found.permissions().mode() & 0o777);
+    if mode & 0o077 != 0 {
+        let file = file.display();
+        say(&format!("warning: {file} has keys in the clear, and others may use it (mode {mode:04o}); chmod 600 it"));
+    }
 }
 
 /// So that neither the end of the terminal ends the tunnel nor the tunnel keeps a pipe open.

@@ -38,6 +38,18 @@ pub enum EspError {
         /// Blocks of the cipher sealed.
         blocks: u64,
     },
+    /// Nobody has reserved so much of what the key may seal.
+    #[error(
+        "association {spi:#010x} may not go as far as {packets} packets and {blocks} blocks\nreserve as much first"
+    )]
+    Unreserved {
+        /// Its index.
+        spi: u32,
+        /// Packets that its keys would have sealed.
+        packets: u64,
+        /// Blocks of the cipher that they would have sealed.
+        blocks: u64,
+    },
     /// Something else than a whole IP packet.
     #[error("packet {index} to be sealed is no whole IPv4 or IPv6 packet\nthe device must hand over whole packets")]
     NotIp {

@@ -75,6 +75,19 @@ impl Inbound {
         Ok(Self { association: *association, lengths, keyed, window, counters, spare })
     }
 
+    /// The same after packets up to the number `newest` came: none of them is taken again.
+    #[must_use]
+    pub fn after(mut self, newest: u64) -> Self {
+        self.window.close_up_to(newest);
+        self
+    }
+
+    /// The newest number that came; 0 if none did.
+    #[must_use]
+    pub fn newest(&self) -> u64 {
+        self.window.newest()
+    }
+
     /// What both ends agree on.
     #[must_use]
     pub fn association(&self) -> &Association {

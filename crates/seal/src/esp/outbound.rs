@@ -58,6 +58,8 @@ pub struct Outbound {
     ivs: Option<Ivs>,
     lifetime: Lifetime,
     used: Lifetime,
+    /// How far it may go until somebody reserves more.
+    reserved: Lifetime,
     spare: Spare,
 }
 
@@ -84,7 +86,20 @@ impl Outbound {
         };
         let used = Lifetime { packets: 0, blocks: 0 };
         let (lengths, lifetime) = (Lengths::of(association.suite), Lifetime::longest(association));
-        Ok(Self { association: *association, lengths, keyed, ivs, lifetime, used, spare: Spare::default() })
+        let spare = Spare::default();
+        Ok(Self { association: *association, lengths, keyed, ivs, lifetime, used, reserved: lifetime, spare })
+    }
+
+    /// The same for keys that have sealed `used` before: numbers, and what GCM makes of them, continue behind it. It
+    /// seals nothing until [`Outbound::reserve`] says how far it may go.
+    #[must_use]
+    pub fn after(self, used: Lifetime) -> Self {
+        Self { used, reserved: used, ..self }
+    }
+
+    /// Lets it go as far as `reserved`, counted from the first packet under its keys; its lifetime stays.
+    pub fn reserve(&mut self, reserved: Lifetime) {
+        self.reserved = reserved;
     }
 
     /// The same, with a lifetime of at most `lifetime`.
@@ -98,7 +113,7 @@ impl Outbound {
     #[cfg(test)]
     pub(super) fn endless_after(self, packets: u64) -> Self {
         let lifetime = Lifetime { packets: u64::MAX, blocks: u64::MAX };
-        Self { used: Lifetime { packets, ..self.used }, lifetime, ..self }
+        Self { used: Lifetime { packets, ..self.used }, lifetime, reserved: lifetime, ..self }
     }
 
     /// What both ends agree on.
@@ -107,7 +122,13 @@ impl Outbound {
         &self.association
     }
 
-    /// What it has sealed.
+    /// How much its keys may seal in all.
+    #[must_use]
+    pub fn lifetime(&self) -> Lifetime {
+        self.lifetime
+    }
+
+    /// What its keys have sealed.
     #[must_use]
     pub fn used(&self) -> Lifetime {
         self.used
@@ -131,8 +152,9 @@ impl Outbound {
     /// many at a time.
     ///
     /// # Errors
-    /// [`EspError::Exhausted`] unless all of them fit into the lifetime, [`EspError::NotIp`], [`EspError::Cipher`];
-    /// `sealed` is then as before, and no sequence number was used.
+    /// [`EspError::Exhausted`] unless all of them fit into the lifetime, [`EspError::Unreserved`] unless they fit into
+    /// what is reserved, [`EspError::NotIp`], [`EspError::Cipher`]; `sealed` is then as before, and no sequence number
+    /// was used.
     pub fn seal(&mut self, packets: &[&[u8]], sealed: &mut Sealed) -> Result<(), EspError> {
         let Association { spi, suite, .. } = self.association;
         let before = (sealed.bytes.len(), sealed.ends.len());
@@ -146,6 +168,10 @@ impl Outbound {
         if then.packets > self.lifetime.packets || then.blocks > self.lifetime.blocks {
             let Lifetime { packets, blocks } = self.used;
             return Err(EspError::Exhausted { spi, suite: suite.name, packets, blocks });
+        }
+        if then.packets > self.reserved.packets || then.blocks > self.reserved.blocks {
+            let Lifetime { packets, blocks } = then;
+            return Err(EspError::Unreserved { spi, packets, blocks });
         }
         for (index, packet) in packets.iter().enumerate() {
             let number = self.used.packets + 1 + index as u64;

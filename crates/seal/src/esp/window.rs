@@ -30,6 +30,17 @@ impl Window {
         self.came.len() as u64 * 64
     }
 
+    /// Takes all numbers up to `newest` for those of packets that came.
+    pub(super) fn close_up_to(&mut self, newest: u64) {
+        self.came.fill(u64::MAX);
+        self.newest = newest;
+    }
+
+    /// The newest number that came; 0 if none did.
+    pub(super) fn newest(&self) -> u64 {
+        self.newest
+    }
+
     /// The whole number of a packet that carries `low`: the one nearest to the window.
     ///
     /// # Errors
@@ -143,6 +154,20 @@ mod tests {
                     newest = newest.max(number);
                 }
             }
+        }
+    }
+
+    #[test]
+    fn what_is_closed_is_not_taken_again() {
+        for newest in [1, 63, 64, 1_000, (1 << 32) + 5] {
+            let mut window = Window::new(64, true);
+            window.close_up_to(newest);
+            assert_eq!(window.newest(), newest);
+            assert!((1..=newest.min(200)).all(|back| window.check(newest - back + 1).is_err()), "{newest}");
+            assert_eq!(window.number((newest + 9) as u32), Ok(newest + 9));
+            window.note(newest + 9);
+            assert_eq!(window.check(newest + 8), Ok(()));
+            assert!(window.check(newest).is_err());
         }
     }
 

@@ -1,0 +1,63 @@
+//! TLS to servers that a comparison starts, for variants with the suite `tls`: certificates by an authority that is made
+//! on the spot, and forgotten. Not here: TLS to servers of the user's, which their address asks for.
+
+use std::fs::DirBuilder;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+
+use sealstone_servers::certificate::{Authority, CertificateUse};
+use sealstone_store::{StoreError, Tunnel, Variant};
+
+use crate::kind::TLS;
+
+/// The choice of the layer `wire` for a store whose server speaks TLS. Every client has it from rustls.
+#[must_use]
+pub fn tunnel() -> Tunnel {
+    Tunnel { suite: TLS, path: "rustls", caveats: Vec::new() }
+}
+
+/// The directory with certificates for the server of `variant` in `dir`, which is made: that of the authority in
+/// `ca.pem`, the server's in `server.pem`; none where the variant has no TLS.
+///
+/// # Errors
+/// A suite that no server speaks, files that cannot be written.
+pub(crate) fn certificates(variant: &Variant, dir: &Path) -> Result<Option<PathBuf>, StoreError> {
+    let Some(tunnel) = &variant.tunnel else { return Ok(None) };
+    if tunnel.suite != TLS {
+        return Err(StoreError::Lacks { caller: tunnel.suite, ability: "packets on a link, which block devices have" });
+    }
+    let make = || -> std::io::Result<PathBuf> {
+        let dir = dir.join("tls");
+        // a key lies there
+        DirBuilder::new().recursive(true).mode(0o700).create(&dir)?;
+        let dir = dir.canonicalize()?;
+        Authority::make(&dir, "ca")?.sign("server", CertificateUse::Server)?;
+        Ok(dir)
+    };
+    make()
+        .map(Some)
+        .map_err(|error| StoreError::engine(format!("cannot make certificates in {}: {error}", dir.display())))
+}
+
+/// What is said of a server that takes connections without TLS all the same, so that nothing is measured as what it is
+/// not.
+pub(crate) fn unsealed(server: &str) -> StoreError {
+    let step = "give a server program that was built with TLS";
+    StoreError::engine(format!("{server} was started with TLS, and says that the connection has none\n{step}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn certificates_are_made_for_the_variant_that_wants_them() {
+        let dir = tempfile::tempdir().unwrap();
+        assert_eq!(certificates(&Variant::plain("none"), dir.path()).unwrap(), None);
+        let made = certificates(&Variant::of_tunnel("tls", tunnel()), dir.path()).unwrap().unwrap();
+        assert!(["ca.pem", "server.pem", "server-key.pem"].iter().all(|name| made.join(name).is_file()));
+        assert!(!made.join("ca-key.pem").exists(), "nothing more can be signed");
+        let esp = Tunnel { suite: "aes-256-gcm", ..tunnel() };
+        assert!(certificates(&Variant::of_tunnel("esp", esp), dir.path()).is_err());
+    }
+}

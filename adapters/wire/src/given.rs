@@ -1,0 +1,236 @@
+//! The two associations of this end, out of a file that another program wrote: strongSwan's log with keys, or what
+//! `ip xfrm state` prints. Not here: these forms (`charon`, `xfrm`), and how far their keys have gone (`key_use`).
+
+use std::io;
+use std::net::{IpAddr, SocketAddr, UdpSocket};
+use std::path::{Path, PathBuf};
+
+use sealstone_seal::esp::Encryption;
+use zeroize::Zeroizing;
+
+use crate::manual::{ManualAssociation, Unreadable};
+use crate::{charon, xfrm};
+
+/// What this end seals by and opens by, and where both ends are.
+#[derive(Clone, Debug)]
+pub struct Given {
+    /// What seals.
+    pub outbound: ManualAssociation,
+    /// What opens.
+    pub inbound: ManualAssociation,
+    /// Address and port of this end.
+    pub own: SocketAddr,
+    /// Those of the other end.
+    pub peer: SocketAddr,
+}
+
+/// Why a file does not give this end its associations.
+#[derive(Debug, thiserror::Error)]
+pub enum GivenError {
+    /// The file cannot be read.
+    #[error("cannot read associations from {}: {found}\ngive strongSwan's log with keys, or the output of ip xfrm state", path.display())]
+    Unread {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        found: io::Error,
+    },
+    /// The text is neither form.
+    #[error("{}: {found}", path.display())]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        found: Unreadable,
+    },
+    /// Nothing there begins at this machine.
+    #[error(
+        "no association of {} begins at an address of this machine: those there begin at {sources}\ngive the file of \
+         this end, or the address of this end with --listen",
+        path.display()
+    )]
+    NotHere {
+        /// The file.
+        path: PathBuf,
+        /// Where they begin.
+        sources: String,
+    },
+    /// Both ends are this machine.
+    #[error(
+        "both ends of association {spi:#010x} are addresses of this machine: {source_address} and {destination}\n\
+         say with --listen which of them this end is"
+    )]
+    BothHere {
+        /// Its index.
+        spi: u32,
+        /// One end.
+        source_address: IpAddr,
+        /// The other.
+        destination: IpAddr,
+    },
+    /// Only one direction is there.
+    #[error(
+        "{} has an association from {own} to {peer}, and none back\ngive both directions: agree on them anew, and \
+         take the whole of what was written down",
+        path.display()
+    )]
+    OneWay {
+        /// The file.
+        path: PathBuf,
+        /// This end.
+        own: IpAddr,
+        /// The other end.
+        peer: IpAddr,
+    },
+    /// Packets are not in UDP.
+    #[error(
+        "packets of association {spi:#010x} are not in UDP, and sealstone carries none without\nhave the other end \
+         put them into UDP: encap = yes in swanctl.conf, or encap espinudp 4500 4500 0.0.0.0 for ip xfrm state"
+    )]
+    NotInUdp {
+        /// Its index.
+        spi: u32,
+    },
+    /// Another program has used the key, and numbers of GCM may come again.
+    #[error(
+        "association {spi:#010x} has sealed {packets} packets before, elsewhere, with GCM: what nonces they had is not \
+         written down, and one that comes twice gives both packets away\nagree on a new association, and stop the other \
+         program before it sends"
+    )]
+    UsedElsewhere {
+        /// Its index.
+        spi: u32,
+        /// Packets.
+        packets: u64,
+    },
+}
+
+/// Reads all associations of the file at `path`, whichever form it has.
+///
+/// # Errors
+/// [`GivenError::Unread`], [`GivenError::Unreadable`].
+pub fn read(path: &Path) -> Result<Vec<ManualAssociation>, GivenError> {
+    let text = std::fs::read_to_string(path).map(Zeroizing::new);
+    let text = text.map_err(|found| GivenError::Unread { path: path.to_owned(), found })?;
+    // every line of charon names who says it
+    let is_log = ["[CHD] ", "[IKE] ", "[CFG] "].iter().any(|subsystem| text.contains(subsystem));
+    let read = if is_log { charon::read(&text) } else { xfrm::read(&text) };
+    read.map_err(|found| GivenError::Unreadable { path: path.to_owned(), found })
+}
+
+impl Given {
+    /// The newest pair of this end in the file at `path`.
+    ///
+    /// - `listen`: this end's address, if it was named; otherwise that which is this machine's
+    ///
+    /// # Errors
+    /// Any of [`GivenError`].
+    pub fn read(path: &Path, listen: Option<SocketAddr>) -> Result<Self, GivenError> {
+        let named = listen.map(|listen| listen.ip()).filter(|address| !address.is_unspecified());
+        let is_here = |address: IpAddr| match named {
+            Some(named) => named == address,
+            // only an address of this machine can be bound
+            None => UdpSocket::bind((address, 0)).is_ok(),
+        };
+        Self::choose(path, read(path)?, is_here)
+    }
+
+    fn choose(path: &Path, all: Vec<ManualAssociation>, is_here: impl Fn(IpAddr) -> bool) -> Result<Self, GivenError> {
+        let Some(outbound) = all.iter().rev().find(|one| is_here(one.source)) else {
+            let mut sources: Vec<String> = all.iter().map(|one| one.source.to_string()).collect();
+            sources.sort();
+            sources.dedup();
+            return Err(GivenError::NotHere { path: path.to_owned(), sources: sources.join(", ") });
+        };
+        let ManualAssociation { source: own, destination: peer, association, .. } = *outbound;
+        let spi = association.spi;
+        if is_here(peer) {
+            return Err(GivenError::BothHere { spi, source_address: own, destination: peer });
+        }
+        let back = |one: &&ManualAssociation| one.source == peer && one.destination == own;
+        let one_way = || GivenError::OneWay { path: path.to_owned(), own, peer };
+        let inbound = all.iter().rev().find(back).ok_or_else(one_way)?;
+        let (own_port, peer_port) = outbound.ports.ok_or(GivenError::NotInUdp { spi })?;
+        let packets = outbound.sealed_before;
+        if packets > 0 && matches!(association.suite.encryption, Encryption::Gcm(_)) {
+            return Err(GivenError::UsedElsewhere { spi, packets });
+        }
+        Ok(Self {
+            own: SocketAddr::new(own, own_port),
+            peer: SocketAddr::new(peer, peer_port),
+            outbound: outbound.clone(),
+            inbound: inbound.clone(),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const CBC: &str = "mode tunnel auth hmac(sha1) 0x000102030405060708090a0b0c0d0e0f10111213 \
+                       enc cbc(aes) 0x000102030405060708090a0b0c0d0e0f";
+    const GCM: &str = "mode tunnel aead rfc4106(gcm(aes)) 0x000102030405060708090a0b0c0d0e0f10111213 128";
+    const IN_UDP: &str = "encap espinudp 4500 4501 0.0.0.0";
+
+    fn line(from: &str, to: &str, spi: u32, rest: &str) -> String {
+        format!("src {from} dst {to} proto esp spi {spi} {rest}\n")
+    }
+
+    fn chosen(text: &str) -> Result<Given, String> {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("sa");
+        std::fs::write(&path, text).unwrap();
+        let is_here = |address: IpAddr| address.to_string().starts_with("10.0.");
+        read(&path).and_then(|all| Given::choose(&path, all, is_here)).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn the_newest_pair_of_this_end_is_taken() {
+        let pair = |spi| {
+            let there = line("10.0.0.1", "10.9.0.2", spi, &format!("{CBC} {IN_UDP}"));
+            there + &line("10.9.0.2", "10.0.0.1", spi + 1, &format!("{CBC} encap espinudp 4501 4500 0.0.0.0"))
+        };
+        let given = chosen(&format!("{}{}", pair(0x1000), pair(0x2000))).unwrap();
+        assert_eq!((given.own.to_string(), given.peer.to_string()), ("10.0.0.1:4500".into(), "10.9.0.2:4501".into()));
+        assert_eq!((given.outbound.association.spi, given.inbound.association.spi), (0x2000, 0x2001));
+    }
+
+    #[test]
+    fn what_this_end_cannot_use_is_refused() {
+        let there = |rest: &str| line("10.0.0.1", "10.9.0.2", 0x1000, rest);
+        let back = line("10.9.0.2", "10.0.0.1", 0x1001, &format!("{CBC} {IN_UDP}"));
+        let in_udp = format!("{CBC} {IN_UDP}");
+        for (text, want) in [
+            (back.clone(), "no association of "),
+            (there(&in_udp), "has an association from 10.0.0.1 to 10.9.0.2, and none back"),
+            (there(CBC) + &back, "packets of association 0x00001000 are not in UDP"),
+            (line("10.0.0.1", "10.0.0.2", 0x1000, &in_udp) + &back, "both ends of association 0x00001000"),
+            (
+                there(&format!("{GCM} {IN_UDP} anti-replay context: seq 0x0, oseq 0x7, bitmap 0x0")) + &back,
+                "association 0x00001000 has sealed 7 packets before",
+            ),
+            (String::from("key = 1\n"), "\"key\" where an association should begin with src"),
+            (String::from("11[IKE] establishing CHILD_SA net{1}\n"), "cannot read associations from the log of charon"),
+        ] {
+            let found = chosen(&text).unwrap_err();
+            assert!(found.contains(want) && found.contains('\n'), "{want}: {found}");
+        }
+        let used = chosen(&(there(&format!("{in_udp} oseq-hi 0x1, oseq 0x7")) + &back)).unwrap();
+        assert_eq!(used.outbound.sealed_before, (1 << 32) + 7);
+        assert_eq!(used.inbound.came_before, 0);
+    }
+
+    #[test]
+    fn a_fingerprint_knows_a_key_again_and_is_not_the_key() {
+        let fingerprint = |rest: &str| {
+            let text = line("10.0.0.1", "10.9.0.2", 0x1000, &format!("{rest} {IN_UDP}"));
+            chosen(&(text + &line("10.9.0.2", "10.0.0.1", 0x1001, &format!("{CBC} {IN_UDP}")))).unwrap().outbound
+        };
+        let same = fingerprint(CBC).fingerprint();
+        assert_eq!(same, fingerprint(CBC).fingerprint());
+        assert_eq!(same.len(), 32);
+        let other = fingerprint(&CBC.replace("cbc(aes) 0x00", "cbc(aes) 0x01")).fingerprint();
+        assert!(same != other && !same.contains("010203") && same != fingerprint(GCM).fingerprint());
+    }
+}
