@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 use anyhow::Context;
-use sealstone_fields::csv::{CHUNK_BYTES, Counts, CsvError, Layout, Listener, OnMisfit, Pass, Plan};
+use sealstone_fields::csv::{Counts, CsvError, Layout, Listener, OnMisfit, Pass, Plan};
 use sealstone_fields::manifest::{FileLayout, FileMac};
 
 #[cfg(feature = "parquet")]
@@ -24,7 +24,7 @@ pub(super) enum Reading {
     Parquet(Input),
 }
 
-/// What a pass writes to.
+/// What a pass writes to, and how much at once.
 pub(super) struct Target<'a> {
     /// The file.
     pub(super) output: &'a mut dyn Write,
@@ -32,6 +32,8 @@ pub(super) struct Target<'a> {
     pub(super) path: Option<&'a Path>,
     /// What gets each byte.
     pub(super) mac: Option<&'a mut FileMac>,
+    /// How much of a CSV file is worked on at once by a thread, in bytes.
+    pub(super) chunk_bytes: usize,
 }
 
 impl Reading {
@@ -100,11 +102,10 @@ impl Reading {
         target: Target<'_>,
         listener: &mut Listener<'_>,
     ) -> anyhow::Result<Counts> {
-        let Target { output, path: out, mac } = target;
+        let Target { output, path: out, mac, chunk_bytes } = target;
         match self {
             Self::Csv(file, layout, read_mac) => {
-                let (threads, chunk_bytes) = (None, CHUNK_BYTES);
-                let pass = Pass { plan, layout: *layout, on_misfit, threads, chunk_bytes, stop };
+                let pass = Pass { plan, layout: *layout, on_misfit, threads: None, chunk_bytes, stop };
                 let counts = pass.run(&*file, output, read_mac.as_mut(), mac, listener);
                 counts.map_err(|error| of_file(error, path, out))
             }

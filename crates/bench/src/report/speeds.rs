@@ -1,0 +1,110 @@
+//! Speeds by size of what is computed: a panel for each thing that computes, a line for each way to do so, on one page.
+//! Not here: what was measured.
+
+use super::axis::Axis;
+use super::canvas::{Ink, Mark, style_sheet};
+use super::curves::{Below, Curve, Point, panel};
+use super::figures;
+
+/// One panel, whose lines share their sizes.
+#[derive(Clone, Debug)]
+pub struct SpeedPanel {
+    /// What it shows.
+    pub title: String,
+    /// Each size with its text, rising.
+    pub sizes: Vec<(usize, String)>,
+    /// What the sizes and the speeds count: `bytes; GB/s`.
+    pub words: String,
+    /// The lines.
+    pub lines: Vec<SpeedLine>,
+}
+
+/// One way to compute.
+#[derive(Clone, Debug)]
+pub struct SpeedLine {
+    /// What names it.
+    pub label: String,
+    /// Its median at each size, with the slowest and the fastest round.
+    pub points: Vec<[f64; 3]>,
+}
+
+/// A page of `panels` under `title`, with `notes` below it; it needs nothing else.
+#[must_use]
+pub fn speeds(title: &str, notes: &[String], panels: &[SpeedPanel]) -> String {
+    let escaped = |text: &str| minijinja::HtmlEscape(text).to_string();
+    let paragraphs: String = notes.iter().map(|note| format!("<p>{}</p>\n", escaped(note))).collect();
+    let figures: String = panels
+        .iter()
+        .map(|panel| format!("<figure><figcaption>{}</figcaption>\n{}</figure>\n", escaped(&panel.title), drawn(panel)))
+        .collect();
+    format!(
+        "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n<meta name=\"viewport\" \
+         content=\"width=device-width\">\n<title>{title}</title>\n<style>{style}\nbody{{font-family:sans-serif;\
+         background:var(--surface);color:var(--text);margin:1.5rem;max-width:80rem}}\nfigure{{display:inline-block;\
+         margin:0 1.5rem 1.5rem 0;max-width:100%}}\nfigcaption{{font-weight:bold;margin-bottom:.5rem}}\n</style></head>\n\
+         <body><h1>{title}</h1>\n{paragraphs}{figures}</body></html>\n",
+        title = escaped(title),
+        style = style_sheet(),
+    )
+}
+
+fn drawn(given: &SpeedPanel) -> String {
+    // sizes grow by factors: they are spaced evenly by their logarithms
+    let logarithm = |size: usize| (size.max(1) as f64).ln();
+    let ends = (given.sizes.first(), given.sizes.last());
+    let (first, last) = (ends.0.map_or(0.0, |size| logarithm(size.0)), ends.1.map_or(1.0, |size| logarithm(size.0)));
+    let place = |size: usize| (logarithm(size) - first) / (last - first).max(1e-9);
+    let ticks = given.sizes.iter().map(|(size, text)| (place(*size), text.clone())).collect();
+    let all = || given.lines.iter().flat_map(|line| &line.points).flatten().copied().filter(|value| *value > 0.0);
+    let (low, high) = (all().fold(f64::INFINITY, f64::min), all().fold(0.0, f64::max));
+    let scale = Axis::logarithmic(low, high, 7, figures::digits);
+    let curve = |(number, line): (usize, &SpeedLine)| Curve {
+        label: line.label.clone(),
+        ink: Ink::Series(number),
+        points: std::iter::zip(&given.sizes, &line.points)
+            .map(|((size, _), [value, low, high])| Point {
+                at: place(*size),
+                value: *value,
+                mark: Some((Mark::Disc, *low, *high)),
+            })
+            .collect(),
+    };
+    let curves: Vec<Curve> = given.lines.iter().enumerate().map(curve).collect();
+    let below = Below { ticks, words: given.words.clone() };
+    panel(&given.title, &format!("{} by size", given.title), &below, &scale, &curves).svg
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_page_has_a_line_for_each_way_and_escapes_what_it_is_given() {
+        let line = |label: &str, speed: f64| SpeedLine {
+            label: label.into(),
+            points: [1.0, 2.0, 4.0].map(|factor| [speed * factor, speed * factor * 0.9, speed * factor * 1.1]).to_vec(),
+        };
+        let panel = SpeedPanel {
+            title: "aes-256 <ff1>".into(),
+            sizes: [(1, "1"), (100, "100"), (10_000, "10k")].map(|(size, text)| (size, text.to_owned())).to_vec(),
+            words: "values; million values/s".into(),
+            lines: vec![line("cpu all", 10.0), line("kernel", 1200.0)],
+        };
+        let page = speeds("opencl:0 & a CPU", &["a note".to_owned()], &[panel.clone(), panel]);
+        assert_eq!(page.matches("<svg class=\"chart\"").count(), 2);
+        assert_eq!(page.matches("stroke-dasharray").count(), 4);
+        for text in ["opencl:0 &amp; a CPU", "<p>a note</p>", "aes-256 &lt;ff1&gt;", ">cpu all<", ">10k<", ">1000<"] {
+            assert!(page.contains(text), "{text}: {page}");
+        }
+        assert!(!page.contains("NaN") && !page.contains("<ff1>"));
+    }
+
+    #[test]
+    fn one_size_and_no_speed_still_make_a_page() {
+        let line = SpeedLine { label: "none".into(), points: vec![[0.0; 3]] };
+        let panel =
+            SpeedPanel { title: "t".into(), sizes: vec![(7, "7".into())], words: "w".into(), lines: vec![line] };
+        let page = speeds("t", &[], &[panel]);
+        assert!(page.contains("<svg") && !page.contains("NaN") && !page.contains("inf"), "{page}");
+    }
+}
