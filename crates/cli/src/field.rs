@@ -137,7 +137,7 @@ fn check(flags: &FieldCheckFlags) -> anyhow::Result<Answer> {
     };
     let stop = AtomicBool::new(false);
     let mut listener = Listener { on_reject: &mut on_reject, on_progress: &mut |_| {} };
-    let target = Target { output: &mut io::sink(), path: None, mac: None, chunk_bytes: Computing::Cpu.chunk_bytes() };
+    let target = Target { output: &mut io::sink(), path: None, mac: None, at_once: Computing::Cpu.at_once() };
     let mut reading = Reading::open(&flags.file, layout)?;
     let counts = reading.pass(&flags.file, &plan, OnMisfit::Report, &stop, target, &mut listener)?;
     said::checked(&flags.file, &plan.table, layout, &counts, &listed, flags.json)
@@ -269,7 +269,7 @@ impl<'a> Writing<'a> {
             format!("stopped at once; what was written is in .{}{}", name(out), output::ENDING),
         )?;
         let output = self.output.insert(Output::create(out, self.private)?);
-        let (layout, length, chunk_bytes) = (reading.layout(), reading.length(), self.computing.chunk_bytes());
+        let (layout, length, at_once) = (reading.layout(), reading.length(), self.computing.at_once());
         let bar = match self.flags.quiet {
             true => ProgressBar::hidden(),
             false => ProgressBar::with_draw_target(Some(length), ProgressDrawTarget::stderr()),
@@ -293,7 +293,7 @@ impl<'a> Writing<'a> {
         };
         let on_misfit = self.flags.on_error.into();
         let mut listener = Listener { on_reject: &mut on_reject, on_progress: &mut on_progress };
-        let target = Target { output, path: Some(out), mac: write_mac, chunk_bytes };
+        let target = Target { output, path: Some(out), mac: write_mac, at_once };
         let counts = reading.pass(input, plan, on_misfit, &stop, target, &mut listener);
         bar.finish_and_clear();
         counts

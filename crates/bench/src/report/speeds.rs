@@ -28,23 +28,53 @@ pub struct SpeedLine {
     pub points: Vec<[f64; 3]>,
 }
 
-/// A page of `panels` under `title`, with `notes` below it; it needs nothing else.
+/// A page of `panels` under `title`, with `notes` above them; it needs nothing else.
 #[must_use]
 pub fn speeds(title: &str, notes: &[String], panels: &[SpeedPanel]) -> String {
-    let escaped = |text: &str| minijinja::HtmlEscape(text).to_string();
     let paragraphs: String = notes.iter().map(|note| format!("<p>{}</p>\n", escaped(note))).collect();
-    let figures: String = panels
-        .iter()
-        .map(|panel| format!("<figure><figcaption>{}</figcaption>\n{}</figure>\n", escaped(&panel.title), drawn(panel)))
-        .collect();
+    let figure = |panel: &SpeedPanel| {
+        let (title, chart, table) = (escaped(&panel.title), drawn(panel), figures_of(panel));
+        format!("<figure><figcaption>{title}</figcaption>\n{chart}\n{table}</figure>\n")
+    };
+    let (title, style, figures) = (escaped(title), style_sheet(), panels.iter().map(figure).collect::<String>());
     format!(
         "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n<meta name=\"viewport\" \
-         content=\"width=device-width\">\n<title>{title}</title>\n<style>{style}\nbody{{font-family:sans-serif;\
-         background:var(--surface);color:var(--text);margin:1.5rem;max-width:80rem}}\nfigure{{display:inline-block;\
-         margin:0 1.5rem 1.5rem 0;max-width:100%}}\nfigcaption{{font-weight:bold;margin-bottom:.5rem}}\n</style></head>\n\
-         <body><h1>{title}</h1>\n{paragraphs}{figures}</body></html>\n",
-        title = escaped(title),
-        style = style_sheet(),
+         content=\"width=device-width, initial-scale=1\">\n<title>{title}</title>\n<style>{style}\n{RULES}</style></head>\n\
+         <body><h1>{title}</h1>\n{paragraphs}<div class=\"panels\">\n{figures}</div></body></html>\n"
+    )
+}
+
+/// The rules of the page, beside those of charts.
+const RULES: &str = "\
+:root { color-scheme: light dark; }
+body { font: 15px/1.45 system-ui, sans-serif; background: var(--surface); color: var(--text); margin: 1.5rem; }
+p { max-width: 60rem; margin: .4rem 0; }
+.panels { display: flex; flex-wrap: wrap; gap: 1.5rem 2rem; margin-top: 1.5rem; }
+figure { margin: 0; max-width: 100%; }
+figcaption { font-weight: 600; margin-bottom: .5rem; }
+.scroll { overflow-x: auto; }
+table { border-collapse: collapse; font-size: 12px; font-variant-numeric: tabular-nums; }
+th, td { padding: .15rem .5rem; text-align: right; white-space: nowrap; border-bottom: 1px solid var(--grid); }
+summary { color: var(--muted); font-size: 12px; cursor: pointer; }
+";
+
+fn escaped(text: &str) -> String {
+    minijinja::HtmlEscape(text).to_string()
+}
+
+/// The medians that a panel shows, to be unfolded.
+fn figures_of(given: &SpeedPanel) -> String {
+    let heads: String = given.lines.iter().map(|line| format!("<th>{}</th>", escaped(&line.label))).collect();
+    let row = |(at, (_, size)): (usize, &(usize, String))| {
+        let medians = given.lines.iter().map(|line| line.points.get(at).map_or(0.0, |point| point[0]));
+        let cells: String = medians.map(|median| format!("<td>{}</td>", figures::digits(median))).collect();
+        format!("<tr><th>{}</th>{cells}</tr>\n", escaped(size))
+    };
+    let rows: String = given.sizes.iter().enumerate().map(row).collect();
+    format!(
+        "<details><summary>figures: {}</summary><div class=\"scroll\"><table>\n<tr><th></th>{heads}</tr>\n{rows}\
+         </table></div></details>\n",
+        escaped(&given.words)
     )
 }
 
@@ -93,7 +123,15 @@ mod tests {
         let page = speeds("opencl:0 & a CPU", &["a note".to_owned()], &[panel.clone(), panel]);
         assert_eq!(page.matches("<svg class=\"chart\"").count(), 2);
         assert_eq!(page.matches("stroke-dasharray").count(), 4);
-        for text in ["opencl:0 &amp; a CPU", "<p>a note</p>", "aes-256 &lt;ff1&gt;", ">cpu all<", ">10k<", ">1000<"] {
+        for text in [
+            "opencl:0 &amp; a CPU",
+            "<p>a note</p>",
+            "aes-256 &lt;ff1&gt;",
+            ">cpu all<",
+            ">10k<",
+            ">1000<",
+            "<td>4800</td>",
+        ] {
             assert!(page.contains(text), "{text}: {page}");
         }
         assert!(!page.contains("NaN") && !page.contains("<ff1>"));

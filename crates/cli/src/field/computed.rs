@@ -30,31 +30,28 @@ pub(super) struct ComputedColumn {
 }
 
 impl Computed {
-    /// The lines for the user.
-    pub(super) fn text(&self) -> String {
-        let mut text = String::new();
+    /// The lines for the user, about a file of `rows` rows.
+    pub(super) fn text(&self, rows: u64) -> String {
+        let (mut text, device) = (String::new(), &self.name);
         for ComputedColumn { name, device_values, cpu_values } in &self.columns {
-            text.push_str(&format!("  {name}: {device_values} values on {}, {cpu_values} on the CPU\n", self.name));
+            let again = if device_values + cpu_values > rows { ", counted again where permuted again" } else { "" };
+            text.push_str(&format!("  {name}: {device_values} computed on {device}, {cpu_values} on the CPU{again}\n"));
         }
-        let on_device: u64 = self.columns.iter().map(|column| column.device_values).sum();
-        if on_device == 0 {
-            text.push_str(&format!(
-                "  nothing ran on {}: it takes values in their own format (ff1), many of one length at a time\n",
-                self.name
-            ));
+        if self.columns.iter().all(|column| column.device_values == 0) {
+            text.push_str(&format!("  nothing ran on {device}: it takes ff1 values, many of one length at a time\n"));
             return text;
         }
         let copying = self.copying_share * 100.0;
         text.push_str(&format!(
-            "  threads waited {:.2} s for {}, {copying:.0} % of whose work was copying",
-            self.waited_s, self.name
+            "  threads waited {:.2} s for {device}, of whose work {copying:.0} % was copying",
+            self.waited_s
         ));
         if let Some(cpu_s) = self.cpu_s {
-            text.push_str(&format!("; the CPU would have taken them about {cpu_s:.2} s"));
+            text.push_str(&format!("; computing it themselves would have taken about {cpu_s:.2} s"));
         }
         text.push('\n');
         if self.cpu_s.is_some_and(|cpu_s| cpu_s < self.waited_s) {
-            text.push_str(&format!("  {} was slower here: without --device this is quicker\n", self.name));
+            text.push_str(&format!("  {device} was slower than this CPU: without --device it is quicker\n"));
         }
         text
     }
@@ -67,20 +64,21 @@ mod tests {
     fn computed(device_values: u64, cpu_s: Option<f64>) -> String {
         let columns = vec![ComputedColumn { name: "phone".into(), device_values, cpu_values: 7 }];
         let (waited_s, copying_share) = (1.5, 0.42);
-        Computed { name: "cuda:0".into(), columns, waited_s, copying_share, cpu_s }.text()
+        Computed { name: "cuda:0".into(), columns, waited_s, copying_share, cpu_s }.text(100_007)
     }
 
     #[test]
     fn it_is_said_what_ran_where_and_whether_that_was_worth_it() {
-        let ran = "  phone: 100000 values on cuda:0, 7 on the CPU\n  threads waited 1.50 s for cuda:0, 42 % of whose work \
-                   was copying";
+        let ran = "  phone: 100000 computed on cuda:0, 7 on the CPU\n  threads waited 1.50 s for cuda:0, of whose work \
+                   42 % was copying";
         assert_eq!(computed(100_000, None), format!("{ran}\n"));
-        let about = "; the CPU would have taken them about";
+        let about = "; computing it themselves would have taken about";
         assert_eq!(computed(100_000, Some(3.0)), format!("{ran}{about} 3.00 s\n"));
-        let slower = "  cuda:0 was slower here: without --device this is quicker\n";
+        let slower = "  cuda:0 was slower than this CPU: without --device it is quicker\n";
         assert_eq!(computed(100_000, Some(0.25)), format!("{ran}{about} 0.25 s\n{slower}"));
-        assert!(
-            computed(0, None).contains("7 on the CPU\n  nothing ran on cuda:0: it takes values in their own format")
-        );
+        assert!(computed(100_001, None).contains("7 on the CPU, counted again where permuted again\n"));
+        let none = "  phone: 0 computed on cuda:0, 7 on the CPU\n  nothing ran on cuda:0: it takes ff1 values, many of one \
+                    length at a time\n";
+        assert_eq!(computed(0, None), none);
     }
 }

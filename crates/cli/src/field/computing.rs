@@ -14,6 +14,22 @@ use crate::flags::FieldDevice;
 #[cfg(feature = "gpu")]
 use on_device::OnDevice;
 
+/// How much of a file is worked on at once by a thread.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct AtOnce {
+    /// Bytes of a CSV file.
+    pub(super) csv_bytes: usize,
+    /// Rows of a column of a Parquet file.
+    #[cfg_attr(not(feature = "parquet"), expect(dead_code, reason = "for a kind of file that is not built in"))]
+    pub(super) parquet_rows: usize,
+}
+
+/// Rows of a Parquet file that the CPU works on at once.
+#[cfg(feature = "parquet")]
+const BATCH_ROWS: usize = sealstone_parquet::BATCH_ROWS;
+#[cfg(not(feature = "parquet"))]
+const BATCH_ROWS: usize = 0;
+
 /// What computes FF1.
 pub(super) enum Computing {
     Cpu,
@@ -26,7 +42,6 @@ impl Computing {
     ///
     /// # Errors
     /// There is no such device.
-    #[cfg_attr(not(feature = "gpu"), expect(clippy::unnecessary_wraps, reason = "a device may not be there"))]
     pub(super) fn chosen(flags: &FieldDevice) -> anyhow::Result<Self> {
         #[cfg(feature = "gpu")]
         if let Some(name) = &flags.device {
@@ -48,12 +63,12 @@ impl Computing {
         table.columns.iter().map(cipher).collect()
     }
 
-    /// How much of a CSV file is worked on at once by a thread, in bytes: a device wants many values at a time.
-    pub(super) fn chunk_bytes(&self) -> usize {
+    /// How much a thread works on at once: a device wants many values at a time.
+    pub(super) fn at_once(&self) -> AtOnce {
         match self {
-            Self::Cpu => CHUNK_BYTES,
+            Self::Cpu => AtOnce { csv_bytes: CHUNK_BYTES, parquet_rows: BATCH_ROWS },
             #[cfg(feature = "gpu")]
-            Self::Device(_) => 8 << 20,
+            Self::Device(_) => AtOnce { csv_bytes: 8 * CHUNK_BYTES, parquet_rows: 32 * BATCH_ROWS },
         }
     }
 

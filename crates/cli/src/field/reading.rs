@@ -9,6 +9,7 @@ use anyhow::Context;
 use sealstone_fields::csv::{Counts, CsvError, Layout, Listener, OnMisfit, Pass, Plan};
 use sealstone_fields::manifest::{FileLayout, FileMac};
 
+use super::computing::AtOnce;
 #[cfg(feature = "parquet")]
 use sealstone_parquet::{Input, ParquetError};
 
@@ -32,8 +33,7 @@ pub(super) struct Target<'a> {
     pub(super) path: Option<&'a Path>,
     /// What gets each byte.
     pub(super) mac: Option<&'a mut FileMac>,
-    /// How much of a CSV file is worked on at once by a thread, in bytes.
-    pub(super) chunk_bytes: usize,
+    pub(super) at_once: AtOnce,
 }
 
 impl Reading {
@@ -102,16 +102,18 @@ impl Reading {
         target: Target<'_>,
         listener: &mut Listener<'_>,
     ) -> anyhow::Result<Counts> {
-        let Target { output, path: out, mac, chunk_bytes } = target;
+        let Target { output, path: out, mac, at_once } = target;
         match self {
             Self::Csv(file, layout, read_mac) => {
-                let pass = Pass { plan, layout: *layout, on_misfit, threads: None, chunk_bytes, stop };
+                let (layout, chunk_bytes) = (*layout, at_once.csv_bytes);
+                let pass = Pass { plan, layout, on_misfit, threads: None, chunk_bytes, stop };
                 let counts = pass.run(&*file, output, read_mac.as_mut(), mac, listener);
                 counts.map_err(|error| of_file(error, path, out))
             }
             #[cfg(feature = "parquet")]
             Self::Parquet(input) => {
-                let pass = sealstone_parquet::Pass { plan, on_misfit, threads: None, stop };
+                let batch_rows = at_once.parquet_rows;
+                let pass = sealstone_parquet::Pass { plan, on_misfit, threads: None, batch_rows, stop };
                 let counts = pass.run(input, output, mac, listener);
                 counts.map_err(|error| of_parquet(error, path, out))
             }

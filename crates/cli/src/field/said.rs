@@ -132,7 +132,7 @@ impl Said {
             }
         }
         if let Some(computed) = &self.device {
-            text.push_str(&computed.text());
+            text.push_str(&computed.text(self.rows + self.rejected_rows));
         }
         if let Some(rejects) = &self.rejects {
             let rows = counted(self.rejected_rows, "row");

@@ -1,7 +1,6 @@
 //! FF1 of a file's columns on a device. The first values of each column that go there are sealed on the CPU, too: to see
 //! that both give the same, and what the CPU would have taken.
 
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Instant;
 
@@ -27,8 +26,6 @@ struct Permuted {
     column: String,
     ff1: DeviceFf1,
     values_min: usize,
-    /// Nanoseconds that threads waited for calls in which the device computed.
-    waited_ns: AtomicU64,
     /// Nanoseconds that a thread of the CPU takes for a value.
     cpu_ns: OnceLock<f64>,
 }
@@ -54,7 +51,7 @@ impl OnDevice {
             });
             columns[at].device_values += counts.device_values;
             columns[at].cpu_values += counts.cpu_values;
-            waited_ns += permuted.waited_ns.load(Relaxed);
+            waited_ns += counts.waited_ns;
             copying_ns += counts.copying_ns;
             computing_ns += counts.computing_ns;
             if counts.device_values > 0 {
@@ -82,12 +79,12 @@ impl Permuter for OnDevice {
         domain: Domain,
     ) -> Result<Box<dyn Permutation>, FieldsError> {
         let settings = Ff1Settings::default();
-        let ff1 = self.device.ff1(cipher, key, radix, domain, settings).map_err(of_device)?;
+        let ff1 = self.device.ff1(cipher, key, radix, domain, settings);
+        let ff1 = ff1.map_err(|error| of_device(column, error))?;
         let permuted = Arc::new(Permuted {
             column: column.to_owned(),
             ff1,
             values_min: settings.values_min,
-            waited_ns: AtomicU64::new(0),
             cpu_ns: OnceLock::new(),
         });
         self.columns.lock().unwrap_or_else(PoisonError::into_inner).push(permuted.clone());
@@ -95,11 +92,21 @@ impl Permuter for OnDevice {
     }
 }
 
-fn of_device(error: Error) -> FieldsError {
-    match error {
-        Error::Ff1(error) => FieldsError::Ff1(error),
-        error => FieldsError::Permuter(Box::new(error)),
-    }
+/// What `error` is to who had a file's column computed on a device.
+fn of_device(column: &str, error: Error) -> FieldsError {
+    let words = match error {
+        Error::Ff1(error) => return FieldsError::Ff1(error),
+        Error::Lost { device, doing, reason, .. } => format!(
+            "column {column}: {device} failed while {doing}: {reason}\n\
+             nothing was written; run the same command again, or without --device"
+        ),
+        Error::OutOfMemory { device, bytes, .. } => format!(
+            "column {column}: {device} has no {bytes} bytes of memory left\n\
+             nothing was written; end what else uses the device, or leave --device out"
+        ),
+        error => return FieldsError::Permuter(Box::new(error)),
+    };
+    FieldsError::Permuter(words.into())
 }
 
 /// A column that is asked afterwards what it did.
@@ -122,21 +129,17 @@ impl Permuted {
         let goes = count >= self.values_min && self.ff1.cpu().outline(length).is_some();
         let first = &numerals[..SAMPLE_VALUES.min(count) * length];
         let sample = if goes { self.sample(seal, tweaks, first, length)? } else { None };
-        let begin = Instant::now();
         match seal {
             true => self.ff1.seal_batch(tweaks, numerals, length),
             false => self.ff1.open_batch(tweaks, numerals, length),
         }
-        .map_err(of_device)?;
-        if goes {
-            self.waited_ns.fetch_add(begin.elapsed().as_nanos() as u64, Relaxed);
-        }
+        .map_err(|error| of_device(&self.column, error))?;
         if sample.is_some_and(|sample| sample[..] != numerals[..sample.len()]) {
             let differs = format!(
-                "{} computes column {} otherwise than the CPU: it, its driver or its compiler is faulty\n\
-                 leave --device out, and please report this, with the driver's version",
-                self.ff1.device(),
-                self.column
+                "column {}: {} computed other values than the CPU: it, its driver or its compiler is faulty\n\
+                 nothing was written; leave --device out, and please report this, with the driver's version",
+                self.column,
+                self.ff1.device()
             );
             return Err(FieldsError::Permuter(differs.into()));
         }
