@@ -55,6 +55,8 @@ pub struct Ff1Counts {
     pub copying_ns: u64,
     /// Nanoseconds of kernels, all lanes together.
     pub computing_ns: u64,
+    /// Nanoseconds that callers waited for the device, all of them together.
+    pub waited_ns: u64,
 }
 
 #[derive(Default)]
@@ -63,6 +65,7 @@ struct Counters {
     cpu_values: AtomicU64,
     copying_ns: AtomicU64,
     computing_ns: AtomicU64,
+    waited_ns: AtomicU64,
 }
 
 /// FF1 keyed with one cipher on one device, over one radix. One object serves many threads at once. Its keys and what
@@ -112,12 +115,13 @@ impl DeviceFf1 {
     /// What was computed where, so far.
     #[must_use]
     pub fn counts(&self) -> Ff1Counts {
-        let Counters { device_values, cpu_values, copying_ns, computing_ns } = &self.counters;
+        let Counters { device_values, cpu_values, copying_ns, computing_ns, waited_ns } = &self.counters;
         Ff1Counts {
             device_values: device_values.load(Relaxed),
             cpu_values: cpu_values.load(Relaxed),
             copying_ns: copying_ns.load(Relaxed),
             computing_ns: computing_ns.load(Relaxed),
+            waited_ns: waited_ns.load(Relaxed),
         }
     }
 
@@ -201,13 +205,14 @@ impl DeviceFf1 {
         };
         let chunk_numerals = self.chunk_values(&batch, values.len() / length) * length;
         let chunks: Vec<_> = values.chunks_mut(chunk_numerals).zip((0..).step_by(chunk_numerals / length)).collect();
-        let done = Mutex::new(Vec::new());
+        let (done, begin) = (Mutex::new(Vec::new()), Instant::now());
         let result = self.lanes.each(chunks, |worker, (values, first)| {
             self.through_staging(worker, &batch, values, first)?;
             lock(&done).push(first..first + values.len() / length);
             Ok(())
         });
         let Err(fault) = result else {
+            self.counters.waited_ns.fetch_add(begin.elapsed().as_nanos() as u64, Relaxed);
             self.counters.device_values.fetch_add((values.len() / length) as u64, Relaxed);
             return Ok(());
         };

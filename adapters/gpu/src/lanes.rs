@@ -3,7 +3,7 @@
 //!
 //! Not here: what a chunk is (`ctr`, `ff1`), and how devices are reached (`runtime`).
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use crate::runtime::{Fault, HostMemory, Keyed, Lane, Runtime};
 
@@ -13,8 +13,22 @@ pub(crate) struct Lanes {
     keyed: Arc<dyn Keyed>,
     count: usize,
     lane_bytes: usize,
-    /// Lanes that no call uses now.
+    /// Lanes that nobody uses now.
     idle: Mutex<Vec<Worker>>,
+    /// How many are in use: in several calls at a time no more than in one, since each takes memory.
+    busy: Mutex<usize>,
+    /// Told when one less is.
+    returned: Condvar,
+}
+
+/// The permission to use one lane.
+struct Turn<'a>(&'a Lanes);
+
+impl Drop for Turn<'_> {
+    fn drop(&mut self) {
+        *lock(&self.0.busy) -= 1;
+        self.0.returned.notify_one();
+    }
 }
 
 /// A lane, and the memory from which and to which it copies; none where the data is page-locked itself.
@@ -39,7 +53,8 @@ impl Worker {
 impl Lanes {
     /// `count` lanes at most, each with `lane_bytes` of the device's memory. They are made when they are needed.
     pub(crate) fn new(runtime: Arc<dyn Runtime>, keyed: Arc<dyn Keyed>, count: usize, lane_bytes: usize) -> Self {
-        Self { runtime, keyed, count: count.max(1), lane_bytes, idle: Mutex::default() }
+        let (idle, busy, returned) = (Mutex::default(), Mutex::default(), Condvar::new());
+        Self { runtime, keyed, count: count.max(1), lane_bytes, idle, busy, returned }
     }
 
     /// Name of the device.
@@ -69,20 +84,22 @@ impl Lanes {
         let lanes = self.count.min(chunks.len());
         let (chunks, failed) = (Mutex::new(chunks.into_iter()), Mutex::new(None));
         let run = || {
-            let mut worker = None;
+            let mut held: Option<(Worker, Turn<'_>)> = None;
             loop {
                 let Some(chunk) = (if lock(&failed).is_some() { None } else { lock(&chunks).next() }) else { break };
-                let result = match &mut worker {
-                    Some(worker) => work(worker, chunk),
-                    None => self.worker().and_then(|new| work(worker.insert(new), chunk)),
+                let result = match &mut held {
+                    Some((worker, _)) => work(worker, chunk),
+                    None => self.worker().and_then(|new| work(&mut held.insert(new).0, chunk)),
                 };
                 if let Err(fault) = result {
                     lock(&failed).get_or_insert(fault);
                     // It is of no use any more.
-                    worker = None;
+                    held = None;
                 }
             }
-            lock(&self.idle).extend(worker);
+            if let Some((worker, _turn)) = held {
+                lock(&self.idle).push(worker);
+            }
         };
         if lanes <= 1 {
             run();
@@ -92,18 +109,131 @@ impl Lanes {
         failed.into_inner().unwrap_or_else(PoisonError::into_inner).map_or(Ok(()), Err)
     }
 
-    /// A lane that is idle, or a new one.
-    fn worker(&self) -> Result<Worker, Fault> {
+    /// A lane that is idle, or a new one, once fewer than all are in use. Who has one needs no other to finish.
+    fn worker(&self) -> Result<(Worker, Turn<'_>), Fault> {
+        let busy = self.returned.wait_while(lock(&self.busy), |busy| *busy >= self.count);
+        *busy.unwrap_or_else(PoisonError::into_inner) += 1;
+        let turn = Turn(self);
         let idle = lock(&self.idle).pop();
         let new = || {
             let lane = self.keyed.lane(self.lane_bytes)?;
             Ok(Worker { lane, staging: None, runtime: self.runtime.clone(), lane_bytes: self.lane_bytes })
         };
-        idle.map_or_else(new, Ok)
+        Ok((idle.map_or_else(new, Ok)?, turn))
     }
 }
 
 /// What a lock holds; nothing that is locked here is ever half changed.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+    use std::thread;
+    use std::time::Duration;
+
+    use super::*;
+    use crate::kernel::Mode;
+    use crate::runtime::{Compiled, DeviceFacts, Launch};
+
+    /// A device without memory, whose lanes are counted.
+    #[derive(Default)]
+    struct Counted {
+        now: AtomicUsize,
+        most: AtomicUsize,
+    }
+
+    struct CountedLane(Arc<Counted>);
+
+    struct Nothing;
+
+    impl Runtime for Nothing {
+        fn facts(&self) -> &DeviceFacts {
+            unimplemented!("nobody asks")
+        }
+
+        fn compile(&self, _source: &str, _mode: Mode) -> Result<Arc<dyn Compiled>, Fault> {
+            unimplemented!("nobody asks")
+        }
+
+        fn page_locked(&self, bytes: usize) -> Result<Box<dyn HostMemory>, Fault> {
+            Err(Fault::Memory { bytes: bytes as u64 })
+        }
+    }
+
+    impl Keyed for Arc<Counted> {
+        fn lane(&self, bytes: usize) -> Result<Box<dyn Lane>, Fault> {
+            if bytes == 0 {
+                return Err(Fault::Memory { bytes: 0 });
+            }
+            self.most.fetch_max(self.now.fetch_add(1, Relaxed) + 1, Relaxed);
+            Ok(Box::new(CountedLane(self.clone())))
+        }
+    }
+
+    impl Drop for CountedLane {
+        fn drop(&mut self) {
+            self.0.now.fetch_sub(1, Relaxed);
+        }
+    }
+
+    impl Lane for CountedLane {
+        fn upload(&mut self, _at: usize, _from: &[u8]) -> Result<(), Fault> {
+            thread::sleep(Duration::from_millis(1));
+            Ok(())
+        }
+
+        fn run(&mut self, _launch: &Launch) -> Result<(), Fault> {
+            Err(Fault::Lost { doing: "running", reason: "a test".into() })
+        }
+
+        fn download(&mut self, _at: usize, _into: &mut [u8]) -> Result<(), Fault> {
+            Ok(())
+        }
+    }
+
+    fn lanes(bytes: usize) -> (Arc<Counted>, Lanes) {
+        let counted = Arc::new(Counted::default());
+        (counted.clone(), Lanes::new(Arc::new(Nothing), Arc::new(counted), 3, bytes))
+    }
+
+    #[test]
+    fn many_threads_share_the_lanes_that_there_are() {
+        let (counted, lanes) = lanes(1);
+        let done = AtomicUsize::new(0);
+        thread::scope(|scope| {
+            for _ in 0..8 {
+                scope.spawn(|| {
+                    let work = |worker: &mut Worker, chunk: usize| {
+                        worker.lane.upload(chunk, &[])?;
+                        done.fetch_add(1, Relaxed);
+                        Ok(())
+                    };
+                    lanes.each((0..6).collect(), work).unwrap();
+                });
+            }
+        });
+        assert_eq!(done.into_inner(), 48);
+        assert_eq!((counted.most.load(Relaxed), counted.now.load(Relaxed)), (3, 3));
+        drop(lanes);
+        assert_eq!(counted.now.load(Relaxed), 0);
+    }
+
+    #[test]
+    fn lanes_that_are_lost_or_cannot_be_had_keep_nobody_waiting() {
+        for bytes in [0, 1] {
+            let (counted, lanes) = lanes(bytes);
+            thread::scope(|scope| {
+                for _ in 0..8 {
+                    let launch = Launch { threads: 0, bytes: 0, arguments: &[] };
+                    let work = move |worker: &mut Worker, _: usize| worker.lane.run(&launch);
+                    let lanes = &lanes;
+                    scope.spawn(move || lanes.each((0..6).collect(), work).unwrap_err());
+                }
+            });
+            assert_eq!(counted.now.load(Relaxed), 0, "lanes that failed are gone");
+        }
+    }
 }

@@ -127,27 +127,38 @@ pub fn measure(
     resident.load(&bench.ordinary)?;
     bench.resident = Some(resident);
 
+    let rates = by_turns(rounds, slice, bytes as f64 / 1e9, |way| bench.run(way))?;
+    Ok(Speeds { bytes, ways: rates.map(speed) })
+}
+
+/// How much is done a second in each of `rounds` rounds, sorted, for each way; a call of `run` does `amount`.
+pub(crate) fn by_turns(
+    rounds: usize,
+    slice: Duration,
+    amount: f64,
+    mut run: impl FnMut(Way) -> Result<(), Error>,
+) -> Result<[Vec<f64>; 6], Error> {
     let mut rates = [const { Vec::new() }; 6];
     for round in 0..=rounds {
         for way in Way::ALL {
             let (start, mut calls) = (Instant::now(), 0);
             loop {
-                bench.run(way)?;
+                run(way)?;
                 calls += 1;
                 if round == 0 || start.elapsed() >= slice {
                     break;
                 }
             }
             if round > 0 {
-                rates[way as usize].push((bytes * calls) as f64 / start.elapsed().as_secs_f64() / 1e9);
+                rates[way as usize].push(amount * f64::from(calls) / start.elapsed().as_secs_f64());
             }
         }
     }
-    Ok(Speeds { bytes, ways: rates.map(speed) })
+    rates.iter_mut().for_each(|rates| rates.sort_by(f64::total_cmp));
+    Ok(rates)
 }
 
-fn speed(mut rates: Vec<f64>) -> Speed {
-    rates.sort_by(f64::total_cmp);
+fn speed(rates: Vec<f64>) -> Speed {
     let at = |index: usize| rates.get(index).copied().unwrap_or(0.0);
     Speed { gb_per_s: at(rates.len() / 2), gb_per_s_min: at(0), gb_per_s_max: at(rates.len().saturating_sub(1)) }
 }

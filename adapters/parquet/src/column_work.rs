@@ -1,6 +1,7 @@
 //! The work on one sealed column of a row group: its values are read, sealed or opened together, and encoded. Not here:
 //! which columns, threads, and the file (`pass`).
 
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -20,8 +21,10 @@ use crate::row_names::RowNames;
 use crate::source::Source;
 use crate::typed::Typed;
 
-/// How many rows are sealed at once: enough for the ciphers' batches, few enough to stay in the cache.
-const BATCH_ROWS: usize = 4096;
+/// How many rows are sealed at once where nobody says: enough for the ciphers' batches, few enough to stay in the cache.
+pub const BATCH_ROWS: usize = 4096;
+/// How many rows are handed to the encoder at once, however many are sealed at once: pages end where it looks.
+const ENCODED_ROWS: usize = 4096;
 
 /// A row group, and what is to be done with it.
 #[derive(Clone, Copy)]
@@ -32,6 +35,8 @@ pub(crate) struct GroupWork<'a> {
     /// The schema of the file.
     pub(crate) root: &'a TypePtr,
     pub(crate) group: &'a RowGroupMetaData,
+    /// How many rows are sealed at once.
+    pub(crate) batch_rows: usize,
     /// Each turns true when the work is to end early.
     pub(crate) stops: [&'a AtomicBool; 2],
 }
@@ -60,6 +65,14 @@ struct Batch<'a> {
     numbers: &'a [usize],
     /// Definition levels, of a column that is optional.
     definitions: &'a [i16],
+}
+
+impl Batch<'_> {
+    /// The numbers of those of `rows` that have a value.
+    fn values_in(&self, rows: &Range<usize>) -> &[usize] {
+        let at = |row: usize| self.numbers.partition_point(|number| *number < row);
+        &self.numbers[at(rows.start)..at(rows.end)]
+    }
 }
 
 type Writer<'a> = ColumnWriterImpl<'a, ByteArrayType>;
@@ -108,21 +121,27 @@ impl GroupWork<'_> {
     ) -> Result<Found, ParquetError> {
         let name = &self.plan.table.columns[at].name;
         self.walk(at, keep.is_none(), |batch, worked| {
-            let kept = |number: usize| keep.is_none_or(|keep| keep[batch.first + number]);
-            let levels = (0..batch.rows).filter(|number| kept(*number));
-            let levels: Vec<i16> = levels.filter_map(|number| batch.definitions.get(number).copied()).collect();
-            let definitions = (!batch.definitions.is_empty()).then_some(&levels[..]);
+            let kept = |number: &usize| keep.is_none_or(|keep| keep[batch.first + number]);
             let failed = |error| alone::failed(name, &error);
-            if !(0..batch.rows).any(kept) {
-                return Ok(());
-            }
-            if let Some(texts) = worked.values {
-                let texts = arrays(texts, batch.numbers, &kept);
-                values.write_batch(&texts, definitions, None).map_err(failed)?;
-            }
-            if let Some(indexes) = &mut indexes {
-                let texts = arrays(worked.index, batch.numbers, &kept);
-                indexes.write_batch(&texts, definitions, None).map_err(failed)?;
+            let texts = worked.values.map(|texts| arrays(texts, batch.numbers, &kept));
+            let index = indexes.is_some().then(|| arrays(worked.index, batch.numbers, &kept)).unwrap_or_default();
+            let mut written = 0;
+            for begin in (0..batch.rows).step_by(ENCODED_ROWS) {
+                let rows = begin..batch.rows.min(begin + ENCODED_ROWS);
+                let part = written..written + batch.values_in(&rows).iter().filter(|number| kept(number)).count();
+                written = part.end;
+                if !rows.clone().any(|number| kept(&number)) {
+                    continue;
+                }
+                let levels = rows.filter(kept).filter_map(|number| batch.definitions.get(number).copied());
+                let levels: Vec<i16> = levels.collect();
+                let definitions = (!batch.definitions.is_empty()).then_some(&levels[..]);
+                if let Some(texts) = &texts {
+                    values.write_batch(&texts[part.clone()], definitions, None).map_err(failed)?;
+                }
+                if let Some(indexes) = &mut indexes {
+                    indexes.write_batch(&index[part], definitions, None).map_err(failed)?;
+                }
             }
             Ok(())
         })
@@ -145,7 +164,7 @@ impl GroupWork<'_> {
             if self.stops.iter().any(|stop| stop.load(Ordering::Relaxed)) {
                 return Err(ParquetError::Stopped);
             }
-            let rows = BATCH_ROWS.min(all - first);
+            let rows = self.batch_rows.clamp(1, all - first);
             texts.read(rows)?;
             texts.present(&mut numbers);
             if let Some(names) = &mut names {
@@ -182,13 +201,13 @@ impl GroupWork<'_> {
 }
 
 /// The values of those rows that are kept; all share their memory.
-fn arrays(texts: Texts, numbers: &[usize], kept: &impl Fn(usize) -> bool) -> Vec<ByteArray> {
+fn arrays(texts: Texts, numbers: &[usize], kept: &impl Fn(&usize) -> bool) -> Vec<ByteArray> {
     let (text, ends) = texts.into_parts();
     let text = Bytes::from(text.into_bytes());
     let mut start = 0;
     let mut arrays = Vec::with_capacity(numbers.len());
     for (number, end) in numbers.iter().zip(ends) {
-        if kept(*number) {
+        if kept(number) {
             arrays.push(ByteArray::from(text.slice(start..end)));
         }
         start = end;

@@ -25,6 +25,7 @@ mod thrift;
 mod typed;
 mod writer;
 
+pub use column_work::BATCH_ROWS;
 pub use error::ParquetError;
 pub use pass::Pass;
 pub use source::Input;

@@ -41,6 +41,9 @@ pub struct Pass<'a> {
     pub on_misfit: OnMisfit,
     /// Threads that work, about; as many as there are cores where nothing is said.
     pub threads: Option<NonZeroUsize>,
+    /// How many rows of a column are sealed at once: [`BATCH_ROWS`](crate::BATCH_ROWS), or more where what computes wants
+    /// many values at a time. The file is the same.
+    pub batch_rows: usize,
     /// Turns true when the pass is to end early, with [`ParquetError::Stopped`].
     pub stop: &'a AtomicBool,
 }
@@ -65,6 +68,7 @@ struct Shared<'a> {
     root: &'a TypePtr,
     groups: &'a [RowGroupMetaData],
     on_misfit: OnMisfit,
+    batch_rows: usize,
     stops: [&'a AtomicBool; 2],
 }
 
@@ -103,6 +107,7 @@ impl Pass<'_> {
             root: &root,
             groups,
             on_misfit: self.on_misfit,
+            batch_rows: self.batch_rows,
             stops,
         };
         let mut counts = Counts { columns: vec![ColumnCount::default(); columns.leaves.len()], ..Counts::default() };
@@ -231,8 +236,8 @@ impl Pass<'_> {
 impl Shared<'_> {
     /// The work on the row group `number`.
     fn work_on(&self, number: usize) -> Result<Worked, ParquetError> {
-        let Self { plan, columns, source, root, .. } = *self;
-        let work = GroupWork { plan, columns, source, root, group: &self.groups[number], stops: self.stops };
+        let Self { plan, columns, source, root, batch_rows, stops, .. } = *self;
+        let work = GroupWork { plan, columns, source, root, group: &self.groups[number], batch_rows, stops };
         let rows = work.group.num_rows() as usize;
         let is_check = !plan.work.writes();
         let mut worked = Worked::default();

@@ -13,6 +13,7 @@ use scene::{Layout, Person, Scene, column, contains, file, people, reader, rows}
 use sealstone_fields::csv;
 use sealstone_fields::pass::{Listener, OnMisfit, Work};
 use sealstone_fields::policy::{ColumnOptions, Tweak};
+use sealstone_parquet::BATCH_ROWS;
 
 fn indexed(bits: u32) -> ColumnOptions {
     ColumnOptions { index: Some((None, Some(bits))), ..ColumnOptions::default() }
@@ -293,4 +294,20 @@ fn files_without_rows_and_columns_of_numbers_that_name_rows_are_sealed() {
     let same = column(&scene.seal(&file(&one, &Layout::default())), "name");
     let distinct: std::collections::HashSet<_> = same.iter().flatten().collect();
     assert_eq!((names.len(), distinct.len()), (20, 20));
+}
+
+#[test]
+fn the_file_is_the_same_however_many_rows_are_sealed_at_once() {
+    let mut scene = Scene::new(&[("name=ff1:alphanumerics", indexed(32)), ("phone=ff1:phone", bound())]);
+    scene.on_misfit = OnMisfit::Report;
+    // pages of 20,000 rows and of a megabyte, and rows left out, so that pages end anywhere
+    let mut people = people(50_000);
+    people.iter_mut().skip(11).step_by(501).for_each(|person| person.phone.clear());
+    let plain = file(&people, &Layout { group_rows: 45_000, ..Layout::default() });
+    let (usual, counts, _) = scene.pass(Work::Seal(scene.ciphers()), &plain).unwrap();
+    assert_eq!((counts.rows, counts.rejected), (49_900, 100));
+    for batch_rows in [3 * BATCH_ROWS, 32 * BATCH_ROWS] {
+        scene.batch_rows = batch_rows;
+        assert!(scene.pass(Work::Seal(scene.ciphers()), &plain).unwrap().0 == usual, "{batch_rows} rows at once");
+    }
 }

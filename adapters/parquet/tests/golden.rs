@@ -13,7 +13,7 @@ use sealstone_fields::manifest::{FileLayout, Manifest, ManifestError};
 use sealstone_fields::pass::{Listener, OnMisfit, Plan, Work};
 use sealstone_fields::{ColumnCipher, Keyed};
 use sealstone_keys::{KeyError, KeyRef, KeySource, Secret};
-use sealstone_parquet::{Input, Pass};
+use sealstone_parquet::{BATCH_ROWS, Input, Pass};
 
 const SEALED: &str = include_str!("../../../vectors/formats/fields-v2.parquet.hex");
 const MANIFEST: &str = include_str!("../../../vectors/formats/fields-v2.parquet.sealed.toml");
@@ -53,7 +53,7 @@ fn keyed(first: u8) -> Keyed {
 fn pass(manifest: &Manifest, work: Work, input: &[u8]) -> Vec<u8> {
     let plan = Plan { table: manifest.table.clone(), work };
     let stop = AtomicBool::new(false);
-    let pass = Pass { plan: &plan, on_misfit: OnMisfit::Fail, threads: None, stop: &stop };
+    let pass = Pass { plan: &plan, on_misfit: OnMisfit::Fail, threads: None, batch_rows: BATCH_ROWS, stop: &stop };
     let mut listener = Listener { on_reject: &mut |_| Ok(()), on_progress: &mut |_| {} };
     let mut out = Vec::new();
     pass.run(&Input::new(scene::stored(input)).unwrap(), &mut out, None, &mut listener).unwrap();

@@ -1,18 +1,22 @@
 //! `sealstone ciphers --devices` and `--speed --device`: what devices there are, and what they do beside the CPU.
 
+use std::path::Path;
 use std::time::Duration;
 
-use anyhow::bail;
+use anyhow::{Context, bail};
 use sealstone_bench::machine;
+use sealstone_bench::report::{SpeedLine, SpeedPanel, speeds};
 use sealstone_bench::results::Machine;
 use sealstone_cipher::backend::Backend;
 use sealstone_cipher::registry::{Cipher, cipher};
+use sealstone_gpu::ff1_speed::{self, DIGITS, Rates};
 use sealstone_gpu::speed::{Speeds, Way, cpu_threads, measure, wins_from};
 use sealstone_gpu::{Device, DeviceFacts, devices, kernels};
 use serde_json::{Value, json};
 
 use crate::flags::CiphersFlags;
 use crate::message::{Answer, print, print_json};
+use crate::path::{check_parent, quoted};
 use crate::speed::{bar, size_name, sizes_within, three_digits};
 use crate::table::{Table, wrap};
 use crate::terminal;
@@ -73,6 +77,7 @@ fn facts_as_json(device: &DeviceFacts) -> Value {
 
 /// Measures `ciphers` (all that have a kernel if none is named) on device `name` and prints the speeds.
 pub(crate) fn speed(flags: &CiphersFlags, name: &str) -> anyhow::Result<Answer> {
+    flags.out.as_deref().map_or(Ok(()), check_page)?;
     let names = flags.ciphers.clone().unwrap_or_else(|| kernels::names().into_iter().map(String::from).collect());
     let ciphers: Vec<&'static Cipher> = names.iter().map(|name| cipher(name)).collect::<Result<_, _>>()?;
     for cipher in &ciphers {
@@ -87,9 +92,9 @@ pub(crate) fn speed(flags: &CiphersFlags, name: &str) -> anyhow::Result<Answer> 
     let slice = Duration::from_secs_f64(flags.seconds / ROUNDS as f64);
     let device = Device::open(name)?;
 
-    let bar = bar((ciphers.len() * sizes.len()) as u64);
-    let mut rows: Vec<(&'static Cipher, Vec<Speeds>)> = Vec::new();
-    for cipher in ciphers {
+    let bar = bar((2 * ciphers.len() * sizes.len()) as u64);
+    let mut rows: Vec<CtrRow> = Vec::new();
+    for cipher in ciphers.iter().copied() {
         let mut by_size: Vec<Speeds> = Vec::new();
         for size in &sizes {
             bar.set_message(format!("{} {}", cipher.name, size_name(*size)));
@@ -101,19 +106,61 @@ pub(crate) fn speed(flags: &CiphersFlags, name: &str) -> anyhow::Result<Answer> 
         }
         rows.push((cipher, by_size));
     }
+    let mut counts: Vec<usize> = sizes.iter().map(|size| (size / VALUE_BYTES).max(1)).collect();
+    counts.dedup();
+    let mut ff1: Vec<Ff1Row> = Vec::new();
+    for cipher in ciphers {
+        let mut by_count: Vec<Rates> = Vec::new();
+        for values in counts.iter().copied() {
+            bar.set_message(format!("FF1 over {} {values} values", cipher.name));
+            let call_s = by_count.last().map_or(0.0, |last| values as f64 / last.of(Way::Kernel).values_per_s);
+            if asked.is_some() || call_s <= CALL_S_MAX {
+                by_count.push(ff1_speed::measure(&device, cipher, values, ROUNDS, slice)?);
+            }
+            bar.inc(1);
+        }
+        ff1.push((cipher, by_count));
+    }
     bar.finish_and_clear();
-    let machine = machine::facts(std::path::Path::new("."));
+    let machine = machine::facts(Path::new("."));
+    if let Some(out) = &flags.out {
+        let page = page(device.facts(), &rows, &ff1, &machine);
+        std::fs::write(out, page).with_context(|| format!("cannot write the page {}", out.display()))?;
+    }
     if flags.json {
-        print_json(&as_json(device.facts(), &rows, &machine))?;
+        print_json(&as_json(device.facts(), &rows, &ff1, &machine))?;
     } else {
-        print(&text(device.facts(), &rows, &machine))?;
+        print(&text(device.facts(), &rows, &ff1, &machine))?;
+        flags.out.as_ref().map_or(Ok(()), |out| print(&format!("{}\n", out.display())))?;
     }
     Ok(Answer::Done)
 }
 
+/// That a page can be written to `out`: asked before minutes of measuring.
+fn check_page(out: &Path) -> anyhow::Result<()> {
+    check_parent(out)?;
+    if out.is_dir() {
+        bail!(
+            "cannot write {}: it is a directory\nname a file in it, such as: --out {}/speeds.html",
+            out.display(),
+            quoted(out)
+        );
+    }
+    Ok(())
+}
+
+/// A cipher, and its speeds in counter mode by size.
+type CtrRow = (&'static Cipher, Vec<Speeds>);
+
+/// A cipher, and the rates of FF1 over it by number of values.
+type Ff1Row = (&'static Cipher, Vec<Rates>);
+
+/// Bytes of a value that is measured, as its numerals are copied.
+const VALUE_BYTES: usize = 2 * DIGITS;
+
 const CPU: [Way; 2] = [Way::CpuOne, Way::CpuAll];
 
-fn text(device: &DeviceFacts, rows: &[(&Cipher, Vec<Speeds>)], machine: &Machine) -> String {
+fn text(device: &DeviceFacts, rows: &[CtrRow], ff1: &[Ff1Row], machine: &Machine) -> String {
     let mut text = format!("{}: {}\n  {}\n", device.name, device.product, device.driver);
     let (threads, backend) = (cpu_threads(), Backend::auto().name());
     text.push_str(&format!("CPU: {}, {threads} threads, {backend}\n", machine.cpu));
@@ -129,36 +176,137 @@ fn text(device: &DeviceFacts, rows: &[(&Cipher, Vec<Speeds>)], machine: &Machine
     }
     text.push_str(&table.render(terminal::stdout()));
     text.push('\n');
-    for (cipher, by_size) in rows {
-        let line = format!(
-            "{}: data in any memory is encrypted quicker than by one thread {}, than by the whole CPU {}; page-locked \
-             data quicker than by the whole CPU {}",
-            cipher.name,
-            from(wins_from(by_size, Way::Ordinary, &[Way::CpuOne])),
-            from(wins_from(by_size, Way::Ordinary, &CPU)),
-            from(wins_from(by_size, Way::Overlapped, &CPU)),
-        );
-        text.push_str(&wrap(&line, terminal::stdout().columns() - 2).join("\n  "));
-        text.push('\n');
-    }
-    text.push_str(&format!("\n{}\n", spread(rows)));
+    rows.iter().for_each(|row| text.push_str(&wrapped(&advice_of_ctr(row))));
+    text.push_str(&ff1_text(ff1));
+    text.push_str(&format!("\n{}\n", spread(rows, ff1)));
     text
 }
 
-fn from(size: Option<usize>) -> String {
-    size.map_or("at no size".into(), |size| format!("from {} on", size_name(size)))
+fn ff1_text(rows: &[Ff1Row]) -> String {
+    let mut text = format!("\nFF1 of {DIGITS} digits under one tweak, million values a second\n\n");
+    let heads = Way::ALL.map(|way| format!(">{}", way.word().to_uppercase()));
+    let mut table = Table::new(["CIPHER".to_owned(), ">VALUES".to_owned()].into_iter().chain(heads));
+    for (cipher, by_count) in rows {
+        for (i, rates) in by_count.iter().enumerate() {
+            let name = if i == 0 { cipher.name } else { "" };
+            let cells = [name.to_owned(), rates.values.to_string()].into_iter();
+            table.row(cells.chain(Way::ALL.map(|way| three_digits(rates.of(way).values_per_s / 1e6))));
+        }
+    }
+    text.push_str(&table.render(terminal::stdout()));
+    text.push('\n');
+    rows.iter().for_each(|row| text.push_str(&wrapped(&advice_of_ff1(row))));
+    text
 }
 
-fn spread(rows: &[(&Cipher, Vec<Speeds>)]) -> String {
+/// `line` in lines of the terminal's width, the second and later ones indented.
+fn wrapped(line: &str) -> String {
+    wrap(line, terminal::stdout().columns() - 2).join("\n  ") + "\n"
+}
+
+fn advice_of_ctr((cipher, by_size): &CtrRow) -> String {
+    let wins = |way, rivals: &[Way]| wins_from(by_size, way, rivals).map(size_name);
+    let wins = [wins(Way::Ordinary, &[Way::CpuOne]), wins(Way::Ordinary, &CPU), wins(Way::Overlapped, &CPU)];
+    advice(&format!("{} in counter mode", cipher.name), wins, "at no size")
+}
+
+fn advice_of_ff1((cipher, by_count): &Ff1Row) -> String {
+    let wins =
+        |way, rivals: &[Way]| ff1_speed::wins_from(by_count, way, rivals).map(|values| format!("{values} values"));
+    let wins = [wins(Way::Ordinary, &[Way::CpuOne]), wins(Way::Ordinary, &CPU), wins(Way::Overlapped, &CPU)];
+    advice(&format!("FF1 over {}", cipher.name), wins, "at no number of values")
+}
+
+/// From where on the device wins, copying included: against a thread, against the whole CPU, and the latter from
+/// page-locked memory.
+fn advice(what: &str, wins: [Option<String>; 3], never: &str) -> String {
+    let [one, all, locked] =
+        wins.each_ref().map(|from| from.as_ref().map_or(never.to_owned(), |from| format!("from {from} on")));
+    let most = if wins[1].is_none() && wins[2].is_none() { ": take the CPU" } else { "" };
+    format!(
+        "{what}: copying included, the device is quicker than one thread of the CPU {one}, than the whole CPU {all}, \
+         and from page-locked memory {locked}{most}"
+    )
+}
+
+fn spread(rows: &[CtrRow], ff1: &[Ff1Row]) -> String {
     let speeds = rows.iter().flat_map(|(_, by_size)| by_size.iter().flat_map(|speeds| speeds.ways));
-    let mut spreads: Vec<f64> =
-        speeds.map(|speed| (speed.gb_per_s_max - speed.gb_per_s_min) / speed.gb_per_s * 50.0).collect();
+    let speeds = speeds.map(|speed| (speed.gb_per_s_max - speed.gb_per_s_min) / speed.gb_per_s);
+    let rates = ff1.iter().flat_map(|(_, by_count)| by_count.iter().flat_map(|rates| rates.ways));
+    let rates = rates.map(|rate| (rate.values_per_s_max - rate.values_per_s_min) / rate.values_per_s);
+    let mut spreads: Vec<f64> = speeds.chain(rates).map(|spread| spread * 50.0).collect();
     spreads.sort_by(f64::total_cmp);
     let at = |share: f64| spreads.get(((spreads.len() as f64 - 1.0) * share) as usize).copied().unwrap_or(0.0);
     format!("medians of {ROUNDS} interleaved rounds, within ± {:.1} % (half), ± {:.1} % (all)", at(0.5), at(1.0))
 }
 
-fn as_json(device: &DeviceFacts, rows: &[(&Cipher, Vec<Speeds>)], machine: &Machine) -> Value {
+/// The charts: a panel for each cipher, of counter mode and of FF1.
+fn page(device: &DeviceFacts, rows: &[CtrRow], ff1: &[Ff1Row], machine: &Machine) -> String {
+    let line = |way: Way, points: Vec<[f64; 3]>| SpeedLine { label: way.word().to_owned(), points };
+    let mut panels = Vec::new();
+    for (cipher, by_size) in rows {
+        let points = |way| {
+            let speeds = by_size.iter().map(|speeds| speeds.of(way));
+            speeds.map(|speed| [speed.gb_per_s, speed.gb_per_s_min, speed.gb_per_s_max]).collect()
+        };
+        panels.push(SpeedPanel {
+            title: format!("{} in counter mode", cipher.name),
+            sizes: by_size.iter().map(|speeds| (speeds.bytes, size_name(speeds.bytes))).collect(),
+            words: "size; GB/s".into(),
+            lines: Way::ALL.map(|way| line(way, points(way))).to_vec(),
+        });
+    }
+    for (cipher, by_count) in ff1 {
+        let points = |way| {
+            let rates = by_count.iter().map(|rates| rates.of(way));
+            rates
+                .map(|rate| [rate.values_per_s, rate.values_per_s_min, rate.values_per_s_max].map(|rate| rate / 1e6))
+                .collect()
+        };
+        panels.push(SpeedPanel {
+            title: format!("FF1 of {DIGITS} digits over {}", cipher.name),
+            sizes: by_count.iter().map(|rates| (rates.values, rates.values.to_string())).collect(),
+            words: "values; million values/s".into(),
+            lines: Way::ALL.map(|way| line(way, points(way))).to_vec(),
+        });
+    }
+    let mut notes = vec![
+        format!("{}: {}, {}", device.name, device.product, device.driver),
+        format!("CPU: {}, {} threads, {}", machine.cpu, cpu_threads(), Backend::auto().name()),
+        format!(
+            "Medians of {ROUNDS} interleaved rounds, with the slowest and the fastest; both scales are logarithmic."
+        ),
+    ];
+    notes.extend(rows.iter().map(advice_of_ctr));
+    notes.extend(ff1.iter().map(advice_of_ff1));
+    speeds(&format!("{} beside the CPU", device.name), &notes, &panels)
+}
+
+fn ff1_as_json(rows: &[Ff1Row]) -> Value {
+    let rates = |(cipher, by_count): &Ff1Row| {
+        let figures = by_count.iter().flat_map(|rates| Way::ALL.map(|way| (rates.values, way, rates.of(way))));
+        let figure = |(values, way, rate): (usize, Way, ff1_speed::Rate)| {
+            json!({
+                "values": values,
+                "way": way.word(),
+                "values_per_s": rate.values_per_s,
+                "values_per_s_min": rate.values_per_s_min,
+                "values_per_s_max": rate.values_per_s_max,
+            })
+        };
+        json!({
+            "cipher": cipher.name,
+            "digits": DIGITS,
+            "rates": figures.map(figure).collect::<Vec<_>>(),
+            "any_memory_beats_one_thread_from_values": ff1_speed::wins_from(by_count, Way::Ordinary, &[Way::CpuOne]),
+            "any_memory_beats_cpu_from_values": ff1_speed::wins_from(by_count, Way::Ordinary, &CPU),
+            "page_locked_beats_cpu_from_values": ff1_speed::wins_from(by_count, Way::Overlapped, &CPU),
+        })
+    };
+    rows.iter().map(rates).collect()
+}
+
+fn as_json(device: &DeviceFacts, rows: &[CtrRow], ff1: &[Ff1Row], machine: &Machine) -> Value {
     let mut figures = Vec::new();
     for (cipher, by_size) in rows {
         for speeds in by_size {
@@ -195,5 +343,6 @@ fn as_json(device: &DeviceFacts, rows: &[(&Cipher, Vec<Speeds>)], machine: &Mach
         "rounds": ROUNDS,
         "speeds": figures,
         "wins": wins,
+        "ff1": ff1_as_json(ff1),
     })
 }

@@ -2,6 +2,8 @@
 //! tables of databases (`migrate`).
 
 mod chosen;
+mod computed;
+mod computing;
 #[cfg(any(feature = "mysql", feature = "postgres"))]
 mod migrate;
 #[cfg(any(feature = "mysql", feature = "postgres"))]
@@ -19,12 +21,11 @@ use std::time::Instant;
 
 use anyhow::{Context, bail};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use sealstone_cipher::backend::Backend;
 use sealstone_cipher::registry;
+use sealstone_fields::Keyed;
 use sealstone_fields::csv::{Counts, Listener, OnMisfit, Plan, Reject, Work};
 use sealstone_fields::manifest::{self, FileLayout, FileMac, Manifest, ManifestError};
 use sealstone_fields::policy::{PolicyFileError, Table};
-use sealstone_fields::{ColumnCipher, Keyed};
 use sealstone_keys::KeySource;
 
 use crate::confirm::confirm;
@@ -35,6 +36,7 @@ use crate::interrupt;
 use crate::key_source;
 use crate::message::{Answer, say};
 use crate::path::check_parent;
+use computing::Computing;
 pub(crate) use need::check_files_unneeding;
 #[cfg(any(feature = "mysql", feature = "postgres"))]
 pub(crate) use need::check_tables_unneeding;
@@ -86,7 +88,7 @@ fn seal(flags: &FieldSealFlags) -> anyhow::Result<Answer> {
     let table = chosen::of_file(&flags.columns, file, Some(&*keys))?;
     warn_of(&table);
     let keyed = Keyed::current(keys)?;
-    let ciphers = ciphers(&table, &keyed)?;
+    let ciphers = writing.computing.ciphers(&table, &keyed)?;
     let plan = Plan { table, work: Work::Seal(ciphers) };
     writing.sealed(file, plan, Reading::open(file, layout)?, &keyed, None, Verb::Sealed)
 }
@@ -98,7 +100,7 @@ fn open(flags: &FieldOpenFlags) -> anyhow::Result<Answer> {
     };
     let (_, keyed) = sealed.keys(&flags.sealed)?;
     let table = sealed.manifest.table.clone();
-    let plan = Plan { work: Work::Open(ciphers(&table, &keyed)?), table };
+    let plan = Plan { work: Work::Open(writing.computing.ciphers(&table, &keyed)?), table };
     let begin = Instant::now();
     let mut reading = sealed.open(&flags.sealed, &keyed)?;
     let layout = reading.layout();
@@ -119,7 +121,8 @@ fn reseal(flags: &FieldResealFlags) -> anyhow::Result<Answer> {
     warn_of(&new);
     let (keys, from) = sealed.keys(&flags.sealed)?;
     let to = Keyed::current(keys)?;
-    let work = Work::Reseal(ciphers(&old, &from)?, ciphers(&new, &to)?);
+    let computing = &writing.computing;
+    let work = Work::Reseal(computing.ciphers(&old, &from)?, computing.ciphers(&new, &to)?);
     let reading = sealed.open(&flags.sealed, &from)?;
     let plan = Plan { table: new, work };
     writing.sealed(&flags.sealed.file, plan, reading, &to, Some((&sealed, &flags.sealed)), Verb::Resealed)
@@ -138,7 +141,7 @@ fn check(flags: &FieldCheckFlags) -> anyhow::Result<Answer> {
     };
     let stop = AtomicBool::new(false);
     let mut listener = Listener { on_reject: &mut on_reject, on_progress: &mut |_| {} };
-    let target = Target { output: &mut io::sink(), path: None, mac: None };
+    let target = Target { output: &mut io::sink(), path: None, mac: None, at_once: Computing::Cpu.at_once() };
     let mut reading = Reading::open(&flags.file, layout)?;
     let counts = reading.pass(&flags.file, &plan, OnMisfit::Report, &stop, target, &mut listener)?;
     said::checked(&flags.file, &plan.table, layout, &counts, &listed, flags.json)
@@ -229,6 +232,7 @@ fn of_manifest(error: ManifestError, path: &Path) -> anyhow::Error {
 /// What is being written: the file, and the list of rows that are left out.
 struct Writing<'a> {
     flags: &'a FieldOutput,
+    computing: Computing,
     /// None before the first byte, and when it was finished.
     output: Option<Output>,
     rejects: PathBuf,
@@ -251,8 +255,8 @@ impl<'a> Writing<'a> {
                 return Ok(None);
             }
         }
-        let rejects = beside(out, REJECTS_ENDING);
-        Ok(Some(Self { flags, output: None, rejects, rejected: None, private }))
+        let (rejects, computing) = (beside(out, REJECTS_ENDING), Computing::chosen(&flags.device)?);
+        Ok(Some(Self { flags, computing, output: None, rejects, rejected: None, private }))
     }
 
     /// Reads `input` and writes what `plan` makes of it.
@@ -269,7 +273,7 @@ impl<'a> Writing<'a> {
             format!("stopped at once; what was written is in .{}{}", name(out), output::ENDING),
         )?;
         let output = self.output.insert(Output::create(out, self.private)?);
-        let (layout, length) = (reading.layout(), reading.length());
+        let (layout, length, at_once) = (reading.layout(), reading.length(), self.computing.at_once());
         let bar = match self.flags.quiet {
             true => ProgressBar::hidden(),
             false => ProgressBar::with_draw_target(Some(length), ProgressDrawTarget::stderr()),
@@ -293,7 +297,7 @@ impl<'a> Writing<'a> {
         };
         let on_misfit = self.flags.on_error.into();
         let mut listener = Listener { on_reject: &mut on_reject, on_progress: &mut on_progress };
-        let target = Target { output, path: Some(out), mac: write_mac };
+        let target = Target { output, path: Some(out), mac: write_mac, at_once };
         let counts = reading.pass(input, plan, on_misfit, &stop, target, &mut listener);
         bar.finish_and_clear();
         counts
@@ -348,13 +352,11 @@ impl<'a> Writing<'a> {
         begin: Instant,
     ) -> Said {
         let rejects = (counts.rejected > 0).then(|| (self.rejects.clone(), layout.place()));
-        Said::new(verb, &self.flags.out, table, keyed.key(), counts, rejects, begin.elapsed().as_secs_f64())
+        let seconds = begin.elapsed().as_secs_f64();
+        let mut said = Said::new(verb, &self.flags.out, table, keyed.key(), counts, rejects, seconds);
+        said.device = self.computing.computed();
+        said
     }
-}
-
-fn ciphers(table: &Table, keyed: &Keyed) -> anyhow::Result<Vec<ColumnCipher>> {
-    let cipher = |column| Ok(ColumnCipher::new(table, column, keyed, Backend::auto())?);
-    table.columns.iter().map(cipher).collect()
 }
 
 /// Says what a user of the table's cipher must know.

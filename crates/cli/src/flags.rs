@@ -41,8 +41,8 @@ pub(crate) use columns::ColumnFlags;
 #[cfg(any(feature = "mysql", feature = "postgres"))]
 pub(crate) use columns::ServerTls;
 pub(crate) use field::{
-    FieldCheckFlags, FieldColumns, FieldCommand, FieldLayout, FieldOpenFlags, FieldOutput, FieldResealFlags,
-    FieldSealFlags, SealedFields,
+    FieldCheckFlags, FieldColumns, FieldCommand, FieldDevice, FieldLayout, FieldOpenFlags, FieldOutput,
+    FieldResealFlags, FieldSealFlags, SealedFields,
 };
 pub(crate) use keys::{HolderCommand, KeysCommand, SealedWith};
 #[cfg(any(feature = "mysql", feature = "postgres"))]
@@ -401,10 +401,14 @@ pub(crate) struct CiphersFlags {
     #[cfg(feature = "gpu")]
     #[arg(long, conflicts_with_all = ["speed", "ciphers"])]
     pub(crate) devices: bool,
-    /// With --speed: counter mode on this device beside the CPU, with and without copying: cuda:0, opencl:0
+    /// With --speed: counter mode and FF1 on this device beside the CPU, with and without copying: cuda:0, opencl:0
     #[cfg(feature = "gpu")]
     #[arg(long, value_name = "DEVICE", requires = "speed", conflicts_with_all = ["accel", "work"])]
     pub(crate) device: Option<String>,
+    /// With --speed --device: write a page with charts of the speeds by size
+    #[cfg(feature = "gpu")]
+    #[arg(long, value_name = "FILE.html", value_hint = ValueHint::FilePath, requires = "device")]
+    pub(crate) out: Option<PathBuf>,
     /// With --speed: buffer sizes
     #[arg(long, value_name = "LIST", value_delimiter = ',', requires = "speed", value_parser = parse_bytes)]
     pub(crate) sizes: Option<Vec<u64>>,

@@ -1,6 +1,7 @@
 //! `sealstone ciphers --devices`, and `--speed --device` on a device that PoCL makes of the CPU. Not here: what devices
-//! compute (`adapters/gpu/tests`).
+//! compute (`adapters/gpu/tests`), and columns on a device (`field_device.rs`).
 
+use std::fs;
 use std::path::Path;
 
 use sealstone_e2e::transcript::{run, sealstone};
@@ -64,15 +65,35 @@ fn a_device_is_measured_beside_the_cpu() {
     let arguments = [&arguments[..], &["0.007"]].concat();
     let text = run(&mut sealstone(dir.path(), &arguments)).done();
     assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
-    for word in
-        ["opencl:0: ", "KERNEL", "COPIED", "OVERLAPPED", "ANY MEMORY", "4 KiB", "2 MiB", "pipo-128: data in any"]
-    {
+    for word in [
+        "opencl:0: ",
+        "KERNEL",
+        "COPIED",
+        "OVERLAPPED",
+        "ANY MEMORY",
+        "4 KiB",
+        "2 MiB",
+        "pipo-128 in counter mode: copying included, the device is quicker than one",
+        "VALUES",
+        "65536",
+        "FF1 over pipo-128: copying included, the device is quicker than one thread of",
+    ] {
         assert!(text.contains(word), "{word}: {text}");
     }
-    let json = run(&mut sealstone(dir.path(), &[&arguments[..], &["--json"]].concat())).done();
+    let json = run(&mut sealstone(dir.path(), &[&arguments[..], &["--json", "--out", "speeds.html"]].concat())).done();
+    let page = fs::read_to_string(dir.path().join("speeds.html")).unwrap();
+    assert_eq!(page.matches("<svg class=\"chart\"").count(), 2, "{page}");
+    for word in
+        ["pipo-128 in counter mode", "FF1 of 16 digits over pipo-128", ">overlapped<", "opencl:0 beside the CPU"]
+    {
+        assert!(page.contains(word), "{word}: {page}");
+    }
     let json: Value = serde_json::from_str(&json).unwrap();
     let speeds = json["speeds"].as_array().unwrap();
     assert_eq!(speeds.len(), 12);
     assert!(speeds.iter().all(|speed| speed["gb_per_s"].as_f64().unwrap() > 0.0), "{json}");
     assert_eq!(json["wins"][0]["cipher"], "pipo-128");
+    let rates = json["ff1"][0]["rates"].as_array().unwrap();
+    assert_eq!((rates.len(), &json["ff1"][0]["digits"]), (12, &16.into()));
+    assert!(rates.iter().all(|rate| rate["values_per_s"].as_f64().unwrap() > 0.0), "{json}");
 }

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use opencl3::command_queue::CommandQueue;
 use opencl3::context::Context;
 use opencl3::device::{CL_DEVICE_TYPE_ALL, CL_DEVICE_TYPE_CPU, Device};
-use opencl3::error_codes::ClError;
+use opencl3::error_codes::{ClError, DLOPEN_RUNTIME_LOAD_FAILED};
 use opencl3::kernel::Kernel;
 use opencl3::memory::{
     Buffer, CL_MAP_READ, CL_MAP_WRITE, CL_MEM_ALLOC_HOST_PTR, CL_MEM_READ_ONLY, CL_MEM_READ_WRITE, ClMem,
@@ -25,7 +25,10 @@ const THREADS: usize = 128;
 
 /// The devices of all platforms, or in a sentence why there are none.
 pub(crate) fn list() -> Result<Vec<DeviceFacts>, String> {
-    let found = found().map_err(|error| format!("no OpenCL platform is installed ({error})"))?;
+    let found = found().map_err(|error| match error.0 {
+        DLOPEN_RUNTIME_LOAD_FAILED => "no OpenCL platform is installed (libOpenCL.so.1 was not found)".into(),
+        _ => format!("no OpenCL platform is installed ({error})"),
+    })?;
     if found.is_empty() {
         return Err("no OpenCL platform has a device".into());
     }

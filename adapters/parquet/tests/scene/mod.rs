@@ -25,7 +25,7 @@ use sealstone_fields::policy::{Column, ColumnOptions, Table};
 use sealstone_fields::{ColumnCipher, Keyed};
 use sealstone_keys::KeySource;
 use sealstone_keys::ephemeral::EphemeralKey;
-use sealstone_parquet::{Input, ParquetError, Pass};
+use sealstone_parquet::{BATCH_ROWS, Input, ParquetError, Pass};
 
 /// Names, some of them null; telephone numbers; a number, a list and a struct that stay in the clear.
 pub(crate) const SCHEMA: &str = "message people {
@@ -179,6 +179,7 @@ pub(crate) struct Scene {
     pub(crate) table: Table,
     pub(crate) keyed: Keyed,
     pub(crate) on_misfit: OnMisfit,
+    pub(crate) batch_rows: usize,
 }
 
 impl Scene {
@@ -189,6 +190,7 @@ impl Scene {
             table: Table::new("people", cipher("aes-256").unwrap(), columns).unwrap(),
             keyed: Keyed::current(source).unwrap(),
             on_misfit: OnMisfit::Fail,
+            batch_rows: BATCH_ROWS,
         }
     }
 
@@ -204,7 +206,8 @@ impl Scene {
     pub(crate) fn pass(&self, work: Work, input: &[u8]) -> Outcome {
         let plan = self.plan(work);
         let stop = AtomicBool::new(false);
-        let pass = Pass { plan: &plan, on_misfit: self.on_misfit, threads: NonZeroUsize::new(3), stop: &stop };
+        let (on_misfit, batch_rows, threads) = (self.on_misfit, self.batch_rows, NonZeroUsize::new(3));
+        let pass = Pass { plan: &plan, on_misfit, threads, batch_rows, stop: &stop };
         let (mut out, mut reasons, mut rows) = (Vec::new(), Vec::new(), 0);
         let mut on_reject = |reject: &sealstone_fields::pass::Reject| {
             reasons.push(format!("{} {}: {}", reject.place, reject.column, reject.misfit));

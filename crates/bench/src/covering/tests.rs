@@ -108,7 +108,7 @@ const WITH_TLS: [(&str, f64); 5] = [
     ("none", 1.0),
     ("aes-256 field", 0.80),
     ("aria-256 field+wire", 0.76),
-    ("aes-256 field+wire", 0.75),
+    ("aes-256 field+wire", 0.73),
     ("tls wire", 0.95),
 ];
 
@@ -133,8 +133,8 @@ fn the_wire_is_measured_against_other_places() {
     assert_eq!(wire.variant.as_deref(), Some("tls wire"));
     assert!((wire.cost.as_ref().unwrap().ratio - 0.95).abs() < 0.01);
     let found = advice(&plan(&places, &["network"]), &WITH_TLS, 0.0005);
-    let line = "not protected by it: whatever is stored, and what the server has in memory";
-    assert!(found.meaning.iter().any(|found| found == line), "{:?}", found.meaning);
+    let line = "not protected by it: data in memory and on the disks at both ends";
+    assert!(found.meaning.iter().any(|found| found.starts_with(line)), "{:?}", found.meaning);
     // what TLS is with is on the list of one policy, and not on that of the other
     let korean = Plan { policy: Policy::Kcmvp, ..plan(&places, &["network", "dba"]) };
     let found = advice(&korean, &WITH_TLS, 0.0005);

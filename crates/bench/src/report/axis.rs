@@ -26,9 +26,14 @@ impl Axis {
         Self { low, high, logarithmic: false, ticks, reference: None }
     }
 
-    /// A logarithmic scale of times in microseconds around `low` and `high`, with at most `aim` ticks. Values that are
-    /// not positive are put at its lower end.
+    /// A logarithmic scale of times in microseconds; else as [`Axis::logarithmic`].
     pub(super) fn micros(low: f64, high: f64, aim: usize) -> Self {
+        Self::logarithmic(low, high, aim, |value| trimmed(&figures::micros(value)))
+    }
+
+    /// A logarithmic scale around `low` and `high`, with at most `aim` ticks, each written by `text`. Values that are
+    /// not positive are put at its lower end.
+    pub(super) fn logarithmic(low: f64, high: f64, aim: usize, text: impl Fn(f64) -> String) -> Self {
         let high = if high.is_finite() && high > 0.0 { high } else { 1.0 };
         let low = if low.is_finite() && low > 0.0 && low <= high { low } else { high / 10.0 };
         let (low, high) = (low / 1.2, high * 1.2);
@@ -48,7 +53,7 @@ impl Axis {
             ticks = vec![low * 1.2, high / 1.2];
             ticks.dedup_by(|a, b| (*a / *b - 1.0).abs() < 0.2);
         }
-        let ticks = ticks.into_iter().map(|value| (value, trimmed(&figures::micros(value)))).collect();
+        let ticks = ticks.into_iter().map(|value| (value, text(value))).collect();
         Self { low, high, logarithmic: true, ticks, reference: None }
     }
 

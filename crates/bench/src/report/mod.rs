@@ -18,6 +18,7 @@ mod page;
 mod percentiles;
 mod places;
 mod requests;
+mod speeds;
 pub mod summary;
 mod sweep;
 mod tables;
@@ -25,6 +26,7 @@ mod tables;
 pub use error::ReportError;
 pub use markdown::markdown;
 pub use options::Options;
+pub use speeds::{SpeedLine, SpeedPanel, speeds};
 
 use crate::results::Results;
 

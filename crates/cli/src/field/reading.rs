@@ -6,9 +6,10 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 use anyhow::Context;
-use sealstone_fields::csv::{CHUNK_BYTES, Counts, CsvError, Layout, Listener, OnMisfit, Pass, Plan};
+use sealstone_fields::csv::{Counts, CsvError, Layout, Listener, OnMisfit, Pass, Plan};
 use sealstone_fields::manifest::{FileLayout, FileMac};
 
+use super::computing::AtOnce;
 #[cfg(feature = "parquet")]
 use sealstone_parquet::{Input, ParquetError};
 
@@ -24,7 +25,7 @@ pub(super) enum Reading {
     Parquet(Input),
 }
 
-/// What a pass writes to.
+/// What a pass writes to, and how much at once.
 pub(super) struct Target<'a> {
     /// The file.
     pub(super) output: &'a mut dyn Write,
@@ -32,6 +33,7 @@ pub(super) struct Target<'a> {
     pub(super) path: Option<&'a Path>,
     /// What gets each byte.
     pub(super) mac: Option<&'a mut FileMac>,
+    pub(super) at_once: AtOnce,
 }
 
 impl Reading {
@@ -100,17 +102,18 @@ impl Reading {
         target: Target<'_>,
         listener: &mut Listener<'_>,
     ) -> anyhow::Result<Counts> {
-        let Target { output, path: out, mac } = target;
+        let Target { output, path: out, mac, at_once } = target;
         match self {
             Self::Csv(file, layout, read_mac) => {
-                let (threads, chunk_bytes) = (None, CHUNK_BYTES);
-                let pass = Pass { plan, layout: *layout, on_misfit, threads, chunk_bytes, stop };
+                let (layout, chunk_bytes) = (*layout, at_once.csv_bytes);
+                let pass = Pass { plan, layout, on_misfit, threads: None, chunk_bytes, stop };
                 let counts = pass.run(&*file, output, read_mac.as_mut(), mac, listener);
                 counts.map_err(|error| of_file(error, path, out))
             }
             #[cfg(feature = "parquet")]
             Self::Parquet(input) => {
-                let pass = sealstone_parquet::Pass { plan, on_misfit, threads: None, stop };
+                let batch_rows = at_once.parquet_rows;
+                let pass = sealstone_parquet::Pass { plan, on_misfit, threads: None, batch_rows, stop };
                 let counts = pass.run(input, output, mac, listener);
                 counts.map_err(|error| of_parquet(error, path, out))
             }

@@ -8,6 +8,7 @@ use sealstone_fields::policy::{Method, Table};
 use sealstone_keys::KeyRef;
 use serde::Serialize;
 
+use super::computed::Computed;
 use super::output::beside;
 use crate::listing::list;
 use crate::message::{Answer, print, print_json};
@@ -45,6 +46,9 @@ pub(super) struct Said {
     #[serde(skip)]
     listed_by: &'static str,
     seconds: f64,
+    /// What ran where, if a device was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) device: Option<Computed>,
 }
 
 #[derive(Debug, Serialize)]
@@ -93,6 +97,7 @@ impl Said {
             rejects,
             listed_by,
             seconds,
+            device: None,
         }
     }
 
@@ -125,6 +130,9 @@ impl Said {
             if self.done != Verb::Opened {
                 text.push_str(&format!("    to be seen without the key: {leaks}\n"));
             }
+        }
+        if let Some(computed) = &self.device {
+            text.push_str(&computed.text(self.rows + self.rejected_rows));
         }
         if let Some(rejects) = &self.rejects {
             let rows = counted(self.rejected_rows, "row");

@@ -75,6 +75,16 @@ pub(crate) struct FieldLayout {
     pub(crate) encoding: Option<Encoding>,
 }
 
+/// What computes.
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Computing")]
+pub(crate) struct FieldDevice {
+    /// Compute ff1 on this device where many values come together, else on the CPU: cuda:0, opencl:0
+    #[cfg(feature = "gpu")]
+    #[arg(long, value_name = "DEVICE")]
+    pub(crate) device: Option<String>,
+}
+
 /// What is written, and what is said meanwhile.
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Output")]
@@ -94,6 +104,8 @@ pub(crate) struct FieldOutput {
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) device: FieldDevice,
 }
 
 #[derive(Args, Debug)]
