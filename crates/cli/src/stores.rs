@@ -194,8 +194,8 @@ pub(crate) fn with_tunnels(mut plan: Plan) -> anyhow::Result<Plan> {
     if let Some(name) = plan.store.first().filter(|_| plan.suites.iter().any(|name| name.eq_ignore_ascii_case(TLS))) {
         let others = stores().iter().filter(|store| store.speaks_tls()).map(|store| store.name);
         anyhow::bail!(
-            "suites is {}: {name} speaks no TLS\nname suites of ESP, see: sealstone wire suites; or choose a store that \
-             speaks TLS: {}",
+            "suites is {}: {name} speaks no TLS\nname suites of ESP, see: sealstone wire suites; or choose a store \
+             that speaks TLS: {}",
             plan.suites.join(","),
             others.collect::<Vec<_>>().join(", ")
         );

@@ -112,8 +112,8 @@ fn what_makes_no_sense_is_refused() {
     let nowhere = refused(&["--store=rocksdb", "--layer=wire"]);
     assert!(
         nowhere.contains(
-            "layer is wire: rocksdb has nothing for it: it is in this process, and nothing goes over a wire\n  choose a \
-             store that has: redis, postgres, mysql, iscsi"
+            "layer is wire: rocksdb has nothing for it: it is in this process, and nothing goes over a wire\n  choose \
+             a store that has: redis, postgres, mysql, iscsi"
         ),
         "{nowhere}"
     );
