@@ -1,5 +1,5 @@
-//! TLS to servers that a comparison starts, for variants with the suite `tls`: certificates by an authority that is made
-//! on the spot, and forgotten. Not here: TLS to servers of the user's, which their address asks for.
+//! TLS to servers that a comparison starts, for variants with the suite `tls`: certificates by an authority that is
+//! made on the spot, and forgotten. Not here: TLS to servers of the user's, which their address asks for.
 
 use std::fs::DirBuilder;
 use std::os::unix::fs::DirBuilderExt;

@@ -241,3 +241,82 @@ impl Receiving {
         self.heard = Some(Heard { at: Instant::now(), from });
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+    use crate::key_use::{End, StateDir};
+    use crate::manual::ManualAssociation;
+    use crate::xfrm;
+
+    const GCM: &str = "aead rfc4106(gcm(aes)) 0x000102030405060708090a0b0c0d0e0f10111213 128";
+    const CBC: &str = "auth hmac(sha1) 0x000102030405060708090a0b0c0d0e0f10111213 enc cbc(aes) \
+                       0x000102030405060708090a0b0c0d0e0f";
+
+    fn read(algorithms: &str) -> ManualAssociation {
+        let text = format!("src 10.77.0.1 dst 10.77.0.2 proto esp spi 4096 mode tunnel {algorithms}\n");
+        xfrm::read(&text).unwrap().remove(0)
+    }
+
+    /// As a process that starts with the file of `given`.
+    fn start(state: &StateDir, given: &ManualAssociation) -> Associations {
+        let associations = Associations::new();
+        let recorded = state.key_use(&given.fingerprint(), End::Sealing).unwrap();
+        associations.set_recorded_outbound(given.outbound().unwrap(), "10.77.0.2:4500".parse().unwrap(), recorded);
+        associations
+    }
+
+    fn seal(associations: &Associations) -> Result<Vec<u8>, NotSealed> {
+        let packet = [&[0x45, 0, 0, 24][..], &[0; 16], b"data"].concat();
+        let mut sealed = Sealed::default();
+        associations.seal(&[&packet], &mut sealed).map(|_| sealed.bytes().to_vec())
+    }
+
+    #[test]
+    fn no_nonce_comes_twice_however_often_a_file_is_used() {
+        for algorithms in [GCM, CBC] {
+            let dir = tempfile::tempdir().unwrap();
+            let state = StateDir::open(Some(&dir.path().join("state"))).unwrap();
+            let given = read(algorithms);
+            let (mut numbers, mut nonces, mut newest) = (BTreeSet::new(), BTreeSet::new(), 0);
+            for run in 0..8 {
+                let associations = start(&state, &given);
+                for _ in 0..50 {
+                    let packet = seal(&associations).unwrap();
+                    let number = u32::from_be_bytes(packet[4..8].try_into().unwrap());
+                    assert!(number > newest, "{number} after {newest}, run {run}");
+                    newest = number;
+                    numbers.insert(number);
+                    nonces.insert(packet[8..16].to_vec());
+                }
+                // every second one is ended in good order, the others as by a kill
+                if run % 2 == 0 {
+                    associations.end_recorded_outbound().unwrap();
+                    assert!(matches!(seal(&associations), Err(NotSealed::NoAssociation)));
+                }
+            }
+            assert_eq!((numbers.len(), nonces.len()), (400, 400));
+            // four kills cost four steps
+            assert!((4 << 18..5 << 18).contains(&newest), "{newest}");
+        }
+    }
+
+    #[test]
+    fn nothing_is_sealed_that_is_not_recorded() {
+        let dir = tempfile::tempdir().unwrap();
+        let state = StateDir::open(Some(&dir.path().join("state"))).unwrap();
+        let given = read(GCM);
+        let associations = start(&state, &given);
+        // where the next record would be written
+        let in_the_way = dir.path().join("state").join(format!("{}.sealed.next", given.fingerprint()));
+        std::fs::create_dir(&in_the_way).unwrap();
+        assert!(matches!(seal(&associations), Err(NotSealed::Unrecorded)));
+        let said = associations.unrecorded().unwrap();
+        assert!(said.starts_with("cannot record how far the key has gone in ") && said.contains("nothing is sent"));
+        std::fs::remove_dir(&in_the_way).unwrap();
+        seal(&associations).unwrap();
+        assert_eq!(associations.unrecorded(), None);
+    }
+}

@@ -48,6 +48,15 @@ pub enum WireError {
         /// What the system said.
         found: String,
     },
+    /// The kernel does not seal packets.
+    #[error(
+        "this kernel has no ESP: ip xfrm says {found:?}\nload its modules where it has them (modprobe esp4 xfrm_user), \
+         or take another path, such as --path sealstone"
+    )]
+    NoKernelEsp {
+        /// What iproute2 said.
+        found: String,
+    },
     /// A program that sets up networks failed.
     #[error("{command} failed: {found}\n{next}")]
     Command {

@@ -28,7 +28,10 @@ pub struct Given {
 #[derive(Debug, thiserror::Error)]
 pub enum GivenError {
     /// The file cannot be read.
-    #[error("cannot read associations from {}: {found}\ngive strongSwan's log with keys, or the output of ip xfrm state", path.display())]
+    #[error(
+        "cannot read associations from {}: {found}\ngive strongSwan's log with keys, or the output of ip xfrm state",
+        path.display()
+    )]
     Unread {
         /// The file.
         path: PathBuf,
@@ -94,8 +97,8 @@ pub enum GivenError {
     /// Another program has used the key, and numbers of GCM may come again.
     #[error(
         "association {spi:#010x} has sealed {packets} packets before, elsewhere, with GCM: what nonces they had is not \
-         written down, and one that comes twice gives both packets away\nagree on a new association, and stop the other \
-         program before it sends"
+         written down, and one that comes twice gives both packets away\nagree on a new association, and stop the \
+         other program before it sends"
     )]
     UsedElsewhere {
         /// Its index.

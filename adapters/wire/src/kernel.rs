@@ -11,8 +11,11 @@ use zeroize::Zeroizing;
 use crate::error::WireError;
 use crate::links::{DEVICE, Links};
 
-/// What to do where the kernel has none.
-const NEXT: &str = "this kernel may have no ESP (modules esp4 and xfrm_user): take another path, such as sealstone";
+/// What to do where it refuses something.
+const NEXT: &str =
+    "this kernel may lack the ciphers of the suite: take another one, or another path, such as sealstone";
+/// What iproute2 says where the kernel knows no such protocol, or is not built for it.
+const LACKS_ESP: [&str; 3] = ["Requested type not found", "Protocol not supported", "Operation not supported"];
 
 /// What the kernel calls the ciphers of `suite`, with `key` and `mac_key`, as iproute2 takes them; none where it has no
 /// such ciphers.
@@ -58,7 +61,7 @@ pub(crate) type Keys = (Zeroizing<Vec<u8>>, Zeroizing<Vec<u8>>);
 /// namespaces. The keys of the two directions are used as long as that lasts.
 ///
 /// # Errors
-/// [`WireError::Command`]: no ESP in the kernel, no iproute2, a suite that the kernel has no ciphers for.
+/// [`WireError::NoKernelEsp`]; [`WireError::Command`]: no iproute2, a suite that the kernel has no ciphers for.
 pub(crate) fn start(links: &Links, suite: &Suite, inner: [&str; 2], keys: &[Keys; 2]) -> Result<(), WireError> {
     let failed = |found: String, next| WireError::Command { command: "ip xfrm".into(), found, next };
     for end in [0, 1] {
@@ -87,9 +90,17 @@ pub(crate) fn start(links: &Links, suite: &Suite, inner: [&str; 2], keys: &[Keys
              xfrm policy add src {there}/32 dst {here}/32 dir in tmpl src {peer} dst {own} proto esp \
              reqid 1 mode tunnel\n"
         ));
-        links.ends[end].run(|| run(&batch).map_err(|found| failed(found, NEXT)))?;
+        links.ends[end].run(|| run(&batch).map_err(|found| refused(found, failed)))?;
     }
     Ok(())
+}
+
+/// What iproute2 `found`, as an error: the kernel without ESP, or what `failed` makes of it.
+fn refused(found: String, failed: impl Fn(String, &'static str) -> WireError) -> WireError {
+    match LACKS_ESP.iter().any(|lacks| found.contains(lacks)) {
+        true => WireError::NoKernelEsp { found: found.lines().next().unwrap_or_default().to_owned() },
+        false => failed(found, NEXT),
+    }
 }
 
 /// Has `ip` do the lines of `batch`, which it reads from its input: arguments are there for everybody to see. Returns
@@ -111,6 +122,16 @@ mod tests {
     use sealstone_seal::esp::{suite, suites};
 
     use super::*;
+
+    #[test]
+    fn a_kernel_without_esp_is_told_from_one_that_lacks_a_cipher() {
+        let failed = |found, next| WireError::Command { command: "ip xfrm".into(), found, next };
+        let said = refused("Error: Requested type not found.; Command failed -:1".into(), failed).to_string();
+        assert!(said.starts_with("this kernel has no ESP: ip xfrm says \"Error: Requested type not found."), "{said}");
+        assert!(said.ends_with("or take another path, such as --path sealstone"), "{said}");
+        let said = refused("Error: Requested CRYPT algorithm not found.".into(), failed).to_string();
+        assert!(said.starts_with("ip xfrm failed: ") && said.contains("may lack the ciphers of the suite"), "{said}");
+    }
 
     #[test]
     fn suites_have_the_names_of_the_kernel() {

@@ -69,7 +69,10 @@ pub enum KeyUseError {
         found: String,
     },
     /// It cannot be written.
-    #[error("cannot record how far the key has gone in {}: {found}\nfree space there; until then nothing is sent", path.display())]
+    #[error(
+        "cannot record how far the key has gone in {}: {found}\nfree space there; until then nothing is sent",
+        path.display()
+    )]
     Unwritten {
         /// The record.
         path: PathBuf,

@@ -15,6 +15,10 @@ pub struct Surroundings {
     /// The layers that can be measured with it, by name; empty where that is not known.
     #[serde(default)]
     pub layers: Vec<String>,
+    /// Whether the policy of the field layer seals every column, authenticated, so that it is the same place as without
+    /// a policy.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub policy_seals_everything: bool,
 }
 
 /// Places, people and costs of one group.

@@ -26,7 +26,8 @@ fn protection(plan: &Plan, layers: &[Layer], threat: Threat) -> (Protection, &'s
         _ => (Protection::LeavesOpen, "nothing is encrypted"),
     };
     for (at, layer) in layers.iter().enumerate() {
-        let found = entry(Place::of(*layer, plan.fields.is_some()), threat).at(within);
+        let by_policy = plan.fields.is_some() && !plan.surroundings.policy_seals_everything;
+        let found = entry(Place::of(*layer, by_policy), threat).at(within);
         if at == 0 || found.0 > best.0 {
             best = found;
         }

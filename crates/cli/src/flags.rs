@@ -263,8 +263,8 @@ pub(crate) struct PlanFlags {
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = parse_small)]
     pub(crate) nodes: Option<Vec<usize>>,
     /// Where data is encrypted: rest (files), field (values, before they reach the store), server (by functions of its
-    /// own, such as AES_ENCRYPT), wire (the connection: TLS, or tunnels on links made on this machine), or in two places
-    /// at once: field+rest
+    /// own, such as AES_ENCRYPT), wire (the connection: TLS, or tunnels on links made on this machine), or in two
+    /// places at once: field+rest
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = Suggest(layer_names))]
     pub(crate) layer: Option<Vec<String>>,
     /// Advise the cheapest of these places that protects from: disk-thief, backup-reader, network, dba, server-admin

@@ -3,7 +3,7 @@
 use sealstone_bench::coverage::Surroundings;
 use sealstone_bench::plan::{CLIENTS_MOST, Plan, check_memory};
 use sealstone_bench::size::human_bytes;
-use sealstone_bench::workload::{COLD_SHARE, Setting, SizedBy, Spec, workloads};
+use sealstone_bench::workload::{self, COLD_SHARE, Setting, SizedBy, Spec, workloads};
 use sealstone_cipher::nearest::nearest;
 use sealstone_fields::policy::Policy;
 use sealstone_fields::{FieldLayer, Keyed, SealedEngine};
@@ -148,6 +148,7 @@ pub(crate) fn suited(kind: &StoreKind, plan: &Plan) -> Plan {
     plan.surroundings = Surroundings {
         within_process: kind.shared_by.is_none(),
         layers: kind.layers.iter().map(|layer| layer.name().into()).collect(),
+        policy_seals_everything: policy_seals_everything(&plan),
     };
     let others = plan.places_without(Layer::Rest);
     if plan.has_layer(Layer::Rest) && !kind.layers.contains(&Layer::Rest) && !others.is_empty() {
@@ -164,6 +165,16 @@ pub(crate) fn suited(kind: &StoreKind, plan: &Plan) -> Plan {
         }
     }
     plan
+}
+
+/// Whether the policy of `plan`, if it has one, seals every column of its workloads. What is wrong with policy or
+/// workloads is said elsewhere.
+fn policy_seals_everything(plan: &Plan) -> bool {
+    let Some(Ok(policy)) = plan.fields.as_deref().map(Policy::read) else { return false };
+    // columns are the same however many records there are
+    let built = workload::build(&workload::Data { records: 1, ..plan.data() }, &plan.workloads);
+    let seals = |tables: &[_]| FieldLayer::seals_everything(&policy, tables).unwrap_or(false);
+    built.is_ok_and(|workloads| workloads.iter().all(|workload| seals(workload.tables())))
 }
 
 /// `plan` with what its suites, paths and links amount to, where it has the layer `wire`: one suite, our path and a
@@ -183,8 +194,8 @@ pub(crate) fn with_tunnels(mut plan: Plan) -> anyhow::Result<Plan> {
     if let Some(name) = plan.store.first().filter(|_| plan.suites.iter().any(|name| name.eq_ignore_ascii_case(TLS))) {
         let others = stores().iter().filter(|store| store.speaks_tls()).map(|store| store.name);
         anyhow::bail!(
-            "suites is {}: {name} speaks no TLS\nname suites of ESP, see: sealstone wire suites; or choose a store that \
-             speaks TLS: {}",
+            "suites is {}: {name} speaks no TLS\nname suites of ESP, see: sealstone wire suites; or choose a store \
+             that speaks TLS: {}",
             plan.suites.join(","),
             others.collect::<Vec<_>>().join(", ")
         );

@@ -10,7 +10,7 @@ use sealstone_store::{StoreError, Table};
 
 use crate::error::FieldsError;
 use crate::keyed::Keyed;
-use crate::policy::{self, Column, ColumnOptions, Policy, PolicyError};
+use crate::policy::{self, Column, ColumnOptions, Method, Policy, PolicyError};
 use crate::sealed::SealedTable;
 
 /// Which columns are sealed, and under which key.
@@ -128,6 +128,23 @@ impl FieldLayer {
         Ok(self.planned(tables)?.iter().map(words).collect::<Vec<_>>().join("; "))
     }
 
+    /// Whether it seals every column of `tables` with authentication and nothing beside it that shows which values are
+    /// equal: as it does without a policy.
+    ///
+    /// # Errors
+    /// Each [`LayerError`] about tables and columns.
+    pub fn seals_everything(policy: &Policy, tables: &[Arc<Table>]) -> Result<bool, LayerError> {
+        let planned = planned_by(policy, tables)?;
+        let is_sealed = |planned: &Planned<'_>, name: &str| {
+            let found = planned.columns.iter().find(|column| column.name == name);
+            found.is_some_and(|column| matches!(column.method, Method::Aead) && column.index.is_none())
+        };
+        Ok(tables.iter().filter(|table| !table.fields.is_empty()).all(|table| {
+            let planned = planned.iter().find(|planned| planned.table.id == table.id);
+            planned.is_some_and(|planned| table.fields.iter().all(|field| is_sealed(planned, &field.name)))
+        }))
+    }
+
     /// The tables among `tables` with sealed columns, under `cipher`.
     ///
     /// # Errors
@@ -149,27 +166,32 @@ impl FieldLayer {
         let Some(policy) = &self.policy else {
             return tables.iter().filter(|table| !table.fields.is_empty()).map(everything).collect();
         };
-        let of = |table: &'a Arc<Table>, policy: &policy::Table| Planned {
-            table,
-            name: policy.name.clone(),
-            columns: policy.columns.clone(),
-        };
-        let named = |table: &&'a Arc<Table>| policy.tables.iter().any(|known| known.name == table.name);
-        let mut planned: Vec<Planned<'a>> = tables
-            .iter()
-            .filter(named)
-            .filter_map(|table| Some(of(table, policy.tables.iter().find(|known| known.name == table.name)?)))
-            .collect();
-        if planned.is_empty() {
-            // a file of people becomes the records of whatever table a workload has
-            match (tables, &policy.tables[..]) {
-                ([table], [only]) => planned.push(of(table, only)),
-                _ => return Err(no_table(policy, tables)),
-            }
-        }
-        planned.iter().try_for_each(check_columns)?;
-        Ok(planned)
+        planned_by(policy, tables)
     }
+}
+
+/// What `policy` seals of `tables`.
+fn planned_by<'a>(policy: &Policy, tables: &'a [Arc<Table>]) -> Result<Vec<Planned<'a>>, LayerError> {
+    let of = |table: &'a Arc<Table>, policy: &policy::Table| Planned {
+        table,
+        name: policy.name.clone(),
+        columns: policy.columns.clone(),
+    };
+    let named = |table: &&'a Arc<Table>| policy.tables.iter().any(|known| known.name == table.name);
+    let mut planned: Vec<Planned<'a>> = tables
+        .iter()
+        .filter(named)
+        .filter_map(|table| Some(of(table, policy.tables.iter().find(|known| known.name == table.name)?)))
+        .collect();
+    if planned.is_empty() {
+        // a file of people becomes the records of whatever table a workload has
+        match (tables, &policy.tables[..]) {
+            ([table], [only]) => planned.push(of(table, only)),
+            _ => return Err(no_table(policy, tables)),
+        }
+    }
+    planned.iter().try_for_each(check_columns)?;
+    Ok(planned)
 }
 
 /// All columns of `table`, as authenticated values.

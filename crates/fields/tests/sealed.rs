@@ -260,3 +260,22 @@ fn an_engine_seals_for_the_variants_that_say_so() {
     let error = engine.open(&Variant::plain("none"), "here".as_ref(), &other).err().unwrap().to_string();
     assert!(error.starts_with("the policy seals memo, which is no column of table people"), "{error}");
 }
+
+/// What the advice across places takes for the same as no policy: every column, authenticated, and nothing that shows
+/// which values are equal.
+#[test]
+fn a_policy_that_seals_every_column_is_known() {
+    let all = |columns: &[(&str, &str)]| {
+        let tables = [people()];
+        let text = |(name, rest): &(&str, &str)| format!("[tables.people.columns.{name}]\n{rest}\n");
+        let text: String = columns.iter().map(text).collect();
+        let policy = Policy::from_toml(&text, "fields.toml".as_ref()).unwrap();
+        FieldLayer::seals_everything(&policy, &tables)
+    };
+    let aead = "method = \"aead\"";
+    assert!(all(&[("id", aead), ("phone", aead), ("memo", aead)]).unwrap());
+    assert!(!all(&[("phone", aead), ("memo", aead)]).unwrap());
+    assert!(!all(&[("id", aead), ("phone", "method = \"ff1\"\nformat = \"phone\""), ("memo", aead)]).unwrap());
+    assert!(!all(&[("id", aead), ("phone", "method = \"aead\"\nindex = true"), ("memo", aead)]).unwrap());
+    assert!(all(&[("nothing", aead)]).is_err());
+}

@@ -112,8 +112,8 @@ fn what_makes_no_sense_is_refused() {
     let nowhere = refused(&["--store=rocksdb", "--layer=wire"]);
     assert!(
         nowhere.contains(
-            "layer is wire: rocksdb has nothing for it: it is in this process, and nothing goes over a wire\n  choose a \
-             store that has: redis, postgres, mysql, iscsi"
+            "layer is wire: rocksdb has nothing for it: it is in this process, and nothing goes over a wire\n  choose \
+             a store that has: redis, postgres, mysql, iscsi"
         ),
         "{nowhere}"
     );
@@ -146,4 +146,49 @@ fn packets_on_a_link_are_sealed() {
     assert_eq!(cells.len(), 8);
     let speeds: Vec<f64> = cells[..4].iter().map(|cell| cell["throughput"].as_f64().unwrap()).collect();
     assert!(speeds.iter().all(|speed| *speed < 15e6), "more than the link carries: {speeds:?}");
+}
+
+#[test]
+fn strongswan_carries_packets_of_a_comparison() {
+    let name = "strongswan_carries_packets_of_a_comparison";
+    if !available(name) {
+        return;
+    }
+    if !sealstone_wire::strongswan::is_installed() {
+        return println!("SKIP: {name}: strongSwan is not installed; make setup-strongswan installs it");
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let on_link = ["--layer=wire", "--suites=none,aes-128-sha1", "--path=strongswan", "--workloads=seq-read"];
+    let transcript = run(&mut compare(dir.path(), &[&["--store=iscsi", "--slice-ms=10"], &on_link[..]].concat()));
+    if transcript.code == Some(2) && transcript.stderr.contains("cannot make") {
+        return println!("SKIP: {name}: {}", transcript.stderr.lines().next().unwrap_or_default());
+    }
+    transcript.done();
+    let cells = cells(dir.path());
+    assert!(cells.len() == 2 && cells.iter().all(|cell| cell["throughput"].as_f64().unwrap() > 0.0));
+    let results: Value = serde_json::from_slice(&fs::read(dir.path().join("out/results.json")).unwrap()).unwrap();
+    assert_eq!(results["variants"][1]["layers"]["wire"]["backend"], "strongswan");
+}
+
+/// Where the kernel has ESP it carries packets; where it has none, one sentence says so, and nothing is measured.
+#[test]
+fn the_kernel_carries_packets_or_says_that_it_cannot() {
+    let name = "the_kernel_carries_packets_or_says_that_it_cannot";
+    if !available(name) {
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let on_link = ["--layer=wire", "--suites=none,aes-128-sha1", "--path=kernel", "--workloads=seq-read"];
+    let transcript = run(&mut compare(dir.path(), &[&["--store=iscsi", "--slice-ms=10"], &on_link[..]].concat()));
+    if transcript.code == Some(2) && transcript.stderr.contains("cannot make") {
+        return println!("SKIP: {name}: {}", transcript.stderr.lines().next().unwrap_or_default());
+    }
+    if transcript.code == Some(0) {
+        assert_eq!(cells(dir.path()).len(), 2);
+        return;
+    }
+    let stderr = &transcript.stderr;
+    assert!(transcript.code == Some(2) && stderr.contains("this kernel has no ESP: ip xfrm says "), "{stderr}");
+    assert!(stderr.contains("or take another path, such as --path sealstone"), "{stderr}");
+    assert!(!dir.path().join("out").exists(), "nothing was measured");
 }

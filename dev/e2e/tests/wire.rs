@@ -1,6 +1,6 @@
 //! `sealstone wire`: two tunnels in two network namespaces with a link between them, as their users see them. They are
-//! started, ended and killed; a larger count is set by `SEALSTONE_WIRE_STARTS` and `SEALSTONE_WIRE_KILLS`. Not here:
-//! the path (`adapters/wire/tests`), and what networks do to the exchange of keys (its simulation).
+//! started, ended and killed; another count is set by `SEALSTONE_WIRE_STARTS` and `SEALSTONE_WIRE_KILLS`. Not here: the
+//! path (`adapters/wire/tests`), and what networks do to the exchange of keys (its simulation).
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -9,6 +9,7 @@ use std::process::{Command, Output};
 use std::time::{Duration, Instant};
 
 use sealstone_e2e::binary;
+use sealstone_e2e::kmip_server::{Certificates, Kind, Server};
 use sealstone_wire::error::WireError;
 use sealstone_wire::links::{Links, command, link};
 use serde_json::Value;
@@ -255,7 +256,7 @@ fn a_killed_end_is_back_and_leaves_nothing() {
     let Some(ends) = Ends::new("a_killed_end_is_back_and_leaves_nothing") else { return };
     assert!((0..2).all(|end| ends.up(end, &[]).status.success()));
     assert!(ends.passes("10.9.0.2:7001", BACK_WITHIN));
-    for round in 0..number("SEALSTONE_WIRE_KILLS", 3) {
+    for round in 0..number("SEALSTONE_WIRE_KILLS", 50) {
         let end = round as usize % 2;
         let (name, _, _) = ends.of(end);
         let pid = ends.status(end)["pid"].to_string();
@@ -285,7 +286,7 @@ fn a_killed_end_is_back_and_leaves_nothing() {
 #[test]
 fn starts_and_ends_leave_nothing() {
     let Some(ends) = Ends::new("starts_and_ends_leave_nothing") else { return };
-    for _ in 0..number("SEALSTONE_WIRE_STARTS", 5) {
+    for _ in 0..number("SEALSTONE_WIRE_STARTS", 100) {
         assert!((0..2).all(|end| ends.up(end, &["--route", "10.20.0.0/16"]).status.success()));
         (0..2).for_each(|end| ends.down(end));
         assert!(
@@ -325,4 +326,144 @@ fn errors_say_what_to_do() {
     }
     assert!(!ends.devices(0).contains(": one:"), "{}", ends.devices(0));
     assert!(std::fs::read_dir(ends.dir.path().join("run")).unwrap().next().is_none());
+}
+
+/// A door of end 1 to the key server of end 0: both ends know it at the same address.
+fn open_door(ends: &Ends, port: u16) {
+    let failed = |found| WireError::Path { attempted: "open a door", found };
+    let near = ends.links.ends[1].run(|| TcpListener::bind(("127.0.0.1", port)).map_err(failed)).unwrap();
+    let (asks, asked) = std::sync::mpsc::channel::<TcpStream>();
+    std::thread::spawn(move || near.incoming().flatten().try_for_each(|stream| asks.send(stream)));
+    let forward = move || {
+        std::thread::spawn(move || {
+            for from in asked {
+                let Ok(to) = TcpStream::connect(("127.0.0.1", port)) else { continue };
+                for (mut read, mut write) in [(from.try_clone().unwrap(), to.try_clone().unwrap()), (to, from)] {
+                    std::thread::spawn(move || {
+                        let _ = std::io::copy(&mut read, &mut write);
+                        let _ = write.shutdown(std::net::Shutdown::Write);
+                    });
+                }
+            }
+        });
+        Ok(())
+    };
+    // a thread is where it was started
+    ends.links.ends[0].run(forward).unwrap();
+}
+
+#[test]
+fn a_key_server_that_dies_takes_no_running_tunnel_with_it() {
+    let name = "a_key_server_that_dies_takes_no_running_tunnel_with_it";
+    let program = match Kind::PyKmip.find() {
+        Ok(program) => program,
+        Err(reason) => return println!("SKIP: {name}: {reason}"),
+    };
+    let Some(ends) = Ends::new(name) else { return };
+    let certificates = Certificates::make();
+    let mut server = ends.links.ends[0].run(|| Ok(Server::start(Kind::PyKmip, &program, &certificates))).unwrap();
+    open_door(&ends, server.port);
+    let url = certificates.url(server.port, "wire", "&retries=0");
+    assert!(ends.run(0, &["keys", "new", &url]).status.success());
+    let up = |end: usize| {
+        let peer = ends.links.address(1 - end, false).to_string();
+        let (name, four, _) = ends.of(end);
+        let given = ["wire", "up", "--key", &url, "--peer", &peer, "--name", name, "--address", &four];
+        ends.run(end, &[&given[..], &["--rekey-after-s", "10"]].concat())
+    };
+    for end in [0, 1] {
+        let output = up(end);
+        assert!(output.status.success(), "{}", stderr(&output));
+    }
+    assert!(ends.passes("10.9.0.2:7001", BACK_WITHIN), "{}", ends.events(0));
+
+    server.kill();
+    // keys are renewed all the same
+    let until = Instant::now() + Duration::from_secs(25);
+    while ends.status(0)["handshakes"].as_u64() < Some(2) {
+        assert!(Instant::now() < until, "{}", ends.events(0));
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    assert_eq!(ends.status(0)["state"], "up");
+    assert!(ends.passes("10.9.0.2:7001", BACK_WITHIN), "{}", ends.events(0));
+    // who starts now has no key, and nothing is left of the attempt
+    ends.down(1);
+    let refused = up(1);
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(stderr(&refused).contains("no key server answered"), "{}", stderr(&refused));
+    assert!(!ends.devices(1).contains(": two:"), "{}", ends.devices(1));
+    ends.down(0);
+}
+
+/// A small file system, for as long as the value lives.
+struct SmallDisk(std::path::PathBuf);
+
+impl SmallDisk {
+    /// None, where nothing may be mounted.
+    fn mount(at: std::path::PathBuf) -> Option<Self> {
+        std::fs::create_dir(&at).unwrap();
+        let options = ["-t", "tmpfs", "-o", "size=32k,mode=0700", "tmpfs"];
+        let mounted = Command::new("mount").args(options).arg(&at).output();
+        mounted.is_ok_and(|output| output.status.success()).then_some(Self(at))
+    }
+
+    /// Leaves no room on it.
+    fn fill(&self) {
+        let _ = std::fs::write(self.0.join("filler"), vec![0; 64 << 10]);
+    }
+}
+
+impl Drop for SmallDisk {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg(&self.0).status();
+    }
+}
+
+#[test]
+fn a_full_disk_stops_no_tunnel_and_starts_none() {
+    let name = "a_full_disk_stops_no_tunnel_and_starts_none";
+    let Some(ends) = Ends::new(name) else { return };
+    let Some(disk) = SmallDisk::mount(ends.dir.path().join("small")) else {
+        return println!("SKIP: {name}: nothing can be mounted here");
+    };
+    let on_it = ["--runtime-dir", disk.0.to_str().unwrap()];
+    let output = ends.up(0, &on_it);
+    assert!(output.status.success(), "{}", stderr(&output));
+    assert!(ends.up(1, &[]).status.success());
+    disk.fill();
+    assert!(ends.passes("10.9.0.2:7001", BACK_WITHIN));
+    let status = ends.run(0, &[&["wire", "status", "one"], &on_it[..]].concat());
+    assert!(status.status.success(), "{}", stderr(&status));
+    let down = ends.run(0, &[&["wire", "down", "one"], &on_it[..]].concat());
+    assert!(down.status.success(), "{}", stderr(&down));
+    assert!(!disk.0.join("one.pid").exists() && !disk.0.join("one.sock").exists());
+
+    disk.fill();
+    let refused = ends.up(0, &on_it);
+    assert_eq!(refused.status.code(), Some(2));
+    let want = format!("cannot use {} for running tunnels: No space left on device", disk.0.display());
+    assert!(stderr(&refused).contains(&want), "{}", stderr(&refused));
+    assert!(!ends.devices(0).contains(": one:"), "{}", ends.devices(0));
+    ends.down(1);
+}
+
+#[test]
+fn systemd_takes_the_unit() {
+    let version = Command::new("systemd-analyze").arg("--version").output();
+    if !version.is_ok_and(|output| output.status.success()) {
+        return println!("SKIP: systemd_takes_the_unit: no systemd-analyze here");
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let unit = Command::new(binary::sealstone()).args(["wire", "unit"]).output().unwrap();
+    let path = dir.path().join("sealstone-wire.service");
+    std::fs::write(&path, &unit.stdout).unwrap();
+    let verified = Command::new("systemd-analyze").arg("verify").arg(&path).output().unwrap();
+    let said = stderr(&verified);
+    // of the units of this machine it may say what it likes
+    assert!(verified.status.success() && !said.contains("sealstone-wire"), "{said}");
+    // and it would not take whatever it is given
+    let text = String::from_utf8(unit.stdout).unwrap();
+    std::fs::write(&path, text.replace("NoNewPrivileges=yes", "NoNewPrivilege=yes")).unwrap();
+    let verified = Command::new("systemd-analyze").arg("verify").arg(&path).output().unwrap();
+    assert!(stderr(&verified).contains("NoNewPrivilege"), "{}", stderr(&verified));
 }

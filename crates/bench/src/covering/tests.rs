@@ -13,7 +13,8 @@ use crate::verdict::Verdict;
 /// A plan for a server that takes every layer.
 fn plan(layers: &[&str], from: &[&str]) -> Plan {
     let list = |names: &[&str]| names.iter().map(|name| String::from(*name)).collect();
-    let surroundings = Surroundings { within_process: false, layers: list(&["field", "wire", "server", "rest"]) };
+    let takes = list(&["field", "wire", "server", "rest"]);
+    let surroundings = Surroundings { layers: takes, ..Surroundings::default() };
     Plan { layer: list(layers), protect_from: list(from), surroundings, ..Plan::default() }
 }
 
@@ -189,6 +190,13 @@ fn partly_is_second_best_and_never_called_more() {
     assert!(found.meaning.iter().any(|line| line.starts_with(part)), "{:?}", found.meaning);
     let changes = found.meaning.iter().find(|line| line.starts_with("what would change this: ")).unwrap();
     assert!(changes.contains("to protect wholly: no place protects from dba here: only columns that"), "{changes}");
+    // one that seals every column is the same as none
+    let mut whole = by_policy.clone();
+    whole.surroundings.policy_seals_everything = true;
+    let found = advice(&whole, &MEASURED, 0.002);
+    assert!(found.answer.starts_with("to protect from disk-thief and dba, take aes-256 field: "), "{}", found.answer);
+    let row = found.coverage.unwrap().rows.into_iter().find(|row| row.place == "field").unwrap();
+    assert_eq!(row.entries[3].protection, Protection::Protects);
     // of two people one in part
     let found = advice(&plan(&["rest"], &["disk-thief", "backup-reader"]), &MEASURED[..2], 0.002);
     let wanted = "nothing that was measured protects wholly from all of them; to protect from disk-thief and in part \
@@ -219,7 +227,8 @@ fn policy_and_standing_are_obeyed() {
 #[test]
 fn within_a_process_there_are_fewer_people() {
     let mut within = plan(&PLACES, &["network", "dba", "backup-reader"]);
-    within.surroundings = Surroundings { within_process: true, layers: vec!["field".into(), "rest".into()] };
+    let layers = vec!["field".into(), "rest".into()];
+    within.surroundings = Surroundings { within_process: true, layers, ..Surroundings::default() };
     let found = advice(&within, &MEASURED, 0.002);
     assert_eq!(found.take.as_deref(), Some("aes-256 rest"), "{}", found.answer);
     let absent = "there is no network or dba here: the store is in the process of its client: ";

@@ -1,0 +1,123 @@
+//! TLS as a place beside others, measured on real servers: each that was started for a variant with it says itself that
+//! nothing else gets to it, the advice takes it where somebody on the network is asked about, and what makes no sense
+//! is refused. Not here: tunnels of packets (`block_compare`), the choice on made-up costs (`crates/bench/src/covering`).
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+use sealstone_e2e::sql_server::SqlKind;
+use sealstone_e2e::transcript::{Transcript, run, sealstone};
+use sealstone_servers::redis;
+use serde_json::Value;
+
+/// Small enough for a test: a measurement needs more.
+const SMALL: &[&str] = &[
+    "compare",
+    "--records=300",
+    "--operations=200",
+    "--threads=2",
+    "--rounds=1",
+    "--pairs=6",
+    "--slice-ms=1",
+    "--workloads=a",
+    "--ciphers=none,aes-256",
+    "--margin=50%",
+    "--out=out",
+];
+
+/// A directory that the server's user can reach, where that is another one.
+fn reachable() -> tempfile::TempDir {
+    let dir = tempfile::tempdir().unwrap();
+    fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o711)).unwrap();
+    dir
+}
+
+fn compare(dir: &Path, more: &[&str]) -> Transcript {
+    run(&mut sealstone(dir, &[SMALL, more].concat()))
+}
+
+/// Fields, TLS and both on `store`, whose server says of the connection what contains `want`.
+fn places_with_tls(store: &str, want: &[&str]) {
+    let dir = reachable();
+    let store = format!("--store={store}");
+    let done = compare(dir.path(), &[&store, "--layer=field,wire,field+wire", "--protect-from=network,dba"]);
+    let said = done.stdout.clone();
+    done.done();
+    let wanted = "to protect from network and dba, take aes-256 field+wire";
+    assert!(said.split_whitespace().collect::<Vec<_>>().join(" ").contains(wanted), "{said}");
+    let results: Value = serde_json::from_slice(&fs::read(dir.path().join("out/results.json")).unwrap()).unwrap();
+    let labels: Vec<&str> =
+        results["variants"].as_array().unwrap().iter().map(|variant| variant["label"].as_str().unwrap()).collect();
+    assert_eq!(labels, ["none", "aes-256 field", "aes-256 field+wire", "tls"]);
+    let group = &results["groups"][0];
+    let told = group["engine"]["settings"]["tls"].as_str().unwrap_or_default();
+    assert!(want.iter().all(|want| told.contains(want)), "{}", group["engine"]);
+    let rows = group["recommendation"]["coverage"]["rows"].as_array().unwrap();
+    let wire = rows.iter().find(|row| row["place"] == "wire").unwrap();
+    assert_eq!(wire["variant"], "tls");
+    assert!(wire["cost"]["ratio"].as_f64().unwrap() > 0.0, "measured: {wire}");
+    assert_eq!(wire["entries"][2]["protection"], "protects");
+    let page = fs::read_to_string(dir.path().join("out/report.html")).unwrap();
+    assert!(page.contains("the connection sealed (TLS), both ways") && page.contains("Place, person and cost"));
+}
+
+#[test]
+fn postgres_is_measured_with_tls() {
+    if SqlKind::Postgres.is_available("postgres_is_measured_with_tls") {
+        places_with_tls("postgres", &["TLSv1.3, TLS_AES_256_GCM_SHA384"]);
+    }
+}
+
+#[test]
+fn mariadb_is_measured_with_tls() {
+    if SqlKind::MariaDb.is_available("mariadb_is_measured_with_tls") {
+        places_with_tls("mysql", &["TLSv1.3, TLS_AES_256_GCM_SHA384"]);
+    }
+}
+
+#[test]
+fn redis_is_measured_with_tls() {
+    if let Err(error) = redis::PROGRAM.find(None) {
+        return println!("SKIP: redis_is_measured_with_tls: {}", error.to_string().lines().next().unwrap_or_default());
+    }
+    places_with_tls("redis", &["tls-port ", "port 0: it takes nothing else"]);
+
+    // suites of the wire alone: what it costs, and nothing to choose
+    let dir = reachable();
+    let done = compare(dir.path(), &["--store=redis", "--layer=wire", "--suites=none,tls"]);
+    let said = done.stdout.clone();
+    done.done();
+    assert!(said.contains("tls"), "{said}");
+    let cluster = compare(dir.path(), &["--store=redis", "--layer=wire", "--nodes=3"]);
+    assert_eq!(cluster.code, Some(2));
+    assert!(cluster.stderr.contains("3 Redis servers with TLS are not started here"), "{}", cluster.stderr);
+}
+
+#[test]
+fn what_makes_no_sense_is_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    for (arguments, want) in [
+        (
+            &["--store=postgres", "--layer=wire", "--suites=none,aes-256-gcm"][..],
+            "suites is aes-256-gcm: it seals packets on a link, and postgres has TLS there\n  name none and tls",
+        ),
+        (
+            &["--store=postgres", "--layer=wire", "--links=100"],
+            "links is 100: it is about packets on a link, and postgres has TLS there\n  leave it out",
+        ),
+        (&["--store=postgres", "--layer=wire", "--suites=none"], "suites is none: nothing is sealed on the wire"),
+        (&["--store=postgres", "--layer=field,wire"], "layer is field,wire: what is on its way and what is stored are"),
+        (
+            &["--store=mongodb", "--layer=wire", "--nodes=1"],
+            "layer is wire: mongodb has nothing for it: servers that are started here have no TLS\n  choose a store \
+             that has: redis, postgres, mysql, iscsi",
+        ),
+    ] {
+        let refused = compare(dir.path(), arguments);
+        assert_eq!(refused.code, Some(2), "{arguments:?}: {}", refused.stderr);
+        assert!(refused.stderr.contains(want), "{arguments:?}: {}", refused.stderr);
+    }
+    let printed = compare(dir.path(), &["--store=postgres", "--layer=field+wire", "--print-config"]);
+    assert!(printed.stdout.contains("suites = [\"none\", \"tls\"]"), "{}", printed.stdout);
+}
