@@ -27,6 +27,8 @@ pub(crate) fn certificates(variant: &Variant, dir: &Path) -> Result<Option<PathB
         return Err(StoreError::Lacks { caller: tunnel.suite, ability: "packets on a link, which block devices have" });
     }
     let make = || -> std::io::Result<PathBuf> {
+        // the server's user may be another one, who reaches what lies beside
+        std::fs::create_dir_all(dir)?;
         let dir = dir.join("tls");
         // a key lies there
         DirBuilder::new().recursive(true).mode(0o700).create(&dir)?;

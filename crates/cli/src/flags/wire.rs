@@ -17,8 +17,9 @@ Examples:
       --address 10.9.0.2/24. Then 10.9.0.2 is reached through the tunnel.
   sealstone wire up --key wire.key --address 10.9.0.2/24
       without --peer: waits for the other end, wherever it is
-  sealstone wire up --associations /run/charon.keys --address 10.78.0.2/32 --route 10.78.0.1/32
-      with keys that strongSwan agreed on with the other end
+  sealstone wire up --associations /run/charon.keys --address 10.78.0.2/32
+      with keys that strongSwan agreed on with the other end; with --route
+      10.78.0.1/32 that end's address is reached through the tunnel
   sealstone wire up --config /etc/sealstone/wire.toml --foreground
       settings of a file, as a service: sealstone wire unit
   sealstone wire status
