@@ -124,7 +124,7 @@ impl GroupWork<'_> {
             let kept = |number: &usize| keep.is_none_or(|keep| keep[batch.first + number]);
             let failed = |error| alone::failed(name, &error);
             let texts = worked.values.map(|texts| arrays(texts, batch.numbers, &kept));
-            let index = indexes.is_some().then(|| arrays(worked.index, batch.numbers, &kept)).unwrap_or_default();
+            let index = indexes.as_ref().map(|_| arrays(worked.index, batch.numbers, &kept)).unwrap_or_default();
             let mut written = 0;
             for begin in (0..batch.rows).step_by(ENCODED_ROWS) {
                 let rows = begin..batch.rows.min(begin + ENCODED_ROWS);

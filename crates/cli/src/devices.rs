@@ -220,6 +220,11 @@ fn advice_of_ff1((cipher, by_count): &Ff1Row) -> String {
 /// From where on the device wins, copying included: against a thread, against the whole CPU, and the latter from
 /// page-locked memory.
 fn advice(what: &str, wins: [Option<String>; 3], never: &str) -> String {
+    if wins.iter().all(Option::is_none) {
+        return format!(
+            "{what}: copying included, the device is {never} quicker than the CPU, not even than one thread: take the CPU"
+        );
+    }
     let [one, all, locked] =
         wins.each_ref().map(|from| from.as_ref().map_or(never.to_owned(), |from| format!("from {from} on")));
     let most = if wins[1].is_none() && wins[2].is_none() { ": take the CPU" } else { "" };
@@ -345,4 +350,24 @@ fn as_json(device: &DeviceFacts, rows: &[CtrRow], ff1: &[Ff1Row], machine: &Mach
         "wins": wins,
         "ff1": ff1_as_json(ff1),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_advice_says_from_where_on_or_that_it_is_never() {
+        let from = |size: &str| Some(size.to_owned());
+        assert_eq!(
+            advice("x", [from("1 MiB"), None, from("16 MiB")], "at no size"),
+            "x: copying included, the device is quicker than one thread of the CPU from 1 MiB on, than the whole CPU at no \
+             size, and from page-locked memory from 16 MiB on"
+        );
+        assert!(advice("x", [from("1 MiB"), None, None], "at no size").ends_with("memory at no size: take the CPU"));
+        assert_eq!(
+            advice("x", [None, None, None], "at no size"),
+            "x: copying included, the device is at no size quicker than the CPU, not even than one thread: take the CPU"
+        );
+    }
 }

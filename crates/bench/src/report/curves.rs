@@ -62,10 +62,12 @@ pub(super) fn panel(title: &str, about: &str, below: &Below, scale: &Axis, curve
         for (at, text) in &below.ticks {
             let (x, half) = (left + at * (right - left), text_px(text) / 2.0);
             canvas.line(&[(x, BOTTOM_PX), (x, BOTTOM_PX + 4.0)], Ink::Axis, 1.0);
+            // within the sheet, and not below the names of the curves
+            let middle = x.min(right + 16.0 - half).max(half);
             // the first, and then those for which there is room
-            if x - half > free {
-                canvas.text(text, (x.max(half), BOTTOM_PX + 12.0), Anchor::Middle, Ink::Muted);
-                free = x + half + 4.0;
+            if middle - half > free {
+                canvas.text(text, (middle, BOTTOM_PX + 12.0), Anchor::Middle, Ink::Muted);
+                free = middle + half + 4.0;
             }
         }
         canvas.text(&below.words, ((left + right) / 2.0, BOTTOM_PX + 28.0), Anchor::Middle, Ink::Muted);

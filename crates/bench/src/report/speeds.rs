@@ -52,6 +52,7 @@ p { max-width: 60rem; margin: .4rem 0; }
 .panels { display: flex; flex-wrap: wrap; gap: 1.5rem 2rem; margin-top: 1.5rem; }
 figure { margin: 0; max-width: 100%; }
 figcaption { font-weight: 600; margin-bottom: .5rem; }
+.chart { overflow: visible; }
 .scroll { overflow-x: auto; }
 table { border-collapse: collapse; font-size: 12px; font-variant-numeric: tabular-nums; }
 th, td { padding: .15rem .5rem; text-align: right; white-space: nowrap; border-bottom: 1px solid var(--grid); }
