@@ -1,7 +1,9 @@
 //! Whether files with sealed columns, and tables of databases, still need a version of a key that is to be retired. Not
 //! here: retiring it (`keys`), how a value says which key it is under (`sealstone_fields`).
 
+use std::ffi::OsStr;
 use std::io;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
@@ -74,7 +76,7 @@ fn read(path: &Path) -> anyhow::Result<Manifest> {
     Manifest::parse(&text, path).with_context(|| format!("manifest {}", path.display()))
 }
 
-/// Adds the manifests below `dir`.
+/// Adds the manifests below `dir`; links to other directories are not followed.
 fn below(dir: &Path, found: &mut Vec<PathBuf>) -> anyhow::Result<()> {
     let cannot = || format!("cannot read directory {}", dir.display());
     for entry in std::fs::read_dir(dir).with_context(cannot)? {
@@ -91,7 +93,8 @@ fn below(dir: &Path, found: &mut Vec<PathBuf>) -> anyhow::Result<()> {
 
 /// The file that the manifest `path` is beside, if it is named like one.
 fn sealed_by(path: &Path) -> Option<PathBuf> {
-    Some(path.with_file_name(path.file_name()?.to_str()?.strip_suffix(manifest::ENDING)?))
+    let name = path.file_name()?.as_bytes().strip_suffix(manifest::ENDING.as_bytes())?;
+    Some(path.with_file_name(OsStr::from_bytes(name)))
 }
 
 /// The manifest of the file `path`, or itself where it is one.
