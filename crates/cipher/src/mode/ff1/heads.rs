@@ -1,5 +1,5 @@
-//! What the round function comes to before a tweak, kept for the first few shapes of values that a key meets: it depends
-//! on radix, length and length of the tweak alone, and costs one value a block of eleven.
+//! What the round function comes to before a tweak, kept for the first few shapes of values that a key meets: it
+//! depends on radix, length and length of the tweak alone, and costs one value a block of eleven.
 //!
 //! It is secret, so whoever keeps it keeps it in the memory for keys. Not here: how it is computed (`round`).
 
