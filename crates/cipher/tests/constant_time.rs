@@ -224,6 +224,10 @@ fn numerals(cipher: &'static Cipher, key: &[u8], backend: Backend) {
             let mut values: Vec<u16> = random.as_chunks().0.iter().map(numeral).collect();
             keyed.seal_batch(Tweaks::One(b"a tweak"), &mut values, length).unwrap();
             keyed.open_batch(Tweaks::One(b"a tweak"), &mut values, length).unwrap();
+            for tweak in [&b""[..], b"a tweak of more than a block"] {
+                keyed.seal(tweak, &mut values[..length]).unwrap();
+                keyed.open(tweak, &mut values[..length]).unwrap();
+            }
         }
     }
 }

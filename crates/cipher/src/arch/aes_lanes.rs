@@ -12,6 +12,8 @@ use super::Kernel;
 pub(crate) trait AesLanes: Copy + Send + Sync + 'static {
     /// A vector in registers.
     type Vector: Copy;
+    /// Vectors of one block, on a CPU with these instructions.
+    type OneBlock: AesLanes;
 
     /// Blocks in a vector.
     const BLOCKS: usize;
@@ -23,6 +25,9 @@ pub(crate) trait AesLanes: Copy + Send + Sync + 'static {
 
     /// Runs `kernel`, compiled for these instructions.
     fn enter<K: Kernel<Self>>(self, kernel: K) -> K::Output;
+
+    /// For a block that nothing goes beside.
+    fn one_block(self) -> Self::OneBlock;
 
     /// All zero.
     fn zero(self) -> Self::Vector;

@@ -12,6 +12,7 @@ mod gcm;
 mod key_schedule;
 mod lanes;
 mod lanes_blocks;
+mod lanes_value;
 #[cfg(test)]
 pub(crate) mod reference;
 pub(super) mod s_box;

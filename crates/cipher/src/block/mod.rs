@@ -25,6 +25,7 @@ use crate::backend::Backend;
 use crate::error::Error;
 use crate::memory::Protected;
 use crate::mode::aead::Aead;
+use crate::mode::ff1::one_value::OneValue;
 use crate::mode::{Counter64, Counter128};
 
 /// Sets a key on a backend. It is as long as the table of ciphers says, or the result is `Error::KeyLength`.
@@ -66,6 +67,11 @@ pub(crate) trait BlockCipher<const BLOCK_BYTES: usize>: Send + Sync {
     fn encrypt_block(&self, mut block: [u8; BLOCK_BYTES]) -> [u8; BLOCK_BYTES] {
         self.encrypt_blocks(std::slice::from_mut(&mut block));
         block
+    }
+
+    /// Seals or opens (by `seal`) one value of FF1, all its rounds in registers, where it can do so; whether it did.
+    fn crypt_value(&self, _value: OneValue<'_, BLOCK_BYTES>, _seal: bool) -> bool {
+        false
     }
 
     /// Decrypts each of `blocks` in place.

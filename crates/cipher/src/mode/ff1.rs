@@ -6,18 +6,21 @@
 //!
 //! Not here: the choice of a cipher ([`crate::ff1`]), errors (`ff1/error.rs`), which domains are allowed
 //! (`ff1/domain.rs`), what follows from radix and length (`ff1/shape.rs`, for code elsewhere `ff1/outline.rs`), the
-//! round function (`ff1/round.rs`), the rounds on numbers that are words (`ff1/narrow.rs`) and on longer ones
-//! (`ff1/wide.rs`).
+//! round function (`ff1/round.rs`), the rounds on numbers that are words (`ff1/one_value.rs`, `ff1/narrow.rs`) and on
+//! longer ones (`ff1/wide.rs`).
 
 mod bounds;
 mod columns;
 mod domain;
 mod error;
+mod fraction;
 mod half;
+mod heads;
 #[cfg(all(test, target_arch = "x86_64", not(miri)))]
 mod left_on_stack;
 mod limbs;
 mod narrow;
+pub(crate) mod one_value;
 mod outline;
 mod reduction;
 mod round;
@@ -29,6 +32,8 @@ mod wide;
 use std::fmt;
 use std::ops::RangeInclusive;
 
+use zeroize::Zeroizing;
+
 use crate::arch::with_every;
 use crate::backend::Backend;
 use crate::block::BlockCipher;
@@ -39,8 +44,11 @@ pub use bounds::{LENGTH_MAX, RADIX_MAX, RADIX_MIN, TWEAK_BYTES_MAX};
 pub use domain::Domain;
 pub use error::Ff1Error;
 use half::Radix;
+use heads::Heads;
 use narrow::Engine;
+use one_value::OneValue;
 pub use outline::Outline;
+use round::Mac;
 use shape::{Numbers, Shape};
 use steps::{InTurn, On, Steps};
 pub use tweaks::Tweaks;
@@ -59,10 +67,19 @@ pub struct Ff1 {
     shapes: Box<[Shape]>,
 }
 
-/// A block cipher with a key, and what computes on many numbers at once.
+/// A block cipher with a key, by the length of its blocks.
 enum Keyed {
-    Block128 { cipher: Protected<dyn BlockCipher<16>>, steps: Box<dyn Steps<u64, 16>> },
-    Block64 { cipher: Protected<dyn BlockCipher<8>>, steps: Box<dyn Steps<u64, 8>> },
+    Block128(Over<16>),
+    Block64(Over<8>),
+}
+
+/// A block cipher with a key, and what goes with it.
+struct Over<const N: usize> {
+    cipher: Protected<dyn BlockCipher<N>>,
+    /// What computes on many numbers at once.
+    steps: Box<dyn Steps<u64, N>>,
+    /// For one value at a time: what is the same for all of its shape.
+    heads: Protected<Heads<N>>,
 }
 
 impl Ff1 {
@@ -75,7 +92,8 @@ impl Ff1 {
         domain: Domain,
     ) -> Self {
         let steps = with_every!(backend, |lanes| Box::new(On(lanes)) as Box<dyn Steps<u64, 16>>);
-        Self::new(Keyed::Block128 { cipher, steps }, standing, radix, domain)
+        let heads = Protected::with(Heads::new);
+        Self::new(Keyed::Block128(Over { cipher, steps, heads }), standing, radix, domain)
     }
 
     /// The experimental construction; `radix` is allowed.
@@ -86,7 +104,8 @@ impl Ff1 {
         domain: Domain,
     ) -> Self {
         let steps = with_every!(backend, |lanes| Box::new(On(lanes)) as Box<dyn Steps<u64, 8>>);
-        Self::new(Keyed::Block64 { cipher, steps }, Standing::Experimental, radix, domain)
+        let heads = Protected::with(Heads::new);
+        Self::new(Keyed::Block64(Over { cipher, steps, heads }), Standing::Experimental, radix, domain)
     }
 
     fn new(cipher: Keyed, standing: Standing, radix: u32, domain: Domain) -> Self {
@@ -113,8 +132,8 @@ impl Ff1 {
     /// Name of the backend that the block cipher uses, such as `avx512`.
     pub fn backend(&self) -> &'static str {
         match &self.cipher {
-            Keyed::Block128 { cipher, .. } => cipher.backend(),
-            Keyed::Block64 { cipher, .. } => cipher.backend(),
+            Keyed::Block128(over) => over.cipher.backend(),
+            Keyed::Block64(over) => over.cipher.backend(),
         }
     }
 
@@ -125,8 +144,7 @@ impl Ff1 {
     ///
     /// Source: SP 800-38G, algorithm 7 (FF1.Encrypt).
     pub fn seal(&self, tweak: &[u8], value: &mut [u16]) -> Result<(), Ff1Error> {
-        let length = value.len();
-        self.crypt::<true>(Tweaks::One(tweak), value, length)
+        self.crypt_one::<true>(tweak, value)
     }
 
     /// Decrypts one value in place. Nothing tells whether key and tweak were the right ones. It allocates nothing.
@@ -136,8 +154,7 @@ impl Ff1 {
     ///
     /// Source: SP 800-38G, algorithm 8 (FF1.Decrypt).
     pub fn open(&self, tweak: &[u8], value: &mut [u16]) -> Result<(), Ff1Error> {
-        let length = value.len();
-        self.crypt::<false>(Tweaks::One(tweak), value, length)
+        self.crypt_one::<false>(tweak, value)
     }
 
     /// Encrypts `values` in place: any number of values of `length` numerals each, one after the other. It gives what
@@ -158,72 +175,138 @@ impl Ff1 {
         self.crypt::<false>(tweaks, values, length)
     }
 
+    fn crypt_one<const SEAL: bool>(&self, tweak: &[u8], value: &mut [u16]) -> Result<(), Ff1Error> {
+        let length = value.len();
+        self.check_length(length)?;
+        Tweaks::One(tweak).check(1)?;
+        domain::check_symbols(value, length, self.radix.value)?;
+        self.with_shape(length, |shape| match &self.cipher {
+            Keyed::Block128(over) => over.crypt_one::<SEAL>(shape, tweak, value),
+            Keyed::Block64(over) => over.crypt_one::<SEAL>(shape, tweak, value),
+        });
+        Ok(())
+    }
+
     fn crypt<const SEAL: bool>(&self, tweaks: Tweaks<'_>, values: &mut [u16], length: usize) -> Result<(), Ff1Error> {
         self.check(&tweaks, values, length)?;
-        let longer;
-        let shape = match self.shapes.get(length - 2) {
-            Some(shape) => shape,
-            None => {
-                longer = Shape::new(self.radix, length);
-                &longer
-            }
-        };
-        match &self.cipher {
-            Keyed::Block128 { cipher, steps } => crypt_over::<16, SEAL>(&**cipher, &**steps, shape, &tweaks, values),
-            Keyed::Block64 { cipher, steps } => crypt_over::<8, SEAL>(&**cipher, &**steps, shape, &tweaks, values),
-        }
+        self.with_shape(length, |shape| match &self.cipher {
+            Keyed::Block128(over) => over.crypt::<SEAL>(shape, &tweaks, values),
+            Keyed::Block64(over) => over.crypt::<SEAL>(shape, &tweaks, values),
+        });
         Ok(())
+    }
+
+    /// Calls `job` with what follows from `length`.
+    #[inline(always)]
+    fn with_shape(&self, length: usize, job: impl FnOnce(&Shape)) {
+        match self.shapes.get(length - 2) {
+            Some(shape) => job(shape),
+            None => job(&Shape::new(self.radix, length)),
+        }
     }
 
     /// Whether all of a call may be computed.
     fn check(&self, tweaks: &Tweaks<'_>, values: &[u16], length: usize) -> Result<(), Ff1Error> {
-        if !self.lengths().contains(&length) {
-            let (least, most) = (self.length_min, LENGTH_MAX);
-            return Err(Ff1Error::Length { found: length, least, most, radix: self.radix.value });
-        }
+        self.check_length(length)?;
         if !values.len().is_multiple_of(length) {
             return Err(Ff1Error::Values { found: values.len(), length });
         }
         tweaks.check(values.len() / length)?;
         domain::check_symbols(values, length, self.radix.value)
     }
+
+    fn check_length(&self, length: usize) -> Result<(), Ff1Error> {
+        if self.lengths().contains(&length) {
+            return Ok(());
+        }
+        let (least, most) = (self.length_min, LENGTH_MAX);
+        Err(Ff1Error::Length { found: length, least, most, radix: self.radix.value })
+    }
 }
 
 /// Fewer values than this go one after the other: side by side the room for many has to be cleared.
 const FEW: usize = 4;
-/// Bytes of stack that the work on one value may leave something in that there was no register for, and on many.
+/// Bytes of stack that the work on one value may leave something in that there was no register for: with all of it in
+/// one function (300 bytes, and more where it was built for debugging), and otherwise; and on many.
+const STACK_OF_REGISTERS: usize = if cfg!(debug_assertions) { 2048 } else { 1024 };
 const STACK_OF_ONE: usize = 2048;
 const STACK_OF_MANY: usize = 24 << 10;
 
-/// Seals or opens `values`, of which all was checked.
-fn crypt_over<const N: usize, const SEAL: bool>(
-    cipher: &dyn BlockCipher<N>,
-    steps: &dyn Steps<u64, N>,
-    shape: &Shape,
-    tweaks: &Tweaks<'_>,
-    values: &mut [u16],
-) {
-    let few = values.len() < FEW * shape.length;
-    let (in_turn, side_by_side) = (Engine { cipher, steps: &InTurn }, Engine { cipher, steps });
-    match &shape.numbers {
-        Numbers::Narrow(moduli) if !few => {
-            side_by_side.crypt_all::<u64, SEAL>(shape, moduli, tweaks, values);
-            wipe_stack::<STACK_OF_MANY>();
-        }
-        Numbers::Double(moduli) if !few => {
-            in_turn.crypt_all::<u128, SEAL>(shape, moduli, tweaks, values);
-            wipe_stack::<STACK_OF_MANY>();
-        }
-        numbers => {
-            for (number, value) in values.chunks_exact_mut(shape.length).enumerate() {
-                let tweak = tweaks.get(number);
-                match numbers {
-                    Numbers::Narrow(moduli) => in_turn.crypt_one::<u64, SEAL>(shape, moduli, tweak, value),
-                    Numbers::Double(moduli) => in_turn.crypt_one::<u128, SEAL>(shape, moduli, tweak, value),
-                    Numbers::Wide => wide::crypt::<N, SEAL>(cipher, shape, tweak, value),
+impl<const N: usize> Over<N> {
+    /// Seals or opens `values`, of which all was checked.
+    fn crypt<const SEAL: bool>(&self, shape: &Shape, tweaks: &Tweaks<'_>, values: &mut [u16]) {
+        let few = values.len() < FEW * shape.length;
+        let cipher = &*self.cipher;
+        match &shape.numbers {
+            Numbers::Narrow(moduli, _) if !few => {
+                let side_by_side = Engine { cipher, steps: &*self.steps };
+                side_by_side.crypt_all::<u64, SEAL>(shape, moduli, tweaks, values);
+                wipe_stack::<STACK_OF_MANY>();
+            }
+            Numbers::Double(moduli) if !few => {
+                Engine { cipher, steps: &InTurn }.crypt_all::<u128, SEAL>(shape, moduli, tweaks, values);
+                wipe_stack::<STACK_OF_MANY>();
+            }
+            _ => {
+                for (number, value) in values.chunks_exact_mut(shape.length).enumerate() {
+                    self.crypt_one::<SEAL>(shape, tweaks.get(number), value);
                 }
             }
-            wipe_stack::<STACK_OF_ONE>();
+        }
+    }
+
+    /// Seals or opens one value, of which all was checked.
+    #[inline(always)]
+    fn crypt_one<const SEAL: bool>(&self, shape: &Shape, tweak: &[u8], value: &mut [u16]) {
+        let cipher = &*self.cipher;
+        if let Numbers::Narrow(_, fractions) = &shape.numbers {
+            // the tweak, the number of the round and that of a half in one block
+            if tweak.len() + 1 + shape.number_bytes <= N
+                && let Some(state) = self.head(shape, tweak.len())
+                && cipher.crypt_value(OneValue { state, tail: tweak, shape, fractions, value: &mut *value }, SEAL)
+            {
+                return wipe_stack::<STACK_OF_REGISTERS>();
+            }
+        }
+        self.crypt_one_by_blocks::<SEAL>(shape, tweak, value);
+        wipe_stack::<STACK_OF_ONE>();
+    }
+
+    /// What every value of a shape begins with; behind it stands the tweak, unless it is empty.
+    #[inline(always)]
+    fn head(&self, shape: &Shape, tweak_bytes: usize) -> Option<&[u8; N]> {
+        self.heads.get(shape.length, tweak_bytes, &|state| match tweak_bytes {
+            0 => Mac::of_tweak(&*self.cipher, shape, b"").finish(state),
+            _ => Mac::before_tweak(&*self.cipher, shape, tweak_bytes).finish(state),
+        })
+    }
+
+    /// As `crypt_one`, whatever the tweak, the length of numbers and the cipher.
+    fn crypt_one_by_blocks<const SEAL: bool>(&self, shape: &Shape, tweak: &[u8], value: &mut [u16]) {
+        let cipher = &*self.cipher;
+        if let Numbers::Wide = shape.numbers {
+            return wide::crypt::<N, SEAL>(cipher, shape, tweak, value);
+        }
+        let mut state = Zeroizing::new([0; N]);
+        match self.head(shape, tweak.len()) {
+            Some(head) if tweak.is_empty() => *state = *head,
+            Some(head) => {
+                let mut mac = Mac::after(cipher, head);
+                mac.add_tweak(shape, tweak);
+                mac.finish(&mut state);
+            }
+            None => Mac::of_tweak(cipher, shape, tweak).finish(&mut state),
+        }
+        let in_turn = Engine { cipher, steps: &InTurn };
+        match &shape.numbers {
+            Numbers::Narrow(moduli, fractions) => {
+                let one = OneValue { state: &state, tail: &[], shape, fractions, value: &mut *value };
+                if !cipher.crypt_value(one, SEAL) {
+                    in_turn.crypt_one::<u64, SEAL>(shape, moduli, &state, value);
+                }
+            }
+            Numbers::Double(moduli) => in_turn.crypt_one::<u128, SEAL>(shape, moduli, &state, value),
+            Numbers::Wide => unreachable!("done above"),
         }
     }
 }

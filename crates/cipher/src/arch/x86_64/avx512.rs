@@ -4,6 +4,7 @@
 
 use std::arch::x86_64::*;
 
+use super::Avx2;
 use crate::arch::{AesLanes, Kernel};
 
 token! {
@@ -71,6 +72,7 @@ impl Avx512 {
 
 impl AesLanes for Avx512 {
     type Vector = __m512i;
+    type OneBlock = Avx2;
 
     const BLOCKS: usize = 4;
 
@@ -81,6 +83,12 @@ impl AesLanes for Avx512 {
     #[inline(always)]
     fn enter<K: Kernel<Self>>(self, kernel: K) -> K::Output {
         self.enter_kernel(kernel)
+    }
+
+    #[inline(always)]
+    fn one_block(self) -> Avx2 {
+        // SAFETY: this token's features, which were found, are those of that one and more.
+        unsafe { Avx2::assume() }
     }
 
     #[inline(always)]

@@ -13,6 +13,7 @@ macro_rules! xmm_lanes {
     ($token:ident, $name:literal) => {
         impl AesLanes for $token {
             type Vector = __m128i;
+            type OneBlock = Self;
 
             const BLOCKS: usize = 1;
 
@@ -23,6 +24,11 @@ macro_rules! xmm_lanes {
             #[inline(always)]
             fn enter<K: Kernel<Self>>(self, kernel: K) -> K::Output {
                 self.enter_kernel(kernel)
+            }
+
+            #[inline(always)]
+            fn one_block(self) -> Self {
+                self
             }
 
             #[inline(always)]
@@ -163,6 +169,17 @@ token! {
 }
 xmm_lanes!(Aesni, "aesni");
 xmm_lanes!(Avx2, "avx2");
+
+impl Avx2 {
+    /// The token without a check.
+    ///
+    /// # Safety
+    /// The CPU has its features.
+    #[inline(always)]
+    pub(super) unsafe fn assume() -> Self {
+        Self(())
+    }
+}
 
 /// `bytes`, at most 16, as a little-endian number. Reads overlap instead of looping: which bytes are read depends on
 /// the length alone.

@@ -5,6 +5,7 @@
 //!
 //! Not here: decryption (`lanes_blocks`), and AES without instructions (`bitsliced`).
 
+use std::marker::PhantomData;
 use std::sync::OnceLock;
 
 use zeroize::{Zeroizing, optimization_barrier};
@@ -190,6 +191,28 @@ impl<L: AesLanes> Schedule<L> for LaneKeys {
     #[inline(always)]
     fn get(&self, lanes: L, r: usize) -> L::Vector {
         lanes.load(&self.0[r * L::BYTES..])
+    }
+}
+
+/// The round keys that were spread over vectors of `W`, for vectors of one block.
+#[derive(Clone, Copy)]
+pub(super) struct FirstBlocks<'a, W> {
+    keys: &'a LaneKeys,
+    spread_over: PhantomData<W>,
+}
+
+impl<'a, W: AesLanes> FirstBlocks<'a, W> {
+    /// Those of `keys`.
+    pub(super) fn of(keys: &'a LaneKeys) -> Self {
+        Self { keys, spread_over: PhantomData }
+    }
+}
+
+impl<L: AesLanes, W: AesLanes> Schedule<L> for FirstBlocks<'_, W> {
+    #[inline(always)]
+    fn get(&self, lanes: L, r: usize) -> L::Vector {
+        const { assert!(L::BLOCKS == 1) };
+        lanes.load(&self.keys.0[r * W::BYTES..])
     }
 }
 

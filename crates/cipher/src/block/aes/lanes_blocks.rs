@@ -3,10 +3,12 @@
 //!
 //! Not here: counter mode (`lanes`).
 
-use super::lanes::{LaneKeys, Schedule, encrypt};
+use super::lanes::{FirstBlocks, LaneKeys, Schedule, encrypt};
+use super::lanes_value::CryptValue;
 use crate::arch::{AesLanes, Kernel};
 use crate::block::BlockCipher;
 use crate::memory::Protected;
+use crate::mode::ff1::one_value::OneValue;
 use crate::mode::ghash::BATCH;
 
 /// AES of `R` rounds for whole blocks.
@@ -37,6 +39,17 @@ impl<L: AesLanes, const R: usize> BlockCipher<16> for AesBlocks<L, R> {
 
     fn encrypt_block(&self, block: [u8; 16]) -> [u8; 16] {
         self.lanes.enter(EncryptBlock::<R> { keys: &self.forward, block })
+    }
+
+    fn crypt_value(&self, value: OneValue<'_, 16>, seal: bool) -> bool {
+        let (one, keys) = (self.lanes.one_block(), FirstBlocks::<L>::of(&self.forward));
+        match (seal, value.is_long()) {
+            (true, false) => one.enter(CryptValue::<L, R, true, false> { keys, value }),
+            (false, false) => one.enter(CryptValue::<L, R, false, false> { keys, value }),
+            (true, true) => one.enter(CryptValue::<L, R, true, true> { keys, value }),
+            (false, true) => one.enter(CryptValue::<L, R, false, true> { keys, value }),
+        }
+        true
     }
 
     fn decrypt_blocks(&self, blocks: &mut [[u8; 16]]) {

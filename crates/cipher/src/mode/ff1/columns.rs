@@ -8,12 +8,7 @@ use std::ops::Range;
 use zeroize::optimization_barrier;
 
 use super::bounds::CHUNK;
-use super::half::{Half, Radix};
-
-/// Lower halves of the halves of a word.
-const EVEN: u64 = 0x0000_ffff_0000_ffff;
-/// Lower half of a word.
-const LOW: u64 = 0xffff_ffff;
+use super::half::{Half, Radix, of_four};
 
 /// The numbers of the numerals at `places` of `values`, each of `length` numerals; at most [`CHUNK`].
 #[inline(always)]
@@ -32,10 +27,7 @@ pub(super) fn read(radix: &Radix, values: &[u16], length: usize, places: Range<u
             *word = u64::from(a) | u64::from(b) << 16 | u64::from(c) << 32 | u64::from(d) << 48;
         }
         for (word, number) in words.iter().zip(&mut *numbers) {
-            // two pairs at once, neither of which reaches 2^32
-            let pairs = (*word & EVEN).wrapping_mul(power).wrapping_add(*word >> 16 & EVEN);
-            let four = (pairs & LOW).wrapping_mul(power_2).wrapping_add(pairs >> 32);
-            *number = number.wrapping_mul(power_4).wrapping_add(four);
+            *number = number.wrapping_mul(power_4).wrapping_add(of_four(*word, power, power_2));
         }
     }
     words.fill(0);

@@ -40,8 +40,9 @@ pub(super) fn check_symbols(values: &[u16], length: usize, radix: u32) -> Result
     let is_numeral = |symbol: &u16| u32::from(*symbol) < radix;
     // The usual case is decided without a branch for each numeral; which one is wrong is looked for only if one is.
     // That and where is what the caller learns.
-    let wrong = values.iter().fold(0, |wrong, symbol| wrong | u8::from(!is_numeral(symbol)));
-    if revealed(wrong) == 0 {
+    let largest = (radix - 1) as u16;
+    let excess = values.iter().fold(0, |excess, symbol| excess | symbol.saturating_sub(largest));
+    if revealed(u8::from(excess != 0)) == 0 {
         return Ok(());
     }
     let at = values.iter().position(|symbol| !is_numeral(symbol)).expect("one is wrong");

@@ -106,6 +106,19 @@ fn rounded_inverse(divisor: u64, bits: u32) -> (u64, u32) {
     (((1_u128 << shift) / u128::from(divisor) + 1) as u64, shift)
 }
 
+/// Lower halves of the halves of a word.
+const EVEN: u64 = 0x0000_ffff_0000_ffff;
+/// Lower half of a word.
+const LOW: u64 = 0xffff_ffff;
+
+/// The number of four numerals, the first of which is the lowest quarter of `word`; with the radix and its square.
+#[inline(always)]
+pub(super) fn of_four(word: u64, radix: u64, square: u64) -> u64 {
+    // two pairs at once, neither of which reaches 2^32
+    let pairs = (word & EVEN).wrapping_mul(radix).wrapping_add(word >> 16 & EVEN);
+    (pairs & LOW).wrapping_mul(square).wrapping_add(pairs >> 32)
+}
+
 impl Half for u64 {
     type Modulus = Modulus64;
 
@@ -114,8 +127,15 @@ impl Half for u64 {
     #[inline(always)]
     fn of_numerals(numerals: &[u16], radix: &Radix) -> Self {
         // a check for overflow, which debugging builds have, would be a branch on the value
-        let radix = u64::from(radix.value);
-        numerals.iter().fold(0, |number: u64, numeral| number.wrapping_mul(radix).wrapping_add(u64::from(*numeral)))
+        let value = u64::from(radix.value);
+        let (first, groups) = numerals.split_at(numerals.len() % 4);
+        let first =
+            first.iter().fold(0, |number: u64, numeral| number.wrapping_mul(value).wrapping_add(u64::from(*numeral)));
+        let [power_2, power_4] = [value.wrapping_pow(2), value.wrapping_pow(4)];
+        groups.as_chunks::<4>().0.iter().fold(first, |number, &[a, b, c, d]| {
+            let word = u64::from(a) | u64::from(b) << 16 | u64::from(c) << 32 | u64::from(d) << 48;
+            number.wrapping_mul(power_4).wrapping_add(of_four(word, value, power_2))
+        })
     }
 
     #[inline(always)]

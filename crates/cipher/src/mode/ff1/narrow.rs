@@ -25,35 +25,31 @@ pub(super) struct Engine<'a, S: ?Sized, const N: usize> {
 }
 
 impl<S: ?Sized, const N: usize> Engine<'_, S, N> {
-    /// Seals or opens one value.
+    /// Seals or opens one value; `base` is what numbers are added to.
     #[inline(never)]
     pub(super) fn crypt_one<H: Half, const SEAL: bool>(
         &self,
         shape: &Shape,
         moduli: &[H::Modulus; 2],
-        tweak: &[u8],
+        base: &[u8; N],
         value: &mut [u16],
     ) {
-        let mut base = [0; N];
-        Mac::of_tweak(self.cipher, shape, tweak).finish(&mut base);
         let (left_numerals, right_numerals) = value.split_at_mut(shape.left);
         let mut left = H::of_numerals(left_numerals, &shape.radix);
         let mut right = H::of_numerals(right_numerals, &shape.radix);
         if SEAL {
             for pair in 0..ROUNDS / 2 {
-                left = self.turn::<H, SEAL>(shape, &moduli[0], &base, 2 * pair, left, right);
-                right = self.turn::<H, SEAL>(shape, &moduli[1], &base, 2 * pair + 1, right, left);
+                left = self.turn::<H, SEAL>(shape, &moduli[0], base, 2 * pair, left, right);
+                right = self.turn::<H, SEAL>(shape, &moduli[1], base, 2 * pair + 1, right, left);
             }
         } else {
             for pair in (0..ROUNDS / 2).rev() {
-                right = self.turn::<H, SEAL>(shape, &moduli[1], &base, 2 * pair + 1, right, left);
-                left = self.turn::<H, SEAL>(shape, &moduli[0], &base, 2 * pair, left, right);
+                right = self.turn::<H, SEAL>(shape, &moduli[1], base, 2 * pair + 1, right, left);
+                left = self.turn::<H, SEAL>(shape, &moduli[0], base, 2 * pair, left, right);
             }
         }
         left.to_numerals(left_numerals, &shape.radix);
         right.to_numerals(right_numerals, &shape.radix);
-        base.fill(0);
-        optimization_barrier(&base);
     }
 
     /// `changed` after `round`, whose function takes `half`.

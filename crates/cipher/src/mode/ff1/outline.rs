@@ -47,8 +47,8 @@ impl Ff1 {
     #[must_use]
     pub fn block_bytes(&self) -> usize {
         match self.cipher {
-            Keyed::Block128 { .. } => 16,
-            Keyed::Block64 { .. } => 8,
+            Keyed::Block128(_) => 16,
+            Keyed::Block64(_) => 8,
         }
     }
 
@@ -68,8 +68,8 @@ impl Ff1 {
     #[must_use]
     pub fn state_before_tweak(&self, length: usize, tweak_bytes: usize) -> Zeroizing<[u8; 16]> {
         self.state(length, |shape| match &self.cipher {
-            Keyed::Block128 { cipher, .. } => in_first_bytes(Mac::before_tweak(&**cipher, shape, tweak_bytes)),
-            Keyed::Block64 { cipher, .. } => in_first_bytes(Mac::before_tweak(&**cipher, shape, tweak_bytes)),
+            Keyed::Block128(over) => in_first_bytes(Mac::before_tweak(&*over.cipher, shape, tweak_bytes)),
+            Keyed::Block64(over) => in_first_bytes(Mac::before_tweak(&*over.cipher, shape, tweak_bytes)),
         })
     }
 
@@ -77,8 +77,8 @@ impl Ff1 {
     #[must_use]
     pub fn state_after_tweak(&self, length: usize, tweak: &[u8]) -> Zeroizing<[u8; 16]> {
         self.state(length, |shape| match &self.cipher {
-            Keyed::Block128 { cipher, .. } => in_first_bytes(Mac::of_tweak(&**cipher, shape, tweak)),
-            Keyed::Block64 { cipher, .. } => in_first_bytes(Mac::of_tweak(&**cipher, shape, tweak)),
+            Keyed::Block128(over) => in_first_bytes(Mac::of_tweak(&*over.cipher, shape, tweak)),
+            Keyed::Block64(over) => in_first_bytes(Mac::of_tweak(&*over.cipher, shape, tweak)),
         })
     }
 

@@ -43,9 +43,13 @@ impl<'a, const N: usize> Mac<'a, N> {
     /// Over all that is the same in every round: P, the tweak, and the zeros behind it.
     pub(super) fn of_tweak(cipher: &'a dyn BlockCipher<N>, shape: &Shape, tweak: &[u8]) -> Self {
         let mut mac = Self::before_tweak(cipher, shape, tweak.len());
-        mac.update(tweak);
-        mac.skip(zeros(shape.number_bytes, tweak.len()));
+        mac.add_tweak(shape, tweak);
         mac
+    }
+
+    /// From `state` on, that after whole blocks.
+    pub(super) fn after(cipher: &'a dyn BlockCipher<N>, state: &[u8; N]) -> Self {
+        Self { cipher, state: *state, filled: 0 }
     }
 
     /// Over what stands before a tweak of `tweak_bytes` bytes: P.
@@ -53,6 +57,12 @@ impl<'a, const N: usize> Mac<'a, N> {
         let mut mac = Self { cipher, state: [0; N], filled: 0 };
         mac.update(&head(shape, tweak_bytes));
         mac
+    }
+
+    /// Goes on with the tweak and the zeros behind it.
+    pub(super) fn add_tweak(&mut self, shape: &Shape, tweak: &[u8]) {
+        self.update(tweak);
+        self.skip(zeros(shape.number_bytes, tweak.len()));
     }
 
     /// Goes on with `bytes`.

@@ -4,6 +4,7 @@
 //! Not here: numbers of values (`narrow`, `wide`).
 
 use super::bounds::LENGTH_MAX;
+use super::fraction::Fractions;
 use super::half::Radix;
 use super::limbs::power_bits;
 use super::reduction::{Modulus64, Modulus128};
@@ -26,8 +27,8 @@ pub(super) struct Shape {
 
 /// How numbers of half a value are computed with: the moduli of the left and of the right half.
 pub(super) enum Numbers {
-    /// As words of 64 bits.
-    Narrow([Modulus64; 2]),
+    /// As words of 64 bits; also as fractions of the moduli.
+    Narrow([Modulus64; 2], [Fractions; 2]),
     /// As words of 128 bits.
     Double([Modulus128; 2]),
     /// As limbs.
@@ -49,7 +50,9 @@ impl Shape {
         let round_bytes = 4 * number_bytes.div_ceil(4) + 4;
         let moduli = || [left, length - left].map(|numerals| u128::from(radix.value).pow(numerals as u32));
         let numbers = if bits <= NARROW_BITS {
-            Numbers::Narrow(moduli().map(|modulus| Modulus64::new(modulus as u64, round_bytes)))
+            let moduli = moduli().map(|modulus| modulus as u64);
+            let fractions = moduli.map(|modulus| Fractions::new(modulus, round_bytes));
+            Numbers::Narrow(moduli.map(|modulus| Modulus64::new(modulus, round_bytes)), fractions)
         } else if bits <= DOUBLE_BITS {
             Numbers::Double(moduli().map(|modulus| Modulus128::new(modulus, round_bytes)))
         } else {

@@ -1,0 +1,52 @@
+//! AES for one value of FF1: the rounds of `lanes` on vectors of one block, with all else that the value waits for
+//! around them, so that nothing goes by way of memory between two blocks.
+//!
+//! Not here: what FF1 does between two blocks (`mode/ff1/one_value.rs`).
+
+use super::lanes::{FirstBlocks, Schedule, last_round, round};
+use crate::arch::{AesLanes, Kernel};
+use crate::mode::ff1::one_value::{LastBlock, OneValue};
+
+/// Seals or opens `value`.
+pub(super) struct CryptValue<'a, W, const R: usize, const SEAL: bool, const LONG: bool> {
+    pub(super) keys: FirstBlocks<'a, W>,
+    pub(super) value: OneValue<'a, 16>,
+}
+
+impl<L: AesLanes, W: AesLanes, const R: usize, const SEAL: bool, const LONG: bool> Kernel<L>
+    for CryptValue<'_, W, R, SEAL, LONG>
+{
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self, lanes: L) {
+        let Self { keys, value } = self;
+        let state = lanes.xor(lanes.first(value.state), lanes.load_partial(value.tail));
+        let whitened = lanes.xor(state, keys.get(lanes, 0));
+        value.crypt::<SEAL, LONG>(&Rounds::<_, _, R> { lanes, keys, whitened });
+    }
+}
+
+/// AES of `R` rounds of a block that is added to `whitened`: what all such blocks have in common, and the first round
+/// key.
+struct Rounds<'a, L: AesLanes, W, const R: usize> {
+    lanes: L,
+    keys: FirstBlocks<'a, W>,
+    whitened: L::Vector,
+}
+
+impl<L: AesLanes, W: AesLanes, const R: usize> LastBlock for Rounds<'_, L, W, R> {
+    #[inline(always)]
+    fn encrypt(&self, end: u128, number: u64) -> [u64; 2] {
+        let Self { lanes, keys, whitened } = self;
+        let whitened = lanes.xor(*whitened, lanes.first(&end.to_be_bytes()));
+        let number = lanes.reverse_bytes(lanes.first(&u128::from(number).to_le_bytes()));
+        let mut v = [lanes.xor(whitened, number)];
+        for r in 1..R {
+            round(*lanes, keys, r, &mut v);
+        }
+        last_round::<L, R, 1>(*lanes, keys, &mut v);
+        let block = u128::from_be_bytes(lanes.to_block(v[0]));
+        [(block >> 64) as u64, block as u64]
+    }
+}
