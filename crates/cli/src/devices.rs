@@ -368,7 +368,8 @@ mod tests {
         assert!(advice("x", [from("1 MiB"), None, None], "at no size").ends_with("memory at no size: take the CPU"));
         assert_eq!(
             advice("x", [None, None, None], "at no size"),
-            "x: copying included, the device is at no size quicker than the CPU, not even than one thread: take the CPU"
+            "x: copying included, the device is at no size quicker than the CPU, not even than one thread: take the \
+             CPU"
         );
     }
 }

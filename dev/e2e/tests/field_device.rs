@@ -1,6 +1,6 @@
 //! `sealstone field … --device` on a device that PoCL makes of the CPU: the same values as from the CPU, in every
-//! format, and what is left of a run whose device fails, hangs, is wrong, or is not there. Not here: what devices compute
-//! (`adapters/gpu/tests`), and how they are measured (`devices.rs`).
+//! format, and what is left of a run whose device fails, hangs, is wrong, or is not there. Not here: what devices
+//! compute (`adapters/gpu/tests`), and how they are measured (`devices.rs`).
 
 use std::fs;
 use std::path::Path;
