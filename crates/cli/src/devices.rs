@@ -362,8 +362,8 @@ mod tests {
         let from = |size: &str| Some(size.to_owned());
         assert_eq!(
             advice("x", [from("1 MiB"), None, from("16 MiB")], "at no size"),
-            "x: copying included, the device is quicker than one thread of the CPU from 1 MiB on, than the whole CPU at \
-             no size, and from page-locked memory from 16 MiB on"
+            "x: copying included, the device is quicker than one thread of the CPU from 1 MiB on, than the whole CPU \
+             at no size, and from page-locked memory from 16 MiB on"
         );
         assert!(advice("x", [from("1 MiB"), None, None], "at no size").ends_with("memory at no size: take the CPU"));
         assert_eq!(
