@@ -1,5 +1,5 @@
-//! How fast FF1 is on a device, beside this machine's CPU: by number of values, under one tweak, in one run, by turns as
-//! counter mode is measured (`speed`).
+//! How fast FF1 is on a device, beside this machine's CPU: by number of values, under one tweak, in one run, by turns
+//! as counter mode is measured (`speed`).
 //!
 //! Not here: how figures are shown.
 
@@ -49,8 +49,8 @@ impl Rates {
     }
 }
 
-/// The smallest number of values from which on the slowest round of `way` beats the fastest of every one of `rivals`, at
-/// that number and all larger ones of `by_count` (numbers rising); none if it does not at the largest.
+/// The smallest number of values from which on the slowest round of `way` beats the fastest of every one of `rivals`,
+/// at that number and all larger ones of `by_count` (numbers rising); none if it does not at the largest.
 #[must_use]
 pub fn wins_from(by_count: &[Rates], way: Way, rivals: &[Way]) -> Option<usize> {
     let wins =

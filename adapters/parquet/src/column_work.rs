@@ -21,7 +21,8 @@ use crate::row_names::RowNames;
 use crate::source::Source;
 use crate::typed::Typed;
 
-/// How many rows are sealed at once where nobody says: enough for the ciphers' batches, few enough to stay in the cache.
+/// How many rows are sealed at once where nobody says: enough for the ciphers' batches, few enough to stay in the
+/// cache.
 pub const BATCH_ROWS: usize = 4096;
 /// How many rows are handed to the encoder at once, however many are sealed at once: pages end where it looks.
 const ENCODED_ROWS: usize = 4096;

@@ -41,8 +41,8 @@ pub struct Pass<'a> {
     pub on_misfit: OnMisfit,
     /// Threads that work, about; as many as there are cores where nothing is said.
     pub threads: Option<NonZeroUsize>,
-    /// How many rows of a column are sealed at once: [`BATCH_ROWS`](crate::BATCH_ROWS), or more where what computes wants
-    /// many values at a time. The file is the same.
+    /// How many rows of a column are sealed at once: [`BATCH_ROWS`](crate::BATCH_ROWS), or a multiple of it where what
+    /// computes wants many values at a time. The file is the same.
     pub batch_rows: usize,
     /// Turns true when the pass is to end early, with [`ParquetError::Stopped`].
     pub stop: &'a AtomicBool,

@@ -222,7 +222,8 @@ fn advice_of_ff1((cipher, by_count): &Ff1Row) -> String {
 fn advice(what: &str, wins: [Option<String>; 3], never: &str) -> String {
     if wins.iter().all(Option::is_none) {
         return format!(
-            "{what}: copying included, the device is {never} quicker than the CPU, not even than one thread: take the CPU"
+            "{what}: copying included, the device is {never} quicker than the CPU, not even than one thread: take the \
+             CPU"
         );
     }
     let [one, all, locked] =
@@ -361,13 +362,14 @@ mod tests {
         let from = |size: &str| Some(size.to_owned());
         assert_eq!(
             advice("x", [from("1 MiB"), None, from("16 MiB")], "at no size"),
-            "x: copying included, the device is quicker than one thread of the CPU from 1 MiB on, than the whole CPU at no \
-             size, and from page-locked memory from 16 MiB on"
+            "x: copying included, the device is quicker than one thread of the CPU from 1 MiB on, than the whole CPU \
+             at no size, and from page-locked memory from 16 MiB on"
         );
         assert!(advice("x", [from("1 MiB"), None, None], "at no size").ends_with("memory at no size: take the CPU"));
         assert_eq!(
             advice("x", [None, None, None], "at no size"),
-            "x: copying included, the device is at no size quicker than the CPU, not even than one thread: take the CPU"
+            "x: copying included, the device is at no size quicker than the CPU, not even than one thread: take the \
+             CPU"
         );
     }
 }

@@ -1,6 +1,6 @@
-//! `sealstone field … --device` on a device that PoCL makes of the CPU: the same values as from the CPU, in every format,
-//! and what is left of a run whose device fails, hangs, is wrong, or is not there. Not here: what devices compute
-//! (`adapters/gpu/tests`), and how they are measured (`devices.rs`).
+//! `sealstone field … --device` on a device that PoCL makes of the CPU: the same values as from the CPU, in every
+//! format, and what is left of a run whose device fails, hangs, is wrong, or is not there. Not here: what devices
+//! compute (`adapters/gpu/tests`), and how they are measured (`devices.rs`).
 
 use std::fs;
 use std::path::Path;
@@ -272,8 +272,8 @@ fn few_values_run_on_the_cpu_and_wrong_devices_and_ciphers_are_refused() {
     );
     assert_eq!(names(dir), before);
     let text = seal(&DEVICE).done();
-    let said = "  rrn: 0 computed on opencl:0, 2 on the CPU\n  nothing ran on opencl:0: it takes ff1 values, many of one \
-                length at a time\n";
+    let said = "  rrn: 0 computed on opencl:0, 2 on the CPU\n  nothing ran on opencl:0: it takes ff1 values, many of \
+                one length at a time\n";
     assert!(text.contains(said), "{text}");
 }
 

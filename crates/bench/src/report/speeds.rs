@@ -39,8 +39,8 @@ pub fn speeds(title: &str, notes: &[String], panels: &[SpeedPanel]) -> String {
     let (title, style, figures) = (escaped(title), style_sheet(), panels.iter().map(figure).collect::<String>());
     format!(
         "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n<meta name=\"viewport\" \
-         content=\"width=device-width, initial-scale=1\">\n<title>{title}</title>\n<style>{style}\n{RULES}</style></head>\n\
-         <body><h1>{title}</h1>\n{paragraphs}<div class=\"panels\">\n{figures}</div></body></html>\n"
+         content=\"width=device-width, initial-scale=1\">\n<title>{title}</title>\n<style>{style}\n{RULES}</style>\n\
+         </head>\n<body><h1>{title}</h1>\n{paragraphs}<div class=\"panels\">\n{figures}</div></body></html>\n"
     )
 }
 

@@ -77,8 +77,8 @@ mod tests {
         let slower = "  cuda:0 was slower than this CPU: without --device it is quicker\n";
         assert_eq!(computed(100_000, Some(0.25)), format!("{ran}{about} 0.25 s\n{slower}"));
         assert!(computed(100_001, None).contains("7 on the CPU, counted again where permuted again\n"));
-        let none = "  phone: 0 computed on cuda:0, 7 on the CPU\n  nothing ran on cuda:0: it takes ff1 values, many of one \
-                    length at a time\n";
+        let none = "  phone: 0 computed on cuda:0, 7 on the CPU\n  nothing ran on cuda:0: it takes ff1 values, many of \
+                    one length at a time\n";
         assert_eq!(computed(0, None), none);
     }
 }

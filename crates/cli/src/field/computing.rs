@@ -1,5 +1,5 @@
-//! What computes FF1 for a command: this machine's CPU, or the device that was asked for. Not here: how a device computes
-//! (`sealstone_gpu`), and what ran where (`computed`).
+//! What computes FF1 for a command: this machine's CPU, or the device that was asked for. Not here: how a device
+//! computes (`sealstone_gpu`), and what ran where (`computed`).
 
 #[cfg(feature = "gpu")]
 mod on_device;

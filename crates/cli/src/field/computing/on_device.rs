@@ -1,5 +1,5 @@
-//! FF1 of a file's columns on a device. The first values of each column that go there are sealed on the CPU, too: to see
-//! that both give the same, and what the CPU would have taken.
+//! FF1 of a file's columns on a device. The first values of each column that go there are sealed on the CPU, too: to
+//! see that both give the same, and what the CPU would have taken.
 
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Instant;
