@@ -519,8 +519,8 @@ impl<'a> Comparison<'a> {
         self.measure_sizes(ready, stores)
     }
 
-    /// How long the slices of `ready` take in all, as far as is known before slice `position` of `block`, and how much of
-    /// that is done.
+    /// How long the slices of `ready` take in all, as far as is known before slice `position` of `block`, and how much
+    /// of that is done.
     fn expect(&self, ready: &Ready, block: usize, position: usize) {
         let mut estimate = self.estimate();
         estimate.expect(ready.task, ready.times.all_s());
