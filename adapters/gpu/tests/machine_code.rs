@@ -58,8 +58,8 @@ fn kernels_compile_for_nvidia_within_their_bounds() {
     }
     let work = std::env::temp_dir().join(format!("sealstone-nvrtc-{}", std::process::id()));
     std::fs::create_dir_all(&work).unwrap();
-    // Where the rounds are a loop, keys of another length change nothing but its turns: one length shows what becomes of
-    // it. Counter mode is counted for every length, where that takes seconds.
+    // Where the rounds are a loop, keys of another length change nothing but its turns: one length shows what becomes
+    // of it. Counter mode is counted for every length.
     let needed = |kernel: &Kernel, mode, architecture| {
         kernel.turns.is_none() || kernel.cipher.ends_with("-256") || (mode == Mode::Ctr && architecture == COUNTED)
     };

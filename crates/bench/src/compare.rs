@@ -2,34 +2,37 @@
 //! gathers the results. How one slice runs is in `runner`; what the figures mean is in `summary` and `statistics`.
 
 mod clients;
+mod group;
+mod loading;
 mod machines;
 mod present;
 mod search;
+mod slices;
 mod warm_up;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-use crate::failures::{self, Failures};
+use crate::failures::Failures;
 use crate::machine;
 use crate::measure::CpuTime;
 use crate::plan::{Plan, PlanError};
 use crate::progress::{Estimate, Observer, Phase, Progress, SliceTimes};
 use crate::results::{Results, Sample};
-use crate::runner::{RunError, Runner, SliceOutcome, Work, counted};
+use crate::runner::{RunError, Runner, SliceOutcome};
 use crate::schedule::Slicing;
 use crate::share::{Client, ClientFacts, Share};
 use crate::size::human_bytes;
-use crate::stoppable::Stoppable;
 use crate::summary::{self, Measured};
 use crate::target::Target;
 use crate::together;
 pub use crate::work_dir::WorkDirError;
 use crate::work_dir::{WorkDir, directory_name, remove_dir, remove_left};
-use crate::workload::{self, COLD_SHARE, Data, Position, Setting, SizedBy, Unit, Workload};
+use crate::workload::{self, COLD_SHARE, Data, Setting, SizedBy, Workload};
+use group::Group;
 use sealstone_store::{Engine, Store, StoreError, StoreOptions, Variant};
 
 /// Why a comparison has no results.
@@ -213,57 +216,6 @@ fn run_beside(
     match failed.or(removed.err().map(CompareError::from)) {
         Some(error) => Err(CompareError::Unfinished { measured: Box::new(results), source: Box::new(error) }),
         None => Ok(results),
-    }
-}
-
-/// Workloads that share one data set, and so one store a variant.
-struct Group<'a> {
-    dataset: &'static str,
-    /// Each with its number in the whole list. Those that load the data themselves come first.
-    workloads: Vec<(usize, &'a dyn Workload)>,
-}
-
-impl<'a> Group<'a> {
-    /// In the order in which the data sets first appear.
-    fn all(workloads: &'a [Box<dyn Workload>]) -> Vec<Self> {
-        let mut groups: Vec<Self> = Vec::new();
-        for (number, workload) in workloads.iter().enumerate() {
-            let dataset = workload.spec().dataset;
-            let entry = (number, workload.as_ref());
-            match groups.iter_mut().find(|group| group.dataset == dataset) {
-                Some(group) => group.workloads.push(entry),
-                None => groups.push(Self { dataset, workloads: vec![entry] }),
-            }
-        }
-        for group in &mut groups {
-            group.workloads.sort_by_key(|(_, workload)| !workload.spec().from_empty);
-        }
-        groups
-    }
-
-    /// Bytes of column names and lengths that a store without a schema keeps with the records of this data set: in a
-    /// table of many short columns they outweigh the values. 0 for several tables, whose share of the rows is not
-    /// known.
-    fn name_bytes(&self) -> u64 {
-        let [table] = self.first().tables() else { return 0 };
-        let record_bytes: usize = table.fields.iter().map(|field| field.name.len() + 8).sum();
-        self.first().load_rows().saturating_mul(record_bytes as u64)
-    }
-
-    fn first(&self) -> &'a dyn Workload {
-        self.workloads[0].1
-    }
-
-    fn sized_by(&self) -> SizedBy {
-        self.first().spec().sized_by
-    }
-
-    fn setting(&self) -> Setting {
-        self.first().spec().setting
-    }
-
-    fn loads_itself(&self) -> bool {
-        self.first().spec().from_empty
     }
 }
 
@@ -518,74 +470,6 @@ impl<'a> Comparison<'a> {
         cache_bytes
     }
 
-    /// Closes and removes what there is, and opens an empty store for every variant.
-    fn open_fresh(&self, dataset: &str, stores: &mut Stores) -> Result<(), Halt> {
-        stores.open.clear();
-        stores.warm = false;
-        stores.read_cold = false;
-        for dir in &stores.dirs {
-            remove_dir(dir)?;
-            std::fs::create_dir_all(dir).map_err(|error| {
-                let reason = format!("it cannot be created: {error}");
-                CompareError::Directory(WorkDirError { dir: dir.clone(), reason })
-            })?;
-        }
-        for (number, (variant, dir)) in self.variants.iter().zip(&stores.dirs).enumerate() {
-            let store = self.engine.open(variant, dir, &stores.options);
-            stores.open.push(store.map_err(self.failed(format!("opening a store for {dataset}"), number))?);
-        }
-        Ok(())
-    }
-
-    /// Loads the data set into every store, which counts as a separate task in the time left.
-    fn load(&mut self, group: &Group, stores: &mut Stores) -> Result<(), Halt> {
-        let task = self.load_tasks[group.dataset];
-        let begin = Instant::now();
-        self.fill_stores(group.first(), stores, &|this, share| {
-            let mut estimate = this.estimate();
-            if share > 0.02 {
-                estimate.expect(task, begin.elapsed().as_secs_f64() / share);
-            }
-            estimate.done(task, share);
-        })
-    }
-
-    /// Loads the data set into every store, in parallel parts, and reports to `progress` what share of it is done.
-    fn fill_stores(
-        &self,
-        workload: &dyn Workload,
-        stores: &mut Stores,
-        progress: &(dyn Fn(&Self, f64) + Sync),
-    ) -> Result<(), Halt> {
-        let dataset = workload.spec().dataset;
-        let parts = machine::cores().min(8);
-        let rows = workload.load_rows();
-        for (variant, store) in stores.open.iter().enumerate() {
-            self.go_on()?;
-            let store = Stoppable::new(store.as_ref(), self.stop);
-            let loaded = AtomicU64::new(0);
-            let progress = |written: u64| {
-                let done = loaded.fetch_add(written, Ordering::Relaxed) + written;
-                let share = (variant as f64 + done as f64 / rows.max(1) as f64) / self.variants.len() as f64;
-                progress(self, share);
-                self.tell(Phase::Load, dataset, variant, 0, done.min(rows), rows);
-            };
-            let results: Vec<Result<(), StoreError>> = std::thread::scope(|scope| {
-                let (store, progress) = (&store, &progress);
-                let threads: Vec<_> =
-                    (0..parts).map(|part| scope.spawn(move || workload.load(store, part, parts, progress))).collect();
-                let joined = threads.into_iter().map(|thread| thread.join());
-                joined.map(|result| result.unwrap_or_else(|panic| std::panic::resume_unwind(panic))).collect()
-            });
-            self.go_on()?;
-            let loading = || format!("loading data set {dataset}");
-            results.into_iter().collect::<Result<(), _>>().map_err(self.failed(loading(), variant))?;
-            store.merge_layers().map_err(self.failed(loading(), variant))?;
-            store.quiesce().map_err(self.failed(loading(), variant))?;
-        }
-        Ok(())
-    }
-
     /// One round of one workload: blocks of one slice a variant.
     fn run_round(&mut self, ready: &mut Ready, stores: &mut Stores, round: usize) -> Result<(), Halt> {
         let Slicing { slices, passes, repeats } = ready.slicing;
@@ -635,8 +519,8 @@ impl<'a> Comparison<'a> {
         self.measure_sizes(ready, stores)
     }
 
-    /// How long the slices of `ready` take in all, as far as is known before slice `position` of `block`, and how much of
-    /// that is done.
+    /// How long the slices of `ready` take in all, as far as is known before slice `position` of `block`, and how much
+    /// of that is done.
     fn expect(&self, ready: &Ready, block: usize, position: usize) {
         let mut estimate = self.estimate();
         estimate.expect(ready.task, ready.times.all_s());
@@ -669,105 +553,6 @@ impl<'a> Comparison<'a> {
         cell.machine = cell.machine.plus(outcome.machine);
     }
 
-    /// Runs one slice, after which the store may have work to do.
-    fn unsettled_slice(
-        &mut self,
-        workload: &dyn Workload,
-        stores: &mut Stores,
-        variant: usize,
-        at: At,
-    ) -> Result<SliceOutcome, Halt> {
-        self.go_on()?;
-        let spec = workload.spec();
-        let doing = || format!("workload {}", spec.name);
-        let store = stores.open[variant].as_ref();
-        if spec.cold {
-            stores.warm = false;
-            store.drop_caches().map_err(self.failed(doing(), variant))?;
-        }
-        let work = work(workload, variant, at, self.clients(workload), self.share);
-        let failed = self.failures.values().flat_map(BTreeMap::values).sum::<u64>();
-        // what a batch leaves out is missed by everything after it
-        let may_fail = spec.unit == Unit::Operations;
-        self.runner.allowed = if may_fail { self.plan.max_errors.saturating_sub(failed) } else { 0 };
-        let ended = self.runner.run_slice(store, work, self.rate_per_s, self.stop);
-        failures::add(self.failures.entry((spec.name, variant)).or_default(), &self.runner.failed);
-        let outcome = match ended {
-            Ok(outcome) => outcome,
-            Err(RunError::Store(source)) => {
-                let doing = match (self.plan.max_errors, &source) {
-                    (most @ 1.., StoreError::Engine(_)) if may_fail => {
-                        format!("{}, one operation more than the {most} that may fail,", doing())
-                    }
-                    _ => doing(),
-                };
-                return Err(self.failed(doing, variant)(source));
-            }
-            Err(source) => return Err(CompareError::Run { workload: spec.name.into(), source }.into()),
-        };
-        if outcome.interrupted {
-            return Err(Halt::Stopped);
-        }
-        // what is written reaches new files sooner or later, none of which is in the cache
-        let counters = outcome.counters;
-        let few_misses = 20 * counters.cache_misses <= counters.cache_hits + counters.cache_misses;
-        stores.warm &= few_misses && counters.written_bytes == 0;
-        Ok(outcome)
-    }
-
-    /// Runs one slice, then lets the store settle, so that its background work does not affect another slice.
-    fn slice(
-        &mut self,
-        workload: &dyn Workload,
-        stores: &mut Stores,
-        variant: usize,
-        at: At,
-    ) -> Result<(SliceOutcome, Sample), Halt> {
-        let before = stores.open[variant].counters();
-        let outcome = self.unsettled_slice(workload, stores, variant, at)?;
-        let doing = || format!("workload {}", workload.spec().name);
-        let store = stores.open[variant].as_ref();
-        let servers = store.servers();
-        let cpu = CpuTime::with(&servers);
-        // several clients do not wait for what the servers do for others
-        if self.share.is_none() {
-            store.quiesce().map_err(self.failed(doing(), variant))?;
-        }
-        let settle_cpu_s = CpuTime::with(&servers).since(cpu).total_s();
-        let all = counted(before, store.counters());
-        let within = outcome.counters;
-        let sample = Sample {
-            round: 0,
-            slice: 0,
-            load: 0,
-            operations: outcome.operations,
-            rows: outcome.done.rows,
-            bytes: outcome.done.bytes,
-            elapsed_s: outcome.elapsed_s,
-            cpu_user_s: outcome.cpu.user_s,
-            cpu_system_s: outcome.cpu.system_s,
-            servers_cpu_s: outcome.servers_cpu.total_s(),
-            cipher_cpu_s: within.cipher_cpu_s,
-            io_cpu_s: within.io_cpu_s,
-            io_wall_s: within.io_wall_s,
-            settle_cpu_s,
-            syncs: within.syncs,
-            sync_wall_s: within.sync_wall_s,
-            client_wall_s: outcome.threads.wall_s,
-            client_cpu_s: outcome.threads.cpu_s,
-            client_sleeps: outcome.threads.sleeps,
-            read_bytes: all.read_bytes,
-            written_bytes: all.written_bytes,
-            encrypted_bytes: all.encrypted_bytes,
-            decrypted_bytes: all.decrypted_bytes,
-            cache_hits: within.cache_hits,
-            cache_misses: within.cache_misses,
-            kept_per_s: outcome.kept_per_s,
-            queued_s: outcome.threads.queued_s,
-        };
-        Ok((outcome, sample))
-    }
-
     /// Lets the workload check that the stores contain what it left there.
     fn check(&self, ready: &Ready, stores: &Stores) -> Result<(), Halt> {
         let name = ready.workload.spec().name;
@@ -794,20 +579,4 @@ impl<'a> Comparison<'a> {
             left_s,
         });
     }
-}
-
-/// The clients of one slice, each with its share of the operations. Where several machines have clients, each has as
-/// many operations as the time allows.
-fn work(workload: &dyn Workload, variant: usize, at: At, clients: usize, share: Option<Share>) -> Vec<Work> {
-    let operations = if share.is_some() { u64::MAX } else { workload.operations() };
-    let Share { number, of } = share.unwrap_or(Share::ALONE);
-    let clients_of = |client| {
-        (at.pass..at.pass + at.passes).map(move |round| {
-            let (client, clients) = ((number - 1) * clients + client, of * clients);
-            let place = Position { variant, round, slice: at.slice, slices: at.slices, client, clients };
-            let share = place.share(operations);
-            (workload.client(place), share.end - share.start)
-        })
-    };
-    (0..clients).map(|client| clients_of(client).collect()).collect()
 }

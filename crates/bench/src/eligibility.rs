@@ -1,5 +1,5 @@
-//! Which ciphers and suites may be recommended under a policy, in which order of standing, and what to heed before taking
-//! one. Not here: which one is recommended (`recommend`).
+//! Which ciphers and suites may be recommended under a policy, in which order of standing, and what to heed before
+//! taking one. Not here: which one is recommended (`recommend`).
 
 use std::collections::BTreeMap;
 
@@ -116,7 +116,8 @@ pub(crate) fn unprotected(variant: &Variant) -> Option<String> {
     }
     if is_in("wire") {
         return Some(
-            "not protected by it: data in memory and on the disks at both ends, and who talks to whom, when and how much"
+            "not protected by it: data in memory and on the disks at both ends, and who talks to whom, when and how \
+             much"
                 .into(),
         );
     }

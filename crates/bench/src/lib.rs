@@ -51,6 +51,8 @@ mod sustained;
 pub mod target;
 pub mod threat;
 pub mod together;
+mod variant;
 pub mod verdict;
 mod work_dir;
 pub mod workload;
+pub mod written;

@@ -232,7 +232,10 @@ fn answer(plan: &Plan, best: &Candidate, relations: &[Relation], cells: &[Cell])
 fn compared(relation: &Relation, best: &str) -> String {
     let Relation { label, judgement, range, decided } = relation;
     match judgement.verdict {
-        Verdict::Costs => format!("{label} {} more", judgement.words),
+        Verdict::Costs => match judgement.words.split_once(", takes ") {
+            Some((costs, times)) => format!("{label} {costs} more, takes {times}"),
+            None => format!("{label} {} more", judgement.words),
+        },
         Verdict::Gains => format!("{label} {}", judgement.words),
         Verdict::NoDifference => {
             format!("{label} costs the same as {best} (no difference: {range}), {decided}")

@@ -1,13 +1,11 @@
 //! What a comparison leaves behind: the data of `results.json`, schema version 2.
 //!
-//! Everything the report shows is here; the report itself computes nothing. Not here: how older files are read
-//! (`merge`).
+//! Everything the report shows is here; the report itself computes nothing. Not here: how it is written (`written`) and
+//! how older files are read (`merge`).
 
 use std::collections::BTreeMap;
-use std::io::Write;
-use std::path::{Path, PathBuf};
 
-use sealstone_store::{EngineFacts, Layer};
+use sealstone_store::EngineFacts;
 use serde::{Deserialize, Serialize};
 
 use crate::axes::Point;
@@ -16,6 +14,7 @@ use crate::coverage::Coverage;
 pub use crate::machine::Machine;
 use crate::open_loop::OpenLoop;
 use crate::share::ClientFacts;
+pub use crate::variant::{Choice, Variant};
 pub use crate::verdict::Verdict;
 use crate::workload::{Setting, Unit};
 
@@ -241,78 +240,6 @@ impl Results {
         };
         let cells = self.cells.iter().filter(|cell| !self.plan.threads_of.contains_key(&cell.workload));
         cells.filter(|cell| is_found(&cell.workload)).map(|cell| (cell.workload.clone(), cell.clients)).collect()
-    }
-}
-
-/// One way of protecting a store, in words.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Variant {
-    /// Unique label, such as `aes-256`, `aes-256 portable`, `none`, `none (2)`.
-    pub label: String,
-    /// What each layer (`field`, `wire`, `server`, `rest`) encrypts with; none for a baseline.
-    pub layers: BTreeMap<String, Choice>,
-}
-
-/// What a layer encrypts with, in words.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Choice {
-    /// Cipher name; in the layer `server` that of a function of the server.
-    pub cipher: String,
-    /// Backend asked for: `auto` or a name.
-    pub accel: String,
-    /// Backend in use; `server` for a function of the server.
-    pub backend: String,
-}
-
-impl Variant {
-    /// Whether nothing is encrypted.
-    #[must_use]
-    pub fn is_baseline(&self) -> bool {
-        self.layers.is_empty()
-    }
-
-    /// What it encrypts with, if one layer does; of several the lowest, and what is on the wire only where nothing else
-    /// is encrypted.
-    #[must_use]
-    pub fn choice(&self) -> Option<&Choice> {
-        let stored = Layer::ALL.iter().rev().filter(|layer| **layer != Layer::Wire);
-        let lowest = stored.chain([&Layer::Wire]).find_map(|layer| self.layers.get(layer.name()));
-        lowest.or_else(|| self.layers.values().next())
-    }
-
-    /// Name of that cipher.
-    #[must_use]
-    pub fn cipher(&self) -> Option<&str> {
-        self.choice().map(|choice| choice.cipher.as_str())
-    }
-
-    /// Name of the backend in use.
-    #[must_use]
-    pub fn backend(&self) -> Option<&str> {
-        self.choice().map(|choice| choice.backend.as_str())
-    }
-}
-
-impl From<&sealstone_store::Variant> for Variant {
-    fn from(variant: &sealstone_store::Variant) -> Self {
-        let choice = |choice: &sealstone_store::Choice| Choice {
-            cipher: choice.cipher.name.into(),
-            accel: if choice.forced { choice.backend.name() } else { "auto" }.into(),
-            backend: choice.backend.name().into(),
-        };
-        // with no cipher of ours, and nothing of ours that computes it
-        let of_server = |function: &sealstone_store::ServerFunction| Choice {
-            cipher: function.name.into(),
-            accel: "auto".into(),
-            backend: "server".into(),
-        };
-        let on_the_wire = variant.tunnel.as_ref().map(|tunnel| {
-            let (cipher, backend) = (tunnel.suite.to_owned(), tunnel.path.to_owned());
-            (Layer::Wire.name().to_owned(), Choice { cipher, accel: "auto".into(), backend })
-        });
-        let ours = variant.layers.iter().map(|(layer, value)| (layer.name().to_owned(), choice(value)));
-        let theirs = variant.function.map(|function| (Layer::Server.name().to_owned(), of_server(function)));
-        Self { label: variant.label.clone(), layers: ours.chain(theirs).chain(on_the_wire).collect() }
     }
 }
 
@@ -630,145 +557,6 @@ pub struct Ranked {
     pub ratio: f64,
     /// Reasons with figures.
     pub reasons: Vec<String>,
-}
-
-/// Results could not be written.
-#[derive(Debug, thiserror::Error)]
-#[error("cannot write {}: {source}", path.display())]
-pub struct WriteError {
-    /// The file.
-    pub path: PathBuf,
-    /// Why.
-    pub source: std::io::Error,
-}
-
-impl Comparison {
-    /// Writes the results to the file `path` as JSON, indented, fields in the order of the schema. The file appears
-    /// whole or not at all.
-    ///
-    /// # Errors
-    /// `WriteError`; an existing file is unchanged.
-    pub fn write_json(&self, path: &Path) -> Result<(), WriteError> {
-        write_whole(path, |file| {
-            serde_json::to_writer_pretty(&mut *file, self)?;
-            file.write_all(b"\n")
-        })
-    }
-
-    /// Writes every sample to the file `path` as CSV, one row a sample, numbers with units in the column names.
-    ///
-    /// # Errors
-    /// As [`Results::write_json`].
-    pub fn write_csv(&self, path: &Path) -> Result<(), WriteError> {
-        /// What a row says besides its sample.
-        #[derive(Serialize)]
-        struct Row<'a> {
-            workload: &'a str,
-            variant: &'a str,
-            cipher: &'a str,
-            backend: &'a str,
-            clients: usize,
-            store: &'a str,
-            members: usize,
-            records: u64,
-            link: &'a str,
-        }
-        const ROW_COLUMNS: [&str; 9] =
-            ["workload", "variant", "cipher", "backend", "clients", "store", "members", "records", "link"];
-        write_whole(path, |file| {
-            let mut csv = csv::WriterBuilder::new().has_headers(false).from_writer(file);
-            csv.write_record(ROW_COLUMNS.iter().chain(&SAMPLE_COLUMNS))?;
-            for (group, cell) in self.groups.iter().flat_map(|group| group.cells.iter().map(move |cell| (group, cell)))
-            {
-                let variant = &self.variants[cell.variant];
-                for sample in &cell.samples {
-                    let row = Row {
-                        store: &group.point.store,
-                        members: group.point.members,
-                        records: group.point.records,
-                        link: group.point.link.as_deref().unwrap_or_default(),
-                        workload: &cell.workload,
-                        variant: &variant.label,
-                        cipher: variant.cipher().unwrap_or("none"),
-                        backend: variant.backend().unwrap_or(""),
-                        clients: cell.clients,
-                    };
-                    csv.serialize((row, sample))?;
-                }
-            }
-            csv.flush()
-        })
-    }
-}
-
-/// The fields of `Sample`, in order.
-const SAMPLE_COLUMNS: [&str; 27] = [
-    "round",
-    "slice",
-    "load",
-    "operations",
-    "rows",
-    "bytes",
-    "elapsed_s",
-    "cpu_user_s",
-    "cpu_system_s",
-    "cipher_cpu_s",
-    "io_cpu_s",
-    "io_wall_s",
-    "settle_cpu_s",
-    "syncs",
-    "sync_wall_s",
-    "client_wall_s",
-    "client_cpu_s",
-    "client_sleeps",
-    "read_bytes",
-    "written_bytes",
-    "encrypted_bytes",
-    "decrypted_bytes",
-    "cache_hits",
-    "cache_misses",
-    "kept_per_s",
-    "queued_s",
-    "servers_cpu_s",
-];
-
-/// Writes `text` to the file `path`, which appears whole or not at all.
-///
-/// # Errors
-/// As [`Comparison::write_json`].
-pub fn write_text(path: &Path, text: &str) -> Result<(), WriteError> {
-    write_whole(path, |file| file.write_all(text.as_bytes()))
-}
-
-/// Writes a file under a temporary name next to `path`, then renames it.
-fn write_whole(path: &Path, fill: impl FnOnce(&mut dyn Write) -> std::io::Result<()>) -> Result<(), WriteError> {
-    let write = || {
-        let dir = path.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        std::fs::create_dir_all(dir)?;
-        let mut file = tempfile::Builder::new().prefix(".sealstone-").tempfile_in(dir)?;
-        let mut buffered = std::io::BufWriter::new(file.as_file_mut());
-        fill(&mut buffered)?;
-        buffered.flush()?;
-        drop(buffered);
-        readable_by_all(file.as_file())?;
-        // whole under its name, or not there: also after the power was cut
-        file.as_file().sync_all()?;
-        file.persist(path)?;
-        std::fs::File::open(dir)?.sync_all()
-    };
-    write().map_err(|source| WriteError { path: path.to_owned(), source })
-}
-
-/// Temporary files are private; results are meant to be shown.
-fn readable_by_all(file: &std::fs::File) -> std::io::Result<()> {
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        file.set_permissions(std::fs::Permissions::from_mode(0o644))?;
-    }
-    #[cfg(not(unix))]
-    let _ = file;
-    Ok(())
 }
 
 #[cfg(test)]

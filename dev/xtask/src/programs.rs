@@ -1,6 +1,6 @@
 //! The test programs of the workspace: which there are, in which order, and how many run at once. A test mostly waits,
-//! for a server or a disk: with one program for each CPU a quarter of their time was idle, so there is one more for every
-//! two.
+//! for a server or a disk: with one program for each CPU a quarter of their time was idle, so there is one more for
+//! every two.
 //!
 //! Not here: what their output says (`tally`).
 
@@ -83,8 +83,8 @@ fn parse(messages: &str) -> Result<Vec<Program>> {
     Ok(programs)
 }
 
-/// Runs `programs`, and the tests of the documentation as one more, three at once for every two CPUs; those of [`ALONE`]
-/// by themselves. Calls `finished` with each as it ends.
+/// Runs `programs`, and the tests of the documentation as one more, three at once for every two CPUs; those of
+/// [`ALONE`] by themselves. Calls `finished` with each as it ends.
 ///
 /// - `cargo`: makes a command of cargo with the environment that all of them get
 /// - `target`: cargo's target folder

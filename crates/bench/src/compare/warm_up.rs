@@ -1,6 +1,7 @@
 //! What precedes measuring a workload: filled caches, its speed, and how its rounds are cut. Counts nothing.
 
-use super::{At, Comparison, Halt, Ready, Stores, work};
+use super::slices::work;
+use super::{At, Comparison, Halt, Ready, Stores};
 use crate::null_store::NullStore;
 use crate::progress::{Phase, SliceTimes};
 use crate::results::Conditions;

@@ -5,6 +5,7 @@
 mod axis;
 mod canvas;
 mod charts;
+mod compared;
 mod conditions;
 mod curves;
 mod error;
@@ -18,6 +19,7 @@ mod page;
 mod percentiles;
 mod places;
 mod requests;
+mod side_by_side;
 mod speeds;
 pub mod summary;
 mod sweep;

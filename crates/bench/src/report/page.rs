@@ -8,10 +8,9 @@ use super::canvas;
 use super::charts::{self, Chart, Interval, Intervals};
 use super::conditions::{Fact, conditions, fact};
 use super::index::{self, Run};
-use super::open_loop;
 use super::options::Options;
 use super::tables::{self, Table};
-use super::{figures, percentiles, places, requests, sweep};
+use super::{compared, figures, open_loop, percentiles, places, requests, side_by_side, sweep};
 use crate::merge;
 use crate::plan::{Plan, Policy};
 use crate::results::{Cell, Results};
@@ -150,7 +149,7 @@ impl Page {
             across,
             runs: sections,
             reading,
-            subjects: tables::subjects(&runs),
+            subjects: compared::subjects(&runs),
             setting: vec![setting("Machine", &runs, machine), setting("Engine", &runs, engine)],
             reruns: reruns(&runs),
             missing: options.missing.clone(),
@@ -241,8 +240,9 @@ fn setting(title: &'static str, runs: &[Run], facts_of: fn(&Results) -> Vec<Fact
     Setting {
         title,
         facts: same.iter().filter_map(|name| value(&each[0], name)).collect(),
-        differing: (!differing.is_empty())
-            .then(|| tables::of_words(&format!("{title}: what differs"), &differing, runs.iter().zip(&each).map(row))),
+        differing: (!differing.is_empty()).then(|| {
+            side_by_side::of_words(&format!("{title}: what differs"), &differing, runs.iter().zip(&each).map(row))
+        }),
     }
 }
 
@@ -289,17 +289,17 @@ fn across(runs: &[Run], results: &[Results], options: &Options) -> Across {
         charts.push(Charts::new("cost", "Cost", COST_NOTE, charts::intervals(cost_of_each(runs), charts::COST)));
     }
     charts.retain(|charts| !charts.panels.is_empty());
-    let against = (!options.against.is_empty()).then(|| tables::against(&options.against));
-    Across { table: tables::across(runs), against, charts, differences: merge::differences(results) }
+    let against = (!options.against.is_empty()).then(|| side_by_side::against(&options.against));
+    Across { table: side_by_side::across(runs), against, charts, differences: merge::differences(results) }
 }
 
 /// What each variant costs under each workload, an interval for each run.
 fn cost_of_each(runs: &[Run]) -> Vec<Intervals> {
     let mut groups = Vec::new();
-    for (workload, labels) in tables::pairs(runs) {
+    for (workload, labels) in side_by_side::pairs(runs) {
         for label in labels {
             let interval = |run: &Run| {
-                let (cell, overhead) = tables::measured(run, workload, label)?;
+                let (cell, overhead) = side_by_side::measured(run, workload, label)?;
                 let (overhead, ink) = (overhead?.clone(), run.ink(cell.variant));
                 (Some(cell.variant) != run.baseline).then(|| Interval { label: run.label.clone(), ink, overhead })
             };

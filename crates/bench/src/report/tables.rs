@@ -1,22 +1,17 @@
-//! The tables of one run: the ranking, and the figures behind every chart.
+//! The tables of one run: the ranking, and the figures behind every chart. Not here: what was compared (`compared`),
+//! several runs side by side (`side_by_side`).
 
 use std::collections::BTreeMap;
 use std::iter::once;
 
-use sealstone_cipher::registry::Cipher;
 use sealstone_store::Layer;
 use serde::Serialize;
 use unicode_width::UnicodeWidthStr;
 
-use super::canvas::Ink;
 use super::index::{Run, spread};
 use super::{conditions, figures, footnotes};
-use crate::algorithm::{Algorithm, TLS};
-use crate::at_rate::at_rate;
-use crate::axes::varied;
 use crate::median_gap;
-use crate::open_loop::AtRate;
-use crate::results::{Against, Between, Cell, Conditions, Latency, Overhead, Ranked, Sample, Variant};
+use crate::results::{Between, Cell, Latency, Overhead, Ranked, Sample};
 use crate::sustained::sustained;
 use crate::verdict::Verdict;
 use crate::workload::Unit;
@@ -51,19 +46,19 @@ pub(super) struct Column {
 /// One entry.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub(super) struct Datum {
-    text: String,
+    pub(super) text: String,
     /// A second line of less weight.
-    note: String,
+    pub(super) note: String,
     /// Class for the style sheet: `figure`, `words`, `head`, `long`, `costs`, `same`, `open`.
-    class: &'static str,
+    pub(super) class: &'static str,
     /// What it is sorted by, if not by its text.
-    sort: Option<f64>,
+    pub(super) sort: Option<f64>,
     /// The mark of its verdict, before it.
-    mark: &'static str,
+    pub(super) mark: &'static str,
     /// Colour of the variant that it names.
-    ink: Option<&'static str>,
+    pub(super) ink: Option<&'static str>,
     /// Whether the row above says the same.
-    again: bool,
+    pub(super) again: bool,
 }
 
 impl Datum {
@@ -119,7 +114,7 @@ pub(super) fn below_saturation(cell: &Cell) -> bool {
 }
 
 /// What the dagger in `verdict` means, if it occurs.
-fn dagger(runs: &[&Run]) -> &'static str {
+pub(super) fn dagger(runs: &[&Run]) -> &'static str {
     let mut cells = runs.iter().flat_map(|run| &run.results.cells);
     match cells.any(|cell| cell.overhead.is_some() && below_saturation(cell)) {
         true => " † below saturation: idle time may hide a part of the cost.",
@@ -148,7 +143,7 @@ pub(super) fn judged(verdict: Verdict, text: String, value: f64) -> Datum {
 }
 
 /// An overhead with its verdict beneath.
-fn verdict(overhead: &Overhead, unsaturated: bool) -> Datum {
+pub(super) fn verdict(overhead: &Overhead, unsaturated: bool) -> Datum {
     let word = match overhead.verdict {
         Verdict::AtMost => figures::bound(overhead),
         verdict => verdict.word().to_owned(),
@@ -539,246 +534,4 @@ pub(super) fn by_row(run: &Run) -> Option<Table> {
         ]
     });
     Some(table)
-}
-
-fn bits(bytes: usize) -> Datum {
-    figure(format!("{} bits", bytes * 8), bytes as f64)
-}
-
-/// What is known of the suite that seals the packets of `variant`; `path` carries them.
-fn of_suite(variant: &Variant, path: Datum) -> Vec<Datum> {
-    let name = words(variant.cipher().unwrap_or_default());
-    let sealed = match variant.cipher() {
-        Some(TLS) => "the connection sealed (TLS), both ways",
-        _ => "packets sealed (ESP), both ways",
-    };
-    let Some(Algorithm::Suite(suite)) = Algorithm::of(variant) else {
-        let standing = words(sealed);
-        return vec![name, standing, missing(), missing(), missing(), missing(), path];
-    };
-    let standing = Datum { note: suite.caveats().join("; "), ..words(Algorithm::Suite(suite).standing().word()) };
-    let [block, key] = [|cipher: &Cipher| cipher.block_bytes, |cipher: &Cipher| cipher.key_bytes]
-        .map(|of: fn(&Cipher) -> usize| suite.cipher.map_or_else(missing, |cipher| bits(of(cipher))));
-    let name = Datum { note: sealed.into(), ..name };
-    vec![name, standing, block, key, words(approvals(Algorithm::Suite(suite))), missing(), path]
-}
-
-/// What was compared: the ciphers with their sources, and the backends.
-fn variants(run: &Run) -> Table {
-    let row = |(number, variant): (usize, &Variant)| {
-        let accel = variant.choice().map_or("auto", |choice| choice.accel.as_str());
-        let used = words(variant.backend().unwrap_or("–"));
-        let facts = match variant.cipher().map(sealstone_cipher::registry::cipher) {
-            None => vec![words("no encryption"), missing(), missing(), missing(), missing(), missing(), missing()],
-            Some(Err(_)) if variant.layers.contains_key("server") => vec![
-                words(variant.cipher().unwrap_or_default()),
-                words("a function of the server"),
-                missing(),
-                missing(),
-                missing(),
-                missing(),
-                used,
-            ],
-            Some(Err(_)) if variant.layers.contains_key("wire") => of_suite(variant, used),
-            Some(Err(_)) => vec![
-                words(variant.cipher().unwrap_or_default()),
-                words("not known to this build"),
-                missing(),
-                missing(),
-                missing(),
-                words(accel),
-                used,
-            ],
-            Some(Ok(cipher)) => vec![
-                Datum { note: cipher.source.into(), ..words(cipher.name) },
-                Datum { note: cipher.caveat.unwrap_or_default().into(), ..words(cipher.standing.word()) },
-                bits(cipher.block_bytes),
-                bits(cipher.key_bytes),
-                words(approvals(Algorithm::Cipher(cipher))),
-                words(accel),
-                used,
-            ],
-        };
-        once(variant_head(run, number)).chain(facts).collect()
-    };
-    Table {
-        title: "What was compared".into(),
-        note: String::new(),
-        columns: columns([
-            "Variant",
-            "Cipher",
-            "Standing",
-            "#Block",
-            "#Key",
-            "Approved",
-            "Backend asked for",
-            "Backend used",
-        ]),
-        rows: run.results.variants.iter().enumerate().map(row).collect(),
-        ..Table::default()
-    }
-}
-
-/// The workloads and what they do.
-fn workloads(run: &Run) -> Table {
-    let row = |name: &&str| {
-        let cells = run.cells(name);
-        let first = cells.first().map(|(_, cell)| *cell);
-        let of = |words: &dyn Fn(&Cell, &Conditions) -> String| {
-            first.and_then(|cell| Some(words(cell, cell.conditions.as_ref()?))).unwrap_or("–".into())
-        };
-        let unit = first.map_or("–", |cell| match cell.unit {
-            Unit::Operations => "operations",
-            Unit::Bytes if run.results.plan.workload(name).is_ok_and(|spec| spec.device) => "bytes",
-            Unit::Bytes => "bytes of records",
-        });
-        vec![
-            head(*name),
-            match run.results.plan.workload(name) {
-                Ok(spec) => Datum { note: spec.remark.unwrap_or_default().into(), ..words(spec.description) },
-                Err(_) => words("not known to this build"),
-            },
-            first.map_or_else(missing, |cell| figure(cell.clients.to_string(), cell.clients as f64)),
-            words(of(&|cell, _| conditions::cache(run, cell).unwrap_or("–".into()))),
-            words(of(&|_, found| conditions::writes(found).into())),
-            words(unit),
-        ]
-    };
-    Table {
-        title: "Workloads".into(),
-        note: String::new(),
-        columns: columns(["Workload", "What it does", "#Clients", "Cache", "Writes", "Counted in"]),
-        rows: run.workloads.iter().map(row).collect(),
-        ..Table::default()
-    }
-}
-
-fn approvals(algorithm: Algorithm) -> &'static str {
-    match (algorithm.meets_fips(), algorithm.meets_kcmvp()) {
-        (true, true) => "FIPS 140, KCMVP",
-        (true, false) => "FIPS 140",
-        (false, true) => "KCMVP",
-        (false, false) => "–",
-    }
-}
-
-/// Overheads of several runs side by side: a row for each workload and variant, a column for each run.
-pub(super) fn across(runs: &[Run]) -> Table {
-    let heads: Vec<String> = runs.iter().map(|run| format!("#{}", run.label)).collect();
-    let mut rows = Vec::new();
-    for (workload, labels) in pairs(runs) {
-        for (position, label) in labels.iter().enumerate() {
-            let ink = runs.iter().find_map(|run| measured(run, workload, label).map(|(cell, _)| run.ink(cell.variant)));
-            let name = Datum { ink: ink.map(Ink::name), ..head(*label) };
-            let mut row = vec![Datum { again: position > 0, ..head(workload) }, name];
-            row.extend(runs.iter().map(|run| match measured(run, workload, label) {
-                Some((cell, _)) if at_rate(cell).is_some() => at_rate(cell).map_or_else(missing, of_rate),
-                Some((cell, Some(overhead))) => verdict(overhead, below_saturation(cell)),
-                Some((cell, None)) => {
-                    let rate = figures::rate(cell.throughput, cell.unit);
-                    Datum { note: "baseline".into(), ..figure(rate, cell.throughput) }
-                }
-                None => missing(),
-            }));
-            rows.push(row);
-        }
-    }
-    Table {
-        title: "Overhead of each run".into(),
-        note: format!(
-            "Each run against its own baseline, with 95 % confidence intervals; minus is slower.{}",
-            dagger(&runs.iter().collect::<Vec<_>>())
-        ),
-        columns: columns(["Workload", "Variant"].into_iter().chain(heads.iter().map(String::as_str))),
-        rows,
-        ..Table::default()
-    }
-}
-
-/// What stands for a cell at a fixed rate, where the throughput says nothing.
-fn of_rate(found: &AtRate) -> Datum {
-    match found.p99.as_ref().map(|p99| (p99, &p99.against)) {
-        _ if !found.is_kept => {
-            figure(figures::rate(found.kept_per_s, Unit::Operations), f64::NAN).noted("rate not reached")
-        }
-        Some((_, Some(longer))) => {
-            judged(longer.ratio.verdict, figures::ratio(&longer.ratio), longer.ratio.ratio).noted("p99")
-        }
-        Some((p99, None)) => figure(figures::micros(p99.us), p99.us).noted("p99"),
-        None => missing().noted("too few requests"),
-    }
-}
-
-/// Stores set against one of them: a row for each workload and variant.
-pub(super) fn against(ratios: &[Against]) -> Table {
-    let axes = varied(ratios.iter().flat_map(|one| [&one.point, &one.other]).collect::<Vec<_>>());
-    let row = |one: &Against| {
-        vec![
-            head(one.workload.as_str()),
-            head(one.variant.as_str()),
-            words(one.point.words(&axes)),
-            words(match one.other_variant.as_str() {
-                variant if variant.is_empty() || variant == one.variant => one.other.words(&axes),
-                variant => format!("{}, {variant}", one.other.words(&axes)),
-            }),
-            figure(format!("× {}", figures::digits(one.ratio)), one.ratio),
-            figure(format!("{} to {}", figures::digits(one.low), figures::digits(one.high)), one.low),
-        ]
-    };
-    Table {
-        title: "Stores against each other".into(),
-        note: "Throughput as a multiple of the other store's, with 95 % confidence intervals. The two were not \
-               measured in alternation, so a change of the machine between them is in these figures."
-            .into(),
-        columns: columns(["Workload", "Variant", "Store", "Against", "#Throughput", "#Interval"]),
-        rows: ratios.iter().map(row).collect(),
-        ..Table::default()
-    }
-}
-
-/// Every workload of the runs with every label measured under it, in order of appearance.
-pub(super) fn pairs<'a>(runs: &[Run<'a>]) -> Vec<(&'a str, Vec<&'a str>)> {
-    let mut found: Vec<(&str, Vec<&str>)> = Vec::new();
-    for run in runs {
-        for workload in &run.workloads {
-            let place = found.iter().position(|(name, _)| name == workload).unwrap_or_else(|| {
-                found.push((workload, Vec::new()));
-                found.len() - 1
-            });
-            for (variant, _) in run.cells(workload) {
-                if !found[place].1.contains(&variant.label.as_str()) {
-                    found[place].1.push(&variant.label);
-                }
-            }
-        }
-    }
-    found
-}
-
-/// What a run measured for the variant called `label` under `workload`.
-pub(super) fn measured<'a>(run: &Run<'a>, workload: &str, label: &str) -> Option<(&'a Cell, Option<&'a Overhead>)> {
-    let variant = run.results.variants.iter().position(|variant| variant.label == label)?;
-    let cell = run.cell(workload, variant)?;
-    Some((cell, cell.overhead.as_ref()))
-}
-
-/// What the runs compared, and under which workloads: each table once for all runs that share it.
-pub(super) fn subjects(runs: &[Run]) -> Vec<Table> {
-    let mut tables: Vec<Table> = Vec::new();
-    for table in runs.iter().map(variants).chain(runs.iter().map(workloads)) {
-        if !tables.contains(&table) {
-            tables.push(table);
-        }
-    }
-    tables
-}
-
-/// A table of words: named rows under `heads`.
-pub(super) fn of_words(title: &str, heads: &[&str], rows: impl Iterator<Item = (String, Vec<String>)>) -> Table {
-    Table {
-        title: title.into(),
-        columns: columns(["Run"].into_iter().chain(heads.iter().copied())),
-        rows: rows.map(|(name, values)| once(head(name)).chain(values.into_iter().map(words)).collect()).collect(),
-        ..Table::default()
-    }
 }

@@ -6,7 +6,7 @@ mod open_loop;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::AtomicBool;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use engine::{Event, FakeEngine, Trouble};
 use sealstone_bench::compare::{self, CompareError};
@@ -314,6 +314,33 @@ fn progress_goes_from_nothing_to_all() {
     assert!(seen.iter().all(|progress| progress.done <= progress.total && progress.left_s >= 0.0));
     assert!(seen.iter().all(|progress| (0.0..=1.0).contains(&progress.share)));
     assert!(seen.last().unwrap().share > 0.9, "{:?}", seen.last());
+}
+
+/// A slice does the same work on every variant, so that a slow one takes most of the time.
+#[test]
+fn the_time_left_is_that_of_slow_variants_too() {
+    on_a_quiet_machine(|| {
+        #[derive(Default)]
+        struct Watcher(Mutex<Vec<(Instant, f64)>>);
+        impl Observer for Watcher {
+            fn progress(&self, progress: &Progress) {
+                if progress.phase == Phase::Measure {
+                    self.0.lock().unwrap().push((Instant::now(), progress.left_s));
+                }
+            }
+        }
+        let dir = tempfile::tempdir().unwrap();
+        let delay = [("none", 100), ("aes-256", 2_500)];
+        let delay = delay.map(|(label, us)| (label, Duration::from_micros(us)));
+        let engine = FakeEngine { read_delay: delay.into(), ..FakeEngine::default() };
+        let watcher = Watcher::default();
+        let plan = Plan { operations: 400, rounds: 1, ..plan(dir.path(), &["none", "aes-256"], &["c"]) };
+        compare::run(&plan, &engine, &watcher, &engine.shared.stop).unwrap();
+        let seen = watcher.0.into_inner().unwrap();
+        let (first, left_s) = seen[0];
+        let took_s = seen.last().unwrap().0.duration_since(first).as_secs_f64();
+        assert!((0.5 * took_s..2.0 * took_s).contains(&left_s), "{left_s} s left, {took_s} s to the last slice");
+    });
 }
 
 #[test]

@@ -11,9 +11,10 @@ use sealstone_bench::compare::{self, CompareError};
 use sealstone_bench::groups;
 use sealstone_bench::plan::{Plan, PlanError};
 use sealstone_bench::report::{self, Options};
-use sealstone_bench::results::{Comparison, Missing, Results, write_text};
+use sealstone_bench::results::{Comparison, Missing, Results};
 use sealstone_bench::share::Client;
 use sealstone_bench::together;
+use sealstone_bench::written::write_text;
 use sealstone_store::StoreError;
 use sealstone_stores::kind::StoreKind;
 

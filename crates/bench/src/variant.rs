@@ -1,0 +1,78 @@
+//! A variant in words, as results name it. Not here: what stores are opened with (`sealstone_store::Variant`).
+
+use std::collections::BTreeMap;
+
+use sealstone_store::Layer;
+use serde::{Deserialize, Serialize};
+
+/// One way of protecting a store, in words.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Variant {
+    /// Unique label, such as `aes-256`, `aes-256 portable`, `none`, `none (2)`.
+    pub label: String,
+    /// What each layer (`field`, `wire`, `server`, `rest`) encrypts with; none for a baseline.
+    pub layers: BTreeMap<String, Choice>,
+}
+
+/// What a layer encrypts with, in words.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Choice {
+    /// Cipher name; in the layer `server` that of a function of the server.
+    pub cipher: String,
+    /// Backend asked for: `auto` or a name.
+    pub accel: String,
+    /// Backend in use; `server` for a function of the server.
+    pub backend: String,
+}
+
+impl Variant {
+    /// Whether nothing is encrypted.
+    #[must_use]
+    pub fn is_baseline(&self) -> bool {
+        self.layers.is_empty()
+    }
+
+    /// What it encrypts with, if one layer does; of several the lowest, and what is on the wire only where nothing else
+    /// is encrypted.
+    #[must_use]
+    pub fn choice(&self) -> Option<&Choice> {
+        let stored = Layer::ALL.iter().rev().filter(|layer| **layer != Layer::Wire);
+        let lowest = stored.chain([&Layer::Wire]).find_map(|layer| self.layers.get(layer.name()));
+        lowest.or_else(|| self.layers.values().next())
+    }
+
+    /// Name of that cipher.
+    #[must_use]
+    pub fn cipher(&self) -> Option<&str> {
+        self.choice().map(|choice| choice.cipher.as_str())
+    }
+
+    /// Name of the backend in use.
+    #[must_use]
+    pub fn backend(&self) -> Option<&str> {
+        self.choice().map(|choice| choice.backend.as_str())
+    }
+}
+
+impl From<&sealstone_store::Variant> for Variant {
+    fn from(variant: &sealstone_store::Variant) -> Self {
+        let choice = |choice: &sealstone_store::Choice| Choice {
+            cipher: choice.cipher.name.into(),
+            accel: if choice.forced { choice.backend.name() } else { "auto" }.into(),
+            backend: choice.backend.name().into(),
+        };
+        // with no cipher of ours, and nothing of ours that computes it
+        let of_server = |function: &sealstone_store::ServerFunction| Choice {
+            cipher: function.name.into(),
+            accel: "auto".into(),
+            backend: "server".into(),
+        };
+        let on_the_wire = variant.tunnel.as_ref().map(|tunnel| {
+            let (cipher, backend) = (tunnel.suite.to_owned(), tunnel.path.to_owned());
+            (Layer::Wire.name().to_owned(), Choice { cipher, accel: "auto".into(), backend })
+        });
+        let ours = variant.layers.iter().map(|(layer, value)| (layer.name().to_owned(), choice(value)));
+        let theirs = variant.function.map(|function| (Layer::Server.name().to_owned(), of_server(function)));
+        Self { label: variant.label.clone(), layers: ours.chain(theirs).chain(on_the_wire).collect() }
+    }
+}

@@ -1,0 +1,147 @@
+//! How results become files, each of which appears whole or not at all. Not here: what is in them (`results`).
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+
+use crate::results::Comparison;
+
+/// Results could not be written.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot write {}: {source}", path.display())]
+pub struct WriteError {
+    /// The file.
+    pub path: PathBuf,
+    /// Why.
+    pub source: std::io::Error,
+}
+
+impl Comparison {
+    /// Writes the results to the file `path` as JSON, indented, fields in the order of the schema. The file appears
+    /// whole or not at all.
+    ///
+    /// # Errors
+    /// `WriteError`; an existing file is unchanged.
+    pub fn write_json(&self, path: &Path) -> Result<(), WriteError> {
+        write_whole(path, |file| {
+            serde_json::to_writer_pretty(&mut *file, self)?;
+            file.write_all(b"\n")
+        })
+    }
+
+    /// Writes every sample to the file `path` as CSV, one row a sample, numbers with units in the column names.
+    ///
+    /// # Errors
+    /// As [`Comparison::write_json`].
+    pub fn write_csv(&self, path: &Path) -> Result<(), WriteError> {
+        /// What a row says besides its sample.
+        #[derive(Serialize)]
+        struct Row<'a> {
+            workload: &'a str,
+            variant: &'a str,
+            cipher: &'a str,
+            backend: &'a str,
+            clients: usize,
+            store: &'a str,
+            members: usize,
+            records: u64,
+            link: &'a str,
+        }
+        const ROW_COLUMNS: [&str; 9] =
+            ["workload", "variant", "cipher", "backend", "clients", "store", "members", "records", "link"];
+        write_whole(path, |file| {
+            let mut csv = csv::WriterBuilder::new().has_headers(false).from_writer(file);
+            csv.write_record(ROW_COLUMNS.iter().chain(&SAMPLE_COLUMNS))?;
+            for (group, cell) in self.groups.iter().flat_map(|group| group.cells.iter().map(move |cell| (group, cell)))
+            {
+                let variant = &self.variants[cell.variant];
+                for sample in &cell.samples {
+                    let row = Row {
+                        store: &group.point.store,
+                        members: group.point.members,
+                        records: group.point.records,
+                        link: group.point.link.as_deref().unwrap_or_default(),
+                        workload: &cell.workload,
+                        variant: &variant.label,
+                        cipher: variant.cipher().unwrap_or("none"),
+                        backend: variant.backend().unwrap_or(""),
+                        clients: cell.clients,
+                    };
+                    csv.serialize((row, sample))?;
+                }
+            }
+            csv.flush()
+        })
+    }
+}
+
+/// The fields of `Sample`, in order.
+const SAMPLE_COLUMNS: [&str; 27] = [
+    "round",
+    "slice",
+    "load",
+    "operations",
+    "rows",
+    "bytes",
+    "elapsed_s",
+    "cpu_user_s",
+    "cpu_system_s",
+    "cipher_cpu_s",
+    "io_cpu_s",
+    "io_wall_s",
+    "settle_cpu_s",
+    "syncs",
+    "sync_wall_s",
+    "client_wall_s",
+    "client_cpu_s",
+    "client_sleeps",
+    "read_bytes",
+    "written_bytes",
+    "encrypted_bytes",
+    "decrypted_bytes",
+    "cache_hits",
+    "cache_misses",
+    "kept_per_s",
+    "queued_s",
+    "servers_cpu_s",
+];
+
+/// Writes `text` to the file `path`, which appears whole or not at all.
+///
+/// # Errors
+/// As [`Comparison::write_json`].
+pub fn write_text(path: &Path, text: &str) -> Result<(), WriteError> {
+    write_whole(path, |file| file.write_all(text.as_bytes()))
+}
+
+/// Writes a file under a temporary name next to `path`, then renames it.
+fn write_whole(path: &Path, fill: impl FnOnce(&mut dyn Write) -> std::io::Result<()>) -> Result<(), WriteError> {
+    let write = || {
+        let dir = path.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        std::fs::create_dir_all(dir)?;
+        let mut file = tempfile::Builder::new().prefix(".sealstone-").tempfile_in(dir)?;
+        let mut buffered = std::io::BufWriter::new(file.as_file_mut());
+        fill(&mut buffered)?;
+        buffered.flush()?;
+        drop(buffered);
+        readable_by_all(file.as_file())?;
+        // whole under its name, or not there: also after the power was cut
+        file.as_file().sync_all()?;
+        file.persist(path)?;
+        std::fs::File::open(dir)?.sync_all()
+    };
+    write().map_err(|source| WriteError { path: path.to_owned(), source })
+}
+
+/// Temporary files are private; results are meant to be shown.
+fn readable_by_all(file: &std::fs::File) -> std::io::Result<()> {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        file.set_permissions(std::fs::Permissions::from_mode(0o644))?;
+    }
+    #[cfg(not(unix))]
+    let _ = file;
+    Ok(())
+}
