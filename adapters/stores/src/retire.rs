@@ -116,13 +116,13 @@ pub enum RetireError {
         /// The version.
         key: KeyRef,
         /// The key source, as the user named it.
-        source_name: String,
+        source_name: Box<str>,
         /// The file.
         file: PathBuf,
         /// Where one of them is: `line 7`.
-        place: String,
+        place: Box<str>,
         /// The column.
-        column: String,
+        column: Box<str>,
     },
     /// A table of a database still needs it.
     #[error(
@@ -134,15 +134,15 @@ pub enum RetireError {
         /// The version.
         key: KeyRef,
         /// The key source, as the user named it.
-        source_name: String,
+        source_name: Box<str>,
         /// The table.
-        table: String,
+        table: Box<str>,
         /// Which server it is on.
-        server: String,
+        server: Box<str>,
         /// How the user named the server, without any password.
-        address: String,
+        address: Box<str>,
         /// What needs it.
-        found: String,
+        found: Box<str>,
     },
     /// The secret of the version cannot be had.
     #[error(transparent)]

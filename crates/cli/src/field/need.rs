@@ -55,7 +55,8 @@ pub(crate) fn check_files_unneeding(key: &KeyRef, named: &[PathBuf], source_name
         } else if let Some(file) = file.filter(|file| file.exists())
             && let Some(Under { place, column }) = first_under(key, &manifest, &file).with_context(unread)?
         {
-            let (key, source_name) = (key.clone(), source_name.to_owned());
+            let (key, source_name) = (key.clone(), source_name.into());
+            let (place, column) = (place.into(), column.into());
             return Err(RetireError::Values { key, source_name, file, place, column }.into());
         }
     }
@@ -191,11 +192,11 @@ pub(crate) fn check_tables_unneeding(
         };
         return Err(RetireError::Table {
             key: key.clone(),
-            source_name: source_name.to_owned(),
-            table: table.to_owned(),
-            server: server.place(),
-            address: if address.starts_with('@') { address.to_owned() } else { "ADDRESS".to_owned() },
-            found,
+            source_name: source_name.into(),
+            table: table.into(),
+            server: server.place().into(),
+            address: if address.starts_with('@') { address } else { "ADDRESS" }.into(),
+            found: found.into(),
         }
         .into());
     }
