@@ -220,6 +220,7 @@ fn functions_of_the_server_hide_values(sql: &Sql, name: &str) {
             device_bytes: 0,
             link: None,
             sealed: true,
+            tls: false,
             keep: None,
             key: None,
             settings,

@@ -18,6 +18,7 @@ use sealstone_fields::policy::{Column, Method, Table, Tweak};
 use sealstone_keys::KeyRef;
 use sealstone_stores::retire::RetireError;
 
+use super::computing::Computing;
 #[cfg(any(feature = "mysql", feature = "postgres"))]
 use super::migrate::connect;
 use super::output::beside;
@@ -149,7 +150,7 @@ fn first_under(key: &KeyRef, manifest: &Manifest, file: &Path) -> anyhow::Result
     };
     let stop = AtomicBool::new(false);
     let mut listener = Listener { on_reject: &mut on_reject, on_progress: &mut |_| {} };
-    let target = Target { output: &mut io::sink(), path: None, mac: None };
+    let target = Target { output: &mut io::sink(), path: None, mac: None, at_once: Computing::Cpu.at_once() };
     let mut reading = Reading::open(file, manifest.layout)?;
     let place = reading.layout().place();
     reading.pass(file, &plan, OnMisfit::Report, &stop, target, &mut listener)?;
