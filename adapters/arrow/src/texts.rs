@@ -1,4 +1,5 @@
-//! The texts of an array, in whichever way Arrow keeps them, and arrays made of texts. Not here: what is done with them.
+//! The texts of an array, in whichever way Arrow keeps them, and arrays made of texts. Not here: what is done with
+//! them.
 
 use std::ops::Range;
 use std::sync::Arc;

@@ -35,8 +35,8 @@ pub(crate) struct Imported {
     pub(crate) arrays: Vec<ArrayRef>,
 }
 
-/// The arrays of `object`, which has `__arrow_c_stream__` or `__arrow_c_array__`: texts, dictionaries of texts, integers,
-/// or nulls alone.
+/// The arrays of `object`, which has `__arrow_c_stream__` or `__arrow_c_array__`: texts, dictionaries of texts,
+/// integers, or nulls alone.
 ///
 /// - `refusal`: the words for arrays of another type, which are not looked at
 pub(crate) fn import(object: &Bound<'_, PyAny>, refusal: impl Fn(DataType) -> String) -> PyResult<Imported> {

@@ -93,7 +93,8 @@ pub enum RetireError {
     /// Files with sealed columns are still under it.
     #[error(
         "key {key} was not retired: {} with sealed columns {} still under it, such as {}\n\
-         seal them again under the newest version first, with: sealstone field reseal {} --key {source_name} --out FILE",
+         seal them again under the newest version first, with: sealstone field reseal {} --key {source_name} \
+         --out FILE",
         of(*files, "file"), if *files == 1 { "is" } else { "are" }, example.display(), example.display()
     )]
     Columns {

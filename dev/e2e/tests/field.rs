@@ -380,8 +380,8 @@ fn a_version_that_files_need_is_not_retired() {
     };
     let remedy = |file: &str| {
         format!(
-            "seal them again under the newest version first, with: sealstone field reseal {file} --key people.key --out \
-             FILE"
+            "seal them again under the newest version first, with: sealstone field reseal {file} --key people.key \
+             --out FILE"
         )
     };
     let one = format!("1 file with sealed columns is still under it, such as sealed.csv\n  {}", remedy("sealed.csv"));
@@ -393,10 +393,11 @@ fn a_version_that_files_need_is_not_retired() {
     kept(
         &["empty"],
         2,
-        "no sealed column in empty\n  give the directory of files with sealed columns, each with its manifest beside it",
+        "no sealed column in empty\n  give the directory of files with sealed columns, each with its manifest \
+         beside it",
     );
-    let missing = "no manifest people.csv.sealed.toml: it says under which version of which key people.csv is sealed\n  \
-                   it was written beside the file; name it instead, or restore it from a backup";
+    let missing = "no manifest people.csv.sealed.toml: it says under which version of which key people.csv is \
+                   sealed\n  it was written beside the file; name it instead, or restore it from a backup";
     kept(&["people.csv"], 2, missing);
     kept(
         &["nothing.csv"],
@@ -419,8 +420,8 @@ fn a_version_that_files_need_is_not_retired() {
     kept(
         &["again.csv"],
         1,
-        "again.csv has values under it, such as in line 5, column memo\n  seal it again under the newest version first, \
-         with: sealstone field reseal again.csv --changed --key people.key --out FILE",
+        "again.csv has values under it, such as in line 5, column memo\n  seal it again under the newest version \
+         first, with: sealstone field reseal again.csv --changed --key people.key --out FILE",
     );
     fs::write(dir.join("again.csv"), again).unwrap();
     let retired = retire(&["again.csv"]);

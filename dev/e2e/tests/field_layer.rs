@@ -1,6 +1,6 @@
-//! The field layer in front of real stores, and what servers have themselves: what lies on a MariaDB, a PostgreSQL and a
-//! MongoDB is sealed, as another connection sees it, and comes back through the layer; comparisons with each, and what
-//! cannot be. Not here: the layer in front of a store in memory (`crates/fields`), the figures.
+//! The field layer in front of real stores, and what servers have themselves: what lies on a MariaDB, a PostgreSQL and
+//! a MongoDB is sealed, as another connection sees it, and comes back through the layer; comparisons with each, and
+//! what cannot be. Not here: the layer in front of a store in memory (`crates/fields`), the figures.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;

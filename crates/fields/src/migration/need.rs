@@ -19,8 +19,8 @@ pub enum Need {
     Manifest,
 }
 
-/// Looks what of a sealed table needs `key`; changes nothing, and takes no lock. Needs no key, and so does not know that
-/// the table's manifest is genuine.
+/// Looks what of a sealed table needs `key`; changes nothing, and takes no lock. Needs no key, and so does not know
+/// that the table's manifest is genuine.
 ///
 /// - `name`: the table, for messages
 ///

@@ -1,5 +1,6 @@
-//! Bulk loading with sealed columns: rows are sealed many at a time on their way into the inner store, by a thread of its
-//! own while the inner store stores those before. A store behind a connection waits for its server most of the time.
+//! Bulk loading with sealed columns: rows are sealed many at a time on their way into the inner store, by a thread of
+//! its own while the inner store stores those before. A store behind a connection waits for its server most of the
+//! time.
 
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{self, Scope};
