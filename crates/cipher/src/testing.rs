@@ -435,10 +435,20 @@ fn ctr_lengths(cipher: &'static Cipher, make: MakeCtr, summary: &mut Summary) {
 fn ctr_pieces(cipher: &'static Cipher, make: MakeCtr) {
     let ctr = make(&bytes("piece key", cipher.key_bytes)).expect("a key of the right length");
     let text = bytes("piece text", 5000);
-    for counter in counters(cipher.block_bytes) {
+    for (at, counter) in counters(cipher.block_bytes).into_iter().enumerate() {
         let mut whole = text.clone();
         assert_eq!(ctr.apply(&counter, 0, &mut whole), Ok(()));
         for piece_bytes in [1, 7, cipher.block_bytes - 1, cipher.block_bytes + 1, 61, 1023, 4999] {
+            // each piece is a call, which takes a device long: thousands of them under a few counters, no two of which
+            // carry into the same byte
+            let taken = match piece_bytes {
+                1 => at == 0 || at == 22,
+                2..=17 => at == 0 || at % 7 == 1,
+                _ => true,
+            };
+            if !taken {
+                continue;
+            }
             let mut pieces = text.clone();
             for (i, piece) in pieces.chunks_mut(piece_bytes).enumerate().rev() {
                 assert_eq!(ctr.apply(&counter, (i * piece_bytes) as u64, piece), Ok(()));
