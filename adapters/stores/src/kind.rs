@@ -8,9 +8,6 @@ use std::sync::Arc;
 use sealstone_keys::KeySource;
 use sealstone_store::{Engine, Layer, ServerFunction, StoreError};
 
-/// The suite of the layer `wire` that is TLS between a store and its server.
-pub const TLS: &str = "tls";
-
 /// One kind of store.
 #[derive(Debug)]
 pub struct StoreKind {

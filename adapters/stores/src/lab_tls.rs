@@ -6,9 +6,7 @@ use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
 use sealstone_servers::certificate::{Authority, CertificateUse};
-use sealstone_store::{StoreError, Tunnel, Variant};
-
-use crate::kind::TLS;
+use sealstone_store::{StoreError, TLS, Tunnel, Variant};
 
 /// The choice of the layer `wire` for a store whose server speaks TLS. Every client has it from rustls.
 #[must_use]

@@ -2,7 +2,7 @@
 //! packets. Not here: what may be recommended under a policy (`eligibility`), how a suite works (`sealstone-seal`).
 
 use sealstone_cipher::registry::{self, Cipher, Standing};
-use sealstone_store::Layer;
+use sealstone_store::{Layer, TLS};
 
 use crate::results::Variant;
 
@@ -17,6 +17,7 @@ pub struct Hash {
     caveat: Option<&'static str>,
 }
 
+// not the table of `sealstone_cipher::hmac`, a feature that the quickest build does without
 static HASHES: [Hash; 3] = [
     Hash { word: "sha256", mac: "HMAC-SHA-256", caveat: None },
     Hash { word: "sha1", mac: "HMAC-SHA-1", caveat: Some("SHA-1 is broken as a hash function") },
@@ -26,9 +27,7 @@ static HASHES: [Hash; 3] = [
 /// Suites to name where none of those measured may be recommended: of each cipher the one that does all in one.
 pub const SUITES_ADVISED: [&str; 3] = ["aes-256-gcm", "aria-256-gcm", "lea-256-gcm"];
 
-/// The suite that is TLS.
-pub const TLS: &str = "tls";
-/// The cipher that both ends take for it: the first of those that client and server prefer (TLS_AES_256_GCM_SHA384).
+/// The cipher that both ends take for TLS: the first of those that client and server prefer (TLS_AES_256_GCM_SHA384).
 pub(crate) const TLS_CIPHER: &str = "aes-256";
 
 /// A suite, whose name says what it is made of: `CIPHER-gcm`, `CIPHER-HASH` for CBC and HMAC, `null`, or [`TLS`].

@@ -4,9 +4,9 @@
 use std::collections::BTreeMap;
 
 use sealstone_cipher::registry::{self, Cipher, Standing};
-use sealstone_store::Layer;
+use sealstone_store::{Layer, TLS};
 
-use crate::algorithm::{Algorithm, SUITES_ADVISED, Suite, TLS, TLS_CIPHER};
+use crate::algorithm::{Algorithm, SUITES_ADVISED, Suite, TLS_CIPHER};
 use crate::plan::Policy;
 use crate::results::{Cell, Choice, Variant};
 use crate::size::human_bytes;

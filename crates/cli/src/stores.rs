@@ -8,8 +8,8 @@ use sealstone_cipher::nearest::nearest;
 use sealstone_fields::policy::Policy;
 use sealstone_fields::{FieldLayer, Keyed, SealedEngine};
 use sealstone_keys::source;
-use sealstone_store::{Engine, Layer};
-use sealstone_stores::kind::{Form, Opened, Request, StoreKind, TLS, UserKey};
+use sealstone_store::{Engine, Layer, TLS};
+use sealstone_stores::kind::{Form, Opened, Request, StoreKind, UserKey};
 use sealstone_stores::run_key::run_key;
 use sealstone_stores::table::{store, stores};
 

@@ -30,5 +30,5 @@ pub use record::{Record, Row};
 pub use server_function::ServerFunction;
 pub use store::{BulkLoad, Store, Transaction, Transactional};
 pub use table::{Field, Kind, Table};
-pub use tunnel::Tunnel;
+pub use tunnel::{TLS, Tunnel};
 pub use variant::{Choice, Layer, Variant};

@@ -1,5 +1,8 @@
 //! How packets between a client and its store are sealed. Not here: packets (`sealstone-seal`, module `esp`).
 
+/// The suite of the layer `wire` that is TLS between a store and its server.
+pub const TLS: &str = "tls";
+
 /// A choice for the layer `wire`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tunnel {

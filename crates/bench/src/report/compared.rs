@@ -4,11 +4,12 @@
 use std::iter::once;
 
 use sealstone_cipher::registry::Cipher;
+use sealstone_store::TLS;
 
 use super::conditions;
 use super::index::Run;
 use super::tables::{Datum, Table, columns, figure, head, missing, variant_head, words};
-use crate::algorithm::{Algorithm, TLS};
+use crate::algorithm::Algorithm;
 use crate::results::{Cell, Conditions, Variant};
 use crate::workload::Unit;
 
