@@ -2,7 +2,7 @@
 //!
 //! Not here: AES and GHASH, which are made of them.
 
-use super::Kernel;
+use super::{Kernel, Products};
 
 /// Vectors of [`AesLanes::BLOCKS`] 128-bit blocks, each an independent lane, and the instructions for AES and
 /// carry-less multiplication on them. The value is the proof that the CPU has them.
@@ -13,7 +13,7 @@ pub(crate) trait AesLanes: Copy + Send + Sync + 'static {
     /// A vector in registers.
     type Vector: Copy;
     /// Vectors of one block, on a CPU with these instructions.
-    type OneBlock: AesLanes;
+    type OneBlock: Products;
 
     /// Blocks in a vector.
     const BLOCKS: usize;

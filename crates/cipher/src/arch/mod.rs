@@ -6,6 +6,7 @@
 //! relies on. Algorithms are written elsewhere, once, over the traits of this module:
 //!
 //! - [`AesLanes`]: vectors of 128-bit blocks with AES rounds and carry-less products;
+//! - [`Products`]: those with products of 52 bits as well;
 //! - [`Lanes`]: vectors of bytes and 32-bit words with logic, additions and rotations;
 //! - [`ByteLanes`]: those with affine maps and inversion in GF(2^8) as well;
 //! - [`TableLanes`]: those with look-ups in tables of 256 bytes;
@@ -44,6 +45,7 @@ pub(crate) mod own_stack;
 pub(crate) mod page_end;
 mod planes;
 mod portable;
+mod products;
 mod set_up;
 #[cfg(feature = "hmac")]
 mod sha_lanes;
@@ -64,6 +66,7 @@ pub(crate) use lanes::Lanes;
 pub(crate) use planes::Arrays;
 pub(crate) use planes::Planes;
 pub(crate) use portable::Portable;
+pub(crate) use products::Products;
 #[cfg(feature = "hmac")]
 pub(crate) use set_up::with_sha;
 pub(crate) use set_up::{with_aes, with_bytes, with_every, with_tables, with_token};

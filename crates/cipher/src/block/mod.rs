@@ -70,6 +70,7 @@ pub(crate) trait BlockCipher<const BLOCK_BYTES: usize>: Send + Sync {
     }
 
     /// Seals or opens (by `seal`) one value of FF1, all its rounds in registers, where it can do so; whether it did.
+    /// Nothing of it is left on the stack.
     fn crypt_value(&self, _value: OneValue<'_, BLOCK_BYTES>, _seal: bool) -> bool {
         false
     }

@@ -14,6 +14,7 @@ mod columns;
 mod domain;
 mod error;
 mod fraction;
+mod fraction52;
 mod half;
 mod heads;
 #[cfg(all(test, target_arch = "x86_64", not(miri)))]
@@ -226,9 +227,7 @@ impl Ff1 {
 
 /// Fewer values than this go one after the other: side by side the room for many has to be cleared.
 const FEW: usize = 4;
-/// Bytes of stack that the work on one value may leave something in that there was no register for: with all of it in
-/// one function (300 bytes, and more where it was built for debugging), and otherwise; and on many.
-const STACK_OF_REGISTERS: usize = if cfg!(debug_assertions) { 2048 } else { 1024 };
+/// Bytes of stack that the work on one value may leave something in, and that on many.
 const STACK_OF_ONE: usize = 2048;
 const STACK_OF_MANY: usize = 24 << 10;
 
@@ -265,7 +264,7 @@ impl<const N: usize> Over<N> {
                 && let Some(state) = self.head(shape, tweak.len())
                 && cipher.crypt_value(OneValue { state, tail: tweak, shape, fractions, value: &mut *value }, SEAL)
             {
-                return wipe_stack::<STACK_OF_REGISTERS>();
+                return;
             }
         }
         self.crypt_one_by_blocks::<SEAL>(shape, tweak, value);

@@ -4,13 +4,13 @@
 
 use std::arch::x86_64::*;
 
-use super::Avx2;
+use super::xmm::Avx512Xmm;
 use crate::arch::{AesLanes, Kernel};
 
 token! {
     /// 512-bit vectors with AES, carry-less multiplication and GFNI.
     Avx512: "ssse3" "sse4.1" "aes" "pclmulqdq" "avx" "avx2" "avx512f" "avx512bw" "avx512vl" "avx512dq" "avx512vbmi"
-        "gfni" "vaes" "vpclmulqdq"
+        "avx512ifma" "gfni" "vaes" "vpclmulqdq"
 }
 
 /// A mask of the first `bytes` bytes, at most 64.
@@ -72,7 +72,7 @@ impl Avx512 {
 
 impl AesLanes for Avx512 {
     type Vector = __m512i;
-    type OneBlock = Avx2;
+    type OneBlock = Avx512Xmm;
 
     const BLOCKS: usize = 4;
 
@@ -86,9 +86,9 @@ impl AesLanes for Avx512 {
     }
 
     #[inline(always)]
-    fn one_block(self) -> Avx2 {
+    fn one_block(self) -> Avx512Xmm {
         // SAFETY: this token's features, which were found, are those of that one and more.
-        unsafe { Avx2::assume() }
+        unsafe { Avx512Xmm::assume() }
     }
 
     #[inline(always)]

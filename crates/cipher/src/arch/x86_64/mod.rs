@@ -6,9 +6,7 @@
 /// asked the CPU for.
 macro_rules! token {
     ($(#[$doc:meta])* $token:ident: $($feature:tt)*) => {
-        $(#[$doc])*
-        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-        pub(crate) struct $token(());
+        token_and_entry! { $(#[$doc])* $token: $($feature)* }
 
         impl $token {
             /// The token, if the CPU and its operating system have all the features; else those they lack.
@@ -19,14 +17,42 @@ macro_rules! token {
                 })*
                 if missing.is_empty() { Ok(Self(())) } else { Err(missing) }
             }
+        }
+    };
+}
 
+/// Defines a token that another one gives, whose features are these and more.
+macro_rules! part_of_token {
+    ($(#[$doc:meta])* $token:ident: $($feature:tt)*) => {
+        token_and_entry! { $(#[$doc])* $token: $($feature)* }
+
+        impl $token {
+            /// The token without a check.
+            ///
+            /// # Safety
+            /// The CPU has its features.
+            #[inline(always)]
+            pub(super) unsafe fn assume() -> Self {
+                Self(())
+            }
+        }
+    };
+}
+
+macro_rules! token_and_entry {
+    ($(#[$doc:meta])* $token:ident: $($feature:tt)*) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub(crate) struct $token(());
+
+        impl $token {
             #[inline(always)]
             pub(super) fn enter_kernel<K: crate::arch::Kernel<Self>>(self, kernel: K) -> K::Output {
                 #[target_feature($(enable = $feature),*)]
                 fn entry<K: crate::arch::Kernel<$token>>(kernel: K, token: $token) -> K::Output {
                     kernel.run(token)
                 }
-                // SAFETY: the token exists, so `detect` found all the features of `entry`.
+                // SAFETY: the token exists, so the CPU was found to have all the features of `entry`.
                 unsafe { entry(kernel, self) }
             }
         }

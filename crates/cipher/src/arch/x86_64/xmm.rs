@@ -1,12 +1,14 @@
-//! 128-bit registers with AES-NI and PCLMULQDQ: one block a vector, in SSE encoding and in AVX encoding.
+//! 128-bit registers with AES-NI and PCLMULQDQ: one block a vector, in SSE encoding, in AVX encoding, and in that of
+//! AVX-512.
 //!
-//! The two differ in nothing but the encoding: AVX has three operands and saves the copies.
+//! They differ in little but the encoding: AVX has three operands and saves the copies, AVX-512 has twice as many
+//! registers, and products of 52 bits.
 //!
 //! Not here: vectors of bytes and words (`lanes`, `bytes_xmm`).
 
 use std::arch::x86_64::*;
 
-use crate::arch::{AesLanes, Kernel};
+use crate::arch::{AesLanes, Kernel, Products};
 
 /// Defines a token and its lanes.
 macro_rules! xmm_lanes {
@@ -167,17 +169,30 @@ token! {
     /// 128-bit AES and carry-less multiplication in AVX encoding, and 256-bit integer vectors.
     Avx2: "ssse3" "sse4.1" "aes" "pclmulqdq" "avx" "avx2"
 }
+part_of_token! {
+    /// What of [`Avx512`](super::Avx512) a block takes that nothing goes beside.
+    Avx512Xmm: "ssse3" "sse4.1" "aes" "pclmulqdq" "avx" "avx2" "avx512f" "avx512bw" "avx512vl" "avx512dq" "avx512ifma"
+}
 xmm_lanes!(Aesni, "aesni");
 xmm_lanes!(Avx2, "avx2");
+xmm_lanes!(Avx512Xmm, "avx512");
 
-impl Avx2 {
-    /// The token without a check.
-    ///
-    /// # Safety
-    /// The CPU has its features.
+impl Products for Aesni {}
+impl Products for Avx2 {}
+impl Products for Avx512Xmm {
+    const QUICK: bool = true;
+
     #[inline(always)]
-    pub(super) unsafe fn assume() -> Self {
-        Self(())
+    fn add(self, a: __m128i, b: __m128i) -> __m128i {
+        proven!(_mm_add_epi64(a, b))
+    }
+    #[inline(always)]
+    fn add_low_product(self, sum: __m128i, a: __m128i, b: __m128i) -> __m128i {
+        proven!(_mm_madd52lo_epu64(sum, a, b))
+    }
+    #[inline(always)]
+    fn add_high_product(self, sum: __m128i, a: __m128i, b: __m128i) -> __m128i {
+        proven!(_mm_madd52hi_epu64(sum, a, b))
     }
 }
 

@@ -4,12 +4,13 @@
 //! Not here: counter mode (`lanes`).
 
 use super::lanes::{FirstBlocks, LaneKeys, Schedule, encrypt};
-use super::lanes_value::CryptValue;
+use super::lanes_value::{CryptValue, STACK_OF_VALUE};
 use crate::arch::{AesLanes, Kernel};
 use crate::block::BlockCipher;
 use crate::memory::Protected;
 use crate::mode::ff1::one_value::OneValue;
 use crate::mode::ghash::BATCH;
+use crate::mode::wipe_stack::WipeStack;
 
 /// AES of `R` rounds for whole blocks.
 pub(super) struct AesBlocks<L, const R: usize> {
@@ -49,6 +50,7 @@ impl<L: AesLanes, const R: usize> BlockCipher<16> for AesBlocks<L, R> {
             (true, true) => one.enter(CryptValue::<L, R, true, true> { keys, value }),
             (false, true) => one.enter(CryptValue::<L, R, false, true> { keys, value }),
         }
+        one.enter(WipeStack::<STACK_OF_VALUE>);
         true
     }
 

@@ -4,8 +4,12 @@
 //! Not here: what FF1 does between two blocks (`mode/ff1/one_value.rs`).
 
 use super::lanes::{FirstBlocks, Schedule, last_round, round};
-use crate::arch::{AesLanes, Kernel};
+use crate::arch::{AesLanes, Kernel, Products};
 use crate::mode::ff1::one_value::{LastBlock, OneValue};
+
+/// Bytes of stack that [`CryptValue`] may leave something in that there was no register for: 400 and less, more where it
+/// was built for debugging.
+pub(super) const STACK_OF_VALUE: usize = if cfg!(debug_assertions) { 2048 } else { 1024 };
 
 /// Seals or opens `value`.
 pub(super) struct CryptValue<'a, W, const R: usize, const SEAL: bool, const LONG: bool> {
@@ -13,7 +17,7 @@ pub(super) struct CryptValue<'a, W, const R: usize, const SEAL: bool, const LONG
     pub(super) value: OneValue<'a, 16>,
 }
 
-impl<L: AesLanes, W: AesLanes, const R: usize, const SEAL: bool, const LONG: bool> Kernel<L>
+impl<L: Products, W: AesLanes, const R: usize, const SEAL: bool, const LONG: bool> Kernel<L>
     for CryptValue<'_, W, R, SEAL, LONG>
 {
     type Output = ();
@@ -35,18 +39,23 @@ struct Rounds<'a, L: AesLanes, W, const R: usize> {
     whitened: L::Vector,
 }
 
-impl<L: AesLanes, W: AesLanes, const R: usize> LastBlock for Rounds<'_, L, W, R> {
+impl<L: Products, W: AesLanes, const R: usize> LastBlock for Rounds<'_, L, W, R> {
+    type Lanes = L;
+
     #[inline(always)]
-    fn encrypt(&self, end: u128, number: u64) -> [u64; 2] {
+    fn lanes(&self) -> L {
+        self.lanes
+    }
+
+    #[inline(always)]
+    fn encrypt(&self, end: u128, number: L::Vector) -> L::Vector {
         let Self { lanes, keys, whitened } = self;
         let whitened = lanes.xor(*whitened, lanes.first(&end.to_be_bytes()));
-        let number = lanes.reverse_bytes(lanes.first(&u128::from(number).to_le_bytes()));
         let mut v = [lanes.xor(whitened, number)];
         for r in 1..R {
             round(*lanes, keys, r, &mut v);
         }
         last_round::<L, R, 1>(*lanes, keys, &mut v);
-        let block = u128::from_be_bytes(lanes.to_block(v[0]));
-        [(block >> 64) as u64, block as u64]
+        v[0]
     }
 }

@@ -3,16 +3,18 @@
 //! fraction is the number again, and the radix times a fraction its first numeral.
 //!
 //! For one value at a time, where each step waits for the one before: products of 64 bits with 128 are quick alone, and
-//! vectors have none. Not here: many numbers side by side, and numbers of more than 60 bits (`reduction`).
+//! most vectors have none. Not here: fractions for those that have (`fraction52`), many numbers side by side, and numbers
+//! of more than 60 bits (`reduction`).
 
+use super::fraction52::Fractions52;
 use super::half::Radix;
 
 /// What it takes to compute with numbers below a modulus.
 #[derive(Clone, Copy)]
 pub(super) struct Fractions {
     modulus: u64,
-    /// Whether a round takes 96 bits, and not 64.
-    pub(super) long: bool,
+    /// Where a round takes 64 bits and not 96, which vectors have products for.
+    pub(super) short: Option<Fractions52>,
     /// 1 over the modulus, 128 bits after the point, rounded down; upper half first.
     one: [u64; 2],
     /// The same of what the lowest of the first 64 bits counts that a round takes: 1 or 2^32.
@@ -32,7 +34,8 @@ impl Fractions {
         let long = round_bytes > 8;
         let first = if long { (one << 32).wrapping_add((rest << 32) / wide) } else { one };
         let halves = |number: u128| [(number >> 64) as u64, number as u64];
-        Self { modulus, long, one: halves(one), first: halves(first) }
+        let short = (!long).then(|| Fractions52::new(modulus));
+        Self { modulus, short, one: halves(one), first: halves(first) }
     }
 
     /// The fraction of `number` to begin with: what [`Fractions::turn`] adds (if `SEAL`) is too small by up to twice
@@ -43,7 +46,7 @@ impl Fractions {
     }
 
     /// The fraction of the sum (if `SEAL`) or difference of a number, by its `fraction`, and what a round takes: of 64
-    /// bits, `high`, or (if `LONG`, which says the same as `long`) those and the upper 32 of `low`.
+    /// bits, `high`, or (if `LONG`, where there is no `short`) those and the upper 32 of `low`.
     ///
     /// It is too large by less than seven units of its last bit, so [`Fractions::number`] is right.
     #[inline(always)]
@@ -118,7 +121,7 @@ mod tests {
 
     fn turn<const SEAL: bool>(fractions: &Fractions, number: u64, high: u64, low: u64) -> u64 {
         let fraction = fractions.fraction::<SEAL>(number);
-        if fractions.long {
+        if fractions.short.is_none() {
             fractions.turn::<SEAL, true>(fraction, high, low)
         } else {
             fractions.turn::<SEAL, false>(fraction, high, low)
