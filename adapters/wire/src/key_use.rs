@@ -98,8 +98,8 @@ pub struct StateDir(PathBuf);
 #[derive(Debug)]
 pub struct KeyUse {
     path: PathBuf,
-    /// Holds the lock.
-    _lock: File,
+    /// Is locked.
+    lock: File,
     recorded: Lifetime,
 }
 
@@ -162,7 +162,14 @@ impl StateDir {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Lifetime { packets: 0, blocks: 0 },
             Err(error) => return Err(damaged(error.to_string())),
         };
-        Ok(KeyUse { path, _lock: lock, recorded })
+        Ok(KeyUse { path, lock, recorded })
+    }
+}
+
+impl Drop for KeyUse {
+    fn drop(&mut self) {
+        // a process that is just being started has the file, too, and would keep the lock until its program runs
+        let _ = self.lock.unlock();
     }
 }
 
