@@ -108,8 +108,8 @@ pub(crate) fn on_all_cores<'a, T: Send + 'a, E: Into<Error> + Send + 'static>(
     done.map_err(Into::into)
 }
 
-/// The rates of `rounds` rounds in which each way runs for `slice` at least; a call of `run` does `amount`. Each way runs
-/// once before the clock starts.
+/// The rates of `rounds` rounds in which each way runs for `slice` at least; a call of `run` does `amount`. Each way
+/// runs once before the clock starts.
 pub(crate) fn by_turns(
     rounds: usize,
     slice: Duration,

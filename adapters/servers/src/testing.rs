@@ -69,8 +69,8 @@ impl Drop for SmallDisk {
     }
 }
 
-/// Sends `data` to `listener` on a stream that `connect` makes, and back; returns what came back, and from which address
-/// the listener was asked.
+/// Sends `data` to `listener` on a stream that `connect` makes, and back; returns what came back, and from which
+/// address the listener was asked.
 ///
 /// # Panics
 /// When the connection fails.

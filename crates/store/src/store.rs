@@ -119,8 +119,8 @@ pub trait Store: Send + Sync {
 impl<S: Store + ?Sized> Store for Box<S> {
     crate::forward!(
         self => **self;
-        read, scan, insert, insert_many, update, delete, counters, disk_bytes, quiesce, merge_layers, drop_caches, servers,
-        bulk, transactional, device, stream
+        read, scan, insert, insert_many, update, delete, counters, disk_bytes, quiesce, merge_layers, drop_caches,
+        servers, bulk, transactional, device, stream
     );
 }
 

@@ -1,5 +1,5 @@
-//! Why a file could not be read or written: what the seal or the disk below said, with the file's name. Not here: who is
-//! told (`ffi`).
+//! Why a file could not be read or written: what the seal or the disk below said, with the file's name. Not here: who
+//! is told (`ffi`).
 
 use sealstone_seal::{SealError, SealedFile};
 

@@ -1,7 +1,7 @@
 //! A key on a server in all its versions, and how it is found: by its unique identifier, or by its name.
 //!
-//! The later versions of a key are named `NAME/2`, `NAME/3` and so on, or, if the server replaces keys itself (Re-key), are
-//! linked to the previous one. A version is found by its name alone, so nothing is kept here.
+//! The later versions of a key are named `NAME/2`, `NAME/3` and so on, or, if the server replaces keys itself (Re-key),
+//! are linked to the previous one. A version is found by its name alone, so nothing is kept here.
 //!
 //! Not here: making and changing keys (`keyring`), and the protocol (`operation`).
 
