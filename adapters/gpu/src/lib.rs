@@ -4,7 +4,7 @@
 //! [`devices`] lists what this machine has, [`Device::open`] takes one by its name (`cuda:0`, `opencl:0`),
 //! [`Device::ctr`] and [`Device::ff1`] set a key. Drivers are loaded at run time: a program with this crate starts on
 //! a machine without any, and gets an error that says so. [`kernels`] is the table of ciphers that have a kernel;
-//! [`speed`] and [`ff1_speed`] measure, and docs/guide/gpu.md says when it is worth it.
+//! [`ctr_speed`] and [`ff1_speed`] measure, and docs/guide/gpu.md says when it is worth it.
 //!
 //! All ciphers are bitsliced there, and FF1 divides by multiplication: no address and no branch depends on key or
 //! data. They are written once, in a dialect that CUDA and OpenCL share (`src/kernels/dialect.h`).
@@ -13,6 +13,7 @@
 
 mod ciphers;
 mod ctr;
+pub mod ctr_speed;
 mod device;
 mod error;
 mod ff1;

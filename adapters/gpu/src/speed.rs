@@ -1,20 +1,12 @@
-//! How fast counter mode is on a device, beside this machine's CPU: by size of the data, from memory of both, in one
-//! run.
+//! How fast a device is beside this machine's CPU: the ways to do the same work, measured by turns, round after round,
+//! so that drift of the machine hits all of them.
 //!
-//! Figures of a size are taken in turn, round after round, so that drift of the machine hits all of them. Not here:
-//! how they are shown.
+//! Not here: what is measured (`ctr_speed`, `ff1_speed`), how it is shown.
 
-use std::hint::black_box;
 use std::num::NonZero;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use sealstone_cipher::backend::Backend;
-use sealstone_cipher::ctr::{Ctr, ctr};
-use sealstone_cipher::registry::Cipher;
-
-use crate::ctr::{DeviceCtr, Resident, Settings};
-use crate::device::Device;
 use crate::error::Error;
 
 /// What is measured, and so a column.
@@ -24,7 +16,7 @@ pub enum Way {
     CpuOne,
     /// The same on all cores, each thread with a part of the data; threads are started for each call.
     CpuAll,
-    /// The kernel alone: XOR of data in the device's memory with its key stream, one byte read and one written each.
+    /// The kernel alone: the data are read from the device's memory, and written to it.
     Kernel,
     /// Copied to the device, encrypted and copied back one after the other, from page-locked memory.
     Copied,
@@ -53,41 +45,48 @@ impl Way {
     }
 }
 
-/// 10^9 bytes a second: the median of the rounds, the slowest and the fastest.
+/// How much is done a second, in bytes or in values: the median of the rounds, the slowest and the fastest.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Speed {
+pub struct Rate {
     /// The median.
-    pub gb_per_s: f64,
+    pub per_s: f64,
     /// The slowest round.
-    pub gb_per_s_min: f64,
+    pub per_s_min: f64,
     /// The fastest round.
-    pub gb_per_s_max: f64,
+    pub per_s_max: f64,
 }
 
-/// The speeds for one size of data, in the order of [`Way::ALL`].
+impl Rate {
+    fn of(mut rounds: Vec<f64>) -> Self {
+        rounds.sort_by(f64::total_cmp);
+        let at = |index: usize| rounds.get(index).copied().unwrap_or(0.0);
+        Self { per_s: at(rounds.len() / 2), per_s_min: at(0), per_s_max: at(rounds.len().saturating_sub(1)) }
+    }
+}
+
+/// The rates for one amount of work, in the order of [`Way::ALL`].
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Speeds {
-    /// Bytes in one call.
-    pub bytes: usize,
+pub struct Rates {
+    /// What one call does, in bytes or in values.
+    pub amount: usize,
     /// One for each way.
-    pub ways: [Speed; 6],
+    pub ways: [Rate; 6],
 }
 
-impl Speeds {
-    /// The speed of `way`.
+impl Rates {
+    /// The rate of `way`.
     #[must_use]
-    pub fn of(&self, way: Way) -> Speed {
+    pub fn of(&self, way: Way) -> Rate {
         self.ways[way as usize]
     }
 }
 
-/// The smallest size from which on the slowest round of `way` beats the fastest of every one of `rivals`, at that size
-/// and all larger ones of `by_size` (sizes rising); none if it does not at the largest.
+/// The smallest amount from which on the slowest round of `way` beats the fastest of every one of `rivals`, at that
+/// amount and all larger ones of `by_amount` (amounts rising); none if it does not at the largest.
 #[must_use]
-pub fn wins_from(by_size: &[Speeds], way: Way, rivals: &[Way]) -> Option<usize> {
-    let wins =
-        |speeds: &&Speeds| rivals.iter().all(|rival| speeds.of(way).gb_per_s_min > speeds.of(*rival).gb_per_s_max);
-    by_size.iter().rev().take_while(wins).last().map(|speeds| speeds.bytes)
+pub fn wins_from(by_amount: &[Rates], way: Way, rivals: &[Way]) -> Option<usize> {
+    let wins = |rates: &&Rates| rivals.iter().all(|rival| rates.of(way).per_s_min > rates.of(*rival).per_s_max);
+    by_amount.iter().rev().take_while(wins).last().map(|rates| rates.amount)
 }
 
 /// Threads of [`Way::CpuAll`].
@@ -96,48 +95,27 @@ pub fn cpu_threads() -> usize {
     thread::available_parallelism().map_or(1, NonZero::get)
 }
 
-/// Measures `cipher` with calls of `bytes` bytes, in `rounds` rounds in which each way runs for `slice` at least.
-///
-/// # Errors
-/// Those of [`Device::ctr`] and of what it returns.
-///
-/// Source: our design. Keys are set, memory is taken and touched, and each way runs once, before the clock starts.
-pub fn measure(
-    device: &Device,
-    cipher: &'static Cipher,
-    bytes: usize,
-    rounds: usize,
-    slice: Duration,
-) -> Result<Speeds, Error> {
-    let key: Vec<u8> = (0..cipher.key_bytes).map(|i| i as u8).collect();
-    let alone = Settings { lanes: 1, chunk_bytes: bytes.max(1) };
-    let mut bench = Bench {
-        cpu: &*ctr(cipher, &key, Backend::auto())?,
-        initial: vec![0; cipher.block_bytes],
-        copied: device.ctr(cipher, &key, alone)?,
-        overlapped: device.ctr(cipher, &key, Settings::default())?,
-        resident: None,
-        locked: device.page_locked(bytes)?,
-        ordinary: vec![0; bytes],
-    };
-    // data like any other: zeros can be quicker
-    bench.cpu.apply(&bench.initial, 1 << 40, &mut bench.ordinary)?;
-    bench.locked.copy_from_slice(&bench.ordinary);
-    let mut resident = bench.copied.resident(&bench.initial, 0, bytes)?;
-    resident.load(&bench.ordinary)?;
-    bench.resident = Some(resident);
-
-    let rates = by_turns(rounds, slice, bytes as f64 / 1e9, |way| bench.run(way))?;
-    Ok(Speeds { bytes, ways: rates.map(speed) })
+/// `work` on each of `parts`, in a thread of its own, with the number of the part.
+pub(crate) fn on_all_cores<'a, T: Send + 'a, E: Into<Error> + Send + 'static>(
+    parts: impl Iterator<Item = &'a mut [T]>,
+    work: impl Fn(usize, &mut [T]) -> Result<(), E> + Sync,
+) -> Result<(), Error> {
+    let work = &work;
+    let done = thread::scope(|scope| {
+        let threads: Vec<_> = parts.enumerate().map(|(i, part)| scope.spawn(move || work(i, part))).collect();
+        threads.into_iter().try_for_each(|thread| thread.join().expect("a thread that encrypts"))
+    });
+    done.map_err(Into::into)
 }
 
-/// How much is done a second in each of `rounds` rounds, sorted, for each way; a call of `run` does `amount`.
+/// The rates of `rounds` rounds in which each way runs for `slice` at least; a call of `run` does `amount`. Each way
+/// runs once before the clock starts.
 pub(crate) fn by_turns(
     rounds: usize,
     slice: Duration,
-    amount: f64,
+    amount: usize,
     mut run: impl FnMut(Way) -> Result<(), Error>,
-) -> Result<[Vec<f64>; 6], Error> {
+) -> Result<Rates, Error> {
     let mut rates = [const { Vec::new() }; 6];
     for round in 0..=rounds {
         for way in Way::ALL {
@@ -150,80 +128,39 @@ pub(crate) fn by_turns(
                 }
             }
             if round > 0 {
-                rates[way as usize].push(amount * f64::from(calls) / start.elapsed().as_secs_f64());
+                rates[way as usize].push(amount as f64 * f64::from(calls) / start.elapsed().as_secs_f64());
             }
         }
     }
-    rates.iter_mut().for_each(|rates| rates.sort_by(f64::total_cmp));
-    Ok(rates)
-}
-
-fn speed(rates: Vec<f64>) -> Speed {
-    let at = |index: usize| rates.get(index).copied().unwrap_or(0.0);
-    Speed { gb_per_s: at(rates.len() / 2), gb_per_s_min: at(0), gb_per_s_max: at(rates.len().saturating_sub(1)) }
-}
-
-/// The keyed ciphers and their data.
-struct Bench<'a> {
-    cpu: &'a dyn Ctr,
-    initial: Vec<u8>,
-    copied: DeviceCtr,
-    overlapped: DeviceCtr,
-    resident: Option<Resident>,
-    locked: crate::ctr::PageLocked,
-    ordinary: Vec<u8>,
-}
-
-impl Bench<'_> {
-    fn run(&mut self, way: Way) -> Result<(), Error> {
-        match way {
-            Way::CpuOne => self.cpu.apply(&self.initial, 0, black_box(&mut self.ordinary))?,
-            Way::CpuAll => self.cpu_all()?,
-            Way::Kernel => self.resident.as_mut().map_or(Ok(()), Resident::apply)?,
-            Way::Copied => self.copied.apply_page_locked(&self.initial, 0, &mut self.locked)?,
-            Way::Overlapped => self.overlapped.apply_page_locked(&self.initial, 0, &mut self.locked)?,
-            Way::Ordinary => self.overlapped.apply(&self.initial, 0, &mut self.ordinary)?,
-        }
-        Ok(())
-    }
-
-    fn cpu_all(&mut self) -> Result<(), Error> {
-        let (cpu, initial) = (self.cpu, &self.initial);
-        // parts end where pages do
-        let part_bytes = self.ordinary.len().div_ceil(cpu_threads()).next_multiple_of(4096);
-        thread::scope(|scope| {
-            let parts = self.ordinary.chunks_mut(part_bytes).enumerate();
-            let threads: Vec<_> =
-                parts.map(|(i, part)| scope.spawn(move || cpu.apply(initial, (i * part_bytes) as u64, part))).collect();
-            threads.into_iter().try_for_each(|thread| thread.join().expect("a thread that encrypts"))
-        })?;
-        Ok(())
-    }
+    Ok(Rates { amount, ways: rates.map(Rate::of) })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn speeds(bytes: usize, cpu: f64, device: f64) -> Speeds {
+    fn rates(amount: usize, cpu: f64, device: f64) -> Rates {
         let ways = Way::ALL.map(|way| {
-            let gb_per_s = if way == Way::Ordinary { device } else { cpu };
-            Speed { gb_per_s, gb_per_s_min: gb_per_s * 0.9, gb_per_s_max: gb_per_s * 1.1 }
+            let per_s = if way == Way::Ordinary { device } else { cpu };
+            Rate { per_s, per_s_min: per_s * 0.9, per_s_max: per_s * 1.1 }
         });
-        Speeds { bytes, ways }
+        Rates { amount, ways }
     }
 
     #[test]
     fn a_device_wins_from_where_it_wins_ever_after() {
-        let wins = |by_size: &[Speeds]| wins_from(by_size, Way::Ordinary, &[Way::CpuOne, Way::CpuAll]);
-        assert_eq!(
-            wins(&[speeds(1, 1.0, 2.0), speeds(2, 2.0, 1.0), speeds(3, 1.0, 2.0), speeds(4, 1.0, 3.0)]),
-            Some(3)
-        );
-        assert_eq!(wins(&[speeds(1, 1.0, 2.0)]), Some(1));
+        let wins = |by_amount: &[Rates]| wins_from(by_amount, Way::Ordinary, &[Way::CpuOne, Way::CpuAll]);
+        assert_eq!(wins(&[rates(1, 1.0, 2.0), rates(2, 2.0, 1.0), rates(3, 1.0, 2.0), rates(4, 1.0, 3.0)]), Some(3));
+        assert_eq!(wins(&[rates(1, 1.0, 2.0)]), Some(1));
         // within the spread is no win
-        assert_eq!(wins(&[speeds(1, 1.0, 1.1)]), None);
-        assert_eq!(wins(&[speeds(1, 1.0, 2.0), speeds(2, 1.0, 0.5)]), None);
+        assert_eq!(wins(&[rates(1, 1.0, 1.1)]), None);
+        assert_eq!(wins(&[rates(1, 1.0, 2.0), rates(2, 1.0, 0.5)]), None);
         assert_eq!(wins(&[]), None);
+    }
+
+    #[test]
+    fn a_rate_is_the_median_of_its_rounds() {
+        let rate = Rate::of(vec![3.0, 1.0, 7.0]);
+        assert_eq!((rate.per_s, rate.per_s_min, rate.per_s_max), (3.0, 1.0, 7.0));
     }
 }

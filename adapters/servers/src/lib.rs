@@ -7,6 +7,7 @@
 //! - [`instance`] is one process with its record, its port and its log, whatever the server: [`mongod`],
 //!   [`redis`](crate::redis), [`postgres`], [`mariadb`], [`pykmip`] and [`tgt`] say how theirs differ.
 //! - [`single`] is a server that stands alone in a lab.
+//! - `testing` (a feature) is what tests with them share.
 //! - [`certificate`], [`log`], [`pages`], [`process`], [`ready`] and [`state`] are what servers share.
 //!
 //! Not here: what a server is asked (`adapters/stores`, `sealstone-keys`), servers that others run.
@@ -30,6 +31,8 @@ mod secret;
 pub mod server;
 pub mod single;
 pub mod state;
+#[cfg(feature = "testing")]
+pub mod testing;
 pub mod tgt;
 mod unprivileged;
 

@@ -7,16 +7,13 @@ use std::time::Duration;
 
 use sealstone_servers::LabError;
 use sealstone_servers::mongod::{self, Mongod, MongodOptions, ReplicaSet};
+use sealstone_servers::testing::is_installed;
 
 const LIMIT: Duration = Duration::from_secs(180);
 
 /// Whether there is a mongod; says SKIP where not.
 fn available(name: &str) -> bool {
-    let found = mongod::PROGRAM.find(None);
-    if let Err(error) = &found {
-        println!("SKIP: {name}: {}", error.to_string().lines().next().unwrap_or_default());
-    }
-    found.is_ok()
+    is_installed(&mongod::PROGRAM, name)
 }
 
 fn options() -> MongodOptions {

@@ -7,26 +7,16 @@ use std::os::unix::fs::PermissionsExt;
 
 use sealstone_servers::mariadb::{self, MariaDb, MariaDbOptions, SERVER};
 use sealstone_servers::server::Settings;
+use sealstone_servers::testing::{is_installed, reachable};
 use sealstone_servers::{Lab, LabError, list};
 
 /// Whether there is a MariaDB; says SKIP where not.
 fn available(name: &str) -> bool {
-    let found = mariadb::PROGRAM.find(None);
-    if let Err(error) = &found {
-        println!("SKIP: {name}: {}", error.to_string().lines().next().unwrap_or_default());
-    }
-    found.is_ok()
+    is_installed(&mariadb::PROGRAM, name)
 }
 
 fn options() -> MariaDbOptions {
     MariaDbOptions::default()
-}
-
-/// A directory that the server's user can reach, where that is another one.
-fn reachable() -> tempfile::TempDir {
-    let dir = tempfile::tempdir().unwrap();
-    fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o711)).unwrap();
-    dir
 }
 
 fn runs(pid: i32) -> bool {

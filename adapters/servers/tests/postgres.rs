@@ -7,26 +7,16 @@ use std::os::unix::fs::PermissionsExt;
 
 use sealstone_servers::postgres::{self, Postgres, PostgresOptions, SERVER};
 use sealstone_servers::server::Settings;
+use sealstone_servers::testing::{is_installed, reachable};
 use sealstone_servers::{Lab, LabError, list, process};
 
 /// Whether there is a PostgreSQL; says SKIP where not.
 fn available(name: &str) -> bool {
-    let found = postgres::PROGRAM.find(None);
-    if let Err(error) = &found {
-        println!("SKIP: {name}: {}", error.to_string().lines().next().unwrap_or_default());
-    }
-    found.is_ok()
+    is_installed(&postgres::PROGRAM, name)
 }
 
 fn options() -> PostgresOptions {
     PostgresOptions::default()
-}
-
-/// A directory that the server's user can reach, where that is another one.
-fn reachable() -> tempfile::TempDir {
-    let dir = tempfile::tempdir().unwrap();
-    fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o711)).unwrap();
-    dir
 }
 
 fn runs(pid: i32) -> bool {

@@ -7,15 +7,12 @@ use std::net::TcpStream;
 use sealstone_servers::certificate::{Authority, CertificateUse};
 use sealstone_servers::redis::{self, Persistence, Redis, RedisOptions, RedisServers, SERVER};
 use sealstone_servers::server::Settings;
+use sealstone_servers::testing::is_installed;
 use sealstone_servers::{Lab, LabError, list};
 
 /// Whether there is a redis-server; says SKIP where not.
 fn available(name: &str) -> bool {
-    let found = redis::PROGRAM.find(None);
-    if let Err(error) = &found {
-        println!("SKIP: {name}: {}", error.to_string().lines().next().unwrap_or_default());
-    }
-    found.is_ok()
+    is_installed(&redis::PROGRAM, name)
 }
 
 fn options() -> RedisOptions {

@@ -5,16 +5,13 @@ use std::fs;
 use std::net::{TcpListener, TcpStream};
 
 use sealstone_servers::server::Settings;
+use sealstone_servers::testing::is_installed;
 use sealstone_servers::tgt::{self, SERVER, Tgt, TgtOptions};
 use sealstone_servers::{Lab, LabError};
 
 /// Whether there is a tgt; says SKIP where not.
 fn available(name: &str) -> bool {
-    let found = tgt::PROGRAM.find(None);
-    if let Err(error) = &found {
-        println!("SKIP: {name}: {}", error.to_string().lines().next().unwrap_or_default());
-    }
-    found.is_ok()
+    is_installed(&tgt::PROGRAM, name)
 }
 
 fn options() -> TgtOptions {

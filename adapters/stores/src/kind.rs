@@ -54,6 +54,14 @@ pub struct Setting {
     pub excludes: &'static [&'static str],
 }
 
+impl Setting {
+    /// A setting that makes sense with every other one.
+    #[must_use]
+    pub const fn new(name: &'static str, value: &'static str, form: Form, help: &'static str) -> Self {
+        Self { name, value, help, form, excludes: &[] }
+    }
+}
+
 impl StoreKind {
     /// Whether servers that are started for it speak TLS, which then is its layer `wire`; that of a device is packets
     /// on a link.

@@ -17,6 +17,8 @@
 //! Not here: what a store is (`sealstone-store`), how files are sealed (`adapters/rocksdb`, `adapters/wiredtiger`), how
 //! servers are started (`adapters/servers`), workloads (`sealstone-bench`).
 
+#[cfg(any(feature = "postgres", feature = "mysql", feature = "redis"))]
+mod address;
 #[cfg(feature = "block")]
 pub mod block;
 pub mod kind;

@@ -6,6 +6,7 @@
 //!
 //! Not here: drivers, addresses, what a server's errors mean (`postgres`).
 
+mod address;
 mod bound;
 mod columns;
 mod engine;
@@ -19,6 +20,7 @@ mod statements;
 mod store;
 mod transaction;
 
+pub(crate) use address::{AddressForm, shown};
 pub use bound::Param;
 pub use columns::Layout;
 pub use engine::{LabEngine, Started, UserEngine};

@@ -12,6 +12,7 @@ use sealstone_bench::plan::Plan;
 use sealstone_bench::progress::{Observer, Progress};
 use sealstone_bench::results::Results;
 use sealstone_bench::workload::workloads;
+use sealstone_servers::testing::is_installed;
 use sealstone_servers::tgt;
 use sealstone_stores::kind::{Request, StoreKind};
 use sealstone_stores::table::store;
@@ -68,11 +69,7 @@ fn run(kind: &StoreKind, plan: &Plan, settings: &[(&str, &str)]) -> Result<Resul
 
 /// Whether there is a target; says SKIP where not.
 fn available(name: &str) -> bool {
-    let found = tgt::PROGRAM.find(None);
-    if let Err(error) = &found {
-        println!("SKIP: {name}: {}", error.to_string().lines().next().unwrap_or_default());
-    }
-    found.is_ok()
+    is_installed(&tgt::PROGRAM, name)
 }
 
 #[test]

@@ -1,16 +1,17 @@
 //! The store as a benchmark uses it, on a single real server and on a replica set. Not here: the servers themselves
 //! (`adapters/servers`), what is sealed in them (`dev/e2e`).
 
-use std::collections::BTreeMap;
+mod conformance;
+mod workloads;
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use sealstone_bench::plan::Plan;
-use sealstone_bench::workload::{self, Position, Recorder};
+use conformance::{all, key};
 use sealstone_servers::mongod::{self, Mongod, MongodOptions, ReplicaSet};
-use sealstone_store::MemoryStore;
-use sealstone_store::{Field, Kind, Record, Row, Store, StoreError, StoreOptions, Table};
+use sealstone_servers::testing::is_installed;
+use sealstone_store::{Field, Kind, Record, Row, Store, StoreOptions, Table};
 use sealstone_stores::mongodb::{MongoDb, MongoDbOptions, MongoDbStore};
 
 /// Servers to test on; they end with the value.
@@ -21,8 +22,7 @@ enum Servers {
 
 /// A single server and a replica set, each in its own directory; none, with a SKIP, if there is no mongod.
 fn servers(name: &str) -> Vec<(tempfile::TempDir, Servers)> {
-    if let Err(error) = mongod::PROGRAM.find(None) {
-        println!("SKIP: {name}: {}", error.to_string().lines().next().unwrap_or_default());
+    if !is_installed(&mongod::PROGRAM, name) {
         return Vec::new();
     }
     let dirs = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
@@ -61,79 +61,18 @@ fn record(values: [&[u8]; 3]) -> Record {
     record
 }
 
-fn key(number: u64) -> Vec<u8> {
-    format!("user{number:08}").into_bytes()
+/// What fields of the table above take: any bytes, whatever the field is.
+fn values(_: usize) -> &'static [&'static [u8]] {
+    const VALUES: [&[u8]; 10] =
+        [b"", b"7", b"007", b"-3", b"2.5", b"2.50", b"\xff\x00\x80", b"a.b", "\u{ac00}".as_bytes(), b"$set"];
+    &VALUES
 }
 
-/// A sequence that depends on nothing.
-struct Draws(u64);
-
-impl Draws {
-    fn below(&mut self, limit: u64) -> u64 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) % limit
-    }
-
-    fn value(&mut self) -> Vec<u8> {
-        const VALUES: [&[u8]; 10] =
-            [b"", b"7", b"007", b"-3", b"2.5", b"2.50", b"\xff\x00\x80", b"a.b", "\u{ac00}".as_bytes(), b"$set"];
-        VALUES[self.below(VALUES.len() as u64) as usize].into()
-    }
-
-    fn record(&mut self) -> Record {
-        let values = [self.value(), self.value(), self.value()];
-        record([&values[0], &values[1], &values[2]])
-    }
-}
-
-fn all(store: &dyn Store, table: &Table, start: &[u8], count: usize) -> Vec<(Vec<u8>, Record)> {
-    let mut rows = Vec::new();
-    let got = store.scan(table, start, count, &mut |key, record| rows.push((key.to_vec(), record.clone()))).unwrap();
-    assert_eq!(got, rows.len());
-    rows
-}
-
-/// The same operations on this store and on one in memory return the same answers.
 #[test]
 fn it_answers_as_a_store_in_memory_does() {
     for (_dir, servers) in servers("it_answers_as_a_store_in_memory_does") {
         let tables = [table(1, "t"), table(2, "u")];
-        let (store, model) = (servers.open(&tables), MemoryStore::new());
-        let mut draws = Draws(1);
-        for step in 0..1500 {
-            let (table, key) = (&tables[draws.below(2) as usize], key(draws.below(60)));
-            match draws.below(6) {
-                0 => {
-                    let record = draws.record();
-                    store.insert(table, &key, &record).unwrap();
-                    model.insert(table, &key, &record).unwrap();
-                }
-                1 => {
-                    let (one, two) = (draws.value(), draws.value());
-                    let fields = [draws.below(3) as usize, draws.below(3) as usize];
-                    let changes = [(fields[0], one.as_slice()), (fields[1], two.as_slice())];
-                    let changed = store.update(table, &key, &changes).unwrap();
-                    assert_eq!(changed, model.update(table, &key, &changes).unwrap(), "step {step}");
-                }
-                5 => {
-                    store.delete(table, &key).unwrap();
-                    model.delete(table, &key).unwrap();
-                }
-                2 => {
-                    let count = [0, 1, 7, usize::MAX][draws.below(4) as usize];
-                    assert_eq!(all(&store, table, &key, count), all(&model, table, &key, count), "step {step}");
-                }
-                _ => {
-                    let fields = [None, Some(&[2, 0][..]), Some(&[][..])][draws.below(3) as usize];
-                    let mut found = [record([b"left", b"over", b""]), Record::new()];
-                    let [ours, theirs] = &mut found;
-                    let there = store.read(table, &key, fields, ours).unwrap();
-                    assert_eq!(there, model.read(table, &key, fields, theirs).unwrap(), "step {step}");
-                    assert_eq!(ours, theirs, "step {step}");
-                }
-            }
-        }
-        assert!(!store.update(&tables[0], b"nobody", &[]).unwrap());
+        conformance::answers_as_a_model(&servers.open(&tables), &tables, values);
     }
 }
 
@@ -144,12 +83,7 @@ fn bulk_loading_is_all_or_nothing() {
         let store = servers.open(std::slice::from_ref(&t));
         let bulk = store.bulk().unwrap();
         let row = |n: u64| -> Row { (key(n), record([b"a", n.to_string().as_bytes(), b"1.25"])) };
-        assert_eq!(bulk.bulk_load(&t, &mut (0..2500).map(row)).unwrap(), 2500);
-        assert_eq!(bulk.bulk_load(&t, &mut std::iter::empty()).unwrap(), 0);
-
-        // out of order, after a batch went through
-        let error = bulk.bulk_load(&t, &mut (3000..4500).chain([10]).map(row)).unwrap_err().to_string();
-        assert!(error.starts_with("row 1501 of a bulk load into table t is out of order\n"), "{error}");
+        conformance::bulk_loading_is_all_or_nothing(&store, &t, row);
         // a key that is there
         let error = bulk.bulk_load(&t, &mut (2000..4500).map(row)).unwrap_err().to_string();
         assert!(error.contains("(code 11000; "), "{error}");
@@ -159,41 +93,12 @@ fn bulk_loading_is_all_or_nothing() {
     }
 }
 
-struct Nobody;
-
-impl Recorder for Nobody {
-    fn record(&mut self, _: &'static str, _: Instant) {}
-}
-
 #[test]
 fn every_workload_runs_and_finds_its_data_again() {
     for (_dir, servers) in servers("every_workload_runs_and_finds_its_data_again") {
-        let plan = Plan { records: vec![400], operations: 300, bytes: 200_000, rounds: 1, seed: 7, ..Plan::default() };
-        let names = ["a", "b", "c", "d", "e", "f", "oltp", "batch-load", "batch-scan"];
-        let mut loaded: Vec<&str> = Vec::new();
-        for workload in workload::build(&plan.data(), &names).unwrap() {
-            let spec = workload.spec();
-            let store = servers.open(workload.tables());
-            if spec.name == "oltp" && store.transactional().is_none() {
-                continue;
-            }
-            if !loaded.contains(&spec.dataset) {
-                store.server().remove(workload.tables()).unwrap();
-                workload.load(&store, 0, 1, &|_| ()).unwrap();
-                loaded.push(spec.dataset);
-            }
-            if spec.name == "batch-load" {
-                // what a slice loads is loaded into an empty store
-                store.server().remove(workload.tables()).unwrap();
-            }
-            let position = Position { variant: 0, round: 0, slice: 0, slices: 1, client: 0, clients: 1 };
-            let mut client = workload.client(position);
-            for _ in position.share(workload.operations()) {
-                client.next(&store, &mut Nobody).unwrap_or_else(|error| panic!("{}: {error}", spec.name));
-            }
-            drop(client);
-            workload.check(&store).unwrap_or_else(|error| panic!("{}: {error}", spec.name));
-        }
+        let opened = |tables: &[Arc<Table>]| -> Box<dyn Store> { Box::new(servers.open(tables)) };
+        let empty = |tables: &[Arc<Table>]| servers.open(tables).server().remove(tables).unwrap();
+        workloads::every_workload_finds_its_data_again(&opened, &empty);
     }
 }
 
@@ -202,52 +107,10 @@ fn transactions_are_atomic_and_isolated() {
     for (_dir, servers) in servers("transactions_are_atomic_and_isolated") {
         let t = table(1, "t");
         let store = servers.open(std::slice::from_ref(&t));
-        let Some(transactional) = store.transactional() else {
-            assert!(matches!(servers, Servers::One(_)));
-            continue;
-        };
-        let accounts = 6;
-        for n in 0..accounts {
-            store.insert(&t, &key(n), &record([b"", b"100", b""])).unwrap();
+        match servers {
+            Servers::One(_) => assert!(store.transactional().is_none(), "it takes a replica set"),
+            Servers::Set(_) => conformance::transactions_are_atomic(&store, &t, 40),
         }
-        let balance =
-            |record: &Record| -> i64 { std::str::from_utf8(record.get(1).unwrap()).unwrap().parse().unwrap() };
-        std::thread::scope(|scope| {
-            for thread in 0..4 {
-                let (store, t) = (&store, &t);
-                scope.spawn(move || {
-                    let mut draws = Draws(thread);
-                    for _ in 0..40 {
-                        let (from, to) = (draws.below(accounts), draws.below(accounts));
-                        if from == to {
-                            continue;
-                        }
-                        let body = &mut |transaction: &mut dyn sealstone_store::Transaction| {
-                            let (mut a, mut b) = (Record::new(), Record::new());
-                            assert!(transaction.read(t, &key(from), true, &mut a)?);
-                            assert!(transaction.read(t, &key(to), true, &mut b)?);
-                            let moved = |record: &Record, by: i64| (balance(record) + by).to_string().into_bytes();
-                            transaction.put(t, &key(from), &record_of(&moved(&a, -1)))?;
-                            transaction.put(t, &key(to), &record_of(&moved(&b, 1)))
-                        };
-                        store.transactional().unwrap().transaction(body).unwrap();
-                    }
-                });
-            }
-        });
-        let rows = all(&store, &t, b"", 100);
-        let balances: BTreeMap<_, _> = rows.iter().map(|(key, record)| (key.clone(), balance(record))).collect();
-        assert_eq!(balances.values().sum::<i64>(), accounts as i64 * 100, "{balances:?}");
-
-        // a body that fails leaves nothing behind, and its error is returned unchanged
-        let failed = transactional.transaction(&mut |transaction| {
-            transaction.put(&t, b"new", &record([b"1", b"", b""]))?;
-            let mut own = Record::new();
-            assert!(transaction.read(&t, b"new", false, &mut own)?);
-            Err(StoreError::Stopped)
-        });
-        assert!(matches!(failed, Err(StoreError::Stopped)));
-        assert!(!store.read(&t, b"new", None, &mut Record::new()).unwrap());
     }
 }
 

@@ -1,36 +1,31 @@
 //! The store as a benchmark uses it, on a real MariaDB, and what it says when the server fails. Not here: the server
 //! itself (`adapters/servers`), records of other programs (`dev/ycsb-rivals`).
 
+mod conformance;
 mod sql;
+mod workloads;
 
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use conformance::{all, key};
 use sealstone_servers::certificate::{Authority, CertificateUse};
 use sealstone_servers::mariadb::{self, MariaDb as Server, MariaDbOptions as ServerOptions};
+use sealstone_servers::testing::{is_installed, reachable};
 use sealstone_store::{Field, Kind, Record, Store, Table, Transaction};
 use sealstone_stores::mysql::{Mysql, MysqlOptions, MysqlStore};
-use sql::{all, key, options, record_of, table};
+use sql::{options, record_of, table};
 
 /// A server to test on, in its directory; it ends with the value. None, with a SKIP, if there is no MariaDB.
 fn server(name: &str, options: ServerOptions) -> Option<(tempfile::TempDir, Server)> {
-    if let Err(error) = mariadb::PROGRAM.find(None) {
-        println!("SKIP: {name}: {}", error.to_string().lines().next().unwrap_or_default());
+    if !is_installed(&mariadb::PROGRAM, name) {
         return None;
     }
     let dir = reachable();
     let server = mariadb::start(dir.path(), options).unwrap();
     Some((dir, server))
-}
-
-/// A directory that the server's user can reach, where that is another one.
-fn reachable() -> tempfile::TempDir {
-    let dir = tempfile::tempdir().unwrap();
-    std::fs::set_permissions(dir.path(), std::fs::Permissions::from_mode(0o711)).unwrap();
-    dir
 }
 
 fn at(uri: impl Into<String>) -> MysqlOptions {
@@ -85,7 +80,7 @@ fn every_workload_runs_on_mariadb_and_finds_its_data_again() {
     let name = "every_workload_runs_on_mariadb_and_finds_its_data_again";
     let Some((_dir, server)) = server(name, ServerOptions::default()) else { return };
     let opened = |tables: &[Arc<Table>]| -> Box<dyn Store> { Box::new(open(&server, tables)) };
-    sql::every_workload_finds_its_data_again(&opened, &|tables| open(&server, tables).remove().unwrap());
+    workloads::every_workload_finds_its_data_again(&opened, &|tables| open(&server, tables).remove().unwrap());
 }
 
 /// As YCSB's JDBC binding lays it out, and in the obvious columns where it has no say.
@@ -175,8 +170,7 @@ fn a_mariadb_that_refuses_says_why() {
 
 #[test]
 fn a_mariadb_with_tls_is_checked() {
-    if mariadb::PROGRAM.find(None).is_err() {
-        println!("SKIP: a_mariadb_with_tls_is_checked: no mariadbd found");
+    if !is_installed(&mariadb::PROGRAM, "a_mariadb_with_tls_is_checked") {
         return;
     }
     let dir = reachable();

@@ -1,36 +1,31 @@
 //! The store as a benchmark uses it, on a real PostgreSQL, and what it says when the server fails. Not here: the server
 //! itself (`adapters/servers`), records of other programs (`dev/ycsb-rivals`).
 
+mod conformance;
 mod sql;
+mod workloads;
 
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use conformance::{all, key};
 use sealstone_servers::certificate::{Authority, CertificateUse};
 use sealstone_servers::postgres::{self, Postgres as Server, PostgresOptions as ServerOptions};
+use sealstone_servers::testing::{SmallDisk, is_installed, reachable};
 use sealstone_store::{Field, Kind, Record, Row, Store, StoreOptions, Table, Transaction};
 use sealstone_stores::postgres::{Postgres, PostgresOptions, PostgresStore};
-use sql::{all, key, options, record, record_of, table};
+use sql::{options, record, record_of, table};
 
 /// A server to test on, in its directory; it ends with the value. None, with a SKIP, if there is no PostgreSQL.
 fn server(name: &str, options: ServerOptions) -> Option<(tempfile::TempDir, Server)> {
-    if let Err(error) = postgres::PROGRAM.find(None) {
-        println!("SKIP: {name}: {}", error.to_string().lines().next().unwrap_or_default());
+    if !is_installed(&postgres::PROGRAM, name) {
         return None;
     }
     let dir = reachable();
     let server = postgres::start(dir.path(), options).unwrap();
     Some((dir, server))
-}
-
-/// A directory that the server's user can reach, where that is another one.
-fn reachable() -> tempfile::TempDir {
-    let dir = tempfile::tempdir().unwrap();
-    std::fs::set_permissions(dir.path(), std::fs::Permissions::from_mode(0o711)).unwrap();
-    dir
 }
 
 fn at(uri: impl Into<String>) -> PostgresOptions {
@@ -85,7 +80,7 @@ fn every_workload_runs_on_postgres_and_finds_its_data_again() {
     let name = "every_workload_runs_on_postgres_and_finds_its_data_again";
     let Some((_dir, server)) = server(name, ServerOptions::default()) else { return };
     let opened = |tables: &[Arc<Table>]| -> Box<dyn Store> { Box::new(open(&server, tables)) };
-    sql::every_workload_finds_its_data_again(&opened, &|tables| open(&server, tables).remove().unwrap());
+    workloads::every_workload_finds_its_data_again(&opened, &|tables| open(&server, tables).remove().unwrap());
 }
 
 /// As YCSB's JDBC binding lays it out, and in the obvious columns where it has no say.
@@ -210,8 +205,7 @@ fn a_postgres_that_refuses_says_why() {
 
 #[test]
 fn a_postgres_with_tls_is_checked() {
-    if postgres::PROGRAM.find(None).is_err() {
-        println!("SKIP: a_postgres_with_tls_is_checked: no postgres found");
+    if !is_installed(&postgres::PROGRAM, "a_postgres_with_tls_is_checked") {
         return;
     }
     let dir = reachable();
@@ -301,34 +295,11 @@ fn a_postgres_that_takes_no_writes_says_so() {
     assert!(store.read(&t, b"a", None, &mut Record::new()).unwrap(), "it can be read");
 }
 
-/// A small file system in memory, which ends with the value.
-struct Small(PathBuf);
-
-impl Small {
-    /// None, with a reason, where this user may make none.
-    fn mount(dir: &Path) -> Result<Self, String> {
-        std::fs::create_dir(dir).map_err(|error| error.to_string())?;
-        let made = Command::new("mount").args(["-t", "tmpfs", "-o", "size=4m,mode=0777", "tmpfs"]).arg(dir).output();
-        let made = made.map_err(|error| error.to_string())?;
-        match made.status.success() {
-            true => Ok(Self(dir.to_owned())),
-            false => Err(String::from_utf8_lossy(&made.stderr).trim().to_owned()),
-        }
-    }
-}
-
-impl Drop for Small {
-    fn drop(&mut self) {
-        // what a test leaves mounted is no reason to fail it
-        let _ = Command::new("umount").arg("-l").arg(&self.0).status();
-    }
-}
-
 #[test]
 fn a_full_disk_is_named() {
     let Some((dir, mut server)) = server("a_full_disk_is_named", ServerOptions::default()) else { return };
     // mounted where the server looks for it
-    let small = match Small::mount(&dir.path().canonicalize().unwrap().join("small")) {
+    let small = match SmallDisk::mount(&dir.path().canonicalize().unwrap().join("small"), "size=4m,mode=0777") {
         Ok(small) => small,
         Err(reason) => {
             println!("SKIP: a_full_disk_is_named: no file system of its own: {reason}");
@@ -337,7 +308,7 @@ fn a_full_disk_is_named() {
     };
     server.stop().unwrap();
     server.start_again().unwrap();
-    psql(&server, &format!("CREATE TABLESPACE small LOCATION '{}'", small.0.display()));
+    psql(&server, &format!("CREATE TABLESPACE small LOCATION '{}'", small.path().display()));
     psql(&server, "ALTER SYSTEM SET default_tablespace = 'small'");
     psql(&server, "SELECT pg_reload_conf()");
     std::thread::sleep(Duration::from_millis(300));

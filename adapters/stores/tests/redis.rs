@@ -1,24 +1,25 @@
 //! The store as a benchmark uses it, on a single real server and on a cluster, and what it says when a server fails.
 //! Not here: the servers themselves (`adapters/servers`), records of other programs (`dev/rivals`).
 
-use std::collections::BTreeMap;
+mod conformance;
+mod workloads;
+
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use ::redis::{Client, Connection, Value, cmd};
-use sealstone_bench::plan::Plan;
-use sealstone_bench::workload::{self, Position, Recorder};
+use conformance::{Draws, all, answers_as_a_model, key};
 use sealstone_servers::certificate::{Authority, CertificateUse};
 use sealstone_servers::redis::{self, RedisServers};
-use sealstone_store::{Field, Kind, MemoryStore, Record, Row, Store, StoreError, StoreOptions, Table, Transaction};
+use sealstone_servers::testing::is_installed;
+use sealstone_store::{Field, Kind, Record, Row, Store, StoreError, StoreOptions, Table, Transaction};
 use sealstone_stores::redis::{Keys, Redis, RedisOptions, RedisStore, Topology};
 
 /// Servers to test on, in their directory; they end with the value. None, with a SKIP, if there is no redis-server.
 fn servers(name: &str, nodes: usize) -> Option<(tempfile::TempDir, RedisServers)> {
-    if let Err(error) = redis::PROGRAM.find(None) {
-        println!("SKIP: {name}: {}", error.to_string().lines().next().unwrap_or_default());
+    if !is_installed(&redis::PROGRAM, name) {
         return None;
     }
     let dir = tempfile::tempdir().unwrap();
@@ -31,8 +32,7 @@ fn servers(name: &str, nodes: usize) -> Option<(tempfile::TempDir, RedisServers)
 
 /// One server, alone.
 fn server(name: &str, options: redis::RedisOptions) -> Option<(tempfile::TempDir, redis::Redis)> {
-    if let Err(error) = redis::PROGRAM.find(None) {
-        println!("SKIP: {name}: {}", error.to_string().lines().next().unwrap_or_default());
+    if !is_installed(&redis::PROGRAM, name) {
         return None;
     }
     let dir = tempfile::tempdir().unwrap();
@@ -80,78 +80,11 @@ fn record_of(whole: &[u8]) -> Record {
     record([b"", whole, b""])
 }
 
-fn key(number: u64) -> Vec<u8> {
-    format!("user{number:08}").into_bytes()
-}
-
-/// A sequence that depends on nothing.
-struct Draws(u64);
-
-impl Draws {
-    fn below(&mut self, limit: u64) -> u64 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) % limit
-    }
-
-    fn value(&mut self) -> Vec<u8> {
-        const VALUES: [&[u8]; 9] =
-            [b"", b"7", b"007", b"-3", b"2.50", b"\xff\x00\x80\r\n", b"a.b", "\u{ac00}".as_bytes(), b"$-1\r\n"];
-        VALUES[self.below(VALUES.len() as u64) as usize].into()
-    }
-
-    fn record(&mut self) -> Record {
-        let values = [self.value(), self.value(), self.value()];
-        record([&values[0], &values[1], &values[2]])
-    }
-}
-
-fn all(store: &dyn Store, table: &Table, start: &[u8], count: usize) -> Vec<(Vec<u8>, Record)> {
-    let mut rows = Vec::new();
-    let got = store.scan(table, start, count, &mut |key, record| rows.push((key.to_vec(), record.clone()))).unwrap();
-    assert_eq!(got, rows.len());
-    rows
-}
-
-/// The same operations on this store and on one in memory return the same answers.
-fn answers_as_a_model(store: &RedisStore, tables: &[Arc<Table>]) {
-    let model = MemoryStore::new();
-    let mut draws = Draws(1);
-    for step in 0..1500 {
-        let (table, key) = (&tables[draws.below(2) as usize], key(draws.below(60)));
-        match draws.below(6) {
-            0 => {
-                let record = draws.record();
-                store.insert(table, &key, &record).unwrap();
-                model.insert(table, &key, &record).unwrap();
-            }
-            1 => {
-                let (one, two) = (draws.value(), draws.value());
-                let fields = [draws.below(3) as usize, draws.below(3) as usize];
-                let changes = [(fields[0], one.as_slice()), (fields[1], two.as_slice())];
-                let changed = store.update(table, &key, &changes).unwrap();
-                assert_eq!(changed, model.update(table, &key, &changes).unwrap(), "step {step}");
-            }
-            5 => {
-                store.delete(table, &key).unwrap();
-                model.delete(table, &key).unwrap();
-            }
-            2 => {
-                let count = [0, 1, 7, usize::MAX][draws.below(4) as usize];
-                assert_eq!(all(store, table, &key, count), all(&model, table, &key, count), "step {step}");
-            }
-            _ => {
-                let fields = [None, Some(&[2, 0][..]), Some(&[][..])][draws.below(3) as usize];
-                let mut found = [record([b"left", b"over", b""]), Record::new()];
-                let [ours, theirs] = &mut found;
-                let there = store.read(table, &key, fields, ours).unwrap();
-                assert_eq!(there, model.read(table, &key, fields, theirs).unwrap(), "step {step}");
-                assert_eq!(ours, theirs, "step {step}");
-            }
-        }
-    }
-    assert!(!store.update(&tables[0], b"nobody", &[]).unwrap());
-    assert!(!store.update(&tables[0], b"nobody", &[(0, b"x")]).unwrap());
-    assert!(!store.read(&tables[0], b"nobody", None, &mut Record::new()).unwrap(), "no piece of it was left");
+/// What fields of the table above take: any bytes, whatever the field is.
+fn values(_: usize) -> &'static [&'static [u8]] {
+    const VALUES: [&[u8]; 9] =
+        [b"", b"7", b"007", b"-3", b"2.50", b"\xff\x00\x80\r\n", b"a.b", "\u{ac00}".as_bytes(), b"$-1\r\n"];
+    &VALUES
 }
 
 #[test]
@@ -162,7 +95,7 @@ fn it_answers_as_a_store_in_memory_does() {
         let store = open(&servers.uri(), &tables);
         let topology = if nodes == 1 { Topology::Single } else { Topology::Cluster };
         assert_eq!(store.server().topology(), topology);
-        answers_as_a_model(&store, &tables);
+        answers_as_a_model(&store, &tables, values);
         // a record is removed with its entry in the index
         let one = all(&store, &tables[0], b"", 1).remove(0).0;
         store.delete(&tables[0], &one).unwrap();
@@ -230,51 +163,19 @@ fn bulk_loading_is_all_or_nothing() {
     let Some((_dir, servers)) = servers("bulk_loading_is_all_or_nothing", 1) else { return };
     let t = table(1, "t");
     let store = open(&servers.uri(), std::slice::from_ref(&t));
-    let bulk = store.bulk().unwrap();
     let row = |n: u64| -> Row { (key(n), record([b"a", n.to_string().as_bytes(), b"1.25"])) };
-    assert_eq!(bulk.bulk_load(&t, &mut (0..2500).map(row)).unwrap(), 2500);
-    assert_eq!(bulk.bulk_load(&t, &mut std::iter::empty()).unwrap(), 0);
-    let error = bulk.bulk_load(&t, &mut (3000..4500).chain([10]).map(row)).unwrap_err().to_string();
-    assert!(error.starts_with("row 1501 of a bulk load into table t is out of order\n"), "{error}");
-    let rows = all(&store, &t, b"", usize::MAX);
-    assert_eq!(rows.len(), 2500, "what was there stays, nothing else does");
-    assert_eq!(rows[2400], row(2400));
+    conformance::bulk_loading_is_all_or_nothing(&store, &t, row);
     assert!(store.disk_bytes().unwrap() > 100_000);
     let short = Record::new();
     assert!(matches!(store.insert(&t, b"x", &short), Err(StoreError::Shape { .. })));
 }
 
-struct Nobody;
-
-impl Recorder for Nobody {
-    fn record(&mut self, _: &'static str, _: Instant) {}
-}
-
 #[test]
 fn every_workload_runs_and_finds_its_data_again() {
     let Some((_dir, servers)) = servers("every_workload_runs_and_finds_its_data_again", 1) else { return };
-    let plan = Plan { records: vec![400], operations: 300, bytes: 200_000, rounds: 1, seed: 7, ..Plan::default() };
-    let names = ["a", "b", "c", "d", "e", "f", "oltp", "batch-load", "batch-scan"];
-    let mut loaded: Vec<&str> = Vec::new();
-    for workload in workload::build(&plan.data(), &names).unwrap() {
-        let spec = workload.spec();
-        let store = open(&servers.uri(), workload.tables());
-        if !loaded.contains(&spec.dataset) {
-            workload.load(&store, 0, 1, &|_| ()).unwrap();
-            loaded.push(spec.dataset);
-        }
-        if spec.name == "batch-load" {
-            // what a slice loads is loaded into an empty store
-            store.remove(workload.tables()).unwrap();
-        }
-        let position = Position { variant: 0, round: 0, slice: 0, slices: 1, client: 0, clients: 1 };
-        let mut client = workload.client(position);
-        for _ in position.share(workload.operations()) {
-            client.next(&store, &mut Nobody).unwrap_or_else(|error| panic!("{}: {error}", spec.name));
-        }
-        drop(client);
-        workload.check(&store).unwrap_or_else(|error| panic!("{}: {error}", spec.name));
-    }
+    let opened = |tables: &[Arc<Table>]| -> Box<dyn Store> { Box::new(open(&servers.uri(), tables)) };
+    let empty = |tables: &[Arc<Table>]| open(&servers.uri(), tables).remove(tables).unwrap();
+    workloads::every_workload_finds_its_data_again(&opened, &empty);
 }
 
 #[test]
@@ -282,48 +183,8 @@ fn transactions_are_atomic_and_isolated() {
     let Some((_dir, servers)) = servers("transactions_are_atomic_and_isolated", 1) else { return };
     let t = table(1, "t");
     let store = open(&servers.uri(), std::slice::from_ref(&t));
-    let transactional = store.transactional().expect("a single server has transactions");
-    let accounts = 6;
-    for n in 0..accounts {
-        store.insert(&t, &key(n), &record_of(b"100")).unwrap();
-    }
-    let balance = |record: &Record| -> i64 { std::str::from_utf8(record.get(1).unwrap()).unwrap().parse().unwrap() };
-    std::thread::scope(|scope| {
-        for thread in 0..4 {
-            let (store, t) = (&store, &t);
-            scope.spawn(move || {
-                let mut draws = Draws(thread);
-                for _ in 0..40 {
-                    let (from, to) = (draws.below(accounts), draws.below(accounts));
-                    if from == to {
-                        continue;
-                    }
-                    let body = &mut |transaction: &mut dyn Transaction| {
-                        let (mut a, mut b) = (Record::new(), Record::new());
-                        assert!(transaction.read(t, &key(from), true, &mut a)?);
-                        assert!(transaction.read(t, &key(to), true, &mut b)?);
-                        let moved = |record: &Record, by: i64| (balance(record) + by).to_string().into_bytes();
-                        transaction.put(t, &key(from), &record_of(&moved(&a, -1)))?;
-                        transaction.put(t, &key(to), &record_of(&moved(&b, 1)))
-                    };
-                    store.transactional().unwrap().transaction(body).unwrap();
-                }
-            });
-        }
-    });
-    let rows = all(&store, &t, b"", 100);
-    let balances: BTreeMap<_, _> = rows.iter().map(|(key, record)| (key.clone(), balance(record))).collect();
-    assert_eq!(balances.values().sum::<i64>(), accounts as i64 * 100, "{balances:?}");
-
-    // a body that fails leaves nothing behind, and its error is returned unchanged
-    let failed = transactional.transaction(&mut |transaction| {
-        transaction.put(&t, b"new", &record([b"1", b"", b""]))?;
-        let mut own = Record::new();
-        assert!(transaction.read(&t, b"new", false, &mut own)?);
-        Err(StoreError::Stopped)
-    });
-    assert!(matches!(failed, Err(StoreError::Stopped)));
-    assert!(!store.read(&t, b"new", None, &mut Record::new()).unwrap());
+    conformance::transactions_are_atomic(&store, &t, 40);
+    let transactional = store.transactional().unwrap();
 
     // what is read for update is locked: another client changes what is only read here
     let runs = AtomicU64::new(0);
@@ -557,8 +418,7 @@ fn a_server_that_refuses_says_why() {
 
 #[test]
 fn a_server_with_tls_is_checked() {
-    if redis::PROGRAM.find(None).is_err() {
-        println!("SKIP: a_server_with_tls_is_checked: no redis-server found");
+    if !is_installed(&redis::PROGRAM, "a_server_with_tls_is_checked") {
         return;
     }
     let dir = tempfile::tempdir().unwrap();

@@ -1,15 +1,15 @@
 //! The store as a benchmark uses it, sealed and unsealed. Not here: what sealing must withstand (`adapters/rocksdb`).
 
-use std::collections::BTreeMap;
+mod conformance;
+
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use conformance::key;
 use sealstone_cipher::registry;
 use sealstone_keys::ephemeral::EphemeralKey;
-use sealstone_store::{
-    Choice, Engine, Field, Kind, Layer, Record, Store, StoreError, StoreOptions, Table, Transaction, Variant,
-};
+use sealstone_store::{Choice, Engine, Field, Kind, Layer, Record, Store, StoreOptions, Table, Transaction, Variant};
 use sealstone_stores::rocksdb::{RocksDb, RocksStore};
 
 const CIPHERS: [Option<&str>; 5] = [None, Some("aes-256"), Some("aria-256"), Some("3des"), Some("blowfish")];
@@ -32,10 +32,6 @@ fn record(values: [&str; 3]) -> Record {
     record
 }
 
-fn key(number: u32) -> Vec<u8> {
-    format!("user{number:08}").into_bytes()
-}
-
 fn engine() -> RocksDb {
     RocksDb::new(Arc::new(EphemeralKey::new().unwrap()))
 }
@@ -43,6 +39,20 @@ fn engine() -> RocksDb {
 fn open(engine: &RocksDb, cipher: Option<&str>, dir: &Path) -> RocksStore {
     let options = StoreOptions { cache_bytes: 8 << 20, tables: vec![table(1, "t"), table(2, "u")], sync_writes: false };
     engine.open_store(&variant(cipher), dir, &options).unwrap()
+}
+
+/// What fields take: any bytes, whatever the field is.
+fn values(_: usize) -> &'static [&'static [u8]] {
+    &[b"", b"7", b"-3", b"\xff\x00\x80\r\n", b"a.b", b"x"]
+}
+
+#[test]
+fn it_answers_as_a_store_in_memory_does() {
+    for cipher in CIPHERS {
+        let (engine, dir) = (engine(), tempfile::tempdir().unwrap());
+        let tables = [table(1, "t"), table(2, "u")];
+        conformance::answers_as_a_model(&open(&engine, cipher, dir.path()), &tables, values);
+    }
 }
 
 #[test]
@@ -130,7 +140,7 @@ fn a_write_waits_for_the_disk_only_where_that_is_asked_for() {
                 after.syncs - before.syncs
             };
             let few = if sync_writes { WRITES..WRITES + 10 } else { 0..10 };
-            let each = |work: &dyn Fn(u32)| syncs(&|| (0..WRITES as u32).for_each(work));
+            let each = |work: &dyn Fn(u64)| syncs(&|| (0..WRITES).for_each(work));
             assert!(syncs(&|| store.insert_many(&t, &rows).unwrap()) < 10, "loading does not wait");
             let inserts = each(&|n| store.insert(&t, &key(n), &record(["a", "b", "c"])).unwrap());
             assert!(few.contains(&inserts), "{cipher:?} {sync_writes}: {inserts}");
@@ -168,7 +178,7 @@ fn scans_stay_in_their_table_and_in_order() {
                 })
                 .unwrap();
             assert_eq!(got, count.min(200));
-            assert_eq!(keys, (100..100 + got as u32).map(key).collect::<Vec<_>>());
+            assert_eq!(keys, (100..100 + got as u64).map(key).collect::<Vec<_>>());
         }
         assert_eq!(store.scan(&t, b"zzz", 5, &mut |_, _| panic!("nothing there")).unwrap(), 0);
     }
@@ -213,9 +223,9 @@ fn bulk_loading_is_all_or_nothing() {
         let (engine, dir) = (engine(), tempfile::tempdir().unwrap());
         let store = open(&engine, cipher, dir.path());
         let t = table(1, "t");
-        let row = |n: u32| (key(n), record(["a", "b", &n.to_string()]));
+        let row = |n: u64| (key(n), record(["a", "b", &n.to_string()]));
+        conformance::bulk_loading_is_all_or_nothing(&store, &table(2, "u"), row);
         assert_eq!(store.bulk().unwrap().bulk_load(&t, &mut (0..20_000).map(row)).unwrap(), 20_000);
-        assert_eq!(store.bulk().unwrap().bulk_load(&t, &mut std::iter::empty()).unwrap(), 0);
         let error = store.bulk().unwrap().bulk_load(&t, &mut [row(30_000), row(30_001), row(30_001)].into_iter());
         assert!(error.unwrap_err().to_string().starts_with("row 3 of a bulk load into table t is out of order"));
         let mut rows = 0;
@@ -265,54 +275,7 @@ fn transactions_are_atomic_and_isolated() {
         let (engine, dir) = (engine(), tempfile::tempdir().unwrap());
         let store = open(&engine, cipher, dir.path());
         let t = table(1, "t");
-        let accounts = 8u32;
-        for n in 0..accounts {
-            store.insert(&t, &key(n), &record(["100", "", ""])).unwrap();
-        }
-        let balance =
-            |record: &Record| -> i64 { std::str::from_utf8(record.get(0).unwrap()).unwrap().parse().unwrap() };
-        std::thread::scope(|scope| {
-            for thread in 0..4u32 {
-                let (store, t) = (&store, &t);
-                scope.spawn(move || {
-                    for n in 0..100u32 {
-                        let (from, to) = ((n * 7 + thread) % accounts, (n * 3 + thread * 5 + 1) % accounts);
-                        if from == to {
-                            continue;
-                        }
-                        store
-                            .transactional()
-                            .unwrap()
-                            .transaction(&mut |transaction| {
-                                let (mut a, mut b) = (Record::new(), Record::new());
-                                assert!(transaction.read(t, &key(from), true, &mut a)?);
-                                assert!(transaction.read(t, &key(to), true, &mut b)?);
-                                transaction.put(t, &key(from), &record([&(balance(&a) - 1).to_string(), "", ""]))?;
-                                transaction.put(t, &key(to), &record([&(balance(&b) + 1).to_string(), "", ""]))
-                            })
-                            .unwrap();
-                    }
-                });
-            }
-        });
-        let balances: BTreeMap<u32, i64> = (0..accounts)
-            .map(|n| {
-                let mut found = Record::new();
-                assert!(store.read(&t, &key(n), None, &mut found).unwrap());
-                (n, balance(&found))
-            })
-            .collect();
-        assert_eq!(balances.values().sum::<i64>(), i64::from(accounts) * 100, "{balances:?}");
-
-        // a body that fails leaves nothing behind, and its error is returned unchanged
-        let failed = store.transactional().unwrap().transaction(&mut |transaction| {
-            transaction.put(&t, b"new", &record(["1", "", ""]))?;
-            let mut own = Record::new();
-            assert!(transaction.read(&t, b"new", false, &mut own)?);
-            Err(StoreError::Stopped)
-        });
-        assert!(matches!(failed, Err(StoreError::Stopped)));
-        assert!(!store.read(&t, b"new", None, &mut Record::new()).unwrap());
+        conformance::transactions_are_atomic(&store, &t, 100);
     }
 }
 

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use sealstone_servers::redis;
+use sealstone_servers::testing::is_installed;
 use sealstone_store::{Field, Kind, Record, Store, StoreError, StoreOptions, Table};
 use sealstone_stores::redis::{Dialect, Redis, RedisOptions, RedisStore};
 
@@ -73,9 +74,7 @@ fn shared_commands_work(store: &RedisStore, table: &Table) {
 
 #[test]
 fn the_commands_of_ssdb_that_redis_has_work() {
-    if let Err(error) = redis::PROGRAM.find(None) {
-        let reason = error.to_string();
-        println!("SKIP: the_commands_of_ssdb_that_redis_has_work: {}", reason.lines().next().unwrap_or_default());
+    if !is_installed(&redis::PROGRAM, "the_commands_of_ssdb_that_redis_has_work") {
         return;
     }
     let dir = tempfile::tempdir().unwrap();

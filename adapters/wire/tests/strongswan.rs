@@ -2,7 +2,6 @@
 //! both. It takes root and strongSwan's packages (`make setup-strongswan`). Not here: single packets
 //! (`dev/e2e/tests/esp.rs`).
 
-use std::io::{Read, Write};
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream, UdpSocket};
 use std::process::Command;
 use std::sync::{Arc, mpsc};
@@ -10,6 +9,7 @@ use std::time::Duration;
 
 use sealstone_cipher::testing::bytes;
 use sealstone_seal::esp::{Refusal, Suite, suites, udp};
+use sealstone_servers::testing;
 use sealstone_wire::associations::Associations;
 use sealstone_wire::charon;
 use sealstone_wire::counters::Count;
@@ -58,31 +58,15 @@ fn echo(links: &Links, name: &str) {
     let [from, to] = INNER.map(|address| address.parse::<IpAddr>().unwrap());
     let listener = links.ends[1].run(|| Ok(TcpListener::bind((to, 0)).unwrap())).unwrap();
     let address = listener.local_addr().unwrap();
-    std::thread::scope(|scope| {
-        scope.spawn(|| {
-            let (mut stream, peer) = listener.accept().unwrap();
-            assert_eq!(peer.ip(), from, "{name}");
-            let mut back = stream.try_clone().unwrap();
-            std::io::copy(&mut stream, &mut back).unwrap();
-        });
-        let client = links.ends[0].run(|| {
-            let mut stream = TcpStream::connect_timeout(&address, Duration::from_secs(10)).unwrap();
-            stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
-            let data = bytes("data", DATA_BYTES);
-            let mut writer = stream.try_clone().unwrap();
-            let sent = data.clone();
-            let writing = std::thread::spawn(move || {
-                writer.write_all(&sent).unwrap();
-                writer.shutdown(std::net::Shutdown::Write).unwrap();
-            });
-            let mut back = Vec::new();
-            stream.read_to_end(&mut back).unwrap();
-            writing.join().unwrap();
-            assert!(back == data, "{name}: {} bytes came back", back.len());
-            Ok(())
-        });
-        client.unwrap();
-    });
+    let connect = || {
+        let stream = TcpStream::connect_timeout(&address, Duration::from_secs(10)).unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+        Ok(stream)
+    };
+    let data = bytes("data", DATA_BYTES);
+    let (back, asked_from) = testing::echo(&listener, || links.ends[0].run(connect).unwrap(), &data);
+    assert!(back == data, "{name}: {} bytes came back", back.len());
+    assert_eq!(asked_from, from, "{name}");
 }
 
 #[test]

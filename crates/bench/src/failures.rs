@@ -5,8 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use sealstone_store::device::Device;
-use sealstone_store::{BulkLoad, Counters, Record, Row, Store, StoreError, Table, Transaction, Transactional};
+use sealstone_store::{BulkLoad, Record, Row, Store, StoreError, Table, Transaction, Transactional, forward};
 
 /// How often each operation of a store failed.
 pub type Failures = BTreeMap<&'static str, u64>;
@@ -87,6 +86,11 @@ impl<'a> Watched<'a> {
 }
 
 impl Store for Watched<'_> {
+    forward!(
+        self => self.inner;
+        counters, disk_bytes, quiesce, merge_layers, drop_caches, servers, device, stream
+    );
+
     fn read(&self, table: &Table, key: &[u8], fields: Option<&[usize]>, into: &mut Record) -> Result<bool, StoreError> {
         self.asked(0).read(table, key, fields, into)
     }
@@ -117,44 +121,12 @@ impl Store for Watched<'_> {
         self.asked(6).delete(table, key)
     }
 
-    fn counters(&self) -> Counters {
-        self.inner.counters()
-    }
-
-    fn disk_bytes(&self) -> Result<u64, StoreError> {
-        self.inner.disk_bytes()
-    }
-
-    fn quiesce(&self) -> Result<(), StoreError> {
-        self.inner.quiesce()
-    }
-
-    fn merge_layers(&self) -> Result<(), StoreError> {
-        self.inner.merge_layers()
-    }
-
-    fn drop_caches(&self) -> Result<(), StoreError> {
-        self.inner.drop_caches()
-    }
-
-    fn servers(&self) -> Vec<u32> {
-        self.inner.servers()
-    }
-
     fn bulk(&self) -> Option<&dyn BulkLoad> {
         self.inner.bulk().map(|_| self as &dyn BulkLoad)
     }
 
     fn transactional(&self) -> Option<&dyn Transactional> {
         self.inner.transactional().map(|_| self as &dyn Transactional)
-    }
-
-    fn device(&self) -> Option<&dyn Device> {
-        self.inner.device()
-    }
-
-    fn stream(&self) -> Option<&dyn Device> {
-        self.inner.stream()
     }
 }
 

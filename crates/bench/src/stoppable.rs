@@ -4,7 +4,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use sealstone_store::device::{Device, DeviceQueue};
-use sealstone_store::{BulkLoad, Counters, Record, Row, Store, StoreError, Table, Transactional};
+use sealstone_store::{BulkLoad, Record, Row, Store, StoreError, Table, forward};
 
 /// A store whose writes end with an error once `stop` is set.
 pub(crate) struct Stoppable<'a> {
@@ -26,19 +26,10 @@ impl<'a> Stoppable<'a> {
 }
 
 impl Store for Stoppable<'_> {
-    fn read(&self, table: &Table, key: &[u8], fields: Option<&[usize]>, into: &mut Record) -> Result<bool, StoreError> {
-        self.inner.read(table, key, fields, into)
-    }
-
-    fn scan(
-        &self,
-        table: &Table,
-        start: &[u8],
-        count: usize,
-        each: &mut dyn FnMut(&[u8], &Record),
-    ) -> Result<usize, StoreError> {
-        self.inner.scan(table, start, count, each)
-    }
+    forward!(
+        self => self.inner;
+        read, scan, counters, disk_bytes, quiesce, merge_layers, drop_caches, servers, transactional
+    );
 
     fn insert(&self, table: &Table, key: &[u8], record: &Record) -> Result<(), StoreError> {
         self.go_on()?;
@@ -60,36 +51,8 @@ impl Store for Stoppable<'_> {
         self.inner.delete(table, key)
     }
 
-    fn counters(&self) -> Counters {
-        self.inner.counters()
-    }
-
-    fn disk_bytes(&self) -> Result<u64, StoreError> {
-        self.inner.disk_bytes()
-    }
-
-    fn quiesce(&self) -> Result<(), StoreError> {
-        self.inner.quiesce()
-    }
-
-    fn merge_layers(&self) -> Result<(), StoreError> {
-        self.inner.merge_layers()
-    }
-
-    fn drop_caches(&self) -> Result<(), StoreError> {
-        self.inner.drop_caches()
-    }
-
-    fn servers(&self) -> Vec<u32> {
-        self.inner.servers()
-    }
-
     fn bulk(&self) -> Option<&dyn BulkLoad> {
         self.inner.bulk().map(|_| self as &dyn BulkLoad)
-    }
-
-    fn transactional(&self) -> Option<&dyn Transactional> {
-        self.inner.transactional()
     }
 
     fn device(&self) -> Option<&dyn Device> {

@@ -9,9 +9,9 @@ use sealstone_bench::report::{SpeedLine, SpeedPanel, speeds};
 use sealstone_bench::results::Machine;
 use sealstone_cipher::backend::Backend;
 use sealstone_cipher::registry::{Cipher, cipher};
-use sealstone_gpu::ff1_speed::{self, DIGITS, Rates};
-use sealstone_gpu::speed::{Speeds, Way, cpu_threads, measure, wins_from};
-use sealstone_gpu::{Device, DeviceFacts, devices, kernels};
+use sealstone_gpu::ff1_speed::DIGITS;
+use sealstone_gpu::speed::{Rate, Rates, Way, cpu_threads, wins_from};
+use sealstone_gpu::{Device, DeviceFacts, ctr_speed, devices, ff1_speed, kernels};
 use serde_json::{Value, json};
 
 use crate::flags::CiphersFlags;
@@ -92,35 +92,27 @@ pub(crate) fn speed(flags: &CiphersFlags, name: &str) -> anyhow::Result<Answer> 
     let slice = Duration::from_secs_f64(flags.seconds / ROUNDS as f64);
     let device = Device::open(name)?;
 
-    let bar = bar((2 * ciphers.len() * sizes.len()) as u64);
-    let mut rows: Vec<CtrRow> = Vec::new();
-    for cipher in ciphers.iter().copied() {
-        let mut by_size: Vec<Speeds> = Vec::new();
-        for size in &sizes {
-            bar.set_message(format!("{} {}", cipher.name, size_name(*size)));
-            let call_s = by_size.last().map_or(0.0, |last| *size as f64 / last.of(Way::Kernel).gb_per_s / 1e9);
-            if asked.is_some() || call_s <= CALL_S_MAX {
-                by_size.push(measure(&device, cipher, *size, ROUNDS, slice)?);
-            }
-            bar.inc(1);
-        }
-        rows.push((cipher, by_size));
-    }
     let mut counts: Vec<usize> = sizes.iter().map(|size| (size / VALUE_BYTES).max(1)).collect();
     counts.dedup();
-    let mut ff1: Vec<Ff1Row> = Vec::new();
-    for cipher in ciphers {
-        let mut by_count: Vec<Rates> = Vec::new();
-        for values in counts.iter().copied() {
-            bar.set_message(format!("FF1 over {} {values} values", cipher.name));
-            let call_s = by_count.last().map_or(0.0, |last| values as f64 / last.of(Way::Kernel).values_per_s);
-            if asked.is_some() || call_s <= CALL_S_MAX {
-                by_count.push(ff1_speed::measure(&device, cipher, values, ROUNDS, slice)?);
+
+    let bar = bar((ciphers.len() * (sizes.len() + counts.len())) as u64);
+    let measured = |work: &'static Work, amounts: &[usize]| -> anyhow::Result<Vec<Row>> {
+        let mut rows = Vec::new();
+        for cipher in ciphers.iter().copied() {
+            let mut by_amount: Vec<Rates> = Vec::new();
+            for amount in amounts.iter().copied() {
+                bar.set_message(format!("{} {}", (work.what)(cipher), (work.amount)(amount)));
+                let call_s = by_amount.last().map_or(0.0, |last| amount as f64 / last.of(Way::Kernel).per_s);
+                if asked.is_some() || call_s <= CALL_S_MAX {
+                    by_amount.push((work.measure)(&device, cipher, amount, ROUNDS, slice)?);
+                }
+                bar.inc(1);
             }
-            bar.inc(1);
+            rows.push((cipher, by_amount));
         }
-        ff1.push((cipher, by_count));
-    }
+        Ok(rows)
+    };
+    let (rows, ff1) = (measured(&CTR, &sizes)?, measured(&FF1, &counts)?);
     bar.finish_and_clear();
     let machine = machine::facts(Path::new("."));
     if let Some(out) = &flags.out {
@@ -149,54 +141,111 @@ fn check_page(out: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// A cipher, and its speeds in counter mode by size.
-type CtrRow = (&'static Cipher, Vec<Speeds>);
+/// A cipher, and the rates of some work with it, by amount.
+type Row = (&'static Cipher, Vec<Rates>);
 
-/// A cipher, and the rates of FF1 over it by number of values.
-type Ff1Row = (&'static Cipher, Vec<Rates>);
+/// What is measured, and how its figures are shown.
+struct Work {
+    measure: fn(&Device, &'static Cipher, usize, usize, Duration) -> Result<Rates, sealstone_gpu::Error>,
+    /// It, with a cipher.
+    what: fn(&Cipher) -> String,
+    /// The panel of a cipher.
+    title: fn(&Cipher) -> String,
+    /// An amount, in words and in a cell of the table.
+    amount: fn(usize) -> String,
+    cell: fn(usize) -> String,
+    column: &'static str,
+    /// No amount.
+    never: &'static str,
+    /// What the figures of table and panel are multiples of, a second.
+    unit: f64,
+    axes: &'static str,
+}
+
+static CTR: Work = Work {
+    measure: ctr_speed::measure,
+    what: |cipher| format!("{} in counter mode", cipher.name),
+    title: |cipher| format!("{} in counter mode", cipher.name),
+    amount: size_name,
+    cell: size_name,
+    column: ">SIZE",
+    never: "at no size",
+    unit: 1e9,
+    axes: "size; GB/s",
+};
+
+static FF1: Work = Work {
+    measure: ff1_speed::measure,
+    what: |cipher| format!("FF1 over {}", cipher.name),
+    title: |cipher| format!("FF1 of {DIGITS} digits over {}", cipher.name),
+    amount: |values| format!("{values} values"),
+    cell: |values| values.to_string(),
+    column: ">VALUES",
+    never: "at no number of values",
+    unit: 1e6,
+    axes: "values; million values/s",
+};
 
 /// Bytes of a value that is measured, as its numerals are copied.
 const VALUE_BYTES: usize = 2 * DIGITS;
 
 const CPU: [Way; 2] = [Way::CpuOne, Way::CpuAll];
 
-fn text(device: &DeviceFacts, rows: &[CtrRow], ff1: &[Ff1Row], machine: &Machine) -> String {
+fn text(device: &DeviceFacts, rows: &[Row], ff1: &[Row], machine: &Machine) -> String {
     let mut text = format!("{}: {}\n  {}\n", device.name, device.product, device.driver);
     let (threads, backend) = (cpu_threads(), Backend::auto().name());
     text.push_str(&format!("CPU: {}, {threads} threads, {backend}\n", machine.cpu));
     text.push_str("counter mode without authentication, GB/s\n\n");
-    let heads = Way::ALL.map(|way| format!(">{}", way.word().to_uppercase()));
-    let mut table = Table::new(["CIPHER".to_owned(), ">SIZE".to_owned()].into_iter().chain(heads));
-    for (cipher, by_size) in rows {
-        for (i, speeds) in by_size.iter().enumerate() {
-            let name = if i == 0 { cipher.name } else { "" };
-            let cells = [name.to_owned(), size_name(speeds.bytes)].into_iter();
-            table.row(cells.chain(Way::ALL.map(|way| three_digits(speeds.of(way).gb_per_s))));
-        }
-    }
-    text.push_str(&table.render(terminal::stdout()));
-    text.push('\n');
-    rows.iter().for_each(|row| text.push_str(&wrapped(&advice_of_ctr(row))));
-    text.push_str(&ff1_text(ff1));
+    text.push_str(&CTR.text(rows));
+    text.push_str(&format!("\nFF1 of {DIGITS} digits under one tweak, million values a second\n\n"));
+    text.push_str(&FF1.text(ff1));
     text.push_str(&format!("\n{}\n", spread(rows, ff1)));
     text
 }
 
-fn ff1_text(rows: &[Ff1Row]) -> String {
-    let mut text = format!("\nFF1 of {DIGITS} digits under one tweak, million values a second\n\n");
-    let heads = Way::ALL.map(|way| format!(">{}", way.word().to_uppercase()));
-    let mut table = Table::new(["CIPHER".to_owned(), ">VALUES".to_owned()].into_iter().chain(heads));
-    for (cipher, by_count) in rows {
-        for (i, rates) in by_count.iter().enumerate() {
-            let name = if i == 0 { cipher.name } else { "" };
-            let cells = [name.to_owned(), rates.values.to_string()].into_iter();
-            table.row(cells.chain(Way::ALL.map(|way| three_digits(rates.of(way).values_per_s / 1e6))));
+impl Work {
+    /// The table of `rows`, and the advice that follows from it.
+    fn text(&self, rows: &[Row]) -> String {
+        let heads = Way::ALL.map(|way| format!(">{}", way.word().to_uppercase()));
+        let mut table = Table::new(["CIPHER".to_owned(), self.column.to_owned()].into_iter().chain(heads));
+        for (cipher, by_amount) in rows {
+            for (i, rates) in by_amount.iter().enumerate() {
+                let name = if i == 0 { cipher.name } else { "" };
+                let cells = [name.to_owned(), (self.cell)(rates.amount)].into_iter();
+                table.row(cells.chain(Way::ALL.map(|way| three_digits(rates.of(way).per_s / self.unit))));
+            }
+        }
+        let mut text = table.render(terminal::stdout());
+        text.push('\n');
+        rows.iter().for_each(|row| text.push_str(&wrapped(&self.advice(row))));
+        text
+    }
+
+    fn advice(&self, (cipher, by_amount): &Row) -> String {
+        let wins = wins(by_amount).map(|from| from.map(self.amount));
+        advice(&(self.what)(cipher), wins, self.never)
+    }
+
+    fn panel(&self, (cipher, by_amount): &Row) -> SpeedPanel {
+        let line = |way: Way| {
+            let rates = by_amount.iter().map(|rates| rates.of(way));
+            let points = rates.map(|rate| [rate.per_s, rate.per_s_min, rate.per_s_max].map(|rate| rate / self.unit));
+            SpeedLine { label: way.word().to_owned(), points: points.collect() }
+        };
+        SpeedPanel {
+            title: (self.title)(cipher),
+            sizes: by_amount.iter().map(|rates| (rates.amount, (self.cell)(rates.amount))).collect(),
+            words: self.axes.into(),
+            lines: Way::ALL.map(line).to_vec(),
         }
     }
-    text.push_str(&table.render(terminal::stdout()));
-    text.push('\n');
-    rows.iter().for_each(|row| text.push_str(&wrapped(&advice_of_ff1(row))));
-    text
+}
+
+/// From which amount on the device wins, copying included: against a thread, against the whole CPU, and the latter from
+/// page-locked memory.
+fn wins(by_amount: &[Rates]) -> [Option<usize>; 3] {
+    let from = |way, rivals: &[Way]| wins_from(by_amount, way, rivals);
+    [from(Way::Ordinary, &[Way::CpuOne]), from(Way::Ordinary, &CPU), from(Way::Overlapped, &CPU)]
 }
 
 /// `line` in lines of the terminal's width, the second and later ones indented.
@@ -204,21 +253,7 @@ fn wrapped(line: &str) -> String {
     wrap(line, terminal::stdout().columns() - 2).join("\n  ") + "\n"
 }
 
-fn advice_of_ctr((cipher, by_size): &CtrRow) -> String {
-    let wins = |way, rivals: &[Way]| wins_from(by_size, way, rivals).map(size_name);
-    let wins = [wins(Way::Ordinary, &[Way::CpuOne]), wins(Way::Ordinary, &CPU), wins(Way::Overlapped, &CPU)];
-    advice(&format!("{} in counter mode", cipher.name), wins, "at no size")
-}
-
-fn advice_of_ff1((cipher, by_count): &Ff1Row) -> String {
-    let wins =
-        |way, rivals: &[Way]| ff1_speed::wins_from(by_count, way, rivals).map(|values| format!("{values} values"));
-    let wins = [wins(Way::Ordinary, &[Way::CpuOne]), wins(Way::Ordinary, &CPU), wins(Way::Overlapped, &CPU)];
-    advice(&format!("FF1 over {}", cipher.name), wins, "at no number of values")
-}
-
-/// From where on the device wins, copying included: against a thread, against the whole CPU, and the latter from
-/// page-locked memory.
+/// What [`wins`] says, in words.
 fn advice(what: &str, wins: [Option<String>; 3], never: &str) -> String {
     if wins.iter().all(Option::is_none) {
         return format!(
@@ -235,47 +270,18 @@ fn advice(what: &str, wins: [Option<String>; 3], never: &str) -> String {
     )
 }
 
-fn spread(rows: &[CtrRow], ff1: &[Ff1Row]) -> String {
-    let speeds = rows.iter().flat_map(|(_, by_size)| by_size.iter().flat_map(|speeds| speeds.ways));
-    let speeds = speeds.map(|speed| (speed.gb_per_s_max - speed.gb_per_s_min) / speed.gb_per_s);
-    let rates = ff1.iter().flat_map(|(_, by_count)| by_count.iter().flat_map(|rates| rates.ways));
-    let rates = rates.map(|rate| (rate.values_per_s_max - rate.values_per_s_min) / rate.values_per_s);
-    let mut spreads: Vec<f64> = speeds.chain(rates).map(|spread| spread * 50.0).collect();
+fn spread(rows: &[Row], ff1: &[Row]) -> String {
+    let rates = rows.iter().chain(ff1).flat_map(|(_, by_amount)| by_amount.iter().flat_map(|rates| rates.ways));
+    let mut spreads: Vec<f64> = rates.map(|rate| (rate.per_s_max - rate.per_s_min) / rate.per_s * 50.0).collect();
     spreads.sort_by(f64::total_cmp);
     let at = |share: f64| spreads.get(((spreads.len() as f64 - 1.0) * share) as usize).copied().unwrap_or(0.0);
     format!("medians of {ROUNDS} interleaved rounds, within ± {:.1} % (half), ± {:.1} % (all)", at(0.5), at(1.0))
 }
 
 /// The charts: a panel for each cipher, of counter mode and of FF1.
-fn page(device: &DeviceFacts, rows: &[CtrRow], ff1: &[Ff1Row], machine: &Machine) -> String {
-    let line = |way: Way, points: Vec<[f64; 3]>| SpeedLine { label: way.word().to_owned(), points };
-    let mut panels = Vec::new();
-    for (cipher, by_size) in rows {
-        let points = |way| {
-            let speeds = by_size.iter().map(|speeds| speeds.of(way));
-            speeds.map(|speed| [speed.gb_per_s, speed.gb_per_s_min, speed.gb_per_s_max]).collect()
-        };
-        panels.push(SpeedPanel {
-            title: format!("{} in counter mode", cipher.name),
-            sizes: by_size.iter().map(|speeds| (speeds.bytes, size_name(speeds.bytes))).collect(),
-            words: "size; GB/s".into(),
-            lines: Way::ALL.map(|way| line(way, points(way))).to_vec(),
-        });
-    }
-    for (cipher, by_count) in ff1 {
-        let points = |way| {
-            let rates = by_count.iter().map(|rates| rates.of(way));
-            rates
-                .map(|rate| [rate.values_per_s, rate.values_per_s_min, rate.values_per_s_max].map(|rate| rate / 1e6))
-                .collect()
-        };
-        panels.push(SpeedPanel {
-            title: format!("FF1 of {DIGITS} digits over {}", cipher.name),
-            sizes: by_count.iter().map(|rates| (rates.values, rates.values.to_string())).collect(),
-            words: "values; million values/s".into(),
-            lines: Way::ALL.map(|way| line(way, points(way))).to_vec(),
-        });
-    }
+fn page(device: &DeviceFacts, rows: &[Row], ff1: &[Row], machine: &Machine) -> String {
+    let panels: Vec<SpeedPanel> =
+        rows.iter().map(|row| CTR.panel(row)).chain(ff1.iter().map(|row| FF1.panel(row))).collect();
     let mut notes = vec![
         format!("{}: {}, {}", device.name, device.product, device.driver),
         format!("CPU: {}, {} threads, {}", machine.cpu, cpu_threads(), Backend::auto().name()),
@@ -283,63 +289,61 @@ fn page(device: &DeviceFacts, rows: &[CtrRow], ff1: &[Ff1Row], machine: &Machine
             "Medians of {ROUNDS} interleaved rounds, with the slowest and the fastest; both scales are logarithmic."
         ),
     ];
-    notes.extend(rows.iter().map(advice_of_ctr));
-    notes.extend(ff1.iter().map(advice_of_ff1));
+    notes.extend(rows.iter().map(|row| CTR.advice(row)));
+    notes.extend(ff1.iter().map(|row| FF1.advice(row)));
     speeds(&format!("{} beside the CPU", device.name), &notes, &panels)
 }
 
-fn ff1_as_json(rows: &[Ff1Row]) -> Value {
-    let rates = |(cipher, by_count): &Ff1Row| {
-        let figures = by_count.iter().flat_map(|rates| Way::ALL.map(|way| (rates.values, way, rates.of(way))));
-        let figure = |(values, way, rate): (usize, Way, ff1_speed::Rate)| {
+/// Each figure of `row`.
+fn figures((_, by_amount): &Row) -> impl Iterator<Item = (usize, &'static str, Rate)> {
+    by_amount.iter().flat_map(|rates| Way::ALL.map(|way| (rates.amount, way.word(), rates.of(way))))
+}
+
+fn ff1_as_json(rows: &[Row]) -> Value {
+    let rates = |row: &Row| {
+        let figure = |(values, way, rate): (usize, &str, Rate)| {
             json!({
                 "values": values,
-                "way": way.word(),
-                "values_per_s": rate.values_per_s,
-                "values_per_s_min": rate.values_per_s_min,
-                "values_per_s_max": rate.values_per_s_max,
+                "way": way,
+                "values_per_s": rate.per_s,
+                "values_per_s_min": rate.per_s_min,
+                "values_per_s_max": rate.per_s_max,
             })
         };
+        let [one, all, locked] = wins(&row.1);
         json!({
-            "cipher": cipher.name,
+            "cipher": row.0.name,
             "digits": DIGITS,
-            "rates": figures.map(figure).collect::<Vec<_>>(),
-            "any_memory_beats_one_thread_from_values": ff1_speed::wins_from(by_count, Way::Ordinary, &[Way::CpuOne]),
-            "any_memory_beats_cpu_from_values": ff1_speed::wins_from(by_count, Way::Ordinary, &CPU),
-            "page_locked_beats_cpu_from_values": ff1_speed::wins_from(by_count, Way::Overlapped, &CPU),
+            "rates": figures(row).map(figure).collect::<Vec<_>>(),
+            "any_memory_beats_one_thread_from_values": one,
+            "any_memory_beats_cpu_from_values": all,
+            "page_locked_beats_cpu_from_values": locked,
         })
     };
     rows.iter().map(rates).collect()
 }
 
-fn as_json(device: &DeviceFacts, rows: &[CtrRow], ff1: &[Ff1Row], machine: &Machine) -> Value {
-    let mut figures = Vec::new();
-    for (cipher, by_size) in rows {
-        for speeds in by_size {
-            for way in Way::ALL {
-                let speed = speeds.of(way);
-                figures.push(json!({
-                    "cipher": cipher.name,
-                    "bytes": speeds.bytes,
-                    "way": way.word(),
-                    "gb_per_s": speed.gb_per_s,
-                    "gb_per_s_min": speed.gb_per_s_min,
-                    "gb_per_s_max": speed.gb_per_s_max,
-                }));
-            }
-        }
-    }
-    let wins: Vec<Value> = rows
-        .iter()
-        .map(|(cipher, by_size)| {
-            json!({
-                "cipher": cipher.name,
-                "any_memory_beats_one_thread_from_bytes": wins_from(by_size, Way::Ordinary, &[Way::CpuOne]),
-                "any_memory_beats_cpu_from_bytes": wins_from(by_size, Way::Ordinary, &CPU),
-                "page_locked_beats_cpu_from_bytes": wins_from(by_size, Way::Overlapped, &CPU),
-            })
+fn as_json(device: &DeviceFacts, rows: &[Row], ff1: &[Row], machine: &Machine) -> Value {
+    let speeds = rows.iter().flat_map(|row| figures(row).map(|figure| (row.0.name, figure)));
+    let speeds = speeds.map(|(cipher, (bytes, way, rate))| {
+        json!({
+            "cipher": cipher,
+            "bytes": bytes,
+            "way": way,
+            "gb_per_s": rate.per_s / 1e9,
+            "gb_per_s_min": rate.per_s_min / 1e9,
+            "gb_per_s_max": rate.per_s_max / 1e9,
         })
-        .collect();
+    });
+    let won = rows.iter().map(|(cipher, by_amount)| {
+        let [one, all, locked] = wins(by_amount);
+        json!({
+            "cipher": cipher.name,
+            "any_memory_beats_one_thread_from_bytes": one,
+            "any_memory_beats_cpu_from_bytes": all,
+            "page_locked_beats_cpu_from_bytes": locked,
+        })
+    });
     json!({
         "schema": SCHEMA,
         "device": facts_as_json(device),
@@ -347,8 +351,8 @@ fn as_json(device: &DeviceFacts, rows: &[CtrRow], ff1: &[Ff1Row], machine: &Mach
         "cpu_threads": cpu_threads(),
         "cpu_backend": Backend::auto().name(),
         "rounds": ROUNDS,
-        "speeds": figures,
-        "wins": wins,
+        "speeds": speeds.collect::<Vec<_>>(),
+        "wins": won.collect::<Vec<_>>(),
         "ff1": ff1_as_json(ff1),
     })
 }

@@ -14,7 +14,7 @@ use sealstone_keys::file::{self, KeyFile, Summary};
 #[cfg(feature = "kmip")]
 use sealstone_keys::kmip::enumeration::State;
 #[cfg(feature = "kmip")]
-use sealstone_keys::kmip::keyring::{Family, KeyVersion};
+use sealstone_keys::kmip::family::{Family, KeyVersion};
 use sealstone_keys::{Cost, KeyError, KeySource, source};
 use sealstone_seal::{Probe, probe};
 use serde_json::{Value, json};

@@ -6,7 +6,7 @@ mod table;
 mod transaction;
 mod work;
 
-use sealstone_store::{BulkLoad, Counters, Record, Row, Store, StoreError, Table, Transactional};
+use sealstone_store::{BulkLoad, Counters, Record, Row, Store, StoreError, Table, Transactional, forward};
 
 pub use table::SealedTable;
 use work::Work;
@@ -92,6 +92,8 @@ impl<S: Store> Sealed<S> {
 }
 
 impl<S: Store> Store for Sealed<S> {
+    forward!(self => self.inner; disk_bytes, quiesce, merge_layers, drop_caches, servers);
+
     fn read(&self, table: &Table, key: &[u8], fields: Option<&[usize]>, into: &mut Record) -> Result<bool, StoreError> {
         let Some(sealed) = self.table(table) else { return self.inner.read(table, key, fields, into) };
         let asked = sealed.asked(fields);
@@ -169,26 +171,6 @@ impl<S: Store> Store for Sealed<S> {
     /// What the inner store counted, and what was sealed and opened here.
     fn counters(&self) -> Counters {
         self.work.add_to(self.inner.counters())
-    }
-
-    fn disk_bytes(&self) -> Result<u64, StoreError> {
-        self.inner.disk_bytes()
-    }
-
-    fn quiesce(&self) -> Result<(), StoreError> {
-        self.inner.quiesce()
-    }
-
-    fn merge_layers(&self) -> Result<(), StoreError> {
-        self.inner.merge_layers()
-    }
-
-    fn drop_caches(&self) -> Result<(), StoreError> {
-        self.inner.drop_caches()
-    }
-
-    fn servers(&self) -> Vec<u32> {
-        self.inner.servers()
     }
 
     fn bulk(&self) -> Option<&dyn BulkLoad> {

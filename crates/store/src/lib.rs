@@ -11,6 +11,7 @@ pub mod device;
 mod device_store;
 mod engine;
 mod error;
+mod forward;
 mod memory;
 mod memory_device;
 mod record;

@@ -117,75 +117,11 @@ pub trait Store: Send + Sync {
 }
 
 impl<S: Store + ?Sized> Store for Box<S> {
-    fn read(&self, table: &Table, key: &[u8], fields: Option<&[usize]>, into: &mut Record) -> Result<bool, StoreError> {
-        (**self).read(table, key, fields, into)
-    }
-
-    fn scan(
-        &self,
-        table: &Table,
-        start: &[u8],
-        count: usize,
-        each: &mut dyn FnMut(&[u8], &Record),
-    ) -> Result<usize, StoreError> {
-        (**self).scan(table, start, count, each)
-    }
-
-    fn insert(&self, table: &Table, key: &[u8], record: &Record) -> Result<(), StoreError> {
-        (**self).insert(table, key, record)
-    }
-
-    fn insert_many(&self, table: &Table, rows: &[Row]) -> Result<(), StoreError> {
-        (**self).insert_many(table, rows)
-    }
-
-    fn update(&self, table: &Table, key: &[u8], changes: &[(usize, &[u8])]) -> Result<bool, StoreError> {
-        (**self).update(table, key, changes)
-    }
-
-    fn delete(&self, table: &Table, key: &[u8]) -> Result<(), StoreError> {
-        (**self).delete(table, key)
-    }
-
-    fn counters(&self) -> Counters {
-        (**self).counters()
-    }
-
-    fn disk_bytes(&self) -> Result<u64, StoreError> {
-        (**self).disk_bytes()
-    }
-
-    fn quiesce(&self) -> Result<(), StoreError> {
-        (**self).quiesce()
-    }
-
-    fn merge_layers(&self) -> Result<(), StoreError> {
-        (**self).merge_layers()
-    }
-
-    fn drop_caches(&self) -> Result<(), StoreError> {
-        (**self).drop_caches()
-    }
-
-    fn servers(&self) -> Vec<u32> {
-        (**self).servers()
-    }
-
-    fn bulk(&self) -> Option<&dyn BulkLoad> {
-        (**self).bulk()
-    }
-
-    fn transactional(&self) -> Option<&dyn Transactional> {
-        (**self).transactional()
-    }
-
-    fn device(&self) -> Option<&dyn Device> {
-        (**self).device()
-    }
-
-    fn stream(&self) -> Option<&dyn Device> {
-        (**self).stream()
-    }
+    crate::forward!(
+        self => **self;
+        read, scan, insert, insert_many, update, delete, counters, disk_bytes, quiesce, merge_layers, drop_caches,
+        servers, bulk, transactional, device, stream
+    );
 }
 
 /// Loading many sorted records at once, bypassing log and memory table (a direct-path load).

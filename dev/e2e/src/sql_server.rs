@@ -8,6 +8,7 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use sealstone_servers::Program;
 use sealstone_servers::mariadb::{self, MariaDb, MariaDbOptions};
 use sealstone_servers::postgres::{self, Postgres, PostgresOptions};
+use sealstone_servers::testing::is_installed;
 
 /// What a session says after each answer.
 const END: &str = "the end of an answer";
@@ -38,11 +39,7 @@ impl SqlKind {
             Self::MariaDb => &mariadb::PROGRAM,
             Self::Postgres => &postgres::PROGRAM,
         };
-        let found = program.find(None);
-        if let Err(error) = &found {
-            println!("SKIP: {name}: {}", error.to_string().lines().next().unwrap_or_default());
-        }
-        found.is_ok()
+        is_installed(program, name)
     }
 
     /// What stands behind the definition of a table, so that it takes all of Unicode.

@@ -6,6 +6,7 @@ use std::path::Path;
 use std::process::Command;
 
 use sealstone_e2e::transcript::{run, sealstone};
+use sealstone_servers::testing::is_installed;
 use sealstone_servers::tgt::{self, TgtOptions};
 use serde_json::Value;
 
@@ -14,11 +15,7 @@ const SMALL: &[&str] =
     &["compare", "--bytes=4MB", "--depth=4", "--operations=64", "--rounds=1", "--pairs=6", "--verify", "--out=out"];
 
 fn available(name: &str) -> bool {
-    let found = tgt::PROGRAM.find(None);
-    if let Err(error) = &found {
-        println!("SKIP: {name}: {}", error.to_string().lines().next().unwrap_or_default());
-    }
-    found.is_ok()
+    is_installed(&tgt::PROGRAM, name)
 }
 
 fn compare(dir: &Path, more: &[&str]) -> Command {

@@ -9,6 +9,7 @@ use std::process::{Command, Stdio};
 use sealstone_e2e::transcript::{Transcript, finish, run, sealstone};
 use sealstone_servers::mongod::{self, Mongod, MongodOptions};
 use sealstone_servers::redis;
+use sealstone_servers::testing::is_installed;
 use serde_json::Value;
 
 /// A comparison that takes some seven seconds of slices.
@@ -93,8 +94,7 @@ fn together(dir: &Path, clients: &[&str], arguments: &[&str]) -> Vec<Transcript>
 #[test]
 fn a_redis_is_filled_by_the_first_client_and_left_empty() {
     const NAME: &str = "a_redis_is_filled_by_the_first_client_and_left_empty";
-    if let Err(error) = redis::PROGRAM.find(None) {
-        println!("SKIP: {NAME}: {}", error.to_string().lines().next().unwrap_or_default());
+    if !is_installed(&redis::PROGRAM, NAME) {
         return;
     }
     let dir = tempfile::tempdir().unwrap();
@@ -121,8 +121,7 @@ fn a_redis_is_filled_by_the_first_client_and_left_empty() {
 #[test]
 fn two_clients_measure_what_one_report_adds_up() {
     const NAME: &str = "two_clients_measure_what_one_report_adds_up";
-    if let Err(error) = mongod::PROGRAM.find(None) {
-        println!("SKIP: {NAME}: {}", error.to_string().lines().next().unwrap_or_default());
+    if !is_installed(&mongod::PROGRAM, NAME) {
         return;
     }
     let dir = tempfile::tempdir().unwrap();

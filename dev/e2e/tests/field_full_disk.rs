@@ -2,9 +2,7 @@
 //! Each is one error, nothing is lost, and the same command goes on once there is room.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::path::Path;
 use std::sync::Arc;
 
 use parquet::data_type::{ByteArray, ByteArrayType};
@@ -14,6 +12,7 @@ use parquet::schema::parser::parse_message_type;
 use sealstone_e2e::sql_server::{SqlKind, SqlServer};
 use sealstone_e2e::transcript::{Transcript, plain, run, sealstone};
 use sealstone_keys::file::KeyFile;
+use sealstone_servers::testing::{SmallDisk, reachable};
 
 fn sealed_phone(number: usize) -> String {
     format!("010-{:04}-{:04}", number / 10_000, number % 10_000)
@@ -85,40 +84,16 @@ fn under_a_parquet_file_leaves_nothing() {
     under_a_file_leaves_nothing("people.parquet", parquet);
 }
 
-/// A small file system in memory, which ends with the value.
-struct Small(PathBuf);
-
-impl Small {
-    /// None, with a reason, where this user may make none.
-    fn mount(dir: &Path) -> Result<Self, String> {
-        fs::create_dir(dir).map_err(|error| error.to_string())?;
-        let made = Command::new("mount").args(["-t", "tmpfs", "-o", "size=8m,mode=0777", "tmpfs"]).arg(dir).output();
-        let made = made.map_err(|error| error.to_string())?;
-        match made.status.success() {
-            true => Ok(Self(dir.to_owned())),
-            false => Err(String::from_utf8_lossy(&made.stderr).trim().to_owned()),
-        }
-    }
-}
-
-impl Drop for Small {
-    fn drop(&mut self) {
-        // what a test leaves mounted is no reason to fail it
-        let _ = Command::new("umount").arg("-l").arg(&self.0).status();
-    }
-}
-
 #[test]
 fn under_a_table_loses_no_row() {
     const NAME: &str = "under_a_table_loses_no_row";
     if !SqlKind::Postgres.is_available(NAME) {
         return;
     }
-    let scratch = tempfile::tempdir().unwrap();
+    let scratch = reachable();
     let dir = scratch.path().canonicalize().unwrap();
-    fs::set_permissions(&dir, fs::Permissions::from_mode(0o711)).unwrap();
     // mounted where the server looks for it
-    let small = match Small::mount(&dir.join("small")) {
+    let small = match SmallDisk::mount(&dir.join("small"), "size=8m,mode=0777") {
         Ok(small) => small,
         Err(reason) => {
             println!("SKIP: {NAME}: no file system of its own: {reason}");
@@ -127,7 +102,7 @@ fn under_a_table_loses_no_row() {
     };
     let mut server = SqlServer::start(SqlKind::Postgres, &dir.join("server"));
     let mut session = server.session();
-    session.done(&format!("CREATE TABLESPACE small LOCATION '{}'", small.0.display()));
+    session.done(&format!("CREATE TABLESPACE small LOCATION '{}'", small.path().display()));
     session.done("CREATE TABLE people (id BIGINT PRIMARY KEY, phone VARCHAR(20), memo TEXT) TABLESPACE small");
     session.done("ALTER TABLE people SET (autovacuum_enabled = false)");
     session.done(

@@ -3,7 +3,6 @@
 //! what cannot be. Not here: the layer in front of a store in memory (`crates/fields`), the figures.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
@@ -17,6 +16,7 @@ use sealstone_fields::{FieldLayer, Keyed, Sealed};
 use sealstone_keys::ephemeral::EphemeralKey;
 use sealstone_servers::mongod::{self, MongodOptions, ReplicaSet};
 use sealstone_servers::redis;
+use sealstone_servers::testing::{is_installed, reachable};
 use sealstone_store::{Field, Kind, Record, Row, Store, StoreOptions, Table, Variant};
 use sealstone_stores::kind::{Request, Settings};
 use sealstone_stores::mongodb::{MongoDb, MongoDbOptions};
@@ -75,13 +75,6 @@ static MYSQL: Sql = Sql {
         Box::new(server.open_store(options).unwrap())
     },
 };
-
-/// A directory that the server's user can reach, where that is another one.
-fn reachable() -> tempfile::TempDir {
-    let dir = tempfile::tempdir().unwrap();
-    fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o711)).unwrap();
-    dir
-}
 
 fn people(kinds: [Kind; 3]) -> Arc<Table> {
     let field = |(name, kind): (&str, Kind)| Field { name: name.into(), kind };
@@ -182,11 +175,7 @@ fn values_lie_sealed_on_postgres_and_come_back() {
 }
 
 fn has_mongod(name: &str) -> bool {
-    let found = mongod::PROGRAM.find(None);
-    if let Err(error) = &found {
-        println!("SKIP: {name}: {}", error.to_string().lines().next().unwrap_or_default());
-    }
-    found.is_ok()
+    is_installed(&mongod::PROGRAM, name)
 }
 
 #[test]
@@ -383,12 +372,7 @@ fn a_store_within_the_process_takes_the_layer_and_checks_what_comes_back() {
 
 #[test]
 fn a_store_whose_files_nothing_seals_takes_the_layer() {
-    if let Err(error) = redis::PROGRAM.find(None) {
-        let reason = error.to_string();
-        println!(
-            "SKIP: a_store_whose_files_nothing_seals_takes_the_layer: {}",
-            reason.lines().next().unwrap_or_default()
-        );
+    if !is_installed(&redis::PROGRAM, "a_store_whose_files_nothing_seals_takes_the_layer") {
         return;
     }
     let dir = reachable();

@@ -6,6 +6,7 @@
 use std::path::Path;
 
 use sealstone_e2e::transcript::{Transcript, run, sealstone};
+use sealstone_servers::testing::is_installed;
 use sealstone_servers::{mariadb, postgres, pykmip, redis};
 use serde_json::Value;
 
@@ -29,9 +30,7 @@ impl Drop for Down<'_> {
 
 #[test]
 fn a_key_server_runs_alone_and_is_listed() {
-    if let Err(error) = pykmip::PROGRAM.find(None) {
-        let reason = error.to_string();
-        println!("SKIP: a_key_server_runs_alone_and_is_listed: {}", reason.lines().next().unwrap_or_default());
+    if !is_installed(&pykmip::PROGRAM, "a_key_server_runs_alone_and_is_listed") {
         return;
     }
     let dir = tempfile::tempdir().unwrap();
@@ -67,9 +66,7 @@ fn a_key_server_runs_alone_and_is_listed() {
 
 #[test]
 fn a_cluster_of_redis_is_started_listed_and_ended() {
-    if let Err(error) = redis::PROGRAM.find(None) {
-        let reason = error.to_string();
-        println!("SKIP: a_cluster_of_redis_is_started_listed_and_ended: {}", reason.lines().next().unwrap_or_default());
+    if !is_installed(&redis::PROGRAM, "a_cluster_of_redis_is_started_listed_and_ended") {
         return;
     }
     let dir = tempfile::tempdir().unwrap();
@@ -97,9 +94,7 @@ fn a_cluster_of_redis_is_started_listed_and_ended() {
 
 #[test]
 fn a_postgres_is_started_listed_and_ended() {
-    if let Err(error) = postgres::PROGRAM.find(None) {
-        let reason = error.to_string();
-        println!("SKIP: a_postgres_is_started_listed_and_ended: {}", reason.lines().next().unwrap_or_default());
+    if !is_installed(&postgres::PROGRAM, "a_postgres_is_started_listed_and_ended") {
         return;
     }
     let dir = tempfile::tempdir().unwrap();
@@ -122,9 +117,7 @@ fn a_postgres_is_started_listed_and_ended() {
 
 #[test]
 fn a_mariadb_is_started_listed_and_ended() {
-    if let Err(error) = mariadb::PROGRAM.find(None) {
-        let reason = error.to_string();
-        println!("SKIP: a_mariadb_is_started_listed_and_ended: {}", reason.lines().next().unwrap_or_default());
+    if !is_installed(&mariadb::PROGRAM, "a_mariadb_is_started_listed_and_ended") {
         return;
     }
     let dir = tempfile::tempdir().unwrap();

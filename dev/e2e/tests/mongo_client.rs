@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use sealstone_e2e::kmip_server::Certificates;
 use sealstone_servers::mongod::{self, Mongod, MongodOptions, ReplicaSet};
+use sealstone_servers::testing::is_installed;
 use sealstone_store::{Field, Kind, Record, Store, StoreOptions, Table};
 use sealstone_stores::mongodb::{MongoDb, MongoDbOptions, MongoDbStore};
 
@@ -15,11 +16,7 @@ const LIMIT: Duration = Duration::from_secs(180);
 const PASSWORD: &str = "geheim-4711";
 
 fn available(name: &str) -> bool {
-    let found = mongod::PROGRAM.find(None);
-    if let Err(error) = &found {
-        println!("SKIP: {name}: {}", error.to_string().lines().next().unwrap_or_default());
-    }
-    found.is_ok()
+    is_installed(&mongod::PROGRAM, name)
 }
 
 fn table() -> Arc<Table> {

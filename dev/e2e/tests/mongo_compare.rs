@@ -13,6 +13,7 @@ use nix::unistd::Pid;
 use sealstone_e2e::binary::wiredtiger_extension;
 use sealstone_e2e::transcript::{run, sealstone};
 use sealstone_servers::mongod::{self, Mongod, MongodOptions};
+use sealstone_servers::testing::is_installed;
 use sealstone_stores::mongodb::{MongoDb, MongoDbOptions};
 use serde_json::Value;
 
@@ -38,11 +39,7 @@ const SMALL: [&str; 17] = [
 ];
 
 fn available(name: &str) -> bool {
-    let found = mongod::PROGRAM.find(None);
-    if let Err(error) = &found {
-        println!("SKIP: {name}: {}", error.to_string().lines().next().unwrap_or_default());
-    }
-    found.is_ok()
+    is_installed(&mongod::PROGRAM, name)
 }
 
 fn compare(dir: &Path, more: &[&str]) -> Command {

@@ -21,6 +21,7 @@ use sealstone_keys::kmip::{Keyring, KmipSource};
 use sealstone_seal::engine_page::Fingerprint;
 use sealstone_servers::mongod::{self, Mongod, MongodOptions, ReplicaSet};
 use sealstone_servers::pykmip::{self, PyKmip, PyKmipOptions};
+use sealstone_servers::testing::is_installed;
 use sealstone_wiredtiger::engine_options::EngineOptions;
 use sealstone_wiredtiger::settings::Settings;
 use serde_json::Value;
@@ -31,11 +32,7 @@ fn empty() -> TempDir {
 }
 
 fn available(name: &str) -> bool {
-    let found = mongod::PROGRAM.find(None);
-    if let Err(error) = &found {
-        println!("SKIP: {name}: {}", error.to_string().lines().next().unwrap_or_default());
-    }
-    found.is_ok()
+    is_installed(&mongod::PROGRAM, name)
 }
 
 /// Runs the command with the extension named by its variable.
@@ -203,11 +200,7 @@ fn a_lab_takes_its_key_from_a_key_server() {
 
 /// Whether there is a PyKMIP; says SKIP where not.
 fn has_key_server(name: &str) -> bool {
-    let found = pykmip::PROGRAM.find(None);
-    if let Err(error) = &found {
-        println!("SKIP: {name}: {}", error.to_string().lines().next().unwrap_or_default());
-    }
-    found.is_ok()
+    is_installed(&pykmip::PROGRAM, name)
 }
 
 /// The lines as the guide has them: the key lives in a key server of the lab's own, which comes first and goes last.

@@ -17,6 +17,7 @@ use sealstone_keys::KeySource;
 use sealstone_keys::file::KeyFile;
 use sealstone_keys::kmip::Keyring;
 use sealstone_servers::mongod;
+use sealstone_servers::testing::is_installed;
 use tempfile::TempDir;
 
 /// Contained in every document.
@@ -30,8 +31,7 @@ struct DataDirectory {
 impl DataDirectory {
     /// `None`, with a SKIP for `test`, if there is no mongod.
     fn new(test: &str) -> Option<Self> {
-        if let Err(error) = mongod::PROGRAM.find(None) {
-            println!("SKIP: {test}: {}", error.to_string().lines().next().unwrap_or_default());
+        if !is_installed(&mongod::PROGRAM, test) {
             return None;
         }
         Some(Self { dir: tempfile::tempdir().unwrap() })

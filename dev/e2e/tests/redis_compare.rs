@@ -11,6 +11,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use sealstone_e2e::transcript::{run, sealstone};
 use sealstone_servers::redis::{self, RedisOptions};
+use sealstone_servers::testing::is_installed;
 use serde_json::Value;
 
 /// Small enough for a test: a measurement needs more.
@@ -28,11 +29,7 @@ const SMALL: &[&str] = &[
 ];
 
 fn available(name: &str) -> bool {
-    let found = redis::PROGRAM.find(None);
-    if let Err(error) = &found {
-        println!("SKIP: {name}: {}", error.to_string().lines().next().unwrap_or_default());
-    }
-    found.is_ok()
+    is_installed(&redis::PROGRAM, name)
 }
 
 fn compare(dir: &Path, more: &[&str]) -> Command {

@@ -2,7 +2,6 @@
 //! cannot be. Not here: the figures (a measurement is no test), the store itself (`adapters/stores`).
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::thread;
@@ -12,6 +11,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use sealstone_e2e::sql_server::{SqlKind, SqlServer};
 use sealstone_e2e::transcript::{run, sealstone};
+use sealstone_servers::testing::reachable;
 use serde_json::Value;
 
 /// Small enough for a test: a measurement needs more.
@@ -109,13 +109,6 @@ impl Sql {
         };
         pids.filter(uses).collect()
     }
-}
-
-/// A directory that the server's user can reach, where that is another one.
-fn reachable() -> tempfile::TempDir {
-    let dir = tempfile::tempdir().unwrap();
-    fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o711)).unwrap();
-    dir
 }
 
 fn results(path: &Path) -> Value {

@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use sealstone_e2e::binary;
 use sealstone_e2e::kmip_server::{Certificates, Kind, Server};
+use sealstone_servers::testing::SmallDisk;
 use sealstone_wire::error::WireError;
 use sealstone_wire::links::{Links, command, link};
 use serde_json::Value;
@@ -395,53 +396,31 @@ fn a_key_server_that_dies_takes_no_running_tunnel_with_it() {
     ends.down(0);
 }
 
-/// A small file system, for as long as the value lives.
-struct SmallDisk(std::path::PathBuf);
-
-impl SmallDisk {
-    /// None, where nothing may be mounted.
-    fn mount(at: std::path::PathBuf) -> Option<Self> {
-        std::fs::create_dir(&at).unwrap();
-        let options = ["-t", "tmpfs", "-o", "size=32k,mode=0700", "tmpfs"];
-        let mounted = Command::new("mount").args(options).arg(&at).output();
-        mounted.is_ok_and(|output| output.status.success()).then_some(Self(at))
-    }
-
-    /// Leaves no room on it.
-    fn fill(&self) {
-        let _ = std::fs::write(self.0.join("filler"), vec![0; 64 << 10]);
-    }
-}
-
-impl Drop for SmallDisk {
-    fn drop(&mut self) {
-        let _ = Command::new("umount").arg(&self.0).status();
-    }
-}
-
 #[test]
 fn a_full_disk_stops_no_tunnel_and_starts_none() {
     let name = "a_full_disk_stops_no_tunnel_and_starts_none";
     let Some(ends) = Ends::new(name) else { return };
-    let Some(disk) = SmallDisk::mount(ends.dir.path().join("small")) else {
-        return println!("SKIP: {name}: nothing can be mounted here");
+    let disk = match SmallDisk::mount(&ends.dir.path().join("small"), "size=32k,mode=0700") {
+        Ok(disk) => disk,
+        Err(reason) => return println!("SKIP: {name}: nothing can be mounted here: {reason}"),
     };
-    let on_it = ["--runtime-dir", disk.0.to_str().unwrap()];
+    let fill = || std::fs::write(disk.path().join("filler"), vec![0; 64 << 10]).expect_err("it is smaller");
+    let on_it = ["--runtime-dir", disk.path().to_str().unwrap()];
     let output = ends.up(0, &on_it);
     assert!(output.status.success(), "{}", stderr(&output));
     assert!(ends.up(1, &[]).status.success());
-    disk.fill();
+    fill();
     assert!(ends.passes("10.9.0.2:7001", BACK_WITHIN));
     let status = ends.run(0, &[&["wire", "status", "one"], &on_it[..]].concat());
     assert!(status.status.success(), "{}", stderr(&status));
     let down = ends.run(0, &[&["wire", "down", "one"], &on_it[..]].concat());
     assert!(down.status.success(), "{}", stderr(&down));
-    assert!(!disk.0.join("one.pid").exists() && !disk.0.join("one.sock").exists());
+    assert!(!disk.path().join("one.pid").exists() && !disk.path().join("one.sock").exists());
 
-    disk.fill();
+    fill();
     let refused = ends.up(0, &on_it);
     assert_eq!(refused.status.code(), Some(2));
-    let want = format!("cannot use {} for running tunnels: No space left on device", disk.0.display());
+    let want = format!("cannot use {} for running tunnels: No space left on device", disk.path().display());
     assert!(stderr(&refused).contains(&want), "{}", stderr(&refused));
     assert!(!ends.devices(0).contains(": one:"), "{}", ends.devices(0));
     ends.down(1);

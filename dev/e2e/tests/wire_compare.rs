@@ -4,12 +4,12 @@
 //! (`crates/bench/src/covering`).
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use sealstone_e2e::sql_server::SqlKind;
 use sealstone_e2e::transcript::{Transcript, run, sealstone};
 use sealstone_servers::redis;
+use sealstone_servers::testing::{is_installed, reachable};
 use serde_json::Value;
 
 /// Small enough for a test: a measurement needs more.
@@ -26,13 +26,6 @@ const SMALL: &[&str] = &[
     "--margin=50%",
     "--out=out",
 ];
-
-/// A directory that the server's user can reach, where that is another one.
-fn reachable() -> tempfile::TempDir {
-    let dir = tempfile::tempdir().unwrap();
-    fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o711)).unwrap();
-    dir
-}
 
 fn compare(dir: &Path, more: &[&str]) -> Transcript {
     run(&mut sealstone(dir, &[SMALL, more].concat()))
@@ -79,8 +72,8 @@ fn mariadb_is_measured_with_tls() {
 
 #[test]
 fn redis_is_measured_with_tls() {
-    if let Err(error) = redis::PROGRAM.find(None) {
-        return println!("SKIP: redis_is_measured_with_tls: {}", error.to_string().lines().next().unwrap_or_default());
+    if !is_installed(&redis::PROGRAM, "redis_is_measured_with_tls") {
+        return;
     }
     places_with_tls("redis", &["tls-port ", "port 0: it takes nothing else"]);
 

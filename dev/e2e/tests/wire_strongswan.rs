@@ -2,13 +2,13 @@
 //! takes its place at one of them, and is ended, killed and started again with the same file. It takes root and
 //! strongSwan's packages (`make setup-strongswan`). Not here: every suite (`adapters/wire/tests/strongswan.rs`).
 
-use std::io::{Read, Write};
-use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
+use std::net::{IpAddr, TcpListener, TcpStream};
 use std::path::Path;
 use std::process::{Command, Output};
 use std::time::Duration;
 
 use sealstone_e2e::binary;
+use sealstone_servers::testing;
 use sealstone_wire::error::WireError;
 use sealstone_wire::links::{Links, Namespace, command, link};
 use sealstone_wire::strongswan::{INNER, StrongSwan, is_installed};
@@ -95,30 +95,15 @@ impl Ours<'_> {
     fn echo(&self, what: &str) {
         let to: IpAddr = INNER[1].parse().unwrap();
         let listener = self.links.ends[1].run(|| Ok(TcpListener::bind((to, 0)).unwrap())).unwrap();
-        let address: SocketAddr = listener.local_addr().unwrap();
-        std::thread::scope(|scope| {
-            scope.spawn(|| {
-                let (mut stream, _) = listener.accept().unwrap();
-                let mut back = stream.try_clone().unwrap();
-                let _ = std::io::copy(&mut stream, &mut back);
-            });
-            let ask = || {
-                let mut stream = TcpStream::connect_timeout(&address, Duration::from_secs(10)).unwrap();
-                stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
-                let data: Vec<u8> = (0..DATA_BYTES).map(|at| (at * 7) as u8).collect();
-                let (mut writer, sent) = (stream.try_clone().unwrap(), data.clone());
-                let writing = std::thread::spawn(move || {
-                    writer.write_all(&sent).unwrap();
-                    writer.shutdown(std::net::Shutdown::Write).unwrap();
-                });
-                let mut back = Vec::new();
-                stream.read_to_end(&mut back).unwrap();
-                writing.join().unwrap();
-                assert!(back == data, "{what}: {} bytes came back", back.len());
-                Ok(())
-            };
-            self.links.ends[0].run(ask).unwrap();
-        });
+        let address = listener.local_addr().unwrap();
+        let connect = || {
+            let stream = TcpStream::connect_timeout(&address, Duration::from_secs(10)).unwrap();
+            stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+            Ok(stream)
+        };
+        let data: Vec<u8> = (0..DATA_BYTES).map(|at| (at * 7) as u8).collect();
+        let (back, _) = testing::echo(&listener, || self.links.ends[0].run(connect).unwrap(), &data);
+        assert!(back == data, "{what}: {} bytes came back", back.len());
     }
 
     fn has_device(&self) -> bool {

@@ -14,20 +14,16 @@
 //!
 //! Not here: faults of a running disk, and who calls (`files`).
 
+mod fate;
+mod file;
+
 use std::collections::{BTreeMap, BTreeSet};
 
-use sealstone_seal::{HEADER_BYTES, is_sealed};
-
 use crate::random::Random;
-
-/// How the paths of the database's files begin.
-const DATABASE: &str = "/db/";
-
-/// Bytes of the header of a record in RocksDB's logs.
-const RECORD_HEADER_BYTES: usize = 7;
-
-/// A file or directory, whatever its names.
-pub type Number = u64;
+pub use fate::{Cut, Fate, LostEntries};
+use fate::{DATABASE, fate};
+use file::{Change, File, put};
+pub use file::{Loss, Number, Tail};
 
 /// The directory from which every path begins.
 const ROOT: Number = 1;
@@ -41,30 +37,6 @@ pub enum Missing {
     Exists,
     /// A file where a directory is wanted, or the other way round.
     WrongKind,
-}
-
-/// One change of a file that was not synced.
-#[derive(Clone, Debug)]
-enum Change {
-    Write { offset: usize, data: Vec<u8> },
-    Truncate { bytes: usize },
-}
-
-/// A file.
-#[derive(Clone, Debug, Default)]
-struct File {
-    /// As programs see it.
-    now: Vec<u8>,
-    /// As it is on stable storage.
-    stable: Vec<u8>,
-    /// From `stable` to `now`.
-    changes: Vec<Change>,
-    /// Where each appended piece ends, since the file was made.
-    pieces: Vec<usize>,
-    /// What was written over, after it was appended.
-    overwritten: Vec<(usize, usize)>,
-    /// How an earlier power cut left its end, and whether that begins with zeros; this does not change.
-    flaw: Option<(Tail, bool)>,
 }
 
 /// One change of directories that was not synced.
@@ -113,97 +85,6 @@ impl Entry {
             }
         }
     }
-}
-
-/// What a power cut made of a file that had changes which were not synced.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Loss {
-    /// All of them are present.
-    Nothing,
-    /// None of them is.
-    All,
-    /// The first of them are, each as a whole.
-    Tail,
-    /// The first of them are, and one in part.
-    Cut,
-    /// Some units are, in any order.
-    Holes,
-    /// The file has its length, and its end is zeros.
-    ZeroTail,
-    /// The file's first unit is zeros, or as it was.
-    FirstUnit,
-}
-
-/// How the end of a file looks, compared with what was written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Tail {
-    /// It ends with a piece that was appended as a whole.
-    Clean,
-    /// Nothing but zeros follows such a piece.
-    Zeros,
-    /// A part of a piece follows, just as it was written, and then nothing.
-    Short,
-    /// Something else follows: a piece with a hole, or pieces after one.
-    Torn,
-}
-
-/// The outcome of a crash for one file.
-#[derive(Clone, Debug)]
-pub struct Fate {
-    /// The file.
-    pub number: Number,
-    /// Its path before the crash.
-    pub path: String,
-    /// Whether a name of it is left.
-    pub named: bool,
-    /// Pieces that were appended to it.
-    pub pieces: usize,
-    /// This many of them, from the first on, are present.
-    pub whole: usize,
-    /// What follows these.
-    pub tail: Tail,
-    /// Whether what follows begins with zeros, as many as a record's header of RocksDB has bytes.
-    pub zeros_first: bool,
-    /// Whether its end was so before.
-    pub flawed_before: bool,
-    /// What happened to it.
-    pub loss: Loss,
-    /// Its length on stable storage before the crash, in bytes.
-    pub stable_bytes: usize,
-}
-
-impl Fate {
-    /// Whether it is a file of the database itself, and not of a copy of it.
-    pub fn is_of_database(&self) -> bool {
-        self.path.starts_with(DATABASE)
-    }
-
-    /// What of its end stays to be seen after the next crash.
-    fn flaw(&self) -> Option<(Tail, bool)> {
-        matches!(self.tail, Tail::Short | Tail::Torn).then_some((self.tail, self.zeros_first))
-    }
-}
-
-/// Which changes of directories a power cut lost.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct LostEntries {
-    /// Names given.
-    pub adds: usize,
-    /// Names removed.
-    pub removes: usize,
-    /// Names changed.
-    pub renames: usize,
-    /// Whether a later change survived an earlier one.
-    pub reordered: bool,
-}
-
-/// What a power cut did.
-#[derive(Clone, Debug, Default)]
-pub struct Cut {
-    /// Every file that had a name.
-    pub files: Vec<Fate>,
-    /// Changes of directories that were lost.
-    pub entries: LostEntries,
 }
 
 /// A disk.
@@ -606,164 +487,5 @@ fn close_over_dependencies(entries: &[Entry], chosen: &mut [bool]) {
                 chosen[earlier] |= entries[later].depends_on(&entries[earlier]);
             }
         }
-    }
-}
-
-fn put(content: &mut Vec<u8>, offset: usize, data: &[u8]) {
-    if content.len() < offset + data.len() {
-        content.resize(offset + data.len(), 0);
-    }
-    content[offset..offset + data.len()].copy_from_slice(data);
-}
-
-/// Compares what is left of a file with what was written.
-fn fate(number: Number, path: String, named: bool, file: &File, left: &[u8], loss: Loss) -> Fate {
-    // bytes that were written over may be as they were before or after
-    let fixed = |from: usize, to: usize| {
-        (from..to).filter(|at| !file.overwritten.iter().any(|(begin, end)| (*begin..*end).contains(at)))
-    };
-    let same = |from: usize, to: usize| {
-        let to = to.min(left.len());
-        from >= to || left[from..to] == file.now[from..to] || fixed(from, to).all(|at| left[at] == file.now[at])
-    };
-    // A sealed file begins with a header that is stored twice: one whole copy is as good as two, and without one what
-    // is left of it is nothing that anybody wrote
-    let header = if is_sealed(&file.now) { HEADER_BYTES } else { 0 };
-    let has_header = left.len() >= header && (0..header).step_by(header.max(2) / 2).any(|copy| same(copy, copy + 512));
-    let mut whole = 0;
-    let mut end = 0;
-    for piece_end in &file.pieces {
-        let is_whole = if *piece_end <= header { has_header } else { same(end, *piece_end) };
-        if *piece_end > left.len() || !is_whole {
-            break;
-        }
-        whole += 1;
-        end = *piece_end;
-    }
-    // a part of a header is not part of anything that was written after it
-    let end = end.max(header);
-    let rest = &left[end.min(left.len())..];
-    let tail = if rest.is_empty() {
-        Tail::Clean
-    } else if rest.iter().all(|byte| *byte == 0) {
-        Tail::Zeros
-    } else if left.len() <= file.now.len() && same(end, left.len()) {
-        Tail::Short
-    } else {
-        Tail::Torn
-    };
-    let zeros_first = rest.iter().take(RECORD_HEADER_BYTES).all(|byte| *byte == 0);
-    let (tail, zeros_first) = file.flaw.unwrap_or((tail, zeros_first));
-    let (pieces, stable_bytes) = (file.pieces.len(), file.stable.len());
-    let flawed_before = file.flaw.is_some();
-    Fate { number, path, named, pieces, whole, tail, zeros_first, flawed_before, loss, stable_bytes }
-}
-
-impl File {
-    /// The content after a power cut that may lose units of `unit` bytes.
-    fn after_cut(&self, unit: usize, random: &mut Random) -> (Vec<u8>, Loss) {
-        if self.changes.is_empty() {
-            return (self.stable.clone(), Loss::Nothing);
-        }
-        let shrinks = self.changes.iter().any(|change| matches!(change, Change::Truncate { .. }));
-        let style = if shrinks { random.below(3) } else { random.below(8) };
-        match style {
-            0 => (self.stable.clone(), Loss::All),
-            1 => (self.now.clone(), Loss::Nothing),
-            2 => {
-                let kept = random.below(self.changes.len() + 1);
-                let loss = if kept == self.changes.len() { Loss::Nothing } else { Loss::Tail };
-                (self.with(kept), loss)
-            }
-            3 => self.cut_within(unit, random),
-            4 | 5 => self.with_holes(unit, random),
-            6 => self.with_zero_tail(unit, random),
-            _ => self.without_first_unit(unit),
-        }
-    }
-
-    /// The content after the first `kept` changes.
-    fn with(&self, kept: usize) -> Vec<u8> {
-        let mut content = self.stable.clone();
-        for change in &self.changes[..kept] {
-            match change {
-                Change::Write { offset, data } => put(&mut content, *offset, data),
-                Change::Truncate { bytes } => content.resize(*bytes, 0),
-            }
-        }
-        content
-    }
-
-    /// The first changes, and the part of the next one in the first units.
-    fn cut_within(&self, unit: usize, random: &mut Random) -> (Vec<u8>, Loss) {
-        let kept = random.below(self.changes.len());
-        let mut content = self.with(kept);
-        let Change::Write { offset, data } = &self.changes[kept] else { return (content, Loss::Tail) };
-        let first = offset / unit + 1;
-        let last = (offset + data.len()) / unit;
-        if first > last {
-            return (content, Loss::Tail);
-        }
-        let end = random.within(first, last) * unit;
-        put(&mut content, *offset, &data[..end - offset]);
-        (content, Loss::Cut)
-    }
-
-    /// Each unit as some prefix of the changes left it.
-    fn with_holes(&self, unit: usize, random: &mut Random) -> (Vec<u8>, Loss) {
-        let mut content = self.now.clone();
-        let keeps = random.pick(&[30, 60, 90]);
-        for begin in (0..content.len()).step_by(unit) {
-            let end = (begin + unit).min(content.len());
-            let covering = |change: &&Change| match change {
-                Change::Write { offset, data } => *offset < end && offset + data.len() > begin,
-                Change::Truncate { .. } => false,
-            };
-            let covering: Vec<&Change> = self.changes.iter().filter(covering).collect();
-            if covering.is_empty() || random.chance(keeps) {
-                continue;
-            }
-            let mut piece = vec![0; end - begin];
-            if begin < self.stable.len() {
-                let there = self.stable.len().min(end) - begin;
-                piece[..there].copy_from_slice(&self.stable[begin..begin + there]);
-            }
-            for change in &covering[..random.below(covering.len())] {
-                if let Change::Write { offset, data } = change {
-                    let (from, to) = (begin.max(*offset), end.min(offset + data.len()));
-                    piece[from - begin..to - begin].copy_from_slice(&data[from - offset..to - offset]);
-                }
-            }
-            content[begin..end].copy_from_slice(&piece);
-        }
-        if random.chance(50) {
-            let shortest = self.stable.len().div_ceil(unit);
-            let bytes = random.within(shortest, content.len().div_ceil(unit)) * unit;
-            content.truncate(bytes.max(self.stable.len()));
-        }
-        (content, Loss::Holes)
-    }
-
-    /// The length of now, and zeros from some unit on.
-    fn with_zero_tail(&self, unit: usize, random: &mut Random) -> (Vec<u8>, Loss) {
-        let mut content = self.now.clone();
-        let begin = self.stable.len();
-        if begin >= content.len() {
-            return self.with_holes(unit, random);
-        }
-        let from = (random.within(begin.div_ceil(unit), content.len() / unit + 1) * unit).max(begin);
-        let from = if random.chance(30) { begin } else { from.min(content.len()) };
-        content[from..].fill(0);
-        (content, Loss::ZeroTail)
-    }
-
-    /// All but the first unit, which is as it was.
-    fn without_first_unit(&self, unit: usize) -> (Vec<u8>, Loss) {
-        let mut content = self.now.clone();
-        let end = unit.min(content.len());
-        content[..end].fill(0);
-        let there = self.stable.len().min(end);
-        content[..there].copy_from_slice(&self.stable[..there]);
-        (content, Loss::FirstUnit)
     }
 }

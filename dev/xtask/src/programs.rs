@@ -15,6 +15,26 @@ use serde_json::Value;
 
 /// Programs that judge what they measure: beside others they would measure those.
 const ALONE: [&str; 1] = ["sealstone-bench comparison"];
+/// What takes longest, longest first: the order of a first run, before any times are known. A name that is no longer
+/// there does no harm.
+const LONGEST: [&str; 16] = [
+    "sealstone-e2e pages",
+    "sealstone-simulator seeds",
+    "sealstone-gpu machine_code",
+    "sealstone-e2e mutation",
+    "sealstone-e2e open_loop",
+    "sealstone-e2e mongo_lab",
+    "sealstone-e2e plaintext",
+    "sealstone-e2e clients",
+    "sealstone-e2e reseal_crash",
+    "sealstone-gpu device",
+    "sealstone-e2e wire",
+    "sealstone-e2e crash",
+    "sealstone-e2e mongo_compare",
+    "sealstone-cipher conformance",
+    "sealstone-stores redis",
+    "sealstone-servers lab",
+];
 /// The tests of the documentation, which cargo builds and runs by itself.
 const DOCUMENTATION: &str = "documentation";
 /// How long a program may take, in seconds: some five times the longest on two slow CPUs.
@@ -153,10 +173,12 @@ fn run_one(program: &Program, mut cargo: Command) -> Result<Finished> {
     Ok(Finished { name: program.name.clone(), output, took: begin.elapsed() })
 }
 
-/// `programs`, what takes longest first, so that none is left alone at the end; before those, what nobody timed yet.
+/// `programs`, what takes longest first, so that none is left alone at the end; before those, what nobody timed yet,
+/// the [`LONGEST`] first.
 fn longest_first(mut programs: Vec<Program>, known: &BTreeMap<String, f64>) -> Vec<Program> {
     let seconds = |program: &Program| known.get(&program.name).copied().unwrap_or(f64::INFINITY);
-    programs.sort_by(|one, other| seconds(other).total_cmp(&seconds(one)));
+    let place = |program: &Program| LONGEST.iter().position(|name| *name == program.name).unwrap_or(LONGEST.len());
+    programs.sort_by(|one, other| seconds(other).total_cmp(&seconds(one)).then(place(one).cmp(&place(other))));
     programs
 }
 
@@ -200,5 +222,7 @@ mod tests {
         let known = read_times("1.50 a\n114.00 b c\nnonsense\n");
         let order = longest_first(vec![program("a"), program("b c"), program("new")], &known);
         assert_eq!(order.iter().map(|one| one.name.as_str()).collect::<Vec<_>>(), ["new", "b c", "a"]);
+        let first = longest_first(vec![program("a"), program(LONGEST[1]), program(LONGEST[0])], &BTreeMap::new());
+        assert_eq!(first.iter().map(|one| one.name.as_str()).collect::<Vec<_>>(), [LONGEST[0], LONGEST[1], "a"]);
     }
 }

@@ -31,13 +31,13 @@ pub static KIND: StoreKind = StoreKind {
              32\npairs = 6\n\
              slice-ms = 500\n",
     settings: &[
-        setting(
+        Setting::new(
             "mongod",
             "FILE",
             Form::File,
             "The server program [default: SEALSTONE_MONGOD, or mongod on the search path]",
         ),
-        setting(
+        Setting::new(
             "extension",
             "FILE",
             Form::File,
@@ -45,7 +45,7 @@ pub static KIND: StoreKind = StoreKind {
         ),
         Setting {
             excludes: &["mongod", "extension", "nodes"],
-            ..setting(
+            ..Setting::new(
                 "cluster",
                 "CIPHER=URL",
                 Form::Several,
@@ -53,22 +53,27 @@ pub static KIND: StoreKind = StoreKind {
                  or aria-256=@FILE with the address in the file; once for each",
             )
         },
-        setting("write-concern", "CONCERN", Form::Text, "What acknowledges a write: majority, or a number of members"),
-        setting("journal", "BOOL", Form::Bool, "Whether a write must be in the journal before it is acknowledged"),
-        setting(
+        Setting::new(
+            "write-concern",
+            "CONCERN",
+            Form::Text,
+            "What acknowledges a write: majority, or a number of members",
+        ),
+        Setting::new("journal", "BOOL", Form::Bool, "Whether a write must be in the journal before it is acknowledged"),
+        Setting::new(
             "read-preference",
             "WHO",
             Form::Text,
             "Members to read from: primary, primaryPreferred, secondary, secondaryPreferred, nearest",
         ),
-        setting("read-concern", "LEVEL", Form::Text, "What is read: local, available, majority, linearizable"),
-        setting(
+        Setting::new("read-concern", "LEVEL", Form::Text, "What is read: local, available, majority, linearizable"),
+        Setting::new(
             "tls-ca-file",
             "FILE",
             Form::File,
             "Authorities that the certificates of your clusters are checked with; turns TLS on",
         ),
-        setting(
+        Setting::new(
             "tls-certificate-key-file",
             "FILE",
             Form::File,
@@ -77,10 +82,6 @@ pub static KIND: StoreKind = StoreKind {
     ],
     engine,
 };
-
-const fn setting(name: &'static str, value: &'static str, form: Form, help: &'static str) -> Setting {
-    Setting { name, value, help, form, excludes: &[] }
-}
 
 /// Why the servers of a comparison cannot be set up.
 #[derive(Debug, thiserror::Error)]

@@ -3,16 +3,17 @@
 
 use std::path::PathBuf;
 
-use percent_encoding::percent_decode_str;
 use sealstone_cipher::nearest::nearest;
 
-use crate::sql::Error;
+use crate::sql::{AddressForm, Error, shown};
 
-/// Port where the address names none.
-const PORT: u16 = 3306;
-/// How an address is written, for errors.
-const FORMS: &str = "write mysql://USER:PASSWORD@HOST:PORT/DATABASE, with ?ssl-mode=DISABLED, REQUIRED, VERIFY_CA or \
-     VERIFY_IDENTITY behind it";
+const FORM: AddressForm = AddressForm {
+    server: "MySQL",
+    schemes: ["mysql", "mariadb"],
+    port: 3306,
+    words: "write mysql://USER:PASSWORD@HOST:PORT/DATABASE, with ?ssl-mode=DISABLED, REQUIRED, VERIFY_CA or \
+            VERIFY_IDENTITY behind it",
+};
 /// What may stand behind the question mark.
 const PARAMETERS: [&str; 5] = ["ssl-mode", "ssl-ca", "ssl-cert", "ssl-key", "defaults-file"];
 
@@ -64,40 +65,22 @@ impl Address {
     /// # Errors
     /// [`Error::Address`], which does not quote a password.
     pub(super) fn parse(text: &str) -> Result<Self, Error> {
-        // everything before the last @ may be secret
-        let shown = text.rsplit_once('@').map_or(text, |(_, hosts)| hosts);
-        let shown = shown.split_once("://").map_or(shown, |(_, rest)| rest);
-        let wrong = |found: String| Error::Address { server: "MySQL", shown: shown.to_owned(), found, forms: FORMS };
-        let (scheme, rest) = text.split_once("://").ok_or_else(|| wrong("it has no scheme".into()))?;
-        if scheme != "mysql" && scheme != "mariadb" {
-            return Err(wrong(format!("its scheme is {scheme}")));
-        }
-        let (rest, parameters) = rest.split_once('?').unwrap_or((rest, ""));
-        let (who, place) = rest.rsplit_once('@').map_or((None, rest), |(who, place)| (Some(who), place));
-        if who.is_some_and(|who| who.contains('/')) || parameters.contains('@') {
-            return Err(wrong("its user or password contains / or ?, which is written %2F or %3F".into()));
-        }
-        let (host, database) = place.split_once('/').unwrap_or((place, ""));
-        let (host, port) = split_host(host).map_err(wrong)?;
-        if database.is_empty() {
-            return Err(wrong("it names no database".into()));
-        }
-        let (user, password) = who.map_or((None, None), credentials);
+        let wrong = |found: String| FORM.wrong(text, found);
+        let parts = FORM.parts(text)?;
         let mut address = Self {
-            host,
-            port,
-            user,
-            password,
-            database: decoded(database),
+            host: parts.host,
+            port: parts.port,
+            user: parts.user,
+            password: parts.password,
+            database: parts.database.ok_or_else(|| wrong("it names no database".into()))?,
             ssl_mode: None,
             authorities: None,
             certificate: None,
             key: None,
             settings: None,
         };
-        for pair in parameters.split('&').filter(|pair| !pair.is_empty()) {
-            let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
-            address.set(name, decoded(value)).map_err(wrong)?;
+        for (name, value) in parts.parameters {
+            address.set(name, value).map_err(wrong)?;
         }
         Ok(address)
     }
@@ -119,10 +102,7 @@ impl Address {
 
     /// The host, without what is secret.
     pub(super) fn shown(&self) -> String {
-        match self.host.contains(':') {
-            true => format!("[{}]:{}", self.host, self.port),
-            false => format!("{}:{}", self.host, self.port),
-        }
+        shown(&self.host, self.port)
     }
 }
 
@@ -148,29 +128,6 @@ pub(super) fn password_in(text: &str) -> Option<String> {
         }
     }
     None
-}
-
-/// `HOST`, `HOST:PORT` or `[IPV6]:PORT`.
-fn split_host(text: &str) -> Result<(String, u16), String> {
-    let (host, port) = match text.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
-        Some((host, rest)) => (host, rest.strip_prefix(':')),
-        None => text.split_once(':').map_or((text, None), |(host, port)| (host, Some(port))),
-    };
-    if host.is_empty() {
-        return Err("it names no host".into());
-    }
-    let port = port.map_or(Ok(PORT), |port| port.parse().map_err(|_| format!("{port:?} is not a port")))?;
-    Ok((host.to_owned(), port))
-}
-
-/// `USER:PASSWORD` or `USER`.
-fn credentials(text: &str) -> (Option<String>, Option<String>) {
-    let (user, password) = text.split_once(':').map_or((text, None), |(user, password)| (user, Some(password)));
-    ((!user.is_empty()).then(|| decoded(user)), password.map(decoded))
-}
-
-fn decoded(text: &str) -> String {
-    percent_decode_str(text).decode_utf8_lossy().into_owned()
 }
 
 #[cfg(test)]

@@ -31,7 +31,7 @@ pub static KIND: StoreKind = StoreKind {
     suited: "workloads = [\"a\", \"b\", \"c\", \"d\", \"e\", \"f\"]\nrecords = 50000\noperations = 20000\nthreads = 8\n\
              pairs = 6\nslice-ms = 500\n",
     settings: &[
-        setting(
+        Setting::new(
             "mariadbd",
             "FILE",
             Form::File,
@@ -39,7 +39,7 @@ pub static KIND: StoreKind = StoreKind {
         ),
         Setting {
             excludes: &["mariadbd"],
-            ..setting(
+            ..Setting::new(
                 Mysql::FLAG,
                 "URL",
                 Form::Text,
@@ -47,15 +47,16 @@ pub static KIND: StoreKind = StoreKind {
                  ?ssl-mode=VERIFY_IDENTITY and so on behind it, or @FILE with the address in the file",
             )
         },
-        setting("tls-ca-file", "FILE", Form::File, "Authorities that the certificate of your server is checked with"),
-        setting("tls-certificate-key-file", "FILE", Form::File, "Certificate and key to show to your server"),
+        Setting::new(
+            "tls-ca-file",
+            "FILE",
+            Form::File,
+            "Authorities that the certificate of your server is checked with",
+        ),
+        Setting::new("tls-certificate-key-file", "FILE", Form::File, "Certificate and key to show to your server"),
     ],
     engine,
 };
-
-const fn setting(name: &'static str, value: &'static str, form: Form, help: &'static str) -> Setting {
-    Setting { name, value, help, form, excludes: &[] }
-}
 
 /// A server started on this machine for each store, or the user's own.
 fn engine(request: &Request) -> Result<Opened, StoreError> {

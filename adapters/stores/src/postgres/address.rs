@@ -3,16 +3,17 @@
 
 use std::path::PathBuf;
 
-use percent_encoding::percent_decode_str;
 use sealstone_cipher::nearest::nearest;
 
-use crate::sql::Error;
+use crate::sql::{AddressForm, Error, shown};
 
-/// Port, user and database where the address names none.
-const PORT: u16 = 5432;
-/// How an address is written, for errors.
-const FORMS: &str = "write postgres://USER:PASSWORD@HOST:PORT/DATABASE, with ?sslmode=disable, prefer, require, \
-     verify-ca or verify-full behind it";
+const FORM: AddressForm = AddressForm {
+    server: "PostgreSQL",
+    schemes: ["postgres", "postgresql"],
+    port: 5432,
+    words: "write postgres://USER:PASSWORD@HOST:PORT/DATABASE, with ?sslmode=disable, prefer, require, verify-ca or \
+            verify-full behind it",
+};
 /// What may stand behind the question mark.
 const PARAMETERS: [&str; 6] = ["sslmode", "sslrootcert", "sslcert", "sslkey", "passfile", "application_name"];
 
@@ -78,30 +79,13 @@ impl Address {
     /// # Errors
     /// [`Error::Address`], which does not quote a password.
     pub(super) fn parse(text: &str) -> Result<Self, Error> {
-        // everything before the last @ may be secret
-        let shown = text.rsplit_once('@').map_or(text, |(_, hosts)| hosts);
-        let shown = shown.split_once("://").map_or(shown, |(_, rest)| rest);
-        let wrong =
-            |found: String| Error::Address { server: "PostgreSQL", shown: shown.to_owned(), found, forms: FORMS };
-        let (scheme, rest) = text.split_once("://").ok_or_else(|| wrong("it has no scheme".into()))?;
-        if scheme != "postgres" && scheme != "postgresql" {
-            return Err(wrong(format!("its scheme is {scheme}")));
-        }
-        let (rest, parameters) = rest.split_once('?').unwrap_or((rest, ""));
-        let (who, place) = rest.rsplit_once('@').map_or((None, rest), |(who, place)| (Some(who), place));
-        if who.is_some_and(|who| who.contains('/')) || parameters.contains('@') {
-            return Err(wrong("its user or password contains / or ?, which is written %2F or %3F".into()));
-        }
-        let (host, database) = place.split_once('/').unwrap_or((place, ""));
-        let (host, port) = split_host(host).map_err(wrong)?;
-        let (user, password) = who.map_or((None, None), credentials);
-        let database = (!database.is_empty()).then(|| decoded(database));
+        let parts = FORM.parts(text)?;
         let mut address = Self {
-            host,
-            port,
-            user,
-            password: password.map(Secret),
-            database,
+            host: parts.host,
+            port: parts.port,
+            user: parts.user,
+            password: parts.password.map(Secret),
+            database: parts.database,
             ssl_mode: None,
             authorities: None,
             certificate: None,
@@ -109,9 +93,8 @@ impl Address {
             passwords: None,
             application: None,
         };
-        for pair in parameters.split('&').filter(|pair| !pair.is_empty()) {
-            let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
-            address.set(name, decoded(value)).map_err(wrong)?;
+        for (name, value) in parts.parameters {
+            address.set(name, value).map_err(|found| FORM.wrong(text, found))?;
         }
         Ok(address)
     }
@@ -134,10 +117,7 @@ impl Address {
 
     /// The host, without what is secret.
     pub(super) fn shown(&self) -> String {
-        match self.host.contains(':') {
-            true => format!("[{}]:{}", self.host, self.port),
-            false => format!("{}:{}", self.host, self.port),
-        }
+        shown(&self.host, self.port)
     }
 
     /// The password for this address in `text`, a file of lines `HOST:PORT:DATABASE:USER:PASSWORD`, in which a star is
@@ -168,32 +148,6 @@ fn fields(line: &str) -> Vec<String> {
         }
     }
     fields
-}
-
-/// `HOST`, `HOST:PORT` or `[IPV6]:PORT`.
-fn split_host(text: &str) -> Result<(String, u16), String> {
-    let (host, port) = match text.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
-        Some((host, rest)) => (host, rest.strip_prefix(':')),
-        None => text.split_once(':').map_or((text, None), |(host, port)| (host, Some(port))),
-    };
-    if host.is_empty() {
-        return Err("it names no host".into());
-    }
-    if text.contains(',') {
-        return Err("it names several hosts".into());
-    }
-    let port = port.map_or(Ok(PORT), |port| port.parse().map_err(|_| format!("{port:?} is not a port")))?;
-    Ok((host.to_owned(), port))
-}
-
-/// `USER:PASSWORD` or `USER`.
-fn credentials(text: &str) -> (Option<String>, Option<String>) {
-    let (user, password) = text.split_once(':').map_or((text, None), |(user, password)| (user, Some(password)));
-    ((!user.is_empty()).then(|| decoded(user)), password.map(decoded))
-}
-
-fn decoded(text: &str) -> String {
-    percent_decode_str(text).decode_utf8_lossy().into_owned()
 }
 
 #[cfg(test)]

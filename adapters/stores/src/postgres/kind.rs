@@ -32,7 +32,7 @@ pub static KIND: StoreKind = StoreKind {
     suited: "workloads = [\"a\", \"b\", \"c\", \"d\", \"e\", \"f\"]\nrecords = 50000\noperations = 20000\nthreads = 8\n\
              pairs = 6\nslice-ms = 500\n",
     settings: &[
-        setting(
+        Setting::new(
             "postgres",
             "FILE",
             Form::File,
@@ -41,7 +41,7 @@ pub static KIND: StoreKind = StoreKind {
         ),
         Setting {
             excludes: &["postgres"],
-            ..setting(
+            ..Setting::new(
                 Postgres::FLAG,
                 "URL",
                 Form::Text,
@@ -49,15 +49,16 @@ pub static KIND: StoreKind = StoreKind {
                  ?sslmode=verify-full and so on behind it, or @FILE with the address in the file",
             )
         },
-        setting("tls-ca-file", "FILE", Form::File, "Authorities that the certificate of your server is checked with"),
-        setting("tls-certificate-key-file", "FILE", Form::File, "Certificate and key to show to your server"),
+        Setting::new(
+            "tls-ca-file",
+            "FILE",
+            Form::File,
+            "Authorities that the certificate of your server is checked with",
+        ),
+        Setting::new("tls-certificate-key-file", "FILE", Form::File, "Certificate and key to show to your server"),
     ],
     engine,
 };
-
-const fn setting(name: &'static str, value: &'static str, form: Form, help: &'static str) -> Setting {
-    Setting { name, value, help, form, excludes: &[] }
-}
 
 /// A server started on this machine for each store, or the user's own.
 fn engine(request: &Request) -> Result<Opened, StoreError> {

@@ -1,9 +1,8 @@
 //! Addresses of servers: one, several nodes of a cluster, or sentinels that know the server. Not here: connecting
 //! (`connection`).
 
-use percent_encoding::percent_decode_str;
-
 use super::error::Error;
+use crate::address::{credentials, host_and_port};
 
 /// Port of a server, of a sentinel and of SSDB, where the address says none.
 const PORT: u16 = 6379;
@@ -51,7 +50,7 @@ impl Address {
             return Err(wrong("its user or password contains / or ?, which is written %2F or %3F".into()));
         }
         let (hosts, path) = place.split_once('/').unwrap_or((place, ""));
-        let hosts = hosts.split(',').map(|host| split_host(host, default_port).map_err(wrong));
+        let hosts = hosts.split(',').map(|host| host_and_port(host, default_port).map_err(wrong));
         let hosts = hosts.collect::<Result<Vec<_>, _>>()?;
         let (name, database) = match (sentinel, path.split_once('/')) {
             (false, None) => (None, path),
@@ -75,26 +74,6 @@ impl Address {
     pub(super) fn shown(&self) -> String {
         self.hosts.iter().map(|(host, port)| format!("{host}:{port}")).collect::<Vec<_>>().join(",")
     }
-}
-
-/// `HOST`, `HOST:PORT` or `[IPV6]:PORT`.
-fn split_host(text: &str, default_port: u16) -> Result<(String, u16), String> {
-    let (host, port) = match text.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
-        Some((host, rest)) => (host, rest.strip_prefix(':')),
-        None => text.split_once(':').map_or((text, None), |(host, port)| (host, Some(port))),
-    };
-    if host.is_empty() {
-        return Err("it names no host".into());
-    }
-    let port = port.map_or(Ok(default_port), |port| port.parse().map_err(|_| format!("{port:?} is not a port")))?;
-    Ok((host.to_owned(), port))
-}
-
-/// `USER:PASSWORD`, `:PASSWORD` or `USER`.
-fn credentials(text: &str) -> (Option<String>, Option<String>) {
-    let decoded = |text: &str| percent_decode_str(text).decode_utf8_lossy().into_owned();
-    let (user, password) = text.split_once(':').map_or((text, None), |(user, password)| (user, Some(password)));
-    ((!user.is_empty()).then(|| decoded(user)), password.map(decoded))
 }
 
 #[cfg(test)]

@@ -27,7 +27,7 @@ pub static KIND: StoreKind = StoreKind {
     suited: "workloads = [\"a\", \"b\", \"c\", \"d\", \"e\", \"f\"]\nrecords = 50000\noperations = 50000\nthreads = 8\n\
              pairs = 6\nslice-ms = 500\n",
     settings: &[
-        setting(
+        Setting::new(
             "redis-server",
             "FILE",
             Form::File,
@@ -35,7 +35,7 @@ pub static KIND: StoreKind = StoreKind {
         ),
         Setting {
             excludes: &["redis-server", "nodes"],
-            ..setting(
+            ..Setting::new(
                 "redis-url",
                 "URL",
                 Form::Text,
@@ -44,21 +44,22 @@ pub static KIND: StoreKind = StoreKind {
                  address in the file",
             )
         },
-        setting(
+        Setting::new(
             "redis-keys",
             "LAYOUT",
             Form::Text,
             "How keys are made of those of records: ycsb (user1) or go-ycsb (usertable/user1) [default: ycsb]",
         ),
-        setting("tls-ca-file", "FILE", Form::File, "Authorities that the certificate of your server is checked with"),
-        setting("tls-certificate-key-file", "FILE", Form::File, "Certificate and key to show to your server"),
+        Setting::new(
+            "tls-ca-file",
+            "FILE",
+            Form::File,
+            "Authorities that the certificate of your server is checked with",
+        ),
+        Setting::new("tls-certificate-key-file", "FILE", Form::File, "Certificate and key to show to your server"),
     ],
     engine,
 };
-
-const fn setting(name: &'static str, value: &'static str, form: Form, help: &'static str) -> Setting {
-    Setting { name, value, help, form, excludes: &[] }
-}
 
 /// Servers started on this machine, or the user's own.
 fn engine(request: &Request) -> Result<Opened, StoreError> {

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use sealstone_cipher::aead::{Aead, aead};
 use sealstone_cipher::memory::Protected;
 use sealstone_store::{
-    Counters, Engine, EngineFacts, Layer, MemoryStore, Record, Store, StoreError, StoreOptions, Table, Variant,
+    Counters, Engine, EngineFacts, Layer, MemoryStore, Record, Store, StoreError, StoreOptions, Table, Variant, forward,
 };
 use sealstone_stores::kind::{Form, Opened, Request, Setting, StoreKind};
 
@@ -75,20 +75,12 @@ impl ToyStore {
 }
 
 impl Store for ToyStore {
+    forward!(self => self.inner; scan, update, delete, disk_bytes);
+
     fn read(&self, table: &Table, key: &[u8], fields: Option<&[usize]>, into: &mut Record) -> Result<bool, StoreError> {
         let found = self.inner.read(table, key, fields, into)?;
         self.through_the_seal(into)?;
         Ok(found)
-    }
-
-    fn scan(
-        &self,
-        table: &Table,
-        start: &[u8],
-        count: usize,
-        each: &mut dyn FnMut(&[u8], &Record),
-    ) -> Result<usize, StoreError> {
-        self.inner.scan(table, start, count, each)
     }
 
     fn insert(&self, table: &Table, key: &[u8], record: &Record) -> Result<(), StoreError> {
@@ -96,20 +88,8 @@ impl Store for ToyStore {
         self.inner.insert(table, key, record)
     }
 
-    fn update(&self, table: &Table, key: &[u8], changes: &[(usize, &[u8])]) -> Result<bool, StoreError> {
-        self.inner.update(table, key, changes)
-    }
-
-    fn delete(&self, table: &Table, key: &[u8]) -> Result<(), StoreError> {
-        self.inner.delete(table, key)
-    }
-
     fn counters(&self) -> Counters {
         let bytes = self.sealed_bytes.load(Ordering::Relaxed);
         Counters { encrypted_bytes: bytes, decrypted_bytes: bytes, ..Counters::default() }
-    }
-
-    fn disk_bytes(&self) -> Result<u64, StoreError> {
-        self.inner.disk_bytes()
     }
 }

@@ -3,7 +3,7 @@
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use sealstone_store::{BulkLoad, Record, Row, Store, StoreError, Table};
+use sealstone_store::{BulkLoad, Record, Row, Store, StoreError, Table, forward};
 
 use crate::workload::Workload;
 
@@ -45,19 +45,7 @@ impl Looking<'_> {
 }
 
 impl Store for Looking<'_> {
-    fn read(&self, table: &Table, key: &[u8], fields: Option<&[usize]>, into: &mut Record) -> Result<bool, StoreError> {
-        self.inner.read(table, key, fields, into)
-    }
-
-    fn scan(
-        &self,
-        table: &Table,
-        start: &[u8],
-        count: usize,
-        each: &mut dyn FnMut(&[u8], &Record),
-    ) -> Result<usize, StoreError> {
-        self.inner.scan(table, start, count, each)
-    }
+    forward!(self => self.inner; read, scan, disk_bytes);
 
     fn insert(&self, table: &Table, key: &[u8], _: &Record) -> Result<(), StoreError> {
         if self.is_due() { self.look(table, key) } else { Ok(()) }
@@ -75,10 +63,6 @@ impl Store for Looking<'_> {
 
     fn delete(&self, _: &Table, _: &[u8]) -> Result<(), StoreError> {
         Err(StoreError::Lacks { caller: "looking for records", ability: "deletion" })
-    }
-
-    fn disk_bytes(&self) -> Result<u64, StoreError> {
-        self.inner.disk_bytes()
     }
 
     fn bulk(&self) -> Option<&dyn BulkLoad> {

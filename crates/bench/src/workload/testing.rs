@@ -9,8 +9,9 @@ use statrs::distribution::{ChiSquared, ContinuousCDF};
 
 use super::{Client, Done, Position, Recorder, Workload, build};
 use crate::plan::Plan;
-use sealstone_store::MemoryStore;
-use sealstone_store::{BulkLoad, Counters, Record, Row, Store, StoreError, Table, Transaction, Transactional};
+use sealstone_store::{
+    BulkLoad, MemoryStore, Record, Row, Store, StoreError, Table, Transaction, Transactional, forward,
+};
 
 /// A small plan.
 pub(super) fn plan() -> Plan {
@@ -91,6 +92,8 @@ fn text(record: &Record) -> String {
 }
 
 impl Store for Journal {
+    forward!(self => self.store; counters, disk_bytes, quiesce, drop_caches);
+
     fn read(&self, table: &Table, key: &[u8], fields: Option<&[usize]>, into: &mut Record) -> Result<bool, StoreError> {
         self.note("read", table, key, &format!("{fields:?}"));
         self.store.read(table, key, fields, into)
@@ -122,22 +125,6 @@ impl Store for Journal {
     fn delete(&self, table: &Table, key: &[u8]) -> Result<(), StoreError> {
         self.note("delete", table, key, "");
         self.store.delete(table, key)
-    }
-
-    fn counters(&self) -> Counters {
-        self.store.counters()
-    }
-
-    fn disk_bytes(&self) -> Result<u64, StoreError> {
-        self.store.disk_bytes()
-    }
-
-    fn quiesce(&self) -> Result<(), StoreError> {
-        self.store.quiesce()
-    }
-
-    fn drop_caches(&self) -> Result<(), StoreError> {
-        self.store.drop_caches()
     }
 
     fn bulk(&self) -> Option<&dyn BulkLoad> {

@@ -6,9 +6,9 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use sealstone_store::MemoryStore;
-use sealstone_store::{BulkLoad, Counters, Engine, Record, Store, StoreError, StoreOptions, Table, Transactional};
-use sealstone_store::{EngineFacts, Variant};
+use sealstone_store::{
+    Engine, EngineFacts, MemoryStore, Record, Store, StoreError, StoreOptions, Table, Variant, forward,
+};
 
 /// What was asked of a store, other than reads and writes.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -104,6 +104,8 @@ impl FakeStore {
 }
 
 impl Store for FakeStore {
+    forward!(self => self.inner; scan, update, delete, counters, bulk, transactional);
+
     fn read(&self, table: &Table, key: &[u8], fields: Option<&[usize]>, into: &mut Record) -> Result<bool, StoreError> {
         let number = self.shared.reads.fetch_add(1, Ordering::Relaxed);
         if Some(number) == self.trouble.stop_at_read {
@@ -130,33 +132,11 @@ impl Store for FakeStore {
         self.inner.read(table, key, fields, into)
     }
 
-    fn scan(
-        &self,
-        table: &Table,
-        start: &[u8],
-        count: usize,
-        each: &mut dyn FnMut(&[u8], &Record),
-    ) -> Result<usize, StoreError> {
-        self.inner.scan(table, start, count, each)
-    }
-
     fn insert(&self, table: &Table, key: &[u8], record: &Record) -> Result<(), StoreError> {
         if Some(self.shared.inserts.fetch_add(1, Ordering::Relaxed)) == self.trouble.stop_at_insert {
             self.shared.stop.store(true, Ordering::Relaxed);
         }
         self.inner.insert(table, key, record)
-    }
-
-    fn update(&self, table: &Table, key: &[u8], changes: &[(usize, &[u8])]) -> Result<bool, StoreError> {
-        self.inner.update(table, key, changes)
-    }
-
-    fn delete(&self, table: &Table, key: &[u8]) -> Result<(), StoreError> {
-        self.inner.delete(table, key)
-    }
-
-    fn counters(&self) -> Counters {
-        self.inner.counters()
     }
 
     fn disk_bytes(&self) -> Result<u64, StoreError> {
@@ -171,13 +151,5 @@ impl Store for FakeStore {
     fn drop_caches(&self) -> Result<(), StoreError> {
         self.log(Event::DropCaches);
         self.inner.drop_caches()
-    }
-
-    fn bulk(&self) -> Option<&dyn BulkLoad> {
-        self.inner.bulk()
-    }
-
-    fn transactional(&self) -> Option<&dyn Transactional> {
-        self.inner.transactional()
     }
 }

@@ -1,14 +1,11 @@
 //! What the commands on tables of databases answer. Not here: what they do.
 
 use sealstone_fields::migration::{Checked, MARK_ENDING, Misfits, Outcome, RowMisfit};
-use sealstone_fields::policy::{Method, Table};
+use sealstone_fields::policy::Table;
 use serde::Serialize;
 
-use super::said::{CheckedColumn, Column, choices_text, counted};
-use crate::listing::list;
+use super::said::{CheckedColumn, Column, columns_text, counted};
 use crate::message::{Answer, print, print_json};
-use crate::table;
-use crate::terminal;
 
 /// What was done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -227,19 +224,7 @@ pub(super) fn checked(name: &str, place: &str, table: &Table, checked: &Checked,
 }
 
 fn checked_text(table: &Table, checked: &Checked) -> String {
-    let mut columns = table::Table::new(["COLUMN", ">FIT", ">DO NOT", ">HIDDEN AMONG", "METHOD"]);
-    for (column, found) in table.columns.iter().zip(&checked.columns) {
-        let domain = match (&column.method, found.choices_least) {
-            (Method::Aead, _) => "any".to_owned(),
-            (_, Some(choices)) => choices_text(choices),
-            (_, None) => "–".to_owned(),
-        };
-        let fit = found.values - found.misfits.min(found.values);
-        columns.row([column.name.clone(), fit.to_string(), found.misfits.to_string(), domain, column.method_text()]);
-    }
-    let mut text = columns.render(terminal::stdout());
-    text.push_str("\nto be seen without the key:\n");
-    list(&mut text, table.columns.iter().map(|column| format!("{}: {}", column.name, column.leaks())));
+    let mut text = columns_text(table, &checked.columns);
     let all = counted(checked.rows + checked.rejected, "row");
     if checked.rejected == 0 {
         text.push_str(&format!("\nall of {all} fit; NULL stays NULL\n"));

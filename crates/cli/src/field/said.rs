@@ -246,13 +246,8 @@ pub(super) fn checked(
     Ok(if counts.rejected == 0 { Answer::Done } else { Answer::Negative })
 }
 
-fn checked_text(
-    table: &Table,
-    layout: FileLayout,
-    counts: &Counts,
-    found: &[ColumnCount],
-    listed: &[Reject],
-) -> String {
+/// How many values of each column of `table` fit, as `found` counted them, and what is to be seen without the key.
+pub(super) fn columns_text(table: &Table, found: &[ColumnCount]) -> String {
     let mut columns = table::Table::new(["COLUMN", ">FIT", ">DO NOT", ">HIDDEN AMONG", "METHOD"]);
     for (column, found) in table.columns.iter().zip(found) {
         let domain = match (&column.method, found.choices_least) {
@@ -266,6 +261,17 @@ fn checked_text(
     let mut text = columns.render(terminal::stdout());
     text.push_str("\nto be seen without the key:\n");
     list(&mut text, table.columns.iter().map(|column| format!("{}: {}", column.name, column.leaks())));
+    text
+}
+
+fn checked_text(
+    table: &Table,
+    layout: FileLayout,
+    counts: &Counts,
+    found: &[ColumnCount],
+    listed: &[Reject],
+) -> String {
+    let mut text = columns_text(table, found);
     if counts.rejected == 0 {
         text.push_str(&format!("\nall of {} fit\n", counted(counts.rows, "row")));
         return text;
@@ -284,7 +290,7 @@ fn checked_text(
 }
 
 /// Such as `1000000` and `1.0e16`: values that one hides among.
-pub(super) fn choices_text(choices: f64) -> String {
+fn choices_text(choices: f64) -> String {
     if choices < 1e9 { format!("{choices:.0}") } else { format!("{choices:.1e}") }
 }
 

@@ -1,89 +1,30 @@
 //! The keys on a server as a person manages them: make, list, show, rotate, revoke, destroy, import, export, check.
 //!
-//! A key has a name; its later versions are named `NAME/2`, `NAME/3` and so on, or, if the server replaces keys itself
-//! (Re-key), are linked to the previous one. A version is found by its name alone, so nothing is kept here.
-//!
-//! Not here: a key as a source for sealing (`source`), and the protocol (`operation`).
+//! Not here: how a key is found (`family`), a key as a source for sealing (`source`), and the protocol (`operation`).
 
 use std::collections::HashSet;
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use zeroize::Zeroizing;
 
 use super::KmipError;
 use super::address::Address;
 use super::attribute::{Attributes, KeyKind, cipher_in, row};
+use super::check::{Check, check};
 use super::client::{Client, Connection};
 use super::enumeration::{ObjectType, Operation, RevocationReason, State, UsageMask};
-use super::message::Version;
-use super::operation::{
-    Activate, Create, Destroy, Get, GetAttributes, Locate, Material, Query, Register, Rekey, Revoke,
-};
+use super::family::{Family, KeyVersion, by_name, exact, named, resolve, split_version, versioned};
+use super::material::get;
+use super::operation::{Activate, Create, Destroy, GetAttributes, Locate, Query, Register, Rekey, Revoke};
 use crate::{KeyError, KeyRef, check_key_id};
-
-/// Fewest bits of key material that are accepted, in bits: the strength of 3DES, the weakest cipher here.
-pub const KEY_BITS_MIN: usize = 112;
-
-/// How many missing versions in a row are looked past, such as destroyed ones that the server forgot.
-pub const VERSION_GAP_MAX: u32 = 16;
 
 /// Most objects that are listed.
 const LISTED_MAX: i32 = 10_000;
-
-/// Longest chain of replaced keys that is followed.
-const CHAIN_MAX: usize = 1_000;
 
 /// A key server, or several that hold the same keys. Holds no connection and no key.
 #[derive(Debug)]
 pub struct Keyring {
     client: Client,
-}
-
-/// One version of a key.
-#[derive(Clone, Debug)]
-pub struct KeyVersion {
-    /// Unique identifier of the object.
-    pub id: String,
-    /// Number of the version, from 1.
-    pub version: u32,
-    /// What the server says about it.
-    pub attributes: Attributes,
-}
-
-impl KeyVersion {
-    /// State of the key.
-    pub(super) fn state(&self, key: &str, server: &str) -> Result<State, KmipError> {
-        self.attributes.state.ok_or_else(|| KmipError::Unusable {
-            key: key.to_owned(),
-            server: server.to_owned(),
-            found: "the server does not say in which state it is".into(),
-        })
-    }
-}
-
-/// A key in all its versions, ascending; at least one.
-#[derive(Clone, Debug)]
-pub struct Family {
-    /// Unique identifier or name by which it was asked for.
-    pub key: String,
-    /// Whether `key` is a unique identifier, and so the key this one object alone.
-    pub by_id: bool,
-    /// The versions, ascending.
-    pub versions: Vec<KeyVersion>,
-}
-
-impl Family {
-    /// The newest Active version: the one that protects new data.
-    #[must_use]
-    pub fn current(&self) -> Option<&KeyVersion> {
-        self.versions.iter().rev().find(|version| version.attributes.state == Some(State::ACTIVE))
-    }
-
-    /// The newest version, whatever its state.
-    #[must_use]
-    pub fn newest(&self) -> &KeyVersion {
-        self.versions.last().expect("a family has a version")
-    }
 }
 
 /// A key that was just made.
@@ -110,62 +51,6 @@ pub enum Origin {
     Drawn,
     /// By somebody else; registered.
     Imported,
-}
-
-/// What every server said when it was asked, in the order of the address.
-#[derive(Debug)]
-pub struct Check {
-    /// One entry a server.
-    pub servers: Vec<ServerCheck>,
-}
-
-impl Check {
-    /// Whether every server answered, has the key, and gave it out.
-    #[must_use]
-    pub fn passed(&self) -> bool {
-        self.servers
-            .iter()
-            .all(|server| server.outcome.as_ref().is_ok_and(|found| found.key.as_ref().is_none_or(Result::is_ok)))
-    }
-}
-
-/// What one server said.
-#[derive(Debug)]
-pub struct ServerCheck {
-    /// Host and port.
-    pub server: String,
-    /// What it said, or why it said nothing.
-    pub outcome: Result<ServerFound, KmipError>,
-}
-
-/// A server that answers.
-#[derive(Debug)]
-pub struct ServerFound {
-    /// Version of the protocol that it speaks.
-    pub version: Version,
-    /// Who made it, if it says so.
-    pub vendor: Option<String>,
-    /// Whether it replaces keys itself.
-    pub can_rekey: bool,
-    /// From the first packet to the first answer, in milliseconds: connecting, TLS, versions, and one query.
-    pub answer_ms: f64,
-    /// The key; `None` if the address names none.
-    pub key: Option<Result<KeyFound, KmipError>>,
-}
-
-/// A key that is there and was given out.
-#[derive(Debug)]
-pub struct KeyFound {
-    /// The version that protects new data.
-    pub current: KeyVersion,
-    /// How many versions there are.
-    pub versions: usize,
-    /// Length of the key material, in bits.
-    pub material_bits: usize,
-    /// Name of our cipher that it is for, if its attributes say so.
-    pub cipher: Option<String>,
-    /// Finding it and getting it, in milliseconds.
-    pub get_ms: f64,
 }
 
 impl Keyring {
@@ -206,7 +91,7 @@ impl Keyring {
     /// Registers the key `material` under the name `name` for our cipher `cipher`, and makes it Active.
     ///
     /// # Errors
-    /// As [`Keyring::create`]; [`KmipError::NotPossible`] too where `material` is shorter than [`KEY_BITS_MIN`].
+    /// As [`Keyring::create`]; [`KmipError::NotPossible`] too where `material` has not the length that `cipher` takes.
     pub fn import(&self, name: &str, cipher: &str, material: &[u8]) -> Result<NewKey, KmipError> {
         let attempted = format!("import key {name}");
         let kind = self.new_kind(&attempted, name, cipher)?;
@@ -372,22 +257,7 @@ impl Keyring {
     /// Asks each server for its version, its maker and the key of the address, and gets that key.
     #[must_use]
     pub fn check(&self) -> Check {
-        let one = |server: usize| ServerCheck {
-            server: self.address().servers[server].to_string(),
-            outcome: self.check_server(server),
-        };
-        Check { servers: (0..self.address().servers.len()).map(one).collect() }
-    }
-
-    fn check_server(&self, server: usize) -> Result<ServerFound, KmipError> {
-        let start = Instant::now();
-        let mut connection = self.client.connection_to(server, "check the server");
-        let abilities = connection.call(&Query)?;
-        let answer_ms = start.elapsed().as_secs_f64() * 1e3;
-        let version = connection.version().expect("it just answered");
-        let key = self.address().key_id.as_deref().map(|key| check_key(&mut connection, key));
-        let can_rekey = abilities.operations.contains(&Operation::REKEY);
-        Ok(ServerFound { version, vendor: abilities.vendor, can_rekey, answer_ms, key })
+        check(&self.client)
     }
 
     /// The kind of key for a new key `name` of `cipher`.
@@ -501,214 +371,5 @@ fn free(connection: &mut Connection, name: &str) -> Result<(), KmipError> {
             let id = taken.unique_identifier.unwrap_or_default();
             Err(KmipError::NameTaken { name: name.to_owned(), server: connection.server(), id })
         }
-    }
-}
-
-/// Every object that has the name `name`.
-pub(super) fn named(connection: &mut Connection, name: &str) -> Result<Vec<Attributes>, KmipError> {
-    let like = Attributes { names: vec![name.to_owned()], ..Attributes::default() };
-    let mut found = Vec::new();
-    for id in connection.call(&Locate { like, items_max: 100 })? {
-        match connection.call(&GetAttributes { id }) {
-            // some servers take a name for a pattern
-            Ok(attributes) if attributes.names.iter().any(|own| own == name) => found.push(attributes),
-            Ok(_) => {}
-            Err(error) if error.is_not_found() => {}
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(found)
-}
-
-/// The one object named `name`, if any. Where several have the name, the only Active one is meant.
-fn one_named(connection: &mut Connection, name: &str) -> Result<Option<Attributes>, KmipError> {
-    let mut found = named(connection, name)?;
-    if found.len() > 1 {
-        let active: Vec<_> = found.iter().filter(|one| one.state == Some(State::ACTIVE)).cloned().collect();
-        if active.len() != 1 {
-            let ids = found.into_iter().filter_map(|one| one.unique_identifier).collect();
-            return Err(KmipError::Ambiguous { key: name.to_owned(), server: connection.server(), ids });
-        }
-        found = active;
-    }
-    Ok(found.pop())
-}
-
-/// The object with the unique identifier `key`; if there is none, the server's refusal.
-pub(super) fn by_id(connection: &mut Connection, key: &str) -> Result<Result<KeyVersion, KmipError>, KmipError> {
-    match connection.call(&GetAttributes { id: key.to_owned() }) {
-        Ok(attributes) => Ok(Ok(KeyVersion { id: key.to_owned(), version: 1, attributes })),
-        Err(refused) if refused.is_not_found() => Ok(Err(refused)),
-        Err(error) => Err(error),
-    }
-}
-
-/// The error for a key that was found neither by identifier, which the server `refused`, nor by name.
-fn not_found(connection: &Connection, key: &str, refused: KmipError) -> KmipError {
-    if refused.is_missing() { KmipError::NoKey { key: key.to_owned(), server: connection.server() } } else { refused }
-}
-
-/// The one object that has `key` as unique identifier or as name.
-fn exact(connection: &mut Connection, key: &str) -> Result<KeyVersion, KmipError> {
-    let refused = match by_id(connection, key)? {
-        Ok(found) => return Ok(found),
-        Err(refused) => refused,
-    };
-    match one_named(connection, key)? {
-        Some(attributes) => {
-            let id = attributes.unique_identifier.clone().unwrap_or_default();
-            Ok(KeyVersion { id, version: split_version(key).1.unwrap_or(1), attributes })
-        }
-        None => Err(not_found(connection, key, refused)),
-    }
-}
-
-/// The key `key` in all its versions: by unique identifier first, then by name.
-pub(super) fn resolve(connection: &mut Connection, key: &str) -> Result<Family, KmipError> {
-    let refused = match by_id(connection, key)? {
-        Ok(found) => return Ok(Family { key: key.to_owned(), by_id: true, versions: vec![found] }),
-        Err(refused) => refused,
-    };
-    match by_name(connection, key)? {
-        Some(family) => Ok(family),
-        None => Err(not_found(connection, key, refused)),
-    }
-}
-
-/// The key named `name` in all its versions; where `name` is that of a later version, that version alone.
-fn by_name(connection: &mut Connection, name: &str) -> Result<Option<Family>, KmipError> {
-    let mut versions = Vec::new();
-    if let Some(number) = split_version(name).1 {
-        if let Some(attributes) = one_named(connection, name)? {
-            add_chain(connection, &mut versions, number, attributes)?;
-        }
-    } else {
-        let (mut number, mut missing) = (1, 0);
-        while missing <= VERSION_GAP_MAX {
-            match one_named(connection, &versioned(name, number))? {
-                Some(attributes) => {
-                    add_chain(connection, &mut versions, number, attributes)?;
-                    missing = 0;
-                }
-                None => missing += 1,
-            }
-            number += 1;
-        }
-    }
-    versions.sort_by_key(|version: &KeyVersion| version.version);
-    let family = Family { key: name.to_owned(), by_id: false, versions };
-    Ok((!family.versions.is_empty()).then_some(family))
-}
-
-/// Adds the object with `attributes`, named as version `number`, and those it replaced, in order: they lost their name
-/// to it, and count as versions before it.
-fn add_chain(
-    connection: &mut Connection,
-    versions: &mut Vec<KeyVersion>,
-    number: u32,
-    attributes: Attributes,
-) -> Result<(), KmipError> {
-    let mut chain = vec![attributes];
-    let mut seen: HashSet<String> = HashSet::new();
-    let mut forgotten = 0;
-    while let Some(id) = chain.last().and_then(|last| last.replaced.clone()) {
-        if chain.len() >= CHAIN_MAX || !seen.insert(id.clone()) {
-            break;
-        }
-        match connection.call(&GetAttributes { id }) {
-            Ok(attributes) => chain.push(attributes),
-            Err(error) if error.is_not_found() => {
-                forgotten = 1;
-                break;
-            }
-            Err(error) => return Err(error),
-        }
-    }
-    for (at, attributes) in chain.into_iter().rev().enumerate() {
-        let id = attributes.unique_identifier.clone().unwrap_or_default();
-        versions.push(KeyVersion { id, version: number + forgotten + at as u32, attributes });
-    }
-    Ok(())
-}
-
-/// The name of version `number` of the key `base`.
-fn versioned(base: &str, number: u32) -> String {
-    if number == 1 { base.to_owned() } else { format!("{base}/{number}") }
-}
-
-/// A name and, if it is that of a later version, its number.
-fn split_version(name: &str) -> (&str, Option<u32>) {
-    let split = name.rsplit_once('/').and_then(|(base, digits)| {
-        let number = digits.parse().ok().filter(|number: &u32| *number >= 2 && *digits == number.to_string())?;
-        (!base.is_empty()).then_some((base, number))
-    });
-    split.map_or((name, None), |(base, number)| (base, Some(number)))
-}
-
-/// Gets the material of the object `id`, of any length.
-pub(super) fn get(connection: &mut Connection, id: &str) -> Result<Material, KmipError> {
-    let unusable = |connection: &Connection, found: String| KmipError::Unusable {
-        key: id.to_owned(),
-        server: connection.server(),
-        found,
-    };
-    let material = connection.call(&Get { id: id.to_owned() })?;
-    if material.id != id {
-        return Err(unusable(connection, format!("the server gave {:?} instead", material.id)));
-    }
-    if material.bytes.len() * 8 < KEY_BITS_MIN {
-        let found = format!("it has {} bits, and at least {KEY_BITS_MIN} are needed", material.bytes.len() * 8);
-        return Err(unusable(connection, found));
-    }
-    Ok(material)
-}
-
-fn check_key(connection: &mut Connection, key: &str) -> Result<KeyFound, KmipError> {
-    let start = Instant::now();
-    let family = resolve(connection, key)?;
-    let Some(current) = family.current() else {
-        let newest = family.newest();
-        let server = connection.server();
-        let state = newest.state(key, &server)?;
-        return Err(KmipError::WrongState { key: key.to_owned(), server, state, wanted: PROTECT });
-    };
-    let material = get(connection, &current.id)?;
-    Ok(KeyFound {
-        current: current.clone(),
-        versions: family.versions.len(),
-        material_bits: material.bytes.len() * 8,
-        cipher: current.attributes.cipher(),
-        get_ms: start.elapsed().as_secs_f64() * 1e3,
-    })
-}
-
-/// What only an Active key may be used for.
-pub(super) const PROTECT: &str = "protect new data";
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn names_of_versions_are_taken_apart_as_they_are_put_together() {
-        assert_eq!(versioned("orders", 1), "orders");
-        assert_eq!(split_version(&versioned("orders", 12)), ("orders", Some(12)));
-        for name in ["orders", "orders/1", "orders/02", "orders/x", "/2", "orders/"] {
-            assert_eq!(split_version(name), (name, None));
-        }
-        assert_eq!(split_version("a/b/3"), ("a/b", Some(3)));
-    }
-
-    #[test]
-    fn the_newest_active_version_is_current() {
-        let version = |version: u32, state| KeyVersion {
-            id: version.to_string(),
-            version,
-            attributes: Attributes { state: Some(state), ..Attributes::default() },
-        };
-        let versions = vec![version(1, State::DEACTIVATED), version(2, State::ACTIVE), version(3, State::PRE_ACTIVE)];
-        let family = Family { key: "orders".into(), by_id: false, versions };
-        assert_eq!(family.current().unwrap().version, 2);
-        assert_eq!(family.newest().version, 3);
     }
 }

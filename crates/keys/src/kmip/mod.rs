@@ -2,7 +2,8 @@
 //!
 //! - [`ttlv`], [`tag`], [`enumeration`], [`attribute`], [`message`], [`operation`]: the protocol; bytes in, bytes out
 //! - [`address`], [`client`]: which servers, and how they are asked (feature `kmip`, on by default)
-//! - [`keyring`]: the keys on a server as a person manages them (feature `kmip`)
+//! - [`keyring`]: the keys on a server as a person manages them, which [`family`] finds and [`check`] tries (feature
+//!   `kmip`)
 //! - [`note`]: one short text on a server, which is no key (feature `kmip`)
 //! - [`source`]: one key of a server as a [`crate::KeySource`] (feature `kmip`)
 //!
@@ -19,9 +20,15 @@ pub mod ttlv;
 #[cfg(feature = "kmip")]
 pub mod address;
 #[cfg(feature = "kmip")]
+pub mod check;
+#[cfg(feature = "kmip")]
 pub mod client;
 #[cfg(feature = "kmip")]
+pub mod family;
+#[cfg(feature = "kmip")]
 pub mod keyring;
+#[cfg(feature = "kmip")]
+mod material;
 #[cfg(feature = "kmip")]
 pub mod note;
 #[cfg(feature = "kmip")]

@@ -22,7 +22,7 @@ use super::address::Address;
 use super::attribute::{Attributes, Information};
 use super::client::{Client, Connection, Idle};
 use super::enumeration::{State, UsageMask};
-use super::keyring::{by_id, named};
+use super::family::{by_id, named};
 use super::operation::{Destroy, GetAttributes, ModifyAttribute, Register};
 use crate::check_key_id;
 

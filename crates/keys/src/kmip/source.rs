@@ -15,7 +15,9 @@ use sealstone_cipher::memory::Generation;
 use super::KmipError;
 use super::client::Connection;
 use super::enumeration::State;
-use super::keyring::{Family, Keyring, PROTECT, get, resolve};
+use super::family::{Family, resolve};
+use super::keyring::Keyring;
+use super::material::{PROTECT, get};
 use super::operation::GetAttributes;
 use crate::{KeyError, KeyRef, KeySource, Secret, check_key_id, subkey};
 

@@ -1,0 +1,97 @@
+//! What tests with real servers share: whether a program is there, a directory that its user can reach, a disk that
+//! fills up, data sent there and back. Not here: the servers, and what they are asked.
+
+use std::fs::{self, Permissions};
+use std::io::{Read, Write};
+use std::net::{IpAddr, Shutdown, TcpListener, TcpStream};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::thread;
+
+use tempfile::TempDir;
+
+use crate::Program;
+
+/// Whether `program` is installed; otherwise says that the test `name` is skipped.
+#[must_use]
+pub fn is_installed(program: &Program, name: &str) -> bool {
+    let found = program.find(None);
+    if let Err(error) = &found {
+        println!("SKIP: {name}: {}", error.to_string().lines().next().unwrap_or_default());
+    }
+    found.is_ok()
+}
+
+/// A directory that the user of a server can reach, where that is another one than who runs the test.
+///
+/// # Panics
+/// Where none can be made.
+#[must_use]
+pub fn reachable() -> TempDir {
+    let dir = tempfile::tempdir().expect("a directory");
+    fs::set_permissions(dir.path(), Permissions::from_mode(0o711)).expect("to open it to others");
+    dir
+}
+
+/// A small file system in memory, which ends with the value.
+#[derive(Debug)]
+pub struct SmallDisk(PathBuf);
+
+impl SmallDisk {
+    /// Mounts one at `dir`, which is made.
+    ///
+    /// - `options`: of `tmpfs`, such as `size=4m,mode=0777`
+    ///
+    /// # Errors
+    /// Why this user cannot.
+    pub fn mount(dir: &Path, options: &str) -> Result<Self, String> {
+        fs::create_dir(dir).map_err(|error| error.to_string())?;
+        let made = Command::new("mount").args(["-t", "tmpfs", "-o", options, "tmpfs"]).arg(dir).output();
+        let made = made.map_err(|error| error.to_string())?;
+        match made.status.success() {
+            true => Ok(Self(dir.to_owned())),
+            false => Err(String::from_utf8_lossy(&made.stderr).trim().to_owned()),
+        }
+    }
+
+    /// Where it is mounted.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.0
+    }
+}
+
+impl Drop for SmallDisk {
+    fn drop(&mut self) {
+        // what a test leaves mounted is no reason to fail it
+        let _ = Command::new("umount").arg("-l").arg(&self.0).status();
+    }
+}
+
+/// Sends `data` to `listener` on a stream that `connect` makes, and back; returns what came back, and from which
+/// address the listener was asked.
+///
+/// # Panics
+/// When the connection fails.
+pub fn echo(listener: &TcpListener, connect: impl FnOnce() -> TcpStream, data: &[u8]) -> (Vec<u8>, IpAddr) {
+    thread::scope(|scope| {
+        let echoing = scope.spawn(|| {
+            let (mut stream, peer) = listener.accept().expect("a client");
+            let mut back = stream.try_clone().expect("the same stream");
+            // a client that is gone says so itself
+            let _ = std::io::copy(&mut stream, &mut back);
+            peer.ip()
+        });
+        let mut stream = connect();
+        let mut writer = stream.try_clone().expect("the same stream");
+        let writing = scope.spawn(move || {
+            writer.write_all(data).expect("to send");
+            writer.shutdown(Shutdown::Write).expect("to end");
+        });
+        let mut back = Vec::new();
+        stream.read_to_end(&mut back).expect("an answer");
+        writing.join().expect("the thread that sends");
+        (back, echoing.join().expect("the thread that answers"))
+    })
+}

@@ -1,0 +1,73 @@
+//! Addresses of servers of SQL: `SCHEME://USER:PASSWORD@HOST:PORT/DATABASE?NAME=VALUE`. Not here: what the names behind
+//! the question mark mean, which each server has its own (`mysql`, `postgres`).
+
+use super::Error;
+use crate::address::{credentials, decoded, host_and_port};
+
+/// How the addresses of one server are written.
+pub(crate) struct AddressForm {
+    /// What it is: `PostgreSQL`.
+    pub(crate) server: &'static str,
+    /// What an address begins with, before `://`.
+    pub(crate) schemes: [&'static str; 2],
+    /// Port where an address names none.
+    pub(crate) port: u16,
+    /// The form in words, for errors.
+    pub(crate) words: &'static str,
+}
+
+/// The parts of an address.
+pub(crate) struct Parts<'a> {
+    pub(crate) host: String,
+    pub(crate) port: u16,
+    pub(crate) user: Option<String>,
+    pub(crate) password: Option<String>,
+    pub(crate) database: Option<String>,
+    /// What stands behind the question mark: names with values.
+    pub(crate) parameters: Vec<(&'a str, String)>,
+}
+
+impl AddressForm {
+    /// Takes `text` apart.
+    ///
+    /// # Errors
+    /// [`Error::Address`], which does not quote a password.
+    pub(crate) fn parts<'a>(&self, text: &'a str) -> Result<Parts<'a>, Error> {
+        let wrong = |found: String| self.wrong(text, found);
+        let (scheme, rest) = text.split_once("://").ok_or_else(|| wrong("it has no scheme".into()))?;
+        if !self.schemes.contains(&scheme) {
+            return Err(wrong(format!("its scheme is {scheme}")));
+        }
+        let (rest, parameters) = rest.split_once('?').unwrap_or((rest, ""));
+        let (who, place) = rest.rsplit_once('@').map_or((None, rest), |(who, place)| (Some(who), place));
+        if who.is_some_and(|who| who.contains('/')) || parameters.contains('@') {
+            return Err(wrong("its user or password contains / or ?, which is written %2F or %3F".into()));
+        }
+        let (host, database) = place.split_once('/').unwrap_or((place, ""));
+        let (host, port) = host_and_port(host, self.port).map_err(wrong)?;
+        let (user, password) = who.map_or((None, None), credentials);
+        let pairs = parameters.split('&').filter(|pair| !pair.is_empty());
+        let pairs = pairs.map(|pair| pair.split_once('=').unwrap_or((pair, "")));
+        Ok(Parts {
+            host,
+            port,
+            user,
+            password,
+            database: (!database.is_empty()).then(|| decoded(database)),
+            parameters: pairs.map(|(name, value)| (name, decoded(value))).collect(),
+        })
+    }
+
+    /// The error that `found` is wrong with the address `text`.
+    pub(crate) fn wrong(&self, text: &str, found: String) -> Error {
+        // everything before the last @ may be secret
+        let shown = text.rsplit_once('@').map_or(text, |(_, hosts)| hosts);
+        let shown = shown.split_once("://").map_or(shown, |(_, rest)| rest);
+        Error::Address { server: self.server, shown: shown.to_owned(), found, forms: self.words }
+    }
+}
+
+/// `host` and `port` for messages.
+pub(crate) fn shown(host: &str, port: u16) -> String {
+    if host.contains(':') { format!("[{host}]:{port}") } else { format!("{host}:{port}") }
+}

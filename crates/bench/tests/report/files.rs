@@ -1,0 +1,88 @@
+//! Files of results, and those that a report refuses.
+
+use std::path::{Path, PathBuf};
+
+use sealstone_bench::merge::{self, MergeError};
+use sealstone_bench::report::{self, ReportError, summary};
+use sealstone_bench::results::Results;
+
+use crate::{comparison, fixtures};
+
+#[test]
+fn results_that_cannot_be_shown_are_refused() {
+    assert!(matches!(report::html(&[]), Err(ReportError::Empty)));
+
+    let mut damaged = fixtures::ordinary();
+    damaged.cells[0].variant = 9;
+    let error = report::html(&[damaged]).unwrap_err().to_string();
+    assert!(error.contains("workload a names variant 9 of 3"), "{error}");
+}
+
+#[test]
+fn results_of_schema_1_still_give_the_same_answer() {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/schema-1.json");
+    let merged = merge::read(std::slice::from_ref(&file)).unwrap();
+    let [run] = &merged.runs()[..] else { panic!("{} runs", merged.runs().len()) };
+    assert_eq!(summary::screen(run, 80, false), include_str!("../fixtures/schema-1.txt"));
+    assert_eq!((run.plan.point().clients, run.variants[1].cipher()), (2, Some("aria-256")));
+    // rewritten, they have today's schema, and are the same
+    let directory = tempfile::tempdir().unwrap();
+    let again = directory.path().join("results.json");
+    merged.comparisons[0].write_json(&again).unwrap();
+    let again = merge::read(&[again]).unwrap();
+    assert_eq!(again.comparisons[0].schema, 2);
+    assert_eq!(summary::screen(&again.runs()[0], 80, false), include_str!("../fixtures/schema-1.txt"));
+    let charts = |runs: &[Results]| report::html(runs).unwrap();
+    assert_eq!(charts(&merged.runs()), charts(&again.runs()));
+}
+
+#[test]
+fn result_files_are_read_and_named() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = |name: &str, content: &str| -> PathBuf {
+        let path = directory.path().join(name);
+        std::fs::write(&path, content).unwrap();
+        path
+    };
+    let first = directory.path().join("first.json");
+    comparison(fixtures::ordinary()).write_json(&first).unwrap();
+    let mut again = fixtures::ordinary();
+    again.started_at = "2026-03-03T10:00:00Z".into();
+    let second = directory.path().join("second.json");
+    comparison(again).write_json(&second).unwrap();
+
+    let runs = merge::read(&[first.clone(), second]).unwrap().runs();
+    assert_eq!(runs.len(), 2);
+    assert_eq!(
+        merge::labels(&runs),
+        [
+            "Example CPU 9000, 8 cores, run 1 (2026-03-02 09:14 UTC)",
+            "Example CPU 9000, 8 cores, run 2 (2026-03-03 10:00 UTC)"
+        ]
+    );
+    assert!(merge::differences(&runs).is_empty());
+    let mut sets = runs.clone();
+    (sets[0].plan.nodes, sets[1].plan.nodes) = (vec![1], vec![3]);
+    assert_eq!(merge::labels(&sets), ["1 member", "3 members"], "the number of members says which is which");
+    // a store that does not report where time goes has no chart of it, rather than one of zeros
+    let page = report::html(&sets).unwrap();
+    assert!(page.contains("run-1-time\"") && page.contains("Time and bytes"));
+    for cell in sets.iter_mut().flat_map(|run| &mut run.cells) {
+        (cell.time.cipher_s, cell.time.io_s) = (0.0, 0.0);
+    }
+    let page = report::html(&sets).unwrap();
+    assert!(!page.contains("run-1-time\"") && !page.contains("Time and bytes"));
+    assert!(report::html(&runs).unwrap().contains("run 2 (2026-03-03 10:00 UTC)"));
+
+    assert!(matches!(merge::read(&[]), Err(MergeError::Empty)));
+    let refused = |path: PathBuf| merge::read(&[first.clone(), path]).unwrap_err().to_string();
+    assert!(refused(directory.path().join("none.json")).starts_with("cannot read results"));
+    assert!(refused(file("text.json", "hello")).contains("text.json is not a result set: expected value at line 1"));
+    assert!(refused(file("other.json", "{\"a\":1}")).contains("missing field `schema`"));
+    assert!(refused(file("cut.json", "{\"schema\":1,\"version\":\"0.1.0\"}")).contains("missing field"));
+    let future = refused(file("future.json", "{\"schema\":7,\"version\":\"9.9\",\"shape\":{}}"));
+    assert!(
+        future.contains("have schema 7, this build reads schemas 1 and 2\nreport on them with Sealstone 9.9"),
+        "{future}"
+    );
+}
