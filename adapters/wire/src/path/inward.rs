@@ -1,5 +1,5 @@
-//! From the peer to the device. Not here: how packets are opened (`sealstone_seal::esp`), put in order (`order`) and put
-//! together (`coalesce`).
+//! From the peer to the device. Not here: how packets are opened (`sealstone_seal::esp`), put in order (`order`) and
+//! put together (`coalesce`).
 
 use std::io;
 use std::net::SocketAddr;
