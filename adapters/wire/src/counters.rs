@@ -29,6 +29,8 @@ pub enum Count {
     PacketsIn,
     /// Bytes in them.
     BytesIn,
+    /// Packets that came after a later one, and were put in order.
+    Reordered,
     /// Packets that the other end sent to be thrown away.
     Dummies,
     /// Packets of an association that is not known here.
@@ -53,7 +55,7 @@ pub enum Count {
 
 impl Count {
     /// All of them with their names, in the order in which to show them.
-    pub const ALL: [(Self, &'static str); 20] = [
+    pub const ALL: [(Self, &'static str); 21] = [
         (Self::PacketsOut, "packets out"),
         (Self::BytesOut, "bytes out"),
         (Self::NoAssociation, "dropped: no association"),
@@ -64,6 +66,7 @@ impl Count {
         (Self::Unsent, "dropped: network unreachable"),
         (Self::PacketsIn, "packets in"),
         (Self::BytesIn, "bytes in"),
+        (Self::Reordered, "put in order"),
         (Self::Dummies, "dummies"),
         (Self::UnknownSpi, "refused: unknown association"),
         (Self::Nothing, "refused: too short"),

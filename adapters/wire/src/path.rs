@@ -7,6 +7,7 @@
 //! one until it carries more again. IPv6 needs 1,280 bytes (RFC 8200, section 5): a device with less has none.
 
 mod inward;
+mod order;
 mod outward;
 mod shared;
 mod stop;

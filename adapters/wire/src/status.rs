@@ -108,6 +108,9 @@ pub struct Traffic {
     pub packets_in: u64,
     /// Bytes in them.
     pub bytes_in: u64,
+    /// Those of them that came after a later one, and were put in order.
+    #[serde(default)]
+    pub reordered_in: u64,
 }
 
 /// Something that happened.
@@ -195,6 +198,7 @@ impl Status {
                 bytes_out: path.get(Count::BytesOut),
                 packets_in: path.get(Count::PacketsIn),
                 bytes_in: path.get(Count::BytesIn),
+                reordered_in: path.get(Count::Reordered),
             },
             packets_refused: packets_refused(path),
             messages_refused: messages.filter(|(_, times)| *times > 0).collect(),
@@ -221,8 +225,18 @@ fn word(state: State) -> &'static str {
 }
 
 fn packets_refused(path: &PathCounters) -> BTreeMap<String, u64> {
-    let passed =
-        [Count::PacketsOut, Count::BytesOut, Count::PacketsIn, Count::BytesIn, Count::Keepalives, Count::Exchange];
+    let passed = [
+        Count::PacketsOut,
+        Count::BytesOut,
+        Count::PacketsIn,
+        Count::BytesIn,
+        Count::Reordered,
+        Count::Keepalives,
+        Count::Exchange,
+        Count::Sends,
+        Count::Receives,
+        Count::Writes,
+    ];
     let counted = Count::ALL.into_iter().filter(|(what, _)| !passed.contains(what));
     let counted = counted.map(|(what, name)| (name.to_owned(), path.get(what)));
     let refused = Refusal::ALL.into_iter().map(|reason| (format!("refused: {reason}"), path.refused(reason)));

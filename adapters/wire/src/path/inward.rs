@@ -1,4 +1,5 @@
-//! From the peer to the device. Not here: how packets are opened (`sealstone_seal::esp`) and put together (`coalesce`).
+//! From the peer to the device. Not here: how packets are opened (`sealstone_seal::esp`), put in order (`order`) and
+//! put together (`coalesce`).
 
 use std::io;
 use std::net::SocketAddr;
@@ -9,6 +10,7 @@ use std::time::{Duration, Instant};
 use nix::poll::PollFlags;
 use sealstone_seal::esp::udp::{Datagram, classify};
 
+use super::order::{Opened, put_in_order};
 use super::shared::Shared;
 use crate::associations::Receiving;
 use crate::coalesce::coalesce;
@@ -59,6 +61,11 @@ pub(super) fn run(shared: &Shared, exchange: &Sender<(SocketAddr, Vec<u8>)>) -> 
         }
     }
     Ok(())
+}
+
+/// The number of a sealed packet, or the lower half of it.
+fn number(packet: &[u8]) -> u32 {
+    packet.get(4..8).and_then(|bytes| bytes.try_into().ok()).map_or(0, u32::from_be_bytes)
 }
 
 struct Inward<'a> {
@@ -133,19 +140,22 @@ impl Inward<'_> {
         };
         let mut opened = Vec::with_capacity(run.packets.len());
         inbound.open_many(&mut run.packets, &mut opened);
+        let mut genuine = Vec::with_capacity(run.packets.len());
         let mut heard = None;
         for ((packet, from), opened) in run.packets.drain(..).zip(run.from.drain(..)).zip(opened) {
             match opened {
                 Ok(range) => {
                     heard = Some(from);
                     match range {
-                        Some(range) => inner.push(&packet[range]),
+                        Some(range) => genuine.push(Opened { number: number(packet), inner: &packet[range] }),
                         None => tally.add(Count::Dummies, 1),
                     }
                 }
                 Err(reason) => tally.refuse(reason),
             }
         }
+        tally.add(Count::Reordered, put_in_order(&mut genuine));
+        inner.extend(genuine.iter().map(|packet| packet.inner));
         heard
     }
 

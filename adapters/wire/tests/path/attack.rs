@@ -11,7 +11,8 @@ use sealstone_wire::path::Path;
 
 use crate::lab::{association, end, inner, keys, outbound, with_namespaces};
 
-const PORT: u16 = 7_000;
+/// Where what is in the packets goes.
+pub(crate) const PORT: u16 = 7_000;
 
 /// A UDP datagram of IPv4 to the far end of the tunnel, as its host would make it.
 fn packet(data: &[u8]) -> Vec<u8> {
@@ -28,7 +29,8 @@ fn packet(data: &[u8]) -> Vec<u8> {
     packet
 }
 
-fn sealed(outbound: &mut Outbound, data: &[u8]) -> Vec<u8> {
+/// A datagram to the far end with that in it, as the other end would seal it.
+pub(crate) fn sealed(outbound: &mut Outbound, data: &[u8]) -> Vec<u8> {
     let mut sealed = Sealed::default();
     outbound.seal(&[&packet(data)], &mut sealed).unwrap();
     sealed.bytes().to_vec()

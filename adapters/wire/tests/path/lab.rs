@@ -94,22 +94,29 @@ fn bound(address: SocketAddr) -> UdpSocket {
     }
 }
 
+/// The socket of end number `at`, which sends to `peer`; call it in its namespace.
+pub(crate) fn socket(links: &Links, at: usize, peer: SocketAddr) -> UdpSocket {
+    bound(SocketAddr::new(links.address(at, peer.is_ipv6()), udp::PORT))
+}
+
+/// The device of that end; call it in its namespace.
+pub(crate) fn device(at: usize, suite: &'static Suite, peer: SocketAddr) -> Result<Tun, WireError> {
+    let tun = Tun::create("sealed0")?;
+    tun.set_mtu(inner_mtu(LINK_MTU, suite, peer.ip()))?;
+    tun.add_address(inner(at, false), 24)?;
+    tun.add_address(inner(at, true), 64)?;
+    tun.set_up()?;
+    Ok(tun)
+}
+
 /// Starts end number `at`, which sends to `peer`.
 pub(crate) fn end(links: &Links, at: usize, suite: &'static Suite, peer: SocketAddr) -> End {
     let associations = Arc::new(Associations::new());
     associations.set_outbound(outbound(suite, at), peer);
     associations.add_inbound(inbound(suite, 1 - at));
     let (sender, exchange) = mpsc::channel();
-    let own = SocketAddr::new(links.address(at, peer.is_ipv6()), udp::PORT);
     let shared = associations.clone();
-    let start = || -> Result<Path, WireError> {
-        let tun = Tun::create("sealed0")?;
-        tun.set_mtu(inner_mtu(LINK_MTU, suite, peer.ip()))?;
-        tun.add_address(inner(at, false), 24)?;
-        tun.add_address(inner(at, true), 64)?;
-        tun.set_up()?;
-        Path::start(tun, bound(own), shared, sender)
-    };
+    let start = || Path::start(device(at, suite, peer)?, socket(links, at, peer), shared, sender);
     End { path: links.ends[at].run(start).unwrap(), associations, exchange }
 }
 

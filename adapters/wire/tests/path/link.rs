@@ -3,14 +3,18 @@
 use std::io::{Read, Write};
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream, UdpSocket};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 
 use sealstone_seal::esp::{suite, suites, udp};
+use sealstone_wire::associations::Associations;
 use sealstone_wire::counters::Count;
 use sealstone_wire::links::{Links, link};
+use sealstone_wire::path::Path;
 
+use crate::attack::{PORT, sealed};
 use crate::capture::frames;
-use crate::lab::{Stream, both, end, inner, tcp_both_ways, with_namespaces};
+use crate::lab::{Stream, both, device, end, inbound, inner, outbound, socket, tcp_both_ways, with_namespaces};
 
 const MARKER: &[u8; 16] = b"MARKER-IN-BLOCK:";
 const BLOCK: usize = 256;
@@ -111,6 +115,49 @@ fn data_are_whole_where_the_link_loses_and_reorders() {
         for end in ends {
             assert!(end.path.counters().get(Count::PacketsIn) > 1_000);
             assert!(end.path.failure().is_none());
+        }
+    });
+}
+
+/// Packets of which the later were on the link first, all of them before the path looks.
+#[test]
+fn what_comes_out_of_order_is_handed_over_in_order() {
+    with_namespaces("link::what_comes_out_of_order_is_handed_over_in_order", || {
+        for name in ["aes-256-gcm", "aes-128-sha1", "3des-md5"] {
+            let suite = suite(name).unwrap();
+            let links = Links::new(link("unlimited").unwrap()).unwrap();
+            let addresses = [0, 1].map(|end| SocketAddr::new(links.address(end, false), udp::PORT));
+            let here = links.ends[0].run(|| Ok(UdpSocket::bind(addresses[0]).unwrap())).unwrap();
+            let (tun, there, arrived) = links.ends[1]
+                .run(|| {
+                    let tun = device(1, suite, addresses[0])?;
+                    let arrived = UdpSocket::bind((inner(1, false), PORT)).unwrap();
+                    Ok((tun, socket(&links, 1, addresses[0]), arrived))
+                })
+                .unwrap();
+            arrived.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+            let mut genuine = outbound(suite, 0);
+            let mut packets: Vec<Vec<u8>> = (0..6_u8).map(|at| sealed(&mut genuine, &[at; 100])).collect();
+            // what somebody made up has a place in no order
+            packets.push(packets[5].clone());
+            packets[6][7] = 200;
+            for at in [3, 6, 0, 1, 5, 4, 2] {
+                assert_eq!(here.send_to(&packets[at], addresses[1]).unwrap(), packets[at].len());
+            }
+            let associations = Arc::new(Associations::new());
+            associations.add_inbound(inbound(suite, 0));
+            let (sender, _exchange) = mpsc::channel();
+            let path = links.ends[1].run(|| Path::start(tun, there, associations, sender)).unwrap();
+            let mut came = [0; 200];
+            let order: Vec<u8> = (0..6)
+                .map(|_| {
+                    assert_eq!(arrived.recv(&mut came).unwrap(), 100, "{name}");
+                    came[0]
+                })
+                .collect();
+            assert_eq!(order, [0, 1, 2, 3, 4, 5], "{name}");
+            let counters = path.stop();
+            assert_eq!((counters.get(Count::PacketsIn), counters.get(Count::Reordered)), (6, 4), "{name}: {counters}");
         }
     });
 }

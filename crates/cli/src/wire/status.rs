@@ -69,7 +69,11 @@ fn text(status: &Status) -> String {
     }
     let traffic = &status.traffic;
     line("sent", format!("{} packets, {}", traffic.packets_out, human_bytes(traffic.bytes_out)));
-    line("received", format!("{} packets, {}", traffic.packets_in, human_bytes(traffic.bytes_in)));
+    let reordered = match traffic.reordered_in {
+        0 => String::new(),
+        late => format!("; {late} came late and were put in order"),
+    };
+    line("received", format!("{} packets, {}{reordered}", traffic.packets_in, human_bytes(traffic.bytes_in)));
     if status.given.is_none() {
         line("handshakes", status.handshakes.to_string());
     }
