@@ -77,7 +77,7 @@ help:
 	@echo 'make test-report        the report in a browser: sorted tables, width of a phone (installs Chromium)'
 	@echo 'make wheel              the Python package, as a wheel; prints its path'
 	@echo 'make test-spark         that wheel in an environment of its own: its tests, and Spark on several workers (500 MB)'
-	@echo 'make spark-speed        how long Spark takes to seal a table, beside the command line; ARGS="--rows 10000000"'
+	@echo 'make spark-speed        how long Spark takes to seal a table, and its files, beside the command line; ARGS="--format parquet"'
 	@echo 'make rivals             our ciphers beside OpenSSL, libgcrypt and the crate lea: GB/s, keys, ends of pages, in one run'
 	@echo 'make wire-speed         one TCP stream through strongSwan and through our path, as root: Mbit/s, CPU a gigabyte; ARGS="rounds=5"'
 	@echo 'make ycsb-rivals        our client beside go-ycsb on one server: operations a CPU second, latency at the same rate; ARGS="--store mongodb"'

@@ -5,7 +5,7 @@
 //!
 //! [`Pass`] does to a Parquet file what `sealstone_fields::csv::Pass` does to a CSV file, so the same table has the
 //! same sealed values in both. Not here: how a value is sealed (`sealstone-fields`), Arrow arrays (`sealstone-arrow`),
-//! names of files (`sealstone-cli`).
+//! names of files (`sealstone-files`).
 
 mod alone;
 mod column_work;

@@ -289,12 +289,12 @@ fn described(table: &Table) -> Vec<Described> {
     table.columns.iter().map(of).collect()
 }
 
-fn parse(manifest: &str) -> PyResult<Manifest> {
+pub(crate) fn parse(manifest: &str) -> PyResult<Manifest> {
     Manifest::parse(manifest, Path::new("(manifest)")).map_err(|error| exception(format!("manifest: {error}")))
 }
 
 /// Opens the key source `spec`; a passphrase comes from the file that is named, or that the environment names.
-fn keys(spec: &str, passphrase_file: Option<&Path>) -> PyResult<Arc<dyn KeySource>> {
+pub(crate) fn keys(spec: &str, passphrase_file: Option<&Path>) -> PyResult<Arc<dyn KeySource>> {
     let named = source::passphrase_file(passphrase_file);
     let passphrase = |key_file: &Path| match &named {
         Some(file) => Passphrase::from_file(file),

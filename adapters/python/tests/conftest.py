@@ -1,5 +1,6 @@
-"""What the tests share: keys, a policy, and people. Not here: tests."""
+"""What the tests share: keys, a policy, people, and a session of Spark. Not here: tests."""
 
+import base64
 import os
 import pathlib
 import subprocess
@@ -64,3 +65,32 @@ def policy(key: str) -> sealstone.Policy:
 def people() -> dict[str, list]:
     """The columns of a table, with nulls."""
     return {"id": IDS, "rrn": RRNS, "phone": PHONES, "memo": MEMOS, "note": ["a", None, "c", "d"]}
+
+
+def written(secret: bytes) -> list[bytes]:
+    """A secret, and the ways in which it is usually written."""
+    digits = secret.hex().encode()
+    return [secret, digits, digits.upper(), base64.b64encode(secret), repr(secret)[2:-1].encode()]
+
+
+def secrets_of(key: str) -> list[bytes]:
+    """The key of a file without a passphrase."""
+    line = next(line for line in pathlib.Path(key).read_text().splitlines() if line.startswith("secret"))
+    return written(bytes.fromhex(line.split('"')[1]))
+
+
+@pytest.fixture(scope="session")
+def spark():
+    """Spark with two workers on this machine, which tries a task that failed once more."""
+    from pyspark.sql import SparkSession
+
+    session = (
+        SparkSession.builder.master("local[2, 2]")
+        .config("spark.ui.enabled", "false")
+        .config("spark.sql.shuffle.partitions", "4")
+        .config("spark.sql.execution.arrow.maxRecordsPerBatch", "500")
+        .getOrCreate()
+    )
+    session.sparkContext.setLogLevel("OFF")
+    yield session
+    session.stop()

@@ -1,5 +1,6 @@
 //! Paths that a user named: as a shell reads them, and whether something can be made there. Not here: what is made.
 
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use anyhow::bail;
@@ -23,6 +24,26 @@ pub(crate) fn check_parent(path: &Path) -> anyhow::Result<()> {
         // anything else is reported by who makes the file
         _ => Ok(()),
     }
+}
+
+/// That `out` is another file than `input`.
+///
+/// # Errors
+/// It is the same, or a directory.
+pub(crate) fn check_other(input: &Path, out: &Path) -> anyhow::Result<()> {
+    if let (Ok(input), Ok(out)) = (input.metadata(), out.metadata())
+        && (input.dev(), input.ino()) == (out.dev(), out.ino())
+    {
+        bail!("the output would replace the file that is read\ngive another name with --out");
+    }
+    if out.is_dir() {
+        bail!(
+            "cannot write {}: it is a directory\nname a file in it, such as: --out {}/sealed.csv",
+            out.display(),
+            quoted(out)
+        );
+    }
+    Ok(())
 }
 
 /// A path as a shell reads it.

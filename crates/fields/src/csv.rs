@@ -1,5 +1,5 @@
 //! CSV files, sealed and opened as streams: what is not sealed is copied byte for byte, quotes and line ends included.
-//! Not here: which files are read and written (`sealstone-cli`).
+//! Not here: opening and renaming files (`sealstone-files`).
 
 mod chunks;
 mod edit;

@@ -11,7 +11,7 @@
 //!
 //! Not here: ciphers and FF1 (`sealstone-cipher`), the record of an authenticated value (`sealstone-seal`), keys
 //! (`sealstone-keys`), Parquet files (`sealstone-parquet`), opening and renaming files
-//! (`sealstone-cli`).
+//! (`sealstone-files`).
 
 pub mod alphabet;
 mod calendar;

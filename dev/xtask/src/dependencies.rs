@@ -25,7 +25,10 @@ fn may_use(folder: &str) -> Option<&'static [&'static str]> {
         "crates/fields" => &["crates/cipher", "crates/keys", "crates/seal", "crates/store"],
         "crates/bench" => &["crates/cipher", "crates/store"],
         "adapters/arrow" => &["crates/cipher", "crates/keys", "crates/fields"],
-        "adapters/python" => &["crates/cipher", "crates/keys", "crates/fields", "adapters/arrow"],
+        "adapters/files" => &["crates/cipher", "crates/keys", "crates/fields", "adapters/parquet"],
+        "adapters/python" => {
+            &["crates/cipher", "crates/keys", "crates/fields", "adapters/arrow", "adapters/files"]
+        }
         "adapters/parquet" => &["crates/cipher", "crates/keys", "crates/fields"],
         "adapters/rocksdb" | "adapters/wiredtiger" => &["crates/cipher", "crates/keys", "crates/seal"],
         "adapters/wire" => &["crates/cipher", "crates/keys", "crates/seal", "crates/store"],
@@ -124,6 +127,8 @@ mod tests {
             ("crates/cli", "adapters/rocksdb"),
             ("adapters/rocksdb-plugin", "adapters/rocksdb"),
             ("adapters/python", "adapters/arrow"),
+            ("adapters/python", "adapters/files"),
+            ("adapters/files", "adapters/parquet"),
             ("dev/e2e", "adapters/rocksdb"),
         ] {
             assert!(check(folder, used), "{folder} may use {used}");
@@ -149,6 +154,7 @@ mod tests {
             ("adapters/rocksdb-plugin", "crates/store"),
             ("crates/fields", "adapters/arrow"),
             ("adapters/arrow", "adapters/python"),
+            ("adapters/parquet", "adapters/files"),
             ("dev/e2e", "crates/cli"),
             ("crates/cli", "dev/e2e"),
             ("crates/new", "crates/cipher"),

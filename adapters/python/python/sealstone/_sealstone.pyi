@@ -81,4 +81,30 @@ class TableCipher:
     ) -> tuple[Chunks, int, list[tuple[int, str]]]: ...
     def index(self, column: int, values: Any, threads: Optional[int] = None) -> Chunks: ...
 
+class FileCipher:
+    """Seals and opens whole files, CSV or Parquet, under keys of one source."""
+
+    def __new__(cls, key: str, passphrase_file: Optional[str] = None) -> FileCipher: ...
+    def seal(
+        self,
+        input: Union[str, os.PathLike[str]],
+        out: Union[str, os.PathLike[str]],
+        manifest: str,
+        *,
+        delimiter: str = ",",
+        encoding: str = "UTF-8",
+        on_error: str = "fail",
+        threads: int = 1,
+    ) -> tuple[int, int]: ...
+    def open(
+        self,
+        input: Union[str, os.PathLike[str]],
+        out: Union[str, os.PathLike[str]],
+        *,
+        changed: bool = False,
+        on_error: str = "fail",
+        threads: int = 1,
+    ) -> tuple[int, int]: ...
+
+def check_layout(delimiter: str, encoding: str) -> None: ...
 def manifest_columns(text: str) -> tuple[str, list[tuple[str, Optional[str], Optional[str]]]]: ...

@@ -1,7 +1,12 @@
-"""Tables of Spark, sealed and opened by the workers.
+"""Tables of Spark, and files that Spark's workers can reach, sealed and opened by the workers.
 
     sealed, manifest = sealstone.spark.seal(people, sealstone.Policy.from_file("fields.toml"))
     people = sealstone.spark.open(sealed, manifest, key="kmip:/etc/sealstone/kms.toml")
+
+    sealstone.spark.seal_files(spark, "/lake/people", "/lake/people-sealed", policy)
+
+What lies in files is sealed by :func:`seal_files` in a fraction of the time, since no row passes through Spark; a table
+that is the result of a query is sealed by :func:`seal`.
 
 No key is in the plan of the query, nor in what is sent to the workers: they get the manifest, and where the key is (the
 path of a key file, or ``kmip:…``), and fetch it themselves. So a key server must let them in, or the key file, and the
@@ -12,17 +17,20 @@ from __future__ import annotations
 
 import functools
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Optional, Union
 
-from . import Error, Misfit, Policy, Sealed, _columns, _key, _path, _text, _Work
+from . import Error, Misfit, Policy, Sealed, _columns, _key, _path, _spark_files, _text, _Work
 from ._sealstone import TableCipher, manifest_columns
+from ._spark_files import WrittenFile
 
 if TYPE_CHECKING:
     import pyarrow
-    from pyspark.sql import DataFrame
+    from pyspark.sql import DataFrame, SparkSession
 
-__all__ = ["open", "seal"]
+__all__ = ["WrittenFile", "open", "open_files", "seal", "seal_files"]
+
+Path = Union[str, "os.PathLike[str]"]
 
 
 def seal(
@@ -65,6 +73,67 @@ def open(
     text = _text(manifest)
     spec = _key(key, policy, manifest_columns(text)[0])
     return _crypt(df, text, spec, _path(passphrase_file), False, on_error)
+
+
+def seal_files(
+    spark: SparkSession,
+    files: Union[Path, Iterable[Path]],
+    out: Path,
+    policy: Policy,
+    *,
+    table: Optional[str] = None,
+    key: Optional[str] = None,
+    passphrase_file: Union[str, os.PathLike[str], None] = None,
+    delimiter: str = ",",
+    encoding: str = "UTF-8",
+    on_error: str = "fail",
+    overwrite: bool = False,
+    threads: Optional[int] = None,
+) -> list[WrittenFile]:
+    """Seals the columns that ``policy`` names in CSV and Parquet files, a file a task, and returns what was written.
+
+    Each file becomes what ``sealstone field seal`` makes of it, with a manifest of its own beside it, under one version
+    of the key. All appear under their names when all are whole; if one cannot be sealed, none does.
+
+    - ``files``: a directory, with what is below it; a file; a pattern such as ``/lake/people/*.csv``; or several of
+      these. Paths that every machine has, on a disk or mounted. What begins with a dot or an underscore is left out
+    - ``out``: the directory that is written; files of a directory have the same names below it
+    - ``delimiter``, ``encoding``: of CSV files, whose first line names the columns; ``"UTF-8"`` or ``"CP949"``
+    - ``on_error``: ``"fail"``, or ``"report"``, which leaves rows that do not fit out, and lists them in
+      ``NAME.rejects.csv``
+    - ``overwrite``: whether files that are there already are replaced
+    - ``threads``: how many work on a file; else as many as a task of Spark may use (``spark.task.cpus``)
+
+    All else as :func:`sealstone.seal`. Raises :class:`Error`, with the words of the command line: file, line, column.
+    """
+    path = _path(passphrase_file)
+    return _spark_files.seal(
+        spark, files, out, policy, table, key, path, delimiter, encoding, on_error, overwrite, threads
+    )
+
+
+def open_files(
+    spark: SparkSession,
+    files: Union[Path, Iterable[Path]],
+    out: Path,
+    policy: Optional[Policy] = None,
+    *,
+    table: Optional[str] = None,
+    key: Optional[str] = None,
+    passphrase_file: Union[str, os.PathLike[str], None] = None,
+    changed: bool = False,
+    on_error: str = "fail",
+    overwrite: bool = False,
+    threads: Optional[int] = None,
+) -> list[WrittenFile]:
+    """Opens sealed files, each with its manifest beside it, a file a task, and returns what was written: files that
+    nobody but the user may read that the workers run as.
+
+    A file that is not as it was sealed is an error, unless ``changed`` says that it may be. All else as
+    :func:`seal_files`; the policy names the key, where ``key`` does not.
+    """
+    spec = _key(key, policy, table)
+    return _spark_files.open(spark, files, out, spec, _path(passphrase_file), changed, on_error, overwrite, threads)
 
 
 def _crypt(

@@ -1,6 +1,5 @@
 """Spark on several workers: the same values as without it, and no key in what is sent. Not here: single machines."""
 
-import base64
 import os
 import pathlib
 import sqlite3
@@ -9,29 +8,14 @@ import subprocess
 import pandas
 import pytest
 from pyspark.serializers import CloudPickleSerializer
-from pyspark.sql import SparkSession
 
 import sealstone
 import sealstone.spark
 import test_guide
-from conftest import POLICY, command
+from conftest import POLICY, command, secrets_of, written
 from test_guide import directory  # noqa: F401
 
 ROWS = 3_000
-
-
-@pytest.fixture(scope="session")
-def spark():
-    session = (
-        SparkSession.builder.master("local[2]")
-        .config("spark.ui.enabled", "false")
-        .config("spark.sql.shuffle.partitions", "4")
-        .config("spark.sql.execution.arrow.maxRecordsPerBatch", "500")
-        .getOrCreate()
-    )
-    session.sparkContext.setLogLevel("OFF")
-    yield session
-    session.stop()
 
 
 @pytest.fixture(scope="session")
@@ -87,18 +71,6 @@ def test_several_workers(table, policy):
 
     rows = sealed.mapInArrow(processes, "process long").distinct().collect()
     assert len(rows) >= 2 and os.getpid() not in [row["process"] for row in rows]
-
-
-def written(secret: bytes) -> list[bytes]:
-    """A secret, and the ways in which it is usually written."""
-    digits = secret.hex().encode()
-    return [secret, digits, digits.upper(), base64.b64encode(secret), repr(secret)[2:-1].encode()]
-
-
-def secrets_of(key: str) -> list[bytes]:
-    """The key of a file without a passphrase."""
-    line = next(line for line in pathlib.Path(key).read_text().splitlines() if line.startswith("secret"))
-    return written(bytes.fromhex(line.split('"')[1]))
 
 
 def sent(frame) -> bytes:
@@ -243,6 +215,9 @@ def test_what_is_wrong_is_said_by_the_driver(spark, table, policy, key, other_ke
 def test_the_guide(spark, directory):  # noqa: F811
     policy = sealstone.Policy.parse(test_guide.POLICY.replace("people.key", f"{directory}/people.key"))
     names = {"spark": spark, "policy": policy}
+    (directory / "lake/people").mkdir(parents=True)
+    (directory / "lake/people/part-0.csv").write_text((directory / "people.csv").read_text())
     for block in test_guide.blocks(spark=True):
         exec(block.replace('"people.csv"', f'"{directory}/people.csv"'), names)
     assert [row["rrn"] for row in names["people"].collect()] == ["870605-1234567"]
+    assert (directory / "lake/people-clear/part-0.csv").read_text() == (directory / "people.csv").read_text()

@@ -12,9 +12,9 @@ use sealstone_cipher::registry::{self, Cipher, DEFAULT_CIPHER};
 use sealstone_fields::csv::{Encoding, Layout};
 use sealstone_fields::manifest::FileLayout;
 use sealstone_fields::policy::{Column, ColumnOptions, Policy, PolicyError, Table};
+use sealstone_files::{check_parquet, is_parquet};
 use sealstone_keys::{KeySource, source};
 
-use super::reading::{check_parquet, is_parquet};
 use crate::flags::{ColumnFlags, FieldColumns, FieldLayout};
 
 /// How much of a file is looked at to see how it is written, in bytes.

@@ -5,30 +5,14 @@
 mod on_device;
 
 use sealstone_cipher::backend::Backend;
-use sealstone_fields::csv::CHUNK_BYTES;
 use sealstone_fields::policy::Table;
 use sealstone_fields::{ColumnCipher, Keyed};
+use sealstone_files::AtOnce;
 
 use super::computed::Computed;
 use crate::flags::FieldDevice;
 #[cfg(feature = "gpu")]
 use on_device::OnDevice;
-
-/// How much of a file is worked on at once by a thread.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct AtOnce {
-    /// Bytes of a CSV file.
-    pub(super) csv_bytes: usize,
-    /// Rows of a column of a Parquet file.
-    #[cfg_attr(not(feature = "parquet"), expect(dead_code, reason = "for a kind of file that is not built in"))]
-    pub(super) parquet_rows: usize,
-}
-
-/// Rows of a Parquet file that the CPU works on at once.
-#[cfg(feature = "parquet")]
-const BATCH_ROWS: usize = sealstone_parquet::BATCH_ROWS;
-#[cfg(not(feature = "parquet"))]
-const BATCH_ROWS: usize = 0;
 
 /// What computes FF1.
 pub(super) enum Computing {
@@ -65,10 +49,13 @@ impl Computing {
 
     /// How much a thread works on at once: a device wants many values at a time.
     pub(super) fn at_once(&self) -> AtOnce {
+        let cpu = AtOnce::default();
         match self {
-            Self::Cpu => AtOnce { csv_bytes: CHUNK_BYTES, parquet_rows: BATCH_ROWS },
+            Self::Cpu => cpu,
             #[cfg(feature = "gpu")]
-            Self::Device(_) => AtOnce { csv_bytes: 8 * CHUNK_BYTES, parquet_rows: 32 * BATCH_ROWS },
+            Self::Device(_) => {
+                AtOnce { csv_bytes: 8 * cpu.csv_bytes, parquet_rows: 32 * cpu.parquet_rows, ..cpu }
+            }
         }
     }
 

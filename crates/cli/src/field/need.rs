@@ -15,14 +15,12 @@ use sealstone_fields::manifest::{self, FileLayout, Manifest};
 use sealstone_fields::migration::{Need, need};
 use sealstone_fields::pass::Reject;
 use sealstone_fields::policy::{Column, Method, Table, Tweak};
+use sealstone_files::{AtOnce, Reading, Target, beside, check_parquet};
 use sealstone_keys::KeyRef;
 use sealstone_stores::retire::RetireError;
 
-use super::computing::Computing;
 #[cfg(any(feature = "mysql", feature = "postgres"))]
 use super::migrate::connect;
-use super::output::beside;
-use super::reading::{Reading, Target, check_parquet};
 #[cfg(any(feature = "mysql", feature = "postgres"))]
 use crate::flags::ServerTls;
 
@@ -150,7 +148,7 @@ fn first_under(key: &KeyRef, manifest: &Manifest, file: &Path) -> anyhow::Result
     };
     let stop = AtomicBool::new(false);
     let mut listener = Listener { on_reject: &mut on_reject, on_progress: &mut |_| {} };
-    let target = Target { output: &mut io::sink(), path: None, mac: None, at_once: Computing::Cpu.at_once() };
+    let target = Target { output: &mut io::sink(), path: None, mac: None, at_once: AtOnce::default() };
     let mut reading = Reading::open(file, manifest.layout)?;
     let place = reading.layout().place();
     reading.pass(file, &plan, OnMisfit::Report, &stop, target, &mut listener)?;

@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 use sealstone_fields::csv::{ColumnCount, Counts, Reject};
 use sealstone_fields::manifest::{self, FileLayout};
 use sealstone_fields::policy::{Method, Table};
+use sealstone_files::beside;
 use sealstone_keys::KeyRef;
 use serde::Serialize;
 
 use super::computed::Computed;
-use super::output::beside;
 use crate::listing::list;
 use crate::message::{Answer, print, print_json};
 use crate::path::quoted;

@@ -6,12 +6,10 @@ use std::io::{self, BufWriter, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, bail};
+use crate::error::FileError;
 
-use crate::path::quoted;
-
-/// What an unfinished file's name ends with.
-pub(super) const ENDING: &str = ".sealstone-partial";
+/// What an unfinished file's name ends with, after a dot before it.
+pub const ENDING: &str = ".sealstone-partial";
 
 /// A file that is being written. Dropped unfinished, it leaves nothing.
 #[derive(Debug)]
@@ -29,32 +27,30 @@ impl Output {
     ///
     /// # Errors
     /// It cannot be made there, or another process is writing it.
-    pub(crate) fn create(target: &Path, private: bool) -> anyhow::Result<Self> {
-        let name = target.file_name().with_context(|| format!("{} is no name of a file", target.display()))?;
+    pub(crate) fn create(target: &Path, private: bool) -> Result<Self, FileError> {
+        let name = target.file_name().ok_or_else(|| FileError::NoName(target.to_owned()))?;
         let partial = target.with_file_name(format!(".{}{ENDING}", name.to_string_lossy()));
-        let cannot = || format!("cannot write {}", target.display());
+        let cannot = |error| FileError::Write { path: target.to_owned(), error };
         let mut options = OpenOptions::new();
         options.write(true).create(true).truncate(false);
         if private {
             options.mode(0o600);
         }
         let file = loop {
-            let file = options.open(&partial).with_context(cannot)?;
+            let file = options.open(&partial).map_err(cannot)?;
             match file.try_lock() {
                 Ok(()) => {}
-                Err(TryLockError::WouldBlock) => {
-                    bail!("cannot write {}: another sealstone is writing it\nwait for it", target.display())
-                }
-                Err(TryLockError::Error(error)) => return Err(error).with_context(cannot),
+                Err(TryLockError::WouldBlock) => return Err(FileError::Busy(target.to_owned())),
+                Err(TryLockError::Error(error)) => return Err(cannot(error)),
             }
             // a process that finished in between has renamed the file that was opened
             let now = partial.metadata().ok();
-            let opened = file.metadata().with_context(cannot)?;
+            let opened = file.metadata().map_err(cannot)?;
             if now.is_some_and(|now| (now.dev(), now.ino()) == (opened.dev(), opened.ino())) {
                 break file;
             }
         };
-        file.set_len(0).with_context(cannot)?;
+        file.set_len(0).map_err(cannot)?;
         Ok(Self { target: target.to_owned(), partial, file: Some(BufWriter::with_capacity(1 << 20, file)) })
     }
 
@@ -62,7 +58,7 @@ impl Output {
     ///
     /// # Errors
     /// What the system says; nothing is left in that case.
-    pub(crate) fn finish(mut self) -> anyhow::Result<()> {
+    pub(crate) fn finish(mut self) -> Result<(), FileError> {
         let finish = |mut file: BufWriter<File>| -> io::Result<()> {
             file.flush()?;
             let file = file.into_inner().map_err(io::IntoInnerError::into_error)?;
@@ -76,7 +72,7 @@ impl Output {
         if outcome.is_err() {
             let _ = std::fs::remove_file(&self.partial);
         }
-        outcome.with_context(|| format!("cannot write {}", self.target.display()))
+        outcome.map_err(|error| FileError::Write { path: self.target.clone(), error })
     }
 }
 
@@ -101,27 +97,11 @@ impl Drop for Output {
 }
 
 /// `path` with `ending` behind its name.
-pub(crate) fn beside(path: &Path, ending: &str) -> PathBuf {
+#[must_use]
+pub fn beside(path: &Path, ending: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(ending);
     name.into()
-}
-
-/// That `out` is another file than `input`.
-pub(crate) fn check_other(input: &Path, out: &Path) -> anyhow::Result<()> {
-    if let (Ok(input), Ok(out)) = (input.metadata(), out.metadata())
-        && (input.dev(), input.ino()) == (out.dev(), out.ino())
-    {
-        bail!("the output would replace the file that is read\ngive another name with --out");
-    }
-    if out.is_dir() {
-        bail!(
-            "cannot write {}: it is a directory\nname a file in it, such as: --out {}/sealed.csv",
-            out.display(),
-            quoted(out)
-        );
-    }
-    Ok(())
 }
 
 #[cfg(test)]

@@ -1,0 +1,132 @@
+//! Why a file cannot be sealed or opened, with its name. Not here: what is wrong inside (`CsvError`, `ParquetError`).
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use sealstone_fields::FieldsError;
+use sealstone_fields::manifest::ManifestError;
+use sealstone_fields::policy::PolicyFileError;
+
+/// Why the work on a file ended. Displays whole, with causes and the next step, and never with a value.
+#[derive(Debug, thiserror::Error)]
+pub enum FileError {
+    /// A file cannot be read.
+    #[error("cannot read {}: {error}", path.display())]
+    Read {
+        /// Which one.
+        path: PathBuf,
+        /// What the system says.
+        error: io::Error,
+    },
+    /// A file cannot be written.
+    #[error("cannot write {}: {error}", path.display())]
+    Write {
+        /// Its name, once it is whole.
+        path: PathBuf,
+        /// What the system says.
+        error: io::Error,
+    },
+    /// A file could not be written to its end.
+    #[error("cannot write {}: {error}\nnothing of it was left", path.display())]
+    Unwritten {
+        /// Its name, once it is whole.
+        path: PathBuf,
+        /// What the system says.
+        error: io::Error,
+    },
+    /// Not a file's name.
+    #[error("{} is no name of a file", .0.display())]
+    NoName(PathBuf),
+    /// Another process is at it.
+    #[error("cannot write {}: another sealstone is writing it\nwait for it", .0.display())]
+    Busy(PathBuf),
+    /// Reading ended in the middle.
+    #[error("{} {what}", path.display())]
+    ReadOn {
+        /// The file.
+        path: PathBuf,
+        /// The words of the reader.
+        what: String,
+    },
+    /// What is in the file, but for values.
+    #[error("{}, {what}", path.display())]
+    Content {
+        /// The file.
+        path: PathBuf,
+        /// The words of the reader.
+        what: String,
+    },
+    /// A value that does not fit. The next step is the caller's to say: nothing was written, if anything was to be.
+    #[error("{}, {what}", path.display())]
+    Misfit {
+        /// The file.
+        path: PathBuf,
+        /// Place, column and reason.
+        what: String,
+    },
+    /// A column as a whole cannot be sealed or opened.
+    #[error(transparent)]
+    Fields(#[from] FieldsError),
+    /// Somebody asked for an end.
+    #[error("stopped; nothing was written\nrun the same command again")]
+    Stopped,
+    /// A Parquet file, which this program does not know.
+    #[error(
+        "parquet not built in: {} is a Parquet file\n\
+         install sealstone with it (make install, feature parquet), or take a CSV file",
+        .0.display()
+    )]
+    NoParquet(PathBuf),
+    /// A sealed file without its manifest.
+    #[error(
+        "no manifest {}: it says how {} is sealed, and under which version of which key\n\
+         it was written beside the file; name it with --manifest, or restore it from a backup",
+        manifest.display(),
+        file.display()
+    )]
+    NoManifest {
+        /// Where it was looked for.
+        manifest: PathBuf,
+        /// The sealed file.
+        file: PathBuf,
+    },
+    /// A manifest that does not fit.
+    #[error("manifest {}: {error}", path.display())]
+    Manifest {
+        /// Which one.
+        path: PathBuf,
+        /// Why.
+        error: ManifestError,
+    },
+    /// A manifest that is no text of its format; the words name it.
+    #[error(transparent)]
+    ManifestText(Box<PolicyFileError>),
+    /// Another file than the manifest's, or a changed one.
+    #[error(
+        "{} is not the file that {} was written for: changed, cut short, or another one\n\
+         restore it from a backup; if it was changed on purpose, open it with --changed",
+        file.display(),
+        manifest.display()
+    )]
+    NotTheFile {
+        /// The file.
+        file: PathBuf,
+        /// The manifest.
+        manifest: PathBuf,
+    },
+}
+
+impl FileError {
+    /// `error`, which a manifest at `path` was refused with.
+    pub(crate) fn of_manifest(error: ManifestError, path: &Path) -> Self {
+        match error {
+            // these name it
+            ManifestError::File(error)
+                if matches!(*error, PolicyFileError::Read { .. } | PolicyFileError::Syntax { .. }) =>
+            {
+                Self::ManifestText(error)
+            }
+            error => Self::Manifest { path: path.to_owned(), error },
+        }
+    }
+}

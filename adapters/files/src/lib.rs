@@ -1,0 +1,19 @@
+#![forbid(unsafe_code)]
+//! Files with sealed columns: one CSV or Parquet file is read, sealed or opened, and appears under its name when it is
+//! whole, its manifest beside it. The command line and the workers of Spark call the same functions, so what they write
+//! is the same.
+//!
+//! Not here: the work on what is in a file (`sealstone-fields`, `sealstone-parquet`), which columns and which keys,
+//! whether an existing file may be replaced, and what is shown meanwhile.
+
+mod error;
+mod output;
+mod reading;
+mod sealed_file;
+mod writing;
+
+pub use error::FileError;
+pub use output::{ENDING as PARTIAL_ENDING, beside};
+pub use reading::{AtOnce, Reading, Target, check_parquet, file_layout, is_parquet};
+pub use sealed_file::SealedFile;
+pub use writing::{Job, REJECTS_ENDING, Writing};

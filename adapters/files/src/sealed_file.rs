@@ -1,0 +1,94 @@
+//! A sealed file with its manifest, and whether it is still the file that was sealed. Not here: what is in it.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use sealstone_fields::Keyed;
+use sealstone_fields::csv::Counts;
+use sealstone_fields::manifest::{self, FileLayout, FileMac, Manifest};
+use sealstone_keys::KeySource;
+
+use crate::error::FileError;
+use crate::output::beside;
+use crate::reading::{Reading, check_parquet};
+
+/// A sealed file, and what its manifest says.
+pub struct SealedFile {
+    file: PathBuf,
+    path: PathBuf,
+    text: String,
+    /// What the manifest says; genuine once [`SealedFile::keyed`] was asked.
+    pub manifest: Manifest,
+    on_changed: Option<Box<dyn Fn()>>,
+}
+
+impl SealedFile {
+    /// Reads the manifest of `file`.
+    ///
+    /// - `manifest`: where it is, if not beside the file
+    /// - `on_changed`: called where the file is not as it was sealed, and opened all the same; without it that is an
+    ///   error
+    ///
+    /// # Errors
+    /// [`FileError::NoManifest`], [`FileError::Read`], [`FileError::Manifest`], [`FileError::NoParquet`].
+    pub fn read(
+        file: &Path,
+        manifest: Option<&Path>,
+        on_changed: Option<Box<dyn Fn()>>,
+    ) -> Result<Self, FileError> {
+        let path = manifest.map_or_else(|| beside(file, manifest::ENDING), Path::to_owned);
+        let text = std::fs::read_to_string(&path).map_err(|error| {
+            if error.kind() == io::ErrorKind::NotFound && file.exists() {
+                return FileError::NoManifest { manifest: path.clone(), file: file.to_owned() };
+            }
+            let what = if file.exists() { &path } else { file };
+            FileError::Read { path: what.to_owned(), error }
+        })?;
+        let manifest = Manifest::parse(&text, &path).map_err(|error| FileError::of_manifest(error, &path))?;
+        if manifest.layout == FileLayout::Parquet {
+            check_parquet(file)?;
+        }
+        Ok(Self { file: file.to_owned(), path, text, manifest, on_changed })
+    }
+
+    /// The version of the key of `keys` that the manifest names, by which it is genuine.
+    ///
+    /// # Errors
+    /// [`FileError::Fields`] for the key, [`FileError::Manifest`] where another one bears its name.
+    pub fn keyed(&self, keys: Arc<dyn KeySource>) -> Result<Keyed, FileError> {
+        let keyed = Keyed::of(keys, self.manifest.key.clone()).map_err(sealstone_fields::FieldsError::from)?;
+        self.manifest.check(&self.text, &keyed).map_err(|error| FileError::of_manifest(error, &self.path))?;
+        Ok(keyed)
+    }
+
+    /// Opens the file for a pass. One that is not read from its beginning to its end is checked here.
+    ///
+    /// # Errors
+    /// [`FileError::Read`], [`FileError::NotTheFile`].
+    pub fn open(&self, keyed: &Keyed) -> Result<Reading, FileError> {
+        let mut reading = Reading::open(&self.file, self.manifest.layout)?;
+        if let Some(mac) = reading.take(self.manifest.file_mac(keyed)?, &self.file)? {
+            self.check(mac, self.manifest.rows)?;
+        }
+        Ok(reading)
+    }
+
+    /// That the file which was read is the one that was sealed, unless that is known.
+    pub(crate) fn check_read(&self, read: Reading, counts: &Counts) -> Result<(), FileError> {
+        read.taken().map_or(Ok(()), |mac| self.check(mac, counts.rows + counts.rejected))
+    }
+
+    fn check(&self, mac: FileMac, rows: u64) -> Result<(), FileError> {
+        if self.manifest.is_of(mac, rows) {
+            return Ok(());
+        }
+        match &self.on_changed {
+            Some(on_changed) => {
+                on_changed();
+                Ok(())
+            }
+            None => Err(FileError::NotTheFile { file: self.file.clone(), manifest: self.path.clone() }),
+        }
+    }
+}
