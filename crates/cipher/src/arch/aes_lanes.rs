@@ -2,7 +2,7 @@
 //!
 //! Not here: AES and GHASH, which are made of them.
 
-use super::{Kernel, Products};
+use super::Kernel;
 
 /// Vectors of [`AesLanes::BLOCKS`] 128-bit blocks, each an independent lane, and the instructions for AES and
 /// carry-less multiplication on them. The value is the proof that the CPU has them.
@@ -12,8 +12,6 @@ use super::{Kernel, Products};
 pub(crate) trait AesLanes: Copy + Send + Sync + 'static {
     /// A vector in registers.
     type Vector: Copy;
-    /// Vectors of one block, on a CPU with these instructions.
-    type OneBlock: Products;
 
     /// Blocks in a vector.
     const BLOCKS: usize;
@@ -25,9 +23,6 @@ pub(crate) trait AesLanes: Copy + Send + Sync + 'static {
 
     /// Runs `kernel`, compiled for these instructions.
     fn enter<K: Kernel<Self>>(self, kernel: K) -> K::Output;
-
-    /// For a block that nothing goes beside.
-    fn one_block(self) -> Self::OneBlock;
 
     /// All zero.
     fn zero(self) -> Self::Vector;

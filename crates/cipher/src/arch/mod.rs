@@ -66,7 +66,7 @@ pub(crate) use lanes::Lanes;
 pub(crate) use planes::Arrays;
 pub(crate) use planes::Planes;
 pub(crate) use portable::Portable;
-pub(crate) use products::Products;
+pub(crate) use products::{OneBlock, Products};
 #[cfg(feature = "hmac")]
 pub(crate) use set_up::with_sha;
 pub(crate) use set_up::{with_aes, with_bytes, with_every, with_tables, with_token};

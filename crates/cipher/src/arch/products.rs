@@ -40,6 +40,15 @@ pub(crate) trait Products: AesLanes {
     }
 }
 
+/// Instructions on vectors of which there are some for a block that nothing goes beside, too.
+pub(crate) trait OneBlock: AesLanes {
+    /// Those.
+    type Lanes: Products;
+
+    /// For a block that nothing goes beside.
+    fn one_block(self) -> Self::Lanes;
+}
+
 const LOWER_52: u64 = (1 << 52) - 1;
 
 /// The product of the lower 52 bits.
@@ -58,7 +67,7 @@ fn each_half<L: AesLanes>(lanes: L, vectors: [L::Vector; 3], compute: impl Fn(u6
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::arch::{Kernel, with_aes};
+    use crate::arch::{Kernel, OneBlock, with_aes};
     use crate::backend::Backend;
     use crate::testing::bytes;
 

@@ -5,7 +5,7 @@
 use std::arch::x86_64::*;
 
 use super::xmm::Avx512Xmm;
-use crate::arch::{AesLanes, Kernel};
+use crate::arch::{AesLanes, Kernel, OneBlock};
 
 token! {
     /// 512-bit vectors with AES, carry-less multiplication and GFNI.
@@ -70,9 +70,18 @@ impl Avx512 {
     }
 }
 
+impl OneBlock for Avx512 {
+    type Lanes = Avx512Xmm;
+
+    #[inline(always)]
+    fn one_block(self) -> Avx512Xmm {
+        // SAFETY: this token's features, which were found, are those of that one and more.
+        unsafe { Avx512Xmm::assume() }
+    }
+}
+
 impl AesLanes for Avx512 {
     type Vector = __m512i;
-    type OneBlock = Avx512Xmm;
 
     const BLOCKS: usize = 4;
 
@@ -83,12 +92,6 @@ impl AesLanes for Avx512 {
     #[inline(always)]
     fn enter<K: Kernel<Self>>(self, kernel: K) -> K::Output {
         self.enter_kernel(kernel)
-    }
-
-    #[inline(always)]
-    fn one_block(self) -> Avx512Xmm {
-        // SAFETY: this token's features, which were found, are those of that one and more.
-        unsafe { Avx512Xmm::assume() }
     }
 
     #[inline(always)]

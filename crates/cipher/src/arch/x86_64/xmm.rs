@@ -8,14 +8,22 @@
 
 use std::arch::x86_64::*;
 
-use crate::arch::{AesLanes, Kernel, Products};
+use crate::arch::{AesLanes, Kernel, OneBlock, Products};
 
-/// Defines a token and its lanes.
+/// Defines a token's lanes.
 macro_rules! xmm_lanes {
     ($token:ident, $name:literal) => {
+        impl OneBlock for $token {
+            type Lanes = Self;
+
+            #[inline(always)]
+            fn one_block(self) -> Self {
+                self
+            }
+        }
+
         impl AesLanes for $token {
             type Vector = __m128i;
-            type OneBlock = Self;
 
             const BLOCKS: usize = 1;
 
@@ -26,11 +34,6 @@ macro_rules! xmm_lanes {
             #[inline(always)]
             fn enter<K: Kernel<Self>>(self, kernel: K) -> K::Output {
                 self.enter_kernel(kernel)
-            }
-
-            #[inline(always)]
-            fn one_block(self) -> Self {
-                self
             }
 
             #[inline(always)]

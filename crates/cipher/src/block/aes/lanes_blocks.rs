@@ -5,7 +5,7 @@
 
 use super::lanes::{FirstBlocks, LaneKeys, Schedule, encrypt};
 use super::lanes_value::{CryptValue, STACK_OF_VALUE};
-use crate::arch::{AesLanes, Kernel};
+use crate::arch::{AesLanes, Kernel, OneBlock};
 use crate::block::BlockCipher;
 use crate::memory::Protected;
 use crate::mode::ff1::one_value::OneValue;
@@ -29,7 +29,7 @@ impl<L: AesLanes, const R: usize> AesBlocks<L, R> {
     }
 }
 
-impl<L: AesLanes, const R: usize> BlockCipher<16> for AesBlocks<L, R> {
+impl<L: OneBlock, const R: usize> BlockCipher<16> for AesBlocks<L, R> {
     fn backend(&self) -> &'static str {
         self.lanes.name()
     }

@@ -7,8 +7,8 @@ use super::lanes::{FirstBlocks, Schedule, last_round, round};
 use crate::arch::{AesLanes, Kernel, Products};
 use crate::mode::ff1::one_value::{LastBlock, OneValue};
 
-/// Bytes of stack that [`CryptValue`] may leave something in that there was no register for: 400 and less, more where it
-/// was built for debugging.
+/// Bytes of stack that [`CryptValue`] may leave something in that there was no register for: 400 and less, more where
+/// it was built for debugging.
 pub(super) const STACK_OF_VALUE: usize = if cfg!(debug_assertions) { 2048 } else { 1024 };
 
 /// Seals or opens `value`.

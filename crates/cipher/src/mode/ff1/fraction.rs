@@ -3,8 +3,8 @@
 //! fraction is the number again, and the radix times a fraction its first numeral.
 //!
 //! For one value at a time, where each step waits for the one before: products of 64 bits with 128 are quick alone, and
-//! most vectors have none. Not here: fractions for those that have (`fraction52`), many numbers side by side, and numbers
-//! of more than 60 bits (`reduction`).
+//! most vectors have none. Not here: fractions for those that have (`fraction52`), many numbers side by side, and
+//! numbers of more than 60 bits (`reduction`).
 
 use super::fraction52::Fractions52;
 use super::half::Radix;

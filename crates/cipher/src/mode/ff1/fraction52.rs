@@ -136,7 +136,7 @@ impl<L: Products> InVectors<L> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::arch::{AesLanes, Kernel, with_aes};
+    use crate::arch::{Kernel, OneBlock, with_aes};
     use crate::backend::Backend;
     use crate::testing::bytes;
 
@@ -179,7 +179,7 @@ mod tests {
                     let again = direction.turn(turned, lanes.first(&[0; 16]), 0);
                     for turned in [turned, again] {
                         let fraction = direction.turned(turned);
-                        assert_eq!((u128::from(fraction) * u128::from(modulus) >> 64) as u64, expected, "{what}");
+                        assert_eq!(((u128::from(fraction) * u128::from(modulus)) >> 64) as u64, expected, "{what}");
                         let surplus =
                             fraction.wrapping_sub(((u128::from(expected) << 64).div_ceil(modulus.into())) as u64);
                         assert!(surplus <= (LOST + 1) << 12, "{what}: too large by {surplus}");

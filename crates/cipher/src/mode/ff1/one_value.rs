@@ -91,7 +91,7 @@ trait Round {
 
     /// `number` of half `half`, which round `next` takes if it takes it first.
     fn begin(&self, half: usize, number: u64, next: u8) -> Self::Number;
-    /// What half `half`, which was `number`, is after a round that takes `other`; the round and the one that comes next.
+    /// What half `half`, which was `number`, is after a round that takes `other`; `rounds` are this one and the next.
     fn turn(&self, half: usize, number: Self::Number, other: Self::Number, rounds: [u8; 2]) -> Self::Number;
     /// The fraction that `number` was made of.
     fn fraction(&self, half: usize, number: Self::Number) -> u64;
