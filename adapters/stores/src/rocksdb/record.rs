@@ -60,12 +60,16 @@ pub(crate) fn merge(
     let mut changed = 0;
     for pair in Pairs(stored) {
         let (name, value) = pair.map_err(|Cut| stored_as(table, "ends early"))?;
-        let change = changes
-            .iter()
-            .find(|(field, _)| table.fields.get(*field).is_some_and(|field| field.name.as_bytes() == name));
-        changed += usize::from(change.is_some());
+        let mut new = value;
+        for (field, value) in changes {
+            if table.fields.get(*field).is_some_and(|field| field.name.as_bytes() == name) {
+                // the last one counts, where several name one field
+                new = value;
+                changed += 1;
+            }
+        }
         put(name, into);
-        put(change.map_or(value, |(_, value)| value), into);
+        put(new, into);
     }
     if changed != changes.len() {
         let found = "an update names a field that the record lacks".into();
