@@ -32,11 +32,7 @@ impl SealedFile {
     ///
     /// # Errors
     /// [`FileError::NoManifest`], [`FileError::Read`], [`FileError::Manifest`], [`FileError::NoParquet`].
-    pub fn read(
-        file: &Path,
-        manifest: Option<&Path>,
-        on_changed: Option<Box<dyn Fn()>>,
-    ) -> Result<Self, FileError> {
+    pub fn read(file: &Path, manifest: Option<&Path>, on_changed: Option<Box<dyn Fn()>>) -> Result<Self, FileError> {
         let path = manifest.map_or_else(|| beside(file, manifest::ENDING), Path::to_owned);
         let text = std::fs::read_to_string(&path).map_err(|error| {
             if error.kind() == io::ErrorKind::NotFound && file.exists() {

@@ -102,6 +102,7 @@ def measure(directory: pathlib.Path, flags: argparse.Namespace) -> None:
     fields = directory / "fields.toml"
     fields.write_text(POLICY.format(key=key))
     session = SparkSession.builder.master(f"local[{flags.cores}]").config("spark.ui.enabled", "false")
+    session = session.config("spark.ui.showConsoleProgress", "false")
     spark = session.config("spark.driver.memory", "4g").getOrCreate()
     spark.sparkContext.setLogLevel("OFF")
     works = works_of(spark, directory, lake, binary, fields, kind)

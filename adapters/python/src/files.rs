@@ -132,11 +132,7 @@ impl How {
         Ok(Self { on_misfit, threads: Some(threads) })
     }
 
-    fn job(
-        &self,
-        plan: &Plan,
-        work: impl FnOnce(Job<'_>) -> Result<Counts, FileError>,
-    ) -> Result<Counts, FileError> {
+    fn job(&self, plan: &Plan, work: impl FnOnce(Job<'_>) -> Result<Counts, FileError>) -> Result<Counts, FileError> {
         // a worker that is to end is killed
         let stop = AtomicBool::new(false);
         let at_once = AtOnce { threads: self.threads, ..AtOnce::default() };

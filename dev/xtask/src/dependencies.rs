@@ -26,9 +26,7 @@ fn may_use(folder: &str) -> Option<&'static [&'static str]> {
         "crates/bench" => &["crates/cipher", "crates/store"],
         "adapters/arrow" => &["crates/cipher", "crates/keys", "crates/fields"],
         "adapters/files" => &["crates/cipher", "crates/keys", "crates/fields", "adapters/parquet"],
-        "adapters/python" => {
-            &["crates/cipher", "crates/keys", "crates/fields", "adapters/arrow", "adapters/files"]
-        }
+        "adapters/python" => &["crates/cipher", "crates/keys", "crates/fields", "adapters/arrow", "adapters/files"],
         "adapters/parquet" => &["crates/cipher", "crates/keys", "crates/fields"],
         "adapters/rocksdb" | "adapters/wiredtiger" => &["crates/cipher", "crates/keys", "crates/seal"],
         "adapters/wire" => &["crates/cipher", "crates/keys", "crates/seal", "crates/store"],

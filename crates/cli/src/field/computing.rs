@@ -53,9 +53,7 @@ impl Computing {
         match self {
             Self::Cpu => cpu,
             #[cfg(feature = "gpu")]
-            Self::Device(_) => {
-                AtOnce { csv_bytes: 8 * cpu.csv_bytes, parquet_rows: 32 * cpu.parquet_rows, ..cpu }
-            }
+            Self::Device(_) => AtOnce { csv_bytes: 8 * cpu.csv_bytes, parquet_rows: 32 * cpu.parquet_rows, ..cpu },
         }
     }
 
