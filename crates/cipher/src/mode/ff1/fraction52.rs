@@ -136,7 +136,7 @@ impl<L: Products> InVectors<L> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::arch::{Kernel, OneBlock, with_aes};
+    use crate::arch::{AesLanes, Kernel, OneBlock, with_aes};
     use crate::backend::Backend;
     use crate::testing::bytes;
 
