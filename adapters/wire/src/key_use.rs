@@ -98,7 +98,7 @@ pub struct StateDir(PathBuf);
 #[derive(Debug)]
 pub struct KeyUse {
     path: PathBuf,
-    /// Is locked.
+    /// The lock file, locked for as long as this lives.
     lock: File,
     recorded: Lifetime,
 }
@@ -249,6 +249,17 @@ mod tests {
         // the other end of it, and another key, are something else
         assert_eq!(state.key_use("00ff", End::Opening).unwrap().recorded().packets, 0);
         assert_eq!(state.key_use("00fe", End::Sealing).unwrap().recorded().packets, 0);
+    }
+
+    /// As in a process that was forked and has not yet run its program.
+    #[test]
+    fn a_copy_of_the_lock_file_keeps_no_key() {
+        let (_dir, state) = state();
+        let first = state.key_use("00ff", End::Sealing).unwrap();
+        let _copy = first.lock.try_clone().unwrap();
+        assert!(matches!(state.key_use("00ff", End::Sealing), Err(KeyUseError::InUse { .. })));
+        drop(first);
+        state.key_use("00ff", End::Sealing).unwrap();
     }
 
     #[test]

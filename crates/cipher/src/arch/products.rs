@@ -40,12 +40,12 @@ pub(crate) trait Products: AesLanes {
     }
 }
 
-/// Instructions on vectors of which there are some for a block that nothing goes beside, too.
+/// Lanes that also come one block wide.
 pub(crate) trait OneBlock: AesLanes {
-    /// Those.
+    /// The lanes that hold one block.
     type Lanes: Products;
 
-    /// For a block that nothing goes beside.
+    /// The instructions for a single block.
     fn one_block(self) -> Self::Lanes;
 }
 

@@ -21,24 +21,7 @@ macro_rules! token {
     };
 }
 
-/// Defines a token that another one gives, whose features are these and more.
-macro_rules! part_of_token {
-    ($(#[$doc:meta])* $token:ident: $($feature:tt)*) => {
-        token_and_entry! { $(#[$doc])* $token: $($feature)* }
-
-        impl $token {
-            /// The token without a check.
-            ///
-            /// # Safety
-            /// The CPU has its features.
-            #[inline(always)]
-            pub(super) unsafe fn assume() -> Self {
-                Self(())
-            }
-        }
-    };
-}
-
+/// A token without the check, and what enters its kernels.
 macro_rules! token_and_entry {
     ($(#[$doc:meta])* $token:ident: $($feature:tt)*) => {
         $(#[$doc])*

@@ -172,13 +172,24 @@ token! {
     /// 128-bit AES and carry-less multiplication in AVX encoding, and 256-bit integer vectors.
     Avx2: "ssse3" "sse4.1" "aes" "pclmulqdq" "avx" "avx2"
 }
-part_of_token! {
-    /// What of [`Avx512`](super::Avx512) a block takes that nothing goes beside.
+token_and_entry! {
+    /// The 128-bit registers of [`Avx512`](super::Avx512), for a single block.
     Avx512Xmm: "ssse3" "sse4.1" "aes" "pclmulqdq" "avx" "avx2" "avx512f" "avx512bw" "avx512vl" "avx512dq" "avx512ifma"
 }
 xmm_lanes!(Aesni, "aesni");
 xmm_lanes!(Avx2, "avx2");
 xmm_lanes!(Avx512Xmm, "avx512");
+
+impl Avx512Xmm {
+    /// The token without a check.
+    ///
+    /// # Safety
+    /// The CPU has its features.
+    #[inline(always)]
+    pub(super) unsafe fn assume() -> Self {
+        Self(())
+    }
+}
 
 impl Products for Aesni {}
 impl Products for Avx2 {}

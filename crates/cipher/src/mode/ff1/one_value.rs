@@ -15,7 +15,7 @@ pub(crate) trait LastBlock {
     /// What computes on blocks.
     type Lanes: Products;
 
-    /// It.
+    /// The instructions for these blocks.
     fn lanes(&self) -> Self::Lanes;
     /// The encrypted block. `end` and `number` are added to the block; `end` is not waited for.
     fn encrypt(&self, end: u128, number: Vector<Self>) -> Vector<Self>;
