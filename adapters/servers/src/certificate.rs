@@ -1,7 +1,7 @@
 //! Certificates for the servers of a lab and their clients, made on the spot by an authority that nobody else trusts.
 //! Not here: which side presents which one (`pykmip`).
 
-use std::fs::OpenOptions;
+use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
@@ -10,11 +10,18 @@ use rcgen::{
     BasicConstraints, CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair, KeyUsagePurpose,
 };
 
+/// The one suite of TLS 1.3 that servers take which can be told so, and the one that others prefer. The advice on ciphers
+/// goes by it.
+pub const SUITE: &str = "TLS_AES_256_GCM_SHA384";
+
 /// What a certificate is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CertificateUse {
     /// A server on this machine: `127.0.0.1`, `localhost`.
     Server,
+    /// As [`CertificateUse::Server`], of one that is also a client of others like it: a member of a replica set, a node
+    /// of a cluster.
+    Member,
     /// A client.
     Client,
 }
@@ -49,16 +56,27 @@ impl Authority {
         let names = vec!["127.0.0.1".into(), "localhost".into()];
         let mut params = CertificateParams::new(names).map_err(io::Error::other)?;
         params.distinguished_name.push(DnType::CommonName, name);
-        params.extended_key_usages = vec![match usage {
-            CertificateUse::Server => ExtendedKeyUsagePurpose::ServerAuth,
-            CertificateUse::Client => ExtendedKeyUsagePurpose::ClientAuth,
-        }];
+        params.extended_key_usages = match usage {
+            CertificateUse::Server => vec![ExtendedKeyUsagePurpose::ServerAuth],
+            CertificateUse::Member => vec![ExtendedKeyUsagePurpose::ServerAuth, ExtendedKeyUsagePurpose::ClientAuth],
+            CertificateUse::Client => vec![ExtendedKeyUsagePurpose::ClientAuth],
+        };
         params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
         let key = KeyPair::generate().map_err(io::Error::other)?;
         let certificate = params.signed_by(&key, &self.issuer).map_err(io::Error::other)?;
         write(&self.dir.join(format!("{name}.pem")), &certificate.pem())?;
         write(&self.dir.join(format!("{name}-key.pem")), &key.serialize_pem())
     }
+}
+
+/// Writes the certificate `NAME.pem` in `dir` and its key `NAME-key.pem` into the file `into`, for programs that want both
+/// in one. An existing file is overwritten.
+///
+/// # Errors
+/// A file that cannot be read or written.
+pub fn join(dir: &Path, name: &str, into: &Path) -> io::Result<()> {
+    let read = |name: String| fs::read_to_string(dir.join(name));
+    write(into, &(read(format!("{name}.pem"))? + &read(format!("{name}-key.pem"))?))
 }
 
 /// A file that only its owner may read.

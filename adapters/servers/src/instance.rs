@@ -84,10 +84,11 @@ pub trait ServerKind {
         false
     }
 
-    /// Sets up what a server in `dir` that has just become ready does not keep itself.
+    /// Sets up what a server in `dir` that has just become ready does not keep itself, or looks whether it is what it was
+    /// started as.
     ///
     /// # Errors
-    /// What it refused; the server is then ended.
+    /// What it refused, or is not; the server is then ended.
     fn set_up(_dir: &Path, _port: u16, _options: &Self::Options) -> Result<(), LabError> {
         Ok(())
     }

@@ -18,6 +18,7 @@ use std::time::Duration;
 use nix::sys::signal::Signal;
 use serde::{Deserialize, Serialize};
 
+use crate::certificate::{self, SUITE};
 use crate::error::{io, processes};
 use crate::instance::{Instance, ServerKind};
 use crate::{LabError, Place, Program};
@@ -39,6 +40,13 @@ pub static PROGRAM: Program = Program {
     install: "name one with --mongod or in SEALSTONE_MONGOD, or install one for tests with: make setup-mongod",
 };
 
+/// File in the directory of a server with its certificate and key, which mongod wants in one.
+const OWN_CERTIFICATE: &str = "certificate.pem";
+/// The mode in which a server takes TLS and nothing else.
+pub const REQUIRE_TLS: &str = "requireTLS";
+/// The parameter that names its suites of TLS 1.3, which MongoDB has from 5.0 on.
+pub const SUITES: &str = "opensslCipherSuiteConfig";
+
 /// How a server is started.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
@@ -51,6 +59,10 @@ pub struct MongodOptions {
     pub cache_gb: f64,
     /// Name of the replica set that it is a member of.
     pub replica_set: Option<String>,
+    /// Directory with `ca.pem`, `server.pem` and `server-key.pem`, an absolute path: it then takes TLS 1.3 and nothing
+    /// else, from other members, too, for which the certificate must be for
+    /// [`CertificateUse::Member`](certificate::CertificateUse::Member).
+    pub certificates: Option<PathBuf>,
     /// Settings of the storage engine, such as which extension to load (`--wiredTigerEngineConfigString`).
     pub engine_config: Option<String>,
     /// More arguments.
@@ -68,6 +80,7 @@ impl Default for MongodOptions {
             port: None,
             cache_gb: 0.25,
             replica_set: None,
+            certificates: None,
             engine_config: None,
             arguments: Vec::new(),
             environment: Vec::new(),
@@ -114,6 +127,16 @@ impl ServerKind for Kind {
         if let Some(config) = &options.engine_config {
             add("--wiredTigerEngineConfigString", config.into());
         }
+        if let Some(certificates) = &options.certificates {
+            let own = dir.join(OWN_CERTIFICATE);
+            certificate::join(certificates, "server", &own).map_err(|error| io("write", &own, error))?;
+            add("--tlsMode", REQUIRE_TLS.into());
+            add("--tlsCAFile", certificates.join("ca.pem").into());
+            add("--tlsCertificateKeyFile", own.into());
+            add("--tlsDisabledProtocols", "TLS1_0,TLS1_1,TLS1_2".into());
+            add("--setParameter", format!("{SUITES}={SUITE}").into());
+            command.arg("--tlsAllowConnectionsWithoutCertificates");
+        }
         command.args(["--logappend", "--nounixsocket"]);
         // a member waits 15 s for clients to turn elsewhere; nothing is gained by that here
         command.args(["--setParameter", "shutdownTimeoutMillisForSignaledShutdown=100"]);
@@ -144,6 +167,17 @@ impl ServerKind for Kind {
 
     fn has_run(dir: &Path) -> bool {
         data_dir(dir).join("WiredTiger").exists()
+    }
+
+    /// A program that takes no notice of TLS would be measured as what it is not.
+    fn set_up(dir: &Path, _port: u16, options: &MongodOptions) -> Result<(), LabError> {
+        let path = dir.join(Self::LOG);
+        if options.certificates.is_none() || log::has_tls(&crate::log::read_from(&path, 0)) {
+            return Ok(());
+        }
+        let found = "it was started with TLS, and says that its port has none".into();
+        let step = "give a mongod that was built with TLS".into();
+        Err(LabError::Start { server: Self::NAME, dir: dir.to_owned(), found, said: vec![step], log: path })
     }
 
     fn said(log: &str, output: &str) -> Vec<String> {

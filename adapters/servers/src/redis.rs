@@ -20,6 +20,7 @@ use std::time::Duration;
 use nix::sys::signal::Signal;
 use serde::{Deserialize, Serialize};
 
+use crate::certificate::SUITE;
 use crate::error::io;
 use crate::instance::{Instance, ServerKind};
 use crate::{LabError, Place, Program};
@@ -72,8 +73,9 @@ pub struct RedisOptions {
     /// The password that clients must give; recorded only in a file that its owner alone may read.
     #[serde(skip)]
     pub password: Option<String>,
-    /// Directory with `ca.pem`, `server.pem` and `server-key.pem`, an absolute path: it then takes TLS and nothing
-    /// else.
+    /// Directory with `ca.pem`, `server.pem` and `server-key.pem`, an absolute path: it then takes TLS 1.3 and nothing
+    /// else, from other nodes of its cluster, too, for which the certificate must be for
+    /// [`CertificateUse::Member`](crate::certificate::CertificateUse::Member).
     pub certificates: Option<PathBuf>,
     /// Whether clients must show a certificate, where there is TLS.
     pub client_certificates: bool,
@@ -152,6 +154,8 @@ impl ServerKind for Kind {
                 add("--tls-ca-cert-file", certificates.join("ca.pem").into());
                 add("--tls-cert-file", certificates.join("server.pem").into());
                 add("--tls-key-file", certificates.join("server-key.pem").into());
+                add("--tls-protocols", "TLSv1.3".into());
+                add("--tls-ciphersuites", SUITE.into());
                 add("--tls-auth-clients", if options.client_certificates { "yes" } else { "no" }.into());
             }
         }
@@ -170,6 +174,10 @@ impl ServerKind for Kind {
             add("--cluster-port", bus_port(port).to_string().into());
             // a replica need not wait for others that might want the same data
             add("--repl-diskless-sync-delay", "0".into());
+            if options.certificates.is_some() {
+                add("--tls-cluster", "yes".into());
+                add("--tls-replication", "yes".into());
+            }
         }
         command.args(&options.arguments);
         Ok(command)

@@ -8,6 +8,9 @@ use std::path::{Path, PathBuf};
 use sealstone_servers::certificate::{Authority, CertificateUse};
 use sealstone_store::{StoreError, TLS, Tunnel, Variant};
 
+/// Where they lie in the directory of a lab, as one of its own files.
+const DIRECTORY: &str = "lab.tls";
+
 /// The choice of the layer `wire` for a store whose server speaks TLS. Every client has it from rustls.
 #[must_use]
 pub fn tunnel() -> Tunnel {
@@ -27,11 +30,12 @@ pub(crate) fn certificates(variant: &Variant, dir: &Path) -> Result<Option<PathB
     let make = || -> std::io::Result<PathBuf> {
         // the server's user may be another one, who reaches what lies beside
         std::fs::create_dir_all(dir)?;
-        let dir = dir.join("tls");
+        let dir = dir.join(DIRECTORY);
         // a key lies there
         DirBuilder::new().recursive(true).mode(0o700).create(&dir)?;
         let dir = dir.canonicalize()?;
-        Authority::make(&dir, "ca")?.sign("server", CertificateUse::Server)?;
+        // servers of a set are also clients of each other
+        Authority::make(&dir, "ca")?.sign("server", CertificateUse::Member)?;
         Ok(dir)
     };
     make()

@@ -22,7 +22,7 @@ mod address;
 #[cfg(feature = "block")]
 pub mod block;
 pub mod kind;
-#[cfg(any(feature = "postgres", feature = "mysql", feature = "redis"))]
+#[cfg(any(feature = "mongodb", feature = "postgres", feature = "mysql", feature = "redis"))]
 pub mod lab_tls;
 #[cfg(feature = "mongodb")]
 pub mod mongodb;

@@ -9,11 +9,13 @@
 mod connection;
 mod document;
 mod engine;
+mod error;
 mod kind;
 mod store;
 mod transaction;
 
-pub use connection::{Error, MongoDb, MongoDbOptions};
+pub use connection::{MongoDb, MongoDbOptions};
 pub use engine::{CACHE_BYTES_MIN, ClusterEngine, LabEngine, LabOptions};
+pub use error::Error;
 pub use kind::KIND;
 pub use store::MongoDbStore;

@@ -4,15 +4,23 @@
 mod conformance;
 mod workloads;
 
-use std::sync::Arc;
+use std::fs::{self, Permissions};
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use conformance::{all, key};
+use sealstone_servers::certificate::Authority;
 use sealstone_servers::mongod::{self, Mongod, MongodOptions, ReplicaSet};
 use sealstone_servers::testing::is_installed;
-use sealstone_store::{Field, Kind, Record, Row, Store, StoreOptions, Table};
-use sealstone_stores::mongodb::{MongoDb, MongoDbOptions, MongoDbStore};
+use sealstone_store::{Engine, Field, Kind, Record, Row, Store, StoreOptions, Table, Variant};
+use sealstone_stores::lab_tls::tunnel;
+use sealstone_stores::mongodb::{LabEngine, LabOptions, MongoDb, MongoDbOptions, MongoDbStore};
 
 /// Servers to test on; they end with the value.
 enum Servers {
@@ -234,4 +242,139 @@ fn a_server_that_dies_is_reported_in_time() {
         server.start_again().unwrap();
         assert!(store.read(&t, &key(1), None, &mut Record::new()).unwrap(), "and it is found again");
     }
+}
+
+/// A relay to a server on this machine, and all that went over it, both ways.
+struct Wiretap {
+    port: u16,
+    heard: Arc<Mutex<Vec<u8>>>,
+}
+
+impl Wiretap {
+    fn on(port: u16) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let tap = Self { port: listener.local_addr().unwrap().port(), heard: Arc::default() };
+        let heard = Arc::clone(&tap.heard);
+        thread::spawn(move || {
+            for client in listener.incoming() {
+                let (client, server) = (client.unwrap(), TcpStream::connect(("127.0.0.1", port)).unwrap());
+                let back = (server.try_clone().unwrap(), client.try_clone().unwrap());
+                for (from, to) in [(client, server), back] {
+                    let heard = Arc::clone(&heard);
+                    thread::spawn(move || pass(from, to, &heard));
+                }
+            }
+        });
+        tap
+    }
+
+    /// Whether `words` went over it in the clear.
+    fn has(&self, words: &[u8]) -> bool {
+        self.heard.lock().unwrap().windows(words.len()).any(|heard| heard == words)
+    }
+
+    /// The suites that servers chose: each first message of theirs is a handshake (22) of TLS, a ServerHello (2) with
+    /// random numbers, the client's session, and the suite.
+    fn suites(&self) -> Vec<[u8; 2]> {
+        const LEGACY: [u8; 2] = [3, 3];
+        const RANDOM: usize = 32;
+        let heard = self.heard.lock().unwrap();
+        let suite = |at: usize| -> Option<[u8; 2]> {
+            let message = &heard[at..];
+            let is_hello = message[0] == 22 && message.get(1..3)? == LEGACY && message.get(5..7)? == [2, 0];
+            let session = 11 + RANDOM;
+            let after = session + 1 + usize::from(*message.get(session)?);
+            (is_hello && message[9..11] == LEGACY).then(|| message.get(after..after + 2)?.try_into().ok())?
+        };
+        (0..heard.len()).filter_map(suite).collect()
+    }
+}
+
+/// Passes bytes on until either side ends.
+fn pass(mut from: TcpStream, mut to: TcpStream, heard: &Mutex<Vec<u8>>) {
+    let mut buffer = vec![0; 1 << 16];
+    while let Ok(bytes @ 1..) = from.read(&mut buffer) {
+        heard.lock().unwrap().extend_from_slice(&buffer[..bytes]);
+        if to.write_all(&buffer[..bytes]).is_err() {
+            return;
+        }
+    }
+}
+
+/// A program that is a mongod and takes no notice of what asks for TLS.
+fn without_tls(dir: &Path) -> PathBuf {
+    let (path, program) = (dir.join("mongod"), mongod::PROGRAM.find(None).unwrap());
+    let text = format!(
+        "#!/bin/bash\nkept=()\nwhile (( $# )); do case \"$1\" in\n--tlsAllow*) shift ;;\n--tls*) shift 2 ;;\n\
+         *) kept+=(\"$1\"); shift ;;\nesac; done\nexec '{}' \"${{kept[@]}}\"\n",
+        program.display()
+    );
+    fs::write(&path, text).unwrap();
+    fs::set_permissions(&path, Permissions::from_mode(0o755)).unwrap();
+    path
+}
+
+/// The port of the first member of the set in `place`.
+fn first_port(place: &Path) -> u16 {
+    let record = fs::read_to_string(place.join("member-1/mongod.toml")).unwrap();
+    record.lines().find_map(|line| line.strip_prefix("port = ")).unwrap().parse().unwrap()
+}
+
+#[test]
+fn a_set_with_tls_takes_nothing_else_from_anybody() {
+    const SECRET: &[u8] = b"for nobody on the way";
+    if !is_installed(&mongod::PROGRAM, "a_set_with_tls_takes_nothing_else_from_anybody") {
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let t = table(1, "t");
+    let options = StoreOptions { cache_bytes: 0, tables: vec![t.clone()], sync_writes: false };
+    // every member has what was written
+    let lab = |program, members: usize| {
+        let client = MongoDbOptions { write_concern: Some(members.to_string()), ..MongoDbOptions::default() };
+        LabEngine::new(LabOptions { program, members, seal: None, client, keep: false })
+    };
+    // by a client of that member alone
+    let connect = |tap: &Wiretap, tls_ca_file: Option<PathBuf>| {
+        let uri = format!("mongodb://127.0.0.1:{}/?directConnection=true&serverSelectionTimeoutMS=1000", tap.port);
+        MongoDb::connect(&MongoDbOptions { uri, tls_ca_file, ..MongoDbOptions::default() })
+    };
+    let read = |server: &MongoDb| {
+        let mut found = Record::new();
+        assert!(server.open_for_reading(&options).read(&t, &key(1), None, &mut found).unwrap());
+        assert_eq!(found, record_of(SECRET));
+    };
+    let with_tls = Variant::of_tunnel("tls", tunnel());
+
+    let (engine, place) = (lab(None, 3), dir.path().join("with"));
+    let store = engine.open(&with_tls, &place, &options).unwrap();
+    let want = "TLSv1.3, TLS_AES_256_GCM_SHA384; tlsMode requireTLS: it takes nothing else, from members either";
+    assert_eq!(engine.facts().settings["tls"], want);
+    store.insert(&t, &key(1), &record_of(SECRET)).unwrap();
+    let tap = Wiretap::on(first_port(&place));
+    read(&connect(&tap, Some(place.join("lab.tls/ca.pem"))).unwrap());
+    let suites = tap.suites();
+    assert!(!suites.is_empty() && suites.iter().all(|suite| *suite == [0x13, 0x02]), "{suites:?}");
+    assert!(!tap.has(SECRET));
+    Authority::make(dir.path(), "stranger").unwrap();
+    let error = connect(&tap, Some(dir.path().join("stranger.pem"))).expect_err("not trusted").to_string();
+    assert!(error.contains("not trusted here\nname the authority's certificate with --tls-ca-file"), "{error}");
+    let error = connect(&tap, None).expect_err("it takes TLS alone").to_string();
+    assert!(error.contains("whether they need TLS (tls=true)"), "{error}");
+    drop(store);
+
+    // what could have been heard
+    let place = dir.path().join("without");
+    let store = lab(None, 1).open(&Variant::plain("none"), &place, &options).unwrap();
+    store.insert(&t, &key(1), &record_of(SECRET)).unwrap();
+    let tap = Wiretap::on(first_port(&place));
+    read(&connect(&tap, None).unwrap());
+    assert!(tap.has(SECRET) && tap.suites().is_empty());
+    let error = connect(&tap, Some(dir.path().join("stranger.pem"))).expect_err("it has no TLS").to_string();
+    assert!(error.starts_with("cannot connect to MongoDB at 127.0.0.1:"), "{error}");
+
+    let lacking = lab(Some(without_tls(dir.path())), 1).open(&with_tls, &dir.path().join("lacking"), &options);
+    let error = lacking.err().expect("no TLS there").to_string();
+    let want = "it was started with TLS, and says that its port has none\ngive a mongod that was built with TLS\n";
+    assert!(error.contains(want), "{error}");
 }

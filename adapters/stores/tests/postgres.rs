@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use conformance::{all, key};
-use sealstone_servers::certificate::{Authority, CertificateUse};
+use sealstone_servers::certificate::{self, Authority, CertificateUse};
 use sealstone_servers::postgres::{self, Postgres as Server, PostgresOptions as ServerOptions};
 use sealstone_servers::testing::{SmallDisk, is_installed, reachable};
 use sealstone_store::{Field, Kind, Record, Row, Store, StoreOptions, Table, Transaction};
@@ -213,9 +213,8 @@ fn a_postgres_with_tls_is_checked() {
     let authority = Authority::make(&dir, "ca").unwrap();
     authority.sign("server", CertificateUse::Server).unwrap();
     authority.sign("client", CertificateUse::Client).unwrap();
+    certificate::join(&dir, "client", &dir.join("both.pem")).unwrap();
     Authority::make(&dir, "other").unwrap();
-    let both = ["client.pem", "client-key.pem"].map(|name| std::fs::read_to_string(dir.join(name)).unwrap()).concat();
-    std::fs::write(dir.join("both.pem"), both).unwrap();
     let password = Some("geheim".into());
     let with = ServerOptions {
         certificates: Some(dir.clone()),

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use ::redis::{Client, Connection, Value, cmd};
 use conformance::{Draws, all, answers_as_a_model, key};
-use sealstone_servers::certificate::{Authority, CertificateUse};
+use sealstone_servers::certificate::{self, Authority, CertificateUse};
 use sealstone_servers::redis::{self, RedisServers};
 use sealstone_servers::testing::is_installed;
 use sealstone_store::{Field, Kind, Record, Row, Store, StoreError, StoreOptions, Table, Transaction};
@@ -426,8 +426,7 @@ fn a_server_with_tls_is_checked() {
     let authority = Authority::make(&dir, "ca").unwrap();
     authority.sign("server", CertificateUse::Server).unwrap();
     authority.sign("client", CertificateUse::Client).unwrap();
-    let both = ["client.pem", "client-key.pem"].map(|name| std::fs::read_to_string(dir.join(name)).unwrap()).concat();
-    std::fs::write(dir.join("both.pem"), both).unwrap();
+    certificate::join(&dir, "client", &dir.join("both.pem")).unwrap();
     let with = redis::RedisOptions {
         certificates: Some(dir.clone()),
         client_certificates: true,

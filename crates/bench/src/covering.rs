@@ -181,7 +181,7 @@ fn why_not(plan: &Plan, layers: &[Layer]) -> String {
     let store = plan.point().store;
     match layers.iter().find(|layer| !store_takes(plan, **layer)) {
         Some(Layer::Wire) => {
-            format!("sealstone starts no {store} with TLS (a sealed tunnel does without: sealstone wire)")
+            format!("{store} speaks no TLS (a sealed tunnel does without: sealstone wire)")
         }
         lacking => format!("sealstone has no {} for {store}", lacking.map_or("", |layer| layer.name())),
     }

@@ -72,7 +72,7 @@ fn check_layers(kind: &StoreKind, plan: &Plan) -> anyhow::Result<()> {
         let others: Vec<_> =
             stores().iter().filter(|store| store.layers.contains(&layer)).map(|store| store.name).collect();
         let why = match (layer, kind.shared_by) {
-            (Layer::Wire, Some(_)) => ": servers that are started here have no TLS",
+            (Layer::Wire, Some(_)) => ": its server speaks no TLS",
             (Layer::Wire, None) if !kind.device => ": it is in this process, and nothing goes over a wire",
             _ => "",
         };
@@ -191,7 +191,10 @@ pub(crate) fn with_tunnels(mut plan: Plan) -> anyhow::Result<Plan> {
         with_tls(&name, &mut plan)?;
         return Ok(plan);
     }
-    if let Some(name) = plan.store.first().filter(|_| plan.suites.iter().any(|name| name.eq_ignore_ascii_case(TLS))) {
+    // one that nothing goes over a wire to is refused with its own reason
+    let has_wire = |name: &&String| store(name).is_ok_and(|kind| kind.layers.contains(&Layer::Wire));
+    let Some(name) = plan.store.iter().find(has_wire) else { return Ok(plan) };
+    if plan.suites.iter().any(|suite| suite.eq_ignore_ascii_case(TLS)) {
         let others = stores().iter().filter(|store| store.speaks_tls()).map(|store| store.name);
         anyhow::bail!(
             "suites is {}: {name} speaks no TLS\nname suites of ESP, see: sealstone wire suites; or choose a store \
@@ -237,7 +240,7 @@ fn with_tls(name: &str, plan: &mut Plan) -> anyhow::Result<()> {
     if plan.suites.is_empty() {
         plan.suites = ["none", TLS].map(String::from).to_vec();
     }
-    #[cfg(any(feature = "redis", feature = "postgres", feature = "mysql"))]
+    #[cfg(any(feature = "mongodb", feature = "redis", feature = "postgres", feature = "mysql"))]
     {
         let tls = plan.suites.iter().filter(|suite| suite.eq_ignore_ascii_case(TLS));
         plan.tunnels = tls.map(|_| sealstone_stores::lab_tls::tunnel()).collect();

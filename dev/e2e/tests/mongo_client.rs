@@ -2,11 +2,11 @@
 //!
 //! Not here: records and their values (`adapters/stores/tests/store.rs`), labs and sealing (`mongo_lab.rs`).
 
-use std::fs;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use sealstone_e2e::kmip_server::Certificates;
+use sealstone_servers::certificate;
 use sealstone_servers::mongod::{self, Mongod, MongodOptions, ReplicaSet};
 use sealstone_servers::testing::is_installed;
 use sealstone_store::{Field, Kind, Record, Store, StoreOptions, Table};
@@ -50,10 +50,8 @@ fn tls_is_spoken_and_checked() {
     let (dir, certificates) = (tempfile::tempdir().unwrap(), Certificates::make());
     // MongoDB needs certificate and key in one file
     let both = |name: &str| {
-        let [certificate, key] = [format!("{name}.pem"), format!("{name}-key.pem")]
-            .map(|file| fs::read_to_string(certificates.path(&file)).unwrap());
         let path = dir.path().join(format!("{name}-both.pem"));
-        fs::write(&path, certificate + &key).unwrap();
+        certificate::join(&certificates.path(""), name, &path).unwrap();
         path
     };
     let (server, client) = (both("server"), both("client"));

@@ -212,6 +212,15 @@ fn clusters_of_the_user_are_used_and_left_as_they_were() {
     run(&mut compare(dir.path(), &arguments)).done();
     assert_eq!(results(&dir.path().join("out/results.json"))["groups"][0]["engine"]["name"], "mongodb");
 
+    // what is to differ in TLS alone does
+    let tls = format!("--cluster=tls={}", place("second"));
+    let refused = run(&mut compare(dir.path(), &[&clusters[0], &tls, "--layer=wire", "--out=out"]));
+    let want = format!("tls is measured with TLS, and MongoDB at {} is reached without\n", server.address());
+    assert!(refused.code == Some(2) && refused.stderr.contains(&want), "{}", refused.stderr);
+    let both = [format!("{}?tls=true", clusters[0]), format!("{tls}?tls=true")];
+    let refused = run(&mut compare(dir.path(), &[&both[0], &both[1], "--layer=wire", "--out=out"]));
+    assert!(refused.stderr.contains("none is measured without TLS, and MongoDB at "), "{}", refused.stderr);
+
     // what contains records of others is refused, and not touched
     let client = |database: &str| {
         MongoDb::connect(&MongoDbOptions { uri: place(database), threads: 1, ..MongoDbOptions::default() }).unwrap()

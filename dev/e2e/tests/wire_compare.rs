@@ -6,10 +6,11 @@
 use std::fs;
 use std::path::Path;
 
+use sealstone_e2e::binary::wiredtiger_extension;
 use sealstone_e2e::sql_server::SqlKind;
 use sealstone_e2e::transcript::{Transcript, run, sealstone};
-use sealstone_servers::redis;
 use sealstone_servers::testing::{is_installed, reachable};
+use sealstone_servers::{mongod, redis};
 use serde_json::Value;
 
 /// Small enough for a test: a measurement needs more.
@@ -31,22 +32,30 @@ fn compare(dir: &Path, more: &[&str]) -> Transcript {
     run(&mut sealstone(dir, &[SMALL, more].concat()))
 }
 
-/// Fields, TLS and both on `store`, whose server says of the connection what contains `want`.
-fn places_with_tls(store: &str, want: &[&str]) {
-    let dir = reachable();
+/// What servers take that were told so: not what a connection has, for which they have no command.
+const ALONE: &str = "TLSv1.3, TLS_AES_256_GCM_SHA384; ";
+
+/// Fields, TLS and both on `store`, whose server says of the connection what contains `told`.
+fn fields_with_tls(store: &str, told: &[&str]) {
     let store = format!("--store={store}");
-    let done = compare(dir.path(), &[&store, "--layer=field,wire,field+wire", "--protect-from=network,dba"]);
+    let flags = [&store, "--layer=field,wire,field+wire", "--protect-from=network,dba"];
+    let labels = ["none", "aes-256 field", "aes-256 field+wire", "tls"];
+    places_with_tls(&flags, "to protect from network and dba, take aes-256 field+wire", labels, told);
+}
+
+/// A place, TLS and both, as `flags` say: what is advised, and what servers say of the connection.
+fn places_with_tls(flags: &[&str], wanted: &str, labels: [&str; 4], told: &[&str]) {
+    let dir = reachable();
+    let done = compare(dir.path(), flags);
     let said = done.stdout.clone();
     done.done();
-    let wanted = "to protect from network and dba, take aes-256 field+wire";
     assert!(said.split_whitespace().collect::<Vec<_>>().join(" ").contains(wanted), "{said}");
-    let results: Value = serde_json::from_slice(&fs::read(dir.path().join("out/results.json")).unwrap()).unwrap();
-    let labels: Vec<&str> =
+    let results = results(dir.path());
+    let found: Vec<&str> =
         results["variants"].as_array().unwrap().iter().map(|variant| variant["label"].as_str().unwrap()).collect();
-    assert_eq!(labels, ["none", "aes-256 field", "aes-256 field+wire", "tls"]);
+    assert_eq!(found, labels);
+    assert_says(&results, told);
     let group = &results["groups"][0];
-    let told = group["engine"]["settings"]["tls"].as_str().unwrap_or_default();
-    assert!(want.iter().all(|want| told.contains(want)), "{}", group["engine"]);
     let rows = group["recommendation"]["coverage"]["rows"].as_array().unwrap();
     let wire = rows.iter().find(|row| row["place"] == "wire").unwrap();
     assert_eq!(wire["variant"], "tls");
@@ -56,17 +65,43 @@ fn places_with_tls(store: &str, want: &[&str]) {
     assert!(page.contains("the connection sealed (TLS), both ways") && page.contains("Place, person and cost"));
 }
 
+fn results(dir: &Path) -> Value {
+    serde_json::from_slice(&fs::read(dir.join("out/results.json")).unwrap()).unwrap()
+}
+
+/// Whether the servers of `results` say of their connections what contains all of `told`.
+fn assert_says(results: &Value, told: &[&str]) {
+    let engine = &results["groups"][0]["engine"];
+    let words = engine["settings"]["tls"].as_str().unwrap_or_default();
+    assert!(told.iter().all(|told| words.contains(told)), "{engine}");
+}
+
+#[test]
+fn mongodb_is_measured_with_tls() {
+    if is_installed(&mongod::PROGRAM, "mongodb_is_measured_with_tls") {
+        let extension = format!("--extension={}", wiredtiger_extension().display());
+        let flags =
+            ["--store=mongodb", "--nodes=1", "--layer=rest,wire,rest+wire", "--protect-from=disk-thief,network"];
+        places_with_tls(
+            &[&flags[..], &[&extension]].concat(),
+            "to protect from disk-thief and network, take aes-256 wire+rest",
+            ["none", "aes-256 rest", "aes-256 wire+rest", "tls"],
+            &[ALONE, "tlsMode requireTLS: it takes nothing else, from members either"],
+        );
+    }
+}
+
 #[test]
 fn postgres_is_measured_with_tls() {
     if SqlKind::Postgres.is_available("postgres_is_measured_with_tls") {
-        places_with_tls("postgres", &["TLSv1.3, TLS_AES_256_GCM_SHA384"]);
+        fields_with_tls("postgres", &["TLSv1.3, TLS_AES_256_GCM_SHA384"]);
     }
 }
 
 #[test]
 fn mariadb_is_measured_with_tls() {
     if SqlKind::MariaDb.is_available("mariadb_is_measured_with_tls") {
-        places_with_tls("mysql", &["TLSv1.3, TLS_AES_256_GCM_SHA384"]);
+        fields_with_tls("mysql", &["TLSv1.3, TLS_AES_256_GCM_SHA384"]);
     }
 }
 
@@ -75,7 +110,7 @@ fn redis_is_measured_with_tls() {
     if !is_installed(&redis::PROGRAM, "redis_is_measured_with_tls") {
         return;
     }
-    places_with_tls("redis", &["tls-port ", "port 0: it takes nothing else"]);
+    fields_with_tls("redis", &[ALONE, "port 0: it takes nothing else; "]);
 
     // suites of the wire alone: what it costs, and nothing to choose
     let dir = reachable();
@@ -83,9 +118,9 @@ fn redis_is_measured_with_tls() {
     let said = done.stdout.clone();
     done.done();
     assert!(said.contains("tls"), "{said}");
-    let cluster = compare(dir.path(), &["--store=redis", "--layer=wire", "--nodes=3"]);
-    assert_eq!(cluster.code, Some(2));
-    assert!(cluster.stderr.contains("3 Redis servers with TLS are not started here"), "{}", cluster.stderr);
+    // a cluster with replicas, which say so too
+    compare(dir.path(), &["--store=redis", "--layer=wire", "--nodes=6"]).done();
+    assert_says(&results(dir.path()), &[ALONE, "port 0: it takes nothing else, from other nodes either; "]);
 }
 
 #[test]
@@ -103,9 +138,9 @@ fn what_makes_no_sense_is_refused() {
         (&["--store=postgres", "--layer=wire", "--suites=none"], "suites is none: nothing is sealed on the wire"),
         (&["--store=postgres", "--layer=field,wire"], "layer is field,wire: what is on its way and what is stored are"),
         (
-            &["--store=mongodb", "--layer=wire", "--nodes=1"],
-            "layer is wire: mongodb has nothing for it: servers that are started here have no TLS\n  choose a store \
-             that has: redis, postgres, mysql, iscsi",
+            &["--store=ssdb", "--ssdb-url=ssdb://127.0.0.1", "--layer=wire", "--suites=none,tls"],
+            "layer is wire: ssdb has nothing for it: its server speaks no TLS\n  choose a store that has: mongodb, \
+             redis, postgres, mysql, iscsi",
         ),
     ] {
         let refused = compare(dir.path(), arguments);

@@ -1,9 +1,10 @@
 //! Commands to one server of a lab. Not here: when they are given (`replica_set`).
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use mongodb::bson::{Bson, Document, doc};
-use mongodb::options::{ClientOptions, ServerAddress};
+use mongodb::options::{ClientOptions, ServerAddress, Tls, TlsOptions};
 use mongodb::sync::Client;
 
 use super::Mongod;
@@ -24,11 +25,14 @@ pub(super) fn run(server: &Mongod, attempt: &'static str, command: Document) -> 
 
 fn connect(server: &Mongod) -> mongodb::error::Result<Client> {
     let address = ServerAddress::Tcp { host: "127.0.0.1".into(), port: Some(server.port()) };
+    let certificates = server.options().certificates.as_ref();
+    let checked = |dir: &PathBuf| Tls::Enabled(TlsOptions::builder().ca_file_path(dir.join("ca.pem")).build());
     let options = ClientOptions::builder()
         .hosts(vec![address])
         .direct_connection(true)
         .server_selection_timeout(FIND_LIMIT)
         .connect_timeout(FIND_LIMIT)
+        .tls(certificates.map(checked))
         .build();
     Client::with_options(options)
 }

@@ -17,6 +17,11 @@ pub(super) fn is_ready(text: &str) -> bool {
     entries(text).any(|entry| entry["id"] == WAITING)
 }
 
+/// Whether the log `text` says that the port takes TLS, as of the last start.
+pub(super) fn has_tls(text: &str) -> bool {
+    entries(text).filter(|entry| entry["id"] == WAITING).last().is_some_and(|entry| entry["attr"]["ssl"] == "on")
+}
+
 /// Whether the log `text` says that another process listens on the port.
 pub(super) fn is_port_taken(text: &str) -> bool {
     entries(text).any(|entry| entry["id"] == NO_LISTENER || entry.to_string().contains("Address already in use"))
@@ -112,6 +117,13 @@ mod tests {
     #[test]
     fn without_entries_the_output_is_reported() {
         assert_eq!(matters("", "{\"s\":1}\n\nError parsing command line: x\n"), ["Error parsing command line: x"]);
+    }
+
+    #[test]
+    fn tells_tls_of_the_last_start() {
+        let start = |ssl: &str| READY.replace("1}", &format!("1,\"ssl\":{ssl:?}}}"));
+        assert!(has_tls(&[start("off"), start("on")].join("\n")));
+        assert!(!has_tls(&[start("on"), start("off")].join("\n")) && !has_tls(READY) && !has_tls(""));
     }
 
     #[test]

@@ -1,9 +1,12 @@
 //! Commands to one server of a lab, and what its cluster says of its nodes. Not here: when they are given (`cluster`).
 
 use std::collections::HashMap;
+use std::fs;
 use std::time::Duration;
 
-use redis::{Client, Cmd, ConnectionAddr, FromRedisValue, IntoConnectionInfo, RedisConnectionInfo, RedisResult};
+use redis::{
+    Client, Cmd, ConnectionAddr, FromRedisValue, IntoConnectionInfo, RedisConnectionInfo, RedisResult, TlsCertificates,
+};
 
 use super::Redis;
 use crate::LabError;
@@ -36,12 +39,24 @@ pub(super) fn run<T: FromRedisValue>(server: &Redis, attempt: &'static str, comm
 }
 
 fn ask<T: FromRedisValue>(server: &Redis, command: &Cmd) -> RedisResult<T> {
-    let address = ConnectionAddr::Tcp("127.0.0.1".into(), server.port());
+    let (host, port) = ("127.0.0.1".into(), server.port());
+    let certificates = server.options().certificates.as_deref();
+    let address = match certificates {
+        Some(_) => ConnectionAddr::TcpTls { host, port, insecure: false, tls_params: None },
+        None => ConnectionAddr::Tcp(host, port),
+    };
     let mut settings = RedisConnectionInfo::default();
     if let Some(password) = &server.options().password {
         settings = settings.set_password(password);
     }
-    let client = Client::open(address.into_connection_info()?.set_redis_settings(settings))?;
+    let info = address.into_connection_info()?.set_redis_settings(settings);
+    let client = match certificates {
+        Some(dir) => {
+            let root_cert = Some(fs::read(dir.join("ca.pem"))?);
+            Client::build_with_tls(info, TlsCertificates { client_tls: None, root_cert })?
+        }
+        None => Client::open(info)?,
+    };
     let mut connection = client.get_connection_with_timeout(ANSWER_LIMIT)?;
     connection.set_read_timeout(Some(ANSWER_LIMIT))?;
     command.query(&mut connection)

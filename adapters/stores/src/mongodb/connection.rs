@@ -1,7 +1,5 @@
-//! A connection to servers that run: their address, how they are asked, and words for what they answer. A password in
-//! an address appears in no message.
-//!
-//! Not here: records (`store`), servers that we start ourselves (`lab`).
+//! A connection to servers that run: their address, and how they are asked. Not here: records (`store`), words for what
+//! went wrong (`error`), servers that we start ourselves (`engine`).
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -9,15 +7,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mongodb::bson::{Document, doc};
-use mongodb::error::{Error as DriverError, ErrorKind, WriteFailure};
+use mongodb::error::{Error as DriverError, ErrorKind};
 use mongodb::options::{
     Acknowledgment, ClientOptions, ReadConcern, ReadConcernLevel, ReadPreference, SelectionCriteria, Tls, TlsOptions,
     WriteConcern,
 };
 use mongodb::sync::{Client, Database};
-use percent_encoding::percent_decode_str;
-use sealstone_servers::mongod::number;
-use sealstone_store::{EngineFacts, StoreError, Table};
+use sealstone_servers::mongod::{REQUIRE_TLS, SUITES, number};
+use sealstone_store::{EngineFacts, Table};
+
+use super::error::{Error, Place};
 
 /// Default database, if neither the options nor the address name one.
 const DATABASE: &str = "sealstone";
@@ -27,94 +26,6 @@ const FIND_LIMIT: Duration = Duration::from_secs(5);
 const ELECTION_LIMIT: Duration = Duration::from_secs(30);
 /// Connections that are not used by client threads, such as for counters.
 const SPARE_CONNECTIONS: u32 = 4;
-
-/// Why servers cannot be used. No message contains a password.
-#[derive(Debug, thiserror::Error)]
-pub enum Error {
-    /// Not a valid address.
-    #[error(
-        "cannot use the MongoDB address {shown}: {found}\nwrite mongodb://HOST:PORT/, for a replica set \
-         mongodb://HOST,HOST/?replicaSet=NAME"
-    )]
-    Address {
-        /// The address without user and password.
-        shown: String,
-        /// What is wrong with it.
-        found: String,
-    },
-    /// An option that does not exist, or makes no sense.
-    #[error("cannot use {name} {value:?} with MongoDB: {found}\nuse {known}")]
-    Option {
-        /// Name of the option.
-        name: &'static str,
-        /// Its value.
-        value: String,
-        /// What is wrong with it.
-        found: &'static str,
-        /// What is known.
-        known: &'static str,
-    },
-    /// A sealed variant, and nothing that servers could load to seal.
-    #[error("cannot seal {variant}: there is no extension to load\nname one with --extension")]
-    NoSeal {
-        /// Label of the variant.
-        variant: String,
-    },
-    /// Synced writes, and a setting against them.
-    #[error("writes cannot be synced with --journal false\nleave it out, or name workloads without -sync")]
-    NotSynced,
-    /// No cluster was named for a variant.
-    #[error("no cluster for {variant}: there are clusters for {named}\nname it with --cluster '{variant}=mongodb://…'")]
-    NoCluster {
-        /// Label of the variant.
-        variant: String,
-        /// Labels of the clusters that were named.
-        named: String,
-    },
-    /// A collection is not empty, and its records are not ours.
-    #[error(
-        "collection {collection} at {shown} already contains records, which are not ours to remove\n\
-         name an empty database in the address"
-    )]
-    NotEmpty {
-        /// Name of the collection.
-        collection: String,
-        /// Address of the servers, without user and password.
-        shown: String,
-    },
-    /// Secondaries that do not catch up.
-    #[error("the secondaries did not catch up within {limit_s} s\ncheck whether they are slower than the primary")]
-    Behind {
-        /// How long they were waited for, in seconds.
-        limit_s: u64,
-    },
-    /// A data directory on this machine cannot be listed.
-    #[error("cannot read directory {}: {source}\ncheck that it is readable", dir.display())]
-    Directory {
-        /// The directory.
-        dir: PathBuf,
-        /// What the operating system said.
-        source: std::io::Error,
-    },
-    /// The servers did not do what was asked.
-    #[error("cannot {attempt} MongoDB at {shown}: {found}\n{step}")]
-    Server {
-        /// What was attempted, such as `connect to`.
-        attempt: String,
-        /// Their address without user and password.
-        shown: String,
-        /// What was found.
-        found: String,
-        /// What to do next.
-        step: &'static str,
-    },
-}
-
-impl From<Error> for StoreError {
-    fn from(error: Error) -> Self {
-        Self::engine(error)
-    }
-}
 
 /// How servers are reached and asked.
 #[derive(Clone, Default)]
@@ -142,6 +53,19 @@ pub struct MongoDbOptions {
     pub data_dirs: Vec<PathBuf>,
 }
 
+impl MongoDbOptions {
+    /// Where the servers are, without what is secret, and whether all connections to them have TLS: where it is asked
+    /// for, the driver makes none without.
+    ///
+    /// # Errors
+    /// As [`MongoDb::connect`], of the address and the options.
+    pub(super) fn way(&self) -> Result<(String, bool), Error> {
+        let place = Place::of(&self.uri);
+        let has_tls = matches!(settings(self, &place)?.tls, Some(Tls::Enabled(_)));
+        Ok((place.shown, has_tls))
+    }
+}
+
 // the address may contain a password
 impl std::fmt::Debug for MongoDbOptions {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -159,127 +83,6 @@ pub enum Topology {
     ReplicaSet,
     /// A sharded cluster, reached through mongos.
     Sharded,
-}
-
-/// Where servers are, for messages.
-#[derive(Clone)]
-pub(super) struct Place {
-    shown: String,
-    /// What must not be shown.
-    secrets: Vec<String>,
-    /// How long servers were searched for, in seconds.
-    find_limit_s: u64,
-}
-
-impl Place {
-    /// Takes the address `uri` apart, however wrong it is: all before its last `@` counts as user and password.
-    fn of(uri: &str) -> Self {
-        let rest = uri.split_once("://").map_or(uri, |(_, rest)| rest);
-        let (user, hosts) = rest.rsplit_once('@').map_or(("", rest), |(user, hosts)| (user, hosts));
-        let shown = hosts.split(['/', '?']).next().unwrap_or_default().to_owned();
-        let mut secrets: Vec<String> =
-            user.split_once(':').map(|(_, password)| password.to_owned()).into_iter().collect();
-        for name in ["tlsCertificateKeyFilePassword=", "authMechanismProperties="] {
-            secrets.extend(hosts.split(['?', '&']).filter_map(|pair| pair.strip_prefix(name)).map(String::from));
-        }
-        let decoded: Vec<String> =
-            secrets.iter().map(|secret| percent_decode_str(secret).decode_utf8_lossy().into_owned()).collect();
-        secrets.extend(decoded);
-        // an address that was written wrong is quoted in pieces
-        let pieces: Vec<String> =
-            secrets.iter().flat_map(|secret| secret.split(['@', '/', '?', ':'])).map(String::from).collect();
-        secrets.extend(pieces);
-        secrets.retain(|secret| !secret.is_empty());
-        Self { shown, secrets, find_limit_s: FIND_LIMIT.as_secs() }
-    }
-
-    /// `text`, unless it quotes something that must not be shown.
-    fn hide(&self, text: &str) -> String {
-        match self.secrets.iter().any(|secret| text.contains(secret.as_str())) {
-            true => "the reason quotes the password and is left out".into(),
-            false => text.split_whitespace().collect::<Vec<_>>().join(" "),
-        }
-    }
-
-    /// Words for `error`, which resulted from `attempt`, such as `read from`.
-    pub(super) fn failure(&self, attempt: &str, error: &DriverError) -> Error {
-        let (found, step) = self.words(error);
-        Error::Server { attempt: attempt.into(), shown: self.shown.clone(), found: self.hide(&found), step }
-    }
-
-    /// As [`Place::failure`], of a collection.
-    pub(super) fn failure_of(&self, attempt: &str, table: &Table, error: &DriverError) -> StoreError {
-        self.failure(&format!("{attempt} collection {} of", table.name), error).into()
-    }
-
-    fn words(&self, error: &DriverError) -> (String, &'static str) {
-        const REACH: &str =
-            "check whether the servers run and can be reached from here, and whether they need TLS (tls=true)";
-        const LOG: &str = "look at the server's log";
-        match &*error.kind {
-            ErrorKind::ServerSelection { message, .. } => (self.unreachable(message), REACH),
-            ErrorKind::Io(source) => (source.to_string(), REACH),
-            ErrorKind::ConnectionPoolCleared { .. } => ("the connection broke".into(), REACH),
-            ErrorKind::DnsResolve { message, .. } => (message.clone(), "check the spelling of the name"),
-            ErrorKind::Authentication { .. } => refused("it refused the user name and password"),
-            ErrorKind::InvalidTlsConfig { message, .. } => (message.clone(), "check the files for TLS"),
-            ErrorKind::Command(error) => match error.code {
-                18 => refused("it refused the user name and password"),
-                13 => refused(&error.message),
-                10107 | 13435 => (
-                    error.message.clone(),
-                    "the address leads to a secondary: add replicaSet=NAME, and take directConnection out",
-                ),
-                _ => (format!("{} (code {})", error.message, error.code), LOG),
-            },
-            ErrorKind::Write(WriteFailure::WriteError(error)) => {
-                (format!("{} (code {})", error.message, error.code), LOG)
-            }
-            ErrorKind::Write(WriteFailure::WriteConcernError(error)) => (
-                format!("{} (code {})", error.message, error.code),
-                "check whether enough members of the replica set are running",
-            ),
-            ErrorKind::InsertMany(errors) => match (&errors.write_errors, &errors.write_concern_error) {
-                (Some(all), _) if !all.is_empty() => {
-                    (format!("{} (code {}; {} of them failed)", all[0].message, all[0].code, all.len()), LOG)
-                }
-                (_, Some(error)) => (
-                    format!("{} (code {})", error.message, error.code),
-                    "check whether enough members of the replica set are running",
-                ),
-                _ => ("it refused documents".into(), LOG),
-            },
-            kind => (kind.to_string(), LOG),
-        }
-    }
-
-    /// What is known of servers that were not found: the driver's description of each is long, its error is short.
-    fn unreachable(&self, message: &str) -> String {
-        let mut reasons: Vec<String> = Vec::new();
-        for part in message.split("Error: ").skip(1) {
-            let reason = part.split([',', '}']).next().unwrap_or_default().replace("Kind: ", "");
-            let reason = reason.trim().to_owned();
-            if !reason.is_empty() && !reasons.contains(&reason) {
-                reasons.push(reason);
-            }
-        }
-        let what = if reasons.is_empty() && message.contains("Primary") {
-            "no primary".to_owned()
-        } else if message.contains("ReplicaSetNoPrimary") && reasons.is_empty() {
-            "the replica set has no primary".to_owned()
-        } else {
-            "no server".to_owned()
-        };
-        let why = if reasons.is_empty() { String::new() } else { format!(" ({})", reasons.join("; ")) };
-        format!("{what} answered within {} s{why}", self.find_limit_s)
-    }
-}
-
-fn refused(found: &str) -> (String, &'static str) {
-    (
-        found.into(),
-        "check user, password and authSource of the address, and the user's roles (readWrite, clusterMonitor)",
-    )
 }
 
 /// A connection to servers that run. Many threads share one.
@@ -345,7 +148,8 @@ impl MongoDb {
         let version = build.get_str("version").unwrap_or("unknown").to_owned();
         let debug_build = build.get_bool("debug").unwrap_or(false);
         let data_dirs = options.data_dirs.clone();
-        Ok(Self { inner: Arc::new(Inner { client, database, place, topology, data_dirs, version, debug_build }) })
+        let inner = Inner { client, database, place, topology, data_dirs, version, debug_build };
+        Ok(Self { inner: Arc::new(inner) })
     }
 
     /// What the servers are, with the settings that matter to a reader of a report.
@@ -368,6 +172,26 @@ impl MongoDb {
             assertions: *debug_build,
             settings,
         }
+    }
+
+    /// Version and suite of TLS in the server's words: that of every connection to it so far, where it takes no others.
+    /// None where it also takes those without TLS, had another version, or was not told its suites.
+    ///
+    /// # Errors
+    /// [`Error::Server`].
+    pub fn tls(&self) -> Result<Option<String>, Error> {
+        let unasked = |error| self.inner.place.failure("ask for the TLS of", &error);
+        let settings = self.inner.admin(doc! { "getParameter": 1, "tlsMode": 1, SUITES: 1 }).map_err(unasked)?;
+        let status = self.inner.server_status().map_err(unasked)?;
+        let Ok(counts) = status.get_document("transportSecurity") else { return Ok(None) };
+        let (version, count) = ("1.3", |version: &str| number(counts, version).unwrap_or(0));
+        let is_only = count(version) > 0 && counts.keys().all(|other| other == version || count(other) == 0);
+        Ok(match (settings.get_str("tlsMode"), settings.get_str(SUITES)) {
+            (Ok(mode @ REQUIRE_TLS), Ok(suites)) if is_only => {
+                Some(format!("TLSv{version}, {suites}; tlsMode {mode}: it takes nothing else, from members either"))
+            }
+            _ => None,
+        })
     }
 
     /// How the servers belong together.

@@ -11,6 +11,7 @@ use sealstone_wiredtiger::engine_options::EngineOptions;
 use sealstone_wiredtiger::settings::Settings;
 
 use super::{Error, MongoDb, MongoDbOptions};
+use crate::lab_tls::{certificates, unsealed};
 
 /// The least cache that mongod takes, in bytes.
 pub const CACHE_BYTES_MIN: u64 = 256 << 20;
@@ -25,7 +26,7 @@ pub struct LabOptions {
     /// What the servers of a sealed variant load; cipher and backend in it are replaced by the variant's. Without it
     /// there is no sealed variant.
     pub seal: Option<EngineOptions>,
-    /// How the store is asked; address and data directories in it are replaced by the set's.
+    /// How the store is asked; address, data directories and files for TLS in it are replaced by the set's.
     pub client: MongoDbOptions,
     /// Whether the data directories are kept, so that the servers must end in good order.
     pub keep: bool,
@@ -45,8 +46,13 @@ impl LabEngine {
         Self { options, facts: Facts::default() }
     }
 
-    /// How each member of the set of `variant` is started.
-    fn member(&self, variant: &Variant, store: &StoreOptions) -> Result<MongodOptions, StoreError> {
+    /// How each member of the set of `variant` is started, with TLS where there is a directory of `certificates`.
+    fn member(
+        &self,
+        variant: &Variant,
+        store: &StoreOptions,
+        certificates: Option<PathBuf>,
+    ) -> Result<MongodOptions, StoreError> {
         let mut engine_config = None;
         if let Some(choice) = variant.choice(Layer::Rest) {
             let Some(seal) = &self.options.seal else {
@@ -58,7 +64,8 @@ impl LabEngine {
             engine_config = Some(seal.engine_config().map_err(StoreError::engine)?);
         }
         let cache_gb = store.cache_bytes.max(CACHE_BYTES_MIN) as f64 / f64::from(1 << 30);
-        Ok(MongodOptions { program: self.options.program.clone(), cache_gb, engine_config, ..MongodOptions::default() })
+        let program = self.options.program.clone();
+        Ok(MongodOptions { program, cache_gb, certificates, engine_config, ..MongodOptions::default() })
     }
 }
 
@@ -71,13 +78,23 @@ impl Engine for LabEngine {
     }
 
     fn open(&self, variant: &Variant, dir: &Path, options: &StoreOptions) -> Result<Box<dyn Store>, StoreError> {
-        let members = vec![self.member(variant, options)?; self.options.members];
+        let certificates = certificates(variant, dir)?;
+        let tls_ca_file = certificates.as_ref().map(|dir| dir.join("ca.pem"));
+        let members = vec![self.member(variant, options, certificates)?; self.options.members];
         let mut set = ReplicaSet::start(dir, &members).map_err(StoreError::engine)?;
-        let client = durable(&self.options.client, options)?;
-        let client = MongoDbOptions { uri: set.uri(), data_dirs: set.data_dirs(), ..client };
+        let client = MongoDbOptions {
+            uri: set.uri(),
+            data_dirs: set.data_dirs(),
+            tls_ca_file,
+            tls_certificate_key_file: None,
+            ..durable(&self.options.client, options)?
+        };
         let server = MongoDb::connect(&client).map_err(StoreError::engine)?;
         let store = server.open_store(options).map_err(StoreError::engine)?;
         self.facts.learn(&server);
+        if client.tls_ca_file.is_some() {
+            self.facts.learn_tls(&set, &client)?;
+        }
         let pids = set.pids().into_iter().filter_map(|pid| u32::try_from(pid).ok()).collect();
         Ok(Box::new(store.with_servers(pids, Box::new(Running { set, keep: self.options.keep }))))
     }
@@ -114,6 +131,8 @@ pub struct ClusterEngine {
     clusters: Vec<(String, MongoDbOptions)>,
     facts: Facts,
     joins: bool,
+    /// Whether variants differ in whether they have TLS.
+    compares_tls: bool,
 }
 
 impl ClusterEngine {
@@ -121,7 +140,7 @@ impl ClusterEngine {
     /// reached. Only collections that are empty or not there are used, and they are removed with the store.
     #[must_use]
     pub fn new(clusters: Vec<(String, MongoDbOptions)>) -> Self {
-        Self { clusters, facts: Facts::default(), joins: false }
+        Self { clusters, facts: Facts::default(), joins: false, compares_tls: false }
     }
 
     /// The same for a client that uses what another one loads, and removes: whatever the collections hold, they are
@@ -129,6 +148,13 @@ impl ClusterEngine {
     #[must_use]
     pub fn joining(self) -> Self {
         Self { joins: true, ..self }
+    }
+
+    /// The same for a comparison of what TLS costs: a cluster must be reached with TLS if its variant has it, and
+    /// without it otherwise.
+    #[must_use]
+    pub fn comparing_tls(self) -> Self {
+        Self { compares_tls: true, ..self }
     }
 }
 
@@ -146,6 +172,10 @@ impl Engine for ClusterEngine {
             let names: Vec<_> = self.clusters.iter().map(|(name, _)| name.as_str()).collect();
             Error::NoCluster { variant: label.clone(), named: names.join(", ") }
         })?;
+        let (shown, has_tls) = client.way()?;
+        if self.compares_tls && has_tls != variant.tunnel.is_some() {
+            return Err(Error::OtherTls { variant: label.clone(), shown, has_tls }.into());
+        }
         let server = MongoDb::connect(&durable(client, options)?).map_err(StoreError::engine)?;
         if !self.joins
             && let Some(table) = server.holding(&options.tables).map_err(StoreError::engine)?
@@ -177,21 +207,39 @@ impl Drop for Loaded {
 
 /// What the first server that was opened reported about itself: those of an engine are identical.
 #[derive(Debug, Default)]
-struct Facts(Mutex<Option<EngineFacts>>);
+struct Facts {
+    known: Mutex<Option<EngineFacts>>,
+    /// What servers that were reached by TLS said of that.
+    tls: Mutex<Option<String>>,
+}
 
 impl Facts {
     fn learn(&self, server: &MongoDb) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_with(|| server.facts());
+        self.known.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_with(|| server.facts());
+    }
+
+    /// That nothing but TLS gets to any member of `set`, which say so themselves.
+    fn learn_tls(&self, set: &ReplicaSet, client: &MongoDbOptions) -> Result<(), StoreError> {
+        let mut told = None;
+        for member in set.members() {
+            let server = MongoDb::connect(&MongoDbOptions { uri: member.uri(), ..client.clone() })?;
+            told = Some(server.tls()?.ok_or_else(|| unsealed("mongod"))?);
+        }
+        *self.tls.lock().unwrap_or_else(PoisonError::into_inner) = told;
+        Ok(())
     }
 
     fn get(&self) -> EngineFacts {
-        let known = self.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        known.unwrap_or_else(|| EngineFacts {
+        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let mut facts = known.unwrap_or_else(|| EngineFacts {
             name: "mongodb".into(),
             version: "unknown".into(),
             build: "server".into(),
             assertions: false,
             settings: std::collections::BTreeMap::new(),
-        })
+        });
+        let tls = self.tls.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        facts.settings.extend(tls.map(|words| ("tls".to_owned(), words)));
+        facts
     }
 }

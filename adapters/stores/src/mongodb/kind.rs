@@ -20,7 +20,7 @@ pub static KIND: StoreKind = StoreKind {
     name: "mongodb",
     about: "with servers started on this machine",
     replicated: true,
-    layers: &[Layer::Field, Layer::Rest],
+    layers: &[Layer::Field, Layer::Wire, Layer::Rest],
     functions: &[],
     device: false,
     in_memory: false,
@@ -112,6 +112,7 @@ fn engine(request: &Request) -> Result<Opened, StoreError> {
         let clusters = clusters.iter().map(|text| cluster(text, &client)).collect::<Result<_, _>>();
         let engine = ClusterEngine::new(clusters.map_err(StoreError::engine)?);
         let engine = if request.joins { engine.joining() } else { engine };
+        let engine = if request.tls { engine.comparing_tls() } else { engine };
         return Ok(Opened { engine: Box::new(engine), notes: Vec::new() });
     }
     let (seal, key, note) = if request.sealed { server_seal(request)? } else { (None, None, None) };

@@ -17,8 +17,9 @@ use nix::fcntl::{PosixFadviseAdvice, posix_fadvise};
 use sealstone_servers::mongod::number;
 use sealstone_store::{BulkLoad, Counters, Record, Row, Store, StoreError, StoreOptions, Table, Transactional};
 
-use super::connection::{Error, MongoDb, Topology};
+use super::connection::{MongoDb, Topology};
 use super::document::{ID, Layout, id};
+use super::error::Error;
 
 /// Documents that bulk loading sends at once, and their bytes: below what one message may hold.
 const BATCH_ROWS: usize = 1_000;

@@ -68,10 +68,11 @@ impl Engine for LabEngine {
         };
         let mut servers = RedisServers::start(dir, *nodes, &started).map_err(StoreError::engine)?;
         let tls_ca_file = tls_ca_file.or_else(|| client.tls_ca_file.clone());
-        let server = Redis::connect(&RedisOptions { uri: servers.uri(), tls_ca_file, ..client.clone() })?;
+        let reached = RedisOptions { uri: servers.uri(), tls_ca_file, ..client.clone() };
+        let server = Redis::connect(&reached)?;
         self.facts.learn(&server);
         if has_tls {
-            self.facts.learn_tls(&server)?;
+            self.facts.learn_tls(&servers, &reached)?;
         }
         let pids = servers.pids().into_iter().filter_map(|pid| u32::try_from(pid).ok()).collect();
         let store = server.open_store(options);
@@ -195,15 +196,25 @@ impl Facts {
         self.known.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_with(|| server.facts());
     }
 
-    /// That nothing but TLS gets to `server`, which says so itself: it has no command for the cipher of a connection.
-    fn learn_tls(&self, server: &Redis) -> Result<(), StoreError> {
-        let setting = |name: &str| server.setting(name).unwrap_or_default();
-        let (plain, tls) = (setting("port"), setting("tls-port"));
-        if plain != "0" || matches!(tls.as_str(), "" | "0") {
-            return Err(unsealed(self.dialect.names().1));
+    /// That nothing but TLS gets to any of `servers`, which say so themselves: they have no command for the cipher of a
+    /// connection, and take only one.
+    fn learn_tls(&self, servers: &RedisServers, reached: &RedisOptions) -> Result<(), StoreError> {
+        let mut told = None;
+        for node in servers.nodes() {
+            let server = Redis::connect(&RedisOptions { uri: node.uri(), ..reached.clone() })?;
+            let setting = |name: &str| server.setting(name).unwrap_or_default();
+            let (plain, tls) = (setting("port"), setting("tls-port"));
+            let among_nodes = ["tls-cluster", "tls-replication"].iter().all(|name| setting(name) == "yes");
+            if plain != "0" || matches!(tls.as_str(), "" | "0") || servers.is_cluster() && !among_nodes {
+                return Err(unsealed(self.dialect.names().1));
+            }
+            let others = if servers.is_cluster() { ", from other nodes either" } else { "" };
+            let (version, suites) = (setting("tls-protocols"), setting("tls-ciphersuites"));
+            told = Some(format!(
+                "{version}, {suites}; port {plain}: it takes nothing else{others}; clients by the crate redis"
+            ));
         }
-        let words = format!("tls-port {tls}, port {plain}: it takes nothing else; clients by the crate redis");
-        *self.tls.lock().unwrap_or_else(PoisonError::into_inner) = Some(words);
+        *self.tls.lock().unwrap_or_else(PoisonError::into_inner) = told;
         Ok(())
     }
 

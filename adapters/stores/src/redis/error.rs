@@ -41,12 +41,6 @@ pub enum Error {
         /// What is possible.
         step: &'static str,
     },
-    /// TLS in a cluster.
-    #[error("{nodes} Redis servers with TLS are not started here: the layer wire is for a single one\nuse --nodes 1")]
-    ClusterTls {
-        /// How many were wanted.
-        nodes: usize,
-    },
     /// A setting that does not exist.
     #[error("cannot use {name} {value:?} with Redis: it is unknown\nuse {known}")]
     Option {

@@ -84,9 +84,6 @@ fn engine(request: &Request) -> Result<Opened, StoreError> {
     if let Some(step) = check_nodes(nodes) {
         return Err(Error::Nodes { nodes, step }.into());
     }
-    if request.tls && nodes > 1 {
-        return Err(Error::ClusterTls { nodes }.into());
-    }
     let program = Some(PROGRAM.find(request.file("redis-server").as_deref()).map_err(StoreError::engine)?);
     let options = LabOptions { program, nodes, client, keep: request.keep.is_some() };
     Ok(Opened { engine: Box::new(LabEngine::new(options)), notes: Vec::new() })

@@ -159,8 +159,8 @@ fn what_nothing_covers_is_said_with_what_would() {
     without_tls.surroundings.layers = vec!["field".into(), "rest".into()];
     let found = advice(&without_tls, rest, 0.002);
     assert!(found.answer.ends_with(
-        "wire would; what that costs is not measured, since sealstone starts no rocksdb with TLS (a sealed tunnel does \
-         without: sealstone wire)"
+        "wire would; what that costs is not measured, since rocksdb speaks no TLS (a sealed tunnel does without: \
+         sealstone wire)"
     ));
     // a store that lacks a layer
     let mut lacking = plan(&["field"], &["network", "disk-thief"]);

@@ -1,0 +1,240 @@
+//! Why servers cannot be used, worded for the person reading it: what was attempted, where, what was found, what to do
+//! next. A password in an address appears in no message. Not here: connecting (`connection`).
+
+use std::path::PathBuf;
+
+use mongodb::error::{Error as DriverError, ErrorKind, WriteFailure};
+use percent_encoding::percent_decode_str;
+use sealstone_store::{StoreError, Table};
+
+/// Why servers cannot be used. No message contains a password.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// Not a valid address.
+    #[error(
+        "cannot use the MongoDB address {shown}: {found}\nwrite mongodb://HOST:PORT/, for a replica set \
+         mongodb://HOST,HOST/?replicaSet=NAME"
+    )]
+    Address {
+        /// The address without user and password.
+        shown: String,
+        /// What is wrong with it.
+        found: String,
+    },
+    /// An option that does not exist, or makes no sense.
+    #[error("cannot use {name} {value:?} with MongoDB: {found}\nuse {known}")]
+    Option {
+        /// Name of the option.
+        name: &'static str,
+        /// Its value.
+        value: String,
+        /// What is wrong with it.
+        found: &'static str,
+        /// What is known.
+        known: &'static str,
+    },
+    /// A sealed variant, and nothing that servers could load to seal.
+    #[error("cannot seal {variant}: there is no extension to load\nname one with --extension")]
+    NoSeal {
+        /// Label of the variant.
+        variant: String,
+    },
+    /// Synced writes, and a setting against them.
+    #[error("writes cannot be synced with --journal false\nleave it out, or name workloads without -sync")]
+    NotSynced,
+    /// No cluster was named for a variant.
+    #[error("no cluster for {variant}: there are clusters for {named}\nname it with --cluster '{variant}=mongodb://…'")]
+    NoCluster {
+        /// Label of the variant.
+        variant: String,
+        /// Labels of the clusters that were named.
+        named: String,
+    },
+    /// A comparison of what TLS costs, and a cluster that is not reached as its variant says.
+    #[error(
+        "{variant} is measured {} TLS, and MongoDB at {shown} is reached {}\n\
+         write tls=true&tlsCAFile=FILE into the address of the cluster that is to have it alone, and leave the flags \
+         --tls-… out",
+        with(!has_tls), with(*has_tls)
+    )]
+    OtherTls {
+        /// Label of the variant.
+        variant: String,
+        /// Address of the servers, without user and password.
+        shown: String,
+        /// Whether they are reached with TLS.
+        has_tls: bool,
+    },
+    /// A collection is not empty, and its records are not ours.
+    #[error(
+        "collection {collection} at {shown} already contains records, which are not ours to remove\n\
+         name an empty database in the address"
+    )]
+    NotEmpty {
+        /// Name of the collection.
+        collection: String,
+        /// Address of the servers, without user and password.
+        shown: String,
+    },
+    /// Secondaries that do not catch up.
+    #[error("the secondaries did not catch up within {limit_s} s\ncheck whether they are slower than the primary")]
+    Behind {
+        /// How long they were waited for, in seconds.
+        limit_s: u64,
+    },
+    /// A data directory on this machine cannot be listed.
+    #[error("cannot read directory {}: {source}\ncheck that it is readable", dir.display())]
+    Directory {
+        /// The directory.
+        dir: PathBuf,
+        /// What the operating system said.
+        source: std::io::Error,
+    },
+    /// The servers did not do what was asked.
+    #[error("cannot {attempt} MongoDB at {shown}: {found}\n{step}")]
+    Server {
+        /// What was attempted, such as `connect to`.
+        attempt: String,
+        /// Their address without user and password.
+        shown: String,
+        /// What was found.
+        found: String,
+        /// What to do next.
+        step: &'static str,
+    },
+}
+
+fn with(is_with: bool) -> &'static str {
+    if is_with { "with" } else { "without" }
+}
+
+impl From<Error> for StoreError {
+    fn from(error: Error) -> Self {
+        Self::engine(error)
+    }
+}
+
+/// Where servers are, for messages.
+#[derive(Clone)]
+pub(super) struct Place {
+    pub(super) shown: String,
+    /// What must not be shown.
+    secrets: Vec<String>,
+    /// How long servers are searched for, in seconds; known once one is looked for.
+    pub(super) find_limit_s: u64,
+}
+
+impl Place {
+    /// Takes the address `uri` apart, however wrong it is: all before its last `@` counts as user and password.
+    pub(super) fn of(uri: &str) -> Self {
+        let rest = uri.split_once("://").map_or(uri, |(_, rest)| rest);
+        let (user, hosts) = rest.rsplit_once('@').map_or(("", rest), |(user, hosts)| (user, hosts));
+        let shown = hosts.split(['/', '?']).next().unwrap_or_default().to_owned();
+        let mut secrets: Vec<String> =
+            user.split_once(':').map(|(_, password)| password.to_owned()).into_iter().collect();
+        for name in ["tlsCertificateKeyFilePassword=", "authMechanismProperties="] {
+            secrets.extend(hosts.split(['?', '&']).filter_map(|pair| pair.strip_prefix(name)).map(String::from));
+        }
+        let decoded: Vec<String> =
+            secrets.iter().map(|secret| percent_decode_str(secret).decode_utf8_lossy().into_owned()).collect();
+        secrets.extend(decoded);
+        // an address that was written wrong is quoted in pieces
+        let pieces: Vec<String> =
+            secrets.iter().flat_map(|secret| secret.split(['@', '/', '?', ':'])).map(String::from).collect();
+        secrets.extend(pieces);
+        secrets.retain(|secret| !secret.is_empty());
+        Self { shown, secrets, find_limit_s: 0 }
+    }
+
+    /// `text`, unless it quotes something that must not be shown.
+    pub(super) fn hide(&self, text: &str) -> String {
+        match self.secrets.iter().any(|secret| text.contains(secret.as_str())) {
+            true => "the reason quotes the password and is left out".into(),
+            false => text.split_whitespace().collect::<Vec<_>>().join(" "),
+        }
+    }
+
+    /// Words for `error`, which resulted from `attempt`, such as `read from`.
+    pub(super) fn failure(&self, attempt: &str, error: &DriverError) -> Error {
+        let (found, step) = self.words(error);
+        Error::Server { attempt: attempt.into(), shown: self.shown.clone(), found: self.hide(&found), step }
+    }
+
+    /// As [`Place::failure`], of a collection.
+    pub(super) fn failure_of(&self, attempt: &str, table: &Table, error: &DriverError) -> StoreError {
+        self.failure(&format!("{attempt} collection {} of", table.name), error).into()
+    }
+
+    fn words(&self, error: &DriverError) -> (String, &'static str) {
+        const REACH: &str =
+            "check whether the servers run and can be reached from here, and whether they need TLS (tls=true)";
+        const LOG: &str = "look at the server's log";
+        match &*error.kind {
+            ErrorKind::ServerSelection { message, .. } if message.contains("UnknownIssuer") => (
+                "its certificate is signed by an authority that is not trusted here".into(),
+                "name the authority's certificate with --tls-ca-file",
+            ),
+            ErrorKind::ServerSelection { message, .. } => (self.unreachable(message), REACH),
+            ErrorKind::Io(source) => (source.to_string(), REACH),
+            ErrorKind::ConnectionPoolCleared { .. } => ("the connection broke".into(), REACH),
+            ErrorKind::DnsResolve { message, .. } => (message.clone(), "check the spelling of the name"),
+            ErrorKind::Authentication { .. } => refused("it refused the user name and password"),
+            ErrorKind::InvalidTlsConfig { message, .. } => (message.clone(), "check the files for TLS"),
+            ErrorKind::Command(error) => match error.code {
+                18 => refused("it refused the user name and password"),
+                13 => refused(&error.message),
+                10107 | 13435 => (
+                    error.message.clone(),
+                    "the address leads to a secondary: add replicaSet=NAME, and take directConnection out",
+                ),
+                _ => (format!("{} (code {})", error.message, error.code), LOG),
+            },
+            ErrorKind::Write(WriteFailure::WriteError(error)) => {
+                (format!("{} (code {})", error.message, error.code), LOG)
+            }
+            ErrorKind::Write(WriteFailure::WriteConcernError(error)) => (
+                format!("{} (code {})", error.message, error.code),
+                "check whether enough members of the replica set are running",
+            ),
+            ErrorKind::InsertMany(errors) => match (&errors.write_errors, &errors.write_concern_error) {
+                (Some(all), _) if !all.is_empty() => {
+                    (format!("{} (code {}; {} of them failed)", all[0].message, all[0].code, all.len()), LOG)
+                }
+                (_, Some(error)) => (
+                    format!("{} (code {})", error.message, error.code),
+                    "check whether enough members of the replica set are running",
+                ),
+                _ => ("it refused documents".into(), LOG),
+            },
+            kind => (kind.to_string(), LOG),
+        }
+    }
+
+    /// What is known of servers that were not found: the driver's description of each is long, its error is short.
+    fn unreachable(&self, message: &str) -> String {
+        let mut reasons: Vec<String> = Vec::new();
+        for part in message.split("Error: ").skip(1) {
+            let reason = part.split([',', '}']).next().unwrap_or_default().replace("Kind: ", "");
+            let reason = reason.trim().to_owned();
+            if !reason.is_empty() && !reasons.contains(&reason) {
+                reasons.push(reason);
+            }
+        }
+        let what = if reasons.is_empty() && message.contains("Primary") {
+            "no primary".to_owned()
+        } else if message.contains("ReplicaSetNoPrimary") && reasons.is_empty() {
+            "the replica set has no primary".to_owned()
+        } else {
+            "no server".to_owned()
+        };
+        let why = if reasons.is_empty() { String::new() } else { format!(" ({})", reasons.join("; ")) };
+        format!("{what} answered within {} s{why}", self.find_limit_s)
+    }
+}
+
+fn refused(found: &str) -> (String, &'static str) {
+    (
+        found.into(),
+        "check user, password and authSource of the address, and the user's roles (readWrite, clusterMonitor)",
+    )
+}
