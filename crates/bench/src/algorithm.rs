@@ -4,6 +4,7 @@
 use sealstone_cipher::registry::{self, Cipher, Standing};
 use sealstone_store::{Layer, TLS};
 
+use crate::plan::Plan;
 use crate::results::Variant;
 
 /// What packets are authenticated with where the cipher does not: HMAC over a hash function.
@@ -145,9 +146,14 @@ impl<'a> Algorithm<'a> {
     }
 }
 
-/// What the algorithms of several variants are called together.
-pub(crate) fn noun<'a>(mut algorithms: impl Iterator<Item = Algorithm<'a>>) -> &'static str {
-    if algorithms.all(|one| matches!(one, Algorithm::Suite(_))) { "suites" } else { "ciphers" }
+/// What the algorithms of several variants are called together; without any, what the places of `plan` would have.
+pub(crate) fn noun<'a>(plan: &Plan, algorithms: impl Iterator<Item = Algorithm<'a>>) -> &'static str {
+    let mut suites = algorithms.map(|one| matches!(one, Algorithm::Suite(_))).peekable();
+    let is_suites = match suites.peek() {
+        Some(_) => suites.all(|is_suite| is_suite),
+        None => plan.is_wire_alone(),
+    };
+    if is_suites { "suites" } else { "ciphers" }
 }
 
 #[cfg(test)]

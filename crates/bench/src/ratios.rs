@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use crate::results::{Between, Cell, Overhead, Sample, Variant};
 use crate::saturation;
-use crate::statistics::{Estimate, median};
+use crate::statistics::{Estimate, FEWEST_PAIRS, median};
 use crate::sustained;
 use crate::verdict::{CONFIDENCE, Judgement, Quantity, Verdict, judge, judge_as};
 use crate::workload;
@@ -241,23 +241,23 @@ fn paired(base: &Cell, cell: &Cell) -> Vec<Pair> {
 
 fn overhead(pairs: &[Pair], estimate: Option<Estimate>, judgement: Judgement, cell: &Cell) -> Overhead {
     let ratios: Vec<f64> = pairs.iter().map(|pair| pair.log_throughput.exp().clamp(1e-9, 1e9)).collect();
-    let seen = || ratios.iter().fold((1e9, 1e-9), |(low, high), &ratio| (f64::min(low, ratio), f64::max(high, ratio)));
-    let is_searched = sustained::is_searched(cell);
-    let (low, high) = estimate.map_or_else(seen, |estimate| estimate.interval(CONFIDENCE));
+    let searches = sustained::is_searched(cell).then(|| sustained::log_rates(cell));
     let cpu: Vec<f64> = pairs.iter().map(|pair| pair.log_cpu).filter(|value| value.is_finite()).collect();
     let mut words = judgement.words;
-    if is_searched && estimate.is_none() {
-        words = "cannot conclude (there is no rate under the limit)".into();
+    if let (Some(rates), None) = (&searches, estimate) {
+        words = match rates {
+            None => "cannot conclude (there is no rate under the limit)".into(),
+            Some(_) => format!("cannot conclude (fewer than {FEWEST_PAIRS} searches; more rounds would help)"),
+        };
     }
     // where something else held the run back, the throughput alone would mislead
-    if judgement.verdict != Verdict::CannotConclude && !is_searched && saturation::is_below(&cell.saturation) {
+    if judgement.verdict != Verdict::CannotConclude && searches.is_none() && saturation::is_below(&cell.saturation) {
         words.push_str("; below saturation");
     }
     Overhead {
         ratio: estimate.map_or_else(|| median(&ratios), |estimate| estimate.ratio()),
-        low,
-        high,
-        pairs: if is_searched { estimate.map_or(0, |estimate| estimate.pairs) } else { pairs.len() },
+        interval: estimate.map(|estimate| estimate.interval(CONFIDENCE).into()),
+        pairs: searches.map_or(pairs.len(), |rates| rates.map_or(0, |rates| rates.len())),
         verdict: judgement.verdict,
         words,
         cpu_ratio: median(&cpu).exp(),
@@ -282,7 +282,10 @@ mod tests {
         let mut cells = cells_of("a", &[noisy, slices(0.90), slices(0.867)]);
         judge_overheads(&mut cells, 0.02);
         let [one, other] = [1, 2].map(|at| cells[at].overhead.clone().unwrap());
-        assert!(other.high > one.low, "against the baseline they overlap: {one:?} {other:?}");
+        assert!(
+            other.interval.unwrap().high > one.interval.unwrap().low,
+            "against the baseline they overlap: {one:?} {other:?}"
+        );
         let variants = crate::results::testing::variants(&["none", "aes-256", "aria-256"]);
         let between = between_ciphers(&variants, &cells, 0.02);
         assert_eq!(between.len(), 2, "under a, and over all");

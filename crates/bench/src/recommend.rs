@@ -4,12 +4,13 @@
 
 pub(crate) mod at_rate;
 mod by_setting;
+mod nothing;
 
 use crate::algorithm::{Algorithm, noun};
 use crate::covering::{self, Measured};
 use crate::eligibility::{allowed_names, allows, standing, unprotected, warnings};
 use crate::plan::{Plan, Policy};
-use crate::ratios::{headline, overall_cpu, overall_estimate};
+use crate::ratios::{self, headline, overall_cpu, overall_estimate};
 use crate::results::{Cell, Ranked, Recommendation, Variant};
 use crate::statistics::{Estimate, FEWEST_PAIRS};
 use crate::sustained;
@@ -59,19 +60,11 @@ pub fn recommend(plan: &Plan, variants: &[Variant], cells: &[Cell]) -> Recommend
         ..Recommendation::default()
     };
     let uncovered = covering::uncovered(plan, variants);
-    let noun = noun(candidates.iter().map(|candidate| candidate.algorithm));
+    let noun = noun(plan, variants.iter().filter_map(Algorithm::of));
+    let is_sealed = variants.iter().any(|variant| Algorithm::of(variant).is_some());
     match candidates.first() {
-        None => {
-            let has_cipher = variants.iter().any(|variant| variant.cipher().is_some());
-            let is_met = cells.iter().any(|cell| sustained::log_rates(cell).is_some());
-            recommendation.answer = match plan.p99 {
-                Some(_) if has_cipher && is_met => "nothing to recommend: too few searches ended".into(),
-                Some(limit) if has_cipher => {
-                    format!("no variant with a cipher has a rate with a p99 of at most {limit}; nothing to recommend")
-                }
-                _ => baseline_answer(variants, cells, plan.margin),
-            };
-        }
+        None if is_sealed => recommendation.answer = nothing::estimated(plan, noun, cells),
+        None => recommendation.answer = baseline_answer(plan, variants, cells),
         Some(best) if best.barred.is_some() && limit_not_met(cells, best.number).is_some() => {
             recommendation.answer = format!(
                 "none of the {noun} measured meets the limit under every workload; {}: {}",
@@ -97,7 +90,7 @@ pub fn recommend(plan: &Plan, variants: &[Variant], cells: &[Cell]) -> Recommend
         }
     }
     let left = by_setting::unanswered(cells);
-    if !left.is_empty() && !candidates.is_empty() {
+    if !left.is_empty() && is_sealed {
         recommendation.open_questions.push(format!(
             "{} gave the cipher nothing to do, or next to nothing, since reads came from the cache: left out of the \
              figure over all workloads; --preset cold would show the cost",
@@ -183,11 +176,11 @@ fn limit_not_met(cells: &[Cell], variant: usize) -> Option<String> {
 }
 
 /// What to report if no variant has a cipher: how well the measurement agrees with itself.
-fn baseline_answer(variants: &[Variant], cells: &[Cell], margin: f64) -> String {
-    let nothing = "nothing to recommend: no cipher was measured";
+fn baseline_answer(plan: &Plan, variants: &[Variant], cells: &[Cell]) -> String {
+    let nothing = nothing::measured(plan);
     let estimates: Vec<Option<Estimate>> =
         (1..variants.len()).map(|number| overall_estimate(cells, number, 0)).collect();
-    let judged = variants.iter().skip(1).zip(estimates.iter().zip(judge(&estimates, margin)));
+    let judged = variants.iter().skip(1).zip(estimates.iter().zip(judge(&estimates, plan.margin)));
     let answers = judged.filter(|(_, (estimate, _))| estimate.is_some()).map(|(variant, (_, judgement))| {
         let pair = format!("{} against {}", variant.label, variants[0].label);
         // what the server does itself is measured, and not recommended
@@ -200,12 +193,14 @@ fn baseline_answer(variants: &[Variant], cells: &[Cell], margin: f64) -> String 
         }
     });
     let answers: Vec<String> = answers.collect();
-    if answers.is_empty() { nothing.into() } else { format!("{}; {nothing}", answers.join("; ")) }
+    if answers.is_empty() { nothing } else { format!("{}; {nothing}", answers.join("; ")) }
 }
 
 /// The answer in one sentence: what to take, what it costs, and how the others compare with it.
 fn answer(plan: &Plan, best: &Candidate, relations: &[Relation], cells: &[Cell]) -> String {
-    let workloads = match headline(cells).as_slice() {
+    // those that its figure is made of: a run that ended early has others, too
+    let estimated = |name: &&str| ratios::to_baseline(cells, best.number, name).is_some();
+    let workloads = match headline(cells).into_iter().filter(estimated).collect::<Vec<_>>().as_slice() {
         [one] => format!("under workload {one}"),
         many => format!("over {} workloads", many.len()),
     };
@@ -308,7 +303,9 @@ fn ranked(candidate: &Candidate, relations: &[Relation]) -> Ranked {
     reasons.push(algorithm.described());
     let measure = if cells.iter().any(|cell| sustained::is_searched(cell)) { "rate sustained" } else { "throughput" };
     reasons.push(format!("{measure} × {ratio:.3} of unencrypted ({low:.3} to {high:.3})"));
-    let costs = cells.iter().filter_map(|cell| Some((cell.overhead.as_ref()?.ratio, cell.workload.as_str())));
+    let estimated = |cell: &&Cell| cell.overhead.as_ref().is_some_and(|overhead| overhead.interval.is_some());
+    let costs = cells.iter().filter(|cell| estimated(cell));
+    let costs = costs.filter_map(|cell| Some((cell.overhead.as_ref()?.ratio, cell.workload.as_str())));
     let worst = costs.min_by(|a, b| a.0.total_cmp(&b.0));
     if let Some((worst, workload)) = worst.filter(|_| cells.len() > 1) {
         reasons.push(format!("worst under {workload}: × {worst:.3}"));
@@ -336,7 +333,8 @@ fn open_questions(variants: &[Variant], cells: &[Cell]) -> Vec<String> {
         let overhead = cell.overhead.as_ref().filter(|overhead| overhead.verdict == Verdict::CannotConclude)?;
         Some(format!("{} under {}: {}", variants[cell.variant].label, cell.workload, overhead.words))
     }));
-    let thin = cells.iter().filter_map(|cell| cell.overhead.as_ref()).map(|overhead| overhead.pairs).min();
+    let estimated = cells.iter().filter_map(|cell| cell.overhead.as_ref()).filter(|one| one.interval.is_some());
+    let thin = estimated.map(|overhead| overhead.pairs).min();
     if let Some(pairs) = thin.filter(|&pairs| pairs < 2 * FEWEST_PAIRS) {
         questions.push(format!("some ratios rest on {pairs} pairs of slices only; more rounds would firm them up"));
     }

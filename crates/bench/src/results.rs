@@ -15,6 +15,7 @@ pub use crate::machine::Machine;
 use crate::open_loop::OpenLoop;
 use crate::share::ClientFacts;
 pub use crate::variant::{Choice, Variant};
+use crate::verdict::Quantity;
 pub use crate::verdict::Verdict;
 use crate::workload::{Setting, Unit};
 
@@ -477,11 +478,11 @@ pub struct Conditions {
 pub struct Overhead {
     /// Throughput ratio to the baseline (1 = equal, 0.9 = a tenth slower); with `target = "max"`, of the rates
     /// sustained.
+    /// With too few pairs for an interval, the median of those there are.
     pub ratio: f64,
-    /// Lower end of the 95 % confidence interval of the ratio; with too few pairs for one, the smallest ratio seen.
-    pub low: f64,
-    /// Upper end; with too few pairs, the largest ratio seen.
-    pub high: f64,
+    /// The 95 % confidence interval of the ratio, as `low` and `high`; absent with too few pairs for one.
+    #[serde(flatten)]
+    pub interval: Option<Interval>,
     /// Number of pairs.
     pub pairs: usize,
     /// The verdict.
@@ -491,6 +492,31 @@ pub struct Overhead {
     /// The same for CPU seconds an operation (or a byte, as the throughput counts), background work after the slice
     /// included: median over the pairs (ratio above 1 = more CPU).
     pub cpu_ratio: f64,
+}
+
+impl Overhead {
+    /// Whether nothing is concluded although its interval lies beyond what layout does: alone it would be a claim, and
+    /// among so many ratios it can be chance.
+    #[must_use]
+    pub fn can_be_chance(&self) -> bool {
+        let is_apart = |ends: Interval| Quantity::Throughput.is_apart(ends.low, ends.high);
+        self.verdict == Verdict::CannotConclude && self.interval.is_some_and(is_apart)
+    }
+}
+
+/// The ends of a 95 % confidence interval of a ratio.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Interval {
+    /// Lower end.
+    pub low: f64,
+    /// Upper end.
+    pub high: f64,
+}
+
+impl From<(f64, f64)> for Interval {
+    fn from((low, high): (f64, f64)) -> Self {
+        Self { low, high }
+    }
 }
 
 /// One cipher against another one, from their own paired slices.
@@ -518,7 +544,8 @@ impl Between {
     /// The same in the form of a cost, for what shows costs; its CPU time is not known.
     pub(crate) fn as_overhead(&self) -> Overhead {
         let Self { ratio, low, high, verdict, ref words, .. } = *self;
-        Overhead { ratio, low, high, pairs: 0, verdict, words: words.clone(), cpu_ratio: f64::NAN }
+        let interval = Some(Interval { low, high });
+        Overhead { ratio, interval, pairs: 0, verdict, words: words.clone(), cpu_ratio: f64::NAN }
     }
 }
 

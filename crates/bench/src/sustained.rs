@@ -37,6 +37,11 @@ pub(crate) fn is_searched(cell: &Cell) -> bool {
     cell.open_loop.as_ref().is_some_and(|open_loop| !open_loop.searches.is_empty())
 }
 
+/// Whether it was searched for the highest rate of `cell`, and half of the searches or more found none.
+pub(crate) fn is_searched_in_vain(cell: &Cell) -> bool {
+    is_searched(cell) && log_rates(cell).is_none()
+}
+
 fn found(searches: &[Search]) -> Option<Vec<f64>> {
     let met = searches.iter().filter(|search| search.met_per_s.is_some()).count();
     // a search that found none says that the rate is below the lowest one tried, which is not worth more than that

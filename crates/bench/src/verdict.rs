@@ -57,6 +57,12 @@ impl Quantity {
         }
     }
 
+    /// Whether an interval lies wholly beyond what layout does, so that alone it would be a claim.
+    pub(crate) fn is_apart(self, low: f64, high: f64) -> bool {
+        let layout = 1.0 + self.scale() * LAYOUT;
+        high * layout < 1.0 || low > layout
+    }
+
     /// An interval of ratios in words, such as `between 3.0 % slower and 8.1 % faster`.
     #[must_use]
     pub fn between(self, low: f64, high: f64) -> String {
@@ -195,9 +201,11 @@ fn judge_one(quantity: Quantity, estimate: &Estimate, together: f64, questions: 
         let verdict = if quantity.is_worse(estimate.ratio()) { Verdict::Costs } else { Verdict::Gains };
         return Judgement { verdict, words: quantity.claim(estimate, (low, high)) };
     }
-    // outside of the layout's share when asked alone, and not among so many questions
-    let is_lone = estimate.p_beyond(scale * LAYOUT) < 1.0 - CONFIDENCE;
-    let chance = if is_lone { format!("; one such among {questions} ratios can be chance") } else { String::new() };
+    let chance = if quantity.is_apart(low, high) {
+        format!("; one such among {questions} ratios can be chance")
+    } else {
+        String::new()
+    };
     let worst = match quantity {
         Quantity::Throughput => low,
         Quantity::Latency => high,

@@ -2,7 +2,7 @@
 //! up, then by their 99th percentile, then by the CPU time that a request costs, then by standing. Not here: the answer
 //! by throughput, or by the highest rate (`recommend`).
 
-use super::by_setting;
+use super::{by_setting, nothing};
 use crate::algorithm::{Algorithm, noun};
 use crate::at_rate::{at_rate, p99_ratio};
 use crate::covering::{self, Measured};
@@ -13,7 +13,7 @@ use crate::plan::{Plan, Policy};
 use crate::ratios::{headline, over_headline, overall_cpu};
 use crate::report::figures;
 use crate::results::{Cell, Ranked, Recommendation, Variant};
-use crate::statistics::Estimate;
+use crate::statistics::{Estimate, FEWEST_PAIRS};
 use crate::verdict::{CONFIDENCE, Judgement, Quantity, Verdict, judge, judge_as, more_cpu};
 use crate::workload::Unit;
 
@@ -79,10 +79,10 @@ pub(crate) fn recommend(plan: &Plan, rate: f64, variants: &[Variant], cells: &[C
         ..Recommendation::default()
     };
     let uncovered = covering::uncovered(plan, variants);
-    let noun = noun(candidates.iter().map(|candidate| candidate.algorithm));
+    let noun = noun(plan, candidates.iter().map(|candidate| candidate.algorithm));
     let mut sentences = behind(rate, variants, cells);
     sentences.push(match candidates.first() {
-        None => against_itself(variants, cells, plan.margin),
+        None => against_itself(plan, variants, cells),
         Some(best) if best.barred.is_some() && uncovered.is_some() => uncovered.unwrap_or_default(),
         Some(best) if best.barred.is_some() => format!(
             "none of the {noun} measured can be recommended under policy {}; {} would be: {}",
@@ -200,10 +200,10 @@ fn behind(rate: f64, variants: &[Variant], cells: &[Cell]) -> Vec<String> {
 }
 
 /// What to report if no variant has a cipher: how well the measurement agrees with itself.
-fn against_itself(variants: &[Variant], cells: &[Cell], margin: f64) -> String {
+fn against_itself(plan: &Plan, variants: &[Variant], cells: &[Cell]) -> String {
     let estimates: Vec<Option<Estimate>> =
         (1..variants.len()).map(|number| over_headline(cells, number, 0, p99_ratio)).collect();
-    let judged = judge_as(Quantity::Latency, &estimates, margin);
+    let judged = judge_as(Quantity::Latency, &estimates, plan.margin);
     let mut sentences: Vec<String> = variants
         .iter()
         .skip(1)
@@ -212,7 +212,7 @@ fn against_itself(variants: &[Variant], cells: &[Cell], margin: f64) -> String {
         .filter(|((_, estimate), _)| estimate.is_some())
         .map(|((variant, _), judged)| format!("{} against {}: p99 {}", variant.label, variants[0].label, judged.words))
         .collect();
-    sentences.push("nothing to recommend: no cipher was measured".into());
+    sentences.push(nothing::measured(plan));
     sentences.join("; ")
 }
 
@@ -242,8 +242,12 @@ fn answer(plan: &Plan, rate: f64, best: &Candidate, relations: &[Relation], cell
 /// Why nothing is concluded about the 99th percentile of `candidate`.
 fn why_no_p99(candidate: &Candidate) -> String {
     let fewest = candidate.cells.iter().filter_map(|cell| at_rate(cell)).map(|at_rate| at_rate.requests).min();
-    match fewest {
-        Some(requests) if requests < REQUESTS_P99 => too_few(requests),
+    let slices = candidate.cells.iter().filter(|cell| !is_behind(cell)).map(|cell| cell.samples.len()).max();
+    match (fewest, slices) {
+        (Some(requests), _) if requests < REQUESTS_P99 => too_few(requests),
+        (_, Some(slices)) if slices < FEWEST_PAIRS => {
+            format!("too few slices for an interval ({slices} of {FEWEST_PAIRS} needed; more rounds would do)")
+        }
         _ => "no workload was kept up with both with and without it".into(),
     }
 }
@@ -449,6 +453,16 @@ mod tests {
             few.answer
         );
         assert!(few.open_questions.iter().any(|question| question.ends_with("--rounds 7")), "{:?}", few.open_questions);
+        // a run that was ended early: enough requests, in too few slices
+        let mut cells = judged(&[(1.0, 1.0, RATE), (1.5, 1.0, RATE)], 3_000);
+        for cell in &mut cells {
+            cell.samples.truncate(4);
+            cell.open_loop.as_mut().unwrap().slices.truncate(4);
+        }
+        crate::at_rate::judge_at_rate(&mut cells, RATE, 0.02);
+        let early = recommend(&Plan::default(), RATE, &variants(&["none", "aes-256"]), &cells);
+        let want = "the p99 is open: too few slices for an interval (4 of 6 needed; more rounds would do)";
+        assert!(early.answer.contains(want), "{}", early.answer);
         let itself =
             recommend(&Plan::default(), RATE, &variants(&["none", "none (2)"]), &judged(&[(1.0, 1.0, RATE); 2], 500));
         assert!(itself.answer.starts_with("none (2) against none: p99 no difference"), "{}", itself.answer);

@@ -54,6 +54,77 @@ fn without_an_allowed_suite_it_names_some() {
     assert!(answer(Policy::Fips).ends_with("on its list would be: aes-256-gcm"));
 }
 
+/// A run that was ended early: what was measured is said by its name, and how much of it is missing.
+#[test]
+fn too_few_pairs_are_no_lack_of_ciphers_or_suites() {
+    let few = |count: usize| -> Vec<Cell> {
+        let mut cells = cells(&[0.95, 0.9], 0.002);
+        cells.iter_mut().for_each(|cell| cell.samples.truncate(count));
+        crate::ratios::judge_overheads(&mut cells, 0.02);
+        cells
+    };
+    let needs = ", and an interval needs 6";
+    let suites = tunnels(&["none", "aes-256-gcm", "aria-256-gcm"]);
+    let answer = |variants: &[Variant], cells: &[Cell]| recommend(&plan(Policy::Any), variants, cells).answer;
+    let want = "nothing to recommend: under no workload more than 4 pairs of slices were measured of each ";
+    assert_eq!(answer(&suites, &few(4)), format!("{want}suite{needs}"));
+    let files = variants(&THREE[..3]);
+    assert_eq!(answer(&files, &few(4)), format!("{want}cipher{needs}"));
+    let mut fields = files.clone();
+    for variant in &mut fields {
+        variant.layers = std::mem::take(&mut variant.layers).into_values().map(|one| ("field".into(), one)).collect();
+    }
+    assert_eq!(answer(&fields, &few(4)), format!("{want}cipher{needs}"));
+    // files beside the wire are both
+    let mixed = vec![suites[0].clone(), files[1].clone(), suites[1].clone()];
+    assert_eq!(answer(&mixed, &few(4)), format!("{want}cipher{needs}"));
+    assert!(answer(&suites, &few(6)).starts_with("take aes-256-gcm: over 2 workloads "));
+
+    // no figure without its interval: neither a range of pairs, nor a worst workload
+    let cells = few(4);
+    assert!(cells.iter().filter_map(|cell| cell.overhead.as_ref()).all(|one| one.interval.is_none() && one.pairs == 4));
+    let found = recommend(&plan(Policy::Any), &suites, &cells);
+    assert!(found.take.is_none() && found.ranking.is_empty());
+    let open = "aes-256-gcm under a: cannot conclude (fewer than 6 pairs of slices; more rounds would help)";
+    assert!(found.open_questions.iter().any(|question| question == open), "{:?}", found.open_questions);
+    assert!(!found.open_questions.iter().any(|question| question.contains("ratios rest on")));
+
+    // suites are what is missing where the plan is about the wire alone
+    let wire = Plan { layer: vec!["wire".into()], ..plan(Policy::Any) };
+    let none = |plan: &Plan| recommend(plan, &suites[..1], &[]).answer;
+    assert_eq!(none(&wire), "nothing to recommend: no suite was measured");
+    assert_eq!(none(&plan(Policy::Any)), "nothing to recommend: no cipher was measured");
+}
+
+/// Ended while the second workload ran: the figure is that of the first alone, and says so.
+#[test]
+fn a_figure_counts_the_workloads_that_it_is_made_of() {
+    let mut cells = cells(&[0.95], 0.002);
+    cells.iter_mut().filter(|cell| cell.workload == "c").for_each(|cell| cell.samples.truncate(3));
+    crate::ratios::judge_overheads(&mut cells, 0.02);
+    let found = recommend(&plan(Policy::Any), &variants(&THREE[..2]), &cells);
+    assert!(found.answer.starts_with("take aes-256: under workload a it costs 5.0 % ± "), "{}", found.answer);
+    assert!(found.ranking[0].reasons.iter().any(|reason| reason.starts_with("worst under a: ")), "{found:?}");
+    assert!(
+        found.open_questions.iter().any(|question| question.starts_with("aes-256 under c: cannot conclude (fewer"))
+    );
+}
+
+/// Reads that the cache answered give no cipher anything to do, which is not the same as having measured none.
+#[test]
+fn workloads_that_never_meet_the_cipher_are_named_as_the_reason() {
+    let mut cells = cells(&[0.99], 0.002);
+    for cell in &mut cells {
+        // a store that does count, under another workload that is no part of this
+        cell.samples.iter_mut().for_each(|sample| sample.encrypted_bytes = 0);
+    }
+    cells[1].samples[0].encrypted_bytes = 1;
+    cells.iter_mut().for_each(|cell| cell.samples.iter_mut().for_each(|sample| sample.bytes = 1_000_000));
+    let found = recommend(&plan(Policy::Any), &variants(&THREE[..2]), &cells);
+    assert_eq!(found.answer, "nothing to recommend: no workload that was measured gave a cipher anything to do");
+    assert!(found.open_questions.last().unwrap().contains("--preset cold would show"), "{:?}", found.open_questions);
+}
+
 const THREE: [&str; 4] = ["none", "aes-256", "aria-256", "3des"];
 
 fn plan(policy: Policy) -> Plan {
@@ -156,7 +227,7 @@ fn ciphers_that_differ_are_not_called_equal_because_their_intervals_touch() {
         .collect();
     crate::ratios::judge_overheads(&mut cells, 0.02);
     let [one, other] = [1, 2].map(|at| cells[at].overhead.clone().unwrap());
-    assert!(other.high > one.low, "their intervals touch: {one:?} {other:?}");
+    assert!(other.interval.unwrap().high > one.interval.unwrap().low, "their intervals touch: {one:?} {other:?}");
     let found = recommend(&plan(Policy::Any), &variants(&THREE[..3]), &cells);
     assert_eq!(found.take.as_deref(), Some("aes-256"));
     assert!(found.answer.contains("; aria-256 costs 9.1 % ± "), "{}", found.answer);

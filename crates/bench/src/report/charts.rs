@@ -7,7 +7,7 @@ use super::axis::Axis;
 use super::canvas::{Anchor, Canvas, Ink, Mark, Texture, draw, shorten, text_px};
 use super::figures;
 use super::index::Run;
-use crate::results::{Between, Cell, CpuSecond, Overhead};
+use crate::results::{Between, Cell, CpuSecond, Interval as Ends, Overhead};
 use crate::verdict::Verdict;
 
 /// Natural width of a panel, and of a chart on a phone.
@@ -280,11 +280,16 @@ pub(super) fn intervals(mut groups: Vec<Intervals>, about: &str) -> Vec<Chart> {
     across_the_page(|width| intervals_panel(width, about, &groups, &axis(if width < WIDE_PX { 5 } else { 9 })))
 }
 
+/// What is drawn of the interval of `overhead`: without one, the mark alone.
+pub(super) fn shown(overhead: &Overhead) -> Ends {
+    overhead.interval.unwrap_or(Ends { low: overhead.ratio, high: overhead.ratio })
+}
+
 /// An axis that holds the intervals of `overheads`, with about `aim` ticks and no difference as its reference.
 pub(super) fn axis_of(overheads: &[&Overhead], aim: usize) -> Axis {
     // an interval that says next to nothing must not flatten the others: it is cut, with an arrow
-    let low = |overhead: &&Overhead| overhead.low.max(overhead.ratio - 0.3);
-    let high = |overhead: &&Overhead| overhead.high.min(overhead.ratio + 0.3);
+    let low = |overhead: &&Overhead| shown(overhead).low.max(overhead.ratio - 0.3);
+    let high = |overhead: &&Overhead| shown(overhead).high.min(overhead.ratio + 0.3);
     let lowest = overheads.iter().map(low).fold(0.99, f64::min) - 1.0;
     let highest = overheads.iter().map(high).fold(1.01, f64::max) - 1.0;
     let margin = (highest - lowest) * 0.03;
@@ -306,6 +311,7 @@ fn in_words(overhead: &Overhead) -> String {
     match overhead.words.width() {
         1..=32 => overhead.words.clone(),
         _ if overhead.verdict == Verdict::AtMost => figures::bound(overhead),
+        _ if overhead.can_be_chance() => format!("can be chance ({})", figures::overhead(overhead)),
         _ => format!("{} ({})", overhead.verdict.word(), figures::overhead(overhead)),
     }
 }
@@ -341,14 +347,16 @@ pub(super) fn interval(
     overhead: &Overhead,
     ink: Ink,
 ) {
-    let (low, high) = (overhead.low - 1.0, overhead.high - 1.0);
-    let (from, to) = (x(low), x(high));
-    canvas.line(&[(from, y), (to, y)], ink, 2.25);
-    for (end, cut, arrow) in [(from, axis.beyond(low).0, Mark::ArrowLeft), (to, axis.beyond(high).1, Mark::ArrowRight)]
-    {
-        match cut {
-            true => canvas.mark((end, y), arrow, 8.0, ink),
-            false => canvas.line(&[(end, y - 4.0), (end, y + 4.0)], ink, 2.25),
+    if let Some(Ends { low, high }) = overhead.interval {
+        let (low, high) = (low - 1.0, high - 1.0);
+        let (from, to) = (x(low), x(high));
+        canvas.line(&[(from, y), (to, y)], ink, 2.25);
+        let (left, right) = (axis.beyond(low).0, axis.beyond(high).1);
+        for (end, cut, arrow) in [(from, left, Mark::ArrowLeft), (to, right, Mark::ArrowRight)] {
+            match cut {
+                true => canvas.mark((end, y), arrow, 8.0, ink),
+                false => canvas.line(&[(end, y - 4.0), (end, y + 4.0)], ink, 2.25),
+            }
         }
     }
     canvas.mark((x(overhead.ratio - 1.0), y), mark_of(overhead.verdict), 10.0, ink);

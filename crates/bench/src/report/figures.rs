@@ -2,7 +2,7 @@
 
 pub use crate::count::{count, counted};
 use crate::open_loop::{Percentile, Ratio};
-use crate::results::Overhead;
+use crate::results::{Interval, Overhead};
 use crate::workload::Unit;
 
 /// The minus sign, which is as wide as a plus.
@@ -179,33 +179,44 @@ pub fn change(ratio: f64) -> String {
     format!("{} %", one_place((ratio - 1.0) * 100.0, true))
 }
 
-/// Half the width of the 95 % interval, in percentage points.
-fn half_width(overhead: &Overhead) -> f64 {
-    (overhead.high - overhead.low) * 50.0
+/// Half the width of the 95 % interval, in percentage points: `± 1.5`; without an interval, what there is: `4 pairs`.
+pub fn half_width(overhead: &Overhead) -> String {
+    match overhead.interval {
+        Some(Interval { low, high }) if (high - low).is_finite() => {
+            format!("± {}", one_place((high - low) * 50.0, false))
+        }
+        _ => counted(overhead.pairs, "pair"),
+    }
 }
 
-/// Throughput against the baseline with its 95 % interval: `−4.0 % ± 1.5`.
+/// Throughput against the baseline with its 95 % interval: `−4.0 % ± 1.5`; without one, `−4.0 %, 4 pairs`.
 pub fn overhead(overhead: &Overhead) -> String {
-    match half_width(overhead) {
-        half if half.is_finite() => format!("{} ± {}", change(overhead.ratio), one_place(half, false)),
-        _ => change(overhead.ratio),
+    let gap = if overhead.interval.is_some() { " " } else { ", " };
+    format!("{}{gap}{}", change(overhead.ratio), half_width(overhead))
+}
+
+/// The 95 % interval of the change: `−5.5 to −2.5 %`; a dash without one.
+pub fn interval(overhead: &Overhead) -> String {
+    let end = |ratio: f64| one_place((ratio - 1.0) * 100.0, true);
+    match overhead.interval {
+        Some(Interval { low, high }) if low.is_finite() && high.is_finite() => {
+            format!("{} to {} %", end(low), end(high))
+        }
+        _ => "–".into(),
     }
 }
 
-/// The 95 % interval of the change: `−5.5 to −2.5 %`.
-pub fn interval(overhead: &Overhead) -> String {
-    if !overhead.low.is_finite() || !overhead.high.is_finite() {
-        return "–".into();
-    }
-    let end = |ratio: f64| one_place((ratio - 1.0) * 100.0, true);
-    format!("{} to {} %", end(overhead.low), end(overhead.high))
+/// The lower end of that interval, by which a table sorts it.
+pub fn lower_end(overhead: &Overhead) -> f64 {
+    overhead.interval.map_or(f64::NAN, |interval| interval.low)
 }
 
 /// The largest cost that an interval leaves possible: `at most 6.5 %`, or `no cost`.
 pub fn bound(overhead: &Overhead) -> String {
-    match (1.0 - overhead.low) * 100.0 {
-        percent if percent <= 0.0 => "no cost".into(),
-        percent => format!("at most {} %", one_place(percent, false)),
+    match overhead.interval.map(|interval| (1.0 - interval.low) * 100.0) {
+        None => "not bounded".into(),
+        Some(percent) if percent <= 0.0 => "no cost".into(),
+        Some(percent) => format!("at most {} %", one_place(percent, false)),
     }
 }
 
@@ -266,8 +277,7 @@ mod tests {
         assert_eq!(change(3.5), "+250 %");
         let measured = Overhead {
             ratio: 0.96,
-            low: 0.945,
-            high: 0.975,
+            interval: Some(Interval { low: 0.945, high: 0.975 }),
             pairs: 9,
             verdict: Verdict::Costs,
             words: String::new(),
@@ -275,5 +285,8 @@ mod tests {
         };
         assert_eq!(overhead(&measured), "−4.0 % ± 1.5");
         assert_eq!(interval(&measured), "−5.5 to −2.5 %");
+        // pairs that are too few for an interval show none, however close they lie
+        let few = Overhead { interval: None, pairs: 4, verdict: Verdict::CannotConclude, ..measured };
+        assert_eq!((overhead(&few).as_str(), interval(&few).as_str()), ("−4.0 %, 4 pairs", "–"));
     }
 }

@@ -158,7 +158,7 @@ pub(super) fn sustained_table(run: &Run) -> Option<Table> {
         let [change, between, verdict] = match &cell.overhead {
             Some(overhead) => [
                 figure(figures::change(overhead.ratio), overhead.ratio),
-                figure(figures::interval(overhead), overhead.low),
+                figure(figures::interval(overhead), figures::lower_end(overhead)),
                 words(&overhead.words),
             ],
             None => [missing(), missing(), words("baseline")],

@@ -10,7 +10,7 @@ use super::index::Run;
 use super::tables::{Datum, Table, columns, head, judged, variant_head, words};
 use crate::coverage::{Cost, Coverage, CoverageRow};
 use crate::places::{Place, Protection, entry};
-use crate::results::Overhead;
+use crate::results::{Interval, Overhead};
 use crate::threat::Threat;
 
 /// What stands for a cost that is not known.
@@ -39,7 +39,8 @@ pub(super) fn words_of<'a>(run: &Run<'a>, label: &str) -> impl Iterator<Item = &
 /// The cost of a row in the form of the other charts.
 pub(super) fn overhead(cost: &Cost) -> Overhead {
     let Cost { ratio, low, high, verdict, ref words } = *cost;
-    Overhead { ratio, low, high, pairs: 0, verdict, words: words.clone(), cpu_ratio: f64::NAN }
+    let interval = Some(Interval { low, high });
+    Overhead { ratio, interval, pairs: 0, verdict, words: words.clone(), cpu_ratio: f64::NAN }
 }
 
 /// What a row is called: its variant, or the place that was not measured.

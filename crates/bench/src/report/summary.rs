@@ -8,8 +8,8 @@ use super::index::Run;
 use super::{conditions, figures, open_loop, page, places, tables};
 use crate::axes::{AXES, varied};
 use crate::merge;
-use crate::results::{Against, Cell, Results};
-use crate::sustained::sustained;
+use crate::results::{Against, Cell, Overhead, Results};
+use crate::sustained::{is_searched_in_vain, sustained};
 use crate::verdict::Verdict;
 
 /// Lines that the table may take before it is written more tersely.
@@ -399,27 +399,25 @@ fn style(verdict: Verdict) -> Style {
 fn entry(cell: &Cell, terse: bool) -> Styled {
     let Some(overhead) = &cell.overhead else {
         let rate = sustained(cell).map_or(Some(cell.throughput), |found| found.rate_per_s);
-        return plain(rate.map_or("never met".into(), |per_s| figures::rate(per_s, cell.unit)));
+        let none = if is_searched_in_vain(cell) { "never met" } else { "too few" };
+        return plain(rate.map_or(none.into(), |per_s| figures::rate(per_s, cell.unit)));
     };
+    let short = |figure: String| if terse { figure.replace(" %", "").replace(' ', "") } else { figure };
     let text = match overhead.verdict {
         Verdict::NoDifference => String::from(if terse { "=" } else { "no difference" }),
-        Verdict::Costs | Verdict::Gains => figures::overhead(overhead),
-        Verdict::AtMost if terse => figures::bound(overhead).replace("at most ", "≤"),
+        Verdict::Costs | Verdict::Gains => short(figures::overhead(overhead)),
+        Verdict::AtMost if terse => figures::bound(overhead).replace("at most ", "≤").replace(" %", ""),
         Verdict::AtMost => figures::bound(overhead),
         Verdict::CannotConclude if sustained(cell).is_some_and(|found| found.rate_per_s.is_none()) => {
-            "never met".into()
+            if is_searched_in_vain(cell) { "never met" } else { "too few" }.into()
         }
         Verdict::CannotConclude if terse => "?".into(),
-        Verdict::CannotConclude => format!("unclear {}", half_width(&figures::overhead(overhead))),
+        Verdict::CannotConclude if overhead.can_be_chance() => format!("{} chance?", figures::overhead(overhead)),
+        Verdict::CannotConclude if overhead.interval.is_none() => format!("unclear, {}", figures::half_width(overhead)),
+        Verdict::CannotConclude => format!("unclear {}", figures::half_width(overhead)),
     };
     let style = style(overhead.verdict);
-    let text = if terse { text.replace(" %", "").replace(' ', "") } else { text };
     Styled { text: if tables::below_saturation(cell) { text + "*" } else { text }, style }
-}
-
-/// `± 31` out of `−4.0 % ± 31`.
-fn half_width(overhead: &str) -> &str {
-    overhead.find('±').map_or("", |at| &overhead[at..])
 }
 
 /// What the signs in the table mean; only those that occur.
@@ -444,6 +442,10 @@ fn key(run: &Run, terse: bool) -> String {
     }
     if terse && has(Verdict::CannotConclude) {
         text += "; ? cannot conclude";
+    }
+    let can_be_chance = |cell: &Cell| cell.overhead.as_ref().is_some_and(Overhead::can_be_chance);
+    if !terse && compared().any(can_be_chance) {
+        text += "; chance? alone it would be claimed, one such among so many ratios can be chance";
     }
     if compared().any(tables::below_saturation) {
         text += "; * below saturation, so idle time may hide the cost";

@@ -3,7 +3,7 @@
 
 use super::axis::Axis as Scale;
 use super::canvas::Mark;
-use super::charts::{Chart, mark_of, percent, titled};
+use super::charts::{Chart, mark_of, percent, shown, titled};
 use super::curves::{Below, Curve, Point, panel};
 use super::figures;
 use super::index::{Run, spread};
@@ -146,7 +146,8 @@ fn throughput(runs: &[&Run], workload: &str, at: &dyn Fn(&Run) -> f64) -> (Vec<C
 fn cost(runs: &[&Run], workload: &str, at: &dyn Fn(&Run) -> f64) -> Vec<Curve> {
     curves(runs, workload, |run, cell| {
         let overhead = cell.overhead.as_ref()?;
-        let [value, low, high] = [overhead.ratio, overhead.low, overhead.high].map(|ratio| ratio - 1.0);
+        let ends = shown(overhead);
+        let [value, low, high] = [overhead.ratio, ends.low, ends.high].map(|ratio| ratio - 1.0);
         // an interval that says next to nothing must not flatten the others
         let mark = (mark_of(overhead.verdict), low.max(value - 0.3), high.min(value + 0.3));
         Some(Point { at: at(run), value, mark: Some(mark) })

@@ -146,6 +146,7 @@ pub(super) fn judged(verdict: Verdict, text: String, value: f64) -> Datum {
 pub(super) fn verdict(overhead: &Overhead, unsaturated: bool) -> Datum {
     let word = match overhead.verdict {
         Verdict::AtMost => figures::bound(overhead),
+        _ if overhead.can_be_chance() => "can be chance".into(),
         verdict => verdict.word().to_owned(),
     };
     let note = if unsaturated { format!("{word} †") } else { word };
@@ -313,7 +314,7 @@ pub(super) fn throughput(run: &Run) -> Table {
             None => [missing(), missing(), missing(), missing(), missing(), cache_hits(cell), words("baseline")],
             Some(overhead) => [
                 figure(figures::change(overhead.ratio), overhead.ratio),
-                figure(figures::interval(overhead), overhead.low),
+                figure(figures::interval(overhead), figures::lower_end(overhead)),
                 figure(overhead.pairs.to_string(), overhead.pairs as f64),
                 figure(figures::change(overhead.cpu_ratio), overhead.cpu_ratio),
                 through_the_cipher(cell),

@@ -39,6 +39,28 @@ fn verdicts_in_words() {
     assert_eq!(few.verdict, Verdict::CannotConclude);
 }
 
+/// What would be claimed alone is what an interval shows that lies beyond the layout's share: one and the same test.
+#[test]
+fn an_interval_beyond_the_layout_is_a_claim_when_asked_alone() {
+    for quantity in [Quantity::Throughput, Quantity::Latency] {
+        for step in -40..40 {
+            let estimate = estimate(f64::from(step) / 200.0, 0.02);
+            let (low, high) = estimate.interval(CONFIDENCE);
+            let alone = judge_as(quantity, &[Some(estimate)], 0.0).remove(0);
+            assert_eq!(alone.verdict.is_claim(), quantity.is_apart(low, high), "{step}: {}", alone.words);
+        }
+    }
+    // clearly slower by its interval, and one of thousands: open, and the words say why
+    let narrow = Estimate { log_ratio: -0.095, standard_error: 0.005, freedom: 3.0, pairs: 6 };
+    let mut family = vec![Some(Estimate { log_ratio: 0.0, standard_error: 0.02, ..narrow }); 4_000];
+    family[0] = Some(narrow);
+    let open = judge(&family, MARGIN).remove(0);
+    assert_eq!(open.verdict, Verdict::CannotConclude);
+    let want = "cannot conclude (between 7.6 and 10.5 % slower; one such among 4000 ratios can be chance; more rounds \
+                would help)";
+    assert_eq!(open.words, want);
+}
+
 /// For latencies, longer is worse, and every threshold is five times as wide.
 #[test]
 fn verdicts_on_latencies_in_words() {

@@ -2,6 +2,7 @@
 
 use scraper::Html;
 use sealstone_bench::report::summary;
+use sealstone_bench::results::Interval;
 use unicode_width::UnicodeWidthStr;
 
 use crate::{fixtures, html, shapes, whole_text};
@@ -68,6 +69,42 @@ all workloads                       −1.2 %          −5.8 %
 ";
     assert!(screen.contains(wanted), "{screen}");
     assert!(summary::screen(&fixtures::undecided(), 80, false).contains("unclear ± 31.0"));
+}
+
+/// A word and the figure beside it say the same: pairs that are too few show no interval, and one that looks clear and is
+/// not claimed says why.
+#[test]
+fn what_is_unclear_shows_why() {
+    let mut results = fixtures::undecided();
+    for cell in &mut results.cells {
+        let Some(overhead) = &mut cell.overhead else { continue };
+        if cell.workload == "a" {
+            (overhead.interval, overhead.pairs, overhead.ratio) = (None, 4, 0.984);
+            overhead.words = "cannot conclude (fewer than 6 pairs of slices; more rounds would help)".into();
+        } else {
+            let interval = Some(Interval { low: 0.885, high: 0.917 });
+            (overhead.interval, overhead.ratio) = (interval, 0.901);
+            overhead.words =
+                "cannot conclude (between 8.3 and 11.5 % slower; one such among 400 ratios can be chance; \
+                              more rounds would help)"
+                    .into();
+        }
+    }
+    let screen = summary::screen(&results, 80, false);
+    let row = |name: &str| {
+        let line = screen.lines().find(|line| line.starts_with(&format!("{name}  "))).unwrap();
+        line.split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    assert!(row("a").ends_with("unclear, 4 pairs unclear, 4 pairs"), "{screen}");
+    assert!(row("b").ends_with("−9.9 % ± 1.6 chance? −9.9 % ± 1.6 chance?"), "{screen}");
+    let words = screen.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(
+        words.contains("chance? alone it would be claimed, one such among so many ratios can be chance"),
+        "{words}"
+    );
+    let page = whole_text(&Html::parse_document(&html(std::slice::from_ref(&results))));
+    assert!(page.contains("−1.6 %, 4 pairs") && !page.contains("−1.6 % ±"), "no interval of four pairs");
+    assert!(page.contains("can be chance (−9.9 % ± 1.6)") && page.contains("−11.5 to −8.3 %"));
 }
 
 #[test]

@@ -1,0 +1,40 @@
+//! Why there is nothing to recommend: no cipher and no suite was measured, or too little of each. Not here: that none of
+//! them is allowed, or keeps a limit (`recommend`).
+
+use crate::algorithm::noun;
+use crate::plan::Plan;
+use crate::ratios::headline;
+use crate::results::Cell;
+use crate::statistics::FEWEST_PAIRS;
+use crate::sustained;
+
+/// Where no variant has a cipher or a suite.
+pub(super) fn measured(plan: &Plan) -> String {
+    format!("nothing to recommend: no {} was measured", singular(noun(plan, std::iter::empty())))
+}
+
+/// Where variants have some, which `noun` names, and none has a ratio with an interval.
+pub(super) fn estimated(plan: &Plan, noun: &str, cells: &[Cell]) -> String {
+    let one = singular(noun);
+    let met = headline(cells);
+    if met.is_empty() {
+        return format!("nothing to recommend: no workload that was measured gave a {one} anything to do");
+    }
+    let what = match plan.p99 {
+        Some(limit) if !cells.iter().any(|cell| sustained::log_rates(cell).is_some()) => {
+            return format!("no variant with a {one} has a rate with a p99 of at most {limit}; nothing to recommend");
+        }
+        Some(_) => "searches",
+        None => "pairs of slices",
+    };
+    let sealed = cells.iter().filter(|cell| cell.variant != 0 && met.contains(&cell.workload.as_str()));
+    let most = sealed.filter_map(|cell| Some(cell.overhead.as_ref()?.pairs)).max().unwrap_or(0);
+    format!(
+        "nothing to recommend: under no workload more than {most} {what} were measured of each {one}, and an interval \
+         needs {FEWEST_PAIRS}"
+    )
+}
+
+fn singular(noun: &str) -> &str {
+    noun.trim_end_matches('s')
+}
