@@ -105,7 +105,7 @@ pub fn place_name(layers: &[Layer]) -> String {
 pub struct Source {
     /// A page of this project, a standard or a manual, with the section.
     pub title: &'static str,
-    /// A test that shows it, another page, or the address of what is no page of ours.
+    /// Tests that show it, with their files, another page, or the address of what is no page of ours.
     pub shown_by: &'static str,
 }
 
@@ -184,6 +184,21 @@ const PCI: Source = Source {
     shown_by: "https://www.pcisecuritystandards.org/document_library/",
 };
 const TLS: Source = Source { title: "RFC 8446, TLS 1.3, 1 and E", shown_by: "https://www.rfc-editor.org/rfc/rfc8446" };
+const TLS_SAID: Source = Source {
+    title: "docs/guide/which-place.md, What each place does: what the server says of the connection",
+    shown_by: "postgres_is_measured_with_tls, mariadb_is_measured_with_tls, redis_is_measured_with_tls in \
+               wire_compare.rs",
+};
+const TLS_CHECKED: Source = Source {
+    title: "docs/guide/servers.md, authorities and host names",
+    shown_by: "a_postgres_with_tls_is_checked in postgres.rs; a_mariadb_with_tls_is_checked in mysql.rs; \
+               a_server_with_tls_is_checked in redis.rs",
+};
+const PACKETS: Source = Source {
+    title: "SECURITY.md, Packets on the wire",
+    shown_by: "no_block_can_be_read_on_the_link in link.rs; what_an_attacker_sends_is_counted_and_has_no_effect in \
+               attack.rs",
+};
 const ESP: Source = Source { title: "RFC 4303, ESP, 1", shown_by: "https://www.rfc-editor.org/rfc/rfc4303" };
 const MYSQL: Source = Source {
     title: "MySQL manual, Encryption and Compression Functions: the caution on arguments",
@@ -325,7 +340,7 @@ pub const TABLE: &[Entry] = &[
         reason: "what is read is sealed, and what is changed or repeated is refused, where each end checks who the \
                  other is; sizes and times are seen",
         within_process: NO_NETWORK,
-        sources: &[TLS, ESP],
+        sources: &[TLS, TLS_SAID, TLS_CHECKED, ESP, PACKETS],
     },
     Entry {
         place: Place::Wire,
@@ -459,8 +474,9 @@ mod tests {
         let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
         let read = |path: &str| std::fs::read_to_string(root.join(path)).unwrap_or_else(|_| panic!("{path}"));
         let tests_in = |file: &str| {
-            let folders = ["dev/e2e/tests", "crates/fields/tests"].map(|folder| format!("{folder}/{file}"));
-            let found = folders.into_iter().find(|path| root.join(path).exists());
+            let folders = ["dev/e2e/tests", "crates/fields/tests", "adapters/stores/tests", "adapters/wire/tests/path"];
+            let found =
+                folders.map(|folder| format!("{folder}/{file}")).into_iter().find(|path| root.join(path).exists());
             read(&found.unwrap_or_else(|| panic!("no {file} among the tests")))
         };
         for source in TABLE.iter().flat_map(|entry| entry.sources) {
@@ -468,13 +484,15 @@ mod tests {
             if page.ends_with(".md") {
                 read(page);
             }
-            if let Some((tests, file)) = source.shown_by.split_once(" in ") {
-                let text = tests_in(file);
-                for test in tests.split(", ") {
-                    assert!(text.contains(&format!("fn {test}(")), "{test} is not in {file}");
+            for shown_by in source.shown_by.split("; ") {
+                if let Some((tests, file)) = shown_by.split_once(" in ") {
+                    let text = tests_in(file);
+                    for test in tests.split(", ") {
+                        assert!(text.contains(&format!("#[test]\nfn {test}(")), "{test} is no test in {file}");
+                    }
+                } else if !shown_by.starts_with("https://") {
+                    read(shown_by.split(',').next().unwrap_or_default());
                 }
-            } else if !source.shown_by.starts_with("https://") {
-                read(source.shown_by.split(',').next().unwrap_or_default());
             }
         }
     }
