@@ -57,6 +57,36 @@ pub enum WireError {
         /// What iproute2 said.
         found: String,
     },
+    /// TCP's congestion control has another name, or this kernel does not have it.
+    #[error("unknown congestion control {name:?}\nthis kernel has: {available}")]
+    UnknownCongestion {
+        /// The name.
+        name: String,
+        /// Those that there are.
+        available: String,
+    },
+    /// This kernel has it for the machine itself alone.
+    #[error(
+        "congestion control {name} cannot be had in network namespaces: this machine allows {allowed} there\n\
+         as root, until the machine starts again: sysctl -w net.ipv4.tcp_allowed_congestion_control=\"{allowed} {name}\""
+    )]
+    CongestionNotAllowed {
+        /// The name.
+        name: String,
+        /// Those that can be had.
+        allowed: String,
+    },
+    /// A namespace does not say, or does not let be chosen, what TCP uses in it.
+    #[error(
+        "cannot {attempted} TCP's congestion control of a network namespace: {found}\n\
+         see what the machine has: sysctl net.ipv4.tcp_congestion_control"
+    )]
+    Congestion {
+        /// What was attempted.
+        attempted: &'static str,
+        /// What the system said.
+        found: io::Error,
+    },
     /// A program that sets up networks failed.
     #[error("{command} failed: {found}\n{next}")]
     Command {

@@ -4,6 +4,7 @@
 //! a run that was killed except processes that it started, which [`remove_left_behind`] ends. To look into one:
 //! `nsenter --net=/proc/PID/fd/N`, as [`Namespace::path`] says.
 
+mod congestion;
 mod left_behind;
 
 use std::fs::File;
@@ -14,6 +15,7 @@ use std::process::Command;
 use nix::sched::{CloneFlags, setns, unshare};
 use nix::sys::socket::{AddressFamily, SockFlag, SockType, socket};
 
+pub use self::congestion::congestion_called;
 pub use self::left_behind::remove_left_behind;
 use crate::error::WireError;
 use crate::ffi::device;
@@ -214,5 +216,14 @@ mod tests {
             assert_eq!(link(&known.name.to_uppercase()), Some(known));
         }
         assert_eq!(link("10000"), None);
+    }
+
+    #[test]
+    fn congestion_control_is_that_of_the_kernel() {
+        let error = congestion_called("Nagle").unwrap_err().to_string();
+        assert!(error.starts_with("unknown congestion control \"Nagle\"\nthis kernel has: "), "{error}");
+        // every kernel has it, and lets everybody use it
+        assert!(error.contains("reno"), "{error}");
+        assert_eq!(congestion_called("Reno").unwrap(), "reno");
     }
 }

@@ -106,6 +106,11 @@ fn what_makes_no_sense_is_refused() {
     assert!(suite.contains("unknown suite \"aes-256-gmc\"; did you mean aes-256-gcm?"), "{suite}");
     let link = refused(&["--store=iscsi", "--layer=wire", "--links=10"]);
     assert!(link.contains("unknown link \"10\"\n  links, in Mbit/s: unlimited, 1000, 100, 5.28"), "{link}");
+    let unknown = refused(&["--store=iscsi", "--layer=wire", "--congestion=nagle"]);
+    assert!(unknown.contains("unknown congestion control \"nagle\"\n  this kernel has: "), "{unknown}");
+    assert!(unknown.contains("reno"), "{unknown}");
+    let nothing = refused(&["--store=iscsi", "--congestion=reno"]);
+    assert!(nothing.contains("congestion is reno: it is about TCP over a link that is made here; add --layer wire"));
     let nowhere = refused(&["--store=rocksdb", "--layer=wire"]);
     assert!(
         nowhere.contains(
@@ -130,7 +135,7 @@ fn packets_on_a_link_are_sealed() {
     let dir = tempfile::tempdir().unwrap();
     // in a short slice much would be what the link had saved before it
     let on_links = ["--layer=wire", "--links=100,unlimited", "--suites=none,3des-md5", "--slice-ms=40"];
-    let more = ["--store=iscsi", "--workloads=seq-read,stream"];
+    let more = ["--store=iscsi", "--workloads=seq-read,stream", "--congestion=reno"];
     let transcript = run(&mut compare(dir.path(), &[&on_links[..], &more].concat()));
     if transcript.code == Some(2) && transcript.stderr.contains("cannot make") {
         return println!("SKIP: {name}: {}", transcript.stderr.lines().next().unwrap_or_default());
@@ -138,6 +143,12 @@ fn packets_on_a_link_are_sealed() {
     let said = transcript.done();
     assert!(said.contains("100 Mbit/s") && said.contains("unlimited link"), "{said}");
     assert!(said.contains("limit: 3des-md5: "), "its caveat: {said}");
+    let condition = "congestion control of TCP: reno, as asked for";
+    assert!(said.contains(condition), "{said}");
+    let recorded: Value = serde_json::from_slice(&fs::read(dir.path().join("out/results.json")).unwrap()).unwrap();
+    assert_eq!(recorded["groups"][1]["engine"]["settings"]["congestion control"], "reno, as asked for");
+    let page = fs::read_to_string(dir.path().join("out/report.html")).unwrap();
+    assert!(page.contains("Congestion control of TCP") && page.contains("reno, as asked for"));
     let cells = cells(dir.path());
     assert_eq!(cells.len(), 8);
     let speeds: Vec<f64> = cells[..4].iter().map(|cell| cell["throughput"].as_f64().unwrap()).collect();

@@ -11,6 +11,9 @@ use crate::kind::{Form, Opened, Request, Setting, StoreKind};
 const SUITED: &str = "workloads = [\"seq-read\", \"seq-write\", \"rand-read\", \"rand-write\", \"rand-mix\"]\n\
                       pairs = 6\nslice-ms = 250\n";
 
+/// The setting of the target that chooses TCP's congestion control.
+const CONGESTION: &str = "congestion";
+
 /// A file or a disk of this machine, or a unit behind iSCSI.
 pub static BLOCK: StoreKind = DEVICE;
 
@@ -51,13 +54,21 @@ pub static ISCSI: StoreKind = StoreKind {
     name: "iscsi",
     about: "a block device behind an iSCSI target started on this machine",
     layers: &[Layer::Wire],
-    settings: &[Setting {
-        name: "tgtd",
-        value: "FILE",
-        help: "The target's program [default: SEALSTONE_TGTD, or tgtd on the search path]",
-        form: Form::File,
-        excludes: &[],
-    }],
+    settings: &[
+        Setting::new(
+            "tgtd",
+            "FILE",
+            Form::File,
+            "The target's program [default: SEALSTONE_TGTD, or tgtd on the search path]",
+        ),
+        Setting::new(
+            CONGESTION,
+            "NAME",
+            Form::Text,
+            "With --layer wire: TCP's congestion control at both ends of the link, such as reno or cubic [default: \
+             the machine's]",
+        ),
+    ],
     engine: iscsi,
     ..DEVICE
 };
@@ -78,8 +89,14 @@ fn block(request: &Request) -> Result<Opened, StoreError> {
 fn iscsi(request: &Request) -> Result<Opened, StoreError> {
     let program = Some(PROGRAM.find(request.file("tgtd").as_deref()).map_err(StoreError::engine)?);
     let options = TgtOptions { program, bytes: request.device_bytes, ..TgtOptions::default() };
+    let congestion = request.setting(CONGESTION);
     if let Some(link) = &request.link {
-        return Ok(Opened { engine: Box::new(LinkedEngine::new(link, options)?), notes: Vec::new() });
+        return Ok(Opened { engine: Box::new(LinkedEngine::new(link, congestion, options)?), notes: Vec::new() });
+    }
+    if let Some(name) = congestion {
+        return Err(StoreError::engine(format!(
+            "{CONGESTION} is {name}: it is about TCP over a link that is made here; add --layer wire"
+        )));
     }
     Ok(Opened { engine: Box::new(TargetEngine::new(options)), notes: Vec::new() })
 }

@@ -10,7 +10,7 @@ use sealstone_store::{DeviceStore, Engine, EngineFacts, Store, StoreError, Store
 use sealstone_wire::carrier::{Carried, Carrier};
 use sealstone_wire::error::WireError;
 use sealstone_wire::iscsi::{Address, IscsiDevice, Options, Within};
-use sealstone_wire::links::{Link, Links, link, links};
+use sealstone_wire::links::{Link, Links, congestion_called, link, links};
 
 use super::stream::{Sink, StreamDevice};
 
@@ -18,13 +18,30 @@ use super::stream::{Sink, StreamDevice};
 #[derive(Debug)]
 pub(super) struct LinkedEngine {
     link: &'static Link,
+    /// TCP's congestion control at both ends; none: whatever a namespace has.
+    congestion: Option<String>,
+    /// What was found in the namespaces.
+    in_use: Mutex<String>,
     options: TgtOptions,
 }
 
 impl LinkedEngine {
-    /// An engine on the link called `name`.
-    pub(super) fn new(name: &str, options: TgtOptions) -> Result<Self, StoreError> {
-        Ok(Self { link: link_called(name)?, options })
+    /// An engine on the link called `name`, over which TCP uses `congestion`, or what this machine uses.
+    pub(super) fn new(name: &str, congestion: Option<&str>, options: TgtOptions) -> Result<Self, StoreError> {
+        let congestion = congestion.map(congestion_called).transpose().map_err(StoreError::engine)?;
+        Ok(Self { link: link_called(name)?, congestion, in_use: Mutex::default(), options })
+    }
+
+    /// A link with what TCP is to use at its ends.
+    fn links(&self) -> Result<Links, WireError> {
+        let links = Links::new(self.link)?;
+        if let Some(name) = &self.congestion {
+            links.set_congestion(name)?;
+        }
+        let [near, far] = links.congestion()?;
+        let found = if near == far { near } else { format!("{near} here, {far} at the target") };
+        *self.in_use.lock().unwrap_or_else(PoisonError::into_inner) = found;
+        Ok(links)
     }
 }
 
@@ -92,13 +109,23 @@ impl Engine for LinkedEngine {
             "link",
             &format!("{name} ({about}), by tbf in each direction by itself: a radio link would be half duplex"),
         );
+        let (in_use, by) = (
+            self.in_use.lock().unwrap_or_else(PoisonError::into_inner),
+            match self.congestion {
+                Some(_) => "as asked for",
+                None => "as this machine has it",
+            },
+        );
+        if !in_use.is_empty() {
+            set("congestion control", &format!("{in_use}, {by}"));
+        }
         set("ends", "network namespaces of this machine, MTU 1500, no offloads on the link; both ends share its CPUs");
         facts
     }
 
     fn open(&self, variant: &Variant, dir: &Path, _: &StoreOptions) -> Result<Box<dyn Store>, StoreError> {
         let failed = |error: WireError| StoreError::engine(error);
-        let links = Arc::new(Links::new(self.link).map_err(failed)?);
+        let links = Arc::new(self.links().map_err(failed)?);
         let carried = match &variant.tunnel {
             None => Carried::plain(&links),
             Some(tunnel) => {

@@ -6,9 +6,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 
+use nix::sys::socket::{getsockopt, sockopt};
 use sealstone_seal::esp::{suite, suites, udp};
 use sealstone_wire::associations::Associations;
 use sealstone_wire::counters::Count;
+use sealstone_wire::error::WireError;
 use sealstone_wire::links::{Links, link};
 use sealstone_wire::path::Path;
 
@@ -16,11 +18,11 @@ use crate::attack::{PORT, sealed};
 use crate::capture::frames;
 use crate::lab::{Stream, both, device, end, inbound, inner, outbound, socket, tcp_both_ways, with_namespaces};
 
-const MARKER: &[u8; 16] = b"MARKER-IN-BLOCK:";
-const BLOCK: usize = 256;
+pub(crate) const MARKER: &[u8; 16] = b"MARKER-IN-BLOCK:";
+pub(crate) const BLOCK: usize = 256;
 
-/// Sends blocks that begin with the marker, and the rest of which is the same as well.
-fn send_blocks(links: &Links, to: IpAddr, count: usize) {
+/// Sends `count` blocks of [`BLOCK`] bytes that begin with the marker, and the rest of which is the same as well.
+pub(crate) fn send_blocks(links: &Links, to: IpAddr, count: usize) {
     let listener = links.ends[1].run(|| Ok(TcpListener::bind((to, 0)).unwrap())).unwrap();
     let address = listener.local_addr().unwrap();
     std::thread::scope(|scope| {
@@ -159,6 +161,37 @@ fn what_comes_out_of_order_is_handed_over_in_order() {
             let counters = path.stop();
             assert_eq!((counters.get(Count::PacketsIn), counters.get(Count::Reordered)), (6, 4), "{name}: {counters}");
         }
+    });
+}
+
+/// Of a name that every kernel has; others, such as cubic, a machine may keep to itself.
+#[test]
+fn both_ends_have_the_congestion_control_that_is_chosen() {
+    with_namespaces("link::both_ends_have_the_congestion_control_that_is_chosen", || {
+        let links = Links::new(link("unlimited").unwrap()).unwrap();
+        let machines = std::fs::read_to_string("/proc/sys/net/ipv4/tcp_congestion_control").unwrap();
+        assert_eq!(links.congestion().unwrap(), [machines.trim(), machines.trim()]);
+        for name in ["reno", "cubic"] {
+            match links.set_congestion(name) {
+                Ok(()) => assert_eq!(links.congestion().unwrap(), [name, name]),
+                Err(error @ WireError::CongestionNotAllowed { .. }) if name == "cubic" => {
+                    let step = "as root, until the machine starts again: sysctl -w \
+                                net.ipv4.tcp_allowed_congestion_control=\"";
+                    assert!(error.to_string().contains(step), "{error}");
+                    assert_eq!(links.congestion().unwrap(), ["reno", "reno"], "what was there stays");
+                }
+                Err(error) => panic!("{name}: {error}"),
+            }
+        }
+        // and connections between them use it
+        links.set_congestion("reno").unwrap();
+        let listener = links.ends[1].run(|| Ok(TcpListener::bind((links.address(1, false), 0)).unwrap())).unwrap();
+        let address = listener.local_addr().unwrap();
+        let near = links.ends[0].run(|| Ok(TcpStream::connect(address).unwrap())).unwrap();
+        let far = listener.accept().unwrap().0;
+        assert_eq!([near, far].map(|end| getsockopt(&end, sockopt::TcpCongestion).unwrap()), ["reno", "reno"]);
+        // the machine keeps its own
+        assert_eq!(std::fs::read_to_string("/proc/sys/net/ipv4/tcp_congestion_control").unwrap(), machines);
     });
 }
 

@@ -35,6 +35,7 @@ pub(super) fn conditions(run: &Run) -> Vec<Fact> {
     let mut facts = vec![fact("Data", data)];
     facts.extend(cache_of_all(run).map(|caches| fact("Cache", caches)));
     facts.extend(sync_of_all(run).map(|sync| fact("Sync", sync)));
+    facts.extend(setting_of(run, &[CONGESTION]).map(|name| fact("Congestion control of TCP", name)));
     let clients = match point.clients {
         0 => grouped(run, |cell| Some(figures::counted(cell.clients, "client"))).map(|groups| listed(&groups)),
         clients => Some(figures::counted(clients, "client")),
@@ -96,10 +97,15 @@ fn setting_of(run: &Run, names: &[&str]) -> Option<String> {
     names.iter().find_map(|name| run.results.engine.settings.get(*name).cloned())
 }
 
-/// The settings of the workloads, and what held each back without encryption; nothing that results do not say.
+/// The engine's setting that says how TCP shares the link, where a link is a part of what is measured.
+const CONGESTION: &str = "congestion control";
+
+/// The settings of the workloads, what TCP does on the link, and what held each workload back without encryption;
+/// nothing that results do not say.
 pub(super) fn sentences(run: &Run) -> Vec<String> {
     let held_back = held_back(run).map(|causes| format!("unencrypted, held back {causes}"));
-    settings(run).into_iter().chain(held_back).collect()
+    let congestion = setting_of(run, &[CONGESTION]).map(|name| format!("congestion control of TCP: {name}"));
+    settings(run).into_iter().chain(congestion).chain(held_back).collect()
 }
 
 /// `c-cold, e-cold: a cache of 6.3 MiB, 1/16 of the records, writes not synced; oltp-sync: …`.
@@ -209,6 +215,18 @@ mod tests {
         let value = |name: &str| facts.iter().find(|fact| fact.name == name).map(|fact| fact.value.as_str());
         assert_eq!((value("Data"), value("Cache")), (Some("64.0 MB of a block device"), Some("passed by (O_DIRECT)")));
         assert_eq!(unusual(&run, "seq-read"), "");
+    }
+
+    /// What a link carries depends on it, so it stands with the figures.
+    #[test]
+    fn how_tcp_shares_a_link_is_a_condition() {
+        let cells = cells_of("seq-read", &[vec![1.0; 8], vec![0.9; 8]]);
+        let mut results = comparison(&["none", "aes-256"], cells).runs().remove(0);
+        results.engine.settings.insert(CONGESTION.into(), "cubic, as asked for".into());
+        let run = Run::new(&results, String::new());
+        assert_eq!(sentences(&run)[0], "congestion control of TCP: cubic, as asked for");
+        assert!(conditions(&run).contains(&fact("Congestion control of TCP", "cubic, as asked for")));
+        assert!(crate::report::summary::screen(&results, 80, false).contains("control of TCP: cubic, as asked for"));
     }
 
     #[test]
