@@ -15,7 +15,7 @@ use crate::lab::{association, end, inner, keys, outbound, with_namespaces};
 pub(crate) const PORT: u16 = 7_000;
 
 /// A UDP datagram of IPv4 to the far end of the tunnel, as its host would make it.
-fn packet(data: &[u8]) -> Vec<u8> {
+pub(crate) fn packet(data: &[u8]) -> Vec<u8> {
     let mut packet = vec![0x45, 0, 0, 0, 0, 7, 0x40, 0, 64, 17, 0, 0, 10, 78, 0, 1, 10, 78, 0, 2];
     packet[2..4].copy_from_slice(&(28 + data.len() as u16).to_be_bytes());
     let sum: u32 = packet.chunks(2).map(|pair| u32::from(u16::from_be_bytes([pair[0], pair[1]]))).sum();

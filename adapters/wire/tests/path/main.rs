@@ -6,5 +6,8 @@ mod capture;
 mod ending;
 mod lab;
 mod link;
+mod others;
+#[path = "../scapy/mod.rs"]
+mod scapy;
 mod transfer;
 mod tshark;

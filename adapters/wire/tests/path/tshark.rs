@@ -11,6 +11,7 @@ use sealstone_wire::associations::Associations;
 
 use crate::capture::frames;
 use crate::lab::{WINDOW, both, inner, keys, tcp_both_ways, with_namespaces};
+use crate::scapy::hex;
 
 /// What tshark calls the parts of a suite; `None` for one that it does not have.
 fn theirs(suite: &Suite) -> Option<(&'static str, &'static str)> {
@@ -31,16 +32,13 @@ fn theirs(suite: &Suite) -> Option<(&'static str, &'static str)> {
     Some((encryption, integrity))
 }
 
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
-/// tshark has no sequence numbers of 64 bits.
-fn narrow(suite: &'static Suite, from: usize) -> Association {
+/// The association by which end `from` seals once [`agree`] was called: tshark has no sequence numbers of 64 bits.
+pub(crate) fn narrow(suite: &'static Suite, from: usize) -> Association {
     Association { spi: 0x2000 + from as u32, suite, extended: false, backend: Backend::auto() }
 }
 
-fn agree(associations: [&Arc<Associations>; 2], suite: &'static Suite) {
+/// Has both ends seal and open by [`narrow`] associations.
+pub(crate) fn agree(associations: [&Arc<Associations>; 2], suite: &'static Suite) {
     for from in [0, 1] {
         let (association, (key, mac_key)) = (narrow(suite, from), keys(suite, from));
         associations[1 - from].add_inbound(Inbound::new(&association, &key, &mac_key, WINDOW).unwrap());
@@ -50,7 +48,7 @@ fn agree(associations: [&Arc<Associations>; 2], suite: &'static Suite) {
 }
 
 /// A file of frames of Ethernet in the form of pcap.
-fn save(frames: &[Vec<u8>], path: &Path) {
+pub(crate) fn save(frames: &[Vec<u8>], path: &Path) {
     let numbers = |numbers: &[u32]| numbers.iter().flat_map(|number| number.to_le_bytes()).collect::<Vec<u8>>();
     let mut file = numbers(&[0xa1b2_c3d4, 0x0004_0002, 0, 0, 65_535, 1]);
     for (at, frame) in frames.iter().enumerate() {
@@ -60,8 +58,21 @@ fn save(frames: &[Vec<u8>], path: &Path) {
     std::fs::write(path, file).unwrap();
 }
 
-/// For each sealed packet of `file`: whether its integrity is good, and the state of the checksum inside.
-fn opened(file: &Path, suite: &Suite, names: (&str, &str)) -> Vec<(String, String)> {
+/// What tshark says of a sealed packet.
+#[derive(Debug)]
+pub(crate) struct Opened {
+    /// Whether its integrity is good.
+    pub(crate) is_good: bool,
+    /// The state of the checksum of the TCP segment in it: 1 good, 0 bad.
+    checksum: String,
+    /// What that segment carries, in hexadecimal.
+    pub(crate) payload: String,
+}
+
+/// What tshark finds in each sealed packet of `file`, which [`narrow`] associations of `suite` sealed; `None` for a
+/// suite that it does not have.
+pub(crate) fn opened(file: &Path, suite: &Suite) -> Option<Vec<Opened>> {
+    let names = theirs(suite)?;
     let mut tshark = Command::new("tshark");
     tshark.arg("-r").arg(file).args(["-o", "esp.enable_encryption_decode:TRUE", "-o", "tcp.check_checksum:TRUE"]);
     tshark.args(["-o", "esp.enable_authentication_check:TRUE"]);
@@ -76,37 +87,48 @@ fn opened(file: &Path, suite: &Suite, names: (&str, &str)) -> Vec<(String, Strin
         tshark.args(["-o", &row]);
     }
     tshark.args(["-Y", "esp", "-T", "fields", "-e", "esp.icv_good", "-e", "tcp.checksum.status"]);
+    tshark.args(["-e", "tcp.payload"]);
     let output = tshark.output().unwrap();
     assert!(output.status.success(), "{}: {}", suite.name, String::from_utf8_lossy(&output.stderr));
     let text = String::from_utf8(output.stdout).unwrap();
-    text.lines().map(|line| line.split_once('\t').map(|(icv, tcp)| (icv.to_owned(), tcp.to_owned())).unwrap()).collect()
+    let packet = |line: &str| {
+        let mut fields = line.split('\t').map(str::to_owned);
+        let mut next = || fields.next().unwrap_or_default();
+        let is_good = matches!(next().as_str(), "1" | "True");
+        Opened { is_good, checksum: next(), payload: next().replace(':', "") }
+    };
+    Some(text.lines().map(packet).collect())
+}
+
+/// Whether there is tshark; says SKIP for the test `name` where not.
+pub(crate) fn is_installed(name: &str) -> bool {
+    let probe = Command::new("tshark").arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status();
+    if probe.is_err() {
+        println!("SKIP: {name}: tshark is not installed; make setup-strongswan installs it");
+    }
+    probe.is_ok()
 }
 
 #[test]
 fn tshark_opens_what_is_on_the_link() {
-    let probe = Command::new("tshark").arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status();
-    if probe.is_err() {
-        println!("SKIP: tshark_opens_what_is_on_the_link: tshark is not installed; make setup-strongswan installs it");
+    if !is_installed("tshark_opens_what_is_on_the_link") {
         return;
     }
     with_namespaces("tshark::tshark_opens_what_is_on_the_link", || {
         let folder = tempfile::tempdir().unwrap();
-        for suite in suites() {
-            let Some(names) = theirs(suite) else { continue };
+        for suite in suites().iter().filter(|suite| theirs(suite).is_some()) {
             let (links, ends) = both(suite, false);
             agree(ends.each_ref().map(|end| &end.associations), suite);
             let tunnel = [0, 1].map(|end| inner(end, false));
             let captured = frames(&links, || tcp_both_ways(&links, tunnel, 1 << 17));
             let file = folder.path().join(suite.name);
             save(&captured, &file);
-            let packets = opened(&file, suite, names);
+            let packets = opened(&file, suite).expect("a suite that tshark has");
             assert!(packets.len() > 180, "{}: {} packets", suite.name, packets.len());
-            let is_good = |(icv, _): &&(String, String)| matches!(icv.as_str(), "1" | "True");
-            let good = packets.iter().filter(is_good).count();
+            let good = packets.iter().filter(|packet| packet.is_good).count();
             // what was sealed before the keys of this test
             assert!(good + 4 >= packets.len(), "{}: {good} of {}", suite.name, packets.len());
-            let (intact, broken) =
-                (packets.iter().filter(|one| one.1 == "1"), packets.iter().filter(|one| one.1 == "0"));
+            let [intact, broken] = ["1", "0"].map(|state| packets.iter().filter(move |one| one.checksum == state));
             assert!(intact.count() > 180, "{}: {packets:?}", suite.name);
             assert_eq!(broken.count(), 0, "{}", suite.name);
         }
