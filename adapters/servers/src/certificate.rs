@@ -10,8 +10,8 @@ use rcgen::{
     BasicConstraints, CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair, KeyUsagePurpose,
 };
 
-/// The one suite of TLS 1.3 that servers take which can be told so, and the one that others prefer. The advice on ciphers
-/// goes by it.
+/// The one suite of TLS 1.3 that servers take which can be told so, and the one that others prefer. The advice on
+/// ciphers goes by it.
 pub const SUITE: &str = "TLS_AES_256_GCM_SHA384";
 
 /// What a certificate is for.
@@ -69,8 +69,8 @@ impl Authority {
     }
 }
 
-/// Writes the certificate `NAME.pem` in `dir` and its key `NAME-key.pem` into the file `into`, for programs that want both
-/// in one. An existing file is overwritten.
+/// Writes the certificate `NAME.pem` in `dir` and its key `NAME-key.pem` into the file `into`, for programs that want
+/// both in one. An existing file is overwritten.
 ///
 /// # Errors
 /// A file that cannot be read or written.

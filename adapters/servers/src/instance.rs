@@ -84,8 +84,8 @@ pub trait ServerKind {
         false
     }
 
-    /// Sets up what a server in `dir` that has just become ready does not keep itself, or looks whether it is what it was
-    /// started as.
+    /// Sets up what a server in `dir` that has just become ready does not keep itself, or looks whether it is what it
+    /// was started as.
     ///
     /// # Errors
     /// What it refused, or is not; the server is then ended.

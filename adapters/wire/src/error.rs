@@ -68,7 +68,8 @@ pub enum WireError {
     /// This kernel has it for the machine itself alone.
     #[error(
         "congestion control {name} cannot be had in network namespaces: this machine allows {allowed} there\n\
-         as root, until the machine starts again: sysctl -w net.ipv4.tcp_allowed_congestion_control=\"{allowed} {name}\""
+         as root, until the machine starts again: \
+         sysctl -w net.ipv4.tcp_allowed_congestion_control=\"{allowed} {name}\""
     )]
     CongestionNotAllowed {
         /// The name.

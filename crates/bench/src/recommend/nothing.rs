@@ -1,5 +1,5 @@
-//! Why there is nothing to recommend: no cipher and no suite was measured, or too little of each. Not here: that none of
-//! them is allowed, or keeps a limit (`recommend`).
+//! Why there is nothing to recommend: no cipher and no suite was measured, or too little of each. Not here: that none
+//! of them is allowed, or keeps a limit (`recommend`).
 
 use crate::algorithm::noun;
 use crate::plan::Plan;

@@ -71,8 +71,8 @@ all workloads                       −1.2 %          −5.8 %
     assert!(summary::screen(&fixtures::undecided(), 80, false).contains("unclear ± 31.0"));
 }
 
-/// A word and the figure beside it say the same: pairs that are too few show no interval, and one that looks clear and is
-/// not claimed says why.
+/// A word and the figure beside it say the same: pairs that are too few show no interval, and one that looks clear and
+/// is not claimed says why.
 #[test]
 fn what_is_unclear_shows_why() {
     let mut results = fixtures::undecided();
