@@ -311,7 +311,6 @@ fn in_words(overhead: &Overhead) -> String {
     match overhead.words.width() {
         1..=32 => overhead.words.clone(),
         _ if overhead.verdict == Verdict::AtMost => figures::bound(overhead),
-        _ if overhead.can_be_chance() => format!("can be chance ({})", figures::overhead(overhead)),
         _ => format!("{} ({})", overhead.verdict.word(), figures::overhead(overhead)),
     }
 }
