@@ -115,7 +115,7 @@ fn what_makes_no_sense_is_refused() {
     assert!(
         nowhere.contains(
             "layer is wire: rocksdb has nothing for it: it is in this process, and nothing goes over a wire\n  choose \
-             a store that has: redis, postgres, mysql, iscsi"
+             a store that has: mongodb, redis, postgres, mysql, iscsi"
         ),
         "{nowhere}"
     );
