@@ -121,7 +121,7 @@ fn what_makes_no_sense_is_refused() {
     );
     let tls = refused(&["--store=iscsi", "--layer=wire", "--suites=none,tls"]);
     assert!(tls.contains("suites is none,tls: iscsi speaks no TLS\n  name suites of ESP, see: "), "{tls}");
-    assert!(tls.contains("or choose a store that speaks TLS: redis, postgres, mysql"), "{tls}");
+    assert!(tls.contains("or choose a store that speaks TLS: mongodb, redis, postgres, mysql"), "{tls}");
     let layer = refused(&["--store=iscsi", "--links=1000"]);
     assert!(layer.contains("links is 1000: it is about packets on the link; add --layer wire"), "{layer}");
 }

@@ -96,10 +96,24 @@ impl Tally {
     }
 }
 
-/// Reads the list of expected skips: one test a line; `#` begins a remark.
-pub(crate) fn expected(list: &str) -> BTreeSet<String> {
-    let names = list.lines().map(|line| line.split('#').next().unwrap_or("").trim());
-    names.filter(|name| !name.is_empty()).map(String::from).collect()
+/// Reads the list of expected skips: one test a line; `#` begins a remark. A line `NAME without FLAG` counts only if
+/// `cpuinfo` lists processors and none has this flag, so that a test of instructions cannot be skipped where the
+/// machine has them.
+///
+/// - `cpuinfo`: the text of `/proc/cpuinfo`
+pub(crate) fn expected(list: &str, cpuinfo: &str) -> BTreeSet<String> {
+    let flags: BTreeSet<&str> = cpuinfo
+        .lines()
+        .filter_map(|line| line.strip_prefix("flags")?.split_once(':'))
+        .flat_map(|(_, flags)| flags.split_whitespace())
+        .collect();
+    let lacks = |flag: &str| !flags.is_empty() && !flags.contains(flag);
+    let lines = list.lines().map(|line| line.split('#').next().unwrap_or("").trim());
+    let names = lines.filter_map(|line| match line.split_once(" without ") {
+        Some((name, flag)) => lacks(flag.trim()).then_some(name.trim()),
+        None => (!line.is_empty()).then_some(line),
+    });
+    names.map(String::from).collect()
 }
 
 #[cfg(test)]
@@ -166,7 +180,15 @@ SKIP: program of its own: no device
 
     #[test]
     fn reads_expected_skips() {
-        let names = expected("# why\n\ncrash_test # needs a device\n  other  \n");
+        let names = expected("# why\n\ncrash_test # needs a device\n  other  \n", "");
         assert_eq!(names.into_iter().collect::<Vec<_>>(), ["crash_test", "other"]);
+    }
+
+    #[test]
+    fn a_skip_for_a_missing_instruction_is_expected_only_where_it_is_missing() {
+        let skipped = |cpuinfo: &str| expected("wide::avx512 without avx512f # why\n", cpuinfo).len();
+        assert_eq!(skipped("processor\t: 0\nflags\t\t: fpu avx2 vaes\n"), 1);
+        assert_eq!(skipped("processor\t: 0\nflags\t\t: fpu avx2 avx512f\n"), 0);
+        assert_eq!(skipped(""), 0, "nothing is known of this machine");
     }
 }

@@ -106,12 +106,13 @@ fn the_highest_rate_under_a_limit_is_found_side_by_side() {
 
 fn the_highest_rate() {
     let dir = tempfile::tempdir().unwrap();
-    let (target, p99) = (Some(Target::Max), Some(Limit { limit_us: 20_000.0 }));
+    let (target, p99) = (Some(Target::Max), Some(Limit { limit_us: 100_000.0 }));
     let plan = Plan { target, p99, rounds: 1, ..at_rate(dir.path(), 1.0, &["none", "aes-256"]) };
-    // four clients: at most 4000 and 2000 reads a second
-    let delay = [("none", Duration::from_millis(1)), ("aes-256", Duration::from_millis(2))];
+    // four clients: at most 8000 and 2000 reads a second; a store that is paused for tens of milliseconds, as happens
+    // on a machine shared with others, stays within the limit
+    let delay = [("none", Duration::from_micros(500)), ("aes-256", Duration::from_millis(2))];
     let results = run(&plan, &FakeEngine { read_delay: delay.into(), ..FakeEngine::default() }).unwrap();
-    for (cell, most) in results.cells.iter().zip([4_000.0, 2_000.0]) {
+    for (cell, most) in results.cells.iter().zip([8_000.0, 2_000.0]) {
         let recorded = cell.open_loop.as_ref().unwrap();
         assert_eq!(recorded.searches.len(), 6);
         let found = recorded.sustained.as_ref().unwrap();
@@ -122,12 +123,12 @@ fn the_highest_rate() {
     let overhead = results.cells[1].overhead.as_ref().unwrap();
     assert!(overhead.ratio < 0.8 && overhead.pairs == 6, "{overhead:?}");
     let answer = &results.recommendation.answer;
-    let start = "take aes-256: by the rate sustained with a p99 of at most 20ms, under workload c it costs ";
+    let start = "take aes-256: by the rate sustained with a p99 of at most 100ms, under workload c it costs ";
     assert!(answer.starts_with(start), "{answer}");
     let again = read_again(&plan, &results);
     assert_eq!(&again.recommendation.answer, answer);
-    assert!(report::html(std::slice::from_ref(&again)).unwrap().contains("Rate sustained with a p99 of at most 20ms"));
-    assert!(summary::screen(&again, 80, false).contains("rate sustained with a p99 of at most 20ms, in %"));
+    assert!(report::html(std::slice::from_ref(&again)).unwrap().contains("Rate sustained with a p99 of at most 100ms"));
+    assert!(summary::screen(&again, 80, false).contains("rate sustained with a p99 of at most 100ms, in %"));
     assert!(report::markdown(&again, None).contains("sustained"));
 }
 
