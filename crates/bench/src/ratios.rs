@@ -228,12 +228,15 @@ fn paired(base: &Cell, cell: &Cell) -> Vec<Pair> {
     let place = |sample: &Sample| (sample.round, sample.slice);
     let of_base: BTreeMap<_, _> = base.samples.iter().map(|sample| (place(sample), sample)).collect();
     let unit = cell.unit;
+    // a slice in which nothing was finished, as where a server stood still for all of it, counts as one that did one
+    // unit: its logarithm is finite, and as far from the others as it is
+    let rate = |sample: &Sample| sample.throughput(unit).max(1.0 / sample.elapsed_s);
     let pairs = cell.samples.iter().filter_map(|sample| Some((of_base.get(&place(sample))?, sample)));
     pairs
         .map(|(base, sample)| Pair {
             round: sample.round,
             load: sample.load,
-            log_throughput: (sample.throughput(unit) / base.throughput(unit)).ln(),
+            log_throughput: (rate(sample) / rate(base)).ln(),
             log_cpu: (sample.cpu_s_a_unit(unit) / base.cpu_s_a_unit(unit)).ln(),
         })
         .collect()
@@ -293,6 +296,26 @@ mod tests {
             assert_eq!((found.variant, found.other, found.verdict), (2, 1, Verdict::Costs), "{}", found.words);
             assert!((found.ratio - 0.867 / 0.90).abs() < 1e-3);
         }
+    }
+
+    #[test]
+    fn a_slice_in_which_nothing_was_done_is_one_of_many() {
+        let alike = |ratio: f64| (0..12).map(|at| ratio * (1.0 + 0.002 * f64::from(at % 3))).collect::<Vec<f64>>();
+        let mut stood = alike(0.8);
+        stood[5] = 0.0;
+        let mut cells = cells_of("a", &[alike(1.0), stood]);
+        judge_overheads(&mut cells, 0.02);
+        let found = cells[1].overhead.clone().unwrap();
+        assert_eq!((found.verdict, found.pairs), (Verdict::Costs, 12), "{found:?}");
+        assert!((found.ratio - 0.8).abs() < 0.01, "{found:?}");
+        // where many did, nothing can be concluded
+        let mut often = alike(0.8);
+        often[..6].fill(0.0);
+        let mut cells = cells_of("a", &[alike(1.0), often]);
+        judge_overheads(&mut cells, 0.02);
+        let found = cells[1].overhead.clone().unwrap();
+        assert_eq!(found.verdict, Verdict::CannotConclude, "{found:?}");
+        assert!(found.words.starts_with("cannot conclude (between "), "{found:?}");
     }
 
     #[test]

@@ -155,7 +155,8 @@ fn two_clients_measure_what_one_report_adds_up() {
         assert_eq!(operations(cell), sum);
         let rates = throughputs(of(0)).into_iter().zip(throughputs(of(1))).map(|(one, other)| one + other);
         for (found, want) in throughputs(cell).into_iter().zip(rates) {
-            assert!((found / want - 1.0).abs() < 1e-9, "{found} for {want}");
+            // on a busy machine nobody may have finished anything in a slice
+            assert!((found - want).abs() <= 1e-9 * want, "{found} for {want}");
         }
         for (operation, latency) in cell["latency"].as_object().unwrap() {
             let mut union = BTreeMap::new();

@@ -120,11 +120,12 @@ fn scapy_and_tshark_open_what_the_path_sent_and_the_path_what_scapy_sent() {
             // what was sealed before the ends agreed on these
             captured.retain(|frame| [0, 1].iter().any(|from| sealed_packet(frame, narrow(suite, *from).spi).is_some()));
             assert_eq!(captured.iter().map(|frame| markers(frame)).sum::<usize>(), 0, "{}", suite.name);
-            for from in [0, 1] {
+            // the other end acknowledges what came, once if all of it came together
+            for (from, fewest) in [(0, 3), (1, 1)] {
                 let association = narrow(suite, from);
                 let packets: Vec<&[u8]> =
                     captured.iter().filter_map(|frame| sealed_packet(frame, association.spi)).collect();
-                assert!(packets.len() >= 3, "{}: {} packets of end {from}", suite.name, packets.len());
+                assert!(packets.len() >= fewest, "{}: {} packets of end {from}", suite.name, packets.len());
                 cases.push(Case::new(&association, &keys(suite, from), packets));
             }
             let (association, case) = Made::case(suite);
