@@ -1,6 +1,6 @@
 //! Whether the time of a call depends on a secret: dudect's test (Reparaz, Balasch, Verbauwhede: Dude, is my code
 //! constant time?, DATE 2017), for every cipher, mode, MAC and backend that this CPU has; what valgrind cannot run,
-//! AVX-512 and the instructions for SHA, is tested by this alone.
+//! VAES, AVX-512 and the instructions for SHA, is tested by this alone.
 //!
 //! Calls with one fixed secret and calls with random ones come in random order. Welch's t-test compares the times of
 //! both classes: all of them, those below each of several percentiles (what interrupts a call is no leak, and hides

@@ -112,7 +112,7 @@ macro_rules! every_mode_on_every_backend {
 every_mode_on_every_backend! {
     {gcm_conforms: Gcm, ctr_mac_conforms: CtrMac, ctr_conforms: Ctr, cbc_conforms: Cbc, cmac_conforms: Cmac,
         ff1_conforms: Ff1}
-    [portable aesni avx2 avx512]
+    [portable aesni avx2 vaes avx512]
 }
 
 /// What one backend seals every other opens, and tags are the same to the bit.

@@ -105,4 +105,4 @@ macro_rules! on_every_backend {
     };
 }
 
-on_every_backend!(portable aesni avx2 avx512);
+on_every_backend!(portable aesni avx2 vaes avx512);

@@ -19,6 +19,9 @@ pub(crate) enum Isa {
     /// The same in AVX encoding, and 256-bit integer vectors.
     #[cfg(target_arch = "x86_64")]
     Avx2(x86_64::Avx2),
+    /// 256-bit vectors with AES and carry-less multiplication.
+    #[cfg(target_arch = "x86_64")]
+    Vaes(x86_64::Vaes),
     /// 512-bit vectors with AES, carry-less multiplication and GFNI.
     #[cfg(target_arch = "x86_64")]
     Avx512(x86_64::Avx512),
@@ -33,6 +36,8 @@ impl Isa {
             Self::Aesni(token) => AesLanes::name(token),
             #[cfg(target_arch = "x86_64")]
             Self::Avx2(token) => AesLanes::name(token),
+            #[cfg(target_arch = "x86_64")]
+            Self::Vaes(token) => AesLanes::name(token),
             #[cfg(target_arch = "x86_64")]
             Self::Avx512(token) => AesLanes::name(token),
         }
@@ -68,6 +73,8 @@ pub(crate) fn lines() -> &'static [Line] {
             Line::new("aesni", x86_64::Aesni::detect().map(Isa::Aesni)),
             #[cfg(target_arch = "x86_64")]
             Line::new("avx2", x86_64::Avx2::detect().map(Isa::Avx2)),
+            #[cfg(target_arch = "x86_64")]
+            Line::new("vaes", x86_64::Vaes::detect().map(Isa::Vaes)),
             #[cfg(target_arch = "x86_64")]
             Line::new("avx512", x86_64::Avx512::detect().map(Isa::Avx512)),
         ]

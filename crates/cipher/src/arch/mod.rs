@@ -1,9 +1,9 @@
 //! Instruction sets and the memory that keys are kept in: the only place with CPU intrinsics and calls of the system
 //! and, with them, `unsafe`.
 //!
-//! An instruction set is a token type ([`Portable`] and, on x86-64, `Aesni`, `Avx2`, `Avx512`). A token is made only
-//! after the CPU was asked, so whoever holds one may call its instructions; that is what every `unsafe` block below
-//! relies on. Algorithms are written elsewhere, once, over the traits of this module:
+//! An instruction set is a token type ([`Portable`] and, on x86-64, `Aesni`, `Avx2`, `Vaes`, `Avx512`). A token is made
+//! only after the CPU was asked, so whoever holds one may call its instructions; that is what every `unsafe` block
+//! below relies on. Algorithms are written elsewhere, once, over the traits of this module:
 //!
 //! - [`AesLanes`]: vectors of 128-bit blocks with AES rounds and carry-less products;
 //! - [`Products`]: those with products of 52 bits as well;

@@ -15,6 +15,8 @@ macro_rules! with_token {
             #[cfg(target_arch = "x86_64")]
             $crate::arch::Isa::Avx2($narrow) => $on_narrow,
             #[cfg(target_arch = "x86_64")]
+            $crate::arch::Isa::Vaes($narrow) => $on_narrow,
+            #[cfg(target_arch = "x86_64")]
             $crate::arch::Isa::Avx512($wide) => $on_wide,
         }
     };

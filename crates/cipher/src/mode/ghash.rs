@@ -90,14 +90,17 @@ impl<const SLOTS: usize> Powers<SLOTS> {
     /// Sets the powers of H, given as [`field_key_in_lanes`] makes it, in every lane.
     #[inline(always)]
     pub(crate) fn set_all<L: AesLanes>(&mut self, lanes: L, unit: L::Vector) {
-        const { assert!(matches!(L::BLOCKS, 1 | 4) && matches!(SLOTS, SHORT | LONG)) };
+        const { assert!(matches!(L::BLOCKS, 1 | 2 | 4) && matches!(SLOTS, SHORT | LONG)) };
         // Each power in every lane; the one of a vector's first lane comes last.
         let (mut vector, mut top) = (unit, unit);
+        if L::BLOCKS >= 2 {
+            top = multiply(lanes, unit, unit);
+            vector = lanes.prepend(top, unit);
+        }
         if L::BLOCKS == 4 {
-            let second = multiply(lanes, unit, unit);
-            let third = multiply(lanes, second, unit);
-            top = multiply(lanes, second, second);
-            vector = lanes.prepend(top, lanes.prepend(third, lanes.prepend(second, unit)));
+            let third = multiply(lanes, top, unit);
+            top = multiply(lanes, top, top);
+            vector = lanes.prepend(top, lanes.prepend(third, vector));
         }
         self.set(lanes, L::BLOCKS, vector);
         // With all powers up to n known, n more come from them by multiplying with H^n: no long chain.
@@ -401,8 +404,10 @@ impl<L: AesLanes> Hash for LanesKey<L> {
             lanes.enter(TagInput { powers: &long.0, associated, ciphertext })
         };
         // Sixteen registers do not hold all that is needed at once, thirty-two do.
-        if L::BLOCKS == 1 {
-            wipe_stack::<1024>();
+        match L::BLOCKS {
+            1 => wipe_stack::<1024>(),
+            2 => wipe_stack::<2048>(),
+            _ => (),
         }
         hash
     }

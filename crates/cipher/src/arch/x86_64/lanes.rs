@@ -7,7 +7,7 @@ use std::arch::x86_64::*;
 
 use zeroize::optimization_barrier;
 
-use super::{Aesni, Avx2, Avx512};
+use super::{Aesni, Avx2, Avx512, Vaes};
 #[cfg(not(miri))]
 use crate::arch::Portable;
 use crate::arch::{AesLanes, Kernel, Lanes};
@@ -222,46 +222,54 @@ lanes! {
         }
     }
 }
-lanes! {
-    Avx2: __m256i, 32 bytes, enter by_token,
-    _mm256_set1_epi8 _mm256_set1_epi32 _mm256_loadu_si256 _mm256_storeu_si256 _mm256_xor_si256 _mm256_and_si256
-    _mm256_or_si256 _mm256_add_epi8 _mm256_sub_epi8 _mm256_add_epi32 _mm256_sub_epi32
-    _mm256_unpacklo_epi8 _mm256_unpackhi_epi8 _mm256_unpacklo_epi32 _mm256_unpackhi_epi32 _mm256_unpacklo_epi64
-    _mm256_unpackhi_epi64
-    {
-        rotations_by_shifts!(__m256i: _mm256_sll_epi16 _mm256_srl_epi16 _mm256_sll_epi32 _mm256_srl_epi32);
 
-        #[inline(always)]
-        fn load_groups(self, groups: [&[u8; 16]; 4]) -> __m256i {
-            proven!(_mm256_loadu2_m128i(groups[1].as_ptr().cast(), groups[0].as_ptr().cast()))
+/// Implements [`Lanes`] in 256-bit registers.
+macro_rules! ymm_lanes {
+    ($token:ident) => {
+        lanes! {
+            $token: __m256i, 32 bytes, enter by_token,
+            _mm256_set1_epi8 _mm256_set1_epi32 _mm256_loadu_si256 _mm256_storeu_si256 _mm256_xor_si256 _mm256_and_si256
+            _mm256_or_si256 _mm256_add_epi8 _mm256_sub_epi8 _mm256_add_epi32 _mm256_sub_epi32
+            _mm256_unpacklo_epi8 _mm256_unpackhi_epi8 _mm256_unpacklo_epi32 _mm256_unpackhi_epi32 _mm256_unpacklo_epi64
+            _mm256_unpackhi_epi64
+            {
+                rotations_by_shifts!(__m256i: _mm256_sll_epi16 _mm256_srl_epi16 _mm256_sll_epi32 _mm256_srl_epi32);
+
+                #[inline(always)]
+                fn load_groups(self, groups: [&[u8; 16]; 4]) -> __m256i {
+                    proven!(_mm256_loadu2_m128i(groups[1].as_ptr().cast(), groups[0].as_ptr().cast()))
+                }
+                #[inline(always)]
+                fn three_rotations8<const A: i32, const B: i32, const C: i32>(self, v: __m256i) -> __m256i {
+                    let [low, high] = const { &three_rotations(A, B, C) };
+                    proven!({
+                        let mask = _mm256_set1_epi8(0x0f);
+                        let low = _mm256_broadcastsi128_si256(_mm_loadu_si128(low.as_ptr().cast()));
+                        let high = _mm256_broadcastsi128_si256(_mm_loadu_si128(high.as_ptr().cast()));
+                        let high_bits = _mm256_and_si256(_mm256_srli_epi16::<4>(v), mask);
+                        _mm256_xor_si256(
+                            _mm256_shuffle_epi8(low, _mm256_and_si256(v, mask)),
+                            _mm256_shuffle_epi8(high, high_bits),
+                        )
+                    })
+                }
+                #[inline(always)]
+                fn choose_below(self, v: __m256i, limit: u8, below: u8, rest: u8) -> __m256i {
+                    proven!({
+                        let reached = _mm256_cmpeq_epi8(_mm256_max_epu8(v, _mm256_set1_epi8(limit as i8)), v);
+                        _mm256_blendv_epi8(_mm256_set1_epi8(below as i8), _mm256_set1_epi8(rest as i8), reached)
+                    })
+                }
+                #[inline(always)]
+                fn xor_partial(self, v: __m256i, bytes: &mut [u8]) {
+                    xor_partial_by_copy(self, v, bytes);
+                }
+            }
         }
-        #[inline(always)]
-        fn three_rotations8<const A: i32, const B: i32, const C: i32>(self, v: __m256i) -> __m256i {
-            let [low, high] = const { &three_rotations(A, B, C) };
-            proven!({
-                let mask = _mm256_set1_epi8(0x0f);
-                let low = _mm256_broadcastsi128_si256(_mm_loadu_si128(low.as_ptr().cast()));
-                let high = _mm256_broadcastsi128_si256(_mm_loadu_si128(high.as_ptr().cast()));
-                let high_bits = _mm256_and_si256(_mm256_srli_epi16::<4>(v), mask);
-                _mm256_xor_si256(
-                    _mm256_shuffle_epi8(low, _mm256_and_si256(v, mask)),
-                    _mm256_shuffle_epi8(high, high_bits),
-                )
-            })
-        }
-        #[inline(always)]
-        fn choose_below(self, v: __m256i, limit: u8, below: u8, rest: u8) -> __m256i {
-            proven!({
-                let reached = _mm256_cmpeq_epi8(_mm256_max_epu8(v, _mm256_set1_epi8(limit as i8)), v);
-                _mm256_blendv_epi8(_mm256_set1_epi8(below as i8), _mm256_set1_epi8(rest as i8), reached)
-            })
-        }
-        #[inline(always)]
-        fn xor_partial(self, v: __m256i, bytes: &mut [u8]) {
-            xor_partial_by_copy(self, v, bytes);
-        }
-    }
+    };
 }
+ymm_lanes!(Avx2);
+ymm_lanes!(Vaes);
 lanes! {
     Avx512: __m512i, 64 bytes, enter by_token,
     _mm512_set1_epi8 _mm512_set1_epi32 _mm512_loadu_si512 _mm512_storeu_si512 _mm512_xor_si512 _mm512_and_si512

@@ -61,11 +61,13 @@ mod planes;
 mod sha_xmm;
 mod tables_zmm;
 mod xmm;
+mod ymm;
 
 pub(crate) use avx512::Avx512;
 #[cfg(feature = "hmac")]
 pub(crate) use sha_xmm::Sha;
 pub(crate) use xmm::{Aesni, Avx2};
+pub(crate) use ymm::Vaes;
 
 /// The order of 16 bytes that the ShiftRows of AES (FIPS 197, 5.1.2) puts back in place.
 const BEFORE_SHIFT_ROWS: [u8; 16] = [0, 13, 10, 7, 4, 1, 14, 11, 8, 5, 2, 15, 12, 9, 6, 3];

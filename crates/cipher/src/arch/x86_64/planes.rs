@@ -4,7 +4,7 @@
 
 use std::arch::x86_64::*;
 
-use super::{Aesni, Avx2, Avx512};
+use super::{Aesni, Avx2, Avx512, Vaes};
 #[cfg(not(miri))]
 use crate::arch::Portable;
 use crate::arch::{AesLanes, Kernel, Planes};
@@ -98,6 +98,11 @@ planes! {
 }
 planes! {
     Avx2: __m256i, 4 words, enter by_token,
+    _mm256_set1_epi64x _mm256_loadu_si256 _mm256_storeu_si256 _mm256_xor_si256 _mm256_and_si256 _mm256_or_si256
+    _mm256_andnot_si256 _mm256_sll_epi64 _mm256_srl_epi64
+}
+planes! {
+    Vaes: __m256i, 4 words, enter by_token,
     _mm256_set1_epi64x _mm256_loadu_si256 _mm256_storeu_si256 _mm256_xor_si256 _mm256_and_si256 _mm256_or_si256
     _mm256_andnot_si256 _mm256_sll_epi64 _mm256_srl_epi64
 }

@@ -180,16 +180,23 @@ xmm_lanes!(Aesni, "aesni");
 xmm_lanes!(Avx2, "avx2");
 xmm_lanes!(Avx512Xmm, "avx512");
 
-impl Avx512Xmm {
-    /// The token without a check.
-    ///
-    /// # Safety
-    /// The CPU has its features.
-    #[inline(always)]
-    pub(super) unsafe fn assume() -> Self {
-        Self(())
-    }
+/// Defines a token's constructor for backends that have its features and more.
+macro_rules! assumed {
+    ($token:ident) => {
+        impl $token {
+            /// The token without a check.
+            ///
+            /// # Safety
+            /// The CPU has its features.
+            #[inline(always)]
+            pub(super) unsafe fn assume() -> Self {
+                Self(())
+            }
+        }
+    };
 }
+assumed!(Avx2);
+assumed!(Avx512Xmm);
 
 impl Products for Aesni {}
 impl Products for Avx2 {}
@@ -213,7 +220,7 @@ impl Products for Avx512Xmm {
 /// `bytes`, at most 16, as a little-endian number. Reads overlap instead of looping: which bytes are read depends on
 /// the length alone.
 #[inline(always)]
-fn read_partial(bytes: &[u8]) -> u128 {
+pub(super) fn read_partial(bytes: &[u8]) -> u128 {
     let n = bytes.len();
     if n >= 8 {
         let low = u64::from_le_bytes(*bytes.first_chunk().expect("at least 8"));
@@ -233,7 +240,7 @@ fn read_partial(bytes: &[u8]) -> u128 {
 
 /// Fills `bytes`, at most 16, from a little-endian number, with overlapping writes.
 #[inline(always)]
-fn write_partial(value: u128, bytes: &mut [u8]) {
+pub(super) fn write_partial(value: u128, bytes: &mut [u8]) {
     let n = bytes.len();
     if n >= 8 {
         *bytes.first_chunk_mut().expect("at least 8") = (value as u64).to_le_bytes();

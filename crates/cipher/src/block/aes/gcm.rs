@@ -75,8 +75,10 @@ impl<L: AesLanes, const R: usize> AesGcm<L, R> {
             self.lanes.enter(Crypt::<_, R, SEAL, LONG> { keys, powers, head, counter, associated, data })
         };
         // Sixteen registers do not hold all that is needed at once, thirty-two do.
-        if L::BLOCKS == 1 {
-            wipe_stack::<1024>();
+        match L::BLOCKS {
+            1 => wipe_stack::<1024>(),
+            2 => wipe_stack::<2048>(),
+            _ => (),
         }
         tags
     }
