@@ -287,6 +287,7 @@ struct Comparison<'a> {
     rate_per_s: Option<f64>,
     estimate: Mutex<Estimate>,
     load_tasks: BTreeMap<&'static str, usize>,
+    warm_up_tasks: BTreeMap<usize, usize>,
     run_tasks: BTreeMap<usize, usize>,
     measured: Vec<Measured>,
     warnings: Vec<String>,
@@ -319,6 +320,7 @@ impl<'a> Comparison<'a> {
             rate_per_s: plan.target.and_then(Target::rate),
             estimate: Mutex::new(Estimate::new()),
             load_tasks: BTreeMap::new(),
+            warm_up_tasks: BTreeMap::new(),
             run_tasks: BTreeMap::new(),
             measured: Vec::new(),
             warnings: Vec::new(),
@@ -352,11 +354,14 @@ impl<'a> Comparison<'a> {
     fn expect_lengths(&mut self, groups: &[Group]) {
         const LOAD_BYTES_A_SECOND: f64 = 50e6;
         let variants = self.variants.len() as f64;
+        let warm_up_s = self.warm_up_s() * variants;
         for group in groups {
             let load_s = group.sized_by().stored_bytes(&self.plan.data()) as f64 * variants / LOAD_BYTES_A_SECOND;
             let task = self.estimate().add(load_s);
             self.load_tasks.insert(group.dataset, task);
             for (number, _) in &group.workloads {
+                let task = self.estimate().add(warm_up_s);
+                self.warm_up_tasks.insert(*number, task);
                 let run_s =
                     (self.plan.pairs * self.plan.rounds) as f64 * self.plan.slice_ms as f64 / 1e3 * variants * 1.2;
                 let task = self.estimate().add(run_s);
@@ -380,6 +385,8 @@ impl<'a> Comparison<'a> {
                 Err(Halt::Failed(error @ CompareError::Store { source: StoreError::Lacks { .. }, .. })) => {
                     self.warn(format!("left out: {error}"));
                     self.lacked.get_or_insert(error);
+                    self.estimate().done(self.warm_up_tasks[&number], 1.0);
+                    self.estimate().done(self.run_tasks[&number], 1.0);
                 }
                 Err(halt) => return Err(halt),
             }

@@ -28,7 +28,7 @@ impl<'a> Comparison<'a> {
         let (clients, peak) = (self.clients(workload), self.is_peak(workload));
         let most_slices = usize::try_from(workload.operations() / clients as u64).unwrap_or(usize::MAX).max(1);
         let generator_cpu_s = self.generator_cpu_s(workload);
-        let (mut passes_s, mut next_pass) = self.time_pass(workload, stores, first_pass)?;
+        let (mut passes_s, mut next_pass) = self.time_pass(number, workload, stores, first_pass)?;
         let joinable = !spec.from_empty && !spec.cold;
         let (round_slices, slice_s) = (self.plan.pairs, self.slice_s(spec));
         let cut = |pass_s| slicing(Pace { pass_s, slice_s, round_slices, most_slices, joinable });
@@ -78,6 +78,13 @@ impl<'a> Comparison<'a> {
         Ok(Ready { number, workload, slicing, orders: orders(variants, blocks, seed), next_pass, task, times })
     }
 
+    /// How long a variant's warm-up lasts, in seconds: a few slices, of which long ones need fewer.
+    pub(super) fn warm_up_s(&self) -> f64 {
+        const LONG_ENOUGH_S: f64 = 2.0;
+        let slice_s = self.plan.slice_ms as f64 / 1e3;
+        (4.0 * slice_s).min(slice_s.max(LONG_ENOUGH_S))
+    }
+
     /// How long a slice of a workload is to be, in seconds: with an empty store or cold caches to begin with, long
     /// enough to be more than its beginning.
     fn slice_s(&self, spec: &Spec) -> f64 {
@@ -89,6 +96,7 @@ impl<'a> Comparison<'a> {
     /// how long a whole pass takes on each, in seconds, and the number of the first pass that was not begun.
     fn time_pass(
         &mut self,
+        number: usize,
         workload: &dyn Workload,
         stores: &mut Stores,
         first_pass: usize,
@@ -97,7 +105,7 @@ impl<'a> Comparison<'a> {
         const PART_OPERATIONS: u64 = 1_000;
         const MOST_PARTS: usize = 1_000;
         let spec = workload.spec();
-        let enough_s = 4.0 * self.plan.slice_ms as f64 / 1e3;
+        let enough_s = self.warm_up_s();
         let part_operations = match spec.unit {
             Unit::Operations => PART_OPERATIONS.max(self.clients(workload) as u64),
             // each of them is a long one
@@ -126,6 +134,8 @@ impl<'a> Comparison<'a> {
             let failed = self.failed(format!("workload {}", spec.name), variant);
             stores.open[variant].quiesce().map_err(failed)?;
             parts = part;
+            let share = (variant + 1) as f64 / self.variants.len() as f64;
+            self.estimate().done(self.warm_up_tasks[&number], share);
             passes_s.push(elapsed_s / part as f64 * slices as f64);
         }
         Ok((passes_s, first_pass + parts.div_ceil(slices)))
