@@ -1,5 +1,6 @@
 //! Contestants in turn, so that whatever else the machine does affects all of them. Knows nothing about ciphers.
 
+use std::fmt;
 use std::time::{Duration, Instant};
 
 /// Works through one message, the bytes it is given.
@@ -45,6 +46,52 @@ impl Ratio {
     pub fn at(&self, quantile: f64) -> f64 {
         self.sorted[((self.sorted.len() - 1) as f64 * quantile).round() as usize]
     }
+}
+
+/// The median, and the range of the inner four fifths.
+impl fmt::Display for Ratio {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&format!("{:.2} ({:.2}-{:.2})", self.at(0.5), self.at(0.1), self.at(0.9)))
+    }
+}
+
+/// How long a contest takes.
+#[derive(Clone, Copy, Debug)]
+pub struct Contest {
+    /// How often each contestant has its turn.
+    pub rounds: usize,
+    /// How long a turn is, about.
+    pub turn: Duration,
+}
+
+impl Contest {
+    /// Times `contestants`, of which the first `ours` are ours, on messages of each of `sizes` bytes, `at_once` of them
+    /// in a call. Prints the median of each in GB/s, and how many times as fast our fastest is as the fastest of the
+    /// others.
+    pub fn print(&self, title: &str, sizes: &[usize], at_once: usize, ours: usize, mut contestants: Vec<Contestant>) {
+        let by_size: Vec<Vec<Speeds>> =
+            sizes.iter().map(|bytes| time(&mut contestants, bytes * at_once, self.rounds, self.turn)).collect();
+        println!("\n{title}");
+        println!("{:<18}{}", "bytes", sizes.iter().map(|bytes| format!("{bytes:>20}")).collect::<String>());
+        for (number, contestant) in contestants.iter().enumerate() {
+            let cells: String = by_size.iter().map(|speeds| format!("{:>20.3}", speeds[number].median())).collect();
+            println!("{:<18}{cells}", contestant.name);
+        }
+        if contestants.len() > ours {
+            let ratios: String = by_size.iter().map(|speeds| format!("{:>20}", against(speeds, ours))).collect();
+            println!("{:<18}{ratios}", "ratio");
+        }
+    }
+}
+
+/// The fastest of ours against the fastest of the others.
+fn against(speeds: &[Speeds], ours: usize) -> String {
+    let fastest = |of: &[Speeds]| {
+        let median = |at: &usize| of[*at].median();
+        (0..of.len()).max_by(|a, b| median(a).total_cmp(&median(b))).expect("at least one")
+    };
+    let (own, rivals) = speeds.split_at(ours);
+    own[fastest(own)].against(&rivals[fastest(rivals)]).to_string()
 }
 
 /// Times all contestants on messages of `bytes` bytes: `rounds` rounds, each contestant about `turn` long in each.

@@ -14,7 +14,7 @@ use sealstone_cipher::blocks::blocks;
 use sealstone_cipher::ctr::ctr;
 use sealstone_cipher::registry::{self, Cipher, Mode};
 use sealstone_cipher::testing::Behind;
-use sealstone_rivals::contest::{Call, Contestant, Speeds, time};
+use sealstone_rivals::contest::{Call, Contest, Contestant, time};
 use sealstone_rivals::{Library, ff1, libraries, packets, page_ends};
 
 #[derive(Parser)]
@@ -38,6 +38,12 @@ struct Flags {
     /// Microseconds of a turn
     #[arg(long, default_value_t = 500)]
     turn_us: u64,
+}
+
+impl Flags {
+    fn contest(&self) -> Contest {
+        Contest { rounds: self.rounds, turn: Duration::from_micros(self.turn_us) }
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -79,10 +85,10 @@ fn main() -> Result<()> {
         println!("\nGB/s; last line: our fastest against the fastest rival, median (and 10 to 90 % of the rounds)");
         for &cipher in &ciphers {
             let counters = counter_contestants(cipher, &backends, &libraries).context("setting keys")?;
-            table(&format!("{} counter mode", cipher.name), &flags, backends.len(), counters);
+            flags.contest().print(&format!("{} counter mode", cipher.name), &flags.sizes, 1, backends.len(), counters);
             if cipher.mode == Mode::Gcm {
                 let gcms = gcm_contestants(cipher, &backends, &libraries).context("setting keys")?;
-                table(&format!("{} GCM", cipher.name), &flags, backends.len(), gcms);
+                flags.contest().print(&format!("{} GCM", cipher.name), &flags.sizes, 1, backends.len(), gcms);
             }
         }
     }
@@ -118,8 +124,7 @@ fn main() -> Result<()> {
         }
     }
     if flags.rows.contains(&Rows::Packets) {
-        let turn = Duration::from_micros(flags.turn_us);
-        packets::print(&backends, &libraries, &flags.sizes, flags.rounds, turn).context("measuring packets")?;
+        packets::print(&backends, &libraries, &flags.sizes, flags.contest()).context("measuring packets")?;
     }
     if flags.rows.contains(&Rows::Ff1) {
         for backend in backends {
@@ -271,35 +276,6 @@ fn key_table(title: &str, flags: &Flags, ours: usize, mut contestants: Vec<Conte
     println!("\n{title}");
     for (contestant, own) in contestants.iter().zip(&speeds) {
         let ratio = speeds[ours - 1].against(own);
-        let cells = format!("{:.2} ({:.2}-{:.2})", ratio.at(0.5), ratio.at(0.1), ratio.at(0.9));
-        println!("{:<18}{:>10.0}{cells:>20}", contestant.name, KEYED_BYTES as f64 / own.median());
+        println!("{:<18}{:>10.0}{ratio:>20}", contestant.name, KEYED_BYTES as f64 / own.median());
     }
-}
-
-/// Times `contestants`, of which the first `ours` are ours, and prints them.
-fn table(title: &str, flags: &Flags, ours: usize, mut contestants: Vec<Contestant>) {
-    let turn = Duration::from_micros(flags.turn_us);
-    let by_size: Vec<Vec<Speeds>> =
-        flags.sizes.iter().map(|&bytes| time(&mut contestants, bytes, flags.rounds, turn)).collect();
-    println!("\n{title}");
-    println!("{:<18}{}", "bytes", flags.sizes.iter().map(|bytes| format!("{bytes:>20}")).collect::<String>());
-    for (number, contestant) in contestants.iter().enumerate() {
-        let cells: String = by_size.iter().map(|speeds| format!("{:>20.3}", speeds[number].median())).collect();
-        println!("{:<18}{cells}", contestant.name);
-    }
-    if contestants.len() > ours {
-        let ratios: String = by_size.iter().map(|speeds| format!("{:>20}", against(speeds, ours))).collect();
-        println!("{:<18}{ratios}", "ratio");
-    }
-}
-
-/// The fastest of ours against the fastest of the others.
-fn against(speeds: &[Speeds], ours: usize) -> String {
-    let fastest = |of: &[Speeds]| {
-        let median = |at: &usize| of[*at].median();
-        (0..of.len()).max_by(|a, b| median(a).total_cmp(&median(b))).expect("at least one")
-    };
-    let (own, rivals) = speeds.split_at(ours);
-    let ratio = own[fastest(own)].against(&rivals[fastest(rivals)]);
-    format!("{:.2} ({:.2}-{:.2})", ratio.at(0.5), ratio.at(0.1), ratio.at(0.9))
 }

@@ -4,14 +4,13 @@
 //! Not here: how turns are timed (`contest`), and whether all give the same (`tests/differential.rs`).
 
 use std::hint::black_box;
-use std::time::Duration;
 
 use anyhow::{Context, Result};
 use sealstone_cipher::backend::Backend;
 use sealstone_cipher::hmac::{Mac, Message, TAG_BYTES_MAX, hmac, macs};
 use sealstone_seal::esp::{Association, Encryption, Outbound, Sealed, Suite, suites};
 
-use crate::contest::{Call, Contestant, time};
+use crate::contest::{Call, Contest, Contestant};
 use crate::{Library, SetKey};
 
 /// Messages in a call of ours: those that one read of 64 KiB gives.
@@ -25,16 +24,12 @@ const BATCHES_PER_KEY: usize = 100;
 ///
 /// # Errors
 /// None that tables with these names have.
-pub fn print(
-    backends: &[Backend],
-    libraries: &[Library],
-    sizes: &[usize],
-    rounds: usize,
-    turn: Duration,
-) -> Result<()> {
-    println!("\n{MESSAGES} messages, ours in one call, GB/s; last line: our fastest against the fastest rival");
+pub fn print(backends: &[Backend], libraries: &[Library], sizes: &[usize], contest: Contest) -> Result<()> {
+    println!(
+        "\n{MESSAGES} messages, ours in one call, GB/s; last line: our fastest against the fastest rival, median (and \
+         10 to 90 % of the rounds)"
+    );
     for mac in macs() {
-        println!("\n{:<18}{}", mac.name, sizes.iter().map(|bytes| format!("{bytes:>12}")).collect::<String>());
         let mut contestants: Vec<Contestant> = Vec::new();
         for backend in backends {
             contestants.push(Contestant { name: format!("ours, {}", backend.name()), call: our_tags(mac, *backend)? });
@@ -43,19 +38,12 @@ pub fn print(
             let Some(call) = their_tags(library.mac, mac) else { continue };
             contestants.push(Contestant { name: library.name.clone(), call });
         }
-        print_rows(
-            &mut contestants,
-            backends.len(),
-            &sizes.iter().map(|bytes| bytes * MESSAGES).collect::<Vec<_>>(),
-            rounds,
-            turn,
-        );
+        contest.print(mac.name, sizes, MESSAGES, backends.len(), contestants);
     }
     println!(
         "\nsealing {MESSAGES} packets of {PACKET_BYTES} bytes, GB/s; the others encrypt and authenticate, no more"
     );
     for suite in suites().iter().filter(|suite| suite.encryption != Encryption::Null) {
-        println!("\n{}", suite.name);
         let mut contestants: Vec<Contestant> = Vec::new();
         for backend in backends {
             contestants
@@ -65,29 +53,9 @@ pub fn print(
             let Some(call) = their_packets(library, suite) else { continue };
             contestants.push(Contestant { name: library.name.clone(), call });
         }
-        print_rows(&mut contestants, backends.len(), &[PACKET_BYTES * MESSAGES], rounds, turn);
+        contest.print(suite.name, &[PACKET_BYTES], MESSAGES, backends.len(), contestants);
     }
     Ok(())
-}
-
-/// Times `contestants`, of which the first `ours` are ours, on buffers of each of `sizes`, and prints a line for each.
-fn print_rows(contestants: &mut [Contestant], ours: usize, sizes: &[usize], rounds: usize, turn: Duration) {
-    let by_size: Vec<Vec<f64>> = sizes
-        .iter()
-        .map(|bytes| time(contestants, *bytes, rounds, turn).iter().map(|speeds| speeds.median()).collect())
-        .collect();
-    for (number, contestant) in contestants.iter().enumerate() {
-        let cells: String = by_size.iter().map(|speeds| format!("{:>12.3}", speeds[number])).collect();
-        println!("{:<18}{cells}", contestant.name);
-    }
-    if contestants.len() > ours {
-        let fastest = |speeds: &[f64]| speeds.iter().copied().fold(0.0, f64::max);
-        let cells: String = by_size
-            .iter()
-            .map(|speeds| format!("{:>12.2}", fastest(&speeds[..ours]) / fastest(&speeds[ours..])))
-            .collect();
-        println!("{:<18}{cells}", "ratio");
-    }
 }
 
 fn key(bytes: usize) -> Vec<u8> {
