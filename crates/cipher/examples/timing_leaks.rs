@@ -13,6 +13,7 @@
 //! not name.
 
 use std::error::Error;
+use std::fmt;
 use std::hint::black_box;
 use std::sync::LazyLock;
 use std::time::Instant;
@@ -40,6 +41,22 @@ const PREPARED: usize = 4096;
 /// The secret of one class; shorter ones are its beginning.
 static FIXED: LazyLock<Vec<u8>> = LazyLock::new(|| bytes("the fixed secret", MESSAGE_BYTES));
 
+/// The comparison of both classes in which they differ most.
+#[derive(Clone, Copy, Debug)]
+struct Seen {
+    /// The absolute value of Welch's t.
+    t: f64,
+    /// Mean times of the calls compared, in ns: of random secrets, and of the fixed one.
+    mean_ns: [f64; 2],
+}
+
+impl fmt::Display for Seen {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let [random, fixed] = self.mean_ns;
+        write!(f, "|t| is {:.1}, {:+.1} ns of {random:.0}", self.t, fixed - random)
+    }
+}
+
 /// Works with one secret.
 type Job<'a> = dyn FnMut(&[u8]) + 'a;
 
@@ -51,10 +68,10 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut wrong = Vec::new();
     let toys: [(&str, &mut Job); 2] = [("toy: early exit", &mut early_exit), ("toy: branch", &mut branch)];
     for (name, toy) in toys {
-        let t = largest_t(toy, 64, calls);
-        println!("{name:<40}{t:>10.1}");
-        if t <= LEAK {
-            wrong.push(format!("{name}: leaks on purpose, and |t| is {t:.1}"));
+        let seen = largest_t(toy, 64, calls);
+        println!("{name:<40}{:>10.1}", seen.t);
+        if seen.t <= LEAK {
+            wrong.push(format!("{name}: leaks on purpose, and {seen}"));
         }
     }
     for cipher in ciphers().iter().filter(|cipher| named.is_empty() || named.iter().any(|name| name == cipher.name)) {
@@ -117,10 +134,10 @@ fn test(cipher: &'static Cipher, backend: Backend, calls: usize) -> Result<Vec<S
         };
         figures.push(("ff1", settled_t(&mut job, MESSAGE_BYTES, calls)));
     }
-    let cells: String = figures.iter().map(|(what, t)| format!("{what:>10}{t:>7.1}")).collect();
+    let cells: String = figures.iter().map(|(what, seen)| format!("{what:>10}{:>7.1}", seen.t)).collect();
     println!("{:<12}{:<10}{cells}", cipher.name, backend.name());
-    let leaks = figures.iter().filter(|(_, t)| *t > LEAK && cipher.constant_time);
-    Ok(leaks.map(|(what, t)| format!("{} on {}, {what}: |t| is {t:.1}", cipher.name, backend.name())).collect())
+    let leaks = figures.iter().filter(|(_, seen)| seen.t > LEAK && cipher.constant_time);
+    Ok(leaks.map(|(what, seen)| format!("{} on {}, {what}: {seen}", cipher.name, backend.name())).collect())
 }
 
 /// Prints the figures of one MAC on one backend; returns what should not be.
@@ -151,25 +168,25 @@ fn test_mac(mac: &'static Mac, backend: Backend, calls: usize) -> Result<Vec<Str
     };
     let key = settled_t(&mut with_key, mac.key_bytes, calls / 4);
     let figures = [("tag", alone), ("tags", many), ("lengths", pieces), ("key", key)];
-    let cells: String = figures.iter().map(|(what, t)| format!("{what:>10}{t:>7.1}")).collect();
+    let cells: String = figures.iter().map(|(what, seen)| format!("{what:>10}{:>7.1}", seen.t)).collect();
     println!("{:<18}{:<10}{cells}", mac.name, backend.name());
-    let leaks = figures.iter().filter(|(_, t)| *t > LEAK);
-    Ok(leaks.map(|(what, t)| format!("{} on {}, {what}: |t| is {t:.1}", mac.name, backend.name())).collect())
+    let leaks = figures.iter().filter(|(_, seen)| seen.t > LEAK);
+    Ok(leaks.map(|(what, seen)| format!("{} on {}, {what}: {seen}", mac.name, backend.name())).collect())
 }
 
 /// The largest |t|; where it is neither small nor large, that of a longer run.
-fn settled_t(job: &mut Job, secret_bytes: usize, calls: usize) -> f64 {
-    let mut t = largest_t(job, secret_bytes, calls);
+fn settled_t(job: &mut Job, secret_bytes: usize, calls: usize) -> Seen {
+    let mut seen = largest_t(job, secret_bytes, calls);
     for times in [2, 4] {
-        if t > UNSEEN {
-            t = largest_t(job, secret_bytes, calls * times);
+        if seen.t > UNSEEN {
+            seen = largest_t(job, secret_bytes, calls * times);
         }
     }
-    t
+    seen
 }
 
 /// The largest |t| of all comparisons of the two classes.
-fn largest_t(job: &mut Job, secret_bytes: usize, calls: usize) -> f64 {
+fn largest_t(job: &mut Job, secret_bytes: usize, calls: usize) -> Seen {
     // One secret for each call, whether fixed or random, so that both classes come from memory of the same kind.
     let order = bytes(&format!("order {calls}"), PREPARED);
     let mut secrets = bytes(&format!("random {calls}"), PREPARED * secret_bytes);
@@ -193,14 +210,24 @@ fn largest_t(job: &mut Job, secret_bytes: usize, calls: usize) -> f64 {
     }
     let mut all: Vec<f64> = times.concat();
     all.sort_by(f64::total_cmp);
-    let mean = all.iter().sum::<f64>() / all.len() as f64;
+    let mean = mean_of(&all);
     let by_crop = CROPS.map(|crop| {
         let most = all[((all.len() - 1) as f64 * crop) as usize];
         let kept = times.each_ref().map(|times| times.iter().copied().filter(|time| *time <= most).collect::<Vec<_>>());
-        welch_t(&kept[0], &kept[1]).abs()
+        compare(&kept, kept.each_ref().map(|times| mean_of(times)))
     });
     let squares = times.each_ref().map(|times| times.iter().map(|time| (time - mean).powi(2)).collect::<Vec<_>>());
-    by_crop.into_iter().fold(welch_t(&squares[0], &squares[1]).abs(), f64::max)
+    let spread = compare(&squares, times.each_ref().map(|times| mean_of(times)));
+    by_crop.into_iter().fold(spread, |most, seen| if seen.t > most.t { seen } else { most })
+}
+
+/// Two samples, of calls whose mean times are `mean_ns`.
+fn compare([a, b]: &[Vec<f64>; 2], mean_ns: [f64; 2]) -> Seen {
+    Seen { t: welch_t(a, b).abs(), mean_ns }
+}
+
+fn mean_of(sample: &[f64]) -> f64 {
+    sample.iter().sum::<f64>() / sample.len() as f64
 }
 
 /// Welch's t of two samples; 0 where one has too few to say.
@@ -209,8 +236,7 @@ fn welch_t(a: &[f64], b: &[f64]) -> f64 {
         return 0.0;
     }
     let [(mean_a, share_a), (mean_b, share_b)] = [a, b].map(|sample| {
-        let count = sample.len() as f64;
-        let mean = sample.iter().sum::<f64>() / count;
+        let (count, mean) = (sample.len() as f64, mean_of(sample));
         (mean, sample.iter().map(|time| (time - mean).powi(2)).sum::<f64>() / (count - 1.0) / count)
     });
     let error = (share_a + share_b).sqrt();
