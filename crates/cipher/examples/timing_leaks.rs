@@ -5,16 +5,23 @@
 //! Calls with one fixed secret and calls with random ones come in random order. Welch's t-test compares the times of
 //! both classes: all of them, those below each of several percentiles (what interrupts a call is no leak, and hides
 //! one), and their squared distances from the mean. The largest |t| counts. Below 4.5 nothing was seen; above 10 there
-//! is a leak; in between the same call is measured again, since some of the many comparisons come out there by chance.
-//! Two toys that leak on purpose must be found. Not here: `tests/constant_time.rs`, which looks at instructions instead
-//! of times.
+//! is a difference; in between the same call is measured again, since some of the many comparisons come out there by
+//! chance.
 //!
-//! `timing_leaks [CALLS] [CIPHER OR MAC...]`; ends with an error where a leak was found that docs/side-channels.md does
-//! not name.
+//! What leaks does so in every process, and always the same way round. On some CPUs differences also come and go with
+//! the place that a process got in memory (results/constant-time.md). So a difference is measured again in processes of
+//! their own, and is a leak where all of them have it with the same sign; the others are printed. Two toys that leak on
+//! purpose must be found so.
+//!
+//! Not here: `tests/constant_time.rs`, which looks at instructions instead of times.
+//!
+//! `timing_leaks [CALLS] [CIPHER OR MAC[@BACKEND]...]`; ends with an error where a leak was found that
+//! docs/side-channels.md does not name.
 
 use std::error::Error;
 use std::fmt;
 use std::hint::black_box;
+use std::process::Command;
 use std::sync::LazyLock;
 use std::time::Instant;
 
@@ -29,8 +36,14 @@ use sealstone_cipher::testing::bytes;
 
 /// Nothing seen below this |t|.
 const UNSEEN: f64 = 4.5;
-/// A leak above this |t|.
-const LEAK: f64 = 10.0;
+/// A difference above this |t|.
+const DIFFERENT: f64 = 10.0;
+/// So many processes must have a difference, for it to be a leak.
+const PROCESSES: usize = 3;
+/// Asks a process for its own differences only, each after this word on a line of its own.
+const ALONE: &str = "--alone";
+/// What leaks on purpose.
+const TOYS: [(&str, Toy); 2] = [("toy: early exit", early_exit), ("toy: branch", branch)];
 /// Bytes of a message: whole vectors and a tail, on every backend.
 const MESSAGE_BYTES: usize = 208;
 /// Percentiles, in hundredths of a class's share, above which times are left out.
@@ -44,7 +57,7 @@ static FIXED: LazyLock<Vec<u8>> = LazyLock::new(|| bytes("the fixed secret", MES
 /// The comparison of both classes in which they differ most.
 #[derive(Clone, Copy, Debug)]
 struct Seen {
-    /// The absolute value of Welch's t.
+    /// Welch's t; positive where calls with the fixed secret take longer.
     t: f64,
     /// Mean times of the calls compared, in ns: of random secrets, and of the fixed one.
     mean_ns: [f64; 2],
@@ -53,42 +66,102 @@ struct Seen {
 impl fmt::Display for Seen {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let [random, fixed] = self.mean_ns;
-        write!(f, "|t| is {:.1}, {:+.1} ns of {random:.0}", self.t, fixed - random)
+        write!(f, "|t| is {:.1}, {:+.1} ns of {random:.0}", self.t.abs(), fixed - random)
+    }
+}
+
+/// A difference that a process saw.
+struct Difference {
+    /// The argument that has it measured again; nothing for a toy, which always is.
+    of: Option<String>,
+    /// The call.
+    call: String,
+    seen: Seen,
+}
+
+impl Difference {
+    /// What processes that see the same difference both print.
+    fn line(&self) -> String {
+        format!("{ALONE} {} {}", if self.seen.t > 0.0 { '+' } else { '-' }, self.call)
     }
 }
 
 /// Works with one secret.
 type Job<'a> = dyn FnMut(&[u8]) + 'a;
+/// A job that leaks on purpose.
+type Toy = fn(&[u8]);
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let mut arguments = std::env::args().skip(1);
-    let calls: usize = arguments.next().map_or(Ok(200_000), |calls| calls.parse())?;
-    let named: Vec<String> = arguments.collect();
-    println!("largest |t| of {calls} calls; up to {UNSEEN}: nothing seen; over {LEAK}: a leak");
-    let mut wrong = Vec::new();
-    let toys: [(&str, &mut Job); 2] = [("toy: early exit", &mut early_exit), ("toy: branch", &mut branch)];
-    for (name, toy) in toys {
-        let seen = largest_t(toy, 64, calls);
-        println!("{name:<40}{:>10.1}", seen.t);
-        if seen.t <= LEAK {
-            wrong.push(format!("{name}: leaks on purpose, and {seen}"));
-        }
+    let mut arguments: Vec<String> = std::env::args().skip(1).collect();
+    let alone = arguments.first().is_some_and(|argument| argument == ALONE);
+    if alone {
+        arguments.remove(0);
     }
-    for cipher in ciphers().iter().filter(|cipher| named.is_empty() || named.iter().any(|name| name == cipher.name)) {
-        for backend in Backend::available() {
-            wrong.extend(test(cipher, backend, calls)?);
-        }
+    let calls: usize = arguments.first().map_or(Ok(200_000), |calls| calls.parse())?;
+    let named = arguments.get(1..).unwrap_or_default();
+    println!("largest |t| of {calls} calls; up to {UNSEEN}: nothing seen; over {DIFFERENT}: a difference");
+    let mut found = differences(calls, |of| named.is_empty() && !alone || named.iter().any(|name| of.contains(name)))?;
+    if alone {
+        found.iter().for_each(|difference| println!("{}", difference.line()));
+        return Ok(());
     }
-    for mac in macs().iter().filter(|mac| named.is_empty() || named.iter().any(|name| name == mac.name)) {
-        for backend in Backend::available() {
-            wrong.extend(test_mac(mac, backend, calls)?);
-        }
+    for _ in 1..PROCESSES {
+        let others = differences_elsewhere(calls, &found)?;
+        found.retain(|difference| {
+            let again = others.contains(&difference.line());
+            if !again {
+                println!("{}: {}; not in another process", difference.call, difference.seen);
+            }
+            again
+        });
     }
+    let missed = TOYS.iter().filter(|(toy, _)| found.iter().all(|difference| difference.call != *toy));
+    let missed = missed.map(|(toy, _)| format!("{toy}: leaks on purpose, and was not found"));
+    let leaks = found.iter().filter(|difference| difference.of.is_some());
+    let leaks = leaks.map(|leak| format!("{}: {}, and as much in {PROCESSES} processes", leak.call, leak.seen));
+    let wrong: Vec<String> = missed.chain(leaks).collect();
     if wrong.is_empty() { Ok(()) } else { Err(wrong.join("\n").into()) }
 }
 
-/// Prints the figures of one cipher on one backend; returns what should not be.
-fn test(cipher: &'static Cipher, backend: Backend, calls: usize) -> Result<Vec<String>, Box<dyn Error>> {
+/// The differences that this process sees, toys first. `wanted` takes what a figure is of, as the arguments have it: the
+/// name and the name with the backend.
+fn differences(calls: usize, wanted: impl Fn(&[String; 2]) -> bool) -> Result<Vec<Difference>, Box<dyn Error>> {
+    let mut found = Vec::new();
+    for (name, mut toy) in TOYS {
+        let seen = largest_t(&mut toy, 64, calls);
+        println!("{name:<40}{:>10.1}", seen.t.abs());
+        if seen.t.abs() > DIFFERENT {
+            found.push(Difference { of: None, call: name.to_owned(), seen });
+        }
+    }
+    let names = |name: &str, backend: Backend| [name.to_owned(), format!("{name}@{}", backend.name())];
+    for cipher in ciphers() {
+        for backend in Backend::available().into_iter().filter(|backend| wanted(&names(cipher.name, *backend))) {
+            found.extend(test(cipher, backend, calls)?);
+        }
+    }
+    for mac in macs() {
+        for backend in Backend::available().into_iter().filter(|backend| wanted(&names(mac.name, *backend))) {
+            found.extend(test_mac(mac, backend, calls)?);
+        }
+    }
+    Ok(found)
+}
+
+/// The lines of a fresh process that measures again what `found` is of.
+fn differences_elsewhere(calls: usize, found: &[Difference]) -> Result<Vec<String>, Box<dyn Error>> {
+    let mut process = Command::new(std::env::current_exe()?);
+    process.arg(ALONE).arg(calls.to_string()).args(found.iter().filter_map(|difference| difference.of.as_ref()));
+    let output = process.output()?;
+    if !output.status.success() {
+        return Err(format!("measuring again: {}\n{}", output.status, String::from_utf8_lossy(&output.stderr)).into());
+    }
+    Ok(String::from_utf8(output.stdout)?.lines().filter(|line| line.starts_with(ALONE)).map(str::to_owned).collect())
+}
+
+/// Prints the figures of one cipher on one backend; returns the differences, those of a cipher that is documented to leak
+/// left out.
+fn test(cipher: &'static Cipher, backend: Backend, calls: usize) -> Result<Vec<Difference>, Box<dyn Error>> {
     let key = bytes("key of a class", cipher.key_bytes);
     let (nonce, counter) = (vec![5; cipher.nonce_bytes()], vec![5; cipher.block_bytes]);
     let sealing = aead(cipher, &key, backend)?;
@@ -134,14 +207,12 @@ fn test(cipher: &'static Cipher, backend: Backend, calls: usize) -> Result<Vec<S
         };
         figures.push(("ff1", settled_t(&mut job, MESSAGE_BYTES, calls)));
     }
-    let cells: String = figures.iter().map(|(what, seen)| format!("{what:>10}{:>7.1}", seen.t)).collect();
-    println!("{:<12}{:<10}{cells}", cipher.name, backend.name());
-    let leaks = figures.iter().filter(|(_, seen)| seen.t > LEAK && cipher.constant_time);
-    Ok(leaks.map(|(what, seen)| format!("{} on {}, {what}: {seen}", cipher.name, backend.name())).collect())
+    let found = different(cipher.name, 12, backend, &figures);
+    Ok(if cipher.constant_time { found } else { Vec::new() })
 }
 
-/// Prints the figures of one MAC on one backend; returns what should not be.
-fn test_mac(mac: &'static Mac, backend: Backend, calls: usize) -> Result<Vec<String>, Box<dyn Error>> {
+/// Prints the figures of one MAC on one backend; returns the differences.
+fn test_mac(mac: &'static Mac, backend: Backend, calls: usize) -> Result<Vec<Difference>, Box<dyn Error>> {
     let keyed = hmac(mac, &bytes("key of a class", mac.key_bytes), backend)?;
     let mut tags = [[0; TAG_BYTES_MAX]; 20];
     let alone = settled_t(
@@ -168,17 +239,24 @@ fn test_mac(mac: &'static Mac, backend: Backend, calls: usize) -> Result<Vec<Str
     };
     let key = settled_t(&mut with_key, mac.key_bytes, calls / 4);
     let figures = [("tag", alone), ("tags", many), ("lengths", pieces), ("key", key)];
-    let cells: String = figures.iter().map(|(what, seen)| format!("{what:>10}{:>7.1}", seen.t)).collect();
-    println!("{:<18}{:<10}{cells}", mac.name, backend.name());
-    let leaks = figures.iter().filter(|(_, seen)| seen.t > LEAK);
-    Ok(leaks.map(|(what, seen)| format!("{} on {}, {what}: {seen}", mac.name, backend.name())).collect())
+    Ok(different(mac.name, 18, backend, &figures))
+}
+
+/// Prints `figures`, whose row begins with `name` over `columns`; returns those that are differences.
+fn different(name: &str, columns: usize, backend: Backend, figures: &[(&str, Seen)]) -> Vec<Difference> {
+    let cells: String = figures.iter().map(|(what, seen)| format!("{what:>10}{:>7.1}", seen.t.abs())).collect();
+    println!("{name:<columns$}{:<10}{cells}", backend.name());
+    let of = Some(format!("{name}@{}", backend.name()));
+    let found = figures.iter().filter(|(_, seen)| seen.t.abs() > DIFFERENT);
+    let found = found.map(|(what, seen)| (format!("{name} on {}, {what}", backend.name()), *seen));
+    found.map(|(call, seen)| Difference { of: of.clone(), call, seen }).collect()
 }
 
 /// The largest |t|; where it is neither small nor large, that of a longer run.
 fn settled_t(job: &mut Job, secret_bytes: usize, calls: usize) -> Seen {
     let mut seen = largest_t(job, secret_bytes, calls);
     for times in [2, 4] {
-        if seen.t > UNSEEN {
+        if seen.t.abs() > UNSEEN {
             seen = largest_t(job, secret_bytes, calls * times);
         }
     }
@@ -218,12 +296,12 @@ fn largest_t(job: &mut Job, secret_bytes: usize, calls: usize) -> Seen {
     });
     let squares = times.each_ref().map(|times| times.iter().map(|time| (time - mean).powi(2)).collect::<Vec<_>>());
     let spread = compare(&squares, times.each_ref().map(|times| mean_of(times)));
-    by_crop.into_iter().fold(spread, |most, seen| if seen.t > most.t { seen } else { most })
+    by_crop.into_iter().fold(spread, |most, seen| if seen.t.abs() > most.t.abs() { seen } else { most })
 }
 
 /// Two samples, of calls whose mean times are `mean_ns`.
-fn compare([a, b]: &[Vec<f64>; 2], mean_ns: [f64; 2]) -> Seen {
-    Seen { t: welch_t(a, b).abs(), mean_ns }
+fn compare([random, fixed]: &[Vec<f64>; 2], mean_ns: [f64; 2]) -> Seen {
+    Seen { t: welch_t(fixed, random), mean_ns }
 }
 
 fn mean_of(sample: &[f64]) -> f64 {
