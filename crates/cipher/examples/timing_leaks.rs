@@ -123,8 +123,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     if wrong.is_empty() { Ok(()) } else { Err(wrong.join("\n").into()) }
 }
 
-/// The differences that this process sees, toys first. `wanted` takes what a figure is of, as the arguments have it: the
-/// name and the name with the backend.
+/// The differences that this process sees, toys first. `wanted` takes what a figure is of, as the arguments have it:
+/// the name and the name with the backend.
 fn differences(calls: usize, wanted: impl Fn(&[String; 2]) -> bool) -> Result<Vec<Difference>, Box<dyn Error>> {
     let mut found = Vec::new();
     for (name, mut toy) in TOYS {
@@ -159,8 +159,8 @@ fn differences_elsewhere(calls: usize, found: &[Difference]) -> Result<Vec<Strin
     Ok(String::from_utf8(output.stdout)?.lines().filter(|line| line.starts_with(ALONE)).map(str::to_owned).collect())
 }
 
-/// Prints the figures of one cipher on one backend; returns the differences, those of a cipher that is documented to leak
-/// left out.
+/// Prints the figures of one cipher on one backend; returns the differences, but none of a cipher that is documented to
+/// leak.
 fn test(cipher: &'static Cipher, backend: Backend, calls: usize) -> Result<Vec<Difference>, Box<dyn Error>> {
     let key = bytes("key of a class", cipher.key_bytes);
     let (nonce, counter) = (vec![5; cipher.nonce_bytes()], vec![5; cipher.block_bytes]);
