@@ -155,10 +155,15 @@ pub(super) fn cache(run: &Run, cell: &Cell) -> Option<String> {
     Some(match conditions.setting {
         Setting::Cold => format!("a cache of {size}, 1/{COLD_SHARE} of the records"),
         _ if holds(conditions, member_disk_bytes(run, cell)) => "a cache that holds the records".into(),
-        _ if data_bytes > 0 && conditions.cache_bytes < data_bytes => {
-            format!("a cache of {size} for {} of records", figures::bytes(data_bytes))
+        _ => {
+            let records = match data_bytes {
+                0 => String::new(),
+                _ => format!(" for {} of records", figures::bytes(data_bytes)),
+            };
+            let files = ", less than the files, which hold indexes and logs too";
+            let files = if conditions.cache_bytes < data_bytes { "" } else { files };
+            format!("a cache of {size}{records}{files}")
         }
-        _ => format!("a cache of {size}, less than what is on the disk"),
     })
 }
 
@@ -287,7 +292,9 @@ mod tests {
             (found.setting, found.cache_bytes, found.data_bytes) = (Setting::Warm, 64 << 20, 10_000_000);
         }
         let small = sentences(&Run::new(&sized, String::new())).remove(0);
-        assert!(small.starts_with("a, c, c-cold: a cache of 64.0 MiB, less than what is on the disk, "), "{small}");
+        let wanted = "a, c, c-cold: a cache of 64.0 MiB for 10.0 MB of records, less than the files, which hold indexes and \
+                      logs too, ";
+        assert!(small.starts_with(wanted), "{small}");
         assert_eq!(unusual(&run, "a"), "");
         assert_eq!(unusual(&run, "c-cold"), "a cache of 6.00 MiB, 1/16 of the records");
         assert_eq!(unusual(&run, "oltp-sync"), "every write synced");
