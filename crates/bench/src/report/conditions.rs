@@ -292,8 +292,8 @@ mod tests {
             (found.setting, found.cache_bytes, found.data_bytes) = (Setting::Warm, 64 << 20, 10_000_000);
         }
         let small = sentences(&Run::new(&sized, String::new())).remove(0);
-        let wanted = "a, c, c-cold: a cache of 64.0 MiB for 10.0 MB of records, less than the files, which hold indexes and \
-                      logs too, ";
+        let wanted = "a, c, c-cold: a cache of 64.0 MiB for 10.0 MB of records, less than the files, which hold \
+                      indexes and logs too, ";
         assert!(small.starts_with(wanted), "{small}");
         assert_eq!(unusual(&run, "a"), "");
         assert_eq!(unusual(&run, "c-cold"), "a cache of 6.00 MiB, 1/16 of the records");
