@@ -54,13 +54,21 @@ const PREPARED: usize = 4096;
 /// The secret of one class; shorter ones are its beginning.
 static FIXED: LazyLock<Vec<u8>> = LazyLock::new(|| bytes("the fixed secret", MESSAGE_BYTES));
 
-/// The comparison of both classes in which they differ most.
+/// A comparison of both classes.
 #[derive(Clone, Copy, Debug)]
 struct Seen {
     /// Welch's t; positive where calls with the fixed secret take longer.
     t: f64,
     /// Mean times of the calls compared, in ns: of random secrets, and of the fixed one.
     mean_ns: [f64; 2],
+}
+
+/// Of all comparisons those with the largest and the smallest t.
+type Extremes = [Seen; 2];
+
+/// The larger |t| of both.
+fn largest(extremes: &Extremes) -> f64 {
+    extremes[0].t.max(-extremes[1].t)
 }
 
 impl fmt::Display for Seen {
@@ -70,7 +78,7 @@ impl fmt::Display for Seen {
     }
 }
 
-/// A difference that a process saw.
+/// A difference that a process saw, one way round.
 struct Difference {
     /// The argument that has it measured again; nothing for a toy, which always is.
     of: Option<String>,
@@ -128,11 +136,9 @@ fn main() -> Result<(), Box<dyn Error>> {
 fn differences(calls: usize, wanted: impl Fn(&[String; 2]) -> bool) -> Result<Vec<Difference>, Box<dyn Error>> {
     let mut found = Vec::new();
     for (name, mut toy) in TOYS {
-        let seen = largest_t(&mut toy, 64, calls);
-        println!("{name:<40}{:>10.1}", seen.t.abs());
-        if seen.t.abs() > DIFFERENT {
-            found.push(Difference { of: None, call: name.to_owned(), seen });
-        }
+        let extremes = compare_classes(&mut toy, 64, calls);
+        println!("{name:<40}{:>10.1}", largest(&extremes));
+        found.extend(ways(&extremes).map(|seen| Difference { of: None, call: name.to_owned(), seen }));
     }
     let names = |name: &str, backend: Backend| [name.to_owned(), format!("{name}@{}", backend.name())];
     for cipher in ciphers() {
@@ -172,7 +178,7 @@ fn test(cipher: &'static Cipher, backend: Backend, calls: usize) -> Result<Vec<D
             data.copy_from_slice(secret);
             apply(black_box(&mut data));
         };
-        settled_t(&mut job, MESSAGE_BYTES, calls)
+        settled(&mut job, MESSAGE_BYTES, calls)
     };
     let sealed = by_data(&|data| {
         black_box(sealing.seal(&nonce, &[], data).expect("a nonce of the right length"));
@@ -186,7 +192,7 @@ fn test(cipher: &'static Cipher, backend: Backend, calls: usize) -> Result<Vec<D
         black_box(keyed.seal(&nonce, &[], &mut message).expect("a nonce of the right length"));
     };
     // setting a key takes longer
-    let keyed = settled_t(&mut with_key, cipher.key_bytes, calls / 4);
+    let keyed = settled(&mut with_key, cipher.key_bytes, calls / 4);
     let mut figures = vec![
         (cipher.mode.word(), sealed),
         ("ctr", counted),
@@ -205,7 +211,7 @@ fn test(cipher: &'static Cipher, backend: Backend, calls: usize) -> Result<Vec<D
             keyed.seal(b"", &mut values[..16]).expect("digits");
             keyed.seal_batch(Tweaks::One(b""), black_box(&mut values[16..80]), 16).expect("digits");
         };
-        figures.push(("ff1", settled_t(&mut job, MESSAGE_BYTES, calls)));
+        figures.push(("ff1", settled(&mut job, MESSAGE_BYTES, calls)));
     }
     let found = different(cipher.name, 12, backend, &figures);
     Ok(if cipher.constant_time { found } else { Vec::new() })
@@ -215,7 +221,7 @@ fn test(cipher: &'static Cipher, backend: Backend, calls: usize) -> Result<Vec<D
 fn test_mac(mac: &'static Mac, backend: Backend, calls: usize) -> Result<Vec<Difference>, Box<dyn Error>> {
     let keyed = hmac(mac, &bytes("key of a class", mac.key_bytes), backend)?;
     let mut tags = [[0; TAG_BYTES_MAX]; 20];
-    let alone = settled_t(
+    let alone = settled(
         &mut |secret: &[u8]| {
             black_box(keyed.tag(&Message { data: secret, tail: &[] }));
         },
@@ -223,7 +229,7 @@ fn test_mac(mac: &'static Mac, backend: Backend, calls: usize) -> Result<Vec<Dif
         calls,
     );
     // all as long, and each of another length
-    let many = settled_t(
+    let many = settled(
         &mut |secret: &[u8]| keyed.tags(&[Message { data: secret, tail: b"tail" }; 20], &mut tags),
         MESSAGE_BYTES,
         calls,
@@ -232,39 +238,48 @@ fn test_mac(mac: &'static Mac, backend: Backend, calls: usize) -> Result<Vec<Dif
         let messages: [Message<'_>; 20] = std::array::from_fn(|i| Message { data: &secret[..10 * i], tail: &[] });
         keyed.tags(&messages, &mut tags);
     };
-    let pieces = settled_t(&mut pieces, MESSAGE_BYTES, calls);
+    let pieces = settled(&mut pieces, MESSAGE_BYTES, calls);
     let mut with_key = |secret: &[u8]| {
         let keyed = hmac(mac, secret, backend).expect("a key of the right length");
         black_box(keyed.tag(&Message { data: &[7; 40], tail: &[] }));
     };
-    let key = settled_t(&mut with_key, mac.key_bytes, calls / 4);
+    let key = settled(&mut with_key, mac.key_bytes, calls / 4);
     let figures = [("tag", alone), ("tags", many), ("lengths", pieces), ("key", key)];
     Ok(different(mac.name, 18, backend, &figures))
 }
 
 /// Prints `figures`, whose row begins with `name` over `columns`; returns those that are differences.
-fn different(name: &str, columns: usize, backend: Backend, figures: &[(&str, Seen)]) -> Vec<Difference> {
-    let cells: String = figures.iter().map(|(what, seen)| format!("{what:>10}{:>7.1}", seen.t.abs())).collect();
+fn different(name: &str, columns: usize, backend: Backend, figures: &[(&str, Extremes)]) -> Vec<Difference> {
+    let cells: String =
+        figures.iter().map(|(what, extremes)| format!("{what:>10}{:>7.1}", largest(extremes))).collect();
     println!("{name:<columns$}{:<10}{cells}", backend.name());
     let of = Some(format!("{name}@{}", backend.name()));
-    let found = figures.iter().filter(|(_, seen)| seen.t.abs() > DIFFERENT);
-    let found = found.map(|(what, seen)| (format!("{name} on {}, {what}", backend.name()), *seen));
+    let found = figures.iter().flat_map(|(what, extremes)| {
+        let call = format!("{name} on {}, {what}", backend.name());
+        ways(extremes).map(move |seen| (call.clone(), seen))
+    });
     found.map(|(call, seen)| Difference { of: of.clone(), call, seen }).collect()
 }
 
-/// The largest |t|; where it is neither small nor large, that of a longer run.
-fn settled_t(job: &mut Job, secret_bytes: usize, calls: usize) -> Seen {
-    let mut seen = largest_t(job, secret_bytes, calls);
-    for times in [2, 4] {
-        if seen.t.abs() > UNSEEN {
-            seen = largest_t(job, secret_bytes, calls * times);
-        }
-    }
-    seen
+/// The differences among both, at most one each way round.
+fn ways([most, least]: &Extremes) -> impl Iterator<Item = Seen> + use<> {
+    let slower = (most.t > DIFFERENT).then_some(*most);
+    slower.into_iter().chain((least.t < -DIFFERENT).then_some(*least))
 }
 
-/// The largest |t| of all comparisons of the two classes.
-fn largest_t(job: &mut Job, secret_bytes: usize, calls: usize) -> Seen {
+/// Compares the two classes; where |t| is not small, again in longer runs.
+fn settled(job: &mut Job, secret_bytes: usize, calls: usize) -> Extremes {
+    let mut extremes = compare_classes(job, secret_bytes, calls);
+    for times in [2, 4] {
+        if largest(&extremes) > UNSEEN {
+            extremes = compare_classes(job, secret_bytes, calls * times);
+        }
+    }
+    extremes
+}
+
+/// Compares the two classes in each of the ways above.
+fn compare_classes(job: &mut Job, secret_bytes: usize, calls: usize) -> Extremes {
     // One secret for each call, whether fixed or random, so that both classes come from memory of the same kind.
     let order = bytes(&format!("order {calls}"), PREPARED);
     let mut secrets = bytes(&format!("random {calls}"), PREPARED * secret_bytes);
@@ -296,7 +311,9 @@ fn largest_t(job: &mut Job, secret_bytes: usize, calls: usize) -> Seen {
     });
     let squares = times.each_ref().map(|times| times.iter().map(|time| (time - mean).powi(2)).collect::<Vec<_>>());
     let spread = compare(&squares, times.each_ref().map(|times| mean_of(times)));
-    by_crop.into_iter().fold(spread, |most, seen| if seen.t.abs() > most.t.abs() { seen } else { most })
+    by_crop.into_iter().fold([spread; 2], |[most, least], seen| {
+        [if seen.t > most.t { seen } else { most }, if seen.t < least.t { seen } else { least }]
+    })
 }
 
 /// Two samples, of calls whose mean times are `mean_ns`.
