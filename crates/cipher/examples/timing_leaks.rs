@@ -66,7 +66,7 @@ struct Seen {
 /// Of all comparisons those with the largest and the smallest t.
 type Extremes = [Seen; 2];
 
-/// The larger |t| of both.
+/// The largest |t| of all comparisons.
 fn largest(extremes: &Extremes) -> f64 {
     extremes[0].t.max(-extremes[1].t)
 }
@@ -126,7 +126,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     let missed = TOYS.iter().filter(|(toy, _)| found.iter().all(|difference| difference.call != *toy));
     let missed = missed.map(|(toy, _)| format!("{toy}: leaks on purpose, and was not found"));
     let leaks = found.iter().filter(|difference| difference.of.is_some());
-    let leaks = leaks.map(|leak| format!("{}: {}, and as much in {PROCESSES} processes", leak.call, leak.seen));
+    let leaks = leaks
+        .map(|leak| format!("{}: {}, and over {DIFFERENT} in each of {PROCESSES} processes", leak.call, leak.seen));
     let wrong: Vec<String> = missed.chain(leaks).collect();
     if wrong.is_empty() { Ok(()) } else { Err(wrong.join("\n").into()) }
 }

@@ -65,12 +65,40 @@ pub struct Contest {
 }
 
 impl Contest {
+    /// Times all contestants on messages of `bytes` bytes.
+    pub fn time(&self, contestants: &mut [Contestant], bytes: usize) -> Vec<Speeds> {
+        let mut data = vec![0x5a; bytes];
+        let mut speeds: Vec<Speeds> =
+            contestants.iter().map(|_| Speeds { rounds: Vec::with_capacity(self.rounds) }).collect();
+        for round in 0..self.rounds {
+            for turn_number in 0..contestants.len() {
+                // no contestant always follows the same other one
+                let number = (turn_number + round) % contestants.len();
+                let (contestant, speeds) = (&mut contestants[number], &mut speeds[number]);
+                (contestant.call)(&mut data);
+                let (mut calls, begin) = (0_u32, Instant::now());
+                let elapsed = loop {
+                    for _ in 0..4 {
+                        (contestant.call)(&mut data);
+                    }
+                    calls += 4;
+                    let elapsed = begin.elapsed();
+                    if elapsed >= self.turn {
+                        break elapsed;
+                    }
+                };
+                speeds.rounds.push(bytes as f64 * f64::from(calls) / elapsed.as_nanos() as f64);
+            }
+        }
+        speeds
+    }
+
     /// Times `contestants`, of which the first `ours` are ours, on messages of each of `sizes` bytes, `at_once` of them
     /// in a call. Prints the median of each in GB/s, and how many times as fast our fastest is as the fastest of the
     /// others.
     pub fn print(&self, title: &str, sizes: &[usize], at_once: usize, ours: usize, mut contestants: Vec<Contestant>) {
         let by_size: Vec<Vec<Speeds>> =
-            sizes.iter().map(|bytes| time(&mut contestants, bytes * at_once, self.rounds, self.turn)).collect();
+            sizes.iter().map(|bytes| self.time(&mut contestants, bytes * at_once)).collect();
         println!("\n{title}");
         println!("{:<18}{}", "bytes", sizes.iter().map(|bytes| format!("{bytes:>20}")).collect::<String>());
         for (number, contestant) in contestants.iter().enumerate() {
@@ -92,31 +120,4 @@ fn against(speeds: &[Speeds], ours: usize) -> String {
     };
     let (own, rivals) = speeds.split_at(ours);
     own[fastest(own)].against(&rivals[fastest(rivals)]).to_string()
-}
-
-/// Times all contestants on messages of `bytes` bytes: `rounds` rounds, each contestant about `turn` long in each.
-pub fn time(contestants: &mut [Contestant], bytes: usize, rounds: usize, turn: Duration) -> Vec<Speeds> {
-    let mut data = vec![0x5a; bytes];
-    let mut speeds: Vec<Speeds> = contestants.iter().map(|_| Speeds { rounds: Vec::with_capacity(rounds) }).collect();
-    for round in 0..rounds {
-        for turn_number in 0..contestants.len() {
-            // no contestant always follows the same other one
-            let number = (turn_number + round) % contestants.len();
-            let (contestant, speeds) = (&mut contestants[number], &mut speeds[number]);
-            (contestant.call)(&mut data);
-            let (mut calls, begin) = (0_u32, Instant::now());
-            let elapsed = loop {
-                for _ in 0..4 {
-                    (contestant.call)(&mut data);
-                }
-                calls += 4;
-                let elapsed = begin.elapsed();
-                if elapsed >= turn {
-                    break elapsed;
-                }
-            };
-            speeds.rounds.push(bytes as f64 * f64::from(calls) / elapsed.as_nanos() as f64);
-        }
-    }
-    speeds
 }

@@ -3,15 +3,13 @@
 //!
 //! Not here: how turns are timed (`contest`), and whether both give the same (`tests/differential.rs`).
 
-use std::time::Duration;
-
 use anyhow::Result;
 use fpe::ff1::{FF1, FlexibleNumeralString};
 use sealstone_cipher::backend::Backend;
 use sealstone_cipher::ff1::{Domain, Ff1, Tweaks, ff1};
 use sealstone_cipher::registry::cipher;
 
-use crate::contest::{Call, Contestant, Speeds, time};
+use crate::contest::{Call, Contest, Contestant, Speeds};
 
 /// Values of one shape under one cipher.
 struct Shape {
@@ -86,7 +84,7 @@ fn contestants(shape: &Shape, backend: Backend) -> Result<Vec<(usize, Contestant
 ///
 /// # Errors
 /// None that a table of ciphers with these names has.
-pub fn print(backend: Backend, rounds: usize, turn: Duration) -> Result<()> {
+pub fn print(backend: Backend, contest: Contest) -> Result<()> {
     println!(
         "\nFF1: million values a second on {}; times: against the crate fpe, median (and 10 to 90 % of the",
         backend.name()
@@ -94,7 +92,7 @@ pub fn print(backend: Backend, rounds: usize, turn: Duration) -> Result<()> {
     println!("rounds). Batches of {BATCH} values; the crate's FF1 is over AES-256 in every row");
     for shape in SHAPES {
         let (values, mut contestants): (Vec<usize>, Vec<Contestant>) = contestants(shape, backend)?.into_iter().unzip();
-        let mut speeds = time(&mut contestants, 1, rounds, turn);
+        let mut speeds = contest.time(&mut contestants, 1);
         for (speeds, values) in speeds.iter_mut().zip(values) {
             // what is timed are calls a nanosecond
             speeds.rounds.iter_mut().for_each(|speed| *speed *= 1000.0 * values as f64);

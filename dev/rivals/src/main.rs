@@ -14,7 +14,7 @@ use sealstone_cipher::blocks::blocks;
 use sealstone_cipher::ctr::ctr;
 use sealstone_cipher::registry::{self, Cipher, Mode};
 use sealstone_cipher::testing::Behind;
-use sealstone_rivals::contest::{Call, Contest, Contestant, time};
+use sealstone_rivals::contest::{Call, Contest, Contestant};
 use sealstone_rivals::{Library, ff1, libraries, packets, page_ends};
 
 #[derive(Parser)]
@@ -38,12 +38,6 @@ struct Flags {
     /// Microseconds of a turn
     #[arg(long, default_value_t = 500)]
     turn_us: u64,
-}
-
-impl Flags {
-    fn contest(&self) -> Contest {
-        Contest { rounds: self.rounds, turn: Duration::from_micros(self.turn_us) }
-    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -80,15 +74,16 @@ fn main() -> Result<()> {
         names => names.iter().map(|name| Backend::by_name(name)).collect::<Result<_, _>>()?,
     };
     let libraries = libraries();
+    let contest = Contest { rounds: flags.rounds, turn: Duration::from_micros(flags.turn_us) };
     println!("median of {} rounds of {} us a contestant, one thread", flags.rounds, flags.turn_us);
     if flags.rows.contains(&Rows::Sizes) {
         println!("\nGB/s; last line: our fastest against the fastest rival, median (and 10 to 90 % of the rounds)");
         for &cipher in &ciphers {
             let counters = counter_contestants(cipher, &backends, &libraries).context("setting keys")?;
-            flags.contest().print(&format!("{} counter mode", cipher.name), &flags.sizes, 1, backends.len(), counters);
+            contest.print(&format!("{} counter mode", cipher.name), &flags.sizes, 1, backends.len(), counters);
             if cipher.mode == Mode::Gcm {
                 let gcms = gcm_contestants(cipher, &backends, &libraries).context("setting keys")?;
-                flags.contest().print(&format!("{} GCM", cipher.name), &flags.sizes, 1, backends.len(), gcms);
+                contest.print(&format!("{} GCM", cipher.name), &flags.sizes, 1, backends.len(), gcms);
             }
         }
     }
@@ -102,10 +97,10 @@ fn main() -> Result<()> {
         );
         for &cipher in &ciphers {
             let counters = rekeyed_counters(cipher, &backends, &libraries);
-            key_table(&format!("{} counter mode", cipher.name), &flags, backends.len(), counters);
+            key_table(&format!("{} counter mode", cipher.name), contest, backends.len(), counters);
             if cipher.mode == Mode::Gcm {
                 let gcms = rekeyed_gcms(cipher, &backends, &libraries);
-                key_table(&format!("{} GCM", cipher.name), &flags, backends.len(), gcms);
+                key_table(&format!("{} GCM", cipher.name), contest, backends.len(), gcms);
             }
         }
     }
@@ -124,11 +119,11 @@ fn main() -> Result<()> {
         }
     }
     if flags.rows.contains(&Rows::Packets) {
-        packets::print(&backends, &libraries, &flags.sizes, flags.contest()).context("measuring packets")?;
+        packets::print(&backends, &libraries, &flags.sizes, contest).context("measuring packets")?;
     }
     if flags.rows.contains(&Rows::Ff1) {
         for backend in backends {
-            ff1::print(backend, flags.rounds, Duration::from_micros(flags.turn_us)).context("measuring FF1")?;
+            ff1::print(backend, contest).context("measuring FF1")?;
         }
     }
     Ok(())
@@ -271,8 +266,8 @@ fn rekeyed_gcms(cipher: &'static Cipher, backends: &[Backend], libraries: &[Libr
 }
 
 /// Times `contestants`, of which the first `ours` are ours, each on a key and a short message, and prints them.
-fn key_table(title: &str, flags: &Flags, ours: usize, mut contestants: Vec<Contestant>) {
-    let speeds = time(&mut contestants, KEYED_BYTES, flags.rounds, Duration::from_micros(flags.turn_us));
+fn key_table(title: &str, contest: Contest, ours: usize, mut contestants: Vec<Contestant>) {
+    let speeds = contest.time(&mut contestants, KEYED_BYTES);
     println!("\n{title}");
     for (contestant, own) in contestants.iter().zip(&speeds) {
         let ratio = speeds[ours - 1].against(own);
