@@ -16,7 +16,7 @@
 //! Not here: `tests/constant_time.rs`, which looks at instructions instead of times.
 //!
 //! `timing_leaks [CALLS] [CIPHER OR MAC[@BACKEND]...]`; ends with an error where a leak was found that
-//! docs/side-channels.md does not name.
+//! docs/side-channels.md does not name, and where a name is none.
 
 use std::error::Error;
 use std::fmt;
@@ -107,6 +107,14 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
     let calls: usize = arguments.first().map_or(Ok(200_000), |calls| calls.parse())?;
     let named = arguments.get(1..).unwrap_or_default();
+    let all = ciphers().iter().map(|cipher| cipher.name).chain(macs().iter().map(|mac| mac.name));
+    let all: Vec<[String; 2]> =
+        all.flat_map(|name| Backend::available().into_iter().map(move |backend| names(name, backend))).collect();
+    if let Some(name) = named.iter().find(|name| !all.iter().any(|names| names.contains(name))) {
+        return Err(
+            format!("no cipher or MAC is called {name:?}, or not on this machine: it is NAME or NAME@BACKEND").into()
+        );
+    }
     println!("largest |t| of {calls} calls; up to {UNSEEN}: nothing seen; over {DIFFERENT}: a difference");
     let mut found = differences(calls, |of| named.is_empty() && !alone || named.iter().any(|name| of.contains(name)))?;
     if alone {
@@ -132,6 +140,11 @@ fn main() -> Result<(), Box<dyn Error>> {
     if wrong.is_empty() { Ok(()) } else { Err(wrong.join("\n").into()) }
 }
 
+/// What the arguments may call a cipher or MAC on one backend.
+fn names(name: &str, backend: Backend) -> [String; 2] {
+    [name.to_owned(), format!("{name}@{}", backend.name())]
+}
+
 /// The differences that this process sees, toys first. `wanted` takes what a figure is of, as the arguments have it:
 /// the name and the name with the backend.
 fn differences(calls: usize, wanted: impl Fn(&[String; 2]) -> bool) -> Result<Vec<Difference>, Box<dyn Error>> {
@@ -141,7 +154,6 @@ fn differences(calls: usize, wanted: impl Fn(&[String; 2]) -> bool) -> Result<Ve
         println!("{name:<40}{:>10.1}", largest(&extremes));
         found.extend(ways(&extremes).map(|seen| Difference { of: None, call: name.to_owned(), seen }));
     }
-    let names = |name: &str, backend: Backend| [name.to_owned(), format!("{name}@{}", backend.name())];
     for cipher in ciphers() {
         for backend in Backend::available().into_iter().filter(|backend| wanted(&names(cipher.name, *backend))) {
             found.extend(test(cipher, backend, calls)?);

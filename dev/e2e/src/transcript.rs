@@ -1,8 +1,9 @@
 //! Runs a program to its end and keeps all it said, so that tests can compare texts word for word.
 
-use std::io::{self, Read};
+use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
+use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -95,6 +96,38 @@ pub fn finish(mut child: Child) -> Transcript {
     let join =
         |pipe: Option<thread::JoinHandle<String>>| pipe.map_or(String::new(), |pipe| pipe.join().expect("reads"));
     Transcript { code: status.code(), stdout: join(stdout), stderr: join(stderr) }
+}
+
+/// Waits until the child's stderr has a line that contains `said`, calls `act` with its process id, and keeps all it
+/// said until its end. Stderr must be a pipe; stdout may be one, for a program that writes little to it before.
+///
+/// # Panics
+/// Where the line does not come, and as [`finish`] does.
+pub fn finish_after(mut child: Child, said: &str, act: impl FnOnce(u32)) -> Transcript {
+    let mut stderr = BufReader::new(child.stderr.take().expect("stderr is a pipe"));
+    let (sender, came) = mpsc::channel();
+    let said = said.to_owned();
+    let reader = thread::spawn(move || {
+        let (mut all, mut before) = (String::new(), 0);
+        while stderr.read_line(&mut all).expect("a pipe of ours") > 0 {
+            if all[before..].contains(&said) {
+                // nobody listens any more after the first
+                let _ = sender.send(());
+            }
+            before = all.len();
+        }
+        all
+    });
+    let came = came.recv_timeout(PATIENCE).is_ok();
+    if came {
+        act(child.id());
+    } else {
+        let _ = child.kill();
+    }
+    let transcript = finish(child);
+    let stderr = reader.join().expect("reads");
+    assert!(came, "it ended or hung before it said what was waited for:\n{stderr}");
+    Transcript { stderr, ..transcript }
 }
 
 fn text(mut pipe: impl Read) -> String {

@@ -10,7 +10,7 @@ use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use sealstone_e2e::transcript::{finish, run, sealstone};
+use sealstone_e2e::transcript::{finish, finish_after, run, sealstone};
 use sealstone_rocksdb::library;
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -522,19 +522,16 @@ fn ctrl_c_keeps_what_was_measured() {
     let more = ["--workloads", "c", "--slice-ms", "20", "--pairs", "6"];
     let mut command = sealstone(dir.path(), &[&arguments[..], &more].concat());
     let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    let id = child.id();
-    let waiting = thread::spawn(move || finish(child));
-    thread::sleep(Duration::from_secs(8));
-    assert!(!waiting.is_finished(), "a thousand rounds take longer than that");
-    assert!(Command::new("kill").args(["-INT", &id.to_string()]).status().unwrap().success());
-    let transcript = waiting.join().unwrap();
+    let transcript = finish_after(child, "round 10 of 1000", |id| {
+        assert!(Command::new("kill").args(["-INT", &id.to_string()]).status().unwrap().success());
+    });
     assert!(transcript.stderr.contains("\nstopping: "), "{}", transcript.stderr);
     assert_eq!(transcript.code, Some(1), "{}", transcript.stderr);
     assert_eq!(transcript.stdout.lines().last(), Some("sealstone-results/report.html"));
     let data = results(&fs::read_to_string(dir.path().join("sealstone-results/results.json")).unwrap());
     assert_eq!(data["interrupted"], true);
     let samples = data["groups"][0]["cells"][0]["samples"].as_array().unwrap().len();
-    assert!(samples > 0, "something was measured in eight seconds");
+    assert!(samples > 0, "something was measured in nine rounds");
     assert!(dir.path().join("sealstone-results/report.html").is_file());
 }
 

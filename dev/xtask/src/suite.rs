@@ -1,5 +1,5 @@
-//! `xtask check`: formatting, lints, house rules, build. `xtask test`: the same, then every test; ends with
-//! `N passed, N failed, N skipped`.
+//! `xtask check`: formatting, lints, house rules, build. `xtask test`: the same, then every test; ends with what failed
+//! and `N passed, N failed, N skipped`.
 //!
 //! In CI (environment variable `CI` set) a skip that `.ci/expected-skips` does not list is a failure.
 
@@ -11,6 +11,9 @@ use anyhow::{Context, Result};
 use crate::programs;
 use crate::tally::{Tally, expected};
 use crate::tidy;
+
+/// How many lines of what a failed test printed stand at the end.
+const REASON_LINES: usize = 20;
 
 /// Checks the house rules, formatting and lints, and builds all that the tests need; returns whether all of it passed.
 pub(crate) fn check() -> Result<bool> {
@@ -54,6 +57,15 @@ pub(crate) fn run() -> Result<bool> {
     if strict && unexpected > 0 {
         println!("{unexpected} skips were not expected: make them run, or list them in .ci/expected-skips");
     }
+    if !tally.failures().is_empty() {
+        println!("\nfailed (all that it printed stands further up, under the name of its program):");
+    }
+    for failure in tally.failures() {
+        println!("  {}: {}", failure.program, failure.test);
+        for line in failure.reason(REASON_LINES) {
+            println!("    {line}");
+        }
+    }
     println!("\n{} passed, {} failed, {} skipped", tally.passed(), tally.failed(), tally.skipped());
     Ok(tally.failed() == 0 && tally.passed() > 0 && !(strict && unexpected > 0))
 }
@@ -92,15 +104,19 @@ fn tests(root: &Path) -> Result<Tally> {
     let mut tally = Tally::default();
     programs::run(programs, &cargo, target, |done| {
         println!("\nprogram: {}, {:.1} s", done.name, done.took.as_secs_f64());
+        tally.begin(&done.name);
         print!("{}", String::from_utf8_lossy(&done.output.stderr));
         let failed_before = tally.failed();
         for line in String::from_utf8_lossy(&done.output.stdout).lines() {
-            println!("{line}");
-            tally.line(line);
+            if tally.line(line) {
+                println!("{line}");
+            }
         }
         if !done.output.status.success() && tally.failed() == failed_before {
-            println!("{} ended without saying which test failed: {}", done.name, done.ending());
-            tally.died();
+            let how = format!("{} ended without saying which test failed: {}", done.name, done.ending());
+            println!("{how}");
+            let errors = String::from_utf8_lossy(&done.output.stderr);
+            tally.died(errors.lines().map(str::to_owned).chain([how]).collect());
         }
     })?;
     Ok(tally)

@@ -2,6 +2,9 @@
 //!
 //! A test that cannot run here prints `SKIP: <test>: <reason>` and returns. libtest calls it passed; here it counts as
 //! skipped, not as passed, so that passed + failed + skipped is the number of tests.
+//!
+//! It also keeps what a failed test printed, so that the end of a long log says what failed, and tells which lines say
+//! nothing: a passed test may catch panics, and their backtraces would hide the one of a failure.
 
 use std::collections::BTreeSet;
 
@@ -12,9 +15,37 @@ pub(crate) struct Skip {
     pub(crate) reason: String,
 }
 
+/// A test that failed, and what it printed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Failure {
+    /// Package and target, such as `sealstone-e2e pages`.
+    pub(crate) program: String,
+    pub(crate) test: String,
+    pub(crate) printed: Vec<String>,
+}
+
+impl Failure {
+    /// The lines that say why: without backtraces, and the last `most` of them.
+    pub(crate) fn reason(&self, most: usize) -> Vec<&str> {
+        let mut in_backtrace = false;
+        let mut lines: Vec<&str> = Vec::new();
+        for line in &self.printed {
+            in_backtrace = (in_backtrace || line == "stack backtrace:") && !line.starts_with(AFTER_PANIC);
+            if !in_backtrace && !line.starts_with(AFTER_PANIC) && !line.trim().is_empty() {
+                lines.push(line);
+            }
+        }
+        lines.split_off(lines.len().saturating_sub(most))
+    }
+}
+
+/// How the last line of a panic's message begins, after its backtrace or in place of one.
+const AFTER_PANIC: &str = "note: ";
+
 /// The counts so far. Feed it every line in order.
 #[derive(Debug, Default)]
 pub(crate) struct Tally {
+    program: String,
     libtest_passed: u64,
     libtest_failed: u64,
     libtest_ignored: u64,
@@ -24,23 +55,61 @@ pub(crate) struct Tally {
     skipped_alone: u64,
     section: Option<String>,
     in_failures: bool,
+    /// Within the message of a panic that a passed test caught.
+    in_caught_panic: bool,
     skips: Vec<Skip>,
+    failures: Vec<Failure>,
 }
 
 impl Tally {
-    /// Takes one line of output.
-    pub(crate) fn line(&mut self, line: &str) {
+    /// Says whose lines follow.
+    pub(crate) fn begin(&mut self, program: &str) {
+        self.program = program.to_owned();
+    }
+
+    /// Takes one line of output; returns whether it says something: all do but those of panics that a passed test
+    /// caught, and the names of passed tests the second time.
+    pub(crate) fn line(&mut self, line: &str) -> bool {
+        let marks = self.marks(line);
+        if marks || self.section.is_none() {
+            self.in_caught_panic = false;
+            return marks || self.in_failures || !line.starts_with("    ");
+        } else if self.in_failures {
+            if let Some(failure) = self.failures.last_mut() {
+                failure.printed.push(line.to_owned());
+            }
+        } else if line.starts_with("thread '") && line.contains(" panicked at ") {
+            self.in_caught_panic = true;
+        } else if self.in_caught_panic && line.starts_with(AFTER_PANIC) {
+            self.in_caught_panic = false;
+            return false;
+        }
+        !self.in_caught_panic
+    }
+
+    /// Whether `line` is libtest's own, or a SKIP, and not just what a test printed.
+    fn marks(&mut self, line: &str) -> bool {
         if let Some(counts) = line.strip_prefix("test result: ") {
             self.end_of_binary(counts);
         } else if line == "successes:" || line == "failures:" {
             (self.section, self.in_failures) = (None, line == "failures:");
         } else if let Some(name) = line.strip_prefix("---- ").and_then(|rest| rest.strip_suffix(" stdout ----")) {
             self.section = Some(name.to_string());
+            if self.in_failures {
+                self.fail(name, Vec::new());
+            }
         } else if let Some(name) = line.strip_prefix("test ").and_then(|rest| rest.split_once(" ... ignored")) {
             self.skips.push(Skip { test: name.0.to_string(), reason: "ignored".into() });
         } else if let Some((test, reason)) = line.strip_prefix("SKIP: ").and_then(|rest| rest.split_once(": ")) {
             self.skip(Skip { test: test.trim().to_string(), reason: reason.trim().to_string() });
+        } else {
+            return false;
         }
+        true
+    }
+
+    fn fail(&mut self, test: &str, printed: Vec<String>) {
+        self.failures.push(Failure { program: self.program.clone(), test: test.to_owned(), printed });
     }
 
     fn skip(&mut self, skip: Skip) {
@@ -69,8 +138,11 @@ impl Tally {
     }
 
     /// Takes note of a program that died without its summary: one failed test, if not more.
-    pub(crate) fn died(&mut self) {
+    ///
+    /// - `how`: in words, with what it said
+    pub(crate) fn died(&mut self, how: Vec<String>) {
         self.libtest_failed += 1;
+        self.fail("which of its tests is not known", how);
         self.sections_skipped.clear();
         (self.section, self.in_failures) = (None, false);
     }
@@ -88,6 +160,11 @@ impl Tally {
     /// Tests that did not run, or not all of them.
     pub(crate) fn skipped(&self) -> u64 {
         self.skipped_passes + self.skipped_alone + self.libtest_ignored
+    }
+
+    /// The tests that failed and printed something, in order of appearance.
+    pub(crate) fn failures(&self) -> &[Failure] {
+        &self.failures
     }
 
     /// Every SKIP line, in order of appearance.
@@ -166,10 +243,43 @@ SKIP: program of its own: no device
     #[test]
     fn every_test_counts_once() {
         let mut tally = Tally::default();
-        OUTPUT.lines().for_each(|line| tally.line(line));
+        for line in OUTPUT.lines() {
+            tally.line(line);
+        }
         assert_eq!((tally.passed(), tally.failed(), tally.skipped()), (1, 1, 4));
         assert_eq!(tally.skips().len(), 6);
         assert_eq!(tally.skips()[1], Skip { test: "a".into(), reason: "no such instruction".into() });
+    }
+
+    #[test]
+    fn why_a_test_failed_is_kept_without_its_backtrace() {
+        let mut tally = Tally::default();
+        tally.begin("some-package a");
+        let output = "running 2 tests\ntest a ... FAILED\ntest b ... FAILED\n\nfailures:\n\n---- a stdout ----\nbefore\n\n\
+            thread 'a' (7) panicked at src/a.rs:1:2:\n1 is not 2\nstack backtrace:\n   0: begin\n             at src/a.rs\n\
+            note: Some details are omitted\nafter\n---- b stdout ----\nError: no server\n\nfailures:\n    a\n    b\n\n\
+            test result: FAILED. 0 passed; 2 failed; 0 ignored\n";
+        assert!(output.lines().all(|line| tally.line(line)), "all of a failed test is printed");
+        let [a, b] = tally.failures() else { panic!("{:?}", tally.failures()) };
+        assert_eq!((a.program.as_str(), a.test.as_str(), b.test.as_str()), ("some-package a", "a", "b"));
+        assert_eq!(a.reason(10), ["before", "thread 'a' (7) panicked at src/a.rs:1:2:", "1 is not 2", "after"]);
+        assert_eq!((a.reason(1), b.reason(10)), (vec!["after"], vec!["Error: no server"]));
+        tally.died(vec!["signal: 9".into()]);
+        assert_eq!((tally.failed(), tally.failures()[2].reason(10)), (3, vec!["signal: 9"]));
+    }
+
+    #[test]
+    fn a_panic_that_a_passed_test_caught_says_nothing() {
+        let mut tally = Tally::default();
+        let output = "running 2 tests\ntest a ... ok\ntest b ... ok\n\nsuccesses:\n\n---- a stdout ----\nseen\n\
+            thread 'a' (7) panicked at src/a.rs:1:2:\nhidden\nstack backtrace:\nhidden\nnote: hidden\nseen\n\
+            thread 'a' (7) panicked at src/a.rs:3:4:\nhidden\nSKIP: a: no device\n---- b stdout ----\nseen\n\n\
+            successes:\n    a\n    b\n\ntest result: ok. 2 passed; 0 failed; 0 ignored\n";
+        let shown: Vec<&str> = output.lines().filter(|line| tally.line(line)).collect();
+        assert_eq!(shown.iter().filter(|line| **line == "seen").count(), 3);
+        assert!(!shown.contains(&"    a") && shown.contains(&"test a ... ok"));
+        assert!(!shown.iter().any(|line| line.contains("hidden") || line.contains("panicked")), "{shown:?}");
+        assert_eq!((tally.passed(), tally.skipped(), tally.failures().len()), (1, 1, 0));
     }
 
     #[test]
