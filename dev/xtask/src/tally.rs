@@ -255,10 +255,31 @@ SKIP: program of its own: no device
     fn why_a_test_failed_is_kept_without_its_backtrace() {
         let mut tally = Tally::default();
         tally.begin("some-package a");
-        let output = "running 2 tests\ntest a ... FAILED\ntest b ... FAILED\n\nfailures:\n\n---- a stdout ----\nbefore\n\n\
-            thread 'a' (7) panicked at src/a.rs:1:2:\n1 is not 2\nstack backtrace:\n   0: begin\n             at src/a.rs\n\
-            note: Some details are omitted\nafter\n---- b stdout ----\nError: no server\n\nfailures:\n    a\n    b\n\n\
-            test result: FAILED. 0 passed; 2 failed; 0 ignored\n";
+        let output = "running 2 tests
+test a ... FAILED
+test b ... FAILED
+
+failures:
+
+---- a stdout ----
+before
+
+thread 'a' (7) panicked at src/a.rs:1:2:
+1 is not 2
+stack backtrace:
+   0: begin
+             at src/a.rs
+note: Some details are omitted
+after
+---- b stdout ----
+Error: no server
+
+failures:
+    a
+    b
+
+test result: FAILED. 0 passed; 2 failed; 0 ignored
+";
         assert!(output.lines().all(|line| tally.line(line)), "all of a failed test is printed");
         let [a, b] = tally.failures() else { panic!("{:?}", tally.failures()) };
         assert_eq!((a.program.as_str(), a.test.as_str(), b.test.as_str()), ("some-package a", "a", "b"));
