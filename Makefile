@@ -66,7 +66,7 @@ MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
 .PHONY: help compare say-install rivals fuzz soak test install sanitize setup setup-rivals setup-kmip setup-mongod setup-redis setup-postgres setup-mariadb setup-wiredtiger setup-esp setup-iscsi setup-fuzz setup-lints clean
 .PHONY: installable deb test-deb setup-deb setup-shells db-bench setup-rocksdb-tools
-.PHONY: ycsb-rivals setup-go-ycsb setup-tests check setup-strongswan wire-speed
+.PHONY: ycsb-rivals setup-go-ycsb setup-tests check setup-strongswan setup-user-mode-kernel wire-speed
 .PHONY: setup-python setup-spark wheel test-spark spark-speed
 .PHONY: constant-time test-report setup-chromium miri setup-valgrind setup-miri
 
@@ -105,7 +105,7 @@ test: setup setup-rivals setup-lints
 
 # One after the other: apt takes one at a time. Without MAKEFLAGS: programs that build know of their own how many jobs to run.
 setup-tests:
-	@unset MAKEFLAGS MFLAGS; for part in deb shells valgrind kmip mongod redis postgres mariadb wiredtiger rocksdb-tools gpu go-ycsb esp iscsi python; do \
+	@unset MAKEFLAGS MFLAGS; for part in deb shells valgrind kmip mongod redis postgres mariadb wiredtiger rocksdb-tools gpu go-ycsb esp iscsi strongswan tshark user-mode-kernel python; do \
 		sh dev/setup.sh $$part || exit 1; \
 	done
 
@@ -181,10 +181,14 @@ setup-esp:
 setup-iscsi:
 	@sh dev/setup.sh iscsi
 
-# another end of sealed packets that carries them itself, and what opens captured ones; tests without them say SKIP
+# another end of sealed packets that carries them itself, and what opens captured ones
 setup-strongswan:
 	@sh dev/setup.sh strongswan
 	@sh dev/setup.sh tshark
+
+# a kernel with ESP, as a process, where this machine's has none; tests without it say SKIP
+setup-user-mode-kernel:
+	@sh dev/setup.sh user-mode-kernel
 
 # a quiet machine, as for every figure, and root: one TCP stream through strongSwan and through ours
 wire-speed:

@@ -8,9 +8,9 @@
 # `test-deb`), what reads the manual and the completions in tests (argument `shells`), a device of OpenCL made of the CPU,
 # with NVIDIA's compiler (argument `gpu`), another client with YCSB's workloads (argument `go-ycsb`), another end of
 # sealed packets (argument `esp`), another program that carries them (argument `strongswan`), what opens captured ones
-# (argument `tshark`), an iSCSI target with the library of the other end (argument `iscsi`), libraries of Python that
-# tables come from (argument `python`), and Spark (argument `spark`). Prints what it does; does nothing, and needs no
-# network, if everything is installed.
+# (argument `tshark`), another kernel for what this one lacks (argument `user-mode-kernel`), an iSCSI target with the
+# library of the other end (argument `iscsi`), libraries of Python that tables come from (argument `python`), and Spark
+# (argument `spark`). Prints what it does; does nothing, and needs no network, if everything is installed.
 set -eu
 
 engine=${1:-system}
@@ -235,6 +235,12 @@ strongswan)
 tshark)
 	optional='the test that needs it will be skipped'
 	command -v tshark >/dev/null 2>&1 || missing="$missing tshark"
+	;;
+user-mode-kernel)
+	optional='the tests that need it will be skipped'
+	[ -x /usr/bin/linux.uml ] || missing="$missing user-mode-linux"
+	[ -x /sbin/modprobe ] || missing="$missing kmod"
+	command -v python3 >/dev/null 2>&1 || missing="$missing python3-minimal"
 	;;
 postgres)
 	optional='the tests that need it will be skipped'

@@ -10,6 +10,7 @@ mod left_behind;
 use std::fs::File;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::os::fd::AsRawFd;
+use std::path::Path;
 use std::process::Command;
 
 use nix::sched::{CloneFlags, setns, unshare};
@@ -139,6 +140,11 @@ fn request(
     asked.map_err(|found| WireError::Device { attempted, name: name.to_owned(), found })
 }
 
+/// Whether the kernel has IPv6, which it may be built or started without.
+fn has_ipv6() -> bool {
+    Path::new("/proc/net/if_inet6").exists()
+}
+
 /// Two namespaces with a link between them, MTU 1500; nothing lets it carry longer packets (segmentation offload), as
 /// no real one would.
 #[derive(Debug)]
@@ -160,9 +166,11 @@ impl Links {
         for (at, end) in links.ends.iter().enumerate() {
             end.run(|| {
                 request("switch off the offloads", DEVICE, |socket| device::switch_off_offloads(socket, DEVICE))?;
-                let (four, six) = (format!("{}/24", ADDRESSES[at]), format!("{}/64", ADDRESSES_6[at]));
-                program::run("ip", &["address", "add", &four, "dev", DEVICE])?;
-                program::run("ip", &["address", "add", &six, "dev", DEVICE, "nodad"])?;
+                program::run("ip", &["address", "add", &format!("{}/24", ADDRESSES[at]), "dev", DEVICE])?;
+                if has_ipv6() {
+                    let six = format!("{}/64", ADDRESSES_6[at]);
+                    program::run("ip", &["address", "add", &six, "dev", DEVICE, "nodad"])?;
+                }
                 set_up(DEVICE)
             })?;
         }
@@ -172,7 +180,7 @@ impl Links {
         Ok(links)
     }
 
-    /// The address of end 0 or 1.
+    /// The address of end 0 or 1; that of IPv6 only where the kernel has IPv6.
     #[must_use]
     pub fn address(&self, end: usize, is_ipv6: bool) -> IpAddr {
         if is_ipv6 { ADDRESSES_6[end].into() } else { ADDRESSES[end].into() }

@@ -88,7 +88,7 @@ impl<'a> Watched<'a> {
 impl Store for Watched<'_> {
     forward!(
         self => self.inner;
-        counters, disk_bytes, quiesce, merge_layers, drop_caches, servers, device, stream
+        counters, disk_bytes, quiesce, merge_layers, drop_caches, lead_in, servers, device, stream
     );
 
     fn read(&self, table: &Table, key: &[u8], fields: Option<&[usize]>, into: &mut Record) -> Result<bool, StoreError> {

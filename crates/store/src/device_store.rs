@@ -1,5 +1,7 @@
 //! A store that is a block device, and keeps no records. Not here: the device (`device`).
 
+use std::time::Duration;
+
 use crate::device::Device;
 use crate::{Record, Row, Store, StoreError, Table};
 
@@ -7,6 +9,7 @@ use crate::{Record, Row, Store, StoreError, Table};
 pub struct DeviceStore {
     device: Box<dyn Device>,
     stream: Option<Box<dyn Device>>,
+    lead_in: Duration,
     servers: Vec<u32>,
     /// Dropped after the device.
     _running: Option<Box<dyn Send + Sync>>,
@@ -16,13 +19,19 @@ impl DeviceStore {
     /// The store that is `device`.
     #[must_use]
     pub fn new(device: Box<dyn Device>) -> Self {
-        Self { device, stream: None, servers: Vec::new(), _running: None }
+        Self { device, stream: None, lead_in: Duration::ZERO, servers: Vec::new(), _running: None }
     }
 
     /// With a stream over the same link.
     #[must_use]
     pub fn with_stream(self, stream: Box<dyn Device>) -> Self {
         Self { stream: Some(stream), ..self }
+    }
+
+    /// With requests for so long before any is counted, see [`Store::lead_in`].
+    #[must_use]
+    pub fn with_lead_in(self, lead_in: Duration) -> Self {
+        Self { lead_in, ..self }
     }
 
     /// With processes of this machine that do its work, and with `running`, which ends after the device.
@@ -59,6 +68,10 @@ impl Store for DeviceStore {
 
     fn disk_bytes(&self) -> Result<u64, StoreError> {
         Ok(self.device.capacity_bytes())
+    }
+
+    fn lead_in(&self) -> Duration {
+        self.lead_in
     }
 
     fn servers(&self) -> Vec<u32> {

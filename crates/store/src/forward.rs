@@ -109,6 +109,11 @@ macro_rules! forward {
             $inner.drop_caches()
         }
     };
+    (@lead_in $self:ident $inner:expr) => {
+        fn lead_in(&$self) -> ::std::time::Duration {
+            $inner.lead_in()
+        }
+    };
     (@servers $self:ident $inner:expr) => {
         fn servers(&$self) -> Vec<u32> {
             $inner.servers()

@@ -1,5 +1,7 @@
 //! The operations of an open store. Encryption is a wrapper around it or below it; users of a store see neither.
 
+use std::time::Duration;
+
 use crate::device::Device;
 use crate::{Counters, Record, Row, StoreError, Table};
 
@@ -88,6 +90,12 @@ pub trait Store: Send + Sync {
         Ok(())
     }
 
+    /// How long requests have to go on before any is counted that follows a pause: what a connection that was idle takes
+    /// until it carries what one in use does. Nothing for a store that answers at once as it does later.
+    fn lead_in(&self) -> Duration {
+        Duration::ZERO
+    }
+
     /// Ids of the processes of this machine that do the store's work, if it is not only this process. Their CPU time
     /// counts as the store's.
     fn servers(&self) -> Vec<u32> {
@@ -120,7 +128,7 @@ impl<S: Store + ?Sized> Store for Box<S> {
     crate::forward!(
         self => **self;
         read, scan, insert, insert_many, update, delete, counters, disk_bytes, quiesce, merge_layers, drop_caches,
-        servers, bulk, transactional, device, stream
+        lead_in, servers, bulk, transactional, device, stream
     );
 }
 

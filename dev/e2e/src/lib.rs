@@ -19,6 +19,7 @@ pub mod sealed_by_hand;
 pub mod sql_server;
 pub mod terminal;
 pub mod transcript;
+pub mod user_mode_kernel;
 pub mod wiredtiger_attack;
 pub mod wiredtiger_files;
 pub mod wiredtiger_journal;

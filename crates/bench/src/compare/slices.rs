@@ -2,6 +2,7 @@
 //! (`compare`), how clients run (`runner`).
 
 use std::collections::BTreeMap;
+use std::time::Instant;
 
 use super::{At, CompareError, Comparison, Halt, Stores};
 use crate::failures;
@@ -59,6 +60,22 @@ impl Comparison<'_> {
         Ok(outcome)
     }
 
+    /// Runs the requests of a slice, again and again, for as long as the store's connections take to find their pace after
+    /// a pause. Several machines do without it: their slices begin by the clock.
+    fn lead_in(&mut self, workload: &dyn Workload, stores: &mut Stores, variant: usize, at: At) -> Result<(), Halt> {
+        let lead_in = stores.open[variant].lead_in();
+        if lead_in.is_zero() || self.share.is_some() {
+            return Ok(());
+        }
+        let before = self.runner.until.replace(Instant::now() + lead_in);
+        let mut led = Ok(());
+        while led.is_ok() && self.runner.until.is_some_and(|until| Instant::now() < until) {
+            led = self.unsettled_slice(workload, stores, variant, at).map(drop);
+        }
+        self.runner.until = before;
+        led
+    }
+
     /// Runs one slice, then lets the store settle, so that its background work does not affect another slice.
     pub(super) fn slice(
         &mut self,
@@ -67,6 +84,7 @@ impl Comparison<'_> {
         variant: usize,
         at: At,
     ) -> Result<(SliceOutcome, Sample), Halt> {
+        self.lead_in(workload, stores, variant, at)?;
         let before = stores.open[variant].counters();
         let outcome = self.unsettled_slice(workload, stores, variant, at)?;
         let doing = || format!("workload {}", workload.spec().name);

@@ -72,7 +72,11 @@ impl<'a> Comparison<'a> {
         let task = self.run_tasks[&number];
         // loading again takes about as long as reading
         let around = if spec.cold { 2.0 } else { 1.1 };
-        let times = SliceTimes::new(passes_s.into_iter().map(|pass_s| around * slice_of(pass_s)).collect(), blocks);
+        let expected_s = passes_s
+            .into_iter()
+            .enumerate()
+            .map(|(variant, pass_s)| stores.open[variant].lead_in().as_secs_f64() + around * slice_of(pass_s));
+        let times = SliceTimes::new(expected_s.collect(), blocks);
         self.estimate().expect(task, times.all_s());
         let seed = self.plan.seed.wrapping_mul(31).wrapping_add(number as u64);
         Ok(Ready { number, workload, slicing, orders: orders(variants, blocks, seed), next_pass, task, times })

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use sealstone_store::{
     Engine, EngineFacts, MemoryStore, Record, Store, StoreError, StoreOptions, Table, Variant, forward,
@@ -53,6 +53,10 @@ pub(crate) struct FakeEngine {
     pub(crate) locked_read: Option<Duration>,
     /// How long a read works.
     pub(crate) working_read: Option<Duration>,
+    /// How long reads are slow after a pause, as over a connection that was idle.
+    pub(crate) waking: Duration,
+    /// What the store says of that.
+    pub(crate) lead_in: Duration,
     pub(crate) shared: Arc<Shared>,
 }
 
@@ -78,6 +82,9 @@ impl Engine for FakeEngine {
             trouble: self.trouble,
             locked_read: self.locked_read,
             working_read: self.working_read,
+            waking: self.waking,
+            lead_in: self.lead_in,
+            used_since: Mutex::default(),
             lock: Mutex::default(),
             shared: Arc::clone(&self.shared),
         };
@@ -93,6 +100,10 @@ struct FakeStore {
     trouble: Trouble,
     locked_read: Option<Duration>,
     working_read: Option<Duration>,
+    waking: Duration,
+    lead_in: Duration,
+    /// When the first read came after a load or a slice.
+    used_since: Mutex<Option<Instant>>,
     lock: Mutex<()>,
     shared: Arc<Shared>,
 }
@@ -124,10 +135,14 @@ impl Store for FakeStore {
             std::thread::sleep(delay);
         }
         if let Some(length) = self.working_read {
-            let begin = std::time::Instant::now();
+            let begin = Instant::now();
             while begin.elapsed() < length {
                 std::hint::spin_loop();
             }
+        }
+        let used_since = *self.used_since.lock().unwrap().get_or_insert_with(Instant::now);
+        if used_since.elapsed() < self.waking {
+            std::thread::sleep(Duration::from_millis(2));
         }
         self.inner.read(table, key, fields, into)
     }
@@ -145,7 +160,12 @@ impl Store for FakeStore {
 
     fn quiesce(&self) -> Result<(), StoreError> {
         self.log(Event::Quiesce);
+        *self.used_since.lock().unwrap() = None;
         self.inner.quiesce()
+    }
+
+    fn lead_in(&self) -> Duration {
+        self.lead_in
     }
 
     fn drop_caches(&self) -> Result<(), StoreError> {
