@@ -90,8 +90,8 @@ pub trait Store: Send + Sync {
         Ok(())
     }
 
-    /// How long requests have to go on before any is counted that follows a pause: what a connection that was idle takes
-    /// until it carries what one in use does. Nothing for a store that answers at once as it does later.
+    /// How long requests have to go on before any is counted that follows a pause: what a connection that was idle
+    /// takes until it carries what one in use does. Nothing for a store that answers at once as it does later.
     fn lead_in(&self) -> Duration {
         Duration::ZERO
     }

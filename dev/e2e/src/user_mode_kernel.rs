@@ -1,5 +1,6 @@
-//! Another kernel for a test: user-mode Linux as Debian has it, a whole kernel that is one process, with the files of this
-//! machine below it, which it cannot change. For what the kernel of this machine may lack. Not here: what is tested there.
+//! Another kernel for a test: user-mode Linux as Debian has it, a whole kernel that is one process, with the files of
+//! this machine below it, which it cannot change. For what the kernel of this machine may lack. Not here: what is
+//! tested there.
 
 use std::fs;
 use std::os::unix::process::CommandExt;
@@ -95,7 +96,8 @@ fn first_process(dir: &Path, name: &str, modules: &[&str]) -> String {
     format!(
         "#!/bin/sh\n\
          {exports}\
-         export PATH=\"$PATH:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin\" {INSIDE}=1 RUST_BACKTRACE=0\n\
+         export PATH=\"$PATH:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin\"\n\
+         export {INSIDE}=1 RUST_BACKTRACE=0\n\
          mount -t proc proc /proc && mount -t sysfs sysfs /sys && mount -t tmpfs tmpfs /run\n\
          mkdir -p {SHARED} /run/kernel/lib/modules /dev/shm\n\
          mount -t hostfs -o {dir} hostfs {SHARED} && exec >{SHARED}/said 2>&1 </dev/null\n\

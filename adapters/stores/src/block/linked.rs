@@ -120,6 +120,7 @@ impl Engine for LinkedEngine {
         if !in_use.is_empty() {
             set("congestion control", &format!("{in_use}, {by}"));
         }
+        set("before a slice", &format!("{} s of the same requests, which are not counted", LEAD_IN.as_secs_f64()));
         set("ends", "network namespaces of this machine, MTU 1500, no offloads on the link; both ends share its CPUs");
         facts
     }
@@ -168,9 +169,9 @@ impl Engine for LinkedEngine {
 }
 
 /// How long a connection is used before requests are counted. While the slices of other variants run it is idle, and
-/// what TCP knows of the way grows old: BBR measures it anew once ten seconds have passed, with four packets under way for
-/// 200 ms, and others begin with a small window. A connection in use does that in one fiftieth of its time, one whose slice
-/// of 300 ms comes every ten seconds would do it in most of that slice.
+/// what TCP knows of the way grows old: BBR measures it anew once ten seconds have passed, with four packets under way
+/// for 200 ms, and others begin with a small window. A connection in use does that in one fiftieth of its time, one
+/// whose slice of 300 ms comes every ten seconds would do it in most of that slice.
 const LEAD_IN: Duration = Duration::from_millis(400);
 
 /// The port of the target: nobody else is in its namespace.

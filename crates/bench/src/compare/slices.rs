@@ -60,8 +60,8 @@ impl Comparison<'_> {
         Ok(outcome)
     }
 
-    /// Runs the requests of a slice, again and again, for as long as the store's connections take to find their pace after
-    /// a pause. Several machines do without it: their slices begin by the clock.
+    /// Runs the requests of a slice, again and again, for as long as the store's connections take to find their pace
+    /// after a pause. Several machines do without it: their slices begin by the clock.
     fn lead_in(&mut self, workload: &dyn Workload, stores: &mut Stores, variant: usize, at: At) -> Result<(), Halt> {
         let lead_in = stores.open[variant].lead_in();
         if lead_in.is_zero() || self.share.is_some() {
