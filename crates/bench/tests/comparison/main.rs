@@ -350,21 +350,20 @@ fn the_time_left_is_that_of_slow_variants_too() {
 /// As the connections of stores behind a link do, whose slices come after seconds in which others ran.
 #[test]
 fn requests_after_a_pause_are_not_counted_before_the_store_has_its_pace() {
-    let rates_per_s = |lead_in| {
+    let median_per_s = |lead_in| {
         let dir = tempfile::tempdir().unwrap();
         let waking = Duration::from_millis(20);
         let engine = FakeEngine { waking, lead_in, ..FakeEngine::default() };
         let results = run(&plan(dir.path(), &["none", "aes-256"], &["c"]), &engine).unwrap();
         let rate = |sample: &Sample| sample.operations as f64 / sample.elapsed_s;
-        let rates = results.cells.iter().flat_map(|cell| cell.samples.iter().map(rate));
-        rates.fold((f64::INFINITY, 0.0f64), |(least, most), rate| (least.min(rate), most.max(rate)))
+        let mut rates: Vec<f64> = results.cells.iter().flat_map(|cell| cell.samples.iter().map(rate)).collect();
+        rates.sort_by(f64::total_cmp);
+        rates[rates.len() / 2]
     };
-    // four clients, each of whose reads takes 2 ms at first
-    let slow_per_s = 4.0 / 2e-3;
-    let (least, most) = rates_per_s(Duration::ZERO);
-    assert!(least < 2.0 * slow_per_s, "{least} to {most}");
-    let (least, _) = rates_per_s(Duration::from_millis(60));
-    assert!(least > 2.0 * slow_per_s, "{least} reads a second in a slice");
+    // a slice that begins with 20 ms of slow reads is little else
+    let (with, without) = (median_per_s(Duration::from_millis(60)), median_per_s(Duration::ZERO));
+    println!("{with} reads a second, {without} without a lead-in");
+    assert!(with > 2.0 * without, "{with} reads a second, {without} without a lead-in");
 }
 
 #[test]
