@@ -13,7 +13,7 @@ use crate::links::{DEVICE, Links};
 
 /// What to do where it refuses something.
 const NEXT: &str =
-    "this kernel may lack the ciphers of the suite: take another one, or another path, such as sealstone";
+    "this kernel may lack the ciphers of the suite, or ESP: take another suite, or another path, such as sealstone";
 /// What iproute2 says where the kernel knows no such protocol, or is not built for it.
 const LACKS_ESP: [&str; 3] = ["Requested type not found", "Protocol not supported", "Operation not supported"];
 
