@@ -35,6 +35,8 @@ else
 $(error ENGINE is system or bundled, not $(ENGINE))
 endif
 
+INSTALLED := sealstone-cli sealstone-wiredtiger sealstone-rocksdb-plugin
+
 # the first report comes sooner without the drivers of servers that it does not need; flags that name one get everything
 DRIVER_STORES := $(foreach store,redis ssdb postgres mysql,$(findstring $(store),$(ARGS)))
 ifneq (,$(findstring block,$(ARGS))$(findstring iscsi,$(ARGS)))
@@ -105,7 +107,7 @@ test: setup setup-rivals setup-lints
 
 # One after the other: apt takes one at a time. Without MAKEFLAGS: programs that build know of their own how many jobs to run.
 setup-tests:
-	@unset MAKEFLAGS MFLAGS; for part in deb shells valgrind kmip mongod redis postgres mariadb wiredtiger rocksdb-tools gpu go-ycsb esp iscsi strongswan tshark user-mode-kernel python; do \
+	@unset MAKEFLAGS MFLAGS; for part in deb deny shells valgrind kmip mongod redis postgres mariadb wiredtiger rocksdb-tools gpu go-ycsb esp iscsi strongswan tshark user-mode-kernel python; do \
 		sh dev/setup.sh $$part || exit 1; \
 	done
 
@@ -121,12 +123,16 @@ sanitize: setup setup-wiredtiger
 say-install:
 	@command -v sealstone >/dev/null || echo 'the command sealstone is not installed; install it with: make install' >&2
 
-# what dev/install.sh installs
+# What dev/install.sh installs. In one call of cargo, so that what the three share is built once; RocksDB from source is for the
+# command alone, since programs load the plug-in beside the RocksDB of the system.
 installable: setup
-	cargo build --release --locked --package sealstone-cli $(FEATURES)
-	cargo build --release --locked --package sealstone-wiredtiger
+ifeq ($(ENGINE),system)
+	cargo build --release --locked $(INSTALLED:%=--package %)
+else
+	cargo build --release --locked --package sealstone-cli --package sealstone-wiredtiger $(FEATURES)
 	@sh dev/setup.sh system
 	cargo build --release --locked --package sealstone-rocksdb-plugin
+endif
 
 install: installable
 	@sh dev/install.sh "$$CARGO_TARGET_DIR/release" "$(CARGO_ROOT)"

