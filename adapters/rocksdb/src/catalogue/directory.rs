@@ -77,6 +77,11 @@ impl Directory {
         self.anchored = true;
     }
 
+    /// Whether this process writes it.
+    pub(super) fn is_owned(&self) -> bool {
+        self.owned
+    }
+
     pub(super) fn is_dirty(&self) -> bool {
         self.writing().is_some_and(|writing| writing.dirty) || self.known().is_some_and(|it| !it.removals.is_empty())
     }
