@@ -159,8 +159,15 @@ impl Catalogues {
             return Ok(0);
         }
         let found = self.directory(&directory);
-        let checked = lock(&found).check(name, info, self.changing().reading())?;
-        checked.or_else(|error| refuse(path, error))
+        let mut found = lock(&found);
+        match found.check(name, info, self.changing().reading())? {
+            // a reader is told what it would be told a moment later
+            Err(SealError::NotListed) if !found.is_owned() && found.has_removed(name, &info.file_id) => {
+                Err(RawError(format!("{path}: No such file or directory: whoever writes the store has removed it"))
+                    .into())
+            }
+            checked => checked.or_else(|error| refuse(path, error)),
+        }
     }
 
     /// The file at `path` is being opened. If it is the `CURRENT` of a directory whose lock this environment does not

@@ -201,6 +201,12 @@ impl Directory {
         matches!(state, Some(State::Removed | State::Leftover))
     }
 
+    /// Whether `file_id` was at `name` and has been removed, or is about to be.
+    pub(super) fn has_removed(&self, name: &str, file_id: &FileId) -> bool {
+        let entry = self.known().and_then(|known| known.catalogue.get(name));
+        entry.is_some_and(|entry| entry.state == State::Removed && entry.file_id == *file_id)
+    }
+
     /// How much of the file listed under `name` was synced.
     pub(super) fn synced(&self, name: &str) -> Option<u64> {
         let known = self.known()?;

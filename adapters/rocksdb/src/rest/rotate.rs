@@ -258,6 +258,7 @@ impl Run<'_> {
         let mut pass = Pass::default();
         let listing = list(self.dir)?;
         pass.failures.extend(listing.failures());
+        pass.files += pass.failures.len() as u64;
         let files = listing.files;
         let total_files = files.len() as u64;
         let (mut open, mut begun) = (Vec::new(), Vec::new());
