@@ -4,13 +4,14 @@
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
-const SOURCES: [&str; 15] = [
+const SOURCES: [&str; 16] = [
     "shim/backup.cc",
     "shim/counting_fs.cc",
     "shim/database.cc",
     "shim/env.cc",
     "shim/iterator.cc",
     "shim/library.cc",
+    "shim/regular_fs.cc",
     "shim/report.cc",
     "shim/rewriting.cc",
     "shim/seal.cc",

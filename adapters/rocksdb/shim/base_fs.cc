@@ -402,7 +402,7 @@ extern "C" sealstone_env* sealstone_env_on(const sealstone_base_ops* base_ops, c
     files = sealstone::NewCountingFileSystem(files, env->counters, seal == nullptr);
   }
   if (seal != nullptr) {
-    files = sealstone::NewSealedFileSystem(files, *ops, seal);
+    files = sealstone::NewSealedFileSystem(files, *ops, seal, false);
   }
   env->env = rocksdb::NewCompositeEnv(files);
   return env.release();

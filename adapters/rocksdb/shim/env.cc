@@ -17,6 +17,8 @@ sealstone_env* sealstone_env_new(uint32_t base, int32_t count, const sealstone_s
     if (base == SEALSTONE_BASE_MEMORY) {
       env->memory.reset(rocksdb::NewMemEnv(rocksdb::Env::Default()));
       files = env->memory->GetFileSystem();
+    } else if (seal != nullptr) {
+      files = sealstone::NewRegularFileSystem(files);
     }
     env->counters = std::make_shared<sealstone::IoCounters>();
     if (count != 0) {
@@ -24,7 +26,7 @@ sealstone_env* sealstone_env_new(uint32_t base, int32_t count, const sealstone_s
     }
     if (seal != nullptr) {
       taken = true;
-      files = sealstone::NewSealedFileSystem(files, *ops, seal);
+      files = sealstone::NewSealedFileSystem(files, *ops, seal, base != SEALSTONE_BASE_MEMORY);
     }
     env->env = rocksdb::NewCompositeEnv(files);
     return env.release();

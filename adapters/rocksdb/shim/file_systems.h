@@ -1,10 +1,11 @@
-// The two file systems of this shim, and the env that stacks them.
+// The file systems of this shim, and the env that stacks them.
 #pragma once
 
 #include <atomic>
 #include <cstdarg>
 #include <cstdint>
 #include <memory>
+#include <string>
 
 #include "rocksdb/env.h"
 #include "rocksdb/file_system.h"
@@ -48,9 +49,23 @@ std::shared_ptr<rocksdb::FileSystem> NewCountingFileSystem(const std::shared_ptr
                                                            const std::shared_ptr<IoCounters>& counters,
                                                            bool reads_as_sealed);
 
-// Stores every file sealed in `target`. Takes over `seal`, even if it fails.
+// What a name of the operating system's files stands for, links followed.
+struct Place {
+  bool there = false;           // also for a link that leads nowhere
+  uint64_t bytes = 0;           // length of a regular file
+  const char* other = nullptr;  // what is there instead of a regular file, in words
+  int error = 0;                // why it cannot be looked at: an errno
+};
+Place LookAt(const std::string& path);
+
+// Forwards everything to `target`, the operating system's files, but opens regular files alone.
+std::shared_ptr<rocksdb::FileSystem> NewRegularFileSystem(const std::shared_ptr<rocksdb::FileSystem>& target);
+
+// Stores every file sealed in `target`. Takes over `seal`, even if it fails. `on_system`: whether the names of `target`
+// are those of the operating system's files.
 std::unique_ptr<rocksdb::FileSystem> NewSealedFileSystem(const std::shared_ptr<rocksdb::FileSystem>& target,
-                                                         const sealstone_seal_ops& ops, const void* seal);
+                                                         const sealstone_seal_ops& ops, const void* seal,
+                                                         bool on_system);
 
 }  // namespace sealstone
 

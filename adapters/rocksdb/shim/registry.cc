@@ -30,7 +30,7 @@ struct Opening {
     if (open(uri.data(), uri.size(), &seal, Keep, message) != 0) {
       return nullptr;
     }
-    return NewSealedFileSystem(FileSystem::Default(), ops, seal);
+    return NewSealedFileSystem(NewRegularFileSystem(FileSystem::Default()), ops, seal, true);
   }
 
   static void Keep(void* context, size_t /*index*/, const uint8_t* text, size_t bytes) noexcept {

@@ -14,8 +14,9 @@ namespace sealstone {
 // `seal` and the functions that know what it is. Shared by the file system and its open files.
 class Seal {
  public:
-  Seal(const sealstone_seal_ops& ops, const void* seal, const std::shared_ptr<rocksdb::FileSystem>& target)
-      : ops(ops), seal(seal), files_(target) {
+  Seal(const sealstone_seal_ops& ops, const void* seal, const std::shared_ptr<rocksdb::FileSystem>& target,
+       bool on_system)
+      : ops(ops), seal(seal), files_(target, on_system) {
     ops.attach(seal, &files_.calls);
   }
   ~Seal() { ops.release(seal); }

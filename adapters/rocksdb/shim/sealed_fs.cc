@@ -159,7 +159,10 @@ class SealedFileSystem : public FileSystem {
   }
   IOStatus GetChildren(const std::string& directory, const IOOptions& options, std::vector<std::string>* result,
                        IODebugContext* dbg) override {
-    IOStatus status = target_->GetChildren(directory, options, result, dbg);
+    IOStatus status = Told(seal_->ops.list, directory);
+    if (status.ok()) {
+      status = target_->GetChildren(directory, options, result, dbg);
+    }
     if (status.ok()) {
       std::erase_if(*result, [&](const std::string& name) { return Hides(directory + "/" + name); });
     }
@@ -328,10 +331,11 @@ class SealedFileSystem : public FileSystem {
 }  // namespace
 
 std::unique_ptr<rocksdb::FileSystem> NewSealedFileSystem(const std::shared_ptr<rocksdb::FileSystem>& target,
-                                                         const sealstone_seal_ops& ops, const void* seal) {
+                                                         const sealstone_seal_ops& ops, const void* seal,
+                                                         bool on_system) {
   SealPtr taken;
   try {
-    taken = std::make_shared<const Seal>(ops, seal, target);
+    taken = std::make_shared<const Seal>(ops, seal, target, on_system);
   } catch (...) {
     ops.release(seal);
     throw;

@@ -329,10 +329,9 @@ IOStatus CreateSealedFile(FileSystem& files, const SealPtr& seal, const std::sha
   }
   std::unique_ptr<FSWritableFile> target;
   std::unique_ptr<FSRandomRWFile> header_file;
-  if (files.FileExists(name, options.io_options, dbg).ok()) {
-    status = files.DeleteFile(name, options.io_options, dbg);
-  }
-  if (status.ok()) {
+  // without asking whether it exists, which a link that leads nowhere does not
+  status = files.DeleteFile(name, options.io_options, dbg);
+  if (status.ok() || status.IsNotFound() || status.IsPathNotFound()) {
     status = files.NewWritableFile(name, Below(options), &target, dbg);
   }
   if (status.ok() && syncer != nullptr) {

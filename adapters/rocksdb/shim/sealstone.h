@@ -82,10 +82,14 @@ enum { SEALSTONE_FILES_OK = 0, SEALSTONE_FILES_NOT_FOUND = 1, SEALSTONE_FILES_FA
 // `message` with SEALSTONE_FILES_FAILED. Any number of threads at once; an `update` belongs to one thread at a time.
 typedef struct sealstone_files {
   const void* files;
+  // What a name stands for, links followed: `bytes` gets the length of a regular file; `sink` gets words for what is
+  // there instead of one, a link that leads nowhere among them.
+  int32_t (*look)(const void* files, const char* path, size_t path_bytes, uint64_t* bytes, sealstone_sink sink,
+                  void* context, sealstone_message* message) SEALSTONE_NOEXCEPT;
   // Hands the first `bytes` bytes of a file, or all there are, to `sink`.
   int32_t (*read)(const void* files, const char* path, size_t path_bytes, size_t bytes, sealstone_sink sink,
                   void* context, sealstone_message* message) SEALSTONE_NOEXCEPT;
-  // Puts a new file in place of what is there, holding `data` on stable storage.
+  // Puts a new file in place of the file or link that is there, holding `data` on stable storage.
   int32_t (*create)(const void* files, const char* path, size_t path_bytes, const uint8_t* data, size_t bytes,
                     sealstone_message* message) SEALSTONE_NOEXCEPT;
   // Opens an existing file for writing in place.
@@ -161,6 +165,8 @@ typedef struct sealstone_seal_ops {
                      int32_t done, sealstone_message* message) SEALSTONE_NOEXCEPT;
   // Whether this file is hidden from everything above the seal: 1 or 0.
   int32_t (*hides)(const void* seal, const char* name, size_t name_bytes) SEALSTONE_NOEXCEPT;
+  // Before the names in a directory are handed out.
+  int32_t (*list)(const void* seal, const char* name, size_t name_bytes, sealstone_message* message) SEALSTONE_NOEXCEPT;
   // A lock file was taken: the store in its directory is being opened. It is about to be given up: it is being closed.
   int32_t (*locked)(const void* seal, const char* name, size_t name_bytes, sealstone_message* message)
       SEALSTONE_NOEXCEPT;

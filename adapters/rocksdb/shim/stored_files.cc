@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "file_systems.h"
+
 namespace sealstone {
 namespace {
 
@@ -53,6 +55,39 @@ int32_t Guarded(sealstone_message* message, Work work) noexcept {
 // `files` of the calls below.
 FileSystem& Target(const void* files) { return *static_cast<FileSystem*>(const_cast<void*>(files)); }
 
+// As `Look`, for the operating system's files.
+int32_t LookOnSystem(const void* /*files*/, const char* path, size_t path_bytes, uint64_t* bytes, sealstone_sink sink,
+                     void* context, sealstone_message* message) noexcept {
+  return Guarded(message, [&] {
+    const std::string name(path, path_bytes);
+    const Place place = LookAt(name);
+    if (place.error != 0) {
+      return Failed(IOStatus::IOError("cannot look at " + name, strerror(place.error)), message);
+    }
+    *bytes = place.bytes;
+    if (place.other != nullptr) {
+      sink(context, 0, reinterpret_cast<const uint8_t*>(place.other), strlen(place.other));
+    }
+    return static_cast<int32_t>(place.there ? SEALSTONE_FILES_OK : SEALSTONE_FILES_NOT_FOUND);
+  });
+}
+
+int32_t Look(const void* files, const char* path, size_t path_bytes, uint64_t* bytes, sealstone_sink sink,
+             void* context, sealstone_message* message) noexcept {
+  return Guarded(message, [&] {
+    const std::string name(path, path_bytes);
+    bool is_directory = false;
+    IOStatus status = Target(files).IsDirectory(name, IOOptions(), &is_directory, nullptr);
+    constexpr char kWords[] = "a directory";
+    if (status.ok() && is_directory) {
+      sink(context, 0, reinterpret_cast<const uint8_t*>(kWords), sizeof(kWords) - 1);
+    } else if (status.ok()) {
+      status = Target(files).GetFileSize(name, IOOptions(), bytes, nullptr);
+    }
+    return Said(status, message);
+  });
+}
+
 int32_t Read(const void* files, const char* path, size_t path_bytes, size_t bytes, sealstone_sink sink,
              void* context, sealstone_message* message) noexcept {
   return Guarded(message, [&] {
@@ -80,8 +115,13 @@ int32_t Read(const void* files, const char* path, size_t path_bytes, size_t byte
 int32_t Create(const void* files, const char* path, size_t path_bytes, const uint8_t* data, size_t bytes,
                sealstone_message* message) noexcept {
   return Guarded(message, [&] {
+    const std::string name(path, path_bytes);
     std::unique_ptr<FSWritableFile> file;
-    IOStatus status = Target(files).NewWritableFile(std::string(path, path_bytes), FileOptions(), &file, nullptr);
+    // what is there is removed and not emptied: it may be a link to something else
+    IOStatus status = Target(files).DeleteFile(name, IOOptions(), nullptr);
+    if (status.ok() || status.IsNotFound() || status.IsPathNotFound()) {
+      status = Target(files).NewWritableFile(name, FileOptions(), &file, nullptr);
+    }
     if (status.ok()) {
       status = file->Append(Slice(reinterpret_cast<const char*>(data), bytes), IOOptions(), nullptr);
     }
@@ -142,12 +182,8 @@ int32_t Rename(const void* files, const char* from, size_t from_bytes, const cha
 
 int32_t Remove(const void* files, const char* path, size_t path_bytes, sealstone_message* message) noexcept {
   return Guarded(message, [&] {
-    const std::string name(path, path_bytes);
-    IOStatus status = Target(files).FileExists(name, IOOptions(), nullptr);
-    if (status.ok()) {
-      status = Target(files).DeleteFile(name, IOOptions(), nullptr);
-    }
-    return Said(status, message);
+    // without asking whether it exists, which a link that leads nowhere does not
+    return Said(Target(files).DeleteFile(std::string(path, path_bytes), IOOptions(), nullptr), message);
   });
 }
 
@@ -179,9 +215,9 @@ int32_t Names(const void* files, const char* path, size_t path_bytes, sealstone_
 
 }  // namespace
 
-StoredFiles::StoredFiles(std::shared_ptr<FileSystem> target)
+StoredFiles::StoredFiles(std::shared_ptr<FileSystem> target, bool on_system)
     : target(std::move(target)),
-      calls{this->target.get(), &Read, &Create, &Update, &Write, &Sync, &Free,
+      calls{this->target.get(), on_system ? &LookOnSystem : &Look, &Read, &Create, &Update, &Write, &Sync, &Free,
             &Rename, &Remove, &SyncDirectory, &Names} {}
 
 }  // namespace sealstone

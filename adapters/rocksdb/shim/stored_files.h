@@ -9,9 +9,10 @@
 
 namespace sealstone {
 
-// The functions for the files of `target`, as long as this object lives. Many threads at once.
+// The functions for the files of `target`, as long as this object lives. Many threads at once. `on_system`: whether its
+// names are those of the operating system's files.
 struct StoredFiles {
-  explicit StoredFiles(std::shared_ptr<rocksdb::FileSystem> target);
+  StoredFiles(std::shared_ptr<rocksdb::FileSystem> target, bool on_system);
   StoredFiles(const StoredFiles&) = delete;
   StoredFiles& operator=(const StoredFiles&) = delete;
 

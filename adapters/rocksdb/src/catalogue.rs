@@ -19,6 +19,8 @@ mod sealer;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::thread;
+use std::time::Duration;
 
 use sealstone_cipher::backend::Backend;
 use sealstone_keys::KeySource;
@@ -34,6 +36,9 @@ pub(crate) use refusal::Refusal;
 use refusal::refuse;
 pub(crate) use sealer::Sealer;
 use sealer::{Changing, Reading};
+
+/// How long the files of a store in use may take to be what its catalogue says, look by look.
+const SETTLE: [Duration; 2] = [Duration::from_millis(20), Duration::from_millis(80)];
 
 /// The catalogues of all directories that an environment deals with. Serves any number of threads at once.
 pub(crate) struct Catalogues {
@@ -88,10 +93,6 @@ impl Catalogues {
 
     fn changing(&self) -> Changing<'_> {
         Changing { sealer: &self.sealer, files: self.files() }
-    }
-
-    fn reading(&self) -> Reading<'_> {
-        self.changing().reading()
     }
 
     fn directory(&self, path: &str) -> Arc<Mutex<Directory>> {
@@ -158,8 +159,53 @@ impl Catalogues {
             return Ok(0);
         }
         let found = self.directory(&directory);
-        let checked = lock(&found).check(name, info, self.reading())?;
-        checked.or_else(|error| refuse(path, error))
+        let mut found = lock(&found);
+        match found.check(name, info, self.changing().reading())? {
+            // a reader is told what it would be told a moment later
+            Err(SealError::NotListed) if !found.is_owned() && found.has_removed(name, &info.file_id) => {
+                Err(RawError(format!("{path}: No such file or directory: whoever writes the store has removed it"))
+                    .into())
+            }
+            checked => checked.or_else(|error| refuse(path, error)),
+        }
+    }
+
+    /// The file at `path` is being opened. If it is the `CURRENT` of a directory whose lock this environment does not
+    /// hold, a database is being opened for reading alone: it must be whole, as far as one can tell while another
+    /// process may be writing it, and not older than the anchor remembers.
+    pub(crate) fn reading(&self, path: &str) -> Result<(), Refusal> {
+        let (directory, name) = split(path);
+        if name != "CURRENT" || self.is_locked(&directory) {
+            return Ok(());
+        }
+        let mut view = View { reading: self.changing().reading(), directories: BTreeMap::new() };
+        // in a directory of backups the anchor of the database says nothing
+        if let Some(anchor) = self.sealer.anchor.as_ref().filter(|_| !self.is_backup(&directory)) {
+            view.check_anchor(&directory, &**anchor)?;
+        }
+        view.refuse_wrong(&directory)
+    }
+
+    /// The names in `directory` are about to be handed out, as those of the logs to recover from are. If this environment
+    /// is not writing there, those that its catalogue lists must be among them, as in [`Catalogues::reading`].
+    pub(crate) fn listing(&self, directory: &str) -> Result<(), Refusal> {
+        let directory = plain(directory);
+        let known = lock(&self.directories).get(&directory).cloned();
+        if self.is_locked(&directory) || known.is_some_and(|known| lock(&known).is_owned()) {
+            return Ok(());
+        }
+        let mut view = View { reading: self.changing().reading(), directories: BTreeMap::new() };
+        match view.refuse_wrong(&directory) {
+            // as in `locked`
+            Err(Refusal::Seal { error: SealError::Key(_) | SealError::WrongKey { .. }, .. }) => Ok(()),
+            found => found,
+        }
+    }
+
+    /// Whether `directory` holds a backup, `private/N` next to `meta`.
+    fn is_backup(&self, directory: &str) -> bool {
+        let root = directory.rsplit_once('/').and_then(|(private, _)| private.strip_suffix("/private"));
+        root.is_some_and(|root| self.files().names(&format!("{root}/meta")).is_ok_and(|names| names.is_some()))
     }
 
     /// How much of the file listed at `path` is known to be on stable storage, without looking at the file: for one
@@ -168,7 +214,7 @@ impl Catalogues {
         let (directory, name) = split(path);
         let found = self.directory(&directory);
         let mut found = lock(&found);
-        found.load(self.reading())?;
+        found.load(self.changing().reading())?;
         Ok(found.synced(name))
     }
 
@@ -415,7 +461,28 @@ impl<'a> View<'a> {
         Ok((newest, found.mark()))
     }
 
-    /// What is wrong with the files of `directory` as a whole: missing, or there and not listed. By name.
+    /// As [`View::survey`], where another process may be writing the directory: what is wrong in each of several looks,
+    /// since files come and go, and what is really wrong stays so.
+    pub(crate) fn settled_survey(&mut self, directory: &str) -> Result<Vec<(String, SealError)>, Refusal> {
+        let mut wrong = self.survey(directory)?;
+        for pause in SETTLE {
+            if wrong.is_empty() {
+                break;
+            }
+            thread::sleep(pause);
+            let again = self.survey(directory)?;
+            wrong.retain(|(name, _)| again.iter().any(|(other, _)| other == name));
+        }
+        Ok(wrong)
+    }
+
+    /// Refuses `directory` for the first of what [`View::settled_survey`] finds.
+    fn refuse_wrong(&mut self, directory: &str) -> Result<(), Refusal> {
+        let wrong = self.settled_survey(directory)?.into_iter().min_by(|one, other| one.0.cmp(&other.0));
+        wrong.map_or(Ok(()), |(name, error)| refuse(format!("{directory}/{name}"), error))
+    }
+
+    /// What is wrong with the files of `directory` as a whole: missing, no file, or there and not listed. By name.
     pub(crate) fn survey(&mut self, directory: &str) -> Result<Vec<(String, SealError)>, Refusal> {
         let reading = self.reading;
         let found = self.directory(&plain(directory))?;

@@ -1,7 +1,7 @@
 //! What a directory holds before a database is opened in it, and what went wrong when opening failed, in words for the
 //! person who has to act. Not here: checking what is sealed (`rest`).
 
-use std::fs::{self, File};
+use std::fs;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
@@ -9,6 +9,7 @@ use sealstone_cipher::registry::Cipher;
 use sealstone_seal::{HEADER_BYTES, inspect, is_sealed};
 
 use crate::ffi::{Code, Error};
+use crate::place;
 
 /// Why the database in a directory cannot be opened, read or written.
 #[derive(Debug, thiserror::Error)]
@@ -186,7 +187,7 @@ pub fn check(dir: &Path, cipher: Option<&'static Cipher>) -> Result<(), Director
     }
     let current = dir.join("CURRENT");
     let mut header = Vec::new();
-    File::open(&current)
+    place::open(&current)
         .and_then(|file| file.take(HEADER_BYTES as u64).read_to_end(&mut header))
         .map_err(|source| DirectoryError::Io { attempt: "read", path: current, source })?;
     match (cipher, is_sealed(&header)) {
@@ -225,6 +226,12 @@ pub fn explain(attempt: &str, dir: &Path, error: &Error) -> DirectoryError {
     } else {
         DirectoryError::Engine { attempt, dir, source }
     }
+}
+
+/// What to say of a `path` that is not UTF-8: catalogues, which list files by their names, could not tell such a path from
+/// others.
+pub(crate) fn not_text(path: &str) -> String {
+    format!("{path}: its path is not UTF-8, and the seal knows files by names that are\nrename the directory")
 }
 
 fn next_step(error: &io::Error) -> &'static str {

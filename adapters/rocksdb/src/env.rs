@@ -8,7 +8,8 @@ use sealstone_cipher::backend::Backend;
 use sealstone_cipher::registry::Cipher;
 use sealstone_keys::KeySource;
 
-use crate::ffi::{Backups, Base, Cache, Db, Env, Error};
+use crate::directory::not_text;
+use crate::ffi::{Backups, Base, Cache, Code, Db, Env, Error};
 use crate::file_system::SealedFiles;
 use crate::sealing::Sealing;
 
@@ -98,6 +99,7 @@ impl SealedEnv {
     /// No key, another key, damage, files in the clear, a directory in use; the message names the file. Options that
     /// RocksDB does not know.
     pub fn open(&self, path: &Path, options: &DbOptions) -> Result<Db, Error> {
+        as_text(path)?;
         open(&self.0, path, options)
     }
 
@@ -107,12 +109,20 @@ impl SealedEnv {
     /// # Errors
     /// As [`SealedEnv::open`]; also options that only the program that wrote them can make, such as a merge operator.
     pub fn open_stored(&self, path: &Path) -> Result<Db, Error> {
+        as_text(path)?;
         let converting = self.0.sealed_files().is_some_and(|files| files.reads_plain());
         Db::open_stored(Arc::clone(&self.0), path, !converting)
     }
 
     /// Opens the existing database in directory `path` without writing anything; reads are of the last of `families`.
-    pub(crate) fn open_for_reading(&self, path: &Path, families: &[&str]) -> Result<Db, Error> {
+    ///
+    /// Takes no lock: another process may be writing the database. Its files must be those that its catalogue lists, and
+    /// it must not be older than the anchor remembers, as in [`SealedEnv::open`].
+    ///
+    /// # Errors
+    /// As [`SealedEnv::open`].
+    pub fn open_for_reading(&self, path: &Path, families: &[&str]) -> Result<Db, Error> {
+        as_text(path)?;
         Db::open_for_reading(Arc::clone(&self.0), path, families)
     }
 
@@ -121,6 +131,7 @@ impl SealedEnv {
     /// # Errors
     /// As [`SealedEnv::open`].
     pub fn backups(&self, path: &Path) -> Result<Backups, Error> {
+        as_text(path)?;
         Backups::open(Arc::clone(&self.0), path)
     }
 
@@ -187,6 +198,14 @@ impl PlainEnv {
 impl Default for PlainEnv {
     fn default() -> Self {
         Self::new()
+    }
+}
+
+/// Refuses a path by which no catalogue could know a file.
+fn as_text(path: &Path) -> Result<(), Error> {
+    match path.to_str() {
+        Some(_) => Ok(()),
+        None => Err(Error { code: Code::InvalidArgument, text: not_text(&path.to_string_lossy()) }),
     }
 }
 

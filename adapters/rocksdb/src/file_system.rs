@@ -152,6 +152,7 @@ impl SealedFiles {
             Err(Refusal::Seal { path, error }) if path == name => return Err(explained(error)),
             Err(refusal) => return Err(refusal.into()),
         };
+        self.catalogues.reading(name)?;
         let content = match file.info().layout {
             // a whole file of another kind, put here to pass for a log that ends at once
             layout @ Layout::Paged { .. } if is_log_name(name) || is_manifest_name(name) => {

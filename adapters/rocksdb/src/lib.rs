@@ -28,6 +28,7 @@ mod manifest;
 mod meter;
 mod opening;
 mod pace;
+mod place;
 pub mod reseal;
 pub mod rest;
 mod sealing;

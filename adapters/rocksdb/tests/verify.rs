@@ -465,3 +465,20 @@ fn a_store_in_use_is_whole_whatever_it_does() {
         assert!(manifests.len() > 1, "it went on to another MANIFEST meanwhile: {manifests:?}");
     });
 }
+
+/// RocksDB moves what a repair takes out of a database into `lost`. Whatever is a database there is judged as one.
+#[test]
+fn a_directory_called_lost_hides_nothing() {
+    let site = Site::new();
+    let store = site.store("db");
+    let lost = site.store("db/lost");
+    assert!(site.verify(&store).is_whole());
+    fs::remove_file(lost.join("CURRENT")).unwrap();
+    let found = site.verify(&store).failures;
+    assert!(found.iter().any(|failure| failure.file == "lost/CURRENT"), "{found:?}");
+    // and without a catalogue, nothing there is taken for a file of a store
+    for catalogue in named(&lost, "SEALSTONE-CATALOGUE-", "") {
+        fs::remove_file(catalogue).unwrap();
+    }
+    assert!(!site.verify(&store).is_whole());
+}

@@ -124,6 +124,15 @@ pub enum SealError {
         /// How much of it was synced, in stored bytes; 0 where it is not counted.
         synced: u64,
     },
+    /// Something else has the name of a file.
+    #[error(
+        "{found}, where a regular file belongs\n\
+         restore the whole directory from a backup, or remove this if you know who put it there"
+    )]
+    NotAFile {
+        /// What is there, in words.
+        found: String,
+    },
     /// An anchor outside the store knows a newer state of it.
     #[error(
         "older than its anchor {anchor} remembers: {found}, and the anchor saw {newest}\n\

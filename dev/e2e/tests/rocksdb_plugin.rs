@@ -5,7 +5,7 @@
 
 use std::fs;
 use std::os::unix::fs::{FileExt, PermissionsExt};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::sync::Arc;
 use std::thread;
@@ -211,6 +211,31 @@ fn a_killed_db_bench_leaves_a_whole_store() {
     }
 }
 
+/// Benchmarks that begin with a new store do not go with `--use_existing_db`: db_bench opens the store a second time,
+/// which its own assertion stops where it has assertions, as in Debian. That has nothing to do with the seal.
+#[test]
+fn db_bench_ends_on_an_existing_store_as_without_the_plug_in() {
+    let name = "db_bench_ends_on_an_existing_store_as_without_the_plug_in";
+    let Some(store) = Store::new(name, DB_BENCH) else { return };
+    let settings = store.settings("&cipher=aes-256");
+    let db = format!("--db={}", store.dir().join("plain").display());
+    let without = |benchmarks: &str, more: &str| {
+        let benchmarks = format!("--benchmarks={benchmarks}");
+        run(&mut plain(Path::new("db_bench"), store.dir(), &[&db, &benchmarks, "--num=2000", more]))
+    };
+    run(&mut store.db_bench(&settings, "fillseq", &["--num=2000"])).done();
+    without("fillseq", "--compression_type=none").done();
+    for benchmarks in ["fillsync", "fillseq", "overwrite"] {
+        let sealed = run(&mut store.db_bench(&settings, benchmarks, &["--num=2000", "--use_existing_db=1"]));
+        let plain = without(benchmarks, "--use_existing_db=1");
+        assert_eq!(sealed.code, plain.code, "{benchmarks}: {sealed:?}\n{plain:?}");
+        assert!(sealed.code == Some(0) || sealed.stderr.contains("Assertion `db_.db == nullptr'"), "{sealed:?}");
+        store.assert_sealed("aes-256");
+    }
+    run(&mut store.db_bench(&settings, "overwrite", &["--num=50", "--use_existing_db=1", "--sync=1"])).done();
+    store.assert_sealed("aes-256");
+}
+
 #[test]
 fn a_second_process_is_refused() {
     let Some(store) = Store::new("a_second_process_is_refused", DB_BENCH) else { return };
@@ -234,6 +259,31 @@ fn a_second_process_is_refused() {
 }
 
 #[test]
+fn a_repaired_store_is_whole_with_what_the_repair_took_out() {
+    let name = "a_repaired_store_is_whole_with_what_the_repair_took_out";
+    let Some(store) = Store::new(name, LDB) else { return };
+    let settings = store.settings("&cipher=aes-256");
+    store.ldb(&settings, &["--create_if_missing", "put", "one", MARKER]).done();
+    store.ldb(&settings, &["compact"]).done();
+    store.ldb(&settings, &["put", "two", MARKER]).done();
+    for _ in 0..2 {
+        store.ldb(&settings, &["repair"]).done();
+        let lost: Vec<PathBuf> =
+            fs::read_dir(store.db().join("lost")).unwrap().map(|entry| entry.unwrap().path()).collect();
+        assert!(lost.iter().any(|path| path.to_string_lossy().contains("/MANIFEST-")), "{lost:?}");
+        store.assert_sealed("aes-256");
+        assert_eq!(store.ldb(&settings, &["scan"]).done(), format!("one ==> {MARKER}\ntwo ==> {MARKER}\n"));
+    }
+    // it is checked like everything else
+    let manifest = fs::read_dir(store.db().join("lost")).unwrap().map(|entry| entry.unwrap().path());
+    let manifest = manifest.into_iter().find(|path| path.to_string_lossy().contains("/MANIFEST-")).unwrap();
+    fs::remove_file(&manifest).unwrap();
+    let (db, key) = (store.db().display().to_string(), store.key().display().to_string());
+    let checked = run(&mut sealstone(store.dir(), &["rest", "verify", &db, "--key", &key]));
+    refused(&checked, "lost/MANIFEST-");
+}
+
+#[test]
 fn an_older_copy_is_refused_with_an_anchor() {
     let Some(store) = Store::new("an_older_copy_is_refused_with_an_anchor", LDB) else { return };
     let outside = tempfile::tempdir().unwrap();
@@ -252,8 +302,11 @@ fn an_older_copy_is_refused_with_an_anchor() {
     assert_eq!(store.ldb(&settings, &["get", "one"]).done(), "new\n");
     fs::remove_dir_all(store.db()).unwrap();
     copied(&copy, &store.db());
-    // a program that only reads takes no lock, with which the comparison goes
     refused(&store.ldb(&settings, &["put", "two", "2"]), "older than its anchor");
+    // a program that only reads takes no lock, and compares all the same
+    for reading in [&["get", "one"][..], &["scan"], &["list_column_families"]] {
+        refused(&store.ldb(&settings, reading), "older than its anchor");
+    }
 }
 
 #[test]

@@ -77,6 +77,11 @@ impl Directory {
         self.anchored = true;
     }
 
+    /// Whether this process writes it.
+    pub(super) fn is_owned(&self) -> bool {
+        self.owned
+    }
+
     pub(super) fn is_dirty(&self) -> bool {
         self.writing().is_some_and(|writing| writing.dirty) || self.known().is_some_and(|it| !it.removals.is_empty())
     }
@@ -194,6 +199,12 @@ impl Directory {
     pub(super) fn is_leaving(&self, name: &str) -> bool {
         let state = self.known().and_then(|known| known.catalogue.get(name)).map(|entry| entry.state);
         matches!(state, Some(State::Removed | State::Leftover))
+    }
+
+    /// Whether `file_id` was at `name` and has been removed, or is about to be.
+    pub(super) fn has_removed(&self, name: &str, file_id: &FileId) -> bool {
+        let entry = self.known().and_then(|known| known.catalogue.get(name));
+        entry.is_some_and(|entry| entry.state == State::Removed && entry.file_id == *file_id)
     }
 
     /// How much of the file listed under `name` was synced.

@@ -4,6 +4,9 @@
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::os::unix::fs::FileExt;
+use std::path::Path;
+
+use crate::place::{self, Place};
 
 /// An operation on stored files failed; the text says on what and why.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -11,15 +14,17 @@ pub(crate) struct RawError(pub(crate) String);
 
 /// Operations on stored files. Serves any number of threads at once.
 pub(crate) trait RawFiles: Send + Sync {
+    /// What the name `path` stands for, links followed.
+    fn look(&self, path: &str) -> Result<Place, RawError>;
     /// The first `bytes` bytes of the file at `path`, or all of a shorter one; None if there is no such file.
     fn read(&self, path: &str, bytes: usize) -> Result<Option<Vec<u8>>, RawError>;
-    /// Puts a new file at `path`, in place of what is there, holding `bytes` on stable storage.
+    /// Puts a new file at `path`, in place of the file or link that is there, holding `bytes` on stable storage.
     fn create(&self, path: &str, bytes: &[u8]) -> Result<(), RawError>;
     /// Opens an existing file for writing anywhere in it, even beyond its end.
     fn update(&self, path: &str) -> Result<Box<dyn RawUpdate>, RawError>;
     /// Gives the file `from` the name `to`, in place of what is there.
     fn rename(&self, from: &str, to: &str) -> Result<(), RawError>;
-    /// Removes a file; one that is not there is not an error.
+    /// Removes a file or link; one that is not there is not an error.
     fn remove(&self, path: &str) -> Result<(), RawError>;
     /// Puts names in `directory` on stable storage.
     fn sync_directory(&self, directory: &str) -> Result<(), RawError>;
@@ -51,13 +56,17 @@ fn or_none<T>(result: io::Result<T>, attempt: &str, path: &str) -> Result<Option
 }
 
 impl RawFiles for SystemFiles {
+    fn look(&self, path: &str) -> Result<Place, RawError> {
+        place::look(Path::new(path)).map_err(|error| cannot("look at", path, &error))
+    }
+
     fn read(&self, path: &str, bytes: usize) -> Result<Option<Vec<u8>>, RawError> {
         let read = |file: File| {
             let mut start = Vec::new();
             file.take(bytes as u64).read_to_end(&mut start)?;
             Ok(start)
         };
-        or_none(File::open(path).and_then(read), "read", path)
+        or_none(place::open(Path::new(path)).and_then(read), "read", path)
     }
 
     fn create(&self, path: &str, bytes: &[u8]) -> Result<(), RawError> {
@@ -65,11 +74,12 @@ impl RawFiles for SystemFiles {
             file.write_all_at(bytes, 0)?;
             file.sync_all()
         };
-        File::create(path).and_then(write).map_err(|error| cannot("write", path, &error))
+        self.remove(path)?;
+        File::create_new(path).and_then(write).map_err(|error| cannot("write", path, &error))
     }
 
     fn update(&self, path: &str) -> Result<Box<dyn RawUpdate>, RawError> {
-        let opened = File::options().write(true).open(path).map_err(|error| cannot("open", path, &error))?;
+        let opened = place::open_to_update(Path::new(path)).map_err(|error| cannot("open", path, &error))?;
         Ok(Box::new(SystemFile(opened, path.to_owned())))
     }
 

@@ -52,6 +52,8 @@ type OnTwoPaths = unsafe extern "C" fn(*const c_void, *const c_char, usize, *con
 #[repr(C)]
 pub(super) struct Files {
     pub(super) files: *const c_void,
+    pub(super) look:
+        unsafe extern "C" fn(*const c_void, *const c_char, usize, *mut u64, Sink, *mut c_void, *mut Message) -> i32,
     pub(super) read:
         unsafe extern "C" fn(*const c_void, *const c_char, usize, usize, Sink, *mut c_void, *mut Message) -> i32,
     pub(super) create: unsafe extern "C" fn(*const c_void, *const c_char, usize, *const u8, usize, *mut Message) -> i32,
@@ -108,6 +110,7 @@ pub(super) struct SealOps {
     pub(super) renamed:
         unsafe extern "C" fn(*const c_void, *const c_char, usize, *const c_char, usize, i32, *mut Message) -> i32,
     pub(super) hides: unsafe extern "C" fn(*const c_void, *const c_char, usize) -> i32,
+    pub(super) list: OnPath,
     pub(super) locked: OnPath,
     pub(super) unlocked: OnPath,
     pub(super) remove_directory: OnPath,

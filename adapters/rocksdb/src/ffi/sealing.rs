@@ -3,6 +3,7 @@
 //!
 //! The rules of `ffi` hold here, too.
 
+use std::borrow::Cow;
 use std::ffi::{c_char, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr;
@@ -11,6 +12,7 @@ use std::sync::Arc;
 use super::c;
 use super::call::{as_bytes, from_bytes};
 use super::stored_files::ShimFiles;
+use crate::directory::not_text;
 use crate::file_system::{Failure, RawFailed, RawRead, Reader, SealedFiles, Syncer, Writer};
 use crate::pace;
 
@@ -36,6 +38,7 @@ pub(super) static SEAL_OPS: c::SealOps = c::SealOps {
     rename: seal_rename,
     renamed: seal_renamed,
     hides: seal_hides,
+    list: seal_list,
     locked: seal_locked,
     unlocked: seal_unlocked,
     remove_directory: seal_remove_directory,
@@ -88,10 +91,22 @@ unsafe extern "C" fn seal_release(seal: *const c_void) {
 /// The text that the shim points at.
 ///
 /// # Safety
-/// `data` points to `bytes` readable bytes.
-unsafe fn text(data: *const c_char, bytes: usize) -> String {
-    // SAFETY: promised by the caller; copied before it returns.
-    String::from_utf8_lossy(unsafe { from_bytes(c::Bytes { data: data.cast(), bytes }) }).into_owned()
+/// `data` points to `bytes` readable bytes that live and do not change for `'a`.
+unsafe fn text<'a>(data: *const c_char, bytes: usize) -> Cow<'a, str> {
+    // SAFETY: promised by the caller.
+    String::from_utf8_lossy(unsafe { from_bytes(c::Bytes { data: data.cast(), bytes }) })
+}
+
+/// The path that the shim points at, by which catalogues know a file.
+///
+/// # Safety
+/// As [`text`].
+unsafe fn path<'a>(data: *const c_char, bytes: usize) -> Result<&'a str, Failure> {
+    // SAFETY: promised by the caller.
+    match unsafe { text(data, bytes) } {
+        Cow::Borrowed(path) => Ok(path),
+        Cow::Owned(path) => Err(Failure::Refused(not_text(&path))),
+    }
 }
 
 /// # Safety
@@ -115,11 +130,12 @@ macro_rules! on_path {
         ) -> i32 {
             // SAFETY: `message` is the shim's; `seal` lives as long as the file system, `name` during the call.
             unsafe {
-                guarded(message, || Ok((*seal.cast::<SealedFiles>()).catalogues().$method(&text(name, name_bytes))?))
+                guarded(message, || Ok((*seal.cast::<SealedFiles>()).catalogues().$method(path(name, name_bytes)?)?))
             }
         }
     };
 }
+on_path!(seal_list, "list", listing);
 on_path!(seal_locked, "locked", locked);
 on_path!(seal_unlocked, "unlocked", unlocked);
 on_path!(seal_remove_directory, "remove_directory", remove_directory);
@@ -141,7 +157,7 @@ macro_rules! on_two_paths {
             unsafe {
                 guarded(message, || {
                     let seal = &*seal.cast::<SealedFiles>();
-                    Ok(seal.catalogues().$method(&text(from, from_bytes), &text(to, to_bytes))?)
+                    Ok(seal.catalogues().$method(path(from, from_bytes)?, path(to, to_bytes)?)?)
                 })
             }
         }
@@ -165,7 +181,7 @@ unsafe extern "C" fn seal_renamed(
     unsafe {
         guarded(message, || {
             let seal = &*seal.cast::<SealedFiles>();
-            Ok(seal.catalogues().renamed(&text(from, from_bytes), &text(to, to_bytes), done != 0)?)
+            Ok(seal.catalogues().renamed(path(from, from_bytes)?, path(to, to_bytes)?, done != 0)?)
         })
     }
 }
@@ -182,7 +198,7 @@ unsafe extern "C" fn seal_remove(
     // SAFETY: `message` and `now` are the shim's; `seal` lives as long as the file system, `name` during the call.
     unsafe {
         guarded(message, || {
-            *now = i32::from((*seal.cast::<SealedFiles>()).catalogues().remove(&text(name, name_bytes))?);
+            *now = i32::from((*seal.cast::<SealedFiles>()).catalogues().remove(path(name, name_bytes)?)?);
             Ok(())
         })
     }
@@ -212,7 +228,7 @@ unsafe extern "C" fn seal_create(
     unsafe {
         guarded(message, || {
             let seal = &*seal.cast::<SealedFiles>();
-            let made = Box::new(seal.create(&text(name, name_bytes))?);
+            let made = Box::new(seal.create(path(name, name_bytes)?)?);
             let sync = made.syncer()?;
             *stored = as_bytes(made.stored());
             *syncer = sync.map_or(ptr::null_mut(), |made| Box::into_raw(Box::new(made)).cast());
@@ -320,8 +336,7 @@ unsafe extern "C" fn seal_open(
     unsafe {
         guarded(message, || {
             let seal = &*seal.cast::<SealedFiles>();
-            let name = from_bytes(c::Bytes { data: name.cast(), bytes: name_bytes });
-            let made = seal.open(&String::from_utf8_lossy(name), stored_bytes, &ShimFile(&*raw))?;
+            let made = seal.open(path(name, name_bytes)?, stored_bytes, &ShimFile(&*raw))?;
             *page_bytes = made.page_bytes();
             *reader = Box::into_raw(Box::new(made)).cast();
             Ok(())

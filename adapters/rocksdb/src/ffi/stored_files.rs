@@ -10,6 +10,7 @@ use std::ptr;
 use super::c;
 use super::call::{Sink, deliver};
 use crate::catalogue::raw::{RawError, RawFiles, RawUpdate};
+use crate::place::Place;
 
 /// The stored files that the catalogues are kept on, through the shim.
 pub(super) struct ShimFiles(*const c::Files);
@@ -70,6 +71,21 @@ fn files_sink(
 }
 
 impl RawFiles for ShimFiles {
+    fn look(&self, path: &str) -> Result<Place, RawError> {
+        let (calls, (name, name_bytes)) = (self.calls(), chars(path));
+        let (mut bytes, mut other) = (0, String::new());
+        let mut take = |words: &[u8]| other = String::from_utf8_lossy(words).into_owned();
+        // SAFETY: as in `read`; `bytes` is ours to be filled in.
+        let found = files_sink(&mut take, |sink, message| unsafe {
+            (calls.look)(calls.files, name, name_bytes, &mut bytes, deliver, sink, message)
+        })?;
+        Ok(match (found, other.is_empty()) {
+            (false, _) => Place::Nothing,
+            (true, true) => Place::File { bytes },
+            (true, false) => Place::Other(other),
+        })
+    }
+
     fn read(&self, path: &str, bytes: usize) -> Result<Option<Vec<u8>>, RawError> {
         let (calls, (name, name_bytes)) = (self.calls(), chars(path));
         let mut content = Vec::new();

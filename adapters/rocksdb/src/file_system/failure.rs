@@ -78,6 +78,7 @@ pub(super) fn failure(name: &str, file: Option<&SealedFile>, error: SealError) -
         | SealError::NotListed
         | SealError::OtherFile
         | SealError::Missing { .. }
+        | SealError::NotAFile { .. }
         | SealError::Older { .. }
         | SealError::WrongLayout { .. } => Failure::Damaged(text),
         _ => Failure::Refused(text),

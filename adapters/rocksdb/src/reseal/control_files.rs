@@ -13,6 +13,7 @@ use super::kind::{Kind, kind, options_number};
 use super::work::{Work, facts, names};
 use crate::catalogue::Refusal;
 use crate::file_system::Failure;
+use crate::place;
 use crate::rest::StoredFile;
 
 /// The name of a copy before it gets its own. RocksDB sweeps up leftovers of such names when a database is opened, and
@@ -98,11 +99,12 @@ impl Work<'_> {
 
     fn copy(&self, path: &Path, bytes: u64, temporary: &Path) -> Result<(), CopyError> {
         let name = path.to_string_lossy();
-        let stored = StoredFile(File::open(path)?);
+        let stored = StoredFile(place::open(path)?);
         let reader = self.files.open(&name, bytes, &stored)?;
         let mut writer = self.files.create(&temporary.to_string_lossy())?;
         let mode = stored.0.metadata()?.permissions().mode();
-        let mut copy = File::options().write(true).create(true).truncate(true).mode(mode).open(temporary)?;
+        // what had that name is gone, so that nothing else is written to in its place
+        let mut copy = File::options().write(true).create_new(true).mode(mode).open(temporary)?;
         copy.write_all(writer.stored())?;
         let mut piece = vec![0; COPY_BYTES];
         let mut offset = 0;

@@ -2,7 +2,7 @@
 //! small control files (`control_files`), which thread this is in (`reseal`).
 
 use std::collections::{BTreeSet, HashMap};
-use std::fs::{self, File};
+use std::fs;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -22,6 +22,7 @@ use crate::directory::explain;
 use crate::ffi::{Db, Error, LiveFile, LiveKind, Rewrite};
 use crate::file_system::{SealedFiles, is_log_name};
 use crate::pace::Pace;
+use crate::place;
 
 /// Longest that one table is kept from compactions.
 const HELD: Duration = Duration::from_secs(5);
@@ -317,7 +318,7 @@ impl Work<'_> {
 
 /// Bytes on disk of a file, and what it is sealed with; nothing for a plain one.
 pub(super) fn facts(path: &Path) -> io::Result<(u64, Option<Under>)> {
-    let file = File::open(path)?;
+    let file = place::open(path)?;
     let bytes = file.metadata()?.len();
     let mut header = Vec::with_capacity(HEADER_BYTES);
     file.take(HEADER_BYTES as u64).read_to_end(&mut header)?;

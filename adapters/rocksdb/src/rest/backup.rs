@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use super::content::Contents;
 use super::file_state::State;
 use super::stored::lengths;
+use crate::place::{self, Place};
 
 /// Longest list of the files of a backup.
 const META_BYTES_MAX: usize = 256 << 20;
@@ -67,7 +68,8 @@ pub(super) fn missing(dir: &Path, files: &[(&str, State)], contents: Contents<'_
         let is_file = |path: &&Path| SHARED.iter().chain(&["private"]).any(|first| path.starts_with(first));
         for path in listed.filter(is_file).map(|path| root.join(path)) {
             // a backup that is being deleted loses its list first
-            if !path.exists() && meta.exists() {
+            let is_there = matches!(place::look(&path), Ok(Place::File { .. }));
+            if !is_there && meta.exists() {
                 found.push((path, format!("missing: backup {name} holds it\ntake another backup")));
             }
         }

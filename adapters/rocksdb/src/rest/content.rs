@@ -18,6 +18,7 @@ use super::stored::{CHUNK_BYTES, read_start};
 use crate::catalogue::View;
 use crate::manifest::ManifestError;
 use crate::opening::{self, Header};
+use crate::place;
 
 /// Why the content of a file could not be read.
 #[derive(Debug)]
@@ -82,7 +83,7 @@ pub(crate) struct Contents<'a> {
 impl Contents<'_> {
     /// Hands the content of the file at `path` to `piece`, in order, up to its last whole page or frame.
     pub(super) fn each(&self, path: &Path, piece: &mut dyn FnMut(&[u8]) -> Result<(), Unread>) -> Result<(), Unread> {
-        let file = File::open(path)?;
+        let file = place::open(path)?;
         let stored_bytes = file.metadata()?.len();
         if stored_bytes == 0 {
             return Err(Unread::Empty);
@@ -120,7 +121,7 @@ impl Contents<'_> {
         let (path, mut view) = (root.join(name), View::new(keys, backend));
         let (view, progress) = (&mut view, &mut progress);
         let mut check = Check { name, path: &path, keys, backend, view, report: &mut report, progress, total_bytes: 0 };
-        match File::open(&path).and_then(|file| check.file(&file)) {
+        match place::open(&path).and_then(|file| check.file(&file)) {
             Ok(()) => {}
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             Err(error) => check.fail(None, None, format!("cannot be read: {error}")),

@@ -20,6 +20,12 @@ pub enum RestError {
         /// What the operating system said.
         source: io::Error,
     },
+    /// The path of a directory is not UTF-8.
+    #[error("cannot work in {}: its path is not UTF-8\nrename it, or name it by a link that is", dir.display())]
+    NotText {
+        /// The directory.
+        dir: PathBuf,
+    },
     /// There is no store.
     #[error("no RocksDB store in {}: it has no file CURRENT\ngive the directory of a store", dir.display())]
     NoStore {

@@ -1,6 +1,5 @@
 //! What one stored file is, judged by its header alone. Not here: whether the rest of it is whole (`check`).
 
-use std::fs::File;
 use std::io;
 use std::path::Path;
 
@@ -8,6 +7,7 @@ use sealstone_seal::{HeaderInfo, Layout, SealError, inspect, paged};
 use serde::Serialize;
 
 use super::stored::read_header;
+use crate::place;
 
 /// What a file is, judged by its header alone.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -48,7 +48,7 @@ pub(super) fn state(path: &Path, stored_bytes: u64) -> io::Result<State> {
     if stored_bytes == 0 {
         return Ok(State::Empty);
     }
-    let header = read_header(&File::open(path)?)?;
+    let header = read_header(&place::open(path)?)?;
     Ok(match inspect(&header) {
         Ok(info) => sealed(info, stored_bytes),
         Err(SealError::NotSealed) => State::NotSealed,

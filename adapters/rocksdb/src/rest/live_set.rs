@@ -20,6 +20,7 @@ use super::file_state::{State, state};
 use super::report::{ComparedWith, Comparison, Finding, Verification};
 use super::stored::lengths;
 use crate::manifest::{self, LiveSet, Replay};
+use crate::place::{self, Place};
 
 /// Longest CURRENT: it holds one name.
 const CURRENT_BYTES_MAX: usize = 4096;
@@ -29,19 +30,19 @@ const OPTIONS_BYTES_MAX: usize = 16 << 20;
 const PAUSE: Duration = Duration::from_millis(50);
 /// Beginnings of names that only the directory of a database holds.
 const TRACES: [&str; 5] = ["LOCK", "IDENTITY", "OPTIONS-", "MANIFEST-", "SEALSTONE-CATALOGUE"];
-/// Logs that are outside `root` because a database in it was opened with a `wal_dir`, with their lengths.
-pub(super) fn logs_elsewhere(root: &Path, files: &[(String, u64)], contents: Contents<'_>) -> Vec<(String, u64)> {
+
+/// Directories outside `root` that a database in it keeps its logs in, since it was opened with a `wal_dir`.
+pub(super) fn log_directories(root: &Path, files: &[(String, u64)], contents: Contents<'_>) -> Vec<PathBuf> {
     let root = fs::canonicalize(root).unwrap_or_else(|_| root.to_owned());
-    let mut logs = Vec::new();
-    for below in by_directory(files).keys() {
-        let Some(dir) = log_directory(&root.join(below), contents).ok().flatten() else { continue };
-        if fs::canonicalize(&dir).is_ok_and(|dir| !dir.starts_with(&root)) {
-            let here = lengths(&dir).unwrap_or_default().into_iter();
-            let found = here.filter(|(name, _)| numbered(name, "log").is_some());
-            logs.extend(found.map(|(name, bytes)| (dir.join(name).to_string_lossy().into_owned(), bytes)));
-        }
-    }
-    logs
+    let directories = by_directory(files);
+    let named = directories.keys().filter_map(|below| log_directory(&root.join(below), contents).ok().flatten());
+    named.filter(|dir| fs::canonicalize(dir).is_ok_and(|dir| !dir.starts_with(&root))).collect()
+}
+
+/// The logs in `dir`, by their whole paths, with their lengths.
+pub(super) fn logs_in(dir: &Path) -> impl Iterator<Item = (String, u64)> {
+    let here = lengths(dir).unwrap_or_default().into_iter().filter(|(name, _)| numbered(name, "log").is_some());
+    here.map(|(name, bytes)| (dir.join(name).to_string_lossy().into_owned(), bytes))
 }
 
 /// Compares the directories that hold `files`, named from `root` on, and adds what is found to `report`, which already
@@ -58,10 +59,13 @@ pub(super) fn compare(root: &Path, files: &[(String, u64)], contents: Contents<'
     for (below, names) in directories {
         let mut look =
             Compare { root, below: &below, dir: root.join(&below), contents, report: &mut *report, found: &mut found };
-        let belongs_to_a_database = |dir: &Path| {
-            fs::canonicalize(dir).is_ok_and(|dir| of_logs.contains(&dir))
-                || (dir.ends_with("archive") && dir.with_file_name("CURRENT").exists())
+        let of_a_database = |dir: &Path| fs::canonicalize(dir).is_ok_and(|dir| of_logs.contains(&dir));
+        // RocksDB keeps logs that others may still want in `archive`, and what a repair took out of a database in `lost`
+        let is_beside = |dir: &Path| {
+            let parent = dir.parent().filter(|_| dir.ends_with("archive") || dir.ends_with("lost"));
+            parent.is_some_and(|parent| parent.join("CURRENT").exists() || of_a_database(parent))
         };
+        let belongs_to_a_database = |dir: &Path| of_a_database(dir) || is_beside(dir);
         if look.dir.join("CURRENT").exists() {
             look.database();
         } else if !belongs_to_a_database(&look.dir) {
@@ -230,7 +234,10 @@ impl Compare<'_> {
         let mut candidates: Vec<(String, PathBuf, u64)> = Vec::new();
         for name in *names {
             let path = self.dir.join(name);
-            let stored_bytes = present.get(name).copied().or_else(|| Some(fs::metadata(&path).ok()?.len()));
+            let stored_bytes = present.get(name).copied().or_else(|| match place::look(&path) {
+                Ok(Place::File { bytes }) => Some(bytes),
+                _ => None,
+            });
             candidates.extend(stored_bytes.map(|stored_bytes| (self.named(name), path, stored_bytes)));
         }
         if let Some((shared, number, ending)) = shared {
@@ -278,8 +285,8 @@ impl Compare<'_> {
             Ok(Some(dir)) => match lengths(&dir) {
                 Ok(lengths) => add(&dir, &lengths),
                 Err(error) => {
-                    let what = format!("the directory of the logs, {}, cannot be read: {error}", dir.display());
-                    look.notes.push((self.named("CURRENT"), what));
+                    let what = format!("the directory of the logs cannot be read: {error}\n{NEXT}");
+                    look.failures.insert((self.shown(&dir), what));
                 }
             },
             Ok(None) => {}

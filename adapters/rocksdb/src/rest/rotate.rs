@@ -6,7 +6,7 @@
 //! rewriting all data.
 
 use std::collections::HashSet;
-use std::fs::{File, OpenOptions, TryLockError};
+use std::fs::{File, TryLockError};
 use std::io;
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
@@ -24,6 +24,7 @@ use super::report::{Finding, SCHEMA};
 use super::status::status;
 use super::stored::{CHUNK_BYTES, list, read_start};
 use crate::opening::{self, Header};
+use crate::place;
 
 /// Files that are open at once, waiting to be synced.
 const BATCH: usize = 256;
@@ -33,6 +34,8 @@ const SYNC_THREADS: usize = 16;
 const PASSES_MAX: u32 = 20;
 /// Passes after which a header that is not whole is what a crash left behind, which nothing opens under any key.
 const UNFINISHED_PASSES: u32 = 4;
+/// What to do about a name that stands for no file, where it has to be known which key a file is under.
+const NOT_A_FILE: &str = "put the file back that belongs there, or remove this if you know who put it there";
 /// Pause before a further pass. A process that asked for the key just before it was rotated has made its file by then.
 const SETTLE: Duration = Duration::from_millis(50);
 
@@ -146,10 +149,14 @@ pub struct Protected {
 pub fn protected(dir: &Path, key: &KeyRef) -> Result<Protected, RestError> {
     let mut found = Protected { sealed_files: 0, files: 0, example: None };
     let mut open = Vec::new();
-    for (name, _) in list(dir)? {
+    let listing = list(dir)?;
+    if let Some((name, found)) = listing.others.first() {
+        return Err(RestError::UnknownKey { file: dir.join(name), found: found.clone(), next: NOT_A_FILE });
+    }
+    for (name, _) in listing.files {
         let path = dir.join(&name);
         let cannot = |source| RestError::File { file: path.clone(), source };
-        let file = match File::open(&path) {
+        let file = match place::open(&path) {
             Ok(file) => file,
             Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
             Err(error) => return Err(cannot(error)),
@@ -249,7 +256,10 @@ enum Outcome {
 impl Run<'_> {
     fn pass(&mut self, progress: &mut dyn FnMut(RotationProgress<'_>)) -> Result<Pass, RestError> {
         let mut pass = Pass::default();
-        let files = list(self.dir)?;
+        let listing = list(self.dir)?;
+        pass.failures.extend(listing.failures());
+        pass.files += pass.failures.len() as u64;
+        let files = listing.files;
         let total_files = files.len() as u64;
         let (mut open, mut begun) = (Vec::new(), Vec::new());
         let mut seen = HashSet::new();
@@ -299,7 +309,7 @@ impl Run<'_> {
     }
 
     fn file(&self, path: &Path) -> io::Result<Outcome> {
-        let file = File::open(path)?;
+        let file = place::open(path)?;
         let mut read = |into: &mut [u8]| read_start(&file, into);
         let header = Header::read(&mut read)?;
         if header.got == 0 {
@@ -318,7 +328,7 @@ impl Run<'_> {
             Ok(None) => Ok(Outcome::Current(file)),
             Ok(Some(rewrapped)) => {
                 // The same file, whatever has its name by now: a stored file has one data key as long as it lives.
-                let writable = OpenOptions::new().read(true).write(true).open(path)?;
+                let writable = place::open_to_update(path)?;
                 if place(&writable) != place(&file) {
                     return Ok(Outcome::Unfinished);
                 }

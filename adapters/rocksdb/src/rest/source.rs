@@ -27,6 +27,7 @@ use crate::catalogue::{Refusal, View};
 use crate::directory::DirectoryError;
 use crate::file_system::{Failure, SealedFiles};
 use crate::manifest::LiveSet;
+use crate::place;
 use crate::sealing::Sealing;
 
 /// Why a sealed store cannot be read. Nothing in it was changed.
@@ -134,7 +135,7 @@ impl Source {
         let path = self.dir.join(name);
         let shown = path.to_string_lossy();
         let cannot = |error: io::Error| self.unreadable(format!("{shown}: cannot be read: {error}"));
-        let stored = StoredFile(File::open(&path).map_err(cannot)?);
+        let stored = StoredFile(place::open(&path).map_err(cannot)?);
         let stored_bytes = stored.0.metadata().map_err(cannot)?.len();
         self.files.open(&shown, stored_bytes, &stored).map(drop).map_err(|failure| self.failed(failure))
     }
@@ -171,7 +172,7 @@ impl Source {
 /// store open.
 fn lock(dir: &Path) -> Result<Option<File>, SourceError> {
     let path = dir.join("LOCK");
-    let file = match File::open(&path) {
+    let file = match place::open(&path) {
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(source) => return Err(DirectoryError::Io { attempt: "open", path, source }.into()),

@@ -80,7 +80,8 @@ pub struct Total {
 pub fn status(dir: &Path) -> Result<Status, RestError> {
     let mut files = Vec::new();
     let mut totals: BTreeMap<(&'static str, String, u32), (u64, u64)> = BTreeMap::new();
-    for (name, stored_bytes) in list(dir)? {
+    let listing = list(dir)?;
+    for (name, stored_bytes) in listing.files {
         let state = match state(&dir.join(&name), stored_bytes) {
             Ok(state) => state,
             Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
@@ -92,6 +93,9 @@ pub fn status(dir: &Path) -> Result<Status, RestError> {
         }
         files.push(FileStatus { name, stored_bytes, state });
     }
+    let others = listing.others.into_iter();
+    files.extend(others.map(|(name, why)| FileStatus { name, stored_bytes: 0, state: State::Unreadable { why } }));
+    files.sort_by(|one, other| one.name.cmp(&other.name));
     let all_bytes = files.iter().map(|file| file.stored_bytes).sum();
     let percent = |bytes: u64| if bytes == 0 { 0.0 } else { 100.0 * bytes as f64 / all_bytes as f64 };
     let named = |is: fn(&State) -> bool| -> (Vec<String>, u64) {

@@ -1,16 +1,20 @@
 //! Stored files as the operating system has them: names, lengths, first bytes. Not here: what the bytes mean.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::fs::{self, File};
 use std::io::{self, Read};
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
-use sealstone_seal::HEADER_BYTES;
+use sealstone_seal::{HEADER_BYTES, SealError};
 
 use super::error::RestError;
+use super::report::Finding;
 use crate::file_system::{RawFailed, RawRead};
+use crate::place::{self, Place};
 
+/// What a name is that no file of RocksDB has.
+const NOT_TEXT: &str = "something whose name is not UTF-8";
 /// Stored bytes that are read at once.
 pub(super) const CHUNK_BYTES: usize = 1 << 20;
 
@@ -48,41 +52,82 @@ pub(super) fn read_header(file: &File) -> io::Result<Vec<u8>> {
     Ok(header)
 }
 
-/// Every file below `dir` with its length, by name from `dir` on, in order.
-pub(super) fn list(dir: &Path) -> Result<Vec<(String, u64)>, RestError> {
-    let mut files = Vec::new();
-    let mut directories = vec![PathBuf::new()];
-    while let Some(below) = directories.pop() {
+/// What is below a directory, by name from the directory on, in order.
+#[derive(Debug, Default)]
+pub(super) struct Listing {
+    /// Every regular file, with its length.
+    pub(super) files: Vec<(String, u64)>,
+    /// Every name that stands for something else than a file or a directory, or whose file cannot be looked at, and
+    /// what there is instead.
+    pub(super) others: Vec<(String, String)>,
+}
+
+impl Listing {
+    /// Names and reports of what is no file.
+    pub(super) fn failures(&self) -> impl Iterator<Item = Finding> {
+        let of = |(file, what): &(String, String)| Finding {
+            file: file.clone(),
+            page: None,
+            frame: None,
+            what: SealError::NotAFile { found: what.clone() }.to_string(),
+        };
+        self.others.iter().map(of)
+    }
+}
+
+/// Everything below `dir`. Links are followed, and each directory is read once, under its own name rather than under
+/// that of a link to it.
+pub(super) fn list(dir: &Path) -> Result<Listing, RestError> {
+    if dir.to_str().is_none() {
+        return Err(RestError::NotText { dir: dir.to_owned() });
+    }
+    let mut listing = Listing::default();
+    let (mut directories, mut linked) = (vec![PathBuf::new()], BTreeSet::new());
+    let mut read = HashSet::new();
+    while let Some(below) = directories.pop().or_else(|| linked.pop_first()) {
         let here = if below.as_os_str().is_empty() { dir.to_owned() } else { dir.join(&below) };
         let cannot = |source| RestError::Directory { dir: here.clone(), source };
+        let facts = match fs::metadata(&here) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound && here != dir => continue,
+            facts => facts.map_err(cannot)?,
+        };
+        if !read.insert((facts.dev(), facts.ino())) {
+            continue;
+        }
         for entry in fs::read_dir(&here).map_err(cannot)? {
             let entry = entry.map_err(cannot)?;
-            let name = below.join(entry.file_name());
-            match entry.metadata() {
-                Ok(facts) if facts.is_dir() => directories.push(name),
-                Ok(facts) if facts.is_file() => files.push((name.to_string_lossy().into_owned(), facts.len())),
-                Ok(_) => {}
-                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-                Err(error) => return Err(cannot(error)),
+            let path = below.join(entry.file_name());
+            let Some(name) = path.to_str().map(str::to_owned) else {
+                listing.others.push((path.to_string_lossy().into_owned(), NOT_TEXT.into()));
+                continue;
+            };
+            match place::look(&dir.join(&path)) {
+                Ok(Place::Directory) if entry.file_type().is_ok_and(|found| found.is_symlink()) => {
+                    linked.insert(path);
+                }
+                Ok(Place::Directory) => directories.push(path),
+                Ok(Place::File { bytes }) => listing.files.push((name, bytes)),
+                Ok(Place::Other(found)) => listing.others.push((name, found)),
+                // removed meanwhile
+                Ok(Place::Nothing) => {}
+                Err(error) => listing.others.push((name, format!("something that cannot be looked at ({error})"))),
             }
         }
     }
-    files.sort();
-    Ok(files)
+    listing.files.sort();
+    listing.others.sort();
+    Ok(listing)
 }
 
-/// Name and length of every file in `dir` itself.
+/// Name and length of every regular file in `dir` itself, links followed. What else has a name there is for the
+/// comparison with the catalogue to report, and for [`list`].
 pub(super) fn lengths(dir: &Path) -> io::Result<BTreeMap<String, u64>> {
     let mut lengths = BTreeMap::new();
     for entry in fs::read_dir(dir)? {
-        let entry = entry?;
-        match entry.metadata() {
-            Ok(facts) if facts.is_file() => {
-                lengths.insert(entry.file_name().to_string_lossy().into_owned(), facts.len());
-            }
-            Ok(_) => {}
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            Err(error) => return Err(error),
+        if let Ok(name) = entry?.file_name().into_string()
+            && let Place::File { bytes } = place::look(&dir.join(&name))?
+        {
+            lengths.insert(name, bytes);
         }
     }
     Ok(lengths)

@@ -15,6 +15,7 @@ mod journal;
 mod plan;
 mod target;
 
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -93,6 +94,11 @@ pub fn unseal(
     progress: &mut dyn FnMut(Progress<'_>),
 ) -> Result<Unsealed, UnsealError> {
     let begin = Instant::now();
+    if out.to_str().is_none() {
+        // reports could not name it
+        let source = io::Error::new(io::ErrorKind::InvalidInput, "its path is not UTF-8");
+        return Err(UnsealError::Make { out: out.to_owned(), source });
+    }
     let source = Source::open(dir, keys, backend)?;
     let plan = Plan::new(&source)?;
     check_current(&source, &plan)?;

@@ -1,11 +1,9 @@
 //! Whether everything stored in a directory is as it was sealed: each file by itself, all of them against the live set
 //! and the catalogues, and the store against an anchor. Not here: one file (`check`), the live set (`live_set`).
 
-use std::fs::File;
+use std::collections::BTreeSet;
 use std::io;
-use std::path::Path;
-use std::thread;
-use std::time::Duration;
+use std::path::{Path, PathBuf};
 
 use sealstone_cipher::backend::Backend;
 use sealstone_keys::KeySource;
@@ -18,9 +16,7 @@ use super::report::{AnchorCheck, Finding, Progress, SCHEMA, Verification};
 use super::stored::list;
 use crate::anchor::Anchor;
 use crate::catalogue::{Refusal, View};
-
-/// How long the files of a store in use may take to be what its catalogue says.
-const SETTLE: Duration = Duration::from_millis(100);
+use crate::place;
 
 /// Opens every page and frame of every file below `dir`, compares the files of each database with the live set that its
 /// CURRENT and MANIFEST name, and reports everything that fails.
@@ -41,9 +37,12 @@ pub fn verify(
     anchor: Option<&dyn Anchor>,
     progress: &mut dyn FnMut(Progress<'_>),
 ) -> Result<Verification, RestError> {
-    let mut files = list(dir)?;
+    let listing = list(dir)?;
+    let others: Vec<Finding> = listing.failures().collect();
+    let mut files = listing.files;
     let contents = Contents { keys, backend, reads_plain: false };
-    files.extend(live_set::logs_elsewhere(dir, &files, contents));
+    let elsewhere = live_set::log_directories(dir, &files, contents);
+    elsewhere.iter().for_each(|logs| files.extend(live_set::logs_in(logs)));
     let total_bytes = files.iter().map(|(_, bytes)| bytes).sum();
     let mut report = Verification { schema: SCHEMA, dir: dir.to_owned(), ..Verification::default() };
     let mut view = View::new(keys, backend);
@@ -52,7 +51,7 @@ pub fn verify(
         let (view, progress) = (&mut view, &mut *progress);
         let mut check = Check { name, path: &path, keys, backend, view, report: &mut report, progress, total_bytes };
         check.report_progress();
-        match File::open(&path).and_then(|file| check.file(&file)) {
+        match place::open(&path).and_then(|file| check.file(&file)) {
             Ok(()) => {}
             // compaction removes files while the store is in use
             Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
@@ -62,7 +61,10 @@ pub fn verify(
     }
     // what the live set says about a file is what a reader can act on; the catalogue adds what that does not cover
     live_set::compare(dir, &files, contents, &mut report);
-    survey(dir, &files, &mut view, &mut report);
+    survey(dir, &files, &elsewhere, &mut view, &mut report);
+    // what is no file is only that, and not also missing
+    report.failures.retain(|failure| !others.iter().any(|other| other.file == failure.file));
+    report.failures.extend(others);
     if let Some(anchor) = anchor {
         check_anchor(dir, anchor, &mut view, &mut report)?;
     }
@@ -94,25 +96,15 @@ fn check_anchor(
     Ok(())
 }
 
-/// Compares the files of `dir` with what the catalogues list.
-fn survey(dir: &Path, files: &[(String, u64)], view: &mut View<'_>, report: &mut Verification) {
-    let mut directories: Vec<&str> =
-        files.iter().map(|(name, _)| name.rsplit_once('/').map_or("", |it| it.0)).collect();
-    directories.push("");
-    directories.sort_unstable();
-    directories.dedup();
+/// Compares the files of `dir`, and of the directories of logs `elsewhere`, with what the catalogues list.
+fn survey(dir: &Path, files: &[(String, u64)], elsewhere: &[PathBuf], view: &mut View<'_>, report: &mut Verification) {
+    let of_files = files.iter().map(|(name, _)| name.rsplit_once('/').map_or("", |it| it.0));
+    // a directory that lost all its files is compared, too
+    let of_logs = elsewhere.iter().filter_map(|logs| logs.to_str());
+    let directories: BTreeSet<&str> = of_files.chain(of_logs).chain([""]).collect();
     for directory in directories {
         let path = dir.join(directory);
-        let mut look = || view.survey(&path.to_string_lossy());
-        let found = look().and_then(|first| {
-            if first.is_empty() {
-                return Ok(first);
-            }
-            // files of a store in use come and go: what is really wrong stays so
-            thread::sleep(SETTLE);
-            let again = look()?;
-            Ok(first.into_iter().filter(|(name, _)| again.iter().any(|(other, _)| other == name)).collect())
-        });
+        let found = view.settled_survey(&path.to_string_lossy());
         let wrong = match found {
             Ok(wrong) => wrong,
             Err(Refusal::Seal { path, error }) => vec![(path.rsplit('/').next().unwrap_or(&path).to_owned(), error)],

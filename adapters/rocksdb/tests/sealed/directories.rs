@@ -1,8 +1,12 @@
 //! Wrong keys, and directories that are not what was asked for: each is one clear error.
 
+use std::ffi::OsStr;
 use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use sealstone_cipher::backend::Backend;
 use sealstone_cipher::registry;
@@ -88,6 +92,40 @@ fn unsuitable_directories_are_refused_with_a_next_step() {
     let _open = site.open("used").unwrap();
     let error = refusal(&site, Some("aes-256"), &site.path("used"));
     assert!(error.contains("is in use by another process\n"), "{error}");
+}
+
+/// A file of a store is known by its name, which is text: a path that is none is one clear error everywhere, and never
+/// another directory.
+#[test]
+fn a_path_that_is_not_text_is_one_clear_error() {
+    let site = Site::new();
+    site.filled("db");
+    let dir = site.dir.path().join(OsStr::from_bytes(b"caf\xe9"));
+    let (keys, stop, out) = (site.keys.clone(), AtomicBool::new(false), site.path("out"));
+    let refused = |what: &str, error: String| assert!(error.contains("path is not UTF-8"), "{what}: {error}");
+    refused("making a store", site.env().open(&dir, &options()).unwrap_err().text);
+    assert!(!dir.exists(), "nothing was made");
+    fs::rename(site.path("db"), &dir).unwrap();
+    refused("opening", site.env().open(&dir, &options()).unwrap_err().text);
+    refused("opening as stored", site.env().open_stored(&dir).unwrap_err().text);
+    refused("reading", site.env().open_for_reading(&dir, &[]).unwrap_err().text);
+    refused("backups", site.env().backups(&dir).map(drop).unwrap_err().text);
+    refused("status", rest::status(&dir).unwrap_err().to_string());
+    let verified = |dir: &Path| rest::verify(dir, &*site.keys, Backend::auto(), None, &mut |_| ());
+    refused("verify", verified(&dir).unwrap_err().to_string());
+    refused("rotate", rest::rotate(&dir, &*site.keys, &mut |_| ()).unwrap_err().to_string());
+    let unsealed =
+        |dir: &Path, out: &Path| rest::unseal(dir, keys.clone(), Backend::auto(), out, &stop, &mut |_| ()).map(drop);
+    refused("unseal", unsealed(&dir, &out).unwrap_err().to_string());
+    let opened = rest::Records::open(&dir, site.keys.clone(), Backend::auto(), "default");
+    refused("records", opened.map(drop).unwrap_err().to_string());
+
+    // under a name that is, the same store is itself
+    symlink(&dir, site.path("link")).unwrap();
+    assert!(verified(&site.path("link")).unwrap().is_whole());
+    assert_eq!(read_all(&site.open("link").unwrap(), 0).unwrap(), 2000);
+    refused("unsealing to there", unsealed(&site.path("link"), &dir.join("out")).unwrap_err().to_string());
+    unsealed(&site.path("link"), &out).unwrap();
 }
 
 #[test]

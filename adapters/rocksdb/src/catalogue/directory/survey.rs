@@ -10,6 +10,10 @@ use sealstone_seal::{HEADER_BYTES, SealError, SealedFile, inspect};
 use super::{Directory, Loaded, header, is_temporary, live};
 use crate::catalogue::refusal::Refusal;
 use crate::catalogue::sealer::Reading;
+use crate::place::Place;
+
+/// The file that RocksDB locks, which holds nothing.
+const LOCK: &str = "LOCK";
 
 /// What a look at all files of a directory found.
 #[derive(Default)]
@@ -29,7 +33,8 @@ impl Directory {
     /// Compares the files that are there with those that are listed.
     pub(in crate::catalogue) fn survey(&self, with: Reading<'_>) -> Result<Survey, Refusal> {
         let mut survey = Survey::default();
-        let names: BTreeSet<String> = with.files.names(&self.path)?.unwrap_or_default().into_iter().collect();
+        let mut names: BTreeSet<String> = with.files.names(&self.path)?.unwrap_or_default().into_iter().collect();
+        let others = self.survey_places(&mut names, with, &mut survey)?;
         let Some(known) = self.known() else {
             for name in &names {
                 self.survey_uncatalogued(name, with, &mut survey)?;
@@ -37,7 +42,9 @@ impl Directory {
             return Ok(survey);
         };
         for (name, entry) in known.catalogue.entries() {
-            self.survey_listed(name, entry, names.contains(name), with, &mut survey)?;
+            if !others.contains(name) {
+                self.survey_listed(name, entry, names.contains(name), with, &mut survey)?;
+            }
         }
         for name in &names {
             if known.catalogue.get(name).is_none() {
@@ -45,6 +52,29 @@ impl Directory {
             }
         }
         Ok(survey)
+    }
+
+    /// Takes the names out of `names` that stand for something else than a file, in which case that is what is wrong with
+    /// them, and those that stand for nothing any more. Returns the former.
+    fn survey_places(
+        &self,
+        names: &mut BTreeSet<String>,
+        with: Reading<'_>,
+        survey: &mut Survey,
+    ) -> Result<BTreeSet<String>, Refusal> {
+        let mut others = BTreeSet::new();
+        let mut gone = BTreeSet::new();
+        for name in names.iter().filter(|name| rocksdb_name(name).0 != Kind::Loose || *name == LOCK) {
+            let place = with.files.look(&self.file(name))?;
+            if place == Place::Nothing {
+                gone.insert(name.clone());
+            } else if let Some(found) = place.not_a_file() {
+                others.insert(name.clone());
+                survey.wrong.push((name.clone(), SealError::NotAFile { found }));
+            }
+        }
+        names.retain(|name| !gone.contains(name) && !others.contains(name));
+        Ok(others)
     }
 
     /// A file where there is no catalogue: of version 1, or not one of ours.

@@ -1,6 +1,5 @@
 //! The content of the files of a store, out of their seals and into the copy. Not here: which files (`plan`).
 
-use std::fs::File;
 use std::io::{self, Read, Write};
 use std::path::Path;
 
@@ -10,6 +9,7 @@ use super::error::UnsealError;
 use super::journal::Copied;
 use super::plan::Item;
 use super::target::Target;
+use crate::place;
 use crate::rest::source::Source;
 use crate::rest::stored::{CHUNK_BYTES, StoredFile};
 
@@ -21,7 +21,7 @@ pub(super) type Piece<'a> = dyn FnMut(&[u8]) -> Result<(), UnsealError> + 'a;
 pub(super) fn content(source: &Source, item: &Item, piece: &mut Piece<'_>) -> Result<(), UnsealError> {
     let name = item.path.to_string_lossy();
     let cannot = |error: io::Error| source.unreadable(format!("{name}: cannot be read: {error}\ncheck the device"));
-    let stored = StoredFile(File::open(&item.path).map_err(cannot)?);
+    let stored = StoredFile(place::open(&item.path).map_err(cannot)?);
     let reader = source.files.open(&name, item.stored_bytes, &stored).map_err(|failure| source.failed(failure))?;
     let bytes = reader.size(&stored).map_err(|failure| source.failed(failure))?;
     if let Some(wanted) = item.bytes.filter(|wanted| *wanted != bytes) {
@@ -68,7 +68,7 @@ pub(super) fn copy(
 
 /// Whether the file at `path` is what was written there, as far as can be from the device and not from memory.
 pub(super) fn is_as_written(path: &Path, copied: &Copied) -> io::Result<bool> {
-    let mut file = File::open(path)?;
+    let mut file = place::open(path)?;
     // advice: where it is not taken, the comparison is with what the system would hand to any reader
     let _ = posix_fadvise(&file, 0, 0, PosixFadviseAdvice::POSIX_FADV_DONTNEED);
     let mut buffer = vec![0; CHUNK_BYTES];
@@ -85,7 +85,7 @@ pub(super) fn is_as_written(path: &Path, copied: &Copied) -> io::Result<bool> {
 
 /// Whether the file at `path` has the content of `item`.
 pub(super) fn is_same(source: &Source, item: &Item, path: &Path) -> Result<bool, UnsealError> {
-    let Ok(mut file) = File::open(path) else { return Ok(false) };
+    let Ok(mut file) = place::open(path) else { return Ok(false) };
     let mut same = true;
     let mut there = vec![0; CHUNK_BYTES];
     content(source, item, &mut |piece| {

@@ -2,7 +2,6 @@
 //! under which it was sealed. Not here: copying (`copy`).
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::File;
 use std::path::PathBuf;
 
 use sealstone_seal::catalogue::FileId;
@@ -11,6 +10,7 @@ use sealstone_seal::inspect;
 
 use super::error::UnsealError;
 use crate::catalogue::View;
+use crate::place;
 use crate::rest::live_set::{log_directory, newest_options, numbered};
 use crate::rest::source::Source;
 use crate::rest::stored::{lengths, list, read_header};
@@ -88,7 +88,7 @@ impl Plan {
             copied.contains(name) || ["CURRENT", "LOCK"].contains(&name) || CATALOGUE_NAMES.contains(&name)
         };
         let all = list(&source.dir).map_err(crate::rest::source::SourceError::from)?;
-        let left_out = all.into_iter().map(|(name, _)| name).filter(|name| !is_known(name)).collect();
+        let left_out = all.files.into_iter().map(|(name, _)| name).filter(|name| !is_known(name)).collect();
         let families = live.families.values().map(|family| family.name.clone()).collect();
         Ok(Self { store: current.1, manifest, items, families, left_out })
     }
@@ -146,7 +146,7 @@ impl Finder<'_> {
         path: &std::path::Path,
         kind: Kind,
     ) -> Result<(FileId, [u8; STORE_ID_BYTES]), UnsealError> {
-        let header = File::open(path).and_then(|file| read_header(&file));
+        let header = place::open(path).and_then(|file| read_header(&file));
         let header = header
             .map_err(|error| self.source.unreadable(format!("{name}: cannot be read: {error}\ncheck the device")))?;
         match inspect(&header) {

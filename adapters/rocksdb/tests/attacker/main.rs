@@ -9,7 +9,12 @@
 //! - lost: it opens, and lacks something that was written and synced
 //!
 //! The last two must not happen. What remains possible, putting back an older copy of every file at once, takes more
-//! than two files and is for an anchor to detect; see SECURITY.md.
+//! than two files and is for an anchor to detect; see SECURITY.md. Not here: names that stand for something else than
+//! files (`names`).
+
+mod names;
+mod readers;
+mod undo;
 
 use std::collections::BTreeMap;
 use std::fs;
