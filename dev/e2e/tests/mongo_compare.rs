@@ -43,6 +43,8 @@ fn available(name: &str) -> bool {
 }
 
 fn compare(dir: &Path, more: &[&str]) -> Command {
+    // results of an earlier run stay where they are
+    let _ = fs::remove_dir_all(dir.join("out"));
     let mut command = sealstone(dir, &[&SMALL[..], more].concat());
     command.env("SEALSTONE_WT_EXTENSION", wiredtiger_extension());
     command
