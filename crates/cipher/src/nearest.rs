@@ -137,7 +137,6 @@ const SYNONYMS: &[(&str, &str)] = &[
     ("tpcc", "oltp"),
     ("tpc-c", "oltp"),
     ("fips140", "fips"),
-    ("nist", "fips"),
     ("korea", "kcmvp"),
     ("cmvp", "fips"),
     ("tsv", "tab"),
