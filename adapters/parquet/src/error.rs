@@ -1,6 +1,7 @@
 //! Why a Parquet file cannot be sealed or opened; the caller adds the file's name. Not here: rows that do not fit
 //! ([`sealstone_fields::Misfit`]).
 
+use sealstone_cipher::nearest::did_you_mean_quoted;
 use sealstone_fields::{FieldsError, Misfit};
 
 /// Why the work on a file ended. Displays without the file's name, and never with a value.
@@ -46,7 +47,7 @@ pub enum ParquetError {
         column: String,
     },
     /// A column that is not there.
-    #[error("no column {name:?}; did you mean {nearest:?}?\ncolumns: {known}")]
+    #[error("no column {name:?}{}\ncolumns: {known}", did_you_mean_quoted('"', nearest))]
     NoColumn {
         /// The name.
         name: String,

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use bytesize::ByteSize;
 use percent_encoding::percent_decode_str;
-use sealstone_cipher::nearest::nearest;
+use sealstone_cipher::nearest::{did_you_mean, nearest};
 use sealstone_keys::source;
 use sealstone_seal::paged::{PAGE_BYTES_MAX, PAGE_BYTES_MIN};
 
@@ -46,7 +46,7 @@ pub(crate) enum SettingsError {
         found: String,
     },
     /// An unknown name.
-    #[error("unknown setting {name:?}; did you mean {nearest}?\nknown are: {}", NAMES.join(", "))]
+    #[error("unknown setting {name:?}{}\nknown are: {}", did_you_mean(nearest), NAMES.join(", "))]
     Unknown {
         /// The name.
         name: String,
@@ -138,7 +138,7 @@ fn query(text: &str) -> Result<&str, SettingsError> {
 fn nearest_name(name: &str) -> &'static str {
     let dashed = NAMES.map(|name| name.replace('_', "-"));
     let meant = nearest(name, dashed.iter().map(String::as_str));
-    NAMES[dashed.iter().position(|known| known == meant).unwrap_or_default()]
+    dashed.iter().position(|known| known == meant).map_or("", |at| NAMES[at])
 }
 
 fn page_bytes_of(text: &str) -> Result<u32, SettingsError> {

@@ -112,8 +112,8 @@ struct Record<K: ServerKind> {
     options: K::Options,
 }
 
-/// A server on 127.0.0.1. It ends with the value, at once and whatever it was doing, unless [`Instance::leave_running`]
-/// was called.
+/// A server on 127.0.0.1. It ends with the value, at once and whatever it was doing, and with the process that started
+/// it, even if that is killed, unless [`Instance::leave_running`] was called.
 #[derive(Debug)]
 pub struct Instance<K: ServerKind> {
     dir: PathBuf,
@@ -213,7 +213,7 @@ impl<K: ServerKind> Instance<K> {
             .process_group(0)
             .spawn()
             .map_err(|source| LabError::Io { attempt: "start", path: program, source, step: K::UNABLE })?;
-        let process = Process::started(child, &K::mark(&self.dir));
+        let process = Process::started(child, &K::mark(&self.dir), K::STOP);
         let pid = process.pid();
         self.process = Some(process);
         let started = self.save(Some(pid)).and_then(|()| self.wait_until_ready());

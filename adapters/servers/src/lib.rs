@@ -35,6 +35,7 @@ pub mod state;
 pub mod testing;
 pub mod tgt;
 mod unprivileged;
+mod watchdog;
 
 pub use error::LabError;
 pub use lab::{Lab, LabStanding, Listed, list};

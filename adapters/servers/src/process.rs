@@ -11,6 +11,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
 use crate::ready;
+use crate::watchdog::Watched;
 
 /// How often it is looked whether a process has ended.
 const POLL: Duration = Duration::from_millis(20);
@@ -23,17 +24,21 @@ pub struct Process {
     child: Option<Child>,
     /// The argument.
     mark: PathBuf,
+    /// Only where this process started it and must not leave it behind.
+    _watched: Option<Watched>,
 }
 
 impl Process {
-    /// One that was started here.
-    pub fn started(child: Child, mark: &Path) -> Self {
-        Self { pid: child.id() as i32, child: Some(child), mark: mark.to_owned() }
+    /// One that was started here. As long as the value lives it ends with this process, however that ends: by
+    /// `signals`, one after the other.
+    pub fn started(child: Child, mark: &Path, signals: &[Signal]) -> Self {
+        let pid = child.id() as i32;
+        Self { pid, child: Some(child), mark: mark.to_owned(), _watched: Watched::new(pid, signals) }
     }
 
     /// The one that another process started as `pid`; `None` if it has ended.
     pub fn found(pid: i32, mark: &Path) -> Option<Self> {
-        is_marked(pid, mark).then(|| Self { pid, child: None, mark: mark.to_owned() })
+        is_marked(pid, mark).then(|| Self { pid, child: None, mark: mark.to_owned(), _watched: None })
     }
 
     /// Its number.

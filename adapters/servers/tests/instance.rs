@@ -3,10 +3,11 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
-use std::time::Duration;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
 
-use nix::sys::signal::Signal;
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 use sealstone_servers::instance::{Instance, ServerKind};
 use sealstone_servers::{LabError, log};
 use serde::{Deserialize, Serialize};
@@ -124,4 +125,54 @@ fn a_server_that_does_not_listen_to_signals_is_killed() {
     let mut server = start(dir.path(), &format!("trap '' TERM; {SERVES}")).unwrap();
     server.stop().unwrap();
     assert!(!server.is_running());
+}
+
+/// Where the next test has this one start a server. Nothing without it.
+const OWNED: &str = "SEALSTONE_TEST_OWNED";
+/// The shell that says by its name what it is.
+const LEFT: &str = "left";
+
+#[test]
+fn owner() {
+    let Some(dir) = std::env::var_os(OWNED).map(PathBuf::from) else { return };
+    // by a thread that ends: the end of a thread is not that of the process
+    let started = std::thread::spawn({
+        let dir = dir.clone();
+        move || start(&dir.join("owned"), &format!("trap '' TERM; {SERVES}")).unwrap()
+    });
+    let mut server = started.join().unwrap();
+    start(&dir.join(LEFT), SERVES).unwrap().leave_running();
+    start(&dir.join("ended"), SERVES).unwrap().stop().unwrap();
+    std::thread::sleep(Duration::from_millis(200));
+    fs::write(dir.join("pid"), server.pid().expect("it runs").to_string()).unwrap();
+    std::thread::sleep(Duration::from_secs(60));
+}
+
+/// However their owner ends, and whether they listen to signals or not.
+#[test]
+fn servers_end_with_the_process_that_started_them() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut owner = Command::new(std::env::current_exe().unwrap());
+    owner.args(["owner", "--exact", "--nocapture"]).env(OWNED, dir.path());
+    let mut owner = owner.stdout(Stdio::null()).spawn().unwrap();
+    let begin = Instant::now();
+    let pid: i32 = loop {
+        match fs::read_to_string(dir.path().join("pid")).ok().and_then(|text| text.parse().ok()) {
+            Some(pid) => break pid,
+            None => assert!(begin.elapsed() < Duration::from_secs(30) && owner.try_wait().unwrap().is_none()),
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    };
+    let mut owned = Instance::<Toy>::find(&dir.path().join("owned")).unwrap().expect("a record");
+    assert_eq!(owned.pid(), Some(pid));
+    kill(Pid::from_raw(owner.id() as i32), Signal::SIGKILL).unwrap();
+    owner.wait().unwrap();
+    let begin = Instant::now();
+    while owned.is_running() {
+        assert!(begin.elapsed() < Duration::from_secs(30), "process {pid} was left behind");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let mut left = Instance::<Toy>::find(&dir.path().join(LEFT)).unwrap().expect("a record");
+    assert!(left.is_running(), "one that was left running on purpose runs");
+    left.kill().unwrap();
 }

@@ -2,12 +2,15 @@
 //! them (`dev/e2e`).
 
 use std::fs;
-use std::path::Path;
-use std::time::Duration;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
 
-use sealstone_servers::LabError;
 use sealstone_servers::mongod::{self, Mongod, MongodOptions, ReplicaSet};
-use sealstone_servers::testing::is_installed;
+use sealstone_servers::registry::servers;
+use sealstone_servers::server::Settings;
+use sealstone_servers::testing::{is_installed, reachable};
+use sealstone_servers::{Lab, LabError};
 
 const LIMIT: Duration = Duration::from_secs(180);
 
@@ -135,4 +138,51 @@ fn a_set_that_cannot_be_is_refused() {
     assert!(matches!(ReplicaSet::open(dir.path()), Err(LabError::NoLab { .. })));
     fs::write(dir.path().join("lab.toml"), "name = ").unwrap();
     assert!(matches!(ReplicaSet::open(dir.path()), Err(LabError::BadState { .. })));
+}
+
+/// Where the next test has this one start servers. Nothing without it.
+const OWNED: &str = "SEALSTONE_TEST_OWNED_LAB";
+
+#[test]
+fn owner_of_every_kind() {
+    let Some(dir) = std::env::var_os(OWNED).map(PathBuf::from) else { return };
+    let mut lab = Lab::new(&dir.join("lab"));
+    let mut pids = Vec::new();
+    for server in servers() {
+        if is_installed(server.program, server.name) {
+            lab.start(server, &Settings::default()).unwrap_or_else(|error| panic!("{error}"));
+        }
+    }
+    for member in lab.standing().servers.into_iter().flat_map(|kind| kind.members) {
+        pids.extend(member.pid.map(|pid| pid.to_string()));
+    }
+    fs::write(dir.join("pids.new"), pids.join(" ")).unwrap();
+    fs::rename(dir.join("pids.new"), dir.join("pids")).unwrap();
+    std::thread::sleep(LIMIT);
+}
+
+/// Whatever the kind, and whoever they run as: a process that is killed leaves none behind.
+#[test]
+fn servers_of_every_kind_end_with_the_process_that_started_them() {
+    let dir = reachable();
+    let mut owner = Command::new(std::env::current_exe().unwrap());
+    owner.args(["owner_of_every_kind", "--exact", "--nocapture"]).env(OWNED, dir.path());
+    let mut owner = owner.stdout(Stdio::null()).spawn().unwrap();
+    let begin = Instant::now();
+    let pids: Vec<i32> = loop {
+        if let Ok(text) = fs::read_to_string(dir.path().join("pids")) {
+            break text.split_whitespace().map(|pid| pid.parse().unwrap()).collect();
+        }
+        assert!(begin.elapsed() < LIMIT && owner.try_wait().unwrap().is_none(), "the servers do not start");
+        std::thread::sleep(Duration::from_millis(50));
+    };
+    assert!(pids.iter().all(|pid| runs(*pid)), "{pids:?}");
+    owner.kill().unwrap();
+    owner.wait().unwrap();
+    let begin = Instant::now();
+    while pids.iter().any(|pid| runs(*pid)) {
+        let left: Vec<&i32> = pids.iter().filter(|pid| runs(**pid)).collect();
+        assert!(begin.elapsed() < Duration::from_secs(60), "left behind: {left:?}");
+        std::thread::sleep(Duration::from_millis(50));
+    }
 }

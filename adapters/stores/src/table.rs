@@ -1,6 +1,8 @@
 //! The table of stores: help, flags, plans and tests are made from it. A new store is a folder, a row here and a
 //! feature.
 
+use sealstone_cipher::nearest::did_you_mean;
+
 use crate::kind::StoreKind;
 
 /// Every store, and the feature that builds it.
@@ -38,7 +40,7 @@ static STORES: &[&StoreKind] = &[
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum UnknownStore {
     /// It is not in the table.
-    #[error("unknown store {name:?}; did you mean {nearest}?\nstores: {}", names().join(", "))]
+    #[error("unknown store {name:?}{}\nstores: {}", did_you_mean(nearest), names().join(", "))]
     Unknown {
         /// What was asked for.
         name: String,

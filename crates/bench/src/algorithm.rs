@@ -1,29 +1,14 @@
 //! What a variant protects data with, as far as advice goes: a cipher in the mode of its row, or a suite that seals
 //! packets. Not here: what may be recommended under a policy (`eligibility`), how a suite works (`sealstone-seal`).
 
-use sealstone_cipher::registry::{self, Cipher, Standing};
+use sealstone_cipher::registry::{self, Approval, Cipher, HashFacts, Mode, ModeFacts, Standing, hashes, modes};
 use sealstone_store::{Layer, TLS};
 
 use crate::plan::Plan;
 use crate::results::Variant;
 
-/// What packets are authenticated with where the cipher does not: HMAC over a hash function.
-#[derive(Debug, PartialEq, Eq)]
-pub struct Hash {
-    /// Its word in the names of suites.
-    word: &'static str,
-    /// As a report names the MAC.
-    mac: &'static str,
-    /// What a user must know before taking it; whatever has one is nothing for new uses (RFC 8221, section 6).
-    caveat: Option<&'static str>,
-}
-
-// not the table of `sealstone_cipher::hmac`, a feature that the quickest build does without
-static HASHES: [Hash; 3] = [
-    Hash { word: "sha256", mac: "HMAC-SHA-256", caveat: None },
-    Hash { word: "sha1", mac: "HMAC-SHA-1", caveat: Some("SHA-1 is broken as a hash function") },
-    Hash { word: "md5", mac: "HMAC-MD5", caveat: Some("MD5 is broken as a hash function") },
-];
+/// What stands among the modes of a choice for that in which its cipher authenticates.
+pub const OWN_MODE: &str = "aead";
 
 /// Suites to name where none of those measured may be recommended: of each cipher the one that does all in one.
 pub const SUITES_ADVISED: [&str; 3] = ["aes-256-gcm", "aria-256-gcm", "lea-256-gcm"];
@@ -38,7 +23,7 @@ pub struct Suite<'a> {
     pub name: &'a str,
     /// What encrypts; none if nothing does.
     pub cipher: Option<&'static Cipher>,
-    hash: Option<&'static Hash>,
+    hash: Option<&'static HashFacts>,
 }
 
 impl<'a> Suite<'a> {
@@ -53,7 +38,7 @@ impl<'a> Suite<'a> {
         }
         let (cipher, word) = name.rsplit_once('-')?;
         let cipher = Some(registry::cipher(cipher).ok()?);
-        let hash = HASHES.iter().find(|hash| hash.word == word);
+        let hash = hashes().iter().find(|hash| hash.name == word);
         (word == "gcm" || hash.is_some()).then_some(Self { name, cipher, hash })
     }
 
@@ -63,6 +48,19 @@ impl<'a> Suite<'a> {
         let unprotected = self.cipher.is_none().then_some("it protects nothing");
         let of_parts = [self.cipher.and_then(|cipher| cipher.caveat), self.hash.and_then(|hash| hash.caveat)];
         unprotected.into_iter().chain(of_parts.into_iter().flatten()).collect()
+    }
+
+    /// The mode in which it encrypts, for what encrypts.
+    fn mode(&self) -> Mode {
+        if self.hash.is_some() { Mode::Cbc } else { Mode::Gcm }
+    }
+
+    /// The lists that all of it is on.
+    #[must_use]
+    pub fn approval(&self) -> Approval {
+        let Some(cipher) = self.cipher else { return Approval::NONE };
+        let encrypted = cipher.approval_in(self.mode());
+        self.hash.map_or(encrypted, |hash| encrypted.and(hash.approval))
     }
 
     fn standing(&self) -> Standing {
@@ -107,19 +105,11 @@ impl<'a> Algorithm<'a> {
         }
     }
 
-    /// Whether all of it is approved under FIPS 140; algorithms, not implementations.
-    pub(crate) fn meets_fips(self) -> bool {
+    /// The lists that all of it is on; algorithms, not implementations.
+    pub(crate) fn approval(self) -> Approval {
         match self {
-            Self::Cipher(cipher) => cipher.meets_fips(),
-            Self::Suite(suite) => suite.cipher.is_some_and(|cipher| cipher.fips) && self.is_in_good_standing(),
-        }
-    }
-
-    /// Whether all of it is on the Korean validation list (KCMVP); algorithms, again.
-    pub(crate) fn meets_kcmvp(self) -> bool {
-        match self {
-            Self::Cipher(cipher) => cipher.meets_kcmvp(),
-            Self::Suite(suite) => suite.cipher.is_some_and(|cipher| cipher.kcmvp) && self.is_in_good_standing(),
+            Self::Cipher(cipher) => cipher.approval(),
+            Self::Suite(suite) => suite.approval(),
         }
     }
 
@@ -143,6 +133,55 @@ impl<'a> Algorithm<'a> {
                 format!("{standing}: {source}{mode}")
             }
         }
+    }
+}
+
+/// What one layer of a variant seals in one mode: a policy must hold for every one of them.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Part<'a> {
+    pub(crate) layer: Layer,
+    pub(crate) algorithm: Algorithm<'a>,
+    /// The mode; of a suite that in which it encrypts.
+    pub(crate) mode: Mode,
+    pub(crate) approval: Approval,
+}
+
+impl<'a> Part<'a> {
+    /// Those of `variant`, the lowest layer first, but for functions of the server, and what this build does not know.
+    pub(crate) fn all(variant: &'a Variant) -> Vec<Self> {
+        let mut parts = Vec::new();
+        for layer in Layer::ALL.into_iter().rev() {
+            let Some(choice) = variant.layers.get(layer.name()) else { continue };
+            if layer == Layer::Wire {
+                parts.extend(Suite::by_name(&choice.cipher).map(|suite| Self {
+                    layer,
+                    algorithm: Algorithm::Suite(suite),
+                    mode: suite.mode(),
+                    approval: suite.approval(),
+                }));
+            } else if let Ok(cipher) = registry::cipher(&choice.cipher) {
+                let is_used = |row: &&ModeFacts| {
+                    choice.modes.iter().any(|name| name == row.name || name == OWN_MODE && row.mode == cipher.mode)
+                };
+                let mut found: Vec<Mode> = modes().iter().filter(is_used).map(|row| row.mode).collect();
+                if found.is_empty() {
+                    found.push(cipher.mode);
+                }
+                parts.extend(found.into_iter().map(|mode| Self {
+                    layer,
+                    algorithm: Algorithm::Cipher(cipher),
+                    mode,
+                    approval: cipher.approval_in(mode),
+                }));
+            }
+        }
+        parts
+    }
+
+    /// The lists that all parts of `variant` are on.
+    pub(crate) fn approval(variant: &'a Variant) -> Approval {
+        let parts = Self::all(variant).into_iter().map(|part| part.approval);
+        parts.reduce(Approval::and).unwrap_or(Approval::NONE)
     }
 }
 
@@ -174,13 +213,46 @@ mod tests {
     }
 
     #[test]
+    fn every_layer_and_mode_is_a_part() {
+        let choice = |cipher: &str, modes: &[&str]| crate::results::Choice {
+            cipher: cipher.into(),
+            accel: "auto".into(),
+            backend: "portable".into(),
+            modes: modes.iter().map(|mode| (*mode).to_owned()).collect(),
+        };
+        let variant = |layers: &[(Layer, crate::results::Choice)]| Variant {
+            label: "one".into(),
+            layers: layers.iter().map(|(layer, choice)| (layer.name().to_owned(), choice.clone())).collect(),
+        };
+        let words = |layers: &[(Layer, crate::results::Choice)]| Part::approval(&variant(layers)).words();
+        let (aria, ff1) = (choice("aria-256", &[]), choice("aria-256", &[OWN_MODE, "ff1", "cmac"]));
+        assert_eq!(words(&[(Layer::Rest, aria.clone())]), "KCMVP");
+        assert_eq!(words(&[(Layer::Field, choice("aria-256", &[OWN_MODE, "cmac"]))]), "KCMVP");
+        assert_eq!(words(&[(Layer::Field, choice("hight", &["cmac"]))]), "KCMVP");
+        assert_eq!(words(&[(Layer::Field, choice("hight", &[OWN_MODE, "cmac"]))]), "–");
+        assert_eq!(words(&[(Layer::Field, ff1.clone())]), "–");
+        assert_eq!(words(&[(Layer::Rest, aria.clone()), (Layer::Field, ff1)]), "–");
+        assert_eq!(
+            words(&[(Layer::Field, choice("aes-256", &["ff1"])), (Layer::Wire, choice("tls", &[]))]),
+            "FIPS 140"
+        );
+        assert_eq!(words(&[(Layer::Rest, aria), (Layer::Wire, choice("tls", &[]))]), "–");
+        assert_eq!(words(&[(Layer::Wire, choice("aria-256-gcm", &[]))]), "KCMVP");
+        assert_eq!(words(&[(Layer::Wire, choice("null", &[]))]), "–");
+        assert_eq!(words(&[]), "–");
+    }
+
+    #[test]
     fn a_suite_stands_as_its_weakest_part() {
         let of = |name| Algorithm::Suite(Suite::by_name(name).unwrap());
-        let facts = |name| (of(name).is_in_good_standing(), of(name).meets_fips(), of(name).meets_kcmvp());
+        let facts = |name| (of(name).is_in_good_standing(), of(name).approval().fips, of(name).approval().kcmvp);
         assert_eq!(facts("aes-256-gcm"), (true, true, false));
         assert_eq!(facts("aes-256-sha256"), (true, true, false));
         assert_eq!(facts("aes-256-sha1"), (false, false, false));
         assert_eq!(facts("lea-128-gcm"), (true, false, true));
+        assert_eq!(facts("aria-128-sha256"), (true, false, true));
+        assert_eq!(facts("aria-128-sha1"), (false, false, false));
+        assert_eq!(facts("tls"), (true, true, false));
         assert_eq!(facts("3des-sha256"), (false, false, false));
         assert_eq!(facts("null"), (false, false, false));
         assert_eq!(of("aes-128-md5").described(), "legacy: FIPS 197, in CBC with HMAC-MD5");

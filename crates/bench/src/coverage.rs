@@ -19,6 +19,10 @@ pub struct Surroundings {
     /// a policy.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub policy_seals_everything: bool,
+    /// Names of the modes in which the policy of the field layer has columns sealed, `aead` for that in which the
+    /// cipher authenticates; none: that one alone.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub field_modes: Vec<String>,
 }
 
 /// Places, people and costs of one group.

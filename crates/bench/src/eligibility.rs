@@ -3,19 +3,13 @@
 
 use std::collections::BTreeMap;
 
-use sealstone_cipher::registry::{self, Cipher, Standing};
+use sealstone_cipher::registry::{self, Approval, Cipher, Mode, NOT_A_MODULE, Standing};
 use sealstone_store::{Layer, TLS};
 
-use crate::algorithm::{Algorithm, SUITES_ADVISED, Suite, TLS_CIPHER};
+use crate::algorithm::{Algorithm, Part, SUITES_ADVISED, Suite, TLS_CIPHER};
 use crate::plan::Policy;
 use crate::results::{Cell, Choice, Variant};
 use crate::size::human_bytes;
-
-/// Whether `variant` has TLS with a cipher that `policy` does not allow.
-fn has_barred_tls(policy: Policy, variant: &Variant) -> bool {
-    let has_tls = variant.layers.get(Layer::Wire.name()).is_some_and(|choice| choice.cipher == TLS);
-    has_tls && Suite::by_name(TLS).is_some_and(|suite| !allows(policy, Algorithm::Suite(suite)))
-}
 
 /// Why `algorithm` must not be recommended under `policy`.
 pub(crate) fn barred(policy: Policy, algorithm: Algorithm, variant: &Variant, variants: &[Variant]) -> Option<String> {
@@ -31,20 +25,8 @@ pub(crate) fn barred(policy: Policy, algorithm: Algorithm, variant: &Variant, va
         (Standing::Experimental, _) => return Some("experimental: no standard stands behind it".into()),
         (Standing::Standard | Standing::National, _) => {}
     }
-    if !allows(policy, algorithm) {
-        let (list, has_cipher) = match policy {
-            Policy::Fips => ("approved under FIPS 140", algorithm.cipher().is_some_and(|cipher| cipher.fips)),
-            _ => ("on the Korean validation list (KCMVP)", algorithm.cipher().is_some_and(|cipher| cipher.kcmvp)),
-        };
-        return Some(match algorithm {
-            Algorithm::Cipher(cipher) if has_cipher => {
-                format!("the cipher is {list}, its mode here ({}) is not", cipher.mode.word())
-            }
-            _ => format!("not {list}"),
-        });
-    }
-    if has_barred_tls(policy, variant) {
-        return Some(format!("TLS is with {TLS_CIPHER} here, which is not on the list of policy {}", policy.word()));
+    if let Some(reason) = off_list(policy, variant) {
+        return Some(reason);
     }
     // a forced backend shows what other machines would get; nobody should force it where a better one is available
     let choice = variant.choice()?;
@@ -56,26 +38,76 @@ pub(crate) fn barred(policy: Policy, algorithm: Algorithm, variant: &Variant, va
     None
 }
 
-/// Whether `algorithm` is in good standing and approved as `policy` asks.
-pub(crate) fn allows(policy: Policy, algorithm: Algorithm) -> bool {
+/// Why `variant` is not on the list of `policy`: the first of its layers and modes that is not.
+fn off_list(policy: Policy, variant: &Variant) -> Option<String> {
+    let parts = Part::all(variant);
+    let part = parts.iter().find(|part| !meets(policy, part.approval))?;
+    if part.layer == Layer::Wire && variant.layers.len() > 1 {
+        let what = match part.algorithm {
+            Algorithm::Suite(suite) if suite.name == TLS => format!("TLS is with {TLS_CIPHER} here"),
+            _ => "packets are sealed with another suite".to_owned(),
+        };
+        return Some(format!("{what}, which is not on the list of policy {}", policy.word()));
+    }
+    let (list, has_cipher) = match policy {
+        Policy::Fips => ("approved under FIPS 140", part.algorithm.cipher().is_some_and(|cipher| cipher.fips)),
+        _ => ("on the Korean validation list (KCMVP)", part.algorithm.cipher().is_some_and(|cipher| cipher.kcmvp)),
+    };
+    Some(match part.algorithm {
+        Algorithm::Cipher(_) if has_cipher && part.layer == Layer::Field => {
+            format!("the cipher is {list}, a mode of its columns ({}) is not", part.mode.word())
+        }
+        Algorithm::Cipher(_) if has_cipher => {
+            format!("the cipher is {list}, its mode here ({}) is not", part.mode.word())
+        }
+        _ => format!("not {list}"),
+    })
+}
+
+/// Whether something on the lists of `approval` is on that of `policy`.
+fn meets(policy: Policy, approval: Approval) -> bool {
     match policy {
-        Policy::Any => algorithm.is_in_good_standing(),
-        Policy::Fips => algorithm.meets_fips(),
-        Policy::Kcmvp => algorithm.meets_kcmvp(),
+        Policy::Any => true,
+        Policy::Fips => approval.fips,
+        Policy::Kcmvp => approval.kcmvp,
     }
 }
 
-/// Names of the ciphers, or of suites, that could be recommended under `policy`; `noun` says which.
-pub(crate) fn allowed_names(policy: Policy, noun: &str) -> Vec<&'static str> {
+/// Whether every layer and mode of `variant` is in good standing and approved as `policy` asks.
+pub(crate) fn allows(policy: Policy, variant: &Variant) -> bool {
+    let parts = Part::all(variant);
+    parts.iter().all(|part| part.algorithm.is_in_good_standing() && meets(policy, part.approval))
+}
+
+/// What could be recommended under `policy`, in words that end a sentence on what was measured.
+///
+/// - `noun`: `ciphers` or `suites`
+pub(crate) fn allowed(policy: Policy, noun: &str, variants: &[Variant]) -> String {
+    let modes: Vec<Mode> =
+        variants.iter().flat_map(Part::all).filter(|part| part.layer == Layer::Field).map(|part| part.mode).collect();
+    let is_off = |mode: &Mode| !registry::ciphers().iter().any(|cipher| meets(policy, cipher.approval_in(*mode)));
+    if let Some(mode) = modes.into_iter().find(is_off) {
+        return format!("{} is not on its list, whatever the cipher: seal those columns as aead", mode.word());
+    }
+    let which = if policy == Policy::Any { "these" } else { "on its list" };
+    format!("{which} would be: {}", allowed_names(policy, noun).join(", "))
+}
+
+/// Names of the ciphers, each in its authenticated mode, or of suites, that could be recommended under `policy`; `noun`
+/// says which.
+fn allowed_names(policy: Policy, noun: &str) -> Vec<&'static str> {
+    let good = |algorithm: Algorithm| algorithm.is_in_good_standing() && meets(policy, algorithm.approval());
     if noun == "suites" {
-        let allowed = |name: &&str| Suite::by_name(name).is_some_and(|suite| allows(policy, Algorithm::Suite(suite)));
+        let allowed = |name: &&str| Suite::by_name(name).is_some_and(|suite| good(Algorithm::Suite(suite)));
         return SUITES_ADVISED.into_iter().filter(allowed).collect();
     }
-    let good = |cipher: &&'static Cipher| {
-        let algorithm = Algorithm::Cipher(cipher);
-        allows(policy, algorithm) && algorithm.is_in_good_standing()
-    };
-    registry::ciphers().iter().filter(good).map(|cipher| cipher.name).collect()
+    let ciphers = registry::ciphers().iter().filter(|cipher| good(Algorithm::Cipher(cipher)));
+    ciphers.map(|cipher| cipher.name).collect()
+}
+
+/// What must be said beside a policy that speaks of a list, or advice that names one; nothing under another.
+pub(crate) fn no_module(names_list: bool) -> Option<String> {
+    names_list.then(|| NOT_A_MODULE.to_owned())
 }
 
 /// Better standing is smaller: standards before national ones, longer keys before shorter, large blocks before small.

@@ -53,6 +53,6 @@ pub mod threat;
 pub mod together;
 mod variant;
 pub mod verdict;
-mod work_dir;
+pub mod work_dir;
 pub mod workload;
 pub mod written;

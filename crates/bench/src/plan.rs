@@ -13,6 +13,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use sealstone_cipher::backend::BackendError;
+use sealstone_cipher::nearest::did_you_mean;
 use sealstone_cipher::registry::UnknownCipher;
 use sealstone_store::{Layer, ServerFunction, Tunnel};
 use serde::{Deserialize, Serialize};
@@ -259,8 +260,8 @@ pub enum PlanError {
         message: String,
     },
     /// A key that is no setting.
-    #[error("{}:{line}: unknown setting {key:?}; did you mean {nearest}?\nsettings: \
-             {}", path.display(), settings().join(", "))]
+    #[error("{}:{line}: unknown setting {key:?}{}\nsettings: \
+             {}", path.display(), did_you_mean(nearest), settings().join(", "))]
     UnknownKey {
         /// The file.
         path: PathBuf,

@@ -8,7 +8,7 @@ mod nothing;
 
 use crate::algorithm::{Algorithm, noun};
 use crate::covering::{self, Measured};
-use crate::eligibility::{allowed_names, allows, standing, unprotected, warnings};
+use crate::eligibility::{allowed, allows, no_module, standing, unprotected, warnings};
 use crate::plan::{Plan, Policy};
 use crate::ratios::{self, headline, overall_cpu, overall_estimate};
 use crate::results::{Cell, Ranked, Recommendation, Variant};
@@ -77,11 +77,11 @@ pub fn recommend(plan: &Plan, variants: &[Variant], cells: &[Cell]) -> Recommend
         }
         Some(best) if best.barred.is_some() => {
             recommendation.answer = format!(
-                "none of the {noun} measured can be recommended under policy {}; {} would be: {}",
+                "none of the {noun} measured can be recommended under policy {}; {}",
                 plan.policy.word(),
-                if plan.policy == Policy::Any { "these" } else { "on its list" },
-                allowed_names(plan.policy, noun).join(", ")
+                allowed(plan.policy, noun, variants)
             );
+            recommendation.meaning.extend(no_module(plan.policy != Policy::Any));
         }
         Some(best) => {
             recommendation.take = Some(best.variant.label.clone());
@@ -261,12 +261,14 @@ fn meaning(
     meaning.extend(unprotected(best.variant));
     let mut changes = across.changes(best.number);
     // the first policy that this cipher does not meet and another one measured does
-    let policy = if allows(Policy::Fips, best.algorithm) { Policy::Kcmvp } else { Policy::Fips };
-    let better = |other: &&Candidate| allows(policy, other.algorithm) && other.barred.is_none();
+    let policy = if allows(Policy::Fips, best.variant) { Policy::Kcmvp } else { Policy::Fips };
+    let better = |other: &&Candidate| allows(policy, other.variant) && other.barred.is_none();
+    let mut names_list = plan.policy != Policy::Any;
     if plan.policy == Policy::Any
-        && !allows(policy, best.algorithm)
+        && !allows(policy, best.variant)
         && let Some(other) = candidates.iter().find(better)
     {
+        names_list = true;
         changes.push(format!("--policy {} ({} instead)", policy.word(), other.variant.label));
     }
     let is_open = |relation: &Relation| matches!(relation.judgement.verdict, Verdict::AtMost | Verdict::CannotConclude);
@@ -279,6 +281,7 @@ fn meaning(
     if !changes.is_empty() {
         meaning.push(format!("what would change this: {}", changes.join("; ")));
     }
+    meaning.extend(no_module(names_list));
     meaning
 }
 

@@ -35,6 +35,43 @@ pub struct Change {
     pub words: String,
     /// Whether the cost is shown to have grown by more than the limit.
     pub exceeds: bool,
+    /// Whether it is shown not to have: all of the interval is within the limit.
+    pub is_within: bool,
+}
+
+/// What the changes say of the limit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// No cost has grown by more: each is shown not to have.
+    Within,
+    /// At least one cost is shown to have grown by more.
+    Exceeded,
+    /// Neither is shown.
+    Inconclusive,
+}
+
+/// What `changes` say together.
+#[must_use]
+pub fn outcome(changes: &[Change]) -> Outcome {
+    match changes {
+        changes if changes.iter().any(|change| change.exceeds) => Outcome::Exceeded,
+        changes if changes.iter().all(|change| change.is_within) => Outcome::Within,
+        _ => Outcome::Inconclusive,
+    }
+}
+
+/// Where `changes` leave it open, in a line that says so.
+#[must_use]
+pub fn inconclusive(changes: &[Change], limit: f64) -> Option<String> {
+    let open = changes.iter().filter(|change| !change.is_within).count();
+    (outcome(changes) == Outcome::Inconclusive).then(|| {
+        format!(
+            "inconclusive: for {open} of {} it is neither shown nor ruled out that the cost grew by more than the {} % \
+             allowed; more rounds would tell",
+            changes.len(),
+            percent(limit)
+        )
+    })
 }
 
 /// Why two comparisons have nothing to do with each other.
@@ -94,7 +131,12 @@ pub fn changes(
         found.into_iter().zip(judgements).zip(beyond).map(|(((point, variant, workload, estimate), judgement), p)| {
             let (low, high) = estimate.interval(CONFIDENCE);
             let Judgement { verdict, words } = judgement;
+            let is_within = match quantity {
+                Quantity::Throughput => low >= 1.0 - limit,
+                Quantity::Latency => high <= 1.0 + limit,
+            };
             Change {
+                is_within,
                 point,
                 variant,
                 workload,
@@ -200,6 +242,7 @@ mod tests {
         let exceeding: Vec<(&str, bool)> =
             found.iter().map(|change| (change.workload.as_str(), change.exceeds)).collect();
         assert_eq!(exceeding, [("a", true), ("c", false)]);
+        assert_eq!((outcome(&found), inconclusive(&found, 0.05)), (Outcome::Exceeded, None));
         let shown = lines(&found, 0.05);
         assert!(shown[0].starts_with("aes-256 under a: 10.5 % slower since then (between "), "{shown:?}");
         assert!(shown[0].ends_with(", more than the 5 % allowed"), "{shown:?}");
@@ -209,7 +252,14 @@ mod tests {
     #[test]
     fn the_same_again_exceeds_nothing_and_strangers_are_an_error() {
         let (then, now) = (measured(1.0, [0.95, 0.97], 3), measured(1.1, [0.95, 0.97], 4));
-        assert!(changes(&now, &then, 0.05, Path::new("x")).unwrap().iter().all(|change| !change.exceeds));
+        let same = changes(&now, &then, 0.05, Path::new("x")).unwrap();
+        assert!(same.iter().all(|change| !change.exceeds));
+        assert_eq!((outcome(&same), inconclusive(&same, 0.05)), (Outcome::Within, None));
+        // what the figures are too few or too scattered for is neither
+        let narrow = changes(&now, &then, 0.000_01, Path::new("x")).unwrap();
+        assert_eq!(outcome(&narrow), Outcome::Inconclusive, "{narrow:?}");
+        let said = inconclusive(&narrow, 0.000_01).unwrap();
+        assert!(said.starts_with("inconclusive: for 2 of 2 it is neither shown nor ruled out"), "{said}");
         // a growth of 3 % is shown, and allowed
         let grown = measured(1.0, [0.92, 0.97], 5);
         let found = changes(&grown, &then, 0.05, Path::new("x")).unwrap();

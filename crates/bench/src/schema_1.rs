@@ -38,7 +38,8 @@ struct NamedVariant {
 impl NamedVariant {
     fn read(self) -> Variant {
         let Self { label, cipher, accel, backend } = self;
-        let choice = cipher.map(|cipher| Choice { cipher, accel, backend: backend.unwrap_or_default() });
+        let choice =
+            cipher.map(|cipher| Choice { cipher, accel, backend: backend.unwrap_or_default(), modes: Vec::new() });
         let layers: BTreeMap<String, Choice> = choice.map(|choice| ("rest".into(), choice)).into_iter().collect();
         Variant { label, layers }
     }

@@ -112,7 +112,9 @@ pub(crate) struct Run<'a> {
 pub(crate) fn results(run: Run) -> Results {
     let Run { plan, variants, mut measured, engine, mut warnings, failure, client, .. } = run;
     let Run { interrupted, started_at, elapsed_s, .. } = run;
-    let variants: Vec<Variant> = variants.iter().map(Variant::from).collect();
+    let modes = &plan.surroundings.field_modes;
+    let variants: Vec<Variant> =
+        variants.iter().map(|variant| Variant::from(variant).with_field_modes(modes)).collect();
     measured.retain(|cell| !cell.samples.is_empty() || !cell.searches.is_empty());
     measured.sort_by_key(|cell| (cell.workload, cell.variant));
     let mut cells = cells(plan, &measured);

@@ -23,9 +23,22 @@ pub struct Choice {
     pub accel: String,
     /// Backend in use; `server` for a function of the server.
     pub backend: String,
+    /// Names of the modes in which the cipher is used, in the layer `field` as its policy says, `aead` for that in
+    /// which it authenticates; none: that one alone.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub modes: Vec<String>,
 }
 
 impl Variant {
+    /// The same with the names of the modes in which its layer `field`, if it has one, seals columns.
+    #[must_use]
+    pub fn with_field_modes(mut self, modes: &[String]) -> Self {
+        if let Some(choice) = self.layers.get_mut(Layer::Field.name()) {
+            choice.modes = modes.to_vec();
+        }
+        self
+    }
+
     /// Whether nothing is encrypted.
     #[must_use]
     pub fn is_baseline(&self) -> bool {
@@ -60,16 +73,18 @@ impl From<&sealstone_store::Variant> for Variant {
             cipher: choice.cipher.name.into(),
             accel: if choice.forced { choice.backend.name() } else { "auto" }.into(),
             backend: choice.backend.name().into(),
+            modes: Vec::new(),
         };
         // with no cipher of ours, and nothing of ours that computes it
         let of_server = |function: &sealstone_store::ServerFunction| Choice {
             cipher: function.name.into(),
             accel: "auto".into(),
             backend: "server".into(),
+            modes: Vec::new(),
         };
         let on_the_wire = variant.tunnel.as_ref().map(|tunnel| {
             let (cipher, backend) = (tunnel.suite.to_owned(), tunnel.path.to_owned());
-            (Layer::Wire.name().to_owned(), Choice { cipher, accel: "auto".into(), backend })
+            (Layer::Wire.name().to_owned(), Choice { cipher, accel: "auto".into(), backend, modes: Vec::new() })
         });
         let ours = variant.layers.iter().map(|(layer, value)| (layer.name().to_owned(), choice(value)));
         let theirs = variant.function.map(|function| (Layer::Server.name().to_owned(), of_server(function)));

@@ -5,6 +5,8 @@ use std::fs::{self, File, TryLockError};
 use std::io::{Read, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use nix::libc::O_NOFOLLOW;
 use nix::unistd::geteuid;
@@ -18,6 +20,12 @@ const PREFIX: &str = "stores-";
 const MARK: &str = ".sealstone-run";
 /// What the file begins with, once it is locked.
 const MARK_TEXT: &str = "the stores of a run of sealstone compare; once it has ended, the next run removes them\n";
+
+/// How long the servers of a killed run, which end by themselves, are waited for.
+const END_LIMIT: Duration = Duration::from_secs(6);
+
+/// How often it is tried to remove what is still being written.
+const REMOVE_TRIES: usize = 40;
 
 /// A directory for the stores cannot be made, is not empty, or cannot be removed.
 #[derive(Debug, thiserror::Error)]
@@ -57,6 +65,7 @@ impl WorkDir {
         let temporary = tempfile::Builder::new().prefix(PREFIX).tempdir_in(out).map_err(|error| failed(out, error))?;
         // where a file system knows no locks, the directory is one that nobody removes
         let mark = mark(temporary.path()).ok();
+        OWN.lock().unwrap_or_else(PoisonError::into_inner).push(temporary.path().to_owned());
         Ok(Self { path: temporary.path().to_owned(), temporary: Some(temporary), _mark: mark })
     }
 
@@ -69,6 +78,27 @@ impl WorkDir {
     }
 }
 
+/// The directories that runs in this process have made, whether they are gone or not.
+static OWN: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+
+/// Removes the stores of the runs in this process, which is about to end and may still be writing them. Returns the
+/// directories that cannot be removed; none where there never was one.
+pub fn remove_own() -> Option<Vec<PathBuf>> {
+    let own = OWN.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    let is_left = |dir: &PathBuf| {
+        // a file that is made meanwhile is in the way
+        for _ in 0..REMOVE_TRIES {
+            let _ = fs::remove_dir_all(dir);
+            if !dir.exists() {
+                return false;
+            }
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        true
+    };
+    (!own.is_empty()).then(|| own.into_iter().filter(is_left).collect())
+}
+
 /// Marks `dir` as that of a living run.
 fn mark(dir: &Path) -> std::io::Result<File> {
     let mut file = File::options().write(true).create_new(true).mode(0o600).open(dir.join(MARK))?;
@@ -78,14 +108,36 @@ fn mark(dir: &Path) -> std::io::Result<File> {
     Ok(file)
 }
 
-/// Removes the stores that runs with results in `out` left when they were killed, and says so to `note`. Those that a
-/// server still uses are named only.
+/// The stores that a run left when it was killed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Left {
+    /// Their directory, which the next run with results beside it removes.
+    pub dir: PathBuf,
+    /// The processes that still use it: number and name.
+    pub users: Vec<(u32, String)>,
+}
+
+/// The stores that runs with results in `dir`, or in its subdirectories, left when they were killed.
+#[must_use]
+pub fn left_in(dir: &Path) -> Vec<Left> {
+    let below = entries(dir).into_iter().filter(|path| path.is_dir());
+    let dirs = std::iter::once(dir.to_owned()).chain(below);
+    let found = dirs.flat_map(|dir| entries(&dir)).filter(|path| left(path).is_some());
+    found.map(|dir| Left { users: users(&dir), dir }).collect()
+}
+
+/// Removes the stores that runs with results in `out`, or in a directory that differs from it in its number only, left
+/// when they were killed, and says so to `note`. Those that a server still uses are named only.
 pub(crate) fn remove_left(out: &Path, note: &dyn Fn(&str)) {
-    let Ok(entries) = fs::read_dir(out) else { return };
-    for path in entries.flatten().map(|entry| entry.path()) {
+    for path in alike(out).iter().flat_map(|dir| entries(dir)) {
         let Some(_mark) = left(&path) else { continue };
         let shown = path.display();
-        let users = users(&path);
+        let begin = Instant::now();
+        let mut users = users(&path);
+        while !users.is_empty() && begin.elapsed() < END_LIMIT {
+            std::thread::sleep(Duration::from_millis(100));
+            users = self::users(&path);
+        }
         if users.is_empty() {
             note(&match fs::remove_dir_all(&path) {
                 Ok(()) => format!("removed {shown}: the stores of an earlier run that was killed"),
@@ -104,6 +156,35 @@ pub(crate) fn remove_left(out: &Path, note: &dyn Fn(&str)) {
             ));
         }
     }
+}
+
+/// What is in `dir`, by name; nothing where it cannot be read.
+fn entries(dir: &Path) -> Vec<PathBuf> {
+    let mut entries: Vec<PathBuf> =
+        fs::read_dir(dir).into_iter().flatten().flatten().map(|entry| entry.path()).collect();
+    entries.sort();
+    entries
+}
+
+/// `out`, and the directories beside it whose names differ from its name in the number at their ends only, as those
+/// have that runs are given one after the other.
+fn alike(out: &Path) -> Vec<PathBuf> {
+    let stem = |path: &Path| {
+        let name = path.file_name()?.to_string_lossy().into_owned();
+        let stem =
+            name.rsplit_once('-').filter(|(_, number)| number.parse::<u32>().is_ok()).map(|(stem, _)| stem.to_owned());
+        Some(stem.unwrap_or(name))
+    };
+    let parent = out.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let is_other =
+        |path: &PathBuf| path.file_name() != out.file_name() && stem(path).is_some() && stem(path) == stem(out);
+    let others = entries(parent).into_iter().filter(|path| is_other(path) && path.is_dir());
+    std::iter::once(out.to_owned())
+        .chain(others.map(|path| match parent == Path::new(".") && out.is_relative() {
+            true => path.strip_prefix(".").unwrap_or(&path).to_owned(),
+            false => path,
+        }))
+        .collect()
 }
 
 /// The locked mark of the directory `path`, if it is one of stores, of this user, whose run has ended.
@@ -128,7 +209,8 @@ fn left(path: &Path) -> Option<File> {
     (text == MARK_TEXT).then_some(file)
 }
 
-/// The processes whose command lines name a file below `dir`, as those of servers do: number and name.
+/// The processes that work in `dir`, or whose command lines name a file below it, as those of servers do: number and
+/// name.
 fn users(dir: &Path) -> Vec<(u32, String)> {
     let Ok(dir) = dir.canonicalize() else { return Vec::new() };
     let below = format!("{}/", dir.display());
@@ -136,6 +218,10 @@ fn users(dir: &Path) -> Vec<(u32, String)> {
     let pids = processes.flatten().filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
     let mut users: Vec<(u32, String)> = pids
         .filter(|pid| {
+            // some servers write other words over their command lines
+            if fs::read_link(format!("/proc/{pid}/cwd")).is_ok_and(|cwd| cwd.starts_with(&dir)) {
+                return true;
+            }
             let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
             String::from_utf8_lossy(&line).split('\0').any(|word| format!("{word}/").contains(&below))
         })
@@ -262,5 +348,34 @@ mod tests {
         );
         assert_eq!(removed(out.path()).len(), 1);
         assert!(!dead.exists());
+    }
+
+    #[test]
+    fn runs_with_numbered_results_remove_what_those_before_left() {
+        let dir = tempfile::tempdir().unwrap();
+        let out = |name: &str| dir.path().join(name);
+        let dead = [killed(&out("results")), killed(&out("results-2")), killed(&out("other"))];
+        let found: Vec<PathBuf> = left_in(dir.path()).into_iter().map(|left| left.dir).collect();
+        assert_eq!(found, [&dead[2], &dead[0], &dead[1]].map(Clone::clone), "as they lie below it");
+        assert_eq!(left_in(&out("other")), [Left { dir: dead[2].clone(), users: Vec::new() }]);
+        assert_eq!(removed(&out("results-3")).len(), 2);
+        assert_eq!(dead.map(|dir| dir.exists()), [false, false, true]);
+        assert!(left_in(&out("results")).is_empty());
+    }
+
+    /// Servers end by themselves once their run was killed, but not at once.
+    #[test]
+    fn servers_that_are_about_to_end_are_waited_for() {
+        let out = tempfile::tempdir().unwrap();
+        let dead = killed(out.path());
+        let data = dead.join("ycsb/none/000001.log").canonicalize().unwrap();
+        let mut server =
+            Command::new("timeout").args(["1", "tail", "-f"]).arg(data).stdout(Stdio::null()).spawn().unwrap();
+        while users(&dead).is_empty() {
+            std::thread::yield_now();
+        }
+        let said = removed(out.path());
+        server.wait().unwrap();
+        assert!(said.len() == 1 && said[0].starts_with("removed "), "{said:?}");
     }
 }

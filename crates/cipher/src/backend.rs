@@ -3,7 +3,7 @@
 //! The choice is made once, when a key is set. Not here: the instructions themselves (`arch`).
 
 use crate::arch::{self, Isa};
-use crate::nearest::nearest;
+use crate::nearest::{did_you_mean, nearest};
 
 /// An instruction set that ciphers may use. A value exists only where the CPU has the instructions,
 /// so holding one is the proof that fast paths need.
@@ -63,8 +63,8 @@ impl Backend {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BackendError {
     /// No backend has this name.
-    #[error("unknown backend {name:?}; did you mean {nearest}?\n\
-             known backends: auto, {}", Backend::all_names().join(", "))]
+    #[error("unknown backend {name:?}{}\n\
+             known backends: auto, {}", did_you_mean(nearest), Backend::all_names().join(", "))]
     Unknown {
         /// The name asked for.
         name: String,

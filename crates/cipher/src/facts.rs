@@ -52,9 +52,9 @@ pub struct Cipher {
     pub standing: Standing,
     /// The specification, such as `FIPS 197`.
     pub source: &'static str,
-    /// The block cipher is approved for new encryption under FIPS 140; see [`Cipher::meets_fips`] for the mode.
+    /// The block cipher is approved for new encryption under FIPS 140; see [`Cipher::approval_in`] for the mode.
     pub fips: bool,
-    /// The block cipher is on the Korean validation list (KCMVP); see [`Cipher::meets_kcmvp`] for the mode.
+    /// The block cipher is on the Korean validation list (KCMVP); see [`Cipher::approval_in`] for the mode.
     pub kcmvp: bool,
     /// How much one key may protect.
     pub limits: Limits,
@@ -137,17 +137,6 @@ impl Cipher {
     /// Nonce length of this cipher's AEAD, in bytes: 12 for GCM, 8 (the first counter block) for CTR plus MAC.
     pub fn nonce_bytes(&self) -> usize {
         self.mode.facts().nonce_bytes(self.block_bytes)
-    }
-
-    /// Whether what this row seals with, cipher and mode, is approved for new encryption under FIPS 140. The approval
-    /// of algorithms, that is: this library was not validated.
-    pub fn meets_fips(&self) -> bool {
-        self.fips && self.mode.facts().fips
-    }
-
-    /// Whether what this row seals with, cipher and mode, is on the Korean validation list (KCMVP). Algorithms, again.
-    pub fn meets_kcmvp(&self) -> bool {
-        self.kcmvp && self.mode.facts().kcmvp
     }
 
     /// Whether the cipher takes keys of `bits` bits, of the row's length or another.

@@ -17,6 +17,7 @@
 mod added;
 pub mod aead;
 pub mod ahead;
+mod approval;
 mod arch;
 pub mod backend;
 mod block;

@@ -2,7 +2,7 @@
 
 use sealstone_bench::size::human_bytes;
 
-use sealstone_cipher::registry::{self, Cipher, ModeFacts, modes};
+use sealstone_cipher::registry::{self, Approval, Cipher, ModeFacts, NOT_A_MODULE, modes};
 use serde_json::{Value, json};
 
 #[cfg(feature = "gpu")]
@@ -33,12 +33,13 @@ pub(crate) fn run(flags: &CiphersFlags) -> anyhow::Result<Answer> {
     if flags.json {
         let ciphers: Vec<Value> = ciphers.iter().map(|cipher| as_json(cipher)).collect();
         let modes: Vec<Value> = modes().iter().map(mode_as_json).collect();
-        print_json(&json!({"schema": SCHEMA, "ciphers": ciphers, "modes": modes}))?;
+        print_json(&json!({"schema": SCHEMA, "ciphers": ciphers, "modes": modes, "validated_module": false}))?;
     } else {
         print(&text(&ciphers))?;
         if flags.ciphers.is_none() {
             print(&format!("\n{}", modes_text()))?;
         }
+        print(&format!("\n{}\n", approved_text()))?;
     }
     Ok(Answer::Done)
 }
@@ -60,7 +61,7 @@ fn text(ciphers: &[&Cipher]) -> String {
             (cipher.key_bytes * 8).to_string(),
             cipher.mode.word().to_string(),
             cipher.standing.word().to_string(),
-            approved(cipher.meets_fips(), cipher.meets_kcmvp()).to_string(),
+            approved(cipher.approval()).to_string(),
             human_bytes(cipher.limits.bytes_per_key),
             cipher.source.to_string(),
         ]);
@@ -86,15 +87,25 @@ fn modes_text() -> String {
             mode.block_bytes.iter().map(|bytes| (bytes * 8).to_string()).collect::<Vec<_>>().join(" "),
             if mode.encrypts { "yes" } else { "no" }.to_string(),
             if mode.authenticates.is_some() { "yes" } else { "no" }.to_string(),
-            approved(mode.fips, mode.kcmvp).to_string(),
+            approved(Approval { fips: mode.fips, kcmvp: mode.kcmvp }).to_string(),
             mode.source.to_string(),
         ]);
     }
     table.render(terminal::stdout())
 }
 
-fn approved(fips: bool, kcmvp: bool) -> &'static str {
-    match (fips, kcmvp) {
+/// What `APPROVED` means.
+fn approved_text() -> String {
+    let text = format!(
+        "APPROVED: what seals data under a cipher is on a list if cipher and mode both are: aria-256 in ff1 is on \
+         none. {NOT_A_MODULE}"
+    );
+    wrap(&text, terminal::stdout().columns()).join("\n")
+}
+
+/// The lists, without what would make the column wider.
+fn approved(approval: Approval) -> &'static str {
+    match (approval.fips, approval.kcmvp) {
         (true, true) => "FIPS KCMVP",
         (true, false) => "FIPS",
         (false, true) => "KCMVP",
@@ -111,8 +122,12 @@ fn as_json(cipher: &Cipher) -> Value {
         "mode": cipher.mode.word(),
         "standing": cipher.standing.word(),
         "source": cipher.source,
-        "fips": cipher.meets_fips(),
-        "kcmvp": cipher.meets_kcmvp(),
+        "fips": cipher.approval().fips,
+        "kcmvp": cipher.approval().kcmvp,
+        "modes": cipher.modes().map(|mode| {
+            let Approval { fips, kcmvp } = cipher.approval_in(mode.mode);
+            json!({"mode": mode.name, "fips": fips, "kcmvp": kcmvp})
+        }).collect::<Vec<_>>(),
         "limits": {
             "bytes_per_key": cipher.limits.bytes_per_key,
             "messages_per_key": cipher.limits.messages_per_key,

@@ -1,20 +1,19 @@
 //! `sealstone compare`: the main job, from flags to the answer on the screen and the report on the disk.
 
 mod grid;
+mod results_dir;
 mod resume;
 
-use std::path::Path;
-
-use anyhow::Context;
 use sealstone_bench::groups;
 use sealstone_bench::merge::{self, Merged};
-use sealstone_bench::regression;
+use sealstone_bench::regression::{self, Outcome};
 use sealstone_bench::report::summary;
 use sealstone_bench::results::Comparison;
 use sealstone_bench::share::Client;
 use sealstone_stores::table::store;
 
 use crate::compare::grid::Grid;
+use crate::compare::results_dir::ResultsDir;
 use crate::flags::CompareFlags;
 use crate::message::{Answer, print, print_json, say};
 use crate::progress::Display;
@@ -28,11 +27,15 @@ pub(crate) fn run(flags: &CompareFlags) -> anyhow::Result<Answer> {
         Some(dir) => resume::plan(flags, dir).map(|(plan, earlier)| (plan, Some(earlier)))?,
         None => (settings::plan(flags)?, None),
     };
-    let plan = stores::with_tunnels(plan)?;
+    let mut plan = stores::with_tunnels(plan)?;
     let stores = plan.store.iter().map(|name| store(name)).collect::<Result<Vec<_>, _>>()?;
     plan.check()?;
     stores::check_settings(&plan)?;
     let client = flags.client.zip(flags.start_at).map(|(share, start)| Client { share, start });
+    let is_new_run = kept.is_none() && !flags.print_config;
+    if is_new_run {
+        plan.out = results_dir::choose(&plan, flags.plan.out.is_some())?;
+    }
     let mut grid = Grid::planned(&plan, &stores, flags.label.as_deref())?;
     if flags.print_config {
         print(&plan.to_toml())?;
@@ -43,8 +46,7 @@ pub(crate) fn run(flags: &CompareFlags) -> anyhow::Result<Answer> {
     }
     // before the run, not after it
     let earlier = plan.baseline.as_ref().map(|path| merge::read(std::slice::from_ref(path))).transpose()?;
-    let is_new = !plan.out.exists();
-    prepare(&plan.out)?;
+    let taken = ResultsDir::take(&plan.out)?;
     if let Some(kept) = &kept {
         grid.keep(kept);
     }
@@ -52,15 +54,12 @@ pub(crate) fn run(flags: &CompareFlags) -> anyhow::Result<Answer> {
     let display = Display::new(flags.quiet);
     let measured = grid.measure(&display, &stop);
     display.end();
-    if measured.is_err() && is_new {
-        // it stays if anything is in it
-        let _ = std::fs::remove_dir(&plan.out);
-    }
     let failed = measured?;
     let comparison = grid.comparison("the run ended before it").expect("something was measured");
 
     // the figures took minutes or hours: they are shown even if they cannot be written
     let written = grid::write(&comparison, &plan.out);
+    drop(taken);
     if flags.json {
         print_json(&comparison)?;
         say(&written?.display().to_string());
@@ -73,11 +72,13 @@ pub(crate) fn run(flags: &CompareFlags) -> anyhow::Result<Answer> {
     if let Some(error) = failed {
         return Err(error);
     }
-    let has_grown = match &earlier {
-        Some(earlier) => since(&comparison, earlier)?,
-        None => false,
-    };
-    Ok(if comparison.interrupted || has_grown { Answer::Negative } else { Answer::Done })
+    let since = earlier.as_ref().map(|earlier| since(&comparison, earlier)).transpose()?;
+    Ok(match since.flatten() {
+        _ if comparison.interrupted => Answer::Negative,
+        Some(Outcome::Exceeded) => Answer::Negative,
+        Some(Outcome::Inconclusive) => Answer::Inconclusive,
+        Some(Outcome::Within) | None => Answer::Done,
+    })
 }
 
 /// What was planned and is missing, a line for each point; nothing where nothing is.
@@ -92,23 +93,20 @@ pub(crate) fn missing(comparison: &Comparison) -> String {
     if missing.is_empty() { String::new() } else { head + &lines.collect::<String>() }
 }
 
-/// Says how the costs changed since the `earlier` results; returns whether one grew by more than the user allows.
-fn since(comparison: &Comparison, earlier: &Merged) -> anyhow::Result<bool> {
+/// Says how the costs changed since the `earlier` results; returns what that means for how much the user allows, if a
+/// limit was named.
+fn since(comparison: &Comparison, earlier: &Merged) -> anyhow::Result<Option<Outcome>> {
     let path = &earlier.sources[0];
     let allowed = comparison.plan.fail_if;
     let limit = allowed.unwrap_or(comparison.plan.margin);
     let changes = regression::changes(comparison, &earlier.comparisons[0], limit, path)?;
     say(&format!("against {}, of {}:", path.display(), earlier.comparisons[0].started_at));
     regression::lines(&changes, limit).iter().for_each(|line| say(line));
-    Ok(allowed.is_some() && changes.iter().any(|change| change.exceeds))
-}
-
-/// Makes the directory for the results and finds out before the run, not after it, whether they can be written.
-fn prepare(out: &Path) -> anyhow::Result<()> {
-    let probe = out.join(".sealstone-writable");
-    std::fs::create_dir_all(out)
-        .and_then(|()| std::fs::write(&probe, b"x"))
-        .and_then(|()| std::fs::remove_file(&probe))
-        .with_context(|| format!("cannot write results into {}", out.display()))
-        .map_err(|error| anyhow::anyhow!("{error:#}\nname another directory with --out"))
+    if allowed.is_none() {
+        return Ok(None);
+    }
+    if let Some(line) = regression::inconclusive(&changes, limit) {
+        say(&line);
+    }
+    Ok(Some(regression::outcome(&changes)))
 }

@@ -16,6 +16,7 @@ use serde_json::{Value, json};
 
 use crate::flags::CiphersFlags;
 use crate::message::{Answer, print, print_json};
+use crate::numbered::check_new;
 use crate::path::{check_parent, quoted};
 use crate::speed::{bar, size_name, sizes_within, three_digits};
 use crate::table::{Table, wrap};
@@ -131,6 +132,7 @@ pub(crate) fn speed(flags: &CiphersFlags, name: &str) -> anyhow::Result<Answer> 
 /// That a page can be written to `out`: asked before minutes of measuring.
 fn check_page(out: &Path) -> anyhow::Result<()> {
     check_parent(out)?;
+    check_new(out, "")?;
     if out.is_dir() {
         bail!(
             "cannot write {}: it is a directory\nname a file in it, such as: --out {}/speeds.html",

@@ -10,6 +10,7 @@ mod migrate;
 mod migrated;
 mod need;
 mod said;
+mod standing;
 
 use std::io;
 use std::path::Path;

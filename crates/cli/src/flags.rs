@@ -3,6 +3,7 @@
 //! Parsing does nothing else; what a value means is decided where it is used.
 
 mod columns;
+mod examples;
 mod field;
 mod keys;
 #[cfg(feature = "lab")]
@@ -15,6 +16,7 @@ mod names;
 mod passphrase;
 mod properties;
 mod rest;
+mod short;
 mod start;
 mod stores;
 #[cfg(feature = "wire")]
@@ -37,9 +39,9 @@ use sealstone_cipher::speed::Work;
 use sealstone_stores::table;
 
 use crate::count::{parse_of, parse_small};
-pub(crate) use columns::ColumnFlags;
 #[cfg(any(feature = "mysql", feature = "postgres"))]
 pub(crate) use columns::ServerTls;
+pub(crate) use columns::{ApprovedName, ColumnFlags};
 pub(crate) use field::{
     FieldCheckFlags, FieldColumns, FieldCommand, FieldDevice, FieldLayout, FieldOpenFlags, FieldOutput,
     FieldResealFlags, FieldSealFlags, SealedFields,
@@ -79,7 +81,7 @@ Examples:
       your own key
 
 Exit codes: 0 done, 1 negative answer (damage found, not sealed, cost grown, key
-version still in use), 2 error";
+version still in use), 2 error, 3 inconclusive (--fail-if), 130 ended by Ctrl-C";
 
 const COMPARE_EXAMPLES: &str = "\
 Examples:
@@ -101,9 +103,11 @@ Examples:
   sealstone compare --target max --p99 10ms --workloads a,b
       the highest rate at which 99 of 100 requests take at most 10 ms
   sealstone compare --policy kcmvp --ciphers none,aria-256
-      recommend only what the Korean validation list allows
+      recommend only algorithms and modes on the Korean validation list (Sealstone
+      is not a validated module)
   sealstone compare --baseline old/results.json --fail-if 5%
-      exit code 1 if a cost is shown to have grown by more than 5 % since then
+      exit code 1 if a cost is shown to have grown by more than 5 % since then,
+      3 if that is neither shown nor ruled out
   sealstone compare --print-config > compare.toml
       every setting as a file, for: sealstone compare --config compare.toml
 
@@ -129,7 +133,7 @@ const OPTIONS: &str = "Options";
 /// The whole definition, with the defaults of the comparison's settings in their help.
 pub(crate) fn definition() -> clap::Command {
     let defaults = toml::Table::try_from(Plan::default()).unwrap_or_default();
-    Sealstone::command().mut_subcommand("compare", |mut compare| {
+    let definition = Sealstone::command().mut_subcommand("compare", |mut compare| {
         let about = table::stores().iter().map(|store| format!("{}, {}", store.name, store.about)).collect::<Vec<_>>();
         compare = compare.mut_arg("store", |flag| flag.help(format!("The stores to encrypt: {}", about.join("; "))));
         for (setting, value) in defaults {
@@ -142,8 +146,9 @@ pub(crate) fn definition() -> clap::Command {
                 flag.help(format!("{help} [default: {value}]"))
             });
         }
-        compare
-    })
+        short::with_few_flags(compare)
+    });
+    examples::with_examples(definition, "")
 }
 
 /// A value as a flag takes it.
@@ -213,7 +218,7 @@ pub(crate) struct CompareFlags {
     /// Also compare with the results.json of an earlier run: has the cost grown?
     #[arg(long, help_heading = OPTIONS, value_name = "RESULTS", value_hint = ValueHint::FilePath)]
     pub(crate) baseline: Option<PathBuf>,
-    /// With --baseline: exit code 1 if a cost is shown to have grown by more than this
+    /// With --baseline: exit code 1 if a cost is shown to have grown by more than this, 3 if it is not shown either way
     #[arg(long, help_heading = OPTIONS, value_name = "PERCENT", value_parser = parse_percent)]
     pub(crate) fail_if: Option<f64>,
     /// A property of YCSB, before those of the property files among --workloads; may be repeated
@@ -299,7 +304,7 @@ pub(crate) struct PlanFlags {
     #[arg(long, value_name = "PRESET", value_parser = PossibleValuesParser::new(Preset::WORDS))]
     #[arg(hide_possible_values = true)]
     pub(crate) preset: Option<String>,
-    /// Which ciphers may be recommended
+    /// Which ciphers may be recommended: by algorithm and mode in every place; Sealstone is not a validated module
     #[arg(long, value_enum)]
     pub(crate) policy: Option<PolicyName>,
     /// Difference in throughput that does not matter to you: within it, two count as equal
@@ -359,7 +364,8 @@ pub(crate) struct PlanFlags {
     /// Seed of every random draw
     #[arg(long, value_name = "N", value_parser = parse_count)]
     pub(crate) seed: Option<u64>,
-    /// Directory for report.html, results.json and results.csv
+    /// Directory for report.html, results.json and results.csv, without results of an earlier run; where none is named,
+    /// the default, or the same with -2, -3 and so on
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) out: Option<PathBuf>,
     /// Leave the sealed stores in DIR for inspection
@@ -372,9 +378,12 @@ pub(crate) struct ReportFlags {
     /// results.json of one or more runs
     #[arg(required = true, value_name = "RESULTS", value_hint = ValueHint::FilePath)]
     pub(crate) results: Vec<PathBuf>,
-    /// The file to write
-    #[arg(long, value_name = "FILE", default_value = "report.html", value_hint = ValueHint::FilePath)]
-    pub(crate) out: PathBuf,
+    /// The file to write, which must be new [default: report.html, or report-2.html and so on]
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) out: Option<PathBuf>,
+    /// Write over a report that is there
+    #[arg(long, conflicts_with_all = ["json", "markdown"])]
+    pub(crate) replace: bool,
     /// What to call the machine of each results.json, in the same order [default: CPU and cores]
     #[arg(long = "label", value_name = "NAME", value_parser = NonEmptyStringValueParser::new())]
     pub(crate) labels: Vec<String>,
@@ -519,9 +528,9 @@ pub(crate) struct ManFlags {
 pub(crate) enum PolicyName {
     /// Every cipher in good standing
     Any,
-    /// Cipher and mode approved under FIPS 140
+    /// Cipher and mode approved under FIPS 140; no validated module
     Fips,
-    /// Cipher and mode on the Korean validation list
+    /// Cipher and mode on the Korean validation list; no validated module
     Kcmvp,
 }
 

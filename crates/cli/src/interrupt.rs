@@ -1,56 +1,86 @@
-//! Ctrl-C, and the other polite ways to end a process: the first asks it to stop with results, the second stops it at
-//! once.
+//! Ctrl-C, and the other polite ways to end a process: the first asks it to stop with results, the second ends it at
+//! once, without leaving anything behind.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 use std::time::Duration;
 
 use anyhow::Context;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
+use sealstone_bench::work_dir;
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
+use signal_hook::low_level;
 
 use crate::message::say;
 
-/// Sets the handler; the flag it returns turns true when the user asks for an end. `stores` is where unfinished stores
-/// would be left by an abort, for the message.
+/// The signal that first asked this process to end; 0 before.
+static ASKED: AtomicI32 = AtomicI32::new(0);
+/// Whether the thread that listens is about to end the process, so that no other may.
+static ENDS: AtomicBool = AtomicBool::new(false);
+
+/// The exit code by which a shell knows a process that a signal ended: 130 for Ctrl-C. None as long as nobody has asked
+/// this one to end.
+pub(crate) fn exit_code() -> Option<u8> {
+    match ASKED.load(Ordering::SeqCst) {
+        0 => None,
+        signal => u8::try_from(128 + signal).ok(),
+    }
+}
+
+/// Waits for the end of the process, if the thread that listens is about to end it.
+pub(crate) fn leave_the_end() {
+    while ENDS.load(Ordering::SeqCst) {
+        std::thread::park();
+    }
+}
+
+/// Listens for a comparison; the flag it returns turns true when the user asks for an end. `stores` is where unfinished
+/// stores are.
 ///
 /// # Errors
-/// A handler that is set already.
+/// Signals that cannot be listened for.
 pub(crate) fn install(stores: &Path) -> anyhow::Result<Arc<AtomicBool>> {
-    install_saying(
+    let stores = stores.to_owned();
+    install_with(
         "stopping: finishing the current operations and keeping what was measured; Ctrl-C again aborts at once",
-        format!("aborted; unfinished stores may be left in {}", stores.display()),
+        move || match work_dir::remove_own() {
+            Some(left) if !left.is_empty() => format!("aborted; unfinished stores are left in {}", places(&left)),
+            Some(_) => "aborted; the unfinished stores were removed".into(),
+            // they are where the user wanted them kept
+            None => format!("aborted; unfinished stores may be left in {}", stores.display()),
+        },
     )
+}
+
+fn places(dirs: &[PathBuf]) -> String {
+    dirs.iter().map(|dir| dir.display().to_string()).collect::<Vec<_>>().join(", ")
 }
 
 /// Runs `start`, which starts servers. At the first Ctrl-C they are stopped, and so is this process: `saying` says what
 /// remains.
 ///
 /// # Errors
-/// A handler that is set already, or as `start`.
+/// Signals that cannot be listened for, or as `start`.
 #[cfg(feature = "lab")]
 pub(crate) fn ending_servers<T>(saying: String, start: impl FnOnce() -> anyhow::Result<T>) -> anyhow::Result<T> {
-    let asked = Arc::new(AtomicBool::new(false));
-    let seen = Arc::clone(&asked);
-    ctrlc::set_handler(move || {
-        seen.store(true, Ordering::SeqCst);
+    listen(move |_| {
         say(&format!("\n{saying}"));
-        end_servers();
-        // the exit code by which a shell reports a process ended by SIGINT
-        std::process::exit(130);
-    })
-    .context("cannot listen for Ctrl-C")?;
+        end();
+    })?;
     let outcome = start();
     // a server that was stopped is not a failure to report
-    while asked.load(Ordering::SeqCst) {
-        std::thread::park();
+    if exit_code().is_some() {
+        ENDS.store(true, Ordering::SeqCst);
+        leave_the_end();
     }
     outcome
 }
 
-/// Kills the processes that this one started: servers of a lab, which would keep running for nobody. Looks again until
-/// there are none, since this process may be starting another one.
+/// Kills the processes that this one started: servers, which would keep running for nobody. Looks again until there are
+/// none, since this process may be starting another one.
 fn end_servers() {
     while end_running_servers() {
         std::thread::sleep(Duration::from_millis(20));
@@ -77,20 +107,52 @@ fn end_running_servers() -> bool {
 /// As [`install`], with other words: what the first Ctrl-C does, and what the second one did.
 ///
 /// # Errors
-/// A handler that is set already.
+/// Signals that cannot be listened for.
 pub(crate) fn install_saying(first: &'static str, second: String) -> anyhow::Result<Arc<AtomicBool>> {
+    install_with(first, move || second)
+}
+
+/// As [`install_saying`]; at the second Ctrl-C `second` does what is left to do, once no server runs, and says it.
+fn install_with(
+    first: &'static str,
+    second: impl FnOnce() -> String + Send + 'static,
+) -> anyhow::Result<Arc<AtomicBool>> {
     let asked = Arc::new(AtomicBool::new(false));
     let seen = Arc::clone(&asked);
-    ctrlc::set_handler(move || {
-        if !seen.swap(true, Ordering::SeqCst) {
+    let mut second = Some(second);
+    listen(move |again| {
+        if !again {
+            seen.store(true, Ordering::SeqCst);
             say(&format!("\n{first}"));
             return;
         }
-        say(&format!("\n{second}"));
+        ENDS.store(true, Ordering::SeqCst);
         end_servers();
-        // an orderly exit would wait for the engine's threads, and the user has waited once already
-        let _ = kill(Pid::this(), Signal::SIGKILL);
-    })
-    .context("cannot listen for Ctrl-C")?;
+        if let Some(second) = second.take() {
+            say(&format!("\n{}", second()));
+        }
+        end();
+    })?;
     Ok(asked)
+}
+
+/// Ends this process and those that it started.
+fn end() -> ! {
+    ENDS.store(true, Ordering::SeqCst);
+    end_servers();
+    // an orderly exit would wait for the engine's threads, and the user has waited once already
+    low_level::exit(exit_code().unwrap_or(1).into())
+}
+
+/// Has a thread call `handle` for each signal that asks this process to end, and say whether it was asked before.
+fn listen(mut handle: impl FnMut(bool) + Send + 'static) -> anyhow::Result<()> {
+    let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP]).context("cannot listen for Ctrl-C")?;
+    let listening = move || {
+        for signal in signals.forever() {
+            let again = ASKED.compare_exchange(0, signal, Ordering::SeqCst, Ordering::SeqCst).is_err();
+            handle(again);
+        }
+    };
+    std::thread::Builder::new().name("signals".into()).spawn(listening).context("cannot listen for Ctrl-C")?;
+    Ok(())
 }

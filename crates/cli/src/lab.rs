@@ -1,11 +1,13 @@
 //! `sealstone lab`: servers on this machine that outlive the command which started them. Not here: how servers start
 //! and end (`adapters/servers`).
 
+mod asked;
 #[cfg(feature = "mongodb")]
 mod sealing;
 
 use std::path::Path;
 
+use sealstone_bench::work_dir::{self, Left};
 use sealstone_servers::server::{MemberStatus, Server};
 use sealstone_servers::{Lab, LabError, LabStanding, Listed, list};
 use serde_json::{Value, json};
@@ -37,7 +39,16 @@ fn up(flags: &LabUp) -> anyhow::Result<Answer> {
             lab.leave_running();
             start(server, flags)
         }
-        (Ok(lab), server) => Ok(lab.start_again(server, takes_settings(flags))?),
+        (Ok(lab), server) => match lab.start_again(server, takes_settings(flags)) {
+            Err(LabError::Running { dir, .. }) => {
+                if takes_settings(flags) && !asked::is_as_before(&dir, flags) {
+                    return Err(LabError::AsItWas { dir }.into());
+                }
+                say(&format!("runs already in {}", flags.dir.display()));
+                Ok(Lab::open(&flags.dir)?)
+            }
+            outcome => Ok(outcome?),
+        },
         (Err(error), _) => Err(error.into()),
     })?;
     let standing = lab.standing();
@@ -71,6 +82,7 @@ fn start(server: &'static Server, flags: &LabUp) -> anyhow::Result<Lab> {
         settings.set("engine-config", config);
     }
     lab.start(server, &settings)?;
+    asked::remember(&flags.dir, flags)?;
     Ok(lab)
 }
 
@@ -98,10 +110,14 @@ fn status(dir: &Path, json: bool) -> anyhow::Result<Answer> {
 
 fn list_labs(dir: &Path, json: bool) -> anyhow::Result<Answer> {
     let labs = list(dir)?;
+    let left = work_dir::left_in(dir);
     if json {
         let labs: Vec<Value> = labs.iter().map(listed_json).collect();
-        print_json(&json!({"schema": SCHEMA, "labs": labs}))?;
-    } else if labs.is_empty() {
+        let left: Vec<Value> = left.iter().map(left_json).collect();
+        print_json(&json!({"schema": SCHEMA, "labs": labs, "left": left}))?;
+        return Ok(Answer::Done);
+    }
+    if labs.is_empty() {
         say(&format!("no lab in {}", dir.display()));
     } else {
         let mut table = Table::new(["LAB", "SERVERS"]);
@@ -110,7 +126,22 @@ fn list_labs(dir: &Path, json: bool) -> anyhow::Result<Answer> {
         }
         print(&table.render(terminal::stdout()))?;
     }
+    if !left.is_empty() {
+        let mut table = Table::new(["LEFT BY A COMPARISON THAT WAS KILLED", "STILL RUNNING"]);
+        for Left { dir, users } in &left {
+            let users: Vec<String> = users.iter().map(|(pid, name)| format!("{name} ({pid})")).collect();
+            table.row([dir.display().to_string(), if users.is_empty() { "–".into() } else { users.join(", ") }]);
+        }
+        let gap = if labs.is_empty() { "" } else { "\n" };
+        print(&format!("{gap}{}", table.render(terminal::stdout())))?;
+        say("the next sealstone compare with the same --out removes them");
+    }
     Ok(Answer::Done)
+}
+
+fn left_json(left: &Left) -> Value {
+    let users = left.users.iter().map(|(pid, name)| json!({"pid": pid, "name": name}));
+    json!({"dir": left.dir, "processes": users.collect::<Vec<_>>()})
 }
 
 fn listed_json(lab: &Listed) -> Value {

@@ -24,6 +24,7 @@ mod manual;
 mod message;
 #[cfg(feature = "mongodb")]
 mod mongo;
+mod numbered;
 mod own_workloads;
 mod path;
 mod progress;
@@ -58,7 +59,7 @@ pub fn definition() -> clap::Command {
 }
 
 /// Runs the command line `arguments` (the program's name first) and returns the exit code: 0 done, 1 a negative
-/// answer (damage found), 2 an error.
+/// answer (damage found), 2 an error, 3 no answer either way, 130 ended by Ctrl-C before it was done.
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     let arguments: Vec<OsString> = arguments.into_iter().collect();
     match shell::complete(&arguments) {

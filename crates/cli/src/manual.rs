@@ -47,6 +47,7 @@ fn date() -> String {
 /// `page` without what a reader of its source objects to: doubled breaks, blanks at ends, lines that are too long.
 fn tidy(page: &str) -> String {
     let page = page.replace("\n.br\n\n.br\n", "\n.sp\n").replace(".SH EXTRA\nExamples:\n", ".SH EXAMPLES\n");
+    let page = page.replace(".SH EXTRA\nExample:\n", ".SH EXAMPLES\n");
     let mut tidied = String::with_capacity(page.len() + 1_000);
     for line in page.lines() {
         let line = line.trim_end();

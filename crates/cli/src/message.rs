@@ -7,7 +7,7 @@ use std::process::ExitCode;
 
 use sealstone_stores::retire::RetireError;
 
-use crate::terminal;
+use crate::{interrupt, terminal};
 
 /// How a command that did its work ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,21 +16,27 @@ pub(crate) enum Answer {
     Done,
     /// The answer is no (damage was found); exit code 1.
     Negative,
+    /// What was asked is not shown either way; exit code 3.
+    Inconclusive,
 }
 
 /// Turns an outcome into the exit code, and an error into a message on stderr. A reader of our output who left
-/// (a broken pipe) is not an error, and that a key version is still in use is an answer.
+/// (a broken pipe) is not an error, and that a key version is still in use is an answer. What Ctrl-C kept from being
+/// done ends as a shell says that a signal ended it.
 pub(crate) fn exit_code(outcome: anyhow::Result<Answer>) -> ExitCode {
-    match outcome {
-        Ok(Answer::Done) => ExitCode::SUCCESS,
-        Ok(Answer::Negative) => ExitCode::from(1),
-        Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
+    interrupt::leave_the_end();
+    let code = match outcome {
+        Ok(Answer::Done) => return ExitCode::SUCCESS,
+        Ok(Answer::Negative) => 1,
+        Ok(Answer::Inconclusive) => 3,
+        Err(error) if is_broken_pipe(&error) => return ExitCode::SUCCESS,
         Err(error) => {
             report(&words(&error));
             let is_answer = error.downcast_ref::<RetireError>().is_some_and(RetireError::is_in_use);
-            ExitCode::from(if is_answer { 1 } else { 2 })
+            if is_answer { 1 } else { 2 }
         }
-    }
+    };
+    ExitCode::from(interrupt::exit_code().unwrap_or(code))
 }
 
 /// The words of an error and of its causes, one after the other on the first line, next steps below. A cause that the

@@ -11,18 +11,23 @@ use serde_json::json;
 use crate::compare;
 use crate::flags::ReportFlags;
 use crate::message::{Answer, print, print_json};
-use crate::{path, terminal};
+use crate::{numbered, path, terminal};
 
 /// Schema of the JSON that this command prints; the comparisons in it have their own.
 const SCHEMA: u32 = 2;
+
+/// The page that is written where none is named, or the first like it that is not there.
+const PAGE: &str = "report.html";
 
 /// Writes the report, prints each run's answer, and last the report's path.
 pub(crate) fn run(flags: &ReportFlags) -> anyhow::Result<Answer> {
     let mut merged = merge::read_joined(&flags.results)?;
     merged.label(&flags.labels)?;
+    let named = flags.out.as_deref();
+    let out = named.unwrap_or(Path::new(PAGE));
     if !flags.json && !flags.markdown {
-        merged.check_output(&flags.out)?;
-        path::check_parent(&flags.out)?;
+        merged.check_output(out)?;
+        path::check_parent(out)?;
     }
     let runs = merged.runs();
     if flags.json {
@@ -38,17 +43,18 @@ pub(crate) fn run(flags: &ReportFlags) -> anyhow::Result<Answer> {
         return Ok(Answer::Done);
     }
     let against: Vec<_> = merged.comparisons.iter().flat_map(|comparison| comparison.against.clone()).collect();
+    let out = &numbered::page(named, out, flags.replace)?;
     let style = terminal::stdout();
     let mut text = summary::screens(&runs, &against, style.columns(), style.colour());
     let missing = merged.comparisons.iter().flat_map(groups::missing_words).collect();
-    let options = Options { raw_data: raw_data(&merged, &flags.out), against, missing, ..Options::default() };
+    let options = Options { raw_data: raw_data(&merged, out), against, missing, ..Options::default() };
     let page = report::html_with(&runs, &options)?;
-    std::fs::write(&flags.out, page).with_context(|| format!("cannot write the report {}", flags.out.display()))?;
+    std::fs::write(out, page).with_context(|| format!("cannot write the report {}", out.display()))?;
     text.extend(merged.comparisons.iter().map(compare::missing));
     for difference in merge::differences(&runs) {
         text.push_str(&format!("{difference}\n"));
     }
-    print(&format!("{text}{}\n", flags.out.display()))?;
+    print(&format!("{text}{}\n", out.display()))?;
     Ok(Answer::Done)
 }
 

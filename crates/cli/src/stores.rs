@@ -1,10 +1,11 @@
 //! What a comparison asks of a store: from flags and plan to a row of the table of stores, and its engine.
 
+use sealstone_bench::algorithm::OWN_MODE;
 use sealstone_bench::coverage::Surroundings;
 use sealstone_bench::plan::{CLIENTS_MOST, Plan, check_memory};
 use sealstone_bench::size::human_bytes;
 use sealstone_bench::workload::{self, COLD_SHARE, Setting, SizedBy, Spec, workloads};
-use sealstone_cipher::nearest::nearest;
+use sealstone_cipher::nearest::{did_you_mean, nearest};
 use sealstone_fields::policy::Policy;
 use sealstone_fields::{FieldLayer, Keyed, SealedEngine};
 use sealstone_keys::source;
@@ -149,6 +150,7 @@ pub(crate) fn suited(kind: &StoreKind, plan: &Plan) -> Plan {
         within_process: kind.shared_by.is_none(),
         layers: kind.layers.iter().map(|layer| layer.name().into()).collect(),
         policy_seals_everything: policy_seals_everything(&plan),
+        field_modes: field_modes(&plan),
     };
     let others = plan.places_without(Layer::Rest);
     if plan.has_layer(Layer::Rest) && !kind.layers.contains(&Layer::Rest) && !others.is_empty() {
@@ -175,6 +177,22 @@ fn policy_seals_everything(plan: &Plan) -> bool {
     let built = workload::build(&workload::Data { records: 1, ..plan.data() }, &plan.workloads);
     let seals = |tables: &[_]| FieldLayer::seals_everything(&policy, tables).unwrap_or(false);
     built.is_ok_and(|workloads| workloads.iter().all(|workload| seals(workload.tables())))
+}
+
+/// Names of the modes in which the policy of `plan`, if it has one, seals columns; [`OWN_MODE`] for that in which each
+/// cipher authenticates. What is wrong with the policy is said elsewhere.
+fn field_modes(plan: &Plan) -> Vec<String> {
+    let Some(Ok(policy)) = plan.fields.as_deref().map(Policy::read) else { return Vec::new() };
+    let mut names: Vec<String> = Vec::new();
+    for table in &policy.tables {
+        for mode in table.columns.iter().flat_map(|column| column.modes(table.cipher)) {
+            let name = if mode == table.cipher.mode { OWN_MODE } else { mode.word() };
+            if !names.iter().any(|known| known == name) {
+                names.push(name.to_owned());
+            }
+        }
+    }
+    names
 }
 
 /// `plan` with what its suites, paths and links amount to, where it has the layer `wire`: one suite, our path and a
@@ -300,8 +318,8 @@ pub(crate) fn check_settings(plan: &Plan) -> anyhow::Result<()> {
             }
             let Some(row) = kind.settings.iter().find(|row| row.name == setting) else {
                 anyhow::bail!(
-                    "{setting} is not a setting of {name}; did you mean {}?\nits settings: {}",
-                    nearest(setting, known()),
+                    "{setting} is not a setting of {name}{}\nits settings: {}",
+                    did_you_mean(nearest(setting, known())),
                     known().collect::<Vec<_>>().join(", ")
                 );
             };

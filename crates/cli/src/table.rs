@@ -1,4 +1,7 @@
-//! Text tables: columns as wide as their widest cell, the last one wrapped at the width of the terminal.
+//! Text tables: columns as wide as their widest cell, the last one wrapped at the width of the terminal. What is wide
+//! is what a terminal shows wide: a syllable of Hangul takes two columns of it.
+
+use unicode_width::UnicodeWidthStr;
 
 use crate::terminal::Style;
 
@@ -34,8 +37,8 @@ impl Table {
     pub(crate) fn render(&self, style: Style) -> String {
         let last = self.columns.len() - 1;
         let width = |column: usize| {
-            let cells = self.rows.iter().map(|row| row[column].chars().count());
-            cells.chain([self.columns[column].0.len()]).max().unwrap_or(0)
+            let cells = self.rows.iter().map(|row| row[column].width());
+            cells.chain([self.columns[column].0.width()]).max().unwrap_or(0)
         };
         let mut widths: Vec<usize> = (0..=last).map(width).collect();
         let before: usize = widths[..last].iter().map(|width| width + GAP.len()).sum();
@@ -64,26 +67,31 @@ impl Table {
             for column in 0..last {
                 let cell = if index == 0 { cells[column].as_str() } else { "" };
                 let width = widths[column];
-                let padded = if self.columns[column].1 { format!("{cell:>width$}") } else { format!("{cell:<width$}") };
-                line.push_str(&padded);
+                line.push_str(&padded(cell, width, self.columns[column].1));
                 line.push_str(GAP);
             }
             let width = widths[last];
-            line.push_str(&if self.columns[last].1 { format!("{end:>width$}") } else { end.clone() });
+            line.push_str(&if self.columns[last].1 { padded(end, width, true) } else { end.clone() });
             lines.push(line.trim_end().to_string());
         }
         lines
     }
 }
 
-/// Breaks `text` between words into lines of at most `width` characters; a longer word has a line to itself. At least
+/// `cell` with spaces up to `width` columns of the terminal, before it where it is aligned to the right.
+fn padded(cell: &str, width: usize, to_the_right: bool) -> String {
+    let spaces = " ".repeat(width.saturating_sub(cell.width()));
+    if to_the_right { spaces + cell } else { format!("{cell}{spaces}") }
+}
+
+/// Breaks `text` between words into lines of at most `width` columns; a longer word has a line to itself. At least
 /// one line.
 pub(crate) fn wrap(text: &str, width: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     for word in text.split_whitespace() {
         let line = lines.last_mut().expect("never empty");
-        let used = line.chars().count();
-        if used > 0 && used + 1 + word.chars().count() > width {
+        let used = line.width();
+        if used > 0 && used + 1 + word.width() > width {
             lines.push(word.to_string());
         } else {
             if used > 0 {
@@ -114,6 +122,22 @@ mod tests {
         let wide = table.render(Style::plain(150));
         assert_eq!(wide.lines().count(), 3, "a wide terminal needs no second line: {wide}");
         assert!(table.render(Style::plain(50)).lines().all(|line| line.chars().count() <= 50));
+    }
+
+    #[test]
+    fn hangul_takes_two_columns_a_syllable() {
+        let mut table = Table::new(["COLUMN", ">FIT", "METHOD"]);
+        table.row(["이름", "2", "ff1:hangul"]);
+        table.row(["주민등록번호", "10", "ff1:rrn"]);
+        table.row(["phone", "3", "ff1:phone"]);
+        let text = table.render(Style::plain(80));
+        // where each column begins, as a terminal shows it
+        let starts = |line: &str, cell: &str| line[..line.find(cell).unwrap()].width();
+        let found: Vec<usize> = text.lines().skip(1).map(|line| starts(line, "ff1:")).collect();
+        assert_eq!(found, [19, 19, 19], "{text}");
+        assert_eq!(starts(text.lines().next().unwrap(), "METHOD"), 19, "{text}");
+        let narrow = wrap("가나다 라마바 사아자", 13);
+        assert_eq!(narrow, ["가나다 라마바", "사아자"]);
     }
 
     #[test]

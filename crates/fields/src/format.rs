@@ -11,7 +11,7 @@ mod word;
 
 use std::sync::Arc;
 
-use sealstone_cipher::nearest::nearest;
+use sealstone_cipher::nearest::{did_you_mean, nearest};
 
 use crate::alphabet::Alphabet;
 use crate::misfit::Misfit;
@@ -175,7 +175,7 @@ static FORMATS: &[FormatRow] = &[
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FormatError {
     /// A name that is in no row.
-    #[error("unknown format {name:?}; did you mean {nearest}?\nformats: {}", names())]
+    #[error("unknown format {name:?}{}\nformats: {}", did_you_mean(nearest), names())]
     Unknown {
         /// The name asked for.
         name: String,

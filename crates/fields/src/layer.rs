@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use sealstone_cipher::backend::Backend;
-use sealstone_cipher::nearest::nearest;
+use sealstone_cipher::nearest::{did_you_mean, nearest};
 use sealstone_cipher::registry::Cipher;
 use sealstone_store::{StoreError, Table};
 
@@ -40,9 +40,10 @@ pub enum LayerError {
     },
     /// A column that the table lacks.
     #[error(
-        "the policy seals {column}, which is no column of table {table}; did you mean {nearest}?\n\
+        "the policy seals {column}, which is no column of table {table}{}\n\
          its columns: {known}; the key of a record is none of them and stays in the clear, as records are found and \
-         scanned by it"
+         scanned by it",
+        did_you_mean(nearest)
     )]
     NoColumn {
         /// The table.
@@ -56,8 +57,9 @@ pub enum LayerError {
     },
     /// A column to which another is bound, and that the table lacks.
     #[error(
-        "the policy binds {column} to {row}, which is no column of table {table}; did you mean {nearest}?\n\
-         its columns: {known}"
+        "the policy binds {column} to {row}, which is no column of table {table}{}\n\
+         its columns: {known}",
+        did_you_mean(nearest)
     )]
     NoRow {
         /// The table.

@@ -3,9 +3,11 @@
 
 mod read;
 
+use std::iter::once;
+
 use sealstone_cipher::ff1::takes;
-use sealstone_cipher::nearest::nearest;
-use sealstone_cipher::registry::{Cipher, UnknownCipher};
+use sealstone_cipher::nearest::{did_you_mean, nearest};
+use sealstone_cipher::registry::{Cipher, Mode, UnknownCipher};
 
 use crate::error::FieldsError;
 use crate::format::{Format, FormatError};
@@ -125,7 +127,7 @@ pub enum PolicyError {
     #[error("{0:?} names no column and method\nwrite it as COLUMN=ff1:FORMAT or COLUMN=aead, such as phone=ff1:phone")]
     NoMethod(String),
     /// A method that is in no row.
-    #[error("column {column}: unknown method {name:?}; did you mean {nearest}?\nmethods: ff1:FORMAT, aead")]
+    #[error("column {column}: unknown method {name:?}{}\nmethods: ff1:FORMAT, aead", did_you_mean(nearest))]
     Method {
         /// The column.
         column: String,
@@ -193,7 +195,7 @@ pub enum PolicyError {
     #[error(transparent)]
     Column(#[from] FieldsError),
     /// A table that is in no policy.
-    #[error("no table {name:?} in the policy; did you mean {nearest}?\ntables: {known}")]
+    #[error("no table {name:?} in the policy{}\ntables: {known}", did_you_mean(nearest))]
     NoTable {
         /// The name asked for.
         name: String,
@@ -208,6 +210,15 @@ pub enum PolicyError {
 }
 
 impl Column {
+    /// The modes in which the cipher `cipher` seals its values and makes its index values.
+    pub fn modes(&self, cipher: &Cipher) -> Vec<Mode> {
+        let method = match self.method {
+            Method::Ff1(_) => Mode::Ff1,
+            Method::Aead => cipher.mode,
+        };
+        once(method).chain(self.index.as_ref().map(|_| Mode::Cmac)).collect()
+    }
+
     /// Reads `spec`, such as `phone=ff1:phone` or `memo=aead`.
     ///
     /// # Errors

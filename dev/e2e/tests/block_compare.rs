@@ -19,6 +19,8 @@ fn available(name: &str) -> bool {
 }
 
 fn compare(dir: &Path, more: &[&str]) -> Command {
+    // results of an earlier run stay where they are
+    let _ = fs::remove_dir_all(dir.join("out"));
     let usual = ["--block-bytes=16KiB", "--slice-ms=1"].into_iter().filter(|flag| {
         let name = flag.split('=').next().unwrap_or_default();
         !more.iter().any(|own| own.starts_with(name))

@@ -431,3 +431,36 @@ fn a_version_that_files_need_is_not_retired() {
     command(dir, &["open", "again.csv", "--key", "people.key", "--out", "opened.csv"]).done();
     assert_eq!(fs::read_to_string(dir.join("opened.csv")).unwrap(), PEOPLE);
 }
+
+/// ARIA is on the Korean list, and FF1 is not, whatever the cipher: said of each column, and refused where it matters.
+#[test]
+fn the_lists_of_a_column_are_those_of_its_cipher_in_its_mode() {
+    let dir = scene();
+    let columns = ["--column", "phone=ff1:phone", "--column", "memo=aead", "--index", "memo"];
+    let with = |verb: &[&str], more: &[&str]| command(dir.path(), &[verb, &columns, more].concat());
+    let check = |more: &[&str]| with(&["check", "people.csv"], more);
+    let sentence = "Sealstone is not a validated module; fips and kcmvp speak of algorithm and mode only\n";
+    let text = check(&["--cipher", "aria-256"]).done();
+    let said = "approved, by cipher and mode:\n  phone: on no list: the cipher aria-256 is on one (KCMVP), ff1 is not\n  \
+                memo: KCMVP\n";
+    assert!(text.contains(&format!("{said}{sentence}")), "{text}");
+    let json: Value = serde_json::from_str(&check(&["--cipher", "aria-256", "--json"]).done()).unwrap();
+    let approved = |at: usize| (&json["columns"][at]["approved"]["fips"], &json["columns"][at]["approved"]["kcmvp"]);
+    assert_eq!(approved(0), (&Value::Bool(false), &Value::Bool(false)));
+    assert_eq!(approved(1), (&Value::Bool(false), &Value::Bool(true)));
+    let seal = ["seal", "people.csv", "--key", "people.key", "--out", "sealed.csv"];
+    let text = with(&seal, &[]).done();
+    assert!(text.contains("    approved, by cipher and mode: FIPS 140\n") && text.contains(sentence), "{text}");
+
+    check(&["--approved", "fips"]).done();
+    check(&["--cipher", "aria-256", "--approved", "kcmvp"]).fails_with(
+        "sealstone: column phone: ff1 is not on the Korean validation list (KCMVP), whatever the cipher\n  \
+         seal it as aead, or leave --approved out\n",
+    );
+    let aria = with(
+        &["seal", "people.csv", "--key", "people.key", "--out", "other.csv"],
+        &["--cipher", "aria-256", "--approved", "fips"],
+    );
+    assert!(aria.code == Some(2) && aria.stderr.contains("aria-256 in ff1 is not approved under FIPS 140\n"));
+    assert!(!dir.path().join("other.csv").exists());
+}

@@ -529,7 +529,7 @@ fn one_at_a_time_and_as_often_as_it_takes(kind: SqlKind, name: &str) {
     assert!(second.stderr.contains("is being migrated by another process: "), "{}", second.stderr);
     kill(Pid::from_raw(first.id() as i32), Signal::SIGINT).unwrap();
     let stopped = finish(first);
-    assert_eq!(stopped.code, Some(2));
+    assert_eq!(stopped.code, Some(130));
     assert!(
         stopped.stderr.contains("rows, which stay as they are now\n  run the same command again"),
         "{}",

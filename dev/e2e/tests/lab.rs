@@ -19,6 +19,12 @@ fn json(text: &str) -> Value {
     serde_json::from_str(text).unwrap_or_else(|error| panic!("{error} in:\n{text}"))
 }
 
+/// A lab that runs is one that is up: what `again` prints is what it printed when it was started.
+fn runs_already(again: Transcript, started: &str) {
+    assert!(again.stderr.contains("runs already in "), "{}", again.stderr);
+    assert_eq!(again.done(), started);
+}
+
 /// Ends a lab in a directory, however the test ends.
 struct Down<'a>(&'a Path, &'static str);
 
@@ -36,7 +42,8 @@ fn a_key_server_runs_alone_and_is_listed() {
     let dir = tempfile::tempdir().unwrap();
     let dir = dir.path();
     let _down = Down(dir, "kms");
-    let started = json(&lab(dir, &["up", "pykmip", "--dir", "kms", "--json"]).done());
+    let text = lab(dir, &["up", "pykmip", "--dir", "kms", "--json"]).done();
+    let started = json(&text);
     let server = &started["servers"][0];
     assert_eq!((&server["server"], &server["members"][0]["state"]), (&"pykmip".into(), &"up".into()));
     let address = server["members"][0]["address"].clone();
@@ -52,8 +59,9 @@ fn a_key_server_runs_alone_and_is_listed() {
     assert_eq!(listed["labs"][0]["servers"][0]["members"][0]["address"], address);
     assert_eq!(listed["labs"].as_array().unwrap().len(), 1, "{listed:#}");
 
-    let twice = lab(dir, &["up", "pykmip", "--dir", "kms"]);
-    assert!(twice.code == Some(2) && twice.stderr.contains("a lab is already running in "), "{}", twice.stderr);
+    runs_already(lab(dir, &["up", "pykmip", "--dir", "kms", "--json"]), &text);
+    let otherwise = lab(dir, &["up", "pykmip", "--dir", "kms", "--key-id", "other"]);
+    assert!(otherwise.stderr.contains("is started again as it was, and takes no settings\n"), "{}", otherwise.stderr);
     assert_eq!(lab(dir, &["down", "kms"]).done(), "1 server stopped\n");
     assert_eq!(lab(dir, &["list"]).done(), "LAB    SERVERS\n./kms  pykmip: 0 of 1 serve\n");
     assert_eq!(lab(dir, &["status", "kms"]).code, Some(1));
@@ -81,8 +89,11 @@ fn a_cluster_of_redis_is_started_listed_and_ended() {
     let status = json(&lab(dir, &["status", "r", "--json"]).done());
     let members = status["servers"][0]["members"].as_array().unwrap();
     assert!(members.len() == 6 && members.iter().all(|member| member["serves"] == true), "{status:#}");
-    let twice = lab(dir, &["up", "redis", "--dir", "r"]);
-    assert!(twice.code == Some(2) && twice.stderr.contains("a lab is already running in "), "{}", twice.stderr);
+    runs_already(lab(dir, &["up", "redis", "--dir", "r"]), &started);
+    // the flags that it was started with, too, and no others
+    runs_already(lab(dir, &["up", "redis", "--nodes", "6", "--dir", "r"]), &started);
+    assert_eq!(lab(dir, &["up", "redis", "--nodes", "3", "--dir", "r"]).code, Some(2));
+    runs_already(lab(dir, &["up", "--dir", "r"]), &started);
     assert_eq!(lab(dir, &["down", "r"]).done(), "6 servers stopped\n");
     assert_eq!(lab(dir, &["status", "r"]).code, Some(1));
     let two = lab(dir, &["up", "redis", "--nodes", "2", "--dir", "other"]);

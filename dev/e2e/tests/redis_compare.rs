@@ -33,6 +33,8 @@ fn available(name: &str) -> bool {
 }
 
 fn compare(dir: &Path, more: &[&str]) -> Command {
+    // results of an earlier run stay where they are
+    let _ = fs::remove_dir_all(dir.join("out"));
     sealstone(dir, &[SMALL, more].concat())
 }
 

@@ -180,7 +180,7 @@ fn ctrl_c_stops_it_and_says_how_to_resume() {
         transcript.stderr,
         "\nstopping after the current file; Ctrl-C again stops at once, and nothing is lost either way\n"
     );
-    assert_eq!(transcript.code, Some(1), "{}", transcript.stdout);
+    assert_eq!(transcript.code, Some(130), "{}", transcript.stdout);
     assert!(transcript.stdout.contains(".sst: not resealed yet\n"), "{}", transcript.stdout);
     let last = transcript.stdout.lines().last().expect("a line");
     assert_eq!(last, "to resume: sealstone rest reseal db --key orders.key --cipher aria-256");

@@ -3,7 +3,9 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
@@ -90,7 +92,9 @@ static MYSQL: Sql = Sql {
 };
 
 impl Sql {
+    /// A comparison with results in `out`, where there are none any more.
     fn compare(&self, dir: &Path, more: &[&str]) -> Command {
+        let _ = fs::remove_dir_all(dir.join("out"));
         let store = format!("--store={}", self.store);
         sealstone(dir, &[SMALL, &[&store], more].concat())
     }
@@ -165,21 +169,58 @@ fn of_the_user_is_used_and_left_as_it_was(sql: &Sql, name: &str) {
     assert!(refused.stderr.contains(&want) && !refused.stderr.contains("geheim"), "{}", refused.stderr);
 }
 
-fn that_is_killed_ends_the_run_with_one_error(sql: &Sql, name: &str) {
-    if !sql.kind.is_available(name) {
-        return;
-    }
-    let dir = reachable();
-    // long enough to be met at work
+/// A comparison that is long enough to be met at work.
+fn long(sql: &Sql, dir: &Path) -> Child {
     let long = SMALL.iter().map(|flag| match flag.split_once('=') {
         Some(("--operations", _)) => "--operations=1M",
         Some(("--slice-ms", _)) => "--slice-ms=2000",
         _ => flag,
     });
     let store = format!("--store={}", sql.store);
-    let mut command = sealstone(dir.path(), &long.chain([store.as_str()]).collect::<Vec<_>>());
-    let comparison = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    let said = finish_after(comparison, "  warming up ", |_| {
+    let mut command = sealstone(dir, &long.chain([store.as_str()]).collect::<Vec<_>>());
+    command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+}
+
+fn whose_comparison_is_killed_ends_too(sql: &Sql, name: &str) {
+    if !sql.kind.is_available(name) {
+        return;
+    }
+    let dir = reachable();
+    let said = finish_after(long(sql, dir.path()), "  warming up ", |comparison| {
+        assert_eq!(sql.servers(dir.path()).len(), 1);
+        kill(Pid::from_raw(comparison as i32), Signal::SIGKILL).unwrap();
+    });
+    assert_eq!(said.code, None, "{}", said.stderr);
+    let begin = Instant::now();
+    while !sql.servers(dir.path()).is_empty() {
+        assert!(begin.elapsed() < Duration::from_secs(30), "a server was left behind");
+        thread::sleep(Duration::from_millis(50));
+    }
+    // its directory is found, and removed by the next run
+    let stores = || {
+        let entries = fs::read_dir(dir.path().join("out")).unwrap();
+        let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+        names.filter(|name| name.starts_with("stores-")).collect::<Vec<_>>()
+    };
+    let [left] = &stores()[..] else { panic!("{:?}", stores()) };
+    let listed = run(&mut sealstone(dir.path(), &["lab", "list"]));
+    assert!(listed.stdout.contains(&format!("./out/{left} ")), "{}", listed.stdout);
+    let json: Value =
+        serde_json::from_str(&run(&mut sealstone(dir.path(), &["lab", "list", "--json"])).done()).unwrap();
+    assert_eq!(json["left"][0]["dir"], format!("./out/{left}"));
+    let store = format!("--store={}", sql.store);
+    let next = run(&mut sealstone(dir.path(), &[SMALL, &[&store]].concat()));
+    let removed = format!("note: removed out/{left}: the stores of an earlier run that was killed");
+    assert!(next.code == Some(0) && next.stderr.lines().any(|line| line == removed), "{}", next.stderr);
+    assert_eq!(stores(), Vec::<String>::new());
+}
+
+fn that_is_killed_ends_the_run_with_one_error(sql: &Sql, name: &str) {
+    if !sql.kind.is_available(name) {
+        return;
+    }
+    let dir = reachable();
+    let said = finish_after(long(sql, dir.path()), "  warming up ", |_| {
         // a process that it just started still has its name
         let only = || if let [pid] = sql.servers(dir.path())[..] { Some(pid) } else { None };
         let found = std::iter::repeat_with(only).find_map(|found| found).unwrap();
@@ -228,6 +269,16 @@ fn a_postgres_that_is_killed_ends_the_run_with_one_error() {
 #[test]
 fn a_mariadb_that_is_killed_ends_the_run_with_one_error() {
     that_is_killed_ends_the_run_with_one_error(&MYSQL, "a_mariadb_that_is_killed_ends_the_run_with_one_error");
+}
+
+#[test]
+fn a_postgres_whose_comparison_is_killed_ends_too() {
+    whose_comparison_is_killed_ends_too(&POSTGRES, "a_postgres_whose_comparison_is_killed_ends_too");
+}
+
+#[test]
+fn a_mariadb_whose_comparison_is_killed_ends_too() {
+    whose_comparison_is_killed_ends_too(&MYSQL, "a_mariadb_whose_comparison_is_killed_ends_too");
 }
 
 #[test]

@@ -3,7 +3,7 @@
 
 use std::path::PathBuf;
 
-use sealstone_cipher::nearest::nearest;
+use sealstone_cipher::nearest::{did_you_mean, nearest};
 
 use crate::sql::{AddressForm, Error, shown};
 
@@ -95,7 +95,7 @@ impl Address {
             "ssl-cert" => self.certificate = Some(value.into()),
             "ssl-key" => self.key = Some(value.into()),
             "defaults-file" => self.settings = Some(value.into()),
-            _ => return Err(format!("it has the parameter {name}; did you mean {}?", nearest(name, PARAMETERS))),
+            _ => return Err(format!("it has the parameter {name}{}", did_you_mean(nearest(name, PARAMETERS)))),
         }
         Ok(())
     }

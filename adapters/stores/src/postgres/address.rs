@@ -3,7 +3,7 @@
 
 use std::path::PathBuf;
 
-use sealstone_cipher::nearest::nearest;
+use sealstone_cipher::nearest::{did_you_mean, nearest};
 
 use crate::sql::{AddressForm, Error, shown};
 
@@ -110,7 +110,7 @@ impl Address {
             "sslkey" => self.key = Some(value.into()),
             "passfile" => self.passwords = Some(value.into()),
             "application_name" => self.application = Some(value),
-            _ => return Err(format!("it has the parameter {name}; did you mean {}?", nearest(name, PARAMETERS))),
+            _ => return Err(format!("it has the parameter {name}{}", did_you_mean(nearest(name, PARAMETERS)))),
         }
         Ok(())
     }

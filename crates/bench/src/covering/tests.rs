@@ -22,8 +22,8 @@ fn plan(layers: &[&str], from: &[&str]) -> Plan {
 fn variants(labels: &[&str]) -> Vec<Variant> {
     let variant = |label: &&str| {
         let (cipher, place) = label.split_once(' ').unwrap_or((label, "rest"));
-        let choice = Choice { cipher: cipher.into(), accel: "auto".into(), backend: "avx2".into() };
-        let tls = Choice { cipher: "tls".into(), accel: "auto".into(), backend: "rustls".into() };
+        let choice = Choice { cipher: cipher.into(), accel: "auto".into(), backend: "avx2".into(), modes: Vec::new() };
+        let tls = Choice { cipher: "tls".into(), accel: "auto".into(), backend: "rustls".into(), modes: Vec::new() };
         let of = |layer: &str| if layer == "wire" { tls.clone() } else { choice.clone() };
         let layers = place.split('+').map(|layer| (layer.to_owned(), of(layer)));
         let layers = if cipher == "none" { BTreeMap::new() } else { layers.collect() };
@@ -222,6 +222,49 @@ fn policy_and_standing_are_obeyed() {
     assert!(found.answer.starts_with("none of the ciphers measured can be recommended under policy kcmvp"));
     let any = advice(&plan(&PLACES, &["dba"]), &all, 0.002);
     assert_eq!(any.take.as_deref(), Some("aes-256 field"), "never the legacy one");
+}
+
+/// FF1 is on no Korean list, whatever the cipher and whichever the layer beside it.
+#[test]
+fn a_policy_holds_for_every_layer_and_mode() {
+    let all = [("none", 1.0), ("aria-256 field", 0.95), ("aria-256 field+rest", 0.90), ("aria-256 rest", 0.80)];
+    let names = all.map(|(label, _)| label);
+    let cells: Vec<Cell> = (0..all.len()).map(|at| cell(at, "a", &slices(all[at].1, 0.002, at))).collect();
+    let advised = |policy: Policy, modes: &[&str]| {
+        let modes: Vec<String> = modes.iter().map(|mode| (*mode).to_owned()).collect();
+        let variants: Vec<Variant> = variants(&names).into_iter().map(|one| one.with_field_modes(&modes)).collect();
+        recommend(&Plan { policy, ..plan(&PLACES, &[]) }, &variants, &cells)
+    };
+    // standing decides nothing here: one cipher
+    assert_eq!(advised(Policy::Kcmvp, &[]).take.as_deref(), Some("aria-256 field"));
+    assert_eq!(advised(Policy::Kcmvp, &["aead", "cmac"]).take.as_deref(), Some("aria-256 field"));
+    let found = advised(Policy::Kcmvp, &["aead", "ff1"]);
+    assert_eq!(found.take.as_deref(), Some("aria-256 rest"), "{}", found.answer);
+    let reason = "the cipher is on the Korean validation list (KCMVP), a mode of its columns (ff1) is not";
+    for label in ["aria-256 field", "aria-256 field+rest"] {
+        let ranked = found.ranking.iter().find(|ranked| ranked.label == label).unwrap();
+        assert!(!ranked.allowed && ranked.reasons[0] == reason, "{label}: {:?}", ranked.reasons);
+    }
+    let sentence = sealstone_cipher::registry::NOT_A_MODULE;
+    assert!(found.meaning.iter().any(|line| line == sentence), "{:?}", found.meaning);
+    assert!(!advised(Policy::Any, &["ff1"]).meaning.iter().any(|line| line == sentence));
+    // with nothing else there is nothing to take, and another cipher would not help
+    let alone: Vec<Variant> =
+        variants(&names[..3]).into_iter().map(|one| one.with_field_modes(&["ff1".into()])).collect();
+    let korean = Plan { policy: Policy::Kcmvp, ..plan(&PLACES, &[]) };
+    let found = recommend(&korean, &alone, &cells[..3]);
+    assert_eq!(found.take, None);
+    assert_eq!(
+        found.answer,
+        "none of the ciphers measured can be recommended under policy kcmvp; ff1 is not on its list, whatever the \
+         cipher: seal those columns as aead"
+    );
+    assert!(found.meaning.iter().any(|line| line == sentence), "{:?}", found.meaning);
+    // where another one is on the list in that mode, it is
+    let federal = Plan { policy: Policy::Fips, ..plan(&PLACES, &[]) };
+    assert!(
+        recommend(&federal, &alone, &cells[..3]).answer.ends_with("on its list would be: aes-128, aes-192, aes-256")
+    );
 }
 
 #[test]

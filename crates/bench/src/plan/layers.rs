@@ -73,7 +73,8 @@ impl Plan {
         let of = |name: &String| {
             Threat::by_name(name).map_err(|nearest| {
                 let names = Threat::ALL.map(Threat::name);
-                let reason = format!("did you mean {nearest}?\nwhom to protect from: {}", names.join(", "));
+                let reason =
+                    format!("{}\nwhom to protect from: {}", meant(&nearest, "nobody of that name"), names.join(", "));
                 value("protect-from", name, &reason)
             })
         };
@@ -128,12 +129,17 @@ impl Plan {
     }
 }
 
+/// What the user of a name that is none probably meant; `otherwise` where that is nothing.
+fn meant(nearest: &str, otherwise: &str) -> String {
+    if nearest.is_empty() { otherwise.to_owned() } else { format!("did you mean {nearest}?") }
+}
+
 /// The layer called `name`.
 fn layer(name: &str) -> Result<Layer, PlanError> {
     let found = COMPARED.into_iter().find(|layer| layer.name().eq_ignore_ascii_case(name));
     found.ok_or_else(|| {
         let names = COMPARED.map(Layer::name);
-        let reason = format!("did you mean {}?\nlayers: {}", nearest(name, names), names.join(", "));
+        let reason = format!("{}\nlayers: {}", meant(nearest(name, names), "there is none"), names.join(", "));
         value("layer", name, &reason)
     })
 }

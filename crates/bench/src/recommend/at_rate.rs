@@ -6,7 +6,7 @@ use super::{by_setting, nothing};
 use crate::algorithm::{Algorithm, noun};
 use crate::at_rate::{at_rate, p99_ratio};
 use crate::covering::{self, Measured};
-use crate::eligibility::{allowed_names, standing, unprotected, warnings};
+use crate::eligibility::{self, no_module, standing, unprotected, warnings};
 use crate::latency::REQUESTS_P99;
 use crate::open_loop::{AtRate, Percentile};
 use crate::plan::{Plan, Policy};
@@ -84,12 +84,14 @@ pub(crate) fn recommend(plan: &Plan, rate: f64, variants: &[Variant], cells: &[C
     sentences.push(match candidates.first() {
         None => against_itself(plan, variants, cells),
         Some(best) if best.barred.is_some() && uncovered.is_some() => uncovered.unwrap_or_default(),
-        Some(best) if best.barred.is_some() => format!(
-            "none of the {noun} measured can be recommended under policy {}; {} would be: {}",
-            plan.policy.word(),
-            if plan.policy == Policy::Any { "these" } else { "on its list" },
-            allowed_names(plan.policy, noun).join(", ")
-        ),
+        Some(best) if best.barred.is_some() => {
+            recommendation.meaning.extend(no_module(plan.policy != Policy::Any));
+            format!(
+                "none of the {noun} measured can be recommended under policy {}; {}",
+                plan.policy.word(),
+                eligibility::allowed(plan.policy, noun, variants)
+            )
+        }
         Some(best) if best.falls_behind(cells) => {
             format!("none of the {noun} measured sustains {} everywhere; a lower --target would", per_s(rate))
         }
@@ -302,6 +304,7 @@ fn meaning(across: &Measured, best: &Candidate, relations: &[Relation], cells: &
     if !changes.is_empty() {
         meaning.push(format!("what would change this: {}", changes.join("; ")));
     }
+    meaning.extend(no_module(across.plan.policy != Policy::Any));
     meaning
 }
 

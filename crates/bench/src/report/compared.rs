@@ -3,13 +3,13 @@
 
 use std::iter::once;
 
-use sealstone_cipher::registry::Cipher;
+use sealstone_cipher::registry::{Cipher, NOT_A_MODULE};
 use sealstone_store::TLS;
 
 use super::conditions;
 use super::index::Run;
 use super::tables::{Datum, Table, columns, figure, head, missing, variant_head, words};
-use crate::algorithm::Algorithm;
+use crate::algorithm::{Algorithm, Part};
 use crate::results::{Cell, Conditions, Variant};
 use crate::workload::Unit;
 
@@ -43,7 +43,7 @@ fn of_suite(variant: &Variant, path: Datum) -> Vec<Datum> {
     let [block, key] = [|cipher: &Cipher| cipher.block_bytes, |cipher: &Cipher| cipher.key_bytes]
         .map(|of: fn(&Cipher) -> usize| suite.cipher.map_or_else(missing, |cipher| bits(of(cipher))));
     let name = Datum { note: sealed.into(), ..name };
-    vec![name, standing, block, key, words(approvals(Algorithm::Suite(suite))), missing(), path]
+    vec![name, standing, block, key, words(Part::approval(variant).words()), missing(), path]
 }
 
 /// What was compared: the ciphers with their sources, and the backends.
@@ -77,7 +77,7 @@ fn variants(run: &Run) -> Table {
                 Datum { note: cipher.caveat.unwrap_or_default().into(), ..words(cipher.standing.word()) },
                 bits(cipher.block_bytes),
                 bits(cipher.key_bytes),
-                words(approvals(Algorithm::Cipher(cipher))),
+                words(Part::approval(variant).words()),
                 words(accel),
                 used,
             ],
@@ -86,7 +86,7 @@ fn variants(run: &Run) -> Table {
     };
     Table {
         title: "What was compared".into(),
-        note: String::new(),
+        note: format!("Approved: cipher and mode, in every place where the variant seals. {NOT_A_MODULE}."),
         columns: columns([
             "Variant",
             "Cipher",
@@ -133,14 +133,5 @@ fn workloads(run: &Run) -> Table {
         columns: columns(["Workload", "What it does", "#Clients", "Cache", "Writes", "Counted in"]),
         rows: run.workloads.iter().map(row).collect(),
         ..Table::default()
-    }
-}
-
-fn approvals(algorithm: Algorithm) -> &'static str {
-    match (algorithm.meets_fips(), algorithm.meets_kcmvp()) {
-        (true, true) => "FIPS 140, KCMVP",
-        (true, false) => "FIPS 140",
-        (false, true) => "KCMVP",
-        (false, false) => "–",
     }
 }

@@ -428,8 +428,8 @@ pub(super) fn warnings(results: &Results) -> Vec<String> {
 fn policy(policy: Policy) -> &'static str {
     match policy {
         Policy::Any => "any cipher in good standing",
-        Policy::Fips => "cipher and mode approved under FIPS 140",
-        Policy::Kcmvp => "cipher and mode on the Korean validation list (KCMVP)",
+        Policy::Fips => "cipher and mode, in every place, approved under FIPS 140; no validated module",
+        Policy::Kcmvp => "cipher and mode, in every place, on the Korean validation list (KCMVP); no validated module",
     }
 }
 

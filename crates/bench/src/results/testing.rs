@@ -54,7 +54,7 @@ pub(crate) fn variants(labels: &[&str]) -> Vec<Variant> {
         let cipher = words.next().expect("a label has a word");
         let accel = words.next().unwrap_or("auto");
         let backend = if accel == "auto" { "avx2" } else { accel };
-        let choice = Choice { cipher: cipher.into(), accel: accel.into(), backend: backend.into() };
+        let choice = Choice { cipher: cipher.into(), accel: accel.into(), backend: backend.into(), modes: Vec::new() };
         let layers = if cipher == "none" { BTreeMap::new() } else { BTreeMap::from([("rest".into(), choice)]) };
         Variant { label: (*label).into(), layers }
     };

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
-use sealstone_cipher::nearest::nearest;
+use sealstone_cipher::nearest::{did_you_mean_quoted, nearest};
 
 use super::csv_records::CsvRecords;
 use super::error::Error;
@@ -26,9 +26,9 @@ impl Column {
         let Some(field) = fields.iter().position(|field| field.name == column) else {
             let names: Vec<&str> = fields.iter().map(|field| field.name.as_str()).collect();
             return Err(Error::Plan(format!(
-                "{} has no column {column:?}; did you mean {:?}?\ncolumns: {}",
+                "{} has no column {column:?}{}\ncolumns: {}",
                 path.display(),
-                nearest(column, names.iter().copied()),
+                did_you_mean_quoted('"', nearest(column, names.iter().copied())),
                 names.join(", ")
             )));
         };

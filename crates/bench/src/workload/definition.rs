@@ -125,6 +125,13 @@ impl Mix {
 pub struct Requests {
     /// How they are drawn.
     pub distribution: RequestDistribution,
+    /// The number of the first record that is asked for, from 0; absent: 0. Not with latest and exponential, which go
+    /// by the newest record.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub first_record: Option<u64>,
+    /// How many of those that were loaded are asked for, beside new ones; absent: all from the first on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub records: Option<u64>,
     /// With zipfian and latest: the skew, between 0 and 1; absent: YCSB's 0.99.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub theta: Option<f64>,
@@ -357,7 +364,13 @@ impl Definition {
             (weight > 0.0).then(|| format!("{} % {words}", (1e3 * weight / sum).round() / 10.0))
         };
         let shares: Vec<String> = self.mix.weights().into_iter().filter_map(share).collect();
-        format!("{}; {}", shares.join(", "), self.requests.distribution.word())
+        let part = match (self.requests.first_record.unwrap_or(0), self.requests.records) {
+            (0, None) => String::new(),
+            (0, Some(records)) => format!(" over the first {records} records"),
+            (first, None) => format!(" over the records from number {first} on"),
+            (first, Some(records)) => format!(" over {records} records from number {first} on"),
+        };
+        format!("{}; {}{part}", shares.join(", "), self.requests.distribution.word())
     }
 
     /// Whether clients pause between operations.

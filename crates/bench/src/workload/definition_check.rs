@@ -53,6 +53,7 @@ impl Definition {
         }
         self.check_mix()?;
         self.requests.check()?;
+        self.check_part()?;
         self.scans.check()?;
         self.fields.check()?;
         self.check_keys()?;
@@ -111,6 +112,25 @@ impl Definition {
                 self.mix.insert
             );
             return fault("mix.delete", self.mix.delete, allowed);
+        }
+        Ok(())
+    }
+
+    /// The part of the records that is asked for.
+    fn check_part(&self) -> Result<(), Fault> {
+        use RequestDistribution::{Exponential, Latest};
+        let requests = &self.requests;
+        let part = [("requests.first-record", requests.first_record), ("requests.records", requests.records)];
+        for (key, value) in part {
+            let Some(value) = value else { continue };
+            if matches!(requests.distribution, Exponential | Latest) {
+                let own = requests.distribution.word();
+                return fault(key, value, format!("{own} goes by the newest of all records; leave it out"));
+            }
+            if self.mix.delete > 0.0 {
+                return fault(key, value, "where records are deleted it is the oldest; leave it out");
+            }
+            within(key, value, u64::from(key == "requests.records"), 1 << 40)?;
         }
         Ok(())
     }

@@ -88,6 +88,8 @@ fn full() -> toml::Table {
         threads: Some(1),
         target: some,
         requests: Requests {
+            first_record: Some(1),
+            records: Some(1),
             theta: some,
             hot_records: some,
             hot_requests: some,

@@ -1,5 +1,6 @@
 //! The character between the fields of a CSV file: its names, and which one a file has. Not here: reading the records.
 
+use sealstone_cipher::nearest::{did_you_mean, nearest};
 use serde::{Deserialize, Serialize};
 
 /// Records, the header among them, that must agree about a delimiter.
@@ -53,8 +54,9 @@ impl Delimiter {
         let is = |one: &Self| text.eq_ignore_ascii_case(one.name()) || text.as_bytes() == [one.octet()];
         Self::ALL.into_iter().find(is).or((text == "\\t").then_some(Self::Tab)).ok_or_else(|| {
             let names = Self::ALL.map(Self::name);
-            let nearest = sealstone_cipher::nearest::nearest(text, names);
-            format!("unknown delimiter {text:?}; did you mean {nearest}? delimiters: {}", names.join(", "))
+            let hint = did_you_mean(nearest(text, names));
+            let gap = if hint.is_empty() { ";" } else { "" };
+            format!("unknown delimiter {text:?}{hint}{gap} delimiters: {}", names.join(", "))
         })
     }
 }

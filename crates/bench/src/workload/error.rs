@@ -1,5 +1,7 @@
 //! Why workloads could not be made. Not here: when.
 
+use sealstone_cipher::nearest::did_you_mean_quoted;
+
 use super::csv_records;
 use super::definition_check::Fault;
 use super::stopped::Stopped;
@@ -9,8 +11,8 @@ use super::stopped::Stopped;
 pub enum Error {
     /// A name that is not in the table.
     #[error(
-        "unknown workload `{name}`; did you mean `{nearest}`?\nworkloads are {known}; most also run as NAME-cold \
-             and NAME-sync"
+        "unknown workload `{name}`{}\nworkloads are {known}; most also run as NAME-cold and NAME-sync",
+        did_you_mean_quoted('`', nearest)
     )]
     Unknown {
         /// What was asked for.

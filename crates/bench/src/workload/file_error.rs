@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use sealstone_cipher::nearest::did_you_mean_quoted;
+
 use super::definition_check::Fault;
 use super::error::Error;
 
@@ -27,7 +29,8 @@ pub enum FileError {
         message: String,
     },
     /// A key that a workload does not have.
-    #[error("{}:{line}: unknown key {key:?} {place}; did you mean {nearest:?}?\nkeys there: {known}", path.display())]
+    #[error("{}:{line}: unknown key {key:?} {place}{}\nkeys there: {known}", path.display(),
+        did_you_mean_quoted('"', nearest))]
     UnknownKey {
         /// The file.
         path: PathBuf,
@@ -62,7 +65,10 @@ pub enum FileError {
         message: String,
     },
     /// A property that means nothing here.
-    #[error("{place}: property {name:?} means nothing to sealstone; did you mean {nearest:?}?\nproperties: {known}")]
+    #[error(
+        "{place}: property {name:?} means nothing to sealstone{}\nproperties: {known}",
+        did_you_mean_quoted('"', nearest)
+    )]
     UnknownProperty {
         /// The file, or the flag.
         place: String,

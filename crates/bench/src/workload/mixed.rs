@@ -13,7 +13,7 @@ use super::error::Error;
 use super::interned::interned;
 use super::mixed_client::MixedClient;
 use super::mixed_data::{DataSet, Growth};
-use super::requests::Requests;
+use super::requests::{Asked, Requests};
 use super::setting::Setting;
 use super::sources::Sources;
 use sealstone_store::{Store, StoreError, Table};
@@ -67,6 +67,8 @@ struct Mixed {
     data: Arc<DataSet>,
     /// Keys are drawn from this many, some of which are not yet inserted.
     key_space: u64,
+    /// Which of the records are asked for, where not all are.
+    part: Option<Asked>,
     operations: u64,
 }
 
@@ -80,8 +82,25 @@ pub(super) fn make(spec: Spec, definition: Definition, sources: &Sources) -> Res
     // as in YCSB, room for twice the inserts that are expected, so that popular keys stay the same ones
     let share = definition.mix.insert / definition.mix.sum();
     let expected_inserts = (operations as f64 * sources.data.rounds as f64 * share * 2.0) as u64;
-    let key_space = data.count + expected_inserts + 1;
-    Ok(Box::new(Mixed { spec, definition: Arc::new(definition), data, key_space, operations }))
+    let part = part(&definition, data.count)?;
+    let key_space = part.map_or(data.count, |part| part.records) + expected_inserts + 1;
+    Ok(Box::new(Mixed { spec, definition: Arc::new(definition), data, key_space, part, operations }))
+}
+
+/// The part of `loaded` records that `definition` asks for; none where that is all of them.
+fn part(definition: &Definition, loaded: u64) -> Result<Option<Asked>, Error> {
+    let (first, records) = (definition.requests.first_record.unwrap_or(0), definition.requests.records);
+    let rest = loaded.saturating_sub(first);
+    let records = records.unwrap_or(rest);
+    if records == 0 || records > rest {
+        return Err(Error::Plan(format!(
+            "workload {} asks for {records} records from number {first} on, and there are {loaded}\n\
+             load more with --records, or ask for fewer (requests.first-record and requests.records; insertstart and \
+             insertcount in a property file)",
+            definition.name
+        )));
+    }
+    Ok((records < loaded).then_some(Asked { first, records, loaded }))
 }
 
 impl Mixed {
@@ -89,7 +108,8 @@ impl Mixed {
         let wanted = &self.definition.requests;
         // where old records go and new ones come, each place has one of them
         let is_fixed = self.places().is_some() || wanted.distribution != RequestDistribution::Zipfian;
-        let items = if is_fixed { self.data.count } else { self.key_space };
+        let asked = self.part.map_or(self.data.count, |part| part.records);
+        let items = if is_fixed { asked } else { self.key_space };
         match wanted.distribution {
             RequestDistribution::Uniform => Requests::Uniform(items),
             RequestDistribution::Zipfian => Requests::Zipfian(match wanted.theta {
@@ -151,7 +171,7 @@ impl Workload for Mixed {
         let place = [at.round, at.slice, at.client].map(|number| number as u64);
         let client =
             MixedClient::new(&self.definition, self.spec.base, Arc::clone(&self.data), growth, requests, place);
-        Box::new(client.with_places(self.places(), self.data.count / NEVER_DELETED))
+        Box::new(client.with_places(self.places(), self.data.count / NEVER_DELETED).within(self.part))
     }
 }
 

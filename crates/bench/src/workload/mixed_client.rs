@@ -12,7 +12,7 @@ use super::definition::{Definition, Part, Pause, ThinkTime, Transactions};
 use super::distribution::stream;
 use super::lengths::Lengths;
 use super::mixed_data::{DataSet, Growth};
-use super::requests::{Requests, There};
+use super::requests::{Asked, Requests, There};
 use crate::exact_sleep::exact_sleep;
 use sealstone_store::{Record, Store, StoreError, Table};
 
@@ -38,6 +38,7 @@ pub(super) struct MixedClient {
     mix: Vec<(f64, Operation)>,
     requests: Requests,
     places: Option<u64>,
+    part: Option<Asked>,
     never_deleted: u64,
     scans: Lengths,
     read: Part,
@@ -78,6 +79,7 @@ impl MixedClient {
             mix: shares(definition),
             requests,
             places: None,
+            part: None,
             never_deleted: 0,
             scans: Lengths::new(scans.length, scans.records_min.unwrap_or(1), scans.records_max),
             read: definition.fields.read,
@@ -101,6 +103,11 @@ impl MixedClient {
     /// The same, where records are deleted: each of `places` holds one, and so many are never deleted.
     pub(super) fn with_places(self, places: Option<u64>, never_deleted: u64) -> Self {
         Self { places, never_deleted, ..self }
+    }
+
+    /// The same, which asks for a `part` of the records only.
+    pub(super) fn within(self, part: Option<Asked>) -> Self {
+        Self { part, ..self }
     }
 }
 
@@ -171,7 +178,7 @@ impl MixedClient {
     /// Draws the number of an existing record.
     fn choose_number(&mut self) -> u64 {
         let numbers = self.growth.oldest()..self.growth.counter.acknowledged();
-        let there = There { numbers, places: self.places, sequence: &self.growth.sequence };
+        let there = There { numbers, places: self.places, sequence: &self.growth.sequence, part: self.part };
         self.requests.draw(&there, &mut self.random, &mut self.redraws)
     }
 

@@ -41,6 +41,29 @@ pub(super) struct There<'a> {
     pub(super) places: Option<u64>,
     /// What comes next in sequence.
     pub(super) sequence: &'a AtomicU64,
+    /// Which of them are asked for, where not all are.
+    pub(super) part: Option<Asked>,
+}
+
+/// A part of the records that were loaded, and all that are inserted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Asked {
+    /// Number of its first record.
+    pub(super) first: u64,
+    /// How many it has.
+    pub(super) records: u64,
+    /// How many were loaded in all: numbers from there on are new records.
+    pub(super) loaded: u64,
+}
+
+impl Asked {
+    /// The number of the record that `drawn` stands for, from 0: first those of the part, then new ones.
+    fn number(self, drawn: u64) -> u64 {
+        match drawn.checked_sub(self.records) {
+            None => self.first + drawn,
+            Some(new) => self.loaded + new,
+        }
+    }
 }
 
 impl Requests {
@@ -55,7 +78,10 @@ impl Requests {
         }
         match there.numbers.contains(&number) {
             true => number,
-            false => there.numbers.start + number % (there.numbers.end - there.numbers.start).max(1),
+            false => match there.part {
+                Some(part) => part.first + number % part.records,
+                None => there.numbers.start + number % (there.numbers.end - there.numbers.start).max(1),
+            },
         }
     }
 
@@ -70,8 +96,9 @@ impl Requests {
                 return last.checked_sub(back as u64).unwrap_or(u64::MAX);
             }
             Self::Sequential => {
-                let places = there.numbers.end - there.numbers.start;
-                return there.numbers.start + there.sequence.fetch_add(1, Ordering::Relaxed) % places;
+                let whole = (there.numbers.start, there.numbers.end - there.numbers.start);
+                let (first, places) = there.part.map_or(whole, |part| (part.first, part.records));
+                return first + there.sequence.fetch_add(1, Ordering::Relaxed) % places;
             }
             Self::Uniform(items) => random.random_range(0..*items),
             Self::Zipfian(zipfian) => zipfian.draw(random),
@@ -80,6 +107,9 @@ impl Requests {
                 if is_hot { random.random_range(0..*hot_items) } else { random.random_range(*hot_items..*items) }
             }
         };
+        if let Some(part) = there.part {
+            return part.number(drawn);
+        }
         match there.places {
             Some(places) if drawn <= last => drawn + (last - drawn) / places * places,
             _ => drawn,

@@ -13,7 +13,7 @@ use super::definition_file::stem;
 use super::file_error::FileError;
 
 /// The properties that mean something here, each with the key of a definition that holds it.
-const KNOWN: [(&str, &str); 30] = [
+const KNOWN: [(&str, &str); 28] = [
     ("workload", "workload"),
     ("recordcount", "records"),
     ("operationcount", "operations"),
@@ -40,40 +40,133 @@ const KNOWN: [(&str, &str); 30] = [
     ("writeallfields", "fields.write"),
     ("insertorder", "keys.order"),
     ("zeropadding", "keys.zero-padding"),
-    // these are read so that a value which would change the run is refused
-    ("insertstart", "insertstart"),
-    ("dataintegrity", "dataintegrity"),
-    ("insertcount", "insertcount"),
-    ("table", "table"),
+    ("insertstart", "requests.first-record"),
+    ("insertcount", "requests.records"),
 ];
 
-/// Properties of YCSB's client and its measurements, which change nothing that is asked of a store.
-const IGNORED: [&str; 24] = [
-    "maxexecutiontime",
-    "warmupexecutiontime",
-    "warmupoperationcount",
-    "fieldnameprefix",
+/// Properties of YCSB and go-ycsb that change nothing that is asked of a store: those of their client, of their
+/// measurements, and what the core workload does with what comes back.
+const IGNORED: &[&str] = &[
+    // the client
     "db",
     "dotransactions",
     "exporter",
     "exportfile",
     "label",
+    "maxexecutiontime",
     "status",
     "status.interval",
+    "warmupexecutiontime",
+    "warmupoperationcount",
+    "workload_template",
+    "command",
+    "dropdata",
+    "outputstyle",
+    "silence",
+    "verbose",
+    "warmuptime",
+    // the measurements
     "measurementtype",
-    "measurement.interval",
-    "measurement.raw.output_file",
-    "measurement.trackjvm",
-    "histogram.buckets",
-    "histogram.verbose",
-    "hdrhistogram.fileoutput",
-    "hdrhistogram.output.path",
-    "hdrhistogram.percentiles",
-    "timeseries.granularity",
-    "reportlatencyforeacherror",
     "latencytrackederrors",
+    "reportlatencyforeacherror",
+    // the core workload
+    "columnfamily",
+    "core_workload_insertion_retry_interval",
     "core_workload_insertion_retry_limit",
+    "dataintegrity",
+    "fieldlengthhistogram",
+    "fieldnameprefix",
+    "readallfieldsbyname",
+    "table",
 ];
+
+/// What the names of properties of measurements, and of clients for one store or another, begin with.
+const IGNORED_BEGINNINGS: &[&str] = &[
+    "measurement",
+    "hdrhistogram",
+    "histogram",
+    "timeseries",
+    "raw",
+    "basicdb",
+    "batch",
+    "debug",
+    "accumulo",
+    "aerospike",
+    "arangodb",
+    "as",
+    "asynchbase",
+    "azure",
+    "azurecosmos",
+    "azuredocumentdb",
+    "azuretablestorage",
+    "badger",
+    "bigtable",
+    "boltdb",
+    "cassandra",
+    "cloudspanner",
+    "couchbase",
+    "couchbase2",
+    "crail",
+    "db",
+    "dynamo",
+    "dynamodb",
+    "elasticsearch",
+    "es",
+    "etcd",
+    "fdb",
+    "foundationdb",
+    "geode",
+    "google",
+    "googlebigtable",
+    "googledatastore",
+    "griddb",
+    "hbase",
+    "hosts",
+    "hypertable",
+    "ignite",
+    "infinispan",
+    "jdbc",
+    "kudu",
+    "kv",
+    "leveldb",
+    "mapr",
+    "mapkeeper",
+    "maxgraph",
+    "memcached",
+    "minio",
+    "mongo",
+    "mongodb",
+    "mysql",
+    "nosqldb",
+    "orientdb",
+    "pegasus",
+    "pg",
+    "postgrenosql",
+    "postgres",
+    "rados",
+    "redis",
+    "rest",
+    "riak",
+    "rocksdb",
+    "s3",
+    "scylla",
+    "seaweed",
+    "solr",
+    "spanner",
+    "sqlite",
+    "tablestore",
+    "tarantool",
+    "taos",
+    "tikv",
+    "voltdb",
+    "zookeeper",
+];
+
+/// Whether the property `name` is one that changes nothing here.
+fn is_ignored(name: &str) -> bool {
+    let begins = |(beginning, _): (&str, &str)| IGNORED_BEGINNINGS.contains(&beginning);
+    IGNORED.contains(&name) || name.split_once('.').is_some_and(begins)
+}
 
 /// The names of YCSB's core workload, and of go-ycsb's.
 const CORE: [&str; 3] = ["site.ycsb.workloads.CoreWorkload", "com.yahoo.ycsb.workloads.CoreWorkload", "core"];
@@ -100,20 +193,29 @@ pub fn read_properties(path: &Path, over: &[(String, String)]) -> Result<(Defini
     }
     let mut notes = Vec::new();
     for (name, (_, place)) in &properties {
-        if IGNORED.contains(&name.as_str()) || ["table", "insertcount"].contains(&name.as_str()) {
+        if is_ignored(name) {
             notes.push(format!("{place}: property {name} is ignored: it has no meaning here"));
         } else if !KNOWN.iter().any(|(known, _)| known == name) {
             let known: Vec<&str> = KNOWN.iter().map(|(known, _)| *known).collect();
             return Err(FileError::UnknownProperty {
                 place: place.clone(),
                 name: name.clone(),
-                nearest: nearest(name, known.iter().copied()).to_owned(),
+                nearest: nearest(name, IGNORED.iter().chain(&known).copied()).to_owned(),
                 known: known.join(", "),
             });
         }
     }
     let properties = Properties(properties);
     let definition = properties.definition(path)?;
+    if properties.has_part() && definition.requests.records.or(definition.requests.first_record).is_none() {
+        let word = definition.requests.distribution.word();
+        if matches!(definition.requests.distribution, RequestDistribution::Latest | RequestDistribution::Exponential) {
+            notes.push(format!(
+                "{}: insertstart and insertcount change nothing: {word} goes by the newest of all records, as in YCSB",
+                path.display()
+            ));
+        }
+    }
     definition.check().map_err(|fault| properties.fault(path, fault))?;
     Ok((definition, notes))
 }
@@ -124,15 +226,6 @@ struct Properties(BTreeMap<String, (String, String)>);
 impl Properties {
     fn definition(&self, path: &Path) -> Result<Definition, FileError> {
         self.one_of("workload", &CORE.map(|name| (name, ())))?;
-        if self.number("insertstart", 0_u64)? != 0 {
-            return self.refuse("insertstart", "only 0 can be had: a whole data set is loaded");
-        }
-        if self.truth("dataintegrity", false)? {
-            return self.refuse(
-                "dataintegrity",
-                "only false can be had: a store that returns other data is found by its seal",
-            );
-        }
         let share = |name, usual| self.number::<f64>(name, usual);
         let mix = Mix {
             read: share("readproportion", 0.95)?,
@@ -159,6 +252,25 @@ impl Properties {
         })
     }
 
+    /// Whether a part of the records is named.
+    fn has_part(&self) -> bool {
+        ["insertstart", "insertcount"].iter().any(|name| self.get(name).is_some())
+    }
+
+    /// The first record that is asked for and how many there are, where that is not all that are loaded.
+    fn part(&self) -> Result<(Option<u64>, Option<u64>), FileError> {
+        let first: u64 = self.number("insertstart", 0)?;
+        let count: Option<u64> = self.optional("insertcount")?;
+        let records: Option<u64> = self.optional("recordcount")?;
+        if let Some(records) = records.filter(|records| first.saturating_add(count.unwrap_or(1)) > *records) {
+            let name = if count.is_some() { "insertcount" } else { "insertstart" };
+            return self
+                .refuse(name, &format!("insertstart and insertcount together are at most recordcount, {records}"));
+        }
+        let is_all = first == 0 && count == records;
+        Ok(((first > 0).then_some(first), count.filter(|_| !is_all)))
+    }
+
     fn requests(&self) -> Result<Requests, FileError> {
         let distributions = [
             RequestDistribution::Uniform,
@@ -171,6 +283,9 @@ impl Properties {
         let words = distributions.map(|one| (one.word(), one));
         let distribution = self.one_of("requestdistribution", &words)?.unwrap_or(RequestDistribution::Uniform);
         let mut requests = Requests { distribution, ..Requests::default() };
+        if !matches!(distribution, RequestDistribution::Latest | RequestDistribution::Exponential) {
+            (requests.first_record, requests.records) = self.part()?;
+        }
         // YCSB reads these whatever the distribution
         match distribution {
             RequestDistribution::Hotspot => {

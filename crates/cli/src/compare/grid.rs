@@ -129,8 +129,12 @@ impl<'a> Grid<'a> {
         let points: Vec<Point> = self.places.iter().map(|place| place.plan.point()).collect();
         let axes = varied(&points);
         let mut failed = None;
+        let open = self.places.iter().filter(|place| matches!(place.outcome, Outcome::Open)).count();
+        let mut done = 0;
         for at in 0..self.places.len() {
             let Place { store, plan, outcome: Outcome::Open } = &self.places[at] else { continue };
+            display.next_point(done, open);
+            done += 1;
             let client = self.client;
             let joins = client.is_some_and(|client| client.share.number > 1);
             let outcome = stores::engine(store, key.as_ref(), plan, joins)

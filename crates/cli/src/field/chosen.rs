@@ -7,7 +7,7 @@ use std::path::Path;
 
 use anyhow::{Context, bail};
 use sealstone_bench::workload::{Delimiter, detect_delimiter};
-use sealstone_cipher::nearest::nearest;
+use sealstone_cipher::nearest::{did_you_mean, nearest};
 use sealstone_cipher::registry::{self, Cipher, DEFAULT_CIPHER};
 use sealstone_fields::csv::{Encoding, Layout};
 use sealstone_fields::manifest::FileLayout;
@@ -15,6 +15,7 @@ use sealstone_fields::policy::{Column, ColumnOptions, Policy, PolicyError, Table
 use sealstone_files::{check_parquet, is_parquet};
 use sealstone_keys::{KeySource, source};
 
+use super::standing;
 use crate::flags::{ColumnFlags, FieldColumns, FieldLayout};
 
 /// How much of a file is looked at to see how it is written, in bytes.
@@ -33,6 +34,14 @@ pub(crate) fn of_file(flags: &FieldColumns, file: &Path, keys: Option<&dyn KeySo
 
 /// The table `name` that the flags describe; without a name the only one of the policy.
 pub(crate) fn table(flags: &ColumnFlags, name: Option<&str>, keys: Option<&dyn KeySource>) -> anyhow::Result<Table> {
+    let table = described(flags, name, keys)?;
+    if let Some(list) = flags.approved {
+        standing::check(&table, list)?;
+    }
+    Ok(table)
+}
+
+fn described(flags: &ColumnFlags, name: Option<&str>, keys: Option<&dyn KeySource>) -> anyhow::Result<Table> {
     if let Some(path) = &flags.policy {
         let policy = Policy::read(path)?;
         let mut table = policy.table(name)?.clone();
@@ -91,8 +100,8 @@ fn of<'a, 'o>(
     name: &str,
 ) -> anyhow::Result<&'o mut ColumnOptions> {
     options.get_mut(name).with_context(|| {
-        let nearest = nearest(name, names.iter().copied());
-        format!("{flag} {name}: no --column of that name; did you mean {nearest}?")
+        let hint = did_you_mean(nearest(name, names.iter().copied()));
+        format!("{flag} {name}: no --column of that name{hint}")
     })
 }
 

@@ -1,10 +1,12 @@
 //! What the commands on tables of databases answer. Not here: what they do.
 
+use sealstone_cipher::registry::NOT_A_MODULE;
 use sealstone_fields::migration::{Checked, MARK_ENDING, Misfits, Outcome, RowMisfit};
 use sealstone_fields::policy::Table;
 use serde::Serialize;
 
 use super::said::{CheckedColumn, Column, columns_text, counted};
+use super::standing;
 use crate::message::{Answer, print, print_json};
 
 /// What was done.
@@ -125,6 +127,10 @@ impl Migrated<'_> {
             let (name, method) = (&column.name, column.method_text());
             text.push_str(&format!("  {name}: {method}, marked in {name}{MARK_ENDING}\n"));
             text.push_str(&format!("    to be seen without the key: {}\n", column.leaks()));
+            text.push_str(&format!("    approved, by cipher and mode: {}\n", standing::words(column, table.cipher)));
+        }
+        if self.did != Did::Opened {
+            text.push_str(&format!("{NOT_A_MODULE}\n"));
         }
         if self.did == Did::Opened {
             self.add_opened(&mut text)

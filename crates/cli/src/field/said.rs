@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use sealstone_cipher::registry::{Approval, NOT_A_MODULE};
 use sealstone_fields::csv::{ColumnCount, Counts, Reject};
 use sealstone_fields::manifest::{self, FileLayout};
 use sealstone_fields::policy::{Method, Table};
@@ -10,6 +11,7 @@ use sealstone_keys::KeyRef;
 use serde::Serialize;
 
 use super::computed::Computed;
+use super::standing;
 use crate::listing::list;
 use crate::message::{Answer, print, print_json};
 use crate::path::quoted;
@@ -57,6 +59,17 @@ pub(super) struct Column {
     method: String,
     tweak: String,
     leaks: String,
+    /// The lists that its cipher is on in its mode.
+    approved: Lists,
+    #[serde(skip)]
+    standing: String,
+}
+
+/// Lists of approved algorithms; no implementation is on them.
+#[derive(Debug, Serialize)]
+struct Lists {
+    fips: bool,
+    kcmvp: bool,
 }
 
 impl Column {
@@ -66,6 +79,11 @@ impl Column {
             method: column.method_text(),
             tweak: column.tweak.to_string(),
             leaks: column.leaks(),
+            approved: {
+                let Approval { fips, kcmvp } = standing::approval(column, table.cipher);
+                Lists { fips, kcmvp }
+            },
+            standing: standing::words(column, table.cipher),
         };
         table.columns.iter().map(of).collect()
     }
@@ -125,11 +143,15 @@ impl Said {
             self.key_id,
             self.key_version
         );
-        for Column { name, method, tweak, leaks } in &self.columns {
+        for Column { name, method, tweak, leaks, standing, .. } in &self.columns {
             text.push_str(&format!("  {name}: {method}, bound to {}\n", bound(tweak)));
             if self.done != Verb::Opened {
                 text.push_str(&format!("    to be seen without the key: {leaks}\n"));
+                text.push_str(&format!("    approved, by cipher and mode: {standing}\n"));
             }
+        }
+        if self.done != Verb::Opened {
+            text.push_str(&format!("{NOT_A_MODULE}\n"));
         }
         if let Some(computed) = &self.device {
             text.push_str(&computed.text(self.rows + self.rejected_rows));
@@ -261,6 +283,10 @@ pub(super) fn columns_text(table: &Table, found: &[ColumnCount]) -> String {
     let mut text = columns.render(terminal::stdout());
     text.push_str("\nto be seen without the key:\n");
     list(&mut text, table.columns.iter().map(|column| format!("{}: {}", column.name, column.leaks())));
+    text.push_str("\napproved, by cipher and mode:\n");
+    let standing = |column| standing::words(column, table.cipher);
+    list(&mut text, table.columns.iter().map(|column| format!("{}: {}", column.name, standing(column))));
+    text.push_str(&format!("{NOT_A_MODULE}\n"));
     text
 }
 

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, ValueHint};
+use clap::{Args, ValueEnum, ValueHint};
 
 use super::names::{Suggest, cipher_names_only};
 
@@ -31,6 +31,19 @@ pub(crate) struct ColumnFlags {
     /// The cipher [default: the policy's, or the key's if a key server knows it; else aes-256]
     #[arg(long, value_name = "CIPHER", value_parser = Suggest(cipher_names_only))]
     pub(crate) cipher: Option<String>,
+    /// Refuse a column whose cipher or mode is not on this list: fips, kcmvp; of algorithms, since Sealstone is not a
+    /// validated module
+    #[arg(long, value_enum, value_name = "LIST", hide_possible_values = true)]
+    pub(crate) approved: Option<ApprovedName>,
+}
+
+/// A list of approved algorithms.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum ApprovedName {
+    /// FIPS 140.
+    Fips,
+    /// The Korean validation list.
+    Kcmvp,
 }
 
 /// How a server of the user's own is reached.

@@ -21,7 +21,7 @@ a full disk, the same command resumes; until then RocksDB refuses to open the
 copy. The copy is in the clear: its directory belongs to you alone (mode 0700),
 and what you do with it is up to you.
 
-Exit codes: 0 done, 1 stopped, or no store that RocksDB opens, 2 error";
+Exit codes: 0 done, 1 no store that RocksDB opens, 2 error, 130 stopped by Ctrl-C";
 
 const RECORDS_EXAMPLES: &str = "\
 Examples:

@@ -1,5 +1,7 @@
 //! `sealstone wire suites`: the table of suites.
 
+use sealstone_bench::algorithm;
+use sealstone_cipher::registry::{Approval, NOT_A_MODULE};
 use sealstone_seal::esp::{Suite, Transform, suites};
 use serde_json::{Value, json};
 
@@ -22,7 +24,7 @@ pub(crate) fn run(json: bool) -> anyhow::Result<Answer> {
 }
 
 fn text(style: Style) -> String {
-    let mut table = Table::new(["SUITE", "ENCRYPTS", "AUTHENTICATES", "SOURCE"]);
+    let mut table = Table::new(["SUITE", "ENCRYPTS", "AUTHENTICATES", "APPROVED", "SOURCE"]);
     for suite in suites() {
         let encrypts = suite.cipher().map_or("nothing", |cipher| cipher.name);
         let authenticates = match (suite.mac, suite.cipher()) {
@@ -30,7 +32,7 @@ fn text(style: Style) -> String {
             (None, Some(_)) => "the cipher's GCM",
             (None, None) => "nothing",
         };
-        table.row([suite.name, encrypts, authenticates, suite.source]);
+        table.row([suite.name, encrypts, authenticates, approval(suite).words(), suite.source]);
     }
     let mut text = format!("{}\n", table.render(style));
     let mut said = Vec::new();
@@ -41,7 +43,13 @@ fn text(style: Style) -> String {
             text.push_str(&format!("{}\n", lines.join("\n  ")));
         }
     }
+    text.push_str(&format!("\n{}\n", wrap(NOT_A_MODULE, style.columns()).join("\n")));
     text
+}
+
+/// The lists that all of `suite` is on.
+fn approval(suite: &Suite) -> Approval {
+    algorithm::Suite::by_name(suite.name).map_or(Approval::NONE, |suite| suite.approval())
 }
 
 /// What a suite is made of, where a user must know something of it.
@@ -66,6 +74,8 @@ fn as_json(suite: &Suite) -> Value {
         "transform": number,
         "private_transform": private,
         "source": suite.source,
+        "fips": approval(suite).fips,
+        "kcmvp": approval(suite).kcmvp,
         "caveats": suite.caveats(),
     })
 }

@@ -1,6 +1,8 @@
 //! Why a CSV file cannot be sealed or opened; the caller adds the file's name. Not here: rows that do not fit
 //! ([`crate::Misfit`]).
 
+use sealstone_cipher::nearest::did_you_mean_quoted;
+
 use crate::error::FieldsError;
 use crate::misfit::Misfit;
 
@@ -20,7 +22,7 @@ pub enum CsvError {
     #[error("line 1: not {0} text\nsay how the file is encoded, with --encoding UTF-8 or --encoding CP949")]
     HeaderEncoding(&'static str),
     /// A column that is not there.
-    #[error("line 1: no column {name:?}; did you mean {nearest:?}?\ncolumns: {known}")]
+    #[error("line 1: no column {name:?}{}\ncolumns: {known}", did_you_mean_quoted('"', nearest))]
     NoColumn {
         /// The name.
         name: String,

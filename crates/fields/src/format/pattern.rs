@@ -31,7 +31,7 @@ pub(crate) enum PatternError {
     Open(usize),
     #[error("a \\ at its end; write \\\\ for the character itself")]
     Escape,
-    #[error("{name:?} is no alphabet; did you mean {nearest}?")]
+    #[error("{name:?} is no alphabet{}", sealstone_cipher::nearest::did_you_mean(nearest))]
     Alphabet { name: String, nearest: &'static str },
     #[error("{0:?} is no count; write such as {{letters:3}}")]
     Count(String),

@@ -1,5 +1,6 @@
 //! Why a table cannot be sealed or opened in place, worded for the person reading it. No message holds a value.
 
+use sealstone_cipher::nearest::did_you_mean;
 use sealstone_keys::KeyError;
 
 use super::server::ServerFailure;
@@ -29,7 +30,7 @@ impl std::fmt::Display for RowMisfit {
 #[derive(Debug, thiserror::Error)]
 pub enum MigrationError {
     /// No such table.
-    #[error("{place} has no table {name} in this database; did you mean {nearest}?\ntables: {known}")]
+    #[error("{place} has no table {name} in this database{}\ntables: {known}", did_you_mean(nearest))]
     NoTable {
         /// The server.
         place: String,
@@ -41,7 +42,7 @@ pub enum MigrationError {
         known: String,
     },
     /// No such column.
-    #[error("table {table} has no column {name}; did you mean {nearest}?\ncolumns: {known}")]
+    #[error("table {table} has no column {name}{}\ncolumns: {known}", did_you_mean(nearest))]
     NoColumn {
         /// The table.
         table: String,

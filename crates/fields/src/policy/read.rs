@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use sealstone_cipher::nearest::nearest;
+use sealstone_cipher::nearest::{did_you_mean, nearest};
 use sealstone_cipher::registry::{Cipher, DEFAULT_CIPHER, cipher};
 use toml::{Table as Toml, Value};
 
@@ -29,7 +29,7 @@ pub enum PolicyFileError {
         found: String,
     },
     /// A key that means nothing.
-    #[error("policy {}, {place}: unknown key {key:?}; did you mean {nearest}?\nkeys here: {known}", path.display())]
+    #[error("policy {}, {place}: unknown key {key:?}{}\nkeys here: {known}", path.display(), did_you_mean(nearest))]
     UnknownKey {
         /// The file.
         path: PathBuf,

@@ -1,7 +1,7 @@
 //! The table of suites: what encrypts a packet and what authenticates it. Not here: packets.
 
 use sealstone_cipher::hmac::{Mac, macs};
-use sealstone_cipher::nearest::nearest;
+use sealstone_cipher::nearest::{did_you_mean, nearest};
 use sealstone_cipher::registry::{Cipher, cipher};
 
 /// What encrypts.
@@ -116,7 +116,7 @@ pub fn suite(name: &str) -> Result<&'static Suite, UnknownSuite> {
 
 /// A name that is not in the table.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("unknown suite {name:?}; did you mean {nearest}?\nknown suites: {}", known_names())]
+#[error("unknown suite {name:?}{}\nknown suites: {}", did_you_mean(nearest), known_names())]
 pub struct UnknownSuite {
     /// The name asked for.
     pub name: String,

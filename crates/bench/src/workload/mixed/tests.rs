@@ -145,6 +145,28 @@ fn requests_have_their_distribution() {
     assert!(flat * 4 < usual && usual < steep * 2, "{flat} {usual} {steep}");
 }
 
+/// YCSB's `insertstart` and `insertcount`: none but these records, whatever the distribution, and new ones.
+#[test]
+fn a_part_of_the_records_is_all_that_is_asked_for() {
+    for distribution in ["uniform", "zipfian", "hotspot", "sequential"] {
+        let text = |more: &str| format!("requests = {{ distribution = \"{distribution}\", {more} }}");
+        let first = requests(&text("records = 500"), 20_000);
+        assert!(first[500..].iter().all(|count| *count == 0) && first[..500].iter().sum::<u64>() == 20_000);
+        let middle = requests(&text("first-record = 200, records = 300"), 20_000);
+        let asked = |(record, count): (usize, &u64)| (200..500).contains(&record) || *count == 0;
+        assert!(middle.iter().enumerate().all(asked), "{distribution}");
+        let rest = requests(&text("first-record = 900"), 20_000);
+        assert!(rest[..900].iter().all(|count| *count == 0), "{distribution}");
+    }
+    let even = requests("requests = { distribution = \"uniform\", records = 500 }", 50_000);
+    assert_distributed(&even[..500], &[2e-3; 500]);
+    let plan = own("requests = { records = 501 }");
+    let plan = Plan { records: vec![500], ..plan };
+    let error = build(&plan.data(), &plan.workloads).err();
+    let error = error.expect("there are fewer").to_string();
+    assert!(error.contains("asks for 501 records from number 0 on, and there are 500\n"), "{error}");
+}
+
 #[test]
 fn scans_fields_and_parts_are_as_the_file_says() {
     let (calls, _) = journal("mix = { scan = 1 }\nscans = { length = \"constant\", records-max = 7 }", 50);

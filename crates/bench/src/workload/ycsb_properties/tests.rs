@@ -93,8 +93,10 @@ fn what_cannot_be_had_is_refused_in_the_words_of_the_file() {
     let unknown = refused("readpropotion=1\n");
     let start = "workloada: property \"readpropotion\" means nothing to sealstone; did you mean \"readproportion\"?\n";
     assert!(unknown.starts_with(start), "{unknown}");
-    let over = read(b"readproportion=1\n", &[("mongodb.url", "x")]).unwrap_err();
-    assert!(over.starts_with("-p: property \"mongodb.url\" means nothing"), "{over}");
+    let over = read(b"readproportion=1\n", &[("mongodb-url", "x")]).unwrap_err();
+    assert!(over.starts_with("-p: property \"mongodb-url\" means nothing to sealstone\nproperties: "), "{over}");
+    let ignored = refused("measurmenttype=raw\n");
+    assert!(ignored.contains("did you mean \"measurementtype\"?\n"), "{ignored}");
     for (text, wanted) in [
         ("readproportion=NaN", "workloada: readproportion is NaN: a weight is a number from 0 to 1000000000"),
         ("readproportion=-1", "workloada: readproportion is -1: a weight"),
@@ -108,8 +110,12 @@ fn what_cannot_be_had_is_refused_in_the_words_of_the_file() {
         ("requestdistribution=gaussian", "workloada: requestdistribution is gaussian: one of uniform, zipfian, latest"),
         ("fieldlengthdistribution=histogram", "workloada: fieldlengthdistribution is histogram: one of constant"),
         ("readallfields=maybe", "workloada: readallfields is maybe: one of true, false"),
-        ("insertstart=5", "workloada: insertstart is 5: only 0 can be had"),
-        ("dataintegrity=true", "workloada: dataintegrity is true: only false can be had"),
+        ("insertcount=0", "workloada: insertcount is 0: a whole number from 1 to "),
+        (
+            "recordcount=10\ninsertstart=5\ninsertcount=6",
+            "workloada: insertcount is 6: insertstart and insertcount together are at most recordcount, 10",
+        ),
+        ("recordcount=10\ninsertstart=10", "workloada: insertstart is 10: insertstart and insertcount together"),
         ("", "workloada: no property in it\na workload is a file in TOML that ends with .toml, or "),
         ("# only a remark\n", "workloada: no property in it"),
         ("a=\\u00zz\n", "workloada: "),
@@ -119,4 +125,57 @@ fn what_cannot_be_had_is_refused_in_the_words_of_the_file() {
     }
     let over = read(b"readproportion=1\n", &[("readproportion", "2e9")]).unwrap_err();
     assert!(over.starts_with("-p: readproportion is 2000000000: "), "{over}");
+}
+
+/// What YCSB's own template and its bindings say, and go-ycsb's client: nothing of it is asked of a store.
+#[test]
+fn what_changes_nothing_that_is_asked_is_ignored_and_named() {
+    for name in [
+        "workload_template",
+        "readallfieldsbyname",
+        "dataintegrity",
+        "db",
+        "exporter",
+        "measurementtype",
+        "measurement.raw.output_file",
+        "hdrhistogram.percentiles",
+        "hdrhistogram.output.path",
+        "histogram.buckets",
+        "timeseries.granularity",
+        "core_workload_insertion_retry_limit",
+        "core_workload_insertion_retry_interval",
+        "mongodb.url",
+        "mongodb.writeConcern",
+        "redis.host",
+        "jdbc.fetchsize",
+        "db.url",
+        "rocksdb.dir",
+        "mysql.host",
+        "pg.port",
+        "basicdb.verbose",
+        "debug.pprof",
+        "outputstyle",
+    ] {
+        let (found, notes) = read(format!("readproportion=1\n{name}=true\n").as_bytes(), &[]).unwrap();
+        assert_eq!(notes, [format!("workloada: property {name} is ignored: it has no meaning here")]);
+        assert_eq!(found, read(b"readproportion=1\n", &[]).unwrap().0, "{name}");
+    }
+}
+
+#[test]
+fn a_part_of_the_records_is_asked_for_as_in_ycsb() {
+    let part = |text: &str| {
+        let (found, notes) = read(text.as_bytes(), &[]).unwrap();
+        (found.requests.first_record, found.requests.records, notes.len())
+    };
+    assert_eq!(part("recordcount=1000\ninsertstart=0\ninsertcount=500\n"), (None, Some(500), 0));
+    assert_eq!(part("recordcount=1000\ninsertstart=200\ninsertcount=500\n"), (Some(200), Some(500), 0));
+    assert_eq!(part("recordcount=1000\ninsertstart=200\n"), (Some(200), None, 0));
+    assert_eq!(part("recordcount=1000\ninsertcount=1000\n"), (None, None, 0));
+    assert_eq!(part("insertcount=500\n"), (None, Some(500), 0));
+    // these ask for the newest of all, whatever is named
+    for distribution in ["latest", "exponential"] {
+        let text = format!("recordcount=1000\ninsertcount=500\nrequestdistribution={distribution}\n");
+        assert_eq!(part(&text), (None, None, 1), "{distribution}");
+    }
 }

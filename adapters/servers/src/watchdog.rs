@@ -1,0 +1,110 @@
+//! The end of servers whose owner was killed: a shell that waits at a pipe from this process, and ends what it was told
+//! of once nobody holds the other end. Not here: how a server is ended by its owner (`instance`).
+//!
+//! The system's own signal at the death of a parent would not do: it comes when the *thread* ends that started the
+//! server, it is lost where the server becomes another user, and it is one signal, which some servers answer slowly.
+
+use std::fs;
+use std::io::Write;
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command, Stdio};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use nix::sys::signal::Signal;
+
+/// What the shell does. It is sent lines: `+ PID START SIGNALS` for a process to end, `- PID` for one that is no
+/// concern of it any more. A process is known by its number and by when it was started (`proc_pid_stat(5)`, field 22),
+/// since a number may be given again.
+///
+/// After the first signal a server has five seconds, after the next ones, too; then it is killed.
+const SCRIPT: &str = r#"
+trap '' HUP INT QUIT TERM PIPE
+set -f
+kept=
+while read -r sign pid start signals; do
+    rest=
+    for one in $kept; do
+        case $one in "$pid":*) ;; *) rest="$rest $one" ;; esac
+    done
+    case $sign in +) kept="$rest $pid:$start:$signals" ;; *) kept=$rest ;; esac
+done
+runs() {
+    { read -r facts <"/proc/$1/stat"; } 2>/dev/null || return 1
+    wanted=$2
+    set -- ${facts##*) }
+    case $1 in Z | X) return 1 ;; esac
+    [ "${20}" = "$wanted" ]
+}
+end() {
+    pid=$1 start=$2
+    for signal in $(echo "$3" | tr , ' ') KILL; do
+        runs "$pid" "$start" || return
+        kill -s "$signal" "$pid"
+        tries=0
+        while runs "$pid" "$start" && [ $tries -lt 50 ]; do
+            sleep 0.1
+            tries=$((tries + 1))
+        done
+    done
+}
+for one in $kept; do
+    end $(echo "$one" | tr : ' ') &
+done
+wait
+"#;
+
+/// The shell, while there is one.
+static SHELL: Mutex<Option<Child>> = Mutex::new(None);
+
+/// A process that ends with this one, whatever becomes of this one, as long as the value lives.
+#[derive(Debug)]
+pub(crate) struct Watched {
+    pid: i32,
+}
+
+impl Watched {
+    /// Has the process `pid`, which this one has just started, ended by `signals`, one after the other, and then
+    /// killed, should this one end first. None where the system cannot be asked to.
+    pub(crate) fn new(pid: i32, signals: &[Signal]) -> Option<Self> {
+        let start = started_at(pid)?;
+        let names: Vec<&str> = signals.iter().filter_map(|signal| signal.as_str().strip_prefix("SIG")).collect();
+        let mut shell = shell();
+        if shell.as_mut().is_none_or(|shell| shell.try_wait().is_ok_and(|ended| ended.is_some())) {
+            // those that an earlier one knew of, which somebody must have killed, are not known to this one
+            *shell = start_shell();
+        }
+        tell(&mut shell, &format!("+ {pid} {start} {}\n", names.join(","))).then_some(Self { pid })
+    }
+}
+
+impl Drop for Watched {
+    fn drop(&mut self) {
+        tell(&mut shell(), &format!("- {}\n", self.pid));
+    }
+}
+
+fn shell() -> MutexGuard<'static, Option<Child>> {
+    SHELL.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The shell, with nothing of this process's but the pipe: what holds our output open, or our directory, would be
+/// waited for.
+fn start_shell() -> Option<Child> {
+    let mut command = Command::new("/bin/sh");
+    command.args(["-c", SCRIPT, "sealstone-watchdog"]).current_dir("/").env_clear().env("PATH", "/usr/bin:/bin");
+    // Ctrl-C in a terminal is for this process
+    command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).process_group(0).spawn().ok()
+}
+
+/// Sends `line`; whether it could be. A line is far shorter than what a pipe takes at once.
+fn tell(shell: &mut Option<Child>, line: &str) -> bool {
+    let pipe = shell.as_mut().and_then(|shell| shell.stdin.as_mut());
+    pipe.is_some_and(|pipe| pipe.write_all(line.as_bytes()).is_ok())
+}
+
+/// When the process `pid` was started, in ticks since the system was.
+fn started_at(pid: i32) -> Option<u64> {
+    let facts = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    // "PID (name) STATE …": the name may contain anything, even a parenthesis
+    facts.rsplit_once(") ")?.1.split(' ').nth(19)?.parse().ok()
+}

@@ -1,0 +1,143 @@
+//! Which lists of approved algorithms something is on: FIPS 140 and Korea's validation programme (KCMVP). Ciphers and
+//! modes say it in their rows; here is what both together are, and what hash functions are on. Not here: what may be
+//! recommended under a policy.
+//!
+//! Sources: SP 800-140C (FIPS 140-3); the list of algorithms of the Korean programme, National Intelligence Service:
+//! ARIA, SEED, LEA and HIGHT in the modes of KS X 1213-2 and the like (GCM and CCM with blocks of 128 bits only), CMAC,
+//! GMAC, HMAC over SHA-2, SHA-3 and LSH.
+
+use crate::facts::Cipher;
+use crate::modes::Mode;
+
+/// What must be said wherever a list is named.
+pub const NOT_A_MODULE: &str = "Sealstone is not a validated module; fips and kcmvp speak of algorithm and mode only";
+
+/// The lists that something is on. Algorithms are on them, not implementations: see [`NOT_A_MODULE`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Approval {
+    /// Approved for new encryption under FIPS 140.
+    pub fips: bool,
+    /// On the Korean validation list (KCMVP).
+    pub kcmvp: bool,
+}
+
+impl Approval {
+    /// On no list.
+    pub const NONE: Self = Self { fips: false, kcmvp: false };
+
+    /// What something is on that is made of this and `other`.
+    #[must_use]
+    pub fn and(self, other: Self) -> Self {
+        Self { fips: self.fips && other.fips, kcmvp: self.kcmvp && other.kcmvp }
+    }
+
+    /// The lists by name, `–` for none.
+    #[must_use]
+    pub fn words(self) -> &'static str {
+        match (self.fips, self.kcmvp) {
+            (true, true) => "FIPS 140, KCMVP",
+            (true, false) => "FIPS 140",
+            (false, true) => "KCMVP",
+            (false, false) => "–",
+        }
+    }
+}
+
+impl Cipher {
+    /// The lists that this cipher is on in `mode`; none where it has no such mode.
+    pub fn approval_in(&self, mode: Mode) -> Approval {
+        let facts = mode.facts();
+        if !facts.block_bytes.contains(&self.block_bytes) {
+            return Approval::NONE;
+        }
+        Approval { fips: self.fips, kcmvp: self.kcmvp }.and(Approval { fips: facts.fips, kcmvp: facts.kcmvp })
+    }
+
+    /// The lists that what this row seals with is on: the cipher in its authenticated mode.
+    pub fn approval(&self) -> Approval {
+        self.approval_in(self.mode)
+    }
+}
+
+/// A hash function under a MAC (HMAC), as packets have it.
+#[derive(Debug, PartialEq, Eq)]
+pub struct HashFacts {
+    /// Its word in the names of suites, such as `sha256`.
+    pub name: &'static str,
+    /// As a report names the MAC.
+    pub mac: &'static str,
+    /// What a user must know before taking it; whatever has one is nothing for new uses (RFC 8221, section 6).
+    pub caveat: Option<&'static str>,
+    /// The lists that the MAC is on.
+    pub approval: Approval,
+}
+
+// not the table of `crate::hmac`, a feature that the quickest build does without
+static HASHES: [HashFacts; 3] = [
+    HashFacts { name: "sha256", mac: "HMAC-SHA-256", caveat: None, approval: Approval { fips: true, kcmvp: true } },
+    HashFacts {
+        name: "sha1",
+        mac: "HMAC-SHA-1",
+        caveat: Some("SHA-1 is broken as a hash function"),
+        // SP 800-131A retires it by the end of 2030: nothing for what is new
+        approval: Approval::NONE,
+    },
+    HashFacts {
+        name: "md5",
+        mac: "HMAC-MD5",
+        caveat: Some("MD5 is broken as a hash function"),
+        approval: Approval::NONE,
+    },
+];
+
+/// All hash functions under MACs.
+#[must_use]
+pub fn hashes() -> &'static [HashFacts] {
+    &HASHES
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::registry::{cipher, ciphers, modes};
+
+    /// Every pair of cipher and mode, as the two lists have it.
+    #[test]
+    fn lists_have_ciphers_in_modes() {
+        let words = |name: &str, mode| cipher(name).unwrap().approval_in(mode).words();
+        for (name, mode, lists) in [
+            ("aes-256", Mode::Gcm, "FIPS 140"),
+            ("aes-128", Mode::Ctr, "FIPS 140"),
+            ("aes-192", Mode::Cbc, "FIPS 140"),
+            ("aes-256", Mode::Cmac, "FIPS 140"),
+            ("aes-256", Mode::Ff1, "FIPS 140"),
+            ("aria-256", Mode::Gcm, "KCMVP"),
+            ("lea-128", Mode::Ctr, "KCMVP"),
+            ("seed-128", Mode::Cbc, "KCMVP"),
+            ("aria-192", Mode::Cmac, "KCMVP"),
+            // no Korean list has a format-preserving mode
+            ("aria-256", Mode::Ff1, "–"),
+            ("seed-128", Mode::Ff1, "–"),
+            ("lea-256", Mode::Ff1, "–"),
+            ("hight", Mode::Ctr, "KCMVP"),
+            ("hight", Mode::Cbc, "KCMVP"),
+            ("hight", Mode::Cmac, "KCMVP"),
+            // keyed BLAKE3 is on none, and GCM is not defined for blocks of 64 bits
+            ("hight", Mode::CtrMac, "–"),
+            ("hight", Mode::Gcm, "–"),
+            ("3des", Mode::Cbc, "–"),
+            ("pipo-128", Mode::Ctr, "–"),
+            ("blowfish", Mode::Cbc, "–"),
+        ] {
+            assert_eq!(words(name, mode), lists, "{name} in {}", mode.word());
+        }
+        for cipher in ciphers() {
+            assert_eq!(cipher.approval(), cipher.approval_in(cipher.mode));
+            for mode in modes() {
+                let found = cipher.approval_in(mode.mode);
+                assert!(!found.fips || cipher.fips && mode.fips, "{} in {}", cipher.name, mode.name);
+                assert!(!found.kcmvp || cipher.kcmvp && mode.kcmvp, "{} in {}", cipher.name, mode.name);
+            }
+        }
+    }
+}

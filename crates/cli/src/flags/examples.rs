@@ -1,0 +1,134 @@
+//! An example for every command, so that each page of help has one: a line or two under `-h`, where the page is to fit
+//! the screen, and all there are under `--help`. Not here: the longer ones, which stand with their commands.
+
+use clap::Command;
+
+/// Commands, without the program's name, and what shows how each is used.
+const EXAMPLES: &[(&str, &str)] = &[
+    ("", "sealstone compare"),
+    ("compare", "sealstone compare --ciphers none,aes-256,aria-256 --workloads a,c"),
+    ("report", "sealstone report sealstone-results/results.json --out report.html"),
+    ("ciphers", "sealstone ciphers --speed --ciphers aes-256,aria-256"),
+    ("workloads", "sealstone workloads --print a > orders.toml"),
+    ("keys", "sealstone keys new store.key"),
+    ("keys new", "sealstone keys new store.key --cipher aria-256"),
+    ("keys list", "sealstone keys list ."),
+    ("keys show", "sealstone keys show store.key"),
+    ("keys passwd", "sealstone keys passwd store.key"),
+    ("keys holder", "sealstone keys holder add store.key kim"),
+    ("keys holder add", "sealstone keys holder add store.key kim"),
+    ("keys holder remove", "sealstone keys holder remove store.key kim"),
+    ("keys rotate", "sealstone keys rotate store.key"),
+    ("keys retire", "sealstone keys retire store.key --version 1 --store orders"),
+    ("keys export", "sealstone keys export store.key --version 1 --out copy.key"),
+    ("keys import", "sealstone keys import store.key copy.key"),
+    ("keys check", "sealstone keys check store.key"),
+    ("rest", "sealstone rest status orders"),
+    ("rest status", "sealstone rest status orders"),
+    ("rest verify", "sealstone rest verify orders --key orders.key --anchor orders.anchor"),
+    ("rest rotate", "sealstone rest rotate orders --key orders.key"),
+    ("rest reseal", "sealstone rest reseal orders --key orders.key --cipher aria-256"),
+    ("rest unseal", "sealstone rest unseal orders --key orders.key --out orders-plain"),
+    ("rest get", "sealstone rest get orders 'order 17' --key orders.key"),
+    ("rest scan", "sealstone rest scan orders --key orders.key --prefix 'order 1' --limit 10"),
+    ("rest dump", "sealstone rest dump orders --key orders.key > records"),
+    ("field", "sealstone field check people.csv --column phone=ff1:phone"),
+    (
+        "field seal",
+        "sealstone field seal people.csv --column phone=ff1:phone \\\n      --key people.key --out sealed.csv",
+    ),
+    ("field open", "sealstone field open sealed.csv --key people.key --out people.csv"),
+    ("field check", "sealstone field check people.csv --column phone=ff1:phone"),
+    ("field reseal", "sealstone field reseal sealed.csv --key people.key --out again.csv"),
+    (
+        "field migrate",
+        "sealstone field migrate @address --table people \\\n      --column phone=ff1:phone --key people.key",
+    ),
+    ("mongo", "sealstone mongo check /var/lib/mongodb"),
+    ("mongo config", "sealstone mongo config --dbpath /var/lib/mongodb --key mongo.key"),
+    ("mongo check", "sealstone mongo check /var/lib/mongodb"),
+    ("lab", "sealstone lab up postgres"),
+    ("lab up", "sealstone lab up mongodb --nodes 3 --cipher aria-256"),
+    ("lab up mongodb", "sealstone lab up mongodb --nodes 3 --cipher aria-256"),
+    ("lab up redis", "sealstone lab up redis --nodes 6 --dir r"),
+    ("lab up postgres", "sealstone lab up postgres --dir p"),
+    ("lab up mariadb", "sealstone lab up mariadb --dir m"),
+    ("lab up tgt", "sealstone lab up tgt --dir t"),
+    ("lab up pykmip", "sealstone lab up pykmip --dir kms"),
+    ("lab list", "sealstone lab list"),
+    ("lab status", "sealstone lab status sealstone-lab"),
+    ("lab down", "sealstone lab down sealstone-lab"),
+    ("wire", "sealstone wire status"),
+    ("wire up", "sealstone wire up --key wire.key --peer 203.0.113.7 --address 10.9.0.1/24"),
+    ("wire status", "sealstone wire status"),
+    ("wire down", "sealstone wire down sealstone0"),
+    ("wire unit", "sealstone wire unit"),
+    ("wire suites", "sealstone wire suites"),
+    ("completions", "source <(sealstone completions bash)"),
+    ("man", "sealstone man --out ~/.local/share/man/man1"),
+];
+
+/// `command`, called `path` without the program's name, and those below it, each with its example.
+pub(super) fn with_examples(mut command: Command, path: &str) -> Command {
+    let all = command.get_after_help().cloned();
+    if let Some((_, example)) = EXAMPLES.iter().find(|(name, _)| *name == path) {
+        let more = match all {
+            Some(_) if path.is_empty() => "\nMore: sealstone --help".to_owned(),
+            Some(_) => format!("\nMore: sealstone {path} --help"),
+            None => String::new(),
+        };
+        let example = format!("Example:\n  {example}");
+        command = command.after_help(format!("{example}{more}"));
+        // the same page, where there is nothing more to say
+        command = command.after_long_help(all.map_or(example.into(), |all| all));
+    }
+    let names: Vec<String> = command.get_subcommands().map(|inner| inner.get_name().to_owned()).collect();
+    names.into_iter().fold(command, |command, name| {
+        let inner = format!("{path} {name}");
+        command.mut_subcommand(name, |command| with_examples(command, inner.trim()))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Lines of a page of help that a screen shows at once, more or less.
+    const SCREEN_LINES: usize = 40;
+
+    fn walk(command: &mut Command, path: &str, pages: &mut Vec<(String, String, String)>) {
+        let (short, long) = (command.render_help().to_string(), command.render_long_help().to_string());
+        pages.push((path.to_owned(), short, long));
+        for inner in command.get_subcommands_mut() {
+            let path = format!("{path} {}", inner.get_name());
+            walk(inner, &path, pages);
+        }
+    }
+
+    #[test]
+    fn every_page_of_help_has_an_example_and_the_short_ones_fit_the_screen() {
+        let mut pages = Vec::new();
+        // as wide as a terminal, whatever this one is
+        walk(&mut crate::definition().term_width(80), "", &mut pages);
+        let mut long_ones = Vec::new();
+        for (path, short, long) in &pages {
+            for page in [short, long] {
+                assert!(page.contains("Example:\n  ") || page.contains("Examples:\n  "), "{path}: {page}");
+                assert!(page.contains(&format!("  sealstone{path}")) || path.contains("completions"), "{path}: {page}");
+            }
+            if short.lines().count() > SCREEN_LINES {
+                long_ones.push(format!("{path}: {} lines\n{short}", short.lines().count()));
+            }
+            let widest = short.lines().map(|line| line.chars().count()).max().unwrap_or(0);
+            assert!(widest <= 80, "{path}: {widest} columns\n{short}");
+        }
+        assert!(long_ones.is_empty(), "{}", long_ones.join("\n"));
+        assert!(
+            pages.len() > 40
+                && EXAMPLES
+                    .iter()
+                    .enumerate()
+                    .all(|(at, (name, _))| { EXAMPLES[..at].iter().all(|(other, _)| other != name) })
+        );
+    }
+}

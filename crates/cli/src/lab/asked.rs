@@ -1,0 +1,38 @@
+//! What the servers of a lab were asked to be when they were started, so that the same command finds them running and
+//! another one is told so. Not here: how a server is started again (`sealstone_servers::instance`).
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use sealstone_servers::{LabError, state};
+
+use crate::flags::LabUp;
+
+/// File in the directory of a lab with the settings of each kind of server, as they were given.
+const FILE: &str = "lab.asked.toml";
+
+/// Writes down what was asked of the servers that `flags` have started in `dir`.
+///
+/// # Errors
+/// A file that cannot be read or written.
+pub(super) fn remember(dir: &Path, flags: &LabUp) -> Result<(), LabError> {
+    let Some(server) = flags.server else { return Ok(()) };
+    let path = dir.join(FILE);
+    let mut asked: BTreeMap<String, String> = state::read(&path)?.unwrap_or_default();
+    asked.insert(server.name.to_owned(), words(flags));
+    state::write(&path, &asked)
+}
+
+/// Whether the servers in `dir` were asked for with the same settings.
+pub(super) fn is_as_before(dir: &Path, flags: &LabUp) -> bool {
+    let asked = state::read::<BTreeMap<String, String>>(&dir.join(FILE)).ok().flatten().unwrap_or_default();
+    flags.server.is_some_and(|server| asked.get(server.name) == Some(&words(flags)))
+}
+
+/// The settings in one line, the same for the same ones in another order. No flag takes a password.
+fn words(flags: &LabUp) -> String {
+    #[cfg(feature = "mongodb")]
+    return format!("{:?} {:?}", flags.settings, flags.sealing);
+    #[cfg(not(feature = "mongodb"))]
+    return format!("{:?}", flags.settings);
+}
