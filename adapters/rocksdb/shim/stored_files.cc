@@ -78,6 +78,11 @@ int32_t Look(const void* files, const char* path, size_t path_bytes, uint64_t* b
     const std::string name(path, path_bytes);
     bool is_directory = false;
     IOStatus status = Target(files).IsDirectory(name, IOOptions(), &is_directory, nullptr);
+    if (status.IsNotSupported()) {
+      // files in memory have no directories of their own
+      is_directory = false;
+      status = Target(files).FileExists(name, IOOptions(), nullptr);
+    }
     constexpr char kWords[] = "a directory";
     if (status.ok() && is_directory) {
       sink(context, 0, reinterpret_cast<const uint8_t*>(kWords), sizeof(kWords) - 1);

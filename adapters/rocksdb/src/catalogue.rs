@@ -170,9 +170,9 @@ impl Catalogues {
         }
     }
 
-    /// The file at `path` is being opened. If it is the `CURRENT` of a directory whose lock this environment does not
-    /// hold, a database is being opened for reading alone: it must be whole, as far as one can tell while another
-    /// process may be writing it, and not older than the anchor remembers.
+    /// Checks what the file at `path`, which is being opened, begins. If it is the `CURRENT` of a directory whose lock
+    /// this environment does not hold, a database is being opened for reading alone: it must be whole, as far as one can
+    /// tell while another process may be writing it, and not older than the anchor remembers.
     pub(crate) fn reading(&self, path: &str) -> Result<(), Refusal> {
         let (directory, name) = split(path);
         if name != "CURRENT" || self.is_locked(&directory) {
@@ -186,8 +186,9 @@ impl Catalogues {
         view.refuse_wrong(&directory)
     }
 
-    /// The names in `directory` are about to be handed out, as those of the logs to recover from are. If this environment
-    /// is not writing there, those that its catalogue lists must be among them, as in [`Catalogues::reading`].
+    /// Checks the names in `directory`, which are about to be handed out, as those of the logs to recover from are. If
+    /// this environment is not writing there, its files must be those that its catalogue lists, as in
+    /// [`Catalogues::reading`].
     pub(crate) fn listing(&self, directory: &str) -> Result<(), Refusal> {
         let directory = plain(directory);
         let known = lock(&self.directories).get(&directory).cloned();
@@ -202,7 +203,7 @@ impl Catalogues {
         }
     }
 
-    /// Whether `directory` holds a backup, `private/N` next to `meta`.
+    /// Tells whether `directory` holds a backup, `private/N` next to `meta`.
     fn is_backup(&self, directory: &str) -> bool {
         let root = directory.rsplit_once('/').and_then(|(private, _)| private.strip_suffix("/private"));
         root.is_some_and(|root| self.files().names(&format!("{root}/meta")).is_ok_and(|names| names.is_some()))
@@ -461,8 +462,8 @@ impl<'a> View<'a> {
         Ok((newest, found.mark()))
     }
 
-    /// As [`View::survey`], where another process may be writing the directory: what is wrong in each of several looks,
-    /// since files come and go, and what is really wrong stays so.
+    /// Compares as [`View::survey`] does, where another process may be writing the directory. Returns what is wrong in
+    /// each of several looks, since files come and go, and what is really wrong stays so.
     pub(crate) fn settled_survey(&mut self, directory: &str) -> Result<Vec<(String, SealError)>, Refusal> {
         let mut wrong = self.survey(directory)?;
         for pause in SETTLE {

@@ -11,7 +11,7 @@ use nix::libc;
 pub(crate) use sealstone_file::input::open;
 use sealstone_file::kind::Kind;
 
-/// What a name stands for, links followed.
+/// The meaning of a name in a directory, links followed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Place {
     /// Nothing has this name.
@@ -23,12 +23,12 @@ pub(crate) enum Place {
     },
     /// A directory.
     Directory,
-    /// What holds no bytes of a store, in words.
+    /// Something that holds no bytes of a store, in words.
     Other(String),
 }
 
 impl Place {
-    /// What is there instead of a file, in words; none where there is a file, or nothing.
+    /// Says what is there instead of a file, in words; nothing where there is a file, or no such name.
     pub(crate) fn not_a_file(self) -> Option<String> {
         match self {
             Self::Nothing | Self::File { .. } => None,

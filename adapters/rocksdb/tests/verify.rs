@@ -6,11 +6,12 @@ mod site;
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use sealstone_rocksdb::rest::{ComparedWith, Comparison, Verification};
+use sealstone_rocksdb::rest::{self, ComparedWith, Comparison, Verification};
 use sealstone_rocksdb::{Bottommost, Db, DbOptions};
 use site::Site;
 
@@ -481,4 +482,31 @@ fn a_directory_called_lost_hides_nothing() {
         fs::remove_file(catalogue).unwrap();
     }
     assert!(!site.verify(&store).is_whole());
+}
+
+#[test]
+fn links_are_followed_and_those_in_circles_end() {
+    let site = Site::new();
+    let (store, other, aside) = (site.store("db"), site.store("other"), site.path("aside"));
+    fs::create_dir(&aside).unwrap();
+    for path in [named(&store, "", ".sst"), named(&store, "", ".log"), named(&store, "OPTIONS-", "")].concat() {
+        let kept = aside.join(path.file_name().unwrap());
+        fs::rename(&path, &kept).unwrap();
+        symlink(&kept, &path).unwrap();
+    }
+    symlink(".", store.join("again")).unwrap();
+    symlink(&other, store.join("inside")).unwrap();
+    symlink(&store, other.join("back")).unwrap();
+    let found = site.verify(&store);
+    assert_eq!(found.failures, []);
+    let compared: Vec<&str> = found.compared.iter().map(|comparison| comparison.directory.as_str()).collect();
+    assert_eq!(compared, ["", "inside"]);
+    let status = rest::status(&store).unwrap();
+    assert!(status.is_sealed(), "{:?}", status.unreadable);
+    let has = |name: &str| status.files.iter().any(|file| file.name == name);
+    assert!(has("CURRENT") && has("inside/CURRENT") && !has("again/CURRENT") && !has("inside/back/CURRENT"));
+    // one that lost its file is as good as none
+    fs::remove_file(aside.join(named(&aside, "", ".log")[0].file_name().unwrap())).unwrap();
+    let failures = site.verify(&store).failures;
+    assert!(matches!(&failures[..], [one] if one.what.starts_with("a link that leads nowhere")), "{failures:?}");
 }

@@ -221,7 +221,7 @@ fn db_bench_ends_on_an_existing_store_as_without_the_plug_in() {
     let db = format!("--db={}", store.dir().join("plain").display());
     let without = |benchmarks: &str, more: &str| {
         let benchmarks = format!("--benchmarks={benchmarks}");
-        run(&mut plain(Path::new("db_bench"), store.dir(), &[&db, &benchmarks, "--num=2000", more]))
+        run(&mut plain(Path::new("db_bench"), store.dir(), &[db.as_str(), &benchmarks, "--num=2000", more]))
     };
     run(&mut store.db_bench(&settings, "fillseq", &["--num=2000"])).done();
     without("fillseq", "--compression_type=none").done();

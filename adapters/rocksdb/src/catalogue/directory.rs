@@ -77,7 +77,7 @@ impl Directory {
         self.anchored = true;
     }
 
-    /// Whether this process writes it.
+    /// Tells whether this process writes it.
     pub(super) fn is_owned(&self) -> bool {
         self.owned
     }
@@ -201,7 +201,7 @@ impl Directory {
         matches!(state, Some(State::Removed | State::Leftover))
     }
 
-    /// Whether `file_id` was at `name` and has been removed, or is about to be.
+    /// Tells whether `file_id` was at `name` and has been removed, or is about to be.
     pub(super) fn has_removed(&self, name: &str, file_id: &FileId) -> bool {
         let entry = self.known().and_then(|known| known.catalogue.get(name));
         entry.is_some_and(|entry| entry.state == State::Removed && entry.file_id == *file_id)

@@ -14,7 +14,7 @@ pub(crate) struct RawError(pub(crate) String);
 
 /// Operations on stored files. Serves any number of threads at once.
 pub(crate) trait RawFiles: Send + Sync {
-    /// What the name `path` stands for, links followed.
+    /// Says what the name `path` stands for, links followed.
     fn look(&self, path: &str) -> Result<Place, RawError>;
     /// The first `bytes` bytes of the file at `path`, or all of a shorter one; None if there is no such file.
     fn read(&self, path: &str, bytes: usize) -> Result<Option<Vec<u8>>, RawError>;

@@ -97,7 +97,7 @@ unsafe fn text<'a>(data: *const c_char, bytes: usize) -> Cow<'a, str> {
     String::from_utf8_lossy(unsafe { from_bytes(c::Bytes { data: data.cast(), bytes }) })
 }
 
-/// The path that the shim points at, by which catalogues know a file.
+/// Takes the path that the shim points at, by which catalogues know a file.
 ///
 /// # Safety
 /// As [`text`].

@@ -31,7 +31,7 @@ const PAUSE: Duration = Duration::from_millis(50);
 /// Beginnings of names that only the directory of a database holds.
 const TRACES: [&str; 5] = ["LOCK", "IDENTITY", "OPTIONS-", "MANIFEST-", "SEALSTONE-CATALOGUE"];
 
-/// Directories outside `root` that a database in it keeps its logs in, since it was opened with a `wal_dir`.
+/// Returns the directories outside `root` that a database in it keeps its logs in, since it was opened with a `wal_dir`.
 pub(super) fn log_directories(root: &Path, files: &[(String, u64)], contents: Contents<'_>) -> Vec<PathBuf> {
     let root = fs::canonicalize(root).unwrap_or_else(|_| root.to_owned());
     let directories = by_directory(files);
@@ -39,7 +39,7 @@ pub(super) fn log_directories(root: &Path, files: &[(String, u64)], contents: Co
     named.filter(|dir| fs::canonicalize(dir).is_ok_and(|dir| !dir.starts_with(&root))).collect()
 }
 
-/// The logs in `dir`, by their whole paths, with their lengths.
+/// Returns the logs in `dir`, by their whole paths, with their lengths.
 pub(super) fn logs_in(dir: &Path) -> impl Iterator<Item = (String, u64)> {
     let here = lengths(dir).unwrap_or_default().into_iter().filter(|(name, _)| numbered(name, "log").is_some());
     here.map(|(name, bytes)| (dir.join(name).to_string_lossy().into_owned(), bytes))

@@ -52,7 +52,7 @@ pub(super) fn read_header(file: &File) -> io::Result<Vec<u8>> {
     Ok(header)
 }
 
-/// What is below a directory, by name from the directory on, in order.
+/// The names below a directory, from the directory on, in order.
 #[derive(Debug, Default)]
 pub(super) struct Listing {
     /// Every regular file, with its length.
@@ -75,7 +75,7 @@ impl Listing {
     }
 }
 
-/// Everything below `dir`. Links are followed, and each directory is read once, under its own name rather than under
+/// Lists everything below `dir`. Links are followed, and each directory is read once, under its own name rather than under
 /// that of a link to it.
 pub(super) fn list(dir: &Path) -> Result<Listing, RestError> {
     if dir.to_str().is_none() {
@@ -119,7 +119,7 @@ pub(super) fn list(dir: &Path) -> Result<Listing, RestError> {
     Ok(listing)
 }
 
-/// Name and length of every regular file in `dir` itself, links followed. What else has a name there is for the
+/// Returns name and length of every regular file in `dir` itself, links followed. What else has a name there is for the
 /// comparison with the catalogue to report, and for [`list`].
 pub(super) fn lengths(dir: &Path) -> io::Result<BTreeMap<String, u64>> {
     let mut lengths = BTreeMap::new();
