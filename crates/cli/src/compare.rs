@@ -12,6 +12,7 @@ use sealstone_bench::regression;
 use sealstone_bench::report::summary;
 use sealstone_bench::results::Comparison;
 use sealstone_bench::share::Client;
+use sealstone_file::output::{self, Access};
 use sealstone_stores::table::store;
 
 use crate::compare::grid::Grid;
@@ -105,10 +106,8 @@ fn since(comparison: &Comparison, earlier: &Merged) -> anyhow::Result<bool> {
 
 /// Makes the directory for the results and finds out before the run, not after it, whether they can be written.
 fn prepare(out: &Path) -> anyhow::Result<()> {
-    let probe = out.join(".sealstone-writable");
     std::fs::create_dir_all(out)
-        .and_then(|()| std::fs::write(&probe, b"x"))
-        .and_then(|()| std::fs::remove_file(&probe))
+        .and_then(|()| output::check_replaceable(&out.join(".sealstone-writable"), Access::Usual))
         .with_context(|| format!("cannot write results into {}", out.display()))
         .map_err(|error| anyhow::anyhow!("{error:#}\nname another directory with --out"))
 }
